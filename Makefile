@@ -1,0 +1,66 @@
+# The menu. Every target sets up what it needs first; CMakeLists.txt knows how things are built.
+
+BUILD := build
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+export BRAID_JOBS := $(JOBS)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test bench check format crash mutants asan tsan ubsan fuzz coverage \
+        install clean
+
+help: ## list the targets (this text)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install the Debian packages that are missing, or say which
+	@bash scripts/setup.sh build check bench
+
+# One stamp a group of packages, so that a second run costs nothing.
+$(BUILD)/setup-%.stamp: scripts/setup.sh
+	@bash scripts/setup.sh $*
+	@mkdir -p $(BUILD) && touch $@
+
+build: $(BUILD)/setup-build.stamp ## build the release: build/release/bin/braid, lib/libbraid.*
+	@bash scripts/build.sh release
+
+demo: build ## see braid at work: load, read, kill, reopen, verify
+	@bash scripts/demo.sh
+
+test: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp ## run every test; ends in "N passed, M failed"
+	@bash scripts/test.sh
+
+bench: $(BUILD)/setup-bench.stamp build ## measure braid beside other stores on this machine
+	@bash scripts/bench.sh
+
+check: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp ## layout, clang-tidy, layers, limits, links, as errors
+	@bash scripts/check.sh
+
+format: $(BUILD)/setup-check.stamp ## lay out all C and C++ files with clang-format
+	@bash scripts/check.sh --fix-format
+
+crash: $(BUILD)/setup-build.stamp ## run the crash simulator (BRAID_TEST_SIZE=push or night)
+	@bash scripts/test.sh crash
+
+mutants: $(BUILD)/setup-build.stamp ## break the store on purpose; every fault must be found
+	@bash scripts/mutants.sh
+
+asan: $(BUILD)/setup-build.stamp ## run all tests under AddressSanitizer and UBSan
+	@bash scripts/test.sh asan
+
+tsan: $(BUILD)/setup-build.stamp ## run all tests under ThreadSanitizer
+	@bash scripts/test.sh tsan
+
+ubsan: $(BUILD)/setup-build.stamp ## run all tests under UBSan alone
+	@bash scripts/test.sh ubsan
+
+fuzz: $(BUILD)/setup-check.stamp ## build the fuzzers into build/fuzz/bin (clang)
+	@bash scripts/build.sh fuzz
+
+coverage: $(BUILD)/setup-check.stamp ## measure which lines the tests reach (clang, llvm-cov)
+	@bash scripts/coverage.sh
+
+install: build ## install to PREFIX (default /usr/local)
+	@cmake --install $(BUILD)/release --prefix $(PREFIX)
+
+clean: ## remove everything that was built
+	@rm -rf $(BUILD)

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Prints the results of braid-compare as Markdown: rates, ratios, tails.
+
+    compare.py RESULT.json...                     print the tables
+    compare.py --update FILE.md RESULT.json...    put them between the marks in FILE.md
+    compare.py --against OLD.json NEW.json...     also compare with an earlier result
+
+The marks in FILE.md are the lines '<!-- results: begin -->' and '<!-- results: end -->'.
+Exit code 2 when a file is no result of braid-compare, or has no marks.
+"""
+
+import argparse
+import json
+import sys
+
+BEGIN = "<!-- results: begin -->"
+END = "<!-- results: end -->"
+OWN = "braid"
+
+
+class UsageError(Exception):
+    """Something the caller can put right; the message says how."""
+
+
+def load(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            result = json.load(file)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"can't read {path}: {error}") from error
+    if not isinstance(result, dict) or result.get("schema") != "braid-compare/1":
+        raise UsageError(f"{path} is no result of braid-compare: make one with --json")
+    return result
+
+
+def short(number):
+    """Three significant digits, thousands separated."""
+    if number >= 100:
+        return f"{number:,.0f}"
+    return f"{number:.1f}" if number >= 10 else f"{number:.2f}"
+
+
+def label(result, entry):
+    parameters = result["parameters"]
+    return (f"{entry['benchmark']} | {parameters['key_size']}/{parameters['value_size']}"
+            f" | {parameters['threads']}")
+
+
+def engines_of(results):
+    engines = []
+    for result in results:
+        engines += [name for name in result["parameters"]["engines"] if name not in engines]
+    return sorted(engines, key=lambda name: name != OWN)
+
+
+def rows_of(results):
+    """Yields (label, {engine: summary entry}) in the order of the files and benchmarks."""
+    for result in results:
+        rows = {}
+        for entry in result["summary"]:
+            rows.setdefault(entry["position"], {})[entry["engine"]] = entry
+        for position in sorted(rows):
+            by_engine = rows[position]
+            yield label(result, next(iter(by_engine.values()))), by_engine
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows]
+
+
+def rate_cell(entry):
+    if entry is None:
+        return "-"
+    rate = entry["ops_per_second"]
+    spread = (rate["max"] - rate["min"]) / rate["median"] * 100 if rate["median"] else 0
+    return f"{short(rate['median'] / 1000)} ±{spread / 2:.0f} %"
+
+
+def rate_table(results, engines):
+    peers = [name for name in engines if name != OWN]
+    header = ["benchmark", "key/value", "threads", *engines]
+    if OWN in engines:
+        header += [f"{OWN} / {peer}" for peer in peers] + [f"{OWN} / best"]
+    rows = []
+    for name, by_engine in rows_of(results):
+        row = [name, *(rate_cell(by_engine.get(engine)) for engine in engines)]
+        if OWN in engines:
+            medians = {engine: entry["ops_per_second"]["median"]
+                       for engine, entry in by_engine.items()}
+            row += ratio_cells(medians, peers)
+        rows.append(row)
+    return table(header, rows)
+
+
+def ratio_cells(medians, peers):
+    own = medians.get(OWN)
+    known = [medians[peer] for peer in peers if medians.get(peer)]
+    cells = [f"{own / medians[peer]:.2f}" if own and medians.get(peer) else "-" for peer in peers]
+    return cells + [f"**{own / max(known):.2f}**" if own and known else "-"]
+
+
+def tail_table(results, engines):
+    rows = []
+    for name, by_engine in rows_of(results):
+        cells = []
+        for engine in engines:
+            entry = by_engine.get(engine)
+            cells.append("-" if entry is None else
+                         f"{short(entry['p99_99_ns']['median'] / 1e3)} / "
+                         f"{short(entry['max_ns']['median'] / 1e6)}")
+        rows.append([name, *cells])
+    return table(["benchmark", "key/value", "threads", *engines], rows)
+
+
+def facts(results):
+    """One line for each distinct machine and store: what the numbers belong to."""
+    lines = []
+    for result in results:
+        machine, parameters = result["machine"], result["parameters"]
+        commit = machine.get("commit")
+        lines.append(f"- {machine['processor']}, {machine['cores']} cores, {machine['kernel']}, "
+                     f"{machine['compiler']}, {machine['build']} build, files on "
+                     f"{machine['filesystem']}"
+                     + (f", class {parameters['force_media_class']} forced for braid"
+                        if parameters["force_media_class"] else "")
+                     + (f", commit {commit}" if commit else ""))
+        for name, engine in result["engines"].items():
+            note = f". {engine['caveat']}" if engine.get("caveat") else ""
+            # LMDB's map size grows with the records; it is not worth a line each time.
+            settings = engine["parameters"].split(", map ")[0]
+            lines.append(f"- {name} {engine['version']}: {settings}{note}")
+    return list(dict.fromkeys(lines))
+
+
+def volume(results):
+    parts = []
+    for result in results:
+        parameters = result["parameters"]
+        parts.append(f"{parameters['key_size']}/{parameters['value_size']}: "
+                     f"{parameters['num']:,} records, {parameters['runs']} runs")
+    return "; ".join(dict.fromkeys(parts))
+
+
+def against_table(old, results):
+    before = {(name, engine): entry["ops_per_second"]["median"]
+              for name, by_engine in rows_of(old) for engine, entry in by_engine.items()}
+    rows = []
+    for name, by_engine in rows_of(results):
+        for engine, entry in by_engine.items():
+            reference = before.get((name, engine))
+            if reference:
+                now = entry["ops_per_second"]["median"]
+                rows.append([name, engine, short(reference / 1000), short(now / 1000),
+                             f"{now / reference:.2f}"])
+    return table(["benchmark", "key/value", "threads", "store", "before", "now", "ratio"], rows)
+
+
+def render(results, old):
+    engines = engines_of(results)
+    lines = [f"Thousands of operations a second, medians; half the spread of the runs behind ±. "
+             f"{volume(results)}.", "", *rate_table(results, engines), "",
+             "p99.99 in microseconds / longest in milliseconds, medians.", "",
+             *tail_table(results, engines), ""]
+    if old:
+        lines += ["Against the earlier result, thousands of operations a second.", "",
+                  *against_table(old, results), ""]
+    return "\n".join(lines + facts(results)) + "\n"
+
+
+def update(path, text):
+    try:
+        with open(path, encoding="utf-8") as file:
+            document = file.read()
+    except OSError as error:
+        raise UsageError(f"can't read {path}: {error}") from error
+    head, begin, rest = document.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        raise UsageError(f"{path} has no lines '{BEGIN}' and '{END}' to put the results between")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{head}{BEGIN}\n{text}{END}{tail}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="+", metavar="RESULT.json")
+    parser.add_argument("--update", metavar="FILE.md")
+    parser.add_argument("--against", action="append", default=[], metavar="OLD.json")
+    arguments = parser.parse_args()
+    try:
+        text = render([load(path) for path in arguments.results],
+                      [load(path) for path in arguments.against])
+        print(text, end="")
+        if arguments.update:
+            update(arguments.update, text)
+    except UsageError as error:
+        print(f"compare.py: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,233 @@
+// braid-compare: runs one workload on braid and on other stores, interleaved, and compares.
+//
+// Each run of a store is a process of its own with an empty database: no store inherits another's
+// heap or threads, a crash is a result, and the data is removed whatever happens.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "bench/compare/summary.h"
+#include "bench/engines/engines.h"
+#include "bench/harness/report.h"
+#include "bench/harness/runner.h"
+#include "bench/harness/scratch.h"
+
+namespace braid::bench {
+namespace {
+
+constexpr int kExitError = 2;
+
+int Fail(std::string_view message) {
+  fmt::print(stderr, "braid-compare: {}\n", message);
+  return kExitError;
+}
+
+struct CompareOptions {
+  WorkloadOptions workload;
+  std::vector<std::string> engines = EngineNames();
+  int runs = 3;
+  std::string directory;
+  std::string json_path;
+
+  CompareOptions() {
+    workload.benchmarks = {"fillrandom", "readrandom", "readseq", "seekrandom", "ycsb-a", "ycsb-c"};
+  }
+};
+
+Status Validate(const CompareOptions& options) {
+  if (Status status = options.workload.Validate(); !status.ok()) return status;
+  if (options.runs < 1) return Status::InvalidArgument("--runs must be at least 1");
+  const std::vector<std::string> known = EngineNames();
+  for (const std::string& engine : options.engines) {
+    if (std::find(known.begin(), known.end(), engine) != known.end()) continue;
+    return Status::InvalidArgument(
+        fmt::format("--engines: '{}' is not in this build, which has {}; 'make setup' installs the "
+                    "libraries of the others",
+                    engine, fmt::join(known, ", ")));
+  }
+  return Status::OK();
+}
+
+/// Memory of this process that no file backs, in bytes: what a store takes beside its data.
+uint64_t AnonymousBytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("RssAnon:", 0) == 0) return std::stoull(line.substr(8)) * 1024;
+  }
+  return 0;
+}
+
+void WriteAll(int descriptor, const std::string& text) {
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t wrote = ::write(descriptor, text.data() + done, text.size() - done);
+    // The parent is gone; nobody would read the rest.
+    if (wrote <= 0) return;
+    done += static_cast<size_t>(wrote);
+  }
+}
+
+/// The child's part: measures one store and writes the run as JSON.
+int MeasureOne(const std::string& name, const WorkloadOptions& options,
+               const std::string& directory, int descriptor) {
+  const std::unique_ptr<KvEngine> engine = MakeEngine(name);
+  nlohmann::json run = {{"engine", name}, {"results", nlohmann::json::array()}};
+  Runner runner(*engine, options, directory);
+  const Status status = runner.Run([&](const BenchmarkResult& result) {
+    fmt::print("  {}\n", FormatResult(result));
+    if (options.histogram) fmt::print("{}", result.Latency().ToTable());
+    std::fflush(stdout);
+    run["results"].push_back(ResultToJson(result));
+    run["results"].back()["anonymous_bytes"] = AnonymousBytes();
+  });
+  if (!status.ok()) return Fail(status.message());
+  run["version"] = engine->version();
+  run["parameters"] = engine->parameters();
+  run["caveat"] = engine->caveat();
+  WriteAll(descriptor, run.dump());
+  return 0;
+}
+
+class Comparison {
+ public:
+  explicit Comparison(const CompareOptions& options) : options_(options) {}
+
+  int Run() {
+    ChooseDirectory();
+    PrintHeader();
+    nlohmann::json runs = nlohmann::json::array();
+    for (int run = 0; run < options_.runs; ++run) {
+      for (const std::string& engine : options_.engines) {
+        nlohmann::json result;
+        if (int code = RunOnce(engine, run, &result); code != 0) return code;
+        runs.push_back(std::move(result));
+      }
+    }
+    return Report(std::move(runs));
+  }
+
+ private:
+  void ChooseDirectory() {
+    WorkloadOptions& workload = options_.workload;
+    // Each run's data is removed before the next starts; merging may need it more than once.
+    const uint64_t bytes =
+        6 * workload.num * (workload.key_size + workload.value_size + 64) + (256u << 20);
+    base_ = options_.directory.empty() ? ChooseScratchBase(bytes)
+                                       : ScratchBase{options_.directory, "--dir"};
+    machine_ = MachineToJson(base_.path);
+    // Memory needs no flushes and braid would skip them on tmpfs; a comparison should not.
+    if (workload.force_media_class.empty() && machine_.at("filesystem") == "tmpfs") {
+      workload.force_media_class = "cache_line";
+    }
+  }
+
+  void PrintHeader() {
+    const WorkloadOptions& workload = options_.workload;
+    fmt::print("{}\n", FormatMachine(machine_));
+    fmt::print(
+        "{} records of {} + {} bytes, {} threads, {} runs of each store, interleaved; data in "
+        "{} ({})\n",
+        workload.num, workload.key_size, workload.value_size, workload.threads, options_.runs,
+        base_.path, base_.reason);
+    if (!workload.force_media_class.empty()) {
+      fmt::print("braid takes the medium as class {} (forced){}\n", workload.force_media_class,
+                 workload.force_media_class == "cache_line"
+                     ? ": it pays for every cache line flush that persistent memory needs"
+                     : "");
+    }
+    fmt::print("{}\n", workload.sync
+                           ? "Writes are synced by every store."
+                           : "Writes of the other stores survive a crash of the process, not of "
+                             "the machine; braid's survive what its media class says.");
+    fmt::print("{}\n", ResultLegend());
+  }
+
+  int RunOnce(const std::string& engine, int run, nlohmann::json* result) {
+    Result<ScratchDirectory> scratch = ScratchDirectory::Create(base_.path);
+    if (!scratch.ok()) return Fail(scratch.status().message());
+    fmt::print("{} (run {} of {})\n", engine, run + 1, options_.runs);
+    const std::string directory = scratch->path() + "/db";
+    const Result<ChildOutcome> outcome = RunInChild([&](int descriptor) {
+      return MeasureOne(engine, options_.workload, directory, descriptor);
+    });
+    if (!outcome.ok()) return Fail(outcome.status().message());
+    const ChildOutcome& child = outcome.value();
+    if (child.interrupted) return kExitInterrupted;
+    if (child.signal != 0) {
+      return Fail(fmt::format("{} died of signal {}; leave it out with --engines to go on", engine,
+                              child.signal));
+    }
+    if (child.exit_code != 0) return child.exit_code;
+    *result = nlohmann::json::parse(child.output, nullptr, false);
+    if (result->is_discarded()) return Fail(engine + " ended without a result");
+    (*result)["run"] = run;
+    return 0;
+  }
+
+  int Report(nlohmann::json runs) {
+    nlohmann::json report = {{"schema", "braid-compare/1"},
+                             {"machine", machine_},
+                             {"parameters", OptionsToJson(options_.workload)},
+                             {"summary", SummarizeRuns(runs, options_.engines)}};
+    report["parameters"]["runs"] = options_.runs;
+    report["parameters"]["engines"] = options_.engines;
+    for (auto& run : runs) {
+      const std::string engine = run.at("engine").get<std::string>();
+      for (const char* fact : {"version", "parameters", "caveat"}) {
+        report["engines"][engine][fact] = run.at(fact);
+        run.erase(fact);
+      }
+    }
+    fmt::print("{}\n", FormatSummary(report["summary"], options_.engines));
+    for (const std::string& engine : options_.engines) {
+      const nlohmann::json& facts = report["engines"][engine];
+      fmt::print("{} {}: {}\n", engine, facts["version"].get<std::string>(),
+                 facts["parameters"].get<std::string>());
+      const auto caveat = facts["caveat"].get<std::string>();
+      if (!caveat.empty()) fmt::print("  note: {}\n", caveat);
+    }
+    report["runs"] = std::move(runs);
+    if (options_.json_path.empty()) return 0;
+    const Status written = WriteFile(options_.json_path, report.dump(1) + "\n");
+    return written.ok() ? 0 : Fail(written.message());
+  }
+
+  CompareOptions options_;
+  ScratchBase base_;
+  nlohmann::json machine_;
+};
+
+int Main(int argc, char** argv) {
+  CompareOptions options;
+  CLI::App app("Runs one workload on braid and on other stores, interleaved, and compares.",
+               "braid-compare");
+  AddWorkloadFlags(app, &options.workload);
+  app.add_option("--engines", options.engines, "Which stores, in this order")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  app.add_option("--runs", options.runs, "Runs of each store; medians are compared")
+      ->capture_default_str();
+  app.add_option("--dir,--db", options.directory,
+                 "Folder for the data; default: $BRAID_TMP, else /dev/shm when it has room, else "
+                 "the system's temporary folder. What the runs make there is removed");
+  app.add_option("--json", options.json_path, "Write everything to this file");
+  app.footer(
+      "Every value that is read is checked; a wrong or missing one ends the run with exit code 2.\n"
+      "On tmpfs braid runs with --force_media_class=cache_line, so that it pays for flushes, "
+      "unless\n"
+      "the flag says otherwise.");
+  CLI11_PARSE(app, argc, argv);
+  if (const Status status = Validate(options); !status.ok()) return Fail(status.message());
+  return Comparison(options).Run();
+}
+
+}  // namespace
+}  // namespace braid::bench
+
+int main(int argc, char** argv) { return braid::bench::Main(argc, argv); }

@@ -1,0 +1,244 @@
+#include "bench/harness/benchmarks.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "bench/harness/worker.h"
+#include "bench/harness/zipfian.h"
+
+namespace braid::bench {
+namespace {
+
+/// Chooses existing key numbers, uniformly or scrambled Zipfian.
+class Chooser {
+ public:
+  Chooser(const WorkloadOptions& options, std::string_view fallback, Worker& worker)
+      : worker_(worker) {
+    const std::string_view wanted =
+        options.distribution.empty() ? fallback : std::string_view(options.distribution);
+    if (wanted == "zipfian") zipfian_.emplace(worker.dataset().limit());
+  }
+  uint64_t Next() {
+    if (zipfian_) return zipfian_->Next(worker_.random());
+    return worker_.random().Uniform(worker_.dataset().limit());
+  }
+
+ private:
+  Worker& worker_;
+  std::optional<ScrambledZipfianGenerator> zipfian_;
+};
+
+/// YCSB's "latest": Zipfian by age, the newest key first.
+class LatestChooser {
+ public:
+  explicit LatestChooser(Worker& worker) : worker_(worker), zipfian_(worker.dataset().limit()) {}
+  uint64_t Next() {
+    const uint64_t limit = worker_.dataset().limit();
+    // Following each insert would cost more than the read; a percent is not seen in the shape.
+    if (limit > zipfian_.n() + zipfian_.n() / 100) zipfian_.Resize(limit);
+    return limit - 1 - zipfian_.Next(worker_.random());
+  }
+
+ private:
+  Worker& worker_;
+  ZipfianGenerator zipfian_;
+};
+
+uint64_t PartBegin(uint64_t total, const Part& part) {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<uint64_t>(static_cast<Wide>(total) * part.index / part.threads);
+}
+
+/// Writes this part of [0, num), number i of it as `order(i)`, in batches.
+template <class Order>
+Status Fill(const WorkloadOptions& options, Worker& worker, const Part& part, Order&& order) {
+  uint64_t next = PartBegin(options.num, part);
+  const uint64_t end = PartBegin(options.num, {part.index + 1, part.threads, 0});
+  if (options.batch_size == 1) {
+    return worker.Loop(end - next, [&](OperationKind* kind) {
+      *kind = OperationKind::kWrite;
+      return worker.Put(order(next++));
+    });
+  }
+  std::vector<uint64_t> batch;
+  const uint64_t batches = (end - next + options.batch_size - 1) / options.batch_size;
+  return worker.Loop(batches, [&](OperationKind* kind) {
+    *kind = OperationKind::kWrite;
+    batch.clear();
+    while (next < end && batch.size() < options.batch_size) batch.push_back(order(next++));
+    return worker.PutBatch(batch);
+  });
+}
+
+Status FillSeq(const WorkloadOptions& options, Worker& worker, const Part& part) {
+  return Fill(options, worker, part, [](uint64_t i) { return i; });
+}
+
+Status FillRandom(const WorkloadOptions& options, Worker& worker, const Part& part) {
+  return Fill(options, worker, part, Permutation(options.num, options.seed));
+}
+
+Status Overwrite(const WorkloadOptions& options, Worker& worker, const Part& part) {
+  Chooser chooser(options, "uniform", worker);
+  std::vector<uint64_t> batch(options.batch_size);
+  return worker.Loop(part.steps / options.batch_size, [&](OperationKind* kind) {
+    *kind = OperationKind::kWrite;
+    if (options.batch_size == 1) return worker.Put(chooser.Next());
+    for (uint64_t& number : batch) number = chooser.Next();
+    return worker.PutBatch(batch);
+  });
+}
+
+Status ReadRandom(const WorkloadOptions& options, Worker& worker, const Part& part) {
+  Chooser chooser(options, "uniform", worker);
+  return worker.Loop(part.steps, [&](OperationKind*) { return worker.Get(chooser.Next()); });
+}
+
+Status ReadMissing(const WorkloadOptions& options, Worker& worker, const Part& part) {
+  Chooser chooser(options, "uniform", worker);
+  return worker.Loop(part.steps, [&](OperationKind*) { return worker.GetMissing(chooser.Next()); });
+}
+
+Status ReadSeq(const WorkloadOptions& options, Worker& worker, const Part&) {
+  return worker.FullScan(false, options.reads.value_or(~uint64_t{0}));
+}
+
+Status ReadReverse(const WorkloadOptions& options, Worker& worker, const Part&) {
+  return worker.FullScan(true, options.reads.value_or(~uint64_t{0}));
+}
+
+Status SeekRandom(const WorkloadOptions& options, Worker& worker, const Part& part) {
+  Chooser chooser(options, "uniform", worker);
+  return worker.Loop(part.steps, [&](OperationKind* kind) {
+    *kind = OperationKind::kScan;
+    return worker.Seek(chooser.Next(), options.seek_nexts);
+  });
+}
+
+Status DeleteRandom(const WorkloadOptions& options, Worker& worker, const Part& part) {
+  Chooser chooser(options, "uniform", worker);
+  return worker.Loop(part.steps, [&](OperationKind* kind) {
+    *kind = OperationKind::kWrite;
+    return worker.Delete(chooser.Next());
+  });
+}
+
+Status ReadWhileWriting(const WorkloadOptions& options, Worker& worker, const Part& part) {
+  Chooser chooser(options, "uniform", worker);
+  if (part.index < options.threads) {
+    return worker.Loop(part.steps, [&](OperationKind*) { return worker.Get(chooser.Next()); });
+  }
+  while (!worker.stopped()) {
+    Status status = worker.Put(chooser.Next());
+    if (!status.ok()) return status;
+  }
+  return Status::OK();
+}
+
+/// Shares of operations in percent; what is left reads.
+struct Mix {
+  unsigned update = 0;
+  unsigned insert = 0;
+  unsigned read_modify_write = 0;
+  bool scans = false;   ///< the rest scans instead of getting
+  bool latest = false;  ///< reads prefer what was inserted last
+};
+
+template <class Choose>
+Status RunMix(const Mix& mix, Worker& worker, const Part& part, Choose&& choose) {
+  constexpr uint64_t kLongestScan = 100;
+  return worker.Loop(part.steps, [&](OperationKind* kind) {
+    const uint64_t percent = worker.random().Uniform(100);
+    *kind = OperationKind::kWrite;
+    if (percent < mix.insert) return worker.Insert();
+    if (percent < mix.update) return worker.Put(choose());
+    if (percent < mix.read_modify_write) {
+      const uint64_t number = choose();
+      Status status = worker.Get(number);
+      if (!status.ok()) return status;
+      --worker.totals().operations;  // reading and writing back is one operation
+      return worker.Put(number);
+    }
+    *kind = mix.scans ? OperationKind::kScan : OperationKind::kRead;
+    if (mix.scans) return worker.Seek(choose(), worker.random().Uniform(kLongestScan));
+    return worker.Get(choose());
+  });
+}
+
+BenchmarkBody Ycsb(const Mix& mix) {
+  return [mix](const WorkloadOptions& options, Worker& worker, const Part& part) {
+    if (mix.latest && options.distribution != "uniform") {
+      LatestChooser latest(worker);
+      return RunMix(mix, worker, part, [&] { return latest.Next(); });
+    }
+    Chooser chooser(options, "zipfian", worker);
+    return RunMix(mix, worker, part, [&] { return chooser.Next(); });
+  };
+}
+
+BenchmarkSpec WriteSpec(const char* name, const char* summary, BenchmarkBody body, bool fills) {
+  BenchmarkSpec spec{name, summary, std::move(body)};
+  spec.writes = true;
+  spec.fills = fills;
+  return spec;
+}
+
+BenchmarkSpec ReadSpec(const char* name, const char* summary, BenchmarkBody body, bool scans_all) {
+  BenchmarkSpec spec{name, summary, std::move(body)};
+  spec.reads = true;
+  spec.scans_all = scans_all;
+  spec.warms_up = !scans_all;
+  return spec;
+}
+
+BenchmarkSpec MixSpec(const char* name, const char* summary, BenchmarkBody body) {
+  BenchmarkSpec spec{name, summary, std::move(body)};
+  spec.reads = true;
+  spec.writes = true;
+  return spec;
+}
+
+std::vector<BenchmarkSpec> MakeBenchmarks() {
+  BenchmarkSpec delete_random =
+      WriteSpec("deleterandom", "delete random keys", DeleteRandom, false);
+  delete_random.deletes = true;
+  BenchmarkSpec read_while_writing = MixSpec(
+      "readwhilewriting", "get random keys while one more thread overwrites", ReadWhileWriting);
+  read_while_writing.extra_writer = true;
+  BenchmarkSpec ycsb_c = ReadSpec("ycsb-c", "100 % get", Ycsb({}), false);
+  return {
+      WriteSpec("fillseq", "write every record once, in order", FillSeq, true),
+      WriteSpec("fillrandom", "write every record once, in random order", FillRandom, true),
+      WriteSpec("ycsb-load", "the same as fillrandom", FillRandom, true),
+      WriteSpec("overwrite", "write random existing keys", Overwrite, false),
+      ReadSpec("readrandom", "get random keys", ReadRandom, false),
+      ReadSpec("readmissing", "get keys that are not there", ReadMissing, false),
+      ReadSpec("readseq", "read all records in order", ReadSeq, true),
+      ReadSpec("readreverse", "read all records backwards", ReadReverse, true),
+      ReadSpec("seekrandom", "seek to a random key and read on", SeekRandom, false),
+      std::move(delete_random),
+      std::move(read_while_writing),
+      MixSpec("ycsb-a", "50 % get, 50 % update", Ycsb({.update = 50})),
+      MixSpec("ycsb-b", "95 % get, 5 % update", Ycsb({.update = 5})),
+      std::move(ycsb_c),
+      MixSpec("ycsb-d", "95 % get of the latest, 5 % insert", Ycsb({.insert = 5, .latest = true})),
+      MixSpec("ycsb-e", "95 % scan of up to 100, 5 % insert", Ycsb({.insert = 5, .scans = true})),
+      MixSpec("ycsb-f", "50 % get, 50 % read-modify-write", Ycsb({.read_modify_write = 50})),
+  };
+}
+
+}  // namespace
+
+const std::vector<BenchmarkSpec>& AllBenchmarks() {
+  static const std::vector<BenchmarkSpec> benchmarks = MakeBenchmarks();
+  return benchmarks;
+}
+
+const BenchmarkSpec* FindBenchmark(std::string_view name) {
+  const std::vector<BenchmarkSpec>& all = AllBenchmarks();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const BenchmarkSpec& spec) { return spec.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace braid::bench

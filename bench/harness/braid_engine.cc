@@ -1,0 +1,111 @@
+// The adapter for braid, over the public C++ API.
+#include <utility>
+
+#include "bench/harness/kv_engine.h"
+#include "braid/db.h"
+#include "braid/version.h"
+
+namespace braid::bench {
+namespace {
+
+class BraidSession : public KvSession {
+ public:
+  BraidSession(DB* db, bool sync) : db_(db) { write_options_.sync = sync; }
+
+  Status Put(std::string_view key, std::string_view value) override {
+    return db_->Put(write_options_, key, value);
+  }
+  Status Get(std::string_view key, std::string* value) override {
+    return db_->Get(read_options_, key, value);
+  }
+  Status Delete(std::string_view key) override { return db_->Delete(write_options_, key); }
+
+  Status Write(const std::vector<BatchUpdate>& batch) override {
+    batch_.Clear();
+    for (const BatchUpdate& update : batch) batch_.Put(update.key, update.value);
+    return db_->Write(write_options_, batch_);
+  }
+
+  Status Scan(const ScanRange& range, const ScanVisitor& visit) override {
+    const std::unique_ptr<Iterator> cursor = db_->NewIterator(read_options_);
+    if (range.reverse) {
+      for (cursor->SeekToLast(); cursor->Valid(); cursor->Prev()) {
+        if (!visit(cursor->key(), cursor->value())) break;
+      }
+      return cursor->status();
+    }
+    if (range.start) {
+      cursor->Seek(*range.start);
+    } else {
+      cursor->SeekToFirst();
+    }
+    for (; cursor->Valid(); cursor->Next()) {
+      if (!visit(cursor->key(), cursor->value())) break;
+    }
+    return cursor->status();
+  }
+
+ private:
+  DB* db_;
+  WriteOptions write_options_;
+  ReadOptions read_options_;
+  WriteBatch batch_;
+};
+
+class BraidEngine : public KvEngine {
+ public:
+  std::string name() const override { return "braid"; }
+  std::string version() const override { return BRAID_VERSION_STRING; }
+  std::string parameters() const override { return parameters_; }
+
+  Status Open(const EngineConfig& config) override {
+    Options options;
+    options.design = config.design;
+    options.memory_budget_bytes = config.memory_budget_bytes;
+    options.pool.force_media_class = config.force_media_class;
+    Result<std::unique_ptr<DB>> db = DB::Open(options, config.directory);
+    if (!db.ok()) return db.status();
+    db_ = std::move(db).value();
+    sync_ = config.sync;
+    const Statistics statistics = db_->GetStatistics();
+    parameters_ =
+        "design " + config.design + ", media class " + MediaClassName(statistics.media_class) +
+        (statistics.media_class_forced ? " (forced)" : "") + ", memory budget " +
+        std::to_string(config.memory_budget_bytes >> 20) + " MiB" + (sync_ ? ", sync" : "");
+    return Status::OK();
+  }
+
+  std::unique_ptr<KvSession> NewSession() override {
+    return std::make_unique<BraidSession>(db_.get(), sync_);
+  }
+
+  Status Settle() override {
+    Status status = db_->Compact();
+    // A design without merges has nothing to wait for.
+    if (status.code() == Status::Code::kNotSupported) return Status::OK();
+    return status;
+  }
+
+  EngineCounters Counters() override {
+    const Statistics statistics = db_->GetStatistics();
+    return {statistics.lines_flushed, statistics.fences, statistics.stall_micros * 1000};
+  }
+
+  Status Close() override {
+    if (!db_) return Status::OK();
+    Status status = db_->Close();
+    db_.reset();
+    return status;
+  }
+
+ private:
+  std::unique_ptr<DB> db_;
+  bool sync_ = false;
+  std::string parameters_;
+};
+
+}  // namespace
+
+std::unique_ptr<KvEngine> MakeBraidEngine() { return std::make_unique<BraidEngine>(); }
+
+}  // namespace braid::bench

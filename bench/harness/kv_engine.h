@@ -1,0 +1,91 @@
+// KvEngine: what the harness asks of a store, so that one workload runs on braid and its peers.
+//
+// Thread safety: Open, Settle, Close and the facts from one thread at a time; NewSession too, but
+// each session belongs to one worker thread and runs beside the others.
+// Persistence: the store's own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "braid/options.h"
+#include "braid/status.h"
+
+namespace braid::bench {
+
+/// How a store is opened. What a store has no use for, it ignores.
+struct EngineConfig {
+  std::string directory;  ///< its files; made by Open when missing
+  uint64_t expected_records = 0;
+  size_t key_size = 16;
+  size_t value_size = 100;
+  int threads = 1;  ///< worker threads at most
+  bool sync = false;
+  std::string design = "braid";
+  uint64_t memory_budget_bytes = uint64_t{1} << 30;
+  std::optional<MediaClass> force_media_class;
+};
+
+/// Totals since Open; what a store does not tell stays empty.
+struct EngineCounters {
+  std::optional<uint64_t> lines_flushed;
+  std::optional<uint64_t> fences;
+  std::optional<uint64_t> stall_nanos;
+};
+
+struct BatchUpdate {
+  std::string_view key;
+  std::string_view value;
+};
+
+/// Where a scan starts and which way it goes. Without `start`: at the end of the order.
+struct ScanRange {
+  std::optional<std::string_view> start;  ///< forward scans only: the first key not before it
+  bool reverse = false;
+};
+
+/// Called for each record of a scan; false ends the scan.
+using ScanVisitor = std::function<bool(std::string_view key, std::string_view value)>;
+
+/// One thread's way into a store.
+class KvSession {
+ public:
+  virtual ~KvSession() = default;
+  virtual Status Put(std::string_view key, std::string_view value) = 0;
+  /// Copies the value; NotFound when there is none.
+  virtual Status Get(std::string_view key, std::string* value) = 0;
+  virtual Status Delete(std::string_view key) = 0;
+  /// All puts at once, atomically.
+  virtual Status Write(const std::vector<BatchUpdate>& batch) = 0;
+  /// Makes a cursor at the newest state and visits records until the visitor or the data ends it.
+  virtual Status Scan(const ScanRange& range, const ScanVisitor& visit) = 0;
+};
+
+class KvEngine {
+ public:
+  virtual ~KvEngine() = default;
+  virtual std::string name() const = 0;
+  virtual std::string version() const = 0;
+  /// The store's options that matter, for the report.
+  virtual std::string parameters() const = 0;
+  /// Says what readers of the numbers should know, or nothing.
+  virtual std::string caveat() const { return {}; }
+
+  virtual Status Open(const EngineConfig& config) = 0;
+  virtual std::unique_ptr<KvSession> NewSession() = 0;
+  /// Returns when no background work is left that was caused by earlier writes.
+  virtual Status Settle() = 0;
+  virtual EngineCounters Counters() = 0;
+  /// Sessions must be gone.
+  virtual Status Close() = 0;
+};
+
+/// braid itself, over the public C++ API.
+std::unique_ptr<KvEngine> MakeBraidEngine();
+
+}  // namespace braid::bench

@@ -1,0 +1,49 @@
+// The flags of a workload, shared by `braid bench` and braid-compare; names as db_bench has them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/harness/kv_engine.h"
+#include "braid/options.h"
+#include "braid/status.h"
+
+namespace braid::bench {
+
+struct WorkloadOptions {
+  std::vector<std::string> benchmarks = {"fillseq", "fillrandom",  "overwrite", "readrandom",
+                                         "readseq", "readreverse", "seekrandom"};
+  uint64_t num = 1'000'000;
+  std::optional<uint64_t> reads;  ///< operations of all benchmarks but fills; none: num
+  int threads = 1;
+  size_t key_size = 16;
+  size_t value_size = 100;
+  uint64_t batch_size = 1;
+  uint64_t seed = 1;
+  uint64_t seek_nexts = 50;
+  double duration = 0;       ///< seconds; 0: by operations
+  std::string distribution;  ///< "zipfian", "uniform", or empty: what each benchmark defines
+  bool hash_keys = false;
+  bool histogram = false;
+  bool use_existing_db = false;
+  bool sync = false;
+  bool settle = true;
+  bool pin = true;
+  double warmup_percent = 5;
+  std::string design = "braid";
+  uint64_t memory_budget_bytes = uint64_t{1} << 30;
+  std::string force_media_class;  ///< "page", "cache_line", "byte", or empty: as detected
+
+  uint64_t Operations() const { return reads.value_or(num); }
+  /// The first flag outside its limits, by name, or ok.
+  Status Validate() const;
+  EngineConfig MakeEngineConfig(const std::string& directory) const;
+};
+
+/// Adds the flags to `app`, bound to `options`.
+void AddWorkloadFlags(CLI::App& app, WorkloadOptions* options);
+
+}  // namespace braid::bench

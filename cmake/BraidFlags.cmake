@@ -1,0 +1,68 @@
+# Compiler and linker flags of all our code.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+find_program(BRAID_CCACHE ccache)
+if(BRAID_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${BRAID_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${BRAID_CCACHE}")
+endif()
+
+# Every link in persistent memory carries a CRC that is checked at each hop, so the crc32
+# instruction (SSE4.2, in every x86-64 server since 2009) is part of the baseline; without it a
+# lookup would pay a table-driven CRC a hop. Newer instructions (clwb) are detected at run time.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  add_compile_options(-march=x86-64-v2)
+endif()
+
+# Our symbols are not meant to be replaced at load time, and the compiler may inline across them.
+add_compile_options(-fno-semantic-interposition)
+
+# Hardening. Fortify needs the optimizer and does not mix with sanitizers.
+add_compile_options(-fstack-protector-strong)
+if(NOT BRAID_SANITIZE AND NOT BRAID_COVERAGE AND NOT BRAID_BUILD_FUZZ)
+  add_compile_options($<$<CONFIG:Release>:-U_FORTIFY_SOURCE> $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>)
+endif()
+add_link_options(LINKER:-z,relro LINKER:-z,now)
+
+if(BRAID_SANITIZE)
+  add_compile_options(-fsanitize=${BRAID_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer -g -O1)
+  add_link_options(-fsanitize=${BRAID_SANITIZE})
+  if(BRAID_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # TSan does not model lone fences; gcc says so at each one, and all of ours name their pair.
+    add_compile_options(-Wno-tsan)
+  endif()
+endif()
+
+if(BRAID_COVERAGE)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "BRAID_COVERAGE needs clang: configure with the preset 'coverage'.")
+  endif()
+  add_compile_options(-fprofile-instr-generate -fcoverage-mapping -g)
+  add_link_options(-fprofile-instr-generate)
+endif()
+
+if(BRAID_CRASHSIM)
+  add_compile_definitions(BRAID_CRASHSIM=1)
+endif()
+
+# Marks a target as our own code: all warnings, as errors unless BRAID_WERROR is off.
+function(braid_own_code target)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wshadow
+    $<$<COMPILE_LANGUAGE:CXX>:-Wconversion> $<$<COMPILE_LANGUAGE:CXX>:-Wno-sign-conversion>
+    $<$<BOOL:${BRAID_WERROR}>:-Werror>)
+endfunction()

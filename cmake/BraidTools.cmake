@@ -1,0 +1,72 @@
+# The bench harness (a library), the braid command, and braid-compare with other stores.
+
+set(BRAID_TOOL_LIBRARIES braid::static fmt::fmt nlohmann_json::nlohmann_json)
+
+braid_glob_sources(BRAID_BENCH_SOURCES "${PROJECT_SOURCE_DIR}/bench/harness/*.cc")
+if(BRAID_BENCH_SOURCES)
+  add_library(braid_bench STATIC ${BRAID_BENCH_SOURCES})
+  braid_own_code(braid_bench)
+  target_include_directories(braid_bench PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_include_directories(braid_bench PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(braid_bench PUBLIC ${BRAID_TOOL_LIBRARIES})
+  list(APPEND BRAID_TOOL_LIBRARIES braid_bench)
+endif()
+
+# Everything of the command except main(), so that tools/*_test.cc can link it.
+braid_glob_sources(BRAID_COMMAND_SOURCES "${PROJECT_SOURCE_DIR}/tools/*.cc")
+set(BRAID_COMMAND_MAIN "${PROJECT_SOURCE_DIR}/tools/main.cc")
+list(REMOVE_ITEM BRAID_COMMAND_SOURCES "${BRAID_COMMAND_MAIN}")
+if(BRAID_COMMAND_SOURCES)
+  add_library(braid_verbs STATIC ${BRAID_COMMAND_SOURCES})
+  braid_own_code(braid_verbs)
+  target_include_directories(braid_verbs PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_include_directories(braid_verbs PRIVATE
+    "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tools")
+  target_link_libraries(braid_verbs PUBLIC ${BRAID_TOOL_LIBRARIES} CLI11::CLI11)
+endif()
+if(BRAID_COMMAND_SOURCES AND EXISTS "${BRAID_COMMAND_MAIN}")
+  add_executable(braid_command "${BRAID_COMMAND_MAIN}")
+  braid_own_code(braid_command)
+  set_target_properties(braid_command PROPERTIES OUTPUT_NAME braid)
+  target_include_directories(braid_command PRIVATE "${PROJECT_SOURCE_DIR}/tools")
+  target_link_libraries(braid_command PRIVATE braid_verbs)
+endif()
+
+# Other stores are optional peers: what is not installed is left out and said so.
+braid_glob_sources(BRAID_ENGINE_SOURCES "${PROJECT_SOURCE_DIR}/bench/engines/*.cc")
+braid_glob_sources(BRAID_COMPARE_SOURCES "${PROJECT_SOURCE_DIR}/bench/compare/*.cc")
+if(BRAID_COMPARE_SOURCES)
+  add_executable(braid_compare ${BRAID_COMPARE_SOURCES} ${BRAID_ENGINE_SOURCES})
+  braid_own_code(braid_compare)
+  set_target_properties(braid_compare PROPERTIES OUTPUT_NAME braid-compare)
+  target_include_directories(braid_compare PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(braid_compare PRIVATE ${BRAID_TOOL_LIBRARIES} CLI11::CLI11)
+
+  # Links peer NAME into braid-compare when its header and library are there.
+  function(braid_add_peer name header library apt_package)
+    find_path(BRAID_${name}_INCLUDE ${header})
+    find_library(BRAID_${name}_LIBRARY ${library})
+    if(BRAID_${name}_INCLUDE AND BRAID_${name}_LIBRARY)
+      target_include_directories(braid_compare SYSTEM PRIVATE "${BRAID_${name}_INCLUDE}")
+      target_link_libraries(braid_compare PRIVATE "${BRAID_${name}_LIBRARY}")
+      target_compile_definitions(braid_compare PRIVATE BRAID_HAVE_${name}=1)
+    else()
+      message(STATUS "braid-compare: without ${library} (apt-get install ${apt_package})")
+    endif()
+  endfunction()
+  braid_add_peer(LEVELDB leveldb/db.h leveldb libleveldb-dev)
+  braid_add_peer(ROCKSDB rocksdb/db.h rocksdb librocksdb-dev)
+  braid_add_peer(LMDB lmdb.h lmdb liblmdb-dev)
+endif()
+
+# Measurements of single parts: one program a file, bin/micro_<name>. They see the inside of braid.
+file(GLOB BRAID_MICRO_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/micro/*.cc")
+foreach(source ${BRAID_MICRO_SOURCES})
+  get_filename_component(name "${source}" NAME_WE)
+  add_executable(micro_${name} "${source}")
+  braid_own_code(micro_${name})
+  target_include_directories(micro_${name} PRIVATE
+    "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(micro_${name} PRIVATE
+    ${BRAID_TOOL_LIBRARIES} CLI11::CLI11 ${BRAID_STORE_LIBRARIES})
+endforeach()

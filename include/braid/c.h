@@ -1,0 +1,332 @@
+/* The C API of braid: LevelDB's C API under the prefix braid_.
+ *
+ * Names after the prefix, the order of arguments, ownership and errors are those of leveldb/c.h, so
+ * that a client ports by renaming leveldb_ to braid_ (docs/leveldb-porting.md has the differences).
+ * Calls that LevelDB does not have are marked "braid:".
+ *
+ * Bytes       Keys and values are a pointer and a length; they may hold zero bytes. Every call
+ *             copies what it keeps: the caller's buffers are free again when it returns. A pointer
+ *             may be NULL where its length is 0.
+ * Errors      A call that can fail takes `char** errptr` last. Before the call *errptr is NULL or
+ *             a message from an earlier call. Success leaves it alone; failure frees the earlier
+ *             message and stores a new one, which ends with a zero byte and belongs to the caller:
+ *             release it with braid_free. If errptr itself is NULL, the error is lost.
+ * Ownership   X_create is undone by X_destroy, braid_open by braid_close, char* results by
+ *             braid_free. These take NULL and then do nothing. Other pointers must not be NULL.
+ * Memory      X_create returns NULL only when memory runs out. No exception leaves the library;
+ *             callbacks must not let one out either.
+ * Booleans    uint8_t: 0 is false, all else true.
+ * Threads     A braid_t may be used by all threads at once, except for braid_close. All other
+ *             objects belong to one thread at a time; const ones may be read by several.
+ */
+#ifndef BRAID_C_H_
+#define BRAID_C_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define BRAID_C_EXPORT __attribute__((visibility("default")))
+#else
+#define BRAID_C_EXPORT
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct braid_t braid_t;
+typedef struct braid_cache_t braid_cache_t;
+typedef struct braid_comparator_t braid_comparator_t;
+typedef struct braid_env_t braid_env_t;
+typedef struct braid_filterpolicy_t braid_filterpolicy_t;
+typedef struct braid_iterator_t braid_iterator_t;
+typedef struct braid_logger_t braid_logger_t;
+typedef struct braid_options_t braid_options_t;
+typedef struct braid_readoptions_t braid_readoptions_t;
+typedef struct braid_snapshot_t braid_snapshot_t;
+typedef struct braid_writebatch_t braid_writebatch_t;
+typedef struct braid_writeoptions_t braid_writeoptions_t;
+
+/* ---- Database ---------------------------------------------------------------------------- */
+
+/* Opens the pool directory `name`. NULL and an error if it is missing and create_if_missing is off
+ * (the default, as in LevelDB), there and error_if_exists is on, no pool, open elsewhere, damaged,
+ * or if an option is out of its limits. `options` is not kept. */
+BRAID_C_EXPORT braid_t* braid_open(const braid_options_t* options, const char* name, char** errptr);
+
+/* Makes everything durable, releases the pool and frees `db`. No other call on `db` may run or
+ * follow, except braid_release_snapshot. Iterators and snapshots that are left over stay safe to
+ * use and must still be destroyed or released; iterators then report that the database is closed.
+ * An error of the last flush has no way out of here: call braid_flush before, if you need it. */
+BRAID_C_EXPORT void braid_close(braid_t* db);
+
+/* Stores `val` under `key`, over an older value if there is one. */
+BRAID_C_EXPORT void braid_put(braid_t* db, const braid_writeoptions_t* options, const char* key,
+                              size_t keylen, const char* val, size_t vallen, char** errptr);
+
+/* Removes `key`. That there is no such key is no error. */
+BRAID_C_EXPORT void braid_delete(braid_t* db, const braid_writeoptions_t* options, const char* key,
+                                 size_t keylen, char** errptr);
+
+/* Applies all updates of `batch` in their order, as one atomic step. The batch is not changed and
+ * still belongs to the caller. A batch that could not take an update (memory, a value above
+ * 4 GiB - 1) is refused as a whole. */
+BRAID_C_EXPORT void braid_write(braid_t* db, const braid_writeoptions_t* options,
+                                braid_writebatch_t* batch, char** errptr);
+
+/* The value of `key` as a buffer of *vallen bytes that the caller releases with braid_free; never
+ * NULL for a key that exists, not even for an empty value. NULL and *vallen = 0 when there is no
+ * such key (no error) or the read failed (error). */
+BRAID_C_EXPORT char* braid_get(braid_t* db, const braid_readoptions_t* options, const char* key,
+                               size_t keylen, size_t* vallen, char** errptr);
+
+/* A cursor over the keys in byte order, as of the snapshot in `options`, or of this moment. It
+ * stands nowhere until one of the seek calls. `options` is not kept. Release with
+ * braid_iter_destroy. If memory runs out the result is NULL, which all braid_iter_ calls take as
+ * an empty iterator whose error is set. */
+BRAID_C_EXPORT braid_iterator_t* braid_create_iterator(braid_t* db,
+                                                       const braid_readoptions_t* options);
+
+/* The state of this moment, for braid_readoptions_set_snapshot. It keeps overwritten values alive
+ * until braid_release_snapshot. */
+BRAID_C_EXPORT const braid_snapshot_t* braid_create_snapshot(braid_t* db);
+
+/* Frees a snapshot. `db` is not looked at and may be closed by now. No read option that names the
+ * snapshot may be used afterwards; iterators made before are not affected. */
+BRAID_C_EXPORT void braid_release_snapshot(braid_t* db, const braid_snapshot_t* snapshot);
+
+/* A property as text, to be released with braid_free; NULL if the name is unknown. Names:
+ * "braid.stats", "braid.stats.json", "braid.num-entries", "braid.approximate-memory-usage",
+ * "braid.l0-tables", "braid.media-class", "braid.design". "leveldb.stats" and
+ * "leveldb.approximate-memory-usage" give their braid counterparts. */
+BRAID_C_EXPORT char* braid_property_value(braid_t* db, const char* propname);
+
+/* Estimates the bytes in each of `num_ranges` ranges, from range_start_key (inclusive) to
+ * range_limit_key (exclusive), into `sizes`. Counted are keys and values of live entries, in memory
+ * or not; no overhead and no old versions. Exact for a range of at most 16,384 entries. A larger
+ * one is extrapolated from how densely its first 16,384 keys lie, which can be far off when the
+ * keys are spread unevenly. Reads those entries, so it costs milliseconds a range. */
+BRAID_C_EXPORT void braid_approximate_sizes(braid_t* db, int num_ranges,
+                                            const char* const* range_start_key,
+                                            const size_t* range_start_key_len,
+                                            const char* const* range_limit_key,
+                                            const size_t* range_limit_key_len, uint64_t* sizes);
+
+/* Flushes, merges and collects garbage in the whole database and waits for it: in this version the
+ * range is not looked at, NULL keys are fine. An error shows in the next write. */
+BRAID_C_EXPORT void braid_compact_range(braid_t* db, const char* start_key, size_t start_key_len,
+                                        const char* limit_key, size_t limit_key_len);
+
+/* braid: Turns what is in the memtable into a table and waits for it. */
+BRAID_C_EXPORT void braid_flush(braid_t* db, char** errptr);
+
+/* braid: Reads every entry and link and checks them, while reads and writes go on. The error names
+ * the first problem and how many there are. */
+BRAID_C_EXPORT void braid_verify(braid_t* db, char** errptr);
+
+/* braid: All counters as one JSON object, to be released with braid_free; NULL only when memory
+ * runs out. */
+BRAID_C_EXPORT char* braid_statistics_json(braid_t* db);
+
+/* ---- Pools that are not open --------------------------------------------------------------- */
+
+/* Removes the pool `name` and all in it. No error if there is nothing at that path. Refuses a
+ * directory that is no pool (LevelDB does not) and a pool that is open. */
+BRAID_C_EXPORT void braid_destroy_db(const braid_options_t* options, const char* name,
+                                     char** errptr);
+
+/* Always an error in this version, and nothing is touched: opening a pool recovers it after a
+ * crash, and the command `braid verify` tells what is wrong with a damaged one. */
+BRAID_C_EXPORT void braid_repair_db(const braid_options_t* options, const char* name,
+                                    char** errptr);
+
+/* ---- Iterator ------------------------------------------------------------------------------ */
+
+/* Frees the iterator; allowed after braid_close. */
+BRAID_C_EXPORT void braid_iter_destroy(braid_iterator_t*);
+
+/* True while the iterator stands on an entry. */
+BRAID_C_EXPORT uint8_t braid_iter_valid(const braid_iterator_t*);
+
+BRAID_C_EXPORT void braid_iter_seek_to_first(braid_iterator_t*);
+BRAID_C_EXPORT void braid_iter_seek_to_last(braid_iterator_t*);
+
+/* To the first entry whose key is not before `k`. */
+BRAID_C_EXPORT void braid_iter_seek(braid_iterator_t*, const char* k, size_t klen);
+
+/* braid: To the last entry whose key is not after `k`. */
+BRAID_C_EXPORT void braid_iter_seek_for_prev(braid_iterator_t*, const char* k, size_t klen);
+
+/* One entry on or back; past either end the iterator becomes invalid. Nothing happens on an
+ * invalid one. */
+BRAID_C_EXPORT void braid_iter_next(braid_iterator_t*);
+BRAID_C_EXPORT void braid_iter_prev(braid_iterator_t*);
+
+/* Key and value of the entry the iterator stands on; NULL and length 0 when it is invalid. The
+ * bytes belong to the iterator and stay until it is moved or destroyed. */
+BRAID_C_EXPORT const char* braid_iter_key(const braid_iterator_t*, size_t* klen);
+BRAID_C_EXPORT const char* braid_iter_value(const braid_iterator_t*, size_t* vlen);
+
+/* Sets the error that made the iterator invalid. Ask at the end of every loop: without an error
+ * the iterator has seen all there is. */
+BRAID_C_EXPORT void braid_iter_get_error(const braid_iterator_t*, char** errptr);
+
+/* ---- Write batch --------------------------------------------------------------------------- */
+
+BRAID_C_EXPORT braid_writebatch_t* braid_writebatch_create(void);
+BRAID_C_EXPORT void braid_writebatch_destroy(braid_writebatch_t*);
+
+/* Forgets all updates, and that one could not be taken. */
+BRAID_C_EXPORT void braid_writebatch_clear(braid_writebatch_t*);
+
+/* Add one update after those that are there; of several for one key the last wins. Key and value
+ * are copied. An update that can't be taken empties the batch, and braid_write reports it. */
+BRAID_C_EXPORT void braid_writebatch_put(braid_writebatch_t*, const char* key, size_t klen,
+                                         const char* val, size_t vlen);
+BRAID_C_EXPORT void braid_writebatch_delete(braid_writebatch_t*, const char* key, size_t klen);
+
+/* Calls `put` or `deleted` with `state` for every update in order. The bytes stay until the
+ * callback returns, which must not change the batch. */
+BRAID_C_EXPORT void braid_writebatch_iterate(const braid_writebatch_t*, void* state,
+                                             void (*put)(void*, const char* k, size_t klen,
+                                                         const char* v, size_t vlen),
+                                             void (*deleted)(void*, const char* k, size_t klen));
+
+/* Adds the updates of `source` to `destination`. */
+BRAID_C_EXPORT void braid_writebatch_append(braid_writebatch_t* destination,
+                                            const braid_writebatch_t* source);
+
+/* ---- Options ------------------------------------------------------------------------------- */
+
+/* The defaults of braid, but for create_if_missing, which is off as in LevelDB. What an option
+ * points to (comparator, filter policy, cache, environment) still belongs to the caller. */
+BRAID_C_EXPORT braid_options_t* braid_options_create(void);
+BRAID_C_EXPORT void braid_options_destroy(braid_options_t*);
+
+/* Anything but NULL makes braid_open fail: keys are always in byte order. */
+BRAID_C_EXPORT void braid_options_set_comparator(braid_options_t*, braid_comparator_t*);
+
+/* Accepted, no effect: braid chooses its own filters. */
+BRAID_C_EXPORT void braid_options_set_filter_policy(braid_options_t*, braid_filterpolicy_t*);
+
+/* Make the pool when nothing is at the path. Default: false. */
+BRAID_C_EXPORT void braid_options_set_create_if_missing(braid_options_t*, uint8_t);
+
+/* Fail when the pool is there already. Default: false. */
+BRAID_C_EXPORT void braid_options_set_error_if_exists(braid_options_t*, uint8_t);
+
+/* Check every entry and link before braid_open returns: time grows with the database.
+ * Default: false. */
+BRAID_C_EXPORT void braid_options_set_paranoid_checks(braid_options_t*, uint8_t);
+
+/* Accepted, no effect: there is one environment. */
+BRAID_C_EXPORT void braid_options_set_env(braid_options_t*, braid_env_t*);
+
+/* Accepted, no effect: as in LevelDB, C has no way to make a logger. */
+BRAID_C_EXPORT void braid_options_set_info_log(braid_options_t*, braid_logger_t*);
+
+/* Bytes written before a memtable is flushed. */
+BRAID_C_EXPORT void braid_options_set_write_buffer_size(braid_options_t*, size_t);
+
+/* Accepted, no effect: the number of open files is small and fixed. */
+BRAID_C_EXPORT void braid_options_set_max_open_files(braid_options_t*, int);
+
+/* There is no block cache, but the memory budget becomes at least as large as the cache, unless
+ * braid_options_set_memory_budget names it. NULL: as if not set. */
+BRAID_C_EXPORT void braid_options_set_cache(braid_options_t*, braid_cache_t*);
+
+/* Accepted, no effect: there are no blocks, no table files and no compression. */
+BRAID_C_EXPORT void braid_options_set_block_size(braid_options_t*, size_t);
+BRAID_C_EXPORT void braid_options_set_block_restart_interval(braid_options_t*, int);
+BRAID_C_EXPORT void braid_options_set_max_file_size(braid_options_t*, size_t);
+
+enum { braid_no_compression = 0, braid_snappy_compression = 1 };
+BRAID_C_EXPORT void braid_options_set_compression(braid_options_t*, int);
+
+/* braid: The design by name, copied; NULL or "braid" is the default. An unknown name makes
+ * braid_open fail. */
+BRAID_C_EXPORT void braid_options_set_design(braid_options_t*, const char* name);
+
+/* braid: Bytes of DRAM for memtables, indexes and filters together. */
+BRAID_C_EXPORT void braid_options_set_memory_budget(braid_options_t*, uint64_t bytes);
+
+/* braid: Bytes the pool never grows beyond; writes that need more fail. At least 64 KiB; a database
+ * of use needs some 16 MiB. 0 is the default: as far as the device goes. */
+BRAID_C_EXPORT void braid_options_set_max_size(braid_options_t*, uint64_t bytes);
+
+/* ---- Comparator, filter policy ------------------------------------------------------------- */
+
+/* A comparator can be made, so that clients compile, but not be used to open a database.
+ * `destructor` is called with `state` by braid_comparator_destroy. */
+BRAID_C_EXPORT braid_comparator_t* braid_comparator_create(
+    void* state, void (*destructor)(void*),
+    int (*compare)(void*, const char* a, size_t alen, const char* b, size_t blen),
+    const char* (*name)(void*));
+BRAID_C_EXPORT void braid_comparator_destroy(braid_comparator_t*);
+
+/* A filter of the caller is never asked, only `destructor` is called with `state` by
+ * braid_filterpolicy_destroy. Results of reads do not depend on filters. */
+BRAID_C_EXPORT braid_filterpolicy_t* braid_filterpolicy_create(
+    void* state, void (*destructor)(void*),
+    char* (*create_filter)(void*, const char* const* key_array, const size_t* key_length_array,
+                           int num_keys, size_t* filter_length),
+    uint8_t (*key_may_match)(void*, const char* key, size_t length, const char* filter,
+                             size_t filter_length),
+    const char* (*name)(void*));
+BRAID_C_EXPORT void braid_filterpolicy_destroy(braid_filterpolicy_t*);
+
+BRAID_C_EXPORT braid_filterpolicy_t* braid_filterpolicy_create_bloom(int bits_per_key);
+
+/* ---- Options of one read or write ---------------------------------------------------------- */
+
+BRAID_C_EXPORT braid_readoptions_t* braid_readoptions_create(void);
+BRAID_C_EXPORT void braid_readoptions_destroy(braid_readoptions_t*);
+
+/* Accepted, no effect: every read verifies. */
+BRAID_C_EXPORT void braid_readoptions_set_verify_checksums(braid_readoptions_t*, uint8_t);
+
+/* Accepted, no effect: there is no block cache. */
+BRAID_C_EXPORT void braid_readoptions_set_fill_cache(braid_readoptions_t*, uint8_t);
+
+/* Read as of `snapshot`; NULL: the newest state. The snapshot must not be released before the last
+ * use of these options. */
+BRAID_C_EXPORT void braid_readoptions_set_snapshot(braid_readoptions_t*,
+                                                   const braid_snapshot_t* snapshot);
+
+BRAID_C_EXPORT braid_writeoptions_t* braid_writeoptions_create(void);
+BRAID_C_EXPORT void braid_writeoptions_destroy(braid_writeoptions_t*);
+
+/* On page-cache media: survive power loss too, with all earlier writes. On persistent memory every
+ * write is durable and this changes nothing. Default: false. */
+BRAID_C_EXPORT void braid_writeoptions_set_sync(braid_writeoptions_t*, uint8_t);
+
+/* ---- Cache, environment -------------------------------------------------------------------- */
+
+/* A number of bytes for braid_options_set_cache; nothing is allocated. May be destroyed as soon as
+ * the option is set. */
+BRAID_C_EXPORT braid_cache_t* braid_cache_create_lru(size_t capacity);
+BRAID_C_EXPORT void braid_cache_destroy(braid_cache_t* cache);
+
+BRAID_C_EXPORT braid_env_t* braid_create_default_env(void);
+BRAID_C_EXPORT void braid_env_destroy(braid_env_t*);
+
+/* A directory for tests that exists and belongs to the user: $TEST_TMPDIR, or one below
+ * $BRAID_TMP, $TMPDIR or /tmp. Release with braid_free. NULL if it can't be made. */
+BRAID_C_EXPORT char* braid_env_get_test_directory(braid_env_t*);
+
+/* ---- Utility ------------------------------------------------------------------------------- */
+
+/* Releases a buffer or message that a call of this file returned. Use it and not free(): when
+ * memory has run out a message may not come from malloc. */
+BRAID_C_EXPORT void braid_free(void* ptr);
+
+/* The version of the library that is loaded: "0.1.2" is major 0, minor 1. */
+BRAID_C_EXPORT int braid_major_version(void);
+BRAID_C_EXPORT int braid_minor_version(void);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* BRAID_C_H_ */

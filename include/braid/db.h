@@ -1,0 +1,113 @@
+// braid: an embedded, ordered key-value store for byte-addressable persistent memory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "braid/options.h"
+#include "braid/statistics.h"
+#include "braid/status.h"
+#include "braid/write_batch.h"
+
+namespace braid {
+
+/// A state of the database that later writes do not change. Shared; release by dropping the pointer.
+/// Keeps versions of overwritten keys alive, so hold it no longer than needed. Outlives its database.
+class Snapshot {
+ public:
+  virtual ~Snapshot() = default;
+  /// The newest sequence number the snapshot sees.
+  virtual uint64_t sequence() const noexcept = 0;
+};
+
+/// A cursor over the keys in byte order, at one snapshot. Starts invalid: seek first.
+/// One thread at a time. Keeps its database's memory alive; after DB::Close every call is safe and
+/// status() is Closed.
+class Iterator {
+ public:
+  virtual ~Iterator() = default;
+  virtual bool Valid() const = 0;
+  virtual void SeekToFirst() = 0;
+  virtual void SeekToLast() = 0;
+  /// To the first key that is not before `target`.
+  virtual void Seek(Slice target) = 0;
+  /// To the last key that is not after `target`.
+  virtual void SeekForPrev(Slice target) = 0;
+  virtual void Next() = 0;
+  virtual void Prev() = 0;
+  /// Only when Valid(). The bytes stay until the iterator moves.
+  virtual Slice key() const = 0;
+  virtual Slice value() const = 0;
+  /// ok, or why the iterator became invalid before the end.
+  virtual Status status() const = 0;
+};
+
+/// A database. All calls are safe from any number of threads.
+class DB {
+ public:
+  virtual ~DB() = default;
+
+  /// Opens the pool directory `path`, creating it if the options say so. Time does not grow with
+  /// the size of the database. Errors: NotFound (no such pool), InvalidArgument (an option, or a
+  /// path that is no pool), Busy (open elsewhere; names the process), Corruption (names file and
+  /// offset), NotSupported (format from another version), OutOfSpace, IOError.
+  static Result<std::unique_ptr<DB>> Open(const Options& options, const std::string& path);
+
+  /// Removes a pool with everything in it. Refuses a directory that is no pool (InvalidArgument)
+  /// and one that is open (Busy). A missing path is ok.
+  static Status Destroy(const std::string& path);
+
+  /// Reads the facts of a pool without opening or changing it.
+  static Result<PoolInfo> Inspect(const std::string& path, const Options& options = {});
+
+  /// Stores `value` under `key`. Durable when it returns ok (docs/persistence.md says against what).
+  /// Costs one flush of the entry's lines and one fence, no allocation.
+  /// Errors: InvalidArgument (limits), OutOfSpace (reads and deletes go on), Closed, IOError.
+  virtual Status Put(const WriteOptions& options, Slice key, Slice value) = 0;
+  Status Put(Slice key, Slice value) { return Put(WriteOptions{}, key, value); }
+
+  /// Removes `key`; ok when there is none. Cost and errors as for Put.
+  virtual Status Delete(const WriteOptions& options, Slice key) = 0;
+  Status Delete(Slice key) { return Delete(WriteOptions{}, key); }
+
+  /// Applies all updates of `batch` atomically, with one fence. An empty batch is ok.
+  virtual Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
+  Status Write(const WriteBatch& batch) { return Write(WriteOptions{}, batch); }
+
+  /// Copies the value of `key` to `*value`. NotFound when there is none, Corruption when the entry
+  /// does not match its checksum.
+  virtual Status Get(const ReadOptions& options, Slice key, std::string* value) = 0;
+  Status Get(Slice key, std::string* value) { return Get(ReadOptions{}, key, value); }
+
+  /// A cursor at options.snapshot, or at the state of this moment. Never null.
+  virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) = 0;
+
+  /// The state of this moment. Cheap: no write waits for it.
+  virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
+
+  /// Seals the memtable and waits until it is an L0 table.
+  virtual Status Flush() = 0;
+
+  /// Flush, then wait until every L0 table is merged, garbage is collected and indexes are built.
+  virtual Status Compact() = 0;
+
+  /// A property by name, as text: "braid.stats", "braid.stats.json", "braid.num-entries",
+  /// "braid.approximate-memory-usage", "braid.l0-tables", "braid.media-class", "braid.design".
+  /// False when the name is unknown.
+  virtual bool GetProperty(std::string_view name, std::string* value) = 0;
+  virtual Statistics GetStatistics() = 0;
+
+  /// Reads every chunk, entry and link and checks them; reads and writes go on meanwhile.
+  /// ok when nothing is wrong; Corruption with the first problem otherwise, all in `*report`.
+  /// `progress` (may be empty) is called now and then with the share done, 0 to 1.
+  virtual Status Verify(VerifyReport* report,
+                        const std::function<void(double share)>& progress = {}) = 0;
+
+  /// Makes everything durable and releases the pool. Later calls, also on snapshots and iterators,
+  /// return Closed. The destructor closes too, but can't say what went wrong.
+  virtual Status Close() = 0;
+};
+
+}  // namespace braid

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# The checks that need no run: layout, clang-tidy, layers, limits, links. All of them, then the verdict.
+#   check.sh                everything
+#   check.sh --format       only whether the layout is clang-format's
+#   check.sh --fix-format   lay the files out
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+jobs=${BRAID_JOBS:-$(nproc)}
+
+# Our C and C++ files below those of the given folders that are there.
+sources() {
+  local folder folders=()
+  for folder in "$@"; do [ ! -d "$folder" ] || folders+=("$folder"); done
+  find "${folders[@]}" -type f \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) | sort
+}
+all_sources() { sources include src tools bench tests fuzz examples; }
+
+if [ "${1:-}" = --fix-format ]; then
+  all_sources | xargs -r -P "$jobs" -n 16 clang-format -i
+  exit 0
+fi
+
+failed=()
+
+if ! all_sources | xargs -r -P "$jobs" -n 16 clang-format --dry-run -Werror; then
+  echo "check: run 'make format' to lay the files named above out." >&2
+  failed+=(clang-format)
+fi
+if [ "${1:-}" = --format ]; then
+  [ ${#failed[@]} -eq 0 ]
+  exit
+fi
+
+python3 -B tests/style/check_layers.py || failed+=(layers)
+python3 -B tests/style/check_limits.py || failed+=(limits)
+python3 -B tests/style/check_links.py || failed+=(links)
+
+# clang-tidy reads how each file is compiled from the release build.
+if cmake --preset release >/dev/null; then
+  if ! sources src tools | grep '\.cc$' | grep -v '_test\.cc$' |
+    xargs -r -P "$jobs" -n 1 clang-tidy --quiet -p build/release 2>/dev/null; then
+    failed+=(clang-tidy)
+  fi
+else
+  failed+=(configure)
+fi
+
+if [ ${#failed[@]} -gt 0 ]; then
+  echo "check: failed: ${failed[*]}" >&2
+  exit 1
+fi
+echo "check: layout, layers, limits, links and clang-tidy are clean."

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Makes sure that the packages of the named groups are there: build, check, bench.
+# Installs what is missing where it may (root, or sudo without a password, on Debian and its kin);
+# elsewhere prints what is missing and exits 2. Does nothing, quickly, when all is there.
+set -euo pipefail
+
+# What to look for, and the Debian package that has it.
+#   cmd: a command    pc: a pkg-config module    hdr: a C++ header
+readonly build_needs="
+cmd:c++ g++
+cmd:make make
+cmd:cmake cmake
+cmd:ninja ninja-build
+cmd:pkg-config pkg-config
+cmd:python3 python3
+pc:libpmem2 libpmem2-dev
+pc:libxxhash libxxhash-dev
+pc:liburcu-memb liburcu-dev
+pc:gtest libgtest-dev
+pc:fmt libfmt-dev
+hdr:nlohmann/json.hpp nlohmann-json3-dev
+hdr:CLI/CLI.hpp libcli11-dev"
+readonly check_needs="
+cmd:clang++ clang
+cmd:clang-format clang-format
+cmd:clang-tidy clang-tidy
+cmd:llvm-cov llvm
+clang-rt:fuzzer libclang-rt-14-dev"
+readonly bench_needs="
+hdr:leveldb/db.h libleveldb-dev
+hdr:rocksdb/db.h librocksdb-dev
+hdr:lmdb.h liblmdb-dev"
+
+is_there() {
+  case "$1" in
+    cmd:*) command -v "${1#cmd:}" >/dev/null 2>&1 ;;
+    pc:*) pkg-config --exists "${1#pc:}" 2>/dev/null ;;
+    hdr:*) echo "#include <${1#hdr:}>" | c++ -x c++ -std=c++20 -E - >/dev/null 2>&1 ;;
+    clang-rt:*)
+      local runtimes
+      runtimes=$(clang++ -print-runtime-dir 2>/dev/null) || return 1
+      compgen -G "$runtimes/*${1#clang-rt:}*" >/dev/null ||
+        compgen -G "$(clang++ -print-resource-dir)/lib/linux/*${1#clang-rt:}*" >/dev/null
+      ;;
+  esac
+}
+
+# Prints the packages of the groups that are missing, each once.
+missing_packages() {
+  local group needs probe package
+  for group in "$@"; do
+    needs="${group}_needs"
+    while read -r probe package; do
+      [ -n "$probe" ] || continue
+      is_there "$probe" || echo "$package"
+    done <<<"${!needs}"
+  done | sort -u
+}
+
+[ $# -gt 0 ] || set -- build check bench
+for group in "$@"; do
+  case "$group" in
+    build | check | bench) ;;
+    *) echo "setup.sh: unknown group '$group': use build, check or bench" >&2; exit 2 ;;
+  esac
+done
+
+mapfile -t missing < <(missing_packages "$@")
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+    as_root=(sudo -n)
+  else
+    as_root=(none)
+  fi
+fi
+if ! command -v apt-get >/dev/null 2>&1 || [ "${as_root[*]-}" = none ]; then
+  {
+    echo "braid needs packages that are missing here:"
+    printf '  %s\n' "${missing[@]}"
+    echo "Install them as root, on Debian 12 or later:"
+    echo "  apt-get install ${missing[*]}"
+  } >&2
+  exit 2
+fi
+
+install() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null
+}
+echo "setup: installing ${missing[*]}"
+if ! install >/dev/null 2>&1; then
+  # The package lists may be old or absent: refresh them once.
+  "${as_root[@]}" apt-get update -qq </dev/null
+  install >/dev/null
+fi
+
+mapfile -t missing < <(missing_packages "$@")
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "setup: still missing after the installation: ${missing[*]}" >&2
+  echo "Install them by hand and run 'make setup' again." >&2
+  exit 2
+fi

@@ -1,0 +1,71 @@
+// Purpose: validation of options. Thread safety: pure. Persistence: none.
+#include "braid/options.h"
+
+#include <bit>
+#include <string>
+
+namespace braid {
+
+const char* MediaClassName(MediaClass media_class) {
+  switch (media_class) {
+    case MediaClass::kPage:
+      return "page";
+    case MediaClass::kCacheLine:
+      return "cache_line";
+    case MediaClass::kByte:
+      return "byte";
+  }
+  return "unknown";
+}
+
+namespace {
+
+template <class T>
+Status CheckRange(const char* name, T value, T least, T most) {
+  if (value >= least && value <= most) return Status::OK();
+  return Status::InvalidArgument(std::string("options.") + name + " is " + std::to_string(value) +
+                                 "; it must be between " + std::to_string(least) + " and " +
+                                 std::to_string(most));
+}
+
+}  // namespace
+
+Status Options::Validate() const {
+  constexpr uint64_t kMaxPool = 1ull << 48;
+  if (!std::has_single_bit(pool.chunk_bytes)) {
+    return Status::InvalidArgument("options.pool.chunk_bytes is " +
+                                   std::to_string(pool.chunk_bytes) + "; it must be a power of two");
+  }
+  Status s = CheckRange<uint64_t>("pool.chunk_bytes", pool.chunk_bytes, 4096, 64ull << 20);
+  if (s.ok()) s = CheckRange<uint64_t>("pool.initial_bytes", pool.initial_bytes, 64 << 10, kMaxPool);
+  if (s.ok()) s = CheckRange<uint64_t>("pool.max_bytes", pool.max_bytes, 0, kMaxPool);
+  if (s.ok() && pool.max_bytes != 0 && pool.max_bytes < pool.initial_bytes) {
+    s = Status::InvalidArgument("options.pool.max_bytes is smaller than options.pool.initial_bytes");
+  }
+  if (s.ok()) s = CheckRange<uint64_t>("memtable.bytes", memtable.bytes, 1024, 16ull << 30);
+  if (s.ok()) s = CheckRange<uint32_t>("memtable.max_immutable", memtable.max_immutable, 1, 32);
+  if (s.ok()) s = CheckRange<uint32_t>("log_shards", log_shards, 0, 64);
+  if (s.ok()) {
+    s = CheckRange<uint64_t>("memory_budget_bytes", memory_budget_bytes, 1 << 20, kMaxPool);
+  }
+  if (s.ok()) s = CheckRange<uint32_t>("compaction.l0_trigger", compaction.l0_trigger, 1, 32);
+  if (s.ok()) s = CheckRange<uint32_t>("compaction.l0_slowdown", compaction.l0_slowdown, 1, 56);
+  if (s.ok()) s = CheckRange<uint32_t>("compaction.l0_stop", compaction.l0_stop, 2, 56);
+  if (s.ok() && compaction.l0_trigger > compaction.l0_slowdown) {
+    s = Status::InvalidArgument(
+        "options.compaction.l0_trigger is above options.compaction.l0_slowdown");
+  }
+  if (s.ok() && compaction.l0_slowdown >= compaction.l0_stop) {
+    s = Status::InvalidArgument(
+        "options.compaction.l0_slowdown must be below options.compaction.l0_stop");
+  }
+  if (s.ok()) {
+    s = CheckRange<uint32_t>("compaction.batch_entries", compaction.batch_entries, 1, 1u << 20);
+  }
+  if (s.ok() && !(compaction.gc_live_ratio >= 0.0 && compaction.gc_live_ratio <= 0.9)) {
+    s = Status::InvalidArgument("options.compaction.gc_live_ratio must be between 0 and 0.9");
+  }
+  return s;
+}
+
+}  // namespace braid

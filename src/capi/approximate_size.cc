@@ -1,0 +1,93 @@
+// Purpose: size of a key range, from as much of it as is cheap to read (approximate_size.h).
+// Thread safety: as the iterator's. Persistence: none.
+#include "capi/approximate_size.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+namespace braid::capi {
+namespace {
+
+// Reads keys as fractions of a number whose digits are the bytes after a common prefix. Each digit
+// has the radix that the keys seen use: decimal digits in text count as 10, not as 256, or the
+// density of such keys would come out wrong by orders of magnitude.
+class KeyScale {
+ public:
+  explicit KeyScale(size_t prefix_bytes) : prefix_bytes_(prefix_bytes) {
+    low_.fill(255);
+    high_.fill(0);
+  }
+
+  void Note(Slice key) {
+    for (size_t i = 0; i < kDigits && prefix_bytes_ + i < key.size(); i++) {
+      const auto byte = static_cast<uint8_t>(key[prefix_bytes_ + i]);
+      low_[i] = std::min(low_[i], byte);
+      high_[i] = std::max(high_[i], byte);
+    }
+  }
+
+  double Position(Slice key) const {
+    double position = 0;
+    double unit = 1;
+    for (size_t i = 0; i < kDigits && prefix_bytes_ + i < key.size(); i++) {
+      if (low_[i] > high_[i]) break;
+      const auto byte = static_cast<uint8_t>(key[prefix_bytes_ + i]);
+      unit /= high_[i] - low_[i] + 1;
+      position += unit * (std::clamp(byte, low_[i], high_[i]) - low_[i]);
+    }
+    return position;
+  }
+
+ private:
+  static constexpr size_t kDigits = 8;
+
+  size_t prefix_bytes_;
+  std::array<uint8_t, kDigits> low_;
+  std::array<uint8_t, kDigits> high_;
+};
+
+size_t CommonPrefixBytes(Slice a, Slice b) {
+  const size_t most = std::min(a.size(), b.size());
+  return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + most, b.begin()).first -
+                             a.begin());
+}
+
+}  // namespace
+
+uint64_t ApproximateSize(Iterator* iterator, Slice start, Slice limit, uint64_t total_entries) {
+  if (start >= limit) return 0;
+  iterator->SeekForPrev(limit);
+  if (iterator->Valid() && iterator->key() == limit) iterator->Prev();
+  if (!iterator->Valid() || iterator->key() < start) return 0;
+  const std::string last(iterator->key());
+  iterator->Seek(start);
+  if (!iterator->Valid()) return 0;
+  const std::string first(iterator->key());
+
+  KeyScale scale(CommonPrefixBytes(first, last));
+  scale.Note(last);
+  uint64_t entries = 0;
+  uint64_t bytes = 0;
+  for (; iterator->Valid() && iterator->key() < limit; iterator->Next()) {
+    if (entries == kMaxEntriesRead) break;
+    scale.Note(iterator->key());
+    bytes += iterator->key().size() + iterator->value().size();
+    entries++;
+  }
+  if (entries < kMaxEntriesRead || !iterator->Valid() || iterator->key() >= limit) return bytes;
+
+  const std::string stop(iterator->key());
+  const double read_span = scale.Position(stop) - scale.Position(first);
+  const double rest_span = scale.Position(last) - scale.Position(stop);
+  const double read_bytes = static_cast<double>(bytes);
+  const double ceiling = std::max(
+      read_bytes, read_bytes / static_cast<double>(entries) * static_cast<double>(total_entries));
+  // Keys that differ only behind the digits looked at give no span: all that is known is the cap.
+  const double estimate =
+      read_span > 0 ? read_bytes * (1 + std::max(0.0, rest_span) / read_span) : ceiling;
+  return static_cast<uint64_t>(std::llround(std::min(estimate, ceiling)));
+}
+
+}  // namespace braid::capi

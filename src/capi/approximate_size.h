@@ -1,0 +1,19 @@
+// How many bytes of keys and values lie in a key range, without reading all of a large one.
+#pragma once
+
+#include <cstdint>
+
+#include "braid/db.h"
+
+namespace braid::capi {
+
+/// Entries of a range that are read; up to here the size is exact.
+inline constexpr uint64_t kMaxEntriesRead = 16384;
+
+/// Key and value bytes of the entries from `start` (inclusive) to `limit` (exclusive), at the
+/// iterator's snapshot. Beyond kMaxEntriesRead the rest is extrapolated from the density of the
+/// keys read, and `total_entries`, an upper bound of what the database holds, caps the result.
+/// Moves the iterator. 0 when the iterator fails.
+uint64_t ApproximateSize(Iterator* iterator, Slice start, Slice limit, uint64_t total_entries);
+
+}  // namespace braid::capi

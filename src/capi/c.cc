@@ -1,0 +1,319 @@
+// The calls of braid/c.h that work on a database: the database itself, iterators and batches.
+//
+// Thread safety: as in braid/c.h. Persistence: none; every promise is that of braid/db.h.
+#include "capi/approximate_size.h"
+#include "capi/handles.h"
+
+using braid::DB;
+using braid::Result;
+using braid::Slice;
+using braid::Status;
+using braid::capi::CopyBytes;
+using braid::capi::Guard;
+using braid::capi::NullOnThrow;
+using braid::capi::SaveText;
+using Refusal = braid_writebatch_t::Refusal;
+
+// ---- Database --------------------------------------------------------------------------------
+
+braid_t* braid_open(const braid_options_t* options, const char* name, char** errptr) {
+  std::unique_ptr<braid_t> db;
+  Guard(errptr, [&] {
+    Result<braid::Options> made = braid::capi::MakeOptions(*options);
+    if (!made.ok()) return made.status();
+    auto handle = std::make_unique<braid_t>();
+    Result<std::unique_ptr<DB>> opened = DB::Open(*made, name);
+    if (!opened.ok()) return opened.status();
+    handle->rep = std::move(opened).value();
+    db = std::move(handle);
+    return Status::OK();
+  });
+  return db.release();
+}
+
+void braid_close(braid_t* db) {
+  if (db == nullptr) return;
+  char* error = nullptr;
+  Guard(&error, [&] { return db->rep->Close(); });
+  braid_free(error);
+  delete db;
+}
+
+void braid_put(braid_t* db, const braid_writeoptions_t* options, const char* key, size_t keylen,
+               const char* val, size_t vallen, char** errptr) {
+  Guard(errptr, [&] { return db->rep->Put(options->rep, Slice(key, keylen), Slice(val, vallen)); });
+}
+
+void braid_delete(braid_t* db, const braid_writeoptions_t* options, const char* key, size_t keylen,
+                  char** errptr) {
+  Guard(errptr, [&] { return db->rep->Delete(options->rep, Slice(key, keylen)); });
+}
+
+void braid_write(braid_t* db, const braid_writeoptions_t* options, braid_writebatch_t* batch,
+                 char** errptr) {
+  Guard(errptr, [&] {
+    switch (batch->refusal) {
+      case Refusal::kNone:
+        break;
+      case Refusal::kOutOfMemory:
+        throw std::bad_alloc();
+      case Refusal::kTooLarge:
+        return Status::InvalidArgument(
+            "an update of the batch is too large: keys take 64 KiB, values 4 GiB - 1 at most; "
+            "clear the batch and leave it out");
+    }
+    return db->rep->Write(options->rep, batch->rep);
+  });
+}
+
+char* braid_get(braid_t* db, const braid_readoptions_t* options, const char* key, size_t keylen,
+                size_t* vallen, char** errptr) {
+  char* copy = nullptr;
+  *vallen = 0;
+  Guard(errptr, [&] {
+    std::string value;
+    Status status = db->rep->Get(options->rep, Slice(key, keylen), &value);
+    if (status.IsNotFound()) return Status::OK();
+    if (!status.ok()) return status;
+    copy = CopyBytes(value);
+    if (copy == nullptr) throw std::bad_alloc();
+    *vallen = value.size();
+    return Status::OK();
+  });
+  return copy;
+}
+
+braid_iterator_t* braid_create_iterator(braid_t* db, const braid_readoptions_t* options) {
+  return NullOnThrow([&] {
+    auto handle = std::make_unique<braid_iterator_t>();
+    handle->rep = db->rep->NewIterator(options->rep);
+    return handle.release();
+  });
+}
+
+const braid_snapshot_t* braid_create_snapshot(braid_t* db) {
+  return NullOnThrow([&] {
+    auto handle = std::make_unique<braid_snapshot_t>();
+    handle->rep = db->rep->GetSnapshot();
+    return handle.release();
+  });
+}
+
+void braid_release_snapshot(braid_t* /*db*/, const braid_snapshot_t* snapshot) { delete snapshot; }
+
+char* braid_property_value(braid_t* db, const char* propname) {
+  return NullOnThrow([&]() -> char* {
+    Slice name = propname;
+    if (name == "leveldb.stats") name = "braid.stats";
+    if (name == "leveldb.approximate-memory-usage") name = "braid.approximate-memory-usage";
+    std::string value;
+    if (!db->rep->GetProperty(name, &value)) return nullptr;
+    return CopyBytes(value);
+  });
+}
+
+void braid_approximate_sizes(braid_t* db, int num_ranges, const char* const* range_start_key,
+                             const size_t* range_start_key_len, const char* const* range_limit_key,
+                             const size_t* range_limit_key_len, uint64_t* sizes) {
+  for (int i = 0; i < num_ranges; i++) sizes[i] = 0;
+  char* error = nullptr;
+  Guard(&error, [&] {
+    const braid::Statistics now = db->rep->GetStatistics();
+    const uint64_t entries = now.memtable_entries + now.l0_entries + now.l1_entries;
+    // One iterator, so that all ranges are seen at one moment and neighbours add up.
+    const std::unique_ptr<braid::Iterator> iterator = db->rep->NewIterator({});
+    for (int i = 0; i < num_ranges; i++) {
+      sizes[i] = braid::capi::ApproximateSize(
+          iterator.get(), Slice(range_start_key[i], range_start_key_len[i]),
+          Slice(range_limit_key[i], range_limit_key_len[i]), entries);
+    }
+    return Status::OK();
+  });
+  braid_free(error);
+}
+
+void braid_compact_range(braid_t* db, const char* /*start_key*/, size_t /*start_key_len*/,
+                         const char* /*limit_key*/, size_t /*limit_key_len*/) {
+  char* error = nullptr;
+  Guard(&error, [&] { return db->rep->Compact(); });
+  braid_free(error);
+}
+
+void braid_flush(braid_t* db, char** errptr) {
+  Guard(errptr, [&] { return db->rep->Flush(); });
+}
+
+void braid_verify(braid_t* db, char** errptr) {
+  Guard(errptr, [&] {
+    braid::VerifyReport report;
+    Status status = db->rep->Verify(&report);
+    if (!status.IsCorruption() || report.problems.size() < 2) return status;
+    return Status::Corruption(std::string(status.message()) + " (1 of " +
+                              std::to_string(report.problems.size()) +
+                              " problems; `braid verify` lists all)");
+  });
+}
+
+char* braid_statistics_json(braid_t* db) { return braid_property_value(db, "braid.stats.json"); }
+
+// ---- Pools that are not open -----------------------------------------------------------------
+
+void braid_destroy_db(const braid_options_t* /*options*/, const char* name, char** errptr) {
+  Guard(errptr, [&] { return DB::Destroy(name); });
+}
+
+void braid_repair_db(const braid_options_t* /*options*/, const char* name, char** errptr) {
+  Guard(errptr, [&] {
+    return Status::NotSupported(
+        std::string(name) +
+        ": braid has no repair in this version. Opening a pool recovers it after a crash; run "
+        "`braid verify` on it to learn what is damaged, and restore a backup if something is");
+  });
+}
+
+// ---- Iterator --------------------------------------------------------------------------------
+
+namespace {
+
+// Moves the iterator. A move that is given up for want of memory leaves it invalid.
+template <class Move>
+void MoveIterator(braid_iterator_t* iterator, Move&& move) noexcept {
+  if (iterator == nullptr) return;
+  try {
+    move(*iterator->rep);
+    iterator->out_of_memory = false;
+  } catch (...) {
+    iterator->out_of_memory = true;
+  }
+}
+
+bool IsValid(const braid_iterator_t* iterator) {
+  return iterator != nullptr && !iterator->out_of_memory && iterator->rep->Valid();
+}
+
+const char* GiveBytes(Slice bytes, size_t* length) {
+  *length = bytes.size();
+  // An empty key or value is there, so it must not look like none.
+  return bytes.data() != nullptr ? bytes.data() : "";
+}
+
+}  // namespace
+
+void braid_iter_destroy(braid_iterator_t* iterator) { delete iterator; }
+
+uint8_t braid_iter_valid(const braid_iterator_t* iterator) { return IsValid(iterator) ? 1 : 0; }
+
+void braid_iter_seek_to_first(braid_iterator_t* iterator) {
+  MoveIterator(iterator, [](braid::Iterator& it) { it.SeekToFirst(); });
+}
+
+void braid_iter_seek_to_last(braid_iterator_t* iterator) {
+  MoveIterator(iterator, [](braid::Iterator& it) { it.SeekToLast(); });
+}
+
+void braid_iter_seek(braid_iterator_t* iterator, const char* k, size_t klen) {
+  MoveIterator(iterator, [&](braid::Iterator& it) { it.Seek(Slice(k, klen)); });
+}
+
+void braid_iter_seek_for_prev(braid_iterator_t* iterator, const char* k, size_t klen) {
+  MoveIterator(iterator, [&](braid::Iterator& it) { it.SeekForPrev(Slice(k, klen)); });
+}
+
+void braid_iter_next(braid_iterator_t* iterator) {
+  if (IsValid(iterator)) MoveIterator(iterator, [](braid::Iterator& it) { it.Next(); });
+}
+
+void braid_iter_prev(braid_iterator_t* iterator) {
+  if (IsValid(iterator)) MoveIterator(iterator, [](braid::Iterator& it) { it.Prev(); });
+}
+
+const char* braid_iter_key(const braid_iterator_t* iterator, size_t* klen) {
+  *klen = 0;
+  return IsValid(iterator) ? GiveBytes(iterator->rep->key(), klen) : nullptr;
+}
+
+const char* braid_iter_value(const braid_iterator_t* iterator, size_t* vlen) {
+  *vlen = 0;
+  return IsValid(iterator) ? GiveBytes(iterator->rep->value(), vlen) : nullptr;
+}
+
+void braid_iter_get_error(const braid_iterator_t* iterator, char** errptr) {
+  Guard(errptr, [&] {
+    if (iterator == nullptr || iterator->out_of_memory) throw std::bad_alloc();
+    return iterator->rep->status();
+  });
+}
+
+// ---- Write batch -----------------------------------------------------------------------------
+
+namespace {
+
+// Adds to the batch; a batch that has refused an update stays empty until it is cleared.
+template <class Update>
+void UpdateBatch(braid_writebatch_t* batch, Update&& update) noexcept {
+  if (batch->refusal != Refusal::kNone) return;
+  try {
+    update(batch->rep);
+  } catch (...) {
+    batch->Refuse(Refusal::kOutOfMemory);
+  }
+}
+
+class CallbackHandler : public braid::WriteBatch::Handler {
+ public:
+  CallbackHandler(void* state, void (*put)(void*, const char*, size_t, const char*, size_t),
+                  void (*deleted)(void*, const char*, size_t))
+      : state_(state), put_(put), deleted_(deleted) {}
+
+  void Put(Slice key, Slice value) override {
+    put_(state_, key.data(), key.size(), value.data(), value.size());
+  }
+  void Delete(Slice key) override { deleted_(state_, key.data(), key.size()); }
+
+ private:
+  void* state_;
+  void (*put_)(void*, const char*, size_t, const char*, size_t);
+  void (*deleted_)(void*, const char*, size_t);
+};
+
+}  // namespace
+
+braid_writebatch_t* braid_writebatch_create(void) { return new (std::nothrow) braid_writebatch_t; }
+
+void braid_writebatch_destroy(braid_writebatch_t* batch) { delete batch; }
+
+void braid_writebatch_clear(braid_writebatch_t* batch) { batch->Refuse(Refusal::kNone); }
+
+void braid_writebatch_put(braid_writebatch_t* batch, const char* key, size_t klen, const char* val,
+                          size_t vlen) {
+  // The batch keeps lengths in 32 bits: a longer one would be cut before DB::Write could see it.
+  if (klen > braid::kMaxKeyBytes || vlen > braid::kMaxValueBytes) {
+    batch->Refuse(Refusal::kTooLarge);
+    return;
+  }
+  UpdateBatch(batch, [&](braid::WriteBatch& rep) { rep.Put(Slice(key, klen), Slice(val, vlen)); });
+}
+
+void braid_writebatch_delete(braid_writebatch_t* batch, const char* key, size_t klen) {
+  if (klen > braid::kMaxKeyBytes) {
+    batch->Refuse(Refusal::kTooLarge);
+    return;
+  }
+  UpdateBatch(batch, [&](braid::WriteBatch& rep) { rep.Delete(Slice(key, klen)); });
+}
+
+void braid_writebatch_iterate(const braid_writebatch_t* batch, void* state,
+                              void (*put)(void*, const char* k, size_t klen, const char* v,
+                                          size_t vlen),
+                              void (*deleted)(void*, const char* k, size_t klen)) {
+  CallbackHandler handler(state, put, deleted);
+  batch->rep.Iterate(&handler);
+}
+
+void braid_writebatch_append(braid_writebatch_t* destination, const braid_writebatch_t* source) {
+  if (source->refusal != Refusal::kNone) {
+    destination->Refuse(source->refusal);
+    return;
+  }
+  UpdateBatch(destination, [&](braid::WriteBatch& rep) { rep.Append(source->rep); });
+}

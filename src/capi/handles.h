@@ -1,0 +1,119 @@
+// What the opaque types of braid/c.h hold, and how errors cross into C.
+//
+// Thread safety: as stated in braid/c.h; nothing here has state of its own.
+// Persistence: none.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "braid/c.h"
+#include "braid/db.h"
+
+struct braid_t {
+  std::unique_ptr<braid::DB> rep;
+};
+
+struct braid_snapshot_t {
+  std::shared_ptr<const braid::Snapshot> rep;
+};
+
+struct braid_iterator_t {
+  std::unique_ptr<braid::Iterator> rep;
+  bool out_of_memory = false;  // a seek or step was given up; the position is unknown
+};
+
+struct braid_writebatch_t {
+  // Why an update could not be taken. braid_writebatch_put can't report it, so braid_write does.
+  enum class Refusal : uint8_t { kNone, kOutOfMemory, kTooLarge };
+
+  braid::WriteBatch rep;
+  Refusal refusal = Refusal::kNone;
+
+  void Refuse(Refusal why) noexcept {
+    rep.Clear();
+    refusal = why;
+  }
+};
+
+struct braid_comparator_t {
+  void* state;
+  void (*destructor)(void*);
+};
+
+struct braid_filterpolicy_t {
+  void* state;
+  void (*destructor)(void*);
+};
+
+struct braid_cache_t {
+  uint64_t capacity;
+};
+
+struct braid_env_t {
+  char unused;
+};
+
+struct braid_options_t {
+  braid::Options rep;
+  uint64_t cache_bytes = 0;
+  bool budget_is_set = false;
+  bool has_comparator = false;
+  bool out_of_memory = false;  // a setter could not keep its value; braid_open reports it
+};
+
+struct braid_readoptions_t {
+  braid::ReadOptions rep;
+};
+
+struct braid_writeoptions_t {
+  braid::WriteOptions rep;
+};
+
+namespace braid::capi {
+
+/// Applies the error convention of braid/c.h: nothing when `text` is null, else frees the earlier
+/// message and stores a copy. Returns whether `text` is an error.
+bool SaveText(char** errptr, const char* text) noexcept;
+bool SaveError(char** errptr, const Status& status) noexcept;
+
+/// A copy from malloc, with a zero byte after it; null when memory runs out.
+char* CopyBytes(std::string_view bytes) noexcept;
+
+/// The options that DB::Open gets, or why `options` is refused.
+Result<Options> MakeOptions(const braid_options_t& options);
+
+/// The message that needs no memory.
+extern char out_of_memory_text[];
+
+/// Runs `call`, which returns a Status, and stores what went wrong, exceptions included. Returns
+/// whether something did.
+template <class Call>
+bool Guard(char** errptr, Call&& call) noexcept {
+  try {
+    return SaveError(errptr, std::forward<Call>(call)());
+  } catch (const std::bad_alloc&) {
+    return SaveText(errptr, out_of_memory_text);
+  } catch (const std::exception& error) {
+    return SaveText(errptr, error.what());
+  } catch (...) {
+    return SaveText(errptr, "unknown exception inside braid");
+  }
+}
+
+/// Runs `call`, which returns a pointer; null when it throws.
+template <class Call>
+auto NullOnThrow(Call&& call) noexcept -> decltype(call()) {
+  try {
+    return std::forward<Call>(call)();
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+}  // namespace braid::capi

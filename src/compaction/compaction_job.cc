@@ -1,0 +1,69 @@
+// Purpose: one merge from begin to end. Thread safety, invariants, persistence: compaction_job.h.
+#include "compaction/compaction_job.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace braid::compaction {
+
+CompactionJob::CompactionJob(pmem::PmemPool* pool, level::Manifest* manifest,
+                             std::shared_ptr<level::PmemTable> source,
+                             std::shared_ptr<level::PmemTable> target,
+                             index::EntryTree* target_tree, const CompactionOptions& options)
+    : pool_(pool),
+      manifest_(manifest),
+      source_(std::move(source)),
+      target_(std::move(target)),
+      target_tree_(target_tree),
+      options_(options) {}
+
+void CompactionJob::Begin(const BatchProgress& resumed) {
+  resumed_ = resumed;
+  format::ManifestRecord& record = manifest_->record();
+  if (record.merge_id != 0) {
+    // An interrupted merge goes on under its old number, whose redo records count.
+    BRAID_CHECK(record.merging_table_id == source_->id());
+    merge_id_ = record.merge_id;
+    return;
+  }
+  merge_id_ = record.next_merge_id++;
+  record.merge_id = merge_id_;
+  record.merging_table_id = source_->id();
+  manifest_->Commit();
+}
+
+Status CompactionJob::Run(const index::LiveViews& views, const std::function<bool()>& should_stop) {
+  MergeInput input;
+  const index::SkipList source = source_->list();
+  input.source_head = source.head();
+  input.source_boundary = resumed_.boundary;
+  input.copies = source_->is_copies();
+  input.target_head = target_->head_offset();
+  input.tree = target_tree_;
+  input.tree_min_height = target_->tree_min_height();
+  input.views = &views;
+  input.merge_id = merge_id_;
+  input.resumed = resumed_;
+  input.batch_entries = options_.batch_entries;
+  input.should_stop = should_stop;
+  merge_ = std::make_unique<ZipperMerge>(pool_, input);
+  return merge_->Run();
+}
+
+void CompactionJob::Finish() {
+  const BatchProgress& progress = merge_->result().progress;
+  target_->set_entries(static_cast<uint64_t>(static_cast<int64_t>(target_->entries()) +
+                                             progress.entries_delta));
+  target_->set_max_sequence(std::max(target_->max_sequence(), source_->max_sequence()));
+  format::TableRecord* record = manifest_->FindTable(target_->id());
+  BRAID_CHECK(record != nullptr);
+  *record = target_->record();
+  manifest_->RemoveTable(source_->id());
+  if (!source_->is_copies()) manifest_->record().merged_table_id = source_->id();
+  manifest_->record().merge_id = 0;
+  manifest_->record().merging_table_id = 0;
+  manifest_->Commit();
+}
+
+}  // namespace braid::compaction

@@ -1,0 +1,46 @@
+// Purpose: carries out one merge: begin in the manifest, zipper, end in the manifest.
+// Thread safety: Begin and Finish under the caller's structure lock, Run outside of it; one job at a
+// time. Invariant 1: between Begin and Finish the manifest names the merge, so that recovery finishes
+// what redo has committed and the rest is merged later.
+// Persistence: Finish's commit removes the source; everything the merge did is durable before it.
+// Source: ListDB Algorithm 6, lines 1, 46, 47 (micro-log, MANIFEST).
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "compaction/zipper_merge.h"
+#include "level/manifest.h"
+#include "level/version.h"
+
+namespace braid::compaction {
+
+class CompactionJob {
+ public:
+  /// Merges `source` into `target`. `resumed`: where an interrupted merge of the same source stopped.
+  CompactionJob(pmem::PmemPool* pool, level::Manifest* manifest,
+                std::shared_ptr<level::PmemTable> source, std::shared_ptr<level::PmemTable> target,
+                index::EntryTree* target_tree, const CompactionOptions& options);
+
+  void Begin(const BatchProgress& resumed);
+  Status Run(const index::LiveViews& views, const std::function<bool()>& should_stop);
+  /// Only after Run returned ok.
+  void Finish();
+
+  const std::vector<uint64_t>& dead() const { return merge_->result().dead; }
+  uint64_t merged_entries() const { return merge_->result().progress.merged_entries; }
+  const BatchProgress& progress() const { return merge_->result().progress; }
+
+ private:
+  pmem::PmemPool* pool_;
+  level::Manifest* manifest_;
+  std::shared_ptr<level::PmemTable> source_;
+  std::shared_ptr<level::PmemTable> target_;
+  index::EntryTree* target_tree_;
+  CompactionOptions options_;
+  BatchProgress resumed_;
+  uint64_t merge_id_ = 0;
+  std::unique_ptr<ZipperMerge> merge_;
+};
+
+}  // namespace braid::compaction

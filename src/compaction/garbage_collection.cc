@@ -1,0 +1,151 @@
+// Purpose: survey and copying collection. Thread safety, invariants, persistence: see
+// garbage_collection.h.
+#include "compaction/garbage_collection.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "log/index_unified_log.h"
+#include "log/log_reader.h"
+
+namespace braid::compaction {
+
+using format::ChunkKind;
+using format::EntryHeader;
+using format::EntryPtr;
+using format::kMaxHeight;
+
+namespace {
+
+bool IsLive(const EntryHeader& entry) { return entry.state() == format::kStateLive; }
+
+/// True when the chunk's entries are in L1 only: not in a log, not in L0, not on their way.
+bool IsMerged(const format::ManifestRecord& manifest, ChunkKind kind, uint64_t table_id) {
+  if (kind == ChunkKind::kLog) return table_id <= manifest.merged_table_id;
+  return table_id <= manifest.collected_table_id && table_id != manifest.merging_table_id;
+}
+
+}  // namespace
+
+uint64_t CountLiveBytes(const pmem::PmemPool& pool, uint64_t chunk) {
+  uint64_t live = 0;
+  log::ForEachEntry(pool, chunk, [&](uint64_t, const EntryHeader& entry) {
+    if (IsLive(entry)) live += entry.size();
+  });
+  return live;
+}
+
+ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usage,
+                         const format::ManifestRecord& manifest, double live_ratio) {
+  ChunkSurvey survey;
+  const auto limit = static_cast<int64_t>(live_ratio * static_cast<double>(pool.chunk_bytes()));
+  for (uint64_t chunk = 0; chunk < pool.chunks(); ++chunk) {
+    const ChunkKind kind = pool.StateOf(chunk).kind();
+    if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) continue;
+    if (usage.IsKnown(chunk) && usage.Live(chunk) > limit) continue;
+    Result<log::LogChunk> header = log::ReadLogChunk(pool, chunk);
+    if (!header.ok() || !IsMerged(manifest, kind, header->table_id)) continue;
+    if (!usage.IsKnown(chunk)) {
+      survey.unknown.push_back(chunk);
+    } else if (usage.Live(chunk) == 0) {
+      survey.empty.push_back(chunk);
+    } else {
+      survey.sparse.push_back(chunk);
+    }
+  }
+  std::sort(survey.sparse.begin(), survey.sparse.end(),
+            [&](uint64_t a, uint64_t b) { return usage.Live(a) < usage.Live(b); });
+  return survey;
+}
+
+namespace {
+
+/// The live entries worth copying of as many chunks as fit.
+std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
+                                           const std::vector<uint64_t>& chunks,
+                                           uint64_t max_bytes) {
+  std::vector<const EntryHeader*> live;
+  uint64_t bytes = 0;
+  for (const uint64_t chunk : chunks) {
+    std::vector<const EntryHeader*> here;
+    uint64_t here_bytes = 0;
+    bool movable = true;
+    log::ForEachEntry(pool, chunk, [&](uint64_t, const EntryHeader& entry) {
+      if (!IsLive(entry)) return;
+      if (entry.has(format::kValueInExtent)) movable = false;
+      here.push_back(&entry);
+      here_bytes += entry.size();
+    });
+    if (!movable) continue;
+    if (bytes + here_bytes > max_bytes) break;
+    bytes += here_bytes;
+    live.insert(live.end(), here.begin(), here.end());
+  }
+  std::sort(live.begin(), live.end(), [](const EntryHeader* a, const EntryHeader* b) {
+    const int order = a->key().compare(b->key());
+    return order != 0 ? order < 0 : a->sequence() > b->sequence();
+  });
+  return live;
+}
+
+}  // namespace
+
+Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
+                                       const std::vector<uint64_t>& chunks, uint64_t table_id,
+                                       uint32_t head, uint64_t max_bytes) {
+  CollectedTable collected;
+  collected.record = {table_id, 0, format::kTableOfCopies, head, 0, 0};
+  log::IndexUnifiedLog copies(pool, table_id, 1, ChunkKind::kCollected);
+  pmem::PersistOps& ops = pool->ops();
+  uint64_t links[kMaxHeight];
+  uint64_t* last[kMaxHeight];
+  for (uint32_t layer = 0; layer < kMaxHeight; ++layer) last[layer] = &links[layer];
+  const auto is_head = [&](const uint64_t* link) {
+    return link >= links && link < links + kMaxHeight;
+  };
+  const auto store = [&](uint64_t* link, uint64_t value) {
+    if (is_head(link)) {
+      *link = value;
+      return;
+    }
+    ops.StoreU64(link, value);
+    ops.Flush(link, sizeof *link);
+  };
+  uint64_t random = table_id;
+  for (const EntryHeader* original : GatherLive(*pool, chunks, max_bytes)) {
+    log::Draft draft;
+    draft.op = original->op();
+    draft.key = original->key();
+    draft.value = original->value();
+    draft.key_hash = base::Hash64(draft.key);
+    random = base::Mix(random, original->sequence_and_op);
+    if (Status s = copies.Place(0, &draft, 1, random, pmem::AllocationClass::kBackground); !s.ok()) {
+      for (const uint64_t chunk : copies.chunks()) {
+        usage->Set(chunk, 0);
+        pool->FreeChunk(chunk);
+      }
+      return s;
+    }
+    copies.WritePayload(&draft);
+    // A copy stands alone: its write was whole long ago.
+    copies.Seal(draft, original->sequence(), format::kFirstOfUnit, 0);
+    copies.Accept(0);
+    auto* entry = pool->As<EntryHeader>(draft.offset);
+    const uint64_t link = EntryPtr::To(draft.offset).raw;
+    for (uint32_t layer = 0; layer < draft.height; ++layer) {
+      store(last[layer], link);
+      last[layer] = entry->links() + layer;
+    }
+    ++collected.record.entries;
+    usage->Add(pool->ChunkOf(draft.offset), entry->size());
+  }
+  for (uint64_t* link : last) store(link, EntryPtr::End().raw);
+  const uint64_t place = format::kTableHeadsOffset + head * sizeof(format::TableHead);
+  ops.Copy(pool->At(place), links, sizeof links);
+  ops.Flush(pool->At(place), sizeof links);
+  ops.Fence();
+  collected.chunks = copies.chunks();
+  return collected;
+}
+
+}  // namespace braid::compaction

@@ -1,0 +1,96 @@
+// Purpose: committing, finding and applying redo batches. Thread safety, invariants, persistence: see
+// redo_log.h.
+#include "compaction/redo_log.h"
+
+#include <cstring>
+
+#include "base/check.h"
+#include "base/mutants.h"
+
+namespace braid::compaction {
+
+using format::RedoHeader;
+using format::RedoUpdate;
+
+namespace {
+
+uint64_t RedoCheck(const RedoHeader& header, const RedoUpdate* updates, uint64_t place) {
+  const uint64_t body = base::Hash64(updates, header.count * sizeof(RedoUpdate));
+  return base::Mix(format::StructCheck(header, place), body);
+}
+
+}  // namespace
+
+uint64_t RedoLog::ChunkFor(uint64_t batch) const noexcept {
+  return pool_->redo_chunk(BRAID_MUTANT(kRedoSingleBuffer) ? 0 : static_cast<uint32_t>(batch & 1));
+}
+
+void RedoLog::Commit(const std::vector<RedoUpdate>& updates, const BatchProgress& progress) {
+  BRAID_CHECK(updates.size() <= capacity());
+  pmem::PersistOps& ops = pool_->ops();
+  const uint64_t chunk = ChunkFor(progress.batch);
+  const uint64_t place = pool_->ChunkOffset(chunk);
+  RedoHeader header{};
+  header.magic = format::kRedoMagic;
+  header.merge_id = merge_id_;
+  header.batch = progress.batch;
+  header.count = static_cast<uint32_t>(updates.size());
+  header.generation = pool_->StateOf(chunk).generation();
+  header.boundary = progress.boundary;
+  header.entries_delta = progress.entries_delta;
+  header.merged_entries = progress.merged_entries;
+  header.check = RedoCheck(header, updates.data(), place);
+  const size_t bytes = updates.size() * sizeof(RedoUpdate);
+  ops.Copy(pool_->At(place + sizeof header), updates.data(), bytes);
+  ops.Copy(pool_->At(place), &header, sizeof header);
+  if (!BRAID_MUTANT(kRedoNotFlushed)) ops.Flush(pool_->At(place), sizeof header + bytes);
+  ops.Fence();
+  // The updates were made by this process from checked links, so Apply can't fail here.
+  const Status applied = Apply(updates);
+  BRAID_CHECK(applied.ok());
+}
+
+Status RedoLog::Apply(const std::vector<RedoUpdate>& updates) {
+  pmem::PersistOps& ops = pool_->ops();
+  for (const RedoUpdate& update : updates) {
+    const uint64_t target = update.target & format::kOffsetMask;
+    if (target + sizeof(uint64_t) > pool_->pool_bytes() || target % 8 != 0) {
+      return pool_->CorruptionAt(target, "redo update", "its target is outside of the pool");
+    }
+    if ((update.target & format::kRedoMarkDead) != 0) {
+      auto* entry = pool_->EntryAt(target);
+      if (entry == nullptr) {
+        return pool_->CorruptionAt(target, "redo update", "it marks what is no entry");
+      }
+      ops.StoreByte(entry->state_byte(), format::kStateDead);
+      if (!BRAID_MUTANT(kDeadMarkNotFlushed)) ops.Flush(entry->state_byte(), 1);
+      continue;
+    }
+    auto* link = pool_->As<uint64_t>(target);
+    ops.StoreU64(link, update.value);
+    if (!BRAID_MUTANT(kMergeLinksNotFlushed)) ops.Flush(link, sizeof *link);
+  }
+  ops.Fence();
+  return Status::OK();
+}
+
+Result<BatchProgress> RedoLog::Newest(std::vector<RedoUpdate>* updates) const {
+  BatchProgress progress;
+  updates->clear();
+  for (uint32_t which = 0; which < 2; ++which) {
+    const uint64_t place = pool_->ChunkOffset(pool_->redo_chunk(which));
+    RedoHeader header;
+    std::memcpy(&header, pool_->At(place), sizeof header);
+    if (header.magic != format::kRedoMagic || header.merge_id != merge_id_ ||
+        header.batch <= progress.batch || header.count > capacity()) {
+      continue;
+    }
+    const auto* body = pool_->As<RedoUpdate>(place + sizeof header);
+    if (header.check != RedoCheck(header, body, place)) continue;
+    progress = {header.batch, header.boundary, header.entries_delta, header.merged_entries};
+    updates->assign(body, body + header.count);
+  }
+  return progress;
+}
+
+}  // namespace braid::compaction

@@ -1,0 +1,280 @@
+// Purpose: the zipper merge. Thread safety, invariants, persistence: see zipper_merge.h.
+// Steps of Run:
+//  1. Collect: walk the source's bottom layer, up to the boundary, into an array.
+//  2. From the tail of the array, range by range:
+//  3.   FindPlaces: walk the target forwards, keeping the predecessors of every layer (the stack).
+//  4.   MergeSlice, last slice first: decide what is kept, and note the link updates.
+//  5.   CommitBatch, whenever a redo record is full and at the end of a range.
+#include "compaction/zipper_merge.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace braid::compaction {
+
+using format::EntryHeader;
+using format::EntryOp;
+using format::EntryPtr;
+using format::kMaxHeight;
+
+ZipperMerge::ZipperMerge(pmem::PmemPool* pool, const MergeInput& input)
+    : pool_(pool),
+      input_(input),
+      redo_(pool, input.merge_id),
+      target_(pool, pool->As<uint64_t>(input.target_head)),
+      max_versions_a_slice_((redo_.capacity() / 2 - kMaxHeight) / (kMaxHeight + 1)) {
+  result_.progress = input.resumed;
+}
+
+Status ZipperMerge::Run() {
+  if (Status s = Collect(); !s.ok()) return s;
+  size_t end = source_.size();
+  while (end > 0) {
+    if (input_.should_stop && input_.should_stop()) {
+      return Status::Aborted("the merge goes on when the pool is opened again");
+    }
+    size_t begin = end > input_.batch_entries ? end - input_.batch_entries : 0;
+    if (Status s = MergeRange(begin, end); !s.ok()) return s;
+    end = begin;
+  }
+  return Status::OK();
+}
+
+Status ZipperMerge::Damaged(uint64_t at) const {
+  return pool_->CorruptionAt(at, "skip list", "a link or key is damaged");
+}
+
+Status ZipperMerge::Collect() {
+  const index::SkipList source(pool_, input_.source_head);
+  for (const EntryHeader* entry = source.First(&damage_); entry != nullptr;
+       entry = source.Next(entry, &damage_)) {
+    const uint64_t offset = pool_->OffsetOf(entry);
+    if (offset == input_.source_boundary) break;
+    source_.push_back(offset);
+  }
+  return damage_ ? Damaged(damage_.at) : Status::OK();
+}
+
+Status ZipperMerge::MergeRange(size_t begin, size_t end) {
+  std::vector<Slice> slices;
+  if (Status s = FindPlaces(begin, end, &slices); !s.ok()) return s;
+  for (size_t i = slices.size(); i-- > 0;) {
+    const size_t versions = slices[i].end - slices[i].begin;
+    const size_t worst = kMaxHeight + (kMaxHeight + 1) * versions + redo_.capacity() / 4;
+    if (!updates_.empty() && updates_.size() + worst > redo_.capacity()) {
+      CommitBatch(source_[slices[i].end]);
+    }
+    if (Status s = MergeSlice(slices[i]); !s.ok()) return s;
+  }
+  CommitBatch(source_[begin]);
+  return Status::OK();
+}
+
+/// Cuts the range into slices of one key and finds their predecessors, in one walk to the right.
+Status ZipperMerge::FindPlaces(size_t begin, size_t end, std::vector<Slice>* slices) {
+  Preds preds;
+  preds.fill(const_cast<uint64_t*>(target_.head()));
+  for (size_t i = begin; i < end;) {
+    const std::string_view key = pool_->As<EntryHeader>(source_[i])->key();
+    size_t next = i + 1;
+    while (next < end && next - i < max_versions_a_slice_ &&
+           pool_->As<EntryHeader>(source_[next])->key() == key) {
+      ++next;
+    }
+    if (next + 8 < end) __builtin_prefetch(pool_->At(source_[next + 8]));
+    if (Status s = AdvancePreds(&preds, key); !s.ok()) return s;
+    slices->push_back({i, next, preds});
+    i = next;
+  }
+  return Status::OK();
+}
+
+/// Moves each layer's predecessor to the last entry before `key`. Climbs from the bottom until a layer
+/// need not move, since then none above it does, and goes down again to the right.
+Status ZipperMerge::AdvancePreds(Preds* preds, std::string_view key) {
+  const auto must_move = [&](uint32_t layer) {
+    const EntryHeader* next = target_.Follow((*preds)[layer], layer, &damage_);
+    return next != nullptr && next->key() < key;
+  };
+  uint32_t top = 0;
+  while (top < kMaxHeight && must_move(top)) ++top;
+  if (damage_) return Damaged(damage_.at);
+  if (top == 0) return Status::OK();
+  uint64_t* tower = (*preds)[top - 1];
+  for (uint32_t layer = top; layer-- > 0;) {
+    for (;;) {
+      const EntryHeader* next = target_.Follow(tower, layer, &damage_);
+      if (next == nullptr || next->key() >= key) break;
+      tower = const_cast<EntryHeader*>(next)->links();
+    }
+    (*preds)[layer] = tower;
+  }
+  return damage_ ? Damaged(damage_.at) : Status::OK();
+}
+
+uint64_t ZipperMerge::LinkNow(const uint64_t* link) const {
+  const auto pending = pending_.find(pool_->OffsetOf(link));
+  if (pending != pending_.end()) return pending->second;
+  return std::atomic_ref<const uint64_t>(*link).load(std::memory_order_relaxed);
+}
+
+EntryHeader* ZipperMerge::EntryOf(uint64_t link, const uint64_t* from) {
+  return const_cast<EntryHeader*>(target_.Resolve(EntryPtr{link}, from, &damage_));
+}
+
+void ZipperMerge::SetLink(uint64_t* link, uint64_t value) {
+  if (LinkNow(link) == value) return;
+  const uint64_t offset = pool_->OffsetOf(link);
+  pending_[offset] = value;
+  updates_.push_back({offset, value});
+}
+
+void ZipperMerge::MarkDead(EntryHeader* entry) {
+  const uint64_t offset = pool_->OffsetOf(entry);
+  updates_.push_back({offset | format::kRedoMarkDead, 0});
+  batch_dead_.push_back(offset);
+}
+
+Status ZipperMerge::MergeSlice(const Slice& slice) {
+  std::vector<Version> versions;
+  if (Status s = GatherVersions(slice, &versions); !s.ok()) return s;
+  std::vector<Version> kept;
+  ChooseKept(slice, versions, &kept);
+  Relink(slice, versions, kept);
+  if (damage_) return Damaged(damage_.at);
+  batch_merged_ += slice.end - slice.begin;
+  if (input_.tree != nullptr) {
+    tree_changes_.push_back(
+        {kept.empty() ? 0 : pool_->OffsetOf(kept[0].entry), source_[slice.begin]});
+  }
+  return Status::OK();
+}
+
+/// All versions of the slice's key, source and target, newest first; a source version comes before the
+/// target's version with the same number.
+Status ZipperMerge::GatherVersions(const Slice& slice, std::vector<Version>* versions) {
+  const std::string_view key = pool_->As<EntryHeader>(source_[slice.begin])->key();
+  size_t next_source = slice.begin;
+  const uint64_t* link = slice.preds[0];
+  for (;;) {
+    EntryHeader* target = EntryOf(LinkNow(link), link);
+    if (damage_) return Damaged(damage_.at);
+    if (target != nullptr && target->key() != key) target = nullptr;
+    while (next_source < slice.end) {
+      auto* entry = pool_->As<EntryHeader>(source_[next_source]);
+      if (target != nullptr && entry->sequence() < target->sequence()) break;
+      versions->push_back({entry, true});
+      ++next_source;
+    }
+    if (target == nullptr) return Status::OK();
+    versions->push_back({target, false});
+    link = target->links();
+  }
+}
+
+void ZipperMerge::ChooseKept(const Slice& slice, const std::vector<Version>& versions,
+                             std::vector<Version>* kept) {
+  // Versions of the key that wait further left in the source are newer than those here.
+  uint64_t newer = index::kLatest;
+  if (slice.begin > 0) {
+    const auto* left = pool_->As<EntryHeader>(source_[slice.begin - 1]);
+    if (left->key() == versions[0].entry->key()) newer = left->sequence();
+  }
+  // So that a batch stays within its record; what exceeds the budget is dropped at a later merge.
+  size_t budget = redo_.capacity() / 4 / (kMaxHeight + 1);
+  std::vector<Version> dropped;
+  for (size_t i = 0; i < versions.size(); ++i) {
+    const Version& version = versions[i];
+    const uint64_t sequence = version.entry->sequence();
+    const bool has_twin = i + 1 < versions.size() && version.from_source &&
+                          versions[i + 1].entry->sequence() == sequence;
+    const bool is_twin = i > 0 && !version.from_source && sequence == newer;
+    bool keep = index::IsVersionNeeded(*input_.views, sequence, newer);
+    if (input_.copies && version.from_source) keep = has_twin;
+    if (is_twin) keep = false;
+    if (!keep && !version.from_source && !is_twin) {
+      if (budget == 0) {
+        keep = true;
+      } else {
+        --budget;
+      }
+    }
+    (keep ? *kept : dropped).push_back(version);
+    if (!(input_.copies && version.from_source && !has_twin)) newer = sequence;
+  }
+  // At the bottom a delete hides nothing once it is the oldest version.
+  while (!kept->empty() && kept->back().entry->op() == EntryOp::kDelete) {
+    dropped.push_back(kept->back());
+    kept->pop_back();
+  }
+  for (const Version& version : dropped) {
+    if (!version.from_source) --batch_delta_;
+    MarkDead(version.entry);
+  }
+  for (const Version& version : *kept) {
+    if (version.from_source) ++batch_delta_;
+  }
+}
+
+/// Notes the updates that make the target's layers lead through `kept` and past the rest. Layers bottom
+/// up; within a layer from right to left, so that an entry's link is stored before the one to it.
+void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& versions,
+                         const std::vector<Version>& kept) {
+  uint32_t layers = 0;
+  for (const Version& version : versions) layers = std::max(layers, version.entry->height());
+  const auto is_here = [&](uint64_t link) {
+    const uint64_t offset = EntryPtr{link}.offset();
+    return std::any_of(versions.begin(), versions.end(), [&](const Version& version) {
+      return pool_->OffsetOf(version.entry) == offset;
+    });
+  };
+  for (uint32_t layer = 0; layer < layers; ++layer) {
+    uint64_t* pred = slice.preds[layer] + layer;
+    uint64_t after = LinkNow(pred);
+    const uint64_t* from = pred;
+    while (is_here(after)) {
+      EntryHeader* entry = EntryOf(after, from);
+      if (entry == nullptr) return;  // damage_ says where
+      from = entry->links() + layer;
+      after = LinkNow(from);
+    }
+    for (size_t i = kept.size(); i-- > 0;) {
+      EntryHeader* entry = kept[i].entry;
+      if (entry->height() <= layer) continue;
+      SetLink(entry->links() + layer, after);
+      after = EntryPtr::To(pool_->OffsetOf(entry)).raw;
+    }
+    SetLink(pred, after);
+  }
+}
+
+void ZipperMerge::CommitBatch(uint64_t boundary) {
+  BatchProgress& progress = result_.progress;
+  ++progress.batch;
+  progress.boundary = boundary;
+  progress.entries_delta += batch_delta_;
+  progress.merged_entries += batch_merged_;
+  redo_.Commit(updates_, progress);
+  // Only now: a lookup that comes through the tree relies on the entry's links in the target.
+  for (const TreeChange& change : tree_changes_) {
+    const std::string_view key = pool_->As<EntryHeader>(change.key_from)->key();
+    const bool indexed = change.newest != 0 && pool_->As<EntryHeader>(change.newest)->height() >=
+                                                   input_.tree_min_height;
+    if (indexed) {
+      input_.tree->Upsert(key, [&](uint64_t) { return change.newest; });
+    } else {
+      input_.tree->EraseIf(key, [](uint64_t) { return true; });
+    }
+  }
+  result_.dead.insert(result_.dead.end(), batch_dead_.begin(), batch_dead_.end());
+  updates_.clear();
+  pending_.clear();
+  batch_dead_.clear();
+  tree_changes_.clear();
+  batch_delta_ = 0;
+  batch_merged_ = 0;
+}
+
+}  // namespace braid::compaction

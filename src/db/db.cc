@@ -1,0 +1,211 @@
+// Purpose: the public face of an engine: opening by path, properties, lifetime.
+// Thread safety: any thread; the engine is shared with iterators, which outlive the handle.
+// Persistence: none of its own.
+#include "braid/db.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "braid/version.h"
+#include "db/open_on_media.h"
+#include "design/design.h"
+#include "pmem/file_media.h"
+#include "pmem/pool.h"
+#include "pmem/pool_facts.h"
+
+namespace braid {
+
+namespace {
+
+class DbHandle final : public DB {
+ public:
+  explicit DbHandle(std::shared_ptr<engine::Engine> engine) : engine_(std::move(engine)) {}
+  ~DbHandle() override {
+    const Status closed = engine_->Close();
+    (void)closed;  // Close() before is the way to learn of an error
+  }
+
+  Status Put(const WriteOptions& options, Slice key, Slice value) override {
+    return engine_->Put(options, key, value);
+  }
+  Status Delete(const WriteOptions& options, Slice key) override {
+    return engine_->Delete(options, key);
+  }
+  Status Write(const WriteOptions& options, const WriteBatch& batch) override {
+    return engine_->Write(options, batch);
+  }
+  Status Get(const ReadOptions& options, Slice key, std::string* value) override {
+    return engine_->Get(options, key, value);
+  }
+  std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override {
+    return engine_->NewIterator(options);
+  }
+  std::shared_ptr<const Snapshot> GetSnapshot() override { return engine_->GetSnapshot(); }
+  Status Flush() override { return engine_->Flush(); }
+  Status Compact() override { return engine_->Compact(); }
+  Statistics GetStatistics() override { return engine_->GetStatistics(); }
+  Status Verify(VerifyReport* report,
+                const std::function<void(double share)>& progress) override {
+    return engine_->Verify(report, progress);
+  }
+  Status Close() override { return engine_->Close(); }
+  bool GetProperty(std::string_view name, std::string* value) override;
+
+ private:
+  std::shared_ptr<engine::Engine> engine_;
+};
+
+std::string StatisticsText(const Statistics& statistics) {
+  std::string text = "design " + statistics.design + "\nmedia_class " +
+                     MediaClassName(statistics.media_class) +
+                     (statistics.media_class_forced ? " (forced)\n" : "\n");
+  for (const StatisticsField& field : ListFields(statistics)) {
+    text += std::string(field.name) + " " + std::to_string(field.value) + "\n";
+  }
+  return text;
+}
+
+std::string StatisticsJson(const Statistics& statistics) {
+  std::string json = "{\"design\":\"" + statistics.design + "\",\"media_class\":\"" +
+                     MediaClassName(statistics.media_class) + "\",\"media_class_forced\":" +
+                     (statistics.media_class_forced ? "true" : "false");
+  for (const StatisticsField& field : ListFields(statistics)) {
+    json += ",\"" + std::string(field.name) + "\":" + std::to_string(field.value);
+  }
+  return json + "}";
+}
+
+bool DbHandle::GetProperty(std::string_view name, std::string* value) {
+  const Statistics statistics = engine_->GetStatistics();
+  if (name == "braid.stats") {
+    *value = StatisticsText(statistics);
+  } else if (name == "braid.stats.json") {
+    *value = StatisticsJson(statistics);
+  } else if (name == "braid.num-entries") {
+    *value = std::to_string(statistics.memtable_entries + statistics.l0_entries +
+                            statistics.l1_entries);
+  } else if (name == "braid.approximate-memory-usage") {
+    *value = std::to_string(statistics.memory_bytes);
+  } else if (name == "braid.l0-tables") {
+    *value = std::to_string(statistics.l0_tables);
+  } else if (name == "braid.media-class") {
+    *value = MediaClassName(statistics.media_class);
+  } else if (name == "braid.design") {
+    *value = statistics.design;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+std::string PromiseOf(MediaClass media_class) {
+  switch (media_class) {
+    case MediaClass::kByte:
+    case MediaClass::kCacheLine:
+      return "an acknowledged write survives a crash of the process and a loss of power";
+    case MediaClass::kPage:
+      break;
+  }
+  return "an acknowledged write survives a crash of the process; it survives a loss of power if it "
+         "was written with sync";
+}
+
+std::string UuidText(const uint8_t* uuid) {
+  std::string text;
+  for (int i = 0; i < 16; ++i) {
+    char hex[3];
+    std::snprintf(hex, sizeof hex, "%02x", uuid[i]);
+    text += hex;
+    if (i == 3 || i == 5 || i == 7 || i == 9) text += '-';
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
+                                        std::unique_ptr<pmem::Media> media) {
+  if (Status s = options.Validate(); !s.ok()) return s;
+  Result<const design::Design*> design = design::FindDesign(options.design);
+  if (!design.ok()) return design.status();
+  Result<std::shared_ptr<engine::Engine>> engine = (*design)->open(options, std::move(media));
+  if (!engine.ok()) return engine.status();
+  return std::unique_ptr<DB>(std::make_unique<DbHandle>(std::move(engine).value()));
+}
+
+Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path) {
+  if (Status s = options.Validate(); !s.ok()) return s;
+  Result<pmem::PathKind> kind = pmem::ProbePath(path);
+  if (!kind.ok()) return kind.status();
+  if (*kind == pmem::PathKind::kForeign) {
+    return Status::InvalidArgument(path + " is not a braid pool: it holds no segment-000000; name a "
+                                          "pool, or a new or empty directory");
+  }
+  if (*kind == pmem::PathKind::kMissing && !options.create_if_missing) {
+    return Status::NotFound("there is no pool at " + path +
+                            "; set create_if_missing, or load data into it first");
+  }
+  if (*kind == pmem::PathKind::kPool && options.error_if_exists) {
+    return Status::InvalidArgument("there is a pool at " + path + " already");
+  }
+  Result<std::unique_ptr<pmem::Media>> media =
+      pmem::OpenFileMedia(path, options.pool, *kind == pmem::PathKind::kMissing);
+  if (!media.ok()) return media.status();
+  if (*kind == pmem::PathKind::kPool && (*media)->segment_bytes().empty()) {
+    return Status::Corruption(path + ": segment-000000 is missing");
+  }
+  return OpenOnMedia(options, std::move(media).value());
+}
+
+Status DB::Destroy(const std::string& path) {
+  Result<pmem::PathKind> kind = pmem::ProbePath(path);
+  if (!kind.ok()) return kind.status();
+  if (*kind == pmem::PathKind::kForeign) {
+    return Status::InvalidArgument(path + " is not a braid pool; nothing was removed");
+  }
+  const pmem::LockHolder holder = pmem::ProbeLock(path);
+  if (holder.held) {
+    return Status::Busy("the pool " + path + " is open in process " + std::to_string(holder.pid));
+  }
+  if (*kind == pmem::PathKind::kMissing) return Status::OK();
+  return pmem::RemovePool(path);
+}
+
+Result<PoolInfo> DB::Inspect(const std::string& path, const Options& options) {
+  Result<pmem::PathKind> kind = pmem::ProbePath(path);
+  if (!kind.ok()) return kind.status();
+  if (*kind == pmem::PathKind::kMissing) return Status::NotFound("there is no pool at " + path);
+  if (*kind == pmem::PathKind::kForeign) {
+    return Status::InvalidArgument(path + " is not a braid pool: it holds no segment-000000");
+  }
+  Result<MediaClass> found = pmem::ProbeMediaClass(path);
+  if (!found.ok()) return found.status();
+  Result<pmem::PoolFacts> facts = pmem::ReadPoolFacts(path);
+  if (!facts.ok()) return facts.status();
+  const format::PoolHeader& header = facts->header;
+  PoolInfo info;
+  info.path = path;
+  info.uuid = UuidText(header.uuid);
+  info.format_version = header.version;
+  info.design = header.design;
+  info.comparator = header.comparator;
+  info.media_class_forced = options.pool.force_media_class.has_value();
+  info.media_class = options.pool.force_media_class.value_or(*found);
+  info.flush_instruction = info.media_class == MediaClass::kCacheLine ? pmem::FlushInstruction()
+                           : info.media_class == MediaClass::kByte    ? "none"
+                                                                      : "msync";
+  info.chunk_bytes = header.chunk_bytes;
+  info.pool_bytes = facts->pool_bytes;
+  info.segments = header.segments;
+  info.chunks = facts->pool_bytes / header.chunk_bytes;
+  info.chunks_free = facts->free_chunks;
+  info.entries = facts->entries;
+  info.clean = header.clean == 1;
+  const pmem::LockHolder holder = pmem::ProbeLock(path);
+  info.in_use = holder.held;
+  info.in_use_by_pid = holder.pid;
+  info.promise = PromiseOf(info.media_class);
+  return info;
+}
+
+}  // namespace braid

@@ -1,0 +1,16 @@
+// Purpose: opens a database on a medium that is not a directory; for the crash simulator and tests.
+// Thread safety: any thread. Persistence: the medium's.
+#pragma once
+
+#include <memory>
+
+#include "braid/db.h"
+#include "pmem/media.h"
+
+namespace braid {
+
+/// Creates the pool when `media` has no published segment.
+Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
+                                        std::unique_ptr<pmem::Media> media);
+
+}  // namespace braid

@@ -1,0 +1,311 @@
+// Purpose: the jobs in the background: flushing, merging, indexing; when they run and how they are
+// waited for. Thread safety, invariants, persistence: see lsm_engine.h.
+#include <chrono>
+
+#include "base/mutants.h"
+#include "compaction/picker.h"
+#include "engine/lsm_engine.h"
+#include "flush/link_flush.h"
+
+namespace braid::engine {
+
+namespace {
+/// Entries indexed between two looks for a merge that waits.
+constexpr uint64_t kIndexSlice = 32 * 1024;
+}  // namespace
+
+std::shared_ptr<ReadState> LsmEngine::CopyState() const {
+  auto copy = std::make_shared<ReadState>();
+  copy->active = state_owner_->active;
+  copy->immutables = state_owner_->immutables;
+  copy->version = state_owner_->version;
+  return copy;
+}
+
+/// Shows `next`; the old state is freed when its readers have left. Under structure_mutex_.
+void LsmEngine::SwapState(std::shared_ptr<ReadState> next) {
+  // Release pairs with the acquire loads of the paths.
+  state_.store(next.get(), std::memory_order_release);
+  std::shared_ptr<ReadState> old = std::move(state_owner_);
+  state_owner_ = std::move(next);
+  Retired retired;
+  retired.memory = std::move(old);
+  Retire(std::move(retired));
+}
+
+void LsmEngine::UpdatePressure() {
+  const std::lock_guard lock(structure_mutex_);
+  const ReadState& state = *state_owner_;
+  controller_.Update(state.version->l0.size(), state.immutables.size(),
+                     state.active->table->bytes() >= options_.memtable.bytes);
+}
+
+void LsmEngine::Fail(const Status& status) {
+  {
+    const std::lock_guard lock(work_mutex_);
+    if (error_.ok()) error_ = status;
+  }
+  Log("background work stopped: " + status.ToString());
+  controller_.Release();
+  work_changed_.notify_all();
+}
+
+Status LsmEngine::background_error() const {
+  const std::lock_guard lock(work_mutex_);
+  return error_;
+}
+
+void LsmEngine::Log(const std::string& line) const {
+  if (options_.logger) options_.logger(line);
+}
+
+/// Turns the oldest sealed memtable into an L0 table. False when there is nothing to do.
+bool LsmEngine::FlushOldest() {
+  const std::lock_guard flush_lock(flush_mutex_);
+  std::shared_ptr<LoggedMemTable> oldest;
+  uint32_t head = 0;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    if (state_owner_->immutables.empty()) return false;
+    Result<uint32_t> free_head = manifest_.TakeHead();
+    if (!free_head.ok()) return false;  // a merge will free one
+    head = *free_head;
+    oldest = state_owner_->immutables.back();
+  }
+  // Writers that found the memtable before it was sealed have left after this.
+  if (options_.background_threads) pmem::SynchronizeEpoch();
+  oldest->table->Advance(memtable::State::kFlushing);
+  const index::LiveViews views = views_->Collect();
+  format::TableRecord record{};
+  record.id = oldest->table->id();
+  record.level = 0;
+  record.head = head;
+  const auto commit = [&] {
+    manifest_.AddTable(record);
+    manifest_.record().flushed_table_id = record.id;
+    manifest_.record().next_table_id = std::max(manifest_.record().next_table_id, next_table_id_);
+    manifest_.record().last_sequence =
+        std::max(manifest_.record().last_sequence, record.max_sequence);
+    manifest_.Commit();
+  };
+  if (BRAID_MUTANT(kManifestBeforeLinks)) {
+    record.entries = oldest->table->entries();
+    record.max_sequence = sequence_.load();
+    const std::lock_guard lock(structure_mutex_);
+    commit();
+    manifest_.RemoveTable(record.id);
+  }
+  flush::LinkFlush flush(pool_.get(), &usage_);
+  Result<flush::FlushResult> flushed = flush.Run(
+      *oldest->table->tree(), views,
+      format::kTableHeadsOffset + head * sizeof(format::TableHead));
+  // On page-cache media a batch must be whole on the medium before it counts as flushed.
+  Status s = flushed.ok() ? pool_->media().Sync() : flushed.status();
+  if (!s.ok()) {
+    Fail(s);
+    return false;
+  }
+  record.entries = flushed->entries;
+  record.max_sequence = flushed->max_sequence;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    commit();
+    auto table = std::make_shared<level::PmemTable>(pool_.get(), record, options_.verify_checksums);
+    table->set_tree(oldest->table->tree(), 1);
+    auto version = std::make_shared<level::Version>(*state_owner_->version);
+    version->l0.insert(version->l0.begin(), std::move(table));
+    auto next = CopyState();
+    next->immutables.pop_back();
+    next->version = std::move(version);
+    oldest->table->Advance(memtable::State::kFlushed);
+    SwapState(std::move(next));
+  }
+  if (!flushed->dead_extents.empty()) {
+    Retired retired;
+    retired.extents = std::move(flushed->dead_extents);
+    Retire(std::move(retired));
+  }
+  counters_.Add(EngineCounter::kFlushes);
+  counters_.Add(EngineCounter::kFlushedEntries, record.entries);
+  UpdatePressure();
+  return true;
+}
+
+/// Merges the oldest L0 table into L1. False when there is nothing to do.
+bool LsmEngine::MergeOldest() {
+  std::shared_ptr<level::PmemTable> source;
+  std::shared_ptr<level::PmemTable> target;
+  compaction::BatchProgress resumed;
+  std::unique_ptr<compaction::CompactionJob> job;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    const level::Version& version = *state_owner_->version;
+    if (version.l0.empty()) return false;
+    source = version.l0.back();
+    target = version.l1;
+    if (manifest_.record().merge_id != 0) resumed = resumed_merge_;
+    job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, source, target,
+                                                      index_->tree().get(), options_.compaction);
+    job->Begin(resumed);
+  }
+  if (Status s = RunMerge(job.get(), resumed); !s.ok()) return false;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    job->Finish();
+    auto version = std::make_shared<level::Version>(*state_owner_->version);
+    version->l0.pop_back();
+    auto next = CopyState();
+    next->version = std::move(version);
+    SwapState(std::move(next));
+  }
+  counters_.Add(EngineCounter::kMerges);
+  counters_.Add(EngineCounter::kMergedEntries, job->merged_entries());
+  AccountDead(job->dead());
+  RetireEmptyChunks();
+  FitMemory();
+  UpdatePressure();
+  return true;
+}
+
+/// Indexes the next part of L1. False when the index is complete.
+bool LsmEngine::IndexStep() {
+  if (index_->complete()) return false;
+  std::shared_ptr<level::PmemTable> l1;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    l1 = state_owner_->version->l1;
+  }
+  if (Status s = index_->BuildSlice(l1->list(), kIndexSlice); !s.ok()) {
+    Fail(s);
+    return false;
+  }
+  if (index_->complete()) l1->set_tree(index_->tree(), index_->min_height());
+  FitMemory();
+  return true;
+}
+
+/// One piece of work of the compaction thread, the most urgent first.
+bool LsmEngine::CompactionStep() {
+  const std::lock_guard merge_lock(merge_mutex_);
+  if (stop_merges_.load() || !background_error().ok()) return false;
+  if (FinishCopies()) return true;
+  compaction::StoreFacts facts;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    facts.l0_tables = state_owner_->version->l0.size();
+  }
+  {
+    const std::lock_guard lock(work_mutex_);
+    facts.finish_all = finish_all_ > 0;
+  }
+  if (compaction::Pick(facts, options_.compaction) == compaction::CompactionPlan::kMergeOldest) {
+    return MergeOldest();
+  }
+  if (IndexStep()) return true;
+  if (CountStep()) return true;
+  return CollectStep();
+}
+
+void LsmEngine::FlushLoop() {
+  for (;;) {
+    if (FlushOldest()) {
+      work_changed_.notify_all();
+      continue;
+    }
+    std::unique_lock lock(work_mutex_);
+    if (stopping_) return;
+    work_changed_.wait_for(lock, std::chrono::milliseconds(50));
+    if (stopping_) return;
+  }
+}
+
+void LsmEngine::CompactionLoop() {
+  for (;;) {
+    if (CompactionStep()) {
+      work_changed_.notify_all();
+      continue;
+    }
+    std::unique_lock lock(work_mutex_);
+    ++idle_generation_;
+    work_changed_.notify_all();
+    if (stopping_) return;
+    work_changed_.wait_for(lock, std::chrono::milliseconds(20));
+    if (stopping_) return;
+  }
+}
+
+void LsmEngine::SpaceLoop() {
+  // The first touch of a page costs a microsecond or two; better here than in a put.
+  pool_->media().Prefault(0, std::min<uint64_t>(pool_->pool_bytes(), 256ull << 20));
+  for (;;) {
+    bool worked = Reclaim();
+    if (pool_->WantsGrowth()) worked = pool_->Grow().ok() || worked;
+    std::unique_lock lock(work_mutex_);
+    if (stopping_) return;
+    if (!worked) work_changed_.wait_for(lock, std::chrono::milliseconds(10));
+    if (stopping_) return;
+  }
+}
+
+/// Without threads: does all work there is.
+void LsmEngine::RunInline() {
+  const std::lock_guard lock(inline_mutex_);
+  while (FlushOldest() || CompactionStep() || Reclaim()) {
+  }
+}
+
+/// Waits until no memtable is sealed and, if `merged_too`, everything is merged, indexed and collected.
+Status LsmEngine::WaitUntilIdle(bool merged_too) {
+  if (!options_.background_threads) {
+    {
+      const std::lock_guard lock(work_mutex_);
+      finish_all_ += merged_too ? 1 : 0;
+    }
+    RunInline();
+    const std::lock_guard lock(work_mutex_);
+    finish_all_ -= merged_too ? 1 : 0;
+    return error_;
+  }
+  std::unique_lock lock(work_mutex_);
+  finish_all_ += merged_too ? 1 : 0;
+  const auto sealed_left = [&] {
+    lock.unlock();
+    const std::lock_guard structure(structure_mutex_);
+    const bool left = !state_owner_->immutables.empty();
+    lock.lock();
+    return left;
+  };
+  while (error_.ok() && !stopping_ && sealed_left()) {
+    work_changed_.wait_for(lock, std::chrono::milliseconds(10));
+  }
+  if (merged_too) {
+    // The second idle round that ends from here on began after the flush: nothing was left to do in it.
+    const uint64_t target = idle_generation_ + 2;
+    while (error_.ok() && !stopping_ && idle_generation_ < target) {
+      work_changed_.notify_all();
+      work_changed_.wait_for(lock, std::chrono::milliseconds(1));
+    }
+  }
+  finish_all_ -= merged_too ? 1 : 0;
+  Status outcome = error_;
+  lock.unlock();
+  if (merged_too && outcome.ok()) {
+    while (Reclaim()) {
+    }
+  }
+  return outcome;
+}
+
+Status LsmEngine::Flush() {
+  if (closed()) return Status::Closed();
+  SealActive(nullptr);
+  return WaitUntilIdle(false);
+}
+
+Status LsmEngine::Compact() {
+  if (closed()) return Status::Closed();
+  SealActive(nullptr);
+  return WaitUntilIdle(true);
+}
+
+}  // namespace braid::engine

@@ -1,0 +1,35 @@
+// Purpose: what a design gives to the public API: one database. The recipes in src/design/ make them.
+// Thread safety: all calls from any thread. Persistence: the implementation's.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "braid/db.h"
+
+namespace braid::engine {
+
+/// Calls have the meaning of the DB calls of the same name.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual Status Put(const WriteOptions& options, Slice key, Slice value) = 0;
+  virtual Status Delete(const WriteOptions& options, Slice key) = 0;
+  virtual Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
+  virtual Status Get(const ReadOptions& options, Slice key, std::string* value) = 0;
+  virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) = 0;
+  virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
+  virtual Status Flush() = 0;
+  virtual Status Compact() = 0;
+  virtual Statistics GetStatistics() = 0;
+  virtual Status Verify(VerifyReport* report,
+                        const std::function<void(double)>& progress) = 0;
+  virtual Status Close() = 0;
+};
+
+/// The limits that every design refuses alike.
+Status CheckKey(Slice key);
+Status CheckValue(Slice value);
+
+}  // namespace braid::engine

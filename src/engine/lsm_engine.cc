@@ -1,0 +1,224 @@
+// Purpose: opening, closing and inspecting the LSM engine. Thread safety, invariants, persistence: see
+// lsm_engine.h.
+#include "engine/lsm_engine.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/mutants.h"
+
+namespace braid::engine {
+
+namespace {
+
+uint32_t ShardCount(const Options& options) {
+  if (options.log_shards != 0) return options.log_shards;
+  return std::clamp(2 * std::thread::hardware_concurrency(), 2u, 32u);
+}
+
+}  // namespace
+
+LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool)
+    : options_(options),
+      pool_(std::move(pool)),
+      usage_(pool_->media().reserved_bytes() / pool_->chunk_bytes()),
+      manifest_(pool_.get()),
+      controller_(options),
+      views_(std::make_shared<ViewRegistry>()),
+      shards_(ShardCount(options)) {}
+
+Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
+                                                   std::unique_ptr<pmem::Media> media) {
+  const auto begin = std::chrono::steady_clock::now();
+  Result<std::unique_ptr<pmem::PmemPool>> pool =
+      pmem::PmemPool::Open(std::move(media), options, [](pmem::PmemPool* fresh) {
+        level::Manifest manifest(fresh);
+        manifest.Create();
+      });
+  if (!pool.ok()) return pool.status();
+  std::shared_ptr<LsmEngine> engine(new LsmEngine(options, std::move(pool).value()));
+  if (Status s = engine->Recover(); !s.ok()) return s;
+  if (options.verify_on_open == VerifyOnOpen::kFull) {
+    VerifyReport report;
+    if (Status s = engine->VerifyAll(&report, {}); !s.ok()) return s;
+  }
+  // From here on the pool changes; until now recovery could be repeated from the same bytes.
+  if (Status s = engine->pool_->MarkDirty(); !s.ok()) return s;
+  engine->open_micros_ = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                                   std::chrono::steady_clock::now() - begin)
+                                                   .count());
+  engine->StartThreads();
+  return engine;
+}
+
+Status LsmEngine::Recover() {
+  recovery::RecoveryJob job(pool_.get(), &manifest_, &usage_, options_);
+  Result<recovery::RecoveredState> recovered = job.Run();
+  if (!recovered.ok()) return recovered.status();
+  const format::ManifestRecord& record = manifest_.record();
+  resumed_merge_ = recovered->merge_progress;
+  sequence_.store(recovered->last_sequence);
+  next_table_id_ = std::max(recovered->next_table_id, record.next_table_id);
+  recovered_entries_ = recovered->replayed_entries;
+
+  auto version = std::make_shared<level::Version>();
+  for (uint32_t i = 0; i < record.table_count; ++i) {
+    const format::TableRecord& table = record.tables[i];
+    if ((table.flags & format::kTableOfCopies) != 0) continue;
+    auto opened = std::make_shared<level::PmemTable>(pool_.get(), table, options_.verify_checksums);
+    if (table.level == 0) {
+      version->l0.push_back(std::move(opened));
+    } else {
+      version->l1 = std::move(opened);
+    }
+  }
+  index_ = std::make_unique<cache::DramIndex>(pool_.get(), 1);
+  if (version->l1->entries() == 0 && record.merge_id == 0) {
+    if (Status s = index_->BuildSlice(version->l1->list(), 1); !s.ok()) return s;
+    if (index_->complete()) version->l1->set_tree(index_->tree(), 1);
+  }
+  auto state = std::make_shared<ReadState>();
+  state->version = std::move(version);
+  if (recovered->table != nullptr && recovered->table->entries() != 0) {
+    auto sealed = std::make_shared<LoggedMemTable>(pool_.get(), recovered->table);
+    sealed->sealed.store(true);
+    sealed->table->Advance(memtable::State::kSealed);
+    state->immutables.push_back(std::move(sealed));
+  }
+  state->active = std::make_shared<LoggedMemTable>(pool_.get(), next_table_id_++,
+                                                   static_cast<uint32_t>(shards_.size()));
+  state_owner_ = std::move(state);
+  state_.store(state_owner_.get(), std::memory_order_release);
+  if (recovered->replayed_entries != 0 || recovered->rebuilt) {
+    Log("recovered " + std::to_string(recovered->replayed_entries) + " log entries" +
+        (recovered->rebuilt ? "; lists were rebuilt after a power loss" : ""));
+  }
+  return Status::OK();
+}
+
+void LsmEngine::StartThreads() {
+  if (!options_.background_threads) return;
+  threads_.emplace_back([this] { FlushLoop(); });
+  threads_.emplace_back([this] { CompactionLoop(); });
+  threads_.emplace_back([this] { SpaceLoop(); });
+}
+
+void LsmEngine::StopThreads() {
+  stop_merges_.store(true);
+  {
+    const std::lock_guard lock(work_mutex_);
+    stopping_ = true;
+  }
+  work_changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+LsmEngine::~LsmEngine() {
+  // A database that was not closed is left as a crash leaves it: that is what recovery is for.
+  closed_.store(true);
+  controller_.Release();
+  StopThreads();
+  pmem::SynchronizeEpoch();
+}
+
+size_t LsmEngine::sealed_memtables() const {
+  const std::lock_guard lock(structure_mutex_);
+  return state_owner_->immutables.size();
+}
+
+Status LsmEngine::Close() {
+  const std::lock_guard close_lock(close_mutex_);
+  if (closed()) return Status::Closed();
+  closed_.store(true);
+  controller_.Release();
+  pmem::SynchronizeEpoch();  // no call is under way after this
+  StopThreads();
+  Status outcome = background_error();
+  if (BRAID_MUTANT(kCleanBeforeFlush)) (void)pool_->MarkClean();
+  if (outcome.ok()) {
+    // Everything the log holds becomes a table, so that the next open replays nothing.
+    {
+      const std::lock_guard lock(structure_mutex_);
+      if (state_owner_->active->table->entries() != 0) {
+        auto next = CopyState();
+        next->immutables.insert(next->immutables.begin(), next->active);
+        next->active = std::make_shared<LoggedMemTable>(pool_.get(), next_table_id_++, 1);
+        next->immutables.front()->table->Advance(memtable::State::kSealed);
+        SwapState(std::move(next));
+      }
+    }
+    stop_merges_.store(false);
+    // When no head is free for another table, a merge makes one.
+    while (FlushOldest() || (sealed_memtables() != 0 && (FinishCopies() || MergeOldest()))) {
+    }
+    outcome = background_error();
+    while (Reclaim()) {
+    }
+  }
+  if (outcome.ok()) {
+    {
+      const std::lock_guard lock(structure_mutex_);
+      manifest_.record().last_sequence = std::max(manifest_.record().last_sequence, sequence_.load());
+      manifest_.record().next_table_id = next_table_id_;
+      manifest_.Commit();
+    }
+    outcome = pool_->MarkClean();
+  }
+  pool_->media().Unlock();
+  return outcome;
+}
+
+Statistics LsmEngine::GetStatistics() {
+  Statistics s;
+  s.puts = counters_.Sum(EngineCounter::kPuts);
+  s.deletes = counters_.Sum(EngineCounter::kDeletes);
+  s.batches = counters_.Sum(EngineCounter::kBatches);
+  s.gets = counters_.Sum(EngineCounter::kGets);
+  s.gets_found = counters_.Sum(EngineCounter::kGetsFound);
+  s.iterators = counters_.Sum(EngineCounter::kIterators);
+  s.bytes_put = counters_.Sum(EngineCounter::kBytesPut);
+  s.lines_flushed = pool_->ops().lines_flushed();
+  s.fences = pool_->ops().fences();
+  s.syncs = counters_.Sum(EngineCounter::kSyncs);
+  s.flushes = counters_.Sum(EngineCounter::kFlushes);
+  s.flushed_entries = counters_.Sum(EngineCounter::kFlushedEntries);
+  s.merges = counters_.Sum(EngineCounter::kMerges);
+  s.merged_entries = counters_.Sum(EngineCounter::kMergedEntries);
+  s.collected_chunks = counters_.Sum(EngineCounter::kCollectedChunks);
+  s.stall_micros = controller_.stall_nanos() / 1000;
+  s.stalls = controller_.stalls();
+  {
+    const std::lock_guard lock(structure_mutex_);
+    const ReadState& state = *state_owner_;
+    s.memtable_entries = state.active->table->entries();
+    s.memtable_bytes = state.active->table->bytes();
+    for (const auto& table : state.immutables) {
+      s.memtable_entries += table->table->entries();
+      s.memtable_bytes += table->table->bytes();
+    }
+    s.immutable_memtables = state.immutables.size();
+    s.l0_tables = state.version->l0.size();
+    for (const auto& table : state.version->l0) s.l0_entries += table->entries();
+    s.l1_entries = state.version->l1->entries();
+    const auto tree = state.version->l1->tree();
+    s.index_complete = tree != nullptr ? 1 : 0;
+    s.index_entries = tree != nullptr ? tree->size() : 0;
+    s.memory_bytes = MemoryBytes(state);
+  }
+  s.memory_budget_bytes = options_.memory_budget_bytes;
+  s.pool_bytes = pool_->pool_bytes();
+  s.pool_used_bytes = (pool_->chunks() - pool_->free_chunks()) * pool_->chunk_bytes();
+  s.pool_max_bytes = pool_->max_bytes();
+  s.last_sequence = sequence_.load();
+  s.snapshots = views_->count();
+  s.open_micros = open_micros_;
+  s.recovered_entries = recovered_entries_;
+  s.clean_open = pool_->was_clean() ? 1 : 0;
+  s.media_class = pool_->ops().media_class();
+  s.media_class_forced = pool_->media().media_class_forced();
+  s.design = options_.design;
+  return s;
+}
+
+}  // namespace braid::engine

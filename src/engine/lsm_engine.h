@@ -1,0 +1,178 @@
+// Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
+// database. Paths: write_path.cc, read_path.cc, background.cc, space.cc; opening and closing here.
+// Thread safety: all public calls from any thread. Locks, in the order they may be taken: inline_mutex_,
+// merge_mutex_, flush_mutex_, batch_mutex_, shard locks (ascending), structure_mutex_, work_mutex_. Nothing is waited for inside an EpochGuard but these.
+// Invariant 1: sequence numbers are drawn under the lock of the memtable leaf that the write goes to, and
+// the leaf stays locked until the entry is durable and inserted. So the order of sequence numbers is a
+// linearization, and a snapshot at the last drawn number needs no waiting.
+// Invariant 2: a batch of several updates holds all shard locks, so that no other write draws a number
+// between its own; its numbers are published when all its entries are inserted.
+// Invariant 3: memtables are flushed, and L0 tables merged, in the order of their ids.
+// Invariant 4: a ReadState is freed, and a chunk reused, only after a grace period, and after the views
+// that may stand on it are gone.
+// Persistence: see the parts; the manifest is committed under structure_mutex_.
+// Source: ListDB 6.2.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "base/counters.h"
+#include "cache/dram_index.h"
+#include "compaction/compaction_job.h"
+#include "engine/engine.h"
+#include "engine/read_state.h"
+#include "engine/view_registry.h"
+#include "engine/write_controller.h"
+#include "pmem/epoch.h"
+#include "recovery/recovery_job.h"
+
+namespace braid::engine {
+
+enum class EngineCounter : uint8_t {
+  kPuts, kDeletes, kBatches, kGets, kGetsFound, kIterators, kBytesPut, kSyncs, kFlushes,
+  kFlushedEntries, kMerges, kMergedEntries, kCollectedChunks, kCount
+};
+
+class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEngine> {
+ public:
+  /// Opens the engine on a pool that `media` holds or will hold.
+  static Result<std::shared_ptr<LsmEngine>> Open(const Options& options,
+                                                 std::unique_ptr<pmem::Media> media);
+  ~LsmEngine() override;
+
+  Status Put(const WriteOptions& options, Slice key, Slice value) override;
+  Status Delete(const WriteOptions& options, Slice key) override;
+  Status Write(const WriteOptions& options, const WriteBatch& batch) override;
+  Status Get(const ReadOptions& options, Slice key, std::string* value) override;
+  std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override;
+  std::shared_ptr<const Snapshot> GetSnapshot() override;
+  Status Flush() override;
+  Status Compact() override;
+  Statistics GetStatistics() override;
+  Status Verify(VerifyReport* report, const std::function<void(double)>& progress) override;
+  Status Close() override;
+
+  // For iterators:
+  const pmem::PmemPool& pool() const { return *pool_; }
+  bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+  /// Copies or points to the value of a checked entry. Corruption when it does not verify.
+  Status ValueOf(const format::EntryHeader& entry, std::string_view* value) const;
+
+ private:
+  struct alignas(64) ShardLock {
+    std::mutex mutex;
+  };
+  /// What may be reused once the views and readers of its time are gone.
+  struct Retired {
+    uint64_t clock = 0;
+    std::vector<uint64_t> chunks;
+    std::vector<uint64_t> extents;
+    std::shared_ptr<const void> memory;
+  };
+
+  struct RetiringChunk {
+    uint64_t chunk;
+    uint32_t generation;
+    bool operator==(const RetiringChunk&) const = default;
+  };
+
+  LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
+  Status Recover();
+  Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
+  size_t sealed_memtables() const;
+  bool retired_empty() const;
+  void StartThreads();
+  void StopThreads();
+
+  // write_path.cc
+  Status Update(const WriteOptions& options, log::Draft draft);
+  Status TryUpdate(log::Draft* draft, uint64_t random);
+  Status TryBatch(std::vector<log::Draft>* drafts, pmem::AllocationClass allocation);
+  Status WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts);
+  Status AfterWrite(const WriteOptions& options);
+  Status SyncPool();
+  bool WaitForSpace();
+  void SealActive(const LoggedMemTable* expected);
+
+  // background.cc
+  void FlushLoop();
+  void CompactionLoop();
+  void SpaceLoop();
+  bool FlushOldest();
+  bool CompactionStep();
+  bool MergeOldest();
+  bool IndexStep();
+  void RunInline();
+  Status WaitUntilIdle(bool merged_too);
+  void SwapState(std::shared_ptr<ReadState> next);
+  std::shared_ptr<ReadState> CopyState() const;
+  void UpdatePressure();
+  void Fail(const Status& status);
+  Status background_error() const;
+  void Log(const std::string& line) const;
+
+  // space.cc
+  bool PlanCollection(std::vector<uint64_t>* sparse);
+  bool CollectStep();
+  bool CountStep();
+  bool FinishCopies();
+  Status RunMerge(compaction::CompactionJob* job, const compaction::BatchProgress& resumed);
+  void AccountDead(const std::vector<uint64_t>& dead);
+  void RetireEmptyChunks();
+  void Retire(Retired retired);
+  bool Reclaim();
+  void FitMemory();
+  /// Under structure_mutex_ or on the compaction thread, which replaces the index under that lock.
+  uint64_t MemoryBytes(const ReadState& state) const;
+
+  const Options options_;
+  std::unique_ptr<pmem::PmemPool> pool_;
+  pmem::ChunkUsage usage_;
+  level::Manifest manifest_;
+  WriteController controller_;
+  std::shared_ptr<ViewRegistry> views_;
+  base::Counters<EngineCounter, static_cast<size_t>(EngineCounter::kCount)> counters_;
+
+  alignas(64) std::atomic<uint64_t> sequence_{0};     // last one drawn
+  alignas(64) std::atomic<ReadState*> state_{nullptr};  // owned by state_owner_
+  std::atomic<bool> closed_{false};
+  std::atomic<uint64_t> reclaim_clock_{1};
+  std::shared_ptr<ReadState> state_owner_;            // structure_mutex_
+  uint64_t next_table_id_ = 0;                        // structure_mutex_
+  compaction::BatchProgress resumed_merge_;
+  std::unique_ptr<cache::DramIndex> index_;           // compaction thread
+
+  std::vector<ShardLock> shards_;
+  std::mutex batch_mutex_;
+  mutable std::mutex structure_mutex_;
+  std::mutex close_mutex_;
+
+  // Background work: one mutex for the flags, one condition for all who wait.
+  mutable std::mutex work_mutex_;
+  std::condition_variable work_changed_;
+  std::mutex inline_mutex_;                           // without threads: one runs the work at a time
+  std::mutex flush_mutex_;                            // held by a flush; Verify keeps flushes out
+  std::mutex merge_mutex_;                            // likewise for merges, indexing, collection
+  bool stopping_ = false;                             // work_mutex_
+  std::atomic<bool> stop_merges_{false};
+  uint64_t finish_all_ = 0;                           // work_mutex_: callers that wait for all work
+  uint64_t idle_generation_ = 0;                      // work_mutex_: idle rounds of the compaction thread
+  Status error_;                                      // work_mutex_
+  std::deque<Retired> retired_;                       // work_mutex_
+  std::vector<RetiringChunk> retiring_chunks_;        // compaction thread: in retired_, not yet free
+  std::vector<std::thread> threads_;
+
+  std::mutex sync_mutex_;
+  std::mutex sync_round_mutex_;
+  uint64_t syncs_begun_ = 0;                          // sync_mutex_
+  std::atomic<uint64_t> syncs_done_{0};
+
+  uint64_t open_micros_ = 0;
+  uint64_t recovered_entries_ = 0;
+};
+
+}  // namespace braid::engine

@@ -1,0 +1,103 @@
+// Purpose: the engine that stores nothing. Thread safety, persistence: see null_engine.h.
+#include "engine/null_engine.h"
+
+#include "level/manifest.h"
+
+namespace braid::engine {
+
+namespace {
+
+class NullSnapshot final : public Snapshot {
+ public:
+  uint64_t sequence() const noexcept override { return 0; }
+};
+
+class EmptyIterator final : public Iterator {
+ public:
+  explicit EmptyIterator(Status status) : status_(std::move(status)) {}
+  bool Valid() const override { return false; }
+  void SeekToFirst() override {}
+  void SeekToLast() override {}
+  void Seek(Slice) override {}
+  void SeekForPrev(Slice) override {}
+  void Next() override {}
+  void Prev() override {}
+  Slice key() const override { return {}; }
+  Slice value() const override { return {}; }
+  Status status() const override { return status_; }
+
+ private:
+  Status status_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<NullEngine>> NullEngine::Open(const Options& options,
+                                                     std::unique_ptr<pmem::Media> media) {
+  Result<std::unique_ptr<pmem::PmemPool>> pool =
+      pmem::PmemPool::Open(std::move(media), options, [](pmem::PmemPool* fresh) {
+        level::Manifest manifest(fresh);
+        manifest.Create();
+      });
+  if (!pool.ok()) return pool.status();
+  return std::shared_ptr<NullEngine>(new NullEngine(options, std::move(pool).value()));
+}
+
+Status NullEngine::Put(const WriteOptions&, Slice key, Slice value) {
+  if (Status s = CheckKey(key); !s.ok()) return s;
+  if (Status s = CheckValue(value); !s.ok()) return s;
+  puts_.fetch_add(1, std::memory_order_relaxed);
+  return OpenStatus();
+}
+
+Status NullEngine::Delete(const WriteOptions&, Slice key) {
+  if (Status s = CheckKey(key); !s.ok()) return s;
+  deletes_.fetch_add(1, std::memory_order_relaxed);
+  return OpenStatus();
+}
+
+Status NullEngine::Write(const WriteOptions&, const WriteBatch& batch) {
+  puts_.fetch_add(batch.Count(), std::memory_order_relaxed);
+  return OpenStatus();
+}
+
+Status NullEngine::Get(const ReadOptions&, Slice key, std::string*) {
+  if (Status s = CheckKey(key); !s.ok()) return s;
+  gets_.fetch_add(1, std::memory_order_relaxed);
+  return closed_.load() ? Status::Closed() : Status::NotFound();
+}
+
+std::unique_ptr<Iterator> NullEngine::NewIterator(const ReadOptions&) {
+  return std::make_unique<EmptyIterator>(OpenStatus());
+}
+
+std::shared_ptr<const Snapshot> NullEngine::GetSnapshot() {
+  return std::make_shared<NullSnapshot>();
+}
+
+Statistics NullEngine::GetStatistics() {
+  Statistics s;
+  s.puts = puts_.load();
+  s.deletes = deletes_.load();
+  s.gets = gets_.load();
+  s.pool_bytes = pool_->pool_bytes();
+  s.pool_max_bytes = pool_->max_bytes();
+  s.media_class = pool_->ops().media_class();
+  s.media_class_forced = pool_->media().media_class_forced();
+  s.design = options_.design;
+  return s;
+}
+
+Status NullEngine::Verify(VerifyReport* report, const std::function<void(double)>& progress) {
+  *report = VerifyReport{};
+  if (progress) progress(1.0);
+  return OpenStatus();
+}
+
+Status NullEngine::Close() {
+  if (closed_.exchange(true)) return Status::Closed();
+  pool_->media().Unlock();
+  return Status::OK();
+}
+
+}  // namespace braid::engine

@@ -1,0 +1,246 @@
+// Purpose: gets, snapshots, iterators. Thread safety, invariants, persistence: see lsm_engine.h.
+#include <cstring>
+
+#include "engine/lsm_engine.h"
+#include "level/merging_iterator.h"
+
+namespace braid::engine {
+
+using format::EntryHeader;
+using index::LookupResult;
+
+namespace {
+
+class LsmSnapshot final : public Snapshot {
+ public:
+  LsmSnapshot(std::shared_ptr<ViewRegistry> registry, ViewRegistry::Handle view)
+      : registry_(std::move(registry)), view_(std::move(view)) {}
+  uint64_t sequence() const noexcept override { return view_.sequence(); }
+
+ private:
+  std::shared_ptr<ViewRegistry> registry_;  // before view_: it must outlive it
+  ViewRegistry::Handle view_;
+};
+
+/// Asks the tables newest first. Ends at the first that knows the key.
+LookupResult FindNewest(const ReadState& state, const index::LookupKey& key,
+                        const index::ReadView& view) {
+  LookupResult result = state.active->table->Get(key, view);
+  if (result.state != LookupResult::State::kAbsent) return result;
+  for (const auto& table : state.immutables) {
+    result = table->table->Get(key, view);
+    if (result.state != LookupResult::State::kAbsent) return result;
+  }
+  for (const auto& table : state.version->l0) {
+    result = table->Get(key, view);
+    if (result.state != LookupResult::State::kAbsent) return result;
+  }
+  return state.version->l1->Get(key, view);
+}
+
+class LsmIterator final : public Iterator {
+ public:
+  LsmIterator(std::shared_ptr<const LsmEngine> engine, std::shared_ptr<ViewRegistry> registry,
+              ViewRegistry::Handle view, std::shared_ptr<const ReadState> state,
+              std::vector<std::unique_ptr<index::Cursor>> cursors, const ReadOptions& options)
+      : engine_(std::move(engine)),
+        registry_(std::move(registry)),
+        view_(std::move(view)),
+        state_(std::move(state)),
+        merged_(std::move(cursors)),
+        lower_(options.lower_bound),
+        upper_(options.upper_bound) {}
+
+  bool Valid() const override { return valid_ && !engine_->closed(); }
+  void SeekToFirst() override {
+    if (!Begin()) return;
+    lower_ ? merged_.SeekGE(*lower_) : merged_.SeekToFirst();
+    End(true);
+  }
+  void SeekToLast() override {
+    if (!Begin()) return;
+    if (upper_) {
+      merged_.SeekLE(*upper_);
+      if (merged_.Valid() && merged_.entry()->key() == *upper_) merged_.Prev();
+    } else {
+      merged_.SeekToLast();
+    }
+    End(false);
+  }
+  void Seek(Slice target) override {
+    if (!Begin()) return;
+    merged_.SeekGE(lower_ && target < *lower_ ? Slice(*lower_) : target);
+    End(true);
+  }
+  void SeekForPrev(Slice target) override {
+    if (upper_ && target >= *upper_) {
+      SeekToLast();
+      return;
+    }
+    if (!Begin()) return;
+    merged_.SeekLE(target);
+    End(false);
+  }
+  void Next() override {
+    if (!valid_ || !Begin()) return;
+    merged_.Next();
+    End(true);
+  }
+  void Prev() override {
+    if (!valid_ || !Begin()) return;
+    merged_.Prev();
+    End(false);
+  }
+  Slice key() const override { return merged_.entry()->key(); }
+  Slice value() const override { return value_; }
+  Status status() const override {
+    if (engine_->closed()) return Status::Closed();
+    return status_.ok() ? merged_.status() : status_;
+  }
+
+ private:
+  /// A move happens inside an epoch, so that Close waits for it.
+  bool Begin() {
+    guard_.emplace();
+    valid_ = false;
+    if (engine_->closed()) {
+      guard_.reset();
+      return false;
+    }
+    return true;
+  }
+  void End(bool forward) {
+    valid_ = merged_.Valid();
+    if (valid_) {
+      const EntryHeader& entry = *merged_.entry();
+      const bool outside =
+          forward ? upper_ && entry.key() >= *upper_ : lower_ && entry.key() < *lower_;
+      if (outside) {
+        valid_ = false;
+      } else if (Status s = engine_->ValueOf(entry, &value_); !s.ok()) {
+        status_ = std::move(s);
+        valid_ = false;
+      }
+    }
+    guard_.reset();
+  }
+
+  std::shared_ptr<const LsmEngine> engine_;
+  std::shared_ptr<ViewRegistry> registry_;
+  ViewRegistry::Handle view_;
+  std::shared_ptr<const ReadState> state_;
+  level::MergingIterator merged_;
+  std::optional<std::string> lower_;
+  std::optional<std::string> upper_;
+  std::optional<pmem::EpochGuard> guard_;
+  bool valid_ = false;
+  std::string_view value_;
+  Status status_;
+};
+
+/// What NewIterator returns on a closed database.
+class ClosedIterator final : public Iterator {
+ public:
+  bool Valid() const override { return false; }
+  void SeekToFirst() override {}
+  void SeekToLast() override {}
+  void Seek(Slice) override {}
+  void SeekForPrev(Slice) override {}
+  void Next() override {}
+  void Prev() override {}
+  Slice key() const override { return {}; }
+  Slice value() const override { return {}; }
+  Status status() const override { return Status::Closed(); }
+};
+
+}  // namespace
+
+Status LsmEngine::ValueOf(const EntryHeader& entry, std::string_view* value) const {
+  const uint64_t offset = pool_->OffsetOf(&entry);
+  const std::string_view stored = entry.value();
+  if (options_.verify_checksums) {
+    if (!index::KeyIsIntact(*pool_, entry, offset, base::Hash64(entry.key())) ||
+        format::ValueCheck(stored) != entry.value_check) {
+      return pool_->CorruptionAt(offset, "entry", "its check does not match");
+    }
+  }
+  if (!entry.has(format::kValueInExtent)) {
+    *value = stored;
+    return Status::OK();
+  }
+  format::ExtentRef ref;
+  if (stored.size() != sizeof ref) {
+    return pool_->CorruptionAt(offset, "entry", "it does not hold a reference to its value");
+  }
+  std::memcpy(&ref, stored.data(), sizeof ref);
+  const uint64_t begin = ref.offset + sizeof(format::ExtentHeader);
+  if (ref.bytes > pool_->pool_bytes() || begin > pool_->pool_bytes() - ref.bytes) {
+    return pool_->CorruptionAt(offset, "entry", "its value lies outside of the pool");
+  }
+  *value = {pool_->At(begin), ref.bytes};
+  if (options_.verify_checksums && base::Hash64(*value) != ref.check) {
+    return pool_->CorruptionAt(ref.offset, "extent", "the value's check does not match");
+  }
+  return Status::OK();
+}
+
+Status LsmEngine::Get(const ReadOptions& options, Slice key, std::string* value) {
+  if (Status s = CheckKey(key); !s.ok()) return s;
+  counters_.Add(EngineCounter::kGets);
+  index::ReadView view;
+  view.published = &sequence_;
+  if (options.snapshot != nullptr) view.sequence = options.snapshot->sequence();
+  const index::LookupKey lookup{key, base::Hash64(key)};
+  const pmem::EpochGuard guard;
+  if (closed()) return Status::Closed();
+  // Acquire pairs with SwapState.
+  const ReadState& state = *state_.load(std::memory_order_acquire);
+  const LookupResult result = FindNewest(state, lookup, view);
+  switch (result.state) {
+    case LookupResult::State::kAbsent:
+    case LookupResult::State::kDeleted:
+      return Status::NotFound();
+    case LookupResult::State::kCorrupt:
+      return pool_->CorruptionAt(result.offset, "entry", "a link or key is damaged");
+    case LookupResult::State::kFound:
+      break;
+  }
+  std::string_view found;
+  if (Status s = ValueOf(*pool_->EntryAt(result.offset), &found); !s.ok()) return s;
+  value->assign(found);
+  counters_.Add(EngineCounter::kGetsFound);
+  return Status::OK();
+}
+
+std::shared_ptr<const Snapshot> LsmEngine::GetSnapshot() {
+  return std::make_shared<LsmSnapshot>(views_, views_->Register(sequence_, reclaim_clock_));
+}
+
+std::unique_ptr<Iterator> LsmEngine::NewIterator(const ReadOptions& options) {
+  counters_.Add(EngineCounter::kIterators);
+  // The view is registered before the state is read: nothing it may see is given back from here on.
+  ViewRegistry::Handle handle = options.snapshot != nullptr
+                                    ? views_->Register(options.snapshot->sequence(), reclaim_clock_)
+                                    : views_->Register(sequence_, reclaim_clock_);
+  std::shared_ptr<const ReadState> state;
+  {
+    const pmem::EpochGuard guard;
+    if (closed()) return std::make_unique<ClosedIterator>();
+    state = state_.load(std::memory_order_acquire)->shared_from_this();
+  }
+  index::ReadView view;
+  view.sequence = handle.sequence();
+  view.published = &sequence_;
+  std::vector<std::unique_ptr<index::Cursor>> cursors;
+  cursors.reserve(2 + state->immutables.size() + state->version->l0.size());
+  cursors.push_back(state->active->table->NewCursor(view));
+  for (const auto& table : state->immutables) cursors.push_back(table->table->NewCursor(view));
+  for (const auto& table : state->version->l0) {
+    cursors.push_back(level::PmemTable::NewCursor(table, view));
+  }
+  cursors.push_back(level::PmemTable::NewCursor(state->version->l1, view));
+  return std::make_unique<LsmIterator>(shared_from_this(), views_, std::move(handle),
+                                       std::move(state), std::move(cursors), options);
+}
+
+}  // namespace braid::engine

@@ -1,0 +1,37 @@
+// Purpose: all that a read or write looks at, newest first, as one immutable object that is swapped as a
+// whole.
+// Thread safety: immutable, shared by pointer; the current one is read inside an EpochGuard.
+// Persistence: none.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "level/version.h"
+#include "log/index_unified_log.h"
+#include "memtable/dram_memtable.h"
+
+namespace braid::engine {
+
+/// A memtable and the log that makes it durable.
+struct LoggedMemTable {
+  LoggedMemTable(pmem::PmemPool* pool, uint64_t id, uint32_t shards)
+      : table(std::make_shared<memtable::DramMemTable>(pool, id)), log(pool, id, shards) {}
+  LoggedMemTable(pmem::PmemPool* pool, std::shared_ptr<memtable::DramMemTable> recovered)
+      : table(std::move(recovered)), log(pool, table->id(), 0) {}
+
+  std::shared_ptr<memtable::DramMemTable> table;
+  log::IndexUnifiedLog log;
+  /// Set before a newer memtable is shown. A writer that drew its sequence number and then still finds
+  /// it unset drew a lower number than any writer of the newer table.
+  std::atomic<bool> sealed{false};
+};
+
+struct ReadState : std::enable_shared_from_this<ReadState> {
+  std::shared_ptr<LoggedMemTable> active;
+  std::vector<std::shared_ptr<LoggedMemTable>> immutables;  // newest first
+  std::shared_ptr<const level::Version> version;
+};
+
+}  // namespace braid::engine

@@ -1,0 +1,261 @@
+// Purpose: giving space and memory back: accounting of dead entries, reclamation of chunks after their
+// readers are gone, copying collection, and the memory budget. Thread safety, invariants, persistence:
+// see lsm_engine.h.
+#include <algorithm>
+#include <cstring>
+
+#include "base/mutants.h"
+#include "compaction/garbage_collection.h"
+#include "compaction/picker.h"
+#include "engine/lsm_engine.h"
+
+namespace braid::engine {
+
+namespace {
+/// Live bytes copied by one collection, in chunks: a compromise between pauses and fences.
+constexpr uint64_t kCollectChunks = 16;
+/// Chunks counted between two looks for a merge that waits.
+constexpr size_t kCountSlice = 8;
+}  // namespace
+
+Status LsmEngine::RunMerge(compaction::CompactionJob* job,
+                           const compaction::BatchProgress& resumed) {
+  const index::LiveViews views = views_->Collect();
+  Status s = job->Run(views, [this] { return stop_merges_.load(); });
+  if (s.ok()) {
+    resumed_merge_ = {};
+    return s;
+  }
+  resumed_merge_ = job->progress().batch != 0 ? job->progress() : resumed;
+  if (s.code() != Status::Code::kAborted) Fail(s);
+  return s;
+}
+
+/// Takes entries that died out of the counts, and retires the extents of those that had one.
+void LsmEngine::AccountDead(const std::vector<uint64_t>& dead) {
+  Retired retired;
+  for (const uint64_t offset : dead) {
+    const auto* entry = pool_->As<format::EntryHeader>(offset);
+    usage_.Remove(pool_->ChunkOf(offset), entry->size());
+    if (!entry->has(format::kValueInExtent)) continue;
+    format::ExtentRef ref;
+    std::memcpy(&ref, entry->value().data(), sizeof ref);
+    retired.extents.push_back(ref.offset);
+  }
+  if (!retired.extents.empty()) Retire(std::move(retired));
+}
+
+/// Retires chunks of merged tables that hold nothing live any more.
+void LsmEngine::RetireEmptyChunks() {
+  compaction::ChunkSurvey survey;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    survey = compaction::SurveyChunks(*pool_, usage_, manifest_.record(),
+                                      options_.compaction.gc_live_ratio);
+  }
+  // A retired chunk looks empty until it is free; its generation tells it from its next life.
+  std::vector<RetiringChunk> still_retiring;
+  Retired retired;
+  for (const uint64_t chunk : survey.empty) {
+    const RetiringChunk retiring{chunk, pool_->StateOf(chunk).generation()};
+    if (std::find(retiring_chunks_.begin(), retiring_chunks_.end(), retiring) ==
+        retiring_chunks_.end()) {
+      retired.chunks.push_back(chunk);
+    }
+    still_retiring.push_back(retiring);
+  }
+  retiring_chunks_ = std::move(still_retiring);
+  if (!retired.chunks.empty()) Retire(std::move(retired));
+}
+
+void LsmEngine::Retire(Retired retired) {
+  if (BRAID_MUTANT(kChunkFreedTooEarly)) {
+    for (const uint64_t chunk : retired.chunks) pool_->FreeChunk(chunk);
+    retired.chunks.clear();
+  }
+  // What was unlinked before the clock moves can't be found by views that read the clock afterwards.
+  retired.clock = reclaim_clock_.fetch_add(1) + 1;
+  const std::lock_guard lock(work_mutex_);
+  retired_.push_back(std::move(retired));
+}
+
+/// Gives back what no reader and no view can reach. False when nothing could be.
+bool LsmEngine::Reclaim() {
+  const uint64_t oldest = views_->OldestPin();
+  std::vector<Retired> ready;
+  {
+    const std::lock_guard lock(work_mutex_);
+    while (!retired_.empty() && retired_.front().clock <= oldest) {
+      ready.push_back(std::move(retired_.front()));
+      retired_.pop_front();
+    }
+  }
+  if (ready.empty()) return false;
+  if (options_.background_threads) pmem::SynchronizeEpoch();
+  const bool frees = std::any_of(ready.begin(), ready.end(), [](const Retired& retired) {
+    return !retired.chunks.empty() || !retired.extents.empty();
+  });
+  // Marks of death must be on the medium before what they guard against is reused.
+  if (frees) {
+    if (Status s = pool_->media().Sync(); !s.ok()) {
+      Fail(s);
+      return false;
+    }
+  }
+  for (const Retired& retired : ready) {
+    for (const uint64_t chunk : retired.chunks) pool_->FreeChunk(chunk);
+    for (const uint64_t extent : retired.extents) pool_->FreeExtent(extent);
+    counters_.Add(EngineCounter::kCollectedChunks, retired.chunks.size());
+  }
+  return true;
+}
+
+/// Counts a few chunks of earlier sessions. False when all are known.
+bool LsmEngine::CountStep() {
+  compaction::ChunkSurvey survey;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    survey = compaction::SurveyChunks(*pool_, usage_, manifest_.record(),
+                                      options_.compaction.gc_live_ratio);
+  }
+  if (survey.unknown.empty()) return false;
+  const size_t count = std::min(survey.unknown.size(), kCountSlice);
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t chunk = survey.unknown[i];
+    usage_.Set(chunk, static_cast<int64_t>(compaction::CountLiveBytes(*pool_, chunk)));
+  }
+  RetireEmptyChunks();
+  return true;
+}
+
+/// Finishes the merge of copies that a crash interrupted. False when there is none.
+bool LsmEngine::FinishCopies() {
+  std::unique_ptr<compaction::CompactionJob> job;
+  std::shared_ptr<level::PmemTable> copies;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    format::ManifestRecord& record = manifest_.record();
+    const format::TableRecord* found = nullptr;
+    for (uint32_t i = 0; i < record.table_count; ++i) {
+      if ((record.tables[i].flags & format::kTableOfCopies) != 0) found = &record.tables[i];
+    }
+    if (found == nullptr) return false;
+    copies = std::make_shared<level::PmemTable>(pool_.get(), *found, options_.verify_checksums);
+    job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, copies,
+                                                      state_owner_->version->l1,
+                                                      index_->tree().get(), options_.compaction);
+    job->Begin(resumed_merge_);
+  }
+  if (Status s = RunMerge(job.get(), resumed_merge_); !s.ok()) return false;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    job->Finish();
+  }
+  AccountDead(job->dead());
+  RetireEmptyChunks();
+  return true;
+}
+
+/// Whether collecting is worth it now, and which chunks.
+bool LsmEngine::PlanCollection(std::vector<uint64_t>* sparse) {
+  compaction::StoreFacts facts;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    *sparse = compaction::SurveyChunks(*pool_, usage_, manifest_.record(),
+                                       options_.compaction.gc_live_ratio)
+                  .sparse;
+  }
+  {
+    const std::lock_guard lock(work_mutex_);
+    facts.finish_all = finish_all_ > 0;
+  }
+  facts.sparse_chunks = sparse->size();
+  facts.total_chunks = pool_->chunks();
+  facts.free_chunks = pool_->free_chunks();
+  facts.may_grow = pool_->max_bytes() == 0 || pool_->pool_bytes() < pool_->max_bytes();
+  // One sparse chunk alone would only move its entries from one chunk to another.
+  return sparse->size() >= 2 && compaction::Pick(facts, options_.compaction) ==
+                                    compaction::CompactionPlan::kCollect;
+}
+
+/// Copies the live entries of sparse chunks together. False when there is nothing worth doing.
+bool LsmEngine::CollectStep() {
+  std::vector<uint64_t> sparse;
+  if (!PlanCollection(&sparse)) return false;
+  uint32_t head = 0;
+  uint64_t table_id = 0;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    Result<uint32_t> taken = manifest_.TakeHead();
+    if (!taken.ok()) return false;
+    head = *taken;
+    table_id = next_table_id_++;  // never shared, not even by a collection that comes to nothing
+  }
+  const uint64_t room = std::min(kCollectChunks, pool_->free_chunks()) * pool_->chunk_bytes();
+  Result<compaction::CollectedTable> collected = compaction::CopyLiveEntries(
+      pool_.get(), &usage_, sparse, table_id, head, room - room / 8);
+  {
+    const std::lock_guard lock(structure_mutex_);
+    if (!collected.ok() || collected->record.entries == 0) {
+      manifest_.ReturnHead(head);
+    } else {
+      format::ManifestRecord& record = manifest_.record();
+      manifest_.AddTable(collected->record);
+      record.collected_table_id = table_id;
+      record.next_table_id = next_table_id_;
+      record.merge_id = record.next_merge_id++;
+      record.merging_table_id = table_id;
+      manifest_.Commit();
+      resumed_merge_ = {};
+    }
+  }
+  if (!collected.ok()) {
+    if (!collected.status().IsOutOfSpace()) Fail(collected.status());
+    return false;
+  }
+  return collected->record.entries != 0 && FinishCopies();
+}
+
+uint64_t LsmEngine::MemoryBytes(const ReadState& state) const {
+  uint64_t bytes = state.active->table->tree()->memory_bytes();
+  for (const auto& table : state.immutables) bytes += table->table->tree()->memory_bytes();
+  for (const auto& table : state.version->l0) {
+    if (const auto tree = table->tree()) bytes += tree->memory_bytes();
+  }
+  return bytes + index_->tree()->memory_bytes();
+}
+
+/// Keeps DRAM within the budget: first the trees of L0 go, oldest first, then the index over L1 is made
+/// anew over fewer entries.
+void LsmEngine::FitMemory() {
+  std::shared_ptr<ReadState> state;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    state = state_owner_;
+  }
+  if (MemoryBytes(*state) <= options_.memory_budget_bytes) return;
+  for (size_t i = state->version->l0.size(); i-- > 0;) {
+    level::PmemTable& table = *state->version->l0[i];
+    std::shared_ptr<const index::EntryTree> tree = table.tree();
+    if (tree == nullptr) continue;
+    table.set_tree(nullptr, 1);
+    Retired retired;
+    retired.memory = std::move(tree);
+    Retire(std::move(retired));
+    if (MemoryBytes(*state) <= options_.memory_budget_bytes) return;
+  }
+  if (index_->min_height() >= format::kMaxHeight / 2) return;
+  Retired retired;
+  retired.memory = index_->tree();
+  state->version->l1->set_tree(nullptr, index_->min_height() + 1);
+  auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), index_->min_height() + 1);
+  {
+    const std::lock_guard lock(structure_mutex_);
+    index_.swap(sparser);
+  }
+  Retire(std::move(retired));
+  Log("the memory budget is reached: the index over L1 now covers every " +
+      std::to_string(1u << (2 * (index_->min_height() - 1))) + "th entry");
+}
+
+}  // namespace braid::engine

@@ -1,0 +1,50 @@
+// Purpose: keeps writers from outrunning the background: a smooth delay first, a wait at last.
+// Thread safety: any thread. Invariant 1: a writer waits only while the background has work that will
+// end the wait; when the background has failed, writers are let through to get its error.
+// Persistence: none. Source: ZipperDB 5.2.2.5 (slow-down instead of stop).
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+#include "braid/options.h"
+
+namespace braid::engine {
+
+class WriteController {
+ public:
+  explicit WriteController(const Options& options)
+      : slowdown_(options.compaction.l0_slowdown),
+        stop_(options.compaction.l0_stop),
+        max_immutable_(options.memtable.max_immutable) {}
+
+  /// Before every write; costs one load when there is no pressure.
+  void Admit() {
+    if (pressure_.load(std::memory_order_relaxed) != 0) Delay();
+  }
+  /// The background tells how far it is behind.
+  void Update(uint64_t l0_tables, uint64_t immutables, bool active_full);
+  /// Nobody waits any more (closing, or a sticky error).
+  void Release();
+
+  uint64_t stall_nanos() const noexcept { return stall_nanos_.load(std::memory_order_relaxed); }
+  uint64_t stalls() const noexcept { return stalls_.load(std::memory_order_relaxed); }
+
+ private:
+  void Delay();
+
+  static constexpr uint32_t kStop = ~0u;
+  const uint32_t slowdown_;
+  const uint32_t stop_;
+  const uint32_t max_immutable_;
+  std::atomic<uint32_t> pressure_{0};  // 0 none, kStop wait, else nanoseconds of delay a write
+  std::atomic<bool> released_{false};
+  std::atomic<uint64_t> stall_nanos_{0};
+  std::atomic<uint64_t> stalls_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+}  // namespace braid::engine

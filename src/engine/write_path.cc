@@ -1,0 +1,264 @@
+// Purpose: puts, deletes, batches; sealing a full memtable. Thread safety, invariants, persistence: see
+// lsm_engine.h.
+#include <algorithm>
+#include <cstring>
+
+#include "base/mutants.h"
+#include "base/thread_slot.h"
+#include "engine/lsm_engine.h"
+
+namespace braid::engine {
+
+using format::EntryOp;
+using pmem::AllocationClass;
+
+namespace {
+
+/// A fresh well-mixed word for tower heights, from a stream of this thread's own.
+uint64_t NextRandom() noexcept {
+  thread_local uint64_t state = 0x2545F4914F6CDD1Dull * (base::ThreadSlot() + 1);
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  return state;
+}
+
+AllocationClass AllocationFor(EntryOp op) noexcept {
+  return op == EntryOp::kDelete ? AllocationClass::kDelete : AllocationClass::kWrite;
+}
+
+}  // namespace
+
+Status LsmEngine::Put(const WriteOptions& options, Slice key, Slice value) {
+  if (Status s = CheckKey(key); !s.ok()) return s;
+  if (Status s = CheckValue(value); !s.ok()) return s;
+  counters_.Add(EngineCounter::kPuts);
+  counters_.Add(EngineCounter::kBytesPut, key.size() + value.size());
+  log::Draft draft;
+  draft.op = EntryOp::kPut;
+  draft.key = key;
+  draft.value = value;
+  return Update(options, draft);
+}
+
+Status LsmEngine::Delete(const WriteOptions& options, Slice key) {
+  if (Status s = CheckKey(key); !s.ok()) return s;
+  counters_.Add(EngineCounter::kDeletes);
+  log::Draft draft;
+  draft.op = EntryOp::kDelete;
+  draft.key = key;
+  return Update(options, draft);
+}
+
+Status LsmEngine::Update(const WriteOptions& options, log::Draft draft) {
+  draft.key_hash = base::Hash64(draft.key);
+  for (;;) {
+    controller_.Admit();
+    Status s = TryUpdate(&draft, NextRandom());
+    if (s.IsTryAgain()) continue;
+    if (s.IsOutOfSpace() && WaitForSpace()) continue;
+    if (!s.ok()) return s;
+    return AfterWrite(options);
+  }
+}
+
+/// One attempt. TryAgain when the memtable was sealed meanwhile.
+Status LsmEngine::TryUpdate(log::Draft* draft, uint64_t random) {
+  const pmem::EpochGuard guard;
+  if (closed()) return Status::Closed();
+  // Acquire pairs with SwapState.
+  LoggedMemTable* target = state_.load(std::memory_order_acquire)->active.get();
+  const uint32_t shard = base::ThreadSlot() % static_cast<uint32_t>(shards_.size());
+  const std::lock_guard lock(shards_[shard].mutex);
+  if (Status s = target->log.Place(shard, draft, 1, random, AllocationFor(draft->op)); !s.ok()) {
+    return s;
+  }
+  target->log.WritePayload(draft);
+  bool exhausted = false;
+  const bool inserted = target->table->Insert(draft->key, [&](uint64_t older) -> uint64_t {
+    // Sequentially consistent, and in this order: see LoggedMemTable::sealed.
+    const uint64_t sequence = sequence_.fetch_add(1) + 1;
+    if (target->sealed.load()) return 0;
+    if (sequence > format::kMaxSequence) {
+      exhausted = true;
+      return 0;
+    }
+    target->log.Seal(*draft, sequence, format::kFirstOfUnit, older);
+    if (!BRAID_MUTANT(kEntryFenceSkipped)) pool_->ops().Fence();
+    return draft->offset;
+  });
+  if (!inserted) {
+    target->log.Abandon(shard, draft, 1);
+    if (exhausted) return Status::IOError("the sequence numbers of this pool are used up");
+    return Status::TryAgain("");
+  }
+  target->log.Accept(shard);
+  target->table->Account(
+      format::EntryHeader::EntryBytes(draft->key.size(), draft->stored_value().size(), draft->height),
+      1);
+  return Status::OK();
+}
+
+Status LsmEngine::Write(const WriteOptions& options, const WriteBatch& batch) {
+  struct Collector final : WriteBatch::Handler {
+    std::vector<log::Draft> drafts;
+    uint64_t bytes = 0;
+    Status status;
+    void Add(EntryOp op, Slice key, Slice value) {
+      if (status.ok()) status = CheckKey(key);
+      if (status.ok()) status = CheckValue(value);
+      log::Draft draft;
+      draft.op = op;
+      draft.key = key;
+      draft.value = value;
+      draft.key_hash = base::Hash64(key);
+      drafts.push_back(draft);
+      bytes += key.size() + value.size();
+    }
+    void Put(Slice key, Slice value) override { Add(EntryOp::kPut, key, value); }
+    void Delete(Slice key) override { Add(EntryOp::kDelete, key, {}); }
+  } collector;
+  batch.Iterate(&collector);
+  if (!collector.status.ok()) return collector.status;
+  if (collector.bytes > kMaxBatchBytes) {
+    return Status::InvalidArgument("the batch has " + std::to_string(collector.bytes) +
+                                   " bytes; the limit is " + std::to_string(kMaxBatchBytes));
+  }
+  counters_.Add(EngineCounter::kBatches);
+  counters_.Add(EngineCounter::kBytesPut, collector.bytes);
+  if (collector.drafts.empty()) return closed() ? Status::Closed() : Status::OK();
+  if (collector.drafts.size() == 1) return Update(options, collector.drafts[0]);
+  return WriteDrafts(options, std::move(collector.drafts));
+}
+
+Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts) {
+  const bool only_deletes = std::all_of(drafts.begin(), drafts.end(), [](const log::Draft& draft) {
+    return draft.op == EntryOp::kDelete;
+  });
+  const AllocationClass allocation = only_deletes ? AllocationClass::kDelete : AllocationClass::kWrite;
+  for (;;) {
+    controller_.Admit();
+    Status s = TryBatch(&drafts, allocation);
+    if (s.IsOutOfSpace() && WaitForSpace()) continue;
+    if (!s.ok()) return s;
+    return AfterWrite(options);
+  }
+}
+
+Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allocation) {
+  const std::lock_guard batch_lock(batch_mutex_);  // also keeps the memtable from being sealed
+  const pmem::EpochGuard guard;
+  if (closed()) return Status::Closed();
+  LoggedMemTable* target = state_.load(std::memory_order_acquire)->active.get();
+  const uint32_t shard = base::ThreadSlot() % static_cast<uint32_t>(shards_.size());
+  std::vector<std::unique_lock<std::mutex>> locks;
+  locks.reserve(shards_.size());
+  for (ShardLock& each : shards_) locks.emplace_back(each.mutex);
+
+  const size_t count = drafts->size();
+  if (Status s = target->log.Place(shard, drafts->data(), count, NextRandom(), allocation); !s.ok()) {
+    return s;
+  }
+  // No other write is under way (invariant 2), so the numbers can be used before they are published.
+  const uint64_t base_sequence = sequence_.load();
+  if (base_sequence + count > format::kMaxSequence) {
+    target->log.Abandon(shard, drafts->data(), count);
+    return Status::IOError("the sequence numbers of this pool are used up");
+  }
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < count; ++i) {
+    log::Draft& draft = (*drafts)[i];
+    target->log.WritePayload(&draft);
+    const uint8_t flags = static_cast<uint8_t>((i == 0 ? format::kFirstOfUnit : 0) |
+                                               (i + 1 < count ? format::kMoreOfUnit : 0));
+    target->log.Seal(draft, base_sequence + 1 + i, flags, 0);
+    bytes += format::EntryHeader::EntryBytes(draft.key.size(), draft.stored_value().size(),
+                                             draft.height);
+  }
+  if (!BRAID_MUTANT(kEntryFenceSkipped)) pool_->ops().Fence();
+  for (const log::Draft& draft : *drafts) {
+    target->table->Insert(draft.key, [&](uint64_t older) {
+      if (older != 0) {
+        // The version link is not covered by the checks and needs no flush: replay makes it anew.
+        pool_->ops().StoreU64(pool_->As<format::EntryHeader>(draft.offset)->links(),
+                              format::EntryPtr::To(older).raw);
+      }
+      return draft.offset;
+    });
+  }
+  // Release pairs with ReadView::Sees: whoever sees the number sees all entries.
+  sequence_.store(base_sequence + count);
+  target->log.Accept(shard);
+  target->table->Account(bytes, count);
+  return Status::OK();
+}
+
+Status LsmEngine::AfterWrite(const WriteOptions& options) {
+  const LoggedMemTable* full = nullptr;
+  {
+    const pmem::EpochGuard guard;
+    const LoggedMemTable* active = state_.load(std::memory_order_acquire)->active.get();
+    if (active->table->bytes() >= options_.memtable.bytes) full = active;
+  }
+  if (full != nullptr) SealActive(full);
+  if (options.sync && pool_->ops().media_class() == MediaClass::kPage) return SyncPool();
+  return Status::OK();
+}
+
+/// Puts an empty memtable in the place of `expected` (null: of whatever is active, unless empty).
+void LsmEngine::SealActive(const LoggedMemTable* expected) {
+  {
+    const std::lock_guard batch_lock(batch_mutex_);
+    const std::lock_guard lock(structure_mutex_);
+    const ReadState& current = *state_owner_;
+    if (expected != nullptr && current.active.get() != expected) return;
+    if (current.active->table->entries() == 0) return;
+    // The writers wait in Admit until there is room again; those past it write a little more here.
+    if (expected != nullptr && current.immutables.size() >= options_.memtable.max_immutable) {
+      controller_.Update(current.version->l0.size(), current.immutables.size(), true);
+      return;
+    }
+    auto next = CopyState();
+    next->immutables.insert(next->immutables.begin(), next->active);
+    next->active = std::make_shared<LoggedMemTable>(pool_.get(), next_table_id_++,
+                                                    static_cast<uint32_t>(shards_.size()));
+    current.active->table->Advance(memtable::State::kSealed);
+    current.active->sealed.store(true);
+    SwapState(std::move(next));
+  }
+  if (options_.background_threads) {
+    work_changed_.notify_all();
+  } else {
+    RunInline();
+  }
+}
+
+/// One fdatasync round serves all writers that came before it began.
+Status LsmEngine::SyncPool() {
+  uint64_t ticket = 0;
+  {
+    const std::lock_guard lock(sync_mutex_);
+    ticket = syncs_begun_ + 1;  // the next round to begin covers this write
+  }
+  const std::lock_guard lock(sync_round_mutex_);
+  if (syncs_done_.load() >= ticket) return Status::OK();
+  {
+    const std::lock_guard begin(sync_mutex_);
+    ++syncs_begun_;
+  }
+  counters_.Add(EngineCounter::kSyncs);
+  if (closed()) return Status::Closed();
+  Status s = pool_->media().Sync();
+  if (s.ok()) syncs_done_.store(syncs_begun_);
+  return s;
+}
+
+/// After a full pool: lets the background give back what it can. True when there is room again.
+bool LsmEngine::WaitForSpace() {
+  const uint64_t before = pool_->free_chunks();
+  SealActive(nullptr);
+  if (Status s = WaitUntilIdle(true); !s.ok()) return false;
+  return pool_->free_chunks() > before;
+}
+
+}  // namespace braid::engine

@@ -1,0 +1,115 @@
+// Purpose: the log entry, which is the later skip-list node: header, links, key, value.
+// Thread safety: plain bytes. Links and the state byte change after the entry was committed and are
+// read with atomics; everything else is immutable from then on.
+// Invariant 1: an entry is 8-byte aligned and never straddles a chunk.
+// Invariant 2: key_check covers the header (but for the state byte), the key, the entry's own offset
+// and the generation of its chunk; value_check, itself covered, covers the value. Links and the state
+// byte guard themselves.
+// Persistence: the entry is committed when all its lines are durable; a torn one fails its checks.
+// Source: ListDB 6.3 (index-unified logging), Fig. 24; checks, batches and versions are braid's.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/checksum.h"
+#include "format/link.h"
+
+namespace braid::format {
+
+inline constexpr uint32_t kMaxHeight = 16;
+inline constexpr uint64_t kMaxSequence = (1ull << 56) - 1;
+
+/// What an entry does to its key.
+enum class EntryOp : uint8_t { kPut = 1, kDelete = 2 };
+
+/// Flags, in the upper half of the op byte.
+inline constexpr uint8_t kFirstOfUnit = 0x10;  ///< first entry of a write (single put, or batch)
+inline constexpr uint8_t kMoreOfUnit = 0x20;   ///< the same write goes on with the next entry
+inline constexpr uint8_t kValueInExtent = 0x40;  ///< the value field is an ExtentRef
+inline constexpr uint8_t kOpMask = 0x0F;
+
+/// The state byte. Far apart, so that no single flip turns one into the other.
+inline constexpr uint8_t kStateLive = 0x5A;
+inline constexpr uint8_t kStateDead = 0xA5;
+
+struct EntryHeader {
+  uint32_t key_check;
+  uint32_t value_check;
+  uint64_t sequence_and_op;  // sequence << 8 | flags | op
+  uint32_t value_bytes;      // bytes in the entry; for kValueInExtent the size of ExtentRef
+  uint32_t key_and_height;   // bits 0..16 key bytes, 17..21 height, 24..31 the state byte
+
+  static constexpr size_t kStateByteOffset = 23;
+
+  uint64_t sequence() const noexcept { return sequence_and_op >> 8; }
+  EntryOp op() const noexcept { return static_cast<EntryOp>(sequence_and_op & kOpMask); }
+  uint8_t flags() const noexcept { return static_cast<uint8_t>(sequence_and_op & 0xF0); }
+  bool has(uint8_t flag) const noexcept { return (sequence_and_op & flag) != 0; }
+  /// key_and_height without the state byte, which may be changing.
+  uint32_t shape() const noexcept {
+    return std::atomic_ref<const uint32_t>(key_and_height).load(std::memory_order_relaxed) & 0xFFFFFF;
+  }
+  uint32_t key_bytes() const noexcept { return shape() & 0x1FFFF; }
+  uint32_t height() const noexcept { return (shape() >> 17) & 0x1F; }
+
+  const uint64_t* links() const noexcept { return reinterpret_cast<const uint64_t*>(this + 1); }
+  uint64_t* links() noexcept { return reinterpret_cast<uint64_t*>(this + 1); }
+  const char* key_data() const noexcept {
+    return reinterpret_cast<const char*>(links() + height());
+  }
+  std::string_view key() const noexcept { return {key_data(), key_bytes()}; }
+  std::string_view value() const noexcept { return {key_data() + key_bytes(), value_bytes}; }
+  /// Acquire pairs with the release store of a merge: whoever sees a link that the merge stored after
+  /// the mark sees the mark.
+  uint8_t state() const noexcept {
+    return std::atomic_ref<const uint8_t>(
+               *(reinterpret_cast<const uint8_t*>(this) + kStateByteOffset))
+        .load(std::memory_order_acquire);
+  }
+  uint8_t* state_byte() noexcept { return reinterpret_cast<uint8_t*>(this) + kStateByteOffset; }
+  /// Bytes the entry takes in its chunk.
+  uint64_t size() const noexcept { return EntryBytes(key_bytes(), value_bytes, height()); }
+
+  static constexpr uint64_t EntryBytes(uint64_t key_bytes, uint64_t value_bytes,
+                                       uint32_t height) noexcept {
+    return (sizeof(EntryHeader) + 8ull * height + key_bytes + value_bytes + 7) & ~7ull;
+  }
+  static constexpr uint32_t PackKeyAndHeight(uint32_t key_bytes, uint32_t height) noexcept {
+    return key_bytes | (height << 17) | (static_cast<uint32_t>(kStateLive) << 24);
+  }
+};
+static_assert(sizeof(EntryHeader) == 24);
+static_assert(offsetof(EntryHeader, value_check) == 4);
+static_assert(offsetof(EntryHeader, sequence_and_op) == 8);
+static_assert(offsetof(EntryHeader, value_bytes) == 16);
+static_assert(offsetof(EntryHeader, key_and_height) == 20);
+
+using EntryPtr = PmemPtr<EntryHeader>;
+
+/// The value of an entry whose bytes lie in an extent of their own.
+struct ExtentRef {
+  uint64_t offset;  // of the ExtentHeader
+  uint64_t bytes;   // of the value
+  uint64_t check;   // XXH3 of the value
+};
+static_assert(sizeof(ExtentRef) == 24);
+
+/// Check of a value's bytes.
+inline uint32_t ValueCheck(std::string_view value) noexcept {
+  return static_cast<uint32_t>(base::Hash64(value));
+}
+
+/// Check of everything else. `key_hash` is base::Hash64 of the key, which callers have at hand.
+inline uint32_t KeyCheck(const EntryHeader& header, uint64_t key_hash, uint64_t offset,
+                         uint32_t generation) noexcept {
+  uint64_t state = base::Mix(key_hash, header.sequence_and_op);
+  state = base::Mix(state, (static_cast<uint64_t>(header.value_check) << 32) | header.value_bytes);
+  state = base::Mix(state, (static_cast<uint64_t>(header.shape()) << 32) | generation);
+  state = base::Mix(state, offset);
+  return static_cast<uint32_t>(state ^ (state >> 32));
+}
+
+}  // namespace braid::format

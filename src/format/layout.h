@@ -1,0 +1,204 @@
+// Purpose: the persistent layouts of a pool besides entries: segment and pool headers, chunk states
+// and headers, manifest, table heads, redo records, extents. Drawn in docs/formats.md.
+// Thread safety: plain bytes. Invariant 1: every structure carries a check over all its bytes and over
+// its own place; a word that changes alone guards itself.
+// Persistence: declared here, written elsewhere; sizes and offsets are part of the format version.
+//
+// Segment 0:  page 0 segment header | pages 1, 2 pool header A, B | pages 3-4, 5-6 manifest A, B |
+//             pages 7-8 table heads | chunk states | ... chunks
+// Segment n:  page 0 segment header | chunk states | ... chunks
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/checksum.h"
+#include "format/entry.h"
+#include "format/link.h"
+
+namespace braid::format {
+
+inline constexpr uint64_t kPageBytes = 4096;
+inline constexpr uint32_t kFormatVersionNumber = 1;
+inline constexpr uint32_t kEndianMark = 0x01020304;
+
+inline constexpr uint64_t kSegmentMagic = 0x314745535F444942ull;   // "BID_SEG1"
+inline constexpr uint64_t kPoolMagic = 0x314C4F4F5F444942ull;      // "BID_OOL1"
+inline constexpr uint64_t kManifestMagic = 0x314E414D5F444942ull;  // "BID_MAN1"
+inline constexpr uint64_t kRedoMagic = 0x3144455F5F444942ull;      // "BID__ED1"
+inline constexpr uint32_t kLogChunkMagic = 0x474F4C42;             // "BLOG"
+inline constexpr uint32_t kExtentMagic = 0x54584542;               // "BEXT"
+
+inline constexpr uint64_t kPoolHeaderOffset[2] = {1 * kPageBytes, 2 * kPageBytes};
+inline constexpr uint64_t kManifestOffset[2] = {3 * kPageBytes, 5 * kPageBytes};
+inline constexpr uint64_t kManifestBytes = 2 * kPageBytes;
+inline constexpr uint64_t kTableHeadsOffset = 7 * kPageBytes;
+inline constexpr uint64_t kFirstStateTableOffset = 9 * kPageBytes;
+inline constexpr uint64_t kOtherStateTableOffset = kPageBytes;
+
+/// Features a reader must know (incompat), a writer must know (ro_compat), or may ignore (compat).
+inline constexpr uint64_t kKnownIncompat = 0;
+inline constexpr uint64_t kKnownRoCompat = 0;
+
+struct SegmentHeader {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t endian;
+  uint8_t pool_uuid[16];
+  uint32_t index;
+  uint32_t reserved;
+  uint64_t base_offset;    // of the segment in the pool
+  uint64_t segment_bytes;
+  uint64_t chunk_bytes;
+  uint64_t meta_chunks;    // chunks taken by headers and the state table
+  uint64_t check;          // of all above
+};
+static_assert(sizeof(SegmentHeader) == 80);
+
+struct PoolHeader {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t endian;
+  uint64_t compat;
+  uint64_t ro_compat;
+  uint64_t incompat;
+  uint8_t uuid[16];
+  uint64_t update_count;   // the newer copy has the higher one
+  uint64_t chunk_bytes;
+  uint32_t media_class;
+  uint32_t clean;          // 1: closed in order after the last write
+  char boot_id[40];        // of the last writer, zero-padded
+  char design[24];
+  char comparator[24];
+  uint64_t segments;       // published ones; a crash may leave one more than this
+  uint64_t check;
+};
+static_assert(sizeof(PoolHeader) == 184);
+
+/// Kinds of chunk. A chunk's state word: bits 0..31 generation, 44..47 kind, 48..63 check.
+enum class ChunkKind : uint8_t {
+  kFree = 1,
+  kMeta = 2,        ///< headers and state table of its segment
+  kLog = 3,         ///< entries of a memtable or table
+  kRedo = 4,        ///< redo records of a merge
+  kExtentHead = 5,  ///< first chunk of a large value
+  kExtentBody = 6,
+  kCollected = 7,   ///< entries copied by garbage collection
+};
+
+struct ChunkState {
+  uint64_t raw = 0;
+
+  static uint64_t Check(uint64_t payload, uint64_t chunk) noexcept {
+    // The chunk's number takes part, so that a state in another chunk's place is seen.
+    const uint32_t crc = base::Crc32cWord(payload) ^ (base::Crc32cWord(chunk) << 1);
+    return static_cast<uint64_t>(((crc ^ (crc >> 16)) & 0xFFFF) ^ 0xB1D5) << 48;
+  }
+  static ChunkState Make(ChunkKind kind, uint32_t generation, uint64_t chunk) noexcept {
+    const uint64_t payload = (static_cast<uint64_t>(kind) << 44) | generation;
+    return {payload | Check(payload, chunk)};
+  }
+  bool IsValid(uint64_t chunk) const noexcept {
+    const uint64_t payload = raw & kOffsetMask;
+    return (raw & ~kOffsetMask) == Check(payload, chunk) && (payload >> 32 & 0xFFF) == 0 &&
+           kind() >= ChunkKind::kFree && kind() <= ChunkKind::kCollected;
+  }
+  ChunkKind kind() const noexcept { return static_cast<ChunkKind>((raw >> 44) & 0xF); }
+  uint32_t generation() const noexcept { return static_cast<uint32_t>(raw); }
+};
+
+/// First line of a log or collected chunk; durable before the chunk's state says so.
+struct LogChunkHeader {
+  uint32_t magic;
+  uint32_t generation;
+  uint64_t table_id;       // the memtable, later table, whose entries these are
+  uint32_t shard;
+  uint32_t ordinal;        // place in the shard's log, from 0
+  uint64_t previous_used;  // bytes used in the chunk with ordinal - 1, header included
+  uint64_t reserved[3];
+  uint64_t check;          // of all above and the chunk's number
+};
+static_assert(sizeof(LogChunkHeader) == 64);
+
+struct ExtentHeader {
+  uint32_t magic;
+  uint32_t generation;
+  uint64_t chunks;
+  uint64_t value_bytes;
+  uint64_t owner;          // offset of the entry that names the extent
+  uint64_t reserved[3];
+  uint64_t check;
+};
+static_assert(sizeof(ExtentHeader) == 64);
+
+/// Heads of linked tables.
+struct TableHead {
+  uint64_t links[kMaxHeight];
+};
+inline constexpr uint32_t kTableHeads = 2 * kPageBytes / sizeof(TableHead);
+static_assert(sizeof(TableHead) == 128 && kTableHeads == 64);
+
+/// Flag of a table record: copies made by garbage collection, on their way into L1. Readers do not ask
+/// such a table, since the originals are still in L1.
+inline constexpr uint16_t kTableOfCopies = 1;
+
+struct TableRecord {
+  uint64_t id;
+  uint16_t level;
+  uint16_t flags;
+  uint32_t head;         // index of its TableHead
+  uint64_t entries;      // linked at the bottom layer
+  uint64_t max_sequence;
+};
+static_assert(sizeof(TableRecord) == 32);
+
+inline constexpr uint32_t kMaxTables = kTableHeads - 1;
+
+/// The state of the store: written whole at every change, to two places one after the other.
+struct ManifestRecord {
+  uint64_t magic;
+  uint64_t commit_count;
+  uint64_t flushed_table_id;    // log chunks of higher ids are replayed
+  uint64_t next_table_id;
+  uint64_t last_sequence;       // no lower one may be handed out
+  uint64_t merge_id;            // of the merge in progress, 0 when there is none
+  uint64_t merging_table_id;
+  uint64_t next_merge_id;
+  uint64_t collected_table_id;  // collected chunks up to this id belong to the store
+  uint64_t merged_table_id;     // log chunks up to this id hold entries of L1 only
+  uint32_t table_count;
+  uint32_t reserved;
+  TableRecord tables[kMaxTables];
+  uint64_t check;
+};
+static_assert(sizeof(ManifestRecord) == 88 + 32 * kMaxTables + 8);
+static_assert(sizeof(ManifestRecord) <= kManifestBytes);
+
+/// One absolute update of a merge.
+struct RedoUpdate {
+  uint64_t target;  // bits 0..47 offset of the word or entry; bit 63: mark the entry dead
+  uint64_t value;
+};
+inline constexpr uint64_t kRedoMarkDead = 1ull << 63;
+
+/// First line of a redo chunk; the updates follow.
+struct RedoHeader {
+  uint64_t magic;
+  uint64_t merge_id;
+  uint64_t batch;           // from 1
+  uint32_t count;
+  uint32_t generation;
+  uint64_t boundary;        // offset of the first entry of the table that is merged already
+  int64_t entries_delta;    // of L1 by all batches of the merge up to this one
+  uint64_t merged_entries;  // of the table, likewise
+  uint64_t check;           // of all above and the updates
+};
+static_assert(sizeof(RedoHeader) == 64);
+
+/// Check of a structure whose last 8 bytes are its check; `place` is its offset in the pool.
+template <class T>
+uint64_t StructCheck(const T& structure, uint64_t place) noexcept {
+  return base::Mix(base::Hash64(&structure, sizeof(T) - 8), place);
+}
+
+}  // namespace braid::format

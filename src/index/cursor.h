@@ -1,0 +1,31 @@
+// Purpose: the interface of ordered iteration over one table: user keys in byte order, each with the
+// newest version that a view sees (which may be a delete).
+// Thread safety: one thread at a time; the caller keeps the entries alive (a registered view).
+// Persistence: none.
+#pragma once
+
+#include <string_view>
+
+#include "braid/status.h"
+#include "format/entry.h"
+
+namespace braid::index {
+
+class Cursor {
+ public:
+  virtual ~Cursor() = default;
+  virtual bool Valid() const = 0;
+  virtual void SeekToFirst() = 0;
+  virtual void SeekToLast() = 0;
+  /// To the first key >= `key` / the last key <= `key` that has a visible version.
+  virtual void SeekGE(std::string_view key) = 0;
+  virtual void SeekLE(std::string_view key) = 0;
+  virtual void Next() = 0;
+  virtual void Prev() = 0;
+  virtual const format::EntryHeader* entry() const = 0;
+  std::string_view key() const { return entry()->key(); }
+  /// Not ok when the cursor stopped at damage; it is not valid then.
+  virtual Status status() const = 0;
+};
+
+}  // namespace braid::index

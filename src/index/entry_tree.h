@@ -1,0 +1,59 @@
+// Purpose: the DRAM B+-tree over entries in persistent memory, as memtables and the index over L1 use
+// it: from a key to its newest entry. Older versions follow through the entries' bottom links.
+// Thread safety: see dram_btree.h; entries are kept alive by the caller's epoch or view.
+// Invariant 1: following next[0] from an entry leads to the older versions of its key, newest first,
+// until a zero link, the end, or another key. Link flush and merges keep this true at every store.
+// Persistence: none; the links in the entries are owned by the memtable, then by the tables.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "index/cursor.h"
+#include "index/dram_btree.h"
+#include "index/read_view.h"
+#include "pmem/pool.h"
+
+namespace braid::index {
+
+/// Entry offset to key. Offsets in a tree were checked when they were inserted.
+class EntryKeyOf {
+ public:
+  explicit EntryKeyOf(const pmem::PmemPool* pool) : base_(pool->At(0)) {}
+  std::string_view operator()(uint64_t offset) const noexcept {
+    return reinterpret_cast<const format::EntryHeader*>(base_ + offset)->key();
+  }
+
+ private:
+  const char* base_;
+};
+
+using EntryTree = DramBTree<EntryKeyOf>;
+
+/// Outcome of following versions.
+struct VersionWalk {
+  const format::EntryHeader* entry = nullptr;  // null: no version is visible
+  uint64_t corrupt_at = 0;                     // nonzero: a damaged link or entry
+};
+
+/// The newest version, from `newest` on, that `view` sees.
+VersionWalk FindVersion(const pmem::PmemPool& pool, uint64_t newest, const ReadView& view) noexcept;
+
+/// A lookup through a tree that holds the newest entry of every key of its table.
+LookupResult LookupInTree(const pmem::PmemPool& pool, const EntryTree& tree, const LookupKey& key,
+                          const ReadView& view) noexcept;
+
+/// A cursor over such a tree. `owner` keeps the tree alive.
+std::unique_ptr<Cursor> NewTreeCursor(const pmem::PmemPool* pool,
+                                      std::shared_ptr<const EntryTree> tree, const ReadView& view);
+
+/// True when the header and key of `entry` match their check; `hash` is that of its key.
+inline bool KeyIsIntact(const pmem::PmemPool& pool, const format::EntryHeader& entry,
+                        uint64_t offset, uint64_t hash) noexcept {
+  return format::KeyCheck(entry, hash, offset, pool.GenerationAt(offset)) == entry.key_check;
+}
+
+}  // namespace braid::index

@@ -1,0 +1,22 @@
+// Purpose: the one rule by which flushes and merges decide which versions of a key are kept.
+// Thread safety: pure functions. Persistence: none.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace braid::index {
+
+/// Sequence numbers of the live views, sorted. Views taken later see the newest version only.
+using LiveViews = std::vector<uint64_t>;
+
+/// True when some view sees the version `sequence`, whose next newer version is `newer`
+/// (kLatest for the newest version, which is always kept).
+inline bool IsVersionNeeded(const LiveViews& views, uint64_t sequence, uint64_t newer) noexcept {
+  if (newer == ~0ull) return true;
+  const auto view = std::lower_bound(views.begin(), views.end(), sequence);
+  return view != views.end() && *view < newer;
+}
+
+}  // namespace braid::index

@@ -1,0 +1,213 @@
+// Purpose: searches and walks of persistent skip lists. Thread safety, invariants, persistence: see
+// skiplist.h.
+#include "index/skiplist.h"
+
+#include <string>
+
+namespace braid::index {
+
+using format::EntryHeader;
+using format::EntryOp;
+using format::EntryPtr;
+using format::kMaxHeight;
+
+const EntryHeader* SkipList::Resolve(EntryPtr link, Tower tower, Damage* damage) const noexcept {
+  if (link.IsEnd()) return nullptr;
+  if (link.IsValid()) {
+    const EntryHeader* entry = pool_->EntryAt(link.offset());
+    if (entry != nullptr &&
+        (!verify_ || format::KeyCheck(*entry, base::Hash64(entry->key()), link.offset(),
+                                      pool_->GenerationAt(link.offset())) == entry->key_check)) {
+      return entry;
+    }
+    damage->at = link.offset();
+    return nullptr;
+  }
+  // A head may lie in DRAM; then the message can only name the list's start.
+  const auto* address = reinterpret_cast<const char*>(tower);
+  const bool in_pool = address >= pool_->At(0) && address < pool_->At(pool_->pool_bytes());
+  damage->at = in_pool ? pool_->OffsetOf(address) : format::kTableHeadsOffset;
+  return nullptr;
+}
+
+/// Goes right while the next key is < `key`, then down; ends before the first key >= `key`.
+/// `*before` is the tower it ended at. Returns the entry after it.
+const EntryHeader* SkipList::Descend(Tower tower, uint32_t layers, std::string_view key,
+                                     Tower* before, Damage* damage) const noexcept {
+  const EntryHeader* next = nullptr;
+  const EntryHeader* bound = nullptr;  // known to be >= key
+  for (uint32_t layer = layers; layer-- > 0;) {
+    for (;;) {
+      next = Follow(tower, layer, damage);
+      if (*damage) return nullptr;
+      if (next == nullptr || next == bound) break;
+      if (next->key() >= key) {
+        bound = next;
+        break;
+      }
+      tower = next->links();
+    }
+  }
+  *before = tower;
+  return next;
+}
+
+const EntryHeader* SkipList::FindGE(std::string_view key, Damage* damage) const noexcept {
+  Tower before = head_;
+  return Descend(head_, kMaxHeight, key, &before, damage);
+}
+
+const EntryHeader* SkipList::FindGEFrom(const EntryHeader* start, std::string_view key,
+                                        Damage* damage) const noexcept {
+  if (start->key() >= key) return start;
+  Tower before = nullptr;
+  return Descend(start->links(), start->height(), key, &before, damage);
+}
+
+const EntryHeader* SkipList::FindLess(std::string_view key, Damage* damage) const noexcept {
+  Tower before = head_;
+  Descend(head_, kMaxHeight, key, &before, damage);
+  if (*damage || before == head_) return nullptr;
+  const auto* last = reinterpret_cast<const EntryHeader*>(before) - 1;
+  // `last` may be an older version; the newest of its key is what comes first.
+  return FindGE(last->key(), damage);
+}
+
+const EntryHeader* SkipList::FindLast(Damage* damage) const noexcept {
+  Tower tower = head_;
+  for (uint32_t layer = kMaxHeight; layer-- > 0;) {
+    while (const EntryHeader* next = Follow(tower, layer, damage)) tower = next->links();
+    if (*damage) return nullptr;
+  }
+  if (tower == head_) return nullptr;
+  return FindGE((reinterpret_cast<const EntryHeader*>(tower) - 1)->key(), damage);
+}
+
+const EntryHeader* SkipList::Visible(const EntryHeader* newest, const ReadView& view,
+                                     Damage* damage) const noexcept {
+  const EntryHeader* entry = newest;
+  while (!view.Sees(*entry)) {
+    const EntryHeader* older = Next(entry, damage);
+    if (older == nullptr || older->key() != newest->key()) return nullptr;
+    if (older->sequence() >= entry->sequence()) {
+      damage->at = pool_->OffsetOf(older);
+      return nullptr;
+    }
+    entry = older;
+  }
+  return entry;
+}
+
+LookupResult SkipList::Judge(const EntryHeader* at, const LookupKey& key, const ReadView& view,
+                             Damage damage) const noexcept {
+  if (damage) return {LookupResult::State::kCorrupt, damage.at};
+  if (at == nullptr || at->key() != key.key) return {};
+  const EntryHeader* entry = Visible(at, view, &damage);
+  if (damage) return {LookupResult::State::kCorrupt, damage.at};
+  if (entry == nullptr) return {};
+  return {entry->op() == EntryOp::kDelete ? LookupResult::State::kDeleted
+                                          : LookupResult::State::kFound,
+          pool_->OffsetOf(entry)};
+}
+
+LookupResult SkipList::Lookup(const LookupKey& key, const ReadView& view) const noexcept {
+  Damage damage;
+  return Judge(FindGE(key.key, &damage), key, view, damage);
+}
+
+LookupResult SkipList::LookupFrom(const EntryHeader* start, const LookupKey& key,
+                                  const ReadView& view) const noexcept {
+  Damage damage;
+  return Judge(FindGEFrom(start, key.key, &damage), key, view, damage);
+}
+
+namespace {
+
+class ListCursor final : public Cursor {
+ public:
+  ListCursor(const SkipList& list, std::shared_ptr<const void> owner, const ReadView& view)
+      : list_(list), owner_(std::move(owner)), view_(view) {}
+
+  bool Valid() const override { return entry_ != nullptr; }
+  void SeekToFirst() override {
+    newest_ = list_.First(&damage_);
+    SettleForward();
+  }
+  void SeekToLast() override {
+    newest_ = list_.FindLast(&damage_);
+    SettleBackward();
+  }
+  void SeekGE(std::string_view key) override {
+    newest_ = list_.FindGE(key, &damage_);
+    SettleForward();
+  }
+  void SeekLE(std::string_view key) override {
+    newest_ = list_.FindGE(key, &damage_);
+    if (!damage_ && (newest_ == nullptr || newest_->key() != key)) {
+      newest_ = list_.FindLess(key, &damage_);
+    }
+    SettleBackward();
+  }
+  void Next() override {
+    SkipKey();
+    SettleForward();
+  }
+  void Prev() override {
+    newest_ = list_.FindLess(newest_->key(), &damage_);
+    SettleBackward();
+  }
+  const EntryHeader* entry() const override { return entry_; }
+  Status status() const override {
+    return damage_ ? list_.pool().CorruptionAt(damage_.at, "skip list", "a link or key is damaged")
+                   : Status::OK();
+  }
+
+ private:
+  /// Moves newest_ to the next key.
+  void SkipKey() {
+    const EntryHeader* old = newest_;
+    do {
+      newest_ = list_.Next(newest_, &damage_);
+    } while (newest_ != nullptr && newest_->key() == old->key());
+  }
+  void SettleForward() {
+    entry_ = nullptr;
+    while (newest_ != nullptr && !damage_) {
+      const EntryHeader* visible = list_.Visible(newest_, view_, &damage_);
+      if (damage_) return;
+      if (visible != nullptr) {
+        entry_ = visible;
+        return;
+      }
+      SkipKey();
+    }
+  }
+  void SettleBackward() {
+    entry_ = nullptr;
+    while (newest_ != nullptr && !damage_) {
+      const EntryHeader* visible = list_.Visible(newest_, view_, &damage_);
+      if (damage_) return;
+      if (visible != nullptr) {
+        entry_ = visible;
+        return;
+      }
+      newest_ = list_.FindLess(newest_->key(), &damage_);
+    }
+  }
+
+  SkipList list_;
+  std::shared_ptr<const void> owner_;
+  ReadView view_;
+  const EntryHeader* newest_ = nullptr;
+  const EntryHeader* entry_ = nullptr;
+  Damage damage_;
+};
+
+}  // namespace
+
+std::unique_ptr<Cursor> NewListCursor(const SkipList& list, std::shared_ptr<const void> owner,
+                                      const ReadView& view) {
+  return std::make_unique<ListCursor>(list, std::move(owner), view);
+}
+
+}  // namespace braid::index

@@ -1,0 +1,89 @@
+// Purpose: the skip list in persistent memory: searches, walks and a cursor. Who links nodes in is
+// elsewhere (flush/link_flush, compaction/zipper_merge).
+// Thread safety: any number of readers beside one writer; readers take no lock and write nothing.
+// Invariant 1: the bottom layer is sorted by key, then by falling sequence number; every upper layer is a
+// sorted part of it, or a shortcut that leads no further than the bottom layer would.
+// Invariant 2: every link is checked when it is followed, and every entry's header and key before it
+// is compared, so that damage gives an error and never a wrong path.
+// Persistence: none here. Source: ZipperDB 5.1.1 (upper layers are hints), ListDB 6.4.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "index/cursor.h"
+#include "index/read_view.h"
+#include "pmem/pool.h"
+
+namespace braid::index {
+
+/// Where damage was met; zero when nowhere.
+struct Damage {
+  uint64_t at = 0;
+  explicit operator bool() const noexcept { return at != 0; }
+};
+
+/// The links of a node or of a list's head.
+using Tower = const uint64_t*;
+
+class SkipList {
+ public:
+  /// `head`: kMaxHeight links, in the pool or a copy of them in DRAM.
+  SkipList(const pmem::PmemPool* pool, Tower head, bool verify = true)
+      : pool_(pool), head_(head), verify_(verify) {}
+
+  /// Follows one link. Null at the end of the list or at damage.
+  const format::EntryHeader* Follow(Tower tower, uint32_t layer, Damage* damage) const noexcept {
+    // Acquire pairs with the release store that published the entry.
+    const format::EntryPtr link{
+        std::atomic_ref<const uint64_t>(tower[layer]).load(std::memory_order_acquire)};
+    return Resolve(link, tower, damage);
+  }
+  /// The entry a link of `tower` names.
+  const format::EntryHeader* Resolve(format::EntryPtr link, Tower tower,
+                                     Damage* damage) const noexcept;
+
+  /// First entry whose key is >= `key` (its newest version).
+  const format::EntryHeader* FindGE(std::string_view key, Damage* damage) const noexcept;
+  /// The same, going down from `start`, an entry of this list with a key <= `key`.
+  const format::EntryHeader* FindGEFrom(const format::EntryHeader* start, std::string_view key,
+                                        Damage* damage) const noexcept;
+  /// Newest version of the last key < `key`; null when there is none.
+  const format::EntryHeader* FindLess(std::string_view key, Damage* damage) const noexcept;
+  /// Newest version of the last key of all.
+  const format::EntryHeader* FindLast(Damage* damage) const noexcept;
+  const format::EntryHeader* First(Damage* damage) const noexcept { return Follow(head_, 0, damage); }
+  const format::EntryHeader* Next(const format::EntryHeader* entry, Damage* damage) const noexcept {
+    return Follow(entry->links(), 0, damage);
+  }
+
+  /// From the newest version of a key to the one `view` sees.
+  const format::EntryHeader* Visible(const format::EntryHeader* newest, const ReadView& view,
+                                     Damage* damage) const noexcept;
+  LookupResult Lookup(const LookupKey& key, const ReadView& view) const noexcept;
+  /// A lookup that starts at `start`, an entry of this list with a key <= the one sought.
+  LookupResult LookupFrom(const format::EntryHeader* start, const LookupKey& key,
+                          const ReadView& view) const noexcept;
+
+  const pmem::PmemPool& pool() const noexcept { return *pool_; }
+  Tower head() const noexcept { return head_; }
+
+ private:
+  const format::EntryHeader* Descend(Tower tower, uint32_t layers, std::string_view key,
+                                     Tower* before, Damage* damage) const noexcept;
+  LookupResult Judge(const format::EntryHeader* at, const LookupKey& key, const ReadView& view,
+                     Damage damage) const noexcept;
+
+  const pmem::PmemPool* pool_;
+  Tower head_;
+  bool verify_;
+};
+
+/// A cursor over a list; `owner` keeps whatever the head lies in alive.
+std::unique_ptr<Cursor> NewListCursor(const SkipList& list, std::shared_ptr<const void> owner,
+                                      const ReadView& view);
+
+}  // namespace braid::index

@@ -1,0 +1,119 @@
+// Purpose: complete checks of tables. Thread safety, persistence: see level_check.h.
+#include "level/level_check.h"
+
+#include <array>
+
+namespace braid::level {
+
+using format::EntryHeader;
+using format::kMaxHeight;
+
+namespace {
+
+constexpr size_t kMaxProblems = 100;
+
+class TableCheck {
+ public:
+  TableCheck(const index::SkipList& list, const std::string& name, uint64_t boundary,
+             const std::function<bool(uint64_t)>& intact, CheckTotals* totals)
+      : list_(list), name_(name), boundary_(boundary), intact_(intact), totals_(totals) {}
+
+  void BottomLayer(uint64_t expected) {
+    index::Damage damage;
+    const EntryHeader* previous = nullptr;
+    uint64_t count = 0;
+    for (const EntryHeader* entry = list_.First(&damage); entry != nullptr;
+         entry = list_.Next(entry, &damage)) {
+      const uint64_t offset = list_.pool().OffsetOf(entry);
+      if (offset == boundary_) break;
+      if (!Ordered(previous, *entry)) {
+        Problem(offset, "the entry is out of order");
+        return;  // the walk may be a circle
+      }
+      Entry(*entry, offset, previous);
+      ++count;
+      previous = entry;
+      if (totals_->problems.size() >= kMaxProblems) return;
+    }
+    if (damage) {
+      Problem(damage.at, "a link, or the key behind it, is damaged");
+    } else if (count != expected) {
+      totals_->problems.push_back(name_ + ": has " + std::to_string(count) +
+                                  " entries, its record says " + std::to_string(expected));
+    }
+  }
+
+  /// Upper layers are sorted, and hold every entry that is tall enough.
+  void UpperLayer(uint32_t layer) {
+    index::Damage damage;
+    const EntryHeader* previous = nullptr;
+    uint64_t count = 0;
+    for (const EntryHeader* entry = list_.Follow(list_.head(), layer, &damage); entry != nullptr;
+         entry = list_.Follow(entry->links(), layer, &damage)) {
+      const uint64_t offset = list_.pool().OffsetOf(entry);
+      if (entry->height() <= layer || !Ordered(previous, *entry)) {
+        Problem(offset, "layer " + std::to_string(layer) + " is out of order");
+        return;
+      }
+      ++totals_->links;
+      ++count;
+      previous = entry;
+      if (count > taller_[layer]) break;
+    }
+    if (damage) {
+      Problem(damage.at, "a link of layer " + std::to_string(layer) + " is damaged");
+    } else if (boundary_ == 0 && count != taller_[layer]) {
+      totals_->problems.push_back(name_ + ": layer " + std::to_string(layer) + " links " +
+                                  std::to_string(count) + " entries of " +
+                                  std::to_string(taller_[layer]));
+    }
+  }
+
+ private:
+  static bool Ordered(const EntryHeader* previous, const EntryHeader& entry) {
+    if (previous == nullptr) return true;
+    const int order = previous->key().compare(entry.key());
+    return order != 0 ? order < 0 : previous->sequence() > entry.sequence();
+  }
+
+  void Entry(const EntryHeader& entry, uint64_t offset, const EntryHeader* previous) {
+    ++totals_->entries;
+    ++totals_->links;
+    totals_->bytes += entry.size();
+    totals_->linked_bytes[list_.pool().ChunkOf(offset)] += entry.size();
+    for (uint32_t layer = 1; layer < entry.height(); ++layer) ++taller_[layer];
+    const bool newest = previous == nullptr || previous->key() != entry.key();
+    if (newest && entry.op() != format::EntryOp::kDelete) ++totals_->live_entries;
+    if (!intact_(offset)) Problem(offset, "the entry's value does not match its check");
+    if (entry.state() != format::kStateLive) {
+      Problem(offset, entry.state() == format::kStateDead ? "the entry is linked, but marked dead"
+                                                           : "the entry's state is damaged");
+    }
+  }
+
+  void Problem(uint64_t offset, const std::string& what) {
+    totals_->problems.push_back(
+        std::string(list_.pool().CorruptionAt(offset, name_, what).message()));
+  }
+
+  const index::SkipList& list_;
+  const std::string& name_;
+  uint64_t boundary_;
+  const std::function<bool(uint64_t)>& intact_;
+  CheckTotals* totals_;
+  std::array<uint64_t, kMaxHeight> taller_{};
+};
+
+}  // namespace
+
+void CheckTable(const index::SkipList& list, const std::string& name, uint64_t boundary,
+                uint64_t expected, const std::function<bool(uint64_t)>& intact,
+                CheckTotals* totals) {
+  TableCheck check(list, name, boundary, intact, totals);
+  check.BottomLayer(expected);
+  for (uint32_t layer = 1; layer < kMaxHeight && totals->problems.empty(); ++layer) {
+    check.UpperLayer(layer);
+  }
+}
+
+}  // namespace braid::level

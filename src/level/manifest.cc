@@ -1,0 +1,112 @@
+// Purpose: reading and committing the manifest. Thread safety, invariants, persistence: manifest.h.
+#include "level/manifest.h"
+
+#include <bit>
+#include <cstring>
+
+#include "base/mutants.h"
+
+namespace braid::level {
+
+using format::ManifestRecord;
+using format::TableRecord;
+
+void Manifest::Create() {
+  format::TableHead head;
+  for (uint64_t& link : head.links) link = format::EntryPtr::End().raw;
+  pmem::PersistOps& ops = pool_->ops();
+  ops.Copy(pool_->At(format::kTableHeadsOffset), &head, sizeof head);
+  ops.Persist(pool_->At(format::kTableHeadsOffset), sizeof head);
+  record_ = ManifestRecord{};
+  record_.magic = format::kManifestMagic;
+  record_.next_table_id = kL1Id + 1;
+  record_.flushed_table_id = kL1Id;
+  record_.next_merge_id = 1;
+  record_.table_count = 1;
+  record_.tables[0] = {kL1Id, 1, 0, 0, 0, 0};
+  record_.merged_table_id = kL1Id;
+  Commit();
+}
+
+void Manifest::Commit() {
+  ++record_.commit_count;
+  pmem::PersistOps& ops = pool_->ops();
+  for (const uint64_t place : format::kManifestOffset) {
+    const uint64_t to = BRAID_MUTANT(kManifestInPlace) ? format::kManifestOffset[0] : place;
+    record_.check = format::StructCheck(record_, to);
+    ops.Copy(pool_->At(to), &record_, sizeof record_);
+    if (BRAID_MUTANT(kManifestNotFlushed)) continue;
+    ops.Persist(pool_->At(to), sizeof record_);
+  }
+}
+
+Status Manifest::Load() {
+  const ManifestRecord* newest = nullptr;
+  for (const uint64_t place : format::kManifestOffset) {
+    const auto* copy = pool_->As<ManifestRecord>(place);
+    if (copy->magic != format::kManifestMagic || copy->check != format::StructCheck(*copy, place)) {
+      continue;
+    }
+    if (newest == nullptr || copy->commit_count > newest->commit_count) newest = copy;
+  }
+  if (newest == nullptr) {
+    return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "no copy of it is intact");
+  }
+  std::memcpy(&record_, newest, sizeof record_);
+  bool has_l1 = false;
+  const TableRecord* oldest_l0 = nullptr;
+  bool merges_copies = false;
+  for (uint32_t i = 0; i < record_.table_count && i < format::kMaxTables; ++i) {
+    const TableRecord& table = record_.tables[i];
+    if (table.level > 1 || table.head >= format::kTableHeads) {
+      return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "a table is impossible");
+    }
+    has_l1 = has_l1 || table.level == 1;
+    const bool copies = (table.flags & format::kTableOfCopies) != 0;
+    if (copies) merges_copies = merges_copies || table.id == record_.merging_table_id;
+    if (table.level == 0 && !copies) oldest_l0 = &table;
+  }
+  const bool merge_is_possible =
+      record_.merge_id == 0 || merges_copies ||
+      (oldest_l0 != nullptr && oldest_l0->id == record_.merging_table_id);
+  if (record_.table_count > format::kMaxTables || !has_l1 || !merge_is_possible) {
+    return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "its tables are impossible");
+  }
+  return Status::OK();
+}
+
+Result<uint32_t> Manifest::TakeHead() {
+  uint64_t used = taken_heads_;
+  for (uint32_t i = 0; i < record_.table_count; ++i) used |= 1ull << record_.tables[i].head;
+  const auto head = static_cast<uint32_t>(std::countr_one(used));
+  if (std::popcount(used) >= static_cast<int>(format::kMaxTables)) {
+    return Status::OutOfSpace("too many tables wait for their merge");
+  }
+  taken_heads_ |= 1ull << head;
+  return head;
+}
+
+void Manifest::AddTable(const TableRecord& table) {
+  ReturnHead(table.head);
+  for (uint32_t i = record_.table_count; i > 0; --i) record_.tables[i] = record_.tables[i - 1];
+  record_.tables[0] = table;
+  ++record_.table_count;
+}
+
+void Manifest::RemoveTable(uint64_t id) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < record_.table_count; ++i) {
+    if (record_.tables[i].id != id) record_.tables[kept++] = record_.tables[i];
+  }
+  for (uint32_t i = kept; i < record_.table_count; ++i) record_.tables[i] = TableRecord{};
+  record_.table_count = kept;
+}
+
+TableRecord* Manifest::FindTable(uint64_t id) {
+  for (uint32_t i = 0; i < record_.table_count; ++i) {
+    if (record_.tables[i].id == id) return &record_.tables[i];
+  }
+  return nullptr;
+}
+
+}  // namespace braid::level

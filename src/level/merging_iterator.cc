@@ -1,0 +1,98 @@
+// Purpose: the merge of cursors. Thread safety, invariants, persistence: see merging_iterator.h.
+#include "level/merging_iterator.h"
+
+#include <string>
+
+namespace braid::level {
+
+using format::EntryHeader;
+using format::EntryOp;
+using index::Cursor;
+
+void MergingIterator::SeekToFirst() {
+  forward_ = true;
+  for (auto& cursor : cursors_) cursor->SeekToFirst();
+  Settle();
+}
+
+void MergingIterator::SeekToLast() {
+  forward_ = false;
+  for (auto& cursor : cursors_) cursor->SeekToLast();
+  Settle();
+}
+
+void MergingIterator::SeekGE(std::string_view key) {
+  forward_ = true;
+  for (auto& cursor : cursors_) cursor->SeekGE(key);
+  Settle();
+}
+
+void MergingIterator::SeekLE(std::string_view key) {
+  forward_ = false;
+  for (auto& cursor : cursors_) cursor->SeekLE(key);
+  Settle();
+}
+
+void MergingIterator::Next() {
+  if (!forward_) SwitchDirection(true);
+  StepPast(current_->key());
+  Settle();
+}
+
+void MergingIterator::Prev() {
+  if (forward_) SwitchDirection(false);
+  StepPast(current_->key());
+  Settle();
+}
+
+/// Moves every cursor that stands on `key` by one. Few cursors: a heap would cost more than it saves.
+void MergingIterator::StepPast(std::string_view key) {
+  for (auto& cursor : cursors_) {
+    if (cursor->Valid() && cursor->key() == key) {
+      forward_ ? cursor->Next() : cursor->Prev();
+    }
+  }
+}
+
+void MergingIterator::SwitchDirection(bool forward) {
+  const std::string key(current_->key());
+  forward_ = forward;
+  for (auto& cursor : cursors_) forward ? cursor->SeekGE(key) : cursor->SeekLE(key);
+}
+
+void MergingIterator::Settle() {
+  for (;;) {
+    const EntryHeader* best = nullptr;
+    for (auto& cursor : cursors_) {
+      if (!cursor->Valid()) {
+        if (Status s = cursor->status(); !s.ok()) {
+          // A table that stopped at damage could hide keys; nothing after it may be shown.
+          status_ = std::move(s);
+          current_ = nullptr;
+          return;
+        }
+        continue;
+      }
+      const EntryHeader* entry = cursor->entry();
+      if (best == nullptr) {
+        best = entry;
+        continue;
+      }
+      const int order = entry->key().compare(best->key());
+      if (order == 0 ? entry->sequence() > best->sequence() : (order < 0) == forward_) best = entry;
+    }
+    current_ = best;
+    if (best == nullptr) return;
+    if (best->op() == EntryOp::kDelete) {
+      StepPast(best->key());
+    } else if (best->state() == format::kStateDead && best != looked_again_) {
+      looked_again_ = best;
+      const std::string key(best->key());
+      for (auto& cursor : cursors_) forward_ ? cursor->SeekGE(key) : cursor->SeekLE(key);
+    } else {
+      return;
+    }
+  }
+}
+
+}  // namespace braid::level

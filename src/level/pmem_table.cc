@@ -1,0 +1,77 @@
+// Purpose: lookups and cursors of a table. Thread safety, invariants, persistence: see pmem_table.h.
+#include "level/pmem_table.h"
+
+#include <cstring>
+
+namespace braid::level {
+
+using format::EntryHeader;
+using index::EntryTree;
+using index::LookupResult;
+
+PmemTable::PmemTable(pmem::PmemPool* pool, const format::TableRecord& record, bool verify)
+    : pool_(pool),
+      record_(record),
+      verify_(verify),
+      entries_(record.entries),
+      max_sequence_(record.max_sequence) {
+  if (record.level == 0) std::memcpy(&head_copy_, pool->At(head_offset()), sizeof head_copy_);
+}
+
+format::TableRecord PmemTable::record() const noexcept {
+  format::TableRecord record = record_;
+  record.entries = entries();
+  record.max_sequence = max_sequence();
+  return record;
+}
+
+index::SkipList PmemTable::list() const noexcept {
+  const index::Tower head = record_.level == 0
+                                ? head_copy_.links
+                                : reinterpret_cast<const uint64_t*>(pool_->At(head_offset()));
+  return index::SkipList(pool_, head, verify_);
+}
+
+LookupResult PmemTable::Get(const index::LookupKey& key, const index::ReadView& view) const noexcept {
+  // Acquire pairs with set_tree: the tree's content is complete when it is shown.
+  const EntryTree* tree = tree_.load(std::memory_order_acquire);
+  if (tree == nullptr) return list().Lookup(key, view);
+  if (tree_min_height() == 1) {
+    const LookupResult result = index::LookupInTree(*pool_, *tree, key, view);
+    // A merge changes the tree after the list. Where it has just dropped a key, the tree may still
+    // name what the list no longer holds; the mark of death tells.
+    if (result.state != LookupResult::State::kFound ||
+        pool_->As<EntryHeader>(result.offset)->state() != format::kStateDead) {
+      return result;
+    }
+    return list().Lookup(key, view);
+  }
+  const uint64_t floor = tree->FindFloor(key.key);
+  if (floor == 0) return list().Lookup(key, view);
+  return list().LookupFrom(reinterpret_cast<const EntryHeader*>(pool_->At(floor)), key, view);
+}
+
+std::unique_ptr<index::Cursor> PmemTable::NewCursor(const std::shared_ptr<const PmemTable>& self,
+                                                    const index::ReadView& view) {
+  std::shared_ptr<const EntryTree> tree = self->tree();
+  if (tree != nullptr && self->tree_min_height() == 1) {
+    return index::NewTreeCursor(self->pool_, std::move(tree), view);
+  }
+  return index::NewListCursor(self->list(), self, view);
+}
+
+std::shared_ptr<const EntryTree> PmemTable::tree() const {
+  const std::lock_guard lock(mutex_);
+  return tree_owner_;
+}
+
+void PmemTable::set_tree(std::shared_ptr<const EntryTree> tree, uint32_t min_height) {
+  std::shared_ptr<const EntryTree> old;
+  const std::lock_guard lock(mutex_);
+  min_height_.store(min_height, std::memory_order_release);
+  tree_.store(tree.get(), std::memory_order_release);
+  old.swap(tree_owner_);
+  tree_owner_ = std::move(tree);
+}
+
+}  // namespace braid::level

@@ -1,0 +1,72 @@
+// Purpose: a table in persistent memory: a linked list of entries with its record in the manifest, and,
+// where DRAM allows, a tree over it.
+// Thread safety: reads from any thread; entries() and set_tree by the background thread that owns
+// merges, read by any.
+// Invariant 1: the head of an L0 table never changes once the table is made, so a copy in DRAM serves
+// readers, and the place in the pool may be reused as soon as the manifest has forgotten the table.
+// Invariant 2: a tree given to set_tree holds the newest entry of every key (kFull), or of every key
+// whose newest entry is at least min_height tall (kSparse).
+// Persistence: the manifest's commit makes a table exist (manifest.h).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "format/layout.h"
+#include "index/entry_tree.h"
+#include "index/skiplist.h"
+
+namespace braid::level {
+
+class PmemTable {
+ public:
+  /// An L0 table, whose head is copied, or the L1 table, whose head is read in place.
+  PmemTable(pmem::PmemPool* pool, const format::TableRecord& record, bool verify);
+
+  index::LookupResult Get(const index::LookupKey& key, const index::ReadView& view) const noexcept;
+  /// `self` keeps the table alive as long as the cursor.
+  static std::unique_ptr<index::Cursor> NewCursor(const std::shared_ptr<const PmemTable>& self,
+                                                  const index::ReadView& view);
+
+  uint64_t id() const noexcept { return record_.id; }
+  uint32_t level() const noexcept { return record_.level; }
+  /// Copies of entries of L1, made by collection; only a merge reads it.
+  bool is_copies() const noexcept { return (record_.flags & format::kTableOfCopies) != 0; }
+  uint32_t head_index() const noexcept { return record_.head; }
+  uint64_t head_offset() const noexcept {
+    return format::kTableHeadsOffset + record_.head * sizeof(format::TableHead);
+  }
+  uint64_t entries() const noexcept { return entries_.load(std::memory_order_relaxed); }
+  void set_entries(uint64_t entries) noexcept {
+    entries_.store(entries, std::memory_order_relaxed);
+  }
+  uint64_t max_sequence() const noexcept { return max_sequence_.load(std::memory_order_relaxed); }
+  void set_max_sequence(uint64_t sequence) noexcept {
+    max_sequence_.store(sequence, std::memory_order_relaxed);
+  }
+  format::TableRecord record() const noexcept;
+  index::SkipList list() const noexcept;
+
+  /// The tree for lookups, or null. Readers must be in an EpochGuard or hold the version.
+  std::shared_ptr<const index::EntryTree> tree() const;
+  uint32_t tree_min_height() const noexcept { return min_height_.load(std::memory_order_acquire); }
+  /// min_height 1: every key is in the tree.
+  void set_tree(std::shared_ptr<const index::EntryTree> tree, uint32_t min_height);
+
+ private:
+  pmem::PmemPool* pool_;
+  format::TableRecord record_;
+  bool verify_;
+  format::TableHead head_copy_{};  // L0
+  std::atomic<uint64_t> entries_;
+  std::atomic<uint64_t> max_sequence_;
+  // The raw pointer is what lookups use; the owner behind the mutex outlives it by the epoch.
+  std::atomic<const index::EntryTree*> tree_{nullptr};
+  std::atomic<uint32_t> min_height_{1};
+  mutable std::mutex mutex_;
+  std::shared_ptr<const index::EntryTree> tree_owner_;
+};
+
+}  // namespace braid::level

@@ -1,0 +1,192 @@
+// Purpose: placing, writing and sealing log entries. Thread safety, invariants, persistence: see
+// index_unified_log.h.
+#include "log/index_unified_log.h"
+
+#include <bit>
+#include <cstring>
+
+#include "base/mutants.h"
+
+namespace braid::log {
+
+using format::EntryHeader;
+using format::kMaxHeight;
+using pmem::kLineBytes;
+
+namespace {
+
+/// Geometric with ratio 1/4, from two bits a layer (ListDB and LevelDB use the same ratio).
+uint32_t RandomHeight(uint64_t random) noexcept {
+  const auto zeros = static_cast<uint32_t>(std::countr_zero(random | (1ull << 62)));
+  const uint32_t height = 1 + zeros / 2;
+  return height < kMaxHeight ? height : kMaxHeight;
+}
+
+uint64_t NextRandom(uint64_t* state) noexcept {
+  // splitmix64: each call independent of the last one's low bits
+  uint64_t z = (*state += 0x9E3779B97F4A7C15ull);
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
+
+/// End of the lines that hold the header and the links; Seal flushes them, WritePayload the rest.
+uint64_t HeaderLinesEnd(uint64_t offset, uint32_t height) noexcept {
+  return (offset + sizeof(EntryHeader) + 8ull * height + kLineBytes - 1) & ~(kLineBytes - 1);
+}
+
+}  // namespace
+
+IndexUnifiedLog::IndexUnifiedLog(pmem::PmemPool* pool, uint64_t table_id, uint32_t shards,
+                                 format::ChunkKind kind)
+    : pool_(pool), table_id_(table_id), kind_(kind), shards_(shards) {}
+
+uint64_t IndexUnifiedLog::EntrySize(Draft* draft) const {
+  const bool large = draft->value.size() > LargestInlineValue(*pool_);
+  const uint64_t value_bytes = large ? sizeof(format::ExtentRef) : draft->value.size();
+  uint64_t size = EntryHeader::EntryBytes(draft->key.size(), value_bytes, draft->height);
+  // A key that nearly fills a small chunk leaves no room for a tall tower.
+  while (size > pool_->chunk_bytes() - sizeof(format::LogChunkHeader) && draft->height > 1) {
+    --draft->height;
+    size -= 8;
+  }
+  return size;
+}
+
+Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, pmem::AllocationClass allocation) {
+  Shard& shard = shards_[shard_index];
+  Position& at = shard.placed;
+  format::LogChunkHeader header{};
+  header.table_id = table_id_;
+  header.shard = shard_index;
+  header.ordinal = at.next_ordinal;
+  header.previous_used = at.chunk == 0 ? 0 : at.tail - pool_->ChunkOffset(at.chunk);
+  Result<uint64_t> chunk = pool_->AllocateLogChunk(header, kind_, allocation);
+  if (!chunk.ok()) return chunk.status();
+  at.chunk = *chunk;
+  at.tail = pool_->ChunkOffset(*chunk) + sizeof(format::LogChunkHeader);
+  ++at.next_ordinal;
+  shard.new_chunks.push_back(*chunk);
+  return Status::OK();
+}
+
+Status IndexUnifiedLog::PlaceExtent(Draft* draft, pmem::AllocationClass allocation) {
+  Result<uint64_t> extent = pool_->AllocateExtent(draft->value.size(), draft->offset, allocation);
+  if (!extent.ok()) return extent.status();
+  draft->extent = *extent;
+  draft->extent_ref = {*extent, draft->value.size(), base::Hash64(draft->value)};
+  return Status::OK();
+}
+
+Status IndexUnifiedLog::Place(uint32_t shard_index, Draft* drafts, size_t count, uint64_t random,
+                              pmem::AllocationClass allocation) {
+  Shard& shard = shards_[shard_index];
+  shard.placed = shard.accepted;
+  shard.new_chunks.clear();
+  const uint64_t room = pool_->chunk_bytes() - sizeof(format::LogChunkHeader);
+  for (size_t i = 0; i < count; ++i) {
+    Draft& draft = drafts[i];
+    draft.extent = 0;
+    draft.height = RandomHeight(NextRandom(&random));
+    const uint64_t size = EntrySize(&draft);
+    Status s;
+    if (size > room) {
+      s = Status::InvalidArgument("a key of " + std::to_string(draft.key.size()) +
+                                  " bytes does not fit a chunk of " +
+                                  std::to_string(pool_->chunk_bytes()) +
+                                  " bytes; make the pool with a larger pool.chunk_bytes");
+    } else if (Position& at = shard.placed;
+               at.chunk == 0 || at.tail + size > pool_->ChunkOffset(at.chunk) + pool_->chunk_bytes()) {
+      s = AdvanceChunk(shard_index, allocation);
+    }
+    if (s.ok()) {
+      draft.offset = shard.placed.tail;
+      if (draft.value.size() > LargestInlineValue(*pool_)) s = PlaceExtent(&draft, allocation);
+    }
+    if (!s.ok()) {
+      Abandon(shard_index, drafts, i);
+      return s;
+    }
+    shard.placed.tail += size;
+  }
+  return Status::OK();
+}
+
+void IndexUnifiedLog::WritePayload(Draft* draft) {
+  pmem::PersistOps& ops = pool_->ops();
+  if (draft->extent != 0) {
+    char* bytes = pool_->At(draft->extent + sizeof(format::ExtentHeader));
+    ops.Copy(bytes, draft->value.data(), draft->value.size());
+    if (!BRAID_MUTANT(kExtentNotFlushed)) ops.Flush(bytes, draft->value.size());
+  }
+  const std::string_view value = draft->stored_value();
+  draft->value_check = format::ValueCheck(value);
+  const uint64_t key_at = draft->offset + sizeof(EntryHeader) + 8ull * draft->height;
+  ops.Copy(pool_->At(key_at), draft->key.data(), draft->key.size());
+  ops.Copy(pool_->At(key_at + draft->key.size()), value.data(), value.size());
+  uint64_t end = key_at + draft->key.size() + value.size();
+  if (BRAID_MUTANT(kEntryLastLineNotFlushed)) end -= end > kLineBytes ? kLineBytes : 0;
+  const uint64_t begin = HeaderLinesEnd(draft->offset, draft->height);
+  if (end > begin) ops.Flush(pool_->At(begin), end - begin);
+}
+
+void IndexUnifiedLog::Seal(const Draft& draft, uint64_t sequence, uint8_t flags, uint64_t older) {
+  struct {
+    EntryHeader header;
+    uint64_t links[kMaxHeight];
+  } image;
+  const std::string_view value = draft.stored_value();
+  EntryHeader& header = image.header;
+  if (draft.extent != 0) flags |= format::kValueInExtent;
+  header.value_check = draft.value_check;
+  header.sequence_and_op = (sequence << 8) | flags | static_cast<uint8_t>(draft.op);
+  header.value_bytes = static_cast<uint32_t>(value.size());
+  header.key_and_height =
+      EntryHeader::PackKeyAndHeight(static_cast<uint32_t>(draft.key.size()), draft.height);
+  const uint32_t generation =
+      BRAID_MUTANT(kGenerationNotInChecksum) ? 0 : pool_->GenerationAt(draft.offset);
+  header.key_check = format::KeyCheck(header, draft.key_hash, draft.offset, generation);
+  image.links[0] = older == 0 ? 0 : format::EntryPtr::To(older).raw;
+  for (uint32_t layer = 1; layer < draft.height; ++layer) image.links[layer] = 0;
+
+  const size_t bytes = sizeof(EntryHeader) + 8ull * draft.height;
+  pmem::PersistOps& ops = pool_->ops();
+  ops.Copy(pool_->At(draft.offset), &image, bytes);
+  if (BRAID_MUTANT(kEntryFlushSkipped)) return;
+  if (BRAID_MUTANT(kBatchFenceOnlyFirst) && (flags & format::kFirstOfUnit) == 0) return;
+  // The last header line may also hold payload; nothing of the entry lies behind its end.
+  uint64_t end = HeaderLinesEnd(draft.offset, draft.height);
+  const uint64_t entry_end = draft.offset + bytes + draft.key.size() + value.size();
+  if (end > entry_end) end = entry_end;
+  ops.Flush(pool_->At(draft.offset), end - draft.offset);
+}
+
+void IndexUnifiedLog::Accept(uint32_t shard_index) {
+  Shard& shard = shards_[shard_index];
+  shard.accepted = shard.placed;
+  if (!shard.new_chunks.empty()) {
+    shard.chunks.insert(shard.chunks.end(), shard.new_chunks.begin(), shard.new_chunks.end());
+    shard.new_chunks.clear();
+  }
+}
+
+void IndexUnifiedLog::Abandon(uint32_t shard_index, Draft* drafts, size_t count) {
+  Shard& shard = shards_[shard_index];
+  for (size_t i = 0; i < count; ++i) {
+    if (drafts[i].extent != 0) pool_->FreeExtent(drafts[i].extent);
+  }
+  // Newest first: after a crash in between, the chunks that remain have ordinals without a gap.
+  for (size_t i = shard.new_chunks.size(); i-- > 0;) pool_->FreeChunk(shard.new_chunks[i]);
+  shard.new_chunks.clear();
+  shard.placed = shard.accepted;
+}
+
+std::vector<uint64_t> IndexUnifiedLog::chunks() const {
+  std::vector<uint64_t> all;
+  for (const Shard& shard : shards_) {
+    all.insert(all.end(), shard.chunks.begin(), shard.chunks.end());
+  }
+  return all;
+}
+
+}  // namespace braid::log

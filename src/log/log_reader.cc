@@ -1,0 +1,175 @@
+// Purpose: reading logs back. Thread safety, invariants, persistence: see log_reader.h.
+#include "log/log_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/mutants.h"
+
+namespace braid::log {
+
+using format::EntryHeader;
+using format::LogChunkHeader;
+
+namespace {
+
+bool KeyVerifies(const pmem::PmemPool& pool, const EntryHeader& entry, uint64_t offset) {
+  const uint32_t generation =
+      BRAID_MUTANT(kGenerationNotInChecksum) ? 0 : pool.GenerationAt(offset);
+  return format::KeyCheck(entry, base::Hash64(entry.key()), offset, generation) == entry.key_check;
+}
+
+bool ExtentVerifies(const pmem::PmemPool& pool, const EntryHeader& entry, uint64_t offset) {
+  format::ExtentRef ref;
+  if (entry.value_bytes != sizeof ref) return false;
+  std::memcpy(&ref, entry.value().data(), sizeof ref);
+  const uint64_t chunk = pool.ChunkOf(ref.offset);
+  if (chunk >= pool.chunks() || pool.ChunkOffset(chunk) != ref.offset ||
+      pool.StateOf(chunk).kind() != format::ChunkKind::kExtentHead) {
+    return false;
+  }
+  format::ExtentHeader header;
+  std::memcpy(&header, pool.At(ref.offset), sizeof header);
+  if (header.magic != format::kExtentMagic ||
+      header.check != format::StructCheck(header, ref.offset) || header.owner != offset ||
+      header.value_bytes != ref.bytes ||
+      ref.offset + sizeof header + ref.bytes > pool.pool_bytes()) {
+    return false;
+  }
+  return base::Hash64(pool.At(ref.offset + sizeof header), ref.bytes) == ref.check;
+}
+
+bool HasSaneOp(const EntryHeader& entry) {
+  return entry.op() == format::EntryOp::kPut || entry.op() == format::EntryOp::kDelete;
+}
+
+}  // namespace
+
+Result<LogChunk> ReadLogChunk(const pmem::PmemPool& pool, uint64_t chunk) {
+  LogChunkHeader header;
+  const uint64_t offset = pool.ChunkOffset(chunk);
+  std::memcpy(&header, pool.At(offset), sizeof header);
+  if (header.magic != format::kLogChunkMagic ||
+      header.check != format::StructCheck(header, offset) ||
+      header.generation != pool.StateOf(chunk).generation()) {
+    return pool.CorruptionAt(offset, "log chunk header", "its check does not match");
+  }
+  return LogChunk{chunk, header.table_id, header.shard, header.ordinal, header.previous_used};
+}
+
+bool EntryVerifies(const pmem::PmemPool& pool, uint64_t offset) {
+  const EntryHeader* entry = pool.EntryAt(offset);
+  if (entry == nullptr) return false;
+  if (BRAID_MUTANT(kEntryChecksumNotVerified)) return entry->sequence() != 0;
+  if (!HasSaneOp(*entry) || !KeyVerifies(pool, *entry, offset)) return false;
+  if (BRAID_MUTANT(kEntryValueNotVerified)) return true;
+  if (format::ValueCheck(entry->value()) != entry->value_check) return false;
+  return !entry->has(format::kValueInExtent) || ExtentVerifies(pool, *entry, offset);
+}
+
+namespace {
+
+/// Reads one shard; holds the batch that is being put together.
+class ShardReader {
+ public:
+  explicit ShardReader(const pmem::PmemPool& pool) : pool_(pool) {}
+
+  /// Reads a chunk up to `used` (0: unknown, up to the first entry that does not verify).
+  Status ReadChunk(uint64_t chunk, uint64_t used) {
+    const uint64_t begin = pool_.ChunkOffset(chunk);
+    uint64_t offset = begin + sizeof(LogChunkHeader);
+    const uint64_t end = begin + (used == 0 ? pool_.chunk_bytes() : used);
+    while (offset + sizeof(EntryHeader) <= end && EntryVerifies(pool_, offset)) {
+      const EntryHeader* entry = pool_.EntryAt(offset);
+      if (!Take(*entry, offset)) break;
+      offset += entry->size();
+    }
+    if (used != 0 && offset != end) {
+      return pool_.CorruptionAt(offset, "log entry",
+                                "its check does not match, and the log goes on behind it");
+    }
+    if (used == 0) return CheckTail(offset, begin + pool_.chunk_bytes());
+    return Status::OK();
+  }
+
+  ShardLog Finish() {
+    if (BRAID_MUTANT(kBatchTornAccepted)) {
+      log_.committed.insert(log_.committed.end(), unit_.begin(), unit_.end());
+      unit_.clear();
+    }
+    log_.torn.insert(log_.torn.end(), unit_.begin(), unit_.end());
+    return std::move(log_);
+  }
+
+ private:
+  /// Adds an entry to its unit; false when it can't follow what came before.
+  bool Take(const EntryHeader& entry, uint64_t offset) {
+    const bool first = entry.has(format::kFirstOfUnit);
+    if (first != unit_.empty()) return false;
+    log_.max_sequence = std::max(log_.max_sequence, entry.sequence());
+    unit_.push_back(offset);
+    if (!entry.has(format::kMoreOfUnit)) {
+      log_.committed.insert(log_.committed.end(), unit_.begin(), unit_.end());
+      unit_.clear();
+    }
+    return true;
+  }
+
+  /// Invariant 2: behind the end of the log no intact entry may start a write.
+  Status CheckTail(uint64_t offset, uint64_t end) {
+    for (uint64_t at = offset; at + sizeof(EntryHeader) <= end; at += 8) {
+      const EntryHeader* entry = pool_.EntryAt(at);
+      if (entry == nullptr || !HasSaneOp(*entry) || !KeyVerifies(pool_, *entry, at)) continue;
+      log_.max_sequence = std::max(log_.max_sequence, entry->sequence());
+      // The torn entry itself may have an intact header and key, and so may the rest of its batch.
+      const bool torn = at == offset ? !EntryVerifies(pool_, at) : !entry->has(format::kFirstOfUnit);
+      if (torn) {
+        if (at == offset) log_.torn.push_back(at);
+        continue;
+      }
+      return pool_.CorruptionAt(offset, "log entry",
+                                "its check does not match, and an intact entry follows at " +
+                                    pool_.media().Locate(at));
+    }
+    return Status::OK();
+  }
+
+  const pmem::PmemPool& pool_;
+  ShardLog log_;
+  std::vector<uint64_t> unit_;
+};
+
+}  // namespace
+
+Result<ShardLog> ReadShardLog(const pmem::PmemPool& pool, const std::vector<LogChunk>& chunks) {
+  ShardReader reader(pool);
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    if (chunks[i].ordinal != i) {
+      return pool.CorruptionAt(pool.ChunkOffset(chunks[i].chunk), "log",
+                               "chunk " + std::to_string(i) + " of shard " +
+                                   std::to_string(chunks[i].shard) + " is missing");
+    }
+    const uint64_t used = i + 1 < chunks.size() ? chunks[i + 1].previous_used : 0;
+    if (used > pool.chunk_bytes() || (i + 1 < chunks.size() && used < sizeof(LogChunkHeader))) {
+      return pool.CorruptionAt(pool.ChunkOffset(chunks[i + 1].chunk), "log chunk header",
+                               "it records an impossible length of the chunk before");
+    }
+    if (Status s = reader.ReadChunk(chunks[i].chunk, used); !s.ok()) return s;
+  }
+  return reader.Finish();
+}
+
+void ForEachEntry(const pmem::PmemPool& pool, uint64_t chunk,
+                  const std::function<void(uint64_t, const EntryHeader&)>& visit) {
+  uint64_t offset = pool.ChunkOffset(chunk) + sizeof(LogChunkHeader);
+  const uint64_t end = pool.ChunkOffset(chunk) + pool.chunk_bytes();
+  while (offset + sizeof(EntryHeader) <= end) {
+    const EntryHeader* entry = pool.EntryAt(offset);
+    if (entry == nullptr || !HasSaneOp(*entry) || !KeyVerifies(pool, *entry, offset)) return;
+    const uint64_t size = entry->size();
+    visit(offset, *entry);
+    offset += size;
+  }
+}
+
+}  // namespace braid::log

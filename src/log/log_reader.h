@@ -1,0 +1,52 @@
+// Purpose: reads logs back: which entries of a shard's chunks are committed, where the log ends, and
+// whether it ends because nothing more was written or because bytes are damaged.
+// Thread safety: one thread a call; different shards may be read side by side.
+// Invariant 1: no byte is used before bounds and checks have been verified.
+// Invariant 2: at most one write a shard was under way at a crash. So behind the first entry that does
+// not verify nothing can start a write; if something does, the log is damaged in the middle.
+// Persistence: none.
+// Source: ListDB Algorithm 8; the distinction of a torn tail from damage is braid's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "braid/status.h"
+#include "format/entry.h"
+#include "pmem/pool.h"
+
+namespace braid::log {
+
+/// A chunk of entries as its header describes it.
+struct LogChunk {
+  uint64_t chunk = 0;
+  uint64_t table_id = 0;
+  uint32_t shard = 0;
+  uint32_t ordinal = 0;
+  uint64_t previous_used = 0;
+};
+
+/// The checked header of a log or collected chunk. Corruption when it does not verify.
+Result<LogChunk> ReadLogChunk(const pmem::PmemPool& pool, uint64_t chunk);
+
+/// True when the entry at `offset` is whole: bounds, header, key, value, and the value's extent.
+bool EntryVerifies(const pmem::PmemPool& pool, uint64_t offset);
+
+/// What one shard's log holds.
+struct ShardLog {
+  std::vector<uint64_t> committed;  // offsets, in the order of the writes
+  std::vector<uint64_t> torn;       // entries with an intact key that were never committed
+  uint64_t max_sequence = 0;        // of both
+};
+
+/// Reads the chunks of one shard (same table and shard, sorted by ordinal). Corruption when a chunk is
+/// missing or an entry inside the log does not verify.
+Result<ShardLog> ReadShardLog(const pmem::PmemPool& pool, const std::vector<LogChunk>& chunks);
+
+/// Calls `visit` for every entry of a chunk of a flushed table, dead ones included, until the first
+/// that does not verify by header and key.
+void ForEachEntry(const pmem::PmemPool& pool, uint64_t chunk,
+                  const std::function<void(uint64_t offset, const format::EntryHeader&)>& visit);
+
+}  // namespace braid::log

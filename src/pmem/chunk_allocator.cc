@@ -1,0 +1,190 @@
+// Purpose: the allocator of a pool's chunks. Thread safety, invariants, persistence: see pool.h.
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/mutants.h"
+#include "pmem/pool.h"
+
+namespace braid::pmem {
+
+using format::ChunkKind;
+using format::ChunkState;
+using format::EntryHeader;
+using format::ExtentHeader;
+using format::LogChunkHeader;
+
+format::EntryHeader* PmemPool::EntryAt(uint64_t offset) noexcept {
+  const uint64_t chunk = ChunkOf(offset);
+  if ((offset & 7) != 0 || chunk >= chunks()) return nullptr;
+  const ChunkKind kind = StateOf(chunk).kind();
+  if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) return nullptr;
+  const uint64_t in_chunk = offset & (chunk_bytes() - 1);
+  const uint64_t room = chunk_bytes() - in_chunk;
+  if (in_chunk < sizeof(LogChunkHeader) || room < sizeof(EntryHeader)) return nullptr;
+  auto* entry = As<EntryHeader>(offset);
+  const uint32_t height = entry->height();
+  if (height == 0 || height > format::kMaxHeight || entry->size() > room) return nullptr;
+  return entry;
+}
+
+uint64_t* PmemPool::StateWord(uint64_t chunk) noexcept {
+  for (size_t i = segments_.size(); i-- > 0;) {
+    const Segment& segment = segments_[i];
+    if (chunk >= segment.first_chunk) {
+      return As<uint64_t>(segment.state_table) + (chunk - segment.first_chunk);
+    }
+  }
+  BRAID_CHECK(false);
+}
+
+/// Stores the state word and flushes it; the caller fences.
+void PmemPool::SetState(uint64_t chunk, ChunkKind kind, uint32_t generation) {
+  uint64_t* word = nullptr;
+  {
+    const std::lock_guard lock(mutex_);  // segments_ may grow
+    word = StateWord(chunk);
+  }
+  const ChunkState state = ChunkState::Make(kind, generation, chunk);
+  states_[chunk].store(state.raw, std::memory_order_relaxed);
+  ops_.StoreU64(word, state.raw);
+  if (BRAID_MUTANT(kChunkStateNotFlushed)) return;
+  ops_.Flush(word, sizeof *word);
+}
+
+uint64_t PmemPool::ReserveFor(AllocationClass allocation) const {
+  // A full pool must still take deletes, and collection must still be able to copy.
+  const uint64_t whole = std::clamp<uint64_t>(chunks() / 32, 4, 64);
+  switch (allocation) {
+    case AllocationClass::kWrite:
+      return whole;
+    case AllocationClass::kDelete:
+      return whole / 2;
+    case AllocationClass::kBackground:
+      break;
+  }
+  return 0;
+}
+
+Status PmemPool::FullError() const {
+  return Status::OutOfSpace("the pool is full at " + std::to_string(pool_bytes()) +
+                            " bytes" +
+                            (max_bytes_ != 0 ? " (pool.max_bytes is " + std::to_string(max_bytes_) + ")"
+                                             : std::string()) +
+                            "; delete keys and compact, or give it more room");
+}
+
+bool PmemPool::WantsGrowth() const {
+  const std::lock_guard lock(mutex_);
+  if (max_bytes_ != 0 && pool_bytes() + 4 * chunk_bytes() > max_bytes_) return false;
+  return free_.size() < std::max<uint64_t>(chunks() / 4, 8) &&
+         free_.size() << chunk_shift_ < (128ull << 20);
+}
+
+Result<uint64_t> PmemPool::TakeChunk(AllocationClass allocation) {
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (free_.size() > ReserveFor(allocation)) {
+        const uint64_t chunk = free_.back();
+        free_.pop_back();
+        return chunk;
+      }
+    }
+    Status grown = Grow();
+    if (grown.ok()) continue;
+    const std::lock_guard lock(mutex_);
+    if (free_.size() <= ReserveFor(allocation)) return grown;
+  }
+}
+
+/// First of `count` neighbouring chunks. A run can't cross segments: meta chunks lie between them.
+Result<uint64_t> PmemPool::TakeRun(uint64_t count, AllocationClass allocation) {
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (free_.size() >= count + ReserveFor(allocation)) {
+        std::sort(free_.begin(), free_.end(), std::greater<>());
+        uint64_t length = 0;
+        for (size_t i = free_.size(); i-- > 0;) {
+          length = i + 1 < free_.size() && free_[i] == free_[i + 1] + 1 ? length + 1 : 1;
+          if (length == count) {
+            const uint64_t first = free_[i] + 1 - count;
+            free_.erase(free_.begin() + static_cast<ptrdiff_t>(i),
+                        free_.begin() + static_cast<ptrdiff_t>(i + count));
+            return first;
+          }
+        }
+      }
+    }
+    if (Status grown = Grow(count); !grown.ok()) return grown;
+  }
+}
+
+Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkKind kind,
+                                            AllocationClass allocation) {
+  Result<uint64_t> taken = TakeChunk(allocation);
+  if (!taken.ok()) return taken;
+  const uint64_t chunk = *taken;
+  const uint32_t generation = StateOf(chunk).generation() + 1;
+  LogChunkHeader sealed = header;
+  sealed.magic = format::kLogChunkMagic;
+  sealed.generation = generation;
+  sealed.check = format::StructCheck(sealed, ChunkOffset(chunk));
+  if (BRAID_MUTANT(kChunkStateBeforeHeader)) {
+    SetState(chunk, kind, generation);
+    ops_.Fence();
+  }
+  ops_.Copy(At(ChunkOffset(chunk)), &sealed, sizeof sealed);
+  ops_.Persist(At(ChunkOffset(chunk)), sizeof sealed);
+  SetState(chunk, kind, generation);
+  ops_.Fence();
+  return chunk;
+}
+
+Result<uint64_t> PmemPool::AllocateExtent(uint64_t bytes, uint64_t owner,
+                                          AllocationClass allocation) {
+  const uint64_t count = (bytes + sizeof(ExtentHeader) + chunk_bytes() - 1) >> chunk_shift_;
+  Result<uint64_t> taken = TakeRun(count, allocation);
+  if (!taken.ok()) return taken;
+  const uint64_t first = *taken;
+  for (uint64_t i = 1; i < count; ++i) {
+    SetState(first + i, ChunkKind::kExtentBody, StateOf(first + i).generation() + 1);
+  }
+  const uint64_t offset = ChunkOffset(first);
+  ExtentHeader header{};
+  header.magic = format::kExtentMagic;
+  header.generation = StateOf(first).generation() + 1;
+  header.chunks = count;
+  header.value_bytes = bytes;
+  header.owner = owner;
+  header.check = format::StructCheck(header, offset);
+  ops_.Copy(At(offset), &header, sizeof header);
+  ops_.Persist(At(offset), sizeof header);
+  SetState(first, ChunkKind::kExtentHead, header.generation);
+  ops_.Fence();
+  return offset;
+}
+
+void PmemPool::FreeChunk(uint64_t chunk) {
+  const uint32_t generation = StateOf(chunk).generation();
+  SetState(chunk, ChunkKind::kFree, generation);
+  ops_.Fence();
+  const std::lock_guard lock(mutex_);
+  free_.push_back(chunk);
+}
+
+void PmemPool::FreeExtent(uint64_t extent) {
+  const auto* header = As<ExtentHeader>(extent);
+  const uint64_t first = ChunkOf(extent);
+  const uint64_t count = header->chunks;
+  // The head goes first: bodies without a head are swept at the next open.
+  FreeChunk(first);
+  for (uint64_t i = 1; i < count; ++i) FreeChunk(first + i);
+}
+
+uint64_t PmemPool::free_chunks() const {
+  const std::lock_guard lock(mutex_);
+  return free_.size();
+}
+
+}  // namespace braid::pmem

@@ -1,0 +1,421 @@
+// Purpose: files, locks and mappings of a pool directory. Thread safety, invariants, persistence: see
+// file_media.h.
+#include "pmem/file_media.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <libpmem2.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+namespace braid::pmem {
+namespace {
+
+constexpr uint64_t kReservedBytes = 1ull << 40;
+constexpr uint64_t kSmallestReservation = 1ull << 33;
+constexpr long kTmpfsMagic = 0x01021994;
+constexpr const char* kLockName = "lock";
+constexpr const char* kTemporarySuffix = ".new";
+
+std::string SegmentName(uint32_t index) {
+  char name[32];
+  std::snprintf(name, sizeof name, "segment-%06u", index);
+  return name;
+}
+
+std::string ErrnoText(int error) { return std::strerror(error); }
+
+Status FileError(const std::string& action, const std::string& path, int error) {
+  const std::string text = action + " " + path + ": " + ErrnoText(error);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
+    return Status::OutOfSpace(text + "; free space on the filesystem, writes go on after that");
+  }
+  return Status::IOError(text);
+}
+
+/// A file descriptor that closes itself.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = std::exchange(other.fd_, -1);
+    return *this;
+  }
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+  bool ok() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+struct Mapping {
+  Fd fd;
+  pmem2_map* map = nullptr;
+  uint64_t base = 0;
+  uint64_t bytes = 0;
+};
+
+MediaClass ClassOf(pmem2_granularity granularity) {
+  switch (granularity) {
+    case PMEM2_GRANULARITY_BYTE:
+      return MediaClass::kByte;
+    case PMEM2_GRANULARITY_CACHE_LINE:
+      return MediaClass::kCacheLine;
+    case PMEM2_GRANULARITY_PAGE:
+      break;
+  }
+  return MediaClass::kPage;
+}
+
+/// Maps `fd` at `offset` of the reservation (null: anywhere).
+Result<pmem2_map*> MapFile(int fd, pmem2_vm_reservation* reservation, uint64_t offset,
+                           const std::string& name) {
+  pmem2_source* source = nullptr;
+  pmem2_config* config = nullptr;
+  pmem2_map* map = nullptr;
+  int failed = pmem2_source_from_fd(&source, fd);
+  if (failed == 0) failed = pmem2_config_new(&config);
+  if (failed == 0) {
+    failed = pmem2_config_set_required_store_granularity(config, PMEM2_GRANULARITY_PAGE);
+  }
+  if (failed == 0 && reservation != nullptr) {
+    failed = pmem2_config_set_vm_reservation(config, reservation, offset);
+  }
+  if (failed == 0) failed = pmem2_map_new(&map, config, source);
+  std::string message = failed != 0 ? pmem2_errormsg() : "";
+  if (config != nullptr) pmem2_config_delete(&config);
+  if (source != nullptr) pmem2_source_delete(&source);
+  if (failed != 0) return Status::IOError("cannot map " + name + ": " + message);
+  return map;
+}
+
+class FileMedia final : public Media {
+ public:
+  FileMedia(std::string path, const PoolOptions& options) : path_(std::move(path)) {
+    forced_ = options.force_media_class.has_value();
+    if (forced_) media_class_ = *options.force_media_class;
+  }
+  ~FileMedia() override;
+
+  Status Init(const PoolOptions& options, bool create);
+
+  char* base() const noexcept override { return base_; }
+  uint64_t reserved_bytes() const noexcept override { return reserved_; }
+  MediaClass media_class() const noexcept override { return media_class_; }
+  bool media_class_forced() const noexcept override { return forced_; }
+  std::vector<uint64_t> segment_bytes() const override;
+  Status AddSegment(uint64_t bytes) override;
+  Status PublishSegment() override;
+  Status Sync() override;
+  void Prefault(uint64_t offset, uint64_t bytes) noexcept override;
+  void Unlock() override { lock_ = Fd(); }
+  std::string boot_id() const override;
+  std::string Locate(uint64_t offset) const override;
+
+ private:
+  Status OpenDirectory(const PoolOptions& options, bool create);
+  Status Lock();
+  Status Reserve();
+  Status MapExisting();
+  Status RemoveLeftovers();
+  Status Map(Fd fd, uint64_t bytes, const std::string& name);
+  std::string FilePath(const std::string& name) const { return path_ + "/" + name; }
+  uint64_t MappedBytes() const { return maps_.empty() ? 0 : maps_.back().base + maps_.back().bytes; }
+
+  std::string path_;
+  Fd directory_;
+  Fd lock_;
+  pmem2_vm_reservation* reservation_ = nullptr;
+  char* base_ = nullptr;
+  uint64_t reserved_ = 0;
+  MediaClass media_class_ = MediaClass::kByte;  // lowered by each segment that promises less
+  bool forced_ = false;
+  bool tmpfs_ = false;
+  std::vector<Mapping> maps_;
+};
+
+FileMedia::~FileMedia() {
+  for (Mapping& mapping : maps_) {
+    if (mapping.map != nullptr) pmem2_map_delete(&mapping.map);
+  }
+  if (reservation_ != nullptr) pmem2_vm_reservation_delete(&reservation_);
+}
+
+Status FileMedia::Init(const PoolOptions& options, bool create) {
+  if (Status s = OpenDirectory(options, create); !s.ok()) return s;
+  if (Status s = Lock(); !s.ok()) return s;
+  if (Status s = Reserve(); !s.ok()) return s;
+  if (Status s = RemoveLeftovers(); !s.ok()) return s;
+  return MapExisting();
+}
+
+Status FileMedia::OpenDirectory(const PoolOptions& options, bool create) {
+  if (create && ::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) {
+    return FileError("cannot create the pool directory", path_, errno);
+  }
+  directory_ = Fd(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory_.ok()) return FileError("cannot open the pool directory", path_, errno);
+  struct stat info {};
+  if (::fstat(directory_.get(), &info) != 0) return FileError("cannot stat", path_, errno);
+  if ((info.st_mode & S_IWOTH) != 0 && !options.allow_world_writable) {
+    return Status::InvalidArgument("the pool directory " + path_ +
+                                   " may be written to by everybody: run chmod o-w on it, or set "
+                                   "pool.allow_world_writable");
+  }
+  struct statfs fs {};
+  tmpfs_ = ::fstatfs(directory_.get(), &fs) == 0 && fs.f_type == kTmpfsMagic;
+  return Status::OK();
+}
+
+Status FileMedia::Lock() {
+  lock_ = Fd(::openat(directory_.get(), kLockName, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock_.ok()) return FileError("cannot open the lock file in", path_, errno);
+  struct flock request {};
+  request.l_type = F_WRLCK;
+  request.l_whence = SEEK_SET;
+  if (::fcntl(lock_.get(), F_OFD_SETLK, &request) != 0) {
+    if (errno != EAGAIN && errno != EACCES) return FileError("cannot lock", path_, errno);
+    const LockHolder holder = ProbeLock(path_);
+    return Status::Busy("the pool " + path_ + " is open already" +
+                        (holder.pid > 0 ? ", by process " + std::to_string(holder.pid) : "") +
+                        "; close it there first");
+  }
+  // For people and for the message above only; the lock itself decides.
+  const std::string pid = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(lock_.get(), 0) != 0 ||
+      ::pwrite(lock_.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+    return FileError("cannot write the lock file in", path_, errno);
+  }
+  return Status::OK();
+}
+
+Status FileMedia::Reserve() {
+  for (reserved_ = kReservedBytes; reserved_ >= kSmallestReservation; reserved_ /= 2) {
+    if (pmem2_vm_reservation_new(&reservation_, nullptr, reserved_) == 0) {
+      base_ = static_cast<char*>(pmem2_vm_reservation_get_address(reservation_));
+      return Status::OK();
+    }
+  }
+  return Status::IOError("cannot reserve address space for the pool: " +
+                         std::string(pmem2_errormsg()) + "; raise the limit on virtual memory");
+}
+
+Status FileMedia::RemoveLeftovers() {
+  DIR* stream = ::opendir(path_.c_str());
+  if (stream == nullptr) return FileError("cannot list", path_, errno);
+  std::vector<std::string> leftovers;
+  while (const dirent* entry = ::readdir(stream)) {
+    const std::string_view name(entry->d_name);
+    if (name.starts_with("segment-") && name.ends_with(kTemporarySuffix)) leftovers.emplace_back(name);
+  }
+  ::closedir(stream);
+  for (const std::string& name : leftovers) ::unlinkat(directory_.get(), name.c_str(), 0);
+  return Status::OK();
+}
+
+Status FileMedia::MapExisting() {
+  for (uint32_t index = 0;; ++index) {
+    const std::string name = SegmentName(index);
+    Fd fd(::openat(directory_.get(), name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    if (!fd.ok()) {
+      if (errno == ENOENT) return Status::OK();
+      return FileError("cannot open", FilePath(name), errno);
+    }
+    struct stat info {};
+    if (::fstat(fd.get(), &info) != 0) return FileError("cannot stat", FilePath(name), errno);
+    const auto bytes = static_cast<uint64_t>(info.st_size);
+    if (!S_ISREG(info.st_mode) || bytes == 0 || bytes % 4096 != 0) {
+      return Status::Corruption(FilePath(name) + " has a size of " + std::to_string(bytes) +
+                                " bytes, which no segment has; it was truncated or replaced");
+    }
+    if (Status s = Map(std::move(fd), bytes, name); !s.ok()) return s;
+  }
+}
+
+Status FileMedia::Map(Fd fd, uint64_t bytes, const std::string& name) {
+  const uint64_t at = MappedBytes();
+  if (at + bytes > reserved_) {
+    return Status::OutOfSpace("the pool " + path_ + " exceeds the reserved address space");
+  }
+  Result<pmem2_map*> map = MapFile(fd.get(), reservation_, at, FilePath(name));
+  if (!map.ok()) return map.status();
+  if (!forced_) {
+    media_class_ = std::min(media_class_, ClassOf(pmem2_map_get_store_granularity(*map)));
+  }
+  maps_.push_back({std::move(fd), *map, at, bytes});
+  return Status::OK();
+}
+
+std::vector<uint64_t> FileMedia::segment_bytes() const {
+  std::vector<uint64_t> sizes;
+  sizes.reserve(maps_.size());
+  for (const Mapping& mapping : maps_) sizes.push_back(mapping.bytes);
+  return sizes;
+}
+
+Status FileMedia::AddSegment(uint64_t bytes) {
+  const std::string name = SegmentName(static_cast<uint32_t>(maps_.size())) + kTemporarySuffix;
+  ::unlinkat(directory_.get(), name.c_str(), 0);
+  Fd fd(::openat(directory_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                 0600));
+  if (!fd.ok()) return FileError("cannot create", FilePath(name), errno);
+  if (const int error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes)); error != 0) {
+    ::unlinkat(directory_.get(), name.c_str(), 0);
+    return FileError("cannot allocate " + std::to_string(bytes) + " bytes for", FilePath(name), error);
+  }
+  Status s = Map(std::move(fd), bytes, name);
+  if (!s.ok()) ::unlinkat(directory_.get(), name.c_str(), 0);
+  return s;
+}
+
+Status FileMedia::PublishSegment() {
+  const std::string name = SegmentName(static_cast<uint32_t>(maps_.size() - 1));
+  const std::string temporary = name + kTemporarySuffix;
+  // The headers must be on the medium before the name is; afterwards the directory entry must be.
+  if (::fsync(maps_.back().fd.get()) != 0) return FileError("cannot sync", FilePath(temporary), errno);
+  if (::renameat(directory_.get(), temporary.c_str(), directory_.get(), name.c_str()) != 0) {
+    return FileError("cannot rename", FilePath(temporary), errno);
+  }
+  if (::fsync(directory_.get()) != 0) return FileError("cannot sync", path_, errno);
+  return Status::OK();
+}
+
+Status FileMedia::Sync() {
+  if (media_class_ != MediaClass::kPage) return Status::OK();
+  for (const Mapping& mapping : maps_) {
+    if (::fdatasync(mapping.fd.get()) != 0) return FileError("cannot sync", path_, errno);
+  }
+  return Status::OK();
+}
+
+void FileMedia::Prefault(uint64_t offset, uint64_t bytes) noexcept {
+  // On a disk filesystem touching a page for writing makes it dirty and costs its write-back.
+  if (media_class_ == MediaClass::kPage && !tmpfs_) return;
+#if defined(MADV_POPULATE_WRITE)
+  ::madvise(base_ + offset, bytes, MADV_POPULATE_WRITE);
+#else
+  (void)offset;
+  (void)bytes;
+#endif
+}
+
+std::string FileMedia::boot_id() const {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+std::string FileMedia::Locate(uint64_t offset) const {
+  for (size_t i = 0; i < maps_.size(); ++i) {
+    if (offset >= maps_[i].base && offset < maps_[i].base + maps_[i].bytes) {
+      char text[32];
+      std::snprintf(text, sizeof text, "+0x%llx",
+                    static_cast<unsigned long long>(offset - maps_[i].base));
+      return FilePath(SegmentName(static_cast<uint32_t>(i))) + text;
+    }
+  }
+  return path_ + " offset " + std::to_string(offset) + " (outside)";
+}
+
+}  // namespace
+
+Result<PathKind> ProbePath(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) {
+    if (errno == ENOENT) return PathKind::kMissing;
+    return FileError("cannot look at", path, errno);
+  }
+  if (!S_ISDIR(info.st_mode)) return PathKind::kForeign;
+  DIR* stream = ::opendir(path.c_str());
+  if (stream == nullptr) return FileError("cannot list", path, errno);
+  PathKind kind = PathKind::kMissing;
+  while (const dirent* entry = ::readdir(stream)) {
+    const std::string_view name(entry->d_name);
+    if (name == "." || name == ".." || name == kLockName) continue;
+    if (name.starts_with("segment-")) {
+      if (!name.ends_with(kTemporarySuffix)) {
+        kind = PathKind::kPool;
+        break;
+      }
+      continue;
+    }
+    kind = PathKind::kForeign;
+  }
+  ::closedir(stream);
+  return kind;
+}
+
+LockHolder ProbeLock(const std::string& path) {
+  LockHolder holder;
+  Fd fd(::open((path + "/" + kLockName).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd.ok()) return holder;
+  struct flock request {};
+  request.l_type = F_WRLCK;
+  request.l_whence = SEEK_SET;
+  if (::fcntl(fd.get(), F_OFD_GETLK, &request) != 0 || request.l_type == F_UNLCK) return holder;
+  holder.held = true;
+  char text[32] = {};
+  if (::pread(fd.get(), text, sizeof text - 1, 0) > 0) holder.pid = std::strtoll(text, nullptr, 10);
+  return holder;
+}
+
+Status RemovePool(const std::string& path) {
+  Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (!directory.ok()) return FileError("cannot open", path, errno);
+  // Segment 0 first: an interrupted removal leaves nothing that opens, and can be repeated.
+  std::vector<std::string> names;
+  DIR* stream = ::opendir(path.c_str());
+  if (stream == nullptr) return FileError("cannot list", path, errno);
+  while (const dirent* entry = ::readdir(stream)) {
+    const std::string_view name(entry->d_name);
+    if (name.starts_with("segment-")) names.emplace_back(name);
+  }
+  ::closedir(stream);
+  std::sort(names.begin(), names.end());
+  names.emplace_back(kLockName);
+  for (const std::string& name : names) {
+    if (::unlinkat(directory.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
+      return FileError("cannot remove", path + "/" + name, errno);
+    }
+  }
+  if (::rmdir(path.c_str()) != 0) return FileError("cannot remove", path, errno);
+  return Status::OK();
+}
+
+Result<std::unique_ptr<Media>> OpenFileMedia(const std::string& path, const PoolOptions& options,
+                                             bool create) {
+  auto media = std::make_unique<FileMedia>(path, options);
+  if (Status s = media->Init(options, create); !s.ok()) return s;
+  return Result<std::unique_ptr<Media>>(std::move(media));
+}
+
+Result<MediaClass> ProbeMediaClass(const std::string& path) {
+  // Segment 0 of a pool tells; mapping it changes nothing.
+  const std::string name = path + "/" + SegmentName(0);
+  Fd fd(::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd.ok()) return FileError("cannot open", name, errno);
+  Result<pmem2_map*> map = MapFile(fd.get(), nullptr, 0, name);
+  if (!map.ok()) return map.status();
+  const MediaClass found = ClassOf(pmem2_map_get_store_granularity(*map));
+  pmem2_map* mapping = *map;
+  pmem2_map_delete(&mapping);
+  return found;
+}
+
+}  // namespace braid::pmem

@@ -1,0 +1,56 @@
+// Purpose: where a pool's bytes live. A pool is an array of segments, mapped one after the other into
+// one reserved address range, so that a pool offset plus base() is an address. FileMedia maps files
+// of a directory through libpmem2; the crash simulator brings memory of its own.
+// Thread safety: AddSegment and PublishSegment are called by one thread at a time; the rest by any.
+// Invariant 1: a mapped segment never moves and is never unmapped before Close.
+// Persistence: PublishSegment is the commit point of a segment's existence: what was persisted in it
+// before is there whenever the segment is there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "braid/options.h"
+#include "braid/status.h"
+#include "pmem/persist.h"
+
+namespace braid::pmem {
+
+class Media {
+ public:
+  virtual ~Media() = default;
+
+  /// First address of the reserved range.
+  virtual char* base() const noexcept = 0;
+  virtual uint64_t reserved_bytes() const noexcept = 0;
+  virtual MediaClass media_class() const noexcept = 0;
+  virtual bool media_class_forced() const noexcept = 0;
+  /// Sizes of the published segments, in order; all are mapped when the media is opened.
+  virtual std::vector<uint64_t> segment_bytes() const = 0;
+
+  /// Allocates (never sparse) and maps a segment of `bytes` zero bytes behind the last one. It does
+  /// not exist after a crash until PublishSegment. Errors: OutOfSpace, IOError.
+  virtual Status AddSegment(uint64_t bytes) = 0;
+  /// Makes the segment that AddSegment mapped last a part of the pool.
+  virtual Status PublishSegment() = 0;
+
+  /// Page-cache media: makes all stores so far survive power loss. Other media: nothing to do.
+  virtual Status Sync() = 0;
+  /// Touches pages ahead of their use, so that no writer pays for the first touch. A hint.
+  virtual void Prefault(uint64_t offset, uint64_t bytes) noexcept = 0;
+
+  /// Lets another handle open the pool; the mappings stay until destruction.
+  virtual void Unlock() {}
+
+  /// An identifier of this run of the operating system: unwritten cache contents cannot outlive it.
+  virtual std::string boot_id() const = 0;
+  /// Name of the file that holds `offset`, and the place in it, for messages: "segment-000001+0x1f0".
+  virtual std::string Locate(uint64_t offset) const = 0;
+#if defined(BRAID_CRASHSIM)
+  virtual PersistHook* hook() noexcept { return nullptr; }
+#endif
+};
+
+}  // namespace braid::pmem

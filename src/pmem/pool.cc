@@ -1,0 +1,314 @@
+// Purpose: opening and creating pools, headers, segments. The allocator is in chunk_allocator.cc.
+// Thread safety, invariants, persistence: see pool.h.
+#include "pmem/pool.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include "base/check.h"
+#include "base/mutants.h"
+#include "pmem/pool_facts.h"
+
+namespace braid::pmem {
+
+using format::ChunkKind;
+using format::ChunkState;
+using format::kPageBytes;
+using format::PoolHeader;
+using format::SegmentHeader;
+
+void PmemPool::FreeDeleter::operator()(void* memory) const noexcept { std::free(memory); }
+
+namespace {
+
+uint64_t StateTableOffset(uint32_t segment) {
+  return segment == 0 ? format::kFirstStateTableOffset : format::kOtherStateTableOffset;
+}
+
+/// Chunks at the start of a segment that hold its headers and its state table.
+uint64_t MetaChunks(uint32_t segment, uint64_t bytes, uint64_t chunk_bytes) {
+  const uint64_t table_end = StateTableOffset(segment) + bytes / chunk_bytes * sizeof(uint64_t);
+  return (table_end + chunk_bytes - 1) / chunk_bytes;
+}
+
+uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+void CopyName(char* target, size_t capacity, const std::string& name) {
+  std::memset(target, 0, capacity);
+  std::memcpy(target, name.data(), std::min(name.size(), capacity - 1));
+}
+
+}  // namespace
+
+PmemPool::PmemPool(std::unique_ptr<Media> media, const Options& options)
+    : media_(std::move(media)),
+      ops_(media_->media_class()),
+      base_(media_->base()),
+      max_bytes_(options.pool.max_bytes),
+      initial_bytes_(options.pool.initial_bytes) {
+#if defined(BRAID_CRASHSIM)
+  ops_.set_hook(media_->hook());
+#endif
+}
+
+Result<std::unique_ptr<PmemPool>> PmemPool::Open(std::unique_ptr<Media> media,
+                                                 const Options& options,
+                                                 const std::function<void(PmemPool*)>& init) {
+  std::unique_ptr<PmemPool> pool(new PmemPool(std::move(media), options));
+  Status s = pool->media_->segment_bytes().empty() ? pool->Create(options, init)
+                                                   : pool->Load(options);
+  if (!s.ok()) return s;
+  return Result<std::unique_ptr<PmemPool>>(std::move(pool));
+}
+
+Status PmemPool::Create(const Options& options, const std::function<void(PmemPool*)>& init) {
+  created_ = true;
+  chunk_shift_ = static_cast<uint32_t>(std::countr_zero(options.pool.chunk_bytes));
+  const uint64_t bytes = RoundUp(options.pool.initial_bytes, chunk_bytes());
+  if (max_bytes_ != 0 && bytes > max_bytes_) {
+    return Status::InvalidArgument("pool.initial_bytes exceeds pool.max_bytes");
+  }
+  // Headers, redo chunks and at least four chunks to write to.
+  if (bytes / chunk_bytes() < MetaChunks(0, bytes, chunk_bytes()) + 6) {
+    return Status::InvalidArgument("pool.initial_bytes is too small for chunks of " +
+                                   std::to_string(chunk_bytes()) + " bytes");
+  }
+  if (Status s = media_->AddSegment(bytes); !s.ok()) return s;
+  states_.reset(static_cast<std::atomic<uint64_t>*>(
+      std::calloc(media_->reserved_bytes() >> chunk_shift_, sizeof(uint64_t))));
+  if (states_ == nullptr) return Status::IOError("out of memory for the chunk table");
+
+  header_ = PoolHeader{};
+  header_.magic = format::kPoolMagic;
+  header_.version = format::kFormatVersionNumber;
+  header_.endian = format::kEndianMark;
+  std::random_device random;
+  for (size_t i = 0; i < sizeof header_.uuid; i += 4) {
+    const uint32_t word = random();
+    std::memcpy(header_.uuid + i, &word, 4);
+  }
+  header_.chunk_bytes = chunk_bytes();
+  header_.media_class = static_cast<uint32_t>(media_->media_class());
+  header_.clean = 1;  // nothing was written yet
+  CopyName(header_.boot_id, sizeof header_.boot_id, media_->boot_id());
+  CopyName(header_.design, sizeof header_.design, options.design);
+  CopyName(header_.comparator, sizeof header_.comparator, "bytewise");
+  header_.segments = 1;
+
+  free_ = InitSegment(0, 0, bytes);
+  for (uint64_t& chunk : redo_chunks_) {
+    chunk = free_.back();
+    free_.pop_back();
+    SetState(chunk, ChunkKind::kRedo, 1);
+  }
+  WriteHeader();
+  init(this);
+  ops_.Fence();
+  if (Status s = media_->PublishSegment(); !s.ok()) return s;
+  was_clean_ = true;
+  return Status::OK();
+}
+
+/// Writes the header and state table of a fresh segment. Returns its free chunks, which may be used
+/// once the segment is published.
+std::vector<uint64_t> PmemPool::InitSegment(uint32_t index, uint64_t base, uint64_t bytes) {
+  SegmentHeader header{};
+  header.magic = format::kSegmentMagic;
+  header.version = format::kFormatVersionNumber;
+  header.endian = format::kEndianMark;
+  std::memcpy(header.pool_uuid, header_.uuid, sizeof header.pool_uuid);
+  header.index = index;
+  header.base_offset = base;
+  header.segment_bytes = bytes;
+  header.chunk_bytes = chunk_bytes();
+  header.meta_chunks = MetaChunks(index, bytes, chunk_bytes());
+  header.check = format::StructCheck(header, base);
+  ops_.Copy(At(base), &header, sizeof header);
+  ops_.Flush(At(base), sizeof header);
+
+  const Segment segment{base, bytes, base + StateTableOffset(index), base >> chunk_shift_,
+                        header.meta_chunks};
+  const uint64_t count = bytes >> chunk_shift_;
+  std::vector<uint64_t> words(count);
+  for (uint64_t i = 0; i < count; ++i) {
+    const ChunkKind kind = i < segment.meta_chunks ? ChunkKind::kMeta : ChunkKind::kFree;
+    words[i] = ChunkState::Make(kind, 0, segment.first_chunk + i).raw;
+    states_[segment.first_chunk + i].store(words[i], std::memory_order_relaxed);
+  }
+  ops_.Copy(At(segment.state_table), words.data(), count * sizeof(uint64_t));
+  if (!BRAID_MUTANT(kStateTableNotFlushed)) {
+    ops_.Flush(At(segment.state_table), count * sizeof(uint64_t));
+  }
+  ops_.Fence();
+  const std::lock_guard lock(mutex_);
+  segments_.push_back(segment);
+  // Release pairs with chunks(): a reader that sees the count sees the states.
+  chunks_.store(segment.first_chunk + count, std::memory_order_release);
+  std::vector<uint64_t> fresh;
+  fresh.reserve(count);
+  for (uint64_t i = count; i > segment.meta_chunks; --i) fresh.push_back(segment.first_chunk + i - 1);
+  return fresh;
+}
+
+/// Writes header_ with a higher count to both copies. Each copy is durable before the other changes.
+void PmemPool::WriteHeader() {
+  ++header_.update_count;
+  for (const uint64_t place : format::kPoolHeaderOffset) {
+    header_.check = format::StructCheck(header_, place);
+    ops_.Copy(At(place), &header_, sizeof header_);
+    if (BRAID_MUTANT(kHeaderNotFlushed)) continue;
+    ops_.Persist(At(place), sizeof header_);
+  }
+}
+
+Status PmemPool::Load(const Options& options) {
+  if (media_->segment_bytes()[0] < format::kFirstStateTableOffset + kPageBytes) {
+    return Status::Corruption(media_->Locate(0) + ": too short for a pool header; truncated?");
+  }
+  PoolHeader copies[2];
+  for (int i = 0; i < 2; ++i) std::memcpy(&copies[i], At(format::kPoolHeaderOffset[i]), sizeof(PoolHeader));
+  Result<PoolHeader> header = ChooseHeader(copies, media_->Locate(format::kPoolHeaderOffset[0]));
+  if (!header.ok()) return header.status();
+  header_ = *header;
+  if (header_.ro_compat != 0) {
+    return Status::NotSupported("the pool has features that this library may only read");
+  }
+  if (options.design != header_.design) {
+    return Status::InvalidArgument("the pool was made with design \"" + std::string(header_.design) +
+                                   "\", the options say \"" + options.design + "\"");
+  }
+  if (std::string_view(header_.comparator) != "bytewise") {
+    return Status::InvalidArgument("the pool was made with comparator \"" +
+                                   std::string(header_.comparator) + "\"");
+  }
+  chunk_shift_ = static_cast<uint32_t>(std::countr_zero(header_.chunk_bytes));
+  was_clean_ = header_.clean == 1;
+  boot_changed_ = media_->boot_id() != header_.boot_id;
+  states_.reset(static_cast<std::atomic<uint64_t>*>(
+      std::calloc(media_->reserved_bytes() >> chunk_shift_, sizeof(uint64_t))));
+  if (states_ == nullptr) return Status::IOError("out of memory for the chunk table");
+
+  const std::vector<uint64_t> sizes = media_->segment_bytes();
+  if (sizes.size() < header_.segments || (was_clean_ && sizes.size() > header_.segments) ||
+      sizes.size() > header_.segments + 1) {
+    return Status::Corruption("the pool has " + std::to_string(sizes.size()) +
+                              " segments in sequence, its header says " +
+                              std::to_string(header_.segments) +
+                              "; a segment file is missing or does not belong here");
+  }
+  uint64_t base = 0;
+  for (uint32_t i = 0; i < sizes.size(); ++i) {
+    if (Status s = LoadSegment(i, base, sizes[i]); !s.ok()) return s;
+    base += sizes[i];
+  }
+  uint32_t redo = 0;
+  for (uint64_t chunk = 0; chunk < chunks() && redo < 2; ++chunk) {
+    if (StateOf(chunk).kind() == ChunkKind::kRedo) redo_chunks_[redo++] = chunk;
+  }
+  if (redo != 2) return Status::Corruption("the pool has lost a redo chunk");
+  if (sizes.size() != header_.segments) {
+    header_.segments = sizes.size();
+    WriteHeader();
+  }
+  return Status::OK();
+}
+
+Status PmemPool::LoadSegment(uint32_t index, uint64_t base, uint64_t bytes) {
+  SegmentHeader header;
+  std::memcpy(&header, At(base), sizeof header);
+  if (header.magic != format::kSegmentMagic || header.check != format::StructCheck(header, base)) {
+    return CorruptionAt(base, "segment header", "its check does not match");
+  }
+  if (std::memcmp(header.pool_uuid, header_.uuid, sizeof header_.uuid) != 0 ||
+      header.index != index || header.base_offset != base) {
+    return CorruptionAt(base, "segment header", "the segment belongs to another pool or place");
+  }
+  if (header.segment_bytes != bytes || header.chunk_bytes != chunk_bytes() ||
+      bytes % chunk_bytes() != 0 || header.meta_chunks != MetaChunks(index, bytes, chunk_bytes()) ||
+      header.meta_chunks > bytes / chunk_bytes()) {
+    return CorruptionAt(base, "segment",
+                        "the file has " + std::to_string(bytes) + " bytes, its header says " +
+                            std::to_string(header.segment_bytes) + "; truncated or extended");
+  }
+  const Segment segment{base, bytes, base + StateTableOffset(index), base >> chunk_shift_,
+                        header.meta_chunks};
+  segments_.push_back(segment);
+  return LoadStates(segment);
+}
+
+Status PmemPool::LoadStates(const Segment& segment) {
+  const uint64_t count = segment.bytes >> chunk_shift_;
+  const auto* words = reinterpret_cast<const uint64_t*>(At(segment.state_table));
+  for (uint64_t i = count; i-- > 0;) {
+    const uint64_t chunk = segment.first_chunk + i;
+    const ChunkState state{words[i]};
+    if (!state.IsValid(chunk) || (state.kind() == ChunkKind::kMeta) != (i < segment.meta_chunks)) {
+      return CorruptionAt(segment.state_table + i * sizeof(uint64_t), "chunk state",
+                          "the state of chunk " + std::to_string(chunk) + " is damaged");
+    }
+    states_[chunk].store(state.raw, std::memory_order_relaxed);
+    if (state.kind() == ChunkKind::kFree) free_.push_back(chunk);
+  }
+  chunks_.store(segment.first_chunk + count, std::memory_order_release);
+  return Status::OK();
+}
+
+Status PmemPool::MarkDirty() {
+  const std::lock_guard lock(header_mutex_);
+  header_.clean = 0;
+  CopyName(header_.boot_id, sizeof header_.boot_id, media_->boot_id());
+  header_.media_class = static_cast<uint32_t>(media_->media_class());
+  WriteHeader();
+  return Status::OK();
+}
+
+Status PmemPool::MarkClean() {
+  // Page-cache media: everything before the mark must reach the medium before the mark does.
+  if (Status s = media_->Sync(); !s.ok()) return s;
+  const std::lock_guard lock(header_mutex_);
+  header_.clean = 1;
+  WriteHeader();
+  return media_->Sync();
+}
+
+Status PmemPool::Grow(uint64_t chunks_in_a_run) {
+  const uint64_t before = chunks();
+  const std::lock_guard grow_lock(grow_mutex_);
+  if (chunks() != before) return Status::OK();  // another thread has just grown the pool
+  const uint64_t total = pool_bytes();
+  const uint64_t largest = std::max<uint64_t>(256ull << 20, chunk_bytes() * 16);
+  const uint64_t smallest = std::min(initial_bytes_, largest);
+  const uint64_t needed = (chunks_in_a_run + 2) * chunk_bytes();
+  const auto index = static_cast<uint32_t>(segments_.size());
+  uint64_t bytes = std::max(std::clamp(total, smallest, largest), needed + needed / 256);
+  if (max_bytes_ != 0) bytes = std::min(bytes, max_bytes_ > total ? max_bytes_ - total : 0);
+  bytes = std::min(bytes, media_->reserved_bytes() - total) & ~(chunk_bytes() - 1);
+  Status s = FullError();
+  while (bytes / chunk_bytes() >= MetaChunks(index, bytes, chunk_bytes()) + chunks_in_a_run) {
+    s = media_->AddSegment(bytes);
+    if (s.ok() || !s.IsOutOfSpace()) break;  // a nearly full device may still hold a smaller one
+    bytes = (bytes / 2) & ~(chunk_bytes() - 1);
+  }
+  if (!s.ok()) return s;
+  media_->Prefault(total, bytes);
+  const std::vector<uint64_t> fresh = InitSegment(index, total, bytes);
+  if (s = media_->PublishSegment(); !s.ok()) return s;
+  {
+    const std::lock_guard lock(header_mutex_);
+    header_.segments = index + 1;
+    WriteHeader();
+  }
+  const std::lock_guard lock(mutex_);
+  free_.insert(free_.begin(), fresh.begin(), fresh.end());
+  return Status::OK();
+}
+
+Status PmemPool::CorruptionAt(uint64_t offset, const std::string& object,
+                              const std::string& detail) const {
+  return Status::Corruption(media_->Locate(offset) + ": " + object + ": " + detail);
+}
+
+}  // namespace braid::pmem

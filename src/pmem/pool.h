@@ -1,0 +1,162 @@
+// Purpose: a pool of persistent memory: headers, segments, and the allocator of chunks. Hands out
+// addresses for offsets, and checks every offset that comes from the medium.
+// Thread safety: all calls from any thread unless a call says otherwise. Chunk states are read without
+// a lock.
+// Invariant 1: a chunk whose durable state is not free is reachable from a table, a log that recovery
+// replays, a merge in progress, or is freed by the sweep at open.
+// Invariant 2: a chunk's generation grows with each allocation, so that entries of an earlier life never
+// verify.
+// Invariant 3: the content of a new chunk's header is durable before the state that announces it.
+// Persistence: allocation and release commit by one 8-byte state word each; the pool header by the
+// newer of two copies; a segment by its publication (media.h).
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "braid/options.h"
+#include "braid/status.h"
+#include "format/layout.h"
+#include "pmem/media.h"
+#include "pmem/persist.h"
+
+namespace braid::pmem {
+
+/// What an allocation is for: who may use the last free chunks.
+enum class AllocationClass : uint8_t {
+  kWrite,       ///< puts and batches: leave the reserve alone
+  kDelete,      ///< deletes: may use the reserve, so that space can be freed in a full pool
+  kBackground,  ///< merges and collection: may use everything
+};
+
+class PmemPool {
+ public:
+  /// Opens the pool on `media`, or creates it there when no segment is published. `init` writes the
+  /// first content of a new pool, which is durable before the pool exists.
+  static Result<std::unique_ptr<PmemPool>> Open(std::unique_ptr<Media> media, const Options& options,
+                                                const std::function<void(PmemPool*)>& init);
+
+  PmemPool(const PmemPool&) = delete;
+  PmemPool& operator=(const PmemPool&) = delete;
+
+  PersistOps& ops() noexcept { return ops_; }
+  Media& media() noexcept { return *media_; }
+  const Media& media() const noexcept { return *media_; }
+  const format::PoolHeader& header() const noexcept { return header_; }
+
+  char* At(uint64_t offset) noexcept { return base_ + offset; }
+  const char* At(uint64_t offset) const noexcept { return base_ + offset; }
+  template <class T>
+  T* As(uint64_t offset) noexcept {
+    return reinterpret_cast<T*>(base_ + offset);
+  }
+  uint64_t OffsetOf(const void* address) const noexcept {
+    return static_cast<uint64_t>(static_cast<const char*>(address) - base_);
+  }
+  uint64_t ChunkOf(uint64_t offset) const noexcept { return offset >> chunk_shift_; }
+  uint64_t ChunkOffset(uint64_t chunk) const noexcept { return chunk << chunk_shift_; }
+  uint64_t chunk_bytes() const noexcept { return 1ull << chunk_shift_; }
+  /// Generation of the chunk that holds `offset`.
+  uint32_t GenerationAt(uint64_t offset) const noexcept {
+    return StateOf(ChunkOf(offset)).generation();
+  }
+  format::ChunkState StateOf(uint64_t chunk) const noexcept {
+    // Relaxed: whoever learnt the offset learnt it after the state was stored.
+    return {states_[chunk].load(std::memory_order_relaxed)};
+  }
+  uint64_t chunks() const noexcept { return chunks_.load(std::memory_order_acquire); }
+
+  /// The entry at `offset`, or null when no entry can be there: bounds, alignment and chunk kind are
+  /// checked, and that the entry's own sizes stay within its chunk.
+  format::EntryHeader* EntryAt(uint64_t offset) noexcept;
+  const format::EntryHeader* EntryAt(uint64_t offset) const noexcept {
+    return const_cast<PmemPool*>(this)->EntryAt(offset);
+  }
+
+  /// A chunk for entries, its header durable. Errors: OutOfSpace, IOError.
+  Result<uint64_t> AllocateLogChunk(const format::LogChunkHeader& header, format::ChunkKind kind,
+                                    AllocationClass allocation);
+  /// Contiguous chunks for a value of `bytes`, to be named by the entry at offset `owner`; header and
+  /// states durable, the value not yet written.
+  /// Returns the offset of the ExtentHeader.
+  Result<uint64_t> AllocateExtent(uint64_t bytes, uint64_t owner, AllocationClass allocation);
+  /// Makes the chunk free again. Nothing durable may lead to it any more.
+  void FreeChunk(uint64_t chunk);
+  void FreeExtent(uint64_t extent);
+  /// The two chunks for redo records, allocated with the pool.
+  uint64_t redo_chunk(uint32_t which) const noexcept { return redo_chunks_[which]; }
+
+  uint64_t free_chunks() const;
+  uint64_t pool_bytes() const noexcept { return chunks() << chunk_shift_; }
+  uint64_t max_bytes() const noexcept { return max_bytes_; }
+  /// True when growing ahead of demand is worthwhile.
+  bool WantsGrowth() const;
+  /// Adds a segment. One thread at a time does the work, others wait for it. Errors: OutOfSpace,
+  /// IOError.
+  Status Grow(uint64_t chunks_in_a_run = 1);
+
+  /// Records in the header that writes follow / that the pool was closed in order.
+  Status MarkDirty();
+  Status MarkClean();
+  /// State of the last session, as found at open.
+  bool was_clean() const noexcept { return was_clean_; }
+  bool created() const noexcept { return created_; }
+  /// The operating system was restarted since the last writer: caches are lost.
+  bool boot_changed() const noexcept { return boot_changed_; }
+
+  /// Corruption at `offset` of what `object` names, in the words all such messages use.
+  Status CorruptionAt(uint64_t offset, const std::string& object, const std::string& detail) const;
+
+ private:
+  struct Segment {
+    uint64_t base = 0;
+    uint64_t bytes = 0;
+    uint64_t state_table = 0;  // offset in the pool
+    uint64_t first_chunk = 0;
+    uint64_t meta_chunks = 0;
+  };
+
+  PmemPool(std::unique_ptr<Media> media, const Options& options);
+  Status Create(const Options& options, const std::function<void(PmemPool*)>& init);
+  Status Load(const Options& options);
+  Status LoadSegment(uint32_t index, uint64_t base, uint64_t bytes);
+  std::vector<uint64_t> InitSegment(uint32_t index, uint64_t base, uint64_t bytes);
+  Status LoadStates(const Segment& segment);
+  void WriteHeader();
+  uint64_t* StateWord(uint64_t chunk) noexcept;
+  void SetState(uint64_t chunk, format::ChunkKind kind, uint32_t generation);
+  Result<uint64_t> TakeChunk(AllocationClass allocation);
+  Result<uint64_t> TakeRun(uint64_t count, AllocationClass allocation);
+  uint64_t ReserveFor(AllocationClass allocation) const;
+  Status FullError() const;
+
+  std::unique_ptr<Media> media_;
+  PersistOps ops_;
+  char* base_;
+  uint32_t chunk_shift_ = 0;
+  uint64_t max_bytes_ = 0;
+  uint64_t initial_bytes_ = 0;
+  format::PoolHeader header_{};
+  bool was_clean_ = false;
+  bool created_ = false;
+  bool boot_changed_ = false;
+  uint64_t redo_chunks_[2] = {0, 0};
+
+  std::mutex header_mutex_;
+  std::mutex grow_mutex_;
+  mutable std::mutex mutex_;       // free_, segments_ (appended by Grow)
+  std::vector<uint64_t> free_;     // chunk numbers, taken from the back
+  std::vector<Segment> segments_;
+  std::atomic<uint64_t> chunks_{0};
+
+  struct FreeDeleter {
+    void operator()(void* memory) const noexcept;
+  };
+  std::unique_ptr<std::atomic<uint64_t>[], FreeDeleter> states_;  // DRAM copy of the state words
+};
+
+}  // namespace braid::pmem

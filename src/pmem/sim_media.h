@@ -1,0 +1,44 @@
+// Purpose: a Media over memory of the crash simulator, so that a database can be opened on the bytes that
+// a crash would have left. Only in the crashsim build.
+// Thread safety: one thread. Invariants: the area and the simulator outlive the media.
+// Persistence: publication of a segment is atomic, and a crash point precedes it; an unpublished segment
+// does not survive.
+#pragma once
+
+#if defined(BRAID_CRASHSIM)
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pmem/media.h"
+#include "pmem/sim_persist.h"
+
+namespace braid::pmem {
+
+class SimMedia final : public Media {
+ public:
+  /// `boot_id`: another one than the last writer's is a power loss, the same one a process crash.
+  SimMedia(SimPersist* sim, std::string boot_id) : sim_(sim), boot_id_(std::move(boot_id)) {}
+
+  char* base() const noexcept override { return sim_->memory()->base(); }
+  uint64_t reserved_bytes() const noexcept override { return sim_->memory()->bytes(); }
+  MediaClass media_class() const noexcept override { return MediaClass::kCacheLine; }
+  bool media_class_forced() const noexcept override { return false; }
+  std::vector<uint64_t> segment_bytes() const override { return sim_->memory()->segments(); }
+  Status AddSegment(uint64_t bytes) override;
+  Status PublishSegment() override;
+  Status Sync() override { return Status::OK(); }
+  void Prefault(uint64_t, uint64_t) noexcept override {}
+  std::string boot_id() const override { return boot_id_; }
+  std::string Locate(uint64_t offset) const override;
+  PersistHook* hook() noexcept override { return sim_; }
+
+ private:
+  SimPersist* sim_;
+  std::string boot_id_;
+};
+
+}  // namespace braid::pmem
+
+#endif  // BRAID_CRASHSIM

@@ -1,0 +1,177 @@
+// Purpose: recovery at open. Thread safety, invariants, persistence: see recovery_job.h.
+#include "recovery/recovery_job.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include "base/mutants.h"
+#include "log/log_reader.h"
+#include "recovery/rebuild.h"
+
+namespace braid::recovery {
+
+using format::ChunkKind;
+using format::EntryHeader;
+
+bool RecoveryJob::NeedsRebuild() const {
+  // Links stored through the page cache mean nothing after the cache is lost.
+  return !pool_->was_clean() && pool_->boot_changed() &&
+         pool_->header().media_class == static_cast<uint32_t>(MediaClass::kPage);
+}
+
+Result<RecoveredState> RecoveryJob::Run() {
+  const bool rebuild = NeedsRebuild();
+  if (Status s = manifest_->Load(); !s.ok()) return s;
+  if (rebuild) {
+    if (Status s = RebuildFromEntries(pool_, manifest_, usage_); !s.ok()) return s;
+    state_.rebuilt = true;
+  }
+  state_.last_sequence = manifest_->record().last_sequence;
+  state_.next_table_id = manifest_->record().next_table_id;
+  if (Status s = FinishMerge(); !s.ok()) return s;
+  if (Status s = ClassifyChunks(); !s.ok()) return s;
+  if (Status s = ReplayLogs(); !s.ok()) return s;
+  if (Status s = SweepExtents(); !s.ok()) return s;
+  if (BRAID_MUTANT(kSequenceRestartsAtZero)) state_.last_sequence = 0;
+  return std::move(state_);
+}
+
+Status RecoveryJob::FinishMerge() {
+  const uint64_t merge_id = manifest_->record().merge_id;
+  if (merge_id == 0) return Status::OK();
+  compaction::RedoLog redo(pool_, merge_id);
+  std::vector<format::RedoUpdate> updates;
+  Result<compaction::BatchProgress> newest = redo.Newest(&updates);
+  if (!newest.ok()) return newest.status();
+  state_.merge_progress = *newest;
+  if (BRAID_MUTANT(kMergeBoundaryIgnored)) state_.merge_progress.boundary = 0;
+  if (BRAID_MUTANT(kRedoNotReplayed)) return Status::OK();
+  return redo.Apply(updates);
+}
+
+/// Sorts chunks into logs to replay, orphans to free, and chunks of tables, which are only noted.
+Status RecoveryJob::ClassifyChunks() {
+  const format::ManifestRecord& manifest = manifest_->record();
+  bool after_extent_head = false;
+  uint64_t bodies_left = 0;
+  for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {
+    const ChunkKind kind = pool_->StateOf(chunk).kind();
+    if (kind == ChunkKind::kExtentBody) {
+      if (bodies_left > 0) {
+        --bodies_left;
+      } else {
+        pool_->FreeChunk(chunk);  // its head was freed, or never written
+      }
+      continue;
+    }
+    if (bodies_left > 0 && after_extent_head) {
+      return pool_->CorruptionAt(pool_->ChunkOffset(chunk), "extent", "it has lost a chunk");
+    }
+    bodies_left = 0;
+    after_extent_head = kind == ChunkKind::kExtentHead;
+    if (after_extent_head) {
+      const uint64_t offset = pool_->ChunkOffset(chunk);
+      format::ExtentHeader header;
+      std::memcpy(&header, pool_->At(offset), sizeof header);
+      if (header.magic != format::kExtentMagic ||
+          header.check != format::StructCheck(header, offset) || header.chunks == 0) {
+        return pool_->CorruptionAt(offset, "extent header", "its check does not match");
+      }
+      bodies_left = header.chunks - 1;
+      extents_.push_back(offset);
+      continue;
+    }
+    if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) continue;
+    Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
+    if (!header.ok()) return header.status();
+    state_.next_table_id = std::max(state_.next_table_id, header->table_id + 1);
+    const bool in_table = header->table_id <= (kind == ChunkKind::kLog
+                                                   ? manifest.flushed_table_id
+                                                   : manifest.collected_table_id);
+    if (in_table) {
+      usage_->Set(chunk, pmem::ChunkUsage::kUnknown);
+    } else if (kind == ChunkKind::kCollected) {
+      pool_->FreeChunk(chunk);  // the collection was not committed
+    } else {
+      log_chunks_.push_back(chunk);
+    }
+  }
+  return Status::OK();
+}
+
+Status RecoveryJob::ReplayLogs() {
+  if (log_chunks_.empty()) return Status::OK();
+  std::map<std::pair<uint64_t, uint32_t>, std::vector<log::LogChunk>> shards;
+  uint64_t newest_id = 0;
+  for (const uint64_t chunk : log_chunks_) {
+    Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
+    if (!header.ok()) return header.status();
+    shards[{header->table_id, header->shard}].push_back(*header);
+    newest_id = std::max(newest_id, header->table_id);
+  }
+  state_.table = std::make_shared<memtable::DramMemTable>(pool_, newest_id);
+  std::vector<std::vector<log::LogChunk>> logs;
+  for (auto& [place, chunks] : shards) {
+    std::sort(chunks.begin(), chunks.end(),
+              [](const log::LogChunk& a, const log::LogChunk& b) { return a.ordinal < b.ordinal; });
+    logs.push_back(std::move(chunks));
+  }
+  std::vector<Status> outcomes(logs.size());
+  std::vector<log::ShardLog> read(logs.size());
+  const auto replay = [&](size_t from, size_t step) {
+    for (size_t i = from; i < logs.size(); i += step) {
+      Result<log::ShardLog> shard = log::ReadShardLog(*pool_, logs[i]);
+      if (!shard.ok()) {
+        outcomes[i] = shard.status();
+        continue;
+      }
+      read[i] = std::move(*shard);
+      for (const uint64_t offset : read[i].committed) state_.table->InsertRecovered(offset);
+    }
+  };
+  const size_t threads = options_.background_threads && log_chunks_.size() > 2 * logs.size()
+                             ? std::min<size_t>(logs.size(), std::thread::hardware_concurrency())
+                             : 1;
+  std::vector<std::thread> helpers;
+  for (size_t i = 1; i < threads; ++i) helpers.emplace_back(replay, i, threads);
+  replay(0, threads);
+  for (std::thread& helper : helpers) helper.join();
+  for (size_t i = 0; i < logs.size(); ++i) {
+    if (!outcomes[i].ok()) return outcomes[i];
+    state_.replayed_entries += read[i].committed.size();
+    state_.last_sequence = std::max(state_.last_sequence, read[i].max_sequence);
+    // So that nobody takes what was never acknowledged for an entry of the table to come.
+    for (const uint64_t offset : read[i].torn) {
+      auto* entry = pool_->As<EntryHeader>(offset);
+      pool_->ops().StoreByte(entry->state_byte(), format::kStateDead);
+      pool_->ops().Persist(entry->state_byte(), 1);
+    }
+  }
+  return Status::OK();
+}
+
+bool ExtentIsOwned(const pmem::PmemPool& pool, uint64_t extent) {
+  format::ExtentHeader header;
+  std::memcpy(&header, pool.At(extent), sizeof header);
+  const EntryHeader* owner = pool.EntryAt(header.owner);
+  if (owner == nullptr || !owner->has(format::kValueInExtent) ||
+      owner->state() != format::kStateLive || owner->value_bytes != sizeof(format::ExtentRef) ||
+      !index::KeyIsIntact(pool, *owner, header.owner, base::Hash64(owner->key()))) {
+    return false;
+  }
+  format::ExtentRef ref;
+  std::memcpy(&ref, owner->value().data(), sizeof ref);
+  return format::ValueCheck(owner->value()) == owner->value_check && ref.offset == extent;
+}
+
+/// Frees extents whose entry was never committed, or is dead.
+Status RecoveryJob::SweepExtents() {
+  for (const uint64_t extent : extents_) {
+    if (!ExtentIsOwned(*pool_, extent)) pool_->FreeExtent(extent);
+  }
+  return Status::OK();
+}
+
+}  // namespace braid::recovery

@@ -1,0 +1,63 @@
+// Purpose: the path backwards: brings a pool that was not closed, or was closed in order, to a state
+// the engine can run on, without copying data and without work that grows with the database.
+// Thread safety: runs before anybody else sees the pool; reads logs with several threads when large.
+// Invariant 1: every step may be interrupted and repeated. Invariant 2: nothing depends on options of
+// the last session. Invariant 3: sequence numbers found in any intact header, torn ones included, are
+// never handed out again.
+// Persistence: steps and their commit points:
+//  1. manifest: newest intact copy.
+//  2. after a power loss on page-cache media: rebuild (rebuild.h) instead of 3 to 5.
+//  3. merge in progress: the newest intact redo batch is made again.
+//  4. logs above flushed_table_id are read into a memtable. Nothing is committed; the flush does that.
+//  5. sweep: chunks and extents that nothing can reach are freed, each by its state word.
+// Source: ListDB 6.7, Algorithm 8.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "braid/options.h"
+#include "compaction/redo_log.h"
+#include "level/manifest.h"
+#include "memtable/dram_memtable.h"
+#include "pmem/chunk_usage.h"
+
+namespace braid::recovery {
+
+struct RecoveredState {
+  std::shared_ptr<memtable::DramMemTable> table;  // null when no log holds anything
+  compaction::BatchProgress merge_progress;       // of the merge in progress
+  uint64_t next_table_id = 0;
+  uint64_t last_sequence = 0;
+  uint64_t replayed_entries = 0;
+  bool rebuilt = false;
+};
+
+class RecoveryJob {
+ public:
+  RecoveryJob(pmem::PmemPool* pool, level::Manifest* manifest, pmem::ChunkUsage* usage,
+              const Options& options)
+      : pool_(pool), manifest_(manifest), usage_(usage), options_(options) {}
+
+  Result<RecoveredState> Run();
+
+ private:
+  Status FinishMerge();
+  Status ClassifyChunks();
+  Status ReplayLogs();
+  Status SweepExtents();
+  bool NeedsRebuild() const;
+
+  pmem::PmemPool* pool_;
+  level::Manifest* manifest_;
+  pmem::ChunkUsage* usage_;
+  const Options& options_;
+  std::vector<uint64_t> log_chunks_;      // to be replayed
+  std::vector<uint64_t> extents_;
+  RecoveredState state_;
+};
+
+/// True when the entry that owns `extent` is intact, alive and names it.
+bool ExtentIsOwned(const pmem::PmemPool& pool, uint64_t extent);
+
+}  // namespace braid::recovery

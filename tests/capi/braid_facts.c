@@ -1,0 +1,337 @@
+/* What braid's C API does where LevelDB has nothing, or has left it open. */
+#include "check.h"
+
+static int Mentions(char** err, const char* word, const char* text) {
+  const int holds = *err != NULL && strstr(*err, word) != NULL;
+  Fact(holds, text);
+  if (!holds) printf("# the message is: %s\n", *err != NULL ? *err : "(none)");
+  braid_free(*err);
+  *err = NULL;
+  return holds;
+}
+
+static void TestNullArguments(braid_t* db) {
+  char* long_key = calloc(1, 70000);
+  braid_readoptions_t* read = braid_readoptions_create();
+  braid_writeoptions_t* write = braid_writeoptions_create();
+  Require(long_key != NULL, "memory for a long key");
+  braid_put(db, write, "n", 1, "v", 1, NULL);
+  Fact(Holds(db, "n", "v"), "a put works with a NULL errptr");
+  braid_put(db, write, long_key, 70000, "v", 1, NULL);
+  Fact(Holds(db, "n", "v"), "a put that fails with a NULL errptr loses the error only");
+  braid_close(NULL);
+  braid_iter_destroy(NULL);
+  braid_release_snapshot(db, NULL);
+  braid_writebatch_destroy(NULL);
+  braid_options_destroy(NULL);
+  braid_readoptions_destroy(NULL);
+  braid_writeoptions_destroy(NULL);
+  braid_comparator_destroy(NULL);
+  braid_filterpolicy_destroy(NULL);
+  braid_cache_destroy(NULL);
+  braid_env_destroy(NULL);
+  braid_free(NULL);
+  Fact(Holds(db, "n", "v"), "every destroy call takes NULL");
+  free(long_key);
+  braid_readoptions_destroy(read);
+  braid_writeoptions_destroy(write);
+}
+
+static void TestLimits(braid_t* db) {
+  const size_t too_long = 64u * 1024 + 1;
+  char* key = calloc(1, too_long);
+  char* err = NULL;
+  size_t length = 0;
+  char* found;
+  braid_readoptions_t* read = braid_readoptions_create();
+  braid_writeoptions_t* write = braid_writeoptions_create();
+  braid_writebatch_t* batch = braid_writebatch_create();
+  braid_writebatch_t* other = braid_writebatch_create();
+  Require(key != NULL, "memory for a long key");
+  braid_put(db, write, key, too_long - 1, "v", 1, &err);
+  NoError(&err, "a key of 64 KiB can be put");
+  found = braid_get(db, read, key, too_long - 1, &length, &err);
+  Fact(found != NULL && length == 1, "and be read");
+  braid_free(found);
+  braid_put(db, write, key, too_long, "v", 1, &err);
+  HasError(&err, "a key above 64 KiB is refused");
+
+  braid_writebatch_put(batch, "in-batch", 8, "v", 1);
+  braid_writebatch_put(batch, key, too_long, "v", 1);
+  braid_writebatch_put(batch, "in-batch-2", 10, "v", 1);
+  braid_write(db, write, batch, &err);
+  HasError(&err, "a batch with a key above 64 KiB is refused");
+  Fact(Holds(db, "in-batch", NULL) && Holds(db, "in-batch-2", NULL), "as a whole");
+  braid_writebatch_append(other, batch);
+  braid_write(db, write, other, &err);
+  HasError(&err, "a batch that took over a refused one is refused");
+  braid_writebatch_clear(batch);
+  braid_writebatch_put(batch, "in-batch", 8, "v", 1);
+  braid_write(db, write, batch, &err);
+  NoError(&err, "a cleared batch can be written again");
+  Fact(Holds(db, "in-batch", "v"), "with what was added since");
+  if (sizeof(size_t) > 4) {
+    braid_writebatch_put(batch, "k", 1, "v", (size_t)0xFFFFFFFFu + 1);
+    braid_write(db, write, batch, &err);
+    HasError(&err, "a batch with a value of 4 GiB is refused, and the value is not read");
+  }
+  braid_writebatch_destroy(batch);
+  braid_writebatch_destroy(other);
+  braid_readoptions_destroy(read);
+  braid_writeoptions_destroy(write);
+  free(key);
+}
+
+static void TestOwnCalls(braid_t* db) {
+  static const char* const names[] = {
+      "braid.stats",     "braid.stats.json",  "braid.num-entries", "braid.approximate-memory-usage",
+      "braid.l0-tables", "braid.media-class", "braid.design"};
+  char* err = NULL;
+  char* text;
+  size_t i;
+  const char* start = "size-";
+  const char* limit = "size.";
+  size_t five = 5;
+  uint64_t size = 0;
+  braid_flush(db, &err);
+  NoError(&err, "a flush works");
+  braid_flush(db, &err);
+  NoError(&err, "a flush of nothing works");
+  Fact(Holds(db, "n", "v"), "a flush keeps the data");
+  braid_verify(db, &err);
+  NoError(&err, "verify finds nothing wrong");
+  text = braid_statistics_json(db);
+  Fact(text != NULL && text[0] == '{' && strstr(text, "\"puts\"") != NULL,
+       "the statistics are a JSON object with the counters");
+  braid_free(text);
+  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    text = braid_property_value(db, names[i]);
+    if (!Fact(text != NULL && *text != '\0', "a property that c.h lists has a value")) {
+      printf("# %s\n", names[i]);
+    }
+    braid_free(text);
+  }
+  PutText(db, "size-1", "1234");
+  PutText(db, "size-2", "12345678");
+  PutText(db, "size-2", "replaced");
+  PutText(db, "size-3", "gone");
+  DeleteText(db, "size-3");
+  braid_approximate_sizes(db, 1, &start, &five, &limit, &five, &size);
+  Fact(size == 6 + 4 + 6 + 8, "the size of a small range is that of its live keys and values");
+}
+
+static void TestIterator(braid_t* db) {
+  char* err = NULL;
+  size_t length = 9;
+  braid_readoptions_t* read = braid_readoptions_create();
+  braid_iterator_t* it = braid_create_iterator(db, read);
+  braid_iter_seek_for_prev(it, "b", 1);
+  Fact(!braid_iter_valid(it), "seek_for_prev in an empty database finds nothing");
+  braid_iter_destroy(it);
+  PutText(db, "b", "2");
+  PutText(db, "d", "4");
+  it = braid_create_iterator(db, read);
+  Fact(braid_iter_key(it, &length) == NULL && length == 0, "an invalid iterator has no key");
+  length = 9;
+  Fact(braid_iter_value(it, &length) == NULL && length == 0, "an invalid iterator has no value");
+  braid_iter_next(it);
+  braid_iter_prev(it);
+  Fact(!braid_iter_valid(it), "next and prev of an invalid iterator do nothing");
+  braid_iter_seek_for_prev(it, "d", 1);
+  Fact(StandsOn(it, "d", "4"), "seek_for_prev finds a key that is there");
+  braid_iter_seek_for_prev(it, "c", 1);
+  Fact(StandsOn(it, "b", "2"), "seek_for_prev goes to the next smaller key");
+  braid_iter_next(it);
+  Fact(StandsOn(it, "d", "4"), "next goes on from there");
+  braid_iter_seek_for_prev(it, "z", 1);
+  Fact(StandsOn(it, "d", "4"), "seek_for_prev beyond the last key finds the last");
+  braid_iter_seek_for_prev(it, "a", 1);
+  Fact(!braid_iter_valid(it), "seek_for_prev before the first key finds nothing");
+  braid_iter_get_error(it, &err);
+  NoError(&err, "which is no error");
+  braid_iter_destroy(it);
+  braid_readoptions_destroy(read);
+}
+
+static void TestAfterClose(void) {
+  char* err = NULL;
+  size_t length = 0;
+  braid_t* db = OpenOrCreate("closing");
+  braid_readoptions_t* read = braid_readoptions_create();
+  const braid_snapshot_t* snapshot;
+  braid_iterator_t* standing;
+  braid_iterator_t* unused;
+  braid_iterator_t* flushed;
+  PutText(db, "a", "1");
+  braid_flush(db, &err);
+  NoError(&err, "a flush before the close works");
+  flushed = braid_create_iterator(db, read);
+  braid_iter_seek_to_first(flushed);
+  PutText(db, "b", "2");
+  snapshot = braid_create_snapshot(db);
+  standing = braid_create_iterator(db, read);
+  unused = braid_create_iterator(db, read);
+  braid_iter_seek_to_last(standing);
+  Fact(StandsOn(standing, "b", "2"), "an iterator stands on an entry");
+  braid_close(db);
+  braid_iter_get_error(standing, &err);
+  HasError(&err, "after close an iterator has an error");
+  (void)braid_iter_key(standing, &length);
+  (void)braid_iter_value(standing, &length);
+  braid_iter_prev(standing);
+  braid_iter_next(standing);
+  braid_iter_seek(standing, "a", 1);
+  braid_iter_seek_to_first(standing);
+  Fact(!braid_iter_valid(standing), "a seek after close finds nothing");
+  braid_iter_next(flushed);
+  braid_iter_get_error(flushed, &err);
+  HasError(&err, "also not one that stood on a flushed entry");
+  braid_iter_destroy(standing);
+  braid_iter_destroy(unused);
+  braid_release_snapshot(db, snapshot);
+  db = OpenOrCreate("closing");
+  Fact(Holds(db, "a", "1") && Holds(db, "b", "2"),
+       "the pool opens again, also with an iterator left over");
+  braid_iter_destroy(flushed);
+  Fact(PutText(db, "c", "3") && Holds(db, "c", "3"),
+       "a left-over iterator that is destroyed does not touch the new handle");
+  braid_close(db);
+  braid_readoptions_destroy(read);
+}
+
+static int CompareNothing(void* state, const char* a, size_t alen, const char* b, size_t blen) {
+  (void)state;
+  (void)a;
+  (void)b;
+  return (alen > blen) - (alen < blen);
+}
+
+static const char* NameNothing(void* state) {
+  (void)state;
+  return "by length";
+}
+
+static void TestRefusedOptions(void) {
+  char* err = NULL;
+  const char* path = ScratchPath("refused");
+  braid_options_t* options = braid_options_create();
+  braid_comparator_t* comparator = braid_comparator_create(NULL, NULL, CompareNothing, NameNothing);
+  braid_t* db = braid_open(options, path, &err);
+  Fact(db == NULL && !Exists(path), "a failed open leaves nothing at a missing path");
+  HasError(&err, "and is an error");
+  braid_options_set_create_if_missing(options, 1);
+  braid_options_set_comparator(options, comparator);
+  db = braid_open(options, path, &err);
+  Fact(db == NULL && !Exists(path), "a comparator of the caller is refused");
+  Mentions(&err, "braid_options_set_comparator", "and the message names the call");
+  braid_options_set_comparator(options, NULL);
+  braid_options_set_design(options, "no-such-design");
+  db = braid_open(options, path, &err);
+  Fact(db == NULL && !Exists(path), "a design that is not known is refused");
+  Mentions(&err, "design", "and the message names the option");
+  braid_options_set_design(options, "braid");
+  braid_options_set_memory_budget(options, (uint64_t)512 << 20);
+  db = braid_open(options, path, &err);
+  NoError(&err, "without them the same options open a database");
+  Require(db != NULL, "a database with the default design");
+  braid_close(db);
+  braid_options_destroy(options);
+  braid_comparator_destroy(comparator);
+}
+
+static void TestForeignFolder(void) {
+  char* err = NULL;
+  char path[600];
+  char file_path[640];
+  FILE* file;
+  braid_t* db;
+  braid_options_t* options = braid_options_create();
+  snprintf(path, sizeof(path), "%s/foreign", scratch);
+  snprintf(file_path, sizeof(file_path), "%s/letter.txt", path);
+  Require(mkdir(path, 0700) == 0, "a folder can be made");
+  file = fopen(file_path, "w");
+  Require(file != NULL, "a file can be made");
+  fputs("not a pool\n", file);
+  fclose(file);
+  braid_options_set_create_if_missing(options, 1);
+  db = braid_open(options, path, &err);
+  Fact(db == NULL, "a folder with other files is not opened");
+  HasError(&err, "and is an error");
+  braid_destroy_db(options, path, &err);
+  HasError(&err, "a folder that is no pool is not destroyed");
+  Fact(Exists(file_path), "its files stay");
+  braid_options_destroy(options);
+}
+
+static void TestRepair(void) {
+  char* err = NULL;
+  const char* path = ScratchPath("closing");
+  braid_options_t* options = braid_options_create();
+  braid_t* db;
+  braid_repair_db(options, path, &err);
+  Mentions(&err, "braid verify", "repair is refused and names `braid verify`");
+  db = braid_open(options, path, &err);
+  NoError(&err, "and leaves the pool as it is");
+  Require(db != NULL, "the pool after repair was refused");
+  Fact(Holds(db, "a", "1"), "with its data");
+  braid_close(db);
+  braid_options_destroy(options);
+}
+
+static void TestMaxSize(void) {
+  const size_t value_length = 500u << 10;
+  char* value = calloc(1, value_length);
+  char* err = NULL;
+  char key[32];
+  int taken = 0;
+  size_t length = 0;
+  char* found;
+  braid_options_t* options = braid_options_create();
+  braid_readoptions_t* read = braid_readoptions_create();
+  braid_writeoptions_t* write = braid_writeoptions_create();
+  braid_t* db;
+  Require(value != NULL, "memory for a value");
+  braid_options_set_create_if_missing(options, 1);
+  braid_options_set_max_size(options, (uint64_t)48 << 20);
+  braid_options_set_write_buffer_size(options, 8u << 20);
+  db = braid_open(options, ScratchPath("small"), &err);
+  NoError(&err, "a pool of at most 48 MiB can be made");
+  Require(db != NULL, "a small pool");
+  while (err == NULL && taken < 300) {
+    const size_t klen = (size_t)snprintf(key, sizeof(key), "%06d", taken);
+    braid_put(db, write, key, klen, value, value_length, &err);
+    if (err == NULL) taken++;
+  }
+  printf("# %d values of 500 KiB went into it\n", taken);
+  Fact(taken >= 40 && taken < 97, "it takes less than 48 MiB");
+  HasError(&err, "a full pool is an error of the put");
+  found = braid_get(db, read, "000000", 6, &length, &err);
+  Fact(found != NULL && length == value_length, "a full pool can be read");
+  braid_free(found);
+  NoError(&err, "without an error");
+  braid_delete(db, write, "000000", 6, &err);
+  NoError(&err, "a full pool takes a delete");
+  Fact(Holds(db, "000000", NULL), "which counts");
+  braid_close(db);
+  free(value);
+  braid_options_destroy(options);
+  braid_readoptions_destroy(read);
+  braid_writeoptions_destroy(write);
+}
+
+int main(void) {
+  braid_t* db;
+  MakeScratch();
+  db = OpenOrCreate("own");
+  TestIterator(db);
+  TestNullArguments(db);
+  TestLimits(db);
+  TestOwnCalls(db);
+  braid_close(db);
+  TestAfterClose();
+  TestRefusedOptions();
+  TestForeignFolder();
+  TestRepair();
+  TestMaxSize();
+  return Report();
+}

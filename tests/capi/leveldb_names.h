@@ -1,0 +1,92 @@
+/* Runs the programs of this folder against LevelDB:
+ *   cc -include tests/capi/leveldb_names.h tests/capi/conformance_data.c -lleveldb
+ * Maps every name of braid/c.h that LevelDB has too; check_abi.py holds it against both headers. */
+#ifndef BRAID_TESTS_CAPI_LEVELDB_NAMES_H_
+#define BRAID_TESTS_CAPI_LEVELDB_NAMES_H_
+
+#define BRAID_CAPI_LEVELDB 1
+
+#define braid_approximate_sizes leveldb_approximate_sizes
+#define braid_cache_create_lru leveldb_cache_create_lru
+#define braid_cache_destroy leveldb_cache_destroy
+#define braid_cache_t leveldb_cache_t
+#define braid_close leveldb_close
+#define braid_compact_range leveldb_compact_range
+#define braid_comparator_create leveldb_comparator_create
+#define braid_comparator_destroy leveldb_comparator_destroy
+#define braid_comparator_t leveldb_comparator_t
+#define braid_create_default_env leveldb_create_default_env
+#define braid_create_iterator leveldb_create_iterator
+#define braid_create_snapshot leveldb_create_snapshot
+#define braid_delete leveldb_delete
+#define braid_destroy_db leveldb_destroy_db
+#define braid_env_destroy leveldb_env_destroy
+#define braid_env_get_test_directory leveldb_env_get_test_directory
+#define braid_env_t leveldb_env_t
+#define braid_filterpolicy_create leveldb_filterpolicy_create
+#define braid_filterpolicy_create_bloom leveldb_filterpolicy_create_bloom
+#define braid_filterpolicy_destroy leveldb_filterpolicy_destroy
+#define braid_filterpolicy_t leveldb_filterpolicy_t
+#define braid_free leveldb_free
+#define braid_get leveldb_get
+#define braid_iter_destroy leveldb_iter_destroy
+#define braid_iter_get_error leveldb_iter_get_error
+#define braid_iter_key leveldb_iter_key
+#define braid_iter_next leveldb_iter_next
+#define braid_iter_prev leveldb_iter_prev
+#define braid_iter_seek leveldb_iter_seek
+#define braid_iter_seek_to_first leveldb_iter_seek_to_first
+#define braid_iter_seek_to_last leveldb_iter_seek_to_last
+#define braid_iter_valid leveldb_iter_valid
+#define braid_iter_value leveldb_iter_value
+#define braid_iterator_t leveldb_iterator_t
+#define braid_logger_t leveldb_logger_t
+#define braid_major_version leveldb_major_version
+#define braid_minor_version leveldb_minor_version
+#define braid_no_compression leveldb_no_compression
+#define braid_open leveldb_open
+#define braid_options_create leveldb_options_create
+#define braid_options_destroy leveldb_options_destroy
+#define braid_options_set_block_restart_interval leveldb_options_set_block_restart_interval
+#define braid_options_set_block_size leveldb_options_set_block_size
+#define braid_options_set_cache leveldb_options_set_cache
+#define braid_options_set_comparator leveldb_options_set_comparator
+#define braid_options_set_compression leveldb_options_set_compression
+#define braid_options_set_create_if_missing leveldb_options_set_create_if_missing
+#define braid_options_set_env leveldb_options_set_env
+#define braid_options_set_error_if_exists leveldb_options_set_error_if_exists
+#define braid_options_set_filter_policy leveldb_options_set_filter_policy
+#define braid_options_set_info_log leveldb_options_set_info_log
+#define braid_options_set_max_file_size leveldb_options_set_max_file_size
+#define braid_options_set_max_open_files leveldb_options_set_max_open_files
+#define braid_options_set_paranoid_checks leveldb_options_set_paranoid_checks
+#define braid_options_set_write_buffer_size leveldb_options_set_write_buffer_size
+#define braid_options_t leveldb_options_t
+#define braid_property_value leveldb_property_value
+#define braid_put leveldb_put
+#define braid_readoptions_create leveldb_readoptions_create
+#define braid_readoptions_destroy leveldb_readoptions_destroy
+#define braid_readoptions_set_fill_cache leveldb_readoptions_set_fill_cache
+#define braid_readoptions_set_snapshot leveldb_readoptions_set_snapshot
+#define braid_readoptions_set_verify_checksums leveldb_readoptions_set_verify_checksums
+#define braid_readoptions_t leveldb_readoptions_t
+#define braid_release_snapshot leveldb_release_snapshot
+#define braid_repair_db leveldb_repair_db
+#define braid_snappy_compression leveldb_snappy_compression
+#define braid_snapshot_t leveldb_snapshot_t
+#define braid_t leveldb_t
+#define braid_write leveldb_write
+#define braid_writebatch_append leveldb_writebatch_append
+#define braid_writebatch_clear leveldb_writebatch_clear
+#define braid_writebatch_create leveldb_writebatch_create
+#define braid_writebatch_delete leveldb_writebatch_delete
+#define braid_writebatch_destroy leveldb_writebatch_destroy
+#define braid_writebatch_iterate leveldb_writebatch_iterate
+#define braid_writebatch_put leveldb_writebatch_put
+#define braid_writebatch_t leveldb_writebatch_t
+#define braid_writeoptions_create leveldb_writeoptions_create
+#define braid_writeoptions_destroy leveldb_writeoptions_destroy
+#define braid_writeoptions_set_sync leveldb_writeoptions_set_sync
+#define braid_writeoptions_t leveldb_writeoptions_t
+
+#endif /* BRAID_TESTS_CAPI_LEVELDB_NAMES_H_ */

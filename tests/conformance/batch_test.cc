@@ -1,0 +1,190 @@
+// WriteBatch: order within, atomicity, size.
+#include "conformance.h"
+
+namespace braid::test {
+namespace {
+
+class BatchTest : public ConformanceTest {};
+INSTANTIATE_TEST_SUITE_P(Designs, BatchTest, ::testing::ValuesIn(StoringSetups()), SetupName);
+
+/// Collects what a batch holds, as text.
+class Recorder : public WriteBatch::Handler {
+ public:
+  void Put(Slice key, Slice value) override {
+    text_ += "+" + std::string(key) + "=" + std::string(value) + " ";
+  }
+  void Delete(Slice key) override { text_ += "-" + std::string(key) + " "; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string TextOf(const WriteBatch& batch) {
+  Recorder recorder;
+  batch.Iterate(&recorder);
+  return recorder.text();
+}
+
+TEST(WriteBatchTest, IteratesInTheOrderOfItsUpdates) {
+  WriteBatch batch;
+  EXPECT_EQ(batch.Count(), 0u);
+  EXPECT_EQ(TextOf(batch), "");
+  batch.Put("a", "1");
+  batch.Delete("b");
+  batch.Put("", "");
+  batch.Put("a", "2");
+  EXPECT_EQ(batch.Count(), 4u);
+  EXPECT_EQ(TextOf(batch), "+a=1 -b += +a=2 ");
+}
+
+TEST(WriteBatchTest, CopiesItsKeysAndValues) {
+  WriteBatch batch;
+  {
+    std::string key = "key";
+    std::string value = "value";
+    batch.Put(key, value);
+    key.assign("xxx");
+    value.assign("yyyyy");
+  }
+  EXPECT_EQ(TextOf(batch), "+key=value ");
+}
+
+TEST(WriteBatchTest, ClearEmptiesAndAppendAdds) {
+  WriteBatch first;
+  WriteBatch second;
+  first.Put("a", "1");
+  second.Delete("b");
+  second.Put("c", "3");
+  first.Append(second);
+  EXPECT_EQ(TextOf(first), "+a=1 -b +c=3 ");
+  EXPECT_EQ(first.Count(), 3u);
+  first.Append(first);
+  EXPECT_EQ(TextOf(first), "+a=1 -b +c=3 +a=1 -b +c=3 ");
+  EXPECT_EQ(first.Count(), 6u);
+  first.Clear();
+  EXPECT_EQ(first.Count(), 0u);
+  EXPECT_EQ(first.ApproximateBytes(), 0u);
+  EXPECT_EQ(TextOf(first), "");
+}
+
+TEST(WriteBatchTest, CopyIsIndependent) {
+  WriteBatch first;
+  first.Put("a", "1");
+  WriteBatch copy = first;
+  first.Put("b", "2");
+  EXPECT_EQ(TextOf(copy), "+a=1 ");
+  EXPECT_EQ(TextOf(first), "+a=1 +b=2 ");
+}
+
+TEST_P(BatchTest, EmptyBatchIsOkAndChangesNothing) {
+  Put("k", "v");
+  const uint64_t before = db_->GetStatistics().last_sequence;
+  BRAID_EXPECT_OK(db_->Write(WriteBatch{}));
+  EXPECT_EQ(db_->GetStatistics().last_sequence, before);
+  ExpectContent(db_.get(), model_);
+}
+
+TEST_P(BatchTest, AppliesPutsAndDeletes) {
+  Put("stays", "1");
+  Put("goes", "1");
+  WriteBatch batch;
+  batch.Put("comes", "2");
+  batch.Delete("goes");
+  batch.Delete("never was");
+  BRAID_ASSERT_OK(db_->Write(batch));
+  model_.erase("goes");
+  model_["comes"] = "2";
+  ExpectContent(db_.get(), model_);
+  BRAID_ASSERT_OK(db_->Compact());
+  ExpectContent(db_.get(), model_);
+}
+
+TEST_P(BatchTest, LaterUpdateOfTheSameKeyWins) {
+  WriteBatch batch;
+  batch.Put("put twice", "first");
+  batch.Put("put twice", "second");
+  batch.Put("put then deleted", "x");
+  batch.Delete("put then deleted");
+  batch.Delete("deleted then put");
+  batch.Put("deleted then put", "there");
+  for (int i = 0; i < 50; ++i) batch.Put("many", std::to_string(i));
+  BRAID_ASSERT_OK(db_->Write(batch));
+  model_ = {{"put twice", "second"}, {"deleted then put", "there"}, {"many", "49"}};
+  ExpectContent(db_.get(), model_);
+  BRAID_ASSERT_OK(db_->Flush());
+  ExpectContent(db_.get(), model_);
+  BRAID_ASSERT_OK(db_->Compact());
+  ExpectContent(db_.get(), model_);
+  Reopen();
+  ExpectContent(db_.get(), model_);
+  ExpectVerified(db_.get());
+}
+
+TEST_P(BatchTest, BatchOfTenThousandUpdatesIsWholeAfterReopen) {
+  WriteBatch batch;
+  for (uint64_t i = 0; i < 10000; ++i) {
+    batch.Put(NumberedKey(i), "value " + std::to_string(i));
+    model_[NumberedKey(i)] = "value " + std::to_string(i);
+  }
+  BRAID_ASSERT_OK(db_->Write(batch));
+  ExpectContent(db_.get(), model_);
+  AbandonAndReopen();
+  ExpectContent(db_.get(), model_);
+  ExpectVerified(db_.get());
+}
+
+TEST_P(BatchTest, BatchWithLargeValuesIsWhole) {
+  WriteBatch batch;
+  for (uint64_t i = 0; i < 20; ++i) {
+    const std::string value((i % 4) * 50000 + 10, static_cast<char>('a' + i));
+    batch.Put(NumberedKey(i), value);
+    model_[NumberedKey(i)] = value;
+  }
+  BRAID_ASSERT_OK(db_->Write(batch));
+  ExpectContent(db_.get(), model_);
+  Reopen();
+  ExpectContent(db_.get(), model_);
+}
+
+TEST_P(BatchTest, RefusedBatchChangesNothing) {
+  Put("a", "old");
+  WriteBatch batch;
+  batch.Put("a", "new");
+  batch.Delete("b");
+  batch.Put(std::string(kMaxKeyBytes + 1, 'x'), "v");
+  EXPECT_TRUE(HasCode(db_->Write(batch), Status::Code::kInvalidArgument));
+  ExpectContent(db_.get(), model_);
+  Reopen();
+  ExpectContent(db_.get(), model_);
+}
+
+TEST_P(BatchTest, TheSameBatchMayBeWrittenAgain) {
+  WriteBatch batch;
+  batch.Put("a", "1");
+  batch.Delete("b");
+  BRAID_ASSERT_OK(db_->Write(batch));
+  BRAID_ASSERT_OK(db_->Put("a", "2"));
+  BRAID_ASSERT_OK(db_->Put("b", "2"));
+  BRAID_ASSERT_OK(db_->Write(batch));
+  model_ = {{"a", "1"}};
+  ExpectContent(db_.get(), model_);
+}
+
+TEST_P(BatchTest, SequenceGrowsWithEveryWrite) {
+  const uint64_t start = db_->GetSnapshot()->sequence();
+  BRAID_ASSERT_OK(db_->Put("a", "1"));
+  const uint64_t after_put = db_->GetSnapshot()->sequence();
+  EXPECT_GT(after_put, start);
+  WriteBatch batch;
+  batch.Put("a", "2");
+  batch.Put("b", "2");
+  BRAID_ASSERT_OK(db_->Write(batch));
+  const uint64_t after_batch = db_->GetSnapshot()->sequence();
+  EXPECT_GT(after_batch, after_put);
+  Reopen();
+  EXPECT_GE(db_->GetSnapshot()->sequence(), after_batch);
+}
+
+}  // namespace
+}  // namespace braid::test

@@ -1,0 +1,95 @@
+// Every capability test runs for each design and each way to open it: tiny or default options, with
+// background threads or without. A new design is added to one of the two lists below.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "braid/db.h"
+#include "support/database.h"
+#include "support/temp_folder.h"
+
+namespace braid::test {
+
+/// One way to open a design.
+struct Setup {
+  std::string design;
+  bool tiny = true;
+  bool background = true;
+};
+
+inline std::string SetupName(const ::testing::TestParamInfo<Setup>& info) {
+  return info.param.design + (info.param.tiny ? "_tiny" : "_default") +
+         (info.param.background ? "_background" : "_inline");
+}
+
+inline std::vector<Setup> SetupsOf(const std::vector<std::string>& designs) {
+  std::vector<Setup> setups;
+  for (const std::string& design : designs) {
+    for (const bool tiny : {true, false}) {
+      for (const bool background : {true, false}) setups.push_back({design, tiny, background});
+    }
+  }
+  return setups;
+}
+
+/// Designs that keep what they are given.
+inline std::vector<Setup> StoringSetups() { return SetupsOf({"braid"}); }
+/// Every design, also the one that stores nothing.
+inline std::vector<Setup> AllSetups() { return SetupsOf({"braid", "blackhole"}); }
+
+/// Opens a fresh pool for the test; Reopen closes and opens it again.
+class ConformanceTest : public ::testing::TestWithParam<Setup> {
+ protected:
+  void SetUp() override {
+    options_ = GetParam().tiny ? TinyOptions() : Options{};
+    options_.design = GetParam().design;
+    options_.background_threads = GetParam().background;
+    path_ = folder_.Sub("pool");
+    db_ = OpenOrFail(options_, path_);
+    ASSERT_NE(db_, nullptr);
+  }
+
+  /// Closes in order and opens again.
+  void Reopen() {
+    BRAID_ASSERT_OK(db_->Close());
+    db_.reset();
+    db_ = OpenOrFail(options_, path_);
+    ASSERT_NE(db_, nullptr);
+  }
+  /// Drops the object without a Close and opens again.
+  void AbandonAndReopen() {
+    db_.reset();
+    db_ = OpenOrFail(options_, path_);
+    ASSERT_NE(db_, nullptr);
+  }
+
+  /// Puts in the database and in the model.
+  void Put(const std::string& key, const std::string& value) {
+    BRAID_ASSERT_OK(db_->Put(key, value));
+    model_[key] = value;
+  }
+  void Delete(const std::string& key) {
+    BRAID_ASSERT_OK(db_->Delete(key));
+    model_.erase(key);
+  }
+  /// Puts `count` numbered keys with values of about `value_bytes`.
+  void Fill(uint64_t first, uint64_t count, size_t value_bytes, const std::string& tag = "v") {
+    for (uint64_t i = first; i < first + count; ++i) {
+      std::string value = tag + std::to_string(i);
+      value.resize(std::max(value.size(), value_bytes), '.');
+      ASSERT_NO_FATAL_FAILURE(Put(NumberedKey(i), value));
+    }
+  }
+
+  TempFolder folder_;
+  Options options_;
+  std::string path_;
+  std::unique_ptr<DB> db_;
+  Model model_;
+};
+
+}  // namespace braid::test

@@ -1,0 +1,178 @@
+// Properties, statistics, Inspect, Verify and the log lines.
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "conformance.h"
+
+namespace braid::test {
+namespace {
+
+class ObservabilityTest : public ConformanceTest {
+ protected:
+  uint64_t NumberProperty(const std::string& name) {
+    std::string text;
+    EXPECT_TRUE(db_->GetProperty(name, &text)) << name;
+    EXPECT_FALSE(text.empty()) << name;
+    return text.empty() ? 0 : std::stoull(text);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Designs, ObservabilityTest, ::testing::ValuesIn(StoringSetups()),
+                         SetupName);
+
+TEST_P(ObservabilityTest, KnownPropertiesHaveTextAndUnknownOnesNone) {
+  Fill(0, 500, 100);
+  for (const char* name : {"braid.stats", "braid.stats.json", "braid.num-entries",
+                           "braid.approximate-memory-usage", "braid.l0-tables",
+                           "braid.media-class", "braid.design"}) {
+    std::string text;
+    EXPECT_TRUE(db_->GetProperty(name, &text)) << name;
+    EXPECT_FALSE(text.empty()) << name;
+  }
+  for (const char* name : {"", "braid.", "braid.stat", "braid.statsx", "leveldb.stats", "stats"}) {
+    std::string text;
+    EXPECT_FALSE(db_->GetProperty(name, &text)) << name;
+  }
+}
+
+TEST_P(ObservabilityTest, StatsAsJsonAreAnObject) {
+  std::string text;
+  ASSERT_TRUE(db_->GetProperty("braid.stats.json", &text));
+  ASSERT_GE(text.size(), 2u);
+  EXPECT_EQ(text.front(), '{');
+  EXPECT_EQ(text.back(), '}');
+  EXPECT_NE(text.find("\"puts\""), std::string::npos) << text;
+}
+
+TEST_P(ObservabilityTest, NumberOfEntriesIsPlausible) {
+  Fill(0, 2000, 100);
+  BRAID_ASSERT_OK(db_->Compact());
+  const uint64_t entries = NumberProperty("braid.num-entries");
+  EXPECT_GE(entries, 2000u);
+  EXPECT_LE(entries, 2100u);
+  EXPECT_EQ(NumberProperty("braid.l0-tables"), 0u) << "Compact merges every L0 table";
+}
+
+TEST_P(ObservabilityTest, CountersCountTheCalls) {
+  const Statistics start = db_->GetStatistics();
+  for (int i = 0; i < 100; ++i) BRAID_ASSERT_OK(db_->Put(NumberedKey(i), "12345"));
+  for (int i = 0; i < 30; ++i) BRAID_ASSERT_OK(db_->Delete(NumberedKey(i)));
+  WriteBatch batch;
+  batch.Put("x", "1");
+  batch.Put("y", "1");
+  for (int i = 0; i < 7; ++i) BRAID_ASSERT_OK(db_->Write(batch));
+  for (int i = 0; i < 50; ++i) (void)GetText(db_.get(), NumberedKey(i));
+  (void)db_->NewIterator({});
+  const Statistics end = db_->GetStatistics();
+  EXPECT_GE(end.puts - start.puts, 100u);
+  EXPECT_LE(end.puts - start.puts, 114u) << "puts of batches may be counted, nothing else";
+  EXPECT_EQ(end.deletes - start.deletes, 30u);
+  EXPECT_EQ(end.batches - start.batches, 7u);
+  EXPECT_EQ(end.gets - start.gets, 50u);
+  EXPECT_EQ(end.gets_found - start.gets_found, 20u);
+  EXPECT_EQ(end.iterators - start.iterators, 1u);
+  EXPECT_GT(end.bytes_put, start.bytes_put);
+  EXPECT_GT(end.last_sequence, start.last_sequence);
+}
+
+TEST_P(ObservabilityTest, FlushesAndMergesAreCounted) {
+  Fill(0, 1000, 100);
+  BRAID_ASSERT_OK(db_->Compact());
+  const Statistics statistics = db_->GetStatistics();
+  EXPECT_GE(statistics.flushes, 1u);
+  EXPECT_GE(statistics.merges, 1u);
+  EXPECT_EQ(statistics.l0_tables, 0u);
+  EXPECT_EQ(statistics.immutable_memtables, 0u);
+  EXPECT_EQ(statistics.memtable_entries, 0u);
+  EXPECT_GE(statistics.l1_entries, 1000u);
+  EXPECT_LE(statistics.l1_entries, 1100u);
+}
+
+TEST_P(ObservabilityTest, GaugesStayWithinWhatTheyMeasure) {
+  Fill(0, 5000, 100);
+  const Statistics statistics = db_->GetStatistics();
+  EXPECT_GT(statistics.pool_bytes, 0u);
+  EXPECT_GT(statistics.pool_used_bytes, 0u);
+  EXPECT_LE(statistics.pool_used_bytes, statistics.pool_bytes);
+  EXPECT_EQ(statistics.memory_budget_bytes, options_.memory_budget_bytes);
+  EXPECT_LE(statistics.memory_bytes, statistics.memory_budget_bytes);
+  EXPECT_GE(statistics.last_sequence, 5000u);
+  EXPECT_EQ(statistics.pool_max_bytes, 0u);
+}
+
+TEST_P(ObservabilityTest, EveryNumericFieldIsListedOnce) {
+  const std::vector<StatisticsField> fields = ListFields(db_->GetStatistics());
+  EXPECT_GE(fields.size(), 2u);
+  for (size_t i = 0; i < fields.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) EXPECT_STRNE(fields[i].name, fields[j].name);
+  }
+}
+
+TEST_P(ObservabilityTest, InspectTellsTheFactsWhetherOpenOrClosed) {
+  Fill(0, 500, 100);
+  const auto open = DB::Inspect(path_);
+  ASSERT_TRUE(open.ok()) << open.status().ToString();
+  EXPECT_TRUE(open.value().in_use);
+  EXPECT_EQ(open.value().in_use_by_pid, ::getpid());
+  BRAID_ASSERT_OK(db_->Close());
+  const auto closed = DB::Inspect(path_);
+  ASSERT_TRUE(closed.ok()) << closed.status().ToString();
+  const PoolInfo& facts = closed.value();
+  EXPECT_FALSE(facts.in_use);
+  EXPECT_TRUE(facts.clean);
+  EXPECT_EQ(facts.design, GetParam().design);
+  EXPECT_GT(facts.format_version, 0u);
+  EXPECT_GT(facts.segments, 0u);
+  EXPECT_GT(facts.chunks, facts.chunks_free);
+  EXPECT_FALSE(facts.uuid.empty());
+  EXPECT_FALSE(facts.promise.empty());
+  EXPECT_FALSE(facts.comparator.empty());
+}
+
+TEST_P(ObservabilityTest, InspectOfNoPoolIsAnError) {
+  EXPECT_TRUE(HasCode(DB::Inspect(folder_.Sub("nothing")).status(), Status::Code::kNotFound));
+  EXPECT_TRUE(HasCode(DB::Inspect(folder_.path()).status(), Status::Code::kInvalidArgument));
+}
+
+TEST_P(ObservabilityTest, VerifyCountsWhatItReadAndReportsProgress) {
+  Fill(0, 3000, 100);
+  BRAID_ASSERT_OK(db_->Compact());
+  Fill(2000, 500, 100, "again ");
+  VerifyReport report;
+  double last = -1;
+  bool ordered = true;
+  BRAID_ASSERT_OK(db_->Verify(&report, [&](double share) {
+    ordered = ordered && share >= last && share >= 0 && share <= 1;
+    last = share;
+  }));
+  EXPECT_TRUE(ordered) << "progress goes from 0 to 1";
+  EXPECT_GE(report.entries, 3000u);
+  EXPECT_EQ(report.live_entries, 3000u);
+  EXPECT_GT(report.bytes, 0u);
+  EXPECT_GT(report.chunks, 0u);
+  EXPECT_TRUE(report.problems.empty());
+}
+
+TEST_P(ObservabilityTest, LoggerLinesAreWholeLines) {
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  BRAID_ASSERT_OK(db_->Close());
+  db_.reset();
+  options_.logger = [&](std::string_view line) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    lines.emplace_back(line);
+  };
+  db_ = OpenOrFail(options_, path_);
+  ASSERT_NE(db_, nullptr);
+  Fill(0, 1000, 100);
+  BRAID_ASSERT_OK(db_->Close());
+  db_.reset();
+  for (const std::string& line : lines) {
+    EXPECT_FALSE(line.empty());
+    EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+  }
+}
+
+}  // namespace
+}  // namespace braid::test

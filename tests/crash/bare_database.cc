@@ -1,0 +1,69 @@
+#include "crash/bare_database.h"
+
+#define RCU_MEMB
+#include <urcu.h>
+
+#include <utility>
+
+#include "design/design.h"
+#include "engine/engine.h"
+
+namespace braid::crash {
+namespace {
+
+class BareDatabase final : public DB {
+ public:
+  explicit BareDatabase(std::shared_ptr<engine::Engine> engine) : engine_(std::move(engine)) {}
+
+  Status Put(const WriteOptions& options, Slice key, Slice value) override {
+    return engine_->Put(options, key, value);
+  }
+  Status Delete(const WriteOptions& options, Slice key) override {
+    return engine_->Delete(options, key);
+  }
+  Status Write(const WriteOptions& options, const WriteBatch& batch) override {
+    return engine_->Write(options, batch);
+  }
+  Status Get(const ReadOptions& options, Slice key, std::string* value) override {
+    return engine_->Get(options, key, value);
+  }
+  std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override {
+    return engine_->NewIterator(options);
+  }
+  std::shared_ptr<const Snapshot> GetSnapshot() override { return engine_->GetSnapshot(); }
+  Status Flush() override { return engine_->Flush(); }
+  Status Compact() override { return engine_->Compact(); }
+  bool GetProperty(std::string_view, std::string*) override { return false; }
+  Statistics GetStatistics() override { return engine_->GetStatistics(); }
+  Status Verify(VerifyReport* report, const std::function<void(double)>& progress) override {
+    return engine_->Verify(report, progress);
+  }
+  Status Close() override { return engine_->Close(); }
+
+ private:
+  std::shared_ptr<engine::Engine> engine_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DB>> OpenBare(const Options& options, std::unique_ptr<pmem::Media> media) {
+  if (Status s = options.Validate(); !s.ok()) return s;
+  Result<const design::Design*> design = design::FindDesign(options.design);
+  if (!design.ok()) return design.status();
+  Result<std::shared_ptr<engine::Engine>> engine = (*design)->open(options, std::move(media));
+  if (!engine.ok()) return engine.status();
+  return std::unique_ptr<DB>(std::make_unique<BareDatabase>(std::move(engine).value()));
+}
+
+ReadSectionPause::ReadSectionPause() noexcept {
+  while (rcu_read_ongoing()) {
+    rcu_read_unlock();
+    ++sections_;
+  }
+}
+
+ReadSectionPause::~ReadSectionPause() {
+  for (int i = 0; i < sections_; ++i) rcu_read_lock();
+}
+
+}  // namespace braid::crash

@@ -1,0 +1,178 @@
+#include "crash/campaign.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "base/mutants.h"
+#include "crash/mutant_names.h"
+
+namespace braid::crash {
+namespace {
+
+constexpr CampaignSize kPush{"push", {48, 24}, 1'000'000};
+constexpr CampaignSize kNight{"night", {4096, 512}, 50'000'000};
+constexpr uint64_t kMaxImagesARun = 20'000;
+
+const char* mutant_under_test = nullptr;
+const Device* device_under_test = nullptr;
+
+const char* Environment(const char* name) {
+  const char* text = std::getenv(name);
+  return text != nullptr && *text != '\0' ? text : nullptr;
+}
+
+std::string ReplayLine(const char* workload, const Position& at) {
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "BRAID_TEST_SIZE=%s BRAID_CRASH_REPLAY=%llu:%llu:%llu%s%s braid_crash_tests "
+                "--gtest_filter='*/%s'",
+                Size().name, static_cast<unsigned long long>(at.seed),
+                static_cast<unsigned long long>(at.point),
+                static_cast<unsigned long long>(at.image),
+                mutant_under_test != nullptr ? " BRAID_MUTANT=" : "",
+                mutant_under_test != nullptr ? mutant_under_test : "", workload);
+  return text;
+}
+
+std::string Explain(const Workload& workload, const Failure& failure) {
+  return std::string(workload.name) + ": " + failure.what + "\n  replay: " +
+         ReplayLine(workload.name, failure.position);
+}
+
+/// Only what is sure to work: the process is dying, and one line is worth more than tidiness.
+extern "C" void ReportDeath(int signal_number) {
+  const std::string replay = ReplayLine(current_workload, current_position);
+  char text[512];
+  const char* reason = signal_number == SIGALRM ? "hangs" : strsignal(signal_number);
+  const unsigned long long images =
+      device_under_test != nullptr
+          ? const_cast<Device*>(device_under_test)->checker.counts().images
+          : 0;
+  const int length =
+      mutant_under_test != nullptr
+          ? std::snprintf(text, sizeof text, "killed %s after %llu images by %s: the process %s\n",
+                          mutant_under_test, images, current_workload, reason)
+          : std::snprintf(text, sizeof text, "%s: the process %s\n  replay: %s\n", current_workload,
+                          reason, replay.c_str());
+  if (length > 0) {
+    [[maybe_unused]] const ssize_t written =
+        write(mutant_under_test != nullptr ? STDOUT_FILENO : STDERR_FILENO, text,
+              static_cast<size_t>(length));
+  }
+  _exit(mutant_under_test != nullptr ? 0 : 1);
+}
+
+}  // namespace
+
+const CampaignSize& Size() {
+  static const CampaignSize& size = [&]() -> const CampaignSize& {
+    const char* text = Environment("BRAID_TEST_SIZE");
+    return text != nullptr && std::string_view(text) == "night" ? kNight : kPush;
+  }();
+  return size;
+}
+
+uint64_t FirstSeed() {
+  const char* text = Environment("BRAID_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 0) : 1;
+}
+
+std::optional<std::string> RunWorkload(Device* device, const Workload& workload, uint64_t images,
+                                       uint64_t* next_seed) {
+  const Counts& counts = device->checker.counts();
+  const uint64_t target = counts.images + images;
+  while (counts.images < target) {
+    RunSettings settings;
+    settings.images = Size().images;
+    settings.max_images = std::min(target - counts.images, kMaxImagesARun);
+    const std::optional<Failure> failure = RunOnce(device, workload, (*next_seed)++, settings);
+    if (failure.has_value()) return Explain(workload, *failure);
+  }
+  return std::nullopt;
+}
+
+std::optional<Position> ReplayFromEnvironment() {
+  const char* text = Environment("BRAID_CRASH_REPLAY");
+  if (text == nullptr) return std::nullopt;
+  unsigned long long seed = 0;
+  unsigned long long point = 0;
+  unsigned long long image = 0;
+  if (std::sscanf(text, "%llu:%llu:%llu", &seed, &point, &image) != 3) {
+    std::fprintf(stderr, "BRAID_CRASH_REPLAY must be seed:point:image, three numbers\n");
+    std::exit(2);
+  }
+  return Position{seed, point, image};
+}
+
+std::optional<std::string> ReplayOne(Device* device, const Workload& workload, const Position& at) {
+  RunSettings settings;
+  settings.images = Size().images;
+  settings.replay = at;
+  const std::optional<Failure> failure = RunOnce(device, workload, at.seed, settings);
+  if (failure.has_value()) return Explain(workload, *failure);
+  return std::nullopt;
+}
+
+std::string Describe(const Counts& counts, double seconds) {
+  char text[320];
+  std::snprintf(
+      text, sizeof text,
+      "%9llu images (%llu in recovery, %llu twice, %llu process crashes, %llu continued), %llu "
+      "duplicates, %llu points, %llu runs, %llu operations, %.1f s, %.0f images/s",
+      static_cast<unsigned long long>(counts.images),
+      static_cast<unsigned long long>(counts.nested[1]),
+      static_cast<unsigned long long>(counts.nested[2]),
+      static_cast<unsigned long long>(counts.process_crashes),
+      static_cast<unsigned long long>(counts.continued),
+      static_cast<unsigned long long>(counts.duplicates),
+      static_cast<unsigned long long>(counts.points), static_cast<unsigned long long>(counts.runs),
+      static_cast<unsigned long long>(counts.operations), seconds,
+      seconds > 0 ? static_cast<double>(counts.images) / seconds : 0.0);
+  return text;
+}
+
+void InstallDeathReport() {
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM}) {
+    struct sigaction action {};
+    action.sa_handler = ReportDeath;
+    action.sa_flags = SA_RESETHAND | SA_NODEFER;
+    sigaction(number, &action, nullptr);
+  }
+}
+
+int RunMutant(const std::string& name) {
+  const std::optional<base::Mutant> mutant = FindMutant(name);
+  if (!mutant.has_value()) {
+    std::fprintf(stderr, "no mutant is called %s; --list_mutants names them\n", name.c_str());
+    return 2;
+  }
+  base::active_mutant = *mutant;
+  mutant_under_test = name.c_str();
+  Device device;
+  device_under_test = &device;
+  // Small rounds first: most mutants die within a few images of the right workload.
+  std::vector<uint64_t> next_seed(AllWorkloads().size(), FirstSeed());
+  for (const uint64_t images : {400u, 2'000u, 8'000u, 20'000u}) {
+    for (size_t i = 0; i < AllWorkloads().size(); ++i) {
+      const Workload& workload = AllWorkloads()[i];
+      const std::optional<std::string> failure =
+          RunWorkload(&device, workload, images, &next_seed[i]);
+      if (!failure.has_value()) continue;
+      std::printf("killed %s after %llu images by %s\n", name.c_str(),
+                  static_cast<unsigned long long>(device.checker.counts().images),
+                  failure->c_str());
+      return 0;
+    }
+  }
+  std::printf("survived %s: %llu images of all workloads show nothing wrong\n", name.c_str(),
+              static_cast<unsigned long long>(device.checker.counts().images));
+  return 1;
+}
+
+}  // namespace braid::crash

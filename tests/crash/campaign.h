@@ -1,0 +1,42 @@
+// Runs workloads over many seeds, reports failures with the line that replays them, and keeps the books.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "crash/crash_run.h"
+
+namespace braid::crash {
+
+/// How large the whole test run is: BRAID_TEST_SIZE=push (default) or night.
+struct CampaignSize {
+  const char* name;
+  pmem::ImageLimits images;
+  uint64_t total_images;  // over all workloads
+};
+const CampaignSize& Size();
+
+/// Runs `workload` with seeds from *next_seed on until `images` more are checked or one is wrong.
+/// Returns the failure as text, with the line that replays it.
+std::optional<std::string> RunWorkload(Device* device, const Workload& workload, uint64_t images,
+                                       uint64_t* next_seed);
+
+/// The position in BRAID_CRASH_REPLAY=seed:point:image, if set. Ends the process when it is malformed.
+std::optional<Position> ReplayFromEnvironment();
+std::optional<std::string> ReplayOne(Device* device, const Workload& workload, const Position& at);
+
+/// Seed of the first run: BRAID_SEED, or 1, so that a push always checks the same.
+uint64_t FirstSeed();
+
+/// One line of counts.
+std::string Describe(const Counts& counts, double seconds);
+
+/// Reports a process that dies or hangs with the line that replays the image under way.
+void InstallDeathReport();
+
+/// What braid_crash_tests does under BRAID_MUTANT: all workloads in turn, with growing budgets, until an
+/// image is wrong. Prints one line. Returns 0 when the mutant was killed, 1 when it survived.
+int RunMutant(const std::string& name);
+
+}  // namespace braid::crash

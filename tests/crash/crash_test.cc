@@ -1,0 +1,74 @@
+// The crash tests: every workload, every crash point, many images a point. docs/crash-simulator.md.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "crash/campaign.h"
+
+namespace braid::crash {
+namespace {
+
+Counts total;
+double total_seconds = 0;
+size_t workloads_run = 0;
+
+class CrashTest : public ::testing::TestWithParam<Workload> {};
+
+TEST_P(CrashTest, EveryImageRecovers) {
+  Device device;
+  if (const std::optional<Position> at = ReplayFromEnvironment()) {
+    const std::optional<std::string> failure = ReplayOne(&device, GetParam(), *at);
+    if (failure.has_value()) FAIL() << *failure;
+    std::printf("[ crash    ] %s: the replayed image is right\n", GetParam().name);
+    return;
+  }
+  const uint64_t images = Size().total_images / AllWorkloads().size() + 1;
+  uint64_t next_seed = FirstSeed();
+  const auto begin = std::chrono::steady_clock::now();
+  const std::optional<std::string> failure = RunWorkload(&device, GetParam(), images, &next_seed);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  const Counts& counts = device.checker.counts();
+  std::printf("[ crash    ] %-16s %s\n", GetParam().name, Describe(counts, took.count()).c_str());
+  total.Add(counts);
+  total_seconds += took.count();
+  ++workloads_run;
+  if (failure.has_value()) FAIL() << *failure;
+  EXPECT_GE(counts.images, images);
+}
+
+INSTANTIATE_TEST_SUITE_P(Workloads, CrashTest, ::testing::ValuesIn(AllWorkloads()),
+                         [](const auto& param) { return std::string(param.param.name); });
+
+/// Prints the sum after the last test.
+class Total : public ::testing::Environment {
+ public:
+  void TearDown() override {
+    if (workloads_run < 2) return;
+    std::printf("[ crash    ] %-16s %s\n", "all workloads", Describe(total, total_seconds).c_str());
+  }
+};
+
+const ::testing::Environment* const environment =
+    ::testing::AddGlobalTestEnvironment(new Total);
+
+TEST(CrashDriverTest, ARunIsTheSameEveryTime) {
+  for (const Workload& workload : AllWorkloads()) {
+    uint64_t points[2] = {};
+    for (uint64_t& count : points) {
+      Device device;
+      RunSettings settings;
+      settings.images = {1, 1};
+      const std::optional<Failure> failure = RunOnce(&device, workload, 7, settings);
+      if (failure.has_value()) FAIL() << workload.name << ": " << failure->what;
+      count = device.checker.counts().points;
+    }
+    EXPECT_GT(points[0], 0u) << workload.name;
+    EXPECT_EQ(points[0], points[1]) << workload.name;
+  }
+}
+
+}  // namespace
+}  // namespace braid::crash

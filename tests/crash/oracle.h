@@ -1,0 +1,74 @@
+// What a database may contain after a crash: the acknowledged operations, and those plus the one in flight.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "braid/db.h"
+
+namespace braid::crash {
+
+using Content = std::map<std::string, std::string>;
+/// A content in key order.
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+struct Update {
+  std::string key;
+  std::optional<std::string> value;  // none: a delete
+};
+
+void Apply(const std::vector<Update>& updates, Content* content);
+
+/// The contents that a recovered database may have, one of which it must have in full. The same set with
+/// fewer bits in `mask` is the stricter demand that a reader has seen one of them already.
+struct Allowed {
+  std::vector<std::shared_ptr<const Pairs>> states;
+  uint32_t mask = 0;             // states that are still possible
+  std::shared_ptr<const std::set<std::string>> keys;  // every key ever used
+};
+
+class Oracle {
+ public:
+  Oracle();
+
+  void Begin(std::vector<Update> updates);
+  /// The operation in flight has returned ok: it must survive.
+  void Acknowledge();
+  /// The operation in flight has returned an error: it must not have happened.
+  void Refuse();
+  /// A crash has happened and `state` is what came out of it.
+  void Adopt(const Pairs& state);
+
+  const Content& acknowledged() const noexcept { return acknowledged_; }
+  Allowed allowed() const;
+  /// Grows whenever less is allowed than before: an image that was right may be wrong now.
+  uint64_t version() const noexcept { return version_; }
+
+ private:
+  void Rebuild();
+
+  Content acknowledged_;
+  std::optional<std::vector<Update>> in_flight_;
+  std::shared_ptr<const Pairs> before_;
+  std::shared_ptr<const Pairs> after_;
+  std::shared_ptr<const std::set<std::string>> keys_;
+  uint64_t version_ = 0;
+};
+
+/// Reads everything back, by scans both ways and a get of every key ever used, and takes the bits of the
+/// states that do not fit out of allowed->mask. Returns what is wrong, or an empty string.
+std::string CheckContent(DB* db, Allowed* allowed);
+
+/// The state that is left in a mask of one bit (or of equal states).
+const Pairs& StateLeft(const Allowed& allowed);
+
+/// Bytes as a person can read them.
+std::string Readable(Slice bytes);
+
+}  // namespace braid::crash

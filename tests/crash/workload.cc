@@ -1,0 +1,141 @@
+#include "crash/workload.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace braid::crash {
+namespace {
+
+constexpr uint64_t kChunkBytes = 4096;
+
+std::vector<Workload> MakeWorkloads() {
+  using enum Action;
+  std::vector<Workload> all;
+  all.push_back({"Put", {{kPut, 10}, {kRead, 1}}});
+  all.back().keys = 64;
+  all.push_back({"Overwrite", {{kPut, 20}, {kFlush, 1}, {kRead, 1}}});
+  all.back().keys = 4;
+  all.push_back({"Batch", {{kBatch, 10}, {kPut, 2}, {kFlush, 1}}});
+  all.push_back({"Delete", {{kPut, 8}, {kDelete, 8}, {kBatch, 2}, {kFlush, 1}, {kCompact, 1}}});
+  all.back().keys = 12;
+  all.push_back({"LargeValue", {{kPut, 8}, {kDelete, 2}, {kBatch, 2}, {kFlush, 1}, {kCompact, 1}}});
+  all.back().keys = 8;
+  all.back().large_one_in = 3;
+  all.back().operations = 30;
+  all.push_back({"FlushAndCompact", {{kPut, 8}, {kDelete, 2}, {kFlush, 3}, {kCompact, 2}}});
+  all.push_back({"Snapshot",
+                 {{kPut, 12}, {kDelete, 3}, {kTakeSnapshot, 2}, {kDropSnapshot, 1},
+                  {kReadSnapshot, 3}, {kFlush, 1}, {kCompact, 1}}});
+  all.back().keys = 8;
+  all.push_back({"Growth", {{kPut, 10}, {kBatch, 2}, {kDelete, 1}}});
+  all.back().keys = 200;
+  all.back().max_value = 600;
+  all.back().initial_bytes = 64u << 10;
+  all.push_back({"FullPool", {{kPut, 10}, {kDelete, 3}, {kBatch, 2}, {kCompact, 1}}});
+  all.back().keys = 40;
+  all.back().max_value = 900;
+  all.back().initial_bytes = 64u << 10;
+  all.back().max_bytes = 96u << 10;
+  all.push_back({"Creation", {{kPut, 1}, {kReopen, 1}}});
+  all.back().operations = 2;
+  all.push_back({"Reopen", {{kPut, 10}, {kDelete, 3}, {kBatch, 2}, {kReopen, 3}, {kFlush, 1}}});
+  all.push_back({"Recovery",
+                 {{kPut, 10}, {kDelete, 3}, {kBatch, 2}, {kFlush, 1}, {kCompact, 1}, {kCrash, 3}}});
+  all.push_back({"Everything",
+                 {{kPut, 12}, {kDelete, 4}, {kBatch, 4}, {kFlush, 1}, {kCompact, 1},
+                  {kTakeSnapshot, 1}, {kDropSnapshot, 1}, {kReadSnapshot, 1}, {kRead, 1},
+                  {kReopen, 1}, {kCrash, 1}}});
+  all.back().large_one_in = 20;
+  all.back().operations = 120;
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Workload>& AllWorkloads() {
+  static const std::vector<Workload> all = MakeWorkloads();
+  return all;
+}
+
+const Workload* FindWorkload(const std::string& name) {
+  for (const Workload& workload : AllWorkloads()) {
+    if (name == workload.name) return &workload;
+  }
+  return nullptr;
+}
+
+Options DrawOptions(const Workload& workload, Random* random) {
+  Options options;
+  options.background_threads = false;
+  options.pool.chunk_bytes = kChunkBytes;
+  options.pool.initial_bytes = workload.initial_bytes;
+  options.pool.max_bytes = workload.max_bytes;
+  options.memtable.bytes =
+      workload.memtable_bytes != 0 ? workload.memtable_bytes : uint64_t{1024} << random->Uniform(3);
+  options.compaction.batch_entries = 4u << random->Uniform(3);
+  options.compaction.l0_trigger = static_cast<uint32_t>(1 + random->Uniform(3));
+  options.log_shards = static_cast<uint32_t>(1 + random->Uniform(2));
+  options.memory_budget_bytes = 16u << 20;
+  return options;
+}
+
+Options OtherSettings(const Options& options, Random* random) {
+  Options other = options;
+  other.memtable.bytes = uint64_t{1024} << random->Uniform(5);
+  other.compaction.batch_entries = 4u << random->Uniform(5);
+  other.compaction.l0_trigger = static_cast<uint32_t>(1 + random->Uniform(4));
+  other.log_shards = static_cast<uint32_t>(1 + random->Uniform(3));
+  return other;
+}
+
+Action Generator::NextAction() {
+  uint32_t sum = 0;
+  for (const auto& [action, weight] : workload_.weights) sum += weight;
+  uint64_t at = random_.Uniform(sum);
+  for (const auto& [action, weight] : workload_.weights) {
+    if (at < weight) return action;
+    at -= weight;
+  }
+  return workload_.weights.front().first;
+}
+
+std::string Generator::Key() {
+  const uint64_t number = random_.Uniform(workload_.keys);
+  // Mostly short keys with common beginnings; one is empty, some are longer than a cache line.
+  if (number == 1) return {};
+  std::string key = "k" + std::to_string(number);
+  if (number % 7 == 3) key += std::string(70 + number % 50, static_cast<char>('a' + number % 26));
+  return key;
+}
+
+std::string Generator::Value() {
+  uint64_t size = random_.Uniform(workload_.max_value + 1u);
+  if (workload_.large_one_in != 0 && random_.OneIn(workload_.large_one_in)) {
+    size = kChunkBytes / 2 + random_.Uniform(2 * kChunkBytes);
+  }
+  // A number that tells all values apart, then bytes that are never zero for long stretches.
+  std::string value = std::to_string(++written_) + ":";
+  while (value.size() < size) {
+    const uint64_t word = random_.Next();
+    char bytes[sizeof word];
+    std::memcpy(bytes, &word, sizeof word);
+    value.append(bytes, std::min(sizeof bytes, static_cast<size_t>(size - value.size())));
+  }
+  if (random_.OneIn(16)) value.clear();
+  return value;
+}
+
+std::vector<Update> Generator::Updates(Action action) {
+  std::vector<Update> updates;
+  const uint64_t count = action == Action::kBatch ? 1 + random_.Uniform(8) : 1;
+  for (uint64_t i = 0; i < count; ++i) {
+    Update update{Key(), {}};
+    const bool is_delete =
+        action == Action::kDelete || (action == Action::kBatch && random_.OneIn(4));
+    if (!is_delete) update.value = Value();
+    updates.push_back(std::move(update));
+  }
+  return updates;
+}
+
+}  // namespace braid::crash

@@ -1,0 +1,73 @@
+// The histories that the crash tests run: seeded mixes of operations on a pool so small that flushes,
+// merges, collection and growth happen all the time.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "braid/options.h"
+#include "crash/oracle.h"
+
+namespace braid::crash {
+
+enum class Action : uint8_t {
+  kPut,
+  kDelete,
+  kBatch,
+  kFlush,
+  kCompact,
+  kTakeSnapshot,
+  kDropSnapshot,
+  kReadSnapshot,
+  kRead,
+  kReopen,
+  kCrash,  ///< lose power somewhere in the operations that follow, recover, go on
+};
+
+/// A mix: weights of actions, and the shapes of keys and values.
+struct Workload {
+  const char* name;
+  std::vector<std::pair<Action, uint32_t>> weights;
+  uint32_t operations = 60;    ///< a run
+  uint32_t keys = 24;
+  uint32_t max_value = 80;     ///< most values are at most this long
+  uint32_t large_one_in = 0;   ///< one value in so many is an extent; 0: none
+  uint64_t initial_bytes = 128u << 10;
+  uint64_t max_bytes = 0;
+  uint64_t memtable_bytes = 0;  ///< 0: drawn, 1 to 4 KiB
+};
+
+/// For gtest, which would print bytes.
+inline void PrintTo(const Workload& workload, std::ostream* out) { *out << workload.name; }
+
+/// All of them, in the order in which they are run.
+const std::vector<Workload>& AllWorkloads();
+const Workload* FindWorkload(const std::string& name);
+
+Options DrawOptions(const Workload& workload, Random* random);
+/// The same pool opened with other run-time settings, which must not matter.
+Options OtherSettings(const Options& options, Random* random);
+
+/// Draws actions and updates of one run.
+class Generator {
+ public:
+  Generator(const Workload& workload, uint64_t seed) : workload_(workload), random_(seed) {}
+
+  Action NextAction();
+  /// Updates of a put, delete or batch.
+  std::vector<Update> Updates(Action action);
+  Random& random() noexcept { return random_; }
+
+ private:
+  std::string Key();
+  std::string Value();
+
+  const Workload& workload_;
+  Random random_;
+  uint64_t written_ = 0;
+};
+
+}  // namespace braid::crash

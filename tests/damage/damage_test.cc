@@ -1,0 +1,247 @@
+// A damaged pool gives the right answer or an error: never a wrong answer, a missing key without an
+// error, a crash or a hang. Each trial harms one place of one file and runs in a process of its own.
+#include <tuple>
+
+#include "pool_states.h"
+#include "support/child_process.h"
+#include "support/temp_folder.h"
+
+namespace braid::test {
+namespace {
+
+constexpr unsigned kAlarmSeconds = kSanitizer ? 120 : 20;
+
+/// What a trial came to; the child's exit code.
+enum Verdict : int { kAllRight = 0, kError = 10, kSilent = 20, kVerifyMissed = 21 };
+
+/// Reads everything through one open database and notes errors and silent faults.
+class Examiner {
+ public:
+  Examiner(const BuiltPool& pool, DB* db) : pool_(pool), db_(db) {}
+
+  void Run() {
+    VerifyReport report;
+    verified_ = db_->Verify(&report);
+    Note(verified_, "verify");
+    Scan(true);
+    Scan(false);
+    for (const auto& [key, value] : pool_.content) Get(key, &value);
+    for (const auto& [key, unused] : pool_.deleted) Get(key, nullptr);
+    if (verified_.ok() && !read_error_.empty()) {
+      verify_missed_ = "verify found nothing, but " + read_error_;
+    }
+  }
+  const std::string& silent() const { return silent_; }
+  const std::string& error() const { return error_; }
+  const std::string& verify_missed() const { return verify_missed_; }
+
+ private:
+  void Note(const Status& status, const std::string& what) {
+    if (status.ok()) return;
+    if (status.message().empty()) Silent(what + ": an error without a message");
+    if (error_.empty()) error_ = what + ": " + status.ToString();
+  }
+  void ReadError(const Status& status, const std::string& what) {
+    Note(status, what);
+    if (read_error_.empty()) read_error_ = what + ": " + status.ToString();
+  }
+  void Silent(const std::string& what) {
+    if (silent_.empty()) silent_ = what;
+  }
+
+  void Get(const std::string& key, const std::string* expected) {
+    std::string value;
+    const Status status = db_->Get(key, &value);
+    if (status.ok()) {
+      if (expected == nullptr) Silent("get " + key + ": a deleted key is back");
+      if (expected != nullptr && value != *expected) {
+        Silent("get " + key + ": " + Printable(value) + ", expected " + Printable(*expected));
+      }
+    } else if (status.IsNotFound()) {
+      if (expected != nullptr) Silent("get " + key + ": missing without an error");
+    } else {
+      ReadError(status, "get " + key);
+    }
+  }
+
+  /// What is shown must be right and in order; only an error excuses what is not shown.
+  void Scan(bool forward) {
+    const std::string what = forward ? "forward scan" : "backward scan";
+    const auto it = db_->NewIterator({});
+    size_t shown = 0;
+    std::string last;
+    for (forward ? it->SeekToFirst() : it->SeekToLast(); it->Valid();
+         forward ? it->Next() : it->Prev()) {
+      const std::string key(it->key());
+      const auto expected = pool_.content.find(key);
+      if (expected == pool_.content.end() || expected->second != it->value()) {
+        Silent(what + " shows " + Printable(key) + " = " + Printable(it->value()));
+        return;
+      }
+      if (shown > 0 && (forward ? key <= last : key >= last)) {
+        Silent(what + " shows " + Printable(key) + " after " + Printable(last));
+        return;
+      }
+      last = key;
+      ++shown;
+    }
+    const Status status = it->status();
+    if (!status.ok()) {
+      ReadError(status, what);
+    } else if (shown != pool_.content.size()) {
+      Silent(what + " ends after " + std::to_string(shown) + " of " +
+             std::to_string(pool_.content.size()) + " keys without an error");
+    }
+  }
+
+  const BuiltPool& pool_;
+  DB* db_;
+  Status verified_;
+  std::string error_;
+  std::string read_error_;
+  std::string silent_;
+  std::string verify_missed_;
+};
+
+/// One open with everything read. An open that fails is an answer; an empty database is not.
+int Examine(const BuiltPool& pool, const Options& options, const std::string& path, int fd) {
+  Result<std::unique_ptr<DB>> opened = DB::Open(options, path);
+  if (!opened.ok()) {
+    SayTo(fd, "open: " + opened.status().ToString());
+    return opened.status().message().empty() ? kSilent : kError;
+  }
+  Examiner examiner(pool, opened.value().get());
+  examiner.Run();
+  const Status closed = opened.value()->Close();
+  if (!examiner.silent().empty()) {
+    SayTo(fd, examiner.silent());
+    return kSilent;
+  }
+  if (!examiner.verify_missed().empty()) {
+    SayTo(fd, examiner.verify_missed());
+    return kVerifyMissed;
+  }
+  if (!examiner.error().empty() || !closed.ok()) {
+    SayTo(fd, examiner.error().empty() ? "close: " + closed.ToString() : examiner.error());
+    return kError;
+  }
+  return kAllRight;
+}
+
+struct Count {
+  uint64_t right = 0;
+  uint64_t errors = 0;
+};
+
+class DamageTest : public ::testing::TestWithParam<std::tuple<int, int>> {
+ protected:
+  PoolState state() const { return static_cast<PoolState>(std::get<0>(GetParam())); }
+  Harm harm() const { return static_cast<Harm>(std::get<1>(GetParam())); }
+
+  /// One trial; false when it showed a fault.
+  bool Trial(const BuiltPool& pool, const std::string& path, uint64_t seed, Count* count) {
+    Random random(seed);
+    PoolImage harmed = pool.image;
+    PoolFile& file = harmed.files[random.Below(harmed.files.size())];
+    const std::string place = Damage(&file, harm(), &random);
+    Options options = DamageOptions();
+    options.create_if_missing = random.OneIn(2);
+    options.verify_on_open = random.OneIn(4) ? VerifyOnOpen::kFull : VerifyOnOpen::kQuick;
+    options.background_threads = random.OneIn(2);
+    if (!harmed.WriteTo(path)) {
+      ADD_FAILURE() << "cannot write the damaged pool to " << path;
+      return false;
+    }
+    // The second round opens what the first may have repaired, or made worse.
+    const int rounds = random.OneIn(4) ? 2 : 1;
+    for (int round = 0; round < rounds; ++round) {
+      const ChildOutcome outcome =
+          RunInChild(kAlarmSeconds, [&](int fd) { return Examine(pool, options, path, fd); });
+      if (outcome.exit_code == kAllRight) {
+        ++count->right;
+      } else if (outcome.exit_code == kError) {
+        ++count->errors;
+      } else {
+        ADD_FAILURE() << place << ", open " << round + 1 << ": "
+                      << (outcome.exit_code == kSilent ? "SILENT " : "") << outcome.ToString()
+                      << "\n  create_if_missing=" << options.create_if_missing
+                      << " verify_on_open=" << static_cast<int>(options.verify_on_open)
+                      << " trial seed " << seed << "\n  " << ReplayLine();
+        return false;
+      }
+    }
+    return true;
+  }
+};
+
+std::string TrialName(const ::testing::TestParamInfo<std::tuple<int, int>>& trial) {
+  return std::string(PoolStateName(static_cast<PoolState>(std::get<0>(trial.param)))) +
+         HarmName(static_cast<Harm>(std::get<1>(trial.param)));
+}
+INSTANTIATE_TEST_SUITE_P(Pools, DamageTest,
+                         ::testing::Combine(::testing::Range(0, kPoolStates),
+                                            ::testing::Range(0, kHarms)),
+                         TrialName);
+
+// Five states and five kinds of harm share the 2,000 trials.
+TEST_P(DamageTest, GivesTheRightAnswerOrAnError) {
+  const uint64_t trials = Sized(2'000, 100'000) / (kPoolStates * kHarms);
+  TempFolder folder;
+  const uint64_t part = 600 + static_cast<uint64_t>(std::get<0>(GetParam()) * kHarms) +
+                        static_cast<uint64_t>(std::get<1>(GetParam()));
+  const BuiltPool pool = BuildPool(state(), folder.Sub("sound"), DeriveSeed(part));
+  ASSERT_FALSE(HasFailure()) << ReplayLine();
+  ASSERT_FALSE(pool.image.files.empty());
+  Count count;
+  uint64_t faults = 0;
+  Random seeds(DeriveSeed(part + 100));
+  for (uint64_t trial = 0; trial < trials && faults < 5; ++trial) {
+    if (!Trial(pool, folder.Sub("harmed"), seeds.Next(), &count)) ++faults;
+  }
+  std::printf("[ damage   ] %llu right, %llu errors, %llu faults\n",
+              static_cast<unsigned long long>(count.right),
+              static_cast<unsigned long long>(count.errors),
+              static_cast<unsigned long long>(faults));
+  RecordProperty("right", std::to_string(count.right));
+  RecordProperty("errors", std::to_string(count.errors));
+  RecordProperty("faults", std::to_string(faults));
+}
+
+TEST(UndamagedTest, EveryStateIsRightWhenNothingIsHarmed) {
+  // The control: the same examination of sound pools finds no error, also in a copy.
+  for (int state = 0; state < kPoolStates; ++state) {
+    TempFolder folder;
+    const BuiltPool pool =
+        BuildPool(static_cast<PoolState>(state), folder.Sub("sound"), DeriveSeed(590));
+    ASSERT_TRUE(pool.image.WriteTo(folder.Sub("copy")));
+    const ChildOutcome outcome = RunInChild(kAlarmSeconds, [&](int fd) {
+      return Examine(pool, DamageOptions(), folder.Sub("copy"), fd);
+    });
+    EXPECT_EQ(outcome.exit_code, kAllRight)
+        << PoolStateName(static_cast<PoolState>(state)) << ": " << outcome.ToString() << "\n"
+        << ReplayLine();
+  }
+}
+
+TEST(UndamagedTest, TheExaminationSeesASilentFault) {
+  // The control of the control: the pool is sound, but it should hold more, or other values.
+  TempFolder folder;
+  BuiltPool pool = BuildPool(PoolState::kMixed, folder.Sub("sound"), DeriveSeed(591));
+  const auto examine = [&](const BuiltPool& expected) {
+    return RunInChild(kAlarmSeconds, [&](int fd) {
+             return Examine(expected, DamageOptions(), folder.Sub("sound"), fd);
+           }).exit_code;
+  };
+  BuiltPool more = pool;
+  more.content["key that was lost"] = "value";
+  EXPECT_EQ(examine(more), kSilent);
+  BuiltPool other = pool;
+  other.content.begin()->second += "x";
+  EXPECT_EQ(examine(other), kSilent);
+  BuiltPool fewer = pool;
+  fewer.content.erase(fewer.content.begin());
+  EXPECT_EQ(examine(fewer), kSilent);
+}
+
+}  // namespace
+}  // namespace braid::test

@@ -1,0 +1,31 @@
+// How the pools of the kill tests are opened, by the writer and by the checker alike.
+#pragma once
+
+#include <string>
+
+#include "braid/options.h"
+#include "support/database.h"
+
+namespace braid::test {
+
+/// Another draw of tiny options each time: recovery must not depend on them. The chunk size of the
+/// pool is that of the first open.
+inline Options KillOptions(uint64_t seed) {
+  Random random(seed);
+  Options options = RandomTinyOptions(&random);
+  options.background_threads = !random.OneIn(4);
+  return options;
+}
+
+inline std::string LoadedKey(uint64_t n) {
+  char key[32];
+  std::snprintf(key, sizeof(key), "%016llx", static_cast<unsigned long long>(n * 0x9E3779B97F4A7C15ull));
+  return key;
+}
+inline std::string LoadedValue(uint64_t n) {
+  std::string value = std::to_string(n) + ".";
+  value.resize(100, 'v');
+  return value;
+}
+
+}  // namespace braid::test

@@ -1,0 +1,310 @@
+#include "model_runner.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace braid::test {
+namespace {
+
+constexpr size_t kMaxHeld = 4;
+constexpr size_t kNotes = 16;
+
+bool Inside(const std::string& key, const ReadOptions& bounds) {
+  return (!bounds.lower_bound || key >= *bounds.lower_bound) &&
+         (!bounds.upper_bound || key < *bounds.upper_bound);
+}
+
+/// The entry a cursor stands on, or end() for "invalid".
+using Position = Model::const_iterator;
+
+Position First(const Model& state, const ReadOptions& bounds) {
+  const Position at = bounds.lower_bound ? state.lower_bound(*bounds.lower_bound) : state.begin();
+  return at != state.end() && Inside(at->first, bounds) ? at : state.end();
+}
+
+/// The last entry before `at` that is inside the bounds.
+Position Before(const Model& state, const ReadOptions& bounds, Position at) {
+  if (bounds.upper_bound) {
+    const Position limit = state.lower_bound(*bounds.upper_bound);
+    const bool beyond = at == state.end() || (limit != state.end() && limit->first < at->first);
+    if (beyond) at = limit;
+  }
+  if (at == state.begin()) return state.end();
+  const Position before = std::prev(at);
+  return Inside(before->first, bounds) ? before : state.end();
+}
+
+Position SeekIn(const Model& state, const ReadOptions& bounds, const std::string& target) {
+  const std::string& from =
+      bounds.lower_bound && *bounds.lower_bound > target ? *bounds.lower_bound : target;
+  const Position at = state.lower_bound(from);
+  return at != state.end() && Inside(at->first, bounds) ? at : state.end();
+}
+
+}  // namespace
+
+bool ModelRunner::Run(uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i, ++operation_) {
+    if (!Step()) return false;
+  }
+  return CheckAll();
+}
+
+bool ModelRunner::Step() {
+  const uint64_t dice = random_.Below(10000);
+  if (dice < 3600) return DoPut();
+  if (dice < 4400) return DoDelete();
+  if (dice < 5200) return DoBatch();
+  if (dice < 9000) return DoGet();
+  if (dice < 9950) return DoScan();
+  if (dice < 9985) return DoSnapshot();
+  if (dice < 9998) return DoMaintenance();
+  return DoReopen();
+}
+
+bool ModelRunner::DoPut() {
+  const std::string key = RandomKey();
+  const std::string value = KeySpace::RandomValue(&random_, operation_);
+  Note("put " + Printable(key) + " " + Printable(value, 12));
+  if (!Check(db()->Put(key, value), "put")) return false;
+  model_[key] = value;
+  return true;
+}
+
+bool ModelRunner::DoDelete() {
+  const std::string key = RandomKey();
+  Note("delete " + Printable(key));
+  if (!Check(db()->Delete(key), "delete")) return false;
+  model_.erase(key);
+  return true;
+}
+
+bool ModelRunner::DoBatch() {
+  WriteBatch batch;
+  const uint64_t updates = random_.OneIn(50) ? random_.Below(200) : random_.Below(9);
+  std::string keys;
+  for (uint64_t i = 0; i < updates; ++i) {
+    const std::string key = RandomKey();
+    if (keys.size() < 200) keys += " " + Printable(key, 16);
+    if (random_.OneIn(3)) {
+      batch.Delete(key);
+      model_.erase(key);
+    } else {
+      const std::string value = KeySpace::RandomValue(&random_, operation_ * 1000 + i);
+      batch.Put(key, value);
+      model_[key] = value;
+    }
+  }
+  Note("batch of " + std::to_string(updates) + keys);
+  return Check(db()->Write(batch), "batch");
+}
+
+bool ModelRunner::Get(const std::string& key, const Model& state, const Snapshot* snapshot) {
+  ReadOptions options;
+  options.snapshot = snapshot;
+  std::string value = "stale";
+  const Status status = db()->Get(options, key, &value);
+  if (!status.ok() && !status.IsNotFound()) return Check(status, "get");
+  const auto expected = state.find(key);
+  if (status.IsNotFound() != (expected == state.end())) {
+    return Fail("get " + Printable(key) + ": " + status.ToString() + ", expected " +
+                (expected == state.end() ? "no such key" : Printable(expected->second)));
+  }
+  if (status.ok() && value != expected->second) {
+    return Fail("get " + Printable(key) + ": " + Printable(value) + ", expected " +
+                Printable(expected->second));
+  }
+  return true;
+}
+
+bool ModelRunner::DoGet() {
+  const std::string key = RandomKey();
+  if (!held_.empty() && random_.OneIn(8)) {
+    const Held& held = held_[random_.Below(held_.size())];
+    Note("get at snapshot " + Printable(key));
+    return Get(key, held.state, held.snapshot.get());
+  }
+  Note("get " + Printable(key));
+  return Get(key, model_, nullptr);
+}
+
+std::string ModelRunner::PrefixEnd() const {
+  std::string end = prefix_;
+  if (!end.empty()) ++end.back();
+  return end;
+}
+
+ReadOptions ModelRunner::RandomBounds() {
+  ReadOptions bounds;
+  if (!prefix_.empty()) {
+    bounds.lower_bound = prefix_;
+    bounds.upper_bound = PrefixEnd();
+  }
+  if (random_.OneIn(3)) bounds.lower_bound = RandomKey();
+  if (random_.OneIn(3)) bounds.upper_bound = RandomKey();
+  return bounds;
+}
+
+bool ModelRunner::DoScan() {
+  ReadOptions options = RandomBounds();
+  const Model* state = &model_;
+  if (!held_.empty() && random_.OneIn(4)) {
+    const Held& held = held_[random_.Below(held_.size())];
+    options.snapshot = held.snapshot.get();
+    state = &held.state;
+  }
+  Note(std::string("scan") + (options.snapshot != nullptr ? " at snapshot" : "") + " from " +
+       Printable(options.lower_bound.value_or("(start)"), 24) + " to " +
+       Printable(options.upper_bound.value_or("(end)"), 24));
+  const std::unique_ptr<Iterator> it = db()->NewIterator(options);
+  return Walk(it.get(), *state, options);
+}
+
+bool ModelRunner::Walk(Iterator* it, const Model& state, const ReadOptions& bounds) {
+  Position at = state.end();
+  const uint64_t moves = 1 + random_.Below(20);
+  uint64_t run = 0;
+  bool forward = true;
+  for (uint64_t move = 0; move < moves; ++move) {
+    std::string what;
+    if (at == state.end()) {
+      what = SeekSomewhere(it, state, bounds, &at);
+    } else {
+      if (run == 0) {
+        run = 1 + random_.Below(6);
+        forward = random_.OneIn(2);
+      }
+      --run;
+      what = forward ? "Next" : "Prev";
+      if (forward) {
+        it->Next();
+        ++at;
+        if (at != state.end() && !Inside(at->first, bounds)) at = state.end();
+      } else {
+        it->Prev();
+        at = Before(state, bounds, at);
+      }
+    }
+    if (!it->status().ok()) return Check(it->status(), what.c_str());
+    if (it->Valid() != (at != state.end())) {
+      return Fail(what + ": " + (it->Valid() ? "at " + Printable(it->key()) : "invalid") +
+                  ", expected " + (at == state.end() ? "invalid" : Printable(at->first)));
+    }
+    if (it->Valid() && (it->key() != at->first || it->value() != at->second)) {
+      return Fail(what + ": at " + Printable(it->key()) + " = " + Printable(it->value()) +
+                  ", expected " + Printable(at->first) + " = " + Printable(at->second));
+    }
+  }
+  return true;
+}
+
+std::string ModelRunner::SeekSomewhere(Iterator* it, const Model& state, const ReadOptions& bounds,
+                                       Model::const_iterator* at) {
+  const std::string target = RandomKey();
+  switch (random_.Below(4)) {
+    case 0:
+      it->SeekToFirst();
+      *at = First(state, bounds);
+      return "SeekToFirst";
+    case 1:
+      it->SeekToLast();
+      *at = Before(state, bounds, state.end());
+      return "SeekToLast";
+    case 2:
+      it->Seek(target);
+      *at = SeekIn(state, bounds, target);
+      return "Seek " + Printable(target);
+    default:
+      it->SeekForPrev(target);
+      *at = Before(state, bounds, state.upper_bound(target));
+      return "SeekForPrev " + Printable(target);
+  }
+}
+
+bool ModelRunner::CompareScan(const Model& state, const Snapshot* snapshot) {
+  ReadOptions options;
+  options.snapshot = snapshot;
+  if (!prefix_.empty()) {
+    options.lower_bound = prefix_;
+    options.upper_bound = PrefixEnd();
+  }
+  for (const bool forward : {true, false}) {
+    Pairs pairs;
+    const std::unique_ptr<Iterator> it = db()->NewIterator(options);
+    for (forward ? it->SeekToFirst() : it->SeekToLast(); it->Valid();
+         forward ? it->Next() : it->Prev()) {
+      pairs.emplace_back(it->key(), it->value());
+    }
+    if (!Check(it->status(), "full scan")) return false;
+    if (!forward) std::reverse(pairs.begin(), pairs.end());
+    const auto same = SamePairs(pairs, state);
+    if (!same) {
+      return Fail(std::string(forward ? "full scan forward: " : "full scan backward: ") +
+                  same.message());
+    }
+  }
+  return true;
+}
+
+bool ModelRunner::DoSnapshot() {
+  if (held_.size() < kMaxHeld && random_.OneIn(2)) {
+    Note("take a snapshot");
+    held_.push_back({db()->GetSnapshot(), model_});
+    return held_.back().snapshot != nullptr || Fail("GetSnapshot gave null");
+  }
+  if (held_.empty()) return true;
+  const size_t at = random_.Below(held_.size());
+  Note("read and release snapshot " + std::to_string(at));
+  if (!CompareScan(held_[at].state, held_[at].snapshot.get())) return false;
+  held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
+  return true;
+}
+
+bool ModelRunner::DoMaintenance() {
+  if (!rights_.compact) return true;
+  if (random_.OneIn(3)) {
+    Note("compact");
+    return Check(db()->Compact(), "compact") && CompareScan(model_, nullptr);
+  }
+  Note("flush");
+  return Check(db()->Flush(), "flush");
+}
+
+bool ModelRunner::DoReopen() {
+  if (!rights_.reopen) return true;
+  const bool close = random_.OneIn(2);
+  Note(close ? "close and open" : "abandon and open");
+  held_.clear();
+  if (close && !Check(db()->Close(), "close")) return false;
+  db_->reset();
+  *db_ = open_();
+  if (db() == nullptr) return Fail("the database did not open again");
+  return CompareScan(model_, nullptr);
+}
+
+bool ModelRunner::CheckAll() {
+  Note("compare everything");
+  for (const Held& held : held_) {
+    if (!CompareScan(held.state, held.snapshot.get())) return false;
+  }
+  if (!CompareScan(model_, nullptr)) return false;
+  for (const auto& [key, value] : model_) {
+    if (!Get(key, model_, nullptr)) return false;
+  }
+  return true;
+}
+
+void ModelRunner::Note(std::string what) {
+  if (notes_.size() == kNotes) notes_.pop_front();
+  notes_.push_back(std::to_string(operation_) + ": " + std::move(what));
+}
+
+bool ModelRunner::Fail(const std::string& what) {
+  if (!failure_.empty()) return false;
+  failure_ = "operation " + std::to_string(operation_) + ": " + what;
+  if (!prefix_.empty()) failure_ += "\n  keys of " + Printable(prefix_);
+  for (const std::string& note : notes_) failure_ += "\n  " + note;
+  return false;
+}
+
+}  // namespace braid::test

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Checks the rules that keep the folders of src/ apart (docs/style.md, CONTRIBUTING.md):
+
+1. Dependencies point one way, along LAYERS; folders of one layer do not include each other.
+2. The names of the designs occur in code only below src/design.
+3. Only src/pmem maps, flushes and fences.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+from source_text import ROOT, Problem, cpp_files, read, report, without_comments
+
+# From the bottom up. Each folder may include the layers before its own, and itself.
+LAYERS = [
+    {"base"},
+    {"format"},
+    {"pmem"},
+    {"index"},
+    {"log", "memtable", "level", "cache"},
+    {"flush", "compaction", "tiering"},
+    {"recovery"},
+    {"engine"},
+    {"design"},
+    {"db"},
+    {"capi", "tools"},
+]
+LAYER_OF = {folder: number for number, folders in enumerate(LAYERS) for folder in folders}
+
+# Folders that the store itself must not know.
+OUTSIDE = {"tests", "bench", "fuzz", "examples", "support"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+DESIGN_NAMES = re.compile(r"listdb|zipperdb|novelsm|tlsm|nvskiplist", re.IGNORECASE)
+SEAM = re.compile(
+    r"\b_mm_(?:clwb|clflush|clflushopt|sfence|stream_\w+)\b"
+    r"|\b(?:lib)?pmem2_?\w*\b"
+    r"|\b(?:mmap|msync)\s*\("
+    r"|\b(?:clwb|clflush|clflushopt|sfence|movnti|movntdq)\b(?=[^\"\n]*\")"
+    r"|__builtin_ia32_(?:clwb|clflush\w*|sfence|movnt\w+)"
+)
+INLINE_ASM = re.compile(r"\basm\b")
+
+
+def folder_of(path):
+    """The layer folder of a file: src/<folder>/..., or tools."""
+    if path.parts[0] == "tools":
+        return "tools"
+    return path.parts[1] if path.parts[0] == "src" and len(path.parts) > 2 else None
+
+
+def line_of(text, offset):
+    return text.count("\n", 0, offset) + 1
+
+
+def check_includes(path, code):
+    folder = folder_of(path)
+    if folder is None:
+        return
+    if folder not in LAYER_OF:
+        yield Problem(str(path), 1, f"folder '{folder}' has no layer: add it to LAYERS in "
+                                    "tests/style/check_layers.py, or move the file")
+        return
+    is_test = path.name.endswith("_test.cc")
+    for match in INCLUDE.finditer(code):
+        target = match.group(1).split("/")[0] if "/" in match.group(1) else folder
+        line = line_of(code, match.start(1))
+        if target == folder or target == "braid":
+            continue
+        if target in LAYER_OF:
+            if LAYER_OF[target] > LAYER_OF[folder]:
+                yield Problem(str(path), line, f"{folder} must not include {target}, which is "
+                              "above it: pass what is needed in from there")
+            elif LAYER_OF[target] == LAYER_OF[folder] and not is_test:
+                yield Problem(str(path), line, f"{folder} must not include its sibling {target}: "
+                              "move the shared part below both, or join them in a layer above")
+        elif target in OUTSIDE and not is_test and folder != "tools":
+            yield Problem(str(path), line, f"{folder} must not include {target}: the store does "
+                          "not know its tests and tools")
+
+
+def check_design_names(path, code):
+    if path.parts[:2] == ("src", "design"):
+        return
+    for match in DESIGN_NAMES.finditer(code):
+        yield Problem(str(path), line_of(code, match.start()),
+                      f"the design name '{match.group()}' in code outside src/design: name the "
+                      "part for what it does and let the recipe choose it")
+
+
+def check_seam(path, code):
+    if path.parts[:2] == ("src", "pmem"):
+        return
+    for match in SEAM.finditer(code):
+        word = match.group().rstrip("( ")
+        line = line_of(code, match.start())
+        text = code.splitlines()[line - 1]
+        is_bare_instruction = re.fullmatch(r"clwb|clflush\w*|sfence|movnt\w+", word)
+        if is_bare_instruction and not INLINE_ASM.search(text):
+            continue  # a word in a message, not an instruction
+        yield Problem(str(path), line, f"'{word}' outside src/pmem: say what you mean through "
+                      "pmem/persist.h (persist this range, publish this link)")
+
+
+def check(root):
+    problems = []
+    for path in cpp_files(root, "src", "include", "tools"):
+        code = without_comments(read(root, path))
+        # A name in a string is a name in code; an instruction in a string is a message.
+        problems += check_includes(path, code)
+        problems += check_design_names(path, code)
+        problems += check_seam(path, code)
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=pathlib.Path, default=ROOT)
+    return report(check(parser.parse_args().root), "layers")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

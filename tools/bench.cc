@@ -1,0 +1,130 @@
+// braid bench [POOL]: measures a workload on braid alone.
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "bench/harness/report.h"
+#include "bench/harness/runner.h"
+#include "bench/harness/scratch.h"
+#include "tools/common.h"
+
+namespace braid::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+class BenchVerb final : public Verb {
+ public:
+  std::string name() const override { return "bench"; }
+  std::string summary() const override { return "measure a workload and check what is read"; }
+
+  void Configure(CLI::App& app) override {
+    app.add_option("POOL,--db", pool_,
+                   "where to make the pool; default: a temporary folder (BRAID_TMP says where)")
+        ->type_name("");
+    bench::AddWorkloadFlags(app, &options_);
+    app.add_flag("--use_existing_db", options_.use_existing_db,
+                 "Run on the pool that is there, and keep it");
+    app.add_flag("--keep", keep_, "Keep the pool that the run made");
+    app.add_option("--json", json_path_, "Write the results and all parameters to this file");
+    app.footer(
+        "Names of flags and benchmarks are those of db_bench. Every value that is read is "
+        "checked;\n"
+        "a wrong or missing one ends the run with exit code 2. docs/benchmarking.md explains the\n"
+        "columns. braid-compare runs the same workloads on other stores, too.");
+  }
+
+  int Run() override {
+    if (const Status status = options_.Validate(); !status.ok()) return Fail(status);
+    if (const Status status = CheckPool(); !status.ok()) return Fail(status);
+    std::optional<bench::ScratchDirectory> scratch;
+    if (pool_.empty()) {
+      const bench::ScratchBase base = bench::ChooseScratchBase(ExpectedBytes());
+      Result<bench::ScratchDirectory> made = bench::ScratchDirectory::Create(base.path);
+      if (!made.ok()) return Fail(made.status());
+      scratch.emplace(std::move(made).value());
+      where_ = "a temporary folder in " + base.path + " (" + base.reason + ")";
+      pool_ = scratch->path() + "/pool";
+    } else {
+      where_ = pool_;
+    }
+    // In a process of its own, so that the pool is removed even when the run is interrupted.
+    const Result<bench::ChildOutcome> outcome =
+        bench::RunInChild([this](int) { return Measure(); });
+    if (!options_.use_existing_db && !keep_) {
+      std::error_code ignored;
+      fs::remove_all(pool_, ignored);
+    }
+    if (keep_ && scratch) scratch->Release();
+    if (!outcome.ok()) return Fail(outcome.status());
+    if (outcome.value().interrupted) return bench::kExitInterrupted;
+    if (outcome.value().signal != 0) {
+      return Fail(
+          fmt::format("the measuring process died of signal {}: please report it with the "
+                      "command line",
+                      outcome.value().signal));
+    }
+    return outcome.value().exit_code;
+  }
+
+ private:
+  uint64_t ExpectedBytes() const {
+    return 6 * options_.num * (options_.key_size + options_.value_size + 64) + (256u << 20);
+  }
+
+  Status CheckPool() const {
+    if (pool_.empty() && options_.use_existing_db) {
+      return Status::InvalidArgument("--use_existing_db needs POOL, the pool to run on");
+    }
+    if (pool_.empty() || options_.use_existing_db || !fs::exists(pool_)) return Status::OK();
+    return Status::InvalidArgument(pool_ +
+                                   " is there already, and a benchmark would overwrite it: "
+                                   "choose another path, or pass --use_existing_db to run on it");
+  }
+
+  int Measure() const {
+    const std::unique_ptr<bench::KvEngine> engine = bench::MakeBraidEngine();
+    nlohmann::json json = {{"schema", "braid-bench/1"},
+                           {"parameters", bench::OptionsToJson(options_)},
+                           {"results", nlohmann::json::array()}};
+    const fs::path parent = fs::absolute(pool_).parent_path();
+    json["machine"] = bench::MachineToJson(parent.string());
+    fmt::print("{}\n{} records of {} + {} bytes in {}\n{}\n", bench::FormatMachine(json["machine"]),
+               options_.num, options_.key_size, options_.value_size, where_, bench::ResultLegend());
+    std::fflush(stdout);
+    bench::Runner runner(*engine, options_, pool_);
+    bool told = false;
+    const Status status = runner.Run([&](const bench::BenchmarkResult& result) {
+      if (!told) fmt::print("braid {}: {}\n", engine->version(), engine->parameters());
+      told = true;
+      fmt::print("{}\n", bench::FormatResult(result));
+      if (options_.histogram) fmt::print("{}", result.Latency().ToTable());
+      std::fflush(stdout);
+      json["results"].push_back(bench::ResultToJson(result));
+    });
+    json["engine"] = {{"name", engine->name()},
+                      {"version", engine->version()},
+                      {"parameters", engine->parameters()}};
+    if (!status.ok()) return Fail(status);
+    if (json_path_.empty()) return kExitOk;
+    const Status written = bench::WriteFile(json_path_, json.dump(2) + "\n");
+    return written.ok() ? kExitOk : Fail(written);
+  }
+
+  bench::WorkloadOptions options_;
+  std::string pool_;
+  std::string where_;
+  std::string json_path_;
+  bool keep_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeBenchVerb() { return std::make_unique<BenchVerb>(); }
+
+}  // namespace braid::tools

@@ -1,0 +1,158 @@
+#include "tools/common.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "tools/common_text.h"
+
+namespace braid::tools {
+namespace {
+
+constexpr size_t kOutputBytes = 64 * 1024;
+
+// Says of a pool that is not there how to make one.
+template <class T>
+Result<T> WithHint(Result<T> opened, const std::string& path) {
+  if (!opened.ok() && opened.status().IsNotFound()) {
+    return Status::NotFound(
+        fmt::format("no pool at '{}': check the path, or make one with 'braid put' or 'braid load'",
+                    EscapeForTerminal(path)));
+  }
+  return opened;
+}
+
+}  // namespace
+
+int Fail(std::string_view message) {
+  // One line even if a message carries bytes of a file or a key.
+  std::string line = "braid: " + EscapeForTerminal(message);
+  for (char& c : line) {
+    if (c == '\n') c = ' ';
+  }
+  line.push_back('\n');
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  return kExitError;
+}
+
+int Fail(const Status& status) {
+  // These two explain themselves; with the others the kind of error matters.
+  const bool plain = status.IsInvalidArgument() || status.IsNotFound();
+  const std::string full = status.ToString();
+  return Fail(plain && !status.message().empty() ? status.message() : std::string_view(full));
+}
+
+bool Output::Write(std::string_view text) {
+  if (error_ != 0) return false;
+  buffer_.append(text);
+  return buffer_.size() < kOutputBytes || Drain();
+}
+
+bool Output::Drain() {
+  std::string_view rest = buffer_;
+  while (!rest.empty() && error_ == 0) {
+    const ssize_t written = ::write(STDOUT_FILENO, rest.data(), rest.size());
+    if (written >= 0) {
+      rest.remove_prefix(static_cast<size_t>(written));
+    } else if (errno != EINTR) {
+      error_ = errno;
+    }
+  }
+  buffer_.clear();
+  return error_ == 0;
+}
+
+int Output::Finish(int exit_code) {
+  Drain();
+  if (error_ == 0 || error_ == EPIPE) return exit_code;
+  return Fail(fmt::format("can't write the output: {}: make room or write it elsewhere",
+                          std::strerror(error_)));
+}
+
+CLI::Option* AddSizeOption(CLI::App& app, const std::string& name, std::optional<uint64_t>* size,
+                           const std::string& description) {
+  const auto parse = [name, size](const std::string& text) {
+    *size = ParseSize(text);
+    if (!size->has_value()) {
+      throw CLI::ValidationError(
+          name, fmt::format("'{}' is no size: write bytes, or a number with K, M, G or T", text));
+    }
+  };
+  return app.add_option_function<std::string>(name, parse, description)->type_name("SIZE");
+}
+
+void AddHexFlag(CLI::App& app, bool* hex, const std::string& description) {
+  app.add_flag("--hex", *hex, description);
+}
+
+void AddJsonFlag(CLI::App& app, bool* json, const std::string& description) {
+  app.add_flag("--json", *json, description);
+}
+
+void PoolFlags::AddTo(CLI::App& app) {
+  app.add_option("POOL", path_, "directory of the pool")->required()->type_name("");
+  AddOptionsTo(app);
+}
+
+void PoolFlags::AddOptionsTo(CLI::App& app) {
+  constexpr const char* kGroup = "Options of the store";
+  app.add_option("--design", design_, "recipe to open the pool with; default: braid")
+      ->type_name("NAME")
+      ->group(kGroup);
+  AddSizeOption(app, "--memory-budget", &memory_budget_,
+                "memory for memtables, indexes and filters; default: 1G")
+      ->group(kGroup);
+  AddSizeOption(app, "--max-size", &max_size_, "the pool never grows beyond; default: no limit")
+      ->group(kGroup);
+  const auto set_class = [this](const std::string& name) {
+    for (const MediaClass media_class :
+         {MediaClass::kPage, MediaClass::kCacheLine, MediaClass::kByte}) {
+      if (name == MediaClassName(media_class)) media_class_ = media_class;
+    }
+  };
+  app.add_option_function<std::string>("--force-media-class", set_class,
+                                       "treat the medium as page, cache_line or byte; for tests")
+      ->type_name("CLASS")
+      ->check(CLI::IsMember({"page", "cache_line", "byte"}))
+      ->group(kGroup);
+  app.add_flag("--log", log_, "print what the store reports (recovery, slow-down) on stderr")
+      ->group(kGroup);
+}
+
+Options PoolFlags::MakeOptions() const {
+  Options options;
+  if (!design_.empty()) options.design = design_;
+  if (memory_budget_) options.memory_budget_bytes = *memory_budget_;
+  if (max_size_) options.pool.max_bytes = *max_size_;
+  options.pool.force_media_class = media_class_;
+  if (log_) {
+    options.logger = [](std::string_view line) {
+      std::fprintf(stderr, "braid: %.*s\n", static_cast<int>(line.size()), line.data());
+    };
+  }
+  return options;
+}
+
+Result<std::unique_ptr<DB>> PoolFlags::OpenExisting() const {
+  Options options = MakeOptions();
+  options.create_if_missing = false;
+  return WithHint(DB::Open(options, path_), path_);
+}
+
+Result<std::unique_ptr<DB>> PoolFlags::OpenOrCreate() const {
+  return DB::Open(MakeOptions(), path_);
+}
+
+Result<PoolInfo> PoolFlags::Inspect() const {
+  return WithHint(DB::Inspect(path_, MakeOptions()), path_);
+}
+
+int CloseAndReturn(DB& db, int exit_code) {
+  const Status status = db.Close();
+  return status.ok() ? exit_code : Fail(status);
+}
+
+}  // namespace braid::tools

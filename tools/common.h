@@ -1,0 +1,81 @@
+// What every verb needs: the pool and its options, error messages, the output.
+//
+// Thread safety: one thread, except where a function says otherwise. Persistence: none of its own.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "braid/db.h"
+#include "tools/verb.h"
+
+namespace braid::tools {
+
+/// Prints "braid: MESSAGE" as one line on stderr and returns kExitError. MESSAGE ends with what to
+/// do about it.
+int Fail(std::string_view message);
+int Fail(const Status& status);
+
+/// Results on stdout, buffered. Writing stops quietly when the reader of a pipe has gone away
+/// (`braid scan POOL | head`).
+class Output {
+ public:
+  Output() = default;
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  /// False when nothing more can be written: stop producing.
+  bool Write(std::string_view text);
+  bool WriteLine(std::string_view text) { return Write(text) && Write("\n"); }
+  /// Writes what is left. `exit_code` when all went well, else kExitError after a message.
+  int Finish(int exit_code);
+
+ private:
+  bool Drain();
+
+  std::string buffer_;
+  int error_ = 0;
+};
+
+/// The POOL argument and the options that all verbs share.
+class PoolFlags {
+ public:
+  /// Adds POOL and the shared options.
+  void AddTo(CLI::App& app);
+  /// The shared options alone, for a verb that can do without a pool.
+  void AddOptionsTo(CLI::App& app);
+
+  const std::string& path() const { return path_; }
+  /// The library's options as the command line sets them.
+  Options MakeOptions() const;
+
+  /// Opens the pool; NotFound's message says how to make one.
+  Result<std::unique_ptr<DB>> OpenExisting() const;
+  /// Opens the pool and makes it first when there is none.
+  Result<std::unique_ptr<DB>> OpenOrCreate() const;
+  /// The facts of the pool, without opening it.
+  Result<PoolInfo> Inspect() const;
+
+ private:
+  std::string path_;
+  std::string design_;
+  std::optional<uint64_t> memory_budget_;
+  std::optional<uint64_t> max_size_;
+  std::optional<MediaClass> media_class_;
+  bool log_ = false;
+};
+
+/// Adds an option that takes a size like 64M.
+CLI::Option* AddSizeOption(CLI::App& app, const std::string& name, std::optional<uint64_t>* size,
+                           const std::string& description);
+/// Adds `--hex` with the text that suits a verb.
+void AddHexFlag(CLI::App& app, bool* hex, const std::string& description);
+void AddJsonFlag(CLI::App& app, bool* json, const std::string& description);
+
+/// Closes `db` and returns `exit_code`, or kExitError after a message when closing fails.
+int CloseAndReturn(DB& db, int exit_code);
+
+}  // namespace braid::tools

@@ -1,0 +1,58 @@
+#include "tools/common_range.h"
+
+#include "tools/common_text.h"
+
+namespace braid::tools {
+namespace {
+
+void RaiseLower(std::string bound, ReadOptions* options) {
+  if (!options->lower_bound || *options->lower_bound < bound) {
+    options->lower_bound = std::move(bound);
+  }
+}
+
+void DropUpper(std::string bound, ReadOptions* options) {
+  if (!options->upper_bound || bound < *options->upper_bound) {
+    options->upper_bound = std::move(bound);
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> PrefixEnd(std::string_view prefix) {
+  std::string end(prefix);
+  while (!end.empty() && end.back() == '\xFF') end.pop_back();
+  if (end.empty()) return std::nullopt;
+  end.back() = static_cast<char>(static_cast<unsigned char>(end.back()) + 1);
+  return end;
+}
+
+void RangeFlags::AddTo(CLI::App& app) {
+  app.add_option("--from", from_, "first key (inclusive)")->type_name("KEY");
+  app.add_option("--to", to_, "last key (exclusive)")->type_name("KEY");
+  app.add_option("--prefix", prefix_, "only keys that start with this")->type_name("KEY");
+}
+
+Result<KeyRange> RangeFlags::MakeRange(bool hex) const {
+  KeyRange range;
+  std::string bytes;
+  if (from_) {
+    if (Status status = ParseBytes(*from_, hex, &bytes); !status.ok()) return status;
+    RaiseLower(bytes, &range.options);
+  }
+  if (to_) {
+    if (Status status = ParseBytes(*to_, hex, &bytes); !status.ok()) return status;
+    DropUpper(bytes, &range.options);
+  }
+  if (prefix_) {
+    if (Status status = ParseBytes(*prefix_, hex, &bytes); !status.ok()) return status;
+    RaiseLower(bytes, &range.options);
+    if (auto end = PrefixEnd(bytes)) DropUpper(std::move(*end), &range.options);
+  }
+  const ReadOptions& options = range.options;
+  range.empty =
+      options.upper_bound && *options.upper_bound <= options.lower_bound.value_or(std::string());
+  return range;
+}
+
+}  // namespace braid::tools

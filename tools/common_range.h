@@ -1,0 +1,35 @@
+// The part of the keys that `scan` and `count` look at.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "braid/options.h"
+#include "braid/status.h"
+
+namespace braid::tools {
+
+/// The first key after all keys that start with `prefix`; nothing when there is none.
+std::optional<std::string> PrefixEnd(std::string_view prefix);
+
+struct KeyRange {
+  ReadOptions options;  ///< bounds for an iterator
+  bool empty = false;   ///< the bounds exclude each other: nothing to read
+};
+
+/// --from, --to and --prefix. Several together mean the keys that satisfy all.
+class RangeFlags {
+ public:
+  void AddTo(CLI::App& app);
+  /// InvalidArgument when `hex` and an argument is not hex.
+  Result<KeyRange> MakeRange(bool hex) const;
+
+ private:
+  std::optional<std::string> from_;
+  std::optional<std::string> to_;
+  std::optional<std::string> prefix_;
+};
+
+}  // namespace braid::tools

@@ -1,0 +1,16 @@
+// Ctrl-C as a request to stop in good order, for verbs that write for long.
+#pragma once
+
+namespace braid::tools {
+
+/// From now on SIGINT and SIGTERM ask to stop instead of ending the process. The second signal
+/// ends it as usual.
+void StopOnSignal();
+
+/// Whether a signal asked to stop.
+bool StopRequested();
+
+/// Waits until `fd` can be read or a signal asks to stop.
+void WaitForInput(int fd);
+
+}  // namespace braid::tools

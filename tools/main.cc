@@ -1,0 +1,144 @@
+// braid VERB POOL [ARGS]: finds the verb, parses its arguments, runs it.
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "braid/version.h"
+#include "tools/common.h"
+#include "tools/common_text.h"
+#include "tools/verb.h"
+
+namespace braid::tools {
+namespace {
+
+std::vector<std::unique_ptr<Verb>> AllVerbs() {
+  std::vector<std::unique_ptr<Verb>> verbs;
+  verbs.push_back(MakeInfoVerb());
+  verbs.push_back(MakeStatVerb());
+  verbs.push_back(MakeGetVerb());
+  verbs.push_back(MakePutVerb());
+  verbs.push_back(MakeDeleteVerb());
+  verbs.push_back(MakeScanVerb());
+  verbs.push_back(MakeCountVerb());
+  verbs.push_back(MakeLoadVerb());
+  verbs.push_back(MakeVerifyVerb());
+  verbs.push_back(MakeBenchVerb());
+  return verbs;
+}
+
+using Verbs = std::vector<std::unique_ptr<Verb>>;
+
+std::string Help(const Verbs& verbs) {
+  std::string text =
+      "braid: an embedded, ordered key-value store for persistent memory\n"
+      "\n"
+      "Usage: braid VERB POOL [ARGS]\n"
+      "       braid help [VERB]\n"
+      "       braid --version\n"
+      "\n"
+      "Verbs:\n";
+  for (const auto& verb : verbs) text += fmt::format("  {:<8}{}\n", verb->name(), verb->summary());
+  text +=
+      "\n"
+      "POOL is the directory of a pool. put and load make it; the other verbs never do.\n"
+      "Exit codes: 0 ok, 1 key not found, 2 error, with one message on stderr.\n";
+  return text;
+}
+
+Verb* Find(const Verbs& verbs, std::string_view name) {
+  for (const auto& verb : verbs) {
+    if (verb->name() == name) return verb.get();
+  }
+  return nullptr;
+}
+
+int FailUnknownVerb(const Verbs& verbs, std::string_view name) {
+  std::string nearest;
+  size_t least = 3;
+  for (const auto& verb : verbs) {
+    const std::string candidate = verb->name();
+    const size_t distance = EditDistance(name, candidate);
+    // A word that shares no letter in place is no slip of the finger.
+    if (distance < least && distance < candidate.size()) {
+      least = distance;
+      nearest = candidate;
+    }
+  }
+  if (name.starts_with("-")) {
+    return Fail(
+        fmt::format("option '{}' stands before the verb: write 'braid VERB POOL {}'", name, name));
+  }
+  if (nearest.empty()) {
+    return Fail(fmt::format("unknown verb '{}': 'braid help' lists the verbs", name));
+  }
+  return Fail(fmt::format("unknown verb '{}': did you mean '{}'? 'braid help' lists the verbs",
+                          name, nearest));
+}
+
+std::unique_ptr<CLI::App> MakeApp(Verb& verb) {
+  auto app = std::make_unique<CLI::App>("braid " + verb.name() + ": " + verb.summary(),
+                                        "braid " + verb.name());
+  app->get_formatter()->column_width(34);
+  verb.Configure(*app);
+  return app;
+}
+
+int PrintHelp(std::string_view text) {
+  Output out;
+  out.Write(text);
+  return out.Finish(kExitOk);
+}
+
+int RunVerb(Verb& verb, int argc, char** argv) {
+  const std::unique_ptr<CLI::App> app = MakeApp(verb);
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return PrintHelp(app->help());
+  } catch (const CLI::ParseError& error) {
+    std::string problem = error.what();
+    while (!problem.empty() && (problem.back() == '.' || problem.back() == '\n')) {
+      problem.pop_back();
+    }
+    return Fail(fmt::format("{}: see 'braid {} --help'", problem, verb.name()));
+  }
+  return verb.Run();
+}
+
+int Main(int argc, char** argv) {
+  const Verbs verbs = AllVerbs();
+  if (argc < 2) {
+    return Fail("no verb: write 'braid VERB POOL', or 'braid help' for the list of verbs");
+  }
+  const std::string_view word = argv[1];
+  if (word == "--version" || word == "-V" || word == "version") {
+    return PrintHelp(fmt::format("braid {} (format {})\n", BRAID_VERSION_STRING, kFormatVersion));
+  }
+  if (word == "help" || word == "--help" || word == "-h") {
+    if (argc < 3) return PrintHelp(Help(verbs));
+    Verb* verb = Find(verbs, argv[2]);
+    return verb == nullptr ? FailUnknownVerb(verbs, argv[2]) : PrintHelp(MakeApp(*verb)->help());
+  }
+  Verb* verb = Find(verbs, word);
+  return verb == nullptr ? FailUnknownVerb(verbs, word) : RunVerb(*verb, argc - 1, argv + 1);
+}
+
+}  // namespace
+}  // namespace braid::tools
+
+int main(int argc, char** argv) {
+  // A pipe whose reader has gone away shows as EPIPE, so that the pool is closed in order.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return braid::tools::Main(argc, argv);
+  } catch (const std::exception& error) {
+    return braid::tools::Fail(fmt::format(
+        "unexpected failure: {}: please report it with the command line", error.what()));
+  }
+}

@@ -1,0 +1,113 @@
+// braid scan POOL: prints records in the order of their keys.
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "tools/common.h"
+#include "tools/common_range.h"
+#include "tools/common_text.h"
+
+namespace braid::tools {
+namespace {
+
+class ScanVerb final : public Verb {
+ public:
+  std::string name() const override { return "scan"; }
+  std::string summary() const override { return "print records in key order"; }
+
+  void Configure(CLI::App& app) override {
+    pool_.AddTo(app);
+    range_.AddTo(app);
+    app.add_option("--limit", limit_, "stop after so many records")->type_name("N");
+    app.add_flag("--reverse", reverse_, "from the last key to the first");
+    app.add_flag("--keys-only", keys_only_, "without the values");
+    AddHexFlag(app, &hex_, "keys and values as hex digits, in the arguments too");
+    AddJsonFlag(app, &json_, "an object a line; NAME_hex for bytes that are not UTF-8");
+    app.footer(
+        "A line is KEY, TAB, VALUE with the escapes \\t \\n \\r \\\\ and \\xHH; 'braid load' "
+        "reads\n"
+        "it back byte for byte, and with --format jsonl what --json prints.\n"
+        "\n"
+        "Example: braid scan POOL --prefix user/ --limit 10");
+  }
+
+  int Run() override {
+    Result<KeyRange> range = range_.MakeRange(hex_);
+    if (!range.ok()) return Fail(range.status());
+    auto opened = pool_.OpenExisting();
+    if (!opened.ok()) return Fail(opened.status());
+    DB& db = **opened;
+    Output out;
+    Status status;
+    if (!range->empty) status = Print(db, range->options, &out);
+    if (!status.ok()) {
+      out.Finish(kExitOk);
+      return Fail(status);
+    }
+    return out.Finish(CloseAndReturn(db, kExitOk));
+  }
+
+ private:
+  Status Print(DB& db, const ReadOptions& options, Output* out) const {
+    const std::unique_ptr<Iterator> it = db.NewIterator(options);
+    std::string line;
+    uint64_t left = limit_;
+    if (reverse_) {
+      it->SeekToLast();
+    } else {
+      it->SeekToFirst();
+    }
+    while (left-- > 0 && it->Valid()) {
+      line.clear();
+      AppendRecord(*it, &line);
+      if (!out->Write(line)) break;
+      if (reverse_) {
+        it->Prev();
+      } else {
+        it->Next();
+      }
+    }
+    return it->status();
+  }
+
+  void AppendRecord(const Iterator& it, std::string* line) const {
+    if (json_) {
+      line->push_back('{');
+      AppendJsonField("key", it.key(), hex_, line);
+      if (!keys_only_) {
+        line->push_back(',');
+        AppendJsonField("value", it.value(), hex_, line);
+      }
+      line->append("}\n");
+      return;
+    }
+    AppendText(it.key(), line);
+    if (!keys_only_) {
+      line->push_back('\t');
+      AppendText(it.value(), line);
+    }
+    line->push_back('\n');
+  }
+
+  void AppendText(Slice bytes, std::string* line) const {
+    if (hex_) {
+      AppendHex(bytes, line);
+    } else {
+      AppendEscaped(bytes, line);
+    }
+  }
+
+  PoolFlags pool_;
+  RangeFlags range_;
+  uint64_t limit_ = std::numeric_limits<uint64_t>::max();
+  bool reverse_ = false;
+  bool keys_only_ = false;
+  bool hex_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeScanVerb() { return std::make_unique<ScanVerb>(); }
+
+}  // namespace braid::tools

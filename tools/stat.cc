@@ -1,0 +1,131 @@
+// braid stat POOL: opens a pool and prints its statistics.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/common.h"
+#include "tools/common_text.h"
+
+namespace braid::tools {
+namespace {
+
+struct Group {
+  const char* title;
+  std::vector<const char*> fields;
+};
+
+// Fields that a group does not name are printed last, so that a new counter is never hidden.
+const std::vector<Group>& Groups() {
+  static const std::vector<Group> groups = {
+      {"open", {"open_micros", "recovered_entries", "clean_open"}},
+      {"tables now",
+       {"memtable_entries", "memtable_bytes", "immutable_memtables", "l0_tables", "l0_entries",
+        "l1_entries", "index_entries", "index_complete", "last_sequence", "snapshots"}},
+      {"memory now", {"memory_bytes", "memory_budget_bytes"}},
+      {"pool now", {"pool_bytes", "pool_used_bytes", "pool_max_bytes"}},
+      {"operations since the open",
+       {"puts", "deletes", "batches", "gets", "gets_found", "iterators", "bytes_put"}},
+      {"durability since the open", {"lines_flushed", "fences", "syncs"}},
+      {"background work since the open",
+       {"flushes", "flushed_entries", "merges", "merged_entries", "collected_chunks",
+        "stall_micros", "stalls"}},
+  };
+  return groups;
+}
+
+std::string ValueText(const StatisticsField& field) {
+  const std::string_view name = field.name;
+  std::string text = GroupDigits(field.value);
+  if (name.find("bytes") != std::string_view::npos && field.value >= 1024) {
+    text += fmt::format(" ({})", SizeText(field.value));
+  } else if (name.ends_with("_micros") && field.value >= 1000) {
+    text += fmt::format(" ({})", DurationText(static_cast<double>(field.value) / 1e6));
+  }
+  return text;
+}
+
+class StatVerb final : public Verb {
+ public:
+  std::string name() const override { return "stat"; }
+  std::string summary() const override { return "open a pool and print its statistics"; }
+
+  void Configure(CLI::App& app) override {
+    pool_.AddTo(app);
+    app.add_option("FIELD", field_, "print the value of this field alone")->type_name("");
+    AddJsonFlag(app, &json_, "print all fields as one object");
+    app.footer(
+        "Counters begin with the open, so those of operations are those of this command.\n"
+        "\n"
+        "Example: braid stat POOL open_micros");
+  }
+
+  int Run() override {
+    auto opened = pool_.OpenExisting();
+    if (!opened.ok()) return Fail(opened.status());
+    DB& db = **opened;
+    const Statistics statistics = db.GetStatistics();
+    const std::vector<StatisticsField> fields = ListFields(statistics);
+    Output out;
+    if (!field_.empty()) {
+      const auto found = std::find_if(fields.begin(), fields.end(),
+                                      [this](const auto& field) { return field_ == field.name; });
+      if (found == fields.end()) {
+        return Fail(fmt::format("unknown field '{}': 'braid stat POOL' lists the fields", field_));
+      }
+      out.WriteLine(json_ ? fmt::format("{{\"{}\":{}}}", found->name, found->value)
+                          : std::to_string(found->value));
+    } else if (json_) {
+      PrintJson(statistics, fields, &out);
+    } else {
+      PrintText(statistics, fields, &out);
+    }
+    return out.Finish(CloseAndReturn(db, kExitOk));
+  }
+
+ private:
+  static void PrintJson(const Statistics& statistics, const std::vector<StatisticsField>& fields,
+                        Output* out) {
+    nlohmann::ordered_json object;
+    object["design"] = statistics.design;
+    object["media_class"] = MediaClassName(statistics.media_class);
+    object["media_class_forced"] = statistics.media_class_forced;
+    for (const StatisticsField& field : fields) object[field.name] = field.value;
+    out->WriteLine(object.dump());
+  }
+
+  static void PrintText(const Statistics& statistics, std::vector<StatisticsField> fields,
+                        Output* out) {
+    out->WriteLine(fmt::format("design {}, media class {}{}", statistics.design,
+                               MediaClassName(statistics.media_class),
+                               statistics.media_class_forced ? " (forced)" : ""));
+    for (const Group& group : Groups()) {
+      out->WriteLine(fmt::format("\n{}", group.title));
+      for (const char* name : group.fields) {
+        const auto field = std::find_if(fields.begin(), fields.end(), [name](const auto& f) {
+          return std::strcmp(f.name, name) == 0;
+        });
+        if (field == fields.end()) continue;
+        out->WriteLine(fmt::format("  {:<22}{}", field->name, ValueText(*field)));
+        fields.erase(field);
+      }
+    }
+    if (!fields.empty()) out->WriteLine("\nother");
+    for (const StatisticsField& field : fields) {
+      out->WriteLine(fmt::format("  {:<22}{}", field.name, ValueText(field)));
+    }
+  }
+
+  PoolFlags pool_;
+  std::string field_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeStatVerb() { return std::make_unique<StatVerb>(); }
+
+}  // namespace braid::tools

@@ -1,0 +1,88 @@
+// braid verify POOL: reads and checks everything in a pool.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/common.h"
+#include "tools/common_text.h"
+#include "tools/progress.h"
+
+namespace braid::tools {
+namespace {
+
+class VerifyVerb final : public Verb {
+ public:
+  std::string name() const override { return "verify"; }
+  std::string summary() const override { return "read and check every entry, link and chunk"; }
+
+  void Configure(CLI::App& app) override {
+    pool_.AddTo(app);
+    AddJsonFlag(app, &json_, "print what was checked and the problems as one object");
+    app.add_flag("--progress", plain_progress_, "print progress when stderr is no terminal, too");
+    app.footer("Lists every problem with file and offset. Exit code 2 when there is any.");
+  }
+
+  int Run() override {
+    auto opened = pool_.OpenExisting();
+    if (!opened.ok()) return Fail(opened.status());
+    DB& db = **opened;
+    Progress progress("verify", "",
+                      plain_progress_ ? Progress::Style::kPlain : Progress::Style::kAuto);
+    VerifyReport report;
+    const Status status =
+        db.Verify(&report, [&progress](double share) { progress.Update(0, share); });
+    const double seconds = progress.ElapsedSeconds();
+    progress.Finish();
+    if (!status.ok() && !status.IsCorruption()) return Fail(status);
+    // An error that the report does not list must not get lost.
+    if (!status.ok() && report.problems.empty()) {
+      report.problems.emplace_back(status.message());
+    }
+    Output out;
+    Print(report, seconds, &out);
+    if (report.problems.empty()) return out.Finish(CloseAndReturn(db, kExitOk));
+    out.Finish(kExitError);
+    return Fail(
+        fmt::format("{} in '{}': save what can be read with 'braid scan', and load it into "
+                    "a new pool",
+                    Counted(report.problems.size(), "problem"), pool_.path()));
+  }
+
+ private:
+  void Print(const VerifyReport& report, double seconds, Output* out) const {
+    if (json_) {
+      nlohmann::ordered_json object = {{"ok", report.problems.empty()},
+                                       {"entries", report.entries},
+                                       {"live_entries", report.live_entries},
+                                       {"links", report.links},
+                                       {"chunks", report.chunks},
+                                       {"bytes", report.bytes},
+                                       {"seconds", seconds},
+                                       {"problems", nlohmann::json::array()}};
+      for (const std::string& problem : report.problems) {
+        object["problems"].push_back(EscapeForTerminal(problem));
+      }
+      out->WriteLine(object.dump());
+      return;
+    }
+    for (const std::string& problem : report.problems) {
+      out->WriteLine("problem: " + EscapeForTerminal(problem));
+    }
+    out->WriteLine(fmt::format(
+        "checked {} entries ({} live), {} links, {} chunks, {} in {}: {}",
+        GroupDigits(report.entries), GroupDigits(report.live_entries), GroupDigits(report.links),
+        GroupDigits(report.chunks), SizeText(report.bytes), DurationText(seconds),
+        report.problems.empty() ? std::string("no problem found")
+                                : Counted(report.problems.size(), "problem")));
+  }
+
+  PoolFlags pool_;
+  bool json_ = false;
+  bool plain_progress_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeVerifyVerb() { return std::make_unique<VerifyVerb>(); }
+
+}  // namespace braid::tools
