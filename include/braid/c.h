@@ -251,8 +251,8 @@ BRAID_C_EXPORT void braid_options_set_design(braid_options_t*, const char* name)
 /* braid: Bytes of DRAM for memtables, indexes and filters together. */
 BRAID_C_EXPORT void braid_options_set_memory_budget(braid_options_t*, uint64_t bytes);
 
-/* braid: Bytes the pool never grows beyond; writes that need more fail. At least 64 KiB; a database
- * of use needs some 16 MiB. 0 is the default: as far as the device goes. */
+/* braid: Bytes the pool never grows beyond; writes that need more fail. braid_open refuses what
+ * is too small for a pool, which needs some 8 MiB. 0 is the default: as far as the device goes. */
 BRAID_C_EXPORT void braid_options_set_max_size(braid_options_t*, uint64_t bytes);
 
 /* ---- Comparator, filter policy ------------------------------------------------------------- */

@@ -28,9 +28,7 @@ void LsmEngine::SwapState(std::shared_ptr<ReadState> next) {
   state_.store(next.get(), std::memory_order_release);
   std::shared_ptr<ReadState> old = std::move(state_owner_);
   state_owner_ = std::move(next);
-  Retired retired;
-  retired.memory = std::move(old);
-  Retire(std::move(retired));
+  RetireMemory(std::move(old));
 }
 
 void LsmEngine::UpdatePressure() {
@@ -73,7 +71,7 @@ bool LsmEngine::FlushOldest() {
     oldest = state_owner_->immutables.back();
   }
   // Writers that found the memtable before it was sealed have left after this.
-  if (options_.background_threads) pmem::SynchronizeEpoch();
+  pmem::SynchronizeEpoch();
   oldest->table->Advance(memtable::State::kFlushing);
   const index::LiveViews views = views_->Collect();
   format::TableRecord record{};

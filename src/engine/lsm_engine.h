@@ -66,12 +66,11 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   struct alignas(64) ShardLock {
     std::mutex mutex;
   };
-  /// What may be reused once the views and readers of its time are gone.
+  /// What may be reused in the pool once the views and readers of its time are gone.
   struct Retired {
     uint64_t clock = 0;
     std::vector<uint64_t> chunks;
     std::vector<uint64_t> extents;
-    std::shared_ptr<const void> memory;
   };
 
   struct RetiringChunk {
@@ -124,6 +123,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void AccountDead(const std::vector<uint64_t>& dead);
   void RetireEmptyChunks();
   void Retire(Retired retired);
+  void RetireMemory(std::shared_ptr<const void> memory);
   bool Reclaim();
   void FitMemory();
   /// Under structure_mutex_ or on the compaction thread, which replaces the index under that lock.
@@ -163,6 +163,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   uint64_t idle_generation_ = 0;                      // work_mutex_: idle rounds of the compaction thread
   Status error_;                                      // work_mutex_
   std::deque<Retired> retired_;                       // work_mutex_
+  std::vector<std::shared_ptr<const void>> retired_memory_;  // work_mutex_
   std::vector<RetiringChunk> retiring_chunks_;        // compaction thread: in retired_, not yet free
   std::vector<std::thread> threads_;
 

@@ -79,19 +79,29 @@ void LsmEngine::Retire(Retired retired) {
   retired_.push_back(std::move(retired));
 }
 
+/// Frees DRAM once the readers of now have left; views own what they use.
+void LsmEngine::RetireMemory(std::shared_ptr<const void> memory) {
+  const std::lock_guard lock(work_mutex_);
+  retired_memory_.push_back(std::move(memory));
+}
+
 /// Gives back what no reader and no view can reach. False when nothing could be.
 bool LsmEngine::Reclaim() {
   const uint64_t oldest = views_->OldestPin();
   std::vector<Retired> ready;
+  std::vector<std::shared_ptr<const void>> memory;
   {
     const std::lock_guard lock(work_mutex_);
+    memory.swap(retired_memory_);
     while (!retired_.empty() && retired_.front().clock <= oldest) {
       ready.push_back(std::move(retired_.front()));
       retired_.pop_front();
     }
   }
-  if (ready.empty()) return false;
-  if (options_.background_threads) pmem::SynchronizeEpoch();
+  if (ready.empty() && memory.empty()) return false;
+  pmem::SynchronizeEpoch();
+  memory.clear();
+  if (ready.empty()) return true;
   const bool frees = std::any_of(ready.begin(), ready.end(), [](const Retired& retired) {
     return !retired.chunks.empty() || !retired.extents.empty();
   });
@@ -239,21 +249,17 @@ void LsmEngine::FitMemory() {
     std::shared_ptr<const index::EntryTree> tree = table.tree();
     if (tree == nullptr) continue;
     table.set_tree(nullptr, 1);
-    Retired retired;
-    retired.memory = std::move(tree);
-    Retire(std::move(retired));
+    RetireMemory(std::move(tree));
     if (MemoryBytes(*state) <= options_.memory_budget_bytes) return;
   }
   if (index_->min_height() >= format::kMaxHeight / 2) return;
-  Retired retired;
-  retired.memory = index_->tree();
+  RetireMemory(index_->tree());
   state->version->l1->set_tree(nullptr, index_->min_height() + 1);
   auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), index_->min_height() + 1);
   {
     const std::lock_guard lock(structure_mutex_);
     index_.swap(sparser);
   }
-  Retire(std::move(retired));
   Log("the memory budget is reached: the index over L1 now covers every " +
       std::to_string(1u << (2 * (index_->min_height() - 1))) + "th entry");
 }

@@ -65,12 +65,17 @@ const EntryHeader* SkipList::FindGEFrom(const EntryHeader* start, std::string_vi
 }
 
 const EntryHeader* SkipList::FindLess(std::string_view key, Damage* damage) const noexcept {
-  Tower before = head_;
-  Descend(head_, kMaxHeight, key, &before, damage);
-  if (*damage || before == head_) return nullptr;
-  const auto* last = reinterpret_cast<const EntryHeader*>(before) - 1;
-  // `last` may be an older version; the newest of its key is what comes first.
-  return FindGE(last->key(), damage);
+  for (;;) {
+    Tower before = head_;
+    Descend(head_, kMaxHeight, key, &before, damage);
+    if (*damage || before == head_) return nullptr;
+    const auto* last = reinterpret_cast<const EntryHeader*>(before) - 1;
+    // `last` may be an older version; the newest of its key is what comes first.
+    const EntryHeader* newest = FindGE(last->key(), damage);
+    if (*damage || (newest != nullptr && newest->key() == last->key())) return newest;
+    // A merge has just unlinked the key: it was deleted. The search goes on before it.
+    key = last->key();
+  }
 }
 
 const EntryHeader* SkipList::FindLast(Damage* damage) const noexcept {
@@ -80,7 +85,10 @@ const EntryHeader* SkipList::FindLast(Damage* damage) const noexcept {
     if (*damage) return nullptr;
   }
   if (tower == head_) return nullptr;
-  return FindGE((reinterpret_cast<const EntryHeader*>(tower) - 1)->key(), damage);
+  const std::string_view last = (reinterpret_cast<const EntryHeader*>(tower) - 1)->key();
+  const EntryHeader* newest = FindGE(last, damage);
+  if (*damage || newest != nullptr) return newest;
+  return FindLess(last, damage);  // a merge has just unlinked it
 }
 
 const EntryHeader* SkipList::Visible(const EntryHeader* newest, const ReadView& view,

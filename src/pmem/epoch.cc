@@ -1,6 +1,8 @@
 // Purpose: the bridge to liburcu. Thread safety and invariants: see epoch.h. Persistence: none.
 #include "pmem/epoch.h"
 
+#include <atomic>
+
 #define _LGPL_SOURCE
 #define RCU_MEMB
 #include <urcu.h>
@@ -30,9 +32,17 @@ void AnnotateReadSectionEnd() {}
 void AnnotateGracePeriodEnd() {}
 #endif
 
+std::atomic<int> registered_threads{0};
+
 struct Registration {
-  Registration() noexcept { rcu_register_thread(); }
-  ~Registration() { rcu_unregister_thread(); }
+  Registration() noexcept {
+    rcu_register_thread();
+    registered_threads.fetch_add(1);
+  }
+  ~Registration() {
+    registered_threads.fetch_sub(1);
+    rcu_unregister_thread();
+  }
 };
 
 void EnsureRegistered() noexcept { thread_local Registration registration; }
@@ -51,7 +61,8 @@ EpochGuard::~EpochGuard() {
 
 void SynchronizeEpoch() noexcept {
   EnsureRegistered();
-  synchronize_rcu();
+  // A thread that registers from here on begins its read sections after this call.
+  if (registered_threads.load() > 1) synchronize_rcu();
   AnnotateGracePeriodEnd();
 }
 

@@ -169,6 +169,20 @@ static int Update(braid_t* db, const braid_writeoptions_t* write, Model* model) 
   return fine;
 }
 
+/* Opens with a small write buffer, so that flushes and merges run all the time. */
+static braid_t* OpenBusy(const char* name) {
+  char* err = NULL;
+  braid_t* db;
+  braid_options_t* options = braid_options_create();
+  braid_options_set_create_if_missing(options, 1);
+  braid_options_set_write_buffer_size(options, 64u << 10);
+  db = braid_open(options, ScratchPath(name), &err);
+  braid_options_destroy(options);
+  if (err != NULL) printf("# %s\n", err);
+  Require(db != NULL, "a database with a small write buffer can be opened");
+  return db;
+}
+
 static void TestRandomOperations(void) {
   static Model model;
   static Model past;
@@ -178,7 +192,7 @@ static void TestRandomOperations(void) {
   int walks_match = 1;
   int scans_match = 1;
   int snapshots_match = 1;
-  braid_t* db = OpenOrCreate("model");
+  braid_t* db = OpenBusy("model");
   braid_readoptions_t* read = braid_readoptions_create();
   braid_writeoptions_t* write = braid_writeoptions_create();
   const braid_snapshot_t* snapshot = braid_create_snapshot(db);
@@ -194,7 +208,7 @@ static void TestRandomOperations(void) {
     braid_release_snapshot(db, snapshot);
     if (i % kReopenEvery == 0) {
       braid_close(db);
-      db = OpenOrCreate("model");
+      db = OpenBusy("model");
     } else if (Random(2) == 0) {
       braid_compact_range(db, NULL, 0, NULL, 0);
     }
@@ -284,7 +298,7 @@ static void TestThreads(void) {
   unsigned i;
   int write_failures = 0;
   int read_failures = 0;
-  braid_t* db = OpenOrCreate("threads");
+  braid_t* db = OpenBusy("threads");
   for (i = 0; i < 2 * kWriters; i++) {
     workers[i].db = db;
     workers[i].number = i;

@@ -275,7 +275,7 @@ TEST_F(LoadCommandTest, FullPoolStopsTheLoadAndKeepsWhatWasAcknowledged) {
   const std::string file = File("in", input);
   const CommandResult result = ExpectError(
       {"load", Pool(), file, "--max-size", "64M", "--batch", "1", "--acknowledge", Path("acks")},
-      "OutOfSpace");
+      "pool is full");
   const std::vector<std::string> acknowledged = Lines(ReadFileText(Path("acks")));
   ASSERT_GT(acknowledged.size(), 0u);
   ASSERT_LT(acknowledged.size(), 2000u);

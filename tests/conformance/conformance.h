@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,11 @@ struct Setup {
   bool tiny = true;
   bool background = true;
 };
+
+inline void PrintTo(const Setup& setup, std::ostream* out) {
+  *out << setup.design << (setup.tiny ? " tiny" : " default")
+       << (setup.background ? " background" : " inline");
+}
 
 inline std::string SetupName(const ::testing::TestParamInfo<Setup>& info) {
   return info.param.design + (info.param.tiny ? "_tiny" : "_default") +

@@ -114,7 +114,7 @@ BuiltPool BuildPool(PoolState state, const std::string& path, uint64_t seed) {
   if (state == PoolState::kMemtable) options.memtable.bytes = 16ull << 20;
   if (state == PoolState::kTables) {
     options.memtable.bytes = 16ull << 20;
-    options.compaction.l0_trigger = 20;
+    options.compaction.l0_trigger = 12;
   }
   const std::unique_ptr<DB> db = OpenOrFail(options, path);
   if (db == nullptr) return pool;

@@ -225,7 +225,7 @@ TEST(PermissionTest, APoolOfAnotherUserIsAnError) {
 
 TEST(LimitTest, KeysAtTheLimitAreTakenAndOverItRefused) {
   TempFolder folder;
-  const auto db = OpenOrFail(TinyOptions(), folder.Sub("pool"));
+  const auto db = OpenOrFail(Options{}, folder.Sub("pool"));
   ASSERT_NE(db, nullptr);
   BRAID_EXPECT_OK(db->Put(std::string(kMaxKeyBytes, 'k'), "v"));
   const Status status = db->Put(std::string(kMaxKeyBytes + 1, 'k'), "v");
