@@ -23,6 +23,13 @@ else()
   target_link_libraries(braid_test_support INTERFACE braid_test_base)
 endif()
 
+# What is known not to be ours, so that plain ctest knows it too.
+set(BRAID_TEST_ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1")
+if(BRAID_SANITIZE MATCHES "thread")
+  string(APPEND BRAID_TEST_ENVIRONMENT
+    ";TSAN_OPTIONS=second_deadlock_stack=1 suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
+endif()
+
 # Builds program `target` from the sources given and registers its tests under `label`.
 function(braid_add_gtest target label)
   add_executable(${target} ${ARGN})
@@ -31,7 +38,8 @@ function(braid_add_gtest target label)
   target_link_libraries(${target} PRIVATE braid_test_support GTest::gtest_main)
   # The names of values stand in the test names; gtest would add their bytes and addresses.
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
-    TEST_PREFIX "${label}/" PROPERTIES LABELS "${label}" TIMEOUT 900)
+    TEST_PREFIX "${label}/" PROPERTIES LABELS "${label}" TIMEOUT 900
+    ENVIRONMENT "${BRAID_TEST_ENVIRONMENT}")
 endfunction()
 
 # ---- Unit tests -------------------------------------------------------------------------------

@@ -13,8 +13,6 @@ results=build/test-results
 mkdir -p "$results" || exit 1
 rm -f "$results"/*
 export BRAID_TEST_SIZE=${BRAID_TEST_SIZE:-push}
-export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
-export TSAN_OPTIONS=${TSAN_OPTIONS:-second_deadlock_stack=1}
 
 # Scratch data goes to memory where there is room, and is gone afterwards whatever happens.
 scratch_base=${BRAID_TMP:-}

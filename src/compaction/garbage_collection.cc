@@ -62,8 +62,8 @@ namespace {
 
 /// The live entries worth copying of as many chunks as fit.
 std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
-                                           const std::vector<uint64_t>& chunks,
-                                           uint64_t max_bytes) {
+                                           const std::vector<uint64_t>& chunks, uint64_t max_bytes,
+                                           std::vector<uint64_t>* unmovable) {
   std::vector<const EntryHeader*> live;
   uint64_t bytes = 0;
   for (const uint64_t chunk : chunks) {
@@ -76,7 +76,10 @@ std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
       here.push_back(&entry);
       here_bytes += entry.size();
     });
-    if (!movable) continue;
+    if (!movable) {
+      unmovable->push_back(chunk);
+      continue;
+    }
     if (bytes + here_bytes > max_bytes) break;
     bytes += here_bytes;
     live.insert(live.end(), here.begin(), here.end());
@@ -112,7 +115,8 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     ops.Flush(link, sizeof *link);
   };
   uint64_t random = table_id;
-  for (const EntryHeader* original : GatherLive(*pool, chunks, max_bytes)) {
+  for (const EntryHeader* original :
+       GatherLive(*pool, chunks, max_bytes, &collected.unmovable)) {
     log::Draft draft;
     draft.op = original->op();
     draft.key = original->key();
@@ -144,7 +148,6 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
   ops.Copy(pool->At(place), links, sizeof links);
   ops.Flush(pool->At(place), sizeof links);
   ops.Fence();
-  collected.chunks = copies.chunks();
   return collected;
 }
 

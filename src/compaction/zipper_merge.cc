@@ -176,9 +176,10 @@ Status ZipperMerge::GatherVersions(const Slice& slice, std::vector<Version>* ver
 
 void ZipperMerge::ChooseKept(const Slice& slice, const std::vector<Version>& versions,
                              std::vector<Version>* kept) {
-  // Versions of the key that wait further left in the source are newer than those here.
+  // Versions of the key that wait further left in the source are newer than all here. Copies are not:
+  // their originals, and versions in between, are in the target already.
   uint64_t newer = index::kLatest;
-  if (slice.begin > 0) {
+  if (slice.begin > 0 && !input_.copies) {
     const auto* left = pool_->As<EntryHeader>(source_[slice.begin - 1]);
     if (left->key() == versions[0].entry->key()) newer = left->sequence();
   }

@@ -186,12 +186,15 @@ bool LsmEngine::IndexStep() {
 bool LsmEngine::CompactionStep() {
   const std::lock_guard merge_lock(merge_mutex_);
   if (stop_merges_.load() || !background_error().ok()) return false;
-  if (FinishCopies()) return true;
   compaction::StoreFacts facts;
+  bool merge_is_open = false;
   {
     const std::lock_guard lock(structure_mutex_);
     facts.l0_tables = state_owner_->version->l0.size();
+    merge_is_open = manifest_.record().merge_id != 0;
   }
+  // Its redo would be made again after a crash: nothing that it marked dead may be freed before it ends.
+  if (merge_is_open) return FinishCopies() || MergeOldest();
   {
     const std::lock_guard lock(work_mutex_);
     facts.finish_all = finish_all_ > 0;

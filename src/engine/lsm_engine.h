@@ -73,10 +73,11 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
     std::vector<uint64_t> extents;
   };
 
-  struct RetiringChunk {
+  /// A chunk in one of its lives.
+  struct ChunkId {
     uint64_t chunk;
     uint32_t generation;
-    bool operator==(const RetiringChunk&) const = default;
+    bool operator==(const ChunkId&) const = default;
   };
 
   LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
@@ -115,6 +116,9 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void Log(const std::string& line) const;
 
   // space.cc
+  ChunkId IdOf(uint64_t chunk) const {
+    return {chunk, pool_->StateOf(chunk).generation()};
+  }
   bool PlanCollection(std::vector<uint64_t>* sparse);
   bool CollectStep();
   bool CountStep();
@@ -164,7 +168,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status error_;                                      // work_mutex_
   std::deque<Retired> retired_;                       // work_mutex_
   std::vector<std::shared_ptr<const void>> retired_memory_;  // work_mutex_
-  std::vector<RetiringChunk> retiring_chunks_;        // compaction thread: in retired_, not yet free
+  std::vector<ChunkId> retiring_chunks_;              // compaction thread: in retired_, not yet free
+  std::vector<ChunkId> pinned_chunks_;                // compaction thread: can't be collected
   std::vector<std::thread> threads_;
 
   std::mutex sync_mutex_;

@@ -213,15 +213,15 @@ Status LsmEngine::Get(const ReadOptions& options, Slice key, std::string* value)
 }
 
 std::shared_ptr<const Snapshot> LsmEngine::GetSnapshot() {
-  return std::make_shared<LsmSnapshot>(views_, views_->Register(sequence_, reclaim_clock_));
+  return std::make_shared<LsmSnapshot>(views_, views_->Register(sequence_, nullptr));
 }
 
 std::unique_ptr<Iterator> LsmEngine::NewIterator(const ReadOptions& options) {
   counters_.Add(EngineCounter::kIterators);
   // The view is registered before the state is read: nothing it may see is given back from here on.
   ViewRegistry::Handle handle = options.snapshot != nullptr
-                                    ? views_->Register(options.snapshot->sequence(), reclaim_clock_)
-                                    : views_->Register(sequence_, reclaim_clock_);
+                                    ? views_->Register(options.snapshot->sequence(), &reclaim_clock_)
+                                    : views_->Register(sequence_, &reclaim_clock_);
   std::shared_ptr<const ReadState> state;
   {
     const pmem::EpochGuard guard;

@@ -54,10 +54,10 @@ void LsmEngine::RetireEmptyChunks() {
                                       options_.compaction.gc_live_ratio);
   }
   // A retired chunk looks empty until it is free; its generation tells it from its next life.
-  std::vector<RetiringChunk> still_retiring;
+  std::vector<ChunkId> still_retiring;
   Retired retired;
   for (const uint64_t chunk : survey.empty) {
-    const RetiringChunk retiring{chunk, pool_->StateOf(chunk).generation()};
+    const ChunkId retiring = IdOf(chunk);
     if (std::find(retiring_chunks_.begin(), retiring_chunks_.end(), retiring) ==
         retiring_chunks_.end()) {
       retired.chunks.push_back(chunk);
@@ -179,12 +179,19 @@ bool LsmEngine::PlanCollection(std::vector<uint64_t>* sparse) {
     const std::lock_guard lock(work_mutex_);
     facts.finish_all = finish_all_ > 0;
   }
+  int64_t live = 0;
+  std::erase_if(*sparse, [&](uint64_t chunk) {
+    return std::find(pinned_chunks_.begin(), pinned_chunks_.end(), IdOf(chunk)) !=
+           pinned_chunks_.end();
+  });
+  for (const uint64_t chunk : *sparse) live += usage_.Live(chunk);
   facts.sparse_chunks = sparse->size();
   facts.total_chunks = pool_->chunks();
   facts.free_chunks = pool_->free_chunks();
   facts.may_grow = pool_->max_bytes() == 0 || pool_->pool_bytes() < pool_->max_bytes();
-  // One sparse chunk alone would only move its entries from one chunk to another.
-  return sparse->size() >= 2 && compaction::Pick(facts, options_.compaction) ==
+  // Worth it only when fewer chunks remain: one alone would only move its entries to another.
+  const uint64_t needed = static_cast<uint64_t>(live) * 8 / 7 / pool_->chunk_bytes() + 1;
+  return needed < sparse->size() && compaction::Pick(facts, options_.compaction) ==
                                     compaction::CompactionPlan::kCollect;
 }
 
@@ -223,6 +230,7 @@ bool LsmEngine::CollectStep() {
     if (!collected.status().IsOutOfSpace()) Fail(collected.status());
     return false;
   }
+  for (const uint64_t chunk : collected->unmovable) pinned_chunks_.push_back(IdOf(chunk));
   return collected->record.entries != 0 && FinishCopies();
 }
 

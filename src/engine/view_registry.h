@@ -3,7 +3,8 @@
 // Thread safety: any thread. Registration touches one of several shards.
 // Invariant 1: a view's sequence number is read under its shard's lock. So when Collect has left the
 // shard, a view that it did not see has a number at least as high as the last one drawn before Collect.
-// Invariant 2: a view's pin is the reclamation clock before the view could learn any offset.
+// Invariant 2: an iterator's pin is the reclamation clock before it could learn any offset. Snapshots pin
+// no memory: each read through one starts anew.
 // Persistence: none.
 #pragma once
 
@@ -54,12 +55,12 @@ class ViewRegistry {
     std::list<View>::iterator view_;
   };
 
-  /// A view of the writes up to `sequence` as it is now.
-  Handle Register(const std::atomic<uint64_t>& sequence, const std::atomic<uint64_t>& clock) {
+  /// A view of the writes up to `sequence` as it is now. `clock`: null for a snapshot.
+  Handle Register(const std::atomic<uint64_t>& sequence, const std::atomic<uint64_t>* clock) {
     return Add([&] { return sequence.load(std::memory_order_seq_cst); }, clock);
   }
   /// Another view of a sequence number that is registered already.
-  Handle Register(uint64_t sequence, const std::atomic<uint64_t>& clock) {
+  Handle Register(uint64_t sequence, const std::atomic<uint64_t>* clock) {
     return Add([&] { return sequence; }, clock);
   }
 
@@ -75,7 +76,7 @@ class ViewRegistry {
   }
   /// The oldest pin, or ~0 when no view is alive.
   uint64_t OldestPin() {
-    uint64_t oldest = ~0ull;
+    uint64_t oldest = kNoPin;
     for (Shard& shard : shards_) {
       const std::lock_guard lock(shard.mutex);
       for (const View& view : shard.views) oldest = std::min(oldest, view.pin);
@@ -93,19 +94,20 @@ class ViewRegistry {
 
  private:
   static constexpr uint32_t kShards = 16;
+  static constexpr uint64_t kNoPin = ~0ull;
   struct alignas(64) Shard {
     std::mutex mutex;
     std::list<View> views;
   };
 
   template <class Sequence>
-  Handle Add(Sequence&& sequence, const std::atomic<uint64_t>& clock) {
+  Handle Add(Sequence&& sequence, const std::atomic<uint64_t>* clock) {
     Handle handle;
     handle.registry_ = this;
     handle.shard_ = base::ThreadSlot() % kShards;
     Shard& shard = shards_[handle.shard_];
     const std::lock_guard lock(shard.mutex);
-    const uint64_t pin = clock.load(std::memory_order_seq_cst);
+    const uint64_t pin = clock == nullptr ? kNoPin : clock->load(std::memory_order_seq_cst);
     shard.views.push_front({sequence(), pin});
     handle.view_ = shard.views.begin();
     return handle;

@@ -115,7 +115,8 @@ struct LogChunkHeader {
   uint32_t shard;
   uint32_t ordinal;        // place in the shard's log, from 0
   uint64_t previous_used;  // bytes used in the chunk with ordinal - 1, header included
-  uint64_t reserved[3];
+  uint64_t within_unit;    // 1: allocated for a write whose first entries are in earlier chunks
+  uint64_t reserved[2];
   uint64_t check;          // of all above and the chunk's number
 };
 static_assert(sizeof(LogChunkHeader) == 64);

@@ -31,8 +31,9 @@ void Manifest::Create() {
 void Manifest::Commit() {
   ++record_.commit_count;
   pmem::PersistOps& ops = pool_->ops();
-  for (const uint64_t place : format::kManifestOffset) {
-    const uint64_t to = BRAID_MUTANT(kManifestInPlace) ? format::kManifestOffset[0] : place;
+  // The older, or torn, copy first: at every moment one copy is intact.
+  for (const int copy : {1 - newest_, newest_}) {
+    const uint64_t to = format::kManifestOffset[BRAID_MUTANT(kManifestInPlace) ? 0 : copy];
     record_.check = format::StructCheck(record_, to);
     ops.Copy(pool_->At(to), &record_, sizeof record_);
     if (BRAID_MUTANT(kManifestNotFlushed)) continue;
@@ -42,12 +43,16 @@ void Manifest::Commit() {
 
 Status Manifest::Load() {
   const ManifestRecord* newest = nullptr;
-  for (const uint64_t place : format::kManifestOffset) {
+  for (int which = 0; which < 2; ++which) {
+    const uint64_t place = format::kManifestOffset[which];
     const auto* copy = pool_->As<ManifestRecord>(place);
     if (copy->magic != format::kManifestMagic || copy->check != format::StructCheck(*copy, place)) {
       continue;
     }
-    if (newest == nullptr || copy->commit_count > newest->commit_count) newest = copy;
+    if (newest == nullptr || copy->commit_count > newest->commit_count) {
+      newest = copy;
+      newest_ = which;
+    }
   }
   if (newest == nullptr) {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "no copy of it is intact");

@@ -43,6 +43,7 @@ class Manifest {
  private:
   pmem::PmemPool* pool_;
   format::ManifestRecord record_{};
+  int newest_ = 0;            // copy that is known to be intact
   uint64_t taken_heads_ = 0;  // of tables in the making
 };
 

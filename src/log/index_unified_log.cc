@@ -53,7 +53,8 @@ uint64_t IndexUnifiedLog::EntrySize(Draft* draft) const {
   return size;
 }
 
-Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, pmem::AllocationClass allocation) {
+Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, bool within_unit,
+                                     pmem::AllocationClass allocation) {
   Shard& shard = shards_[shard_index];
   Position& at = shard.placed;
   format::LogChunkHeader header{};
@@ -61,6 +62,7 @@ Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, pmem::AllocationClass
   header.shard = shard_index;
   header.ordinal = at.next_ordinal;
   header.previous_used = at.chunk == 0 ? 0 : at.tail - pool_->ChunkOffset(at.chunk);
+  header.within_unit = within_unit ? 1 : 0;
   Result<uint64_t> chunk = pool_->AllocateLogChunk(header, kind_, allocation);
   if (!chunk.ok()) return chunk.status();
   at.chunk = *chunk;
@@ -97,7 +99,7 @@ Status IndexUnifiedLog::Place(uint32_t shard_index, Draft* drafts, size_t count,
                                   " bytes; make the pool with a larger pool.chunk_bytes");
     } else if (Position& at = shard.placed;
                at.chunk == 0 || at.tail + size > pool_->ChunkOffset(at.chunk) + pool_->chunk_bytes()) {
-      s = AdvanceChunk(shard_index, allocation);
+      s = AdvanceChunk(shard_index, i > 0, allocation);
     }
     if (s.ok()) {
       draft.offset = shard.placed.tail;

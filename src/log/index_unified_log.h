@@ -80,7 +80,7 @@ class IndexUnifiedLog {
   };
 
   uint64_t EntrySize(Draft* draft) const;
-  Status AdvanceChunk(uint32_t shard_index, pmem::AllocationClass allocation);
+  Status AdvanceChunk(uint32_t shard_index, bool within_unit, pmem::AllocationClass allocation);
   Status PlaceExtent(Draft* draft, pmem::AllocationClass allocation);
 
   pmem::PmemPool* pool_;

@@ -54,7 +54,8 @@ Result<LogChunk> ReadLogChunk(const pmem::PmemPool& pool, uint64_t chunk) {
       header.generation != pool.StateOf(chunk).generation()) {
     return pool.CorruptionAt(offset, "log chunk header", "its check does not match");
   }
-  return LogChunk{chunk, header.table_id, header.shard, header.ordinal, header.previous_used};
+  return LogChunk{chunk,          header.table_id,      header.shard,
+                  header.ordinal, header.previous_used, header.within_unit != 0};
 }
 
 bool EntryVerifies(const pmem::PmemPool& pool, uint64_t offset) {
@@ -74,22 +75,26 @@ class ShardReader {
  public:
   explicit ShardReader(const pmem::PmemPool& pool) : pool_(pool) {}
 
-  /// Reads a chunk up to `used` (0: unknown, up to the first entry that does not verify).
-  Status ReadChunk(uint64_t chunk, uint64_t used) {
+  /// Reads a chunk up to `used` (0: unknown, up to the first entry that does not verify). `whole`: the
+  /// chunk was left only when everything in it was committed.
+  Status ReadChunk(uint64_t chunk, uint64_t used, bool whole) {
     const uint64_t begin = pool_.ChunkOffset(chunk);
+    const uint64_t chunk_end = begin + pool_.chunk_bytes();
     uint64_t offset = begin + sizeof(LogChunkHeader);
-    const uint64_t end = begin + (used == 0 ? pool_.chunk_bytes() : used);
+    if (torn_at_ != 0) return CheckTail(offset, chunk_end);
+    const uint64_t end = used == 0 ? chunk_end : begin + used;
     while (offset + sizeof(EntryHeader) <= end && EntryVerifies(pool_, offset)) {
       const EntryHeader* entry = pool_.EntryAt(offset);
       if (!Take(*entry, offset)) break;
       offset += entry->size();
     }
-    if (used != 0 && offset != end) {
+    if (used != 0 && offset == end) return Status::OK();
+    if (whole) {
       return pool_.CorruptionAt(offset, "log entry",
                                 "its check does not match, and the log goes on behind it");
     }
-    if (used == 0) return CheckTail(offset, begin + pool_.chunk_bytes());
-    return Status::OK();
+    torn_at_ = offset;
+    return CheckTail(offset, chunk_end);
   }
 
   ShardLog Finish() {
@@ -122,12 +127,13 @@ class ShardReader {
       if (entry == nullptr || !HasSaneOp(*entry) || !KeyVerifies(pool_, *entry, at)) continue;
       log_.max_sequence = std::max(log_.max_sequence, entry->sequence());
       // The torn entry itself may have an intact header and key, and so may the rest of its batch.
-      const bool torn = at == offset ? !EntryVerifies(pool_, at) : !entry->has(format::kFirstOfUnit);
+      const bool torn =
+          at == torn_at_ ? !EntryVerifies(pool_, at) : !entry->has(format::kFirstOfUnit);
       if (torn) {
-        if (at == offset) log_.torn.push_back(at);
+        log_.torn.push_back(at);
         continue;
       }
-      return pool_.CorruptionAt(offset, "log entry",
+      return pool_.CorruptionAt(torn_at_, "log entry",
                                 "its check does not match, and an intact entry follows at " +
                                     pool_.media().Locate(at));
     }
@@ -137,6 +143,7 @@ class ShardReader {
   const pmem::PmemPool& pool_;
   ShardLog log_;
   std::vector<uint64_t> unit_;
+  uint64_t torn_at_ = 0;  // the first entry that does not verify
 };
 
 }  // namespace
@@ -149,12 +156,14 @@ Result<ShardLog> ReadShardLog(const pmem::PmemPool& pool, const std::vector<LogC
                                "chunk " + std::to_string(i) + " of shard " +
                                    std::to_string(chunks[i].shard) + " is missing");
     }
-    const uint64_t used = i + 1 < chunks.size() ? chunks[i + 1].previous_used : 0;
-    if (used > pool.chunk_bytes() || (i + 1 < chunks.size() && used < sizeof(LogChunkHeader))) {
+    const bool last = i + 1 == chunks.size();
+    const uint64_t used = last ? 0 : chunks[i + 1].previous_used;
+    if (!last && (used > pool.chunk_bytes() || used < sizeof(LogChunkHeader))) {
       return pool.CorruptionAt(pool.ChunkOffset(chunks[i + 1].chunk), "log chunk header",
                                "it records an impossible length of the chunk before");
     }
-    if (Status s = reader.ReadChunk(chunks[i].chunk, used); !s.ok()) return s;
+    const bool whole = !last && !chunks[i + 1].within_unit;
+    if (Status s = reader.ReadChunk(chunks[i].chunk, used, whole); !s.ok()) return s;
   }
   return reader.Finish();
 }

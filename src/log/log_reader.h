@@ -3,7 +3,8 @@
 // Thread safety: one thread a call; different shards may be read side by side.
 // Invariant 1: no byte is used before bounds and checks have been verified.
 // Invariant 2: at most one write a shard was under way at a crash. So behind the first entry that does
-// not verify nothing can start a write; if something does, the log is damaged in the middle.
+// not verify nothing can start a write; if something does, the log is damaged in the middle. A chunk
+// that was left for the next write holds whole writes only; one left within a batch may be torn.
 // Persistence: none.
 // Source: ListDB Algorithm 8; the distinction of a torn tail from damage is braid's.
 #pragma once
@@ -25,6 +26,7 @@ struct LogChunk {
   uint32_t shard = 0;
   uint32_t ordinal = 0;
   uint64_t previous_used = 0;
+  bool within_unit = false;  // allocated for a write that began in an earlier chunk
 };
 
 /// The checked header of a log or collected chunk. Corruption when it does not verify.

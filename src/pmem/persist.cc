@@ -53,9 +53,12 @@ const FlushChoice& Chosen() noexcept {
 
 const char* FlushInstruction() noexcept { return Chosen().name; }
 
-PersistOps::PersistOps(MediaClass media_class) noexcept
-    : media_class_(media_class),
-      flush_lines_(media_class == MediaClass::kCacheLine ? Chosen().lines : nullptr) {}
+PersistOps::PersistOps(MediaClass media_class) noexcept { set_media_class(media_class); }
+
+void PersistOps::set_media_class(MediaClass media_class) noexcept {
+  media_class_ = media_class;
+  flush_lines_ = media_class == MediaClass::kCacheLine ? Chosen().lines : nullptr;
+}
 
 void PersistOps::Fence() noexcept {
   counters_.Add(PersistCounter::kFences);

@@ -89,6 +89,9 @@ class PersistOps {
   }
 
   MediaClass media_class() const noexcept { return media_class_; }
+  /// Before any other thread knows the pool: the class of a new pool is known when its first segment is
+  /// mapped.
+  void set_media_class(MediaClass media_class) noexcept;
   uint64_t lines_flushed() const noexcept { return counters_.Sum(PersistCounter::kLines); }
   uint64_t fences() const noexcept { return counters_.Sum(PersistCounter::kFences); }
 

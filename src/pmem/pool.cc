@@ -77,6 +77,7 @@ Status PmemPool::Create(const Options& options, const std::function<void(PmemPoo
                                    std::to_string(chunk_bytes()) + " bytes");
   }
   if (Status s = media_->AddSegment(bytes); !s.ok()) return s;
+  ops_.set_media_class(media_->media_class());
   states_.reset(static_cast<std::atomic<uint64_t>*>(
       std::calloc(media_->reserved_bytes() >> chunk_shift_, sizeof(uint64_t))));
   if (states_ == nullptr) return Status::IOError("out of memory for the chunk table");
@@ -153,10 +154,12 @@ std::vector<uint64_t> PmemPool::InitSegment(uint32_t index, uint64_t base, uint6
   return fresh;
 }
 
-/// Writes header_ with a higher count to both copies. Each copy is durable before the other changes.
+/// Writes header_ with a higher count to both copies, the one that is older, or torn, first: at every
+/// moment one copy is intact.
 void PmemPool::WriteHeader() {
   ++header_.update_count;
-  for (const uint64_t place : format::kPoolHeaderOffset) {
+  for (const int copy : {1 - newest_header_, newest_header_}) {
+    const uint64_t place = format::kPoolHeaderOffset[copy];
     header_.check = format::StructCheck(header_, place);
     ops_.Copy(At(place), &header_, sizeof header_);
     if (BRAID_MUTANT(kHeaderNotFlushed)) continue;
@@ -173,6 +176,7 @@ Status PmemPool::Load(const Options& options) {
   Result<PoolHeader> header = ChooseHeader(copies, media_->Locate(format::kPoolHeaderOffset[0]));
   if (!header.ok()) return header.status();
   header_ = *header;
+  newest_header_ = std::memcmp(&header_, &copies[1], sizeof header_) == 0 ? 1 : 0;
   if (header_.ro_compat != 0) {
     return Status::NotSupported("the pool has features that this library may only read");
   }

@@ -141,6 +141,7 @@ class PmemPool {
   uint64_t max_bytes_ = 0;
   uint64_t initial_bytes_ = 0;
   format::PoolHeader header_{};
+  int newest_header_ = 0;  // copy that is known to be intact
   bool was_clean_ = false;
   bool created_ = false;
   bool boot_changed_ = false;

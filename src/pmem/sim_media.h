@@ -1,8 +1,7 @@
-// Purpose: a Media over memory of the crash simulator, so that a database can be opened on the bytes that
-// a crash would have left. Only in the crashsim build.
-// Thread safety: one thread. Invariants: the area and the simulator outlive the media.
-// Persistence: publication of a segment is atomic, and a crash point precedes it; an unpublished segment
-// does not survive.
+// Purpose: a Media over memory of the crash simulator, so that a database can be opened on the
+// bytes that a crash would have left. Only in the crashsim build. Thread safety: one thread.
+// Invariants: the area and the simulator outlive the media. Persistence: publication of a segment
+// is atomic, and a crash point precedes it; an unpublished segment does not survive.
 #pragma once
 
 #if defined(BRAID_CRASHSIM)

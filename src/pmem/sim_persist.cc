@@ -35,8 +35,8 @@ constexpr uint64_t kWholeCheckPeriod = 32;
 // ---- SimArea ---------------------------------------------------------------------------------
 
 SimArea::SimArea(uint64_t bytes) : bytes_(bytes), saved_in_(bytes / kLineBytes, 0) {
-  void* memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   BRAID_CHECK(memory != MAP_FAILED);
   base_ = static_cast<char*>(memory);
 }
@@ -94,7 +94,8 @@ void SimArea::Reset() {
   std::fill(saved_in_.begin(), saved_in_.end(), uint64_t{0});
 }
 
-// ---- SimPersist: what is pending -----------------------------------------------------------------
+// ---- SimPersist: what is pending
+// -----------------------------------------------------------------
 
 SimPersist::SimPersist(SimArea* memory, SimArea* durable, uint64_t seed)
     : memory_(memory),
@@ -263,7 +264,8 @@ void SimPersist::Point(PointKind kind) {
   if (tracking_ && on_point_) on_point_(kind);
 }
 
-// ---- Segments ------------------------------------------------------------------------------------
+// ---- Segments
+// ------------------------------------------------------------------------------------
 
 /// What the durable content of a line adds to the hash.
 uint64_t SimPersist::DurableHash(uint64_t line) const {
@@ -304,7 +306,8 @@ void SimPersist::PublishSegment() {
   memory_->Publish();
 }
 
-// ---- Images --------------------------------------------------------------------------------------
+// ---- Images
+// --------------------------------------------------------------------------------------
 
 std::vector<uint32_t> SimPersist::PendingCounts() const {
   std::vector<uint32_t> counts;
@@ -332,11 +335,13 @@ void SimPersist::MakeImage(const std::vector<uint32_t>& prefixes) {
     area->Save(dirty.line);
     uint64_t* words = area->Words(dirty.line);
     std::memcpy(words, dirty.durable.data(), kLineBytes);
-    for (uint32_t k = 0; k < prefixes[i]; ++k) words[dirty.pending[k].word] = dirty.pending[k].value;
+    for (uint32_t k = 0; k < prefixes[i]; ++k)
+      words[dirty.pending[k].word] = dirty.pending[k].value;
   }
 }
 
-// ---- The safety net ------------------------------------------------------------------------------
+// ---- The safety net
+// ------------------------------------------------------------------------------
 
 void SimPersist::CheckLine(uint64_t line) {
   const uint64_t* expected = nullptr;
@@ -383,7 +388,8 @@ uint64_t SimPersist::HashOf(const SimArea& area) {
   return hash;
 }
 
-// ---- ImagePlan -----------------------------------------------------------------------------------
+// ---- ImagePlan
+// -----------------------------------------------------------------------------------
 
 ImagePlan::ImagePlan(std::vector<uint32_t> pending, const ImageLimits& limits, uint64_t seed)
     : pending_(std::move(pending)), seed_(seed) {

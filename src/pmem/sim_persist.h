@@ -1,13 +1,13 @@
-// Purpose: the crash simulator below the seam (persist.h): it records which stores are durable, which
-// are pending in which cache line, and brings about the memory a power loss would leave behind.
-// Only in the crashsim build; docs/crash-simulator.md has the model and how it is used.
+// Purpose: the crash simulator below the seam (persist.h): it records which stores are durable,
+// which are pending in which cache line, and brings about the memory a power loss would leave
+// behind. Only in the crashsim build; docs/crash-simulator.md has the model and how it is used.
 // Thread safety: one thread for everything; a store from another thread is reported as a violation.
-// Invariant 1: a line's pending stores are kept in program order; what a crash leaves of the line is its
-// durable words plus a prefix of them.
-// Invariant 2: rolling back the newest frame of a SimArea restores every line that went through the
-// seam, and the list of segments, to what they were when the frame was pushed.
-// Persistence: none; this is the model of it. ADR: a flush marks what is pending in a line, the next
-// fence makes what is marked durable, and any line may be written back at any time.
+// Invariant 1: a line's pending stores are kept in program order; what a crash leaves of the line
+// is its durable words plus a prefix of them. Invariant 2: rolling back the newest frame of a
+// SimArea restores every line that went through the seam, and the list of segments, to what they
+// were when the frame was pushed. Persistence: none; this is the model of it. ADR: a flush marks
+// what is pending in a line, the next fence makes what is marked durable, and any line may be
+// written back at any time.
 #pragma once
 
 #if defined(BRAID_CRASHSIM)
@@ -52,7 +52,8 @@ class SimArea {
   void set_segments(std::vector<uint64_t> segments);
 
   void PushFrame();
-  /// Keeps the line's content for PopFrame; call before the line changes. Cheap when it is kept already.
+  /// Keeps the line's content for PopFrame; call before the line changes. Cheap when it is kept
+  /// already.
   void Save(uint64_t line) {
     if (frames_.empty() || saved_in_[line] == frames_.back().id) return;
     SaveSlow(line);
@@ -91,13 +92,13 @@ enum class PointKind : uint8_t { kFence, kAcknowledge, kPublish };
 
 class SimPersist final : public PersistHook {
  public:
-  /// Listens to the stores to `memory`. `durable`, if not null, is another area that holds the durable
-  /// content at all times and takes the images; without it images are made in `memory` itself.
-  /// `seed` chooses the order in which the words of longer copies are stored.
+  /// Listens to the stores to `memory`. `durable`, if not null, is another area that holds the
+  /// durable content at all times and takes the images; without it images are made in `memory`
+  /// itself. `seed` chooses the order in which the words of longer copies are stored.
   SimPersist(SimArea* memory, SimArea* durable, uint64_t seed);
 
-  /// Starts over: nothing is pending, and the memory as it is now counts as durable. `content_hash` is
-  /// the hash of that content (0 for an area that is all zero).
+  /// Starts over: nothing is pending, and the memory as it is now counts as durable. `content_hash`
+  /// is the hash of that content (0 for an area that is all zero).
   void Start(uint64_t content_hash);
   /// From here on the calling thread is the one that works.
   void AdoptThread() noexcept { thread_ = std::this_thread::get_id(); }
@@ -183,13 +184,13 @@ class SimPersist final : public PersistHook {
   std::function<void(PointKind)> on_point_;
   std::thread::id thread_;
 
-  std::vector<uint32_t> slot_of_;    // by line: index into pool_, or kClean
-  std::vector<DirtyLine> pool_;      // reused, so that the vectors in it keep their room
+  std::vector<uint32_t> slot_of_;  // by line: index into pool_, or kClean
+  std::vector<DirtyLine> pool_;    // reused, so that the vectors in it keep their room
   std::vector<uint32_t> free_slots_;
-  std::vector<uint32_t> dirty_;      // slots in use, in the order of first stores
-  bool released_ = false;            // dirty_ names slots that are no longer in use
-  std::vector<uint64_t> flushed_;    // lines with a mark
-  std::vector<uint64_t> touched_;    // lines stored to since the last fence
+  std::vector<uint32_t> dirty_;    // slots in use, in the order of first stores
+  bool released_ = false;          // dirty_ names slots that are no longer in use
+  std::vector<uint64_t> flushed_;  // lines with a mark
+  std::vector<uint64_t> touched_;  // lines stored to since the last fence
   uint64_t durable_hash_ = 0;
   uint64_t fences_ = 0;
   uint64_t stores_ = 0;
@@ -210,8 +211,8 @@ class ImagePlan {
 
   uint64_t size() const noexcept { return size_; }
   bool exhaustive() const noexcept { return exhaustive_; }
-  /// The prefixes of image number `image`, below size(). Number 0 is "nothing was written back"; in a
-  /// sampled plan number 1 is "everything was".
+  /// The prefixes of image number `image`, below size(). Number 0 is "nothing was written back"; in
+  /// a sampled plan number 1 is "everything was".
   void Choose(uint64_t image, std::vector<uint32_t>* prefixes) const;
   /// Everything was written back: what a process crash leaves.
   const std::vector<uint32_t>& all() const noexcept { return pending_; }

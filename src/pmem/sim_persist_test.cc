@@ -1,5 +1,5 @@
-// The simulator against hand-made sequences whose sets of crash states are known, and against two toy
-// structures, with and without the flush or fence they need.
+// The simulator against hand-made sequences whose sets of crash states are known, and against two
+// toy structures, with and without the flush or fence they need.
 #if defined(BRAID_CRASHSIM)
 
 #include "pmem/sim_persist.h"
@@ -24,7 +24,10 @@ constexpr ImageLimits kAll{1u << 20, 1};
 class Device {
  public:
   explicit Device(uint64_t seed = 1)
-      : memory_(kBytes), durable_(kBytes), sim_(&memory_, &durable_, seed), ops_(MediaClass::kCacheLine) {
+      : memory_(kBytes),
+        durable_(kBytes),
+        sim_(&memory_, &durable_, seed),
+        ops_(MediaClass::kCacheLine) {
     ops_.set_hook(&sim_);
     sim_.AddSegment(0, kBytes);
     sim_.PublishSegment();
@@ -168,14 +171,13 @@ TEST(SimPersistTest, AnUnalignedCopyNeverTearsInsideAWord) {
 TEST(SimPersistTest, PointsComeBeforeTheFenceTakesEffect) {
   Device device;
   std::vector<std::pair<PointKind, size_t>> points;
-  device.sim().set_on_point([&](PointKind kind) {
-    points.emplace_back(kind, device.sim().PendingCounts().size());
-  });
+  device.sim().set_on_point(
+      [&](PointKind kind) { points.emplace_back(kind, device.sim().PendingCounts().size()); });
   device.ops().StoreU64(device.Word(0), 1);
   device.ops().Persist(device.Word(0), 8);
   device.sim().Acknowledge();
   EXPECT_EQ(points, (std::vector<std::pair<PointKind, size_t>>{{PointKind::kFence, 1},
-                                                                {PointKind::kAcknowledge, 0}}));
+                                                               {PointKind::kAcknowledge, 0}}));
 }
 
 TEST(SimPersistTest, EqualContentHasEqualHashWhateverLedToIt) {
@@ -402,7 +404,8 @@ TEST(ImagePlanTest, AnImageIsTheSameEveryTimeItIsChosen) {
   }
 }
 
-// ---- A toy log: the entry's check tells a torn entry ------------------------------------------------
+// ---- A toy log: the entry's check tells a torn entry
+// ------------------------------------------------
 
 enum class Fault { kNone, kNoFlush, kNoFence, kNoCheck };
 
@@ -418,7 +421,8 @@ uint64_t ToyCheck(const ToyEntry& entry) { return base::Hash64(&entry, sizeof en
 size_t RecoverToyLog(const uint64_t* area, bool verify) {
   const auto* entries = reinterpret_cast<const ToyEntry*>(area);
   size_t count = 0;
-  while (entries[count].check != 0 && (!verify || entries[count].check == ToyCheck(entries[count]))) {
+  while (entries[count].check != 0 &&
+         (!verify || entries[count].check == ToyCheck(entries[count]))) {
     ++count;
   }
   return count;
@@ -463,7 +467,8 @@ TEST(SimPersistToyTest, ALogWithoutChecksTakesTornEntries) {
   EXPECT_GT(RunToyLog(Fault::kNoCheck), 0u);
 }
 
-// ---- A toy list: the node before the link that leads to it --------------------------------------------
+// ---- A toy list: the node before the link that leads to it
+// --------------------------------------------
 
 /// Pushes nodes before the head; word 0 is the head, a node is {value, next} in a line of its own.
 uint64_t RunToyList(bool node_first, bool link_flushed) {

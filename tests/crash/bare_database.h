@@ -1,5 +1,5 @@
-// A database as the public handle gives it, but for its end: dropping it without Close leaves the memory
-// as a process crash leaves it. The public handle's destructor closes.
+// A database as the public handle gives it, but for its end: dropping it without Close leaves the
+// memory as a process crash leaves it. The public handle's destructor closes.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@ namespace braid::crash {
 
 Result<std::unique_ptr<DB>> OpenBare(const Options& options, std::unique_ptr<pmem::Media> media);
 
-/// Leaves the read sections of this thread for its lifetime. A crash point may lie inside a read section
-/// of the running database, which stands still meanwhile; the database on the image waits for all read
-/// sections of the process to end when it goes, and would wait for ever.
+/// Leaves the read sections of this thread for its lifetime. A crash point may lie inside a read
+/// section of the running database, which stands still meanwhile; the database on the image waits
+/// for all read sections of the process to end when it goes, and would wait for ever.
 class ReadSectionPause {
  public:
   ReadSectionPause() noexcept;

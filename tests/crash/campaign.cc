@@ -41,8 +41,8 @@ std::string ReplayLine(const char* workload, const Position& at) {
 }
 
 std::string Explain(const Workload& workload, const Failure& failure) {
-  return std::string(workload.name) + ": " + failure.what + "\n  replay: " +
-         ReplayLine(workload.name, failure.position);
+  return std::string(workload.name) + ": " + failure.what +
+         "\n  replay: " + ReplayLine(workload.name, failure.position);
 }
 
 /// Only what is sure to work: the process is dying, and one line is worth more than tidiness.
@@ -51,9 +51,8 @@ extern "C" void ReportDeath(int signal_number) {
   char text[512];
   const char* reason = signal_number == SIGALRM ? "hangs" : strsignal(signal_number);
   const unsigned long long images =
-      device_under_test != nullptr
-          ? const_cast<Device*>(device_under_test)->checker.counts().images
-          : 0;
+      device_under_test != nullptr ? const_cast<Device*>(device_under_test)->checker.counts().images
+                                   : 0;
   const int length =
       mutant_under_test != nullptr
           ? std::snprintf(text, sizeof text, "killed %s after %llu images by %s: the process %s\n",

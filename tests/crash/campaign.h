@@ -1,4 +1,5 @@
-// Runs workloads over many seeds, reports failures with the line that replays them, and keeps the books.
+// Runs workloads over many seeds, reports failures with the line that replays them, and keeps the
+// books.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ const CampaignSize& Size();
 std::optional<std::string> RunWorkload(Device* device, const Workload& workload, uint64_t images,
                                        uint64_t* next_seed);
 
-/// The position in BRAID_CRASH_REPLAY=seed:point:image, if set. Ends the process when it is malformed.
+/// The position in BRAID_CRASH_REPLAY=seed:point:image, if set. Ends the process when it is
+/// malformed.
 std::optional<Position> ReplayFromEnvironment();
 std::optional<std::string> ReplayOne(Device* device, const Workload& workload, const Position& at);
 
@@ -35,8 +37,9 @@ std::string Describe(const Counts& counts, double seconds);
 /// Reports a process that dies or hangs with the line that replays the image under way.
 void InstallDeathReport();
 
-/// What braid_crash_tests does under BRAID_MUTANT: all workloads in turn, with growing budgets, until an
-/// image is wrong. Prints one line. Returns 0 when the mutant was killed, 1 when it survived.
+/// What braid_crash_tests does under BRAID_MUTANT: all workloads in turn, with growing budgets,
+/// until an image is wrong. Prints one line. Returns 0 when the mutant was killed, 1 when it
+/// survived.
 int RunMutant(const std::string& name);
 
 }  // namespace braid::crash

@@ -47,7 +47,8 @@ void CrashRun::Fail(std::string what, uint64_t point, uint64_t image) {
   muted_ = true;
 }
 
-// ---- Crash points --------------------------------------------------------------------------------
+// ---- Crash points
+// --------------------------------------------------------------------------------
 
 void CrashRun::OnPoint() {
   ++point_;
@@ -67,7 +68,8 @@ void CrashRun::OnPoint() {
     for (uint64_t number = 0; number < images; ++number) {
       if (!CheckImage(plan, number)) break;
     }
-    if (device_->checker.counts().images - first_image_count_ >= settings_.max_images) muted_ = true;
+    if (device_->checker.counts().images - first_image_count_ >= settings_.max_images)
+      muted_ = true;
   }
   alarm(0);
   if (capture_in_ != 0 && --capture_in_ == 0 && !muted_) Capture(plan);
@@ -111,7 +113,8 @@ void CrashRun::Capture(const pmem::ImagePlan& plan) {
   muted_ = true;
 }
 
-// ---- The run -------------------------------------------------------------------------------------
+// ---- The run
+// -------------------------------------------------------------------------------------
 
 std::optional<Failure> CrashRun::Run() {
   current_workload = workload_.name;
@@ -220,7 +223,8 @@ void CrashRun::Reopen() {
   Open(random_.OneIn(2));
 }
 
-/// The run goes through the crash that was captured: memory is what it left, and another boot follows.
+/// The run goes through the crash that was captured: memory is what it left, and another boot
+/// follows.
 void CrashRun::LosePower() {
   Abandon();
   for (pmem::SimArea* area : {&device_->memory, &device_->durable}) {

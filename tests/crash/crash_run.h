@@ -1,5 +1,5 @@
-// One run of a workload on the simulated device: drives the database, stops at every crash point and has
-// the images of that point checked.
+// One run of a workload on the simulated device: drives the database, stops at every crash point
+// and has the images of that point checked.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace braid::crash {
 
-/// Where a run stands; what the line that replays a failure names. Points count from 1; point 0 means
-/// that the failure shows without any crash.
+/// Where a run stands; what the line that replays a failure names. Points count from 1; point 0
+/// means that the failure shows without any crash.
 struct Position {
   uint64_t seed = 0;
   uint64_t point = 0;

@@ -51,8 +51,7 @@ class Total : public ::testing::Environment {
   }
 };
 
-const ::testing::Environment* const environment =
-    ::testing::AddGlobalTestEnvironment(new Total);
+const ::testing::Environment* const environment = ::testing::AddGlobalTestEnvironment(new Total);
 
 TEST(CrashDriverTest, ARunIsTheSameEveryTime) {
   for (const Workload& workload : AllWorkloads()) {

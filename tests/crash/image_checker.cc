@@ -84,8 +84,8 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
   Random random(image.seed);
   const std::string boot_id =
       image.process_crash ? boot_id_ : boot_id_ + "+" + std::to_string(depth + 1);
-  const Options options = random.OneIn(kOtherSettingsOneIn) ? OtherSettings(options_, &random)
-                                                            : options_;
+  const Options options =
+      random.OneIn(kOtherSettingsOneIn) ? OtherSettings(options_, &random) : options_;
   pmem::SimPersist& sim = *sims_[depth];
   const bool nest = depth < kMaxDepth && random.OneIn(kNestedOneIn);
   Allowed allowed = image.allowed;
@@ -132,8 +132,8 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
   }
   if (depth == 0 && random.OneIn(kContinueOneIn)) {
     ++counts_.continued;
-    // In a thread of its own: what a write draws at random comes from a stream of its thread, and the
-    // running database's stream must not depend on which images were looked at.
+    // In a thread of its own: what a write draws at random comes from a stream of its thread, and
+    // the running database's stream must not depend on which images were looked at.
     std::thread worker([&] {
       sim.AdoptThread();
       wrong = ContinueAndReopen(std::move(*again), StateLeft(allowed), depth, boot_id, &random);
@@ -168,8 +168,8 @@ void ImageChecker::NestedPoint(const Image& outer, const Allowed& allowed, size_
     const std::string wrong = CheckAtDepth(image, depth + 1);
     area_->PopFrame();
     if (!wrong.empty()) {
-      nested_failure_ = "crash inside recovery (fence " + std::to_string(sim.fences()) + ", image " +
-                        std::to_string(number) + "): " + wrong;
+      nested_failure_ = "crash inside recovery (fence " + std::to_string(sim.fences()) +
+                        ", image " + std::to_string(number) + "): " + wrong;
     }
   }
 }
@@ -187,9 +187,8 @@ std::string ImageChecker::ContinueAndReopen(std::unique_ptr<DB> db, const Pairs&
       if (!status.ok() && !status.IsOutOfSpace()) return "after recovery: " + status.ToString();
       continue;
     }
-    std::vector<Update> updates =
-        generator.Updates(action == Action::kDelete || action == Action::kBatch ? action
-                                                                                : Action::kPut);
+    std::vector<Update> updates = generator.Updates(
+        action == Action::kDelete || action == Action::kBatch ? action : Action::kPut);
     WriteBatch batch;
     for (const Update& update : updates) {
       if (update.value.has_value()) {

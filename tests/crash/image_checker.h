@@ -30,16 +30,17 @@ struct Counts {
 
 /// An image that lies in the area, with what may be found in it.
 struct Image {
-  uint64_t hash = 0;      ///< of its content
-  uint64_t seed = 0;      ///< of everything that the check draws
-  uint64_t version = 0;   ///< of the oracle
+  uint64_t hash = 0;     ///< of its content
+  uint64_t seed = 0;     ///< of everything that the check draws
+  uint64_t version = 0;  ///< of the oracle
   bool process_crash = false;
   Allowed allowed;
 };
 
 class ImageChecker {
  public:
-  /// Images lie in `area`, which the checker leaves as it found it only if the caller has pushed a frame.
+  /// Images lie in `area`, which the checker leaves as it found it only if the caller has pushed a
+  /// frame.
   explicit ImageChecker(pmem::SimArea* area);
 
   /// A new run: forgets the images seen.
@@ -58,7 +59,8 @@ class ImageChecker {
   std::string CheckAtDepth(const Image& image, size_t depth);
   /// Looks at crashes inside the recovery that runs at `depth`.
   void NestedPoint(const Image& outer, const Allowed& allowed, size_t depth, Random* random);
-  Result<std::unique_ptr<DB>> Open(size_t depth, const Options& options, const std::string& boot_id);
+  Result<std::unique_ptr<DB>> Open(size_t depth, const Options& options,
+                                   const std::string& boot_id);
   /// Ends a database as a process crash does: what its destructor stores is taken back.
   void Abandon(std::unique_ptr<DB> db);
   std::string ContinueAndReopen(std::unique_ptr<DB> db, const Pairs& state, size_t depth,

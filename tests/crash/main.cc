@@ -1,6 +1,7 @@
 // braid_crash_tests: gtest's options, and
 //   --list_mutants        names of the seeded faults, one a line
-//   BRAID_MUTANT=<name>   (or --mutant=<name>) look for that fault instead of running the tests; with
+//   BRAID_MUTANT=<name>   (or --mutant=<name>) look for that fault instead of running the tests;
+//   with
 //                         BRAID_CRASH_REPLAY: replay one image under it
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Names of the seeded faults, taken from the enumerators themselves, so that no list can fall behind.
+// Names of the seeded faults, taken from the enumerators themselves, so that no list can fall
+// behind.
 #pragma once
 
 #include <array>

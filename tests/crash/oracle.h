@@ -1,4 +1,5 @@
-// What a database may contain after a crash: the acknowledged operations, and those plus the one in flight.
+// What a database may contain after a crash: the acknowledged operations, and those plus the one in
+// flight.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +26,11 @@ struct Update {
 
 void Apply(const std::vector<Update>& updates, Content* content);
 
-/// The contents that a recovered database may have, one of which it must have in full. The same set with
-/// fewer bits in `mask` is the stricter demand that a reader has seen one of them already.
+/// The contents that a recovered database may have, one of which it must have in full. The same set
+/// with fewer bits in `mask` is the stricter demand that a reader has seen one of them already.
 struct Allowed {
   std::vector<std::shared_ptr<const Pairs>> states;
-  uint32_t mask = 0;             // states that are still possible
+  uint32_t mask = 0;                                  // states that are still possible
   std::shared_ptr<const std::set<std::string>> keys;  // every key ever used
 };
 
@@ -61,8 +62,8 @@ class Oracle {
   uint64_t version_ = 0;
 };
 
-/// Reads everything back, by scans both ways and a get of every key ever used, and takes the bits of the
-/// states that do not fit out of allowed->mask. Returns what is wrong, or an empty string.
+/// Reads everything back, by scans both ways and a get of every key ever used, and takes the bits
+/// of the states that do not fit out of allowed->mask. Returns what is wrong, or an empty string.
 std::string CheckContent(DB* db, Allowed* allowed);
 
 /// The state that is left in a mask of one bit (or of equal states).

@@ -24,8 +24,13 @@ std::vector<Workload> MakeWorkloads() {
   all.back().operations = 30;
   all.push_back({"FlushAndCompact", {{kPut, 8}, {kDelete, 2}, {kFlush, 3}, {kCompact, 2}}});
   all.push_back({"Snapshot",
-                 {{kPut, 12}, {kDelete, 3}, {kTakeSnapshot, 2}, {kDropSnapshot, 1},
-                  {kReadSnapshot, 3}, {kFlush, 1}, {kCompact, 1}}});
+                 {{kPut, 12},
+                  {kDelete, 3},
+                  {kTakeSnapshot, 2},
+                  {kDropSnapshot, 1},
+                  {kReadSnapshot, 3},
+                  {kFlush, 1},
+                  {kCompact, 1}}});
   all.back().keys = 8;
   all.push_back({"Growth", {{kPut, 10}, {kBatch, 2}, {kDelete, 1}}});
   all.back().keys = 200;
@@ -42,9 +47,17 @@ std::vector<Workload> MakeWorkloads() {
   all.push_back({"Recovery",
                  {{kPut, 10}, {kDelete, 3}, {kBatch, 2}, {kFlush, 1}, {kCompact, 1}, {kCrash, 3}}});
   all.push_back({"Everything",
-                 {{kPut, 12}, {kDelete, 4}, {kBatch, 4}, {kFlush, 1}, {kCompact, 1},
-                  {kTakeSnapshot, 1}, {kDropSnapshot, 1}, {kReadSnapshot, 1}, {kRead, 1},
-                  {kReopen, 1}, {kCrash, 1}}});
+                 {{kPut, 12},
+                  {kDelete, 4},
+                  {kBatch, 4},
+                  {kFlush, 1},
+                  {kCompact, 1},
+                  {kTakeSnapshot, 1},
+                  {kDropSnapshot, 1},
+                  {kReadSnapshot, 1},
+                  {kRead, 1},
+                  {kReopen, 1},
+                  {kCrash, 1}}});
   all.back().large_one_in = 20;
   all.back().operations = 120;
   return all;

@@ -1,5 +1,5 @@
-// The histories that the crash tests run: seeded mixes of operations on a pool so small that flushes,
-// merges, collection and growth happen all the time.
+// The histories that the crash tests run: seeded mixes of operations on a pool so small that
+// flushes, merges, collection and growth happen all the time.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +31,10 @@ enum class Action : uint8_t {
 struct Workload {
   const char* name;
   std::vector<std::pair<Action, uint32_t>> weights;
-  uint32_t operations = 60;    ///< a run
+  uint32_t operations = 60;  ///< a run
   uint32_t keys = 24;
-  uint32_t max_value = 80;     ///< most values are at most this long
-  uint32_t large_one_in = 0;   ///< one value in so many is an extent; 0: none
+  uint32_t max_value = 80;    ///< most values are at most this long
+  uint32_t large_one_in = 0;  ///< one value in so many is an extent; 0: none
   uint64_t initial_bytes = 128u << 10;
   uint64_t max_bytes = 0;
   uint64_t memtable_bytes = 0;  ///< 0: drawn, 1 to 4 KiB

@@ -172,21 +172,30 @@ TEST(DiskFullTest, SmallFilesystemGivesOutOfSpaceAndNoSigbus) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.ToString();
 }
 
-TEST(DiskFullTest, ProcessLimitOnFileSizeIsAnErrorAndNoSignal) {
+TEST(DiskFullTest, ProcessLimitOnFileSizeIsAnErrorAndLeavesNoHalfPool) {
   TempFolder folder;
   const ChildOutcome outcome = RunInChild(120, [&](int fd) {
     ::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{3u << 20, 3u << 20};
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = 3u << 20;
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
     Options options = TinyOptions();
     options.pool.initial_bytes = 8ull << 20;
     const Status status = DB::Open(options, folder.Sub("pool")).status();
-    SayTo(fd, status.ToString());
-    if (!status.IsOutOfSpace() && !status.IsIOError()) return 2;
-    return std::filesystem::exists(folder.Sub("pool")) &&
-                   !std::filesystem::is_empty(folder.Sub("pool"))
-               ? 3  // half a pool is left behind
-               : 0;
+    if (!status.IsOutOfSpace() && !status.IsIOError()) {
+      SayTo(fd, status.ToString());
+      return 2;
+    }
+    limit.rlim_cur = before;
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+    Result<std::unique_ptr<DB>> again = DB::Open(options, folder.Sub("pool"));
+    if (!again.ok()) {
+      SayTo(fd, "after the limit was lifted: " + again.status().ToString());
+      return 3;
+    }
+    return again.value()->Put("k", "v").ok() ? 0 : 4;
   });
   EXPECT_EQ(outcome.exit_code, 0) << outcome.ToString();
 }
