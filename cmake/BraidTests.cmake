@@ -23,11 +23,11 @@ else()
   target_link_libraries(braid_test_support INTERFACE braid_test_base)
 endif()
 
-# What is known not to be ours, so that plain ctest knows it too.
+# One variable a build: how its sanitizer reports, and what is known not to be our fault.
 set(BRAID_TEST_ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1")
 if(BRAID_SANITIZE MATCHES "thread")
-  string(APPEND BRAID_TEST_ENVIRONMENT
-    ";TSAN_OPTIONS=second_deadlock_stack=1 suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
+  set(BRAID_TEST_ENVIRONMENT
+    "TSAN_OPTIONS=second_deadlock_stack=1 suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
 endif()
 
 # Builds program `target` from the sources given and registers its tests under `label`.

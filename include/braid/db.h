@@ -13,8 +13,9 @@
 
 namespace braid {
 
-/// A state of the database that later writes do not change. Shared; release by dropping the pointer.
-/// Keeps versions of overwritten keys alive, so hold it no longer than needed. Outlives its database.
+/// A state of the database that later writes do not change. Shared; release by dropping the
+/// pointer. Keeps versions of overwritten keys alive, so hold it no longer than needed. Outlives
+/// its database.
 class Snapshot {
  public:
   virtual ~Snapshot() = default;
@@ -62,9 +63,9 @@ class DB {
   /// Reads the facts of a pool without opening or changing it.
   static Result<PoolInfo> Inspect(const std::string& path, const Options& options = {});
 
-  /// Stores `value` under `key`. Durable when it returns ok (docs/persistence.md says against what).
-  /// Costs one flush of the entry's lines and one fence, no allocation.
-  /// Errors: InvalidArgument (limits), OutOfSpace (reads and deletes go on), Closed, IOError.
+  /// Stores `value` under `key`. Durable when it returns ok (docs/persistence.md says against
+  /// what). Costs one flush of the entry's lines and one fence, no allocation. Errors:
+  /// InvalidArgument (limits), OutOfSpace (reads and deletes go on), Closed, IOError.
   virtual Status Put(const WriteOptions& options, Slice key, Slice value) = 0;
   Status Put(Slice key, Slice value) { return Put(WriteOptions{}, key, value); }
 

@@ -1,5 +1,6 @@
 // Options of braid. Sub-structs are named for the step they tune; units are in the names.
-// Defaults are what is benchmarked. Nothing is clamped silently: Validate() names the first offence.
+// Defaults are what is benchmarked. Nothing is clamped silently: Validate() names the first
+// offence.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +28,13 @@ const char* MediaClassName(MediaClass media_class);
 /// Where the data lies and how much room it may take.
 struct PoolOptions {
   uint64_t initial_bytes = 64ull << 20;  ///< size of a new pool; it grows online
-  uint64_t max_bytes = 0;                ///< the pool never grows beyond; 0: as far as the device goes
-  uint64_t chunk_bytes = 1ull << 20;     ///< unit of allocation, power of two, 4 KiB to 64 MiB; new pools only
+  uint64_t max_bytes = 0;  ///< the pool never grows beyond; 0: as far as the device goes
+  uint64_t chunk_bytes =
+      1ull << 20;  ///< unit of allocation, power of two, 4 KiB to 64 MiB; new pools only
   /// Treat the medium as this class instead of asking libpmem2, for tests and benchmarks:
   /// kCacheLine on tmpfs issues the flushes of real persistent memory.
   std::optional<MediaClass> force_media_class;
-  bool allow_world_writable = false;     ///< accept a pool directory that others may write to
+  bool allow_world_writable = false;  ///< accept a pool directory that others may write to
 };
 
 /// The volatile, ordered index over the newest log entries.
@@ -43,11 +45,11 @@ struct MemTableOptions {
 
 /// Merging L0 tables into L1.
 struct CompactionOptions {
-  uint32_t l0_trigger = 1;      ///< L0 tables that start a merge
-  uint32_t l0_slowdown = 16;    ///< L0 tables from which writers are slowed down smoothly
-  uint32_t l0_stop = 48;        ///< L0 tables at which writers wait; at most 56
+  uint32_t l0_trigger = 1;        ///< L0 tables that start a merge
+  uint32_t l0_slowdown = 16;      ///< L0 tables from which writers are slowed down smoothly
+  uint32_t l0_stop = 48;          ///< L0 tables at which writers wait; at most 56
   uint32_t batch_entries = 4096;  ///< entries whose links one redo record covers
-  double gc_live_ratio = 0.5;   ///< chunks with a smaller share of live bytes are collected
+  double gc_live_ratio = 0.5;     ///< chunks with a smaller share of live bytes are collected
 };
 
 /// How thoroughly a pool is checked when it is opened.
@@ -58,14 +60,14 @@ enum class VerifyOnOpen : uint8_t {
 
 /// How a database is opened.
 struct Options {
-  std::string design = "braid";     ///< a recipe: see docs/designs/
-  bool create_if_missing = true;    ///< make the pool when the path does not exist
-  bool error_if_exists = false;     ///< fail when the pool is there already
-  bool verify_checksums = true;     ///< check entries when they are read
+  std::string design = "braid";   ///< a recipe: see docs/designs/
+  bool create_if_missing = true;  ///< make the pool when the path does not exist
+  bool error_if_exists = false;   ///< fail when the pool is there already
+  bool verify_checksums = true;   ///< check entries when they are read
   VerifyOnOpen verify_on_open = VerifyOnOpen::kQuick;
   uint64_t memory_budget_bytes = 1ull << 30;  ///< DRAM for memtables, indexes and filters together
-  uint32_t log_shards = 0;          ///< logs written side by side; 0: twice the processors, at most 32
-  bool background_threads = true;   ///< false: flushes and merges run inside the writer's calls
+  uint32_t log_shards = 0;  ///< logs written side by side; 0: twice the processors, at most 32
+  bool background_threads = true;  ///< false: flushes and merges run inside the writer's calls
   PoolOptions pool;
   MemTableOptions memtable;
   CompactionOptions compaction;
@@ -87,7 +89,7 @@ struct WriteOptions {
 
 /// How one read is done.
 struct ReadOptions {
-  const Snapshot* snapshot = nullptr;     ///< read as of this snapshot; null: the newest state
+  const Snapshot* snapshot = nullptr;      ///< read as of this snapshot; null: the newest state
   std::optional<std::string> lower_bound;  ///< iterators: first key that is shown (inclusive)
   std::optional<std::string> upper_bound;  ///< iterators: first key that is not (exclusive)
 };

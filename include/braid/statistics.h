@@ -17,16 +17,16 @@ struct Statistics {
   uint64_t gets = 0;
   uint64_t gets_found = 0;
   uint64_t iterators = 0;
-  uint64_t bytes_put = 0;            ///< key and value bytes accepted
-  uint64_t lines_flushed = 0;        ///< cache lines written back to the medium
+  uint64_t bytes_put = 0;      ///< key and value bytes accepted
+  uint64_t lines_flushed = 0;  ///< cache lines written back to the medium
   uint64_t fences = 0;
-  uint64_t syncs = 0;                ///< fdatasync rounds on page-cache media
-  uint64_t flushes = 0;              ///< memtables turned into L0 tables
+  uint64_t syncs = 0;    ///< fdatasync rounds on page-cache media
+  uint64_t flushes = 0;  ///< memtables turned into L0 tables
   uint64_t flushed_entries = 0;
-  uint64_t merges = 0;               ///< L0 tables merged into L1
+  uint64_t merges = 0;  ///< L0 tables merged into L1
   uint64_t merged_entries = 0;
-  uint64_t collected_chunks = 0;     ///< chunks freed by garbage collection
-  uint64_t stall_micros = 0;         ///< time writers were slowed down or waited, summed
+  uint64_t collected_chunks = 0;  ///< chunks freed by garbage collection
+  uint64_t stall_micros = 0;      ///< time writers were slowed down or waited, summed
   uint64_t stalls = 0;
 
   uint64_t memtable_entries = 0;     ///< now: in the mutable and immutable memtables
@@ -39,15 +39,15 @@ struct Statistics {
   uint64_t index_complete = 0;       ///< 1 when the DRAM index covers what it is meant to cover
   uint64_t memory_bytes = 0;         ///< now: DRAM of memtables, indexes and filters
   uint64_t memory_budget_bytes = 0;
-  uint64_t pool_bytes = 0;           ///< now: bytes of all segments
-  uint64_t pool_used_bytes = 0;      ///< now: bytes of allocated chunks
-  uint64_t pool_max_bytes = 0;       ///< 0: no limit of its own
+  uint64_t pool_bytes = 0;       ///< now: bytes of all segments
+  uint64_t pool_used_bytes = 0;  ///< now: bytes of allocated chunks
+  uint64_t pool_max_bytes = 0;   ///< 0: no limit of its own
   uint64_t last_sequence = 0;
-  uint64_t snapshots = 0;            ///< now: live snapshots and iterators
+  uint64_t snapshots = 0;  ///< now: live snapshots and iterators
 
-  uint64_t open_micros = 0;          ///< time DB::Open took
-  uint64_t recovered_entries = 0;    ///< log entries replayed by DB::Open
-  uint64_t clean_open = 0;           ///< 1 when the last close was clean
+  uint64_t open_micros = 0;        ///< time DB::Open took
+  uint64_t recovered_entries = 0;  ///< log entries replayed by DB::Open
+  uint64_t clean_open = 0;         ///< 1 when the last close was clean
   MediaClass media_class = MediaClass::kPage;
   bool media_class_forced = false;
   std::string design;
@@ -72,17 +72,17 @@ struct PoolInfo {
   std::string comparator;
   MediaClass media_class = MediaClass::kPage;  ///< of the medium the path is on now
   bool media_class_forced = false;
-  std::string flush_instruction;               ///< clwb, clflushopt, clflush, none or msync
+  std::string flush_instruction;  ///< clwb, clflushopt, clflush, none or msync
   uint64_t chunk_bytes = 0;
   uint64_t pool_bytes = 0;
   uint64_t segments = 0;
   uint64_t chunks = 0;
   uint64_t chunks_free = 0;
-  uint64_t entries = 0;                        ///< in tables, by the manifest; log entries not counted
-  bool clean = false;                          ///< closed in order after the last write
-  bool in_use = false;                         ///< another process has it open
-  int64_t in_use_by_pid = 0;                   ///< 0 when unknown
-  std::string promise;                         ///< what an acknowledged write survives, in a sentence
+  uint64_t entries = 0;       ///< in tables, by the manifest; log entries not counted
+  bool clean = false;         ///< closed in order after the last write
+  bool in_use = false;        ///< another process has it open
+  int64_t in_use_by_pid = 0;  ///< 0 when unknown
+  std::string promise;        ///< what an acknowledged write survives, in a sentence
 };
 
 /// What DB::Verify found.
@@ -92,7 +92,8 @@ struct VerifyReport {
   uint64_t links = 0;         ///< links followed
   uint64_t chunks = 0;        ///< chunks accounted for
   uint64_t bytes = 0;         ///< bytes read
-  std::vector<std::string> problems;  ///< each names file, offset and object; empty when all is well
+  std::vector<std::string>
+      problems;  ///< each names file, offset and object; empty when all is well
 };
 
 }  // namespace braid

@@ -42,9 +42,7 @@ class [[nodiscard]] Status {
   ~Status() = default;
 
   static Status OK() noexcept { return {}; }
-  static Status NotFound(std::string message = {}) {
-    return {Code::kNotFound, std::move(message)};
-  }
+  static Status NotFound(std::string message = {}) { return {Code::kNotFound, std::move(message)}; }
   static Status Corruption(std::string message) { return {Code::kCorruption, std::move(message)}; }
   static Status InvalidArgument(std::string message) {
     return {Code::kInvalidArgument, std::move(message)};
@@ -93,8 +91,8 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}            // NOLINT: implicit on purpose
-  Result(Status status) : status_(std::move(status)) {}    // NOLINT: implicit on purpose
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT: implicit on purpose
 
   bool ok() const noexcept { return value_.has_value(); }
   const Status& status() const noexcept { return status_; }

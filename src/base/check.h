@@ -10,9 +10,9 @@ namespace braid::base {
 
 }  // namespace braid::base
 
-#define BRAID_CHECK(condition)                                             \
-  do {                                                                     \
-    if (__builtin_expect(!(condition), 0)) {                               \
-      ::braid::base::CheckFailed(#condition, __FILE__, __LINE__);          \
-    }                                                                      \
+#define BRAID_CHECK(condition)                                    \
+  do {                                                            \
+    if (__builtin_expect(!(condition), 0)) {                      \
+      ::braid::base::CheckFailed(#condition, __FILE__, __LINE__); \
+    }                                                             \
   } while (false)

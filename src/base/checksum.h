@@ -28,7 +28,8 @@ inline uint64_t Hash64(std::string_view bytes) noexcept {
 /// changed bit, some four cycles.
 inline uint64_t Mix(uint64_t state, uint64_t word) noexcept {
   __extension__ using Wide = unsigned __int128;
-  const Wide product = static_cast<Wide>(state ^ 0x9E3779B97F4A7C15ull) * (word ^ 0xD6E8FEB86659FD93ull);
+  const Wide product =
+      static_cast<Wide>(state ^ 0x9E3779B97F4A7C15ull) * (word ^ 0xD6E8FEB86659FD93ull);
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64) ^ word;
 }
 

@@ -34,13 +34,16 @@ Status Options::Validate() const {
   constexpr uint64_t kMaxPool = 1ull << 48;
   if (!std::has_single_bit(pool.chunk_bytes)) {
     return Status::InvalidArgument("options.pool.chunk_bytes is " +
-                                   std::to_string(pool.chunk_bytes) + "; it must be a power of two");
+                                   std::to_string(pool.chunk_bytes) +
+                                   "; it must be a power of two");
   }
   Status s = CheckRange<uint64_t>("pool.chunk_bytes", pool.chunk_bytes, 4096, 64ull << 20);
-  if (s.ok()) s = CheckRange<uint64_t>("pool.initial_bytes", pool.initial_bytes, 64 << 10, kMaxPool);
+  if (s.ok())
+    s = CheckRange<uint64_t>("pool.initial_bytes", pool.initial_bytes, 64 << 10, kMaxPool);
   if (s.ok()) s = CheckRange<uint64_t>("pool.max_bytes", pool.max_bytes, 0, kMaxPool);
   if (s.ok() && pool.max_bytes != 0 && pool.max_bytes < pool.initial_bytes) {
-    s = Status::InvalidArgument("options.pool.max_bytes is smaller than options.pool.initial_bytes");
+    s = Status::InvalidArgument(
+        "options.pool.max_bytes is smaller than options.pool.initial_bytes");
   }
   if (s.ok()) s = CheckRange<uint64_t>("memtable.bytes", memtable.bytes, 1024, 16ull << 30);
   if (s.ok()) s = CheckRange<uint32_t>("memtable.max_immutable", memtable.max_immutable, 1, 32);

@@ -1,7 +1,7 @@
-// Purpose: a small number for each living thread, so that per-thread counters, logs and locks can be
-// arrays. Numbers are reused after a thread ends.
-// Thread safety: any thread. Invariant 1: two living threads never have the same exclusive slot;
-// threads beyond kMaxExclusiveSlots share slot kMaxExclusiveSlots. Persistence: none.
+// Purpose: a small number for each living thread, so that per-thread counters, logs and locks can
+// be arrays. Numbers are reused after a thread ends. Thread safety: any thread. Invariant 1: two
+// living threads never have the same exclusive slot; threads beyond kMaxExclusiveSlots share slot
+// kMaxExclusiveSlots. Persistence: none.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,9 @@
-// Purpose: the DRAM index over L1: a tree from keys to entries, over every entry, or, when the budget is
-// smaller, over those whose towers are tall (every fourth, sixteenth ... one). It is built in slices
-// after an instant open, and kept up to date by merges.
-// Thread safety: the background thread that merges builds and changes it; lookups go on beside.
-// Invariant 1: the table is given the tree only when it is complete. Invariant 2: merges update the tree
-// from the first slice on, so that a slice never has to be done again.
-// Persistence: none; rebuilt from the list.
+// Purpose: the DRAM index over L1: a tree from keys to entries, over every entry, or, when the
+// budget is smaller, over those whose towers are tall (every fourth, sixteenth ... one). It is
+// built in slices after an instant open, and kept up to date by merges. Thread safety: the
+// background thread that merges builds and changes it; lookups go on beside. Invariant 1: the table
+// is given the tree only when it is complete. Invariant 2: merges update the tree from the first
+// slice on, so that a slice never has to be done again. Persistence: none; rebuilt from the list.
 // Source: the second-chance lookup cache of ListDB 6.6 (tall elements), made exact.
 #pragma once
 

@@ -53,8 +53,8 @@ Status CompactionJob::Run(const index::LiveViews& views, const std::function<boo
 
 void CompactionJob::Finish() {
   const BatchProgress& progress = merge_->result().progress;
-  target_->set_entries(static_cast<uint64_t>(static_cast<int64_t>(target_->entries()) +
-                                             progress.entries_delta));
+  target_->set_entries(
+      static_cast<uint64_t>(static_cast<int64_t>(target_->entries()) + progress.entries_delta));
   target_->set_max_sequence(std::max(target_->max_sequence(), source_->max_sequence()));
   format::TableRecord* record = manifest_->FindTable(target_->id());
   BRAID_CHECK(record != nullptr);

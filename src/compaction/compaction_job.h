@@ -1,9 +1,9 @@
 // Purpose: carries out one merge: begin in the manifest, zipper, end in the manifest.
-// Thread safety: Begin and Finish under the caller's structure lock, Run outside of it; one job at a
-// time. Invariant 1: between Begin and Finish the manifest names the merge, so that recovery finishes
-// what redo has committed and the rest is merged later.
-// Persistence: Finish's commit removes the source; everything the merge did is durable before it.
-// Source: ListDB Algorithm 6, lines 1, 46, 47 (micro-log, MANIFEST).
+// Thread safety: Begin and Finish under the caller's structure lock, Run outside of it; one job at
+// a time. Invariant 1: between Begin and Finish the manifest names the merge, so that recovery
+// finishes what redo has committed and the rest is merged later. Persistence: Finish's commit
+// removes the source; everything the merge did is durable before it. Source: ListDB Algorithm 6,
+// lines 1, 46, 47 (micro-log, MANIFEST).
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ namespace braid::compaction {
 
 class CompactionJob {
  public:
-  /// Merges `source` into `target`. `resumed`: where an interrupted merge of the same source stopped.
+  /// Merges `source` into `target`. `resumed`: where an interrupted merge of the same source
+  /// stopped.
   CompactionJob(pmem::PmemPool* pool, level::Manifest* manifest,
                 std::shared_ptr<level::PmemTable> source, std::shared_ptr<level::PmemTable> target,
                 index::EntryTree* target_tree, const CompactionOptions& options);

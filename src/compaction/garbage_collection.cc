@@ -40,7 +40,9 @@ ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usa
   ChunkSurvey survey;
   const auto limit = static_cast<int64_t>(live_ratio * static_cast<double>(pool.chunk_bytes()));
   for (uint64_t chunk = 0; chunk < pool.chunks(); ++chunk) {
-    const ChunkKind kind = pool.StateOf(chunk).kind();
+    // Read once: the chunk may be freed and begin its next life while it is looked at.
+    const format::ChunkState state = pool.StateOf(chunk);
+    const ChunkKind kind = state.kind();
     if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) continue;
     if (usage.IsKnown(chunk) && usage.Live(chunk) > limit) continue;
     Result<log::LogChunk> header = log::ReadLogChunk(pool, chunk);
@@ -48,7 +50,7 @@ ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usa
     if (!usage.IsKnown(chunk)) {
       survey.unknown.push_back(chunk);
     } else if (usage.Live(chunk) == 0) {
-      survey.empty.push_back(chunk);
+      survey.empty.push_back({chunk, state.generation()});
     } else {
       survey.sparse.push_back(chunk);
     }
@@ -115,15 +117,15 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     ops.Flush(link, sizeof *link);
   };
   uint64_t random = table_id;
-  for (const EntryHeader* original :
-       GatherLive(*pool, chunks, max_bytes, &collected.unmovable)) {
+  for (const EntryHeader* original : GatherLive(*pool, chunks, max_bytes, &collected.unmovable)) {
     log::Draft draft;
     draft.op = original->op();
     draft.key = original->key();
     draft.value = original->value();
     draft.key_hash = base::Hash64(draft.key);
     random = base::Mix(random, original->sequence_and_op);
-    if (Status s = copies.Place(0, &draft, 1, random, pmem::AllocationClass::kBackground); !s.ok()) {
+    if (Status s = copies.Place(0, &draft, 1, random, pmem::AllocationClass::kBackground);
+        !s.ok()) {
       for (const uint64_t chunk : copies.chunks()) {
         usage->Set(chunk, 0);
         pool->FreeChunk(chunk);

@@ -1,12 +1,12 @@
-// Purpose: gives space back. Counts live bytes of chunks from earlier sessions, picks chunks that are
-// mostly garbage, and copies their live entries together, so that the chunks can be freed.
-// Thread safety: one background thread. Invariant 1: a copy carries the sequence number of its original
-// and replaces it in a merge; a copy whose original is gone is dropped there, so that nothing comes back.
-// Invariant 2: entries whose value lies in an extent are not moved; their chunk stays.
-// Persistence: copies are written to chunks of kind kCollected, which belong to the store only once the
-// manifest's collected_table_id covers them; before that a crash frees them. The merge of copies is a
-// merge like any other.
-// Source: ListDB 6.5.4 (whole chunks), and the copying collection that it leaves as future work.
+// Purpose: gives space back. Counts live bytes of chunks from earlier sessions, picks chunks that
+// are mostly garbage, and copies their live entries together, so that the chunks can be freed.
+// Thread safety: one background thread. Invariant 1: a copy carries the sequence number of its
+// original and replaces it in a merge; a copy whose original is gone is dropped there, so that
+// nothing comes back. Invariant 2: entries whose value lies in an extent are not moved; their chunk
+// stays. Persistence: copies are written to chunks of kind kCollected, which belong to the store
+// only once the manifest's collected_table_id covers them; before that a crash frees them. The
+// merge of copies is a merge like any other. Source: ListDB 6.5.4 (whole chunks), and the copying
+// collection that it leaves as future work.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ uint64_t CountLiveBytes(const pmem::PmemPool& pool, uint64_t chunk);
 
 /// Chunks of entries that belong to merged tables, and what is to be done with them.
 struct ChunkSurvey {
-  std::vector<uint64_t> empty;    // known to hold nothing live
-  std::vector<uint64_t> sparse;   // live share below the limit, emptiest first
-  std::vector<uint64_t> unknown;  // not counted yet
+  std::vector<pmem::ChunkId> empty;  // known to hold nothing live
+  std::vector<uint64_t> sparse;      // live share below the limit, emptiest first
+  std::vector<uint64_t> unknown;     // not counted yet
 };
 ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usage,
                          const format::ManifestRecord& manifest, double live_ratio);
@@ -37,8 +37,8 @@ struct CollectedTable {
   format::TableRecord record{};
   std::vector<uint64_t> unmovable;  // of the chunks given: those that stay
 };
-/// Writes copies and links them behind head `head`. Takes as many of `chunks` as `max_bytes` of copies
-/// allow. Errors: OutOfSpace (nothing is kept).
+/// Writes copies and links them behind head `head`. Takes as many of `chunks` as `max_bytes` of
+/// copies allow. Errors: OutOfSpace (nothing is kept).
 Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
                                        const std::vector<uint64_t>& chunks, uint64_t table_id,
                                        uint32_t head, uint64_t max_bytes);

@@ -20,8 +20,9 @@ struct StoreFacts {
 
 enum class CompactionPlan : uint8_t { kNothing, kMergeOldest, kCollect };
 
-/// Merging comes first: it is what makes garbage known. Collection starts when a quarter of the pool's
-/// chunks is sparse, when a pool that can't grow runs low, or when all work is to be finished.
+/// Merging comes first: it is what makes garbage known. Collection starts when a quarter of the
+/// pool's chunks is sparse, when a pool that can't grow runs low, or when all work is to be
+/// finished.
 inline CompactionPlan Pick(const StoreFacts& facts, const CompactionOptions& options) noexcept {
   if (facts.l0_tables >= options.l0_trigger || (facts.finish_all && facts.l0_tables > 0)) {
     return CompactionPlan::kMergeOldest;

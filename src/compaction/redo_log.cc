@@ -1,5 +1,5 @@
-// Purpose: committing, finding and applying redo batches. Thread safety, invariants, persistence: see
-// redo_log.h.
+// Purpose: committing, finding and applying redo batches. Thread safety, invariants, persistence:
+// see redo_log.h.
 #include "compaction/redo_log.h"
 
 #include <cstring>

@@ -1,10 +1,10 @@
-// Purpose: the redo log of a merge: a bounded batch of absolute updates that is durable before any of
-// them is made, so that a merge needs two fences a batch instead of two a pointer.
-// Thread safety: one merge at a time. Invariant 1: batches alternate between two chunks; a batch's chunk
+// Purpose: the redo log of a merge: a bounded batch of absolute updates that is durable before any
+// of them is made, so that a merge needs two fences a batch instead of two a pointer. Thread
+// safety: one merge at a time. Invariant 1: batches alternate between two chunks; a batch's chunk
 // is overwritten only after all updates of that batch, and of the one after it, are durable.
 // Invariant 2: updates are absolute, so that replaying them any number of times gives the same.
-// Persistence: a batch commits when its record is durable (one fence; a torn one fails its check). Before:
-// the merge has not touched the links it names. After: recovery makes all its updates.
+// Persistence: a batch commits when its record is durable (one fence; a torn one fails its check).
+// Before: the merge has not touched the links it names. After: recovery makes all its updates.
 // Source: persistence of a zipper's stack; replaces the per-pointer persist of ListDB Algorithm 6.
 #pragma once
 
@@ -34,7 +34,8 @@ class RedoLog {
   }
   /// Makes the batch durable, then makes its updates, in order, and makes them durable.
   void Commit(const std::vector<format::RedoUpdate>& updates, const BatchProgress& progress);
-  /// The newest batch of this merge that is in the pool, with its updates; batch 0 when there is none.
+  /// The newest batch of this merge that is in the pool, with its updates; batch 0 when there is
+  /// none.
   Result<BatchProgress> Newest(std::vector<format::RedoUpdate>* updates) const;
   /// Makes updates in order and flushes and fences them. Bounds are checked; Corruption otherwise.
   Status Apply(const std::vector<format::RedoUpdate>& updates);

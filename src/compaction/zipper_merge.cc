@@ -91,8 +91,8 @@ Status ZipperMerge::FindPlaces(size_t begin, size_t end, std::vector<Slice>* sli
   return Status::OK();
 }
 
-/// Moves each layer's predecessor to the last entry before `key`. Climbs from the bottom until a layer
-/// need not move, since then none above it does, and goes down again to the right.
+/// Moves each layer's predecessor to the last entry before `key`. Climbs from the bottom until a
+/// layer need not move, since then none above it does, and goes down again to the right.
 Status ZipperMerge::AdvancePreds(Preds* preds, std::string_view key) {
   const auto must_move = [&](uint32_t layer) {
     const EntryHeader* next = target_.Follow((*preds)[layer], layer, &damage_);
@@ -152,8 +152,8 @@ Status ZipperMerge::MergeSlice(const Slice& slice) {
   return Status::OK();
 }
 
-/// All versions of the slice's key, source and target, newest first; a source version comes before the
-/// target's version with the same number.
+/// All versions of the slice's key, source and target, newest first; a source version comes before
+/// the target's version with the same number.
 Status ZipperMerge::GatherVersions(const Slice& slice, std::vector<Version>* versions) {
   const std::string_view key = pool_->As<EntryHeader>(source_[slice.begin])->key();
   size_t next_source = slice.begin;
@@ -176,8 +176,8 @@ Status ZipperMerge::GatherVersions(const Slice& slice, std::vector<Version>* ver
 
 void ZipperMerge::ChooseKept(const Slice& slice, const std::vector<Version>& versions,
                              std::vector<Version>* kept) {
-  // Versions of the key that wait further left in the source are newer than all here. Copies are not:
-  // their originals, and versions in between, are in the target already.
+  // Versions of the key that wait further left in the source are newer than all here. Copies are
+  // not: their originals, and versions in between, are in the target already.
   uint64_t newer = index::kLatest;
   if (slice.begin > 0 && !input_.copies) {
     const auto* left = pool_->As<EntryHeader>(source_[slice.begin - 1]);
@@ -219,8 +219,9 @@ void ZipperMerge::ChooseKept(const Slice& slice, const std::vector<Version>& ver
   }
 }
 
-/// Notes the updates that make the target's layers lead through `kept` and past the rest. Layers bottom
-/// up; within a layer from right to left, so that an entry's link is stored before the one to it.
+/// Notes the updates that make the target's layers lead through `kept` and past the rest. Layers
+/// bottom up; within a layer from right to left, so that an entry's link is stored before the one
+/// to it.
 void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& versions,
                          const std::vector<Version>& kept) {
   uint32_t layers = 0;
@@ -261,8 +262,8 @@ void ZipperMerge::CommitBatch(uint64_t boundary) {
   // Only now: a lookup that comes through the tree relies on the entry's links in the target.
   for (const TreeChange& change : tree_changes_) {
     const std::string_view key = pool_->As<EntryHeader>(change.key_from)->key();
-    const bool indexed = change.newest != 0 && pool_->As<EntryHeader>(change.newest)->height() >=
-                                                   input_.tree_min_height;
+    const bool indexed = change.newest != 0 &&
+                         pool_->As<EntryHeader>(change.newest)->height() >= input_.tree_min_height;
     if (indexed) {
       input_.tree->Upsert(key, [&](uint64_t) { return change.newest; });
     } else {

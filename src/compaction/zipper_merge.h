@@ -1,15 +1,14 @@
 // Purpose: merges one list of entries into a larger one in place: only links change.
 // Thread safety: one merge at a time; readers of both lists go on at every store, without locks.
-// Invariant 1: entries are merged from the tail of the source to its head. So a reader that follows the
-// source meets the entries that are not merged yet, and from the first merged one on the target, which
-// holds all the rest: nothing is missed, some may be seen twice.
-// Invariant 2: an entry's own links are stored before the link that leads to it.
-// Invariant 3: entries that no view needs are unlinked and marked dead; the links they hold stay as
-// they are, for readers that stand on them, until their chunk is reclaimed.
-// Persistence: each batch of updates commits as redo_log.h says; its boundary tells recovery which part
-// of the source is merged. The merge itself begins and ends with a commit of the manifest.
-// Source: ListDB 6.5, Algorithm 6 (which is ZipperDB's Algorithm 3), with the stack as a redo log;
-// versions, deletes and unlinking are braid's.
+// Invariant 1: entries are merged from the tail of the source to its head. So a reader that follows
+// the source meets the entries that are not merged yet, and from the first merged one on the
+// target, which holds all the rest: nothing is missed, some may be seen twice. Invariant 2: an
+// entry's own links are stored before the link that leads to it. Invariant 3: entries that no view
+// needs are unlinked and marked dead; the links they hold stay as they are, for readers that stand
+// on them, until their chunk is reclaimed. Persistence: each batch of updates commits as redo_log.h
+// says; its boundary tells recovery which part of the source is merged. The merge itself begins and
+// ends with a commit of the manifest. Source: ListDB 6.5, Algorithm 6 (which is ZipperDB's
+// Algorithm 3), with the stack as a redo log; versions, deletes and unlinking are braid's.
 #pragma once
 
 #include <array>
@@ -35,7 +34,7 @@ struct MergeInput {
   uint32_t tree_min_height = 1;
   const index::LiveViews* views = nullptr;
   uint64_t merge_id = 0;
-  BatchProgress resumed;         // progress of the batches before a crash
+  BatchProgress resumed;  // progress of the batches before a crash
   uint32_t batch_entries = 4096;
   std::function<bool()> should_stop;  // asked between batches; may be empty
 };
@@ -49,8 +48,8 @@ class ZipperMerge {
  public:
   ZipperMerge(pmem::PmemPool* pool, const MergeInput& input);
 
-  /// Merges everything up to the boundary. Aborted when should_stop said so: the merge can be resumed
-  /// from result().progress. Corruption when a link or key of either list is damaged.
+  /// Merges everything up to the boundary. Aborted when should_stop said so: the merge can be
+  /// resumed from result().progress. Corruption when a link or key of either list is damaged.
   Status Run();
   MergeResult& result() noexcept { return result_; }
 

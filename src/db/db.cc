@@ -44,8 +44,7 @@ class DbHandle final : public DB {
   Status Flush() override { return engine_->Flush(); }
   Status Compact() override { return engine_->Compact(); }
   Statistics GetStatistics() override { return engine_->GetStatistics(); }
-  Status Verify(VerifyReport* report,
-                const std::function<void(double share)>& progress) override {
+  Status Verify(VerifyReport* report, const std::function<void(double share)>& progress) override {
     return engine_->Verify(report, progress);
   }
   Status Close() override { return engine_->Close(); }
@@ -82,8 +81,8 @@ bool DbHandle::GetProperty(std::string_view name, std::string* value) {
   } else if (name == "braid.stats.json") {
     *value = StatisticsJson(statistics);
   } else if (name == "braid.num-entries") {
-    *value = std::to_string(statistics.memtable_entries + statistics.l0_entries +
-                            statistics.l1_entries);
+    *value =
+        std::to_string(statistics.memtable_entries + statistics.l0_entries + statistics.l1_entries);
   } else if (name == "braid.approximate-memory-usage") {
     *value = std::to_string(statistics.memory_bytes);
   } else if (name == "braid.l0-tables") {
@@ -138,8 +137,9 @@ Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& 
   Result<pmem::PathKind> kind = pmem::ProbePath(path);
   if (!kind.ok()) return kind.status();
   if (*kind == pmem::PathKind::kForeign) {
-    return Status::InvalidArgument(path + " is not a braid pool: it holds no segment-000000; name a "
-                                          "pool, or a new or empty directory");
+    return Status::InvalidArgument(path +
+                                   " is not a braid pool: it holds no segment-000000; name a "
+                                   "pool, or a new or empty directory");
   }
   if (*kind == pmem::PathKind::kMissing && !options.create_if_missing) {
     return Status::NotFound("there is no pool at " + path +

@@ -10,7 +10,6 @@
 namespace braid {
 
 /// Creates the pool when `media` has no published segment.
-Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
-                                        std::unique_ptr<pmem::Media> media);
+Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options, std::unique_ptr<pmem::Media> media);
 
 }  // namespace braid

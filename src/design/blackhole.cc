@@ -1,5 +1,5 @@
-// Purpose: the recipe of the design that stores nothing: the template for a new design and the zero line
-// of every graph. Thread safety: none needed. Persistence: none.
+// Purpose: the recipe of the design that stores nothing: the template for a new design and the zero
+// line of every graph. Thread safety: none needed. Persistence: none.
 #include "design/design.h"
 #include "engine/null_engine.h"
 

@@ -1,6 +1,6 @@
-// Purpose: the recipe of the default design: index-unified log, DRAM B+-tree memtable, link flush, zipper
-// merge with a redo log, DRAM index over L1 (docs/designs/).
-// Thread safety: none needed. Persistence: that of its parts.
+// Purpose: the recipe of the default design: index-unified log, DRAM B+-tree memtable, link flush,
+// zipper merge with a redo log, DRAM index over L1 (docs/designs/). Thread safety: none needed.
+// Persistence: that of its parts.
 #include "design/design.h"
 #include "engine/lsm_engine.h"
 

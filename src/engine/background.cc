@@ -95,8 +95,7 @@ bool LsmEngine::FlushOldest() {
   }
   flush::LinkFlush flush(pool_.get(), &usage_);
   Result<flush::FlushResult> flushed = flush.Run(
-      *oldest->table->tree(), views,
-      format::kTableHeadsOffset + head * sizeof(format::TableHead));
+      *oldest->table->tree(), views, format::kTableHeadsOffset + head * sizeof(format::TableHead));
   // On page-cache media a batch must be whole on the medium before it counts as flushed.
   Status s = flushed.ok() ? pool_->media().Sync() : flushed.status();
   if (!s.ok()) {
@@ -193,7 +192,8 @@ bool LsmEngine::CompactionStep() {
     facts.l0_tables = state_owner_->version->l0.size();
     merge_is_open = manifest_.record().merge_id != 0;
   }
-  // Its redo would be made again after a crash: nothing that it marked dead may be freed before it ends.
+  // Its redo would be made again after a crash: nothing that it marked dead may be freed before it
+  // ends.
   if (merge_is_open) return FinishCopies() || MergeOldest();
   {
     const std::lock_guard lock(work_mutex_);
@@ -255,7 +255,8 @@ void LsmEngine::RunInline() {
   }
 }
 
-/// Waits until no memtable is sealed and, if `merged_too`, everything is merged, indexed and collected.
+/// Waits until no memtable is sealed and, if `merged_too`, everything is merged, indexed and
+/// collected.
 Status LsmEngine::WaitUntilIdle(bool merged_too) {
   if (!options_.background_threads) {
     {
@@ -280,7 +281,8 @@ Status LsmEngine::WaitUntilIdle(bool merged_too) {
     work_changed_.wait_for(lock, std::chrono::milliseconds(10));
   }
   if (merged_too) {
-    // The second idle round that ends from here on began after the flush: nothing was left to do in it.
+    // The second idle round that ends from here on began after the flush: nothing was left to do in
+    // it.
     const uint64_t target = idle_generation_ + 2;
     while (error_.ok() && !stopping_ && idle_generation_ < target) {
       work_changed_.notify_all();

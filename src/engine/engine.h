@@ -1,5 +1,5 @@
-// Purpose: what a design gives to the public API: one database. The recipes in src/design/ make them.
-// Thread safety: all calls from any thread. Persistence: the implementation's.
+// Purpose: what a design gives to the public API: one database. The recipes in src/design/ make
+// them. Thread safety: all calls from any thread. Persistence: the implementation's.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,7 @@ class Engine {
   virtual Status Flush() = 0;
   virtual Status Compact() = 0;
   virtual Statistics GetStatistics() = 0;
-  virtual Status Verify(VerifyReport* report,
-                        const std::function<void(double)>& progress) = 0;
+  virtual Status Verify(VerifyReport* report, const std::function<void(double)>& progress) = 0;
   virtual Status Close() = 0;
 };
 

@@ -1,5 +1,5 @@
-// Purpose: opening, closing and inspecting the LSM engine. Thread safety, invariants, persistence: see
-// lsm_engine.h.
+// Purpose: opening, closing and inspecting the LSM engine. Thread safety, invariants, persistence:
+// see lsm_engine.h.
 #include "engine/lsm_engine.h"
 
 #include <algorithm>
@@ -44,9 +44,10 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
   }
   // From here on the pool changes; until now recovery could be repeated from the same bytes.
   if (Status s = engine->pool_->MarkDirty(); !s.ok()) return s;
-  engine->open_micros_ = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
-                                                   std::chrono::steady_clock::now() - begin)
-                                                   .count());
+  engine->open_micros_ =
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                std::chrono::steady_clock::now() - begin)
+                                .count());
   engine->StartThreads();
   return engine;
 }
@@ -159,7 +160,8 @@ Status LsmEngine::Close() {
   if (outcome.ok()) {
     {
       const std::lock_guard lock(structure_mutex_);
-      manifest_.record().last_sequence = std::max(manifest_.record().last_sequence, sequence_.load());
+      manifest_.record().last_sequence =
+          std::max(manifest_.record().last_sequence, sequence_.load());
       manifest_.record().next_table_id = next_table_id_;
       manifest_.Commit();
     }

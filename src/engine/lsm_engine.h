@@ -1,17 +1,17 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
 // database. Paths: write_path.cc, read_path.cc, background.cc, space.cc; opening and closing here.
-// Thread safety: all public calls from any thread. Locks, in the order they may be taken: inline_mutex_,
-// merge_mutex_, flush_mutex_, batch_mutex_, shard locks (ascending), structure_mutex_, work_mutex_. Nothing is waited for inside an EpochGuard but these.
-// Invariant 1: sequence numbers are drawn under the lock of the memtable leaf that the write goes to, and
-// the leaf stays locked until the entry is durable and inserted. So the order of sequence numbers is a
+// Thread safety: all public calls from any thread. Locks, in the order they may be taken:
+// inline_mutex_, merge_mutex_, flush_mutex_, batch_mutex_, shard locks (ascending),
+// structure_mutex_, work_mutex_. Nothing is waited for inside an EpochGuard but these. Invariant 1:
+// sequence numbers are drawn under the lock of the memtable leaf that the write goes to, and the
+// leaf stays locked until the entry is durable and inserted. So the order of sequence numbers is a
 // linearization, and a snapshot at the last drawn number needs no waiting.
-// Invariant 2: a batch of several updates holds all shard locks, so that no other write draws a number
-// between its own; its numbers are published when all its entries are inserted.
-// Invariant 3: memtables are flushed, and L0 tables merged, in the order of their ids.
-// Invariant 4: a ReadState is freed, and a chunk reused, only after a grace period, and after the views
-// that may stand on it are gone.
-// Persistence: see the parts; the manifest is committed under structure_mutex_.
-// Source: ListDB 6.2.
+// Invariant 2: a batch of several updates holds all shard locks, so that no other write draws a
+// number between its own; its numbers are published when all its entries are inserted. Invariant 3:
+// memtables are flushed, and L0 tables merged, in the order of their ids. Invariant 4: a ReadState
+// is freed, and a chunk reused, only after a grace period, and after the views that may stand on it
+// are gone. Persistence: see the parts; the manifest is committed under structure_mutex_. Source:
+// ListDB 6.2.
 #pragma once
 
 #include <array>
@@ -33,8 +33,20 @@
 namespace braid::engine {
 
 enum class EngineCounter : uint8_t {
-  kPuts, kDeletes, kBatches, kGets, kGetsFound, kIterators, kBytesPut, kSyncs, kFlushes,
-  kFlushedEntries, kMerges, kMergedEntries, kCollectedChunks, kCount
+  kPuts,
+  kDeletes,
+  kBatches,
+  kGets,
+  kGetsFound,
+  kIterators,
+  kBytesPut,
+  kSyncs,
+  kFlushes,
+  kFlushedEntries,
+  kMerges,
+  kMergedEntries,
+  kCollectedChunks,
+  kCount
 };
 
 class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEngine> {
@@ -59,6 +71,9 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   // For iterators:
   const pmem::PmemPool& pool() const { return *pool_; }
   bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+  /// The entry that `view` sees for the key in the tables of now; null when there is none. Inside
+  /// an EpochGuard.
+  const format::EntryHeader* Find(Slice key, const index::ReadView& view, Status* status) const;
   /// Copies or points to the value of a checked entry. Corruption when it does not verify.
   Status ValueOf(const format::EntryHeader& entry, std::string_view* value) const;
 
@@ -69,15 +84,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   /// What may be reused in the pool once the views and readers of its time are gone.
   struct Retired {
     uint64_t clock = 0;
-    std::vector<uint64_t> chunks;
+    std::vector<pmem::ChunkId> chunks;
     std::vector<uint64_t> extents;
-  };
-
-  /// A chunk in one of its lives.
-  struct ChunkId {
-    uint64_t chunk;
-    uint32_t generation;
-    bool operator==(const ChunkId&) const = default;
   };
 
   LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
@@ -116,9 +124,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void Log(const std::string& line) const;
 
   // space.cc
-  ChunkId IdOf(uint64_t chunk) const {
-    return {chunk, pool_->StateOf(chunk).generation()};
-  }
+  pmem::ChunkId IdOf(uint64_t chunk) const { return {chunk, pool_->StateOf(chunk).generation()}; }
   bool PlanCollection(std::vector<uint64_t>* sparse);
   bool CollectStep();
   bool CountStep();
@@ -141,14 +147,14 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::shared_ptr<ViewRegistry> views_;
   base::Counters<EngineCounter, static_cast<size_t>(EngineCounter::kCount)> counters_;
 
-  alignas(64) std::atomic<uint64_t> sequence_{0};     // last one drawn
+  alignas(64) std::atomic<uint64_t> sequence_{0};       // last one drawn
   alignas(64) std::atomic<ReadState*> state_{nullptr};  // owned by state_owner_
   std::atomic<bool> closed_{false};
   std::atomic<uint64_t> reclaim_clock_{1};
-  std::shared_ptr<ReadState> state_owner_;            // structure_mutex_
-  uint64_t next_table_id_ = 0;                        // structure_mutex_
+  std::shared_ptr<ReadState> state_owner_;  // structure_mutex_
+  uint64_t next_table_id_ = 0;              // structure_mutex_
   compaction::BatchProgress resumed_merge_;
-  std::unique_ptr<cache::DramIndex> index_;           // compaction thread
+  std::unique_ptr<cache::DramIndex> index_;  // compaction thread
 
   std::vector<ShardLock> shards_;
   std::mutex batch_mutex_;
@@ -158,23 +164,23 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   // Background work: one mutex for the flags, one condition for all who wait.
   mutable std::mutex work_mutex_;
   std::condition_variable work_changed_;
-  std::mutex inline_mutex_;                           // without threads: one runs the work at a time
-  std::mutex flush_mutex_;                            // held by a flush; Verify keeps flushes out
-  std::mutex merge_mutex_;                            // likewise for merges, indexing, collection
-  bool stopping_ = false;                             // work_mutex_
+  std::mutex inline_mutex_;  // without threads: one runs the work at a time
+  std::mutex flush_mutex_;   // held by a flush; Verify keeps flushes out
+  std::mutex merge_mutex_;   // likewise for merges, indexing, collection
+  bool stopping_ = false;    // work_mutex_
   std::atomic<bool> stop_merges_{false};
-  uint64_t finish_all_ = 0;                           // work_mutex_: callers that wait for all work
-  uint64_t idle_generation_ = 0;                      // work_mutex_: idle rounds of the compaction thread
-  Status error_;                                      // work_mutex_
-  std::deque<Retired> retired_;                       // work_mutex_
+  uint64_t finish_all_ = 0;       // work_mutex_: callers that wait for all work
+  uint64_t idle_generation_ = 0;  // work_mutex_: idle rounds of the compaction thread
+  Status error_;                  // work_mutex_
+  std::deque<Retired> retired_;   // work_mutex_
   std::vector<std::shared_ptr<const void>> retired_memory_;  // work_mutex_
-  std::vector<ChunkId> retiring_chunks_;              // compaction thread: in retired_, not yet free
-  std::vector<ChunkId> pinned_chunks_;                // compaction thread: can't be collected
+  std::vector<pmem::ChunkId> retiring_chunks_;  // compaction thread: in retired_, not yet free
+  std::vector<pmem::ChunkId> pinned_chunks_;    // compaction thread: can't be collected
   std::vector<std::thread> threads_;
 
   std::mutex sync_mutex_;
   std::mutex sync_round_mutex_;
-  uint64_t syncs_begun_ = 0;                          // sync_mutex_
+  uint64_t syncs_begun_ = 0;  // sync_mutex_
   std::atomic<uint64_t> syncs_done_{0};
 
   uint64_t open_micros_ = 0;

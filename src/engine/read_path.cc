@@ -42,12 +42,13 @@ class LsmIterator final : public Iterator {
  public:
   LsmIterator(std::shared_ptr<const LsmEngine> engine, std::shared_ptr<ViewRegistry> registry,
               ViewRegistry::Handle view, std::shared_ptr<const ReadState> state,
-              std::vector<std::unique_ptr<index::Cursor>> cursors, const ReadOptions& options)
+              std::vector<std::unique_ptr<index::Cursor>> cursors,
+              level::MergingIterator::Resolve resolve, const ReadOptions& options)
       : engine_(std::move(engine)),
         registry_(std::move(registry)),
         view_(std::move(view)),
         state_(std::move(state)),
-        merged_(std::move(cursors)),
+        merged_(std::move(cursors), std::move(resolve)),
         lower_(options.lower_bound),
         upper_(options.upper_bound) {}
 
@@ -190,26 +191,33 @@ Status LsmEngine::Get(const ReadOptions& options, Slice key, std::string* value)
   index::ReadView view;
   view.published = &sequence_;
   if (options.snapshot != nullptr) view.sequence = options.snapshot->sequence();
-  const index::LookupKey lookup{key, base::Hash64(key)};
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
-  // Acquire pairs with SwapState.
-  const ReadState& state = *state_.load(std::memory_order_acquire);
-  const LookupResult result = FindNewest(state, lookup, view);
-  switch (result.state) {
-    case LookupResult::State::kAbsent:
-    case LookupResult::State::kDeleted:
-      return Status::NotFound();
-    case LookupResult::State::kCorrupt:
-      return pool_->CorruptionAt(result.offset, "entry", "a link or key is damaged");
-    case LookupResult::State::kFound:
-      break;
-  }
+  Status status;
+  const EntryHeader* entry = Find(key, view, &status);
+  if (entry == nullptr) return status.ok() ? Status::NotFound() : status;
   std::string_view found;
-  if (Status s = ValueOf(*pool_->EntryAt(result.offset), &found); !s.ok()) return s;
+  if (Status s = ValueOf(*entry, &found); !s.ok()) return s;
   value->assign(found);
   counters_.Add(EngineCounter::kGetsFound);
   return Status::OK();
+}
+
+const EntryHeader* LsmEngine::Find(Slice key, const index::ReadView& view, Status* status) const {
+  const index::LookupKey lookup{key, base::Hash64(key)};
+  for (;;) {
+    // Acquire pairs with SwapState.
+    const LookupResult result = FindNewest(*state_.load(std::memory_order_acquire), lookup, view);
+    if (result.state == LookupResult::State::kCorrupt) {
+      *status = pool_->CorruptionAt(result.offset, "entry", "a link or key is damaged");
+      return nullptr;
+    }
+    if (result.state != LookupResult::State::kFound) return nullptr;
+    const EntryHeader* entry = pool_->EntryAt(result.offset);
+    if (entry->state() != format::kStateDead) return entry;
+    // Whole merges went by during this lookup: what hid the entry was asked for too late. Again,
+    // with the tables of now.
+  }
 }
 
 std::shared_ptr<const Snapshot> LsmEngine::GetSnapshot() {
@@ -219,9 +227,9 @@ std::shared_ptr<const Snapshot> LsmEngine::GetSnapshot() {
 std::unique_ptr<Iterator> LsmEngine::NewIterator(const ReadOptions& options) {
   counters_.Add(EngineCounter::kIterators);
   // The view is registered before the state is read: nothing it may see is given back from here on.
-  ViewRegistry::Handle handle = options.snapshot != nullptr
-                                    ? views_->Register(options.snapshot->sequence(), &reclaim_clock_)
-                                    : views_->Register(sequence_, &reclaim_clock_);
+  ViewRegistry::Handle handle =
+      options.snapshot != nullptr ? views_->Register(options.snapshot->sequence(), &reclaim_clock_)
+                                  : views_->Register(sequence_, &reclaim_clock_);
   std::shared_ptr<const ReadState> state;
   {
     const pmem::EpochGuard guard;
@@ -239,8 +247,9 @@ std::unique_ptr<Iterator> LsmEngine::NewIterator(const ReadOptions& options) {
     cursors.push_back(level::PmemTable::NewCursor(table, view));
   }
   cursors.push_back(level::PmemTable::NewCursor(state->version->l1, view));
-  return std::make_unique<LsmIterator>(shared_from_this(), views_, std::move(handle),
-                                       std::move(state), std::move(cursors), options);
+  return std::make_unique<LsmIterator>(
+      shared_from_this(), views_, std::move(handle), std::move(state), std::move(cursors),
+      [this, view](Slice key, Status* status) { return Find(key, view, status); }, options);
 }
 
 }  // namespace braid::engine

@@ -1,7 +1,6 @@
-// Purpose: all that a read or write looks at, newest first, as one immutable object that is swapped as a
-// whole.
-// Thread safety: immutable, shared by pointer; the current one is read inside an EpochGuard.
-// Persistence: none.
+// Purpose: all that a read or write looks at, newest first, as one immutable object that is swapped
+// as a whole. Thread safety: immutable, shared by pointer; the current one is read inside an
+// EpochGuard. Persistence: none.
 #pragma once
 
 #include <atomic>
@@ -23,8 +22,8 @@ struct LoggedMemTable {
 
   std::shared_ptr<memtable::DramMemTable> table;
   log::IndexUnifiedLog log;
-  /// Set before a newer memtable is shown. A writer that drew its sequence number and then still finds
-  /// it unset drew a lower number than any writer of the newer table.
+  /// Set before a newer memtable is shown. A writer that drew its sequence number and then still
+  /// finds it unset drew a lower number than any writer of the newer table.
   std::atomic<bool> sealed{false};
 };
 

@@ -1,6 +1,6 @@
-// Purpose: giving space and memory back: accounting of dead entries, reclamation of chunks after their
-// readers are gone, copying collection, and the memory budget. Thread safety, invariants, persistence:
-// see lsm_engine.h.
+// Purpose: giving space and memory back: accounting of dead entries, reclamation of chunks after
+// their readers are gone, copying collection, and the memory budget. Thread safety, invariants,
+// persistence: see lsm_engine.h.
 #include <algorithm>
 #include <cstring>
 
@@ -54,26 +54,24 @@ void LsmEngine::RetireEmptyChunks() {
                                       options_.compaction.gc_live_ratio);
   }
   // A retired chunk looks empty until it is free; its generation tells it from its next life.
-  std::vector<ChunkId> still_retiring;
   Retired retired;
-  for (const uint64_t chunk : survey.empty) {
-    const ChunkId retiring = IdOf(chunk);
-    if (std::find(retiring_chunks_.begin(), retiring_chunks_.end(), retiring) ==
+  for (const pmem::ChunkId& chunk : survey.empty) {
+    if (std::find(retiring_chunks_.begin(), retiring_chunks_.end(), chunk) ==
         retiring_chunks_.end()) {
       retired.chunks.push_back(chunk);
     }
-    still_retiring.push_back(retiring);
   }
-  retiring_chunks_ = std::move(still_retiring);
+  retiring_chunks_ = std::move(survey.empty);
   if (!retired.chunks.empty()) Retire(std::move(retired));
 }
 
 void LsmEngine::Retire(Retired retired) {
   if (BRAID_MUTANT(kChunkFreedTooEarly)) {
-    for (const uint64_t chunk : retired.chunks) pool_->FreeChunk(chunk);
+    for (const pmem::ChunkId& chunk : retired.chunks) pool_->FreeChunk(chunk.chunk);
     retired.chunks.clear();
   }
-  // What was unlinked before the clock moves can't be found by views that read the clock afterwards.
+  // What was unlinked before the clock moves can't be found by views that read the clock
+  // afterwards.
   retired.clock = reclaim_clock_.fetch_add(1) + 1;
   const std::lock_guard lock(work_mutex_);
   retired_.push_back(std::move(retired));
@@ -87,7 +85,10 @@ void LsmEngine::RetireMemory(std::shared_ptr<const void> memory) {
 
 /// Gives back what no reader and no view can reach. False when nothing could be.
 bool LsmEngine::Reclaim() {
-  const uint64_t oldest = views_->OldestPin();
+  // First the clock, then the views: a view that OldestPin does not see has a pin at least as high
+  // as this, and can't reach what was retired before.
+  const uint64_t now = reclaim_clock_.load();
+  const uint64_t oldest = std::min(now, views_->OldestPin());
   std::vector<Retired> ready;
   std::vector<std::shared_ptr<const void>> memory;
   {
@@ -113,7 +114,7 @@ bool LsmEngine::Reclaim() {
     }
   }
   for (const Retired& retired : ready) {
-    for (const uint64_t chunk : retired.chunks) pool_->FreeChunk(chunk);
+    for (const pmem::ChunkId& chunk : retired.chunks) pool_->FreeChunk(chunk.chunk);
     for (const uint64_t extent : retired.extents) pool_->FreeExtent(extent);
     counters_.Add(EngineCounter::kCollectedChunks, retired.chunks.size());
   }
@@ -191,8 +192,8 @@ bool LsmEngine::PlanCollection(std::vector<uint64_t>* sparse) {
   facts.may_grow = pool_->max_bytes() == 0 || pool_->pool_bytes() < pool_->max_bytes();
   // Worth it only when fewer chunks remain: one alone would only move its entries to another.
   const uint64_t needed = static_cast<uint64_t>(live) * 8 / 7 / pool_->chunk_bytes() + 1;
-  return needed < sparse->size() && compaction::Pick(facts, options_.compaction) ==
-                                    compaction::CompactionPlan::kCollect;
+  return needed < sparse->size() &&
+         compaction::Pick(facts, options_.compaction) == compaction::CompactionPlan::kCollect;
 }
 
 /// Copies the live entries of sparse chunks together. False when there is nothing worth doing.
@@ -209,8 +210,8 @@ bool LsmEngine::CollectStep() {
     table_id = next_table_id_++;  // never shared, not even by a collection that comes to nothing
   }
   const uint64_t room = std::min(kCollectChunks, pool_->free_chunks()) * pool_->chunk_bytes();
-  Result<compaction::CollectedTable> collected = compaction::CopyLiveEntries(
-      pool_.get(), &usage_, sparse, table_id, head, room - room / 8);
+  Result<compaction::CollectedTable> collected =
+      compaction::CopyLiveEntries(pool_.get(), &usage_, sparse, table_id, head, room - room / 8);
   {
     const std::lock_guard lock(structure_mutex_);
     if (!collected.ok() || collected->record.entries == 0) {
@@ -243,8 +244,8 @@ uint64_t LsmEngine::MemoryBytes(const ReadState& state) const {
   return bytes + index_->tree()->memory_bytes();
 }
 
-/// Keeps DRAM within the budget: first the trees of L0 go, oldest first, then the index over L1 is made
-/// anew over fewer entries.
+/// Keeps DRAM within the budget: first the trees of L0 go, oldest first, then the index over L1 is
+/// made anew over fewer entries.
 void LsmEngine::FitMemory() {
   std::shared_ptr<ReadState> state;
   {

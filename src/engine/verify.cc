@@ -1,5 +1,5 @@
-// Purpose: the complete check of a database while it is open. Thread safety, invariants, persistence: see
-// lsm_engine.h.
+// Purpose: the complete check of a database while it is open. Thread safety, invariants,
+// persistence: see lsm_engine.h.
 #include <algorithm>
 
 #include "compaction/garbage_collection.h"
@@ -37,7 +37,8 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
     uint64_t expected = record.entries;
     if (merging) expected -= std::min(expected, resumed_merge_.merged_entries);
     if (record.level == 1 && manifest.merge_id != 0) {
-      expected = static_cast<uint64_t>(static_cast<int64_t>(expected) + resumed_merge_.entries_delta);
+      expected =
+          static_cast<uint64_t>(static_cast<int64_t>(expected) + resumed_merge_.entries_delta);
     }
     const level::PmemTable table(pool_.get(), record, true);
     const std::string name =
@@ -67,14 +68,15 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
     if (header->table_id > limit) continue;  // a log: its entries are not in a table yet
     const uint64_t live = compaction::CountLiveBytes(*pool_, chunk);
     const uint64_t linked = totals.linked_bytes[chunk];
-    // Entries a resumed merge has taken but not accounted, and copies beside their originals, are in
-    // two lists or none for a while.
+    // Entries a resumed merge has taken but not accounted, and copies beside their originals, are
+    // in two lists or none for a while.
     if (manifest.merge_id == 0 && live != linked) {
-      totals.problems.push_back(std::string(
-          pool_->CorruptionAt(pool_->ChunkOffset(chunk), "chunk",
-                              std::to_string(live) + " bytes of entries are live, " +
-                                  std::to_string(linked) + " are linked")
-              .message()));
+      totals.problems.push_back(
+          std::string(pool_
+                          ->CorruptionAt(pool_->ChunkOffset(chunk), "chunk",
+                                         std::to_string(live) + " bytes of entries are live, " +
+                                             std::to_string(linked) + " are linked")
+                          .message()));
     }
   }
   report->entries = totals.entries;

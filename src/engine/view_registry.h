@@ -1,11 +1,10 @@
-// Purpose: the views that are alive: snapshots and iterators. Flushes and merges keep the versions they
-// see; reclamation keeps the chunks they may stand on.
-// Thread safety: any thread. Registration touches one of several shards.
-// Invariant 1: a view's sequence number is read under its shard's lock. So when Collect has left the
-// shard, a view that it did not see has a number at least as high as the last one drawn before Collect.
-// Invariant 2: an iterator's pin is the reclamation clock before it could learn any offset. Snapshots pin
-// no memory: each read through one starts anew.
-// Persistence: none.
+// Purpose: the views that are alive: snapshots and iterators. Flushes and merges keep the versions
+// they see; reclamation keeps the chunks they may stand on. Thread safety: any thread. Registration
+// touches one of several shards. Invariant 1: a view's sequence number is read under its shard's
+// lock. So when Collect has left the shard, a view that it did not see has a number at least as
+// high as the last one drawn before Collect. Invariant 2: an iterator's pin is the reclamation
+// clock before it could learn any offset. Snapshots pin no memory: each read through one starts
+// anew. Persistence: none.
 #pragma once
 
 #include <algorithm>

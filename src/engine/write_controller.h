@@ -1,6 +1,6 @@
 // Purpose: keeps writers from outrunning the background: a smooth delay first, a wait at last.
-// Thread safety: any thread. Invariant 1: a writer waits only while the background has work that will
-// end the wait; when the background has failed, writers are let through to get its error.
+// Thread safety: any thread. Invariant 1: a writer waits only while the background has work that
+// will end the wait; when the background has failed, writers are let through to get its error.
 // Persistence: none. Source: ZipperDB 5.2.2.5 (slow-down instead of stop).
 #pragma once
 

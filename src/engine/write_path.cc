@@ -1,5 +1,5 @@
-// Purpose: puts, deletes, batches; sealing a full memtable. Thread safety, invariants, persistence: see
-// lsm_engine.h.
+// Purpose: puts, deletes, batches; sealing a full memtable. Thread safety, invariants, persistence:
+// see lsm_engine.h.
 #include <algorithm>
 #include <cstring>
 
@@ -93,9 +93,9 @@ Status LsmEngine::TryUpdate(log::Draft* draft, uint64_t random) {
     return Status::TryAgain("");
   }
   target->log.Accept(shard);
-  target->table->Account(
-      format::EntryHeader::EntryBytes(draft->key.size(), draft->stored_value().size(), draft->height),
-      1);
+  target->table->Account(format::EntryHeader::EntryBytes(
+                             draft->key.size(), draft->stored_value().size(), draft->height),
+                         1);
   return Status::OK();
 }
 
@@ -135,7 +135,8 @@ Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draf
   const bool only_deletes = std::all_of(drafts.begin(), drafts.end(), [](const log::Draft& draft) {
     return draft.op == EntryOp::kDelete;
   });
-  const AllocationClass allocation = only_deletes ? AllocationClass::kDelete : AllocationClass::kWrite;
+  const AllocationClass allocation =
+      only_deletes ? AllocationClass::kDelete : AllocationClass::kWrite;
   for (;;) {
     controller_.Admit();
     Status s = TryBatch(&drafts, allocation);
@@ -156,10 +157,12 @@ Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allo
   for (ShardLock& each : shards_) locks.emplace_back(each.mutex);
 
   const size_t count = drafts->size();
-  if (Status s = target->log.Place(shard, drafts->data(), count, NextRandom(), allocation); !s.ok()) {
+  if (Status s = target->log.Place(shard, drafts->data(), count, NextRandom(), allocation);
+      !s.ok()) {
     return s;
   }
-  // No other write is under way (invariant 2), so the numbers can be used before they are published.
+  // No other write is under way (invariant 2), so the numbers can be used before they are
+  // published.
   const uint64_t base_sequence = sequence_.load();
   if (base_sequence + count > format::kMaxSequence) {
     target->log.Abandon(shard, drafts->data(), count);

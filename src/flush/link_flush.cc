@@ -38,8 +38,7 @@ void LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
   for (uint64_t offset = newest; offset != 0;) {
     auto* entry = pool_->As<EntryHeader>(offset);
     const uint64_t sequence = entry->sequence();
-    const EntryPtr next{
-        std::atomic_ref<uint64_t>(*entry->links()).load(std::memory_order_relaxed)};
+    const EntryPtr next{std::atomic_ref<uint64_t>(*entry->links()).load(std::memory_order_relaxed)};
     if (index::IsVersionNeeded(views, sequence, newer)) {
       LinkEntry(entry);
     } else {

@@ -1,13 +1,13 @@
 // Purpose: turns a sealed memtable into an L0 table by linking its log entries into a skip list, in
 // place: no key or value is copied.
 // Thread safety: one flush at a time for a memtable; its readers go on, through the tree.
-// Invariant 1: at every store the bottom link of an entry leads to an older version of its key, to a
-// later key, or to the end, so that readers of the memtable never miss a version they may see.
+// Invariant 1: at every store the bottom link of an entry leads to an older version of its key, to
+// a later key, or to the end, so that readers of the memtable never miss a version they may see.
 // Invariant 2: versions that no live view sees are left out and marked dead.
 // Persistence: nothing is committed here. All links and the head are flushed and fenced before Run
 // returns; the manifest's commit makes them a table. Before that a crash replays the log.
-// Source: ListDB 6.3.2, Algorithm 5. Deviation: links are written back at once, in one pass and with one
-// fence, so that L0 is never rebuilt (docs/decisions/0004).
+// Source: ListDB 6.3.2, Algorithm 5. Deviation: links are written back at once, in one pass and
+// with one fence, so that L0 is never rebuilt (docs/decisions/0004).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 namespace braid::flush {
 
 struct FlushResult {
-  uint64_t entries = 0;       // linked
+  uint64_t entries = 0;  // linked
   uint64_t max_sequence = 0;
   std::vector<uint64_t> dead_extents;  // of versions left out
 };

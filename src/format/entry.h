@@ -2,11 +2,11 @@
 // Thread safety: plain bytes. Links and the state byte change after the entry was committed and are
 // read with atomics; everything else is immutable from then on.
 // Invariant 1: an entry is 8-byte aligned and never straddles a chunk.
-// Invariant 2: key_check covers the header (but for the state byte), the key, the entry's own offset
-// and the generation of its chunk; value_check, itself covered, covers the value. Links and the state
-// byte guard themselves.
-// Persistence: the entry is committed when all its lines are durable; a torn one fails its checks.
-// Source: ListDB 6.3 (index-unified logging), Fig. 24; checks, batches and versions are braid's.
+// Invariant 2: key_check covers the header (but for the state byte), the key, the entry's own
+// offset and the generation of its chunk; value_check, itself covered, covers the value. Links and
+// the state byte guard themselves. Persistence: the entry is committed when all its lines are
+// durable; a torn one fails its checks. Source: ListDB 6.3 (index-unified logging), Fig. 24;
+// checks, batches and versions are braid's.
 #pragma once
 
 #include <atomic>
@@ -26,8 +26,8 @@ inline constexpr uint64_t kMaxSequence = (1ull << 56) - 1;
 enum class EntryOp : uint8_t { kPut = 1, kDelete = 2 };
 
 /// Flags, in the upper half of the op byte.
-inline constexpr uint8_t kFirstOfUnit = 0x10;  ///< first entry of a write (single put, or batch)
-inline constexpr uint8_t kMoreOfUnit = 0x20;   ///< the same write goes on with the next entry
+inline constexpr uint8_t kFirstOfUnit = 0x10;    ///< first entry of a write (single put, or batch)
+inline constexpr uint8_t kMoreOfUnit = 0x20;     ///< the same write goes on with the next entry
 inline constexpr uint8_t kValueInExtent = 0x40;  ///< the value field is an ExtentRef
 inline constexpr uint8_t kOpMask = 0x0F;
 
@@ -50,7 +50,8 @@ struct EntryHeader {
   bool has(uint8_t flag) const noexcept { return (sequence_and_op & flag) != 0; }
   /// key_and_height without the state byte, which may be changing.
   uint32_t shape() const noexcept {
-    return std::atomic_ref<const uint32_t>(key_and_height).load(std::memory_order_relaxed) & 0xFFFFFF;
+    return std::atomic_ref<const uint32_t>(key_and_height).load(std::memory_order_relaxed) &
+           0xFFFFFF;
   }
   uint32_t key_bytes() const noexcept { return shape() & 0x1FFFF; }
   uint32_t height() const noexcept { return (shape() >> 17) & 0x1F; }
@@ -62,8 +63,8 @@ struct EntryHeader {
   }
   std::string_view key() const noexcept { return {key_data(), key_bytes()}; }
   std::string_view value() const noexcept { return {key_data() + key_bytes(), value_bytes}; }
-  /// Acquire pairs with the release store of a merge: whoever sees a link that the merge stored after
-  /// the mark sees the mark.
+  /// Acquire pairs with the release store of a merge: whoever sees a link that the merge stored
+  /// after the mark sees the mark.
   uint8_t state() const noexcept {
     return std::atomic_ref<const uint8_t>(
                *(reinterpret_cast<const uint8_t*>(this) + kStateByteOffset))

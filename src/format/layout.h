@@ -1,8 +1,8 @@
 // Purpose: the persistent layouts of a pool besides entries: segment and pool headers, chunk states
 // and headers, manifest, table heads, redo records, extents. Drawn in docs/formats.md.
-// Thread safety: plain bytes. Invariant 1: every structure carries a check over all its bytes and over
-// its own place; a word that changes alone guards itself.
-// Persistence: declared here, written elsewhere; sizes and offsets are part of the format version.
+// Thread safety: plain bytes. Invariant 1: every structure carries a check over all its bytes and
+// over its own place; a word that changes alone guards itself. Persistence: declared here, written
+// elsewhere; sizes and offsets are part of the format version.
 //
 // Segment 0:  page 0 segment header | pages 1, 2 pool header A, B | pages 3-4, 5-6 manifest A, B |
 //             pages 7-8 table heads | chunk states | ... chunks
@@ -47,11 +47,11 @@ struct SegmentHeader {
   uint8_t pool_uuid[16];
   uint32_t index;
   uint32_t reserved;
-  uint64_t base_offset;    // of the segment in the pool
+  uint64_t base_offset;  // of the segment in the pool
   uint64_t segment_bytes;
   uint64_t chunk_bytes;
-  uint64_t meta_chunks;    // chunks taken by headers and the state table
-  uint64_t check;          // of all above
+  uint64_t meta_chunks;  // chunks taken by headers and the state table
+  uint64_t check;        // of all above
 };
 static_assert(sizeof(SegmentHeader) == 80);
 
@@ -63,14 +63,14 @@ struct PoolHeader {
   uint64_t ro_compat;
   uint64_t incompat;
   uint8_t uuid[16];
-  uint64_t update_count;   // the newer copy has the higher one
+  uint64_t update_count;  // the newer copy has the higher one
   uint64_t chunk_bytes;
   uint32_t media_class;
-  uint32_t clean;          // 1: closed in order after the last write
-  char boot_id[40];        // of the last writer, zero-padded
+  uint32_t clean;    // 1: closed in order after the last write
+  char boot_id[40];  // of the last writer, zero-padded
   char design[24];
   char comparator[24];
-  uint64_t segments;       // published ones; a crash may leave one more than this
+  uint64_t segments;  // published ones; a crash may leave one more than this
   uint64_t check;
 };
 static_assert(sizeof(PoolHeader) == 184);
@@ -83,7 +83,7 @@ enum class ChunkKind : uint8_t {
   kRedo = 4,        ///< redo records of a merge
   kExtentHead = 5,  ///< first chunk of a large value
   kExtentBody = 6,
-  kCollected = 7,   ///< entries copied by garbage collection
+  kCollected = 7,  ///< entries copied by garbage collection
 };
 
 struct ChunkState {
@@ -111,13 +111,13 @@ struct ChunkState {
 struct LogChunkHeader {
   uint32_t magic;
   uint32_t generation;
-  uint64_t table_id;       // the memtable, later table, whose entries these are
+  uint64_t table_id;  // the memtable, later table, whose entries these are
   uint32_t shard;
   uint32_t ordinal;        // place in the shard's log, from 0
   uint64_t previous_used;  // bytes used in the chunk with ordinal - 1, header included
   uint64_t within_unit;    // 1: allocated for a write whose first entries are in earlier chunks
   uint64_t reserved[2];
-  uint64_t check;          // of all above and the chunk's number
+  uint64_t check;  // of all above and the chunk's number
 };
 static_assert(sizeof(LogChunkHeader) == 64);
 
@@ -126,7 +126,7 @@ struct ExtentHeader {
   uint32_t generation;
   uint64_t chunks;
   uint64_t value_bytes;
-  uint64_t owner;          // offset of the entry that names the extent
+  uint64_t owner;  // offset of the entry that names the extent
   uint64_t reserved[3];
   uint64_t check;
 };
@@ -139,16 +139,16 @@ struct TableHead {
 inline constexpr uint32_t kTableHeads = 2 * kPageBytes / sizeof(TableHead);
 static_assert(sizeof(TableHead) == 128 && kTableHeads == 64);
 
-/// Flag of a table record: copies made by garbage collection, on their way into L1. Readers do not ask
-/// such a table, since the originals are still in L1.
+/// Flag of a table record: copies made by garbage collection, on their way into L1. Readers do not
+/// ask such a table, since the originals are still in L1.
 inline constexpr uint16_t kTableOfCopies = 1;
 
 struct TableRecord {
   uint64_t id;
   uint16_t level;
   uint16_t flags;
-  uint32_t head;         // index of its TableHead
-  uint64_t entries;      // linked at the bottom layer
+  uint32_t head;     // index of its TableHead
+  uint64_t entries;  // linked at the bottom layer
   uint64_t max_sequence;
 };
 static_assert(sizeof(TableRecord) == 32);
@@ -159,10 +159,10 @@ inline constexpr uint32_t kMaxTables = kTableHeads - 1;
 struct ManifestRecord {
   uint64_t magic;
   uint64_t commit_count;
-  uint64_t flushed_table_id;    // log chunks of higher ids are replayed
+  uint64_t flushed_table_id;  // log chunks of higher ids are replayed
   uint64_t next_table_id;
-  uint64_t last_sequence;       // no lower one may be handed out
-  uint64_t merge_id;            // of the merge in progress, 0 when there is none
+  uint64_t last_sequence;  // no lower one may be handed out
+  uint64_t merge_id;       // of the merge in progress, 0 when there is none
   uint64_t merging_table_id;
   uint64_t next_merge_id;
   uint64_t collected_table_id;  // collected chunks up to this id belong to the store
@@ -186,7 +186,7 @@ inline constexpr uint64_t kRedoMarkDead = 1ull << 63;
 struct RedoHeader {
   uint64_t magic;
   uint64_t merge_id;
-  uint64_t batch;           // from 1
+  uint64_t batch;  // from 1
   uint32_t count;
   uint32_t generation;
   uint64_t boundary;        // offset of the first entry of the table that is merged already

@@ -1,8 +1,8 @@
-// Purpose: links between nodes in persistent memory: 8 bytes that one aligned store publishes and that
-// guard themselves. Bits 0..47 offset in the pool, 48..59 CRC of the rest, 60..63 region.
-// Thread safety: values. Invariant 1: zero is never a valid link; the end of a list is kEnd, so that a
-// zeroed page can't end a list early. Invariant 2: every one-bit and two-bit flip is detected.
-// Persistence: part of the format. The CRC is checked at every hop.
+// Purpose: links between nodes in persistent memory: 8 bytes that one aligned store publishes and
+// that guard themselves. Bits 0..47 offset in the pool, 48..59 CRC of the rest, 60..63 region.
+// Thread safety: values. Invariant 1: zero is never a valid link; the end of a list is kEnd, so
+// that a zeroed page can't end a list early. Invariant 2: every one-bit and two-bit flip is
+// detected. Persistence: part of the format. The CRC is checked at every hop.
 #pragma once
 
 #include <array>
@@ -31,9 +31,7 @@ struct PmemPtr {
   /// The mark of a list's end: a valid link to offset 0, where no node can be.
   static PmemPtr End() noexcept { return To(0); }
 
-  bool IsValid() const noexcept {
-    return (raw & kLinkCheckMask) == Check(raw & ~kLinkCheckMask);
-  }
+  bool IsValid() const noexcept { return (raw & kLinkCheckMask) == Check(raw & ~kLinkCheckMask); }
   bool IsEnd() const noexcept { return raw == End().raw; }
   uint64_t offset() const noexcept { return raw & kOffsetMask; }
   uint32_t region() const noexcept { return static_cast<uint32_t>(raw >> 60); }
@@ -46,9 +44,9 @@ constexpr bool LinkCheckSeesTwoFlips() {
   std::array<uint32_t, 64> syndromes{};
   for (int bit = 0; bit < 64; ++bit) {
     const uint64_t word = 1ull << bit;
-    syndromes[static_cast<size_t>(bit)] =
-        (word & kLinkCheckMask) != 0 ? static_cast<uint32_t>(word >> 48)
-                                     : base::internal::Crc32cBitwise(word) & 0xFFF;
+    syndromes[static_cast<size_t>(bit)] = (word & kLinkCheckMask) != 0
+                                              ? static_cast<uint32_t>(word >> 48)
+                                              : base::internal::Crc32cBitwise(word) & 0xFFF;
   }
   for (size_t i = 0; i < 64; ++i) {
     if (syndromes[i] == 0) return false;

@@ -1,7 +1,6 @@
-// Purpose: the interface of ordered iteration over one table: user keys in byte order, each with the
-// newest version that a view sees (which may be a delete).
-// Thread safety: one thread at a time; the caller keeps the entries alive (a registered view).
-// Persistence: none.
+// Purpose: the interface of ordered iteration over one table: user keys in byte order, each with
+// the newest version that a view sees (which may be a delete). Thread safety: one thread at a time;
+// the caller keeps the entries alive (a registered view). Persistence: none.
 #pragma once
 
 #include <string_view>

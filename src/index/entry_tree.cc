@@ -59,7 +59,8 @@ namespace {
 /// Iterates by copying one leaf at a time; a key is enough to go on, whatever happened to the tree.
 class TreeCursor final : public Cursor {
  public:
-  TreeCursor(const pmem::PmemPool* pool, std::shared_ptr<const EntryTree> tree, const ReadView& view)
+  TreeCursor(const pmem::PmemPool* pool, std::shared_ptr<const EntryTree> tree,
+             const ReadView& view)
       : pool_(pool), tree_(std::move(tree)), view_(view) {}
 
   bool Valid() const override { return entry_ != nullptr; }
@@ -112,7 +113,8 @@ class TreeCursor final : public Cursor {
         const VersionWalk walk = FindVersion(*pool_, refs_[position_], view_);
         if (walk.corrupt_at != 0) {
           entry_ = nullptr;
-          status_ = pool_->CorruptionAt(walk.corrupt_at, "version link", "its check does not match");
+          status_ =
+              pool_->CorruptionAt(walk.corrupt_at, "version link", "its check does not match");
           return;
         }
         if (walk.entry != nullptr) {
@@ -145,8 +147,7 @@ class TreeCursor final : public Cursor {
 }  // namespace
 
 std::unique_ptr<Cursor> NewTreeCursor(const pmem::PmemPool* pool,
-                                      std::shared_ptr<const EntryTree> tree,
-                                      const ReadView& view) {
+                                      std::shared_ptr<const EntryTree> tree, const ReadView& view) {
   return std::make_unique<TreeCursor>(pool, std::move(tree), view);
 }
 

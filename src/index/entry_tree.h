@@ -1,9 +1,9 @@
-// Purpose: the DRAM B+-tree over entries in persistent memory, as memtables and the index over L1 use
-// it: from a key to its newest entry. Older versions follow through the entries' bottom links.
+// Purpose: the DRAM B+-tree over entries in persistent memory, as memtables and the index over L1
+// use it: from a key to its newest entry. Older versions follow through the entries' bottom links.
 // Thread safety: see dram_btree.h; entries are kept alive by the caller's epoch or view.
-// Invariant 1: following next[0] from an entry leads to the older versions of its key, newest first,
-// until a zero link, the end, or another key. Link flush and merges keep this true at every store.
-// Persistence: none; the links in the entries are owned by the memtable, then by the tables.
+// Invariant 1: following next[0] from an entry leads to the older versions of its key, newest
+// first, until a zero link, the end, or another key. Link flush and merges keep this true at every
+// store. Persistence: none; the links in the entries are owned by the memtable, then by the tables.
 #pragma once
 
 #include <atomic>

@@ -113,9 +113,9 @@ LookupResult SkipList::Judge(const EntryHeader* at, const LookupKey& key, const 
   const EntryHeader* entry = Visible(at, view, &damage);
   if (damage) return {LookupResult::State::kCorrupt, damage.at};
   if (entry == nullptr) return {};
-  return {entry->op() == EntryOp::kDelete ? LookupResult::State::kDeleted
-                                          : LookupResult::State::kFound,
-          pool_->OffsetOf(entry)};
+  return {
+      entry->op() == EntryOp::kDelete ? LookupResult::State::kDeleted : LookupResult::State::kFound,
+      pool_->OffsetOf(entry)};
 }
 
 LookupResult SkipList::Lookup(const LookupKey& key, const ReadView& view) const noexcept {

@@ -1,11 +1,11 @@
 // Purpose: the skip list in persistent memory: searches, walks and a cursor. Who links nodes in is
 // elsewhere (flush/link_flush, compaction/zipper_merge).
 // Thread safety: any number of readers beside one writer; readers take no lock and write nothing.
-// Invariant 1: the bottom layer is sorted by key, then by falling sequence number; every upper layer is a
-// sorted part of it, or a shortcut that leads no further than the bottom layer would.
-// Invariant 2: every link is checked when it is followed, and every entry's header and key before it
-// is compared, so that damage gives an error and never a wrong path.
-// Persistence: none here. Source: ZipperDB 5.1.1 (upper layers are hints), ListDB 6.4.
+// Invariant 1: the bottom layer is sorted by key, then by falling sequence number; every upper
+// layer is a sorted part of it, or a shortcut that leads no further than the bottom layer would.
+// Invariant 2: every link is checked when it is followed, and every entry's header and key before
+// it is compared, so that damage gives an error and never a wrong path. Persistence: none here.
+// Source: ZipperDB 5.1.1 (upper layers are hints), ListDB 6.4.
 #pragma once
 
 #include <array>
@@ -55,7 +55,9 @@ class SkipList {
   const format::EntryHeader* FindLess(std::string_view key, Damage* damage) const noexcept;
   /// Newest version of the last key of all.
   const format::EntryHeader* FindLast(Damage* damage) const noexcept;
-  const format::EntryHeader* First(Damage* damage) const noexcept { return Follow(head_, 0, damage); }
+  const format::EntryHeader* First(Damage* damage) const noexcept {
+    return Follow(head_, 0, damage);
+  }
   const format::EntryHeader* Next(const format::EntryHeader* entry, Damage* damage) const noexcept {
     return Follow(entry->links(), 0, damage);
   }

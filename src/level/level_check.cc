@@ -87,7 +87,7 @@ class TableCheck {
     if (!intact_(offset)) Problem(offset, "the entry's value does not match its check");
     if (entry.state() != format::kStateLive) {
       Problem(offset, entry.state() == format::kStateDead ? "the entry is linked, but marked dead"
-                                                           : "the entry's state is damaged");
+                                                          : "the entry's state is damaged");
     }
   }
 

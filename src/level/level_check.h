@@ -1,5 +1,5 @@
-// Purpose: checks a linked table completely: order, links of all layers, checks of all entries, counts.
-// Thread safety: one thread; the table must not be merged meanwhile. Persistence: none.
+// Purpose: checks a linked table completely: order, links of all layers, checks of all entries,
+// counts. Thread safety: one thread; the table must not be merged meanwhile. Persistence: none.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct CheckTotals {
   std::vector<std::string> problems;
 };
 
-/// Walks `list` up to the entry at `boundary` (0: to its end) and compares the number of entries with
-/// `expected`. `intact` tells whether an entry's value verifies. Stops after 100 problems.
+/// Walks `list` up to the entry at `boundary` (0: to its end) and compares the number of entries
+/// with `expected`. `intact` tells whether an entry's value verifies. Stops after 100 problems.
 void CheckTable(const index::SkipList& list, const std::string& name, uint64_t boundary,
                 uint64_t expected, const std::function<bool(uint64_t offset)>& intact,
                 CheckTotals* totals);

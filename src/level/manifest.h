@@ -1,12 +1,10 @@
-// Purpose: the durable description of the store: which tables there are, which merge is under way, how
-// far logs are flushed.
-// Thread safety: the caller serialises (the engine's structure lock).
-// Invariant 1: both copies are written for every change, one after the other; nothing that the change
-// allows (freeing, reusing) is done before both are durable. So either copy is a state from which
-// recovery is right, and damage to one loses nothing.
-// Persistence: Commit's first flush and fence is the commit point. Before it: everything the record
-// names must be durable. After a crash between the two copies the newer one counts.
-// Source: the MANIFEST of ListDB 6.2.1 and of LevelDB.
+// Purpose: the durable description of the store: which tables there are, which merge is under way,
+// how far logs are flushed. Thread safety: the caller serialises (the engine's structure lock).
+// Invariant 1: both copies are written for every change, one after the other; nothing that the
+// change allows (freeing, reusing) is done before both are durable. So either copy is a state from
+// which recovery is right, and damage to one loses nothing. Persistence: Commit's first flush and
+// fence is the commit point. Before it: everything the record names must be durable. After a crash
+// between the two copies the newer one counts. Source: the MANIFEST of ListDB 6.2.1 and of LevelDB.
 #pragma once
 
 #include "braid/status.h"
@@ -29,8 +27,8 @@ class Manifest {
   /// Makes record() durable.
   void Commit();
 
-  /// A head no table uses, kept for the caller until AddTable or ReturnHead. OutOfSpace when there are
-  /// too many tables.
+  /// A head no table uses, kept for the caller until AddTable or ReturnHead. OutOfSpace when there
+  /// are too many tables.
   Result<uint32_t> TakeHead();
   void ReturnHead(uint32_t head) { taken_heads_ &= ~(1ull << head); }
   /// Inserts an L0 record as the newest; the caller commits.

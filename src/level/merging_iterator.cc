@@ -45,7 +45,8 @@ void MergingIterator::Prev() {
   Settle();
 }
 
-/// Moves every cursor that stands on `key` by one. Few cursors: a heap would cost more than it saves.
+/// Moves every cursor that stands on `key` by one. Few cursors: a heap would cost more than it
+/// saves.
 void MergingIterator::StepPast(std::string_view key) {
   for (auto& cursor : cursors_) {
     if (cursor->Valid() && cursor->key() == key) {
@@ -83,15 +84,12 @@ void MergingIterator::Settle() {
     }
     current_ = best;
     if (best == nullptr) return;
-    if (best->op() == EntryOp::kDelete) {
-      StepPast(best->key());
-    } else if (best->state() == format::kStateDead && best != looked_again_) {
-      looked_again_ = best;
-      const std::string key(best->key());
-      for (auto& cursor : cursors_) forward_ ? cursor->SeekGE(key) : cursor->SeekLE(key);
-    } else {
-      return;
+    if (best->op() != EntryOp::kDelete) {
+      if (best->state() != format::kStateDead) return;
+      current_ = resolve_(best->key(), &status_);
+      if (current_ != nullptr || !status_.ok()) return;
     }
+    StepPast(best->key());
   }
 }
 

@@ -1,13 +1,14 @@
-// Purpose: one ordered view over the cursors of memtables and tables: per key the newest version that
-// the view sees, deletes left out.
-// Thread safety: one thread at a time. Invariant 1: cursors are given newest table first; where two have
-// the same key, the higher sequence number wins (an entry that a merge is moving may be met twice).
-// Invariant 2: an entry marked dead is not what the view sees, since merges keep what a view needs: a
-// cursor stands on it from before the merge, and the delete or newer version that hid it may have left
-// the table where another cursor would have met it. Then all cursors look again.
-// Persistence: none.
+// Purpose: one ordered view over the cursors of memtables and tables: per key the newest version
+// that the view sees, deletes left out. Thread safety: one thread at a time. Invariant 1: cursors
+// are given newest table first; where two have the same key, the higher sequence number wins (an
+// entry that a merge is moving may be met twice). Invariant 2: an entry marked dead is not what the
+// view sees, since merges keep what a view needs: a cursor stands on it from before a merge, or
+// came to it over links of entries that are dead themselves, while the delete or newer version that
+// hid it has left the table where its cursor would have met it. Then the key is looked up anew in
+// the tables of now. Persistence: none.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,11 @@ namespace braid::level {
 
 class MergingIterator {
  public:
-  explicit MergingIterator(std::vector<std::unique_ptr<index::Cursor>> cursors)
-      : cursors_(std::move(cursors)) {}
+  /// Looks a key up at the iterator's view: the entry, or null when the view sees none.
+  using Resolve = std::function<const format::EntryHeader*(std::string_view key, Status* status)>;
+
+  MergingIterator(std::vector<std::unique_ptr<index::Cursor>> cursors, Resolve resolve)
+      : cursors_(std::move(cursors)), resolve_(std::move(resolve)) {}
 
   bool Valid() const { return current_ != nullptr; }
   void SeekToFirst();
@@ -37,8 +41,8 @@ class MergingIterator {
   void StepPast(std::string_view key);
 
   std::vector<std::unique_ptr<index::Cursor>> cursors_;
+  Resolve resolve_;
   const format::EntryHeader* current_ = nullptr;
-  const format::EntryHeader* looked_again_ = nullptr;
   bool forward_ = true;
   Status status_;
 };

@@ -1,4 +1,5 @@
-// Purpose: lookups and cursors of a table. Thread safety, invariants, persistence: see pmem_table.h.
+// Purpose: lookups and cursors of a table. Thread safety, invariants, persistence: see
+// pmem_table.h.
 #include "level/pmem_table.h"
 
 #include <cstring>
@@ -32,7 +33,8 @@ index::SkipList PmemTable::list() const noexcept {
   return index::SkipList(pool_, head, verify_);
 }
 
-LookupResult PmemTable::Get(const index::LookupKey& key, const index::ReadView& view) const noexcept {
+LookupResult PmemTable::Get(const index::LookupKey& key,
+                            const index::ReadView& view) const noexcept {
   // Acquire pairs with set_tree: the tree's content is complete when it is shown.
   const EntryTree* tree = tree_.load(std::memory_order_acquire);
   if (tree == nullptr) return list().Lookup(key, view);

@@ -1,12 +1,11 @@
-// Purpose: a table in persistent memory: a linked list of entries with its record in the manifest, and,
-// where DRAM allows, a tree over it.
-// Thread safety: reads from any thread; entries() and set_tree by the background thread that owns
-// merges, read by any.
-// Invariant 1: the head of an L0 table never changes once the table is made, so a copy in DRAM serves
-// readers, and the place in the pool may be reused as soon as the manifest has forgotten the table.
-// Invariant 2: a tree given to set_tree holds the newest entry of every key (kFull), or of every key
-// whose newest entry is at least min_height tall (kSparse).
-// Persistence: the manifest's commit makes a table exist (manifest.h).
+// Purpose: a table in persistent memory: a linked list of entries with its record in the manifest,
+// and, where DRAM allows, a tree over it. Thread safety: reads from any thread; entries() and
+// set_tree by the background thread that owns merges, read by any. Invariant 1: the head of an L0
+// table never changes once the table is made, so a copy in DRAM serves readers, and the place in
+// the pool may be reused as soon as the manifest has forgotten the table. Invariant 2: a tree given
+// to set_tree holds the newest entry of every key (kFull), or of every key whose newest entry is at
+// least min_height tall (kSparse). Persistence: the manifest's commit makes a table exist
+// (manifest.h).
 #pragma once
 
 #include <atomic>

@@ -98,7 +98,8 @@ Status IndexUnifiedLog::Place(uint32_t shard_index, Draft* drafts, size_t count,
                                   std::to_string(pool_->chunk_bytes()) +
                                   " bytes; make the pool with a larger pool.chunk_bytes");
     } else if (Position& at = shard.placed;
-               at.chunk == 0 || at.tail + size > pool_->ChunkOffset(at.chunk) + pool_->chunk_bytes()) {
+               at.chunk == 0 ||
+               at.tail + size > pool_->ChunkOffset(at.chunk) + pool_->chunk_bytes()) {
       s = AdvanceChunk(shard_index, i > 0, allocation);
     }
     if (s.ok()) {

@@ -1,16 +1,15 @@
-// Purpose: the log of one memtable. Its entries are written in the shape of skip-list nodes, so that
-// flushing the memtable links them instead of copying them. One log has several shards, each a list of
-// chunks, so that writers on different shards share nothing.
-// Thread safety: calls on one shard are serialised by the caller (its shard lock); calls on different
-// shards run side by side. chunks() only after the writers have left.
-// Invariant 1: within a shard, entries lie in the order of their writes; a chunk is left only when the
-// next one's header records how much of it is used.
+// Purpose: the log of one memtable. Its entries are written in the shape of skip-list nodes, so
+// that flushing the memtable links them instead of copying them. One log has several shards, each a
+// list of chunks, so that writers on different shards share nothing. Thread safety: calls on one
+// shard are serialised by the caller (its shard lock); calls on different shards run side by side.
+// chunks() only after the writers have left. Invariant 1: within a shard, entries lie in the order
+// of their writes; a chunk is left only when the next one's header records how much of it is used.
 // Invariant 2: every line of an entry is flushed once, and Fence comes before the entry is shown to
 // anybody (durable linearizability).
-// Persistence: an entry commits when its lines are durable: one flush, one fence, since a torn entry
-// fails its checks. A batch commits as its last entry does: an entry marked kMoreOfUnit counts only if
-// the whole chain up to one without the mark is intact (log_reader.h).
-// Source: ListDB 6.3, Algorithm 4; checks in place of a committed length, shards and batches are braid's.
+// Persistence: an entry commits when its lines are durable: one flush, one fence, since a torn
+// entry fails its checks. A batch commits as its last entry does: an entry marked kMoreOfUnit
+// counts only if the whole chain up to one without the mark is intact (log_reader.h). Source:
+// ListDB 6.3, Algorithm 4; checks in place of a committed length, shards and batches are braid's.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +30,15 @@ struct Draft {
   uint64_t key_hash = 0;
   // Filled in by Place:
   uint64_t offset = 0;
-  uint64_t extent = 0;       // of a large value, else 0
+  uint64_t extent = 0;  // of a large value, else 0
   uint32_t height = 0;
   uint32_t value_check = 0;
   format::ExtentRef extent_ref{};
 
   std::string_view stored_value() const noexcept {
-    return extent == 0 ? value
-                       : std::string_view(reinterpret_cast<const char*>(&extent_ref),
-                                          sizeof extent_ref);
+    return extent == 0
+               ? value
+               : std::string_view(reinterpret_cast<const char*>(&extent_ref), sizeof extent_ref);
   }
 };
 
@@ -48,14 +47,14 @@ class IndexUnifiedLog {
   IndexUnifiedLog(pmem::PmemPool* pool, uint64_t table_id, uint32_t shards,
                   format::ChunkKind kind = format::ChunkKind::kLog);
 
-  /// Finds room for `count` entries and chooses their heights; allocates chunks and extents as needed.
-  /// On error nothing is held. `random` is any well-mixed word.
+  /// Finds room for `count` entries and chooses their heights; allocates chunks and extents as
+  /// needed. On error nothing is held. `random` is any well-mixed word.
   Status Place(uint32_t shard, Draft* drafts, size_t count, uint64_t random,
                pmem::AllocationClass allocation);
   /// Writes key and value of a placed draft; the lines that the header does not touch are flushed.
   void WritePayload(Draft* draft);
-  /// Writes the header with its place in the order and flushes the rest. The entry is committed by the
-  /// caller's next Fence. `older`: the version it replaces in the memtable, or 0.
+  /// Writes the header with its place in the order and flushes the rest. The entry is committed by
+  /// the caller's next Fence. `older`: the version it replaces in the memtable, or 0.
   void Seal(const Draft& draft, uint64_t sequence, uint8_t flags, uint64_t older);
   /// Moves the shard's tail behind what was placed. Without it the next Place reuses the room.
   void Accept(uint32_t shard);

@@ -75,8 +75,8 @@ class ShardReader {
  public:
   explicit ShardReader(const pmem::PmemPool& pool) : pool_(pool) {}
 
-  /// Reads a chunk up to `used` (0: unknown, up to the first entry that does not verify). `whole`: the
-  /// chunk was left only when everything in it was committed.
+  /// Reads a chunk up to `used` (0: unknown, up to the first entry that does not verify). `whole`:
+  /// the chunk was left only when everything in it was committed.
   Status ReadChunk(uint64_t chunk, uint64_t used, bool whole) {
     const uint64_t begin = pool_.ChunkOffset(chunk);
     const uint64_t chunk_end = begin + pool_.chunk_bytes();
@@ -133,9 +133,9 @@ class ShardReader {
         log_.torn.push_back(at);
         continue;
       }
-      return pool_.CorruptionAt(torn_at_, "log entry",
-                                "its check does not match, and an intact entry follows at " +
-                                    pool_.media().Locate(at));
+      return pool_.CorruptionAt(
+          torn_at_, "log entry",
+          "its check does not match, and an intact entry follows at " + pool_.media().Locate(at));
     }
     return Status::OK();
   }

@@ -1,12 +1,11 @@
-// Purpose: reads logs back: which entries of a shard's chunks are committed, where the log ends, and
-// whether it ends because nothing more was written or because bytes are damaged.
-// Thread safety: one thread a call; different shards may be read side by side.
-// Invariant 1: no byte is used before bounds and checks have been verified.
-// Invariant 2: at most one write a shard was under way at a crash. So behind the first entry that does
-// not verify nothing can start a write; if something does, the log is damaged in the middle. A chunk
-// that was left for the next write holds whole writes only; one left within a batch may be torn.
-// Persistence: none.
-// Source: ListDB Algorithm 8; the distinction of a torn tail from damage is braid's.
+// Purpose: reads logs back: which entries of a shard's chunks are committed, where the log ends,
+// and whether it ends because nothing more was written or because bytes are damaged. Thread safety:
+// one thread a call; different shards may be read side by side. Invariant 1: no byte is used before
+// bounds and checks have been verified. Invariant 2: at most one write a shard was under way at a
+// crash. So behind the first entry that does not verify nothing can start a write; if something
+// does, the log is damaged in the middle. A chunk that was left for the next write holds whole
+// writes only; one left within a batch may be torn. Persistence: none. Source: ListDB Algorithm 8;
+// the distinction of a torn tail from damage is braid's.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +41,8 @@ struct ShardLog {
   uint64_t max_sequence = 0;        // of both
 };
 
-/// Reads the chunks of one shard (same table and shard, sorted by ordinal). Corruption when a chunk is
-/// missing or an entry inside the log does not verify.
+/// Reads the chunks of one shard (same table and shard, sorted by ordinal). Corruption when a chunk
+/// is missing or an entry inside the log does not verify.
 Result<ShardLog> ReadShardLog(const pmem::PmemPool& pool, const std::vector<LogChunk>& chunks);
 
 /// Calls `visit` for every entry of a chunk of a flushed table, dead ones included, until the first

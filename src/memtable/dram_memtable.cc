@@ -31,13 +31,15 @@ void DramMemTable::InsertRecovered(uint64_t offset) {
       return offset;
     }
     for (;;) {
-      const EntryPtr next{std::atomic_ref<uint64_t>(*current->links()).load(std::memory_order_relaxed)};
+      const EntryPtr next{
+          std::atomic_ref<uint64_t>(*current->links()).load(std::memory_order_relaxed)};
       if (next.raw == 0) break;
       auto* older = pool_->As<EntryHeader>(next.offset());
       if (older->sequence() < entry->sequence()) break;
       current = older;
     }
-    const EntryPtr behind{std::atomic_ref<uint64_t>(*current->links()).load(std::memory_order_relaxed)};
+    const EntryPtr behind{
+        std::atomic_ref<uint64_t>(*current->links()).load(std::memory_order_relaxed)};
     link_to(entry, behind.raw == 0 ? 0 : behind.offset());
     link_to(current, offset);
     return newest;  // the tree keeps pointing to the newest version

@@ -1,11 +1,10 @@
 // Purpose: the volatile index over the newest entries of the log: a B+-tree in DRAM from keys to
-// entries. Older versions of a key hang behind the newest by the entries' bottom links, which is the
-// order the L0 table will have.
-// Thread safety: Insert and reads from any thread. An insert holds its leaf from before the sequence
-// number is drawn until the entry is in the tree; a reader that comes to the leaf waits.
-// Invariant 1: a read that finds a leaf unlocked sees every write to its keys whose sequence number was
-// drawn before. So sequence numbers are the linearization order, and a snapshot is just a number.
-// Invariant 2: an entry is durable before it is in the tree.
+// entries. Older versions of a key hang behind the newest by the entries' bottom links, which is
+// the order the L0 table will have. Thread safety: Insert and reads from any thread. An insert
+// holds its leaf from before the sequence number is drawn until the entry is in the tree; a reader
+// that comes to the leaf waits. Invariant 1: a read that finds a leaf unlocked sees every write to
+// its keys whose sequence number was drawn before. So sequence numbers are the linearization order,
+// and a snapshot is just a number. Invariant 2: an entry is durable before it is in the tree.
 // Persistence: none of its own; the log is replayed into a new one.
 // Source: ListDB 6.2 and 6.3 with a B+-tree in the skip list's place (docs/decisions/0003).
 #pragma once
@@ -31,9 +30,9 @@ class DramMemTable {
   DramMemTable(pmem::PmemPool* pool, uint64_t id)
       : pool_(pool), id_(id), tree_(std::make_shared<index::EntryTree>(index::EntryKeyOf(pool))) {}
 
-  /// Inserts under the leaf's lock. `commit(older)` draws the sequence number, makes the entry durable
-  /// and returns its offset, or 0 to leave everything as it was; `older` is the offset of the version
-  /// it replaces, or 0. Returns false when commit returned 0.
+  /// Inserts under the leaf's lock. `commit(older)` draws the sequence number, makes the entry
+  /// durable and returns its offset, or 0 to leave everything as it was; `older` is the offset of
+  /// the version it replaces, or 0. Returns false when commit returned 0.
   template <class Commit>
   bool Insert(std::string_view key, Commit&& commit) {
     bool added = false;
@@ -45,8 +44,8 @@ class DramMemTable {
     return added;
   }
 
-  /// Inserts an entry that recovery read from the log, in any order: links it into the versions of its
-  /// key by sequence number.
+  /// Inserts an entry that recovery read from the log, in any order: links it into the versions of
+  /// its key by sequence number.
   void InsertRecovered(uint64_t offset);
 
   index::LookupResult Get(const index::LookupKey& key, const index::ReadView& view) const noexcept {

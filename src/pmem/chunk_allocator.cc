@@ -66,10 +66,10 @@ uint64_t PmemPool::ReserveFor(AllocationClass allocation) const {
 }
 
 Status PmemPool::FullError() const {
-  return Status::OutOfSpace("the pool is full at " + std::to_string(pool_bytes()) +
-                            " bytes" +
-                            (max_bytes_ != 0 ? " (pool.max_bytes is " + std::to_string(max_bytes_) + ")"
-                                             : std::string()) +
+  return Status::OutOfSpace("the pool is full at " + std::to_string(pool_bytes()) + " bytes" +
+                            (max_bytes_ != 0
+                                 ? " (pool.max_bytes is " + std::to_string(max_bytes_) + ")"
+                                 : std::string()) +
                             "; delete keys and compact, or give it more room");
 }
 

@@ -1,5 +1,5 @@
-// Purpose: how many live bytes each chunk of entries holds, for reclamation and collection. Known for
-// chunks flushed in this session; chunks of earlier sessions are counted in the background.
+// Purpose: how many live bytes each chunk of entries holds, for reclamation and collection. Known
+// for chunks flushed in this session; chunks of earlier sessions are counted in the background.
 // Thread safety: Add and Remove from any thread; MarkKnown by the background thread.
 // Invariant 1: a chunk whose count is known and zero holds no entry that a table links.
 // Persistence: none; entries carry their own marks of death, from which counts are rebuilt.

@@ -1,10 +1,10 @@
-// Purpose: epoch-based reclamation over liburcu (memb flavour): memory that a reader may still hold is
-// given back only after every read section that could have seen it has ended.
-// Thread safety: any thread; threads register themselves on first use.
-// Invariant 1: inside an EpochGuard no pointer, version or chunk that was reachable when the guard
-// was taken is freed or reused. Guards nest; they must not be held across a wait for Synchronize.
-// Persistence: none; chunks freed after a grace period are made durable-free by the allocator.
-// Source: ListDB 6.5.4 (simple epoch-based reclamation).
+// Purpose: epoch-based reclamation over liburcu (memb flavour): memory that a reader may still hold
+// is given back only after every read section that could have seen it has ended. Thread safety: any
+// thread; threads register themselves on first use. Invariant 1: inside an EpochGuard no pointer,
+// version or chunk that was reachable when the guard was taken is freed or reused. Guards nest;
+// they must not be held across a wait for Synchronize. Persistence: none; chunks freed after a
+// grace period are made durable-free by the allocator. Source: ListDB 6.5.4 (simple epoch-based
+// reclamation).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Purpose: files, locks and mappings of a pool directory. Thread safety, invariants, persistence: see
-// file_media.h.
+// Purpose: files, locks and mappings of a pool directory. Thread safety, invariants, persistence:
+// see file_media.h.
 #include "pmem/file_media.h"
 
 #include <dirent.h>
@@ -135,7 +135,9 @@ class FileMedia final : public Media {
   Status RemoveLeftovers();
   Status Map(Fd fd, uint64_t bytes, const std::string& name);
   std::string FilePath(const std::string& name) const { return path_ + "/" + name; }
-  uint64_t MappedBytes() const { return maps_.empty() ? 0 : maps_.back().base + maps_.back().bytes; }
+  uint64_t MappedBytes() const {
+    return maps_.empty() ? 0 : maps_.back().base + maps_.back().bytes;
+  }
 
   std::string path_;
   Fd directory_;
@@ -183,7 +185,8 @@ Status FileMedia::OpenDirectory(const PoolOptions& options, bool create) {
 }
 
 Status FileMedia::Lock() {
-  lock_ = Fd(::openat(directory_.get(), kLockName, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  lock_ =
+      Fd(::openat(directory_.get(), kLockName, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock_.ok()) return FileError("cannot open the lock file in", path_, errno);
   struct flock request {};
   request.l_type = F_WRLCK;
@@ -221,7 +224,8 @@ Status FileMedia::RemoveLeftovers() {
   std::vector<std::string> leftovers;
   while (const dirent* entry = ::readdir(stream)) {
     const std::string_view name(entry->d_name);
-    if (name.starts_with("segment-") && name.ends_with(kTemporarySuffix)) leftovers.emplace_back(name);
+    if (name.starts_with("segment-") && name.ends_with(kTemporarySuffix))
+      leftovers.emplace_back(name);
   }
   ::closedir(stream);
   for (const std::string& name : leftovers) ::unlinkat(directory_.get(), name.c_str(), 0);
@@ -276,7 +280,8 @@ Status FileMedia::AddSegment(uint64_t bytes) {
   if (!fd.ok()) return FileError("cannot create", FilePath(name), errno);
   if (const int error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes)); error != 0) {
     ::unlinkat(directory_.get(), name.c_str(), 0);
-    return FileError("cannot allocate " + std::to_string(bytes) + " bytes for", FilePath(name), error);
+    return FileError("cannot allocate " + std::to_string(bytes) + " bytes for", FilePath(name),
+                     error);
   }
   Status s = Map(std::move(fd), bytes, name);
   if (!s.ok()) ::unlinkat(directory_.get(), name.c_str(), 0);
@@ -287,7 +292,8 @@ Status FileMedia::PublishSegment() {
   const std::string name = SegmentName(static_cast<uint32_t>(maps_.size() - 1));
   const std::string temporary = name + kTemporarySuffix;
   // The headers must be on the medium before the name is; afterwards the directory entry must be.
-  if (::fsync(maps_.back().fd.get()) != 0) return FileError("cannot sync", FilePath(temporary), errno);
+  if (::fsync(maps_.back().fd.get()) != 0)
+    return FileError("cannot sync", FilePath(temporary), errno);
   if (::renameat(directory_.get(), temporary.c_str(), directory_.get(), name.c_str()) != 0) {
     return FileError("cannot rename", FilePath(temporary), errno);
   }

@@ -1,7 +1,7 @@
 // Purpose: a pool's segments as files of a directory, mapped through libpmem2.
 // Thread safety: see media.h. Invariant 1: files are 0600, the directory 0700, nothing is followed
-// through a symbolic link. Invariant 2: one process has the pool open, by a lock on the file "lock".
-// Persistence: a segment is written under a temporary name; its rename is the commit point.
+// through a symbolic link. Invariant 2: one process has the pool open, by a lock on the file
+// "lock". Persistence: a segment is written under a temporary name; its rename is the commit point.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@ namespace braid::pmem {
 
 /// What lies at a path.
 enum class PathKind : uint8_t {
-  kMissing,    ///< nothing, or an empty directory, or one with an unfinished creation
+  kMissing,  ///< nothing, or an empty directory, or one with an unfinished creation
   kPool,
-  kForeign,    ///< something that is not a pool
+  kForeign,  ///< something that is not a pool
 };
 
 struct LockHolder {

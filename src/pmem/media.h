@@ -1,10 +1,10 @@
-// Purpose: where a pool's bytes live. A pool is an array of segments, mapped one after the other into
-// one reserved address range, so that a pool offset plus base() is an address. FileMedia maps files
-// of a directory through libpmem2; the crash simulator brings memory of its own.
-// Thread safety: AddSegment and PublishSegment are called by one thread at a time; the rest by any.
+// Purpose: where a pool's bytes live. A pool is an array of segments, mapped one after the other
+// into one reserved address range, so that a pool offset plus base() is an address. FileMedia maps
+// files of a directory through libpmem2; the crash simulator brings memory of its own. Thread
+// safety: AddSegment and PublishSegment are called by one thread at a time; the rest by any.
 // Invariant 1: a mapped segment never moves and is never unmapped before Close.
-// Persistence: PublishSegment is the commit point of a segment's existence: what was persisted in it
-// before is there whenever the segment is there.
+// Persistence: PublishSegment is the commit point of a segment's existence: what was persisted in
+// it before is there whenever the segment is there.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,8 @@ class Media {
 
   /// An identifier of this run of the operating system: unwritten cache contents cannot outlive it.
   virtual std::string boot_id() const = 0;
-  /// Name of the file that holds `offset`, and the place in it, for messages: "segment-000001+0x1f0".
+  /// Name of the file that holds `offset`, and the place in it, for messages:
+  /// "segment-000001+0x1f0".
   virtual std::string Locate(uint64_t offset) const = 0;
 #if defined(BRAID_CRASHSIM)
   virtual PersistHook* hook() noexcept { return nullptr; }

@@ -1,9 +1,9 @@
-// Purpose: the one seam to persistent memory. Every store to a pool, every write-back of a cache line
-// and every fence goes through PersistOps; the rest of braid says what it means (store this link,
-// persist this range). The crash simulator and the cost counters live in this seam.
-// Thread safety: all calls from any thread; the caller keeps two threads from storing to one range.
-// Invariant 1: a Flush covers every line that holds a byte of its range (the start is rounded down).
-// Invariant 2: in the crashsim build each store is announced to the hook before and after.
+// Purpose: the one seam to persistent memory. Every store to a pool, every write-back of a cache
+// line and every fence goes through PersistOps; the rest of braid says what it means (store this
+// link, persist this range). The crash simulator and the cost counters live in this seam. Thread
+// safety: all calls from any thread; the caller keeps two threads from storing to one range.
+// Invariant 1: a Flush covers every line that holds a byte of its range (the start is rounded
+// down). Invariant 2: in the crashsim build each store is announced to the hook before and after.
 // Persistence: CACHE_LINE: flush writes lines back, fence waits for them. BYTE: a fence is enough.
 // PAGE: stores survive a process crash as they are; power loss is Media::Sync's business.
 #pragma once
@@ -89,8 +89,8 @@ class PersistOps {
   }
 
   MediaClass media_class() const noexcept { return media_class_; }
-  /// Before any other thread knows the pool: the class of a new pool is known when its first segment is
-  /// mapped.
+  /// Before any other thread knows the pool: the class of a new pool is known when its first
+  /// segment is mapped.
   void set_media_class(MediaClass media_class) noexcept;
   uint64_t lines_flushed() const noexcept { return counters_.Sum(PersistCounter::kLines); }
   uint64_t fences() const noexcept { return counters_.Sum(PersistCounter::kFences); }
@@ -114,7 +114,8 @@ class PersistOps {
 #endif
 
   MediaClass media_class_;
-  void (*flush_lines_)(uintptr_t first, uintptr_t end) noexcept;  // null where nothing is to be done
+  void (*flush_lines_)(uintptr_t first,
+                       uintptr_t end) noexcept;  // null where nothing is to be done
   base::Counters<PersistCounter, 2> counters_;
 };
 

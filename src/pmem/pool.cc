@@ -58,8 +58,8 @@ Result<std::unique_ptr<PmemPool>> PmemPool::Open(std::unique_ptr<Media> media,
                                                  const Options& options,
                                                  const std::function<void(PmemPool*)>& init) {
   std::unique_ptr<PmemPool> pool(new PmemPool(std::move(media), options));
-  Status s = pool->media_->segment_bytes().empty() ? pool->Create(options, init)
-                                                   : pool->Load(options);
+  Status s =
+      pool->media_->segment_bytes().empty() ? pool->Create(options, init) : pool->Load(options);
   if (!s.ok()) return s;
   return Result<std::unique_ptr<PmemPool>>(std::move(pool));
 }
@@ -150,12 +150,13 @@ std::vector<uint64_t> PmemPool::InitSegment(uint32_t index, uint64_t base, uint6
   chunks_.store(segment.first_chunk + count, std::memory_order_release);
   std::vector<uint64_t> fresh;
   fresh.reserve(count);
-  for (uint64_t i = count; i > segment.meta_chunks; --i) fresh.push_back(segment.first_chunk + i - 1);
+  for (uint64_t i = count; i > segment.meta_chunks; --i)
+    fresh.push_back(segment.first_chunk + i - 1);
   return fresh;
 }
 
-/// Writes header_ with a higher count to both copies, the one that is older, or torn, first: at every
-/// moment one copy is intact.
+/// Writes header_ with a higher count to both copies, the one that is older, or torn, first: at
+/// every moment one copy is intact.
 void PmemPool::WriteHeader() {
   ++header_.update_count;
   for (const int copy : {1 - newest_header_, newest_header_}) {
@@ -172,7 +173,8 @@ Status PmemPool::Load(const Options& options) {
     return Status::Corruption(media_->Locate(0) + ": too short for a pool header; truncated?");
   }
   PoolHeader copies[2];
-  for (int i = 0; i < 2; ++i) std::memcpy(&copies[i], At(format::kPoolHeaderOffset[i]), sizeof(PoolHeader));
+  for (int i = 0; i < 2; ++i)
+    std::memcpy(&copies[i], At(format::kPoolHeaderOffset[i]), sizeof(PoolHeader));
   Result<PoolHeader> header = ChooseHeader(copies, media_->Locate(format::kPoolHeaderOffset[0]));
   if (!header.ok()) return header.status();
   header_ = *header;
@@ -181,8 +183,9 @@ Status PmemPool::Load(const Options& options) {
     return Status::NotSupported("the pool has features that this library may only read");
   }
   if (options.design != header_.design) {
-    return Status::InvalidArgument("the pool was made with design \"" + std::string(header_.design) +
-                                   "\", the options say \"" + options.design + "\"");
+    return Status::InvalidArgument("the pool was made with design \"" +
+                                   std::string(header_.design) + "\", the options say \"" +
+                                   options.design + "\"");
   }
   if (std::string_view(header_.comparator) != "bytewise") {
     return Status::InvalidArgument("the pool was made with comparator \"" +
@@ -198,10 +201,9 @@ Status PmemPool::Load(const Options& options) {
   const std::vector<uint64_t> sizes = media_->segment_bytes();
   if (sizes.size() < header_.segments || (was_clean_ && sizes.size() > header_.segments) ||
       sizes.size() > header_.segments + 1) {
-    return Status::Corruption("the pool has " + std::to_string(sizes.size()) +
-                              " segments in sequence, its header says " +
-                              std::to_string(header_.segments) +
-                              "; a segment file is missing or does not belong here");
+    return Status::Corruption(
+        "the pool has " + std::to_string(sizes.size()) + " segments in sequence, its header says " +
+        std::to_string(header_.segments) + "; a segment file is missing or does not belong here");
   }
   uint64_t base = 0;
   for (uint32_t i = 0; i < sizes.size(); ++i) {

@@ -1,11 +1,9 @@
 // Purpose: a pool of persistent memory: headers, segments, and the allocator of chunks. Hands out
 // addresses for offsets, and checks every offset that comes from the medium.
-// Thread safety: all calls from any thread unless a call says otherwise. Chunk states are read without
-// a lock.
-// Invariant 1: a chunk whose durable state is not free is reachable from a table, a log that recovery
-// replays, a merge in progress, or is freed by the sweep at open.
-// Invariant 2: a chunk's generation grows with each allocation, so that entries of an earlier life never
-// verify.
+// Thread safety: all calls from any thread unless a call says otherwise. Chunk states are read
+// without a lock. Invariant 1: a chunk whose durable state is not free is reachable from a table, a
+// log that recovery replays, a merge in progress, or is freed by the sweep at open. Invariant 2: a
+// chunk's generation grows with each allocation, so that entries of an earlier life never verify.
 // Invariant 3: the content of a new chunk's header is durable before the state that announces it.
 // Persistence: allocation and release commit by one 8-byte state word each; the pool header by the
 // newer of two copies; a segment by its publication (media.h).
@@ -33,11 +31,19 @@ enum class AllocationClass : uint8_t {
   kBackground,  ///< merges and collection: may use everything
 };
 
+/// A chunk in one of its lives.
+struct ChunkId {
+  uint64_t chunk;
+  uint32_t generation;
+  bool operator==(const ChunkId&) const = default;
+};
+
 class PmemPool {
  public:
   /// Opens the pool on `media`, or creates it there when no segment is published. `init` writes the
   /// first content of a new pool, which is durable before the pool exists.
-  static Result<std::unique_ptr<PmemPool>> Open(std::unique_ptr<Media> media, const Options& options,
+  static Result<std::unique_ptr<PmemPool>> Open(std::unique_ptr<Media> media,
+                                                const Options& options,
                                                 const std::function<void(PmemPool*)>& init);
 
   PmemPool(const PmemPool&) = delete;
@@ -70,8 +76,8 @@ class PmemPool {
   }
   uint64_t chunks() const noexcept { return chunks_.load(std::memory_order_acquire); }
 
-  /// The entry at `offset`, or null when no entry can be there: bounds, alignment and chunk kind are
-  /// checked, and that the entry's own sizes stay within its chunk.
+  /// The entry at `offset`, or null when no entry can be there: bounds, alignment and chunk kind
+  /// are checked, and that the entry's own sizes stay within its chunk.
   format::EntryHeader* EntryAt(uint64_t offset) noexcept;
   const format::EntryHeader* EntryAt(uint64_t offset) const noexcept {
     return const_cast<PmemPool*>(this)->EntryAt(offset);
@@ -80,9 +86,8 @@ class PmemPool {
   /// A chunk for entries, its header durable. Errors: OutOfSpace, IOError.
   Result<uint64_t> AllocateLogChunk(const format::LogChunkHeader& header, format::ChunkKind kind,
                                     AllocationClass allocation);
-  /// Contiguous chunks for a value of `bytes`, to be named by the entry at offset `owner`; header and
-  /// states durable, the value not yet written.
-  /// Returns the offset of the ExtentHeader.
+  /// Contiguous chunks for a value of `bytes`, to be named by the entry at offset `owner`; header
+  /// and states durable, the value not yet written. Returns the offset of the ExtentHeader.
   Result<uint64_t> AllocateExtent(uint64_t bytes, uint64_t owner, AllocationClass allocation);
   /// Makes the chunk free again. Nothing durable may lead to it any more.
   void FreeChunk(uint64_t chunk);
@@ -149,8 +154,8 @@ class PmemPool {
 
   std::mutex header_mutex_;
   std::mutex grow_mutex_;
-  mutable std::mutex mutex_;       // free_, segments_ (appended by Grow)
-  std::vector<uint64_t> free_;     // chunk numbers, taken from the back
+  mutable std::mutex mutex_;    // free_, segments_ (appended by Grow)
+  std::vector<uint64_t> free_;  // chunk numbers, taken from the back
   std::vector<Segment> segments_;
   std::atomic<uint64_t> chunks_{0};
 

@@ -23,8 +23,9 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
     }
   }
   if (newest == nullptr) {
-    return Status::Corruption(where + ": neither copy of the pool header is intact; if the file is "
-                                      "from a pool at all, restore it from a backup");
+    return Status::Corruption(where +
+                              ": neither copy of the pool header is intact; if the file is "
+                              "from a pool at all, restore it from a backup");
   }
   if (newest->endian != format::kEndianMark) {
     return Status::NotSupported("the pool was written on a machine of the other byte order");
@@ -36,9 +37,9 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
                                 "; use the braid release that wrote it");
   }
   if (const uint64_t unknown = newest->incompat & ~format::kKnownIncompat; unknown != 0) {
-    return Status::NotSupported("the pool uses an incompatible feature this library does not know (bit " +
-                                std::to_string(std::countr_zero(unknown)) +
-                                "); use a newer braid release");
+    return Status::NotSupported(
+        "the pool uses an incompatible feature this library does not know (bit " +
+        std::to_string(std::countr_zero(unknown)) + "); use a newer braid release");
   }
   if (!std::has_single_bit(newest->chunk_bytes) || newest->chunk_bytes < format::kPageBytes) {
     return Status::Corruption(where + ": the pool header has an impossible chunk size");
@@ -96,7 +97,8 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
     if (records[i].check != format::StructCheck(records[i], format::kManifestOffset[i])) continue;
     if (newest == nullptr || records[i].commit_count > newest->commit_count) newest = &records[i];
   }
-  for (uint32_t i = 0; newest != nullptr && i < newest->table_count && i < format::kMaxTables; ++i) {
+  for (uint32_t i = 0; newest != nullptr && i < newest->table_count && i < format::kMaxTables;
+       ++i) {
     facts.entries += newest->tables[i].entries;
   }
   for (uint64_t index = 0; index < header->segments; ++index) {

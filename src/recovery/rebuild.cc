@@ -1,5 +1,5 @@
-// Purpose: the rebuild after a power loss on page-cache media. Thread safety, invariants, persistence: see
-// rebuild.h.
+// Purpose: the rebuild after a power loss on page-cache media. Thread safety, invariants,
+// persistence: see rebuild.h.
 #include "recovery/rebuild.h"
 
 #include <algorithm>
@@ -92,7 +92,8 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
     if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) continue;
     Result<log::LogChunk> header = log::ReadLogChunk(*pool, chunk);
     if (!header.ok()) {
-      pool->FreeChunk(chunk);  // its allocation did not reach the medium, so nothing in it was synced
+      pool->FreeChunk(
+          chunk);  // its allocation did not reach the medium, so nothing in it was synced
       continue;
     }
     max_id = std::max(max_id, header->table_id + 1);

@@ -1,11 +1,10 @@
-// Purpose: rebuilds the one L1 list from the entries themselves, after a power loss on page-cache media:
-// pages reached the medium in any order there, so that links and tables mean nothing, while every entry
-// proves by its checks that it is whole.
-// Thread safety: runs alone. Invariant 1: everything written before the last sync is found: its pages
-// were on the medium. Invariant 2: what was deleted stays deleted: marks of death are synced before the
-// chunk of a newer version is freed.
-// Persistence: the manifest's commit, after a sync of all links, ends the rebuild; interrupted before, it
-// starts again.
+// Purpose: rebuilds the one L1 list from the entries themselves, after a power loss on page-cache
+// media: pages reached the medium in any order there, so that links and tables mean nothing, while
+// every entry proves by its checks that it is whole. Thread safety: runs alone. Invariant 1:
+// everything written before the last sync is found: its pages were on the medium. Invariant 2: what
+// was deleted stays deleted: marks of death are synced before the chunk of a newer version is
+// freed. Persistence: the manifest's commit, after a sync of all links, ends the rebuild;
+// interrupted before, it starts again.
 #pragma once
 
 #include "level/manifest.h"
@@ -14,7 +13,6 @@
 
 namespace braid::recovery {
 
-Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
-                          pmem::ChunkUsage* usage);
+Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest, pmem::ChunkUsage* usage);
 
 }  // namespace braid::recovery

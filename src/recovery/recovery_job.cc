@@ -87,9 +87,9 @@ Status RecoveryJob::ClassifyChunks() {
     Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
     if (!header.ok()) return header.status();
     state_.next_table_id = std::max(state_.next_table_id, header->table_id + 1);
-    const bool in_table = header->table_id <= (kind == ChunkKind::kLog
-                                                   ? manifest.flushed_table_id
-                                                   : manifest.collected_table_id);
+    const bool in_table =
+        header->table_id <=
+        (kind == ChunkKind::kLog ? manifest.flushed_table_id : manifest.collected_table_id);
     if (in_table) {
       usage_->Set(chunk, pmem::ChunkUsage::kUnknown);
     } else if (kind == ChunkKind::kCollected) {
@@ -128,7 +128,7 @@ Status RecoveryJob::ReplayLogs() {
         continue;
       }
       read[i] = std::move(*shard);
-      for (const uint64_t offset : read[i].committed) state_.table->InsertRecovered(offset);
+      for (const uint64_t offset : read[i].committed) Revive(offset);
     }
   };
   const size_t threads = options_.background_threads && log_chunks_.size() > 2 * logs.size()
@@ -150,6 +150,17 @@ Status RecoveryJob::ReplayLogs() {
     }
   }
   return Status::OK();
+}
+
+/// Puts a committed entry into the memtable. A flush that was not committed may have marked it
+/// dead.
+void RecoveryJob::Revive(uint64_t offset) {
+  auto* entry = pool_->As<EntryHeader>(offset);
+  if (entry->state() == format::kStateDead) {
+    pool_->ops().StoreByte(entry->state_byte(), format::kStateLive);
+    pool_->ops().Persist(entry->state_byte(), 1);
+  }
+  state_.table->InsertRecovered(offset);
 }
 
 bool ExtentIsOwned(const pmem::PmemPool& pool, uint64_t extent) {

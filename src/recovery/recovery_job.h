@@ -1,14 +1,14 @@
-// Purpose: the path backwards: brings a pool that was not closed, or was closed in order, to a state
-// the engine can run on, without copying data and without work that grows with the database.
-// Thread safety: runs before anybody else sees the pool; reads logs with several threads when large.
-// Invariant 1: every step may be interrupted and repeated. Invariant 2: nothing depends on options of
-// the last session. Invariant 3: sequence numbers found in any intact header, torn ones included, are
-// never handed out again.
-// Persistence: steps and their commit points:
+// Purpose: the path backwards: brings a pool that was not closed, or was closed in order, to a
+// state the engine can run on, without copying data and without work that grows with the database.
+// Thread safety: runs before anybody else sees the pool; reads logs with several threads when
+// large. Invariant 1: every step may be interrupted and repeated. Invariant 2: nothing depends on
+// options of the last session. Invariant 3: sequence numbers found in any intact header, torn ones
+// included, are never handed out again. Persistence: steps and their commit points:
 //  1. manifest: newest intact copy.
 //  2. after a power loss on page-cache media: rebuild (rebuild.h) instead of 3 to 5.
 //  3. merge in progress: the newest intact redo batch is made again.
-//  4. logs above flushed_table_id are read into a memtable. Nothing is committed; the flush does that.
+//  4. logs above flushed_table_id are read into a memtable. Nothing is committed; the flush does
+//  that.
 //  5. sweep: chunks and extents that nothing can reach are freed, each by its state word.
 // Source: ListDB 6.7, Algorithm 8.
 #pragma once
@@ -45,6 +45,7 @@ class RecoveryJob {
   Status FinishMerge();
   Status ClassifyChunks();
   Status ReplayLogs();
+  void Revive(uint64_t offset);
   Status SweepExtents();
   bool NeedsRebuild() const;
 
@@ -52,7 +53,7 @@ class RecoveryJob {
   level::Manifest* manifest_;
   pmem::ChunkUsage* usage_;
   const Options& options_;
-  std::vector<uint64_t> log_chunks_;      // to be replayed
+  std::vector<uint64_t> log_chunks_;  // to be replayed
   std::vector<uint64_t> extents_;
   RecoveredState state_;
 };

@@ -92,8 +92,8 @@ class AtomicityTest : public ConcurrencyTest {
       const uint64_t tag = TagIn(value);
       if (tag < newest) {
         failure_.Report("gets in sequence saw tag " + std::to_string(newest) + " at key " +
-                        std::to_string(newest_key) + ", then " + std::to_string(tag) +
-                        " at key " + std::to_string(k));
+                        std::to_string(newest_key) + ", then " + std::to_string(tag) + " at key " +
+                        std::to_string(k));
       }
       newest = tag;
       newest_key = k;
@@ -126,6 +126,45 @@ TEST_P(AtomicityTest, NobodySeesHalfABatch) {
   for (std::thread& reader : readers) reader.join();
   ExpectNoFailure();
   ExpectVerified(db_.get());
+}
+
+TEST_P(AtomicityTest, NobodySeesTheOverwrittenUpdateOfABatch) {
+  // Each batch puts a key twice, or puts and deletes it: only its last update ever existed.
+  const uint64_t batches = Sized(20'000, 2'000'000);
+  std::vector<std::thread> readers;
+  for (uint64_t i = 0; i < 2; ++i) {
+    readers.emplace_back([this, i] {
+      std::string value;
+      while (!stop_.load(std::memory_order_acquire) && !failure_.failed()) {
+        for (const char* key : {"twice", "gone"}) {
+          const Status status = db_->Get(key, &value);
+          if (status.ok() && value.find("overwritten") != std::string::npos) {
+            failure_.Report(std::string("get of ") + key + " saw " + Printable(value));
+          }
+        }
+        const auto it = db_->NewIterator({});
+        for (i == 0 ? it->SeekToFirst() : it->SeekToLast(); it->Valid();
+             i == 0 ? it->Next() : it->Prev()) {
+          if (it->value().find("overwritten") == Slice::npos) continue;
+          failure_.Report("scan saw " + Printable(it->key()) + " = " + Printable(it->value()));
+        }
+      }
+    });
+  }
+  {
+    BackgroundMaintenance maintenance(db_.get(), &failure_, DeriveSeed(385));
+    for (uint64_t n = 0; n < batches && !failure_.failed(); ++n) {
+      WriteBatch batch;
+      batch.Put("gone", "overwritten " + std::to_string(n));
+      batch.Put("twice", "overwritten " + std::to_string(n));
+      batch.Put("twice", "last " + std::to_string(n));
+      batch.Delete("gone");
+      failure_.Check(db_->Write(batch), "write");
+    }
+  }
+  stop_.store(true, std::memory_order_release);
+  for (std::thread& reader : readers) reader.join();
+  ExpectNoFailure();
 }
 
 /// Accounts between which batches move money; a transfer holds the locks of its two accounts.
@@ -170,7 +209,8 @@ class BankTest : public ConcurrencyTest {
     } else {
       for (; accounts < kAccounts; ++accounts) {
         std::string value;
-        if (!failure_.Check(db_->Get(options, Account(accounts), &value), "get at snapshot")) return;
+        if (!failure_.Check(db_->Get(options, Account(accounts), &value), "get at snapshot"))
+          return;
         total += std::strtoll(value.c_str(), nullptr, 10);
       }
     }

@@ -64,10 +64,10 @@ TEST(LinearizabilityCheckerTest, RejectsNewThenOld) {
 }
 
 TEST(LinearizabilityCheckerTest, RejectsALostWriteAndAResurrectedKey) {
-  EXPECT_FALSE(IsLinearizable(
-      {Write(1, 2, 0, 1), Write(3, 6, 0, 2), Write(4, 5, 1, 5), Read(7, 8, 0, 1)}));
-  EXPECT_FALSE(IsLinearizable(
-      {Write(1, 2, 0, 1), Write(3, 4, 0, 0), Read(5, 6, 0, 0), Read(7, 8, 0, 1)}));
+  EXPECT_FALSE(
+      IsLinearizable({Write(1, 2, 0, 1), Write(3, 6, 0, 2), Write(4, 5, 1, 5), Read(7, 8, 0, 1)}));
+  EXPECT_FALSE(
+      IsLinearizable({Write(1, 2, 0, 1), Write(3, 4, 0, 0), Read(5, 6, 0, 0), Read(7, 8, 0, 1)}));
 }
 
 TEST(LinearizabilityCheckerTest, RejectsHalfABatch) {
@@ -81,24 +81,23 @@ TEST(LinearizabilityCheckerTest, RejectsHalfABatch) {
 
 TEST(LinearizabilityCheckerTest, RejectsWhatIsOnlySequentiallyConsistentOverTwoKeys) {
   // Each register alone is fine; together there is no order.
-  EXPECT_FALSE(IsLinearizable({Write(1, 2, 0, 1), Write(1, 2, 1, 1), Read(3, 4, 0, 1),
-                               Read(5, 6, 1, 0)}));
+  EXPECT_FALSE(
+      IsLinearizable({Write(1, 2, 0, 1), Write(1, 2, 1, 1), Read(3, 4, 0, 1), Read(5, 6, 1, 0)}));
 }
 
 TEST(LinearizabilityCheckerTest, TwoReadersMayNotDisagreeOnTheOrder) {
   EXPECT_FALSE(IsLinearizable({Write(1, 20, 0, 1), Write(1, 20, 0, 2), Read(2, 3, 0, 1),
                                Read(4, 5, 0, 2), Read(6, 7, 0, 1)}));
-  EXPECT_FALSE(IsLinearizable({Write(1, 20, 0, 1), Write(1, 20, 1, 1), Scan(2, 5, 1, 0),
-                               Scan(3, 6, 0, 1)}));
+  EXPECT_FALSE(
+      IsLinearizable({Write(1, 20, 0, 1), Write(1, 20, 1, 1), Scan(2, 5, 1, 0), Scan(3, 6, 0, 1)}));
 }
 
 TEST(LinearizabilityCheckerTest, AnOperationThatNeverReturnedMayHaveHappenedOrNot) {
   EXPECT_TRUE(IsLinearizable({Write(1, kNeverReturned, 0, 1), Read(5, 6, 0, 0)}));
   EXPECT_TRUE(IsLinearizable({Write(1, kNeverReturned, 0, 1), Read(5, 6, 0, 1)}));
-  EXPECT_TRUE(IsLinearizable(
-      {Write(1, kNeverReturned, 0, 1), Read(5, 6, 0, 0), Read(7, 8, 0, 1)}));
-  EXPECT_FALSE(IsLinearizable(
-      {Write(1, kNeverReturned, 0, 1), Read(5, 6, 0, 1), Read(7, 8, 0, 0)}));
+  EXPECT_TRUE(IsLinearizable({Write(1, kNeverReturned, 0, 1), Read(5, 6, 0, 0), Read(7, 8, 0, 1)}));
+  EXPECT_FALSE(
+      IsLinearizable({Write(1, kNeverReturned, 0, 1), Read(5, 6, 0, 1), Read(7, 8, 0, 0)}));
 }
 
 TEST(LinearizabilityCheckerTest, StartsFromTheGivenState) {

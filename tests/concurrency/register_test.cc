@@ -97,7 +97,8 @@ TEST_P(RegisterTest, ReadsNeverGoBackAndSeeWhatWasAcknowledged) {
     BackgroundMaintenance maintenance(db_.get(), &failure_, DeriveSeed(340));
     std::vector<std::function<void()>> writers;
     for (size_t w = 0; w < kWriters; ++w) {
-      writers.push_back([this, w, operations] { WriteCounters(w, operations, DeriveSeed(350 + w)); });
+      writers.push_back(
+          [this, w, operations] { WriteCounters(w, operations, DeriveSeed(350 + w)); });
     }
     RunThreads(writers);
   }
@@ -111,7 +112,8 @@ TEST_P(RegisterTest, ReadsNeverGoBackAndSeeWhatWasAcknowledged) {
 }
 
 TEST_P(RegisterTest, AnAcknowledgedWriteIsSeenByEveryOtherThreadAtOnce) {
-  // Two threads hand a turn to each other; each must see the other's last write when its turn comes.
+  // Two threads hand a turn to each other; each must see the other's last write when its turn
+  // comes.
   const uint64_t rounds = Sized(20'000, 1'000'000);
   std::atomic<uint64_t> turn{0};
   const auto body = [&](uint64_t me) {

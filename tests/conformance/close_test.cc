@@ -61,7 +61,8 @@ TEST_P(CloseTest, SecondCloseIsHarmless) {
 }
 
 TEST_P(CloseTest, IteratorMadeBeforeCloseIsClosed) {
-  for (uint64_t i = 0; i < 500; ++i) BRAID_ASSERT_OK(db_->Put(NumberedKey(i), std::string(100, 'v')));
+  for (uint64_t i = 0; i < 500; ++i)
+    BRAID_ASSERT_OK(db_->Put(NumberedKey(i), std::string(100, 'v')));
   const auto fresh = db_->NewIterator({});
   const auto positioned = db_->NewIterator({});
   positioned->Seek(NumberedKey(100));
@@ -71,7 +72,8 @@ TEST_P(CloseTest, IteratorMadeBeforeCloseIsClosed) {
 }
 
 TEST_P(CloseTest, IteratorsAndSnapshotsMayOutliveTheObject) {
-  for (uint64_t i = 0; i < 500; ++i) BRAID_ASSERT_OK(db_->Put(NumberedKey(i), std::string(100, 'v')));
+  for (uint64_t i = 0; i < 500; ++i)
+    BRAID_ASSERT_OK(db_->Put(NumberedKey(i), std::string(100, 'v')));
   const auto snapshot = db_->GetSnapshot();
   const uint64_t sequence = snapshot->sequence();
   const auto it = db_->NewIterator({});

@@ -23,9 +23,9 @@ INSTANTIATE_TEST_SUITE_P(Designs, ObservabilityTest, ::testing::ValuesIn(Storing
 
 TEST_P(ObservabilityTest, KnownPropertiesHaveTextAndUnknownOnesNone) {
   Fill(0, 500, 100);
-  for (const char* name : {"braid.stats", "braid.stats.json", "braid.num-entries",
-                           "braid.approximate-memory-usage", "braid.l0-tables",
-                           "braid.media-class", "braid.design"}) {
+  for (const char* name :
+       {"braid.stats", "braid.stats.json", "braid.num-entries", "braid.approximate-memory-usage",
+        "braid.l0-tables", "braid.media-class", "braid.design"}) {
     std::string text;
     EXPECT_TRUE(db_->GetProperty(name, &text)) << name;
     EXPECT_FALSE(text.empty()) << name;

@@ -47,7 +47,8 @@ std::vector<BadOption> BadOptions() {
          o->compaction.l0_stop = 10;
        }},
       {"BatchZero", "batch_entries", [](Options* o) { o->compaction.batch_entries = 0; }},
-      {"LiveRatioNegative", "gc_live_ratio", [](Options* o) { o->compaction.gc_live_ratio = -0.1; }},
+      {"LiveRatioNegative", "gc_live_ratio",
+       [](Options* o) { o->compaction.gc_live_ratio = -0.1; }},
       {"LiveRatioOverOne", "gc_live_ratio", [](Options* o) { o->compaction.gc_live_ratio = 1.5; }},
       {"LiveRatioNotANumber", "gc_live_ratio",
        [](Options* o) { o->compaction.gc_live_ratio = std::nan(""); }},
@@ -107,7 +108,8 @@ TEST(OpenTest, ExistingPoolIsRefusedWhenAskedFor) {
   Options options = TinyOptions();
   { ASSERT_NE(OpenOrFail(options, folder.Sub("pool")), nullptr); }
   options.error_if_exists = true;
-  EXPECT_TRUE(HasCode(DB::Open(options, folder.Sub("pool")).status(), Status::Code::kInvalidArgument));
+  EXPECT_TRUE(
+      HasCode(DB::Open(options, folder.Sub("pool")).status(), Status::Code::kInvalidArgument));
   EXPECT_NE(OpenOrFail(options, folder.Sub("fresh")), nullptr);
 }
 
@@ -143,7 +145,8 @@ TEST(OpenTest, ForcedMediaClassIsReported) {
     options.pool.force_media_class = forced;
     const auto db = OpenOrFail(options, folder.Sub("pool"));
     ASSERT_NE(db, nullptr);
-    for (uint64_t i = 0; i < 2000; ++i) BRAID_ASSERT_OK(db->Put(NumberedKey(i), std::string(100, 'v')));
+    for (uint64_t i = 0; i < 2000; ++i)
+      BRAID_ASSERT_OK(db->Put(NumberedKey(i), std::string(100, 'v')));
     const Statistics statistics = db->GetStatistics();
     EXPECT_EQ(statistics.media_class, forced);
     EXPECT_TRUE(statistics.media_class_forced);

@@ -74,8 +74,23 @@ TEST_P(SizesTest, OverwrittenLargeValuesGiveTheirRoomBack) {
 }
 
 TEST_P(SizesTest, KeysOfEverySizeUpToTheLimitWork) {
-  std::vector<size_t> sizes = {1,    7,    8,    9,    63,    64,    65,    255,         256,
-                               1000, 4095, 4096, 4097, 8191,  16384, 32768, kMaxKeyBytes - 1,
+  std::vector<size_t> sizes = {1,
+                               7,
+                               8,
+                               9,
+                               63,
+                               64,
+                               65,
+                               255,
+                               256,
+                               1000,
+                               4095,
+                               4096,
+                               4097,
+                               8191,
+                               16384,
+                               32768,
+                               kMaxKeyBytes - 1,
                                kMaxKeyBytes};
   std::erase_if(sizes, [this](size_t size) { return size > LongestKey(); });
   uint64_t seed = 0;

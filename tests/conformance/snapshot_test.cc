@@ -151,7 +151,8 @@ TEST_P(SnapshotTest, ReleasedSnapshotsLetGarbageGo) {
   for (int round = 0; round < 300; ++round) {
     const auto snapshot = db_->GetSnapshot();
     for (uint64_t i = 0; i < 100; ++i) {
-      BRAID_ASSERT_OK(db_->Put(NumberedKey(i), std::string(200, static_cast<char>('a' + round % 26))));
+      BRAID_ASSERT_OK(
+          db_->Put(NumberedKey(i), std::string(200, static_cast<char>('a' + round % 26))));
     }
   }
   BRAID_ASSERT_OK(db_->Compact());

@@ -32,8 +32,8 @@ class PoolImage {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       if (!entry.is_regular_file()) continue;
       std::ifstream in(entry.path(), std::ios::binary);
-      files.push_back({entry.path().filename().string(),
-                       std::string(std::istreambuf_iterator<char>(in), {})});
+      files.push_back(
+          {entry.path().filename().string(), std::string(std::istreambuf_iterator<char>(in), {})});
     }
     std::sort(files.begin(), files.end(),
               [](const PoolFile& a, const PoolFile& b) { return a.name < b.name; });
@@ -129,7 +129,8 @@ inline std::string Damage(PoolFile* file, Harm harm, Random* random) {
   }
   const uint64_t first = PickUnit(bytes, kPageBytes, random);
   const uint64_t second = PickUnit(bytes, kPageBytes, random);
-  if (first + kPageBytes <= bytes.size() && second + kPageBytes <= bytes.size() && first != second) {
+  if (first + kPageBytes <= bytes.size() && second + kPageBytes <= bytes.size() &&
+      first != second) {
     std::swap_ranges(bytes.begin() + static_cast<std::ptrdiff_t>(first),
                      bytes.begin() + static_cast<std::ptrdiff_t>(first + kPageBytes),
                      bytes.begin() + static_cast<std::ptrdiff_t>(second));

@@ -19,7 +19,8 @@ inline Options KillOptions(uint64_t seed) {
 
 inline std::string LoadedKey(uint64_t n) {
   char key[32];
-  std::snprintf(key, sizeof(key), "%016llx", static_cast<unsigned long long>(n * 0x9E3779B97F4A7C15ull));
+  std::snprintf(key, sizeof(key), "%016llx",
+                static_cast<unsigned long long>(n * 0x9E3779B97F4A7C15ull));
   return key;
 }
 inline std::string LoadedValue(uint64_t n) {

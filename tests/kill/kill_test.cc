@@ -74,8 +74,8 @@ class KillCycles {
     oracle_.SetStage(Stage::kStarting);
     oracle_->stop.store(open_only ? 1 : 0);
     const uint64_t writer_seed = random_.Next() >> 1;
-    const pid_t pid = Spawn({kWriterArgument, pool_, std::to_string(oracle_.fd()),
-                             std::to_string(writer_seed)});
+    const pid_t pid =
+        Spawn({kWriterArgument, pool_, std::to_string(oracle_.fd()), std::to_string(writer_seed)});
     ASSERT_GT(pid, 0);
     bool reached = true;
     switch (moment) {
@@ -102,8 +102,8 @@ class KillCycles {
     int status = 0;
     ASSERT_EQ(::waitpid(pid, &status, 0), pid);
     if (stage == Stage::kOpening) ++opens_interrupted_;
-    ASSERT_NE(oracle_.stage(), Stage::kFailed)
-        << "the writer failed: " << oracle_->message << "\n  " << Describe(KillOptions(writer_seed));
+    ASSERT_NE(oracle_.stage(), Stage::kFailed) << "the writer failed: " << oracle_->message
+                                               << "\n  " << Describe(KillOptions(writer_seed));
     ASSERT_TRUE(reached) << "the writer hangs at stage " << static_cast<int>(stage);
     ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
         << "the writer ended by itself, status " << status << "\n  "
@@ -188,12 +188,13 @@ class KillCycles {
 void RunCycles(Medium medium, uint64_t cycles, uint64_t seed) {
   KillCycles run(medium, seed);
   for (uint64_t i = 0; i < cycles && !::testing::Test::HasFailure(); ++i) run.Cycle(i);
-  std::printf("[ kill     ] %llu writes acknowledged; in flight at the kill: %llu old, %llu new; "
-              "%llu opens interrupted\n",
-              static_cast<unsigned long long>(run.writes()),
-              static_cast<unsigned long long>(run.resolved_old()),
-              static_cast<unsigned long long>(run.resolved_new()),
-              static_cast<unsigned long long>(run.opens_interrupted()));
+  std::printf(
+      "[ kill     ] %llu writes acknowledged; in flight at the kill: %llu old, %llu new; "
+      "%llu opens interrupted\n",
+      static_cast<unsigned long long>(run.writes()),
+      static_cast<unsigned long long>(run.resolved_old()),
+      static_cast<unsigned long long>(run.resolved_new()),
+      static_cast<unsigned long long>(run.opens_interrupted()));
   EXPECT_GT(run.writes(), 0u);
 }
 
@@ -221,13 +222,15 @@ TEST(KillTest, OpenAfterAKillHoldsAMillionRecords) {
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start).count();
   const Statistics statistics = db->GetStatistics();
   EXPECT_EQ(statistics.clean_open, 0u);
-  std::printf("[ open     ] %llu records, killed: open and first read in %lld us, %llu entries "
-              "replayed\n",
-              static_cast<unsigned long long>(records), static_cast<long long>(micros),
-              static_cast<unsigned long long>(statistics.recovered_entries));
+  std::printf(
+      "[ open     ] %llu records, killed: open and first read in %lld us, %llu entries "
+      "replayed\n",
+      static_cast<unsigned long long>(records), static_cast<long long>(micros),
+      static_cast<unsigned long long>(statistics.recovered_entries));
   ::testing::Test::RecordProperty("records", std::to_string(records));
   ::testing::Test::RecordProperty("open_and_first_read_micros", std::to_string(micros));
-  ::testing::Test::RecordProperty("recovered_entries", std::to_string(statistics.recovered_entries));
+  ::testing::Test::RecordProperty("recovered_entries",
+                                  std::to_string(statistics.recovered_entries));
   for (uint64_t i = 0; i < records; i += 7) {
     ASSERT_EQ(GetText(db.get(), LoadedKey(i)), LoadedValue(i)) << "record " << i;
   }

@@ -49,7 +49,7 @@ struct ThreadState {
 
 struct OracleMemory {
   std::atomic<uint32_t> stage;
-  std::atomic<uint32_t> stop;   // the parent asks for an orderly close
+  std::atomic<uint32_t> stop;    // the parent asks for an orderly close
   std::atomic<uint64_t> writes;  // acknowledged, over all processes
   ThreadState threads[kThreads];
   char message[kMessageBytes];  // why the writer failed

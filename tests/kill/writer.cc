@@ -113,9 +113,8 @@ class Writer {
     const Status status = db_->Get(KeyName(t, key), &value);
     const bool right = expected ? status.ok() && value == *expected : status.IsNotFound();
     if (!right) {
-      Fail("thread " + std::to_string(t) + " does not see its own write " +
-           std::to_string(number) + " of " + KeyName(t, key) + ": " + status.ToString() + " " +
-           Printable(value));
+      Fail("thread " + std::to_string(t) + " does not see its own write " + std::to_string(number) +
+           " of " + KeyName(t, key) + ": " + status.ToString() + " " + Printable(value));
     }
   }
 

@@ -230,7 +230,8 @@ TEST(LimitTest, KeysAtTheLimitAreTakenAndOverItRefused) {
   BRAID_EXPECT_OK(db->Put(std::string(kMaxKeyBytes, 'k'), "v"));
   const Status status = db->Put(std::string(kMaxKeyBytes + 1, 'k'), "v");
   EXPECT_TRUE(HasCode(status, Status::Code::kInvalidArgument));
-  EXPECT_TRUE(Names(status, std::to_string(kMaxKeyBytes))) << "names the limit: " << status.ToString();
+  EXPECT_TRUE(Names(status, std::to_string(kMaxKeyBytes)))
+      << "names the limit: " << status.ToString();
   std::string value;
   EXPECT_FALSE(db->Get(std::string(kMaxKeyBytes + 1, 'k'), &value).ok());
   const auto it = db->NewIterator({});
@@ -245,8 +246,10 @@ TEST(LimitTest, AnOverlongValueIsRefusedBeforeItIsRead) {
   ASSERT_NE(db, nullptr);
   // Address space without memory: the first byte that is touched would be a SIGSEGV.
   const size_t size = kMaxValueBytes + 1;
-  void* forbidden = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (forbidden == MAP_FAILED) GTEST_SKIP() << "no 4 GiB of address space: " << std::strerror(errno);
+  void* forbidden =
+      ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (forbidden == MAP_FAILED)
+    GTEST_SKIP() << "no 4 GiB of address space: " << std::strerror(errno);
   const Slice value(static_cast<const char*>(forbidden), size);
   const Status status = db->Put("k", value);
   EXPECT_TRUE(HasCode(status, Status::Code::kInvalidArgument));

@@ -52,7 +52,8 @@ TEST_P(PoolFullTest, PutsGiveOutOfSpaceAndReadsGoOn) {
   EXPECT_LE(statistics.pool_bytes, options_.pool.max_bytes);
   EXPECT_EQ(statistics.pool_max_bytes, options_.pool.max_bytes);
   WriteBatch batch;
-  for (uint64_t i = 0; i < 100; ++i) batch.Put("batch" + std::to_string(i), std::string(10000, 'b'));
+  for (uint64_t i = 0; i < 100; ++i)
+    batch.Put("batch" + std::to_string(i), std::string(10000, 'b'));
   EXPECT_TRUE(HasCode(db_->Write(batch), Status::Code::kOutOfSpace));
   EXPECT_TRUE(HasCode(db_->Put("large", std::string(3 << 20, 'l')), Status::Code::kOutOfSpace));
   ExpectContent(db_.get(), model_);
@@ -60,8 +61,8 @@ TEST_P(PoolFullTest, PutsGiveOutOfSpaceAndReadsGoOn) {
 }
 
 TEST_P(PoolFullTest, AFullPoolReopensWithEverything) {
-  ASSERT_TRUE(HasCode(FillUntilError(db_.get(), &model_, 300, 100'000, 0),
-                      Status::Code::kOutOfSpace));
+  ASSERT_TRUE(
+      HasCode(FillUntilError(db_.get(), &model_, 300, 100'000, 0), Status::Code::kOutOfSpace));
   BRAID_EXPECT_OK(db_->Close());
   db_.reset();
   db_ = OpenOrFail(options_, folder_.Sub("pool"));
@@ -163,7 +164,8 @@ TEST(DiskFullTest, SmallFilesystemGivesOutOfSpaceAndNoSigbus) {
   TempFolder folder;
   const std::string mount_point = folder.Sub("small");
   ASSERT_EQ(::mkdir(mount_point.c_str(), 0700), 0);
-  if (::mount("tmpfs", mount_point.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=8m,mode=0700") != 0) {
+  if (::mount("tmpfs", mount_point.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=8m,mode=0700") !=
+      0) {
     GTEST_SKIP() << "mounting a tmpfs of 8 MiB is not permitted here: " << std::strerror(errno);
   }
   const ChildOutcome outcome =

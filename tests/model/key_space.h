@@ -15,10 +15,12 @@ enum class KeyShape {
   kDecimal,      ///< "000042", as counters and timestamps look
 };
 
-/// A fixed set of keys, drawn at random with a bias to a hot tenth, and values that name their write.
+/// A fixed set of keys, drawn at random with a bias to a hot tenth, and values that name their
+/// write.
 class KeySpace {
  public:
-  KeySpace(KeyShape shape, uint64_t keys, uint64_t salt) : shape_(shape), keys_(keys), salt_(salt) {}
+  KeySpace(KeyShape shape, uint64_t keys, uint64_t salt)
+      : shape_(shape), keys_(keys), salt_(salt) {}
 
   std::string Key(uint64_t n) const {
     Random bytes(n * 7919 + salt_);

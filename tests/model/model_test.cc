@@ -56,8 +56,9 @@ TEST_P(ModelTest, OneThreadAgreesWithAMap) {
   ASSERT_NE(db, nullptr);
   ModelRunner runner(&db, KeySpace(GetParam().shape, key_count, random.Next()), "",
                      {.reopen = true, .compact = true}, open, random.Next());
-  ASSERT_TRUE(runner.Run(operations))
-      << runner.failure() << "\n" << Describe(options) << "\n" << ReplayLine();
+  ASSERT_TRUE(runner.Run(operations)) << runner.failure() << "\n"
+                                      << Describe(options) << "\n"
+                                      << ReplayLine();
   ExpectVerified(db.get());
   BRAID_ASSERT_OK(db->Close());
   db = open();
@@ -113,7 +114,8 @@ TEST_P(ModelTest, ThreadsWithRangesOfTheirOwnAgreeWithTheirMaps) {
   std::vector<std::unique_ptr<ModelRunner>> runners;
   for (uint64_t i = 0; i < kWriters; ++i) {
     runners.push_back(std::make_unique<ModelRunner>(
-        &db, KeySpace(GetParam().shape, 2000, random.Next()), std::string(1, static_cast<char>('0' + i)),
+        &db, KeySpace(GetParam().shape, 2000, random.Next()),
+        std::string(1, static_cast<char>('0' + i)),
         ModelRunner::Rights{.reopen = false, .compact = true}, nullptr, random.Next()));
   }
   std::atomic<bool> stop{false};

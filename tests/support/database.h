@@ -123,8 +123,8 @@ inline ::testing::AssertionResult SamePairs(const Pairs& got, const Model& want)
   auto expected = want.begin();
   for (size_t i = 0; i < got.size(); ++i, ++expected) {
     if (expected == want.end()) {
-      return ::testing::AssertionFailure() << "entry " << i << " " << Printable(got[i].first)
-                                           << " should not be there";
+      return ::testing::AssertionFailure()
+             << "entry " << i << " " << Printable(got[i].first) << " should not be there";
     }
     if (got[i].first != expected->first) {
       return ::testing::AssertionFailure() << "entry " << i << ": key " << Printable(got[i].first)

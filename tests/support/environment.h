@@ -113,7 +113,9 @@ class Random {
 };
 
 /// A seed of its own for each part of a test, all from the run's seed.
-inline uint64_t DeriveSeed(uint64_t part) { return Random(BaseSeed() ^ (part * 0x2545F491u)).Next(); }
+inline uint64_t DeriveSeed(uint64_t part) {
+  return Random(BaseSeed() ^ (part * 0x2545F491u)).Next();
+}
 
 /// Bytes as a person can read them: escapes, and a middle left out when long.
 inline std::string Printable(std::string_view bytes, size_t max = 48) {
