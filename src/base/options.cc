@@ -45,6 +45,13 @@ Status Options::Validate() const {
     s = Status::InvalidArgument(
         "options.pool.max_bytes is smaller than options.pool.initial_bytes");
   }
+  if (s.ok() && pool.force_media_class) {
+    s = CheckRange<uint32_t>("pool.force_media_class",
+                             static_cast<uint32_t>(*pool.force_media_class), 1, 3);
+  }
+  if (s.ok()) {
+    s = CheckRange<uint32_t>("verify_on_open", static_cast<uint32_t>(verify_on_open), 0, 1);
+  }
   if (s.ok()) s = CheckRange<uint64_t>("memtable.bytes", memtable.bytes, 1024, 16ull << 30);
   if (s.ok()) s = CheckRange<uint32_t>("memtable.max_immutable", memtable.max_immutable, 1, 32);
   if (s.ok()) s = CheckRange<uint32_t>("log_shards", log_shards, 0, 64);

@@ -72,9 +72,10 @@ std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
     std::vector<const EntryHeader*> here;
     uint64_t here_bytes = 0;
     bool movable = true;
-    log::ForEachEntry(pool, chunk, [&](uint64_t, const EntryHeader& entry) {
+    log::ForEachEntry(pool, chunk, [&](uint64_t offset, const EntryHeader& entry) {
       if (!IsLive(entry)) return;
-      if (entry.has(format::kValueInExtent)) movable = false;
+      // A copy gets new checks: damage must not be copied, or nobody would see it again.
+      if (entry.has(format::kValueInExtent) || !log::EntryVerifies(pool, offset)) movable = false;
       here.push_back(&entry);
       here_bytes += entry.size();
     });

@@ -134,6 +134,9 @@ Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
 
 Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path) {
   if (Status s = options.Validate(); !s.ok()) return s;
+  if (Result<const design::Design*> design = design::FindDesign(options.design); !design.ok()) {
+    return design.status();  // before anything is made at the path
+  }
   Result<pmem::PathKind> kind = pmem::ProbePath(path);
   if (!kind.ok()) return kind.status();
   if (*kind == pmem::PathKind::kForeign) {

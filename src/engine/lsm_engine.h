@@ -27,6 +27,7 @@
 #include "engine/read_state.h"
 #include "engine/view_registry.h"
 #include "engine/write_controller.h"
+#include "level/level_check.h"
 #include "pmem/epoch.h"
 #include "recovery/recovery_job.h"
 
@@ -92,7 +93,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status Recover();
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
   size_t sealed_memtables() const;
-  bool retired_empty() const;
+  void CheckExtent(uint64_t extent, const format::ManifestRecord& manifest,
+                   level::CheckTotals* totals) const;
   void StartThreads();
   void StopThreads();
 

@@ -14,7 +14,7 @@ class NullSnapshot final : public Snapshot {
 
 class EmptyIterator final : public Iterator {
  public:
-  explicit EmptyIterator(Status status) : status_(std::move(status)) {}
+  explicit EmptyIterator(std::shared_ptr<const NullEngine> engine) : engine_(std::move(engine)) {}
   bool Valid() const override { return false; }
   void SeekToFirst() override {}
   void SeekToLast() override {}
@@ -24,10 +24,10 @@ class EmptyIterator final : public Iterator {
   void Prev() override {}
   Slice key() const override { return {}; }
   Slice value() const override { return {}; }
-  Status status() const override { return status_; }
+  Status status() const override { return engine_->OpenStatus(); }
 
  private:
-  Status status_;
+  std::shared_ptr<const NullEngine> engine_;
 };
 
 }  // namespace
@@ -57,6 +57,18 @@ Status NullEngine::Delete(const WriteOptions&, Slice key) {
 }
 
 Status NullEngine::Write(const WriteOptions&, const WriteBatch& batch) {
+  struct Checker final : WriteBatch::Handler {
+    Status status;
+    void Put(Slice key, Slice value) override {
+      if (status.ok()) status = CheckKey(key);
+      if (status.ok()) status = CheckValue(value);
+    }
+    void Delete(Slice key) override {
+      if (status.ok()) status = CheckKey(key);
+    }
+  } checker;
+  batch.Iterate(&checker);
+  if (!checker.status.ok()) return checker.status;
   puts_.fetch_add(batch.Count(), std::memory_order_relaxed);
   return OpenStatus();
 }
@@ -68,7 +80,7 @@ Status NullEngine::Get(const ReadOptions&, Slice key, std::string*) {
 }
 
 std::unique_ptr<Iterator> NullEngine::NewIterator(const ReadOptions&) {
-  return std::make_unique<EmptyIterator>(OpenStatus());
+  return std::make_unique<EmptyIterator>(shared_from_this());
 }
 
 std::shared_ptr<const Snapshot> NullEngine::GetSnapshot() {

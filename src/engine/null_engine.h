@@ -11,7 +11,7 @@
 
 namespace braid::engine {
 
-class NullEngine final : public Engine {
+class NullEngine final : public Engine, public std::enable_shared_from_this<NullEngine> {
  public:
   static Result<std::shared_ptr<NullEngine>> Open(const Options& options,
                                                   std::unique_ptr<pmem::Media> media);
@@ -28,10 +28,12 @@ class NullEngine final : public Engine {
   Status Verify(VerifyReport* report, const std::function<void(double)>& progress) override;
   Status Close() override;
 
+  /// Closed after Close.
+  Status OpenStatus() const { return closed_.load() ? Status::Closed() : Status::OK(); }
+
  private:
   NullEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool)
       : options_(options), pool_(std::move(pool)) {}
-  Status OpenStatus() const { return closed_.load() ? Status::Closed() : Status::OK(); }
 
   const Options options_;
   std::unique_ptr<pmem::PmemPool> pool_;

@@ -1,6 +1,7 @@
 // Purpose: the complete check of a database while it is open. Thread safety, invariants,
 // persistence: see lsm_engine.h.
 #include <algorithm>
+#include <cstring>
 
 #include "compaction/garbage_collection.h"
 #include "engine/lsm_engine.h"
@@ -17,6 +18,22 @@ Status LsmEngine::Verify(VerifyReport* report, const std::function<void(double)>
   const std::lock_guard flush_lock(flush_mutex_);
   if (closed()) return Status::Closed();
   return VerifyAll(report, progress);
+}
+
+/// An extent belongs to an entry of a table, or to a write that is under way.
+void LsmEngine::CheckExtent(uint64_t extent, const format::ManifestRecord& manifest,
+                            level::CheckTotals* totals) const {
+  format::ExtentHeader header;
+  std::memcpy(&header, pool_->At(extent), sizeof header);
+  const uint64_t owner_chunk = pool_->ChunkOf(header.owner);
+  if (owner_chunk < pool_->chunks() && pool_->StateOf(owner_chunk).kind() == ChunkKind::kLog) {
+    Result<log::LogChunk> chunk = log::ReadLogChunk(*pool_, owner_chunk);
+    if (chunk.ok() && chunk->table_id > manifest.flushed_table_id) return;  // still in the log
+  }
+  if (recovery::OwnerOf(*pool_, extent) == recovery::ExtentOwner::kNobody) {
+    totals->problems.emplace_back(
+        pool_->CorruptionAt(extent, "extent", "no entry owns it").message());
+  }
 }
 
 Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(double)>& progress) {
@@ -52,11 +69,7 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
     }
     ++report->chunks;
     const ChunkKind kind = pool_->StateOf(chunk).kind();
-    if (kind == ChunkKind::kExtentHead && sealed_memtables() == 0 &&
-        !recovery::ExtentIsOwned(*pool_, pool_->ChunkOffset(chunk)) && retired_empty()) {
-      totals.problems.push_back(std::string(
-          pool_->CorruptionAt(pool_->ChunkOffset(chunk), "extent", "no entry owns it").message()));
-    }
+    if (kind == ChunkKind::kExtentHead) CheckExtent(pool_->ChunkOffset(chunk), manifest, &totals);
     if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) continue;
     Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
     if (!header.ok()) {
@@ -86,12 +99,6 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
   report->problems = std::move(totals.problems);
   if (progress) progress(1.0);
   return report->problems.empty() ? Status::OK() : Status::Corruption(report->problems[0]);
-}
-
-bool LsmEngine::retired_empty() const {
-  const std::lock_guard lock(work_mutex_);
-  return std::all_of(retired_.begin(), retired_.end(),
-                     [](const Retired& retired) { return retired.extents.empty(); });
 }
 
 }  // namespace braid::engine

@@ -174,7 +174,10 @@ void ForEachEntry(const pmem::PmemPool& pool, uint64_t chunk,
   const uint64_t end = pool.ChunkOffset(chunk) + pool.chunk_bytes();
   while (offset + sizeof(EntryHeader) <= end) {
     const EntryHeader* entry = pool.EntryAt(offset);
-    if (entry == nullptr || !HasSaneOp(*entry) || !KeyVerifies(pool, *entry, offset)) return;
+    if (entry == nullptr || !HasSaneOp(*entry) || !KeyVerifies(pool, *entry, offset)) {
+      offset += 8;
+      continue;
+    }
     const uint64_t size = entry->size();
     visit(offset, *entry);
     offset += size;

@@ -48,9 +48,7 @@ class DramMemTable {
   /// its key by sequence number.
   void InsertRecovered(uint64_t offset);
 
-  index::LookupResult Get(const index::LookupKey& key, const index::ReadView& view) const noexcept {
-    return index::LookupInTree(*pool_, *tree_, key, view);
-  }
+  index::LookupResult Get(const index::LookupKey& key, const index::ReadView& view) const noexcept;
   std::unique_ptr<index::Cursor> NewCursor(const index::ReadView& view) const {
     return index::NewTreeCursor(pool_, tree_, view);
   }

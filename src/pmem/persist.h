@@ -58,6 +58,7 @@ class PersistOps {
   }
   /// Copies bytes that no other thread reads yet.
   void Copy(void* target, const void* source, size_t n) noexcept {
+    if (n == 0) return;  // an empty value may have no address
     Before(target, n);
     std::memcpy(target, source, n);
     After(target, n);

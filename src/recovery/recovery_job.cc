@@ -163,24 +163,27 @@ void RecoveryJob::Revive(uint64_t offset) {
   state_.table->InsertRecovered(offset);
 }
 
-bool ExtentIsOwned(const pmem::PmemPool& pool, uint64_t extent) {
+ExtentOwner OwnerOf(const pmem::PmemPool& pool, uint64_t extent) {
   format::ExtentHeader header;
   std::memcpy(&header, pool.At(extent), sizeof header);
   const EntryHeader* owner = pool.EntryAt(header.owner);
   if (owner == nullptr || !owner->has(format::kValueInExtent) ||
-      owner->state() != format::kStateLive || owner->value_bytes != sizeof(format::ExtentRef) ||
+      owner->value_bytes != sizeof(format::ExtentRef) ||
       !index::KeyIsIntact(pool, *owner, header.owner, base::Hash64(owner->key()))) {
-    return false;
+    return ExtentOwner::kNobody;
   }
   format::ExtentRef ref;
   std::memcpy(&ref, owner->value().data(), sizeof ref);
-  return format::ValueCheck(owner->value()) == owner->value_check && ref.offset == extent;
+  if (format::ValueCheck(owner->value()) != owner->value_check || ref.offset != extent) {
+    return ExtentOwner::kNobody;
+  }
+  return owner->state() == format::kStateLive ? ExtentOwner::kAlive : ExtentOwner::kDead;
 }
 
 /// Frees extents whose entry was never committed, or is dead.
 Status RecoveryJob::SweepExtents() {
   for (const uint64_t extent : extents_) {
-    if (!ExtentIsOwned(*pool_, extent)) pool_->FreeExtent(extent);
+    if (OwnerOf(*pool_, extent) != ExtentOwner::kAlive) pool_->FreeExtent(extent);
   }
   return Status::OK();
 }

@@ -58,7 +58,12 @@ class RecoveryJob {
   RecoveredState state_;
 };
 
-/// True when the entry that owns `extent` is intact, alive and names it.
-bool ExtentIsOwned(const pmem::PmemPool& pool, uint64_t extent);
+/// Who owns an extent, by the entry that its header names.
+enum class ExtentOwner : uint8_t {
+  kAlive,    ///< an intact, live entry names it
+  kDead,     ///< the entry is marked dead: the extent is about to be freed
+  kNobody,   ///< no intact entry names it
+};
+ExtentOwner OwnerOf(const pmem::PmemPool& pool, uint64_t extent);
 
 }  // namespace braid::recovery
