@@ -88,7 +88,7 @@ struct PoolInfo {
 /// What DB::Verify found.
 struct VerifyReport {
   uint64_t entries = 0;       ///< entries whose checksums were verified
-  uint64_t live_entries = 0;  ///< of them: newest version and not deleted
+  uint64_t live_entries = 0;  ///< keys that a scan shows, log entries included
   uint64_t links = 0;         ///< links followed
   uint64_t chunks = 0;        ///< chunks accounted for
   uint64_t bytes = 0;         ///< bytes read

@@ -85,6 +85,8 @@ void LsmEngine::RetireMemory(std::shared_ptr<const void> memory) {
 
 /// Gives back what no reader and no view can reach. False when nothing could be.
 bool LsmEngine::Reclaim() {
+  // Who waits for space must find what another thread is just giving back.
+  const std::lock_guard reclaim_lock(reclaim_mutex_);
   // First the clock, then the views: a view that OldestPin does not see has a pin at least as high
   // as this, and can't reach what was retired before.
   const uint64_t now = reclaim_clock_.load();

@@ -30,7 +30,7 @@ class TableCheck {
         Problem(offset, "the entry is out of order");
         return;  // the walk may be a circle
       }
-      Entry(*entry, offset, previous);
+      Entry(*entry, offset);
       ++count;
       previous = entry;
       if (totals_->problems.size() >= kMaxProblems) return;
@@ -76,14 +76,12 @@ class TableCheck {
     return order != 0 ? order < 0 : previous->sequence() > entry.sequence();
   }
 
-  void Entry(const EntryHeader& entry, uint64_t offset, const EntryHeader* previous) {
+  void Entry(const EntryHeader& entry, uint64_t offset) {
     ++totals_->entries;
     ++totals_->links;
     totals_->bytes += entry.size();
     totals_->linked_bytes[list_.pool().ChunkOf(offset)] += entry.size();
     for (uint32_t layer = 1; layer < entry.height(); ++layer) ++taller_[layer];
-    const bool newest = previous == nullptr || previous->key() != entry.key();
-    if (newest && entry.op() != format::EntryOp::kDelete) ++totals_->live_entries;
     if (!intact_(offset)) Problem(offset, "the entry's value does not match its check");
     if (entry.state() != format::kStateLive) {
       Problem(offset, entry.state() == format::kStateDead ? "the entry is linked, but marked dead"

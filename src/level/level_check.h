@@ -15,7 +15,6 @@ namespace braid::level {
 /// What walks over tables add up.
 struct CheckTotals {
   uint64_t entries = 0;
-  uint64_t live_entries = 0;  // newest version, not a delete
   uint64_t links = 0;
   uint64_t bytes = 0;
   std::unordered_map<uint64_t, uint64_t> linked_bytes;  // chunk to bytes of linked entries
