@@ -99,7 +99,7 @@ step() {
   esac
 }
 
-[ $# -gt 0 ] || set -- format release crash asan-model tsan-concurrency
+[ $# -gt 0 ] || set -- format release crash mutants asan-model tsan-concurrency
 for part in "$@"; do step "$part"; done
 say "done; logs are in $results"
 python3 scripts/count_tests.py "$results"/*.xml

@@ -19,7 +19,7 @@ enum class Mutant : int {
   kGenerationNotInChecksum,   ///< format: entries of a chunk's earlier life verify
   kChunkStateBeforeHeader,    ///< allocator: the chunk is published before its header is durable
   kChunkStateNotFlushed,      ///< allocator: an allocated chunk's state is never written back
-  kChunkFreedTooEarly,        ///< collection: chunks are freed before the merge is committed
+  kChunkFreedTooEarly,        ///< reclamation: chunks are freed before the merge is committed
   kFlushLinksNotFlushed,      ///< link flush: links of the new L0 table are not written back
   kFlushHeadNotFlushed,       ///< link flush: the head of the new table is not written back
   kManifestBeforeLinks,       ///< link flush: the table is committed before its links are durable
@@ -35,7 +35,7 @@ enum class Mutant : int {
   kStateTableNotFlushed,      ///< creation, growth: chunk states are published before being durable
   kExtentNotFlushed,          ///< large values: the entry commits before its extent is durable
   kDeadMarkNotFlushed,        ///< zipper: marks of obsolete entries are not written back
-  kCleanBeforeFlush,          ///< close: the pool is marked clean before its log is a table
+  kReviveSkipped,             ///< recovery: marks of a flush that was not committed are believed
   kReplayKeepsOlderVersion,   ///< recovery: replay lets an older version win
   kCount
 };

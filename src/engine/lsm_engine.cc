@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/mutants.h"
 
 namespace braid::engine {
 
@@ -136,7 +135,6 @@ Status LsmEngine::Close() {
   pmem::SynchronizeEpoch();  // no call is under way after this
   StopThreads();
   Status outcome = background_error();
-  if (BRAID_MUTANT(kCleanBeforeFlush)) (void)pool_->MarkClean();
   if (outcome.ok()) {
     // Everything the log holds becomes a table, so that the next open replays nothing.
     {

@@ -24,6 +24,11 @@ Status LsmEngine::RunMerge(compaction::CompactionJob* job,
   Status s = job->Run(views, [this] { return stop_merges_.load(); });
   if (s.ok()) {
     resumed_merge_ = {};
+    if (BRAID_MUTANT(kChunkFreedTooEarly)) {
+      AccountDead(job->dead());
+      RetireEmptyChunks();
+      Reclaim();
+    }
     return s;
   }
   resumed_merge_ = job->progress().batch != 0 ? job->progress() : resumed;
@@ -66,10 +71,6 @@ void LsmEngine::RetireEmptyChunks() {
 }
 
 void LsmEngine::Retire(Retired retired) {
-  if (BRAID_MUTANT(kChunkFreedTooEarly)) {
-    for (const pmem::ChunkId& chunk : retired.chunks) pool_->FreeChunk(chunk.chunk);
-    retired.chunks.clear();
-  }
   // What was unlinked before the clock moves can't be found by views that read the clock
   // afterwards.
   retired.clock = reclaim_clock_.fetch_add(1) + 1;

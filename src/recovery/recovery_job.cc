@@ -156,7 +156,7 @@ Status RecoveryJob::ReplayLogs() {
 /// dead.
 void RecoveryJob::Revive(uint64_t offset) {
   auto* entry = pool_->As<EntryHeader>(offset);
-  if (entry->state() == format::kStateDead) {
+  if (entry->state() == format::kStateDead && !BRAID_MUTANT(kReviveSkipped)) {
     pool_->ops().StoreByte(entry->state_byte(), format::kStateLive);
     pool_->ops().Persist(entry->state_byte(), 1);
   }
