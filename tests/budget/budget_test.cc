@@ -1,6 +1,6 @@
-// What operations cost at the seam to persistent memory, in cache lines written back and fences, compared
-// with a checked-in table. A regression shows here without a clock. Heights of towers are random, so lines
-// have a band; fences are exact but for the few of chunk allocation.
+// What operations cost at the seam to persistent memory, in cache lines written back and fences,
+// compared with a checked-in table. A regression shows here without a clock. Heights of towers are
+// random, so lines have a band; fences are exact but for the few of chunk allocation.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -112,9 +112,10 @@ TEST_F(BudgetTest, FlushWritesBackLinksOnceAndFencesAConstantNumberOfTimes) {
   const Statistics before = db_->GetStatistics();
   ASSERT_TRUE(db_->Flush().ok());
   const Statistics after = db_->GetStatistics();
-  // The flush, and the merge into an empty L1 that follows it inline: links of both, and redo records.
-  const double lines =
-      static_cast<double>(after.lines_flushed - before.lines_flushed) / static_cast<double>(kOperations);
+  // The flush, and the merge into an empty L1 that follows it inline: links of both, and redo
+  // records.
+  const double lines = static_cast<double>(after.lines_flushed - before.lines_flushed) /
+                       static_cast<double>(kOperations);
   EXPECT_LT(lines, 6.0);
   EXPECT_LT(after.fences - before.fences, 60u);
 }
