@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 
-
 namespace braid::engine {
 
 namespace {

@@ -45,8 +45,8 @@ struct ShardLog {
 /// is missing or an entry inside the log does not verify.
 Result<ShardLog> ReadShardLog(const pmem::PmemPool& pool, const std::vector<LogChunk>& chunks);
 
-/// Calls `visit` for every entry of a chunk of a flushed table whose header and key verify, dead ones
-/// included. Behind a damaged entry it looks for the next intact one.
+/// Calls `visit` for every entry of a chunk of a flushed table whose header and key verify, dead
+/// ones included. Behind a damaged entry it looks for the next intact one.
 void ForEachEntry(const pmem::PmemPool& pool, uint64_t chunk,
                   const std::function<void(uint64_t offset, const format::EntryHeader&)>& visit);
 

@@ -57,11 +57,10 @@ index::LookupResult DramMemTable::Get(const index::LookupKey& key,
     const uint8_t unit = pool_->As<EntryHeader>(result.offset)->flags() &
                          (format::kFirstOfUnit | format::kMoreOfUnit);
     if (unit == format::kFirstOfUnit) return result;
-    // Of a batch, which may have been published after the tree was asked: then a later update of the
-    // same key in the same batch was not there yet. It is now.
+    // Of a batch, which may have been published after the tree was asked: then a later update of
+    // the same key in the same batch was not there yet. It is now.
     const uint64_t newest = tree_->Find(key.key);
-    if (newest == result.offset ||
-        !view.Sees(*pool_->As<EntryHeader>(newest))) {
+    if (newest == result.offset || !view.Sees(*pool_->As<EntryHeader>(newest))) {
       return result;
     }
   }

@@ -60,9 +60,9 @@ class RecoveryJob {
 
 /// Who owns an extent, by the entry that its header names.
 enum class ExtentOwner : uint8_t {
-  kAlive,    ///< an intact, live entry names it
-  kDead,     ///< the entry is marked dead: the extent is about to be freed
-  kNobody,   ///< no intact entry names it
+  kAlive,   ///< an intact, live entry names it
+  kDead,    ///< the entry is marked dead: the extent is about to be freed
+  kNobody,  ///< no intact entry names it
 };
 ExtentOwner OwnerOf(const pmem::PmemPool& pool, uint64_t extent);
 
