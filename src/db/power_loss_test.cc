@@ -1,6 +1,5 @@
 // Tests the rebuild after a power loss on page-cache media: the pool's boot id is made another one
 // and its links and heads are destroyed, as pages that reached the medium in any order leave them.
-#include "recovery/rebuild.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -15,12 +14,12 @@
 #include "format/layout.h"
 #include "pmem/file_media.h"
 
-namespace braid::recovery {
+namespace braid {
 namespace {
 
-class RebuildTest : public ::testing::Test {
+class PowerLossTest : public ::testing::Test {
  protected:
-  RebuildTest() {
+  PowerLossTest() {
     const char* base = std::getenv("BRAID_TMP");
     path_ = std::string(base != nullptr ? base : "/tmp") + "/braid-rebuild-XXXXXX";
     EXPECT_NE(::mkdtemp(path_.data()), nullptr);
@@ -30,7 +29,7 @@ class RebuildTest : public ::testing::Test {
     options_.memtable.bytes = 32 << 10;
     options_.background_threads = false;
   }
-  ~RebuildTest() override { std::filesystem::remove_all(path_); }
+  ~PowerLossTest() override { std::filesystem::remove_all(path_); }
 
   /// An engine that is dropped without Close, as a crash leaves the pool.
   std::shared_ptr<engine::Engine> OpenEngine() {
@@ -85,7 +84,7 @@ class RebuildTest : public ::testing::Test {
   std::map<std::string, std::string> model_;
 };
 
-TEST_F(RebuildTest, EverythingWrittenIsFoundFromItsEntriesAlone) {
+TEST_F(PowerLossTest, EverythingWrittenIsFoundFromItsEntriesAlone) {
   {
     auto engine = OpenEngine();
     for (int i = 0; i < 3000; ++i) {
@@ -119,7 +118,7 @@ TEST_F(RebuildTest, EverythingWrittenIsFoundFromItsEntriesAlone) {
   ExpectContent(engine.get());
 }
 
-TEST_F(RebuildTest, AnInterruptedRebuildStartsAgain) {
+TEST_F(PowerLossTest, AnInterruptedRebuildStartsAgain) {
   {
     auto engine = OpenEngine();
     for (int i = 0; i < 1000; ++i) Put(engine.get(), "k" + std::to_string(i), std::to_string(i));
@@ -131,7 +130,7 @@ TEST_F(RebuildTest, AnInterruptedRebuildStartsAgain) {
   ExpectContent(engine.get());
 }
 
-TEST_F(RebuildTest, ARestartAfterACleanCloseRebuildsNothing) {
+TEST_F(PowerLossTest, ARestartAfterACleanCloseRebuildsNothing) {
   {
     auto engine = OpenEngine();
     Put(engine.get(), "a", "1");
@@ -150,4 +149,4 @@ TEST_F(RebuildTest, ARestartAfterACleanCloseRebuildsNothing) {
 }
 
 }  // namespace
-}  // namespace braid::recovery
+}  // namespace braid
