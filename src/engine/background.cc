@@ -164,6 +164,19 @@ bool LsmEngine::MergeOldest() {
   return true;
 }
 
+/// The merge that is open, be it of copies or of a table; else the oldest table.
+bool LsmEngine::MergeNext() {
+  bool copies_are_open = false;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    const format::ManifestRecord& record = manifest_.record();
+    for (uint32_t i = 0; i < record.table_count; ++i) {
+      copies_are_open = copies_are_open || (record.tables[i].flags & format::kTableOfCopies) != 0;
+    }
+  }
+  return copies_are_open ? FinishCopies() : MergeOldest();
+}
+
 /// Indexes the next part of L1. False when the index is complete.
 bool LsmEngine::IndexStep() {
   if (index_->complete()) return false;
@@ -194,7 +207,7 @@ bool LsmEngine::CompactionStep() {
   }
   // Its redo would be made again after a crash: nothing that it marked dead may be freed before it
   // ends.
-  if (merge_is_open) return FinishCopies() || MergeOldest();
+  if (merge_is_open) return MergeNext();
   {
     const std::lock_guard lock(work_mutex_);
     facts.finish_all = finish_all_ > 0;

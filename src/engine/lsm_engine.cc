@@ -148,7 +148,7 @@ Status LsmEngine::Close() {
     }
     stop_merges_.store(false);
     // When no head is free for another table, a merge makes one.
-    while (FlushOldest() || (sealed_memtables() != 0 && (FinishCopies() || MergeOldest()))) {
+    while (FlushOldest() || (sealed_memtables() != 0 && MergeNext())) {
     }
     outcome = background_error();
     while (Reclaim()) {

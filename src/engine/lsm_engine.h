@@ -114,6 +114,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void SpaceLoop();
   bool FlushOldest();
   bool CompactionStep();
+  bool MergeNext();
   bool MergeOldest();
   bool IndexStep();
   void RunInline();
