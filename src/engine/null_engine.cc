@@ -1,6 +1,7 @@
 // Purpose: the engine that stores nothing. Thread safety, persistence: see null_engine.h.
 #include "engine/null_engine.h"
 
+#include "engine/empty_iterator.h"
 #include "level/manifest.h"
 
 namespace braid::engine {
@@ -10,24 +11,6 @@ namespace {
 class NullSnapshot final : public Snapshot {
  public:
   uint64_t sequence() const noexcept override { return 0; }
-};
-
-class EmptyIterator final : public Iterator {
- public:
-  explicit EmptyIterator(std::shared_ptr<const NullEngine> engine) : engine_(std::move(engine)) {}
-  bool Valid() const override { return false; }
-  void SeekToFirst() override {}
-  void SeekToLast() override {}
-  void Seek(Slice) override {}
-  void SeekForPrev(Slice) override {}
-  void Next() override {}
-  void Prev() override {}
-  Slice key() const override { return {}; }
-  Slice value() const override { return {}; }
-  Status status() const override { return engine_->OpenStatus(); }
-
- private:
-  std::shared_ptr<const NullEngine> engine_;
 };
 
 }  // namespace
@@ -80,7 +63,8 @@ Status NullEngine::Get(const ReadOptions&, Slice key, std::string*) {
 }
 
 std::unique_ptr<Iterator> NullEngine::NewIterator(const ReadOptions&) {
-  return std::make_unique<EmptyIterator>(shared_from_this());
+  return std::make_unique<EmptyIterator>(
+      [self = shared_from_this()] { return self->OpenStatus(); });
 }
 
 std::shared_ptr<const Snapshot> NullEngine::GetSnapshot() {

@@ -1,6 +1,7 @@
 // Purpose: gets, snapshots, iterators. Thread safety, invariants, persistence: see lsm_engine.h.
 #include <cstring>
 
+#include "engine/empty_iterator.h"
 #include "engine/lsm_engine.h"
 #include "level/merging_iterator.h"
 
@@ -139,21 +140,6 @@ class LsmIterator final : public Iterator {
   Status status_;
 };
 
-/// What NewIterator returns on a closed database.
-class ClosedIterator final : public Iterator {
- public:
-  bool Valid() const override { return false; }
-  void SeekToFirst() override {}
-  void SeekToLast() override {}
-  void Seek(Slice) override {}
-  void SeekForPrev(Slice) override {}
-  void Next() override {}
-  void Prev() override {}
-  Slice key() const override { return {}; }
-  Slice value() const override { return {}; }
-  Status status() const override { return Status::Closed(); }
-};
-
 }  // namespace
 
 Status LsmEngine::ValueOf(const EntryHeader& entry, std::string_view* value) const {
@@ -233,7 +219,7 @@ std::unique_ptr<Iterator> LsmEngine::NewIterator(const ReadOptions& options) {
   std::shared_ptr<const ReadState> state;
   {
     const pmem::EpochGuard guard;
-    if (closed()) return std::make_unique<ClosedIterator>();
+    if (closed()) return std::make_unique<EmptyIterator>(Status::Closed);
     state = state_.load(std::memory_order_acquire)->shared_from_this();
   }
   index::ReadView view;

@@ -139,30 +139,30 @@ class ListCursor final : public Cursor {
   bool Valid() const override { return entry_ != nullptr; }
   void SeekToFirst() override {
     newest_ = list_.First(&damage_);
-    SettleForward();
+    Settle(true);
   }
   void SeekToLast() override {
     newest_ = list_.FindLast(&damage_);
-    SettleBackward();
+    Settle(false);
   }
   void SeekGE(std::string_view key) override {
     newest_ = list_.FindGE(key, &damage_);
-    SettleForward();
+    Settle(true);
   }
   void SeekLE(std::string_view key) override {
     newest_ = list_.FindGE(key, &damage_);
     if (!damage_ && (newest_ == nullptr || newest_->key() != key)) {
       newest_ = list_.FindLess(key, &damage_);
     }
-    SettleBackward();
+    Settle(false);
   }
   void Next() override {
     SkipKey();
-    SettleForward();
+    Settle(true);
   }
   void Prev() override {
     newest_ = list_.FindLess(newest_->key(), &damage_);
-    SettleBackward();
+    Settle(false);
   }
   const EntryHeader* entry() const override { return entry_; }
   Status status() const override {
@@ -178,7 +178,9 @@ class ListCursor final : public Cursor {
       newest_ = list_.Next(newest_, &damage_);
     } while (newest_ != nullptr && newest_->key() == old->key());
   }
-  void SettleForward() {
+  /// Makes entry_ the visible version of newest_'s key, or of the next key in the direction that
+  /// has one.
+  void Settle(bool forward) {
     entry_ = nullptr;
     while (newest_ != nullptr && !damage_) {
       const EntryHeader* visible = list_.Visible(newest_, view_, &damage_);
@@ -187,19 +189,11 @@ class ListCursor final : public Cursor {
         entry_ = visible;
         return;
       }
-      SkipKey();
-    }
-  }
-  void SettleBackward() {
-    entry_ = nullptr;
-    while (newest_ != nullptr && !damage_) {
-      const EntryHeader* visible = list_.Visible(newest_, view_, &damage_);
-      if (damage_) return;
-      if (visible != nullptr) {
-        entry_ = visible;
-        return;
+      if (forward) {
+        SkipKey();
+      } else {
+        newest_ = list_.FindLess(newest_->key(), &damage_);
       }
-      newest_ = list_.FindLess(newest_->key(), &damage_);
     }
   }
 
