@@ -37,6 +37,20 @@ enum class Mutant : int {
   kDeadMarkNotFlushed,        ///< zipper: marks of obsolete entries are not written back
   kReviveSkipped,             ///< recovery: marks of a flush that was not committed are believed
   kReplayKeepsOlderVersion,   ///< recovery: replay lets an older version win
+  // Page-cache media
+  kSyncPutNotSynced,            ///< put with sync: the medium is not asked
+  kFlushEntriesNotSynced,       ///< flush: versions are marked dead before the newer one is synced
+  kCollectedCopiesNotSynced,    ///< collection: originals are marked dead before copies are synced
+  kReclaimNotSynced,            ///< reclamation: chunks are reused before marks of death are synced
+  kHeaderCopiesNotSynced,       ///< pool header: nothing orders its two copies
+  kManifestCopiesNotSynced,     ///< manifest: nothing orders its two copies
+  kRebuildSkipped,              ///< recovery: links are believed after the page cache was lost
+  kRebuildBelievesDeadDeletes,  ///< rebuild: a delete marked dead does not count
+  kRebuildLeavesTornEntries,    ///< rebuild: entries of torn batches stay live
+  kRebuildAcceptsHoles,         ///< rebuild: a batch that lost an entry in the middle counts
+  kRebuildTakesCopies,          ///< rebuild: copies of an uncommitted collection are kept
+  kRebuildFreesDeadExtents,     ///< rebuild: extents are freed that an interrupted one would need
+  kRebuildReusesGenerations,    ///< rebuild: a chunk may get a generation that was lost
   kCount
 };
 

@@ -18,19 +18,19 @@ CompactionJob::CompactionJob(pmem::PmemPool* pool, level::Manifest* manifest,
       target_tree_(target_tree),
       options_(options) {}
 
-void CompactionJob::Begin(const BatchProgress& resumed) {
+Status CompactionJob::Begin(const BatchProgress& resumed) {
   resumed_ = resumed;
   format::ManifestRecord& record = manifest_->record();
   if (record.merge_id != 0) {
     // An interrupted merge goes on under its old number, whose redo records count.
     BRAID_CHECK(record.merging_table_id == source_->id());
     merge_id_ = record.merge_id;
-    return;
+    return Status::OK();
   }
   merge_id_ = record.next_merge_id++;
   record.merge_id = merge_id_;
   record.merging_table_id = source_->id();
-  manifest_->Commit();
+  return manifest_->Commit();
 }
 
 Status CompactionJob::Run(const index::LiveViews& views, const std::function<bool()>& should_stop) {
@@ -51,7 +51,7 @@ Status CompactionJob::Run(const index::LiveViews& views, const std::function<boo
   return merge_->Run();
 }
 
-void CompactionJob::Finish() {
+Status CompactionJob::Finish() {
   const BatchProgress& progress = merge_->result().progress;
   target_->set_entries(
       static_cast<uint64_t>(static_cast<int64_t>(target_->entries()) + progress.entries_delta));
@@ -63,7 +63,7 @@ void CompactionJob::Finish() {
   if (!source_->is_copies()) manifest_->record().merged_table_id = source_->id();
   manifest_->record().merge_id = 0;
   manifest_->record().merging_table_id = 0;
-  manifest_->Commit();
+  return manifest_->Commit();
 }
 
 }  // namespace braid::compaction

@@ -73,6 +73,12 @@ bool LsmEngine::FlushOldest() {
   // Writers that found the memtable before it was sealed have left after this.
   pmem::SynchronizeEpoch();
   oldest->table->Advance(memtable::State::kFlushing);
+  // On page-cache media a version must be on the medium before the one it replaces is marked dead,
+  // and a batch whole before it counts as flushed. Links need no sync: a rebuild makes them anew.
+  if (Status s = SyncUnless(BRAID_MUTANT(kFlushEntriesNotSynced)); !s.ok()) {
+    Fail(s);
+    return false;
+  }
   const index::LiveViews views = views_->Collect();
   format::TableRecord record{};
   record.id = oldest->table->id();
@@ -84,29 +90,30 @@ bool LsmEngine::FlushOldest() {
     manifest_.record().next_table_id = std::max(manifest_.record().next_table_id, next_table_id_);
     manifest_.record().last_sequence =
         std::max(manifest_.record().last_sequence, record.max_sequence);
-    manifest_.Commit();
+    return manifest_.Commit();
   };
   if (BRAID_MUTANT(kManifestBeforeLinks)) {
     record.entries = oldest->table->entries();
     record.max_sequence = sequence_.load();
     const std::lock_guard lock(structure_mutex_);
-    commit();
+    if (Status s = commit(); !s.ok()) Fail(s);
     manifest_.RemoveTable(record.id);
   }
   flush::LinkFlush flush(pool_.get(), &usage_);
   Result<flush::FlushResult> flushed = flush.Run(
       *oldest->table->tree(), views, format::kTableHeadsOffset + head * sizeof(format::TableHead));
-  // On page-cache media a batch must be whole on the medium before it counts as flushed.
-  Status s = flushed.ok() ? pool_->media().Sync() : flushed.status();
-  if (!s.ok()) {
-    Fail(s);
+  if (!flushed.ok()) {
+    Fail(flushed.status());
     return false;
   }
   record.entries = flushed->entries;
   record.max_sequence = flushed->max_sequence;
   {
     const std::lock_guard lock(structure_mutex_);
-    commit();
+    if (Status s = commit(); !s.ok()) {
+      Fail(s);
+      return false;
+    }
     auto table = std::make_shared<level::PmemTable>(pool_.get(), record, options_.verify_checksums);
     table->set_tree(oldest->table->tree(), 1);
     auto version = std::make_shared<level::Version>(*state_owner_->version);
@@ -143,12 +150,18 @@ bool LsmEngine::MergeOldest() {
     if (manifest_.record().merge_id != 0) resumed = resumed_merge_;
     job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, source, target,
                                                       index_->tree().get(), options_.compaction);
-    job->Begin(resumed);
+    if (Status s = job->Begin(resumed); !s.ok()) {
+      Fail(s);
+      return false;
+    }
   }
   if (Status s = RunMerge(job.get(), resumed); !s.ok()) return false;
   {
     const std::lock_guard lock(structure_mutex_);
-    job->Finish();
+    if (Status s = job->Finish(); !s.ok()) {
+      Fail(s);
+      return false;
+    }
     auto version = std::make_shared<level::Version>(*state_owner_->version);
     version->l0.pop_back();
     auto next = CopyState();

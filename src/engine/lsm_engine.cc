@@ -31,7 +31,7 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
   Result<std::unique_ptr<pmem::PmemPool>> pool =
       pmem::PmemPool::Open(std::move(media), options, [](pmem::PmemPool* fresh) {
         level::Manifest manifest(fresh);
-        manifest.Create();
+        return manifest.Create();
       });
   if (!pool.ok()) return pool.status();
   std::shared_ptr<LsmEngine> engine(new LsmEngine(options, std::move(pool).value()));
@@ -160,9 +160,9 @@ Status LsmEngine::Close() {
       manifest_.record().last_sequence =
           std::max(manifest_.record().last_sequence, sequence_.load());
       manifest_.record().next_table_id = next_table_id_;
-      manifest_.Commit();
+      outcome = manifest_.Commit();
     }
-    outcome = pool_->MarkClean();
+    if (outcome.ok()) outcome = pool_->MarkClean();
   }
   pool_->media().Unlock();
   return outcome;

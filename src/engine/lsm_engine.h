@@ -105,6 +105,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts);
   Status AfterWrite(const WriteOptions& options);
   Status SyncPool();
+  /// Syncs page-cache media; `skip` is a seeded fault.
+  Status SyncUnless(bool skip) { return skip ? Status::OK() : pool_->media().Sync(); }
   bool WaitForSpace();
   void SealActive(const LoggedMemTable* expected);
 

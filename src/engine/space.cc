@@ -111,7 +111,7 @@ bool LsmEngine::Reclaim() {
   });
   // Marks of death must be on the medium before what they guard against is reused.
   if (frees) {
-    if (Status s = pool_->media().Sync(); !s.ok()) {
+    if (Status s = SyncUnless(BRAID_MUTANT(kReclaimNotSynced)); !s.ok()) {
       Fail(s);
       return false;
     }
@@ -158,12 +158,18 @@ bool LsmEngine::FinishCopies() {
     job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, copies,
                                                       state_owner_->version->l1,
                                                       index_->tree().get(), options_.compaction);
-    job->Begin(resumed_merge_);
+    if (Status s = job->Begin(resumed_merge_); !s.ok()) {
+      Fail(s);
+      return false;
+    }
   }
   if (Status s = RunMerge(job.get(), resumed_merge_); !s.ok()) return false;
   {
     const std::lock_guard lock(structure_mutex_);
-    job->Finish();
+    if (Status s = job->Finish(); !s.ok()) {
+      Fail(s);
+      return false;
+    }
   }
   AccountDead(job->dead());
   RetireEmptyChunks();
@@ -215,9 +221,12 @@ bool LsmEngine::CollectStep() {
   const uint64_t room = std::min(kCollectChunks, pool_->free_chunks()) * pool_->chunk_bytes();
   Result<compaction::CollectedTable> collected =
       compaction::CopyLiveEntries(pool_.get(), &usage_, sparse, table_id, head, room - room / 8);
+  // On page-cache media the copies must be on the medium before the originals are marked dead.
+  Status s =
+      collected.ok() ? SyncUnless(BRAID_MUTANT(kCollectedCopiesNotSynced)) : collected.status();
   {
     const std::lock_guard lock(structure_mutex_);
-    if (!collected.ok() || collected->record.entries == 0) {
+    if (!s.ok() || collected->record.entries == 0) {
       manifest_.ReturnHead(head);
     } else {
       format::ManifestRecord& record = manifest_.record();
@@ -226,12 +235,12 @@ bool LsmEngine::CollectStep() {
       record.next_table_id = next_table_id_;
       record.merge_id = record.next_merge_id++;
       record.merging_table_id = table_id;
-      manifest_.Commit();
+      s = manifest_.Commit();
       resumed_merge_ = {};
     }
   }
-  if (!collected.ok()) {
-    if (!collected.status().IsOutOfSpace()) Fail(collected.status());
+  if (!s.ok()) {
+    if (!s.IsOutOfSpace()) Fail(s);
     return false;
   }
   for (const uint64_t chunk : collected->unmovable) pinned_chunks_.push_back(IdOf(chunk));

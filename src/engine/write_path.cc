@@ -251,7 +251,7 @@ Status LsmEngine::SyncPool() {
   }
   counters_.Add(EngineCounter::kSyncs);
   if (closed()) return Status::Closed();
-  Status s = pool_->media().Sync();
+  Status s = SyncUnless(BRAID_MUTANT(kSyncPutNotSynced));
   if (s.ok()) syncs_done_.store(syncs_begun_);
   return s;
 }

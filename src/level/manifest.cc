@@ -11,7 +11,7 @@ namespace braid::level {
 using format::ManifestRecord;
 using format::TableRecord;
 
-void Manifest::Create() {
+Status Manifest::Create() {
   format::TableHead head;
   for (uint64_t& link : head.links) link = format::EntryPtr::End().raw;
   pmem::PersistOps& ops = pool_->ops();
@@ -25,10 +25,10 @@ void Manifest::Create() {
   record_.table_count = 1;
   record_.tables[0] = {kL1Id, 1, 0, 0, 0, 0};
   record_.merged_table_id = kL1Id;
-  Commit();
+  return Commit();
 }
 
-void Manifest::Commit() {
+Status Manifest::Commit() {
   ++record_.commit_count;
   pmem::PersistOps& ops = pool_->ops();
   // The older, or torn, copy first: at every moment one copy is intact.
@@ -38,7 +38,10 @@ void Manifest::Commit() {
     ops.Copy(pool_->At(to), &record_, sizeof record_);
     if (BRAID_MUTANT(kManifestNotFlushed)) continue;
     ops.Persist(pool_->At(to), sizeof record_);
+    if (BRAID_MUTANT(kManifestCopiesNotSynced)) continue;
+    if (Status s = pool_->media().SyncRange(to, sizeof record_); !s.ok()) return s;
   }
+  return Status::OK();
 }
 
 Status Manifest::Load() {

@@ -18,14 +18,16 @@ class Manifest {
   explicit Manifest(pmem::PmemPool* pool) : pool_(pool) {}
 
   /// Writes the first record of a new pool: an empty L1 at head 0, whose links it ends.
-  void Create();
+  Status Create();
   /// Loads the newest intact copy and checks it. Corruption when neither is intact.
   Status Load();
 
   format::ManifestRecord& record() noexcept { return record_; }
   const format::ManifestRecord& record() const noexcept { return record_; }
-  /// Makes record() durable.
-  void Commit();
+  /// Makes record() durable: two fences, on page-cache media two syncs of a page. What the record
+  /// names must be durable before. After an error nobody knows which record counts: the caller
+  /// stops writing.
+  Status Commit();
 
   /// A head no table uses, kept for the caller until AddTable or ReturnHead. OutOfSpace when there
   /// are too many tables.

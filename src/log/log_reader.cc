@@ -33,8 +33,12 @@ bool ExtentVerifies(const pmem::PmemPool& pool, const EntryHeader& entry, uint64
   if (header.magic != format::kExtentMagic ||
       header.check != format::StructCheck(header, ref.offset) || header.owner != offset ||
       header.value_bytes != ref.bytes ||
-      ref.offset + sizeof header + ref.bytes > pool.pool_bytes()) {
+      ref.offset + sizeof header + ref.bytes > pool.pool_bytes() ||
+      header.chunks != (ref.bytes + sizeof header + pool.chunk_bytes() - 1) / pool.chunk_bytes()) {
     return false;
+  }
+  for (uint64_t body = chunk + 1; body < chunk + header.chunks; ++body) {
+    if (pool.StateOf(body).kind() != format::ChunkKind::kExtentBody) return false;
   }
   return base::Hash64(pool.At(ref.offset + sizeof header), ref.bytes) == ref.check;
 }

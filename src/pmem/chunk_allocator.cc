@@ -120,12 +120,16 @@ Result<uint64_t> PmemPool::TakeRun(uint64_t count, AllocationClass allocation) {
   }
 }
 
+uint32_t PmemPool::NextGeneration(uint64_t chunk) const noexcept {
+  return std::max(StateOf(chunk).generation() + 1, static_cast<uint32_t>(header_.generation_floor));
+}
+
 Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkKind kind,
                                             AllocationClass allocation) {
   Result<uint64_t> taken = TakeChunk(allocation);
   if (!taken.ok()) return taken;
   const uint64_t chunk = *taken;
-  const uint32_t generation = StateOf(chunk).generation() + 1;
+  const uint32_t generation = NextGeneration(chunk);
   LogChunkHeader sealed = header;
   sealed.magic = format::kLogChunkMagic;
   sealed.generation = generation;
@@ -148,12 +152,12 @@ Result<uint64_t> PmemPool::AllocateExtent(uint64_t bytes, uint64_t owner,
   if (!taken.ok()) return taken;
   const uint64_t first = *taken;
   for (uint64_t i = 1; i < count; ++i) {
-    SetState(first + i, ChunkKind::kExtentBody, StateOf(first + i).generation() + 1);
+    SetState(first + i, ChunkKind::kExtentBody, NextGeneration(first + i));
   }
   const uint64_t offset = ChunkOffset(first);
   ExtentHeader header{};
   header.magic = format::kExtentMagic;
-  header.generation = StateOf(first).generation() + 1;
+  header.generation = NextGeneration(first);
   header.chunks = count;
   header.value_bytes = bytes;
   header.owner = owner;

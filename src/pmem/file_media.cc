@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <utility>
 
 namespace braid::pmem {
@@ -122,6 +123,7 @@ class FileMedia final : public Media {
   Status AddSegment(uint64_t bytes) override;
   Status PublishSegment() override;
   Status Sync() override;
+  Status SyncRange(uint64_t offset, uint64_t bytes) override;
   void Prefault(uint64_t offset, uint64_t bytes) noexcept override;
   void Unlock() override { lock_ = Fd(); }
   std::string boot_id() const override;
@@ -148,6 +150,7 @@ class FileMedia final : public Media {
   MediaClass media_class_ = MediaClass::kByte;  // lowered by each segment that promises less
   bool forced_ = false;
   bool tmpfs_ = false;
+  mutable std::mutex maps_mutex_;  // maps_ grows while others sync and name places
   std::vector<Mapping> maps_;
 };
 
@@ -261,6 +264,7 @@ Status FileMedia::Map(Fd fd, uint64_t bytes, const std::string& name) {
   if (!forced_) {
     media_class_ = std::min(media_class_, ClassOf(pmem2_map_get_store_granularity(*map)));
   }
+  const std::lock_guard lock(maps_mutex_);
   maps_.push_back({std::move(fd), *map, at, bytes});
   return Status::OK();
 }
@@ -303,8 +307,23 @@ Status FileMedia::PublishSegment() {
 
 Status FileMedia::Sync() {
   if (media_class_ != MediaClass::kPage) return Status::OK();
-  for (const Mapping& mapping : maps_) {
-    if (::fdatasync(mapping.fd.get()) != 0) return FileError("cannot sync", path_, errno);
+  std::vector<int> files;
+  {
+    const std::lock_guard lock(maps_mutex_);
+    for (const Mapping& mapping : maps_) files.push_back(mapping.fd.get());
+  }
+  for (const int file : files) {
+    if (::fdatasync(file) != 0) return FileError("cannot sync", path_, errno);
+  }
+  return Status::OK();
+}
+
+Status FileMedia::SyncRange(uint64_t offset, uint64_t bytes) {
+  if (media_class_ != MediaClass::kPage) return Status::OK();
+  const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const uint64_t begin = offset / page * page;
+  if (::msync(base_ + begin, offset + bytes - begin, MS_SYNC) != 0) {
+    return FileError("cannot sync", path_, errno);
   }
   return Status::OK();
 }
@@ -328,6 +347,7 @@ std::string FileMedia::boot_id() const {
 }
 
 std::string FileMedia::Locate(uint64_t offset) const {
+  const std::lock_guard lock(maps_mutex_);
   for (size_t i = 0; i < maps_.size(); ++i) {
     if (offset >= maps_[i].base && offset < maps_[i].base + maps_[i].bytes) {
       char text[32];

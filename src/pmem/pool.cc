@@ -56,7 +56,7 @@ PmemPool::PmemPool(std::unique_ptr<Media> media, const Options& options)
 
 Result<std::unique_ptr<PmemPool>> PmemPool::Open(std::unique_ptr<Media> media,
                                                  const Options& options,
-                                                 const std::function<void(PmemPool*)>& init) {
+                                                 const std::function<Status(PmemPool*)>& init) {
   std::unique_ptr<PmemPool> pool(new PmemPool(std::move(media), options));
   Status s =
       pool->media_->segment_bytes().empty() ? pool->Create(options, init) : pool->Load(options);
@@ -64,7 +64,7 @@ Result<std::unique_ptr<PmemPool>> PmemPool::Open(std::unique_ptr<Media> media,
   return Result<std::unique_ptr<PmemPool>>(std::move(pool));
 }
 
-Status PmemPool::Create(const Options& options, const std::function<void(PmemPool*)>& init) {
+Status PmemPool::Create(const Options& options, const std::function<Status(PmemPool*)>& init) {
   created_ = true;
   chunk_shift_ = static_cast<uint32_t>(std::countr_zero(options.pool.chunk_bytes));
   const uint64_t bytes = RoundUp(options.pool.initial_bytes, chunk_bytes());
@@ -105,8 +105,8 @@ Status PmemPool::Create(const Options& options, const std::function<void(PmemPoo
     free_.pop_back();
     SetState(chunk, ChunkKind::kRedo, 1);
   }
-  WriteHeader();
-  init(this);
+  if (Status s = WriteHeader(); !s.ok()) return s;
+  if (Status s = init(this); !s.ok()) return s;
   ops_.Fence();
   if (Status s = media_->PublishSegment(); !s.ok()) return s;
   was_clean_ = true;
@@ -157,7 +157,7 @@ std::vector<uint64_t> PmemPool::InitSegment(uint32_t index, uint64_t base, uint6
 
 /// Writes header_ with a higher count to both copies, the one that is older, or torn, first: at
 /// every moment one copy is intact.
-void PmemPool::WriteHeader() {
+Status PmemPool::WriteHeader() {
   ++header_.update_count;
   for (const int copy : {1 - newest_header_, newest_header_}) {
     const uint64_t place = format::kPoolHeaderOffset[copy];
@@ -165,7 +165,10 @@ void PmemPool::WriteHeader() {
     ops_.Copy(At(place), &header_, sizeof header_);
     if (BRAID_MUTANT(kHeaderNotFlushed)) continue;
     ops_.Persist(At(place), sizeof header_);
+    if (BRAID_MUTANT(kHeaderCopiesNotSynced)) continue;
+    if (Status s = media_->SyncRange(place, sizeof header_); !s.ok()) return s;
   }
+  return Status::OK();
 }
 
 Status PmemPool::Load(const Options& options) {
@@ -217,7 +220,7 @@ Status PmemPool::Load(const Options& options) {
   if (redo != 2) return Status::Corruption("the pool has lost a redo chunk");
   if (sizes.size() != header_.segments) {
     header_.segments = sizes.size();
-    WriteHeader();
+    return WriteHeader();
   }
   return Status::OK();
 }
@@ -267,8 +270,19 @@ Status PmemPool::MarkDirty() {
   header_.clean = 0;
   CopyName(header_.boot_id, sizeof header_.boot_id, media_->boot_id());
   header_.media_class = static_cast<uint32_t>(media_->media_class());
-  WriteHeader();
-  return Status::OK();
+  return WriteHeader();
+}
+
+Status PmemPool::RaiseGenerations() {
+  // Far above: lives that the medium knows nothing of are few, since frees wait for a sync.
+  constexpr uint32_t kStepBits = 16;
+  uint64_t highest = header_.generation_floor;
+  for (uint64_t chunk = 0; chunk < chunks(); ++chunk) {
+    highest = std::max<uint64_t>(highest, StateOf(chunk).generation());
+  }
+  const std::lock_guard lock(header_mutex_);
+  header_.generation_floor = ((highest >> kStepBits) + 2) << kStepBits;
+  return WriteHeader();
 }
 
 Status PmemPool::MarkClean() {
@@ -276,8 +290,7 @@ Status PmemPool::MarkClean() {
   if (Status s = media_->Sync(); !s.ok()) return s;
   const std::lock_guard lock(header_mutex_);
   header_.clean = 1;
-  WriteHeader();
-  return media_->Sync();
+  return WriteHeader();
 }
 
 Status PmemPool::Grow(uint64_t chunks_in_a_run) {
@@ -305,7 +318,7 @@ Status PmemPool::Grow(uint64_t chunks_in_a_run) {
   {
     const std::lock_guard lock(header_mutex_);
     header_.segments = index + 1;
-    WriteHeader();
+    if (s = WriteHeader(); !s.ok()) return s;
   }
   const std::lock_guard lock(mutex_);
   free_.insert(free_.begin(), fresh.begin(), fresh.end());

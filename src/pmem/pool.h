@@ -44,7 +44,7 @@ class PmemPool {
   /// first content of a new pool, which is durable before the pool exists.
   static Result<std::unique_ptr<PmemPool>> Open(std::unique_ptr<Media> media,
                                                 const Options& options,
-                                                const std::function<void(PmemPool*)>& init);
+                                                const std::function<Status(PmemPool*)>& init);
 
   PmemPool(const PmemPool&) = delete;
   PmemPool& operator=(const PmemPool&) = delete;
@@ -106,6 +106,9 @@ class PmemPool {
 
   /// Records in the header that writes follow / that the pool was closed in order.
   Status MarkDirty();
+  /// After a power loss on page-cache media: no chunk will have a generation again that it may have
+  /// had in a life whose state was lost while some of its pages were not. Durable on return.
+  Status RaiseGenerations();
   Status MarkClean();
   /// State of the last session, as found at open.
   bool was_clean() const noexcept { return was_clean_; }
@@ -126,12 +129,14 @@ class PmemPool {
   };
 
   PmemPool(std::unique_ptr<Media> media, const Options& options);
-  Status Create(const Options& options, const std::function<void(PmemPool*)>& init);
+  Status Create(const Options& options, const std::function<Status(PmemPool*)>& init);
   Status Load(const Options& options);
   Status LoadSegment(uint32_t index, uint64_t base, uint64_t bytes);
   std::vector<uint64_t> InitSegment(uint32_t index, uint64_t base, uint64_t bytes);
   Status LoadStates(const Segment& segment);
-  void WriteHeader();
+  Status WriteHeader();
+  /// Of the chunk's next life.
+  uint32_t NextGeneration(uint64_t chunk) const noexcept;
   uint64_t* StateWord(uint64_t chunk) noexcept;
   void SetState(uint64_t chunk, format::ChunkKind kind, uint32_t generation);
   Result<uint64_t> TakeChunk(AllocationClass allocation);

@@ -16,6 +16,7 @@ using format::ChunkKind;
 using format::EntryHeader;
 
 bool RecoveryJob::NeedsRebuild() const {
+  if (BRAID_MUTANT(kRebuildSkipped)) return false;
   // Links stored through the page cache mean nothing after the cache is lost.
   return !pool_->was_clean() && pool_->boot_changed() &&
          pool_->header().media_class == static_cast<uint32_t>(MediaClass::kPage);
@@ -145,7 +146,7 @@ Status RecoveryJob::ReplayLogs() {
     // So that nobody takes what was never acknowledged for an entry of the table to come.
     for (const uint64_t offset : read[i].torn) {
       auto* entry = pool_->As<EntryHeader>(offset);
-      pool_->ops().StoreByte(entry->state_byte(), format::kStateDead);
+      pool_->ops().StoreByte(entry->state_byte(), format::kStateVoid);
       pool_->ops().Persist(entry->state_byte(), 1);
     }
   }

@@ -41,8 +41,8 @@ std::string ReplayLine(const char* workload, const Position& at) {
 }
 
 std::string Explain(const Workload& workload, const Failure& failure) {
-  return std::string(workload.name) + ": " + failure.what +
-         "\n  replay: " + ReplayLine(workload.name, failure.position);
+  return workload.name + ": " + failure.what +
+         "\n  replay: " + ReplayLine(workload.name.c_str(), failure.position);
 }
 
 /// Only what is sure to work: the process is dying, and one line is worth more than tidiness.
@@ -75,6 +75,14 @@ const CampaignSize& Size() {
     return text != nullptr && std::string_view(text) == "night" ? kNight : kPush;
   }();
   return size;
+}
+
+uint64_t ImagesFor(const Workload& workload) {
+  const uint64_t workloads = AllWorkloads().size() / 3;  // a medium
+  const uint64_t share = workload.media_class == MediaClass::kCacheLine ? 3
+                         : workload.media_class == MediaClass::kPage    ? 2
+                                                                        : 1;
+  return Size().total_images * share / 6 / workloads + 1;
 }
 
 uint64_t FirstSeed() {

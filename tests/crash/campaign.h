@@ -17,6 +17,9 @@ struct CampaignSize {
   uint64_t total_images;  // over all workloads
 };
 const CampaignSize& Size();
+/// How many of them are this workload's: half go to ADR, a third to the page cache, the rest to
+/// eADR, which has the fewest states.
+uint64_t ImagesFor(const Workload& workload);
 
 /// Runs `workload` with seeds from *next_seed on until `images` more are checked or one is wrong.
 /// Returns the failure as text, with the line that replays it.

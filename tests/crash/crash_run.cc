@@ -32,10 +32,11 @@ CrashRun::CrashRun(Device* device, const Workload& workload, uint64_t seed,
       seed_(seed),
       settings_(settings),
       sim_((device->memory.Reset(), device->durable.Reset(), &device->memory), &device->durable,
-           seed),
+           seed, workload.media_class),
       generator_(workload, Mix64(seed + 1)),
       random_(Mix64(seed + 2)),
       options_(DrawOptions(workload, &random_)),
+      oracle_(workload.media_class == MediaClass::kPage),
       first_image_count_(device->checker.counts().images) {
   sim_.Start(0);
   sim_.set_on_point([this](pmem::PointKind) { OnPoint(); });
@@ -59,32 +60,41 @@ void CrashRun::OnPoint() {
   current_position = {seed_, point_, 0};
   alarm(kHangSeconds);
   const uint64_t seed = Mix64(seed_ * 0x9E3779B97F4A7C15u + point_);
-  const pmem::ImagePlan plan(sim_.PendingCounts(), settings_.images, seed);
+  const pmem::WritebackUnits units = sim_.Units();
+  const pmem::ImagePlan plan(units.counts(), settings_.images, seed);
   if (settings_.replay.has_value()) {
-    if (settings_.replay->point == point_) CheckImage(plan, settings_.replay->image);
+    if (settings_.replay->point == point_) CheckImage(units, plan, settings_.replay->image);
   } else {
-    // The image behind the last of the plan is a process crash.
-    const uint64_t images = plan.size() + (seed % kProcessCrashOneIn == 0 ? 1 : 0);
-    for (uint64_t number = 0; number < images; ++number) {
-      if (!CheckImage(plan, number)) break;
+    // The image behind the last of the plan is a process crash; those behind it have a torn page.
+    const bool process_crash = seed % kProcessCrashOneIn == 0;
+    const uint64_t torn = workload_.media_class == MediaClass::kPage ? plan.size() / 2 : 0;
+    for (uint64_t number = 0; number < plan.size() + 1 + torn; ++number) {
+      if (number == plan.size() && !process_crash) continue;
+      if (!CheckImage(units, plan, number)) break;
     }
     if (device_->checker.counts().images - first_image_count_ >= settings_.max_images)
       muted_ = true;
   }
   alarm(0);
-  if (capture_in_ != 0 && --capture_in_ == 0 && !muted_) Capture(plan);
+  if (capture_in_ != 0 && --capture_in_ == 0 && !muted_) Capture(units, plan);
 }
 
-bool CrashRun::CheckImage(const pmem::ImagePlan& plan, uint64_t number) {
+bool CrashRun::CheckImage(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan,
+                          uint64_t number) {
   current_position.image = number;
   Image image;
-  image.process_crash = number >= plan.size();
-  std::vector<uint32_t> prefixes = plan.all();
-  if (!image.process_crash) plan.Choose(number, &prefixes);
+  image.process_crash = number == plan.size();
+  const bool torn = number > plan.size();
+  std::vector<uint32_t> choice = plan.all();
+  if (!image.process_crash) plan.Choose(torn ? (number - plan.size()) * 2 - 1 : number, &choice);
+  const std::vector<uint32_t> prefixes =
+      units.LinePrefixes(choice, torn ? Mix64(seed_ ^ Mix64(point_ + number)) : 0);
   image.hash = sim_.ImageHash(prefixes);
   image.seed = Mix64(seed_ ^ Mix64(point_ ^ Mix64(number)));
   image.version = oracle_.version();
-  image.allowed = recovering_.has_value() ? *recovering_ : oracle_.allowed();
+  image.allowed = recovering_.has_value() ? *recovering_
+                  : image.process_crash   ? oracle_.allowed()
+                                          : oracle_.allowed_after_power_loss();
   if (!settings_.replay.has_value() && !device_->checker.IsNew(image)) return true;
   device_->durable.PushFrame();
   sim_.MakeImage(prefixes);
@@ -96,13 +106,14 @@ bool CrashRun::CheckImage(const pmem::ImagePlan& plan, uint64_t number) {
 }
 
 /// Chooses one image for the run to go on with, after the operation under way has come to its end.
-void CrashRun::Capture(const pmem::ImagePlan& plan) {
+void CrashRun::Capture(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan) {
   Random random(Mix64(seed_ + 3) ^ point_);
-  std::vector<uint32_t> prefixes;
-  plan.Choose(random.Uniform(plan.size()), &prefixes);
+  std::vector<uint32_t> choice;
+  plan.Choose(random.Uniform(plan.size()), &choice);
+  const std::vector<uint32_t> prefixes = units.LinePrefixes(choice, 0);
   Captured captured;
   captured.hash = sim_.ImageHash(prefixes);
-  captured.allowed = recovering_.has_value() ? *recovering_ : oracle_.allowed();
+  captured.allowed = recovering_.has_value() ? *recovering_ : oracle_.allowed_after_power_loss();
   captured.segments = device_->durable.segments();
   device_->durable.PushFrame();
   sim_.MakeImage(prefixes);
@@ -117,7 +128,7 @@ void CrashRun::Capture(const pmem::ImagePlan& plan) {
 // -------------------------------------------------------------------------------------
 
 std::optional<Failure> CrashRun::Run() {
-  current_workload = workload_.name;
+  current_workload = workload_.name.c_str();
   current_position = {seed_, 0, 0};
   ++device_->checker.counts().runs;
   oracle_.Begin({});
@@ -155,9 +166,10 @@ void CrashRun::Open(bool other_settings) {
 }
 
 /// The operation in flight has returned.
-void CrashRun::Finish(const Status& status, const char* what) {
+void CrashRun::Finish(const Status& status, const char* what, bool synced) {
   if (status.ok()) {
     oracle_.Acknowledge();
+    if (synced) oracle_.Synced();
   } else if (status.IsOutOfSpace() && workload_.max_bytes != 0) {
     oracle_.Refuse();
   } else {
@@ -170,15 +182,16 @@ void CrashRun::Finish(const Status& status, const char* what) {
 void CrashRun::Step(Action action) {
   switch (action) {
     case Action::kPut:
+    case Action::kSyncPut:
     case Action::kDelete:
     case Action::kBatch:
       return Write(action);
     case Action::kFlush:
       oracle_.Begin({});
-      return Finish(db_->Flush(), "flush");
+      return Finish(db_->Flush(), "flush", true);
     case Action::kCompact:
       oracle_.Begin({});
-      return Finish(db_->Compact(), "compact");
+      return Finish(db_->Compact(), "compact", true);
     case Action::kTakeSnapshot:
       snapshots_.push_back({db_->GetSnapshot(), oracle_.acknowledged()});
       return;
@@ -210,6 +223,11 @@ void CrashRun::Write(Action action) {
   oracle_.Begin(updates);
   if (action == Action::kBatch) return Finish(db_->Write(batch), "batch");
   const Update& update = updates.front();
+  if (action == Action::kSyncPut) {
+    WriteOptions options;
+    options.sync = true;
+    return Finish(db_->Put(options, update.key, *update.value), "put with sync", true);
+  }
   if (update.value.has_value()) return Finish(db_->Put(update.key, *update.value), "put");
   Finish(db_->Delete(update.key), "delete");
 }
@@ -220,6 +238,9 @@ void CrashRun::Reopen() {
   const Status status = db_->Close();
   db_.reset();
   if (!status.ok()) return Fail("close: " + status.ToString());
+  oracle_.Acknowledge();
+  oracle_.Synced();
+  oracle_.Begin({});
   Open(random_.OneIn(2));
 }
 

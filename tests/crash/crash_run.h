@@ -62,13 +62,13 @@ class CrashRun {
   };
 
   void OnPoint();
-  bool CheckImage(const pmem::ImagePlan& plan, uint64_t number);
-  void Capture(const pmem::ImagePlan& plan);
+  bool CheckImage(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan, uint64_t number);
+  void Capture(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan);
 
   void Open(bool other_settings);
   void Step(Action action);
   void Write(Action action);
-  void Finish(const Status& status, const char* what);
+  void Finish(const Status& status, const char* what, bool synced = false);
   void Reopen();
   void LosePower();
   void ReadAll();

@@ -52,7 +52,10 @@ void ImageChecker::Begin(const Workload& workload, const Options& options,
   boot_id_ = boot_id;
   seen_.clear();
   nested_failure_.clear();
-  for (const auto& sim : sims_) sim->AdoptThread();
+  for (const auto& sim : sims_) {
+    sim->AdoptThread();
+    sim->set_media_class(workload.media_class);
+  }
 }
 
 bool ImageChecker::IsNew(const Image& image) {
@@ -152,10 +155,12 @@ void ImageChecker::NestedPoint(const Image& outer, const Allowed& allowed, size_
   const ReadSectionPause pause;
   pmem::SimPersist& sim = *sims_[depth];
   const uint64_t seed = random->Next();
-  const pmem::ImagePlan plan(sim.PendingCounts(), kNestedImages, seed);
-  std::vector<uint32_t> prefixes;
+  const pmem::WritebackUnits units = sim.Units();
+  const pmem::ImagePlan plan(units.counts(), kNestedImages, seed);
+  std::vector<uint32_t> choice;
   for (uint64_t number = 0; number < plan.size() && nested_failure_.empty(); ++number) {
-    plan.Choose(number, &prefixes);
+    plan.Choose(number, &choice);
+    const std::vector<uint32_t> prefixes = units.LinePrefixes(choice, 0);
     Image image;
     image.hash = sim.ImageHash(prefixes);
     image.seed = Mix64(seed + number);

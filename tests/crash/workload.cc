@@ -63,10 +63,27 @@ std::vector<Workload> MakeWorkloads() {
   return all;
 }
 
+/// The same on another medium: "PutEadr", "PutPage".
+std::vector<Workload> OnAllMedia(const std::vector<Workload>& workloads) {
+  std::vector<Workload> all = workloads;
+  for (const Workload& workload : workloads) {
+    all.push_back(workload);
+    all.back().name += "Eadr";
+    all.back().media_class = MediaClass::kByte;
+  }
+  for (const Workload& workload : workloads) {
+    all.push_back(workload);
+    all.back().name += "Page";
+    all.back().media_class = MediaClass::kPage;
+    all.back().weights.emplace_back(Action::kSyncPut, 2);
+  }
+  return all;
+}
+
 }  // namespace
 
 const std::vector<Workload>& AllWorkloads() {
-  static const std::vector<Workload> all = MakeWorkloads();
+  static const std::vector<Workload> all = OnAllMedia(MakeWorkloads());
   return all;
 }
 

@@ -15,6 +15,7 @@ namespace braid::crash {
 
 enum class Action : uint8_t {
   kPut,
+  kSyncPut,  ///< WriteOptions::sync
   kDelete,
   kBatch,
   kFlush,
@@ -29,7 +30,7 @@ enum class Action : uint8_t {
 
 /// A mix: weights of actions, and the shapes of keys and values.
 struct Workload {
-  const char* name;
+  std::string name;
   std::vector<std::pair<Action, uint32_t>> weights;
   uint32_t operations = 60;  ///< a run
   uint32_t keys = 24;
@@ -38,6 +39,7 @@ struct Workload {
   uint64_t initial_bytes = 128u << 10;
   uint64_t max_bytes = 0;
   uint64_t memtable_bytes = 0;  ///< 0: drawn, 1 to 4 KiB
+  MediaClass media_class = MediaClass::kCacheLine;
 };
 
 /// For gtest, which would print bytes.
