@@ -80,7 +80,7 @@ bool LsmEngine::FlushOldest() {
   record.head = head;
   const auto commit = [&] {
     manifest_.AddTable(record);
-    manifest_.record().flushed_table_id = record.id;
+    if (!BRAID_MUTANT(kFlushedIdNotRaised)) manifest_.record().flushed_table_id = record.id;
     manifest_.record().next_table_id = std::max(manifest_.record().next_table_id, next_table_id_);
     manifest_.record().last_sequence =
         std::max(manifest_.record().last_sequence, record.max_sequence);
@@ -101,6 +101,10 @@ bool LsmEngine::FlushOldest() {
   if (!s.ok()) {
     Fail(s);
     return false;
+  }
+  if (BRAID_MUTANT(kExtentFreedTooEarly)) {
+    for (const uint64_t extent : flushed->dead_extents) pool_->FreeExtent(extent);
+    flushed->dead_extents.clear();
   }
   record.entries = flushed->entries;
   record.max_sequence = flushed->max_sequence;
@@ -207,7 +211,7 @@ bool LsmEngine::CompactionStep() {
   }
   // Its redo would be made again after a crash: nothing that it marked dead may be freed before it
   // ends.
-  if (merge_is_open) return MergeNext();
+  if (merge_is_open && !BRAID_MUTANT(kOpenMergeWaits)) return MergeNext();
   {
     const std::lock_guard lock(work_mutex_);
     facts.finish_all = finish_all_ > 0;

@@ -95,6 +95,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   size_t sealed_memtables() const;
   void CheckExtent(uint64_t extent, const format::ManifestRecord& manifest,
                    level::CheckTotals* totals) const;
+  void CheckSequence(uint64_t highest, level::CheckTotals* totals);
   void StartThreads();
   void StopThreads();
 

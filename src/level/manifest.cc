@@ -16,7 +16,9 @@ void Manifest::Create() {
   for (uint64_t& link : head.links) link = format::EntryPtr::End().raw;
   pmem::PersistOps& ops = pool_->ops();
   ops.Copy(pool_->At(format::kTableHeadsOffset), &head, sizeof head);
-  ops.Persist(pool_->At(format::kTableHeadsOffset), sizeof head);
+  if (!BRAID_MUTANT(kL1HeadNotFlushed))
+    ops.Flush(pool_->At(format::kTableHeadsOffset), sizeof head);
+  ops.Fence();
   record_ = ManifestRecord{};
   record_.magic = format::kManifestMagic;
   record_.next_table_id = kL1Id + 1;
@@ -30,15 +32,26 @@ void Manifest::Create() {
 
 void Manifest::Commit() {
   ++record_.commit_count;
-  pmem::PersistOps& ops = pool_->ops();
   // The older, or torn, copy first: at every moment one copy is intact.
-  for (const int copy : {1 - newest_, newest_}) {
-    const uint64_t to = format::kManifestOffset[BRAID_MUTANT(kManifestInPlace) ? 0 : copy];
-    record_.check = format::StructCheck(record_, to);
-    ops.Copy(pool_->At(to), &record_, sizeof record_);
-    if (BRAID_MUTANT(kManifestNotFlushed)) continue;
-    ops.Persist(pool_->At(to), sizeof record_);
+  const int first = BRAID_MUTANT(kManifestNewestFirst) ? newest_ : 1 - newest_;
+  for (const int copy : {first, 1 - first}) {
+    WriteCopy(BRAID_MUTANT(kManifestInPlace) ? 0 : copy);
+    if (BRAID_MUTANT(kManifestOneCopy)) {
+      newest_ = copy;
+      break;
+    }
   }
+  if (BRAID_MUTANT(kManifestBothAtOnce)) pool_->ops().Fence();
+}
+
+void Manifest::WriteCopy(int copy) {
+  pmem::PersistOps& ops = pool_->ops();
+  const uint64_t to = format::kManifestOffset[copy];
+  record_.check = format::StructCheck(record_, to);
+  ops.Copy(pool_->At(to), &record_, sizeof record_);
+  if (BRAID_MUTANT(kManifestNotFlushed)) return;
+  ops.Flush(pool_->At(to), sizeof record_);
+  if (!BRAID_MUTANT(kManifestBothAtOnce)) ops.Fence();
 }
 
 Status Manifest::Load() {
@@ -46,10 +59,13 @@ Status Manifest::Load() {
   for (int which = 0; which < 2; ++which) {
     const uint64_t place = format::kManifestOffset[which];
     const auto* copy = pool_->As<ManifestRecord>(place);
-    if (copy->magic != format::kManifestMagic || copy->check != format::StructCheck(*copy, place)) {
+    if (copy->magic != format::kManifestMagic ||
+        (copy->check != format::StructCheck(*copy, place) &&
+         !BRAID_MUTANT(kManifestCheckIgnored))) {
       continue;
     }
-    if (newest == nullptr || copy->commit_count > newest->commit_count) {
+    if (newest == nullptr ||
+        (copy->commit_count > newest->commit_count) != BRAID_MUTANT(kManifestOldestCounts)) {
       newest = copy;
       newest_ = which;
     }

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "base/mutants.h"
 #include "flush/link_flush.h"
 #include "log/log_reader.h"
 #include "memtable/dram_memtable.h"
@@ -116,7 +117,8 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
   }
   memtable::DramMemTable table(pool, 0);
   for (const uint64_t offset : entries) {
-    if (pool->As<EntryHeader>(offset)->state() == format::kStateLive) table.InsertRecovered(offset);
+    const bool live = pool->As<EntryHeader>(offset)->state() == format::kStateLive;
+    if (live || BRAID_MUTANT(kRebuildTakesDead)) table.InsertRecovered(offset);
   }
   const format::TableRecord* l1 = manifest->FindTable(level::Manifest::kL1Id);
   if (l1 == nullptr) return Status::Corruption("the manifest names no L1 table");
