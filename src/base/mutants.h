@@ -97,6 +97,7 @@ enum class Mutant : int {
   kManifestOneCopy,            ///< only one copy a commit, in turn: damage finds the other stale
   kManifestCheckIgnored,       ///< a torn copy is taken
   kManifestOldestCounts,       ///< the older copy is taken
+  kManifestNotRepaired,        ///< recovery: a torn copy is left for the next commit to complete
 
   // The zipper merge and its redo log.
   kMergeBeginNotCommitted,  ///< links change before the manifest says that a merge is under way

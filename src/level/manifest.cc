@@ -56,6 +56,7 @@ void Manifest::WriteCopy(int copy) {
 
 Status Manifest::Load() {
   const ManifestRecord* newest = nullptr;
+  int intact = 0;
   for (int which = 0; which < 2; ++which) {
     const uint64_t place = format::kManifestOffset[which];
     const auto* copy = pool_->As<ManifestRecord>(place);
@@ -64,6 +65,7 @@ Status Manifest::Load() {
          !BRAID_MUTANT(kManifestCheckIgnored))) {
       continue;
     }
+    ++intact;
     if (newest == nullptr ||
         (copy->commit_count > newest->commit_count) != BRAID_MUTANT(kManifestOldestCounts)) {
       newest = copy;
@@ -93,6 +95,9 @@ Status Manifest::Load() {
   if (record_.table_count > format::kMaxTables || !has_l1 || !merge_is_possible) {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "its tables are impossible");
   }
+  // A torn copy is made good before anything else changes. The next commit might else bring just
+  // the lines that it lacks, and an older commit would be intact that names a head used anew.
+  if (intact < 2 && !BRAID_MUTANT(kManifestNotRepaired)) WriteCopy(1 - newest_);
   return Status::OK();
 }
 

@@ -87,6 +87,7 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kManifestOneCopy, "manifest", "alternation", nullptr, "braid_damage_tests *"},
     {Mutant::kManifestCheckIgnored, "manifest", "atomic", "FlushAndCompact"},
     {Mutant::kManifestOldestCounts, "manifest", "alternation", "FlushAndCompact"},
+    {Mutant::kManifestNotRepaired, "manifest", "second crash", "Recovery"},
     {Mutant::kMergeBeginNotCommitted, "merge begin", "both or neither", "FlushAndCompact"},
     {Mutant::kMergeIdReused, "merge begin", "repeat", "FlushAndCompact"},
     {Mutant::kMergeResumedUnderNewId, "merge begin", "repeat", "FlushAndCompact"},
