@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutants.h"
 
 namespace braid::compaction {
 
@@ -21,16 +22,16 @@ CompactionJob::CompactionJob(pmem::PmemPool* pool, level::Manifest* manifest,
 Status CompactionJob::Begin(const BatchProgress& resumed) {
   resumed_ = resumed;
   format::ManifestRecord& record = manifest_->record();
-  if (record.merge_id != 0) {
+  if (record.merge_id != 0 && !BRAID_MUTANT(kMergeResumedUnderNewId)) {
     // An interrupted merge goes on under its old number, whose redo records count.
     BRAID_CHECK(record.merging_table_id == source_->id());
     merge_id_ = record.merge_id;
     return Status::OK();
   }
-  merge_id_ = record.next_merge_id++;
+  merge_id_ = BRAID_MUTANT(kMergeIdReused) ? record.next_merge_id : record.next_merge_id++;
   record.merge_id = merge_id_;
   record.merging_table_id = source_->id();
-  return manifest_->Commit();
+  return BRAID_MUTANT(kMergeBeginNotCommitted) ? Status::OK() : manifest_->Commit();
 }
 
 Status CompactionJob::Run(const index::LiveViews& views, const std::function<bool()>& should_stop) {
@@ -59,11 +60,13 @@ Status CompactionJob::Finish() {
   format::TableRecord* record = manifest_->FindTable(target_->id());
   BRAID_CHECK(record != nullptr);
   *record = target_->record();
-  manifest_->RemoveTable(source_->id());
-  if (!source_->is_copies()) manifest_->record().merged_table_id = source_->id();
+  if (!BRAID_MUTANT(kMergedSourceKept)) manifest_->RemoveTable(source_->id());
+  if (!source_->is_copies() && !BRAID_MUTANT(kMergedIdNotRaised)) {
+    manifest_->record().merged_table_id = source_->id();
+  }
   manifest_->record().merge_id = 0;
   manifest_->record().merging_table_id = 0;
-  return manifest_->Commit();
+  return BRAID_MUTANT(kMergeEndNotCommitted) ? Status::OK() : manifest_->Commit();
 }
 
 }  // namespace braid::compaction

@@ -57,6 +57,32 @@ void LsmEngine::Log(const std::string& line) const {
   if (options_.logger) options_.logger(line);
 }
 
+/// Under structure_mutex_.
+Status LsmEngine::CommitTable(const format::TableRecord& record) {
+  manifest_.AddTable(record);
+  if (!BRAID_MUTANT(kFlushedIdNotRaised)) manifest_.record().flushed_table_id = record.id;
+  manifest_.record().next_table_id = std::max(manifest_.record().next_table_id, next_table_id_);
+  manifest_.record().last_sequence =
+      std::max(manifest_.record().last_sequence, record.max_sequence);
+  return manifest_.Commit();
+}
+
+/// Commits the table that `memtable` has become and shows it to readers in the memtable's place.
+Status LsmEngine::ShowFlushed(LoggedMemTable& memtable, const format::TableRecord& record) {
+  const std::lock_guard lock(structure_mutex_);
+  if (Status s = CommitTable(record); !s.ok()) return s;
+  auto table = std::make_shared<level::PmemTable>(pool_.get(), record, options_.verify_checksums);
+  table->set_tree(memtable.table->tree(), 1);
+  auto version = std::make_shared<level::Version>(*state_owner_->version);
+  version->l0.insert(version->l0.begin(), std::move(table));
+  auto next = CopyState();
+  next->immutables.pop_back();
+  next->version = std::move(version);
+  memtable.table->Advance(memtable::State::kFlushed);
+  SwapState(std::move(next));
+  return Status::OK();
+}
+
 /// Turns the oldest sealed memtable into an L0 table. False when there is nothing to do.
 bool LsmEngine::FlushOldest() {
   const std::lock_guard flush_lock(flush_mutex_);
@@ -84,19 +110,11 @@ bool LsmEngine::FlushOldest() {
   record.id = oldest->table->id();
   record.level = 0;
   record.head = head;
-  const auto commit = [&] {
-    manifest_.AddTable(record);
-    manifest_.record().flushed_table_id = record.id;
-    manifest_.record().next_table_id = std::max(manifest_.record().next_table_id, next_table_id_);
-    manifest_.record().last_sequence =
-        std::max(manifest_.record().last_sequence, record.max_sequence);
-    return manifest_.Commit();
-  };
   if (BRAID_MUTANT(kManifestBeforeLinks)) {
     record.entries = oldest->table->entries();
     record.max_sequence = sequence_.load();
     const std::lock_guard lock(structure_mutex_);
-    if (Status s = commit(); !s.ok()) Fail(s);
+    if (Status s = CommitTable(record); !s.ok()) Fail(s);
     manifest_.RemoveTable(record.id);
   }
   flush::LinkFlush flush(pool_.get(), &usage_);
@@ -106,23 +124,15 @@ bool LsmEngine::FlushOldest() {
     Fail(flushed.status());
     return false;
   }
+  if (BRAID_MUTANT(kExtentFreedTooEarly)) {
+    for (const uint64_t extent : flushed->dead_extents) pool_->FreeExtent(extent);
+    flushed->dead_extents.clear();
+  }
   record.entries = flushed->entries;
   record.max_sequence = flushed->max_sequence;
-  {
-    const std::lock_guard lock(structure_mutex_);
-    if (Status s = commit(); !s.ok()) {
-      Fail(s);
-      return false;
-    }
-    auto table = std::make_shared<level::PmemTable>(pool_.get(), record, options_.verify_checksums);
-    table->set_tree(oldest->table->tree(), 1);
-    auto version = std::make_shared<level::Version>(*state_owner_->version);
-    version->l0.insert(version->l0.begin(), std::move(table));
-    auto next = CopyState();
-    next->immutables.pop_back();
-    next->version = std::move(version);
-    oldest->table->Advance(memtable::State::kFlushed);
-    SwapState(std::move(next));
+  if (Status s = ShowFlushed(*oldest, record); !s.ok()) {
+    Fail(s);
+    return false;
   }
   if (!flushed->dead_extents.empty()) {
     Retired retired;
@@ -220,7 +230,7 @@ bool LsmEngine::CompactionStep() {
   }
   // Its redo would be made again after a crash: nothing that it marked dead may be freed before it
   // ends.
-  if (merge_is_open) return MergeNext();
+  if (merge_is_open && !BRAID_MUTANT(kOpenMergeWaits)) return MergeNext();
   {
     const std::lock_guard lock(work_mutex_);
     facts.finish_all = finish_all_ > 0;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/mutants.h"
+
 namespace braid::engine {
 
 namespace {
@@ -71,11 +73,16 @@ Status LsmEngine::Recover() {
       version->l1 = std::move(opened);
     }
   }
+  if (BRAID_MUTANT(kLogForgottenByRecovery)) {
+    manifest_.record().flushed_table_id = next_table_id_ - 1;
+    if (Status s = manifest_.Commit(); !s.ok()) return s;
+  }
   index_ = std::make_unique<cache::DramIndex>(pool_.get(), 1);
   if (version->l1->entries() == 0 && record.merge_id == 0) {
     if (Status s = index_->BuildSlice(version->l1->list(), 1); !s.ok()) return s;
     if (index_->complete()) version->l1->set_tree(index_->tree(), 1);
   }
+  if (BRAID_MUTANT(kTreeShownIncomplete)) version->l1->set_tree(index_->tree(), 1);
   auto state = std::make_shared<ReadState>();
   state->version = std::move(version);
   if (recovered->table != nullptr && recovered->table->entries() != 0) {
@@ -147,8 +154,10 @@ Status LsmEngine::Close() {
       }
     }
     stop_merges_.store(false);
+    if (BRAID_MUTANT(kCleanBeforeFlush)) (void)pool_->MarkClean();
     // When no head is free for another table, a merge makes one.
-    while (FlushOldest() || (sealed_memtables() != 0 && MergeNext())) {
+    while (!BRAID_MUTANT(kCloseLeavesLog) &&
+           (FlushOldest() || (sealed_memtables() != 0 && MergeNext()))) {
     }
     outcome = background_error();
     while (Reclaim()) {
@@ -157,8 +166,10 @@ Status LsmEngine::Close() {
   if (outcome.ok()) {
     {
       const std::lock_guard lock(structure_mutex_);
-      manifest_.record().last_sequence =
-          std::max(manifest_.record().last_sequence, sequence_.load());
+      if (!BRAID_MUTANT(kCloseSequenceNotSaved)) {
+        manifest_.record().last_sequence =
+            std::max(manifest_.record().last_sequence, sequence_.load());
+      }
       manifest_.record().next_table_id = next_table_id_;
       outcome = manifest_.Commit();
     }

@@ -95,6 +95,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   size_t sealed_memtables() const;
   void CheckExtent(uint64_t extent, const format::ManifestRecord& manifest,
                    level::CheckTotals* totals) const;
+  void CheckSequence(uint64_t highest, level::CheckTotals* totals);
   void StartThreads();
   void StopThreads();
 
@@ -115,6 +116,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void CompactionLoop();
   void SpaceLoop();
   bool FlushOldest();
+  Status CommitTable(const format::TableRecord& record);
+  Status ShowFlushed(LoggedMemTable& memtable, const format::TableRecord& record);
   bool CompactionStep();
   bool MergeNext();
   bool MergeOldest();

@@ -41,7 +41,7 @@ void LsmEngine::AccountDead(const std::vector<uint64_t>& dead) {
   Retired retired;
   for (const uint64_t offset : dead) {
     const auto* entry = pool_->As<format::EntryHeader>(offset);
-    usage_.Remove(pool_->ChunkOf(offset), entry->size());
+    if (!BRAID_MUTANT(kDeadNotAccounted)) usage_.Remove(pool_->ChunkOf(offset), entry->size());
     if (!entry->has(format::kValueInExtent)) continue;
     format::ExtentRef ref;
     std::memcpy(&ref, entry->value().data(), sizeof ref);
@@ -61,8 +61,9 @@ void LsmEngine::RetireEmptyChunks() {
   // A retired chunk looks empty until it is free; its generation tells it from its next life.
   Retired retired;
   for (const pmem::ChunkId& chunk : survey.empty) {
-    if (std::find(retiring_chunks_.begin(), retiring_chunks_.end(), chunk) ==
-        retiring_chunks_.end()) {
+    if (BRAID_MUTANT(kChunkRetiredTwice) ||
+        std::find(retiring_chunks_.begin(), retiring_chunks_.end(), chunk) ==
+            retiring_chunks_.end()) {
       retired.chunks.push_back(chunk);
     }
   }
@@ -73,7 +74,8 @@ void LsmEngine::RetireEmptyChunks() {
 void LsmEngine::Retire(Retired retired) {
   // What was unlinked before the clock moves can't be found by views that read the clock
   // afterwards.
-  retired.clock = reclaim_clock_.fetch_add(1) + 1;
+  retired.clock =
+      BRAID_MUTANT(kReclaimClockStands) ? reclaim_clock_.load() : reclaim_clock_.fetch_add(1) + 1;
   const std::lock_guard lock(work_mutex_);
   retired_.push_back(std::move(retired));
 }
@@ -91,7 +93,7 @@ bool LsmEngine::Reclaim() {
   // First the clock, then the views: a view that OldestPin does not see has a pin at least as high
   // as this, and can't reach what was retired before.
   const uint64_t now = reclaim_clock_.load();
-  const uint64_t oldest = std::min(now, views_->OldestPin());
+  const uint64_t oldest = BRAID_MUTANT(kPinIgnored) ? now : std::min(now, views_->OldestPin());
   std::vector<Retired> ready;
   std::vector<std::shared_ptr<const void>> memory;
   {
@@ -231,9 +233,9 @@ bool LsmEngine::CollectStep() {
     } else {
       format::ManifestRecord& record = manifest_.record();
       manifest_.AddTable(collected->record);
-      record.collected_table_id = table_id;
+      if (!BRAID_MUTANT(kCollectedIdNotRaised)) record.collected_table_id = table_id;
       record.next_table_id = next_table_id_;
-      record.merge_id = record.next_merge_id++;
+      if (!BRAID_MUTANT(kCopiesMergeNotBegun)) record.merge_id = record.next_merge_id++;
       record.merging_table_id = table_id;
       s = manifest_.Commit();
       resumed_merge_ = {};
@@ -275,7 +277,9 @@ void LsmEngine::FitMemory() {
   }
   if (index_->min_height() >= format::kMaxHeight / 2) return;
   RetireMemory(index_->tree());
-  state->version->l1->set_tree(nullptr, index_->min_height() + 1);
+  if (!BRAID_MUTANT(kTreeKeptAfterThinning)) {
+    state->version->l1->set_tree(nullptr, index_->min_height() + 1);
+  }
   auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), index_->min_height() + 1);
   {
     const std::lock_guard lock(structure_mutex_);

@@ -16,7 +16,9 @@ Status Manifest::Create() {
   for (uint64_t& link : head.links) link = format::EntryPtr::End().raw;
   pmem::PersistOps& ops = pool_->ops();
   ops.Copy(pool_->At(format::kTableHeadsOffset), &head, sizeof head);
-  ops.Persist(pool_->At(format::kTableHeadsOffset), sizeof head);
+  if (!BRAID_MUTANT(kL1HeadNotFlushed))
+    ops.Flush(pool_->At(format::kTableHeadsOffset), sizeof head);
+  ops.Fence();
   record_ = ManifestRecord{};
   record_.magic = format::kManifestMagic;
   record_.next_table_id = kL1Id + 1;
@@ -30,29 +32,45 @@ Status Manifest::Create() {
 
 Status Manifest::Commit() {
   ++record_.commit_count;
-  pmem::PersistOps& ops = pool_->ops();
   // The older, or torn, copy first: at every moment one copy is intact.
-  for (const int copy : {1 - newest_, newest_}) {
-    const uint64_t to = format::kManifestOffset[BRAID_MUTANT(kManifestInPlace) ? 0 : copy];
-    record_.check = format::StructCheck(record_, to);
-    ops.Copy(pool_->At(to), &record_, sizeof record_);
-    if (BRAID_MUTANT(kManifestNotFlushed)) continue;
-    ops.Persist(pool_->At(to), sizeof record_);
-    if (BRAID_MUTANT(kManifestCopiesNotSynced)) continue;
-    if (Status s = pool_->media().SyncRange(to, sizeof record_); !s.ok()) return s;
+  const int first = BRAID_MUTANT(kManifestNewestFirst) ? newest_ : 1 - newest_;
+  for (const int copy : {first, 1 - first}) {
+    if (Status s = WriteCopy(BRAID_MUTANT(kManifestInPlace) ? 0 : copy); !s.ok()) return s;
+    if (BRAID_MUTANT(kManifestOneCopy)) {
+      newest_ = copy;
+      break;
+    }
   }
+  if (BRAID_MUTANT(kManifestBothAtOnce)) pool_->ops().Fence();
   return Status::OK();
+}
+
+Status Manifest::WriteCopy(int copy) {
+  pmem::PersistOps& ops = pool_->ops();
+  const uint64_t to = format::kManifestOffset[copy];
+  record_.check = format::StructCheck(record_, to);
+  ops.Copy(pool_->At(to), &record_, sizeof record_);
+  if (BRAID_MUTANT(kManifestNotFlushed)) return Status::OK();
+  ops.Flush(pool_->At(to), sizeof record_);
+  if (!BRAID_MUTANT(kManifestBothAtOnce)) ops.Fence();
+  if (BRAID_MUTANT(kManifestCopiesNotSynced)) return Status::OK();
+  return pool_->media().SyncRange(to, sizeof record_);
 }
 
 Status Manifest::Load() {
   const ManifestRecord* newest = nullptr;
+  int intact = 0;
   for (int which = 0; which < 2; ++which) {
     const uint64_t place = format::kManifestOffset[which];
     const auto* copy = pool_->As<ManifestRecord>(place);
-    if (copy->magic != format::kManifestMagic || copy->check != format::StructCheck(*copy, place)) {
+    if (copy->magic != format::kManifestMagic ||
+        (copy->check != format::StructCheck(*copy, place) &&
+         !BRAID_MUTANT(kManifestCheckIgnored))) {
       continue;
     }
-    if (newest == nullptr || copy->commit_count > newest->commit_count) {
+    ++intact;
+    if (newest == nullptr ||
+        (copy->commit_count > newest->commit_count) != BRAID_MUTANT(kManifestOldestCounts)) {
       newest = copy;
       newest_ = which;
     }
@@ -80,6 +98,9 @@ Status Manifest::Load() {
   if (record_.table_count > format::kMaxTables || !has_l1 || !merge_is_possible) {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "its tables are impossible");
   }
+  // A torn copy is made good before anything else changes. The next commit might else bring just
+  // the lines that it lacks, and an older commit would be intact that names a head used anew.
+  if (intact < 2 && !BRAID_MUTANT(kManifestNotRepaired)) return WriteCopy(1 - newest_);
   return Status::OK();
 }
 

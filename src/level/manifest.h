@@ -19,7 +19,8 @@ class Manifest {
 
   /// Writes the first record of a new pool: an empty L1 at head 0, whose links it ends.
   Status Create();
-  /// Loads the newest intact copy and checks it. Corruption when neither is intact.
+  /// Loads the newest intact copy, checks it, and writes the other one anew if that is torn.
+  /// Corruption when neither is intact.
   Status Load();
 
   format::ManifestRecord& record() noexcept { return record_; }
@@ -41,6 +42,8 @@ class Manifest {
   static constexpr uint64_t kL1Id = 1;
 
  private:
+  Status WriteCopy(int copy);
+
   pmem::PmemPool* pool_;
   format::ManifestRecord record_{};
   int newest_ = 0;            // copy that is known to be intact

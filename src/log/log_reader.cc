@@ -40,6 +40,7 @@ bool ExtentVerifies(const pmem::PmemPool& pool, const EntryHeader& entry, uint64
   for (uint64_t body = chunk + 1; body < chunk + header.chunks; ++body) {
     if (pool.StateOf(body).kind() != format::ChunkKind::kExtentBody) return false;
   }
+  if (BRAID_MUTANT(kExtentValueNotVerified)) return true;
   return base::Hash64(pool.At(ref.offset + sizeof header), ref.bytes) == ref.check;
 }
 
@@ -93,7 +94,7 @@ class ShardReader {
       offset += entry->size();
     }
     if (used != 0 && offset == end) return Status::OK();
-    if (whole) {
+    if (whole && !BRAID_MUTANT(kShortChunkTakenForTail)) {
       return pool_.CorruptionAt(offset, "log entry",
                                 "its check does not match, and the log goes on behind it");
     }
@@ -129,10 +130,14 @@ class ShardReader {
     for (uint64_t at = offset; at + sizeof(EntryHeader) <= end; at += 8) {
       const EntryHeader* entry = pool_.EntryAt(at);
       if (entry == nullptr || !HasSaneOp(*entry) || !KeyVerifies(pool_, *entry, at)) continue;
-      log_.max_sequence = std::max(log_.max_sequence, entry->sequence());
+      if (!BRAID_MUTANT(kTornSequenceReused)) {
+        log_.max_sequence = std::max(log_.max_sequence, entry->sequence());
+      }
       // The torn entry itself may have an intact header and key, and so may the rest of its batch.
       const bool torn =
-          at == torn_at_ ? !EntryVerifies(pool_, at) : !entry->has(format::kFirstOfUnit);
+          !BRAID_MUTANT(kTailTakenForDamage) &&
+          (BRAID_MUTANT(kDamageTakenForTail) ||
+           (at == torn_at_ ? !EntryVerifies(pool_, at) : !entry->has(format::kFirstOfUnit)));
       if (torn) {
         log_.torn.push_back(at);
         continue;
@@ -155,7 +160,7 @@ class ShardReader {
 Result<ShardLog> ReadShardLog(const pmem::PmemPool& pool, const std::vector<LogChunk>& chunks) {
   ShardReader reader(pool);
   for (size_t i = 0; i < chunks.size(); ++i) {
-    if (chunks[i].ordinal != i) {
+    if (chunks[i].ordinal != i && !BRAID_MUTANT(kMissingChunkAccepted)) {
       return pool.CorruptionAt(pool.ChunkOffset(chunks[i].chunk), "log",
                                "chunk " + std::to_string(i) + " of shard " +
                                    std::to_string(chunks[i].shard) + " is missing");

@@ -106,6 +106,10 @@ Status PmemPool::Create(const Options& options, const std::function<Status(PmemP
     SetState(chunk, ChunkKind::kRedo, 1);
   }
   if (Status s = WriteHeader(); !s.ok()) return s;
+  if (BRAID_MUTANT(kPoolPublishedEarly)) {
+    if (Status s = media_->PublishSegment(); !s.ok()) return s;
+    return init(this);
+  }
   if (Status s = init(this); !s.ok()) return s;
   ops_.Fence();
   if (Status s = media_->PublishSegment(); !s.ok()) return s;
@@ -128,7 +132,7 @@ std::vector<uint64_t> PmemPool::InitSegment(uint32_t index, uint64_t base, uint6
   header.meta_chunks = MetaChunks(index, bytes, chunk_bytes());
   header.check = format::StructCheck(header, base);
   ops_.Copy(At(base), &header, sizeof header);
-  ops_.Flush(At(base), sizeof header);
+  if (!BRAID_MUTANT(kSegmentHeaderNotFlushed)) ops_.Flush(At(base), sizeof header);
 
   const Segment segment{base, bytes, base + StateTableOffset(index), base >> chunk_shift_,
                         header.meta_chunks};
@@ -159,15 +163,18 @@ std::vector<uint64_t> PmemPool::InitSegment(uint32_t index, uint64_t base, uint6
 /// every moment one copy is intact.
 Status PmemPool::WriteHeader() {
   ++header_.update_count;
-  for (const int copy : {1 - newest_header_, newest_header_}) {
-    const uint64_t place = format::kPoolHeaderOffset[copy];
+  const int first = BRAID_MUTANT(kHeaderNewestFirst) ? newest_header_ : 1 - newest_header_;
+  for (const int copy : {first, 1 - first}) {
+    const uint64_t place = format::kPoolHeaderOffset[BRAID_MUTANT(kHeaderInPlace) ? 0 : copy];
     header_.check = format::StructCheck(header_, place);
     ops_.Copy(At(place), &header_, sizeof header_);
     if (BRAID_MUTANT(kHeaderNotFlushed)) continue;
-    ops_.Persist(At(place), sizeof header_);
+    ops_.Flush(At(place), sizeof header_);
+    if (!BRAID_MUTANT(kHeaderBothAtOnce)) ops_.Fence();
     if (BRAID_MUTANT(kHeaderCopiesNotSynced)) continue;
     if (Status s = media_->SyncRange(place, sizeof header_); !s.ok()) return s;
   }
+  if (BRAID_MUTANT(kHeaderBothAtOnce)) ops_.Fence();
   return Status::OK();
 }
 
@@ -194,6 +201,8 @@ Status PmemPool::Load(const Options& options) {
     return Status::InvalidArgument("the pool was made with comparator \"" +
                                    std::string(header_.comparator) + "\"");
   }
+  if (BRAID_MUTANT(kChunkBytesFromOptions)) header_.chunk_bytes = options.pool.chunk_bytes;
+  if (BRAID_MUTANT(kLockKeptInPool) && header_.clean == 0) return Status::Busy("it is locked");
   chunk_shift_ = static_cast<uint32_t>(std::countr_zero(header_.chunk_bytes));
   was_clean_ = header_.clean == 1;
   boot_changed_ = media_->boot_id() != header_.boot_id;
@@ -218,7 +227,7 @@ Status PmemPool::Load(const Options& options) {
     if (StateOf(chunk).kind() == ChunkKind::kRedo) redo_chunks_[redo++] = chunk;
   }
   if (redo != 2) return Status::Corruption("the pool has lost a redo chunk");
-  if (sizes.size() != header_.segments) {
+  if (sizes.size() != header_.segments && !BRAID_MUTANT(kSegmentLeftUncounted)) {
     header_.segments = sizes.size();
     return WriteHeader();
   }
@@ -267,8 +276,11 @@ Status PmemPool::LoadStates(const Segment& segment) {
 
 Status PmemPool::MarkDirty() {
   const std::lock_guard lock(header_mutex_);
+  if (BRAID_MUTANT(kDirtyNotMarked)) return Status::OK();
   header_.clean = 0;
-  CopyName(header_.boot_id, sizeof header_.boot_id, media_->boot_id());
+  if (!BRAID_MUTANT(kBootNotRecorded)) {
+    CopyName(header_.boot_id, sizeof header_.boot_id, media_->boot_id());
+  }
   header_.media_class = static_cast<uint32_t>(media_->media_class());
   return WriteHeader();
 }
@@ -313,13 +325,20 @@ Status PmemPool::Grow(uint64_t chunks_in_a_run) {
   }
   if (!s.ok()) return s;
   media_->Prefault(total, bytes);
-  const std::vector<uint64_t> fresh = InitSegment(index, total, bytes);
-  if (s = media_->PublishSegment(); !s.ok()) return s;
-  {
+  const auto count_segment = [&] {
     const std::lock_guard lock(header_mutex_);
     header_.segments = index + 1;
-    if (s = WriteHeader(); !s.ok()) return s;
+    return WriteHeader();
+  };
+  if (BRAID_MUTANT(kSegmentCountedEarly)) s = count_segment();
+  if (BRAID_MUTANT(kSegmentPublishedEarly)) {
+    if (s = media_->PublishSegment(); !s.ok()) return s;
   }
+  const std::vector<uint64_t> fresh = InitSegment(index, total, bytes);
+  if (!BRAID_MUTANT(kSegmentPublishedEarly)) {
+    if (s = media_->PublishSegment(); !s.ok()) return s;
+  }
+  if (s = count_segment(); !s.ok()) return s;
   const std::lock_guard lock(mutex_);
   free_.insert(free_.begin(), fresh.begin(), fresh.end());
   return Status::OK();

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutants.h"
 #include "braid/options.h"
 #include "braid/status.h"
 #include "format/layout.h"
@@ -68,7 +69,8 @@ class PmemPool {
   uint64_t chunk_bytes() const noexcept { return 1ull << chunk_shift_; }
   /// Generation of the chunk that holds `offset`.
   uint32_t GenerationAt(uint64_t offset) const noexcept {
-    return StateOf(ChunkOf(offset)).generation();
+    const uint32_t generation = StateOf(ChunkOf(offset)).generation();
+    return BRAID_MUTANT(kAddressInCheck) ? generation ^ AddressBits() : generation;
   }
   format::ChunkState StateOf(uint64_t chunk) const noexcept {
     // Relaxed: whoever learnt the offset learnt it after the state was stored.
@@ -137,6 +139,9 @@ class PmemPool {
   Status WriteHeader();
   /// Of the chunk's next life.
   uint32_t NextGeneration(uint64_t chunk) const noexcept;
+  uint32_t AddressBits() const noexcept {
+    return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(base_) >> 12);
+  }
   uint64_t* StateWord(uint64_t chunk) noexcept;
   void SetState(uint64_t chunk, format::ChunkKind kind, uint32_t generation);
   Result<uint64_t> TakeChunk(AllocationClass allocation);

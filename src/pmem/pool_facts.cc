@@ -8,6 +8,8 @@
 #include <fstream>
 #include <vector>
 
+#include "base/mutants.h"
+
 namespace braid::pmem {
 
 using format::PoolHeader;
@@ -17,8 +19,11 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
   for (int i = 0; i < 2; ++i) {
     const bool intact =
         copies[i].magic == format::kPoolMagic &&
-        copies[i].check == format::StructCheck(copies[i], format::kPoolHeaderOffset[i]);
-    if (intact && (newest == nullptr || copies[i].update_count > newest->update_count)) {
+        (BRAID_MUTANT(kHeaderCheckIgnored) ||
+         copies[i].check == format::StructCheck(copies[i], format::kPoolHeaderOffset[i]));
+    const bool newer = newest == nullptr || (copies[i].update_count > newest->update_count) !=
+                                                BRAID_MUTANT(kHeaderOldestCounts);
+    if (intact && newer) {
       newest = &copies[i];
     }
   }

@@ -200,6 +200,17 @@ void CrashRun::Step(Action action) {
       return;
     case Action::kReadSnapshot:
       return ReadSnapshot();
+    case Action::kTakeIterator:
+      return TakeIterator();
+    case Action::kMoveIterator:
+      if (!iterators_.empty()) {
+        const std::string wrong = iterators_[random_.Uniform(iterators_.size())]->Move(&random_);
+        if (!wrong.empty()) Fail(wrong);
+      }
+      return;
+    case Action::kDropIterator:
+      if (!iterators_.empty()) iterators_.erase(iterators_.begin());
+      return;
     case Action::kRead:
       return ReadAll();
     case Action::kReopen:
@@ -233,6 +244,7 @@ void CrashRun::Write(Action action) {
 }
 
 void CrashRun::Reopen() {
+  iterators_.clear();
   snapshots_.clear();
   oracle_.Begin({});
   const Status status = db_->Close();
@@ -242,6 +254,9 @@ void CrashRun::Reopen() {
   oracle_.Synced();
   oracle_.Begin({});
   Open(random_.OneIn(2));
+  if (failure_.has_value()) return;
+  const uint64_t replayed = db_->GetStatistics().recovered_entries;
+  if (replayed != 0) Fail("the pool was closed, and a log of entries was left in it");
 }
 
 /// The run goes through the crash that was captured: memory is what it left, and another boot
@@ -294,6 +309,18 @@ void CrashRun::ReadSnapshot() {
   }
 }
 
+/// Of the present, or of a snapshot that may be dropped long before the iterator is.
+void CrashRun::TakeIterator() {
+  ReadOptions options;
+  const Content* content = &oracle_.acknowledged();
+  if (!snapshots_.empty() && random_.OneIn(2)) {
+    const HeldSnapshot& held = snapshots_[random_.Uniform(snapshots_.size())];
+    options.snapshot = held.snapshot.get();
+    content = &held.content;
+  }
+  iterators_.push_back(std::make_unique<HeldIterator>(db_.get(), options, *content));
+}
+
 void CrashRun::CheckEnd() {
   ReadAll();
   const std::string wrong = CheckStructure(db_.get());
@@ -303,6 +330,7 @@ void CrashRun::CheckEnd() {
 }
 
 void CrashRun::Abandon() {
+  iterators_.clear();
   snapshots_.clear();
   sim_.set_tracking(false);
   db_.reset();

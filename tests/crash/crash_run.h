@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "braid/db.h"
+#include "crash/held_iterator.h"
 #include "crash/image_checker.h"
 #include "crash/oracle.h"
 #include "crash/workload.h"
@@ -73,6 +74,7 @@ class CrashRun {
   void LosePower();
   void ReadAll();
   void ReadSnapshot();
+  void TakeIterator();
   void CheckEnd();
   void Abandon();
   void Fail(std::string what, uint64_t point = 0, uint64_t image = 0);
@@ -94,6 +96,7 @@ class CrashRun {
   uint64_t capture_in_ = 0;  // points until the crash; 0: none is planned
   std::optional<Captured> captured_;
   std::vector<HeldSnapshot> snapshots_;
+  std::vector<std::unique_ptr<HeldIterator>> iterators_;
   std::unique_ptr<DB> db_;
   std::optional<Failure> failure_;
 };

@@ -23,10 +23,15 @@ enum class Action : uint8_t {
   kTakeSnapshot,
   kDropSnapshot,
   kReadSnapshot,
+  kTakeIterator,
+  kMoveIterator,
+  kDropIterator,
   kRead,
   kReopen,
   kCrash,  ///< lose power somewhere in the operations that follow, recover, go on
 };
+
+inline constexpr uint64_t kChunkBytes = 4096;  ///< of all pools
 
 /// A mix: weights of actions, and the shapes of keys and values.
 struct Workload {
