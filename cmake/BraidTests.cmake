@@ -79,6 +79,14 @@ foreach(folder ${BRAID_TEST_FOLDERS})
 endforeach()
 
 if(BRAID_CRASHSIM)
+  # tests/crash/scheduler.h stands between the program and these calls.
+  foreach(call pthread_mutex_lock pthread_mutex_unlock pthread_cond_clockwait sched_yield nanosleep
+      urcu_memb_synchronize_rcu _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE
+      _ZNSt18condition_variable10notify_oneEv _ZNSt18condition_variable10notify_allEv
+      _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE
+      _ZNSt6thread4joinEv)
+    target_link_options(braid_crash_tests PRIVATE "LINKER:--wrap=${call}")
+  endforeach()
   return()
 endif()
 

@@ -216,6 +216,7 @@ void SimPersist::AfterStore(const void* address, size_t n) {
     if (DirtyLine* dirty = Find(line); dirty->pending.empty()) Release(dirty);
   }
   DropReleased();
+  Step();
 }
 
 void SimPersist::RecordWord(uint64_t line, size_t word) {
@@ -236,10 +237,12 @@ void SimPersist::OnFlush(const void* address, size_t n) {
   for (uint64_t line = LineOf(address); line <= last; ++line) {
     if (Find(line) != nullptr) marks_[lane_].push_back({line, order_});
   }
+  Step();
 }
 
 void SimPersist::OnFence() {
   if (!tracking_ || !Covers(memory_->base(), 1)) return;
+  Step();  // another thread may see what is not durable yet
   ++fences_;
   CheckTouched();
   if (durable_ != nullptr && fences_ % kWholeCheckPeriod == 0) CheckWholePool();
@@ -252,6 +255,7 @@ void SimPersist::OnFence() {
   }
   marks_[lane_].clear();
   DropReleased();
+  Step();
 }
 
 void SimPersist::OnSync(uint64_t offset, uint64_t n) {

@@ -143,6 +143,8 @@ class SimPersist final : public PersistHook {
   void set_tracking(bool tracking) noexcept { tracking_ = tracking; }
   /// Called at every crash point, before the fence or publication takes effect.
   void set_on_point(std::function<void(PointKind)> on_point) { on_point_ = std::move(on_point); }
+  /// Called after every store and flush, before and after every fence.
+  void set_on_step(std::function<void()> on_step) { on_step_ = std::move(on_step); }
   /// The driver calls it when an operation has returned to its caller.
   void Acknowledge() { Point(PointKind::kAcknowledge); }
 
@@ -203,6 +205,9 @@ class SimPersist final : public PersistHook {
   }
   bool Covers(const void* address, size_t n);
   void Point(PointKind kind);
+  void Step() {
+    if (on_step_) on_step_();
+  }
   DirtyLine* Find(uint64_t line) noexcept {
     const uint32_t slot = slot_of_[line];
     return slot == kClean ? nullptr : &pool_[slot];
@@ -227,6 +232,7 @@ class SimPersist final : public PersistHook {
   MediaClass media_class_;
   bool tracking_ = true;
   std::function<void(PointKind)> on_point_;
+  std::function<void()> on_step_;
   std::thread::id thread_;
 
   std::vector<uint32_t> slot_of_;  // by line: index into pool_, or kClean

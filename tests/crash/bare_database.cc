@@ -66,6 +66,8 @@ ReadSectionPause::ReadSectionPause() noexcept {
   }
 }
 
+bool ReadSectionPause::InReadSection() noexcept { return rcu_read_ongoing() != 0; }
+
 ReadSectionPause::~ReadSectionPause() {
   for (int i = 0; i < sections_; ++i) rcu_read_lock();
 }

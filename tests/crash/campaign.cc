@@ -78,7 +78,15 @@ const CampaignSize& Size() {
   return size;
 }
 
+/// With several threads the order of their steps matters more than the lines: many short looks.
+pmem::ImageLimits ImagesAtAPoint(const Workload& workload) {
+  const pmem::ImageLimits& images = Size().images;
+  return workload.threads > 1 ? pmem::ImageLimits{images.exhaustive / 4, images.sampled / 4}
+                              : images;
+}
+
 uint64_t ImagesFor(const Workload& workload) {
+  if (workload.threads > 1) return Size().total_images / 20;
   const uint64_t workloads = AllWorkloads().size() / 3;  // a medium
   const uint64_t share = workload.media_class == MediaClass::kCacheLine ? 3
                          : workload.media_class == MediaClass::kPage    ? 2
@@ -97,7 +105,7 @@ std::optional<std::string> RunWorkload(Device* device, const Workload& workload,
   const uint64_t target = counts.images + images;
   while (counts.images < target) {
     RunSettings settings;
-    settings.images = Size().images;
+    settings.images = ImagesAtAPoint(workload);
     settings.max_images = std::min(target - counts.images, kMaxImagesARun);
     const std::optional<Failure> failure = RunOnce(device, workload, (*next_seed)++, settings);
     if (failure.has_value()) return Explain(workload, *failure);
@@ -120,7 +128,7 @@ std::optional<Position> ReplayFromEnvironment() {
 
 std::optional<std::string> ReplayOne(Device* device, const Workload& workload, const Position& at) {
   RunSettings settings;
-  settings.images = Size().images;
+  settings.images = ImagesAtAPoint(workload);
   settings.replay = at;
   const std::optional<Failure> failure = RunOnce(device, workload, at.seed, settings);
   if (failure.has_value()) return Explain(workload, *failure);

@@ -49,7 +49,10 @@ class ImageChecker {
   /// True the first time an image of this content and these demands comes.
   bool IsNew(const Image& image);
   /// Recovers the image and checks it. Empty when all is well.
-  std::string Check(const Image& image) { return CheckAtDepth(image, 0); }
+  std::string Check(const Image& image) {
+    for (const auto& sim : sims_) sim->AdoptThread();
+    return CheckAtDepth(image, 0);
+  }
 
   Counts& counts() noexcept { return counts_; }
 

@@ -39,7 +39,7 @@ class ScanMatch {
     }
   }
 
-  uint32_t mask() const noexcept { return mask_; }
+  uint64_t mask() const noexcept { return mask_; }
   const std::string& difference() const noexcept { return difference_; }
 
  private:
@@ -48,7 +48,7 @@ class ScanMatch {
   }
 
   void Strike(size_t s, const std::string& found) {
-    mask_ &= ~(1u << s);
+    mask_ &= ~(1ull << s);
     const Pairs& state = *allowed_.states[s];
     const std::string expected =
         position_ < state.size() ? Show(state, Place(state)) : std::string("the end");
@@ -59,7 +59,7 @@ class ScanMatch {
 
   const Allowed& allowed_;
   bool forward_;
-  uint32_t mask_;
+  uint64_t mask_;
   size_t position_ = 0;
   std::string difference_;
 };
@@ -250,7 +250,7 @@ Allowed Oracle::allowed() const {
   Allowed allowed;
   allowed.states.push_back(before_);
   if (after_ != before_) allowed.states.push_back(after_);
-  allowed.mask = (1u << allowed.states.size()) - 1;
+  allowed.mask = (1ull << allowed.states.size()) - 1;
   allowed.keys = keys_;
   return allowed;
 }

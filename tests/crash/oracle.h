@@ -37,7 +37,7 @@ struct Lossy {
 /// with fewer bits in `mask` is the stricter demand that a reader has seen one of them already.
 struct Allowed {
   std::vector<std::shared_ptr<const Pairs>> states;
-  uint32_t mask = 0;                                  // states that are still possible
+  uint64_t mask = 0;                                  // states that are still possible
   std::shared_ptr<const std::set<std::string>> keys;  // every key ever used
   std::shared_ptr<const Lossy> lossy;                 // instead of states, if set
 };

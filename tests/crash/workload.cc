@@ -101,6 +101,15 @@ std::vector<Workload> OnAllMedia(const std::vector<Workload>& workloads) {
     all.back().media_class = MediaClass::kPage;
     all.back().weights.emplace_back(Action::kSyncPut, 2);
   }
+  // The weights are those of what follows a crash.
+  all.push_back(
+      {"Threads",
+       {{Action::kPut, 8}, {Action::kDelete, 3}, {Action::kBatch, 2}, {Action::kFlush, 1}}});
+  all.back().threads = 3;
+  all.back().keys = 3;
+  all.push_back(all.back());
+  all.back().name = "ThreadsEadr";
+  all.back().media_class = MediaClass::kByte;
   return all;
 }
 

@@ -45,6 +45,7 @@ struct Workload {
   uint64_t max_bytes = 0;
   uint64_t memtable_bytes = 0;  ///< 0: drawn, 1 to 4 KiB
   MediaClass media_class = MediaClass::kCacheLine;
+  uint32_t threads = 1;  ///< more: threaded_run.h
 };
 
 /// For gtest, which would print bytes.
