@@ -1,243 +1,157 @@
-#The test programs.Unit tests stand beside their source; every folder below tests / is a program
-#named braid_ < folder> _tests, and its tests carry the folder's name as their ctest label.
+# The test programs. Unit tests stand beside their source; every folder below tests/ is a program
+# named braid_<folder>_tests, and its tests carry the folder's name as their ctest label.
 
 include(GoogleTest)
 
-#What test code sees : the public headers, the private ones, and tests / support.
-    add_library(braid_test_base INTERFACE) target_include_directories(
-        braid_test_base INTERFACE
-        "${PROJECT_SOURCE_DIR}/src"
-        "${PROJECT_SOURCE_DIR}"
-        "${PROJECT_SOURCE_DIR}/tests") target_compile_definitions(braid_test_base INTERFACE
-                                                                      BRAID_TEST_BIN_DIR =
-                                                                          "${PROJECT_BINARY_DIR}/"
-                                                                          "bi"
-                                                                          "n" BRAID_TEST_SOURCE_DIR =
-                                                                              "${PROJECT_SOURCE_"
-                                                                              "DIR}")
-        target_link_libraries(braid_test_base INTERFACE braid::static ${
-            BRAID_STORE_LIBRARIES} GTest::gtest)
+# What test code sees: the public headers, the private ones, and tests/support.
+add_library(braid_test_base INTERFACE)
+target_include_directories(braid_test_base INTERFACE
+  "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
+target_compile_definitions(braid_test_base INTERFACE
+  BRAID_TEST_BIN_DIR="${PROJECT_BINARY_DIR}/bin"
+  BRAID_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+target_link_libraries(braid_test_base INTERFACE
+  braid::static ${BRAID_STORE_LIBRARIES} GTest::gtest)
 
-            braid_glob_sources(
-                BRAID_TEST_SUPPORT_SOURCES
-                "${PROJECT_SOURCE_DIR}/tests/support/*.cc") if (BRAID_TEST_SUPPORT_SOURCES) add_library(braid_test_support STATIC ${
-                BRAID_TEST_SUPPORT_SOURCES}) braid_own_code(braid_test_support)
-                target_link_libraries(braid_test_support PUBLIC braid_test_base) else() add_library(
-                    braid_test_support INTERFACE) target_link_libraries(braid_test_support INTERFACE
-                                                                            braid_test_base) endif()
+braid_glob_sources(BRAID_TEST_SUPPORT_SOURCES "${PROJECT_SOURCE_DIR}/tests/support/*.cc")
+if(BRAID_TEST_SUPPORT_SOURCES)
+  add_library(braid_test_support STATIC ${BRAID_TEST_SUPPORT_SOURCES})
+  braid_own_code(braid_test_support)
+  target_link_libraries(braid_test_support PUBLIC braid_test_base)
+else()
+  add_library(braid_test_support INTERFACE)
+  target_link_libraries(braid_test_support INTERFACE braid_test_base)
+endif()
 
-#One variable a build : how its sanitizer reports, and what is known not to be our fault.
-                    set(BRAID_TEST_ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1") if (
-                        BRAID_SANITIZE MATCHES
-                        "thread") set(BRAID_TEST_ENVIRONMENT
-                                      "TSAN_OPTIONS=second_deadlock_stack=1 "
-                                      "suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp") endif()
+# One variable a build: how its sanitizer reports, and what is known not to be our fault.
+set(BRAID_TEST_ENVIRONMENT "UBSAN_OPTIONS=print_stacktrace=1")
+if(BRAID_SANITIZE MATCHES "thread")
+  set(BRAID_TEST_ENVIRONMENT
+    "TSAN_OPTIONS=second_deadlock_stack=1 suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp")
+endif()
 
-#Builds program `target` from the sources given and registers its tests under `label`.
-                        function(braid_add_gtest target label) add_executable(${target} ${
-                            ARGN}) braid_own_code(${target})
-#Takes gtest_main only where the sources bring no main() of their own.
-                            target_link_libraries(${
-                                target} PRIVATE braid_test_support GTest::gtest_main)
-#The names of values stand in the test names; gtest would add their bytes and addresses.
-                                gtest_discover_tests(
-                                    ${target} DISCOVERY_MODE PRE_TEST
-                                        DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES TEST_PREFIX
-                                    "${label}/" PROPERTIES LABELS "${label}" TIMEOUT 900 ENVIRONMENT
-                                    "${BRAID_TEST_ENVIRONMENT}") endfunction()
+# Builds program `target` from the sources given and registers its tests under `label`.
+function(braid_add_gtest target label)
+  add_executable(${target} ${ARGN})
+  braid_own_code(${target})
+  # Takes gtest_main only where the sources bring no main() of their own.
+  target_link_libraries(${target} PRIVATE braid_test_support GTest::gtest_main)
+  # The names of values stand in the test names; gtest would add their bytes and addresses.
+  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
+    TEST_PREFIX "${label}/" PROPERTIES LABELS "${label}" TIMEOUT 900
+    ENVIRONMENT "${BRAID_TEST_ENVIRONMENT}")
+endfunction()
 
-#-- -- Unit tests -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -
+# ---- Unit tests -------------------------------------------------------------------------------
 
-                                    file(
-                                        GLOB BRAID_UNIT_SOURCES CONFIGURE_DEPENDS
-                                        "${PROJECT_SOURCE_DIR}/src/*/*_test.cc") set(BRAID_UNIT_LIBRARIES
-                                                                                     "") foreach (library_and_folder
-                                                                                                  "braid_bench;bench/harness"
-                                                                                                  "braid_verbs;tools")
-                                        list(GET library_and_folder 0 library) list(GET library_and_folder 1 folder) if (
-                                            TARGET ${
-                                                library}) file(GLOB found CONFIGURE_DEPENDS
-                                                               "${PROJECT_SOURCE_DIR}/${folder}/"
-                                                               "*_test.cc") list(APPEND BRAID_UNIT_SOURCES ${
-                                            found}) list(APPEND BRAID_UNIT_LIBRARIES ${
-                                            library}) endif() endforeach() if (BRAID_UNIT_SOURCES) braid_add_gtest(braid_unit_tests unit ${
-                                            BRAID_UNIT_SOURCES}) target_link_libraries(braid_unit_tests PRIVATE ${
-                                            BRAID_UNIT_LIBRARIES}) endif()
+file(GLOB BRAID_UNIT_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*/*_test.cc")
+set(BRAID_UNIT_LIBRARIES "")
+foreach(library_and_folder "braid_bench;bench/harness" "braid_verbs;tools")
+  list(GET library_and_folder 0 library)
+  list(GET library_and_folder 1 folder)
+  if(TARGET ${library})
+    file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*_test.cc")
+    list(APPEND BRAID_UNIT_SOURCES ${found})
+    list(APPEND BRAID_UNIT_LIBRARIES ${library})
+  endif()
+endforeach()
+if(BRAID_UNIT_SOURCES)
+  braid_add_gtest(braid_unit_tests unit ${BRAID_UNIT_SOURCES})
+  target_link_libraries(braid_unit_tests PRIVATE ${BRAID_UNIT_LIBRARIES})
+endif()
 
-#-- -- One program a folder -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -
+# ---- One program a folder ---------------------------------------------------------------------
 
-                                            if (BRAID_CRASHSIM)
-#The others find what has nothing to do with crashes(scripts / mutants.sh).
-                                                set(BRAID_TEST_FOLDERS crash conformance
-                                                        model concurrency limits damage) else()
-                                                    set(BRAID_TEST_FOLDERS conformance model budget concurrency limits damage
-                                                            capi command kill) endif() foreach (folder ${
-                                                        BRAID_TEST_FOLDERS}) file(GLOB sources
-                                                                                      CONFIGURE_DEPENDS
-                                                                                  "${PROJECT_"
-                                                                                  "SOURCE_DIR}/"
-                                                                                  "tests/${folder}/"
-                                                                                  "*.cc") if (sources) braid_add_gtest(braid_${
-                                                        folder} _tests ${folder} ${
-                                                        sources}) if (folder STREQUAL
-                                                                      "command" AND TARGET
-                                                                          braid_command)
-                                                        add_dependencies(
-                                                            braid_command_tests
-                                                                braid_command) endif() endif() endforeach()
+if(BRAID_CRASHSIM)
+  # The others find what has nothing to do with crashes (scripts/mutants.sh).
+  set(BRAID_TEST_FOLDERS crash conformance model concurrency limits damage)
+else()
+  set(BRAID_TEST_FOLDERS conformance model budget concurrency limits damage capi command kill)
+endif()
+foreach(folder ${BRAID_TEST_FOLDERS})
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${folder}/*.cc")
+  if(sources)
+    braid_add_gtest(braid_${folder}_tests ${folder} ${sources})
+    if(folder STREQUAL "command" AND TARGET braid_command)
+      add_dependencies(braid_command_tests braid_command)
+    endif()
+  endif()
+endforeach()
 
-                                                            if (BRAID_CRASHSIM) return () endif()
+if(BRAID_CRASHSIM)
+  return()
+endif()
 
-#-- -- C programs against the shared library, \
-    built as a C user would : one program a file -- -- -- --
+# ---- C programs against the shared library, built as a C user would: one program a file --------
 
-                                                                function(
-                                                                    braid_add_c_program
-                                                                        target
-                                                                            source) add_executable($ {
-                                                                  target
-                                                                } "${source}")
-#Whether gcc sees a truncation depends on what the optimizer inlined, so that one stays off.
-                                                                    target_compile_options(
-                                                                        ${target} PRIVATE -
-                                                                        Wall - Wextra -
-                                                                        Werror - pedantic -
-                                                                        Wno - format -
-                                                                        truncation) target_link_libraries(${
-                                                                        target} PRIVATE braid::braid Threads::Threads) endfunction()
+function(braid_add_c_program target source)
+  add_executable(${target} "${source}")
+  # Whether gcc sees a truncation depends on what the optimizer inlined, so that one stays off.
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Werror -pedantic -Wno-format-truncation)
+  target_link_libraries(${target} PRIVATE braid::braid Threads::Threads)
+endfunction()
 
-                                                                        file(
-                                                                            GLOB BRAID_CAPI_SOURCES
-                                                                                CONFIGURE_DEPENDS
-                                                                            "${PROJECT_SOURCE_DIR}/"
-                                                                            "tests/capi/*.c") foreach (source ${
-                                                                            BRAID_CAPI_SOURCES}) get_filename_component(name
-                                                                                                                        "${source}" NAME_WE)
-                                                                            braid_add_c_program(braid_capi_$ {
-                                                                              name
-                                                                            } "${source}")
-                                                                                add_test(
-                                                                                    NAME capi /
-                                                                                    ${name} COMMAND
-                                                                                        braid_capi_${name})
-                                                                                    set_tests_properties(
-                                                                                        capi /
-                                                                                        ${
-                                                                                            name} PROPERTIES LABELS capi
-                                                                                            TIMEOUT 600) endforeach()
+file(GLOB BRAID_CAPI_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/capi/*.c")
+foreach(source ${BRAID_CAPI_SOURCES})
+  get_filename_component(name "${source}" NAME_WE)
+  braid_add_c_program(braid_capi_${name} "${source}")
+  add_test(NAME capi/${name} COMMAND braid_capi_${name})
+  set_tests_properties(capi/${name} PROPERTIES LABELS capi TIMEOUT 600)
+endforeach()
 
-#-- -- Examples : examples / <name>.cc and.c become bin / braid_example_ <name> \
-    -- -- -- -- -- -- -- -- -- -- -- -
+# ---- Examples: examples/<name>.cc and .c become bin/braid_example_<name> -----------------------
 
-                                                                                        file(
-                                                                                            GLOB BRAID_EXAMPLE_SOURCES
-                                                                                                CONFIGURE_DEPENDS
-                                                                                            "${"
-                                                                                            "PROJEC"
-                                                                                            "T_"
-                                                                                            "SOURCE"
-                                                                                            "_DIR}/"
-                                                                                            "exampl"
-                                                                                            "es/"
-                                                                                            "*.cc"
-                                                                                            "${"
-                                                                                            "PROJEC"
-                                                                                            "T_"
-                                                                                            "SOURCE"
-                                                                                            "_DIR}/"
-                                                                                            "exampl"
-                                                                                            "es/"
-                                                                                            "*.c") foreach (source ${
-                                                                                            BRAID_EXAMPLE_SOURCES})
-                                                                                            get_filename_component(
-                                                                                                name
-                                                                                                "${"
-                                                                                                "so"
-                                                                                                "ur"
-                                                                                                "ce"
-                                                                                                "}" NAME_WE) if (source
-                                                                                                                     MATCHES
-                                                                                                                 "\\.c$")
-                                                                                                braid_add_c_program(braid_example_$ {
-                                                                                                  name
-                                                                                                } "${source}") else()
-                                                                                                    add_executable(braid_example_$ {
-                                                                                                      name
-                                                                                                    } "${source}")
-                                                                                                        braid_own_code(
-                                                                                                            braid_example_${
-                                                                                                                name})
-                                                                                                            target_link_libraries(
-                                                                                                                braid_example_${
-                                                                                                                    name} PRIVATE
-                                                                                                                    braid::
-                                                                                                                        braid)
-                                                                                                                endif() endforeach()
+file(GLOB BRAID_EXAMPLE_SOURCES CONFIGURE_DEPENDS
+  "${PROJECT_SOURCE_DIR}/examples/*.cc" "${PROJECT_SOURCE_DIR}/examples/*.c")
+foreach(source ${BRAID_EXAMPLE_SOURCES})
+  get_filename_component(name "${source}" NAME_WE)
+  if(source MATCHES "\\.c$")
+    braid_add_c_program(braid_example_${name} "${source}")
+  else()
+    add_executable(braid_example_${name} "${source}")
+    braid_own_code(braid_example_${name})
+    target_link_libraries(braid_example_${name} PRIVATE braid::braid)
+  endif()
+endforeach()
 
-#-- -- Python tests : the C ABI, the installed package, \
-    the house rules -- -- -- -- -- -- -- -- -- -- -- -- -- -
+# ---- Python tests: the C ABI, the installed package, the house rules ---------------------------
 
-                                                                                                                    find_package(
-                                                                                                                        Python3 3.9 REQUIRED
-                                                                                                                            COMPONENTS Interpreter)
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 
-#Registers a Python test below tests / : braid_add_script(<label> <script> <argument>...).
-                                                                                                                        function(braid_add_script label script) get_filename_component(name
-                                                                                                                                                                                       "${script}" NAME_WE) add_test(NAME
-                                                                                                                                                                                                                             ${label} /
-                                                                                                                                                                                                                         ${name} COMMAND
-                                                                                                                                                                                                                             Python3::
-                                                                                                                                                                                                                                 Interpreter -
-                                                                                                                                                                                                                     B
-                                                                                                                                                                                                                     "${PROJECT_SOURCE_DIR}/tests/${script}" ${
-                                                                                                                                                                                                                         ARGN}) set_tests_properties(${label} /
-                                                                                                                                                                                                                                                     ${name} PROPERTIES
-                                                                                                                                                                                                                                                         LABELS ${label} TIMEOUT 600 SKIP_RETURN_CODE 77)
-                                                                                                                            endfunction()
+# Registers a Python test below tests/: braid_add_script(<label> <script> <argument>...).
+function(braid_add_script label script)
+  get_filename_component(name "${script}" NAME_WE)
+  add_test(NAME ${label}/${name}
+    COMMAND Python3::Interpreter -B "${PROJECT_SOURCE_DIR}/tests/${script}" ${ARGN})
+  set_tests_properties(${label}/${name} PROPERTIES
+    LABELS ${label} TIMEOUT 600 SKIP_RETURN_CODE 77)
+endfunction()
 
-                                                                                                                                foreach (check check_layers check_limits check_links) braid_add_script(
-                                                                                                                                    style
-                                                                                                                                        style /
-                                                                                                                                    ${check}
-                                                                                                                                        .py)
-                                                                                                                                    braid_add_script(style
-                                                                                                                                                         style /
-                                                                                                                                                     ${check} _test
-                                                                                                                                                         .py) endforeach()
+foreach(check check_layers check_limits check_links)
+  braid_add_script(style style/${check}.py)
+  braid_add_script(style style/${check}_test.py)
+endforeach()
 
-                                                                                                                                        if (EXISTS
-                                                                                                                                            "${PROJECT_SOURCE_DIR}/tests/capi/check_abi.py") find_path(BRAID_LEVELDB_INCLUDE
-                                                                                                                                                                                                           leveldb /
-                                                                                                                                                                                                       c.h) set(leveldb_header
-                                                                                                                                                                                                                "") if (BRAID_LEVELDB_INCLUDE) set(leveldb_header-- leveldb -
-                                                                                                                                                                                                                                                   header
-                                                                                                                                                                                                                                                   "${BRAID_LEVELDB_INCLUDE}/leveldb/c.h") endif() braid_add_script(capi capi /
-                                                                                                                                                                                                                                                                                                                            check_abi
-                                                                                                                                                                                                                                                                                                                                .py-- library
-                                                                                                                                                                                                                                                                                                                                    $ <
-                                                                                                                                                                                                                                                                                                                        TARGET_FILE
-                                                                                                                                                                                                                                                                                                                    : braid >
-                                                                                                                                                                                                                                                                                                                          ${leveldb_header}) endif() if (TARGET braid_example_c_example) braid_add_script(capi capi / against_leveldb
-                                                                                                                                                                                                                                                                                                                                                                                                                          .py-- cc
-                                                                                                                                                                                                                                                                                                                                                                                                                      "${CMAKE_C_COMPILER}" --example
-                                                                                                                                                                                                                                                                                                                                                                                                                          $ <
-                                                                                                                                                                                                                                                                                                                                                                                                              TARGET_FILE
-                                                                                                                                                                                                                                                                                                                                                                                                          : braid_example_c_example >) endif() if (TARGET braid_example_readme) braid_add_script(package package / readme_example_test
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                       .py
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                   "${PROJECT_SOURCE_DIR}" $ <
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                     TARGET_FILE
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                 : braid_example_readme >) endif() if (NOT BRAID_SANITIZE
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           AND NOT
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               BRAID_COVERAGE)
-                                                                                                                                            braid_add_script(
-                                                                                                                                                package package /
-                                                                                                                                                    install_test
-                                                                                                                                                        .py-- build -
-                                                                                                                                                dir
-                                                                                                                                                "${PROJECT_BINARY_DIR}" --cmake
-                                                                                                                                                "${CMAKE_COMMAND}" --pkg -
-                                                                                                                                                config
-                                                                                                                                                "${PKG_CONFIG_EXECUTABLE}" --cxx
-                                                                                                                                                "${CMAKE_CXX_COMPILER}" --cc
-                                                                                                                                                "${CMAKE_C_COMPILER}")
-                                                                                                                                                endif()
+if(EXISTS "${PROJECT_SOURCE_DIR}/tests/capi/check_abi.py")
+  find_path(BRAID_LEVELDB_INCLUDE leveldb/c.h)
+  set(leveldb_header "")
+  if(BRAID_LEVELDB_INCLUDE)
+    set(leveldb_header --leveldb-header "${BRAID_LEVELDB_INCLUDE}/leveldb/c.h")
+  endif()
+  braid_add_script(capi capi/check_abi.py --library $<TARGET_FILE:braid> ${leveldb_header})
+endif()
+if(TARGET braid_example_c_example)
+  braid_add_script(capi capi/against_leveldb.py
+    --cc "${CMAKE_C_COMPILER}" --example $<TARGET_FILE:braid_example_c_example>)
+endif()
+if(TARGET braid_example_readme)
+  braid_add_script(package package/readme_example_test.py
+    "${PROJECT_SOURCE_DIR}" $<TARGET_FILE:braid_example_readme>)
+endif()
+if(NOT BRAID_SANITIZE AND NOT BRAID_COVERAGE)
+  braid_add_script(package package/install_test.py
+    --build-dir "${PROJECT_BINARY_DIR}" --cmake "${CMAKE_COMMAND}"
+    --pkg-config "${PKG_CONFIG_EXECUTABLE}" --cxx "${CMAKE_CXX_COMPILER}"
+    --cc "${CMAKE_C_COMPILER}")
+endif()
