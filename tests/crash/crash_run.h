@@ -93,7 +93,8 @@ class CrashRun {
   uint64_t point_ = 0;
   uint64_t first_image_count_ = 0;
   bool muted_ = false;
-  uint64_t capture_in_ = 0;  // points until the crash; 0: none is planned
+  bool readers_beside_ = false;  // a flush or merge is under way, and no write
+  uint64_t capture_in_ = 0;      // points until the crash; 0: none is planned
   std::optional<Captured> captured_;
   std::vector<HeldSnapshot> snapshots_;
   std::vector<std::unique_ptr<HeldIterator>> iterators_;
