@@ -73,7 +73,6 @@ enum class Mutant : int {
   kHeaderNewestFirst,        ///< the copy that may be the only intact one is overwritten first
   kHeaderInPlace,            ///< there is only one copy
   kHeaderCheckIgnored,       ///< a torn copy is taken
-  kHeaderOldestCounts,       ///< the older copy is taken
   kDirtyNotMarked,           ///< open: the pool stays marked as closed in order
   kBootNotRecorded,          ///< open: the header keeps the boot id of an earlier session
   kLockKeptInPool,           ///< the mark of an unclean pool is taken for a lock that is held
@@ -93,10 +92,8 @@ enum class Mutant : int {
   kManifestNotFlushed,         ///< the manifest is never written back
   kManifestInPlace,            ///< there is only one copy
   kManifestBothAtOnce,         ///< one fence for both copies
-  kManifestNewestFirst,        ///< the copy that may be the only intact one is overwritten first
-  kManifestOneCopy,            ///< only one copy a commit, in turn: damage finds the other stale
+  kManifestOneCopy,            ///< only the first copy is written: damage to it loses the commit
   kManifestCheckIgnored,       ///< a torn copy is taken
-  kManifestOldestCounts,       ///< the older copy is taken
   kManifestNotRepaired,        ///< recovery: a torn copy is left for the next commit to complete
 
   // The zipper merge and its redo log.
@@ -141,14 +138,12 @@ enum class Mutant : int {
   kReplayIgnoresDeletes,     ///< deletes are not replayed
   kReplayShardsByOption,     ///< only as many shards are read as the options say
   kReviveSkipped,            ///< marks of a flush that was not committed are believed
-  kReviveNotFlushed,         ///< that they are taken back is not written back
   kTornEntriesNotMarked,     ///< intact entries of a torn batch are left alive
   kTornMarkNotFlushed,       ///< that they are dead is not written back
   kLogForgottenByRecovery,   ///< a replayed log counts as flushed
   kDamageTakenForTail,       ///< intact entries behind a damaged one are taken for torn
   kShortChunkTakenForTail,   ///< a chunk that is not intact up to its length is the end of the log
   kTailTakenForDamage,       ///< a torn entry with an intact header makes the open fail
-  kMissingChunkAccepted,     ///< a log with a hole is replayed
   kTableIdReused,            ///< a new log gets the number of one that is replayed
   kSequenceRestartsAtZero,   ///< sequence numbers are reused
   kManifestSequenceIgnored,  ///< those of flushed entries are reused

@@ -196,7 +196,7 @@ void ZipperMerge::ChooseKept(const Slice& slice, const std::vector<Version>& ver
     bool keep = index::IsVersionNeeded(
         BRAID_MUTANT(kMergeIgnoresViews) ? index::LiveViews{} : *input_.views, sequence, newer);
     if (input_.copies && version.from_source) keep = has_twin;
-    if (is_twin && !BRAID_MUTANT(kTwinKept)) keep = false;
+    if (is_twin) keep = BRAID_MUTANT(kTwinKept);
     if (!keep && !version.from_source && !is_twin) {
       if (budget == 0) {
         keep = true;

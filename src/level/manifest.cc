@@ -32,15 +32,11 @@ Status Manifest::Create() {
 
 Status Manifest::Commit() {
   ++record_.commit_count;
-  // The older, or torn, copy first: at every moment one copy is intact.
-  const int first = BRAID_MUTANT(kManifestNewestFirst) ? newest_ : 1 - newest_;
-  for (const int copy : {first, 1 - first}) {
-    if (Status s = WriteCopy(BRAID_MUTANT(kManifestInPlace) ? 0 : copy); !s.ok()) return s;
-    if (BRAID_MUTANT(kManifestOneCopy)) {
-      newest_ = copy;
-      break;
-    }
-  }
+  // Both copies are equal here: at every moment one of them is intact, and it is the old or the new
+  // record.
+  if (Status s = WriteCopy(0); !s.ok()) return s;
+  if (BRAID_MUTANT(kManifestOneCopy)) return Status::OK();
+  if (Status s = WriteCopy(BRAID_MUTANT(kManifestInPlace) ? 0 : 1); !s.ok()) return s;
   if (BRAID_MUTANT(kManifestBothAtOnce)) pool_->ops().Fence();
   return Status::OK();
 }
@@ -59,7 +55,7 @@ Status Manifest::WriteCopy(int copy) {
 
 Status Manifest::Load() {
   const ManifestRecord* newest = nullptr;
-  int intact = 0;
+  int newest_copy = 0;
   for (int which = 0; which < 2; ++which) {
     const uint64_t place = format::kManifestOffset[which];
     const auto* copy = pool_->As<ManifestRecord>(place);
@@ -68,11 +64,9 @@ Status Manifest::Load() {
          !BRAID_MUTANT(kManifestCheckIgnored))) {
       continue;
     }
-    ++intact;
-    if (newest == nullptr ||
-        (copy->commit_count > newest->commit_count) != BRAID_MUTANT(kManifestOldestCounts)) {
+    if (newest == nullptr || copy->commit_count > newest->commit_count) {
       newest = copy;
-      newest_ = which;
+      newest_copy = which;
     }
   }
   if (newest == nullptr) {
@@ -98,9 +92,12 @@ Status Manifest::Load() {
   if (record_.table_count > format::kMaxTables || !has_l1 || !merge_is_possible) {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "its tables are impossible");
   }
-  // A torn copy is made good before anything else changes. The next commit might else bring just
-  // the lines that it lacks, and an older commit would be intact that names a head used anew.
-  if (intact < 2 && !BRAID_MUTANT(kManifestNotRepaired)) return WriteCopy(1 - newest_);
+  // The other copy is made equal before anything else changes. A torn one might else get just the
+  // lines that it lacks from the next commit, and be an older commit that names a head used anew.
+  const auto* other = pool_->As<ManifestRecord>(format::kManifestOffset[1 - newest_copy]);
+  const bool equal = std::memcmp(other, newest, offsetof(ManifestRecord, check)) == 0 &&
+                     other->check == format::StructCheck(*other, pool_->OffsetOf(other));
+  if (!equal && !BRAID_MUTANT(kManifestNotRepaired)) return WriteCopy(1 - newest_copy);
   return Status::OK();
 }
 

@@ -19,7 +19,7 @@ class Manifest {
 
   /// Writes the first record of a new pool: an empty L1 at head 0, whose links it ends.
   Status Create();
-  /// Loads the newest intact copy, checks it, and writes the other one anew if that is torn.
+  /// Loads the newest intact copy, checks it, and makes the other one equal to it.
   /// Corruption when neither is intact.
   Status Load();
 
@@ -46,7 +46,6 @@ class Manifest {
 
   pmem::PmemPool* pool_;
   format::ManifestRecord record_{};
-  int newest_ = 0;            // copy that is known to be intact
   uint64_t taken_heads_ = 0;  // of tables in the making
 };
 

@@ -160,7 +160,7 @@ class ShardReader {
 Result<ShardLog> ReadShardLog(const pmem::PmemPool& pool, const std::vector<LogChunk>& chunks) {
   ShardReader reader(pool);
   for (size_t i = 0; i < chunks.size(); ++i) {
-    if (chunks[i].ordinal != i && !BRAID_MUTANT(kMissingChunkAccepted)) {
+    if (chunks[i].ordinal != i) {
       return pool.CorruptionAt(pool.ChunkOffset(chunks[i].chunk), "log",
                                "chunk " + std::to_string(i) + " of shard " +
                                    std::to_string(chunks[i].shard) + " is missing");

@@ -21,9 +21,7 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
         copies[i].magic == format::kPoolMagic &&
         (BRAID_MUTANT(kHeaderCheckIgnored) ||
          copies[i].check == format::StructCheck(copies[i], format::kPoolHeaderOffset[i]));
-    const bool newer = newest == nullptr || (copies[i].update_count > newest->update_count) !=
-                                                BRAID_MUTANT(kHeaderOldestCounts);
-    if (intact && newer) {
+    if (intact && (newest == nullptr || copies[i].update_count > newest->update_count)) {
       newest = &copies[i];
     }
   }

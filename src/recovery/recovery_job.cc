@@ -167,8 +167,10 @@ Status RecoveryJob::ReplayLogs() {
 void RecoveryJob::Revive(uint64_t offset) {
   auto* entry = pool_->As<EntryHeader>(offset);
   if (entry->state() == format::kStateDead && !BRAID_MUTANT(kReviveSkipped)) {
+    // Not flushed. The sweep of extents must see it, nobody after the next crash: the version that
+    // made this one obsolete is in the same log, so the flush to come marks it dead again, and
+    // until that is committed every recovery comes by here.
     pool_->ops().StoreByte(entry->state_byte(), format::kStateLive);
-    if (!BRAID_MUTANT(kReviveNotFlushed)) pool_->ops().Persist(entry->state_byte(), 1);
   }
   if (BRAID_MUTANT(kReplayIgnoresDeletes) && entry->op() == format::EntryOp::kDelete) return;
   state_.table->InsertRecovered(offset);

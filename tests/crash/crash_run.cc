@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/thread_slot.h"
 #include "crash/bare_database.h"
 #include "crash/threaded_run.h"
 #include "pmem/sim_media.h"
@@ -26,6 +27,8 @@ Allowed CrashRun::AllowedNow(bool process_crash) {
 }
 
 void CrashRun::AfterPoint(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan) {
+  // What a reader would see that comes while a flush or merge stands at its fence.
+  if (readers_beside_ && point_ % 4 == 0) ReadAll();
   if (capture_in_ != 0 && --capture_in_ == 0 && !muted_) Capture(units, plan);
 }
 
@@ -108,11 +111,13 @@ void CrashRun::Step(Action action) {
     case Action::kBatch:
       return Write(action);
     case Action::kFlush:
+    case Action::kCompact: {
       oracle_.Begin({});
-      return Finish(db_->Flush(), "flush", true);
-    case Action::kCompact:
-      oracle_.Begin({});
-      return Finish(db_->Compact(), "compact", true);
+      readers_beside_ = true;
+      const Status status = action == Action::kFlush ? db_->Flush() : db_->Compact();
+      readers_beside_ = false;
+      return Finish(status, action == Action::kFlush ? "flush" : "compact", true);
+    }
     case Action::kTakeSnapshot:
       snapshots_.push_back({db_->GetSnapshot(), oracle_.acknowledged()});
       return;
@@ -259,6 +264,8 @@ void CrashRun::Abandon() {
 
 std::optional<Failure> RunOnce(Device* device, const Workload& workload, uint64_t seed,
                                const RunSettings& settings) {
+  // This thread takes a slot, so that the run's, and its log's shard, is not always the first.
+  base::ThreadSlot();
   std::optional<Failure> failure;
   std::thread worker([&] {
     failure = workload.threads > 1 ? ThreadedRun(device, workload, seed, settings).Run()

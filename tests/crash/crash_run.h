@@ -57,7 +57,8 @@ class CrashRun final : CrashPoints {
   Oracle oracle_;
   std::optional<Allowed> recovering_;  // while the run itself recovers from a crash
   uint64_t boot_ = 1;
-  uint64_t capture_in_ = 0;  // points until the crash; 0: none is planned
+  bool readers_beside_ = false;  // a flush or merge is under way, and no write
+  uint64_t capture_in_ = 0;      // points until the crash; 0: none is planned
   std::optional<Captured> captured_;
   std::vector<HeldSnapshot> snapshots_;
   std::vector<std::unique_ptr<HeldIterator>> iterators_;

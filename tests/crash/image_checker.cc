@@ -40,17 +40,26 @@ std::string CheckStructure(DB* db) {
   return wrong;
 }
 
-std::string CheckEmptied(DB* db, const std::set<std::string>& keys, const pmem::SimArea& area) {
-  // What is left: headers and state tables, and the two redo chunks. A pool that an image did not
-  // hold yet was made by this open, with a chunk size of its own.
+namespace {
+
+/// Headers and state tables, and the two redo chunks. The chunk size is the pool's own: one that an
+/// image did not hold yet was made by the open that followed.
+uint64_t UsedByAnEmptyPool(const pmem::SimArea& area) {
   format::PoolHeader header;
   std::memcpy(&header, area.base() + format::kPoolHeaderOffset[0], sizeof header);
-  uint64_t expected = 2 * header.chunk_bytes;
+  uint64_t used = 2 * header.chunk_bytes;
   for (size_t i = 0; i < area.segments().size(); ++i) {
     const uint64_t table = i == 0 ? format::kFirstStateTableOffset : format::kOtherStateTableOffset;
     const uint64_t end = table + area.segments()[i] / header.chunk_bytes * sizeof(uint64_t);
-    expected += (end + header.chunk_bytes - 1) / header.chunk_bytes * header.chunk_bytes;
+    used += (end + header.chunk_bytes - 1) / header.chunk_bytes * header.chunk_bytes;
   }
+  return used;
+}
+
+}  // namespace
+
+std::string CheckEmptied(DB* db, const std::set<std::string>& keys, const pmem::SimArea& area) {
+  uint64_t used = 0;
   // A merge drops a few old versions of a key at a time, so one round may leave some.
   for (int round = 0; round < 4; ++round) {
     for (const std::string& key : keys) {
@@ -59,10 +68,11 @@ std::string CheckEmptied(DB* db, const std::set<std::string>& keys, const pmem::
       if (!status.ok()) return "emptying: " + status.ToString();
     }
     if (const Status status = db->Compact(); !status.ok()) return "emptying: " + status.ToString();
-    if (db->GetStatistics().pool_used_bytes == expected) return {};
+    used = db->GetStatistics().pool_used_bytes;
+    if (used == UsedByAnEmptyPool(area)) return {};
   }
-  return "an emptied pool uses " + std::to_string(db->GetStatistics().pool_used_bytes) +
-         " bytes, an empty one " + std::to_string(expected);
+  return "an emptied pool uses " + std::to_string(used) + " bytes, an empty one " +
+         std::to_string(UsedByAnEmptyPool(area));
 }
 
 ImageChecker::ImageChecker(pmem::SimArea* area) : area_(area) {

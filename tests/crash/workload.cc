@@ -34,15 +34,22 @@ std::vector<Workload> MakeWorkloads() {
   all.push_back({"Iterator",
                  {{kPut, 14},
                   {kDelete, 6},
-                  {kTakeSnapshot, 1},
-                  {kDropSnapshot, 2},
-                  {kTakeIterator, 2},
-                  {kMoveIterator, 6},
+                  {kTakeSnapshot, 3},
+                  {kDropSnapshot, 4},
+                  {kTakeIterator, 3},
+                  {kMoveIterator, 8},
                   {kDropIterator, 1},
                   {kFlush, 1},
                   {kCompact, 3}}});
-  all.back().keys = 12;
+  all.back().keys = 8;
   all.back().operations = 100;
+  // Indexes over every fourth entry and fewer.
+  all.push_back({"ThinIndex",
+                 {{kPut, 8}, {kBatch, 24}, {kDelete, 4}, {kRead, 2}, {kFlush, 1}, {kCompact, 1}}});
+  all.back().keys = 500;
+  all.back().max_value = 8;
+  all.back().operations = 150;
+  all.back().memory_bytes = 8u << 10;
   // Chunks that are mostly garbage, whose last live entries are copied together.
   all.push_back(
       {"Collection",
@@ -55,8 +62,9 @@ std::vector<Workload> MakeWorkloads() {
   all.back().max_value = 600;
   all.back().initial_bytes = 64u << 10;
   all.push_back({"FullPool", {{kPut, 10}, {kDelete, 3}, {kBatch, 2}, {kCompact, 1}}});
-  all.back().keys = 40;
+  all.back().keys = 90;
   all.back().max_value = 900;
+  all.back().large_one_in = 12;
   all.back().initial_bytes = 64u << 10;
   all.back().max_bytes = 96u << 10;
   // Large values that come and go while the pool grows.
@@ -69,7 +77,13 @@ std::vector<Workload> MakeWorkloads() {
   all.back().operations = 2;
   all.push_back({"Reopen", {{kPut, 10}, {kDelete, 3}, {kBatch, 2}, {kReopen, 3}, {kFlush, 1}}});
   all.push_back({"Recovery",
-                 {{kPut, 10}, {kDelete, 3}, {kBatch, 2}, {kFlush, 1}, {kCompact, 1}, {kCrash, 3}}});
+                 {{kPut, 10},
+                  {kDelete, 3},
+                  {kBatch, 2},
+                  {kFlush, 1},
+                  {kCompact, 1},
+                  {kReopen, 1},
+                  {kCrash, 3}}});
   all.push_back({"Everything",
                  {{kPut, 12},
                   {kDelete, 4},
@@ -137,10 +151,14 @@ Options DrawOptions(const Workload& workload, Random* random) {
       workload.memtable_bytes != 0 ? workload.memtable_bytes : uint64_t{1024} << random->Uniform(3);
   options.compaction.batch_entries = 4u << random->Uniform(3);
   options.compaction.l0_trigger = static_cast<uint32_t>(1 + random->Uniform(3));
-  options.log_shards = static_cast<uint32_t>(1 + random->Uniform(2));
+  options.log_shards = static_cast<uint32_t>(1 + random->Uniform(3));
   options.compaction.gc_live_ratio = random->OneIn(2) ? 0.9 : 0.5;
   // So little that the indexes of a few entries exceed it (see OpenBare).
   options.memory_budget_bytes = random->OneIn(4) ? 1 + random->Uniform(64u << 10) : 16u << 20;
+  if (workload.memory_bytes != 0) {
+    options.memory_budget_bytes =
+        workload.memory_bytes / 2 + random->Uniform(workload.memory_bytes);
+  }
   return options;
 }
 

@@ -44,6 +44,7 @@ struct Workload {
   uint64_t initial_bytes = 128u << 10;
   uint64_t max_bytes = 0;
   uint64_t memtable_bytes = 0;  ///< 0: drawn, 1 to 4 KiB
+  uint64_t memory_bytes = 0;    ///< about the memory budget; 0: drawn, mostly plenty
   MediaClass media_class = MediaClass::kCacheLine;
   uint32_t threads = 1;  ///< more: threaded_run.h
 };
