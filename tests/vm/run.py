@@ -17,7 +17,7 @@ from machine import QEMU
 from results import Results
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GUEST_PROGRAMS = ["braid", "braid_conformance_tests"]
+GUEST_PROGRAMS = ["braid", "braid_conformance_tests", "braid_vm_writer"]
 
 
 class Guest:
@@ -25,6 +25,7 @@ class Guest:
 
     def __init__(self, meta_package, folder, programs):
         self.folder = folder
+        guest_image.find_tool(QEMU)
         self.kernel = guest_image.Kernel(meta_package, folder / "kernels")
         tree = guest_image.Initramfs(folder / "initramfs", self.kernel)
         for program in GUEST_PROGRAMS:
@@ -35,12 +36,32 @@ class Guest:
         shutil.rmtree(tree.tree)
 
 
+class Run:
+    """What the parts of a run share: results, the guests, the size of the run."""
+
+    def __init__(self, arguments):
+        self.results = Results()
+        self.folder = ROOT / "build/vm"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.programs = arguments.programs
+        self.size = os.environ.get("BRAID_TEST_SIZE", "push")
+        self.guests = {}
+
+    def guest(self, meta_package=guest_image.CLOUD_KERNEL):
+        if meta_package not in self.guests:
+            self.guests[meta_package] = Guest(meta_package, self.folder, self.programs)
+        return self.guests[meta_package]
+
+
+# In the order they run; a part may use what one before it left in the images.
 PARTS = {
-    "classes": scenarios.classes,
-    "eadr": scenarios.eadr,
-    "unarmed": scenarios.read_only,
-    "virtio": scenarios.virtio_pmem,
-    "cxl": scenarios.cxl,
+    "classes": lambda run: scenarios.classes(run.results, run.guest()),
+    "eadr": lambda run: scenarios.eadr(run.results, run.guest()),
+    "unarmed": lambda run: scenarios.read_only(run.results, run.guest()),
+    "virtio": lambda run: scenarios.virtio_pmem(run.results, run.guest()),
+    "cxl": lambda run: scenarios.cxl(run.results, run.guest()),
+    "media-error": lambda run: scenarios.media_error(run.results, run.guest()),
+    "conformance": lambda run: scenarios.conformance(run.results, run.guest(), run.size),
 }
 
 
@@ -58,23 +79,20 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
-    folder = ROOT / "build/vm"
-    folder.mkdir(parents=True, exist_ok=True)
-    results = Results()
-    try:
-        guest_image.find_tool(QEMU)
-        guest = Guest(guest_image.CLOUD_KERNEL, folder, arguments.programs)
-        for name, part in PARTS.items():
-            if name in arguments.parts or not arguments.parts:
-                part(results, guest)
-    except Unavailable as error:
-        if arguments.require:
-            results.check("everything that is needed is there", False, str(error))
-        else:
-            results.skip("the tests in a virtual machine", str(error))
-    results.write(folder / "vm.json")
-    print(results.summary())
-    return 1 if results.count("FAIL") else 0
+    run = Run(arguments)
+    for name, part in PARTS.items():
+        if arguments.parts and name not in arguments.parts:
+            continue
+        try:
+            part(run)
+        except Unavailable as error:
+            if arguments.require:
+                run.results.check(f"{name}: everything that is needed is there", False, str(error))
+            else:
+                run.results.skip(name, str(error))
+    run.results.write(run.folder / "vm.json")
+    print(run.results.summary())
+    return 1 if run.results.count("FAIL") else 0
 
 
 if __name__ == "__main__":

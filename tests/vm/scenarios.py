@@ -127,3 +127,58 @@ def cxl(results, guest):
             results.check("a pool on CXL memory is there after a reboot", kept == "@kept value", kept)
     image.unlink()
     labels.unlink()
+
+
+# Until a SIGBUS in the mapping is turned into an error, the kernel ends the process: stated, not
+# failed. True makes the check strict.
+MEDIA_ERROR_MUST_BE_AN_ERROR = False
+PLACE_IN_A_SEGMENT = r"segment-\d{6}\+0x[0-9a-f]+"
+
+
+def media_error(results, guest):
+    image = machine.make_image(guest.folder / "failing.img", 512)
+    answers = boot(results, "media error", guest, "media_error", machine.nvdimm(0, image),
+                   settings={"fresh": 1})
+    image.unlink()
+    if not answers:
+        return
+    results.facts["media error"] = next(
+        (line[1:] for line in answers.lines if line.startswith("@page")), "no page")
+    answer = answers.get("reads", "failed-page")
+    read = re.search(r"@media-error right=(\d+) errors=(\d+) wrong=(\d+) first=(.*)", answer)
+    judge_media_error(results, "reads of a pool",
+                      bool(read) and int(read[1]) > 0 and int(read[3]) == 0 and read[4], answer)
+    for verb in ("verify", "count"):
+        answer = answers.get(verb, "failed-page")
+        judge_media_error(results, f"braid {verb}", answer.startswith("code=2 ") and answer, answer)
+
+
+def judge_media_error(results, name, message, answer):
+    """`message` is what braid said of the failed page, or false when it said nothing."""
+    name = f"a media error below {name} is an IO error that names file and offset"
+    if message and "IO error" in message and re.search(PLACE_IN_A_SEGMENT, message):
+        results.check(name, True, answer)
+    elif "code=135" in answer and not MEDIA_ERROR_MUST_BE_AN_ERROR:
+        results.skip(name, f"SIGBUS ends the process for now ({answer.strip()})")
+    else:
+        results.check(name, False, answer)
+
+
+def conformance(results, guest, size):
+    for fs in ("ext4", "xfs"):
+        devices = nvdimm_pair(guest, fresh=True) + machine.two_nodes()
+        name = f"conformance on {fs}"
+        answers = boot(results, name, guest, "conformance", devices, seconds=3000,
+                       settings={"fresh": 1, "fs": fs, "filter": CONFORMANCE_FILTER[size]})
+        if not answers:
+            continue
+        passed = next((line for line in answers.lines if "[  PASSED  ]" in line), "")
+        verdict = next((line for line in answers.lines if line.startswith("@conformance")), "")
+        right = verdict.startswith("@conformance code=0 ") and bool(passed)
+        results.check(f"the conformance tests pass on {fs} with DAX", right,
+                      passed.replace("[  PASSED  ]", "").strip() if right else verdict)
+        if not right:
+            print("\n".join(answers.lines[-40:]))
+
+
+CONFORMANCE_FILTER = {"push": "*", "night": "*", "release": "*"}
