@@ -30,11 +30,17 @@ def backend(ident, path):
     return ["-object", f"memory-backend-file,id={ident},mem-path={path},size={size},share=on"]
 
 
-def nvdimm(number, path, *, node=None, read_only=False):
+# Where the first NVDIMM of a machine is mapped, when it is asked to be there.
+NVDIMM_ADDRESS = 0x100000000
+
+
+def nvdimm(number, path, *, node=None, read_only=False, fixed=False):
     """Arguments for an NVDIMM that keeps its content in `path`."""
     device = f"nvdimm,id=nv{number},memdev=m{number}"
     if node is not None:
         device += f",node={node}"
+    if fixed:
+        device += f",addr={NVDIMM_ADDRESS:#x}"
     if read_only:
         device += ",unarmed=on"
     return backend(f"m{number}", path) + ["-device", device]

@@ -7,16 +7,19 @@ docs/vm-tests.md says what is tested, how long it takes, and what it does not pr
 import argparse
 import os
 import pathlib
+import random
 import shutil
 import sys
 
 import guest_image
+import power_cuts
 import scenarios
 from guest_image import Unavailable
 from machine import QEMU
 from results import Results
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+SIZES = ("push", "night", "release")
 GUEST_PROGRAMS = ["braid", "braid_conformance_tests", "braid_vm_writer"]
 
 
@@ -45,6 +48,9 @@ class Run:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.programs = arguments.programs
         self.size = os.environ.get("BRAID_TEST_SIZE", "push")
+        if self.size not in SIZES:
+            sys.exit(f"BRAID_TEST_SIZE={self.size}: use {', '.join(SIZES)}")
+        self.seed = int(os.environ.get("BRAID_SEED") or str(random.randrange(1, 1 << 32)), 0)
         self.guests = {}
 
     def guest(self, meta_package=guest_image.CLOUD_KERNEL):
@@ -61,7 +67,9 @@ PARTS = {
     "virtio": lambda run: scenarios.virtio_pmem(run.results, run.guest()),
     "cxl": lambda run: scenarios.cxl(run.results, run.guest()),
     "media-error": lambda run: scenarios.media_error(run.results, run.guest()),
-    "conformance": lambda run: scenarios.conformance(run.results, run.guest(), run.size),
+    "conformance": lambda run: scenarios.conformance(run.results, run.guest(), run.size, run.seed),
+    "kills": lambda run: power_cuts.kills(run.results, run.guest(), run.size, run.seed),
+    "cache-loss": lambda run: power_cuts.cache_losses(run.results, run.guest(), run.size, run.seed),
 }
 
 
@@ -80,6 +88,9 @@ def parse_arguments():
 def main():
     arguments = parse_arguments()
     run = Run(arguments)
+    print(f"vm: size {run.size}, seed {run.seed} (BRAID_SEED repeats the moments of the cuts)")
+    run.results.facts["size"] = run.size
+    run.results.facts["seed"] = run.seed
     for name, part in PARTS.items():
         if arguments.parts and name not in arguments.parts:
             continue
