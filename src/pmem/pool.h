@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sparse_table.h"
 #include "braid/options.h"
 #include "braid/status.h"
 #include "format/layout.h"
@@ -159,10 +160,7 @@ class PmemPool {
   std::vector<Segment> segments_;
   std::atomic<uint64_t> chunks_{0};
 
-  struct FreeDeleter {
-    void operator()(void* memory) const noexcept;
-  };
-  std::unique_ptr<std::atomic<uint64_t>[], FreeDeleter> states_;  // DRAM copy of the state words
+  base::SparseTable<std::atomic<uint64_t>> states_;  // DRAM copy of the state words
 };
 
 }  // namespace braid::pmem
