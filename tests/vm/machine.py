@@ -92,7 +92,7 @@ class Machine:
         self.started = time.monotonic()
         self.errors_path = guest.folder / "qemu-errors.log"
         with open(self.errors_path, "wb") as errors:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE,
                                             stdout=subprocess.PIPE, stderr=errors)
         os.set_blocking(self.process.stdout.fileno(), False)
         self.selector = selectors.DefaultSelector()
@@ -132,6 +132,14 @@ class Machine:
                 if match := re.search(pattern, line):
                     return match
         return None
+
+    def say(self, line):
+        """Sends a line to a scenario that waits for one."""
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def errors(self):
+        return self.errors_path.read_text("utf-8", "replace")
 
     def listen(self, seconds):
         """Reads for so long, or until the guest ends."""

@@ -12,6 +12,7 @@ import random
 import re
 import shutil
 import subprocess
+import time
 
 import guest_image
 import machine
@@ -21,7 +22,9 @@ from machine import Machine
 THREADS = 2
 # Operations a thread makes before it closes the pool; most cycles are cut before.
 OPERATIONS = 4000
+SLOW_OPERATIONS = 400
 MOMENTS = ("booting", "opening", "writing", "writing", "writing", "closing")
+FIRST_MOMENTS = ("writing", "opening", "closing")
 BOOT_SECONDS = 120
 
 
@@ -37,6 +40,11 @@ class Cycle:
 
 class PowerCuts:
     """One pool on one file system, through all cycles."""
+
+    moments = MOMENTS
+    # How long after the stage of that name began, at most.
+    operations = OPERATIONS
+    longest = {"opening": 0.05, "writing": 2.5, "closing": 0.3}
 
     def __init__(self, guest, name, fs, seed):
         self.guest = guest
@@ -54,7 +62,7 @@ class PowerCuts:
 
     def settings(self, **more):
         return {"fs": self.fs, "seed": self.random.randrange(1, 1 << 48),
-                "acked": ",".join(map(str, self.acked)), "operations": OPERATIONS,
+                "acked": ",".join(map(str, self.acked)), "operations": self.operations,
                 "force": self.force, **more}
 
     def boot(self, **options):
@@ -91,10 +99,8 @@ class PowerCuts:
         if moment == "booting":
             vm.listen(self.random.uniform(0.5, 6))
             return
-        stage = {"opening": "opening", "writing": "writing", "closing": "closing"}[moment]
-        if vm.wait_for(rf"^@(stage {stage}|fail|writer|problem)", BOOT_SECONDS):
-            longest = {"opening": 0.05, "writing": 2.5, "closing": 0.3}[moment]
-            vm.listen(self.random.uniform(0, longest))
+        if vm.wait_for(rf"^@(stage {moment}|fail|writer|problem)", BOOT_SECONDS):
+            vm.listen(self.random.uniform(0, self.longest[moment]))
 
     def _take_notes(self, vm, result):
         """What the guest said before it died counts, whatever comes after."""
@@ -137,12 +143,21 @@ class PowerCuts:
 class CacheLossCuts(PowerCuts):
     """Cuts by the plugin: caches are lost but for a random share of their lines."""
 
+    moments = [moment for moment in MOMENTS if moment != "booting"]
+    operations = SLOW_OPERATIONS
+    longest = {"opening": 0.6, "writing": 5, "closing": 2}
+
     def __init__(self, guest, name, fs, seed, plugin):
         super().__init__(guest, name, fs, seed)
         self.plugin = plugin
         self.control = guest.folder / f"{name}.cut"
         self.after = guest.folder / f"{name}-after.img"
         self.keep = 0
+        self.reports = []
+
+    def settings(self, **more):
+        return super().settings(**{"wait": int(more.get("seed") != 0 and "operations" not in more),
+                                   **more})
 
     def extra(self):
         self.control.unlink(missing_ok=True)
@@ -150,31 +165,45 @@ class CacheLossCuts(PowerCuts):
         arguments = {"image": self.image, "base": f"{machine.NVDIMM_ADDRESS:x}", "out": self.after,
                      "control": self.control, "keep": self.keep,
                      "seed": self.random.randrange(1 << 32)}
-        return ["-singlestep", "-plugin",
-                ",".join([str(self.plugin), *(f"{name}={value}" for name, value in
-                                              arguments.items())])]
+        return ["-plugin", ",".join([str(self.plugin), *(f"{name}={value}" for name, value in
+                                                         arguments.items())])]
+
+    def order(self, what):
+        fresh = self.control.with_suffix(".new")
+        fresh.write_text(what + "\n")
+        fresh.replace(self.control)
+
+    def _reach(self, vm, moment):
+        if vm.wait_for(r"^@mounted", BOOT_SECONDS):
+            self.order("arm")
+            deadline = time.monotonic() + 30
+            while "armed" not in vm.errors() and time.monotonic() < deadline:
+                vm.read(0.05)
+            vm.say("go")
+            super()._reach(vm, moment)
 
     def cut(self, vm):
         if vm.process.poll() is None:
-            self.control.write_text(f"{self.random.randrange(300)}\n")
+            self.order(f"cut {self.random.randrange(300)}")
             vm.finish(60)
         vm.kill()
         self.control.unlink(missing_ok=True)
+        self.reports.append(vm.errors().strip())
         if vm.process.returncode != 42:
             return f"the plugin did not cut the power (QEMU's status {vm.process.returncode})"
         self.after.replace(self.image)
         return ""
 
 
-def run_cycles(results, cuts, count, title):
+def run_cycles(results, cuts, count, title, first=0):
     """Returns whether every acknowledged operation was there after each cut."""
     if problem := cuts.prepare():
         return results.check(title, False, problem)
     done = []
     for number in range(count):
-        # The first cycles meet the moments in turn, so that a short run has the important ones.
-        moment = ("writing", "opening", "closing")[number] if number < 3 else (
-            cuts.random.choice(MOMENTS))
+        # A short run has the important moments too.
+        at = first + number
+        moment = FIRST_MOMENTS[at] if at < len(FIRST_MOMENTS) else cuts.random.choice(cuts.moments)
         done.append(cuts.cycle(moment))
         if done[-1].problem:
             break
@@ -204,13 +233,18 @@ KILLS = {"push": 3, "night": 50, "release": 1000}
 CACHE_LOSSES = {"push": 3, "night": 50, "release": 300}
 
 
+def halves(count):
+    """File system, number of cuts, and how many of the first moments the other one has."""
+    return ("ext4", count - count // 2, 0), ("xfs", count // 2, count - count // 2)
+
+
 def kills(results, guest, size, seed):
     """The cuts by killing QEMU, half on each file system."""
     count = KILLS[size]
-    for fs, share in (("ext4", count - count // 2), ("xfs", count // 2)):
+    for fs, share, first in halves(count):
         cuts = PowerCuts(guest, f"kill-{fs}", fs, seed)
         run_cycles(results, cuts, share,
-                   f"acknowledged writes survive {share} kills of the machine on {fs}")
+                   f"acknowledged writes survive {share} kills of the machine on {fs}", first)
     print("        (A kill of QEMU proves the mount, open and recovery path, and not one flush or "
           "fence.)")
 
@@ -235,10 +269,11 @@ def cache_losses(results, guest, size, seed):
     plugin = build_plugin(guest.folder)
     control_never_flushes(results, guest, plugin, seed)
     count = CACHE_LOSSES[size]
-    for fs, share in (("ext4", count - count // 2), ("xfs", count // 2)):
+    for fs, share, first in halves(count):
         cuts = CacheLossCuts(guest, f"cache-loss-{fs}", fs, seed, plugin)
-        run_cycles(results, cuts, share,
-                   f"acknowledged writes survive {share} cuts with loss of the caches on {fs}")
+        title = f"acknowledged writes survive {share} cuts with loss of the caches on {fs}"
+        run_cycles(results, cuts, share, title, first)
+        results.facts[title]["each cut"] = cuts.reports
 
 
 def control_never_flushes(results, guest, plugin, seed):

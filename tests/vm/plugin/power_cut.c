@@ -3,21 +3,23 @@
  * A QEMU plugin that cuts the power of a machine with an NVDIMM as a power supply does: what was
  * only in the processor's caches is gone. A test tool of its own; never a part of braid.
  *
- * Model (x86, ADR): the durable image starts as the device's content at power on. A line gets into
- * it by clflush, or by clwb, clflushopt or a non-temporal store that the same processor follows
- * with a fence (sfence, mfence, a locked instruction, xchg with memory). At the cut, every flushed
- * line that awaits its fence, and every line whose content differs from the durable one, gets in
- * with the probability `keep`: it was evicted, or written back in time. The rest is lost.
+ * Model (x86, ADR): the durable image starts as the device's content when it is armed. A line gets
+ * into it by clflush, or by clwb, clflushopt or a non-temporal store that the same processor
+ * follows with a fence (sfence, mfence, a locked instruction, xchg with memory). At the cut, every
+ * flushed line that awaits its fence, and every line whose content differs from the durable one,
+ * gets in with the probability `keep`: it was evicted, or written back in time. The rest is lost.
  *
- * Needs -singlestep: only with one instruction a block are the guest's registers in memory when a
- * callback runs, and a flush instruction tells its address by registers alone.
+ * The host arms it when the guest has mounted its file system; until then all is durable at once,
+ * and the guest runs at its usual speed. From then on a block of translated code is one
+ * instruction: only so are the guest's registers in memory when a callback runs, and a flush
+ * instruction tells its address by registers alone.
  *
  * Arguments: image=FILE   backing file of the NVDIMM, shared with QEMU
  *            base=HEX     physical address of the NVDIMM
  *            out=FILE     where the durable image goes
- *            control=FILE the cut comes so many flushes and fences after the number in this file
- *            keep=PERCENT seed=N
- * Exit status of QEMU after the cut: 42.
+ *            control=FILE what the host orders: "arm", then "cut N": after N more flushes and
+ * fences keep=PERCENT seed=N Says "power cut: armed" on the error output. Exit status of QEMU after
+ * the cut: 42.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -61,7 +63,7 @@ static struct {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t flushes, fences, streamed;
-static atomic_bool cut_ordered;
+static atomic_bool arm_ordered, cut_ordered;
 static uint64_t events_to_cut;
 
 /* ---- The cut ----------------------------------------------------------------------------------
@@ -126,20 +128,21 @@ static void CutPower(void) {
   _exit(42);
 }
 
-/* Waits for the host's order. */
+/* Waits for the host's orders. */
 static void* WatchControl(void* unused) {
   (void)unused;
-  for (;;) {
+  while (!atomic_load(&cut_ordered)) {
     usleep(2000);
+    char order[64] = "";
     FILE* file = fopen(control_path, "r");
     if (file == NULL) continue;
-    if (fscanf(file, "%lu", &events_to_cut) == 1) {
-      atomic_store(&cut_ordered, true);
-      fclose(file);
-      return NULL;
+    if (fgets(order, sizeof order, file) != NULL) {
+      if (strncmp(order, "arm", 3) == 0) atomic_store(&arm_ordered, true);
+      if (sscanf(order, "cut %lu", &events_to_cut) == 1) atomic_store(&cut_ordered, true);
     }
     fclose(file);
   }
+  return NULL;
 }
 
 static void CountEvent(void) {
@@ -408,11 +411,24 @@ static bool MapImage(void) {
   live = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
   durable = mmap(NULL, size, PROT_READ | PROT_WRITE, anonymous, -1, 0);
   versions = mmap(NULL, size / LINE * sizeof *versions, PROT_READ | PROT_WRITE, anonymous, -1, 0);
-  if (live == MAP_FAILED || durable == MAP_FAILED || versions == MAP_FAILED) return false;
+  return live != MAP_FAILED && durable != MAP_FAILED && versions != MAP_FAILED;
+}
+
+/* Runs while all processors stand still and no translated code is left. */
+static void Arm(qemu_plugin_id_t id) {
   for (uint64_t at = 0; at < size; at += PAGE) {
     if (memcmp(live + at, durable + at, PAGE) != 0) memcpy(durable + at, live + at, PAGE);
   }
-  return true;
+  qemu_plugin_register_vcpu_tb_trans_cb(id, OnTranslate);
+  fprintf(stderr, "power cut: armed\n");
+}
+
+/* The one place where QEMU lets a plugin drop translated code is a processor's own thread. */
+static void OnIdle(qemu_plugin_id_t id, unsigned cpu) {
+  (void)cpu;
+  if (!atomic_exchange(&arm_ordered, false) || singlestep != 0) return;
+  singlestep = 1;
+  qemu_plugin_reset(id, Arm);
 }
 
 __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t id,
@@ -431,6 +447,6 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
   }
   pthread_t watcher;
   if (pthread_create(&watcher, NULL, WatchControl, NULL) != 0) return -1;
-  qemu_plugin_register_vcpu_tb_trans_cb(id, OnTranslate);
+  qemu_plugin_register_vcpu_idle_cb(id, OnIdle);
   return 0;
 }

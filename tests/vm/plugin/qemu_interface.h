@@ -17,10 +17,15 @@ struct qemu_info;
 
 enum { kPluginNoRegisters = 0, kPluginStores = 2 };
 
+typedef void (*PluginCallback)(qemu_plugin_id_t id);
+typedef void (*CpuCallback)(qemu_plugin_id_t id, unsigned vcpu);
 typedef void (*TranslateCallback)(qemu_plugin_id_t id, struct qemu_plugin_tb* block);
 typedef void (*ExecuteCallback)(unsigned vcpu, void* argument);
 typedef void (*MemoryCallback)(unsigned vcpu, uint32_t access, uint64_t address, void* argument);
 
+/* Drops the plugin's callbacks and all translated code, then calls back. */
+void qemu_plugin_reset(qemu_plugin_id_t id, PluginCallback callback);
+void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t id, CpuCallback callback);
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, TranslateCallback callback);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb* block);
 struct qemu_plugin_insn* qemu_plugin_tb_get_insn(const struct qemu_plugin_tb* block, size_t index);
@@ -42,6 +47,7 @@ GByteArray* g_byte_array_new(void);
 GByteArray* g_byte_array_set_size(GByteArray* array, unsigned length);
 
 /* Not of the plugin interface. */
+extern int singlestep; /* translate one instruction a block */
 void* qemu_get_cpu(int index);
 int x86_cpu_gdb_read_register(void* cpu, GByteArray* out, int number);
 uint64_t x86_cpu_get_phys_page_attrs_debug(void* cpu, uint64_t address, uint32_t* attributes);
