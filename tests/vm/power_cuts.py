@@ -145,7 +145,7 @@ class CacheLossCuts(PowerCuts):
 
     moments = [moment for moment in MOMENTS if moment != "booting"]
     operations = SLOW_OPERATIONS
-    longest = {"opening": 0.6, "writing": 5, "closing": 2}
+    longest = {"opening": 0.6, "writing": 8, "closing": 2}
 
     def __init__(self, guest, name, fs, seed, plugin):
         super().__init__(guest, name, fs, seed)

@@ -165,7 +165,7 @@ def judge_media_error(results, name, message, answer):
 
 
 # Into how many shards the conformance tests are cut; a run takes one on each file system.
-CONFORMANCE_SHARDS = {"push": 4, "night": 1, "release": 1}
+CONFORMANCE_SHARDS = {"push": 8, "night": 1, "release": 1}
 
 
 def conformance(results, guest, size, seed):

@@ -14,12 +14,12 @@
  * instruction: only so are the guest's registers in memory when a callback runs, and a flush
  * instruction tells its address by registers alone.
  *
- * Arguments: image=FILE   backing file of the NVDIMM, shared with QEMU
- *            base=HEX     physical address of the NVDIMM
- *            out=FILE     where the durable image goes
- *            control=FILE what the host orders: "arm", then "cut N": after N more flushes and
- * fences keep=PERCENT seed=N Says "power cut: armed" on the error output. Exit status of QEMU after
- * the cut: 42.
+ * Arguments, as name=value. image: backing file of the NVDIMM, shared with QEMU. base: its physical
+ * address, hexadecimal. out: file for the durable image. control: file with the host's order, "arm"
+ * first, then "cut N": at the flush or fence of the device N later. keep: the share of lines, in
+ * percent. seed: of what is kept.
+ *
+ * Says "power cut: armed" on the error output. QEMU's exit status after the cut is 42.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -65,6 +65,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t flushes, fences, streamed;
 static atomic_bool arm_ordered, cut_ordered;
 static uint64_t events_to_cut;
+/* A guest that writes nothing more is cut after so many fences that were for nothing. */
+static uint64_t idle_fences_to_cut = 100 * 1000;
 
 /* ---- The cut ----------------------------------------------------------------------------------
  */
@@ -145,10 +147,12 @@ static void* WatchControl(void* unused) {
   return NULL;
 }
 
-static void CountEvent(void) {
+/* Before a flush of the device, or a fence: `for_device` when it makes something durable. */
+static void CountEvent(bool for_device) {
   if (!atomic_load(&cut_ordered)) return;
-  if (events_to_cut == 0) CutPower();
-  --events_to_cut;
+  uint64_t* left = for_device ? &events_to_cut : &idle_fences_to_cut;
+  if (*left == 0) CutPower();
+  --*left;
 }
 
 /* ---- Flushes and fences ------------------------------------------------------------------------
@@ -195,7 +199,7 @@ static void OnFence(unsigned cpu, void* unused) {
   (void)unused;
   if (cpu >= MAX_CPUS || (waiting[cpu].count == 0 && !atomic_load(&cut_ordered))) return;
   pthread_mutex_lock(&mutex);
-  CountEvent();
+  CountEvent(waiting[cpu].count > 0);
   ++fences;
   for (size_t i = 0; i < waiting[cpu].count; ++i) {
     const struct Flushed* flushed = &waiting[cpu].lines[i];
@@ -239,7 +243,7 @@ static void OnFlush(unsigned cpu, void* argument) {
   uint64_t offset = 0;
   if (!OffsetOf(cpu, address, &offset)) return;
   pthread_mutex_lock(&mutex);
-  CountEvent();
+  CountEvent(true);
   FlushLine(cpu, offset, operand->at_once);
   pthread_mutex_unlock(&mutex);
 }
