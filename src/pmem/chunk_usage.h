@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/sparse_table.h"
+#include "pmem/sparse_table.h"
 
 namespace braid::pmem {
 
@@ -37,7 +37,7 @@ class ChunkUsage {
   bool IsKnown(uint64_t chunk) const noexcept { return Live(chunk) >= 0; }
 
  private:
-  base::SparseTable<std::atomic<int64_t>> bytes_;
+  SparseTable<std::atomic<int64_t>> bytes_;
 };
 
 }  // namespace braid::pmem

@@ -16,12 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "base/sparse_table.h"
 #include "braid/options.h"
 #include "braid/status.h"
 #include "format/layout.h"
 #include "pmem/media.h"
 #include "pmem/persist.h"
+#include "pmem/sparse_table.h"
 
 namespace braid::pmem {
 
@@ -160,7 +160,7 @@ class PmemPool {
   std::vector<Segment> segments_;
   std::atomic<uint64_t> chunks_{0};
 
-  base::SparseTable<std::atomic<uint64_t>> states_;  // DRAM copy of the state words
+  SparseTable<std::atomic<uint64_t>> states_;  // DRAM copy of the state words
 };
 
 }  // namespace braid::pmem

@@ -1,10 +1,10 @@
-#include "base/sparse_table.h"
+#include "pmem/sparse_table.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 
-namespace braid::base {
+namespace braid::pmem {
 namespace {
 
 TEST(SparseTableTest, TakesNoMemoryForWhatIsNotTouched) {
@@ -35,4 +35,4 @@ TEST(SparseTableTest, SaysThatThereIsNoAddressSpace) {
 }
 
 }  // namespace
-}  // namespace braid::base
+}  // namespace braid::pmem

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <type_traits>
 
-namespace braid::base {
+namespace braid::pmem {
 
 /// T must be valid when all its bytes are zero, and need no destructor.
 template <class T>
@@ -58,4 +58,4 @@ class SparseTable {
   size_t bytes_ = 0;
 };
 
-}  // namespace braid::base
+}  // namespace braid::pmem
