@@ -8,9 +8,8 @@ import subprocess
 
 GUEST_FILES = pathlib.Path(__file__).resolve().parent / "guest"
 
-# The small kernel boots faster; the full one alone can mark memory as failed.
-CLOUD_KERNEL = "linux-image-cloud-amd64"
-FULL_KERNEL = "linux-image-amd64"
+# The smallest of Debian's kernels: it has all that is needed, and boots fastest.
+META_PACKAGE = "linux-image-cloud-amd64"
 
 MODULES = ["nfit", "nd_pmem", "nd_btt", "dax_pmem", "device_dax", "virtio_pci", "virtio_pmem",
            "virtio_blk", "cxl_acpi", "cxl_pci", "cxl_mem", "cxl_port", "cxl_pmem", "ext4", "xfs",
@@ -40,9 +39,9 @@ def find_tool(name):
 class Kernel:
     """An unpacked kernel package below `folder`; fetched when it is not there yet."""
 
-    def __init__(self, meta_package, folder):
+    def __init__(self, folder):
         packages = folder / "packages"
-        package = self._resolve(meta_package, packages)
+        package = self._resolve(packages)
         self.root = folder / package
         if not self.root.is_dir():
             archive = self._fetch(package, packages)
@@ -57,20 +56,19 @@ class Kernel:
             run([find_tool("depmod"), "-b", str(self.root), self.version])
 
     @staticmethod
-    def _resolve(meta_package, packages):
+    def _resolve(packages):
         """The package that the meta package stands for: by apt, else one fetched earlier."""
         try:
-            text = run(["apt-cache", "depends", meta_package])
+            text = run(["apt-cache", "depends", META_PACKAGE])
             found = re.search(r"Depends: (linux-image-\S+)", text)
             if found:
                 return found.group(1)
         except (OSError, subprocess.CalledProcessError):
             pass
-        cloud = "-cloud-" in meta_package
-        for archive in sorted(packages.glob("linux-image-*.deb"), reverse=True):
-            if ("-cloud-" in archive.name) == cloud:
-                return archive.name.split("_")[0]
-        raise Unavailable(f"apt knows no {meta_package}: these tests need Debian's kernels")
+        fetched = sorted(packages.glob("linux-image-*-cloud-amd64_*.deb"))
+        if fetched:
+            return fetched[-1].name.split("_")[0]
+        raise Unavailable(f"apt knows no {META_PACKAGE}: these tests need Debian's kernel")
 
     @staticmethod
     def _fetch(package, packages):

@@ -100,7 +100,8 @@ class PowerCuts:
             vm.listen(self.random.uniform(0.5, 6))
             return
         if vm.wait_for(rf"^@(stage {moment}|fail|writer|problem)", BOOT_SECONDS):
-            vm.listen(self.random.uniform(0, self.longest[moment]))
+            # Short waits more often than long ones: the first steps of a stage matter most.
+            vm.listen(self.longest[moment] * self.random.random() ** 2)
 
     def _take_notes(self, vm, result):
         """What the guest said before it died counts, whatever comes after."""

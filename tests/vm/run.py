@@ -24,52 +24,58 @@ GUEST_PROGRAMS = ["braid", "braid_conformance_tests", "braid_vm_writer"]
 
 
 class Guest:
-    """What every boot of one kernel shares."""
+    """What every boot shares: the kernel, the first file system, a folder for images."""
 
-    def __init__(self, meta_package, folder, programs):
+    def __init__(self, folder, programs):
         self.folder = folder
         guest_image.find_tool(QEMU)
-        self.kernel = guest_image.Kernel(meta_package, folder / "kernels")
+        self.kernel = guest_image.Kernel(folder / "kernels")
         tree = guest_image.Initramfs(folder / "initramfs", self.kernel)
         for program in GUEST_PROGRAMS:
             if not (programs / program).exists():
                 raise Unavailable(f"{programs / program} is not built: run scripts/build.sh release")
             tree.add_program(programs / program)
-        self.initrd = tree.write(folder / f"initramfs-{self.kernel.version}.cpio")
+        self.initrd = tree.write(folder / "initramfs.cpio")
         shutil.rmtree(tree.tree)
 
 
 class Run:
-    """What the parts of a run share: results, the guests, the size of the run."""
+    """What the parts of a run share: results, the guest, size and seed."""
 
     def __init__(self, arguments):
         self.results = Results()
-        self.folder = ROOT / "build/vm"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.programs = arguments.programs
+        self.require = arguments.require
         self.size = os.environ.get("BRAID_TEST_SIZE", "push")
         if self.size not in SIZES:
             sys.exit(f"BRAID_TEST_SIZE={self.size}: use {', '.join(SIZES)}")
         self.seed = int(os.environ.get("BRAID_SEED") or str(random.randrange(1, 1 << 32)), 0)
-        self.guests = {}
+        self.results.facts |= {"size": self.size, "seed": self.seed}
+        self.guest = None
 
-    def guest(self, meta_package=guest_image.CLOUD_KERNEL):
-        if meta_package not in self.guests:
-            self.guests[meta_package] = Guest(meta_package, self.folder, self.programs)
-        return self.guests[meta_package]
+    def attempt(self, name, action):
+        """Does it; what is missing on this machine is skipped, or fails where it is required."""
+        try:
+            action()
+            return True
+        except Unavailable as error:
+            if self.require:
+                self.results.check(f"{name}: what it needs is there", False, str(error))
+            else:
+                self.results.skip(name, str(error))
+            return False
 
 
 # In the order they run; a part may use what one before it left in the images.
 PARTS = {
-    "classes": lambda run: scenarios.classes(run.results, run.guest()),
-    "eadr": lambda run: scenarios.eadr(run.results, run.guest()),
-    "unarmed": lambda run: scenarios.read_only(run.results, run.guest()),
-    "virtio": lambda run: scenarios.virtio_pmem(run.results, run.guest()),
-    "cxl": lambda run: scenarios.cxl(run.results, run.guest()),
-    "media-error": lambda run: scenarios.media_error(run.results, run.guest()),
-    "conformance": lambda run: scenarios.conformance(run.results, run.guest(), run.size, run.seed),
-    "kills": lambda run: power_cuts.kills(run.results, run.guest(), run.size, run.seed),
-    "cache-loss": lambda run: power_cuts.cache_losses(run.results, run.guest(), run.size, run.seed),
+    "classes": lambda run: scenarios.classes(run.results, run.guest),
+    "eadr": lambda run: scenarios.eadr(run.results, run.guest),
+    "unarmed": lambda run: scenarios.read_only(run.results, run.guest),
+    "virtio": lambda run: scenarios.virtio_pmem(run.results, run.guest),
+    "cxl": lambda run: scenarios.cxl(run.results, run.guest),
+    "media-error": lambda run: scenarios.media_error(run.results, run.guest),
+    "conformance": lambda run: scenarios.conformance(run.results, run.guest, run.size, run.seed),
+    "kills": lambda run: power_cuts.kills(run.results, run.guest, run.size, run.seed),
+    "cache-loss": lambda run: power_cuts.cache_losses(run.results, run.guest, run.size, run.seed),
 }
 
 
@@ -87,21 +93,19 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
+    folder = ROOT / "build/vm"
+    folder.mkdir(parents=True, exist_ok=True)
     run = Run(arguments)
-    print(f"vm: size {run.size}, seed {run.seed} (BRAID_SEED repeats the moments of the cuts)")
-    run.results.facts["size"] = run.size
-    run.results.facts["seed"] = run.seed
-    for name, part in PARTS.items():
-        if arguments.parts and name not in arguments.parts:
-            continue
-        try:
-            part(run)
-        except Unavailable as error:
-            if arguments.require:
-                run.results.check(f"{name}: everything that is needed is there", False, str(error))
-            else:
-                run.results.skip(name, str(error))
-    run.results.write(run.folder / "vm.json")
+    print(f"vm: size {run.size}, seed {run.seed}", flush=True)
+
+    def make_guest():
+        run.guest = Guest(folder, arguments.programs)
+
+    if run.attempt("all tests in a virtual machine", make_guest):
+        for name, part in PARTS.items():
+            if name in arguments.parts or not arguments.parts:
+                run.attempt(name, lambda part=part: part(run))
+    run.results.write(folder / "vm.json")
     print(run.results.summary())
     return 1 if run.results.count("FAIL") else 0
 
