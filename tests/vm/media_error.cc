@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "braid/db.h"
+#include "format/layout.h"
 #include "support/database.h"
 
 namespace braid::test {
@@ -58,6 +59,16 @@ std::optional<uint64_t> PlaceOnDevice(const std::string& path, uint64_t offset) 
   return extent.fe_physical + (offset - extent.fe_logical);
 }
 
+/// Prints where a page of a file is, for the scenario that makes it fail.
+int TellPlace(const char* name, const std::string& path, uint64_t page) {
+  const std::optional<uint64_t> place = PlaceOnDevice(path, page);
+  if (!place) return Problem("no place on the device for " + path);
+  std::printf("@page %s %s+0x%llx %llu\n", name, path.c_str(),
+              static_cast<unsigned long long>(page),
+              static_cast<unsigned long long>(*place / kSectorBytes));
+  return 0;
+}
+
 }  // namespace
 
 int FillForMediaError(const std::string& pool) {
@@ -77,11 +88,8 @@ int FillForMediaError(const std::string& pool) {
   if (at == std::string::npos) return Problem("the value is not in " + path);
   // The second page that the value touches, if it does: no header is in it then.
   const uint64_t page = (at + 1999) / kPageBytes * kPageBytes;
-  const std::optional<uint64_t> place = PlaceOnDevice(path, page);
-  if (!place) return Problem("no place on the device for " + path);
-  std::printf("@page %s+0x%llx %llu\n", path.c_str(), static_cast<unsigned long long>(page),
-              static_cast<unsigned long long>(*place / kSectorBytes));
-  return 0;
+  if (const int code = TellPlace("data", path, page); code != 0) return code;
+  return TellPlace("header", path, format::kPoolHeaderOffset[0]);
 }
 
 int ReadWithMediaError(const std::string& pool) {

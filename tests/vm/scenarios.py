@@ -142,22 +142,29 @@ def media_error(results, guest):
     image.unlink()
     if not answers:
         return
-    results.facts["media error"] = next(
-        (line[1:] for line in answers.lines if line.startswith("@page")), "no page")
+    results.facts["media error"] = [line[1:] for line in answers.lines
+                                    if line.startswith(("@page", "@badblocks"))]
     answer = answers.get("reads", "failed-page")
     read = re.search(r"@media-error right=(\d+) errors=(\d+) wrong=(\d+) first=(.*)", answer)
-    judge_media_error(results, "reads of a pool",
+    judge_media_error(results, "a value: reads of all keys",
                       bool(read) and int(read[1]) > 0 and int(read[3]) == 0 and read[4], answer)
     for verb in ("verify", "count"):
         answer = answers.get(verb, "failed-page")
-        judge_media_error(results, f"braid {verb}", answer.startswith("code=2 ") and answer, answer)
+        judge_media_error(results, f"a value: braid {verb}",
+                          answer.startswith("code=2 ") and answer, answer)
+    for verb, right in (("get", "code=0 value 1 v"), ("info", 'code=0 {"path"')):
+        answer = answers.get(verb, "failed-page")
+        # The pool has two copies of its header, so that an answer is as good as an error.
+        judge_media_error(results, f"a pool header: braid {verb}",
+                          answer.startswith("code=2 ") and answer, answer[:300],
+                          answered=answer.startswith(right))
 
 
-def judge_media_error(results, name, message, answer):
+def judge_media_error(results, name, message, answer, answered=False):
     """`message` is what braid said of the failed page, or false when it said nothing."""
-    name = f"a media error below {name} is an IO error that names file and offset"
-    if message and "IO error" in message and re.search(PLACE_IN_A_SEGMENT, message):
-        results.check(name, True, answer)
+    name = f"a media error below {name} gives an IO error that names file and offset"
+    if answered or (message and "IO error" in message and re.search(PLACE_IN_A_SEGMENT, message)):
+        results.check(name + (", or the answer" if answered else ""), True, answer)
     elif "code=135" in answer and not MEDIA_ERROR_MUST_BE_AN_ERROR:
         results.skip(name, f"SIGBUS ends the process for now ({answer.strip()})")
     else:
