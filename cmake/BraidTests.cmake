@@ -90,6 +90,12 @@ if(BRAID_CRASHSIM)
   return()
 endif()
 
+# The program that scripts/vm-test.sh takes into its virtual machine.
+add_executable(braid_vm_writer
+  "${PROJECT_SOURCE_DIR}/tests/vm/vm_writer.cc" "${PROJECT_SOURCE_DIR}/tests/vm/media_error.cc")
+braid_own_code(braid_vm_writer)
+target_link_libraries(braid_vm_writer PRIVATE braid_test_support)
+
 # ---- C programs against the shared library, built as a C user would: one program a file --------
 
 function(braid_add_c_program target source)

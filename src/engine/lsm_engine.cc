@@ -37,6 +37,7 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
       });
   if (!pool.ok()) return pool.status();
   std::shared_ptr<LsmEngine> engine(new LsmEngine(options, std::move(pool).value()));
+  if (!engine->usage_.ok()) return Status::IOError("no address space for the count of live bytes");
   if (Status s = engine->Recover(); !s.ok()) return s;
   if (options.verify_on_open == VerifyOnOpen::kFull) {
     VerifyReport report;

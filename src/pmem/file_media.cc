@@ -40,6 +40,11 @@ Status FileError(const std::string& action, const std::string& path, int error) 
   if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
     return Status::OutOfSpace(text + "; free space on the filesystem, writes go on after that");
   }
+  if (error == EROFS) {
+    return Status::IOError(text +
+                           "; an open pool is written to: mount the filesystem for writing. The "
+                           "kernel refuses that on an NVDIMM that is not armed");
+  }
   return Status::IOError(text);
 }
 
@@ -85,7 +90,8 @@ MediaClass ClassOf(pmem2_granularity granularity) {
 
 /// Maps `fd` at `offset` of the reservation (null: anywhere).
 Result<pmem2_map*> MapFile(int fd, pmem2_vm_reservation* reservation, uint64_t offset,
-                           const std::string& name) {
+                           const std::string& name,
+                           unsigned protection = PMEM2_PROT_READ | PMEM2_PROT_WRITE) {
   pmem2_source* source = nullptr;
   pmem2_config* config = nullptr;
   pmem2_map* map = nullptr;
@@ -94,6 +100,7 @@ Result<pmem2_map*> MapFile(int fd, pmem2_vm_reservation* reservation, uint64_t o
   if (failed == 0) {
     failed = pmem2_config_set_required_store_granularity(config, PMEM2_GRANULARITY_PAGE);
   }
+  if (failed == 0) failed = pmem2_config_set_protection(config, protection);
   if (failed == 0 && reservation != nullptr) {
     failed = pmem2_config_set_vm_reservation(config, reservation, offset);
   }
@@ -389,7 +396,7 @@ Result<PathKind> ProbePath(const std::string& path) {
 
 LockHolder ProbeLock(const std::string& path) {
   LockHolder holder;
-  Fd fd(::open((path + "/" + kLockName).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  Fd fd(::open((path + "/" + kLockName).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!fd.ok()) return holder;
   struct flock request {};
   request.l_type = F_WRLCK;
@@ -432,11 +439,11 @@ Result<std::unique_ptr<Media>> OpenFileMedia(const std::string& path, const Pool
 }
 
 Result<MediaClass> ProbeMediaClass(const std::string& path) {
-  // Segment 0 of a pool tells; mapping it changes nothing.
+  // Segment 0 of a pool tells; mapping it for reading is enough and changes nothing.
   const std::string name = path + "/" + SegmentName(0);
-  Fd fd(::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  Fd fd(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!fd.ok()) return FileError("cannot open", name, errno);
-  Result<pmem2_map*> map = MapFile(fd.get(), nullptr, 0, name);
+  Result<pmem2_map*> map = MapFile(fd.get(), nullptr, 0, name, PMEM2_PROT_READ);
   if (!map.ok()) return map.status();
   const MediaClass found = ClassOf(pmem2_map_get_store_granularity(*map));
   pmem2_map* mapping = *map;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -20,8 +19,6 @@ using format::kPageBytes;
 using format::PoolHeader;
 using format::SegmentHeader;
 
-void PmemPool::FreeDeleter::operator()(void* memory) const noexcept { std::free(memory); }
-
 namespace {
 
 uint64_t StateTableOffset(uint32_t segment) {
@@ -35,6 +32,12 @@ uint64_t MetaChunks(uint32_t segment, uint64_t bytes, uint64_t chunk_bytes) {
 }
 
 uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+Status NoChunkTable() {
+  return Status::IOError(
+      "no address space for the chunk table: raise the limit on virtual memory, or make the pool "
+      "with a larger pool.chunk_bytes");
+}
 
 void CopyName(char* target, size_t capacity, const std::string& name) {
   std::memset(target, 0, capacity);
@@ -78,9 +81,7 @@ Status PmemPool::Create(const Options& options, const std::function<Status(PmemP
   }
   if (Status s = media_->AddSegment(bytes); !s.ok()) return s;
   ops_.set_media_class(media_->media_class());
-  states_.reset(static_cast<std::atomic<uint64_t>*>(
-      std::calloc(media_->reserved_bytes() >> chunk_shift_, sizeof(uint64_t))));
-  if (states_ == nullptr) return Status::IOError("out of memory for the chunk table");
+  if (!states_.Allocate(media_->reserved_bytes() >> chunk_shift_)) return NoChunkTable();
 
   header_ = PoolHeader{};
   header_.magic = format::kPoolMagic;
@@ -206,9 +207,7 @@ Status PmemPool::Load(const Options& options) {
   chunk_shift_ = static_cast<uint32_t>(std::countr_zero(header_.chunk_bytes));
   was_clean_ = header_.clean == 1;
   boot_changed_ = media_->boot_id() != header_.boot_id;
-  states_.reset(static_cast<std::atomic<uint64_t>*>(
-      std::calloc(media_->reserved_bytes() >> chunk_shift_, sizeof(uint64_t))));
-  if (states_ == nullptr) return Status::IOError("out of memory for the chunk table");
+  if (!states_.Allocate(media_->reserved_bytes() >> chunk_shift_)) return NoChunkTable();
 
   const std::vector<uint64_t> sizes = media_->segment_bytes();
   if (sizes.size() < header_.segments || (was_clean_ && sizes.size() > header_.segments) ||

@@ -22,6 +22,7 @@
 #include "format/layout.h"
 #include "pmem/media.h"
 #include "pmem/persist.h"
+#include "pmem/sparse_table.h"
 
 namespace braid::pmem {
 
@@ -169,10 +170,7 @@ class PmemPool {
   std::vector<Segment> segments_;
   std::atomic<uint64_t> chunks_{0};
 
-  struct FreeDeleter {
-    void operator()(void* memory) const noexcept;
-  };
-  std::unique_ptr<std::atomic<uint64_t>[], FreeDeleter> states_;  // DRAM copy of the state words
+  SparseTable<std::atomic<uint64_t>> states_;  // DRAM copy of the state words
 };
 
 }  // namespace braid::pmem
