@@ -18,7 +18,7 @@ namespace braid::fuzz {
 class PoolMutator {
  public:
   PoolMutator(PoolBytes* pool, uint64_t seed)
-      : pool_(pool), random_(seed), at_(&pool->bytes, pool->segments) {}
+      : random_(seed), at_(&pool->bytes, pool->segments) {}
 
   void Mutate() {
     for (uint64_t count = 1 + random_.Uniform(4); count > 0; --count) {
@@ -459,7 +459,6 @@ class PoolMutator {
     if (random_.OneIn(2)) MendChunk(chunk);
   }
 
-  PoolBytes* pool_;
   Random random_;
   PoolSurgery at_;
 };

@@ -115,6 +115,12 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
     max_sequence = std::max(max_sequence, collector.max_sequence());
   }
   memtable::DramMemTable table(pool, 0);
+  // Oldest first: InsertRecovered has nothing to look for then.
+  std::sort(entries.begin(), entries.end(), [&](uint64_t a, uint64_t b) {
+    const uint64_t left = pool->As<EntryHeader>(a)->sequence();
+    const uint64_t right = pool->As<EntryHeader>(b)->sequence();
+    return left != right ? left < right : a < b;
+  });
   for (const uint64_t offset : entries) {
     if (pool->As<EntryHeader>(offset)->state() == format::kStateLive) table.InsertRecovered(offset);
   }
