@@ -75,12 +75,12 @@ class Input {
 };
 
 /// How a pool input is opened.
-inline constexpr uint8_t kOtherBoot = 1;     ///< the machine was restarted since the last writer
-inline constexpr uint8_t kVerifyFull = 2;    ///< verify_on_open
-inline constexpr uint8_t kNoChecksums = 4;   ///< verify_checksums off
-inline constexpr uint8_t kPageMedia = 8;     ///< page-cache media
+inline constexpr uint8_t kOtherBoot = 1;      ///< the machine was restarted since the last writer
+inline constexpr uint8_t kVerifyFull = 2;     ///< verify_on_open
+inline constexpr uint8_t kNoChecksums = 4;    ///< verify_checksums off
+inline constexpr uint8_t kPageMedia = 8;      ///< page-cache media
 inline constexpr uint8_t kSmallBatches = 16;  ///< merges in batches of three entries
-inline constexpr uint8_t kSmallBudget = 32;  ///< memory for a sparse index only
+inline constexpr uint8_t kSmallBudget = 32;   ///< memory for a sparse index only
 
 /// A pool as bytes.
 struct PoolBytes {
@@ -268,8 +268,7 @@ inline Options FuzzOptions(uint8_t how) {
   options.pool.initial_bytes = 96u << 10;
   options.pool.max_bytes = kMaxFuzzPool;
   options.memtable.bytes = 2048;
-  options.verify_on_open =
-      (how & kVerifyFull) != 0 ? VerifyOnOpen::kFull : VerifyOnOpen::kQuick;
+  options.verify_on_open = (how & kVerifyFull) != 0 ? VerifyOnOpen::kFull : VerifyOnOpen::kQuick;
   options.verify_checksums = (how & kNoChecksums) == 0;
   if ((how & kSmallBatches) != 0) options.compaction.batch_entries = 3;
   if ((how & kSmallBudget) != 0) options.memory_budget_bytes = 1u << 20;

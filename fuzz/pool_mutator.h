@@ -1,5 +1,5 @@
-// A libFuzzer mutator that knows a pool's layout: it changes a field, a link, a chunk, and mends the
-// checks. Programs without libFuzzer, which only replay, leave it out.
+// A libFuzzer mutator that knows a pool's layout: it changes a field, a link, a chunk, and mends
+// the checks. Programs without libFuzzer, which only replay, leave it out.
 #pragma once
 
 #if defined(BRAID_LIBFUZZER)
@@ -17,8 +17,7 @@ namespace braid::fuzz {
 
 class PoolMutator {
  public:
-  PoolMutator(PoolBytes* pool, uint64_t seed)
-      : random_(seed), at_(&pool->bytes, pool->segments) {}
+  PoolMutator(PoolBytes* pool, uint64_t seed) : random_(seed), at_(&pool->bytes, pool->segments) {}
 
   void Mutate() {
     for (uint64_t count = 1 + random_.Uniform(4); count > 0; --count) {
@@ -138,11 +137,10 @@ class PoolMutator {
 
   void ChangeManifest() {
     format::ManifestRecord* record = at_.Manifest();
-    uint64_t* const fields[] = {&record->commit_count,     &record->flushed_table_id,
-                                &record->next_table_id,    &record->last_sequence,
-                                &record->merge_id,         &record->merging_table_id,
-                                &record->next_merge_id,    &record->collected_table_id,
-                                &record->merged_table_id};
+    uint64_t* const fields[] = {
+        &record->commit_count,  &record->flushed_table_id,   &record->next_table_id,
+        &record->last_sequence, &record->merge_id,           &record->merging_table_id,
+        &record->next_merge_id, &record->collected_table_id, &record->merged_table_id};
     format::TableRecord* table = &record->tables[random_.Uniform(
         std::min(record->table_count, format::kMaxTables - 1) + 1ull)];
     switch (random_.Uniform(8)) {
@@ -284,8 +282,8 @@ class PoolMutator {
         }
         break;
     }
-    entry->key_and_height = (entry->key_and_height & 0xFF000000u) | (key_bytes & 0x1FFFFu) |
-                            ((height & 0x1F) << 17);
+    entry->key_and_height =
+        (entry->key_and_height & 0xFF000000u) | (key_bytes & 0x1FFFFu) | ((height & 0x1F) << 17);
     at_.SealEntry(offset);
   }
 
@@ -469,8 +467,8 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
                                           unsigned int seed) {
   using namespace braid::fuzz;
   std::optional<PoolBytes> pool = DecodePool(data, size);
-  const bool usable = pool && !pool->segments.empty() &&
-                      pool->segments[0] >= PoolSurgery::kLeastBytes;
+  const bool usable =
+      pool && !pool->segments.empty() && pool->segments[0] >= PoolSurgery::kLeastBytes;
   if (!usable || seed % 32 == 0) return LLVMFuzzerMutate(data, size, max_size);
   if (seed % 8 == 1) pool->how = static_cast<uint8_t>(pool->how ^ (1u << (seed / 8 % 6)));
   if (seed % 8 == 2) pool->seed = static_cast<uint8_t>(seed / 8);

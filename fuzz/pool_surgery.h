@@ -62,8 +62,7 @@ class PoolSurgery {
     return Manifest(Manifest(1)->commit_count > Manifest(0)->commit_count ? 1 : 0);
   }
   void SealManifest(int copy) {
-    Manifest(copy)->check =
-        format::StructCheck(*Manifest(copy), format::kManifestOffset[copy]);
+    Manifest(copy)->check = format::StructCheck(*Manifest(copy), format::kManifestOffset[copy]);
   }
   /// Makes both copies the one that counts, sealed.
   void SpreadManifest() {
@@ -77,8 +76,8 @@ class PoolSurgery {
     for (size_t i = segments_.size(); i-- > 0;) {
       const uint64_t base = SegmentBase(i);
       if (chunk < base / chunk_bytes_) continue;
-      const uint64_t table = base + (i == 0 ? format::kFirstStateTableOffset
-                                            : format::kOtherStateTableOffset);
+      const uint64_t table =
+          base + (i == 0 ? format::kFirstStateTableOffset : format::kOtherStateTableOffset);
       const uint64_t word = table + (chunk - base / chunk_bytes_) * 8;
       return word + 8 <= size() ? As<uint64_t>(word) : nullptr;
     }
@@ -125,9 +124,8 @@ class PoolSurgery {
   void SealRedo(uint64_t chunk) {
     format::RedoHeader* header = Redo(chunk);
     const uint32_t count = std::min(header->count, redo_capacity());
-    header->check = base::Mix(
-        format::StructCheck(*header, ChunkOffset(chunk)),
-        base::Hash64(RedoUpdates(chunk), count * sizeof(format::RedoUpdate)));
+    header->check = base::Mix(format::StructCheck(*header, ChunkOffset(chunk)),
+                              base::Hash64(RedoUpdates(chunk), count * sizeof(format::RedoUpdate)));
   }
 
   // ---- entries and links ----------------------------------------------------------------------

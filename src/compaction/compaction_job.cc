@@ -57,8 +57,8 @@ void CompactionJob::Finish() {
   const BatchProgress& progress = merge_->result().progress;
   // Both numbers were compared with the pool's size when they were read; the sum may still be
   // nonsense in a pool made by hand.
-  target_->set_entries(static_cast<uint64_t>(std::max<int64_t>(
-      static_cast<int64_t>(target_->entries()) + progress.entries_delta, 0)));
+  target_->set_entries(static_cast<uint64_t>(
+      std::max<int64_t>(static_cast<int64_t>(target_->entries()) + progress.entries_delta, 0)));
   target_->set_max_sequence(std::max(target_->max_sequence(), source_->max_sequence()));
   format::TableRecord* record = manifest_->FindTable(target_->id());
   BRAID_CHECK(record != nullptr);

@@ -88,8 +88,7 @@ Status ZipperMerge::FindPlaces(size_t begin, size_t end, std::vector<Slice>* sli
   for (size_t i = begin; i < end;) {
     const std::string_view key = pool_->KeyAt(source_[i]);
     size_t next = i + 1;
-    while (next < end && next - i < max_versions_a_slice_ &&
-           pool_->KeyAt(source_[next]) == key) {
+    while (next < end && next - i < max_versions_a_slice_ && pool_->KeyAt(source_[next]) == key) {
       ++next;
     }
     if (next + 8 < end) __builtin_prefetch(pool_->At(source_[next + 8]));

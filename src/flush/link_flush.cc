@@ -43,8 +43,9 @@ Result<FlushResult> LinkFlush::Run(const index::EntryTree& tree, const index::Li
   return std::move(result_);
 }
 
-/// Links the versions of one key that are needed and drops the others. Versions grow older from link
-/// to link; what does not was changed by a merge into a list that a hostile pool laid over the log.
+/// Links the versions of one key that are needed and drops the others. Versions grow older from
+/// link to link; what does not was changed by a merge into a list that a hostile pool laid over the
+/// log.
 Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
   uint64_t newer = index::kLatest;
   int twins_left = kMaxTwins;

@@ -202,9 +202,7 @@ class ListCursor final : public Cursor {
   }
 
  private:
-  std::string_view NewestKey() const {
-    return list_.pool().KeyAt(list_.pool().OffsetOf(newest_));
-  }
+  std::string_view NewestKey() const { return list_.pool().KeyAt(list_.pool().OffsetOf(newest_)); }
   /// Moves newest_ to the next key. Versions must grow older on the way, and the key be a later
   /// one: so a list that leads back is seen.
   void SkipKey() {

@@ -52,8 +52,7 @@ const ExtentHeader* PmemPool::ExtentAt(uint64_t offset) const noexcept {
 uint64_t PmemPool::ExtentOf(uint64_t entry) const noexcept {
   const EntryHeader* owner = EntryAt(entry);
   format::ExtentRef ref;
-  if (owner == nullptr || !owner->has(format::kValueInExtent) ||
-      owner->value_bytes != sizeof ref) {
+  if (owner == nullptr || !owner->has(format::kValueInExtent) || owner->value_bytes != sizeof ref) {
     return 0;
   }
   std::memcpy(&ref, owner->value().data(), sizeof ref);

@@ -89,10 +89,9 @@ uint64_t CountFree(std::ifstream* file, uint64_t table, uint64_t count) {
     file->read(reinterpret_cast<char*>(words.data()),
                static_cast<std::streamsize>(words.size() * sizeof(uint64_t)));
     const auto got = static_cast<size_t>(file->gcount()) / sizeof(uint64_t);
-    free += static_cast<uint64_t>(
-        std::count_if(words.begin(), words.begin() + static_cast<ptrdiff_t>(got), [](uint64_t word) {
-          return format::ChunkState{word}.kind() == format::ChunkKind::kFree;
-        }));
+    free += static_cast<uint64_t>(std::count_if(
+        words.begin(), words.begin() + static_cast<ptrdiff_t>(got),
+        [](uint64_t word) { return format::ChunkState{word}.kind() == format::ChunkKind::kFree; }));
   }
   return free;
 }

@@ -173,10 +173,8 @@ void RecoveryJob::InsertReplayed(const std::vector<log::ShardLog>& read, size_t 
   OnThreads(threads, [&](size_t thread) {
     for (size_t i = thread; i < read.size(); i += threads) {
       for (const uint64_t offset : read[i].committed) {
-        const size_t inserter =
-            threads == 1 ? 0 : base::Hash64(pool_->KeyAt(offset)) % threads;
-        parts[thread][inserter].push_back(
-            {pool_->As<EntryHeader>(offset)->sequence(), offset});
+        const size_t inserter = threads == 1 ? 0 : base::Hash64(pool_->KeyAt(offset)) % threads;
+        parts[thread][inserter].push_back({pool_->As<EntryHeader>(offset)->sequence(), offset});
       }
     }
   });
