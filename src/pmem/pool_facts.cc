@@ -80,18 +80,20 @@ std::string SegmentPath(const std::string& path, uint64_t index) {
 }
 
 uint64_t CountFree(std::ifstream* file, uint64_t table, uint64_t count) {
-  // In pieces: a sparse file may claim any size.
+  // In pieces, and only as far as there are states: a sparse file may claim any size.
   std::vector<uint64_t> words(std::min<uint64_t>(count, 8192));
   file->seekg(static_cast<std::streamoff>(table));
   uint64_t free = 0;
-  for (uint64_t done = 0; done < count && file->good(); done += words.size()) {
-    words.resize(std::min<uint64_t>(count - done, words.size()));
+  while (count > 0 && file->good()) {
+    words.resize(std::min<uint64_t>(count, words.size()));
     file->read(reinterpret_cast<char*>(words.data()),
                static_cast<std::streamsize>(words.size() * sizeof(uint64_t)));
-    const auto got = static_cast<size_t>(file->gcount()) / sizeof(uint64_t);
-    free += static_cast<uint64_t>(std::count_if(
-        words.begin(), words.begin() + static_cast<ptrdiff_t>(got),
-        [](uint64_t word) { return format::ChunkState{word}.kind() == format::ChunkKind::kFree; }));
+    words.resize(static_cast<size_t>(file->gcount()) / sizeof(uint64_t));
+    for (const uint64_t word : words) {
+      if (word == 0) return free;
+      if (format::ChunkState{word}.kind() == format::ChunkKind::kFree) ++free;
+    }
+    count -= words.size();
   }
   return free;
 }
