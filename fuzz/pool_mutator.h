@@ -401,7 +401,7 @@ class PoolMutator {
     }
     uint64_t* const fields[] = {&ref.offset, &ref.bytes, &ref.check};
     Break(fields[random_.Uniform(std::size(fields))]);
-    if (ref.offset < at_.size() && ref.bytes < at_.size() - ref.offset - 64) {
+    if (ref.offset < at_.size() - 64 && ref.bytes <= at_.size() - 64 - ref.offset) {
       ref.check = base::Hash64(at_.As<char>(ref.offset + 64), ref.bytes);
     }
     std::memcpy(place, &ref, sizeof ref);

@@ -135,7 +135,10 @@ class PoolSurgery {
   bool FitsChunk(uint64_t offset) {
     const uint64_t in_chunk = offset % chunk_bytes_;
     const uint64_t room = chunk_bytes_ - in_chunk;
-    if (offset >= size() || offset % 8 != 0 || room < sizeof(format::EntryHeader)) return false;
+    if (offset >= size() || room > size() - offset || offset % 8 != 0 ||
+        room < sizeof(format::EntryHeader)) {
+      return false;
+    }
     const uint32_t height = Entry(offset)->height();
     return height > 0 && height <= format::kMaxHeight && Entry(offset)->size() <= room;
   }

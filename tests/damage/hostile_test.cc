@@ -22,7 +22,7 @@ using format::EntryHeader;
 using fuzz::PoolBytes;
 using fuzz::PoolSurgery;
 
-constexpr unsigned kAlarmSeconds = 30;
+constexpr unsigned kAlarmSeconds = 20;
 constexpr uint32_t kL1Head = 0;
 
 enum Answer : int { kNoError = 0, kCorruption = 10, kOtherError = 11 };
@@ -474,7 +474,7 @@ TEST(HostileFileTest, InspectionOfASparseFileOfAnySizeEnds) {
   TempFolder folder;
   const std::string path = folder.Sub("pool");
   { OpenOrFail(TinyOptions(), path); }
-  std::filesystem::resize_file(path + "/segment-000000", 1ull << 42);
+  std::filesystem::resize_file(path + "/segment-000000", 1ull << 45);
   const ChildOutcome outcome = RunInChild(kAlarmSeconds, [&](int) {
     (void)DB::Inspect(path, TinyOptions());
     (void)DB::Open(TinyOptions(), path);
@@ -488,7 +488,7 @@ TEST(RecoveryTimeTest, AKeyWrittenFromManyShardsIsReplayedInAPass) {
   TempFolder folder;
   const std::string path = folder.Sub("pool");
   constexpr int kThreads = 4;
-  constexpr int kWrites = 40'000;
+  constexpr int kWrites = 80'000;
   Options options;
   options.log_shards = kThreads;
   options.memtable.bytes = 256ull << 20;
