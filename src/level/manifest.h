@@ -43,6 +43,8 @@ class Manifest {
 
  private:
   Status WriteCopy(int copy);
+  /// What is wrong with record_, or null.
+  const char* FindFault() const;
 
   pmem::PmemPool* pool_;
   format::ManifestRecord record_{};

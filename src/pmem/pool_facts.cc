@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstdio>
@@ -16,6 +17,16 @@
 namespace braid::pmem {
 
 using format::PoolHeader;
+
+namespace {
+
+/// A name that a header holds must end within its field.
+template <size_t kSize>
+bool IsTerminated(const char (&name)[kSize]) {
+  return std::memchr(name, 0, kSize) != nullptr;
+}
+
+}  // namespace
 
 Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string& where) {
   const PoolHeader* newest = nullptr;
@@ -47,8 +58,13 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
         "the pool uses an incompatible feature this library does not know (bit " +
         std::to_string(std::countr_zero(unknown)) + "); use a newer braid release");
   }
-  if (!std::has_single_bit(newest->chunk_bytes) || newest->chunk_bytes < format::kPageBytes) {
+  if (!std::has_single_bit(newest->chunk_bytes) || newest->chunk_bytes < format::kPageBytes ||
+      newest->chunk_bytes > format::kMaxChunkBytes) {
     return Status::Corruption(where + ": the pool header has an impossible chunk size");
+  }
+  if (!IsTerminated(newest->design) || !IsTerminated(newest->comparator) ||
+      !IsTerminated(newest->boot_id)) {
+    return Status::Corruption(where + ": the pool header has a name without an end");
   }
   return *newest;
 }
@@ -119,10 +135,17 @@ Result<PoolHeader> ReadHeader(const SegmentFile& file) {
 }
 
 Status CountFree(const SegmentFile& file, uint64_t table, uint64_t count, uint64_t* free) {
-  std::vector<uint64_t> words(count);
-  if (Status s = file.Read(table, words.data(), count * sizeof(uint64_t)); !s.ok()) return s;
-  for (const uint64_t word : words) {
-    if (format::ChunkState{word}.kind() == format::ChunkKind::kFree) ++*free;
+  // In pieces, and only as far as there are states: a sparse file may claim any size.
+  std::vector<uint64_t> words(std::min<uint64_t>(count, 8192));
+  for (uint64_t done = 0; done < count; done += words.size()) {
+    words.resize(std::min<uint64_t>(count - done, words.size()));
+    const Status s =
+        file.Read(table + done * sizeof(uint64_t), words.data(), words.size() * sizeof(uint64_t));
+    if (!s.ok()) return s;
+    for (const uint64_t word : words) {
+      if (word == 0) return Status::OK();
+      if (format::ChunkState{word}.kind() == format::ChunkKind::kFree) ++*free;
+    }
   }
   return Status::OK();
 }

@@ -142,13 +142,19 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
   if (!BRAID_MUTANT(kRebuildReusesGenerations)) {
     if (Status s = pool->RaiseGenerations(); !s.ok()) return s;
   }
-  const Survivors survivors = CollectSurvivors(pool, record);
+  Survivors survivors = CollectSurvivors(pool, record);
   pmem::PersistOps& ops = pool->ops();
   for (const uint64_t offset : survivors.torn) {
     if (BRAID_MUTANT(kRebuildLeavesTornEntries)) break;
     ops.StoreByte(pool->As<EntryHeader>(offset)->state_byte(), format::kStateVoid);
   }
   memtable::DramMemTable table(pool, 0);
+  // Oldest first: InsertRecovered has nothing to look for then.
+  std::sort(survivors.entries.begin(), survivors.entries.end(), [&](uint64_t a, uint64_t b) {
+    const uint64_t left = pool->As<EntryHeader>(a)->sequence();
+    const uint64_t right = pool->As<EntryHeader>(b)->sequence();
+    return left != right ? left < right : a < b;
+  });
   for (const uint64_t offset : survivors.entries) {
     auto* entry = pool->As<EntryHeader>(offset);
     // The mark on a delete may have reached the medium before the marks on what it hides did. So a

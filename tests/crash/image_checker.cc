@@ -1,11 +1,14 @@
 #include "crash/image_checker.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <thread>
 #include <utility>
 
 #include "crash/bare_database.h"
 #include "format/layout.h"
+#include "fuzz/fuzz_common.h"
 #include "pmem/sim_media.h"
 
 namespace braid::crash {
@@ -17,6 +20,24 @@ constexpr pmem::ImageLimits kNestedImages{6, 5};
 constexpr uint64_t kContinueOneIn = 32;
 constexpr int kContinuedOperations = 32;
 constexpr uint64_t kOtherSettingsOneIn = 4;
+constexpr uint64_t kDumpOneIn = 499;
+
+/// BRAID_CRASH_DUMP=<folder>: keeps some images there, as inputs of fuzz_pool.
+void DumpSome(const pmem::SimArea& area, uint64_t number) {
+  const char* folder = std::getenv("BRAID_CRASH_DUMP");
+  if (folder == nullptr || number % kDumpOneIn != 0) return;
+  fuzz::PoolBytes pool;
+  pool.segments = area.segments();
+  if (pool.segments.size() > fuzz::kMaxFuzzSegments ||
+      area.published_bytes() > fuzz::kMaxFuzzPool) {
+    return;
+  }
+  pool.seed = static_cast<uint8_t>(number / kDumpOneIn);
+  pool.bytes.assign(area.base(), area.base() + area.published_bytes());
+  std::ofstream out(std::string(folder) + "/crash-image-" + std::to_string(number),
+                    std::ios::binary);
+  out << fuzz::EncodePool(pool);
+}
 
 }  // namespace
 
@@ -119,6 +140,7 @@ void ImageChecker::Abandon(std::unique_ptr<DB> db) {
 
 std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
   ++counts_.images;
+  DumpSome(*area_, counts_.images);
   if (depth > 0) ++counts_.nested[depth];
   if (image.process_crash) ++counts_.process_crashes;
   Random random(image.seed);

@@ -1,0 +1,519 @@
+// Pools made by hand, with valid checks: links in circles, sizes that lead out, records that
+// contradict each other. Each opens with an error or answers as far as it can; none ends the
+// process, hangs it, or takes memory that its size does not explain. Most were found by fuzz_pool.
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "cache/dram_index.h"
+#include "engine/lsm_engine.h"
+#include "fuzz/fuzz_common.h"
+#include "fuzz/pool_surgery.h"
+#include "support/child_process.h"
+#include "support/database.h"
+#include "support/temp_folder.h"
+
+namespace braid::test {
+namespace {
+
+using engine::LsmEngine;
+using format::EntryHeader;
+using fuzz::PoolBytes;
+using fuzz::PoolSurgery;
+
+constexpr unsigned kAlarmSeconds = 20;
+constexpr uint32_t kL1Head = 0;
+
+enum Answer : int { kNoError = 0, kCorruption = 10, kOtherError = 11 };
+
+/// Uses a pool as an application does, and notes the first error.
+class Use {
+ public:
+  explicit Use(LsmEngine* engine) : engine_(engine) {}
+
+  Status Run() {
+    VerifyReport report;
+    Note(engine_->Verify(&report, {}));
+    Scan(true);
+    Scan(false);
+    for (int i = 0; i < 40; ++i) Get(Key(i));
+    for (int i = 0; i < 40; i += 3) Note(engine_->Delete({}, Key(i)));
+    for (int i = 0; i < 40; i += 2) Note(engine_->Put({}, Key(i), "new"));
+    Note(engine_->Flush());
+    Note(engine_->Compact());
+    Scan(true);
+    Note(engine_->Close());
+    return first_;
+  }
+
+  static std::string Key(int i) { return "key" + std::to_string(100 + i); }
+
+ private:
+  void Note(const Status& status) {
+    if (!status.ok() && first_.ok()) first_ = status;
+  }
+  void Get(const std::string& key) {
+    std::string value;
+    const Status status = engine_->Get({}, key, &value);
+    if (!status.IsNotFound()) Note(status);
+  }
+  void Scan(bool forward) {
+    const auto it = engine_->NewIterator({});
+    for (forward ? it->SeekToFirst() : it->SeekToLast(); it->Valid();
+         forward ? it->Next() : it->Prev()) {
+    }
+    Note(it->status());
+  }
+
+  LsmEngine* engine_;
+  Status first_;
+};
+
+class HostilePoolTest : public ::testing::Test {
+ protected:
+  using Fill = std::function<void(LsmEngine*)>;
+  using Change = std::function<void(PoolSurgery*)>;
+
+  /// A pool of ours, closed.
+  void Build(const Fill& fill, bool close = true) {
+    fuzz::PoolMemory memory;
+    memory.set_limit(fuzz::kMaxFuzzPool);
+    Options options = fuzz::FuzzOptions(0);
+    options.compaction.l0_trigger = 8;  // tables stay until Compact
+    auto engine = LsmEngine::Open(options, fuzz::MediaFor(&memory, 0));
+    ASSERT_TRUE(IsOk(engine.status()));
+    fill(engine->get());
+    if (close) {
+      ASSERT_TRUE(IsOk((*engine)->Close()));
+    }
+    pool_ = memory.Save();
+  }
+  static void PutKeys(LsmEngine* engine, int first, int count, size_t size = 3) {
+    for (int i = first; i < first + count; ++i) {
+      ASSERT_TRUE(IsOk(engine->Put({}, Use::Key(i), std::string(size, 'v'))));
+    }
+  }
+  void BuildMerged() {
+    Build([](LsmEngine* engine) {
+      PutKeys(engine, 0, 30);
+      ASSERT_TRUE(IsOk(engine->Compact()));
+    });
+  }
+
+  void Alter(const Change& change) {
+    PoolSurgery surgery(&pool_.bytes, pool_.segments);
+    change(&surgery);
+  }
+
+  /// Opens and uses the pool twice, with and without the check at open.
+  static int UseTwice(const PoolBytes& pool, int fd) {
+    Status first;
+    for (const uint8_t how : {uint8_t{0}, fuzz::kVerifyFull, fuzz::kNoChecksums}) {
+      fuzz::PoolMemory memory;
+      memory.Load(pool);
+      memory.set_limit(pool.bytes.size() + (128u << 10));
+      auto engine = LsmEngine::Open(fuzz::FuzzOptions(how), fuzz::MediaFor(&memory, how));
+      const Status status = engine.ok() ? Use(engine->get()).Run() : engine.status();
+      if (how == 0) first = status;
+    }
+    SayTo(fd, first.ToString());
+    return first.ok() ? kNoError : first.IsCorruption() ? kCorruption : kOtherError;
+  }
+  void ExpectCorruption() {
+    const ChildOutcome outcome =
+        RunInChild(kAlarmSeconds, [&](int fd) { return UseTwice(pool_, fd); });
+    EXPECT_EQ(outcome.exit_code, kCorruption) << outcome.ToString();
+  }
+  void ExpectNoError() {
+    const ChildOutcome outcome =
+        RunInChild(kAlarmSeconds, [&](int fd) { return UseTwice(pool_, fd); });
+    EXPECT_EQ(outcome.exit_code, kNoError) << outcome.ToString();
+  }
+  void ExpectNoHarm() {
+    const ChildOutcome outcome =
+        RunInChild(kAlarmSeconds, [&](int fd) { return UseTwice(pool_, fd); });
+    EXPECT_GE(outcome.exit_code, 0) << outcome.ToString();
+  }
+
+  PoolBytes pool_;
+};
+
+TEST_F(HostilePoolTest, AnUnchangedPoolGivesNoError) {
+  BuildMerged();
+  Alter([](PoolSurgery* at) {
+    // The control: what these tests seal is what the store expects.
+    at->SpreadManifest();
+    at->SealHeader(0);
+    at->SealHeader(1);
+    at->SealSegment(0);
+    for (const uint64_t entry : at->AllEntries()) at->SealEntry(entry);
+  });
+  ExpectNoError();
+}
+
+TEST_F(HostilePoolTest, ACircleInTheBottomLayerIsCorruption) {
+  BuildMerged();
+  Alter([](PoolSurgery* at) {
+    const std::vector<uint64_t> list = at->Walk(kL1Head, 0);
+    ASSERT_EQ(list.size(), 30u);
+    at->Entry(list.back())->links()[0] = PoolSurgery::LinkTo(list[2]);
+  });
+  ExpectCorruption();
+}
+
+TEST_F(HostilePoolTest, AnEntryThatLinksToItselfIsCorruption) {
+  BuildMerged();
+  Alter([](PoolSurgery* at) {
+    const uint64_t entry = at->Walk(kL1Head, 0)[15];
+    at->Entry(entry)->links()[0] = PoolSurgery::LinkTo(entry);
+  });
+  ExpectCorruption();
+}
+
+TEST_F(HostilePoolTest, ACircleInAnUpperLayerIsCorruption) {
+  Build([](LsmEngine* engine) {
+    PutKeys(engine, 0, 90, 0);
+    ASSERT_TRUE(IsOk(engine->Compact()));
+  });
+  Alter([](PoolSurgery* at) {
+    const std::vector<uint64_t> layer = at->Walk(kL1Head, 1);
+    ASSERT_GE(layer.size(), 2u) << "no two towers are tall enough";
+    at->Entry(layer[1])->links()[1] = PoolSurgery::LinkTo(layer[0]);
+  });
+  ExpectCorruption();
+}
+
+TEST_F(HostilePoolTest, ACircleInATableThatWaitsForItsMergeIsCorruption) {
+  Build([](LsmEngine* engine) { PutKeys(engine, 0, 30); });
+  Alter([](PoolSurgery* at) {
+    const format::ManifestRecord* manifest = at->Manifest();
+    ASSERT_EQ(manifest->tables[0].level, 0);
+    const std::vector<uint64_t> list = at->Walk(manifest->tables[0].head, 0);
+    ASSERT_GE(list.size(), 2u);
+    at->Entry(list.back())->links()[0] = PoolSurgery::LinkTo(list.front());
+  });
+  ExpectCorruption();
+}
+
+TEST_F(HostilePoolTest, VersionsInACircleAreCorruption) {
+  Build([](LsmEngine* engine) {
+    std::vector<std::shared_ptr<const Snapshot>> snapshots;
+    for (int i = 0; i < 6; ++i) {
+      ASSERT_TRUE(IsOk(engine->Put({}, "key110", std::to_string(i))));
+      snapshots.push_back(engine->GetSnapshot());
+    }
+    ASSERT_TRUE(IsOk(engine->Compact()));
+  });
+  Alter([](PoolSurgery* at) {
+    const std::vector<uint64_t> list = at->Walk(kL1Head, 0);
+    ASSERT_GE(list.size(), 3u) << "the versions were not kept";
+    at->Entry(list.back())->links()[0] = PoolSurgery::LinkTo(list[1]);
+  });
+  ExpectCorruption();
+}
+
+TEST_F(HostilePoolTest, ALinkInALayerAboveItsEntryIsCorruption) {
+  BuildMerged();
+  Alter([](PoolSurgery* at) {
+    // A low entry at the very end of the pool's last chunk: its links of higher layers would lie
+    // behind the pool.
+    const uint64_t from = at->Walk(kL1Head, 0)[0];
+    const uint64_t chunk = at->chunks() - 1;
+    const uint64_t size = EntryHeader::EntryBytes(at->Entry(from)->key_bytes(), 0, 1);
+    const uint64_t to = at->ChunkOffset(chunk + 1) - size;
+    at->SetState(chunk, format::ChunkKind::kLog, 1);
+    *at->LogHeader(chunk) = *at->LogHeader(at->ChunkOf(from));
+    at->LogHeader(chunk)->generation = 1;
+    at->SealLogChunk(chunk);
+    const std::string key(at->Entry(from)->key());
+    *at->Entry(to) = *at->Entry(from);
+    at->Entry(to)->key_and_height =
+        EntryHeader::PackKeyAndHeight(static_cast<uint32_t>(key.size()), 1);
+    at->Entry(to)->value_bytes = 0;
+    at->Entry(to)->links()[0] = at->Entry(from)->links()[0];
+    std::memcpy(at->As<char>(to + sizeof(EntryHeader) + 8), key.data(), key.size());
+    at->SealEntry(to);
+    for (uint64_t& link : at->Head(kL1Head)->links) link = PoolSurgery::LinkTo(to);
+  });
+  ExpectCorruption();
+}
+
+TEST_F(HostilePoolTest, ALinkedEntryThatIsMarkedDeadIsCorruptionForAGet) {
+  BuildMerged();
+  Alter([](PoolSurgery* at) {
+    for (const uint64_t entry : at->Walk(kL1Head, 0)) {
+      *at->Entry(entry)->state_byte() = format::kStateDead;
+    }
+  });
+  ExpectCorruption();
+}
+
+TEST_F(HostilePoolTest, LiveMarksOutsideOfTablesDoNotKeepCollectionBusyForEver) {
+  Build([](LsmEngine* engine) {
+    for (int round = 0; round < 4; ++round) {
+      PutKeys(engine, 0, 40, 60);
+      ASSERT_TRUE(IsOk(engine->Compact()));
+    }
+  });
+  Alter([](PoolSurgery* at) {
+    for (uint64_t& link : at->Head(kL1Head)->links) link = PoolSurgery::LinkTo(0);
+    at->Manifest()->tables[0].entries = 0;
+    at->SpreadManifest();
+    // A few live entries in each chunk, so that all are worth collecting.
+    for (const uint64_t chunk : at->ChunksOf(format::ChunkKind::kLog)) {
+      int left = 3;
+      for (const uint64_t entry : at->EntriesOf(chunk)) {
+        *at->Entry(entry)->state_byte() = left-- > 0 ? format::kStateLive : format::kStateDead;
+      }
+    }
+  });
+  ExpectCorruption();
+}
+
+TEST_F(HostilePoolTest, AnExtentThatLeadsOutOfThePoolIsCorruption) {
+  Build([](LsmEngine* engine) {
+    ASSERT_TRUE(IsOk(engine->Put({}, "key100", std::string(5000, 'L'))));
+    ASSERT_TRUE(IsOk(engine->Compact()));
+  });
+  const PoolBytes sound = pool_;
+  const auto alter_extent = [&](const std::function<void(format::ExtentHeader*)>& change) {
+    pool_ = sound;
+    Alter([&](PoolSurgery* at) {
+      const std::vector<uint64_t> heads = at->ChunksOf(format::ChunkKind::kExtentHead);
+      ASSERT_EQ(heads.size(), 1u);
+      change(at->Extent(heads[0]));
+      at->SealExtent(heads[0]);
+    });
+    ExpectCorruption();
+  };
+  alter_extent([](format::ExtentHeader* header) { header->chunks = 1ull << 40; });
+  alter_extent([](format::ExtentHeader* header) { header->chunks = 1000; });
+  alter_extent([](format::ExtentHeader* header) { header->value_bytes = ~0ull - 100; });
+  alter_extent([](format::ExtentHeader* header) { header->chunks = 1; });
+}
+
+TEST_F(HostilePoolTest, AReferenceToAnExtentThatIsNoneIsNeverFollowedNorFreed) {
+  Build([](LsmEngine* engine) {
+    ASSERT_TRUE(IsOk(engine->Put({}, "key100", std::string(24, 'r'))));
+    ASSERT_TRUE(IsOk(engine->Put({}, "key103", std::string(24, 's'))));
+    ASSERT_TRUE(IsOk(engine->Compact()));
+  });
+  const PoolBytes sound = pool_;
+  for (const uint64_t offset :
+       {uint64_t{0}, uint64_t{4096}, ~uint64_t{0} - 63, uint64_t{1} << 40}) {
+    for (const uint64_t bytes : {uint64_t{0}, uint64_t{8}, ~uint64_t{0}, uint64_t{1} << 20}) {
+      pool_ = sound;
+      Alter([&](PoolSurgery* at) {
+        for (const uint64_t entry : at->Walk(kL1Head, 0)) {
+          const format::ExtentRef ref{offset, bytes, base::Hash64("", 0)};
+          at->Entry(entry)->sequence_and_op |= format::kValueInExtent;
+          std::memcpy(const_cast<char*>(at->Entry(entry)->value().data()), &ref, sizeof ref);
+          at->SealEntry(entry);
+        }
+      });
+      ExpectCorruption();
+    }
+  }
+}
+
+TEST_F(HostilePoolTest, AManifestThatContradictsItselfIsRefused) {
+  Build([](LsmEngine* engine) { PutKeys(engine, 0, 10); });
+  const PoolBytes sound = pool_;
+  const auto alter_manifest = [&](const char* what,
+                                  const std::function<void(format::ManifestRecord*)>& change) {
+    SCOPED_TRACE(what);
+    pool_ = sound;
+    Alter([&](PoolSurgery* at) {
+      change(at->Manifest());
+      at->SpreadManifest();
+    });
+    ExpectCorruption();
+  };
+  using Record = format::ManifestRecord;
+  alter_manifest("as many tables as fit, on one head", [](Record* record) {
+    for (uint32_t i = record->table_count; i < format::kMaxTables; ++i) {
+      record->tables[i] = record->tables[0];
+      record->tables[i].id = 1000 + i;
+    }
+    record->table_count = format::kMaxTables;
+  });
+  alter_manifest("more tables than fit", [](Record* record) { record->table_count = 64; });
+  alter_manifest("no table", [](Record* record) { record->table_count = 0; });
+  alter_manifest("copies in the place of L1", [](Record* record) {
+    record->tables[record->table_count - 1].flags = format::kTableOfCopies;
+  });
+  alter_manifest("a merge of a table that is not next", [](Record* record) {
+    record->tables[2] = {50, 0, format::kTableOfCopies, 9, 0, 0};
+    record->table_count = 3;
+    record->merge_id = 5;
+    record->merging_table_id = record->tables[0].id;
+  });
+  alter_manifest("copies without a merge", [](Record* record) {
+    record->tables[2] = {50, 0, format::kTableOfCopies, 9, 0, 0};
+    record->table_count = 3;
+  });
+  alter_manifest("two tables of one id",
+                 [](Record* record) { record->tables[0].id = record->tables[1].id; });
+  alter_manifest("more entries than bytes",
+                 [](Record* record) { record->tables[0].entries = ~0ull >> 1; });
+  alter_manifest("ids at their end", [](Record* record) { record->next_table_id = ~0ull; });
+  alter_manifest("sequence numbers at their end",
+                 [](Record* record) { record->last_sequence = ~0ull; });
+}
+
+TEST_F(HostilePoolTest, ARedoRecordChangesNothingButLinks) {
+  Build([](LsmEngine* engine) { PutKeys(engine, 0, 10); });
+  const PoolBytes sound = pool_;
+  const auto with_update = [&](format::RedoUpdate update) {
+    pool_ = sound;
+    Alter([&](PoolSurgery* at) {
+      format::ManifestRecord* record = at->Manifest();
+      record->merge_id = record->next_merge_id++;
+      record->merging_table_id = record->tables[0].id;
+      at->SpreadManifest();
+      const uint64_t chunk = at->ChunksOf(format::ChunkKind::kRedo)[1];
+      *at->Redo(chunk) = {};
+      at->Redo(chunk)->magic = format::kRedoMagic;
+      at->Redo(chunk)->merge_id = record->merge_id;
+      at->Redo(chunk)->batch = 1;
+      at->Redo(chunk)->count = 1;
+      *at->RedoUpdates(chunk) = update;
+      at->SealRedo(chunk);
+    });
+    const ChildOutcome outcome = RunInChild(kAlarmSeconds, [&](int fd) {
+      fuzz::PoolMemory memory;
+      memory.Load(pool_);
+      auto engine = LsmEngine::Open(fuzz::FuzzOptions(0), fuzz::MediaFor(&memory, 0));
+      SayTo(fd, engine.status().ToString());
+      const bool untouched = memory.Save().bytes == pool_.bytes;
+      return engine.status().IsCorruption() && untouched ? 0 : 1;
+    });
+    EXPECT_EQ(outcome.exit_code, 0) << "target " << update.target << ": " << outcome.ToString();
+  };
+  const uint64_t link = PoolSurgery::LinkTo(0);
+  with_update({0, link});                                  // the segment header
+  with_update({format::kPoolHeaderOffset[0] + 56, link});  // the pool header
+  with_update({format::kManifestOffset[0] + 80, link});    // the manifest
+  with_update({format::kFirstStateTableOffset, link});     // a chunk state
+  with_update({~0ull >> 16, link});                        // outside
+  with_update({format::kTableHeadsOffset, 0x1234});        // a head, but no link
+  with_update({format::kTableHeadsOffset | format::kRedoMarkDead, 0});
+}
+
+TEST_F(HostilePoolTest, ANameWithoutAnEndInThePoolHeaderIsRefused) {
+  BuildMerged();
+  const PoolBytes sound = pool_;
+  for (const int which : {0, 1, 2}) {
+    pool_ = sound;
+    Alter([&](PoolSurgery* at) {
+      for (int copy = 0; copy < 2; ++copy) {
+        format::PoolHeader* header = at->Header(copy);
+        if (which == 0) std::memset(header->design, 'd', sizeof header->design);
+        if (which == 1) std::memset(header->comparator, 'c', sizeof header->comparator);
+        if (which == 2) std::memset(header->boot_id, 'b', sizeof header->boot_id);
+        at->SealHeader(copy);
+      }
+    });
+    ExpectCorruption();
+  }
+}
+
+TEST_F(HostilePoolTest, ATableIdAtTheEndOfNumbersIsRefused) {
+  Build([](LsmEngine* engine) { PutKeys(engine, 0, 5); }, false);
+  Alter([](PoolSurgery* at) {
+    const uint64_t chunk = at->ChunksOf(format::ChunkKind::kLog)[0];
+    at->LogHeader(chunk)->table_id = ~0ull;
+    at->SealLogChunk(chunk);
+  });
+  ExpectCorruption();
+}
+
+TEST_F(HostilePoolTest, EntriesInTheBytesOfOthersDoNoHarm) {
+  // What a merge stores as the link of one entry is the size of another's key.
+  for (uint64_t shift = 8; shift <= 96; shift += 8) {
+    Build([](LsmEngine* engine) {
+      PutKeys(engine, 0, 12, 80);
+      ASSERT_TRUE(IsOk(engine->Compact()));
+      PutKeys(engine, 5, 12, 80);
+    });
+    Alter([&](PoolSurgery* at) {
+      const std::vector<uint64_t> list = at->Walk(kL1Head, 0);
+      const uint64_t to = list[4] + shift;
+      std::memmove(at->As<char>(to), at->As<char>(list[4]), at->Entry(list[4])->size());
+      at->SealEntry(to);
+      at->Entry(list[3])->links()[0] = PoolSurgery::LinkTo(to);
+      at->SealEntry(list[5]);
+    });
+    ExpectNoHarm();
+  }
+}
+
+TEST_F(HostilePoolTest, AnIndexIsBuiltOverAKeyWithMoreVersionsThanASlice) {
+  std::vector<std::shared_ptr<const Snapshot>> snapshots;
+  fuzz::PoolMemory memory;
+  auto engine = LsmEngine::Open(fuzz::FuzzOptions(0), fuzz::MediaFor(&memory, 0));
+  ASSERT_TRUE(IsOk(engine.status()));
+  for (int i = 0; i < 12; ++i) {
+    ASSERT_TRUE(IsOk((*engine)->Put({}, "hot", std::to_string(i))));
+    snapshots.push_back((*engine)->GetSnapshot());
+  }
+  ASSERT_TRUE(IsOk((*engine)->Put({}, "later", "")));
+  ASSERT_TRUE(IsOk((*engine)->Compact()));
+  pmem::PmemPool& pool = const_cast<pmem::PmemPool&>((*engine)->pool());
+  const index::SkipList list(&pool, pool.As<uint64_t>(format::kTableHeadsOffset));
+  cache::DramIndex index(&pool, 1);
+  for (int slice = 0; slice < 20 && !index.complete(); ++slice) {
+    ASSERT_TRUE(IsOk(index.BuildSlice(list, 4)));
+  }
+  EXPECT_TRUE(index.complete());
+  EXPECT_EQ(index.tree()->size(), 2u);
+}
+
+TEST(HostileFileTest, InspectionOfASparseFileOfAnySizeEnds) {
+  TempFolder folder;
+  const std::string path = folder.Sub("pool");
+  { OpenOrFail(TinyOptions(), path); }
+  std::filesystem::resize_file(path + "/segment-000000", 1ull << 45);
+  const ChildOutcome outcome = RunInChild(kAlarmSeconds, [&](int) {
+    (void)DB::Inspect(path, TinyOptions());
+    (void)DB::Open(TinyOptions(), path);
+    return 0;
+  });
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.ToString();
+}
+
+TEST(RecoveryTimeTest, AKeyWrittenFromManyShardsIsReplayedInAPass) {
+  // Each shard's versions used to be looked up one by one among all others.
+  TempFolder folder;
+  const std::string path = folder.Sub("pool");
+  constexpr int kThreads = 4;
+  constexpr int kWrites = 80'000;
+  Options options;
+  options.log_shards = kThreads;
+  options.memtable.bytes = 256ull << 20;
+  const ChildOutcome outcome = RunInChild(120, [&](int) -> int {
+    const std::unique_ptr<DB> db = OpenOrFail(options, path);
+    std::vector<std::thread> writers;
+    for (int i = 0; i < kThreads; ++i) {
+      writers.emplace_back([&] {
+        for (int n = 0; n < kWrites; ++n) (void)db->Put("counter", std::to_string(n));
+      });
+    }
+    for (std::thread& writer : writers) writer.join();
+    ::_exit(0);  // as a process that dies
+  });
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.ToString();
+  const ChildOutcome reopened = RunInChild(kAlarmSeconds, [&](int) {
+    const std::unique_ptr<DB> db = OpenOrFail(options, path);
+    if (db == nullptr) return 1;
+    return db->GetStatistics().recovered_entries == kThreads * kWrites &&
+                   GetText(db.get(), "counter") == std::to_string(kWrites - 1)
+               ? 0
+               : 2;
+  });
+  EXPECT_EQ(reopened.exit_code, 0) << reopened.ToString();
+}
+
+}  // namespace
+}  // namespace braid::test
