@@ -34,6 +34,10 @@ class DbHandle final : public DB {
   Status Write(const WriteOptions& options, const WriteBatch& batch) override {
     return engine_->Write(options, batch);
   }
+  Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
+                              Slice desired) override {
+    return engine_->CompareAndSwap(options, key, expected, desired);
+  }
   Status Get(const ReadOptions& options, Slice key, std::string* value) override {
     return engine_->Get(options, key, value);
   }
@@ -121,6 +125,11 @@ std::string UuidText(const uint8_t* uuid) {
 }
 
 }  // namespace
+
+// What a DB that wraps another one answers until it passes the call on.
+Result<bool> DB::CompareAndSwap(const WriteOptions&, Slice, std::optional<Slice>, Slice) {
+  return Status::NotSupported("this database has no compare-and-swap");
+}
 
 Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
                                         std::unique_ptr<pmem::Media> media) {

@@ -190,6 +190,12 @@ Status LsmEngine::Get(const ReadOptions& options, Slice key, std::string* value)
 }
 
 const EntryHeader* LsmEngine::Find(Slice key, const index::ReadView& view, Status* status) const {
+  const EntryHeader* entry = FindVersion(key, view, status);
+  return entry == nullptr || entry->op() == format::EntryOp::kDelete ? nullptr : entry;
+}
+
+const EntryHeader* LsmEngine::FindVersion(Slice key, const index::ReadView& view,
+                                          Status* status) const {
   const index::LookupKey lookup{key, base::Hash64(key)};
   for (;;) {
     // Acquire pairs with SwapState.
@@ -198,9 +204,11 @@ const EntryHeader* LsmEngine::Find(Slice key, const index::ReadView& view, Statu
       *status = pool_->CorruptionAt(result.offset, "entry", "a link or key is damaged");
       return nullptr;
     }
-    if (result.state != LookupResult::State::kFound) return nullptr;
+    if (result.state == LookupResult::State::kAbsent) return nullptr;
     const EntryHeader* entry = pool_->EntryAt(result.offset);
-    if (entry->state() != format::kStateDead) return entry;
+    if (result.state == LookupResult::State::kDeleted || entry->state() != format::kStateDead) {
+      return entry;
+    }
     // Whole merges went by during this lookup: what hid the entry was asked for too late. Again,
     // with the tables of now.
   }
