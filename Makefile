@@ -6,11 +6,11 @@ PREFIX ?= /usr/local
 export BRAID_JOBS := $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench check format crash mutants asan tsan ubsan fuzz coverage \
+.PHONY: help setup build demo test bench check format crash mutants porcupine asan tsan ubsan fuzz coverage \
         install clean
 
 help: ## list the targets (this text)
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install the Debian packages that are missing, or say which
 	@bash scripts/setup.sh build check bench
@@ -43,6 +43,9 @@ crash: $(BUILD)/setup-build.stamp ## run the crash simulator (BRAID_TEST_SIZE=pu
 
 mutants: $(BUILD)/setup-build.stamp ## break the store on purpose; every fault must be found
 	@bash scripts/mutants.sh
+
+porcupine: $(BUILD)/setup-build.stamp ## have a checker in Go judge concurrent histories (skipped without Go)
+	@bash scripts/porcupine.sh
 
 asan: $(BUILD)/setup-build.stamp ## run all tests under AddressSanitizer and UBSan
 	@bash scripts/test.sh asan
