@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/activity.h"
 #include "braid/version.h"
 #include "db/open_on_media.h"
 #include "design/design.h"
@@ -142,6 +143,7 @@ Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
 }
 
 Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path) {
+  const base::ActivityScope activity(base::Activity::kOpen);
   if (Status s = options.Validate(); !s.ok()) return s;
   if (Result<const design::Design*> design = design::FindDesign(options.design); !design.ok()) {
     return design.status();  // before anything is made at the path

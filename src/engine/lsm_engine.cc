@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/activity.h"
+
 namespace braid::engine {
 
 namespace {
@@ -51,6 +53,7 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
 }
 
 Status LsmEngine::Recover() {
+  const base::ActivityScope activity(base::Activity::kRecovery);
   recovery::RecoveryJob job(pool_.get(), &manifest_, &usage_, options_);
   Result<recovery::RecoveredState> recovered = job.Run();
   if (!recovered.ok()) return recovered.status();
