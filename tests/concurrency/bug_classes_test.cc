@@ -33,6 +33,63 @@ class BugClassTest : public ConcurrencyTest {
 };
 INSTANTIATE_TEST_SUITE_P(Threads, BugClassTest, ::testing::Bool(), BackgroundName);
 
+/// A database whose L0 tables stay until it is opened with a lower trigger; then they are merged,
+/// beside readers that began before.
+class MergeBesideReadersTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kKeys = 400;
+
+  void SetUp() override { Open(8); }
+  void Open(uint32_t l0_trigger) {
+    db_.reset();
+    Options options = TinyOptions();
+    options.memtable.bytes = 1ull << 20;
+    options.compaction.l0_trigger = l0_trigger;
+    options.compaction.batch_entries = 16;
+    db_ = OpenOrFail(options, folder_.Sub("pool"));
+    ASSERT_NE(db_, nullptr);
+  }
+  void ReadUntilMerged(uint64_t round, const std::function<void(Random*)>& read) {
+    std::vector<std::thread> readers;
+    for (uint64_t i = 0; i < 3; ++i) {
+      readers.emplace_back([&, i] {
+        Random random(DeriveSeed(470 + i + round * 10));
+        while (db_->GetStatistics().l0_tables != 0 && !failure_.failed()) {
+          for (int n = 0; n < 200 && !failure_.failed(); ++n) read(&random);
+        }
+      });
+    }
+    for (std::thread& reader : readers) reader.join();
+  }
+  /// Puts the keys that are `alive` and deletes the others, or the other way round.
+  void Write(bool alive) {
+    for (uint64_t k = 0; k < kKeys; ++k) {
+      const std::string key = NumberedKey(k);
+      BRAID_ASSERT_OK(IsAlive(key) == alive ? db_->Put(key, "value") : db_->Delete(key));
+    }
+  }
+  /// Every 5th key is in the L0 table alone: while a scan rests on it, its cursor in L1 stands on a
+  /// key that is deleted.
+  static bool IsAlive(std::string_view key) {
+    return std::strtoull(std::string(key.substr(3)).c_str(), nullptr, 10) % 5 == 0;
+  }
+  void ScanFrom(Random* random, const std::string& key) {
+    const bool forward = random->OneIn(2);
+    const auto it = db_->NewIterator({});
+    forward ? it->Seek(key) : it->SeekForPrev(key);
+    for (; it->Valid(); forward ? it->Next() : it->Prev()) {
+      if (!IsAlive(it->key())) failure_.Report("scan saw " + Printable(it->key()));
+      if (random->OneIn(4)) std::this_thread::yield();
+    }
+    failure_.Check(it->status(), "scan");
+  }
+  void ExpectNoFailure() { ASSERT_EQ(failure_.text(), "") << ReplayLine(); }
+
+  TempFolder folder_;
+  std::unique_ptr<DB> db_;
+  FirstFailure failure_;
+};
+
 TEST_P(BugClassTest, ADeletedKeyNeverComesBack) {
   // Rounds of put and delete; odd rounds are acknowledged deletes, during which nobody may see the
   // key, however flushes and merges move its versions and drop the delete.
@@ -75,6 +132,34 @@ TEST_P(BugClassTest, ADeletedKeyNeverComesBack) {
   db_ = OpenOrFail(options_, folder_.Sub("pool"));
   ASSERT_NE(db_, nullptr);
   EXPECT_TRUE(ScanForward(db_.get()).empty());
+}
+
+TEST_F(MergeBesideReadersTest, ADeletedKeyStaysDeletedWhileItsDeleteIsMergedAway) {
+  // The delete lies in an L0 table without a tree in DRAM, what it hides in L1. The merge at open
+  // takes both away, while readers go from the one to the other.
+  const uint64_t rounds = Sized(60, 3'000);
+  for (uint64_t round = 0; round < rounds && !failure_.failed(); ++round) {
+    ASSERT_NO_FATAL_FAILURE(Write(false));
+    BRAID_ASSERT_OK(db_->Compact());
+    ASSERT_NO_FATAL_FAILURE(Write(true));
+    BRAID_ASSERT_OK(db_->Flush());
+    // In every other round the index over L1 is complete, so that gets go through it.
+    const bool indexed = round % 2 == 1;
+    Open(indexed ? 8 : 1);
+    while (indexed && db_->GetStatistics().index_complete == 0) std::this_thread::yield();
+    std::thread merger;
+    if (indexed) merger = std::thread([this] { failure_.Check(db_->Compact(), "compact"); });
+    ReadUntilMerged(round, [this](Random* random) {
+      const std::string key = NumberedKey(random->Below(kKeys));
+      if (random->OneIn(8)) return ScanFrom(random, key);
+      std::string value;
+      const Status status = db_->Get(key, &value);
+      if (status.IsNotFound() == IsAlive(key)) failure_.Report(key + ": " + status.ToString());
+    });
+    if (merger.joinable()) merger.join();
+    ExpectNoFailure();
+    Open(8);
+  }
 }
 
 TEST_P(BugClassTest, NoTwoWritesShareASequenceNumber) {

@@ -244,5 +244,42 @@ TEST_P(ModelStressTest, ThreadsOnTheSameKeysAgreeWithTheModel) {
   EXPECT_FALSE(HasFailure()) << ReplayLine();
 }
 
+TEST_P(ModelStressTest, SwapsLoseNoStepWhileMemtablesAreSealedAllTheTime) {
+  // Values so large that every other one fills the memtable: a swap may read its key in one and
+  // find another to write to.
+  BRAID_ASSERT_OK(db_->Close());
+  options_.memtable.bytes = 16ull << 10;
+  db_ = OpenOrFail(options_, folder_.Sub("pool"));
+  ASSERT_NE(db_, nullptr);
+  const uint64_t threads = NightSize() ? 16 : 4;
+  const WorkBudget budget(Sized(40'000, 4'000'000) / threads);
+  const auto content = [](uint64_t n) {
+    std::string text = std::to_string(n) + ".";
+    text.resize(6'000, 's');
+    return text;
+  };
+  std::vector<std::function<void()>> bodies;
+  for (uint64_t i = 0; i < threads; ++i) {
+    bodies.push_back([&, i] {
+      Random random(DeriveSeed(480 + i));
+      std::string value;
+      for (uint64_t n = 0; !budget.Spent(n) && !failure_.failed(); ++n) {
+        const Status got = db_->Get("counter", &value);
+        if (!got.ok() && !got.IsNotFound()) failure_.Check(got, "get");
+        std::optional<Slice> expected;
+        if (got.ok()) expected = value;
+        const uint64_t now = got.ok() ? std::strtoull(value.c_str(), nullptr, 10) : 0;
+        const Result<bool> swapped = db_->CompareAndSwap("counter", expected, content(now + 1));
+        failure_.Check(swapped.status(), "swap");
+        if (swapped.ok() && swapped.value()) counted_[0].fetch_add(1);
+      }
+    });
+  }
+  RunThreads(bodies);
+  ExpectNoFailure();
+  EXPECT_EQ(GetText(db_.get(), "counter"), content(counted_[0].load())) << ReplayLine();
+  EXPECT_GT(db_->GetStatistics().flushes, counted_[0].load() / 8);
+}
+
 }  // namespace
 }  // namespace braid::test
