@@ -6,11 +6,11 @@ PREFIX ?= /usr/local
 export BRAID_JOBS := $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench check format crash mutants asan tsan ubsan fuzz coverage \
-        vm-test install clean
+.PHONY: help setup build demo test bench check format crash mutants porcupine asan tsan ubsan fuzz \
+        coverage vm-test install clean
 
 help: ## list the targets (this text)
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install the Debian packages that are missing, or say which
 	@bash scripts/setup.sh build check bench
@@ -46,6 +46,9 @@ mutants: $(BUILD)/setup-build.stamp ## break the store on purpose; every fault m
 
 vm-test: $(BUILD)/setup-build.stamp ## run braid on emulated persistent memory in QEMU, and cut its power
 	@bash scripts/vm-test.sh
+
+porcupine: $(BUILD)/setup-build.stamp ## have a checker in Go judge concurrent histories (skipped without Go)
+	@bash scripts/porcupine.sh
 
 asan: $(BUILD)/setup-build.stamp ## run all tests under AddressSanitizer and UBSan
 	@bash scripts/test.sh asan

@@ -20,7 +20,8 @@ const PoolBytes& EmptyPool() {
     PoolMemory memory;
     Options options = FuzzOptions(0);
     options.pool.initial_bytes = 96u << 10;
-    auto opened = pmem::PmemPool::Open(MediaFor(&memory, 0), options, [](pmem::PmemPool*) {});
+    auto opened = pmem::PmemPool::Open(MediaFor(&memory, 0), options,
+                                       [](pmem::PmemPool*) { return Status::OK(); });
     Require(opened.ok(), "an empty pool can't be made");
     return memory.Save();
   }();
@@ -91,8 +92,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   PoolSurgery surgery(&bytes.bytes, bytes.segments);
   const std::vector<uint64_t> chunks = FillChunks(&input, &surgery);
   memory.Load(bytes);
-  auto pool = braid::pmem::PmemPool::Open(MediaFor(&memory, 0), FuzzOptions(0),
-                                          [](braid::pmem::PmemPool*) {});
+  auto pool =
+      braid::pmem::PmemPool::Open(MediaFor(&memory, 0), FuzzOptions(0),
+                                  [](braid::pmem::PmemPool*) { return braid::Status::OK(); });
   Require(pool.ok(), "the pool around the log can't be opened");
   CheckShard(**pool, chunks);
   return 0;

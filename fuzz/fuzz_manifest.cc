@@ -21,7 +21,7 @@ const PoolBytes& EmptyPool() {
     auto opened =
         pmem::PmemPool::Open(MediaFor(&memory, 0), FuzzOptions(0), [](pmem::PmemPool* fresh) {
           level::Manifest manifest(fresh);
-          manifest.Create();
+          return manifest.Create();
         });
     Require(opened.ok(), "an empty pool can't be made");
     return memory.Save();
@@ -84,7 +84,7 @@ void UseManifest(pmem::PmemPool* pool) {
     Require(record.table_count < format::kMaxTables, "there is a head but no room for a table");
     manifest.AddTable({record.next_table_id + record.table_count, 0, 0, *head, 0, 0});
   }
-  manifest.Commit();
+  (void)manifest.Commit();
   while (record.table_count > 0) manifest.RemoveTable(record.tables[0].id);
 }
 
@@ -100,8 +100,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   PoolSurgery surgery(&bytes.bytes, bytes.segments);
   ApplyPieces(&input, mend, &surgery);
   memory.Load(bytes);
-  auto pool = braid::pmem::PmemPool::Open(MediaFor(&memory, mend & kPageMedia), FuzzOptions(0),
-                                          [](braid::pmem::PmemPool*) {});
+  auto pool =
+      braid::pmem::PmemPool::Open(MediaFor(&memory, mend & kPageMedia), FuzzOptions(0),
+                                  [](braid::pmem::PmemPool*) { return braid::Status::OK(); });
   if (pool.ok()) UseManifest(pool->get());
   return 0;
 }

@@ -69,6 +69,22 @@ BRAID_C_EXPORT void braid_put(braid_t* db, const braid_writeoptions_t* options, 
 BRAID_C_EXPORT void braid_delete(braid_t* db, const braid_writeoptions_t* options, const char* key,
                                  size_t keylen, char** errptr);
 
+/* Ours. Stores `desired` under `key` if its value equals `expected`, byte for byte, and returns 1;
+ * returns 0, with nothing written, if not, and on error. `expected` NULL: "there is no such key";
+ * an empty value is a pointer that is not NULL, with a length of 0. One atomic step, durable as
+ * after braid_put when it returns 1. */
+BRAID_C_EXPORT unsigned char braid_compare_and_swap(braid_t* db,
+                                                    const braid_writeoptions_t* options,
+                                                    const char* key, size_t keylen,
+                                                    const char* expected, size_t expectedlen,
+                                                    const char* desired, size_t desiredlen,
+                                                    char** errptr);
+
+/* Ours. Stores `val` under `key` if there is no such key and returns 1; else, and on error, 0. */
+BRAID_C_EXPORT unsigned char braid_put_if_absent(braid_t* db, const braid_writeoptions_t* options,
+                                                 const char* key, size_t keylen, const char* val,
+                                                 size_t vallen, char** errptr);
+
 /* Applies all updates of `batch` in their order, as one atomic step. The batch is not changed and
  * still belongs to the caller. A batch that could not take an update (memory, a value above
  * 4 GiB - 1) is refused as a whole. */

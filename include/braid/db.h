@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -76,6 +77,27 @@ class DB {
   /// Applies all updates of `batch` atomically, with one fence. An empty batch is ok.
   virtual Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
   Status Write(const WriteBatch& batch) { return Write(WriteOptions{}, batch); }
+
+  /// Stores `desired` under `key` if the key's value equals `expected`, byte for byte; nullopt
+  /// stands for "there is no such key". True: stored, and durable as after Put. False: the key held
+  /// something else at some moment during the call, and nothing was written. One atomic step among
+  /// all calls, batches and snapshots included. Cost: a Get, and a Put when it stores; both again
+  /// when another write to the key comes in between. Errors: those of Put, Corruption when the
+  /// value there does not match its checksum, NotSupported (the design has no such step).
+  virtual Result<bool> CompareAndSwap(const WriteOptions& options, Slice key,
+                                      std::optional<Slice> expected, Slice desired);
+  Result<bool> CompareAndSwap(Slice key, std::optional<Slice> expected, Slice desired) {
+    return CompareAndSwap(WriteOptions{}, key, expected, desired);
+  }
+
+  /// Stores `value` under `key` if there is no such key; false, and nothing written, if there is.
+  /// Otherwise as CompareAndSwap; the value that is there is not read.
+  Result<bool> PutIfAbsent(const WriteOptions& options, Slice key, Slice value) {
+    return CompareAndSwap(options, key, std::nullopt, value);
+  }
+  Result<bool> PutIfAbsent(Slice key, Slice value) {
+    return PutIfAbsent(WriteOptions{}, key, value);
+  }
 
   /// Copies the value of `key` to `*value`. NotFound when there is none, Corruption when the entry
   /// does not match its checksum.

@@ -1,6 +1,8 @@
 // The calls of braid/c.h that work on a database: the database itself, iterators and batches.
 //
 // Thread safety: as in braid/c.h. Persistence: none; every promise is that of braid/db.h.
+#include <optional>
+
 #include "capi/approximate_size.h"
 #include "capi/handles.h"
 
@@ -47,6 +49,27 @@ void braid_put(braid_t* db, const braid_writeoptions_t* options, const char* key
 void braid_delete(braid_t* db, const braid_writeoptions_t* options, const char* key, size_t keylen,
                   char** errptr) {
   Guard(errptr, [&] { return db->rep->Delete(options->rep, Slice(key, keylen)); });
+}
+
+unsigned char braid_compare_and_swap(braid_t* db, const braid_writeoptions_t* options,
+                                     const char* key, size_t keylen, const char* expected,
+                                     size_t expectedlen, const char* desired, size_t desiredlen,
+                                     char** errptr) {
+  bool swapped = false;
+  Guard(errptr, [&] {
+    std::optional<Slice> content;
+    if (expected != nullptr) content = Slice(expected, expectedlen);
+    Result<bool> result = db->rep->CompareAndSwap(options->rep, Slice(key, keylen), content,
+                                                  Slice(desired, desiredlen));
+    if (result.ok()) swapped = *result;
+    return result.status();
+  });
+  return swapped ? 1 : 0;
+}
+
+unsigned char braid_put_if_absent(braid_t* db, const braid_writeoptions_t* options, const char* key,
+                                  size_t keylen, const char* val, size_t vallen, char** errptr) {
+  return braid_compare_and_swap(db, options, key, keylen, nullptr, 0, val, vallen, errptr);
 }
 
 void braid_write(braid_t* db, const braid_writeoptions_t* options, braid_writebatch_t* batch,

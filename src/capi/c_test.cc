@@ -52,6 +52,9 @@ class FailingDb : public DB {
   Status Put(const WriteOptions&, Slice, Slice) override { return Answer(*mood_); }
   Status Delete(const WriteOptions&, Slice) override { return Answer(*mood_); }
   Status Write(const WriteOptions&, const WriteBatch&) override { return Answer(*mood_); }
+  Result<bool> CompareAndSwap(const WriteOptions&, Slice, std::optional<Slice>, Slice) override {
+    return Answer(*mood_);
+  }
   Status Get(const ReadOptions&, Slice, std::string*) override { return Answer(*mood_); }
   std::unique_ptr<Iterator> NewIterator(const ReadOptions&) override {
     (void)Answer(*mood_);
@@ -121,6 +124,10 @@ TEST_F(CApiTest, EveryCallTurnsAnExceptionIntoAnError) {
     expect_error("delete");
     braid_write(db_, write_, batch_, &error_);
     expect_error("write");
+    EXPECT_EQ(braid_compare_and_swap(db_, write_, "k", 1, "v", 1, "w", 1, &error_), 0);
+    expect_error("compare and swap");
+    EXPECT_EQ(braid_put_if_absent(db_, write_, "k", 1, "v", 1, &error_), 0);
+    expect_error("put if absent");
     size_t length = 9;
     EXPECT_EQ(braid_get(db_, read_, "k", 1, &length, &error_), nullptr);
     EXPECT_EQ(length, 0u);

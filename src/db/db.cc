@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/activity.h"
 #include "braid/version.h"
 #include "db/open_on_media.h"
 #include "design/design.h"
@@ -33,6 +34,10 @@ class DbHandle final : public DB {
   }
   Status Write(const WriteOptions& options, const WriteBatch& batch) override {
     return engine_->Write(options, batch);
+  }
+  Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
+                              Slice desired) override {
+    return engine_->CompareAndSwap(options, key, expected, desired);
   }
   Status Get(const ReadOptions& options, Slice key, std::string* value) override {
     return engine_->Get(options, key, value);
@@ -122,6 +127,11 @@ std::string UuidText(const uint8_t* uuid) {
 
 }  // namespace
 
+// What a DB that wraps another one answers until it passes the call on.
+Result<bool> DB::CompareAndSwap(const WriteOptions&, Slice, std::optional<Slice>, Slice) {
+  return Status::NotSupported("this database has no compare-and-swap");
+}
+
 Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
                                         std::unique_ptr<pmem::Media> media) {
   if (Status s = options.Validate(); !s.ok()) return s;
@@ -133,6 +143,7 @@ Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
 }
 
 Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path) {
+  const base::ActivityScope activity(base::Activity::kOpen);
   if (Status s = options.Validate(); !s.ok()) return s;
   if (Result<const design::Design*> design = design::FindDesign(options.design); !design.ok()) {
     return design.status();  // before anything is made at the path

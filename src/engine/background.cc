@@ -2,6 +2,7 @@
 // waited for. Thread safety, invariants, persistence: see lsm_engine.h.
 #include <chrono>
 
+#include "base/activity.h"
 #include "base/mutants.h"
 #include "compaction/picker.h"
 #include "engine/lsm_engine.h"
@@ -97,6 +98,7 @@ bool LsmEngine::FlushOldest() {
     head = *free_head;
     oldest = state_owner_->immutables.back();
   }
+  const base::ActivityScope activity(base::Activity::kFlush);
   // Writers that found the memtable before it was sealed have left after this.
   pmem::SynchronizeEpoch();
   oldest->table->Advance(memtable::State::kFlushing);

@@ -1,4 +1,5 @@
-// Purpose: limits that every design refuses alike. Thread safety: pure. Persistence: none.
+// Purpose: limits that every design refuses alike, and calls that a design may lack. Thread safety:
+// pure. Persistence: none.
 #include "engine/engine.h"
 
 namespace braid::engine {
@@ -13,6 +14,11 @@ Status CheckValue(Slice value) {
   if (value.size() <= kMaxValueBytes) return Status::OK();
   return Status::InvalidArgument("the value has " + std::to_string(value.size()) +
                                  " bytes; the limit is " + std::to_string(kMaxValueBytes));
+}
+
+Result<bool> Engine::CompareAndSwap(const WriteOptions&, Slice, std::optional<Slice>, Slice) {
+  return Status::NotSupported(
+      "this design has no compare-and-swap; a pool of the design \"braid\" has it");
 }
 
 }  // namespace braid::engine

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "braid/db.h"
@@ -17,6 +18,9 @@ class Engine {
   virtual Status Put(const WriteOptions& options, Slice key, Slice value) = 0;
   virtual Status Delete(const WriteOptions& options, Slice key) = 0;
   virtual Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
+  /// NotSupported unless the design overrides it.
+  virtual Result<bool> CompareAndSwap(const WriteOptions& options, Slice key,
+                                      std::optional<Slice> expected, Slice desired);
   virtual Status Get(const ReadOptions& options, Slice key, std::string* value) = 0;
   virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) = 0;
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;

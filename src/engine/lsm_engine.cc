@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/activity.h"
 #include "base/mutants.h"
 
 namespace braid::engine {
@@ -54,6 +55,7 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
 }
 
 Status LsmEngine::Recover() {
+  const base::ActivityScope activity(base::Activity::kRecovery);
   recovery::RecoveryJob job(pool_.get(), &manifest_, &usage_, options_);
   Result<recovery::RecoveredState> recovered = job.Run();
   if (!recovered.ok()) return recovered.status();

@@ -1,13 +1,13 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
-// database. Paths: write_path.cc, read_path.cc, background.cc, space.cc; opening and closing here.
-// Thread safety: all public calls from any thread. Locks, in the order they may be taken:
-// inline_mutex_, merge_mutex_, flush_mutex_, batch_mutex_, shard locks (ascending),
-// structure_mutex_, work_mutex_. Nothing is waited for inside an EpochGuard but these. Invariant 1:
-// sequence numbers are drawn under the lock of the memtable leaf that the write goes to, and the
-// leaf stays locked until the entry is durable and inserted. So the order of sequence numbers is a
-// linearization, and a snapshot at the last drawn number needs no waiting.
-// Invariant 2: a batch of several updates holds all shard locks, so that no other write draws a
-// number between its own; its numbers are published when all its entries are inserted. Invariant 3:
+// database. Paths: write_path.cc, compare_and_swap.cc, read_path.cc, background.cc, space.cc;
+// opening and closing here. Thread safety: all public calls from any thread. Locks, in the order
+// they may be taken: inline_mutex_, merge_mutex_, flush_mutex_, batch_mutex_, shard locks
+// (ascending), structure_mutex_, work_mutex_. Nothing is waited for inside an EpochGuard but these.
+// Invariant 1: sequence numbers are drawn under the lock of the memtable leaf that the write goes
+// to, and the leaf stays locked until the entry is durable and inserted. So the order of sequence
+// numbers is a linearization, and a snapshot at the last drawn number needs no waiting. Invariant
+// 2: a batch of several updates holds all shard locks, so that no other write draws a number
+// between its own; its numbers are published when all its entries are inserted. Invariant 3:
 // memtables are flushed, and L0 tables merged, in the order of their ids. Invariant 4: a ReadState
 // is freed, and a chunk reused, only after a grace period, and after the views that may stand on it
 // are gone. Persistence: see the parts; the manifest is committed under structure_mutex_. Source:
@@ -60,6 +60,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status Put(const WriteOptions& options, Slice key, Slice value) override;
   Status Delete(const WriteOptions& options, Slice key) override;
   Status Write(const WriteOptions& options, const WriteBatch& batch) override;
+  Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
+                              Slice desired) override;
   Status Get(const ReadOptions& options, Slice key, std::string* value) override;
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override;
   std::shared_ptr<const Snapshot> GetSnapshot() override;
@@ -75,12 +77,21 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   /// The entry that `view` sees for the key in the tables of now; null when there is none. Inside
   /// an EpochGuard.
   const format::EntryHeader* Find(Slice key, const index::ReadView& view, Status* status) const;
+  /// As Find, but a delete is an answer too: null only when no table knows the key.
+  const format::EntryHeader* FindVersion(Slice key, const index::ReadView& view,
+                                         Status* status) const;
   /// Copies or points to the value of a checked entry. Corruption when it does not verify.
   Status ValueOf(const format::EntryHeader& entry, std::string_view* value) const;
 
  private:
   struct alignas(64) ShardLock {
     std::mutex mutex;
+  };
+  /// What a conditional write has read: it goes into `table`, and only if that is still the active
+  /// one and holds no version of the key but the one with number `sequence` (0: none is known).
+  struct Condition {
+    LoggedMemTable* table;
+    uint64_t sequence;
   };
   /// What may be reused in the pool once the views and readers of its time are gone.
   struct Retired {
@@ -101,13 +112,16 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
 
   // write_path.cc
   Status Update(const WriteOptions& options, log::Draft draft);
-  Status TryUpdate(log::Draft* draft, uint64_t random);
+  Status TryUpdate(log::Draft* draft);
+  Status Insert(LoggedMemTable* target, log::Draft* draft, const Condition* condition);
   Status TryBatch(std::vector<log::Draft>* drafts, pmem::AllocationClass allocation);
   Status WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts);
   Status AfterWrite(const WriteOptions& options);
   Status SyncPool();
   /// Syncs page-cache media; `skip` is a seeded fault.
   Status SyncUnless(bool skip) { return skip ? Status::OK() : pool_->media().Sync(); }
+  // compare_and_swap.cc
+  Result<bool> TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected);
   bool WaitForSpace();
   void SealActive(const LoggedMemTable* expected);
 

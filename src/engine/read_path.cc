@@ -197,6 +197,12 @@ Status LsmEngine::Get(const ReadOptions& options, Slice key, std::string* value)
 }
 
 const EntryHeader* LsmEngine::Find(Slice key, const index::ReadView& view, Status* status) const {
+  const EntryHeader* entry = FindVersion(key, view, status);
+  return entry == nullptr || entry->op() == format::EntryOp::kDelete ? nullptr : entry;
+}
+
+const EntryHeader* LsmEngine::FindVersion(Slice key, const index::ReadView& view,
+                                          Status* status) const {
   const index::LookupKey lookup{key, base::Hash64(key)};
   for (int still = 0; still < kMaxStillDead;) {
     const uint64_t before = relinks_.load(std::memory_order_acquire);
@@ -206,13 +212,15 @@ const EntryHeader* LsmEngine::Find(Slice key, const index::ReadView& view, Statu
       *status = pool_->CorruptionAt(result.offset, "entry", "a link or key is damaged");
       return nullptr;
     }
-    if (result.state != LookupResult::State::kFound) return nullptr;
+    if (result.state == LookupResult::State::kAbsent) return nullptr;
     const EntryHeader* entry = pool_->EntryAt(result.offset);
     if (entry == nullptr) {
       *status = pool_->CorruptionAt(result.offset, "entry", "it is no entry any more");
       return nullptr;
     }
-    if (entry->state() != format::kStateDead) return entry;
+    if (result.state == LookupResult::State::kDeleted || entry->state() != format::kStateDead) {
+      return entry;
+    }
     // Merges went by during this lookup: what hid the entry was asked for too late. Again, with the
     // tables of now. A dead entry that is found while no merge moves anything is damage.
     const bool moved = (before & 1) != 0 || relinks_.load(std::memory_order_acquire) != before;

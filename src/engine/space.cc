@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/activity.h"
 #include "base/mutants.h"
 #include "compaction/garbage_collection.h"
 #include "compaction/picker.h"
@@ -20,6 +21,7 @@ constexpr size_t kCountSlice = 8;
 
 Status LsmEngine::RunMerge(compaction::CompactionJob* job,
                            const compaction::BatchProgress& resumed) {
+  const base::ActivityScope activity(base::Activity::kMerge);
   const index::LiveViews views = views_->Collect();
   Status s = job->Run(views, &relinks_, [this] { return stop_merges_.load(); });
   if (s.ok()) {
@@ -211,6 +213,7 @@ bool LsmEngine::PlanCollection(std::vector<uint64_t>* sparse) {
 bool LsmEngine::CollectStep() {
   std::vector<uint64_t> sparse;
   if (!PlanCollection(&sparse)) return false;
+  const base::ActivityScope activity(base::Activity::kCollect);
   uint32_t head = 0;
   uint64_t table_id = 0;
   {

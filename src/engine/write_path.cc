@@ -54,7 +54,7 @@ Status LsmEngine::Update(const WriteOptions& options, log::Draft draft) {
   draft.key_hash = base::Hash64(draft.key);
   for (;;) {
     controller_.Admit();
-    Status s = TryUpdate(&draft, NextRandom());
+    Status s = TryUpdate(&draft);
     if (s.IsTryAgain()) continue;
     if (s.IsOutOfSpace() && WaitForSpace()) continue;
     if (!s.ok()) return s;
@@ -63,19 +63,29 @@ Status LsmEngine::Update(const WriteOptions& options, log::Draft draft) {
 }
 
 /// One attempt. TryAgain when the memtable was sealed meanwhile.
-Status LsmEngine::TryUpdate(log::Draft* draft, uint64_t random) {
+Status LsmEngine::TryUpdate(log::Draft* draft) {
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
   // Acquire pairs with SwapState.
-  LoggedMemTable* target = state_.load(std::memory_order_acquire)->active.get();
+  return Insert(state_.load(std::memory_order_acquire)->active.get(), draft, nullptr);
+}
+
+/// Inside an EpochGuard. TryAgain when `target` was sealed, or does not meet the condition (null:
+/// none).
+Status LsmEngine::Insert(LoggedMemTable* target, log::Draft* draft, const Condition* condition) {
   const uint32_t shard = base::ThreadSlot() % static_cast<uint32_t>(shards_.size());
   const std::lock_guard lock(shards_[shard].mutex);
-  if (Status s = target->log.Place(shard, draft, 1, random, AllocationFor(draft->op)); !s.ok()) {
+  if (Status s = target->log.Place(shard, draft, 1, NextRandom(), AllocationFor(draft->op));
+      !s.ok()) {
     return s;
   }
   target->log.WritePayload(draft);
   bool exhausted = false;
   const bool inserted = target->table->Insert(draft->key, [&](uint64_t older) -> uint64_t {
+    if (condition != nullptr && older != 0 &&
+        pool_->As<format::EntryHeader>(older)->sequence() != condition->sequence) {
+      return 0;
+    }
     // Sequentially consistent, and in this order: see LoggedMemTable::sealed.
     const uint64_t sequence = sequence_.fetch_add(1) + 1;
     if (target->sealed.load()) return 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -124,7 +125,9 @@ class FileMedia final : public Media {
 
   char* base() const noexcept override { return base_; }
   uint64_t reserved_bytes() const noexcept override { return reserved_; }
-  MediaClass media_class() const noexcept override { return media_class_; }
+  MediaClass media_class() const noexcept override {
+    return media_class_.load(std::memory_order_relaxed);
+  }
   bool media_class_forced() const noexcept override { return forced_; }
   std::vector<uint64_t> segment_bytes() const override;
   Status AddSegment(uint64_t bytes) override;
@@ -154,10 +157,12 @@ class FileMedia final : public Media {
   pmem2_vm_reservation* reservation_ = nullptr;
   char* base_ = nullptr;
   uint64_t reserved_ = 0;
-  MediaClass media_class_ = MediaClass::kByte;  // lowered by each segment that promises less
+  // Lowered by each segment that promises less.
+  std::atomic<MediaClass> media_class_{MediaClass::kByte};
   bool forced_ = false;
   bool tmpfs_ = false;
-  mutable std::mutex maps_mutex_;  // maps_ grows while others sync and name places
+  // Changed by the one thread that adds a segment, which reads it without the lock.
+  mutable std::mutex maps_mutex_;
   std::vector<Mapping> maps_;
 };
 
@@ -269,7 +274,7 @@ Status FileMedia::Map(Fd fd, uint64_t bytes, const std::string& name) {
   Result<pmem2_map*> map = MapFile(fd.get(), reservation_, at, FilePath(name));
   if (!map.ok()) return map.status();
   if (!forced_) {
-    media_class_ = std::min(media_class_, ClassOf(pmem2_map_get_store_granularity(*map)));
+    media_class_ = std::min(media_class(), ClassOf(pmem2_map_get_store_granularity(*map)));
   }
   const std::lock_guard lock(maps_mutex_);
   maps_.push_back({std::move(fd), *map, at, bytes});
@@ -277,6 +282,7 @@ Status FileMedia::Map(Fd fd, uint64_t bytes, const std::string& name) {
 }
 
 std::vector<uint64_t> FileMedia::segment_bytes() const {
+  const std::lock_guard lock(maps_mutex_);
   std::vector<uint64_t> sizes;
   sizes.reserve(maps_.size());
   for (const Mapping& mapping : maps_) sizes.push_back(mapping.bytes);
@@ -313,7 +319,8 @@ Status FileMedia::PublishSegment() {
 }
 
 Status FileMedia::Sync() {
-  if (media_class_ != MediaClass::kPage) return Status::OK();
+  if (media_class() != MediaClass::kPage) return Status::OK();
+  // Nobody waits for the medium with the lock held; a descriptor stays open as long as the media.
   std::vector<int> files;
   {
     const std::lock_guard lock(maps_mutex_);
@@ -326,7 +333,7 @@ Status FileMedia::Sync() {
 }
 
 Status FileMedia::SyncRange(uint64_t offset, uint64_t bytes) {
-  if (media_class_ != MediaClass::kPage) return Status::OK();
+  if (media_class() != MediaClass::kPage) return Status::OK();
   const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const uint64_t begin = offset / page * page;
   if (::msync(base_ + begin, offset + bytes - begin, MS_SYNC) != 0) {
@@ -337,7 +344,7 @@ Status FileMedia::SyncRange(uint64_t offset, uint64_t bytes) {
 
 void FileMedia::Prefault(uint64_t offset, uint64_t bytes) noexcept {
   // On a disk filesystem touching a page for writing makes it dirty and costs its write-back.
-  if (media_class_ == MediaClass::kPage && !tmpfs_) return;
+  if (media_class() == MediaClass::kPage && !tmpfs_) return;
 #if defined(MADV_POPULATE_WRITE)
   ::madvise(base_ + offset, bytes, MADV_POPULATE_WRITE);
 #else

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "base/activity.h"
 #include "base/check.h"
 #include "base/mutants.h"
 #include "pmem/pool_facts.h"
@@ -308,6 +309,7 @@ Status PmemPool::Grow(uint64_t chunks_in_a_run) {
   const uint64_t before = chunks();
   const std::lock_guard grow_lock(grow_mutex_);
   if (chunks() != before) return Status::OK();  // another thread has just grown the pool
+  const base::ActivityScope activity(base::Activity::kGrowth);
   const uint64_t total = pool_bytes();
   const uint64_t largest = std::max<uint64_t>(256ull << 20, chunk_bytes() * 16);
   const uint64_t smallest = std::min(initial_bytes_, largest);

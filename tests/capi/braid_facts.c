@@ -319,6 +319,44 @@ static void TestMaxSize(void) {
   braid_writeoptions_destroy(write);
 }
 
+/* braid_compare_and_swap with text; NULL expects that there is no such key. 1, 0, or -1 for an
+ * error. */
+static int SwapText(braid_t* db, const char* key, const char* expected, const char* desired) {
+  char* err = NULL;
+  braid_writeoptions_t* options = braid_writeoptions_create();
+  const int swapped = braid_compare_and_swap(db, options, key, strlen(key), expected,
+                                             expected == NULL ? 0 : strlen(expected), desired,
+                                             strlen(desired), &err);
+  const int failed = err != NULL;
+  braid_writeoptions_destroy(options);
+  braid_free(err);
+  return failed ? -1 : swapped;
+}
+
+static void TestCompareAndSwap(braid_t* db) {
+  char* err = NULL;
+  braid_writeoptions_t* options = braid_writeoptions_create();
+  Fact(SwapText(db, "cas", "", "one") == 0 && Holds(db, "cas", NULL),
+       "an absent key has no empty value to compare with");
+  Fact(SwapText(db, "cas", NULL, "") == 1 && Holds(db, "cas", ""),
+       "expected NULL stores under an absent key");
+  Fact(SwapText(db, "cas", NULL, "one") == 0 && Holds(db, "cas", ""), "and only under such a key");
+  Fact(SwapText(db, "cas", "", "one") == 1 && Holds(db, "cas", "one"), "an empty value is swapped");
+  Fact(SwapText(db, "cas", "two", "three") == 0 && Holds(db, "cas", "one"),
+       "another value than the expected one stays");
+  Fact(SwapText(db, "cas", "one", "three") == 1 && Holds(db, "cas", "three"),
+       "the expected value is swapped");
+  Fact(
+      braid_put_if_absent(db, options, "cas", 3, "four", 4, &err) == 0 && Holds(db, "cas", "three"),
+      "put_if_absent leaves a key that is there");
+  NoError(&err, "without an error");
+  Fact(DeleteText(db, "cas") && braid_put_if_absent(db, options, "cas", 3, "four", 4, &err) == 1 &&
+           Holds(db, "cas", "four"),
+       "put_if_absent stores under a deleted key");
+  NoError(&err, "without an error");
+  braid_writeoptions_destroy(options);
+}
+
 int main(void) {
   braid_t* db;
   MakeScratch();
@@ -327,6 +365,7 @@ int main(void) {
   TestNullArguments(db);
   TestLimits(db);
   TestOwnCalls(db);
+  TestCompareAndSwap(db);
   braid_close(db);
   TestAfterClose();
   TestRefusedOptions();

@@ -24,6 +24,19 @@ Operation Read(uint64_t call, uint64_t returned, size_t reg, RegisterValue value
   operation.reads[reg] = value;
   return operation;
 }
+Operation Swap(uint64_t call, uint64_t returned, size_t reg, RegisterValue expected,
+               RegisterValue desired) {
+  Operation operation = Write(call, returned, reg, desired);
+  operation.reads[reg] = expected;
+  return operation;
+}
+Operation Refused(uint64_t call, uint64_t returned, size_t reg, RegisterValue expected) {
+  Operation operation;
+  operation.call = call;
+  operation.returned = returned;
+  operation.differs[reg] = expected;
+  return operation;
+}
 Operation WriteTwo(uint64_t call, uint64_t returned, RegisterValue first, RegisterValue second) {
   Operation operation = Write(call, returned, 0, first);
   operation.writes[1] = second;
@@ -85,6 +98,27 @@ TEST(LinearizabilityCheckerTest, RejectsWhatIsOnlySequentiallyConsistentOverTwoK
       IsLinearizable({Write(1, 2, 0, 1), Write(1, 2, 1, 1), Read(3, 4, 0, 1), Read(5, 6, 1, 0)}));
 }
 
+TEST(LinearizabilityCheckerTest, OneOfTwoSwapsFromTheSameValueSucceeds) {
+  EXPECT_TRUE(IsLinearizable({Swap(1, 9, 0, 0, 1), Refused(2, 8, 0, 0), Read(10, 11, 0, 1)}));
+  EXPECT_TRUE(IsLinearizable({Swap(1, 9, 0, 0, 1), Swap(2, 8, 0, 1, 2), Read(10, 11, 0, 2)}));
+  EXPECT_FALSE(IsLinearizable({Swap(1, 9, 0, 0, 1), Swap(2, 8, 0, 0, 2)}));
+}
+
+TEST(LinearizabilityCheckerTest, RejectsASwapFromAValueThatWasGoneOrNotThereYet) {
+  EXPECT_FALSE(IsLinearizable({Write(1, 2, 0, 1), Write(3, 4, 0, 2), Swap(5, 6, 0, 1, 3)}));
+  EXPECT_FALSE(IsLinearizable({Swap(1, 2, 0, 1, 3), Write(3, 4, 0, 1)}));
+  // A swap that lost an update in between: the write of 2 was read, so it was there.
+  EXPECT_FALSE(IsLinearizable({Write(1, 2, 0, 1), Swap(3, 9, 0, 1, 3), Write(4, 5, 0, 2),
+                               Read(6, 7, 0, 2), Read(10, 11, 0, 3)}));
+}
+
+TEST(LinearizabilityCheckerTest, RejectsARefusalThoughTheValueWasThereAllTheTime) {
+  EXPECT_FALSE(IsLinearizable({Write(1, 2, 0, 1), Refused(3, 4, 0, 1)}));
+  EXPECT_FALSE(IsLinearizable({Refused(1, 2, 0, 0)}));
+  EXPECT_TRUE(IsLinearizable({Write(1, 2, 0, 1), Refused(3, 6, 0, 1), Write(4, 5, 0, 2)}));
+  EXPECT_TRUE(IsLinearizable({Write(1, 2, 0, 1), Refused(3, 4, 0, 2)}));
+}
+
 TEST(LinearizabilityCheckerTest, TwoReadersMayNotDisagreeOnTheOrder) {
   EXPECT_FALSE(IsLinearizable({Write(1, 20, 0, 1), Write(1, 20, 0, 2), Read(2, 3, 0, 1),
                                Read(4, 5, 0, 2), Read(6, 7, 0, 1)}));
@@ -128,6 +162,8 @@ bool IsLinearizableByAllOrders(const History& history) {
       for (size_t r = 0; r < kRegisters; ++r) {
         const RegisterValue read = history[i].reads[r];
         if (read != kUntouched && read != state[r]) explains = false;
+        const RegisterValue other = history[i].differs[r];
+        if (other != kUntouched && other == state[r]) explains = false;
       }
       for (size_t r = 0; r < kRegisters; ++r) {
         if (history[i].writes[r] != kUntouched) state[r] = history[i].writes[r];
@@ -145,9 +181,14 @@ History RandomHistory(Random* random, size_t operations) {
     operation.call = random->Below(12);
     operation.returned = operation.call + 1 + random->Below(8);
     for (size_t r = 0; r < 2; ++r) {
-      const uint64_t what = random->Below(4);
-      if (what == 0) operation.writes[r] = static_cast<RegisterValue>(random->Below(3));
-      if (what == 1) operation.reads[r] = static_cast<RegisterValue>(random->Below(3));
+      const uint64_t what = random->Below(6);
+      if (what == 0 || what == 4) {
+        operation.writes[r] = static_cast<RegisterValue>(random->Below(3));
+      }
+      if (what == 1 || what == 4) {
+        operation.reads[r] = static_cast<RegisterValue>(random->Below(3));
+      }
+      if (what == 5) operation.differs[r] = static_cast<RegisterValue>(random->Below(3));
     }
     history.push_back(operation);
   }

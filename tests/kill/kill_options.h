@@ -13,6 +13,7 @@ namespace braid::test {
 inline Options KillOptions(uint64_t seed) {
   Random random(seed);
   Options options = RandomTinyOptions(&random);
+  options.pool.initial_bytes = 1ull << 20;  // so that a new pool must grow soon
   options.background_threads = !random.OneIn(4);
   return options;
 }

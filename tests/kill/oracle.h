@@ -5,6 +5,8 @@
 // Invariants: 1. The content of a key is a function of (thread, key, number of the write).
 // 2. A number is used for one write only, also over kills. 3. A thread has one write in flight at
 // most; `phase` tells how far it is. 4. What `pending` names is acknowledged once phase is kAcked.
+// 5. A counter is moved by compare-and-swap from n to n + 1 by all threads, so it holds the number
+// of swaps that succeeded: those acknowledged, and at most one more a thread.
 #pragma once
 
 #include <sys/mman.h>
@@ -17,12 +19,14 @@
 #include <optional>
 #include <string>
 
+#include "base/activity.h"
 #include "support/environment.h"
 
 namespace braid::test {
 
 inline constexpr uint32_t kThreads = 4;
 inline constexpr uint32_t kKeysPerThread = 96;
+inline constexpr uint32_t kCounters = 4;
 inline constexpr size_t kMessageBytes = 2000;
 
 /// How far the write in flight of a thread is.
@@ -47,10 +51,18 @@ struct ThreadState {
   KeyState keys[kKeysPerThread];
 };
 
+struct CounterState {
+  std::atomic<uint64_t> acknowledged;  // swaps that returned true
+  std::atomic<uint64_t> observed;      // highest content that anybody has read
+};
+
 struct OracleMemory {
   std::atomic<uint32_t> stage;
-  std::atomic<uint32_t> stop;    // the parent asks for an orderly close
-  std::atomic<uint64_t> writes;  // acknowledged, over all processes
+  std::atomic<uint32_t> stop;      // the parent asks for an orderly close
+  std::atomic<uint64_t> writes;    // acknowledged, over all processes
+  std::atomic<uint64_t> swaps;     // of them by compare-and-swap or put-if-absent
+  base::ActivityBoard activities;  // the writer's jobs under way; stays as it was when it died
+  CounterState counters[kCounters];
   ThreadState threads[kThreads];
   char message[kMessageBytes];  // why the writer failed
 };
@@ -69,6 +81,25 @@ class Oracle {
   ~Oracle() {
     ::munmap(memory_, sizeof(OracleMemory));
     ::close(fd_);
+  }
+  /// Forgets the content: the pool is a new one.
+  void Reset() {
+    for (ThreadState& thread : memory_->threads) {
+      thread.phase.store(0);
+      for (KeyState& key : thread.keys) {
+        key.issued.store(0);
+        key.acknowledged.store(0);
+        key.pending.store(0);
+        key.observed.store(0);
+      }
+    }
+    for (CounterState& counter : memory_->counters) {
+      counter.acknowledged.store(0);
+      counter.observed.store(0);
+    }
+  }
+  bool IsDoing(base::Activity activity) const {
+    return memory_->activities[static_cast<size_t>(activity)].load(std::memory_order_relaxed) != 0;
   }
   OracleMemory* operator->() { return memory_; }
   int fd() const { return fd_; }
@@ -91,6 +122,15 @@ class Oracle {
 inline std::string KeyName(uint32_t thread, uint32_t key) {
   // Keys of the threads are interleaved in the order, so that every merge mixes them.
   return "k" + std::to_string(key) + "/thread" + std::to_string(thread);
+}
+
+inline std::string CounterName(uint32_t counter) { return "counter" + std::to_string(counter); }
+
+/// Raises `*highest` to at least `number`.
+inline void RaiseTo(std::atomic<uint64_t>* highest, uint64_t number) {
+  uint64_t before = highest->load();
+  while (before < number && !highest->compare_exchange_weak(before, number)) {
+  }
 }
 
 /// Content after write `number`: none when that write was a delete (or when there was none).

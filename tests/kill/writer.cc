@@ -17,7 +17,9 @@ namespace {
 class Writer {
  public:
   Writer(std::string pool, int oracle_fd, uint64_t seed)
-      : pool_(std::move(pool)), oracle_(oracle_fd), seed_(seed) {}
+      : pool_(std::move(pool)), oracle_(oracle_fd), seed_(seed) {
+    base::activity_board = &oracle_->activities;
+  }
 
   int Run() {
     oracle_.SetStage(Stage::kOpening);
@@ -65,6 +67,7 @@ class Writer {
       }
       if (!WriteOnce(t, keys, &random)) return;
       if (random.OneIn(8)) ReadBack(t, keys[0]);
+      if (random.OneIn(8) && !Count(static_cast<uint32_t>(random.Below(kCounters)))) return;
     }
   }
 
@@ -85,10 +88,13 @@ class Writer {
       state.pending.store(number);
     }
     WriteOptions options;
-    options.sync = random->OneIn(200);
+    options.sync = random->OneIn(100);
     thread.phase.store(static_cast<uint32_t>(Phase::kSent));
     Status status;
-    if (keys.size() > 1 || random->OneIn(8)) {
+    const bool single = keys.size() == 1;
+    if (single && content && random->OneIn(3)) {
+      status = Swap(options, t, keys[0], *content, random->OneIn(4));
+    } else if (!single || random->OneIn(8)) {
       status = db_->Write(options, batch);
     } else if (content) {
       status = db_->Put(options, KeyName(t, keys[0]), *content);
@@ -103,6 +109,47 @@ class Writer {
     for (const uint32_t key : keys) thread.keys[key].pending.store(0);
     thread.phase.store(static_cast<uint32_t>(Phase::kIdle));
     oracle_->writes.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+
+  /// Nobody else writes this key, so a swap from what was acknowledged succeeds, and no other does.
+  Status Swap(const WriteOptions& options, uint32_t t, uint32_t key, const std::string& desired,
+              bool try_wrong) {
+    const std::string name = KeyName(t, key);
+    const auto current = ContentOf(t, key, oracle_->threads[t].keys[key].acknowledged.load());
+    if (try_wrong) {
+      const std::string wrong = current.value_or("") + "!";
+      const Result<bool> refused = db_->CompareAndSwap(options, name, wrong, "a wrong swap");
+      if (!refused.ok()) return refused.status();
+      if (refused.value()) return Status::Corruption(name + " was swapped from " + wrong);
+    }
+    std::optional<Slice> expected;
+    if (current) expected = *current;
+    const Result<bool> swapped = current ? db_->CompareAndSwap(options, name, expected, desired)
+                                         : db_->PutIfAbsent(options, name, desired);
+    if (!swapped.ok()) return swapped.status();
+    if (!swapped.value()) return Status::Corruption(name + " was not what had been acknowledged");
+    oracle_->swaps.fetch_add(1, std::memory_order_relaxed);
+    return Status::OK();
+  }
+
+  /// Moves a counter on by one, if no other thread does so at that moment.
+  bool Count(uint32_t counter) {
+    CounterState& state = oracle_->counters[counter];
+    std::string value;
+    const Status got = db_->Get(CounterName(counter), &value);
+    if (!got.ok() && !got.IsNotFound()) return Fail("get: " + got.ToString()) == 0;
+    const uint64_t number = got.ok() ? std::strtoull(value.c_str(), nullptr, 10) : 0;
+    RaiseTo(&state.observed, number);
+    std::optional<Slice> expected;
+    if (got.ok()) expected = value;
+    const Result<bool> swapped =
+        db_->CompareAndSwap(CounterName(counter), expected, std::to_string(number + 1));
+    if (!swapped.ok()) return Fail("swap: " + swapped.status().ToString()) == 0;
+    if (swapped.value()) {
+      state.acknowledged.fetch_add(1);
+      oracle_->swaps.fetch_add(1, std::memory_order_relaxed);
+    }
     return true;
   }
 
@@ -132,8 +179,7 @@ class Writer {
         return;
       }
       const uint64_t number = std::strtoull(value.c_str(), nullptr, 10);
-      KeyState& state = oracle_->threads[t].keys[key];
-      if (number > state.observed.load()) state.observed.store(number);
+      RaiseTo(&oracle_->threads[t].keys[key].observed, number);
     }
   }
 

@@ -52,7 +52,8 @@ bool ModelRunner::Run(uint64_t count) {
 
 bool ModelRunner::Step() {
   const uint64_t dice = random_.Below(10000);
-  if (dice < 3600) return DoPut();
+  if (dice < 3000) return DoPut();
+  if (dice < 3600) return DoCompareAndSwap();
   if (dice < 4400) return DoDelete();
   if (dice < 5200) return DoBatch();
   if (dice < 9000) return DoGet();
@@ -97,6 +98,37 @@ bool ModelRunner::DoBatch() {
   }
   Note("batch of " + std::to_string(updates) + keys);
   return Check(db()->Write(batch), "batch");
+}
+
+bool ModelRunner::DoCompareAndSwap() {
+  const std::string key = RandomKey();
+  const std::string desired = KeySpace::RandomValue(&random_, operation_);
+  const auto current = model_.find(key);
+  std::optional<std::string> expected;
+  // Half of the time what is there, else something near it, or "no such key".
+  if (current != model_.end()) expected = current->second;
+  if (random_.OneIn(2)) {
+    const uint64_t what = random_.Below(4);
+    if (what == 0) expected.reset();
+    if (what == 1) expected = "";
+    if (what == 2) expected = expected.value_or("") + "x";
+    if (what == 3 && expected && !expected->empty()) expected->pop_back();
+  }
+  const bool matches =
+      expected ? current != model_.end() && current->second == *expected : current == model_.end();
+  Note("compare and swap " + Printable(key) + " from " +
+       (expected ? Printable(*expected, 12) : "(no such key)") + " to " + Printable(desired, 12));
+  const bool is_put_if_absent = !expected && random_.OneIn(2);
+  const Result<bool> swapped = is_put_if_absent ? db()->PutIfAbsent(key, desired)
+                                                : db()->CompareAndSwap(key, expected, desired);
+  if (!swapped.ok()) return Check(swapped.status(), "compare and swap");
+  if (swapped.value() != matches) {
+    return Fail(std::string("compare and swap said ") + (swapped.value() ? "true" : "false") +
+                ", the key holds " +
+                (current == model_.end() ? "nothing" : Printable(current->second)));
+  }
+  if (matches) model_[key] = desired;
+  return true;
 }
 
 bool ModelRunner::Get(const std::string& key, const Model& state, const Snapshot* snapshot) {

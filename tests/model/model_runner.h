@@ -49,6 +49,7 @@ class ModelRunner {
   bool DoPut();
   bool DoDelete();
   bool DoBatch();
+  bool DoCompareAndSwap();
   bool DoGet();
   bool DoScan();
   bool DoSnapshot();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -58,26 +59,63 @@ inline uint64_t BaseSeed() {
   return seed;
 }
 
-/// True for the hour-long run (BRAID_TEST_SIZE=night); the default is the push size.
-inline bool NightSize() {
-  static const bool night = [] {
+/// BRAID_TEST_SIZE: push (the default), night (an hour), or release (a day).
+enum class TestSize { kPush, kNight, kRelease };
+
+inline TestSize SizeOfRun() {
+  static const TestSize size = [] {
     const char* text = std::getenv("BRAID_TEST_SIZE");
-    return text != nullptr && std::string_view(text) == "night";
+    const std::string_view name = text != nullptr ? text : "";
+    return name == "night"     ? TestSize::kNight
+           : name == "release" ? TestSize::kRelease
+                               : TestSize::kPush;
   }();
-  return night;
+  return size;
 }
 
+/// True for the long runs.
+inline bool NightSize() { return SizeOfRun() != TestSize::kPush; }
+
 /// The amount of work of this run. Sanitizer builds do a share of it, since they are slower.
-inline uint64_t Sized(uint64_t push, uint64_t night) {
-  const uint64_t full = NightSize() ? night : push;
+inline uint64_t Sized(uint64_t push, uint64_t night, uint64_t release) {
+  const TestSize size = SizeOfRun();
+  const uint64_t full = size == TestSize::kPush ? push : size == TestSize::kNight ? night : release;
   const uint64_t share = kThreadSanitizer ? 20 : kAddressSanitizer ? 5 : 1;
   return full / share > 0 ? full / share : 1;
 }
+inline uint64_t Sized(uint64_t push, uint64_t night) { return Sized(push, night, night); }
+
+/// How long a test that can go on for ever does so: BRAID_TEST_SECONDS, or, without it, until it
+/// has done an amount of work. Thread-safe.
+class WorkBudget {
+ public:
+  /// `parts`: so many budgets, one after the other, share the seconds.
+  explicit WorkBudget(uint64_t work, uint64_t parts = 1) : work_(work) {
+    const char* text = std::getenv("BRAID_TEST_SECONDS");
+    if (text != nullptr && *text != '\0') {
+      timed_ = true;
+      deadline_ =
+          Clock::now() + std::chrono::milliseconds(std::strtoull(text, nullptr, 10) * 1000 / parts);
+    }
+  }
+  bool Spent(uint64_t done) const { return timed_ ? Clock::now() >= deadline_ : done >= work_; }
+  bool timed() const { return timed_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const uint64_t work_;
+  bool timed_ = false;
+  Clock::time_point deadline_;
+};
 
 /// One line that replays the test that runs now.
 inline std::string ReplayLine() {
   std::string line = "replay: BRAID_SEED=" + std::to_string(BaseSeed());
-  if (NightSize()) line += " BRAID_TEST_SIZE=night";
+  if (SizeOfRun() == TestSize::kNight) line += " BRAID_TEST_SIZE=night";
+  if (SizeOfRun() == TestSize::kRelease) line += " BRAID_TEST_SIZE=release";
+  if (const char* seconds = std::getenv("BRAID_TEST_SECONDS")) {
+    line += std::string(" BRAID_TEST_SECONDS=") + seconds;
+  }
   const ::testing::TestInfo* info = ::testing::UnitTest::GetInstance()->current_test_info();
   if (info != nullptr) {
     line += " --gtest_filter='" + std::string(info->test_suite_name()) + "." + info->name() + "'";

@@ -35,22 +35,36 @@ inline Registers Untouched() {
   return registers;
 }
 
+/// Which call it was, for people and for the history file; the checker looks at what it did.
+enum class Call : uint8_t { kPut, kDelete, kGet, kCompareAndSwap, kPutIfAbsent, kBatch, kScan };
+
+inline const char* NameOf(Call call) {
+  static const char* const kNames[] = {"put",           "delete", "get", "compare_and_swap",
+                                       "put_if_absent", "batch",  "scan"};
+  return kNames[static_cast<size_t>(call)];
+}
+
 /// One atomic step: what it read, then what it wrote. Times are of one clock over all threads;
 /// intervals that share an end are taken to overlap.
 struct Operation {
+  Call kind = Call::kGet;
   uint64_t call = 0;
   uint64_t returned = kNeverReturned;
   Registers reads = Untouched();
   Registers writes = Untouched();
+  Registers differs = Untouched();  ///< what a register was found not to hold: a refused swap
   int thread = 0;
 
   std::string ToString() const {
     std::string text = "thread " + std::to_string(thread) + " [" + std::to_string(call) + ", ";
     text += returned == kNeverReturned ? "never" : std::to_string(returned);
-    text += "]";
+    text += std::string("] ") + NameOf(kind);
     for (size_t r = 0; r < kRegisters; ++r) {
       if (reads[r] != kUntouched) {
         text += " read " + std::to_string(r) + " = " + std::to_string(reads[r]);
+      }
+      if (differs[r] != kUntouched) {
+        text += " not " + std::to_string(r) + " = " + std::to_string(differs[r]);
       }
       if (writes[r] != kUntouched) {
         text += " write " + std::to_string(r) + " = " + std::to_string(writes[r]);
@@ -182,6 +196,7 @@ class LinearizabilityChecker {
   bool Apply(const Operation& operation) {
     for (size_t r = 0; r < kRegisters; ++r) {
       if (operation.reads[r] != kUntouched && operation.reads[r] != state_[r]) return false;
+      if (operation.differs[r] != kUntouched && operation.differs[r] == state_[r]) return false;
     }
     for (size_t r = 0; r < kRegisters; ++r) {
       if (operation.writes[r] != kUntouched) state_[r] = operation.writes[r];

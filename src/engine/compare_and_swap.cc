@@ -1,0 +1,66 @@
+// Purpose: the conditional write: read, compare, insert unless somebody wrote in between.
+// Thread safety, invariants, persistence: see lsm_engine.h.
+//
+// Why it is one step. A call that stores takes effect when it draws its number, under the lock of
+// the key's leaf in the memtable that was active before the read began. If that memtable is still
+// active after the draw, every newer version of the key is in this leaf (or was in an older table
+// when the key was read there), and the leaf holds none but the version that was read: so at the
+// draw the key held what was compared. A call that does not store takes effect when it reads. A
+// batch inserts under all shard locks; a conditional insert, which holds one, meets it whole.
+#include "engine/lsm_engine.h"
+
+namespace braid::engine {
+
+using format::EntryHeader;
+using format::EntryOp;
+
+Result<bool> LsmEngine::CompareAndSwap(const WriteOptions& options, Slice key,
+                                       std::optional<Slice> expected, Slice desired) {
+  if (Status s = CheckKey(key); !s.ok()) return s;
+  if (Status s = CheckValue(desired); !s.ok()) return s;
+  log::Draft draft;
+  draft.op = EntryOp::kPut;
+  draft.key = key;
+  draft.value = desired;
+  draft.key_hash = base::Hash64(key);
+  for (;;) {
+    controller_.Admit();
+    Result<bool> swapped = TryCompareAndSwap(&draft, expected);
+    if (!swapped.ok()) {
+      if (swapped.status().IsTryAgain()) continue;
+      if (swapped.status().IsOutOfSpace() && WaitForSpace()) continue;
+      return swapped;
+    }
+    if (!*swapped) return false;
+    counters_.Add(EngineCounter::kPuts);
+    counters_.Add(EngineCounter::kBytesPut, key.size() + desired.size());
+    if (Status s = AfterWrite(options); !s.ok()) return s;
+    return true;
+  }
+}
+
+/// One attempt. TryAgain when the key was written, or the memtable sealed, after the read.
+Result<bool> LsmEngine::TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected) {
+  const pmem::EpochGuard guard;
+  if (closed()) return Status::Closed();
+  // Before the read, which may look at a newer state: a memtable that is no longer active then
+  // refuses the insert. Acquire pairs with SwapState.
+  Condition condition{state_.load(std::memory_order_acquire)->active.get(), 0};
+  index::ReadView view;
+  view.published = &sequence_;
+  Status status;
+  const EntryHeader* entry = FindVersion(draft->key, view, &status);
+  if (!status.ok()) return status;
+  const bool found = entry != nullptr && entry->op() != EntryOp::kDelete;
+  if (found != expected.has_value()) return false;
+  if (found) {
+    std::string_view value;
+    if (Status s = ValueOf(*entry, &value); !s.ok()) return s;
+    if (value != *expected) return false;
+  }
+  if (entry != nullptr) condition.sequence = entry->sequence();
+  if (Status s = Insert(condition.table, draft, &condition); !s.ok()) return s;
+  return true;
+}
+
+}  // namespace braid::engine

@@ -1,0 +1,75 @@
+// Cycles of starting a writer, killing it, and checking what is left.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "oracle.h"
+#include "support/database.h"
+#include "support/temp_folder.h"
+
+namespace braid::test {
+
+/// Starts this program again with `arguments`.
+pid_t Spawn(const std::vector<std::string>& arguments);
+
+/// When a writer is killed. The last four are aimed at by what the writer says it is doing.
+enum class Moment { kAtStart, kWriting, kClosing, kOpen, kRecovery, kMerge, kGrowth, kCount };
+
+/// Kills by the job the process died in, as it left it in shared memory.
+struct KillCounts {
+  uint64_t all = 0;
+  uint64_t open = 0;      ///< in DB::Open, outside of recovery
+  uint64_t recovery = 0;  ///< in recovery
+  uint64_t merge = 0;     ///< in a merge or a collection
+  uint64_t growth = 0;    ///< while the pool grew
+  uint64_t flush = 0;     ///< in a flush, and in none of the above
+
+  uint64_t aimed() const { return open + recovery + merge + growth; }
+};
+
+class KillCycles {
+ public:
+  KillCycles(Medium medium, uint64_t seed)
+      : folder_(medium), pool_(folder_.Sub("pool")), random_(seed) {}
+
+  /// One kill of a writer at work, others while the pool is opened again, then a check of all that
+  /// is in it. The kinds of kills take turns by the number of the cycle.
+  void Cycle(uint64_t number);
+
+  uint64_t writes() { return oracle_->writes.load(); }
+  uint64_t swaps() { return oracle_->swaps.load(); }
+  uint64_t resolved_old() const { return resolved_old_; }
+  uint64_t resolved_new() const { return resolved_new_; }
+  const KillCounts& kills() const { return kills_; }
+
+ private:
+  /// With `open_only` the writer recovers and closes but writes nothing: what was in flight at the
+  /// kill before is not resolved yet.
+  void Kill(Moment moment, bool open_only);
+  /// Kills until one hits, a few times at most.
+  void KillAimed(Moment moment, bool open_only);
+  /// Waits for the moment; false when the writer hangs on the way there.
+  bool AwaitMoment(Moment moment);
+  /// False when the writer has ended what it does, or takes too long, without being seen at it.
+  bool AwaitActivity(base::Activity activity);
+  bool WaitForStage(Stage stage);
+  void CountKill(Stage stage);
+  void CheckPool();
+  void CheckCounters(DB* db, Model* model);
+  void ResolveThread(DB* db, uint32_t t);
+  void StartOver();
+
+  TempFolder folder_;
+  const std::string pool_;
+  Random random_;
+  Oracle oracle_;
+  KillCounts kills_;
+  uint64_t resolved_old_ = 0;
+  uint64_t resolved_new_ = 0;
+};
+
+}  // namespace braid::test
