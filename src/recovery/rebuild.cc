@@ -9,6 +9,7 @@
 #include "flush/link_flush.h"
 #include "log/log_reader.h"
 #include "memtable/dram_memtable.h"
+#include "recovery/entry_scan.h"
 
 namespace braid::recovery {
 
@@ -17,66 +18,59 @@ using format::EntryHeader;
 
 namespace {
 
-/// Entries of one shard's log, in order, with the units that are whole.
-class UnitCollector {
+/// Reads chunks of entries and keeps what is whole, value and extent included.
+class ChunkReader final : public EntryVisitor {
  public:
-  explicit UnitCollector(const pmem::PmemPool& pool) : pool_(pool) {}
+  explicit ChunkReader(const pmem::PmemPool& pool) : pool_(pool) {}
 
-  /// Reads a chunk; behind a damaged entry it looks for the next intact one.
-  void ReadChunk(uint64_t chunk) {
-    uint64_t offset = pool_.ChunkOffset(chunk) + sizeof(format::LogChunkHeader);
-    const uint64_t end = pool_.ChunkOffset(chunk) + pool_.chunk_bytes();
-    while (offset + sizeof(EntryHeader) <= end) {
-      if (!log::EntryVerifies(pool_, offset)) {
-        unit_.clear();
-        offset += 8;
-        continue;
+  /// Of a chunk of a table, whose writes are known to be whole: the table was synced and flushed.
+  void ReadOfTable(uint64_t chunk) { Scan(chunk); }
+
+  /// The chunks of one shard's log, sorted by ordinal: only whole writes of it count.
+  void ReadLog(const std::vector<log::LogChunk>& chunks) {
+    UnitCollector units;
+    units_ = &units;
+    for (size_t i = 0; i < chunks.size(); ++i) {
+      const uint64_t end = Scan(chunks[i].chunk);
+      const bool last = i + 1 == chunks.size();
+      // A write may go on in the next chunk, if nothing between the two is missing.
+      if (last || chunks[i + 1].ordinal != chunks[i].ordinal + 1 ||
+          pool_.ChunkOffset(chunks[i].chunk) + chunks[i + 1].previous_used != end) {
+        units.Break();
       }
-      const EntryHeader* entry = pool_.EntryAt(offset);
-      Take(*entry, offset);
-      offset += entry->size();
     }
+    units_ = nullptr;
+    entries_.insert(entries_.end(), units.committed().begin(), units.committed().end());
   }
-  void BreakUnit() { unit_.clear(); }
-  const std::vector<uint64_t>& committed() const { return committed_; }
+  const std::vector<uint64_t>& entries() const { return entries_; }
   uint64_t max_sequence() const { return max_sequence_; }
 
  private:
-  void Take(const EntryHeader& entry, uint64_t offset) {
+  uint64_t Scan(uint64_t chunk) {
+    const uint64_t begin = pool_.ChunkOffset(chunk);
+    return ScanEntries({pool_.At(0), begin, begin + pool_.chunk_bytes(), pool_.GenerationAt(begin)},
+                       this);
+  }
+  void Entry(uint64_t offset, const EntryHeader& entry) override {
+    // The numbers of torn entries count too: they must not be handed out again.
     max_sequence_ = std::max(max_sequence_, entry.sequence());
-    if (entry.has(format::kFirstOfUnit)) {
-      unit_.clear();
-    } else if (unit_.empty()) {
-      return;  // its beginning is lost
+    if (!log::ValueVerifies(pool_, offset, entry)) {
+      if (units_ != nullptr) units_->Break();
+    } else if (units_ != nullptr) {
+      units_->Take(offset, entry);
+    } else {
+      entries_.push_back(offset);
     }
-    unit_.push_back(offset);
-    if (entry.has(format::kMoreOfUnit)) return;
-    committed_.insert(committed_.end(), unit_.begin(), unit_.end());
-    unit_.clear();
+  }
+  void Gap(uint64_t, uint64_t) override {
+    if (units_ != nullptr) units_->Break();
   }
 
   const pmem::PmemPool& pool_;
-  std::vector<uint64_t> unit_;
-  std::vector<uint64_t> committed_;
+  UnitCollector* units_ = nullptr;  // of the log that is being read
+  std::vector<uint64_t> entries_;
   uint64_t max_sequence_ = 0;
 };
-
-/// Entries of chunks whose batches are known to be whole, since the table was synced and flushed.
-void CollectFlushed(const pmem::PmemPool& pool, uint64_t chunk, std::vector<uint64_t>* entries,
-                    uint64_t* max_sequence) {
-  uint64_t offset = pool.ChunkOffset(chunk) + sizeof(format::LogChunkHeader);
-  const uint64_t end = pool.ChunkOffset(chunk) + pool.chunk_bytes();
-  while (offset + sizeof(EntryHeader) <= end) {
-    if (!log::EntryVerifies(pool, offset)) {
-      offset += 8;
-      continue;
-    }
-    const EntryHeader* entry = pool.EntryAt(offset);
-    entries->push_back(offset);
-    *max_sequence = std::max(*max_sequence, entry->sequence());
-    offset += entry->size();
-  }
-}
 
 }  // namespace
 
@@ -84,8 +78,7 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
                           pmem::ChunkUsage* usage) {
   format::ManifestRecord& record = manifest->record();
   std::map<std::pair<uint64_t, uint32_t>, std::vector<log::LogChunk>> logs;
-  std::vector<uint64_t> entries;
-  uint64_t max_sequence = record.last_sequence;
+  ChunkReader reader(*pool);
   uint64_t max_id = record.next_table_id;
   for (uint64_t chunk = 0; chunk < pool->chunks(); ++chunk) {
     const ChunkKind kind = pool->StateOf(chunk).kind();
@@ -100,22 +93,16 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
     if (kind == ChunkKind::kLog && header->table_id > record.flushed_table_id) {
       logs[{header->table_id, header->shard}].push_back(*header);
     } else {
-      CollectFlushed(*pool, chunk, &entries, &max_sequence);
+      reader.ReadOfTable(chunk);
     }
   }
   for (auto& [place, chunks] : logs) {
     std::sort(chunks.begin(), chunks.end(),
               [](const log::LogChunk& a, const log::LogChunk& b) { return a.ordinal < b.ordinal; });
-    UnitCollector collector(*pool);
-    for (size_t i = 0; i < chunks.size(); ++i) {
-      if (i > 0 && chunks[i].ordinal != chunks[i - 1].ordinal + 1) collector.BreakUnit();
-      collector.ReadChunk(chunks[i].chunk);
-    }
-    entries.insert(entries.end(), collector.committed().begin(), collector.committed().end());
-    max_sequence = std::max(max_sequence, collector.max_sequence());
+    reader.ReadLog(chunks);
   }
   memtable::DramMemTable table(pool, 0);
-  for (const uint64_t offset : entries) {
+  for (const uint64_t offset : reader.entries()) {
     if (pool->As<EntryHeader>(offset)->state() == format::kStateLive) table.InsertRecovered(offset);
   }
   const format::TableRecord* l1 = manifest->FindTable(level::Manifest::kL1Id);
@@ -137,7 +124,7 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
   record.flushed_table_id = max_id - 1;
   record.merged_table_id = max_id - 1;
   record.collected_table_id = max_id - 1;
-  record.last_sequence = max_sequence;
+  record.last_sequence = std::max(record.last_sequence, reader.max_sequence());
   manifest->Commit();
   return pool->media().Sync();
 }
