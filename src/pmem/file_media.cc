@@ -124,7 +124,7 @@ class FileMedia final : public Media {
   Status Sync() override;
   void Prefault(uint64_t offset, uint64_t bytes) noexcept override;
   void Unlock() override { lock_ = Fd(); }
-  std::string boot_id() const override;
+  std::string boot_id() const override { return CurrentBootId(); }
   std::string Locate(uint64_t offset) const override;
 
  private:
@@ -320,13 +320,6 @@ void FileMedia::Prefault(uint64_t offset, uint64_t bytes) noexcept {
 #endif
 }
 
-std::string FileMedia::boot_id() const {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
-}
-
 std::string FileMedia::Locate(uint64_t offset) const {
   for (size_t i = 0; i < maps_.size(); ++i) {
     if (offset >= maps_[i].base && offset < maps_[i].base + maps_[i].bytes) {
@@ -340,6 +333,13 @@ std::string FileMedia::Locate(uint64_t offset) const {
 }
 
 }  // namespace
+
+std::string CurrentBootId() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
 
 Result<PathKind> ProbePath(const std::string& path) {
   struct stat info {};

@@ -17,22 +17,14 @@ namespace braid::pmem {
 using format::ChunkKind;
 using format::ChunkState;
 using format::kPageBytes;
+using format::MetaChunks;
 using format::PoolHeader;
 using format::SegmentHeader;
+using format::StateTableOffset;
 
 void PmemPool::FreeDeleter::operator()(void* memory) const noexcept { std::free(memory); }
 
 namespace {
-
-uint64_t StateTableOffset(uint32_t segment) {
-  return segment == 0 ? format::kFirstStateTableOffset : format::kOtherStateTableOffset;
-}
-
-/// Chunks at the start of a segment that hold its headers and its state table.
-uint64_t MetaChunks(uint32_t segment, uint64_t bytes, uint64_t chunk_bytes) {
-  const uint64_t table_end = StateTableOffset(segment) + bytes / chunk_bytes * sizeof(uint64_t);
-  return (table_end + chunk_bytes - 1) / chunk_bytes;
-}
 
 uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
