@@ -28,7 +28,7 @@ struct FoundSegment {
   std::optional<SegmentHeader> header;
 };
 
-/// Log chunk headers of a file, by the hash that each mixes with its place.
+/// Headers of chunks in a file, by the hash that each mixes with its place.
 struct Anchor {
   uint64_t in_file = 0;
   uint64_t hash = 0;
@@ -159,9 +159,9 @@ class GeometryFinder {
     const uint64_t bytes = image_.files()[file].bytes;
     for (uint64_t at = 0; at + sizeof(LogChunkHeader) <= bytes && anchors.size() < limit;
          at += kPageBytes) {
-      LogChunkHeader header;
+      LogChunkHeader header;  // an extent's has magic, generation and check in the same places
       if (!image_.ReadFile(file, at, &header, sizeof header)) continue;
-      if (header.magic != format::kLogChunkMagic) continue;
+      if (header.magic != format::kLogChunkMagic && header.magic != format::kExtentMagic) continue;
       anchors.push_back(
           {at, base::Hash64(&header, sizeof header - 8), header.check, header.generation});
     }
@@ -191,8 +191,7 @@ class GeometryFinder {
         const uint64_t chunk = anchor.in_file / size;
         const ChunkState state = state_of(chunk);
         const bool fits = state.IsValid(chunk) && state.generation() == anchor.generation &&
-                          (state.kind() == ChunkKind::kLog || state.kind() == ChunkKind::kFree ||
-                           state.kind() == ChunkKind::kCollected);
+                          state.kind() != ChunkKind::kMeta && state.kind() != ChunkKind::kRedo;
         if (anchor.in_file % size != 0) {
           score = 0;
           break;
@@ -267,7 +266,7 @@ class GeometryFinder {
       const std::optional<uint64_t> base = SearchBase(segment.file);
       if (!base) {
         Note(data.name, 0, data.bytes, "segment",
-             "its header is lost, and no chunk of entries in it tells its place", true);
+             "its header is lost, and no chunk in it tells its place", true);
         continue;
       }
       // Without a header the file's own size has to do, up to the next segment.

@@ -153,7 +153,8 @@ class DamageTest : public ::testing::TestWithParam<std::tuple<int, int>> {
     Random random(seed);
     PoolImage harmed = pool.image;
     PoolFile& file = PickFile(&harmed, &random);
-    const std::string place = Damage(&file, harm(), &random);
+    const std::string place = Damage(&file, harm(), &random, DamageOptions().pool.chunk_bytes,
+                                     pool.earlier.BytesOf(file.name));
     Options options = DamageOptions();
     options.create_if_missing = random.OneIn(2);
     options.verify_on_open = random.OneIn(4) ? VerifyOnOpen::kFull : VerifyOnOpen::kQuick;
