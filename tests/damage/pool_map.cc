@@ -228,8 +228,9 @@ bool PoolMap::LifeUnknownIn(const PoolImage& harmed, const MappedEntry& entry) c
          !Same(harmed, chunk * chunk_bytes_, sizeof(format::LogChunkHeader));
 }
 
-Model PoolMap::WithoutTornEnds(const PoolImage& harmed, const Model& content) const {
+Model PoolMap::WithoutTornEnds(const PoolImage& harmed, const Model& content, bool* torn) const {
   Model model = content;
+  if (torn != nullptr) *torn = false;
   std::vector<bool> dropped(entries_.size(), false);
   for (const auto& [place, chunks] : logs_) {
     std::vector<size_t> order;
@@ -244,6 +245,7 @@ Model PoolMap::WithoutTornEnds(const PoolImage& harmed, const Model& content) co
       begins_again = begins_again || (entry.first && SameIn(harmed, entry, false));
     }
     if (first == order.size() || begins_again) continue;
+    if (torn != nullptr) *torn = true;
     while (first > 0 && !entries_[order[first]].first) --first;
     for (size_t i = first; i < order.size(); ++i) dropped[order[i]] = true;
   }

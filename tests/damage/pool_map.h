@@ -58,8 +58,9 @@ class PoolMap {
   bool LifeUnknownIn(const PoolImage& harmed, const MappedEntry& entry) const;
 
   /// What a pool whose logs were not flushed may hold when the ends of logs are damaged: damage
-  /// behind which no write begins can't be told from a write that a crash tore.
-  Model WithoutTornEnds(const PoolImage& harmed, const Model& content) const;
+  /// behind which no write begins can't be told from a write that a crash tore. `*torn` (may be
+  /// null) tells whether there is any.
+  Model WithoutTornEnds(const PoolImage& harmed, const Model& content, bool* torn = nullptr) const;
 
  private:
   char At(uint64_t offset) const { return bytes_[offset]; }

@@ -140,7 +140,7 @@ std::string StateName(const ::testing::TestParamInfo<int>& state) {
 INSTANTIATE_TEST_SUITE_P(Pools, RepairTest, ::testing::Range(0, kPoolStates), StateName);
 
 TEST_P(RepairTest, BringsBackWhateverIsIntact) {
-  const uint64_t trials = Sized(360, 20'000) / kPoolStates;
+  const uint64_t trials = Sized(360, 20'000, 200'000) / kPoolStates;
   TempFolder folder;
   const BuiltPool pool =
       BuildPool(state(), folder.Sub("sound"), DeriveSeed(800 + static_cast<uint64_t>(GetParam())));

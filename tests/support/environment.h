@@ -58,18 +58,26 @@ inline uint64_t BaseSeed() {
   return seed;
 }
 
-/// True for the hour-long run (BRAID_TEST_SIZE=night); the default is the push size.
+inline bool IsTestSize(std::string_view size) {
+  const char* text = std::getenv("BRAID_TEST_SIZE");
+  return text != nullptr && size == text;
+}
+/// True for the run of a day or more (BRAID_TEST_SIZE=release).
+inline bool ReleaseSize() {
+  static const bool release = IsTestSize("release");
+  return release;
+}
+/// True for the hour-long run (BRAID_TEST_SIZE=night) and for longer ones; the default is the push
+/// size.
 inline bool NightSize() {
-  static const bool night = [] {
-    const char* text = std::getenv("BRAID_TEST_SIZE");
-    return text != nullptr && std::string_view(text) == "night";
-  }();
+  static const bool night = IsTestSize("night") || ReleaseSize();
   return night;
 }
 
-/// The amount of work of this run. Sanitizer builds do a share of it, since they are slower.
-inline uint64_t Sized(uint64_t push, uint64_t night) {
-  const uint64_t full = NightSize() ? night : push;
+/// The amount of work of this run; 0: release is as night. Sanitizer builds do a share of it, since
+/// they are slower.
+inline uint64_t Sized(uint64_t push, uint64_t night, uint64_t release = 0) {
+  const uint64_t full = ReleaseSize() && release != 0 ? release : NightSize() ? night : push;
   const uint64_t share = kThreadSanitizer ? 20 : kAddressSanitizer ? 5 : 1;
   return full / share > 0 ? full / share : 1;
 }
@@ -77,7 +85,7 @@ inline uint64_t Sized(uint64_t push, uint64_t night) {
 /// One line that replays the test that runs now.
 inline std::string ReplayLine() {
   std::string line = "replay: BRAID_SEED=" + std::to_string(BaseSeed());
-  if (NightSize()) line += " BRAID_TEST_SIZE=night";
+  if (NightSize()) line += ReleaseSize() ? " BRAID_TEST_SIZE=release" : " BRAID_TEST_SIZE=night";
   const ::testing::TestInfo* info = ::testing::UnitTest::GetInstance()->current_test_info();
   if (info != nullptr) {
     line += " --gtest_filter='" + std::string(info->test_suite_name()) + "." + info->name() + "'";
