@@ -34,7 +34,7 @@ macro(braid_require_package package apt_package)
   endif()
 endmacro()
 
-if(BRAID_BUILD_TOOLS AND NOT BRAID_CRASHSIM)
+if((BRAID_BUILD_TOOLS OR BRAID_BUILD_FUZZ) AND NOT BRAID_CRASHSIM)
   braid_require_package(fmt libfmt-dev)
   braid_require_package(nlohmann_json nlohmann-json3-dev)
   braid_require_package(CLI11 libcli11-dev)

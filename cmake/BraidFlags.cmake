@@ -47,6 +47,11 @@ if(BRAID_SANITIZE)
   endif()
 endif()
 
+if(BRAID_BUILD_FUZZ)
+  # The mutators know the formats, so that tracing of comparisons would only cost executions.
+  add_compile_options(-O2 -fno-sanitize-coverage=trace-cmp)
+endif()
+
 if(BRAID_COVERAGE)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "BRAID_COVERAGE needs clang: configure with the preset 'coverage'.")

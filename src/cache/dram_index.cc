@@ -19,17 +19,24 @@ Status DramIndex::BuildSlice(const index::SkipList& list, uint64_t count) {
   } else {
     entry = list.FindGE(last_key_, &damage);
   }
-  std::string_view previous;
-  bool has_previous = false;
-  for (; entry != nullptr && count > 0; --count) {
+  const EntryHeader* previous = nullptr;
+  // A slice ends between two keys: the next one begins at a key's newest version, so it would not
+  // get past a key with more versions than a slice has entries.
+  while (entry != nullptr) {
     const std::string_view key = entry->key();
+    const bool is_newest = previous == nullptr || key != previous->key();
+    if (is_newest && count == 0) break;
+    if (previous != nullptr && !index::InOrder(*previous, *entry)) {
+      damage.at = pool_->OffsetOf(entry);  // perhaps a circle
+      break;
+    }
     // Only the newest version of a key is indexed; it comes first.
-    if ((!has_previous || key != previous) && entry->height() >= min_height_) {
+    if (is_newest && entry->height() >= min_height_) {
       const uint64_t offset = pool_->OffsetOf(entry);
       tree_->Upsert(key, [&](uint64_t) { return offset; });
     }
-    previous = key;
-    has_previous = true;
+    if (count > 0) --count;
+    previous = entry;
     entry = list.Next(entry, &damage);
   }
   if (damage) return pool_->CorruptionAt(damage.at, "skip list", "a link or key is damaged");

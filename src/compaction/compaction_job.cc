@@ -33,7 +33,8 @@ void CompactionJob::Begin(const BatchProgress& resumed) {
   manifest_->Commit();
 }
 
-Status CompactionJob::Run(const index::LiveViews& views, const std::function<bool()>& should_stop) {
+Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* relinks,
+                          const std::function<bool()>& should_stop) {
   MergeInput input;
   const index::SkipList source = source_->list();
   input.source_head = source.head();
@@ -46,6 +47,7 @@ Status CompactionJob::Run(const index::LiveViews& views, const std::function<boo
   input.merge_id = merge_id_;
   input.resumed = resumed_;
   input.batch_entries = options_.batch_entries;
+  input.relinks = relinks;
   input.should_stop = should_stop;
   merge_ = std::make_unique<ZipperMerge>(pool_, input);
   return merge_->Run();
@@ -53,8 +55,10 @@ Status CompactionJob::Run(const index::LiveViews& views, const std::function<boo
 
 void CompactionJob::Finish() {
   const BatchProgress& progress = merge_->result().progress;
-  target_->set_entries(
-      static_cast<uint64_t>(static_cast<int64_t>(target_->entries()) + progress.entries_delta));
+  // Both numbers were compared with the pool's size when they were read; the sum may still be
+  // nonsense in a pool made by hand.
+  target_->set_entries(static_cast<uint64_t>(
+      std::max<int64_t>(static_cast<int64_t>(target_->entries()) + progress.entries_delta, 0)));
   target_->set_max_sequence(std::max(target_->max_sequence(), source_->max_sequence()));
   format::TableRecord* record = manifest_->FindTable(target_->id());
   BRAID_CHECK(record != nullptr);

@@ -24,7 +24,9 @@ class CompactionJob {
                 index::EntryTree* target_tree, const CompactionOptions& options);
 
   void Begin(const BatchProgress& resumed);
-  Status Run(const index::LiveViews& views, const std::function<bool()>& should_stop);
+  /// `relinks`: see MergeInput.
+  Status Run(const index::LiveViews& views, std::atomic<uint64_t>* relinks,
+             const std::function<bool()>& should_stop);
   /// Only after Run returned ok.
   void Finish();
 

@@ -65,7 +65,7 @@ namespace {
 /// The live entries worth copying of as many chunks as fit.
 std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
                                            const std::vector<uint64_t>& chunks, uint64_t max_bytes,
-                                           std::vector<uint64_t>* unmovable) {
+                                           CollectedTable* collected) {
   std::vector<const EntryHeader*> live;
   uint64_t bytes = 0;
   for (const uint64_t chunk : chunks) {
@@ -80,10 +80,11 @@ std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
       here_bytes += entry.size();
     });
     if (!movable) {
-      unmovable->push_back(chunk);
+      collected->unmovable.push_back(chunk);
       continue;
     }
     if (bytes + here_bytes > max_bytes) break;
+    collected->copied.push_back(chunk);
     bytes += here_bytes;
     live.insert(live.end(), here.begin(), here.end());
   }
@@ -118,7 +119,7 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     ops.Flush(link, sizeof *link);
   };
   uint64_t random = table_id;
-  for (const EntryHeader* original : GatherLive(*pool, chunks, max_bytes, &collected.unmovable)) {
+  for (const EntryHeader* original : GatherLive(*pool, chunks, max_bytes, &collected)) {
     log::Draft draft;
     draft.op = original->op();
     draft.key = original->key();

@@ -36,6 +36,7 @@ ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usa
 struct CollectedTable {
   format::TableRecord record{};
   std::vector<uint64_t> unmovable;  // of the chunks given: those that stay
+  std::vector<uint64_t> copied;     // of the chunks given: those whose live entries were copied
 };
 /// Writes copies and links them behind head `head`. Takes as many of `chunks` as `max_bytes` of
 /// copies allow. Errors: OutOfSpace (nothing is kept).

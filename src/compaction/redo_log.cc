@@ -4,7 +4,6 @@
 
 #include <cstring>
 
-#include "base/check.h"
 #include "base/mutants.h"
 
 namespace braid::compaction {
@@ -25,8 +24,11 @@ uint64_t RedoLog::ChunkFor(uint64_t batch) const noexcept {
   return pool_->redo_chunk(BRAID_MUTANT(kRedoSingleBuffer) ? 0 : static_cast<uint32_t>(batch & 1));
 }
 
-void RedoLog::Commit(const std::vector<RedoUpdate>& updates, const BatchProgress& progress) {
-  BRAID_CHECK(updates.size() <= capacity());
+Status RedoLog::Commit(const std::vector<RedoUpdate>& updates, const BatchProgress& progress) {
+  if (updates.size() > capacity()) {
+    return pool_->CorruptionAt(progress.boundary, "merge", "its layers contradict each other");
+  }
+  if (Status s = Check(updates); !s.ok()) return s;
   pmem::PersistOps& ops = pool_->ops();
   const uint64_t chunk = ChunkFor(progress.batch);
   const uint64_t place = pool_->ChunkOffset(chunk);
@@ -45,23 +47,35 @@ void RedoLog::Commit(const std::vector<RedoUpdate>& updates, const BatchProgress
   ops.Copy(pool_->At(place), &header, sizeof header);
   if (!BRAID_MUTANT(kRedoNotFlushed)) ops.Flush(pool_->At(place), sizeof header + bytes);
   ops.Fence();
-  // The updates were made by this process from checked links, so Apply can't fail here.
-  const Status applied = Apply(updates);
-  BRAID_CHECK(applied.ok());
+  return Apply(updates);
+}
+
+/// A record can be believed as far as it stays among links and entries: nothing else may change, or
+/// checks that were made at open would no longer hold.
+Status RedoLog::Check(const std::vector<RedoUpdate>& updates) const {
+  for (const RedoUpdate& update : updates) {
+    const uint64_t target = update.target & format::kOffsetMask;
+    const bool marks = (update.target & format::kRedoMarkDead) != 0;
+    const bool in_head = !marks && target >= format::kTableHeadsOffset &&
+                         target < format::kTableHeadsOffset + 2 * format::kPageBytes;
+    const uint64_t needed = marks ? sizeof(format::EntryHeader) : sizeof(uint64_t);
+    if (target % 8 != 0 || (!in_head && !pool_->IsEntryRoom(target, needed))) {
+      return pool_->CorruptionAt(target, "redo update", "its target is no link and no entry");
+    }
+    if (!marks && !format::EntryPtr{update.value}.IsValid()) {
+      return pool_->CorruptionAt(target, "redo update", "its value is no link");
+    }
+  }
+  return Status::OK();
 }
 
 Status RedoLog::Apply(const std::vector<RedoUpdate>& updates) {
+  if (Status s = Check(updates); !s.ok()) return s;
   pmem::PersistOps& ops = pool_->ops();
   for (const RedoUpdate& update : updates) {
     const uint64_t target = update.target & format::kOffsetMask;
-    if (target + sizeof(uint64_t) > pool_->pool_bytes() || target % 8 != 0) {
-      return pool_->CorruptionAt(target, "redo update", "its target is outside of the pool");
-    }
     if ((update.target & format::kRedoMarkDead) != 0) {
-      auto* entry = pool_->EntryAt(target);
-      if (entry == nullptr) {
-        return pool_->CorruptionAt(target, "redo update", "it marks what is no entry");
-      }
+      auto* entry = pool_->As<format::EntryHeader>(target);
       ops.StoreByte(entry->state_byte(), format::kStateDead);
       if (!BRAID_MUTANT(kDeadMarkNotFlushed)) ops.Flush(entry->state_byte(), 1);
       continue;
@@ -87,6 +101,11 @@ Result<BatchProgress> RedoLog::Newest(std::vector<RedoUpdate>* updates) const {
     }
     const auto* body = pool_->As<RedoUpdate>(place + sizeof header);
     if (header.check != RedoCheck(header, body, place)) continue;
+    const uint64_t most = pool_->pool_bytes();
+    if (header.merged_entries > most || header.entries_delta > static_cast<int64_t>(most) ||
+        header.entries_delta < -static_cast<int64_t>(most)) {
+      return pool_->CorruptionAt(place, "redo record", "its counts are impossible");
+    }
     progress = {header.batch, header.boundary, header.entries_delta, header.merged_entries};
     updates->assign(body, body + header.count);
   }

@@ -32,15 +32,19 @@ class RedoLog {
   size_t capacity() const noexcept {
     return (pool_->chunk_bytes() - sizeof(format::RedoHeader)) / sizeof(format::RedoUpdate);
   }
-  /// Makes the batch durable, then makes its updates, in order, and makes them durable.
-  void Commit(const std::vector<format::RedoUpdate>& updates, const BatchProgress& progress);
+  /// Makes the batch durable, then makes its updates, in order, and makes them durable. Corruption,
+  /// and nothing is done, when there are more updates than fit or one that Apply would refuse: both
+  /// come of lists that were made by hand.
+  Status Commit(const std::vector<format::RedoUpdate>& updates, const BatchProgress& progress);
   /// The newest batch of this merge that is in the pool, with its updates; batch 0 when there is
   /// none.
   Result<BatchProgress> Newest(std::vector<format::RedoUpdate>* updates) const;
-  /// Makes updates in order and flushes and fences them. Bounds are checked; Corruption otherwise.
+  /// Makes updates in order and flushes and fences them. Corruption, and nothing is done, when one
+  /// changes what is no link of an entry or head, or makes it what is no link.
   Status Apply(const std::vector<format::RedoUpdate>& updates);
 
  private:
+  Status Check(const std::vector<format::RedoUpdate>& updates) const;
   uint64_t ChunkFor(uint64_t batch) const noexcept;
 
   pmem::PmemPool* pool_;

@@ -48,13 +48,23 @@ Status ZipperMerge::Damaged(uint64_t at) const {
 
 Status ZipperMerge::Collect() {
   const index::SkipList source(pool_, input_.source_head);
+  const EntryHeader* previous = nullptr;
+  bool found_boundary = input_.source_boundary == 0;
   for (const EntryHeader* entry = source.First(&damage_); entry != nullptr;
        entry = source.Next(entry, &damage_)) {
     const uint64_t offset = pool_->OffsetOf(entry);
-    if (offset == input_.source_boundary) break;
+    if (offset == input_.source_boundary) {
+      found_boundary = true;
+      break;
+    }
+    // Without order the walk may be a circle, and the offsets fill all memory.
+    if (previous != nullptr && !index::InOrder(*previous, *entry)) return Damaged(offset);
     source_.push_back(offset);
+    previous = entry;
   }
-  return damage_ ? Damaged(damage_.at) : Status::OK();
+  if (damage_) return Damaged(damage_.at);
+  // Behind the boundary the source leads on in the target, which can't be merged with itself.
+  return found_boundary ? Status::OK() : Damaged(input_.source_boundary);
 }
 
 Status ZipperMerge::MergeRange(size_t begin, size_t end) {
@@ -64,12 +74,11 @@ Status ZipperMerge::MergeRange(size_t begin, size_t end) {
     const size_t versions = slices[i].end - slices[i].begin;
     const size_t worst = kMaxHeight + (kMaxHeight + 1) * versions + redo_.capacity() / 4;
     if (!updates_.empty() && updates_.size() + worst > redo_.capacity()) {
-      CommitBatch(source_[slices[i].end]);
+      if (Status s = CommitBatch(source_[slices[i].end]); !s.ok()) return s;
     }
     if (Status s = MergeSlice(slices[i]); !s.ok()) return s;
   }
-  CommitBatch(source_[begin]);
-  return Status::OK();
+  return CommitBatch(source_[begin]);
 }
 
 /// Cuts the range into slices of one key and finds their predecessors, in one walk to the right.
@@ -77,10 +86,9 @@ Status ZipperMerge::FindPlaces(size_t begin, size_t end, std::vector<Slice>* sli
   Preds preds;
   preds.fill(const_cast<uint64_t*>(target_.head()));
   for (size_t i = begin; i < end;) {
-    const std::string_view key = pool_->As<EntryHeader>(source_[i])->key();
+    const std::string_view key = pool_->KeyAt(source_[i]);
     size_t next = i + 1;
-    while (next < end && next - i < max_versions_a_slice_ &&
-           pool_->As<EntryHeader>(source_[next])->key() == key) {
+    while (next < end && next - i < max_versions_a_slice_ && pool_->KeyAt(source_[next]) == key) {
       ++next;
     }
     if (next + 8 < end) __builtin_prefetch(pool_->At(source_[next + 8]));
@@ -103,10 +111,15 @@ Status ZipperMerge::AdvancePreds(Preds* preds, std::string_view key) {
   if (damage_) return Damaged(damage_.at);
   if (top == 0) return Status::OK();
   uint64_t* tower = (*preds)[top - 1];
+  int free_hops = index::kFreeHops;
   for (uint32_t layer = top; layer-- > 0;) {
     for (;;) {
       const EntryHeader* next = target_.Follow(tower, layer, &damage_);
       if (next == nullptr || next->key() >= key) break;
+      if (--free_hops < 0 && tower != target_.head() &&
+          !index::InOrder(*(reinterpret_cast<const EntryHeader*>(tower) - 1), *next)) {
+        return Damaged(pool_->OffsetOf(next));
+      }
       tower = const_cast<EntryHeader*>(next)->links();
     }
     (*preds)[layer] = tower;
@@ -120,8 +133,8 @@ uint64_t ZipperMerge::LinkNow(const uint64_t* link) const {
   return std::atomic_ref<const uint64_t>(*link).load(std::memory_order_relaxed);
 }
 
-EntryHeader* ZipperMerge::EntryOf(uint64_t link, const uint64_t* from) {
-  return const_cast<EntryHeader*>(target_.Resolve(EntryPtr{link}, from, &damage_));
+EntryHeader* ZipperMerge::EntryOf(uint64_t link, const uint64_t* from, uint32_t layer) {
+  return const_cast<EntryHeader*>(target_.Resolve(EntryPtr{link}, from, layer, &damage_));
 }
 
 void ZipperMerge::SetLink(uint64_t* link, uint64_t value) {
@@ -155,21 +168,28 @@ Status ZipperMerge::MergeSlice(const Slice& slice) {
 /// All versions of the slice's key, source and target, newest first; a source version comes before
 /// the target's version with the same number.
 Status ZipperMerge::GatherVersions(const Slice& slice, std::vector<Version>* versions) {
-  const std::string_view key = pool_->As<EntryHeader>(source_[slice.begin])->key();
+  const std::string_view key = pool_->KeyAt(source_[slice.begin]);
   size_t next_source = slice.begin;
   const uint64_t* link = slice.preds[0];
+  uint64_t sequence = index::kLatest;
   for (;;) {
-    EntryHeader* target = EntryOf(LinkNow(link), link);
+    EntryHeader* target = EntryOf(LinkNow(link), link, 0);
     if (damage_) return Damaged(damage_.at);
     if (target != nullptr && target->key() != key) target = nullptr;
+    if (target != nullptr && target->sequence() >= sequence) {
+      return Damaged(pool_->OffsetOf(target));
+    }
     while (next_source < slice.end) {
-      auto* entry = pool_->As<EntryHeader>(source_[next_source]);
+      // Checked again: in a pool made by hand an earlier batch may have stored links into it.
+      auto* entry = pool_->EntryAt(source_[next_source]);
+      if (entry == nullptr || entry->key() != key) return Damaged(source_[next_source]);
       if (target != nullptr && entry->sequence() < target->sequence()) break;
       versions->push_back({entry, true});
       ++next_source;
     }
     if (target == nullptr) return Status::OK();
     versions->push_back({target, false});
+    sequence = target->sequence();
     link = target->links();
   }
 }
@@ -180,8 +200,10 @@ void ZipperMerge::ChooseKept(const Slice& slice, const std::vector<Version>& ver
   // not: their originals, and versions in between, are in the target already.
   uint64_t newer = index::kLatest;
   if (slice.begin > 0 && !input_.copies) {
-    const auto* left = pool_->As<EntryHeader>(source_[slice.begin - 1]);
-    if (left->key() == versions[0].entry->key()) newer = left->sequence();
+    const uint64_t left = source_[slice.begin - 1];
+    if (pool_->KeyAt(left) == versions[0].entry->key()) {
+      newer = pool_->As<EntryHeader>(left)->sequence();
+    }
   }
   // So that a batch stays within its record; what exceeds the budget is dropped at a later merge.
   size_t budget = redo_.capacity() / 4 / (kMaxHeight + 1);
@@ -226,19 +248,23 @@ void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& version
                          const std::vector<Version>& kept) {
   uint32_t layers = 0;
   for (const Version& version : versions) layers = std::max(layers, version.entry->height());
+  std::vector<uint64_t> here;
+  for (const Version& version : versions) here.push_back(pool_->OffsetOf(version.entry));
+  std::sort(here.begin(), here.end());
   const auto is_here = [&](uint64_t link) {
-    const uint64_t offset = EntryPtr{link}.offset();
-    return std::any_of(versions.begin(), versions.end(), [&](const Version& version) {
-      return pool_->OffsetOf(version.entry) == offset;
-    });
+    return std::binary_search(here.begin(), here.end(), EntryPtr{link}.offset());
   };
   for (uint32_t layer = 0; layer < layers; ++layer) {
     uint64_t* pred = slice.preds[layer] + layer;
     uint64_t after = LinkNow(pred);
     const uint64_t* from = pred;
-    while (is_here(after)) {
-      EntryHeader* entry = EntryOf(after, from);
+    for (size_t hops = 0; is_here(after); ++hops) {
+      EntryHeader* entry = EntryOf(after, from, layer);
       if (entry == nullptr) return;  // damage_ says where
+      if (hops > here.size()) {      // a circle
+        damage_.at = pool_->OffsetOf(entry);
+        return;
+      }
       from = entry->links() + layer;
       after = LinkNow(from);
     }
@@ -252,24 +278,20 @@ void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& version
   }
 }
 
-void ZipperMerge::CommitBatch(uint64_t boundary) {
-  BatchProgress& progress = result_.progress;
+Status ZipperMerge::CommitBatch(uint64_t boundary) {
+  BatchProgress progress = result_.progress;
   ++progress.batch;
   progress.boundary = boundary;
   progress.entries_delta += batch_delta_;
   progress.merged_entries += batch_merged_;
-  redo_.Commit(updates_, progress);
+  // Acquire and release on both sides of the changes: see LsmEngine::Find.
+  if (input_.relinks != nullptr) input_.relinks->fetch_add(1, std::memory_order_acq_rel);
+  const Status committed = redo_.Commit(updates_, progress);
   // Only now: a lookup that comes through the tree relies on the entry's links in the target.
-  for (const TreeChange& change : tree_changes_) {
-    const std::string_view key = pool_->As<EntryHeader>(change.key_from)->key();
-    const bool indexed = change.newest != 0 &&
-                         pool_->As<EntryHeader>(change.newest)->height() >= input_.tree_min_height;
-    if (indexed) {
-      input_.tree->Upsert(key, [&](uint64_t) { return change.newest; });
-    } else {
-      input_.tree->EraseIf(key, [](uint64_t) { return true; });
-    }
-  }
+  if (committed.ok()) ChangeTree();
+  if (input_.relinks != nullptr) input_.relinks->fetch_add(1, std::memory_order_acq_rel);
+  if (!committed.ok()) return committed;
+  result_.progress = progress;
   result_.dead.insert(result_.dead.end(), batch_dead_.begin(), batch_dead_.end());
   updates_.clear();
   pending_.clear();
@@ -277,6 +299,19 @@ void ZipperMerge::CommitBatch(uint64_t boundary) {
   tree_changes_.clear();
   batch_delta_ = 0;
   batch_merged_ = 0;
+  return Status::OK();
+}
+
+void ZipperMerge::ChangeTree() {
+  for (const TreeChange& change : tree_changes_) {
+    const std::string_view key = pool_->KeyAt(change.key_from);
+    const EntryHeader* newest = change.newest == 0 ? nullptr : pool_->EntryAt(change.newest);
+    if (newest != nullptr && newest->height() >= input_.tree_min_height) {
+      input_.tree->Upsert(key, [&](uint64_t) { return change.newest; });
+    } else {
+      input_.tree->EraseIf(key, [](uint64_t) { return true; });
+    }
+  }
 }
 
 }  // namespace braid::compaction

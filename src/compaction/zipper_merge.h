@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -36,6 +37,9 @@ struct MergeInput {
   uint64_t merge_id = 0;
   BatchProgress resumed;  // progress of the batches before a crash
   uint32_t batch_entries = 4096;
+  /// Odd while links, marks of death and the tree change; may be null. A lookup that finds a dead
+  /// entry while this stays even and the same has met damage, not a merge.
+  std::atomic<uint64_t>* relinks = nullptr;
   std::function<bool()> should_stop;  // asked between batches; may be empty
 };
 
@@ -80,10 +84,11 @@ class ZipperMerge {
                   std::vector<Version>* kept);
   void Relink(const Slice& slice, const std::vector<Version>& versions,
               const std::vector<Version>& kept);
-  void CommitBatch(uint64_t boundary);
+  Status CommitBatch(uint64_t boundary);
+  void ChangeTree();
   void SetLink(uint64_t* link, uint64_t value);
   uint64_t LinkNow(const uint64_t* link) const;
-  format::EntryHeader* EntryOf(uint64_t link, const uint64_t* from);
+  format::EntryHeader* EntryOf(uint64_t link, const uint64_t* from, uint32_t layer);
   void MarkDead(format::EntryHeader* entry);
   Status Damaged(uint64_t at) const;
 

@@ -26,6 +26,7 @@ std::shared_ptr<ReadState> LsmEngine::CopyState() const {
 void LsmEngine::SwapState(std::shared_ptr<ReadState> next) {
   // Release pairs with the acquire loads of the paths.
   state_.store(next.get(), std::memory_order_release);
+  relinks_.fetch_add(2, std::memory_order_release);
   std::shared_ptr<ReadState> old = std::move(state_owner_);
   state_owner_ = std::move(next);
   RetireMemory(std::move(old));

@@ -154,6 +154,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   alignas(64) std::atomic<ReadState*> state_{nullptr};  // owned by state_owner_
   std::atomic<bool> closed_{false};
   std::atomic<uint64_t> reclaim_clock_{1};
+  std::atomic<uint64_t> relinks_{0};  // odd while a merge changes what lookups find, and tables
   std::shared_ptr<ReadState> state_owner_;  // structure_mutex_
   uint64_t next_table_id_ = 0;              // structure_mutex_
   compaction::BatchProgress resumed_merge_;

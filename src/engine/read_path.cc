@@ -12,6 +12,9 @@ using index::LookupResult;
 
 namespace {
 
+/// Lookups in a row that find a dead entry while no merge stores links, after which it is damage.
+constexpr int kMaxStillDead = 16;
+
 class LsmSnapshot final : public Snapshot {
  public:
   LsmSnapshot(std::shared_ptr<ViewRegistry> registry, ViewRegistry::Handle view)
@@ -63,7 +66,7 @@ class LsmIterator final : public Iterator {
     if (!Begin()) return;
     if (upper_) {
       merged_.SeekLE(*upper_);
-      if (merged_.Valid() && merged_.entry()->key() == *upper_) merged_.Prev();
+      if (merged_.Valid() && merged_.key() == *upper_) merged_.Prev();
     } else {
       merged_.SeekToLast();
     }
@@ -93,7 +96,7 @@ class LsmIterator final : public Iterator {
     merged_.Prev();
     End(false);
   }
-  Slice key() const override { return merged_.entry()->key(); }
+  Slice key() const override { return merged_.key(); }
   Slice value() const override { return value_; }
   Status status() const override {
     if (engine_->closed()) return Status::Closed();
@@ -114,12 +117,11 @@ class LsmIterator final : public Iterator {
   void End(bool forward) {
     valid_ = merged_.Valid();
     if (valid_) {
-      const EntryHeader& entry = *merged_.entry();
-      const bool outside =
-          forward ? upper_ && entry.key() >= *upper_ : lower_ && entry.key() < *lower_;
+      const std::string_view key = merged_.key();
+      const bool outside = forward ? upper_ && key >= *upper_ : lower_ && key < *lower_;
       if (outside) {
         valid_ = false;
-      } else if (Status s = engine_->ValueOf(entry, &value_); !s.ok()) {
+      } else if (Status s = engine_->ValueOf(*merged_.entry(), &value_); !s.ok()) {
         status_ = std::move(s);
         valid_ = false;
       }
@@ -142,8 +144,12 @@ class LsmIterator final : public Iterator {
 
 }  // namespace
 
-Status LsmEngine::ValueOf(const EntryHeader& entry, std::string_view* value) const {
-  const uint64_t offset = pool_->OffsetOf(&entry);
+Status LsmEngine::ValueOf(const EntryHeader& found, std::string_view* value) const {
+  const uint64_t offset = pool_->OffsetOf(&found);
+  // Again, since an iterator may have stood here for long: its sizes must lie in its chunk.
+  const EntryHeader* checked = pool_->EntryAt(offset);
+  if (checked == nullptr) return pool_->CorruptionAt(offset, "entry", "it is no entry any more");
+  const EntryHeader& entry = *checked;
   const std::string_view stored = entry.value();
   if (options_.verify_checksums) {
     if (!index::KeyIsIntact(*pool_, entry, offset, base::Hash64(entry.key())) ||
@@ -160,11 +166,11 @@ Status LsmEngine::ValueOf(const EntryHeader& entry, std::string_view* value) con
     return pool_->CorruptionAt(offset, "entry", "it does not hold a reference to its value");
   }
   std::memcpy(&ref, stored.data(), sizeof ref);
-  const uint64_t begin = ref.offset + sizeof(format::ExtentHeader);
-  if (ref.bytes > pool_->pool_bytes() || begin > pool_->pool_bytes() - ref.bytes) {
-    return pool_->CorruptionAt(offset, "entry", "its value lies outside of the pool");
+  const format::ExtentHeader* extent = pool_->ExtentAt(ref.offset);
+  if (extent == nullptr || extent->value_bytes != ref.bytes) {
+    return pool_->CorruptionAt(offset, "entry", "what it names as its value is no such extent");
   }
-  *value = {pool_->At(begin), ref.bytes};
+  *value = {pool_->At(ref.offset + sizeof(format::ExtentHeader)), ref.bytes};
   if (options_.verify_checksums && base::Hash64(*value) != ref.check) {
     return pool_->CorruptionAt(ref.offset, "extent", "the value's check does not match");
   }
@@ -191,7 +197,8 @@ Status LsmEngine::Get(const ReadOptions& options, Slice key, std::string* value)
 
 const EntryHeader* LsmEngine::Find(Slice key, const index::ReadView& view, Status* status) const {
   const index::LookupKey lookup{key, base::Hash64(key)};
-  for (;;) {
+  for (int still = 0; still < kMaxStillDead;) {
+    const uint64_t before = relinks_.load(std::memory_order_acquire);
     // Acquire pairs with SwapState.
     const LookupResult result = FindNewest(*state_.load(std::memory_order_acquire), lookup, view);
     if (result.state == LookupResult::State::kCorrupt) {
@@ -200,10 +207,19 @@ const EntryHeader* LsmEngine::Find(Slice key, const index::ReadView& view, Statu
     }
     if (result.state != LookupResult::State::kFound) return nullptr;
     const EntryHeader* entry = pool_->EntryAt(result.offset);
+    if (entry == nullptr) {
+      *status = pool_->CorruptionAt(result.offset, "entry", "it is no entry any more");
+      return nullptr;
+    }
     if (entry->state() != format::kStateDead) return entry;
-    // Whole merges went by during this lookup: what hid the entry was asked for too late. Again,
-    // with the tables of now.
+    // Merges went by during this lookup: what hid the entry was asked for too late. Again, with the
+    // tables of now. A dead entry that is found while no merge moves anything is damage.
+    const bool moved = (before & 1) != 0 || relinks_.load(std::memory_order_acquire) != before;
+    still = moved ? 0 : still + 1;
+    if (moved) std::this_thread::yield();
   }
+  *status = pool_->CorruptionAt(0, "table", "it leads to an entry that is marked dead");
+  return nullptr;
 }
 
 std::shared_ptr<const Snapshot> LsmEngine::GetSnapshot() {

@@ -21,7 +21,7 @@ constexpr size_t kCountSlice = 8;
 Status LsmEngine::RunMerge(compaction::CompactionJob* job,
                            const compaction::BatchProgress& resumed) {
   const index::LiveViews views = views_->Collect();
-  Status s = job->Run(views, [this] { return stop_merges_.load(); });
+  Status s = job->Run(views, &relinks_, [this] { return stop_merges_.load(); });
   if (s.ok()) {
     resumed_merge_ = {};
     if (BRAID_MUTANT(kChunkFreedTooEarly)) {
@@ -40,12 +40,12 @@ Status LsmEngine::RunMerge(compaction::CompactionJob* job,
 void LsmEngine::AccountDead(const std::vector<uint64_t>& dead) {
   Retired retired;
   for (const uint64_t offset : dead) {
-    const auto* entry = pool_->As<format::EntryHeader>(offset);
+    const format::EntryHeader* entry = pool_->EntryAt(offset);
+    if (entry == nullptr) continue;
     usage_.Remove(pool_->ChunkOf(offset), entry->size());
-    if (!entry->has(format::kValueInExtent)) continue;
-    format::ExtentRef ref;
-    std::memcpy(&ref, entry->value().data(), sizeof ref);
-    retired.extents.push_back(ref.offset);
+    if (const uint64_t extent = pool_->ExtentOf(offset); extent != 0) {
+      retired.extents.push_back(extent);
+    }
   }
   if (!retired.extents.empty()) Retire(std::move(retired));
 }
@@ -235,7 +235,13 @@ bool LsmEngine::CollectStep() {
     return false;
   }
   for (const uint64_t chunk : collected->unmovable) pinned_chunks_.push_back(IdOf(chunk));
-  return collected->record.entries != 0 && FinishCopies();
+  if (collected->record.entries == 0 || !FinishCopies()) return false;
+  // What is still live by its mark was in no table, so that its copies were dropped: damage, which
+  // must not be collected again and again.
+  for (const uint64_t chunk : collected->copied) {
+    if (usage_.Live(chunk) > 0) pinned_chunks_.push_back(IdOf(chunk));
+  }
+  return true;
 }
 
 uint64_t LsmEngine::MemoryBytes(const ReadState& state) const {

@@ -1,8 +1,6 @@
 // Purpose: the link flush. Thread safety, invariants, persistence: see link_flush.h.
 #include "flush/link_flush.h"
 
-#include <cstring>
-
 #include "base/mutants.h"
 
 namespace braid::flush {
@@ -10,6 +8,12 @@ namespace braid::flush {
 using format::EntryHeader;
 using format::EntryPtr;
 using format::kMaxHeight;
+
+namespace {
+/// Entries of one sequence number that a rebuild may meet: an original and copies of it whose marks
+/// of death did not reach the medium.
+constexpr int kMaxTwins = 1000;
+}  // namespace
 
 Result<FlushResult> LinkFlush::Run(const index::EntryTree& tree, const index::LiveViews& views,
                                    uint64_t head_offset) {
@@ -21,8 +25,15 @@ Result<FlushResult> LinkFlush::Run(const index::EntryTree& tree, const index::Li
   size_t count = tree.ScanFromStart(refs, kLeaf);
   while (count > 0) {
     for (size_t i = 0; i < count; ++i) __builtin_prefetch(pool_->At(refs[i]), 1);
-    for (size_t i = 0; i < count; ++i) LinkVersions(refs[i], views);
-    count = tree.ScanForward(index::EntryKeyOf(pool_)(refs[count - 1]), false, refs, kLeaf);
+    for (size_t i = 0; i < count; ++i) {
+      if (Status s = LinkVersions(refs[i], views); !s.ok()) return s;
+    }
+    const uint64_t last = refs[count - 1];
+    const std::string_view key = pool_->KeyAt(last);
+    count = tree.ScanForward(key, false, refs, kLeaf);
+    if (count > 0 && pool_->KeyAt(refs[count - 1]) <= key) {
+      return pool_->CorruptionAt(last, "log entry", "its key has changed since it was written");
+    }
   }
   Close();
   pmem::PersistOps& ops = pool_->ops();
@@ -32,11 +43,18 @@ Result<FlushResult> LinkFlush::Run(const index::EntryTree& tree, const index::Li
   return std::move(result_);
 }
 
-/// Links the versions of one key that are needed and drops the others.
-void LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
+/// Links the versions of one key that are needed and drops the others. Versions grow older from
+/// link to link; what does not was changed by a merge into a list that a hostile pool laid over the
+/// log.
+Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
   uint64_t newer = index::kLatest;
+  int twins_left = kMaxTwins;
   for (uint64_t offset = newest; offset != 0;) {
-    auto* entry = pool_->As<EntryHeader>(offset);
+    auto* entry = pool_->EntryAt(offset);
+    if (entry == nullptr || entry->sequence() > newer ||
+        (entry->sequence() == newer && --twins_left < 0)) {
+      return pool_->CorruptionAt(offset, "log entry", "it has changed since it was written");
+    }
     const uint64_t sequence = entry->sequence();
     const EntryPtr next{std::atomic_ref<uint64_t>(*entry->links()).load(std::memory_order_relaxed)};
     if (index::IsVersionNeeded(views, sequence, newer)) {
@@ -47,6 +65,7 @@ void LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
     newer = sequence;
     offset = next.raw == 0 ? 0 : next.offset();
   }
+  return Status::OK();
 }
 
 void LinkFlush::LinkEntry(EntryHeader* entry) {
@@ -77,10 +96,8 @@ void LinkFlush::Drop(EntryHeader* entry) {
   pmem::PersistOps& ops = pool_->ops();
   ops.StoreByte(entry->state_byte(), format::kStateDead);
   if (!BRAID_MUTANT(kDeadMarkNotFlushed)) ops.Flush(entry->state_byte(), 1);
-  if (entry->has(format::kValueInExtent)) {
-    format::ExtentRef ref;
-    std::memcpy(&ref, entry->value().data(), sizeof ref);
-    result_.dead_extents.push_back(ref.offset);
+  if (const uint64_t extent = pool_->ExtentOf(pool_->OffsetOf(entry)); extent != 0) {
+    result_.dead_extents.push_back(extent);
   }
 }
 

@@ -35,7 +35,7 @@ class LinkFlush {
                           uint64_t head_offset);
 
  private:
-  void LinkVersions(uint64_t newest, const index::LiveViews& views);
+  Status LinkVersions(uint64_t newest, const index::LiveViews& views);
   void LinkEntry(format::EntryHeader* entry);
   void Drop(format::EntryHeader* entry);
   void Close();

@@ -90,6 +90,16 @@ static_assert(offsetof(EntryHeader, key_and_height) == 20);
 
 using EntryPtr = PmemPtr<EntryHeader>;
 
+/// The key of the entry at `address`, as far as it lies within `room` bytes; a header does.
+inline std::string_view KeyWithin(const char* address, uint64_t room) noexcept {
+  const uint32_t shape = reinterpret_cast<const EntryHeader*>(address)->shape();
+  room -= sizeof(EntryHeader);
+  const uint64_t links = 8ull * ((shape >> 17) & 0x1F);
+  const uint64_t before = links < room ? links : room;
+  const uint64_t bytes = shape & 0x1FFFF;
+  return {address + sizeof(EntryHeader) + before, bytes < room - before ? bytes : room - before};
+}
+
 /// The value of an entry whose bytes lie in an extent of their own.
 struct ExtentRef {
   uint64_t offset;  // of the ExtentHeader

@@ -19,6 +19,10 @@
 namespace braid::format {
 
 inline constexpr uint64_t kPageBytes = 4096;
+inline constexpr uint64_t kMaxChunkBytes = 64ull << 20;
+/// Ids of tables and merges, and counts of commits, stay below: a pool does not live long enough to
+/// reach it, so a higher one is damage.
+inline constexpr uint64_t kMaxId = 1ull << 56;
 inline constexpr uint32_t kFormatVersionNumber = 1;
 inline constexpr uint32_t kEndianMark = 0x01020304;
 

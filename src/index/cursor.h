@@ -22,7 +22,8 @@ class Cursor {
   virtual void Next() = 0;
   virtual void Prev() = 0;
   virtual const format::EntryHeader* entry() const = 0;
-  std::string_view key() const { return entry()->key(); }
+  /// The key of entry(), within its chunk whatever became of the entry (PmemPool::KeyAt).
+  virtual std::string_view key() const = 0;
   /// Not ok when the cursor stopped at damage; it is not valid then.
   virtual Status status() const = 0;
 };

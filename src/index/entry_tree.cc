@@ -19,7 +19,9 @@ uint64_t LoadLink(const uint64_t* link) noexcept {
 
 VersionWalk FindVersion(const pmem::PmemPool& pool, uint64_t newest,
                         const ReadView& view) noexcept {
-  const auto* entry = reinterpret_cast<const EntryHeader*>(pool.At(newest));
+  // The offset was checked when it came into the tree; its chunk, or its bytes, may be others now.
+  const EntryHeader* entry = pool.EntryAt(newest);
+  if (entry == nullptr) return {nullptr, newest};
   if (view.Sees(*entry)) return {entry, 0};
   const std::string_view key = entry->key();
   uint64_t sequence = entry->sequence();
@@ -77,6 +79,7 @@ class TreeCursor final : public Cursor {
   void Next() override { Step(true); }
   void Prev() override { Step(false); }
   const EntryHeader* entry() const override { return entry_; }
+  std::string_view key() const override { return pool_->KeyAt(pool_->OffsetOf(entry_)); }
   Status status() const override { return status_; }
 
  private:
@@ -98,12 +101,18 @@ class TreeCursor final : public Cursor {
 
   void Step(bool forward) {
     if (forward != forward_) {
-      const std::string key(entry_->key());
-      Restart(key, false, forward);
+      const std::string from(key());
+      Restart(from, false, forward);
       return;
     }
     ++position_;
     SettleFrom();
+  }
+
+  /// So that the walk ends whatever becomes of keys in a hostile pool.
+  bool IsFarther(uint64_t offset, std::string_view key) const {
+    const int order = EntryKeyOf(pool_)(offset).compare(key);
+    return forward_ ? order > 0 : order < 0;
   }
 
   /// Makes entry_ the first visible version from position_ on, refilling as needed.
@@ -129,6 +138,11 @@ class TreeCursor final : public Cursor {
       count_ = forward_ ? tree_->ScanForward(key, false, refs_, kCapacity)
                         : tree_->ScanBackward(key, false, refs_, kCapacity);
       position_ = 0;
+      if (count_ != 0 && !IsFarther(refs_[count_ - 1], key)) {
+        status_ = pool_->CorruptionAt(last, "entry", "its key is out of order");
+        count_ = 0;
+        return;
+      }
       for (size_t i = 0; i < count_; ++i) __builtin_prefetch(pool_->At(refs_[i]));
     }
   }

@@ -19,16 +19,19 @@
 
 namespace braid::index {
 
-/// Entry offset to key. Offsets in a tree were checked when they were inserted.
+/// Entry offset to key. Offsets in a tree were checked when they were inserted; keys are cut where
+/// their chunk ends, as PmemPool::KeyAt does.
 class EntryKeyOf {
  public:
-  explicit EntryKeyOf(const pmem::PmemPool* pool) : base_(pool->At(0)) {}
+  explicit EntryKeyOf(const pmem::PmemPool* pool)
+      : base_(pool->At(0)), chunk_bytes_(pool->chunk_bytes()) {}
   std::string_view operator()(uint64_t offset) const noexcept {
-    return reinterpret_cast<const format::EntryHeader*>(base_ + offset)->key();
+    return format::KeyWithin(base_ + offset, chunk_bytes_ - (offset & (chunk_bytes_ - 1)));
   }
 
  private:
   const char* base_;
+  uint64_t chunk_bytes_;
 };
 
 using EntryTree = DramBTree<EntryKeyOf>;

@@ -11,11 +11,22 @@ using format::EntryOp;
 using format::EntryPtr;
 using format::kMaxHeight;
 
-const EntryHeader* SkipList::Resolve(EntryPtr link, Tower tower, Damage* damage) const noexcept {
+namespace {
+
+/// Searches backwards begin again when a merge has just unlinked what they found. Each time takes a
+/// merge that comes in between, so that so many in a row mean layers that contradict each other.
+constexpr int kMaxRetries = 1000;
+
+const EntryHeader* EntryOf(Tower tower) { return reinterpret_cast<const EntryHeader*>(tower) - 1; }
+
+}  // namespace
+
+const EntryHeader* SkipList::Resolve(EntryPtr link, Tower tower, uint32_t layer,
+                                     Damage* damage) const noexcept {
   if (link.IsEnd()) return nullptr;
   if (link.IsValid()) {
     const EntryHeader* entry = pool_->EntryAt(link.offset());
-    if (entry != nullptr &&
+    if (entry != nullptr && entry->height() > layer &&
         (!verify_ || format::KeyCheck(*entry, base::Hash64(entry->key()), link.offset(),
                                       pool_->GenerationAt(link.offset())) == entry->key_check)) {
       return entry;
@@ -30,12 +41,19 @@ const EntryHeader* SkipList::Resolve(EntryPtr link, Tower tower, Damage* damage)
   return nullptr;
 }
 
+bool SkipList::CheckHop(Tower tower, const EntryHeader* next, Damage* damage) const noexcept {
+  if (tower == head_ || InOrder(*EntryOf(tower), *next)) return true;
+  damage->at = pool_->OffsetOf(next);
+  return false;
+}
+
 /// Goes right while the next key is < `key`, then down; ends before the first key >= `key`.
 /// `*before` is the tower it ended at. Returns the entry after it.
 const EntryHeader* SkipList::Descend(Tower tower, uint32_t layers, std::string_view key,
                                      Tower* before, Damage* damage) const noexcept {
   const EntryHeader* next = nullptr;
   const EntryHeader* bound = nullptr;  // known to be >= key
+  int free_hops = kFreeHops;
   for (uint32_t layer = layers; layer-- > 0;) {
     for (;;) {
       next = Follow(tower, layer, damage);
@@ -45,6 +63,8 @@ const EntryHeader* SkipList::Descend(Tower tower, uint32_t layers, std::string_v
         bound = next;
         break;
       }
+      if (--free_hops < 0 && !CheckHop(tower, next, damage)) [[unlikely]]
+        return nullptr;
       tower = next->links();
     }
   }
@@ -65,11 +85,15 @@ const EntryHeader* SkipList::FindGEFrom(const EntryHeader* start, std::string_vi
 }
 
 const EntryHeader* SkipList::FindLess(std::string_view key, Damage* damage) const noexcept {
-  for (;;) {
+  for (int retries = 0;; ++retries) {
     Tower before = head_;
     Descend(head_, kMaxHeight, key, &before, damage);
     if (*damage || before == head_) return nullptr;
-    const auto* last = reinterpret_cast<const EntryHeader*>(before) - 1;
+    const EntryHeader* last = EntryOf(before);
+    if (retries >= kMaxRetries) {
+      damage->at = pool_->OffsetOf(last);
+      return nullptr;
+    }
     // `last` may be an older version; the newest of its key is what comes first.
     const EntryHeader* newest = FindGE(last->key(), damage);
     if (*damage || (newest != nullptr && newest->key() == last->key())) return newest;
@@ -80,12 +104,16 @@ const EntryHeader* SkipList::FindLess(std::string_view key, Damage* damage) cons
 
 const EntryHeader* SkipList::FindLast(Damage* damage) const noexcept {
   Tower tower = head_;
+  int free_hops = kFreeHops;
   for (uint32_t layer = kMaxHeight; layer-- > 0;) {
-    while (const EntryHeader* next = Follow(tower, layer, damage)) tower = next->links();
+    while (const EntryHeader* next = Follow(tower, layer, damage)) {
+      if (--free_hops < 0 && !CheckHop(tower, next, damage)) return nullptr;
+      tower = next->links();
+    }
     if (*damage) return nullptr;
   }
   if (tower == head_) return nullptr;
-  const std::string_view last = (reinterpret_cast<const EntryHeader*>(tower) - 1)->key();
+  const std::string_view last = EntryOf(tower)->key();
   const EntryHeader* newest = FindGE(last, damage);
   if (*damage || newest != nullptr) return newest;
   return FindLess(last, damage);  // a merge has just unlinked it
@@ -161,22 +189,37 @@ class ListCursor final : public Cursor {
     Settle(true);
   }
   void Prev() override {
-    newest_ = list_.FindLess(newest_->key(), &damage_);
+    newest_ = list_.FindLess(NewestKey(), &damage_);
     Settle(false);
   }
   const EntryHeader* entry() const override { return entry_; }
+  std::string_view key() const override {
+    return list_.pool().KeyAt(list_.pool().OffsetOf(entry_));
+  }
   Status status() const override {
     return damage_ ? list_.pool().CorruptionAt(damage_.at, "skip list", "a link or key is damaged")
                    : Status::OK();
   }
 
  private:
-  /// Moves newest_ to the next key.
+  std::string_view NewestKey() const { return list_.pool().KeyAt(list_.pool().OffsetOf(newest_)); }
+  /// Moves newest_ to the next key. Versions must grow older on the way, and the key be a later
+  /// one: so a list that leads back is seen.
   void SkipKey() {
-    const EntryHeader* old = newest_;
-    do {
+    const std::string_view key = NewestKey();
+    uint64_t sequence = newest_->sequence();
+    for (;;) {
       newest_ = list_.Next(newest_, &damage_);
-    } while (newest_ != nullptr && newest_->key() == old->key());
+      if (newest_ == nullptr) return;
+      const int order = newest_->key().compare(key);
+      if (order > 0) return;
+      if (order < 0 || newest_->sequence() >= sequence) {
+        damage_.at = list_.pool().OffsetOf(newest_);
+        newest_ = nullptr;
+        return;
+      }
+      sequence = newest_->sequence();
+    }
   }
   /// Makes entry_ the visible version of newest_'s key, or of the next key in the direction that
   /// has one.
@@ -192,7 +235,7 @@ class ListCursor final : public Cursor {
       if (forward) {
         SkipKey();
       } else {
-        newest_ = list_.FindLess(newest_->key(), &damage_);
+        newest_ = list_.FindLess(NewestKey(), &damage_);
       }
     }
   }

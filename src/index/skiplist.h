@@ -4,7 +4,9 @@
 // Invariant 1: the bottom layer is sorted by key, then by falling sequence number; every upper
 // layer is a sorted part of it, or a shortcut that leads no further than the bottom layer would.
 // Invariant 2: every link is checked when it is followed, and every entry's header and key before
-// it is compared, so that damage gives an error and never a wrong path. Persistence: none here.
+// it is compared, so that damage gives an error and never a wrong path. Invariant 3: every walk
+// ends: cursors check the order at each step, searches once they are longer than any search should
+// be, so that a circle, which can't be in order, is damage. Persistence: none here.
 // Source: ZipperDB 5.1.1 (upper layers are hints), ListDB 6.4.
 #pragma once
 
@@ -29,6 +31,16 @@ struct Damage {
 /// The links of a node or of a list's head.
 using Tower = const uint64_t*;
 
+/// Hops after which a search also checks the order. Searches are logarithmic; one of a sound list
+/// comes near this only where towers are unlucky, and then stays right.
+inline constexpr int kFreeHops = 512;
+
+/// True when `next` may stand behind `entry`: a later key, or an older version.
+inline bool InOrder(const format::EntryHeader& entry, const format::EntryHeader& next) noexcept {
+  const int order = entry.key().compare(next.key());
+  return order < 0 || (order == 0 && next.sequence() < entry.sequence());
+}
+
 class SkipList {
  public:
   /// `head`: kMaxHeight links, in the pool or a copy of them in DRAM.
@@ -40,10 +52,10 @@ class SkipList {
     // Acquire pairs with the release store that published the entry.
     const format::EntryPtr link{
         std::atomic_ref<const uint64_t>(tower[layer]).load(std::memory_order_acquire)};
-    return Resolve(link, tower, damage);
+    return Resolve(link, tower, layer, damage);
   }
-  /// The entry a link of `tower` names.
-  const format::EntryHeader* Resolve(format::EntryPtr link, Tower tower,
+  /// The entry a link of `tower` in `layer` names; it is tall enough to lead on in that layer.
+  const format::EntryHeader* Resolve(format::EntryPtr link, Tower tower, uint32_t layer,
                                      Damage* damage) const noexcept;
 
   /// First entry whose key is >= `key` (its newest version).
@@ -74,6 +86,8 @@ class SkipList {
   Tower head() const noexcept { return head_; }
 
  private:
+  /// Damage when `next` can't follow what `tower` belongs to.
+  bool CheckHop(Tower tower, const format::EntryHeader* next, Damage* damage) const noexcept;
   const format::EntryHeader* Descend(Tower tower, uint32_t layers, std::string_view key,
                                      Tower* before, Damage* damage) const noexcept;
   LookupResult Judge(const format::EntryHeader* at, const LookupKey& key, const ReadView& view,

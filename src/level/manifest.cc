@@ -58,26 +58,49 @@ Status Manifest::Load() {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "no copy of it is intact");
   }
   std::memcpy(&record_, newest, sizeof record_);
-  bool has_l1 = false;
-  const TableRecord* oldest_l0 = nullptr;
-  bool merges_copies = false;
-  for (uint32_t i = 0; i < record_.table_count && i < format::kMaxTables; ++i) {
-    const TableRecord& table = record_.tables[i];
-    if (table.level > 1 || table.head >= format::kTableHeads) {
-      return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "a table is impossible");
-    }
-    has_l1 = has_l1 || table.level == 1;
-    const bool copies = (table.flags & format::kTableOfCopies) != 0;
-    if (copies) merges_copies = merges_copies || table.id == record_.merging_table_id;
-    if (table.level == 0 && !copies) oldest_l0 = &table;
-  }
-  const bool merge_is_possible =
-      record_.merge_id == 0 || merges_copies ||
-      (oldest_l0 != nullptr && oldest_l0->id == record_.merging_table_id);
-  if (record_.table_count > format::kMaxTables || !has_l1 || !merge_is_possible) {
-    return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "its tables are impossible");
+  if (const char* fault = FindFault(); fault != nullptr) {
+    return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", fault);
   }
   return Status::OK();
+}
+
+/// The rest of the store relies on all of this.
+const char* Manifest::FindFault() const {
+  if (record_.table_count > format::kMaxTables) return "it names too many tables";
+  for (const uint64_t id : {record_.commit_count, record_.flushed_table_id, record_.next_table_id,
+                            record_.merge_id, record_.merging_table_id, record_.next_merge_id,
+                            record_.collected_table_id, record_.merged_table_id}) {
+    if (id >= format::kMaxId) return "it has an impossible id";
+  }
+  if (record_.last_sequence > format::kMaxSequence) return "its sequence number is impossible";
+  const TableRecord* l1 = nullptr;
+  const TableRecord* copies = nullptr;
+  const TableRecord* oldest_l0 = nullptr;
+  uint64_t heads = 0;
+  for (uint32_t i = 0; i < record_.table_count; ++i) {
+    const TableRecord& table = record_.tables[i];
+    if (table.level > 1 || table.head >= format::kTableHeads || table.id >= format::kMaxId ||
+        (table.flags & ~format::kTableOfCopies) != 0 || table.max_sequence > format::kMaxSequence ||
+        table.entries > pool_->pool_bytes() / sizeof(format::EntryHeader)) {
+      return "a table is impossible";
+    }
+    if ((heads & (1ull << table.head)) != 0) return "two tables have the same head";
+    heads |= 1ull << table.head;
+    for (uint32_t other = 0; other < i; ++other) {
+      if (record_.tables[other].id == table.id) return "two tables have the same id";
+    }
+    const bool is_copies = (table.flags & format::kTableOfCopies) != 0;
+    const TableRecord** kind = table.level == 1 ? &l1 : is_copies ? &copies : &oldest_l0;
+    if (*kind != nullptr && kind != &oldest_l0) return "it names a table too many";
+    *kind = &table;
+  }
+  if (l1 == nullptr || l1->id != kL1Id || l1->flags != 0) return "it names no L1 table";
+  if (record_.merge_id == 0) return copies == nullptr ? nullptr : "copies wait for no merge";
+  const TableRecord* source = copies != nullptr ? copies : oldest_l0;
+  if (source == nullptr || source->id != record_.merging_table_id) {
+    return "it merges a table that is not next";
+  }
+  return nullptr;
 }
 
 Result<uint32_t> Manifest::TakeHead() {

@@ -39,6 +39,9 @@ class Manifest {
   static constexpr uint64_t kL1Id = 1;
 
  private:
+  /// What is wrong with record_, or null.
+  const char* FindFault() const;
+
   pmem::PmemPool* pool_;
   format::ManifestRecord record_{};
   int newest_ = 0;            // copy that is known to be intact

@@ -35,13 +35,13 @@ void MergingIterator::SeekLE(std::string_view key) {
 
 void MergingIterator::Next() {
   if (!forward_) SwitchDirection(true);
-  StepPast(current_->key());
+  StepPast(key_);
   Settle();
 }
 
 void MergingIterator::Prev() {
   if (forward_) SwitchDirection(false);
-  StepPast(current_->key());
+  StepPast(key_);
   Settle();
 }
 
@@ -56,7 +56,7 @@ void MergingIterator::StepPast(std::string_view key) {
 }
 
 void MergingIterator::SwitchDirection(bool forward) {
-  const std::string key(current_->key());
+  const std::string key(key_);
   forward_ = forward;
   for (auto& cursor : cursors_) forward ? cursor->SeekGE(key) : cursor->SeekLE(key);
 }
@@ -75,21 +75,22 @@ void MergingIterator::Settle() {
         continue;
       }
       const EntryHeader* entry = cursor->entry();
-      if (best == nullptr) {
+      const std::string_view key = cursor->key();
+      const int order = best == nullptr ? 0 : key.compare(key_);
+      if (best == nullptr ||
+          (order == 0 ? entry->sequence() > best->sequence() : (order < 0) == forward_)) {
         best = entry;
-        continue;
+        key_ = key;
       }
-      const int order = entry->key().compare(best->key());
-      if (order == 0 ? entry->sequence() > best->sequence() : (order < 0) == forward_) best = entry;
     }
     current_ = best;
     if (best == nullptr) return;
     if (best->op() != EntryOp::kDelete) {
       if (best->state() != format::kStateDead) return;
-      current_ = resolve_(best->key(), &status_);
+      current_ = resolve_(key_, &status_);
       if (current_ != nullptr || !status_.ok()) return;
     }
-    StepPast(best->key());
+    StepPast(key_);
   }
 }
 

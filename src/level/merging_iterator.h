@@ -33,6 +33,7 @@ class MergingIterator {
   void Next();
   void Prev();
   const format::EntryHeader* entry() const { return current_; }
+  std::string_view key() const { return key_; }
   Status status() const { return status_; }
 
  private:
@@ -43,6 +44,7 @@ class MergingIterator {
   std::vector<std::unique_ptr<index::Cursor>> cursors_;
   Resolve resolve_;
   const format::EntryHeader* current_ = nullptr;
+  std::string_view key_;  // of current_, in the pool
   bool forward_ = true;
   Status status_;
 };

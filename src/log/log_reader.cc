@@ -23,20 +23,11 @@ bool ExtentVerifies(const pmem::PmemPool& pool, const EntryHeader& entry, uint64
   format::ExtentRef ref;
   if (entry.value_bytes != sizeof ref) return false;
   std::memcpy(&ref, entry.value().data(), sizeof ref);
-  const uint64_t chunk = pool.ChunkOf(ref.offset);
-  if (chunk >= pool.chunks() || pool.ChunkOffset(chunk) != ref.offset ||
-      pool.StateOf(chunk).kind() != format::ChunkKind::kExtentHead) {
+  const format::ExtentHeader* extent = pool.ExtentAt(ref.offset);
+  if (extent == nullptr || extent->owner != offset || extent->value_bytes != ref.bytes) {
     return false;
   }
-  format::ExtentHeader header;
-  std::memcpy(&header, pool.At(ref.offset), sizeof header);
-  if (header.magic != format::kExtentMagic ||
-      header.check != format::StructCheck(header, ref.offset) || header.owner != offset ||
-      header.value_bytes != ref.bytes ||
-      ref.offset + sizeof header + ref.bytes > pool.pool_bytes()) {
-    return false;
-  }
-  return base::Hash64(pool.At(ref.offset + sizeof header), ref.bytes) == ref.check;
+  return base::Hash64(pool.At(ref.offset + sizeof *extent), ref.bytes) == ref.check;
 }
 
 bool HasSaneOp(const EntryHeader& entry) {
@@ -53,6 +44,9 @@ Result<LogChunk> ReadLogChunk(const pmem::PmemPool& pool, uint64_t chunk) {
       header.check != format::StructCheck(header, offset) ||
       header.generation != pool.StateOf(chunk).generation()) {
     return pool.CorruptionAt(offset, "log chunk header", "its check does not match");
+  }
+  if (header.table_id >= format::kMaxId) {
+    return pool.CorruptionAt(offset, "log chunk header", "its table id is impossible");
   }
   return LogChunk{chunk,          header.table_id,      header.shard,
                   header.ordinal, header.previous_used, header.within_unit != 0};

@@ -25,7 +25,7 @@ void DramMemTable::InsertRecovered(uint64_t offset) {
     auto* current = pool_->As<EntryHeader>(newest);
     const bool is_newest = BRAID_MUTANT(kReplayKeepsOlderVersion)
                                ? current->sequence() > entry->sequence()
-                               : current->sequence() < entry->sequence();
+                               : current->sequence() <= entry->sequence();
     if (is_newest) {
       link_to(entry, newest);
       return offset;

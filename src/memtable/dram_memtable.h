@@ -44,8 +44,8 @@ class DramMemTable {
     return added;
   }
 
-  /// Inserts an entry that recovery read from the log, in any order: links it into the versions of
-  /// its key by sequence number.
+  /// Inserts an entry that recovery read from the log: links it into the versions of its key by
+  /// sequence number. In any order, but the oldest first costs no walk over versions.
   void InsertRecovered(uint64_t offset);
 
   index::LookupResult Get(const index::LookupKey& key, const index::ReadView& view) const noexcept;

@@ -1,5 +1,6 @@
 // Purpose: the allocator of a pool's chunks. Thread safety, invariants, persistence: see pool.h.
 #include <algorithm>
+#include <cstring>
 
 #include "base/check.h"
 #include "base/mutants.h"
@@ -25,6 +26,38 @@ format::EntryHeader* PmemPool::EntryAt(uint64_t offset) noexcept {
   const uint32_t height = entry->height();
   if (height == 0 || height > format::kMaxHeight || entry->size() > room) return nullptr;
   return entry;
+}
+
+const ExtentHeader* PmemPool::ExtentAt(uint64_t offset) const noexcept {
+  const uint64_t first = ChunkOf(offset);
+  if (first >= chunks() || ChunkOffset(first) != offset ||
+      StateOf(first).kind() != ChunkKind::kExtentHead) {
+    return nullptr;
+  }
+  const auto* header = reinterpret_cast<const ExtentHeader*>(At(offset));
+  if (header->magic != format::kExtentMagic ||
+      header->check != format::StructCheck(*header, offset) ||
+      header->value_bytes > pool_bytes() - offset - sizeof(ExtentHeader) ||
+      header->chunks != ExtentChunks(header->value_bytes)) {
+    return nullptr;
+  }
+  for (uint64_t i = 1; i < header->chunks; ++i) {
+    if (first + i >= chunks() || StateOf(first + i).kind() != ChunkKind::kExtentBody) {
+      return nullptr;
+    }
+  }
+  return header;
+}
+
+uint64_t PmemPool::ExtentOf(uint64_t entry) const noexcept {
+  const EntryHeader* owner = EntryAt(entry);
+  format::ExtentRef ref;
+  if (owner == nullptr || !owner->has(format::kValueInExtent) || owner->value_bytes != sizeof ref) {
+    return 0;
+  }
+  std::memcpy(&ref, owner->value().data(), sizeof ref);
+  const ExtentHeader* extent = ExtentAt(ref.offset);
+  return extent != nullptr && extent->owner == entry ? ref.offset : 0;
 }
 
 uint64_t* PmemPool::StateWord(uint64_t chunk) noexcept {
@@ -143,7 +176,7 @@ Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkK
 
 Result<uint64_t> PmemPool::AllocateExtent(uint64_t bytes, uint64_t owner,
                                           AllocationClass allocation) {
-  const uint64_t count = (bytes + sizeof(ExtentHeader) + chunk_bytes() - 1) >> chunk_shift_;
+  const uint64_t count = ExtentChunks(bytes);
   Result<uint64_t> taken = TakeRun(count, allocation);
   if (!taken.ok()) return taken;
   const uint64_t first = *taken;
@@ -166,15 +199,20 @@ Result<uint64_t> PmemPool::AllocateExtent(uint64_t bytes, uint64_t owner,
 }
 
 void PmemPool::FreeChunk(uint64_t chunk) {
-  const uint32_t generation = StateOf(chunk).generation();
-  SetState(chunk, ChunkKind::kFree, generation);
+  const ChunkState state = StateOf(chunk);
+  if (state.kind() == ChunkKind::kFree || state.kind() == ChunkKind::kMeta ||
+      state.kind() == ChunkKind::kRedo) {
+    return;
+  }
+  SetState(chunk, ChunkKind::kFree, state.generation());
   ops_.Fence();
   const std::lock_guard lock(mutex_);
   free_.push_back(chunk);
 }
 
 void PmemPool::FreeExtent(uint64_t extent) {
-  const auto* header = As<ExtentHeader>(extent);
+  const ExtentHeader* header = ExtentAt(extent);
+  if (header == nullptr) return;
   const uint64_t first = ChunkOf(extent);
   const uint64_t count = header->chunks;
   // The head goes first: bodies without a head are swept at the next open.

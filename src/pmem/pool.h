@@ -83,14 +83,38 @@ class PmemPool {
     return const_cast<PmemPool*>(this)->EntryAt(offset);
   }
 
+  /// Whether [offset, offset + bytes) lies where one chunk has its entries.
+  bool IsEntryRoom(uint64_t offset, uint64_t bytes) const noexcept {
+    const uint64_t chunk = ChunkOf(offset);
+    if (chunk >= chunks()) return false;
+    const format::ChunkKind kind = StateOf(chunk).kind();
+    const uint64_t in_chunk = offset & (chunk_bytes() - 1);
+    return (kind == format::ChunkKind::kLog || kind == format::ChunkKind::kCollected) &&
+           in_chunk >= sizeof(format::LogChunkHeader) && bytes <= chunk_bytes() - in_chunk;
+  }
+  /// The key of the entry at `offset`, which was found by EntryAt before. A hostile pool may have
+  /// entries in the bytes of others, whose sizes change when a merge stores a link: so the key is
+  /// cut where the chunk ends.
+  std::string_view KeyAt(uint64_t offset) const noexcept {
+    return format::KeyWithin(base_ + offset, chunk_bytes() - (offset & (chunk_bytes() - 1)));
+  }
+  /// The extent at `offset`, or null when none can be there: place, kinds of all its chunks, header
+  /// and sizes are checked.
+  const format::ExtentHeader* ExtentAt(uint64_t offset) const noexcept;
+  /// The extent that holds the value of the entry at `entry`: 0 when the value is inline, or when
+  /// what the entry names is not an extent that names it in turn.
+  uint64_t ExtentOf(uint64_t entry) const noexcept;
+
   /// A chunk for entries, its header durable. Errors: OutOfSpace, IOError.
   Result<uint64_t> AllocateLogChunk(const format::LogChunkHeader& header, format::ChunkKind kind,
                                     AllocationClass allocation);
   /// Contiguous chunks for a value of `bytes`, to be named by the entry at offset `owner`; header
   /// and states durable, the value not yet written. Returns the offset of the ExtentHeader.
   Result<uint64_t> AllocateExtent(uint64_t bytes, uint64_t owner, AllocationClass allocation);
-  /// Makes the chunk free again. Nothing durable may lead to it any more.
+  /// Makes the chunk free again. Nothing durable may lead to it any more. Leaves alone what is free
+  /// already or never was allocated, so that no chunk is given out twice.
   void FreeChunk(uint64_t chunk);
+  /// The same for all chunks of an extent. Leaves alone what is none.
   void FreeExtent(uint64_t extent);
   /// The two chunks for redo records, allocated with the pool.
   uint64_t redo_chunk(uint32_t which) const noexcept { return redo_chunks_[which]; }
@@ -136,6 +160,10 @@ class PmemPool {
   void SetState(uint64_t chunk, format::ChunkKind kind, uint32_t generation);
   Result<uint64_t> TakeChunk(AllocationClass allocation);
   Result<uint64_t> TakeRun(uint64_t count, AllocationClass allocation);
+  /// Chunks that a value of `bytes` takes with its header.
+  uint64_t ExtentChunks(uint64_t bytes) const noexcept {
+    return (bytes + sizeof(format::ExtentHeader) + chunk_bytes() - 1) >> chunk_shift_;
+  }
   uint64_t ReserveFor(AllocationClass allocation) const;
   Status FullError() const;
 

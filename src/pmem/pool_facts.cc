@@ -3,14 +3,26 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <vector>
 
 namespace braid::pmem {
 
 using format::PoolHeader;
+
+namespace {
+
+/// A name that a header holds must end within its field.
+template <size_t kSize>
+bool IsTerminated(const char (&name)[kSize]) {
+  return std::memchr(name, 0, kSize) != nullptr;
+}
+
+}  // namespace
 
 Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string& where) {
   const PoolHeader* newest = nullptr;
@@ -41,8 +53,13 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
         "the pool uses an incompatible feature this library does not know (bit " +
         std::to_string(std::countr_zero(unknown)) + "); use a newer braid release");
   }
-  if (!std::has_single_bit(newest->chunk_bytes) || newest->chunk_bytes < format::kPageBytes) {
+  if (!std::has_single_bit(newest->chunk_bytes) || newest->chunk_bytes < format::kPageBytes ||
+      newest->chunk_bytes > format::kMaxChunkBytes) {
     return Status::Corruption(where + ": the pool header has an impossible chunk size");
+  }
+  if (!IsTerminated(newest->design) || !IsTerminated(newest->comparator) ||
+      !IsTerminated(newest->boot_id)) {
+    return Status::Corruption(where + ": the pool header has a name without an end");
   }
   return *newest;
 }
@@ -63,13 +80,18 @@ std::string SegmentPath(const std::string& path, uint64_t index) {
 }
 
 uint64_t CountFree(std::ifstream* file, uint64_t table, uint64_t count) {
-  std::vector<uint64_t> words(count);
+  // In pieces: a sparse file may claim any size.
+  std::vector<uint64_t> words(std::min<uint64_t>(count, 8192));
   file->seekg(static_cast<std::streamoff>(table));
-  file->read(reinterpret_cast<char*>(words.data()),
-             static_cast<std::streamsize>(count * sizeof(uint64_t)));
   uint64_t free = 0;
-  for (const uint64_t word : words) {
-    if (format::ChunkState{word}.kind() == format::ChunkKind::kFree) ++free;
+  for (uint64_t done = 0; done < count && file->good(); done += words.size()) {
+    words.resize(std::min<uint64_t>(count - done, words.size()));
+    file->read(reinterpret_cast<char*>(words.data()),
+               static_cast<std::streamsize>(words.size() * sizeof(uint64_t)));
+    const auto got = static_cast<size_t>(file->gcount()) / sizeof(uint64_t);
+    free += static_cast<uint64_t>(std::count_if(
+        words.begin(), words.begin() + static_cast<ptrdiff_t>(got),
+        [](uint64_t word) { return format::ChunkState{word}.kind() == format::ChunkKind::kFree; }));
   }
   return free;
 }

@@ -102,7 +102,14 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
     reader.ReadLog(chunks);
   }
   memtable::DramMemTable table(pool, 0);
-  for (const uint64_t offset : reader.entries()) {
+  // Oldest first: InsertRecovered has nothing to look for then.
+  std::vector<uint64_t> entries = reader.entries();
+  std::sort(entries.begin(), entries.end(), [&](uint64_t a, uint64_t b) {
+    const uint64_t left = pool->As<EntryHeader>(a)->sequence();
+    const uint64_t right = pool->As<EntryHeader>(b)->sequence();
+    return left != right ? left < right : a < b;
+  });
+  for (const uint64_t offset : entries) {
     if (pool->As<EntryHeader>(offset)->state() == format::kStateLive) table.InsertRecovered(offset);
   }
   const format::TableRecord* l1 = manifest->FindTable(level::Manifest::kL1Id);

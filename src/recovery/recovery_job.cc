@@ -3,17 +3,29 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <thread>
 
 #include "base/mutants.h"
-#include "log/log_reader.h"
 #include "recovery/rebuild.h"
 
 namespace braid::recovery {
 
 using format::ChunkKind;
 using format::EntryHeader;
+
+namespace {
+
+/// Runs work(0) ... work(threads - 1), the first here.
+void OnThreads(size_t threads, const std::function<void(size_t)>& work) {
+  std::vector<std::thread> helpers;
+  for (size_t i = 1; i < threads; ++i) helpers.emplace_back(work, i);
+  work(0);
+  for (std::thread& helper : helpers) helper.join();
+}
+
+}  // namespace
 
 bool RecoveryJob::NeedsRebuild() const {
   // Links stored through the page cache mean nothing after the cache is lost.
@@ -54,7 +66,6 @@ Status RecoveryJob::FinishMerge() {
 /// Sorts chunks into logs to replay, orphans to free, and chunks of tables, which are only noted.
 Status RecoveryJob::ClassifyChunks() {
   const format::ManifestRecord& manifest = manifest_->record();
-  bool after_extent_head = false;
   uint64_t bodies_left = 0;
   for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {
     const ChunkKind kind = pool_->StateOf(chunk).kind();
@@ -66,18 +77,17 @@ Status RecoveryJob::ClassifyChunks() {
       }
       continue;
     }
-    if (bodies_left > 0 && after_extent_head) {
-      return pool_->CorruptionAt(pool_->ChunkOffset(chunk), "extent", "it has lost a chunk");
-    }
     bodies_left = 0;
-    after_extent_head = kind == ChunkKind::kExtentHead;
-    if (after_extent_head) {
+    if (kind == ChunkKind::kExtentHead) {
       const uint64_t offset = pool_->ChunkOffset(chunk);
       format::ExtentHeader header;
       std::memcpy(&header, pool_->At(offset), sizeof header);
       if (header.magic != format::kExtentMagic ||
           header.check != format::StructCheck(header, offset) || header.chunks == 0) {
         return pool_->CorruptionAt(offset, "extent header", "its check does not match");
+      }
+      if (pool_->ExtentAt(offset) == nullptr) {
+        return pool_->CorruptionAt(offset, "extent", "it has lost a chunk, or its sizes are wrong");
       }
       bodies_left = header.chunks - 1;
       extents_.push_back(offset);
@@ -120,36 +130,64 @@ Status RecoveryJob::ReplayLogs() {
   }
   std::vector<Status> outcomes(logs.size());
   std::vector<log::ShardLog> read(logs.size());
-  const auto replay = [&](size_t from, size_t step) {
-    for (size_t i = from; i < logs.size(); i += step) {
-      Result<log::ShardLog> shard = log::ReadShardLog(*pool_, logs[i]);
-      if (!shard.ok()) {
-        outcomes[i] = shard.status();
-        continue;
-      }
-      read[i] = std::move(*shard);
-      for (const uint64_t offset : read[i].committed) Revive(offset);
-    }
-  };
   const size_t threads = options_.background_threads && log_chunks_.size() > 2 * logs.size()
                              ? std::min<size_t>(logs.size(), std::thread::hardware_concurrency())
                              : 1;
-  std::vector<std::thread> helpers;
-  for (size_t i = 1; i < threads; ++i) helpers.emplace_back(replay, i, threads);
-  replay(0, threads);
-  for (std::thread& helper : helpers) helper.join();
-  for (size_t i = 0; i < logs.size(); ++i) {
-    if (!outcomes[i].ok()) return outcomes[i];
-    state_.replayed_entries += read[i].committed.size();
-    state_.last_sequence = std::max(state_.last_sequence, read[i].max_sequence);
+  OnThreads(threads, [&](size_t thread) {
+    for (size_t i = thread; i < logs.size(); i += threads) {
+      Result<log::ShardLog> shard = log::ReadShardLog(*pool_, logs[i]);
+      if (shard.ok()) {
+        read[i] = std::move(*shard);
+      } else {
+        outcomes[i] = shard.status();
+      }
+    }
+  });
+  for (const Status& outcome : outcomes) {
+    if (!outcome.ok()) return outcome;
+  }
+  InsertReplayed(read, threads);
+  for (const log::ShardLog& shard : read) {
+    state_.replayed_entries += shard.committed.size();
+    state_.last_sequence = std::max(state_.last_sequence, shard.max_sequence);
     // So that nobody takes what was never acknowledged for an entry of the table to come.
-    for (const uint64_t offset : read[i].torn) {
+    for (const uint64_t offset : shard.torn) {
       auto* entry = pool_->As<EntryHeader>(offset);
       pool_->ops().StoreByte(entry->state_byte(), format::kStateDead);
       pool_->ops().Persist(entry->state_byte(), 1);
     }
   }
   return Status::OK();
+}
+
+/// Puts committed entries into the memtable, each key's oldest first: a key that was written from
+/// many shards would otherwise cost a walk over its versions for each of them.
+void RecoveryJob::InsertReplayed(const std::vector<log::ShardLog>& read, size_t threads) {
+  struct Replayed {
+    uint64_t sequence;
+    uint64_t offset;
+  };
+  // parts[reader][inserter]: a key has one inserter.
+  std::vector<std::vector<std::vector<Replayed>>> parts(
+      threads, std::vector<std::vector<Replayed>>(threads));
+  OnThreads(threads, [&](size_t thread) {
+    for (size_t i = thread; i < read.size(); i += threads) {
+      for (const uint64_t offset : read[i].committed) {
+        const size_t inserter = threads == 1 ? 0 : base::Hash64(pool_->KeyAt(offset)) % threads;
+        parts[thread][inserter].push_back({pool_->As<EntryHeader>(offset)->sequence(), offset});
+      }
+    }
+  });
+  OnThreads(threads, [&](size_t thread) {
+    std::vector<Replayed> mine;
+    for (const auto& part : parts) {
+      mine.insert(mine.end(), part[thread].begin(), part[thread].end());
+    }
+    std::sort(mine.begin(), mine.end(), [](const Replayed& a, const Replayed& b) {
+      return a.sequence != b.sequence ? a.sequence < b.sequence : a.offset < b.offset;
+    });
+    for (const Replayed& entry : mine) Revive(entry.offset);
+  });
 }
 
 /// Puts a committed entry into the memtable. A flush that was not committed may have marked it

@@ -19,6 +19,7 @@
 #include "braid/options.h"
 #include "compaction/redo_log.h"
 #include "level/manifest.h"
+#include "log/log_reader.h"
 #include "memtable/dram_memtable.h"
 #include "pmem/chunk_usage.h"
 
@@ -45,6 +46,7 @@ class RecoveryJob {
   Status FinishMerge();
   Status ClassifyChunks();
   Status ReplayLogs();
+  void InsertReplayed(const std::vector<log::ShardLog>& read, size_t threads);
   void Revive(uint64_t offset);
   Status SweepExtents();
   bool NeedsRebuild() const;

@@ -1,0 +1,107 @@
+// Bytes as the headers, the manifest, the table heads and the redo records of a pool. Checks are
+// mended as the first byte says; what is accepted is then used as the engine uses it.
+#include <string>
+#include <vector>
+
+#include "compaction/redo_log.h"
+#include "fuzz_common.h"
+#include "level/manifest.h"
+#include "pmem/pool.h"
+#include "pmem/pool_facts.h"
+#include "pool_surgery.h"
+
+namespace braid::fuzz {
+namespace {
+
+enum Mend : uint8_t { kHeaders = 1, kManifests = 2, kRedos = 4, kStates = 8 };
+
+const PoolBytes& EmptyPool() {
+  static const PoolBytes pool = [] {
+    PoolMemory memory;
+    auto opened =
+        pmem::PmemPool::Open(MediaFor(&memory, 0), FuzzOptions(0), [](pmem::PmemPool* fresh) {
+          level::Manifest manifest(fresh);
+          manifest.Create();
+        });
+    Require(opened.ok(), "an empty pool can't be made");
+    return memory.Save();
+  }();
+  return pool;
+}
+
+/// Changes pieces of the pool: each a place, a length and bytes that are xored in.
+void ApplyPieces(Input* input, uint8_t mend, PoolSurgery* at) {
+  const std::vector<uint64_t> redo = at->ChunksOf(format::ChunkKind::kRedo);
+  const uint64_t places[] = {format::kPoolHeaderOffset[0],    format::kPoolHeaderOffset[1],
+                             format::kManifestOffset[0],      format::kManifestOffset[1],
+                             format::kManifestOffset[0] + 88, format::kTableHeadsOffset,
+                             format::kFirstStateTableOffset,  at->ChunkOffset(redo[0]),
+                             at->ChunkOffset(redo[1]),        0};
+  while (!input->empty()) {
+    const uint64_t place = places[input->Below(std::size(places))] + input->Byte();
+    const std::string_view bytes = input->Bytes(input->Below(48));
+    for (size_t i = 0; i < bytes.size(); ++i) *at->As<char>(place + i) ^= bytes[i];
+  }
+  if ((mend & kHeaders) != 0) {
+    at->SealHeader(0);
+    at->SealHeader(1);
+    at->SealSegment(0);
+  }
+  if ((mend & kManifests) != 0) at->SpreadManifest();
+  if ((mend & kStates) != 0) {
+    for (uint64_t chunk = 0; chunk < at->chunks(); ++chunk) {
+      const format::ChunkState state = at->State(chunk);
+      at->SetState(chunk, state.kind(), state.generation());
+    }
+  }
+  if ((mend & kRedos) != 0) {
+    for (const uint64_t chunk : redo) {
+      at->Redo(chunk)->magic = format::kRedoMagic;
+      at->SealRedo(chunk);
+    }
+  }
+}
+
+/// What the engine does with a manifest that it believes.
+void UseManifest(pmem::PmemPool* pool) {
+  level::Manifest manifest(pool);
+  if (!manifest.Load().ok()) return;
+  const format::ManifestRecord& record = manifest.record();
+  if (record.merge_id != 0) {
+    compaction::RedoLog redo(pool, record.merge_id);
+    std::vector<format::RedoUpdate> updates;
+    Result<compaction::BatchProgress> progress = redo.Newest(&updates);
+    Require(updates.size() <= redo.capacity(), "a redo record is larger than its chunk");
+    if (progress.ok()) (void)redo.Apply(updates);
+  }
+  for (;;) {
+    Result<uint32_t> head = manifest.TakeHead();
+    if (!head.ok()) break;
+    Require(*head < format::kTableHeads, "a head outside of the heads");
+    for (uint32_t i = 0; i < record.table_count; ++i) {
+      Require(record.tables[i].head != *head, "a head is given out twice");
+    }
+    Require(record.table_count < format::kMaxTables, "there is a head but no room for a table");
+    manifest.AddTable({record.next_table_id + record.table_count, 0, 0, *head, 0, 0});
+  }
+  manifest.Commit();
+  while (record.table_count > 0) manifest.RemoveTable(record.tables[0].id);
+}
+
+}  // namespace
+}  // namespace braid::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace braid::fuzz;
+  static PoolMemory memory;
+  Input input(data, size);
+  const uint8_t mend = input.Byte();
+  PoolBytes bytes = EmptyPool();
+  PoolSurgery surgery(&bytes.bytes, bytes.segments);
+  ApplyPieces(&input, mend, &surgery);
+  memory.Load(bytes);
+  auto pool = braid::pmem::PmemPool::Open(MediaFor(&memory, mend & kPageMedia), FuzzOptions(0),
+                                          [](braid::pmem::PmemPool*) {});
+  if (pool.ok()) UseManifest(pool->get());
+  return 0;
+}
