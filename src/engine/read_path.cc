@@ -202,7 +202,7 @@ const EntryHeader* LsmEngine::Find(Slice key, const index::ReadView& view, Statu
     // Acquire pairs with SwapState.
     const LookupResult result = FindNewest(*state_.load(std::memory_order_acquire), lookup, view);
     if (result.state == LookupResult::State::kCorrupt) {
-      *status = pool_->CorruptionAt(result.offset, "entry", "a link or key is damaged");
+      *status = index::DamageStatus(*pool_, result.offset);
       return nullptr;
     }
     if (result.state != LookupResult::State::kFound) return nullptr;

@@ -60,7 +60,7 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
     const level::PmemTable table(pool_.get(), record, true);
     const std::string name =
         "L" + std::to_string(record.level) + " table " + std::to_string(record.id);
-    level::CheckTable(table.list(), name, merging ? resumed_merge_.boundary : 0, expected, intact,
+    level::CheckTable(table, name, merging ? resumed_merge_.boundary : 0, expected, intact,
                       &totals);
   }
   for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {

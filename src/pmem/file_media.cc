@@ -244,7 +244,10 @@ Status FileMedia::MapExisting() {
     if (::fstat(fd.get(), &info) != 0) return FileError("cannot stat", FilePath(name), errno);
     const auto bytes = static_cast<uint64_t>(info.st_size);
     if (!S_ISREG(info.st_mode) || bytes == 0 || bytes % 4096 != 0) {
-      return Status::Corruption(FilePath(name) + " has a size of " + std::to_string(bytes) +
+      char end[32];
+      std::snprintf(end, sizeof end, "+0x%llx", static_cast<unsigned long long>(bytes));
+      return Status::Corruption(FilePath(name) + end + ": segment: the file has " +
+                                std::to_string(bytes) +
                                 " bytes, which no segment has; it was truncated or replaced");
     }
     if (Status s = Map(std::move(fd), bytes, name); !s.ok()) return s;

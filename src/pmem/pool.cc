@@ -162,7 +162,7 @@ void PmemPool::WriteHeader() {
 
 Status PmemPool::Load(const Options& options) {
   if (media_->segment_bytes()[0] < format::kFirstStateTableOffset + kPageBytes) {
-    return Status::Corruption(media_->Locate(0) + ": too short for a pool header; truncated?");
+    return CorruptionAt(0, "segment", "it is too short for a pool header; truncated?");
   }
   PoolHeader copies[2];
   for (int i = 0; i < 2; ++i)
@@ -193,9 +193,10 @@ Status PmemPool::Load(const Options& options) {
   const std::vector<uint64_t> sizes = media_->segment_bytes();
   if (sizes.size() < header_.segments || (was_clean_ && sizes.size() > header_.segments) ||
       sizes.size() > header_.segments + 1) {
-    return Status::Corruption(
-        "the pool has " + std::to_string(sizes.size()) + " segments in sequence, its header says " +
-        std::to_string(header_.segments) + "; a segment file is missing or does not belong here");
+    return CorruptionAt(format::kPoolHeaderOffset[newest_header_], "pool header",
+                        "it counts " + std::to_string(header_.segments) +
+                            " segments, the pool has " + std::to_string(sizes.size()) +
+                            " in sequence; a segment file is missing or does not belong here");
   }
   uint64_t base = 0;
   for (uint32_t i = 0; i < sizes.size(); ++i) {
@@ -206,7 +207,9 @@ Status PmemPool::Load(const Options& options) {
   for (uint64_t chunk = 0; chunk < chunks() && redo < 2; ++chunk) {
     if (StateOf(chunk).kind() == ChunkKind::kRedo) redo_chunks_[redo++] = chunk;
   }
-  if (redo != 2) return Status::Corruption("the pool has lost a redo chunk");
+  if (redo != 2) {
+    return CorruptionAt(segments_[0].state_table, "chunk states", "the pool has lost a redo chunk");
+  }
   if (sizes.size() != header_.segments) {
     header_.segments = sizes.size();
     WriteHeader();

@@ -36,8 +36,8 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
   }
   if (newest == nullptr) {
     return Status::Corruption(where +
-                              ": neither copy of the pool header is intact; if the file is "
-                              "from a pool at all, restore it from a backup");
+                              ": pool header: neither of its two copies is intact; salvage the "
+                              "pool with `braid repair`, or restore it from a backup");
   }
   if (newest->endian != format::kEndianMark) {
     return Status::NotSupported("the pool was written on a machine of the other byte order");
@@ -55,11 +55,11 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
   }
   if (!std::has_single_bit(newest->chunk_bytes) || newest->chunk_bytes < format::kPageBytes ||
       newest->chunk_bytes > format::kMaxChunkBytes) {
-    return Status::Corruption(where + ": the pool header has an impossible chunk size");
+    return Status::Corruption(where + ": pool header: it has an impossible chunk size");
   }
   if (!IsTerminated(newest->design) || !IsTerminated(newest->comparator) ||
       !IsTerminated(newest->boot_id)) {
-    return Status::Corruption(where + ": the pool header has a name without an end");
+    return Status::Corruption(where + ": pool header: it has a name without an end");
   }
   return *newest;
 }
@@ -105,10 +105,11 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
   PoolHeader copies[2] = {};
   for (int i = 0; i < 2; ++i) {
     if (!ReadAt(&file, format::kPoolHeaderOffset[i], &copies[i])) {
-      return Status::Corruption(first + ": too short for a pool header; truncated?");
+      return Status::Corruption(first +
+                                "+0x0: segment: it is too short for a pool header; truncated?");
     }
   }
-  Result<PoolHeader> header = ChooseHeader(copies, first);
+  Result<PoolHeader> header = ChooseHeader(copies, first + "+0x1000");
   if (!header.ok()) return header.status();
   PoolFacts facts;
   facts.header = *header;
@@ -127,7 +128,7 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
     std::ifstream segment(SegmentPath(path, index), std::ios::binary);
     struct stat info {};
     if (!segment || ::stat(SegmentPath(path, index).c_str(), &info) != 0) {
-      return Status::Corruption(SegmentPath(path, index) + " is missing");
+      return Status::Corruption(SegmentPath(path, index) + "+0x0: segment: the file is missing");
     }
     const auto bytes = static_cast<uint64_t>(info.st_size);
     facts.pool_bytes += bytes;

@@ -83,7 +83,7 @@ class GeometryFinder {
              "its check does not match", false);
       }
     }
-    Result<PoolHeader> header = pmem::ChooseHeader(copies, first->name);
+    Result<PoolHeader> header = pmem::ChooseHeader(copies, first->name + "+0x1000");
     if (header.ok()) {
       found_.header = *header;
     } else if (!header.status().IsCorruption()) {

@@ -113,7 +113,8 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
     if (pool->As<EntryHeader>(offset)->state() == format::kStateLive) table.InsertRecovered(offset);
   }
   const format::TableRecord* l1 = manifest->FindTable(level::Manifest::kL1Id);
-  if (l1 == nullptr) return Status::Corruption("the manifest names no L1 table");
+  if (l1 == nullptr)
+    return pool->CorruptionAt(format::kManifestOffset[0], "manifest", "it names no L1 table");
   const uint64_t head = format::kTableHeadsOffset + l1->head * sizeof(format::TableHead);
   flush::LinkFlush flush(pool, usage);
   Result<flush::FlushResult> linked = flush.Run(*table.tree(), {}, head);

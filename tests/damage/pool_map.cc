@@ -47,6 +47,10 @@ PoolMap::PoolMap(const PoolImage& image) {
     if (bases_[i] != ~0ull) MapSegment(index++, bases_[i], image.files[i].bytes.size());
   }
   for (uint64_t chunk = 0; chunk < states_.size(); ++chunk) MapChunk(chunk, states_[chunk]);
+  for (const MappedEntry& entry : entries_) {
+    uint64_t& newest = newest_[entry.key];
+    newest = std::max(newest, entry.sequence);
+  }
   for (const MappedEntry& entry : entries_) MarkEntry(entry);
 }
 
@@ -161,8 +165,10 @@ void PoolMap::MapEntries(uint64_t chunk, uint32_t generation, bool collected) {
 }
 
 void PoolMap::MarkEntry(const MappedEntry& entry) {
-  // In a log that is read again a dead mark means nothing yet.
-  const bool needed = entry.live || !entry.flushed;
+  // In a log that is read again a dead mark means nothing yet. An older version may be merged away
+  // before anybody reads it.
+  const bool newest = newest_.at(entry.key) == entry.sequence;
+  const bool needed = newest && (entry.live || !entry.flushed);
   const auto* header = reinterpret_cast<const EntryHeader*>(bytes_.data() + entry.offset);
   const uint64_t used =
       sizeof(EntryHeader) + entry.links + header->key_bytes() + header->value_bytes;
@@ -170,9 +176,6 @@ void PoolMap::MarkEntry(const MappedEntry& entry) {
   if (!entry.flushed) {
     Mark(entry.offset + EntryHeader::kStateByteOffset, 1, ByteUse::kLogOnly);
     Mark(entry.offset + sizeof(EntryHeader), entry.links, ByteUse::kLogOnly);
-  } else if (!entry.live) {
-    // Its size is needed to find the entries behind it, its state to know that it is dead.
-    Mark(entry.offset + EntryHeader::kStateByteOffset, 1, ByteUse::kNeeded);
   }
   if (entry.extent != 0 && needed) {
     Mark(entry.extent + sizeof(format::ExtentHeader), entry.value.size(), ByteUse::kNeeded);

@@ -16,7 +16,7 @@ namespace braid::test {
 enum class ByteUse : uint8_t {
   kUnused,     ///< no structure covers it: rest of a page, of a chunk, reserved, padding
   kFree,       ///< in a free chunk
-  kDead,       ///< in an entry that is dead, or in its extent
+  kDead,       ///< in an entry that is dead or superseded, or in its extent
   kSpareCopy,  ///< one of two copies: the other is used in its place
   kSpareRedo,  ///< a redo record of a merge that has ended
   kLogOnly,    ///< links and states of a log that is read again: set anew by recovery
@@ -83,6 +83,7 @@ class PoolMap {
   std::vector<format::ChunkState> states_;
   format::ManifestRecord manifest_{};
   std::vector<MappedEntry> entries_;
+  std::map<std::string_view, uint64_t> newest_;  // sequence number
   std::map<std::pair<uint64_t, uint32_t>, std::map<uint32_t, std::vector<size_t>>> logs_;
 };
 
