@@ -76,6 +76,12 @@ class DB {
                        const std::string& target, RepairReport* report,
                        const RepairOptions& repair_options = {});
 
+  /// The same in the pool's own place: the new pool takes the path, the damaged one is kept beside
+  /// it as "<path>.damaged-1" (or the next free number), which `*kept` names. There must be room
+  /// for both. Errors: as for Repair; then the damaged pool is where it was.
+  static Status RepairInPlace(const Options& options, const std::string& path, RepairReport* report,
+                              std::string* kept);
+
   /// Stores `value` under `key`. Durable when it returns ok (docs/persistence.md says against
   /// what). Costs one flush of the entry's lines and one fence, no allocation. Errors:
   /// InvalidArgument (limits), OutOfSpace (reads and deletes go on), Closed, IOError.

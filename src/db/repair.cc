@@ -91,18 +91,21 @@ Status FillNewPool(const Options& options, const recovery::Salvage& salvage,
   return s.ok() ? closed : s;
 }
 
-Status RenameInto(const std::string& from, const std::string& to) {
-  // An empty directory at `to` is replaced; anything else was refused before, or makes this fail.
-  if (::rename(from.c_str(), to.c_str()) != 0) {
-    return Status::IOError("cannot rename " + from + " to " + to + ": " + std::strerror(errno));
-  }
-  std::filesystem::path parent = std::filesystem::path(to).parent_path();
+void SyncFolderOf(const std::string& path) {
+  std::filesystem::path parent = std::filesystem::path(path).parent_path();
   if (parent.empty()) parent = ".";
   const int fd = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd >= 0) {
-    ::fsync(fd);
-    ::close(fd);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
+/// renameat2: with RENAME_NOREPLACE nothing may be at `to`, with RENAME_EXCHANGE both are swapped.
+Status Rename(const std::string& from, const std::string& to, unsigned flags) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) != 0) {
+    return Status::IOError("cannot rename " + from + " to " + to + ": " + std::strerror(errno));
   }
+  SyncFolderOf(to);
   return Status::OK();
 }
 
@@ -122,6 +125,30 @@ bool IsMissingOrEmpty(const std::string& path) {
 
 }  // namespace
 
+namespace {
+
+/// Makes the new pool at `unfinished`. The salvage keeps the damaged pool locked as long as it
+/// lives.
+Result<std::unique_ptr<recovery::Salvage>> SalvageInto(const Options& options,
+                                                       const std::string& damaged,
+                                                       const std::string& unfinished,
+                                                       RepairReport* report,
+                                                       const RepairOptions& repair_options) {
+  RepairOptions reading = repair_options;
+  reading.progress = Part(repair_options.progress, 0, kRead);
+  Result<std::unique_ptr<recovery::Salvage>> salvage = recovery::Salvage::Read(damaged, reading);
+  if (!salvage.ok()) return salvage;
+  *report = (*salvage)->TakeReport();
+  if (Status s = DB::Destroy(unfinished); !s.ok()) return s;  // of a repair that was interrupted
+  Status s = FillNewPool(options, **salvage, unfinished, report, repair_options.progress);
+  if (s.ok()) return salvage;
+  const Status removed = DB::Destroy(unfinished);
+  (void)removed;  // the first error is the one to tell
+  return s;
+}
+
+}  // namespace
+
 Status DB::Repair(const Options& options, const std::string& damaged, const std::string& target,
                   RepairReport* report, const RepairOptions& repair_options) {
   *report = RepairReport{};
@@ -131,21 +158,36 @@ Status DB::Repair(const Options& options, const std::string& damaged, const std:
     return Status::InvalidArgument("there is something at " + to +
                                    " already; name a path for the new pool where nothing is");
   }
-  RepairOptions reading = repair_options;
-  reading.progress = Part(repair_options.progress, 0, kRead);
-  Result<std::unique_ptr<recovery::Salvage>> salvage = recovery::Salvage::Read(damaged, reading);
-  if (!salvage.ok()) return salvage.status();
-  *report = (*salvage)->TakeReport();
-
   const std::string unfinished = to + ".unfinished";
-  if (Status s = Destroy(unfinished); !s.ok()) return s;  // of a repair that was interrupted
-  Status s = FillNewPool(options, **salvage, unfinished, report, repair_options.progress);
-  if (s.ok()) s = RenameInto(unfinished, to);
+  auto salvage = SalvageInto(options, damaged, unfinished, report, repair_options);
+  if (!salvage.ok()) return salvage.status();
+  // An empty directory at `to` is replaced; anything else that has come there makes this fail.
+  Status s = Rename(unfinished, to, 0);
   if (!s.ok()) {
     const Status removed = Destroy(unfinished);
-    (void)removed;  // the first error is the one to tell
+    (void)removed;
   }
   return s;
+}
+
+Status DB::RepairInPlace(const Options& options, const std::string& path, RepairReport* report,
+                         std::string* kept) {
+  *report = RepairReport{};
+  if (Status s = options.Validate(); !s.ok()) return s;
+  const std::string at = WithoutSlash(path);
+  const std::string unfinished = at + ".unfinished";
+  auto salvage = SalvageInto(options, at, unfinished, report, {});
+  if (!salvage.ok()) return salvage.status();
+  // The new pool takes the name that the damaged one will have, and then the two are swapped in one
+  // step: at every moment there is a pool at `path`, and no interruption leaves the damaged one
+  // under a name that a later repair clears away.
+  for (int number = 1; number < 10'000; ++number) {
+    *kept = at + ".damaged-" + std::to_string(number);
+    if (::access(kept->c_str(), F_OK) == 0) continue;
+    if (Status s = Rename(unfinished, *kept, RENAME_NOREPLACE); !s.ok()) return s;
+    return Rename(*kept, at, RENAME_EXCHANGE);
+  }
+  return Status::IOError("there are too many damaged pools beside " + at + "; remove some");
 }
 
 uint64_t RepairReport::losses() const noexcept {
