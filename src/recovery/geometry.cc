@@ -170,7 +170,7 @@ class GeometryFinder {
 
   /// Without any header: the chunk states of segment 0 are as many as it has chunks, and each chunk
   /// of entries has the generation that its state says.
-  uint64_t SearchChunkBytes() const {
+  uint64_t SearchChunkBytes() {
     if (segments_.empty() || image_.files()[segments_[0].file].index != 0) return 0;
     const size_t file = segments_[0].file;
     const uint64_t bytes = image_.files()[file].bytes;
@@ -203,7 +203,16 @@ class GeometryFinder {
         best = size;
       }
     }
-    return best;
+    if (best != 0 || anchors.empty()) return best;
+    // The states are gone too. A size that all places of chunks share is the size of a chunk or a
+    // multiple of it, which does for reading entries: they are found by their checks.
+    uint64_t shared = kLargestChunk;
+    for (const Anchor& anchor : anchors) shared |= anchor.in_file;
+    Note(image_.files()[file].name, format::kFirstStateTableOffset, 0, "chunk states",
+         "neither they nor a header tell the size of a chunk; it was taken from the places of "
+         "chunks",
+         false);
+    return 1ull << std::countr_zero(shared);
   }
 
   /// A place where a chunk header of the file verifies.

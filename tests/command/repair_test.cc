@@ -91,7 +91,7 @@ TEST_F(RepairCommandTest, PoolWithoutHeadersIsSalvaged) {
   EXPECT_EQ(Out({"scan", New()}), want);
 }
 
-TEST_F(RepairCommandTest, SizeOfAChunkIsTakenWhenNothingTellsIt) {
+TEST_F(RepairCommandTest, SizeOfAChunkMayBeSaidWhenNoHeaderTellsIt) {
   Load();
   const std::string want = Out({"scan", Pool()});
   std::string bytes = ReadFileText(Segment());
@@ -99,12 +99,14 @@ TEST_F(RepairCommandTest, SizeOfAChunkIsTakenWhenNothingTellsIt) {
   bytes.replace(0, 12 * 4096, 12 * 4096, '\0');
   bytes.resize(bytes.size() - 256);
   WriteFileText(Segment(), bytes);
-  ExpectError({"repair", Pool(), New()}, "--chunk-bytes");
-  EXPECT_FALSE(Exists(New()));
   ExpectError({"repair", Pool(), New(), "--chunk-bytes", "1000"}, "power of two");
   const CommandResult result = Run({"repair", Pool(), New(), "--chunk-bytes", "1M"});
   EXPECT_NE(result.exit_code, 2) << result.err;
   EXPECT_EQ(Out({"scan", New()}), want);
+  // What chunks say of their place does as well.
+  const CommandResult guessed = Run({"repair", Pool(), Path("guessed")});
+  EXPECT_NE(guessed.out.find("taken from the places of chunks"), std::string::npos) << guessed.out;
+  EXPECT_EQ(Out({"scan", Path("guessed")}), want);
 }
 
 TEST_F(RepairCommandTest, WrongSizeOfAChunkIsRefusedWhereAHeaderTells) {

@@ -231,27 +231,19 @@ bool PoolMap::LifeUnknownIn(const PoolImage& harmed, const MappedEntry& entry) c
          !Same(harmed, chunk * chunk_bytes_, sizeof(format::LogChunkHeader));
 }
 
-Model PoolMap::WithoutTornEnds(const PoolImage& harmed, const Model& content, bool* torn) const {
-  Model model = content;
-  if (torn != nullptr) *torn = false;
-  std::vector<bool> dropped(entries_.size(), false);
+/// Entries of each log that was not flushed, as they were written.
+std::vector<std::vector<size_t>> PoolMap::LogsInOrder() const {
+  std::vector<std::vector<size_t>> logs;
   for (const auto& [place, chunks] : logs_) {
-    std::vector<size_t> order;
+    logs.emplace_back();
     for (const auto& [ordinal, indexes] : chunks) {
-      order.insert(order.end(), indexes.begin(), indexes.end());
+      logs.back().insert(logs.back().end(), indexes.begin(), indexes.end());
     }
-    size_t first = 0;
-    while (first < order.size() && SameIn(harmed, entries_[order[first]], false)) ++first;
-    bool begins_again = false;
-    for (size_t i = first + 1; i < order.size(); ++i) {
-      const MappedEntry& entry = entries_[order[i]];
-      begins_again = begins_again || (entry.first && SameIn(harmed, entry, false));
-    }
-    if (first == order.size() || begins_again) continue;
-    if (torn != nullptr) *torn = true;
-    while (first > 0 && !entries_[order[first]].first) --first;
-    for (size_t i = first; i < order.size(); ++i) dropped[order[i]] = true;
   }
+  return logs;
+}
+
+Model PoolMap::Without(const std::vector<bool>& dropped, Model model) const {
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (!dropped[i]) continue;
     const MappedEntry* newest = nullptr;
@@ -265,6 +257,41 @@ Model PoolMap::WithoutTornEnds(const PoolImage& harmed, const Model& content, bo
     if (newest != nullptr && newest->put) model[key] = std::string(newest->value);
   }
   return model;
+}
+
+Model PoolMap::WithoutTornEnds(const PoolImage& harmed, const Model& content, bool* torn) const {
+  std::vector<bool> dropped(entries_.size(), false);
+  bool any = false;
+  for (const std::vector<size_t>& order : LogsInOrder()) {
+    size_t first = 0;
+    while (first < order.size() && SameIn(harmed, entries_[order[first]], false)) ++first;
+    bool begins_again = false;
+    for (size_t i = first + 1; i < order.size(); ++i) {
+      const MappedEntry& entry = entries_[order[i]];
+      begins_again = begins_again || (entry.first && SameIn(harmed, entry, false));
+    }
+    if (first == order.size() || begins_again) continue;
+    any = true;
+    while (first > 0 && !entries_[order[first]].first) --first;
+    for (size_t i = first; i < order.size(); ++i) dropped[order[i]] = true;
+  }
+  if (torn != nullptr) *torn = any;
+  return Without(dropped, content);
+}
+
+Model PoolMap::WithoutLastWrites(const PoolImage& harmed, const Model& content) const {
+  std::vector<bool> dropped(entries_.size(), false);
+  for (const std::vector<size_t>& order : LogsInOrder()) {
+    const auto same = [&](size_t i) { return SameIn(harmed, entries_[order[i]], false); };
+    size_t begin = order.size();  // of the last write whose first entry is left
+    while (begin > 0 && !(entries_[order[begin - 1]].first && same(begin - 1))) --begin;
+    if (begin > 0) --begin;
+    size_t end = begin + 1;
+    bool whole = begin < order.size() && same(begin) && entries_[order[begin]].first;
+    for (; end < order.size() && !entries_[order[end]].first; ++end) whole = whole && same(end);
+    for (size_t i = whole ? end : begin; i < order.size(); ++i) dropped[order[i]] = true;
+  }
+  return Without(dropped, content);
 }
 
 }  // namespace braid::test

@@ -61,6 +61,9 @@ class PoolMap {
   /// behind which no write begins can't be told from a write that a crash tore. `*torn` (may be
   /// null) tells whether there is any.
   Model WithoutTornEnds(const PoolImage& harmed, const Model& content, bool* torn = nullptr) const;
+  /// The same for a repair, which goes on behind damage: only the last write of each log may be
+  /// taken for a torn one.
+  Model WithoutLastWrites(const PoolImage& harmed, const Model& content) const;
 
  private:
   char At(uint64_t offset) const { return bytes_[offset]; }
@@ -73,6 +76,8 @@ class PoolMap {
   void MapChunk(uint64_t chunk, format::ChunkState state);
   void MapEntries(uint64_t chunk, uint32_t generation, bool collected);
   void MarkEntry(const MappedEntry& entry);
+  std::vector<std::vector<size_t>> LogsInOrder() const;
+  Model Without(const std::vector<bool>& dropped, Model model) const;
 
   std::string bytes_;  // all segments
   std::vector<uint8_t> uses_;

@@ -35,7 +35,7 @@ class Judge {
  public:
   Judge(const BuiltPool& pool, const PoolMap& map, const PoolImage& harmed)
       : pool_(pool), map_(map), harmed_(harmed) {
-    torn_ = map.WithoutTornEnds(harmed, pool.content);
+    torn_ = map.WithoutLastWrites(harmed, pool.content);
     for (const MappedEntry& entry : map.entries()) {
       if (entry.flushed && !entry.live && entry.put) continue;
       std::vector<const MappedEntry*>& newest = newest_[std::string(entry.key)];
