@@ -63,7 +63,9 @@ class Judge {
                                   : torn != torn_.end() && torn->second == found->second;
       if (as_if_torn) continue;
       const std::string what = found == got.end() ? "missing: " : "old: ";
-      if (IsIntact(key)) return what + "although intact: " + Printable(key);
+      // What the torn write hid may be damaged in its turn; then there is a finding.
+      const bool in_torn = torn == torn_.end() || torn->second != value;
+      if (!in_torn && IsIntact(key)) return what + "although intact: " + Printable(key);
       if (report.findings.empty() || (found == got.end() && report.losses() == 0)) {
         return what + "without a finding: " + Printable(key);
       }
