@@ -173,7 +173,8 @@ void PoolMap::MarkEntry(const MappedEntry& entry) {
   const uint64_t used =
       sizeof(EntryHeader) + entry.links + header->key_bytes() + header->value_bytes;
   Mark(entry.offset, used, needed ? ByteUse::kNeeded : ByteUse::kDead);
-  if (!entry.flushed) {
+  // Recovery makes the newest batch of an interrupted merge again, and then the merge goes on.
+  if (!entry.flushed || manifest_.merge_id != 0) {
     Mark(entry.offset + EntryHeader::kStateByteOffset, 1, ByteUse::kLogOnly);
     Mark(entry.offset + sizeof(EntryHeader), entry.links, ByteUse::kLogOnly);
   }

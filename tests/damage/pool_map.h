@@ -19,7 +19,7 @@ enum class ByteUse : uint8_t {
   kDead,       ///< in an entry that is dead or superseded, or in its extent
   kSpareCopy,  ///< one of two copies: the other is used in its place
   kSpareRedo,  ///< a redo record of a merge that has ended
-  kLogOnly,    ///< links and states of a log that is read again: set anew by recovery
+  kLogOnly,    ///< links and states that recovery sets anew: of a log, or of an open merge
   kNeeded,
 };
 inline constexpr int kByteUses = 7;
