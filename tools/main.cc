@@ -28,6 +28,7 @@ std::vector<std::unique_ptr<Verb>> AllVerbs() {
   verbs.push_back(MakeCountVerb());
   verbs.push_back(MakeLoadVerb());
   verbs.push_back(MakeVerifyVerb());
+  verbs.push_back(MakeRepairVerb());
   verbs.push_back(MakeBenchVerb());
   return verbs;
 }

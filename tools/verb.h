@@ -37,6 +37,7 @@ std::unique_ptr<Verb> MakeScanVerb();
 std::unique_ptr<Verb> MakeCountVerb();
 std::unique_ptr<Verb> MakeLoadVerb();
 std::unique_ptr<Verb> MakeVerifyVerb();
+std::unique_ptr<Verb> MakeRepairVerb();
 std::unique_ptr<Verb> MakeBenchVerb();
 
 }  // namespace braid::tools

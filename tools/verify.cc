@@ -42,10 +42,9 @@ class VerifyVerb final : public Verb {
     Print(report, seconds, &out);
     if (report.problems.empty()) return out.Finish(CloseAndReturn(db, kExitOk));
     out.Finish(kExitError);
-    return Fail(
-        fmt::format("{} in '{}': save what can be read with 'braid scan', and load it into "
-                    "a new pool",
-                    Counted(report.problems.size(), "problem"), pool_.path()));
+    return Fail(fmt::format("{} in '{}': run 'braid repair {} NEW-POOL' to salvage what is intact",
+                            Counted(report.problems.size(), "problem"), pool_.path(),
+                            pool_.path()));
   }
 
  private:

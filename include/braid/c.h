@@ -152,8 +152,11 @@ BRAID_C_EXPORT char* braid_statistics_json(braid_t* db);
 BRAID_C_EXPORT void braid_destroy_db(const braid_options_t* options, const char* name,
                                      char** errptr);
 
-/* Always an error in this version, and nothing is touched: opening a pool recovers it after a
- * crash, and the command `braid verify` tells what is wrong with a damaged one. */
+/* Salvages what is intact of the closed pool `name` into a new pool that takes its place, made with
+ * `options`. The damaged pool is kept beside it as "<name>.damaged-1" or the next free number, so
+ * there must be room for both; remove it when you have what you want. No error means that the new
+ * pool is sound, not that it is complete: `braid repair` on what was kept lists what is lost. After
+ * a crash no repair is needed: opening recovers. */
 BRAID_C_EXPORT void braid_repair_db(const braid_options_t* options, const char* name,
                                     char** errptr);
 

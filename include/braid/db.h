@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "braid/options.h"
+#include "braid/repair.h"
 #include "braid/statistics.h"
 #include "braid/status.h"
 #include "braid/write_batch.h"
@@ -63,6 +64,24 @@ class DB {
 
   /// Reads the facts of a pool without opening or changing it.
   static Result<PoolInfo> Inspect(const std::string& path, const Options& options = {});
+
+  /// Salvages what is intact of the pool at `damaged` into a new pool at `target`, made with
+  /// `options`, and verifies that one. The damaged pool is only read and never changed; its links,
+  /// tables and counts are not trusted. Which version of a key counts, and what becomes of deletes
+  /// and of batches that are not whole, is in docs/user-guide.md. ok when the new pool is there and
+  /// sound; report->losses() tells whether anything is missing from it. Errors: NotFound,
+  /// InvalidArgument (no pool; something lies at `target`), Busy (the damaged pool is open),
+  /// NotSupported (another format version), Corruption (nothing can be salvaged), OutOfSpace,
+  /// IOError. After an error there is nothing at `target`.
+  static Status Repair(const Options& options, const std::string& damaged,
+                       const std::string& target, RepairReport* report,
+                       const RepairOptions& repair_options = {});
+
+  /// The same in the pool's own place: the new pool takes the path, the damaged one is kept beside
+  /// it as "<path>.damaged-1" (or the next free number), which `*kept` names. There must be room
+  /// for both. Errors: as for Repair; then the damaged pool is where it was.
+  static Status RepairInPlace(const Options& options, const std::string& path, RepairReport* report,
+                              std::string* kept);
 
   /// Stores `value` under `key`. Durable when it returns ok (docs/persistence.md says against
   /// what). Costs one flush of the entry's lines and one fence, no allocation. Errors:

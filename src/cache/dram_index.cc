@@ -39,7 +39,7 @@ Status DramIndex::BuildSlice(const index::SkipList& list, uint64_t count) {
     previous = entry;
     entry = list.Next(entry, &damage);
   }
-  if (damage) return pool_->CorruptionAt(damage.at, "skip list", "a link or key is damaged");
+  if (damage) return index::DamageStatus(*pool_, damage.at);
   if (entry == nullptr) {
     complete_ = true;
     last_key_.clear();

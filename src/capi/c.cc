@@ -185,12 +185,14 @@ void braid_destroy_db(const braid_options_t* /*options*/, const char* name, char
   Guard(errptr, [&] { return DB::Destroy(name); });
 }
 
-void braid_repair_db(const braid_options_t* /*options*/, const char* name, char** errptr) {
+void braid_repair_db(const braid_options_t* options, const char* name, char** errptr) {
   Guard(errptr, [&] {
-    return Status::NotSupported(
-        std::string(name) +
-        ": braid has no repair in this version. Opening a pool recovers it after a crash; run "
-        "`braid verify` on it to learn what is damaged, and restore a backup if something is");
+    Result<braid::Options> made =
+        braid::capi::MakeOptions(options != nullptr ? *options : braid_options_t{});
+    if (!made.ok()) return made.status();
+    braid::RepairReport report;
+    std::string kept;
+    return DB::RepairInPlace(*made, name, &report, &kept);
   });
 }
 

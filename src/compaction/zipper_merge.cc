@@ -43,9 +43,7 @@ Status ZipperMerge::Run() {
   return Status::OK();
 }
 
-Status ZipperMerge::Damaged(uint64_t at) const {
-  return pool_->CorruptionAt(at, "skip list", "a link or key is damaged");
-}
+Status ZipperMerge::Damaged(uint64_t at) const { return index::DamageStatus(*pool_, at); }
 
 Status ZipperMerge::Collect() {
   const index::SkipList source(pool_, input_.source_head);

@@ -166,7 +166,7 @@ Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& 
       pmem::OpenFileMedia(path, options.pool, *kind == pmem::PathKind::kMissing);
   if (!media.ok()) return media.status();
   if (*kind == pmem::PathKind::kPool && (*media)->segment_bytes().empty()) {
-    return Status::Corruption(path + ": segment-000000 is missing");
+    return Status::Corruption(path + "/segment-000000+0x0: segment: the file is missing");
   }
   return OpenOnMedia(options, std::move(media).value());
 }

@@ -118,6 +118,26 @@ TEST_F(PowerLossTest, EverythingWrittenIsFoundFromItsEntriesAlone) {
   ExpectContent(engine.get());
 }
 
+TEST_F(PowerLossTest, ASyncedBatchThatSpansChunksIsWhole) {
+  options_.memtable.bytes = 1 << 20;  // so that it is in the log when the power goes
+  {
+    auto engine = OpenEngine();
+    Put(engine.get(), "before", "b");
+    WriteBatch batch;
+    for (int i = 0; i < 100; ++i) {
+      const std::string key = "batch" + std::to_string(i);
+      batch.Put(key, std::string(500, 'v'));  // 100 of them take three chunks and more
+      model_[key] = std::string(500, 'v');
+    }
+    WriteOptions sync;
+    sync.sync = true;
+    ASSERT_TRUE(engine->Write(sync, batch).ok());
+  }
+  LosePower();
+  auto engine = OpenEngine();
+  ExpectContent(engine.get());
+}
+
 TEST_F(PowerLossTest, AnInterruptedRebuildStartsAgain) {
   {
     auto engine = OpenEngine();

@@ -209,7 +209,7 @@ const EntryHeader* LsmEngine::FindVersion(Slice key, const index::ReadView& view
     // Acquire pairs with SwapState.
     const LookupResult result = FindNewest(*state_.load(std::memory_order_acquire), lookup, view);
     if (result.state == LookupResult::State::kCorrupt) {
-      *status = pool_->CorruptionAt(result.offset, "entry", "a link or key is damaged");
+      *status = index::DamageStatus(*pool_, result.offset);
       return nullptr;
     }
     if (result.state == LookupResult::State::kAbsent) return nullptr;

@@ -70,7 +70,7 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
     const level::PmemTable table(pool_.get(), record, true);
     const std::string name =
         "L" + std::to_string(record.level) + " table " + std::to_string(record.id);
-    level::CheckTable(table.list(), name, merging ? resumed_merge_.boundary : 0, expected, intact,
+    level::CheckTable(table, name, merging ? resumed_merge_.boundary : 0, expected, intact,
                       &totals);
   }
   uint64_t highest_sequence = 0;

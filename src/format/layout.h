@@ -40,6 +40,16 @@ inline constexpr uint64_t kTableHeadsOffset = 7 * kPageBytes;
 inline constexpr uint64_t kFirstStateTableOffset = 9 * kPageBytes;
 inline constexpr uint64_t kOtherStateTableOffset = kPageBytes;
 
+/// Offset of the table of chunk states in its segment.
+constexpr uint64_t StateTableOffset(uint32_t segment) noexcept {
+  return segment == 0 ? kFirstStateTableOffset : kOtherStateTableOffset;
+}
+/// Chunks at the start of a segment that hold its headers and its state table.
+constexpr uint64_t MetaChunks(uint32_t segment, uint64_t bytes, uint64_t chunk_bytes) noexcept {
+  const uint64_t table_end = StateTableOffset(segment) + bytes / chunk_bytes * sizeof(uint64_t);
+  return (table_end + chunk_bytes - 1) / chunk_bytes;
+}
+
 /// Features a reader must know (incompat), a writer must know (ro_compat), or may ignore (compat).
 inline constexpr uint64_t kKnownIncompat = 0;
 inline constexpr uint64_t kKnownRoCompat = 0;

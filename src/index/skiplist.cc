@@ -47,6 +47,23 @@ bool SkipList::CheckHop(Tower tower, const EntryHeader* next, Damage* damage) co
   return false;
 }
 
+Status DamageStatus(const pmem::PmemPool& pool, uint64_t at) {
+  const auto is_entry = [&](uint64_t offset) {
+    const EntryHeader* entry = pool.EntryAt(offset);
+    return entry != nullptr && format::KeyCheck(*entry, base::Hash64(entry->key()), offset,
+                                                pool.GenerationAt(offset)) == entry->key_check;
+  };
+  if (at < format::kFirstStateTableOffset) {
+    return pool.CorruptionAt(at, "head of a table", "a link in it is damaged");
+  }
+  if (at >= sizeof(EntryHeader) && is_entry(at - sizeof(EntryHeader))) {
+    return pool.CorruptionAt(at, "links of an entry", "one of them is damaged");
+  }
+  return is_entry(at)
+             ? pool.CorruptionAt(at, "entry", "a link leads to it, but it is out of order")
+             : pool.CorruptionAt(at, "entry", "its header or key does not match its check");
+}
+
 /// Goes right while the next key is < `key`, then down; ends before the first key >= `key`.
 /// `*before` is the tower it ended at. Returns the entry after it.
 const EntryHeader* SkipList::Descend(Tower tower, uint32_t layers, std::string_view key,
@@ -197,8 +214,7 @@ class ListCursor final : public Cursor {
     return list_.pool().KeyAt(list_.pool().OffsetOf(entry_));
   }
   Status status() const override {
-    return damage_ ? list_.pool().CorruptionAt(damage_.at, "skip list", "a link or key is damaged")
-                   : Status::OK();
+    return damage_ ? DamageStatus(list_.pool(), damage_.at) : Status::OK();
   }
 
  private:

@@ -28,6 +28,9 @@ struct Damage {
   explicit operator bool() const noexcept { return at != 0; }
 };
 
+/// The Corruption for damage at `at`: an entry, or the links of one, or of a list's head.
+Status DamageStatus(const pmem::PmemPool& pool, uint64_t at);
+
 /// The links of a node or of a list's head.
 using Tower = const uint64_t*;
 

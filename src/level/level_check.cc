@@ -14,9 +14,14 @@ constexpr size_t kMaxProblems = 100;
 
 class TableCheck {
  public:
-  TableCheck(const index::SkipList& list, const std::string& name, uint64_t boundary,
+  TableCheck(const PmemTable& table, const std::string& name, uint64_t boundary,
              const std::function<bool(uint64_t)>& intact, CheckTotals* totals)
-      : list_(list), name_(name), boundary_(boundary), intact_(intact), totals_(totals) {}
+      : list_(table.list()),
+        head_offset_(table.head_offset()),
+        name_(name),
+        boundary_(boundary),
+        intact_(intact),
+        totals_(totals) {}
 
   void BottomLayer(uint64_t expected) {
     index::Damage damage;
@@ -36,10 +41,10 @@ class TableCheck {
       if (totals_->problems.size() >= kMaxProblems) return;
     }
     if (damage) {
-      Problem(damage.at, "a link, or the key behind it, is damaged");
+      Damaged(damage);
     } else if (count != expected) {
-      totals_->problems.push_back(name_ + ": has " + std::to_string(count) +
-                                  " entries, its record says " + std::to_string(expected));
+      Problem(head_offset_, "it links " + std::to_string(count) + " entries, its record says " +
+                                std::to_string(expected));
     }
   }
 
@@ -61,11 +66,10 @@ class TableCheck {
       if (count > taller_[layer]) break;
     }
     if (damage) {
-      Problem(damage.at, "a link of layer " + std::to_string(layer) + " is damaged");
+      Damaged(damage);
     } else if (boundary_ == 0 && count != taller_[layer]) {
-      totals_->problems.push_back(name_ + ": layer " + std::to_string(layer) + " links " +
-                                  std::to_string(count) + " entries of " +
-                                  std::to_string(taller_[layer]));
+      Problem(head_offset_, "layer " + std::to_string(layer) + " links " + std::to_string(count) +
+                                " entries of " + std::to_string(taller_[layer]));
     }
   }
 
@@ -89,12 +93,17 @@ class TableCheck {
     }
   }
 
+  void Damaged(const index::Damage& damage) {
+    totals_->problems.push_back(
+        std::string(index::DamageStatus(list_.pool(), damage.at).message()) + ", in " + name_);
+  }
   void Problem(uint64_t offset, const std::string& what) {
     totals_->problems.push_back(
         std::string(list_.pool().CorruptionAt(offset, name_, what).message()));
   }
 
-  const index::SkipList& list_;
+  const index::SkipList list_;
+  const uint64_t head_offset_;
   const std::string& name_;
   uint64_t boundary_;
   const std::function<bool(uint64_t)>& intact_;
@@ -104,10 +113,10 @@ class TableCheck {
 
 }  // namespace
 
-void CheckTable(const index::SkipList& list, const std::string& name, uint64_t boundary,
+void CheckTable(const PmemTable& table, const std::string& name, uint64_t boundary,
                 uint64_t expected, const std::function<bool(uint64_t)>& intact,
                 CheckTotals* totals) {
-  TableCheck check(list, name, boundary, intact, totals);
+  TableCheck check(table, name, boundary, intact, totals);
   check.BottomLayer(expected);
   for (uint32_t layer = 1; layer < kMaxHeight && totals->problems.empty(); ++layer) {
     check.UpperLayer(layer);

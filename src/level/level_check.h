@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "index/skiplist.h"
+#include "level/pmem_table.h"
 
 namespace braid::level {
 
@@ -21,9 +21,9 @@ struct CheckTotals {
   std::vector<std::string> problems;
 };
 
-/// Walks `list` up to the entry at `boundary` (0: to its end) and compares the number of entries
+/// Walks `table` up to the entry at `boundary` (0: to its end) and compares the number of entries
 /// with `expected`. `intact` tells whether an entry's value verifies. Stops after 100 problems.
-void CheckTable(const index::SkipList& list, const std::string& name, uint64_t boundary,
+void CheckTable(const PmemTable& table, const std::string& name, uint64_t boundary,
                 uint64_t expected, const std::function<bool(uint64_t offset)>& intact,
                 CheckTotals* totals);
 

@@ -58,9 +58,13 @@ bool EntryVerifies(const pmem::PmemPool& pool, uint64_t offset) {
   if (entry == nullptr) return false;
   if (BRAID_MUTANT(kEntryChecksumNotVerified)) return entry->sequence() != 0;
   if (!HasSaneOp(*entry) || !KeyVerifies(pool, *entry, offset)) return false;
+  return ValueVerifies(pool, offset, *entry);
+}
+
+bool ValueVerifies(const pmem::PmemPool& pool, uint64_t offset, const EntryHeader& entry) {
   if (BRAID_MUTANT(kEntryValueNotVerified)) return true;
-  if (format::ValueCheck(entry->value()) != entry->value_check) return false;
-  return !entry->has(format::kValueInExtent) || ExtentVerifies(pool, *entry, offset);
+  if (format::ValueCheck(entry.value()) != entry.value_check) return false;
+  return !entry.has(format::kValueInExtent) || ExtentVerifies(pool, entry, offset);
 }
 
 namespace {

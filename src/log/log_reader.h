@@ -33,6 +33,8 @@ Result<LogChunk> ReadLogChunk(const pmem::PmemPool& pool, uint64_t chunk);
 
 /// True when the entry at `offset` is whole: bounds, header, key, value, and the value's extent.
 bool EntryVerifies(const pmem::PmemPool& pool, uint64_t offset);
+/// The second half of it: the value, and its extent, of an entry whose header and key verify.
+bool ValueVerifies(const pmem::PmemPool& pool, uint64_t offset, const format::EntryHeader& entry);
 
 /// What one shard's log holds.
 struct ShardLog {

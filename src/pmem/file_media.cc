@@ -136,7 +136,7 @@ class FileMedia final : public Media {
   Status SyncRange(uint64_t offset, uint64_t bytes) override;
   void Prefault(uint64_t offset, uint64_t bytes) noexcept override;
   void Unlock() override { lock_ = Fd(); }
-  std::string boot_id() const override;
+  std::string boot_id() const override { return CurrentBootId(); }
   std::string Locate(uint64_t offset) const override;
 
  private:
@@ -259,7 +259,10 @@ Status FileMedia::MapExisting() {
     if (::fstat(fd.get(), &info) != 0) return FileError("cannot stat", FilePath(name), errno);
     const auto bytes = static_cast<uint64_t>(info.st_size);
     if (!S_ISREG(info.st_mode) || bytes == 0 || bytes % 4096 != 0) {
-      return Status::Corruption(FilePath(name) + " has a size of " + std::to_string(bytes) +
+      char end[32];
+      std::snprintf(end, sizeof end, "+0x%llx", static_cast<unsigned long long>(bytes));
+      return Status::Corruption(FilePath(name) + end + ": segment: the file has " +
+                                std::to_string(bytes) +
                                 " bytes, which no segment has; it was truncated or replaced");
     }
     if (Status s = Map(std::move(fd), bytes, name); !s.ok()) return s;
@@ -353,13 +356,6 @@ void FileMedia::Prefault(uint64_t offset, uint64_t bytes) noexcept {
 #endif
 }
 
-std::string FileMedia::boot_id() const {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
-}
-
 std::string FileMedia::Locate(uint64_t offset) const {
   const std::lock_guard lock(maps_mutex_);
   for (size_t i = 0; i < maps_.size(); ++i) {
@@ -374,6 +370,13 @@ std::string FileMedia::Locate(uint64_t offset) const {
 }
 
 }  // namespace
+
+std::string CurrentBootId() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
 
 Result<PathKind> ProbePath(const std::string& path) {
   struct stat info {};

@@ -23,6 +23,8 @@ struct LockHolder {
   int64_t pid = 0;
 };
 
+/// The identifier of this run of the operating system.
+std::string CurrentBootId();
 /// Looks without changing anything.
 Result<PathKind> ProbePath(const std::string& path);
 /// Whether another handle has the pool open, and whose.

@@ -17,20 +17,12 @@ namespace braid::pmem {
 using format::ChunkKind;
 using format::ChunkState;
 using format::kPageBytes;
+using format::MetaChunks;
 using format::PoolHeader;
 using format::SegmentHeader;
+using format::StateTableOffset;
 
 namespace {
-
-uint64_t StateTableOffset(uint32_t segment) {
-  return segment == 0 ? format::kFirstStateTableOffset : format::kOtherStateTableOffset;
-}
-
-/// Chunks at the start of a segment that hold its headers and its state table.
-uint64_t MetaChunks(uint32_t segment, uint64_t bytes, uint64_t chunk_bytes) {
-  const uint64_t table_end = StateTableOffset(segment) + bytes / chunk_bytes * sizeof(uint64_t);
-  return (table_end + chunk_bytes - 1) / chunk_bytes;
-}
 
 uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -182,7 +174,7 @@ Status PmemPool::WriteHeader() {
 
 Status PmemPool::Load(const Options& options) {
   if (media_->segment_bytes()[0] < format::kFirstStateTableOffset + kPageBytes) {
-    return Status::Corruption(media_->Locate(0) + ": too short for a pool header; truncated?");
+    return CorruptionAt(0, "segment", "it is too short for a pool header; truncated?");
   }
   PoolHeader copies[2];
   for (int i = 0; i < 2; ++i)
@@ -213,9 +205,10 @@ Status PmemPool::Load(const Options& options) {
   const std::vector<uint64_t> sizes = media_->segment_bytes();
   if (sizes.size() < header_.segments || (was_clean_ && sizes.size() > header_.segments) ||
       sizes.size() > header_.segments + 1) {
-    return Status::Corruption(
-        "the pool has " + std::to_string(sizes.size()) + " segments in sequence, its header says " +
-        std::to_string(header_.segments) + "; a segment file is missing or does not belong here");
+    return CorruptionAt(format::kPoolHeaderOffset[newest_header_], "pool header",
+                        "it counts " + std::to_string(header_.segments) +
+                            " segments, the pool has " + std::to_string(sizes.size()) +
+                            " in sequence; a segment file is missing or does not belong here");
   }
   uint64_t base = 0;
   for (uint32_t i = 0; i < sizes.size(); ++i) {
@@ -226,7 +219,9 @@ Status PmemPool::Load(const Options& options) {
   for (uint64_t chunk = 0; chunk < chunks() && redo < 2; ++chunk) {
     if (StateOf(chunk).kind() == ChunkKind::kRedo) redo_chunks_[redo++] = chunk;
   }
-  if (redo != 2) return Status::Corruption("the pool has lost a redo chunk");
+  if (redo != 2) {
+    return CorruptionAt(segments_[0].state_table, "chunk states", "the pool has lost a redo chunk");
+  }
   if (sizes.size() != header_.segments && !BRAID_MUTANT(kSegmentLeftUncounted)) {
     header_.segments = sizes.size();
     return WriteHeader();

@@ -41,8 +41,8 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
   }
   if (newest == nullptr) {
     return Status::Corruption(where +
-                              ": neither copy of the pool header is intact; if the file is "
-                              "from a pool at all, restore it from a backup");
+                              ": pool header: neither of its two copies is intact; salvage the "
+                              "pool with `braid repair`, or restore it from a backup");
   }
   if (newest->endian != format::kEndianMark) {
     return Status::NotSupported("the pool was written on a machine of the other byte order");
@@ -60,11 +60,11 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
   }
   if (!std::has_single_bit(newest->chunk_bytes) || newest->chunk_bytes < format::kPageBytes ||
       newest->chunk_bytes > format::kMaxChunkBytes) {
-    return Status::Corruption(where + ": the pool header has an impossible chunk size");
+    return Status::Corruption(where + ": pool header: it has an impossible chunk size");
   }
   if (!IsTerminated(newest->design) || !IsTerminated(newest->comparator) ||
       !IsTerminated(newest->boot_id)) {
-    return Status::Corruption(where + ": the pool header has a name without an end");
+    return Status::Corruption(where + ": pool header: it has a name without an end");
   }
   return *newest;
 }
@@ -104,7 +104,10 @@ class SegmentFile {
       return Status::IOError("cannot read " + path_ + place + ": " + std::strerror(errno));
     }
     if (static_cast<size_t>(got) < bytes) {
-      return Status::Corruption(path_ + ": too short for what a pool holds there; truncated?");
+      char place[32];
+      std::snprintf(place, sizeof place, "+0x%llx", static_cast<unsigned long long>(offset));
+      return Status::Corruption(path_ + place +
+                                ": segment: too short for what a pool holds there; truncated?");
     }
     return Status::OK();
   }
@@ -179,7 +182,9 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
   facts.entries = CountEntries(first);
   for (uint64_t index = 0; index < header->segments; ++index) {
     const SegmentFile segment(path, index);
-    if (!segment.ok()) return Status::Corruption(segment.path() + " is missing");
+    if (!segment.ok()) {
+      return Status::Corruption(segment.path() + "+0x0: segment: the file is missing");
+    }
     const uint64_t bytes = segment.bytes();
     facts.pool_bytes += bytes;
     const uint64_t table =

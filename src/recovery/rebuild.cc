@@ -12,6 +12,7 @@
 #include "flush/link_flush.h"
 #include "log/log_reader.h"
 #include "memtable/dram_memtable.h"
+#include "recovery/entry_scan.h"
 
 namespace braid::recovery {
 
@@ -19,37 +20,6 @@ using format::ChunkKind;
 using format::EntryHeader;
 
 namespace {
-
-/// Sorts the entries of one shard's log into those of whole writes and the rest.
-class UnitCollector {
- public:
-  void Take(const EntryHeader& entry, uint64_t offset) {
-    // The numbers of a batch follow each other: a hole is an entry that is lost.
-    const bool hole = entry.sequence() != next_ && !BRAID_MUTANT(kRebuildAcceptsHoles);
-    if (entry.has(format::kFirstOfUnit) || hole) BreakUnit();
-    next_ = entry.sequence() + 1;
-    if (unit_.empty() && !entry.has(format::kFirstOfUnit)) {
-      torn_.push_back(offset);  // the beginning of its write is lost
-      return;
-    }
-    unit_.push_back(offset);
-    if (entry.has(format::kMoreOfUnit)) return;
-    committed_.insert(committed_.end(), unit_.begin(), unit_.end());
-    unit_.clear();
-  }
-  void BreakUnit() {
-    torn_.insert(torn_.end(), unit_.begin(), unit_.end());
-    unit_.clear();
-  }
-  const std::vector<uint64_t>& committed() const { return committed_; }
-  const std::vector<uint64_t>& torn() const { return torn_; }
-
- private:
-  uint64_t next_ = 0;
-  std::vector<uint64_t> unit_;
-  std::vector<uint64_t> committed_;
-  std::vector<uint64_t> torn_;
-};
 
 /// What is on the medium.
 struct Survivors {
@@ -68,16 +38,17 @@ void CollectLog(const pmem::PmemPool& pool, std::vector<log::LogChunk>* chunks,
     log::ForEachEntry(pool, chunk.chunk, [&](uint64_t offset, const EntryHeader& entry) {
       survivors->max_sequence = std::max(survivors->max_sequence, entry.sequence());
       if (log::EntryVerifies(pool, offset)) {
-        units.Take(entry, offset);
+        units.Take(offset, entry);
       } else {
         survivors->torn.push_back(offset);  // its value is not all there
       }
     });
   }
-  units.BreakUnit();
   survivors->entries.insert(survivors->entries.end(), units.committed().begin(),
                             units.committed().end());
-  survivors->torn.insert(survivors->torn.end(), units.torn().begin(), units.torn().end());
+  for (const std::vector<uint64_t>* torn : {&units.broken(), &units.tail()}) {
+    survivors->torn.insert(survivors->torn.end(), torn->begin(), torn->end());
+  }
 }
 
 Survivors CollectSurvivors(pmem::PmemPool* pool, const format::ManifestRecord& record) {
@@ -167,7 +138,8 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
   }
   FreeLostExtents(pool, survivors.entries);
   const format::TableRecord* l1 = manifest->FindTable(level::Manifest::kL1Id);
-  if (l1 == nullptr) return Status::Corruption("the manifest names no L1 table");
+  if (l1 == nullptr)
+    return pool->CorruptionAt(format::kManifestOffset[0], "manifest", "it names no L1 table");
   const uint64_t head = format::kTableHeadsOffset + l1->head * sizeof(format::TableHead);
   flush::LinkFlush flush(pool, usage);
   Result<flush::FlushResult> linked = flush.Run(*table.tree(), {}, head);

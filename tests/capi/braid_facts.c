@@ -265,16 +265,38 @@ static void TestForeignFolder(void) {
 
 static void TestRepair(void) {
   char* err = NULL;
-  const char* path = ScratchPath("closing");
+  char file_path[700];
+  char kept[700];
+  const char zeros[4096] = {0};
+  int page;
+  FILE* file;
   braid_options_t* options = braid_options_create();
-  braid_t* db;
+  const char* path = ScratchPath("closing");
+  braid_t* db = braid_open(options, path, &err);
+  Require(db != NULL, "the pool before it is harmed");
   braid_repair_db(options, path, &err);
-  Mentions(&err, "braid verify", "repair is refused and names `braid verify`");
+  HasError(&err, "a pool that is open is not repaired");
+  braid_close(db);
+  snprintf(file_path, sizeof(file_path), "%s/segment-000000", path);
+  snprintf(kept, sizeof(kept), "%s.damaged-1", path);
+  file = fopen(file_path, "r+");
+  Require(file != NULL, "the first segment can be harmed");
+  for (page = 0; page < 9; page++) fwrite(zeros, sizeof(zeros), 1, file);
+  fclose(file);
   db = braid_open(options, path, &err);
-  NoError(&err, "and leaves the pool as it is");
-  Require(db != NULL, "the pool after repair was refused");
+  Fact(db == NULL, "without its headers it does not open");
+  HasError(&err, "and that is an error");
+  braid_repair_db(options, path, &err);
+  NoError(&err, "repair salvages it");
+  Fact(Exists(kept), "and keeps the damaged pool beside it");
+  db = braid_open(options, path, &err);
+  NoError(&err, "the new pool opens in its place");
+  Require(db != NULL, "the pool after repair");
   Fact(Holds(db, "a", "1"), "with its data");
   braid_close(db);
+  braid_repair_db(options, ScratchPath("never"), &err);
+  HasError(&err, "a missing pool is not repaired");
+  Fact(!Exists(ScratchPath("never")), "and not made");
   braid_options_destroy(options);
 }
 

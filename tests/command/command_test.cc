@@ -32,8 +32,8 @@ std::vector<std::string> ListedVerbs(const std::string& help) {
 TEST_F(CommandTest, HelpListsEveryVerbAndEveryVerbHasHelp) {
   const std::vector<std::string> verbs = ListedVerbs(Out({"help"}));
   const std::set<std::string> found(verbs.begin(), verbs.end());
-  for (const char* verb :
-       {"info", "stat", "get", "put", "delete", "scan", "count", "load", "verify", "bench"}) {
+  for (const char* verb : {"info", "stat", "get", "put", "delete", "scan", "count", "load",
+                           "verify", "repair", "bench"}) {
     EXPECT_TRUE(found.contains(verb)) << verb;
   }
   for (const std::string& verb : verbs) {

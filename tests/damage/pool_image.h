@@ -60,15 +60,33 @@ class PoolImage {
     return true;
   }
 
+  /// The bytes of the file with this name; empty when there is none.
+  std::string BytesOf(const std::string& name) const {
+    for (const PoolFile& file : files) {
+      if (file.name == name) return file.bytes;
+    }
+    return {};
+  }
+
   std::vector<PoolFile> files;
 };
 
 /// What is done to one file.
-enum class Harm { kBitFlip, kLine, kTruncate, kZeroPage, kSwapPages };
-inline constexpr int kHarms = 5;
+enum class Harm {
+  kBitFlip,
+  kLine,  ///< other bytes
+  kTruncate,
+  kZeroPage,
+  kSwapPages,
+  kSwapLines,
+  kSwapChunks,
+  kStalePage,  ///< what the page held earlier in the same pool: a write that never arrived
+};
+inline constexpr int kHarms = 8;
 
 inline const char* HarmName(Harm harm) {
-  static const char* const kNames[] = {"BitFlip", "Line", "Truncate", "ZeroPage", "SwapPages"};
+  static const char* const kNames[] = {"BitFlip",   "Line",      "Truncate",   "ZeroPage",
+                                       "SwapPages", "SwapLines", "SwapChunks", "StalePage"};
   return kNames[static_cast<int>(harm)];
 }
 
@@ -93,8 +111,34 @@ inline uint64_t PickUnit(const std::string& bytes, uint64_t size, Random* random
   return unit * size;
 }
 
-/// Does `harm` to `file` at a random place and says where, for the replay line.
-inline std::string Damage(PoolFile* file, Harm harm, Random* random) {
+/// Swaps two random units of `size` bytes.
+inline std::string SwapUnits(std::string* bytes, uint64_t size, Random* random) {
+  const uint64_t first = PickUnit(*bytes, size, random);
+  const uint64_t second = PickUnit(*bytes, size, random);
+  if (first + size <= bytes->size() && second + size <= bytes->size() && first != second) {
+    std::swap_ranges(bytes->begin() + static_cast<std::ptrdiff_t>(first),
+                     bytes->begin() + static_cast<std::ptrdiff_t>(first + size),
+                     bytes->begin() + static_cast<std::ptrdiff_t>(second));
+  }
+  return " offsets " + std::to_string(first) + " " + std::to_string(second);
+}
+
+/// Puts a page of `earlier` in the place of one that has changed since.
+inline std::string MakeStale(std::string* bytes, const std::string& earlier, Random* random) {
+  const uint64_t pages = std::min(bytes->size(), earlier.size()) / kPageBytes;
+  for (int tries = 0; tries < 2000 && pages > 0; ++tries) {
+    const uint64_t at = random->Below(pages) * kPageBytes;
+    if (bytes->compare(at, kPageBytes, earlier, at, kPageBytes) == 0) continue;
+    bytes->replace(at, kPageBytes, earlier, at, kPageBytes);
+    return " offset " + std::to_string(at);
+  }
+  return " (none has changed)";
+}
+
+/// Does `harm` to `file` at a random place and says where, for the replay line. `earlier`: the file
+/// as it was, for kStalePage.
+inline std::string Damage(PoolFile* file, Harm harm, Random* random, uint64_t chunk_bytes,
+                          const std::string& earlier) {
   std::string& bytes = file->bytes;
   std::string text = std::string(HarmName(harm)) + " " + file->name;
   if (bytes.empty()) return text + " (empty)";
@@ -125,17 +169,15 @@ inline std::string Damage(PoolFile* file, Harm harm, Random* random) {
       return text + " offset " + std::to_string(at);
     }
     case Harm::kSwapPages:
+      return text + SwapUnits(&bytes, kPageBytes, random);
+    case Harm::kSwapLines:
+      return text + SwapUnits(&bytes, kLineBytes, random);
+    case Harm::kSwapChunks:
+      return text + SwapUnits(&bytes, chunk_bytes, random);
+    case Harm::kStalePage:
       break;
   }
-  const uint64_t first = PickUnit(bytes, kPageBytes, random);
-  const uint64_t second = PickUnit(bytes, kPageBytes, random);
-  if (first + kPageBytes <= bytes.size() && second + kPageBytes <= bytes.size() &&
-      first != second) {
-    std::swap_ranges(bytes.begin() + static_cast<std::ptrdiff_t>(first),
-                     bytes.begin() + static_cast<std::ptrdiff_t>(first + kPageBytes),
-                     bytes.begin() + static_cast<std::ptrdiff_t>(second));
-  }
-  return text + " offsets " + std::to_string(first) + " " + std::to_string(second);
+  return text + MakeStale(&bytes, earlier, random);
 }
 
 }  // namespace braid::test

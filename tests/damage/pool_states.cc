@@ -1,29 +1,44 @@
 #include "pool_states.h"
 
+#include <signal.h>
+
+#include <thread>
+
+#include "pool_map.h"
+#include "support/child_process.h"
+
 namespace braid::test {
 namespace {
 
-/// Fills one database and remembers what it must hold.
+std::string EarlierPath(const std::string& path) { return path + "-earlier"; }
+
+/// Fills one database and remembers what it must hold. Without a database it only remembers: what
+/// another process writes.
 class Builder {
  public:
-  Builder(DB* db, BuiltPool* pool, uint64_t seed) : db_(db), pool_(pool), random_(seed) {}
+  Builder(DB* db, BuiltPool* pool, std::string path, uint64_t seed)
+      : db_(db), pool_(pool), path_(std::move(path)), random_(seed) {}
 
   void Put(uint64_t n, size_t size) {
     const std::string key = NumberedKey(n);
     std::string value = key + "#" + std::to_string(writes_++) + "#";
     if (value.size() < size) value += random_.Bytes(size - value.size());
-    EXPECT_TRUE(IsOk(db_->Put(key, value)));
-    pool_->content[key] = value;
-    pool_->deleted.erase(key);
+    if (db_ != nullptr) {
+      EXPECT_TRUE(IsOk(db_->Put(key, value)));
+    }
+    Note(key, value);
   }
   void Delete(uint64_t n) {
     const std::string key = NumberedKey(n);
-    EXPECT_TRUE(IsOk(db_->Delete(key)));
+    if (db_ != nullptr) {
+      EXPECT_TRUE(IsOk(db_->Delete(key)));
+    }
     pool_->content.erase(key);
     pool_->deleted[key] = "";
+    pool_->history[key].push_back("(deleted)");
   }
-  void Load(uint64_t first, uint64_t count) {
-    for (uint64_t i = 0; i < count; ++i) Put(first + i * 7919 % count, random_.Below(160));
+  void Load(uint64_t first, uint64_t count, uint64_t most = 160) {
+    for (uint64_t i = 0; i < count; ++i) Put(first + i * 7919 % count, random_.Below(most));
   }
   void Batch(uint64_t first, uint64_t count) {
     WriteBatch batch;
@@ -31,10 +46,11 @@ class Builder {
       const std::string key = NumberedKey(i);
       const std::string value = "batch " + std::to_string(writes_++);
       batch.Put(key, value);
-      pool_->content[key] = value;
-      pool_->deleted.erase(key);
+      Note(key, value);
     }
-    EXPECT_TRUE(IsOk(db_->Write(batch)));
+    if (db_ != nullptr) {
+      EXPECT_TRUE(IsOk(db_->Write(batch)));
+    }
   }
   void Churn(uint64_t keys) {
     for (uint64_t i = 0; i < keys / 3; ++i) {
@@ -47,58 +63,163 @@ class Builder {
     }
   }
   uint64_t RandomSize(uint64_t low, uint64_t high) { return random_.Between(low, high); }
+  void Flush() {
+    if (db_ != nullptr) {
+      EXPECT_TRUE(IsOk(db_->Flush()));
+    }
+  }
+  void Compact() {
+    if (db_ != nullptr) {
+      EXPECT_TRUE(IsOk(db_->Compact()));
+    }
+  }
+  /// Half-way: keeps the files as they are now. Each page is one that the pool once had.
+  void KeepEarlier() {
+    if (db_ != nullptr) {
+      EXPECT_TRUE(PoolImage(path_).WriteTo(EarlierPath(path_)));
+    }
+  }
 
  private:
+  void Note(const std::string& key, const std::string& value) {
+    pool_->content[key] = value;
+    pool_->deleted.erase(key);
+    pool_->history[key].push_back(value);
+  }
+
   DB* db_;
   BuiltPool* pool_;
+  std::string path_;
   Random random_;
   uint64_t writes_ = 0;
 };
 
-void Fill(PoolState state, DB* db, Builder* builder) {
+void Fill(PoolState state, Builder* builder) {
   constexpr uint64_t kKeys = 3000;
   switch (state) {
     case PoolState::kMemtable:
       builder->Load(0, kKeys);
+      builder->KeepEarlier();
       builder->Churn(kKeys);
       break;
     case PoolState::kTables:
       for (uint64_t part = 0; part < 5; ++part) {
         builder->Load(part * 500, 1000);
-        EXPECT_TRUE(IsOk(db->Flush()));
+        builder->Flush();
+        if (part == 3) builder->KeepEarlier();
       }
       builder->Churn(kKeys);
-      EXPECT_TRUE(IsOk(db->Flush()));
+      builder->Flush();
       break;
     case PoolState::kMerged:
       builder->Load(0, kKeys);
+      builder->KeepEarlier();
       builder->Churn(kKeys);
-      EXPECT_TRUE(IsOk(db->Compact()));
+      builder->Compact();
       break;
     case PoolState::kMixed:
+    case PoolState::kKilled:
       builder->Load(0, kKeys);
-      EXPECT_TRUE(IsOk(db->Compact()));
+      builder->Compact();
       builder->Churn(kKeys);
-      EXPECT_TRUE(IsOk(db->Flush()));
+      builder->Flush();
+      builder->KeepEarlier();
       builder->Batch(100, 200);
       for (uint64_t i = 0; i < 4; ++i) builder->Put(i * 700, 20000 + i * 9000);
-      EXPECT_TRUE(IsOk(db->Flush()));
+      if (state == PoolState::kMixed) builder->Flush();
       builder->Churn(kKeys);
       builder->Batch(2900, 300);
       break;
     case PoolState::kExtents:
       for (uint64_t i = 0; i < 40; ++i) builder->Put(i, builder->RandomSize(4000, 60000));
-      EXPECT_TRUE(IsOk(db->Compact()));
+      builder->Compact();
+      builder->KeepEarlier();
       for (uint64_t i = 0; i < 15; ++i) builder->Put(i * 3, builder->RandomSize(4000, 60000));
       for (uint64_t i = 1; i < 5; ++i) builder->Delete(i * 7);
       break;
+    case PoolState::kCollected:
+      builder->Load(0, kKeys, 300);
+      builder->Compact();
+      for (uint64_t i = 0; i < kKeys; ++i) {
+        if (i % 4 != 0) builder->Delete(i);
+      }
+      builder->Compact();
+      builder->KeepEarlier();
+      builder->Churn(kKeys);
+      break;
+    case PoolState::kSegments:
+      builder->Load(0, kKeys, 1500);
+      builder->KeepEarlier();
+      builder->Churn(kKeys);
+      break;
+    case PoolState::kMidMerge:
+      builder->Load(0, kKeys);
+      builder->Compact();
+      builder->KeepEarlier();
+      for (int part = 0; part < 4; ++part) {
+        builder->Churn(kKeys);
+        builder->Flush();
+      }
+      builder->Churn(300);
+      break;
   }
+}
+
+Options BuildOptions(PoolState state) {
+  Options options = DamageOptions();
+  if (state == PoolState::kMemtable || state == PoolState::kTables || state == PoolState::kKilled ||
+      state == PoolState::kMidMerge) {
+    options.memtable.bytes = 16ull << 20;
+  }
+  if (state == PoolState::kTables || state == PoolState::kMidMerge) {
+    options.compaction.l0_trigger = 12;
+  }
+  if (state == PoolState::kCollected) options.log_shards = 1;
+  // Which bytes a process leaves that is not closed must not depend on its threads.
+  if (state == PoolState::kKilled) options.background_threads = false;
+  return options;
+}
+
+/// Fills the pool in a process that ends without closing it.
+bool FillAndDie(PoolState state, const std::string& path, uint64_t seed, uint64_t micros) {
+  const ChildOutcome outcome = RunInChild(60, [&](int) {
+    Result<std::unique_ptr<DB>> opened = DB::Open(BuildOptions(state), path);
+    if (!opened.ok()) return 1;
+    DB* db = opened.value().release();  // never closed
+    BuiltPool unused;
+    Builder builder(db, &unused, path, seed);
+    Fill(state, &builder);
+    if (state == PoolState::kKilled) return 0;
+    std::thread killer([micros] {
+      std::this_thread::sleep_for(std::chrono::microseconds(micros));
+      ::kill(::getpid(), SIGKILL);
+    });
+    const Status compacted = db->Compact();
+    killer.join();
+    return compacted.ok() ? 0 : 1;
+  });
+  return outcome.exit_code == 0 || outcome.signal == SIGKILL;
+}
+
+/// A pool whose process ended: for kMidMerge at a moment that lay within a merge.
+void BuildUnclosed(PoolState state, const std::string& path, uint64_t seed, BuiltPool* pool) {
+  Builder model(nullptr, pool, path, seed);
+  Fill(state, &model);
+  for (uint64_t attempt = 0; attempt < 400; ++attempt) {
+    std::error_code error;
+    std::filesystem::remove_all(path, error);
+    if (!FillAndDie(state, path, seed, 50 + attempt % 40 * 50)) break;
+    pool->image = PoolImage(path);
+    if (state == PoolState::kKilled || PoolMap(pool->image).merge_id() != 0) return;
+  }
+  ADD_FAILURE() << "no pool in the state " << PoolStateName(state) << " came about";
 }
 
 }  // namespace
 
 const char* PoolStateName(PoolState state) {
-  static const char* const kNames[] = {"Memtable", "Tables", "Merged", "Mixed", "Extents"};
+  static const char* const kNames[] = {"Memtable",  "Tables",   "Merged", "Mixed",   "Extents",
+                                       "Collected", "Segments", "Killed", "MidMerge"};
   return kNames[static_cast<int>(state)];
 }
 
@@ -110,19 +231,18 @@ Options DamageOptions() {
 
 BuiltPool BuildPool(PoolState state, const std::string& path, uint64_t seed) {
   BuiltPool pool;
-  Options options = DamageOptions();
-  if (state == PoolState::kMemtable) options.memtable.bytes = 16ull << 20;
-  if (state == PoolState::kTables) {
-    options.memtable.bytes = 16ull << 20;
-    options.compaction.l0_trigger = 12;
+  if (state == PoolState::kKilled || state == PoolState::kMidMerge) {
+    BuildUnclosed(state, path, seed, &pool);
+  } else {
+    const std::unique_ptr<DB> db = OpenOrFail(BuildOptions(state), path);
+    if (db == nullptr) return pool;
+    Builder builder(db.get(), &pool, path, seed);
+    Fill(state, &builder);
+    ExpectContent(db.get(), pool.content);
+    EXPECT_TRUE(IsOk(db->Close()));
+    pool.image = PoolImage(path);
   }
-  const std::unique_ptr<DB> db = OpenOrFail(options, path);
-  if (db == nullptr) return pool;
-  Builder builder(db.get(), &pool, seed);
-  Fill(state, db.get(), &builder);
-  ExpectContent(db.get(), pool.content);
-  EXPECT_TRUE(IsOk(db->Close()));
-  pool.image = PoolImage(path);
+  pool.earlier = PoolImage(EarlierPath(path));
   return pool;
 }
 

@@ -1,7 +1,10 @@
-// Closed pools in the states that a store's life leaves, with what they hold.
+// Pools in the states that a store's life leaves, closed or not, with what they hold.
 #pragma once
 
 #include <string>
+
+#include <map>
+#include <vector>
 
 #include "braid/db.h"
 #include "pool_image.h"
@@ -9,28 +12,35 @@
 
 namespace braid::test {
 
-/// How far the data of a pool had come when it was closed.
+/// How far the data of a pool had come when it was closed, or when its process ended.
 enum class PoolState {
-  kMemtable,  ///< never flushed before Close
-  kTables,    ///< several L0 tables
-  kMerged,    ///< one merged table
-  kMixed,     ///< all of it, with overwrites, deletes, batches
-  kExtents,   ///< large values
+  kMemtable,   ///< never flushed before Close
+  kTables,     ///< several L0 tables
+  kMerged,     ///< one merged table
+  kMixed,      ///< all of it, with overwrites, deletes, batches
+  kExtents,    ///< large values
+  kCollected,  ///< garbage was collected: copies beside reused chunks
+  kSegments,   ///< grown to several segments
+  kKilled,     ///< not closed: logs that were never flushed, beside tables
+  kMidMerge,   ///< killed within a merge
 };
-inline constexpr int kPoolStates = 5;
+inline constexpr int kPoolStates = 9;
 
 const char* PoolStateName(PoolState state);
 
 struct BuiltPool {
   PoolImage image;
+  PoolImage earlier;  ///< the same pool half-way
   Model content;
   Model deleted;  ///< keys that must stay away
+  /// All that was ever written to a key, in order; a delete is "(deleted)".
+  std::map<std::string, std::vector<std::string>> history;
 };
 
 /// Options under which the pools are made and opened: 1 MiB, chunks of 16 KiB.
 Options DamageOptions();
 
-/// Makes a pool at `path`, closes it and takes its image; records a failure when that fails.
+/// Makes a pool at `path` and takes its image; records a failure when that fails.
 BuiltPool BuildPool(PoolState state, const std::string& path, uint64_t seed);
 
 }  // namespace braid::test

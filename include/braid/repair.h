@@ -1,0 +1,52 @@
+// What DB::Repair is told and what it found.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "braid/status.h"
+
+namespace braid {
+
+/// How a damaged pool is read.
+struct RepairOptions {
+  /// Bytes of a chunk of the damaged pool, when it is known and the headers that say so are gone;
+  /// 0: take it from the headers, or find it out from the chunks.
+  uint64_t chunk_bytes = 0;
+  /// Called now and then with the share done, 0 to 1; may be empty.
+  std::function<void(double share)> progress;
+};
+
+/// One damaged place of a pool.
+struct RepairFinding {
+  std::string file;     ///< name within the pool's directory
+  uint64_t offset = 0;  ///< of the damage in the file
+  uint64_t bytes = 0;   ///< how many are concerned; 0 when that is not known
+  std::string object;   ///< "entry", "chunk state 7", "manifest copy 1", ...
+  std::string problem;
+  std::optional<std::string> key;  ///< whose version this is, when the key is readable
+  bool lost = false;               ///< the pool may have held something here that is lost
+
+  /// "segment-000000+0x1f0: entry: ...", for people. The key is left out: it may be any bytes.
+  std::string ToString() const;
+};
+
+/// What DB::Repair salvaged and what it could not.
+struct RepairReport {
+  uint64_t segments = 0;     ///< files that were read
+  uint64_t chunk_bytes = 0;  ///< of the damaged pool
+  uint64_t chunks = 0;       ///< chunks of entries that were read
+  uint64_t entries = 0;      ///< intact entries found, all versions, dead ones included
+  uint64_t records = 0;      ///< keys in the new pool
+  uint64_t bytes = 0;        ///< of their keys and values
+  uint64_t unreadable = 0;   ///< bytes the medium refused to read
+  std::vector<RepairFinding> findings;
+
+  /// Findings behind which data may be lost.
+  uint64_t losses() const noexcept;
+};
+
+}  // namespace braid

@@ -1,0 +1,205 @@
+// Purpose: DB::Repair: writes what a salvage found into a new pool. Thread safety: one thread; two
+// repairs to one target get in each other's way, and one of them fails. Persistence: the new pool
+// is made under another name, closed and synced; its rename is the commit point.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "braid/db.h"
+#include "recovery/salvage.h"
+
+namespace braid {
+
+namespace {
+
+constexpr size_t kBatchRecords = 1024;
+constexpr size_t kBatchBytes = 1 << 20;
+/// Shares of the work: reading, writing, verifying.
+constexpr double kRead = 0.3;
+constexpr double kWritten = 0.8;
+
+using Progress = std::function<void(double)>;
+
+/// `progress` for a part of the work.
+Progress Part(const Progress& progress, double from, double to) {
+  if (!progress) return {};
+  return [progress, from, to](double share) { progress(from + share * (to - from)); };
+}
+
+Status WriteRecords(const recovery::Salvage& salvage, DB* db, RepairReport* report,
+                    const Progress& progress) {
+  WriteBatch batch;
+  const auto write = [&] {
+    if (batch.Count() == 0) return Status::OK();
+    Status s = db->Write(batch);
+    batch.Clear();
+    if (progress) {
+      progress(static_cast<double>(report->records) /
+               static_cast<double>(std::max<uint64_t>(salvage.records(), 1)));
+    }
+    return s;
+  };
+  Status s = salvage.ForEachRecord([&](std::string_view key, std::string_view value) {
+    ++report->records;
+    report->bytes += key.size() + value.size();
+    if (value.size() >= kBatchBytes) return db->Put(key, value);
+    batch.Put(key, value);
+    const bool full = batch.Count() >= kBatchRecords || batch.ApproximateBytes() >= kBatchBytes;
+    return full ? write() : Status::OK();
+  });
+  return s.ok() ? write() : s;
+}
+
+/// Reads the new pool back as any program would.
+Status CheckNewPool(const recovery::Salvage& salvage, DB* db, const Progress& progress) {
+  VerifyReport verified;
+  if (Status s = db->Verify(&verified, progress); !s.ok()) return s;
+  const std::unique_ptr<Iterator> it = db->NewIterator({});
+  it->SeekToFirst();
+  Status s = salvage.ForEachRecord([&](std::string_view key, std::string_view value) {
+    if (!it->Valid() || it->key() != key || it->value() != value) {
+      return Status::IOError(
+          "the new pool does not hold what was written to it; is its medium "
+          "sound?");
+    }
+    it->Next();
+    return Status::OK();
+  });
+  if (s.ok()) s = it->status();
+  if (s.ok() && it->Valid()) s = Status::IOError("the new pool holds more than was written to it");
+  return s;
+}
+
+Status FillNewPool(const Options& options, const recovery::Salvage& salvage,
+                   const std::string& path, RepairReport* report, const Progress& progress) {
+  Options fresh = options;
+  fresh.create_if_missing = true;
+  fresh.error_if_exists = true;
+  Result<std::unique_ptr<DB>> opened = DB::Open(fresh, path);
+  if (!opened.ok()) return opened.status();
+  DB& db = **opened;
+  Status s = WriteRecords(salvage, &db, report, Part(progress, kRead, kWritten));
+  if (s.ok()) s = db.Flush();
+  if (s.ok()) s = CheckNewPool(salvage, &db, Part(progress, kWritten, 1.0));
+  const Status closed = db.Close();
+  return s.ok() ? closed : s;
+}
+
+void SyncFolderOf(const std::string& path) {
+  std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (parent.empty()) parent = ".";
+  const int fd = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
+/// renameat2: with RENAME_NOREPLACE nothing may be at `to`, with RENAME_EXCHANGE both are swapped.
+Status Rename(const std::string& from, const std::string& to, unsigned flags) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) != 0) {
+    return Status::IOError("cannot rename " + from + " to " + to + ": " + std::strerror(errno));
+  }
+  SyncFolderOf(to);
+  return Status::OK();
+}
+
+std::string WithoutSlash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+bool IsMissingOrEmpty(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::symlink_status(path, error).type() ==
+      std::filesystem::file_type::not_found) {
+    return true;
+  }
+  return std::filesystem::is_directory(path, error) && std::filesystem::is_empty(path, error);
+}
+
+}  // namespace
+
+namespace {
+
+/// Makes the new pool at `unfinished`. The salvage keeps the damaged pool locked as long as it
+/// lives.
+Result<std::unique_ptr<recovery::Salvage>> SalvageInto(const Options& options,
+                                                       const std::string& damaged,
+                                                       const std::string& unfinished,
+                                                       RepairReport* report,
+                                                       const RepairOptions& repair_options) {
+  RepairOptions reading = repair_options;
+  reading.progress = Part(repair_options.progress, 0, kRead);
+  Result<std::unique_ptr<recovery::Salvage>> salvage = recovery::Salvage::Read(damaged, reading);
+  if (!salvage.ok()) return salvage;
+  *report = (*salvage)->TakeReport();
+  if (Status s = DB::Destroy(unfinished); !s.ok()) return s;  // of a repair that was interrupted
+  Status s = FillNewPool(options, **salvage, unfinished, report, repair_options.progress);
+  if (s.ok()) return salvage;
+  const Status removed = DB::Destroy(unfinished);
+  (void)removed;  // the first error is the one to tell
+  return s;
+}
+
+}  // namespace
+
+Status DB::Repair(const Options& options, const std::string& damaged, const std::string& target,
+                  RepairReport* report, const RepairOptions& repair_options) {
+  *report = RepairReport{};
+  if (Status s = options.Validate(); !s.ok()) return s;
+  const std::string to = WithoutSlash(target);
+  if (!IsMissingOrEmpty(to)) {
+    return Status::InvalidArgument("there is something at " + to +
+                                   " already; name a path for the new pool where nothing is");
+  }
+  const std::string unfinished = to + ".unfinished";
+  auto salvage = SalvageInto(options, damaged, unfinished, report, repair_options);
+  if (!salvage.ok()) return salvage.status();
+  // An empty directory at `to` is replaced; anything else that has come there makes this fail.
+  Status s = Rename(unfinished, to, 0);
+  if (!s.ok()) {
+    const Status removed = Destroy(unfinished);
+    (void)removed;
+  }
+  return s;
+}
+
+Status DB::RepairInPlace(const Options& options, const std::string& path, RepairReport* report,
+                         std::string* kept) {
+  *report = RepairReport{};
+  if (Status s = options.Validate(); !s.ok()) return s;
+  const std::string at = WithoutSlash(path);
+  const std::string unfinished = at + ".unfinished";
+  auto salvage = SalvageInto(options, at, unfinished, report, {});
+  if (!salvage.ok()) return salvage.status();
+  // The new pool takes the name that the damaged one will have, and then the two are swapped in one
+  // step: at every moment there is a pool at `path`, and no interruption leaves the damaged one
+  // under a name that a later repair clears away.
+  for (int number = 1; number < 10'000; ++number) {
+    *kept = at + ".damaged-" + std::to_string(number);
+    if (::access(kept->c_str(), F_OK) == 0) continue;
+    if (Status s = Rename(unfinished, *kept, RENAME_NOREPLACE); !s.ok()) return s;
+    return Rename(*kept, at, RENAME_EXCHANGE);
+  }
+  return Status::IOError("there are too many damaged pools beside " + at + "; remove some");
+}
+
+uint64_t RepairReport::losses() const noexcept {
+  return static_cast<uint64_t>(std::count_if(
+      findings.begin(), findings.end(), [](const RepairFinding& finding) { return finding.lost; }));
+}
+
+std::string RepairFinding::ToString() const {
+  char place[32];
+  std::snprintf(place, sizeof place, "+0x%llx", static_cast<unsigned long long>(offset));
+  return file + place + ": " + object + ": " + problem +
+         (bytes > 1 ? " (" + std::to_string(bytes) + " bytes)" : "");
+}
+
+}  // namespace braid

@@ -1,0 +1,194 @@
+// Purpose: opening and mapping the files of a pool for reading only. Thread safety, invariants,
+// persistence: see pool_image.h.
+#include "pmem/pool_image.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "format/layout.h"
+#include "pmem/file_media.h"
+
+namespace braid::pmem {
+
+namespace {
+
+constexpr uint64_t kProbeBytes = 1ull << 20;
+
+Status Failed(const std::string& action, const std::string& path) {
+  return Status::IOError(action + " " + path + ": " + std::strerror(errno));
+}
+
+/// The number in "segment-000012"; false for every other name.
+bool ParseSegmentName(std::string_view name, uint32_t* index) {
+  constexpr std::string_view kPrefix = "segment-";
+  if (!name.starts_with(kPrefix)) return false;
+  name.remove_prefix(kPrefix.size());
+  if (name.size() != 6) return false;
+  *index = 0;
+  for (const char c : name) {
+    if (c < '0' || c > '9') return false;
+    *index = *index * 10 + static_cast<uint32_t>(c - '0');
+  }
+  return true;
+}
+
+/// pread until all is there; false at the end of the file or an error.
+bool ReadAll(int fd, uint64_t offset, char* out, uint64_t bytes) noexcept {
+  while (bytes > 0) {
+    const ssize_t n = ::pread(fd, out, bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    out += n;
+    offset += static_cast<uint64_t>(n);
+    bytes -= static_cast<uint64_t>(n);
+  }
+  return true;
+}
+
+}  // namespace
+
+PoolImage::~PoolImage() {
+  if (base_ != nullptr) ::munmap(base_, bytes_);
+  for (const File& file : files_) ::close(file.fd);
+  if (lock_ >= 0) ::close(lock_);
+}
+
+Result<std::unique_ptr<PoolImage>> PoolImage::Open(const std::string& path) {
+  const int directory = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) {
+    if (errno == ENOENT) return Status::NotFound("there is no pool at " + path);
+    if (errno == ENOTDIR) {
+      return Status::InvalidArgument(path + " is no directory; name the directory of a pool");
+    }
+    return Failed("cannot open", path);
+  }
+  std::unique_ptr<PoolImage> image(new PoolImage());
+  Status s = image->TakeLock(path, directory);
+  if (s.ok()) s = image->OpenFiles(path, directory);
+  ::close(directory);
+  if (!s.ok()) return s;
+  return image;
+}
+
+/// A pool that somebody writes to would change while it is read.
+Status PoolImage::TakeLock(const std::string& path, int directory) {
+  lock_ = ::openat(directory, "lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (lock_ < 0) return Status::OK();  // lost with the rest: whoever has the pool open made it
+  struct flock request {};
+  request.l_type = F_RDLCK;
+  request.l_whence = SEEK_SET;
+  if (::fcntl(lock_, F_OFD_SETLK, &request) == 0) return Status::OK();
+  if (errno != EAGAIN && errno != EACCES) return Failed("cannot lock", path);
+  const LockHolder holder = ProbeLock(path);
+  return Status::Busy("the pool " + path + " is open" +
+                      (holder.pid > 0 ? " in process " + std::to_string(holder.pid) : "") +
+                      "; close it there first");
+}
+
+Status PoolImage::OpenFiles(const std::string& path, int directory) {
+  DIR* stream = ::opendir(path.c_str());
+  if (stream == nullptr) return Failed("cannot list", path);
+  Status outcome;
+  while (const dirent* entry = ::readdir(stream)) {
+    File file;
+    if (!ParseSegmentName(entry->d_name, &file.index)) continue;
+    file.name = entry->d_name;
+    file.fd = ::openat(directory, entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat info {};
+    if (file.fd < 0 || ::fstat(file.fd, &info) != 0) {
+      outcome = Failed("cannot open", path + "/" + file.name);
+      if (file.fd >= 0) ::close(file.fd);
+      break;
+    }
+    if (!S_ISREG(info.st_mode)) {
+      ::close(file.fd);
+      continue;
+    }
+    file.bytes = static_cast<uint64_t>(info.st_size);
+    files_.push_back(file);
+  }
+  ::closedir(stream);
+  if (!outcome.ok()) return outcome;
+  if (files_.empty()) {
+    return Status::InvalidArgument(path + " holds no segment of a pool; there is nothing to read");
+  }
+  std::sort(files_.begin(), files_.end(),
+            [](const File& a, const File& b) { return a.index < b.index; });
+  return Status::OK();
+}
+
+bool PoolImage::ReadFile(size_t file, uint64_t offset, void* out, uint64_t bytes) const noexcept {
+  return ReadAll(files_[file].fd, offset, static_cast<char*>(out), bytes);
+}
+
+Status PoolImage::Map(const std::vector<Place>& places, uint64_t bytes) {
+  if (bytes == 0) bytes = format::kPageBytes;
+  void* range =
+      ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED) return Failed("cannot reserve address space for", "the damaged pool");
+  base_ = static_cast<char*>(range);
+  bytes_ = bytes;
+  for (const Place& place : places) {
+    File& file = files_[place.file];
+    file.base = place.base;
+    if (Status s = MapFile(&file); !s.ok()) return s;
+    if (Status s = ProbePages(file); !s.ok()) return s;
+  }
+  return Status::OK();
+}
+
+Status PoolImage::MapFile(File* file) {
+  if (file->bytes == 0) return Status::OK();
+  void* at =
+      ::mmap(base_ + file->base, file->bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, file->fd, 0);
+  if (at == MAP_FAILED) return Failed("cannot map", file->name);
+  file->mapped = true;
+  return Status::OK();
+}
+
+/// A page that the medium can't read would end the process when it is touched: it is covered by
+/// zeros instead.
+Status PoolImage::ProbePages(const File& file) {
+  std::vector<char> buffer(kProbeBytes);
+  for (uint64_t at = 0; at < file.bytes; at += kProbeBytes) {
+    const uint64_t size = std::min(kProbeBytes, file.bytes - at);
+    if (ReadAll(file.fd, at, buffer.data(), size)) continue;
+    for (uint64_t page = at; page < at + size; page += format::kPageBytes) {
+      const uint64_t part = std::min(format::kPageBytes, at + size - page);
+      if (ReadAll(file.fd, page, buffer.data(), part)) continue;
+      const uint64_t offset = file.base + page;
+      if (::mmap(base_ + offset, format::kPageBytes, PROT_READ,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
+        return Failed("cannot cover a page of", file.name);
+      }
+      if (!unreadable_.empty() && unreadable_.back().offset + unreadable_.back().bytes == offset) {
+        unreadable_.back().bytes += part;
+      } else {
+        unreadable_.push_back({offset, part});
+      }
+    }
+  }
+  return Status::OK();
+}
+
+const PoolImage::File* PoolImage::FileAt(uint64_t offset) const noexcept {
+  for (const File& file : files_) {
+    if (file.mapped && offset >= file.base && offset - file.base < file.bytes) return &file;
+  }
+  return nullptr;
+}
+
+bool PoolImage::Holds(uint64_t offset, uint64_t bytes) const noexcept {
+  const File* file = FileAt(offset);
+  return file != nullptr && bytes <= file->bytes - (offset - file->base);
+}
+
+}  // namespace braid::pmem

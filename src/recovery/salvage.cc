@@ -1,0 +1,258 @@
+// Purpose: the second half of a salvage: what links still tell, and which version of each key
+// counts. Thread safety, invariants, persistence: see salvage.h.
+#include "recovery/salvage.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pmem/file_media.h"
+
+namespace braid::recovery {
+
+using format::EntryHeader;
+using format::EntryOp;
+using format::EntryPtr;
+
+Salvage::~Salvage() = default;
+
+Result<std::unique_ptr<Salvage>> Salvage::Read(const std::string& path,
+                                               const RepairOptions& options) {
+  Result<std::unique_ptr<pmem::PoolImage>> image = pmem::PoolImage::Open(path);
+  if (!image.ok()) return image.status();
+  Result<Geometry> geometry = FindGeometry(**image, options.chunk_bytes);
+  if (!geometry.ok()) return geometry.status();
+  std::unique_ptr<Salvage> salvage(new Salvage());
+  salvage->image_ = std::move(image).value();
+  salvage->geometry_ = std::move(geometry).value();
+  const Geometry& found = salvage->geometry_;
+  salvage->report_.findings = found.findings;
+  salvage->report_.chunk_bytes = found.chunk_bytes;
+  salvage->report_.segments = found.segments.size();
+  std::vector<pmem::PoolImage::Place> places;
+  for (const SegmentPlace& segment : found.segments) places.push_back({segment.file, segment.base});
+  // A file may be longer than its segment was.
+  uint64_t bytes = found.pool_bytes;
+  for (const auto& place : places) {
+    bytes = std::max(bytes, place.base + salvage->image_->files()[place.file].bytes);
+  }
+  const uint64_t unit = found.chunk_bytes;
+  bytes = (bytes + unit - 1) / unit * unit;
+  if (Status s = salvage->image_->Map(places, bytes); !s.ok()) return s;
+  if (found.header && found.header->clean == 0 &&
+      found.header->media_class == static_cast<uint32_t>(MediaClass::kPage)) {
+    salvage->links_mean_something_ = pmem::CurrentBootId() == found.header->boot_id;
+  }
+  salvage->NoteUnreadable();
+  salvage->LoadManifest();
+  salvage->ClassifyChunks();
+  salvage->ReadRedo();
+  salvage->ReadEntries(options.progress);
+  salvage->JudgeLogs();
+  salvage->FollowLinks();
+  salvage->Decide();
+  salvage->NoteUnknownChunks();
+  std::sort(salvage->report_.findings.begin(), salvage->report_.findings.end(),
+            [](const RepairFinding& a, const RepairFinding& b) {
+              return a.file != b.file ? a.file < b.file : a.offset < b.offset;
+            });
+  return salvage;
+}
+
+void Salvage::Note(uint64_t offset, uint64_t bytes, const std::string& object,
+                   const std::string& problem, bool lost, const EntryHeader* entry) {
+  RepairFinding finding;
+  const pmem::PoolImage::File* file = image_->FileAt(offset);
+  finding.file = file != nullptr ? file->name : "(no file)";
+  finding.offset = file != nullptr ? offset - file->base : offset;
+  finding.bytes = bytes;
+  finding.object = object;
+  finding.problem = problem;
+  if (entry != nullptr) finding.key = std::string(entry->key());
+  finding.lost = lost;
+  report_.findings.push_back(std::move(finding));
+  if (lost) lost_ranges_.push_back({offset, std::max<uint64_t>(bytes, 1)});
+}
+
+void Salvage::NoteUnreadable() {
+  for (const pmem::PoolImage::Range& range : image_->unreadable()) {
+    report_.unreadable += range.bytes;
+    Note(range.offset, range.bytes, "medium", "it can't be read", true);
+  }
+}
+
+bool Salvage::ValueIsIntact(const EntryHeader& entry) const {
+  if (format::ValueCheck(entry.value()) != entry.value_check) return false;
+  if (!entry.has(format::kValueInExtent)) return true;
+  format::ExtentRef ref;
+  if (entry.value_bytes != sizeof ref) return false;
+  std::memcpy(&ref, entry.value().data(), sizeof ref);
+  // The hash in the entry vouches for the value, whatever has become of the extent's header.
+  const uint64_t begin = ref.offset + sizeof(format::ExtentHeader);
+  return ref.offset < image_->bytes() && ref.bytes <= image_->bytes() &&
+         image_->Holds(begin, ref.bytes) &&
+         base::Hash64(image_->base() + begin, ref.bytes) == ref.check;
+}
+
+std::string_view Salvage::ValueOf(const EntryHeader& entry) const {
+  if (!entry.has(format::kValueInExtent)) return entry.value();
+  format::ExtentRef ref;
+  std::memcpy(&ref, entry.value().data(), sizeof ref);
+  return {image_->base() + ref.offset + sizeof(format::ExtentHeader), ref.bytes};
+}
+
+/// A link is no way to an entry here, but a witness: what it leads to was there.
+void Salvage::TakeLink(uint64_t raw, bool bottom, std::vector<uint64_t>* targets) {
+  const EntryPtr link{raw};
+  if (raw == 0 || !link.IsValid() || link.IsEnd()) return;
+  Candidate* candidate = FindCandidate(link.offset());
+  if (candidate == nullptr) {
+    targets->push_back(link.offset());
+  } else if (bottom) {
+    candidate->facts |= kLinked;
+  }
+}
+
+void Salvage::FollowLinks() {
+  if (!links_mean_something_) return;
+  std::vector<uint64_t> lost;
+  for (const Candidate& candidate : candidates_) {
+    if (!candidate.is(kLive) || !candidate.is(kCommitted)) continue;
+    const EntryHeader& entry = *EntryOf(candidate);
+    for (uint32_t layer = 0; layer < entry.height(); ++layer) {
+      const EntryPtr link{entry.links()[layer]};
+      if (!link.IsValid() && (link.raw != 0 || candidate.is(kFlushed))) {
+        Note(candidate.offset + sizeof entry + layer * sizeof link.raw, sizeof link.raw,
+             "link of layer " + std::to_string(layer), "its check does not match", false, &entry);
+      }
+      TakeLink(link.raw, layer == 0 && candidate.is(kFlushed), &lost);
+    }
+  }
+  for (const uint64_t raw : redo_links_) TakeLink(raw, true, &lost);
+  for (uint32_t i = 0; has_manifest_ && i < manifest_.table_count; ++i) {
+    const uint64_t head =
+        format::kTableHeadsOffset + manifest_.tables[i].head * sizeof(format::TableHead);
+    if (manifest_.tables[i].head >= format::kTableHeads) continue;
+    if (head + sizeof(format::TableHead) > image_->bytes()) continue;
+    for (uint32_t layer = 0; layer < format::kMaxHeight; ++layer) {
+      uint64_t raw;
+      std::memcpy(&raw, image_->base() + head + layer * sizeof raw, sizeof raw);
+      if (!EntryPtr{raw}.IsValid()) {
+        Note(head + layer * sizeof raw, sizeof raw,
+             "head of table " + std::to_string(manifest_.tables[i].id), "its check does not match",
+             false);
+      }
+      TakeLink(raw, layer == 0, &lost);
+    }
+  }
+  std::sort(lost.begin(), lost.end());
+  lost.erase(std::unique(lost.begin(), lost.end()), lost.end());
+  std::vector<pmem::PoolImage::Range> known = lost_ranges_;
+  for (const uint64_t offset : lost) {
+    const bool listed =
+        std::any_of(known.begin(), known.end(), [&](const pmem::PoolImage::Range& range) {
+          return offset >= range.offset && offset - range.offset < range.bytes;
+        });
+    if (listed || image_->FileAt(offset) == nullptr) continue;
+    Note(offset, 0, "entry", "a link leads here, but no intact entry is here", true);
+  }
+}
+
+void Salvage::Decide() {
+  std::vector<const Candidate*> versions;
+  for (const Candidate& candidate : candidates_) {
+    // A dead entry with a damaged value may be the torn write of an earlier crash.
+    const bool counts =
+        candidate.is(kCommitted) && (candidate.is(kValueIntact) || candidate.is(kLive));
+    if (counts) versions.push_back(&candidate);
+  }
+  const auto rank = [](const Candidate& c) { return c.facts & (kLive | kValueIntact); };
+  std::sort(versions.begin(), versions.end(), [&](const Candidate* a, const Candidate* b) {
+    const EntryHeader& x = *EntryOf(*a);
+    const EntryHeader& y = *EntryOf(*b);
+    if (const int order = x.key().compare(y.key()); order != 0) return order < 0;
+    if (x.sequence() != y.sequence()) return x.sequence() > y.sequence();
+    return rank(*a) > rank(*b);  // of an original and its copy the one that counts
+  });
+  for (size_t i = 0; i < versions.size();) {
+    size_t end = i + 1;
+    while (end < versions.size() &&
+           EntryOf(*versions[end])->key() == EntryOf(*versions[i])->key()) {
+      ++end;
+    }
+    DecideKey({versions.begin() + static_cast<std::ptrdiff_t>(i),
+               versions.begin() + static_cast<std::ptrdiff_t>(end)});
+    i = end;
+  }
+}
+
+void Salvage::DecideKey(const std::vector<const Candidate*>& versions) {
+  const Candidate& newest = *versions[0];
+  const EntryHeader& entry = *EntryOf(newest);
+  if (!newest.is(kValueIntact)) {
+    format::ExtentRef ref{};
+    const bool in_extent = entry.has(format::kValueInExtent) && entry.value_bytes == sizeof ref &&
+                           format::ValueCheck(entry.value()) == entry.value_check;
+    if (in_extent) std::memcpy(&ref, entry.value().data(), sizeof ref);
+    const bool known = in_extent && image_->FileAt(ref.offset) != nullptr;
+    Note(known ? ref.offset : newest.offset,
+         known ? sizeof(format::ExtentHeader) + ref.bytes : entry.size(),
+         known ? "extent" : "value of an entry", "the value does not match its check", true,
+         &entry);
+    return;
+  }
+  if (newest.is(kStateDamaged)) {
+    Note(newest.offset + EntryHeader::kStateByteOffset, 1, "state of an entry",
+         "it says neither live nor dead; the entry was taken for live", false, &entry);
+  }
+  if (entry.op() == EntryOp::kDelete) return;
+  if (!newest.is(kLive)) {
+    const bool older_is_live =
+        std::any_of(versions.begin(), versions.end(),
+                    [](const Candidate* version) { return version->is(kLive); });
+    if (older_is_live) {
+      Note(newest.offset, entry.size(), "entry",
+           "a newer version took its place, and is lost; older ones were left out", true, &entry);
+    }
+    return;
+  }
+  if (has_manifest_ && links_mean_something_ && newest.is(kFlushed) && !newest.is(kLinked)) {
+    Note(newest.offset, entry.size(), "entry",
+         "no link leads to it: what it holds may be an older version", false, &entry);
+  }
+  records_.push_back(newest.offset);
+}
+
+/// Chunks of which nothing tells what they held. Those within a salvaged extent held that.
+void Salvage::NoteUnknownChunks() {
+  std::vector<pmem::PoolImage::Range> extents;
+  for (const uint64_t offset : records_) {
+    const auto* entry = reinterpret_cast<const EntryHeader*>(image_->base() + offset);
+    if (!entry->has(format::kValueInExtent)) continue;
+    const std::string_view value = ValueOf(*entry);
+    extents.push_back({static_cast<uint64_t>(value.data() - image_->base()), value.size()});
+  }
+  for (const uint64_t chunk : unknown_chunks_) {
+    const uint64_t end = chunk + geometry_.chunk_bytes;
+    const bool in_extent =
+        std::any_of(extents.begin(), extents.end(), [&](const pmem::PoolImage::Range& extent) {
+          return chunk < extent.offset + extent.bytes && extent.offset < end;
+        });
+    const char* bytes = image_->base() + chunk;
+    const bool empty =
+        std::all_of(bytes, bytes + geometry_.chunk_bytes, [](char byte) { return byte == 0; });
+    if (!image_->Holds(chunk, 1)) continue;  // behind the end of a truncated file, which is listed
+    Note(chunk, geometry_.chunk_bytes, "chunk", "neither its state nor a header of it is intact",
+         !in_extent && !empty);
+  }
+}
+
+Status Salvage::ForEachRecord(
+    const std::function<Status(std::string_view, std::string_view)>& take) const {
+  for (const uint64_t offset : records_) {
+    const auto* entry = reinterpret_cast<const EntryHeader*>(image_->base() + offset);
+    if (Status s = take(entry->key(), ValueOf(*entry)); !s.ok()) return s;
+  }
+  return Status::OK();
+}
+
+}  // namespace braid::recovery

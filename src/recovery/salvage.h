@@ -1,0 +1,134 @@
+// Purpose: finds what a damaged pool still holds: the newest intact version of each key, from the
+// entries themselves. Reads only; trusts no link, table or count.
+// Thread safety: one thread. Persistence: none; the pool is not changed.
+//
+// Which version counts. Entries carry the sequence number of their write; of all intact entries of
+// a key the newest decides:
+//  - a live put: its value is salvaged.
+//  - a delete, live or dead: the key is gone. (A merge that drops a delete drops what it hid first
+//    or last, as the crash may have it; the delete still says so.)
+//  - a dead put: a newer version, or a delete, took its place. If that one is lost, so is the key:
+//    an old value is never shown as if it were the newest.
+//  - a live put whose header and key are intact but not its value: the key is lost, and listed by
+//    name. Older versions stay away, for the same reason.
+//  - an entry whose own bytes are damaged is not seen at all: an older version may then be salvaged
+//    in its place. The damaged range is listed, without the key.
+// Not all intact entries count. In a log that was never flushed a write counts when all its entries
+// are there; one at the log's end that is not whole is what a crash may leave, and is left out and
+// listed, as recovery leaves it out. One in the middle was acknowledged: what is intact of it
+// counts. Dead entries of such torn writes prove nothing and are passed over.
+// Invariant 1: no byte is used before bounds and check. Invariant 2: what is salvaged was written
+// with this value under this key. Invariant 3: where a version may be missing there is a finding.
+// Known limit: of two lives of a chunk the newer counts; entries lost at the very end of a log that
+// was never flushed leave no trace when nothing but zeros is in their place.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "braid/repair.h"
+#include "pmem/pool_image.h"
+#include "recovery/entry_scan.h"
+#include "recovery/geometry.h"
+
+namespace braid::recovery {
+
+class Salvage {
+ public:
+  /// Reads the whole pool at `path` and decides for each key. Errors: those of PoolImage::Open and
+  /// FindGeometry.
+  static Result<std::unique_ptr<Salvage>> Read(const std::string& path,
+                                               const RepairOptions& options);
+  ~Salvage();
+
+  /// Calls `take` for each salvaged key, in key order, until it returns an error.
+  Status ForEachRecord(
+      const std::function<Status(std::string_view key, std::string_view value)>& take) const;
+  uint64_t records() const noexcept { return records_.size(); }
+  /// Facts and findings, sorted by file and offset; records and bytes are the caller's to fill in.
+  RepairReport TakeReport() { return std::move(report_); }
+  uint64_t chunk_bytes() const noexcept { return geometry_.chunk_bytes; }
+
+ private:
+  /// What is known of an entry besides its bytes.
+  enum Fact : uint16_t {
+    kValueIntact = 1,
+    kLive = 2,
+    kStateDamaged = 4,  // neither live nor dead
+    kCommitted = 8,     // its write was whole
+    kFlushed = 16,      // it belongs to a table
+    kLinked = 32,       // a bottom link leads to it
+  };
+  struct Candidate {
+    uint64_t offset = 0;
+    uint16_t facts = 0;
+    bool is(Fact fact) const noexcept { return (facts & fact) != 0; }
+  };
+  /// A chunk that holds entries.
+  struct EntryChunk {
+    uint64_t chunk = 0;
+    uint32_t generation = 0;
+    bool has_header = false;
+    bool collected = false;
+    format::LogChunkHeader header{};  // when has_header
+    uint64_t end_of_entries = 0;      // offset behind the last intact one
+    size_t first_candidate = 0;
+    size_t candidates = 0;
+  };
+  class ChunkVisitor;
+
+  Salvage() = default;
+
+  // salvage_chunks.cc: what lies where
+  void LoadManifest();
+  void ReadRedo();
+  void ClassifyChunks();
+  void ClassifyChunk(const SegmentPlace& segment, uint64_t chunk);
+  void ReadEntries(const std::function<void(double)>& progress);
+  void ReadChunk(EntryChunk* chunk);
+  void JudgeLogs();
+  void JudgeLog(std::vector<EntryChunk*>* chunks);
+  void NoteEnds(const std::vector<EntryChunk*>& chunks);
+  bool IsFlushed(const EntryChunk& chunk) const noexcept;
+  bool WasLinked(const format::EntryHeader& entry) const;
+  void Commit(uint64_t offset);
+  Candidate* FindCandidate(uint64_t offset);
+
+  // salvage.cc: what counts
+  void FollowLinks();
+  void TakeLink(uint64_t raw, bool bottom, std::vector<uint64_t>* targets);
+  void Decide();
+  void DecideKey(const std::vector<const Candidate*>& versions);
+  bool ValueIsIntact(const format::EntryHeader& entry) const;
+  std::string_view ValueOf(const format::EntryHeader& entry) const;
+  const format::EntryHeader* EntryOf(const Candidate& candidate) const {
+    return reinterpret_cast<const format::EntryHeader*>(image_->base() + candidate.offset);
+  }
+  EntryRegion RegionOf(const EntryChunk& chunk) const;
+
+  void Note(uint64_t offset, uint64_t bytes, const std::string& object, const std::string& problem,
+            bool lost, const format::EntryHeader* entry = nullptr);
+  void NoteUnreadable();
+  void NoteUnknownChunks();
+
+  std::unique_ptr<pmem::PoolImage> image_;
+  Geometry geometry_;
+  bool has_manifest_ = false;
+  bool links_mean_something_ = true;  // false after a power loss on page-cache media
+  format::ManifestRecord manifest_{};
+  std::vector<EntryChunk> chunks_;  // ascending
+  std::vector<Candidate> candidates_;
+  std::vector<uint64_t> records_;  // offsets of the entries that were salvaged, in key order
+  std::unordered_set<uint64_t> redo_dead_;
+  std::vector<uint64_t> redo_links_;                 // link words that a merge was about to store
+  std::vector<uint64_t> redo_chunks_;                // offsets
+  std::vector<uint64_t> unknown_chunks_;             // offsets: neither state nor header is intact
+  std::vector<pmem::PoolImage::Range> lost_ranges_;  // what findings cover already
+  RepairReport report_;
+};
+
+}  // namespace braid::recovery

@@ -1,0 +1,315 @@
+// Purpose: the first half of a salvage: what lies where, and which entries belong to whole writes.
+// Thread safety, invariants, persistence: see salvage.h.
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "recovery/salvage.h"
+
+namespace braid::recovery {
+
+using format::ChunkKind;
+using format::ChunkState;
+using format::EntryHeader;
+using format::EntryOp;
+using format::EntryPtr;
+using format::LogChunkHeader;
+using format::ManifestRecord;
+
+void Salvage::LoadManifest() {
+  for (int i = 0; i < 2; ++i) {
+    const uint64_t place = format::kManifestOffset[i];
+    ManifestRecord record;
+    if (!image_->Holds(place, sizeof record)) continue;
+    std::memcpy(&record, image_->base() + place, sizeof record);
+    if (record.magic != format::kManifestMagic ||
+        record.check != format::StructCheck(record, place) ||
+        record.table_count > format::kMaxTables) {
+      Note(place, sizeof record, "manifest copy " + std::to_string(i + 1),
+           "its check does not match", false);
+    } else if (!has_manifest_ || record.commit_count > manifest_.commit_count) {
+      manifest_ = record;
+      has_manifest_ = true;
+    }
+  }
+}
+
+/// A merge that was interrupted had said in its newest record what it was about to do, and may have
+/// done a part of it.
+void Salvage::ReadRedo() {
+  if (!has_manifest_ || manifest_.merge_id == 0) return;
+  uint64_t newest = 0;
+  for (const uint64_t place : redo_chunks_) {
+    format::RedoHeader header;
+    std::memcpy(&header, image_->base() + place, sizeof header);
+    const uint64_t room = (geometry_.chunk_bytes - sizeof header) / sizeof(format::RedoUpdate);
+    if (header.magic != format::kRedoMagic || header.merge_id != manifest_.merge_id ||
+        header.count > room || header.batch <= newest) {
+      continue;
+    }
+    const char* body = image_->base() + place + sizeof header;
+    const uint64_t check = base::Mix(format::StructCheck(header, place),
+                                     base::Hash64(body, header.count * sizeof(format::RedoUpdate)));
+    if (check != header.check) continue;
+    newest = header.batch;
+    redo_dead_.clear();
+    redo_links_.clear();
+    for (uint32_t i = 0; i < header.count; ++i) {
+      format::RedoUpdate update;
+      std::memcpy(&update, body + i * sizeof update, sizeof update);
+      if ((update.target & format::kRedoMarkDead) != 0) {
+        redo_dead_.insert(update.target & format::kOffsetMask);
+      } else {
+        redo_links_.push_back(update.value);
+      }
+    }
+  }
+}
+
+void Salvage::ClassifyChunks() {
+  for (const SegmentPlace& segment : geometry_.segments) {
+    const uint64_t count = segment.bytes / geometry_.chunk_bytes;
+    const uint64_t meta = format::MetaChunks(segment.index, segment.bytes, geometry_.chunk_bytes);
+    for (uint64_t i = std::min(meta, count); i < count; ++i) {
+      ClassifyChunk(segment, segment.base / geometry_.chunk_bytes + i);
+    }
+  }
+}
+
+void Salvage::ClassifyChunk(const SegmentPlace& segment, uint64_t chunk) {
+  const uint64_t place = chunk * geometry_.chunk_bytes;
+  const uint64_t word =
+      segment.state_table() + (chunk - segment.base / geometry_.chunk_bytes) * sizeof(uint64_t);
+  ChunkState state;
+  std::memcpy(&state.raw, image_->base() + word, sizeof state.raw);
+  EntryChunk found;
+  found.chunk = chunk;
+  std::memcpy(&found.header, image_->base() + place, sizeof found.header);
+  found.has_header = found.header.magic == format::kLogChunkMagic &&
+                     found.header.check == format::StructCheck(found.header, place);
+  format::ExtentHeader extent;
+  std::memcpy(&extent, image_->base() + place, sizeof extent);
+  const bool is_extent =
+      extent.magic == format::kExtentMagic && extent.check == format::StructCheck(extent, place);
+  const std::string name = "chunk state " + std::to_string(chunk);
+  if (!state.IsValid(chunk)) {
+    if (found.has_header) {
+      Note(word, sizeof word, name, "its check does not match; the chunk's own header was used",
+           false);
+      found.generation = found.header.generation;
+      chunks_.push_back(found);
+    } else if (is_extent) {
+      Note(word, sizeof word, name, "its check does not match", false);
+    } else {
+      unknown_chunks_.push_back(place);
+      redo_chunks_.push_back(place);
+    }
+    return;
+  }
+  const bool holds_entries =
+      state.kind() == ChunkKind::kLog || state.kind() == ChunkKind::kCollected;
+  found.generation = state.generation();
+  found.collected = state.kind() == ChunkKind::kCollected;
+  if (state.kind() == ChunkKind::kRedo) redo_chunks_.push_back(place);
+  if (state.kind() == ChunkKind::kExtentHead && !is_extent) {
+    Note(place, sizeof extent, "extent header", "its check does not match", false);
+  }
+  if (found.has_header && found.header.generation > state.generation()) {
+    // The chunk began another life and its state does not know. Between the two stores of an
+    // allocation there is no entry yet; otherwise the state is an old one.
+    const EntryChunk later{chunk, found.header.generation, true, false, found.header};
+    if (EntryIn(RegionOf(later), place + sizeof(LogChunkHeader)) != nullptr) {
+      Note(word, sizeof word, name, "it is of an earlier life of the chunk", false);
+      chunks_.push_back(later);
+      return;
+    }
+  }
+  if (!holds_entries) return;
+  if (!found.has_header || found.header.generation != state.generation()) {
+    found.has_header = false;
+    Note(place, sizeof(LogChunkHeader), "log chunk header", "its check does not match", false);
+  }
+  chunks_.push_back(found);
+}
+
+class Salvage::ChunkVisitor final : public EntryVisitor {
+ public:
+  explicit ChunkVisitor(Salvage* salvage) : salvage_(salvage) {}
+
+  void Entry(uint64_t offset, const EntryHeader& entry) override {
+    if (entry.state() == format::kStateVoid) return;  // of a write that was never whole
+    uint16_t facts = salvage_->ValueIsIntact(entry) ? kValueIntact : 0;
+    if (entry.state() == format::kStateLive) {
+      if (!salvage_->redo_dead_.contains(offset)) facts |= kLive;
+    } else if (entry.state() != format::kStateDead) {
+      facts |= kLive | kStateDamaged;
+    }
+    salvage_->candidates_.push_back({offset, facts});
+  }
+  void Gap(uint64_t begin, uint64_t end) override {
+    salvage_->Note(begin, end - begin, "entry", "no intact entry is in these bytes", true);
+  }
+
+ private:
+  Salvage* salvage_;
+};
+
+EntryRegion Salvage::RegionOf(const EntryChunk& chunk) const {
+  const uint64_t begin = chunk.chunk * geometry_.chunk_bytes;
+  return {image_->base(), begin, begin + geometry_.chunk_bytes, chunk.generation};
+}
+
+void Salvage::ReadEntries(const std::function<void(double)>& progress) {
+  for (size_t i = 0; i < chunks_.size(); ++i) {
+    if (progress && i % 16 == 0) {
+      progress(static_cast<double>(i) / static_cast<double>(chunks_.size()));
+    }
+    EntryChunk& chunk = chunks_[i];
+    chunk.first_candidate = candidates_.size();
+    ChunkVisitor visitor(this);
+    chunk.end_of_entries = ScanEntries(RegionOf(chunk), &visitor);
+    chunk.candidates = candidates_.size() - chunk.first_candidate;
+  }
+  report_.chunks = chunks_.size();
+  report_.entries = candidates_.size();
+}
+
+bool Salvage::IsFlushed(const EntryChunk& chunk) const noexcept {
+  if (chunk.collected) return true;
+  return has_manifest_ && chunk.has_header && chunk.header.table_id <= manifest_.flushed_table_id;
+}
+
+/// Whether a flush has linked the entry: then its write was whole. In a log the upper links are
+/// zero, and the bottom one leads to an older version of the key, or is zero.
+bool Salvage::WasLinked(const EntryHeader& entry) const {
+  for (uint32_t layer = 1; layer < entry.height(); ++layer) {
+    if (entry.links()[layer] != 0) return true;
+  }
+  const EntryPtr bottom{entry.links()[0]};
+  if (bottom.raw == 0 || !bottom.IsValid()) return false;
+  if (bottom.IsEnd()) return true;
+  const uint64_t chunk = bottom.offset() / geometry_.chunk_bytes;
+  const auto found =
+      std::lower_bound(chunks_.begin(), chunks_.end(), chunk,
+                       [](const EntryChunk& a, uint64_t number) { return a.chunk < number; });
+  if (found == chunks_.end() || found->chunk != chunk) return false;
+  const EntryHeader* next = EntryIn(RegionOf(*found), bottom.offset());
+  return next != nullptr && next->key() != entry.key();
+}
+
+Salvage::Candidate* Salvage::FindCandidate(uint64_t offset) {
+  const auto found = std::lower_bound(
+      candidates_.begin(), candidates_.end(), offset,
+      [](const Candidate& candidate, uint64_t number) { return candidate.offset < number; });
+  return found != candidates_.end() && found->offset == offset ? &*found : nullptr;
+}
+
+void Salvage::Commit(uint64_t offset) {
+  if (Candidate* candidate = FindCandidate(offset)) candidate->facts |= kCommitted;
+}
+
+void Salvage::JudgeLogs() {
+  std::map<std::pair<uint64_t, uint32_t>, std::vector<EntryChunk*>> logs;
+  for (EntryChunk& chunk : chunks_) {
+    if (chunk.has_header && !chunk.collected) {
+      logs[{chunk.header.table_id, chunk.header.shard}].push_back(&chunk);
+      if (!IsFlushed(chunk)) continue;
+    }
+    // Of a table, or of a chunk that does not say: what is live counts, and of the dead what can't
+    // be of a torn write.
+    for (size_t i = 0; i < chunk.candidates; ++i) {
+      Candidate& candidate = candidates_[chunk.first_candidate + i];
+      const EntryHeader& entry = *EntryOf(candidate);
+      const bool alone = entry.has(format::kFirstOfUnit) && !entry.has(format::kMoreOfUnit);
+      if (candidate.is(kLive) || (candidate.is(kValueIntact) && (alone || WasLinked(entry)))) {
+        candidate.facts |= kCommitted;
+      }
+      if (IsFlushed(chunk)) candidate.facts |= kFlushed;
+    }
+  }
+  for (auto& [place, chunks] : logs) {
+    std::sort(chunks.begin(), chunks.end(), [](const EntryChunk* a, const EntryChunk* b) {
+      return a->header.ordinal < b->header.ordinal;
+    });
+    NoteEnds(chunks);
+    if (!IsFlushed(*chunks[0])) JudgeLog(&chunks);
+  }
+}
+
+/// The writes of one shard's log that was not flushed, or of which that is not known.
+void Salvage::JudgeLog(std::vector<EntryChunk*>* chunks) {
+  UnitCollector units;
+  for (size_t i = 0; i < chunks->size(); ++i) {
+    const EntryChunk& chunk = *(*chunks)[i];
+    uint64_t end = chunk.chunk * geometry_.chunk_bytes + sizeof(LogChunkHeader);
+    const uint32_t expected = i == 0 ? 0 : (*chunks)[i - 1]->header.ordinal + 1;
+    if (chunk.header.ordinal != expected) units.Break();
+    for (size_t c = 0; c < chunk.candidates; ++c) {
+      const Candidate& candidate = candidates_[chunk.first_candidate + c];
+      if (candidate.offset != end) units.Break();
+      units.Take(candidate.offset, *EntryOf(candidate));
+      if (!candidate.is(kValueIntact)) units.Break();
+      end = candidate.offset + EntryOf(candidate)->size();
+    }
+    if (i + 1 == chunks->size() ||
+        end != chunk.chunk * geometry_.chunk_bytes + (*chunks)[i + 1]->header.previous_used) {
+      units.Break();
+    }
+  }
+  for (const uint64_t offset : units.committed()) Commit(offset);
+  // Another write began behind these, so they were acknowledged, and are damaged.
+  for (const uint64_t offset : units.broken()) Commit(offset);
+  const bool linked =
+      !has_manifest_ && std::any_of(units.tail().begin(), units.tail().end(), [&](uint64_t offset) {
+        return WasLinked(*reinterpret_cast<const EntryHeader*>(image_->base() + offset));
+      });
+  for (const uint64_t offset : units.tail()) {
+    if (linked) {
+      Commit(offset);
+      continue;
+    }
+    const auto* entry = reinterpret_cast<const EntryHeader*>(image_->base() + offset);
+    Note(offset, entry->size(), "log entry",
+         "the last write of its shard is not whole: a crash tore it, or it is damaged; left out",
+         false, entry);
+  }
+}
+
+/// Where each chunk of a log ends, by what the next one says; and chunks that are missing.
+void Salvage::NoteEnds(const std::vector<EntryChunk*>& chunks) {
+  const bool flushed = IsFlushed(*chunks[0]);
+  const std::string log = "log of table " + std::to_string(chunks[0]->header.table_id) +
+                          ", shard " + std::to_string(chunks[0]->header.shard);
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    const EntryChunk& chunk = *chunks[i];
+    const uint64_t begin = chunk.chunk * geometry_.chunk_bytes;
+    const uint32_t expected = i == 0 ? 0 : chunks[i - 1]->header.ordinal + 1;
+    // Chunks of tables are freed one by one.
+    if (!flushed && has_manifest_ && chunk.header.ordinal != expected) {
+      Note(begin, 0, log, "the chunk before this one is missing, or has lost its header", true);
+    }
+    const uint64_t end = begin + geometry_.chunk_bytes;
+    if (i + 1 < chunks.size() && chunks[i + 1]->header.ordinal == chunk.header.ordinal + 1) {
+      const LogChunkHeader& next = chunks[i + 1]->header;
+      const uint64_t used = begin + std::min(next.previous_used, geometry_.chunk_bytes);
+      // A write that a crash interrupted may have left nothing here.
+      const bool torn = !flushed && next.within_unit != 0 && i + 2 == chunks.size();
+      if (chunk.end_of_entries < used) {
+        Note(chunk.end_of_entries, used - chunk.end_of_entries, "entry",
+             "no intact entry is in these bytes", !torn);
+      }
+      continue;
+    }
+    if (flushed) continue;  // links tell what is missing here
+    const char* rest = image_->base() + chunk.end_of_entries;
+    if (std::any_of(rest, image_->base() + end, [](char byte) { return byte != 0; })) {
+      Note(
+          chunk.end_of_entries, end - chunk.end_of_entries, "log entry",
+          "the log ends here; the bytes behind are of a torn write or of the chunk's earlier life, "
+          "or they are damaged",
+          false);
+    }
+  }
+}
+
+}  // namespace braid::recovery

@@ -1,0 +1,298 @@
+#include "pool_map.h"
+
+#include <cstring>
+
+namespace braid::test {
+
+using format::ChunkKind;
+using format::ChunkState;
+using format::EntryHeader;
+
+namespace {
+
+/// The file of `image` with this name, or null.
+const PoolFile* FileOf(const PoolImage& image, const std::string& name) {
+  for (const PoolFile& file : image.files) {
+    if (file.name == name) return &file;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const char* ByteUseName(ByteUse use) {
+  static const char* const kNames[] = {"unused",     "free",     "dead",  "spare copy",
+                                       "spare redo", "log only", "needed"};
+  return kNames[static_cast<int>(use)];
+}
+
+template <class T>
+T PoolMap::Read(uint64_t offset) const {
+  T value;
+  std::memcpy(&value, bytes_.data() + offset, sizeof value);
+  return value;
+}
+
+PoolMap::PoolMap(const PoolImage& image) {
+  for (const PoolFile& file : image.files) {
+    const bool segment = file.name.starts_with("segment-") && !file.name.ends_with(".new");
+    names_.push_back(file.name);
+    bases_.push_back(segment ? bytes_.size() : ~0ull);
+    if (segment) bytes_ += file.bytes;
+  }
+  uses_.assign(bytes_.size(), static_cast<uint8_t>(ByteUse::kUnused));
+  MapHead();
+  uint32_t index = 0;
+  for (size_t i = 0; i < names_.size(); ++i) {
+    if (bases_[i] != ~0ull) MapSegment(index++, bases_[i], image.files[i].bytes.size());
+  }
+  for (uint64_t chunk = 0; chunk < states_.size(); ++chunk) MapChunk(chunk, states_[chunk]);
+  for (const MappedEntry& entry : entries_) {
+    uint64_t& newest = newest_[entry.key];
+    newest = std::max(newest, entry.sequence);
+  }
+  for (const MappedEntry& entry : entries_) MarkEntry(entry);
+}
+
+void PoolMap::Mark(uint64_t offset, uint64_t size, ByteUse use) {
+  std::fill_n(uses_.begin() + static_cast<std::ptrdiff_t>(offset), size, static_cast<uint8_t>(use));
+}
+
+void PoolMap::MapHead() {
+  uint64_t count = 0;
+  for (int i = 0; i < 2; ++i) {
+    const auto header = Read<format::PoolHeader>(format::kPoolHeaderOffset[i]);
+    if (header.check == format::StructCheck(header, format::kPoolHeaderOffset[i])) {
+      chunk_bytes_ = header.chunk_bytes;
+    }
+    const auto record = Read<format::ManifestRecord>(format::kManifestOffset[i]);
+    if (record.check == format::StructCheck(record, format::kManifestOffset[i]) &&
+        record.commit_count > count) {
+      count = record.commit_count;
+      manifest_ = record;
+    }
+    Mark(format::kPoolHeaderOffset[i], sizeof header, ByteUse::kSpareCopy);
+    Mark(format::kManifestOffset[i], sizeof record, ByteUse::kSpareCopy);
+  }
+  for (uint32_t i = 0; i < manifest_.table_count; ++i) {
+    Mark(format::kTableHeadsOffset + manifest_.tables[i].head * sizeof(format::TableHead),
+         sizeof(format::TableHead), ByteUse::kNeeded);
+  }
+}
+
+void PoolMap::MapSegment(uint32_t index, uint64_t base, uint64_t bytes) {
+  Mark(base, sizeof(format::SegmentHeader), ByteUse::kNeeded);
+  const uint64_t table = base + format::StateTableOffset(index);
+  for (uint64_t i = 0; i < bytes / chunk_bytes_; ++i) {
+    state_words_.push_back(table + i * 8);
+    states_.push_back(Read<ChunkState>(table + i * 8));
+    Mark(table + i * 8, 8, ByteUse::kNeeded);
+  }
+}
+
+bool PoolMap::HasKind(ChunkKind kind) const {
+  return std::any_of(states_.begin(), states_.end(),
+                     [kind](ChunkState state) { return state.kind() == kind; });
+}
+
+void PoolMap::MapChunk(uint64_t chunk, ChunkState state) {
+  const uint64_t begin = chunk * chunk_bytes_;
+  switch (state.kind()) {
+    case ChunkKind::kFree:
+      Mark(begin, chunk_bytes_, ByteUse::kFree);
+      break;
+    case ChunkKind::kRedo: {
+      const auto header = Read<format::RedoHeader>(begin);
+      const bool used = manifest_.merge_id != 0 && header.merge_id == manifest_.merge_id;
+      const uint64_t size = sizeof header + header.count * sizeof(format::RedoUpdate);
+      // Even of a merge under way: a damaged record is taken for a torn one, and the one before
+      // it, or none, is made again. docs/formats.md says so.
+      if (used && size <= chunk_bytes_) Mark(begin, size, ByteUse::kSpareRedo);
+      break;
+    }
+    case ChunkKind::kExtentHead:
+      Mark(begin, sizeof(format::ExtentHeader), ByteUse::kNeeded);
+      break;
+    case ChunkKind::kLog:
+    case ChunkKind::kCollected:
+      Mark(begin, sizeof(format::LogChunkHeader), ByteUse::kNeeded);
+      MapEntries(chunk, state.generation(), state.kind() == ChunkKind::kCollected);
+      break;
+    case ChunkKind::kMeta:
+    case ChunkKind::kExtentBody:
+      break;
+  }
+}
+
+void PoolMap::MapEntries(uint64_t chunk, uint32_t generation, bool collected) {
+  const uint64_t begin = chunk * chunk_bytes_;
+  const auto chunk_header = Read<format::LogChunkHeader>(begin);
+  const bool flushed = collected || chunk_header.table_id <= manifest_.flushed_table_id;
+  for (uint64_t at = begin + sizeof chunk_header;
+       at + sizeof(EntryHeader) <= begin + chunk_bytes_;) {
+    const auto* header = reinterpret_cast<const EntryHeader*>(bytes_.data() + at);
+    if (header->height() == 0 || header->height() > format::kMaxHeight ||
+        at + header->size() > begin + chunk_bytes_ ||
+        format::KeyCheck(*header, base::Hash64(header->key()), at, generation) !=
+            header->key_check) {
+      break;  // a sound pool has no entry behind the last one
+    }
+    MappedEntry entry;
+    entry.key = header->key();
+    entry.value = header->value();
+    entry.sequence = header->sequence();
+    entry.offset = at;
+    entry.size = header->size();
+    entry.links = 8ull * header->height();
+    entry.put = header->op() == format::EntryOp::kPut;
+    entry.live = header->state() == format::kStateLive;
+    entry.flushed = flushed;
+    entry.first = header->has(format::kFirstOfUnit);
+    entry.more = header->has(format::kMoreOfUnit);
+    if (header->has(format::kValueInExtent)) {
+      format::ExtentRef ref;
+      std::memcpy(&ref, header->value().data(), sizeof ref);
+      entry.extent = ref.offset;
+      entry.value = {bytes_.data() + ref.offset + sizeof(format::ExtentHeader), ref.bytes};
+    }
+    if (!flushed) {
+      logs_[{chunk_header.table_id, chunk_header.shard}][chunk_header.ordinal].push_back(
+          entries_.size());
+    }
+    entries_.push_back(entry);
+    at += entry.size;
+  }
+}
+
+void PoolMap::MarkEntry(const MappedEntry& entry) {
+  // In a log that is read again a dead mark means nothing yet. An older version may be merged away
+  // before anybody reads it.
+  const bool newest = newest_.at(entry.key) == entry.sequence;
+  const bool needed = newest && (entry.live || !entry.flushed);
+  const auto* header = reinterpret_cast<const EntryHeader*>(bytes_.data() + entry.offset);
+  const uint64_t used =
+      sizeof(EntryHeader) + entry.links + header->key_bytes() + header->value_bytes;
+  Mark(entry.offset, used, needed ? ByteUse::kNeeded : ByteUse::kDead);
+  // Recovery makes the newest batch of an interrupted merge again, and then the merge goes on.
+  if (!entry.flushed || manifest_.merge_id != 0) {
+    Mark(entry.offset + EntryHeader::kStateByteOffset, 1, ByteUse::kLogOnly);
+    Mark(entry.offset + sizeof(EntryHeader), entry.links, ByteUse::kLogOnly);
+  }
+  if (entry.extent != 0 && needed) {
+    Mark(entry.extent + sizeof(format::ExtentHeader), entry.value.size(), ByteUse::kNeeded);
+  }
+}
+
+bool PoolMap::Same(const PoolImage& harmed, uint64_t offset, uint64_t size) const {
+  for (size_t i = names_.size(); i-- > 0;) {
+    if (bases_[i] == ~0ull || offset < bases_[i]) continue;
+    const PoolFile* file = FileOf(harmed, names_[i]);
+    const uint64_t in_file = offset - bases_[i];
+    return file != nullptr && in_file + size <= file->bytes.size() &&
+           std::memcmp(file->bytes.data() + in_file, bytes_.data() + offset, size) == 0;
+  }
+  return false;
+}
+
+std::vector<uint64_t> PoolMap::Changed(const PoolImage& harmed) const {
+  std::vector<uint64_t> changed(kByteUses, 0);
+  for (size_t i = 0; i < names_.size(); ++i) {
+    if (bases_[i] == ~0ull) continue;
+    const PoolFile* file = FileOf(harmed, names_[i]);
+    uint64_t end = bytes_.size();
+    for (const uint64_t base : bases_) {
+      if (base != ~0ull && base > bases_[i]) end = std::min(end, base);
+    }
+    for (uint64_t at = bases_[i]; at < end; ++at) {
+      const uint64_t in_file = at - bases_[i];
+      const bool same =
+          file != nullptr && in_file < file->bytes.size() && file->bytes[in_file] == bytes_[at];
+      if (!same) ++changed[uses_[at]];
+    }
+  }
+  return changed;
+}
+
+bool PoolMap::SameIn(const PoolImage& harmed, const MappedEntry& entry, bool state_too) const {
+  constexpr uint64_t kState = EntryHeader::kStateByteOffset;
+  const auto* header = reinterpret_cast<const EntryHeader*>(bytes_.data() + entry.offset);
+  const uint64_t payload = entry.offset + sizeof(EntryHeader) + entry.links;
+  if (!Same(harmed, entry.offset, kState) ||
+      !Same(harmed, payload, header->key_bytes() + header->value_bytes)) {
+    return false;
+  }
+  if (state_too && !Same(harmed, entry.offset + kState, 1)) return false;
+  return entry.extent == 0 ||
+         Same(harmed, entry.extent + sizeof(format::ExtentHeader), entry.value.size());
+}
+
+bool PoolMap::LifeUnknownIn(const PoolImage& harmed, const MappedEntry& entry) const {
+  const uint64_t chunk = entry.offset / chunk_bytes_;
+  return !Same(harmed, state_words_[chunk], 8) &&
+         !Same(harmed, chunk * chunk_bytes_, sizeof(format::LogChunkHeader));
+}
+
+/// Entries of each log that was not flushed, as they were written.
+std::vector<std::vector<size_t>> PoolMap::LogsInOrder() const {
+  std::vector<std::vector<size_t>> logs;
+  for (const auto& [place, chunks] : logs_) {
+    logs.emplace_back();
+    for (const auto& [ordinal, indexes] : chunks) {
+      logs.back().insert(logs.back().end(), indexes.begin(), indexes.end());
+    }
+  }
+  return logs;
+}
+
+Model PoolMap::Without(const std::vector<bool>& dropped, Model model) const {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (!dropped[i]) continue;
+    const MappedEntry* newest = nullptr;
+    for (size_t j = 0; j < entries_.size(); ++j) {
+      const MappedEntry& other = entries_[j];
+      if (dropped[j] || other.key != entries_[i].key || (other.flushed && !other.live)) continue;
+      if (newest == nullptr || other.sequence > newest->sequence) newest = &other;
+    }
+    const std::string key(entries_[i].key);
+    model.erase(key);
+    if (newest != nullptr && newest->put) model[key] = std::string(newest->value);
+  }
+  return model;
+}
+
+Model PoolMap::WithoutTornEnds(const PoolImage& harmed, const Model& content, bool* torn) const {
+  std::vector<bool> dropped(entries_.size(), false);
+  bool any = false;
+  for (const std::vector<size_t>& order : LogsInOrder()) {
+    size_t first = 0;
+    while (first < order.size() && SameIn(harmed, entries_[order[first]], false)) ++first;
+    bool begins_again = false;
+    for (size_t i = first + 1; i < order.size(); ++i) {
+      const MappedEntry& entry = entries_[order[i]];
+      begins_again = begins_again || (entry.first && SameIn(harmed, entry, false));
+    }
+    if (first == order.size() || begins_again) continue;
+    any = true;
+    while (first > 0 && !entries_[order[first]].first) --first;
+    for (size_t i = first; i < order.size(); ++i) dropped[order[i]] = true;
+  }
+  if (torn != nullptr) *torn = any;
+  return Without(dropped, content);
+}
+
+Model PoolMap::WithoutLastWrites(const PoolImage& harmed, const Model& content) const {
+  std::vector<bool> dropped(entries_.size(), false);
+  for (const std::vector<size_t>& order : LogsInOrder()) {
+    const auto same = [&](size_t i) { return SameIn(harmed, entries_[order[i]], false); };
+    size_t begin = order.size();  // of the last write whose first entry is left
+    while (begin > 0 && !(entries_[order[begin - 1]].first && same(begin - 1))) --begin;
+    if (begin > 0) --begin;
+    size_t end = begin + 1;
+    bool whole = begin < order.size() && same(begin) && entries_[order[begin]].first;
+    for (; end < order.size() && !entries_[order[end]].first; ++end) whole = whole && same(end);
+    for (size_t i = whole ? end : begin; i < order.size(); ++i) dropped[order[i]] = true;
+  }
+  return Without(dropped, content);
+}
+
+}  // namespace braid::test
