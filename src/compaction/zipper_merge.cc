@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/no_throw.h"
 
 namespace braid::compaction {
 
@@ -64,12 +65,11 @@ Status ZipperMerge::MergeRange(size_t begin, size_t end) {
     const size_t versions = slices[i].end - slices[i].begin;
     const size_t worst = kMaxHeight + (kMaxHeight + 1) * versions + redo_.capacity() / 4;
     if (!updates_.empty() && updates_.size() + worst > redo_.capacity()) {
-      CommitBatch(source_[slices[i].end]);
+      if (Status s = CommitBatch(source_[slices[i].end]); !s.ok()) return s;
     }
     if (Status s = MergeSlice(slices[i]); !s.ok()) return s;
   }
-  CommitBatch(source_[begin]);
-  return Status::OK();
+  return CommitBatch(source_[begin]);
 }
 
 /// Cuts the range into slices of one key and finds their predecessors, in one walk to the right.
@@ -252,31 +252,51 @@ void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& version
   }
 }
 
-void ZipperMerge::CommitBatch(uint64_t boundary) {
-  BatchProgress& progress = result_.progress;
+Status ZipperMerge::CommitBatch(uint64_t boundary) {
+  // Made from what was read: it must not be zeros that stand for lost data.
+  if (pool_->failed()) return pool_->FaultStatus();
+  BatchProgress progress = result_.progress;
   ++progress.batch;
   progress.boundary = boundary;
   progress.entries_delta += batch_delta_;
   progress.merged_entries += batch_merged_;
+  // All the memory that is needed before the record is written, all that may fail but the tree.
+  const size_t dead = result_.dead.size() + batch_dead_.size();
+  if (dead > result_.dead.capacity()) result_.dead.reserve(2 * dead);
   redo_.Commit(updates_, progress);
-  // Only now: a lookup that comes through the tree relies on the entry's links in the target.
-  for (const TreeChange& change : tree_changes_) {
-    const std::string_view key = pool_->As<EntryHeader>(change.key_from)->key();
-    const bool indexed = change.newest != 0 &&
-                         pool_->As<EntryHeader>(change.newest)->height() >= input_.tree_min_height;
-    if (indexed) {
-      input_.tree->Upsert(key, [&](uint64_t) { return change.newest; });
-    } else {
-      input_.tree->EraseIf(key, [](uint64_t) { return true; });
-    }
-  }
+  if (pool_->failed()) return pool_->FaultStatus();
+  result_.progress = progress;
   result_.dead.insert(result_.dead.end(), batch_dead_.begin(), batch_dead_.end());
+  Status tree = UpdateTree();
   updates_.clear();
   pending_.clear();
   batch_dead_.clear();
   tree_changes_.clear();
   batch_delta_ = 0;
   batch_merged_ = 0;
+  return tree;
+}
+
+/// Only after the links: a lookup that comes through the tree relies on the entry's links in the
+/// target. A key that finds no room is left out; then the merge must not end, since its source must
+/// go on hiding what the tree does not know.
+Status ZipperMerge::UpdateTree() {
+  Status outcome;
+  for (const TreeChange& change : tree_changes_) {
+    const std::string_view key = pool_->As<EntryHeader>(change.key_from)->key();
+    const bool indexed = change.newest != 0 &&
+                         pool_->As<EntryHeader>(change.newest)->height() >= input_.tree_min_height;
+    Status s = base::NoThrow([&] {
+      if (indexed) {
+        input_.tree->Upsert(key, [&](uint64_t) { return change.newest; });
+      } else {
+        input_.tree->EraseIf(key, [](uint64_t) { return true; });
+      }
+      return Status::OK();
+    });
+    if (!s.ok()) outcome = s;
+  }
+  return outcome;
 }
 
 }  // namespace braid::compaction

@@ -80,7 +80,8 @@ class ZipperMerge {
                   std::vector<Version>* kept);
   void Relink(const Slice& slice, const std::vector<Version>& versions,
               const std::vector<Version>& kept);
-  void CommitBatch(uint64_t boundary);
+  Status CommitBatch(uint64_t boundary);
+  Status UpdateTree();
   void SetLink(uint64_t* link, uint64_t value);
   uint64_t LinkNow(const uint64_t* link) const;
   format::EntryHeader* EntryOf(uint64_t link, const uint64_t* from);

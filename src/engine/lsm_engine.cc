@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/no_throw.h"
+
 namespace braid::engine {
 
 namespace {
@@ -23,7 +25,9 @@ LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> poo
       manifest_(pool_.get()),
       controller_(options),
       views_(std::make_shared<ViewRegistry>()),
-      shards_(ShardCount(options)) {}
+      shards_(ShardCount(options)) {
+  WatchMedium(pool_.get());
+}
 
 Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
                                                    std::unique_ptr<pmem::Media> media) {
@@ -35,13 +39,15 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
       });
   if (!pool.ok()) return pool.status();
   std::shared_ptr<LsmEngine> engine(new LsmEngine(options, std::move(pool).value()));
-  if (Status s = engine->Recover(); !s.ok()) return s;
-  if (options.verify_on_open == VerifyOnOpen::kFull) {
+  Status s = engine->Recover();
+  if (s.ok() && options.verify_on_open == VerifyOnOpen::kFull) {
     VerifyReport report;
-    if (Status s = engine->VerifyAll(&report, {}); !s.ok()) return s;
+    s = engine->VerifyAll(&report, {});
   }
+  if (engine->medium_failed()) return engine->MediumStatus();
+  if (!s.ok()) return s;
   // From here on the pool changes; until now recovery could be repeated from the same bytes.
-  if (Status s = engine->pool_->MarkDirty(); !s.ok()) return s;
+  if (s = engine->pool_->MarkDirty(); !s.ok()) return s;
   engine->open_micros_ =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                 std::chrono::steady_clock::now() - begin)
@@ -97,6 +103,7 @@ Status LsmEngine::Recover() {
 
 void LsmEngine::StartThreads() {
   if (!options_.background_threads) return;
+  threads_.reserve(3);
   threads_.emplace_back([this] { FlushLoop(); });
   threads_.emplace_back([this] { CompactionLoop(); });
   threads_.emplace_back([this] { SpaceLoop(); });
@@ -134,26 +141,8 @@ Status LsmEngine::Close() {
   pmem::SynchronizeEpoch();  // no call is under way after this
   StopThreads();
   Status outcome = background_error();
-  if (outcome.ok()) {
-    // Everything the log holds becomes a table, so that the next open replays nothing.
-    {
-      const std::lock_guard lock(structure_mutex_);
-      if (state_owner_->active->table->entries() != 0) {
-        auto next = CopyState();
-        next->immutables.insert(next->immutables.begin(), next->active);
-        next->active = std::make_shared<LoggedMemTable>(pool_.get(), next_table_id_++, 1);
-        next->immutables.front()->table->Advance(memtable::State::kSealed);
-        SwapState(std::move(next));
-      }
-    }
-    stop_merges_.store(false);
-    // When no head is free for another table, a merge makes one.
-    while (FlushOldest() || (sealed_memtables() != 0 && MergeNext())) {
-    }
-    outcome = background_error();
-    while (Reclaim()) {
-    }
-  }
+  if (outcome.ok()) outcome = base::NoThrow([&] { return FlushForClose(); });
+  if (outcome.ok() && medium_failed()) outcome = MediumStatus();
   if (outcome.ok()) {
     {
       const std::lock_guard lock(structure_mutex_);
@@ -162,10 +151,32 @@ Status LsmEngine::Close() {
       manifest_.record().next_table_id = next_table_id_;
       manifest_.Commit();
     }
-    outcome = pool_->MarkClean();
+    outcome = base::NoThrow([&] { return pool_->MarkClean(); });
   }
+  // A pool that is not marked clean is recovered at the next open, as after a crash.
   pool_->media().Unlock();
   return outcome;
+}
+
+/// Everything the log holds becomes a table, so that the next open replays nothing.
+Status LsmEngine::FlushForClose() {
+  {
+    const std::lock_guard lock(structure_mutex_);
+    if (state_owner_->active->table->entries() != 0) {
+      NextState next = CopyState();
+      next.state->immutables.insert(next.state->immutables.begin(), next.state->active);
+      next.state->active = std::make_shared<LoggedMemTable>(pool_.get(), next_table_id_++, 1);
+      next.state->immutables.front()->table->Advance(memtable::State::kSealed);
+      SwapState(std::move(next));
+    }
+  }
+  stop_merges_.store(false);
+  // When no head is free for another table, a merge makes one.
+  while (FlushOldest() || (sealed_memtables() != 0 && !failed() && MergeNext())) {
+  }
+  while (Guarded(&LsmEngine::Reclaim)) {
+  }
+  return background_error();
 }
 
 Statistics LsmEngine::GetStatistics() {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <new>
 
 namespace braid::pmem {
 
@@ -17,7 +18,9 @@ class ChunkUsage {
   static constexpr int64_t kUnknown = INT64_MIN / 2;
 
   explicit ChunkUsage(uint64_t capacity)
-      : bytes_(static_cast<std::atomic<int64_t>*>(std::calloc(capacity, sizeof(int64_t)))) {}
+      : bytes_(static_cast<std::atomic<int64_t>*>(std::calloc(capacity, sizeof(int64_t)))) {
+    if (bytes_ == nullptr) throw std::bad_alloc();
+  }
 
   void Add(uint64_t chunk, uint64_t bytes) noexcept {
     bytes_.get()[chunk].fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);

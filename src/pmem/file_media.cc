@@ -15,7 +15,11 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <utility>
+
+#include "base/no_throw.h"
+#include "pmem/sigbus_guard.h"
 
 namespace braid::pmem {
 namespace {
@@ -36,10 +40,64 @@ std::string ErrnoText(int error) { return std::strerror(error); }
 
 Status FileError(const std::string& action, const std::string& path, int error) {
   const std::string text = action + " " + path + ": " + ErrnoText(error);
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
-    return Status::OutOfSpace(text + "; free space on the filesystem, writes go on after that");
+  switch (error) {
+    case ENOSPC:
+      return Status::OutOfSpace(text + "; free space on the filesystem, writes go on after that");
+    case EDQUOT:
+      return Status::OutOfSpace(text + "; raise the quota or remove files of the same owner");
+    case EFBIG:
+      return Status::OutOfSpace(text + "; raise the limit on the size of files (ulimit -f)");
+    case EMFILE:
+    case ENFILE:
+      return Status::IOError(text + "; raise the limit on open files (ulimit -n)");
+    case EROFS:
+      return Status::IOError(text +
+                             "; mount the filesystem for writing, or copy the pool elsewhere");
+    case EACCES:
+    case EPERM:
+      return Status::IOError(text + "; the pool must be readable and writable for this user");
+    case ENOMEM:
+      return Status::IOError(text + "; free some memory and try again");
+    default:
+      return Status::IOError(text);
   }
-  return Status::IOError(text);
+}
+
+/// Calls again what a signal interrupted. `call` returns -1 and sets errno, as system calls do.
+template <class Call>
+auto Again(Call&& call) -> decltype(call()) {
+  for (;;) {
+    const auto result = call();
+    if (result != -1 || errno != EINTR) return result;
+  }
+}
+
+/// Calls `visit(name)` for every entry of the directory until it returns false.
+template <class Visit>
+Status List(const std::string& path, Visit&& visit) {
+  struct Closer {
+    void operator()(DIR* stream) const { ::closedir(stream); }
+  };
+  const std::unique_ptr<DIR, Closer> stream(::opendir(path.c_str()));
+  if (stream == nullptr) return FileError("cannot list", path, errno);
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(stream.get());
+    if (entry == nullptr) break;
+    if (!visit(std::string_view(entry->d_name))) return Status::OK();
+  }
+  return errno == 0 ? Status::OK() : FileError("cannot list", path, errno);
+}
+
+/// Names of all segments, finished or not.
+Result<std::vector<std::string>> SegmentFiles(const std::string& path) {
+  std::vector<std::string> names;
+  Status s = List(path, [&](std::string_view name) {
+    if (name.starts_with("segment-")) names.emplace_back(name);
+    return true;
+  });
+  if (!s.ok()) return s;
+  return names;
 }
 
 /// A file descriptor that closes itself.
@@ -97,10 +155,12 @@ Result<pmem2_map*> MapFile(int fd, pmem2_vm_reservation* reservation, uint64_t o
     failed = pmem2_config_set_vm_reservation(config, reservation, offset);
   }
   if (failed == 0) failed = pmem2_map_new(&map, config, source);
-  std::string message = failed != 0 ? pmem2_errormsg() : "";
   if (config != nullptr) pmem2_config_delete(&config);
   if (source != nullptr) pmem2_source_delete(&source);
-  if (failed != 0) return Status::IOError("cannot map " + name + ": " + message);
+  if (failed != 0) {
+    return Status::IOError("cannot map " + name + ": " + pmem2_errormsg() +
+                           "; is there memory, and are fewer than vm.max_map_count areas mapped?");
+  }
   return map;
 }
 
@@ -121,7 +181,9 @@ class FileMedia final : public Media {
   std::vector<uint64_t> segment_bytes() const override;
   Status AddSegment(uint64_t bytes) override;
   Status PublishSegment() override;
+  Status DropSegment() override;
   Status Sync() override;
+  const std::atomic<uint64_t>& fault() const noexcept override { return guard_.fault(); }
   void Prefault(uint64_t offset, uint64_t bytes) noexcept override;
   void Unlock() override { lock_ = Fd(); }
   std::string boot_id() const override;
@@ -130,7 +192,7 @@ class FileMedia final : public Media {
  private:
   Status OpenDirectory(const PoolOptions& options, bool create);
   Status Lock();
-  Status Reserve();
+  Status Reserve(const PoolOptions& options);
   Status MapExisting();
   Status RemoveLeftovers();
   Status Map(Fd fd, uint64_t bytes, const std::string& name);
@@ -148,10 +210,14 @@ class FileMedia final : public Media {
   MediaClass media_class_ = MediaClass::kByte;  // lowered by each segment that promises less
   bool forced_ = false;
   bool tmpfs_ = false;
-  std::vector<Mapping> maps_;
+  mutable std::mutex mutex_;   // maps_: a growth may go on beside a sync
+  std::vector<Mapping> maps_;  // the last one may not be published yet
+  size_t published_ = 0;       // mutex_
+  SigbusGuard guard_;
 };
 
 FileMedia::~FileMedia() {
+  guard_.Release();
   for (Mapping& mapping : maps_) {
     if (mapping.map != nullptr) pmem2_map_delete(&mapping.map);
   }
@@ -161,7 +227,7 @@ FileMedia::~FileMedia() {
 Status FileMedia::Init(const PoolOptions& options, bool create) {
   if (Status s = OpenDirectory(options, create); !s.ok()) return s;
   if (Status s = Lock(); !s.ok()) return s;
-  if (Status s = Reserve(); !s.ok()) return s;
+  if (Status s = Reserve(options); !s.ok()) return s;
   if (Status s = RemoveLeftovers(); !s.ok()) return s;
   return MapExisting();
 }
@@ -170,7 +236,7 @@ Status FileMedia::OpenDirectory(const PoolOptions& options, bool create) {
   if (create && ::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) {
     return FileError("cannot create the pool directory", path_, errno);
   }
-  directory_ = Fd(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  directory_ = Fd(Again([&] { return ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (!directory_.ok()) return FileError("cannot open the pool directory", path_, errno);
   struct stat info {};
   if (::fstat(directory_.get(), &info) != 0) return FileError("cannot stat", path_, errno);
@@ -185,13 +251,14 @@ Status FileMedia::OpenDirectory(const PoolOptions& options, bool create) {
 }
 
 Status FileMedia::Lock() {
-  lock_ =
-      Fd(::openat(directory_.get(), kLockName, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  lock_ = Fd(Again([&] {
+    return ::openat(directory_.get(), kLockName, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  }));
   if (!lock_.ok()) return FileError("cannot open the lock file in", path_, errno);
   struct flock request {};
   request.l_type = F_WRLCK;
   request.l_whence = SEEK_SET;
-  if (::fcntl(lock_.get(), F_OFD_SETLK, &request) != 0) {
+  if (Again([&] { return ::fcntl(lock_.get(), F_OFD_SETLK, &request); }) != 0) {
     if (errno != EAGAIN && errno != EACCES) return FileError("cannot lock", path_, errno);
     const LockHolder holder = ProbeLock(path_);
     return Status::Busy("the pool " + path_ + " is open already" +
@@ -200,18 +267,20 @@ Status FileMedia::Lock() {
   }
   // For people and for the message above only; the lock itself decides.
   const std::string pid = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(lock_.get(), 0) != 0 ||
-      ::pwrite(lock_.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+  errno = ENOSPC;  // what a write that is too short means
+  if (Again([&] { return ::ftruncate(lock_.get(), 0); }) != 0 ||
+      Again([&] { return ::pwrite(lock_.get(), pid.data(), pid.size(), 0); }) !=
+          static_cast<ssize_t>(pid.size())) {
     return FileError("cannot write the lock file in", path_, errno);
   }
   return Status::OK();
 }
 
-Status FileMedia::Reserve() {
+Status FileMedia::Reserve(const PoolOptions& options) {
   for (reserved_ = kReservedBytes; reserved_ >= kSmallestReservation; reserved_ /= 2) {
     if (pmem2_vm_reservation_new(&reservation_, nullptr, reserved_) == 0) {
       base_ = static_cast<char*>(pmem2_vm_reservation_get_address(reservation_));
-      return Status::OK();
+      return options.catch_sigbus ? guard_.Watch(base_, reserved_) : Status::OK();
     }
   }
   return Status::IOError("cannot reserve address space for the pool: " +
@@ -219,23 +288,19 @@ Status FileMedia::Reserve() {
 }
 
 Status FileMedia::RemoveLeftovers() {
-  DIR* stream = ::opendir(path_.c_str());
-  if (stream == nullptr) return FileError("cannot list", path_, errno);
-  std::vector<std::string> leftovers;
-  while (const dirent* entry = ::readdir(stream)) {
-    const std::string_view name(entry->d_name);
-    if (name.starts_with("segment-") && name.ends_with(kTemporarySuffix))
-      leftovers.emplace_back(name);
+  Result<std::vector<std::string>> names = SegmentFiles(path_);
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    if (name.ends_with(kTemporarySuffix)) ::unlinkat(directory_.get(), name.c_str(), 0);
   }
-  ::closedir(stream);
-  for (const std::string& name : leftovers) ::unlinkat(directory_.get(), name.c_str(), 0);
   return Status::OK();
 }
 
 Status FileMedia::MapExisting() {
   for (uint32_t index = 0;; ++index) {
     const std::string name = SegmentName(index);
-    Fd fd(::openat(directory_.get(), name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    Fd fd(Again(
+        [&] { return ::openat(directory_.get(), name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW); }));
     if (!fd.ok()) {
       if (errno == ENOENT) return Status::OK();
       return FileError("cannot open", FilePath(name), errno);
@@ -248,6 +313,7 @@ Status FileMedia::MapExisting() {
                                 " bytes, which no segment has; it was truncated or replaced");
     }
     if (Status s = Map(std::move(fd), bytes, name); !s.ok()) return s;
+    ++published_;
   }
 }
 
@@ -256,16 +322,22 @@ Status FileMedia::Map(Fd fd, uint64_t bytes, const std::string& name) {
   if (at + bytes > reserved_) {
     return Status::OutOfSpace("the pool " + path_ + " exceeds the reserved address space");
   }
+  {
+    const std::lock_guard lock(mutex_);
+    maps_.reserve(maps_.size() + 1);  // so that nothing can fail between mapping and keeping it
+  }
   Result<pmem2_map*> map = MapFile(fd.get(), reservation_, at, FilePath(name));
   if (!map.ok()) return map.status();
   if (!forced_) {
     media_class_ = std::min(media_class_, ClassOf(pmem2_map_get_store_granularity(*map)));
   }
+  const std::lock_guard lock(mutex_);
   maps_.push_back({std::move(fd), *map, at, bytes});
   return Status::OK();
 }
 
 std::vector<uint64_t> FileMedia::segment_bytes() const {
+  const std::lock_guard lock(mutex_);
   std::vector<uint64_t> sizes;
   sizes.reserve(maps_.size());
   for (const Mapping& mapping : maps_) sizes.push_back(mapping.bytes);
@@ -274,16 +346,18 @@ std::vector<uint64_t> FileMedia::segment_bytes() const {
 
 Status FileMedia::AddSegment(uint64_t bytes) {
   const std::string name = SegmentName(static_cast<uint32_t>(maps_.size())) + kTemporarySuffix;
+  const std::string path = FilePath(name);
   ::unlinkat(directory_.get(), name.c_str(), 0);
-  Fd fd(::openat(directory_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                 0600));
-  if (!fd.ok()) return FileError("cannot create", FilePath(name), errno);
-  if (const int error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes)); error != 0) {
-    ::unlinkat(directory_.get(), name.c_str(), 0);
-    return FileError("cannot allocate " + std::to_string(bytes) + " bytes for", FilePath(name),
-                     error);
-  }
-  Status s = Map(std::move(fd), bytes, name);
+  Fd fd(Again([&] {
+    return ::openat(directory_.get(), name.c_str(),
+                    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  }));
+  if (!fd.ok()) return FileError("cannot create", path, errno);
+  int error = EINTR;
+  while (error == EINTR) error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
+  Status s = error == 0 ? base::NoThrow([&] { return Map(std::move(fd), bytes, name); })
+                        : FileError("cannot allocate " + std::to_string(bytes) + " bytes for", path,
+                                    error);
   if (!s.ok()) ::unlinkat(directory_.get(), name.c_str(), 0);
   return s;
 }
@@ -292,21 +366,50 @@ Status FileMedia::PublishSegment() {
   const std::string name = SegmentName(static_cast<uint32_t>(maps_.size() - 1));
   const std::string temporary = name + kTemporarySuffix;
   // The headers must be on the medium before the name is; afterwards the directory entry must be.
-  if (::fsync(maps_.back().fd.get()) != 0)
+  if (Again([&] { return ::fsync(maps_.back().fd.get()); }) != 0) {
     return FileError("cannot sync", FilePath(temporary), errno);
+  }
   if (::renameat(directory_.get(), temporary.c_str(), directory_.get(), name.c_str()) != 0) {
     return FileError("cannot rename", FilePath(temporary), errno);
   }
-  if (::fsync(directory_.get()) != 0) return FileError("cannot sync", path_, errno);
+  if (Again([&] { return ::fsync(directory_.get()); }) != 0) {
+    return FileError("cannot sync", path_, errno);
+  }
+  const std::lock_guard lock(mutex_);
+  published_ = maps_.size();
+  return Status::OK();
+}
+
+Status FileMedia::DropSegment() {
+  const std::string name = SegmentName(static_cast<uint32_t>(maps_.size() - 1));
+  const std::string temporary = name + kTemporarySuffix;
+  {
+    const std::lock_guard lock(mutex_);
+    pmem2_map_delete(&maps_.back().map);
+    maps_.pop_back();
+  }
+  // The rename may have been done already.
+  for (const std::string& each : {temporary, name}) {
+    if (::unlinkat(directory_.get(), each.c_str(), 0) != 0 && errno != ENOENT) {
+      return FileError("cannot remove", FilePath(each), errno);
+    }
+  }
   return Status::OK();
 }
 
 Status FileMedia::Sync() {
   if (media_class_ != MediaClass::kPage) return Status::OK();
-  for (const Mapping& mapping : maps_) {
-    if (::fdatasync(mapping.fd.get()) != 0) return FileError("cannot sync", path_, errno);
+  for (size_t i = 0;; ++i) {
+    int fd = -1;
+    {
+      const std::lock_guard lock(mutex_);
+      if (i >= published_) return Status::OK();
+      fd = maps_[i].fd.get();  // stays open: what is published is not taken back
+    }
+    if (Again([&] { return ::fdatasync(fd); }) != 0) {
+      return FileError("cannot sync", FilePath(SegmentName(static_cast<uint32_t>(i))), errno);
+    }
   }
-  return Status::OK();
 }
 
 void FileMedia::Prefault(uint64_t offset, uint64_t bytes) noexcept {
@@ -328,6 +431,7 @@ std::string FileMedia::boot_id() const {
 }
 
 std::string FileMedia::Locate(uint64_t offset) const {
+  const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < maps_.size(); ++i) {
     if (offset >= maps_[i].base && offset < maps_[i].base + maps_[i].bytes) {
       char text[32];
@@ -348,22 +452,17 @@ Result<PathKind> ProbePath(const std::string& path) {
     return FileError("cannot look at", path, errno);
   }
   if (!S_ISDIR(info.st_mode)) return PathKind::kForeign;
-  DIR* stream = ::opendir(path.c_str());
-  if (stream == nullptr) return FileError("cannot list", path, errno);
   PathKind kind = PathKind::kMissing;
-  while (const dirent* entry = ::readdir(stream)) {
-    const std::string_view name(entry->d_name);
-    if (name == "." || name == ".." || name == kLockName) continue;
-    if (name.starts_with("segment-")) {
-      if (!name.ends_with(kTemporarySuffix)) {
-        kind = PathKind::kPool;
-        break;
-      }
-      continue;
+  Status s = List(path, [&](std::string_view name) {
+    if (name == "." || name == ".." || name == kLockName) return true;
+    if (!name.starts_with("segment-")) {
+      kind = PathKind::kForeign;
+    } else if (!name.ends_with(kTemporarySuffix)) {
+      kind = PathKind::kPool;
     }
-    kind = PathKind::kForeign;
-  }
-  ::closedir(stream);
+    return kind != PathKind::kPool;
+  });
+  if (!s.ok()) return s;
   return kind;
 }
 
@@ -385,17 +484,11 @@ Status RemovePool(const std::string& path) {
   Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!directory.ok()) return FileError("cannot open", path, errno);
   // Segment 0 first: an interrupted removal leaves nothing that opens, and can be repeated.
-  std::vector<std::string> names;
-  DIR* stream = ::opendir(path.c_str());
-  if (stream == nullptr) return FileError("cannot list", path, errno);
-  while (const dirent* entry = ::readdir(stream)) {
-    const std::string_view name(entry->d_name);
-    if (name.starts_with("segment-")) names.emplace_back(name);
-  }
-  ::closedir(stream);
-  std::sort(names.begin(), names.end());
-  names.emplace_back(kLockName);
-  for (const std::string& name : names) {
+  Result<std::vector<std::string>> names = SegmentFiles(path);
+  if (!names.ok()) return names.status();
+  std::sort(names->begin(), names->end());
+  names->emplace_back(kLockName);
+  for (const std::string& name : *names) {
     if (::unlinkat(directory.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
       return FileError("cannot remove", path + "/" + name, errno);
     }

@@ -2,11 +2,13 @@
 #include "recovery/recovery_job.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <thread>
 
 #include "base/mutants.h"
+#include "base/no_throw.h"
 #include "log/log_reader.h"
 #include "recovery/rebuild.h"
 
@@ -120,23 +122,30 @@ Status RecoveryJob::ReplayLogs() {
   }
   std::vector<Status> outcomes(logs.size());
   std::vector<log::ShardLog> read(logs.size());
-  const auto replay = [&](size_t from, size_t step) {
-    for (size_t i = from; i < logs.size(); i += step) {
-      Result<log::ShardLog> shard = log::ReadShardLog(*pool_, logs[i]);
-      if (!shard.ok()) {
-        outcomes[i] = shard.status();
-        continue;
-      }
-      read[i] = std::move(*shard);
-      for (const uint64_t offset : read[i].committed) Revive(offset);
+  std::atomic<size_t> next{0};
+  const auto replay = [&] {
+    for (size_t i = next.fetch_add(1); i < logs.size(); i = next.fetch_add(1)) {
+      outcomes[i] = base::NoThrow([&] {
+        Result<log::ShardLog> shard = log::ReadShardLog(*pool_, logs[i]);
+        if (!shard.ok()) return shard.status();
+        read[i] = std::move(*shard);
+        for (const uint64_t offset : read[i].committed) Revive(offset);
+        return Status::OK();
+      });
     }
   };
   const size_t threads = options_.background_threads && log_chunks_.size() > 2 * logs.size()
                              ? std::min<size_t>(logs.size(), std::thread::hardware_concurrency())
                              : 1;
   std::vector<std::thread> helpers;
-  for (size_t i = 1; i < threads; ++i) helpers.emplace_back(replay, i, threads);
-  replay(0, threads);
+  // Where no thread can be had, those that are there do the work.
+  const Status all_helpers = base::NoThrow([&] {
+    helpers.reserve(threads);
+    for (size_t i = 1; i < threads; ++i) helpers.emplace_back(replay);
+    return Status::OK();
+  });
+  (void)all_helpers;
+  replay();
   for (std::thread& helper : helpers) helper.join();
   for (size_t i = 0; i < logs.size(); ++i) {
     if (!outcomes[i].ok()) return outcomes[i];
