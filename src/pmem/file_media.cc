@@ -218,10 +218,15 @@ class FileMedia final : public Media {
 
 FileMedia::~FileMedia() {
   guard_.Release();
+  bool all_gone = true;
   for (Mapping& mapping : maps_) {
-    if (mapping.map != nullptr) pmem2_map_delete(&mapping.map);
+    // libpmem2 maps an empty range over what it takes away, which a second try may find room for.
+    all_gone = (pmem2_map_delete(&mapping.map) == 0 || pmem2_map_delete(&mapping.map) == 0) &&
+               all_gone;
   }
-  if (reservation_ != nullptr) pmem2_vm_reservation_delete(&reservation_);
+  if (reservation_ == nullptr) return;
+  if (!all_gone) ::munmap(base_, reserved_);  // or the files would stay mapped
+  pmem2_vm_reservation_delete(&reservation_);
 }
 
 Status FileMedia::Init(const PoolOptions& options, bool create) {

@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 
 #include <bit>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <vector>
 
@@ -79,7 +81,10 @@ uint64_t CountFree(std::ifstream* file, uint64_t table, uint64_t count) {
 Result<PoolFacts> ReadPoolFacts(const std::string& path) {
   const std::string first = SegmentPath(path, 0);
   std::ifstream file(first, std::ios::binary);
-  if (!file) return Status::IOError("cannot read " + first + "; is it yours to read?");
+  if (!file) {
+    return Status::IOError("cannot read " + first + ": " + std::strerror(errno) +
+                           "; is it yours to read?");
+  }
   PoolHeader copies[2] = {};
   for (int i = 0; i < 2; ++i) {
     if (!ReadAt(&file, format::kPoolHeaderOffset[i], &copies[i])) {
@@ -102,11 +107,14 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
     facts.entries += newest->tables[i].entries;
   }
   for (uint64_t index = 0; index < header->segments; ++index) {
-    std::ifstream segment(SegmentPath(path, index), std::ios::binary);
+    const std::string name = SegmentPath(path, index);
     struct stat info {};
-    if (!segment || ::stat(SegmentPath(path, index).c_str(), &info) != 0) {
-      return Status::Corruption(SegmentPath(path, index) + " is missing");
+    if (::stat(name.c_str(), &info) != 0) {
+      if (errno == ENOENT) return Status::Corruption(name + " is missing");
+      return Status::IOError("cannot look at " + name + ": " + std::strerror(errno));
     }
+    std::ifstream segment(name, std::ios::binary);
+    if (!segment) return Status::IOError("cannot read " + name + ": " + std::strerror(errno));
     const auto bytes = static_cast<uint64_t>(info.st_size);
     facts.pool_bytes += bytes;
     facts.free_chunks += CountFree(
