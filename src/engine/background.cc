@@ -77,7 +77,7 @@ bool LsmEngine::Guarded(bool (LsmEngine::*step)()) {
     return Status::OK();
   });
   if (medium_failed()) {
-    Fail(MediumStatus());
+    if (!failed()) Fail(base::NoThrow([&] { return MediumStatus(); }));
     return false;
   }
   if (s.ok()) return worked;
@@ -93,7 +93,7 @@ bool LsmEngine::Guarded(bool (LsmEngine::*step)()) {
 /// Turns the oldest sealed memtable into an L0 table. False when there is nothing to do.
 bool LsmEngine::FlushOldest() {
   const std::lock_guard flush_lock(flush_mutex_);
-  if (failed()) return false;
+  if (failed() || medium_failed()) return false;
   std::shared_ptr<LoggedMemTable> oldest;
   uint32_t head = 0;
   {
@@ -248,7 +248,7 @@ bool LsmEngine::IndexStep() {
 /// One piece of work of the compaction thread, the most urgent first.
 bool LsmEngine::CompactionStep() {
   const std::lock_guard merge_lock(merge_mutex_);
-  if (stop_merges_.load() || !background_error().ok()) return false;
+  if (stop_merges_.load() || failed() || medium_failed()) return false;
   compaction::StoreFacts facts;
   bool merge_is_open = false;
   {

@@ -62,7 +62,7 @@ Status LsmEngine::Update(const WriteOptions& options, log::Draft draft) {
   draft.key_hash = base::Hash64(draft.key);
   for (;;) {
     controller_.Admit();
-    if (failed()) return WriteError();
+    if (failed() || medium_failed()) return WriteError();
     Status s = TryUpdate(&draft, NextRandom());
     if (s.IsTryAgain()) continue;
     if (s.IsOutOfSpace() && WaitForSpace()) continue;
@@ -72,7 +72,10 @@ Status LsmEngine::Update(const WriteOptions& options, log::Draft draft) {
 }
 
 /// Why writes have ended.
-Status LsmEngine::WriteError() const { return closed() ? Status::Closed() : background_error(); }
+Status LsmEngine::WriteError() const {
+  if (closed()) return Status::Closed();
+  return medium_failed() ? MediumStatus() : background_error();
+}
 
 /// One attempt. TryAgain when the memtable was sealed meanwhile.
 Status LsmEngine::TryUpdate(log::Draft* draft, uint64_t random) {
@@ -159,7 +162,7 @@ Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draf
       only_deletes ? AllocationClass::kDelete : AllocationClass::kWrite;
   for (;;) {
     controller_.Admit();
-    if (failed()) return WriteError();
+    if (failed() || medium_failed()) return WriteError();
     Status s = TryBatch(&drafts, allocation);
     if (s.IsOutOfSpace() && WaitForSpace()) continue;
     if (!s.ok()) return failed() ? WriteError() : s;

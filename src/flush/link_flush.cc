@@ -22,6 +22,8 @@ Result<FlushResult> LinkFlush::Run(const index::EntryTree& tree, const index::Li
   while (count > 0) {
     for (size_t i = 0; i < count; ++i) __builtin_prefetch(pool_->At(refs[i]), 1);
     for (size_t i = 0; i < count; ++i) LinkVersions(refs[i], views);
+    // The next leaf is found by a key in the pool; where that is lost the walk would not end.
+    if (pool_->failed()) return pool_->FaultStatus();
     count = tree.ScanForward(index::EntryKeyOf(pool_)(refs[count - 1]), false, refs, kLeaf);
   }
   Close();

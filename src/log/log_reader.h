@@ -33,6 +33,11 @@ Result<LogChunk> ReadLogChunk(const pmem::PmemPool& pool, uint64_t chunk);
 
 /// True when the entry at `offset` is whole: bounds, header, key, value, and the value's extent.
 bool EntryVerifies(const pmem::PmemPool& pool, uint64_t offset);
+/// The entry at an offset that has just verified. Not EntryAt: that finds none where the medium has
+/// failed since.
+inline const format::EntryHeader* Verified(const pmem::PmemPool& pool, uint64_t offset) noexcept {
+  return reinterpret_cast<const format::EntryHeader*>(pool.At(offset));
+}
 
 /// What one shard's log holds.
 struct ShardLog {

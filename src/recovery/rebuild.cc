@@ -32,7 +32,7 @@ class UnitCollector {
         offset += 8;
         continue;
       }
-      const EntryHeader* entry = pool_.EntryAt(offset);
+      const EntryHeader* entry = log::Verified(pool_, offset);
       Take(*entry, offset);
       offset += entry->size();
     }
@@ -71,7 +71,7 @@ void CollectFlushed(const pmem::PmemPool& pool, uint64_t chunk, std::vector<uint
       offset += 8;
       continue;
     }
-    const EntryHeader* entry = pool.EntryAt(offset);
+    const EntryHeader* entry = log::Verified(pool, offset);
     entries->push_back(offset);
     *max_sequence = std::max(*max_sequence, entry->sequence());
     offset += entry->size();
