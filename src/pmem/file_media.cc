@@ -63,6 +63,35 @@ Status FileError(const std::string& action, const std::string& path, int error) 
   }
 }
 
+/// A file descriptor that closes itself.
+class Fd {
+ public:
+  Fd() = default;
+  /// Not 0, 1 or 2: where the caller has closed these, what it writes to its output must not be
+  /// written to a pool.
+  explicit Fd(int fd) : fd_(fd) {
+    if (fd < 0 || fd > STDERR_FILENO) return;
+    fd_ = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int error = errno;
+    ::close(fd);
+    errno = error;
+  }
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = std::exchange(other.fd_, -1);
+    return *this;
+  }
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+  bool ok() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
 /// Calls again what a signal interrupted. `call` returns -1 and sets errno, as system calls do.
 template <class Call>
 auto Again(Call&& call) -> decltype(call()) {
@@ -100,27 +129,6 @@ Result<std::vector<std::string>> SegmentFiles(const std::string& path) {
   return names;
 }
 
-/// A file descriptor that closes itself.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = std::exchange(other.fd_, -1);
-    return *this;
-  }
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
-
 struct Mapping {
   Fd fd;
   pmem2_map* map = nullptr;
@@ -142,7 +150,7 @@ MediaClass ClassOf(pmem2_granularity granularity) {
 
 /// Maps `fd` at `offset` of the reservation (null: anywhere).
 Result<pmem2_map*> MapFile(int fd, pmem2_vm_reservation* reservation, uint64_t offset,
-                           const std::string& name) {
+                           const std::string& name, bool read_only = false) {
   pmem2_source* source = nullptr;
   pmem2_config* config = nullptr;
   pmem2_map* map = nullptr;
@@ -151,6 +159,7 @@ Result<pmem2_map*> MapFile(int fd, pmem2_vm_reservation* reservation, uint64_t o
   if (failed == 0) {
     failed = pmem2_config_set_required_store_granularity(config, PMEM2_GRANULARITY_PAGE);
   }
+  if (failed == 0 && read_only) failed = pmem2_config_set_protection(config, PMEM2_PROT_READ);
   if (failed == 0 && reservation != nullptr) {
     failed = pmem2_config_set_vm_reservation(config, reservation, offset);
   }
@@ -512,9 +521,14 @@ Result<std::unique_ptr<Media>> OpenFileMedia(const std::string& path, const Pool
 Result<MediaClass> ProbeMediaClass(const std::string& path) {
   // Segment 0 of a pool tells; mapping it changes nothing.
   const std::string name = path + "/" + SegmentName(0);
-  Fd fd(::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  bool read_only = false;
+  Fd fd(Again([&] { return ::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW); }));
+  if (!fd.ok() && (errno == EROFS || errno == EACCES)) {
+    read_only = true;
+    fd = Fd(Again([&] { return ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW); }));
+  }
   if (!fd.ok()) return FileError("cannot open", name, errno);
-  Result<pmem2_map*> map = MapFile(fd.get(), nullptr, 0, name);
+  Result<pmem2_map*> map = MapFile(fd.get(), nullptr, 0, name, read_only);
   if (!map.ok()) return map.status();
   const MediaClass found = ClassOf(pmem2_map_get_store_granularity(*map));
   pmem2_map* mapping = *map;

@@ -205,7 +205,9 @@ Status PmemPool::Load(const Options& options) {
   }
   chunk_shift_ = static_cast<uint32_t>(std::countr_zero(header_.chunk_bytes));
   was_clean_ = header_.clean == 1;
-  boot_changed_ = media_->boot_id() != header_.boot_id;
+  // One that can't be read tells nothing, not even if it could not be read last time either.
+  const std::string boot_id = media_->boot_id();
+  boot_changed_ = boot_id.empty() || boot_id != header_.boot_id;
   states_.reset(static_cast<std::atomic<uint64_t>*>(
       std::calloc(media_->reserved_bytes() >> chunk_shift_, sizeof(uint64_t))));
   if (states_ == nullptr) return Status::OutOfMemory();
