@@ -74,6 +74,13 @@ foreach(folder ${BRAID_TEST_FOLDERS})
     if(folder STREQUAL "faults")
       # calloc is called by the store alone; the rest is interposed by name (tests/faults/injector.cc).
       target_link_options(braid_faults_tests PRIVATE -Wl,--wrap=calloc)
+      add_library(braid_fault_shim MODULE tests/faults/injector.cc tests/faults/shim/preload.cc)
+      braid_own_code(braid_fault_shim)
+      target_compile_definitions(braid_fault_shim PRIVATE BRAID_FAULT_SHIM)
+      target_include_directories(braid_fault_shim PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+      set_target_properties(braid_fault_shim PROPERTIES
+        LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin" PREFIX "")
+      add_dependencies(braid_faults_tests braid_fault_shim braid_command)
     endif()
     if(folder STREQUAL "command" AND TARGET braid_command)
       add_dependencies(braid_command_tests braid_command)
