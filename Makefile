@@ -7,10 +7,10 @@ export BRAID_JOBS := $(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test bench check format crash mutants asan tsan ubsan fuzz coverage \
-        install clean
+        vm-test install clean
 
 help: ## list the targets (this text)
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install the Debian packages that are missing, or say which
 	@bash scripts/setup.sh build check bench
@@ -43,6 +43,9 @@ crash: $(BUILD)/setup-build.stamp ## run the crash simulator (BRAID_TEST_SIZE=pu
 
 mutants: $(BUILD)/setup-build.stamp ## break the store on purpose; every fault must be found
 	@bash scripts/mutants.sh
+
+vm-test: $(BUILD)/setup-build.stamp ## run braid on emulated persistent memory in QEMU, and cut its power
+	@bash scripts/vm-test.sh
 
 asan: $(BUILD)/setup-build.stamp ## run all tests under AddressSanitizer and UBSan
 	@bash scripts/test.sh asan

@@ -63,7 +63,8 @@ endif()
 # ---- One program a folder ---------------------------------------------------------------------
 
 if(BRAID_CRASHSIM)
-  set(BRAID_TEST_FOLDERS crash)
+  # The others find what has nothing to do with crashes (scripts/mutants.sh).
+  set(BRAID_TEST_FOLDERS crash conformance model concurrency limits damage)
 else()
   set(BRAID_TEST_FOLDERS conformance model budget concurrency limits damage capi command kill faults)
 endif()
@@ -89,8 +90,22 @@ foreach(folder ${BRAID_TEST_FOLDERS})
 endforeach()
 
 if(BRAID_CRASHSIM)
+  # tests/crash/scheduler.h stands between the program and these calls.
+  foreach(call pthread_mutex_lock pthread_mutex_unlock pthread_cond_clockwait sched_yield nanosleep
+      urcu_memb_synchronize_rcu _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE
+      _ZNSt18condition_variable10notify_oneEv _ZNSt18condition_variable10notify_allEv
+      _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE
+      _ZNSt6thread4joinEv)
+    target_link_options(braid_crash_tests PRIVATE "LINKER:--wrap=${call}")
+  endforeach()
   return()
 endif()
+
+# The program that scripts/vm-test.sh takes into its virtual machine.
+add_executable(braid_vm_writer
+  "${PROJECT_SOURCE_DIR}/tests/vm/vm_writer.cc" "${PROJECT_SOURCE_DIR}/tests/vm/media_error.cc")
+braid_own_code(braid_vm_writer)
+target_link_libraries(braid_vm_writer PRIVATE braid_test_support)
 
 # ---- C programs against the shared library, built as a C user would: one program a file --------
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes sure that the packages of the named groups are there: build, check, bench.
+# Makes sure that the packages of the named groups are there: build, check, bench, vm.
 # Installs what is missing where it may (root, or sudo without a password, on Debian and its kin);
 # elsewhere prints what is missing and exits 2. Does nothing, quickly, when all is there.
 set -euo pipefail
@@ -30,10 +30,19 @@ readonly bench_needs="
 hdr:leveldb/db.h libleveldb-dev
 hdr:rocksdb/db.h librocksdb-dev
 hdr:lmdb.h liblmdb-dev"
+readonly vm_needs="
+cmd:qemu-system-x86_64 qemu-system-x86
+cmd:busybox busybox-static
+cmd:cpio cpio
+cmd:modprobe kmod
+cmd:ndctl ndctl
+cmd:cxl cxl
+cmd:mkfs.ext4 e2fsprogs
+cmd:mkfs.xfs xfsprogs"
 
 is_there() {
   case "$1" in
-    cmd:*) command -v "${1#cmd:}" >/dev/null 2>&1 ;;
+    cmd:*) PATH="$PATH:/usr/sbin:/sbin" command -v "${1#cmd:}" >/dev/null 2>&1 ;;
     pc:*) pkg-config --exists "${1#pc:}" 2>/dev/null ;;
     hdr:*) echo "#include <${1#hdr:}>" | c++ -x c++ -std=c++20 -E - >/dev/null 2>&1 ;;
     clang-rt:*)
@@ -60,8 +69,8 @@ missing_packages() {
 [ $# -gt 0 ] || set -- build check bench
 for group in "$@"; do
   case "$group" in
-    build | check | bench) ;;
-    *) echo "setup.sh: unknown group '$group': use build, check or bench" >&2; exit 2 ;;
+    build | check | bench | vm) ;;
+    *) echo "setup.sh: unknown group '$group': use build, check, bench or vm" >&2; exit 2 ;;
   esac
 done
 

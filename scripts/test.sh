@@ -4,6 +4,7 @@
 #   test.sh             everything a push must pass
 #   test.sh crash       the crash simulator's tests     (BRAID_TEST_SIZE=night for the long run)
 #   test.sh mutants     seeded faults that the crash tests must find
+#   test.sh vm          braid in a virtual machine with persistent memory (docs/vm-tests.md)
 #   test.sh asan|tsan|ubsan|debug|release    all tests of one preset
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -91,9 +92,10 @@ step() {
       build asan-model asan braid_unit_tests braid_model_tests &&
         run asan-model asan -L '^(unit|model)$'
       ;;
+    vm) script vm scripts/vm-test.sh ;;
     asan | tsan | ubsan | debug | release) build "$1" "$1" && run "$1" "$1" ;;
     *)
-      echo "test.sh: unknown part '$1': use crash, mutants, asan, tsan, ubsan, debug or release" >&2
+      echo "test.sh: unknown part '$1': use crash, mutants, vm, asan, tsan, ubsan, debug or release" >&2
       exit 2
       ;;
   esac

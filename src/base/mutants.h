@@ -1,7 +1,9 @@
-// Purpose: the seeded faults with which the crash tests test themselves (docs/testing.md). Each one
-// drops or reorders a single flush, fence, check or undo step at the place that names it.
-// In the crashsim build one mutant at a time can be switched on; in every other build BRAID_MUTANT
-// is the constant false and nothing of it is compiled in.
+// Purpose: the seeded faults with which the tests test themselves (docs/crash-simulator.md). Each
+// one drops, weakens or reorders a single flush, fence, check, order or undo step at the place that
+// names it. In the crashsim build one mutant at a time can be switched on (BRAID_MUTANT=<name> in
+// the environment of a test program); in every other build BRAID_MUTANT is the constant false and
+// nothing of it is compiled in. What kind of mistake each is, and which test finds it first, stands
+// in tests/crash/mutant_table.cc.
 // Thread safety: active_mutant is set before any database is opened. Persistence: none.
 #pragma once
 
@@ -9,34 +11,173 @@ namespace braid::base {
 
 enum class Mutant : int {
   kNone = 0,
-  kEntryFlushSkipped,         ///< log: an entry is fenced without being written back
-  kEntryFenceSkipped,         ///< log: an entry is acknowledged before the fence
-  kEntryLastLineNotFlushed,   ///< log: the flush stops one line early
-  kEntryChecksumNotVerified,  ///< recovery: a torn entry is replayed
-  kEntryValueNotVerified,     ///< recovery: only the key's checksum is checked
-  kBatchFenceOnlyFirst,       ///< log: only the first entry of a batch is flushed
-  kBatchTornAccepted,         ///< recovery: an incomplete batch is replayed
-  kGenerationNotInChecksum,   ///< format: entries of a chunk's earlier life verify
-  kChunkStateBeforeHeader,    ///< allocator: the chunk is published before its header is durable
-  kChunkStateNotFlushed,      ///< allocator: an allocated chunk's state is never written back
-  kChunkFreedTooEarly,        ///< reclamation: chunks are freed before the merge is committed
-  kFlushLinksNotFlushed,      ///< link flush: links of the new L0 table are not written back
-  kFlushHeadNotFlushed,       ///< link flush: the head of the new table is not written back
-  kManifestBeforeLinks,       ///< link flush: the table is committed before its links are durable
-  kManifestNotFlushed,        ///< manifest: the record is not written back
-  kManifestInPlace,           ///< manifest: always the same slot is overwritten
-  kRedoNotFlushed,            ///< zipper: links are stored before the redo record is durable
-  kRedoNotReplayed,           ///< recovery: an interrupted merge is not finished
-  kRedoSingleBuffer,          ///< zipper: every batch overwrites the same redo chunk
-  kMergeLinksNotFlushed,      ///< zipper: merged links are not durable when the redo is retired
-  kMergeBoundaryIgnored,      ///< recovery: a resumed merge starts over from the head
-  kSequenceRestartsAtZero,    ///< recovery: sequence numbers are reused
-  kHeaderNotFlushed,          ///< creation: the pool header is published before it is durable
-  kStateTableNotFlushed,      ///< creation, growth: chunk states are published before being durable
-  kExtentNotFlushed,          ///< large values: the entry commits before its extent is durable
-  kDeadMarkNotFlushed,        ///< zipper: marks of obsolete entries are not written back
-  kReviveSkipped,             ///< recovery: marks of a flush that was not committed are believed
-  kReplayKeepsOlderVersion,   ///< recovery: replay lets an older version win
+
+  // Entries and batches.
+  kEntryFlushSkipped,           ///< an entry is fenced without its header being written back
+  kEntryFenceSkipped,           ///< an entry is acknowledged before the fence
+  kEntryPayloadNotFlushed,      ///< the lines of key and value behind the header are left out
+  kEntryLastLineNotFlushed,     ///< the flush stops one line early
+  kEntryShownBeforeFence,       ///< readers find a put that is not durable yet
+  kEntryChecksumNotVerified,    ///< recovery: a torn entry is replayed
+  kEntryValueNotVerified,       ///< recovery: only the key's checksum is checked
+  kGenerationNotInChecksum,     ///< entries of a chunk's earlier life verify
+  kAddressInCheck,              ///< checks depend on where the pool is mapped
+  kBatchFenceOnlyFirst,         ///< only the first entry of a batch is flushed
+  kBatchAsSingles,              ///< the entries of a batch are not chained
+  kBatchShownBeforeFence,       ///< readers find a batch that is not durable yet
+  kBatchPublishedBeforeInsert,  ///< readers may see the part of a batch that is inserted already
+  kBatchTornAccepted,           ///< recovery: an incomplete batch is replayed
+
+  // Chunks: allocation and release.
+  kChunkHeaderNotFlushed,     ///< the header of a new chunk is not written back
+  kChunkHeaderNotFenced,      ///< its header and its state become durable in any order
+  kChunkStateBeforeHeader,    ///< the chunk is published before its header is durable
+  kChunkStateNotFlushed,      ///< no chunk's state is ever written back
+  kChunkStateNotFenced,       ///< entries may be durable in a chunk that is free
+  kGenerationNotRaised,       ///< a chunk begins a new life under its old generation
+  kWithinUnitNotRecorded,     ///< a chunk that was left within a batch looks as if it were whole
+  kAbandonedChunksKept,       ///< a refused write keeps the chunks that it had taken
+  kAbandonOldestFirst,        ///< a refused write gives its chunks back in the wrong order
+  kReserveForDeletesIgnored,  ///< deletes may not use the last chunks of a full pool
+  kReserveForCopiesIgnored,   ///< neither may collection
+  kChunkFreedTooEarly,        ///< chunks are freed before the merge is committed
+  kChunkRetiredTwice,         ///< an empty chunk is given back once a look
+  kFreeStateNotFlushed,       ///< that a chunk is free is not written back
+  kFreeStateNotFenced,        ///< a chunk is reused before it is durably free
+  kDeadNotAccounted,          ///< what a merge marks dead stays in the counts of live bytes
+
+  // Extents.
+  kExtentNotFlushed,        ///< the entry commits before its extent's bytes are durable
+  kExtentHeaderNotFlushed,  ///< the extent's header is not written back
+  kExtentHeaderNotFenced,   ///< its header and the state of its head become durable in any order
+  kExtentStatesNotFlushed,  ///< the states of its chunks are not written back
+  kExtentBodiesAfterHead,   ///< the head is taken before the bodies are
+  kExtentBodiesFreedFirst,  ///< a head is left whose bodies are free
+  kExtentFreedTooEarly,     ///< a flush frees extents before it is committed
+  kExtentValueNotVerified,  ///< recovery: the bytes of an extent are not checked
+  kExtentsNotSwept,         ///< recovery: extents without a live owner are kept
+  kExtentsOfDeadKept,       ///< recovery: those whose owner is dead are kept
+  kExtentBodiesNotSwept,    ///< recovery: bodies without a head are kept
+
+  // Creation, growth, the pool header.
+  kPoolPublishedEarly,       ///< the pool exists before its first manifest does
+  kSegmentHeaderNotFlushed,  ///< a segment exists before its header is durable
+  kStateTableNotFlushed,     ///< a segment exists before its chunk states are durable
+  kRedoChunksNotFlushed,     ///< the pool exists before its redo chunks are durable
+  kL1HeadNotFlushed,         ///< the pool exists before L1's empty head is durable
+  kSegmentPublishedEarly,    ///< growth: the segment exists before anything is in it
+  kSegmentCountedEarly,      ///< growth: the pool header counts a segment that does not exist
+  kSegmentLeftUncounted,     ///< recovery: a pool header that says one less is not corrected
+  kHeaderNotFlushed,         ///< the pool header is never written back
+  kHeaderBothAtOnce,         ///< one fence for both copies
+  kHeaderNewestFirst,        ///< the copy that may be the only intact one is overwritten first
+  kHeaderInPlace,            ///< there is only one copy
+  kHeaderCheckIgnored,       ///< a torn copy is taken
+  kDirtyNotMarked,           ///< open: the pool stays marked as closed in order
+  kBootNotRecorded,          ///< open: the header keeps the boot id of an earlier session
+  kLockKeptInPool,           ///< the mark of an unclean pool is taken for a lock that is held
+  kChunkBytesFromOptions,    ///< open: the chunk size is what the options say
+
+  // The flush of memtables, and the manifest.
+  kFlushLinksNotFlushed,       ///< links of the new L0 table are not written back
+  kFlushUpperLinksNotFlushed,  ///< those above the bottom layer are not
+  kFlushEndsNotFlushed,        ///< the ends of its layers are not
+  kFlushHeadNotFlushed,        ///< its head is not
+  kFlushNotFenced,             ///< links and manifest become durable in any order
+  kTowerHalfBuilt,             ///< the topmost layer of a tall entry is not linked
+  kFlushIgnoresViews,          ///< versions that a snapshot sees are dropped
+  kFlushDropsDeletes,          ///< deletes are dropped although L1 has older versions
+  kManifestBeforeLinks,        ///< the table is committed before its links are durable
+  kFlushedIdNotRaised,         ///< the manifest has the table, and its log is replayed too
+  kManifestNotFlushed,         ///< the manifest is never written back
+  kManifestInPlace,            ///< there is only one copy
+  kManifestBothAtOnce,         ///< one fence for both copies
+  kManifestOneCopy,            ///< only the first copy is written: damage to it loses the commit
+  kManifestCheckIgnored,       ///< a torn copy is taken
+  kManifestNotRepaired,        ///< recovery: a torn copy is left for the next commit to complete
+
+  // The zipper merge and its redo log.
+  kMergeBeginNotCommitted,  ///< links change before the manifest says that a merge is under way
+  kMergeIdReused,           ///< redo records of an earlier merge count
+  kMergeResumedUnderNewId,  ///< the redo records of the interrupted merge do not count
+  kRedoNotFlushed,          ///< links are stored before the redo record is durable
+  kRedoBodyNotFlushed,      ///< only the first line of the record is written back
+  kRedoNotFenced,           ///< record and links become durable in any order
+  kRedoSingleBuffer,        ///< every batch overwrites the same redo chunk
+  kRedoNotReplayed,         ///< recovery: the newest batch is not made again
+  kRedoCheckIgnored,        ///< recovery: a torn record is taken
+  kRedoMergeIdIgnored,      ///< recovery: a record of another merge is taken
+  kRedoOlderCounts,         ///< recovery: the older of two records is taken
+  kRedoCutByOption,         ///< recovery: no more updates than a batch has entries by the options
+  kAddressInRedo,           ///< redo records name addresses
+  kMergeLinksNotFlushed,    ///< merged links are not durable when the redo is retired
+  kMergeLinksNotFenced,     ///< a batch's updates and the next record become durable in any order
+  kMergeBottomOnly,         ///< only the bottom layer is merged
+  kMergeIgnoresViews,       ///< versions that a snapshot sees are dropped
+  kMergeDropsDeleteEarly,   ///< a delete is dropped although older versions are kept
+  kMergeDeadMarkSkipped,    ///< entries that are unlinked are not marked dead
+  kDeadMarkNotFlushed,      ///< marks of obsolete entries are not written back
+  kMergeBoundaryIgnored,    ///< recovery: a resumed merge starts over from the head
+  kMergeCountsForgotten,    ///< recovery: a resumed merge counts from zero
+  kOpenMergeWaits,          ///< recovery: other work is done before the open merge is ended
+  kMergedSourceKept,        ///< merge end: the source stays a table
+  kMergedIdNotRaised,       ///< merge end: chunks of the source are never given back
+  kMergeEndNotCommitted,    ///< merge end: space is given back before the manifest says so
+
+  // Collection.
+  kCopiesNotFlushed,      ///< links of the copies are not written back
+  kCopiesHeadNotFlushed,  ///< the head of the copies is not
+  kCopiesNotFenced,       ///< copies and manifest become durable in any order
+  kCopiesMergeNotBegun,   ///< the table of copies is committed, but not that it is being merged
+  kCollectedIdNotRaised,  ///< recovery frees the chunks of committed copies
+  kCopiesNotSwept,        ///< recovery: chunks of an uncommitted collection are kept
+  kTwinKept,              ///< the original of a copy stays in L1
+
+  // Recovery of logs.
+  kReplayKeepsOlderVersion,  ///< replay lets an older version win
+  kReplayIgnoresDeletes,     ///< deletes are not replayed
+  kReplayShardsByOption,     ///< only as many shards are read as the options say
+  kReviveSkipped,            ///< marks of a flush that was not committed are believed
+  kTornEntriesNotMarked,     ///< intact entries of a torn batch are left alive
+  kTornMarkNotFlushed,       ///< that they are dead is not written back
+  kLogForgottenByRecovery,   ///< a replayed log counts as flushed
+  kDamageTakenForTail,       ///< intact entries behind a damaged one are taken for torn
+  kShortChunkTakenForTail,   ///< a chunk that is not intact up to its length is the end of the log
+  kTailTakenForDamage,       ///< a torn entry with an intact header makes the open fail
+  kTableIdReused,            ///< a new log gets the number of one that is replayed
+  kSequenceRestartsAtZero,   ///< sequence numbers are reused
+  kManifestSequenceIgnored,  ///< those of flushed entries are reused
+  kTornSequenceReused,       ///< those of torn entries are reused
+
+  // Close.
+  kCloseLeavesLog,         ///< memtables are not flushed
+  kCleanBeforeFlush,       ///< the pool is marked as closed before they are
+  kCloseSequenceNotSaved,  ///< sequence numbers of torn entries are forgotten
+
+  // Views, and the DRAM index over L1.
+  kPinIgnored,                 ///< chunks are reused that an iterator may stand on
+  kReclaimClockStands,         ///< those retired in an iterator's lifetime look older than it
+  kIteratorViewNotRegistered,  ///< an iterator relies on the snapshot it was made from
+  kTreeNotUpdatedByMerge,      ///< the index leads to what a merge has unlinked
+  kTreeEraseSkipped,           ///< the index keeps keys that are gone
+  kSparseTreeNotErased,        ///< a thin index keeps an entry whose place a short one has taken
+  kTreeShownIncomplete,        ///< lookups use the index before it is built
+  kTreeKeptAfterThinning,      ///< lookups use an index that merges no longer update
+
+  // Page-cache media after a power loss.
+  kSyncPutNotSynced,            ///< put with sync: the medium is not asked
+  kFlushEntriesNotSynced,       ///< flush: versions are marked dead before the newer one is synced
+  kCollectedCopiesNotSynced,    ///< collection: originals are marked dead before copies are synced
+  kReclaimNotSynced,            ///< reclamation: chunks are reused before marks of death are synced
+  kHeaderCopiesNotSynced,       ///< pool header: nothing orders its two copies
+  kManifestCopiesNotSynced,     ///< manifest: nothing orders its two copies
+  kRebuildSkipped,              ///< recovery: links are believed after the page cache was lost
+  kRebuildBelievesDeadDeletes,  ///< rebuild: a delete marked dead does not count
+  kRebuildLeavesTornEntries,    ///< rebuild: entries of torn batches stay live
+  kRebuildAcceptsHoles,         ///< rebuild: a batch that lost an entry in the middle counts
+  kRebuildTakesCopies,          ///< rebuild: copies of an uncommitted collection are kept
+  kRebuildFreesDeadExtents,     ///< rebuild: extents are freed that an interrupted one would need
+  kRebuildReusesGenerations,    ///< rebuild: a chunk may get a generation that was lost
   kCount
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/mutants.h"
 
 namespace braid::compaction {
 
@@ -18,19 +19,19 @@ CompactionJob::CompactionJob(pmem::PmemPool* pool, level::Manifest* manifest,
       target_tree_(target_tree),
       options_(options) {}
 
-void CompactionJob::Begin(const BatchProgress& resumed) {
+Status CompactionJob::Begin(const BatchProgress& resumed) {
   resumed_ = resumed;
   format::ManifestRecord& record = manifest_->record();
-  if (record.merge_id != 0) {
+  if (record.merge_id != 0 && !BRAID_MUTANT(kMergeResumedUnderNewId)) {
     // An interrupted merge goes on under its old number, whose redo records count.
     BRAID_CHECK(record.merging_table_id == source_->id());
     merge_id_ = record.merge_id;
-    return;
+    return Status::OK();
   }
-  merge_id_ = record.next_merge_id++;
+  merge_id_ = BRAID_MUTANT(kMergeIdReused) ? record.next_merge_id : record.next_merge_id++;
   record.merge_id = merge_id_;
   record.merging_table_id = source_->id();
-  manifest_->Commit();
+  return BRAID_MUTANT(kMergeBeginNotCommitted) ? Status::OK() : manifest_->Commit();
 }
 
 Status CompactionJob::Run(const index::LiveViews& views, const std::function<bool()>& should_stop) {
@@ -51,7 +52,7 @@ Status CompactionJob::Run(const index::LiveViews& views, const std::function<boo
   return merge_->Run();
 }
 
-void CompactionJob::Finish() {
+Status CompactionJob::Finish() {
   const BatchProgress& progress = merge_->result().progress;
   target_->set_entries(
       static_cast<uint64_t>(static_cast<int64_t>(target_->entries()) + progress.entries_delta));
@@ -59,11 +60,13 @@ void CompactionJob::Finish() {
   format::TableRecord* record = manifest_->FindTable(target_->id());
   BRAID_CHECK(record != nullptr);
   *record = target_->record();
-  manifest_->RemoveTable(source_->id());
-  if (!source_->is_copies()) manifest_->record().merged_table_id = source_->id();
+  if (!BRAID_MUTANT(kMergedSourceKept)) manifest_->RemoveTable(source_->id());
+  if (!source_->is_copies() && !BRAID_MUTANT(kMergedIdNotRaised)) {
+    manifest_->record().merged_table_id = source_->id();
+  }
   manifest_->record().merge_id = 0;
   manifest_->record().merging_table_id = 0;
-  manifest_->Commit();
+  return BRAID_MUTANT(kMergeEndNotCommitted) ? Status::OK() : manifest_->Commit();
 }
 
 }  // namespace braid::compaction

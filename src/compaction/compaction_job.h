@@ -23,10 +23,10 @@ class CompactionJob {
                 std::shared_ptr<level::PmemTable> source, std::shared_ptr<level::PmemTable> target,
                 index::EntryTree* target_tree, const CompactionOptions& options);
 
-  void Begin(const BatchProgress& resumed);
+  Status Begin(const BatchProgress& resumed);
   Status Run(const index::LiveViews& views, const std::function<bool()>& should_stop);
   /// Only after Run returned ok.
-  void Finish();
+  Status Finish();
 
   const std::vector<uint64_t>& dead() const { return merge_->result().dead; }
   uint64_t merged_entries() const { return merge_->result().progress.merged_entries; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/mutants.h"
 #include "log/index_unified_log.h"
 #include "log/log_reader.h"
 
@@ -118,7 +119,7 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
       return;
     }
     ops.StoreU64(link, value);
-    ops.Flush(link, sizeof *link);
+    if (!BRAID_MUTANT(kCopiesNotFlushed)) ops.Flush(link, sizeof *link);
   };
   uint64_t random = table_id;
   for (const EntryHeader* original : GatherLive(*pool, chunks, max_bytes, &collected.unmovable)) {
@@ -152,8 +153,8 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
   for (uint64_t* link : last) store(link, EntryPtr::End().raw);
   const uint64_t place = format::kTableHeadsOffset + head * sizeof(format::TableHead);
   ops.Copy(pool->At(place), links, sizeof links);
-  ops.Flush(pool->At(place), sizeof links);
-  ops.Fence();
+  if (!BRAID_MUTANT(kCopiesHeadNotFlushed)) ops.Flush(pool->At(place), sizeof links);
+  if (!BRAID_MUTANT(kCopiesNotFenced)) ops.Fence();
   return collected;
 }
 

@@ -43,8 +43,9 @@ void RedoLog::Commit(const std::vector<RedoUpdate>& updates, const BatchProgress
   const size_t bytes = updates.size() * sizeof(RedoUpdate);
   ops.Copy(pool_->At(place + sizeof header), updates.data(), bytes);
   ops.Copy(pool_->At(place), &header, sizeof header);
-  if (!BRAID_MUTANT(kRedoNotFlushed)) ops.Flush(pool_->At(place), sizeof header + bytes);
-  ops.Fence();
+  const size_t flushed = BRAID_MUTANT(kRedoBodyNotFlushed) ? 0 : bytes;
+  if (!BRAID_MUTANT(kRedoNotFlushed)) ops.Flush(pool_->At(place), sizeof header + flushed);
+  if (!BRAID_MUTANT(kRedoNotFenced)) ops.Fence();
   // The updates were made by this process from checked links: Apply fails only with the medium.
   const Status applied = Apply(updates);
   BRAID_CHECK(applied.ok() || pool_->failed());
@@ -53,7 +54,7 @@ void RedoLog::Commit(const std::vector<RedoUpdate>& updates, const BatchProgress
 Status RedoLog::Apply(const std::vector<RedoUpdate>& updates) {
   pmem::PersistOps& ops = pool_->ops();
   for (const RedoUpdate& update : updates) {
-    const uint64_t target = update.target & format::kOffsetMask;
+    const uint64_t target = (update.target - TargetBias(*pool_)) & format::kOffsetMask;
     if (target + sizeof(uint64_t) > pool_->pool_bytes() || target % 8 != 0) {
       return pool_->CorruptionAt(target, "redo update", "its target is outside of the pool");
     }
@@ -70,7 +71,7 @@ Status RedoLog::Apply(const std::vector<RedoUpdate>& updates) {
     ops.StoreU64(link, update.value);
     if (!BRAID_MUTANT(kMergeLinksNotFlushed)) ops.Flush(link, sizeof *link);
   }
-  ops.Fence();
+  if (!BRAID_MUTANT(kMergeLinksNotFenced)) ops.Fence();
   return Status::OK();
 }
 
@@ -81,12 +82,16 @@ Result<BatchProgress> RedoLog::Newest(std::vector<RedoUpdate>* updates) const {
     const uint64_t place = pool_->ChunkOffset(pool_->redo_chunk(which));
     RedoHeader header;
     std::memcpy(&header, pool_->At(place), sizeof header);
-    if (header.magic != format::kRedoMagic || header.merge_id != merge_id_ ||
-        header.batch <= progress.batch || header.count > capacity()) {
+    const bool newer = BRAID_MUTANT(kRedoOlderCounts) && progress.batch != 0
+                           ? header.batch < progress.batch
+                           : header.batch > progress.batch;
+    if (header.magic != format::kRedoMagic || !newer || header.count > capacity() ||
+        (header.merge_id != merge_id_ && !BRAID_MUTANT(kRedoMergeIdIgnored))) {
       continue;
     }
     const auto* body = pool_->As<RedoUpdate>(place + sizeof header);
-    if (header.check != RedoCheck(header, body, place)) continue;
+    if (header.check != RedoCheck(header, body, place) && !BRAID_MUTANT(kRedoCheckIgnored))
+      continue;
     progress = {header.batch, header.boundary, header.entries_delta, header.merged_entries};
     updates->assign(body, body + header.count);
   }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/mutants.h"
 #include "format/layout.h"
 #include "pmem/pool.h"
 
@@ -23,6 +24,11 @@ struct BatchProgress {
   int64_t entries_delta = 0;    // of the target so far
   uint64_t merged_entries = 0;  // of the source so far
 };
+
+/// What is added to the target of an update: nothing, but under the fault that keeps addresses.
+inline uint64_t TargetBias([[maybe_unused]] const pmem::PmemPool& pool) noexcept {
+  return BRAID_MUTANT(kAddressInRedo) ? reinterpret_cast<uintptr_t>(pool.At(0)) : 0;
+}
 
 class RedoLog {
  public:

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/mutants.h"
 #include "base/no_throw.h"
 
 namespace braid::compaction {
@@ -128,12 +129,12 @@ void ZipperMerge::SetLink(uint64_t* link, uint64_t value) {
   if (LinkNow(link) == value) return;
   const uint64_t offset = pool_->OffsetOf(link);
   pending_[offset] = value;
-  updates_.push_back({offset, value});
+  updates_.push_back({offset + TargetBias(*pool_), value});
 }
 
 void ZipperMerge::MarkDead(EntryHeader* entry) {
   const uint64_t offset = pool_->OffsetOf(entry);
-  updates_.push_back({offset | format::kRedoMarkDead, 0});
+  updates_.push_back({(offset + TargetBias(*pool_)) | format::kRedoMarkDead, 0});
   batch_dead_.push_back(offset);
 }
 
@@ -192,9 +193,10 @@ void ZipperMerge::ChooseKept(const Slice& slice, const std::vector<Version>& ver
     const bool has_twin = i + 1 < versions.size() && version.from_source &&
                           versions[i + 1].entry->sequence() == sequence;
     const bool is_twin = i > 0 && !version.from_source && sequence == newer;
-    bool keep = index::IsVersionNeeded(*input_.views, sequence, newer);
+    bool keep = index::IsVersionNeeded(
+        BRAID_MUTANT(kMergeIgnoresViews) ? index::LiveViews{} : *input_.views, sequence, newer);
     if (input_.copies && version.from_source) keep = has_twin;
-    if (is_twin) keep = false;
+    if (is_twin) keep = BRAID_MUTANT(kTwinKept);
     if (!keep && !version.from_source && !is_twin) {
       if (budget == 0) {
         keep = true;
@@ -205,6 +207,11 @@ void ZipperMerge::ChooseKept(const Slice& slice, const std::vector<Version>& ver
     (keep ? *kept : dropped).push_back(version);
     if (!(input_.copies && version.from_source && !has_twin)) newer = sequence;
   }
+  if (BRAID_MUTANT(kMergeDropsDeleteEarly) && !kept->empty() &&
+      kept->front().entry->op() == EntryOp::kDelete) {
+    dropped.push_back(kept->front());
+    kept->erase(kept->begin());
+  }
   // At the bottom a delete hides nothing once it is the oldest version.
   while (!kept->empty() && kept->back().entry->op() == EntryOp::kDelete) {
     dropped.push_back(kept->back());
@@ -212,7 +219,7 @@ void ZipperMerge::ChooseKept(const Slice& slice, const std::vector<Version>& ver
   }
   for (const Version& version : dropped) {
     if (!version.from_source) --batch_delta_;
-    MarkDead(version.entry);
+    if (!BRAID_MUTANT(kMergeDeadMarkSkipped)) MarkDead(version.entry);
   }
   for (const Version& version : *kept) {
     if (version.from_source) ++batch_delta_;
@@ -226,6 +233,7 @@ void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& version
                          const std::vector<Version>& kept) {
   uint32_t layers = 0;
   for (const Version& version : versions) layers = std::max(layers, version.entry->height());
+  if (BRAID_MUTANT(kMergeBottomOnly)) layers = std::min(layers, 1u);
   const auto is_here = [&](uint64_t link) {
     const uint64_t offset = EntryPtr{link}.offset();
     return std::any_of(versions.begin(), versions.end(), [&](const Version& version) {
@@ -282,6 +290,7 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
 /// go on hiding what the tree does not know.
 Status ZipperMerge::UpdateTree() {
   Status outcome;
+  if (BRAID_MUTANT(kTreeNotUpdatedByMerge)) return outcome;
   for (const TreeChange& change : tree_changes_) {
     const std::string_view key = pool_->As<EntryHeader>(change.key_from)->key();
     const bool indexed = change.newest != 0 &&
@@ -289,7 +298,8 @@ Status ZipperMerge::UpdateTree() {
     Status s = base::NoThrow([&] {
       if (indexed) {
         input_.tree->Upsert(key, [&](uint64_t) { return change.newest; });
-      } else {
+      } else if (!BRAID_MUTANT(kTreeEraseSkipped) &&
+                 !(BRAID_MUTANT(kSparseTreeNotErased) && change.newest != 0)) {
         input_.tree->EraseIf(key, [](uint64_t) { return true; });
       }
       return Status::OK();

@@ -90,6 +90,34 @@ bool LsmEngine::Guarded(bool (LsmEngine::*step)()) {
   return false;
 }
 
+/// Under structure_mutex_.
+Status LsmEngine::CommitTable(const format::TableRecord& record) {
+  manifest_.AddTable(record);
+  if (!BRAID_MUTANT(kFlushedIdNotRaised)) manifest_.record().flushed_table_id = record.id;
+  manifest_.record().next_table_id = std::max(manifest_.record().next_table_id, next_table_id_);
+  manifest_.record().last_sequence =
+      std::max(manifest_.record().last_sequence, record.max_sequence);
+  return manifest_.Commit();
+}
+
+/// Commits the table that `memtable` has become and shows it to readers in the memtable's place.
+Status LsmEngine::ShowFlushed(LoggedMemTable& memtable, const format::TableRecord& record) {
+  const std::lock_guard lock(structure_mutex_);
+  // All that may fail comes before the commit.
+  auto table = std::make_shared<level::PmemTable>(pool_.get(), record, options_.verify_checksums);
+  table->set_tree(memtable.table->tree(), 1);
+  auto version = std::make_shared<level::Version>(*state_owner_->version);
+  version->l0.insert(version->l0.begin(), std::move(table));
+  NextState next = CopyState();
+  next.state->immutables.pop_back();
+  next.state->version = std::move(version);
+  if (pool_->failed()) return pool_->FaultStatus();
+  if (Status s = CommitTable(record); !s.ok()) return s;
+  memtable.table->Advance(memtable::State::kFlushed);
+  SwapState(std::move(next));
+  return Status::OK();
+}
+
 /// Turns the oldest sealed memtable into an L0 table. False when there is nothing to do.
 bool LsmEngine::FlushOldest() {
   const std::lock_guard flush_lock(flush_mutex_);
@@ -114,49 +142,32 @@ Status LsmEngine::FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint
   // Writers that found the memtable before it was sealed have left after this.
   pmem::SynchronizeEpoch();
   oldest->table->Advance(memtable::State::kFlushing);
+  // On page-cache media a version must be on the medium before the one it replaces is marked dead,
+  // and a batch whole before it counts as flushed. Links need no sync: a rebuild makes them anew.
+  if (Status s = SyncUnless(BRAID_MUTANT(kFlushEntriesNotSynced)); !s.ok()) return s;
   const index::LiveViews views = views_->Collect();
   format::TableRecord record{};
   record.id = oldest->table->id();
   record.level = 0;
   record.head = head;
-  const auto commit = [&] {
-    manifest_.AddTable(record);
-    manifest_.record().flushed_table_id = record.id;
-    manifest_.record().next_table_id = std::max(manifest_.record().next_table_id, next_table_id_);
-    manifest_.record().last_sequence =
-        std::max(manifest_.record().last_sequence, record.max_sequence);
-    manifest_.Commit();
-  };
   if (BRAID_MUTANT(kManifestBeforeLinks)) {
     record.entries = oldest->table->entries();
     record.max_sequence = sequence_.load();
     const std::lock_guard lock(structure_mutex_);
-    commit();
+    if (Status s = CommitTable(record); !s.ok()) Fail(s);
     manifest_.RemoveTable(record.id);
   }
   flush::LinkFlush flush(pool_.get(), &usage_);
   Result<flush::FlushResult> flushed = flush.Run(
       *oldest->table->tree(), views, format::kTableHeadsOffset + head * sizeof(format::TableHead));
   if (!flushed.ok()) return flushed.status();
-  // On page-cache media a batch must be whole on the medium before it counts as flushed.
-  if (Status s = pool_->media().Sync(); !s.ok()) return s;
+  if (BRAID_MUTANT(kExtentFreedTooEarly)) {
+    for (const uint64_t extent : flushed->dead_extents) pool_->FreeExtent(extent);
+    flushed->dead_extents.clear();
+  }
   record.entries = flushed->entries;
   record.max_sequence = flushed->max_sequence;
-  {
-    const std::lock_guard lock(structure_mutex_);
-    // All that may fail comes before the commit.
-    auto table = std::make_shared<level::PmemTable>(pool_.get(), record, options_.verify_checksums);
-    table->set_tree(oldest->table->tree(), 1);
-    auto version = std::make_shared<level::Version>(*state_owner_->version);
-    version->l0.insert(version->l0.begin(), std::move(table));
-    NextState next = CopyState();
-    next.state->immutables.pop_back();
-    next.state->version = std::move(version);
-    if (pool_->failed()) return pool_->FaultStatus();
-    commit();
-    oldest->table->Advance(memtable::State::kFlushed);
-    SwapState(std::move(next));
-  }
+  if (Status s = ShowFlushed(*oldest, record); !s.ok()) return s;
   if (!flushed->dead_extents.empty()) {
     Retired retired;
     retired.extents = std::move(flushed->dead_extents);
@@ -192,7 +203,7 @@ Status LsmEngine::MergeTable() {
     if (manifest_.record().merge_id != 0) resumed = resumed_merge_;
     job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, source, target,
                                                       index_->tree().get(), options_.compaction);
-    job->Begin(resumed);
+    if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
   if (Status s = RunMerge(job.get(), resumed); !s.ok()) return s;
   {
@@ -202,7 +213,7 @@ Status LsmEngine::MergeTable() {
     NextState next = CopyState();
     next.state->version = std::move(version);
     if (pool_->failed()) return pool_->FaultStatus();
-    job->Finish();
+    if (Status s = job->Finish(); !s.ok()) return s;
     resumed_merge_ = {};
     SwapState(std::move(next));
   }
@@ -258,7 +269,7 @@ bool LsmEngine::CompactionStep() {
   }
   // Its redo would be made again after a crash: nothing that it marked dead may be freed before it
   // ends.
-  if (merge_is_open) return MergeNext();
+  if (merge_is_open && !BRAID_MUTANT(kOpenMergeWaits)) return MergeNext();
   {
     const std::lock_guard lock(work_mutex_);
     facts.finish_all = finish_all_ > 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/mutants.h"
 #include "base/no_throw.h"
 
 namespace braid::engine {
@@ -35,10 +36,11 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
   Result<std::unique_ptr<pmem::PmemPool>> pool =
       pmem::PmemPool::Open(std::move(media), options, [](pmem::PmemPool* fresh) {
         level::Manifest manifest(fresh);
-        manifest.Create();
+        return manifest.Create();
       });
   if (!pool.ok()) return pool.status();
   std::shared_ptr<LsmEngine> engine(new LsmEngine(options, std::move(pool).value()));
+  if (!engine->usage_.ok()) return Status::OutOfMemory();
   Status s = engine->Recover();
   if (s.ok() && options.verify_on_open == VerifyOnOpen::kFull) {
     VerifyReport report;
@@ -77,11 +79,16 @@ Status LsmEngine::Recover() {
       version->l1 = std::move(opened);
     }
   }
+  if (BRAID_MUTANT(kLogForgottenByRecovery)) {
+    manifest_.record().flushed_table_id = next_table_id_ - 1;
+    if (Status s = manifest_.Commit(); !s.ok()) return s;
+  }
   index_ = std::make_unique<cache::DramIndex>(pool_.get(), 1);
   if (version->l1->entries() == 0 && record.merge_id == 0) {
     if (Status s = index_->BuildSlice(version->l1->list(), 1); !s.ok()) return s;
     if (index_->complete()) version->l1->set_tree(index_->tree(), 1);
   }
+  if (BRAID_MUTANT(kTreeShownIncomplete)) version->l1->set_tree(index_->tree(), 1);
   auto state = std::make_shared<ReadState>();
   state->version = std::move(version);
   if (recovered->table != nullptr && recovered->table->entries() != 0) {
@@ -146,12 +153,14 @@ Status LsmEngine::Close() {
   if (outcome.ok()) {
     {
       const std::lock_guard lock(structure_mutex_);
-      manifest_.record().last_sequence =
-          std::max(manifest_.record().last_sequence, sequence_.load());
+      if (!BRAID_MUTANT(kCloseSequenceNotSaved)) {
+        manifest_.record().last_sequence =
+            std::max(manifest_.record().last_sequence, sequence_.load());
+      }
       manifest_.record().next_table_id = next_table_id_;
-      manifest_.Commit();
+      outcome = manifest_.Commit();
     }
-    outcome = base::NoThrow([&] { return pool_->MarkClean(); });
+    if (outcome.ok()) outcome = base::NoThrow([&] { return pool_->MarkClean(); });
   }
   // A pool that is not marked clean is recovered at the next open, as after a crash.
   pool_->media().Unlock();
@@ -171,8 +180,10 @@ Status LsmEngine::FlushForClose() {
     }
   }
   stop_merges_.store(false);
+  if (BRAID_MUTANT(kCleanBeforeFlush)) (void)pool_->MarkClean();
   // When no head is free for another table, a merge makes one.
-  while (FlushOldest() || (sealed_memtables() != 0 && !failed() && MergeNext())) {
+  while (!BRAID_MUTANT(kCloseLeavesLog) &&
+         (FlushOldest() || (sealed_memtables() != 0 && !failed() && MergeNext()))) {
   }
   while (Guarded(&LsmEngine::Reclaim)) {
   }

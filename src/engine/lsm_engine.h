@@ -100,6 +100,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   size_t sealed_memtables() const;
   void CheckExtent(uint64_t extent, const format::ManifestRecord& manifest,
                    level::CheckTotals* totals) const;
+  void CheckSequence(uint64_t highest, level::CheckTotals* totals);
   void StartThreads();
   void StopThreads();
 
@@ -112,6 +113,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void InsertBatch(LoggedMemTable* target, const std::vector<log::Draft>& drafts);
   Status WriteError() const;
   Status SyncPool();
+  /// Syncs page-cache media; `skip` is a seeded fault.
+  Status SyncUnless(bool skip) { return skip ? Status::OK() : pool_->media().Sync(); }
   bool WaitForSpace();
   void SealActive(const LoggedMemTable* expected);
 
@@ -121,6 +124,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void SpaceLoop();
   bool FlushOldest();
   Status FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint32_t head);
+  Status CommitTable(const format::TableRecord& record);
+  Status ShowFlushed(LoggedMemTable& memtable, const format::TableRecord& record);
   bool CompactionStep();
   bool MergeNext();
   bool MergeOldest();

@@ -20,7 +20,7 @@ Result<std::shared_ptr<NullEngine>> NullEngine::Open(const Options& options,
   Result<std::unique_ptr<pmem::PmemPool>> pool =
       pmem::PmemPool::Open(std::move(media), options, [](pmem::PmemPool* fresh) {
         level::Manifest manifest(fresh);
-        manifest.Create();
+        return manifest.Create();
       });
   if (!pool.ok()) return pool.status();
   return std::shared_ptr<NullEngine>(new NullEngine(options, std::move(pool).value()));

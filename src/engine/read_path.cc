@@ -1,6 +1,7 @@
 // Purpose: gets, snapshots, iterators. Thread safety, invariants, persistence: see lsm_engine.h.
 #include <cstring>
 
+#include "base/mutants.h"
 #include "base/no_throw.h"
 #include "engine/empty_iterator.h"
 #include "engine/lsm_engine.h"
@@ -209,8 +210,9 @@ std::unique_ptr<Iterator> LsmEngine::NewIterator(const ReadOptions& options) {
   counters_.Add(EngineCounter::kIterators);
   // The view is registered before the state is read: nothing it may see is given back from here on.
   ViewRegistry::Handle handle =
-      options.snapshot != nullptr ? views_->Register(options.snapshot->sequence(), &reclaim_clock_)
-                                  : views_->Register(sequence_, &reclaim_clock_);
+      options.snapshot != nullptr && !BRAID_MUTANT(kIteratorViewNotRegistered)
+          ? views_->Register(options.snapshot->sequence(), &reclaim_clock_)
+          : views_->Register(sequence_, &reclaim_clock_);
   std::shared_ptr<const ReadState> state;
   {
     const pmem::EpochGuard guard;
@@ -218,7 +220,9 @@ std::unique_ptr<Iterator> LsmEngine::NewIterator(const ReadOptions& options) {
     state = state_.load(std::memory_order_acquire)->shared_from_this();
   }
   index::ReadView view;
-  view.sequence = handle.sequence();
+  view.sequence = BRAID_MUTANT(kIteratorViewNotRegistered) && options.snapshot != nullptr
+                      ? options.snapshot->sequence()
+                      : handle.sequence();
   view.published = &sequence_;
   std::vector<std::unique_ptr<index::Cursor>> cursors;
   cursors.reserve(2 + state->immutables.size() + state->version->l0.size());

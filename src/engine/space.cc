@@ -40,7 +40,7 @@ void LsmEngine::AccountDead(const std::vector<uint64_t>& dead) {
   Retired retired;
   for (const uint64_t offset : dead) {
     const auto* entry = pool_->As<format::EntryHeader>(offset);
-    usage_.Remove(pool_->ChunkOf(offset), entry->size());
+    if (!BRAID_MUTANT(kDeadNotAccounted)) usage_.Remove(pool_->ChunkOf(offset), entry->size());
     if (!entry->has(format::kValueInExtent)) continue;
     format::ExtentRef ref;
     std::memcpy(&ref, entry->value().data(), sizeof ref);
@@ -60,8 +60,9 @@ void LsmEngine::RetireEmptyChunks() {
   // A retired chunk looks empty until it is free; its generation tells it from its next life.
   Retired retired;
   for (const pmem::ChunkId& chunk : survey.empty) {
-    if (std::find(retiring_chunks_.begin(), retiring_chunks_.end(), chunk) ==
-        retiring_chunks_.end()) {
+    if (BRAID_MUTANT(kChunkRetiredTwice) ||
+        std::find(retiring_chunks_.begin(), retiring_chunks_.end(), chunk) ==
+            retiring_chunks_.end()) {
       retired.chunks.push_back(chunk);
     }
   }
@@ -72,7 +73,8 @@ void LsmEngine::RetireEmptyChunks() {
 void LsmEngine::Retire(Retired retired) {
   // What was unlinked before the clock moves can't be found by views that read the clock
   // afterwards.
-  retired.clock = reclaim_clock_.fetch_add(1) + 1;
+  retired.clock =
+      BRAID_MUTANT(kReclaimClockStands) ? reclaim_clock_.load() : reclaim_clock_.fetch_add(1) + 1;
   std::list<Retired> node;
   node.push_back(std::move(retired));
   const std::lock_guard lock(work_mutex_);
@@ -92,7 +94,7 @@ bool LsmEngine::Reclaim() {
   // First the clock, then the views: a view that OldestPin does not see has a pin at least as high
   // as this, and can't reach what was retired before.
   const uint64_t now = reclaim_clock_.load();
-  const uint64_t oldest = std::min(now, views_->OldestPin());
+  const uint64_t oldest = BRAID_MUTANT(kPinIgnored) ? now : std::min(now, views_->OldestPin());
   std::list<Retired> ready;
   std::list<std::shared_ptr<const void>> memory;
   {
@@ -113,7 +115,7 @@ bool LsmEngine::Reclaim() {
   if (failed() || pool_->failed()) return false;
   // Marks of death must be on the medium before what they guard against is reused.
   if (frees) {
-    if (Status s = pool_->media().Sync(); !s.ok()) {
+    if (Status s = SyncUnless(BRAID_MUTANT(kReclaimNotSynced)); !s.ok()) {
       Fail(s);
       return false;
     }
@@ -167,13 +169,13 @@ Status LsmEngine::MergeCopies() {
     job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, std::move(copies),
                                                       state_owner_->version->l1,
                                                       index_->tree().get(), options_.compaction);
-    job->Begin(resumed);
+    if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
   if (Status s = RunMerge(job.get(), resumed); !s.ok()) return s;
   {
     const std::lock_guard lock(structure_mutex_);
     if (pool_->failed()) return pool_->FaultStatus();
-    job->Finish();
+    if (Status s = job->Finish(); !s.ok()) return s;
     resumed_merge_ = {};
   }
   AccountDead(job->dead());
@@ -229,23 +231,28 @@ bool LsmEngine::CollectStep() {
                                        room - room / 8);
   });
   if (collected.ok() && pool_->failed()) collected = pool_->FaultStatus();
+  // On page-cache media the copies must be on the medium before the originals are marked dead.
+  Status s =
+      collected.ok() ? SyncUnless(BRAID_MUTANT(kCollectedCopiesNotSynced)) : collected.status();
   {
     const std::lock_guard lock(structure_mutex_);
-    if (!collected.ok() || collected->record.entries == 0) {
+    if (!s.ok() || collected->record.entries == 0) {
       manifest_.ReturnHead(head);
     } else {
       format::ManifestRecord& record = manifest_.record();
       manifest_.AddTable(collected->record);
-      record.collected_table_id = table_id;
+      if (!BRAID_MUTANT(kCollectedIdNotRaised)) record.collected_table_id = table_id;
       record.next_table_id = next_table_id_;
-      record.merge_id = record.next_merge_id++;
+      if (!BRAID_MUTANT(kCopiesMergeNotBegun)) record.merge_id = record.next_merge_id++;
       record.merging_table_id = table_id;
-      manifest_.Commit();
+      s = manifest_.Commit();
       resumed_merge_ = {};
     }
   }
-  if (!collected.ok()) {
-    if (!collected.status().IsOutOfSpace()) Fail(collected.status());
+  if (!s.ok()) {
+    // Copies that found no room were given back. A sync or commit that failed is another matter,
+    // for want of space too: what it covers may be on the medium.
+    if (!collected.status().IsOutOfSpace()) Fail(s);
     return false;
   }
   for (const uint64_t chunk : collected->unmovable) pinned_chunks_.push_back(IdOf(chunk));
@@ -283,7 +290,9 @@ void LsmEngine::FitMemory() {
   if (index_->min_height() >= format::kMaxHeight / 2) return;
   std::list<std::shared_ptr<const void>> tree{index_->tree()};
   auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), index_->min_height() + 1);
-  state->version->l1->set_tree(nullptr, index_->min_height() + 1);
+  if (!BRAID_MUTANT(kTreeKeptAfterThinning)) {
+    state->version->l1->set_tree(nullptr, index_->min_height() + 1);
+  }
   RetireMemory(std::move(tree));
   {
     const std::lock_guard lock(structure_mutex_);

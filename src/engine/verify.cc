@@ -36,6 +36,16 @@ void LsmEngine::CheckExtent(uint64_t extent, const format::ManifestRecord& manif
   }
 }
 
+/// No entry has a number that is yet to be handed out.
+void LsmEngine::CheckSequence(uint64_t highest, level::CheckTotals* totals) {
+  // A batch under way publishes its numbers before it lets go of the lock.
+  const std::lock_guard batch_lock(batch_mutex_);
+  if (const uint64_t last = sequence_.load(); highest > last) {
+    totals->problems.push_back("an entry has sequence number " + std::to_string(highest) +
+                               ", the last one handed out is " + std::to_string(last));
+  }
+}
+
 Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(double)>& progress) {
   *report = VerifyReport{};
   std::shared_ptr<const ReadState> state;
@@ -63,6 +73,7 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
     level::CheckTable(table.list(), name, merging ? resumed_merge_.boundary : 0, expected, intact,
                       &totals);
   }
+  uint64_t highest_sequence = 0;
   for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {
     if (progress && chunk % 256 == 0) {
       progress(0.8 + 0.2 * static_cast<double>(chunk) / static_cast<double>(pool_->chunks()));
@@ -76,10 +87,14 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
       totals.problems.emplace_back(header.status().message());
       continue;
     }
+    uint64_t live = 0;
+    log::ForEachEntry(*pool_, chunk, [&](uint64_t, const format::EntryHeader& entry) {
+      highest_sequence = std::max(highest_sequence, entry.sequence());
+      if (entry.state() == format::kStateLive) live += entry.size();
+    });
     const uint64_t limit =
         kind == ChunkKind::kLog ? manifest.flushed_table_id : manifest.collected_table_id;
     if (header->table_id > limit) continue;  // a log: its entries are not in a table yet
-    const uint64_t live = compaction::CountLiveBytes(*pool_, chunk);
     const uint64_t linked = totals.linked_bytes[chunk];
     // Entries a resumed merge has taken but not accounted, and copies beside their originals, are
     // in two lists or none for a while.
@@ -92,6 +107,7 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
                           .message()));
     }
   }
+  CheckSequence(highest_sequence, &totals);
   // The same through the read path: what a user would see, each value checked.
   const std::unique_ptr<Iterator> all = NewIterator({});
   for (all->SeekToFirst(); all->Valid(); all->Next()) ++report->live_entries;

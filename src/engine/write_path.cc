@@ -99,7 +99,9 @@ Status LsmEngine::TryUpdate(log::Draft* draft, uint64_t random) {
       return 0;
     }
     target->log.Seal(*draft, sequence, format::kFirstOfUnit, older);
-    if (!BRAID_MUTANT(kEntryFenceSkipped)) pool_->ops().Fence();
+    if (!BRAID_MUTANT(kEntryFenceSkipped) && !BRAID_MUTANT(kEntryShownBeforeFence)) {
+      pool_->ops().Fence();
+    }
     // Stored where nothing is kept: nobody may see it.
     return pool_->failed() ? 0 : draft->offset;
   };
@@ -109,6 +111,7 @@ Status LsmEngine::TryUpdate(log::Draft* draft, uint64_t random) {
     inserted = target->table->Insert(draft->key, commit);
     return Status::OK();
   });
+  if (BRAID_MUTANT(kEntryShownBeforeFence)) pool_->ops().Fence();
   if (!inserted) {
     if (pool_->failed()) return pool_->FaultStatus();  // and what was taken stays as it is
     target->log.Abandon(shard, draft, 1);
@@ -196,13 +199,18 @@ Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allo
   for (size_t i = 0; i < count; ++i) {
     log::Draft& draft = (*drafts)[i];
     target->log.WritePayload(&draft);
-    const uint8_t flags = static_cast<uint8_t>((i == 0 ? format::kFirstOfUnit : 0) |
-                                               (i + 1 < count ? format::kMoreOfUnit : 0));
+    const bool first = i == 0 || BRAID_MUTANT(kBatchAsSingles);
+    const bool more = i + 1 < count && !BRAID_MUTANT(kBatchAsSingles);
+    const uint8_t flags =
+        static_cast<uint8_t>((first ? format::kFirstOfUnit : 0) | (more ? format::kMoreOfUnit : 0));
     target->log.Seal(draft, base_sequence + 1 + i, flags, 0);
     bytes += format::EntryHeader::EntryBytes(draft.key.size(), draft.stored_value().size(),
                                              draft.height);
   }
-  if (!BRAID_MUTANT(kEntryFenceSkipped)) pool_->ops().Fence();
+  if (!BRAID_MUTANT(kEntryFenceSkipped) && !BRAID_MUTANT(kBatchShownBeforeFence)) {
+    pool_->ops().Fence();
+  }
+  if (BRAID_MUTANT(kBatchPublishedBeforeInsert)) sequence_.store(base_sequence + count);
   if (pool_->failed()) return pool_->FaultStatus();
   const Status inserted = base::NoThrow([&] {
     InsertBatch(target, *drafts);
@@ -216,6 +224,7 @@ Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allo
   }
   // Release pairs with ReadView::Sees: whoever sees the number sees all entries.
   sequence_.store(base_sequence + count);
+  if (BRAID_MUTANT(kBatchShownBeforeFence)) pool_->ops().Fence();
   target->log.Accept(shard);
   target->table->Account(bytes, count);
   return Status::OK();
@@ -296,7 +305,7 @@ Status LsmEngine::SyncPool() {
   }
   counters_.Add(EngineCounter::kSyncs);
   if (closed()) return Status::Closed();
-  Status s = pool_->media().Sync();
+  Status s = SyncUnless(BRAID_MUTANT(kSyncPutNotSynced));
   if (s.ok()) {
     syncs_done_.store(syncs_begun_);
   } else {

@@ -30,7 +30,7 @@ Result<FlushResult> LinkFlush::Run(const index::EntryTree& tree, const index::Li
   pmem::PersistOps& ops = pool_->ops();
   ops.Copy(pool_->At(head_offset), head_, sizeof head_);
   if (!BRAID_MUTANT(kFlushHeadNotFlushed)) ops.Flush(pool_->At(head_offset), sizeof head_);
-  ops.Fence();
+  if (!BRAID_MUTANT(kFlushNotFenced)) ops.Fence();
   return std::move(result_);
 }
 
@@ -41,7 +41,9 @@ void LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
     auto* entry = pool_->As<EntryHeader>(offset);
     const uint64_t sequence = entry->sequence();
     const EntryPtr next{std::atomic_ref<uint64_t>(*entry->links()).load(std::memory_order_relaxed)};
-    if (index::IsVersionNeeded(views, sequence, newer)) {
+    const bool seen = index::IsVersionNeeded(
+        BRAID_MUTANT(kFlushIgnoresViews) ? index::LiveViews{} : views, sequence, newer);
+    if (seen && !(BRAID_MUTANT(kFlushDropsDeletes) && entry->op() == format::EntryOp::kDelete)) {
       LinkEntry(entry);
     } else {
       Drop(entry);
@@ -56,13 +58,17 @@ void LinkFlush::LinkEntry(EntryHeader* entry) {
   const uint64_t offset = pool_->OffsetOf(entry);
   const uint64_t link = EntryPtr::To(offset).raw;
   for (uint32_t layer = 0; layer < entry->height(); ++layer) {
+    if (BRAID_MUTANT(kTowerHalfBuilt) && layer > 0 && layer + 1 == entry->height()) break;
     uint64_t* target = last_[layer];
     if (target >= head_ && target < head_ + kMaxHeight) {
       *target = link;  // the head's copy in DRAM
     } else {
       ops.StoreU64(target, link);
       // The predecessor's bottom link is flushed with its header below; upper ones stand alone.
-      if (layer > 0 && !BRAID_MUTANT(kFlushLinksNotFlushed)) ops.Flush(target, sizeof *target);
+      if (layer > 0 && !BRAID_MUTANT(kFlushLinksNotFlushed) &&
+          !BRAID_MUTANT(kFlushUpperLinksNotFlushed)) {
+        ops.Flush(target, sizeof *target);
+      }
     }
     last_[layer] = entry->links() + layer;
   }
@@ -96,7 +102,9 @@ void LinkFlush::Close() {
       continue;
     }
     ops.StoreU64(target, end);
-    if (!BRAID_MUTANT(kFlushLinksNotFlushed)) ops.Flush(target, sizeof *target);
+    if (!BRAID_MUTANT(kFlushLinksNotFlushed) && !BRAID_MUTANT(kFlushEndsNotFlushed)) {
+      ops.Flush(target, sizeof *target);
+    }
   }
   unflushed_ = nullptr;
 }

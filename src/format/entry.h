@@ -33,7 +33,8 @@ inline constexpr uint8_t kOpMask = 0x0F;
 
 /// The state byte. Far apart, so that no single flip turns one into the other.
 inline constexpr uint8_t kStateLive = 0x5A;
-inline constexpr uint8_t kStateDead = 0xA5;
+inline constexpr uint8_t kStateDead = 0xA5;  ///< superseded, or a delete with nothing left to hide
+inline constexpr uint8_t kStateVoid = 0x33;  ///< never happened: part of a write that was torn
 
 struct EntryHeader {
   uint32_t key_check;

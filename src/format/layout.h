@@ -70,10 +70,11 @@ struct PoolHeader {
   char boot_id[40];  // of the last writer, zero-padded
   char design[24];
   char comparator[24];
-  uint64_t segments;  // published ones; a crash may leave one more than this
+  uint64_t segments;          // published ones; a crash may leave one more than this
+  uint64_t generation_floor;  // chunks begin their next life at this generation or a higher one
   uint64_t check;
 };
-static_assert(sizeof(PoolHeader) == 184);
+static_assert(sizeof(PoolHeader) == 192);
 
 /// Kinds of chunk. A chunk's state word: bits 0..31 generation, 44..47 kind, 48..63 check.
 enum class ChunkKind : uint8_t {

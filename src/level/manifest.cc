@@ -11,12 +11,14 @@ namespace braid::level {
 using format::ManifestRecord;
 using format::TableRecord;
 
-void Manifest::Create() {
+Status Manifest::Create() {
   format::TableHead head;
   for (uint64_t& link : head.links) link = format::EntryPtr::End().raw;
   pmem::PersistOps& ops = pool_->ops();
   ops.Copy(pool_->At(format::kTableHeadsOffset), &head, sizeof head);
-  ops.Persist(pool_->At(format::kTableHeadsOffset), sizeof head);
+  if (!BRAID_MUTANT(kL1HeadNotFlushed))
+    ops.Flush(pool_->At(format::kTableHeadsOffset), sizeof head);
+  ops.Fence();
   record_ = ManifestRecord{};
   record_.magic = format::kManifestMagic;
   record_.next_table_id = kL1Id + 1;
@@ -25,33 +27,46 @@ void Manifest::Create() {
   record_.table_count = 1;
   record_.tables[0] = {kL1Id, 1, 0, 0, 0, 0};
   record_.merged_table_id = kL1Id;
-  Commit();
+  return Commit();
 }
 
-void Manifest::Commit() {
+Status Manifest::Commit() {
   ++record_.commit_count;
+  // Both copies are equal here: at every moment one of them is intact, and it is the old or the new
+  // record.
+  if (Status s = WriteCopy(0); !s.ok()) return s;
+  if (BRAID_MUTANT(kManifestOneCopy)) return Status::OK();
+  if (Status s = WriteCopy(BRAID_MUTANT(kManifestInPlace) ? 0 : 1); !s.ok()) return s;
+  if (BRAID_MUTANT(kManifestBothAtOnce)) pool_->ops().Fence();
+  return Status::OK();
+}
+
+Status Manifest::WriteCopy(int copy) {
   pmem::PersistOps& ops = pool_->ops();
-  // The older, or torn, copy first: at every moment one copy is intact.
-  for (const int copy : {1 - newest_, newest_}) {
-    const uint64_t to = format::kManifestOffset[BRAID_MUTANT(kManifestInPlace) ? 0 : copy];
-    record_.check = format::StructCheck(record_, to);
-    ops.Copy(pool_->At(to), &record_, sizeof record_);
-    if (BRAID_MUTANT(kManifestNotFlushed)) continue;
-    ops.Persist(pool_->At(to), sizeof record_);
-  }
+  const uint64_t to = format::kManifestOffset[copy];
+  record_.check = format::StructCheck(record_, to);
+  ops.Copy(pool_->At(to), &record_, sizeof record_);
+  if (BRAID_MUTANT(kManifestNotFlushed)) return Status::OK();
+  ops.Flush(pool_->At(to), sizeof record_);
+  if (!BRAID_MUTANT(kManifestBothAtOnce)) ops.Fence();
+  if (BRAID_MUTANT(kManifestCopiesNotSynced)) return Status::OK();
+  return pool_->media().SyncRange(to, sizeof record_);
 }
 
 Status Manifest::Load() {
   const ManifestRecord* newest = nullptr;
+  int newest_copy = 0;
   for (int which = 0; which < 2; ++which) {
     const uint64_t place = format::kManifestOffset[which];
     const auto* copy = pool_->As<ManifestRecord>(place);
-    if (copy->magic != format::kManifestMagic || copy->check != format::StructCheck(*copy, place)) {
+    if (copy->magic != format::kManifestMagic ||
+        (copy->check != format::StructCheck(*copy, place) &&
+         !BRAID_MUTANT(kManifestCheckIgnored))) {
       continue;
     }
     if (newest == nullptr || copy->commit_count > newest->commit_count) {
       newest = copy;
-      newest_ = which;
+      newest_copy = which;
     }
   }
   if (newest == nullptr) {
@@ -77,6 +92,12 @@ Status Manifest::Load() {
   if (record_.table_count > format::kMaxTables || !has_l1 || !merge_is_possible) {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "its tables are impossible");
   }
+  // The other copy is made equal before anything else changes. A torn one might else get just the
+  // lines that it lacks from the next commit, and be an older commit that names a head used anew.
+  const auto* other = pool_->As<ManifestRecord>(format::kManifestOffset[1 - newest_copy]);
+  const bool equal = std::memcmp(other, newest, offsetof(ManifestRecord, check)) == 0 &&
+                     other->check == format::StructCheck(*other, pool_->OffsetOf(other));
+  if (!equal && !BRAID_MUTANT(kManifestNotRepaired)) return WriteCopy(1 - newest_copy);
   return Status::OK();
 }
 

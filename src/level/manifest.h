@@ -18,14 +18,17 @@ class Manifest {
   explicit Manifest(pmem::PmemPool* pool) : pool_(pool) {}
 
   /// Writes the first record of a new pool: an empty L1 at head 0, whose links it ends.
-  void Create();
-  /// Loads the newest intact copy and checks it. Corruption when neither is intact.
+  Status Create();
+  /// Loads the newest intact copy, checks it, and makes the other one equal to it.
+  /// Corruption when neither is intact.
   Status Load();
 
   format::ManifestRecord& record() noexcept { return record_; }
   const format::ManifestRecord& record() const noexcept { return record_; }
-  /// Makes record() durable.
-  void Commit();
+  /// Makes record() durable: two fences, on page-cache media two syncs of a page. What the record
+  /// names must be durable before. After an error nobody knows which record counts: the caller
+  /// stops writing.
+  Status Commit();
 
   /// A head no table uses, kept for the caller until AddTable or ReturnHead. OutOfSpace when there
   /// are too many tables.
@@ -39,9 +42,10 @@ class Manifest {
   static constexpr uint64_t kL1Id = 1;
 
  private:
+  Status WriteCopy(int copy);
+
   pmem::PmemPool* pool_;
   format::ManifestRecord record_{};
-  int newest_ = 0;            // copy that is known to be intact
   uint64_t taken_heads_ = 0;  // of tables in the making
 };
 

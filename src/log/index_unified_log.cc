@@ -72,7 +72,7 @@ Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, bool within_unit,
   header.shard = shard_index;
   header.ordinal = at.next_ordinal;
   header.previous_used = at.chunk == 0 ? 0 : at.tail - pool_->ChunkOffset(at.chunk);
-  header.within_unit = within_unit ? 1 : 0;
+  header.within_unit = within_unit && !BRAID_MUTANT(kWithinUnitNotRecorded) ? 1 : 0;
   Result<uint64_t> chunk = pool_->AllocateLogChunk(header, kind_, allocation);
   if (!chunk.ok()) return chunk.status();
   at.chunk = *chunk;
@@ -142,7 +142,9 @@ void IndexUnifiedLog::WritePayload(Draft* draft) {
   uint64_t end = key_at + draft->key.size() + value.size();
   if (BRAID_MUTANT(kEntryLastLineNotFlushed)) end -= end > kLineBytes ? kLineBytes : 0;
   const uint64_t begin = HeaderLinesEnd(draft->offset, draft->height);
-  if (end > begin) ops.Flush(pool_->At(begin), end - begin);
+  if (end > begin && !BRAID_MUTANT(kEntryPayloadNotFlushed)) {
+    ops.Flush(pool_->At(begin), end - begin);
+  }
 }
 
 void IndexUnifiedLog::Seal(const Draft& draft, uint64_t sequence, uint8_t flags, uint64_t older) {
@@ -189,6 +191,10 @@ void IndexUnifiedLog::Abandon(uint32_t shard_index, Draft* drafts, size_t count)
   Shard& shard = shards_[shard_index];
   for (size_t i = 0; i < count; ++i) {
     if (drafts[i].extent != 0) pool_->FreeExtent(drafts[i].extent);
+  }
+  if (BRAID_MUTANT(kAbandonedChunksKept)) shard.new_chunks.clear();
+  if (BRAID_MUTANT(kAbandonOldestFirst)) {
+    std::reverse(shard.new_chunks.begin(), shard.new_chunks.end());
   }
   // Newest first: after a crash in between, the chunks that remain have ordinals without a gap.
   for (size_t i = shard.new_chunks.size(); i-- > 0;) pool_->FreeChunk(shard.new_chunks[i]);

@@ -33,9 +33,14 @@ bool ExtentVerifies(const pmem::PmemPool& pool, const EntryHeader& entry, uint64
   if (header.magic != format::kExtentMagic ||
       header.check != format::StructCheck(header, ref.offset) || header.owner != offset ||
       header.value_bytes != ref.bytes ||
-      ref.offset + sizeof header + ref.bytes > pool.pool_bytes()) {
+      ref.offset + sizeof header + ref.bytes > pool.pool_bytes() ||
+      header.chunks != (ref.bytes + sizeof header + pool.chunk_bytes() - 1) / pool.chunk_bytes()) {
     return false;
   }
+  for (uint64_t body = chunk + 1; body < chunk + header.chunks; ++body) {
+    if (pool.StateOf(body).kind() != format::ChunkKind::kExtentBody) return false;
+  }
+  if (BRAID_MUTANT(kExtentValueNotVerified)) return true;
   return base::Hash64(pool.At(ref.offset + sizeof header), ref.bytes) == ref.check;
 }
 
@@ -89,7 +94,7 @@ class ShardReader {
       offset += entry->size();
     }
     if (used != 0 && offset == end) return Status::OK();
-    if (whole) {
+    if (whole && !BRAID_MUTANT(kShortChunkTakenForTail)) {
       return pool_.CorruptionAt(offset, "log entry",
                                 "its check does not match, and the log goes on behind it");
     }
@@ -125,10 +130,14 @@ class ShardReader {
     for (uint64_t at = offset; at + sizeof(EntryHeader) <= end; at += 8) {
       const EntryHeader* entry = pool_.EntryAt(at);
       if (entry == nullptr || !HasSaneOp(*entry) || !KeyVerifies(pool_, *entry, at)) continue;
-      log_.max_sequence = std::max(log_.max_sequence, entry->sequence());
+      if (!BRAID_MUTANT(kTornSequenceReused)) {
+        log_.max_sequence = std::max(log_.max_sequence, entry->sequence());
+      }
       // The torn entry itself may have an intact header and key, and so may the rest of its batch.
       const bool torn =
-          at == torn_at_ ? !EntryVerifies(pool_, at) : !entry->has(format::kFirstOfUnit);
+          !BRAID_MUTANT(kTailTakenForDamage) &&
+          (BRAID_MUTANT(kDamageTakenForTail) ||
+           (at == torn_at_ ? !EntryVerifies(pool_, at) : !entry->has(format::kFirstOfUnit)));
       if (torn) {
         log_.torn.push_back(at);
         continue;

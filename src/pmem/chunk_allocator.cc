@@ -37,6 +37,19 @@ uint64_t* PmemPool::StateWord(uint64_t chunk) noexcept {
   BRAID_CHECK(false);
 }
 
+namespace {
+
+/// The seeded faults that leave a chunk's state in the cache.
+bool StateStaysInCache([[maybe_unused]] ChunkKind kind) {
+  return BRAID_MUTANT(kChunkStateNotFlushed) ||
+         (BRAID_MUTANT(kFreeStateNotFlushed) && kind == ChunkKind::kFree) ||
+         (BRAID_MUTANT(kRedoChunksNotFlushed) && kind == ChunkKind::kRedo) ||
+         (BRAID_MUTANT(kExtentStatesNotFlushed) &&
+          (kind == ChunkKind::kExtentHead || kind == ChunkKind::kExtentBody));
+}
+
+}  // namespace
+
 /// Stores the state word and flushes it; the caller fences.
 void PmemPool::SetState(uint64_t chunk, ChunkKind kind, uint32_t generation) {
   uint64_t* word = nullptr;
@@ -47,8 +60,7 @@ void PmemPool::SetState(uint64_t chunk, ChunkKind kind, uint32_t generation) {
   const ChunkState state = ChunkState::Make(kind, generation, chunk);
   states_[chunk].store(state.raw, std::memory_order_relaxed);
   ops_.StoreU64(word, state.raw);
-  if (BRAID_MUTANT(kChunkStateNotFlushed)) return;
-  ops_.Flush(word, sizeof *word);
+  if (!StateStaysInCache(kind)) ops_.Flush(word, sizeof *word);
 }
 
 uint64_t PmemPool::ReserveFor(AllocationClass allocation) const {
@@ -58,11 +70,11 @@ uint64_t PmemPool::ReserveFor(AllocationClass allocation) const {
     case AllocationClass::kWrite:
       return whole;
     case AllocationClass::kDelete:
-      return whole / 2;
+      return BRAID_MUTANT(kReserveForDeletesIgnored) ? whole : whole / 2;
     case AllocationClass::kBackground:
       break;
   }
-  return 0;
+  return BRAID_MUTANT(kReserveForCopiesIgnored) ? whole : 0;
 }
 
 Status PmemPool::FullError() const {
@@ -120,12 +132,17 @@ Result<uint64_t> PmemPool::TakeRun(uint64_t count, AllocationClass allocation) {
   }
 }
 
+uint32_t PmemPool::NextGeneration(uint64_t chunk) const noexcept {
+  return std::max(StateOf(chunk).generation() + 1, static_cast<uint32_t>(header_.generation_floor));
+}
+
 Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkKind kind,
                                             AllocationClass allocation) {
   Result<uint64_t> taken = TakeChunk(allocation);
   if (!taken.ok()) return taken;
   const uint64_t chunk = *taken;
-  const uint32_t generation = StateOf(chunk).generation() + 1;
+  const uint32_t generation =
+      BRAID_MUTANT(kGenerationNotRaised) ? StateOf(chunk).generation() : NextGeneration(chunk);
   LogChunkHeader sealed = header;
   sealed.magic = format::kLogChunkMagic;
   sealed.generation = generation;
@@ -135,9 +152,10 @@ Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkK
     ops_.Fence();
   }
   ops_.Copy(At(ChunkOffset(chunk)), &sealed, sizeof sealed);
-  ops_.Persist(At(ChunkOffset(chunk)), sizeof sealed);
+  if (!BRAID_MUTANT(kChunkHeaderNotFlushed)) ops_.Flush(At(ChunkOffset(chunk)), sizeof sealed);
+  if (!BRAID_MUTANT(kChunkHeaderNotFenced)) ops_.Fence();
   SetState(chunk, kind, generation);
-  ops_.Fence();
+  if (!BRAID_MUTANT(kChunkStateNotFenced)) ops_.Fence();
   return chunk;
 }
 
@@ -147,28 +165,33 @@ Result<uint64_t> PmemPool::AllocateExtent(uint64_t bytes, uint64_t owner,
   Result<uint64_t> taken = TakeRun(count, allocation);
   if (!taken.ok()) return taken;
   const uint64_t first = *taken;
-  for (uint64_t i = 1; i < count; ++i) {
-    SetState(first + i, ChunkKind::kExtentBody, StateOf(first + i).generation() + 1);
-  }
+  const auto take_bodies = [&] {
+    for (uint64_t i = 1; i < count; ++i) {
+      SetState(first + i, ChunkKind::kExtentBody, NextGeneration(first + i));
+    }
+  };
+  if (!BRAID_MUTANT(kExtentBodiesAfterHead)) take_bodies();
   const uint64_t offset = ChunkOffset(first);
   ExtentHeader header{};
   header.magic = format::kExtentMagic;
-  header.generation = StateOf(first).generation() + 1;
+  header.generation = NextGeneration(first);
   header.chunks = count;
   header.value_bytes = bytes;
   header.owner = owner;
   header.check = format::StructCheck(header, offset);
   ops_.Copy(At(offset), &header, sizeof header);
-  ops_.Persist(At(offset), sizeof header);
+  if (!BRAID_MUTANT(kExtentHeaderNotFlushed)) ops_.Flush(At(offset), sizeof header);
+  if (!BRAID_MUTANT(kExtentHeaderNotFenced)) ops_.Fence();
   SetState(first, ChunkKind::kExtentHead, header.generation);
   ops_.Fence();
+  if (BRAID_MUTANT(kExtentBodiesAfterHead)) take_bodies();
   return offset;
 }
 
 void PmemPool::FreeChunk(uint64_t chunk) {
   const uint32_t generation = StateOf(chunk).generation();
   SetState(chunk, ChunkKind::kFree, generation);
-  ops_.Fence();
+  if (!BRAID_MUTANT(kFreeStateNotFenced)) ops_.Fence();
   const std::lock_guard lock(mutex_);
   free_.push_back(chunk);
 }
@@ -178,6 +201,10 @@ void PmemPool::FreeExtent(uint64_t extent) {
   const uint64_t first = ChunkOf(extent);
   const uint64_t count = header->chunks;
   // The head goes first: bodies without a head are swept at the next open.
+  if (BRAID_MUTANT(kExtentBodiesFreedFirst)) {
+    for (uint64_t i = 1; i < count; ++i) FreeChunk(first + i);
+    return FreeChunk(first);
+  }
   FreeChunk(first);
   for (uint64_t i = 1; i < count; ++i) FreeChunk(first + i);
 }

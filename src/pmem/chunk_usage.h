@@ -7,9 +7,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <new>
+
+#include "pmem/sparse_table.h"
 
 namespace braid::pmem {
 
@@ -17,31 +16,28 @@ class ChunkUsage {
  public:
   static constexpr int64_t kUnknown = INT64_MIN / 2;
 
-  explicit ChunkUsage(uint64_t capacity)
-      : bytes_(static_cast<std::atomic<int64_t>*>(std::calloc(capacity, sizeof(int64_t)))) {
-    if (bytes_ == nullptr) throw std::bad_alloc();
-  }
+  explicit ChunkUsage(uint64_t capacity) : bytes_(capacity) {}
+
+  /// False: there was no memory for the table, and nothing else may be called.
+  bool ok() const noexcept { return bytes_.ok(); }
 
   void Add(uint64_t chunk, uint64_t bytes) noexcept {
-    bytes_.get()[chunk].fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+    bytes_[chunk].fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   }
   void Remove(uint64_t chunk, uint64_t bytes) noexcept {
-    bytes_.get()[chunk].fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
+    bytes_[chunk].fetch_sub(static_cast<int64_t>(bytes), std::memory_order_relaxed);
   }
   void Set(uint64_t chunk, int64_t bytes) noexcept {
-    bytes_.get()[chunk].store(bytes, std::memory_order_relaxed);
+    bytes_[chunk].store(bytes, std::memory_order_relaxed);
   }
   /// Live bytes; meaningless (far below zero) while unknown.
   int64_t Live(uint64_t chunk) const noexcept {
-    return bytes_.get()[chunk].load(std::memory_order_relaxed);
+    return bytes_[chunk].load(std::memory_order_relaxed);
   }
   bool IsKnown(uint64_t chunk) const noexcept { return Live(chunk) >= 0; }
 
  private:
-  struct FreeDeleter {
-    void operator()(void* memory) const noexcept { std::free(memory); }
-  };
-  std::unique_ptr<std::atomic<int64_t>, FreeDeleter> bytes_;
+  SparseTable<std::atomic<int64_t>> bytes_;
 };
 
 }  // namespace braid::pmem

@@ -52,7 +52,8 @@ Status FileError(const std::string& action, const std::string& path, int error) 
       return Status::IOError(text + "; raise the limit on open files (ulimit -n)");
     case EROFS:
       return Status::IOError(text +
-                             "; mount the filesystem for writing, or copy the pool elsewhere");
+                             "; an open pool is written to: mount the filesystem for writing. The "
+                             "kernel refuses that on an NVDIMM that is not armed");
     case EACCES:
     case EPERM:
       return Status::IOError(text + "; the pool must be readable and writable for this user");
@@ -150,7 +151,8 @@ MediaClass ClassOf(pmem2_granularity granularity) {
 
 /// Maps `fd` at `offset` of the reservation (null: anywhere).
 Result<pmem2_map*> MapFile(int fd, pmem2_vm_reservation* reservation, uint64_t offset,
-                           const std::string& name, bool read_only = false) {
+                           const std::string& name,
+                           unsigned protection = PMEM2_PROT_READ | PMEM2_PROT_WRITE) {
   pmem2_source* source = nullptr;
   pmem2_config* config = nullptr;
   pmem2_map* map = nullptr;
@@ -159,7 +161,7 @@ Result<pmem2_map*> MapFile(int fd, pmem2_vm_reservation* reservation, uint64_t o
   if (failed == 0) {
     failed = pmem2_config_set_required_store_granularity(config, PMEM2_GRANULARITY_PAGE);
   }
-  if (failed == 0 && read_only) failed = pmem2_config_set_protection(config, PMEM2_PROT_READ);
+  if (failed == 0) failed = pmem2_config_set_protection(config, protection);
   if (failed == 0 && reservation != nullptr) {
     failed = pmem2_config_set_vm_reservation(config, reservation, offset);
   }
@@ -193,6 +195,7 @@ class FileMedia final : public Media {
   Status DropSegment() override;
   Status Sync() override;
   const std::atomic<uint64_t>& fault() const noexcept override { return guard_.fault(); }
+  Status SyncRange(uint64_t offset, uint64_t bytes) override;
   void Prefault(uint64_t offset, uint64_t bytes) noexcept override;
   void Unlock() override { lock_ = Fd(); }
   std::string boot_id() const override;
@@ -219,9 +222,9 @@ class FileMedia final : public Media {
   MediaClass media_class_ = MediaClass::kByte;  // lowered by each segment that promises less
   bool forced_ = false;
   bool tmpfs_ = false;
-  mutable std::mutex mutex_;   // maps_: a growth may go on beside a sync
-  std::vector<Mapping> maps_;  // the last one may not be published yet
-  size_t published_ = 0;       // mutex_
+  mutable std::mutex maps_mutex_;  // maps_ grows while others sync and name places
+  std::vector<Mapping> maps_;      // the last one may not be published yet
+  size_t published_ = 0;           // maps_mutex_
   SigbusGuard guard_;
 };
 
@@ -230,8 +233,8 @@ FileMedia::~FileMedia() {
   bool all_gone = true;
   for (Mapping& mapping : maps_) {
     // libpmem2 maps an empty range over what it takes away, which a second try may find room for.
-    all_gone = (pmem2_map_delete(&mapping.map) == 0 || pmem2_map_delete(&mapping.map) == 0) &&
-               all_gone;
+    all_gone =
+        (pmem2_map_delete(&mapping.map) == 0 || pmem2_map_delete(&mapping.map) == 0) && all_gone;
   }
   if (reservation_ == nullptr) return;
   if (!all_gone) ::munmap(base_, reserved_);  // or the files would stay mapped
@@ -337,7 +340,7 @@ Status FileMedia::Map(Fd fd, uint64_t bytes, const std::string& name) {
     return Status::OutOfSpace("the pool " + path_ + " exceeds the reserved address space");
   }
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(maps_mutex_);
     maps_.reserve(maps_.size() + 1);  // so that nothing can fail between mapping and keeping it
   }
   Result<pmem2_map*> map = MapFile(fd.get(), reservation_, at, FilePath(name));
@@ -345,13 +348,13 @@ Status FileMedia::Map(Fd fd, uint64_t bytes, const std::string& name) {
   if (!forced_) {
     media_class_ = std::min(media_class_, ClassOf(pmem2_map_get_store_granularity(*map)));
   }
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(maps_mutex_);
   maps_.push_back({std::move(fd), *map, at, bytes});
   return Status::OK();
 }
 
 std::vector<uint64_t> FileMedia::segment_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(maps_mutex_);
   std::vector<uint64_t> sizes;
   sizes.reserve(maps_.size());
   for (const Mapping& mapping : maps_) sizes.push_back(mapping.bytes);
@@ -389,7 +392,7 @@ Status FileMedia::PublishSegment() {
   if (Again([&] { return ::fsync(directory_.get()); }) != 0) {
     return FileError("cannot sync", path_, errno);
   }
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(maps_mutex_);
   published_ = maps_.size();
   return Status::OK();
 }
@@ -398,7 +401,7 @@ Status FileMedia::DropSegment() {
   const std::string name = SegmentName(static_cast<uint32_t>(maps_.size() - 1));
   const std::string temporary = name + kTemporarySuffix;
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(maps_mutex_);
     pmem2_map_delete(&maps_.back().map);
     maps_.pop_back();
   }
@@ -416,7 +419,7 @@ Status FileMedia::Sync() {
   for (size_t i = 0;; ++i) {
     int fd = -1;
     {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(maps_mutex_);
       if (i >= published_) return Status::OK();
       fd = maps_[i].fd.get();  // stays open: what is published is not taken back
     }
@@ -424,6 +427,16 @@ Status FileMedia::Sync() {
       return FileError("cannot sync", FilePath(SegmentName(static_cast<uint32_t>(i))), errno);
     }
   }
+}
+
+Status FileMedia::SyncRange(uint64_t offset, uint64_t bytes) {
+  if (media_class_ != MediaClass::kPage) return Status::OK();
+  const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const uint64_t begin = offset / page * page;
+  if (Again([&] { return ::msync(base_ + begin, offset + bytes - begin, MS_SYNC); }) != 0) {
+    return FileError("cannot sync", path_, errno);
+  }
+  return Status::OK();
 }
 
 void FileMedia::Prefault(uint64_t offset, uint64_t bytes) noexcept {
@@ -445,7 +458,7 @@ std::string FileMedia::boot_id() const {
 }
 
 std::string FileMedia::Locate(uint64_t offset) const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(maps_mutex_);
   for (size_t i = 0; i < maps_.size(); ++i) {
     if (offset >= maps_[i].base && offset < maps_[i].base + maps_[i].bytes) {
       char text[32];
@@ -482,7 +495,7 @@ Result<PathKind> ProbePath(const std::string& path) {
 
 LockHolder ProbeLock(const std::string& path) {
   LockHolder holder;
-  Fd fd(::open((path + "/" + kLockName).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  Fd fd(::open((path + "/" + kLockName).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!fd.ok()) return holder;
   struct flock request {};
   request.l_type = F_WRLCK;
@@ -519,16 +532,11 @@ Result<std::unique_ptr<Media>> OpenFileMedia(const std::string& path, const Pool
 }
 
 Result<MediaClass> ProbeMediaClass(const std::string& path) {
-  // Segment 0 of a pool tells; mapping it changes nothing.
+  // Segment 0 of a pool tells; mapping it for reading is enough and changes nothing.
   const std::string name = path + "/" + SegmentName(0);
-  bool read_only = false;
-  Fd fd(Again([&] { return ::open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW); }));
-  if (!fd.ok() && (errno == EROFS || errno == EACCES)) {
-    read_only = true;
-    fd = Fd(Again([&] { return ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW); }));
-  }
+  Fd fd(Again([&] { return ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW); }));
   if (!fd.ok()) return FileError("cannot open", name, errno);
-  Result<pmem2_map*> map = MapFile(fd.get(), nullptr, 0, name, read_only);
+  Result<pmem2_map*> map = MapFile(fd.get(), nullptr, 0, name, PMEM2_PROT_READ);
   if (!map.ok()) return map.status();
   const MediaClass found = ClassOf(pmem2_map_get_store_granularity(*map));
   pmem2_map* mapping = *map;

@@ -42,6 +42,8 @@ class Media {
 
   /// Page-cache media: makes all stores so far survive power loss. Other media: nothing to do.
   virtual Status Sync() = 0;
+  /// Likewise for the pages of [offset, offset + bytes) only, which lie in one segment.
+  virtual Status SyncRange(uint64_t offset, uint64_t bytes) = 0;
   /// Touches pages ahead of their use, so that no writer pays for the first touch. A hint.
   virtual void Prefault(uint64_t offset, uint64_t bytes) noexcept = 0;
 

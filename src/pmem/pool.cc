@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -21,8 +20,6 @@ using format::kPageBytes;
 using format::PoolHeader;
 using format::SegmentHeader;
 
-void PmemPool::FreeDeleter::operator()(void* memory) const noexcept { std::free(memory); }
-
 namespace {
 
 uint64_t StateTableOffset(uint32_t segment) {
@@ -36,6 +33,12 @@ uint64_t MetaChunks(uint32_t segment, uint64_t bytes, uint64_t chunk_bytes) {
 }
 
 uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+Status NoChunkTable() {
+  return Status::IOError(
+      "no address space for the chunk table: raise the limit on virtual memory, or make the pool "
+      "with a larger pool.chunk_bytes");
+}
 
 void CopyName(char* target, size_t capacity, const std::string& name) {
   std::memset(target, 0, capacity);
@@ -58,7 +61,7 @@ PmemPool::PmemPool(std::unique_ptr<Media> media, const Options& options)
 
 Result<std::unique_ptr<PmemPool>> PmemPool::Open(std::unique_ptr<Media> media,
                                                  const Options& options,
-                                                 const std::function<void(PmemPool*)>& init) {
+                                                 const std::function<Status(PmemPool*)>& init) {
   std::unique_ptr<PmemPool> pool(new PmemPool(std::move(media), options));
   Status s =
       pool->media_->segment_bytes().empty() ? pool->Create(options, init) : pool->Load(options);
@@ -67,7 +70,7 @@ Result<std::unique_ptr<PmemPool>> PmemPool::Open(std::unique_ptr<Media> media,
   return Result<std::unique_ptr<PmemPool>>(std::move(pool));
 }
 
-Status PmemPool::Create(const Options& options, const std::function<void(PmemPool*)>& init) {
+Status PmemPool::Create(const Options& options, const std::function<Status(PmemPool*)>& init) {
   created_ = true;
   chunk_shift_ = static_cast<uint32_t>(std::countr_zero(options.pool.chunk_bytes));
   const uint64_t bytes = RoundUp(options.pool.initial_bytes, chunk_bytes());
@@ -81,9 +84,7 @@ Status PmemPool::Create(const Options& options, const std::function<void(PmemPoo
   }
   if (Status s = media_->AddSegment(bytes); !s.ok()) return s;
   ops_.set_media_class(media_->media_class());
-  states_.reset(static_cast<std::atomic<uint64_t>*>(
-      std::calloc(media_->reserved_bytes() >> chunk_shift_, sizeof(uint64_t))));
-  if (states_ == nullptr) return Status::OutOfMemory();
+  if (!states_.Allocate(media_->reserved_bytes() >> chunk_shift_)) return NoChunkTable();
 
   header_ = PoolHeader{};
   header_.magic = format::kPoolMagic;
@@ -109,8 +110,12 @@ Status PmemPool::Create(const Options& options, const std::function<void(PmemPoo
     free_.pop_back();
     SetState(chunk, ChunkKind::kRedo, 1);
   }
-  WriteHeader();
-  init(this);
+  if (Status s = WriteHeader(); !s.ok()) return s;
+  if (BRAID_MUTANT(kPoolPublishedEarly)) {
+    if (Status s = media_->PublishSegment(); !s.ok()) return s;
+    return init(this);
+  }
+  if (Status s = init(this); !s.ok()) return s;
   ops_.Fence();
   if (Status s = media_->PublishSegment(); !s.ok()) return s;
   was_clean_ = true;
@@ -131,7 +136,7 @@ PmemPool::Segment PmemPool::InitSegment(uint32_t index, uint64_t base, uint64_t 
   header.meta_chunks = MetaChunks(index, bytes, chunk_bytes());
   header.check = format::StructCheck(header, base);
   ops_.Copy(At(base), &header, sizeof header);
-  ops_.Flush(At(base), sizeof header);
+  if (!BRAID_MUTANT(kSegmentHeaderNotFlushed)) ops_.Flush(At(base), sizeof header);
 
   const Segment segment{base, bytes, base + StateTableOffset(index), base >> chunk_shift_,
                         header.meta_chunks};
@@ -169,15 +174,21 @@ void PmemPool::AddSegment(const Segment& segment, std::vector<uint64_t>* fresh) 
 
 /// Writes header_ with a higher count to both copies, the one that is older, or torn, first: at
 /// every moment one copy is intact.
-void PmemPool::WriteHeader() {
+Status PmemPool::WriteHeader() {
   ++header_.update_count;
-  for (const int copy : {1 - newest_header_, newest_header_}) {
-    const uint64_t place = format::kPoolHeaderOffset[copy];
+  const int first = BRAID_MUTANT(kHeaderNewestFirst) ? newest_header_ : 1 - newest_header_;
+  for (const int copy : {first, 1 - first}) {
+    const uint64_t place = format::kPoolHeaderOffset[BRAID_MUTANT(kHeaderInPlace) ? 0 : copy];
     header_.check = format::StructCheck(header_, place);
     ops_.Copy(At(place), &header_, sizeof header_);
     if (BRAID_MUTANT(kHeaderNotFlushed)) continue;
-    ops_.Persist(At(place), sizeof header_);
+    ops_.Flush(At(place), sizeof header_);
+    if (!BRAID_MUTANT(kHeaderBothAtOnce)) ops_.Fence();
+    if (BRAID_MUTANT(kHeaderCopiesNotSynced)) continue;
+    if (Status s = media_->SyncRange(place, sizeof header_); !s.ok()) return s;
   }
+  if (BRAID_MUTANT(kHeaderBothAtOnce)) ops_.Fence();
+  return Status::OK();
 }
 
 Status PmemPool::Load(const Options& options) {
@@ -203,14 +214,14 @@ Status PmemPool::Load(const Options& options) {
     return Status::InvalidArgument("the pool was made with comparator \"" +
                                    std::string(header_.comparator) + "\"");
   }
+  if (BRAID_MUTANT(kChunkBytesFromOptions)) header_.chunk_bytes = options.pool.chunk_bytes;
+  if (BRAID_MUTANT(kLockKeptInPool) && header_.clean == 0) return Status::Busy("it is locked");
   chunk_shift_ = static_cast<uint32_t>(std::countr_zero(header_.chunk_bytes));
   was_clean_ = header_.clean == 1;
   // One that can't be read tells nothing, not even if it could not be read last time either.
   const std::string boot_id = media_->boot_id();
   boot_changed_ = boot_id.empty() || boot_id != header_.boot_id;
-  states_.reset(static_cast<std::atomic<uint64_t>*>(
-      std::calloc(media_->reserved_bytes() >> chunk_shift_, sizeof(uint64_t))));
-  if (states_ == nullptr) return Status::OutOfMemory();
+  if (!states_.Allocate(media_->reserved_bytes() >> chunk_shift_)) return NoChunkTable();
 
   const std::vector<uint64_t> sizes = media_->segment_bytes();
   if (sizes.size() < header_.segments || (was_clean_ && sizes.size() > header_.segments) ||
@@ -230,9 +241,9 @@ Status PmemPool::Load(const Options& options) {
     if (StateOf(chunk).kind() == ChunkKind::kRedo) redo_chunks_[redo++] = chunk;
   }
   if (redo != 2) return Status::Corruption("the pool has lost a redo chunk");
-  if (sizes.size() != header_.segments) {
+  if (sizes.size() != header_.segments && !BRAID_MUTANT(kSegmentLeftUncounted)) {
     header_.segments = sizes.size();
-    WriteHeader();
+    return WriteHeader();
   }
   return Status::OK();
 }
@@ -279,11 +290,25 @@ Status PmemPool::LoadStates(const Segment& segment) {
 
 Status PmemPool::MarkDirty() {
   const std::lock_guard lock(header_mutex_);
+  if (BRAID_MUTANT(kDirtyNotMarked)) return Status::OK();
   header_.clean = 0;
-  CopyName(header_.boot_id, sizeof header_.boot_id, media_->boot_id());
+  if (!BRAID_MUTANT(kBootNotRecorded)) {
+    CopyName(header_.boot_id, sizeof header_.boot_id, media_->boot_id());
+  }
   header_.media_class = static_cast<uint32_t>(media_->media_class());
-  WriteHeader();
-  return Status::OK();
+  return WriteHeader();
+}
+
+Status PmemPool::RaiseGenerations() {
+  // Far above: lives that the medium knows nothing of are few, since frees wait for a sync.
+  constexpr uint32_t kStepBits = 16;
+  uint64_t highest = header_.generation_floor;
+  for (uint64_t chunk = 0; chunk < chunks(); ++chunk) {
+    highest = std::max<uint64_t>(highest, StateOf(chunk).generation());
+  }
+  const std::lock_guard lock(header_mutex_);
+  header_.generation_floor = ((highest >> kStepBits) + 2) << kStepBits;
+  return WriteHeader();
 }
 
 Status PmemPool::MarkClean() {
@@ -297,13 +322,12 @@ Status PmemPool::MarkClean() {
   if (failed()) return FaultStatus();
   const std::lock_guard lock(header_mutex_);
   header_.clean = 1;
-  WriteHeader();
-  Status s = media_->Sync();
+  Status s = WriteHeader();
   if (s.ok() && failed()) s = FaultStatus();
   if (!s.ok()) {
     // Nobody knows what of the mark reached the medium: the next open had better recover.
     header_.clean = 0;
-    WriteHeader();
+    (void)!WriteHeader().ok();
   }
   return s;
 }
@@ -334,6 +358,15 @@ Status PmemPool::GrowLocked(uint64_t chunks_in_a_run) {
   }
   if (!s.ok()) return s;
   media_->Prefault(total, bytes);
+  const auto count_segment = [&] {
+    const std::lock_guard lock(header_mutex_);
+    header_.segments = index + 1;
+    return WriteHeader();
+  };
+  if (BRAID_MUTANT(kSegmentCountedEarly)) s = count_segment();
+  if (BRAID_MUTANT(kSegmentPublishedEarly)) {
+    if (s = media_->PublishSegment(); !s.ok()) return s;
+  }
   std::vector<uint64_t> fresh;
   s = base::NoThrow([&] {
     const Segment segment = InitSegment(index, total, bytes);
@@ -344,15 +377,17 @@ Status PmemPool::GrowLocked(uint64_t chunks_in_a_run) {
       free_.reserve(segment.first_chunk + (bytes >> chunk_shift_));
     }
     fresh.reserve(bytes >> chunk_shift_);
-    if (Status published = media_->PublishSegment(); !published.ok()) return published;
+    if (!BRAID_MUTANT(kSegmentPublishedEarly)) {
+      if (Status published = media_->PublishSegment(); !published.ok()) return published;
+    }
     AddSegment(segment, &fresh);
     return Status::OK();
   });
   if (!s.ok()) return TakeBackSegment(std::move(s));
-  {
-    const std::lock_guard lock(header_mutex_);
-    header_.segments = index + 1;
-    WriteHeader();
+  if (s = count_segment(); !s.ok()) {
+    // An open takes one segment that is not counted, and no second one.
+    growth_error_ = s;
+    return s;
   }
   const std::lock_guard lock(mutex_);
   free_.insert(free_.begin(), fresh.begin(), fresh.end());

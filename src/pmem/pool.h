@@ -16,11 +16,13 @@
 #include <string>
 #include <vector>
 
+#include "base/mutants.h"
 #include "braid/options.h"
 #include "braid/status.h"
 #include "format/layout.h"
 #include "pmem/media.h"
 #include "pmem/persist.h"
+#include "pmem/sparse_table.h"
 
 namespace braid::pmem {
 
@@ -44,7 +46,7 @@ class PmemPool {
   /// first content of a new pool, which is durable before the pool exists.
   static Result<std::unique_ptr<PmemPool>> Open(std::unique_ptr<Media> media,
                                                 const Options& options,
-                                                const std::function<void(PmemPool*)>& init);
+                                                const std::function<Status(PmemPool*)>& init);
 
   PmemPool(const PmemPool&) = delete;
   PmemPool& operator=(const PmemPool&) = delete;
@@ -68,7 +70,8 @@ class PmemPool {
   uint64_t chunk_bytes() const noexcept { return 1ull << chunk_shift_; }
   /// Generation of the chunk that holds `offset`.
   uint32_t GenerationAt(uint64_t offset) const noexcept {
-    return StateOf(ChunkOf(offset)).generation();
+    const uint32_t generation = StateOf(ChunkOf(offset)).generation();
+    return BRAID_MUTANT(kAddressInCheck) ? generation ^ AddressBits() : generation;
   }
   format::ChunkState StateOf(uint64_t chunk) const noexcept {
     // Relaxed: whoever learnt the offset learnt it after the state was stored.
@@ -106,6 +109,9 @@ class PmemPool {
 
   /// Records in the header that writes follow / that the pool was closed in order.
   Status MarkDirty();
+  /// After a power loss on page-cache media: no chunk will have a generation again that it may have
+  /// had in a life whose state was lost while some of its pages were not. Durable on return.
+  Status RaiseGenerations();
   Status MarkClean();
   /// State of the last session, as found at open.
   bool was_clean() const noexcept { return was_clean_; }
@@ -138,7 +144,7 @@ class PmemPool {
   };
 
   PmemPool(std::unique_ptr<Media> media, const Options& options);
-  Status Create(const Options& options, const std::function<void(PmemPool*)>& init);
+  Status Create(const Options& options, const std::function<Status(PmemPool*)>& init);
   Status Load(const Options& options);
   Status LoadSegment(uint32_t index, uint64_t base, uint64_t bytes);
   Segment InitSegment(uint32_t index, uint64_t base, uint64_t bytes);
@@ -146,7 +152,12 @@ class PmemPool {
   Status GrowLocked(uint64_t chunks_in_a_run);
   Status TakeBackSegment(Status reason);
   Status LoadStates(const Segment& segment);
-  void WriteHeader();
+  Status WriteHeader();
+  /// Of the chunk's next life.
+  uint32_t NextGeneration(uint64_t chunk) const noexcept;
+  uint32_t AddressBits() const noexcept {
+    return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(base_) >> 12);
+  }
   uint64_t* StateWord(uint64_t chunk) noexcept;
   void SetState(uint64_t chunk, format::ChunkKind kind, uint32_t generation);
   Result<uint64_t> TakeChunk(AllocationClass allocation);
@@ -176,10 +187,7 @@ class PmemPool {
   std::vector<Segment> segments_;
   std::atomic<uint64_t> chunks_{0};
 
-  struct FreeDeleter {
-    void operator()(void* memory) const noexcept;
-  };
-  std::unique_ptr<std::atomic<uint64_t>[], FreeDeleter> states_;  // DRAM copy of the state words
+  SparseTable<std::atomic<uint64_t>> states_;  // DRAM copy of the state words
 };
 
 }  // namespace braid::pmem

@@ -1,14 +1,17 @@
 // Purpose: facts of a pool from its files. Thread safety, persistence: see pool_facts.h.
 #include "pmem/pool_facts.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <vector>
+
+#include "base/mutants.h"
 
 namespace braid::pmem {
 
@@ -19,7 +22,8 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
   for (int i = 0; i < 2; ++i) {
     const bool intact =
         copies[i].magic == format::kPoolMagic &&
-        copies[i].check == format::StructCheck(copies[i], format::kPoolHeaderOffset[i]);
+        (BRAID_MUTANT(kHeaderCheckIgnored) ||
+         copies[i].check == format::StructCheck(copies[i], format::kPoolHeaderOffset[i]));
     if (intact && (newest == nullptr || copies[i].update_count > newest->update_count)) {
       newest = &copies[i];
     }
@@ -51,75 +55,121 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
 
 namespace {
 
-template <class T>
-bool ReadAt(std::ifstream* file, uint64_t offset, T* out) {
-  file->seekg(static_cast<std::streamoff>(offset));
-  file->read(reinterpret_cast<char*>(out), sizeof *out);
-  return file->good();
-}
-
-std::string SegmentPath(const std::string& path, uint64_t index) {
-  char name[32];
-  std::snprintf(name, sizeof name, "/segment-%06llu", static_cast<unsigned long long>(index));
-  return path + name;
-}
-
-uint64_t CountFree(std::ifstream* file, uint64_t table, uint64_t count) {
-  std::vector<uint64_t> words(count);
-  file->seekg(static_cast<std::streamoff>(table));
-  file->read(reinterpret_cast<char*>(words.data()),
-             static_cast<std::streamsize>(count * sizeof(uint64_t)));
-  uint64_t free = 0;
-  for (const uint64_t word : words) {
-    if (format::ChunkState{word}.kind() == format::ChunkKind::kFree) ++free;
+/// A segment's file, read without a mapping, so that a media error is an error code and no signal.
+class SegmentFile {
+ public:
+  SegmentFile(const std::string& pool, uint64_t index) {
+    char name[32];
+    std::snprintf(name, sizeof name, "/segment-%06llu", static_cast<unsigned long long>(index));
+    path_ = pool + name;
+    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   }
-  return free;
+  SegmentFile(const SegmentFile&) = delete;
+  SegmentFile& operator=(const SegmentFile&) = delete;
+  ~SegmentFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  bool ok() const { return fd_ >= 0; }
+  const std::string& path() const { return path_; }
+  uint64_t bytes() const {
+    struct stat info {};
+    return ::fstat(fd_, &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
+  }
+
+  Status Read(uint64_t offset, void* out, size_t bytes) const {
+    ssize_t got = -1;
+    do {
+      got = ::pread(fd_, out, bytes, static_cast<off_t>(offset));
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+      char place[32];
+      std::snprintf(place, sizeof place, "+0x%llx", static_cast<unsigned long long>(offset));
+      return Status::IOError("cannot read " + path_ + place + ": " + std::strerror(errno));
+    }
+    if (static_cast<size_t>(got) < bytes) {
+      return Status::Corruption(path_ + ": too short for what a pool holds there; truncated?");
+    }
+    return Status::OK();
+  }
+  template <class T>
+  Status Read(uint64_t offset, T* out) const {
+    return Read(offset, out, sizeof *out);
+  }
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+};
+
+/// The newer intact copy of the pool header. One copy is enough; what hindered reading the other
+/// matters when neither is.
+Result<PoolHeader> ReadHeader(const SegmentFile& file) {
+  PoolHeader copies[2] = {};
+  Status unreadable;
+  for (int i = 0; i < 2; ++i) {
+    const Status s = file.Read(format::kPoolHeaderOffset[i], &copies[i]);
+    if (s.ok()) continue;
+    copies[i] = PoolHeader{};
+    if (unreadable.ok()) unreadable = s;
+  }
+  Result<PoolHeader> header = ChooseHeader(copies, file.path());
+  if (header.status().IsCorruption() && !unreadable.ok()) return unreadable;
+  return header;
+}
+
+Status CountFree(const SegmentFile& file, uint64_t table, uint64_t count, uint64_t* free) {
+  std::vector<uint64_t> words(count);
+  if (Status s = file.Read(table, words.data(), count * sizeof(uint64_t)); !s.ok()) return s;
+  for (const uint64_t word : words) {
+    if (format::ChunkState{word}.kind() == format::ChunkKind::kFree) ++*free;
+  }
+  return Status::OK();
+}
+
+/// Entries of all tables, by the newer intact copy of the manifest.
+uint64_t CountEntries(const SegmentFile& file) {
+  const format::ManifestRecord* newest = nullptr;
+  format::ManifestRecord records[2];
+  for (int i = 0; i < 2; ++i) {
+    if (!file.Read(format::kManifestOffset[i], &records[i]).ok()) continue;
+    if (records[i].check != format::StructCheck(records[i], format::kManifestOffset[i])) continue;
+    if (newest == nullptr || records[i].commit_count > newest->commit_count) newest = &records[i];
+  }
+  uint64_t entries = 0;
+  for (uint32_t i = 0; newest != nullptr && i < newest->table_count && i < format::kMaxTables;
+       ++i) {
+    entries += newest->tables[i].entries;
+  }
+  return entries;
 }
 
 }  // namespace
 
 Result<PoolFacts> ReadPoolFacts(const std::string& path) {
-  const std::string first = SegmentPath(path, 0);
-  std::ifstream file(first, std::ios::binary);
-  if (!file) {
-    return Status::IOError("cannot read " + first + ": " + std::strerror(errno) +
+  const SegmentFile first(path, 0);
+  if (!first.ok())
+    return Status::IOError("cannot read " + first.path() + ": " + std::strerror(errno) +
                            "; is it yours to read?");
-  }
-  PoolHeader copies[2] = {};
-  for (int i = 0; i < 2; ++i) {
-    if (!ReadAt(&file, format::kPoolHeaderOffset[i], &copies[i])) {
-      return Status::Corruption(first + ": too short for a pool header; truncated?");
-    }
-  }
-  Result<PoolHeader> header = ChooseHeader(copies, first);
+  Result<PoolHeader> header = ReadHeader(first);
   if (!header.ok()) return header.status();
   PoolFacts facts;
   facts.header = *header;
-  const format::ManifestRecord* newest = nullptr;
-  format::ManifestRecord records[2];
-  for (int i = 0; i < 2; ++i) {
-    if (!ReadAt(&file, format::kManifestOffset[i], &records[i])) continue;
-    if (records[i].check != format::StructCheck(records[i], format::kManifestOffset[i])) continue;
-    if (newest == nullptr || records[i].commit_count > newest->commit_count) newest = &records[i];
-  }
-  for (uint32_t i = 0; newest != nullptr && i < newest->table_count && i < format::kMaxTables;
-       ++i) {
-    facts.entries += newest->tables[i].entries;
-  }
+  facts.entries = CountEntries(first);
   for (uint64_t index = 0; index < header->segments; ++index) {
-    const std::string name = SegmentPath(path, index);
-    struct stat info {};
-    if (::stat(name.c_str(), &info) != 0) {
-      if (errno == ENOENT) return Status::Corruption(name + " is missing");
-      return Status::IOError("cannot look at " + name + ": " + std::strerror(errno));
+    const SegmentFile segment(path, index);
+    if (!segment.ok() && errno == ENOENT) {
+      return Status::Corruption(segment.path() + " is missing");
     }
-    std::ifstream segment(name, std::ios::binary);
-    if (!segment) return Status::IOError("cannot read " + name + ": " + std::strerror(errno));
-    const auto bytes = static_cast<uint64_t>(info.st_size);
+    if (!segment.ok()) {
+      return Status::IOError("cannot look at " + segment.path() + ": " + std::strerror(errno));
+    }
+    const uint64_t bytes = segment.bytes();
     facts.pool_bytes += bytes;
-    facts.free_chunks += CountFree(
-        &segment, index == 0 ? format::kFirstStateTableOffset : format::kOtherStateTableOffset,
-        bytes / header->chunk_bytes);
+    const uint64_t table =
+        index == 0 ? format::kFirstStateTableOffset : format::kOtherStateTableOffset;
+    const Status s = CountFree(segment, table, bytes / header->chunk_bytes, &facts.free_chunks);
+    if (!s.ok()) return s;
   }
   return facts;
 }

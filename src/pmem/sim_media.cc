@@ -28,6 +28,13 @@ Status SimMedia::PublishSegment() {
   return Status::OK();
 }
 
+Status SimMedia::Sync() { return SyncRange(0, sim_->memory()->published_bytes()); }
+
+Status SimMedia::SyncRange(uint64_t offset, uint64_t bytes) {
+  sim_->OnSync(offset, bytes);
+  return Status::OK();
+}
+
 std::string SimMedia::Locate(uint64_t offset) const {
   uint64_t begin = 0;
   size_t index = 0;

@@ -22,13 +22,14 @@ class SimMedia final : public Media {
 
   char* base() const noexcept override { return sim_->memory()->base(); }
   uint64_t reserved_bytes() const noexcept override { return sim_->memory()->bytes(); }
-  MediaClass media_class() const noexcept override { return MediaClass::kCacheLine; }
+  MediaClass media_class() const noexcept override { return sim_->media_class(); }
   bool media_class_forced() const noexcept override { return false; }
   std::vector<uint64_t> segment_bytes() const override { return sim_->memory()->segments(); }
   Status AddSegment(uint64_t bytes) override;
   Status PublishSegment() override;
   Status DropSegment() override { return Status::OK(); }
-  Status Sync() override { return Status::OK(); }
+  Status Sync() override;
+  Status SyncRange(uint64_t offset, uint64_t bytes) override;
   void Prefault(uint64_t, uint64_t) noexcept override {}
   std::string boot_id() const override { return boot_id_; }
   std::string Locate(uint64_t offset) const override;

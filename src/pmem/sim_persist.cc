@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "base/check.h"
@@ -97,23 +98,32 @@ void SimArea::Reset() {
 // ---- SimPersist: what is pending
 // -----------------------------------------------------------------
 
-SimPersist::SimPersist(SimArea* memory, SimArea* durable, uint64_t seed)
+SimPersist::SimPersist(SimArea* memory, SimArea* durable, uint64_t seed, MediaClass media_class)
     : memory_(memory),
       durable_(durable),
       seed_(seed),
+      media_class_(media_class),
       thread_(std::this_thread::get_id()),
-      slot_of_(memory->lines(), kClean) {
+      slot_of_(memory->lines(), kClean),
+      marks_(1) {
   BRAID_CHECK(durable == nullptr || durable->bytes() == memory->bytes());
 }
 
 void SimPersist::Start(uint64_t content_hash) {
   for (const uint32_t slot : dirty_) Release(&pool_[slot]);
   DropReleased();
-  flushed_.clear();
+  for (std::vector<Mark>& marks : marks_) marks.clear();
+  lane_ = 0;
   touched_.clear();
   violation_.clear();
   durable_hash_ = content_hash;
   tracking_ = true;
+}
+
+void SimPersist::AdoptThread(uint32_t lane) {
+  AdoptThread();
+  lane_ = lane;
+  if (lane >= marks_.size()) marks_.resize(lane + 1);
 }
 
 void SimPersist::Violate(uint64_t offset, const char* what) {
@@ -154,7 +164,6 @@ SimPersist::DirtyLine* SimPersist::Dirty(uint64_t line) {
   dirty_.push_back(slot);
   DirtyLine& dirty = pool_[slot];
   dirty.line = line;
-  dirty.marked = 0;
   dirty.in_use = true;
   dirty.pending.clear();
   std::memcpy(dirty.durable.data(), memory_->Words(line), kLineBytes);
@@ -207,6 +216,7 @@ void SimPersist::AfterStore(const void* address, size_t n) {
     if (DirtyLine* dirty = Find(line); dirty->pending.empty()) Release(dirty);
   }
   DropReleased();
+  Step();
 }
 
 void SimPersist::RecordWord(uint64_t line, size_t word) {
@@ -218,45 +228,64 @@ void SimPersist::RecordWord(uint64_t line, size_t word) {
   const uint64_t delta =
       before ^ WordHash(line, word, dirty.current[word]) ^ WordHash(line, word, value);
   dirty.current[word] = value;
-  dirty.pending.push_back({value, delta, static_cast<uint8_t>(word)});
+  dirty.pending.push_back({value, delta, ++order_, static_cast<uint8_t>(word)});
 }
 
 void SimPersist::OnFlush(const void* address, size_t n) {
-  if (!tracking_ || !Covers(address, n)) return;
+  if (!tracking_ || !Covers(address, n) || media_class_ != MediaClass::kCacheLine) return;
   const uint64_t last = LineOf(static_cast<const char*>(address) + n - 1);
   for (uint64_t line = LineOf(address); line <= last; ++line) {
-    DirtyLine* dirty = Find(line);
-    if (dirty == nullptr) continue;
-    if (dirty->marked == 0) flushed_.push_back(line);
-    dirty->marked = static_cast<uint32_t>(dirty->pending.size());
+    if (Find(line) != nullptr) marks_[lane_].push_back({line, order_});
   }
+  Step();
 }
 
 void SimPersist::OnFence() {
   if (!tracking_ || !Covers(memory_->base(), 1)) return;
+  Step();  // another thread may see what is not durable yet
   ++fences_;
   CheckTouched();
   if (durable_ != nullptr && fences_ % kWholeCheckPeriod == 0) CheckWholePool();
   Point(PointKind::kFence);
-  for (const uint64_t line : flushed_) {
-    if (DirtyLine* dirty = Find(line); dirty != nullptr && dirty->marked != 0) MakeDurable(dirty);
+  if (media_class_ == MediaClass::kByte) {
+    for (const uint32_t slot : dirty_) MakeDurable(&pool_[slot], order_);
   }
-  flushed_.clear();
+  for (const Mark& mark : marks_[lane_]) {
+    if (DirtyLine* dirty = Find(mark.line)) MakeDurable(dirty, mark.order);
+  }
+  marks_[lane_].clear();
+  DropReleased();
+  Step();
+}
+
+void SimPersist::OnSync(uint64_t offset, uint64_t n) {
+  if (!tracking_ || media_class_ != MediaClass::kPage) return;
+  if (!Covers(memory_->base() + offset, n)) return;
+  CheckTouched();
+  Point(PointKind::kSync);
+  const uint64_t begin = offset / kSimPageBytes * (kSimPageBytes / kLineBytes);
+  const uint64_t end = (offset + n + kSimPageBytes - 1) / kSimPageBytes * kSimPageBytes;
+  for (const uint32_t slot : dirty_) {
+    DirtyLine* dirty = &pool_[slot];
+    if (dirty->line >= begin && dirty->line < end / kLineBytes) MakeDurable(dirty, order_);
+  }
   DropReleased();
 }
 
-void SimPersist::MakeDurable(DirtyLine* dirty) {
+void SimPersist::MakeDurable(DirtyLine* dirty, uint64_t order) {
   uint64_t* words = durable_ != nullptr ? durable_->Words(dirty->line) : nullptr;
-  for (uint32_t i = 0; i < dirty->marked; ++i) {
-    const Pending& store = dirty->pending[i];
+  size_t count = 0;
+  for (; count < dirty->pending.size() && dirty->pending[count].order <= order; ++count) {
+    const Pending& store = dirty->pending[count];
     dirty->durable[store.word] = store.value;
     if (words != nullptr) words[store.word] = store.value;
   }
-  const uint64_t delta = dirty->pending[dirty->marked - 1].delta;
+  if (count == 0) return;
+  const uint64_t delta = dirty->pending[count - 1].delta;
   durable_hash_ ^= delta;
-  dirty->pending.erase(dirty->pending.begin(), dirty->pending.begin() + dirty->marked);
+  dirty->pending.erase(dirty->pending.begin(),
+                       dirty->pending.begin() + static_cast<ptrdiff_t>(count));
   for (Pending& store : dirty->pending) store.delta ^= delta;
-  dirty->marked = 0;
   if (dirty->pending.empty()) Release(dirty);
 }
 
@@ -296,6 +325,8 @@ void SimPersist::AddSegment(uint64_t offset, uint64_t bytes) {
 
 void SimPersist::PublishSegment() {
   Point(PointKind::kPublish);
+  // A file is synced before it gets its name.
+  OnSync(memory_->published_bytes(), memory_->unpublished());
   if (tracking_) {
     durable_hash_ ^= SegmentHash(memory_->segments().size(), memory_->unpublished());
     if (durable_ != nullptr) {
@@ -309,13 +340,62 @@ void SimPersist::PublishSegment() {
 // ---- Images
 // --------------------------------------------------------------------------------------
 
-std::vector<uint32_t> SimPersist::PendingCounts() const {
-  std::vector<uint32_t> counts;
-  counts.reserve(dirty_.size());
+WritebackUnits SimPersist::Units() const {
+  std::vector<WritebackUnits::Line> lines;
+  lines.reserve(dirty_.size());
   for (const uint32_t slot : dirty_) {
-    counts.push_back(static_cast<uint32_t>(pool_[slot].pending.size()));
+    WritebackUnits::Line& line = lines.emplace_back();
+    line.line = pool_[slot].line;
+    line.orders.reserve(pool_[slot].pending.size());
+    for (const Pending& store : pool_[slot].pending) line.orders.push_back(store.order);
   }
-  return counts;
+  return {media_class_, std::move(lines)};
+}
+
+WritebackUnits::WritebackUnits(MediaClass media_class, std::vector<Line> lines)
+    : media_class_(media_class), lines_(std::move(lines)), unit_of_(lines_.size()) {
+  std::map<uint64_t, uint32_t> unit_of_page;
+  for (uint32_t i = 0; i < lines_.size(); ++i) {
+    uint32_t unit = i;
+    if (media_class != MediaClass::kCacheLine) {
+      const uint64_t page = media_class == MediaClass::kPage
+                                ? lines_[i].line / (kSimPageBytes / kLineBytes)
+                                : uint64_t{0};
+      unit = unit_of_page.emplace(page, static_cast<uint32_t>(orders_.size())).first->second;
+    }
+    unit_of_[i] = unit;
+    if (unit == orders_.size()) orders_.emplace_back();
+    std::vector<uint64_t>& orders = orders_[unit];
+    orders.insert(orders.end(), lines_[i].orders.begin(), lines_[i].orders.end());
+  }
+  for (std::vector<uint64_t>& orders : orders_) {
+    std::sort(orders.begin(), orders.end());
+    counts_.push_back(static_cast<uint32_t>(orders.size()));
+  }
+}
+
+std::vector<uint32_t> WritebackUnits::LinePrefixes(const std::vector<uint32_t>& choice,
+                                                   uint64_t tear) const {
+  if (media_class_ == MediaClass::kCacheLine) return choice;
+  const bool tears = tear != 0 && media_class_ == MediaClass::kPage && !orders_.empty();
+  const uint64_t torn_unit = tears ? Mix64(tear) % orders_.size() : 0;
+  const uint64_t other_sector = 1 + Mix64(tear + 1) % (kSimPageBytes / kSimSectorBytes - 1);
+  std::vector<uint32_t> prefixes(lines_.size());
+  for (size_t i = 0; i < lines_.size(); ++i) {
+    const uint32_t unit = unit_of_[i];
+    uint64_t stores = choice[unit];
+    if (tears && unit == torn_unit &&
+        lines_[i].line % (kSimPageBytes / kLineBytes) / (kSimSectorBytes / kLineBytes) >=
+            other_sector) {
+      stores = Mix64(tear + 2) % (counts_[unit] + uint64_t{1});
+    }
+    if (stores == 0) continue;
+    const uint64_t last = orders_[unit][stores - 1];
+    const std::vector<uint64_t>& orders = lines_[i].orders;
+    prefixes[i] = static_cast<uint32_t>(std::upper_bound(orders.begin(), orders.end(), last) -
+                                        orders.begin());
+  }
+  return prefixes;
 }
 
 uint64_t SimPersist::ImageHash(const std::vector<uint32_t>& prefixes) const {

@@ -5,9 +5,12 @@
 // Invariant 1: a line's pending stores are kept in program order; what a crash leaves of the line
 // is its durable words plus a prefix of them. Invariant 2: rolling back the newest frame of a
 // SimArea restores every line that went through the seam, and the list of segments, to what they
-// were when the frame was pushed. Persistence: none; this is the model of it. ADR: a flush marks
-// what is pending in a line, the next fence makes what is marked durable, and any line may be
-// written back at any time.
+// were when the frame was pushed. Persistence: none; this is the model of it, one a media class:
+// CACHE_LINE (ADR): a flush marks what is pending in a line, the next fence of that thread makes
+// what is marked durable, and any line may be written back at any time. BYTE (eADR): stores are
+// durable in program order, at the latest at the next fence. PAGE (page cache): only a sync makes
+// anything durable; any page may be written back at any time, as it was at some moment, and torn
+// between sectors.
 #pragma once
 
 #if defined(BRAID_CRASHSIM)
@@ -88,24 +91,60 @@ class SimArea {
 };
 
 /// Why the simulator stops for a look at the possible crash states.
-enum class PointKind : uint8_t { kFence, kAcknowledge, kPublish };
+enum class PointKind : uint8_t { kFence, kAcknowledge, kPublish, kSync };
+
+inline constexpr size_t kSimPageBytes = 4096;
+inline constexpr size_t kSimSectorBytes = 512;
+
+/// What may or may not have been written back at a crash point: lines (ADR), pages (page cache), or
+/// the stores as one sequence (eADR), each with its pending stores in program order.
+class WritebackUnits {
+ public:
+  /// `lines`: of each dirty line its number and the order of its pending stores.
+  struct Line {
+    uint64_t line;
+    std::vector<uint64_t> orders;
+  };
+  WritebackUnits(MediaClass media_class, std::vector<Line> lines);
+
+  /// Number of pending stores a unit.
+  const std::vector<uint32_t>& counts() const noexcept { return counts_; }
+  /// The prefixes of the dirty lines when of each unit the first `choice` stores were written back.
+  /// `tear`, if not 0, picks a page (PAGE only) whose later sectors are from another moment.
+  std::vector<uint32_t> LinePrefixes(const std::vector<uint32_t>& choice, uint64_t tear) const;
+
+ private:
+  MediaClass media_class_;
+  std::vector<Line> lines_;
+  std::vector<uint32_t> unit_of_;              // by line
+  std::vector<std::vector<uint64_t>> orders_;  // by unit, ascending
+  std::vector<uint32_t> counts_;
+};
 
 class SimPersist final : public PersistHook {
  public:
   /// Listens to the stores to `memory`. `durable`, if not null, is another area that holds the
   /// durable content at all times and takes the images; without it images are made in `memory`
   /// itself. `seed` chooses the order in which the words of longer copies are stored.
-  SimPersist(SimArea* memory, SimArea* durable, uint64_t seed);
+  SimPersist(SimArea* memory, SimArea* durable, uint64_t seed,
+             MediaClass media_class = MediaClass::kCacheLine);
 
   /// Starts over: nothing is pending, and the memory as it is now counts as durable. `content_hash`
   /// is the hash of that content (0 for an area that is all zero).
   void Start(uint64_t content_hash);
   /// From here on the calling thread is the one that works.
   void AdoptThread() noexcept { thread_ = std::this_thread::get_id(); }
+  /// Likewise, as thread number `lane` of several: a fence covers the flushes of its own lane.
+  void AdoptThread(uint32_t lane);
+  MediaClass media_class() const noexcept { return media_class_; }
+  /// Before Start.
+  void set_media_class(MediaClass media_class) noexcept { media_class_ = media_class; }
   /// Off: stores are only kept for the undo frames, fences and points are ignored.
   void set_tracking(bool tracking) noexcept { tracking_ = tracking; }
   /// Called at every crash point, before the fence or publication takes effect.
   void set_on_point(std::function<void(PointKind)> on_point) { on_point_ = std::move(on_point); }
+  /// Called after every store and flush, before and after every fence.
+  void set_on_step(std::function<void()> on_step) { on_step_ = std::move(on_step); }
   /// The driver calls it when an operation has returned to its caller.
   void Acknowledge() { Point(PointKind::kAcknowledge); }
 
@@ -113,12 +152,14 @@ class SimPersist final : public PersistHook {
   void AfterStore(const void* address, size_t n) override;
   void OnFlush(const void* address, size_t n) override;
   void OnFence() override;
+  /// The medium has taken all pages of [offset, offset + n) (PAGE only).
+  void OnSync(uint64_t offset, uint64_t n);
   /// A new segment in place of whatever was there: zeroes, durable at once, not part of the pool.
   void AddSegment(uint64_t offset, uint64_t bytes);
   void PublishSegment();
 
-  /// Number of pending stores of each dirty line; the order is that of the first store.
-  std::vector<uint32_t> PendingCounts() const;
+  /// What is pending, in units of write-back. Dirty lines are in the order of their first stores.
+  WritebackUnits Units() const;
   /// Hash of the content that `prefixes` (one a dirty line) would leave. Equal content, equal hash,
   /// whatever led to it.
   uint64_t ImageHash(const std::vector<uint32_t>& prefixes) const;
@@ -143,15 +184,19 @@ class SimPersist final : public PersistHook {
   struct Pending {
     uint64_t value;
     uint64_t delta;  // xor of what this store and those before it do to the hash
+    uint64_t order;  // among all stores
     uint8_t word;
   };
   struct DirtyLine {
     uint64_t line = 0;
-    uint32_t marked = 0;
     bool in_use = false;
     LineWords durable{};
     LineWords current{};
     std::vector<Pending> pending;
+  };
+  struct Mark {
+    uint64_t line;
+    uint64_t order;  // the newest store that the flush covers
   };
   static constexpr uint32_t kClean = ~0u;
 
@@ -160,6 +205,9 @@ class SimPersist final : public PersistHook {
   }
   bool Covers(const void* address, size_t n);
   void Point(PointKind kind);
+  void Step() {
+    if (on_step_) on_step_();
+  }
   DirtyLine* Find(uint64_t line) noexcept {
     const uint32_t slot = slot_of_[line];
     return slot == kClean ? nullptr : &pool_[slot];
@@ -172,7 +220,8 @@ class SimPersist final : public PersistHook {
   void DropReleased();
   uint64_t DurableHash(uint64_t line) const;
   void RecordWord(uint64_t line, size_t word);
-  void MakeDurable(DirtyLine* dirty);
+  /// Makes the stores to the line durable up to the one of that order.
+  void MakeDurable(DirtyLine* dirty, uint64_t order);
   void CheckLine(uint64_t line);
   void CheckTouched();
   void Violate(uint64_t offset, const char* what);
@@ -180,20 +229,24 @@ class SimPersist final : public PersistHook {
   SimArea* memory_;
   SimArea* durable_;
   uint64_t seed_;
+  MediaClass media_class_;
   bool tracking_ = true;
   std::function<void(PointKind)> on_point_;
+  std::function<void()> on_step_;
   std::thread::id thread_;
 
   std::vector<uint32_t> slot_of_;  // by line: index into pool_, or kClean
   std::vector<DirtyLine> pool_;    // reused, so that the vectors in it keep their room
   std::vector<uint32_t> free_slots_;
-  std::vector<uint32_t> dirty_;    // slots in use, in the order of first stores
-  bool released_ = false;          // dirty_ names slots that are no longer in use
-  std::vector<uint64_t> flushed_;  // lines with a mark
+  std::vector<uint32_t> dirty_;           // slots in use, in the order of first stores
+  bool released_ = false;                 // dirty_ names slots that are no longer in use
+  std::vector<std::vector<Mark>> marks_;  // by lane: flushed and not yet fenced
+  uint32_t lane_ = 0;
   std::vector<uint64_t> touched_;  // lines stored to since the last fence
   uint64_t durable_hash_ = 0;
   uint64_t fences_ = 0;
   uint64_t stores_ = 0;
+  uint64_t order_ = 0;  // of the newest word stored
   std::string violation_;
 };
 

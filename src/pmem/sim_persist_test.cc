@@ -23,11 +23,11 @@ constexpr ImageLimits kAll{1u << 20, 1};
 /// A simulated device with one segment over all of it.
 class Device {
  public:
-  explicit Device(uint64_t seed = 1)
+  explicit Device(uint64_t seed = 1, MediaClass media_class = MediaClass::kCacheLine)
       : memory_(kBytes),
         durable_(kBytes),
-        sim_(&memory_, &durable_, seed),
-        ops_(MediaClass::kCacheLine) {
+        sim_(&memory_, &durable_, seed, media_class),
+        ops_(media_class) {
     ops_.set_hook(&sim_);
     sim_.AddSegment(0, kBytes);
     sim_.PublishSegment();
@@ -41,14 +41,15 @@ class Device {
 
   /// Calls `look` with the words of every image that the state at this moment allows.
   template <class Look>
-  uint64_t ForEachImage(Look&& look) {
-    const ImagePlan plan(sim_.PendingCounts(), kAll, 1);
+  uint64_t ForEachImage(Look&& look, uint64_t tear = 0) {
+    const WritebackUnits units = sim_.Units();
+    const ImagePlan plan(units.counts(), kAll, 1);
     EXPECT_TRUE(plan.exhaustive());
-    std::vector<uint32_t> prefixes;
+    std::vector<uint32_t> choice;
     for (uint64_t image = 0; image < plan.size(); ++image) {
-      plan.Choose(image, &prefixes);
+      plan.Choose(image, &choice);
       durable_.PushFrame();
-      sim_.MakeImage(prefixes);
+      sim_.MakeImage(units.LinePrefixes(choice, tear));
       look(reinterpret_cast<const uint64_t*>(durable_.base()));
       durable_.PopFrame();
     }
@@ -56,13 +57,15 @@ class Device {
   }
 
   /// The images as they show in the given words.
-  std::set<std::vector<uint64_t>> Images(const std::vector<uint64_t>& words) {
+  std::set<std::vector<uint64_t>> Images(const std::vector<uint64_t>& words, uint64_t tear = 0) {
     std::set<std::vector<uint64_t>> images;
-    ForEachImage([&](const uint64_t* area) {
-      std::vector<uint64_t> shown;
-      for (const uint64_t word : words) shown.push_back(area[word]);
-      images.insert(shown);
-    });
+    ForEachImage(
+        [&](const uint64_t* area) {
+          std::vector<uint64_t> shown;
+          for (const uint64_t word : words) shown.push_back(area[word]);
+          images.insert(shown);
+        },
+        tear);
     return images;
   }
 
@@ -136,12 +139,60 @@ TEST(SimPersistTest, AByteStoreChangesItsWordAtOnce) {
   EXPECT_EQ(device.Images({2}), (Images{{0x1111}, {0xA500000000001111u}}));
 }
 
+TEST(SimPersistTest, AFenceCoversTheFlushesOfItsOwnThreadOnly) {
+  Device device;
+  device.sim().AdoptThread(0);
+  device.ops().StoreU64(device.Word(0), 1);
+  device.ops().Flush(device.Word(0), 8);
+  device.sim().AdoptThread(1);
+  device.ops().StoreU64(device.Word(8), 2);
+  device.ops().Persist(device.Word(8), 8);
+  EXPECT_EQ(device.Images({0, 8}), (Images{{0, 2}, {1, 2}}));
+  device.sim().AdoptThread(0);
+  device.ops().StoreU64(device.Word(0), 3);  // behind the flush of its line
+  device.ops().Fence();
+  EXPECT_EQ(device.Images({0, 8}), (Images{{1, 2}, {3, 2}}));
+}
+
+TEST(SimPersistTest, WithEadrStoresPersistInProgramOrderAcrossLines) {
+  Device device(1, MediaClass::kByte);
+  device.ops().StoreU64(device.Word(0), 1);
+  device.ops().StoreU64(device.Word(8), 2);
+  device.ops().StoreU64(device.Word(0), 3);
+  EXPECT_EQ(device.Images({0, 8}), (Images{{0, 0}, {1, 0}, {1, 2}, {3, 2}}));
+  device.ops().Fence();  // no flush needed
+  EXPECT_EQ(device.Images({0, 8}), (Images{{3, 2}}));
+}
+
+TEST(SimPersistTest, ThePageCacheWritesPagesBackAsTheyWereAtSomeMoment) {
+  Device device(1, MediaClass::kPage);
+  constexpr uint64_t kNextPage = kSimPageBytes / sizeof(uint64_t);
+  device.ops().StoreU64(device.Word(0), 1);
+  device.ops().StoreU64(device.Word(8), 2);  // the same page, another line
+  device.ops().StoreU64(device.Word(kNextPage), 3);
+  device.ops().Persist(device.Word(0), kBytes);  // means nothing there
+  EXPECT_EQ(device.Images({0, 8, kNextPage}),
+            (Images{{0, 0, 0}, {1, 0, 0}, {1, 2, 0}, {0, 0, 3}, {1, 0, 3}, {1, 2, 3}}));
+  device.sim().OnSync(8, 8);
+  EXPECT_EQ(device.Images({0, 8, kNextPage}), (Images{{1, 2, 0}, {1, 2, 3}}));
+}
+
+TEST(SimPersistTest, ATornPageHasSectorsOfTwoMoments) {
+  Device device(1, MediaClass::kPage);
+  constexpr uint64_t kLastSector = (kSimPageBytes - kSimSectorBytes) / sizeof(uint64_t);
+  device.ops().StoreU64(device.Word(0), 1);
+  device.ops().StoreU64(device.Word(kLastSector), 2);
+  Images torn;
+  for (uint64_t tear = 1; tear < 40; ++tear) torn.merge(device.Images({0, kLastSector}, tear));
+  EXPECT_EQ(torn, (Images{{0, 0}, {1, 0}, {0, 2}, {1, 2}}));
+}
+
 TEST(SimPersistTest, StoringTheSameValueAddsNoState) {
   Device device;
   device.ops().StoreU64(device.Word(0), 1);
   device.ops().Persist(device.Word(0), 8);
   device.ops().StoreU64(device.Word(0), 1);
-  EXPECT_TRUE(device.sim().PendingCounts().empty());
+  EXPECT_TRUE(device.sim().Units().counts().empty());
 }
 
 TEST(SimPersistTest, ACopyTearsAtWordsInEveryOrderThatMachinesUse) {
@@ -172,7 +223,7 @@ TEST(SimPersistTest, PointsComeBeforeTheFenceTakesEffect) {
   Device device;
   std::vector<std::pair<PointKind, size_t>> points;
   device.sim().set_on_point(
-      [&](PointKind kind) { points.emplace_back(kind, device.sim().PendingCounts().size()); });
+      [&](PointKind kind) { points.emplace_back(kind, device.sim().Units().counts().size()); });
   device.ops().StoreU64(device.Word(0), 1);
   device.ops().Persist(device.Word(0), 8);
   device.sim().Acknowledge();
@@ -202,7 +253,7 @@ TEST(SimPersistTest, TheHashOfAnImageIsTheHashOfItsContent) {
   device.ops().Fence();
   device.ops().StoreU64(device.Word(10), 77);
   EXPECT_EQ(device.sim().durable_hash(), SimPersist::HashOf(device.durable()));
-  const ImagePlan plan(device.sim().PendingCounts(), kAll, 1);
+  const ImagePlan plan(device.sim().Units().counts(), kAll, 1);
   std::vector<uint32_t> prefixes;
   for (uint64_t image = 0; image < plan.size(); image += 7) {
     plan.Choose(image, &prefixes);
@@ -226,7 +277,7 @@ TEST(SimPersistTest, ImagesInPlaceEqualImagesInTheDurableArea) {
   }
   const Images expected = device.Images({0, 1, 8});
   Images seen;
-  const ImagePlan plan(inner.PendingCounts(), kAll, 1);
+  const ImagePlan plan(inner.Units().counts(), kAll, 1);
   std::vector<uint32_t> prefixes;
   for (uint64_t image = 0; image < plan.size(); ++image) {
     plan.Choose(image, &prefixes);
@@ -303,7 +354,7 @@ TEST(SimMediaTest, AnAddedSegmentIsZeroWhateverAnEarlierOneLeft) {
   ASSERT_TRUE(media.AddSegment(kBytes / 2).ok());
   EXPECT_EQ(words[0], 0u);
   EXPECT_EQ(words[8], 0u);
-  EXPECT_TRUE(sim.PendingCounts().empty());
+  EXPECT_TRUE(sim.Units().counts().empty());
   EXPECT_EQ(sim.durable_hash(), SimPersist::HashOf(durable));
 }
 

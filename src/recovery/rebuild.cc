@@ -3,9 +3,12 @@
 #include "recovery/rebuild.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
+#include <unordered_set>
 #include <vector>
 
+#include "base/mutants.h"
 #include "flush/link_flush.h"
 #include "log/log_reader.h"
 #include "memtable/dram_memtable.h"
@@ -17,64 +20,117 @@ using format::EntryHeader;
 
 namespace {
 
-/// Entries of one shard's log, in order, with the units that are whole.
+/// Sorts the entries of one shard's log into those of whole writes and the rest.
 class UnitCollector {
  public:
-  explicit UnitCollector(const pmem::PmemPool& pool) : pool_(pool) {}
-
-  /// Reads a chunk; behind a damaged entry it looks for the next intact one.
-  void ReadChunk(uint64_t chunk) {
-    uint64_t offset = pool_.ChunkOffset(chunk) + sizeof(format::LogChunkHeader);
-    const uint64_t end = pool_.ChunkOffset(chunk) + pool_.chunk_bytes();
-    while (offset + sizeof(EntryHeader) <= end) {
-      if (!log::EntryVerifies(pool_, offset)) {
-        unit_.clear();
-        offset += 8;
-        continue;
-      }
-      const EntryHeader* entry = log::Verified(pool_, offset);
-      Take(*entry, offset);
-      offset += entry->size();
-    }
-  }
-  void BreakUnit() { unit_.clear(); }
-  const std::vector<uint64_t>& committed() const { return committed_; }
-  uint64_t max_sequence() const { return max_sequence_; }
-
- private:
   void Take(const EntryHeader& entry, uint64_t offset) {
-    max_sequence_ = std::max(max_sequence_, entry.sequence());
-    if (entry.has(format::kFirstOfUnit)) {
-      unit_.clear();
-    } else if (unit_.empty()) {
-      return;  // its beginning is lost
+    // The numbers of a batch follow each other: a hole is an entry that is lost.
+    const bool hole = entry.sequence() != next_ && !BRAID_MUTANT(kRebuildAcceptsHoles);
+    if (entry.has(format::kFirstOfUnit) || hole) BreakUnit();
+    next_ = entry.sequence() + 1;
+    if (unit_.empty() && !entry.has(format::kFirstOfUnit)) {
+      torn_.push_back(offset);  // the beginning of its write is lost
+      return;
     }
     unit_.push_back(offset);
     if (entry.has(format::kMoreOfUnit)) return;
     committed_.insert(committed_.end(), unit_.begin(), unit_.end());
     unit_.clear();
   }
+  void BreakUnit() {
+    torn_.insert(torn_.end(), unit_.begin(), unit_.end());
+    unit_.clear();
+  }
+  const std::vector<uint64_t>& committed() const { return committed_; }
+  const std::vector<uint64_t>& torn() const { return torn_; }
 
-  const pmem::PmemPool& pool_;
+ private:
+  uint64_t next_ = 0;
   std::vector<uint64_t> unit_;
   std::vector<uint64_t> committed_;
-  uint64_t max_sequence_ = 0;
+  std::vector<uint64_t> torn_;
 };
 
-/// Entries of chunks whose batches are known to be whole, since the table was synced and flushed.
-void CollectFlushed(const pmem::PmemPool& pool, uint64_t chunk, std::vector<uint64_t>* entries,
-                    uint64_t* max_sequence) {
-  uint64_t offset = pool.ChunkOffset(chunk) + sizeof(format::LogChunkHeader);
-  const uint64_t end = pool.ChunkOffset(chunk) + pool.chunk_bytes();
-  while (offset + sizeof(EntryHeader) <= end) {
-    if (!log::EntryVerifies(pool, offset)) {
-      offset += 8;
+/// What is on the medium.
+struct Survivors {
+  std::vector<uint64_t> entries;  // of whole writes
+  std::vector<uint64_t> torn;     // with an intact key, but of writes that are not whole
+  uint64_t max_sequence = 0;
+  uint64_t max_id = 0;
+};
+
+void CollectLog(const pmem::PmemPool& pool, std::vector<log::LogChunk>* chunks,
+                Survivors* survivors) {
+  std::sort(chunks->begin(), chunks->end(),
+            [](const log::LogChunk& a, const log::LogChunk& b) { return a.ordinal < b.ordinal; });
+  UnitCollector units;
+  for (const log::LogChunk& chunk : *chunks) {
+    log::ForEachEntry(pool, chunk.chunk, [&](uint64_t offset, const EntryHeader& entry) {
+      survivors->max_sequence = std::max(survivors->max_sequence, entry.sequence());
+      if (log::EntryVerifies(pool, offset)) {
+        units.Take(entry, offset);
+      } else {
+        survivors->torn.push_back(offset);  // its value is not all there
+      }
+    });
+  }
+  units.BreakUnit();
+  survivors->entries.insert(survivors->entries.end(), units.committed().begin(),
+                            units.committed().end());
+  survivors->torn.insert(survivors->torn.end(), units.torn().begin(), units.torn().end());
+}
+
+Survivors CollectSurvivors(pmem::PmemPool* pool, const format::ManifestRecord& record) {
+  Survivors survivors;
+  survivors.max_sequence = record.last_sequence;
+  survivors.max_id = record.next_table_id;
+  std::map<std::pair<uint64_t, uint32_t>, std::vector<log::LogChunk>> logs;
+  for (uint64_t chunk = 0; chunk < pool->chunks(); ++chunk) {
+    const ChunkKind kind = pool->StateOf(chunk).kind();
+    if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) continue;
+    Result<log::LogChunk> header = log::ReadLogChunk(*pool, chunk);
+    // Its allocation did not reach the medium, so nothing in it was synced; or it holds copies of a
+    // collection that was not committed.
+    if (!header.ok() ||
+        (kind == ChunkKind::kCollected && header->table_id > record.collected_table_id &&
+         !BRAID_MUTANT(kRebuildTakesCopies))) {
+      pool->FreeChunk(chunk);
       continue;
     }
-    const EntryHeader* entry = log::Verified(pool, offset);
-    entries->push_back(offset);
-    *max_sequence = std::max(*max_sequence, entry->sequence());
-    offset += entry->size();
+    survivors.max_id = std::max(survivors.max_id, header->table_id + 1);
+    if (kind == ChunkKind::kLog && header->table_id > record.flushed_table_id) {
+      logs[{header->table_id, header->shard}].push_back(*header);
+      continue;
+    }
+    // Synced before it was flushed: its batches are whole.
+    log::ForEachEntry(*pool, chunk, [&](uint64_t offset, const EntryHeader& entry) {
+      survivors.max_sequence = std::max(survivors.max_sequence, entry.sequence());
+      if (log::EntryVerifies(*pool, offset)) survivors.entries.push_back(offset);
+    });
+  }
+  for (auto& [place, chunks] : logs) CollectLog(*pool, &chunks, &survivors);
+  return survivors;
+}
+
+/// Frees the chunks of extents that no entry among `entries` owns: what their writes left behind.
+/// Those of dead entries stay until the rebuild is committed: without them the batch that a dead
+/// entry belongs to would not be whole if the rebuild has to start again.
+void FreeLostExtents(pmem::PmemPool* pool, const std::vector<uint64_t>& entries) {
+  std::unordered_set<uint64_t> owned;
+  for (const uint64_t offset : entries) {
+    const auto* entry = pool->As<EntryHeader>(offset);
+    if (!entry->has(format::kValueInExtent)) continue;
+    if (BRAID_MUTANT(kRebuildFreesDeadExtents) && entry->state() != format::kStateLive) continue;
+    format::ExtentRef ref;
+    std::memcpy(&ref, entry->value().data(), sizeof ref);
+    const uint64_t first = pool->ChunkOf(ref.offset);
+    const uint64_t count = pool->As<format::ExtentHeader>(ref.offset)->chunks;
+    for (uint64_t i = 0; i < count; ++i) owned.insert(first + i);
+  }
+  for (uint64_t chunk = 0; chunk < pool->chunks(); ++chunk) {
+    const ChunkKind kind = pool->StateOf(chunk).kind();
+    const bool extent = kind == ChunkKind::kExtentHead || kind == ChunkKind::kExtentBody;
+    if (extent && !owned.contains(chunk)) pool->FreeChunk(chunk);
   }
 }
 
@@ -83,41 +139,27 @@ void CollectFlushed(const pmem::PmemPool& pool, uint64_t chunk, std::vector<uint
 Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
                           pmem::ChunkUsage* usage) {
   format::ManifestRecord& record = manifest->record();
-  std::map<std::pair<uint64_t, uint32_t>, std::vector<log::LogChunk>> logs;
-  std::vector<uint64_t> entries;
-  uint64_t max_sequence = record.last_sequence;
-  uint64_t max_id = record.next_table_id;
-  for (uint64_t chunk = 0; chunk < pool->chunks(); ++chunk) {
-    const ChunkKind kind = pool->StateOf(chunk).kind();
-    if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) continue;
-    Result<log::LogChunk> header = log::ReadLogChunk(*pool, chunk);
-    if (!header.ok()) {
-      pool->FreeChunk(
-          chunk);  // its allocation did not reach the medium, so nothing in it was synced
-      continue;
-    }
-    max_id = std::max(max_id, header->table_id + 1);
-    if (kind == ChunkKind::kLog && header->table_id > record.flushed_table_id) {
-      logs[{header->table_id, header->shard}].push_back(*header);
-    } else {
-      CollectFlushed(*pool, chunk, &entries, &max_sequence);
-    }
+  if (!BRAID_MUTANT(kRebuildReusesGenerations)) {
+    if (Status s = pool->RaiseGenerations(); !s.ok()) return s;
   }
-  for (auto& [place, chunks] : logs) {
-    std::sort(chunks.begin(), chunks.end(),
-              [](const log::LogChunk& a, const log::LogChunk& b) { return a.ordinal < b.ordinal; });
-    UnitCollector collector(*pool);
-    for (size_t i = 0; i < chunks.size(); ++i) {
-      if (i > 0 && chunks[i].ordinal != chunks[i - 1].ordinal + 1) collector.BreakUnit();
-      collector.ReadChunk(chunks[i].chunk);
-    }
-    entries.insert(entries.end(), collector.committed().begin(), collector.committed().end());
-    max_sequence = std::max(max_sequence, collector.max_sequence());
+  const Survivors survivors = CollectSurvivors(pool, record);
+  pmem::PersistOps& ops = pool->ops();
+  for (const uint64_t offset : survivors.torn) {
+    if (BRAID_MUTANT(kRebuildLeavesTornEntries)) break;
+    ops.StoreByte(pool->As<EntryHeader>(offset)->state_byte(), format::kStateVoid);
   }
   memtable::DramMemTable table(pool, 0);
-  for (const uint64_t offset : entries) {
-    if (pool->As<EntryHeader>(offset)->state() == format::kStateLive) table.InsertRecovered(offset);
+  for (const uint64_t offset : survivors.entries) {
+    auto* entry = pool->As<EntryHeader>(offset);
+    // The mark on a delete may have reached the medium before the marks on what it hides did. So a
+    // delete counts for as long as its chunk was not freed, which waits for all marks.
+    if (entry->state() == format::kStateDead && entry->op() == format::EntryOp::kDelete &&
+        !BRAID_MUTANT(kRebuildBelievesDeadDeletes)) {
+      ops.StoreByte(entry->state_byte(), format::kStateLive);
+    }
+    if (entry->state() == format::kStateLive) table.InsertRecovered(offset);
   }
+  FreeLostExtents(pool, survivors.entries);
   const format::TableRecord* l1 = manifest->FindTable(level::Manifest::kL1Id);
   if (l1 == nullptr) return Status::Corruption("the manifest names no L1 table");
   const uint64_t head = format::kTableHeadsOffset + l1->head * sizeof(format::TableHead);
@@ -133,13 +175,12 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
   manifest->AddTable(rebuilt);
   record.merge_id = 0;
   record.merging_table_id = 0;
-  record.next_table_id = max_id;
-  record.flushed_table_id = max_id - 1;
-  record.merged_table_id = max_id - 1;
-  record.collected_table_id = max_id - 1;
-  record.last_sequence = max_sequence;
-  manifest->Commit();
-  return pool->media().Sync();
+  record.next_table_id = survivors.max_id;
+  record.flushed_table_id = survivors.max_id - 1;
+  record.merged_table_id = survivors.max_id - 1;
+  record.collected_table_id = survivors.max_id - 1;
+  record.last_sequence = survivors.max_sequence;
+  return manifest->Commit();
 }
 
 }  // namespace braid::recovery

@@ -19,7 +19,7 @@ using format::EntryHeader;
 
 bool RecoveryJob::NeedsRebuild() const {
   // Links stored through the page cache mean nothing after the cache is lost.
-  return !pool_->was_clean() && pool_->boot_changed() &&
+  return !BRAID_MUTANT(kRebuildSkipped) && !pool_->was_clean() && pool_->boot_changed() &&
          pool_->header().media_class == static_cast<uint32_t>(MediaClass::kPage);
 }
 
@@ -30,7 +30,9 @@ Result<RecoveredState> RecoveryJob::Run() {
     if (Status s = RebuildFromEntries(pool_, manifest_, usage_); !s.ok()) return s;
     state_.rebuilt = true;
   }
-  state_.last_sequence = manifest_->record().last_sequence;
+  if (!BRAID_MUTANT(kManifestSequenceIgnored)) {
+    state_.last_sequence = manifest_->record().last_sequence;
+  }
   state_.next_table_id = manifest_->record().next_table_id;
   if (Status s = FinishMerge(); !s.ok()) return s;
   if (Status s = ClassifyChunks(); !s.ok()) return s;
@@ -49,6 +51,10 @@ Status RecoveryJob::FinishMerge() {
   if (!newest.ok()) return newest.status();
   state_.merge_progress = *newest;
   if (BRAID_MUTANT(kMergeBoundaryIgnored)) state_.merge_progress.boundary = 0;
+  if (BRAID_MUTANT(kMergeCountsForgotten)) state_.merge_progress.entries_delta = 0;
+  if (BRAID_MUTANT(kRedoCutByOption)) {
+    updates.resize(std::min<size_t>(updates.size(), options_.compaction.batch_entries));
+  }
   if (BRAID_MUTANT(kRedoNotReplayed)) return Status::OK();
   return redo.Apply(updates);
 }
@@ -63,7 +69,7 @@ Status RecoveryJob::ClassifyChunks() {
     if (kind == ChunkKind::kExtentBody) {
       if (bodies_left > 0) {
         --bodies_left;
-      } else {
+      } else if (!BRAID_MUTANT(kExtentBodiesNotSwept)) {
         pool_->FreeChunk(chunk);  // its head was freed, or never written
       }
       continue;
@@ -88,15 +94,17 @@ Status RecoveryJob::ClassifyChunks() {
     if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) continue;
     Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
     if (!header.ok()) return header.status();
-    state_.next_table_id = std::max(state_.next_table_id, header->table_id + 1);
+    if (!BRAID_MUTANT(kTableIdReused)) {
+      state_.next_table_id = std::max(state_.next_table_id, header->table_id + 1);
+    }
     const bool in_table =
         header->table_id <=
         (kind == ChunkKind::kLog ? manifest.flushed_table_id : manifest.collected_table_id);
     if (in_table) {
       usage_->Set(chunk, pmem::ChunkUsage::kUnknown);
-    } else if (kind == ChunkKind::kCollected) {
+    } else if (kind == ChunkKind::kCollected && !BRAID_MUTANT(kCopiesNotSwept)) {
       pool_->FreeChunk(chunk);  // the collection was not committed
-    } else {
+    } else if (kind == ChunkKind::kLog) {
       log_chunks_.push_back(chunk);
     }
   }
@@ -110,6 +118,7 @@ Status RecoveryJob::ReplayLogs() {
   for (const uint64_t chunk : log_chunks_) {
     Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
     if (!header.ok()) return header.status();
+    if (BRAID_MUTANT(kReplayShardsByOption) && header->shard >= options_.log_shards) continue;
     shards[{header->table_id, header->shard}].push_back(*header);
     newest_id = std::max(newest_id, header->table_id);
   }
@@ -152,10 +161,11 @@ Status RecoveryJob::ReplayLogs() {
     state_.replayed_entries += read[i].committed.size();
     state_.last_sequence = std::max(state_.last_sequence, read[i].max_sequence);
     // So that nobody takes what was never acknowledged for an entry of the table to come.
+    if (BRAID_MUTANT(kTornEntriesNotMarked)) continue;
     for (const uint64_t offset : read[i].torn) {
       auto* entry = pool_->As<EntryHeader>(offset);
-      pool_->ops().StoreByte(entry->state_byte(), format::kStateDead);
-      pool_->ops().Persist(entry->state_byte(), 1);
+      pool_->ops().StoreByte(entry->state_byte(), format::kStateVoid);
+      if (!BRAID_MUTANT(kTornMarkNotFlushed)) pool_->ops().Persist(entry->state_byte(), 1);
     }
   }
   return Status::OK();
@@ -166,9 +176,12 @@ Status RecoveryJob::ReplayLogs() {
 void RecoveryJob::Revive(uint64_t offset) {
   auto* entry = pool_->As<EntryHeader>(offset);
   if (entry->state() == format::kStateDead && !BRAID_MUTANT(kReviveSkipped)) {
+    // Not flushed. The sweep of extents must see it, nobody after the next crash: the version that
+    // made this one obsolete is in the same log, so the flush to come marks it dead again, and
+    // until that is committed every recovery comes by here.
     pool_->ops().StoreByte(entry->state_byte(), format::kStateLive);
-    pool_->ops().Persist(entry->state_byte(), 1);
   }
+  if (BRAID_MUTANT(kReplayIgnoresDeletes) && entry->op() == format::EntryOp::kDelete) return;
   state_.table->InsertRecovered(offset);
 }
 
@@ -191,8 +204,11 @@ ExtentOwner OwnerOf(const pmem::PmemPool& pool, uint64_t extent) {
 
 /// Frees extents whose entry was never committed, or is dead.
 Status RecoveryJob::SweepExtents() {
+  if (BRAID_MUTANT(kExtentsNotSwept)) return Status::OK();
   for (const uint64_t extent : extents_) {
-    if (OwnerOf(*pool_, extent) != ExtentOwner::kAlive) pool_->FreeExtent(extent);
+    const ExtentOwner owner = OwnerOf(*pool_, extent);
+    if (BRAID_MUTANT(kExtentsOfDeadKept) && owner == ExtentOwner::kDead) continue;
+    if (owner != ExtentOwner::kAlive) pool_->FreeExtent(extent);
   }
   return Status::OK();
 }

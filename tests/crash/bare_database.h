@@ -18,6 +18,7 @@ class ReadSectionPause {
  public:
   ReadSectionPause() noexcept;
   ~ReadSectionPause();
+  static bool InReadSection() noexcept;
   ReadSectionPause(const ReadSectionPause&) = delete;
   ReadSectionPause& operator=(const ReadSectionPause&) = delete;
 

@@ -9,8 +9,9 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/mutant_names.h"
 #include "base/mutants.h"
-#include "crash/mutant_names.h"
+#include "crash/mutant_table.h"
 
 namespace braid::crash {
 namespace {
@@ -41,8 +42,8 @@ std::string ReplayLine(const char* workload, const Position& at) {
 }
 
 std::string Explain(const Workload& workload, const Failure& failure) {
-  return std::string(workload.name) + ": " + failure.what +
-         "\n  replay: " + ReplayLine(workload.name, failure.position);
+  return workload.name + ": " + failure.what +
+         "\n  replay: " + ReplayLine(workload.name.c_str(), failure.position);
 }
 
 /// Only what is sure to work: the process is dying, and one line is worth more than tidiness.
@@ -77,6 +78,22 @@ const CampaignSize& Size() {
   return size;
 }
 
+/// With several threads the order of their steps matters more than the lines: many short looks.
+pmem::ImageLimits ImagesAtAPoint(const Workload& workload) {
+  const pmem::ImageLimits& images = Size().images;
+  return workload.threads > 1 ? pmem::ImageLimits{images.exhaustive / 4, images.sampled / 4}
+                              : images;
+}
+
+uint64_t ImagesFor(const Workload& workload) {
+  if (workload.threads > 1) return Size().total_images / 20;
+  const uint64_t workloads = AllWorkloads().size() / 3;  // a medium
+  const uint64_t share = workload.media_class == MediaClass::kCacheLine ? 3
+                         : workload.media_class == MediaClass::kPage    ? 2
+                                                                        : 1;
+  return Size().total_images * share / 6 / workloads + 1;
+}
+
 uint64_t FirstSeed() {
   const char* text = Environment("BRAID_SEED");
   return text != nullptr ? std::strtoull(text, nullptr, 0) : 1;
@@ -88,7 +105,7 @@ std::optional<std::string> RunWorkload(Device* device, const Workload& workload,
   const uint64_t target = counts.images + images;
   while (counts.images < target) {
     RunSettings settings;
-    settings.images = Size().images;
+    settings.images = ImagesAtAPoint(workload);
     settings.max_images = std::min(target - counts.images, kMaxImagesARun);
     const std::optional<Failure> failure = RunOnce(device, workload, (*next_seed)++, settings);
     if (failure.has_value()) return Explain(workload, *failure);
@@ -111,7 +128,7 @@ std::optional<Position> ReplayFromEnvironment() {
 
 std::optional<std::string> ReplayOne(Device* device, const Workload& workload, const Position& at) {
   RunSettings settings;
-  settings.images = Size().images;
+  settings.images = ImagesAtAPoint(workload);
   settings.replay = at;
   const std::optional<Failure> failure = RunOnce(device, workload, at.seed, settings);
   if (failure.has_value()) return Explain(workload, *failure);
@@ -146,7 +163,7 @@ void InstallDeathReport() {
 }
 
 int RunMutant(const std::string& name) {
-  const std::optional<base::Mutant> mutant = FindMutant(name);
+  const std::optional<base::Mutant> mutant = base::FindMutant(name);
   if (!mutant.has_value()) {
     std::fprintf(stderr, "no mutant is called %s; --list_mutants names them\n", name.c_str());
     return 2;
@@ -155,23 +172,36 @@ int RunMutant(const std::string& name) {
   mutant_under_test = name.c_str();
   Device device;
   device_under_test = &device;
-  // Small rounds first: most mutants die within a few images of the right workload.
   std::vector<uint64_t> next_seed(AllWorkloads().size(), FirstSeed());
+  const auto killed_by = [&](size_t number, uint64_t images) {
+    const std::optional<std::string> failure =
+        RunWorkload(&device, AllWorkloads()[number], images, &next_seed[number]);
+    if (!failure.has_value()) return false;
+    std::printf("killed %s after %llu images by %s\n", name.c_str(),
+                static_cast<unsigned long long>(device.checker.counts().images), failure->c_str());
+    return true;
+  };
+  // First the workload that is known to find it; then all, in small rounds first.
+  const char* const hint = FactsOf(*mutant).workload;
+  for (size_t i = 0; hint != nullptr && i < AllWorkloads().size(); ++i) {
+    if (std::string_view(AllWorkloads()[i].name) == hint && killed_by(i, 40'000)) return 0;
+  }
   for (const uint64_t images : {400u, 2'000u, 8'000u, 20'000u}) {
     for (size_t i = 0; i < AllWorkloads().size(); ++i) {
-      const Workload& workload = AllWorkloads()[i];
-      const std::optional<std::string> failure =
-          RunWorkload(&device, workload, images, &next_seed[i]);
-      if (!failure.has_value()) continue;
-      std::printf("killed %s after %llu images by %s\n", name.c_str(),
-                  static_cast<unsigned long long>(device.checker.counts().images),
-                  failure->c_str());
-      return 0;
+      if (killed_by(i, images)) return 0;
     }
   }
   std::printf("survived %s: %llu images of all workloads show nothing wrong\n", name.c_str(),
               static_cast<unsigned long long>(device.checker.counts().images));
   return 1;
+}
+
+void ListMutants() {
+  for (const MutantFacts& facts : AllMutants()) {
+    const std::string_view name = base::NameOf(facts.mutant);
+    std::printf("%.*s\t%s\t%s\t%s\n", static_cast<int>(name.size()), name.data(), facts.part,
+                facts.mistake, facts.tests != nullptr ? facts.tests : "");
+  }
 }
 
 }  // namespace braid::crash

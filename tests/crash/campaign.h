@@ -17,6 +17,9 @@ struct CampaignSize {
   uint64_t total_images;  // over all workloads
 };
 const CampaignSize& Size();
+/// How many of them are this workload's: half go to ADR, a third to the page cache, the rest to
+/// eADR, which has the fewest states.
+uint64_t ImagesFor(const Workload& workload);
 
 /// Runs `workload` with seeds from *next_seed on until `images` more are checked or one is wrong.
 /// Returns the failure as text, with the line that replays it.
@@ -37,9 +40,12 @@ std::string Describe(const Counts& counts, double seconds);
 /// Reports a process that dies or hangs with the line that replays the image under way.
 void InstallDeathReport();
 
-/// What braid_crash_tests does under BRAID_MUTANT: all workloads in turn, with growing budgets,
-/// until an image is wrong. Prints one line. Returns 0 when the mutant was killed, 1 when it
-/// survived.
+/// What braid_crash_tests does for --mutant: the workload that is known to find the fault, then all
+/// in turn, with growing budgets, until an image is wrong. Prints one line. Returns 0 when the
+/// mutant was killed, 1 when it survived.
 int RunMutant(const std::string& name);
+/// Prints a line for each: name, part, kind of mistake, and the tests that find it when the crash
+/// tests don't, with tabs between.
+void ListMutants();
 
 }  // namespace braid::crash

@@ -1,108 +1,46 @@
 #include "crash/crash_run.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <thread>
 #include <utility>
 
+#include "base/thread_slot.h"
 #include "crash/bare_database.h"
+#include "crash/threaded_run.h"
 #include "pmem/sim_media.h"
 
 namespace braid::crash {
-namespace {
-
-constexpr uint64_t kDeviceBytes = 8u << 20;
-constexpr uint64_t kProcessCrashOneIn = 4;  // points
-constexpr unsigned kHangSeconds = 120;      // for the images of one point
-
-std::string BootId(uint64_t boot) { return "boot-" + std::to_string(boot); }
-
-}  // namespace
-
-Position current_position;
-const char* current_workload = "";
-
-Device::Device() : memory(kDeviceBytes), durable(kDeviceBytes), checker(&durable) {}
 
 CrashRun::CrashRun(Device* device, const Workload& workload, uint64_t seed,
                    const RunSettings& settings)
-    : device_(device),
-      workload_(workload),
-      seed_(seed),
-      settings_(settings),
-      sim_((device->memory.Reset(), device->durable.Reset(), &device->memory), &device->durable,
-           seed),
+    : CrashPoints(device, workload, seed, settings),
       generator_(workload, Mix64(seed + 1)),
       random_(Mix64(seed + 2)),
       options_(DrawOptions(workload, &random_)),
-      first_image_count_(device->checker.counts().images) {
-  sim_.Start(0);
-  sim_.set_on_point([this](pmem::PointKind) { OnPoint(); });
+      oracle_(workload.media_class == MediaClass::kPage) {
   device->checker.Begin(workload, options_, BootId(boot_));
 }
 
-void CrashRun::Fail(std::string what, uint64_t point, uint64_t image) {
-  if (!failure_.has_value()) failure_ = Failure{{seed_, point, image}, std::move(what)};
-  muted_ = true;
+Allowed CrashRun::AllowedNow(bool process_crash) {
+  if (recovering_.has_value()) return *recovering_;
+  return process_crash ? oracle_.allowed() : oracle_.allowed_after_power_loss();
 }
 
-// ---- Crash points
-// --------------------------------------------------------------------------------
-
-void CrashRun::OnPoint() {
-  ++point_;
-  if (!sim_.violation().empty()) Fail("safety net: " + sim_.violation());
-  if (muted_) return;
-  ++device_->checker.counts().points;
-  const ReadSectionPause pause;
-  current_position = {seed_, point_, 0};
-  alarm(kHangSeconds);
-  const uint64_t seed = Mix64(seed_ * 0x9E3779B97F4A7C15u + point_);
-  const pmem::ImagePlan plan(sim_.PendingCounts(), settings_.images, seed);
-  if (settings_.replay.has_value()) {
-    if (settings_.replay->point == point_) CheckImage(plan, settings_.replay->image);
-  } else {
-    // The image behind the last of the plan is a process crash.
-    const uint64_t images = plan.size() + (seed % kProcessCrashOneIn == 0 ? 1 : 0);
-    for (uint64_t number = 0; number < images; ++number) {
-      if (!CheckImage(plan, number)) break;
-    }
-    if (device_->checker.counts().images - first_image_count_ >= settings_.max_images)
-      muted_ = true;
-  }
-  alarm(0);
-  if (capture_in_ != 0 && --capture_in_ == 0 && !muted_) Capture(plan);
-}
-
-bool CrashRun::CheckImage(const pmem::ImagePlan& plan, uint64_t number) {
-  current_position.image = number;
-  Image image;
-  image.process_crash = number >= plan.size();
-  std::vector<uint32_t> prefixes = plan.all();
-  if (!image.process_crash) plan.Choose(number, &prefixes);
-  image.hash = sim_.ImageHash(prefixes);
-  image.seed = Mix64(seed_ ^ Mix64(point_ ^ Mix64(number)));
-  image.version = oracle_.version();
-  image.allowed = recovering_.has_value() ? *recovering_ : oracle_.allowed();
-  if (!settings_.replay.has_value() && !device_->checker.IsNew(image)) return true;
-  device_->durable.PushFrame();
-  sim_.MakeImage(prefixes);
-  std::string wrong = device_->checker.Check(image);
-  device_->durable.PopFrame();
-  if (wrong.empty()) return true;
-  Fail((image.process_crash ? "process crash: " : "") + wrong, point_, number);
-  return false;
+void CrashRun::AfterPoint(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan) {
+  // What a reader would see that comes while a flush or merge stands at its fence.
+  if (readers_beside_ && point_ % 4 == 0) ReadAll();
+  if (capture_in_ != 0 && --capture_in_ == 0 && !muted_) Capture(units, plan);
 }
 
 /// Chooses one image for the run to go on with, after the operation under way has come to its end.
-void CrashRun::Capture(const pmem::ImagePlan& plan) {
+void CrashRun::Capture(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan) {
   Random random(Mix64(seed_ + 3) ^ point_);
-  std::vector<uint32_t> prefixes;
-  plan.Choose(random.Uniform(plan.size()), &prefixes);
+  std::vector<uint32_t> choice;
+  plan.Choose(random.Uniform(plan.size()), &choice);
+  const std::vector<uint32_t> prefixes = units.LinePrefixes(choice, 0);
   Captured captured;
   captured.hash = sim_.ImageHash(prefixes);
-  captured.allowed = recovering_.has_value() ? *recovering_ : oracle_.allowed();
+  captured.allowed = recovering_.has_value() ? *recovering_ : oracle_.allowed_after_power_loss();
   captured.segments = device_->durable.segments();
   device_->durable.PushFrame();
   sim_.MakeImage(prefixes);
@@ -117,9 +55,6 @@ void CrashRun::Capture(const pmem::ImagePlan& plan) {
 // -------------------------------------------------------------------------------------
 
 std::optional<Failure> CrashRun::Run() {
-  current_workload = workload_.name;
-  current_position = {seed_, 0, 0};
-  ++device_->checker.counts().runs;
   oracle_.Begin({});
   Open(false);
   for (uint32_t i = 0; i < workload_.operations && !failure_.has_value(); ++i) {
@@ -155,9 +90,10 @@ void CrashRun::Open(bool other_settings) {
 }
 
 /// The operation in flight has returned.
-void CrashRun::Finish(const Status& status, const char* what) {
+void CrashRun::Finish(const Status& status, const char* what, bool synced) {
   if (status.ok()) {
     oracle_.Acknowledge();
+    if (synced) oracle_.Synced();
   } else if (status.IsOutOfSpace() && workload_.max_bytes != 0) {
     oracle_.Refuse();
   } else {
@@ -170,15 +106,18 @@ void CrashRun::Finish(const Status& status, const char* what) {
 void CrashRun::Step(Action action) {
   switch (action) {
     case Action::kPut:
+    case Action::kSyncPut:
     case Action::kDelete:
     case Action::kBatch:
       return Write(action);
     case Action::kFlush:
+    case Action::kCompact: {
       oracle_.Begin({});
-      return Finish(db_->Flush(), "flush");
-    case Action::kCompact:
-      oracle_.Begin({});
-      return Finish(db_->Compact(), "compact");
+      readers_beside_ = true;
+      const Status status = action == Action::kFlush ? db_->Flush() : db_->Compact();
+      readers_beside_ = false;
+      return Finish(status, action == Action::kFlush ? "flush" : "compact", true);
+    }
     case Action::kTakeSnapshot:
       snapshots_.push_back({db_->GetSnapshot(), oracle_.acknowledged()});
       return;
@@ -187,6 +126,17 @@ void CrashRun::Step(Action action) {
       return;
     case Action::kReadSnapshot:
       return ReadSnapshot();
+    case Action::kTakeIterator:
+      return TakeIterator();
+    case Action::kMoveIterator:
+      if (!iterators_.empty()) {
+        const std::string wrong = iterators_[random_.Uniform(iterators_.size())]->Move(&random_);
+        if (!wrong.empty()) Fail(wrong);
+      }
+      return;
+    case Action::kDropIterator:
+      if (!iterators_.empty()) iterators_.erase(iterators_.begin());
+      return;
     case Action::kRead:
       return ReadAll();
     case Action::kReopen:
@@ -210,17 +160,29 @@ void CrashRun::Write(Action action) {
   oracle_.Begin(updates);
   if (action == Action::kBatch) return Finish(db_->Write(batch), "batch");
   const Update& update = updates.front();
+  if (action == Action::kSyncPut) {
+    WriteOptions options;
+    options.sync = true;
+    return Finish(db_->Put(options, update.key, *update.value), "put with sync", true);
+  }
   if (update.value.has_value()) return Finish(db_->Put(update.key, *update.value), "put");
   Finish(db_->Delete(update.key), "delete");
 }
 
 void CrashRun::Reopen() {
+  iterators_.clear();
   snapshots_.clear();
   oracle_.Begin({});
   const Status status = db_->Close();
   db_.reset();
   if (!status.ok()) return Fail("close: " + status.ToString());
+  oracle_.Acknowledge();
+  oracle_.Synced();
+  oracle_.Begin({});
   Open(random_.OneIn(2));
+  if (failure_.has_value()) return;
+  const uint64_t replayed = db_->GetStatistics().recovered_entries;
+  if (replayed != 0) Fail("the pool was closed, and a log of entries was left in it");
 }
 
 /// The run goes through the crash that was captured: memory is what it left, and another boot
@@ -273,6 +235,18 @@ void CrashRun::ReadSnapshot() {
   }
 }
 
+/// Of the present, or of a snapshot that may be dropped long before the iterator is.
+void CrashRun::TakeIterator() {
+  ReadOptions options;
+  const Content* content = &oracle_.acknowledged();
+  if (!snapshots_.empty() && random_.OneIn(2)) {
+    const HeldSnapshot& held = snapshots_[random_.Uniform(snapshots_.size())];
+    options.snapshot = held.snapshot.get();
+    content = &held.content;
+  }
+  iterators_.push_back(std::make_unique<HeldIterator>(db_.get(), options, *content));
+}
+
 void CrashRun::CheckEnd() {
   ReadAll();
   const std::string wrong = CheckStructure(db_.get());
@@ -282,6 +256,7 @@ void CrashRun::CheckEnd() {
 }
 
 void CrashRun::Abandon() {
+  iterators_.clear();
   snapshots_.clear();
   sim_.set_tracking(false);
   db_.reset();
@@ -289,8 +264,13 @@ void CrashRun::Abandon() {
 
 std::optional<Failure> RunOnce(Device* device, const Workload& workload, uint64_t seed,
                                const RunSettings& settings) {
+  // This thread takes a slot, so that the run's, and its log's shard, is not always the first.
+  base::ThreadSlot();
   std::optional<Failure> failure;
-  std::thread worker([&] { failure = CrashRun(device, workload, seed, settings).Run(); });
+  std::thread worker([&] {
+    failure = workload.threads > 1 ? ThreadedRun(device, workload, seed, settings).Run()
+                                   : CrashRun(device, workload, seed, settings).Run();
+  });
   worker.join();
   return failure;
 }

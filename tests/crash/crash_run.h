@@ -1,5 +1,5 @@
-// One run of a workload on the simulated device: drives the database, stops at every crash point
-// and has the images of that point checked.
+// One run of a workload by one thread, on the simulated device: drives the database, goes through
+// crashes of its own, and says at each crash point what may be found.
 #pragma once
 
 #include <cstdint>
@@ -9,41 +9,14 @@
 #include <vector>
 
 #include "braid/db.h"
-#include "crash/image_checker.h"
+#include "crash/crash_points.h"
+#include "crash/held_iterator.h"
 #include "crash/oracle.h"
 #include "crash/workload.h"
-#include "pmem/sim_persist.h"
 
 namespace braid::crash {
 
-/// Where a run stands; what the line that replays a failure names. Points count from 1; point 0
-/// means that the failure shows without any crash.
-struct Position {
-  uint64_t seed = 0;
-  uint64_t point = 0;
-  uint64_t image = 0;
-};
-
-struct RunSettings {
-  pmem::ImageLimits images;
-  uint64_t max_images = ~0ull;     ///< the run ends after so many
-  std::optional<Position> replay;  ///< check this image only
-};
-
-/// The memory of all runs, reused.
-struct Device {
-  Device();
-  pmem::SimArea memory;   ///< what the running database sees
-  pmem::SimArea durable;  ///< what is on the medium; images are made and recovered here
-  ImageChecker checker;
-};
-
-struct Failure {
-  Position position;
-  std::string what;
-};
-
-class CrashRun {
+class CrashRun final : CrashPoints {
  public:
   CrashRun(Device* device, const Workload& workload, uint64_t seed, const RunSettings& settings);
   std::optional<Failure> Run();
@@ -61,49 +34,39 @@ class CrashRun {
     Allowed allowed;
   };
 
-  void OnPoint();
-  bool CheckImage(const pmem::ImagePlan& plan, uint64_t number);
-  void Capture(const pmem::ImagePlan& plan);
+  Allowed AllowedNow(bool process_crash) override;
+  uint64_t version() const override { return oracle_.version(); }
+  void AfterPoint(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan) override;
+  void Capture(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan);
 
   void Open(bool other_settings);
   void Step(Action action);
   void Write(Action action);
-  void Finish(const Status& status, const char* what);
+  void Finish(const Status& status, const char* what, bool synced = false);
   void Reopen();
   void LosePower();
   void ReadAll();
   void ReadSnapshot();
+  void TakeIterator();
   void CheckEnd();
   void Abandon();
-  void Fail(std::string what, uint64_t point = 0, uint64_t image = 0);
 
-  Device* device_;
-  const Workload& workload_;
-  uint64_t seed_;
-  RunSettings settings_;
-  pmem::SimPersist sim_;
   Generator generator_;
   Random random_;
   Options options_;
   Oracle oracle_;
   std::optional<Allowed> recovering_;  // while the run itself recovers from a crash
   uint64_t boot_ = 1;
-  uint64_t point_ = 0;
-  uint64_t first_image_count_ = 0;
-  bool muted_ = false;
-  uint64_t capture_in_ = 0;  // points until the crash; 0: none is planned
+  bool readers_beside_ = false;  // a flush or merge is under way, and no write
+  uint64_t capture_in_ = 0;      // points until the crash; 0: none is planned
   std::optional<Captured> captured_;
   std::vector<HeldSnapshot> snapshots_;
+  std::vector<std::unique_ptr<HeldIterator>> iterators_;
   std::unique_ptr<DB> db_;
-  std::optional<Failure> failure_;
 };
 
 /// Makes one run, in a fresh thread: with the same seed it is the same run whatever was run before.
 std::optional<Failure> RunOnce(Device* device, const Workload& workload, uint64_t seed,
                                const RunSettings& settings);
-
-/// The image under way, for the message of a process that dies in it.
-extern Position current_position;
-extern const char* current_workload;
 
 }  // namespace braid::crash

@@ -22,16 +22,17 @@ TEST_P(CrashTest, EveryImageRecovers) {
   if (const std::optional<Position> at = ReplayFromEnvironment()) {
     const std::optional<std::string> failure = ReplayOne(&device, GetParam(), *at);
     if (failure.has_value()) FAIL() << *failure;
-    std::printf("[ crash    ] %s: the replayed image is right\n", GetParam().name);
+    std::printf("[ crash    ] %s: the replayed image is right\n", GetParam().name.c_str());
     return;
   }
-  const uint64_t images = Size().total_images / AllWorkloads().size() + 1;
+  const uint64_t images = ImagesFor(GetParam());
   uint64_t next_seed = FirstSeed();
   const auto begin = std::chrono::steady_clock::now();
   const std::optional<std::string> failure = RunWorkload(&device, GetParam(), images, &next_seed);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   const Counts& counts = device.checker.counts();
-  std::printf("[ crash    ] %-16s %s\n", GetParam().name, Describe(counts, took.count()).c_str());
+  std::printf("[ crash    ] %-16s %s\n", GetParam().name.c_str(),
+              Describe(counts, took.count()).c_str());
   total.Add(counts);
   total_seconds += took.count();
   ++workloads_run;
@@ -40,7 +41,7 @@ TEST_P(CrashTest, EveryImageRecovers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Workloads, CrashTest, ::testing::ValuesIn(AllWorkloads()),
-                         [](const auto& param) { return std::string(param.param.name); });
+                         [](const auto& param) { return param.param.name; });
 
 /// Prints the sum after the last test.
 class Total : public ::testing::Environment {

@@ -1,9 +1,11 @@
 #include "crash/image_checker.h"
 
+#include <cstring>
 #include <thread>
 #include <utility>
 
 #include "crash/bare_database.h"
+#include "format/layout.h"
 #include "pmem/sim_media.h"
 
 namespace braid::crash {
@@ -38,6 +40,41 @@ std::string CheckStructure(DB* db) {
   return wrong;
 }
 
+namespace {
+
+/// Headers and state tables, and the two redo chunks. The chunk size is the pool's own: one that an
+/// image did not hold yet was made by the open that followed.
+uint64_t UsedByAnEmptyPool(const pmem::SimArea& area) {
+  format::PoolHeader header;
+  std::memcpy(&header, area.base() + format::kPoolHeaderOffset[0], sizeof header);
+  uint64_t used = 2 * header.chunk_bytes;
+  for (size_t i = 0; i < area.segments().size(); ++i) {
+    const uint64_t table = i == 0 ? format::kFirstStateTableOffset : format::kOtherStateTableOffset;
+    const uint64_t end = table + area.segments()[i] / header.chunk_bytes * sizeof(uint64_t);
+    used += (end + header.chunk_bytes - 1) / header.chunk_bytes * header.chunk_bytes;
+  }
+  return used;
+}
+
+}  // namespace
+
+std::string CheckEmptied(DB* db, const std::set<std::string>& keys, const pmem::SimArea& area) {
+  uint64_t used = 0;
+  // A merge drops a few old versions of a key at a time, so one round may leave some.
+  for (int round = 0; round < 4; ++round) {
+    for (const std::string& key : keys) {
+      const Status status = db->Delete(key);
+      if (status.IsOutOfSpace()) return {};
+      if (!status.ok()) return "emptying: " + status.ToString();
+    }
+    if (const Status status = db->Compact(); !status.ok()) return "emptying: " + status.ToString();
+    used = db->GetStatistics().pool_used_bytes;
+    if (used == UsedByAnEmptyPool(area)) return {};
+  }
+  return "an emptied pool uses " + std::to_string(used) + " bytes, an empty one " +
+         std::to_string(UsedByAnEmptyPool(area));
+}
+
 ImageChecker::ImageChecker(pmem::SimArea* area) : area_(area) {
   for (size_t depth = 0; depth <= kMaxDepth; ++depth) {
     sims_.push_back(std::make_unique<pmem::SimPersist>(area, nullptr, depth + 1));
@@ -52,7 +89,10 @@ void ImageChecker::Begin(const Workload& workload, const Options& options,
   boot_id_ = boot_id;
   seen_.clear();
   nested_failure_.clear();
-  for (const auto& sim : sims_) sim->AdoptThread();
+  for (const auto& sim : sims_) {
+    sim->AdoptThread();
+    sim->set_media_class(workload.media_class);
+  }
 }
 
 bool ImageChecker::IsNew(const Image& image) {
@@ -107,6 +147,10 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
     wrong = "open: " + opened.status().ToString();
   } else {
     wrong = CheckContent(opened->get(), &allowed);
+    const Statistics found = (*opened)->GetStatistics();
+    if (wrong.empty() && found.clean_open != 0 && found.recovered_entries != 0) {
+      wrong = "the pool is marked as closed, and a log of entries is in it";
+    }
     const std::string structure = CheckStructure(opened->get());
     if (!structure.empty()) wrong += (wrong.empty() ? "" : "; ") + structure;
     // A reader has seen the recovered state: another crash must not take it back.
@@ -136,7 +180,7 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
     // the running database's stream must not depend on which images were looked at.
     std::thread worker([&] {
       sim.AdoptThread();
-      wrong = ContinueAndReopen(std::move(*again), StateLeft(allowed), depth, boot_id, &random);
+      wrong = ContinueAndReopen(std::move(*again), allowed, depth, boot_id, &random);
     });
     worker.join();
     sim.AdoptThread();
@@ -152,10 +196,12 @@ void ImageChecker::NestedPoint(const Image& outer, const Allowed& allowed, size_
   const ReadSectionPause pause;
   pmem::SimPersist& sim = *sims_[depth];
   const uint64_t seed = random->Next();
-  const pmem::ImagePlan plan(sim.PendingCounts(), kNestedImages, seed);
-  std::vector<uint32_t> prefixes;
+  const pmem::WritebackUnits units = sim.Units();
+  const pmem::ImagePlan plan(units.counts(), kNestedImages, seed);
+  std::vector<uint32_t> choice;
   for (uint64_t number = 0; number < plan.size() && nested_failure_.empty(); ++number) {
-    plan.Choose(number, &prefixes);
+    plan.Choose(number, &choice);
+    const std::vector<uint32_t> prefixes = units.LinePrefixes(choice, 0);
     Image image;
     image.hash = sim.ImageHash(prefixes);
     image.seed = Mix64(seed + number);
@@ -174,11 +220,11 @@ void ImageChecker::NestedPoint(const Image& outer, const Allowed& allowed, size_
   }
 }
 
-std::string ImageChecker::ContinueAndReopen(std::unique_ptr<DB> db, const Pairs& state,
+std::string ImageChecker::ContinueAndReopen(std::unique_ptr<DB> db, const Allowed& found,
                                             size_t depth, const std::string& boot_id,
                                             Random* random) {
   Oracle oracle;
-  oracle.Adopt(state);
+  oracle.Adopt(StateLeft(found));
   Generator generator(*workload_, random->Next());
   for (int i = 0; i < kContinuedOperations; ++i) {
     const Action action = generator.NextAction();
@@ -218,7 +264,10 @@ std::string ImageChecker::ContinueAndReopen(std::unique_ptr<DB> db, const Pairs&
   if (!reopened.ok()) return "open after close: " + reopened.status().ToString();
   wrong = CheckContent(reopened->get(), &allowed);
   if (wrong.empty()) wrong = CheckStructure(reopened->get());
-  return wrong.empty() ? wrong : "after close and open: " + wrong;
+  if (!wrong.empty()) return "after close and open: " + wrong;
+  std::set<std::string> keys = *found.keys;
+  keys.insert(allowed.keys->begin(), allowed.keys->end());
+  return CheckEmptied(reopened->get(), keys, *area_);
 }
 
 }  // namespace braid::crash

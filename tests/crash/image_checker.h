@@ -49,7 +49,10 @@ class ImageChecker {
   /// True the first time an image of this content and these demands comes.
   bool IsNew(const Image& image);
   /// Recovers the image and checks it. Empty when all is well.
-  std::string Check(const Image& image) { return CheckAtDepth(image, 0); }
+  std::string Check(const Image& image) {
+    for (const auto& sim : sims_) sim->AdoptThread();
+    return CheckAtDepth(image, 0);
+  }
 
   Counts& counts() noexcept { return counts_; }
 
@@ -63,7 +66,7 @@ class ImageChecker {
                                    const std::string& boot_id);
   /// Ends a database as a process crash does: what its destructor stores is taken back.
   void Abandon(std::unique_ptr<DB> db);
-  std::string ContinueAndReopen(std::unique_ptr<DB> db, const Pairs& state, size_t depth,
+  std::string ContinueAndReopen(std::unique_ptr<DB> db, const Allowed& found, size_t depth,
                                 const std::string& boot_id, Random* random);
 
   pmem::SimArea* area_;
@@ -79,5 +82,8 @@ class ImageChecker {
 
 /// Checks all that Verify can see. Empty when all is well.
 std::string CheckStructure(DB* db);
+/// Deletes everything and expects the pool to be as empty as a new one of these segments: a chunk
+/// that is not is lost. Empty when all is well, and when a full pool takes no more deletes.
+std::string CheckEmptied(DB* db, const std::set<std::string>& keys, const pmem::SimArea& area);
 
 }  // namespace braid::crash

@@ -39,7 +39,7 @@ class ScanMatch {
     }
   }
 
-  uint32_t mask() const noexcept { return mask_; }
+  uint64_t mask() const noexcept { return mask_; }
   const std::string& difference() const noexcept { return difference_; }
 
  private:
@@ -48,7 +48,7 @@ class ScanMatch {
   }
 
   void Strike(size_t s, const std::string& found) {
-    mask_ &= ~(1u << s);
+    mask_ &= ~(1ull << s);
     const Pairs& state = *allowed_.states[s];
     const std::string expected =
         position_ < state.size() ? Show(state, Place(state)) : std::string("the end");
@@ -59,7 +59,7 @@ class ScanMatch {
 
   const Allowed& allowed_;
   bool forward_;
-  uint32_t mask_;
+  uint64_t mask_;
   size_t position_ = 0;
   std::string difference_;
 };
@@ -90,6 +90,56 @@ std::string CheckScan(DB* db, bool forward, Allowed* allowed) {
   if (match.mask() != 0) match.End();
   if (match.mask() == 0) return name + match.difference() + ShowScan(db, forward);
   allowed->mask = match.mask();
+  return {};
+}
+
+std::string ReadPairs(DB* db, size_t limit, Pairs* found) {
+  const std::unique_ptr<Iterator> it = db->NewIterator({});
+  for (it->SeekToFirst(); it->Valid() && found->size() < limit; it->Next()) {
+    found->emplace_back(it->key(), it->value());
+  }
+  return it->status().ok() ? std::string() : "forward scan: " + it->status().ToString();
+}
+
+/// Empty when `found` is what some of the operations leave. From the newest to the oldest: an
+/// operation that fits has survived, for that only takes demands away from the older ones.
+std::string ExplainWithLosses(const Lossy& lossy, const Pairs& found) {
+  const Content content(found.begin(), found.end());
+  const auto value_of = [](const Content& in, const std::string& key) {
+    const auto at = in.find(key);
+    return at == in.end() ? std::optional<std::string>() : at->second;
+  };
+  std::set<std::string> explained;
+  for (size_t i = lossy.operations.size(); i-- > 0;) {
+    Content last;  // of a key that the operation writes twice, the later counts
+    std::set<std::string> deleted;
+    for (const Update& update : lossy.operations[i]) {
+      deleted.erase(update.key);
+      last.erase(update.key);
+      if (update.value.has_value()) {
+        last[update.key] = *update.value;
+      } else {
+        deleted.insert(update.key);
+      }
+    }
+    bool survived = true;
+    for (const Update& update : lossy.operations[i]) {
+      if (explained.contains(update.key)) continue;
+      survived = survived && value_of(content, update.key) == value_of(last, update.key);
+    }
+    if (!survived) continue;
+    for (const Update& update : lossy.operations[i]) explained.insert(update.key);
+  }
+  Content left = lossy.base;
+  for (const auto& [key, value] : found) left.try_emplace(key, std::string());
+  for (const auto& [key, value] : left) {
+    if (explained.contains(key) || value_of(content, key) == value_of(lossy.base, key)) continue;
+    const auto is = value_of(content, key);
+    const auto was = value_of(lossy.base, key);
+    return Readable(key) + " is " + (is.has_value() ? Readable(*is) : "absent") + ", synced was " +
+           (was.has_value() ? Readable(*was) : "nothing") +
+           ", and no set of whole operations since then explains it";
+  }
   return {};
 }
 
@@ -142,7 +192,10 @@ void Apply(const std::vector<Update>& updates, Content* content) {
   }
 }
 
-Oracle::Oracle() : keys_(std::make_shared<const std::set<std::string>>()) { Rebuild(); }
+Oracle::Oracle(bool page_cache)
+    : page_cache_(page_cache), keys_(std::make_shared<const std::set<std::string>>()) {
+  Rebuild();
+}
 
 void Oracle::Rebuild() {
   before_ = Flatten(acknowledged_);
@@ -164,8 +217,18 @@ void Oracle::Begin(std::vector<Update> updates) {
 }
 
 void Oracle::Acknowledge() {
-  if (in_flight_.has_value()) Apply(*in_flight_, &acknowledged_);
+  if (in_flight_.has_value()) {
+    Apply(*in_flight_, &acknowledged_);
+    if (page_cache_ && !in_flight_->empty()) unsynced_.operations.push_back(*in_flight_);
+  }
   Refuse();
+}
+
+void Oracle::Synced() {
+  if (!page_cache_) return;
+  unsynced_.base = acknowledged_;
+  unsynced_.operations.clear();
+  ++version_;
 }
 
 void Oracle::Refuse() {
@@ -180,14 +243,27 @@ void Oracle::Adopt(const Pairs& state) {
   for (const auto& [key, value] : state) keys.insert(key);
   keys_ = std::make_shared<const std::set<std::string>>(std::move(keys));
   Refuse();
+  Synced();
 }
 
 Allowed Oracle::allowed() const {
   Allowed allowed;
   allowed.states.push_back(before_);
   if (after_ != before_) allowed.states.push_back(after_);
-  allowed.mask = (1u << allowed.states.size()) - 1;
+  allowed.mask = (1ull << allowed.states.size()) - 1;
   allowed.keys = keys_;
+  return allowed;
+}
+
+Allowed Oracle::allowed_after_power_loss() const {
+  Allowed allowed = this->allowed();
+  if (unsynced_.operations.empty() && in_flight_.value_or(std::vector<Update>{}).empty()) {
+    return allowed;
+  }
+  if (!page_cache_) return allowed;
+  auto lossy = std::make_shared<Lossy>(unsynced_);
+  if (in_flight_.has_value()) lossy->operations.push_back(*in_flight_);
+  allowed.lossy = std::move(lossy);
   return allowed;
 }
 
@@ -196,6 +272,15 @@ const Pairs& StateLeft(const Allowed& allowed) {
 }
 
 std::string CheckContent(DB* db, Allowed* allowed) {
+  if (allowed->lossy != nullptr) {
+    auto found = std::make_shared<Pairs>();
+    std::string wrong = ReadPairs(db, allowed->keys->size() + 8, found.get());
+    if (wrong.empty()) wrong = ExplainWithLosses(*allowed->lossy, *found);
+    if (!wrong.empty()) return wrong;
+    allowed->lossy = nullptr;
+    allowed->states = {std::move(found)};
+    allowed->mask = 1;
+  }
   std::string wrong = CheckScan(db, true, allowed);
   if (wrong.empty()) wrong = CheckScan(db, false, allowed);
   if (wrong.empty()) wrong = CheckGets(db, *allowed);

@@ -26,17 +26,26 @@ struct Update {
 
 void Apply(const std::vector<Update>& updates, Content* content);
 
+/// Operations of which any may be lost, each as a whole: those that were not synced when the page
+/// cache went. `base` is what was synced before them.
+struct Lossy {
+  Content base;
+  std::vector<std::vector<Update>> operations;  // in their order
+};
+
 /// The contents that a recovered database may have, one of which it must have in full. The same set
 /// with fewer bits in `mask` is the stricter demand that a reader has seen one of them already.
 struct Allowed {
   std::vector<std::shared_ptr<const Pairs>> states;
-  uint32_t mask = 0;                                  // states that are still possible
+  uint64_t mask = 0;                                  // states that are still possible
   std::shared_ptr<const std::set<std::string>> keys;  // every key ever used
+  std::shared_ptr<const Lossy> lossy;                 // instead of states, if set
 };
 
 class Oracle {
  public:
-  Oracle();
+  /// `page_cache`: a power loss may take what was acknowledged and not yet synced.
+  explicit Oracle(bool page_cache = false);
 
   void Begin(std::vector<Update> updates);
   /// The operation in flight has returned ok: it must survive.
@@ -46,15 +55,23 @@ class Oracle {
   /// A crash has happened and `state` is what came out of it.
   void Adopt(const Pairs& state);
 
+  /// All that was acknowledged is on the medium.
+  void Synced();
+
   const Content& acknowledged() const noexcept { return acknowledged_; }
+  /// After a crash of the process.
   Allowed allowed() const;
+  /// After a power loss.
+  Allowed allowed_after_power_loss() const;
   /// Grows whenever less is allowed than before: an image that was right may be wrong now.
   uint64_t version() const noexcept { return version_; }
 
  private:
   void Rebuild();
 
+  bool page_cache_;
   Content acknowledged_;
+  Lossy unsynced_;
   std::optional<std::vector<Update>> in_flight_;
   std::shared_ptr<const Pairs> before_;
   std::shared_ptr<const Pairs> after_;

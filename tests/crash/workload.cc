@@ -6,8 +6,7 @@
 namespace braid::crash {
 namespace {
 
-constexpr uint64_t kChunkBytes = 4096;
-
+// Long: a table.
 std::vector<Workload> MakeWorkloads() {
   using enum Action;
   std::vector<Workload> all;
@@ -32,20 +31,59 @@ std::vector<Workload> MakeWorkloads() {
                   {kFlush, 1},
                   {kCompact, 1}}});
   all.back().keys = 8;
+  all.push_back({"Iterator",
+                 {{kPut, 14},
+                  {kDelete, 6},
+                  {kTakeSnapshot, 3},
+                  {kDropSnapshot, 4},
+                  {kTakeIterator, 3},
+                  {kMoveIterator, 8},
+                  {kDropIterator, 1},
+                  {kFlush, 1},
+                  {kCompact, 3}}});
+  all.back().keys = 8;
+  all.back().operations = 100;
+  // Indexes over every fourth entry and fewer.
+  all.push_back({"ThinIndex",
+                 {{kPut, 8}, {kBatch, 24}, {kDelete, 4}, {kRead, 2}, {kFlush, 1}, {kCompact, 1}}});
+  all.back().keys = 500;
+  all.back().max_value = 8;
+  all.back().operations = 150;
+  all.back().memory_bytes = 8u << 10;
+  // Chunks that are mostly garbage, whose last live entries are copied together.
+  all.push_back(
+      {"Collection",
+       {{kPut, 20}, {kBatch, 2}, {kDelete, 4}, {kCompact, 2}, {kReopen, 1}, {kCrash, 1}}});
+  all.back().keys = 40;
+  all.back().max_value = 300;
+  all.back().operations = 150;
   all.push_back({"Growth", {{kPut, 10}, {kBatch, 2}, {kDelete, 1}}});
   all.back().keys = 200;
   all.back().max_value = 600;
   all.back().initial_bytes = 64u << 10;
   all.push_back({"FullPool", {{kPut, 10}, {kDelete, 3}, {kBatch, 2}, {kCompact, 1}}});
-  all.back().keys = 40;
+  all.back().keys = 90;
   all.back().max_value = 900;
+  all.back().large_one_in = 12;
   all.back().initial_bytes = 64u << 10;
   all.back().max_bytes = 96u << 10;
+  // Large values that come and go while the pool grows.
+  all.push_back({"GrowthOfExtents", {{kPut, 10}, {kDelete, 2}, {kBatch, 1}, {kCrash, 1}}});
+  all.back().keys = 12;
+  all.back().large_one_in = 2;
+  all.back().operations = 30;
+  all.back().initial_bytes = 64u << 10;
   all.push_back({"Creation", {{kPut, 1}, {kReopen, 1}}});
   all.back().operations = 2;
   all.push_back({"Reopen", {{kPut, 10}, {kDelete, 3}, {kBatch, 2}, {kReopen, 3}, {kFlush, 1}}});
   all.push_back({"Recovery",
-                 {{kPut, 10}, {kDelete, 3}, {kBatch, 2}, {kFlush, 1}, {kCompact, 1}, {kCrash, 3}}});
+                 {{kPut, 10},
+                  {kDelete, 3},
+                  {kBatch, 2},
+                  {kFlush, 1},
+                  {kCompact, 1},
+                  {kReopen, 1},
+                  {kCrash, 3}}});
   all.push_back({"Everything",
                  {{kPut, 12},
                   {kDelete, 4},
@@ -63,10 +101,36 @@ std::vector<Workload> MakeWorkloads() {
   return all;
 }
 
+/// The same on another medium: "PutEadr", "PutPage".
+std::vector<Workload> OnAllMedia(const std::vector<Workload>& workloads) {
+  std::vector<Workload> all = workloads;
+  for (const Workload& workload : workloads) {
+    all.push_back(workload);
+    all.back().name += "Eadr";
+    all.back().media_class = MediaClass::kByte;
+  }
+  for (const Workload& workload : workloads) {
+    all.push_back(workload);
+    all.back().name += "Page";
+    all.back().media_class = MediaClass::kPage;
+    all.back().weights.emplace_back(Action::kSyncPut, 2);
+  }
+  // The weights are those of what follows a crash.
+  all.push_back(
+      {"Threads",
+       {{Action::kPut, 8}, {Action::kDelete, 3}, {Action::kBatch, 2}, {Action::kFlush, 1}}});
+  all.back().threads = 3;
+  all.back().keys = 3;
+  all.push_back(all.back());
+  all.back().name = "ThreadsEadr";
+  all.back().media_class = MediaClass::kByte;
+  return all;
+}
+
 }  // namespace
 
 const std::vector<Workload>& AllWorkloads() {
-  static const std::vector<Workload> all = MakeWorkloads();
+  static const std::vector<Workload> all = OnAllMedia(MakeWorkloads());
   return all;
 }
 
@@ -87,8 +151,14 @@ Options DrawOptions(const Workload& workload, Random* random) {
       workload.memtable_bytes != 0 ? workload.memtable_bytes : uint64_t{1024} << random->Uniform(3);
   options.compaction.batch_entries = 4u << random->Uniform(3);
   options.compaction.l0_trigger = static_cast<uint32_t>(1 + random->Uniform(3));
-  options.log_shards = static_cast<uint32_t>(1 + random->Uniform(2));
-  options.memory_budget_bytes = 16u << 20;
+  options.log_shards = static_cast<uint32_t>(1 + random->Uniform(3));
+  options.compaction.gc_live_ratio = random->OneIn(2) ? 0.9 : 0.5;
+  // So little that the indexes of a few entries exceed it (see OpenBare).
+  options.memory_budget_bytes = random->OneIn(4) ? 1 + random->Uniform(64u << 10) : 16u << 20;
+  if (workload.memory_bytes != 0) {
+    options.memory_budget_bytes =
+        workload.memory_bytes / 2 + random->Uniform(workload.memory_bytes);
+  }
   return options;
 }
 
@@ -98,6 +168,13 @@ Options OtherSettings(const Options& options, Random* random) {
   other.compaction.batch_entries = 4u << random->Uniform(5);
   other.compaction.l0_trigger = static_cast<uint32_t>(1 + random->Uniform(4));
   other.log_shards = static_cast<uint32_t>(1 + random->Uniform(3));
+  other.memory_budget_bytes = random->OneIn(4) ? 1 + random->Uniform(64u << 10) : 16u << 20;
+  other.verify_on_open = random->OneIn(4) ? VerifyOnOpen::kFull : VerifyOnOpen::kQuick;
+  if (options.pool.max_bytes == 0) {
+    // Sizes of a pool that exists stay what they are.
+    other.pool.chunk_bytes = kChunkBytes << random->Uniform(2);
+    other.pool.initial_bytes = uint64_t{128 << 10};
+  }
   return other;
 }
 

@@ -15,6 +15,7 @@ namespace braid::crash {
 
 enum class Action : uint8_t {
   kPut,
+  kSyncPut,  ///< WriteOptions::sync
   kDelete,
   kBatch,
   kFlush,
@@ -22,14 +23,19 @@ enum class Action : uint8_t {
   kTakeSnapshot,
   kDropSnapshot,
   kReadSnapshot,
+  kTakeIterator,
+  kMoveIterator,
+  kDropIterator,
   kRead,
   kReopen,
   kCrash,  ///< lose power somewhere in the operations that follow, recover, go on
 };
 
+inline constexpr uint64_t kChunkBytes = 4096;  ///< of all pools
+
 /// A mix: weights of actions, and the shapes of keys and values.
 struct Workload {
-  const char* name;
+  std::string name;
   std::vector<std::pair<Action, uint32_t>> weights;
   uint32_t operations = 60;  ///< a run
   uint32_t keys = 24;
@@ -38,6 +44,9 @@ struct Workload {
   uint64_t initial_bytes = 128u << 10;
   uint64_t max_bytes = 0;
   uint64_t memtable_bytes = 0;  ///< 0: drawn, 1 to 4 KiB
+  uint64_t memory_bytes = 0;    ///< about the memory budget; 0: drawn, mostly plenty
+  MediaClass media_class = MediaClass::kCacheLine;
+  uint32_t threads = 1;  ///< more: threaded_run.h
 };
 
 /// For gtest, which would print bytes.

@@ -1,5 +1,6 @@
 // Paths, permissions, and who may open a pool.
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -271,6 +272,29 @@ TEST(LimitTest, ABatchOverTheLimitIsRefusedWhole) {
   EXPECT_TRUE(HasCode(status, Status::Code::kInvalidArgument));
   EXPECT_TRUE(Names(status, "batch")) << status.ToString();
   EXPECT_EQ(GetText(db.get(), "small"), "(not found)");
+}
+
+TEST(ReadOnlyMountTest, InspectWorksAndOpenSaysWhyItCannot) {
+  TempFolder folder;
+  const std::string mount_point = folder.Sub("medium");
+  ASSERT_EQ(::mkdir(mount_point.c_str(), 0700), 0);
+  if (::mount("tmpfs", mount_point.c_str(), "tmpfs", 0, "size=16m,mode=0700") != 0) {
+    GTEST_SKIP() << "mounting a tmpfs is not permitted here: " << std::strerror(errno);
+  }
+  const std::string pool = mount_point + "/pool";
+  if (const auto db = OpenOrFail(TinyOptions(), pool)) {
+    BRAID_EXPECT_OK(db->Put("k", "v"));
+  }
+  EXPECT_EQ(::mount("", mount_point.c_str(), "", MS_REMOUNT | MS_RDONLY, nullptr), 0);
+  Result<PoolInfo> info = DB::Inspect(pool, Options{});
+  BRAID_EXPECT_OK(info.status());
+  if (info.ok()) {
+    EXPECT_EQ(info.value().media_class, MediaClass::kPage);
+  }
+  const Status status = DB::Open(TinyOptions(), pool).status();
+  EXPECT_TRUE(HasCode(status, Status::Code::kIOError));
+  EXPECT_TRUE(Names(status, "mount the filesystem for writing")) << status.ToString();
+  EXPECT_EQ(::umount(mount_point.c_str()), 0) << std::strerror(errno);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
-// Names of the seeded faults, taken from the enumerators themselves, so that no list can fall
-// behind.
+// Purpose: names of the seeded faults, taken from the enumerators themselves, so that no list can
+// fall behind. Only in the crashsim build. Thread safety: constants. Persistence: none.
 #pragma once
+
+#if defined(BRAID_CRASHSIM)
 
 #include <array>
 #include <optional>
@@ -9,11 +11,11 @@
 
 #include "base/mutants.h"
 
-namespace braid::crash {
+namespace braid::base {
 
 namespace internal {
 
-template <base::Mutant kMutant>
+template <Mutant kMutant>
 constexpr std::string_view MutantName() {
   // "... [with braid::base::Mutant kMutant = braid::base::Mutant::kName; ...]" or "... ::kName]".
   std::string_view text = __PRETTY_FUNCTION__;
@@ -23,21 +25,27 @@ constexpr std::string_view MutantName() {
 
 template <size_t... kNumber>
 constexpr auto MutantNames(std::index_sequence<kNumber...>) {
-  return std::array{MutantName<static_cast<base::Mutant>(kNumber)>()...};
+  return std::array{MutantName<static_cast<Mutant>(kNumber)>()...};
 }
 
 }  // namespace internal
 
 /// By number; the first is kNone.
 inline constexpr auto kMutantNames =
-    internal::MutantNames(std::make_index_sequence<static_cast<size_t>(base::Mutant::kCount)>());
+    internal::MutantNames(std::make_index_sequence<static_cast<size_t>(Mutant::kCount)>());
 static_assert(kMutantNames[0] == "kNone");
 
-inline std::optional<base::Mutant> FindMutant(std::string_view name) {
+constexpr std::string_view NameOf(Mutant mutant) {
+  return kMutantNames[static_cast<size_t>(mutant)];
+}
+
+constexpr std::optional<Mutant> FindMutant(std::string_view name) {
   for (size_t i = 0; i < kMutantNames.size(); ++i) {
-    if (kMutantNames[i] == name) return static_cast<base::Mutant>(i);
+    if (kMutantNames[i] == name) return static_cast<Mutant>(i);
   }
   return std::nullopt;
 }
 
-}  // namespace braid::crash
+}  // namespace braid::base
+
+#endif  // BRAID_CRASHSIM

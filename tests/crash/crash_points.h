@@ -1,0 +1,80 @@
+// The crash points of one run: stops the simulated device at each, has the images that a crash
+// there may leave checked, and keeps the first failure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "crash/image_checker.h"
+#include "crash/oracle.h"
+#include "crash/workload.h"
+#include "pmem/sim_persist.h"
+
+namespace braid::crash {
+
+/// Where a run stands; what the line that replays a failure names. Points count from 1; point 0
+/// means that the failure shows without any crash.
+struct Position {
+  uint64_t seed = 0;
+  uint64_t point = 0;
+  uint64_t image = 0;
+};
+
+struct RunSettings {
+  pmem::ImageLimits images;
+  uint64_t max_images = ~0ull;     ///< the run ends after so many
+  std::optional<Position> replay;  ///< check this image only
+};
+
+/// The memory of all runs, reused.
+struct Device {
+  Device();
+  pmem::SimArea memory;   ///< what the running database sees
+  pmem::SimArea durable;  ///< what is on the medium; images are made and recovered here
+  ImageChecker checker;
+};
+
+struct Failure {
+  Position position;
+  std::string what;
+};
+
+class CrashPoints {
+ protected:
+  CrashPoints(Device* device, const Workload& workload, uint64_t seed, const RunSettings& settings);
+  virtual ~CrashPoints() = default;
+  CrashPoints(const CrashPoints&) = delete;
+  CrashPoints& operator=(const CrashPoints&) = delete;
+
+  /// What a database may contain that is opened after a crash at this moment.
+  virtual Allowed AllowedNow(bool process_crash) = 0;
+  /// Grows whenever less is allowed than before.
+  virtual uint64_t version() const = 0;
+  /// Looks at a point that was checked.
+  virtual void AfterPoint(const pmem::WritebackUnits&, const pmem::ImagePlan&) {}
+
+  void OnPoint();
+  void Fail(std::string what, uint64_t point = 0, uint64_t image = 0);
+  static std::string BootId(uint64_t boot) { return "boot-" + std::to_string(boot); }
+
+  Device* device_;
+  const Workload& workload_;
+  uint64_t seed_;
+  RunSettings settings_;
+  pmem::SimPersist sim_;
+  uint64_t point_ = 0;
+  bool muted_ = false;  // no further images of this run are wanted
+  std::optional<Failure> failure_;
+
+ private:
+  bool CheckImage(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan, uint64_t number);
+
+  uint64_t first_image_count_;
+};
+
+/// The image under way, for the message of a process that dies in it.
+extern Position current_position;
+extern const char* current_workload;
+
+}  // namespace braid::crash
