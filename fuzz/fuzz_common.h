@@ -197,6 +197,7 @@ class PoolMemory {
     return true;
   }
   void Publish() { segments_.push_back(std::exchange(unpublished_, 0)); }
+  void Drop() { unpublished_ = 0; }
   /// Bytes after which the device is full.
   void set_limit(uint64_t bytes) { limit_ = std::min(bytes, kReserved); }
 
@@ -234,6 +235,10 @@ class MemoryMedia final : public pmem::Media {
   }
   Status PublishSegment() override {
     memory_->Publish();
+    return Status::OK();
+  }
+  Status DropSegment() override {
+    memory_->Drop();
     return Status::OK();
   }
   Status Sync() override { return Status::OK(); }

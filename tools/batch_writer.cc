@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
+#include <new>
 #include <string_view>
 
 #include "tools/common_text.h"
@@ -21,16 +22,21 @@ constexpr size_t kQueuedBatches = 4;
 }  // namespace
 
 BatchWriter::BatchWriter(DB* db, const BatchSettings& settings) : db_(db), settings_(settings) {
-  for (size_t i = 0; i < std::max<size_t>(settings.threads, 1); ++i) {
-    lanes_.push_back(std::make_unique<Lane>());
-    Lane& lane = *lanes_.back();
-    lane.thread = std::thread([this, &lane] { RunLane(lane); });
+  try {
+    for (size_t i = 0; i < std::max<size_t>(settings.threads, 1); ++i) {
+      lanes_.push_back(std::make_unique<Lane>());
+      Lane& lane = *lanes_.back();
+      lane.thread = std::thread([this, &lane] { RunLane(lane); });
+    }
+  } catch (...) {
+    EndThreads();
+    throw;
   }
 }
 
 BatchWriter::~BatchWriter() {
-  // The outcome was asked for by Finish; a second call only finds the threads gone.
-  (void)Finish();
+  // The outcome was asked for by Finish; where that was not called, what is pending is given up.
+  EndThreads();
 }
 
 bool BatchWriter::Add(Record&& record) {
@@ -56,8 +62,15 @@ void BatchWriter::Submit(Lane& lane) {
 
 Status BatchWriter::Finish() {
   for (const auto& lane : lanes_) {
-    if (!lane->thread.joinable()) continue;
-    Submit(*lane);
+    if (lane->thread.joinable()) Submit(*lane);
+  }
+  EndThreads();
+  const std::lock_guard lock(failure_mutex_);
+  return failure_;
+}
+
+void BatchWriter::EndThreads() {
+  for (const auto& lane : lanes_) {
     {
       const std::lock_guard lock(lane->mutex);
       lane->closed = true;
@@ -67,8 +80,6 @@ Status BatchWriter::Finish() {
   for (const auto& lane : lanes_) {
     if (lane->thread.joinable()) lane->thread.join();
   }
-  const std::lock_guard lock(failure_mutex_);
-  return failure_;
 }
 
 void BatchWriter::RunLane(Lane& lane) {
@@ -85,15 +96,14 @@ void BatchWriter::RunLane(Lane& lane) {
     lane.changed.notify_all();
     // After a failure this lane writes nothing more, so that what was written of its keys is a
     // prefix of the input; the other lanes finish theirs.
-    const Status status =
-        lane_failed ? Status::Aborted("an earlier batch failed") : WriteBatchOf(batch);
+    const Status status = lane_failed ? failure() : WriteBatchOf(batch);
     if (status.ok()) continue;
     lane_failed = true;
     NoteFailure(status, batch);
   }
 }
 
-Status BatchWriter::WriteBatchOf(const Batch& batch) {
+Status BatchWriter::WriteBatchOf(const Batch& batch) try {
   const WriteOptions options{.sync = settings_.sync};
   Status status;
   if (batch.records.size() == 1) {
@@ -106,6 +116,8 @@ Status BatchWriter::WriteBatchOf(const Batch& batch) {
   if (!status.ok()) return status;
   written_.fetch_add(batch.records.size(), std::memory_order_relaxed);
   return Acknowledge(batch);
+} catch (const std::bad_alloc&) {
+  return Status::OutOfMemory();  // this runs in a thread, which an exception would end us all by
 }
 
 Status BatchWriter::Acknowledge(const Batch& batch) {

@@ -63,6 +63,11 @@ class BatchWriter {
   };
 
   void Submit(Lane& lane);
+  void EndThreads();
+  Status failure() {
+    const std::lock_guard lock(failure_mutex_);
+    return failure_;
+  }
   void RunLane(Lane& lane);
   Status WriteBatchOf(const Batch& batch);
   Status Acknowledge(const Batch& batch);

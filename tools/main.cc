@@ -1,10 +1,16 @@
 // braid VERB POOL [ARGS]: finds the verb, parses its arguments, runs it.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -130,16 +136,38 @@ int Main(int argc, char** argv) {
   return verb == nullptr ? FailUnknownVerb(verbs, word) : RunVerb(*verb, argc - 1, argv + 1);
 }
 
+/// Fills the places of standard streams that the caller has closed, so that no file that is opened
+/// later takes one. Reading or writing them still fails.
+void HoldStandardStreams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
+    if (::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
+  }
+}
+
 }  // namespace
 }  // namespace braid::tools
 
 int main(int argc, char** argv) {
   // A pipe whose reader has gone away shows as EPIPE, so that the pool is closed in order.
   std::signal(SIGPIPE, SIG_IGN);
+  braid::tools::HoldStandardStreams();
   try {
     return braid::tools::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    // Without memory of its own.
+    constexpr std::string_view kText =
+        "braid: out of memory: give the command more, or lower --memory-budget\n";
+    std::fwrite(kText.data(), 1, kText.size(), stderr);
+  } catch (const std::system_error& error) {
+    // Of all that the command calls, only the start of a thread throws this.
+    std::fprintf(stderr,
+                 "braid: cannot start a thread: %s: raise the limit on processes (ulimit -u), or "
+                 "lower --threads\n",
+                 error.what());
   } catch (const std::exception& error) {
-    return braid::tools::Fail(fmt::format(
-        "unexpected failure: {}: please report it with the command line", error.what()));
+    std::fprintf(stderr, "braid: unexpected failure: %s: please report it with the command line\n",
+                 error.what());
   }
+  return braid::tools::kExitError;
 }

@@ -35,6 +35,11 @@ struct PoolOptions {
   /// kCacheLine on tmpfs issues the flushes of real persistent memory.
   std::optional<MediaClass> force_media_class;
   bool allow_world_writable = false;  ///< accept a pool directory that others may write to
+  /// A SIGBUS in the pool's mapping (a file truncated under us, a bad block) becomes IOError: every
+  /// later call returns it until the pool is opened again. Installs a handler for the process while
+  /// a pool is open; signals of other addresses go to the handler that was there before. false: the
+  /// process gets the signal.
+  bool catch_sigbus = true;
 };
 
 /// The volatile, ordered index over the newest log entries.

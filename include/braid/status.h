@@ -1,8 +1,9 @@
 // Status and Result<T>: how braid reports errors. No call of the public API throws.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@ namespace braid {
 using Slice = std::string_view;
 
 /// The outcome of an operation: ok, or a code and a message that says what to do.
-/// An ok status is one null pointer and never allocates.
+/// One pointer, null when ok. Copies share the message and never fail.
 class [[nodiscard]] Status {
  public:
   enum class Code : uint8_t {
@@ -29,17 +30,22 @@ class [[nodiscard]] Status {
     kTryAgain = 8,         ///< a transient condition; the same call may succeed later
     kClosed = 9,           ///< the database was closed before the call
     kAborted = 10,         ///< the operation was given up on request
+    kOutOfMemory = 11,     ///< the process got no memory; what was acknowledged is still there
   };
 
   Status() noexcept = default;
-  Status(const Status& other) : rep_(other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr) {}
-  Status& operator=(const Status& other) {
-    if (this != &other) rep_ = other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr;
+  Status(const Status& other) noexcept : rep_(other.rep_) { Share(); }
+  Status& operator=(const Status& other) noexcept {
+    Status copy(other);
+    std::swap(rep_, copy.rep_);
     return *this;
   }
-  Status(Status&&) noexcept = default;
-  Status& operator=(Status&&) noexcept = default;
-  ~Status() = default;
+  Status(Status&& other) noexcept : rep_(std::exchange(other.rep_, nullptr)) {}
+  Status& operator=(Status&& other) noexcept {
+    std::swap(rep_, other.rep_);
+    return *this;
+  }
+  ~Status() { Release(); }
 
   static Status OK() noexcept { return {}; }
   static Status NotFound(std::string message = {}) { return {Code::kNotFound, std::move(message)}; }
@@ -56,6 +62,8 @@ class [[nodiscard]] Status {
   static Status TryAgain(std::string message) { return {Code::kTryAgain, std::move(message)}; }
   static Status Closed() { return {Code::kClosed, "the database is closed"}; }
   static Status Aborted(std::string message) { return {Code::kAborted, std::move(message)}; }
+  /// Needs no memory itself.
+  static Status OutOfMemory() noexcept;
 
   bool ok() const noexcept { return rep_ == nullptr; }
   Code code() const noexcept { return rep_ ? rep_->code : Code::kOk; }
@@ -68,10 +76,13 @@ class [[nodiscard]] Status {
   bool IsBusy() const noexcept { return code() == Code::kBusy; }
   bool IsTryAgain() const noexcept { return code() == Code::kTryAgain; }
   bool IsClosed() const noexcept { return code() == Code::kClosed; }
+  bool IsOutOfMemory() const noexcept { return code() == Code::kOutOfMemory; }
 
   /// The message alone, empty when ok.
   std::string_view message() const noexcept {
-    return rep_ ? std::string_view(rep_->message) : std::string_view();
+    if (rep_ == nullptr) return {};
+    return rep_->message.empty() && rep_->code == Code::kOutOfMemory ? kOutOfMemoryText
+                                                                     : rep_->message;
   }
   /// "OK", or "Corruption: ..." and so on, for people.
   std::string ToString() const;
@@ -80,11 +91,24 @@ class [[nodiscard]] Status {
   struct Rep {
     Code code;
     std::string message;
+    std::atomic<uint32_t> owners{1};
   };
-  Status(Code code, std::string message)
-      : rep_(std::make_unique<Rep>(Rep{code, std::move(message)})) {}
+  Status(Code code, std::string message) noexcept
+      : rep_(new (std::nothrow) Rep{code, std::move(message)}) {
+    if (rep_ == nullptr) *this = OutOfMemory();
+  }
+  void Share() const noexcept {
+    if (rep_ != nullptr) rep_->owners.fetch_add(1, std::memory_order_relaxed);
+  }
+  void Release() noexcept {
+    // Acquire and release: the last owner sees what the others did before they let go.
+    if (rep_ != nullptr && rep_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete rep_;
+  }
 
-  std::unique_ptr<Rep> rep_;
+  static constexpr std::string_view kOutOfMemoryText =
+      "the process got no memory; give it more, or lower memory_budget_bytes or log_shards, and "
+      "try again";
+  Rep* rep_ = nullptr;
 };
 
 /// A value, or the Status that says why there is none.

@@ -10,7 +10,8 @@
 namespace braid {
 
 /// A list of updates, applied in order by DB::Write as one atomic step; a later update of the same
-/// key wins. Not thread-safe. Copies its keys and values.
+/// key wins. Not thread-safe. Copies its keys and values. Made by the caller and not by a database:
+/// where memory runs out it throws std::bad_alloc as a std::string does, and stays as it was.
 class WriteBatch {
  public:
   /// Receives the updates in order.

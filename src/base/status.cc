@@ -1,6 +1,12 @@
 // Purpose: texts of Status. Thread safety: values. Persistence: none.
 #include "braid/status.h"
 
+#include <exception>
+#include <string>
+#include <system_error>
+
+#include "base/no_throw.h"
+
 namespace braid {
 
 namespace {
@@ -28,10 +34,47 @@ const char* CodeName(Status::Code code) {
       return "Closed";
     case Status::Code::kAborted:
       return "Aborted";
+    case Status::Code::kOutOfMemory:
+      return "Out of memory";
   }
   return "Unknown";
 }
 }  // namespace
+
+Status Status::OutOfMemory() noexcept {
+  // Made once and never given back, so that running out of memory can always be told.
+  alignas(Rep) static unsigned char place[sizeof(Rep)];
+  static Rep* const rep = new (place) Rep{Code::kOutOfMemory, {}};
+  Status status;
+  status.rep_ = rep;
+  status.Share();
+  return status;
+}
+
+namespace base {
+
+Status StatusOfException() noexcept {
+  try {
+    try {
+      throw;
+    } catch (const std::bad_alloc&) {
+      return Status::OutOfMemory();
+    } catch (const std::system_error& error) {
+      // Of all that braid calls, only the start of a thread throws this.
+      return Status::IOError(std::string("cannot start a thread: ") + error.what() +
+                             "; raise the limit on processes (ulimit -u), or set "
+                             "background_threads to false");
+    } catch (const std::exception& error) {
+      return Status::Aborted(std::string("the call was given up: ") + error.what());
+    } catch (...) {
+      return Status::Aborted("the call was given up: a function of the caller threw");
+    }
+  } catch (...) {
+    return Status::OutOfMemory();  // not even the message could be made
+  }
+}
+
+}  // namespace base
 
 std::string Status::ToString() const {
   std::string text = CodeName(code());

@@ -17,7 +17,13 @@ void AppendRecord(std::string* rep, char op, Slice key, Slice value) {
   head[0] = op;
   std::memcpy(head + 1, &key_bytes, 4);
   std::memcpy(head + 5, &value_bytes, 4);
-  rep->append(head, sizeof head).append(key).append(value);
+  const size_t before = rep->size();
+  try {
+    rep->append(head, sizeof head).append(key).append(value);
+  } catch (...) {
+    rep->resize(before);  // half a record would be read as a whole one
+    throw;
+  }
 }
 }  // namespace
 

@@ -32,7 +32,10 @@ class CompactionJob {
 
   const std::vector<uint64_t>& dead() const { return merge_->result().dead; }
   uint64_t merged_entries() const { return merge_->result().progress.merged_entries; }
-  const BatchProgress& progress() const { return merge_->result().progress; }
+  /// How far it came, when Run failed: where it began, if it failed at once.
+  const BatchProgress& progress() const {
+    return merge_ != nullptr ? merge_->result().progress : resumed_;
+  }
 
  private:
   pmem::PmemPool* pool_;

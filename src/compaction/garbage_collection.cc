@@ -89,10 +89,13 @@ std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
     bytes += here_bytes;
     live.insert(live.end(), here.begin(), here.end());
   }
-  std::sort(live.begin(), live.end(), [](const EntryHeader* a, const EntryHeader* b) {
+  const auto before = [](const EntryHeader* a, const EntryHeader* b) {
     const int order = a->key().compare(b->key());
     return order != 0 ? order < 0 : a->sequence() > b->sequence();
-  });
+  };
+  // By a heap: it stays within the list even if the medium fails meanwhile and the keys change.
+  std::make_heap(live.begin(), live.end(), before);
+  std::sort_heap(live.begin(), live.end(), before);
   return live;
 }
 

@@ -48,6 +48,7 @@ Status RedoLog::Commit(const std::vector<RedoUpdate>& updates, const BatchProgre
   const size_t flushed = BRAID_MUTANT(kRedoBodyNotFlushed) ? 0 : bytes;
   if (!BRAID_MUTANT(kRedoNotFlushed)) ops.Flush(pool_->At(place), sizeof header + flushed);
   if (!BRAID_MUTANT(kRedoNotFenced)) ops.Fence();
+  // The updates were made by this process from checked links: Apply fails only with the medium.
   return Apply(updates);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/mutants.h"
+#include "base/no_throw.h"
 
 namespace braid::compaction {
 
@@ -285,18 +286,23 @@ void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& version
 }
 
 Status ZipperMerge::CommitBatch(uint64_t boundary) {
+  // Made from what was read: it must not be zeros that stand for lost data.
+  if (pool_->failed()) return pool_->FaultStatus();
   BatchProgress progress = result_.progress;
   ++progress.batch;
   progress.boundary = boundary;
   progress.entries_delta += batch_delta_;
   progress.merged_entries += batch_merged_;
+  // All the memory that is needed before the record is written, all that may fail but the tree.
+  const size_t dead = result_.dead.size() + batch_dead_.size();
+  if (dead > result_.dead.capacity()) result_.dead.reserve(2 * dead);
   // Acquire and release on both sides of the changes: see LsmEngine::Find.
   if (input_.relinks != nullptr) input_.relinks->fetch_add(1, std::memory_order_acq_rel);
-  const Status committed = redo_.Commit(updates_, progress);
-  // Only now: a lookup that comes through the tree relies on the entry's links in the target.
-  if (committed.ok()) ChangeTree();
+  Status outcome = redo_.Commit(updates_, progress);
+  const bool committed = outcome.ok() && !pool_->failed();
+  if (committed) outcome = UpdateTree();
   if (input_.relinks != nullptr) input_.relinks->fetch_add(1, std::memory_order_acq_rel);
-  if (!committed.ok()) return committed;
+  if (!committed) return outcome.ok() ? pool_->FaultStatus() : outcome;
   result_.progress = progress;
   result_.dead.insert(result_.dead.end(), batch_dead_.begin(), batch_dead_.end());
   updates_.clear();
@@ -305,21 +311,31 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   tree_changes_.clear();
   batch_delta_ = 0;
   batch_merged_ = 0;
-  return Status::OK();
+  return outcome;
 }
 
-void ZipperMerge::ChangeTree() {
-  if (BRAID_MUTANT(kTreeNotUpdatedByMerge)) return;
+/// Only after the links: a lookup that comes through the tree relies on the entry's links in the
+/// target. A key that finds no room is left out; then the merge must not end, since its source must
+/// go on hiding what the tree does not know.
+Status ZipperMerge::UpdateTree() {
+  Status outcome;
+  if (BRAID_MUTANT(kTreeNotUpdatedByMerge)) return outcome;
   for (const TreeChange& change : tree_changes_) {
     const std::string_view key = pool_->KeyAt(change.key_from);
     const EntryHeader* newest = change.newest == 0 ? nullptr : pool_->EntryAt(change.newest);
-    if (newest != nullptr && newest->height() >= input_.tree_min_height) {
-      input_.tree->Upsert(key, [&](uint64_t) { return change.newest; });
-    } else if (!BRAID_MUTANT(kTreeEraseSkipped) &&
-               !(BRAID_MUTANT(kSparseTreeNotErased) && newest != nullptr)) {
-      input_.tree->EraseIf(key, [](uint64_t) { return true; });
-    }
+    const bool indexed = newest != nullptr && newest->height() >= input_.tree_min_height;
+    Status s = base::NoThrow([&] {
+      if (indexed) {
+        input_.tree->Upsert(key, [&](uint64_t) { return change.newest; });
+      } else if (!BRAID_MUTANT(kTreeEraseSkipped) &&
+                 !(BRAID_MUTANT(kSparseTreeNotErased) && newest != nullptr)) {
+        input_.tree->EraseIf(key, [](uint64_t) { return true; });
+      }
+      return Status::OK();
+    });
+    if (!s.ok()) outcome = s;
   }
+  return outcome;
 }
 
 }  // namespace braid::compaction

@@ -85,7 +85,7 @@ class ZipperMerge {
   void Relink(const Slice& slice, const std::vector<Version>& versions,
               const std::vector<Version>& kept);
   Status CommitBatch(uint64_t boundary);
-  void ChangeTree();
+  Status UpdateTree();
   void SetLink(uint64_t* link, uint64_t value);
   uint64_t LinkNow(const uint64_t* link) const;
   format::EntryHeader* EntryOf(uint64_t link, const uint64_t* from, uint32_t layer);

@@ -7,9 +7,11 @@
 #include <cstring>
 
 #include "base/activity.h"
+#include "base/no_throw.h"
 #include "braid/version.h"
 #include "db/open_on_media.h"
 #include "design/design.h"
+#include "engine/failed_iterator.h"
 #include "pmem/file_media.h"
 #include "pmem/pool.h"
 #include "pmem/pool_facts.h"
@@ -22,40 +24,73 @@ class DbHandle final : public DB {
  public:
   explicit DbHandle(std::shared_ptr<engine::Engine> engine) : engine_(std::move(engine)) {}
   ~DbHandle() override {
-    const Status closed = engine_->Close();
+    const Status closed = Close();
     (void)closed;  // Close() before is the way to learn of an error
   }
 
   Status Put(const WriteOptions& options, Slice key, Slice value) override {
-    return engine_->Put(options, key, value);
+    return Run([&] { return engine_->Put(options, key, value); });
   }
   Status Delete(const WriteOptions& options, Slice key) override {
-    return engine_->Delete(options, key);
+    return Run([&] { return engine_->Delete(options, key); });
   }
   Status Write(const WriteOptions& options, const WriteBatch& batch) override {
-    return engine_->Write(options, batch);
+    return Run([&] { return engine_->Write(options, batch); });
   }
   Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
                               Slice desired) override {
-    return engine_->CompareAndSwap(options, key, expected, desired);
+    return base::NoThrow([&] { return engine_->CompareAndSwap(options, key, expected, desired); });
   }
   Status Get(const ReadOptions& options, Slice key, std::string* value) override {
-    return engine_->Get(options, key, value);
+    return Run([&] { return engine_->Get(options, key, value); });
   }
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override {
-    return engine_->NewIterator(options);
+    try {
+      return engine_->NewIterator(options);
+    } catch (...) {
+      return engine::NewFailedIterator();
+    }
   }
-  std::shared_ptr<const Snapshot> GetSnapshot() override { return engine_->GetSnapshot(); }
-  Status Flush() override { return engine_->Flush(); }
-  Status Compact() override { return engine_->Compact(); }
-  Statistics GetStatistics() override { return engine_->GetStatistics(); }
+  std::shared_ptr<const Snapshot> GetSnapshot() override {
+    try {
+      return engine_->GetSnapshot();
+    } catch (...) {
+      return nullptr;
+    }
+  }
+  Status Flush() override {
+    return Run([&] { return engine_->Flush(); });
+  }
+  Status Compact() override {
+    return Run([&] { return engine_->Compact(); });
+  }
+  Statistics GetStatistics() override {
+    try {
+      return engine_->GetStatistics();
+    } catch (...) {
+      return {};
+    }
+  }
   Status Verify(VerifyReport* report, const std::function<void(double share)>& progress) override {
-    return engine_->Verify(report, progress);
+    return Run([&] { return engine_->Verify(report, progress); });
   }
-  Status Close() override { return engine_->Close(); }
+  Status Close() override {
+    return Run([&] { return engine_->Close(); });
+  }
   bool GetProperty(std::string_view name, std::string* value) override;
 
  private:
+  /// The border of the public API: nothing thrown gets out, and nothing that a failed medium gave
+  /// or took is told as if it were true.
+  template <class Call>
+  Status Run(Call&& call) noexcept {
+    Status s = base::NoThrow(std::forward<Call>(call));
+    if (!engine_->medium_failed() || s.IsClosed()) [[likely]]
+      return s;
+    return base::NoThrow([&] { return engine_->MediumStatus(); });
+  }
+  bool Property(std::string_view name, std::string* value);
+
   std::shared_ptr<engine::Engine> engine_;
 };
 
@@ -80,6 +115,14 @@ std::string StatisticsJson(const Statistics& statistics) {
 }
 
 bool DbHandle::GetProperty(std::string_view name, std::string* value) {
+  try {
+    return Property(name, value);
+  } catch (...) {
+    return false;
+  }
+}
+
+bool DbHandle::Property(std::string_view name, std::string* value) {
   const Statistics statistics = engine_->GetStatistics();
   if (name == "braid.stats") {
     *value = StatisticsText(statistics);
@@ -132,8 +175,9 @@ Result<bool> DB::CompareAndSwap(const WriteOptions&, Slice, std::optional<Slice>
   return Status::NotSupported("this database has no compare-and-swap");
 }
 
-Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
-                                        std::unique_ptr<pmem::Media> media) {
+namespace {
+
+Result<std::unique_ptr<DB>> MakeHandle(const Options& options, std::unique_ptr<pmem::Media> media) {
   if (Status s = options.Validate(); !s.ok()) return s;
   Result<const design::Design*> design = design::FindDesign(options.design);
   if (!design.ok()) return design.status();
@@ -142,7 +186,7 @@ Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
   return std::unique_ptr<DB>(std::make_unique<DbHandle>(std::move(engine).value()));
 }
 
-Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path) {
+Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& path) {
   const base::ActivityScope activity(base::Activity::kOpen);
   if (Status s = options.Validate(); !s.ok()) return s;
   if (Result<const design::Design*> design = design::FindDesign(options.design); !design.ok()) {
@@ -168,10 +212,10 @@ Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& 
   if (*kind == pmem::PathKind::kPool && (*media)->segment_bytes().empty()) {
     return Status::Corruption(path + "/segment-000000+0x0: segment: the file is missing");
   }
-  return OpenOnMedia(options, std::move(media).value());
+  return MakeHandle(options, std::move(media).value());
 }
 
-Status DB::Destroy(const std::string& path) {
+Status DestroyPath(const std::string& path) {
   Result<pmem::PathKind> kind = pmem::ProbePath(path);
   if (!kind.ok()) return kind.status();
   if (*kind == pmem::PathKind::kForeign) {
@@ -185,7 +229,7 @@ Status DB::Destroy(const std::string& path) {
   return pmem::RemovePool(path);
 }
 
-Result<PoolInfo> DB::Inspect(const std::string& path, const Options& options) {
+Result<PoolInfo> InspectPath(const std::string& path, const Options& options) {
   Result<pmem::PathKind> kind = pmem::ProbePath(path);
   if (!kind.ok()) return kind.status();
   if (*kind == pmem::PathKind::kMissing) return Status::NotFound("there is no pool at " + path);
@@ -220,6 +264,25 @@ Result<PoolInfo> DB::Inspect(const std::string& path, const Options& options) {
   info.in_use_by_pid = holder.pid;
   info.promise = PromiseOf(info.media_class);
   return info;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
+                                        std::unique_ptr<pmem::Media> media) {
+  return base::NoThrow([&] { return MakeHandle(options, std::move(media)); });
+}
+
+Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path) {
+  return base::NoThrow([&] { return OpenPath(options, path); });
+}
+
+Status DB::Destroy(const std::string& path) {
+  return base::NoThrow([&] { return DestroyPath(path); });
+}
+
+Result<PoolInfo> DB::Inspect(const std::string& path, const Options& options) {
+  return base::NoThrow([&] { return InspectPath(path, options); });
 }
 
 }  // namespace braid

@@ -4,6 +4,7 @@
 
 #include "base/activity.h"
 #include "base/mutants.h"
+#include "base/no_throw.h"
 #include "compaction/picker.h"
 #include "engine/lsm_engine.h"
 #include "flush/link_flush.h"
@@ -15,22 +16,25 @@ namespace {
 constexpr uint64_t kIndexSlice = 32 * 1024;
 }  // namespace
 
-std::shared_ptr<ReadState> LsmEngine::CopyState() const {
-  auto copy = std::make_shared<ReadState>();
-  copy->active = state_owner_->active;
-  copy->immutables = state_owner_->immutables;
-  copy->version = state_owner_->version;
-  return copy;
+LsmEngine::NextState LsmEngine::CopyState() const {
+  NextState next;
+  next.state = std::make_shared<ReadState>();
+  next.state->active = state_owner_->active;
+  next.state->immutables = state_owner_->immutables;
+  next.state->version = state_owner_->version;
+  next.retired.emplace_back();
+  return next;
 }
 
 /// Shows `next`; the old state is freed when its readers have left. Under structure_mutex_.
-void LsmEngine::SwapState(std::shared_ptr<ReadState> next) {
+void LsmEngine::SwapState(NextState next) noexcept {
   // Release pairs with the acquire loads of the paths.
-  state_.store(next.get(), std::memory_order_release);
+  state_.store(next.state.get(), std::memory_order_release);
   relinks_.fetch_add(2, std::memory_order_release);
-  std::shared_ptr<ReadState> old = std::move(state_owner_);
-  state_owner_ = std::move(next);
-  RetireMemory(std::move(old));
+  next.retired.front() = std::move(state_owner_);
+  state_owner_ = std::move(next.state);
+  const std::lock_guard lock(work_mutex_);
+  retired_memory_.splice(retired_memory_.end(), next.retired);
 }
 
 void LsmEngine::UpdatePressure() {
@@ -40,12 +44,21 @@ void LsmEngine::UpdatePressure() {
                      state.active->table->bytes() >= options_.memtable.bytes);
 }
 
-void LsmEngine::Fail(const Status& status) {
+void LsmEngine::Fail(const Status& status) noexcept {
+  bool first = false;
   {
     const std::lock_guard lock(work_mutex_);
-    if (error_.ok()) error_ = status;
+    first = error_.ok();
+    if (first) error_ = status;
   }
-  Log("background work stopped: " + status.ToString());
+  failed_.store(true);
+  if (first) {
+    const Status logged = base::NoThrow([&] {
+      Log("writes end until the database is opened again: " + status.ToString());
+      return Status::OK();
+    });
+    (void)logged;
+  }
   controller_.Release();
   work_changed_.notify_all();
 }
@@ -57,6 +70,26 @@ Status LsmEngine::background_error() const {
 
 void LsmEngine::Log(const std::string& line) const {
   if (options_.logger) options_.logger(line);
+}
+
+bool LsmEngine::Guarded(bool (LsmEngine::*step)()) {
+  bool worked = false;
+  const Status s = base::NoThrow([&] {
+    worked = (this->*step)();
+    return Status::OK();
+  });
+  if (medium_failed()) {
+    if (!failed()) Fail(base::NoThrow([&] { return MediumStatus(); }));
+    return false;
+  }
+  if (s.ok()) return worked;
+  // Nothing was changed: later again, when there is more memory.
+  const Status logged = base::NoThrow([&] {
+    Log("background work waits: " + s.ToString());
+    return Status::OK();
+  });
+  (void)logged;
+  return false;
 }
 
 /// Under structure_mutex_.
@@ -72,14 +105,16 @@ Status LsmEngine::CommitTable(const format::TableRecord& record) {
 /// Commits the table that `memtable` has become and shows it to readers in the memtable's place.
 Status LsmEngine::ShowFlushed(LoggedMemTable& memtable, const format::TableRecord& record) {
   const std::lock_guard lock(structure_mutex_);
-  if (Status s = CommitTable(record); !s.ok()) return s;
+  // All that may fail comes before the commit.
   auto table = std::make_shared<level::PmemTable>(pool_.get(), record, options_.verify_checksums);
   table->set_tree(memtable.table->tree(), 1);
   auto version = std::make_shared<level::Version>(*state_owner_->version);
   version->l0.insert(version->l0.begin(), std::move(table));
-  auto next = CopyState();
-  next->immutables.pop_back();
-  next->version = std::move(version);
+  NextState next = CopyState();
+  next.state->immutables.pop_back();
+  next.state->version = std::move(version);
+  if (pool_->failed()) return pool_->FaultStatus();
+  if (Status s = CommitTable(record); !s.ok()) return s;
   memtable.table->Advance(memtable::State::kFlushed);
   SwapState(std::move(next));
   return Status::OK();
@@ -88,6 +123,7 @@ Status LsmEngine::ShowFlushed(LoggedMemTable& memtable, const format::TableRecor
 /// Turns the oldest sealed memtable into an L0 table. False when there is nothing to do.
 bool LsmEngine::FlushOldest() {
   const std::lock_guard flush_lock(flush_mutex_);
+  if (failed() || medium_failed()) return false;
   std::shared_ptr<LoggedMemTable> oldest;
   uint32_t head = 0;
   {
@@ -98,16 +134,20 @@ bool LsmEngine::FlushOldest() {
     head = *free_head;
     oldest = state_owner_->immutables.back();
   }
+  // Not even lack of memory is waited out: the flush marks entries as it goes.
+  const Status s = base::NoThrow([&] { return FlushTable(oldest, head); });
+  if (!s.ok()) Fail(s);
+  return s.ok();
+}
+
+Status LsmEngine::FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint32_t head) {
   const base::ActivityScope activity(base::Activity::kFlush);
   // Writers that found the memtable before it was sealed have left after this.
   pmem::SynchronizeEpoch();
   oldest->table->Advance(memtable::State::kFlushing);
   // On page-cache media a version must be on the medium before the one it replaces is marked dead,
   // and a batch whole before it counts as flushed. Links need no sync: a rebuild makes them anew.
-  if (Status s = SyncUnless(BRAID_MUTANT(kFlushEntriesNotSynced)); !s.ok()) {
-    Fail(s);
-    return false;
-  }
+  if (Status s = SyncUnless(BRAID_MUTANT(kFlushEntriesNotSynced)); !s.ok()) return s;
   const index::LiveViews views = views_->Collect();
   format::TableRecord record{};
   record.id = oldest->table->id();
@@ -123,20 +163,14 @@ bool LsmEngine::FlushOldest() {
   flush::LinkFlush flush(pool_.get(), &usage_);
   Result<flush::FlushResult> flushed = flush.Run(
       *oldest->table->tree(), views, format::kTableHeadsOffset + head * sizeof(format::TableHead));
-  if (!flushed.ok()) {
-    Fail(flushed.status());
-    return false;
-  }
+  if (!flushed.ok()) return flushed.status();
   if (BRAID_MUTANT(kExtentFreedTooEarly)) {
     for (const uint64_t extent : flushed->dead_extents) pool_->FreeExtent(extent);
     flushed->dead_extents.clear();
   }
   record.entries = flushed->entries;
   record.max_sequence = flushed->max_sequence;
-  if (Status s = ShowFlushed(*oldest, record); !s.ok()) {
-    Fail(s);
-    return false;
-  }
+  if (Status s = ShowFlushed(*oldest, record); !s.ok()) return s;
   if (!flushed->dead_extents.empty()) {
     Retired retired;
     retired.extents = std::move(flushed->dead_extents);
@@ -145,11 +179,21 @@ bool LsmEngine::FlushOldest() {
   counters_.Add(EngineCounter::kFlushes);
   counters_.Add(EngineCounter::kFlushedEntries, record.entries);
   UpdatePressure();
-  return true;
+  return Status::OK();
 }
 
 /// Merges the oldest L0 table into L1. False when there is nothing to do.
 bool LsmEngine::MergeOldest() {
+  {
+    const std::lock_guard lock(structure_mutex_);
+    if (state_owner_->version->l0.empty()) return false;
+  }
+  const Status s = base::NoThrow([&] { return MergeTable(); });
+  if (!s.ok() && s.code() != Status::Code::kAborted) Fail(s);
+  return s.ok();
+}
+
+Status LsmEngine::MergeTable() {
   std::shared_ptr<level::PmemTable> source;
   std::shared_ptr<level::PmemTable> target;
   compaction::BatchProgress resumed;
@@ -157,28 +201,23 @@ bool LsmEngine::MergeOldest() {
   {
     const std::lock_guard lock(structure_mutex_);
     const level::Version& version = *state_owner_->version;
-    if (version.l0.empty()) return false;
     source = version.l0.back();
     target = version.l1;
     if (manifest_.record().merge_id != 0) resumed = resumed_merge_;
     job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, source, target,
                                                       index_->tree().get(), options_.compaction);
-    if (Status s = job->Begin(resumed); !s.ok()) {
-      Fail(s);
-      return false;
-    }
+    if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
-  if (Status s = RunMerge(job.get(), resumed); !s.ok()) return false;
+  if (Status s = RunMerge(job.get(), resumed); !s.ok()) return s;
   {
     const std::lock_guard lock(structure_mutex_);
-    if (Status s = job->Finish(); !s.ok()) {
-      Fail(s);
-      return false;
-    }
     auto version = std::make_shared<level::Version>(*state_owner_->version);
     version->l0.pop_back();
-    auto next = CopyState();
-    next->version = std::move(version);
+    NextState next = CopyState();
+    next.state->version = std::move(version);
+    if (pool_->failed()) return pool_->FaultStatus();
+    if (Status s = job->Finish(); !s.ok()) return s;
+    resumed_merge_ = {};
     SwapState(std::move(next));
   }
   counters_.Add(EngineCounter::kMerges);
@@ -187,7 +226,7 @@ bool LsmEngine::MergeOldest() {
   RetireEmptyChunks();
   FitMemory();
   UpdatePressure();
-  return true;
+  return Status::OK();
 }
 
 /// The merge that is open, be it of copies or of a table; else the oldest table.
@@ -223,7 +262,7 @@ bool LsmEngine::IndexStep() {
 /// One piece of work of the compaction thread, the most urgent first.
 bool LsmEngine::CompactionStep() {
   const std::lock_guard merge_lock(merge_mutex_);
-  if (stop_merges_.load() || !background_error().ok()) return false;
+  if (stop_merges_.load() || failed() || medium_failed()) return false;
   compaction::StoreFacts facts;
   bool merge_is_open = false;
   {
@@ -248,7 +287,7 @@ bool LsmEngine::CompactionStep() {
 
 void LsmEngine::FlushLoop() {
   for (;;) {
-    if (FlushOldest()) {
+    if (Guarded(&LsmEngine::FlushOldest)) {
       work_changed_.notify_all();
       continue;
     }
@@ -261,7 +300,7 @@ void LsmEngine::FlushLoop() {
 
 void LsmEngine::CompactionLoop() {
   for (;;) {
-    if (CompactionStep()) {
+    if (Guarded(&LsmEngine::CompactionStep)) {
       work_changed_.notify_all();
       continue;
     }
@@ -278,8 +317,8 @@ void LsmEngine::SpaceLoop() {
   // The first touch of a page costs a microsecond or two; better here than in a put.
   pool_->media().Prefault(0, std::min<uint64_t>(pool_->pool_bytes(), 256ull << 20));
   for (;;) {
-    bool worked = Reclaim();
-    if (pool_->WantsGrowth()) worked = pool_->Grow().ok() || worked;
+    bool worked = Guarded(&LsmEngine::Reclaim);
+    if (!failed() && pool_->WantsGrowth()) worked = pool_->Grow().ok() || worked;
     std::unique_lock lock(work_mutex_);
     if (stopping_) return;
     if (!worked) work_changed_.wait_for(lock, std::chrono::milliseconds(10));
@@ -290,7 +329,7 @@ void LsmEngine::SpaceLoop() {
 /// Without threads: does all work there is.
 void LsmEngine::RunInline() {
   const std::lock_guard lock(inline_mutex_);
-  while (FlushOldest() || CompactionStep() || Reclaim()) {
+  while (GuardedStep() || Guarded(&LsmEngine::Reclaim)) {
   }
 }
 
@@ -332,7 +371,7 @@ Status LsmEngine::WaitUntilIdle(bool merged_too) {
   Status outcome = error_;
   lock.unlock();
   if (merged_too && outcome.ok()) {
-    while (Reclaim()) {
+    while (Guarded(&LsmEngine::Reclaim)) {
     }
   }
   return outcome;

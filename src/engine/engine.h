@@ -8,6 +8,7 @@
 #include <string>
 
 #include "braid/db.h"
+#include "pmem/pool.h"
 
 namespace braid::engine {
 
@@ -29,6 +30,17 @@ class Engine {
   virtual Statistics GetStatistics() = 0;
   virtual Status Verify(VerifyReport* report, const std::function<void(double)>& progress) = 0;
   virtual Status Close() = 0;
+
+  /// True when the medium has failed: whatever the last call said, it can't be relied on.
+  bool medium_failed() const noexcept { return medium_ != nullptr && medium_->failed(); }
+  Status MediumStatus() const { return medium_->FaultStatus(); }
+
+ protected:
+  /// Once, while the engine is made; the pool lives as long as the engine.
+  void WatchMedium(const pmem::PmemPool* pool) noexcept { medium_ = pool; }
+
+ private:
+  const pmem::PmemPool* medium_ = nullptr;
 };
 
 /// The limits that every design refuses alike.

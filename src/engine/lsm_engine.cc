@@ -7,6 +7,7 @@
 
 #include "base/activity.h"
 #include "base/mutants.h"
+#include "base/no_throw.h"
 
 namespace braid::engine {
 
@@ -26,7 +27,9 @@ LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> poo
       manifest_(pool_.get()),
       controller_(options),
       views_(std::make_shared<ViewRegistry>()),
-      shards_(ShardCount(options)) {}
+      shards_(ShardCount(options)) {
+  WatchMedium(pool_.get());
+}
 
 Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
                                                    std::unique_ptr<pmem::Media> media) {
@@ -38,14 +41,16 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
       });
   if (!pool.ok()) return pool.status();
   std::shared_ptr<LsmEngine> engine(new LsmEngine(options, std::move(pool).value()));
-  if (!engine->usage_.ok()) return Status::IOError("no address space for the count of live bytes");
-  if (Status s = engine->Recover(); !s.ok()) return s;
-  if (options.verify_on_open == VerifyOnOpen::kFull) {
+  if (!engine->usage_.ok()) return Status::OutOfMemory();
+  Status s = engine->Recover();
+  if (s.ok() && options.verify_on_open == VerifyOnOpen::kFull) {
     VerifyReport report;
-    if (Status s = engine->VerifyAll(&report, {}); !s.ok()) return s;
+    s = engine->VerifyAll(&report, {});
   }
+  if (engine->medium_failed()) return engine->MediumStatus();
+  if (!s.ok()) return s;
   // From here on the pool changes; until now recovery could be repeated from the same bytes.
-  if (Status s = engine->pool_->MarkDirty(); !s.ok()) return s;
+  if (s = engine->pool_->MarkDirty(); !s.ok()) return s;
   engine->open_micros_ =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                 std::chrono::steady_clock::now() - begin)
@@ -107,6 +112,7 @@ Status LsmEngine::Recover() {
 
 void LsmEngine::StartThreads() {
   if (!options_.background_threads) return;
+  threads_.reserve(3);
   threads_.emplace_back([this] { FlushLoop(); });
   threads_.emplace_back([this] { CompactionLoop(); });
   threads_.emplace_back([this] { SpaceLoop(); });
@@ -144,28 +150,8 @@ Status LsmEngine::Close() {
   pmem::SynchronizeEpoch();  // no call is under way after this
   StopThreads();
   Status outcome = background_error();
-  if (outcome.ok()) {
-    // Everything the log holds becomes a table, so that the next open replays nothing.
-    {
-      const std::lock_guard lock(structure_mutex_);
-      if (state_owner_->active->table->entries() != 0) {
-        auto next = CopyState();
-        next->immutables.insert(next->immutables.begin(), next->active);
-        next->active = std::make_shared<LoggedMemTable>(pool_.get(), next_table_id_++, 1);
-        next->immutables.front()->table->Advance(memtable::State::kSealed);
-        SwapState(std::move(next));
-      }
-    }
-    stop_merges_.store(false);
-    if (BRAID_MUTANT(kCleanBeforeFlush)) (void)pool_->MarkClean();
-    // When no head is free for another table, a merge makes one.
-    while (!BRAID_MUTANT(kCloseLeavesLog) &&
-           (FlushOldest() || (sealed_memtables() != 0 && MergeNext()))) {
-    }
-    outcome = background_error();
-    while (Reclaim()) {
-    }
-  }
+  if (outcome.ok()) outcome = base::NoThrow([&] { return FlushForClose(); });
+  if (outcome.ok() && medium_failed()) outcome = MediumStatus();
   if (outcome.ok()) {
     {
       const std::lock_guard lock(structure_mutex_);
@@ -176,10 +162,34 @@ Status LsmEngine::Close() {
       manifest_.record().next_table_id = next_table_id_;
       outcome = manifest_.Commit();
     }
-    if (outcome.ok()) outcome = pool_->MarkClean();
+    if (outcome.ok()) outcome = base::NoThrow([&] { return pool_->MarkClean(); });
   }
+  // A pool that is not marked clean is recovered at the next open, as after a crash.
   pool_->media().Unlock();
   return outcome;
+}
+
+/// Everything the log holds becomes a table, so that the next open replays nothing.
+Status LsmEngine::FlushForClose() {
+  {
+    const std::lock_guard lock(structure_mutex_);
+    if (state_owner_->active->table->entries() != 0) {
+      NextState next = CopyState();
+      next.state->immutables.insert(next.state->immutables.begin(), next.state->active);
+      next.state->active = std::make_shared<LoggedMemTable>(pool_.get(), next_table_id_++, 1);
+      next.state->immutables.front()->table->Advance(memtable::State::kSealed);
+      SwapState(std::move(next));
+    }
+  }
+  stop_merges_.store(false);
+  if (BRAID_MUTANT(kCleanBeforeFlush)) (void)pool_->MarkClean();
+  // When no head is free for another table, a merge makes one.
+  while (!BRAID_MUTANT(kCloseLeavesLog) &&
+         (FlushOldest() || (sealed_memtables() != 0 && !failed() && MergeNext()))) {
+  }
+  while (Guarded(&LsmEngine::Reclaim)) {
+  }
+  return background_error();
 }
 
 Statistics LsmEngine::GetStatistics() {

@@ -16,7 +16,7 @@
 
 #include <array>
 #include <condition_variable>
-#include <deque>
+#include <list>
 #include <mutex>
 #include <thread>
 
@@ -99,6 +99,11 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
     std::vector<pmem::ChunkId> chunks;
     std::vector<uint64_t> extents;
   };
+  /// What a swap of states needs memory for, made before anything durable depends on the swap.
+  struct NextState {
+    std::shared_ptr<ReadState> state;
+    std::list<std::shared_ptr<const void>> retired;  // one place for the old state
+  };
 
   LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
   Status Recover();
@@ -117,6 +122,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status TryBatch(std::vector<log::Draft>* drafts, pmem::AllocationClass allocation);
   Status WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts);
   Status AfterWrite(const WriteOptions& options);
+  void InsertBatch(LoggedMemTable* target, const std::vector<log::Draft>& drafts);
+  Status WriteError() const;
   Status SyncPool();
   /// Syncs page-cache media; `skip` is a seeded fault.
   Status SyncUnless(bool skip) { return skip ? Status::OK() : pool_->media().Sync(); }
@@ -130,20 +137,30 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void CompactionLoop();
   void SpaceLoop();
   bool FlushOldest();
+  Status FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint32_t head);
   Status CommitTable(const format::TableRecord& record);
   Status ShowFlushed(LoggedMemTable& memtable, const format::TableRecord& record);
   bool CompactionStep();
   bool MergeNext();
   bool MergeOldest();
+  Status MergeTable();
   bool IndexStep();
+  /// Carries out a step of the background. One that throws did nothing, or has called Fail.
+  bool Guarded(bool (LsmEngine::*step)());
+  bool GuardedStep() {
+    return Guarded(&LsmEngine::FlushOldest) || Guarded(&LsmEngine::CompactionStep);
+  }
   void RunInline();
   Status WaitUntilIdle(bool merged_too);
-  void SwapState(std::shared_ptr<ReadState> next);
-  std::shared_ptr<ReadState> CopyState() const;
+  void SwapState(NextState next) noexcept;
+  NextState CopyState() const;
   void UpdatePressure();
-  void Fail(const Status& status);
+  /// Writes end here, until the database is opened again; reads go on.
+  void Fail(const Status& status) noexcept;
+  bool failed() const noexcept { return failed_.load(std::memory_order_relaxed); }
   Status background_error() const;
   void Log(const std::string& line) const;
+  Status FlushForClose();
 
   // space.cc
   pmem::ChunkId IdOf(uint64_t chunk) const { return {chunk, pool_->StateOf(chunk).generation()}; }
@@ -151,11 +168,12 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool CollectStep();
   bool CountStep();
   bool FinishCopies();
+  Status MergeCopies();
   Status RunMerge(compaction::CompactionJob* job, const compaction::BatchProgress& resumed);
   void AccountDead(const std::vector<uint64_t>& dead);
   void RetireEmptyChunks();
   void Retire(Retired retired);
-  void RetireMemory(std::shared_ptr<const void> memory);
+  void RetireMemory(std::list<std::shared_ptr<const void>> memory) noexcept;
   bool Reclaim();
   void FitMemory();
   /// Under structure_mutex_ or on the compaction thread, which replaces the index under that lock.
@@ -172,6 +190,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   alignas(64) std::atomic<uint64_t> sequence_{0};       // last one drawn
   alignas(64) std::atomic<ReadState*> state_{nullptr};  // owned by state_owner_
   std::atomic<bool> closed_{false};
+  std::atomic<bool> failed_{false};  // error_ is set
   std::atomic<uint64_t> reclaim_clock_{1};
   std::atomic<uint64_t> relinks_{0};  // odd while a merge changes what lookups find, and tables
   std::shared_ptr<ReadState> state_owner_;  // structure_mutex_
@@ -195,8 +214,9 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   uint64_t finish_all_ = 0;       // work_mutex_: callers that wait for all work
   uint64_t idle_generation_ = 0;  // work_mutex_: idle rounds of the compaction thread
   Status error_;                  // work_mutex_
-  std::deque<Retired> retired_;   // work_mutex_
-  std::vector<std::shared_ptr<const void>> retired_memory_;  // work_mutex_
+  // Lists, so that what is taken out or put in needs no memory at that moment.
+  std::list<Retired> retired_;                             // work_mutex_
+  std::list<std::shared_ptr<const void>> retired_memory_;  // work_mutex_
   std::vector<pmem::ChunkId> retiring_chunks_;  // compaction thread: in retired_, not yet free
   std::vector<pmem::ChunkId> pinned_chunks_;    // compaction thread: can't be collected
   std::vector<std::thread> threads_;

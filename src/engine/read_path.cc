@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/mutants.h"
+#include "base/no_throw.h"
 #include "engine/empty_iterator.h"
 #include "engine/lsm_engine.h"
 #include "level/merging_iterator.h"
@@ -59,75 +60,66 @@ class LsmIterator final : public Iterator {
 
   bool Valid() const override { return valid_ && !engine_->closed(); }
   void SeekToFirst() override {
-    if (!Begin()) return;
-    lower_ ? merged_.SeekGE(*lower_) : merged_.SeekToFirst();
-    End(true);
+    Move(true, [&] { lower_ ? merged_.SeekGE(*lower_) : merged_.SeekToFirst(); });
   }
   void SeekToLast() override {
-    if (!Begin()) return;
-    if (upper_) {
+    Move(false, [&] {
+      if (!upper_) {
+        merged_.SeekToLast();
+        return;
+      }
       merged_.SeekLE(*upper_);
       if (merged_.Valid() && merged_.key() == *upper_) merged_.Prev();
-    } else {
-      merged_.SeekToLast();
-    }
-    End(false);
+    });
   }
   void Seek(Slice target) override {
-    if (!Begin()) return;
-    merged_.SeekGE(lower_ && target < *lower_ ? Slice(*lower_) : target);
-    End(true);
+    Move(true, [&] { merged_.SeekGE(lower_ && target < *lower_ ? Slice(*lower_) : target); });
   }
   void SeekForPrev(Slice target) override {
     if (upper_ && target >= *upper_) {
       SeekToLast();
       return;
     }
-    if (!Begin()) return;
-    merged_.SeekLE(target);
-    End(false);
+    Move(false, [&] { merged_.SeekLE(target); });
   }
   void Next() override {
-    if (!valid_ || !Begin()) return;
-    merged_.Next();
-    End(true);
+    if (valid_) Move(true, [&] { merged_.Next(); });
   }
   void Prev() override {
-    if (!valid_ || !Begin()) return;
-    merged_.Prev();
-    End(false);
+    if (valid_) Move(false, [&] { merged_.Prev(); });
   }
   Slice key() const override { return merged_.key(); }
   Slice value() const override { return value_; }
   Status status() const override {
-    if (engine_->closed()) return Status::Closed();
-    return status_.ok() ? merged_.status() : status_;
+    return base::NoThrow([&] {
+      if (engine_->closed()) return Status::Closed();
+      if (engine_->medium_failed()) return engine_->MediumStatus();
+      return status_.ok() ? merged_.status() : status_;
+    });
   }
 
  private:
-  /// A move happens inside an epoch, so that Close waits for it.
-  bool Begin() {
-    guard_.emplace();
+  /// A move happens inside an epoch, so that Close waits for it. One that fails leaves the iterator
+  /// invalid until it is placed anew.
+  template <class Step>
+  void Move(bool forward, Step&& step) {
+    const pmem::EpochGuard guard;
     valid_ = false;
-    if (engine_->closed()) {
-      guard_.reset();
-      return false;
-    }
-    return true;
+    if (engine_->closed()) return;
+    status_ = base::NoThrow([&] {
+      step();
+      return Settle(forward);
+    });
+    if (!status_.ok() || engine_->medium_failed()) valid_ = false;
   }
-  void End(bool forward) {
-    valid_ = merged_.Valid();
-    if (valid_) {
-      const std::string_view key = merged_.key();
-      const bool outside = forward ? upper_ && key >= *upper_ : lower_ && key < *lower_;
-      if (outside) {
-        valid_ = false;
-      } else if (Status s = engine_->ValueOf(*merged_.entry(), &value_); !s.ok()) {
-        status_ = std::move(s);
-        valid_ = false;
-      }
-    }
-    guard_.reset();
+  Status Settle(bool forward) {
+    if (!merged_.Valid()) return Status::OK();
+    const std::string_view key = merged_.key();
+    const bool outside = forward ? upper_ && key >= *upper_ : lower_ && key < *lower_;
+    if (outside) return Status::OK();
+    if (Status s = engine_->ValueOf(*merged_.entry(), &value_); !s.ok()) return s;
+    valid_ = true;
+    return Status::OK();
   }
 
   std::shared_ptr<const LsmEngine> engine_;
@@ -137,7 +129,6 @@ class LsmIterator final : public Iterator {
   level::MergingIterator merged_;
   std::optional<std::string> lower_;
   std::optional<std::string> upper_;
-  std::optional<pmem::EpochGuard> guard_;
   bool valid_ = false;
   std::string_view value_;
   Status status_;
@@ -214,6 +205,10 @@ const EntryHeader* LsmEngine::FindVersion(Slice key, const index::ReadView& view
     }
     if (result.state == LookupResult::State::kAbsent) return nullptr;
     const EntryHeader* entry = pool_->EntryAt(result.offset);
+    if (pool_->failed()) {
+      *status = pool_->FaultStatus();
+      return nullptr;
+    }
     if (entry == nullptr) {
       *status = pool_->CorruptionAt(result.offset, "entry", "it is no entry any more");
       return nullptr;

@@ -6,6 +6,7 @@
 
 #include "base/activity.h"
 #include "base/mutants.h"
+#include "base/no_throw.h"
 #include "compaction/garbage_collection.h"
 #include "compaction/picker.h"
 #include "engine/lsm_engine.h"
@@ -22,19 +23,17 @@ constexpr size_t kCountSlice = 8;
 Status LsmEngine::RunMerge(compaction::CompactionJob* job,
                            const compaction::BatchProgress& resumed) {
   const base::ActivityScope activity(base::Activity::kMerge);
-  const index::LiveViews views = views_->Collect();
-  Status s = job->Run(views, &relinks_, [this] { return stop_merges_.load(); });
-  if (s.ok()) {
-    resumed_merge_ = {};
-    if (BRAID_MUTANT(kChunkFreedTooEarly)) {
-      AccountDead(job->dead());
-      RetireEmptyChunks();
-      Reclaim();
-    }
-    return s;
-  }
+  Status s = base::NoThrow([&] {
+    const index::LiveViews views = views_->Collect();
+    return job->Run(views, &relinks_, [this] { return stop_merges_.load(); });
+  });
+  // Until the merge has ended in the manifest, whoever checks the tables must know how far it is.
   resumed_merge_ = job->progress().batch != 0 ? job->progress() : resumed;
-  if (s.code() != Status::Code::kAborted) Fail(s);
+  if (s.ok() && BRAID_MUTANT(kChunkFreedTooEarly)) {
+    AccountDead(job->dead());
+    RetireEmptyChunks();
+    Reclaim();
+  }
   return s;
 }
 
@@ -69,8 +68,8 @@ void LsmEngine::RetireEmptyChunks() {
       retired.chunks.push_back(chunk);
     }
   }
-  retiring_chunks_ = std::move(survey.empty);
   if (!retired.chunks.empty()) Retire(std::move(retired));
+  retiring_chunks_ = std::move(survey.empty);
 }
 
 void LsmEngine::Retire(Retired retired) {
@@ -78,14 +77,16 @@ void LsmEngine::Retire(Retired retired) {
   // afterwards.
   retired.clock =
       BRAID_MUTANT(kReclaimClockStands) ? reclaim_clock_.load() : reclaim_clock_.fetch_add(1) + 1;
+  std::list<Retired> node;
+  node.push_back(std::move(retired));
   const std::lock_guard lock(work_mutex_);
-  retired_.push_back(std::move(retired));
+  retired_.splice(retired_.end(), node);
 }
 
 /// Frees DRAM once the readers of now have left; views own what they use.
-void LsmEngine::RetireMemory(std::shared_ptr<const void> memory) {
+void LsmEngine::RetireMemory(std::list<std::shared_ptr<const void>> memory) noexcept {
   const std::lock_guard lock(work_mutex_);
-  retired_memory_.push_back(std::move(memory));
+  retired_memory_.splice(retired_memory_.end(), memory);
 }
 
 /// Gives back what no reader and no view can reach. False when nothing could be.
@@ -96,14 +97,13 @@ bool LsmEngine::Reclaim() {
   // as this, and can't reach what was retired before.
   const uint64_t now = reclaim_clock_.load();
   const uint64_t oldest = BRAID_MUTANT(kPinIgnored) ? now : std::min(now, views_->OldestPin());
-  std::vector<Retired> ready;
-  std::vector<std::shared_ptr<const void>> memory;
+  std::list<Retired> ready;
+  std::list<std::shared_ptr<const void>> memory;
   {
     const std::lock_guard lock(work_mutex_);
     memory.swap(retired_memory_);
     while (!retired_.empty() && retired_.front().clock <= oldest) {
-      ready.push_back(std::move(retired_.front()));
-      retired_.pop_front();
+      ready.splice(ready.end(), retired_, retired_.begin());
     }
   }
   if (ready.empty() && memory.empty()) return false;
@@ -113,6 +113,8 @@ bool LsmEngine::Reclaim() {
   const bool frees = std::any_of(ready.begin(), ready.end(), [](const Retired& retired) {
     return !retired.chunks.empty() || !retired.extents.empty();
   });
+  // What is dead was learnt from the medium, and is not to be trusted once that has failed.
+  if (failed() || pool_->failed()) return false;
   // Marks of death must be on the medium before what they guard against is reused.
   if (frees) {
     if (Status s = SyncUnless(BRAID_MUTANT(kReclaimNotSynced)); !s.ok()) {
@@ -148,8 +150,14 @@ bool LsmEngine::CountStep() {
 
 /// Finishes the merge of copies that a crash interrupted. False when there is none.
 bool LsmEngine::FinishCopies() {
+  const Status s = base::NoThrow([&] { return MergeCopies(); });
+  if (!s.ok() && s.code() != Status::Code::kAborted && !s.IsNotFound()) Fail(s);
+  return s.ok();
+}
+
+Status LsmEngine::MergeCopies() {
   std::unique_ptr<compaction::CompactionJob> job;
-  std::shared_ptr<level::PmemTable> copies;
+  const compaction::BatchProgress resumed = resumed_merge_;
   {
     const std::lock_guard lock(structure_mutex_);
     format::ManifestRecord& record = manifest_.record();
@@ -157,27 +165,24 @@ bool LsmEngine::FinishCopies() {
     for (uint32_t i = 0; i < record.table_count; ++i) {
       if ((record.tables[i].flags & format::kTableOfCopies) != 0) found = &record.tables[i];
     }
-    if (found == nullptr) return false;
-    copies = std::make_shared<level::PmemTable>(pool_.get(), *found, options_.verify_checksums);
-    job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, copies,
+    if (found == nullptr) return Status::NotFound();
+    auto copies =
+        std::make_shared<level::PmemTable>(pool_.get(), *found, options_.verify_checksums);
+    job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, std::move(copies),
                                                       state_owner_->version->l1,
                                                       index_->tree().get(), options_.compaction);
-    if (Status s = job->Begin(resumed_merge_); !s.ok()) {
-      Fail(s);
-      return false;
-    }
+    if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
-  if (Status s = RunMerge(job.get(), resumed_merge_); !s.ok()) return false;
+  if (Status s = RunMerge(job.get(), resumed); !s.ok()) return s;
   {
     const std::lock_guard lock(structure_mutex_);
-    if (Status s = job->Finish(); !s.ok()) {
-      Fail(s);
-      return false;
-    }
+    if (pool_->failed()) return pool_->FaultStatus();
+    if (Status s = job->Finish(); !s.ok()) return s;
+    resumed_merge_ = {};
   }
   AccountDead(job->dead());
   RetireEmptyChunks();
-  return true;
+  return Status::OK();
 }
 
 /// Whether collecting is worth it now, and which chunks.
@@ -224,8 +229,11 @@ bool LsmEngine::CollectStep() {
     table_id = next_table_id_++;  // never shared, not even by a collection that comes to nothing
   }
   const uint64_t room = std::min(kCollectChunks, pool_->free_chunks()) * pool_->chunk_bytes();
-  Result<compaction::CollectedTable> collected =
-      compaction::CopyLiveEntries(pool_.get(), &usage_, sparse, table_id, head, room - room / 8);
+  auto collected = base::NoThrow([&]() -> Result<compaction::CollectedTable> {
+    return compaction::CopyLiveEntries(pool_.get(), &usage_, sparse, table_id, head,
+                                       room - room / 8);
+  });
+  if (collected.ok() && pool_->failed()) collected = pool_->FaultStatus();
   // On page-cache media the copies must be on the medium before the originals are marked dead.
   Status s =
       collected.ok() ? SyncUnless(BRAID_MUTANT(kCollectedCopiesNotSynced)) : collected.status();
@@ -245,7 +253,9 @@ bool LsmEngine::CollectStep() {
     }
   }
   if (!s.ok()) {
-    if (!s.IsOutOfSpace()) Fail(s);
+    // Copies that found no room were given back. A sync or commit that failed is another matter,
+    // for want of space too: what it covers may be on the medium.
+    if (!collected.status().IsOutOfSpace()) Fail(s);
     return false;
   }
   for (const uint64_t chunk : collected->unmovable) pinned_chunks_.push_back(IdOf(chunk));
@@ -278,18 +288,21 @@ void LsmEngine::FitMemory() {
   if (MemoryBytes(*state) <= options_.memory_budget_bytes) return;
   for (size_t i = state->version->l0.size(); i-- > 0;) {
     level::PmemTable& table = *state->version->l0[i];
-    std::shared_ptr<const index::EntryTree> tree = table.tree();
-    if (tree == nullptr) continue;
+    if (table.tree() == nullptr) continue;
+    // The place to wait for its readers in comes first: without one the tree would be freed at
+    // once.
+    std::list<std::shared_ptr<const void>> tree{table.tree()};
     table.set_tree(nullptr, 1);
     RetireMemory(std::move(tree));
     if (MemoryBytes(*state) <= options_.memory_budget_bytes) return;
   }
   if (index_->min_height() >= format::kMaxHeight / 2) return;
-  RetireMemory(index_->tree());
+  std::list<std::shared_ptr<const void>> tree{index_->tree()};
+  auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), index_->min_height() + 1);
   if (!BRAID_MUTANT(kTreeKeptAfterThinning)) {
     state->version->l1->set_tree(nullptr, index_->min_height() + 1);
   }
-  auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), index_->min_height() + 1);
+  RetireMemory(std::move(tree));
   {
     const std::lock_guard lock(structure_mutex_);
     index_.swap(sparser);

@@ -102,13 +102,13 @@ class ViewRegistry {
   template <class Sequence>
   Handle Add(Sequence&& sequence, const std::atomic<uint64_t>* clock) {
     Handle handle;
-    handle.registry_ = this;
     handle.shard_ = base::ThreadSlot() % kShards;
     Shard& shard = shards_[handle.shard_];
     const std::lock_guard lock(shard.mutex);
     const uint64_t pin = clock == nullptr ? kNoPin : clock->load(std::memory_order_seq_cst);
     shard.views.push_front({sequence(), pin});
     handle.view_ = shard.views.begin();
+    handle.registry_ = this;  // last: a handle without a view has nothing to give back
     return handle;
   }
 

@@ -47,11 +47,13 @@ void WriteController::Delay() {
   } else if (pressure > 20'000) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(pressure));
   } else {
+    // A clock that goes back ends the wait, too.
     const Clock::time_point end = begin + std::chrono::nanoseconds(pressure);
-    while (Clock::now() < end) _mm_pause();
+    for (auto now = begin; now >= begin && now < end; now = Clock::now()) _mm_pause();
   }
   const auto waited = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin);
-  stall_nanos_.fetch_add(static_cast<uint64_t>(waited.count()), std::memory_order_relaxed);
+  const auto nanos = static_cast<uint64_t>(std::max<int64_t>(waited.count(), 0));
+  stall_nanos_.fetch_add(nanos, std::memory_order_relaxed);
   stalls_.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/mutants.h"
+#include "base/no_throw.h"
 #include "base/thread_slot.h"
 #include "engine/lsm_engine.h"
 
@@ -21,6 +22,13 @@ uint64_t NextRandom() noexcept {
   state ^= state >> 7;
   state ^= state << 17;
   return state;
+}
+
+Status SequencesUsedUp() noexcept {
+  return base::NoThrow([] {
+    return Status::IOError(
+        "the sequence numbers of this pool are used up; copy its content to a new one");
+  });
 }
 
 AllocationClass AllocationFor(EntryOp op) noexcept {
@@ -54,12 +62,19 @@ Status LsmEngine::Update(const WriteOptions& options, log::Draft draft) {
   draft.key_hash = base::Hash64(draft.key);
   for (;;) {
     controller_.Admit();
+    if (failed() || medium_failed()) return WriteError();
     Status s = TryUpdate(&draft);
     if (s.IsTryAgain()) continue;
     if (s.IsOutOfSpace() && WaitForSpace()) continue;
-    if (!s.ok()) return s;
+    if (!s.ok()) return failed() ? WriteError() : s;
     return AfterWrite(options);
   }
+}
+
+/// Why writes have ended.
+Status LsmEngine::WriteError() const {
+  if (closed()) return Status::Closed();
+  return medium_failed() ? MediumStatus() : background_error();
 }
 
 /// One attempt. TryAgain when the memtable was sealed meanwhile.
@@ -80,8 +95,8 @@ Status LsmEngine::Insert(LoggedMemTable* target, log::Draft* draft, const Condit
     return s;
   }
   target->log.WritePayload(draft);
-  bool exhausted = false;
-  const bool inserted = target->table->Insert(draft->key, [&](uint64_t older) -> uint64_t {
+  Status refused = Status::OK();
+  const auto commit = [&](uint64_t older) -> uint64_t {
     if (condition != nullptr && older != 0 &&
         pool_->As<format::EntryHeader>(older)->sequence() != condition->sequence) {
       return 0;
@@ -90,20 +105,28 @@ Status LsmEngine::Insert(LoggedMemTable* target, log::Draft* draft, const Condit
     const uint64_t sequence = sequence_.fetch_add(1) + 1;
     if (target->sealed.load()) return 0;
     if (sequence > format::kMaxSequence) {
-      exhausted = true;
+      refused = SequencesUsedUp();
       return 0;
     }
     target->log.Seal(*draft, sequence, format::kFirstOfUnit, older);
     if (!BRAID_MUTANT(kEntryFenceSkipped) && !BRAID_MUTANT(kEntryShownBeforeFence)) {
       pool_->ops().Fence();
     }
-    return draft->offset;
+    // Stored where nothing is kept: nobody may see it.
+    return pool_->failed() ? 0 : draft->offset;
+  };
+  bool inserted = false;
+  // Memory runs out before commit is called, or not at all: then nothing is there but room taken.
+  const Status s = base::NoThrow([&] {
+    inserted = target->table->Insert(draft->key, commit);
+    return Status::OK();
   });
   if (BRAID_MUTANT(kEntryShownBeforeFence)) pool_->ops().Fence();
   if (!inserted) {
+    if (pool_->failed()) return pool_->FaultStatus();  // and what was taken stays as it is
     target->log.Abandon(shard, draft, 1);
-    if (exhausted) return Status::IOError("the sequence numbers of this pool are used up");
-    return Status::TryAgain("");
+    if (!s.ok()) return s;
+    return refused.ok() ? Status::TryAgain("") : refused;
   }
   target->log.Accept(shard);
   target->table->Account(format::EntryHeader::EntryBytes(
@@ -152,9 +175,10 @@ Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draf
       only_deletes ? AllocationClass::kDelete : AllocationClass::kWrite;
   for (;;) {
     controller_.Admit();
+    if (failed() || medium_failed()) return WriteError();
     Status s = TryBatch(&drafts, allocation);
     if (s.IsOutOfSpace() && WaitForSpace()) continue;
-    if (!s.ok()) return s;
+    if (!s.ok()) return failed() ? WriteError() : s;
     return AfterWrite(options);
   }
 }
@@ -179,7 +203,7 @@ Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allo
   const uint64_t base_sequence = sequence_.load();
   if (base_sequence + count > format::kMaxSequence) {
     target->log.Abandon(shard, drafts->data(), count);
-    return Status::IOError("the sequence numbers of this pool are used up");
+    return SequencesUsedUp();
   }
   uint64_t bytes = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -197,15 +221,16 @@ Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allo
     pool_->ops().Fence();
   }
   if (BRAID_MUTANT(kBatchPublishedBeforeInsert)) sequence_.store(base_sequence + count);
-  for (const log::Draft& draft : *drafts) {
-    target->table->Insert(draft.key, [&](uint64_t older) {
-      if (older != 0) {
-        // The version link is not covered by the checks and needs no flush: replay makes it anew.
-        pool_->ops().StoreU64(pool_->As<format::EntryHeader>(draft.offset)->links(),
-                              format::EntryPtr::To(older).raw);
-      }
-      return draft.offset;
-    });
+  if (pool_->failed()) return pool_->FaultStatus();
+  const Status inserted = base::NoThrow([&] {
+    InsertBatch(target, *drafts);
+    return Status::OK();
+  });
+  if (!inserted.ok()) {
+    // The batch is durable, and a part of it is in the memtable, where its numbers hide it. No
+    // other write may use them: writes end here, and the next open finds the whole batch.
+    Fail(inserted);
+    return inserted;
   }
   // Release pairs with ReadView::Sees: whoever sees the number sees all entries.
   sequence_.store(base_sequence + count);
@@ -215,6 +240,19 @@ Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allo
   return Status::OK();
 }
 
+void LsmEngine::InsertBatch(LoggedMemTable* target, const std::vector<log::Draft>& drafts) {
+  for (const log::Draft& draft : drafts) {
+    target->table->Insert(draft.key, [&](uint64_t older) {
+      if (older != 0) {
+        // The version link is not covered by the checks and needs no flush: replay makes it anew.
+        pool_->ops().StoreU64(pool_->As<format::EntryHeader>(draft.offset)->links(),
+                              format::EntryPtr::To(older).raw);
+      }
+      return draft.offset;
+    });
+  }
+}
+
 Status LsmEngine::AfterWrite(const WriteOptions& options) {
   const LoggedMemTable* full = nullptr;
   {
@@ -222,7 +260,14 @@ Status LsmEngine::AfterWrite(const WriteOptions& options) {
     const LoggedMemTable* active = state_.load(std::memory_order_acquire)->active.get();
     if (active->table->bytes() >= options_.memtable.bytes) full = active;
   }
-  if (full != nullptr) SealActive(full);
+  if (full != nullptr) {
+    // The write is done. Where memory for the next memtable is missing, the next write tries again.
+    const Status sealed = base::NoThrow([&] {
+      SealActive(full);
+      return Status::OK();
+    });
+    (void)sealed;
+  }
   if (options.sync && pool_->ops().media_class() == MediaClass::kPage) return SyncPool();
   return Status::OK();
 }
@@ -240,10 +285,10 @@ void LsmEngine::SealActive(const LoggedMemTable* expected) {
       controller_.Update(current.version->l0.size(), current.immutables.size(), true);
       return;
     }
-    auto next = CopyState();
-    next->immutables.insert(next->immutables.begin(), next->active);
-    next->active = std::make_shared<LoggedMemTable>(pool_.get(), next_table_id_++,
-                                                    static_cast<uint32_t>(shards_.size()));
+    NextState next = CopyState();
+    next.state->immutables.insert(next.state->immutables.begin(), next.state->active);
+    next.state->active = std::make_shared<LoggedMemTable>(pool_.get(), next_table_id_++,
+                                                          static_cast<uint32_t>(shards_.size()));
     current.active->table->Advance(memtable::State::kSealed);
     current.active->sealed.store(true);
     SwapState(std::move(next));
@@ -271,7 +316,13 @@ Status LsmEngine::SyncPool() {
   counters_.Add(EngineCounter::kSyncs);
   if (closed()) return Status::Closed();
   Status s = SyncUnless(BRAID_MUTANT(kSyncPutNotSynced));
-  if (s.ok()) syncs_done_.store(syncs_begun_);
+  if (s.ok()) {
+    syncs_done_.store(syncs_begun_);
+  } else {
+    // The kernel tells of a page that was lost once, and calls it clean afterwards: a later sync
+    // that succeeds would say nothing about it.
+    Fail(s);
+  }
   return s;
 }
 

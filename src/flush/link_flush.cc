@@ -28,10 +28,13 @@ Result<FlushResult> LinkFlush::Run(const index::EntryTree& tree, const index::Li
     for (size_t i = 0; i < count; ++i) {
       if (Status s = LinkVersions(refs[i], views); !s.ok()) return s;
     }
+    // The next leaf is found by a key in the pool; where that is lost the walk would not end.
+    if (pool_->failed()) return pool_->FaultStatus();
     const uint64_t last = refs[count - 1];
     const std::string_view key = pool_->KeyAt(last);
     count = tree.ScanForward(key, false, refs, kLeaf);
     if (count > 0 && pool_->KeyAt(refs[count - 1]) <= key) {
+      if (pool_->failed()) return pool_->FaultStatus();
       return pool_->CorruptionAt(last, "log entry", "its key has changed since it was written");
     }
   }

@@ -132,7 +132,9 @@ class TreeCursor final : public Cursor {
         }
       }
       entry_ = nullptr;
-      if (count_ == 0) return;
+      // The next leaf is found by a key in the pool; where that is lost the walk would not end.
+      if (pool_->failed()) status_ = pool_->FaultStatus();
+      if (count_ == 0 || !status_.ok()) return;
       const uint64_t last = refs_[count_ - 1];
       const std::string_view key = EntryKeyOf(pool_)(last);
       count_ = forward_ ? tree_->ScanForward(key, false, refs_, kCapacity)

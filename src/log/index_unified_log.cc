@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/mutants.h"
+#include "base/no_throw.h"
 
 namespace braid::log {
 
@@ -29,6 +30,10 @@ uint64_t NextRandom(uint64_t* state) noexcept {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
   return z ^ (z >> 31);
+}
+
+void MakeRoomFor(size_t count, std::vector<uint64_t>* list) {
+  if (count > list->capacity()) list->reserve(std::max(count, 2 * list->capacity()));
 }
 
 /// End of the lines that hold the header and the links; Seal flushes them, WritePayload the rest.
@@ -58,6 +63,10 @@ Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, bool within_unit,
                                      pmem::AllocationClass allocation) {
   Shard& shard = shards_[shard_index];
   Position& at = shard.placed;
+  // Room in both lists first: a chunk that is allocated, or an entry that is durable, must not be
+  // lost to a list that can't grow.
+  MakeRoomFor(shard.new_chunks.size() + 1, &shard.new_chunks);
+  MakeRoomFor(shard.chunks.size() + shard.new_chunks.size() + 1, &shard.chunks);
   format::LogChunkHeader header{};
   header.table_id = table_id_;
   header.shard = shard_index;
@@ -92,21 +101,23 @@ Status IndexUnifiedLog::Place(uint32_t shard_index, Draft* drafts, size_t count,
     draft.extent = 0;
     draft.height = RandomHeight(NextRandom(&random));
     const uint64_t size = EntrySize(&draft);
-    Status s;
-    if (size > room) {
-      s = Status::InvalidArgument("a key of " + std::to_string(draft.key.size()) +
-                                  " bytes does not fit a chunk of " +
-                                  std::to_string(pool_->chunk_bytes()) +
-                                  " bytes; make the pool with a larger pool.chunk_bytes");
-    } else if (Position& at = shard.placed;
-               at.chunk == 0 ||
-               at.tail + size > pool_->ChunkOffset(at.chunk) + pool_->chunk_bytes()) {
-      s = AdvanceChunk(shard_index, i > 0, allocation);
-    }
-    if (s.ok()) {
-      draft.offset = shard.placed.tail;
-      if (draft.value.size() > LargestInlineValue(*pool_)) s = PlaceExtent(&draft, allocation);
-    }
+    Status s = base::NoThrow([&] {
+      if (size > room) {
+        return Status::InvalidArgument("a key of " + std::to_string(draft.key.size()) +
+                                       " bytes does not fit a chunk of " +
+                                       std::to_string(pool_->chunk_bytes()) +
+                                       " bytes; make the pool with a larger pool.chunk_bytes");
+      }
+      const Position& at = shard.placed;
+      const bool fits =
+          at.chunk != 0 && at.tail + size <= pool_->ChunkOffset(at.chunk) + pool_->chunk_bytes();
+      if (!fits) {
+        if (Status next = AdvanceChunk(shard_index, i > 0, allocation); !next.ok()) return next;
+      }
+      draft.offset = at.tail;
+      if (draft.value.size() <= LargestInlineValue(*pool_)) return Status::OK();
+      return PlaceExtent(&draft, allocation);
+    });
     if (!s.ok()) {
       Abandon(shard_index, drafts, i);
       return s;

@@ -83,7 +83,7 @@ class ShardReader {
     if (torn_at_ != 0) return CheckTail(offset, chunk_end);
     const uint64_t end = used == 0 ? chunk_end : begin + used;
     while (offset + sizeof(EntryHeader) <= end && EntryVerifies(pool_, offset)) {
-      const EntryHeader* entry = pool_.EntryAt(offset);
+      const EntryHeader* entry = Verified(pool_, offset);
       if (!Take(*entry, offset)) break;
       offset += entry->size();
     }

@@ -35,6 +35,11 @@ Result<LogChunk> ReadLogChunk(const pmem::PmemPool& pool, uint64_t chunk);
 bool EntryVerifies(const pmem::PmemPool& pool, uint64_t offset);
 /// The second half of it: the value, and its extent, of an entry whose header and key verify.
 bool ValueVerifies(const pmem::PmemPool& pool, uint64_t offset, const format::EntryHeader& entry);
+/// The entry at an offset that has just verified. Not EntryAt: that finds none where the medium has
+/// failed since.
+inline const format::EntryHeader* Verified(const pmem::PmemPool& pool, uint64_t offset) noexcept {
+  return reinterpret_cast<const format::EntryHeader*>(pool.At(offset));
+}
 
 /// What one shard's log holds.
 struct ShardLog {

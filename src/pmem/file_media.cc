@@ -19,6 +19,9 @@
 #include <mutex>
 #include <utility>
 
+#include "base/no_throw.h"
+#include "pmem/sigbus_guard.h"
+
 namespace braid::pmem {
 namespace {
 
@@ -38,22 +41,43 @@ std::string ErrnoText(int error) { return std::strerror(error); }
 
 Status FileError(const std::string& action, const std::string& path, int error) {
   const std::string text = action + " " + path + ": " + ErrnoText(error);
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
-    return Status::OutOfSpace(text + "; free space on the filesystem, writes go on after that");
+  switch (error) {
+    case ENOSPC:
+      return Status::OutOfSpace(text + "; free space on the filesystem, writes go on after that");
+    case EDQUOT:
+      return Status::OutOfSpace(text + "; raise the quota or remove files of the same owner");
+    case EFBIG:
+      return Status::OutOfSpace(text + "; raise the limit on the size of files (ulimit -f)");
+    case EMFILE:
+    case ENFILE:
+      return Status::IOError(text + "; raise the limit on open files (ulimit -n)");
+    case EROFS:
+      return Status::IOError(text +
+                             "; an open pool is written to: mount the filesystem for writing. The "
+                             "kernel refuses that on an NVDIMM that is not armed");
+    case EACCES:
+    case EPERM:
+      return Status::IOError(text + "; the pool must be readable and writable for this user");
+    case ENOMEM:
+      return Status::IOError(text + "; free some memory and try again");
+    default:
+      return Status::IOError(text);
   }
-  if (error == EROFS) {
-    return Status::IOError(text +
-                           "; an open pool is written to: mount the filesystem for writing. The "
-                           "kernel refuses that on an NVDIMM that is not armed");
-  }
-  return Status::IOError(text);
 }
 
 /// A file descriptor that closes itself.
 class Fd {
  public:
   Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
+  /// Not 0, 1 or 2: where the caller has closed these, what it writes to its output must not be
+  /// written to a pool.
+  explicit Fd(int fd) : fd_(fd) {
+    if (fd < 0 || fd > STDERR_FILENO) return;
+    fd_ = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int error = errno;
+    ::close(fd);
+    errno = error;
+  }
   Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Fd& operator=(Fd&& other) noexcept {
     if (fd_ >= 0) ::close(fd_);
@@ -69,6 +93,43 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+/// Calls again what a signal interrupted. `call` returns -1 and sets errno, as system calls do.
+template <class Call>
+auto Again(Call&& call) -> decltype(call()) {
+  for (;;) {
+    const auto result = call();
+    if (result != -1 || errno != EINTR) return result;
+  }
+}
+
+/// Calls `visit(name)` for every entry of the directory until it returns false.
+template <class Visit>
+Status List(const std::string& path, Visit&& visit) {
+  struct Closer {
+    void operator()(DIR* stream) const { ::closedir(stream); }
+  };
+  const std::unique_ptr<DIR, Closer> stream(::opendir(path.c_str()));
+  if (stream == nullptr) return FileError("cannot list", path, errno);
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(stream.get());
+    if (entry == nullptr) break;
+    if (!visit(std::string_view(entry->d_name))) return Status::OK();
+  }
+  return errno == 0 ? Status::OK() : FileError("cannot list", path, errno);
+}
+
+/// Names of all segments, finished or not.
+Result<std::vector<std::string>> SegmentFiles(const std::string& path) {
+  std::vector<std::string> names;
+  Status s = List(path, [&](std::string_view name) {
+    if (name.starts_with("segment-")) names.emplace_back(name);
+    return true;
+  });
+  if (!s.ok()) return s;
+  return names;
+}
 
 struct Mapping {
   Fd fd;
@@ -106,10 +167,12 @@ Result<pmem2_map*> MapFile(int fd, pmem2_vm_reservation* reservation, uint64_t o
     failed = pmem2_config_set_vm_reservation(config, reservation, offset);
   }
   if (failed == 0) failed = pmem2_map_new(&map, config, source);
-  std::string message = failed != 0 ? pmem2_errormsg() : "";
   if (config != nullptr) pmem2_config_delete(&config);
   if (source != nullptr) pmem2_source_delete(&source);
-  if (failed != 0) return Status::IOError("cannot map " + name + ": " + message);
+  if (failed != 0) {
+    return Status::IOError("cannot map " + name + ": " + pmem2_errormsg() +
+                           "; is there memory, and are fewer than vm.max_map_count areas mapped?");
+  }
   return map;
 }
 
@@ -132,7 +195,9 @@ class FileMedia final : public Media {
   std::vector<uint64_t> segment_bytes() const override;
   Status AddSegment(uint64_t bytes) override;
   Status PublishSegment() override;
+  Status DropSegment() override;
   Status Sync() override;
+  const std::atomic<uint64_t>& fault() const noexcept override { return guard_.fault(); }
   Status SyncRange(uint64_t offset, uint64_t bytes) override;
   void Prefault(uint64_t offset, uint64_t bytes) noexcept override;
   void Unlock() override { lock_ = Fd(); }
@@ -142,7 +207,7 @@ class FileMedia final : public Media {
  private:
   Status OpenDirectory(const PoolOptions& options, bool create);
   Status Lock();
-  Status Reserve();
+  Status Reserve(const PoolOptions& options);
   Status MapExisting();
   Status RemoveLeftovers();
   Status Map(Fd fd, uint64_t bytes, const std::string& name);
@@ -161,22 +226,29 @@ class FileMedia final : public Media {
   std::atomic<MediaClass> media_class_{MediaClass::kByte};
   bool forced_ = false;
   bool tmpfs_ = false;
-  // Changed by the one thread that adds a segment, which reads it without the lock.
-  mutable std::mutex maps_mutex_;
-  std::vector<Mapping> maps_;
+  mutable std::mutex maps_mutex_;  // maps_ grows while others sync and name places
+  std::vector<Mapping> maps_;      // the last one may not be published yet
+  size_t published_ = 0;           // maps_mutex_
+  SigbusGuard guard_;
 };
 
 FileMedia::~FileMedia() {
+  guard_.Release();
+  bool all_gone = true;
   for (Mapping& mapping : maps_) {
-    if (mapping.map != nullptr) pmem2_map_delete(&mapping.map);
+    // libpmem2 maps an empty range over what it takes away, which a second try may find room for.
+    all_gone =
+        (pmem2_map_delete(&mapping.map) == 0 || pmem2_map_delete(&mapping.map) == 0) && all_gone;
   }
-  if (reservation_ != nullptr) pmem2_vm_reservation_delete(&reservation_);
+  if (reservation_ == nullptr) return;
+  if (!all_gone) ::munmap(base_, reserved_);  // or the files would stay mapped
+  pmem2_vm_reservation_delete(&reservation_);
 }
 
 Status FileMedia::Init(const PoolOptions& options, bool create) {
   if (Status s = OpenDirectory(options, create); !s.ok()) return s;
   if (Status s = Lock(); !s.ok()) return s;
-  if (Status s = Reserve(); !s.ok()) return s;
+  if (Status s = Reserve(options); !s.ok()) return s;
   if (Status s = RemoveLeftovers(); !s.ok()) return s;
   return MapExisting();
 }
@@ -185,7 +257,7 @@ Status FileMedia::OpenDirectory(const PoolOptions& options, bool create) {
   if (create && ::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) {
     return FileError("cannot create the pool directory", path_, errno);
   }
-  directory_ = Fd(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  directory_ = Fd(Again([&] { return ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (!directory_.ok()) return FileError("cannot open the pool directory", path_, errno);
   struct stat info {};
   if (::fstat(directory_.get(), &info) != 0) return FileError("cannot stat", path_, errno);
@@ -200,13 +272,14 @@ Status FileMedia::OpenDirectory(const PoolOptions& options, bool create) {
 }
 
 Status FileMedia::Lock() {
-  lock_ =
-      Fd(::openat(directory_.get(), kLockName, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  lock_ = Fd(Again([&] {
+    return ::openat(directory_.get(), kLockName, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  }));
   if (!lock_.ok()) return FileError("cannot open the lock file in", path_, errno);
   struct flock request {};
   request.l_type = F_WRLCK;
   request.l_whence = SEEK_SET;
-  if (::fcntl(lock_.get(), F_OFD_SETLK, &request) != 0) {
+  if (Again([&] { return ::fcntl(lock_.get(), F_OFD_SETLK, &request); }) != 0) {
     if (errno != EAGAIN && errno != EACCES) return FileError("cannot lock", path_, errno);
     const LockHolder holder = ProbeLock(path_);
     return Status::Busy("the pool " + path_ + " is open already" +
@@ -215,18 +288,20 @@ Status FileMedia::Lock() {
   }
   // For people and for the message above only; the lock itself decides.
   const std::string pid = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(lock_.get(), 0) != 0 ||
-      ::pwrite(lock_.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+  errno = ENOSPC;  // what a write that is too short means
+  if (Again([&] { return ::ftruncate(lock_.get(), 0); }) != 0 ||
+      Again([&] { return ::pwrite(lock_.get(), pid.data(), pid.size(), 0); }) !=
+          static_cast<ssize_t>(pid.size())) {
     return FileError("cannot write the lock file in", path_, errno);
   }
   return Status::OK();
 }
 
-Status FileMedia::Reserve() {
+Status FileMedia::Reserve(const PoolOptions& options) {
   for (reserved_ = kReservedBytes; reserved_ >= kSmallestReservation; reserved_ /= 2) {
     if (pmem2_vm_reservation_new(&reservation_, nullptr, reserved_) == 0) {
       base_ = static_cast<char*>(pmem2_vm_reservation_get_address(reservation_));
-      return Status::OK();
+      return options.catch_sigbus ? guard_.Watch(base_, reserved_) : Status::OK();
     }
   }
   return Status::IOError("cannot reserve address space for the pool: " +
@@ -234,23 +309,19 @@ Status FileMedia::Reserve() {
 }
 
 Status FileMedia::RemoveLeftovers() {
-  DIR* stream = ::opendir(path_.c_str());
-  if (stream == nullptr) return FileError("cannot list", path_, errno);
-  std::vector<std::string> leftovers;
-  while (const dirent* entry = ::readdir(stream)) {
-    const std::string_view name(entry->d_name);
-    if (name.starts_with("segment-") && name.ends_with(kTemporarySuffix))
-      leftovers.emplace_back(name);
+  Result<std::vector<std::string>> names = SegmentFiles(path_);
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    if (name.ends_with(kTemporarySuffix)) ::unlinkat(directory_.get(), name.c_str(), 0);
   }
-  ::closedir(stream);
-  for (const std::string& name : leftovers) ::unlinkat(directory_.get(), name.c_str(), 0);
   return Status::OK();
 }
 
 Status FileMedia::MapExisting() {
   for (uint32_t index = 0;; ++index) {
     const std::string name = SegmentName(index);
-    Fd fd(::openat(directory_.get(), name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    Fd fd(Again(
+        [&] { return ::openat(directory_.get(), name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW); }));
     if (!fd.ok()) {
       if (errno == ENOENT) return Status::OK();
       return FileError("cannot open", FilePath(name), errno);
@@ -266,6 +337,7 @@ Status FileMedia::MapExisting() {
                                 " bytes, which no segment has; it was truncated or replaced");
     }
     if (Status s = Map(std::move(fd), bytes, name); !s.ok()) return s;
+    ++published_;
   }
 }
 
@@ -273,6 +345,10 @@ Status FileMedia::Map(Fd fd, uint64_t bytes, const std::string& name) {
   const uint64_t at = MappedBytes();
   if (at + bytes > reserved_) {
     return Status::OutOfSpace("the pool " + path_ + " exceeds the reserved address space");
+  }
+  {
+    const std::lock_guard lock(maps_mutex_);
+    maps_.reserve(maps_.size() + 1);  // so that nothing can fail between mapping and keeping it
   }
   Result<pmem2_map*> map = MapFile(fd.get(), reservation_, at, FilePath(name));
   if (!map.ok()) return map.status();
@@ -294,16 +370,18 @@ std::vector<uint64_t> FileMedia::segment_bytes() const {
 
 Status FileMedia::AddSegment(uint64_t bytes) {
   const std::string name = SegmentName(static_cast<uint32_t>(maps_.size())) + kTemporarySuffix;
+  const std::string path = FilePath(name);
   ::unlinkat(directory_.get(), name.c_str(), 0);
-  Fd fd(::openat(directory_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                 0600));
-  if (!fd.ok()) return FileError("cannot create", FilePath(name), errno);
-  if (const int error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes)); error != 0) {
-    ::unlinkat(directory_.get(), name.c_str(), 0);
-    return FileError("cannot allocate " + std::to_string(bytes) + " bytes for", FilePath(name),
-                     error);
-  }
-  Status s = Map(std::move(fd), bytes, name);
+  Fd fd(Again([&] {
+    return ::openat(directory_.get(), name.c_str(),
+                    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  }));
+  if (!fd.ok()) return FileError("cannot create", path, errno);
+  int error = EINTR;
+  while (error == EINTR) error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
+  Status s = error == 0 ? base::NoThrow([&] { return Map(std::move(fd), bytes, name); })
+                        : FileError("cannot allocate " + std::to_string(bytes) + " bytes for", path,
+                                    error);
   if (!s.ok()) ::unlinkat(directory_.get(), name.c_str(), 0);
   return s;
 }
@@ -312,34 +390,57 @@ Status FileMedia::PublishSegment() {
   const std::string name = SegmentName(static_cast<uint32_t>(maps_.size() - 1));
   const std::string temporary = name + kTemporarySuffix;
   // The headers must be on the medium before the name is; afterwards the directory entry must be.
-  if (::fsync(maps_.back().fd.get()) != 0)
+  if (Again([&] { return ::fsync(maps_.back().fd.get()); }) != 0) {
     return FileError("cannot sync", FilePath(temporary), errno);
+  }
   if (::renameat(directory_.get(), temporary.c_str(), directory_.get(), name.c_str()) != 0) {
     return FileError("cannot rename", FilePath(temporary), errno);
   }
-  if (::fsync(directory_.get()) != 0) return FileError("cannot sync", path_, errno);
+  if (Again([&] { return ::fsync(directory_.get()); }) != 0) {
+    return FileError("cannot sync", path_, errno);
+  }
+  const std::lock_guard lock(maps_mutex_);
+  published_ = maps_.size();
+  return Status::OK();
+}
+
+Status FileMedia::DropSegment() {
+  const std::string name = SegmentName(static_cast<uint32_t>(maps_.size() - 1));
+  const std::string temporary = name + kTemporarySuffix;
+  {
+    const std::lock_guard lock(maps_mutex_);
+    pmem2_map_delete(&maps_.back().map);
+    maps_.pop_back();
+  }
+  // The rename may have been done already.
+  for (const std::string& each : {temporary, name}) {
+    if (::unlinkat(directory_.get(), each.c_str(), 0) != 0 && errno != ENOENT) {
+      return FileError("cannot remove", FilePath(each), errno);
+    }
+  }
   return Status::OK();
 }
 
 Status FileMedia::Sync() {
   if (media_class() != MediaClass::kPage) return Status::OK();
-  // Nobody waits for the medium with the lock held; a descriptor stays open as long as the media.
-  std::vector<int> files;
-  {
-    const std::lock_guard lock(maps_mutex_);
-    for (const Mapping& mapping : maps_) files.push_back(mapping.fd.get());
+  for (size_t i = 0;; ++i) {
+    int fd = -1;
+    {
+      const std::lock_guard lock(maps_mutex_);
+      if (i >= published_) return Status::OK();
+      fd = maps_[i].fd.get();  // stays open: what is published is not taken back
+    }
+    if (Again([&] { return ::fdatasync(fd); }) != 0) {
+      return FileError("cannot sync", FilePath(SegmentName(static_cast<uint32_t>(i))), errno);
+    }
   }
-  for (const int file : files) {
-    if (::fdatasync(file) != 0) return FileError("cannot sync", path_, errno);
-  }
-  return Status::OK();
 }
 
 Status FileMedia::SyncRange(uint64_t offset, uint64_t bytes) {
   if (media_class() != MediaClass::kPage) return Status::OK();
   const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const uint64_t begin = offset / page * page;
-  if (::msync(base_ + begin, offset + bytes - begin, MS_SYNC) != 0) {
+  if (Again([&] { return ::msync(base_ + begin, offset + bytes - begin, MS_SYNC); }) != 0) {
     return FileError("cannot sync", path_, errno);
   }
   return Status::OK();
@@ -385,22 +486,17 @@ Result<PathKind> ProbePath(const std::string& path) {
     return FileError("cannot look at", path, errno);
   }
   if (!S_ISDIR(info.st_mode)) return PathKind::kForeign;
-  DIR* stream = ::opendir(path.c_str());
-  if (stream == nullptr) return FileError("cannot list", path, errno);
   PathKind kind = PathKind::kMissing;
-  while (const dirent* entry = ::readdir(stream)) {
-    const std::string_view name(entry->d_name);
-    if (name == "." || name == ".." || name == kLockName) continue;
-    if (name.starts_with("segment-")) {
-      if (!name.ends_with(kTemporarySuffix)) {
-        kind = PathKind::kPool;
-        break;
-      }
-      continue;
+  Status s = List(path, [&](std::string_view name) {
+    if (name == "." || name == ".." || name == kLockName) return true;
+    if (!name.starts_with("segment-")) {
+      kind = PathKind::kForeign;
+    } else if (!name.ends_with(kTemporarySuffix)) {
+      kind = PathKind::kPool;
     }
-    kind = PathKind::kForeign;
-  }
-  ::closedir(stream);
+    return kind != PathKind::kPool;
+  });
+  if (!s.ok()) return s;
   return kind;
 }
 
@@ -422,17 +518,11 @@ Status RemovePool(const std::string& path) {
   Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!directory.ok()) return FileError("cannot open", path, errno);
   // Segment 0 first: an interrupted removal leaves nothing that opens, and can be repeated.
-  std::vector<std::string> names;
-  DIR* stream = ::opendir(path.c_str());
-  if (stream == nullptr) return FileError("cannot list", path, errno);
-  while (const dirent* entry = ::readdir(stream)) {
-    const std::string_view name(entry->d_name);
-    if (name.starts_with("segment-")) names.emplace_back(name);
-  }
-  ::closedir(stream);
-  std::sort(names.begin(), names.end());
-  names.emplace_back(kLockName);
-  for (const std::string& name : names) {
+  Result<std::vector<std::string>> names = SegmentFiles(path);
+  if (!names.ok()) return names.status();
+  std::sort(names->begin(), names->end());
+  names->emplace_back(kLockName);
+  for (const std::string& name : *names) {
     if (::unlinkat(directory.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
       return FileError("cannot remove", path + "/" + name, errno);
     }
@@ -451,7 +541,7 @@ Result<std::unique_ptr<Media>> OpenFileMedia(const std::string& path, const Pool
 Result<MediaClass> ProbeMediaClass(const std::string& path) {
   // Segment 0 of a pool tells; mapping it for reading is enough and changes nothing.
   const std::string name = path + "/" + SegmentName(0);
-  Fd fd(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  Fd fd(Again([&] { return ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW); }));
   if (!fd.ok()) return FileError("cannot open", name, errno);
   Result<pmem2_map*> map = MapFile(fd.get(), nullptr, 0, name, PMEM2_PROT_READ);
   if (!map.ok()) return map.status();

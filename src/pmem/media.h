@@ -1,12 +1,13 @@
 // Purpose: where a pool's bytes live. A pool is an array of segments, mapped one after the other
 // into one reserved address range, so that a pool offset plus base() is an address. FileMedia maps
 // files of a directory through libpmem2; the crash simulator brings memory of its own. Thread
-// safety: AddSegment and PublishSegment are called by one thread at a time; the rest by any.
-// Invariant 1: a mapped segment never moves and is never unmapped before Close.
+// safety: AddSegment, PublishSegment and DropSegment are called by one thread at a time; the rest
+// by any. Invariant 1: a published segment never moves and is never unmapped before Close.
 // Persistence: PublishSegment is the commit point of a segment's existence: what was persisted in
 // it before is there whenever the segment is there.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,6 +36,9 @@ class Media {
   virtual Status AddSegment(uint64_t bytes) = 0;
   /// Makes the segment that AddSegment mapped last a part of the pool.
   virtual Status PublishSegment() = 0;
+  /// Takes back the segment that AddSegment mapped last, after PublishSegment failed or was not
+  /// called. Error: it may still be found at the next open.
+  virtual Status DropSegment() = 0;
 
   /// Page-cache media: makes all stores so far survive power loss. Other media: nothing to do.
   virtual Status Sync() = 0;
@@ -42,6 +46,13 @@ class Media {
   virtual Status SyncRange(uint64_t offset, uint64_t bytes) = 0;
   /// Touches pages ahead of their use, so that no writer pays for the first touch. A hint.
   virtual void Prefault(uint64_t offset, uint64_t bytes) noexcept = 0;
+
+  /// 0, or 1 + the offset at which the medium first failed under a load or store: from then on what
+  /// was read may be zeros, and what was stored is lost.
+  virtual const std::atomic<uint64_t>& fault() const noexcept {
+    static const std::atomic<uint64_t> none{0};
+    return none;
+  }
 
   /// Lets another handle open the pool; the mappings stay until destruction.
   virtual void Unlock() {}

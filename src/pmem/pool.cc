@@ -10,6 +10,7 @@
 #include "base/activity.h"
 #include "base/check.h"
 #include "base/mutants.h"
+#include "base/no_throw.h"
 #include "pmem/pool_facts.h"
 
 namespace braid::pmem {
@@ -41,6 +42,7 @@ void CopyName(char* target, size_t capacity, const std::string& name) {
 
 PmemPool::PmemPool(std::unique_ptr<Media> media, const Options& options)
     : media_(std::move(media)),
+      fault_(media_->fault()),
       ops_(media_->media_class()),
       base_(media_->base()),
       max_bytes_(options.pool.max_bytes),
@@ -56,6 +58,7 @@ Result<std::unique_ptr<PmemPool>> PmemPool::Open(std::unique_ptr<Media> media,
   std::unique_ptr<PmemPool> pool(new PmemPool(std::move(media), options));
   Status s =
       pool->media_->segment_bytes().empty() ? pool->Create(options, init) : pool->Load(options);
+  if (pool->failed()) return pool->FaultStatus();
   if (!s.ok()) return s;
   return Result<std::unique_ptr<PmemPool>>(std::move(pool));
 }
@@ -93,7 +96,8 @@ Status PmemPool::Create(const Options& options, const std::function<Status(PmemP
   CopyName(header_.comparator, sizeof header_.comparator, "bytewise");
   header_.segments = 1;
 
-  free_ = InitSegment(0, 0, bytes);
+  AddSegment(InitSegment(0, 0, bytes), &free_);
+  free_.reserve(chunks());
   for (uint64_t& chunk : redo_chunks_) {
     chunk = free_.back();
     free_.pop_back();
@@ -111,9 +115,8 @@ Status PmemPool::Create(const Options& options, const std::function<Status(PmemP
   return Status::OK();
 }
 
-/// Writes the header and state table of a fresh segment. Returns its free chunks, which may be used
-/// once the segment is published.
-std::vector<uint64_t> PmemPool::InitSegment(uint32_t index, uint64_t base, uint64_t bytes) {
+/// Writes the header and state table of a fresh segment, durably.
+PmemPool::Segment PmemPool::InitSegment(uint32_t index, uint64_t base, uint64_t bytes) {
   SegmentHeader header{};
   header.magic = format::kSegmentMagic;
   header.version = format::kFormatVersionNumber;
@@ -135,22 +138,31 @@ std::vector<uint64_t> PmemPool::InitSegment(uint32_t index, uint64_t base, uint6
   for (uint64_t i = 0; i < count; ++i) {
     const ChunkKind kind = i < segment.meta_chunks ? ChunkKind::kMeta : ChunkKind::kFree;
     words[i] = ChunkState::Make(kind, 0, segment.first_chunk + i).raw;
-    states_[segment.first_chunk + i].store(words[i], std::memory_order_relaxed);
   }
   ops_.Copy(At(segment.state_table), words.data(), count * sizeof(uint64_t));
   if (!BRAID_MUTANT(kStateTableNotFlushed)) {
     ops_.Flush(At(segment.state_table), count * sizeof(uint64_t));
   }
   ops_.Fence();
+  return segment;
+}
+
+/// Makes the chunks of a segment known and adds those that are free to `fresh`. The caller has made
+/// room in segments_, free_ and `fresh`: nothing here can fail.
+void PmemPool::AddSegment(const Segment& segment, std::vector<uint64_t>* fresh) {
+  const uint64_t count = segment.bytes >> chunk_shift_;
   const std::lock_guard lock(mutex_);
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t chunk = segment.first_chunk + i;
+    const ChunkKind kind = i < segment.meta_chunks ? ChunkKind::kMeta : ChunkKind::kFree;
+    states_[chunk].store(ChunkState::Make(kind, 0, chunk).raw, std::memory_order_relaxed);
+  }
+  for (uint64_t i = count; i > segment.meta_chunks; --i) {
+    fresh->push_back(segment.first_chunk + i - 1);
+  }
   segments_.push_back(segment);
   // Release pairs with chunks(): a reader that sees the count sees the states.
   chunks_.store(segment.first_chunk + count, std::memory_order_release);
-  std::vector<uint64_t> fresh;
-  fresh.reserve(count);
-  for (uint64_t i = count; i > segment.meta_chunks; --i)
-    fresh.push_back(segment.first_chunk + i - 1);
-  return fresh;
 }
 
 /// Writes header_ with a higher count to both copies, the one that is older, or torn, first: at
@@ -199,7 +211,9 @@ Status PmemPool::Load(const Options& options) {
   if (BRAID_MUTANT(kLockKeptInPool) && header_.clean == 0) return Status::Busy("it is locked");
   chunk_shift_ = static_cast<uint32_t>(std::countr_zero(header_.chunk_bytes));
   was_clean_ = header_.clean == 1;
-  boot_changed_ = media_->boot_id() != header_.boot_id;
+  // One that can't be read tells nothing, not even if it could not be read last time either.
+  const std::string boot_id = media_->boot_id();
+  boot_changed_ = boot_id.empty() || boot_id != header_.boot_id;
   if (!states_.Allocate(media_->reserved_bytes() >> chunk_shift_)) return NoChunkTable();
 
   const std::vector<uint64_t> sizes = media_->segment_bytes();
@@ -215,6 +229,7 @@ Status PmemPool::Load(const Options& options) {
     if (Status s = LoadSegment(i, base, sizes[i]); !s.ok()) return s;
     base += sizes[i];
   }
+  free_.reserve(chunks());
   uint32_t redo = 0;
   for (uint64_t chunk = 0; chunk < chunks() && redo < 2; ++chunk) {
     if (StateOf(chunk).kind() == ChunkKind::kRedo) redo_chunks_[redo++] = chunk;
@@ -293,17 +308,36 @@ Status PmemPool::RaiseGenerations() {
 }
 
 Status PmemPool::MarkClean() {
+  {
+    // What could not be taken back would look like a file too many in a pool that is clean.
+    const std::lock_guard lock(grow_mutex_);
+    if (!growth_error_.ok()) return growth_error_;
+  }
   // Page-cache media: everything before the mark must reach the medium before the mark does.
   if (Status s = media_->Sync(); !s.ok()) return s;
+  if (failed()) return FaultStatus();
   const std::lock_guard lock(header_mutex_);
   header_.clean = 1;
-  return WriteHeader();
+  Status s = WriteHeader();
+  if (s.ok() && failed()) s = FaultStatus();
+  if (!s.ok()) {
+    // Nobody knows what of the mark reached the medium: the next open had better recover.
+    header_.clean = 0;
+    (void)!WriteHeader().ok();
+  }
+  return s;
 }
 
 Status PmemPool::Grow(uint64_t chunks_in_a_run) {
   const uint64_t before = chunks();
   const std::lock_guard grow_lock(grow_mutex_);
   if (chunks() != before) return Status::OK();  // another thread has just grown the pool
+  if (failed()) return FaultStatus();
+  if (!growth_error_.ok()) return growth_error_;
+  return base::NoThrow([&] { return GrowLocked(chunks_in_a_run); });
+}
+
+Status PmemPool::GrowLocked(uint64_t chunks_in_a_run) {
   const base::ActivityScope activity(base::Activity::kGrowth);
   const uint64_t total = pool_bytes();
   const uint64_t largest = std::max<uint64_t>(256ull << 20, chunk_bytes() * 16);
@@ -330,14 +364,50 @@ Status PmemPool::Grow(uint64_t chunks_in_a_run) {
   if (BRAID_MUTANT(kSegmentPublishedEarly)) {
     if (s = media_->PublishSegment(); !s.ok()) return s;
   }
-  const std::vector<uint64_t> fresh = InitSegment(index, total, bytes);
-  if (!BRAID_MUTANT(kSegmentPublishedEarly)) {
-    if (s = media_->PublishSegment(); !s.ok()) return s;
+  std::vector<uint64_t> fresh;
+  s = base::NoThrow([&] {
+    const Segment segment = InitSegment(index, total, bytes);
+    if (failed()) return FaultStatus();
+    {
+      const std::lock_guard lock(mutex_);
+      segments_.reserve(index + 1);
+      free_.reserve(segment.first_chunk + (bytes >> chunk_shift_));
+    }
+    fresh.reserve(bytes >> chunk_shift_);
+    if (!BRAID_MUTANT(kSegmentPublishedEarly)) {
+      if (Status published = media_->PublishSegment(); !published.ok()) return published;
+    }
+    AddSegment(segment, &fresh);
+    return Status::OK();
+  });
+  if (!s.ok()) return TakeBackSegment(std::move(s));
+  if (s = count_segment(); !s.ok()) {
+    // An open takes one segment that is not counted, and no second one.
+    growth_error_ = s;
+    return s;
   }
-  if (s = count_segment(); !s.ok()) return s;
   const std::lock_guard lock(mutex_);
   free_.insert(free_.begin(), fresh.begin(), fresh.end());
   return Status::OK();
+}
+
+/// A segment that could not be published must not be there: the next one would take a place that
+/// no open would look at.
+Status PmemPool::TakeBackSegment(Status reason) {
+  Status dropped = base::NoThrow([&] { return media_->DropSegment(); });
+  if (!dropped.ok()) growth_error_ = dropped;
+  return reason;
+}
+
+Status PmemPool::FaultStatus() const {
+  const uint64_t word = fault_.load(std::memory_order_acquire);
+  if (word == 0) return Status::OK();
+  return base::NoThrow([&] {
+    return Status::IOError(media_->Locate(word - 1) +
+                           ": the medium does not answer (SIGBUS): the file was truncated, or a "
+                           "block is bad; close the database, look at the file and the kernel's "
+                           "log, and open it again or restore a backup");
+  });
 }
 
 Status PmemPool::CorruptionAt(uint64_t offset, const std::string& object,

@@ -143,6 +143,18 @@ class PmemPool {
   /// The operating system was restarted since the last writer: caches are lost.
   bool boot_changed() const noexcept { return boot_changed_; }
 
+  /// True when the medium failed under a load or store (media.h): nothing that was read since can
+  /// be relied on, nothing that was stored may be acknowledged. Cost: one load of a line that is
+  /// hardly ever written. Asked after the accesses that it is to judge.
+  bool failed() const noexcept {
+    // Keeps the compiler from asking before the accesses; the processor keeps loads in order, and
+    // the flag is set by the thread that failed, or before the zeros that this one read.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return fault_.load(std::memory_order_acquire) != 0;
+  }
+  /// What failed() means, in words; ok when it is false.
+  Status FaultStatus() const;
+
   /// Corruption at `offset` of what `object` names, in the words all such messages use.
   Status CorruptionAt(uint64_t offset, const std::string& object, const std::string& detail) const;
 
@@ -159,7 +171,10 @@ class PmemPool {
   Status Create(const Options& options, const std::function<Status(PmemPool*)>& init);
   Status Load(const Options& options);
   Status LoadSegment(uint32_t index, uint64_t base, uint64_t bytes);
-  std::vector<uint64_t> InitSegment(uint32_t index, uint64_t base, uint64_t bytes);
+  Segment InitSegment(uint32_t index, uint64_t base, uint64_t bytes);
+  void AddSegment(const Segment& segment, std::vector<uint64_t>* fresh);
+  Status GrowLocked(uint64_t chunks_in_a_run);
+  Status TakeBackSegment(Status reason);
   Status LoadStates(const Segment& segment);
   Status WriteHeader();
   /// Of the chunk's next life.
@@ -179,6 +194,7 @@ class PmemPool {
   Status FullError() const;
 
   std::unique_ptr<Media> media_;
+  const std::atomic<uint64_t>& fault_;
   PersistOps ops_;
   char* base_;
   uint32_t chunk_shift_ = 0;
@@ -193,8 +209,9 @@ class PmemPool {
 
   std::mutex header_mutex_;
   std::mutex grow_mutex_;
+  Status growth_error_;         // grow_mutex_: a segment could not be taken back
   mutable std::mutex mutex_;    // free_, segments_ (appended by Grow)
-  std::vector<uint64_t> free_;  // chunk numbers, taken from the back
+  std::vector<uint64_t> free_;  // chunk numbers, taken from the back; has room for all there are
   std::vector<Segment> segments_;
   std::atomic<uint64_t> chunks_{0};
 

@@ -174,7 +174,9 @@ uint64_t CountEntries(const SegmentFile& file) {
 
 Result<PoolFacts> ReadPoolFacts(const std::string& path) {
   const SegmentFile first(path, 0);
-  if (!first.ok()) return Status::IOError("cannot read " + first.path() + "; is it yours to read?");
+  if (!first.ok())
+    return Status::IOError("cannot read " + first.path() + ": " + std::strerror(errno) +
+                           "; is it yours to read?");
   Result<PoolHeader> header = ReadHeader(first);
   if (!header.ok()) return header.status();
   PoolFacts facts;
@@ -182,8 +184,11 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
   facts.entries = CountEntries(first);
   for (uint64_t index = 0; index < header->segments; ++index) {
     const SegmentFile segment(path, index);
-    if (!segment.ok()) {
+    if (!segment.ok() && errno == ENOENT) {
       return Status::Corruption(segment.path() + "+0x0: segment: the file is missing");
+    }
+    if (!segment.ok()) {
+      return Status::IOError("cannot look at " + segment.path() + ": " + std::strerror(errno));
     }
     const uint64_t bytes = segment.bytes();
     facts.pool_bytes += bytes;

@@ -27,6 +27,7 @@ class SimMedia final : public Media {
   std::vector<uint64_t> segment_bytes() const override { return sim_->memory()->segments(); }
   Status AddSegment(uint64_t bytes) override;
   Status PublishSegment() override;
+  Status DropSegment() override { return Status::OK(); }
   Status Sync() override;
   Status SyncRange(uint64_t offset, uint64_t bytes) override;
   void Prefault(uint64_t, uint64_t) noexcept override {}

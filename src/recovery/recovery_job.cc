@@ -2,12 +2,15 @@
 #include "recovery/recovery_job.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <map>
 #include <thread>
 
 #include "base/mutants.h"
+#include "base/no_throw.h"
+#include "log/log_reader.h"
 #include "recovery/rebuild.h"
 
 namespace braid::recovery {
@@ -17,12 +20,32 @@ using format::EntryHeader;
 
 namespace {
 
-/// Runs work(0) ... work(threads - 1), the first here.
-void OnThreads(size_t threads, const std::function<void(size_t)>& work) {
+/// Runs work(0) ... work(parts - 1), each in a thread of its own where one can be had.
+Status OnThreads(size_t parts, const std::function<void(size_t)>& work) {
+  std::vector<Status> outcomes(parts);
   std::vector<std::thread> helpers;
-  for (size_t i = 1; i < threads; ++i) helpers.emplace_back(work, i);
-  work(0);
+  helpers.reserve(parts);
+  std::atomic<size_t> next{0};
+  const auto take_parts = [&] {
+    for (size_t i = next.fetch_add(1); i < parts; i = next.fetch_add(1)) {
+      outcomes[i] = base::NoThrow([&] {
+        work(i);
+        return Status::OK();
+      });
+    }
+  };
+  // Where no thread can be had, those that are there do the work.
+  const Status all_helpers = base::NoThrow([&] {
+    for (size_t i = 1; i < parts; ++i) helpers.emplace_back(take_parts);
+    return Status::OK();
+  });
+  (void)all_helpers;
+  take_parts();
   for (std::thread& helper : helpers) helper.join();
+  for (Status& outcome : outcomes) {
+    if (!outcome.ok()) return std::move(outcome);
+  }
+  return Status::OK();
 }
 
 }  // namespace
@@ -142,7 +165,7 @@ Status RecoveryJob::ReplayLogs() {
   const size_t threads = options_.background_threads && log_chunks_.size() > 2 * logs.size()
                              ? std::min<size_t>(logs.size(), std::thread::hardware_concurrency())
                              : 1;
-  OnThreads(threads, [&](size_t thread) {
+  const Status ran = OnThreads(threads, [&](size_t thread) {
     for (size_t i = thread; i < logs.size(); i += threads) {
       Result<log::ShardLog> shard = log::ReadShardLog(*pool_, logs[i]);
       if (shard.ok()) {
@@ -152,10 +175,11 @@ Status RecoveryJob::ReplayLogs() {
       }
     }
   });
+  if (!ran.ok()) return ran;
   for (const Status& outcome : outcomes) {
     if (!outcome.ok()) return outcome;
   }
-  InsertReplayed(read, threads);
+  if (Status s = InsertReplayed(read, threads); !s.ok()) return s;
   for (const log::ShardLog& shard : read) {
     state_.replayed_entries += shard.committed.size();
     state_.last_sequence = std::max(state_.last_sequence, shard.max_sequence);
@@ -172,7 +196,7 @@ Status RecoveryJob::ReplayLogs() {
 
 /// Puts committed entries into the memtable, each key's oldest first: a key that was written from
 /// many shards would otherwise cost a walk over its versions for each of them.
-void RecoveryJob::InsertReplayed(const std::vector<log::ShardLog>& read, size_t threads) {
+Status RecoveryJob::InsertReplayed(const std::vector<log::ShardLog>& read, size_t threads) {
   struct Replayed {
     uint64_t sequence;
     uint64_t offset;
@@ -180,7 +204,7 @@ void RecoveryJob::InsertReplayed(const std::vector<log::ShardLog>& read, size_t 
   // parts[reader][inserter]: a key has one inserter.
   std::vector<std::vector<std::vector<Replayed>>> parts(
       threads, std::vector<std::vector<Replayed>>(threads));
-  OnThreads(threads, [&](size_t thread) {
+  const Status sorted = OnThreads(threads, [&](size_t thread) {
     for (size_t i = thread; i < read.size(); i += threads) {
       for (const uint64_t offset : read[i].committed) {
         const size_t inserter = threads == 1 ? 0 : base::Hash64(pool_->KeyAt(offset)) % threads;
@@ -188,7 +212,8 @@ void RecoveryJob::InsertReplayed(const std::vector<log::ShardLog>& read, size_t 
       }
     }
   });
-  OnThreads(threads, [&](size_t thread) {
+  if (!sorted.ok()) return sorted;
+  return OnThreads(threads, [&](size_t thread) {
     std::vector<Replayed> mine;
     for (const auto& part : parts) {
       mine.insert(mine.end(), part[thread].begin(), part[thread].end());

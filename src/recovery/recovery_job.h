@@ -46,7 +46,7 @@ class RecoveryJob {
   Status FinishMerge();
   Status ClassifyChunks();
   Status ReplayLogs();
-  void InsertReplayed(const std::vector<log::ShardLog>& read, size_t threads);
+  Status InsertReplayed(const std::vector<log::ShardLog>& read, size_t threads);
   void Revive(uint64_t offset);
   Status SweepExtents();
   bool NeedsRebuild() const;

@@ -76,6 +76,7 @@ class GatedMedia final : public pmem::Media {
   }
   Status PublishSegment() override { return Status::OK(); }
   Status Sync() override { return Status::OK(); }
+  Status DropSegment() override { return Status::OK(); }
   Status SyncRange(uint64_t, uint64_t) override { return Status::OK(); }
   void Prefault(uint64_t, uint64_t) noexcept override {}
   std::string boot_id() const override { return "boot"; }

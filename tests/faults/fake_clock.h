@@ -1,0 +1,14 @@
+// Clocks that can be moved: what clock_gettime says in this program is off by so many nanoseconds.
+// Waits until a moment of the steady clock are moved with it, so that a jump shows in what code
+// reads and computes, and not in how long the kernel sleeps.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace braid::test {
+
+extern std::atomic<int64_t> realtime_offset;
+extern std::atomic<int64_t> steady_offset;
+
+}  // namespace braid::test

@@ -1,0 +1,51 @@
+// Makes the k-th call of a kind fail: allocations and the system calls that braid and the libraries
+// below it make. The program defines these functions itself (injector.cc), so that nothing in the
+// product knows of it. Nothing fails, and nothing is counted, outside of an Armed scope.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <string>
+
+namespace braid::test {
+
+enum class Call : uint8_t {
+  kNew,       ///< operator new, and calloc as our code uses it
+  kMap,       ///< mmap
+  kOpen,      ///< open, openat, opendir
+  kAllocate,  ///< posix_fallocate
+  kSync,      ///< fsync, fdatasync, msync
+  kRename,    ///< renameat
+  kWrite,     ///< pwrite, ftruncate, mkdir
+  kLock,      ///< fcntl
+  kStat,      ///< stat, fstat
+  kThread,    ///< pthread_create
+  kCount
+};
+const char* CallName(Call call);
+
+struct Injection {
+  Call call = Call::kNew;
+  uint64_t at = 0;       ///< the first call that fails, from 1 on; 0: none, calls are counted only
+  bool lasting = false;  ///< every later one fails too
+  int error = ENOMEM;
+
+  std::string ToString() const;
+};
+
+/// Chooses what fails from now on; counts begin anew. Not while a scope is armed.
+void Inject(const Injection& injection);
+/// Calls of the kind that were made in armed scopes since Inject.
+uint64_t CallsMade();
+bool HasFailed();
+
+/// While one of these is alive, calls of all threads are counted and fail.
+class Armed {
+ public:
+  Armed();
+  ~Armed();
+  Armed(const Armed&) = delete;
+  Armed& operator=(const Armed&) = delete;
+};
+
+}  // namespace braid::test
