@@ -74,7 +74,6 @@ enum class Mutant : int {
   kHeaderInPlace,            ///< there is only one copy
   kHeaderCheckIgnored,       ///< a torn copy is taken
   kDirtyNotMarked,           ///< open: the pool stays marked as closed in order
-  kBootNotRecorded,          ///< open: the header keeps the boot id of an earlier session
   kLockKeptInPool,           ///< the mark of an unclean pool is taken for a lock that is held
   kChunkBytesFromOptions,    ///< open: the chunk size is what the options say
 
@@ -149,7 +148,7 @@ enum class Mutant : int {
   kManifestSequenceIgnored,  ///< those of flushed entries are reused
   kTornSequenceReused,       ///< those of torn entries are reused
   kRebuildSkipped,           ///< page media: lists are trusted after a power loss
-  kRebuildTakesDead,         ///< page media: entries that are marked dead are linked again
+  kRebuildForgetsLogs,       ///< page media: what was not flushed is not looked for
 
   // Close.
   kCloseLeavesLog,         ///< memtables are not flushed

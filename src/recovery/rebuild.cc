@@ -104,6 +104,7 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
       CollectFlushed(*pool, chunk, &entries, &max_sequence);
     }
   }
+  if (BRAID_MUTANT(kRebuildForgetsLogs)) logs.clear();
   for (auto& [place, chunks] : logs) {
     std::sort(chunks.begin(), chunks.end(),
               [](const log::LogChunk& a, const log::LogChunk& b) { return a.ordinal < b.ordinal; });
@@ -117,8 +118,7 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
   }
   memtable::DramMemTable table(pool, 0);
   for (const uint64_t offset : entries) {
-    const bool live = pool->As<EntryHeader>(offset)->state() == format::kStateLive;
-    if (live || BRAID_MUTANT(kRebuildTakesDead)) table.InsertRecovered(offset);
+    if (pool->As<EntryHeader>(offset)->state() == format::kStateLive) table.InsertRecovered(offset);
   }
   const format::TableRecord* l1 = manifest->FindTable(level::Manifest::kL1Id);
   if (l1 == nullptr) return Status::Corruption("the manifest names no L1 table");

@@ -172,7 +172,7 @@ int RunMutant(const std::string& name) {
   }
   for (const uint64_t images : {400u, 2'000u, 8'000u, 20'000u}) {
     for (size_t i = 0; i < AllWorkloads().size(); ++i) {
-      if (killed_by(i, images)) return 0;
+      if (killed_by(i, images / AllWorkloads()[i].cost)) return 0;
     }
   }
   std::printf("survived %s: %llu images of all workloads show nothing wrong\n", name.c_str(),

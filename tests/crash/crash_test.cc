@@ -25,7 +25,7 @@ TEST_P(CrashTest, EveryImageRecovers) {
     std::printf("[ crash    ] %s: the replayed image is right\n", GetParam().name);
     return;
   }
-  const uint64_t images = Size().total_images / AllWorkloads().size() + 1;
+  const uint64_t images = Size().total_images / AllWorkloads().size() / GetParam().cost + 1;
   uint64_t next_seed = FirstSeed();
   const auto begin = std::chrono::steady_clock::now();
   const std::optional<std::string> failure = RunWorkload(&device, GetParam(), images, &next_seed);

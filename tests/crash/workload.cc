@@ -45,10 +45,11 @@ std::vector<Workload> MakeWorkloads() {
   // Indexes over every fourth entry and fewer.
   all.push_back({"ThinIndex",
                  {{kPut, 8}, {kBatch, 24}, {kDelete, 4}, {kRead, 2}, {kFlush, 1}, {kCompact, 1}}});
-  all.back().keys = 500;
+  all.back().keys = 200;
   all.back().max_value = 8;
-  all.back().operations = 150;
-  all.back().memory_bytes = 8u << 10;
+  all.back().operations = 80;
+  all.back().memory_bytes = 4u << 10;
+  all.back().cost = 8;
   // Chunks that are mostly garbage, whose last live entries are copied together.
   all.push_back(
       {"Collection",
@@ -60,9 +61,9 @@ std::vector<Workload> MakeWorkloads() {
   all.back().keys = 200;
   all.back().max_value = 600;
   all.back().initial_bytes = 64u << 10;
-  all.push_back({"FullPool", {{kPut, 10}, {kDelete, 3}, {kBatch, 2}, {kCompact, 1}}});
-  all.back().keys = 90;
-  all.back().max_value = 900;
+  all.push_back({"FullPool", {{kPut, 10}, {kDelete, 4}, {kBatch, 6}, {kCompact, 1}}});
+  all.back().keys = 40;
+  all.back().max_value = 1500;
   all.back().large_one_in = 12;
   all.back().initial_bytes = 64u << 10;
   all.back().max_bytes = 96u << 10;
