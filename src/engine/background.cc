@@ -102,10 +102,6 @@ bool LsmEngine::FlushOldest() {
     Fail(s);
     return false;
   }
-  if (BRAID_MUTANT(kExtentFreedTooEarly)) {
-    for (const uint64_t extent : flushed->dead_extents) pool_->FreeExtent(extent);
-    flushed->dead_extents.clear();
-  }
   record.entries = flushed->entries;
   record.max_sequence = flushed->max_sequence;
   {

@@ -86,6 +86,7 @@ void LinkFlush::Drop(EntryHeader* entry) {
   if (entry->has(format::kValueInExtent)) {
     format::ExtentRef ref;
     std::memcpy(&ref, entry->value().data(), sizeof ref);
+    if (BRAID_MUTANT(kExtentFreedTooEarly)) return pool_->FreeExtent(ref.offset);
     result_.dead_extents.push_back(ref.offset);
   }
 }
