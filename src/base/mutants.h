@@ -147,13 +147,13 @@ enum class Mutant : int {
   kSequenceRestartsAtZero,   ///< sequence numbers are reused
   kManifestSequenceIgnored,  ///< those of flushed entries are reused
   kTornSequenceReused,       ///< those of torn entries are reused
-  kRebuildSkipped,           ///< page media: lists are trusted after a power loss
-  kRebuildForgetsLogs,       ///< page media: what was not flushed is not looked for
+  kRecoveredSequenceNotSaved,  ///< those of torn entries are, once their log is flushed
+  kRebuildSkipped,             ///< page media: lists are trusted after a power loss
+  kRebuildForgetsLogs,         ///< page media: what was not flushed is not looked for
 
   // Close.
-  kCloseLeavesLog,         ///< memtables are not flushed
-  kCleanBeforeFlush,       ///< the pool is marked as closed before they are
-  kCloseSequenceNotSaved,  ///< sequence numbers of torn entries are forgotten
+  kCloseLeavesLog,    ///< memtables are not flushed
+  kCleanBeforeFlush,  ///< the pool is marked as closed before they are
 
   // Views, and the DRAM index over L1.
   kPinIgnored,                 ///< chunks are reused that an iterator may stand on

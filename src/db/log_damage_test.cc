@@ -87,5 +87,16 @@ TEST_F(LogDamageTest, DamageInAChunkThatWasLeftIsAnErrorThoughNothingIntactFollo
   EXPECT_TRUE(Open().status().IsCorruption());
 }
 
+TEST_F(LogDamageTest, TheNumberOfATornWriteStaysUsedWhenItsLogIsFlushed) {
+  Write(4);
+  Harm(3, false);
+  for (int session = 0; session < 3; ++session) {
+    auto engine = Open();
+    ASSERT_TRUE(engine.ok()) << engine.status().ToString();
+    EXPECT_EQ((*engine)->GetStatistics().last_sequence, 4u) << "session " << session;
+    ASSERT_TRUE((*engine)->Flush().ok());
+  }
+}
+
 }  // namespace
 }  // namespace braid
