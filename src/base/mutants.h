@@ -163,7 +163,6 @@ enum class Mutant : int {
   kTreeEraseSkipped,           ///< the index keeps keys that are gone
   kSparseTreeNotErased,        ///< a thin index keeps an entry whose place a short one has taken
   kTreeShownIncomplete,        ///< lookups use the index before it is built
-  kTreeKeptAfterThinning,      ///< lookups use an index that merges no longer update
 
   kCount
 };

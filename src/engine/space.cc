@@ -268,9 +268,7 @@ void LsmEngine::FitMemory() {
   }
   if (index_->min_height() >= format::kMaxHeight / 2) return;
   RetireMemory(index_->tree());
-  if (!BRAID_MUTANT(kTreeKeptAfterThinning)) {
-    state->version->l1->set_tree(nullptr, index_->min_height() + 1);
-  }
+  state->version->l1->set_tree(nullptr, index_->min_height() + 1);
   auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), index_->min_height() + 1);
   {
     const std::lock_guard lock(structure_mutex_);
