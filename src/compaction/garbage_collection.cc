@@ -66,6 +66,7 @@ namespace {
 /// The live entries worth copying of as many chunks as fit.
 std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
                                            const std::vector<uint64_t>& chunks, uint64_t max_bytes,
+                                           std::vector<uint64_t>* taken,
                                            std::vector<uint64_t>* unmovable) {
   std::vector<const EntryHeader*> live;
   uint64_t bytes = 0;
@@ -86,6 +87,7 @@ std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
     }
     if (bytes + here_bytes > max_bytes) break;
     bytes += here_bytes;
+    taken->push_back(chunk);
     live.insert(live.end(), here.begin(), here.end());
   }
   std::sort(live.begin(), live.end(), [](const EntryHeader* a, const EntryHeader* b) {
@@ -119,7 +121,15 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     if (!BRAID_MUTANT(kCopiesNotFlushed)) ops.Flush(link, sizeof *link);
   };
   uint64_t random = table_id;
-  for (const EntryHeader* original : GatherLive(*pool, chunks, max_bytes, &collected.unmovable)) {
+  std::vector<uint64_t> taken;
+  const auto give_back = [&] {
+    for (const uint64_t chunk : copies.chunks()) {
+      usage->Set(chunk, 0);
+      pool->FreeChunk(chunk);
+    }
+  };
+  for (const EntryHeader* original :
+       GatherLive(*pool, chunks, max_bytes, &taken, &collected.unmovable)) {
     log::Draft draft;
     draft.op = original->op();
     draft.key = original->key();
@@ -128,10 +138,7 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     random = base::Mix(random, original->sequence_and_op);
     if (Status s = copies.Place(0, &draft, 1, random, pmem::AllocationClass::kBackground);
         !s.ok()) {
-      for (const uint64_t chunk : copies.chunks()) {
-        usage->Set(chunk, 0);
-        pool->FreeChunk(chunk);
-      }
+      give_back();
       return s;
     }
     copies.WritePayload(&draft);
@@ -146,6 +153,14 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     }
     ++collected.record.entries;
     usage->Add(pool->ChunkOf(draft.offset), entry->size());
+  }
+  if (copies.chunks().size() >= taken.size()) {
+    // Nothing is gained: large entries waste the ends of chunks, or there was room for few. The
+    // copies would be as sparse, and be copied again, without end.
+    give_back();
+    collected.record.entries = 0;
+    collected.unmovable.insert(collected.unmovable.end(), taken.begin(), taken.end());
+    return collected;
   }
   for (uint64_t* link : last) store(link, EntryPtr::End().raw);
   const uint64_t place = format::kTableHeadsOffset + head * sizeof(format::TableHead);

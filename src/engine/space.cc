@@ -172,6 +172,20 @@ bool LsmEngine::FinishCopies() {
   return true;
 }
 
+bool LsmEngine::IsPinned(uint64_t chunk) const {
+  return std::any_of(pinned_chunks_.begin(), pinned_chunks_.end(), [&](const PinnedChunk& pinned) {
+    return pinned.id == IdOf(chunk) && pinned.live == usage_.Live(chunk) &&
+           pinned.free_chunks >= pool_->free_chunks();
+  });
+}
+
+void LsmEngine::Pin(const std::vector<uint64_t>& chunks) {
+  for (const uint64_t chunk : chunks) {
+    std::erase_if(pinned_chunks_, [&](const PinnedChunk& old) { return old.id.chunk == chunk; });
+    pinned_chunks_.push_back({IdOf(chunk), usage_.Live(chunk), pool_->free_chunks()});
+  }
+}
+
 /// Whether collecting is worth it now, and which chunks.
 bool LsmEngine::PlanCollection(std::vector<uint64_t>* sparse) {
   compaction::StoreFacts facts;
@@ -186,10 +200,7 @@ bool LsmEngine::PlanCollection(std::vector<uint64_t>* sparse) {
     facts.finish_all = finish_all_ > 0;
   }
   int64_t live = 0;
-  std::erase_if(*sparse, [&](uint64_t chunk) {
-    return std::find(pinned_chunks_.begin(), pinned_chunks_.end(), IdOf(chunk)) !=
-           pinned_chunks_.end();
-  });
+  std::erase_if(*sparse, [&](uint64_t chunk) { return IsPinned(chunk); });
   for (const uint64_t chunk : *sparse) live += usage_.Live(chunk);
   facts.sparse_chunks = sparse->size();
   facts.total_chunks = pool_->chunks();
@@ -236,7 +247,7 @@ bool LsmEngine::CollectStep() {
     if (!collected.status().IsOutOfSpace()) Fail(collected.status());
     return false;
   }
-  for (const uint64_t chunk : collected->unmovable) pinned_chunks_.push_back(IdOf(chunk));
+  Pin(collected->unmovable);
   return collected->record.entries != 0 && FinishCopies();
 }
 
