@@ -74,7 +74,6 @@ enum class Mutant : int {
   kHeaderInPlace,            ///< there is only one copy
   kHeaderCheckIgnored,       ///< a torn copy is taken
   kDirtyNotMarked,           ///< open: the pool stays marked as closed in order
-  kBootNotRecorded,          ///< open: the header keeps the boot id of an earlier session
   kLockKeptInPool,           ///< the mark of an unclean pool is taken for a lock that is held
   kChunkBytesFromOptions,    ///< open: the chunk size is what the options say
 
@@ -148,11 +147,12 @@ enum class Mutant : int {
   kSequenceRestartsAtZero,   ///< sequence numbers are reused
   kManifestSequenceIgnored,  ///< those of flushed entries are reused
   kTornSequenceReused,       ///< those of torn entries are reused
+  kRecoveredSequenceNotSaved,  ///< those of torn entries are, once their log is flushed
+  kRebuildForgetsLogs,         ///< page media: what was not flushed is not looked for
 
   // Close.
-  kCloseLeavesLog,         ///< memtables are not flushed
-  kCleanBeforeFlush,       ///< the pool is marked as closed before they are
-  kCloseSequenceNotSaved,  ///< sequence numbers of torn entries are forgotten
+  kCloseLeavesLog,    ///< memtables are not flushed
+  kCleanBeforeFlush,  ///< the pool is marked as closed before they are
 
   // Views, and the DRAM index over L1.
   kPinIgnored,                 ///< chunks are reused that an iterator may stand on
@@ -162,7 +162,6 @@ enum class Mutant : int {
   kTreeEraseSkipped,           ///< the index keeps keys that are gone
   kSparseTreeNotErased,        ///< a thin index keeps an entry whose place a short one has taken
   kTreeShownIncomplete,        ///< lookups use the index before it is built
-  kTreeKeptAfterThinning,      ///< lookups use an index that merges no longer update
 
   // Page-cache media after a power loss.
   kSyncPutNotSynced,            ///< put with sync: the medium is not asked

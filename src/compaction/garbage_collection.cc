@@ -123,6 +123,12 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     if (!BRAID_MUTANT(kCopiesNotFlushed)) ops.Flush(link, sizeof *link);
   };
   uint64_t random = table_id;
+  const auto give_back = [&] {
+    for (const uint64_t chunk : copies.chunks()) {
+      usage->Set(chunk, 0);
+      pool->FreeChunk(chunk);
+    }
+  };
   for (const EntryHeader* original : GatherLive(*pool, chunks, max_bytes, &collected)) {
     log::Draft draft;
     draft.op = original->op();
@@ -132,10 +138,7 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     random = base::Mix(random, original->sequence_and_op);
     if (Status s = copies.Place(0, &draft, 1, random, pmem::AllocationClass::kBackground);
         !s.ok()) {
-      for (const uint64_t chunk : copies.chunks()) {
-        usage->Set(chunk, 0);
-        pool->FreeChunk(chunk);
-      }
+      give_back();
       return s;
     }
     copies.WritePayload(&draft);
@@ -150,6 +153,16 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     }
     ++collected.record.entries;
     usage->Add(pool->ChunkOf(draft.offset), entry->size());
+  }
+  if (copies.chunks().size() >= collected.copied.size()) {
+    // Nothing is gained: large entries waste the ends of chunks, or there was room for few. The
+    // copies would be as sparse, and be copied again, without end.
+    give_back();
+    collected.record.entries = 0;
+    collected.unmovable.insert(collected.unmovable.end(), collected.copied.begin(),
+                               collected.copied.end());
+    collected.copied.clear();
+    return collected;
   }
   for (uint64_t* link : last) store(link, EntryPtr::End().raw);
   const uint64_t place = format::kTableHeadsOffset + head * sizeof(format::TableHead);

@@ -35,11 +35,11 @@ ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usa
 /// Copies of the live entries of `chunks`, linked into a list.
 struct CollectedTable {
   format::TableRecord record{};
-  std::vector<uint64_t> unmovable;  // of the chunks given: those that stay
+  std::vector<uint64_t> unmovable;  // of the chunks given: those that stay, for now
   std::vector<uint64_t> copied;     // of the chunks given: those whose live entries were copied
 };
 /// Writes copies and links them behind head `head`. Takes as many of `chunks` as `max_bytes` of
-/// copies allow. Errors: OutOfSpace (nothing is kept).
+/// copies allow; none at all when no chunk would be gained. Errors: OutOfSpace (nothing is kept).
 Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
                                        const std::vector<uint64_t>& chunks, uint64_t table_id,
                                        uint32_t head, uint64_t max_bytes);

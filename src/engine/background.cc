@@ -164,10 +164,6 @@ Status LsmEngine::FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint
   Result<flush::FlushResult> flushed = flush.Run(
       *oldest->table->tree(), views, format::kTableHeadsOffset + head * sizeof(format::TableHead));
   if (!flushed.ok()) return flushed.status();
-  if (BRAID_MUTANT(kExtentFreedTooEarly)) {
-    for (const uint64_t extent : flushed->dead_extents) pool_->FreeExtent(extent);
-    flushed->dead_extents.clear();
-  }
   record.entries = flushed->entries;
   record.max_sequence = flushed->max_sequence;
   if (Status s = ShowFlushed(*oldest, record); !s.ok()) return s;

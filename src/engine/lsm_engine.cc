@@ -67,6 +67,10 @@ Status LsmEngine::Recover() {
   const format::ManifestRecord& record = manifest_.record();
   resumed_merge_ = recovered->merge_progress;
   sequence_.store(recovered->last_sequence);
+  // Numbers of torn entries are found in their log only: the commit that ends the log keeps them.
+  if (!BRAID_MUTANT(kRecoveredSequenceNotSaved)) {
+    manifest_.record().last_sequence = recovered->last_sequence;
+  }
   next_table_id_ = std::max(recovered->next_table_id, record.next_table_id);
   recovered_entries_ = recovered->replayed_entries;
 
@@ -155,10 +159,8 @@ Status LsmEngine::Close() {
   if (outcome.ok()) {
     {
       const std::lock_guard lock(structure_mutex_);
-      if (!BRAID_MUTANT(kCloseSequenceNotSaved)) {
-        manifest_.record().last_sequence =
-            std::max(manifest_.record().last_sequence, sequence_.load());
-      }
+      manifest_.record().last_sequence =
+          std::max(manifest_.record().last_sequence, sequence_.load());
       manifest_.record().next_table_id = next_table_id_;
       outcome = manifest_.Commit();
     }

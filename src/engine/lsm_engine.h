@@ -105,6 +105,13 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
     std::list<std::shared_ptr<const void>> retired;  // one place for the old state
   };
 
+  /// A chunk that can't be collected while it has so many live bytes and no more chunks are free.
+  struct PinnedChunk {
+    pmem::ChunkId id;
+    int64_t live;
+    uint64_t free_chunks;
+  };
+
   LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
   Status Recover();
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
@@ -165,6 +172,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   // space.cc
   pmem::ChunkId IdOf(uint64_t chunk) const { return {chunk, pool_->StateOf(chunk).generation()}; }
   bool PlanCollection(std::vector<uint64_t>* sparse);
+  bool IsPinned(uint64_t chunk) const;
+  void Pin(const std::vector<uint64_t>& chunks);
   bool CollectStep();
   bool CountStep();
   bool FinishCopies();
@@ -218,7 +227,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::list<Retired> retired_;                             // work_mutex_
   std::list<std::shared_ptr<const void>> retired_memory_;  // work_mutex_
   std::vector<pmem::ChunkId> retiring_chunks_;  // compaction thread: in retired_, not yet free
-  std::vector<pmem::ChunkId> pinned_chunks_;    // compaction thread: can't be collected
+  std::vector<PinnedChunk> pinned_chunks_;      // compaction thread
   std::vector<std::thread> threads_;
 
   std::mutex reclaim_mutex_;

@@ -185,6 +185,20 @@ Status LsmEngine::MergeCopies() {
   return Status::OK();
 }
 
+bool LsmEngine::IsPinned(uint64_t chunk) const {
+  return std::any_of(pinned_chunks_.begin(), pinned_chunks_.end(), [&](const PinnedChunk& pinned) {
+    return pinned.id == IdOf(chunk) && pinned.live == usage_.Live(chunk) &&
+           pinned.free_chunks >= pool_->free_chunks();
+  });
+}
+
+void LsmEngine::Pin(const std::vector<uint64_t>& chunks) {
+  for (const uint64_t chunk : chunks) {
+    std::erase_if(pinned_chunks_, [&](const PinnedChunk& old) { return old.id.chunk == chunk; });
+    pinned_chunks_.push_back({IdOf(chunk), usage_.Live(chunk), pool_->free_chunks()});
+  }
+}
+
 /// Whether collecting is worth it now, and which chunks.
 bool LsmEngine::PlanCollection(std::vector<uint64_t>* sparse) {
   compaction::StoreFacts facts;
@@ -199,10 +213,7 @@ bool LsmEngine::PlanCollection(std::vector<uint64_t>* sparse) {
     facts.finish_all = finish_all_ > 0;
   }
   int64_t live = 0;
-  std::erase_if(*sparse, [&](uint64_t chunk) {
-    return std::find(pinned_chunks_.begin(), pinned_chunks_.end(), IdOf(chunk)) !=
-           pinned_chunks_.end();
-  });
+  std::erase_if(*sparse, [&](uint64_t chunk) { return IsPinned(chunk); });
   for (const uint64_t chunk : *sparse) live += usage_.Live(chunk);
   facts.sparse_chunks = sparse->size();
   facts.total_chunks = pool_->chunks();
@@ -258,13 +269,12 @@ bool LsmEngine::CollectStep() {
     if (!collected.status().IsOutOfSpace()) Fail(s);
     return false;
   }
-  for (const uint64_t chunk : collected->unmovable) pinned_chunks_.push_back(IdOf(chunk));
+  Pin(collected->unmovable);
   if (collected->record.entries == 0 || !FinishCopies()) return false;
   // What is still live by its mark was in no table, so that its copies were dropped: damage, which
   // must not be collected again and again.
-  for (const uint64_t chunk : collected->copied) {
-    if (usage_.Live(chunk) > 0) pinned_chunks_.push_back(IdOf(chunk));
-  }
+  std::erase_if(collected->copied, [&](uint64_t chunk) { return usage_.Live(chunk) <= 0; });
+  Pin(collected->copied);
   return true;
 }
 
@@ -299,9 +309,7 @@ void LsmEngine::FitMemory() {
   if (index_->min_height() >= format::kMaxHeight / 2) return;
   std::list<std::shared_ptr<const void>> tree{index_->tree()};
   auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), index_->min_height() + 1);
-  if (!BRAID_MUTANT(kTreeKeptAfterThinning)) {
-    state->version->l1->set_tree(nullptr, index_->min_height() + 1);
-  }
+  state->version->l1->set_tree(nullptr, index_->min_height() + 1);
   RetireMemory(std::move(tree));
   {
     const std::lock_guard lock(structure_mutex_);

@@ -12,6 +12,20 @@ namespace braid::engine {
 
 using format::ChunkKind;
 
+namespace {
+
+/// Live bytes of a chunk; raises `highest` to the highest sequence number of all its entries.
+uint64_t CountEntries(const pmem::PmemPool& pool, uint64_t chunk, uint64_t* highest) {
+  uint64_t live = 0;
+  log::ForEachEntry(pool, chunk, [&](uint64_t, const format::EntryHeader& entry) {
+    *highest = std::max(*highest, entry.sequence());
+    if (entry.state() == format::kStateLive) live += entry.size();
+  });
+  return live;
+}
+
+}  // namespace
+
 Status LsmEngine::Verify(VerifyReport* report, const std::function<void(double)>& progress) {
   // Merges and flushes wait meanwhile, so that counts mean something; reads and writes go on.
   const std::lock_guard merge_lock(merge_mutex_);
@@ -87,11 +101,7 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
       totals.problems.emplace_back(header.status().message());
       continue;
     }
-    uint64_t live = 0;
-    log::ForEachEntry(*pool_, chunk, [&](uint64_t, const format::EntryHeader& entry) {
-      highest_sequence = std::max(highest_sequence, entry.sequence());
-      if (entry.state() == format::kStateLive) live += entry.size();
-    });
+    const uint64_t live = CountEntries(*pool_, chunk, &highest_sequence);
     const uint64_t limit =
         kind == ChunkKind::kLog ? manifest.flushed_table_id : manifest.collected_table_id;
     if (header->table_id > limit) continue;  // a log: its entries are not in a table yet

@@ -106,6 +106,7 @@ void LinkFlush::Drop(EntryHeader* entry) {
   ops.StoreByte(entry->state_byte(), format::kStateDead);
   if (!BRAID_MUTANT(kDeadMarkNotFlushed)) ops.Flush(entry->state_byte(), 1);
   if (const uint64_t extent = pool_->ExtentOf(pool_->OffsetOf(entry)); extent != 0) {
+    if (BRAID_MUTANT(kExtentFreedTooEarly)) return pool_->FreeExtent(extent);
     result_.dead_extents.push_back(extent);
   }
 }

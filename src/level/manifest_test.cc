@@ -76,5 +76,19 @@ TEST_F(ManifestTest, ATornCopyCannotBeCompletedByTheCommitsOfALaterSession) {
   EXPECT_EQ(again.FindTable(kId), nullptr) << "the lost commit is back";
 }
 
+TEST_F(ManifestTest, ACommitSurvivesTheLossOfEitherCopy) {
+  for (const int lost : {0, 1}) {
+    const uint64_t id = 7 + static_cast<uint64_t>(lost);
+    Manifest before(pool_.get());
+    ASSERT_TRUE(before.Load().ok());
+    before.AddTable({id, 0, 0, 1 + static_cast<uint32_t>(lost), 3, 3});
+  ASSERT_TRUE(  before.Commit().ok());
+    Copy(lost)->last_sequence ^= 1;
+    Manifest after(pool_.get());
+    ASSERT_TRUE(after.Load().ok());
+    EXPECT_NE(after.FindTable(id), nullptr) << "without copy " << lost;
+  }
+}
+
 }  // namespace
 }  // namespace braid::level

@@ -50,7 +50,10 @@ LookupResult PmemTable::Get(const index::LookupKey& key,
   }
   const uint64_t floor = tree->FindFloor(key.key);
   if (floor == 0) return list().Lookup(key, view);
-  return list().LookupFrom(reinterpret_cast<const EntryHeader*>(pool_->At(floor)), key, view);
+  const auto* start = reinterpret_cast<const EntryHeader*>(pool_->At(floor));
+  // One that a merge has just unlinked leads past what the merge put in its place.
+  if (start->state() == format::kStateDead) return list().Lookup(key, view);
+  return list().LookupFrom(start, key, view);
 }
 
 std::unique_ptr<index::Cursor> PmemTable::NewCursor(const std::shared_ptr<const PmemTable>& self,

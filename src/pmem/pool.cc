@@ -288,9 +288,7 @@ Status PmemPool::MarkDirty() {
   const std::lock_guard lock(header_mutex_);
   if (BRAID_MUTANT(kDirtyNotMarked)) return Status::OK();
   header_.clean = 0;
-  if (!BRAID_MUTANT(kBootNotRecorded)) {
-    CopyName(header_.boot_id, sizeof header_.boot_id, media_->boot_id());
-  }
+  CopyName(header_.boot_id, sizeof header_.boot_id, media_->boot_id());
   header_.media_class = static_cast<uint32_t>(media_->media_class());
   return WriteHeader();
 }

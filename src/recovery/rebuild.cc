@@ -79,6 +79,7 @@ Survivors CollectSurvivors(pmem::PmemPool* pool, const format::ManifestRecord& r
       if (log::EntryVerifies(*pool, offset)) survivors.entries.push_back(offset);
     });
   }
+  if (BRAID_MUTANT(kRebuildForgetsLogs)) logs.clear();
   for (auto& [place, chunks] : logs) CollectLog(*pool, &chunks, &survivors);
   return survivors;
 }

@@ -91,7 +91,7 @@ uint64_t ImagesFor(const Workload& workload) {
   const uint64_t share = workload.media_class == MediaClass::kCacheLine ? 3
                          : workload.media_class == MediaClass::kPage    ? 2
                                                                         : 1;
-  return Size().total_images * share / 6 / workloads + 1;
+  return Size().total_images * share / 6 / workloads / workload.cost + 1;
 }
 
 uint64_t FirstSeed() {
@@ -184,11 +184,11 @@ int RunMutant(const std::string& name) {
   // First the workload that is known to find it; then all, in small rounds first.
   const char* const hint = FactsOf(*mutant).workload;
   for (size_t i = 0; hint != nullptr && i < AllWorkloads().size(); ++i) {
-    if (std::string_view(AllWorkloads()[i].name) == hint && killed_by(i, 40'000)) return 0;
+    if (std::string_view(AllWorkloads()[i].name) == hint && killed_by(i, 60'000)) return 0;
   }
   for (const uint64_t images : {400u, 2'000u, 8'000u, 20'000u}) {
     for (size_t i = 0; i < AllWorkloads().size(); ++i) {
-      if (killed_by(i, images)) return 0;
+      if (killed_by(i, images / AllWorkloads()[i].cost)) return 0;
     }
   }
   std::printf("survived %s: %llu images of all workloads show nothing wrong\n", name.c_str(),

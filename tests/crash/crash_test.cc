@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "crash/campaign.h"
+#include "crash/mutant_table.h"
 
 namespace braid::crash {
 namespace {
@@ -53,6 +55,46 @@ class Total : public ::testing::Environment {
 };
 
 const ::testing::Environment* const environment = ::testing::AddGlobalTestEnvironment(new Total);
+
+TEST(MutantTableTest, EveryRowOfTheContractHasTwoMutantsAndEveryKindOfMistakeThree) {
+  std::map<std::string, int> parts;
+  std::map<std::string, int> mistakes;
+  for (const MutantFacts& facts : AllMutants()) {
+    ++parts[facts.part];
+    ++mistakes[facts.mistake];
+    if (facts.workload != nullptr) {
+      EXPECT_NE(FindWorkload(facts.workload), nullptr) << facts.workload;
+    }
+  }
+  for (const char* part : {"pool creation",
+                           "growth",
+                           "chunk allocation",
+                           "chunk free",
+                           "extent allocation",
+                           "extent free",
+                           "entry",
+                           "batch",
+                           "link flush",
+                           "manifest",
+                           "merge begin",
+                           "redo batch",
+                           "updates of a batch",
+                           "merge end",
+                           "collection: copies",
+                           "collection: merge",
+                           "torn entries",
+                           "pool header",
+                           "open: dirty",
+                           "close: clean",
+                           "rebuild"}) {
+    EXPECT_GE(parts[part], 2) << part;
+  }
+  for (const char* mistake : {"flush", "order", "atomic", "leak", "repeat", "creation",
+                              "early read", "address", "tower", "revenant", "stale cache",
+                              "options", "sequence", "both or neither", "tail", "second crash"}) {
+    EXPECT_GE(mistakes[mistake], 3) << mistake;
+  }
+}
 
 TEST(CrashDriverTest, ARunIsTheSameEveryTime) {
   for (const Workload& workload : AllWorkloads()) {

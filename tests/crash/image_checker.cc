@@ -9,6 +9,7 @@
 #include "crash/bare_database.h"
 #include "format/layout.h"
 #include "fuzz/fuzz_common.h"
+#include "pmem/pool_facts.h"
 #include "pmem/sim_media.h"
 
 namespace braid::crash {
@@ -53,6 +54,10 @@ void Counts::Add(const Counts& other) {
 }
 
 std::string CheckStructure(DB* db) {
+  const Statistics found = db->GetStatistics();
+  if (found.clean_open != 0 && found.recovered_entries != 0) {
+    return "the pool was marked as closed, and a log of entries was in it";
+  }
   VerifyReport report;
   const Status status = db->Verify(&report);
   if (status.ok() && report.problems.empty()) return {};
@@ -75,6 +80,19 @@ uint64_t UsedByAnEmptyPool(const pmem::SimArea& area) {
     used += (end + header.chunk_bytes - 1) / header.chunk_bytes * header.chunk_bytes;
   }
   return used;
+}
+
+/// The pool header counts the segments that there are.
+std::string CheckSegments(const pmem::SimArea& area) {
+  format::PoolHeader copies[2];
+  for (int i = 0; i < 2; ++i) {
+    std::memcpy(&copies[i], area.base() + format::kPoolHeaderOffset[i], sizeof copies[i]);
+  }
+  Result<format::PoolHeader> header = pmem::ChooseHeader(copies, "the pool");
+  if (!header.ok()) return header.status().ToString();
+  if (header->segments == area.segments().size()) return {};
+  return "the pool header counts " + std::to_string(header->segments) + " segments, there are " +
+         std::to_string(area.segments().size());
 }
 
 }  // namespace
@@ -169,12 +187,9 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
     wrong = "open: " + opened.status().ToString();
   } else {
     wrong = CheckContent(opened->get(), &allowed);
-    const Statistics found = (*opened)->GetStatistics();
-    if (wrong.empty() && found.clean_open != 0 && found.recovered_entries != 0) {
-      wrong = "the pool is marked as closed, and a log of entries is in it";
-    }
     const std::string structure = CheckStructure(opened->get());
     if (!structure.empty()) wrong += (wrong.empty() ? "" : "; ") + structure;
+    if (wrong.empty()) wrong = CheckSegments(*area_);
     // A reader has seen the recovered state: another crash must not take it back.
     if (nest && wrong.empty()) sim.Acknowledge();
   }

@@ -6,10 +6,10 @@
 namespace braid::crash {
 namespace {
 
-// Long: a table.
-std::vector<Workload> MakeWorkloads() {
+/// Each kind of operation, and what reads meet beside them.
+void AddOperations(std::vector<Workload>* workloads) {
   using enum Action;
-  std::vector<Workload> all;
+  std::vector<Workload>& all = *workloads;
   all.push_back({"Put", {{kPut, 10}, {kRead, 1}}});
   all.back().keys = 64;
   all.push_back({"Overwrite", {{kPut, 20}, {kFlush, 1}, {kRead, 1}}});
@@ -46,10 +46,17 @@ std::vector<Workload> MakeWorkloads() {
   // Indexes over every fourth entry and fewer.
   all.push_back({"ThinIndex",
                  {{kPut, 8}, {kBatch, 24}, {kDelete, 4}, {kRead, 2}, {kFlush, 1}, {kCompact, 1}}});
-  all.back().keys = 500;
+  all.back().keys = 200;
   all.back().max_value = 8;
-  all.back().operations = 150;
-  all.back().memory_bytes = 8u << 10;
+  all.back().operations = 80;
+  all.back().memory_bytes = 4u << 10;
+  all.back().cost = 8;
+}
+
+/// Collection, growth, full pools.
+void AddSpace(std::vector<Workload>* workloads) {
+  using enum Action;
+  std::vector<Workload>& all = *workloads;
   // Chunks that are mostly garbage, whose last live entries are copied together.
   all.push_back(
       {"Collection",
@@ -61,9 +68,10 @@ std::vector<Workload> MakeWorkloads() {
   all.back().keys = 200;
   all.back().max_value = 600;
   all.back().initial_bytes = 64u << 10;
-  all.push_back({"FullPool", {{kPut, 10}, {kDelete, 3}, {kBatch, 2}, {kCompact, 1}}});
-  all.back().keys = 90;
-  all.back().max_value = 900;
+  all.push_back({"FullPool", {{kPut, 10}, {kDelete, 4}, {kBatch, 6}, {kCompact, 1}}});
+  all.back().keys = 40;
+  all.back().max_value = 1500;
+  all.back().max_batch = 16;  // so that some take several chunks, and then find no more
   all.back().large_one_in = 12;
   all.back().initial_bytes = 64u << 10;
   all.back().max_bytes = 96u << 10;
@@ -73,6 +81,12 @@ std::vector<Workload> MakeWorkloads() {
   all.back().large_one_in = 2;
   all.back().operations = 30;
   all.back().initial_bytes = 64u << 10;
+}
+
+/// Opens, closes and crashes.
+void AddSessions(std::vector<Workload>* workloads) {
+  using enum Action;
+  std::vector<Workload>& all = *workloads;
   all.push_back({"Creation", {{kPut, 1}, {kReopen, 1}}});
   all.back().operations = 2;
   all.push_back({"Reopen", {{kPut, 10}, {kDelete, 3}, {kBatch, 2}, {kReopen, 3}, {kFlush, 1}}});
@@ -84,6 +98,11 @@ std::vector<Workload> MakeWorkloads() {
                   {kCompact, 1},
                   {kReopen, 1},
                   {kCrash, 3}}});
+  // Merges of many batches that are interrupted again and again.
+  all.push_back({"MergeAndCrash",
+                 {{kPut, 10}, {kBatch, 3}, {kDelete, 2}, {kFlush, 2}, {kCompact, 4}, {kCrash, 5}}});
+  all.back().keys = 40;
+  all.back().operations = 100;
   all.push_back({"Everything",
                  {{kPut, 12},
                   {kDelete, 4},
@@ -98,6 +117,13 @@ std::vector<Workload> MakeWorkloads() {
                   {kCrash, 1}}});
   all.back().large_one_in = 20;
   all.back().operations = 120;
+}
+
+std::vector<Workload> MakeWorkloads() {
+  std::vector<Workload> all;
+  AddOperations(&all);
+  AddSpace(&all);
+  AddSessions(&all);
   return all;
 }
 
@@ -217,7 +243,7 @@ std::string Generator::Value() {
 
 std::vector<Update> Generator::Updates(Action action) {
   std::vector<Update> updates;
-  const uint64_t count = action == Action::kBatch ? 1 + random_.Uniform(8) : 1;
+  const uint64_t count = action == Action::kBatch ? 1 + random_.Uniform(workload_.max_batch) : 1;
   for (uint64_t i = 0; i < count; ++i) {
     Update update{Key(), {}};
     const bool is_delete =

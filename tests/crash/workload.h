@@ -38,7 +38,9 @@ struct Workload {
   std::string name;
   std::vector<std::pair<Action, uint32_t>> weights;
   uint32_t operations = 60;  ///< a run
+  uint32_t cost = 1;         ///< of an image: a dear one has its share of images divided by it
   uint32_t keys = 24;
+  uint32_t max_batch = 8;     ///< updates of a batch
   uint32_t max_value = 80;    ///< most values are at most this long
   uint32_t large_one_in = 0;  ///< one value in so many is an extent; 0: none
   uint64_t initial_bytes = 128u << 10;

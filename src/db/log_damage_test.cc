@@ -1,0 +1,102 @@
+// Tests that damage inside a log is an error, while what a crash leaves at its end is not: the log
+// of a pool that was not closed is harmed in a chosen place.
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "braid/db.h"
+#include "design/design.h"
+#include "pmem/file_media.h"
+
+namespace braid {
+namespace {
+
+constexpr size_t kValueBytes = 500;
+
+class LogDamageTest : public ::testing::Test {
+ protected:
+  LogDamageTest() {
+    const char* base = std::getenv("BRAID_TMP");
+    path_ = std::string(base != nullptr ? base : "/tmp") + "/braid-log-XXXXXX";
+    EXPECT_NE(::mkdtemp(path_.data()), nullptr);
+    options_.pool.initial_bytes = 256 << 10;
+    options_.pool.chunk_bytes = 4 << 10;
+    options_.log_shards = 1;
+    options_.background_threads = false;
+  }
+  ~LogDamageTest() override { std::filesystem::remove_all(path_); }
+
+  Result<std::shared_ptr<engine::Engine>> Open() {
+    auto media = pmem::OpenFileMedia(path_, options_.pool, true);
+    if (!media.ok()) return media.status();
+    return design::kBraid.open(options_, std::move(media).value());
+  }
+  static std::string ValueOf(int i) { return std::string(kValueBytes, static_cast<char>('a' + i)); }
+  /// Writes `count` values, one entry each, and leaves the pool as a crash would. A chunk holds
+  /// seven.
+  void Write(int count) {
+    auto engine = Open();
+    ASSERT_TRUE(engine.ok()) << engine.status().ToString();
+    for (int i = 0; i < count; ++i) {
+      ASSERT_TRUE((*engine)->Put({}, "key" + std::to_string(i), ValueOf(i)).ok());
+    }
+  }
+  /// Overwrites the value, and the header before it if `header` too, in the file.
+  void Harm(int number, bool header) {
+    const std::string file = path_ + "/segment-000000";
+    std::vector<char> bytes(std::filesystem::file_size(file));
+    std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<long>(bytes.size()));
+    const std::string value = ValueOf(number);
+    const auto at = std::search(bytes.begin(), bytes.end(), value.begin(), value.end());
+    ASSERT_NE(at, bytes.end());
+    std::fill(header ? at - 36 : at, at + kValueBytes, '\0');
+    std::ofstream(file, std::ios::binary | std::ios::in)
+        .write(bytes.data(), static_cast<long>(bytes.size()));
+  }
+
+  std::string path_;
+  Options options_;
+};
+
+TEST_F(LogDamageTest, ATornLastWriteIsDropped) {
+  Write(4);
+  Harm(3, false);
+  auto engine = Open();
+  ASSERT_TRUE(engine.ok()) << engine.status().ToString();
+  std::string value;
+  EXPECT_TRUE((*engine)->Get({}, "key2", &value).ok());
+  EXPECT_EQ(value, ValueOf(2));
+  EXPECT_TRUE((*engine)->Get({}, "key3", &value).IsNotFound());
+}
+
+TEST_F(LogDamageTest, DamageBeforeAnIntactWriteIsAnError) {
+  Write(4);
+  Harm(1, false);
+  EXPECT_TRUE(Open().status().IsCorruption());
+}
+
+TEST_F(LogDamageTest, DamageInAChunkThatWasLeftIsAnErrorThoughNothingIntactFollows) {
+  Write(8);
+  Harm(6, true);  // the last of its chunk
+  Harm(7, true);  // the first of the next: it was under way
+  EXPECT_TRUE(Open().status().IsCorruption());
+}
+
+TEST_F(LogDamageTest, TheNumberOfATornWriteStaysUsedWhenItsLogIsFlushed) {
+  Write(4);
+  Harm(3, false);
+  for (int session = 0; session < 3; ++session) {
+    auto engine = Open();
+    ASSERT_TRUE(engine.ok()) << engine.status().ToString();
+    EXPECT_EQ((*engine)->GetStatistics().last_sequence, 4u) << "session " << session;
+    ASSERT_TRUE((*engine)->Flush().ok());
+  }
+}
+
+}  // namespace
+}  // namespace braid
