@@ -87,6 +87,13 @@ class SimArea {
   uint64_t next_frame_id_ = 1;
 };
 
+/// What a crash may leave in one word: by number of pending stores of its line that have arrived.
+struct WordChoices {
+  uint64_t word;  ///< of the area
+  uint32_t line;  ///< position in PendingCounts
+  std::vector<uint64_t> values;
+};
+
 /// Why the simulator stops for a look at the possible crash states.
 enum class PointKind : uint8_t { kFence, kAcknowledge, kPublish };
 
@@ -119,6 +126,8 @@ class SimPersist final : public PersistHook {
 
   /// Number of pending stores of each dirty line; the order is that of the first store.
   std::vector<uint32_t> PendingCounts() const;
+  /// The words that differ between the images of this moment, in ascending order.
+  std::vector<WordChoices> Choices() const;
   /// Hash of the content that `prefixes` (one a dirty line) would leave. Equal content, equal hash,
   /// whatever led to it.
   uint64_t ImageHash(const std::vector<uint32_t>& prefixes) const;
