@@ -40,8 +40,9 @@ constexpr uintptr_t kAddressSpace = uintptr_t{1} << 47;
 
 /// Comes before every load that is checked: those of constructors included.
 __attribute__((constructor(101))) void MapShadow() {
-  const void* shadow = mmap(reinterpret_cast<void*>(kShadow), kAddressSpace / kWordBytes, PROT_READ,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  const void* shadow =
+      mmap(reinterpret_cast<void*>(kShadow), kAddressSpace / kWordBytes, PROT_READ,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   // Another copy of the library in this process may have made it.
   if (shadow == MAP_FAILED && errno == EEXIST) return;
   BRAID_CHECK(shadow == reinterpret_cast<void*>(kShadow));
@@ -52,8 +53,8 @@ void MakeShadowWritable(const SimArea& area) {
   const uintptr_t begin = kShadow + reinterpret_cast<uintptr_t>(area.base()) / kWordBytes;
   const uintptr_t end = begin + area.bytes() / kWordBytes;
   const uintptr_t first_page = begin / kPage * kPage;
-  BRAID_CHECK(mprotect(reinterpret_cast<void*>(first_page), end - first_page,
-                       PROT_READ | PROT_WRITE) == 0);
+  BRAID_CHECK(
+      mprotect(reinterpret_cast<void*>(first_page), end - first_page, PROT_READ | PROT_WRITE) == 0);
 }
 
 void SetShadow(uintptr_t base, uint64_t line, bool watched) noexcept {

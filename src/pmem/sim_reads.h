@@ -2,9 +2,9 @@
 // compiles the library and the crash tests so that every load is checked (the checks of
 // -fsanitize=kernel-address, without a sanitizer); what they call is in sim_reads.cc, and
 // tests/crash stands in for memcpy and its like. Only in the crashsim build. Thread safety: one
-// thread at a time while a tracker is active. Invariant 1: between Begin and End, a watched word whose content
-// at Begin was read is in the trace. Invariant 2: a word that was overwritten as a whole before it
-// was read is not. Persistence: none.
+// thread at a time while a tracker is active. Invariant 1: between Begin and End, a watched word
+// whose content at Begin was read is in the trace. Invariant 2: a word that was overwritten as a
+// whole before it was read is not. Persistence: none.
 #pragma once
 
 #if defined(BRAID_CRASHSIM)

@@ -15,7 +15,7 @@
 namespace braid::crash {
 namespace {
 
-constexpr CampaignSize kPush{"push", {48, 24}, 1'000'000};
+constexpr CampaignSize kPush{"push", {4096, 24}, 1'000'000};
 constexpr CampaignSize kNight{"night", {4096, 512}, 50'000'000};
 constexpr uint64_t kMaxImagesARun = 20'000;
 
@@ -28,13 +28,11 @@ const char* Environment(const char* name) {
 }
 
 std::string ReplayLine(const char* workload, const Position& at) {
-  char text[256];
+  char text[2048];
   std::snprintf(text, sizeof text,
-                "BRAID_TEST_SIZE=%s BRAID_CRASH_REPLAY=%llu:%llu:%llu%s%s braid_crash_tests "
+                "BRAID_TEST_SIZE=%s BRAID_CRASH_REPLAY=%s%s%s braid_crash_tests "
                 "--gtest_filter='*/%s'",
-                Size().name, static_cast<unsigned long long>(at.seed),
-                static_cast<unsigned long long>(at.point),
-                static_cast<unsigned long long>(at.image),
+                Size().name, ToText(at).c_str(),
                 mutant_under_test != nullptr ? " BRAID_MUTANT=" : "",
                 mutant_under_test != nullptr ? mutant_under_test : "", workload);
   return text;
@@ -48,7 +46,7 @@ std::string Explain(const Workload& workload, const Failure& failure) {
 /// Only what is sure to work: the process is dying, and one line is worth more than tidiness.
 extern "C" void ReportDeath(int signal_number) {
   const std::string replay = ReplayLine(current_workload, current_position);
-  char text[512];
+  char text[2300];
   const char* reason = signal_number == SIGALRM ? "hangs" : strsignal(signal_number);
   const unsigned long long images =
       device_under_test != nullptr ? const_cast<Device*>(device_under_test)->checker.counts().images
@@ -99,14 +97,15 @@ std::optional<std::string> RunWorkload(Device* device, const Workload& workload,
 std::optional<Position> ReplayFromEnvironment() {
   const char* text = Environment("BRAID_CRASH_REPLAY");
   if (text == nullptr) return std::nullopt;
-  unsigned long long seed = 0;
-  unsigned long long point = 0;
-  unsigned long long image = 0;
-  if (std::sscanf(text, "%llu:%llu:%llu", &seed, &point, &image) != 3) {
-    std::fprintf(stderr, "BRAID_CRASH_REPLAY must be seed:point:image, three numbers\n");
+  Position position;
+  if (!ParsePosition(text, &position)) {
+    std::fprintf(
+        stderr,
+        "BRAID_CRASH_REPLAY must be seed:point:image as a failure prints it: numbers, or a "
+        "p and numbers with dots for the image\n");
     std::exit(2);
   }
-  return Position{seed, point, image};
+  return position;
 }
 
 std::optional<std::string> ReplayOne(Device* device, const Workload& workload, const Position& at) {
@@ -119,21 +118,19 @@ std::optional<std::string> ReplayOne(Device* device, const Workload& workload, c
 }
 
 std::string Describe(const Counts& counts, double seconds) {
-  char text[320];
-  std::snprintf(
-      text, sizeof text,
-      "%9llu images (%llu in recovery, %llu twice, %llu process crashes, %llu continued), %llu "
-      "duplicates, %llu points, %llu runs, %llu operations, %.1f s, %.0f images/s",
-      static_cast<unsigned long long>(counts.images),
-      static_cast<unsigned long long>(counts.nested[1]),
-      static_cast<unsigned long long>(counts.nested[2]),
-      static_cast<unsigned long long>(counts.process_crashes),
-      static_cast<unsigned long long>(counts.continued),
-      static_cast<unsigned long long>(counts.duplicates),
-      static_cast<unsigned long long>(counts.points), static_cast<unsigned long long>(counts.runs),
-      static_cast<unsigned long long>(counts.operations), seconds,
-      seconds > 0 ? static_cast<double>(counts.images) / seconds : 0.0);
-  return text;
+  const auto number = [](uint64_t n) { return std::to_string(n); };
+  char rate[96];
+  std::snprintf(rate, sizeof rate, "%.1f s, %.0f checked/s, %.0f checked and pruned/s", seconds,
+                seconds > 0 ? static_cast<double>(counts.images) / seconds : 0.0,
+                seconds > 0 ? static_cast<double>(counts.images + counts.pruned) / seconds : 0.0);
+  return number(counts.images) + " checked, " + number(counts.pruned) + " pruned (in recovery " +
+         number(counts.nested[1]) + " once, " + number(counts.nested[2]) + " twice, " +
+         number(counts.nested[3]) + " three times; " + number(counts.process_crashes) +
+         " process crashes, " + number(counts.continued) + " continued), " +
+         number(counts.duplicates) + " duplicates, " + number(counts.rechecked) +
+         " rechecked, all images known at " + number(counts.complete) + " of " +
+         number(counts.points) + " points, " + number(counts.runs) + " runs, " +
+         number(counts.operations) + " operations, " + rate;
 }
 
 void InstallDeathReport() {

@@ -20,9 +20,6 @@ std::string BootId(uint64_t boot) { return "boot-" + std::to_string(boot); }
 
 }  // namespace
 
-Position current_position;
-const char* current_workload = "";
-
 Device::Device() : memory(kDeviceBytes), durable(kDeviceBytes), checker(&durable) {}
 
 CrashRun::CrashRun(Device* device, const Workload& workload, uint64_t seed,
@@ -42,8 +39,8 @@ CrashRun::CrashRun(Device* device, const Workload& workload, uint64_t seed,
   device->checker.Begin(workload, options_, BootId(boot_));
 }
 
-void CrashRun::Fail(std::string what, uint64_t point, uint64_t image) {
-  if (!failure_.has_value()) failure_ = Failure{{seed_, point, image}, std::move(what)};
+void CrashRun::Fail(std::string what, Position position) {
+  if (!failure_.has_value()) failure_ = Failure{std::move(position), std::move(what)};
   muted_ = true;
 }
 
@@ -56,18 +53,14 @@ void CrashRun::OnPoint() {
   if (muted_) return;
   ++device_->checker.counts().points;
   const ReadSectionPause pause;
-  current_position = {seed_, point_, 0};
+  current_position = {seed_, point_, 0, false, {}};
   alarm(kHangSeconds);
   const uint64_t seed = Mix64(seed_ * 0x9E3779B97F4A7C15u + point_);
   const pmem::ImagePlan plan(sim_.PendingCounts(), settings_.images, seed);
   if (settings_.replay.has_value()) {
-    if (settings_.replay->point == point_) CheckImage(plan, settings_.replay->image);
+    if (settings_.replay->point == point_) ReplayPoint(plan, seed);
   } else {
-    // The image behind the last of the plan is a process crash.
-    const uint64_t images = plan.size() + (seed % kProcessCrashOneIn == 0 ? 1 : 0);
-    for (uint64_t number = 0; number < images; ++number) {
-      if (!CheckImage(plan, number)) break;
-    }
+    ExplorePoint(plan, seed);
     if (device_->checker.counts().images - first_image_count_ >= settings_.max_images)
       muted_ = true;
   }
@@ -75,23 +68,62 @@ void CrashRun::OnPoint() {
   if (capture_in_ != 0 && --capture_in_ == 0 && !muted_) Capture(plan);
 }
 
-bool CrashRun::CheckImage(const pmem::ImagePlan& plan, uint64_t number) {
-  current_position.image = number;
+void CrashRun::ExplorePoint(const pmem::ImagePlan& plan, uint64_t seed) {
+  uint64_t number = 0;
+  if (device_->checker.prunes()) {
+    const std::string wrong =
+        device_->checker.Explore(&sim_, Demands(seed), settings_.images, 0, &current_position);
+    if (!wrong.empty()) return Fail(wrong, current_position);
+    number = plan.size();
+  }
+  // The image behind the last of the plan is a process crash.
+  const uint64_t images = plan.size() + (seed % kProcessCrashOneIn == 0 ? 1 : 0);
+  for (; number < images; ++number) {
+    if (!CheckImage(plan, number, seed)) break;
+  }
+}
+
+void CrashRun::ReplayPoint(const pmem::ImagePlan& plan, uint64_t seed) {
+  const Position& position = *settings_.replay;
+  if (!position.by_prefixes) {
+    CheckImage(plan, position.image, seed);
+    return;
+  }
+  std::vector<uint32_t> prefixes = position.prefixes;
+  prefixes.resize(plan.all().size(), 0);
+  for (size_t i = 0; i < prefixes.size(); ++i) prefixes[i] = std::min(prefixes[i], plan.all()[i]);
+  current_position = position;
+  const std::string wrong = device_->checker.CheckPrefixes(&sim_, prefixes, Demands(seed), 0);
+  if (!wrong.empty()) Fail(wrong, position);
+}
+
+/// What is demanded of every image of this point.
+Image CrashRun::Demands(uint64_t seed) const {
   Image image;
+  image.seed = seed;
+  image.settings_seed = seed;
+  image.version = oracle_.version();
+  image.allowed = recovering_.has_value() ? *recovering_ : oracle_.allowed();
+  return image;
+}
+
+bool CrashRun::CheckImage(const pmem::ImagePlan& plan, uint64_t number, uint64_t seed) {
+  current_position = {seed_, point_, number, false, {}};
+  Image image = Demands(seed);
   image.process_crash = number >= plan.size();
   std::vector<uint32_t> prefixes = plan.all();
   if (!image.process_crash) plan.Choose(number, &prefixes);
   image.hash = sim_.ImageHash(prefixes);
   image.seed = Mix64(seed_ ^ Mix64(point_ ^ Mix64(number)));
-  image.version = oracle_.version();
-  image.allowed = recovering_.has_value() ? *recovering_ : oracle_.allowed();
+  image.settings_seed = image.seed;
   if (!settings_.replay.has_value() && !device_->checker.IsNew(image)) return true;
+  ++device_->checker.counts().images;
   device_->durable.PushFrame();
   sim_.MakeImage(prefixes);
   std::string wrong = device_->checker.Check(image);
   device_->durable.PopFrame();
   if (wrong.empty()) return true;
-  Fail((image.process_crash ? "process crash: " : "") + wrong, point_, number);
+  Fail((image.process_crash ? "process crash: " : "") + wrong, current_position);
   return false;
 }
 
@@ -118,7 +150,7 @@ void CrashRun::Capture(const pmem::ImagePlan& plan) {
 
 std::optional<Failure> CrashRun::Run() {
   current_workload = workload_.name;
-  current_position = {seed_, 0, 0};
+  current_position = {seed_, 0, 0, false, {}};
   ++device_->checker.counts().runs;
   oracle_.Begin({});
   Open(false);

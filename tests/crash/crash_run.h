@@ -6,23 +6,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "braid/db.h"
 #include "crash/image_checker.h"
 #include "crash/oracle.h"
+#include "crash/position.h"
 #include "crash/workload.h"
 #include "pmem/sim_persist.h"
 
 namespace braid::crash {
-
-/// Where a run stands; what the line that replays a failure names. Points count from 1; point 0
-/// means that the failure shows without any crash.
-struct Position {
-  uint64_t seed = 0;
-  uint64_t point = 0;
-  uint64_t image = 0;
-};
 
 struct RunSettings {
   pmem::ImageLimits images;
@@ -62,7 +56,10 @@ class CrashRun {
   };
 
   void OnPoint();
-  bool CheckImage(const pmem::ImagePlan& plan, uint64_t number);
+  void ExplorePoint(const pmem::ImagePlan& plan, uint64_t seed);
+  void ReplayPoint(const pmem::ImagePlan& plan, uint64_t seed);
+  Image Demands(uint64_t seed) const;
+  bool CheckImage(const pmem::ImagePlan& plan, uint64_t number, uint64_t seed);
   void Capture(const pmem::ImagePlan& plan);
 
   void Open(bool other_settings);
@@ -75,7 +72,8 @@ class CrashRun {
   void ReadSnapshot();
   void CheckEnd();
   void Abandon();
-  void Fail(std::string what, uint64_t point = 0, uint64_t image = 0);
+  void Fail(std::string what, Position position);
+  void Fail(std::string what) { Fail(std::move(what), {seed_, 0, 0, false, {}}); }
 
   Device* device_;
   const Workload& workload_;
@@ -101,9 +99,5 @@ class CrashRun {
 /// Makes one run, in a fresh thread: with the same seed it is the same run whatever was run before.
 std::optional<Failure> RunOnce(Device* device, const Workload& workload, uint64_t seed,
                                const RunSettings& settings);
-
-/// The image under way, for the message of a process that dies in it.
-extern Position current_position;
-extern const char* current_workload;
 
 }  // namespace braid::crash

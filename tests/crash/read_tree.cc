@@ -100,8 +100,8 @@ bool ReadTree::AnyPruned(Random* random, std::vector<uint32_t>* prefixes) const 
     // Another content that is equal in all the words that were read.
     for (size_t line = 0; line < pending_.size(); ++line) {
       const auto other = static_cast<uint32_t>(random->Uniform(pending_[line] + 1u));
-      const bool same = std::all_of(
-          choices_.begin(), choices_.end(), [&](const pmem::WordChoices& word) {
+      const bool same =
+          std::all_of(choices_.begin(), choices_.end(), [&](const pmem::WordChoices& word) {
             return word.line != line || !read[static_cast<size_t>(&word - choices_.data())] ||
                    word.values[other] == word.values[run.prefixes[line]];
           });

@@ -1,8 +1,8 @@
 // What recovery does is decided by what it reads. The images of one crash point differ in a few
 // words; runs of recovery and checks on some of them, each with the words it read in order, form a
-// tree: a node is the word that is read next, its branches are the values it may have, and a leaf is
-// one behavior. An image that comes to a known leaf behaves like the image that was run there: all
-// that it reads is equal. Branches that no run has taken yet name the images worth a run.
+// tree: a node is the word that is read next, its branches are the values it may have, and a leaf
+// is one behavior. An image that comes to a known leaf behaves like the image that was run there:
+// all that it reads is equal. Branches that no run has taken yet name the images worth a run.
 #pragma once
 
 #include <cstdint>
