@@ -210,6 +210,7 @@ class SimPersist final : public PersistHook {
 struct ImageLimits {
   uint64_t exhaustive = 4096;  ///< all of them when there are at most this many
   uint64_t sampled = 1024;     ///< else so many
+  uint64_t runs = ~0ull;       ///< at most so many where images are pruned by what is read
 };
 
 /// Which images of a crash point to look at, by number, so that one can be picked out and replayed.

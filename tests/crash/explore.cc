@@ -40,7 +40,8 @@ std::string ImageChecker::Explore(pmem::SimPersist* sim, const Image& demands,
   level.tracker->Watch(tree.Words());
   level.tracked = true;
   Random random(Mix64(demands.seed + 1));
-  const uint64_t most = tree.images() <= limits.exhaustive ? tree.images() : limits.sampled;
+  const uint64_t most =
+      std::min(limits.runs, tree.images() <= limits.exhaustive ? tree.images() : limits.sampled);
   std::vector<uint32_t> prefixes;
   std::string wrong;
   bool complete = false;
