@@ -17,6 +17,7 @@ struct CheckTotals {
   uint64_t entries = 0;
   uint64_t links = 0;
   uint64_t bytes = 0;
+  uint64_t max_sequence = 0;
   std::unordered_map<uint64_t, uint64_t> linked_bytes;  // chunk to bytes of linked entries
   std::vector<std::string> problems;
 };
