@@ -86,6 +86,17 @@ void SimArea::PopFrame() {
   frames_.pop_back();
 }
 
+std::vector<uint64_t> SimArea::ChangedLines() const {
+  std::vector<uint64_t> changed;
+  for (size_t i = frames_.back().first_saved; i < saved_.size(); ++i) {
+    const SavedLine& saved = saved_[i];
+    if (std::memcmp(Words(saved.line), saved.words.data(), kLineBytes) != 0) {
+      changed.push_back(saved.line);
+    }
+  }
+  return changed;
+}
+
 void SimArea::Reset() {
   BRAID_CHECK(madvise(base_, bytes_, MADV_DONTNEED) == 0);
   segments_.clear();

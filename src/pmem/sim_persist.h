@@ -59,6 +59,8 @@ class SimArea {
     SaveSlow(line);
   }
   void PopFrame();
+  /// Lines that are not what they were when the newest frame was pushed.
+  std::vector<uint64_t> ChangedLines() const;
   bool has_frames() const noexcept { return !frames_.empty(); }
 
   /// All zero, no segments, no frames.

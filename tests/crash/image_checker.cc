@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "crash/bare_database.h"
+#include "format/layout.h"
 #include "pmem/sim_media.h"
 
 namespace braid::crash {
@@ -129,15 +130,12 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
     if (wrong.empty()) std::swap(wrong, nested_failure_);
   }
   std::unique_ptr<DB> db = opened.ok() ? std::move(*opened) : nullptr;
-  if (wrong.empty()) wrong = CheckAgain(options, boot_id, depth, &allowed, &db);
+  const bool again = wrong.empty();
+  if (again) wrong = CheckAgain(options, boot_id, depth, &allowed, &db);
   level.tracker->End();
   level.outcome = Mix64(Mix64(Mix64(allowed.mask) + report.entries) + report.live_entries) +
                   report.links * report.chunks;
-  if (!wrong.empty()) {
-    if (db != nullptr) Abandon(std::move(db));
-    return wrong;
-  }
-  if (depth == 0 && random.OneIn(kContinueOneIn)) {
+  if (wrong.empty() && depth == 0 && random.OneIn(kContinueOneIn)) {
     ++counts_.continued;
     // In a thread of its own: what a write draws at random comes from a stream of its thread, and
     // the running database's stream must not depend on which images were looked at.
@@ -147,9 +145,22 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
     });
     worker.join();
     sim.AdoptThread();
-    return wrong;
   }
-  Abandon(std::move(db));
+  if (db != nullptr) Abandon(std::move(db));
+  if (again) area_->PopFrame();
+  return wrong;
+}
+
+/// A second recovery finds everything done: it changes nothing but the pool header, whose count of
+/// updates grows.
+std::string ImageChecker::CheckBytes() const {
+  const pmem::ReadPause pause;
+  for (const uint64_t line : area_->ChangedLines()) {
+    const uint64_t offset = line * pmem::kLineBytes;
+    if (offset >= format::kPoolHeaderOffset[0] && offset < format::kManifestOffset[0]) continue;
+    return "second recovery: it changes the line at offset " + std::to_string(offset) +
+           ", which the first left otherwise";
+  }
   return {};
 }
 
@@ -158,9 +169,11 @@ std::string ImageChecker::CheckAgain(const Options& options, const std::string& 
   levels_[depth].tracker->set_stores_stay(false);
   Abandon(std::move(*db));
   levels_[depth].tracker->set_stores_stay(true);
+  area_->PushFrame();  // until the end of the check
   Result<std::unique_ptr<DB>> again = Open(depth, options, boot_id);
   if (!again.ok()) return "second recovery: open: " + again.status().ToString();
   *db = std::move(*again);
+  if (const std::string changed = CheckBytes(); !changed.empty()) return changed;
   const std::string wrong = CheckContent(db->get(), allowed);
   return wrong.empty() ? wrong : "second recovery: " + wrong;
 }
@@ -245,6 +258,13 @@ std::string ImageChecker::ContinueAndReopen(std::unique_ptr<DB> db, const Pairs&
   }
   Allowed allowed = oracle.allowed();
   std::string wrong = CheckContent(db.get(), &allowed);
+  if (wrong.empty() && random->OneIn(2)) {
+    // With every merge done there is no excuse for an entry in two tables or in none.
+    const Status compacted = db->Compact();
+    if (!compacted.ok() && !compacted.IsOutOfSpace()) wrong = "compact: " + compacted.ToString();
+    if (wrong.empty()) wrong = CheckContent(db.get(), &allowed);
+  }
+  if (wrong.empty()) wrong = CheckStructure(db.get());
   if (!wrong.empty()) return "32 operations after recovery: " + wrong;
   if (const Status status = db->Close(); !status.ok()) {
     return "close after recovery: " + status.ToString();

@@ -87,6 +87,7 @@ class ImageChecker {
   /// Opens the image once more and compares.
   std::string CheckAgain(const Options& options, const std::string& boot_id, size_t depth,
                          Allowed* allowed, std::unique_ptr<DB>* db);
+  std::string CheckBytes() const;
   std::string Recheck(pmem::SimPersist* sim, ReadTree* tree, const Image& demands, size_t depth,
                       Random* random);
   Result<std::unique_ptr<DB>> Open(size_t depth, const Options& options,
