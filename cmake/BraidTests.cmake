@@ -82,6 +82,14 @@ foreach(folder ${BRAID_TEST_FOLDERS})
 endforeach()
 
 if(BRAID_CRASHSIM)
+  find_package(Python3 3.9 COMPONENTS Interpreter)
+  if(Python3_FOUND AND BRAID_READ_HOOK_FLAGS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_test(NAME crash/wide_loads COMMAND Python3::Interpreter -B
+      "${PROJECT_SOURCE_DIR}/tests/crash/wide_loads_test.py"
+      "${PROJECT_BINARY_DIR}/CMakeFiles/braid_objects.dir"
+      "${PROJECT_BINARY_DIR}/CMakeFiles/braid_crash_tests.dir")
+    set_tests_properties(crash/wide_loads PROPERTIES LABELS crash TIMEOUT 600 SKIP_RETURN_CODE 77)
+  endif()
   return()
 endif()
 

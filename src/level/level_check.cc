@@ -98,6 +98,7 @@ class TableCheck {
       taller_set_[layer] ^= Mark(offset);
     }
     if (!intact_(offset)) Problem(offset, "the entry's value does not match its check");
+    totals_->links_dead = totals_->links_dead || entry.state() == format::kStateDead;
     if (entry.state() != format::kStateLive) {
       Problem(offset, entry.state() == format::kStateDead ? "the entry is linked, but marked dead"
                                                           : "the entry's state is damaged");
