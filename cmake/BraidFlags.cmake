@@ -32,7 +32,7 @@ add_compile_options(-fno-semantic-interposition)
 
 # Hardening. Fortify needs the optimizer and does not mix with sanitizers.
 add_compile_options(-fstack-protector-strong)
-if(NOT BRAID_SANITIZE AND NOT BRAID_COVERAGE AND NOT BRAID_BUILD_FUZZ)
+if(NOT BRAID_SANITIZE AND NOT BRAID_COVERAGE AND NOT BRAID_BUILD_FUZZ AND NOT BRAID_CRASHSIM)
   add_compile_options($<$<CONFIG:Release>:-U_FORTIFY_SOURCE> $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>)
 endif()
 add_link_options(LINKER:-z,relro LINKER:-z,now)
@@ -63,6 +63,40 @@ endif()
 if(BRAID_CRASHSIM)
   add_compile_definitions(BRAID_CRASHSIM=1)
 endif()
+
+# The crash tests want to know which words of a pool are read. With the checks that the compiler
+# makes for AddressSanitizer, but without its library, each load looks at a byte of shadow memory and
+# calls a function of ours where it is set (src/pmem/sim_reads.cc). Memory functions stay calls, so
+# that they can be stood in for (tests/crash/read_hooks.cc).
+set(BRAID_READ_HOOK_FLAGS "")
+set(BRAID_NO_READ_HOOK_FLAGS "--param asan-instrument-reads=0")
+if(BRAID_CRASHSIM AND NOT BRAID_SANITIZE)
+  set(BRAID_READ_HOOK_FLAGS -fsanitize=kernel-address -DBRAID_READ_HOOKS=1)
+  set(inline_always "asan-instrumentation-with-call-threshold=1000000000")
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    set(BRAID_NO_READ_HOOK_FLAGS "-mllvm -asan-instrument-reads=0")
+    list(APPEND BRAID_READ_HOOK_FLAGS "SHELL:-mllvm -${inline_always}"
+      "SHELL:-mllvm -asan-mapping-offset=0x7fff8000")
+    foreach(option stack globals instrument-writes)
+      list(APPEND BRAID_READ_HOOK_FLAGS "SHELL:-mllvm -asan-${option}=0")
+    endforeach()
+  else()
+    list(APPEND BRAID_READ_HOOK_FLAGS "SHELL:--param ${inline_always}"
+      -fasan-shadow-offset=0x7fff8000 -fno-optimize-strlen)
+    foreach(option stack globals instrument-writes)
+      list(APPEND BRAID_READ_HOOK_FLAGS "SHELL:--param asan-${option}=0")
+    endforeach()
+  endif()
+endif()
+
+# Has the loads of a target's own sources checked, but for the sources named: those note the loads,
+# or belong to the simulator.
+function(braid_read_hooks target)
+  target_compile_options(${target} PRIVATE ${BRAID_READ_HOOK_FLAGS})
+  if(BRAID_READ_HOOK_FLAGS AND ARGN)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_FLAGS "${BRAID_NO_READ_HOOK_FLAGS}")
+  endif()
+endfunction()
 
 # Marks a target as our own code: all warnings, as errors unless BRAID_WERROR is off.
 function(braid_own_code target)

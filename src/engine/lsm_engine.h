@@ -1,17 +1,17 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
 // database. Paths: write_path.cc, compare_and_swap.cc, read_path.cc, background.cc, space.cc;
 // opening and closing here. Thread safety: all public calls from any thread. Locks, in the order
-// they may be taken: inline_mutex_, merge_mutex_, flush_mutex_, batch_mutex_, shard locks
-// (ascending), structure_mutex_, work_mutex_. Nothing is waited for inside an EpochGuard but these.
-// Invariant 1: sequence numbers are drawn under the lock of the memtable leaf that the write goes
-// to, and the leaf stays locked until the entry is durable and inserted. So the order of sequence
-// numbers is a linearization, and a snapshot at the last drawn number needs no waiting. Invariant
-// 2: a batch of several updates holds all shard locks, so that no other write draws a number
-// between its own; its numbers are published when all its entries are inserted. Invariant 3:
-// memtables are flushed, and L0 tables merged, in the order of their ids. Invariant 4: a ReadState
-// is freed, and a chunk reused, only after a grace period, and after the views that may stand on it
-// are gone. Persistence: see the parts; the manifest is committed under structure_mutex_. Source:
-// ListDB 6.2.
+// they may be taken: inline_mutex_, merge_mutex_, flush_mutex_, reclaim_mutex_, batch_mutex_,
+// shard locks (ascending), structure_mutex_, work_mutex_. Nothing is waited for inside an
+// EpochGuard but these. Invariant 1: sequence numbers are drawn under the lock of the memtable leaf
+// that the write goes to, and the leaf stays locked until the entry is durable and inserted. So the
+// order of sequence numbers is a linearization, and a snapshot at the last drawn number needs no
+// waiting. Invariant 2: a batch of several updates holds all shard locks, so that no other write
+// draws a number between its own; its numbers are published when all its entries are inserted.
+// Invariant 3: memtables are flushed, and L0 tables merged, in the order of their ids. Invariant 4:
+// a ReadState is freed, and a chunk reused, only after a grace period, and after the views that may
+// stand on it are gone. Persistence: see the parts; the manifest is committed under
+// structure_mutex_. Source: ListDB 6.2.
 #pragma once
 
 #include <array>
@@ -19,6 +19,7 @@
 #include <list>
 #include <mutex>
 #include <thread>
+#include <unordered_set>
 
 #include "base/counters.h"
 #include "cache/dram_index.h"
@@ -116,9 +117,19 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status Recover();
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
   size_t sealed_memtables() const;
-  void CheckExtent(uint64_t extent, const format::ManifestRecord& manifest,
+
+  // verify.cc, verify_space.cc
+  void CheckTables(const format::ManifestRecord& manifest,
+                   const std::function<void(double)>& progress, level::CheckTotals* totals) const;
+  void CheckChunk(uint64_t chunk, const format::ManifestRecord& manifest,
+                  level::CheckTotals* totals) const;
+  void CheckSpace(level::CheckTotals* totals);
+  void CheckExtents(bool merging, level::CheckTotals* totals);
+  void CheckExtent(uint64_t extent, bool merging, const std::unordered_set<uint64_t>& retired,
                    level::CheckTotals* totals) const;
-  void CheckSequence(uint64_t highest, level::CheckTotals* totals);
+  void CheckLogs(const ReadState& state, uint64_t flushed_table_id,
+                 level::CheckTotals* totals) const;
+
   void StartThreads();
   void StopThreads();
 

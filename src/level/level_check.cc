@@ -1,7 +1,10 @@
 // Purpose: complete checks of tables. Thread safety, persistence: see level_check.h.
 #include "level/level_check.h"
 
+#include <algorithm>
 #include <array>
+
+#include "base/checksum.h"
 
 namespace braid::level {
 
@@ -53,6 +56,7 @@ class TableCheck {
     index::Damage damage;
     const EntryHeader* previous = nullptr;
     uint64_t count = 0;
+    uint64_t set = 0;
     for (const EntryHeader* entry = list_.Follow(list_.head(), layer, &damage); entry != nullptr;
          entry = list_.Follow(entry->links(), layer, &damage)) {
       const uint64_t offset = list_.pool().OffsetOf(entry);
@@ -62,6 +66,7 @@ class TableCheck {
       }
       ++totals_->links;
       ++count;
+      set ^= Mark(offset);
       previous = entry;
       if (count > taller_[layer]) break;
     }
@@ -70,6 +75,9 @@ class TableCheck {
     } else if (boundary_ == 0 && count != taller_[layer]) {
       Problem(head_offset_, "layer " + std::to_string(layer) + " links " + std::to_string(count) +
                                 " entries of " + std::to_string(taller_[layer]));
+    } else if (boundary_ == 0 && set != taller_set_[layer]) {
+      Problem(head_offset_,
+              "layer " + std::to_string(layer) + " links an entry that the bottom layer does not");
     }
   }
 
@@ -80,13 +88,21 @@ class TableCheck {
     return order != 0 ? order < 0 : previous->sequence() > entry.sequence();
   }
 
+  /// What an entry adds to the hash of a set of entries.
+  static uint64_t Mark(uint64_t offset) noexcept { return base::Mix(offset, 0x9E3779B97F4A7C15u); }
+
   void Entry(const EntryHeader& entry, uint64_t offset) {
     ++totals_->entries;
     ++totals_->links;
     totals_->bytes += entry.size();
     totals_->linked_bytes[list_.pool().ChunkOf(offset)] += entry.size();
-    for (uint32_t layer = 1; layer < entry.height(); ++layer) ++taller_[layer];
+    totals_->max_sequence = std::max(totals_->max_sequence, entry.sequence());
+    for (uint32_t layer = 1; layer < entry.height(); ++layer) {
+      ++taller_[layer];
+      taller_set_[layer] ^= Mark(offset);
+    }
     if (!intact_(offset)) Problem(offset, "the entry's value does not match its check");
+    totals_->links_dead = totals_->links_dead || entry.state() == format::kStateDead;
     if (entry.state() != format::kStateLive) {
       Problem(offset, entry.state() == format::kStateDead ? "the entry is linked, but marked dead"
                                                           : "the entry's state is damaged");
@@ -108,7 +124,8 @@ class TableCheck {
   uint64_t boundary_;
   const std::function<bool(uint64_t)>& intact_;
   CheckTotals* totals_;
-  std::array<uint64_t, kMaxHeight> taller_{};
+  std::array<uint64_t, kMaxHeight> taller_{};      // entries that a layer must hold
+  std::array<uint64_t, kMaxHeight> taller_set_{};  // and a hash of which
 };
 
 }  // namespace

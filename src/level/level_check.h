@@ -17,6 +17,8 @@ struct CheckTotals {
   uint64_t entries = 0;
   uint64_t links = 0;
   uint64_t bytes = 0;
+  uint64_t max_sequence = 0;
+  bool links_dead = false;                              // an entry that is linked is marked dead
   std::unordered_map<uint64_t, uint64_t> linked_bytes;  // chunk to bytes of linked entries
   std::vector<std::string> problems;
 };

@@ -82,7 +82,7 @@ TEST_F(ManifestTest, ACommitSurvivesTheLossOfEitherCopy) {
     Manifest before(pool_.get());
     ASSERT_TRUE(before.Load().ok());
     before.AddTable({id, 0, 0, 1 + static_cast<uint32_t>(lost), 3, 3});
-  ASSERT_TRUE(  before.Commit().ok());
+    ASSERT_TRUE(before.Commit().ok());
     Copy(lost)->last_sequence ^= 1;
     Manifest after(pool_.get());
     ASSERT_TRUE(after.Load().ok());

@@ -125,6 +125,9 @@ class PmemPool {
   uint64_t free_chunks() const;
   uint64_t pool_bytes() const noexcept { return chunks() << chunk_shift_; }
   uint64_t max_bytes() const noexcept { return max_bytes_; }
+  /// Compares the free list and the states in DRAM with the states on the medium; what differs, as
+  /// text. The caller keeps others from allocating and freeing.
+  std::vector<std::string> CheckAllocator();
   /// True when growing ahead of demand is worthwhile.
   bool WantsGrowth() const;
   /// Adds a segment. One thread at a time does the work, others wait for it. Errors: OutOfSpace,

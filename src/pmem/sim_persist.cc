@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "pmem/sim_reads.h"
 
 namespace braid::pmem {
 namespace {
@@ -84,6 +85,17 @@ void SimArea::PopFrame() {
   segments_ = std::move(frame.segments);
   unpublished_ = frame.unpublished;
   frames_.pop_back();
+}
+
+std::vector<uint64_t> SimArea::ChangedLines() const {
+  std::vector<uint64_t> changed;
+  for (size_t i = frames_.back().first_saved; i < saved_.size(); ++i) {
+    const SavedLine& saved = saved_[i];
+    if (std::memcmp(Words(saved.line), saved.words.data(), kLineBytes) != 0) {
+      changed.push_back(saved.line);
+    }
+  }
+  return changed;
 }
 
 void SimArea::Reset() {
@@ -186,6 +198,8 @@ void SimPersist::DropReleased() {
 }
 
 void SimPersist::BeforeStore(const void* address, size_t n) {
+  NoteStore(address, n);
+  const ReadPause pause;
   if (!Covers(address, n)) return;
   const uint64_t last = LineOf(static_cast<const char*>(address) + n - 1);
   for (uint64_t line = LineOf(address); line <= last; ++line) {
@@ -197,6 +211,7 @@ void SimPersist::BeforeStore(const void* address, size_t n) {
 }
 
 void SimPersist::AfterStore(const void* address, size_t n) {
+  const ReadPause pause;
   if (!tracking_ || !Covers(address, n)) return;
   const auto* at = static_cast<const char*>(address);
   const auto first = static_cast<uint64_t>(at - memory_->base()) / sizeof(uint64_t);
@@ -241,6 +256,7 @@ void SimPersist::OnFlush(const void* address, size_t n) {
 }
 
 void SimPersist::OnFence() {
+  const ReadPause pause;
   if (!tracking_ || !Covers(memory_->base(), 1)) return;
   Step();  // another thread may see what is not durable yet
   ++fences_;
@@ -308,6 +324,8 @@ uint64_t SimPersist::DurableHash(uint64_t line) const {
 }
 
 void SimPersist::AddSegment(uint64_t offset, uint64_t bytes) {
+  NoteStore(memory_->base() + offset, bytes);
+  const ReadPause pause;
   static constexpr LineWords kZeroes{};
   for (uint64_t line = offset / kLineBytes; line < (offset + bytes) / kLineBytes; ++line) {
     if (tracking_) {
@@ -324,6 +342,7 @@ void SimPersist::AddSegment(uint64_t offset, uint64_t bytes) {
 }
 
 void SimPersist::PublishSegment() {
+  const ReadPause pause;
   Point(PointKind::kPublish);
   // A file is synced before it gets its name.
   OnSync(memory_->published_bytes(), memory_->unpublished());
@@ -396,6 +415,28 @@ std::vector<uint32_t> WritebackUnits::LinePrefixes(const std::vector<uint32_t>& 
                                         orders.begin());
   }
   return prefixes;
+}
+
+std::vector<WordChoices> SimPersist::Choices() const {
+  std::vector<WordChoices> choices;
+  for (size_t i = 0; i < dirty_.size(); ++i) {
+    const DirtyLine& dirty = pool_[dirty_[i]];
+    for (size_t word = 0; word < kWordsPerLine; ++word) {
+      WordChoices of_word{dirty.line * kWordsPerLine + word, static_cast<uint32_t>(i), {}};
+      uint64_t value = dirty.durable[word];
+      bool changes = false;
+      of_word.values.reserve(dirty.pending.size() + 1);
+      of_word.values.push_back(value);
+      for (const Pending& store : dirty.pending) {
+        if (store.word == word) value = store.value, changes = true;
+        of_word.values.push_back(value);
+      }
+      if (changes) choices.push_back(std::move(of_word));
+    }
+  }
+  std::sort(choices.begin(), choices.end(),
+            [](const WordChoices& a, const WordChoices& b) { return a.word < b.word; });
+  return choices;
 }
 
 uint64_t SimPersist::ImageHash(const std::vector<uint32_t>& prefixes) const {

@@ -62,6 +62,8 @@ class SimArea {
     SaveSlow(line);
   }
   void PopFrame();
+  /// Lines that are not what they were when the newest frame was pushed.
+  std::vector<uint64_t> ChangedLines() const;
   bool has_frames() const noexcept { return !frames_.empty(); }
 
   /// All zero, no segments, no frames.
@@ -88,6 +90,13 @@ class SimArea {
   std::vector<SavedLine> saved_;
   std::vector<uint64_t> saved_in_;  // by line: id of the frame that kept it last
   uint64_t next_frame_id_ = 1;
+};
+
+/// What a crash may leave in one word: by number of pending stores of its line that have arrived.
+struct WordChoices {
+  uint64_t word;  ///< of the area
+  uint32_t line;  ///< position among the dirty lines
+  std::vector<uint64_t> values;
 };
 
 /// Why the simulator stops for a look at the possible crash states.
@@ -160,6 +169,8 @@ class SimPersist final : public PersistHook {
 
   /// What is pending, in units of write-back. Dirty lines are in the order of their first stores.
   WritebackUnits Units() const;
+  /// The words that differ between the images of this moment, in ascending order.
+  std::vector<WordChoices> Choices() const;
   /// Hash of the content that `prefixes` (one a dirty line) would leave. Equal content, equal hash,
   /// whatever led to it.
   uint64_t ImageHash(const std::vector<uint32_t>& prefixes) const;
@@ -254,6 +265,7 @@ class SimPersist final : public PersistHook {
 struct ImageLimits {
   uint64_t exhaustive = 4096;  ///< all of them when there are at most this many
   uint64_t sampled = 1024;     ///< else so many
+  uint64_t runs = ~0ull;       ///< at most so many where images are pruned by what is read
 };
 
 /// Which images of a crash point to look at, by number, so that one can be picked out and replayed.

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string_view>
 
 #include "base/mutant_names.h"
@@ -16,8 +17,11 @@
 namespace braid::crash {
 namespace {
 
-constexpr CampaignSize kPush{"push", {48, 24}, 1'000'000};
-constexpr CampaignSize kNight{"night", {4096, 512}, 50'000'000};
+// Most points are known completely after a few runs; the rest is worth fewer images than more
+// histories are (docs/crash-simulator.md has the numbers).
+constexpr CampaignSize kPush{"push", {4096, 24, 32}, 1'000'000};
+constexpr CampaignSize kNight{"night", {65'536, 256, 512}, 50'000'000};
+constexpr CampaignSize kRelease{"release", {1u << 20, 2048, 4096}, 1'000'000'000};
 constexpr uint64_t kMaxImagesARun = 20'000;
 
 const char* mutant_under_test = nullptr;
@@ -29,13 +33,11 @@ const char* Environment(const char* name) {
 }
 
 std::string ReplayLine(const char* workload, const Position& at) {
-  char text[256];
+  char text[2048];
   std::snprintf(text, sizeof text,
-                "BRAID_TEST_SIZE=%s BRAID_CRASH_REPLAY=%llu:%llu:%llu%s%s braid_crash_tests "
+                "BRAID_TEST_SIZE=%s BRAID_CRASH_REPLAY=%s%s%s braid_crash_tests "
                 "--gtest_filter='*/%s'",
-                Size().name, static_cast<unsigned long long>(at.seed),
-                static_cast<unsigned long long>(at.point),
-                static_cast<unsigned long long>(at.image),
+                Size().name, ToText(at).c_str(),
                 mutant_under_test != nullptr ? " BRAID_MUTANT=" : "",
                 mutant_under_test != nullptr ? mutant_under_test : "", workload);
   return text;
@@ -49,7 +51,7 @@ std::string Explain(const Workload& workload, const Failure& failure) {
 /// Only what is sure to work: the process is dying, and one line is worth more than tidiness.
 extern "C" void ReportDeath(int signal_number) {
   const std::string replay = ReplayLine(current_workload, current_position);
-  char text[512];
+  char text[2300];
   const char* reason = signal_number == SIGALRM ? "hangs" : strsignal(signal_number);
   const unsigned long long images =
       device_under_test != nullptr ? const_cast<Device*>(device_under_test)->checker.counts().images
@@ -73,16 +75,23 @@ extern "C" void ReportDeath(int signal_number) {
 const CampaignSize& Size() {
   static const CampaignSize& size = [&]() -> const CampaignSize& {
     const char* text = Environment("BRAID_TEST_SIZE");
-    return text != nullptr && std::string_view(text) == "night" ? kNight : kPush;
+    const std::string_view name = text != nullptr ? text : "push";
+    for (const CampaignSize* known : {&kPush, &kNight, &kRelease}) {
+      if (name == known->name) return *known;
+    }
+    std::fprintf(stderr, "BRAID_TEST_SIZE must be push, night or release\n");
+    std::exit(2);
   }();
   return size;
 }
 
 /// With several threads the order of their steps matters more than the lines: many short looks.
 pmem::ImageLimits ImagesAtAPoint(const Workload& workload) {
-  const pmem::ImageLimits& images = Size().images;
-  return workload.threads > 1 ? pmem::ImageLimits{images.exhaustive / 4, images.sampled / 4}
-                              : images;
+  pmem::ImageLimits images = Size().images;
+  if (workload.threads > 1) images = {images.exhaustive, images.sampled / 4, images.runs / 4};
+  // Where nothing is pruned, every image is a run.
+  if (workload.media_class != MediaClass::kCacheLine) images.exhaustive = images.runs * 3 / 2;
+  return images;
 }
 
 uint64_t ImagesFor(const Workload& workload) {
@@ -99,11 +108,23 @@ uint64_t FirstSeed() {
   return text != nullptr ? std::strtoull(text, nullptr, 0) : 1;
 }
 
+double SecondsAWorkload() {
+  const char* text = Environment("BRAID_CRASH_SECONDS");
+  if (text == nullptr) return std::numeric_limits<double>::infinity();
+  const double seconds = std::strtod(text, nullptr);
+  if (seconds > 0) return seconds / static_cast<double>(AllWorkloads().size());
+  std::fprintf(stderr, "BRAID_CRASH_SECONDS must be a number of seconds above 0\n");
+  std::exit(2);
+}
+
 std::optional<std::string> RunWorkload(Device* device, const Workload& workload, uint64_t images,
-                                       uint64_t* next_seed) {
+                                       double seconds, uint64_t* next_seed) {
   const Counts& counts = device->checker.counts();
   const uint64_t target = counts.images + images;
+  const auto begin = std::chrono::steady_clock::now();
   while (counts.images < target) {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    if (passed.count() >= seconds) break;
     RunSettings settings;
     settings.images = ImagesAtAPoint(workload);
     settings.max_images = std::min(target - counts.images, kMaxImagesARun);
@@ -116,14 +137,15 @@ std::optional<std::string> RunWorkload(Device* device, const Workload& workload,
 std::optional<Position> ReplayFromEnvironment() {
   const char* text = Environment("BRAID_CRASH_REPLAY");
   if (text == nullptr) return std::nullopt;
-  unsigned long long seed = 0;
-  unsigned long long point = 0;
-  unsigned long long image = 0;
-  if (std::sscanf(text, "%llu:%llu:%llu", &seed, &point, &image) != 3) {
-    std::fprintf(stderr, "BRAID_CRASH_REPLAY must be seed:point:image, three numbers\n");
+  Position position;
+  if (!ParsePosition(text, &position)) {
+    std::fprintf(
+        stderr,
+        "BRAID_CRASH_REPLAY must be seed:point:image as a failure prints it: numbers, or a "
+        "p and numbers with dots for the image\n");
     std::exit(2);
   }
-  return Position{seed, point, image};
+  return position;
 }
 
 std::optional<std::string> ReplayOne(Device* device, const Workload& workload, const Position& at) {
@@ -136,21 +158,19 @@ std::optional<std::string> ReplayOne(Device* device, const Workload& workload, c
 }
 
 std::string Describe(const Counts& counts, double seconds) {
-  char text[320];
-  std::snprintf(
-      text, sizeof text,
-      "%9llu images (%llu in recovery, %llu twice, %llu process crashes, %llu continued), %llu "
-      "duplicates, %llu points, %llu runs, %llu operations, %.1f s, %.0f images/s",
-      static_cast<unsigned long long>(counts.images),
-      static_cast<unsigned long long>(counts.nested[1]),
-      static_cast<unsigned long long>(counts.nested[2]),
-      static_cast<unsigned long long>(counts.process_crashes),
-      static_cast<unsigned long long>(counts.continued),
-      static_cast<unsigned long long>(counts.duplicates),
-      static_cast<unsigned long long>(counts.points), static_cast<unsigned long long>(counts.runs),
-      static_cast<unsigned long long>(counts.operations), seconds,
-      seconds > 0 ? static_cast<double>(counts.images) / seconds : 0.0);
-  return text;
+  const auto number = [](uint64_t n) { return std::to_string(n); };
+  char rate[96];
+  std::snprintf(rate, sizeof rate, "%.1f s, %.0f checked/s, %.0f checked and pruned/s", seconds,
+                seconds > 0 ? static_cast<double>(counts.images) / seconds : 0.0,
+                seconds > 0 ? static_cast<double>(counts.images + counts.pruned) / seconds : 0.0);
+  return number(counts.images) + " checked, " + number(counts.pruned) + " pruned (in recovery " +
+         number(counts.nested[1]) + " once, " + number(counts.nested[2]) + " twice, " +
+         number(counts.nested[3]) + " three times; " + number(counts.process_crashes) +
+         " process crashes, " + number(counts.continued) + " continued), " +
+         number(counts.duplicates) + " duplicates, " + number(counts.rechecked) +
+         " rechecked, all images known at " + number(counts.complete) + " of " +
+         number(counts.points) + " points, " + number(counts.runs) + " runs, " +
+         number(counts.operations) + " operations, " + rate;
 }
 
 void InstallDeathReport() {
@@ -175,7 +195,8 @@ int RunMutant(const std::string& name) {
   std::vector<uint64_t> next_seed(AllWorkloads().size(), FirstSeed());
   const auto killed_by = [&](size_t number, uint64_t images) {
     const std::optional<std::string> failure =
-        RunWorkload(&device, AllWorkloads()[number], images, &next_seed[number]);
+        RunWorkload(&device, AllWorkloads()[number], images,
+                    std::numeric_limits<double>::infinity(), &next_seed[number]);
     if (!failure.has_value()) return false;
     std::printf("killed %s after %llu images by %s\n", name.c_str(),
                 static_cast<unsigned long long>(device.checker.counts().images), failure->c_str());

@@ -10,21 +10,25 @@
 
 namespace braid::crash {
 
-/// How large the whole test run is: BRAID_TEST_SIZE=push (default) or night.
+/// How large the whole test run is: BRAID_TEST_SIZE=push (default), night or release.
 struct CampaignSize {
   const char* name;
   pmem::ImageLimits images;
-  uint64_t total_images;  // over all workloads
+  uint64_t total_images;  // checked ones, over all workloads
 };
 const CampaignSize& Size();
 /// How many of them are this workload's: half go to ADR, a third to the page cache, the rest to
 /// eADR, which has the fewest states.
 uint64_t ImagesFor(const Workload& workload);
 
-/// Runs `workload` with seeds from *next_seed on until `images` more are checked or one is wrong.
-/// Returns the failure as text, with the line that replays it.
+/// The share of a workload in BRAID_CRASH_SECONDS, which is for all of them together; infinite
+/// when it is not set.
+double SecondsAWorkload();
+
+/// Runs `workload` with seeds from *next_seed on until `images` more are checked, the time is up or
+/// an image is wrong. Returns the failure as text, with the line that replays it.
 std::optional<std::string> RunWorkload(Device* device, const Workload& workload, uint64_t images,
-                                       uint64_t* next_seed);
+                                       double seconds, uint64_t* next_seed);
 
 /// The position in BRAID_CRASH_REPLAY=seed:point:image, if set. Ends the process when it is
 /// malformed.

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/random.h"
@@ -15,9 +16,6 @@ constexpr uint64_t kProcessCrashOneIn = 4;  // points
 constexpr unsigned kHangSeconds = 120;      // for the images of one point
 
 }  // namespace
-
-Position current_position;
-const char* current_workload = "";
 
 Device::Device() : memory(kDeviceBytes), durable(kDeviceBytes), checker(&durable) {}
 
@@ -33,12 +31,12 @@ CrashPoints::CrashPoints(Device* device, const Workload& workload, uint64_t seed
   sim_.Start(0);
   sim_.set_on_point([this](pmem::PointKind) { OnPoint(); });
   current_workload = workload.name.c_str();
-  current_position = {seed, 0, 0};
+  current_position = {seed, 0, 0, false, {}};
   ++device->checker.counts().runs;
 }
 
-void CrashPoints::Fail(std::string what, uint64_t point, uint64_t image) {
-  if (!failure_.has_value()) failure_ = Failure{{seed_, point, image}, std::move(what)};
+void CrashPoints::Fail(std::string what, Position position) {
+  if (!failure_.has_value()) failure_ = Failure{std::move(position), std::move(what)};
   muted_ = true;
 }
 
@@ -48,21 +46,15 @@ void CrashPoints::OnPoint() {
   if (muted_) return;
   ++device_->checker.counts().points;
   const ReadSectionPause pause;
-  current_position = {seed_, point_, 0};
+  current_position = {seed_, point_, 0, false, {}};
   alarm(kHangSeconds);
   const uint64_t seed = Mix64(seed_ * 0x9E3779B97F4A7C15u + point_);
   const pmem::WritebackUnits units = sim_.Units();
   const pmem::ImagePlan plan(units.counts(), settings_.images, seed);
   if (settings_.replay.has_value()) {
-    if (settings_.replay->point == point_) CheckImage(units, plan, settings_.replay->image);
+    if (settings_.replay->point == point_) ReplayPoint(units, plan, seed);
   } else {
-    // The image behind the last of the plan is a process crash; those behind it have a torn page.
-    const bool process_crash = seed % kProcessCrashOneIn == 0;
-    const uint64_t torn = workload_.media_class == MediaClass::kPage ? plan.size() / 2 : 0;
-    for (uint64_t number = 0; number < plan.size() + 1 + torn; ++number) {
-      if (number == plan.size() && !process_crash) continue;
-      if (!CheckImage(units, plan, number)) break;
-    }
+    ExplorePoint(units, plan, seed);
     if (device_->checker.counts().images - first_image_count_ >= settings_.max_images)
       muted_ = true;
   }
@@ -70,11 +62,54 @@ void CrashPoints::OnPoint() {
   AfterPoint(units, plan);
 }
 
-bool CrashPoints::CheckImage(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan,
-                             uint64_t number) {
-  current_position.image = number;
+void CrashPoints::ExplorePoint(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan,
+                               uint64_t seed) {
+  uint64_t number = 0;
+  if (device_->checker.prunes()) {
+    const std::string wrong = device_->checker.Explore(&sim_, Demands(seed, false),
+                                                       settings_.images, 0, &current_position);
+    if (!wrong.empty()) return Fail(wrong, current_position);
+    number = plan.size();
+  }
+  // The image behind the last of the plan is a process crash; those behind it have a torn page.
+  const bool process_crash = seed % kProcessCrashOneIn == 0;
+  const uint64_t torn = workload_.media_class == MediaClass::kPage ? plan.size() / 2 : 0;
+  for (; number < plan.size() + 1 + torn; ++number) {
+    if (number == plan.size() && !process_crash) continue;
+    if (!CheckImage(units, plan, number, seed)) break;
+  }
+}
+
+void CrashPoints::ReplayPoint(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan,
+                              uint64_t seed) {
+  const Position& position = *settings_.replay;
+  if (!position.by_prefixes) {
+    CheckImage(units, plan, position.image, seed);
+    return;
+  }
+  std::vector<uint32_t> prefixes = position.prefixes;
+  prefixes.resize(plan.all().size(), 0);
+  for (size_t i = 0; i < prefixes.size(); ++i) prefixes[i] = std::min(prefixes[i], plan.all()[i]);
+  current_position = position;
+  const std::string wrong =
+      device_->checker.CheckPrefixes(&sim_, prefixes, Demands(seed, false), 0);
+  if (!wrong.empty()) Fail(wrong, position);
+}
+
+Image CrashPoints::Demands(uint64_t seed, bool process_crash) {
   Image image;
-  image.process_crash = number == plan.size();
+  image.seed = seed;
+  image.settings_seed = seed;
+  image.version = version();
+  image.process_crash = process_crash;
+  image.allowed = AllowedNow(process_crash);
+  return image;
+}
+
+bool CrashPoints::CheckImage(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan,
+                             uint64_t number, uint64_t seed) {
+  current_position = {seed_, point_, number, false, {}};
+  Image image = Demands(seed, number == plan.size());
   const bool torn = number > plan.size();
   std::vector<uint32_t> choice = plan.all();
   if (!image.process_crash) plan.Choose(torn ? (number - plan.size()) * 2 - 1 : number, &choice);
@@ -82,15 +117,15 @@ bool CrashPoints::CheckImage(const pmem::WritebackUnits& units, const pmem::Imag
       units.LinePrefixes(choice, torn ? Mix64(seed_ ^ Mix64(point_ + number)) : 0);
   image.hash = sim_.ImageHash(prefixes);
   image.seed = Mix64(seed_ ^ Mix64(point_ ^ Mix64(number)));
-  image.version = version();
-  image.allowed = AllowedNow(image.process_crash);
+  image.settings_seed = image.seed;
   if (!settings_.replay.has_value() && !device_->checker.IsNew(image)) return true;
+  ++device_->checker.counts().images;
   device_->durable.PushFrame();
   sim_.MakeImage(prefixes);
   std::string wrong = device_->checker.Check(image);
   device_->durable.PopFrame();
   if (wrong.empty()) return true;
-  Fail((image.process_crash ? "process crash: " : "") + wrong, point_, number);
+  Fail((image.process_crash ? "process crash: " : "") + wrong, current_position);
   return false;
 }
 

@@ -5,21 +5,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "crash/image_checker.h"
 #include "crash/oracle.h"
+#include "crash/position.h"
 #include "crash/workload.h"
 #include "pmem/sim_persist.h"
 
 namespace braid::crash {
-
-/// Where a run stands; what the line that replays a failure names. Points count from 1; point 0
-/// means that the failure shows without any crash.
-struct Position {
-  uint64_t seed = 0;
-  uint64_t point = 0;
-  uint64_t image = 0;
-};
 
 struct RunSettings {
   pmem::ImageLimits images;
@@ -55,7 +49,8 @@ class CrashPoints {
   virtual void AfterPoint(const pmem::WritebackUnits&, const pmem::ImagePlan&) {}
 
   void OnPoint();
-  void Fail(std::string what, uint64_t point = 0, uint64_t image = 0);
+  void Fail(std::string what, Position position);
+  void Fail(std::string what) { Fail(std::move(what), {seed_, 0, 0, false, {}}); }
   static std::string BootId(uint64_t boot) { return "boot-" + std::to_string(boot); }
 
   Device* device_;
@@ -68,13 +63,14 @@ class CrashPoints {
   std::optional<Failure> failure_;
 
  private:
-  bool CheckImage(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan, uint64_t number);
+  void ExplorePoint(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan, uint64_t seed);
+  void ReplayPoint(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan, uint64_t seed);
+  /// What is demanded of every image of this point.
+  Image Demands(uint64_t seed, bool process_crash);
+  bool CheckImage(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan, uint64_t number,
+                  uint64_t seed);
 
   uint64_t first_image_count_;
 };
-
-/// The image under way, for the message of a process that dies in it.
-extern Position current_position;
-extern const char* current_workload;
 
 }  // namespace braid::crash

@@ -6,12 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "braid/db.h"
 #include "crash/crash_points.h"
 #include "crash/held_iterator.h"
 #include "crash/oracle.h"
+#include "crash/position.h"
 #include "crash/workload.h"
 
 namespace braid::crash {

@@ -15,7 +15,7 @@
 namespace braid::crash {
 namespace {
 
-constexpr uint64_t kNestedOneIn = 16;
+constexpr uint64_t kNestedOneIn[kMaxDepth] = {16, 8, 8};  // by depth of the image
 constexpr uint64_t kNestedPointOneIn = 3;
 constexpr pmem::ImageLimits kNestedImages{6, 5};
 constexpr uint64_t kContinueOneIn = 32;
@@ -44,21 +44,25 @@ void DumpSome(const pmem::SimArea& area, uint64_t number) {
 
 void Counts::Add(const Counts& other) {
   images += other.images;
-  for (size_t i = 0; i < 3; ++i) nested[i] += other.nested[i];
+  pruned += other.pruned;
+  for (size_t i = 0; i <= kMaxDepth; ++i) nested[i] += other.nested[i];
   process_crashes += other.process_crashes;
   continued += other.continued;
   duplicates += other.duplicates;
+  rechecked += other.rechecked;
   points += other.points;
+  complete += other.complete;
   runs += other.runs;
   operations += other.operations;
 }
 
-std::string CheckStructure(DB* db) {
+std::string CheckStructure(DB* db, VerifyReport* into) {
   const Statistics found = db->GetStatistics();
   if (found.clean_open != 0 && found.recovered_entries != 0) {
     return "the pool was marked as closed, and a log of entries was in it";
   }
-  VerifyReport report;
+  VerifyReport own;
+  VerifyReport& report = into != nullptr ? *into : own;
   const Status status = db->Verify(&report);
   if (status.ok() && report.problems.empty()) return {};
   std::string wrong = "Verify: " + status.ToString();
@@ -115,9 +119,12 @@ std::string CheckEmptied(DB* db, const std::set<std::string>& keys, const pmem::
 }
 
 ImageChecker::ImageChecker(pmem::SimArea* area) : area_(area) {
+  const char* prune = std::getenv("BRAID_CRASH_PRUNE");
+  may_prune_ = pmem::ReadsAreHooked() && (prune == nullptr || *prune != '0');
   for (size_t depth = 0; depth <= kMaxDepth; ++depth) {
-    sims_.push_back(std::make_unique<pmem::SimPersist>(area, nullptr, depth + 1));
-    sims_.back()->set_tracking(false);
+    levels_[depth].sim = std::make_unique<pmem::SimPersist>(area, nullptr, depth + 1);
+    levels_[depth].sim->set_tracking(false);
+    levels_[depth].tracker = std::make_unique<pmem::ReadTracker>(*area);
   }
 }
 
@@ -128,9 +135,10 @@ void ImageChecker::Begin(const Workload& workload, const Options& options,
   boot_id_ = boot_id;
   seen_.clear();
   nested_failure_.clear();
-  for (const auto& sim : sims_) {
-    sim->AdoptThread();
-    sim->set_media_class(workload.media_class);
+  prunes_ = may_prune_ && workload.media_class == MediaClass::kCacheLine;
+  for (const Level& level : levels_) {
+    level.sim->AdoptThread();
+    level.sim->set_media_class(workload.media_class);
   }
 }
 
@@ -147,7 +155,7 @@ bool ImageChecker::IsNew(const Image& image) {
 
 Result<std::unique_ptr<DB>> ImageChecker::Open(size_t depth, const Options& options,
                                                const std::string& boot_id) {
-  return OpenBare(options, std::make_unique<pmem::SimMedia>(sims_[depth].get(), boot_id));
+  return OpenBare(options, std::make_unique<pmem::SimMedia>(levels_[depth].sim.get(), boot_id));
 }
 
 void ImageChecker::Abandon(std::unique_ptr<DB> db) {
@@ -156,18 +164,23 @@ void ImageChecker::Abandon(std::unique_ptr<DB> db) {
   area_->PopFrame();
 }
 
+bool ImageChecker::WillCrashAgain(const Image& image, size_t depth) {
+  return depth < kMaxDepth && Random(Mix64(image.seed + 11)).OneIn(kNestedOneIn[depth]);
+}
+
 std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
-  ++counts_.images;
   DumpSome(*area_, counts_.images);
-  if (depth > 0) ++counts_.nested[depth];
   if (image.process_crash) ++counts_.process_crashes;
+  Random settings_random(image.settings_seed);
   Random random(image.seed);
   const std::string boot_id =
       image.process_crash ? boot_id_ : boot_id_ + "+" + std::to_string(depth + 1);
-  const Options options =
-      random.OneIn(kOtherSettingsOneIn) ? OtherSettings(options_, &random) : options_;
-  pmem::SimPersist& sim = *sims_[depth];
-  const bool nest = depth < kMaxDepth && random.OneIn(kNestedOneIn);
+  const Options options = settings_random.OneIn(kOtherSettingsOneIn)
+                              ? OtherSettings(options_, &settings_random)
+                              : options_;
+  pmem::SimPersist& sim = *levels_[depth].sim;
+  // Not while reads are noted: what recovery inside recovery reads is its own.
+  const bool nest = !levels_[depth].tracked && WillCrashAgain(image, depth);
   Allowed allowed = image.allowed;
   if (nest) {
     sim.Start(image.hash);
@@ -181,13 +194,16 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
     sim.set_tracking(false);
   };
 
+  Level& level = levels_[depth];
+  if (level.tracked) level.tracker->Begin();
   Result<std::unique_ptr<DB>> opened = Open(depth, options, boot_id);
   std::string wrong;
+  VerifyReport report;
   if (!opened.ok()) {
     wrong = "open: " + opened.status().ToString();
   } else {
     wrong = CheckContent(opened->get(), &allowed);
-    const std::string structure = CheckStructure(opened->get());
+    const std::string structure = CheckStructure(opened->get(), &report);
     if (!structure.empty()) wrong += (wrong.empty() ? "" : "; ") + structure;
     if (wrong.empty()) wrong = CheckSegments(*area_);
     // A reader has seen the recovered state: another crash must not take it back.
@@ -198,42 +214,76 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
     if (wrong.empty()) wrong = sim.violation();
     if (wrong.empty()) std::swap(wrong, nested_failure_);
   }
-  if (!wrong.empty()) {
-    if (opened.ok()) Abandon(std::move(*opened));
-    return wrong;
-  }
-
-  Abandon(std::move(*opened));
-  Result<std::unique_ptr<DB>> again = Open(depth, options, boot_id);
-  if (!again.ok()) return "second recovery: open: " + again.status().ToString();
-  wrong = CheckContent(again->get(), &allowed);
-  if (!wrong.empty()) {
-    Abandon(std::move(*again));
-    return "second recovery: " + wrong;
-  }
-  if (depth == 0 && random.OneIn(kContinueOneIn)) {
+  std::unique_ptr<DB> db = opened.ok() ? std::move(*opened) : nullptr;
+  const bool again = wrong.empty();
+  if (again) wrong = CheckAgain(options, boot_id, depth, &allowed, &db);
+  level.tracker->End();
+  level.outcome = Mix64(Mix64(Mix64(allowed.mask) + report.entries) + report.live_entries) +
+                  report.links * report.chunks;
+  if (wrong.empty() && depth == 0 && random.OneIn(kContinueOneIn)) {
     ++counts_.continued;
     // In a thread of its own: what a write draws at random comes from a stream of its thread, and
     // the running database's stream must not depend on which images were looked at.
     std::thread worker([&] {
       sim.AdoptThread();
-      wrong = ContinueAndReopen(std::move(*again), allowed, depth, boot_id, &random);
+      wrong = ContinueAndReopen(std::move(db), allowed, depth, boot_id, &random);
     });
     worker.join();
     sim.AdoptThread();
-    return wrong;
   }
-  Abandon(std::move(*again));
+  if (db != nullptr) Abandon(std::move(db));
+  if (again) area_->PopFrame();
+  return wrong;
+}
+
+/// A second recovery finds everything done: it changes nothing but the pool header, whose count of
+/// updates grows.
+std::string ImageChecker::CheckBytes() const {
+  const pmem::ReadPause pause;
+  for (const uint64_t line : area_->ChangedLines()) {
+    const uint64_t offset = line * pmem::kLineBytes;
+    if (offset >= format::kPoolHeaderOffset[0] && offset < format::kManifestOffset[0]) continue;
+    return "second recovery: it changes the line at offset " + std::to_string(offset) +
+           ", which the first left otherwise";
+  }
   return {};
+}
+
+std::string ImageChecker::CheckAgain(const Options& options, const std::string& boot_id,
+                                     size_t depth, Allowed* allowed, std::unique_ptr<DB>* db) {
+  levels_[depth].tracker->set_stores_stay(false);
+  Abandon(std::move(*db));
+  levels_[depth].tracker->set_stores_stay(true);
+  area_->PushFrame();  // until the end of the check
+  Result<std::unique_ptr<DB>> again = Open(depth, options, boot_id);
+  if (!again.ok()) return "second recovery: open: " + again.status().ToString();
+  *db = std::move(*again);
+  if (const std::string changed = CheckBytes(); !changed.empty()) return changed;
+  const std::string wrong = CheckContent(db->get(), allowed);
+  return wrong.empty() ? wrong : "second recovery: " + wrong;
 }
 
 void ImageChecker::NestedPoint(const Image& outer, const Allowed& allowed, size_t depth,
                                Random* random) {
   if (!nested_failure_.empty() || !random->OneIn(kNestedPointOneIn)) return;
   const ReadSectionPause pause;
-  pmem::SimPersist& sim = *sims_[depth];
+  const pmem::ReadPause reads_pause;
+  pmem::SimPersist& sim = *levels_[depth].sim;
   const uint64_t seed = random->Next();
   const pmem::WritebackUnits units = sim.Units();
+  if (prunes_) {
+    Image demands;
+    demands.seed = seed;
+    demands.settings_seed = seed;
+    demands.version = outer.version;
+    demands.allowed = allowed;
+    const std::string wrong = Explore(&sim, demands, kNestedImages, depth + 1, nullptr);
+    if (!wrong.empty()) {
+      nested_failure_ =
+          "crash inside recovery (fence " + std::to_string(sim.fences()) + "): " + wrong;
+    }
+    return;
+  }
   const pmem::ImagePlan plan(units.counts(), kNestedImages, seed);
   std::vector<uint32_t> choice;
   for (uint64_t number = 0; number < plan.size() && nested_failure_.empty(); ++number) {
@@ -244,7 +294,10 @@ void ImageChecker::NestedPoint(const Image& outer, const Allowed& allowed, size_
     image.seed = Mix64(seed + number);
     image.version = outer.version;
     image.allowed = allowed;
+    image.settings_seed = image.seed;
     if (!IsNew(image)) continue;
+    ++counts_.images;
+    ++counts_.nested[depth + 1];
     area_->PushFrame();
     sim.MakeImage(prefixes);
     // A nested check that fails deeper reports through nested_failure_ too, so it starts empty.
@@ -292,6 +345,13 @@ std::string ImageChecker::ContinueAndReopen(std::unique_ptr<DB> db, const Allowe
   }
   Allowed allowed = oracle.allowed();
   std::string wrong = CheckContent(db.get(), &allowed);
+  if (wrong.empty() && random->OneIn(2)) {
+    // With every merge done there is no excuse for an entry in two tables or in none.
+    const Status compacted = db->Compact();
+    if (!compacted.ok() && !compacted.IsOutOfSpace()) wrong = "compact: " + compacted.ToString();
+    if (wrong.empty()) wrong = CheckContent(db.get(), &allowed);
+  }
+  if (wrong.empty()) wrong = CheckStructure(db.get());
   if (!wrong.empty()) return "32 operations after recovery: " + wrong;
   if (const Status status = db->Close(); !status.ok()) {
     return "close after recovery: " + status.ToString();

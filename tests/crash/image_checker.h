@@ -1,6 +1,7 @@
 // Opens a database on the memory that a crash would have left, and says what is wrong with it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,18 +11,26 @@
 #include "base/random.h"
 #include "braid/db.h"
 #include "crash/oracle.h"
+#include "crash/position.h"
+#include "crash/read_tree.h"
 #include "crash/workload.h"
 #include "pmem/sim_persist.h"
+#include "pmem/sim_reads.h"
 
 namespace braid::crash {
 
+constexpr size_t kMaxDepth = 3;  ///< crashes inside recovery inside recovery ...
+
 struct Counts {
-  uint64_t images = 0;           ///< checked, all kinds
-  uint64_t nested[3] = {};       ///< of them: crashes inside recovery, by depth (index 0 is unused)
-  uint64_t process_crashes = 0;  ///< of them: nothing lost, same boot
-  uint64_t continued = 0;        ///< of them: followed by 32 operations, Close and another open
-  uint64_t duplicates = 0;       ///< not checked: the same content under the same demands before
+  uint64_t images = 0;  ///< checked: recovered and looked at, all kinds; duplicates don't count
+  uint64_t pruned = 0;  ///< not recovered: equal in all that a checked one of the point read
+  uint64_t nested[kMaxDepth + 1] = {};  ///< of the checked: crashes inside recovery, by depth
+  uint64_t process_crashes = 0;         ///< of the checked: nothing lost, same boot
+  uint64_t continued = 0;   ///< of the checked: followed by operations, Close and another open
+  uint64_t duplicates = 0;  ///< the same content under the same demands came before
+  uint64_t rechecked = 0;   ///< pruned ones that were run all the same, to test the pruning
   uint64_t points = 0;
+  uint64_t complete = 0;  ///< of the points: every image is checked or pruned
   uint64_t runs = 0;
   uint64_t operations = 0;
 
@@ -30,9 +39,10 @@ struct Counts {
 
 /// An image that lies in the area, with what may be found in it.
 struct Image {
-  uint64_t hash = 0;     ///< of its content
-  uint64_t seed = 0;     ///< of everything that the check draws
-  uint64_t version = 0;  ///< of the oracle
+  uint64_t hash = 0;  ///< of its content
+  uint64_t seed = 0;  ///< of what is looked at besides: crashes in recovery, more operations
+  uint64_t settings_seed = 0;  ///< of the settings it is opened with
+  uint64_t version = 0;        ///< of the oracle
   bool process_crash = false;
   Allowed allowed;
 };
@@ -48,20 +58,48 @@ class ImageChecker {
   void set_boot_id(const std::string& boot_id) { boot_id_ = boot_id; }
   /// True the first time an image of this content and these demands comes.
   bool IsNew(const Image& image);
+  /// True where reads are noted and BRAID_CRASH_PRUNE is not 0.
+  bool prunes() const noexcept { return prunes_; }
+  /// Looks at the images of the point at which `sim` stands, under `demands`, until all that
+  /// recovery may read is known, or the limits are reached. Returns what is wrong with the image
+  /// that *position then names; `position` may be null.
+  std::string Explore(pmem::SimPersist* sim, const Image& demands, const pmem::ImageLimits& limits,
+                      size_t depth, Position* position);
+  /// Makes one image and checks it.
+  std::string CheckPrefixes(pmem::SimPersist* sim, const std::vector<uint32_t>& prefixes,
+                            const Image& demands, size_t depth);
   /// Recovers the image and checks it. Empty when all is well.
   std::string Check(const Image& image) {
-    for (const auto& sim : sims_) sim->AdoptThread();
+    AdoptThread();
     return CheckAtDepth(image, 0);
+  }
+
+  /// From here on the calling thread is the one that recovers.
+  void AdoptThread() {
+    for (const Level& level : levels_) level.sim->AdoptThread();
   }
 
   Counts& counts() noexcept { return counts_; }
 
  private:
-  static constexpr size_t kMaxDepth = 2;
+  struct Level {
+    std::unique_ptr<pmem::SimPersist> sim;       ///< what the recovery at that depth stores
+    std::unique_ptr<pmem::ReadTracker> tracker;  ///< what it reads
+    bool tracked = false;
+    uint64_t outcome = 0;  ///< hash of what came out of the last check
+  };
 
   std::string CheckAtDepth(const Image& image, size_t depth);
+  /// Whether crashes inside the recovery of the image are looked at.
+  static bool WillCrashAgain(const Image& image, size_t depth);
   /// Looks at crashes inside the recovery that runs at `depth`.
   void NestedPoint(const Image& outer, const Allowed& allowed, size_t depth, Random* random);
+  /// Opens the image once more and compares.
+  std::string CheckAgain(const Options& options, const std::string& boot_id, size_t depth,
+                         Allowed* allowed, std::unique_ptr<DB>* db);
+  std::string CheckBytes() const;
+  std::string Recheck(pmem::SimPersist* sim, ReadTree* tree, const Image& demands, size_t depth,
+                      Random* random);
   Result<std::unique_ptr<DB>> Open(size_t depth, const Options& options,
                                    const std::string& boot_id);
   /// Ends a database as a process crash does: what its destructor stores is taken back.
@@ -73,7 +111,9 @@ class ImageChecker {
   const Workload* workload_ = nullptr;
   Options options_;
   std::string boot_id_;
-  std::vector<std::unique_ptr<pmem::SimPersist>> sims_;  // one a depth of recovery
+  bool may_prune_;
+  bool prunes_ = false;  // only ADR: the tree thinks in prefixes of lines
+  std::array<Level, kMaxDepth + 1> levels_;
   std::string nested_failure_;
   std::unordered_set<uint64_t> seen_;
   uint64_t seen_version_ = 0;
@@ -81,7 +121,7 @@ class ImageChecker {
 };
 
 /// Checks all that Verify can see. Empty when all is well.
-std::string CheckStructure(DB* db);
+std::string CheckStructure(DB* db, VerifyReport* report = nullptr);
 /// Deletes everything and expects the pool to be as empty as a new one of these segments: a chunk
 /// that is not is lost. Empty when all is well, and when a full pool takes no more deletes.
 std::string CheckEmptied(DB* db, const std::set<std::string>& keys, const pmem::SimArea& area);

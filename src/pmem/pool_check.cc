@@ -1,0 +1,48 @@
+// Purpose: compares what the allocator believes with the states on the medium. Thread safety,
+// invariants, persistence: see pool.h.
+#include <algorithm>
+
+#include "pmem/pool.h"
+
+namespace braid::pmem {
+
+using format::ChunkKind;
+
+std::vector<std::string> PmemPool::CheckAllocator() {
+  const std::lock_guard grow_lock(grow_mutex_);
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> problems;
+  const auto problem = [&](uint64_t chunk, const std::string& what) {
+    problems.emplace_back(CorruptionAt(ChunkOffset(chunk), "chunk", what).message());
+  };
+  uint64_t free_states = 0;
+  uint64_t meta_states = 0;
+  uint64_t redo_states = 0;
+  for (uint64_t chunk = 0; chunk < chunks(); ++chunk) {
+    const format::ChunkState state = StateOf(chunk);
+    if (*StateWord(chunk) != state.raw) problem(chunk, "its state on the medium is another one");
+    free_states += state.kind() == ChunkKind::kFree ? 1 : 0;
+    meta_states += state.kind() == ChunkKind::kMeta ? 1 : 0;
+    redo_states += state.kind() == ChunkKind::kRedo ? 1 : 0;
+  }
+  std::vector<uint64_t> sorted = free_;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (i > 0 && sorted[i] == sorted[i - 1]) problem(sorted[i], "it is free twice");
+    if (StateOf(sorted[i]).kind() != ChunkKind::kFree) problem(sorted[i], "it is free and in use");
+  }
+  if (free_states > sorted.size()) {
+    problems.push_back(std::to_string(free_states) + " chunks are free, only " +
+                       std::to_string(sorted.size()) + " can be allocated");
+  }
+  uint64_t meta = 0;
+  for (const Segment& segment : segments_) meta += segment.meta_chunks;
+  if (meta_states != meta || redo_states != std::size(redo_chunks_)) {
+    problems.push_back(std::to_string(meta_states) + " chunks hold headers and " +
+                       std::to_string(redo_states) + " redo records, " + std::to_string(meta) +
+                       " and 2 should");
+  }
+  return problems;
+}
+
+}  // namespace braid::pmem
