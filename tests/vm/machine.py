@@ -20,6 +20,10 @@ def make_image(path, mib):
     return path
 
 
+def copy_image(source, target):
+    subprocess.run(["cp", "--sparse=always", str(source), str(target)], check=True)
+
+
 def backend(ident, path):
     size = pathlib.Path(path).stat().st_size
     return ["-object", f"memory-backend-file,id={ident},mem-path={path},size={size},share=on"]

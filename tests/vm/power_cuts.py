@@ -41,9 +41,9 @@ class PowerCuts:
     """One pool on one file system, through all cycles."""
 
     moments = MOMENTS
-    # How long after the stage of that name began, at most.
     operations_to_close = 2000
     waits = 0  # 1: the guest waits until the host is ready
+    # How long after the stage of that name began the cut comes, at most.
     longest = {"opening": 0.05, "writing": 2.5, "closing": 0.3}
 
     def __init__(self, guest, name, fs, seed):
@@ -54,7 +54,10 @@ class PowerCuts:
         self.seed = seed
         self.acked = [0] * THREADS
         self.image = guest.folder / f"{name}.img"
+        # What the newest boot found: to look at when that was wrong.
+        self.before = guest.folder / f"{name}-before.img"
         self.media_class = None
+        self.not_cut = 0  # machines that switched off before the cut came
         self.force = ""
 
     def devices(self):
@@ -89,6 +92,7 @@ class PowerCuts:
         result = Cycle(moment)
         operations = self.operations_to_close if moment == "closing" else ENDLESS
         settings = self.settings(operations=operations, wait=self.waits)
+        machine.copy_image(self.image, self.before)
         with self.boot(settings=settings, extra=self.extra()) as vm:
             self._reach(vm, moment)
             problem = self.cut(vm)
@@ -131,6 +135,7 @@ class PowerCuts:
 
     def last_check(self):
         """A boot that is not cut: opens, checks, writes a little, closes."""
+        machine.copy_image(self.image, self.before)
         with self.boot(settings=self.settings(operations=20)) as vm:
             ended = vm.finish(BOOT_SECONDS)
             result = Cycle("not cut")
@@ -141,6 +146,7 @@ class PowerCuts:
 
     def remove(self):
         self.image.unlink(missing_ok=True)
+        self.before.unlink(missing_ok=True)
 
 
 class CacheLossCuts(PowerCuts):
@@ -156,14 +162,12 @@ class CacheLossCuts(PowerCuts):
         self.plugin = plugin
         self.control = guest.folder / f"{name}.cut"
         self.after = guest.folder / f"{name}-after.img"
-        self.keep = 0
         self.reports = []
 
     def extra(self):
         self.control.unlink(missing_ok=True)
-        self.keep = self.random.choice((0, 5, 50, 95))
         arguments = {"image": self.image, "base": f"{machine.NVDIMM_ADDRESS:x}", "out": self.after,
-                     "control": self.control, "keep": self.keep,
+                     "control": self.control, "keep": self.random.choice((0, 5, 50, 95)),
                      "seed": self.random.randrange(1 << 32)}
         return ["-plugin", ",".join([str(self.plugin), *(f"{name}={value}" for name, value in
                                                          arguments.items())])]
@@ -190,7 +194,8 @@ class CacheLossCuts(PowerCuts):
         self.control.unlink(missing_ok=True)
         self.reports.append(vm.errors().strip())
         if vm.process.returncode == 0 and "@end" in vm.lines:
-            return ""  # it closed the pool and switched off before the cut came
+            self.not_cut += 1
+            return ""
         if vm.process.returncode != 42:
             return f"the plugin did not cut the power (QEMU's status {vm.process.returncode})"
         self.after.replace(self.image)
@@ -213,7 +218,7 @@ def run_cycles(results, cuts, count, title, first=0):
         done.append(cuts.last_check())
     problem = done[-1].problem
     acknowledged = sum(cycle.acknowledged for cycle in done)
-    facts = {"cuts": count, "acknowledged": acknowledged, "seed": cuts.seed,
+    facts = {"cuts": len(done) - 1 - cuts.not_cut, "acknowledged": acknowledged, "seed": cuts.seed,
              "while opening": sum(cycle.was_opening for cycle in done),
              "entries replayed": sum(cycle.replayed for cycle in done), "class": cuts.media_class}
     results.facts[title] = facts
