@@ -260,14 +260,14 @@ def build_plugin(folder):
     """Compiles the plugin; it fits QEMU 7.2 alone, which gives plugins no registers of its own."""
     version = guest_image.run([machine.QEMU, "--version"])
     if not re.search(r"version 7\.2\.", version):
-        raise Unavailable(f"the power-cut plugin is for QEMU 7.2, here is {version.splitlines()[0]}")
+        raise Unavailable(f"the plugin is for QEMU 7.2, here is {version.splitlines()[0]}")
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         raise Unavailable("no C compiler for the power-cut plugin")
     plugin = folder / "power_cut.so"
     source = pathlib.Path(__file__).resolve().parent / "plugin/power_cut.c"
-    subprocess.run([compiler, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared",
-                    "-fvisibility=hidden", "-o", str(plugin), str(source)], check=True)
+    subprocess.run([compiler, "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC",
+                    "-shared", "-fvisibility=hidden", "-o", str(plugin), str(source)], check=True)
     return plugin
 
 
