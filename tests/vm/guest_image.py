@@ -84,7 +84,7 @@ class Kernel:
         return archives[-1]
 
     def module_files(self):
-        """Paths below lib/modules/VERSION of the modules and all they need; built-in ones have none.
+        """Paths below lib/modules/VERSION of the modules and what they need; built-in ones have none.
         """
         needs = {}
         by_name = {}
