@@ -84,7 +84,7 @@ class Kernel:
         return archives[-1]
 
     def module_files(self):
-        """Paths below lib/modules/VERSION of the modules and what they need; built-in ones have none.
+        """Paths below lib/modules/VERSION of the modules and what they need; none of built-in ones.
         """
         needs = {}
         by_name = {}
