@@ -184,7 +184,9 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   pmem::ChunkId IdOf(uint64_t chunk) const { return {chunk, pool_->StateOf(chunk).generation()}; }
   bool PlanCollection(std::vector<uint64_t>* sparse);
   bool IsPinned(uint64_t chunk) const;
-  void Pin(const std::vector<uint64_t>& chunks);
+  /// Keeps chunks from being collected again until their live bytes change, or more than
+  /// `free_chunks` are free.
+  void Pin(const std::vector<uint64_t>& chunks, uint64_t free_chunks);
   bool CollectStep();
   bool CountStep();
   bool FinishCopies();

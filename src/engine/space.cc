@@ -192,10 +192,10 @@ bool LsmEngine::IsPinned(uint64_t chunk) const {
   });
 }
 
-void LsmEngine::Pin(const std::vector<uint64_t>& chunks) {
+void LsmEngine::Pin(const std::vector<uint64_t>& chunks, uint64_t free_chunks) {
   for (const uint64_t chunk : chunks) {
     std::erase_if(pinned_chunks_, [&](const PinnedChunk& old) { return old.id.chunk == chunk; });
-    pinned_chunks_.push_back({IdOf(chunk), usage_.Live(chunk), pool_->free_chunks()});
+    pinned_chunks_.push_back({IdOf(chunk), usage_.Live(chunk), free_chunks});
   }
 }
 
@@ -269,12 +269,12 @@ bool LsmEngine::CollectStep() {
     if (!collected.status().IsOutOfSpace()) Fail(s);
     return false;
   }
-  Pin(collected->unmovable);
+  Pin(collected->unmovable, pool_->free_chunks());
   if (collected->record.entries == 0 || !FinishCopies()) return false;
   // What is still live by its mark was in no table, so that its copies were dropped: damage, which
   // must not be collected again and again.
   std::erase_if(collected->copied, [&](uint64_t chunk) { return usage_.Live(chunk) <= 0; });
-  Pin(collected->copied);
+  Pin(collected->copied, ~0ull);  // whatever becomes free
   return true;
 }
 

@@ -17,6 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Tries of one aimed kill: on a busy machine the signal often comes after the job.
 constexpr int kShots = 8;
+/// Looks at a writer that was stopped, within one try.
+constexpr int kHolds = 100;
 constexpr std::chrono::seconds kPatience{kSanitizer ? 120 : 30};
 
 void SleepMicros(uint64_t micros) {
@@ -131,7 +133,7 @@ bool KillCycles::AwaitActivity(Activity activity) {
   return true;
 }
 
-bool KillCycles::AwaitMoment(Moment moment) {
+bool KillCycles::AwaitMoment(Moment moment, pid_t pid) {
   switch (moment) {
     case Moment::kAtStart:
       SleepMicros(random_.Below(10'000));
@@ -154,8 +156,27 @@ bool KillCycles::AwaitMoment(Moment moment) {
     if (!WaitForStage(Stage::kWriting)) return false;
     SleepMicros(random_.Below(30'000));
   }
-  if (AwaitActivity(ActivityOf(moment)) && random_.OneIn(2)) SpinMicros(random_.Below(200));
+  HoldIn(pid, ActivityOf(moment));
   return true;
+}
+
+/// Stops the writer in the job, at a random moment of it: on a busy machine a signal often comes
+/// after the job, so that it is looked at again when the writer stands still. Returns without when
+/// the writer does no such job any more.
+void KillCycles::HoldIn(pid_t pid, Activity activity) {
+  for (int i = 0; i < kHolds && AwaitActivity(activity); ++i) {
+    if (random_.OneIn(2)) SpinMicros(random_.Below(200));
+    siginfo_t info{};
+    const auto id = static_cast<id_t>(pid);
+    // Left to be waited for if it has ended instead.
+    if (::kill(pid, SIGSTOP) != 0 ||
+        ::waitid(P_PID, id, &info, WSTOPPED | WEXITED | WNOWAIT) != 0 ||
+        info.si_code != CLD_STOPPED || oracle_.IsDoing(activity)) {
+      return;
+    }
+    ::waitid(P_PID, id, &info, WSTOPPED);
+    ::kill(pid, SIGCONT);
+  }
 }
 
 void KillCycles::CountKill(Stage stage) {
@@ -182,7 +203,7 @@ void KillCycles::Kill(Moment moment, bool open_only) {
   const pid_t pid =
       Spawn({kWriterArgument, pool_, std::to_string(oracle_.fd()), std::to_string(writer_seed)});
   ASSERT_GT(pid, 0);
-  const bool reached = AwaitMoment(moment);
+  const bool reached = AwaitMoment(moment, pid);
   ::kill(pid, SIGKILL);
   int status = 0;
   ASSERT_EQ(::waitpid(pid, &status, 0), pid);

@@ -53,7 +53,8 @@ class KillCycles {
   /// Kills until one hits, a few times at most.
   void KillAimed(Moment moment, bool open_only);
   /// Waits for the moment; false when the writer hangs on the way there.
-  bool AwaitMoment(Moment moment);
+  bool AwaitMoment(Moment moment, pid_t pid);
+  void HoldIn(pid_t pid, base::Activity activity);
   /// False when the writer has ended what it does, or takes too long, without being seen at it.
   bool AwaitActivity(base::Activity activity);
   bool WaitForStage(Stage stage);
