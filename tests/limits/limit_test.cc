@@ -1,5 +1,6 @@
 // Limits that nobody meets by chance, each with what refuses it: docs/limitations.md.
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -119,6 +120,27 @@ TEST(LimitTest, WithoutAddressSpaceTheOpenSaysWhatToRaise) {
     const Status status = DB::Open(TinyOptions(), folder.Sub("pool")).status();
     if (!status.IsIOError()) return 3;
     return Names(status, "raise the limit on virtual memory") ? 0 : 4;
+  });
+  EXPECT_EQ(outcome.signal, 0) << outcome.ToString();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.ToString();
+}
+
+TEST(LimitTest, APoolLargerThanTheAddressRangeIsOutOfSpace) {
+  if (kSanitizer) GTEST_SKIP() << "a sanitizer needs address space of its own";
+  TempFolder folder;
+  const std::string pool = folder.Sub("pool");
+  if (const auto db = OpenOrFail(TinyOptions(), pool)) {
+    BRAID_ASSERT_OK(db->Close());
+  }
+  // Not a byte of it is allocated.
+  ASSERT_EQ(::truncate((pool + "/segment-000000").c_str(), off_t{12} << 30), 0);
+  const ChildOutcome outcome = RunInChild(60, [&](int fd) {
+    // Leaves room for a range of 8 GiB and for what the process has, but for no larger range.
+    const rlimit sixteen_gib{16ull << 30, 16ull << 30};
+    if (::setrlimit(RLIMIT_AS, &sixteen_gib) != 0) return 2;
+    const Status status = DB::Open(TinyOptions(), pool).status();
+    SayTo(fd, status.ToString());
+    return status.IsOutOfSpace() && Names(status, "address space") ? 0 : 3;
   });
   EXPECT_EQ(outcome.signal, 0) << outcome.ToString();
   EXPECT_EQ(outcome.exit_code, 0) << outcome.ToString();
