@@ -135,9 +135,12 @@ TEST(LimitTest, APoolLargerThanTheAddressRangeIsOutOfSpace) {
   // Not a byte of it is allocated.
   ASSERT_EQ(::truncate((pool + "/segment-000000").c_str(), off_t{12} << 30), 0);
   const ChildOutcome outcome = RunInChild(60, [&](int fd) {
-    // Leaves room for a range of 8 GiB and for what the process has, but for no larger range.
-    const rlimit sixteen_gib{16ull << 30, 16ull << 30};
-    if (::setrlimit(RLIMIT_AS, &sixteen_gib) != 0) return 2;
+    // Room for a range of 8 GiB beside what the process has taken, but for none of 16 GiB.
+    uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t limit = pages * static_cast<uint64_t>(::getpagesize()) + (12ull << 30);
+    const rlimit range{limit, limit};
+    if (::setrlimit(RLIMIT_AS, &range) != 0) return 2;
     const Status status = DB::Open(TinyOptions(), pool).status();
     SayTo(fd, status.ToString());
     return status.IsOutOfSpace() && Names(status, "address space") ? 0 : 3;
