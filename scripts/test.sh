@@ -92,10 +92,11 @@ step() {
       build asan-model asan braid_unit_tests braid_model_tests &&
         run asan-model asan -L '^(unit|model)$'
       ;;
+    fuzz) script fuzz scripts/fuzz.sh push ;;
     vm) script vm scripts/vm-test.sh ;;
     asan | tsan | ubsan | debug | release) build "$1" "$1" && run "$1" "$1" ;;
     *)
-      echo "test.sh: unknown part '$1': use crash, mutants, vm, asan, tsan, ubsan, debug or release" >&2
+      echo "test.sh: unknown part '$1': use crash, mutants, fuzz, vm, asan, tsan, ubsan, debug or release" >&2
       exit 2
       ;;
   esac

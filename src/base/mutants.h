@@ -162,6 +162,9 @@ enum class Mutant : int {
   kTreeEraseSkipped,           ///< the index keeps keys that are gone
   kSparseTreeNotErased,        ///< a thin index keeps an entry whose place a short one has taken
   kTreeShownIncomplete,        ///< lookups use the index before it is built
+  // A power loss after a crash of the process.
+  kInheritedNotFlushed,   ///< open: headers, states and redo records stay in the caches
+  kLastWritesNotFlushed,  ///< open: the last write of each log stays in the caches
 
   // Page-cache media after a power loss.
   kSyncPutNotSynced,            ///< put with sync: the medium is not asked

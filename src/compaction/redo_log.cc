@@ -48,8 +48,8 @@ Status RedoLog::Commit(const std::vector<RedoUpdate>& updates, const BatchProgre
   const size_t flushed = BRAID_MUTANT(kRedoBodyNotFlushed) ? 0 : bytes;
   if (!BRAID_MUTANT(kRedoNotFlushed)) ops.Flush(pool_->At(place), sizeof header + flushed);
   if (!BRAID_MUTANT(kRedoNotFenced)) ops.Fence();
-  // The updates were made by this process from checked links: Apply fails only with the medium.
-  return Apply(updates);
+  Make(updates);
+  return Status::OK();
 }
 
 /// A record can be believed as far as it stays among links and entries: nothing else may change, or
@@ -72,7 +72,12 @@ Status RedoLog::Check(const std::vector<RedoUpdate>& updates) const {
 }
 
 Status RedoLog::Apply(const std::vector<RedoUpdate>& updates) {
-  if (Status s = Check(updates); !s.ok()) return s;
+  Status s = Check(updates);
+  if (s.ok()) Make(updates);
+  return s;
+}
+
+void RedoLog::Make(const std::vector<RedoUpdate>& updates) {
   pmem::PersistOps& ops = pool_->ops();
   for (const RedoUpdate& update : updates) {
     const uint64_t target = (update.target - TargetBias(*pool_)) & format::kOffsetMask;
@@ -87,7 +92,6 @@ Status RedoLog::Apply(const std::vector<RedoUpdate>& updates) {
     if (!BRAID_MUTANT(kMergeLinksNotFlushed)) ops.Flush(link, sizeof *link);
   }
   if (!BRAID_MUTANT(kMergeLinksNotFenced)) ops.Fence();
-  return Status::OK();
 }
 
 Result<BatchProgress> RedoLog::Newest(std::vector<RedoUpdate>* updates) const {

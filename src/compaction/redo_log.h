@@ -51,6 +51,7 @@ class RedoLog {
 
  private:
   Status Check(const std::vector<format::RedoUpdate>& updates) const;
+  void Make(const std::vector<format::RedoUpdate>& updates);
   uint64_t ChunkFor(uint64_t batch) const noexcept;
 
   pmem::PmemPool* pool_;

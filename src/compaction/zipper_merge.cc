@@ -255,11 +255,11 @@ void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& version
   uint32_t layers = 0;
   for (const Version& version : versions) layers = std::max(layers, version.entry->height());
   if (BRAID_MUTANT(kMergeBottomOnly)) layers = std::min(layers, 1u);
-  std::vector<uint64_t> here;
-  for (const Version& version : versions) here.push_back(pool_->OffsetOf(version.entry));
-  std::sort(here.begin(), here.end());
+  here_.clear();
+  for (const Version& version : versions) here_.push_back(pool_->OffsetOf(version.entry));
+  std::sort(here_.begin(), here_.end());
   const auto is_here = [&](uint64_t link) {
-    return std::binary_search(here.begin(), here.end(), EntryPtr{link}.offset());
+    return std::binary_search(here_.begin(), here_.end(), EntryPtr{link}.offset());
   };
   for (uint32_t layer = 0; layer < layers; ++layer) {
     uint64_t* pred = slice.preds[layer] + layer;
@@ -268,7 +268,7 @@ void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& version
     for (size_t hops = 0; is_here(after); ++hops) {
       EntryHeader* entry = EntryOf(after, from, layer);
       if (entry == nullptr) return;  // damage_ says where
-      if (hops > here.size()) {      // a circle
+      if (hops > here_.size()) {     // a circle
         damage_.at = pool_->OffsetOf(entry);
         return;
       }

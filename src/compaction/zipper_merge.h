@@ -102,6 +102,7 @@ class ZipperMerge {
   std::unordered_map<uint64_t, uint64_t> pending_;  // link offset to value, of this batch
   std::vector<uint64_t> batch_dead_;
   std::vector<TreeChange> tree_changes_;
+  std::vector<uint64_t> here_;  // of the slice: offsets of its versions, sorted
   int64_t batch_delta_ = 0;
   uint64_t batch_merged_ = 0;
   index::Damage damage_;

@@ -96,8 +96,10 @@ inline std::string_view KeyWithin(const char* address, uint64_t room) noexcept {
   const uint32_t shape = reinterpret_cast<const EntryHeader*>(address)->shape();
   room -= sizeof(EntryHeader);
   const uint64_t links = 8ull * ((shape >> 17) & 0x1F);
-  const uint64_t before = links < room ? links : room;
   const uint64_t bytes = shape & 0x1FFFF;
+  if (links + bytes <= room) [[likely]]
+    return {address + sizeof(EntryHeader) + links, bytes};
+  const uint64_t before = links < room ? links : room;
   return {address + sizeof(EntryHeader) + before, bytes < room - before ? bytes : room - before};
 }
 

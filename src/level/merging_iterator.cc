@@ -49,7 +49,7 @@ void MergingIterator::Prev() {
 /// saves.
 void MergingIterator::StepPast(std::string_view key) {
   for (auto& cursor : cursors_) {
-    if (cursor->Valid() && cursor->key() == key) {
+    if (cursor->Valid() && (cursor->entry() == current_ || cursor->key() == key)) {
       forward_ ? cursor->Next() : cursor->Prev();
     }
   }

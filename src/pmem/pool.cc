@@ -237,11 +237,28 @@ Status PmemPool::Load(const Options& options) {
   if (redo != 2) {
     return CorruptionAt(segments_[0].state_table, "chunk states", "the pool has lost a redo chunk");
   }
+  if (!BRAID_MUTANT(kInheritedNotFlushed)) FlushInherited();
   if (sizes.size() != header_.segments && !BRAID_MUTANT(kSegmentLeftUncounted)) {
     header_.segments = sizes.size();
     return WriteHeader();
   }
   return Status::OK();
+}
+
+/// The process that died may have stored headers, states, table heads and redo records without
+/// flushing them: they lie in the caches, where this process finds them. What recovery does follows
+/// from them, so they must not be lost with the power after that. (Links and marks are made again
+/// from redo records and logs; the last writes of logs are flushed when the logs are read.)
+void PmemPool::FlushInherited() {
+  // Headers in any case: the very mark that the pool is clean may lie in the caches.
+  ops_.Flush(At(0), format::kFirstStateTableOffset);
+  if (!was_clean_) {
+    for (const Segment& segment : segments_) {
+      ops_.Flush(At(segment.state_table), (segment.bytes >> chunk_shift_) * sizeof(uint64_t));
+    }
+    for (const uint64_t chunk : redo_chunks_) ops_.Flush(At(ChunkOffset(chunk)), chunk_bytes());
+  }
+  ops_.Fence();
 }
 
 Status PmemPool::LoadSegment(uint32_t index, uint64_t base, uint64_t bytes) {

@@ -180,6 +180,8 @@ class PmemPool {
   Status TakeBackSegment(Status reason);
   Status LoadStates(const Segment& segment);
   Status WriteHeader();
+  /// After a crash of the process only: writes back what it had stored and not flushed.
+  void FlushInherited();
   /// Of the chunk's next life.
   uint32_t NextGeneration(uint64_t chunk) const noexcept;
   uint32_t AddressBits() const noexcept {

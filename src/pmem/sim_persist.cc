@@ -132,6 +132,18 @@ void SimPersist::Start(uint64_t content_hash) {
   tracking_ = true;
 }
 
+void SimPersist::Inherit(const SimPersist& other) {
+  durable_hash_ = other.durable_hash_;
+  order_ = other.order_;
+  for (const uint32_t slot : other.dirty_) {
+    const DirtyLine& theirs = other.pool_[slot];
+    DirtyLine& mine = *Dirty(theirs.line);
+    mine.durable = theirs.durable;
+    mine.current = theirs.current;
+    mine.pending = theirs.pending;
+  }
+}
+
 void SimPersist::AdoptThread(uint32_t lane) {
   AdoptThread();
   lane_ = lane;

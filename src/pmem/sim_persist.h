@@ -141,6 +141,9 @@ class SimPersist final : public PersistHook {
   /// Starts over: nothing is pending, and the memory as it is now counts as durable. `content_hash`
   /// is the hash of that content (0 for an area that is all zero).
   void Start(uint64_t content_hash);
+  /// After Start: what is pending in `other` is pending here too. So the caches of a machine whose
+  /// process has died are handed to the process that comes next.
+  void Inherit(const SimPersist& other);
   /// From here on the calling thread is the one that works.
   void AdoptThread() noexcept { thread_ = std::this_thread::get_id(); }
   /// Likewise, as thread number `lane` of several: a fence covers the flushes of its own lane.

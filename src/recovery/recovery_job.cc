@@ -179,6 +179,7 @@ Status RecoveryJob::ReplayLogs() {
   for (const Status& outcome : outcomes) {
     if (!outcome.ok()) return outcome;
   }
+  if (!BRAID_MUTANT(kLastWritesNotFlushed)) FlushLastWrites(read);
   if (Status s = InsertReplayed(read, threads); !s.ok()) return s;
   for (const log::ShardLog& shard : read) {
     state_.replayed_entries += shard.committed.size();
@@ -196,6 +197,25 @@ Status RecoveryJob::ReplayLogs() {
 
 /// Puts committed entries into the memtable, each key's oldest first: a key that was written from
 /// many shards would otherwise cost a walk over its versions for each of them.
+/// The process that died may have been about to flush the last write of each shard: it is whole in
+/// the caches, and will be shown. The writes before it had returned.
+void RecoveryJob::FlushLastWrites(const std::vector<log::ShardLog>& logs) {
+  pmem::PersistOps& ops = pool_->ops();
+  for (const log::ShardLog& shard : logs) {
+    for (size_t i = shard.committed.size(); i-- > 0;) {
+      const uint64_t offset = shard.committed[i];
+      const auto* entry = pool_->As<EntryHeader>(offset);
+      ops.Flush(entry, entry->size());
+      if (const uint64_t extent = pool_->ExtentOf(offset); extent != 0) {
+        const auto* header = pool_->As<format::ExtentHeader>(extent);
+        ops.Flush(header, sizeof *header + header->value_bytes);
+      }
+      if (entry->has(format::kFirstOfUnit)) break;
+    }
+  }
+  ops.Fence();
+}
+
 Status RecoveryJob::InsertReplayed(const std::vector<log::ShardLog>& read, size_t threads) {
   struct Replayed {
     uint64_t sequence;

@@ -46,6 +46,7 @@ class RecoveryJob {
   Status FinishMerge();
   Status ClassifyChunks();
   Status ReplayLogs();
+  void FlushLastWrites(const std::vector<log::ShardLog>& logs);
   Status InsertReplayed(const std::vector<log::ShardLog>& read, size_t threads);
   void Revive(uint64_t offset);
   Status SweepExtents();

@@ -45,7 +45,8 @@ class FirstFailure {
   std::atomic<bool> failed_{false};
 };
 
-/// Threads meet here again and again; they spin, so that they leave as close together as can be.
+/// Threads meet here again and again; they spin for a while, so that they leave as close together
+/// as can be.
 class SpinBarrier {
  public:
   explicit SpinBarrier(uint32_t threads) : threads_(threads) {}
@@ -54,10 +55,13 @@ class SpinBarrier {
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
       arrived_.store(0, std::memory_order_relaxed);
       round_.fetch_add(1, std::memory_order_acq_rel);
+      round_.notify_all();
       return;
     }
     for (uint32_t spins = 0; round_.load(std::memory_order_acquire) == round; ++spins) {
-      if (spins > 300) std::this_thread::yield();
+      // On a busy machine a thread that yields again and again is the last to run; one that sleeps
+      // is woken.
+      if (spins > 300) round_.wait(round, std::memory_order_acquire);
     }
   }
 

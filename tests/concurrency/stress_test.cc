@@ -1,5 +1,7 @@
 // Everything at once, mostly for ThreadSanitizer and AddressSanitizer: every call of the API from
 // several threads on the same keys, and the life of handles beyond the database.
+#include <optional>
+
 #include "concurrency.h"
 
 namespace braid::test {
@@ -23,10 +25,21 @@ class StressTest : public ConcurrencyTest {
 
   void WriteAnything(Random* random) {
     const std::string key = Key(random->Next());
-    switch (random->Below(4)) {
+    switch (random->Below(6)) {
       case 0:
         failure_.Check(db_->Delete(key), "delete");
         break;
+      case 2:
+        failure_.Check(db_->PutIfAbsent(key, ValueOf(key, random)).status(), "put if absent");
+        break;
+      case 3: {
+        std::string value;
+        const Status got = db_->Get(key, &value);
+        std::optional<Slice> expected;
+        if (got.ok()) expected = value;
+        failure_.Check(db_->CompareAndSwap(key, expected, ValueOf(key, random)).status(), "swap");
+        break;
+      }
       case 1: {
         WriteBatch batch;
         for (uint64_t i = random->Below(12); i > 0; --i) {
@@ -87,9 +100,12 @@ class StressTest : public ConcurrencyTest {
       const std::string key = Key(random->Next());
       std::string value;
       Status status;
-      switch (random->Below(5)) {
+      switch (random->Below(6)) {
         case 0:
           status = db_->Put(key, ValueOf(key, random));
+          break;
+        case 4:
+          status = db_->CompareAndSwap(key, std::nullopt, ValueOf(key, random)).status();
           break;
         case 1:
           status = db_->Get(key, &value);

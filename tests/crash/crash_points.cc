@@ -103,6 +103,8 @@ Image CrashPoints::Demands(uint64_t seed, bool process_crash) {
   image.version = version();
   image.process_crash = process_crash;
   image.allowed = AllowedNow(process_crash);
+  // What the page cache still holds outlives the process too, but promises nothing.
+  if (process_crash && workload_.media_class != MediaClass::kPage) image.cache = &sim_;
   return image;
 }
 

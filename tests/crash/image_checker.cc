@@ -165,6 +165,7 @@ void ImageChecker::Abandon(std::unique_ptr<DB> db) {
 }
 
 bool ImageChecker::WillCrashAgain(const Image& image, size_t depth) {
+  if (image.cache != nullptr) return true;
   return depth < kMaxDepth && Random(Mix64(image.seed + 11)).OneIn(kNestedOneIn[depth]);
 }
 
@@ -184,6 +185,7 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
   Allowed allowed = image.allowed;
   if (nest) {
     sim.Start(image.hash);
+    if (image.cache != nullptr) sim.Inherit(*image.cache);
     Random nested_random(random.Next());
     sim.set_on_point([&, nested_random](pmem::PointKind) mutable {
       NestedPoint(image, allowed, depth, &nested_random);

@@ -44,6 +44,8 @@ struct Image {
   uint64_t settings_seed = 0;  ///< of the settings it is opened with
   uint64_t version = 0;        ///< of the oracle
   bool process_crash = false;
+  /// Of a process crash: what lies in the caches, and may still be lost with the power.
+  const pmem::SimPersist* cache = nullptr;
   Allowed allowed;
 };
 

@@ -144,6 +144,8 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kTreeEraseSkipped, "index", "stale cache", "Delete"},
     {Mutant::kSparseTreeNotErased, "index", "stale cache", "ThinIndex"},
     {Mutant::kTreeShownIncomplete, "index", "stale cache", "Delete"},
+    {Mutant::kInheritedNotFlushed, "open: dirty", "second crash", "LargeValue"},
+    {Mutant::kLastWritesNotFlushed, "open: dirty", "early read", "Put"},
     {Mutant::kSyncPutNotSynced, "page sync", "flush", "PutPage"},
     {Mutant::kFlushEntriesNotSynced, "page sync", "order", "BatchPage"},
     {Mutant::kCollectedCopiesNotSynced, "page sync", "order", "FlushAndCompactPage"},

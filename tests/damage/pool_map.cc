@@ -76,7 +76,7 @@ void PoolMap::MapHead() {
   }
   for (uint32_t i = 0; i < manifest_.table_count; ++i) {
     Mark(format::kTableHeadsOffset + manifest_.tables[i].head * sizeof(format::TableHead),
-         sizeof(format::TableHead), ByteUse::kNeeded);
+         manifest_.tables[i].level == 0 ? 8 : sizeof(format::TableHead), ByteUse::kNeeded);
   }
 }
 
@@ -147,6 +147,7 @@ void PoolMap::MapEntries(uint64_t chunk, uint32_t generation, bool collected) {
     entry.put = header->op() == format::EntryOp::kPut;
     entry.live = header->state() == format::kStateLive;
     entry.flushed = flushed;
+    entry.merged = collected || chunk_header.table_id <= manifest_.merged_table_id;
     entry.first = header->has(format::kFirstOfUnit);
     entry.more = header->has(format::kMoreOfUnit);
     if (header->has(format::kValueInExtent)) {
@@ -168,7 +169,9 @@ void PoolMap::MarkEntry(const MappedEntry& entry) {
   // In a log that is read again a dead mark means nothing yet. An older version may be merged away
   // before anybody reads it.
   const bool newest = newest_.at(entry.key) == entry.sequence;
-  const bool needed = newest && (entry.live || !entry.flushed);
+  const bool counts = newest && (entry.live || !entry.flushed);
+  // An open merge may have dropped a delete already, and only its mark is missing.
+  const bool needed = counts && (entry.put || !entry.flushed || manifest_.merge_id == 0);
   const auto* header = reinterpret_cast<const EntryHeader*>(bytes_.data() + entry.offset);
   const uint64_t used =
       sizeof(EntryHeader) + entry.links + header->key_bytes() + header->value_bytes;
@@ -177,6 +180,10 @@ void PoolMap::MarkEntry(const MappedEntry& entry) {
   if (!entry.flushed || manifest_.merge_id != 0) {
     Mark(entry.offset + EntryHeader::kStateByteOffset, 1, ByteUse::kLogOnly);
     Mark(entry.offset + sizeof(EntryHeader), entry.links, ByteUse::kLogOnly);
+  }
+  // A merge at open reads the bottom layer of L0 and sets all links of its entries.
+  if (!entry.merged && entry.links > 8) {
+    Mark(entry.offset + sizeof(EntryHeader) + 8, entry.links - 8, ByteUse::kLogOnly);
   }
   if (entry.extent != 0 && needed) {
     Mark(entry.extent + sizeof(format::ExtentHeader), entry.value.size(), ByteUse::kNeeded);

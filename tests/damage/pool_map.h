@@ -19,7 +19,7 @@ enum class ByteUse : uint8_t {
   kDead,       ///< in an entry that is dead or superseded, or in its extent
   kSpareCopy,  ///< one of two copies: the other is used in its place
   kSpareRedo,  ///< a redo record of a merge that has ended
-  kLogOnly,    ///< links and states that recovery sets anew: of a log, or of an open merge
+  kLogOnly,    ///< links and states set anew: of a log, of an open merge, upper ones of L0
   kNeeded,
 };
 inline constexpr int kByteUses = 7;
@@ -36,7 +36,8 @@ struct MappedEntry {
   bool put = false;
   bool live = false;
   bool flushed = false;
-  bool first = false;  // of its write
+  bool merged = false;  // its table is L1
+  bool first = false;   // of its write
   bool more = false;
 };
 

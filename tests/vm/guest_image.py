@@ -1,5 +1,6 @@
-"""The guest's kernel and first file system: a stock Debian kernel, fetched by apt and unpacked without
-being installed, and an initramfs of busybox, the tools for persistent memory and braid's programs."""
+"""The guest's kernel and first file system: a stock Debian kernel, fetched by apt and unpacked
+without being installed, and an initramfs of busybox, tools for persistent memory and our programs.
+"""
 
 import pathlib
 import re
@@ -16,8 +17,7 @@ MODULES = ["nfit", "nd_pmem", "nd_btt", "dax_pmem", "device_dax", "virtio_pci", 
            "crc32c_generic"]
 TOOLS = ["ndctl", "cxl", "mkfs.ext4", "mkfs.xfs", "modprobe"]
 APPLETS = ["sh", "mount", "umount", "cat", "echo", "ls", "sleep", "mkdir", "rm", "grep", "sed",
-           "dmesg", "poweroff", "stty", "sync", "cut", "head", "tail", "basename", "uname", "timeout",
-           "wc", "cp"]
+           "dmesg", "poweroff", "stty", "sync", "cut", "head", "tail", "basename", "uname"]
 
 
 class Unavailable(Exception):
@@ -84,7 +84,8 @@ class Kernel:
         return archives[-1]
 
     def module_files(self):
-        """Paths below lib/modules/VERSION of the modules and all they need; built-in ones have none."""
+        """Paths below lib/modules/VERSION of the modules and what they need; none of built-in ones.
+        """
         needs = {}
         by_name = {}
         for line in (self.modules / "modules.dep").read_text().splitlines():

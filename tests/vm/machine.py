@@ -20,6 +20,10 @@ def make_image(path, mib):
     return path
 
 
+def copy_image(source, target):
+    subprocess.run(["cp", "--sparse=always", str(source), str(target)], check=True)
+
+
 def backend(ident, path):
     size = pathlib.Path(path).stat().st_size
     return ["-object", f"memory-backend-file,id={ident},mem-path={path},size={size},share=on"]
@@ -58,8 +62,8 @@ def two_nodes():
 
 
 def cxl_memory(path, labels):
-    """A CXL type-3 device with persistent memory. Two ports, since QEMU 7.2 loses writes with one; a
-    serial number other than 0, since the kernel wants one."""
+    """A CXL type-3 device with persistent memory. Two ports, since QEMU 7.2 loses writes with one;
+    a serial number other than 0, since the kernel wants one."""
     return [*backend("cm1", path), *backend("cl1", labels),
             "-device", "pxb-cxl,bus_nr=12,bus=pcie.0,id=cxl.1",
             "-device", "cxl-rp,port=0,bus=cxl.1,id=rp13,chassis=0,slot=2",
@@ -72,8 +76,8 @@ class Machine:
     """A running guest. Its second serial line carries what the scenario says, line by line; the
     first carries the kernel's words and goes to a file."""
 
-    def __init__(self, guest, scenario, devices, *, settings=None, persistence="mem-ctrl", cxl=False,
-                 extra=(), log="console.log"):
+    def __init__(self, guest, scenario, devices, *, settings=None, persistence="mem-ctrl",
+                 cxl=False, extra=(), log="console.log"):
         self.log_path = guest.folder / log
         kind = "cxl=on" if cxl else f"nvdimm=on,nvdimm-persistence={persistence}"
         words = [f"vm.{name}={value}" for name, value in (settings or {}).items()]

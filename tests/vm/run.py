@@ -33,7 +33,7 @@ class Guest:
         tree = guest_image.Initramfs(folder / "initramfs", self.kernel)
         for program in GUEST_PROGRAMS:
             if not (programs / program).exists():
-                raise Unavailable(f"{programs / program} is not built: run scripts/build.sh release")
+                raise Unavailable(f"{program} is not built: run scripts/build.sh release")
             tree.add_program(programs / program)
         self.initrd = tree.write(folder / "initramfs.cpio")
         shutil.rmtree(tree.tree)

@@ -124,7 +124,8 @@ def cxl(results, guest):
         check_class(results, answers, "cxl", "cache_line", "clwb")
         if count == 2:
             kept = next((line for line in answers.lines if line.startswith("@kept")), "")
-            results.check("a pool on CXL memory is there after a reboot", kept == "@kept value", kept)
+            results.check("a pool on CXL memory is there after a reboot",
+                          kept == "@kept value", kept)
     image.unlink()
     labels.unlink()
 
