@@ -159,8 +159,9 @@ Status LsmEngine::Close() {
   if (outcome.ok()) {
     {
       const std::lock_guard lock(structure_mutex_);
-      manifest_.record().last_sequence =
-          std::max(manifest_.record().last_sequence, sequence_.load());
+      // Refused writes may have drawn numbers above the last one.
+      manifest_.record().last_sequence = std::max(manifest_.record().last_sequence,
+                                                  std::min(sequence_.load(), format::kMaxSequence));
       manifest_.record().next_table_id = next_table_id_;
       outcome = manifest_.Commit();
     }

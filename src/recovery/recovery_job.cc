@@ -195,8 +195,6 @@ Status RecoveryJob::ReplayLogs() {
   return Status::OK();
 }
 
-/// Puts committed entries into the memtable, each key's oldest first: a key that was written from
-/// many shards would otherwise cost a walk over its versions for each of them.
 /// The process that died may have been about to flush the last write of each shard: it is whole in
 /// the caches, and will be shown. The writes before it had returned.
 void RecoveryJob::FlushLastWrites(const std::vector<log::ShardLog>& logs) {
@@ -216,6 +214,8 @@ void RecoveryJob::FlushLastWrites(const std::vector<log::ShardLog>& logs) {
   ops.Fence();
 }
 
+/// Puts committed entries into the memtable, each key's oldest first: a key that was written from
+/// many shards would otherwise cost a walk over its versions for each of them.
 Status RecoveryJob::InsertReplayed(const std::vector<log::ShardLog>& read, size_t threads) {
   struct Replayed {
     uint64_t sequence;
