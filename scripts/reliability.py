@@ -13,6 +13,7 @@ import sys
 sys.dont_write_bytecode = True  # noqa: E402  the source folder stays as it is
 
 import argparse
+import fcntl
 import json
 import os
 import pathlib
@@ -76,11 +77,18 @@ def main():
         write_table(arguments.table)
         return 0
     jobs = int(os.environ.get("BRAID_JOBS") or os.cpu_count())
-    run = Run(ROOT, arguments.size, jobs, arguments.seconds, arguments.restart)
     stages = all_stages()
     if arguments.list:
-        list_stages(run, stages)
+        list_stages(Run(ROOT, arguments.size, jobs), stages)
         return 0
+    folder = ROOT / "build/reliability"
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = open(folder / "lock", "w")  # held until the process ends
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit("reliability.py: another run is at work in build/reliability; wait for it or stop it")
+    run = Run(ROOT, arguments.size, jobs, arguments.seconds, arguments.restart)
     signal.signal(signal.SIGTERM, stop)
     revision = report.revision(ROOT)
     if revision not in run.state["revisions"]:

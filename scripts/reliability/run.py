@@ -1,12 +1,15 @@
 """Runs stages slice by slice, and keeps on disk what was done, so that a stop loses one slice."""
 
+import contextlib
 import dataclasses
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from reliability import parse
@@ -26,6 +29,18 @@ def write_atomically(path, content):
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
+
+
+@contextlib.contextmanager
+def scratch_folder(name, usual):
+    """A folder for one slice, in the place that the environment names. It goes with what a program
+    that was killed has left there."""
+    place = os.environ.get(name) or (usual if os.access(usual, os.W_OK) else None)
+    folder = tempfile.mkdtemp(prefix="braid-reliability-", dir=place)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclasses.dataclass
@@ -97,7 +112,11 @@ class Run:
         self.log = self.logs / f"{self.size}-{stage.name}-{at}.log"
         self.replay = " ".join([*(f"{key}={value}" for key, value in settings.items()),
                                 *map(shlex.quote, command)])
-        return self.execute(command, self.log, settings, seconds * 4 + PATIENCE_SECONDS)
+        with scratch_folder("BRAID_TMP", "/dev/shm") as memory, \
+                scratch_folder("BRAID_TMP_FILE", "/var/tmp") as file:
+            places = {"BRAID_TMP": memory, "BRAID_TMP_FILE": file}
+            return self.execute(command, self.log, {**settings, **places},
+                                seconds * 4 + PATIENCE_SECONDS)
 
     def listing(self, command):
         return subprocess.run(command, cwd=self.root, env=self.environment({}), check=True,
@@ -125,11 +144,17 @@ class Run:
         progress["skipped"] = ""
         failures_before = progress["failure_count"]
         problem = self.build(stage, built)
-        if problem:
-            self.note_failure(stage, progress, [problem], "", None)
+        target = None
+        if not problem:
+            try:
+                target = stage.target(self.size, self)
+            except (OSError, subprocess.CalledProcessError) as error:
+                problem = f"what there is to run can't be listed: {error}"
+        if not target:
+            self.note_failure(stage, progress, [problem or "there is nothing to run"], "", None)
             self.save()
             return False
-        target = progress["target"] = stage.target(self.size, self)
+        progress["target"] = target
         begin = clock()
         while stage.share(self.size, target, progress["done"], progress["counts"]) < 1:
             left = SLICE_SECONDS if self.cap is None else self.cap - (clock() - begin)
