@@ -40,7 +40,8 @@ def machine(root):
     return {"cpu": field("/proc/cpuinfo", r"^model name\s*:\s*(.*)$") or platform.machine(),
             "cores": len(os.sched_getaffinity(0)),
             "memory_gib": round(int(kib) / (1 << 20), 1) if kib else None,
-            "kernel": f"{platform.system()} {platform.release()}",
+            # Without what its builder put behind the version.
+            "kernel": f"{platform.system()} {re.match(r'[0-9.]*', platform.release())[0]}",
             "compiler": first_line([os.environ.get("CXX", "c++"), "--version"], root)}
 
 
