@@ -3,11 +3,12 @@
 BUILD := build
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
+SIZE ?= push
 export BRAID_JOBS := $(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test bench check format crash mutants porcupine asan tsan ubsan fuzz \
-        coverage vm-test install clean
+        coverage vm-test reliability install clean
 
 help: ## list the targets (this text)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +59,9 @@ tsan: $(BUILD)/setup-build.stamp ## run all tests under ThreadSanitizer
 
 ubsan: $(BUILD)/setup-build.stamp ## run all tests under UBSan alone
 	@bash scripts/test.sh ubsan
+
+reliability: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp ## run the long tests: SIZE=push, night or release; goes on where it was stopped
+	@python3 scripts/reliability.py $(SIZE)
 
 fuzz: $(BUILD)/setup-check.stamp ## build the fuzzers into build/fuzz/bin (clang)
 	@bash scripts/build.sh fuzz

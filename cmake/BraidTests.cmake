@@ -174,6 +174,8 @@ foreach(check check_layers check_limits check_links)
   braid_add_script(style style/${check}_test.py)
 endforeach()
 
+braid_add_script(style style/reliability_test.py)
+
 if(EXISTS "${PROJECT_SOURCE_DIR}/tests/capi/check_abi.py")
   find_path(BRAID_LEVELDB_INCLUDE leveldb/c.h)
   set(leveldb_header "")

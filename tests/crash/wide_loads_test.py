@@ -19,6 +19,7 @@ ORDINARY = (
     "braid::engine::LsmEngine::Write(",  # drafts of a batch
     "braid::engine::LsmEngine::WriteDrafts(",
     "braid::log::Draft",
+    "braid::recovery::Salvage::",  # what was found out about chunks, in DRAM
 )
 
 

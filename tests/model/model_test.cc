@@ -38,6 +38,10 @@ Options OptionsFor(Sizing sizing, Random* random) {
   return options;
 }
 
+void ReportOperations(uint64_t operations) {
+  std::printf("[ model    ] %llu operations\n", static_cast<unsigned long long>(operations));
+}
+
 class ModelTest : public ::testing::TestWithParam<Workload> {};
 INSTANTIATE_TEST_SUITE_P(Workloads, ModelTest, ::testing::ValuesIn(Workloads()), WorkloadName);
 
@@ -59,6 +63,7 @@ TEST_P(ModelTest, OneThreadAgreesWithAMap) {
   ASSERT_TRUE(runner.Run(operations)) << runner.failure() << "\n"
                                       << Describe(options) << "\n"
                                       << ReplayLine();
+  ReportOperations(operations);
   ExpectVerified(db.get());
   BRAID_ASSERT_OK(db->Close());
   db = open();
@@ -134,6 +139,7 @@ TEST_P(ModelTest, ThreadsWithRangesOfTheirOwnAgreeWithTheirMaps) {
     ASSERT_EQ(runner->failure(), "") << Describe(options) << "\n" << ReplayLine();
     all.insert(runner->model().begin(), runner->model().end());
   }
+  ReportOperations(operations * kWriters);
   runners.clear();
   ExpectVerified(db.get());
   BRAID_ASSERT_OK(db->Close());
