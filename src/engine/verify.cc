@@ -53,14 +53,14 @@ void LsmEngine::CheckChunk(uint64_t chunk, const format::ManifestRecord& manifes
     totals->problems.emplace_back(header.status().message());
     return;
   }
+  const uint64_t limit =
+      kind == ChunkKind::kLog ? manifest.flushed_table_id : manifest.collected_table_id;
+  if (header->table_id > limit) return;  // a log: its entries are not in a table yet
   uint64_t live = 0;
   log::ForEachEntry(*pool_, chunk, [&](uint64_t, const format::EntryHeader& entry) {
     totals->max_sequence = std::max(totals->max_sequence, entry.sequence());
     if (entry.state() == format::kStateLive) live += entry.size();
   });
-  const uint64_t limit =
-      kind == ChunkKind::kLog ? manifest.flushed_table_id : manifest.collected_table_id;
-  if (header->table_id > limit) return;  // a log: its entries are not in a table yet
   // Entries a resumed merge has taken but not accounted, and copies beside their originals, are
   // in two lists or none for a while.
   if (manifest.merge_id != 0) return;

@@ -188,7 +188,7 @@ Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkK
   if (!BRAID_MUTANT(kChunkHeaderNotFlushed)) ops_.Flush(At(ChunkOffset(chunk)), sizeof sealed);
   if (!BRAID_MUTANT(kChunkHeaderNotFenced)) ops_.Fence();
   SetState(chunk, kind, generation);
-  if (!BRAID_MUTANT(kChunkStateNotFenced)) ops_.Fence();
+  ops_.Fence();
   return chunk;
 }
 

@@ -20,6 +20,7 @@ ORDINARY = (
     "braid::engine::LsmEngine::WriteDrafts(",
     "braid::log::Draft",
     "braid::recovery::Salvage::",  # what was found out about chunks, in DRAM
+    "braid::recovery::FindGeometry(",
 )
 
 
