@@ -126,7 +126,7 @@ class DB {
   /// A cursor at options.snapshot, or at the state of this moment. Never null.
   virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) = 0;
 
-  /// The state of this moment. Cheap: no write waits for it.
+  /// The state of this moment. Cheap: no write waits for it. Null when memory is out.
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
 
   /// Seals the memtable and waits until it is an L0 table.

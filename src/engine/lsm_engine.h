@@ -243,7 +243,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::vector<PinnedChunk> pinned_chunks_;      // compaction thread
   std::vector<std::thread> threads_;
 
-  std::mutex reclaim_mutex_;
+  mutable std::mutex reclaim_mutex_;
   std::mutex sync_mutex_;
   std::mutex sync_round_mutex_;
   uint64_t syncs_begun_ = 0;  // sync_mutex_

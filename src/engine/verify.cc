@@ -46,6 +46,8 @@ void LsmEngine::CheckTables(const format::ManifestRecord& manifest,
 /// What is live in a chunk of tables is what their lists link, and what is counted.
 void LsmEngine::CheckChunk(uint64_t chunk, const format::ManifestRecord& manifest,
                            level::CheckTotals* totals) const {
+  // A chunk that is given back now would be written to while it is looked at.
+  const std::lock_guard reclaim_lock(reclaim_mutex_);
   const ChunkKind kind = pool_->StateOf(chunk).kind();
   if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) return;
   Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);

@@ -287,6 +287,21 @@ Model PoolMap::WithoutTornEnds(const PoolImage& harmed, const Model& content, bo
   return Without(dropped, content);
 }
 
+std::set<uint64_t> PoolMap::OfBrokenWrites(const PoolImage& harmed) const {
+  std::set<uint64_t> broken;
+  for (const std::vector<size_t>& order : LogsInOrder()) {
+    for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+      bool whole = true;
+      for (end = begin; end == begin || (end < order.size() && !entries_[order[end]].first);
+           ++end) {
+        whole = whole && SameIn(harmed, entries_[order[end]], true);
+      }
+      for (size_t i = begin; !whole && i < end; ++i) broken.insert(entries_[order[i]].offset);
+    }
+  }
+  return broken;
+}
+
 Model PoolMap::WithoutLastWrites(const PoolImage& harmed, const Model& content) const {
   std::vector<bool> dropped(entries_.size(), false);
   for (const std::vector<size_t>& order : LogsInOrder()) {

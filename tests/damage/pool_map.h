@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,8 @@ class PoolMap {
   /// behind which no write begins can't be told from a write that a crash tore. `*torn` (may be
   /// null) tells whether there is any.
   Model WithoutTornEnds(const PoolImage& harmed, const Model& content, bool* torn = nullptr) const;
+  /// Offsets of the entries of logs whose write is not whole any more: a batch is left out as one.
+  std::set<uint64_t> OfBrokenWrites(const PoolImage& harmed) const;
   /// The same for a repair, which goes on behind damage: only the last write of each log may be
   /// taken for a torn one.
   Model WithoutLastWrites(const PoolImage& harmed, const Model& content) const;
