@@ -238,7 +238,7 @@ class ApiRun {
     options.pool.max_bytes = 1u << 20;
     options.memtable.bytes = 1024u << (how >> 6);
     options.compaction.l0_trigger = 1 + (how & 1) * 3;
-    options.log_shards = 1 + (how & 1);
+    options.log.shards = 1 + (how & 1);
     Result<std::shared_ptr<engine::LsmEngine>> opened =
         engine::LsmEngine::Open(options, MediaFor(memory_, 0));
     Expect(opened.status(), "open");

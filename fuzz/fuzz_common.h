@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "braid/options.h"
+#include "design/design.h"
 #include "format/layout.h"
 #include "pmem/media.h"
 
@@ -269,7 +270,7 @@ inline std::unique_ptr<pmem::Media> MediaFor(PoolMemory* memory, uint8_t how) {
 inline Options FuzzOptions(uint8_t how) {
   Options options;
   options.background_threads = false;
-  options.log_shards = 2;
+  options.log.shards = 2;
   options.pool.chunk_bytes = 4096;
   options.pool.initial_bytes = 96u << 10;
   options.pool.max_bytes = kMaxFuzzPool;
@@ -278,6 +279,7 @@ inline Options FuzzOptions(uint8_t how) {
   options.verify_checksums = (how & kNoChecksums) == 0;
   if ((how & kSmallBatches) != 0) options.compaction.batch_entries = 3;
   if ((how & kSmallBudget) != 0) options.memory_budget_bytes = 1u << 20;
+  design::kBraid.choose(&options);
   return options;
 }
 

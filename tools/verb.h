@@ -39,5 +39,6 @@ std::unique_ptr<Verb> MakeLoadVerb();
 std::unique_ptr<Verb> MakeVerifyVerb();
 std::unique_ptr<Verb> MakeRepairVerb();
 std::unique_ptr<Verb> MakeBenchVerb();
+std::unique_ptr<Verb> MakeOptionsVerb();
 
 }  // namespace braid::tools

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "bench/harness/kv_engine.h"
+#include "bench/harness/workload_options.h"
 #include "braid/db.h"
 #include "braid/version.h"
 
@@ -63,6 +64,7 @@ class BraidEngine : public KvEngine {
     options.design = config.design;
     options.memory_budget_bytes = config.memory_budget_bytes;
     options.pool.force_media_class = config.force_media_class;
+    if (const Status set = ApplySettings(config.settings, &options); !set.ok()) return set;
     Result<std::unique_ptr<DB>> db = DB::Open(options, config.directory);
     if (!db.ok()) return db.status();
     db_ = std::move(db).value();
@@ -72,6 +74,7 @@ class BraidEngine : public KvEngine {
         "design " + config.design + ", media class " + MediaClassName(statistics.media_class) +
         (statistics.media_class_forced ? " (forced)" : "") + ", memory budget " +
         std::to_string(config.memory_budget_bytes >> 20) + " MiB" + (sync_ ? ", sync" : "");
+    for (const std::string& setting : config.settings) parameters_ += ", " + setting;
     return Status::OK();
   }
 

@@ -29,6 +29,7 @@ struct EngineConfig {
   std::string design = "braid";
   uint64_t memory_budget_bytes = uint64_t{1} << 30;
   std::optional<MediaClass> force_media_class;
+  std::vector<std::string> settings;  ///< "name=value", for Options::Set
 };
 
 /// Totals since Open; what a store does not tell stays empty.

@@ -121,6 +121,7 @@ nlohmann::json OptionsToJson(const WorkloadOptions& options) {
           {"pin", options.pin},
           {"warmup_percent", options.warmup_percent},
           {"design", options.design},
+          {"settings", options.settings},
           {"memory_budget", options.memory_budget_bytes},
           {"force_media_class", options.force_media_class}};
 }

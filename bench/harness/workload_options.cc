@@ -52,6 +52,20 @@ Status ValidateNames(const WorkloadOptions& options) {
 
 }  // namespace
 
+Status ApplySettings(const std::vector<std::string>& settings, Options* options) {
+  for (const std::string& setting : settings) {
+    const size_t equals = setting.find('=');
+    if (equals == std::string::npos) {
+      return Status::InvalidArgument("--set takes NAME=VALUE, as in log.kind=write-ahead; \"" +
+                                     setting + "\" has no =");
+    }
+    const Status set = options->Set(std::string_view(setting).substr(0, equals),
+                                    std::string_view(setting).substr(equals + 1));
+    if (!set.ok()) return set;
+  }
+  return Status::OK();
+}
+
 Status WorkloadOptions::Validate() const {
   Status status = ValidateNames(*this);
   if (!status.ok()) return status;
@@ -85,7 +99,8 @@ Status WorkloadOptions::Validate() const {
           "fillseq can't write hashed keys in their order: use fillrandom, or --hash_keys=0");
     }
   }
-  return Status::OK();
+  Options scratch;
+  return ApplySettings(settings, &scratch);
 }
 
 EngineConfig WorkloadOptions::MakeEngineConfig(const std::string& directory) const {
@@ -97,6 +112,7 @@ EngineConfig WorkloadOptions::MakeEngineConfig(const std::string& directory) con
   config.threads = threads + 1;
   config.sync = sync;
   config.design = design;
+  config.settings = settings;
   config.memory_budget_bytes = memory_budget_bytes;
   config.force_media_class = ParseMediaClass(force_media_class);
   return config;
@@ -142,6 +158,10 @@ void AddWorkloadFlags(CLI::App& app, WorkloadOptions* options) {
                  "Share of the operations of read benchmarks that runs before the clock starts")
       ->capture_default_str();
   app.add_option("--design", options->design, "The design of braid's pool")->capture_default_str();
+  app.add_option("--set", options->settings,
+                 "Set an option of braid by its name, as in --set log.kind=write-ahead; may be "
+                 "given several times. braid options lists them")
+      ->allow_extra_args(false);
   app.add_option("--memory_budget", options->memory_budget_bytes,
                  "DRAM that braid may use, like 1G")
       ->transform(CLI::AsSizeValue(false));

@@ -35,13 +35,17 @@ struct WorkloadOptions {
   double warmup_percent = 5;
   std::string design = "braid";
   uint64_t memory_budget_bytes = uint64_t{1} << 30;
-  std::string force_media_class;  ///< "page", "cache_line", "byte", or empty: as detected
+  std::string force_media_class;      ///< "page", "cache_line", "byte", or empty: as detected
+  std::vector<std::string> settings;  ///< "name=value", for Options::Set
 
   uint64_t Operations() const { return reads.value_or(num); }
   /// The first flag outside its limits, by name, or ok.
   Status Validate() const;
   EngineConfig MakeEngineConfig(const std::string& directory) const;
 };
+
+/// Applies "name=value" settings. InvalidArgument names the first that is wrong.
+Status ApplySettings(const std::vector<std::string>& settings, Options* options);
 
 /// Adds the flags to `app`, bound to `options`.
 void AddWorkloadFlags(CLI::App& app, WorkloadOptions* options);

@@ -47,6 +47,16 @@ class Iterator {
   virtual Status status() const = 0;
 };
 
+/// What a design can do. A call that it can't is NotSupported, and changes nothing.
+struct Capabilities {
+  bool stores = true;             ///< what is put can be read back
+  bool atomic_batches = false;    ///< batches of more than one update
+  bool snapshots = false;         ///< GetSnapshot; iterators show one moment
+  bool compare_and_swap = false;  ///< CompareAndSwap and PutIfAbsent
+
+  static constexpr Capabilities All() { return {true, true, true, true}; }
+};
+
 /// A database. All calls are safe from any number of threads.
 class DB {
  public:
@@ -126,7 +136,11 @@ class DB {
   /// A cursor at options.snapshot, or at the state of this moment. Never null.
   virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) = 0;
 
-  /// The state of this moment. Cheap: no write waits for it. Null when memory is out.
+  /// What the design of this pool can do.
+  virtual Capabilities GetCapabilities() const { return Capabilities::All(); }
+
+  /// The state of this moment. Cheap: no write waits for it. Null when memory is out, or when the
+  /// design has no snapshots (GetCapabilities).
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
 
   /// Seals the memtable and waits until it is an L0 table.

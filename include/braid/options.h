@@ -8,6 +8,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "braid/status.h"
 
@@ -34,6 +36,10 @@ struct PoolOptions {
   /// Treat the medium as this class instead of asking libpmem2, for tests and benchmarks:
   /// kCacheLine on tmpfs issues the flushes of real persistent memory.
   std::optional<MediaClass> force_media_class;
+  uint32_t regions = 1;  ///< parts of the pool, one for each NUMA node; 1 to 4; new pools only
+  /// Folders of the regions behind the first, whose segments lie in the pool's own folder; on the
+  /// device of a node each. Empty: all regions lie in the pool's folder. New pools only.
+  std::vector<std::string> region_paths;
   bool allow_world_writable = false;  ///< accept a pool directory that others may write to
   /// A SIGBUS in the pool's mapping (a file truncated under us, a bad block) becomes IOError: every
   /// later call returns it until the pool is opened again. Installs a handler for the process while
@@ -42,19 +48,94 @@ struct PoolOptions {
   bool catch_sigbus = true;
 };
 
+/// How writes are logged.
+enum class LogKind : uint8_t {
+  kIndexUnified = 1,  ///< entries have the shape of list nodes; a flush links them where they are
+  kWriteAhead = 2,    ///< entries are records only; a flush copies them, and the log is freed
+};
+
+/// The log that makes writes durable. A kind that is not set is the design's choice, here and
+/// below. Each kind can be changed from open to open, unless its line says otherwise.
+struct LogOptions {
+  std::optional<LogKind> kind;
+  uint32_t shards = 0;  ///< logs written side by side; 0: twice the processors, at most 32
+};
+
+/// The ordered structure in DRAM that holds the newest entries.
+enum class MemTableKind : uint8_t {
+  kBTree = 1,     ///< B+-tree with prefixes of keys in its nodes
+  kSkipList = 2,  ///< skip list
+};
+
 /// The volatile, ordered index over the newest log entries.
 struct MemTableOptions {
+  std::optional<MemTableKind> kind;
   uint64_t bytes = 64ull << 20;  ///< log bytes after which the memtable is sealed
   uint32_t max_immutable = 4;    ///< sealed tables waiting for their flush before writers wait
 };
 
+/// Making an L0 table of a full memtable. With a write-ahead log it copies the entries in key
+/// order; with an index-unified log it sets links between them.
+struct FlushOptions {
+  /// Tables whose links are written back to the medium together, with one fence. 1: each table at
+  /// once. More: later and cheaper, and an open after a crash replays the logs of the tables that
+  /// were not written back yet. 0: the design's choice. At most 32.
+  uint32_t checkpoint_tables = 0;
+};
+
+/// How lists are cut and linked across the regions of a pool (PoolOptions::regions).
+enum class ListKind : uint8_t {
+  kOblivious = 1,  ///< one list a table; links lead anywhere
+  kBraided = 2,    ///< one list a table; upper layers lead within a region, the bottom one anywhere
+  kLocal = 3,      ///< a list a region, of what its threads wrote; a read asks all of them
+  kDelegated =
+      4,  ///< a list a region, chosen by the key's hash; a thread of the region does the work
+};
+
+/// The lists of tables in persistent memory.
+struct ListOptions {
+  std::optional<ListKind> kind;  ///< fixed when the pool is made
+  bool count_visits = false;  ///< count visits of nodes by region, in statistics; costs some speed
+};
+
+/// How an L0 table gets into L1.
+enum class MergeKind : uint8_t {
+  kZipper = 1,  ///< links change, entries stay
+  kCopy = 2,    ///< entries are copied together in key order first
+  kNone = 3,    ///< not at all, for measurements: writes fail when L0 has no room for more tables
+};
+
+/// How a merge survives a crash.
+enum class MergePersistence : uint8_t {
+  kRedoLog = 1,  ///< a batch of updates is logged, then made: two fences a batch
+  kPointer = 2,  ///< each update is made durable before the next: two fences an entry
+};
+
 /// Merging L0 tables into L1.
 struct CompactionOptions {
+  std::optional<MergeKind> kind;
+  std::optional<MergePersistence> persistence;
   uint32_t l0_trigger = 1;        ///< L0 tables that start a merge
   uint32_t l0_slowdown = 16;      ///< L0 tables from which writers are slowed down smoothly
   uint32_t l0_stop = 48;          ///< L0 tables at which writers wait; at most 56
   uint32_t batch_entries = 4096;  ///< entries whose links one redo record covers
   double gc_live_ratio = 0.5;     ///< chunks with a smaller share of live bytes are collected
+};
+
+/// What is kept in DRAM to speed reads up, within memory_budget_bytes.
+struct CacheOptions {
+  std::optional<bool> index;  ///< an ordered index over L1, as fine as the budget allows
+  /// Hash table from keys to addresses of entries, filled by flushes; 0: none.
+  std::optional<uint64_t> lookup_bytes;
+  /// Skip list of the tallest entries of L1, from which searches start; 0: none.
+  std::optional<uint64_t> second_chance_bytes;
+};
+
+/// A store without log and memtable: sorted leaves in persistent memory below an index in DRAM.
+struct LeafOptions {
+  uint32_t ranges = 0;  ///< parts of the key space with an index of their own at first; 0: design's
+  std::optional<bool> divide_ranges;  ///< split ranges that get large, merge small ones
+  uint32_t span = 0;  ///< nodes passed on a level after which a search raises one; 0: design's
 };
 
 /// How thoroughly a pool is checked when it is opened.
@@ -71,18 +152,37 @@ struct Options {
   bool verify_checksums = true;   ///< check entries when they are read
   VerifyOnOpen verify_on_open = VerifyOnOpen::kQuick;
   uint64_t memory_budget_bytes = 1ull << 30;  ///< DRAM for memtables, indexes and filters together
-  uint32_t log_shards = 0;  ///< logs written side by side; 0: twice the processors, at most 32
   bool background_threads = true;  ///< false: flushes and merges run inside the writer's calls
   PoolOptions pool;
+  LogOptions log;
   MemTableOptions memtable;
+  FlushOptions flush;
+  ListOptions lists;
   CompactionOptions compaction;
+  CacheOptions cache;
+  LeafOptions leaf;
   /// Called with lines worth telling an operator (recovery, slow-down, error); may be empty.
   /// Called from any thread; must not call back into the database.
   std::function<void(std::string_view line)> logger;
 
   /// The first option outside its limits, by name, or ok.
   Status Validate() const;
+
+  /// Sets an option by the name it has here, "log.kind" for example, from text: numbers (with K, M,
+  /// G or T for powers of 1024), true and false, or the name of a kind as OptionNames() lists it.
+  /// Errors: InvalidArgument, with the names or values there are.
+  Status Set(std::string_view name, std::string_view value);
 };
+
+/// An option as it is set by name.
+struct OptionName {
+  std::string name;    ///< "compaction.kind"
+  std::string values;  ///< "zipper, copy, none", or what a number counts
+  std::string preset;  ///< the default; "design's" where the design chooses
+  std::string summary;
+};
+/// All options that Options::Set knows, in the order of the structs above.
+std::vector<OptionName> OptionNames();
 
 /// How one write is done.
 struct WriteOptions {

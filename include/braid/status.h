@@ -106,7 +106,7 @@ class [[nodiscard]] Status {
   }
 
   static constexpr std::string_view kOutOfMemoryText =
-      "the process got no memory; give it more, or lower memory_budget_bytes or log_shards, and "
+      "the process got no memory; give it more, or lower memory_budget_bytes or log.shards, and "
       "try again";
   Rep* rep_ = nullptr;
 };

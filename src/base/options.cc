@@ -28,6 +28,25 @@ Status CheckRange(const char* name, T value, T least, T most) {
                                  std::to_string(most));
 }
 
+/// The value of a kind must be one that has a name; 0 stands for one that is not set.
+template <class T>
+Status CheckKind(const char* name, const std::optional<T>& kind, T most) {
+  if (!kind) return Status::OK();
+  return CheckRange<uint32_t>(name, static_cast<uint32_t>(*kind), 1, static_cast<uint32_t>(most));
+}
+
+Status CheckKinds(const Options& options) {
+  Status s = CheckKind("log.kind", options.log.kind, LogKind::kWriteAhead);
+  if (s.ok()) s = CheckKind("memtable.kind", options.memtable.kind, MemTableKind::kSkipList);
+  if (s.ok()) s = CheckKind("lists.kind", options.lists.kind, ListKind::kDelegated);
+  if (s.ok()) s = CheckKind("compaction.kind", options.compaction.kind, MergeKind::kNone);
+  if (s.ok()) {
+    s = CheckKind("compaction.persistence", options.compaction.persistence,
+                  MergePersistence::kPointer);
+  }
+  return s;
+}
+
 }  // namespace
 
 Status Options::Validate() const {
@@ -49,12 +68,22 @@ Status Options::Validate() const {
     s = CheckRange<uint32_t>("pool.force_media_class",
                              static_cast<uint32_t>(*pool.force_media_class), 1, 3);
   }
+  if (s.ok()) s = CheckRange<uint32_t>("pool.regions", pool.regions, 1, 4);
+  if (s.ok() && !pool.region_paths.empty() && pool.region_paths.size() + 1 != pool.regions) {
+    s = Status::InvalidArgument("options.pool.region_paths names " +
+                                std::to_string(pool.region_paths.size()) + " folders; " +
+                                std::to_string(pool.regions) +
+                                " regions need one for each region behind the first, or none");
+  }
   if (s.ok()) {
     s = CheckRange<uint32_t>("verify_on_open", static_cast<uint32_t>(verify_on_open), 0, 1);
   }
   if (s.ok()) s = CheckRange<uint64_t>("memtable.bytes", memtable.bytes, 1024, 16ull << 30);
   if (s.ok()) s = CheckRange<uint32_t>("memtable.max_immutable", memtable.max_immutable, 1, 32);
-  if (s.ok()) s = CheckRange<uint32_t>("log_shards", log_shards, 0, 64);
+  if (s.ok()) s = CheckRange<uint32_t>("log.shards", log.shards, 0, 64);
+  if (s.ok()) {
+    s = CheckRange<uint32_t>("flush.checkpoint_tables", flush.checkpoint_tables, 0, 32);
+  }
   if (s.ok()) {
     s = CheckRange<uint64_t>("memory_budget_bytes", memory_budget_bytes, 1 << 20, kMaxPool);
   }
@@ -75,7 +104,9 @@ Status Options::Validate() const {
   if (s.ok() && !(compaction.gc_live_ratio >= 0.0 && compaction.gc_live_ratio <= 0.9)) {
     s = Status::InvalidArgument("options.compaction.gc_live_ratio must be between 0 and 0.9");
   }
-  return s;
+  if (s.ok()) s = CheckRange<uint32_t>("leaf.ranges", leaf.ranges, 0, 1u << 16);
+  if (s.ok()) s = CheckRange<uint32_t>("leaf.span", leaf.span, 0, 64);
+  return s.ok() ? CheckKinds(*this) : s;
 }
 
 }  // namespace braid

@@ -22,7 +22,8 @@ namespace {
 
 class DbHandle final : public DB {
  public:
-  explicit DbHandle(std::shared_ptr<engine::Engine> engine) : engine_(std::move(engine)) {}
+  DbHandle(std::shared_ptr<engine::Engine> engine, const Capabilities& capabilities)
+      : engine_(std::move(engine)), capabilities_(capabilities) {}
   ~DbHandle() override {
     const Status closed = Close();
     (void)closed;  // Close() before is the way to learn of an error
@@ -78,6 +79,7 @@ class DbHandle final : public DB {
     return Run([&] { return engine_->Close(); });
   }
   bool GetProperty(std::string_view name, std::string* value) override;
+  Capabilities GetCapabilities() const override { return capabilities_; }
 
  private:
   /// The border of the public API: nothing thrown gets out, and nothing that a failed medium gave
@@ -92,6 +94,7 @@ class DbHandle final : public DB {
   bool Property(std::string_view name, std::string* value);
 
   std::shared_ptr<engine::Engine> engine_;
+  Capabilities capabilities_;
 };
 
 std::string StatisticsText(const Statistics& statistics) {
@@ -181,9 +184,10 @@ Result<std::unique_ptr<DB>> MakeHandle(const Options& options, std::unique_ptr<p
   if (Status s = options.Validate(); !s.ok()) return s;
   Result<const design::Design*> design = design::FindDesign(options.design);
   if (!design.ok()) return design.status();
-  Result<std::shared_ptr<engine::Engine>> engine = (*design)->open(options, std::move(media));
+  Result<std::shared_ptr<engine::Engine>> engine = (*design)->Make(options, std::move(media));
   if (!engine.ok()) return engine.status();
-  return std::unique_ptr<DB>(std::make_unique<DbHandle>(std::move(engine).value()));
+  return std::unique_ptr<DB>(
+      std::make_unique<DbHandle>(std::move(engine).value(), (*design)->capabilities));
 }
 
 Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& path) {

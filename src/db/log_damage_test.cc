@@ -26,7 +26,7 @@ class LogDamageTest : public ::testing::Test {
     EXPECT_NE(::mkdtemp(path_.data()), nullptr);
     options_.pool.initial_bytes = 256 << 10;
     options_.pool.chunk_bytes = 4 << 10;
-    options_.log_shards = 1;
+    options_.log.shards = 1;
     options_.background_threads = false;
   }
   ~LogDamageTest() override { std::filesystem::remove_all(path_); }
@@ -34,7 +34,7 @@ class LogDamageTest : public ::testing::Test {
   Result<std::shared_ptr<engine::Engine>> Open() {
     auto media = pmem::OpenFileMedia(path_, options_.pool, true);
     if (!media.ok()) return media.status();
-    return design::kBraid.open(options_, std::move(media).value());
+    return design::kBraid.Make(options_, std::move(media).value());
   }
   static std::string ValueOf(int i) { return std::string(kValueBytes, static_cast<char>('a' + i)); }
   /// Writes `count` values, one entry each, and leaves the pool as a crash would. A chunk holds

@@ -35,7 +35,7 @@ class PowerLossTest : public ::testing::Test {
   std::shared_ptr<engine::Engine> OpenEngine() {
     auto media = pmem::OpenFileMedia(path_, options_.pool, true);
     EXPECT_TRUE(media.ok()) << media.status().ToString();
-    auto engine = design::kBraid.open(options_, std::move(media).value());
+    auto engine = design::kBraid.Make(options_, std::move(media).value());
     EXPECT_TRUE(engine.ok()) << engine.status().ToString();
     return std::move(engine).value();
   }

@@ -8,14 +8,9 @@ namespace braid::design {
 const Design kBlackhole = {
     "blackhole",
     "stores nothing: the template for a new design and the zero line of every graph",
-    false,
-    [](const Options& options,
-       std::unique_ptr<pmem::Media> media) -> Result<std::shared_ptr<engine::Engine>> {
-      Result<std::shared_ptr<engine::NullEngine>> engine =
-          engine::NullEngine::Open(options, std::move(media));
-      if (!engine.ok()) return engine.status();
-      return std::shared_ptr<engine::Engine>(std::move(engine).value());
-    },
+    Capabilities{.stores = false, .atomic_batches = true, .snapshots = true},
+    [](Options*) {},
+    OpenEngine<engine::NullEngine>,
 };
 
 }  // namespace braid::design

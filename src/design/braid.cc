@@ -9,14 +9,19 @@ namespace braid::design {
 const Design kBraid = {
     "braid",
     "index-unified log, DRAM B+-tree memtable, link flush, zipper merge with redo log, DRAM index",
-    true,
-    [](const Options& options,
-       std::unique_ptr<pmem::Media> media) -> Result<std::shared_ptr<engine::Engine>> {
-      Result<std::shared_ptr<engine::LsmEngine>> engine =
-          engine::LsmEngine::Open(options, std::move(media));
-      if (!engine.ok()) return engine.status();
-      return std::shared_ptr<engine::Engine>(std::move(engine).value());
+    Capabilities::All(),
+    [](Options* options) {
+      Choose(&options->log.kind, LogKind::kIndexUnified);
+      Choose(&options->memtable.kind, MemTableKind::kBTree);
+      Choose(&options->flush.checkpoint_tables, 1);
+      Choose(&options->lists.kind, ListKind::kBraided);
+      Choose(&options->compaction.kind, MergeKind::kZipper);
+      Choose(&options->compaction.persistence, MergePersistence::kRedoLog);
+      Choose(&options->cache.index, true);
+      Choose<uint64_t>(&options->cache.lookup_bytes, 0);
+      Choose<uint64_t>(&options->cache.second_chance_bytes, 0);
     },
+    OpenEngine<engine::LsmEngine>,
 };
 
 }  // namespace braid::design

@@ -8,13 +8,14 @@
 #include "base/activity.h"
 #include "base/mutants.h"
 #include "base/no_throw.h"
+#include "engine/parts.h"
 
 namespace braid::engine {
 
 namespace {
 
 uint32_t ShardCount(const Options& options) {
-  if (options.log_shards != 0) return options.log_shards;
+  if (options.log.shards != 0) return options.log.shards;
   return std::clamp(2 * std::thread::hardware_concurrency(), 2u, 32u);
 }
 
@@ -33,6 +34,7 @@ LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> poo
 
 Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
                                                    std::unique_ptr<pmem::Media> media) {
+  if (Status s = CheckLsmParts(options); !s.ok()) return s;
   const auto begin = std::chrono::steady_clock::now();
   Result<std::unique_ptr<pmem::PmemPool>> pool =
       pmem::PmemPool::Open(std::move(media), options, [](pmem::PmemPool* fresh) {

@@ -2,6 +2,7 @@
 #include "engine/null_engine.h"
 
 #include "engine/empty_iterator.h"
+#include "engine/parts.h"
 #include "level/manifest.h"
 
 namespace braid::engine {
@@ -17,6 +18,7 @@ class NullSnapshot final : public Snapshot {
 
 Result<std::shared_ptr<NullEngine>> NullEngine::Open(const Options& options,
                                                      std::unique_ptr<pmem::Media> media) {
+  if (Status s = RefuseLsmParts(options); !s.ok()) return s;
   Result<std::unique_ptr<pmem::PmemPool>> pool =
       pmem::PmemPool::Open(std::move(media), options, [](pmem::PmemPool* fresh) {
         level::Manifest manifest(fresh);

@@ -149,7 +149,7 @@ Status RecoveryJob::ReplayLogs() {
   for (const uint64_t chunk : log_chunks_) {
     Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
     if (!header.ok()) return header.status();
-    if (BRAID_MUTANT(kReplayShardsByOption) && header->shard >= options_.log_shards) continue;
+    if (BRAID_MUTANT(kReplayShardsByOption) && header->shard >= options_.log.shards) continue;
     shards[{header->table_id, header->shard}].push_back(*header);
     newest_id = std::max(newest_id, header->table_id);
   }

@@ -23,7 +23,7 @@ class BudgetTest : public ::testing::Test {
     Options options;
     options.pool.force_media_class = MediaClass::kCacheLine;
     options.background_threads = false;
-    options.log_shards = 1;
+    options.log.shards = 1;
     Result<std::unique_ptr<DB>> db = DB::Open(options, folder_.path() + "/pool");
     ASSERT_TRUE(db.ok()) << db.status().ToString();
     db_ = std::move(db).value();

@@ -5,7 +5,9 @@ namespace braid::test {
 namespace {
 
 class BatchTest : public ConformanceTest {};
-INSTANTIATE_TEST_SUITE_P(Designs, BatchTest, ::testing::ValuesIn(StoringSetups()), SetupName);
+INSTANTIATE_TEST_SUITE_P(Designs, BatchTest,
+                         ::testing::ValuesIn(StoringSetups(&Capabilities::atomic_batches)),
+                         SetupName);
 
 /// Collects what a batch holds, as text.
 class Recorder : public WriteBatch::Handler {

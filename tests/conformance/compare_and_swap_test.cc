@@ -19,7 +19,8 @@ class CompareAndSwapTest : public ConformanceTest {
   }
   std::string PutNew(Slice key, Slice value) { return Text(db_->PutIfAbsent(key, value)); }
 };
-INSTANTIATE_TEST_SUITE_P(Designs, CompareAndSwapTest, ::testing::ValuesIn(StoringSetups()),
+INSTANTIATE_TEST_SUITE_P(Designs, CompareAndSwapTest,
+                         ::testing::ValuesIn(StoringSetups(&Capabilities::compare_and_swap)),
                          SetupName);
 
 TEST_P(CompareAndSwapTest, StoresOnlyWhenTheValueIsTheExpectedOne) {

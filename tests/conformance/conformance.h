@@ -1,5 +1,5 @@
-// Every capability test runs for each design and each way to open it: tiny or default options, with
-// background threads or without. A new design is added to one of the two lists below.
+// Every capability test runs for each design that has the capability, and each way to open it: tiny
+// or default options, with background threads or without. The designs are those of the registry.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "braid/db.h"
+#include "design/design.h"
 #include "support/database.h"
 #include "support/temp_folder.h"
 
@@ -33,20 +34,34 @@ inline std::string SetupName(const ::testing::TestParamInfo<Setup>& info) {
          (info.param.background ? "_background" : "_inline");
 }
 
-inline std::vector<Setup> SetupsOf(const std::vector<std::string>& designs) {
+/// Every design.
+inline std::vector<Setup> AllSetups() {
   std::vector<Setup> setups;
-  for (const std::string& design : designs) {
+  for (const design::Design& design : design::Designs()) {
     for (const bool tiny : {true, false}) {
-      for (const bool background : {true, false}) setups.push_back({design, tiny, background});
+      for (const bool background : {true, false}) {
+        setups.push_back({std::string(design.name), tiny, background});
+      }
     }
   }
   return setups;
 }
 
-/// Designs that keep what they are given.
-inline std::vector<Setup> StoringSetups() { return SetupsOf({"braid"}); }
-/// Every design, also the one that stores nothing.
-inline std::vector<Setup> AllSetups() { return SetupsOf({"braid", "blackhole"}); }
+inline std::vector<Setup> SetupsOf(const std::string& design) {
+  std::vector<Setup> setups = AllSetups();
+  std::erase_if(setups, [&design](const Setup& setup) { return setup.design != design; });
+  return setups;
+}
+
+/// Designs that keep what they are given and have `capability`, a member of Capabilities.
+inline std::vector<Setup> StoringSetups(bool Capabilities::*capability = &Capabilities::stores) {
+  std::vector<Setup> setups = AllSetups();
+  std::erase_if(setups, [capability](const Setup& setup) {
+    const Capabilities has = (*design::FindDesign(setup.design))->capabilities;
+    return !has.stores || !(has.*capability);
+  });
+  return setups;
+}
 
 /// Opens a fresh pool for the test; Reopen closes and opens it again.
 class ConformanceTest : public ::testing::TestWithParam<Setup> {

@@ -53,7 +53,7 @@ std::vector<BadOption> BadOptions() {
       {"LiveRatioNotANumber", "gc_live_ratio",
        [](Options* o) { o->compaction.gc_live_ratio = std::nan(""); }},
       {"BudgetZero", "memory_budget_bytes", [](Options* o) { o->memory_budget_bytes = 0; }},
-      {"ShardsTooMany", "log_shards", [](Options* o) { o->log_shards = 1u << 20; }},
+      {"ShardsTooMany", "log.shards", [](Options* o) { o->log.shards = 1u << 20; }},
       {"VerifyUnknown", "verify_on_open",
        [](Options* o) { o->verify_on_open = static_cast<VerifyOnOpen>(7); }},
   };

@@ -234,7 +234,7 @@ TEST_P(EveryDesignTest, RefusesKeysOverTheLimit) {
 }
 
 class BlackholeTest : public ConformanceTest {};
-INSTANTIATE_TEST_SUITE_P(Designs, BlackholeTest, ::testing::ValuesIn(SetupsOf({"blackhole"})),
+INSTANTIATE_TEST_SUITE_P(Designs, BlackholeTest, ::testing::ValuesIn(SetupsOf("blackhole")),
                          SetupName);
 
 TEST_P(BlackholeTest, KeepsNothing) {

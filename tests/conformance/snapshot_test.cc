@@ -5,7 +5,8 @@ namespace braid::test {
 namespace {
 
 class SnapshotTest : public ConformanceTest {};
-INSTANTIATE_TEST_SUITE_P(Designs, SnapshotTest, ::testing::ValuesIn(StoringSetups()), SetupName);
+INSTANTIATE_TEST_SUITE_P(Designs, SnapshotTest,
+                         ::testing::ValuesIn(StoringSetups(&Capabilities::snapshots)), SetupName);
 
 TEST_P(SnapshotTest, LaterWritesAreNotSeen) {
   Put("changed", "old");

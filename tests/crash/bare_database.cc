@@ -54,7 +54,7 @@ Result<std::unique_ptr<DB>> OpenBare(const Options& options, std::unique_ptr<pme
   if (Status s = valid.Validate(); !s.ok()) return s;
   Result<const design::Design*> design = design::FindDesign(options.design);
   if (!design.ok()) return design.status();
-  Result<std::shared_ptr<engine::Engine>> engine = (*design)->open(options, std::move(media));
+  Result<std::shared_ptr<engine::Engine>> engine = (*design)->Make(options, std::move(media));
   if (!engine.ok()) return engine.status();
   return std::unique_ptr<DB>(std::make_unique<BareDatabase>(std::move(engine).value()));
 }

@@ -98,7 +98,7 @@ std::unique_ptr<DB> OpenGated(Gate* gate) {
   options.background_threads = false;
   options.pool.chunk_bytes = kChunkBytes;
   options.pool.initial_bytes = 256 << 10;
-  options.log_shards = 1;
+  options.log.shards = 1;
   Result<std::unique_ptr<DB>> opened = OpenBare(options, std::make_unique<GatedMedia>(gate));
   if (!opened.ok()) {
     ADD_FAILURE() << opened.status().ToString();

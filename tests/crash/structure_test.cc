@@ -24,7 +24,7 @@ class StructureTest : public ::testing::Test {
     options_.pool.chunk_bytes = kChunkBytes;
     options_.pool.initial_bytes = 256u << 10;
     options_.memtable.bytes = 2048;
-    options_.log_shards = 1;
+    options_.log.shards = 1;
     options_.memory_budget_bytes = 16u << 20;
     sim_.set_tracking(false);
     db_ = Open();

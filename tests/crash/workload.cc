@@ -177,7 +177,7 @@ Options DrawOptions(const Workload& workload, Random* random) {
       workload.memtable_bytes != 0 ? workload.memtable_bytes : uint64_t{1024} << random->Uniform(3);
   options.compaction.batch_entries = 4u << random->Uniform(3);
   options.compaction.l0_trigger = static_cast<uint32_t>(1 + random->Uniform(3));
-  options.log_shards = static_cast<uint32_t>(1 + random->Uniform(3));
+  options.log.shards = static_cast<uint32_t>(1 + random->Uniform(3));
   options.compaction.gc_live_ratio = random->OneIn(2) ? 0.9 : 0.5;
   // So little that the indexes of a few entries exceed it (see OpenBare).
   options.memory_budget_bytes = random->OneIn(4) ? 1 + random->Uniform(64u << 10) : 16u << 20;
@@ -193,7 +193,7 @@ Options OtherSettings(const Options& options, Random* random) {
   other.memtable.bytes = uint64_t{1024} << random->Uniform(5);
   other.compaction.batch_entries = 4u << random->Uniform(5);
   other.compaction.l0_trigger = static_cast<uint32_t>(1 + random->Uniform(4));
-  other.log_shards = static_cast<uint32_t>(1 + random->Uniform(3));
+  other.log.shards = static_cast<uint32_t>(1 + random->Uniform(3));
   other.memory_budget_bytes = random->OneIn(4) ? 1 + random->Uniform(64u << 10) : 16u << 20;
   other.verify_on_open = random->OneIn(4) ? VerifyOnOpen::kFull : VerifyOnOpen::kQuick;
   if (options.pool.max_bytes == 0) {

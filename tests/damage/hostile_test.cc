@@ -490,7 +490,7 @@ TEST(RecoveryTimeTest, AKeyWrittenFromManyShardsIsReplayedInAPass) {
   constexpr int kThreads = 4;
   constexpr int kWrites = 80'000;
   Options options;
-  options.log_shards = kThreads;
+  options.log.shards = kThreads;
   options.memtable.bytes = 256ull << 20;
   const ChildOutcome outcome = RunInChild(120, [&](int) -> int {
     const std::unique_ptr<DB> db = OpenOrFail(options, path);

@@ -174,7 +174,7 @@ Options BuildOptions(PoolState state) {
   if (state == PoolState::kTables || state == PoolState::kMidMerge) {
     options.compaction.l0_trigger = 12;
   }
-  if (state == PoolState::kCollected) options.log_shards = 1;
+  if (state == PoolState::kCollected) options.log.shards = 1;
   // Which bytes a process leaves that is not closed must not depend on its threads.
   if (state == PoolState::kKilled) options.background_threads = false;
   return options;

@@ -64,14 +64,14 @@ TEST(LimitTest, SequenceNumbersThatAreUsedUpEndWritesAndNotReads) {
 
 TEST(LimitTest, OptionsAtTheirLimitAreTakenAndOneBeyondIsRefusedByName) {
   Options options;
-  options.log_shards = 64;
+  options.log.shards = 64;
   options.compaction.l0_stop = 56;
   options.pool.chunk_bytes = 64ull << 20;
   options.pool.initial_bytes = 1ull << 30;
   BRAID_EXPECT_OK(options.Validate());
   Options shards = options;
-  shards.log_shards = 65;
-  EXPECT_TRUE(Names(shards.Validate(), "log_shards")) << shards.Validate().ToString();
+  shards.log.shards = 65;
+  EXPECT_TRUE(Names(shards.Validate(), "log.shards")) << shards.Validate().ToString();
   Options stop = options;
   stop.compaction.l0_stop = 57;
   EXPECT_TRUE(Names(stop.Validate(), "l0_stop")) << stop.Validate().ToString();

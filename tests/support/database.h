@@ -45,7 +45,7 @@ inline Options TinyOptions() {
   options.pool.chunk_bytes = 16ull << 10;
   options.memtable.bytes = 32ull << 10;
   options.memory_budget_bytes = 64ull << 20;
-  options.log_shards = 2;
+  options.log.shards = 2;
   options.compaction.batch_entries = 64;
   return options;
 }
@@ -59,7 +59,7 @@ inline Options RandomTinyOptions(Random* random) {
   options.memtable.max_immutable = static_cast<uint32_t>(random->Between(1, 4));
   options.compaction.l0_trigger = static_cast<uint32_t>(random->Between(1, 6));
   options.compaction.batch_entries = 1u << random->Between(4, 12);
-  options.log_shards = static_cast<uint32_t>(random->Between(0, 6));
+  options.log.shards = static_cast<uint32_t>(random->Between(0, 6));
   options.verify_checksums = !random->OneIn(4);
   return options;
 }
@@ -67,7 +67,7 @@ inline Options RandomTinyOptions(Random* random) {
 /// The options that matter for a replay, in a line.
 inline std::string Describe(const Options& options) {
   return "design=" + options.design + " background=" + (options.background_threads ? "1" : "0") +
-         " shards=" + std::to_string(options.log_shards) +
+         " shards=" + std::to_string(options.log.shards) +
          " initial=" + std::to_string(options.pool.initial_bytes) +
          " chunk=" + std::to_string(options.pool.chunk_bytes) +
          " memtable=" + std::to_string(options.memtable.bytes) +

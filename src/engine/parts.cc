@@ -1,0 +1,63 @@
+// Purpose: parts that fit each other. Thread safety, persistence: see parts.h.
+#include "engine/parts.h"
+
+#include "base/check.h"
+
+namespace braid::engine {
+
+namespace {
+
+Status Missing(const char* what) {
+  return Status::NotSupported(std::string("options.") + what + " is not there yet");
+}
+
+Status Unfit(const std::string& what) { return Status::InvalidArgument("options." + what); }
+
+}  // namespace
+
+Status CheckLsmParts(const Options& options) {
+  BRAID_CHECK(options.log.kind && options.memtable.kind && options.lists.kind &&
+              options.compaction.kind && options.compaction.persistence && options.cache.index &&
+              options.cache.lookup_bytes && options.cache.second_chance_bytes);
+  if (*options.log.kind == LogKind::kWriteAhead) {
+    if (options.flush.checkpoint_tables > 1) {
+      return Unfit(
+          "flush.checkpoint_tables above 1 needs log.kind=index-unified: a copying flush "
+          "has nothing to write back later");
+    }
+    return Missing("log.kind=write-ahead");
+  }
+  if (*options.memtable.kind != MemTableKind::kBTree) return Missing("memtable.kind=skiplist");
+  if (options.flush.checkpoint_tables > 1) return Missing("flush.checkpoint_tables above 1");
+  if (options.pool.regions > 1) return Missing("pool.regions above 1");
+  if (*options.lists.kind == ListKind::kLocal || *options.lists.kind == ListKind::kDelegated) {
+    return Missing("lists.kind=local or delegated");
+  }
+  if (options.lists.count_visits) return Missing("lists.count_visits");
+  if (*options.compaction.kind != MergeKind::kZipper) return Missing("compaction.kind");
+  if (*options.compaction.persistence != MergePersistence::kRedoLog) {
+    return Missing("compaction.persistence=pointer");
+  }
+  if (*options.cache.lookup_bytes != 0) return Missing("cache.lookup_bytes");
+  if (*options.cache.second_chance_bytes != 0) return Missing("cache.second_chance_bytes");
+  return options.leaf.ranges != 0 || options.leaf.divide_ranges || options.leaf.span != 0
+             ? Unfit("leaf is for designs that keep their data in leaves")
+             : Status::OK();
+}
+
+Status RefuseLsmParts(const Options& options) {
+  const char* unfit = nullptr;
+  if (options.log.kind) unfit = "log.kind";
+  if (options.memtable.kind) unfit = "memtable.kind";
+  if (options.flush.checkpoint_tables != 0) unfit = "flush.checkpoint_tables";
+  if (options.lists.kind || options.lists.count_visits) unfit = "lists";
+  if (options.compaction.kind) unfit = "compaction.kind";
+  if (options.compaction.persistence) unfit = "compaction.persistence";
+  if (options.cache.index || options.cache.lookup_bytes || options.cache.second_chance_bytes) {
+    unfit = "cache";
+  }
+  if (unfit == nullptr) return Status::OK();
+  return Unfit(std::string(unfit) + " is of no use to this design: it has no such part");
+}
+
+}  // namespace braid::engine

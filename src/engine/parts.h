@@ -1,0 +1,16 @@
+// Purpose: which parts an engine has and which go together. A wrong choice is refused when a pool
+// is opened, with the reason. Thread safety: pure. Persistence: none.
+#pragma once
+
+#include "braid/options.h"
+
+namespace braid::engine {
+
+/// Of the LSM engine. All kinds must be set. Errors: InvalidArgument (parts that do not fit each
+/// other), NotSupported (parts that are not there).
+Status CheckLsmParts(const Options& options);
+
+/// For an engine without log, tables and merges: refuses options that only those have.
+Status RefuseLsmParts(const Options& options);
+
+}  // namespace braid::engine
