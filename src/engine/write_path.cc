@@ -262,11 +262,7 @@ Status LsmEngine::AfterWrite(const WriteOptions& options) {
   }
   if (full != nullptr) {
     // The write is done. Where memory for the next memtable is missing, the next write tries again.
-    const Status sealed = base::NoThrow([&] {
-      SealActive(full);
-      return Status::OK();
-    });
-    (void)sealed;
+    base::Try([&] { SealActive(full); });
   }
   if (options.sync && pool_->ops().media_class() == MediaClass::kPage) return SyncPool();
   return Status::OK();
