@@ -283,8 +283,8 @@ void LsmEngine::SealActive(const LoggedMemTable* expected) {
     }
     NextState next = CopyState();
     next.state->immutables.insert(next.state->immutables.begin(), next.state->active);
-    next.state->active = std::make_shared<LoggedMemTable>(pool_.get(), next_table_id_++,
-                                                          static_cast<uint32_t>(shards_.size()));
+    next.state->active = std::make_shared<LoggedMemTable>(
+        pool_.get(), next_table_id_++, static_cast<uint32_t>(shards_.size()), options_);
     current.active->table->Advance(memtable::State::kSealed);
     current.active->sealed.store(true);
     SwapState(std::move(next));

@@ -156,7 +156,8 @@ Status RecoveryJob::ReplayLogs() {
     shards[{header->table_id, header->shard}].push_back(*header);
     newest_id = std::max(newest_id, header->table_id);
   }
-  state_.table = std::make_shared<memtable::DramMemTable>(pool_, newest_id);
+  state_.table =
+      std::make_shared<memtable::DramMemTable>(pool_, newest_id, *options_.memtable.kind);
   std::vector<std::vector<log::LogChunk>> logs;
   for (auto& [place, chunks] : shards) {
     std::sort(chunks.begin(), chunks.end(),

@@ -40,6 +40,7 @@ inline const std::vector<StoreKind>& StoreKinds() {
         all.push_back({std::string(design.name), std::string(design.name)});
       }
     }
+    all.push_back({"SkipListMemTable", "braid", {{"memtable.kind", "skiplist"}}});
     return all;
   }();
   return kinds;
