@@ -29,15 +29,18 @@ struct Statistics {
   uint64_t stall_micros = 0;      ///< time writers were slowed down or waited, summed
   uint64_t stalls = 0;
 
-  uint64_t memtable_entries = 0;     ///< now: in the mutable and immutable memtables
-  uint64_t memtable_bytes = 0;       ///< now: log bytes they cover
-  uint64_t immutable_memtables = 0;  ///< now
-  uint64_t l0_tables = 0;            ///< now
-  uint64_t l0_entries = 0;           ///< now
-  uint64_t l1_entries = 0;           ///< now
-  uint64_t index_entries = 0;        ///< now: L1 entries the DRAM index covers
-  uint64_t index_complete = 0;       ///< 1 when the DRAM index covers what it is meant to cover
-  uint64_t memory_bytes = 0;         ///< now: DRAM of memtables, indexes and filters
+  uint64_t memtable_entries = 0;      ///< now: in the mutable and immutable memtables
+  uint64_t memtable_bytes = 0;        ///< now: log bytes they cover
+  uint64_t immutable_memtables = 0;   ///< now
+  uint64_t l0_tables = 0;             ///< now
+  uint64_t l0_entries = 0;            ///< now
+  uint64_t l1_entries = 0;            ///< now
+  uint64_t index_entries = 0;         ///< now: L1 entries the DRAM index covers
+  uint64_t index_complete = 0;        ///< 1 when the DRAM index covers what it is meant to cover
+  uint64_t lookup_cache_entries = 0;  ///< now: buckets of the lookup cache that are in use
+  uint64_t lookup_cache_hits = 0;     ///< gets that the lookup cache answered
+  uint64_t lookup_cache_misses = 0;   ///< gets that asked it and had to go on to the tables
+  uint64_t memory_bytes = 0;          ///< now: DRAM of memtables, indexes and filters
   uint64_t memory_budget_bytes = 0;
   uint64_t pool_bytes = 0;       ///< now: bytes of all segments
   uint64_t pool_used_bytes = 0;  ///< now: bytes of allocated chunks

@@ -152,7 +152,7 @@ Status LsmEngine::FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint
     if (Status s = CommitTable(record); !s.ok()) Fail(s);
     manifest_.RemoveTable(record.id);
   }
-  flush::LinkFlush flush(pool_.get(), &usage_);
+  flush::LinkFlush flush(pool_.get(), &usage_, lookup_cache_.get());
   Result<flush::FlushResult> flushed = flush.Run(
       *oldest->table->tree(), views, format::kTableHeadsOffset + head * sizeof(format::TableHead));
   if (!flushed.ok()) return flushed.status();

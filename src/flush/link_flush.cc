@@ -64,6 +64,11 @@ Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
         BRAID_MUTANT(kFlushIgnoresViews) ? index::LiveViews{} : views, sequence, newer);
     if (seen && !(BRAID_MUTANT(kFlushDropsDeletes) && entry->op() == format::EntryOp::kDelete)) {
       LinkEntry(entry);
+      const bool skipped =
+          BRAID_MUTANT(kLookupSkipsDeletes) && entry->op() == format::EntryOp::kDelete;
+      if (lookup_ != nullptr && offset == newest && !skipped) {
+        lookup_->Fill(base::Hash64(entry->key()), offset);
+      }
     } else {
       Drop(entry);
     }
