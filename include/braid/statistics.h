@@ -26,6 +26,7 @@ struct Statistics {
   uint64_t merges = 0;  ///< L0 tables merged into L1
   uint64_t merged_entries = 0;
   uint64_t collected_chunks = 0;  ///< chunks freed by garbage collection
+  uint64_t region_fallbacks = 0;  ///< allocations that another region than theirs has served
   uint64_t stall_micros = 0;      ///< time writers were slowed down or waited, summed
   uint64_t stalls = 0;
 
@@ -66,6 +67,15 @@ struct StatisticsField {
 /// Every numeric field of `statistics`, in the order of the struct.
 std::vector<StatisticsField> ListFields(const Statistics& statistics);
 
+/// A region of a pool.
+struct RegionInfo {
+  std::string path;  ///< folder of its segments
+  int node = -1;     ///< NUMA node of its device; -1 when that is not known
+  uint64_t bytes = 0;
+  uint64_t chunks = 0;
+  uint64_t chunks_free = 0;
+};
+
 /// Facts about a pool that can be told without opening it for writing.
 struct PoolInfo {
   std::string path;
@@ -81,11 +91,13 @@ struct PoolInfo {
   uint64_t segments = 0;
   uint64_t chunks = 0;
   uint64_t chunks_free = 0;
-  uint64_t entries = 0;       ///< in tables, by the manifest; log entries not counted
-  bool clean = false;         ///< closed in order after the last write
-  bool in_use = false;        ///< another process has it open
-  int64_t in_use_by_pid = 0;  ///< 0 when unknown
-  std::string promise;        ///< what an acknowledged write survives, in a sentence
+  uint64_t entries = 0;  ///< in tables, by the manifest; log entries not counted
+  std::vector<RegionInfo> regions;
+  ListKind list_kind = ListKind::kOblivious;  ///< with several regions: how lists lead through them
+  bool clean = false;                         ///< closed in order after the last write
+  bool in_use = false;                        ///< another process has it open
+  int64_t in_use_by_pid = 0;                  ///< 0 when unknown
+  std::string promise;  ///< what an acknowledged write survives, in a sentence
 };
 
 /// What DB::Verify found.

@@ -18,6 +18,20 @@ const char* MediaClassName(MediaClass media_class) {
   return "unknown";
 }
 
+const char* ListKindName(ListKind kind) {
+  switch (kind) {
+    case ListKind::kOblivious:
+      return "oblivious";
+    case ListKind::kBraided:
+      return "braided";
+    case ListKind::kLocal:
+      return "local";
+    case ListKind::kDelegated:
+      return "delegated";
+  }
+  return "unknown";
+}
+
 namespace {
 
 template <class T>

@@ -20,6 +20,7 @@ std::vector<StatisticsField> ListFields(const Statistics& s) {
       {"merges", s.merges, true},
       {"merged_entries", s.merged_entries, true},
       {"collected_chunks", s.collected_chunks, true},
+      {"region_fallbacks", s.region_fallbacks, true},
       {"stall_micros", s.stall_micros, true},
       {"stalls", s.stalls, true},
       {"memtable_entries", s.memtable_entries, false},

@@ -220,6 +220,7 @@ Statistics LsmEngine::GetStatistics() {
   s.merges = counters_.Sum(EngineCounter::kMerges);
   s.merged_entries = counters_.Sum(EngineCounter::kMergedEntries);
   s.collected_chunks = counters_.Sum(EngineCounter::kCollectedChunks);
+  s.region_fallbacks = pool_->region_fallbacks();
   s.stall_micros = controller_.stall_nanos() / 1000;
   s.stalls = controller_.stalls();
   {
