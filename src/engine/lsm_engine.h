@@ -46,8 +46,10 @@ enum class EngineCounter : uint8_t {
   kSyncs,
   kFlushes,
   kFlushedEntries,
+  kFlushNanos,
   kMerges,
   kMergedEntries,
+  kMergeNanos,
   kCollectedChunks,
   kCount
 };
