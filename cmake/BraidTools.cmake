@@ -40,7 +40,7 @@ if(BRAID_COMPARE_SOURCES)
   braid_own_code(braid_compare)
   set_target_properties(braid_compare PROPERTIES OUTPUT_NAME braid-compare)
   target_include_directories(braid_compare PRIVATE "${PROJECT_SOURCE_DIR}")
-  target_link_libraries(braid_compare PRIVATE ${BRAID_TOOL_LIBRARIES} CLI11::CLI11)
+  target_link_libraries(braid_compare PRIVATE ${BRAID_TOOL_LIBRARIES} braid_wbtree CLI11::CLI11)
 
   # Links peer NAME into braid-compare when its header and library are there.
   function(braid_add_peer name header library apt_package)
