@@ -31,7 +31,7 @@ class LinkFlush {
   LinkFlush(pmem::PmemPool* pool, pmem::ChunkUsage* usage) : pool_(pool), usage_(usage) {}
 
   /// Links everything in `tree` behind the head at `head_offset`. The tree gets no more inserts.
-  Result<FlushResult> Run(const index::EntryTree& tree, const index::LiveViews& views,
+  Result<FlushResult> Run(const index::EntryIndex& tree, const index::LiveViews& views,
                           uint64_t head_offset);
 
  private:

@@ -96,7 +96,7 @@ TEST_P(CloseTest, ThePoolMayBeReopenedWhileOldIteratorsLive) {
   Reopen();
   ExpectClosedIterator(old_iterator.get());
   BRAID_EXPECT_OK(db_->Put("k", "w"));
-  if (GetParam().design != "blackhole") {
+  if (GetParam().kind.design != "blackhole") {
     EXPECT_EQ(GetText(db_.get(), "k"), "w");
   }
 }

@@ -1,5 +1,5 @@
-// Every capability test runs for each design that has the capability, and each way to open it: tiny
-// or default options, with background threads or without. The designs are those of the registry.
+// Every capability test runs for each store (store_kind.h) that has the capability, and each way to
+// open it: tiny or default options, with background threads or without.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,55 +11,54 @@
 #include <vector>
 
 #include "braid/db.h"
-#include "design/design.h"
 #include "support/database.h"
+#include "support/store_kind.h"
 #include "support/temp_folder.h"
 
 namespace braid::test {
 
-/// One way to open a design.
+/// One way to open a store.
 struct Setup {
-  std::string design;
+  StoreKind kind;
   bool tiny = true;
   bool background = true;
 };
 
 inline void PrintTo(const Setup& setup, std::ostream* out) {
-  *out << setup.design << (setup.tiny ? " tiny" : " default")
+  *out << setup.kind.name << (setup.tiny ? " tiny" : " default")
        << (setup.background ? " background" : " inline");
 }
 
 inline std::string SetupName(const ::testing::TestParamInfo<Setup>& info) {
-  return info.param.design + (info.param.tiny ? "_tiny" : "_default") +
+  return info.param.kind.name + (info.param.tiny ? "_tiny" : "_default") +
          (info.param.background ? "_background" : "_inline");
 }
 
-/// Every design.
-inline std::vector<Setup> AllSetups() {
+inline std::vector<Setup> SetupsOf(const StoreKind& kind) {
   std::vector<Setup> setups;
-  for (const design::Design& design : design::Designs()) {
-    for (const bool tiny : {true, false}) {
-      for (const bool background : {true, false}) {
-        setups.push_back({std::string(design.name), tiny, background});
-      }
-    }
+  for (const bool tiny : {true, false}) {
+    for (const bool background : {true, false}) setups.push_back({kind, tiny, background});
   }
   return setups;
 }
 
-inline std::vector<Setup> SetupsOf(const std::string& design) {
-  std::vector<Setup> setups = AllSetups();
-  std::erase_if(setups, [&design](const Setup& setup) { return setup.design != design; });
+/// The design that stores nothing.
+inline std::vector<Setup> BlackholeSetups() { return SetupsOf({"blackhole", "blackhole"}); }
+
+/// Stores that have `capability`, a member of Capabilities.
+inline std::vector<Setup> StoringSetups(bool Capabilities::*capability = &Capabilities::stores) {
+  std::vector<Setup> setups;
+  for (const StoreKind& kind : StoreKinds()) {
+    if (!(kind.capabilities().*capability)) continue;
+    for (Setup& setup : SetupsOf(kind)) setups.push_back(std::move(setup));
+  }
   return setups;
 }
 
-/// Designs that keep what they are given and have `capability`, a member of Capabilities.
-inline std::vector<Setup> StoringSetups(bool Capabilities::*capability = &Capabilities::stores) {
-  std::vector<Setup> setups = AllSetups();
-  std::erase_if(setups, [capability](const Setup& setup) {
-    const Capabilities has = (*design::FindDesign(setup.design))->capabilities;
-    return !has.stores || !(has.*capability);
-  });
+/// All of them, also the one that stores nothing.
+inline std::vector<Setup> AllSetups() {
+  std::vector<Setup> setups = StoringSetups();
+  for (Setup& setup : BlackholeSetups()) setups.push_back(std::move(setup));
   return setups;
 }
 
@@ -68,7 +67,7 @@ class ConformanceTest : public ::testing::TestWithParam<Setup> {
  protected:
   void SetUp() override {
     options_ = GetParam().tiny ? TinyOptions() : Options{};
-    options_.design = GetParam().design;
+    GetParam().kind.ApplyTo(&options_);
     options_.background_threads = GetParam().background;
     path_ = folder_.Sub("pool");
     db_ = OpenOrFail(options_, path_);

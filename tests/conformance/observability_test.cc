@@ -121,7 +121,7 @@ TEST_P(ObservabilityTest, InspectTellsTheFactsWhetherOpenOrClosed) {
   const PoolInfo& facts = closed.value();
   EXPECT_FALSE(facts.in_use);
   EXPECT_TRUE(facts.clean);
-  EXPECT_EQ(facts.design, GetParam().design);
+  EXPECT_EQ(facts.design, GetParam().kind.design);
   EXPECT_GT(facts.format_version, 0u);
   EXPECT_GT(facts.segments, 0u);
   EXPECT_GT(facts.chunks, facts.chunks_free);

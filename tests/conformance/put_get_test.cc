@@ -218,8 +218,8 @@ TEST_P(EveryDesignTest, ReopensAfterCloseAndAfterDestruction) {
 TEST_P(EveryDesignTest, NamesItself) {
   std::string design;
   ASSERT_TRUE(db_->GetProperty("braid.design", &design));
-  EXPECT_EQ(design, GetParam().design);
-  EXPECT_EQ(db_->GetStatistics().design, GetParam().design);
+  EXPECT_EQ(design, GetParam().kind.design);
+  EXPECT_EQ(db_->GetStatistics().design, GetParam().kind.design);
 }
 
 TEST_P(EveryDesignTest, RefusesKeysOverTheLimit) {
@@ -234,8 +234,7 @@ TEST_P(EveryDesignTest, RefusesKeysOverTheLimit) {
 }
 
 class BlackholeTest : public ConformanceTest {};
-INSTANTIATE_TEST_SUITE_P(Designs, BlackholeTest, ::testing::ValuesIn(SetupsOf("blackhole")),
-                         SetupName);
+INSTANTIATE_TEST_SUITE_P(Designs, BlackholeTest, ::testing::ValuesIn(BlackholeSetups()), SetupName);
 
 TEST_P(BlackholeTest, KeepsNothing) {
   for (uint64_t i = 0; i < 1000; ++i) BRAID_ASSERT_OK(db_->Put(NumberedKey(i), "value"));

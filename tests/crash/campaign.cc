@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -96,11 +97,17 @@ pmem::ImageLimits ImagesAtAPoint(const Workload& workload) {
 
 uint64_t ImagesFor(const Workload& workload) {
   if (workload.threads > 1) return Size().total_images / 20;
-  const uint64_t workloads = AllWorkloads().size() / 3;  // a medium
+  const auto workloads = static_cast<uint64_t>(
+      std::count_if(AllWorkloads().begin(), AllWorkloads().end(), [&](const Workload& other) {
+        return other.kind.name == workload.kind.name && other.media_class == workload.media_class;
+      }));
   const uint64_t share = workload.media_class == MediaClass::kCacheLine ? 3
                          : workload.media_class == MediaClass::kPage    ? 2
                                                                         : 1;
-  return Size().total_images * share / 6 / workloads / workload.cost + 1;
+  // A push looks at the default store most.
+  const bool is_default = workload.kind.name == test::StoreKinds().front().name;
+  const uint64_t total = Size().total_images / (is_default || &Size() != &kPush ? 1 : 8);
+  return total * share / 6 / workloads / workload.cost + 1;
 }
 
 uint64_t FirstSeed() {

@@ -153,10 +153,39 @@ std::vector<Workload> OnAllMedia(const std::vector<Workload>& workloads) {
   return all;
 }
 
+/// What a store can't do is left out: "Put_listdb" is Put on another store.
+Workload OnStore(Workload workload, const test::StoreKind& kind) {
+  workload.name += "_" + kind.name;
+  workload.kind = kind;
+  const Capabilities can = kind.capabilities();
+  if (!can.atomic_batches) workload.max_batch = 1;
+  if (!can.snapshots) {
+    std::erase_if(workload.weights, [](const std::pair<Action, uint32_t>& weight) {
+      const Action action = weight.first;
+      return action == Action::kTakeSnapshot || action == Action::kDropSnapshot ||
+             action == Action::kReadSnapshot || action == Action::kTakeIterator ||
+             action == Action::kMoveIterator || action == Action::kDropIterator;
+    });
+  }
+  return workload;
+}
+
+/// The default store first, whose workloads have no addition to their names.
+std::vector<Workload> OnAllStores(const std::vector<Workload>& workloads) {
+  std::vector<Workload> all = workloads;
+  for (size_t i = 1; i < test::StoreKinds().size(); ++i) {
+    for (const Workload& workload : workloads) {
+      // The threads of one run are checked against what only the default store promises to them.
+      if (workload.threads == 1) all.push_back(OnStore(workload, test::StoreKinds()[i]));
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 const std::vector<Workload>& AllWorkloads() {
-  static const std::vector<Workload> all = OnAllMedia(MakeWorkloads());
+  static const std::vector<Workload> all = OnAllStores(OnAllMedia(MakeWorkloads()));
   return all;
 }
 
@@ -185,6 +214,7 @@ Options DrawOptions(const Workload& workload, Random* random) {
     options.memory_budget_bytes =
         workload.memory_bytes / 2 + random->Uniform(workload.memory_bytes);
   }
+  workload.kind.ApplyTo(&options);
   return options;
 }
 
@@ -195,6 +225,9 @@ Options OtherSettings(const Options& options, Random* random) {
   other.compaction.l0_trigger = static_cast<uint32_t>(1 + random->Uniform(4));
   other.log.shards = static_cast<uint32_t>(1 + random->Uniform(3));
   other.memory_budget_bytes = random->OneIn(4) ? 1 + random->Uniform(64u << 10) : 16u << 20;
+  if (options.design == "braid") {  // parts that may change from open to open
+    other.memtable.kind = random->OneIn(2) ? MemTableKind::kSkipList : MemTableKind::kBTree;
+  }
   other.verify_on_open = random->OneIn(4) ? VerifyOnOpen::kFull : VerifyOnOpen::kQuick;
   if (options.pool.max_bytes == 0) {
     // Sizes of a pool that exists stay what they are.

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "braid/options.h"
 #include "crash/oracle.h"
+#include "support/store_kind.h"
 
 namespace braid::crash {
 
@@ -49,6 +50,7 @@ struct Workload {
   uint64_t memory_bytes = 0;    ///< about the memory budget; 0: drawn, mostly plenty
   MediaClass media_class = MediaClass::kCacheLine;
   uint32_t threads = 1;  ///< more: threaded_run.h
+  test::StoreKind kind = test::StoreKinds().front();
 };
 
 /// For gtest, which would print bytes.

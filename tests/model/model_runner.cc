@@ -53,12 +53,12 @@ bool ModelRunner::Run(uint64_t count) {
 bool ModelRunner::Step() {
   const uint64_t dice = random_.Below(10000);
   if (dice < 3000) return DoPut();
-  if (dice < 3600) return DoCompareAndSwap();
+  if (dice < 3600) return can_.compare_and_swap ? DoCompareAndSwap() : DoPut();
   if (dice < 4400) return DoDelete();
   if (dice < 5200) return DoBatch();
   if (dice < 9000) return DoGet();
   if (dice < 9950) return DoScan();
-  if (dice < 9985) return DoSnapshot();
+  if (dice < 9985) return !can_.snapshots || DoSnapshot();
   if (dice < 9998) return DoMaintenance();
   return DoReopen();
 }
@@ -82,7 +82,8 @@ bool ModelRunner::DoDelete() {
 
 bool ModelRunner::DoBatch() {
   WriteBatch batch;
-  const uint64_t updates = random_.OneIn(50) ? random_.Below(200) : random_.Below(9);
+  const uint64_t most = can_.atomic_batches ? 200 : 2;
+  const uint64_t updates = random_.Below(random_.OneIn(50) ? most : std::min<uint64_t>(most, 9));
   std::string keys;
   for (uint64_t i = 0; i < updates; ++i) {
     const std::string key = RandomKey();

@@ -30,7 +30,8 @@ class ModelRunner {
         prefix_(std::move(prefix)),
         rights_(rights),
         open_(std::move(open)),
-        random_(seed) {}
+        random_(seed),
+        can_((*db)->GetCapabilities()) {}
 
   /// Does `count` operations; false, with the story in failure(), at the first disagreement.
   bool Run(uint64_t count);
@@ -79,6 +80,7 @@ class ModelRunner {
   Rights rights_;
   std::function<std::unique_ptr<DB>()> open_;
   Random random_;
+  Capabilities can_;
   Model model_;
   std::vector<Held> held_;
   uint64_t operation_ = 0;

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "model_runner.h"
+#include "support/store_kind.h"
 #include "support/temp_folder.h"
 
 namespace braid::test {
@@ -11,6 +12,7 @@ namespace {
 enum class Sizing { kTinyInline, kTinyBackground, kDefault };
 
 struct Workload {
+  StoreKind kind;
   KeyShape shape;
   Sizing sizing;
 };
@@ -18,23 +20,27 @@ struct Workload {
 std::string WorkloadName(const ::testing::TestParamInfo<Workload>& workload) {
   static const char* const kShapes[] = {"ShortRandom", "LongPrefix", "Decimal"};
   static const char* const kSizings[] = {"TinyInline", "TinyBackground", "Default"};
-  return std::string(kShapes[static_cast<int>(workload.param.shape)]) +
+  return workload.param.kind.name + "_" + kShapes[static_cast<int>(workload.param.shape)] +
          kSizings[static_cast<int>(workload.param.sizing)];
 }
 
 std::vector<Workload> Workloads() {
   std::vector<Workload> all;
-  for (const KeyShape shape : {KeyShape::kShortRandom, KeyShape::kLongPrefix, KeyShape::kDecimal}) {
-    for (const Sizing sizing : {Sizing::kTinyInline, Sizing::kTinyBackground, Sizing::kDefault}) {
-      all.push_back({shape, sizing});
+  for (const StoreKind& kind : StoreKinds()) {
+    for (const KeyShape shape :
+         {KeyShape::kShortRandom, KeyShape::kLongPrefix, KeyShape::kDecimal}) {
+      for (const Sizing sizing : {Sizing::kTinyInline, Sizing::kTinyBackground, Sizing::kDefault}) {
+        all.push_back({kind, shape, sizing});
+      }
     }
   }
   return all;
 }
 
-Options OptionsFor(Sizing sizing, Random* random) {
-  Options options = sizing == Sizing::kDefault ? Options{} : RandomTinyOptions(random);
-  options.background_threads = sizing != Sizing::kTinyInline;
+Options OptionsFor(const Workload& workload, Random* random) {
+  Options options = workload.sizing == Sizing::kDefault ? Options{} : RandomTinyOptions(random);
+  workload.kind.ApplyTo(&options);
+  options.background_threads = workload.sizing != Sizing::kTinyInline;
   return options;
 }
 
@@ -45,7 +51,7 @@ void ReportOperations(uint64_t operations) {
 class ModelTest : public ::testing::TestWithParam<Workload> {};
 INSTANTIATE_TEST_SUITE_P(Workloads, ModelTest, ::testing::ValuesIn(Workloads()), WorkloadName);
 
-// Nine workloads make up the million.
+// Nine workloads of a store make up its million.
 TEST_P(ModelTest, OneThreadAgreesWithAMap) {
   const uint64_t operations = Sized(112'000, 20'000'000);
   Random random(DeriveSeed(100 + static_cast<uint64_t>(GetParam().shape)));
@@ -53,7 +59,7 @@ TEST_P(ModelTest, OneThreadAgreesWithAMap) {
   TempFolder folder;
   Options options;
   const auto open = [&] {
-    options = OptionsFor(GetParam().sizing, &random);
+    options = OptionsFor(GetParam(), &random);
     return OpenOrFail(options, folder.Sub("pool"));
   };
   std::unique_ptr<DB> db = open();
@@ -113,7 +119,7 @@ TEST_P(ModelTest, ThreadsWithRangesOfTheirOwnAgreeWithTheirMaps) {
   const uint64_t operations = Sized(112'000, 20'000'000) / kWriters;
   Random random(DeriveSeed(200 + static_cast<uint64_t>(GetParam().shape)));
   TempFolder folder;
-  const Options options = OptionsFor(GetParam().sizing, &random);
+  const Options options = OptionsFor(GetParam(), &random);
   std::unique_ptr<DB> db = OpenOrFail(options, folder.Sub("pool"));
   ASSERT_NE(db, nullptr);
   std::vector<std::unique_ptr<ModelRunner>> runners;

@@ -1,0 +1,49 @@
+// The stores that a suite runs on: each design of the registry, and combinations of parts that no
+// design picks by itself. One list for all suites.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "braid/options.h"
+#include "design/design.h"
+
+namespace braid::test {
+
+struct StoreKind {
+  std::string name;  ///< letters and digits, for the names of tests
+  std::string design;
+  std::vector<std::pair<std::string, std::string>> settings = {};  ///< for Options::Set
+
+  /// Makes `options` those of this kind.
+  void ApplyTo(Options* options) const {
+    options->design = design;
+    for (const auto& [option, value] : settings) {
+      const Status set = options->Set(option, value);
+      if (set.ok()) continue;
+      std::fprintf(stderr, "store %s: %s\n", name.c_str(), set.ToString().c_str());
+      std::abort();
+    }
+  }
+  Capabilities capabilities() const { return (*design::FindDesign(design))->capabilities; }
+};
+
+/// Every design that keeps what it is given, then combinations of parts.
+inline const std::vector<StoreKind>& StoreKinds() {
+  static const std::vector<StoreKind> kinds = [] {
+    std::vector<StoreKind> all;
+    for (const design::Design& design : design::Designs()) {
+      if (design.capabilities.stores) {
+        all.push_back({std::string(design.name), std::string(design.name)});
+      }
+    }
+    all.push_back({"SkipListMemTable", "braid", {{"memtable.kind", "skiplist"}}});
+    return all;
+  }();
+  return kinds;
+}
+
+}  // namespace braid::test
