@@ -140,6 +140,9 @@ class Comparison {
                      ? ": it pays for every cache line flush that persistent memory needs"
                      : "");
     }
+    if (!workload.emulate_pmem.empty()) {
+      fmt::print("{}\n", DescribeEmulation(workload.emulate_pmem));
+    }
     fmt::print("{}\n", workload.sync
                            ? "Writes are synced by every store."
                            : "Writes of the other stores survive a crash of the process, not of "

@@ -23,8 +23,10 @@ struct Statistics {
   uint64_t syncs = 0;    ///< fdatasync rounds on page-cache media
   uint64_t flushes = 0;  ///< memtables turned into L0 tables
   uint64_t flushed_entries = 0;
-  uint64_t merges = 0;  ///< L0 tables merged into L1
+  uint64_t flush_micros = 0;  ///< time these flushes took, waits for a medium included
+  uint64_t merges = 0;        ///< L0 tables merged into L1
   uint64_t merged_entries = 0;
+  uint64_t merge_micros = 0;      ///< time these merges took
   uint64_t collected_chunks = 0;  ///< chunks freed by garbage collection
   uint64_t stall_micros = 0;      ///< time writers were slowed down or waited, summed
   uint64_t stalls = 0;

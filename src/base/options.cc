@@ -68,6 +68,9 @@ Status Options::Validate() const {
     s = CheckRange<uint32_t>("pool.force_media_class",
                              static_cast<uint32_t>(*pool.force_media_class), 1, 3);
   }
+  if (s.ok()) {
+    s = CheckRange<uint32_t>("pool.emulate_write_ns", pool.emulate_write_ns, 0, 1'000'000);
+  }
   if (s.ok()) s = CheckRange<uint32_t>("pool.regions", pool.regions, 1, 4);
   if (s.ok() && !pool.region_paths.empty() && pool.region_paths.size() + 1 != pool.regions) {
     s = Status::InvalidArgument("options.pool.region_paths names " +

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/activity.h"
+#include "base/clock.h"
 #include "base/mutants.h"
 #include "base/no_throw.h"
 #include "compaction/picker.h"
@@ -126,8 +127,10 @@ bool LsmEngine::FlushOldest() {
     head = *free_head;
     oldest = state_owner_->immutables.back();
   }
+  const uint64_t begin = NowNanos();
   // Not even lack of memory is waited out: the flush marks entries as it goes.
   const Status s = base::NoThrow([&] { return FlushTable(oldest, head); });
+  counters_.Add(EngineCounter::kFlushNanos, NowNanos() - begin);
   if (!s.ok()) Fail(s);
   return s.ok();
 }
@@ -176,7 +179,9 @@ bool LsmEngine::MergeOldest() {
     const std::lock_guard lock(structure_mutex_);
     if (state_owner_->version->l0.empty()) return false;
   }
+  const uint64_t begin = NowNanos();
   const Status s = base::NoThrow([&] { return MergeTable(); });
+  counters_.Add(EngineCounter::kMergeNanos, NowNanos() - begin);
   if (!s.ok() && s.code() != Status::Code::kAborted) Fail(s);
   return s.ok();
 }

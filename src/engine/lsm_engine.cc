@@ -212,8 +212,10 @@ Statistics LsmEngine::GetStatistics() {
   s.syncs = counters_.Sum(EngineCounter::kSyncs);
   s.flushes = counters_.Sum(EngineCounter::kFlushes);
   s.flushed_entries = counters_.Sum(EngineCounter::kFlushedEntries);
+  s.flush_micros = counters_.Sum(EngineCounter::kFlushNanos) / 1000;
   s.merges = counters_.Sum(EngineCounter::kMerges);
   s.merged_entries = counters_.Sum(EngineCounter::kMergedEntries);
+  s.merge_micros = counters_.Sum(EngineCounter::kMergeNanos) / 1000;
   s.collected_chunks = counters_.Sum(EngineCounter::kCollectedChunks);
   s.stall_micros = controller_.stall_nanos() / 1000;
   s.stalls = controller_.stalls();

@@ -45,8 +45,10 @@ enum class EngineCounter : uint8_t {
   kSyncs,
   kFlushes,
   kFlushedEntries,
+  kFlushNanos,
   kMerges,
   kMergedEntries,
+  kMergeNanos,
   kCollectedChunks,
   kCount
 };

@@ -77,6 +77,10 @@ Status PmemPool::Create(const Options& options, const std::function<Status(PmemP
   }
   if (Status s = media_->AddSegment(bytes); !s.ok()) return s;
   ops_.set_media_class(media_->media_class());
+  if (Status s = ops_.Emulate(options.pool.emulate_write_ns, options.pool.emulate_write_mb_s);
+      !s.ok()) {
+    return s;
+  }
   if (!states_.Allocate(media_->reserved_bytes() >> chunk_shift_)) return NoChunkTable();
 
   header_ = PoolHeader{};
@@ -185,6 +189,10 @@ Status PmemPool::WriteHeader() {
 }
 
 Status PmemPool::Load(const Options& options) {
+  if (Status s = ops_.Emulate(options.pool.emulate_write_ns, options.pool.emulate_write_mb_s);
+      !s.ok()) {
+    return s;
+  }
   if (media_->segment_bytes()[0] < format::kFirstStateTableOffset + kPageBytes) {
     return CorruptionAt(0, "segment", "it is too short for a pool header; truncated?");
   }
