@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bench/engines/engines.h"
+#include "bench/harness/workload_options.h"
 #include "bench/wbtree/wb_tree.h"
 #include "pmem/file_media.h"
 
@@ -100,6 +101,11 @@ class WbTreeEngine : public KvEngine {
     if (!media.ok()) return media.status();
     wbtree::WbTreeOptions options;
     options.update_in_place = update_in_place_;
+    // Of braid's options only those of the medium mean something here.
+    Options braid;
+    if (const Status set = ApplySettings(config.settings, &braid); !set.ok()) return set;
+    options.emulate_write_ns = braid.pool.emulate_write_ns;
+    options.emulate_write_mb_s = braid.pool.emulate_write_mb_s;
     // Leaves are half to all full; the file is there before the clock starts.
     options.initial_bytes += config.expected_records * 2 * sizeof(wbtree::Entry) / 64 * 64;
     Result<std::unique_ptr<WbTree>> tree = WbTree::Open(std::move(media).value(), options);
@@ -112,6 +118,12 @@ class WbTreeEngine : public KvEngine {
     parameters_ = std::string("media class ") + MediaClassName(media_class) +
                   (tree_->media_class_forced() ? " (forced)" : "") +
                   (update_in_place_ ? ", updates in place" : "");
+    if (options.emulate_write_ns != 0) {
+      parameters_ += ", " + std::to_string(options.emulate_write_ns) + " ns a line";
+    }
+    if (options.emulate_write_mb_s != 0) {
+      parameters_ += ", " + std::to_string(options.emulate_write_mb_s) + " MB/s";
+    }
     return Status::OK();
   }
 

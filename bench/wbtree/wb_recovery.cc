@@ -38,6 +38,7 @@ Result<std::unique_ptr<WbTree>> WbTree::Open(std::unique_ptr<pmem::Media> media,
   if (tree->published_bytes_ == 0) s = tree->AddSegment(options.initial_bytes, true);
   // The class of a file is known when it is mapped.
   tree->ops_.set_media_class(tree->media_->media_class());
+  if (s.ok()) s = tree->ops_.Emulate(options.emulate_write_ns, options.emulate_write_mb_s);
   if (s.ok()) s = tree->CheckHeader();
   if (s.ok()) s = tree->RedoSplits();
   if (s.ok()) s = tree->WalkLeaves();

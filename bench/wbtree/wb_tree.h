@@ -49,6 +49,9 @@ struct WbTreeOptions {
   /// Updates overwrite the value, one line and one fence, instead of adding an entry and changing
   /// the order as the published structure does for values of any size.
   bool update_in_place = false;
+  /// As PoolOptions has them: a slower medium, for measurements.
+  uint32_t emulate_write_ns = 0;
+  uint32_t emulate_write_mb_s = 0;
 };
 
 struct WbTreeStatistics {
