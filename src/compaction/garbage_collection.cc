@@ -106,13 +106,16 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
                                        uint32_t head, uint64_t max_bytes) {
   CollectedTable collected;
   collected.record = {table_id, 0, format::kTableOfCopies, head, 0, 0};
-  log::IndexUnifiedLog copies(pool, table_id, 1, ChunkKind::kCollected);
+  // A shard a region: copies stay where their originals are.
+  log::IndexUnifiedLog copies(pool, table_id, pool->regions(), ChunkKind::kCollected);
   pmem::PersistOps& ops = pool->ops();
-  uint64_t links[kMaxHeight];
-  uint64_t* last[kMaxHeight];
-  for (uint32_t layer = 0; layer < kMaxHeight; ++layer) last[layer] = &links[layer];
+  // A strand each, as in LinkFlush.
+  const uint32_t strands = pool->strands();
+  uint64_t heads[format::kMaxRegions * kMaxHeight];
+  uint64_t* last[format::kMaxRegions * kMaxHeight];
+  for (uint32_t i = 0; i < strands * kMaxHeight; ++i) last[i] = &heads[i];
   const auto is_head = [&](const uint64_t* link) {
-    return link >= links && link < links + kMaxHeight;
+    return link >= heads && link < heads + strands * kMaxHeight;
   };
   const auto store = [&](uint64_t* link, uint64_t value) {
     if (is_head(link)) {
@@ -136,7 +139,8 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     draft.value = original->value();
     draft.key_hash = base::Hash64(draft.key);
     random = base::Mix(random, original->sequence_and_op);
-    if (Status s = copies.Place(0, &draft, 1, random, pmem::AllocationClass::kBackground);
+    const uint32_t shard = pool->RegionOf(pool->OffsetOf(original));
+    if (Status s = copies.Place(shard, &draft, 1, random, pmem::AllocationClass::kBackground);
         !s.ok()) {
       give_back();
       return s;
@@ -144,12 +148,14 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     copies.WritePayload(&draft);
     // A copy stands alone: its write was whole long ago.
     copies.Seal(draft, original->sequence(), format::kFirstOfUnit, 0);
-    copies.Accept(0);
+    copies.Accept(shard);
     auto* entry = pool->As<EntryHeader>(draft.offset);
     const uint64_t link = pool->LinkTo(draft.offset).raw;
+    const uint32_t strand = pool->StrandOf(draft.offset);
     for (uint32_t layer = 0; layer < draft.height; ++layer) {
-      store(last[layer], link);
-      last[layer] = entry->links() + layer;
+      uint64_t*& waiting = last[(layer == 0 ? 0 : strand * kMaxHeight) + layer];
+      store(waiting, link);
+      waiting = entry->links() + layer;
     }
     ++collected.record.entries;
     usage->Add(pool->ChunkOf(draft.offset), entry->size());
@@ -164,10 +170,13 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     collected.copied.clear();
     return collected;
   }
-  for (uint64_t* link : last) store(link, EntryPtr::End().raw);
+  for (uint32_t i = 0; i < strands * kMaxHeight; ++i) store(last[i], EntryPtr::End().raw);
   const uint64_t place = format::kTableHeadsOffset + head * sizeof(format::TableHead);
-  ops.Copy(pool->At(place), links, sizeof links);
-  if (!BRAID_MUTANT(kCopiesHeadNotFlushed)) ops.Flush(pool->At(place), sizeof links);
+  for (uint32_t strand = 0; strand < strands; ++strand) {
+    char* to = pool->At(pool->StrandHead(place, strand));
+    ops.Copy(to, heads + strand * kMaxHeight, sizeof(format::TableHead));
+    if (!BRAID_MUTANT(kCopiesHeadNotFlushed)) ops.Flush(to, sizeof(format::TableHead));
+  }
   if (!BRAID_MUTANT(kCopiesNotFenced)) ops.Fence();
   return collected;
 }

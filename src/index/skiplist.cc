@@ -42,7 +42,7 @@ const EntryHeader* SkipList::Resolve(EntryPtr link, Tower tower, uint32_t layer,
 }
 
 bool SkipList::CheckHop(Tower tower, const EntryHeader* next, Damage* damage) const noexcept {
-  if (tower == head_ || InOrder(*EntryOf(tower), *next)) return true;
+  if (IsHead(tower) || InOrder(*EntryOf(tower), *next)) return true;
   damage->at = pool_->OffsetOf(next);
   return false;
 }
@@ -53,7 +53,7 @@ Status DamageStatus(const pmem::PmemPool& pool, uint64_t at) {
     return entry != nullptr && format::KeyCheck(*entry, base::Hash64(entry->key()), offset,
                                                 pool.GenerationAt(offset)) == entry->key_check;
   };
-  if (at < format::kFirstStateTableOffset) {
+  if (at < format::kFirstStateTableOffset || pool.IsHead(at)) {
     return pool.CorruptionAt(at, "head of a table", "a link in it is damaged");
   }
   if (at >= sizeof(EntryHeader) && is_entry(at - sizeof(EntryHeader))) {
@@ -72,6 +72,7 @@ const EntryHeader* SkipList::Descend(Tower tower, uint32_t layers, std::string_v
   const EntryHeader* bound = nullptr;  // known to be >= key
   int free_hops = kFreeHops;
   for (uint32_t layer = layers; layer-- > 0;) {
+    tower = EnterLayer(tower, layer);
     for (;;) {
       next = Follow(tower, layer, damage);
       if (*damage) return nullptr;
@@ -91,7 +92,7 @@ const EntryHeader* SkipList::Descend(Tower tower, uint32_t layers, std::string_v
 
 const EntryHeader* SkipList::FindGE(std::string_view key, Damage* damage) const noexcept {
   Tower before = head_;
-  return Descend(head_, kMaxHeight, key, &before, damage);
+  return Descend(upper_, kMaxHeight, key, &before, damage);
 }
 
 const EntryHeader* SkipList::FindGEFrom(const EntryHeader* start, std::string_view key,
@@ -104,7 +105,7 @@ const EntryHeader* SkipList::FindGEFrom(const EntryHeader* start, std::string_vi
 const EntryHeader* SkipList::FindLess(std::string_view key, Damage* damage) const noexcept {
   for (int retries = 0;; ++retries) {
     Tower before = head_;
-    Descend(head_, kMaxHeight, key, &before, damage);
+    Descend(upper_, kMaxHeight, key, &before, damage);
     if (*damage || before == head_) return nullptr;
     const EntryHeader* last = EntryOf(before);
     if (retries >= kMaxRetries) {
@@ -120,9 +121,10 @@ const EntryHeader* SkipList::FindLess(std::string_view key, Damage* damage) cons
 }
 
 const EntryHeader* SkipList::FindLast(Damage* damage) const noexcept {
-  Tower tower = head_;
+  Tower tower = upper_;
   int free_hops = kFreeHops;
   for (uint32_t layer = kMaxHeight; layer-- > 0;) {
+    tower = EnterLayer(tower, layer);
     while (const EntryHeader* next = Follow(tower, layer, damage)) {
       if (--free_hops < 0 && !CheckHop(tower, next, damage)) return nullptr;
       tower = next->links();
