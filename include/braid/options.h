@@ -42,6 +42,12 @@ struct PoolOptions {
   /// Folders of the regions behind the first, whose segments lie in the pool's own folder; on the
   /// device of a node each. Empty: all regions lie in the pool's folder. New pools only.
   std::vector<std::string> region_paths;
+  /// For measurements: write-backs on class kCacheLine behave as on slower persistent memory. Each
+  /// line costs this many nanoseconds more, waited for at the next fence of its thread; 0: off.
+  uint32_t emulate_write_ns = 0;
+  /// For measurements: at most so many million bytes are written back a second, by all threads
+  /// together; 0: no limit.
+  uint32_t emulate_write_mb_s = 0;
   bool allow_world_writable = false;  ///< accept a pool directory that others may write to
   /// A SIGBUS in the pool's mapping (a file truncated under us, a bad block) becomes IOError: every
   /// later call returns it until the pool is opened again. Installs a handler for the process while

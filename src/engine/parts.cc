@@ -27,7 +27,6 @@ Status CheckLsmParts(const Options& options) {
     }
     return Missing("log.kind=write-ahead");
   }
-  if (*options.memtable.kind != MemTableKind::kBTree) return Missing("memtable.kind=skiplist");
   if (options.flush.checkpoint_tables > 1) return Missing("flush.checkpoint_tables above 1");
   const ListKind lists = options.lists.kind.value_or(ListKind::kBraided);
   if (lists == ListKind::kLocal || lists == ListKind::kDelegated) {
@@ -38,7 +37,6 @@ Status CheckLsmParts(const Options& options) {
   if (*options.compaction.persistence != MergePersistence::kRedoLog) {
     return Missing("compaction.persistence=pointer");
   }
-  if (*options.cache.lookup_bytes != 0) return Missing("cache.lookup_bytes");
   if (*options.cache.second_chance_bytes != 0) return Missing("cache.second_chance_bytes");
   return options.leaf.ranges != 0 || options.leaf.divide_ranges || options.leaf.span != 0
              ? Unfit("leaf is for designs that keep their data in leaves")

@@ -15,7 +15,7 @@ namespace {
 constexpr int kMaxTwins = 1000;
 }  // namespace
 
-Result<FlushResult> LinkFlush::Run(const index::EntryTree& tree, const index::LiveViews& views,
+Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::LiveViews& views,
                                    uint64_t head_offset) {
   result_ = FlushResult{};
   // The head is put together in DRAM; entries are linked where they are.
@@ -72,6 +72,11 @@ Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
         BRAID_MUTANT(kFlushIgnoresViews) ? index::LiveViews{} : views, sequence, newer);
     if (seen && !(BRAID_MUTANT(kFlushDropsDeletes) && entry->op() == format::EntryOp::kDelete)) {
       LinkEntry(entry);
+      const bool skipped =
+          BRAID_MUTANT(kLookupSkipsDeletes) && entry->op() == format::EntryOp::kDelete;
+      if (lookup_ != nullptr && offset == newest && !skipped) {
+        lookup_->Fill(base::Hash64(entry->key()), offset);
+      }
     } else {
       Drop(entry);
     }

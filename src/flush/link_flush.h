@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "braid/status.h"
+#include "cache/lookup_cache.h"
 #include "index/entry_tree.h"
 #include "index/retention.h"
 #include "pmem/chunk_usage.h"
@@ -28,10 +29,12 @@ struct FlushResult {
 
 class LinkFlush {
  public:
-  LinkFlush(pmem::PmemPool* pool, pmem::ChunkUsage* usage) : pool_(pool), usage_(usage) {}
+  /// `lookup`: is told each key's newest entry; may be null.
+  LinkFlush(pmem::PmemPool* pool, pmem::ChunkUsage* usage, cache::LookupCache* lookup = nullptr)
+      : pool_(pool), usage_(usage), lookup_(lookup) {}
 
   /// Links everything in `tree` behind the head at `head_offset`. The tree gets no more inserts.
-  Result<FlushResult> Run(const index::EntryTree& tree, const index::LiveViews& views,
+  Result<FlushResult> Run(const index::EntryIndex& tree, const index::LiveViews& views,
                           uint64_t head_offset);
 
  private:
@@ -47,6 +50,7 @@ class LinkFlush {
 
   pmem::PmemPool* pool_;
   pmem::ChunkUsage* usage_;
+  cache::LookupCache* lookup_;
   FlushResult result_;
   using Links = uint64_t[format::kMaxHeight];
   // A strand: the link of each layer that waits for its target. The bottom layer is strand 0's.

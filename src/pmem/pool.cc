@@ -80,6 +80,10 @@ Status PmemPool::Create(const Options& options, const std::function<Status(PmemP
   }
   if (Status s = media_->AddSegment(bytes); !s.ok()) return s;
   ops_.set_media_class(media_->media_class());
+  if (Status s = ops_.Emulate(options.pool.emulate_write_ns, options.pool.emulate_write_mb_s);
+      !s.ok()) {
+    return s;
+  }
   if (!states_.Allocate(media_->reserved_bytes() >> chunk_shift_)) return NoChunkTable();
 
   header_ = PoolHeader{};
@@ -257,6 +261,10 @@ Status PmemPool::WriteHeader() {
 }
 
 Status PmemPool::Load(const Options& options) {
+  if (Status s = ops_.Emulate(options.pool.emulate_write_ns, options.pool.emulate_write_mb_s);
+      !s.ok()) {
+    return s;
+  }
   if (media_->segment_bytes()[0] < format::kFirstStateTableOffset + kPageBytes) {
     return CorruptionAt(0, "segment", "it is too short for a pool header; truncated?");
   }
@@ -458,7 +466,8 @@ Status PmemPool::MarkClean() {
   if (!s.ok()) {
     // Nobody knows what of the mark reached the medium: the next open had better recover.
     header_.clean = 0;
-    (void)!WriteHeader().ok();
+    const Status again = WriteHeader();
+    if (!again.ok()) return again;
   }
   return s;
 }

@@ -95,6 +95,7 @@ class Builder {
   uint64_t writes_ = 0;
 };
 
+// Long: a case a state.
 void Fill(PoolState state, Builder* builder) {
   constexpr uint64_t kKeys = 3000;
   switch (state) {

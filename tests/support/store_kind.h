@@ -42,6 +42,9 @@ inline const std::vector<StoreKind>& StoreKinds() {
         all.push_back({std::string(design.name), std::string(design.name)});
       }
     }
+    all.push_back({"SkipListMemTable", "braid", {{"memtable.kind", "skiplist"}}});
+    // Small enough that keys meet in a bucket.
+    all.push_back({"cached", "braid", {{"cache.lookup_bytes", "256"}}});
     all.push_back({"regions2", "braid", {{"pool.regions", "2"}}});
     all.push_back({"regions4", "braid", {{"pool.regions", "4"}}});
     all.push_back({"oblivious2", "braid", {{"pool.regions", "2"}, {"lists.kind", "oblivious"}}});
