@@ -201,6 +201,63 @@ TEST_P(BraidedListTest, ACollectionKeepsCopiesInTheRegionsOfTheirOriginals) {
   ExpectBraided(pool.get());
 }
 
+TEST_P(BraidedListTest, VisitsAreCountedAndUpperOnesAreLocal) {
+  options_.lists.count_visits = true;
+  uint64_t keys = 0;
+  for (const ListKind kind : {ListKind::kBraided, ListKind::kOblivious}) {
+    fs::remove_all(path_ + "/pool");
+    model_.clear();
+    options_.lists.kind = kind;
+    {
+      std::unique_ptr<DB> db = Open();
+      ASSERT_NE(db, nullptr);
+      ASSERT_NO_FATAL_FAILURE(Churn(db.get(), 3000, 5));
+      ASSERT_TRUE(db->Compact().ok());
+      // Found in a tree: nothing to count but that it took no node.
+      std::string value;
+      const Statistics before = db->GetStatistics();
+      ASSERT_TRUE(db->Get(model_.begin()->first, &value).ok());
+      EXPECT_EQ(db->GetStatistics().lookup_paths[0], before.lookup_paths[0] + 1);
+      ASSERT_TRUE(db->Close().ok());
+    }
+    std::unique_ptr<DB> db = Open();  // no tree yet over what is merged
+    ASSERT_NE(db, nullptr);
+    std::string value;
+    Random random(6);
+    for (const auto& [key, unused] : model_) {
+      region_of_this_thread = static_cast<uint32_t>(random.Uniform(GetParam()));
+      ASSERT_TRUE(db->Get(key, &value).ok());
+    }
+    keys = model_.size();
+    const Statistics s = db->GetStatistics();
+    const uint64_t upper = s.upper_visits_local + s.upper_visits_remote;
+    const uint64_t bottom = s.bottom_visits_local + s.bottom_visits_remote;
+    EXPECT_GT(upper, keys);
+    EXPECT_GE(bottom, keys);
+    uint64_t paths = 0;
+    uint64_t least = 0;
+    uint64_t most = 0;
+    for (size_t i = 0; i < s.lookup_paths.size(); ++i) {
+      paths += s.lookup_paths[i];
+      least += s.lookup_paths[i] * (uint64_t{1} << i >> 1);
+      most += s.lookup_paths[i] * ((uint64_t{1} << i) - 1);
+    }
+    EXPECT_EQ(paths, keys);
+    EXPECT_LE(least, upper + bottom);
+    EXPECT_GE(most, upper + bottom);
+    if (GetParam() == 1) {
+      EXPECT_EQ(s.upper_visits_remote + s.bottom_visits_remote, 0u);
+    } else if (kind == ListKind::kBraided) {
+      EXPECT_EQ(s.upper_visits_remote, 0u);
+      EXPECT_GT(s.bottom_visits_remote, 0u);
+    } else {
+      // Each node lies in the reader's region by chance.
+      EXPECT_GT(s.upper_visits_remote * 2 * GetParam(), upper * (GetParam() - 1));
+    }
+  }
+  EXPECT_GT(keys, 300u);
+}
+
 TEST_P(BraidedListTest, ALinkThatNamesAnotherRegionIsFoundByVerify) {
   {
     std::unique_ptr<DB> db = Open();

@@ -68,10 +68,11 @@ class SkipList {
                                      Damage* damage) const noexcept;
 
   /// First entry whose key is >= `key` (its newest version).
-  const format::EntryHeader* FindGE(std::string_view key, Damage* damage) const noexcept;
+  const format::EntryHeader* FindGE(std::string_view key, Damage* damage,
+                                    Visits* visits = nullptr) const noexcept;
   /// The same, going down from `start`, an entry of this list with a key <= `key`.
   const format::EntryHeader* FindGEFrom(const format::EntryHeader* start, std::string_view key,
-                                        Damage* damage) const noexcept;
+                                        Damage* damage, Visits* visits = nullptr) const noexcept;
   /// Newest version of the last key < `key`; null when there is none.
   const format::EntryHeader* FindLess(std::string_view key, Damage* damage) const noexcept;
   /// Newest version of the last key of all.
@@ -102,8 +103,16 @@ class SkipList {
   }
   /// Damage when `next` can't follow what `tower` belongs to.
   bool CheckHop(Tower tower, const format::EntryHeader* next, Damage* damage) const noexcept;
+  /// `counts`: whether nodes are counted in `visits`, which costs nothing where they are not.
+  template <bool counts>
+  const format::EntryHeader* DescendCounting(Tower tower, uint32_t layers, std::string_view key,
+                                             Tower* before, Visits* visits,
+                                             Damage* damage) const noexcept;
   const format::EntryHeader* Descend(Tower tower, uint32_t layers, std::string_view key,
-                                     Tower* before, Damage* damage) const noexcept;
+                                     Tower* before, Visits* visits, Damage* damage) const noexcept {
+    return visits == nullptr ? DescendCounting<false>(tower, layers, key, before, nullptr, damage)
+                             : DescendCounting<true>(tower, layers, key, before, visits, damage);
+  }
   LookupResult Judge(const format::EntryHeader* at, const LookupKey& key, const ReadView& view,
                      Damage damage) const noexcept;
 
