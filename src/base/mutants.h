@@ -76,22 +76,31 @@ enum class Mutant : int {
   kChunkBytesFromOptions,    ///< open: the chunk size is what the options say
 
   // The flush of memtables, and the manifest.
-  kFlushLinksNotFlushed,       ///< links of the new L0 table are not written back
-  kFlushUpperLinksNotFlushed,  ///< those above the bottom layer are not
-  kFlushEndsNotFlushed,        ///< the ends of its layers are not
-  kFlushHeadNotFlushed,        ///< its head is not
-  kFlushNotFenced,             ///< links and manifest become durable in any order
-  kTowerHalfBuilt,             ///< the topmost layer of a tall entry is not linked
-  kFlushIgnoresViews,          ///< versions that a snapshot sees are dropped
-  kFlushDropsDeletes,          ///< deletes are dropped although L1 has older versions
-  kManifestBeforeLinks,        ///< the table is committed before its links are durable
-  kFlushedIdNotRaised,         ///< the manifest has the table, and its log is replayed too
-  kManifestNotFlushed,         ///< the manifest is never written back
-  kManifestInPlace,            ///< there is only one copy
-  kManifestBothAtOnce,         ///< one fence for both copies
-  kManifestOneCopy,            ///< only the first copy is written: damage to it loses the commit
-  kManifestCheckIgnored,       ///< a torn copy is taken
-  kManifestNotRepaired,        ///< recovery: a torn copy is left for the next commit to complete
+  kFlushLinksNotFlushed,        ///< links of the new L0 table are not written back
+  kFlushUpperLinksNotFlushed,   ///< those above the bottom layer are not
+  kFlushEndsNotFlushed,         ///< the ends of its layers are not
+  kFlushHeadNotFlushed,         ///< its head is not
+  kFlushNotFenced,              ///< links and manifest become durable in any order
+  kTowerHalfBuilt,              ///< the topmost layer of a tall entry is not linked
+  kFlushIgnoresViews,           ///< versions that a snapshot sees are dropped
+  kFlushDropsDeletes,           ///< deletes are dropped although L1 has older versions
+  kManifestBeforeLinks,         ///< the table is committed before its links are durable
+  kFlushedIdNotRaised,          ///< the manifest has the table, and its log is replayed too
+  kCheckpointLinksNotFlushed,   ///< checkpoint: links and marks of the group are not written back
+  kCheckpointTowersNotFlushed,  ///< checkpoint: only links of the bottom layer are
+  kCheckpointMarksNotFlushed,   ///< checkpoint: marks of death are not
+  kCheckpointHeadsNotFlushed,   ///< checkpoint: heads of the tables are not
+  kCheckpointNotFenced,         ///< checkpoint: no fence before the commit
+  kCheckpointBeforeWriteBack,   ///< checkpoint: committed first, written back then
+  kCheckpointForgetsATable,     ///< checkpoint: the boundary moves past a table that is not added
+  kCheckpointBoundaryEarly,     ///< lazy flush: the boundary moves with the next commit of anything
+  kWaitingExtentsFreed,         ///< lazy flush: extents of versions left out are freed at once
+  kManifestNotFlushed,          ///< the manifest is never written back
+  kManifestInPlace,             ///< there is only one copy
+  kManifestBothAtOnce,          ///< one fence for both copies
+  kManifestOneCopy,             ///< only the first copy is written: damage to it loses the commit
+  kManifestCheckIgnored,        ///< a torn copy is taken
+  kManifestNotRepaired,         ///< recovery: a torn copy is left for the next commit to complete
 
   // The zipper merge and its redo log.
   kMergeBeginNotCommitted,  ///< links change before the manifest says that a merge is under way

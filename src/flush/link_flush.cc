@@ -41,8 +41,8 @@ Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::L
   Close();
   pmem::PersistOps& ops = pool_->ops();
   ops.Copy(pool_->At(head_offset), head_, sizeof head_);
-  if (!BRAID_MUTANT(kFlushHeadNotFlushed)) ops.Flush(pool_->At(head_offset), sizeof head_);
-  if (!BRAID_MUTANT(kFlushNotFenced)) ops.Fence();
+  if (!BRAID_MUTANT(kFlushHeadNotFlushed)) Flush(pool_->At(head_offset), sizeof head_);
+  if (write_back_ == WriteBack::kNow && !BRAID_MUTANT(kFlushNotFenced)) ops.Fence();
   return std::move(result_);
 }
 
@@ -58,6 +58,7 @@ Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
         (entry->sequence() == newer && --twins_left < 0)) {
       return pool_->CorruptionAt(offset, "log entry", "it has changed since it was written");
     }
+    if (write_back_ == WriteBack::kLater) result_.touched.push_back(offset);
     const uint64_t sequence = entry->sequence();
     const EntryPtr next{std::atomic_ref<uint64_t>(*entry->links()).load(std::memory_order_relaxed)};
     const bool seen = index::IsVersionNeeded(
@@ -87,13 +88,13 @@ void LinkFlush::LinkEntry(EntryHeader* entry) {
       // The predecessor's bottom link is flushed with its header below; upper ones stand alone.
       if (layer > 0 && !BRAID_MUTANT(kFlushLinksNotFlushed) &&
           !BRAID_MUTANT(kFlushUpperLinksNotFlushed)) {
-        ops.Flush(target, sizeof *target);
+        Flush(target, sizeof *target);
       }
     }
     last_[layer] = entry->links() + layer;
   }
   if (unflushed_ != nullptr && !BRAID_MUTANT(kFlushLinksNotFlushed)) {
-    ops.Flush(unflushed_->links(), sizeof(uint64_t));
+    Flush(unflushed_->links(), sizeof(uint64_t));
   }
   unflushed_ = entry;
   ++result_.entries;
@@ -104,7 +105,7 @@ void LinkFlush::LinkEntry(EntryHeader* entry) {
 void LinkFlush::Drop(EntryHeader* entry) {
   pmem::PersistOps& ops = pool_->ops();
   ops.StoreByte(entry->state_byte(), format::kStateDead);
-  if (!BRAID_MUTANT(kDeadMarkNotFlushed)) ops.Flush(entry->state_byte(), 1);
+  if (!BRAID_MUTANT(kDeadMarkNotFlushed)) Flush(entry->state_byte(), 1);
   if (const uint64_t extent = pool_->ExtentOf(pool_->OffsetOf(entry)); extent != 0) {
     if (BRAID_MUTANT(kExtentFreedTooEarly)) return pool_->FreeExtent(extent);
     result_.dead_extents.push_back(extent);
@@ -122,7 +123,7 @@ void LinkFlush::Close() {
     }
     ops.StoreU64(target, end);
     if (!BRAID_MUTANT(kFlushLinksNotFlushed) && !BRAID_MUTANT(kFlushEndsNotFlushed)) {
-      ops.Flush(target, sizeof *target);
+      Flush(target, sizeof *target);
     }
   }
   unflushed_ = nullptr;

@@ -41,6 +41,10 @@ inline const std::vector<StoreKind>& StoreKinds() {
       }
     }
     all.push_back({"SkipListMemTable", "braid", {{"memtable.kind", "skiplist"}}});
+    // Merges begin late, so that groups come together.
+    all.push_back({"LazyCheckpoint",
+                   "braid",
+                   {{"flush.checkpoint_tables", "3"}, {"compaction.l0_trigger", "5"}}});
     return all;
   }();
   return kinds;
