@@ -176,6 +176,12 @@ BenchmarkBody Ycsb(const Mix& mix) {
   };
 }
 
+Status MixedByShare(const WorkloadOptions& options, Worker& worker, const Part& part) {
+  Chooser chooser(options, "uniform", worker);
+  const Mix mix{.update = static_cast<unsigned>(options.write_percent)};
+  return RunMix(mix, worker, part, [&] { return chooser.Next(); });
+}
+
 BenchmarkSpec WriteSpec(const char* name, const char* summary, BenchmarkBody body, bool fills) {
   BenchmarkSpec spec{name, summary, std::move(body)};
   spec.writes = true;
@@ -218,6 +224,7 @@ std::vector<BenchmarkSpec> MakeBenchmarks() {
       ReadSpec("seekrandom", "seek to a random key and read on", SeekRandom, false),
       std::move(delete_random),
       std::move(read_while_writing),
+      MixSpec("mix", "get and update random keys, --write_percent updates", MixedByShare),
       MixSpec("ycsb-a", "50 % get, 50 % update", Ycsb({.update = 50})),
       MixSpec("ycsb-b", "95 % get, 5 % update", Ycsb({.update = 5})),
       std::move(ycsb_c),

@@ -33,6 +33,7 @@ enum class Mutant : int {
   kChunkHeaderNotFenced,      ///< its header and its state become durable in any order
   kChunkStateBeforeHeader,    ///< the chunk is published before its header is durable
   kChunkStateNotFlushed,      ///< no chunk's state is ever written back
+  kChunkStateNotFenced,       ///< entries may be durable in a chunk that is free
   kGenerationNotRaised,       ///< a chunk begins a new life under its old generation
   kWithinUnitNotRecorded,     ///< a chunk that was left within a batch looks as if it were whole
   kAbandonedChunksKept,       ///< a refused write keeps the chunks that it had taken
@@ -40,6 +41,7 @@ enum class Mutant : int {
   kReserveForDeletesIgnored,  ///< deletes may not use the last chunks of a full pool
   kReserveForCopiesIgnored,   ///< neither may collection
   kChunkFreedTooEarly,        ///< chunks are freed before the merge is committed
+  kChunkRetiredTwice,         ///< an empty chunk is given back once a look
   kFreeStateNotFlushed,       ///< that a chunk is free is not written back
   kFreeStateNotFenced,        ///< a chunk is reused before it is durably free
   kDeadNotAccounted,          ///< what a merge marks dead stays in the counts of live bytes
@@ -169,6 +171,14 @@ enum class Mutant : int {
   kTreeEraseSkipped,           ///< the index keeps keys that are gone
   kSparseTreeNotErased,        ///< a thin index keeps an entry whose place a short one has taken
   kTreeShownIncomplete,        ///< lookups use the index before it is built
+  // The lookup cache.
+  kLookupKeyNotCompared,  ///< the fingerprint is taken for the key
+  kLookupIgnoresView,     ///< a snapshot gets the newest version
+  kLookupKeepsOlder,      ///< a newcomer does not take its bucket
+  kLookupSkipsDeletes,    ///< deletes are not filled
+  kLookupAskedFirst,      ///< it is asked before the memtables
+  kLookupNotForgotten,    ///< entries that die stay in it
+
   // A power loss after a crash of the process.
   kInheritedNotFlushed,   ///< open: headers, states and redo records stay in the caches
   kLastWritesNotFlushed,  ///< open: the last write of each log stays in the caches

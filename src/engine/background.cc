@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/activity.h"
+#include "base/clock.h"
 #include "base/mutants.h"
 #include "base/no_throw.h"
 #include "compaction/picker.h"
@@ -53,11 +54,7 @@ void LsmEngine::Fail(const Status& status) noexcept {
   }
   failed_.store(true);
   if (first) {
-    const Status logged = base::NoThrow([&] {
-      Log("writes end until the database is opened again: " + status.ToString());
-      return Status::OK();
-    });
-    (void)logged;
+    base::Try([&] { Log("writes end until the database is opened again: " + status.ToString()); });
   }
   controller_.Release();
   work_changed_.notify_all();
@@ -84,11 +81,7 @@ bool LsmEngine::Guarded(bool (LsmEngine::*step)()) {
   }
   if (s.ok()) return worked;
   // Nothing was changed: later again, when there is more memory.
-  const Status logged = base::NoThrow([&] {
-    Log("background work waits: " + s.ToString());
-    return Status::OK();
-  });
-  (void)logged;
+  base::Try([&] { Log("background work waits: " + s.ToString()); });
   return false;
 }
 
@@ -141,8 +134,10 @@ bool LsmEngine::FlushOldest() {
     head = *free_head;
     oldest = state_owner_->immutables.back();
   }
+  const uint64_t begin = NowNanos();
   // Not even lack of memory is waited out: the flush marks entries as it goes.
   const Status s = base::NoThrow([&] { return FlushTable(oldest, head); });
+  counters_.Add(EngineCounter::kFlushNanos, NowNanos() - begin);
   if (!s.ok()) Fail(s);
   return s.ok();
 }
@@ -169,7 +164,7 @@ Status LsmEngine::FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint
     manifest_.RemoveTable(record.id);
   }
   const bool waits = options_.flush.checkpoint_tables > 1;
-  flush::LinkFlush flush(pool_.get(), &usage_,
+  flush::LinkFlush flush(pool_.get(), &usage_, lookup_cache_.get(),
                          waits ? flush::WriteBack::kLater : flush::WriteBack::kNow);
   Result<flush::FlushResult> flushed = flush.Run(
       *oldest->table->tree(), views, format::kTableHeadsOffset + head * sizeof(format::TableHead));
@@ -199,7 +194,9 @@ bool LsmEngine::MergeOldest() {
     const std::lock_guard lock(structure_mutex_);
     if (state_owner_->version->l0.empty()) return false;
   }
+  const uint64_t begin = NowNanos();
   const Status s = base::NoThrow([&] { return MergeTable(); });
+  counters_.Add(EngineCounter::kMergeNanos, NowNanos() - begin);
   if (!s.ok() && s.code() != Status::Code::kAborted) Fail(s);
   return s.ok();
 }
@@ -332,7 +329,8 @@ void LsmEngine::SpaceLoop() {
   pool_->media().Prefault(0, std::min<uint64_t>(pool_->pool_bytes(), 256ull << 20));
   for (;;) {
     bool worked = Guarded(&LsmEngine::Reclaim);
-    if (!failed() && pool_->WantsGrowth()) worked = pool_->Grow().ok() || worked;
+    const std::optional<uint32_t> short_of = pool_->WantsGrowth();
+    if (!failed() && short_of) worked = pool_->Grow(*short_of).ok() || worked;
     std::unique_lock lock(work_mutex_);
     if (stopping_) return;
     if (!worked) work_changed_.wait_for(lock, std::chrono::milliseconds(10));

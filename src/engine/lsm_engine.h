@@ -25,6 +25,7 @@
 
 #include "base/counters.h"
 #include "cache/dram_index.h"
+#include "cache/lookup_cache.h"
 #include "compaction/compaction_job.h"
 #include "engine/engine.h"
 #include "engine/read_state.h"
@@ -48,8 +49,10 @@ enum class EngineCounter : uint8_t {
   kSyncs,
   kFlushes,
   kFlushedEntries,
+  kFlushNanos,
   kMerges,
   kMergedEntries,
+  kMergeNanos,
   kCollectedChunks,
   kCount
 };
@@ -233,7 +236,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   /// Oldest first. Added to under structure_mutex_, taken out under checkpoint_mutex_ as well.
   std::list<flush::WaitingTable> waiting_;
   compaction::BatchProgress resumed_merge_;
-  std::unique_ptr<cache::DramIndex> index_;  // compaction thread
+  std::unique_ptr<cache::DramIndex> index_;                 // compaction thread
+  const std::unique_ptr<cache::LookupCache> lookup_cache_;  // may be null
 
   std::vector<ShardLock> shards_;
   std::mutex batch_mutex_;

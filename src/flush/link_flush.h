@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "braid/status.h"
+#include "cache/lookup_cache.h"
 #include "index/entry_tree.h"
 #include "index/retention.h"
 #include "pmem/chunk_usage.h"
@@ -33,8 +34,10 @@ enum class WriteBack : uint8_t { kNow, kLater };
 
 class LinkFlush {
  public:
-  LinkFlush(pmem::PmemPool* pool, pmem::ChunkUsage* usage, WriteBack write_back = WriteBack::kNow)
-      : pool_(pool), usage_(usage), write_back_(write_back) {}
+  /// `lookup`: is told each key's newest entry; may be null.
+  LinkFlush(pmem::PmemPool* pool, pmem::ChunkUsage* usage, cache::LookupCache* lookup = nullptr,
+            WriteBack write_back = WriteBack::kNow)
+      : pool_(pool), usage_(usage), lookup_(lookup), write_back_(write_back) {}
 
   /// Links everything in `tree` behind the head at `head_offset`. The tree gets no more inserts.
   Result<FlushResult> Run(const index::EntryIndex& tree, const index::LiveViews& views,
@@ -51,6 +54,7 @@ class LinkFlush {
 
   pmem::PmemPool* pool_;
   pmem::ChunkUsage* usage_;
+  cache::LookupCache* lookup_;
   WriteBack write_back_;
   FlushResult result_;
   uint64_t* last_[format::kMaxHeight] = {};  // the link of each layer that waits for its target

@@ -1,0 +1,17 @@
+// Purpose: every figure there is; each is one file beside this one. A new figure is declared here
+// and listed in all_figures.cc.
+// Thread safety: immutable. Persistence: none.
+#pragma once
+
+#include <vector>
+
+#include "bench/figures/frame/figure.h"
+
+namespace braid::figures {
+
+FigureSpec ListDbFigure29();
+
+/// In the order they run and stand on the page.
+std::vector<FigureSpec> AllFigures();
+
+}  // namespace braid::figures
