@@ -65,6 +65,7 @@ enum class Mutant : int {
   kStateTableNotFlushed,     ///< a segment exists before its chunk states are durable
   kRedoChunksNotFlushed,     ///< the pool exists before its redo chunks are durable
   kL1HeadNotFlushed,         ///< the pool exists before L1's empty head is durable
+  kRegionHeadsNotFlushed,    ///< a region exists before the empty heads in it are durable
   kSegmentPublishedEarly,    ///< growth: the segment exists before anything is in it
   kSegmentCountedEarly,      ///< growth: the pool header counts a segment that does not exist
   kSegmentLeftUncounted,     ///< recovery: a pool header that says one less is not corrected
@@ -82,6 +83,7 @@ enum class Mutant : int {
   kFlushUpperLinksNotFlushed,   ///< those above the bottom layer are not
   kFlushEndsNotFlushed,         ///< the ends of its layers are not
   kFlushHeadNotFlushed,         ///< its head is not
+  kFlushStrandHeadsNotFlushed,  ///< of a braided list only the first region's head is
   kFlushNotFenced,              ///< links and manifest become durable in any order
   kTowerHalfBuilt,              ///< the topmost layer of a tall entry is not linked
   kFlushIgnoresViews,           ///< versions that a snapshot sees are dropped
@@ -120,6 +122,7 @@ enum class Mutant : int {
   kAddressInRedo,           ///< redo records name addresses
   kMergeLinksNotFlushed,    ///< merged links are not durable when the redo is retired
   kMergeLinksNotFenced,     ///< a batch's updates and the next record become durable in any order
+  kMergeOneStrand,          ///< versions in other regions than the newest stay in upper layers
   kMergeBottomOnly,         ///< only the bottom layer is merged
   kMergeIgnoresViews,       ///< versions that a snapshot sees are dropped
   kMergeDropsDeleteEarly,   ///< a delete is dropped although older versions are kept

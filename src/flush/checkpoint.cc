@@ -34,7 +34,9 @@ void WriteBackTables(pmem::PmemPool* pool, const std::vector<const WaitingTable*
     const uint64_t head =
         format::kTableHeadsOffset + table->record.head * sizeof(format::TableHead);
     if (BRAID_MUTANT(kCheckpointHeadsNotFlushed)) break;
-    ops.Flush(pool->At(head), sizeof(format::TableHead));
+    for (uint32_t strand = 0; strand < pool->strands(); ++strand) {
+      ops.Flush(pool->At(pool->StrandHead(head, strand)), sizeof(format::TableHead));
+    }
   }
   if (!BRAID_MUTANT(kCheckpointNotFenced)) ops.Fence();
 }
