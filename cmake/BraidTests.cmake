@@ -46,8 +46,8 @@ endfunction()
 
 file(GLOB BRAID_UNIT_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*/*_test.cc")
 set(BRAID_UNIT_LIBRARIES "")
-foreach(library_and_folder "braid_bench;bench/harness"
-    "braid_figure_frame;bench/figures/frame" "braid_verbs;tools")
+foreach(library_and_folder "braid_bench;bench/harness" "braid_wbtree;bench/wbtree"
+    "braid_engines;bench/engines" "braid_figure_frame;bench/figures/frame" "braid_verbs;tools")
   list(GET library_and_folder 0 library)
   list(GET library_and_folder 1 folder)
   if(TARGET ${library})

@@ -38,7 +38,7 @@ braid_glob_sources(BRAID_COMPARE_SOURCES "${PROJECT_SOURCE_DIR}/bench/compare/*.
 if(BRAID_COMPARE_SOURCES AND TARGET braid_bench)
   add_library(braid_engines STATIC ${BRAID_ENGINE_SOURCES})
   braid_own_code(braid_engines)
-  target_link_libraries(braid_engines PUBLIC braid_bench)
+  target_link_libraries(braid_engines PUBLIC braid_bench PRIVATE braid_wbtree)
 
   # Links peer NAME into the engines when its header and library are there.
   function(braid_add_peer name header library apt_package)

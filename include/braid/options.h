@@ -36,7 +36,9 @@ struct PoolOptions {
   /// Treat the medium as this class instead of asking libpmem2, for tests and benchmarks:
   /// kCacheLine on tmpfs issues the flushes of real persistent memory.
   std::optional<MediaClass> force_media_class;
-  uint32_t regions = 1;  ///< parts of the pool, one for each NUMA node; 1 to 4; new pools only
+  /// Parts of the pool, one for each NUMA node; 1 to 4; fixed when the pool is made. 1: an existing
+  /// pool's own number. Each gets an equal share of initial_bytes, at least what its headers take.
+  uint32_t regions = 1;
   /// Folders of the regions behind the first, whose segments lie in the pool's own folder; on the
   /// device of a node each. Empty: all regions lie in the pool's folder. New pools only.
   std::vector<std::string> region_paths;
@@ -98,9 +100,12 @@ enum class ListKind : uint8_t {
       4,  ///< a list a region, chosen by the key's hash; a thread of the region does the work
 };
 
+/// "oblivious", "braided", "local" or "delegated".
+const char* ListKindName(ListKind kind);
+
 /// The lists of tables in persistent memory.
 struct ListOptions {
-  std::optional<ListKind> kind;  ///< fixed when the pool is made
+  std::optional<ListKind> kind;  ///< fixed when the pool is made; not set: the pool's, or braided
   bool count_visits = false;  ///< count visits of nodes by region, in statistics; costs some speed
 };
 

@@ -28,18 +28,22 @@ struct Statistics {
   uint64_t merged_entries = 0;
   uint64_t merge_micros = 0;      ///< time these merges took
   uint64_t collected_chunks = 0;  ///< chunks freed by garbage collection
+  uint64_t region_fallbacks = 0;  ///< allocations that another region than theirs has served
   uint64_t stall_micros = 0;      ///< time writers were slowed down or waited, summed
   uint64_t stalls = 0;
 
-  uint64_t memtable_entries = 0;     ///< now: in the mutable and immutable memtables
-  uint64_t memtable_bytes = 0;       ///< now: log bytes they cover
-  uint64_t immutable_memtables = 0;  ///< now
-  uint64_t l0_tables = 0;            ///< now
-  uint64_t l0_entries = 0;           ///< now
-  uint64_t l1_entries = 0;           ///< now
-  uint64_t index_entries = 0;        ///< now: L1 entries the DRAM index covers
-  uint64_t index_complete = 0;       ///< 1 when the DRAM index covers what it is meant to cover
-  uint64_t memory_bytes = 0;         ///< now: DRAM of memtables, indexes and filters
+  uint64_t memtable_entries = 0;      ///< now: in the mutable and immutable memtables
+  uint64_t memtable_bytes = 0;        ///< now: log bytes they cover
+  uint64_t immutable_memtables = 0;   ///< now
+  uint64_t l0_tables = 0;             ///< now
+  uint64_t l0_entries = 0;            ///< now
+  uint64_t l1_entries = 0;            ///< now
+  uint64_t index_entries = 0;         ///< now: L1 entries the DRAM index covers
+  uint64_t index_complete = 0;        ///< 1 when the DRAM index covers what it is meant to cover
+  uint64_t lookup_cache_entries = 0;  ///< now: buckets of the lookup cache that are in use
+  uint64_t lookup_cache_hits = 0;     ///< gets that the lookup cache answered
+  uint64_t lookup_cache_misses = 0;   ///< gets that asked it and had to go on to the tables
+  uint64_t memory_bytes = 0;          ///< now: DRAM of memtables, indexes and filters
   uint64_t memory_budget_bytes = 0;
   uint64_t pool_bytes = 0;       ///< now: bytes of all segments
   uint64_t pool_used_bytes = 0;  ///< now: bytes of allocated chunks
@@ -65,6 +69,15 @@ struct StatisticsField {
 /// Every numeric field of `statistics`, in the order of the struct.
 std::vector<StatisticsField> ListFields(const Statistics& statistics);
 
+/// A region of a pool.
+struct RegionInfo {
+  std::string path;  ///< folder of its segments
+  int node = -1;     ///< NUMA node of its device; -1 when that is not known
+  uint64_t bytes = 0;
+  uint64_t chunks = 0;
+  uint64_t chunks_free = 0;
+};
+
 /// Facts about a pool that can be told without opening it for writing.
 struct PoolInfo {
   std::string path;
@@ -80,11 +93,13 @@ struct PoolInfo {
   uint64_t segments = 0;
   uint64_t chunks = 0;
   uint64_t chunks_free = 0;
-  uint64_t entries = 0;       ///< in tables, by the manifest; log entries not counted
-  bool clean = false;         ///< closed in order after the last write
-  bool in_use = false;        ///< another process has it open
-  int64_t in_use_by_pid = 0;  ///< 0 when unknown
-  std::string promise;        ///< what an acknowledged write survives, in a sentence
+  uint64_t entries = 0;  ///< in tables, by the manifest; log entries not counted
+  std::vector<RegionInfo> regions;
+  ListKind list_kind = ListKind::kOblivious;  ///< with several regions: how lists lead through them
+  bool clean = false;                         ///< closed in order after the last write
+  bool in_use = false;                        ///< another process has it open
+  int64_t in_use_by_pid = 0;                  ///< 0 when unknown
+  std::string promise;  ///< what an acknowledged write survives, in a sentence
 };
 
 /// What DB::Verify found.

@@ -162,6 +162,14 @@ enum class Mutant : int {
   kTreeEraseSkipped,           ///< the index keeps keys that are gone
   kSparseTreeNotErased,        ///< a thin index keeps an entry whose place a short one has taken
   kTreeShownIncomplete,        ///< lookups use the index before it is built
+  // The lookup cache.
+  kLookupKeyNotCompared,  ///< the fingerprint is taken for the key
+  kLookupIgnoresView,     ///< a snapshot gets the newest version
+  kLookupKeepsOlder,      ///< a newcomer does not take its bucket
+  kLookupSkipsDeletes,    ///< deletes are not filled
+  kLookupAskedFirst,      ///< it is asked before the memtables
+  kLookupNotForgotten,    ///< entries that die stay in it
+
   // A power loss after a crash of the process.
   kInheritedNotFlushed,   ///< open: headers, states and redo records stay in the caches
   kLastWritesNotFlushed,  ///< open: the last write of each log stays in the caches

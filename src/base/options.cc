@@ -18,6 +18,20 @@ const char* MediaClassName(MediaClass media_class) {
   return "unknown";
 }
 
+const char* ListKindName(ListKind kind) {
+  switch (kind) {
+    case ListKind::kOblivious:
+      return "oblivious";
+    case ListKind::kBraided:
+      return "braided";
+    case ListKind::kLocal:
+      return "local";
+    case ListKind::kDelegated:
+      return "delegated";
+  }
+  return "unknown";
+}
+
 namespace {
 
 template <class T>
@@ -45,6 +59,16 @@ Status CheckKinds(const Options& options) {
                   MergePersistence::kPointer);
   }
   return s;
+}
+
+/// The caches are a part of what the budget is for.
+Status CheckCaches(const Options& options) {
+  const uint64_t budget = options.memory_budget_bytes;
+  const uint64_t lookup = options.cache.lookup_bytes.value_or(0);
+  Status s = CheckRange<uint64_t>("cache.lookup_bytes", lookup, 0, budget);
+  if (!s.ok()) return s;
+  return CheckRange<uint64_t>("cache.second_chance_bytes",
+                              options.cache.second_chance_bytes.value_or(0), 0, budget - lookup);
 }
 
 }  // namespace
@@ -107,6 +131,7 @@ Status Options::Validate() const {
   if (s.ok() && !(compaction.gc_live_ratio >= 0.0 && compaction.gc_live_ratio <= 0.9)) {
     s = Status::InvalidArgument("options.compaction.gc_live_ratio must be between 0 and 0.9");
   }
+  if (s.ok()) s = CheckCaches(*this);
   if (s.ok()) s = CheckRange<uint32_t>("leaf.ranges", leaf.ranges, 0, 1u << 16);
   if (s.ok()) s = CheckRange<uint32_t>("leaf.span", leaf.span, 0, 64);
   return s.ok() ? CheckKinds(*this) : s;

@@ -146,7 +146,7 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     copies.Seal(draft, original->sequence(), format::kFirstOfUnit, 0);
     copies.Accept(0);
     auto* entry = pool->As<EntryHeader>(draft.offset);
-    const uint64_t link = EntryPtr::To(draft.offset).raw;
+    const uint64_t link = pool->LinkTo(draft.offset).raw;
     for (uint32_t layer = 0; layer < draft.height; ++layer) {
       store(last[layer], link);
       last[layer] = entry->links() + layer;

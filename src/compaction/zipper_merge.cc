@@ -279,7 +279,7 @@ void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& version
       EntryHeader* entry = kept[i].entry;
       if (entry->height() <= layer) continue;
       SetLink(entry->links() + layer, after);
-      after = EntryPtr::To(pool_->OffsetOf(entry)).raw;
+      after = pool_->LinkTo(pool_->OffsetOf(entry)).raw;
     }
     SetLink(pred, after);
   }

@@ -155,7 +155,7 @@ Status LsmEngine::FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint
     if (Status s = CommitTable(record); !s.ok()) Fail(s);
     manifest_.RemoveTable(record.id);
   }
-  flush::LinkFlush flush(pool_.get(), &usage_);
+  flush::LinkFlush flush(pool_.get(), &usage_, lookup_cache_.get());
   Result<flush::FlushResult> flushed = flush.Run(
       *oldest->table->tree(), views, format::kTableHeadsOffset + head * sizeof(format::TableHead));
   if (!flushed.ok()) return flushed.status();
@@ -311,7 +311,8 @@ void LsmEngine::SpaceLoop() {
   pool_->media().Prefault(0, std::min<uint64_t>(pool_->pool_bytes(), 256ull << 20));
   for (;;) {
     bool worked = Guarded(&LsmEngine::Reclaim);
-    if (!failed() && pool_->WantsGrowth()) worked = pool_->Grow().ok() || worked;
+    const std::optional<uint32_t> short_of = pool_->WantsGrowth();
+    if (!failed() && short_of) worked = pool_->Grow(*short_of).ok() || worked;
     std::unique_lock lock(work_mutex_);
     if (stopping_) return;
     if (!worked) work_changed_.wait_for(lock, std::chrono::milliseconds(10));

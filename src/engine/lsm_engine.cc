@@ -28,6 +28,10 @@ LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> poo
       manifest_(pool_.get()),
       controller_(options),
       views_(std::make_shared<ViewRegistry>()),
+      lookup_cache_(
+          *options_.cache.lookup_bytes == 0
+              ? nullptr
+              : std::make_unique<cache::LookupCache>(pool_.get(), *options_.cache.lookup_bytes)),
       shards_(ShardCount(options)) {
   WatchMedium(pool_.get());
 }
@@ -43,7 +47,8 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
       });
   if (!pool.ok()) return pool.status();
   std::shared_ptr<LsmEngine> engine(new LsmEngine(options, std::move(pool).value()));
-  if (!engine->usage_.ok()) return Status::OutOfMemory();
+  const auto& lookup = engine->lookup_cache_;
+  if (!engine->usage_.ok() || (lookup != nullptr && !lookup->ok())) return Status::OutOfMemory();
   Status s = engine->Recover();
   if (s.ok() && options.verify_on_open == VerifyOnOpen::kFull) {
     VerifyReport report;
@@ -217,6 +222,7 @@ Statistics LsmEngine::GetStatistics() {
   s.merged_entries = counters_.Sum(EngineCounter::kMergedEntries);
   s.merge_micros = counters_.Sum(EngineCounter::kMergeNanos) / 1000;
   s.collected_chunks = counters_.Sum(EngineCounter::kCollectedChunks);
+  s.region_fallbacks = pool_->region_fallbacks();
   s.stall_micros = controller_.stall_nanos() / 1000;
   s.stalls = controller_.stalls();
   {
@@ -236,6 +242,11 @@ Statistics LsmEngine::GetStatistics() {
     s.index_complete = tree != nullptr ? 1 : 0;
     s.index_entries = tree != nullptr ? tree->size() : 0;
     s.memory_bytes = MemoryBytes(state);
+  }
+  if (lookup_cache_ != nullptr) {
+    s.lookup_cache_entries = lookup_cache_->entries();
+    s.lookup_cache_hits = lookup_cache_->hits();
+    s.lookup_cache_misses = lookup_cache_->misses();
   }
   s.memory_budget_bytes = options_.memory_budget_bytes;
   s.pool_bytes = pool_->pool_bytes();

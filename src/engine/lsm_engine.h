@@ -23,6 +23,7 @@
 
 #include "base/counters.h"
 #include "cache/dram_index.h"
+#include "cache/lookup_cache.h"
 #include "compaction/compaction_job.h"
 #include "engine/engine.h"
 #include "engine/read_state.h"
@@ -220,7 +221,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::shared_ptr<ReadState> state_owner_;  // structure_mutex_
   uint64_t next_table_id_ = 0;              // structure_mutex_
   compaction::BatchProgress resumed_merge_;
-  std::unique_ptr<cache::DramIndex> index_;  // compaction thread
+  std::unique_ptr<cache::DramIndex> index_;                 // compaction thread
+  const std::unique_ptr<cache::LookupCache> lookup_cache_;  // may be null
 
   std::vector<ShardLock> shards_;
   std::mutex batch_mutex_;

@@ -16,9 +16,9 @@ Status Unfit(const std::string& what) { return Status::InvalidArgument("options.
 }  // namespace
 
 Status CheckLsmParts(const Options& options) {
-  BRAID_CHECK(options.log.kind && options.memtable.kind && options.lists.kind &&
-              options.compaction.kind && options.compaction.persistence && options.cache.index &&
-              options.cache.lookup_bytes && options.cache.second_chance_bytes);
+  BRAID_CHECK(options.log.kind && options.memtable.kind && options.compaction.kind &&
+              options.compaction.persistence && options.cache.index && options.cache.lookup_bytes &&
+              options.cache.second_chance_bytes);
   if (*options.log.kind == LogKind::kWriteAhead) {
     if (options.flush.checkpoint_tables > 1) {
       return Unfit(
@@ -28,16 +28,18 @@ Status CheckLsmParts(const Options& options) {
     return Missing("log.kind=write-ahead");
   }
   if (options.flush.checkpoint_tables > 1) return Missing("flush.checkpoint_tables above 1");
-  if (options.pool.regions > 1) return Missing("pool.regions above 1");
-  if (*options.lists.kind == ListKind::kLocal || *options.lists.kind == ListKind::kDelegated) {
+  const ListKind lists = options.lists.kind.value_or(ListKind::kBraided);
+  if (lists == ListKind::kLocal || lists == ListKind::kDelegated) {
     return Missing("lists.kind=local or delegated");
+  }
+  if (options.pool.regions > 1 && lists == ListKind::kBraided) {
+    return Missing("lists.kind=braided with several regions");
   }
   if (options.lists.count_visits) return Missing("lists.count_visits");
   if (*options.compaction.kind != MergeKind::kZipper) return Missing("compaction.kind");
   if (*options.compaction.persistence != MergePersistence::kRedoLog) {
     return Missing("compaction.persistence=pointer");
   }
-  if (*options.cache.lookup_bytes != 0) return Missing("cache.lookup_bytes");
   if (*options.cache.second_chance_bytes != 0) return Missing("cache.second_chance_bytes");
   return options.leaf.ranges != 0 || options.leaf.divide_ranges || options.leaf.span != 0
              ? Unfit("leaf is for designs that keep their data in leaves")

@@ -28,13 +28,22 @@ class LsmSnapshot final : public Snapshot {
   ViewRegistry::Handle view_;
 };
 
-/// Asks the tables newest first. Ends at the first that knows the key.
-LookupResult FindNewest(const ReadState& state, const index::LookupKey& key,
-                        const index::ReadView& view) {
+/// Asks the tables newest first. Ends at the first that knows the key. `lookup` may be null; it
+/// answers for all that is flushed (lookup_cache.h).
+LookupResult FindNewest(const ReadState& state, const cache::LookupCache* lookup,
+                        const index::LookupKey& key, const index::ReadView& view) {
+  if (BRAID_MUTANT(kLookupAskedFirst) && lookup != nullptr) {
+    const LookupResult early = lookup->Find(key, view);
+    if (early.state != LookupResult::State::kAbsent) return early;
+  }
   LookupResult result = state.active->table->Get(key, view);
   if (result.state != LookupResult::State::kAbsent) return result;
   for (const auto& table : state.immutables) {
     result = table->table->Get(key, view);
+    if (result.state != LookupResult::State::kAbsent) return result;
+  }
+  if (lookup != nullptr) {
+    result = lookup->Find(key, view);
     if (result.state != LookupResult::State::kAbsent) return result;
   }
   for (const auto& table : state.version->l0) {
@@ -195,10 +204,12 @@ const EntryHeader* LsmEngine::Find(Slice key, const index::ReadView& view, Statu
 const EntryHeader* LsmEngine::FindVersion(Slice key, const index::ReadView& view,
                                           Status* status) const {
   const index::LookupKey lookup{key, base::Hash64(key)};
+  if (lookup_cache_ != nullptr) lookup_cache_->Prefetch(lookup.hash);
   for (int still = 0; still < kMaxStillDead;) {
     const uint64_t before = relinks_.load(std::memory_order_acquire);
     // Acquire pairs with SwapState.
-    const LookupResult result = FindNewest(*state_.load(std::memory_order_acquire), lookup, view);
+    const LookupResult result =
+        FindNewest(*state_.load(std::memory_order_acquire), lookup_cache_.get(), lookup, view);
     if (result.state == LookupResult::State::kCorrupt) {
       *status = index::DamageStatus(*pool_, result.offset);
       return nullptr;

@@ -37,12 +37,14 @@ Status LsmEngine::RunMerge(compaction::CompactionJob* job,
   return s;
 }
 
-/// Takes entries that died out of the counts, and retires the extents of those that had one.
+/// Takes entries that died out of the counts and the lookup cache, and retires the extents of those
+/// that had one.
 void LsmEngine::AccountDead(const std::vector<uint64_t>& dead) {
   Retired retired;
   for (const uint64_t offset : dead) {
     const format::EntryHeader* entry = pool_->EntryAt(offset);
     if (entry == nullptr) continue;
+    if (lookup_cache_ != nullptr) lookup_cache_->Forget(base::Hash64(entry->key()), offset);
     if (!BRAID_MUTANT(kDeadNotAccounted)) usage_.Remove(pool_->ChunkOf(offset), entry->size());
     if (const uint64_t extent = pool_->ExtentOf(offset); extent != 0) {
       retired.extents.push_back(extent);
@@ -284,6 +286,7 @@ uint64_t LsmEngine::MemoryBytes(const ReadState& state) const {
   for (const auto& table : state.version->l0) {
     if (const auto tree = table->tree()) bytes += tree->memory_bytes();
   }
+  if (lookup_cache_ != nullptr) bytes += lookup_cache_->memory_bytes();
   return bytes + index_->tree()->memory_bytes();
 }
 

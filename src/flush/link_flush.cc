@@ -64,6 +64,11 @@ Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
         BRAID_MUTANT(kFlushIgnoresViews) ? index::LiveViews{} : views, sequence, newer);
     if (seen && !(BRAID_MUTANT(kFlushDropsDeletes) && entry->op() == format::EntryOp::kDelete)) {
       LinkEntry(entry);
+      const bool skipped =
+          BRAID_MUTANT(kLookupSkipsDeletes) && entry->op() == format::EntryOp::kDelete;
+      if (lookup_ != nullptr && offset == newest && !skipped) {
+        lookup_->Fill(base::Hash64(entry->key()), offset);
+      }
     } else {
       Drop(entry);
     }
@@ -76,7 +81,7 @@ Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
 void LinkFlush::LinkEntry(EntryHeader* entry) {
   pmem::PersistOps& ops = pool_->ops();
   const uint64_t offset = pool_->OffsetOf(entry);
-  const uint64_t link = EntryPtr::To(offset).raw;
+  const uint64_t link = pool_->LinkTo(offset).raw;
   for (uint32_t layer = 0; layer < entry->height(); ++layer) {
     if (BRAID_MUTANT(kTowerHalfBuilt) && layer > 0 && layer + 1 == entry->height()) break;
     uint64_t* target = last_[layer];

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "braid/status.h"
+#include "cache/lookup_cache.h"
 #include "index/entry_tree.h"
 #include "index/retention.h"
 #include "pmem/chunk_usage.h"
@@ -28,7 +29,9 @@ struct FlushResult {
 
 class LinkFlush {
  public:
-  LinkFlush(pmem::PmemPool* pool, pmem::ChunkUsage* usage) : pool_(pool), usage_(usage) {}
+  /// `lookup`: is told each key's newest entry; may be null.
+  LinkFlush(pmem::PmemPool* pool, pmem::ChunkUsage* usage, cache::LookupCache* lookup = nullptr)
+      : pool_(pool), usage_(usage), lookup_(lookup) {}
 
   /// Links everything in `tree` behind the head at `head_offset`. The tree gets no more inserts.
   Result<FlushResult> Run(const index::EntryIndex& tree, const index::LiveViews& views,
@@ -42,6 +45,7 @@ class LinkFlush {
 
   pmem::PmemPool* pool_;
   pmem::ChunkUsage* usage_;
+  cache::LookupCache* lookup_;
   FlushResult result_;
   uint64_t* last_[format::kMaxHeight] = {};  // the link of each layer that waits for its target
   uint64_t head_[format::kMaxHeight] = {};

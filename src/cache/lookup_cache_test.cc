@@ -1,0 +1,145 @@
+// Tests of the lookup cache by itself: what is an answer, what takes a bucket, what is forgotten.
+#include "cache/lookup_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "base/checksum.h"
+#include "log/index_unified_log.h"
+#include "pmem/file_media.h"
+
+namespace braid::cache {
+namespace {
+
+using index::LookupResult;
+
+class LookupCacheTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* base = std::getenv("BRAID_TMP");
+    path_ = std::string(base != nullptr ? base : "/tmp") + "/braid-lookup-XXXXXX";
+    ASSERT_NE(::mkdtemp(path_.data()), nullptr);
+    options_.pool.initial_bytes = 1 << 20;
+    options_.pool.chunk_bytes = 16 << 10;
+    auto media = pmem::OpenFileMedia(path_, options_.pool, true);
+    ASSERT_TRUE(media.ok()) << media.status().ToString();
+    auto pool = pmem::PmemPool::Open(std::move(media).value(), options_,
+                                     [](pmem::PmemPool*) { return Status::OK(); });
+    ASSERT_TRUE(pool.ok()) << pool.status().ToString();
+    pool_ = std::move(pool).value();
+    log_ = std::make_unique<log::IndexUnifiedLog>(pool_.get(), 1, 1);
+  }
+  ~LookupCacheTest() override { std::filesystem::remove_all(path_); }
+
+  /// Writes an entry; returns its offset.
+  uint64_t Write(std::string_view key, format::EntryOp op = format::EntryOp::kPut) {
+    log::Draft draft;
+    draft.op = op;
+    draft.key = key;
+    draft.value = op == format::EntryOp::kPut ? std::string_view("value") : std::string_view();
+    draft.key_hash = base::Hash64(key);
+    EXPECT_TRUE(log_->Place(0, &draft, 1, 1, pmem::AllocationClass::kWrite).ok());
+    log_->WritePayload(&draft);
+    log_->Seal(draft, ++sequence_, format::kFirstOfUnit, 0);
+    log_->Accept(0);
+    return draft.offset;
+  }
+  static LookupResult Find(const LookupCache& cache, std::string_view key,
+                           uint64_t sequence = index::kLatest) {
+    index::ReadView view;
+    view.sequence = sequence;
+    return cache.Find({key, base::Hash64(key)}, view);
+  }
+  static bool Misses(const LookupCache& cache, std::string_view key,
+                     uint64_t sequence = index::kLatest) {
+    return Find(cache, key, sequence).state == LookupResult::State::kAbsent;
+  }
+
+  std::string path_;
+  Options options_;
+  std::unique_ptr<pmem::PmemPool> pool_;
+  std::unique_ptr<log::IndexUnifiedLog> log_;
+  uint64_t sequence_ = 0;
+};
+
+TEST_F(LookupCacheTest, AnswersWithWhatWasFilledAndCountsHitsAndMisses) {
+  LookupCache cache(pool_.get(), 1 << 12);
+  ASSERT_TRUE(cache.ok());
+  EXPECT_EQ(cache.memory_bytes(), 1u << 12);
+  EXPECT_TRUE(Misses(cache, "a"));
+  const uint64_t put = Write("a");
+  const uint64_t removed = Write("b", format::EntryOp::kDelete);
+  cache.Fill(base::Hash64("a"), put);
+  cache.Fill(base::Hash64("b"), removed);
+  EXPECT_EQ(Find(cache, "a").state, LookupResult::State::kFound);
+  EXPECT_EQ(Find(cache, "a").offset, put);
+  EXPECT_EQ(Find(cache, "b").state, LookupResult::State::kDeleted);
+  EXPECT_TRUE(Misses(cache, "c"));
+  EXPECT_EQ(cache.entries(), 2u);
+  EXPECT_EQ(cache.hits(), 3u);
+  EXPECT_EQ(cache.misses(), 2u);
+}
+
+TEST_F(LookupCacheTest, TheNewcomerTakesTheBucket) {
+  LookupCache cache(pool_.get(), 1);  // one bucket
+  const uint64_t first = Write("a");
+  const uint64_t second = Write("b");
+  cache.Fill(base::Hash64("a"), first);
+  cache.Fill(base::Hash64("b"), second);
+  EXPECT_TRUE(Misses(cache, "a"));
+  EXPECT_EQ(Find(cache, "b").offset, second);
+  EXPECT_EQ(cache.entries(), 1u);
+  // Only what names the entry is cleared.
+  cache.Forget(base::Hash64("a"), first);
+  EXPECT_EQ(Find(cache, "b").offset, second);
+  cache.Forget(base::Hash64("b"), second);
+  EXPECT_TRUE(Misses(cache, "b"));
+  EXPECT_EQ(cache.entries(), 0u);
+}
+
+TEST_F(LookupCacheTest, AFingerprintIsNoKey) {
+  // Two keys whose hashes have the same low 16 bits; in a table of one bucket they are told apart
+  // by their keys alone.
+  const std::string key = "a";
+  std::string other;
+  for (int i = 0; other.empty(); ++i) {
+    const std::string candidate = "k" + std::to_string(i);
+    if ((base::Hash64(candidate) & 0xFFFF) == (base::Hash64(key) & 0xFFFF)) other = candidate;
+  }
+  LookupCache cache(pool_.get(), 1);
+  cache.Fill(base::Hash64(key), Write(key));
+  EXPECT_TRUE(Misses(cache, other));
+  EXPECT_FALSE(Misses(cache, key));
+}
+
+TEST_F(LookupCacheTest, WhatTheViewDoesNotSeeIsNoAnswer) {
+  LookupCache cache(pool_.get(), 1 << 12);
+  Write("other");
+  const uint64_t entry = Write("a");
+  cache.Fill(base::Hash64("a"), entry);
+  EXPECT_TRUE(Misses(cache, "a", sequence_ - 1));
+  EXPECT_FALSE(Misses(cache, "a", sequence_));
+}
+
+TEST_F(LookupCacheTest, DeadOrDamagedEntriesAndPlacesThatHoldNoneAreNoAnswers) {
+  LookupCache cache(pool_.get(), 1 << 12);
+  const uint64_t dead = Write("dead");
+  cache.Fill(base::Hash64("dead"), dead);
+  pool_->ops().StoreByte(pool_->As<format::EntryHeader>(dead)->state_byte(), format::kStateDead);
+  EXPECT_TRUE(Misses(cache, "dead"));
+  const uint64_t damaged = Write("damaged");
+  cache.Fill(base::Hash64("damaged"), damaged);
+  pool_->As<format::EntryHeader>(damaged)->sequence_and_op ^= 0x100;
+  EXPECT_TRUE(Misses(cache, "damaged"));
+  // Where no chunk of entries is, and beyond the pool.
+  cache.Fill(base::Hash64("x"), 4096);
+  cache.Fill(base::Hash64("y"), pool_->pool_bytes() + 4096);
+  EXPECT_TRUE(Misses(cache, "x"));
+  EXPECT_TRUE(Misses(cache, "y"));
+}
+
+}  // namespace
+}  // namespace braid::cache
