@@ -39,7 +39,8 @@ Status Run(FigureRun& run) {
     for (Panel& panel : panels) panel.series.push_back({log.name, {}, {}});
     for (const int threads : counts) {
       StoreRun store;
-      store.label = std::string(log.name) + ", " + std::to_string(threads) + " threads";
+      store.label = std::string(log.name) + ", " + std::to_string(threads) +
+                    (threads == 1 ? " thread" : " threads");
       store.workload = run.Workload(run.Scaled(kRecords), 8, 8);
       store.workload.threads = threads;
       store.workload.benchmarks = kWorkloads;
