@@ -4,7 +4,8 @@ namespace braid::figures {
 
 std::vector<FigureSpec> AllFigures() {
   return {
-      ListDbFigure29(),
+      ListDbFigure29(),    NvSkiplistFigure6(),  NvSkiplistFigure7(),  NvSkiplistFigure8(),
+      NvSkiplistFigure9(), NvSkiplistFigure10(), NvSkiplistFigure11(), NvSkiplistFigure12(),
   };
 }
 

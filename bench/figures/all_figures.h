@@ -10,6 +10,13 @@
 namespace braid::figures {
 
 FigureSpec ListDbFigure29();
+FigureSpec NvSkiplistFigure6();
+FigureSpec NvSkiplistFigure7();
+FigureSpec NvSkiplistFigure8();
+FigureSpec NvSkiplistFigure9();
+FigureSpec NvSkiplistFigure10();
+FigureSpec NvSkiplistFigure11();
+FigureSpec NvSkiplistFigure12();
 
 /// In the order they run and stand on the page.
 std::vector<FigureSpec> AllFigures();
