@@ -1,6 +1,7 @@
 // Counters and facts of a database, all since it was opened unless a field says otherwise.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,7 +30,16 @@ struct Statistics {
   uint64_t merge_micros = 0;      ///< time these merges took
   uint64_t collected_chunks = 0;  ///< chunks freed by garbage collection
   uint64_t region_fallbacks = 0;  ///< allocations that another region than theirs has served
-  uint64_t stall_micros = 0;      ///< time writers were slowed down or waited, summed
+  /// With ListOptions::count_visits: nodes of lists that gets have visited, by layer, and whether
+  /// they lie in the region of the thread that reads. Trees and caches in DRAM are not counted.
+  uint64_t upper_visits_local = 0;
+  uint64_t upper_visits_remote = 0;
+  uint64_t bottom_visits_local = 0;
+  uint64_t bottom_visits_remote = 0;
+  /// Gets by the number of nodes they have visited: none, 1, 2 to 3, 4 to 7, and so on; the last
+  /// bucket has all longer ones.
+  std::array<uint64_t, 16> lookup_paths{};
+  uint64_t stall_micros = 0;  ///< time writers were slowed down or waited, summed
   uint64_t stalls = 0;
 
   uint64_t memtable_entries = 0;      ///< now: in the mutable and immutable memtables

@@ -58,8 +58,7 @@ Status RedoLog::Check(const std::vector<RedoUpdate>& updates) const {
   for (const RedoUpdate& update : updates) {
     const uint64_t target = (update.target - TargetBias(*pool_)) & format::kOffsetMask;
     const bool marks = (update.target & format::kRedoMarkDead) != 0;
-    const bool in_head = !marks && target >= format::kTableHeadsOffset &&
-                         target < format::kTableHeadsOffset + 2 * format::kPageBytes;
+    const bool in_head = !marks && pool_->IsHead(target);
     const uint64_t needed = marks ? sizeof(format::EntryHeader) : sizeof(uint64_t);
     if (target % 8 != 0 || (!in_head && !pool_->IsEntryRoom(target, needed))) {
       return pool_->CorruptionAt(target, "redo update", "its target is no link and no entry");

@@ -34,6 +34,7 @@ LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> poo
               : std::make_unique<cache::LookupCache>(pool_.get(), *options_.cache.lookup_bytes)),
       shards_(ShardCount(options)) {
   WatchMedium(pool_.get());
+  if (options.lists.count_visits) visits_ = std::make_unique<index::VisitCounters>();
 }
 
 Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
@@ -203,8 +204,20 @@ Status LsmEngine::FlushForClose() {
   return background_error();
 }
 
+void LsmEngine::FillVisits(Statistics* statistics) const {
+  if (visits_ == nullptr) return;
+  statistics->upper_visits_local = visits_->nodes(0, 0);
+  statistics->upper_visits_remote = visits_->nodes(0, 1);
+  statistics->bottom_visits_local = visits_->nodes(1, 0);
+  statistics->bottom_visits_remote = visits_->nodes(1, 1);
+  static_assert(std::tuple_size_v<decltype(Statistics::lookup_paths)> == index::kPathBuckets);
+  for (uint32_t i = 0; i < index::kPathBuckets; ++i)
+    statistics->lookup_paths[i] = visits_->paths(i);
+}
+
 Statistics LsmEngine::GetStatistics() {
   Statistics s;
+  FillVisits(&s);
   s.puts = counters_.Sum(EngineCounter::kPuts);
   s.deletes = counters_.Sum(EngineCounter::kDeletes);
   s.batches = counters_.Sum(EngineCounter::kBatches);

@@ -29,6 +29,7 @@
 #include "engine/read_state.h"
 #include "engine/view_registry.h"
 #include "engine/write_controller.h"
+#include "index/visits.h"
 #include "level/level_check.h"
 #include "pmem/epoch.h"
 #include "recovery/recovery_job.h"
@@ -117,6 +118,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   };
 
   LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
+  const format::EntryHeader* FindCounting(Slice key, index::ReadView view, Status* status) const;
+  void FillVisits(Statistics* statistics) const;
   Status Recover();
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
   size_t sealed_memtables() const;
@@ -211,6 +214,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   WriteController controller_;
   std::shared_ptr<ViewRegistry> views_;
   base::Counters<EngineCounter, static_cast<size_t>(EngineCounter::kCount)> counters_;
+  std::unique_ptr<index::VisitCounters> visits_;  // with lists.count_visits
 
   alignas(64) std::atomic<uint64_t> sequence_{0};       // last one drawn
   alignas(64) std::atomic<ReadState*> state_{nullptr};  // owned by state_owner_

@@ -32,10 +32,6 @@ Status CheckLsmParts(const Options& options) {
   if (lists == ListKind::kLocal || lists == ListKind::kDelegated) {
     return Missing("lists.kind=local or delegated");
   }
-  if (options.pool.regions > 1 && lists == ListKind::kBraided) {
-    return Missing("lists.kind=braided with several regions");
-  }
-  if (options.lists.count_visits) return Missing("lists.count_visits");
   if (*options.compaction.kind != MergeKind::kZipper) return Missing("compaction.kind");
   if (*options.compaction.persistence != MergePersistence::kRedoLog) {
     return Missing("compaction.persistence=pointer");

@@ -19,7 +19,11 @@ Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::L
                                    uint64_t head_offset) {
   result_ = FlushResult{};
   // The head is put together in DRAM; entries are linked where they are.
-  for (uint32_t layer = 0; layer < kMaxHeight; ++layer) last_[layer] = &head_[layer];
+  for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+    for (uint32_t layer = 0; layer < kMaxHeight; ++layer) {
+      last_[strand][layer] = &heads_[strand][layer];
+    }
+  }
   constexpr size_t kLeaf = 64;
   uint64_t refs[kLeaf];
   size_t count = tree.ScanFromStart(refs, kLeaf);
@@ -40,8 +44,12 @@ Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::L
   }
   Close();
   pmem::PersistOps& ops = pool_->ops();
-  ops.Copy(pool_->At(head_offset), head_, sizeof head_);
-  if (!BRAID_MUTANT(kFlushHeadNotFlushed)) ops.Flush(pool_->At(head_offset), sizeof head_);
+  for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+    char* head = pool_->At(pool_->StrandHead(head_offset, strand));
+    ops.Copy(head, heads_[strand], sizeof heads_[strand]);
+    if (strand > 0 && BRAID_MUTANT(kFlushStrandHeadsNotFlushed)) continue;
+    if (!BRAID_MUTANT(kFlushHeadNotFlushed)) ops.Flush(head, sizeof heads_[strand]);
+  }
   if (!BRAID_MUTANT(kFlushNotFenced)) ops.Fence();
   return std::move(result_);
 }
@@ -82,10 +90,12 @@ void LinkFlush::LinkEntry(EntryHeader* entry) {
   pmem::PersistOps& ops = pool_->ops();
   const uint64_t offset = pool_->OffsetOf(entry);
   const uint64_t link = pool_->LinkTo(offset).raw;
+  const uint32_t own_strand = pool_->StrandOf(offset);
   for (uint32_t layer = 0; layer < entry->height(); ++layer) {
     if (BRAID_MUTANT(kTowerHalfBuilt) && layer > 0 && layer + 1 == entry->height()) break;
-    uint64_t* target = last_[layer];
-    if (target >= head_ && target < head_ + kMaxHeight) {
+    uint64_t*& last = last_[layer == 0 ? 0 : own_strand][layer];
+    uint64_t* target = last;
+    if (IsHeadLink(target)) {
       *target = link;  // the head's copy in DRAM
     } else {
       ops.StoreU64(target, link);
@@ -95,7 +105,7 @@ void LinkFlush::LinkEntry(EntryHeader* entry) {
         ops.Flush(target, sizeof *target);
       }
     }
-    last_[layer] = entry->links() + layer;
+    last = entry->links() + layer;
   }
   if (unflushed_ != nullptr && !BRAID_MUTANT(kFlushLinksNotFlushed)) {
     ops.Flush(unflushed_->links(), sizeof(uint64_t));
@@ -120,14 +130,16 @@ void LinkFlush::Drop(EntryHeader* entry) {
 void LinkFlush::Close() {
   pmem::PersistOps& ops = pool_->ops();
   const uint64_t end = EntryPtr::End().raw;
-  for (uint64_t* target : last_) {
-    if (target >= head_ && target < head_ + kMaxHeight) {
-      *target = end;
-      continue;
-    }
-    ops.StoreU64(target, end);
-    if (!BRAID_MUTANT(kFlushLinksNotFlushed) && !BRAID_MUTANT(kFlushEndsNotFlushed)) {
-      ops.Flush(target, sizeof *target);
+  for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+    for (uint64_t* target : last_[strand]) {
+      if (IsHeadLink(target)) {
+        *target = end;
+        continue;
+      }
+      ops.StoreU64(target, end);
+      if (!BRAID_MUTANT(kFlushLinksNotFlushed) && !BRAID_MUTANT(kFlushEndsNotFlushed)) {
+        ops.Flush(target, sizeof *target);
+      }
     }
   }
   unflushed_ = nullptr;

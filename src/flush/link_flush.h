@@ -40,6 +40,11 @@ class LinkFlush {
  private:
   Status LinkVersions(uint64_t newest, const index::LiveViews& views);
   void LinkEntry(format::EntryHeader* entry);
+  /// Whether a link is one of the list's head, which is put together in DRAM.
+  bool IsHeadLink(const uint64_t* link) const noexcept {
+    return link >= &heads_[0][0] &&
+           link <= &heads_[format::kMaxRegions - 1][format::kMaxHeight - 1];
+  }
   void Drop(format::EntryHeader* entry);
   void Close();
 
@@ -47,8 +52,10 @@ class LinkFlush {
   pmem::ChunkUsage* usage_;
   cache::LookupCache* lookup_;
   FlushResult result_;
-  uint64_t* last_[format::kMaxHeight] = {};  // the link of each layer that waits for its target
-  uint64_t head_[format::kMaxHeight] = {};
+  using Links = uint64_t[format::kMaxHeight];
+  // A strand: the link of each layer that waits for its target. The bottom layer is strand 0's.
+  uint64_t* last_[format::kMaxRegions][format::kMaxHeight] = {};
+  Links heads_[format::kMaxRegions] = {};
   format::EntryHeader* unflushed_ = nullptr;
 };
 

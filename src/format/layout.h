@@ -99,19 +99,19 @@ struct PoolHeader {
   uint64_t update_count;  // the newer copy has the higher one
   uint64_t chunk_bytes;
   uint32_t media_class;
-  uint32_t clean;    // 1: closed in order after the last write
-  char boot_id[40];  // of the last writer, zero-padded
-  char design[24];
-  char comparator[16];
+  uint8_t clean;      // 1: closed in order after the last write
   uint8_t regions;    // with kIncompatRegions: 2 to 4; else 0, which is one
   uint8_t list_kind;  // with kIncompatRegions: a ListKind; else 0
-  uint8_t reserved[6];
+  uint8_t reserved;
+  char boot_id[40];  // of the last writer, zero-padded
+  char design[24];
+  char comparator[24];
   uint64_t segments;          // published ones; a crash may leave one more than this
   uint64_t generation_floor;  // chunks begin their next life at this generation or a higher one
   uint64_t check;
 };
 static_assert(sizeof(PoolHeader) == 192);
-static_assert(offsetof(PoolHeader, comparator) == 144 && offsetof(PoolHeader, regions) == 160);
+static_assert(offsetof(PoolHeader, clean) == 76 && offsetof(PoolHeader, boot_id) == 80);
 
 /// Kinds of chunk. A chunk's state word: bits 0..31 generation, 44..47 kind, 48..63 check.
 enum class ChunkKind : uint8_t {

@@ -107,6 +107,7 @@ Status PmemPool::Create(const Options& options, const std::function<Status(PmemP
     header_.list_kind = static_cast<uint8_t>(options.lists.kind.value_or(ListKind::kBraided));
     if (!region_of_.Allocate(media_->reserved_bytes() >> chunk_shift_)) return NoChunkTable();
   }
+  strands_ = list_kind() == ListKind::kBraided ? regions_ : 1;
   header_.segments = 1;
 
   AddSegment(InitSegment(0, 0, 0, bytes), &free_[0]);
@@ -162,7 +163,7 @@ void PmemPool::InitRegionHeads(uint64_t base) {
                                    format::EntryPtr::End().raw);
   char* heads = At(base + format::kRegionHeadsOffset);
   ops_.Copy(heads, ends.data(), ends.size() * sizeof(uint64_t));
-  ops_.Flush(heads, ends.size() * sizeof(uint64_t));
+  if (!BRAID_MUTANT(kRegionHeadsNotFlushed)) ops_.Flush(heads, ends.size() * sizeof(uint64_t));
 }
 
 /// Writes the header and state table of a fresh segment, durably.
@@ -228,6 +229,10 @@ void PmemPool::AddSegment(const Segment& segment, std::vector<uint64_t>* fresh) 
 /// Makes known to which region the chunks of a segment belong. Relaxed stores: the store of chunks_
 /// comes after them.
 void PmemPool::MapRegion(const Segment& segment) {
+  // The first one of a region; it is there before anything else is done with the pool.
+  if (region_chunks_[segment.region].load(std::memory_order_relaxed) == 0 && segment.region != 0) {
+    region_heads_[segment.region] = segment.base + format::kRegionHeadsOffset;
+  }
   const uint64_t count = segment.bytes >> chunk_shift_;
   region_chunks_[segment.region].fetch_add(count, std::memory_order_relaxed);
   for (uint64_t i = 0; regions_ > 1 && i < count; ++i) {
@@ -284,6 +289,7 @@ Status PmemPool::Load(const Options& options) {
   }
   if (Status s = CheckRegions(options); !s.ok()) return s;
   if (header_.regions != 0) regions_ = header_.regions;
+  strands_ = list_kind() == ListKind::kBraided ? regions_ : 1;
   if (BRAID_MUTANT(kChunkBytesFromOptions)) header_.chunk_bytes = options.pool.chunk_bytes;
   if (BRAID_MUTANT(kLockKeptInPool) && header_.clean == 0) return Status::Busy("it is locked");
   chunk_shift_ = static_cast<uint32_t>(std::countr_zero(header_.chunk_bytes));

@@ -66,6 +66,24 @@ class PmemPool {
   ListKind list_kind() const noexcept {
     return regions_ == 1 ? ListKind::kOblivious : static_cast<ListKind>(header_.list_kind);
   }
+  /// A list has upper layers of its own for each strand: one in all, or, in braided lists, one a
+  /// region. Entries of a strand lie in its region.
+  uint32_t strands() const noexcept { return strands_; }
+  uint32_t StrandOf(uint64_t offset) const noexcept { return strands_ == 1 ? 0 : RegionOf(offset); }
+  /// The strand that is near the calling thread.
+  uint32_t StrandOfThread() const noexcept { return strands_ == 1 ? 0 : region_map_.OfThread(); }
+  /// Where the table whose head is at `head` has the head of a strand. That of strand 0 holds the
+  /// bottom layer, of which there is one.
+  uint64_t StrandHead(uint64_t head, uint32_t strand) const noexcept {
+    return strand == 0 ? head : head - format::kTableHeadsOffset + region_heads_[strand];
+  }
+  /// Whether a head of a table, of any strand, may lie at `offset`.
+  bool IsHead(uint64_t offset) const noexcept {
+    for (uint32_t region = 0; region < regions_; ++region) {
+      if (offset - region_heads_[region] < 2 * format::kPageBytes) return true;
+    }
+    return false;
+  }
   uint32_t RegionOfChunk(uint64_t chunk) const noexcept {
     // Relaxed: whoever learnt the chunk learnt it after its segment was made known.
     return regions_ == 1 ? 0 : region_of_[chunk].load(std::memory_order_relaxed);
@@ -267,6 +285,8 @@ class PmemPool {
   std::array<std::atomic<uint64_t>, format::kMaxRegions> region_chunks_{};
   std::atomic<uint64_t> region_fallbacks_{0};
   uint32_t regions_ = 1;
+  uint32_t strands_ = 1;
+  std::array<uint64_t, format::kMaxRegions> region_heads_{format::kTableHeadsOffset};
   RegionMap region_map_;
 
   SparseTable<std::atomic<uint64_t>> states_;    // DRAM copy of the state words

@@ -157,6 +157,10 @@ std::vector<Workload> OnAllMedia(const std::vector<Workload>& workloads) {
 Workload OnStore(Workload workload, const test::StoreKind& kind) {
   workload.name += "_" + kind.name;
   workload.kind = kind;
+  Options options;
+  kind.ApplyTo(&options);
+  // The headers of a region and some chunks, so that as much is left as with one region.
+  if (workload.max_bytes != 0) workload.max_bytes += (options.pool.regions - 1) * 8 * kChunkBytes;
   const Capabilities can = kind.capabilities();
   if (!can.atomic_batches) workload.max_batch = 1;
   if (!can.snapshots) {

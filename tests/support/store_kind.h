@@ -10,6 +10,7 @@
 
 #include "braid/options.h"
 #include "design/design.h"
+#include "support/region_turns.h"
 
 namespace braid::test {
 
@@ -21,6 +22,7 @@ struct StoreKind {
   /// Makes `options` those of this kind.
   void ApplyTo(Options* options) const {
     options->design = design;
+    TakeRegionsInTurns();  // of no effect on pools of one region
     for (const auto& [option, value] : settings) {
       const Status set = options->Set(option, value);
       if (set.ok()) continue;
@@ -43,6 +45,9 @@ inline const std::vector<StoreKind>& StoreKinds() {
     all.push_back({"SkipListMemTable", "braid", {{"memtable.kind", "skiplist"}}});
     // Small enough that keys meet in a bucket.
     all.push_back({"cached", "braid", {{"cache.lookup_bytes", "256"}}});
+    all.push_back({"regions2", "braid", {{"pool.regions", "2"}}});
+    all.push_back({"regions4", "braid", {{"pool.regions", "4"}}});
+    all.push_back({"oblivious2", "braid", {{"pool.regions", "2"}, {"lists.kind", "oblivious"}}});
     return all;
   }();
   return kinds;
