@@ -103,6 +103,7 @@ class BraidedListTest : public ::testing::TestWithParam<uint32_t> {
     level::Manifest manifest(pool);
     ASSERT_TRUE(manifest.Load().ok());
     uint64_t entries = 0;
+    uint64_t upper = 0;
     for (uint32_t i = 0; i < manifest.record().table_count; ++i) {
       const format::TableRecord& table = manifest.record().tables[i];
       const uint64_t head = format::kTableHeadsOffset + table.head * sizeof(format::TableHead);
@@ -129,10 +130,11 @@ class BraidedListTest : public ::testing::TestWithParam<uint32_t> {
           EXPECT_EQ(walk(pool->StrandHead(head, strand), layer), (expected[{strand, layer}]))
               << "strand " << strand << " layer " << layer;
         }
-        EXPECT_GT((expected[{strand, 1}].size()), 0u) << "nothing to see in this region";
+        upper += expected[{strand, 1}].size();
       }
     }
-    EXPECT_GT(entries, 300u);
+    EXPECT_GT(entries, 150u);
+    EXPECT_GT(upper, 20u) << "nothing to see in the upper layers";
   }
 
   std::string path_;
