@@ -120,7 +120,8 @@ endif()
 
 # The program that scripts/vm-test.sh takes into its virtual machine.
 add_executable(braid_vm_writer
-  "${PROJECT_SOURCE_DIR}/tests/vm/vm_writer.cc" "${PROJECT_SOURCE_DIR}/tests/vm/media_error.cc")
+  "${PROJECT_SOURCE_DIR}/tests/vm/vm_writer.cc" "${PROJECT_SOURCE_DIR}/tests/vm/media_error.cc"
+  "${PROJECT_SOURCE_DIR}/tests/vm/region_pool.cc")
 braid_own_code(braid_vm_writer)
 target_link_libraries(braid_vm_writer PRIVATE braid_test_support)
 

@@ -59,6 +59,19 @@ class RegionsTest : public ::testing::Test {
     for (const RegionInfo& region : Inspect().regions) free.push_back(region.chunks_free);
     return free;
   }
+  template <class Change>
+  void RewriteHeader(const Change& change) {
+    std::fstream file(pool_ + "/segment-000000", std::ios::in | std::ios::out | std::ios::binary);
+    for (const uint64_t place : format::kPoolHeaderOffset) {
+      format::PoolHeader header{};
+      file.seekg(static_cast<std::streamoff>(place));
+      file.read(reinterpret_cast<char*>(&header), sizeof header);
+      change(&header);
+      header.check = format::StructCheck(header, place);
+      file.seekp(static_cast<std::streamoff>(place));
+      file.write(reinterpret_cast<const char*>(&header), sizeof header);
+    }
+  }
   void InFolders() { options_.pool.region_paths = {folder_ + "/one", folder_ + "/two"}; }
 
   std::string folder_;
@@ -270,18 +283,10 @@ TEST_F(RegionsTest, AnInterruptedCreationIsCompletedByTheNextOpen) {
   for (const bool published : {false, true}) {
     fs::remove(folder_ + "/two/segment-000002");
     if (!published) fs::remove(folder_ + "/one/segment-000001");
-    std::fstream file(pool_ + "/segment-000000", std::ios::in | std::ios::out | std::ios::binary);
-    for (const uint64_t place : format::kPoolHeaderOffset) {
-      format::PoolHeader header{};
-      file.seekg(static_cast<std::streamoff>(place));
-      file.read(reinterpret_cast<char*>(&header), sizeof header);
-      header.segments = 1;
-      header.clean = 1;
-      header.check = format::StructCheck(header, place);
-      file.seekp(static_cast<std::streamoff>(place));
-      file.write(reinterpret_cast<const char*>(&header), sizeof header);
-    }
-    file.close();
+    RewriteHeader([](format::PoolHeader* header) {
+      header->segments = 1;
+      header->clean = 1;
+    });
     std::unique_ptr<DB> db = Open();
     ASSERT_NE(db, nullptr);
     EXPECT_EQ(Inspect().segments, 3u);
@@ -289,6 +294,17 @@ TEST_F(RegionsTest, AnInterruptedCreationIsCompletedByTheNextOpen) {
     EXPECT_TRUE(db->Verify(&report).ok());
     ASSERT_TRUE(db->Close().ok());
   }
+}
+
+TEST_F(RegionsTest, ListsThatThisLibraryDoesNotKnowAreRefused) {
+  ASSERT_NE(Open(), nullptr);
+  options_.lists.kind.reset();
+  RewriteHeader([](format::PoolHeader* header) { header->list_kind = 4; });
+  const Status s = OpenError();
+  EXPECT_EQ(s.code(), Status::Code::kNotSupported);
+  EXPECT_NE(s.message().find("delegated"), std::string::npos) << s.ToString();
+  RewriteHeader([](format::PoolHeader* header) { header->list_kind = 5; });
+  EXPECT_EQ(OpenError().code(), Status::Code::kCorruption);
 }
 
 TEST_F(RegionsTest, ASegmentOfAnImpossibleRegionIsDamage) {

@@ -328,6 +328,7 @@ Status PmemPool::Load(const Options& options) {
     header_.segments = sizes.size();
     if (Status s = WriteHeader(); !s.ok()) return s;
   }
+  if (BRAID_MUTANT(kRegionsNotCompleted)) return Status::OK();
   return CompleteRegions();
 }
 
@@ -346,6 +347,12 @@ Status PmemPool::CheckRegions(const Options& options) const {
         "the pool was made with pool.regions=" + std::to_string(regions) + ", the options say " +
         std::to_string(options.pool.regions) +
         "; leave it away, or copy the content to a new pool");
+  }
+  if (header_.list_kind > static_cast<uint8_t>(ListKind::kBraided)) {
+    return Status::NotSupported(
+        "the pool has lists.kind=" +
+        std::string(ListKindName(static_cast<ListKind>(header_.list_kind))) +
+        ", which this library does not know; use a newer braid release");
   }
   // With one region all kinds are the same list.
   if (regions > 1 && options.lists.kind &&
