@@ -221,7 +221,12 @@ Status Run(FigureRun& run) {
   std::vector<AsyncPoint> lazy;
   for (const uint32_t tables : {1u, 8u}) {
     std::vector<AsyncPoint>& points = tables == 1 ? eager : lazy;
-    if (Status s = RunAsync(run, tables, &points); !s.ok()) return s;
+    Status s = RunAsync(run, tables, &points);
+    if (s.IsNotSupported() && tables > 1) {
+      run.AddNote("Links written back later are left out: " + std::string(s.message()) + ".");
+      continue;
+    }
+    if (!s.ok()) return s;
     const std::string name =
         tables == 1 ? "links written back at each flush" : "links written back every 8 flushes";
     time.series.push_back({name, {}, {}});
@@ -255,6 +260,7 @@ Status Run(FigureRun& run) {
   run.AddCheck({"braid's recovery at the lowest rate to the shortest with checkpoints",
                 eager.front().open_seconds / recovery(sync.front()), Direction::kAtMost, 0.5, 1.0,
                 "next to 0 (below 3 million puts/s)", "what is left of the memtable is replayed"});
+  if (lazy.empty()) return Status::OK();
   run.AddCheck({"links written back every 8 flushes: recovery at the highest rate to the lowest",
                 lazy.back().open_seconds / lazy.front().open_seconds, Direction::kAtLeast, 2.0, 1.2,
                 "from next to 0 to 19 s", "four clients write few tables before they end"});
