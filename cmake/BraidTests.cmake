@@ -178,6 +178,10 @@ endforeach()
 
 braid_add_script(style style/reliability_test.py)
 
+if(TARGET braid_figures)
+  braid_add_script(figures figures/figures_test.py "${PROJECT_BINARY_DIR}/bin")
+endif()
+
 if(EXISTS "${PROJECT_SOURCE_DIR}/tests/capi/check_abi.py")
   find_path(BRAID_LEVELDB_INCLUDE leveldb/c.h)
   set(leveldb_header "")

@@ -91,6 +91,15 @@ enum class Mutant : int {
   kFlushDropsDeletes,           ///< deletes are dropped although L1 has older versions
   kManifestBeforeLinks,         ///< the table is committed before its links are durable
   kFlushedIdNotRaised,          ///< the manifest has the table, and its log is replayed too
+  kCheckpointLinksNotFlushed,   ///< checkpoint: links and marks of the group are not written back
+  kCheckpointTowersNotFlushed,  ///< checkpoint: only links of the bottom layer are
+  kCheckpointMarksNotFlushed,   ///< checkpoint: marks of death are not
+  kCheckpointHeadsNotFlushed,   ///< checkpoint: heads of the tables are not
+  kCheckpointNotFenced,         ///< checkpoint: no fence before the commit
+  kCheckpointBeforeWriteBack,   ///< checkpoint: committed first, written back then
+  kCheckpointForgetsATable,     ///< checkpoint: the boundary moves past a table that is not added
+  kCheckpointBoundaryEarly,     ///< lazy flush: the boundary moves with the next commit of anything
+  kWaitingExtentsFreed,         ///< lazy flush: extents of versions left out are freed at once
   kManifestNotFlushed,          ///< the manifest is never written back
   kManifestInPlace,             ///< there is only one copy
   kManifestBothAtOnce,          ///< one fence for both copies

@@ -27,7 +27,6 @@ Status CheckLsmParts(const Options& options) {
     }
     return Missing("log.kind=write-ahead");
   }
-  if (options.flush.checkpoint_tables > 1) return Missing("flush.checkpoint_tables above 1");
   const ListKind lists = options.lists.kind.value_or(ListKind::kBraided);
   if (lists == ListKind::kLocal || lists == ListKind::kDelegated) {
     return Missing("lists.kind=local or delegated");
