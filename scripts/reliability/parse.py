@@ -130,7 +130,7 @@ def replays(text):
                                                                   re.MULTILINE)))
 
 
-DAMAGE_ANSWERS = ("refused", "reported by verify", "by verify only", "torn ends", "lost writes",
+DAMAGE_ANSWERS = ("refused", "reported by verify", "by verify only", "torn ends",
                   "right")
 
 

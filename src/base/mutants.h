@@ -33,6 +33,7 @@ enum class Mutant : int {
   kChunkHeaderNotFenced,      ///< its header and its state become durable in any order
   kChunkStateBeforeHeader,    ///< the chunk is published before its header is durable
   kChunkStateNotFlushed,      ///< no chunk's state is ever written back
+  kChunkStateNotFenced,       ///< entries may be durable in a chunk that is free
   kGenerationNotRaised,       ///< a chunk begins a new life under its old generation
   kWithinUnitNotRecorded,     ///< a chunk that was left within a batch looks as if it were whole
   kAbandonedChunksKept,       ///< a refused write keeps the chunks that it had taken
@@ -40,6 +41,7 @@ enum class Mutant : int {
   kReserveForDeletesIgnored,  ///< deletes may not use the last chunks of a full pool
   kReserveForCopiesIgnored,   ///< neither may collection
   kChunkFreedTooEarly,        ///< chunks are freed before the merge is committed
+  kChunkRetiredTwice,         ///< an empty chunk is given back once a look
   kFreeStateNotFlushed,       ///< that a chunk is free is not written back
   kFreeStateNotFenced,        ///< a chunk is reused before it is durably free
   kDeadNotAccounted,          ///< what a merge marks dead stays in the counts of live bytes

@@ -2,6 +2,7 @@
 // Thread safety: any thread. Persistence: none.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 #include "braid/status.h"
@@ -11,13 +12,33 @@ namespace braid::base {
 /// What the exception that is being handled says. Inside a catch clause only. Never throws.
 Status StatusOfException() noexcept;
 
-/// Runs `call`, which returns a Status or something made of one.
+/// Runs `call`, which returns a Status, something made of one, or nothing: then ok stands for that.
 template <class Call>
-auto NoThrow(Call&& call) noexcept -> decltype(call()) {
+auto NoThrow(Call&& call) noexcept {
+  using Outcome = decltype(call());
   try {
-    return std::forward<Call>(call)();
+    if constexpr (std::is_void_v<Outcome>) {
+      std::forward<Call>(call)();
+      return Status::OK();
+    } else {
+      return std::forward<Call>(call)();
+    }
   } catch (...) {
-    return StatusOfException();
+    if constexpr (std::is_void_v<Outcome>) {
+      return StatusOfException();
+    } else {
+      return Outcome(StatusOfException());
+    }
+  }
+}
+
+/// Runs `call`; what it throws is of no consequence.
+template <class Call>
+void Try(Call&& call) noexcept {
+  try {
+    std::forward<Call>(call)();
+  } catch (...) {
+    (void)StatusOfException();
   }
 }
 

@@ -8,7 +8,7 @@ using format::EntryHeader;
 DramIndex::DramIndex(pmem::PmemPool* pool, uint32_t min_height)
     : pool_(pool),
       min_height_(min_height),
-      tree_(std::make_shared<index::EntryTree>(index::EntryKeyOf(pool))) {}
+      tree_(index::NewEntryIndex(pool, MemTableKind::kBTree)) {}
 
 Status DramIndex::BuildSlice(const index::SkipList& list, uint64_t count) {
   index::Damage damage;

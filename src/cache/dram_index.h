@@ -20,7 +20,7 @@ class DramIndex {
  public:
   DramIndex(pmem::PmemPool* pool, uint32_t min_height);
 
-  const std::shared_ptr<index::EntryTree>& tree() const noexcept { return tree_; }
+  const std::shared_ptr<index::EntryIndex>& tree() const noexcept { return tree_; }
   uint32_t min_height() const noexcept { return min_height_; }
   bool complete() const noexcept { return complete_; }
 
@@ -30,7 +30,7 @@ class DramIndex {
  private:
   pmem::PmemPool* pool_;
   uint32_t min_height_;
-  std::shared_ptr<index::EntryTree> tree_;
+  std::shared_ptr<index::EntryIndex> tree_;
   bool complete_ = false;
   bool begun_ = false;
   std::string last_key_;  // indexed so far

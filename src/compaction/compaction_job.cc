@@ -11,7 +11,7 @@ namespace braid::compaction {
 CompactionJob::CompactionJob(pmem::PmemPool* pool, level::Manifest* manifest,
                              std::shared_ptr<level::PmemTable> source,
                              std::shared_ptr<level::PmemTable> target,
-                             index::EntryTree* target_tree, const CompactionOptions& options)
+                             index::EntryIndex* target_tree, const CompactionOptions& options)
     : pool_(pool),
       manifest_(manifest),
       source_(std::move(source)),

@@ -21,7 +21,7 @@ class CompactionJob {
   /// stopped.
   CompactionJob(pmem::PmemPool* pool, level::Manifest* manifest,
                 std::shared_ptr<level::PmemTable> source, std::shared_ptr<level::PmemTable> target,
-                index::EntryTree* target_tree, const CompactionOptions& options);
+                index::EntryIndex* target_tree, const CompactionOptions& options);
 
   Status Begin(const BatchProgress& resumed);
   /// `relinks`: see MergeInput.
@@ -42,7 +42,7 @@ class CompactionJob {
   level::Manifest* manifest_;
   std::shared_ptr<level::PmemTable> source_;
   std::shared_ptr<level::PmemTable> target_;
-  index::EntryTree* target_tree_;
+  index::EntryIndex* target_tree_;
   CompactionOptions options_;
   BatchProgress resumed_;
   uint64_t merge_id_ = 0;

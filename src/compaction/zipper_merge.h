@@ -31,7 +31,7 @@ struct MergeInput {
   uint64_t source_boundary = 0;  // first entry merged already (a resumed merge), 0: none
   bool copies = false;           // the source holds copies of entries of the target (collection)
   uint64_t target_head = 0;      // offset of the target's TableHead
-  index::EntryTree* tree = nullptr;  // over the target, kept up to date; may be null
+  index::EntryIndex* tree = nullptr;  // over the target, kept up to date; may be null
   uint32_t tree_min_height = 1;
   const index::LiveViews* views = nullptr;
   uint64_t merge_id = 0;

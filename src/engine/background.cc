@@ -53,11 +53,7 @@ void LsmEngine::Fail(const Status& status) noexcept {
   }
   failed_.store(true);
   if (first) {
-    const Status logged = base::NoThrow([&] {
-      Log("writes end until the database is opened again: " + status.ToString());
-      return Status::OK();
-    });
-    (void)logged;
+    base::Try([&] { Log("writes end until the database is opened again: " + status.ToString()); });
   }
   controller_.Release();
   work_changed_.notify_all();
@@ -84,11 +80,7 @@ bool LsmEngine::Guarded(bool (LsmEngine::*step)()) {
   }
   if (s.ok()) return worked;
   // Nothing was changed: later again, when there is more memory.
-  const Status logged = base::NoThrow([&] {
-    Log("background work waits: " + s.ToString());
-    return Status::OK();
-  });
-  (void)logged;
+  base::Try([&] { Log("background work waits: " + s.ToString()); });
   return false;
 }
 

@@ -1,5 +1,6 @@
-// Purpose: an iterator over nothing, with a status: for a closed database, and for an engine that
-// stores nothing. Thread safety: one thread at a time. Persistence: none.
+// Purpose: iterators over nothing that say why: for a closed database, for an engine that stores
+// nothing, and where there was no memory for another one. Thread safety: one thread at a time.
+// Persistence: none.
 #pragma once
 
 #include <functional>
@@ -8,9 +9,9 @@
 
 namespace braid::engine {
 
-class EmptyIterator final : public Iterator {
+/// All but the status.
+class EmptyIterator : public Iterator {
  public:
-  explicit EmptyIterator(std::function<Status()> status) : status_(std::move(status)) {}
   bool Valid() const override { return false; }
   void SeekToFirst() override {}
   void SeekToLast() override {}
@@ -20,6 +21,12 @@ class EmptyIterator final : public Iterator {
   void Prev() override {}
   Slice key() const override { return {}; }
   Slice value() const override { return {}; }
+};
+
+/// With a status that is asked for when it is wanted.
+class StatusIterator final : public EmptyIterator {
+ public:
+  explicit StatusIterator(std::function<Status()> status) : status_(std::move(status)) {}
   Status status() const override { return status_(); }
 
  private:

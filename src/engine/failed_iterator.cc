@@ -6,21 +6,14 @@
 #include <bit>
 #include <new>
 
+#include "engine/empty_iterator.h"
+
 namespace braid::engine {
 
 namespace {
 
-class FailedIterator final : public Iterator {
+class FailedIterator final : public EmptyIterator {
  public:
-  bool Valid() const override { return false; }
-  void SeekToFirst() override {}
-  void SeekToLast() override {}
-  void Seek(Slice) override {}
-  void SeekForPrev(Slice) override {}
-  void Next() override {}
-  void Prev() override {}
-  Slice key() const override { return {}; }
-  Slice value() const override { return {}; }
   Status status() const override { return Status::OutOfMemory(); }
 
   static void* operator new(size_t bytes, const std::nothrow_t&) noexcept;

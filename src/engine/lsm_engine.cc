@@ -111,7 +111,7 @@ Status LsmEngine::Recover() {
     state->immutables.push_back(std::move(sealed));
   }
   state->active = std::make_shared<LoggedMemTable>(pool_.get(), next_table_id_++,
-                                                   static_cast<uint32_t>(shards_.size()));
+                                                   static_cast<uint32_t>(shards_.size()), options_);
   state_owner_ = std::move(state);
   state_.store(state_owner_.get(), std::memory_order_release);
   if (recovered->replayed_entries != 0 || recovered->rebuilt) {
@@ -186,7 +186,8 @@ Status LsmEngine::FlushForClose() {
     if (state_owner_->active->table->entries() != 0) {
       NextState next = CopyState();
       next.state->immutables.insert(next.state->immutables.begin(), next.state->active);
-      next.state->active = std::make_shared<LoggedMemTable>(pool_.get(), next_table_id_++, 1);
+      next.state->active =
+          std::make_shared<LoggedMemTable>(pool_.get(), next_table_id_++, 1, options_);
       next.state->immutables.front()->table->Advance(memtable::State::kSealed);
       SwapState(std::move(next));
     }

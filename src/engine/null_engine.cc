@@ -65,7 +65,7 @@ Status NullEngine::Get(const ReadOptions&, Slice key, std::string*) {
 }
 
 std::unique_ptr<Iterator> NullEngine::NewIterator(const ReadOptions&) {
-  return std::make_unique<EmptyIterator>(
+  return std::make_unique<StatusIterator>(
       [self = shared_from_this()] { return self->OpenStatus(); });
 }
 

@@ -27,7 +27,6 @@ Status CheckLsmParts(const Options& options) {
     }
     return Missing("log.kind=write-ahead");
   }
-  if (*options.memtable.kind != MemTableKind::kBTree) return Missing("memtable.kind=skiplist");
   if (options.flush.checkpoint_tables > 1) return Missing("flush.checkpoint_tables above 1");
   if (options.pool.regions > 1) return Missing("pool.regions above 1");
   if (*options.lists.kind == ListKind::kLocal || *options.lists.kind == ListKind::kDelegated) {

@@ -251,7 +251,7 @@ std::unique_ptr<Iterator> LsmEngine::NewIterator(const ReadOptions& options) {
   std::shared_ptr<const ReadState> state;
   {
     const pmem::EpochGuard guard;
-    if (closed()) return std::make_unique<EmptyIterator>(Status::Closed);
+    if (closed()) return std::make_unique<StatusIterator>(Status::Closed);
     state = state_.load(std::memory_order_acquire)->shared_from_this();
   }
   index::ReadView view;

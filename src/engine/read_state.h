@@ -15,8 +15,9 @@ namespace braid::engine {
 
 /// A memtable and the log that makes it durable.
 struct LoggedMemTable {
-  LoggedMemTable(pmem::PmemPool* pool, uint64_t id, uint32_t shards)
-      : table(std::make_shared<memtable::DramMemTable>(pool, id)), log(pool, id, shards) {}
+  LoggedMemTable(pmem::PmemPool* pool, uint64_t id, uint32_t shards, const Options& options)
+      : table(std::make_shared<memtable::DramMemTable>(pool, id, *options.memtable.kind)),
+        log(pool, id, shards) {}
   LoggedMemTable(pmem::PmemPool* pool, std::shared_ptr<memtable::DramMemTable> recovered)
       : table(std::move(recovered)), log(pool, table->id(), 0) {}
 

@@ -64,8 +64,9 @@ void LsmEngine::RetireEmptyChunks() {
   // A retired chunk looks empty until it is free; its generation tells it from its next life.
   Retired retired;
   for (const pmem::ChunkId& chunk : survey.empty) {
-    if (std::find(retiring_chunks_.begin(), retiring_chunks_.end(), chunk) ==
-        retiring_chunks_.end()) {
+    if (BRAID_MUTANT(kChunkRetiredTwice) ||
+        std::find(retiring_chunks_.begin(), retiring_chunks_.end(), chunk) ==
+            retiring_chunks_.end()) {
       retired.chunks.push_back(chunk);
     }
   }

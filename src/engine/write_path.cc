@@ -262,11 +262,7 @@ Status LsmEngine::AfterWrite(const WriteOptions& options) {
   }
   if (full != nullptr) {
     // The write is done. Where memory for the next memtable is missing, the next write tries again.
-    const Status sealed = base::NoThrow([&] {
-      SealActive(full);
-      return Status::OK();
-    });
-    (void)sealed;
+    base::Try([&] { SealActive(full); });
   }
   if (options.sync && pool_->ops().media_class() == MediaClass::kPage) return SyncPool();
   return Status::OK();
@@ -287,8 +283,8 @@ void LsmEngine::SealActive(const LoggedMemTable* expected) {
     }
     NextState next = CopyState();
     next.state->immutables.insert(next.state->immutables.begin(), next.state->active);
-    next.state->active = std::make_shared<LoggedMemTable>(pool_.get(), next_table_id_++,
-                                                          static_cast<uint32_t>(shards_.size()));
+    next.state->active = std::make_shared<LoggedMemTable>(
+        pool_.get(), next_table_id_++, static_cast<uint32_t>(shards_.size()), options_);
     current.active->table->Advance(memtable::State::kSealed);
     current.active->sealed.store(true);
     SwapState(std::move(next));

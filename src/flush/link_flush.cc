@@ -15,7 +15,7 @@ namespace {
 constexpr int kMaxTwins = 1000;
 }  // namespace
 
-Result<FlushResult> LinkFlush::Run(const index::EntryTree& tree, const index::LiveViews& views,
+Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::LiveViews& views,
                                    uint64_t head_offset) {
   result_ = FlushResult{};
   // The head is put together in DRAM; entries are linked where they are.

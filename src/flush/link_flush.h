@@ -34,7 +34,7 @@ class LinkFlush {
       : pool_(pool), usage_(usage), lookup_(lookup) {}
 
   /// Links everything in `tree` behind the head at `head_offset`. The tree gets no more inserts.
-  Result<FlushResult> Run(const index::EntryTree& tree, const index::LiveViews& views,
+  Result<FlushResult> Run(const index::EntryIndex& tree, const index::LiveViews& views,
                           uint64_t head_offset);
 
  private:

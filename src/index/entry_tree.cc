@@ -1,4 +1,4 @@
-// Purpose: version walks, lookups and cursors over an EntryTree. Thread safety, invariants,
+// Purpose: version walks, lookups and cursors over an EntryIndex. Thread safety, invariants,
 // persistence: see entry_tree.h.
 #include "index/entry_tree.h"
 
@@ -40,7 +40,7 @@ VersionWalk FindVersion(const pmem::PmemPool& pool, uint64_t newest,
   }
 }
 
-LookupResult LookupInTree(const pmem::PmemPool& pool, const EntryTree& tree, const LookupKey& key,
+LookupResult LookupInTree(const pmem::PmemPool& pool, const EntryIndex& tree, const LookupKey& key,
                           const ReadView& view) noexcept {
   const uint64_t newest = tree.Find(key.key);
   if (newest == 0) return {};
@@ -61,7 +61,7 @@ namespace {
 /// Iterates by copying one leaf at a time; a key is enough to go on, whatever happened to the tree.
 class TreeCursor final : public Cursor {
  public:
-  TreeCursor(const pmem::PmemPool* pool, std::shared_ptr<const EntryTree> tree,
+  TreeCursor(const pmem::PmemPool* pool, std::shared_ptr<const EntryIndex> tree,
              const ReadView& view)
       : pool_(pool), tree_(std::move(tree)), view_(view) {}
 
@@ -150,7 +150,7 @@ class TreeCursor final : public Cursor {
   }
 
   const pmem::PmemPool* pool_;
-  std::shared_ptr<const EntryTree> tree_;
+  std::shared_ptr<const EntryIndex> tree_;
   ReadView view_;
   uint64_t refs_[kCapacity];
   size_t count_ = 0;
@@ -163,7 +163,8 @@ class TreeCursor final : public Cursor {
 }  // namespace
 
 std::unique_ptr<Cursor> NewTreeCursor(const pmem::PmemPool* pool,
-                                      std::shared_ptr<const EntryTree> tree, const ReadView& view) {
+                                      std::shared_ptr<const EntryIndex> tree,
+                                      const ReadView& view) {
   return std::make_unique<TreeCursor>(pool, std::move(tree), view);
 }
 

@@ -1,6 +1,7 @@
-// Purpose: the DRAM B+-tree over entries in persistent memory, as memtables and the index over L1
-// use it: from a key to its newest entry. Older versions follow through the entries' bottom links.
-// Thread safety: see dram_btree.h; entries are kept alive by the caller's epoch or view.
+// Purpose: lookups and cursors through an ordered index in DRAM over entries in persistent memory,
+// as memtables and the index over L1 use it: from a key to its newest entry. Older versions follow
+// through the entries' bottom links.
+// Thread safety: see entry_index.h; entries are kept alive by the caller's epoch or view.
 // Invariant 1: following next[0] from an entry leads to the older versions of its key, newest
 // first, until a zero link, the end, or another key. Link flush and merges keep this true at every
 // store. Persistence: none; the links in the entries are owned by the memtable, then by the tables.
@@ -13,7 +14,7 @@
 #include <vector>
 
 #include "index/cursor.h"
-#include "index/dram_btree.h"
+#include "index/entry_index.h"
 #include "index/read_view.h"
 #include "pmem/pool.h"
 
@@ -34,8 +35,6 @@ class EntryKeyOf {
   uint64_t chunk_bytes_;
 };
 
-using EntryTree = DramBTree<EntryKeyOf>;
-
 /// Outcome of following versions.
 struct VersionWalk {
   const format::EntryHeader* entry = nullptr;  // null: no version is visible
@@ -46,12 +45,12 @@ struct VersionWalk {
 VersionWalk FindVersion(const pmem::PmemPool& pool, uint64_t newest, const ReadView& view) noexcept;
 
 /// A lookup through a tree that holds the newest entry of every key of its table.
-LookupResult LookupInTree(const pmem::PmemPool& pool, const EntryTree& tree, const LookupKey& key,
+LookupResult LookupInTree(const pmem::PmemPool& pool, const EntryIndex& tree, const LookupKey& key,
                           const ReadView& view) noexcept;
 
 /// A cursor over such a tree. `owner` keeps the tree alive.
 std::unique_ptr<Cursor> NewTreeCursor(const pmem::PmemPool* pool,
-                                      std::shared_ptr<const EntryTree> tree, const ReadView& view);
+                                      std::shared_ptr<const EntryIndex> tree, const ReadView& view);
 
 /// True when the header and key of `entry` match their check; `hash` is that of its key.
 inline bool KeyIsIntact(const pmem::PmemPool& pool, const format::EntryHeader& entry,

@@ -7,7 +7,7 @@
 namespace braid::level {
 
 using format::EntryHeader;
-using index::EntryTree;
+using index::EntryIndex;
 using index::LookupResult;
 
 PmemTable::PmemTable(pmem::PmemPool* pool, const format::TableRecord& record, bool verify)
@@ -36,7 +36,7 @@ index::SkipList PmemTable::list() const noexcept {
 LookupResult PmemTable::Get(const index::LookupKey& key,
                             const index::ReadView& view) const noexcept {
   // Acquire pairs with set_tree: the tree's content is complete when it is shown.
-  const EntryTree* tree = tree_.load(std::memory_order_acquire);
+  const EntryIndex* tree = tree_.load(std::memory_order_acquire);
   if (tree == nullptr) return list().Lookup(key, view);
   if (tree_min_height() == 1) {
     const LookupResult result = index::LookupInTree(*pool_, *tree, key, view);
@@ -58,20 +58,20 @@ LookupResult PmemTable::Get(const index::LookupKey& key,
 
 std::unique_ptr<index::Cursor> PmemTable::NewCursor(const std::shared_ptr<const PmemTable>& self,
                                                     const index::ReadView& view) {
-  std::shared_ptr<const EntryTree> tree = self->tree();
+  std::shared_ptr<const EntryIndex> tree = self->tree();
   if (tree != nullptr && self->tree_min_height() == 1) {
     return index::NewTreeCursor(self->pool_, std::move(tree), view);
   }
   return index::NewListCursor(self->list(), self, view);
 }
 
-std::shared_ptr<const EntryTree> PmemTable::tree() const {
+std::shared_ptr<const EntryIndex> PmemTable::tree() const {
   const std::lock_guard lock(mutex_);
   return tree_owner_;
 }
 
-void PmemTable::set_tree(std::shared_ptr<const EntryTree> tree, uint32_t min_height) {
-  std::shared_ptr<const EntryTree> old;
+void PmemTable::set_tree(std::shared_ptr<const EntryIndex> tree, uint32_t min_height) {
+  std::shared_ptr<const EntryIndex> old;
   const std::lock_guard lock(mutex_);
   min_height_.store(min_height, std::memory_order_release);
   tree_.store(tree.get(), std::memory_order_release);

@@ -49,10 +49,10 @@ class PmemTable {
   index::SkipList list() const noexcept;
 
   /// The tree for lookups, or null. Readers must be in an EpochGuard or hold the version.
-  std::shared_ptr<const index::EntryTree> tree() const;
+  std::shared_ptr<const index::EntryIndex> tree() const;
   uint32_t tree_min_height() const noexcept { return min_height_.load(std::memory_order_acquire); }
   /// min_height 1: every key is in the tree.
-  void set_tree(std::shared_ptr<const index::EntryTree> tree, uint32_t min_height);
+  void set_tree(std::shared_ptr<const index::EntryIndex> tree, uint32_t min_height);
 
  private:
   pmem::PmemPool* pool_;
@@ -62,10 +62,10 @@ class PmemTable {
   std::atomic<uint64_t> entries_;
   std::atomic<uint64_t> max_sequence_;
   // The raw pointer is what lookups use; the owner behind the mutex outlives it by the epoch.
-  std::atomic<const index::EntryTree*> tree_{nullptr};
+  std::atomic<const index::EntryIndex*> tree_{nullptr};
   std::atomic<uint32_t> min_height_{1};
   mutable std::mutex mutex_;
-  std::shared_ptr<const index::EntryTree> tree_owner_;
+  std::shared_ptr<const index::EntryIndex> tree_owner_;
 };
 
 }  // namespace braid::level

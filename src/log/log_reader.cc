@@ -53,6 +53,23 @@ Result<LogChunk> ReadLogChunk(const pmem::PmemPool& pool, uint64_t chunk) {
                   header.ordinal, header.previous_used, header.within_unit != 0};
 }
 
+bool HoldsUnknownLife(const pmem::PmemPool& pool, uint64_t chunk) {
+  const uint64_t begin = pool.ChunkOffset(chunk);
+  LogChunkHeader header;
+  std::memcpy(&header, pool.At(begin), sizeof header);
+  if (header.magic != format::kLogChunkMagic || header.check != StructCheck(header, begin) ||
+      header.generation <= pool.StateOf(chunk).generation() ||
+      header.generation < pool.header().generation_floor) {  // lost with power, and known
+    return false;
+  }
+  const uint64_t offset = begin + sizeof header;
+  const auto* entry = reinterpret_cast<const EntryHeader*>(pool.At(offset));
+  return entry->height() > 0 && entry->height() <= format::kMaxHeight &&
+         entry->size() <= pool.chunk_bytes() - sizeof header && HasSaneOp(*entry) &&
+         format::KeyCheck(*entry, base::Hash64(entry->key()), offset, header.generation) ==
+             entry->key_check;
+}
+
 bool EntryVerifies(const pmem::PmemPool& pool, uint64_t offset) {
   const EntryHeader* entry = pool.EntryAt(offset);
   if (entry == nullptr) return false;

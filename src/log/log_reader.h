@@ -41,6 +41,11 @@ inline const format::EntryHeader* Verified(const pmem::PmemPool& pool, uint64_t 
   return reinterpret_cast<const format::EntryHeader*>(pool.At(offset));
 }
 
+/// True when a chunk that is free begins with an intact entry of a life that its state does not
+/// know of. States are durable before the entries of their life, except on page-cache media when
+/// power is lost: so the state's page is older than the chunk, a write that the medium has lost.
+bool HoldsUnknownLife(const pmem::PmemPool& pool, uint64_t chunk);
+
 /// What one shard's log holds.
 struct ShardLog {
   std::vector<uint64_t> committed;  // offsets, in the order of the writes

@@ -1,12 +1,13 @@
-// Purpose: the volatile index over the newest entries of the log: a B+-tree in DRAM from keys to
-// entries. Older versions of a key hang behind the newest by the entries' bottom links, which is
-// the order the L0 table will have. Thread safety: Insert and reads from any thread. An insert
-// holds its leaf from before the sequence number is drawn until the entry is in the tree; a reader
-// that comes to the leaf waits. Invariant 1: a read that finds a leaf unlocked sees every write to
-// its keys whose sequence number was drawn before. So sequence numbers are the linearization order,
-// and a snapshot is just a number. Invariant 2: an entry is durable before it is in the tree.
-// Persistence: none of its own; the log is replayed into a new one.
-// Source: ListDB 6.2 and 6.3 with a B+-tree in the skip list's place (docs/decisions/0003).
+// Purpose: the volatile index over the newest entries of the log: a B+-tree or a skip list in DRAM,
+// from keys to entries. Older versions of a key hang behind the newest by the entries' bottom
+// links, which is the order the L0 table will have. Thread safety: Insert and reads from any
+// thread. An insert holds its place (a leaf; a node of the list) from before the sequence number is
+// drawn until the entry is in it; a reader that comes to the place waits. Invariant 1: a read that
+// finds it unlocked sees every write to its keys whose sequence number was drawn before. So
+// sequence numbers are the linearization order, and a snapshot is just a number. Invariant 2: an
+// entry is durable before it is in the tree. Persistence: none of its own; the log is replayed into
+// a new one. Source: ListDB 6.2 and 6.3; the B+-tree in the skip list's place is braid's
+// (docs/decisions/0003).
 #pragma once
 
 #include <atomic>
@@ -27,12 +28,12 @@ enum class State : uint8_t {
 
 class DramMemTable {
  public:
-  DramMemTable(pmem::PmemPool* pool, uint64_t id)
-      : pool_(pool), id_(id), tree_(std::make_shared<index::EntryTree>(index::EntryKeyOf(pool))) {}
+  DramMemTable(pmem::PmemPool* pool, uint64_t id, MemTableKind kind)
+      : pool_(pool), id_(id), tree_(index::NewEntryIndex(pool, kind)) {}
 
-  /// Inserts under the leaf's lock. `commit(older)` draws the sequence number, makes the entry
-  /// durable and returns its offset, or 0 to leave everything as it was; `older` is the offset of
-  /// the version it replaces, or 0. Returns false when commit returned 0.
+  /// Inserts under the lock of the key's place. `commit(older)` draws the sequence number, makes
+  /// the entry durable and returns its offset, or 0 to leave everything as it was; `older` is the
+  /// offset of the version it replaces, or 0. Returns false when commit returned 0.
   template <class Commit>
   bool Insert(std::string_view key, Commit&& commit) {
     bool added = false;
@@ -54,7 +55,7 @@ class DramMemTable {
   }
 
   uint64_t id() const noexcept { return id_; }
-  const std::shared_ptr<index::EntryTree>& tree() const noexcept { return tree_; }
+  const std::shared_ptr<index::EntryIndex>& tree() const noexcept { return tree_; }
   /// Number of entries and log bytes, for the decision to seal. Approximate under concurrency.
   void Account(uint64_t bytes, uint64_t entries) noexcept {
     bytes_.fetch_add(bytes, std::memory_order_relaxed);
@@ -70,7 +71,7 @@ class DramMemTable {
  private:
   pmem::PmemPool* pool_;
   uint64_t id_;
-  std::shared_ptr<index::EntryTree> tree_;
+  std::shared_ptr<index::EntryIndex> tree_;
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> entries_{0};
   std::atomic<State> state_{State::kMutable};

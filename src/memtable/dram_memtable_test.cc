@@ -17,7 +17,7 @@ namespace {
 
 using index::LookupResult;
 
-class DramMemTableTest : public ::testing::Test {
+class DramMemTableTest : public ::testing::TestWithParam<MemTableKind> {
  protected:
   void SetUp() override {
     const char* base = std::getenv("BRAID_TMP");
@@ -31,7 +31,7 @@ class DramMemTableTest : public ::testing::Test {
                                      [](pmem::PmemPool*) { return Status::OK(); });
     ASSERT_TRUE(pool.ok()) << pool.status().ToString();
     pool_ = std::move(pool).value();
-    table_ = std::make_unique<DramMemTable>(pool_.get(), 1);
+    table_ = std::make_unique<DramMemTable>(pool_.get(), 1, GetParam());
     log_ = std::make_unique<log::IndexUnifiedLog>(pool_.get(), 1, 1);
   }
   ~DramMemTableTest() override { std::filesystem::remove_all(path_); }
@@ -70,7 +70,7 @@ class DramMemTableTest : public ::testing::Test {
   std::atomic<uint64_t> durable_{0};
 };
 
-TEST_F(DramMemTableTest, AReaderWaitsUntilTheEntryIsDurable) {
+TEST_P(DramMemTableTest, AReaderWaitsUntilTheEntryIsDurable) {
   for (const bool is_overwrite : {false, true}) {
     SCOPED_TRACE(is_overwrite ? "overwrite" : "new key");
     std::thread reader;
@@ -93,7 +93,7 @@ TEST_F(DramMemTableTest, AReaderWaitsUntilTheEntryIsDurable) {
   }
 }
 
-TEST_F(DramMemTableTest, ACursorWaitsUntilTheEntryIsDurable) {
+TEST_P(DramMemTableTest, ACursorWaitsUntilTheEntryIsDurable) {
   Put("a", "value", [] {});
   std::thread reader;
   std::atomic<bool> returned{false};
@@ -111,7 +111,7 @@ TEST_F(DramMemTableTest, ACursorWaitsUntilTheEntryIsDurable) {
   EXPECT_EQ(keys, "ab");
 }
 
-TEST_F(DramMemTableTest, EverythingThatReadersSeeIsDurable) {
+TEST_P(DramMemTableTest, EverythingThatReadersSeeIsDurable) {
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> too_early{0};
   std::thread reader([&] {
@@ -127,6 +127,12 @@ TEST_F(DramMemTableTest, EverythingThatReadersSeeIsDurable) {
   reader.join();
   EXPECT_EQ(too_early.load(), 0u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Kinds, DramMemTableTest,
+                         ::testing::Values(MemTableKind::kBTree, MemTableKind::kSkipList),
+                         [](const auto& kind) {
+                           return kind.param == MemTableKind::kBTree ? "BTree" : "SkipList";
+                         });
 
 }  // namespace
 }  // namespace braid::memtable

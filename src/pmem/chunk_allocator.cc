@@ -188,7 +188,9 @@ Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkK
   if (!BRAID_MUTANT(kChunkHeaderNotFlushed)) ops_.Flush(At(ChunkOffset(chunk)), sizeof sealed);
   if (!BRAID_MUTANT(kChunkHeaderNotFenced)) ops_.Fence();
   SetState(chunk, kind, generation);
-  ops_.Fence();
+  // The entries' own fence would do for them. But so an entry in a chunk that is free proves that
+  // the state was lost (RecoveryJob).
+  if (!BRAID_MUTANT(kChunkStateNotFenced)) ops_.Fence();
   return chunk;
 }
 

@@ -338,7 +338,8 @@ Status PmemPool::MarkClean() {
   if (!s.ok()) {
     // Nobody knows what of the mark reached the medium: the next open had better recover.
     header_.clean = 0;
-    (void)!WriteHeader().ok();
+    const Status again = WriteHeader();
+    if (!again.ok()) return again;
   }
   return s;
 }

@@ -120,7 +120,7 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
     if (BRAID_MUTANT(kRebuildLeavesTornEntries)) break;
     ops.StoreByte(pool->As<EntryHeader>(offset)->state_byte(), format::kStateVoid);
   }
-  memtable::DramMemTable table(pool, 0);
+  memtable::DramMemTable table(pool, 0, MemTableKind::kBTree);
   // Oldest first: InsertRecovered has nothing to look for then.
   std::sort(survivors.entries.begin(), survivors.entries.end(), [&](uint64_t a, uint64_t b) {
     const uint64_t left = pool->As<EntryHeader>(a)->sequence();

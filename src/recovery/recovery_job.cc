@@ -35,11 +35,9 @@ Status OnThreads(size_t parts, const std::function<void(size_t)>& work) {
     }
   };
   // Where no thread can be had, those that are there do the work.
-  const Status all_helpers = base::NoThrow([&] {
+  base::Try([&] {
     for (size_t i = 1; i < parts; ++i) helpers.emplace_back(take_parts);
-    return Status::OK();
   });
-  (void)all_helpers;
   take_parts();
   for (std::thread& helper : helpers) helper.join();
   for (Status& outcome : outcomes) {
@@ -107,6 +105,11 @@ Status RecoveryJob::ClassifyChunks() {
       continue;
     }
     bodies_left = 0;
+    if (kind == ChunkKind::kFree && !state_.rebuilt && log::HoldsUnknownLife(*pool_, chunk)) {
+      return pool_->CorruptionAt(pool_->ChunkOffset(chunk), "chunk",
+                                 "its state says that it is free and is older than its entries: "
+                                 "the medium has lost a write; braid repair salvages them");
+    }
     if (kind == ChunkKind::kExtentHead) {
       const uint64_t offset = pool_->ChunkOffset(chunk);
       format::ExtentHeader header;
@@ -153,7 +156,8 @@ Status RecoveryJob::ReplayLogs() {
     shards[{header->table_id, header->shard}].push_back(*header);
     newest_id = std::max(newest_id, header->table_id);
   }
-  state_.table = std::make_shared<memtable::DramMemTable>(pool_, newest_id);
+  state_.table =
+      std::make_shared<memtable::DramMemTable>(pool_, newest_id, *options_.memtable.kind);
   std::vector<std::vector<log::LogChunk>> logs;
   for (auto& [place, chunks] : shards) {
     std::sort(chunks.begin(), chunks.end(),

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <future>
 #include <mutex>
 #include <thread>
@@ -64,7 +65,9 @@ class Gate final : public pmem::PersistHook {
 class GatedMedia final : public pmem::Media {
  public:
   explicit GatedMedia(Gate* gate)
-      : memory_(static_cast<char*>(std::aligned_alloc(4096, kBytes))), gate_(gate) {}
+      : memory_(static_cast<char*>(std::aligned_alloc(4096, kBytes))), gate_(gate) {
+    std::memset(memory_, 0, kBytes);  // as any new segment
+  }
   ~GatedMedia() override { std::free(memory_); }
   char* base() const noexcept override { return memory_; }
   uint64_t reserved_bytes() const noexcept override { return kBytes; }

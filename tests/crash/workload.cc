@@ -225,6 +225,9 @@ Options OtherSettings(const Options& options, Random* random) {
   other.compaction.l0_trigger = static_cast<uint32_t>(1 + random->Uniform(4));
   other.log.shards = static_cast<uint32_t>(1 + random->Uniform(3));
   other.memory_budget_bytes = random->OneIn(4) ? 1 + random->Uniform(64u << 10) : 16u << 20;
+  if (options.design == "braid") {  // parts that may change from open to open
+    other.memtable.kind = random->OneIn(2) ? MemTableKind::kSkipList : MemTableKind::kBTree;
+  }
   other.verify_on_open = random->OneIn(4) ? VerifyOnOpen::kFull : VerifyOnOpen::kQuick;
   if (options.pool.max_bytes == 0) {
     // Sizes of a pool that exists stay what they are.

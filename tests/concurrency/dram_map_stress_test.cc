@@ -1,7 +1,7 @@
-// DramBTree under several threads: nothing that was inserted is lost, values of a key only grow,
-// scans are sorted and complete, and readers wait for commits under way. Seeds are printed;
-// BRAID_SEED repeats one (the threads' interleaving stays free). Made for -fsanitize=thread as
-// well.
+// The ordered maps in DRAM under several threads: nothing that was inserted is lost, values of a
+// key only grow, scans are sorted and complete, and readers wait for commits under way. Seeds are
+// printed; BRAID_SEED repeats one (the threads' interleaving stays free). Made for
+// -fsanitize=thread as well.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 
 #include "base/random.h"
 #include "index/dram_btree.h"
+#include "index/dram_skiplist.h"
 
 namespace braid::index {
 namespace {
@@ -34,8 +35,6 @@ const Entry& EntryOf(uint64_t ref) { return *reinterpret_cast<const Entry*>(ref)
 struct EntryKey {
   std::string_view operator()(uint64_t ref) const { return EntryOf(ref).key; }
 };
-
-using Tree = DramBTree<EntryKey>;
 
 uint64_t NewSeed() {
   const char* given = std::getenv("BRAID_SEED");
@@ -75,6 +74,7 @@ void RunThreads(size_t n, const std::function<void(size_t)>& body) {
 
 // What the threads of a test share. A failed check is counted, since gtest's own macros would
 // serialize the threads.
+template <class Map>
 class Arena {
  public:
   Arena(size_t keys, size_t threads)
@@ -89,7 +89,7 @@ class Arena {
 
   size_t size() const { return keys_.size(); }
   const std::string& key(size_t i) const { return keys_[i]; }
-  Tree& tree() { return tree_; }
+  Map& tree() { return tree_; }
   // Every third key is never erased.
   static bool Lasting(size_t i) { return i % 3 == 0; }
 
@@ -200,7 +200,7 @@ class Arena {
   }
 
   std::vector<std::string> keys_;
-  Tree tree_;
+  Map tree_;
   std::vector<std::atomic<uint64_t>> announced_;
   std::vector<std::deque<Entry>> entries_;
   std::vector<std::vector<uint64_t>> puts_;
@@ -210,7 +210,17 @@ class Arena {
   std::atomic<const char*> first_failure_{""};
 };
 
-void OneOperation(Arena& arena, Random& random, size_t thread) {
+template <class Map>
+void FindMany(const Map& map, const std::string_view* keys, uint64_t* refs, size_t n) {
+  if constexpr (requires { map.FindMany(keys, refs, n); }) {
+    map.FindMany(keys, refs, n);
+  } else {
+    for (size_t i = 0; i < n; ++i) refs[i] = map.Find(keys[i]);
+  }
+}
+
+template <class Map>
+void OneOperation(Arena<Map>& arena, Random& random, size_t thread) {
   const size_t i = random.Uniform(arena.size());
   switch (random.Uniform(12)) {
     case 0:
@@ -220,7 +230,7 @@ void OneOperation(Arena& arena, Random& random, size_t thread) {
       arena.Scan(i, true, 3);
       break;
     case 2:
-      if (!Arena::Lasting(i)) arena.Erase(thread, i);
+      if (!Arena<Map>::Lasting(i)) arena.Erase(thread, i);
       break;
     case 3: {  // an abandoned upsert changes nothing
       arena.tree().Upsert(arena.key(i), [](uint64_t) { return uint64_t{0}; });
@@ -240,15 +250,15 @@ void OneOperation(Arena& arena, Random& random, size_t thread) {
       for (size_t k = 0; k < 11; ++k) {
         numbers[k] = random.Uniform(arena.size());
         keys[k] = arena.key(numbers[k]);
-        least[k] = Arena::Lasting(numbers[k]) ? arena.Announced(numbers[k]) : 0;
+        least[k] = Arena<Map>::Lasting(numbers[k]) ? arena.Announced(numbers[k]) : 0;
       }
-      arena.tree().FindMany(keys, refs, 11);
+      FindMany(arena.tree(), keys, refs, 11);
       for (size_t k = 0; k < 11; ++k) arena.CheckFound(numbers[k], refs[k], least[k]);
       break;
     }
     case 6:
     case 7: {
-      const uint64_t least = Arena::Lasting(i) ? arena.Announced(i) : 0;
+      const uint64_t least = Arena<Map>::Lasting(i) ? arena.Announced(i) : 0;
       arena.CheckFound(i, arena.tree().Find(arena.key(i)), least);
       break;
     }
@@ -257,12 +267,25 @@ void OneOperation(Arena& arena, Random& random, size_t thread) {
   }
 }
 
-TEST(DramBTreeStressTest, MixedOperationsLoseNothing) {
+template <class Map>
+class DramMapStressTest : public testing::Test {};
+
+struct MapName {
+  template <class Map>
+  static std::string GetName(int) {
+    return std::is_same_v<Map, DramSkipList> ? "SkipList" : "BTree";
+  }
+};
+using Maps = testing::Types<DramBTree<EntryKey>, DramSkipList>;
+TYPED_TEST_SUITE(DramMapStressTest, Maps, MapName);
+
+TYPED_TEST(DramMapStressTest, MixedOperationsLoseNothing) {
+  using Map = TypeParam;
   constexpr size_t kThreads = 8;
   const uint64_t seed = NewSeed();
   // Few keys make threads meet in a leaf; many make them split.
   for (const size_t keys : {size_t{40}, size_t{1000}, size_t{30000}}) {
-    Arena arena(keys, kThreads);
+    Arena<Map> arena(keys, kThreads);
     arena.Preload();
     RunThreads(kThreads, [&](size_t thread) {
       Random random(seed + 1000 * keys + thread);
@@ -272,10 +295,11 @@ TEST(DramBTreeStressTest, MixedOperationsLoseNothing) {
   }
 }
 
-TEST(DramBTreeStressTest, ReadersWaitForCommitsUnderWay) {
+TYPED_TEST(DramMapStressTest, ReadersWaitForCommitsUnderWay) {
+  using Map = TypeParam;
   constexpr size_t kThreads = 6;
   const uint64_t seed = NewSeed();
-  Arena arena(60, kThreads);
+  Arena<Map> arena(60, kThreads);
   std::atomic<size_t> writers{2};
   RunThreads(kThreads, [&](size_t thread) {
     Random random(seed + thread);
@@ -302,7 +326,7 @@ TEST(DramBTreeStressTest, ReadersWaitForCommitsUnderWay) {
           break;
         default: {
           const std::string_view key = arena.key(i);
-          arena.tree().FindMany(&key, &ref, 1);
+          FindMany(arena.tree(), &key, &ref, 1);
         }
       }
       if (least != 0) arena.CheckFound(i, ref, least);
@@ -311,10 +335,11 @@ TEST(DramBTreeStressTest, ReadersWaitForCommitsUnderWay) {
   arena.CheckBalance();
 }
 
-TEST(DramBTreeStressTest, InsertsAtBothEndsAndBetweenAllArrive) {
+TYPED_TEST(DramMapStressTest, InsertsAtBothEndsAndBetweenAllArrive) {
+  using Map = TypeParam;
   constexpr size_t kThreads = 6;
   const uint64_t seed = NewSeed();
-  Arena arena(30000, kThreads);
+  Arena<Map> arena(30000, kThreads);
   // Two threads climb, two descend, two insert at random places, all through the same keys.
   RunThreads(kThreads, [&](size_t thread) {
     Random random(seed + thread);
@@ -331,12 +356,13 @@ TEST(DramBTreeStressTest, InsertsAtBothEndsAndBetweenAllArrive) {
   for (size_t i = 0; i < arena.size(); ++i) ASSERT_NE(arena.tree().Find(arena.key(i)), 0u);
 }
 
-TEST(DramBTreeStressTest, FullScansSeeEveryOldKeyWhileLeavesSplitAndEmpty) {
+TYPED_TEST(DramMapStressTest, FullScansSeeEveryOldKeyWhileLeavesSplitAndEmpty) {
+  using Map = TypeParam;
   constexpr size_t kThreads = 5;
   const uint64_t seed = NewSeed();
   // Splits are what endangers a scan, and most happen while a tree is young: so many young trees.
   for (size_t round = 0; round < 150 && !testing::Test::HasFailure(); ++round) {
-    Arena arena(4000, kThreads);
+    Arena<Map> arena(4000, kThreads);
     arena.Preload();
     std::atomic<size_t> writers{2};
     RunThreads(kThreads, [&](size_t thread) {
@@ -352,7 +378,7 @@ TEST(DramBTreeStressTest, FullScansSeeEveryOldKeyWhileLeavesSplitAndEmpty) {
         // At first the tree fills all over, then whole stretches are emptied.
         const bool filling = op < 4000;
         const size_t i = filling ? random.Uniform(arena.size()) : op % arena.size();
-        if (Arena::Lasting(i)) continue;
+        if (Arena<Map>::Lasting(i)) continue;
         if (filling || random.OneIn(4)) {
           arena.Increment(thread, i);
         } else {
@@ -365,11 +391,12 @@ TEST(DramBTreeStressTest, FullScansSeeEveryOldKeyWhileLeavesSplitAndEmpty) {
   }
 }
 
-TEST(DramBTreeStressTest, ManyThreadsGrowOneTreeFromTheFirstLeaf) {
+TYPED_TEST(DramMapStressTest, ManyThreadsGrowOneTreeFromTheFirstLeaf) {
+  using Map = TypeParam;
   constexpr size_t kThreads = 8;
   // Again and again the first splits and the first roots, which happen once in a tree's life.
   for (size_t round = 0; round < 200; ++round) {
-    Arena arena(300, kThreads);
+    Arena<Map> arena(300, kThreads);
     RunThreads(kThreads, [&](size_t thread) {
       for (size_t i = thread; i < arena.size(); i += kThreads) {
         arena.Increment(thread, (i * 97 + round) % arena.size());

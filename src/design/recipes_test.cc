@@ -1,0 +1,132 @@
+// The table of recipes in docs/designs/README.md is what the recipes choose.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "design/design.h"
+
+namespace braid::design {
+namespace {
+
+std::string Log(const Options& options) {
+  if (!options.log.kind) return "none";
+  return *options.log.kind == LogKind::kIndexUnified ? "index-unified" : "write-ahead";
+}
+
+std::string MemTable(const Options& options) {
+  if (!options.memtable.kind) return "none";
+  return *options.memtable.kind == MemTableKind::kBTree ? "DRAM B+-tree" : "DRAM skip list";
+}
+
+std::string Flush(const Options& options) {
+  if (!options.log.kind) return "none";
+  if (*options.log.kind == LogKind::kWriteAhead) return "copy";
+  if (options.flush.checkpoint_tables == 1) return "link";
+  return "link, written back " + std::to_string(options.flush.checkpoint_tables) +
+         " tables at a time";
+}
+
+std::string Levels(const Options& options) {
+  if (options.leaf.ranges != 0) {
+    return "leaves in " + std::to_string(options.leaf.ranges) + " ranges" +
+           (options.leaf.divide_ranges.value_or(false) ? ", divided as they grow" : "");
+  }
+  if (!options.lists.kind) return "none";
+  switch (*options.lists.kind) {
+    case ListKind::kOblivious:
+      return "L0 lists, one L1 list";
+    case ListKind::kBraided:
+      return "L0 lists, one L1 list, braided";
+    case ListKind::kLocal:
+    case ListKind::kDelegated:
+      break;
+  }
+  return "L0 lists, an L1 list a region";
+}
+
+std::string Compaction(const Options& options) {
+  if (options.leaf.ranges != 0) return "splits of leaves";
+  if (!options.compaction.kind) return "none";
+  if (*options.compaction.kind == MergeKind::kNone) return "none";
+  const std::string how =
+      *options.compaction.persistence == MergePersistence::kRedoLog ? "redo log" : "each pointer";
+  return (*options.compaction.kind == MergeKind::kZipper ? "zipper, " : "copy, ") + how;
+}
+
+std::string Caches(const Options& options) {
+  std::string caches;
+  const auto add = [&](bool there, const char* name) {
+    if (there) caches += (caches.empty() ? "" : ", ") + std::string(name);
+  };
+  add(options.leaf.ranges != 0, "DRAM skip list over leaves");
+  add(options.cache.index.value_or(false), "DRAM index over L1");
+  add(options.cache.lookup_bytes.value_or(0) != 0, "lookup cache");
+  add(options.cache.second_chance_bytes.value_or(0) != 0, "second-chance cache");
+  return caches.empty() ? "none" : caches;
+}
+
+std::string Lacks(const Capabilities& can) {
+  std::string lacks;
+  const auto add = [&](bool there, const char* name) {
+    if (!there) lacks += (lacks.empty() ? "" : ", ") + std::string(name);
+  };
+  add(can.stores, "storing");
+  add(can.snapshots, "snapshots");
+  add(can.atomic_batches, "batches");
+  add(can.compare_and_swap, "compare-and-swap");
+  return lacks.empty() ? "nothing" : lacks;
+}
+
+std::string Table() {
+  std::string table =
+      "| design | log | memtable | flush | persistent memory | compaction | caches | lacks |\n"
+      "|---|---|---|---|---|---|---|---|\n";
+  for (const Design& design : Designs()) {
+    Options options;
+    design.choose(&options);
+    table += "| `" + std::string(design.name) + "` | " + Log(options) + " | " + MemTable(options) +
+             " | " + Flush(options) + " | " + Levels(options) + " | " + Compaction(options) +
+             " | " + Caches(options) + " | " + Lacks(design.capabilities) + " |\n";
+  }
+  return table;
+}
+
+// BRAID_WRITE_DOCS=1 writes the table instead of comparing it.
+TEST(RecipesTest, TheTableInTheDocsIsWhatTheRecipesChoose) {
+  const std::string path = BRAID_TEST_SOURCE_DIR "/docs/designs/README.md";
+  std::stringstream file;
+  file << std::ifstream(path).rdbuf();
+  const std::string text = file.str();
+  const std::string begin_mark = "<!-- recipes -->\n";
+  const size_t begin = text.find(begin_mark);
+  const size_t end = text.find("<!-- end of recipes -->");
+  ASSERT_NE(begin, std::string::npos) << path;
+  ASSERT_NE(end, std::string::npos) << path;
+  const size_t from = begin + begin_mark.size();
+  if (const char* write = std::getenv("BRAID_WRITE_DOCS"); write != nullptr && *write == '1') {
+    std::ofstream(path) << text.substr(0, from) << Table() << text.substr(end);
+    return;
+  }
+  EXPECT_EQ(text.substr(from, end - from), Table())
+      << "BRAID_WRITE_DOCS=1 braid_unit_tests --gtest_filter=RecipesTest.* writes it";
+}
+
+TEST(RecipesTest, ChoicesOfTheUserStay) {
+  for (const Design& design : Designs()) {
+    Options options;
+    options.log.kind = LogKind::kWriteAhead;
+    options.cache.lookup_bytes = 12345;
+    options.flush.checkpoint_tables = 7;
+    options.leaf.span = 9;
+    design.choose(&options);
+    EXPECT_EQ(options.log.kind, LogKind::kWriteAhead) << design.name;
+    EXPECT_EQ(options.cache.lookup_bytes, 12345u) << design.name;
+    EXPECT_EQ(options.flush.checkpoint_tables, 7u) << design.name;
+    EXPECT_EQ(options.leaf.span, 9u) << design.name;
+  }
+}
+
+}  // namespace
+}  // namespace braid::design

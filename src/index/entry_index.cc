@@ -1,0 +1,53 @@
+// Purpose: the kinds of EntryIndex. Thread safety, invariants, persistence: see entry_index.h.
+#include "index/entry_index.h"
+
+#include "index/dram_btree.h"
+#include "index/dram_skiplist.h"
+#include "index/entry_tree.h"
+
+namespace braid::index {
+
+namespace {
+
+/// `Map` is DramBTree or DramSkipList.
+template <class Map>
+class MapIndex final : public EntryIndex {
+ public:
+  template <class... Arguments>
+  explicit MapIndex(Arguments&&... arguments) : map_(std::forward<Arguments>(arguments)...) {}
+
+  uint64_t Upsert(std::string_view key, Commit commit) override { return map_.Upsert(key, commit); }
+  bool EraseIf(std::string_view key, Predicate predicate) override {
+    return map_.EraseIf(key, predicate);
+  }
+  uint64_t Find(std::string_view key) const override { return map_.Find(key); }
+  uint64_t FindFloor(std::string_view key) const override { return map_.FindFloor(key); }
+  size_t ScanForward(std::string_view key, bool inclusive, uint64_t* out,
+                     size_t cap) const override {
+    return map_.ScanForward(key, inclusive, out, cap);
+  }
+  size_t ScanBackward(std::string_view key, bool inclusive, uint64_t* out,
+                      size_t cap) const override {
+    return map_.ScanBackward(key, inclusive, out, cap);
+  }
+  size_t ScanFromStart(uint64_t* out, size_t cap) const override {
+    return map_.ScanFromStart(out, cap);
+  }
+  size_t ScanFromEnd(uint64_t* out, size_t cap) const override {
+    return map_.ScanFromEnd(out, cap);
+  }
+  size_t size() const override { return map_.size(); }
+  size_t memory_bytes() const override { return map_.memory_bytes(); }
+
+ private:
+  Map map_;
+};
+
+}  // namespace
+
+std::shared_ptr<EntryIndex> NewEntryIndex(const pmem::PmemPool* pool, MemTableKind kind) {
+  if (kind == MemTableKind::kSkipList) return std::make_shared<MapIndex<DramSkipList>>();
+  return std::make_shared<MapIndex<DramBTree<EntryKeyOf>>>(EntryKeyOf(pool));
+}
+
+}  // namespace braid::index

@@ -1,0 +1,60 @@
+// Purpose: EntryIndex, what memtables and the index over L1 need of an ordered structure in DRAM:
+// from a key to the offset of its newest entry. Implemented by the B+-tree and the skip list.
+// Thread safety: all operations at the same time, but for construction and destruction. Entries are
+// kept alive by the caller's epoch or view. Invariant 1: Upsert runs `commit` under the lock of the
+// place that holds or will hold the key. A read that comes to that place after a commit began waits
+// for its outcome. So whoever takes a snapshot number after a commit drew a lower one, and then
+// reads, sees that commit (docs/decisions/0002). Invariant 2: one virtual call an operation, none a
+// node. Persistence: none; the commit functor makes entries durable, and recovery inserts them
+// anew.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/function_ref.h"
+#include "braid/options.h"
+#include "pmem/pool.h"
+
+namespace braid::index {
+
+class EntryIndex {
+ public:
+  using Commit = base::FunctionRef<uint64_t(uint64_t)>;
+  using Predicate = base::FunctionRef<bool(uint64_t)>;
+
+  virtual ~EntryIndex() = default;
+
+  /// Calls commit(old), where old is the offset stored for `key`, or 0. It returns the offset to
+  /// store, or 0 to leave all as it is, and must not call back into the index. Returns old. Throws
+  /// std::bad_alloc before commit is called, and changes nothing then.
+  virtual uint64_t Upsert(std::string_view key, Commit commit) = 0;
+  /// Erases `key` if it is there and predicate(offset), called under the lock, is true.
+  virtual bool EraseIf(std::string_view key, Predicate predicate) = 0;
+
+  /// The offset of `key`, or 0; of the greatest key <= `key`, or 0.
+  virtual uint64_t Find(std::string_view key) const = 0;
+  virtual uint64_t FindFloor(std::string_view key) const = 0;
+
+  /// Copies offsets from the first key >= `key` (> if not inclusive) on, ascending, at most `cap`,
+  /// perhaps fewer. 0 only if there is no such key. To go on: the last key, not inclusive.
+  virtual size_t ScanForward(std::string_view key, bool inclusive, uint64_t* out,
+                             size_t cap) const = 0;
+  /// The same from the last key <= `key` (<) on, descending.
+  virtual size_t ScanBackward(std::string_view key, bool inclusive, uint64_t* out,
+                              size_t cap) const = 0;
+  virtual size_t ScanFromStart(uint64_t* out, size_t cap) const = 0;
+  virtual size_t ScanFromEnd(uint64_t* out, size_t cap) const = 0;
+
+  /// The number of keys; exact when no operation is under way.
+  virtual size_t size() const = 0;
+  /// Bytes of DRAM it takes.
+  virtual size_t memory_bytes() const = 0;
+};
+
+/// An empty index over entries of `pool`.
+std::shared_ptr<EntryIndex> NewEntryIndex(const pmem::PmemPool* pool, MemTableKind kind);
+
+}  // namespace braid::index
