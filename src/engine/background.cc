@@ -242,7 +242,12 @@ bool LsmEngine::IndexStep() {
     Fail(s);
     return false;
   }
-  if (index_->complete()) l1->set_tree(index_->tree(), index_->min_height());
+  if (index_->complete()) {
+    l1->set_tree(index_->tree(), index_->min_height());
+    if (const auto counted = index_->counted(); counted && !l1->is_counted()) {
+      SetEntriesOfL1(*counted);
+    }
+  }
   FitMemory();
   return true;
 }

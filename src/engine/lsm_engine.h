@@ -121,7 +121,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
 
   // verify.cc, verify_space.cc
   void CheckTables(const format::ManifestRecord& manifest,
-                   const std::function<void(double)>& progress, level::CheckTotals* totals) const;
+                   const std::function<void(double)>& progress, level::CheckTotals* totals);
+  void SetEntriesOfL1(uint64_t entries);
   void CheckChunk(uint64_t chunk, const format::ManifestRecord& manifest,
                   level::CheckTotals* totals) const;
   void CheckSpace(level::CheckTotals* totals);

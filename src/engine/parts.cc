@@ -34,9 +34,6 @@ Status CheckLsmParts(const Options& options) {
   }
   if (options.lists.count_visits) return Missing("lists.count_visits");
   if (*options.compaction.kind != MergeKind::kZipper) return Missing("compaction.kind");
-  if (*options.compaction.persistence != MergePersistence::kRedoLog) {
-    return Missing("compaction.persistence=pointer");
-  }
   if (*options.cache.second_chance_bytes != 0) return Missing("cache.second_chance_bytes");
   return options.leaf.ranges != 0 || options.leaf.divide_ranges || options.leaf.span != 0
              ? Unfit("leaf is for designs that keep their data in leaves")

@@ -23,6 +23,7 @@ constexpr size_t kCountSlice = 8;
 Status LsmEngine::RunMerge(compaction::CompactionJob* job,
                            const compaction::BatchProgress& resumed) {
   const base::ActivityScope activity(base::Activity::kMerge);
+  index_->ForgetCount();
   Status s = base::NoThrow([&] {
     const index::LiveViews views = views_->Collect();
     return job->Run(views, &relinks_, [this] { return stop_merges_.load(); });
@@ -259,9 +260,10 @@ bool LsmEngine::CollectStep() {
       manifest_.AddTable(collected->record);
       if (!BRAID_MUTANT(kCollectedIdNotRaised)) record.collected_table_id = table_id;
       record.next_table_id = next_table_id_;
-      if (!BRAID_MUTANT(kCopiesMergeNotBegun)) record.merge_id = record.next_merge_id++;
-      record.merging_table_id = table_id;
-      s = manifest_.Commit();
+      s = compaction::NoteMergeBegin(pool_.get(), &manifest_, options_.compaction,
+                                     record.next_merge_id++, table_id);
+      if (BRAID_MUTANT(kCopiesMergeNotBegun)) record.merge_id = 0;
+      if (s.ok()) s = manifest_.Commit();
       resumed_merge_ = {};
     }
   }

@@ -51,7 +51,10 @@ constexpr uint64_t MetaChunks(uint32_t segment, uint64_t bytes, uint64_t chunk_b
 }
 
 /// Features a reader must know (incompat), a writer must know (ro_compat), or may ignore (compat).
-inline constexpr uint64_t kKnownIncompat = 0;
+/// Incompat: a merge is, or was, persisted link by link: the manifest's merge_flags and the table
+/// flag kEntriesNotCounted may be in use.
+inline constexpr uint64_t kIncompatPointerMerges = 1ull << 3;
+inline constexpr uint64_t kKnownIncompat = kIncompatPointerMerges;
 inline constexpr uint64_t kKnownRoCompat = 0;
 
 struct SegmentHeader {
@@ -157,6 +160,9 @@ static_assert(sizeof(TableHead) == 128 && kTableHeads == 64);
 /// Flag of a table record: copies made by garbage collection, on their way into L1. Readers do not
 /// ask such a table, since the originals are still in L1.
 inline constexpr uint16_t kTableOfCopies = 1;
+/// Flag of L1's record: a merge without records is open or was interrupted, so that `entries` is a
+/// guess until L1 is counted as a whole.
+inline constexpr uint16_t kEntriesNotCounted = 2;
 
 struct TableRecord {
   uint64_t id;
@@ -169,6 +175,9 @@ struct TableRecord {
 static_assert(sizeof(TableRecord) == 32);
 
 inline constexpr uint32_t kMaxTables = kTableHeads - 1;
+
+/// Flag of a merge in progress: it has no redo records; each of its links was made durable in turn.
+inline constexpr uint32_t kMergeByPointers = 1;
 
 /// The state of the store: written whole at every change, to two places one after the other.
 struct ManifestRecord {
@@ -183,7 +192,7 @@ struct ManifestRecord {
   uint64_t collected_table_id;  // collected chunks up to this id belong to the store
   uint64_t merged_table_id;     // log chunks up to this id hold entries of L1 only
   uint32_t table_count;
-  uint32_t reserved;
+  uint32_t merge_flags;  // 0 while no merge is in progress
   TableRecord tables[kMaxTables];
   uint64_t check;
 };

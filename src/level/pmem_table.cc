@@ -15,13 +15,17 @@ PmemTable::PmemTable(pmem::PmemPool* pool, const format::TableRecord& record, bo
       record_(record),
       verify_(verify),
       entries_(record.entries),
-      max_sequence_(record.max_sequence) {
+      max_sequence_(record.max_sequence),
+      is_counted_((record.flags & format::kEntriesNotCounted) == 0) {
   if (record.level == 0) std::memcpy(&head_copy_, pool->At(head_offset()), sizeof head_copy_);
 }
 
 format::TableRecord PmemTable::record() const noexcept {
   format::TableRecord record = record_;
   record.entries = entries();
+  constexpr uint16_t kNotCounted = format::kEntriesNotCounted;
+  record.flags = static_cast<uint16_t>(is_counted() ? record.flags & ~kNotCounted
+                                                    : record.flags | kNotCounted);
   record.max_sequence = max_sequence();
   return record;
 }
