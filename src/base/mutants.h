@@ -125,9 +125,7 @@ enum class Mutant : int {
 
   // Merges that are persisted link by link.
   kPointerTowerNotFenced,     ///< an entry is linked before its own links are durable
-  kPointerUpperNotFenced,     ///< upper and bottom links become durable in any order
-  kPointerBottomFirst,        ///< the bottom layer is linked before the upper ones
-  kPointerBottomNotFenced,    ///< an entry counts as merged before dead ones are unlinked
+  kPointerUnlinkNotFenced,    ///< an entry counts as merged before what it replaces is unlinked
   kPointerLastNotFenced,      ///< the next entry is begun before this one's link is durable
   kPointerSourceMarkedFirst,  ///< a source entry is marked dead before what it hides is unlinked
   kPointerTakenForRedo,       ///< recovery: looks for redo records

@@ -21,13 +21,7 @@ Status PointerPersistence::Commit(const std::vector<RedoUpdate>& updates,
                                   const std::vector<UpdateStep>& steps) {
   if (Status s = CheckUpdates(*pool_, updates); !s.ok()) return s;
   pmem::PersistOps& ops = pool_->ops();
-  for (UpdateStep step :
-       {UpdateStep::kPrepare, UpdateStep::kUpper, UpdateStep::kBottom, UpdateStep::kLast}) {
-    if (BRAID_MUTANT(kPointerBottomFirst) && step >= UpdateStep::kUpper) {
-      step = step == UpdateStep::kUpper    ? UpdateStep::kBottom
-             : step == UpdateStep::kBottom ? UpdateStep::kLast
-                                           : UpdateStep::kUpper;
-    }
+  for (const UpdateStep step : {UpdateStep::kPrepare, UpdateStep::kUnlink, UpdateStep::kLast}) {
     bool any = false;
     for (size_t i = 0; i < updates.size(); ++i) {
       if (steps[i] != step) continue;
@@ -35,8 +29,7 @@ Status PointerPersistence::Commit(const std::vector<RedoUpdate>& updates,
       any = true;
     }
     if (BRAID_MUTANT(kPointerTowerNotFenced) && step == UpdateStep::kPrepare) continue;
-    if (BRAID_MUTANT(kPointerUpperNotFenced) && step == UpdateStep::kUpper) continue;
-    if (BRAID_MUTANT(kPointerBottomNotFenced) && step == UpdateStep::kBottom) continue;
+    if (BRAID_MUTANT(kPointerUnlinkNotFenced) && step == UpdateStep::kUnlink) continue;
     if (BRAID_MUTANT(kPointerLastNotFenced) && step == UpdateStep::kLast) continue;
     if (any) ops.Fence();
   }

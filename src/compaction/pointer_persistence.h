@@ -6,23 +6,29 @@
 // The steps of one source entry s, a fence behind each that is not empty:
 //   1. entries of the target that s replaces are marked dead; if s is kept, all its own links are
 //   set;
-//   2. upper layers of the target lead to s and past what it replaces;
-//   3. bottom links that only lead past dead entries of the target;
-//   4. the bottom link that leads to s, or, if s is not kept, the mark that s is dead.
-// Invariant 1: s counts as merged when the target's bottom layer holds it or it is marked dead;
-// that is step 4, one store. So at every moment a tail of the source is merged, entries right of s
-// wholly and s itself not at all or wholly. Invariant 2: the target's bottom layer is sorted at
-// every store, and an entry's own links are durable before any link to it is stored. Invariant 3:
-// what is in an upper layer of the target is in its bottom layer too, but for s and what s
-// replaces. Invariant 4: a dead entry of the target is linked only while s, which replaces it,
-// waits in the source. Persistence: before step 4 recovery takes back what was begun, as far as it
-// shows: it revives the target's entries of the key of s, and makes its upper layers fit its bottom
-// layer (RepairKey). That is idempotent. The merge then goes on at s. After step 4 nothing is to be
-// done. Source: ListDB 6.5, Algorithm 6 lines 33-43. Deviations: the paper makes only the bottom
-// layer durable, and sets it first. Upper links of s that are lost would lead along the source to
-// entries that the merge has dropped, and with layers that were left behind nobody could tell a
-// damaged list from an interrupted merge; so upper links are durable first, in a step of their own
-// where there are any. The paper does not unlink old versions; steps 1 and 3 are for that.
+//   2. bottom links of the target that only lead past dead entries;
+//   3. the bottom link that leads to s or, if s is not kept, the mark that s is dead; upper layers
+//   of
+//      the target are made to lead to s and past what it replaces.
+// So an entry takes two fences; one that is dropped, as a delete with nothing left to hide is,
+// three. Invariant 1: s counts as merged when the target's bottom layer holds it or it is marked
+// dead: one store of step 3. So at every moment a tail of the source is merged. Invariant 2: the
+// target's bottom layer is sorted at every store, and an entry's own links, all of them, are
+// durable before any link to it is stored: a search that comes to s goes on in the target.
+// Invariant 3: upper layers may differ from the bottom layer at the keys of two entries alone: the
+// last that is not merged and the first that is. Invariant 4: an entry of the target is dead and
+// linked only while s, which replaces it, is not merged. Invariant 5: s is marked dead only after
+// what it hides is unlinked, durably. Persistence: s is merged when the store of invariant 1 is
+// durable. Before it, recovery revives the target's entries of the key of s. Before and after it,
+// recovery makes the upper layers fit the bottom layer at both keys (RepairKey), flushes what lies
+// there, and is done; all of it is idempotent, so that a crash in recovery, or another before the
+// merge goes on, changes nothing. The merge then goes on at the last entry that is not merged.
+// Source: ListDB 6.5, Algorithm 6 lines 33-43. Deviations: the paper makes only bottom links
+// durable, one by one. Here the own links of an entry are durable together before it is linked: an
+// upper one that is lost would lead along the source to entries that the merge has dropped. Upper
+// layers are repaired at open, so that Verify can tell a damaged list from an interrupted merge.
+// The paper does not unlink old versions and deletes; the marks, step 2 and invariant 5 are for
+// that.
 #pragma once
 
 #include <vector>
@@ -33,7 +39,7 @@
 namespace braid::compaction {
 
 /// When an update of a merge is made durable, by the order above.
-enum class UpdateStep : uint8_t { kPrepare = 1, kUpper, kBottom, kLast };
+enum class UpdateStep : uint8_t { kPrepare = 1, kUnlink, kLast };
 
 class PointerPersistence {
  public:

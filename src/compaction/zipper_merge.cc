@@ -272,7 +272,7 @@ void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& version
   for (uint32_t layer = 0; layer < layers; ++layer) {
     uint64_t* pred = slice.preds[layer] + layer;
     uint64_t after = LinkNow(pred);
-    UpdateStep step = layer == 0 ? UpdateStep::kBottom : UpdateStep::kUpper;  // of links that wait
+    UpdateStep step = layer == 0 ? UpdateStep::kUnlink : UpdateStep::kLast;  // of links to `after`
     const uint64_t* from = pred;
     for (size_t hops = 0; is_here(after); ++hops) {
       EntryHeader* entry = EntryOf(after, from, layer);
@@ -288,7 +288,7 @@ void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& version
       EntryHeader* entry = kept[i].entry;
       if (entry->height() <= layer) continue;
       SetLink(entry->links() + layer, after, kept[i].from_source ? UpdateStep::kPrepare : step);
-      if (layer == 0) step = kept[i].from_source ? UpdateStep::kLast : UpdateStep::kBottom;
+      if (layer == 0) step = kept[i].from_source ? UpdateStep::kLast : UpdateStep::kUnlink;
       after = EntryPtr::To(pool_->OffsetOf(entry)).raw;
     }
     SetLink(pred, after, step);
