@@ -132,6 +132,7 @@ enum class Mutant : int {
   kPointerBoundaryWrong,      ///< recovery: the entry under way counts as merged
   kPointerDeadNotMerged,      ///< recovery: an entry that was dropped does not count as merged
   kPointerDeadNotRevived,     ///< recovery: what was to be replaced stays marked dead
+  kPointerEndNotTakenBack,    ///< recovery: the source ends at the entry under way
   kPointerTowersNotRepaired,  ///< recovery: upper layers stay ahead of the bottom one
   kPointerRepairNotFlushed,   ///< recovery: what lies in the caches is not written back
   kPointerCountBelieved,      ///< recovery: the number of entries in the manifest is believed

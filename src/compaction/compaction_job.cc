@@ -52,7 +52,8 @@ Status CompactionJob::Begin(const BatchProgress& resumed) {
 }
 
 Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* relinks,
-                          const std::function<bool()>& should_stop) {
+                          const std::function<bool()>& should_stop,
+                          const std::function<TargetTree()>& fit_tree) {
   MergeInput input;
   const index::SkipList source = source_->list();
   input.source_head = source.head();
@@ -69,6 +70,7 @@ Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* 
   input.batch_entries = options_.batch_entries;
   input.relinks = relinks;
   input.should_stop = should_stop;
+  input.fit_tree = fit_tree;
   merge_ = std::make_unique<ZipperMerge>(pool_, input);
   return merge_->Run();
 }

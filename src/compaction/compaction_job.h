@@ -29,9 +29,10 @@ class CompactionJob {
                 index::EntryIndex* target_tree, const CompactionOptions& options);
 
   Status Begin(const BatchProgress& resumed);
-  /// `relinks`: see MergeInput.
+  /// `relinks`, `fit_tree`: see MergeInput.
   Status Run(const index::LiveViews& views, std::atomic<uint64_t>* relinks,
-             const std::function<bool()>& should_stop);
+             const std::function<bool()>& should_stop,
+             const std::function<TargetTree()>& fit_tree = {});
   /// Only after Run returned ok.
   Status Finish();
 

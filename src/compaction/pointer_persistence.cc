@@ -50,6 +50,13 @@ class Settlement {
   Result<uint64_t> Run() {
     const EntryHeader* unmerged = nullptr;  // the last one
     const EntryHeader* merged = FindBoundary(&unmerged);
+    // The own links of the entry under way may be set, to the end of a target that holds nothing
+    // behind it. Then only dead entries follow in the source; it leads to one of them again, so
+    // that there is something to stop at.
+    if (!damage_ && unmerged != nullptr && merged != nullptr &&
+        source_.Next(unmerged, &damage_) == nullptr && !BRAID_MUTANT(kPointerEndNotTakenBack)) {
+      Store(const_cast<uint64_t*>(unmerged->links()), EntryPtr::To(pool_->OffsetOf(merged)).raw);
+    }
     // The key that was under way, and the last one that may lie in the caches of a process that
     // died.
     if (!damage_ && unmerged != nullptr) RepairKey(unmerged);

@@ -323,6 +323,11 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   tree_changes_.clear();
   batch_delta_ = 0;
   batch_merged_ = 0;
+  if (input_.fit_tree) {
+    const TargetTree now = input_.fit_tree();
+    input_.tree = now.tree;
+    input_.tree_min_height = now.min_height;
+  }
   return outcome;
 }
 

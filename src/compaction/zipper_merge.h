@@ -28,6 +28,12 @@
 
 namespace braid::compaction {
 
+/// A structure over the target that the merge keeps up to date.
+struct TargetTree {
+  index::EntryIndex* tree = nullptr;  // may be null
+  uint32_t min_height = 1;            // of the entries in it
+};
+
 struct MergeInput {
   index::Tower source_head = nullptr;
   uint64_t source_boundary = 0;  // first entry merged already (a resumed merge), 0: none
@@ -40,6 +46,8 @@ struct MergeInput {
   BatchProgress resumed;     // progress of the batches before a crash
   bool by_pointers = false;  // each entry's links are made durable in turn, without redo records
   uint32_t batch_entries = 4096;
+  /// Asked after each batch, for the tree from there on; may be empty. For one of bounded size.
+  std::function<TargetTree()> fit_tree;
   /// Odd while links, marks of death and the tree change; may be null. A lookup that finds a dead
   /// entry while this stays even and the same has met damage, not a merge.
   std::atomic<uint64_t>* relinks = nullptr;

@@ -24,6 +24,7 @@
 #include "base/counters.h"
 #include "cache/dram_index.h"
 #include "cache/lookup_cache.h"
+#include "cache/second_chance_cache.h"
 #include "compaction/compaction_job.h"
 #include "engine/engine.h"
 #include "engine/read_state.h"
@@ -200,6 +201,12 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void RetireMemory(std::list<std::shared_ptr<const void>> memory) noexcept;
   bool Reclaim();
   void FitMemory();
+  void FitSecondChance(bool at_least_once);
+  /// What is kept over L1, or null; likewise.
+  index::EntryIndex* TreeOverL1() const {
+    if (index_ != nullptr) return index_->tree().get();
+    return second_chance_ != nullptr ? second_chance_->tree().get() : nullptr;
+  }
   /// Under structure_mutex_ or on the compaction thread, which replaces the index under that lock.
   uint64_t MemoryBytes(const ReadState& state) const;
 
@@ -220,8 +227,9 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::shared_ptr<ReadState> state_owner_;  // structure_mutex_
   uint64_t next_table_id_ = 0;              // structure_mutex_
   compaction::BatchProgress resumed_merge_;
-  std::unique_ptr<cache::DramIndex> index_;                 // compaction thread
-  const std::unique_ptr<cache::LookupCache> lookup_cache_;  // may be null
+  std::unique_ptr<cache::DramIndex> index_;                  // compaction thread; may be null
+  std::unique_ptr<cache::SecondChanceCache> second_chance_;  // likewise; never both
+  const std::unique_ptr<cache::LookupCache> lookup_cache_;   // may be null
 
   std::vector<ShardLock> shards_;
   std::mutex batch_mutex_;

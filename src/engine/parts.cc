@@ -34,7 +34,12 @@ Status CheckLsmParts(const Options& options) {
   }
   if (options.lists.count_visits) return Missing("lists.count_visits");
   if (*options.compaction.kind != MergeKind::kZipper) return Missing("compaction.kind");
-  if (*options.cache.second_chance_bytes != 0) return Missing("cache.second_chance_bytes");
+  if (*options.cache.index && *options.cache.second_chance_bytes != 0) {
+    return Unfit(
+        "cache.second_chance_bytes needs cache.index=false: an index over L1 gives every place "
+        "that "
+        "a second-chance cache could give");
+  }
   return options.leaf.ranges != 0 || options.leaf.divide_ranges || options.leaf.span != 0
              ? Unfit("leaf is for designs that keep their data in leaves")
              : Status::OK();

@@ -97,8 +97,18 @@ const EntryHeader* SkipList::FindGE(std::string_view key, Damage* damage) const 
 const EntryHeader* SkipList::FindGEFrom(const EntryHeader* start, std::string_view key,
                                         Damage* damage) const noexcept {
   if (start->key() >= key) return start;
+  // First to the right along taller and taller towers, so that a start that lies far away costs no
+  // more than one at the head.
+  const EntryHeader* at = start;
+  for (int free_hops = kFreeHops; at->height() != 0;) {
+    const EntryHeader* next = Follow(at->links(), at->height() - 1, damage);
+    if (*damage) return nullptr;
+    if (next == nullptr || next->key() >= key) break;
+    if (--free_hops < 0 && !CheckHop(at->links(), next, damage)) return nullptr;
+    at = next;
+  }
   Tower before = nullptr;
-  return Descend(start->links(), start->height(), key, &before, damage);
+  return Descend(at->links(), at->height(), key, &before, damage);
 }
 
 const EntryHeader* SkipList::FindLess(std::string_view key, Damage* damage) const noexcept {

@@ -121,6 +121,7 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kPointerBoundaryWrong, "pointer merge", "repeat", "FlushAndCompact_pointer"},
     {Mutant::kPointerDeadNotMerged, "pointer merge", "repeat", "Delete_pointer"},
     {Mutant::kPointerDeadNotRevived, "pointer merge", "repeat", "Overwrite_pointer"},
+    {Mutant::kPointerEndNotTakenBack, "pointer merge", "repeat", "Delete_pointer"},
     {Mutant::kPointerTowersNotRepaired, "pointer merge", "tower", "FlushAndCompact_pointer"},
     {Mutant::kPointerRepairNotFlushed, "pointer merge", "second crash", "MergeAndCrash_pointer"},
     {Mutant::kPointerCountBelieved, "pointer merge", "repeat", "FlushAndCompact_pointer"},

@@ -42,6 +42,7 @@ inline const std::vector<StoreKind>& StoreKinds() {
     }
     // Small enough that keys meet in a bucket.
     all.push_back({"cached", "braid", {{"cache.lookup_bytes", "256"}}});
+    all.push_back({"SecondChance", "braid", {{"cache.second_chance_bytes", "2K"}}});
     all.push_back({"pointer", "braid", {{"compaction.persistence", "pointer"}}});
     all.push_back({"SkipListMemTable", "braid", {{"memtable.kind", "skiplist"}}});
     return all;
