@@ -7,7 +7,7 @@ SIZE ?= push
 export BRAID_JOBS := $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench check format crash mutants porcupine asan tsan ubsan fuzz \
+.PHONY: help setup build demo test bench figures check format crash mutants porcupine asan tsan ubsan fuzz \
         coverage vm-test reliability install clean
 
 help: ## list the targets (this text)
@@ -32,6 +32,9 @@ test: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp ## run every test; e
 
 bench: $(BUILD)/setup-bench.stamp build ## measure braid beside other stores on this machine
 	@bash scripts/bench.sh
+
+figures: $(BUILD)/setup-bench.stamp $(BUILD)/setup-figures.stamp build ## run and draw the papers' figures, about ten minutes: FIGURE=listdb-29 SCALE=0.1
+	@bash scripts/figures.sh
 
 check: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp ## layout, clang-tidy, layers, limits, links, as errors
 	@bash scripts/check.sh

@@ -35,21 +35,19 @@ endif()
 # Other stores are optional peers: what is not installed is left out and said so.
 braid_glob_sources(BRAID_ENGINE_SOURCES "${PROJECT_SOURCE_DIR}/bench/engines/*.cc")
 braid_glob_sources(BRAID_COMPARE_SOURCES "${PROJECT_SOURCE_DIR}/bench/compare/*.cc")
-if(BRAID_COMPARE_SOURCES)
-  add_executable(braid_compare ${BRAID_COMPARE_SOURCES} ${BRAID_ENGINE_SOURCES})
-  braid_own_code(braid_compare)
-  set_target_properties(braid_compare PROPERTIES OUTPUT_NAME braid-compare)
-  target_include_directories(braid_compare PRIVATE "${PROJECT_SOURCE_DIR}")
-  target_link_libraries(braid_compare PRIVATE ${BRAID_TOOL_LIBRARIES} CLI11::CLI11)
+if(BRAID_COMPARE_SOURCES AND TARGET braid_bench)
+  add_library(braid_engines STATIC ${BRAID_ENGINE_SOURCES})
+  braid_own_code(braid_engines)
+  target_link_libraries(braid_engines PUBLIC braid_bench PRIVATE braid_wbtree)
 
-  # Links peer NAME into braid-compare when its header and library are there.
+  # Links peer NAME into the engines when its header and library are there.
   function(braid_add_peer name header library apt_package)
     find_path(BRAID_${name}_INCLUDE ${header})
     find_library(BRAID_${name}_LIBRARY ${library})
     if(BRAID_${name}_INCLUDE AND BRAID_${name}_LIBRARY)
-      target_include_directories(braid_compare SYSTEM PRIVATE "${BRAID_${name}_INCLUDE}")
-      target_link_libraries(braid_compare PRIVATE "${BRAID_${name}_LIBRARY}")
-      target_compile_definitions(braid_compare PRIVATE BRAID_HAVE_${name}=1)
+      target_include_directories(braid_engines SYSTEM PRIVATE "${BRAID_${name}_INCLUDE}")
+      target_link_libraries(braid_engines PUBLIC "${BRAID_${name}_LIBRARY}")
+      target_compile_definitions(braid_engines PRIVATE BRAID_HAVE_${name}=1)
     else()
       message(STATUS "braid-compare: without ${library} (apt-get install ${apt_package})")
     endif()
@@ -57,6 +55,31 @@ if(BRAID_COMPARE_SOURCES)
   braid_add_peer(LEVELDB leveldb/db.h leveldb libleveldb-dev)
   braid_add_peer(ROCKSDB rocksdb/db.h rocksdb librocksdb-dev)
   braid_add_peer(LMDB lmdb.h lmdb liblmdb-dev)
+
+  add_executable(braid_compare ${BRAID_COMPARE_SOURCES})
+  braid_own_code(braid_compare)
+  set_target_properties(braid_compare PROPERTIES OUTPUT_NAME braid-compare)
+  target_link_libraries(braid_compare PRIVATE
+    ${BRAID_TOOL_LIBRARIES} braid_engines CLI11::CLI11)
+
+  # The figures of the papers: one source a figure, and the frame that runs and judges them.
+  braid_glob_sources(BRAID_FIGURE_FRAME_SOURCES "${PROJECT_SOURCE_DIR}/bench/figures/frame/*.cc")
+  braid_glob_sources(BRAID_FIGURE_SOURCES "${PROJECT_SOURCE_DIR}/bench/figures/*.cc")
+  add_library(braid_figure_frame STATIC ${BRAID_FIGURE_FRAME_SOURCES})
+  braid_own_code(braid_figure_frame)
+  target_link_libraries(braid_figure_frame PUBLIC ${BRAID_TOOL_LIBRARIES} braid_engines)
+  add_executable(braid_figures ${BRAID_FIGURE_SOURCES})
+  braid_own_code(braid_figures)
+  set_target_properties(braid_figures PROPERTIES OUTPUT_NAME braid-figures)
+  target_link_libraries(braid_figures PRIVATE braid_figure_frame CLI11::CLI11)
+
+  # What figures count under valgrind: a store's puts and gets, alone in their process.
+  add_executable(braid_engine_probe "${PROJECT_SOURCE_DIR}/bench/figures/probe/engine_probe.cc")
+  braid_own_code(braid_engine_probe)
+  set_target_properties(braid_engine_probe PROPERTIES OUTPUT_NAME braid-engine-probe)
+  target_link_libraries(braid_engine_probe PRIVATE
+    ${BRAID_TOOL_LIBRARIES} braid_engines CLI11::CLI11)
+  add_dependencies(braid_figures braid_engine_probe)
 endif()
 
 # Measurements of single parts: one program a file, bin/micro_<name>. They see the inside of braid.

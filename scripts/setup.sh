@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes sure that the packages of the named groups are there: build, check, bench, vm.
+# Makes sure that the packages of the named groups are there: build, check, bench, figures, vm.
 # Installs what is missing where it may (root, or sudo without a password, on Debian and its kin);
 # elsewhere prints what is missing and exits 2. Does nothing, quickly, when all is there.
 set -euo pipefail
 
 # What to look for, and the Debian package that has it.
-#   cmd: a command    pc: a pkg-config module    hdr: a C++ header
+#   cmd: a command    pc: a pkg-config module    hdr: a C++ header    py: a Python module
 readonly build_needs="
 cmd:c++ g++
 cmd:make make
@@ -30,6 +30,8 @@ readonly bench_needs="
 hdr:leveldb/db.h libleveldb-dev
 hdr:rocksdb/db.h librocksdb-dev
 hdr:lmdb.h liblmdb-dev"
+readonly figures_needs="
+py:matplotlib python3-matplotlib"
 readonly vm_needs="
 cmd:qemu-system-x86_64 qemu-system-x86
 cmd:busybox busybox-static
@@ -45,6 +47,11 @@ is_there() {
     cmd:*) PATH="$PATH:/usr/sbin:/sbin" command -v "${1#cmd:}" >/dev/null 2>&1 ;;
     pc:*) pkg-config --exists "${1#pc:}" 2>/dev/null ;;
     hdr:*) echo "#include <${1#hdr:}>" | c++ -x c++ -std=c++20 -E - >/dev/null 2>&1 ;;
+    py:*)
+      # Debian's modules belong to Debian's Python, which need not be the first on the path.
+      python3 -c "import ${1#py:}" >/dev/null 2>&1 ||
+        /usr/bin/python3 -c "import ${1#py:}" >/dev/null 2>&1
+      ;;
     clang-rt:*)
       local runtimes
       runtimes=$(clang++ -print-runtime-dir 2>/dev/null) || return 1
@@ -69,8 +76,8 @@ missing_packages() {
 [ $# -gt 0 ] || set -- build check bench
 for group in "$@"; do
   case "$group" in
-    build | check | bench | vm) ;;
-    *) echo "setup.sh: unknown group '$group': use build, check, bench or vm" >&2; exit 2 ;;
+    build | check | bench | figures | vm) ;;
+    *) echo "setup.sh: unknown group '$group': use build, check, bench, figures or vm" >&2; exit 2 ;;
   esac
 done
 

@@ -97,6 +97,9 @@ class BenchVerb final : public Verb {
     fmt::print("{}\n{} records of {} + {} bytes in {}\n{}\n", bench::FormatMachine(json["machine"]),
                options_.num, options_.key_size, options_.value_size, where_, bench::ResultLegend());
     std::fflush(stdout);
+    if (!options_.emulate_pmem.empty()) {
+      fmt::print("note: {}\n", bench::DescribeEmulation(options_.emulate_pmem));
+    }
     bench::Runner runner(*engine, options_, pool_);
     bool told = false;
     const Status status = runner.Run([&](const bench::BenchmarkResult& result) {

@@ -33,6 +33,14 @@ void PrintText(const PoolInfo& info, Output* out) {
       fmt::format("{} in {}", SizeText(info.pool_bytes), Counted(info.segments, "segment")));
   row("chunks", fmt::format("{} of {}, {} free", GroupDigits(info.chunks),
                             SizeText(info.chunk_bytes), GroupDigits(info.chunks_free)));
+  for (size_t i = 0; info.regions.size() > 1 && i < info.regions.size(); ++i) {
+    const RegionInfo& region = info.regions[i];
+    row(fmt::format("region {}", i),
+        fmt::format("{}, {}, {} of {} chunks free", region.path,
+                    region.node < 0 ? "node not known" : fmt::format("node {}", region.node),
+                    GroupDigits(region.chunks_free), GroupDigits(region.chunks)));
+  }
+  if (info.regions.size() > 1) row("lists", ListKindName(info.list_kind));
   row("entries",
       fmt::format("{} in tables (newer ones are in the log)", GroupDigits(info.entries)));
   out->WriteLine("");
@@ -63,6 +71,17 @@ void PrintJson(const PoolInfo& info, Output* out) {
   object["chunks"] = info.chunks;
   object["chunks_free"] = info.chunks_free;
   object["entries"] = info.entries;
+  object["lists"] = info.regions.size() > 1 ? ListKindName(info.list_kind) : "one region";
+  object["regions"] = nlohmann::json::array();
+  for (const RegionInfo& region : info.regions) {
+    nlohmann::ordered_json entry;
+    entry["path"] = IsUtf8(region.path) ? region.path : EscapeText(region.path);
+    entry["node"] = region.node;
+    entry["bytes"] = region.bytes;
+    entry["chunks"] = region.chunks;
+    entry["chunks_free"] = region.chunks_free;
+    object["regions"].push_back(std::move(entry));
+  }
   object["media_class"] = MediaClassName(info.media_class);
   object["media_class_forced"] = info.media_class_forced;
   object["flush_instruction"] = info.flush_instruction;

@@ -30,7 +30,7 @@ int Fail(std::string_view message) {
 
 struct CompareOptions {
   WorkloadOptions workload;
-  std::vector<std::string> engines = EngineNames();
+  std::vector<std::string> engines = GeneralEngineNames();
   int runs = 3;
   std::string directory;
   std::string json_path;
@@ -139,6 +139,9 @@ class Comparison {
                  workload.force_media_class == "cache_line"
                      ? ": it pays for every cache line flush that persistent memory needs"
                      : "");
+    }
+    if (!workload.emulate_pmem.empty()) {
+      fmt::print("{}\n", DescribeEmulation(workload.emulate_pmem));
     }
     fmt::print("{}\n", workload.sync
                            ? "Writes are synced by every store."

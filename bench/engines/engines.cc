@@ -10,6 +10,8 @@ using Maker = std::unique_ptr<KvEngine> (*)();
 const std::vector<std::pair<std::string, Maker>>& Makers() {
   static const std::vector<std::pair<std::string, Maker>> makers = {
     {"braid", &MakeBraidEngine},
+    {"wbtree", &MakeWbTreeEngine},
+    {"wbtree-in-place", &MakeWbTreeInPlaceEngine},
 #if defined(BRAID_HAVE_LEVELDB)
     {"leveldb", &MakeLevelDbEngine},
 #endif
@@ -28,6 +30,12 @@ const std::vector<std::pair<std::string, Maker>>& Makers() {
 std::vector<std::string> EngineNames() {
   std::vector<std::string> names;
   for (const auto& [name, maker] : Makers()) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> GeneralEngineNames() {
+  std::vector<std::string> names = EngineNames();
+  std::erase_if(names, [](const std::string& name) { return name.starts_with("wbtree"); });
   return names;
 }
 

@@ -12,11 +12,16 @@ namespace braid::bench {
 
 /// Names of all stores in this build, braid first.
 std::vector<std::string> EngineNames();
+/// Those of them that take keys and values of any size.
+std::vector<std::string> GeneralEngineNames();
 /// Null when the name is unknown or the store is not in this build.
 std::unique_ptr<KvEngine> MakeEngine(std::string_view name);
 
 std::unique_ptr<KvEngine> MakeLevelDbEngine();
 std::unique_ptr<KvEngine> MakeRocksDbEngine();
 std::unique_ptr<KvEngine> MakeLmdbEngine();
+/// The wB+-tree of bench/wbtree: 8-byte keys and values. The other one overwrites values in place.
+std::unique_ptr<KvEngine> MakeWbTreeEngine();
+std::unique_ptr<KvEngine> MakeWbTreeInPlaceEngine();
 
 }  // namespace braid::bench

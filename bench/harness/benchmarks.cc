@@ -176,6 +176,14 @@ BenchmarkBody Ycsb(const Mix& mix) {
   };
 }
 
+/// "mix-N": N percent updates, the rest gets.
+BenchmarkBody MixedByShare(unsigned percent) {
+  return [percent](const WorkloadOptions& options, Worker& worker, const Part& part) {
+    Chooser chooser(options, "uniform", worker);
+    return RunMix({.update = percent}, worker, part, [&] { return chooser.Next(); });
+  };
+}
+
 BenchmarkSpec WriteSpec(const char* name, const char* summary, BenchmarkBody body, bool fills) {
   BenchmarkSpec spec{name, summary, std::move(body)};
   spec.writes = true;
@@ -227,6 +235,18 @@ std::vector<BenchmarkSpec> MakeBenchmarks() {
   };
 }
 
+/// One for each share; too many to be listed.
+std::vector<BenchmarkSpec> MakeMixes() {
+  std::vector<BenchmarkSpec> mixes;
+  for (unsigned percent = 0; percent <= 100; ++percent) {
+    mixes.push_back(MixSpec("", "get and update random keys", MixedByShare(percent)));
+    mixes.back().name = "mix-" + std::to_string(percent);
+    mixes.back().writes = percent > 0;
+    mixes.back().reads = percent < 100;
+  }
+  return mixes;
+}
+
 }  // namespace
 
 const std::vector<BenchmarkSpec>& AllBenchmarks() {
@@ -235,10 +255,13 @@ const std::vector<BenchmarkSpec>& AllBenchmarks() {
 }
 
 const BenchmarkSpec* FindBenchmark(std::string_view name) {
-  const std::vector<BenchmarkSpec>& all = AllBenchmarks();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const BenchmarkSpec& spec) { return spec.name == name; });
-  return found == all.end() ? nullptr : &*found;
+  static const std::vector<BenchmarkSpec> mixes = MakeMixes();
+  for (const std::vector<BenchmarkSpec>* specs : {&AllBenchmarks(), &mixes}) {
+    const auto found = std::find_if(specs->begin(), specs->end(),
+                                    [&](const BenchmarkSpec& spec) { return spec.name == name; });
+    if (found != specs->end()) return &*found;
+  }
+  return nullptr;
 }
 
 }  // namespace braid::bench

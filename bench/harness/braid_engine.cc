@@ -94,6 +94,14 @@ class BraidEngine : public KvEngine {
     return {statistics.lines_flushed, statistics.fences, statistics.stall_micros * 1000};
   }
 
+  std::vector<EngineField> Fields() override {
+    std::vector<EngineField> fields;
+    for (const StatisticsField& field : ListFields(db_->GetStatistics())) {
+      fields.push_back({field.name, field.value});
+    }
+    return fields;
+  }
+
   Status Close() override {
     if (!db_) return Status::OK();
     Status status = db_->Close();

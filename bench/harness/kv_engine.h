@@ -39,6 +39,12 @@ struct EngineCounters {
   std::optional<uint64_t> stall_nanos;
 };
 
+/// A counter or a current value that a store tells, by its name.
+struct EngineField {
+  std::string name;
+  uint64_t value = 0;
+};
+
 struct BatchUpdate {
   std::string_view key;
   std::string_view value;
@@ -82,6 +88,8 @@ class KvEngine {
   /// Returns when no background work is left that was caused by earlier writes.
   virtual Status Settle() = 0;
   virtual EngineCounters Counters() = 0;
+  /// Everything the store tells about itself; beside running sessions, too.
+  virtual std::vector<EngineField> Fields() { return {}; }
   /// Sessions must be gone.
   virtual Status Close() = 0;
 };

@@ -31,6 +31,21 @@ nlohmann::json CountersToJson(const EngineCounters& counters) {
           {"stall_ns", OptionalToJson(counters.stall_nanos)}};
 }
 
+/// Columns: the seconds, and a row of numbers for each kind of operation and field.
+nlohmann::json SamplesToJson(const std::vector<ProgressSample>& samples) {
+  nlohmann::json json = {{"seconds", nlohmann::json::array()}};
+  for (const ProgressSample& sample : samples) {
+    json["seconds"].push_back(sample.seconds);
+    for (size_t i = 0; i < kOperationKinds; ++i) {
+      json["done"][OperationKindName(static_cast<OperationKind>(i))].push_back(sample.done[i]);
+    }
+    for (const EngineField& field : sample.fields) {
+      json["fields"][field.name].push_back(field.value);
+    }
+  }
+  return json;
+}
+
 double PerOperation(uint64_t count, const BenchmarkResult& result) {
   return static_cast<double>(count) /
          static_cast<double>(std::max<uint64_t>(1, result.totals.operations));
@@ -93,6 +108,7 @@ nlohmann::json ResultToJson(const BenchmarkResult& result) {
     if (kind.count() == 0) continue;
     json["latency_by_kind"][OperationKindName(static_cast<OperationKind>(i))] = LatencyToJson(kind);
   }
+  if (!result.samples.empty()) json["samples"] = SamplesToJson(result.samples);
   json["settle_seconds"] =
       result.settled ? nlohmann::json(result.settle_seconds) : nlohmann::json();
   json["settle_counters"] = CountersToJson(result.settle_counters);
@@ -120,6 +136,8 @@ nlohmann::json OptionsToJson(const WorkloadOptions& options) {
           {"settle", options.settle},
           {"pin", options.pin},
           {"warmup_percent", options.warmup_percent},
+          {"sample_millis", options.sample_millis},
+          {"emulate_pmem", options.emulate_pmem},
           {"design", options.design},
           {"settings", options.settings},
           {"memory_budget", options.memory_budget_bytes},

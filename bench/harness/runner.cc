@@ -4,6 +4,8 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <latch>
 #include <mutex>
@@ -42,8 +44,71 @@ EngineCounters Difference(const EngineCounters& from, const EngineCounters& to) 
 
 Status WithContext(const Status& status, const std::string& context) {
   const std::string message = context + ": " + std::string(status.message());
-  return status.IsCorruption() ? Status::Corruption(message) : Status::IOError(message);
+  switch (status.code()) {
+    case Status::Code::kCorruption:
+      return Status::Corruption(message);
+    case Status::Code::kInvalidArgument:
+      return Status::InvalidArgument(message);
+    case Status::Code::kNotSupported:
+      return Status::NotSupported(message);
+    default:
+      return Status::IOError(message);
+  }
 }
+
+/// Looks at workers and store at equal intervals, on a thread of its own, until it is stopped.
+class Sampler {
+ public:
+  Sampler(KvEngine& engine, const std::vector<Progress>& progress, uint64_t interval_millis)
+      : engine_(engine), progress_(progress), interval_(interval_millis) {}
+  ~Sampler() { (void)Stop(); }
+
+  void Start() {
+    begin_ = NowNanos();
+    thread_ = std::thread([this] {
+      std::unique_lock lock(mutex_);
+      while (!stopped_) {
+        Take();
+        wake_.wait_for(lock, interval_, [this] { return stopped_; });
+      }
+    });
+  }
+  std::vector<ProgressSample> Stop() {
+    if (!thread_.joinable()) return {};
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+    Take();
+    return std::move(samples_);
+  }
+
+ private:
+  void Take() {
+    ProgressSample sample;
+    for (const Progress& worker : progress_) {
+      for (size_t kind = 0; kind < kOperationKinds; ++kind) {
+        // relaxed: see Progress::Add.
+        sample.done[kind] += worker.done[kind].load(std::memory_order_relaxed);
+      }
+    }
+    sample.fields = engine_.Fields();
+    sample.seconds = static_cast<double>(NowNanos() - begin_) / 1e9;
+    samples_.push_back(std::move(sample));
+  }
+
+  KvEngine& engine_;
+  const std::vector<Progress>& progress_;
+  std::chrono::milliseconds interval_;
+  uint64_t begin_ = 0;
+  std::vector<ProgressSample> samples_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopped_ = false;
+  std::thread thread_;
+};
 
 /// What one thread of a benchmark reports.
 struct Outcome {
@@ -161,12 +226,14 @@ Status Runner::RunWorkers(const BenchmarkSpec& spec, BenchmarkResult* result) {
   std::latch ready(threads);
   std::latch readers(measured);
   std::vector<Outcome> outcomes(static_cast<size_t>(threads));
+  std::vector<Progress> progress(static_cast<size_t>(threads));
+  Sampler sampler(engine_, progress, options_.sample_millis);
 
   const auto run = [&](int index) {
     if (options_.pin && !cpus_.empty()) PinTo(cpus_[static_cast<size_t>(index) % cpus_.size()]);
     Outcome& outcome = outcomes[static_cast<size_t>(index)];
     Worker worker(index, options_.seed + Mix64(std::hash<std::string>()(spec.name)), dataset_,
-                  engine_.NewSession(), control);
+                  engine_.NewSession(), control, &progress[static_cast<size_t>(index)]);
     const uint64_t operations = options_.Operations();
     const auto share = [&](int i) { return operations * static_cast<uint64_t>(i) / measured; };
     Part part{index, measured, share(index + 1) - share(index)};
@@ -179,6 +246,7 @@ Status Runner::RunWorkers(const BenchmarkSpec& spec, BenchmarkResult* result) {
       if (duration == 0) outcome.status = spec.body(options_, worker, warmup);
       worker.totals() = WorkerTotals();
     }
+    for (auto& count : progress[static_cast<size_t>(index)].done) count = 0;
     ready.arrive_and_wait();
     outcome.begin = NowNanos();
     if (outcome.status.ok()) outcome.status = spec.body(options_, worker, part);
@@ -190,11 +258,16 @@ Status Runner::RunWorkers(const BenchmarkSpec& spec, BenchmarkResult* result) {
 
   std::vector<std::thread> pool;
   for (int i = 0; i < threads; ++i) pool.emplace_back(run, i);
+  if (options_.sample_millis > 0) {
+    ready.wait();
+    sampler.Start();
+  }
   if (spec.extra_writer) {
     readers.wait();
     control.stop = true;
   }
   for (std::thread& thread : pool) thread.join();
+  result->samples = sampler.Stop();
 
   uint64_t begin = ~uint64_t{0};
   uint64_t end = 0;

@@ -3,6 +3,7 @@
 // Thread safety: one thread calls it. Persistence: the store's own.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,6 +16,13 @@
 
 namespace braid::bench {
 
+/// What was seen while a benchmark ran, at one moment.
+struct ProgressSample {
+  double seconds = 0;  ///< since the workers started
+  std::array<uint64_t, kOperationKinds> done{};
+  std::vector<EngineField> fields;  ///< as the store tells them
+};
+
 struct BenchmarkResult {
   std::string name;
   int threads = 1;
@@ -24,7 +32,8 @@ struct BenchmarkResult {
   EngineCounters counters;   ///< differences over the benchmark
   bool settled = false;
   double settle_seconds = 0;
-  EngineCounters settle_counters;  ///< differences over settling
+  EngineCounters settle_counters;       ///< differences over settling
+  std::vector<ProgressSample> samples;  ///< with WorkloadOptions::sample_millis
 
   double OperationsPerSecond() const;
   /// Latencies of all kinds of operations.

@@ -26,12 +26,13 @@ void WorkerTotals::Merge(const WorkerTotals& other) {
 }
 
 Worker::Worker(int index, uint64_t seed, Dataset& dataset, std::unique_ptr<KvSession> session,
-               RunControl& control)
+               RunControl& control, Progress* progress)
     : index_(index),
       random_(Mix64(seed) + static_cast<uint64_t>(index)),
       dataset_(dataset),
       session_(std::move(session)),
       control_(control),
+      progress_(progress),
       key_(dataset.keys()),
       value_(dataset.values().size(), '\0') {}
 

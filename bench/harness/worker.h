@@ -24,6 +24,18 @@ enum class OperationKind { kRead = 0, kWrite = 1, kScan = 2 };
 inline constexpr size_t kOperationKinds = 3;
 const char* OperationKindName(OperationKind kind);
 
+/// How far one worker got, for whoever watches while it runs.
+struct alignas(64) Progress {
+  std::array<std::atomic<uint64_t>, kOperationKinds> done{};
+
+  /// By the worker alone.
+  void Add(OperationKind kind) {
+    std::atomic<uint64_t>& count = done[static_cast<size_t>(kind)];
+    // relaxed: a number to look at; nothing is published with it.
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+};
+
 /// What all workers of a benchmark share.
 struct RunControl {
   std::atomic<bool> stop{false};
@@ -43,8 +55,9 @@ struct WorkerTotals {
 
 class Worker {
  public:
+  /// `progress`: where the worker counts its steps as it goes; may be null.
   Worker(int index, uint64_t seed, Dataset& dataset, std::unique_ptr<KvSession> session,
-         RunControl& control);
+         RunControl& control, Progress* progress = nullptr);
 
   int index() const { return index_; }
   Random& random() { return random_; }
@@ -74,6 +87,7 @@ class Worker {
       if (!status.ok()) return status;
       const uint64_t end = NowNanos();
       totals_.latency[static_cast<size_t>(kind)].Record(end - begin);
+      if (progress_ != nullptr) progress_->Add(kind);
       begin = end;
       if (deadline != 0 && end >= deadline) break;
     }
@@ -96,6 +110,7 @@ class Worker {
   Dataset& dataset_;
   std::unique_ptr<KvSession> session_;
   RunControl& control_;
+  Progress* progress_;
   KeyBuffer key_;
   std::string value_;       // to write
   std::string read_value_;  // that was read

@@ -1,6 +1,7 @@
 #include "bench/harness/workload_options.h"
 
 #include <set>
+#include <sstream>
 
 #include "bench/harness/benchmarks.h"
 #include "bench/harness/keys.h"
@@ -26,7 +27,7 @@ std::string KnownBenchmarks() {
     if (!names.empty()) names += ", ";
     names += spec.name;
   }
-  return names;
+  return names + ", and mix-N with N percent updates";
 }
 
 Status ValidateNames(const WorkloadOptions& options) {
@@ -66,6 +67,35 @@ Status ApplySettings(const std::vector<std::string>& settings, Options* options)
   return Status::OK();
 }
 
+Result<std::vector<std::string>> EmulationSettings(const std::string& emulate_pmem) {
+  std::vector<std::string> settings;
+  std::istringstream parts(emulate_pmem);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const size_t equals = part.find('=');
+    const std::string name = part.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : part.substr(equals + 1);
+    const bool is_number =
+        !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number && name == "write_ns") {
+      settings.push_back("pool.emulate_write_ns=" + value);
+    } else if (is_number && name == "bandwidth") {
+      settings.push_back("pool.emulate_write_mb_s=" + value);
+    } else {
+      return Status::InvalidArgument(
+          "--emulate-pmem takes write_ns=NANOSECONDS,bandwidth=MB_A_SECOND (one of them may be "
+          "left out), not \"" +
+          part + "\"");
+    }
+  }
+  return settings;
+}
+
+std::string DescribeEmulation(const std::string& emulate_pmem) {
+  return "the medium is slowed down for braid (" + emulate_pmem +
+         "): each line written back costs write_ns more nanoseconds at its fence, and all threads "
+         "together write back at most bandwidth million bytes a second";
+}
+
 Status WorkloadOptions::Validate() const {
   Status status = ValidateNames(*this);
   if (!status.ok()) return status;
@@ -99,6 +129,8 @@ Status WorkloadOptions::Validate() const {
           "fillseq can't write hashed keys in their order: use fillrandom, or --hash_keys=0");
     }
   }
+  Result<std::vector<std::string>> emulation = EmulationSettings(emulate_pmem);
+  if (!emulation.ok()) return emulation.status();
   Options scratch;
   return ApplySettings(settings, &scratch);
 }
@@ -113,6 +145,10 @@ EngineConfig WorkloadOptions::MakeEngineConfig(const std::string& directory) con
   config.sync = sync;
   config.design = design;
   config.settings = settings;
+  Result<std::vector<std::string>> emulation = EmulationSettings(emulate_pmem);
+  if (emulation.ok()) {
+    config.settings.insert(config.settings.end(), emulation->begin(), emulation->end());
+  }
   config.memory_budget_bytes = memory_budget_bytes;
   config.force_media_class = ParseMediaClass(force_media_class);
   return config;
@@ -157,6 +193,10 @@ void AddWorkloadFlags(CLI::App& app, WorkloadOptions* options) {
   app.add_option("--warmup_percent", options->warmup_percent,
                  "Share of the operations of read benchmarks that runs before the clock starts")
       ->capture_default_str();
+  app.add_option("--emulate-pmem", options->emulate_pmem,
+                 "Slow write-backs down as slow persistent memory would, for braid alone: "
+                 "write_ns=350,bandwidth=5000 adds nanoseconds a line and limits MB/s; needs class "
+                 "cache_line, so it may need --force_media_class");
   app.add_option("--design", options->design, "The design of braid's pool")->capture_default_str();
   app.add_option("--set", options->settings,
                  "Set an option of braid by its name, as in --set log.kind=write-ahead; may be "

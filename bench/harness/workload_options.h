@@ -33,6 +33,8 @@ struct WorkloadOptions {
   bool settle = true;
   bool pin = true;
   double warmup_percent = 5;
+  uint64_t sample_millis = 0;  ///< how often progress and statistics are noted; 0: never
+  std::string emulate_pmem;    ///< "write_ns=N,bandwidth=MB_A_SECOND", or empty
   std::string design = "braid";
   uint64_t memory_budget_bytes = uint64_t{1} << 30;
   std::string force_media_class;      ///< "page", "cache_line", "byte", or empty: as detected
@@ -46,6 +48,12 @@ struct WorkloadOptions {
 
 /// Applies "name=value" settings. InvalidArgument names the first that is wrong.
 Status ApplySettings(const std::vector<std::string>& settings, Options* options);
+
+/// Turns "write_ns=350,bandwidth=5000" (either may be missing) into settings of braid's pool.
+/// Errors: InvalidArgument.
+Result<std::vector<std::string>> EmulationSettings(const std::string& emulate_pmem);
+/// The same in words, for headers and reports: what is slowed down by how much.
+std::string DescribeEmulation(const std::string& emulate_pmem);
 
 /// Adds the flags to `app`, bound to `options`.
 void AddWorkloadFlags(CLI::App& app, WorkloadOptions* options);

@@ -36,10 +36,18 @@ struct PoolOptions {
   /// Treat the medium as this class instead of asking libpmem2, for tests and benchmarks:
   /// kCacheLine on tmpfs issues the flushes of real persistent memory.
   std::optional<MediaClass> force_media_class;
-  uint32_t regions = 1;  ///< parts of the pool, one for each NUMA node; 1 to 4; new pools only
+  /// Parts of the pool, one for each NUMA node; 1 to 4; fixed when the pool is made. 1: an existing
+  /// pool's own number. Each gets an equal share of initial_bytes, at least what its headers take.
+  uint32_t regions = 1;
   /// Folders of the regions behind the first, whose segments lie in the pool's own folder; on the
   /// device of a node each. Empty: all regions lie in the pool's folder. New pools only.
   std::vector<std::string> region_paths;
+  /// For measurements: write-backs on class kCacheLine behave as on slower persistent memory. Each
+  /// line costs this many nanoseconds more, waited for at the next fence of its thread; 0: off.
+  uint32_t emulate_write_ns = 0;
+  /// For measurements: at most so many million bytes are written back a second, by all threads
+  /// together; 0: no limit.
+  uint32_t emulate_write_mb_s = 0;
   bool allow_world_writable = false;  ///< accept a pool directory that others may write to
   /// A SIGBUS in the pool's mapping (a file truncated under us, a bad block) becomes IOError: every
   /// later call returns it until the pool is opened again. Installs a handler for the process while
@@ -92,9 +100,12 @@ enum class ListKind : uint8_t {
       4,  ///< a list a region, chosen by the key's hash; a thread of the region does the work
 };
 
+/// "oblivious", "braided", "local" or "delegated".
+const char* ListKindName(ListKind kind);
+
 /// The lists of tables in persistent memory.
 struct ListOptions {
-  std::optional<ListKind> kind;  ///< fixed when the pool is made
+  std::optional<ListKind> kind;  ///< fixed when the pool is made; not set: the pool's, or braided
   bool count_visits = false;  ///< count visits of nodes by region, in statistics; costs some speed
 };
 

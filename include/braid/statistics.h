@@ -1,6 +1,7 @@
 // Counters and facts of a database, all since it was opened unless a field says otherwise.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,10 +24,22 @@ struct Statistics {
   uint64_t syncs = 0;    ///< fdatasync rounds on page-cache media
   uint64_t flushes = 0;  ///< memtables turned into L0 tables
   uint64_t flushed_entries = 0;
-  uint64_t merges = 0;  ///< L0 tables merged into L1
+  uint64_t flush_micros = 0;  ///< time these flushes took, waits for a medium included
+  uint64_t merges = 0;        ///< L0 tables merged into L1
   uint64_t merged_entries = 0;
+  uint64_t merge_micros = 0;      ///< time these merges took
   uint64_t collected_chunks = 0;  ///< chunks freed by garbage collection
-  uint64_t stall_micros = 0;      ///< time writers were slowed down or waited, summed
+  uint64_t region_fallbacks = 0;  ///< allocations that another region than theirs has served
+  /// With ListOptions::count_visits: nodes of lists that gets have visited, by layer, and whether
+  /// they lie in the region of the thread that reads. Trees and caches in DRAM are not counted.
+  uint64_t upper_visits_local = 0;
+  uint64_t upper_visits_remote = 0;
+  uint64_t bottom_visits_local = 0;
+  uint64_t bottom_visits_remote = 0;
+  /// Gets by the number of nodes they have visited: none, 1, 2 to 3, 4 to 7, and so on; the last
+  /// bucket has all longer ones.
+  std::array<uint64_t, 16> lookup_paths{};
+  uint64_t stall_micros = 0;  ///< time writers were slowed down or waited, summed
   uint64_t stalls = 0;
 
   uint64_t memtable_entries = 0;       ///< now: in the mutable and immutable memtables
@@ -34,6 +47,7 @@ struct Statistics {
   uint64_t immutable_memtables = 0;    ///< now
   uint64_t l0_tables = 0;              ///< now
   uint64_t l0_entries = 0;             ///< now
+  uint64_t waiting_tables = 0;         ///< now: L0 tables that wait for their checkpoint
   uint64_t l1_entries = 0;             ///< now
   uint64_t index_entries = 0;          ///< now: L1 entries the DRAM index covers
   uint64_t index_complete = 0;         ///< 1 when the DRAM index covers what it is meant to cover
@@ -67,6 +81,15 @@ struct StatisticsField {
 /// Every numeric field of `statistics`, in the order of the struct.
 std::vector<StatisticsField> ListFields(const Statistics& statistics);
 
+/// A region of a pool.
+struct RegionInfo {
+  std::string path;  ///< folder of its segments
+  int node = -1;     ///< NUMA node of its device; -1 when that is not known
+  uint64_t bytes = 0;
+  uint64_t chunks = 0;
+  uint64_t chunks_free = 0;
+};
+
 /// Facts about a pool that can be told without opening it for writing.
 struct PoolInfo {
   std::string path;
@@ -82,11 +105,13 @@ struct PoolInfo {
   uint64_t segments = 0;
   uint64_t chunks = 0;
   uint64_t chunks_free = 0;
-  uint64_t entries = 0;       ///< in tables, by the manifest; log entries not counted
-  bool clean = false;         ///< closed in order after the last write
-  bool in_use = false;        ///< another process has it open
-  int64_t in_use_by_pid = 0;  ///< 0 when unknown
-  std::string promise;        ///< what an acknowledged write survives, in a sentence
+  uint64_t entries = 0;  ///< in tables, by the manifest; log entries not counted
+  std::vector<RegionInfo> regions;
+  ListKind list_kind = ListKind::kOblivious;  ///< with several regions: how lists lead through them
+  bool clean = false;                         ///< closed in order after the last write
+  bool in_use = false;                        ///< another process has it open
+  int64_t in_use_by_pid = 0;                  ///< 0 when unknown
+  std::string promise;  ///< what an acknowledged write survives, in a sentence
 };
 
 /// What DB::Verify found.

@@ -65,6 +65,8 @@ enum class Mutant : int {
   kStateTableNotFlushed,     ///< a segment exists before its chunk states are durable
   kRedoChunksNotFlushed,     ///< the pool exists before its redo chunks are durable
   kL1HeadNotFlushed,         ///< the pool exists before L1's empty head is durable
+  kRegionsNotCompleted,      ///< recovery: regions that a creation had not come to stay without
+  kRegionHeadsNotFlushed,    ///< a region exists before the empty heads in it are durable
   kSegmentPublishedEarly,    ///< growth: the segment exists before anything is in it
   kSegmentCountedEarly,      ///< growth: the pool header counts a segment that does not exist
   kSegmentLeftUncounted,     ///< recovery: a pool header that says one less is not corrected
@@ -78,22 +80,32 @@ enum class Mutant : int {
   kChunkBytesFromOptions,    ///< open: the chunk size is what the options say
 
   // The flush of memtables, and the manifest.
-  kFlushLinksNotFlushed,       ///< links of the new L0 table are not written back
-  kFlushUpperLinksNotFlushed,  ///< those above the bottom layer are not
-  kFlushEndsNotFlushed,        ///< the ends of its layers are not
-  kFlushHeadNotFlushed,        ///< its head is not
-  kFlushNotFenced,             ///< links and manifest become durable in any order
-  kTowerHalfBuilt,             ///< the topmost layer of a tall entry is not linked
-  kFlushIgnoresViews,          ///< versions that a snapshot sees are dropped
-  kFlushDropsDeletes,          ///< deletes are dropped although L1 has older versions
-  kManifestBeforeLinks,        ///< the table is committed before its links are durable
-  kFlushedIdNotRaised,         ///< the manifest has the table, and its log is replayed too
-  kManifestNotFlushed,         ///< the manifest is never written back
-  kManifestInPlace,            ///< there is only one copy
-  kManifestBothAtOnce,         ///< one fence for both copies
-  kManifestOneCopy,            ///< only the first copy is written: damage to it loses the commit
-  kManifestCheckIgnored,       ///< a torn copy is taken
-  kManifestNotRepaired,        ///< recovery: a torn copy is left for the next commit to complete
+  kFlushLinksNotFlushed,        ///< links of the new L0 table are not written back
+  kFlushUpperLinksNotFlushed,   ///< those above the bottom layer are not
+  kFlushEndsNotFlushed,         ///< the ends of its layers are not
+  kFlushHeadNotFlushed,         ///< its head is not
+  kFlushStrandHeadsNotFlushed,  ///< of a braided list only the first region's head is
+  kFlushNotFenced,              ///< links and manifest become durable in any order
+  kTowerHalfBuilt,              ///< the topmost layer of a tall entry is not linked
+  kFlushIgnoresViews,           ///< versions that a snapshot sees are dropped
+  kFlushDropsDeletes,           ///< deletes are dropped although L1 has older versions
+  kManifestBeforeLinks,         ///< the table is committed before its links are durable
+  kFlushedIdNotRaised,          ///< the manifest has the table, and its log is replayed too
+  kCheckpointLinksNotFlushed,   ///< checkpoint: links and marks of the group are not written back
+  kCheckpointTowersNotFlushed,  ///< checkpoint: only links of the bottom layer are
+  kCheckpointMarksNotFlushed,   ///< checkpoint: marks of death are not
+  kCheckpointHeadsNotFlushed,   ///< checkpoint: heads of the tables are not
+  kCheckpointNotFenced,         ///< checkpoint: no fence before the commit
+  kCheckpointBeforeWriteBack,   ///< checkpoint: committed first, written back then
+  kCheckpointForgetsATable,     ///< checkpoint: the boundary moves past a table that is not added
+  kCheckpointBoundaryEarly,     ///< lazy flush: the boundary moves with the next commit of anything
+  kWaitingExtentsFreed,         ///< lazy flush: extents of versions left out are freed at once
+  kManifestNotFlushed,          ///< the manifest is never written back
+  kManifestInPlace,             ///< there is only one copy
+  kManifestBothAtOnce,          ///< one fence for both copies
+  kManifestOneCopy,             ///< only the first copy is written: damage to it loses the commit
+  kManifestCheckIgnored,        ///< a torn copy is taken
+  kManifestNotRepaired,         ///< recovery: a torn copy is left for the next commit to complete
 
   // The zipper merge and its redo log.
   kMergeBeginNotCommitted,  ///< links change before the manifest says that a merge is under way
@@ -111,6 +123,7 @@ enum class Mutant : int {
   kAddressInRedo,           ///< redo records name addresses
   kMergeLinksNotFlushed,    ///< merged links are not durable when the redo is retired
   kMergeLinksNotFenced,     ///< a batch's updates and the next record become durable in any order
+  kMergeOneStrand,          ///< versions in other regions than the newest stay in upper layers
   kMergeBottomOnly,         ///< only the bottom layer is merged
   kMergeIgnoresViews,       ///< versions that a snapshot sees are dropped
   kMergeDropsDeleteEarly,   ///< a delete is dropped although older versions are kept

@@ -18,6 +18,20 @@ const char* MediaClassName(MediaClass media_class) {
   return "unknown";
 }
 
+const char* ListKindName(ListKind kind) {
+  switch (kind) {
+    case ListKind::kOblivious:
+      return "oblivious";
+    case ListKind::kBraided:
+      return "braided";
+    case ListKind::kLocal:
+      return "local";
+    case ListKind::kDelegated:
+      return "delegated";
+  }
+  return "unknown";
+}
+
 namespace {
 
 template <class T>
@@ -77,6 +91,9 @@ Status Options::Validate() const {
   if (s.ok() && pool.force_media_class) {
     s = CheckRange<uint32_t>("pool.force_media_class",
                              static_cast<uint32_t>(*pool.force_media_class), 1, 3);
+  }
+  if (s.ok()) {
+    s = CheckRange<uint32_t>("pool.emulate_write_ns", pool.emulate_write_ns, 0, 1'000'000);
   }
   if (s.ok()) s = CheckRange<uint32_t>("pool.regions", pool.regions, 1, 4);
   if (s.ok() && !pool.region_paths.empty() && pool.region_paths.size() + 1 != pool.regions) {

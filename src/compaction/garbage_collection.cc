@@ -99,6 +99,52 @@ std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
   return live;
 }
 
+/// Links copies, given in order, into a list; a strand each, as LinkFlush does.
+class CopiedList {
+ public:
+  explicit CopiedList(pmem::PmemPool* pool) : pool_(pool), links_(pool->strands() * kMaxHeight) {
+    for (size_t i = 0; i < links_; ++i) last_[i] = &heads_[i];
+  }
+
+  void Append(uint64_t offset) {
+    auto* entry = pool_->As<EntryHeader>(offset);
+    const uint64_t link = pool_->LinkTo(offset).raw;
+    const uint32_t strand = pool_->StrandOf(offset);
+    for (uint32_t layer = 0; layer < entry->height(); ++layer) {
+      uint64_t*& waiting = last_[(layer == 0 ? 0 : strand * kMaxHeight) + layer];
+      Store(waiting, link);
+      waiting = entry->links() + layer;
+    }
+  }
+
+  /// Ends the list and writes its heads; all of it is durable on return.
+  void Close(uint64_t head) {
+    pmem::PersistOps& ops = pool_->ops();
+    for (size_t i = 0; i < links_; ++i) Store(last_[i], EntryPtr::End().raw);
+    for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+      char* to = pool_->At(pool_->StrandHead(head, strand));
+      ops.Copy(to, heads_ + strand * kMaxHeight, sizeof(format::TableHead));
+      if (!BRAID_MUTANT(kCopiesHeadNotFlushed)) ops.Flush(to, sizeof(format::TableHead));
+    }
+    if (!BRAID_MUTANT(kCopiesNotFenced)) ops.Fence();
+  }
+
+ private:
+  void Store(uint64_t* link, uint64_t value) {
+    if (link >= heads_ && link < heads_ + links_) {
+      *link = value;  // put together in DRAM
+      return;
+    }
+    pool_->ops().StoreU64(link, value);
+    if (!BRAID_MUTANT(kCopiesNotFlushed)) pool_->ops().Flush(link, sizeof *link);
+  }
+
+  pmem::PmemPool* pool_;
+  size_t links_;
+  uint64_t heads_[format::kMaxRegions * kMaxHeight];
+  uint64_t* last_[format::kMaxRegions * kMaxHeight];
+};
+
 }  // namespace
 
 Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
@@ -106,22 +152,9 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
                                        uint32_t head, uint64_t max_bytes) {
   CollectedTable collected;
   collected.record = {table_id, 0, format::kTableOfCopies, head, 0, 0};
-  log::IndexUnifiedLog copies(pool, table_id, 1, ChunkKind::kCollected);
-  pmem::PersistOps& ops = pool->ops();
-  uint64_t links[kMaxHeight];
-  uint64_t* last[kMaxHeight];
-  for (uint32_t layer = 0; layer < kMaxHeight; ++layer) last[layer] = &links[layer];
-  const auto is_head = [&](const uint64_t* link) {
-    return link >= links && link < links + kMaxHeight;
-  };
-  const auto store = [&](uint64_t* link, uint64_t value) {
-    if (is_head(link)) {
-      *link = value;
-      return;
-    }
-    ops.StoreU64(link, value);
-    if (!BRAID_MUTANT(kCopiesNotFlushed)) ops.Flush(link, sizeof *link);
-  };
+  // A shard a region: copies stay where their originals are.
+  log::IndexUnifiedLog copies(pool, table_id, pool->regions(), ChunkKind::kCollected);
+  CopiedList list(pool);
   uint64_t random = table_id;
   const auto give_back = [&] {
     for (const uint64_t chunk : copies.chunks()) {
@@ -136,7 +169,8 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     draft.value = original->value();
     draft.key_hash = base::Hash64(draft.key);
     random = base::Mix(random, original->sequence_and_op);
-    if (Status s = copies.Place(0, &draft, 1, random, pmem::AllocationClass::kBackground);
+    const uint32_t shard = pool->RegionOf(pool->OffsetOf(original));
+    if (Status s = copies.Place(shard, &draft, 1, random, pmem::AllocationClass::kBackground);
         !s.ok()) {
       give_back();
       return s;
@@ -144,15 +178,10 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     copies.WritePayload(&draft);
     // A copy stands alone: its write was whole long ago.
     copies.Seal(draft, original->sequence(), format::kFirstOfUnit, 0);
-    copies.Accept(0);
-    auto* entry = pool->As<EntryHeader>(draft.offset);
-    const uint64_t link = EntryPtr::To(draft.offset).raw;
-    for (uint32_t layer = 0; layer < draft.height; ++layer) {
-      store(last[layer], link);
-      last[layer] = entry->links() + layer;
-    }
+    copies.Accept(shard);
+    list.Append(draft.offset);
     ++collected.record.entries;
-    usage->Add(pool->ChunkOf(draft.offset), entry->size());
+    usage->Add(pool->ChunkOf(draft.offset), pool->As<EntryHeader>(draft.offset)->size());
   }
   if (copies.chunks().size() >= collected.copied.size()) {
     // Nothing is gained: large entries waste the ends of chunks, or there was room for few. The
@@ -164,11 +193,7 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     collected.copied.clear();
     return collected;
   }
-  for (uint64_t* link : last) store(link, EntryPtr::End().raw);
-  const uint64_t place = format::kTableHeadsOffset + head * sizeof(format::TableHead);
-  ops.Copy(pool->At(place), links, sizeof links);
-  if (!BRAID_MUTANT(kCopiesHeadNotFlushed)) ops.Flush(pool->At(place), sizeof links);
-  if (!BRAID_MUTANT(kCopiesNotFenced)) ops.Fence();
+  list.Close(format::kTableHeadsOffset + head * sizeof(format::TableHead));
   return collected;
 }
 

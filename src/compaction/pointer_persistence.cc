@@ -11,7 +11,6 @@
 namespace braid::compaction {
 
 using format::EntryHeader;
-using format::EntryPtr;
 using format::kMaxHeight;
 using format::RedoUpdate;
 using index::Damage;
@@ -44,8 +43,11 @@ uint64_t LoadLink(const uint64_t* link) {
 
 class Settlement {
  public:
-  Settlement(pmem::PmemPool* pool, index::Tower source, uint64_t* target)
-      : pool_(pool), source_(pool, source), target_(pool, target) {}
+  Settlement(pmem::PmemPool* pool, uint64_t source, uint64_t target)
+      : pool_(pool),
+        source_(pool, pool->As<uint64_t>(source)),
+        target_head_(target),
+        target_(pool, pool->As<uint64_t>(target)) {}
 
   Result<uint64_t> Run() {
     const EntryHeader* unmerged = nullptr;  // the last one
@@ -55,7 +57,7 @@ class Settlement {
     // that there is something to stop at.
     if (!damage_ && unmerged != nullptr && merged != nullptr &&
         source_.Next(unmerged, &damage_) == nullptr && !BRAID_MUTANT(kPointerEndNotTakenBack)) {
-      Store(const_cast<uint64_t*>(unmerged->links()), EntryPtr::To(pool_->OffsetOf(merged)).raw);
+      Store(const_cast<uint64_t*>(unmerged->links()), pool_->LinkTo(pool_->OffsetOf(merged)).raw);
     }
     // The key that was under way, and the last one that may lie in the caches of a process that
     // died.
@@ -85,6 +87,9 @@ class Settlement {
   }
   const EntryHeader* FindBoundary(const EntryHeader** unmerged);
   void RepairKey(const EntryHeader* of);
+  bool FindBefore(std::string_view key, uint32_t strand, uint64_t* before[kMaxHeight]);
+  void RepairLayer(const std::vector<EntryHeader*>& here, std::string_view key, uint32_t strand,
+                   uint64_t* before, uint32_t layer);
   void Store(uint64_t* link, uint64_t value) {
     if (LoadLink(link) != value) pool_->ops().StoreU64(link, value);
     // Equal too: the process that died may not have made it durable.
@@ -96,6 +101,7 @@ class Settlement {
 
   pmem::PmemPool* pool_;
   SkipList source_;
+  uint64_t target_head_;
   SkipList target_;
   Damage damage_;
 };
@@ -127,6 +133,53 @@ const EntryHeader* Settlement::FindBoundary(const EntryHeader** unmerged) {
   return merged;
 }
 
+/// The towers before `key` in the layers of a strand; the bottom one only for strand 0, which has
+/// it.
+bool Settlement::FindBefore(std::string_view key, uint32_t strand, uint64_t* before[kMaxHeight]) {
+  const auto* head = pool_->As<uint64_t>(pool_->StrandHead(target_head_, strand));
+  index::Tower tower = head;
+  for (uint32_t layer = kMaxHeight; layer-- > (strand == 0 ? 0u : 1u);) {
+    for (;;) {
+      const EntryHeader* next = target_.Follow(tower, layer, &damage_);
+      if (damage_) return false;
+      if (next == nullptr || next->key() >= key) break;
+      if (tower != head &&
+          !index::InOrder(*(reinterpret_cast<const EntryHeader*>(tower) - 1), *next)) {
+        damage_.at = pool_->OffsetOf(next);
+        return false;
+      }
+      tower = next->links();
+    }
+    before[layer] = const_cast<uint64_t*>(tower);
+  }
+  return true;
+}
+
+/// Makes a layer lead through just those of `here` that are tall enough, and on to the next key.
+void Settlement::RepairLayer(const std::vector<EntryHeader*>& here, std::string_view key,
+                             uint32_t strand, uint64_t* before, uint32_t layer) {
+  uint64_t after = LoadLink(before + layer);
+  const EntryHeader* previous = nullptr;
+  for (const EntryHeader* entry = target_.Follow(before, layer, &damage_);
+       entry != nullptr && entry->key() == key;
+       entry = target_.Follow(entry->links(), layer, &damage_)) {
+    if (previous != nullptr && !index::InOrder(*previous, *entry)) {
+      damage_.at = pool_->OffsetOf(entry);
+      return;
+    }
+    previous = entry;
+    after = LoadLink(entry->links() + layer);
+  }
+  if (damage_) return;
+  for (size_t i = here.size(); i-- > 0;) {
+    const uint64_t offset = pool_->OffsetOf(here[i]);
+    if (here[i]->height() <= layer || pool_->StrandOf(offset) != strand) continue;
+    Store(here[i]->links() + layer, after);
+    after = pool_->LinkTo(offset).raw;
+  }
+  Store(before + layer, after);
+}
+
 /// Makes the target's entries of the key of `of` live, and its upper layers there lead through just
 /// those of them that are tall enough.
 void Settlement::RepairKey(const EntryHeader* of) {
@@ -134,21 +187,7 @@ void Settlement::RepairKey(const EntryHeader* of) {
   // The links of a source entry that waits may be set already, and be found equal by the merge.
   Flush(of, sizeof *of + of->height() * sizeof(uint64_t));
   uint64_t* before[kMaxHeight];
-  index::Tower tower = target_.head();
-  for (uint32_t layer = kMaxHeight; layer-- > 0;) {
-    const EntryHeader* next = target_.Follow(tower, layer, &damage_);
-    for (; !damage_ && next != nullptr && next->key() < key;
-         next = target_.Follow(tower, layer, &damage_)) {
-      if (tower != target_.head() &&
-          !index::InOrder(*(reinterpret_cast<const EntryHeader*>(tower) - 1), *next)) {
-        damage_.at = pool_->OffsetOf(next);
-      } else {
-        tower = next->links();
-      }
-    }
-    if (damage_) return;
-    before[layer] = const_cast<uint64_t*>(tower);
-  }
+  if (!FindBefore(key, 0, before)) return;
   std::vector<EntryHeader*> here;  // what the bottom layer links
   for (const EntryHeader* entry = target_.Follow(before[0], 0, &damage_);
        entry != nullptr && entry->key() == key; entry = target_.Next(entry, &damage_)) {
@@ -164,35 +203,18 @@ void Settlement::RepairKey(const EntryHeader* of) {
     Flush(entry, sizeof *entry + sizeof(uint64_t));
   }
   Flush(before[0], sizeof(uint64_t));
-  for (uint32_t layer = 1; layer < kMaxHeight && !BRAID_MUTANT(kPointerTowersNotRepaired);
-       ++layer) {
-    uint64_t* from = before[layer] + layer;
-    uint64_t after = LoadLink(from);
-    const EntryHeader* previous = nullptr;
-    for (const EntryHeader* entry = target_.Follow(before[layer], layer, &damage_);
-         entry != nullptr && entry->key() == key;
-         entry = target_.Follow(entry->links(), layer, &damage_)) {
-      if (previous != nullptr && !index::InOrder(*previous, *entry)) {
-        damage_.at = pool_->OffsetOf(entry);
-        return;
-      }
-      previous = entry;
-      after = LoadLink(entry->links() + layer);
+  if (BRAID_MUTANT(kPointerTowersNotRepaired)) return;
+  for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+    if (strand != 0 && !FindBefore(key, strand, before)) return;
+    for (uint32_t layer = 1; layer < kMaxHeight && !damage_; ++layer) {
+      RepairLayer(here, key, strand, before[layer], layer);
     }
-    if (damage_) return;
-    for (size_t i = here.size(); i-- > 0;) {
-      if (here[i]->height() <= layer) continue;
-      Store(here[i]->links() + layer, after);
-      after = EntryPtr::To(pool_->OffsetOf(here[i])).raw;
-    }
-    Store(from, after);
   }
 }
 
 }  // namespace
 
-Result<uint64_t> SettleInterruptedMerge(pmem::PmemPool* pool, index::Tower source,
-                                        uint64_t* target) {
+Result<uint64_t> SettleInterruptedMerge(pmem::PmemPool* pool, uint64_t source, uint64_t target) {
   return Settlement(pool, source, target).Run();
 }
 

@@ -55,9 +55,9 @@ class PointerPersistence {
 };
 
 /// Brings the lists of a merge that a crash has interrupted to a state as it is between two
-/// entries, and makes it durable. Returns the first source entry that is merged, 0 when none is.
-/// Cost: a search of the source, with one of the target at each hop. Errors: Corruption.
-Result<uint64_t> SettleInterruptedMerge(pmem::PmemPool* pool, index::Tower source,
-                                        uint64_t* target);
+/// entries, and makes it durable; both are named by the offsets of their heads. Returns the first
+/// source entry that is merged, 0 when none is. Cost: a search of the source, with one of the
+/// target at each hop. Errors: Corruption.
+Result<uint64_t> SettleInterruptedMerge(pmem::PmemPool* pool, uint64_t source, uint64_t target);
 
 }  // namespace braid::compaction

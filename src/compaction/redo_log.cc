@@ -58,8 +58,7 @@ Status CheckUpdates(const pmem::PmemPool& pool, const std::vector<RedoUpdate>& u
   for (const RedoUpdate& update : updates) {
     const uint64_t target = (update.target - TargetBias(pool)) & format::kOffsetMask;
     const bool marks = (update.target & format::kRedoMarkDead) != 0;
-    const bool in_head = !marks && target >= format::kTableHeadsOffset &&
-                         target < format::kTableHeadsOffset + 2 * format::kPageBytes;
+    const bool in_head = !marks && pool.IsHead(target);
     const uint64_t needed = marks ? sizeof(format::EntryHeader) : sizeof(uint64_t);
     if (target % 8 != 0 || (!in_head && !pool.IsEntryRoom(target, needed))) {
       return pool.CorruptionAt(target, "redo update", "its target is no link and no entry");

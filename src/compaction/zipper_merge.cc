@@ -27,8 +27,9 @@ ZipperMerge::ZipperMerge(pmem::PmemPool* pool, const MergeInput& input)
       redo_(pool, input.merge_id),
       pointers_(pool),
       target_(pool, pool->As<uint64_t>(input.target_head)),
+      pred_links_(1 + (kMaxHeight - 1) * size_t{pool->strands()}),
       max_versions_a_slice_(
-          input.by_pointers ? 1 : (redo_.capacity() / 2 - kMaxHeight) / (kMaxHeight + 1)) {
+          input.by_pointers ? 1 : (redo_.capacity() / 2 - pred_links_) / (kMaxHeight + 1)) {
   result_.progress = input.resumed;
 }
 
@@ -74,7 +75,7 @@ Status ZipperMerge::MergeRange(size_t begin, size_t end) {
   if (Status s = FindPlaces(begin, end, &slices); !s.ok()) return s;
   for (size_t i = slices.size(); i-- > 0;) {
     const size_t versions = slices[i].end - slices[i].begin;
-    const size_t worst = kMaxHeight + (kMaxHeight + 1) * versions + redo_.capacity() / 4;
+    const size_t worst = pred_links_ + (kMaxHeight + 1) * versions + redo_.capacity() / 4;
     if (!updates_.empty() && updates_.size() + worst > redo_.capacity()) {
       if (Status s = CommitBatch(source_[slices[i].end]); !s.ok()) return s;
     }
@@ -87,8 +88,12 @@ Status ZipperMerge::MergeRange(size_t begin, size_t end) {
 
 /// Cuts the range into slices of one key and finds their predecessors, in one walk to the right.
 Status ZipperMerge::FindPlaces(size_t begin, size_t end, std::vector<Slice>* slices) {
-  Preds preds;
-  preds.fill(const_cast<uint64_t*>(target_.head()));
+  Preds preds(PredAt(pool_->strands(), 0));
+  for (size_t i = 0; i < preds.size(); ++i) {
+    const auto strand = static_cast<uint32_t>(i / kMaxHeight);
+    preds[i] = pool_->As<uint64_t>(pool_->StrandHead(input_.target_head, strand));
+  }
+  places_.clear();
   for (size_t i = begin; i < end;) {
     const std::string_view key = pool_->KeyAt(source_[i]);
     size_t next = i + 1;
@@ -97,37 +102,57 @@ Status ZipperMerge::FindPlaces(size_t begin, size_t end, std::vector<Slice>* sli
     }
     if (next + 8 < end) __builtin_prefetch(pool_->At(source_[next + 8]));
     if (Status s = AdvancePreds(&preds, key); !s.ok()) return s;
-    slices->push_back({i, next, preds});
+    slices->push_back({i, next, places_.size()});
+    places_.insert(places_.end(), preds.begin(), preds.end());
     i = next;
   }
   return Status::OK();
 }
 
-/// Moves each layer's predecessor to the last entry before `key`. Climbs from the bottom until a
-/// layer need not move, since then none above it does, and goes down again to the right.
+/// The last entry before `key` in a layer, from `tower` on.
+uint64_t* ZipperMerge::GoRight(uint64_t* tower, uint32_t layer, std::string_view key,
+                               int* free_hops) {
+  for (;;) {
+    const EntryHeader* next = target_.Follow(tower, layer, &damage_);
+    if (next == nullptr || next->key() >= key) return tower;
+    if (--*free_hops < 0 && !pool_->IsHead(pool_->OffsetOf(tower)) &&
+        !index::InOrder(*(reinterpret_cast<const EntryHeader*>(tower) - 1), *next)) {
+      damage_.at = pool_->OffsetOf(next);
+      return tower;
+    }
+    tower = const_cast<EntryHeader*>(next)->links();
+  }
+}
+
+/// Moves the predecessors of each strand and layer to the last entry before `key`. A strand climbs
+/// until a layer need not move, since then none above it does, and goes down again to the right;
+/// where nothing moves at the bottom, nothing does anywhere. The bottom layer goes on from the
+/// strand that came furthest.
 Status ZipperMerge::AdvancePreds(Preds* preds, std::string_view key) {
-  const auto must_move = [&](uint32_t layer) {
-    const EntryHeader* next = target_.Follow((*preds)[layer], layer, &damage_);
+  const auto must_move = [&](uint32_t strand, uint32_t layer) {
+    const EntryHeader* next = target_.Follow((*preds)[PredAt(strand, layer)], layer, &damage_);
     return next != nullptr && next->key() < key;
   };
-  uint32_t top = 0;
-  while (top < kMaxHeight && must_move(top)) ++top;
-  if (damage_) return Damaged(damage_.at);
-  if (top == 0) return Status::OK();
-  uint64_t* tower = (*preds)[top - 1];
+  if (!must_move(0, 0)) return damage_ ? Damaged(damage_.at) : Status::OK();
+  uint64_t* furthest = nullptr;
+  const auto key_of = [](const uint64_t* tower) {
+    return (reinterpret_cast<const EntryHeader*>(tower) - 1)->key();
+  };
   int free_hops = index::kFreeHops;
-  for (uint32_t layer = top; layer-- > 0;) {
-    for (;;) {
-      const EntryHeader* next = target_.Follow(tower, layer, &damage_);
-      if (next == nullptr || next->key() >= key) break;
-      if (--free_hops < 0 && tower != target_.head() &&
-          !index::InOrder(*(reinterpret_cast<const EntryHeader*>(tower) - 1), *next)) {
-        return Damaged(pool_->OffsetOf(next));
-      }
-      tower = const_cast<EntryHeader*>(next)->links();
+  for (uint32_t strand = 0; strand < pool_->strands() && !damage_; ++strand) {
+    uint32_t top = 1;
+    while (top < kMaxHeight && must_move(strand, top)) ++top;
+    if (top == 1) continue;
+    uint64_t* tower = (*preds)[PredAt(strand, top - 1)];
+    for (uint32_t layer = top; layer-- > 1;) {
+      tower = GoRight(tower, layer, key, &free_hops);
+      (*preds)[PredAt(strand, layer)] = tower;
     }
-    (*preds)[layer] = tower;
+    if (damage_) break;
+    if (furthest == nullptr || key_of(tower) > key_of(furthest)) furthest = tower;
   }
+  uint64_t*& bottom = (*preds)[0];
+  if (!damage_) bottom = GoRight(furthest != nullptr ? furthest : bottom, 0, key, &free_hops);
   return damage_ ? Damaged(damage_.at) : Status::OK();
 }
 
@@ -178,7 +203,7 @@ Status ZipperMerge::MergeSlice(const Slice& slice) {
 Status ZipperMerge::GatherVersions(const Slice& slice, std::vector<Version>* versions) {
   const std::string_view key = pool_->KeyAt(source_[slice.begin]);
   size_t next_source = slice.begin;
-  const uint64_t* link = slice.preds[0];
+  const uint64_t* link = places_[slice.preds];
   uint64_t sequence = index::kLatest;
   for (;;) {
     EntryHeader* target = EntryOf(LinkNow(link), link, 0);
@@ -260,39 +285,58 @@ void ZipperMerge::ChooseKept(const Slice& slice, const std::vector<Version>& ver
 /// to it.
 void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& versions,
                          const std::vector<Version>& kept) {
-  uint32_t layers = 0;
-  for (const Version& version : versions) layers = std::max(layers, version.entry->height());
-  if (BRAID_MUTANT(kMergeBottomOnly)) layers = std::min(layers, 1u);
+  std::array<uint32_t, format::kMaxRegions> layers{};
   here_.clear();
-  for (const Version& version : versions) here_.push_back(pool_->OffsetOf(version.entry));
+  for (const Version& version : versions) {
+    const uint64_t offset = pool_->OffsetOf(version.entry);
+    here_.push_back(offset);
+    uint32_t& of_strand = layers[pool_->StrandOf(offset)];
+    of_strand = std::max(of_strand, version.entry->height());
+    if (BRAID_MUTANT(kMergeBottomOnly)) of_strand = 1;
+  }
   std::sort(here_.begin(), here_.end());
+  if (!RelinkLayer(slice, kept, 0, 0)) return;
+  for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+    if (BRAID_MUTANT(kMergeOneStrand) && !kept.empty() &&
+        strand != pool_->StrandOf(pool_->OffsetOf(kept[0].entry))) {
+      continue;
+    }
+    for (uint32_t layer = 1; layer < layers[strand]; ++layer) {
+      if (!RelinkLayer(slice, kept, strand, layer)) return;
+    }
+  }
+}
+
+/// False when damage was met, which damage_ names.
+bool ZipperMerge::RelinkLayer(const Slice& slice, const std::vector<Version>& kept, uint32_t strand,
+                              uint32_t layer) {
   const auto is_here = [&](uint64_t link) {
     return std::binary_search(here_.begin(), here_.end(), EntryPtr{link}.offset());
   };
-  for (uint32_t layer = 0; layer < layers; ++layer) {
-    uint64_t* pred = slice.preds[layer] + layer;
-    uint64_t after = LinkNow(pred);
-    UpdateStep step = layer == 0 ? UpdateStep::kUnlink : UpdateStep::kLast;  // of links to `after`
-    const uint64_t* from = pred;
-    for (size_t hops = 0; is_here(after); ++hops) {
-      EntryHeader* entry = EntryOf(after, from, layer);
-      if (entry == nullptr) return;  // damage_ says where
-      if (hops > here_.size()) {     // a circle
-        damage_.at = pool_->OffsetOf(entry);
-        return;
-      }
-      from = entry->links() + layer;
-      after = LinkNow(from);
+  uint64_t* pred = places_[slice.preds + PredAt(strand, layer)] + layer;
+  uint64_t after = LinkNow(pred);
+  UpdateStep step = layer == 0 ? UpdateStep::kUnlink : UpdateStep::kLast;  // of links to `after`
+  const uint64_t* from = pred;
+  for (size_t hops = 0; is_here(after); ++hops) {
+    EntryHeader* entry = EntryOf(after, from, layer);
+    if (entry == nullptr) return false;
+    if (hops > here_.size()) {  // a circle
+      damage_.at = pool_->OffsetOf(entry);
+      return false;
     }
-    for (size_t i = kept.size(); i-- > 0;) {
-      EntryHeader* entry = kept[i].entry;
-      if (entry->height() <= layer) continue;
-      SetLink(entry->links() + layer, after, kept[i].from_source ? UpdateStep::kPrepare : step);
-      if (layer == 0) step = kept[i].from_source ? UpdateStep::kLast : UpdateStep::kUnlink;
-      after = EntryPtr::To(pool_->OffsetOf(entry)).raw;
-    }
-    SetLink(pred, after, step);
+    from = entry->links() + layer;
+    after = LinkNow(from);
   }
+  for (size_t i = kept.size(); i-- > 0;) {
+    EntryHeader* entry = kept[i].entry;
+    const uint64_t offset = pool_->OffsetOf(entry);
+    if (entry->height() <= layer || (layer > 0 && pool_->StrandOf(offset) != strand)) continue;
+    SetLink(entry->links() + layer, after, kept[i].from_source ? UpdateStep::kPrepare : step);
+    if (layer == 0) step = kept[i].from_source ? UpdateStep::kLast : UpdateStep::kUnlink;
+    after = pool_->LinkTo(offset).raw;
+  }
+  SetLink(pred, after, step);
+  return true;
 }
 
 Status ZipperMerge::CommitBatch(uint64_t boundary) {

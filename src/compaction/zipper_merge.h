@@ -5,11 +5,14 @@
 // target, which holds all the rest: nothing is missed, some may be seen twice. Invariant 2: an
 // entry's own links are stored before the link that leads to it. Invariant 3: entries that no view
 // needs are unlinked and marked dead; the links they hold stay as they are, for readers that stand
-// on them, until their chunk is reclaimed. Persistence: each batch of updates commits as redo_log.h
-// says; its boundary tells recovery which part of the source is merged. The merge itself begins and
-// ends with a commit of the manifest. With by_pointers a batch is one source entry, and commits as
-// pointer_persistence.h says. Source: ListDB 6.5, Algorithm 6 (which is ZipperDB's
-// Algorithm 3), with the stack as a redo log; versions, deletes and unlinking are braid's.
+// on them, until their chunk is reclaimed. Invariant 4: in braided
+// lists each strand's upper layers are merged for themselves, by predecessors of their own; the
+// versions of a key may lie in several regions. Persistence: each batch of updates commits as
+// redo_log.h says; its boundary tells recovery which part of the source is merged. The merge itself
+// begins and ends with a commit of the manifest. With by_pointers a batch is one source entry, and
+// commits as pointer_persistence.h says. Source: ListDB 6.5, Algorithm 6 (which is
+// ZipperDB's Algorithm 3), with the stack as a redo log; versions, deletes and unlinking are
+// braid's.
 #pragma once
 
 #include <array>
@@ -69,12 +72,13 @@ class ZipperMerge {
   MergeResult& result() noexcept { return result_; }
 
  private:
-  using Preds = std::array<uint64_t*, format::kMaxHeight>;
+  /// Towers by strand and layer; the bottom layer's is strand 0's.
+  using Preds = std::vector<uint64_t*>;
   /// Source entries [begin, end) of one key, with the place in the target they go to.
   struct Slice {
     size_t begin;
     size_t end;
-    Preds preds;
+    size_t preds;  // where its predecessors begin in places_
   };
   struct Version {
     format::EntryHeader* entry;
@@ -89,12 +93,18 @@ class ZipperMerge {
   Status MergeRange(size_t begin, size_t end);
   Status FindPlaces(size_t begin, size_t end, std::vector<Slice>* slices);
   Status AdvancePreds(Preds* preds, std::string_view key);
+  uint64_t* GoRight(uint64_t* tower, uint32_t layer, std::string_view key, int* free_hops);
   Status MergeSlice(const Slice& slice);
   Status GatherVersions(const Slice& slice, std::vector<Version>* versions);
   void ChooseKept(const Slice& slice, const std::vector<Version>& versions,
                   std::vector<Version>* kept);
   void Relink(const Slice& slice, const std::vector<Version>& versions,
               const std::vector<Version>& kept);
+  bool RelinkLayer(const Slice& slice, const std::vector<Version>& kept, uint32_t strand,
+                   uint32_t layer);
+  static size_t PredAt(uint32_t strand, uint32_t layer) noexcept {
+    return strand * size_t{format::kMaxHeight} + layer;
+  }
   Status CommitBatch(uint64_t boundary);
   Status UpdateTree();
   void SetLink(uint64_t* link, uint64_t value, UpdateStep step);
@@ -108,8 +118,10 @@ class ZipperMerge {
   RedoLog redo_;
   PointerPersistence pointers_;
   index::SkipList target_;
+  size_t pred_links_;  // predecessors that a slice may have to change
   size_t max_versions_a_slice_;
   std::vector<uint64_t> source_;  // offsets, in list order
+  Preds places_;                  // of a range's slices, one after the other
   std::vector<format::RedoUpdate> updates_;
   std::vector<UpdateStep> steps_;                   // one an update
   std::unordered_map<uint64_t, uint64_t> pending_;  // link offset to value, of this batch

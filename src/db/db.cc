@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include <unistd.h>
+
 #include "base/activity.h"
 #include "base/no_throw.h"
 #include "braid/version.h"
@@ -15,6 +17,7 @@
 #include "pmem/file_media.h"
 #include "pmem/pool.h"
 #include "pmem/pool_facts.h"
+#include "pmem/region_folders.h"
 
 namespace braid {
 
@@ -229,7 +232,9 @@ Status DestroyPath(const std::string& path) {
   if (holder.held) {
     return Status::Busy("the pool " + path + " is open in process " + std::to_string(holder.pid));
   }
-  if (*kind == pmem::PathKind::kMissing) return Status::OK();
+  // Without segments, the folders of its regions may still be named.
+  const bool unfinished = ::access((path + "/" + pmem::kRegionsFileName).c_str(), F_OK) == 0;
+  if (*kind == pmem::PathKind::kMissing && !unfinished) return Status::OK();
   return pmem::RemovePool(path);
 }
 
@@ -262,6 +267,11 @@ Result<PoolInfo> InspectPath(const std::string& path, const Options& options) {
   info.chunks = facts->pool_bytes / header.chunk_bytes;
   info.chunks_free = facts->free_chunks;
   info.entries = facts->entries;
+  if (header.list_kind != 0) info.list_kind = static_cast<ListKind>(header.list_kind);
+  for (const pmem::RegionFacts& region : facts->regions) {
+    info.regions.push_back({region.folder, pmem::NodeOfFolder(region.folder), region.bytes,
+                            region.bytes / header.chunk_bytes, region.free_chunks});
+  }
   info.clean = header.clean == 1;
   const pmem::LockHolder holder = pmem::ProbeLock(path);
   info.in_use = holder.held;

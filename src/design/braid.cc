@@ -14,7 +14,6 @@ const Design kBraid = {
       Choose(&options->log.kind, LogKind::kIndexUnified);
       Choose(&options->memtable.kind, MemTableKind::kBTree);
       Choose(&options->flush.checkpoint_tables, 1);
-      Choose(&options->lists.kind, ListKind::kBraided);
       Choose(&options->compaction.kind, MergeKind::kZipper);
       Choose(&options->compaction.persistence, MergePersistence::kRedoLog);
       Choose<uint64_t>(&options->cache.lookup_bytes, 0);

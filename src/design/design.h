@@ -16,7 +16,8 @@ struct Design {
   std::string_view name;
   std::string_view summary;
   Capabilities capabilities;
-  /// Fills in the parts and sizes that the options leave to the design.
+  /// Fills in the parts and sizes that the options leave to the design. lists.kind stays open: an
+  /// existing pool knows its own, a new one gets braided lists.
   void (*choose)(Options* options);
   /// Of options that choose() has completed.
   Result<std::shared_ptr<engine::Engine>> (*open)(const Options& options,
@@ -54,6 +55,7 @@ const std::vector<Design>& Designs();
 Result<const Design*> FindDesign(std::string_view name);
 
 extern const Design kBraid;
+extern const Design kListDb;
 extern const Design kBlackhole;
 
 }  // namespace braid::design

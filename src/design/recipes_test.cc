@@ -33,8 +33,9 @@ std::string Levels(const Options& options) {
     return "leaves in " + std::to_string(options.leaf.ranges) + " ranges" +
            (options.leaf.divide_ranges.value_or(false) ? ", divided as they grow" : "");
   }
-  if (!options.lists.kind) return "none";
-  switch (*options.lists.kind) {
+  if (!options.compaction.kind) return "none";
+  // Left open, it is the pool's; a new pool's lists are braided.
+  switch (options.lists.kind.value_or(ListKind::kBraided)) {
     case ListKind::kOblivious:
       return "L0 lists, one L1 list";
     case ListKind::kBraided:

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/activity.h"
+#include "base/clock.h"
 #include "base/mutants.h"
 #include "base/no_throw.h"
 #include "compaction/picker.h"
@@ -84,29 +85,36 @@ bool LsmEngine::Guarded(bool (LsmEngine::*step)()) {
   return false;
 }
 
-/// Under structure_mutex_.
-Status LsmEngine::CommitTable(const format::TableRecord& record) {
+/// To the manifest's record, which the caller commits. Under structure_mutex_.
+void LsmEngine::AddTable(const format::TableRecord& record) {
   manifest_.AddTable(record);
   if (!BRAID_MUTANT(kFlushedIdNotRaised)) manifest_.record().flushed_table_id = record.id;
   manifest_.record().next_table_id = std::max(manifest_.record().next_table_id, next_table_id_);
   manifest_.record().last_sequence =
       std::max(manifest_.record().last_sequence, record.max_sequence);
-  return manifest_.Commit();
 }
 
-/// Commits the table that `memtable` has become and shows it to readers in the memtable's place.
-Status LsmEngine::ShowFlushed(LoggedMemTable& memtable, const format::TableRecord& record) {
+/// Shows the table that `memtable` has become to readers in the memtable's place. `table` is one
+/// node: it waits for its checkpoint from here on, or is committed at once.
+Status LsmEngine::ShowFlushed(LoggedMemTable& memtable, std::list<flush::WaitingTable>* table) {
   const std::lock_guard lock(structure_mutex_);
   // All that may fail comes before the commit.
-  auto table = std::make_shared<level::PmemTable>(pool_.get(), record, options_.verify_checksums);
-  table->set_tree(memtable.table->tree(), 1);
+  const format::TableRecord& record = table->front().record;
+  auto shown = std::make_shared<level::PmemTable>(pool_.get(), record, options_.verify_checksums);
+  shown->set_tree(memtable.table->tree(), 1);
   auto version = std::make_shared<level::Version>(*state_owner_->version);
-  version->l0.insert(version->l0.begin(), std::move(table));
+  version->l0.insert(version->l0.begin(), std::move(shown));
   NextState next = CopyState();
   next.state->immutables.pop_back();
   next.state->version = std::move(version);
   if (pool_->failed()) return pool_->FaultStatus();
-  if (Status s = CommitTable(record); !s.ok()) return s;
+  if (options_.flush.checkpoint_tables > 1) {
+    if (BRAID_MUTANT(kCheckpointBoundaryEarly)) manifest_.record().flushed_table_id = record.id;
+    waiting_.splice(waiting_.end(), *table);
+  } else {
+    AddTable(record);
+    if (Status s = manifest_.Commit(); !s.ok()) return s;
+  }
   memtable.table->Advance(memtable::State::kFlushed);
   SwapState(std::move(next));
   return Status::OK();
@@ -126,8 +134,10 @@ bool LsmEngine::FlushOldest() {
     head = *free_head;
     oldest = state_owner_->immutables.back();
   }
+  const uint64_t begin = NowNanos();
   // Not even lack of memory is waited out: the flush marks entries as it goes.
   const Status s = base::NoThrow([&] { return FlushTable(oldest, head); });
+  counters_.Add(EngineCounter::kFlushNanos, NowNanos() - begin);
   if (!s.ok()) Fail(s);
   return s.ok();
 }
@@ -149,25 +159,33 @@ Status LsmEngine::FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint
     record.entries = oldest->table->entries();
     record.max_sequence = sequence_.load();
     const std::lock_guard lock(structure_mutex_);
-    if (Status s = CommitTable(record); !s.ok()) Fail(s);
+    AddTable(record);
+    if (Status s = manifest_.Commit(); !s.ok()) Fail(s);
     manifest_.RemoveTable(record.id);
   }
-  flush::LinkFlush flush(pool_.get(), &usage_, lookup_cache_.get());
+  const bool waits = options_.flush.checkpoint_tables > 1;
+  flush::LinkFlush flush(pool_.get(), &usage_, lookup_cache_.get(),
+                         waits ? flush::WriteBack::kLater : flush::WriteBack::kNow);
   Result<flush::FlushResult> flushed = flush.Run(
       *oldest->table->tree(), views, format::kTableHeadsOffset + head * sizeof(format::TableHead));
   if (!flushed.ok()) return flushed.status();
   record.entries = flushed->entries;
   record.max_sequence = flushed->max_sequence;
-  if (Status s = ShowFlushed(*oldest, record); !s.ok()) return s;
-  if (!flushed->dead_extents.empty()) {
+  std::list<flush::WaitingTable> table(1);
+  table.front() = {record, std::move(flushed->touched), std::move(flushed->dead_extents)};
+  if (BRAID_MUTANT(kWaitingExtentsFreed)) {
+    Retire({.clock = 0, .chunks = {}, .extents = std::move(table.front().dead_extents)});
+  }
+  if (Status s = ShowFlushed(*oldest, &table); !s.ok()) return s;
+  if (!table.empty() && !table.front().dead_extents.empty()) {
     Retired retired;
-    retired.extents = std::move(flushed->dead_extents);
+    retired.extents = std::move(table.front().dead_extents);
     Retire(std::move(retired));
   }
   counters_.Add(EngineCounter::kFlushes);
   counters_.Add(EngineCounter::kFlushedEntries, record.entries);
   UpdatePressure();
-  return Status::OK();
+  return GroupIsComplete() ? Checkpoint() : Status::OK();
 }
 
 /// Merges the oldest L0 table into L1. False when there is nothing to do.
@@ -176,7 +194,9 @@ bool LsmEngine::MergeOldest() {
     const std::lock_guard lock(structure_mutex_);
     if (state_owner_->version->l0.empty()) return false;
   }
+  const uint64_t begin = NowNanos();
   const Status s = base::NoThrow([&] { return MergeTable(); });
+  counters_.Add(EngineCounter::kMergeNanos, NowNanos() - begin);
   if (!s.ok() && s.code() != Status::Code::kAborted) Fail(s);
   return s.ok();
 }
@@ -186,6 +206,9 @@ Status LsmEngine::MergeTable() {
   std::shared_ptr<level::PmemTable> target;
   compaction::BatchProgress resumed;
   std::unique_ptr<compaction::CompactionJob> job;
+  if (OldestWaits()) {
+    if (Status s = Checkpoint(); !s.ok()) return s;
+  }
   {
     const std::lock_guard lock(structure_mutex_);
     const level::Version& version = *state_owner_->version;
@@ -193,7 +216,7 @@ Status LsmEngine::MergeTable() {
     target = version.l1;
     if (manifest_.record().merge_id != 0) resumed = resumed_merge_;
     job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, source, target,
-                                                      TreeOverL1(), options_.compaction);
+                                                      IndexTree(), options_.compaction);
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
   if (Status s = RunMerge(job.get(), resumed); !s.ok()) return s;
@@ -311,7 +334,8 @@ void LsmEngine::SpaceLoop() {
   pool_->media().Prefault(0, std::min<uint64_t>(pool_->pool_bytes(), 256ull << 20));
   for (;;) {
     bool worked = Guarded(&LsmEngine::Reclaim);
-    if (!failed() && pool_->WantsGrowth()) worked = pool_->Grow().ok() || worked;
+    const std::optional<uint32_t> short_of = pool_->WantsGrowth();
+    if (!failed() && short_of) worked = pool_->Grow(*short_of).ok() || worked;
     std::unique_lock lock(work_mutex_);
     if (stopping_) return;
     if (!worked) work_changed_.wait_for(lock, std::chrono::milliseconds(10));
@@ -373,13 +397,15 @@ Status LsmEngine::WaitUntilIdle(bool merged_too) {
 Status LsmEngine::Flush() {
   if (closed()) return Status::Closed();
   SealActive(nullptr);
-  return WaitUntilIdle(false);
+  const Status idle = WaitUntilIdle(false);
+  return idle.ok() ? Checkpoint() : idle;
 }
 
 Status LsmEngine::Compact() {
   if (closed()) return Status::Closed();
   SealActive(nullptr);
-  return WaitUntilIdle(true);
+  const Status idle = WaitUntilIdle(true);
+  return idle.ok() ? Checkpoint() : idle;
 }
 
 }  // namespace braid::engine

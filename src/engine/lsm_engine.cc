@@ -34,6 +34,7 @@ LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> poo
               : std::make_unique<cache::LookupCache>(pool_.get(), *options_.cache.lookup_bytes)),
       shards_(ShardCount(options)) {
   WatchMedium(pool_.get());
+  if (options.lists.count_visits) visits_ = std::make_unique<index::VisitCounters>();
 }
 
 Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
@@ -204,13 +205,28 @@ Status LsmEngine::FlushForClose() {
   while (!BRAID_MUTANT(kCloseLeavesLog) &&
          (FlushOldest() || (sealed_memtables() != 0 && !failed() && MergeNext()))) {
   }
+  if (!failed()) {
+    if (Status s = Checkpoint(); !s.ok()) return s;
+  }
   while (Guarded(&LsmEngine::Reclaim)) {
   }
   return background_error();
 }
 
+void LsmEngine::FillVisits(Statistics* statistics) const {
+  if (visits_ == nullptr) return;
+  statistics->upper_visits_local = visits_->nodes(0, 0);
+  statistics->upper_visits_remote = visits_->nodes(0, 1);
+  statistics->bottom_visits_local = visits_->nodes(1, 0);
+  statistics->bottom_visits_remote = visits_->nodes(1, 1);
+  static_assert(std::tuple_size_v<decltype(Statistics::lookup_paths)> == index::kPathBuckets);
+  for (uint32_t i = 0; i < index::kPathBuckets; ++i)
+    statistics->lookup_paths[i] = visits_->paths(i);
+}
+
 Statistics LsmEngine::GetStatistics() {
   Statistics s;
+  FillVisits(&s);
   s.puts = counters_.Sum(EngineCounter::kPuts);
   s.deletes = counters_.Sum(EngineCounter::kDeletes);
   s.batches = counters_.Sum(EngineCounter::kBatches);
@@ -223,9 +239,12 @@ Statistics LsmEngine::GetStatistics() {
   s.syncs = counters_.Sum(EngineCounter::kSyncs);
   s.flushes = counters_.Sum(EngineCounter::kFlushes);
   s.flushed_entries = counters_.Sum(EngineCounter::kFlushedEntries);
+  s.flush_micros = counters_.Sum(EngineCounter::kFlushNanos) / 1000;
   s.merges = counters_.Sum(EngineCounter::kMerges);
   s.merged_entries = counters_.Sum(EngineCounter::kMergedEntries);
+  s.merge_micros = counters_.Sum(EngineCounter::kMergeNanos) / 1000;
   s.collected_chunks = counters_.Sum(EngineCounter::kCollectedChunks);
+  s.region_fallbacks = pool_->region_fallbacks();
   s.stall_micros = controller_.stall_nanos() / 1000;
   s.stalls = controller_.stalls();
   {
@@ -240,6 +259,7 @@ Statistics LsmEngine::GetStatistics() {
     s.immutable_memtables = state.immutables.size();
     s.l0_tables = state.version->l0.size();
     for (const auto& table : state.version->l0) s.l0_entries += table->entries();
+    s.waiting_tables = waiting_.size();
     s.l1_entries = state.version->l1->entries();
     const auto tree = state.version->l1->tree();
     const uint64_t covered = tree != nullptr ? tree->size() : 0;

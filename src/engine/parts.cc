@@ -16,9 +16,9 @@ Status Unfit(const std::string& what) { return Status::InvalidArgument("options.
 }  // namespace
 
 Status CheckLsmParts(const Options& options) {
-  BRAID_CHECK(options.log.kind && options.memtable.kind && options.lists.kind &&
-              options.compaction.kind && options.compaction.persistence && options.cache.index &&
-              options.cache.lookup_bytes && options.cache.second_chance_bytes);
+  BRAID_CHECK(options.log.kind && options.memtable.kind && options.compaction.kind &&
+              options.compaction.persistence && options.cache.index && options.cache.lookup_bytes &&
+              options.cache.second_chance_bytes);
   if (*options.log.kind == LogKind::kWriteAhead) {
     if (options.flush.checkpoint_tables > 1) {
       return Unfit(
@@ -27,12 +27,10 @@ Status CheckLsmParts(const Options& options) {
     }
     return Missing("log.kind=write-ahead");
   }
-  if (options.flush.checkpoint_tables > 1) return Missing("flush.checkpoint_tables above 1");
-  if (options.pool.regions > 1) return Missing("pool.regions above 1");
-  if (*options.lists.kind == ListKind::kLocal || *options.lists.kind == ListKind::kDelegated) {
+  const ListKind lists = options.lists.kind.value_or(ListKind::kBraided);
+  if (lists == ListKind::kLocal || lists == ListKind::kDelegated) {
     return Missing("lists.kind=local or delegated");
   }
-  if (options.lists.count_visits) return Missing("lists.count_visits");
   if (*options.compaction.kind != MergeKind::kZipper) return Missing("compaction.kind");
   if (*options.cache.index && *options.cache.second_chance_bytes != 0) {
     return Unfit(

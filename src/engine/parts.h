@@ -6,8 +6,9 @@
 
 namespace braid::engine {
 
-/// Of the LSM engine. All kinds must be set. Errors: InvalidArgument (parts that do not fit each
-/// other), NotSupported (parts that are not there).
+/// Of the LSM engine. All kinds must be set but that of lists, which an existing pool knows.
+/// Errors: InvalidArgument (parts that do not fit each other), NotSupported (parts that are not
+/// there).
 Status CheckLsmParts(const Options& options);
 
 /// For an engine without log, tables and merges: refuses options that only those have.

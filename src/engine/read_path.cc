@@ -188,7 +188,8 @@ Status LsmEngine::Get(const ReadOptions& options, Slice key, std::string* value)
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
   Status status;
-  const EntryHeader* entry = Find(key, view, &status);
+  const EntryHeader* entry =
+      visits_ == nullptr ? Find(key, view, &status) : FindCounting(key, view, &status);
   if (entry == nullptr) return status.ok() ? Status::NotFound() : status;
   std::string_view found;
   if (Status s = ValueOf(*entry, &found); !s.ok()) return s;
@@ -200,6 +201,15 @@ Status LsmEngine::Get(const ReadOptions& options, Slice key, std::string* value)
 const EntryHeader* LsmEngine::Find(Slice key, const index::ReadView& view, Status* status) const {
   const EntryHeader* entry = FindVersion(key, view, status);
   return entry == nullptr || entry->op() == format::EntryOp::kDelete ? nullptr : entry;
+}
+
+/// As Find, and counts which nodes of lists it visits.
+const EntryHeader* LsmEngine::FindCounting(Slice key, index::ReadView view, Status* status) const {
+  index::Visits visits(*pool_);
+  view.visits = &visits;
+  const EntryHeader* entry = Find(key, view, status);
+  visits_->Add(visits);
+  return entry;
 }
 
 const EntryHeader* LsmEngine::FindVersion(Slice key, const index::ReadView& view,

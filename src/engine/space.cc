@@ -29,7 +29,7 @@ Status LsmEngine::RunMerge(compaction::CompactionJob* job,
   if (second_chance_ != nullptr) {
     fit_tree = [this]() -> compaction::TargetTree {
       FitSecondChance(false);
-      return {TreeOverL1(), second_chance_->min_height()};
+      return {IndexTree(), second_chance_->min_height()};
     };
   }
   Status s = base::NoThrow([&] {
@@ -181,7 +181,7 @@ Status LsmEngine::MergeCopies() {
     auto copies =
         std::make_shared<level::PmemTable>(pool_.get(), *found, options_.verify_checksums);
     job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, std::move(copies),
-                                                      state_owner_->version->l1, TreeOverL1(),
+                                                      state_owner_->version->l1, IndexTree(),
                                                       options_.compaction);
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
@@ -298,7 +298,7 @@ uint64_t LsmEngine::MemoryBytes(const ReadState& state) const {
     if (const auto tree = table->tree()) bytes += tree->memory_bytes();
   }
   if (lookup_cache_ != nullptr) bytes += lookup_cache_->memory_bytes();
-  if (const index::EntryIndex* tree = TreeOverL1()) bytes += tree->memory_bytes();
+  if (const index::EntryIndex* tree = IndexTree()) bytes += tree->memory_bytes();
   return bytes;
 }
 

@@ -88,7 +88,7 @@ Status LsmEngine::TryUpdate(log::Draft* draft) {
 /// Inside an EpochGuard. TryAgain when `target` was sealed, or does not meet the condition (null:
 /// none).
 Status LsmEngine::Insert(LoggedMemTable* target, log::Draft* draft, const Condition* condition) {
-  const uint32_t shard = base::ThreadSlot() % static_cast<uint32_t>(shards_.size());
+  const uint32_t shard = pool_->region_map().ShardOfThread(static_cast<uint32_t>(shards_.size()));
   const std::lock_guard lock(shards_[shard].mutex);
   if (Status s = target->log.Place(shard, draft, 1, NextRandom(), AllocationFor(draft->op));
       !s.ok()) {
@@ -188,7 +188,7 @@ Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allo
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
   LoggedMemTable* target = state_.load(std::memory_order_acquire)->active.get();
-  const uint32_t shard = base::ThreadSlot() % static_cast<uint32_t>(shards_.size());
+  const uint32_t shard = pool_->region_map().ShardOfThread(static_cast<uint32_t>(shards_.size()));
   std::vector<std::unique_lock<std::mutex>> locks;
   locks.reserve(shards_.size());
   for (ShardLock& each : shards_) locks.emplace_back(each.mutex);
@@ -246,7 +246,7 @@ void LsmEngine::InsertBatch(LoggedMemTable* target, const std::vector<log::Draft
       if (older != 0) {
         // The version link is not covered by the checks and needs no flush: replay makes it anew.
         pool_->ops().StoreU64(pool_->As<format::EntryHeader>(draft.offset)->links(),
-                              format::EntryPtr::To(older).raw);
+                              pool_->LinkTo(older).raw);
       }
       return draft.offset;
     });
@@ -327,6 +327,9 @@ bool LsmEngine::WaitForSpace() {
   const uint64_t before = pool_->free_chunks();
   SealActive(nullptr);
   if (Status s = WaitUntilIdle(true); !s.ok()) return false;
+  if (Status s = Checkpoint(); !s.ok()) return false;
+  while (Guarded(&LsmEngine::Reclaim)) {
+  }
   return pool_->free_chunks() > before;
 }
 

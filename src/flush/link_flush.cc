@@ -19,7 +19,11 @@ Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::L
                                    uint64_t head_offset) {
   result_ = FlushResult{};
   // The head is put together in DRAM; entries are linked where they are.
-  for (uint32_t layer = 0; layer < kMaxHeight; ++layer) last_[layer] = &head_[layer];
+  for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+    for (uint32_t layer = 0; layer < kMaxHeight; ++layer) {
+      last_[strand][layer] = &heads_[strand][layer];
+    }
+  }
   constexpr size_t kLeaf = 64;
   uint64_t refs[kLeaf];
   size_t count = tree.ScanFromStart(refs, kLeaf);
@@ -40,9 +44,13 @@ Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::L
   }
   Close();
   pmem::PersistOps& ops = pool_->ops();
-  ops.Copy(pool_->At(head_offset), head_, sizeof head_);
-  if (!BRAID_MUTANT(kFlushHeadNotFlushed)) ops.Flush(pool_->At(head_offset), sizeof head_);
-  if (!BRAID_MUTANT(kFlushNotFenced)) ops.Fence();
+  for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+    char* head = pool_->At(pool_->StrandHead(head_offset, strand));
+    ops.Copy(head, heads_[strand], sizeof heads_[strand]);
+    if (strand > 0 && BRAID_MUTANT(kFlushStrandHeadsNotFlushed)) continue;
+    if (!BRAID_MUTANT(kFlushHeadNotFlushed)) Flush(head, sizeof heads_[strand]);
+  }
+  if (write_back_ == WriteBack::kNow && !BRAID_MUTANT(kFlushNotFenced)) ops.Fence();
   return std::move(result_);
 }
 
@@ -58,6 +66,7 @@ Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
         (entry->sequence() == newer && --twins_left < 0)) {
       return pool_->CorruptionAt(offset, "log entry", "it has changed since it was written");
     }
+    if (write_back_ == WriteBack::kLater) result_.touched.push_back(offset);
     const uint64_t sequence = entry->sequence();
     const EntryPtr next{std::atomic_ref<uint64_t>(*entry->links()).load(std::memory_order_relaxed)};
     const bool seen = index::IsVersionNeeded(
@@ -81,24 +90,26 @@ Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
 void LinkFlush::LinkEntry(EntryHeader* entry) {
   pmem::PersistOps& ops = pool_->ops();
   const uint64_t offset = pool_->OffsetOf(entry);
-  const uint64_t link = EntryPtr::To(offset).raw;
+  const uint64_t link = pool_->LinkTo(offset).raw;
+  const uint32_t own_strand = pool_->StrandOf(offset);
   for (uint32_t layer = 0; layer < entry->height(); ++layer) {
     if (BRAID_MUTANT(kTowerHalfBuilt) && layer > 0 && layer + 1 == entry->height()) break;
-    uint64_t* target = last_[layer];
-    if (target >= head_ && target < head_ + kMaxHeight) {
+    uint64_t*& last = last_[layer == 0 ? 0 : own_strand][layer];
+    uint64_t* target = last;
+    if (IsHeadLink(target)) {
       *target = link;  // the head's copy in DRAM
     } else {
       ops.StoreU64(target, link);
       // The predecessor's bottom link is flushed with its header below; upper ones stand alone.
       if (layer > 0 && !BRAID_MUTANT(kFlushLinksNotFlushed) &&
           !BRAID_MUTANT(kFlushUpperLinksNotFlushed)) {
-        ops.Flush(target, sizeof *target);
+        Flush(target, sizeof *target);
       }
     }
-    last_[layer] = entry->links() + layer;
+    last = entry->links() + layer;
   }
   if (unflushed_ != nullptr && !BRAID_MUTANT(kFlushLinksNotFlushed)) {
-    ops.Flush(unflushed_->links(), sizeof(uint64_t));
+    Flush(unflushed_->links(), sizeof(uint64_t));
   }
   unflushed_ = entry;
   ++result_.entries;
@@ -109,7 +120,7 @@ void LinkFlush::LinkEntry(EntryHeader* entry) {
 void LinkFlush::Drop(EntryHeader* entry) {
   pmem::PersistOps& ops = pool_->ops();
   ops.StoreByte(entry->state_byte(), format::kStateDead);
-  if (!BRAID_MUTANT(kDeadMarkNotFlushed)) ops.Flush(entry->state_byte(), 1);
+  if (!BRAID_MUTANT(kDeadMarkNotFlushed)) Flush(entry->state_byte(), 1);
   if (const uint64_t extent = pool_->ExtentOf(pool_->OffsetOf(entry)); extent != 0) {
     if (BRAID_MUTANT(kExtentFreedTooEarly)) return pool_->FreeExtent(extent);
     result_.dead_extents.push_back(extent);
@@ -120,14 +131,16 @@ void LinkFlush::Drop(EntryHeader* entry) {
 void LinkFlush::Close() {
   pmem::PersistOps& ops = pool_->ops();
   const uint64_t end = EntryPtr::End().raw;
-  for (uint64_t* target : last_) {
-    if (target >= head_ && target < head_ + kMaxHeight) {
-      *target = end;
-      continue;
-    }
-    ops.StoreU64(target, end);
-    if (!BRAID_MUTANT(kFlushLinksNotFlushed) && !BRAID_MUTANT(kFlushEndsNotFlushed)) {
-      ops.Flush(target, sizeof *target);
+  for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+    for (uint64_t* target : last_[strand]) {
+      if (IsHeadLink(target)) {
+        *target = end;
+        continue;
+      }
+      ops.StoreU64(target, end);
+      if (!BRAID_MUTANT(kFlushLinksNotFlushed) && !BRAID_MUTANT(kFlushEndsNotFlushed)) {
+        Flush(target, sizeof *target);
+      }
     }
   }
   unflushed_ = nullptr;

@@ -7,6 +7,9 @@
 // Segment 0:  page 0 segment header | pages 1, 2 pool header A, B | pages 3-4, 5-6 manifest A, B |
 //             pages 7-8 table heads | chunk states | ... chunks
 // Segment n:  page 0 segment header | chunk states | ... chunks
+// In a pool of R regions the segments 0 .. R - 1 are the first ones of regions 0 .. R - 1. Those
+// behind segment 0 have table heads of their own: page 0 segment header | pages 1-2 table heads |
+// chunk states | ... chunks
 #pragma once
 
 #include <cstddef>
@@ -39,22 +42,36 @@ inline constexpr uint64_t kManifestBytes = 2 * kPageBytes;
 inline constexpr uint64_t kTableHeadsOffset = 7 * kPageBytes;
 inline constexpr uint64_t kFirstStateTableOffset = 9 * kPageBytes;
 inline constexpr uint64_t kOtherStateTableOffset = kPageBytes;
+/// Of the table heads in the first segment of a region behind the first.
+inline constexpr uint64_t kRegionHeadsOffset = kPageBytes;
+inline constexpr uint32_t kMaxRegions = 4;
 
+/// True for the first segment of a region behind the first, in a pool of `regions`.
+constexpr bool HasRegionHeads(uint32_t segment, uint32_t regions) noexcept {
+  return segment != 0 && segment < regions;
+}
 /// Offset of the table of chunk states in its segment.
-constexpr uint64_t StateTableOffset(uint32_t segment) noexcept {
-  return segment == 0 ? kFirstStateTableOffset : kOtherStateTableOffset;
+constexpr uint64_t StateTableOffset(uint32_t segment, uint32_t regions = 1) noexcept {
+  if (segment == 0) return kFirstStateTableOffset;
+  return HasRegionHeads(segment, regions) ? kRegionHeadsOffset + 2 * kPageBytes
+                                          : kOtherStateTableOffset;
 }
 /// Chunks at the start of a segment that hold its headers and its state table.
-constexpr uint64_t MetaChunks(uint32_t segment, uint64_t bytes, uint64_t chunk_bytes) noexcept {
-  const uint64_t table_end = StateTableOffset(segment) + bytes / chunk_bytes * sizeof(uint64_t);
+constexpr uint64_t MetaChunks(uint32_t segment, uint64_t bytes, uint64_t chunk_bytes,
+                              uint32_t regions = 1) noexcept {
+  const uint64_t table_end =
+      StateTableOffset(segment, regions) + bytes / chunk_bytes * sizeof(uint64_t);
   return (table_end + chunk_bytes - 1) / chunk_bytes;
 }
 
 /// Features a reader must know (incompat), a writer must know (ro_compat), or may ignore (compat).
+/// Incompat: the pool has several regions. Segments and links name theirs, and the header says how
+/// lists lead through them.
+inline constexpr uint64_t kIncompatRegions = 1;
 /// Incompat: a merge is, or was, persisted link by link: the manifest's merge_flags and the table
 /// flag kEntriesNotCounted may be in use.
 inline constexpr uint64_t kIncompatPointerMerges = 1ull << 3;
-inline constexpr uint64_t kKnownIncompat = kIncompatPointerMerges;
+inline constexpr uint64_t kKnownIncompat = kIncompatRegions | kIncompatPointerMerges;
 inline constexpr uint64_t kKnownRoCompat = 0;
 
 struct SegmentHeader {
@@ -63,7 +80,9 @@ struct SegmentHeader {
   uint32_t endian;
   uint8_t pool_uuid[16];
   uint32_t index;
-  uint32_t reserved;
+  uint8_t region;
+  uint8_t regions;  // of the pool; 0: one
+  uint16_t reserved;
   uint64_t base_offset;  // of the segment in the pool
   uint64_t segment_bytes;
   uint64_t chunk_bytes;
@@ -83,7 +102,10 @@ struct PoolHeader {
   uint64_t update_count;  // the newer copy has the higher one
   uint64_t chunk_bytes;
   uint32_t media_class;
-  uint32_t clean;    // 1: closed in order after the last write
+  uint8_t clean;      // 1: closed in order after the last write
+  uint8_t regions;    // with kIncompatRegions: 2 to 4; else 0, which is one
+  uint8_t list_kind;  // with kIncompatRegions: a ListKind; else 0
+  uint8_t reserved;
   char boot_id[40];  // of the last writer, zero-padded
   char design[24];
   char comparator[24];
@@ -92,6 +114,7 @@ struct PoolHeader {
   uint64_t check;
 };
 static_assert(sizeof(PoolHeader) == 192);
+static_assert(offsetof(PoolHeader, clean) == 76 && offsetof(PoolHeader, boot_id) == 80);
 
 /// Kinds of chunk. A chunk's state word: bits 0..31 generation, 44..47 kind, 48..63 check.
 enum class ChunkKind : uint8_t {

@@ -12,12 +12,15 @@ namespace braid::index {
 
 inline constexpr uint64_t kLatest = ~0ull;
 
+struct Visits;
+
 /// A point in the order of writes. Writes up to `sequence` are visible. kLatest: whatever is in the
 /// tables, except entries of a batch that is still being inserted; those have sequence numbers
 /// above `published` until the batch is whole.
 struct ReadView {
   uint64_t sequence = kLatest;
   const std::atomic<uint64_t>* published = nullptr;
+  Visits* visits = nullptr;  ///< lookups only: where nodes are counted, null when they are not
 
   bool Sees(const format::EntryHeader& entry) const noexcept {
     if (sequence != kLatest) return entry.sequence() <= sequence;

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "index/visits.h"
+
 namespace braid::index {
 
 using format::EntryHeader;
@@ -42,7 +44,7 @@ const EntryHeader* SkipList::Resolve(EntryPtr link, Tower tower, uint32_t layer,
 }
 
 bool SkipList::CheckHop(Tower tower, const EntryHeader* next, Damage* damage) const noexcept {
-  if (tower == head_ || InOrder(*EntryOf(tower), *next)) return true;
+  if (IsHead(tower) || InOrder(*EntryOf(tower), *next)) return true;
   damage->at = pool_->OffsetOf(next);
   return false;
 }
@@ -53,7 +55,7 @@ Status DamageStatus(const pmem::PmemPool& pool, uint64_t at) {
     return entry != nullptr && format::KeyCheck(*entry, base::Hash64(entry->key()), offset,
                                                 pool.GenerationAt(offset)) == entry->key_check;
   };
-  if (at < format::kFirstStateTableOffset) {
+  if (at < format::kFirstStateTableOffset || pool.IsHead(at)) {
     return pool.CorruptionAt(at, "head of a table", "a link in it is damaged");
   }
   if (at >= sizeof(EntryHeader) && is_entry(at - sizeof(EntryHeader))) {
@@ -66,16 +68,20 @@ Status DamageStatus(const pmem::PmemPool& pool, uint64_t at) {
 
 /// Goes right while the next key is < `key`, then down; ends before the first key >= `key`.
 /// `*before` is the tower it ended at. Returns the entry after it.
-const EntryHeader* SkipList::Descend(Tower tower, uint32_t layers, std::string_view key,
-                                     Tower* before, Damage* damage) const noexcept {
+template <bool counts>
+const EntryHeader* SkipList::DescendCounting(Tower tower, uint32_t layers, std::string_view key,
+                                             Tower* before, [[maybe_unused]] Visits* visits,
+                                             Damage* damage) const noexcept {
   const EntryHeader* next = nullptr;
   const EntryHeader* bound = nullptr;  // known to be >= key
   int free_hops = kFreeHops;
   for (uint32_t layer = layers; layer-- > 0;) {
+    tower = EnterLayer(tower, layer);
     for (;;) {
       next = Follow(tower, layer, damage);
       if (*damage) return nullptr;
       if (next == nullptr || next == bound) break;
+      if constexpr (counts) visits->Count(*pool_, next, layer);
       if (next->key() >= key) {
         bound = next;
         break;
@@ -89,13 +95,15 @@ const EntryHeader* SkipList::Descend(Tower tower, uint32_t layers, std::string_v
   return next;
 }
 
-const EntryHeader* SkipList::FindGE(std::string_view key, Damage* damage) const noexcept {
+const EntryHeader* SkipList::FindGE(std::string_view key, Damage* damage,
+                                    Visits* visits) const noexcept {
   Tower before = head_;
-  return Descend(head_, kMaxHeight, key, &before, damage);
+  return Descend(upper_, kMaxHeight, key, &before, visits, damage);
 }
 
 const EntryHeader* SkipList::FindGEFrom(const EntryHeader* start, std::string_view key,
-                                        Damage* damage) const noexcept {
+                                        Damage* damage, Visits* visits) const noexcept {
+  if (visits != nullptr) visits->Count(*pool_, start, start->height() - 1);
   if (start->key() >= key) return start;
   // First to the right along taller and taller towers, so that a start that lies far away costs no
   // more than one at the head.
@@ -108,13 +116,13 @@ const EntryHeader* SkipList::FindGEFrom(const EntryHeader* start, std::string_vi
     at = next;
   }
   Tower before = nullptr;
-  return Descend(at->links(), at->height(), key, &before, damage);
+  return Descend(at->links(), at->height(), key, &before, visits, damage);
 }
 
 const EntryHeader* SkipList::FindLess(std::string_view key, Damage* damage) const noexcept {
   for (int retries = 0;; ++retries) {
     Tower before = head_;
-    Descend(head_, kMaxHeight, key, &before, damage);
+    Descend(upper_, kMaxHeight, key, &before, nullptr, damage);
     if (*damage || before == head_) return nullptr;
     const EntryHeader* last = EntryOf(before);
     if (retries >= kMaxRetries) {
@@ -130,9 +138,10 @@ const EntryHeader* SkipList::FindLess(std::string_view key, Damage* damage) cons
 }
 
 const EntryHeader* SkipList::FindLast(Damage* damage) const noexcept {
-  Tower tower = head_;
+  Tower tower = upper_;
   int free_hops = kFreeHops;
   for (uint32_t layer = kMaxHeight; layer-- > 0;) {
+    tower = EnterLayer(tower, layer);
     while (const EntryHeader* next = Follow(tower, layer, damage)) {
       if (--free_hops < 0 && !CheckHop(tower, next, damage)) return nullptr;
       tower = next->links();
@@ -175,13 +184,15 @@ LookupResult SkipList::Judge(const EntryHeader* at, const LookupKey& key, const 
 
 LookupResult SkipList::Lookup(const LookupKey& key, const ReadView& view) const noexcept {
   Damage damage;
-  return Judge(FindGE(key.key, &damage), key, view, damage);
+  const EntryHeader* at = FindGE(key.key, &damage, view.visits);
+  return Judge(at, key, view, damage);
 }
 
 LookupResult SkipList::LookupFrom(const EntryHeader* start, const LookupKey& key,
                                   const ReadView& view) const noexcept {
   Damage damage;
-  return Judge(FindGEFrom(start, key.key, &damage), key, view, damage);
+  const EntryHeader* at = FindGEFrom(start, key.key, &damage, view.visits);
+  return Judge(at, key, view, damage);
 }
 
 namespace {

@@ -6,8 +6,10 @@
 // Invariant 2: every link is checked when it is followed, and every entry's header and key before
 // it is compared, so that damage gives an error and never a wrong path. Invariant 3: every walk
 // ends: cursors check the order at each step, searches once they are longer than any search should
-// be, so that a circle, which can't be in order, is damage. Persistence: none here.
-// Source: ZipperDB 5.1.1 (upper layers are hints), ListDB 6.4.
+// be, so that a circle, which can't be in order, is damage. Invariant 4: in a braided list the
+// upper layers that begin at the head of a strand link the entries of that strand's region, all of
+// them; the bottom layer links all entries. So a search stays in one region until it is down there.
+// Persistence: none here. Source: ZipperDB 5.1.1 (upper layers are hints), ListDB 6.4 (braids).
 #pragma once
 
 #include <array>
@@ -48,7 +50,11 @@ class SkipList {
  public:
   /// `head`: kMaxHeight links, in the pool or a copy of them in DRAM.
   SkipList(const pmem::PmemPool* pool, Tower head, bool verify = true)
-      : pool_(pool), head_(head), verify_(verify) {}
+      : SkipList(pool, head, head, verify) {}
+  /// Of a braided list: `upper` is the head of the strand that searches go along, `head` that of
+  /// strand 0, where the bottom layer begins.
+  SkipList(const pmem::PmemPool* pool, Tower head, Tower upper, bool verify)
+      : pool_(pool), head_(head), upper_(upper), verify_(verify) {}
 
   /// Follows one link. Null at the end of the list or at damage.
   const format::EntryHeader* Follow(Tower tower, uint32_t layer, Damage* damage) const noexcept {
@@ -62,10 +68,11 @@ class SkipList {
                                      Damage* damage) const noexcept;
 
   /// First entry whose key is >= `key` (its newest version).
-  const format::EntryHeader* FindGE(std::string_view key, Damage* damage) const noexcept;
+  const format::EntryHeader* FindGE(std::string_view key, Damage* damage,
+                                    Visits* visits = nullptr) const noexcept;
   /// The same, going down from `start`, an entry of this list with a key <= `key`.
   const format::EntryHeader* FindGEFrom(const format::EntryHeader* start, std::string_view key,
-                                        Damage* damage) const noexcept;
+                                        Damage* damage, Visits* visits = nullptr) const noexcept;
   /// Newest version of the last key < `key`; null when there is none.
   const format::EntryHeader* FindLess(std::string_view key, Damage* damage) const noexcept;
   /// Newest version of the last key of all.
@@ -89,15 +96,29 @@ class SkipList {
   Tower head() const noexcept { return head_; }
 
  private:
+  bool IsHead(Tower tower) const noexcept { return tower == head_ || tower == upper_; }
+  /// Where a search that has come to `layer` at `tower` goes on.
+  Tower EnterLayer(Tower tower, uint32_t layer) const noexcept {
+    return layer == 0 && tower == upper_ ? head_ : tower;
+  }
   /// Damage when `next` can't follow what `tower` belongs to.
   bool CheckHop(Tower tower, const format::EntryHeader* next, Damage* damage) const noexcept;
+  /// `counts`: whether nodes are counted in `visits`, which costs nothing where they are not.
+  template <bool counts>
+  const format::EntryHeader* DescendCounting(Tower tower, uint32_t layers, std::string_view key,
+                                             Tower* before, Visits* visits,
+                                             Damage* damage) const noexcept;
   const format::EntryHeader* Descend(Tower tower, uint32_t layers, std::string_view key,
-                                     Tower* before, Damage* damage) const noexcept;
+                                     Tower* before, Visits* visits, Damage* damage) const noexcept {
+    return visits == nullptr ? DescendCounting<false>(tower, layers, key, before, nullptr, damage)
+                             : DescendCounting<true>(tower, layers, key, before, visits, damage);
+  }
   LookupResult Judge(const format::EntryHeader* at, const LookupKey& key, const ReadView& view,
                      Damage damage) const noexcept;
 
   const pmem::PmemPool* pool_;
   Tower head_;
+  Tower upper_;
   bool verify_;
 };
 

@@ -19,7 +19,8 @@ class TableCheck {
  public:
   TableCheck(const PmemTable& table, const std::string& name, uint64_t boundary,
              const std::function<bool(uint64_t)>& intact, CheckTotals* totals)
-      : list_(table.list()),
+      : table_(table),
+        list_(table.list()),
         head_offset_(table.head_offset()),
         name_(name),
         boundary_(boundary),
@@ -30,9 +31,11 @@ class TableCheck {
     index::Damage damage;
     const EntryHeader* previous = nullptr;
     uint64_t count = 0;
-    for (const EntryHeader* entry = list_.First(&damage); entry != nullptr;
-         entry = list_.Next(entry, &damage)) {
+    index::Tower tower = table_.head(0);
+    for (const EntryHeader* entry = list_.Follow(tower, 0, &damage); entry != nullptr;
+         tower = entry->links(), entry = list_.Follow(tower, 0, &damage)) {
       const uint64_t offset = list_.pool().OffsetOf(entry);
+      if (!NamesRegion(tower, 0, offset)) return count;
       if (offset == boundary_) break;
       if (!Ordered(previous, *entry)) {
         Problem(offset, "the entry is out of order");
@@ -52,15 +55,23 @@ class TableCheck {
     return count;
   }
 
-  /// Upper layers are sorted, and hold every entry that is tall enough.
-  void UpperLayer(uint32_t layer) {
+  /// Upper layers are sorted, and hold every entry of their strand that is tall enough.
+  void UpperLayer(uint32_t strand, uint32_t layer) {
     index::Damage damage;
     const EntryHeader* previous = nullptr;
     uint64_t count = 0;
     uint64_t set = 0;
-    for (const EntryHeader* entry = list_.Follow(list_.head(), layer, &damage); entry != nullptr;
-         entry = list_.Follow(entry->links(), layer, &damage)) {
+    const uint64_t tall = taller_[strand][layer];
+    index::Tower tower = table_.head(strand);
+    for (const EntryHeader* entry = list_.Follow(tower, layer, &damage); entry != nullptr;
+         tower = entry->links(), entry = list_.Follow(tower, layer, &damage)) {
       const uint64_t offset = list_.pool().OffsetOf(entry);
+      if (!NamesRegion(tower, layer, offset)) return;
+      if (list_.pool().StrandOf(offset) != strand) {
+        Problem(offset, "layer " + std::to_string(layer) + " of region " + std::to_string(strand) +
+                            " links an entry of another region");
+        return;
+      }
       if (entry->height() <= layer || !Ordered(previous, *entry)) {
         Problem(offset, "layer " + std::to_string(layer) + " is out of order");
         return;
@@ -69,14 +80,14 @@ class TableCheck {
       ++count;
       set ^= Mark(offset);
       previous = entry;
-      if (count > taller_[layer]) break;
+      if (count > tall) break;
     }
     if (damage) {
       Damaged(damage);
-    } else if (boundary_ == 0 && count != taller_[layer]) {
+    } else if (boundary_ == 0 && count != tall) {
       Problem(head_offset_, "layer " + std::to_string(layer) + " links " + std::to_string(count) +
-                                " entries of " + std::to_string(taller_[layer]));
-    } else if (boundary_ == 0 && set != taller_set_[layer]) {
+                                " entries of " + std::to_string(tall));
+    } else if (boundary_ == 0 && set != taller_set_[strand][layer]) {
       Problem(head_offset_,
               "layer " + std::to_string(layer) + " links an entry that the bottom layer does not");
     }
@@ -98,9 +109,10 @@ class TableCheck {
     totals_->bytes += entry.size();
     totals_->linked_bytes[list_.pool().ChunkOf(offset)] += entry.size();
     totals_->max_sequence = std::max(totals_->max_sequence, entry.sequence());
+    const uint32_t strand = list_.pool().StrandOf(offset);
     for (uint32_t layer = 1; layer < entry.height(); ++layer) {
-      ++taller_[layer];
-      taller_set_[layer] ^= Mark(offset);
+      ++taller_[strand][layer];
+      taller_set_[strand][layer] ^= Mark(offset);
     }
     if (!intact_(offset)) Problem(offset, "the entry's value does not match its check");
     totals_->links_dead = totals_->links_dead || entry.state() == format::kStateDead;
@@ -108,6 +120,16 @@ class TableCheck {
       Problem(offset, entry.state() == format::kStateDead ? "the entry is linked, but marked dead"
                                                           : "the entry's state is damaged");
     }
+  }
+
+  /// A link must say in which region the entry lies that it leads to.
+  bool NamesRegion(index::Tower tower, uint32_t layer, uint64_t offset) {
+    const uint32_t region = list_.pool().RegionOf(offset);
+    const uint32_t said = format::EntryPtr{tower[layer]}.region();
+    if (said == region) return true;
+    Problem(offset, "a link of layer " + std::to_string(layer) + " says that it is in region " +
+                        std::to_string(said) + ", it is in region " + std::to_string(region));
+    return false;
   }
 
   void Damaged(const index::Damage& damage) {
@@ -119,14 +141,16 @@ class TableCheck {
         std::string(list_.pool().CorruptionAt(offset, name_, what).message()));
   }
 
+  const PmemTable& table_;
   const index::SkipList list_;
   const uint64_t head_offset_;
   const std::string& name_;
   uint64_t boundary_;
   const std::function<bool(uint64_t)>& intact_;
   CheckTotals* totals_;
-  std::array<uint64_t, kMaxHeight> taller_{};      // entries that a layer must hold
-  std::array<uint64_t, kMaxHeight> taller_set_{};  // and a hash of which
+  using OfLayers = std::array<std::array<uint64_t, kMaxHeight>, format::kMaxRegions>;
+  OfLayers taller_{};      // entries that a layer of a strand must hold
+  OfLayers taller_set_{};  // and a hash of which
 };
 
 }  // namespace
@@ -136,8 +160,10 @@ uint64_t CheckTable(const PmemTable& table, const std::string& name, uint64_t bo
                     CheckTotals* totals) {
   TableCheck check(table, name, boundary, intact, totals);
   const uint64_t count = check.BottomLayer(expected);
-  for (uint32_t layer = 1; layer < kMaxHeight && totals->problems.empty(); ++layer) {
-    check.UpperLayer(layer);
+  for (uint32_t strand = 0; strand < table.strands(); ++strand) {
+    for (uint32_t layer = 1; layer < kMaxHeight && totals->problems.empty(); ++layer) {
+      check.UpperLayer(strand, layer);
+    }
   }
   return count;
 }

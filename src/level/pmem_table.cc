@@ -17,7 +17,10 @@ PmemTable::PmemTable(pmem::PmemPool* pool, const format::TableRecord& record, bo
       entries_(record.entries),
       max_sequence_(record.max_sequence),
       is_counted_((record.flags & format::kEntriesNotCounted) == 0) {
-  if (record.level == 0) std::memcpy(&head_copy_, pool->At(head_offset()), sizeof head_copy_);
+  for (uint32_t strand = 0; record.level == 0 && strand < pool->strands(); ++strand) {
+    std::memcpy(&head_copies_[strand], pool->At(pool->StrandHead(head_offset(), strand)),
+                sizeof head_copies_[strand]);
+  }
 }
 
 format::TableRecord PmemTable::record() const noexcept {
@@ -30,11 +33,14 @@ format::TableRecord PmemTable::record() const noexcept {
   return record;
 }
 
+index::Tower PmemTable::head(uint32_t strand) const noexcept {
+  return record_.level == 0 ? head_copies_[strand].links
+                            : reinterpret_cast<const uint64_t*>(
+                                  pool_->At(pool_->StrandHead(head_offset(), strand)));
+}
+
 index::SkipList PmemTable::list() const noexcept {
-  const index::Tower head = record_.level == 0
-                                ? head_copy_.links
-                                : reinterpret_cast<const uint64_t*>(pool_->At(head_offset()));
-  return index::SkipList(pool_, head, verify_);
+  return index::SkipList(pool_, head(0), head(pool_->StrandOfThread()), verify_);
 }
 
 LookupResult PmemTable::Get(const index::LookupKey& key,

@@ -8,6 +8,7 @@
 // (manifest.h).
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -52,7 +53,11 @@ class PmemTable {
     max_sequence_.store(sequence, std::memory_order_relaxed);
   }
   format::TableRecord record() const noexcept;
+  /// Searches go along the strand that is near the calling thread.
   index::SkipList list() const noexcept;
+  uint32_t strands() const noexcept { return pool_->strands(); }
+  /// Where the list's strand begins.
+  index::Tower head(uint32_t strand) const noexcept;
 
   /// The tree for lookups, or null. Readers must be in an EpochGuard or hold the version.
   std::shared_ptr<const index::EntryIndex> tree() const;
@@ -64,7 +69,7 @@ class PmemTable {
   pmem::PmemPool* pool_;
   format::TableRecord record_;
   bool verify_;
-  format::TableHead head_copy_{};  // L0
+  std::array<format::TableHead, format::kMaxRegions> head_copies_{};  // L0; a strand
   std::atomic<uint64_t> entries_;
   std::atomic<uint64_t> max_sequence_;
   std::atomic<bool> is_counted_;

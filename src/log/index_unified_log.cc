@@ -163,7 +163,7 @@ void IndexUnifiedLog::Seal(const Draft& draft, uint64_t sequence, uint8_t flags,
   const uint32_t generation =
       BRAID_MUTANT(kGenerationNotInChecksum) ? 0 : pool_->GenerationAt(draft.offset);
   header.key_check = format::KeyCheck(header, draft.key_hash, draft.offset, generation);
-  image.links[0] = older == 0 ? 0 : format::EntryPtr::To(older).raw;
+  image.links[0] = older == 0 ? 0 : pool_->LinkTo(older).raw;
   for (uint32_t layer = 1; layer < draft.height; ++layer) image.links[layer] = 0;
 
   const size_t bytes = sizeof(EntryHeader) + 8ull * draft.height;

@@ -15,7 +15,7 @@ void DramMemTable::InsertRecovered(uint64_t offset) {
   pmem::PersistOps& ops = pool_->ops();
   const auto link_to = [&](EntryHeader* from, uint64_t older) {
     // Not flushed: these links mean nothing after the next crash; the log is replayed again then.
-    ops.StoreU64(from->links(), older == 0 ? 0 : EntryPtr::To(older).raw);
+    ops.StoreU64(from->links(), older == 0 ? 0 : pool_->LinkTo(older).raw);
   };
   Insert(entry->key(), [&](uint64_t newest) {
     if (newest == 0) {

@@ -118,50 +118,66 @@ Status PmemPool::FullError() const {
                             "; delete keys and compact, or give it more room");
 }
 
-bool PmemPool::WantsGrowth() const {
+std::optional<uint32_t> PmemPool::WantsGrowth() const {
   const std::lock_guard lock(mutex_);
-  if (max_bytes_ != 0 && pool_bytes() + 4 * chunk_bytes() > max_bytes_) return false;
-  return free_.size() < std::max<uint64_t>(chunks() / 4, 8) &&
-         free_.size() << chunk_shift_ < (128ull << 20);
-}
-
-Result<uint64_t> PmemPool::TakeChunk(AllocationClass allocation) {
-  for (;;) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (free_.size() > ReserveFor(allocation)) {
-        const uint64_t chunk = free_.back();
-        free_.pop_back();
-        return chunk;
-      }
+  if (max_bytes_ != 0 && pool_bytes() + 4 * chunk_bytes() > max_bytes_) return std::nullopt;
+  for (uint32_t region = 0; region < regions_; ++region) {
+    const uint64_t free = free_[region].size();
+    if (free < std::max<uint64_t>(chunks_of(region) / 4, 8) &&
+        free << chunk_shift_ < (128ull << 20)) {
+      return region;
     }
-    Status grown = Grow();
-    if (grown.ok()) continue;
-    const std::lock_guard lock(mutex_);
-    if (free_.size() <= ReserveFor(allocation)) return grown;
   }
+  return std::nullopt;
 }
 
-/// First of `count` neighbouring chunks. A run can't cross segments: meta chunks lie between them.
-Result<uint64_t> PmemPool::TakeRun(uint64_t count, AllocationClass allocation) {
-  for (;;) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (free_.size() >= count + ReserveFor(allocation)) {
-        std::sort(free_.begin(), free_.end(), std::greater<>());
-        uint64_t length = 0;
-        for (size_t i = free_.size(); i-- > 0;) {
-          length = i + 1 < free_.size() && free_[i] == free_[i + 1] + 1 ? length + 1 : 1;
-          if (length == count) {
-            const uint64_t first = free_[i] + 1 - count;
-            free_.erase(free_.begin() + static_cast<ptrdiff_t>(i),
-                        free_.begin() + static_cast<ptrdiff_t>(i + count));
-            return first;
-          }
-        }
-      }
+uint64_t PmemPool::FreeCount() const noexcept {
+  uint64_t count = 0;
+  for (const std::vector<uint64_t>& chunks : free_) count += chunks.size();
+  return count;
+}
+
+/// Of the free chunks of a region. A run can't cross segments: meta chunks lie between them.
+std::optional<uint64_t> PmemPool::TakeFree(uint64_t count, uint32_t region,
+                                           AllocationClass allocation) {
+  const std::lock_guard lock(mutex_);
+  std::vector<uint64_t>& free = free_[region];
+  if (free.size() < count || FreeCount() < count + ReserveFor(allocation)) return std::nullopt;
+  if (count == 1) {
+    const uint64_t chunk = free.back();
+    free.pop_back();
+    return chunk;
+  }
+  std::sort(free.begin(), free.end(), std::greater<>());
+  uint64_t length = 0;
+  for (size_t i = free.size(); i-- > 0;) {
+    length = i + 1 < free.size() && free[i] == free[i + 1] + 1 ? length + 1 : 1;
+    if (length == count) {
+      const uint64_t first = free[i] + 1 - count;
+      free.erase(free.begin() + static_cast<ptrdiff_t>(i),
+                 free.begin() + static_cast<ptrdiff_t>(i + count));
+      return first;
     }
-    if (Status grown = Grow(count); !grown.ok()) return grown;
+  }
+  return std::nullopt;
+}
+
+Result<uint64_t> PmemPool::Take(uint64_t count, uint32_t region, AllocationClass allocation) {
+  for (;;) {
+    if (const auto first = TakeFree(count, region, allocation)) return *first;
+    Status grown = Grow(region, count);
+    if (grown.ok()) continue;
+    if (const auto first = TakeFree(count, region, allocation)) return *first;
+    // The region is full. Better far away than not at all.
+    for (uint32_t i = 1; i < regions_; ++i) {
+      const uint32_t other = (region + i) % regions_;
+      auto first = TakeFree(count, other, allocation);
+      if (!first && Grow(other, count).ok()) first = TakeFree(count, other, allocation);
+      if (!first) continue;
+      region_fallbacks_.fetch_add(1, std::memory_order_relaxed);
+      return *first;
+    }
+    return grown;
   }
 }
 
@@ -171,7 +187,7 @@ uint32_t PmemPool::NextGeneration(uint64_t chunk) const noexcept {
 
 Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkKind kind,
                                             AllocationClass allocation) {
-  Result<uint64_t> taken = TakeChunk(allocation);
+  Result<uint64_t> taken = Take(1, header.shard % regions_, allocation);
   if (!taken.ok()) return taken;
   const uint64_t chunk = *taken;
   const uint32_t generation =
@@ -197,7 +213,7 @@ Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkK
 Result<uint64_t> PmemPool::AllocateExtent(uint64_t bytes, uint64_t owner,
                                           AllocationClass allocation) {
   const uint64_t count = ExtentChunks(bytes);
-  Result<uint64_t> taken = TakeRun(count, allocation);
+  Result<uint64_t> taken = Take(count, RegionOf(owner), allocation);
   if (!taken.ok()) return taken;
   const uint64_t first = *taken;
   const auto take_bodies = [&] {
@@ -232,7 +248,7 @@ void PmemPool::FreeChunk(uint64_t chunk) {
   SetState(chunk, ChunkKind::kFree, state.generation());
   if (!BRAID_MUTANT(kFreeStateNotFenced)) ops_.Fence();
   const std::lock_guard lock(mutex_);
-  free_.push_back(chunk);
+  free_[RegionOfChunk(chunk)].push_back(chunk);
 }
 
 void PmemPool::FreeExtent(uint64_t extent) {
@@ -251,7 +267,12 @@ void PmemPool::FreeExtent(uint64_t extent) {
 
 uint64_t PmemPool::free_chunks() const {
   const std::lock_guard lock(mutex_);
-  return free_.size();
+  return FreeCount();
+}
+
+uint64_t PmemPool::free_chunks_of(uint32_t region) const {
+  const std::lock_guard lock(mutex_);
+  return free_[region].size();
 }
 
 }  // namespace braid::pmem

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/no_throw.h"
+#include "pmem/region_folders.h"
 #include "pmem/sigbus_guard.h"
 
 namespace braid::pmem {
@@ -131,8 +132,16 @@ Result<std::vector<std::string>> SegmentFiles(const std::string& path) {
   return names;
 }
 
+/// Where segments lie: the pool's own folder, or that of a region.
+struct Folder {
+  std::string path;
+  Fd directory;
+  Fd mark;  // of a region: locked, so that no copy of the pool is open beside it
+};
+
 struct Mapping {
   Fd fd;
+  size_t folder = 0;
   pmem2_map* map = nullptr;
   uint64_t base = 0;
   uint64_t bytes = 0;
@@ -148,6 +157,16 @@ MediaClass ClassOf(pmem2_granularity granularity) {
       break;
   }
   return MediaClass::kPage;
+}
+
+/// NUMA node of the device below a file; -1 when nobody knows.
+int NodeOf(int fd) {
+  pmem2_source* source = nullptr;
+  int node = -1;
+  if (pmem2_source_from_fd(&source, fd) != 0) return -1;
+  if (pmem2_source_numa_node(source, &node) != 0) node = -1;
+  pmem2_source_delete(&source);
+  return node;
 }
 
 /// Maps `fd` at `offset` of the reservation (null: anywhere).
@@ -193,31 +212,44 @@ class FileMedia final : public Media {
   }
   bool media_class_forced() const noexcept override { return forced_; }
   std::vector<uint64_t> segment_bytes() const override;
-  Status AddSegment(uint64_t bytes) override;
+  Status AddSegment(uint64_t bytes) override { return AddSegmentOf(0, bytes); }
+  Status AddSegmentOf(uint32_t region, uint64_t bytes) override;
   Status PublishSegment() override;
   Status DropSegment() override;
   Status Sync() override;
   const std::atomic<uint64_t>& fault() const noexcept override { return guard_.fault(); }
   Status SyncRange(uint64_t offset, uint64_t bytes) override;
   void Prefault(uint64_t offset, uint64_t bytes) noexcept override;
-  void Unlock() override { lock_ = Fd(); }
+  int NodeAt(uint64_t offset) const override;
+  void Unlock() override {
+    for (Folder& folder : folders_) folder.mark = Fd();
+    lock_ = Fd();
+  }
   std::string boot_id() const override { return CurrentBootId(); }
   std::string Locate(uint64_t offset) const override;
 
  private:
   Status OpenDirectory(const PoolOptions& options, bool create);
+  Status OpenRegionFolders(const PoolOptions& options, bool create);
+  Status OpenFolder(const std::string& path, const PoolOptions& options);
+  Status LockMark(Folder* folder);
   Status Lock();
   Status Reserve(const PoolOptions& options);
   Status MapExisting();
   Status RemoveLeftovers();
-  Status Map(Fd fd, uint64_t bytes, const std::string& name);
-  std::string FilePath(const std::string& name) const { return path_ + "/" + name; }
+  Status Map(Fd fd, size_t folder, uint64_t bytes, const std::string& name);
+  Result<Fd> OpenSegment(const std::string& name, size_t* folder) const;
+  std::string FilePath(size_t folder, const std::string& name) const {
+    return folders_[folder].path + "/" + name;
+  }
+  /// Of the segment that AddSegment mapped last.
+  const Folder& LastFolder() const { return folders_[maps_.back().folder]; }
   uint64_t MappedBytes() const {
     return maps_.empty() ? 0 : maps_.back().base + maps_.back().bytes;
   }
 
   std::string path_;
-  Fd directory_;
+  std::vector<Folder> folders_;  // by region; one: of all regions
   Fd lock_;
   pmem2_vm_reservation* reservation_ = nullptr;
   char* base_ = nullptr;
@@ -248,6 +280,7 @@ FileMedia::~FileMedia() {
 Status FileMedia::Init(const PoolOptions& options, bool create) {
   if (Status s = OpenDirectory(options, create); !s.ok()) return s;
   if (Status s = Lock(); !s.ok()) return s;
+  if (Status s = OpenRegionFolders(options, create); !s.ok()) return s;
   if (Status s = Reserve(options); !s.ok()) return s;
   if (Status s = RemoveLeftovers(); !s.ok()) return s;
   return MapExisting();
@@ -257,23 +290,83 @@ Status FileMedia::OpenDirectory(const PoolOptions& options, bool create) {
   if (create && ::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) {
     return FileError("cannot create the pool directory", path_, errno);
   }
-  directory_ = Fd(Again([&] { return ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-  if (!directory_.ok()) return FileError("cannot open the pool directory", path_, errno);
+  return OpenFolder(path_, options);
+}
+
+Status FileMedia::OpenFolder(const std::string& path, const PoolOptions& options) {
+  Folder folder;
+  folder.path = path;
+  folder.directory =
+      Fd(Again([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (!folder.directory.ok()) {
+    return folders_.empty()
+               ? FileError("cannot open the pool directory", path, errno)
+               : FileError("region " + std::to_string(folders_.size()) + " of the pool " + path_ +
+                               " lies in a folder that can't be opened; mount its device, or name "
+                               "the place where it lies now in " +
+                               path_ + "/" + kRegionsFileName + ":",
+                           path, errno);
+  }
+  const int fd = folder.directory.get();
   struct stat info {};
-  if (::fstat(directory_.get(), &info) != 0) return FileError("cannot stat", path_, errno);
+  if (::fstat(fd, &info) != 0) return FileError("cannot stat", path, errno);
   if ((info.st_mode & S_IWOTH) != 0 && !options.allow_world_writable) {
-    return Status::InvalidArgument("the pool directory " + path_ +
+    return Status::InvalidArgument("the pool directory " + path +
                                    " may be written to by everybody: run chmod o-w on it, or set "
                                    "pool.allow_world_writable");
   }
   struct statfs fs {};
-  tmpfs_ = ::fstatfs(directory_.get(), &fs) == 0 && fs.f_type == kTmpfsMagic;
+  tmpfs_ = ::fstatfs(fd, &fs) == 0 && fs.f_type == kTmpfsMagic && (folders_.empty() || tmpfs_);
+  folders_.push_back(std::move(folder));
   return Status::OK();
+}
+
+Status FileMedia::OpenRegionFolders(const PoolOptions& options, bool create) {
+  if (create && !options.region_paths.empty()) {
+    if (Status s = MakeRegionFolders(path_, options.region_paths); !s.ok()) return s;
+  }
+  Result<std::vector<std::string>> paths = ReadRegionFolders(path_);
+  if (!paths.ok()) return paths.status();
+  if (!options.region_paths.empty()) {
+    std::vector<std::string> given;
+    for (const std::string& path : options.region_paths) given.push_back(AbsolutePath(path));
+    if (given != *paths) {
+      return Status::InvalidArgument("pool.region_paths names other folders than the pool " +
+                                     path_ + " was made with; leave it away, or correct the file " +
+                                     path_ + "/" + kRegionsFileName + " if the folders were moved");
+    }
+  }
+  for (const std::string& path : *paths) {
+    if (Status s = OpenFolder(path, options); !s.ok()) return s;
+    if (Status s = LockMark(&folders_.back()); !s.ok()) return s;
+  }
+  return Status::OK();
+}
+
+Status FileMedia::LockMark(Folder* folder) {
+  folder->mark = Fd(Again([&] {
+    return ::openat(folder->directory.get(), kRegionMarkName, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  }));
+  if (!folder->mark.ok()) {
+    return FileError("the mark of the region is missing, is its device mounted? cannot open",
+                     folder->path + "/" + kRegionMarkName, errno);
+  }
+  struct flock request {};
+  request.l_type = F_WRLCK;
+  request.l_whence = SEEK_SET;
+  if (Again([&] { return ::fcntl(folder->mark.get(), F_OFD_SETLK, &request); }) == 0) {
+    return Status::OK();
+  }
+  if (errno != EAGAIN && errno != EACCES) return FileError("cannot lock", folder->path, errno);
+  return Status::Busy("the region in " + folder->path +
+                      " is open already, by a pool that is a copy of " + path_ +
+                      "; close it there first");
 }
 
 Status FileMedia::Lock() {
   lock_ = Fd(Again([&] {
-    return ::openat(directory_.get(), kLockName, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return ::openat(folders_[0].directory.get(), kLockName,
+                    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   }));
   if (!lock_.ok()) return FileError("cannot open the lock file in", path_, errno);
   struct flock request {};
@@ -309,39 +402,61 @@ Status FileMedia::Reserve(const PoolOptions& options) {
 }
 
 Status FileMedia::RemoveLeftovers() {
-  Result<std::vector<std::string>> names = SegmentFiles(path_);
-  if (!names.ok()) return names.status();
-  for (const std::string& name : *names) {
-    if (name.ends_with(kTemporarySuffix)) ::unlinkat(directory_.get(), name.c_str(), 0);
+  for (const Folder& folder : folders_) {
+    Result<std::vector<std::string>> names = SegmentFiles(folder.path);
+    if (!names.ok()) return names.status();
+    for (const std::string& name : *names) {
+      if (name.ends_with(kTemporarySuffix)) ::unlinkat(folder.directory.get(), name.c_str(), 0);
+    }
   }
   return Status::OK();
+}
+
+/// Looks for a segment in all folders; one that is not ok() when it is nowhere.
+Result<Fd> FileMedia::OpenSegment(const std::string& name, size_t* folder) const {
+  Fd found;
+  for (size_t i = 0; i < folders_.size(); ++i) {
+    Fd fd(Again([&] {
+      return ::openat(folders_[i].directory.get(), name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    }));
+    if (!fd.ok() && errno == ENOENT) continue;
+    if (!fd.ok()) return FileError("cannot open", FilePath(i, name), errno);
+    if (found.ok()) {
+      return Status::Corruption(FilePath(i, name) + "+0x0: segment: there is one of this name in " +
+                                folders_[*folder].path + " too; remove the one that is a copy");
+    }
+    found = std::move(fd);
+    *folder = i;
+  }
+  return found;
 }
 
 Status FileMedia::MapExisting() {
   for (uint32_t index = 0;; ++index) {
     const std::string name = SegmentName(index);
-    Fd fd(Again(
-        [&] { return ::openat(directory_.get(), name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW); }));
-    if (!fd.ok()) {
-      if (errno == ENOENT) return Status::OK();
-      return FileError("cannot open", FilePath(name), errno);
-    }
+    size_t folder = 0;
+    Result<Fd> opened = OpenSegment(name, &folder);
+    if (!opened.ok()) return opened.status();
+    Fd fd = std::move(opened).value();
+    if (!fd.ok()) return Status::OK();
     struct stat info {};
-    if (::fstat(fd.get(), &info) != 0) return FileError("cannot stat", FilePath(name), errno);
+    if (::fstat(fd.get(), &info) != 0) {
+      return FileError("cannot stat", FilePath(folder, name), errno);
+    }
     const auto bytes = static_cast<uint64_t>(info.st_size);
     if (!S_ISREG(info.st_mode) || bytes == 0 || bytes % 4096 != 0) {
       char end[32];
       std::snprintf(end, sizeof end, "+0x%llx", static_cast<unsigned long long>(bytes));
-      return Status::Corruption(FilePath(name) + end + ": segment: the file has " +
+      return Status::Corruption(FilePath(folder, name) + end + ": segment: the file has " +
                                 std::to_string(bytes) +
                                 " bytes, which no segment has; it was truncated or replaced");
     }
-    if (Status s = Map(std::move(fd), bytes, name); !s.ok()) return s;
+    if (Status s = Map(std::move(fd), folder, bytes, name); !s.ok()) return s;
     ++published_;
   }
 }
 
-Status FileMedia::Map(Fd fd, uint64_t bytes, const std::string& name) {
+Status FileMedia::Map(Fd fd, size_t folder, uint64_t bytes, const std::string& name) {
   const uint64_t at = MappedBytes();
   if (at + bytes > reserved_) {
     return Status::OutOfSpace("the pool " + path_ + " exceeds the reserved address space");
@@ -350,13 +465,13 @@ Status FileMedia::Map(Fd fd, uint64_t bytes, const std::string& name) {
     const std::lock_guard lock(maps_mutex_);
     maps_.reserve(maps_.size() + 1);  // so that nothing can fail between mapping and keeping it
   }
-  Result<pmem2_map*> map = MapFile(fd.get(), reservation_, at, FilePath(name));
+  Result<pmem2_map*> map = MapFile(fd.get(), reservation_, at, FilePath(folder, name));
   if (!map.ok()) return map.status();
   if (!forced_) {
     media_class_ = std::min(media_class(), ClassOf(pmem2_map_get_store_granularity(*map)));
   }
   const std::lock_guard lock(maps_mutex_);
-  maps_.push_back({std::move(fd), *map, at, bytes});
+  maps_.push_back({std::move(fd), folder, *map, at, bytes});
   return Status::OK();
 }
 
@@ -368,36 +483,40 @@ std::vector<uint64_t> FileMedia::segment_bytes() const {
   return sizes;
 }
 
-Status FileMedia::AddSegment(uint64_t bytes) {
+Status FileMedia::AddSegmentOf(uint32_t region, uint64_t bytes) {
+  const size_t folder = region < folders_.size() ? region : 0;
+  const int directory = folders_[folder].directory.get();
   const std::string name = SegmentName(static_cast<uint32_t>(maps_.size())) + kTemporarySuffix;
-  const std::string path = FilePath(name);
-  ::unlinkat(directory_.get(), name.c_str(), 0);
+  const std::string path = FilePath(folder, name);
+  ::unlinkat(directory, name.c_str(), 0);
   Fd fd(Again([&] {
-    return ::openat(directory_.get(), name.c_str(),
-                    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return ::openat(directory, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                    0600);
   }));
   if (!fd.ok()) return FileError("cannot create", path, errno);
   int error = EINTR;
   while (error == EINTR) error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
-  Status s = error == 0 ? base::NoThrow([&] { return Map(std::move(fd), bytes, name); })
+  Status s = error == 0 ? base::NoThrow([&] { return Map(std::move(fd), folder, bytes, name); })
                         : FileError("cannot allocate " + std::to_string(bytes) + " bytes for", path,
                                     error);
-  if (!s.ok()) ::unlinkat(directory_.get(), name.c_str(), 0);
+  if (!s.ok()) ::unlinkat(directory, name.c_str(), 0);
   return s;
 }
 
 Status FileMedia::PublishSegment() {
   const std::string name = SegmentName(static_cast<uint32_t>(maps_.size() - 1));
   const std::string temporary = name + kTemporarySuffix;
+  const Folder& folder = LastFolder();
+  const int directory = folder.directory.get();
   // The headers must be on the medium before the name is; afterwards the directory entry must be.
   if (Again([&] { return ::fsync(maps_.back().fd.get()); }) != 0) {
-    return FileError("cannot sync", FilePath(temporary), errno);
+    return FileError("cannot sync", folder.path + "/" + temporary, errno);
   }
-  if (::renameat(directory_.get(), temporary.c_str(), directory_.get(), name.c_str()) != 0) {
-    return FileError("cannot rename", FilePath(temporary), errno);
+  if (::renameat(directory, temporary.c_str(), directory, name.c_str()) != 0) {
+    return FileError("cannot rename", folder.path + "/" + temporary, errno);
   }
-  if (Again([&] { return ::fsync(directory_.get()); }) != 0) {
-    return FileError("cannot sync", path_, errno);
+  if (Again([&] { return ::fsync(directory); }) != 0) {
+    return FileError("cannot sync", folder.path, errno);
   }
   const std::lock_guard lock(maps_mutex_);
   published_ = maps_.size();
@@ -407,6 +526,7 @@ Status FileMedia::PublishSegment() {
 Status FileMedia::DropSegment() {
   const std::string name = SegmentName(static_cast<uint32_t>(maps_.size() - 1));
   const std::string temporary = name + kTemporarySuffix;
+  const size_t folder = maps_.back().folder;
   {
     const std::lock_guard lock(maps_mutex_);
     pmem2_map_delete(&maps_.back().map);
@@ -414,8 +534,8 @@ Status FileMedia::DropSegment() {
   }
   // The rename may have been done already.
   for (const std::string& each : {temporary, name}) {
-    if (::unlinkat(directory_.get(), each.c_str(), 0) != 0 && errno != ENOENT) {
-      return FileError("cannot remove", FilePath(each), errno);
+    if (::unlinkat(folders_[folder].directory.get(), each.c_str(), 0) != 0 && errno != ENOENT) {
+      return FileError("cannot remove", FilePath(folder, each), errno);
     }
   }
   return Status::OK();
@@ -425,13 +545,16 @@ Status FileMedia::Sync() {
   if (media_class() != MediaClass::kPage) return Status::OK();
   for (size_t i = 0;; ++i) {
     int fd = -1;
+    size_t folder = 0;
     {
       const std::lock_guard lock(maps_mutex_);
       if (i >= published_) return Status::OK();
       fd = maps_[i].fd.get();  // stays open: what is published is not taken back
+      folder = maps_[i].folder;
     }
     if (Again([&] { return ::fdatasync(fd); }) != 0) {
-      return FileError("cannot sync", FilePath(SegmentName(static_cast<uint32_t>(i))), errno);
+      return FileError("cannot sync", FilePath(folder, SegmentName(static_cast<uint32_t>(i))),
+                       errno);
     }
   }
 }
@@ -457,6 +580,15 @@ void FileMedia::Prefault(uint64_t offset, uint64_t bytes) noexcept {
 #endif
 }
 
+int FileMedia::NodeAt(uint64_t offset) const {
+  const std::lock_guard lock(maps_mutex_);
+  for (const Mapping& mapping : maps_) {
+    if (offset < mapping.base || offset >= mapping.base + mapping.bytes) continue;
+    return NodeOf(mapping.fd.get());
+  }
+  return -1;
+}
+
 std::string FileMedia::Locate(uint64_t offset) const {
   const std::lock_guard lock(maps_mutex_);
   for (size_t i = 0; i < maps_.size(); ++i) {
@@ -464,7 +596,7 @@ std::string FileMedia::Locate(uint64_t offset) const {
       char text[32];
       std::snprintf(text, sizeof text, "+0x%llx",
                     static_cast<unsigned long long>(offset - maps_[i].base));
-      return FilePath(SegmentName(static_cast<uint32_t>(i))) + text;
+      return FilePath(maps_[i].folder, SegmentName(static_cast<uint32_t>(i))) + text;
     }
   }
   return path_ + " offset " + std::to_string(offset) + " (outside)";
@@ -489,6 +621,7 @@ Result<PathKind> ProbePath(const std::string& path) {
   PathKind kind = PathKind::kMissing;
   Status s = List(path, [&](std::string_view name) {
     if (name == "." || name == ".." || name == kLockName) return true;
+    if (name.starts_with(kRegionsFileName)) return true;
     if (!name.starts_with("segment-")) {
       kind = PathKind::kForeign;
     } else if (!name.ends_with(kTemporarySuffix)) {
@@ -517,11 +650,13 @@ LockHolder ProbeLock(const std::string& path) {
 Status RemovePool(const std::string& path) {
   Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!directory.ok()) return FileError("cannot open", path, errno);
+  if (Status s = RemoveRegionFolders(path); !s.ok()) return s;
   // Segment 0 first: an interrupted removal leaves nothing that opens, and can be repeated.
   Result<std::vector<std::string>> names = SegmentFiles(path);
   if (!names.ok()) return names.status();
   std::sort(names->begin(), names->end());
-  names->emplace_back(kLockName);
+  names->insert(names->end(),
+                {std::string(kRegionsFileName) + kTemporarySuffix, kRegionsFileName, kLockName});
   for (const std::string& name : *names) {
     if (::unlinkat(directory.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
       return FileError("cannot remove", path + "/" + name, errno);
@@ -536,6 +671,20 @@ Result<std::unique_ptr<Media>> OpenFileMedia(const std::string& path, const Pool
   auto media = std::make_unique<FileMedia>(path, options);
   if (Status s = media->Init(options, create); !s.ok()) return s;
   return Result<std::unique_ptr<Media>>(std::move(media));
+}
+
+int NodeOfFolder(const std::string& path) {
+  // A folder is no source that libpmem2 takes; any file in it will do.
+  int node = -1;
+  (void)List(path, [&](std::string_view name) {
+    if (name == "." || name == "..") return true;
+    const std::string file = path + "/" + std::string(name);
+    const Fd fd(Again([&] { return ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW); }));
+    if (!fd.ok()) return true;
+    node = NodeOf(fd.get());
+    return false;
+  }).ok();
+  return node;
 }
 
 Result<MediaClass> ProbeMediaClass(const std::string& path) {

@@ -37,6 +37,9 @@ Status RemovePool(const std::string& path);
 Result<std::unique_ptr<Media>> OpenFileMedia(const std::string& path, const PoolOptions& options,
                                              bool create);
 
+/// NUMA node of the device that the folder lies on; -1 when it is not known.
+int NodeOfFolder(const std::string& path);
+
 /// The media class of the medium that `path` lies on, found by mapping a temporary file there.
 Result<MediaClass> ProbeMediaClass(const std::string& path);
 

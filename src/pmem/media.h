@@ -34,6 +34,8 @@ class Media {
   /// Allocates (never sparse) and maps a segment of `bytes` zero bytes behind the last one. It does
   /// not exist after a crash until PublishSegment. Errors: OutOfSpace, IOError.
   virtual Status AddSegment(uint64_t bytes) = 0;
+  /// The same on the device of a region, where the regions lie on devices of their own.
+  virtual Status AddSegmentOf(uint32_t /*region*/, uint64_t bytes) { return AddSegment(bytes); }
   /// Makes the segment that AddSegment mapped last a part of the pool.
   virtual Status PublishSegment() = 0;
   /// Takes back the segment that AddSegment mapped last, after PublishSegment failed or was not
@@ -53,6 +55,9 @@ class Media {
     static const std::atomic<uint64_t> none{0};
     return none;
   }
+
+  /// NUMA node of the device that holds `offset`; negative when it is not known.
+  virtual int NodeAt(uint64_t /*offset*/) const { return -1; }
 
   /// Lets another handle open the pool; the mappings stay until destruction.
   virtual void Unlock() {}

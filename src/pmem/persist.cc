@@ -4,6 +4,12 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+
 namespace braid::pmem {
 namespace {
 
@@ -49,6 +55,14 @@ const FlushChoice& Chosen() noexcept {
   return choice;
 }
 
+// Lines that this thread flushed to pools with an emulated medium since its last fence of one.
+thread_local uint64_t emulated_lines = 0;
+
+void FlushEmulated(uintptr_t first, uintptr_t end) noexcept {
+  emulated_lines += (end - first + kLineBytes - 1) / kLineBytes;
+  Chosen().lines(first, end);
+}
+
 }  // namespace
 
 const char* FlushInstruction() noexcept { return Chosen().name; }
@@ -58,6 +72,41 @@ PersistOps::PersistOps(MediaClass media_class) noexcept { set_media_class(media_
 void PersistOps::set_media_class(MediaClass media_class) noexcept {
   media_class_ = media_class;
   flush_lines_ = media_class == MediaClass::kCacheLine ? Chosen().lines : nullptr;
+  if (emulates_ && flush_lines_ != nullptr) flush_lines_ = FlushEmulated;
+}
+
+Status PersistOps::Emulate(uint32_t write_ns, uint32_t write_mb_s) {
+  emulated_write_ns_ = write_ns;
+  emulated_write_mb_s_ = write_mb_s;
+#if !defined(BRAID_CRASHSIM)
+  emulates_ = write_ns != 0 || write_mb_s != 0;
+  if (emulates_ && media_class_ != MediaClass::kCacheLine) {
+    return Status::InvalidArgument(
+        std::string("options.pool.emulate_write_ns and emulate_write_mb_s slow write-backs of "
+                    "cache lines down, and a medium of class ") +
+        MediaClassName(media_class_) + " has none: set pool.force_media_class=cache_line");
+  }
+#endif
+  set_media_class(media_class_);
+  return Status::OK();
+}
+
+void PersistOps::WaitAsSlowMedium() noexcept {
+  const uint64_t lines = std::exchange(emulated_lines, 0);
+  if (lines == 0) return;
+  uint64_t until = NowNanos() + lines * emulated_write_ns_;
+  if (emulated_write_mb_s_ != 0) {
+    // A queue at the medium: what is flushed now is written when everything before it was.
+    const uint64_t cost = lines * kLineBytes * 1000 / emulated_write_mb_s_;
+    // relaxed: the value alone counts; nothing is published with it.
+    uint64_t busy = emulated_busy_until_.load(std::memory_order_relaxed);
+    uint64_t done = 0;
+    do {
+      done = std::max(busy, NowNanos()) + cost;
+    } while (!emulated_busy_until_.compare_exchange_weak(busy, done, std::memory_order_relaxed));
+    until = std::max(until, done);
+  }
+  while (NowNanos() < until) _mm_pause();
 }
 
 void PersistOps::Fence() noexcept {
@@ -67,6 +116,8 @@ void PersistOps::Fence() noexcept {
 #endif
   // Page-cache media need no fence: the kernel sees all stores of a process that died.
   if (media_class_ != MediaClass::kPage) _mm_sfence();
+  if (emulates_) [[unlikely]]
+    WaitAsSlowMedium();
 }
 
 }  // namespace braid::pmem

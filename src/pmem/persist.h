@@ -4,6 +4,8 @@
 // safety: all calls from any thread; the caller keeps two threads from storing to one range.
 // Invariant 1: a Flush covers every line that holds a byte of its range (the start is rounded
 // down). Invariant 2: in the crashsim build each store is announced to the hook before and after.
+// Invariant 3: a pool that emulates a slower medium waits in Fence only, for the lines that the
+// thread flushed since its last fence; other pools pay a test of a flag a fence.
 // Persistence: CACHE_LINE: flush writes lines back, fence waits for them. BYTE: a fence is enough.
 // PAGE: stores survive a process crash as they are; power loss is Media::Sync's business.
 #pragma once
@@ -15,6 +17,7 @@
 
 #include "base/counters.h"
 #include "braid/options.h"
+#include "braid/status.h"
 
 namespace braid::pmem {
 
@@ -93,6 +96,11 @@ class PersistOps {
   /// Before any other thread knows the pool: the class of a new pool is known when its first
   /// segment is mapped.
   void set_media_class(MediaClass media_class) noexcept;
+  /// Slows write-backs down, for measurements: each line costs `write_ns` more at the next fence of
+  /// its thread, and all threads together write back at most `write_mb_s` million bytes a second; 0
+  /// and 0: off. Before any other thread knows the pool. InvalidArgument where nothing is written
+  /// back that could be slowed down. The crashsim build takes the values and waits for nothing.
+  Status Emulate(uint32_t write_ns, uint32_t write_mb_s);
   uint64_t lines_flushed() const noexcept { return counters_.Sum(PersistCounter::kLines); }
   uint64_t fences() const noexcept { return counters_.Sum(PersistCounter::kFences); }
 
@@ -114,7 +122,14 @@ class PersistOps {
   static void After(const void*, size_t) noexcept {}
 #endif
 
+  void WaitAsSlowMedium() noexcept;
+
   MediaClass media_class_;
+  bool emulates_ = false;
+  uint32_t emulated_write_ns_ = 0;
+  uint32_t emulated_write_mb_s_ = 0;
+  // When the emulated medium will have written what it was given, on the clock of NowNanos().
+  std::atomic<uint64_t> emulated_busy_until_{0};
   void (*flush_lines_)(uintptr_t first,
                        uintptr_t end) noexcept;  // null where nothing is to be done
   base::Counters<PersistCounter, 2> counters_;

@@ -38,6 +38,19 @@ void CopyName(char* target, size_t capacity, const std::string& name) {
   std::memcpy(target, name.data(), std::min(name.size(), capacity - 1));
 }
 
+/// The pool must be of the design and order of keys that it is opened with.
+Status CheckNames(const PoolHeader& header, const Options& options) {
+  if (options.design != header.design) {
+    return Status::InvalidArgument("the pool was made with design \"" + std::string(header.design) +
+                                   "\", the options say \"" + options.design + "\"");
+  }
+  if (std::string_view(header.comparator) != "bytewise") {
+    return Status::InvalidArgument("the pool was made with comparator \"" +
+                                   std::string(header.comparator) + "\"");
+  }
+  return Status::OK();
+}
+
 }  // namespace
 
 PmemPool::PmemPool(std::unique_ptr<Media> media, const Options& options)
@@ -66,17 +79,24 @@ Result<std::unique_ptr<PmemPool>> PmemPool::Open(std::unique_ptr<Media> media,
 Status PmemPool::Create(const Options& options, const std::function<Status(PmemPool*)>& init) {
   created_ = true;
   chunk_shift_ = static_cast<uint32_t>(std::countr_zero(options.pool.chunk_bytes));
-  const uint64_t bytes = RoundUp(options.pool.initial_bytes, chunk_bytes());
-  if (max_bytes_ != 0 && bytes > max_bytes_) {
-    return Status::InvalidArgument("pool.initial_bytes exceeds pool.max_bytes");
-  }
+  regions_ = options.pool.regions;
   // Headers, redo chunks and at least four chunks to write to.
-  if (bytes / chunk_bytes() < MetaChunks(0, bytes, chunk_bytes()) + 6) {
+  const uint64_t least = LeastBytes(0, 6);
+  uint64_t bytes = ShareBytes();
+  if (bytes < least && regions_ == 1) {
     return Status::InvalidArgument("pool.initial_bytes is too small for chunks of " +
                                    std::to_string(chunk_bytes()) + " bytes");
   }
+  bytes = std::max(bytes, least);  // with several regions a small share is no limit
+  if (max_bytes_ != 0 && bytes > max_bytes_) {
+    return Status::InvalidArgument("pool.initial_bytes exceeds pool.max_bytes");
+  }
   if (Status s = media_->AddSegment(bytes); !s.ok()) return s;
   ops_.set_media_class(media_->media_class());
+  if (Status s = ops_.Emulate(options.pool.emulate_write_ns, options.pool.emulate_write_mb_s);
+      !s.ok()) {
+    return s;
+  }
   if (!states_.Allocate(media_->reserved_bytes() >> chunk_shift_)) return NoChunkTable();
 
   header_ = PoolHeader{};
@@ -94,13 +114,20 @@ Status PmemPool::Create(const Options& options, const std::function<Status(PmemP
   CopyName(header_.boot_id, sizeof header_.boot_id, media_->boot_id());
   CopyName(header_.design, sizeof header_.design, options.design);
   CopyName(header_.comparator, sizeof header_.comparator, "bytewise");
+  if (regions_ > 1) {
+    header_.incompat |= format::kIncompatRegions;
+    header_.regions = static_cast<uint8_t>(regions_);
+    header_.list_kind = static_cast<uint8_t>(options.lists.kind.value_or(ListKind::kBraided));
+    if (!region_of_.Allocate(media_->reserved_bytes() >> chunk_shift_)) return NoChunkTable();
+  }
+  strands_ = list_kind() == ListKind::kBraided ? regions_ : 1;
   header_.segments = 1;
 
-  AddSegment(InitSegment(0, 0, bytes), &free_);
-  free_.reserve(chunks());
+  AddSegment(InitSegment(0, 0, 0, bytes), &free_[0]);
+  free_[0].reserve(chunks());
   for (uint64_t& chunk : redo_chunks_) {
-    chunk = free_.back();
-    free_.pop_back();
+    chunk = free_[0].back();
+    free_[0].pop_back();
     SetState(chunk, ChunkKind::kRedo, 1);
   }
   if (Status s = WriteHeader(); !s.ok()) return s;
@@ -112,27 +139,73 @@ Status PmemPool::Create(const Options& options, const std::function<Status(PmemP
   ops_.Fence();
   if (Status s = media_->PublishSegment(); !s.ok()) return s;
   was_clean_ = true;
+  return CompleteRegions();
+}
+
+/// An equal share of a new pool.
+uint64_t PmemPool::ShareBytes() const noexcept {
+  return RoundUp(RoundUp(initial_bytes_, regions_) / regions_, chunk_bytes());
+}
+
+/// The smallest segment that has room for `chunks` besides its headers.
+uint64_t PmemPool::LeastBytes(uint32_t index, uint64_t chunks) const noexcept {
+  uint64_t bytes = chunks * chunk_bytes();
+  while (bytes / chunk_bytes() < MetaChunks(index, bytes, chunk_bytes(), regions_) + chunks) {
+    bytes += chunk_bytes();
+  }
+  return bytes;
+}
+
+Status PmemPool::CompleteRegions() {
+  for (auto region = static_cast<uint32_t>(segments_.size()); region < regions_; ++region) {
+    if (Status s = Grow(region, 4); !s.ok()) return s;
+  }
+  ops_.set_media_class(media_->media_class());
+  if (regions_ == 1) return Status::OK();
+  std::array<int, format::kMaxRegions> nodes;
+  for (uint32_t region = 0; region < nodes.size(); ++region) {
+    nodes[region] = region < regions_ ? media_->NodeAt(segments_[region].base) : kNoNode;
+  }
+  region_map_ = RegionMap(regions_, nodes);
   return Status::OK();
 }
 
+/// Ends all heads of tables in the first segment of a region: there is no table yet.
+void PmemPool::InitRegionHeads(uint64_t base) {
+  const std::vector<uint64_t> ends(format::kTableHeads * format::kMaxHeight,
+                                   format::EntryPtr::End().raw);
+  char* heads = At(base + format::kRegionHeadsOffset);
+  ops_.Copy(heads, ends.data(), ends.size() * sizeof(uint64_t));
+  if (!BRAID_MUTANT(kRegionHeadsNotFlushed)) ops_.Flush(heads, ends.size() * sizeof(uint64_t));
+}
+
 /// Writes the header and state table of a fresh segment, durably.
-PmemPool::Segment PmemPool::InitSegment(uint32_t index, uint64_t base, uint64_t bytes) {
+PmemPool::Segment PmemPool::InitSegment(uint32_t index, uint32_t region, uint64_t base,
+                                        uint64_t bytes) {
   SegmentHeader header{};
   header.magic = format::kSegmentMagic;
   header.version = format::kFormatVersionNumber;
   header.endian = format::kEndianMark;
   std::memcpy(header.pool_uuid, header_.uuid, sizeof header.pool_uuid);
   header.index = index;
+  header.region = static_cast<uint8_t>(region);
+  header.regions = static_cast<uint8_t>(regions_ > 1 ? regions_ : 0);
   header.base_offset = base;
   header.segment_bytes = bytes;
   header.chunk_bytes = chunk_bytes();
-  header.meta_chunks = MetaChunks(index, bytes, chunk_bytes());
+  header.meta_chunks = MetaChunks(index, bytes, chunk_bytes(), regions_);
   header.check = format::StructCheck(header, base);
   ops_.Copy(At(base), &header, sizeof header);
   if (!BRAID_MUTANT(kSegmentHeaderNotFlushed)) ops_.Flush(At(base), sizeof header);
 
-  const Segment segment{base, bytes, base + StateTableOffset(index), base >> chunk_shift_,
-                        header.meta_chunks};
+  if (format::HasRegionHeads(index, regions_)) InitRegionHeads(base);
+
+  const Segment segment{base,
+                        bytes,
+                        base + StateTableOffset(index, regions_),
+                        base >> chunk_shift_,
+                        header.meta_chunks,
+                        region};
   const uint64_t count = bytes >> chunk_shift_;
   std::vector<uint64_t> words(count);
   for (uint64_t i = 0; i < count; ++i) {
@@ -152,6 +225,7 @@ PmemPool::Segment PmemPool::InitSegment(uint32_t index, uint64_t base, uint64_t 
 void PmemPool::AddSegment(const Segment& segment, std::vector<uint64_t>* fresh) {
   const uint64_t count = segment.bytes >> chunk_shift_;
   const std::lock_guard lock(mutex_);
+  MapRegion(segment);
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t chunk = segment.first_chunk + i;
     const ChunkKind kind = i < segment.meta_chunks ? ChunkKind::kMeta : ChunkKind::kFree;
@@ -163,6 +237,21 @@ void PmemPool::AddSegment(const Segment& segment, std::vector<uint64_t>* fresh) 
   segments_.push_back(segment);
   // Release pairs with chunks(): a reader that sees the count sees the states.
   chunks_.store(segment.first_chunk + count, std::memory_order_release);
+}
+
+/// Makes known to which region the chunks of a segment belong. Relaxed stores: the store of chunks_
+/// comes after them.
+void PmemPool::MapRegion(const Segment& segment) {
+  // The first one of a region; it is there before anything else is done with the pool.
+  if (region_chunks_[segment.region].load(std::memory_order_relaxed) == 0 && segment.region != 0) {
+    region_heads_[segment.region] = segment.base + format::kRegionHeadsOffset;
+  }
+  const uint64_t count = segment.bytes >> chunk_shift_;
+  region_chunks_[segment.region].fetch_add(count, std::memory_order_relaxed);
+  for (uint64_t i = 0; regions_ > 1 && i < count; ++i) {
+    region_of_[segment.first_chunk + i].store(static_cast<uint8_t>(segment.region),
+                                              std::memory_order_relaxed);
+  }
 }
 
 /// Writes header_ with a higher count to both copies, the one that is older, or torn, first: at
@@ -185,6 +274,10 @@ Status PmemPool::WriteHeader() {
 }
 
 Status PmemPool::Load(const Options& options) {
+  if (Status s = ops_.Emulate(options.pool.emulate_write_ns, options.pool.emulate_write_mb_s);
+      !s.ok()) {
+    return s;
+  }
   if (media_->segment_bytes()[0] < format::kFirstStateTableOffset + kPageBytes) {
     return CorruptionAt(0, "segment", "it is too short for a pool header; truncated?");
   }
@@ -198,15 +291,10 @@ Status PmemPool::Load(const Options& options) {
   if (header_.ro_compat != 0) {
     return Status::NotSupported("the pool has features that this library may only read");
   }
-  if (options.design != header_.design) {
-    return Status::InvalidArgument("the pool was made with design \"" +
-                                   std::string(header_.design) + "\", the options say \"" +
-                                   options.design + "\"");
-  }
-  if (std::string_view(header_.comparator) != "bytewise") {
-    return Status::InvalidArgument("the pool was made with comparator \"" +
-                                   std::string(header_.comparator) + "\"");
-  }
+  if (Status s = CheckNames(header_, options); !s.ok()) return s;
+  if (Status s = CheckRegions(options); !s.ok()) return s;
+  if (header_.regions != 0) regions_ = header_.regions;
+  strands_ = list_kind() == ListKind::kBraided ? regions_ : 1;
   if (BRAID_MUTANT(kChunkBytesFromOptions)) header_.chunk_bytes = options.pool.chunk_bytes;
   if (BRAID_MUTANT(kLockKeptInPool) && header_.clean == 0) return Status::Busy("it is locked");
   chunk_shift_ = static_cast<uint32_t>(std::countr_zero(header_.chunk_bytes));
@@ -214,11 +302,12 @@ Status PmemPool::Load(const Options& options) {
   // One that can't be read tells nothing, not even if it could not be read last time either.
   const std::string boot_id = media_->boot_id();
   boot_changed_ = boot_id.empty() || boot_id != header_.boot_id;
-  if (!states_.Allocate(media_->reserved_bytes() >> chunk_shift_)) return NoChunkTable();
+  const uint64_t most_chunks = media_->reserved_bytes() >> chunk_shift_;
+  if (!states_.Allocate(most_chunks)) return NoChunkTable();
+  if (regions_ > 1 && !region_of_.Allocate(most_chunks)) return NoChunkTable();
 
   const std::vector<uint64_t> sizes = media_->segment_bytes();
-  if (sizes.size() < header_.segments || (was_clean_ && sizes.size() > header_.segments) ||
-      sizes.size() > header_.segments + 1) {
+  if (!CountsSegments(sizes.size())) {
     return CorruptionAt(format::kPoolHeaderOffset[newest_header_], "pool header",
                         "it counts " + std::to_string(header_.segments) +
                             " segments, the pool has " + std::to_string(sizes.size()) +
@@ -229,7 +318,9 @@ Status PmemPool::Load(const Options& options) {
     if (Status s = LoadSegment(i, base, sizes[i]); !s.ok()) return s;
     base += sizes[i];
   }
-  free_.reserve(chunks());
+  for (uint32_t region = 0; region < regions_; ++region) {
+    free_[region].reserve(chunks_of(region));
+  }
   uint32_t redo = 0;
   for (uint64_t chunk = 0; chunk < chunks() && redo < 2; ++chunk) {
     if (StateOf(chunk).kind() == ChunkKind::kRedo) redo_chunks_[redo++] = chunk;
@@ -240,7 +331,41 @@ Status PmemPool::Load(const Options& options) {
   if (!BRAID_MUTANT(kInheritedNotFlushed)) FlushInherited();
   if (sizes.size() != header_.segments && !BRAID_MUTANT(kSegmentLeftUncounted)) {
     header_.segments = sizes.size();
-    return WriteHeader();
+    if (Status s = WriteHeader(); !s.ok()) return s;
+  }
+  if (BRAID_MUTANT(kRegionsNotCompleted)) return Status::OK();
+  return CompleteRegions();
+}
+
+/// A crash may have left a segment that is not counted; in a pool that is clean only while its
+/// regions got their first ones.
+bool PmemPool::CountsSegments(uint64_t found) const noexcept {
+  const bool may_have_one_more = !was_clean_ || header_.segments < regions_;
+  return found == header_.segments || (found == header_.segments + 1 && may_have_one_more);
+}
+
+/// What the options say must be what the pool was made with; what they leave open is the pool's.
+Status PmemPool::CheckRegions(const Options& options) const {
+  const uint32_t regions = header_.regions == 0 ? 1u : header_.regions;
+  if (options.pool.regions != 1 && options.pool.regions != regions) {
+    return Status::InvalidArgument(
+        "the pool was made with pool.regions=" + std::to_string(regions) + ", the options say " +
+        std::to_string(options.pool.regions) +
+        "; leave it away, or copy the content to a new pool");
+  }
+  if (header_.list_kind > static_cast<uint8_t>(ListKind::kBraided)) {
+    return Status::NotSupported(
+        "the pool has lists.kind=" +
+        std::string(ListKindName(static_cast<ListKind>(header_.list_kind))) +
+        ", which this library does not know; use a newer braid release");
+  }
+  // With one region all kinds are the same list.
+  if (regions > 1 && options.lists.kind &&
+      static_cast<uint8_t>(*options.lists.kind) != header_.list_kind) {
+    return Status::InvalidArgument(std::string("the pool was made with lists.kind=") +
+                                   ListKindName(static_cast<ListKind>(header_.list_kind)) +
+                                   ", the options say " + ListKindName(*options.lists.kind) +
+                                   "; leave it away, or copy the content to a new pool");
   }
   return Status::OK();
 }
@@ -252,6 +377,9 @@ Status PmemPool::Load(const Options& options) {
 void PmemPool::FlushInherited() {
   // Headers in any case: the very mark that the pool is clean may lie in the caches.
   ops_.Flush(At(0), format::kFirstStateTableOffset);
+  for (uint32_t i = 1; i < std::min<uint64_t>(regions_, segments_.size()); ++i) {
+    ops_.Flush(At(segments_[i].base), StateTableOffset(i, regions_));
+  }
   if (!was_clean_) {
     for (const Segment& segment : segments_) {
       ops_.Flush(At(segment.state_table), (segment.bytes >> chunk_shift_) * sizeof(uint64_t));
@@ -271,16 +399,28 @@ Status PmemPool::LoadSegment(uint32_t index, uint64_t base, uint64_t bytes) {
       header.index != index || header.base_offset != base) {
     return CorruptionAt(base, "segment header", "the segment belongs to another pool or place");
   }
+  if (header.region >= regions_ || header.regions != header_.regions ||
+      (index < regions_ && header.region != index)) {
+    return CorruptionAt(base, "segment header",
+                        "it says region " + std::to_string(header.region) + " of " +
+                            std::to_string(header.regions) + ", which can't be");
+  }
   if (header.segment_bytes != bytes || header.chunk_bytes != chunk_bytes() ||
-      bytes % chunk_bytes() != 0 || header.meta_chunks != MetaChunks(index, bytes, chunk_bytes()) ||
+      bytes % chunk_bytes() != 0 ||
+      header.meta_chunks != MetaChunks(index, bytes, chunk_bytes(), regions_) ||
       header.meta_chunks > bytes / chunk_bytes()) {
     return CorruptionAt(base, "segment",
                         "the file has " + std::to_string(bytes) + " bytes, its header says " +
                             std::to_string(header.segment_bytes) + "; truncated or extended");
   }
-  const Segment segment{base, bytes, base + StateTableOffset(index), base >> chunk_shift_,
-                        header.meta_chunks};
+  const Segment segment{base,
+                        bytes,
+                        base + StateTableOffset(index, regions_),
+                        base >> chunk_shift_,
+                        header.meta_chunks,
+                        header.region};
   segments_.push_back(segment);
+  MapRegion(segment);
   return LoadStates(segment);
 }
 
@@ -295,7 +435,7 @@ Status PmemPool::LoadStates(const Segment& segment) {
                           "the state of chunk " + std::to_string(chunk) + " is damaged");
     }
     states_[chunk].store(state.raw, std::memory_order_relaxed);
-    if (state.kind() == ChunkKind::kFree) free_.push_back(chunk);
+    if (state.kind() == ChunkKind::kFree) free_[segment.region].push_back(chunk);
   }
   chunks_.store(segment.first_chunk + count, std::memory_order_release);
   return Status::OK();
@@ -351,28 +491,39 @@ Status PmemPool::MarkClean() {
   return s;
 }
 
-Status PmemPool::Grow(uint64_t chunks_in_a_run) {
-  const uint64_t before = chunks();
+Status PmemPool::Grow(uint32_t region, uint64_t chunks_in_a_run) {
+  const uint64_t before = chunks_of(region);
   const std::lock_guard grow_lock(grow_mutex_);
-  if (chunks() != before) return Status::OK();  // another thread has just grown the pool
+  if (chunks_of(region) != before) return Status::OK();  // another thread has just grown it
   if (failed()) return FaultStatus();
   if (!growth_error_.ok()) return growth_error_;
-  return base::NoThrow([&] { return GrowLocked(chunks_in_a_run); });
+  return base::NoThrow([&] { return GrowLocked(region, chunks_in_a_run); });
 }
 
-Status PmemPool::GrowLocked(uint64_t chunks_in_a_run) {
-  const base::ActivityScope activity(base::Activity::kGrowth);
+/// The size of a region's next segment: as much as the region has, within limits.
+uint64_t PmemPool::GrowthBytes(uint32_t region, uint64_t chunks_in_a_run) const {
   const uint64_t total = pool_bytes();
   const uint64_t largest = std::max<uint64_t>(256ull << 20, chunk_bytes() * 16);
-  const uint64_t smallest = std::min(initial_bytes_, largest);
+  const uint64_t smallest = std::min(ShareBytes(), largest);
   const uint64_t needed = (chunks_in_a_run + 2) * chunk_bytes();
   const auto index = static_cast<uint32_t>(segments_.size());
-  uint64_t bytes = std::max(std::clamp(total, smallest, largest), needed + needed / 256);
+  uint64_t bytes = std::clamp(chunks_of(region) << chunk_shift_, smallest, largest);
+  bytes = std::max(bytes, needed + needed / 256);
+  // The first segment of a region has more headers.
+  if (index < regions_) bytes = std::max(bytes, LeastBytes(index, chunks_in_a_run));
   if (max_bytes_ != 0) bytes = std::min(bytes, max_bytes_ > total ? max_bytes_ - total : 0);
-  bytes = std::min(bytes, media_->reserved_bytes() - total) & ~(chunk_bytes() - 1);
+  return std::min(bytes, media_->reserved_bytes() - total) & ~(chunk_bytes() - 1);
+}
+
+Status PmemPool::GrowLocked(uint32_t region, uint64_t chunks_in_a_run) {
+  const base::ActivityScope activity(base::Activity::kGrowth);
+  const uint64_t total = pool_bytes();
+  const auto index = static_cast<uint32_t>(segments_.size());
+  uint64_t bytes = GrowthBytes(region, chunks_in_a_run);
   Status s = FullError();
-  while (bytes / chunk_bytes() >= MetaChunks(index, bytes, chunk_bytes()) + chunks_in_a_run) {
-    s = media_->AddSegment(bytes);
+  while (bytes / chunk_bytes() >=
+         MetaChunks(index, bytes, chunk_bytes(), regions_) + chunks_in_a_run) {
+    s = media_->AddSegmentOf(region, bytes);
     if (s.ok() || !s.IsOutOfSpace()) break;  // a nearly full device may still hold a smaller one
     bytes = (bytes / 2) & ~(chunk_bytes() - 1);
   }
@@ -389,12 +540,12 @@ Status PmemPool::GrowLocked(uint64_t chunks_in_a_run) {
   }
   std::vector<uint64_t> fresh;
   s = base::NoThrow([&] {
-    const Segment segment = InitSegment(index, total, bytes);
+    const Segment segment = InitSegment(index, region, total, bytes);
     if (failed()) return FaultStatus();
     {
       const std::lock_guard lock(mutex_);
       segments_.reserve(index + 1);
-      free_.reserve(segment.first_chunk + (bytes >> chunk_shift_));
+      free_[region].reserve(chunks_of(region) + (bytes >> chunk_shift_));
     }
     fresh.reserve(bytes >> chunk_shift_);
     if (!BRAID_MUTANT(kSegmentPublishedEarly)) {
@@ -410,7 +561,7 @@ Status PmemPool::GrowLocked(uint64_t chunks_in_a_run) {
     return s;
   }
   const std::lock_guard lock(mutex_);
-  free_.insert(free_.begin(), fresh.begin(), fresh.end());
+  free_[region].insert(free_[region].begin(), fresh.begin(), fresh.end());
   return Status::OK();
 }
 

@@ -5,14 +5,18 @@
 // log that recovery replays, a merge in progress, or is freed by the sweep at open. Invariant 2: a
 // chunk's generation grows with each allocation, so that entries of an earlier life never verify.
 // Invariant 3: the content of a new chunk's header is durable before the state that announces it.
+// Invariant 4: an open pool of several regions has a segment of each; segment r is region r's
+// first, whatever came later. The number of regions never changes.
 // Persistence: allocation and release commit by one 8-byte state word each; the pool header by the
 // newer of two copies; a segment by its publication (media.h).
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +27,7 @@
 #include "pmem/media.h"
 #include "pmem/persist.h"
 #include "pmem/sparse_table.h"
+#include "pmem/thread_region.h"
 
 namespace braid::pmem {
 
@@ -55,6 +60,41 @@ class PmemPool {
   Media& media() noexcept { return *media_; }
   const Media& media() const noexcept { return *media_; }
   const format::PoolHeader& header() const noexcept { return header_; }
+
+  /// Parts of the pool, each a set of segments; one for each NUMA node.
+  const RegionMap& region_map() const noexcept { return region_map_; }
+  uint32_t regions() const noexcept { return regions_; }
+  /// How lists lead through the regions; with one region there is no difference.
+  ListKind list_kind() const noexcept {
+    return regions_ == 1 ? ListKind::kOblivious : static_cast<ListKind>(header_.list_kind);
+  }
+  /// A list has upper layers of its own for each strand: one in all, or, in braided lists, one a
+  /// region. Entries of a strand lie in its region.
+  uint32_t strands() const noexcept { return strands_; }
+  uint32_t StrandOf(uint64_t offset) const noexcept { return strands_ == 1 ? 0 : RegionOf(offset); }
+  /// The strand that is near the calling thread.
+  uint32_t StrandOfThread() const noexcept { return strands_ == 1 ? 0 : region_map_.OfThread(); }
+  /// Where the table whose head is at `head` has the head of a strand. That of strand 0 holds the
+  /// bottom layer, of which there is one.
+  uint64_t StrandHead(uint64_t head, uint32_t strand) const noexcept {
+    return strand == 0 ? head : head - format::kTableHeadsOffset + region_heads_[strand];
+  }
+  /// Whether a head of a table, of any strand, may lie at `offset`.
+  bool IsHead(uint64_t offset) const noexcept {
+    for (uint32_t region = 0; region < regions_; ++region) {
+      if (offset - region_heads_[region] < 2 * format::kPageBytes) return true;
+    }
+    return false;
+  }
+  uint32_t RegionOfChunk(uint64_t chunk) const noexcept {
+    // Relaxed: whoever learnt the chunk learnt it after its segment was made known.
+    return regions_ == 1 ? 0 : region_of_[chunk].load(std::memory_order_relaxed);
+  }
+  uint32_t RegionOf(uint64_t offset) const noexcept { return RegionOfChunk(ChunkOf(offset)); }
+  /// The link that leads to the entry at `offset`.
+  format::EntryPtr LinkTo(uint64_t offset) const noexcept {
+    return format::EntryPtr::To(offset, RegionOf(offset));
+  }
 
   char* At(uint64_t offset) noexcept { return base_ + offset; }
   const char* At(uint64_t offset) const noexcept { return base_ + offset; }
@@ -108,10 +148,13 @@ class PmemPool {
   /// what the entry names is not an extent that names it in turn.
   uint64_t ExtentOf(uint64_t entry) const noexcept;
 
-  /// A chunk for entries, its header durable. Errors: OutOfSpace, IOError.
+  /// A chunk for entries, its header durable, in the region that the header's shard belongs to
+  /// (shard modulo regions). Another region gives it when that one is full and can't grow. Errors:
+  /// OutOfSpace, IOError.
   Result<uint64_t> AllocateLogChunk(const format::LogChunkHeader& header, format::ChunkKind kind,
                                     AllocationClass allocation);
-  /// Contiguous chunks for a value of `bytes`, to be named by the entry at offset `owner`; header
+  /// Contiguous chunks for a value of `bytes`, to be named by the entry at offset `owner`, in the
+  /// owner's region (but see above); header
   /// and states durable, the value not yet written. Returns the offset of the ExtentHeader.
   Result<uint64_t> AllocateExtent(uint64_t bytes, uint64_t owner, AllocationClass allocation);
   /// Makes the chunk free again. Nothing durable may lead to it any more. Leaves alone what is free
@@ -123,16 +166,24 @@ class PmemPool {
   uint64_t redo_chunk(uint32_t which) const noexcept { return redo_chunks_[which]; }
 
   uint64_t free_chunks() const;
+  uint64_t free_chunks_of(uint32_t region) const;
+  uint64_t chunks_of(uint32_t region) const noexcept {
+    return region_chunks_[region].load(std::memory_order_relaxed);
+  }
+  /// Allocations that another region than theirs has served.
+  uint64_t region_fallbacks() const noexcept {
+    return region_fallbacks_.load(std::memory_order_relaxed);
+  }
   uint64_t pool_bytes() const noexcept { return chunks() << chunk_shift_; }
   uint64_t max_bytes() const noexcept { return max_bytes_; }
   /// Compares the free list and the states in DRAM with the states on the medium; what differs, as
   /// text. The caller keeps others from allocating and freeing.
   std::vector<std::string> CheckAllocator();
-  /// True when growing ahead of demand is worthwhile.
-  bool WantsGrowth() const;
-  /// Adds a segment. One thread at a time does the work, others wait for it. Errors: OutOfSpace,
-  /// IOError.
-  Status Grow(uint64_t chunks_in_a_run = 1);
+  /// A region that is worth growing ahead of demand.
+  std::optional<uint32_t> WantsGrowth() const;
+  /// Adds a segment to a region. One thread at a time does the work, others wait for it. Errors:
+  /// OutOfSpace, IOError.
+  Status Grow(uint32_t region, uint64_t chunks_in_a_run = 1);
 
   /// Records in the header that writes follow / that the pool was closed in order.
   Status MarkDirty();
@@ -170,15 +221,26 @@ class PmemPool {
     uint64_t state_table = 0;  // offset in the pool
     uint64_t first_chunk = 0;
     uint64_t meta_chunks = 0;
+    uint32_t region = 0;
   };
 
   PmemPool(std::unique_ptr<Media> media, const Options& options);
   Status Create(const Options& options, const std::function<Status(PmemPool*)>& init);
   Status Load(const Options& options);
   Status LoadSegment(uint32_t index, uint64_t base, uint64_t bytes);
-  Segment InitSegment(uint32_t index, uint64_t base, uint64_t bytes);
+  Status CheckRegions(const Options& options) const;
+  bool CountsSegments(uint64_t found) const noexcept;
+  /// Gives each region that has none its first segment: a new pool, or one whose creation a crash
+  /// has interrupted.
+  Status CompleteRegions();
+  void MapRegion(const Segment& segment);
+  void InitRegionHeads(uint64_t base);
+  uint64_t LeastBytes(uint32_t index, uint64_t chunks) const noexcept;
+  Segment InitSegment(uint32_t index, uint32_t region, uint64_t base, uint64_t bytes);
   void AddSegment(const Segment& segment, std::vector<uint64_t>* fresh);
-  Status GrowLocked(uint64_t chunks_in_a_run);
+  uint64_t GrowthBytes(uint32_t region, uint64_t chunks_in_a_run) const;
+  uint64_t ShareBytes() const noexcept;
+  Status GrowLocked(uint32_t region, uint64_t chunks_in_a_run);
   Status TakeBackSegment(Status reason);
   Status LoadStates(const Segment& segment);
   Status WriteHeader();
@@ -191,8 +253,10 @@ class PmemPool {
   }
   uint64_t* StateWord(uint64_t chunk) noexcept;
   void SetState(uint64_t chunk, format::ChunkKind kind, uint32_t generation);
-  Result<uint64_t> TakeChunk(AllocationClass allocation);
-  Result<uint64_t> TakeRun(uint64_t count, AllocationClass allocation);
+  /// First of `count` neighbouring chunks.
+  Result<uint64_t> Take(uint64_t count, uint32_t region, AllocationClass allocation);
+  std::optional<uint64_t> TakeFree(uint64_t count, uint32_t region, AllocationClass allocation);
+  uint64_t FreeCount() const noexcept;  // mutex_
   /// Chunks that a value of `bytes` takes with its header.
   uint64_t ExtentChunks(uint64_t bytes) const noexcept {
     return (bytes + sizeof(format::ExtentHeader) + chunk_bytes() - 1) >> chunk_shift_;
@@ -216,13 +280,21 @@ class PmemPool {
 
   std::mutex header_mutex_;
   std::mutex grow_mutex_;
-  Status growth_error_;         // grow_mutex_: a segment could not be taken back
-  mutable std::mutex mutex_;    // free_, segments_ (appended by Grow)
-  std::vector<uint64_t> free_;  // chunk numbers, taken from the back; has room for all there are
+  Status growth_error_;       // grow_mutex_: a segment could not be taken back
+  mutable std::mutex mutex_;  // free_, segments_ (appended by Grow)
+  // A region: chunk numbers, taken from the back; has room for all there are.
+  std::array<std::vector<uint64_t>, format::kMaxRegions> free_;
   std::vector<Segment> segments_;
   std::atomic<uint64_t> chunks_{0};
+  std::array<std::atomic<uint64_t>, format::kMaxRegions> region_chunks_{};
+  std::atomic<uint64_t> region_fallbacks_{0};
+  uint32_t regions_ = 1;
+  uint32_t strands_ = 1;
+  std::array<uint64_t, format::kMaxRegions> region_heads_{format::kTableHeadsOffset};
+  RegionMap region_map_;
 
-  SparseTable<std::atomic<uint64_t>> states_;  // DRAM copy of the state words
+  SparseTable<std::atomic<uint64_t>> states_;    // DRAM copy of the state words
+  SparseTable<std::atomic<uint8_t>> region_of_;  // of chunks; with several regions only
 };
 
 }  // namespace braid::pmem

@@ -25,7 +25,13 @@ std::vector<std::string> PmemPool::CheckAllocator() {
     meta_states += state.kind() == ChunkKind::kMeta ? 1 : 0;
     redo_states += state.kind() == ChunkKind::kRedo ? 1 : 0;
   }
-  std::vector<uint64_t> sorted = free_;
+  std::vector<uint64_t> sorted;
+  for (uint32_t region = 0; region < regions_; ++region) {
+    for (const uint64_t chunk : free_[region]) {
+      if (RegionOfChunk(chunk) != region) problem(chunk, "it is free in another region");
+      sorted.push_back(chunk);
+    }
+  }
   std::sort(sorted.begin(), sorted.end());
   for (size_t i = 0; i < sorted.size(); ++i) {
     if (i > 0 && sorted[i] == sorted[i - 1]) problem(sorted[i], "it is free twice");

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/mutants.h"
+#include "pmem/region_folders.h"
 
 namespace braid::pmem {
 
@@ -58,6 +59,13 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
         "the pool uses an incompatible feature this library does not know (bit " +
         std::to_string(std::countr_zero(unknown)) + "); use a newer braid release");
   }
+  const bool several = (newest->incompat & format::kIncompatRegions) != 0;
+  const bool possible = several ? newest->regions >= 2 && newest->regions <= format::kMaxRegions &&
+                                      newest->list_kind >= 1 && newest->list_kind <= 4
+                                : newest->regions == 0 && newest->list_kind == 0;
+  if (!possible) {
+    return Status::Corruption(where + ": pool header: its regions are impossible");
+  }
   if (!std::has_single_bit(newest->chunk_bytes) || newest->chunk_bytes < format::kPageBytes ||
       newest->chunk_bytes > format::kMaxChunkBytes) {
     return Status::Corruption(where + ": pool header: it has an impossible chunk size");
@@ -74,11 +82,16 @@ namespace {
 /// A segment's file, read without a mapping, so that a media error is an error code and no signal.
 class SegmentFile {
  public:
-  SegmentFile(const std::string& pool, uint64_t index) {
+  /// The first of `folders` that has it.
+  SegmentFile(const std::vector<std::string>& folders, uint64_t index) {
     char name[32];
     std::snprintf(name, sizeof name, "/segment-%06llu", static_cast<unsigned long long>(index));
-    path_ = pool + name;
-    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    for (const std::string& folder : folders) {
+      path_ = folder + name;
+      fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+      if (fd_ >= 0 || errno != ENOENT) return;
+    }
+    path_ = folders[0] + name;
   }
   SegmentFile(const SegmentFile&) = delete;
   SegmentFile& operator=(const SegmentFile&) = delete;
@@ -173,7 +186,11 @@ uint64_t CountEntries(const SegmentFile& file) {
 }  // namespace
 
 Result<PoolFacts> ReadPoolFacts(const std::string& path) {
-  const SegmentFile first(path, 0);
+  Result<std::vector<std::string>> region_folders = ReadRegionFolders(path);
+  if (!region_folders.ok()) return region_folders.status();
+  std::vector<std::string> folders = *region_folders;
+  folders.insert(folders.begin(), path);
+  const SegmentFile first(folders, 0);
   if (!first.ok())
     return Status::IOError("cannot read " + first.path() + ": " + std::strerror(errno) +
                            "; is it yours to read?");
@@ -181,21 +198,31 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
   if (!header.ok()) return header.status();
   PoolFacts facts;
   facts.header = *header;
+  const uint32_t regions = std::max<uint32_t>(header->regions, 1);
+  facts.regions.resize(regions);
+  for (uint32_t i = 0; i < regions; ++i)
+    facts.regions[i].folder = folders[i < folders.size() ? i : 0];
   facts.entries = CountEntries(first);
   for (uint64_t index = 0; index < header->segments; ++index) {
-    const SegmentFile segment(path, index);
+    const SegmentFile segment(folders, index);
     if (!segment.ok() && errno == ENOENT) {
       return Status::Corruption(segment.path() + "+0x0: segment: the file is missing");
     }
     if (!segment.ok()) {
       return Status::IOError("cannot look at " + segment.path() + ": " + std::strerror(errno));
     }
+    format::SegmentHeader place{};
+    if (Status s = segment.Read(0, &place); regions > 1 && !s.ok()) return s;
     const uint64_t bytes = segment.bytes();
-    facts.pool_bytes += bytes;
-    const uint64_t table =
-        index == 0 ? format::kFirstStateTableOffset : format::kOtherStateTableOffset;
-    const Status s = CountFree(segment, table, bytes / header->chunk_bytes, &facts.free_chunks);
+    RegionFacts& region = facts.regions[regions > 1 && place.region < regions ? place.region : 0];
+    const uint64_t table = format::StateTableOffset(static_cast<uint32_t>(index), regions);
+    uint64_t free = 0;
+    const Status s = CountFree(segment, table, bytes / header->chunk_bytes, &free);
     if (!s.ok()) return s;
+    facts.pool_bytes += bytes;
+    facts.free_chunks += free;
+    region.bytes += bytes;
+    region.free_chunks += free;
   }
   return facts;
 }

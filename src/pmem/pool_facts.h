@@ -4,17 +4,25 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "braid/status.h"
 #include "format/layout.h"
 
 namespace braid::pmem {
 
+struct RegionFacts {
+  std::string folder;
+  uint64_t bytes = 0;
+  uint64_t free_chunks = 0;
+};
+
 struct PoolFacts {
   format::PoolHeader header{};
   uint64_t pool_bytes = 0;
   uint64_t free_chunks = 0;
   uint64_t entries = 0;  // of all tables, by the manifest
+  std::vector<RegionFacts> regions;
 };
 
 /// Errors: Corruption (no intact header), NotSupported (another version), IOError.

@@ -15,6 +15,7 @@
 
 #include "format/layout.h"
 #include "pmem/file_media.h"
+#include "pmem/region_folders.h"
 
 namespace braid::pmem {
 
@@ -74,8 +75,34 @@ Result<std::unique_ptr<PoolImage>> PoolImage::Open(const std::string& path) {
   Status s = image->TakeLock(path, directory);
   if (s.ok()) s = image->OpenFiles(path, directory);
   ::close(directory);
+  if (s.ok()) s = image->OpenRegions(path);
   if (!s.ok()) return s;
+  if (image->files_.empty()) {
+    return Status::InvalidArgument(path + " holds no segment of a pool; there is nothing to read");
+  }
+  std::sort(image->files_.begin(), image->files_.end(),
+            [](const File& a, const File& b) { return a.index < b.index; });
   return image;
+}
+
+/// Segments in the folders of regions. One that can't be opened is as lost as a missing file.
+Status PoolImage::OpenRegions(const std::string& path) {
+  Result<std::vector<std::string>> folders = ReadRegionFolders(path);
+  if (!folders.ok()) {
+    lost_folders_.emplace_back(folders.status().message());
+    return Status::OK();
+  }
+  for (const std::string& folder : *folders) {
+    const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0) {
+      lost_folders_.push_back(folder + ": " + std::strerror(errno));
+      continue;
+    }
+    Status s = OpenFiles(folder, directory);
+    ::close(directory);
+    if (!s.ok()) return s;
+  }
+  return Status::OK();
 }
 
 /// A pool that somebody writes to would change while it is read.
@@ -116,13 +143,7 @@ Status PoolImage::OpenFiles(const std::string& path, int directory) {
     files_.push_back(file);
   }
   ::closedir(stream);
-  if (!outcome.ok()) return outcome;
-  if (files_.empty()) {
-    return Status::InvalidArgument(path + " holds no segment of a pool; there is nothing to read");
-  }
-  std::sort(files_.begin(), files_.end(),
-            [](const File& a, const File& b) { return a.index < b.index; });
-  return Status::OK();
+  return outcome;
 }
 
 bool PoolImage::ReadFile(size_t file, uint64_t offset, void* out, uint64_t bytes) const noexcept {

@@ -51,6 +51,8 @@ class PoolImage {
   Status Map(const std::vector<Place>& places, uint64_t bytes);
   const char* base() const noexcept { return base_; }
   uint64_t bytes() const noexcept { return bytes_; }
+  /// Folders of regions that could not be opened, and why.
+  const std::vector<std::string>& lost_folders() const noexcept { return lost_folders_; }
   /// What the medium refused to read.
   const std::vector<Range>& unreadable() const noexcept { return unreadable_; }
   /// True when a mapped file has these bytes.
@@ -61,11 +63,13 @@ class PoolImage {
  private:
   PoolImage() = default;
   Status OpenFiles(const std::string& path, int directory);
+  Status OpenRegions(const std::string& path);
   Status TakeLock(const std::string& path, int directory);
   Status MapFile(File* file);
   Status ProbePages(const File& file);
 
   std::vector<File> files_;
+  std::vector<std::string> lost_folders_;
   std::vector<Range> unreadable_;
   char* base_ = nullptr;
   uint64_t bytes_ = 0;

@@ -49,6 +49,7 @@ class GeometryFinder {
   Result<Geometry> Run() {
     if (Status s = ReadPoolHeader(); !s.ok()) return s;
     ReadSegmentHeaders();
+    FindRegions();
     if (Status s = FindChunkBytes(); !s.ok()) return s;
     PlaceSegments();
     if (found_.segments.empty()) {
@@ -126,6 +127,17 @@ class GeometryFinder {
       }
       segments_.push_back(segment);
     }
+  }
+
+  void FindRegions() {
+    for (const std::string& folder : image_.lost_folders()) {
+      Note(folder, 0, 0, "folder of a region", "it can't be read", true);
+    }
+    uint32_t regions = found_.header ? found_.header->regions : 0;
+    for (const FoundSegment& segment : segments_) {
+      if (regions == 0 && segment.header) regions = segment.header->regions;
+    }
+    if (regions > 1 && regions <= format::kMaxRegions) found_.regions = regions;
   }
 
   Status FindChunkBytes() {
@@ -250,7 +262,7 @@ class GeometryFinder {
 
   void Place(size_t file, uint32_t index, uint64_t base, uint64_t bytes) {
     const PoolImage::File& data = image_.files()[file];
-    const SegmentPlace place{file, index, base, bytes};
+    const SegmentPlace place{file, index, base, bytes, found_.regions};
     if (!IsApart(place)) {
       Note(data.name, 0, data.bytes, "segment",
            "its place in the pool is taken by another file; nothing was taken from it", true);

@@ -15,15 +15,17 @@ namespace braid::recovery {
 
 /// A file of the pool and its place.
 struct SegmentPlace {
-  size_t file = 0;     // in PoolImage::files()
-  uint32_t index = 0;  // of the segment; by its header, where the file's name says otherwise
-  uint64_t base = 0;   // pool offset
-  uint64_t bytes = 0;  // that the segment had; the file may be shorter
-  uint64_t state_table() const noexcept { return base + format::StateTableOffset(index); }
+  size_t file = 0;       // in PoolImage::files()
+  uint32_t index = 0;    // of the segment; by its header, where the file's name says otherwise
+  uint64_t base = 0;     // pool offset
+  uint64_t bytes = 0;    // that the segment had; the file may be shorter
+  uint32_t regions = 1;  // of the pool
+  uint64_t state_table() const noexcept { return base + format::StateTableOffset(index, regions); }
 };
 
 struct Geometry {
   uint64_t chunk_bytes = 0;
+  uint32_t regions = 1;
   std::vector<SegmentPlace> segments;        // ascending, apart from each other
   std::optional<format::PoolHeader> header;  // the newest intact copy
   uint64_t pool_bytes = 0;                   // end of the last segment

@@ -100,8 +100,8 @@ Status RecoveryJob::SettleMerge() {
   if (source == nullptr || target == nullptr) {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "its merge has no tables");
   }
-  const auto head_of = [&](const format::TableRecord& table) {
-    return pool_->As<uint64_t>(format::kTableHeadsOffset + table.head * sizeof(format::TableHead));
+  const auto head_of = [](const format::TableRecord& table) {
+    return format::kTableHeadsOffset + table.head * sizeof(format::TableHead);
   };
   Result<uint64_t> boundary =
       compaction::SettleInterruptedMerge(pool_, head_of(*source), head_of(*target));

@@ -112,6 +112,22 @@ void Salvage::TakeLink(uint64_t raw, bool bottom, std::vector<uint64_t>* targets
   }
 }
 
+/// The links of a table's head from a layer on; below it a strand's head has none.
+void Salvage::FollowHead(uint64_t head, uint32_t table, uint32_t layer,
+                         std::vector<uint64_t>* lost) {
+  if (!image_->Holds(head, sizeof(format::TableHead))) return;
+  for (; layer < format::kMaxHeight; ++layer) {
+    uint64_t raw;
+    std::memcpy(&raw, image_->base() + head + layer * sizeof raw, sizeof raw);
+    if (!EntryPtr{raw}.IsValid()) {
+      Note(head + layer * sizeof raw, sizeof raw,
+           "head of table " + std::to_string(manifest_.tables[table].id),
+           "its check does not match", false);
+    }
+    TakeLink(raw, layer == 0, lost);
+  }
+}
+
 void Salvage::FollowLinks() {
   if (!links_mean_something_) return;
   std::vector<uint64_t> lost;
@@ -129,19 +145,12 @@ void Salvage::FollowLinks() {
   }
   for (const uint64_t raw : redo_links_) TakeLink(raw, true, &lost);
   for (uint32_t i = 0; has_manifest_ && i < manifest_.table_count; ++i) {
-    const uint64_t head =
-        format::kTableHeadsOffset + manifest_.tables[i].head * sizeof(format::TableHead);
     if (manifest_.tables[i].head >= format::kTableHeads) continue;
-    if (head + sizeof(format::TableHead) > image_->bytes()) continue;
-    for (uint32_t layer = 0; layer < format::kMaxHeight; ++layer) {
-      uint64_t raw;
-      std::memcpy(&raw, image_->base() + head + layer * sizeof raw, sizeof raw);
-      if (!EntryPtr{raw}.IsValid()) {
-        Note(head + layer * sizeof raw, sizeof raw,
-             "head of table " + std::to_string(manifest_.tables[i].id), "its check does not match",
-             false);
-      }
-      TakeLink(raw, layer == 0, &lost);
+    const uint64_t head = manifest_.tables[i].head * sizeof(format::TableHead);
+    FollowHead(format::kTableHeadsOffset + head, i, 0, &lost);
+    for (const SegmentPlace& segment : geometry_.segments) {
+      if (!format::HasRegionHeads(segment.index, geometry_.regions)) continue;
+      FollowHead(segment.base + format::kRegionHeadsOffset + head, i, 1, &lost);
     }
   }
   std::sort(lost.begin(), lost.end());

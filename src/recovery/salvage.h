@@ -100,6 +100,7 @@ class Salvage {
 
   // salvage.cc: what counts
   void FollowLinks();
+  void FollowHead(uint64_t head, uint32_t table, uint32_t layer, std::vector<uint64_t>* lost);
   void TakeLink(uint64_t raw, bool bottom, std::vector<uint64_t>* targets);
   void Decide();
   void DecideKey(const std::vector<const Candidate*>& versions);

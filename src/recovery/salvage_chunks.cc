@@ -69,7 +69,8 @@ void Salvage::ReadRedo() {
 void Salvage::ClassifyChunks() {
   for (const SegmentPlace& segment : geometry_.segments) {
     const uint64_t count = segment.bytes / geometry_.chunk_bytes;
-    const uint64_t meta = format::MetaChunks(segment.index, segment.bytes, geometry_.chunk_bytes);
+    const uint64_t meta =
+        format::MetaChunks(segment.index, segment.bytes, geometry_.chunk_bytes, geometry_.regions);
     for (uint64_t i = std::min(meta, count); i < count; ++i) {
       ClassifyChunk(segment, segment.base / geometry_.chunk_bytes + i);
     }

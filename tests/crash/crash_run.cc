@@ -18,6 +18,7 @@ CrashRun::CrashRun(Device* device, const Workload& workload, uint64_t seed,
       random_(Mix64(seed + 2)),
       options_(DrawOptions(workload, &random_)),
       oracle_(workload.media_class == MediaClass::kPage) {
+  test::region_of_thread = 0;
   device->checker.Begin(workload, options_, BootId(boot_));
 }
 
@@ -104,6 +105,7 @@ void CrashRun::Finish(const Status& status, const char* what, bool synced) {
 }
 
 void CrashRun::Step(Action action) {
+  test::region_of_thread = static_cast<uint32_t>(Mix64(seed_ + 5) ^ Mix64(++steps_)) >> 8;
   switch (action) {
     case Action::kPut:
     case Action::kSyncPut:

@@ -54,6 +54,7 @@ class CrashRun final : CrashPoints {
   void Abandon();
 
   Generator generator_;
+  uint64_t steps_ = 0;
   Random random_;
   Options options_;
   Oracle oracle_;

@@ -79,7 +79,7 @@ uint64_t UsedByAnEmptyPool(const pmem::SimArea& area) {
   std::memcpy(&header, area.base() + format::kPoolHeaderOffset[0], sizeof header);
   uint64_t used = 2 * header.chunk_bytes;
   for (size_t i = 0; i < area.segments().size(); ++i) {
-    const uint64_t table = i == 0 ? format::kFirstStateTableOffset : format::kOtherStateTableOffset;
+    const uint64_t table = format::StateTableOffset(static_cast<uint32_t>(i), header.regions);
     const uint64_t end = table + area.segments()[i] / header.chunk_bytes * sizeof(uint64_t);
     used += (end + header.chunk_bytes - 1) / header.chunk_bytes * header.chunk_bytes;
   }

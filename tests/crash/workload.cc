@@ -157,6 +157,10 @@ std::vector<Workload> OnAllMedia(const std::vector<Workload>& workloads) {
 Workload OnStore(Workload workload, const test::StoreKind& kind) {
   workload.name += "_" + kind.name;
   workload.kind = kind;
+  Options options;
+  kind.ApplyTo(&options);
+  // The headers of a region and some chunks, so that as much is left as with one region.
+  if (workload.max_bytes != 0) workload.max_bytes += (options.pool.regions - 1) * 8 * kChunkBytes;
   const Capabilities can = kind.capabilities();
   if (!can.atomic_batches) workload.max_batch = 1;
   if (!can.snapshots) {
@@ -227,6 +231,7 @@ Options OtherSettings(const Options& options, Random* random) {
   other.memory_budget_bytes = random->OneIn(4) ? 1 + random->Uniform(64u << 10) : 16u << 20;
   if (options.design == "braid") {  // parts that may change from open to open
     other.memtable.kind = random->OneIn(2) ? MemTableKind::kSkipList : MemTableKind::kBTree;
+    other.flush.checkpoint_tables = static_cast<uint32_t>(1 + random->Uniform(4));
   }
   other.verify_on_open = random->OneIn(4) ? VerifyOnOpen::kFull : VerifyOnOpen::kQuick;
   if (options.pool.max_bytes == 0) {

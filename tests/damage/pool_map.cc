@@ -64,6 +64,8 @@ void PoolMap::MapHead() {
     const auto header = Read<format::PoolHeader>(format::kPoolHeaderOffset[i]);
     if (header.check == format::StructCheck(header, format::kPoolHeaderOffset[i])) {
       chunk_bytes_ = header.chunk_bytes;
+      regions_ = header.regions == 0 ? 1u : header.regions;
+      strands_ = header.list_kind == static_cast<uint8_t>(ListKind::kBraided) ? regions_ : 1;
     }
     const auto record = Read<format::ManifestRecord>(format::kManifestOffset[i]);
     if (record.check == format::StructCheck(record, format::kManifestOffset[i]) &&
@@ -82,7 +84,14 @@ void PoolMap::MapHead() {
 
 void PoolMap::MapSegment(uint32_t index, uint64_t base, uint64_t bytes) {
   Mark(base, sizeof(format::SegmentHeader), ByteUse::kNeeded);
-  const uint64_t table = base + format::StateTableOffset(index);
+  const uint64_t table = base + format::StateTableOffset(index, regions_);
+  // Upper layers of L0 are set anew or passed over; those of L1 are followed.
+  for (uint32_t i = 0; format::HasRegionHeads(index, strands_) && i < manifest_.table_count; ++i) {
+    const uint64_t head = manifest_.tables[i].head * sizeof(format::TableHead);
+    if (manifest_.tables[i].level != 1) continue;
+    Mark(base + format::kRegionHeadsOffset + head + 8, sizeof(format::TableHead) - 8,
+         ByteUse::kNeeded);
+  }
   for (uint64_t i = 0; i < bytes / chunk_bytes_; ++i) {
     state_words_.push_back(table + i * 8);
     states_.push_back(Read<ChunkState>(table + i * 8));

@@ -88,6 +88,8 @@ class PoolMap {
   std::vector<uint64_t> bases_;  // of the files of the image; ~0 for what is no segment
   std::vector<std::string> names_;
   uint64_t chunk_bytes_ = 0;
+  uint32_t regions_ = 1;
+  uint32_t strands_ = 1;
   std::vector<uint64_t> state_words_;  // offset of each chunk's state
   std::vector<format::ChunkState> states_;
   format::ManifestRecord manifest_{};

@@ -6,6 +6,7 @@
 
 #include "pool_map.h"
 #include "support/child_process.h"
+#include "support/region_turns.h"
 
 namespace braid::test {
 namespace {
@@ -94,6 +95,7 @@ class Builder {
   uint64_t writes_ = 0;
 };
 
+// Long: a case a state.
 void Fill(PoolState state, Builder* builder) {
   constexpr uint64_t kKeys = 3000;
   switch (state) {
@@ -119,6 +121,7 @@ void Fill(PoolState state, Builder* builder) {
       break;
     case PoolState::kMixed:
     case PoolState::kKilled:
+    case PoolState::kRegions:
       builder->Load(0, kKeys);
       builder->Compact();
       builder->Churn(kKeys);
@@ -126,7 +129,7 @@ void Fill(PoolState state, Builder* builder) {
       builder->KeepEarlier();
       builder->Batch(100, 200);
       for (uint64_t i = 0; i < 4; ++i) builder->Put(i * 700, 20000 + i * 9000);
-      if (state == PoolState::kMixed) builder->Flush();
+      if (state != PoolState::kKilled) builder->Flush();
       builder->Churn(kKeys);
       builder->Batch(2900, 300);
       break;
@@ -175,6 +178,11 @@ Options BuildOptions(PoolState state) {
     options.compaction.l0_trigger = 12;
   }
   if (state == PoolState::kCollected) options.log.shards = 1;
+  if (state == PoolState::kRegions) {
+    options.pool.regions = 3;
+    options.log.shards = 3;
+    TakeRegionsInTurns();
+  }
   // Which bytes a process leaves that is not closed must not depend on its threads.
   if (state == PoolState::kKilled) options.background_threads = false;
   return options;
@@ -218,8 +226,8 @@ void BuildUnclosed(PoolState state, const std::string& path, uint64_t seed, Buil
 }  // namespace
 
 const char* PoolStateName(PoolState state) {
-  static const char* const kNames[] = {"Memtable",  "Tables",   "Merged", "Mixed",   "Extents",
-                                       "Collected", "Segments", "Killed", "MidMerge"};
+  static const char* const kNames[] = {"Memtable",  "Tables",   "Merged", "Mixed",    "Extents",
+                                       "Collected", "Segments", "Killed", "MidMerge", "Regions"};
   return kNames[static_cast<int>(state)];
 }
 

@@ -23,8 +23,9 @@ enum class PoolState {
   kSegments,   ///< grown to several segments
   kKilled,     ///< not closed: logs that were never flushed, beside tables
   kMidMerge,   ///< killed within a merge
+  kRegions,    ///< several regions and braided lists, with all of kMixed
 };
-inline constexpr int kPoolStates = 9;
+inline constexpr int kPoolStates = 10;
 
 const char* PoolStateName(PoolState state);
 

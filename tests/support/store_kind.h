@@ -10,6 +10,7 @@
 
 #include "braid/options.h"
 #include "design/design.h"
+#include "support/region_turns.h"
 
 namespace braid::test {
 
@@ -21,6 +22,7 @@ struct StoreKind {
   /// Makes `options` those of this kind.
   void ApplyTo(Options* options) const {
     options->design = design;
+    TakeRegionsInTurns();  // of no effect on pools of one region
     for (const auto& [option, value] : settings) {
       const Status set = options->Set(option, value);
       if (set.ok()) continue;
@@ -40,11 +42,20 @@ inline const std::vector<StoreKind>& StoreKinds() {
         all.push_back({std::string(design.name), std::string(design.name)});
       }
     }
+    all.push_back({"SkipListMemTable", "braid", {{"memtable.kind", "skiplist"}}});
+    // Merges begin late, so that groups come together.
+    all.push_back({"LazyCheckpoint",
+                   "braid",
+                   {{"flush.checkpoint_tables", "3"}, {"compaction.l0_trigger", "5"}}});
     // Small enough that keys meet in a bucket.
     all.push_back({"cached", "braid", {{"cache.lookup_bytes", "256"}}});
+    all.push_back({"regions2", "braid", {{"pool.regions", "2"}}});
+    all.push_back({"regions4", "braid", {{"pool.regions", "4"}}});
+    all.push_back({"oblivious2", "braid", {{"pool.regions", "2"}, {"lists.kind", "oblivious"}}});
     all.push_back({"SecondChance", "braid", {{"cache.second_chance_bytes", "2K"}}});
     all.push_back({"pointer", "braid", {{"compaction.persistence", "pointer"}}});
-    all.push_back({"SkipListMemTable", "braid", {{"memtable.kind", "skiplist"}}});
+    all.push_back(
+        {"pointer2", "braid", {{"compaction.persistence", "pointer"}, {"pool.regions", "2"}}});
     return all;
   }();
   return kinds;

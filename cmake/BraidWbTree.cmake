@@ -1,0 +1,7 @@
+# The wB+-tree that figures compare with: no part of the store, but on its seam to the medium.
+
+braid_glob_sources(BRAID_WBTREE_SOURCES "${PROJECT_SOURCE_DIR}/bench/wbtree/*.cc")
+add_library(braid_wbtree STATIC ${BRAID_WBTREE_SOURCES})
+braid_own_code(braid_wbtree)
+target_include_directories(braid_wbtree PUBLIC "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(braid_wbtree PUBLIC braid::static ${BRAID_STORE_LIBRARIES})

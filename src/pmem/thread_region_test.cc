@@ -1,0 +1,67 @@
+#include "pmem/thread_region.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "base/thread_slot.h"
+
+namespace braid::pmem {
+namespace {
+
+TEST(RegionMapTest, OneRegionIsEveryThreads) {
+  EXPECT_EQ(RegionMap().OfThread(), 0u);
+  EXPECT_EQ(RegionMap().ShardOfThread(5), base::ThreadSlot() % 5);
+}
+
+TEST(RegionMapTest, NodesCountWhenEachRegionHasOneOfItsOwn) {
+  EXPECT_TRUE(RegionMap(2, {0, 1, kNoNode, kNoNode}).by_node());
+  EXPECT_FALSE(RegionMap(2, {0, 0, kNoNode, kNoNode}).by_node());
+  EXPECT_FALSE(RegionMap(2, {0, kNoNode, kNoNode, kNoNode}).by_node());
+  EXPECT_FALSE(RegionMap(3, {2, 1, 2, kNoNode}).by_node());
+  const int here = ThreadNode();
+  if (here == kNoNode) GTEST_SKIP() << "the system does not say on which node a thread runs";
+  EXPECT_EQ(RegionMap(2, {here, here + 1, kNoNode, kNoNode}).OfThread(), 0u);
+  EXPECT_EQ(RegionMap(2, {here + 1, here, kNoNode, kNoNode}).OfThread(), 1u);
+}
+
+TEST(RegionMapTest, ThreadsSpreadOverRegionsAndOverTheShardsOfEach) {
+  constexpr uint32_t kRegions = 3;
+  constexpr uint32_t kShards = 7;
+  const RegionMap map(kRegions, {kNoNode, kNoNode, kNoNode, kNoNode});
+  std::set<uint32_t> shards;
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t arrived = 0;
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < 2 * kShards; ++i) {
+    threads.emplace_back([&] {
+      const uint32_t shard = map.ShardOfThread(kShards);
+      std::unique_lock lock(mutex);
+      EXPECT_LT(shard, kShards);
+      EXPECT_EQ(shard % kRegions, map.OfThread());
+      shards.insert(shard);
+      // All live at once, so that no slot is used twice.
+      ++arrived;
+      changed.notify_all();
+      changed.wait(lock, [&] { return arrived == 2 * kShards; });
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(shards.size(), kShards);
+}
+
+TEST(RegionMapTest, ARegionWithoutShardSharesThoseOfOthers) {
+  SetRegionRule([](uint32_t) { return 3u; });
+  const RegionMap map(4, {kNoNode, kNoNode, kNoNode, kNoNode});
+  EXPECT_EQ(map.OfThread(), 3u);
+  EXPECT_LT(map.ShardOfThread(2), 2u);
+  SetRegionRule(nullptr);
+}
+
+}  // namespace
+}  // namespace braid::pmem
