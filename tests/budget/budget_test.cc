@@ -120,5 +120,49 @@ TEST_F(BudgetTest, FlushWritesBackLinksOnceAndFencesAConstantNumberOfTimes) {
   EXPECT_LT(after.fences - before.fences, 60u);
 }
 
+/// What a merge takes whose entries go between those that are in L1 already.
+class MergeBudgetTest : public ::testing::Test {
+ protected:
+  Cost Merge(MergePersistence persistence) {
+    constexpr uint64_t kEntries = 20000;
+    Options options;
+    options.pool.force_media_class = MediaClass::kCacheLine;
+    options.background_threads = false;
+    options.log.shards = 1;
+    options.compaction.persistence = persistence;
+    const std::string path = folder_.path() + "/" + std::to_string(static_cast<int>(persistence));
+    Result<std::unique_ptr<DB>> opened = DB::Open(options, path);
+    EXPECT_TRUE(opened.ok()) << opened.status().ToString();
+    if (!opened.ok()) return {};
+    DB& db = **opened;
+    Cost cost;
+    for (const bool odd : {true, false}) {
+      for (uint64_t i = 0; i < kEntries; ++i) {
+        const std::string key = std::to_string(1'000'000 + 2 * i + (odd ? 1 : 0));
+        EXPECT_TRUE(db.Put(key, "12345678").ok());
+      }
+      const Statistics before = db.GetStatistics();
+      EXPECT_TRUE(db.Compact().ok());  // the flush takes a few of the fences
+      const Statistics after = db.GetStatistics();
+      cost = {static_cast<double>(after.lines_flushed - before.lines_flushed) / kEntries,
+              static_cast<double>(after.fences - before.fences) / kEntries};
+    }
+    VerifyReport report;
+    EXPECT_TRUE(db.Verify(&report).ok());
+    return cost;
+  }
+  TempFolder folder_;
+};
+
+TEST_F(MergeBudgetTest, AMergeByPointersTakesTwoFencesAnEntry) {
+  const Cost cost = Merge(MergePersistence::kPointer);
+  EXPECT_NEAR(cost.fences, 2.0, 0.02);
+  EXPECT_LT(cost.lines, 6.0);
+}
+
+TEST_F(MergeBudgetTest, AMergeWithARedoLogTakesTwoFencesABatch) {
+  EXPECT_LT(Merge(MergePersistence::kRedoLog).fences, 0.01);
+}
+
 }  // namespace
 }  // namespace braid::test

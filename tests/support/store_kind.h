@@ -52,6 +52,10 @@ inline const std::vector<StoreKind>& StoreKinds() {
     all.push_back({"regions2", "braid", {{"pool.regions", "2"}}});
     all.push_back({"regions4", "braid", {{"pool.regions", "4"}}});
     all.push_back({"oblivious2", "braid", {{"pool.regions", "2"}, {"lists.kind", "oblivious"}}});
+    all.push_back({"SecondChance", "braid", {{"cache.second_chance_bytes", "2K"}}});
+    all.push_back({"pointer", "braid", {{"compaction.persistence", "pointer"}}});
+    all.push_back(
+        {"pointer2", "braid", {{"compaction.persistence", "pointer"}, {"pool.regions", "2"}}});
     return all;
   }();
   return kinds;
