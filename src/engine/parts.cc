@@ -41,6 +41,14 @@ Status CheckLsmParts(const Options& options) {
              : Status::OK();
 }
 
+Status CheckLeafParts(const Options& options) {
+  BRAID_CHECK(options.leaf.ranges != 0 && options.leaf.divide_ranges && options.leaf.span != 0);
+  if (options.pool.regions > 1) {
+    return Unfit("pool.regions above 1 is of no use to this design: its leaves lie in one region");
+  }
+  return RefuseLsmParts(options);
+}
+
 Status RefuseLsmParts(const Options& options) {
   const char* unfit = nullptr;
   if (options.log.kind) unfit = "log.kind";

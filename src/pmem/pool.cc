@@ -441,6 +441,12 @@ Status PmemPool::LoadStates(const Segment& segment) {
   return Status::OK();
 }
 
+Status PmemPool::RequireFeature(uint64_t incompat) {
+  const std::lock_guard lock(header_mutex_);
+  header_.incompat |= incompat;
+  return WriteHeader();
+}
+
 Status PmemPool::MarkDirty() {
   const std::lock_guard lock(header_mutex_);
   if (BRAID_MUTANT(kDirtyNotMarked)) return Status::OK();

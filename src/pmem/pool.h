@@ -185,6 +185,8 @@ class PmemPool {
   /// OutOfSpace, IOError.
   Status Grow(uint32_t region, uint64_t chunks_in_a_run = 1);
 
+  /// Records that readers must know `incompat`; before a pool is published.
+  Status RequireFeature(uint64_t incompat);
   /// Records in the header that writes follow / that the pool was closed in order.
   Status MarkDirty();
   /// After a power loss on page-cache media: no chunk will have a generation again that it may have
