@@ -21,6 +21,7 @@ class BudgetTest : public ::testing::Test {
  protected:
   void SetUp() override {
     Options options;
+    options.design = design_;
     options.pool.force_media_class = MediaClass::kCacheLine;
     options.background_threads = false;
     options.log.shards = 1;
@@ -56,6 +57,7 @@ class BudgetTest : public ::testing::Test {
   }
 
   static constexpr uint64_t kOperations = 20000;
+  std::string design_ = "braid";
   TempFolder folder_;
   std::unique_ptr<DB> db_;
 };
@@ -162,6 +164,55 @@ TEST_F(MergeBudgetTest, AMergeByPointersTakesTwoFencesAnEntry) {
 
 TEST_F(MergeBudgetTest, AMergeWithARedoLogTakesTwoFencesABatch) {
   EXPECT_LT(Merge(MergePersistence::kRedoLog).fences, 0.01);
+}
+
+/// A store of leaves: an entry, its slot and the bitmap of the leaf, in two steps.
+class LeafBudgetTest : public BudgetTest {
+ protected:
+  LeafBudgetTest() { design_ = "nvskiplist"; }
+};
+
+TEST_F(LeafBudgetTest, AnInsertTakesTwoFencesAndItsShareOfSplits) {
+  const Cost cost = Puts(8, 8);
+  // A split of a leaf with 48 entries: two fences, and the lines of two leaves and a link.
+  EXPECT_GE(cost.fences, 2.0);
+  EXPECT_LE(cost.fences, 2.12);
+  EXPECT_NEAR(cost.lines, 4.2, 0.4);
+}
+
+TEST_F(LeafBudgetTest, AnUpdateTakesTwoFences) {
+  Puts(16, 100);
+  const Cost cost = Puts(16, 100);
+  EXPECT_NEAR(cost.fences, 2.0, 0.02);
+  // The entry, slot, bitmap, and the mark on the old entry.
+  EXPECT_NEAR(cost.lines, 6.0, 0.3);
+}
+
+TEST_F(LeafBudgetTest, ADeleteTakesOneFenceAndOneOfAMissingKeyNone) {
+  Puts(16, 100);
+  Cost cost = CostOf(kOperations / 10, [&] {
+    for (uint64_t i = 0; i < kOperations; i += 10) ASSERT_TRUE(db_->Delete(Key(i, 16)).ok());
+  });
+  EXPECT_NEAR(cost.fences, 1.0, 0.02);
+  EXPECT_NEAR(cost.lines, 2.0, 0.1);
+  cost = CostOf(kOperations / 10, [&] {
+    for (uint64_t i = 0; i < kOperations; i += 10) ASSERT_TRUE(db_->Delete(Key(i, 16)).ok());
+  });
+  EXPECT_EQ(cost.fences, 0);
+  EXPECT_EQ(cost.lines, 0);
+}
+
+TEST_F(LeafBudgetTest, ReadsWriteNothing) {
+  Puts(16, 100);
+  const Cost cost = CostOf(kOperations, [&] {
+    std::string value;
+    for (uint64_t i = 0; i < kOperations; ++i) ASSERT_TRUE(db_->Get(Key(i, 16), &value).ok());
+    const auto it = db_->NewIterator({});
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    }
+  });
+  EXPECT_EQ(cost.lines, 0);
+  EXPECT_EQ(cost.fences, 0);
 }
 
 }  // namespace
