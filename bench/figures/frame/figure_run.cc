@@ -154,6 +154,20 @@ Status FigureRun::Measure(const StoreRun& run, Json* result) {
   return status;
 }
 
+Status FigureRun::CheckParts(const std::vector<std::string>& settings) {
+  Result<bench::ScratchDirectory> scratch = Scratch();
+  if (!scratch.ok()) return scratch.status();
+  bench::WorkloadOptions workload = Workload(1, 8, 8);
+  workload.settings = settings;
+  const auto body = [&](Json*) {
+    const std::unique_ptr<bench::KvEngine> engine = bench::MakeBraidEngine();
+    Status s = engine->Open(workload.MakeEngineConfig(scratch->path() + "/db"));
+    return s.ok() ? engine->Close() : s;
+  };
+  Json none;
+  return InChild("are all parts there?", body, &none);
+}
+
 void FigureRun::Say(std::string_view line) const {
   fmt::print("  {}: {}\n", spec_.id, line);
   std::fflush(stdout);

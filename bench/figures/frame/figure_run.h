@@ -48,6 +48,9 @@ class FigureRun {
   /// the store gave a wrong answer.
   Status Measure(const StoreRun& run, Json* result);
 
+  /// NotSupported when braid lacks a part that `settings` ask for.
+  Status CheckParts(const std::vector<std::string>& settings);
+
   /// What runs in the child process: fills `out`, which must stay small enough for memory.
   using ChildBody = std::function<Status(Json* out)>;
   /// Runs `body` in a child, so that a crash or a stop of the figure leaves nothing behind. The
