@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -226,6 +227,17 @@ TEST_F(RegionsTest, AFolderThatIsMissingIsNamed) {
   Status s = OpenError();
   EXPECT_FALSE(s.ok());
   EXPECT_NE(s.message().find("/two"), std::string::npos) << s.ToString();
+  // A repair takes what the others hold, and says what is lost.
+  RepairReport report;
+  Options target;
+  target.pool.initial_bytes = 1 << 20;
+  target.pool.chunk_bytes = 4 << 10;
+  ASSERT_TRUE(DB::Repair(target, pool_, folder_ + "/repaired", &report).ok());
+  EXPECT_GT(report.losses(), 0u);
+  EXPECT_TRUE(
+      std::any_of(report.findings.begin(), report.findings.end(), [](const RepairFinding& finding) {
+        return finding.lost && finding.file.find("/two") != std::string::npos;
+      }));
   // A mount point without its device: the folder is there, and empty.
   fs::create_directory(folder_ + "/two");
   s = OpenError();
