@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -68,7 +69,9 @@ FigureRun::FigureRun(const FigureSpec& spec, const FigureSettings& settings)
                 ? bench::ChooseScratchBase(kRoomBytes)
                 : bench::ScratchBase{settings.directory, "the folder that was named"}),
       machine_(bench::MachineToJson(base_.path)),
-      cores_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {}
+      cores_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
+  if (::getloadavg(&load_, 1) != 1) load_ = 0;
+}
 
 uint64_t FigureRun::Scaled(uint64_t base, uint64_t least) const {
   return std::max(least,
@@ -205,6 +208,7 @@ Json FigureRun::ToJson(const Status& status) const {
                           {"class", forced ? "cache_line, forced" : "as detected"},
                           {"emulated", !emulate_pmem_.empty()},
                           {"emulate_pmem", emulate_pmem_}}},
+                        {"load_average", load_},
                         {"scale", settings_.scale},
                         {"seed", settings_.seed}};
   json["panels"] = std::move(panels);

@@ -82,6 +82,7 @@ class FigureRun {
   bench::ScratchBase base_;
   Json machine_;
   int cores_ = 1;
+  double load_ = 0;  // of the machine when the figure began
   std::vector<Panel> panels_;
   std::vector<Check> checks_;
   std::vector<std::string> notes_;
