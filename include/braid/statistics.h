@@ -47,6 +47,7 @@ struct Statistics {
   uint64_t immutable_memtables = 0;   ///< now
   uint64_t l0_tables = 0;             ///< now
   uint64_t l0_entries = 0;            ///< now
+  uint64_t waiting_tables = 0;        ///< now: L0 tables that wait for their checkpoint
   uint64_t l1_entries = 0;            ///< now
   uint64_t index_entries = 0;         ///< now: L1 entries the DRAM index covers
   uint64_t index_complete = 0;        ///< 1 when the DRAM index covers what it is meant to cover

@@ -65,6 +65,7 @@ enum class Mutant : int {
   kStateTableNotFlushed,     ///< a segment exists before its chunk states are durable
   kRedoChunksNotFlushed,     ///< the pool exists before its redo chunks are durable
   kL1HeadNotFlushed,         ///< the pool exists before L1's empty head is durable
+  kRegionsNotCompleted,      ///< recovery: regions that a creation had not come to stay without
   kRegionHeadsNotFlushed,    ///< a region exists before the empty heads in it are durable
   kSegmentPublishedEarly,    ///< growth: the segment exists before anything is in it
   kSegmentCountedEarly,      ///< growth: the pool header counts a segment that does not exist
@@ -90,6 +91,15 @@ enum class Mutant : int {
   kFlushDropsDeletes,           ///< deletes are dropped although L1 has older versions
   kManifestBeforeLinks,         ///< the table is committed before its links are durable
   kFlushedIdNotRaised,          ///< the manifest has the table, and its log is replayed too
+  kCheckpointLinksNotFlushed,   ///< checkpoint: links and marks of the group are not written back
+  kCheckpointTowersNotFlushed,  ///< checkpoint: only links of the bottom layer are
+  kCheckpointMarksNotFlushed,   ///< checkpoint: marks of death are not
+  kCheckpointHeadsNotFlushed,   ///< checkpoint: heads of the tables are not
+  kCheckpointNotFenced,         ///< checkpoint: no fence before the commit
+  kCheckpointBeforeWriteBack,   ///< checkpoint: committed first, written back then
+  kCheckpointForgetsATable,     ///< checkpoint: the boundary moves past a table that is not added
+  kCheckpointBoundaryEarly,     ///< lazy flush: the boundary moves with the next commit of anything
+  kWaitingExtentsFreed,         ///< lazy flush: extents of versions left out are freed at once
   kManifestNotFlushed,          ///< the manifest is never written back
   kManifestInPlace,             ///< there is only one copy
   kManifestBothAtOnce,          ///< one fence for both copies
@@ -191,6 +201,39 @@ enum class Mutant : int {
   kRebuildTakesCopies,          ///< rebuild: copies of an uncommitted collection are kept
   kRebuildFreesDeadExtents,     ///< rebuild: extents are freed that an interrupted one would need
   kRebuildReusesGenerations,    ///< rebuild: a chunk may get a generation that was lost
+
+  // Leaves.
+  kLeafSlotNotFlushed,       ///< a slot is not written back
+  kLeafSlotNotFenced,        ///< slot and bitmap become durable in any order
+  kLeafBitmapBeforeSlot,     ///< the bitmap shows a slot before it is written
+  kLeafCommitNotFlushed,     ///< the bitmap is not written back
+  kLeafCommitNotFenced,      ///< nothing waits for the bitmap
+  kLeafCommitCheckIgnored,   ///< a bitmap is believed whatever its check says
+  kLeafShownBeforeFence,     ///< readers see a bitmap that is not durable
+  kLeafUpdateInTwoSteps,     ///< an update takes the old version away first
+  kNewLeavesNotFlushed,      ///< split: new leaves are not written back
+  kNewLeavesNotFenced,       ///< split: leaves and link become durable in any order
+  kLeafLinkBeforeLeaves,     ///< split: the link is stored before the leaves
+  kLeafLinkNotFlushed,       ///< split: the link is not written back
+  kLeafReclaimTooEarly,      ///< what readers may still hold is used anew
+  kLeafDeadNotAccounted,     ///< bytes of dead entries count as live
+  kLeafRedirectNotFlushed,   ///< collection: a slot names the copy in the cache only
+  kLeafCopyNotFenced,        ///< collection: a slot may name a copy that is not durable
+  kLeafImageNotFlushed,      ///< close: the image is not written back
+  kLeafImageBelieved,        ///< recovery: the image is believed after a crash
+  kLeafImageKept,            ///< an image that has served is kept
+  kLeafInheritedNotFlushed,  ///< recovery: leaves of a process that died stay in the caches
+  kLeafLostEntriesLive,      ///< recovery: entries that never came to count stay live
+  kLeafTornSequenceReused,   ///< recovery: the numbers of such entries are reused
+  kLeafScanNotSynced,              ///< recovery, page media: marks of a scan are not synced
+  kLeafExtentsNotSwept,      ///< recovery: extents of such entries are kept
+  kLeafPutNotSynced,         ///< page media: put with sync does not ask the medium
+  kLeafOldMarkedEarly,    ///< page media: a version is marked dead before the newer one is synced
+  kLeafDeleteMarksOne,    ///< page media: a delete leaves doubtful versions live
+  kLeafReclaimNotSynced,  ///< page media: chunks are reused before marks of death are synced
+  kLeafRebuildSkipped,    ///< page media: leaves are believed after the page cache was lost
+  kLeafRebuildReusesGenerations,  ///< rebuild: a chunk may get a generation that was lost
+  kLeafRebuildNotSynced,  ///< rebuild: the pool is marked as rebuilt before it is on the medium
   kCount
 };
 

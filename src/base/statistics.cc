@@ -50,6 +50,7 @@ std::vector<StatisticsField> ListFields(const Statistics& s) {
       {"immutable_memtables", s.immutable_memtables, false},
       {"l0_tables", s.l0_tables, false},
       {"l0_entries", s.l0_entries, false},
+      {"waiting_tables", s.waiting_tables, false},
       {"l1_entries", s.l1_entries, false},
       {"index_entries", s.index_entries, false},
       {"index_complete", s.index_complete, false},

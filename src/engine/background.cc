@@ -85,29 +85,36 @@ bool LsmEngine::Guarded(bool (LsmEngine::*step)()) {
   return false;
 }
 
-/// Under structure_mutex_.
-Status LsmEngine::CommitTable(const format::TableRecord& record) {
+/// To the manifest's record, which the caller commits. Under structure_mutex_.
+void LsmEngine::AddTable(const format::TableRecord& record) {
   manifest_.AddTable(record);
   if (!BRAID_MUTANT(kFlushedIdNotRaised)) manifest_.record().flushed_table_id = record.id;
   manifest_.record().next_table_id = std::max(manifest_.record().next_table_id, next_table_id_);
   manifest_.record().last_sequence =
       std::max(manifest_.record().last_sequence, record.max_sequence);
-  return manifest_.Commit();
 }
 
-/// Commits the table that `memtable` has become and shows it to readers in the memtable's place.
-Status LsmEngine::ShowFlushed(LoggedMemTable& memtable, const format::TableRecord& record) {
+/// Shows the table that `memtable` has become to readers in the memtable's place. `table` is one
+/// node: it waits for its checkpoint from here on, or is committed at once.
+Status LsmEngine::ShowFlushed(LoggedMemTable& memtable, std::list<flush::WaitingTable>* table) {
   const std::lock_guard lock(structure_mutex_);
   // All that may fail comes before the commit.
-  auto table = std::make_shared<level::PmemTable>(pool_.get(), record, options_.verify_checksums);
-  table->set_tree(memtable.table->tree(), 1);
+  const format::TableRecord& record = table->front().record;
+  auto shown = std::make_shared<level::PmemTable>(pool_.get(), record, options_.verify_checksums);
+  shown->set_tree(memtable.table->tree(), 1);
   auto version = std::make_shared<level::Version>(*state_owner_->version);
-  version->l0.insert(version->l0.begin(), std::move(table));
+  version->l0.insert(version->l0.begin(), std::move(shown));
   NextState next = CopyState();
   next.state->immutables.pop_back();
   next.state->version = std::move(version);
   if (pool_->failed()) return pool_->FaultStatus();
-  if (Status s = CommitTable(record); !s.ok()) return s;
+  if (options_.flush.checkpoint_tables > 1) {
+    if (BRAID_MUTANT(kCheckpointBoundaryEarly)) manifest_.record().flushed_table_id = record.id;
+    waiting_.splice(waiting_.end(), *table);
+  } else {
+    AddTable(record);
+    if (Status s = manifest_.Commit(); !s.ok()) return s;
+  }
   memtable.table->Advance(memtable::State::kFlushed);
   SwapState(std::move(next));
   return Status::OK();
@@ -152,25 +159,33 @@ Status LsmEngine::FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint
     record.entries = oldest->table->entries();
     record.max_sequence = sequence_.load();
     const std::lock_guard lock(structure_mutex_);
-    if (Status s = CommitTable(record); !s.ok()) Fail(s);
+    AddTable(record);
+    if (Status s = manifest_.Commit(); !s.ok()) Fail(s);
     manifest_.RemoveTable(record.id);
   }
-  flush::LinkFlush flush(pool_.get(), &usage_, lookup_cache_.get());
+  const bool waits = options_.flush.checkpoint_tables > 1;
+  flush::LinkFlush flush(pool_.get(), &usage_, lookup_cache_.get(),
+                         waits ? flush::WriteBack::kLater : flush::WriteBack::kNow);
   Result<flush::FlushResult> flushed = flush.Run(
       *oldest->table->tree(), views, format::kTableHeadsOffset + head * sizeof(format::TableHead));
   if (!flushed.ok()) return flushed.status();
   record.entries = flushed->entries;
   record.max_sequence = flushed->max_sequence;
-  if (Status s = ShowFlushed(*oldest, record); !s.ok()) return s;
-  if (!flushed->dead_extents.empty()) {
+  std::list<flush::WaitingTable> table(1);
+  table.front() = {record, std::move(flushed->touched), std::move(flushed->dead_extents)};
+  if (BRAID_MUTANT(kWaitingExtentsFreed)) {
+    Retire({.clock = 0, .chunks = {}, .extents = std::move(table.front().dead_extents)});
+  }
+  if (Status s = ShowFlushed(*oldest, &table); !s.ok()) return s;
+  if (!table.empty() && !table.front().dead_extents.empty()) {
     Retired retired;
-    retired.extents = std::move(flushed->dead_extents);
+    retired.extents = std::move(table.front().dead_extents);
     Retire(std::move(retired));
   }
   counters_.Add(EngineCounter::kFlushes);
   counters_.Add(EngineCounter::kFlushedEntries, record.entries);
   UpdatePressure();
-  return Status::OK();
+  return GroupIsComplete() ? Checkpoint() : Status::OK();
 }
 
 /// Merges the oldest L0 table into L1. False when there is nothing to do.
@@ -191,6 +206,9 @@ Status LsmEngine::MergeTable() {
   std::shared_ptr<level::PmemTable> target;
   compaction::BatchProgress resumed;
   std::unique_ptr<compaction::CompactionJob> job;
+  if (OldestWaits()) {
+    if (Status s = Checkpoint(); !s.ok()) return s;
+  }
   {
     const std::lock_guard lock(structure_mutex_);
     const level::Version& version = *state_owner_->version;
@@ -198,7 +216,7 @@ Status LsmEngine::MergeTable() {
     target = version.l1;
     if (manifest_.record().merge_id != 0) resumed = resumed_merge_;
     job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, source, target,
-                                                      index_->tree().get(), options_.compaction);
+                                                      IndexTree(), options_.compaction);
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
   if (Status s = RunMerge(job.get(), resumed); !s.ok()) return s;
@@ -237,7 +255,7 @@ bool LsmEngine::MergeNext() {
 
 /// Indexes the next part of L1. False when the index is complete.
 bool LsmEngine::IndexStep() {
-  if (index_->complete()) return false;
+  if (!*options_.cache.index || index_->complete()) return false;
   std::shared_ptr<level::PmemTable> l1;
   {
     const std::lock_guard lock(structure_mutex_);
@@ -374,13 +392,15 @@ Status LsmEngine::WaitUntilIdle(bool merged_too) {
 Status LsmEngine::Flush() {
   if (closed()) return Status::Closed();
   SealActive(nullptr);
-  return WaitUntilIdle(false);
+  const Status idle = WaitUntilIdle(false);
+  return idle.ok() ? Checkpoint() : idle;
 }
 
 Status LsmEngine::Compact() {
   if (closed()) return Status::Closed();
   SealActive(nullptr);
-  return WaitUntilIdle(true);
+  const Status idle = WaitUntilIdle(true);
+  return idle.ok() ? Checkpoint() : idle;
 }
 
 }  // namespace braid::engine

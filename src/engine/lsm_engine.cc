@@ -98,7 +98,7 @@ Status LsmEngine::Recover() {
     if (Status s = manifest_.Commit(); !s.ok()) return s;
   }
   index_ = std::make_unique<cache::DramIndex>(pool_.get(), 1);
-  if (version->l1->entries() == 0 && record.merge_id == 0) {
+  if (*options_.cache.index && version->l1->entries() == 0 && record.merge_id == 0) {
     if (Status s = index_->BuildSlice(version->l1->list(), 1); !s.ok()) return s;
     if (index_->complete()) version->l1->set_tree(index_->tree(), 1);
   }
@@ -199,6 +199,9 @@ Status LsmEngine::FlushForClose() {
   while (!BRAID_MUTANT(kCloseLeavesLog) &&
          (FlushOldest() || (sealed_memtables() != 0 && !failed() && MergeNext()))) {
   }
+  if (!failed()) {
+    if (Status s = Checkpoint(); !s.ok()) return s;
+  }
   while (Guarded(&LsmEngine::Reclaim)) {
   }
   return background_error();
@@ -250,6 +253,7 @@ Statistics LsmEngine::GetStatistics() {
     s.immutable_memtables = state.immutables.size();
     s.l0_tables = state.version->l0.size();
     for (const auto& table : state.version->l0) s.l0_entries += table->entries();
+    s.waiting_tables = waiting_.size();
     s.l1_entries = state.version->l1->entries();
     const auto tree = state.version->l1->tree();
     s.index_complete = tree != nullptr ? 1 : 0;

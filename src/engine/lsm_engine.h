@@ -1,16 +1,18 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
 // database. Paths: write_path.cc, compare_and_swap.cc, read_path.cc, background.cc, space.cc;
 // opening and closing here. Thread safety: all public calls from any thread. Locks, in the order
-// they may be taken: inline_mutex_, merge_mutex_, flush_mutex_, reclaim_mutex_, batch_mutex_,
-// shard locks (ascending), structure_mutex_, work_mutex_. Nothing is waited for inside an
-// EpochGuard but these. Invariant 1: sequence numbers are drawn under the lock of the memtable leaf
-// that the write goes to, and the leaf stays locked until the entry is durable and inserted. So the
-// order of sequence numbers is a linearization, and a snapshot at the last drawn number needs no
-// waiting. Invariant 2: a batch of several updates holds all shard locks, so that no other write
-// draws a number between its own; its numbers are published when all its entries are inserted.
-// Invariant 3: memtables are flushed, and L0 tables merged, in the order of their ids. Invariant 4:
-// a ReadState is freed, and a chunk reused, only after a grace period, and after the views that may
-// stand on it are gone. Persistence: see the parts; the manifest is committed under
+// they may be taken: inline_mutex_, merge_mutex_, flush_mutex_, checkpoint_mutex_, reclaim_mutex_,
+// batch_mutex_, shard locks (ascending), structure_mutex_, work_mutex_. Nothing is waited for
+// inside an EpochGuard but these. Invariant 1: sequence numbers are drawn under the lock of the
+// memtable leaf that the write goes to, and the leaf stays locked until the entry is durable and
+// inserted. So the order of sequence numbers is a linearization, and a snapshot at the last drawn
+// number needs no waiting. Invariant 2: a batch of several updates holds all shard locks, so that
+// no other write draws a number between its own; its numbers are published when all its entries are
+// inserted. Invariant 3: memtables are flushed, and L0 tables merged, in the order of their ids.
+// Invariant 4: a ReadState is freed, and a chunk reused, only after a grace period, and after the
+// views that may stand on it are gone. Invariant 5: tables that wait for their checkpoint are the
+// newest of L0, and in no manifest; nothing that only their flush made superfluous is given back
+// before their commit. Persistence: see the parts; the manifest is committed under
 // structure_mutex_. Source: ListDB 6.2.
 #pragma once
 
@@ -29,6 +31,7 @@
 #include "engine/read_state.h"
 #include "engine/view_registry.h"
 #include "engine/write_controller.h"
+#include "flush/checkpoint.h"
 #include "index/visits.h"
 #include "level/level_check.h"
 #include "pmem/epoch.h"
@@ -162,13 +165,17 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void SpaceLoop();
   bool FlushOldest();
   Status FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint32_t head);
-  Status CommitTable(const format::TableRecord& record);
-  Status ShowFlushed(LoggedMemTable& memtable, const format::TableRecord& record);
+  void AddTable(const format::TableRecord& record);
+  Status ShowFlushed(LoggedMemTable& memtable, std::list<flush::WaitingTable>* table);
   bool CompactionStep();
   bool MergeNext();
   bool MergeOldest();
   Status MergeTable();
   bool IndexStep();
+  /// For merges to keep up to date; null without cache.index.
+  index::EntryIndex* IndexTree() const {
+    return *options_.cache.index ? index_->tree().get() : nullptr;
+  }
   /// Carries out a step of the background. One that throws did nothing, or has called Fail.
   bool Guarded(bool (LsmEngine::*step)());
   bool GuardedStep() {
@@ -185,6 +192,16 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status background_error() const;
   void Log(const std::string& line) const;
   Status FlushForClose();
+
+  // checkpoint.cc
+  /// Makes the tables that wait durable: writes them back and commits them together.
+  Status Checkpoint();
+  Status CommitWaiting();
+  bool GroupIsComplete() const;
+  /// Whether the next table to be merged is in no manifest yet.
+  bool OldestWaits() const;
+  /// The manifest as it will be when the tables that wait are committed. Under structure_mutex_.
+  format::ManifestRecord ManifestOfNow() const;
 
   // space.cc
   pmem::ChunkId IdOf(uint64_t chunk) const { return {chunk, pool_->StateOf(chunk).generation()}; }
@@ -224,6 +241,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::atomic<uint64_t> relinks_{0};  // odd while a merge changes what lookups find, and tables
   std::shared_ptr<ReadState> state_owner_;  // structure_mutex_
   uint64_t next_table_id_ = 0;              // structure_mutex_
+  /// Oldest first. Added to under structure_mutex_, taken out under checkpoint_mutex_ as well.
+  std::list<flush::WaitingTable> waiting_;
   compaction::BatchProgress resumed_merge_;
   std::unique_ptr<cache::DramIndex> index_;                 // compaction thread
   const std::unique_ptr<cache::LookupCache> lookup_cache_;  // may be null
@@ -236,10 +255,11 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   // Background work: one mutex for the flags, one condition for all who wait.
   mutable std::mutex work_mutex_;
   std::condition_variable work_changed_;
-  std::mutex inline_mutex_;  // without threads: one runs the work at a time
-  std::mutex flush_mutex_;   // held by a flush; Verify keeps flushes out
-  std::mutex merge_mutex_;   // likewise for merges, indexing, collection
-  bool stopping_ = false;    // work_mutex_
+  std::mutex inline_mutex_;      // without threads: one runs the work at a time
+  std::mutex flush_mutex_;       // held by a flush; Verify keeps flushes out
+  std::mutex merge_mutex_;       // likewise for merges, indexing, collection
+  std::mutex checkpoint_mutex_;  // likewise for checkpoints
+  bool stopping_ = false;        // work_mutex_
   std::atomic<bool> stop_merges_{false};
   uint64_t finish_all_ = 0;       // work_mutex_: callers that wait for all work
   uint64_t idle_generation_ = 0;  // work_mutex_: idle rounds of the compaction thread

@@ -27,7 +27,6 @@ Status CheckLsmParts(const Options& options) {
     }
     return Missing("log.kind=write-ahead");
   }
-  if (options.flush.checkpoint_tables > 1) return Missing("flush.checkpoint_tables above 1");
   const ListKind lists = options.lists.kind.value_or(ListKind::kBraided);
   if (lists == ListKind::kLocal || lists == ListKind::kDelegated) {
     return Missing("lists.kind=local or delegated");
@@ -40,6 +39,14 @@ Status CheckLsmParts(const Options& options) {
   return options.leaf.ranges != 0 || options.leaf.divide_ranges || options.leaf.span != 0
              ? Unfit("leaf is for designs that keep their data in leaves")
              : Status::OK();
+}
+
+Status CheckLeafParts(const Options& options) {
+  BRAID_CHECK(options.leaf.ranges != 0 && options.leaf.divide_ranges && options.leaf.span != 0);
+  if (options.pool.regions > 1) {
+    return Unfit("pool.regions above 1 is of no use to this design: its leaves lie in one region");
+  }
+  return RefuseLsmParts(options);
 }
 
 Status RefuseLsmParts(const Options& options) {

@@ -5,6 +5,7 @@
 #include "base/no_throw.h"
 #include "engine/empty_iterator.h"
 #include "engine/lsm_engine.h"
+#include "engine/stored_value.h"
 #include "level/merging_iterator.h"
 
 namespace braid::engine {
@@ -145,37 +146,8 @@ class LsmIterator final : public Iterator {
 
 }  // namespace
 
-Status LsmEngine::ValueOf(const EntryHeader& found, std::string_view* value) const {
-  const uint64_t offset = pool_->OffsetOf(&found);
-  // Again, since an iterator may have stood here for long: its sizes must lie in its chunk.
-  const EntryHeader* checked = pool_->EntryAt(offset);
-  if (checked == nullptr) return pool_->CorruptionAt(offset, "entry", "it is no entry any more");
-  const EntryHeader& entry = *checked;
-  const std::string_view stored = entry.value();
-  if (options_.verify_checksums) {
-    if (!index::KeyIsIntact(*pool_, entry, offset, base::Hash64(entry.key())) ||
-        format::ValueCheck(stored) != entry.value_check) {
-      return pool_->CorruptionAt(offset, "entry", "its check does not match");
-    }
-  }
-  if (!entry.has(format::kValueInExtent)) {
-    *value = stored;
-    return Status::OK();
-  }
-  format::ExtentRef ref;
-  if (stored.size() != sizeof ref) {
-    return pool_->CorruptionAt(offset, "entry", "it does not hold a reference to its value");
-  }
-  std::memcpy(&ref, stored.data(), sizeof ref);
-  const format::ExtentHeader* extent = pool_->ExtentAt(ref.offset);
-  if (extent == nullptr || extent->value_bytes != ref.bytes) {
-    return pool_->CorruptionAt(offset, "entry", "what it names as its value is no such extent");
-  }
-  *value = {pool_->At(ref.offset + sizeof(format::ExtentHeader)), ref.bytes};
-  if (options_.verify_checksums && base::Hash64(*value) != ref.check) {
-    return pool_->CorruptionAt(ref.offset, "extent", "the value's check does not match");
-  }
-  return Status::OK();
+Status LsmEngine::ValueOf(const EntryHeader& entry, std::string_view* value) const {
+  return ReadStoredValue(*pool_, pool_->OffsetOf(&entry), options_.verify_checksums, value);
 }
 
 Status LsmEngine::Get(const ReadOptions& options, Slice key, std::string* value) {

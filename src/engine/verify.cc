@@ -15,6 +15,7 @@ Status LsmEngine::Verify(VerifyReport* report, const std::function<void(double)>
   // Merges and flushes wait meanwhile, so that counts mean something; reads and writes go on.
   const std::lock_guard merge_lock(merge_mutex_);
   const std::lock_guard flush_lock(flush_mutex_);
+  const std::lock_guard checkpoint_lock(checkpoint_mutex_);
   if (closed()) return Status::Closed();
   return VerifyAll(report, progress);
 }
@@ -87,7 +88,7 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
   format::ManifestRecord manifest;
   {
     const std::lock_guard lock(structure_mutex_);
-    manifest = manifest_.record();
+    manifest = ManifestOfNow();
   }
   level::CheckTotals totals;
   CheckTables(manifest, progress, &totals);

@@ -39,7 +39,7 @@ void LsmEngine::CheckExtent(uint64_t extent, bool merging,
   }
 }
 
-/// Extents, and that no chunk of one is left without its head.
+/// Extents, and that no chunk of one is left without its head. Under structure_mutex_.
 void LsmEngine::CheckExtents(bool merging, level::CheckTotals* totals) {
   std::unordered_set<uint64_t> retired;
   {
@@ -47,6 +47,9 @@ void LsmEngine::CheckExtents(bool merging, level::CheckTotals* totals) {
     for (const Retired& batch : retired_) {
       retired.insert(batch.extents.begin(), batch.extents.end());
     }
+  }
+  for (const flush::WaitingTable& table : waiting_) {
+    retired.insert(table.dead_extents.begin(), table.dead_extents.end());
   }
   uint64_t bodies = 0;
   for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {
@@ -104,7 +107,7 @@ void LsmEngine::CheckSpace(level::CheckTotals* totals) {
   shard_locks.reserve(shards_.size());
   for (ShardLock& shard : shards_) shard_locks.emplace_back(shard.mutex);
   const std::lock_guard lock(structure_mutex_);
-  const format::ManifestRecord& manifest = manifest_.record();
+  const format::ManifestRecord manifest = ManifestOfNow();
   for (std::string& problem : pool_->CheckAllocator()) {
     totals->problems.push_back(std::move(problem));
   }

@@ -327,6 +327,9 @@ bool LsmEngine::WaitForSpace() {
   const uint64_t before = pool_->free_chunks();
   SealActive(nullptr);
   if (Status s = WaitUntilIdle(true); !s.ok()) return false;
+  if (Status s = Checkpoint(); !s.ok()) return false;
+  while (Guarded(&LsmEngine::Reclaim)) {
+  }
   return pool_->free_chunks() > before;
 }
 

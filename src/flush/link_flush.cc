@@ -48,9 +48,9 @@ Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::L
     char* head = pool_->At(pool_->StrandHead(head_offset, strand));
     ops.Copy(head, heads_[strand], sizeof heads_[strand]);
     if (strand > 0 && BRAID_MUTANT(kFlushStrandHeadsNotFlushed)) continue;
-    if (!BRAID_MUTANT(kFlushHeadNotFlushed)) ops.Flush(head, sizeof heads_[strand]);
+    if (!BRAID_MUTANT(kFlushHeadNotFlushed)) Flush(head, sizeof heads_[strand]);
   }
-  if (!BRAID_MUTANT(kFlushNotFenced)) ops.Fence();
+  if (write_back_ == WriteBack::kNow && !BRAID_MUTANT(kFlushNotFenced)) ops.Fence();
   return std::move(result_);
 }
 
@@ -66,6 +66,7 @@ Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
         (entry->sequence() == newer && --twins_left < 0)) {
       return pool_->CorruptionAt(offset, "log entry", "it has changed since it was written");
     }
+    if (write_back_ == WriteBack::kLater) result_.touched.push_back(offset);
     const uint64_t sequence = entry->sequence();
     const EntryPtr next{std::atomic_ref<uint64_t>(*entry->links()).load(std::memory_order_relaxed)};
     const bool seen = index::IsVersionNeeded(
@@ -102,13 +103,13 @@ void LinkFlush::LinkEntry(EntryHeader* entry) {
       // The predecessor's bottom link is flushed with its header below; upper ones stand alone.
       if (layer > 0 && !BRAID_MUTANT(kFlushLinksNotFlushed) &&
           !BRAID_MUTANT(kFlushUpperLinksNotFlushed)) {
-        ops.Flush(target, sizeof *target);
+        Flush(target, sizeof *target);
       }
     }
     last = entry->links() + layer;
   }
   if (unflushed_ != nullptr && !BRAID_MUTANT(kFlushLinksNotFlushed)) {
-    ops.Flush(unflushed_->links(), sizeof(uint64_t));
+    Flush(unflushed_->links(), sizeof(uint64_t));
   }
   unflushed_ = entry;
   ++result_.entries;
@@ -119,7 +120,7 @@ void LinkFlush::LinkEntry(EntryHeader* entry) {
 void LinkFlush::Drop(EntryHeader* entry) {
   pmem::PersistOps& ops = pool_->ops();
   ops.StoreByte(entry->state_byte(), format::kStateDead);
-  if (!BRAID_MUTANT(kDeadMarkNotFlushed)) ops.Flush(entry->state_byte(), 1);
+  if (!BRAID_MUTANT(kDeadMarkNotFlushed)) Flush(entry->state_byte(), 1);
   if (const uint64_t extent = pool_->ExtentOf(pool_->OffsetOf(entry)); extent != 0) {
     if (BRAID_MUTANT(kExtentFreedTooEarly)) return pool_->FreeExtent(extent);
     result_.dead_extents.push_back(extent);
@@ -138,7 +139,7 @@ void LinkFlush::Close() {
       }
       ops.StoreU64(target, end);
       if (!BRAID_MUTANT(kFlushLinksNotFlushed) && !BRAID_MUTANT(kFlushEndsNotFlushed)) {
-        ops.Flush(target, sizeof *target);
+        Flush(target, sizeof *target);
       }
     }
   }

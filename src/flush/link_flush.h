@@ -3,11 +3,13 @@
 // Thread safety: one flush at a time for a memtable; its readers go on, through the tree.
 // Invariant 1: at every store the bottom link of an entry leads to an older version of its key, to
 // a later key, or to the end, so that readers of the memtable never miss a version they may see.
-// Invariant 2: versions that no live view sees are left out and marked dead.
+// Invariant 2: versions that no live view sees are left out and marked dead. Invariant 3: upper
+// layers are linked a strand, each from a head in its own region; the bottom layer links all.
 // Persistence: nothing is committed here. All links and the head are flushed and fenced before Run
-// returns; the manifest's commit makes them a table. Before that a crash replays the log.
-// Source: ListDB 6.3.2, Algorithm 5. Deviation: links are written back at once, in one pass and
-// with one fence, so that L0 is never rebuilt (docs/decisions/0004).
+// returns, or, with WriteBack::kLater, by a checkpoint (checkpoint.h); the manifest's commit makes
+// them a table. Before that a crash replays the log.
+// Source: ListDB 6.3.2, Algorithm 5, which stores links and leaves them to a checkpoint. By default
+// they are written back at once, so that L0 is never rebuilt (docs/decisions/0004).
 #pragma once
 
 #include <cstdint>
@@ -25,13 +27,18 @@ struct FlushResult {
   uint64_t entries = 0;  // linked
   uint64_t max_sequence = 0;
   std::vector<uint64_t> dead_extents;  // of versions left out
+  std::vector<uint64_t> touched;       // with kLater: offsets of all entries, linked or left out
 };
+
+/// When links and marks of death are written back to the medium.
+enum class WriteBack : uint8_t { kNow, kLater };
 
 class LinkFlush {
  public:
   /// `lookup`: is told each key's newest entry; may be null.
-  LinkFlush(pmem::PmemPool* pool, pmem::ChunkUsage* usage, cache::LookupCache* lookup = nullptr)
-      : pool_(pool), usage_(usage), lookup_(lookup) {}
+  LinkFlush(pmem::PmemPool* pool, pmem::ChunkUsage* usage, cache::LookupCache* lookup = nullptr,
+            WriteBack write_back = WriteBack::kNow)
+      : pool_(pool), usage_(usage), lookup_(lookup), write_back_(write_back) {}
 
   /// Links everything in `tree` behind the head at `head_offset`. The tree gets no more inserts.
   Result<FlushResult> Run(const index::EntryIndex& tree, const index::LiveViews& views,
@@ -47,10 +54,14 @@ class LinkFlush {
   }
   void Drop(format::EntryHeader* entry);
   void Close();
+  void Flush(const void* begin, size_t bytes) {
+    if (write_back_ == WriteBack::kNow) pool_->ops().Flush(begin, bytes);
+  }
 
   pmem::PmemPool* pool_;
   pmem::ChunkUsage* usage_;
   cache::LookupCache* lookup_;
+  WriteBack write_back_;
   FlushResult result_;
   using Links = uint64_t[format::kMaxHeight];
   // A strand: the link of each layer that waits for its target. The bottom layer is strand 0's.

@@ -68,7 +68,10 @@ constexpr uint64_t MetaChunks(uint32_t segment, uint64_t bytes, uint64_t chunk_b
 /// Incompat: the pool has several regions. Segments and links name theirs, and the header says how
 /// lists lead through them.
 inline constexpr uint64_t kIncompatRegions = 1;
-inline constexpr uint64_t kKnownIncompat = kIncompatRegions;
+/// Incompat: the data lies in leaves (leaf.h): chunks of the kinds kLeaf and kLeafIndex, and a list
+/// of leaves.
+inline constexpr uint64_t kIncompatLeaves = 1ull << 4;
+inline constexpr uint64_t kKnownIncompat = kIncompatRegions | kIncompatLeaves;
 inline constexpr uint64_t kKnownRoCompat = 0;
 
 struct SegmentHeader {
@@ -121,8 +124,16 @@ enum class ChunkKind : uint8_t {
   kRedo = 4,        ///< redo records of a merge
   kExtentHead = 5,  ///< first chunk of a large value
   kExtentBody = 6,
-  kCollected = 7,  ///< entries copied by garbage collection
+  kCollected = 7,   ///< entries copied by garbage collection
+  kLeaf = 12,       ///< leaves (leaf.h)
+  kLeafIndex = 13,  ///< image of the index over leaves, written by an orderly close
 };
+
+/// Whether a chunk state may say so.
+constexpr bool IsChunkKind(ChunkKind kind) noexcept {
+  return (kind >= ChunkKind::kFree && kind <= ChunkKind::kCollected) || kind == ChunkKind::kLeaf ||
+         kind == ChunkKind::kLeafIndex;
+}
 
 struct ChunkState {
   uint64_t raw = 0;
@@ -139,7 +150,7 @@ struct ChunkState {
   bool IsValid(uint64_t chunk) const noexcept {
     const uint64_t payload = raw & kOffsetMask;
     return (raw & ~kOffsetMask) == Check(payload, chunk) && (payload >> 32 & 0xFFF) == 0 &&
-           kind() >= ChunkKind::kFree && kind() <= ChunkKind::kCollected;
+           IsChunkKind(kind());
   }
   ChunkKind kind() const noexcept { return static_cast<ChunkKind>((raw >> 44) & 0xF); }
   uint32_t generation() const noexcept { return static_cast<uint32_t>(raw); }

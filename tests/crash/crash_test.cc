@@ -80,6 +80,7 @@ TEST(MutantTableTest, EveryRowOfTheContractHasTwoMutantsAndEveryKindOfMistakeThr
                            "entry",
                            "batch",
                            "link flush",
+                           "checkpoint",
                            "manifest",
                            "merge begin",
                            "redo batch",

@@ -53,6 +53,25 @@ void AddOperations(std::vector<Workload>* workloads) {
   all.back().cost = 8;
 }
 
+/// So many keys that nodes of indexes are split, and united when the keys go.
+void AddManyKeys(std::vector<Workload>* workloads) {
+  using enum Action;
+  std::vector<Workload>& all = *workloads;
+  all.push_back({"Split", {{kPut, 20}, {kDelete, 1}, {kCompact, 1}, {kCrash, 1}}});
+  all.back().keys = 1000;
+  all.back().prefill = 130;
+  all.back().max_value = 8;
+  all.back().initial_bytes = 256u << 10;
+  all.back().cost = 8;
+  all.push_back({"ComeAndGo", {{kDelete, 20}, {kPut, 5}, {kCompact, 1}, {kCrash, 1}}});
+  all.back().keys = 90;
+  all.back().prefill = 180;
+  all.back().operations = 150;
+  all.back().max_value = 8;
+  all.back().initial_bytes = 256u << 10;
+  all.back().cost = 8;
+}
+
 /// Collection, growth, full pools.
 void AddSpace(std::vector<Workload>* workloads) {
   using enum Action;
@@ -122,6 +141,7 @@ void AddSessions(std::vector<Workload>* workloads) {
 std::vector<Workload> MakeWorkloads() {
   std::vector<Workload> all;
   AddOperations(&all);
+  AddManyKeys(&all);
   AddSpace(&all);
   AddSessions(&all);
   return all;
@@ -231,6 +251,7 @@ Options OtherSettings(const Options& options, Random* random) {
   other.memory_budget_bytes = random->OneIn(4) ? 1 + random->Uniform(64u << 10) : 16u << 20;
   if (options.design == "braid") {  // parts that may change from open to open
     other.memtable.kind = random->OneIn(2) ? MemTableKind::kSkipList : MemTableKind::kBTree;
+    other.flush.checkpoint_tables = static_cast<uint32_t>(1 + random->Uniform(4));
   }
   other.verify_on_open = random->OneIn(4) ? VerifyOnOpen::kFull : VerifyOnOpen::kQuick;
   if (options.pool.max_bytes == 0) {

@@ -43,6 +43,10 @@ inline const std::vector<StoreKind>& StoreKinds() {
       }
     }
     all.push_back({"SkipListMemTable", "braid", {{"memtable.kind", "skiplist"}}});
+    // Merges begin late, so that groups come together.
+    all.push_back({"LazyCheckpoint",
+                   "braid",
+                   {{"flush.checkpoint_tables", "3"}, {"compaction.l0_trigger", "5"}}});
     // Small enough that keys meet in a bucket.
     all.push_back({"cached", "braid", {{"cache.lookup_bytes", "256"}}});
     all.push_back({"regions2", "braid", {{"pool.regions", "2"}}});

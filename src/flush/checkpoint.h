@@ -1,0 +1,30 @@
+// Purpose: the second half of a link flush whose links were stored and not written back: the
+// checkpoint of a group of tables.
+// Thread safety: one thread; readers and merges of other tables go on. The tables themselves must
+// not be merged yet. Persistence: all links, marks of death and heads of the group are flushed and
+// fenced when WriteBackTables returns. Then one commit of the manifest adds all tables and moves
+// flushed_table_id. Before that a crash replays their logs, which sets links and marks anew.
+// Source: ListDB 6.3.4 (checkpointing L0 lazily, in groups).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "format/layout.h"
+#include "pmem/pool.h"
+
+namespace braid::flush {
+
+/// A table that readers use and that the manifest does not name yet.
+struct WaitingTable {
+  format::TableRecord record{};
+  std::vector<uint64_t> touched;       // entries whose links or marks changed
+  std::vector<uint64_t> dead_extents;  // to be retired after the commit: a replay needs them
+};
+
+/// Writes back what the flushes of `tables` stored. In the order of addresses, so that lines that
+/// several entries share, and neighbours in the medium's own blocks, are written once and together.
+/// Throws std::bad_alloc, and changes nothing then.
+void WriteBackTables(pmem::PmemPool* pool, const std::vector<const WaitingTable*>& tables);
+
+}  // namespace braid::flush
