@@ -22,7 +22,7 @@ bool IsLive(const EntryHeader& entry) { return entry.state() == format::kStateLi
 
 /// True when the chunk's entries are in L1 only: not in a log, not in L0, not on their way.
 bool IsMerged(const format::ManifestRecord& manifest, ChunkKind kind, uint64_t table_id) {
-  if (kind == ChunkKind::kLog) return table_id <= manifest.merged_table_id;
+  if (kind != ChunkKind::kCollected) return table_id <= manifest.merged_table_id;
   return table_id <= manifest.collected_table_id && table_id != manifest.merging_table_id;
 }
 
@@ -44,7 +44,8 @@ ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usa
     // Read once: the chunk may be freed and begin its next life while it is looked at.
     const format::ChunkState state = pool.StateOf(chunk);
     const ChunkKind kind = state.kind();
-    if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) continue;
+    // Write-ahead chunks hold no entries of tables: a flush retires them.
+    if (!format::HoldsEntries(kind) || kind == ChunkKind::kWriteAhead) continue;
     if (usage.IsKnown(chunk) && usage.Live(chunk) > limit) continue;
     Result<log::LogChunk> header = log::ReadLogChunk(pool, chunk);
     if (!header.ok() || !IsMerged(manifest, kind, header->table_id)) continue;

@@ -25,13 +25,12 @@ Status CheckLsmParts(const Options& options) {
           "flush.checkpoint_tables above 1 needs log.kind=index-unified: a copying flush "
           "has nothing to write back later");
     }
-    return Missing("log.kind=write-ahead");
   }
   const ListKind lists = options.lists.kind.value_or(ListKind::kBraided);
   if (lists == ListKind::kLocal || lists == ListKind::kDelegated) {
     return Missing("lists.kind=local or delegated");
   }
-  if (*options.compaction.kind != MergeKind::kZipper) return Missing("compaction.kind");
+  if (*options.compaction.kind == MergeKind::kCopy) return Missing("compaction.kind=copy");
   if (*options.compaction.persistence != MergePersistence::kRedoLog) {
     return Missing("compaction.persistence=pointer");
   }

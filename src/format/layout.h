@@ -68,7 +68,9 @@ constexpr uint64_t MetaChunks(uint32_t segment, uint64_t bytes, uint64_t chunk_b
 /// Incompat: the pool has several regions. Segments and links name theirs, and the header says how
 /// lists lead through them.
 inline constexpr uint64_t kIncompatRegions = 1;
-inline constexpr uint64_t kKnownIncompat = kIncompatRegions;
+/// Incompat: chunks of the kinds kWriteAhead and kCopied may be there.
+inline constexpr uint64_t kIncompatCopies = 2;
+inline constexpr uint64_t kKnownIncompat = kIncompatRegions | kIncompatCopies;
 inline constexpr uint64_t kKnownRoCompat = 0;
 
 struct SegmentHeader {
@@ -121,8 +123,20 @@ enum class ChunkKind : uint8_t {
   kRedo = 4,        ///< redo records of a merge
   kExtentHead = 5,  ///< first chunk of a large value
   kExtentBody = 6,
-  kCollected = 7,  ///< entries copied by garbage collection
+  kCollected = 7,   ///< entries copied by garbage collection
+  kWriteAhead = 8,  ///< entries of a memtable, of no table: a flush copies them
+  kCopied = 9,      ///< entries of a table, copied by its flush
 };
+
+/// Whether chunks of the kind begin with a LogChunkHeader and hold entries.
+constexpr bool HoldsEntries(ChunkKind kind) noexcept {
+  return kind == ChunkKind::kLog || kind == ChunkKind::kCollected ||
+         kind == ChunkKind::kWriteAhead || kind == ChunkKind::kCopied;
+}
+/// Whether chunks of the kind are logs as long as their table is not flushed.
+constexpr bool IsLogKind(ChunkKind kind) noexcept {
+  return kind == ChunkKind::kLog || kind == ChunkKind::kWriteAhead;
+}
 
 struct ChunkState {
   uint64_t raw = 0;
@@ -139,7 +153,7 @@ struct ChunkState {
   bool IsValid(uint64_t chunk) const noexcept {
     const uint64_t payload = raw & kOffsetMask;
     return (raw & ~kOffsetMask) == Check(payload, chunk) && (payload >> 32 & 0xFFF) == 0 &&
-           kind() >= ChunkKind::kFree && kind() <= ChunkKind::kCollected;
+           kind() >= ChunkKind::kFree && kind() <= ChunkKind::kCopied;
   }
   ChunkKind kind() const noexcept { return static_cast<ChunkKind>((raw >> 44) & 0xF); }
   uint32_t generation() const noexcept { return static_cast<uint32_t>(raw); }

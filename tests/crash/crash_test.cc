@@ -81,6 +81,7 @@ TEST(MutantTableTest, EveryRowOfTheContractHasTwoMutantsAndEveryKindOfMistakeThr
                            "batch",
                            "link flush",
                            "checkpoint",
+                           "copy flush",
                            "manifest",
                            "merge begin",
                            "redo batch",

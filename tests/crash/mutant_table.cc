@@ -91,6 +91,13 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kCheckpointForgetsATable, "checkpoint", "both or neither", "Put_LazyCheckpoint"},
     {Mutant::kCheckpointBoundaryEarly, "checkpoint", "order", "Everything_LazyCheckpoint"},
     {Mutant::kWaitingExtentsFreed, "checkpoint", "reuse", "LargeValue_LazyCheckpoint"},
+    {Mutant::kCopyFlushNotFenced, "copy flush", "flush", "LargeValue_WriteAhead"},
+    {Mutant::kCopyGetsAnotherSequence, "copy flush", "sequence", "Overwrite_WriteAhead"},
+    {Mutant::kKeptChunkNotMarked, "copy flush", "leak", "LargeValue_WriteAhead"},
+    {Mutant::kKeptChunkNotTurned, "copy flush", "both or neither", "LargeValue_WriteAhead"},
+    {Mutant::kWriteAheadFreedEarly, "copy flush", "reuse", "Iterator_WriteAhead"},
+    {Mutant::kWriteAheadNotSwept, "copy flush", "leak", "FlushAndCompact_WriteAhead"},
+    {Mutant::kFlushCopiesNotSwept, "copy flush", "leak", "FlushAndCompact_WriteAhead"},
     {Mutant::kManifestNotFlushed, "manifest", "flush", "Put"},
     {Mutant::kManifestInPlace, "manifest", "alternation", "FlushAndCompact"},
     {Mutant::kManifestBothAtOnce, "manifest", "flush", "Put"},
@@ -181,6 +188,9 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kRebuildAcceptsHoles, "rebuild", "atomic", "BatchPage"},
     {Mutant::kRebuildTakesCopies, "rebuild", "tail", "FullPoolPage"},
     {Mutant::kRebuildFreesDeadExtents, "rebuild", "second crash", "LargeValuePage"},
+    {Mutant::kCopyFlushNotSynced, "page sync", "order", "FlushAndCompactPage_WriteAhead"},
+    {Mutant::kRebuildLeavesWriteAhead, "rebuild", "repeat", "PutPage_WriteAhead"},
+    {Mutant::kRebuildBelievesCopyMarks, "rebuild", "both or neither", "LargeValuePage_WriteAhead"},
     {Mutant::kRebuildReusesGenerations, "rebuild", "reuse", "ReopenPage"},
 };
 

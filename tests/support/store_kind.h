@@ -52,6 +52,8 @@ inline const std::vector<StoreKind>& StoreKinds() {
     all.push_back({"regions2", "braid", {{"pool.regions", "2"}}});
     all.push_back({"regions4", "braid", {{"pool.regions", "4"}}});
     all.push_back({"oblivious2", "braid", {{"pool.regions", "2"}, {"lists.kind", "oblivious"}}});
+    all.push_back(
+        {"WriteAhead", "braid", {{"log.kind", "write-ahead"}, {"memtable.kind", "skiplist"}}});
     return all;
   }();
   return kinds;
