@@ -120,7 +120,8 @@ endif()
 
 # The program that scripts/vm-test.sh takes into its virtual machine.
 add_executable(braid_vm_writer
-  "${PROJECT_SOURCE_DIR}/tests/vm/vm_writer.cc" "${PROJECT_SOURCE_DIR}/tests/vm/media_error.cc")
+  "${PROJECT_SOURCE_DIR}/tests/vm/vm_writer.cc" "${PROJECT_SOURCE_DIR}/tests/vm/media_error.cc"
+  "${PROJECT_SOURCE_DIR}/tests/vm/region_pool.cc")
 braid_own_code(braid_vm_writer)
 target_link_libraries(braid_vm_writer PRIVATE braid_test_support)
 
@@ -176,6 +177,10 @@ foreach(check check_layers check_limits check_links)
 endforeach()
 
 braid_add_script(style style/reliability_test.py)
+
+if(TARGET braid_figures)
+  braid_add_script(figures figures/figures_test.py "${PROJECT_BINARY_DIR}/bin")
+endif()
 
 if(EXISTS "${PROJECT_SOURCE_DIR}/tests/capi/check_abi.py")
   find_path(BRAID_LEVELDB_INCLUDE leveldb/c.h)

@@ -72,6 +72,14 @@ if(BRAID_COMPARE_SOURCES AND TARGET braid_bench)
   braid_own_code(braid_figures)
   set_target_properties(braid_figures PROPERTIES OUTPUT_NAME braid-figures)
   target_link_libraries(braid_figures PRIVATE braid_figure_frame CLI11::CLI11)
+
+  # What figures count under valgrind: a store's puts and gets, alone in their process.
+  add_executable(braid_engine_probe "${PROJECT_SOURCE_DIR}/bench/figures/probe/engine_probe.cc")
+  braid_own_code(braid_engine_probe)
+  set_target_properties(braid_engine_probe PROPERTIES OUTPUT_NAME braid-engine-probe)
+  target_link_libraries(braid_engine_probe PRIVATE
+    ${BRAID_TOOL_LIBRARIES} braid_engines CLI11::CLI11)
+  add_dependencies(braid_figures braid_engine_probe)
 endif()
 
 # Measurements of single parts: one program a file, bin/micro_<name>. They see the inside of braid.

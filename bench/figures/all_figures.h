@@ -10,6 +10,22 @@
 namespace braid::figures {
 
 FigureSpec ListDbFigure29();
+FigureSpec ListDbFigure30();
+FigureSpec ListDbFigure31();
+FigureSpec ListDbFigure32();
+FigureSpec ListDbFigure33();
+FigureSpec ListDbFigure34();
+FigureSpec ListDbFigure35();
+FigureSpec ListDbWriteAmplification();
+FigureSpec ListDbFigure36();
+FigureSpec ListDbFigure37();
+FigureSpec NvSkiplistFigure6();
+FigureSpec NvSkiplistFigure7();
+FigureSpec NvSkiplistFigure8();
+FigureSpec NvSkiplistFigure9();
+FigureSpec NvSkiplistFigure10();
+FigureSpec NvSkiplistFigure11();
+FigureSpec NvSkiplistFigure12();
 
 /// In the order they run and stand on the page.
 std::vector<FigureSpec> AllFigures();

@@ -4,6 +4,14 @@
 #include <limits>
 
 namespace braid::figures {
+namespace {
+
+double CapacityOf(const Json& result, const char* entries, const char* micros) {
+  const double time = LastOf(result, micros);
+  return time > 0 ? LastOf(result, entries) / time * 1e6 : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
 
 std::vector<std::string> ListDbParts(const std::vector<std::string>& more) {
   std::vector<std::string> settings = {"log.kind=index-unified", "memtable.kind=skiplist",
@@ -39,13 +47,17 @@ double StallShare(const Json& result) {
   return std::min(1.0, stall.get<double>() / worked);
 }
 
+double LastOf(const Json& result, const std::string& field) {
+  const CounterSamples samples = FieldSamples(result, field);
+  return samples.values.empty() ? 0 : samples.values.back();
+}
+
 double FlushCapacity(const Json& result) {
-  const CounterSamples entries = FieldSamples(result, "flushed_entries");
-  const CounterSamples micros = FieldSamples(result, "flush_micros");
-  if (micros.values.empty() || micros.values.back() <= 0) {
-    return std::numeric_limits<double>::quiet_NaN();
-  }
-  return entries.values.back() / micros.values.back() * 1e6;
+  return CapacityOf(result, "flushed_entries", "flush_micros");
+}
+
+double MergeCapacity(const Json& result) {
+  return CapacityOf(result, "merged_entries", "merge_micros");
 }
 
 }  // namespace braid::figures

@@ -24,7 +24,12 @@ Panel FlowPanel(const std::string& title, const Json& result, bool with_merges);
 /// The share of the workers' time in which they were held back, from stall_ns.
 double StallShare(const Json& result);
 
+/// What the last sample says of a field; 0 when the store does not tell it.
+double LastOf(const Json& result, const std::string& field);
+
 /// Records that flushes made durable a second while they ran, not counting idle time.
 double FlushCapacity(const Json& result);
+/// The same of merges.
+double MergeCapacity(const Json& result);
 
 }  // namespace braid::figures

@@ -26,8 +26,9 @@ DASHES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 HATCHES = ["", "///", "...", "xxx", "\\\\\\", "+++", "ooo", "---"]
 # What occurs in many figures looks the same in all of them.
-FIXED = {"put": 0, "flush": 1, "compaction": 2, "get": 3, "arrivals": 6,
-         "braid": 0, "rocksdb": 1, "lmdb": 2, "leveldb": 3}
+FIXED = {"put": 0, "flush": 1, "compaction": 2, "get": 1, "puts arriving": 5, "gets arriving": 4}
+SOLID = {"put", "get"}  # dashes are for what is not measured, or for a third line
+DASHED = {"puts arriving", "gets arriving"}
 MARKED_POINTS = 16  # lines with more points go without markers
 
 STYLE = {
@@ -72,7 +73,8 @@ class Look:
 
     def line(self, name):
         i = self.index[name]
-        return {"color": PALETTE[i], "linestyle": DASHES[i]}
+        dashes = "-" if name in SOLID else "--" if name in DASHED else DASHES[i]
+        return {"color": PALETTE[i], "linestyle": dashes}
 
     def marker(self, name):
         return MARKERS[self.index[name]]

@@ -176,10 +176,12 @@ BenchmarkBody Ycsb(const Mix& mix) {
   };
 }
 
-Status MixedByShare(const WorkloadOptions& options, Worker& worker, const Part& part) {
-  Chooser chooser(options, "uniform", worker);
-  const Mix mix{.update = static_cast<unsigned>(options.write_percent)};
-  return RunMix(mix, worker, part, [&] { return chooser.Next(); });
+/// "mix-N": N percent updates, the rest gets.
+BenchmarkBody MixedByShare(unsigned percent) {
+  return [percent](const WorkloadOptions& options, Worker& worker, const Part& part) {
+    Chooser chooser(options, "uniform", worker);
+    return RunMix({.update = percent}, worker, part, [&] { return chooser.Next(); });
+  };
 }
 
 BenchmarkSpec WriteSpec(const char* name, const char* summary, BenchmarkBody body, bool fills) {
@@ -224,7 +226,6 @@ std::vector<BenchmarkSpec> MakeBenchmarks() {
       ReadSpec("seekrandom", "seek to a random key and read on", SeekRandom, false),
       std::move(delete_random),
       std::move(read_while_writing),
-      MixSpec("mix", "get and update random keys, --write_percent updates", MixedByShare),
       MixSpec("ycsb-a", "50 % get, 50 % update", Ycsb({.update = 50})),
       MixSpec("ycsb-b", "95 % get, 5 % update", Ycsb({.update = 5})),
       std::move(ycsb_c),
@@ -232,6 +233,18 @@ std::vector<BenchmarkSpec> MakeBenchmarks() {
       MixSpec("ycsb-e", "95 % scan of up to 100, 5 % insert", Ycsb({.insert = 5, .scans = true})),
       MixSpec("ycsb-f", "50 % get, 50 % read-modify-write", Ycsb({.read_modify_write = 50})),
   };
+}
+
+/// One for each share; too many to be listed.
+std::vector<BenchmarkSpec> MakeMixes() {
+  std::vector<BenchmarkSpec> mixes;
+  for (unsigned percent = 0; percent <= 100; ++percent) {
+    mixes.push_back(MixSpec("", "get and update random keys", MixedByShare(percent)));
+    mixes.back().name = "mix-" + std::to_string(percent);
+    mixes.back().writes = percent > 0;
+    mixes.back().reads = percent < 100;
+  }
+  return mixes;
 }
 
 }  // namespace
@@ -242,10 +255,13 @@ const std::vector<BenchmarkSpec>& AllBenchmarks() {
 }
 
 const BenchmarkSpec* FindBenchmark(std::string_view name) {
-  const std::vector<BenchmarkSpec>& all = AllBenchmarks();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const BenchmarkSpec& spec) { return spec.name == name; });
-  return found == all.end() ? nullptr : &*found;
+  static const std::vector<BenchmarkSpec> mixes = MakeMixes();
+  for (const std::vector<BenchmarkSpec>* specs : {&AllBenchmarks(), &mixes}) {
+    const auto found = std::find_if(specs->begin(), specs->end(),
+                                    [&](const BenchmarkSpec& spec) { return spec.name == name; });
+    if (found != specs->end()) return &*found;
+  }
+  return nullptr;
 }
 
 }  // namespace braid::bench

@@ -37,7 +37,7 @@ struct BenchmarkSpec {
 };
 
 const std::vector<BenchmarkSpec>& AllBenchmarks();
-/// Null when there is none.
+/// One of AllBenchmarks(), or "mix-N" with N percent updates, 0 to 100. Null when there is none.
 const BenchmarkSpec* FindBenchmark(std::string_view name);
 
 }  // namespace braid::bench

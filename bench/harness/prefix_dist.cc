@@ -68,7 +68,8 @@ uint64_t PrefixDistKeys::Next(Random& random) const {
   const auto range = static_cast<uint64_t>(found - heat_up_to_.begin());
   const uint64_t size = count_ / kRanges;
   const double share = std::pow(random.NextDouble(), 1 / kRankPower);
-  const uint64_t rank = std::min(size - 1, static_cast<uint64_t>(share * static_cast<double>(size)));
+  const uint64_t rank =
+      std::min(size - 1, static_cast<uint64_t>(share * static_cast<double>(size)));
   return RangeBegin(range) + rank_(rank);
 }
 

@@ -136,7 +136,6 @@ nlohmann::json OptionsToJson(const WorkloadOptions& options) {
           {"settle", options.settle},
           {"pin", options.pin},
           {"warmup_percent", options.warmup_percent},
-          {"write_percent", options.write_percent},
           {"sample_millis", options.sample_millis},
           {"emulate_pmem", options.emulate_pmem},
           {"design", options.design},

@@ -27,7 +27,7 @@ std::string KnownBenchmarks() {
     if (!names.empty()) names += ", ";
     names += spec.name;
   }
-  return names;
+  return names + ", and mix-N with N percent updates";
 }
 
 Status ValidateNames(const WorkloadOptions& options) {
@@ -123,7 +123,6 @@ Status WorkloadOptions::Validate() const {
   if (warmup_percent < 0 || warmup_percent > 100) {
     return Status::InvalidArgument("--warmup_percent must be 0 to 100");
   }
-  if (write_percent > 100) return Status::InvalidArgument("--write_percent must be 0 to 100");
   for (const std::string& name : benchmarks) {
     if (hash_keys && name == "fillseq") {
       return Status::InvalidArgument(
@@ -193,8 +192,6 @@ void AddWorkloadFlags(CLI::App& app, WorkloadOptions* options) {
   app.add_option("--pin", options->pin, "1: pin each worker to a processor")->capture_default_str();
   app.add_option("--warmup_percent", options->warmup_percent,
                  "Share of the operations of read benchmarks that runs before the clock starts")
-      ->capture_default_str();
-  app.add_option("--write_percent", options->write_percent, "Share of updates in mix")
       ->capture_default_str();
   app.add_option("--emulate-pmem", options->emulate_pmem,
                  "Slow write-backs down as slow persistent memory would, for braid alone: "

@@ -33,9 +33,8 @@ struct WorkloadOptions {
   bool settle = true;
   bool pin = true;
   double warmup_percent = 5;
-  uint64_t write_percent = 50;  ///< of the benchmark "mix"
-  uint64_t sample_millis = 0;   ///< how often progress and statistics are noted; 0: never
-  std::string emulate_pmem;     ///< "write_ns=N,bandwidth=MB_A_SECOND", or empty
+  uint64_t sample_millis = 0;  ///< how often progress and statistics are noted; 0: never
+  std::string emulate_pmem;    ///< "write_ns=N,bandwidth=MB_A_SECOND", or empty
   std::string design = "braid";
   uint64_t memory_budget_bytes = uint64_t{1} << 30;
   std::string force_media_class;      ///< "page", "cache_line", "byte", or empty: as detected

@@ -65,6 +65,7 @@ enum class Mutant : int {
   kStateTableNotFlushed,     ///< a segment exists before its chunk states are durable
   kRedoChunksNotFlushed,     ///< the pool exists before its redo chunks are durable
   kL1HeadNotFlushed,         ///< the pool exists before L1's empty head is durable
+  kRegionsNotCompleted,      ///< recovery: regions that a creation had not come to stay without
   kRegionHeadsNotFlushed,    ///< a region exists before the empty heads in it are durable
   kSegmentPublishedEarly,    ///< growth: the segment exists before anything is in it
   kSegmentCountedEarly,      ///< growth: the pool header counts a segment that does not exist

@@ -1,5 +1,6 @@
 // Purpose: options by name, for the command, benchmarks and configuration files.
 // Thread safety: pure. Persistence: none.
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <limits>
@@ -143,6 +144,25 @@ constexpr const char* kBytes = "bytes";
 constexpr const char* kCount = "a number";
 constexpr const char* kSwitch = "true or false";
 
+/// Folders, separated by commas; none: "".
+Row RegionPathsRow() {
+  Row row{{"pool.region_paths", "folders, separated by commas", "",
+           "folders of the regions behind the first; new pools only"},
+          {}};
+  row.set = [](Options* options, std::string_view text) {
+    std::vector<std::string> paths;
+    while (!text.empty()) {
+      const size_t comma = std::min(text.find(','), text.size());
+      if (comma == 0) return Unfit("pool.region_paths", text, "folders, separated by commas");
+      paths.emplace_back(text.substr(0, comma));
+      text.remove_prefix(std::min(comma + 1, text.size()));
+    }
+    options->pool.region_paths = std::move(paths);
+    return Status::OK();
+  };
+  return row;
+}
+
 std::vector<Row> PoolRows() {
   return {
       Plain("pool.initial_bytes", kBytes, "size of a new pool; it grows online",
@@ -165,6 +185,7 @@ std::vector<Row> PoolRows() {
       Plain("pool.emulate_write_mb_s", "MB/s; 0: no limit",
             "for measurements: no more is written back a second",
             BRAID_FIELD(pool.emulate_write_mb_s)),
+      RegionPathsRow(),
       Plain("pool.allow_world_writable", kSwitch,
             "accept a pool directory that others may write to",
             BRAID_FIELD(pool.allow_world_writable)),

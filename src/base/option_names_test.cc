@@ -18,6 +18,11 @@ TEST(OptionNamesTest, SetsNumbersWithSuffixesSwitchesSharesAndKinds) {
   EXPECT_EQ(options.cache.index, false);
   ASSERT_TRUE(options.Set("compaction.gc_live_ratio", "0.25").ok());
   EXPECT_EQ(options.compaction.gc_live_ratio, 0.25);
+  ASSERT_TRUE(options.Set("pool.region_paths", "/mnt/1/pool,/mnt/2").ok());
+  EXPECT_EQ(options.pool.region_paths, (std::vector<std::string>{"/mnt/1/pool", "/mnt/2"}));
+  EXPECT_FALSE(options.Set("pool.region_paths", "/mnt/1,,/mnt/2").ok());
+  ASSERT_TRUE(options.Set("pool.region_paths", "").ok());
+  EXPECT_TRUE(options.pool.region_paths.empty());
 }
 
 TEST(OptionNamesTest, RefusesWhatItDoesNotKnowWithWhatThereIs) {

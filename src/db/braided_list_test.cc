@@ -103,6 +103,7 @@ class BraidedListTest : public ::testing::TestWithParam<uint32_t> {
     level::Manifest manifest(pool);
     ASSERT_TRUE(manifest.Load().ok());
     uint64_t entries = 0;
+    std::vector<uint64_t> tall(GetParam());
     for (uint32_t i = 0; i < manifest.record().table_count; ++i) {
       const format::TableRecord& table = manifest.record().tables[i];
       const uint64_t head = format::kTableHeadsOffset + table.head * sizeof(format::TableHead);
@@ -129,10 +130,11 @@ class BraidedListTest : public ::testing::TestWithParam<uint32_t> {
           EXPECT_EQ(walk(pool->StrandHead(head, strand), layer), (expected[{strand, layer}]))
               << "strand " << strand << " layer " << layer;
         }
-        EXPECT_GT((expected[{strand, 1}].size()), 0u) << "nothing to see in this region";
+        tall[strand] += expected[{strand, 1}].size();
       }
     }
-    EXPECT_GT(entries, 300u);
+    EXPECT_GT(entries, 200u);
+    for (const uint64_t count : tall) EXPECT_GT(count, 5u) << "nothing to see in this region";
   }
 
   std::string path_;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -58,6 +59,19 @@ class RegionsTest : public ::testing::Test {
     std::vector<uint64_t> free;
     for (const RegionInfo& region : Inspect().regions) free.push_back(region.chunks_free);
     return free;
+  }
+  template <class Change>
+  void RewriteHeader(const Change& change) {
+    std::fstream file(pool_ + "/segment-000000", std::ios::in | std::ios::out | std::ios::binary);
+    for (const uint64_t place : format::kPoolHeaderOffset) {
+      format::PoolHeader header{};
+      file.seekg(static_cast<std::streamoff>(place));
+      file.read(reinterpret_cast<char*>(&header), sizeof header);
+      change(&header);
+      header.check = format::StructCheck(header, place);
+      file.seekp(static_cast<std::streamoff>(place));
+      file.write(reinterpret_cast<const char*>(&header), sizeof header);
+    }
   }
   void InFolders() { options_.pool.region_paths = {folder_ + "/one", folder_ + "/two"}; }
 
@@ -213,6 +227,17 @@ TEST_F(RegionsTest, AFolderThatIsMissingIsNamed) {
   Status s = OpenError();
   EXPECT_FALSE(s.ok());
   EXPECT_NE(s.message().find("/two"), std::string::npos) << s.ToString();
+  // A repair takes what the others hold, and says what is lost.
+  RepairReport report;
+  Options target;
+  target.pool.initial_bytes = 1 << 20;
+  target.pool.chunk_bytes = 4 << 10;
+  ASSERT_TRUE(DB::Repair(target, pool_, folder_ + "/repaired", &report).ok());
+  EXPECT_GT(report.losses(), 0u);
+  EXPECT_TRUE(
+      std::any_of(report.findings.begin(), report.findings.end(), [](const RepairFinding& finding) {
+        return finding.lost && finding.file.find("/two") != std::string::npos;
+      }));
   // A mount point without its device: the folder is there, and empty.
   fs::create_directory(folder_ + "/two");
   s = OpenError();
@@ -270,18 +295,10 @@ TEST_F(RegionsTest, AnInterruptedCreationIsCompletedByTheNextOpen) {
   for (const bool published : {false, true}) {
     fs::remove(folder_ + "/two/segment-000002");
     if (!published) fs::remove(folder_ + "/one/segment-000001");
-    std::fstream file(pool_ + "/segment-000000", std::ios::in | std::ios::out | std::ios::binary);
-    for (const uint64_t place : format::kPoolHeaderOffset) {
-      format::PoolHeader header{};
-      file.seekg(static_cast<std::streamoff>(place));
-      file.read(reinterpret_cast<char*>(&header), sizeof header);
-      header.segments = 1;
-      header.clean = 1;
-      header.check = format::StructCheck(header, place);
-      file.seekp(static_cast<std::streamoff>(place));
-      file.write(reinterpret_cast<const char*>(&header), sizeof header);
-    }
-    file.close();
+    RewriteHeader([](format::PoolHeader* header) {
+      header->segments = 1;
+      header->clean = 1;
+    });
     std::unique_ptr<DB> db = Open();
     ASSERT_NE(db, nullptr);
     EXPECT_EQ(Inspect().segments, 3u);
@@ -289,6 +306,17 @@ TEST_F(RegionsTest, AnInterruptedCreationIsCompletedByTheNextOpen) {
     EXPECT_TRUE(db->Verify(&report).ok());
     ASSERT_TRUE(db->Close().ok());
   }
+}
+
+TEST_F(RegionsTest, ListsThatThisLibraryDoesNotKnowAreRefused) {
+  ASSERT_NE(Open(), nullptr);
+  options_.lists.kind.reset();
+  RewriteHeader([](format::PoolHeader* header) { header->list_kind = 4; });
+  const Status s = OpenError();
+  EXPECT_EQ(s.code(), Status::Code::kNotSupported);
+  EXPECT_NE(s.message().find("delegated"), std::string::npos) << s.ToString();
+  RewriteHeader([](format::PoolHeader* header) { header->list_kind = 5; });
+  EXPECT_EQ(OpenError().code(), Status::Code::kCorruption);
 }
 
 TEST_F(RegionsTest, ASegmentOfAnImpossibleRegionIsDamage) {

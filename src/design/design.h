@@ -55,6 +55,7 @@ const std::vector<Design>& Designs();
 Result<const Design*> FindDesign(std::string_view name);
 
 extern const Design kBraid;
+extern const Design kListDb;
 extern const Design kBlackhole;
 
 }  // namespace braid::design

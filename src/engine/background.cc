@@ -246,7 +246,7 @@ Status LsmEngine::MergeTable() {
     target = version.l1;
     if (manifest_.record().merge_id != 0) resumed = resumed_merge_;
     job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, source, target,
-                                                      index_->tree().get(), options_.compaction);
+                                                      IndexTree(), options_.compaction);
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
   if (Status s = RunMerge(job.get(), resumed); !s.ok()) return s;
@@ -288,7 +288,7 @@ bool LsmEngine::MergeNext() {
 
 /// Indexes the next part of L1. False when the index is complete.
 bool LsmEngine::IndexStep() {
-  if (index_->complete()) return false;
+  if (!*options_.cache.index || index_->complete()) return false;
   std::shared_ptr<level::PmemTable> l1;
   {
     const std::lock_guard lock(structure_mutex_);

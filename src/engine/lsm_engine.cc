@@ -100,7 +100,7 @@ Status LsmEngine::Recover() {
     if (Status s = manifest_.Commit(); !s.ok()) return s;
   }
   index_ = std::make_unique<cache::DramIndex>(pool_.get(), 1);
-  if (version->l1->entries() == 0 && record.merge_id == 0) {
+  if (*options_.cache.index && version->l1->entries() == 0 && record.merge_id == 0) {
     if (Status s = index_->BuildSlice(version->l1->list(), 1); !s.ok()) return s;
     if (index_->complete()) version->l1->set_tree(index_->tree(), 1);
   }

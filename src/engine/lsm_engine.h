@@ -176,6 +176,10 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool MergeOldest();
   Status MergeTable();
   bool IndexStep();
+  /// For merges to keep up to date; null without cache.index.
+  index::EntryIndex* IndexTree() const {
+    return *options_.cache.index ? index_->tree().get() : nullptr;
+  }
   /// Carries out a step of the background. One that throws did nothing, or has called Fail.
   bool Guarded(bool (LsmEngine::*step)());
   bool GuardedStep() {

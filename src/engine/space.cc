@@ -195,8 +195,8 @@ Status LsmEngine::MergeCopies() {
     auto copies =
         std::make_shared<level::PmemTable>(pool_.get(), *found, options_.verify_checksums);
     job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, std::move(copies),
-                                                      state_owner_->version->l1,
-                                                      index_->tree().get(), options_.compaction);
+                                                      state_owner_->version->l1, IndexTree(),
+                                                      options_.compaction);
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
   if (Status s = RunMerge(job.get(), resumed); !s.ok()) return s;
@@ -333,7 +333,7 @@ void LsmEngine::FitMemory() {
     RetireMemory(std::move(tree));
     if (MemoryBytes(*state) <= options_.memory_budget_bytes) return;
   }
-  if (index_->min_height() >= format::kMaxHeight / 2) return;
+  if (!*options_.cache.index || index_->min_height() >= format::kMaxHeight / 2) return;
   std::list<std::shared_ptr<const void>> tree{index_->tree()};
   auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), index_->min_height() + 1);
   state->version->l1->set_tree(nullptr, index_->min_height() + 1);

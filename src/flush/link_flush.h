@@ -3,7 +3,8 @@
 // Thread safety: one flush at a time for a memtable; its readers go on, through the tree.
 // Invariant 1: at every store the bottom link of an entry leads to an older version of its key, to
 // a later key, or to the end, so that readers of the memtable never miss a version they may see.
-// Invariant 2: versions that no live view sees are left out and marked dead.
+// Invariant 2: versions that no live view sees are left out and marked dead. Invariant 3: upper
+// layers are linked a strand, each from a head in its own region; the bottom layer links all.
 // Persistence: nothing is committed here. All links and the head are flushed and fenced before Run
 // returns, or, with WriteBack::kLater, by a checkpoint (checkpoint.h); the manifest's commit makes
 // them a table. Before that a crash replays the log.

@@ -38,6 +38,19 @@ void CopyName(char* target, size_t capacity, const std::string& name) {
   std::memcpy(target, name.data(), std::min(name.size(), capacity - 1));
 }
 
+/// The pool must be of the design and order of keys that it is opened with.
+Status CheckNames(const PoolHeader& header, const Options& options) {
+  if (options.design != header.design) {
+    return Status::InvalidArgument("the pool was made with design \"" + std::string(header.design) +
+                                   "\", the options say \"" + options.design + "\"");
+  }
+  if (std::string_view(header.comparator) != "bytewise") {
+    return Status::InvalidArgument("the pool was made with comparator \"" +
+                                   std::string(header.comparator) + "\"");
+  }
+  return Status::OK();
+}
+
 }  // namespace
 
 PmemPool::PmemPool(std::unique_ptr<Media> media, const Options& options)
@@ -278,15 +291,7 @@ Status PmemPool::Load(const Options& options) {
   if (header_.ro_compat != 0) {
     return Status::NotSupported("the pool has features that this library may only read");
   }
-  if (options.design != header_.design) {
-    return Status::InvalidArgument("the pool was made with design \"" +
-                                   std::string(header_.design) + "\", the options say \"" +
-                                   options.design + "\"");
-  }
-  if (std::string_view(header_.comparator) != "bytewise") {
-    return Status::InvalidArgument("the pool was made with comparator \"" +
-                                   std::string(header_.comparator) + "\"");
-  }
+  if (Status s = CheckNames(header_, options); !s.ok()) return s;
   if (Status s = CheckRegions(options); !s.ok()) return s;
   if (header_.regions != 0) regions_ = header_.regions;
   strands_ = list_kind() == ListKind::kBraided ? regions_ : 1;
@@ -328,6 +333,7 @@ Status PmemPool::Load(const Options& options) {
     header_.segments = sizes.size();
     if (Status s = WriteHeader(); !s.ok()) return s;
   }
+  if (BRAID_MUTANT(kRegionsNotCompleted)) return Status::OK();
   return CompleteRegions();
 }
 
@@ -346,6 +352,12 @@ Status PmemPool::CheckRegions(const Options& options) const {
         "the pool was made with pool.regions=" + std::to_string(regions) + ", the options say " +
         std::to_string(options.pool.regions) +
         "; leave it away, or copy the content to a new pool");
+  }
+  if (header_.list_kind > static_cast<uint8_t>(ListKind::kBraided)) {
+    return Status::NotSupported(
+        "the pool has lists.kind=" +
+        std::string(ListKindName(static_cast<ListKind>(header_.list_kind))) +
+        ", which this library does not know; use a newer braid release");
   }
   // With one region all kinds are the same list.
   if (regions > 1 && options.lists.kind &&

@@ -5,6 +5,8 @@
 // log that recovery replays, a merge in progress, or is freed by the sweep at open. Invariant 2: a
 // chunk's generation grows with each allocation, so that entries of an earlier life never verify.
 // Invariant 3: the content of a new chunk's header is durable before the state that announces it.
+// Invariant 4: an open pool of several regions has a segment of each; segment r is region r's
+// first, whatever came later. The number of regions never changes.
 // Persistence: allocation and release commit by one 8-byte state word each; the pool header by the
 // newer of two copies; a segment by its publication (media.h).
 #pragma once

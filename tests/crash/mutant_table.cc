@@ -58,6 +58,7 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kStateTableNotFlushed, "pool creation", "creation", "Creation"},
     {Mutant::kRedoChunksNotFlushed, "pool creation", "creation", "Creation"},
     {Mutant::kL1HeadNotFlushed, "pool creation", "creation", "Creation"},
+    {Mutant::kRegionsNotCompleted, "pool creation", "second crash", "Creation_regions2"},
     {Mutant::kRegionHeadsNotFlushed, "pool creation", "creation", "Creation_regions2"},
     {Mutant::kSegmentPublishedEarly, "growth", "order", "Growth"},
     {Mutant::kSegmentCountedEarly, "growth", "order", "Growth"},

@@ -70,6 +70,7 @@ PARTS = {
     "classes": lambda run: scenarios.classes(run.results, run.guest),
     "eadr": lambda run: scenarios.eadr(run.results, run.guest),
     "unarmed": lambda run: scenarios.read_only(run.results, run.guest),
+    "regions": lambda run: scenarios.regions(run.results, run.guest),
     "virtio": lambda run: scenarios.virtio_pmem(run.results, run.guest),
     "cxl": lambda run: scenarios.cxl(run.results, run.guest),
     "media-error": lambda run: scenarios.media_error(run.results, run.guest),

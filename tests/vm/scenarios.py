@@ -78,6 +78,35 @@ def classes(results, guest):
     results.check("the two NVDIMMs are on NUMA nodes 0 and 1", nodes == ["0", "1"], " ".join(nodes))
 
 
+def regions(results, guest):
+    """A region on each NVDIMM: what lies where, what a kill leaves, and which visits are local."""
+    devices = nvdimm_pair(guest, fresh=True) + machine.two_nodes()
+    answers = boot(results, "regions", guest, "regions", devices, settings={"fresh": 1})
+    if not answers:
+        return
+    info = answers.info("regions")
+    found = info.get("regions", [])
+    nodes = [region["node"] for region in found]
+    results.check("braid info names the nodes of both regions", nodes == [0, 1],
+                  info.get("error", str(nodes)))
+    used = [region["chunks"] - region["chunks_free"] for region in found]
+    filled = next((line for line in answers.lines if line.startswith("@regions-filled")), "")
+    results.check("threads of both nodes wrote to the region of theirs",
+                  len(used) == 2 and min(used) * 2 > max(used) and filled.endswith("fallbacks=0"),
+                  f"chunks in use {used}, {filled[1:]}")
+    read = next((line for line in answers.lines if line.startswith("@regions-read")), "")
+    counts = {name: int(number) for name, number in re.findall(r"([a-z-]+)=(\d+)", read)}
+    results.check("a pool with regions on two devices is whole after a kill",
+                  counts.get("keys") == 8000 and "@read code=0" in answers.lines, read)
+    local = counts.get("upper-local", 0) + counts.get("bottom-local", 0)
+    total = sum(number for name, number in counts.items() if name != "keys")
+    results.check("no search leaves its node in the upper layers, most visits are local",
+                  counts.get("upper-remote") == 0 and local > total * 0.6,
+                  f"{local} of {total} visits are local; {read[1:]}")
+    gone = next((line for line in answers.lines if line.startswith("@unmounted")), "")
+    results.check("a region whose device is not mounted is named", "/mnt/xfs/region" in gone, gone)
+
+
 def eadr(results, guest):
     devices = nvdimm_pair(guest, fresh=False) + machine.two_nodes()
     answers = boot(results, "eADR", guest, "classes_eadr", devices, persistence="cpu")

@@ -8,6 +8,10 @@
 //     Makes a pool of known records and tells where one of them is on the device.
 //   braid_vm_writer read POOL
 //     Reads all of them: one may be on a failed page by now.
+//   braid_vm_writer fill-regions POOL FOLDER
+//     Makes a pool with a region on each of two nodes, fills it from both, and is killed.
+//   braid_vm_writer read-regions POOL
+//     Reads it from both nodes, and tells which nodes of its lists lay near.
 //
 // Exit codes: 0 ok, 1 something is wrong ("@fail ..." says what), 2 usage.
 #include <unistd.h>
@@ -28,6 +32,7 @@
 #include "braid/db.h"
 #include "media_error.h"
 #include "operations.h"
+#include "region_pool.h"
 #include "support/database.h"
 
 namespace braid::test {
@@ -227,10 +232,13 @@ int Main(int argc, char** argv) {
   const std::string_view verb = argc > 1 ? argv[1] : "";
   if (verb == "fill" && argc == 3) return FillForMediaError(argv[2]);
   if (verb == "read" && argc == 3) return ReadWithMediaError(argv[2]);
+  if (verb == "fill-regions" && argc == 4) return FillRegionsAndDie(argv[2], argv[3]);
+  if (verb == "read-regions" && argc == 3) return ReadRegions(argv[2]);
   if (verb != "write" || argc < 6) {
     std::fputs(
         "usage: braid_vm_writer write POOL SEED ACKED,ACKED OPERATIONS [force=byte]\n"
-        "       braid_vm_writer fill|read POOL\n",
+        "       braid_vm_writer fill|read|read-regions POOL\n"
+        "       braid_vm_writer fill-regions POOL FOLDER\n",
         stderr);
     return 2;
   }

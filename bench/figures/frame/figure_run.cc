@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <thread>
 
 #include "bench/engines/engines.h"
@@ -43,6 +45,16 @@ void WriteAll(int descriptor, const std::string& text) {
 Json WithoutSamples(Json run) {
   for (Json& result : run["results"]) result.erase("samples");
   return run;
+}
+
+/// The commit, or where none was told when the program was built: results of another program are
+/// not taken for its own.
+Json ProgramKey(const Json& commit) {
+  if (!commit.is_null()) return commit;
+  std::error_code error;
+  const auto built = std::filesystem::last_write_time("/proc/self/exe", error);
+  if (error) return {};
+  return std::chrono::duration_cast<std::chrono::seconds>(built.time_since_epoch()).count();
 }
 
 }  // namespace
@@ -152,7 +164,7 @@ Json FigureRun::Key() const {
           {"scale", settings_.scale},
           {"seed", settings_.seed},
           {"emulate_pmem", emulate_pmem_},
-          {"commit", machine_.at("commit")}};
+          {"program", ProgramKey(machine_.at("commit"))}};
 }
 
 Json FigureRun::ToJson(const Status& status) const {
