@@ -107,6 +107,9 @@ enum class Mutant : int {
   kWriteAheadFreedEarly,        ///< copying flush: the log is freed under its readers
   kWriteAheadNotSwept,          ///< recovery keeps logs whose tables have copies
   kFlushCopiesNotSwept,         ///< recovery keeps copies that were not committed
+  kOriginalsNotMarked,          ///< merge that copies: what was copied is never marked dead
+  kOriginalsMarkNotFlushed,     ///< merge that copies: these marks are not written back
+  kOriginalsMarkedEarly,        ///< merge that copies: marked before the table's copies count
   kManifestNotFlushed,          ///< the manifest is never written back
   kManifestInPlace,             ///< there is only one copy
   kManifestBothAtOnce,          ///< one fence for both copies
@@ -208,6 +211,7 @@ enum class Mutant : int {
   kRebuildTakesCopies,          ///< rebuild: copies of an uncommitted collection are kept
   kRebuildFreesDeadExtents,     ///< rebuild: extents are freed that an interrupted one would need
   kCopyFlushNotSynced,          ///< page media: a table of copies is named before they are synced
+  kMergeCopiesNotSynced,        ///< page media: originals are marked dead before copies are synced
   kRebuildLeavesWriteAhead,     ///< rebuild: linked entries stay in chunks that the next open frees
   kRebuildBelievesCopyMarks,    ///< rebuild: what an uncommitted copying flush marked is left out
   kRebuildReusesGenerations,    ///< rebuild: a chunk may get a generation that was lost

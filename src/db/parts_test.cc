@@ -146,6 +146,30 @@ TEST_F(PartsTest, AFlushGivesTheWriteAheadLogBack) {
   Expect(engine, 0, 50, "round");
 }
 
+TEST_F(PartsTest, AMergeThatCopiesKeepsEverythingAndGivesTheOriginalsBack) {
+  options_.compaction.kind = MergeKind::kCopy;
+  EnginePtr engine = Open();
+  const uint64_t empty = engine->GetStatistics().pool_used_bytes;
+  for (int round = 0; round < 10; ++round) {
+    Put(engine, 0, 100, "round");
+    // A table with a large value is linked as it is.
+    if (round == 5) {
+      ASSERT_TRUE(engine->Put({}, "large", std::string(10'000, 'l')).ok());
+    }
+    ASSERT_TRUE(engine->Compact().ok());
+    ExpectSound(engine);
+  }
+  EXPECT_EQ(engine->GetStatistics().merges, 10u);
+  EXPECT_LE(engine->GetStatistics().pool_used_bytes, empty + 10 * options_.pool.chunk_bytes);
+  ASSERT_TRUE(engine->Close().ok());
+  options_.compaction.kind = MergeKind::kZipper;
+  engine = Open();
+  Expect(engine, 0, 100, "round");
+  std::string large;
+  ASSERT_TRUE(engine->Get({}, "large", &large).ok());
+  ExpectSound(engine);
+}
+
 TEST_F(PartsTest, WithoutMergesAFullL0EndsWritesWithTheReasonAndReadsGoOn) {
   for (const bool threads : {false, true}) {
     SCOPED_TRACE(threads ? "threads" : "inline");

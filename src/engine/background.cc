@@ -239,6 +239,9 @@ Status LsmEngine::MergeTable() {
   if (OldestWaits()) {
     if (Status s = Checkpoint(); !s.ok()) return s;
   }
+  if (*options_.compaction.kind == MergeKind::kCopy) {
+    if (Status s = CopyOldest(); !s.ok()) return s;
+  }
   {
     const std::lock_guard lock(structure_mutex_);
     const level::Version& version = *state_owner_->version;
@@ -250,6 +253,7 @@ Status LsmEngine::MergeTable() {
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
   if (Status s = RunMerge(job.get(), resumed); !s.ok()) return s;
+  const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);
   {
     const std::lock_guard lock(structure_mutex_);
     auto version = std::make_shared<level::Version>(*state_owner_->version);
@@ -264,6 +268,7 @@ Status LsmEngine::MergeTable() {
   counters_.Add(EngineCounter::kMerges);
   counters_.Add(EngineCounter::kMergedEntries, job->merged_entries());
   AccountDead(job->dead());
+  AccountDead(originals);
   RetireEmptyChunks();
   FitMemory();
   UpdatePressure();

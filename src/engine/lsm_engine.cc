@@ -58,7 +58,10 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
   if (engine->medium_failed()) return engine->MediumStatus();
   if (!s.ok()) return s;
   // From here on the pool changes; until now recovery could be repeated from the same bytes.
-  const uint64_t features = *options.log.kind == LogKind::kWriteAhead ? format::kIncompatCopies : 0;
+  const uint64_t features =
+      *options.log.kind == LogKind::kWriteAhead || *options.compaction.kind == MergeKind::kCopy
+          ? format::kIncompatCopies
+          : 0;
   if (s = engine->pool_->MarkDirty(features); !s.ok()) return s;
   engine->open_micros_ =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(

@@ -174,6 +174,9 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool CompactionStep();
   bool MergeNext();
   bool MergeOldest();
+  // copy_merge.cc
+  Status CopyOldest();
+  std::vector<uint64_t> MarkCopiedOriginals(const level::PmemTable& source);
   Status MergeTable();
   bool IndexStep();
   /// For merges to keep up to date; null without cache.index.

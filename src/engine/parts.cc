@@ -30,7 +30,6 @@ Status CheckLsmParts(const Options& options) {
   if (lists == ListKind::kLocal || lists == ListKind::kDelegated) {
     return Missing("lists.kind=local or delegated");
   }
-  if (*options.compaction.kind == MergeKind::kCopy) return Missing("compaction.kind=copy");
   if (*options.compaction.persistence != MergePersistence::kRedoLog) {
     return Missing("compaction.persistence=pointer");
   }

@@ -194,6 +194,9 @@ static_assert(sizeof(TableHead) == 128 && kTableHeads == 64);
 /// Flag of a table record: copies made by garbage collection, on their way into L1. Readers do not
 /// ask such a table, since the originals are still in L1.
 inline constexpr uint16_t kTableOfCopies = 1;
+/// The table's entries were copied, and its merge has begun: live entries of its logs are
+/// leftovers.
+inline constexpr uint16_t kTableWasCopied = 2;
 
 struct TableRecord {
   uint64_t id;

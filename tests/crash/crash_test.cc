@@ -82,6 +82,7 @@ TEST(MutantTableTest, EveryRowOfTheContractHasTwoMutantsAndEveryKindOfMistakeThr
                            "link flush",
                            "checkpoint",
                            "copy flush",
+                           "copy merge",
                            "manifest",
                            "merge begin",
                            "redo batch",

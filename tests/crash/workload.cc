@@ -232,6 +232,7 @@ Options OtherSettings(const Options& options, Random* random) {
   if (options.design == "braid") {  // parts that may change from open to open
     other.memtable.kind = random->OneIn(2) ? MemTableKind::kSkipList : MemTableKind::kBTree;
     other.log.kind = random->OneIn(2) ? LogKind::kWriteAhead : LogKind::kIndexUnified;
+    other.compaction.kind = random->OneIn(3) ? MergeKind::kCopy : MergeKind::kZipper;
     other.flush.checkpoint_tables =
         *other.log.kind == LogKind::kWriteAhead ? 1 : static_cast<uint32_t>(1 + random->Uniform(4));
   }

@@ -54,6 +54,7 @@ inline const std::vector<StoreKind>& StoreKinds() {
     all.push_back({"oblivious2", "braid", {{"pool.regions", "2"}, {"lists.kind", "oblivious"}}});
     all.push_back(
         {"WriteAhead", "braid", {{"log.kind", "write-ahead"}, {"memtable.kind", "skiplist"}}});
+    all.push_back({"CopyMerge", "braid", {{"compaction.kind", "copy"}}});
     return all;
   }();
   return kinds;
