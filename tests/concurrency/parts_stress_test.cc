@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/random.h"
 #include "support/database.h"
 #include "support/temp_folder.h"
 
@@ -49,8 +48,8 @@ TEST_P(PartsStressTest, ValuesNeverGoBackAndSnapshotsDoNotMove) {
     threads.emplace_back([&, writer] {
       Random random(writer + 1);
       for (uint64_t n = 1; n <= 4000; ++n) {
-        const size_t key = random.Uniform(kKeys / kWriters) * kWriters + writer;
-        const std::string padding(random.OneIn(400) ? 9000 : random.Uniform(120), ' ');
+        const size_t key = random.Below(kKeys / kWriters) * kWriters + writer;
+        const std::string padding(random.OneIn(400) ? 9000 : random.Below(120), ' ');
         require(db->Put(KeyOf(key), std::to_string(n) + padding).ok());
       }
       writing.fetch_sub(1);
@@ -61,7 +60,7 @@ TEST_P(PartsStressTest, ValuesNeverGoBackAndSnapshotsDoNotMove) {
       Random random(100 + reader);
       std::vector<uint64_t> seen(kKeys, 0);
       while (writing.load() != 0) {
-        const size_t key = random.Uniform(kKeys);
+        const size_t key = random.Below(kKeys);
         std::string value;
         if (!db->Get(KeyOf(key), &value).ok()) {
           require(seen[key] == 0);
