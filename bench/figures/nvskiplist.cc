@@ -1,5 +1,7 @@
 #include "bench/figures/nvskiplist.h"
 
+#include <fmt/format.h>
+
 #include "bench/figures/frame/timeline.h"
 
 namespace braid::figures {
@@ -17,6 +19,13 @@ Variant RangesVariant(uint32_t ranges) {
 
 Variant DividedVariant() {
   return {"dividing ranges", "braid", {"leaf.ranges=1", "leaf.divide_ranges=true", "leaf.span=3"}};
+}
+
+void NoteDivided(FigureRun& run, const std::string& what, double divided, double fixed) {
+  run.AddNote(
+      fmt::format("Dividing ranges, which the paper leaves to the future: {}: {:.3g} "
+                  "to 1 of fixed ranges.",
+                  what, divided / fixed));
 }
 
 StoreRun StoreOf(const Variant& variant, const bench::WorkloadOptions& workload) {

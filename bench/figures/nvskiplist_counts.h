@@ -27,7 +27,7 @@ struct CountedStore {
 inline constexpr const char* kCountedSetting =
     "Counted by cachegrind, which simulates the 32 KiB first-level data cache of the paper's "
     "processor, at a small scale: 100,000 puts of 8-byte keys and values, then as many gets. "
-    "What opening and closing, and the loops themselves, touch is taken off.";
+    "What opening and the loops themselves touch is taken off; nothing is closed.";
 
 /// Counts for each variant, and last for the public API alone (a store that keeps nothing).
 /// Without `gets` only puts are counted. NotSupported when valgrind is not installed.

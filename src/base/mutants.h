@@ -146,6 +146,20 @@ enum class Mutant : int {
   kMergedIdNotRaised,       ///< merge end: chunks of the source are never given back
   kMergeEndNotCommitted,    ///< merge end: space is given back before the manifest says so
 
+  // Merges that are persisted link by link.
+  kPointerTowerNotFenced,     ///< an entry is linked before its own links are durable
+  kPointerUnlinkNotFenced,    ///< an entry counts as merged before what it replaces is unlinked
+  kPointerLastNotFenced,      ///< the next entry is begun before this one's link is durable
+  kPointerSourceMarkedFirst,  ///< a source entry is marked dead before what it hides is unlinked
+  kPointerTakenForRedo,       ///< recovery: looks for redo records
+  kPointerBoundaryWrong,      ///< recovery: the entry under way counts as merged
+  kPointerDeadNotMerged,      ///< recovery: an entry that was dropped does not count as merged
+  kPointerDeadNotRevived,     ///< recovery: what was to be replaced stays marked dead
+  kPointerEndNotTakenBack,    ///< recovery: the source ends at the entry under way
+  kPointerTowersNotRepaired,  ///< recovery: upper layers stay ahead of the bottom one
+  kPointerRepairNotFlushed,   ///< recovery: what lies in the caches is not written back
+  kPointerCountBelieved,      ///< recovery: the number of entries in the manifest is believed
+
   // Collection.
   kCopiesNotFlushed,      ///< links of the copies are not written back
   kCopiesHeadNotFlushed,  ///< the head of the copies is not
@@ -215,6 +229,39 @@ enum class Mutant : int {
   kRebuildLeavesWriteAhead,     ///< rebuild: linked entries stay in chunks that the next open frees
   kRebuildBelievesCopyMarks,    ///< rebuild: what an uncommitted copying flush marked is left out
   kRebuildReusesGenerations,    ///< rebuild: a chunk may get a generation that was lost
+
+  // Leaves.
+  kLeafSlotNotFlushed,       ///< a slot is not written back
+  kLeafSlotNotFenced,        ///< slot and bitmap become durable in any order
+  kLeafBitmapBeforeSlot,     ///< the bitmap shows a slot before it is written
+  kLeafCommitNotFlushed,     ///< the bitmap is not written back
+  kLeafCommitNotFenced,      ///< nothing waits for the bitmap
+  kLeafCommitCheckIgnored,   ///< a bitmap is believed whatever its check says
+  kLeafShownBeforeFence,     ///< readers see a bitmap that is not durable
+  kLeafUpdateInTwoSteps,     ///< an update takes the old version away first
+  kNewLeavesNotFlushed,      ///< split: new leaves are not written back
+  kNewLeavesNotFenced,       ///< split: leaves and link become durable in any order
+  kLeafLinkBeforeLeaves,     ///< split: the link is stored before the leaves
+  kLeafLinkNotFlushed,       ///< split: the link is not written back
+  kLeafReclaimTooEarly,      ///< what readers may still hold is used anew
+  kLeafDeadNotAccounted,     ///< bytes of dead entries count as live
+  kLeafRedirectNotFlushed,   ///< collection: a slot names the copy in the cache only
+  kLeafCopyNotFenced,        ///< collection: a slot may name a copy that is not durable
+  kLeafImageNotFlushed,      ///< close: the image is not written back
+  kLeafImageBelieved,        ///< recovery: the image is believed after a crash
+  kLeafImageKept,            ///< an image that has served is kept
+  kLeafInheritedNotFlushed,  ///< recovery: leaves of a process that died stay in the caches
+  kLeafLostEntriesLive,      ///< recovery: entries that never came to count stay live
+  kLeafTornSequenceReused,   ///< recovery: the numbers of such entries are reused
+  kLeafScanNotSynced,              ///< recovery, page media: marks of a scan are not synced
+  kLeafExtentsNotSwept,      ///< recovery: extents of such entries are kept
+  kLeafPutNotSynced,         ///< page media: put with sync does not ask the medium
+  kLeafOldMarkedEarly,    ///< page media: a version is marked dead before the newer one is synced
+  kLeafDeleteMarksOne,    ///< page media: a delete leaves doubtful versions live
+  kLeafReclaimNotSynced,  ///< page media: chunks are reused before marks of death are synced
+  kLeafRebuildSkipped,    ///< page media: leaves are believed after the page cache was lost
+  kLeafRebuildReusesGenerations,  ///< rebuild: a chunk may get a generation that was lost
+  kLeafRebuildNotSynced,  ///< rebuild: the pool is marked as rebuilt before it is on the medium
   kCount
 };
 

@@ -4,7 +4,7 @@
 namespace braid::design {
 
 const std::vector<Design>& Designs() {
-  static const std::vector<Design> designs = {kBraid, kListDb, kBlackhole};
+  static const std::vector<Design> designs = {kBraid, kListDb, kNvSkipList, kBlackhole};
   return designs;
 }
 

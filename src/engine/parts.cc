@@ -30,13 +30,28 @@ Status CheckLsmParts(const Options& options) {
   if (lists == ListKind::kLocal || lists == ListKind::kDelegated) {
     return Missing("lists.kind=local or delegated");
   }
-  if (*options.compaction.persistence != MergePersistence::kRedoLog) {
-    return Missing("compaction.persistence=pointer");
+  if (*options.compaction.kind == MergeKind::kCopy &&
+      *options.compaction.persistence != MergePersistence::kRedoLog) {
+    return Unfit(
+        "compaction.kind=copy needs compaction.persistence=redo-log: the commit that names the "
+        "copies begins a merge with records");
   }
-  if (*options.cache.second_chance_bytes != 0) return Missing("cache.second_chance_bytes");
+  if (*options.cache.index && *options.cache.second_chance_bytes != 0) {
+    return Unfit(
+        "cache.second_chance_bytes needs cache.index=false: an index over L1 gives every place "
+        "that a second-chance cache could give");
+  }
   return options.leaf.ranges != 0 || options.leaf.divide_ranges || options.leaf.span != 0
              ? Unfit("leaf is for designs that keep their data in leaves")
              : Status::OK();
+}
+
+Status CheckLeafParts(const Options& options) {
+  BRAID_CHECK(options.leaf.ranges != 0 && options.leaf.divide_ranges && options.leaf.span != 0);
+  if (options.pool.regions > 1) {
+    return Unfit("pool.regions above 1 is of no use to this design: its leaves lie in one region");
+  }
+  return RefuseLsmParts(options);
 }
 
 Status RefuseLsmParts(const Options& options) {

@@ -11,6 +11,9 @@ namespace braid::engine {
 /// there).
 Status CheckLsmParts(const Options& options);
 
+/// Of the engine of leaves.
+Status CheckLeafParts(const Options& options);
+
 /// For an engine without log, tables and merges: refuses options that only those have.
 Status RefuseLsmParts(const Options& options);
 

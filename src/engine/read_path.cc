@@ -1,10 +1,12 @@
 // Purpose: gets, snapshots, iterators. Thread safety, invariants, persistence: see lsm_engine.h.
 #include <cstring>
+#include <utility>
 
 #include "base/mutants.h"
 #include "base/no_throw.h"
 #include "engine/empty_iterator.h"
 #include "engine/lsm_engine.h"
+#include "engine/stored_value.h"
 #include "level/merging_iterator.h"
 
 namespace braid::engine {
@@ -145,37 +147,8 @@ class LsmIterator final : public Iterator {
 
 }  // namespace
 
-Status LsmEngine::ValueOf(const EntryHeader& found, std::string_view* value) const {
-  const uint64_t offset = pool_->OffsetOf(&found);
-  // Again, since an iterator may have stood here for long: its sizes must lie in its chunk.
-  const EntryHeader* checked = pool_->EntryAt(offset);
-  if (checked == nullptr) return pool_->CorruptionAt(offset, "entry", "it is no entry any more");
-  const EntryHeader& entry = *checked;
-  const std::string_view stored = entry.value();
-  if (options_.verify_checksums) {
-    if (!index::KeyIsIntact(*pool_, entry, offset, base::Hash64(entry.key())) ||
-        format::ValueCheck(stored) != entry.value_check) {
-      return pool_->CorruptionAt(offset, "entry", "its check does not match");
-    }
-  }
-  if (!entry.has(format::kValueInExtent)) {
-    *value = stored;
-    return Status::OK();
-  }
-  format::ExtentRef ref;
-  if (stored.size() != sizeof ref) {
-    return pool_->CorruptionAt(offset, "entry", "it does not hold a reference to its value");
-  }
-  std::memcpy(&ref, stored.data(), sizeof ref);
-  const format::ExtentHeader* extent = pool_->ExtentAt(ref.offset);
-  if (extent == nullptr || extent->value_bytes != ref.bytes) {
-    return pool_->CorruptionAt(offset, "entry", "what it names as its value is no such extent");
-  }
-  *value = {pool_->At(ref.offset + sizeof(format::ExtentHeader)), ref.bytes};
-  if (options_.verify_checksums && base::Hash64(*value) != ref.check) {
-    return pool_->CorruptionAt(ref.offset, "extent", "the value's check does not match");
-  }
-  return Status::OK();
+Status LsmEngine::ValueOf(const EntryHeader& entry, std::string_view* value) const {
+  return ReadStoredValue(*pool_, pool_->OffsetOf(&entry), options_.verify_checksums, value);
 }
 
 Status LsmEngine::Get(const ReadOptions& options, Slice key, std::string* value) {
@@ -215,6 +188,8 @@ const EntryHeader* LsmEngine::FindVersion(Slice key, const index::ReadView& view
                                           Status* status) const {
   const index::LookupKey lookup{key, base::Hash64(key)};
   if (lookup_cache_ != nullptr) lookup_cache_->Prefetch(lookup.hash);
+  std::pair<uint64_t, uint64_t> last_dead{0,
+                                          0};  // its offset, and relinks_ before it was looked for
   for (int still = 0; still < kMaxStillDead;) {
     const uint64_t before = relinks_.load(std::memory_order_acquire);
     // Acquire pairs with SwapState.
@@ -239,7 +214,15 @@ const EntryHeader* LsmEngine::FindVersion(Slice key, const index::ReadView& view
     }
     // Merges went by during this lookup: what hid the entry was asked for too late. Again, with the
     // tables of now. A dead entry that is found while no merge moves anything is damage.
-    const bool moved = (before & 1) != 0 || relinks_.load(std::memory_order_acquire) != before;
+    const uint64_t after = relinks_.load(std::memory_order_acquire);
+    // Found so again while the merge is at the same batch: nothing newer hides it, since what does
+    // leaves the source only after the entry is unlinked. So it is an original that is about to be
+    // replaced by its copy, which is the same, and the merge need not be waited for.
+    if ((before & 1) != 0 && after == before && last_dead == std::pair(result.offset, before)) {
+      return entry;
+    }
+    last_dead = {result.offset, before};
+    const bool moved = (before & 1) != 0 || after != before;
     still = moved ? 0 : still + 1;
     if (moved) std::this_thread::yield();
   }

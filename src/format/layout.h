@@ -70,7 +70,14 @@ constexpr uint64_t MetaChunks(uint32_t segment, uint64_t bytes, uint64_t chunk_b
 inline constexpr uint64_t kIncompatRegions = 1;
 /// Incompat: chunks of the kinds kWriteAhead and kCopied may be there.
 inline constexpr uint64_t kIncompatCopies = 2;
-inline constexpr uint64_t kKnownIncompat = kIncompatRegions | kIncompatCopies;
+/// Incompat: a merge is, or was, persisted link by link: the manifest's merge_flags and the table
+/// flag kEntriesNotCounted may be in use.
+inline constexpr uint64_t kIncompatPointerMerges = 1ull << 3;
+/// Incompat: the data lies in leaves (leaf.h): chunks of the kinds kLeaf and kLeafIndex, and a list
+/// of leaves.
+inline constexpr uint64_t kIncompatLeaves = 1ull << 4;
+inline constexpr uint64_t kKnownIncompat =
+    kIncompatRegions | kIncompatCopies | kIncompatPointerMerges | kIncompatLeaves;
 inline constexpr uint64_t kKnownRoCompat = 0;
 
 struct SegmentHeader {
@@ -126,7 +133,15 @@ enum class ChunkKind : uint8_t {
   kCollected = 7,   ///< entries copied by garbage collection
   kWriteAhead = 8,  ///< entries of a memtable, of no table: a flush copies them
   kCopied = 9,      ///< entries of a table, copied by its flush
+  kLeaf = 12,       ///< leaves (leaf.h)
+  kLeafIndex = 13,  ///< image of the index over leaves, written by an orderly close
 };
+
+/// Whether a chunk state may say so.
+constexpr bool IsChunkKind(ChunkKind kind) noexcept {
+  return (kind >= ChunkKind::kFree && kind <= ChunkKind::kCopied) || kind == ChunkKind::kLeaf ||
+         kind == ChunkKind::kLeafIndex;
+}
 
 /// Whether chunks of the kind begin with a LogChunkHeader and hold entries.
 constexpr bool HoldsEntries(ChunkKind kind) noexcept {
@@ -153,7 +168,7 @@ struct ChunkState {
   bool IsValid(uint64_t chunk) const noexcept {
     const uint64_t payload = raw & kOffsetMask;
     return (raw & ~kOffsetMask) == Check(payload, chunk) && (payload >> 32 & 0xFFF) == 0 &&
-           kind() >= ChunkKind::kFree && kind() <= ChunkKind::kCopied;
+           IsChunkKind(kind());
   }
   ChunkKind kind() const noexcept { return static_cast<ChunkKind>((raw >> 44) & 0xF); }
   uint32_t generation() const noexcept { return static_cast<uint32_t>(raw); }
@@ -196,7 +211,10 @@ static_assert(sizeof(TableHead) == 128 && kTableHeads == 64);
 inline constexpr uint16_t kTableOfCopies = 1;
 /// The table's entries were copied, and its merge has begun: live entries of its logs are
 /// leftovers.
-inline constexpr uint16_t kTableWasCopied = 2;
+inline constexpr uint16_t kTableWasCopied = 4;
+/// Flag of L1's record: a merge without records is open or was interrupted, so that `entries` is a
+/// guess until L1 is counted as a whole.
+inline constexpr uint16_t kEntriesNotCounted = 2;
 
 struct TableRecord {
   uint64_t id;
@@ -209,6 +227,9 @@ struct TableRecord {
 static_assert(sizeof(TableRecord) == 32);
 
 inline constexpr uint32_t kMaxTables = kTableHeads - 1;
+
+/// Flag of a merge in progress: it has no redo records; each of its links was made durable in turn.
+inline constexpr uint32_t kMergeByPointers = 1;
 
 /// The state of the store: written whole at every change, to two places one after the other.
 struct ManifestRecord {
@@ -223,7 +244,7 @@ struct ManifestRecord {
   uint64_t collected_table_id;  // collected chunks up to this id belong to the store
   uint64_t merged_table_id;     // log chunks up to this id hold entries of L1 only
   uint32_t table_count;
-  uint32_t reserved;
+  uint32_t merge_flags;  // 0 while no merge is in progress
   TableRecord tables[kMaxTables];
   uint64_t check;
 };

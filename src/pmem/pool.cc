@@ -442,6 +442,12 @@ Status PmemPool::LoadStates(const Segment& segment) {
   return Status::OK();
 }
 
+Status PmemPool::RequireFeature(uint64_t incompat) {
+  const std::lock_guard lock(header_mutex_);
+  header_.incompat |= incompat;
+  return WriteHeader();
+}
+
 Status PmemPool::MarkDirty(uint64_t incompat) {
   const std::lock_guard lock(header_mutex_);
   if (BRAID_MUTANT(kDirtyNotMarked)) return Status::OK();
@@ -461,6 +467,13 @@ Status PmemPool::RaiseGenerations() {
   }
   const std::lock_guard lock(header_mutex_);
   header_.generation_floor = ((highest >> kStepBits) + 2) << kStepBits;
+  return WriteHeader();
+}
+
+Status PmemPool::AnnounceIncompat(uint64_t features) {
+  const std::lock_guard lock(header_mutex_);
+  if ((header_.incompat & features) == features) return Status::OK();
+  header_.incompat |= features;
   return WriteHeader();
 }
 

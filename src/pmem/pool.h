@@ -192,12 +192,16 @@ class PmemPool {
   /// OutOfSpace, IOError.
   Status Grow(uint32_t region, uint64_t chunks_in_a_run = 1);
 
+  /// Records that readers must know `incompat`; before a pool is published.
+  Status RequireFeature(uint64_t incompat);
   /// Records in the header that writes follow / that the pool was closed in order.
   /// `incompat`: features that this session may use.
   Status MarkDirty(uint64_t incompat = 0);
   /// After a power loss on page-cache media: no chunk will have a generation again that it may have
   /// had in a life whose state was lost while some of its pages were not. Durable on return.
   Status RaiseGenerations();
+  /// Notes durably that features are in use that a reader must know. Two fences, the first time.
+  Status AnnounceIncompat(uint64_t features);
   Status MarkClean();
   /// State of the last session, as found at open.
   bool was_clean() const noexcept { return was_clean_; }

@@ -84,6 +84,7 @@ TEST_P(CompareAndSwapTest, ComparesWithWhateverTableHoldsTheKey) {
 }
 
 TEST_P(CompareAndSwapTest, SeesTheLastUpdateOfABatch) {
+  BRAID_NEEDS(atomic_batches);
   WriteBatch batch;
   batch.Put("key", "one");
   batch.Put("key", "two");
@@ -110,6 +111,7 @@ TEST_P(CompareAndSwapTest, ComparesAndStoresLargeValues) {
 }
 
 TEST_P(CompareAndSwapTest, SnapshotsAndIteratorsFromBeforeDoNotSeeIt) {
+  BRAID_NEEDS(snapshots);
   Put("key", "one");
   const auto snapshot = db_->GetSnapshot();
   const auto it = db_->NewIterator({});

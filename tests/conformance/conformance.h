@@ -62,6 +62,10 @@ inline std::vector<Setup> AllSetups() {
   return setups;
 }
 
+/// Leaves a test out where the store can't do what it is about.
+#define BRAID_NEEDS(capability) \
+  if (!Has(&Capabilities::capability)) GTEST_SKIP() << "the design has no " #capability
+
 /// Opens a fresh pool for the test; Reopen closes and opens it again.
 class ConformanceTest : public ::testing::TestWithParam<Setup> {
  protected:
@@ -74,6 +78,10 @@ class ConformanceTest : public ::testing::TestWithParam<Setup> {
     ASSERT_NE(db_, nullptr);
   }
 
+  /// Whether the store has `capability`, a member of Capabilities.
+  bool Has(bool Capabilities::*capability) const {
+    return GetParam().kind.capabilities().*capability;
+  }
   /// Closes in order and opens again.
   void Reopen() {
     BRAID_ASSERT_OK(db_->Close());

@@ -60,7 +60,7 @@ TEST_P(ObservabilityTest, CountersCountTheCalls) {
   for (int i = 0; i < 30; ++i) BRAID_ASSERT_OK(db_->Delete(NumberedKey(i)));
   WriteBatch batch;
   batch.Put("x", "1");
-  batch.Put("y", "1");
+  if (Has(&Capabilities::atomic_batches)) batch.Put("y", "1");
   for (int i = 0; i < 7; ++i) BRAID_ASSERT_OK(db_->Write(batch));
   for (int i = 0; i < 50; ++i) (void)GetText(db_.get(), NumberedKey(i));
   (void)db_->NewIterator({});
@@ -80,8 +80,10 @@ TEST_P(ObservabilityTest, FlushesAndMergesAreCounted) {
   Fill(0, 1000, 100);
   BRAID_ASSERT_OK(db_->Compact());
   const Statistics statistics = db_->GetStatistics();
-  EXPECT_GE(statistics.flushes, 1u);
-  EXPECT_GE(statistics.merges, 1u);
+  if (GetParam().kind.design != "nvskiplist") {  // which has no tables
+    EXPECT_GE(statistics.flushes, 1u);
+    EXPECT_GE(statistics.merges, 1u);
+  }
   EXPECT_EQ(statistics.l0_tables, 0u);
   EXPECT_EQ(statistics.immutable_memtables, 0u);
   EXPECT_EQ(statistics.memtable_entries, 0u);

@@ -58,6 +58,7 @@ void CrashRun::Capture(const pmem::WritebackUnits& units, const pmem::ImagePlan&
 std::optional<Failure> CrashRun::Run() {
   oracle_.Begin({});
   Open(false);
+  Prefill();
   for (uint32_t i = 0; i < workload_.operations && !failure_.has_value(); ++i) {
     if (muted_ && !captured_.has_value()) break;
     ++device_->checker.counts().operations;
@@ -67,6 +68,14 @@ std::optional<Failure> CrashRun::Run() {
   if (!failure_.has_value()) CheckEnd();
   Abandon();
   return failure_;
+}
+
+/// What the run begins with.
+void CrashRun::Prefill() {
+  if (workload_.prefill == 0 || failure_.has_value()) return;
+  muted_ = true;
+  for (uint32_t i = 0; i < workload_.prefill && !failure_.has_value(); ++i) Write(Action::kPut);
+  muted_ = failure_.has_value();
 }
 
 void CrashRun::Open(bool other_settings) {

@@ -41,6 +41,7 @@ class CrashRun final : CrashPoints {
   void AfterPoint(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan) override;
   void Capture(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan);
 
+  void Prefill();
   void Open(bool other_settings);
   void Step(Action action);
   void Write(Action action);

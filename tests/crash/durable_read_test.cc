@@ -13,6 +13,7 @@
 #include "crash/bare_database.h"
 #include "crash/workload.h"
 #include "pmem/media.h"
+#include "support/store_kind.h"
 
 namespace braid::crash {
 namespace {
@@ -96,8 +97,9 @@ constexpr int kKeys = 8;
 
 std::string KeyOf(int number) { return "key" + std::to_string(number); }
 
-std::unique_ptr<DB> OpenGated(Gate* gate) {
+std::unique_ptr<DB> OpenGated(Gate* gate, const test::StoreKind& kind) {
   Options options;
+  kind.ApplyTo(&options);
   options.background_threads = false;
   options.pool.chunk_bytes = kChunkBytes;
   options.pool.initial_bytes = 256 << 10;
@@ -115,9 +117,12 @@ std::unique_ptr<DB> OpenGated(Gate* gate) {
 
 /// Runs `write`, and at each of its fences asks for all keys. A reader may wait for the write; if
 /// it answers while the fence is not over, the answer must be the old one.
-void ExpectNothingIsSeenBeforeItIsDurable(const std::function<Status(DB*)>& write) {
+void ExpectNothingIsSeenBeforeItIsDurable(
+    const std::function<Status(DB*)>& write,
+    const test::StoreKind& kind = test::StoreKinds().front()) {
+  SCOPED_TRACE(kind.name);
   Gate gate;
-  const std::unique_ptr<DB> db = OpenGated(&gate);
+  const std::unique_ptr<DB> db = OpenGated(&gate, kind);
   ASSERT_NE(db, nullptr);
   std::thread writer([&] {
     gate.WatchThisThread();
@@ -151,12 +156,16 @@ void ExpectNothingIsSeenBeforeItIsDurable(const std::function<Status(DB*)>& writ
 }
 
 TEST(DurableReadTest, APutIsNotSeenBeforeItIsDurable) {
-  ExpectNothingIsSeenBeforeItIsDurable([](DB* db) { return db->Put(KeyOf(0), "new"); });
+  for (const test::StoreKind& kind : test::StoreKinds()) {
+    ExpectNothingIsSeenBeforeItIsDurable([](DB* db) { return db->Put(KeyOf(0), "new"); }, kind);
+  }
 }
 
 TEST(DurableReadTest, ALargePutIsNotSeenBeforeItIsDurable) {
-  ExpectNothingIsSeenBeforeItIsDurable(
-      [](DB* db) { return db->Put(KeyOf(0), std::string(2 * kChunkBytes, 'n')); });
+  for (const test::StoreKind& kind : test::StoreKinds()) {
+    ExpectNothingIsSeenBeforeItIsDurable(
+        [](DB* db) { return db->Put(KeyOf(0), std::string(2 * kChunkBytes, 'n')); }, kind);
+  }
 }
 
 TEST(DurableReadTest, ABatchIsNotSeenBeforeItIsDurable) {

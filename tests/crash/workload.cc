@@ -53,6 +53,25 @@ void AddOperations(std::vector<Workload>* workloads) {
   all.back().cost = 8;
 }
 
+/// So many keys that nodes of indexes are split, and united when the keys go.
+void AddManyKeys(std::vector<Workload>* workloads) {
+  using enum Action;
+  std::vector<Workload>& all = *workloads;
+  all.push_back({"Split", {{kPut, 20}, {kDelete, 1}, {kCompact, 1}, {kCrash, 1}}});
+  all.back().keys = 1000;
+  all.back().prefill = 130;
+  all.back().max_value = 8;
+  all.back().initial_bytes = 256u << 10;
+  all.back().cost = 8;
+  all.push_back({"ComeAndGo", {{kDelete, 20}, {kPut, 5}, {kCompact, 1}, {kCrash, 1}}});
+  all.back().keys = 90;
+  all.back().prefill = 180;
+  all.back().operations = 150;
+  all.back().max_value = 8;
+  all.back().initial_bytes = 256u << 10;
+  all.back().cost = 8;
+}
+
 /// Collection, growth, full pools.
 void AddSpace(std::vector<Workload>* workloads) {
   using enum Action;
@@ -122,6 +141,7 @@ void AddSessions(std::vector<Workload>* workloads) {
 std::vector<Workload> MakeWorkloads() {
   std::vector<Workload> all;
   AddOperations(&all);
+  AddManyKeys(&all);
   AddSpace(&all);
   AddSessions(&all);
   return all;
@@ -232,7 +252,9 @@ Options OtherSettings(const Options& options, Random* random) {
   if (options.design == "braid") {  // parts that may change from open to open
     other.memtable.kind = random->OneIn(2) ? MemTableKind::kSkipList : MemTableKind::kBTree;
     other.log.kind = random->OneIn(2) ? LogKind::kWriteAhead : LogKind::kIndexUnified;
-    other.compaction.kind = random->OneIn(3) ? MergeKind::kCopy : MergeKind::kZipper;
+    const bool copies =
+        random->OneIn(3) && options.compaction.persistence != MergePersistence::kPointer;
+    other.compaction.kind = copies ? MergeKind::kCopy : MergeKind::kZipper;
     other.flush.checkpoint_tables =
         *other.log.kind == LogKind::kWriteAhead ? 1 : static_cast<uint32_t>(1 + random->Uniform(4));
   }

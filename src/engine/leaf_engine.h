@@ -1,0 +1,192 @@
+// Purpose: an engine without log and memtable: entries lie where a put has placed them, leaves in
+// persistent memory name them, an index in DRAM leads to the leaves. Paths: leaf_write.cc,
+// leaf_read.cc, leaf_space.cc, leaf_verify.cc; opening and closing here.
+// Thread safety: all public calls from any thread. Locks, in the order they may be taken:
+// close_mutex_, maintenance_mutex_, pause_mutex_, sync locks, mutexes of leaves (left to right),
+// locks of heap, list and index, burial_mutex_. Nothing is waited for inside an EpochGuard but
+// mutexes of leaves and what follows them.
+// Invariant 1: a write takes effect under the mutex of the leaf that is responsible for its key,
+// when readers are shown a bitmap that is durable. That is its place in the order of all calls, and
+// a read's is its last look at the leaf's version. Invariant 2: sequence numbers of a key grow with
+// its versions; they order what a rebuild or a salvage finds, and nothing else. Invariant 3: what
+// no leaf names any more is used anew only after a grace period, and, on page-cache media, after a
+// sync. Persistence: see leaf_list.h; Bury says what page-cache media need besides.
+// Source: NV-Skiplist; entries of any size, concurrency, space and page-cache media are braid's.
+#pragma once
+
+#include <condition_variable>
+#include <list>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/counters.h"
+#include "engine/engine.h"
+#include "index/leaf_list.h"
+#include "level/manifest.h"
+#include "log/entry_heap.h"
+#include "pmem/epoch.h"
+#include "recovery/leaf_recovery.h"
+
+namespace braid::engine {
+
+enum class LeafCounter : uint8_t {
+  kPuts,
+  kDeletes,
+  kBatches,
+  kGets,
+  kGetsFound,
+  kIterators,
+  kBytesPut,
+  kSyncs,
+  kSplits,
+  kUnions,
+  kInserted,
+  kRemoved,
+  kMoved,
+  kFreedChunks,
+  kStalls,
+  kCount
+};
+
+class LeafEngine final : public Engine, public std::enable_shared_from_this<LeafEngine> {
+ public:
+  static Result<std::shared_ptr<LeafEngine>> Open(const Options& options,
+                                                  std::unique_ptr<pmem::Media> media);
+  ~LeafEngine() override;
+
+  Status Put(const WriteOptions& options, Slice key, Slice value) override;
+  Status Delete(const WriteOptions& options, Slice key) override;
+  Status Write(const WriteOptions& options, const WriteBatch& batch) override;
+  Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
+                              Slice desired) override;
+  Status Get(const ReadOptions& options, Slice key, std::string* value) override;
+  /// Shows each key that is there during the whole life of the iterator exactly once in a scan of
+  /// one direction, with a value it had when the iterator came to it; keys that come, go or change
+  /// meanwhile are shown as the iterator finds them. Key and value are copies.
+  std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override;
+  std::shared_ptr<const Snapshot> GetSnapshot() override { return nullptr; }
+  Status Flush() override;
+  Status Compact() override;
+  Statistics GetStatistics() override;
+  Status Verify(VerifyReport* report, const std::function<void(double)>& progress) override;
+  Status Close() override;
+
+  // For iterators:
+  bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+  index::LeafList& list() noexcept { return *list_; }
+  const pmem::PmemPool& pool() const noexcept { return *pool_; }
+  Status ValueOf(uint64_t entry, std::string_view* value) const;
+
+ private:
+  /// What a conditional write asks for, and whether it was so.
+  struct Condition {
+    std::optional<Slice> expected;
+    bool met = false;
+  };
+  /// What a write must do once it has counted; made before, where memory may be missing.
+  struct Burial {
+    std::list<uint64_t> extent;                                       // one place, or none
+    std::multimap<uint64_t, std::pair<uint64_t, uint64_t>> doubtful;  // likewise
+  };
+
+  LeafEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
+  Status Recover();
+  Status CloseInOrder();
+  void StartThread();
+  void StopThread();
+
+  // leaf_write.cc
+  Status Update(const WriteOptions& options, log::Draft draft, Condition* condition);
+  Status TryUpdate(log::Draft* draft, Condition* condition);
+  Status UpdateLeaf(index::LeafNode* node, log::Draft* draft, Condition* condition);
+  Status PutInLeaf(index::LeafNode* node, const index::LeafLookup& found, log::Draft* draft);
+  Status RemoveFromLeaf(index::LeafNode* node, const index::LeafLookup& found,
+                        const log::Draft& draft);
+  Status LockLeaf(std::string_view key, std::unique_lock<std::mutex>* lock, index::LeafNode** node);
+  Status MakeFirstLeaf(index::LeafNode* head, pmem::AllocationClass allocation);
+  Status Split(index::LeafNode* node, pmem::AllocationClass allocation);
+  Status Shrink(std::string_view key);
+  Result<std::vector<index::LeafItem>> ItemsOf(const index::LeafNode& node) const;
+  Status AfterWrite(const WriteOptions& options);
+  Status WriteError() const;
+  void Fail(const Status& status) noexcept;
+  bool failed() const noexcept { return failed_.load(std::memory_order_relaxed); }
+  Status SyncPool();
+
+  // leaf_space.cc
+  Burial PrepareBurial(uint64_t entry, uint64_t key_hash) const;
+  void Bury(uint64_t entry, uint64_t key_hash, bool deleted, Burial* burial) noexcept;
+  void MarkDead(uint64_t entry) noexcept;
+  uint64_t BeginRound() noexcept;
+  void SettleRound(uint64_t round) noexcept;
+  bool Reclaim(bool open_too);
+  bool CollectStep(bool finish_all);
+  bool Collect(const std::vector<uint64_t>& sparse);
+  Status MoveEntry(uint64_t entry, bool* moved);
+  bool WaitForSpace();
+  void Maintain();
+  void MaintenanceLoop();
+  uint64_t GarbageLimit() const;
+
+  // leaf_verify.cc
+  class Pause;
+  struct Totals;
+  Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
+  void CheckLeaves(const std::function<void(double)>& progress, Totals* totals);
+  bool CheckLeaf(index::LeafNode* node, Totals* totals);
+  void CheckSpace(Totals* totals);
+  void CheckChunk(uint64_t chunk, Totals* totals);
+  void CheckExtents(Totals* totals);
+
+  void Log(const std::string& line) const;
+  uint64_t entries() const noexcept {
+    return opened_entries_ + counters_.Sum(LeafCounter::kInserted) -
+           counters_.Sum(LeafCounter::kRemoved);
+  }
+  bool page_media() const noexcept { return pool_->ops().media_class() == MediaClass::kPage; }
+
+  const Options options_;
+  std::unique_ptr<pmem::PmemPool> pool_;
+  pmem::ChunkUsage usage_;
+  level::Manifest manifest_;
+  std::unique_ptr<index::LeafList> list_;
+  log::EntryHeap heap_;
+  base::Counters<LeafCounter, static_cast<size_t>(LeafCounter::kCount)> counters_;
+
+  alignas(64) std::atomic<uint64_t> sequence_{0};  // last one drawn
+  alignas(64) std::atomic<uint64_t> garbage_bytes_{0};
+  std::atomic<bool> closed_{false};
+  std::atomic<bool> failed_{false};  // error_ is set
+  std::atomic<bool> paused_{false};  // writes wait at pause_mutex_
+
+  std::mutex close_mutex_;
+  std::mutex maintenance_mutex_;
+  std::mutex pause_mutex_;
+
+  mutable std::mutex burial_mutex_;
+  std::list<uint64_t> extents_;  // burial_mutex_: of entries that no leaf names
+  /// Page-cache media, burial_mutex_: versions that were replaced, by the hash of their key, with
+  /// the round of the sync that makes what replaced them durable.
+  std::multimap<uint64_t, std::pair<uint64_t, uint64_t>> doubtful_;
+  uint64_t round_ = 1;  // burial_mutex_
+
+  std::mutex sync_mutex_;
+  std::mutex sync_round_mutex_;
+  uint64_t syncs_begun_ = 0;  // sync_mutex_
+  std::atomic<uint64_t> syncs_done_{0};
+
+  mutable std::mutex work_mutex_;
+  std::condition_variable work_changed_;
+  bool stopping_ = false;  // work_mutex_
+  bool wanted_ = false;    // work_mutex_
+  Status error_;           // work_mutex_
+  std::thread thread_;
+
+  bool image_served_ = false;  // the image of the last close is freed
+  uint64_t opened_entries_ = 0;
+  uint64_t recovered_entries_ = 0;
+  uint64_t open_micros_ = 0;
+};
+
+}  // namespace braid::engine

@@ -1,0 +1,110 @@
+// Purpose: placing entries. Thread safety, invariants, persistence: see entry_heap.h.
+#include "log/entry_heap.h"
+
+#include "base/mutants.h"
+
+namespace braid::log {
+
+using format::ChunkKind;
+
+EntryHeap::EntryHeap(pmem::PmemPool* pool, pmem::ChunkUsage* usage, uint32_t shards)
+    : pool_(pool), usage_(usage), writer_(pool, 0, 1), shards_(shards) {}
+
+uint64_t EntryHeap::SizeOf(const Draft& draft) noexcept {
+  return format::EntryHeader::EntryBytes(draft.key.size(), draft.stored_value().size(),
+                                         draft.height);
+}
+
+Status EntryHeap::Place(uint32_t shard_index, Draft* draft, pmem::AllocationClass allocation) {
+  draft->height = 1;  // nothing is linked; the format knows no entry without a link
+  draft->extent = 0;
+  const bool large = draft->value.size() > LargestInlineValue(*pool_);
+  const uint64_t size = format::EntryHeader::EntryBytes(
+      draft->key.size(), large ? sizeof(format::ExtentRef) : draft->value.size(), 1);
+  if (size > pool_->chunk_bytes() - sizeof(format::LogChunkHeader)) {
+    return Status::InvalidArgument("a key of " + std::to_string(draft->key.size()) +
+                                   " bytes does not fit a chunk of " +
+                                   std::to_string(pool_->chunk_bytes()) +
+                                   " bytes; make the pool with a larger pool.chunk_bytes");
+  }
+  Shard& shard = shards_[shard_index % shards_.size()];
+  const std::lock_guard lock(shard.mutex);
+  if (shard.chunk == 0 ||
+      shard.tail + size > pool_->ChunkOffset(shard.chunk) + pool_->chunk_bytes()) {
+    format::LogChunkHeader header{};
+    header.shard = shard_index;
+    {
+      const std::lock_guard id_lock(id_mutex_);
+      header.table_id = next_id_++;
+    }
+    Result<uint64_t> chunk = pool_->AllocateLogChunk(header, ChunkKind::kLog, allocation);
+    if (!chunk.ok()) return chunk.status();
+    shard.chunk = *chunk;
+    shard.tail = pool_->ChunkOffset(*chunk) + sizeof(format::LogChunkHeader);
+    usage_->Set(*chunk, 0);
+  }
+  draft->offset = shard.tail;
+  if (large) {
+    Result<uint64_t> extent = pool_->AllocateExtent(draft->value.size(), draft->offset, allocation);
+    if (!extent.ok()) return extent.status();
+    draft->extent = *extent;
+    draft->extent_ref = {*extent, draft->value.size(), base::Hash64(draft->value)};
+  }
+  shard.tail += size;
+  usage_->Add(shard.chunk, size);
+  return Status::OK();
+}
+
+void EntryHeap::Write(Draft* draft, uint64_t sequence) {
+  writer_.WritePayload(draft);
+  writer_.Seal(*draft, sequence, format::kFirstOfUnit, 0);
+}
+
+/// Under all shard locks.
+bool EntryHeap::IsOpen(uint64_t chunk) const noexcept {
+  for (const Shard& shard : shards_) {
+    if (shard.chunk == chunk) return true;
+  }
+  return false;
+}
+
+std::vector<uint64_t> EntryHeap::EmptyChunks(bool open_too) {
+  std::vector<std::unique_lock<std::mutex>> locks;
+  locks.reserve(shards_.size());
+  for (Shard& shard : shards_) locks.emplace_back(shard.mutex);
+  std::vector<uint64_t> empty;
+  for (Shard& shard : shards_) {
+    if (open_too && shard.chunk != 0 && usage_->Live(shard.chunk) == 0) shard.chunk = 0;
+  }
+  for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {
+    if (pool_->StateOf(chunk).kind() != ChunkKind::kLog || usage_->Live(chunk) != 0) continue;
+    if (!IsOpen(chunk)) empty.push_back(chunk);
+  }
+  return empty;
+}
+
+std::vector<uint64_t> EntryHeap::SparseChunks(double ratio) {
+  std::vector<std::unique_lock<std::mutex>> locks;
+  locks.reserve(shards_.size());
+  for (Shard& shard : shards_) locks.emplace_back(shard.mutex);
+  std::vector<uint64_t> sparse;
+  const auto limit = static_cast<int64_t>(ratio * static_cast<double>(pool_->chunk_bytes()));
+  for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {
+    if (pool_->StateOf(chunk).kind() != ChunkKind::kLog) continue;
+    const int64_t live = usage_->Live(chunk);
+    if (live > 0 && live < limit && !IsOpen(chunk)) sparse.push_back(chunk);
+  }
+  return sparse;
+}
+
+uint64_t EntryHeap::next_id() const {
+  const std::lock_guard lock(id_mutex_);
+  return next_id_;
+}
+
+void EntryHeap::set_next_id(uint64_t id) {
+  const std::lock_guard lock(id_mutex_);
+  next_id_ = id;
+}
+
+}  // namespace braid::log

@@ -1,0 +1,58 @@
+// Purpose: places entries of a store that has no log: in chunks of shards, one after the other, in
+// whatever order they come. Something else leads to them and says which of them count.
+// Thread safety: any thread. Invariant 1: an entry has its room to itself from Place on. Invariant
+// 2: a chunk's live bytes grow in Place, under the shard's lock, before any other thread could take
+// the chunk for empty. Invariant 3: no two chunks of the pool have the same table id, so that each
+// is, to a salvage, a log of its own. Persistence: an entry is durable with the fence that follows
+// Write, a torn one fails its checks; it counts when something durable leads to it.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "log/index_unified_log.h"
+#include "pmem/chunk_usage.h"
+#include "pmem/pool.h"
+
+namespace braid::log {
+
+class EntryHeap {
+ public:
+  EntryHeap(pmem::PmemPool* pool, pmem::ChunkUsage* usage, uint32_t shards);
+
+  /// Finds room for the entry, and for its value where that needs an extent. The draft's offset is
+  /// set. Errors: OutOfSpace, InvalidArgument (the key does not fit a chunk); then nothing is held.
+  Status Place(uint32_t shard, Draft* draft, pmem::AllocationClass allocation);
+  /// Writes and flushes the whole entry; durable by the caller's next fence.
+  void Write(Draft* draft, uint64_t sequence);
+  /// Bytes the entry takes in its chunk.
+  static uint64_t SizeOf(const Draft& draft) noexcept;
+
+  /// Chunks of entries without live bytes that nobody writes to any more. `open_too`: chunks that
+  /// are being filled and hold nothing are given up first.
+  std::vector<uint64_t> EmptyChunks(bool open_too);
+  /// Chunks that are not being filled and whose share of live bytes is below `ratio`.
+  std::vector<uint64_t> SparseChunks(double ratio);
+
+  /// The table id of the next chunk; of a new session, above all that are in use.
+  uint64_t next_id() const;
+  void set_next_id(uint64_t id);
+
+ private:
+  struct alignas(64) Shard {
+    std::mutex mutex;
+    uint64_t chunk = 0;  // 0: none
+    uint64_t tail = 0;
+  };
+  bool IsOpen(uint64_t chunk) const noexcept;
+
+  pmem::PmemPool* pool_;
+  pmem::ChunkUsage* usage_;
+  IndexUnifiedLog writer_;  // of entries; it places none
+  std::vector<Shard> shards_;
+  mutable std::mutex id_mutex_;
+  uint64_t next_id_ = 2;
+};
+
+}  // namespace braid::log
