@@ -251,7 +251,12 @@ Options OtherSettings(const Options& options, Random* random) {
   other.memory_budget_bytes = random->OneIn(4) ? 1 + random->Uniform(64u << 10) : 16u << 20;
   if (options.design == "braid") {  // parts that may change from open to open
     other.memtable.kind = random->OneIn(2) ? MemTableKind::kSkipList : MemTableKind::kBTree;
-    other.flush.checkpoint_tables = static_cast<uint32_t>(1 + random->Uniform(4));
+    other.log.kind = random->OneIn(2) ? LogKind::kWriteAhead : LogKind::kIndexUnified;
+    const bool copies =
+        random->OneIn(3) && options.compaction.persistence != MergePersistence::kPointer;
+    other.compaction.kind = copies ? MergeKind::kCopy : MergeKind::kZipper;
+    other.flush.checkpoint_tables =
+        *other.log.kind == LogKind::kWriteAhead ? 1 : static_cast<uint32_t>(1 + random->Uniform(4));
   }
   other.verify_on_open = random->OneIn(4) ? VerifyOnOpen::kFull : VerifyOnOpen::kQuick;
   if (options.pool.max_bytes == 0) {

@@ -53,6 +53,9 @@ inline const std::vector<StoreKind>& StoreKinds() {
     // Beside it heads of strands that are written back late.
     all.push_back({"regions4", "braid", {{"pool.regions", "4"}, {"flush.checkpoint_tables", "3"}}});
     all.push_back({"oblivious2", "braid", {{"pool.regions", "2"}, {"lists.kind", "oblivious"}}});
+    all.push_back(
+        {"WriteAhead", "braid", {{"log.kind", "write-ahead"}, {"memtable.kind", "skiplist"}}});
+    all.push_back({"CopyMerge", "braid", {{"compaction.kind", "copy"}}});
     all.push_back({"SecondChance", "braid", {{"cache.second_chance_bytes", "2K"}}});
     all.push_back({"pointer", "braid", {{"compaction.persistence", "pointer"}}});
     all.push_back(
