@@ -140,7 +140,7 @@ Options PoolFlags::OptionsOfPool() const {
   Options options = MakeOptions();
   if (!design_.empty()) return options;
   // What can't be told here is told by the open.
-  const Result<PoolInfo> info = DB::Inspect(path_);
+  Result<PoolInfo> info = DB::Inspect(path_);
   if (info.ok()) options.design = info->design;
   return options;
 }
