@@ -228,7 +228,7 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kLeafDeadNotAccounted, "leaf: space", "leak", "Overwrite_nvskiplist"},
     {Mutant::kLeafRedirectNotFlushed, "leaf: collection", "flush", "Collection_nvskiplist"},
     {Mutant::kLeafCopyNotFenced, "leaf: collection", "flush", "Collection_nvskiplist"},
-    {Mutant::kLeafImageNotFlushed, "leaf: image", "flush", "Reopen_nvskiplist"},
+    {Mutant::kLeafImageNotFlushed, "leaf: image", "flush", "Versions_nvskiplist"},
     {Mutant::kLeafImageBelieved, "leaf: image", "stale cache", "Reopen_nvskiplist"},
     {Mutant::kLeafImageKept, "leaf: image", "leak", "Reopen_nvskiplist"},
     {Mutant::kLeafInheritedNotFlushed, "leaf: recovery", "second crash", "Put_nvskiplist"},
