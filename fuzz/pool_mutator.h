@@ -102,9 +102,14 @@ class PoolMutator {
 
   void ChangeHeader() {
     format::PoolHeader header = *at_.Header(random_.OneIn(2) ? 1 : 0);
-    switch (random_.Uniform(8)) {
+    switch (random_.Uniform(9)) {
       case 0:
         Break(&header.chunk_bytes);
+        break;
+      case 8:
+        header.incompat ^= format::kIncompatRegions;
+        header.regions = static_cast<uint8_t>(random_.Uniform(6));
+        header.list_kind = static_cast<uint8_t>(random_.Uniform(6));
         break;
       case 1:
         Break(&header.segments);
@@ -113,7 +118,7 @@ class PoolMutator {
         Break(&header.update_count);
         break;
       case 3:
-        header.clean = static_cast<uint32_t>(random_.Uniform(3));
+        header.clean = static_cast<uint8_t>(random_.Uniform(3));
         break;
       case 4:
         header.media_class = static_cast<uint32_t>(random_.Uniform(5));

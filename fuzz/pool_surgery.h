@@ -76,8 +76,8 @@ class PoolSurgery {
     for (size_t i = segments_.size(); i-- > 0;) {
       const uint64_t base = SegmentBase(i);
       if (chunk < base / chunk_bytes_) continue;
-      const uint64_t table =
-          base + (i == 0 ? format::kFirstStateTableOffset : format::kOtherStateTableOffset);
+      const uint32_t regions = As<format::PoolHeader>(format::kPoolHeaderOffset[0])->regions;
+      const uint64_t table = base + format::StateTableOffset(static_cast<uint32_t>(i), regions);
       const uint64_t word = table + (chunk - base / chunk_bytes_) * 8;
       return word + 8 <= size() ? As<uint64_t>(word) : nullptr;
     }

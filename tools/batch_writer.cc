@@ -108,6 +108,13 @@ Status BatchWriter::WriteBatchOf(const Batch& batch) try {
   Status status;
   if (batch.records.size() == 1) {
     status = db_->Put(options, batch.records[0].key, batch.records[0].value);
+  } else if (!db_->GetCapabilities().atomic_batches) {
+    // One by one. The last one's sync covers those before it.
+    for (const Record& record : batch.records) {
+      const bool last = &record == &batch.records.back();
+      status = db_->Put({.sync = settings_.sync && last}, record.key, record.value);
+      if (!status.ok()) return status;
+    }
   } else {
     WriteBatch updates;
     for (const Record& record : batch.records) updates.Put(record.key, record.value);

@@ -31,10 +31,11 @@ Panel FlowPanel(const std::string& title, const Json& result, bool with_merges) 
   panel.x_label = "time (s)";
   panel.y_label = "throughput (thousand records/s)";
   panel.series.push_back(RateSeries("put", DoneSamples(result, "write"), kThousand));
-  panel.series.push_back(RateSeries("flush", FieldSamples(result, "flushed_entries"), kThousand));
+  panel.series.push_back(JobSeries("flush", FieldSamples(result, "flushed_entries"),
+                                   FieldSamples(result, "flush_micros"), kThousand));
   if (with_merges) {
-    panel.series.push_back(
-        RateSeries("compaction", FieldSamples(result, "merged_entries"), kThousand));
+    panel.series.push_back(JobSeries("compaction", FieldSamples(result, "merged_entries"),
+                                     FieldSamples(result, "merge_micros"), kThousand));
   }
   return panel;
 }

@@ -18,7 +18,8 @@ std::vector<std::string> ListDbParts(const std::vector<std::string>& more);
 /// Adds settings to a workload.
 void Append(std::vector<std::string>* settings, const std::vector<std::string>& more);
 
-/// Put, flush and merge throughput over time, in thousands of records a second.
+/// Put, flush and merge throughput over time, in thousands of records a second. Flushes and merges
+/// are told when they end: they are drawn over the time they took.
 Panel FlowPanel(const std::string& title, const Json& result, bool with_merges);
 
 /// The share of the workers' time in which they were held back, from stall_ns.

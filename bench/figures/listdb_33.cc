@@ -44,11 +44,20 @@ Status MeasureOne(FigureRun& run, const Combination& parts, Json* result) {
 
 Status Run(FigureRun& run) {
   std::vector<Json> results;
+  Status missing;
   for (const Combination& parts : kCombinations) {
     results.emplace_back();
-    if (Status s = MeasureOne(run, parts, &results.back()); !s.ok()) return s;
+    Status s = MeasureOne(run, parts, &results.back());
+    if (s.IsNotSupported()) {
+      run.AddNote(std::string(parts.title) + " is left out: " + std::string(s.message()) + ".");
+      missing = s;
+      continue;
+    }
+    if (!s.ok()) return s;
     run.AddPanel(FlowPanel(parts.title, results.back(), true));
   }
+  // Without all of them there is nothing to compare.
+  if (!missing.ok()) return missing;
   const Json& none = results[0];
   const Json& all = results[7];
   const auto seconds = [](const Json& result) { return result.at("seconds").get<double>(); };

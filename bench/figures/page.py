@@ -121,7 +121,7 @@ def section(figure, pictures, page):
     lines += [f"Medium: {medium_text(figure)}. Run it:", "", "```",
               f"make figures FIGURE={figure['id']}", "```", ""]
     lines += ["<details><summary>Stores and options</summary>", ""] + stores(figure)
-    lines += ["", f"Every run with its options and numbers is in `{figure['id']}.json`.", "",
+    lines += ["", f"Every run with its options and numbers is in `{figure['id']}.json`, below `build/figures`.", "",
               "</details>", ""]
     return lines
 
@@ -141,6 +141,11 @@ def page_text(figures, pictures, page):
         f"- Machine: {machine_text(first)}",
         f"- Scale: {', '.join(f'{scale:g}' for scale in scales)}", "",
     ]
+    busiest = max(figure["parameters"].get("load_average", 0) for figure in figures)
+    if busiest > first["parameters"]["machine"]["cores"] / 2:
+        lines += [wrap(f"**The machine was busy with other work** (load average up to {busiest:.0f} "
+                       "before a figure began): the numbers are noisy, and what needs idle "
+                       "processors looks worse than it is."), ""]
     lines += summary(figures)
     for figure in figures:
         lines += section(figure, pictures, page)

@@ -123,12 +123,11 @@ def draw_bars(axes, panel, look, stacked):
         if stacked:
             floor = [low + high for low, high in zip(floor, heights)]
     axes.set_xticks(range(len(categories)))
-    crowded = sum(len(name) for name in categories) > 34
-    axes.set_xticklabels(categories, rotation=20 if crowded else 0,
-                         ha="right" if crowded else "center")
+    # What stands in brackets or behind a comma gets a line of its own.
+    axes.set_xticklabels([name.replace(" (", "\n(").replace(", ", ",\n") for name in categories])
 
 
-def draw_panel(axes, panel, look, names):
+def draw_panel(axes, panel, look):
     if panel["kind"] == "lines":
         draw_lines(axes, panel, look)
     else:
@@ -138,7 +137,6 @@ def draw_panel(axes, panel, look, names):
     axes.set_ylabel(panel["y_label"])
     if panel["log_y"]:
         axes.set_yscale("log")
-        axes.grid(True, which="major", axis="y")
     else:
         axes.set_ylim(bottom=0)
         top = max((y for s in panel["series"] for y in s["y"] if y is not None), default=0)
@@ -146,8 +144,10 @@ def draw_panel(axes, panel, look, names):
             axes.set_ylim(top=top * 1.08)
         axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.yaxis.set_major_formatter(FuncFormatter(short_number))
-    if names is not None:
-        axes.legend(names, loc="best")
+
+
+def panel_names(panel):
+    return [series["name"] for series in panel["series"]]
 
 
 def grid_of(count):
@@ -155,40 +155,63 @@ def grid_of(count):
     return math.ceil(count / columns), columns
 
 
+def footer(figure):
+    medium = figure["parameters"]["medium"]
+    note = f"{figure['id']}, scale {figure['parameters']['scale']:g}"
+    return note + (f", medium slowed down: {medium['emulate_pmem']}" if medium["emulated"] else "")
+
+
+def legend_beside(canvas, axes, names):
+    """One diagram with many lines: names stand to its right, in the order of the lines' ends."""
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles, labels, loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=2.8)
+    canvas.set_figwidth(canvas.get_figwidth() + 0.6 + 0.068 * max(map(len, names)))
+
+
+def legend_above(canvas, axes, names):
+    """The same series in all diagrams: names stand once, above them. Returns the inches it takes."""
+    handles, labels = axes.get_legend_handles_labels()
+    inches = sum(0.75 + 0.072 * len(name) for name in names)
+    rows = math.ceil(inches / canvas.get_figwidth())
+    per_row = math.ceil(len(names) / rows)
+    canvas.legend(handles, labels, loc="upper center", ncol=per_row, bbox_to_anchor=(0.5, 1.0),
+                  handlelength=2.6, columnspacing=1.8)
+    return 0.12 + 0.2 * rows
+
+
+def legends_inside(cells, panels):
+    """Each diagram has series of its own: names stand in it, and the axis leaves them room."""
+    for axes, panel in zip(cells, panels):
+        if len(panel["series"]) < 2:
+            continue
+        axes.set_ylim(top=axes.get_ylim()[1] * (1.08 + 0.09 * len(panel["series"])))
+        axes.legend(loc="upper left", handlelength=2.6, borderaxespad=0.1)
+
+
 def draw(figure, folder):
     panels = figure["panels"]
-    names = []
-    for panel in panels:
-        for series in panel["series"]:
-            if series["name"] not in names:
-                names.append(series["name"])
-    look = Look(names)
+    names = panel_names(panels[0])
+    shared = all(panel_names(panel) == names for panel in panels)
     rows, columns = grid_of(len(panels))
-    width = {1: 5.2, 2: 8.4, 3: 10.2}.get(columns, 12.0)
-    canvas, grid = plt.subplots(rows, columns, figsize=(width, 2.75 * rows + 0.55), squeeze=False)
+    width = {1: 5.2, 2: 8.4, 3: 10.8}.get(columns, 13.0)
+    canvas, grid = plt.subplots(rows, columns, figsize=(width, 2.75 * rows + 0.3), squeeze=False)
     cells = [axes for row in grid for axes in row]
-    handles = {}
     for axes, panel in zip(cells, panels):
-        draw_panel(axes, panel, look, None)
-        for handle, name in zip(*axes.get_legend_handles_labels()):
-            handles.setdefault(name, handle)
+        draw_panel(axes, panel, Look(panel_names(panel)))
     for axes in cells[len(panels):]:
         axes.set_visible(False)
-    emulated = figure["parameters"]["medium"]["emulated"]
-    note = f"scale {figure['parameters']['scale']:g}" + (
-        ", medium slowed down: " + figure["parameters"]["medium"]["emulate_pmem"]
-        if emulated else "")
-    canvas.text(0.995, 0.004, f"{figure['id']}, {note}", ha="right", va="bottom", fontsize=6.5,
+    above = 0.05
+    if not shared:
+        legends_inside(cells, panels)
+    elif len(panels) == 1 and len(names) > 4:
+        legend_beside(canvas, cells[0], names)
+    elif len(names) > 1:
+        above = legend_above(canvas, cells[0], names)
+    canvas.text(0.995, 0.004, footer(figure), ha="right", va="bottom", fontsize=6.5,
                 color="#777777")
-    height = canvas.get_figheight()
-    legend_rows = 0
-    if len(names) > 1:
-        per_row = min(len(names), 4 if columns <= 2 else 8)
-        legend_rows = math.ceil(len(names) / per_row)
-        canvas.legend([handles[name] for name in names], names, loc="upper center", ncol=per_row,
-                      bbox_to_anchor=(0.5, 1.0), handlelength=2.6, columnspacing=1.8)
-    canvas.tight_layout(rect=(0, 0.16 / height, 1, 1 - (0.10 + 0.2 * legend_rows) / height),
-                        h_pad=1.4, w_pad=1.8)
+    height = canvas.get_figheight() + above
+    canvas.set_figheight(height)
+    canvas.tight_layout(rect=(0, 0.16 / height, 1, 1 - above / height), h_pad=1.4, w_pad=1.8)
     for suffix, extra in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": 160})):
         canvas.savefig(folder / f"{figure['id']}.{suffix}", **extra)
     plt.close(canvas)

@@ -136,6 +136,20 @@ enum class Mutant : int {
   kMergedIdNotRaised,       ///< merge end: chunks of the source are never given back
   kMergeEndNotCommitted,    ///< merge end: space is given back before the manifest says so
 
+  // Merges that are persisted link by link.
+  kPointerTowerNotFenced,     ///< an entry is linked before its own links are durable
+  kPointerUnlinkNotFenced,    ///< an entry counts as merged before what it replaces is unlinked
+  kPointerLastNotFenced,      ///< the next entry is begun before this one's link is durable
+  kPointerSourceMarkedFirst,  ///< a source entry is marked dead before what it hides is unlinked
+  kPointerTakenForRedo,       ///< recovery: looks for redo records
+  kPointerBoundaryWrong,      ///< recovery: the entry under way counts as merged
+  kPointerDeadNotMerged,      ///< recovery: an entry that was dropped does not count as merged
+  kPointerDeadNotRevived,     ///< recovery: what was to be replaced stays marked dead
+  kPointerEndNotTakenBack,    ///< recovery: the source ends at the entry under way
+  kPointerTowersNotRepaired,  ///< recovery: upper layers stay ahead of the bottom one
+  kPointerRepairNotFlushed,   ///< recovery: what lies in the caches is not written back
+  kPointerCountBelieved,      ///< recovery: the number of entries in the manifest is believed
+
   // Collection.
   kCopiesNotFlushed,      ///< links of the copies are not written back
   kCopiesHeadNotFlushed,  ///< the head of the copies is not

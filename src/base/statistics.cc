@@ -57,6 +57,7 @@ std::vector<StatisticsField> ListFields(const Statistics& s) {
       {"lookup_cache_entries", s.lookup_cache_entries, false},
       {"lookup_cache_hits", s.lookup_cache_hits, true},
       {"lookup_cache_misses", s.lookup_cache_misses, true},
+      {"second_chance_entries", s.second_chance_entries, false},
       {"memory_bytes", s.memory_bytes, false},
       {"memory_budget_bytes", s.memory_budget_bytes, false},
       {"pool_bytes", s.pool_bytes, false},

@@ -36,6 +36,7 @@ Status DramIndex::BuildSlice(const index::SkipList& list, uint64_t count) {
       tree_->Upsert(key, [&](uint64_t) { return offset; });
     }
     if (count > 0) --count;
+    ++entries_;
     previous = entry;
     entry = list.Next(entry, &damage);
   }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "index/entry_tree.h"
@@ -24,6 +25,13 @@ class DramIndex {
   uint32_t min_height() const noexcept { return min_height_; }
   bool complete() const noexcept { return complete_; }
 
+  /// The number of entries of the list, when it is complete and the list was not changed meanwhile.
+  std::optional<uint64_t> counted() const noexcept {
+    return complete_ && counts_ ? std::optional(entries_) : std::nullopt;
+  }
+  /// The list changes: what was counted so far is of no use.
+  void ForgetCount() noexcept { counts_ = false; }
+
   /// Indexes up to `count` more entries of `list`. Corruption when the list is damaged.
   Status BuildSlice(const index::SkipList& list, uint64_t count);
 
@@ -33,6 +41,8 @@ class DramIndex {
   std::shared_ptr<index::EntryIndex> tree_;
   bool complete_ = false;
   bool begun_ = false;
+  bool counts_ = true;
+  uint64_t entries_ = 0;
   std::string last_key_;  // indexed so far
 };
 

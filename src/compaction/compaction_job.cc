@@ -19,6 +19,22 @@ CompactionJob::CompactionJob(pmem::PmemPool* pool, level::Manifest* manifest,
       target_tree_(target_tree),
       options_(options) {}
 
+Status NoteMergeBegin(pmem::PmemPool* pool, level::Manifest* manifest,
+                      const CompactionOptions& options, uint64_t merge_id, uint64_t source_id) {
+  format::ManifestRecord& record = manifest->record();
+  record.merge_id = merge_id;
+  record.merging_table_id = source_id;
+  record.merge_flags = 0;
+  if (options.persistence != MergePersistence::kPointer) return Status::OK();
+  // Durable before the manifest says what older programs would not understand.
+  if (Status s = pool->AnnounceIncompat(format::kIncompatPointerMerges); !s.ok()) return s;
+  record.merge_flags = format::kMergeByPointers;
+  format::TableRecord* target = manifest->FindTable(level::Manifest::kL1Id);
+  BRAID_CHECK(target != nullptr);
+  target->flags |= format::kEntriesNotCounted;
+  return Status::OK();
+}
+
 Status CompactionJob::Begin(const BatchProgress& resumed) {
   resumed_ = resumed;
   format::ManifestRecord& record = manifest_->record();
@@ -29,13 +45,15 @@ Status CompactionJob::Begin(const BatchProgress& resumed) {
     return Status::OK();
   }
   merge_id_ = BRAID_MUTANT(kMergeIdReused) ? record.next_merge_id : record.next_merge_id++;
-  record.merge_id = merge_id_;
-  record.merging_table_id = source_->id();
+  if (Status s = NoteMergeBegin(pool_, manifest_, options_, merge_id_, source_->id()); !s.ok()) {
+    return s;
+  }
   return BRAID_MUTANT(kMergeBeginNotCommitted) ? Status::OK() : manifest_->Commit();
 }
 
 Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* relinks,
-                          const std::function<bool()>& should_stop) {
+                          const std::function<bool()>& should_stop,
+                          const std::function<TargetTree()>& fit_tree) {
   MergeInput input;
   const index::SkipList source = source_->list();
   input.source_head = source.head();
@@ -47,9 +65,12 @@ Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* 
   input.views = &views;
   input.merge_id = merge_id_;
   input.resumed = resumed_;
+  // As it was begun, whatever the options say now.
+  input.by_pointers = (manifest_->record().merge_flags & format::kMergeByPointers) != 0;
   input.batch_entries = options_.batch_entries;
   input.relinks = relinks;
   input.should_stop = should_stop;
+  input.fit_tree = fit_tree;
   merge_ = std::make_unique<ZipperMerge>(pool_, input);
   return merge_->Run();
 }
@@ -70,6 +91,7 @@ Status CompactionJob::Finish() {
   }
   manifest_->record().merge_id = 0;
   manifest_->record().merging_table_id = 0;
+  manifest_->record().merge_flags = 0;
   return BRAID_MUTANT(kMergeEndNotCommitted) ? Status::OK() : manifest_->Commit();
 }
 

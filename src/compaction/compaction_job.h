@@ -15,6 +15,11 @@
 
 namespace braid::compaction {
 
+/// Writes into the manifest's record that the merge of `source_id` begins, and how it is persisted;
+/// the caller commits.
+Status NoteMergeBegin(pmem::PmemPool* pool, level::Manifest* manifest,
+                      const CompactionOptions& options, uint64_t merge_id, uint64_t source_id);
+
 class CompactionJob {
  public:
   /// Merges `source` into `target`. `resumed`: where an interrupted merge of the same source
@@ -24,9 +29,10 @@ class CompactionJob {
                 index::EntryIndex* target_tree, const CompactionOptions& options);
 
   Status Begin(const BatchProgress& resumed);
-  /// `relinks`: see MergeInput.
+  /// `relinks`, `fit_tree`: see MergeInput.
   Status Run(const index::LiveViews& views, std::atomic<uint64_t>* relinks,
-             const std::function<bool()>& should_stop);
+             const std::function<bool()>& should_stop,
+             const std::function<TargetTree()>& fit_tree = {});
   /// Only after Run returned ok.
   Status Finish();
 

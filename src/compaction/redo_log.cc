@@ -28,7 +28,7 @@ Status RedoLog::Commit(const std::vector<RedoUpdate>& updates, const BatchProgre
   if (updates.size() > capacity()) {
     return pool_->CorruptionAt(progress.boundary, "merge", "its layers contradict each other");
   }
-  if (Status s = Check(updates); !s.ok()) return s;
+  if (Status s = CheckUpdates(*pool_, updates); !s.ok()) return s;
   pmem::PersistOps& ops = pool_->ops();
   const uint64_t chunk = ChunkFor(progress.batch);
   const uint64_t place = pool_->ChunkOffset(chunk);
@@ -54,43 +54,45 @@ Status RedoLog::Commit(const std::vector<RedoUpdate>& updates, const BatchProgre
 
 /// A record can be believed as far as it stays among links and entries: nothing else may change, or
 /// checks that were made at open would no longer hold.
-Status RedoLog::Check(const std::vector<RedoUpdate>& updates) const {
+Status CheckUpdates(const pmem::PmemPool& pool, const std::vector<RedoUpdate>& updates) {
   for (const RedoUpdate& update : updates) {
-    const uint64_t target = (update.target - TargetBias(*pool_)) & format::kOffsetMask;
+    const uint64_t target = (update.target - TargetBias(pool)) & format::kOffsetMask;
     const bool marks = (update.target & format::kRedoMarkDead) != 0;
-    const bool in_head = !marks && pool_->IsHead(target);
+    const bool in_head = !marks && pool.IsHead(target);
     const uint64_t needed = marks ? sizeof(format::EntryHeader) : sizeof(uint64_t);
-    if (target % 8 != 0 || (!in_head && !pool_->IsEntryRoom(target, needed))) {
-      return pool_->CorruptionAt(target, "redo update", "its target is no link and no entry");
+    if (target % 8 != 0 || (!in_head && !pool.IsEntryRoom(target, needed))) {
+      return pool.CorruptionAt(target, "redo update", "its target is no link and no entry");
     }
     if (!marks && !format::EntryPtr{update.value}.IsValid()) {
-      return pool_->CorruptionAt(target, "redo update", "its value is no link");
+      return pool.CorruptionAt(target, "redo update", "its value is no link");
     }
   }
   return Status::OK();
 }
 
+void MakeUpdate(pmem::PmemPool* pool, const RedoUpdate& update) {
+  pmem::PersistOps& ops = pool->ops();
+  const uint64_t target = (update.target - TargetBias(*pool)) & format::kOffsetMask;
+  if ((update.target & format::kRedoMarkDead) != 0) {
+    auto* entry = pool->As<format::EntryHeader>(target);
+    ops.StoreByte(entry->state_byte(), format::kStateDead);
+    if (!BRAID_MUTANT(kDeadMarkNotFlushed)) ops.Flush(entry->state_byte(), 1);
+    return;
+  }
+  auto* link = pool->As<uint64_t>(target);
+  ops.StoreU64(link, update.value);
+  if (!BRAID_MUTANT(kMergeLinksNotFlushed)) ops.Flush(link, sizeof *link);
+}
+
 Status RedoLog::Apply(const std::vector<RedoUpdate>& updates) {
-  Status s = Check(updates);
+  Status s = CheckUpdates(*pool_, updates);
   if (s.ok()) Make(updates);
   return s;
 }
 
 void RedoLog::Make(const std::vector<RedoUpdate>& updates) {
-  pmem::PersistOps& ops = pool_->ops();
-  for (const RedoUpdate& update : updates) {
-    const uint64_t target = (update.target - TargetBias(*pool_)) & format::kOffsetMask;
-    if ((update.target & format::kRedoMarkDead) != 0) {
-      auto* entry = pool_->As<format::EntryHeader>(target);
-      ops.StoreByte(entry->state_byte(), format::kStateDead);
-      if (!BRAID_MUTANT(kDeadMarkNotFlushed)) ops.Flush(entry->state_byte(), 1);
-      continue;
-    }
-    auto* link = pool_->As<uint64_t>(target);
-    ops.StoreU64(link, update.value);
-    if (!BRAID_MUTANT(kMergeLinksNotFlushed)) ops.Flush(link, sizeof *link);
-  }
-  if (!BRAID_MUTANT(kMergeLinksNotFenced)) ops.Fence();
+  for (const RedoUpdate& update : updates) MakeUpdate(pool_, update);
+  if (!BRAID_MUTANT(kMergeLinksNotFenced)) pool_->ops().Fence();
 }
 
 Result<BatchProgress> RedoLog::Newest(std::vector<RedoUpdate>* updates) const {

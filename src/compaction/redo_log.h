@@ -23,12 +23,19 @@ struct BatchProgress {
   uint64_t boundary = 0;        // offset of the first source entry that is merged
   int64_t entries_delta = 0;    // of the target so far
   uint64_t merged_entries = 0;  // of the source so far
+  bool counted = true;          // false: both counts leave out what was merged before a crash
 };
 
 /// What is added to the target of an update: nothing, but under the fault that keeps addresses.
 inline uint64_t TargetBias([[maybe_unused]] const pmem::PmemPool& pool) noexcept {
   return BRAID_MUTANT(kAddressInRedo) ? reinterpret_cast<uintptr_t>(pool.At(0)) : 0;
 }
+
+/// Corruption when one of the updates changes what is no link of an entry or head, and no state of
+/// an entry, or makes it what is no link.
+Status CheckUpdates(const pmem::PmemPool& pool, const std::vector<format::RedoUpdate>& updates);
+/// Stores and flushes one of them.
+void MakeUpdate(pmem::PmemPool* pool, const format::RedoUpdate& update);
 
 class RedoLog {
  public:
@@ -50,7 +57,6 @@ class RedoLog {
   Status Apply(const std::vector<format::RedoUpdate>& updates);
 
  private:
-  Status Check(const std::vector<format::RedoUpdate>& updates) const;
   void Make(const std::vector<format::RedoUpdate>& updates);
   uint64_t ChunkFor(uint64_t batch) const noexcept;
 

@@ -25,9 +25,11 @@ ZipperMerge::ZipperMerge(pmem::PmemPool* pool, const MergeInput& input)
     : pool_(pool),
       input_(input),
       redo_(pool, input.merge_id),
+      pointers_(pool),
       target_(pool, pool->As<uint64_t>(input.target_head)),
       pred_links_(1 + (kMaxHeight - 1) * size_t{pool->strands()}),
-      max_versions_a_slice_((redo_.capacity() / 2 - pred_links_) / (kMaxHeight + 1)) {
+      max_versions_a_slice_(
+          input.by_pointers ? 1 : (redo_.capacity() / 2 - pred_links_) / (kMaxHeight + 1)) {
   result_.progress = input.resumed;
 }
 
@@ -78,8 +80,10 @@ Status ZipperMerge::MergeRange(size_t begin, size_t end) {
       if (Status s = CommitBatch(source_[slices[i].end]); !s.ok()) return s;
     }
     if (Status s = MergeSlice(slices[i]); !s.ok()) return s;
+    if (!input_.by_pointers) continue;
+    if (Status s = CommitBatch(source_[slices[i].begin]); !s.ok()) return s;
   }
-  return CommitBatch(source_[begin]);
+  return input_.by_pointers ? Status::OK() : CommitBatch(source_[begin]);
 }
 
 /// Cuts the range into slices of one key and finds their predecessors, in one walk to the right.
@@ -162,15 +166,19 @@ EntryHeader* ZipperMerge::EntryOf(uint64_t link, const uint64_t* from, uint32_t 
   return const_cast<EntryHeader*>(target_.Resolve(EntryPtr{link}, from, layer, &damage_));
 }
 
-void ZipperMerge::SetLink(uint64_t* link, uint64_t value) {
+void ZipperMerge::SetLink(uint64_t* link, uint64_t value, UpdateStep step) {
   if (LinkNow(link) == value) return;
   const uint64_t offset = pool_->OffsetOf(link);
   pending_[offset] = value;
   updates_.push_back({offset + TargetBias(*pool_), value});
+  steps_.push_back(step);
 }
 
-void ZipperMerge::MarkDead(EntryHeader* entry) {
-  const uint64_t offset = pool_->OffsetOf(entry);
+void ZipperMerge::MarkDead(const Version& version) {
+  const uint64_t offset = pool_->OffsetOf(version.entry);
+  // A source entry that is marked dead counts as merged.
+  const bool ends = version.from_source && !BRAID_MUTANT(kPointerSourceMarkedFirst);
+  steps_.push_back(ends ? UpdateStep::kLast : UpdateStep::kPrepare);
   updates_.push_back({(offset + TargetBias(*pool_)) | format::kRedoMarkDead, 0});
   batch_dead_.push_back(offset);
 }
@@ -265,7 +273,7 @@ void ZipperMerge::ChooseKept(const Slice& slice, const std::vector<Version>& ver
   }
   for (const Version& version : dropped) {
     if (!version.from_source) --batch_delta_;
-    if (!BRAID_MUTANT(kMergeDeadMarkSkipped)) MarkDead(version.entry);
+    if (!BRAID_MUTANT(kMergeDeadMarkSkipped)) MarkDead(version);
   }
   for (const Version& version : *kept) {
     if (version.from_source) ++batch_delta_;
@@ -307,6 +315,7 @@ bool ZipperMerge::RelinkLayer(const Slice& slice, const std::vector<Version>& ke
   };
   uint64_t* pred = places_[slice.preds + PredAt(strand, layer)] + layer;
   uint64_t after = LinkNow(pred);
+  UpdateStep step = layer == 0 ? UpdateStep::kUnlink : UpdateStep::kLast;  // of links to `after`
   const uint64_t* from = pred;
   for (size_t hops = 0; is_here(after); ++hops) {
     EntryHeader* entry = EntryOf(after, from, layer);
@@ -322,10 +331,11 @@ bool ZipperMerge::RelinkLayer(const Slice& slice, const std::vector<Version>& ke
     EntryHeader* entry = kept[i].entry;
     const uint64_t offset = pool_->OffsetOf(entry);
     if (entry->height() <= layer || (layer > 0 && pool_->StrandOf(offset) != strand)) continue;
-    SetLink(entry->links() + layer, after);
+    SetLink(entry->links() + layer, after, kept[i].from_source ? UpdateStep::kPrepare : step);
+    if (layer == 0) step = kept[i].from_source ? UpdateStep::kLast : UpdateStep::kUnlink;
     after = pool_->LinkTo(offset).raw;
   }
-  SetLink(pred, after);
+  SetLink(pred, after, step);
   return true;
 }
 
@@ -342,7 +352,8 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   if (dead > result_.dead.capacity()) result_.dead.reserve(2 * dead);
   // Acquire and release on both sides of the changes: see LsmEngine::Find.
   if (input_.relinks != nullptr) input_.relinks->fetch_add(1, std::memory_order_acq_rel);
-  Status outcome = redo_.Commit(updates_, progress);
+  Status outcome =
+      input_.by_pointers ? pointers_.Commit(updates_, steps_) : redo_.Commit(updates_, progress);
   const bool committed = outcome.ok() && !pool_->failed();
   if (committed) outcome = UpdateTree();
   if (input_.relinks != nullptr) input_.relinks->fetch_add(1, std::memory_order_acq_rel);
@@ -350,11 +361,17 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   result_.progress = progress;
   result_.dead.insert(result_.dead.end(), batch_dead_.begin(), batch_dead_.end());
   updates_.clear();
+  steps_.clear();
   pending_.clear();
   batch_dead_.clear();
   tree_changes_.clear();
   batch_delta_ = 0;
   batch_merged_ = 0;
+  if (input_.fit_tree) {
+    const TargetTree now = input_.fit_tree();
+    input_.tree = now.tree;
+    input_.tree_min_height = now.min_height;
+  }
   return outcome;
 }
 

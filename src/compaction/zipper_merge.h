@@ -9,7 +9,8 @@
 // lists each strand's upper layers are merged for themselves, by predecessors of their own; the
 // versions of a key may lie in several regions. Persistence: each batch of updates commits as
 // redo_log.h says; its boundary tells recovery which part of the source is merged. The merge itself
-// begins and ends with a commit of the manifest. Source: ListDB 6.5, Algorithm 6 (which is
+// begins and ends with a commit of the manifest. With by_pointers a batch is one source entry, and
+// commits as pointer_persistence.h says. Source: ListDB 6.5, Algorithm 6 (which is
 // ZipperDB's Algorithm 3), with the stack as a redo log; versions, deletes and unlinking are
 // braid's.
 #pragma once
@@ -22,12 +23,19 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compaction/pointer_persistence.h"
 #include "compaction/redo_log.h"
 #include "index/entry_tree.h"
 #include "index/retention.h"
 #include "index/skiplist.h"
 
 namespace braid::compaction {
+
+/// A structure over the target that the merge keeps up to date.
+struct TargetTree {
+  index::EntryIndex* tree = nullptr;  // may be null
+  uint32_t min_height = 1;            // of the entries in it
+};
 
 struct MergeInput {
   index::Tower source_head = nullptr;
@@ -38,8 +46,11 @@ struct MergeInput {
   uint32_t tree_min_height = 1;
   const index::LiveViews* views = nullptr;
   uint64_t merge_id = 0;
-  BatchProgress resumed;  // progress of the batches before a crash
+  BatchProgress resumed;     // progress of the batches before a crash
+  bool by_pointers = false;  // each entry's links are made durable in turn, without redo records
   uint32_t batch_entries = 4096;
+  /// Asked after each batch, for the tree from there on; may be empty. For one of bounded size.
+  std::function<TargetTree()> fit_tree;
   /// Odd while links, marks of death and the tree change; may be null. A lookup that finds a dead
   /// entry while this stays even and the same has met damage, not a merge.
   std::atomic<uint64_t>* relinks = nullptr;
@@ -96,21 +107,23 @@ class ZipperMerge {
   }
   Status CommitBatch(uint64_t boundary);
   Status UpdateTree();
-  void SetLink(uint64_t* link, uint64_t value);
+  void SetLink(uint64_t* link, uint64_t value, UpdateStep step);
   uint64_t LinkNow(const uint64_t* link) const;
   format::EntryHeader* EntryOf(uint64_t link, const uint64_t* from, uint32_t layer);
-  void MarkDead(format::EntryHeader* entry);
+  void MarkDead(const Version& version);
   Status Damaged(uint64_t at) const;
 
   pmem::PmemPool* pool_;
   MergeInput input_;
   RedoLog redo_;
+  PointerPersistence pointers_;
   index::SkipList target_;
   size_t pred_links_;  // predecessors that a slice may have to change
   size_t max_versions_a_slice_;
   std::vector<uint64_t> source_;  // offsets, in list order
   Preds places_;                  // of a range's slices, one after the other
   std::vector<format::RedoUpdate> updates_;
+  std::vector<UpdateStep> steps_;                   // one an update
   std::unordered_map<uint64_t, uint64_t> pending_;  // link offset to value, of this batch
   std::vector<uint64_t> batch_dead_;
   std::vector<TreeChange> tree_changes_;

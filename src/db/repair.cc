@@ -34,6 +34,8 @@ Progress Part(const Progress& progress, double from, double to) {
 
 Status WriteRecords(const recovery::Salvage& salvage, DB* db, RepairReport* report,
                     const Progress& progress) {
+  // Nobody reads the new pool before it is whole: where there are no batches, none is needed.
+  const bool batches = db->GetCapabilities().atomic_batches;
   WriteBatch batch;
   const auto write = [&] {
     if (batch.Count() == 0) return Status::OK();
@@ -48,7 +50,7 @@ Status WriteRecords(const recovery::Salvage& salvage, DB* db, RepairReport* repo
   Status s = salvage.ForEachRecord([&](std::string_view key, std::string_view value) {
     ++report->records;
     report->bytes += key.size() + value.size();
-    if (value.size() >= kBatchBytes) return db->Put(key, value);
+    if (value.size() >= kBatchBytes || !batches) return db->Put(key, value);
     batch.Put(key, value);
     const bool full = batch.Count() >= kBatchRecords || batch.ApproximateBytes() >= kBatchBytes;
     return full ? write() : Status::OK();

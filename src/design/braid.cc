@@ -16,9 +16,9 @@ const Design kBraid = {
       Choose(&options->flush.checkpoint_tables, 1);
       Choose(&options->compaction.kind, MergeKind::kZipper);
       Choose(&options->compaction.persistence, MergePersistence::kRedoLog);
-      Choose(&options->cache.index, true);
       Choose<uint64_t>(&options->cache.lookup_bytes, 0);
       Choose<uint64_t>(&options->cache.second_chance_bytes, 0);
+      Choose(&options->cache.index, *options->cache.second_chance_bytes == 0);
     },
     OpenEngine<engine::LsmEngine>,
 };

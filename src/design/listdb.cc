@@ -18,13 +18,13 @@ const Design kListDb = {
       Choose(&options->flush.checkpoint_tables,
              options->log.kind == LogKind::kIndexUnified ? 4u : 1u);
       Choose(&options->compaction.kind, MergeKind::kZipper);
-      Choose(&options->compaction.persistence, MergePersistence::kRedoLog);
+      Choose(&options->compaction.persistence, MergePersistence::kPointer);
       Choose(&options->cache.index, false);
       // The paper's 979 MB of 1 GB for the hash table and 45 MB for the list (6.8.2.2), of what the
       // budget leaves beside four memtables.
       const uint64_t caches = options->memory_budget_bytes / 2;
       Choose(&options->cache.lookup_bytes, caches - caches / 23);
-      Choose<uint64_t>(&options->cache.second_chance_bytes, 0);
+      Choose(&options->cache.second_chance_bytes, caches / 23);
     },
     OpenEngine<engine::LsmEngine>,
 };

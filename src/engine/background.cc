@@ -255,7 +255,7 @@ bool LsmEngine::MergeNext() {
 
 /// Indexes the next part of L1. False when the index is complete.
 bool LsmEngine::IndexStep() {
-  if (!*options_.cache.index || index_->complete()) return false;
+  if (index_ == nullptr || index_->complete()) return false;
   std::shared_ptr<level::PmemTable> l1;
   {
     const std::lock_guard lock(structure_mutex_);
@@ -265,7 +265,12 @@ bool LsmEngine::IndexStep() {
     Fail(s);
     return false;
   }
-  if (index_->complete()) l1->set_tree(index_->tree(), index_->min_height());
+  if (index_->complete()) {
+    l1->set_tree(index_->tree(), index_->min_height());
+    if (const auto counted = index_->counted(); counted && !l1->is_counted()) {
+      SetEntriesOfL1(*counted);
+    }
+  }
   FitMemory();
   return true;
 }

@@ -97,12 +97,18 @@ Status LsmEngine::Recover() {
     manifest_.record().flushed_table_id = next_table_id_ - 1;
     if (Status s = manifest_.Commit(); !s.ok()) return s;
   }
-  index_ = std::make_unique<cache::DramIndex>(pool_.get(), 1);
-  if (*options_.cache.index && version->l1->entries() == 0 && record.merge_id == 0) {
+  if (*options_.cache.index) index_ = std::make_unique<cache::DramIndex>(pool_.get(), 1);
+  if (*options_.cache.second_chance_bytes != 0) {
+    second_chance_ = std::make_unique<cache::SecondChanceCache>(
+        pool_.get(), *options_.cache.second_chance_bytes);
+    version->l1->set_tree(second_chance_->tree(), second_chance_->min_height());
+  }
+  if (index_ != nullptr && version->l1->entries() == 0 && record.merge_id == 0) {
     if (Status s = index_->BuildSlice(version->l1->list(), 1); !s.ok()) return s;
     if (index_->complete()) version->l1->set_tree(index_->tree(), 1);
   }
-  if (BRAID_MUTANT(kTreeShownIncomplete)) version->l1->set_tree(index_->tree(), 1);
+  if (BRAID_MUTANT(kTreeShownIncomplete) && index_ != nullptr)
+    version->l1->set_tree(index_->tree(), 1);
   auto state = std::make_shared<ReadState>();
   state->version = std::move(version);
   if (recovered->table != nullptr && recovered->table->entries() != 0) {
@@ -256,8 +262,10 @@ Statistics LsmEngine::GetStatistics() {
     s.waiting_tables = waiting_.size();
     s.l1_entries = state.version->l1->entries();
     const auto tree = state.version->l1->tree();
-    s.index_complete = tree != nullptr ? 1 : 0;
-    s.index_entries = tree != nullptr ? tree->size() : 0;
+    const uint64_t covered = tree != nullptr ? tree->size() : 0;
+    s.index_complete = tree != nullptr && *options_.cache.index ? 1 : 0;
+    s.index_entries = *options_.cache.index ? covered : 0;
+    s.second_chance_entries = *options_.cache.index ? 0 : covered;
     s.memory_bytes = MemoryBytes(state);
   }
   if (lookup_cache_ != nullptr) {

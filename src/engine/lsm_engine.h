@@ -26,6 +26,7 @@
 #include "base/counters.h"
 #include "cache/dram_index.h"
 #include "cache/lookup_cache.h"
+#include "cache/second_chance_cache.h"
 #include "compaction/compaction_job.h"
 #include "engine/engine.h"
 #include "engine/read_state.h"
@@ -129,7 +130,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
 
   // verify.cc, verify_space.cc
   void CheckTables(const format::ManifestRecord& manifest,
-                   const std::function<void(double)>& progress, level::CheckTotals* totals) const;
+                   const std::function<void(double)>& progress, level::CheckTotals* totals);
+  void SetEntriesOfL1(uint64_t entries);
   void CheckChunk(uint64_t chunk, const format::ManifestRecord& manifest,
                   level::CheckTotals* totals) const;
   void CheckSpace(level::CheckTotals* totals);
@@ -172,10 +174,6 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool MergeOldest();
   Status MergeTable();
   bool IndexStep();
-  /// For merges to keep up to date; null without cache.index.
-  index::EntryIndex* IndexTree() const {
-    return *options_.cache.index ? index_->tree().get() : nullptr;
-  }
   /// Carries out a step of the background. One that throws did nothing, or has called Fail.
   bool Guarded(bool (LsmEngine::*step)());
   bool GuardedStep() {
@@ -221,6 +219,12 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void RetireMemory(std::list<std::shared_ptr<const void>> memory) noexcept;
   bool Reclaim();
   void FitMemory();
+  void FitSecondChance(bool at_least_once);
+  /// What is kept over L1, or null; likewise.
+  index::EntryIndex* IndexTree() const {
+    if (index_ != nullptr) return index_->tree().get();
+    return second_chance_ != nullptr ? second_chance_->tree().get() : nullptr;
+  }
   /// Under structure_mutex_ or on the compaction thread, which replaces the index under that lock.
   uint64_t MemoryBytes(const ReadState& state) const;
 
@@ -244,8 +248,9 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   /// Oldest first. Added to under structure_mutex_, taken out under checkpoint_mutex_ as well.
   std::list<flush::WaitingTable> waiting_;
   compaction::BatchProgress resumed_merge_;
-  std::unique_ptr<cache::DramIndex> index_;                 // compaction thread
-  const std::unique_ptr<cache::LookupCache> lookup_cache_;  // may be null
+  std::unique_ptr<cache::DramIndex> index_;                  // compaction thread; may be null
+  std::unique_ptr<cache::SecondChanceCache> second_chance_;  // likewise; never both
+  const std::unique_ptr<cache::LookupCache> lookup_cache_;   // may be null
 
   std::vector<ShardLock> shards_;
   std::mutex batch_mutex_;

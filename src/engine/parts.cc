@@ -32,10 +32,12 @@ Status CheckLsmParts(const Options& options) {
     return Missing("lists.kind=local or delegated");
   }
   if (*options.compaction.kind != MergeKind::kZipper) return Missing("compaction.kind");
-  if (*options.compaction.persistence != MergePersistence::kRedoLog) {
-    return Missing("compaction.persistence=pointer");
+  if (*options.cache.index && *options.cache.second_chance_bytes != 0) {
+    return Unfit(
+        "cache.second_chance_bytes needs cache.index=false: an index over L1 gives every place "
+        "that "
+        "a second-chance cache could give");
   }
-  if (*options.cache.second_chance_bytes != 0) return Missing("cache.second_chance_bytes");
   return options.leaf.ranges != 0 || options.leaf.divide_ranges || options.leaf.span != 0
              ? Unfit("leaf is for designs that keep their data in leaves")
              : Status::OK();

@@ -1,5 +1,6 @@
 // Purpose: gets, snapshots, iterators. Thread safety, invariants, persistence: see lsm_engine.h.
 #include <cstring>
+#include <utility>
 
 #include "base/mutants.h"
 #include "base/no_throw.h"
@@ -187,6 +188,8 @@ const EntryHeader* LsmEngine::FindVersion(Slice key, const index::ReadView& view
                                           Status* status) const {
   const index::LookupKey lookup{key, base::Hash64(key)};
   if (lookup_cache_ != nullptr) lookup_cache_->Prefetch(lookup.hash);
+  std::pair<uint64_t, uint64_t> last_dead{0,
+                                          0};  // its offset, and relinks_ before it was looked for
   for (int still = 0; still < kMaxStillDead;) {
     const uint64_t before = relinks_.load(std::memory_order_acquire);
     // Acquire pairs with SwapState.
@@ -211,7 +214,15 @@ const EntryHeader* LsmEngine::FindVersion(Slice key, const index::ReadView& view
     }
     // Merges went by during this lookup: what hid the entry was asked for too late. Again, with the
     // tables of now. A dead entry that is found while no merge moves anything is damage.
-    const bool moved = (before & 1) != 0 || relinks_.load(std::memory_order_acquire) != before;
+    const uint64_t after = relinks_.load(std::memory_order_acquire);
+    // Found so again while the merge is at the same batch: nothing newer hides it, since what does
+    // leaves the source only after the entry is unlinked. So it is an original that is about to be
+    // replaced by its copy, which is the same, and the merge need not be waited for.
+    if ((before & 1) != 0 && after == before && last_dead == std::pair(result.offset, before)) {
+      return entry;
+    }
+    last_dead = {result.offset, before};
+    const bool moved = (before & 1) != 0 || after != before;
     still = moved ? 0 : still + 1;
     if (moved) std::this_thread::yield();
   }

@@ -3,6 +3,7 @@
 // persistence: see lsm_engine.h.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "base/activity.h"
 #include "base/mutants.h"
@@ -23,9 +24,18 @@ constexpr size_t kCountSlice = 8;
 Status LsmEngine::RunMerge(compaction::CompactionJob* job,
                            const compaction::BatchProgress& resumed) {
   const base::ActivityScope activity(base::Activity::kMerge);
+  if (index_ != nullptr) index_->ForgetCount();
+  std::function<compaction::TargetTree()> fit_tree;
+  if (second_chance_ != nullptr) {
+    fit_tree = [this]() -> compaction::TargetTree {
+      FitSecondChance(false);
+      return {IndexTree(), second_chance_->min_height()};
+    };
+  }
   Status s = base::NoThrow([&] {
     const index::LiveViews views = views_->Collect();
-    return job->Run(views, &relinks_, [this] { return stop_merges_.load(); });
+    return job->Run(
+        views, &relinks_, [this] { return stop_merges_.load(); }, fit_tree);
   });
   // Until the merge has ended in the manifest, whoever checks the tables must know how far it is.
   resumed_merge_ = job->progress().batch != 0 ? job->progress() : resumed;
@@ -259,9 +269,10 @@ bool LsmEngine::CollectStep() {
       manifest_.AddTable(collected->record);
       if (!BRAID_MUTANT(kCollectedIdNotRaised)) record.collected_table_id = table_id;
       record.next_table_id = next_table_id_;
-      if (!BRAID_MUTANT(kCopiesMergeNotBegun)) record.merge_id = record.next_merge_id++;
-      record.merging_table_id = table_id;
-      s = manifest_.Commit();
+      s = compaction::NoteMergeBegin(pool_.get(), &manifest_, options_.compaction,
+                                     record.next_merge_id++, table_id);
+      if (BRAID_MUTANT(kCopiesMergeNotBegun)) record.merge_id = 0;
+      if (s.ok()) s = manifest_.Commit();
       resumed_merge_ = {};
     }
   }
@@ -287,7 +298,26 @@ uint64_t LsmEngine::MemoryBytes(const ReadState& state) const {
     if (const auto tree = table->tree()) bytes += tree->memory_bytes();
   }
   if (lookup_cache_ != nullptr) bytes += lookup_cache_->memory_bytes();
-  return bytes + index_->tree()->memory_bytes();
+  if (const index::EntryIndex* tree = IndexTree()) bytes += tree->memory_bytes();
+  return bytes;
+}
+
+/// Brings the second-chance cache back to its size; `at_least_once`: makes it smaller anyhow.
+void LsmEngine::FitSecondChance(bool at_least_once) {
+  for (bool more = at_least_once || second_chance_->IsFull(); more;
+       more = second_chance_->IsFull()) {
+    const Status given_up = base::NoThrow([&] {
+      cache::SecondChanceCache::Sparser sparser = second_chance_->GiveUpLowest();
+      std::list<std::shared_ptr<const void>> old{second_chance_->tree()};
+      const std::lock_guard lock(structure_mutex_);
+      state_owner_->version->l1->set_tree(sparser.tree, sparser.min_height);
+      second_chance_->Replace(std::move(sparser));
+      RetireMemory(std::move(old));
+      return Status::OK();
+    });
+    // Without memory for a smaller one it stays as it is, until the next batch.
+    if (!given_up.ok()) return;
+  }
 }
 
 /// Keeps DRAM within the budget: first the trees of L0 go, oldest first, then the index over L1 is
@@ -309,7 +339,10 @@ void LsmEngine::FitMemory() {
     RetireMemory(std::move(tree));
     if (MemoryBytes(*state) <= options_.memory_budget_bytes) return;
   }
-  if (!*options_.cache.index || index_->min_height() >= format::kMaxHeight / 2) return;
+  if (second_chance_ != nullptr && second_chance_->min_height() < format::kMaxHeight) {
+    FitSecondChance(true);
+  }
+  if (index_ == nullptr || index_->min_height() >= format::kMaxHeight / 2) return;
   std::list<std::shared_ptr<const void>> tree{index_->tree()};
   auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), index_->min_height() + 1);
   state->version->l1->set_tree(nullptr, index_->min_height() + 1);

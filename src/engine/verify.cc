@@ -22,7 +22,7 @@ Status LsmEngine::Verify(VerifyReport* report, const std::function<void(double)>
 
 void LsmEngine::CheckTables(const format::ManifestRecord& manifest,
                             const std::function<void(double)>& progress,
-                            level::CheckTotals* totals) const {
+                            level::CheckTotals* totals) {
   const auto intact = [&](uint64_t offset) { return log::EntryVerifies(*pool_, offset); };
   uint64_t heads = 0;
   for (uint32_t i = 0; i < manifest.table_count; ++i) {
@@ -31,6 +31,8 @@ void LsmEngine::CheckTables(const format::ManifestRecord& manifest,
     const bool merging = manifest.merge_id != 0 && manifest.merging_table_id == record.id;
     uint64_t expected = record.entries;
     if (merging) expected -= std::min(expected, resumed_merge_.merged_entries);
+    const bool unknown =
+        (record.flags & format::kEntriesNotCounted) != 0 || (merging && !resumed_merge_.counted);
     if (record.level == 1 && manifest.merge_id != 0) {
       expected =
           static_cast<uint64_t>(static_cast<int64_t>(expected) + resumed_merge_.entries_delta);
@@ -40,8 +42,22 @@ void LsmEngine::CheckTables(const format::ManifestRecord& manifest,
         "L" + std::to_string(record.level) + " table " + std::to_string(record.id);
     if ((heads >> record.head & 1) != 0) totals->problems.push_back(name + ": shares its head");
     heads |= 1ull << record.head;
-    level::CheckTable(table, name, merging ? resumed_merge_.boundary : 0, expected, intact, totals);
+    const uint64_t counted =
+        level::CheckTable(table, name, merging ? resumed_merge_.boundary : 0,
+                          unknown ? level::kAnyCount : expected, intact, totals);
+    if (record.level == 1 && manifest.merge_id == 0 && unknown && totals->problems.empty()) {
+      SetEntriesOfL1(counted);
+    }
   }
+}
+
+/// L1 was counted as a whole while no merge could change it.
+void LsmEngine::SetEntriesOfL1(uint64_t entries) {
+  const std::lock_guard lock(structure_mutex_);
+  level::PmemTable& l1 = *state_owner_->version->l1;
+  l1.set_counted(entries);
+  // Durable with the next commit; until then it is not known, which is true as well.
+  if (format::TableRecord* record = manifest_.FindTable(l1.id())) *record = l1.record();
 }
 
 /// What is live in a chunk of tables is what their lists link, and what is counted.

@@ -68,10 +68,14 @@ constexpr uint64_t MetaChunks(uint32_t segment, uint64_t bytes, uint64_t chunk_b
 /// Incompat: the pool has several regions. Segments and links name theirs, and the header says how
 /// lists lead through them.
 inline constexpr uint64_t kIncompatRegions = 1;
+/// Incompat: a merge is, or was, persisted link by link: the manifest's merge_flags and the table
+/// flag kEntriesNotCounted may be in use.
+inline constexpr uint64_t kIncompatPointerMerges = 1ull << 3;
 /// Incompat: the data lies in leaves (leaf.h): chunks of the kinds kLeaf and kLeafIndex, and a list
 /// of leaves.
 inline constexpr uint64_t kIncompatLeaves = 1ull << 4;
-inline constexpr uint64_t kKnownIncompat = kIncompatRegions | kIncompatLeaves;
+inline constexpr uint64_t kKnownIncompat =
+    kIncompatRegions | kIncompatPointerMerges | kIncompatLeaves;
 inline constexpr uint64_t kKnownRoCompat = 0;
 
 struct SegmentHeader {
@@ -191,6 +195,9 @@ static_assert(sizeof(TableHead) == 128 && kTableHeads == 64);
 /// Flag of a table record: copies made by garbage collection, on their way into L1. Readers do not
 /// ask such a table, since the originals are still in L1.
 inline constexpr uint16_t kTableOfCopies = 1;
+/// Flag of L1's record: a merge without records is open or was interrupted, so that `entries` is a
+/// guess until L1 is counted as a whole.
+inline constexpr uint16_t kEntriesNotCounted = 2;
 
 struct TableRecord {
   uint64_t id;
@@ -203,6 +210,9 @@ struct TableRecord {
 static_assert(sizeof(TableRecord) == 32);
 
 inline constexpr uint32_t kMaxTables = kTableHeads - 1;
+
+/// Flag of a merge in progress: it has no redo records; each of its links was made durable in turn.
+inline constexpr uint32_t kMergeByPointers = 1;
 
 /// The state of the store: written whole at every change, to two places one after the other.
 struct ManifestRecord {
@@ -217,7 +227,7 @@ struct ManifestRecord {
   uint64_t collected_table_id;  // collected chunks up to this id belong to the store
   uint64_t merged_table_id;     // log chunks up to this id hold entries of L1 only
   uint32_t table_count;
-  uint32_t reserved;
+  uint32_t merge_flags;  // 0 while no merge is in progress
   TableRecord tables[kMaxTables];
   uint64_t check;
 };

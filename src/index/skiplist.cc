@@ -105,8 +105,18 @@ const EntryHeader* SkipList::FindGEFrom(const EntryHeader* start, std::string_vi
                                         Damage* damage, Visits* visits) const noexcept {
   if (visits != nullptr) visits->Count(*pool_, start, start->height() - 1);
   if (start->key() >= key) return start;
+  // First to the right along taller and taller towers, so that a start that lies far away costs no
+  // more than one at the head.
+  const EntryHeader* at = start;
+  for (int free_hops = kFreeHops; at->height() != 0;) {
+    const EntryHeader* next = Follow(at->links(), at->height() - 1, damage);
+    if (*damage) return nullptr;
+    if (next == nullptr || next->key() >= key) break;
+    if (--free_hops < 0 && !CheckHop(at->links(), next, damage)) return nullptr;
+    at = next;
+  }
   Tower before = nullptr;
-  return Descend(start->links(), start->height(), key, &before, visits, damage);
+  return Descend(at->links(), at->height(), key, &before, visits, damage);
 }
 
 const EntryHeader* SkipList::FindLess(std::string_view key, Damage* damage) const noexcept {

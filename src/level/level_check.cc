@@ -27,7 +27,7 @@ class TableCheck {
         intact_(intact),
         totals_(totals) {}
 
-  void BottomLayer(uint64_t expected) {
+  uint64_t BottomLayer(uint64_t expected) {
     index::Damage damage;
     const EntryHeader* previous = nullptr;
     uint64_t count = 0;
@@ -35,23 +35,24 @@ class TableCheck {
     for (const EntryHeader* entry = list_.Follow(tower, 0, &damage); entry != nullptr;
          tower = entry->links(), entry = list_.Follow(tower, 0, &damage)) {
       const uint64_t offset = list_.pool().OffsetOf(entry);
-      if (!NamesRegion(tower, 0, offset)) return;
+      if (!NamesRegion(tower, 0, offset)) return count;
       if (offset == boundary_) break;
       if (!Ordered(previous, *entry)) {
         Problem(offset, "the entry is out of order");
-        return;  // the walk may be a circle
+        return count;  // the walk may be a circle
       }
       Entry(*entry, offset);
       ++count;
       previous = entry;
-      if (totals_->problems.size() >= kMaxProblems) return;
+      if (totals_->problems.size() >= kMaxProblems) return count;
     }
     if (damage) {
       Damaged(damage);
-    } else if (count != expected) {
+    } else if (count != expected && expected != kAnyCount) {
       Problem(head_offset_, "it links " + std::to_string(count) + " entries, its record says " +
                                 std::to_string(expected));
     }
+    return count;
   }
 
   /// Upper layers are sorted, and hold every entry of their strand that is tall enough.
@@ -154,16 +155,17 @@ class TableCheck {
 
 }  // namespace
 
-void CheckTable(const PmemTable& table, const std::string& name, uint64_t boundary,
-                uint64_t expected, const std::function<bool(uint64_t)>& intact,
-                CheckTotals* totals) {
+uint64_t CheckTable(const PmemTable& table, const std::string& name, uint64_t boundary,
+                    uint64_t expected, const std::function<bool(uint64_t)>& intact,
+                    CheckTotals* totals) {
   TableCheck check(table, name, boundary, intact, totals);
-  check.BottomLayer(expected);
+  const uint64_t count = check.BottomLayer(expected);
   for (uint32_t strand = 0; strand < table.strands(); ++strand) {
     for (uint32_t layer = 1; layer < kMaxHeight && totals->problems.empty(); ++layer) {
       check.UpperLayer(strand, layer);
     }
   }
+  return count;
 }
 
 }  // namespace braid::level

@@ -23,10 +23,14 @@ struct CheckTotals {
   std::vector<std::string> problems;
 };
 
+/// As an expected number of entries: it is not known.
+inline constexpr uint64_t kAnyCount = ~0ull;
+
 /// Walks `table` up to the entry at `boundary` (0: to its end) and compares the number of entries
 /// with `expected`. `intact` tells whether an entry's value verifies. Stops after 100 problems.
-void CheckTable(const PmemTable& table, const std::string& name, uint64_t boundary,
-                uint64_t expected, const std::function<bool(uint64_t offset)>& intact,
-                CheckTotals* totals);
+/// Returns the number of entries found.
+uint64_t CheckTable(const PmemTable& table, const std::string& name, uint64_t boundary,
+                    uint64_t expected, const std::function<bool(uint64_t offset)>& intact,
+                    CheckTotals* totals);
 
 }  // namespace braid::level

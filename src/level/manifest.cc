@@ -101,7 +101,8 @@ const char* Manifest::FindFault() const {
   for (uint32_t i = 0; i < record_.table_count; ++i) {
     const TableRecord& table = record_.tables[i];
     if (table.level > 1 || table.head >= format::kTableHeads || table.id >= format::kMaxId ||
-        (table.flags & ~format::kTableOfCopies) != 0 || table.max_sequence > format::kMaxSequence ||
+        (table.flags & ~(format::kTableOfCopies | format::kEntriesNotCounted)) != 0 ||
+        table.max_sequence > format::kMaxSequence ||
         table.entries > pool_->pool_bytes() / sizeof(format::EntryHeader)) {
       return "a table is impossible";
     }
@@ -115,8 +116,15 @@ const char* Manifest::FindFault() const {
     if (*kind != nullptr && kind != &oldest_l0) return "it names a table too many";
     *kind = &table;
   }
-  if (l1 == nullptr || l1->id != kL1Id || l1->flags != 0) return "it names no L1 table";
-  if (record_.merge_id == 0) return copies == nullptr ? nullptr : "copies wait for no merge";
+  if (l1 == nullptr || l1->id != kL1Id || (l1->flags & format::kTableOfCopies) != 0) {
+    return "it names no L1 table";
+  }
+  if ((record_.merge_flags & ~format::kMergeByPointers) != 0)
+    return "its merge is of no known kind";
+  if (record_.merge_id == 0) {
+    if (record_.merge_flags != 0) return "its merge is of no known kind";
+    return copies == nullptr ? nullptr : "copies wait for no merge";
+  }
   const TableRecord* source = copies != nullptr ? copies : oldest_l0;
   if (source == nullptr || source->id != record_.merging_table_id) {
     return "it merges a table that is not next";

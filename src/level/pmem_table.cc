@@ -15,7 +15,8 @@ PmemTable::PmemTable(pmem::PmemPool* pool, const format::TableRecord& record, bo
       record_(record),
       verify_(verify),
       entries_(record.entries),
-      max_sequence_(record.max_sequence) {
+      max_sequence_(record.max_sequence),
+      is_counted_((record.flags & format::kEntriesNotCounted) == 0) {
   for (uint32_t strand = 0; record.level == 0 && strand < pool->strands(); ++strand) {
     std::memcpy(&head_copies_[strand], pool->At(pool->StrandHead(head_offset(), strand)),
                 sizeof head_copies_[strand]);
@@ -25,6 +26,9 @@ PmemTable::PmemTable(pmem::PmemPool* pool, const format::TableRecord& record, bo
 format::TableRecord PmemTable::record() const noexcept {
   format::TableRecord record = record_;
   record.entries = entries();
+  constexpr uint16_t kNotCounted = format::kEntriesNotCounted;
+  record.flags = static_cast<uint16_t>(is_counted() ? record.flags & ~kNotCounted
+                                                    : record.flags | kNotCounted);
   record.max_sequence = max_sequence();
   return record;
 }

@@ -42,6 +42,12 @@ class PmemTable {
   void set_entries(uint64_t entries) noexcept {
     entries_.store(entries, std::memory_order_relaxed);
   }
+  /// False: entries() is a guess (kEntriesNotCounted).
+  bool is_counted() const noexcept { return is_counted_.load(std::memory_order_relaxed); }
+  void set_counted(uint64_t entries) noexcept {
+    set_entries(entries);
+    is_counted_.store(true, std::memory_order_relaxed);
+  }
   uint64_t max_sequence() const noexcept { return max_sequence_.load(std::memory_order_relaxed); }
   void set_max_sequence(uint64_t sequence) noexcept {
     max_sequence_.store(sequence, std::memory_order_relaxed);
@@ -66,6 +72,7 @@ class PmemTable {
   std::array<format::TableHead, format::kMaxRegions> head_copies_{};  // L0; a strand
   std::atomic<uint64_t> entries_;
   std::atomic<uint64_t> max_sequence_;
+  std::atomic<bool> is_counted_;
   // The raw pointer is what lookups use; the owner behind the mutex outlives it by the epoch.
   std::atomic<const index::EntryIndex*> tree_{nullptr};
   std::atomic<uint32_t> min_height_{1};

@@ -468,6 +468,13 @@ Status PmemPool::RaiseGenerations() {
   return WriteHeader();
 }
 
+Status PmemPool::AnnounceIncompat(uint64_t features) {
+  const std::lock_guard lock(header_mutex_);
+  if ((header_.incompat & features) == features) return Status::OK();
+  header_.incompat |= features;
+  return WriteHeader();
+}
+
 Status PmemPool::MarkClean() {
   {
     // What could not be taken back would look like a file too many in a pool that is clean.

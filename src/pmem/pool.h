@@ -192,6 +192,8 @@ class PmemPool {
   /// After a power loss on page-cache media: no chunk will have a generation again that it may have
   /// had in a life whose state was lost while some of its pages were not. Durable on return.
   Status RaiseGenerations();
+  /// Notes durably that features are in use that a reader must know. Two fences, the first time.
+  Status AnnounceIncompat(uint64_t features);
   Status MarkClean();
   /// State of the last session, as found at open.
   bool was_clean() const noexcept { return was_clean_; }

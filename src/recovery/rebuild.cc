@@ -149,11 +149,13 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
 
   format::TableRecord rebuilt = *l1;
   rebuilt.entries = linked->entries;
+  rebuilt.flags = 0;
   rebuilt.max_sequence = linked->max_sequence;
   while (record.table_count > 0) manifest->RemoveTable(record.tables[0].id);
   manifest->AddTable(rebuilt);
   record.merge_id = 0;
   record.merging_table_id = 0;
+  record.merge_flags = 0;
   record.next_table_id = survivors.max_id;
   record.flushed_table_id = survivors.max_id - 1;
   record.merged_table_id = survivors.max_id - 1;

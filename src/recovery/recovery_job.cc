@@ -10,6 +10,7 @@
 
 #include "base/mutants.h"
 #include "base/no_throw.h"
+#include "compaction/pointer_persistence.h"
 #include "log/log_reader.h"
 #include "recovery/rebuild.h"
 
@@ -76,6 +77,8 @@ Result<RecoveredState> RecoveryJob::Run() {
 Status RecoveryJob::FinishMerge() {
   const uint64_t merge_id = manifest_->record().merge_id;
   if (merge_id == 0) return Status::OK();
+  const bool by_pointers = (manifest_->record().merge_flags & format::kMergeByPointers) != 0;
+  if (by_pointers && !BRAID_MUTANT(kPointerTakenForRedo)) return SettleMerge();
   compaction::RedoLog redo(pool_, merge_id);
   std::vector<format::RedoUpdate> updates;
   Result<compaction::BatchProgress> newest = redo.Newest(&updates);
@@ -88,6 +91,25 @@ Status RecoveryJob::FinishMerge() {
   }
   if (BRAID_MUTANT(kRedoNotReplayed)) return Status::OK();
   return redo.Apply(updates);
+}
+
+/// A merge without records: what it has done is seen in its lists.
+Status RecoveryJob::SettleMerge() {
+  const format::TableRecord* source = manifest_->FindTable(manifest_->record().merging_table_id);
+  const format::TableRecord* target = manifest_->FindTable(level::Manifest::kL1Id);
+  if (source == nullptr || target == nullptr) {
+    return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "its merge has no tables");
+  }
+  const auto head_of = [](const format::TableRecord& table) {
+    return format::kTableHeadsOffset + table.head * sizeof(format::TableHead);
+  };
+  Result<uint64_t> boundary =
+      compaction::SettleInterruptedMerge(pool_, head_of(*source), head_of(*target));
+  if (!boundary.ok()) return boundary.status();
+  state_.merge_progress = {};
+  state_.merge_progress.boundary = *boundary;
+  state_.merge_progress.counted = BRAID_MUTANT(kPointerCountBelieved);
+  return Status::OK();
 }
 
 /// Sorts chunks into logs to replay, orphans to free, and chunks of tables, which are only noted.

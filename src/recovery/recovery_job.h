@@ -6,7 +6,8 @@
 // included, are never handed out again. Persistence: steps and their commit points:
 //  1. manifest: newest intact copy.
 //  2. after a power loss on page-cache media: rebuild (rebuild.h) instead of 3 to 5.
-//  3. merge in progress: the newest intact redo batch is made again.
+//  3. merge in progress: the newest intact redo batch is made again; of a merge without records the
+//  entry under way is taken back (pointer_persistence.h).
 //  4. logs above flushed_table_id are read into a memtable. Nothing is committed; the flush does
 //  that.
 //  5. sweep: chunks and extents that nothing can reach are freed, each by its state word.
@@ -44,6 +45,7 @@ class RecoveryJob {
 
  private:
   Status FinishMerge();
+  Status SettleMerge();
   Status ClassifyChunks();
   Status ReplayLogs();
   void FlushLastWrites(const std::vector<log::ShardLog>& logs);

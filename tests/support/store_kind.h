@@ -50,8 +50,13 @@ inline const std::vector<StoreKind>& StoreKinds() {
     // Small enough that keys meet in a bucket.
     all.push_back({"cached", "braid", {{"cache.lookup_bytes", "256"}}});
     all.push_back({"regions2", "braid", {{"pool.regions", "2"}}});
-    all.push_back({"regions4", "braid", {{"pool.regions", "4"}}});
+    // Beside it heads of strands that are written back late.
+    all.push_back({"regions4", "braid", {{"pool.regions", "4"}, {"flush.checkpoint_tables", "3"}}});
     all.push_back({"oblivious2", "braid", {{"pool.regions", "2"}, {"lists.kind", "oblivious"}}});
+    all.push_back({"SecondChance", "braid", {{"cache.second_chance_bytes", "2K"}}});
+    all.push_back({"pointer", "braid", {{"compaction.persistence", "pointer"}}});
+    all.push_back(
+        {"pointer2", "braid", {{"compaction.persistence", "pointer"}, {"pool.regions", "2"}}});
     return all;
   }();
   return kinds;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -68,7 +69,9 @@ FigureRun::FigureRun(const FigureSpec& spec, const FigureSettings& settings)
                 ? bench::ChooseScratchBase(kRoomBytes)
                 : bench::ScratchBase{settings.directory, "the folder that was named"}),
       machine_(bench::MachineToJson(base_.path)),
-      cores_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {}
+      cores_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
+  if (::getloadavg(&load_, 1) != 1) load_ = 0;
+}
 
 uint64_t FigureRun::Scaled(uint64_t base, uint64_t least) const {
   return std::max(least,
@@ -154,6 +157,20 @@ Status FigureRun::Measure(const StoreRun& run, Json* result) {
   return status;
 }
 
+Status FigureRun::CheckParts(const std::vector<std::string>& settings) {
+  Result<bench::ScratchDirectory> scratch = Scratch();
+  if (!scratch.ok()) return scratch.status();
+  bench::WorkloadOptions workload = Workload(1, 8, 8);
+  workload.settings = settings;
+  const auto body = [&](Json*) {
+    const std::unique_ptr<bench::KvEngine> engine = bench::MakeBraidEngine();
+    Status s = engine->Open(workload.MakeEngineConfig(scratch->path() + "/db"));
+    return s.ok() ? engine->Close() : s;
+  };
+  Json none;
+  return InChild("are all parts there?", body, &none);
+}
+
 void FigureRun::Say(std::string_view line) const {
   fmt::print("  {}: {}\n", spec_.id, line);
   std::fflush(stdout);
@@ -191,6 +208,7 @@ Json FigureRun::ToJson(const Status& status) const {
                           {"class", forced ? "cache_line, forced" : "as detected"},
                           {"emulated", !emulate_pmem_.empty()},
                           {"emulate_pmem", emulate_pmem_}}},
+                        {"load_average", load_},
                         {"scale", settings_.scale},
                         {"seed", settings_.seed}};
   json["panels"] = std::move(panels);

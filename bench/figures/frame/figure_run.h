@@ -48,6 +48,9 @@ class FigureRun {
   /// the store gave a wrong answer.
   Status Measure(const StoreRun& run, Json* result);
 
+  /// NotSupported when braid lacks a part that `settings` ask for.
+  Status CheckParts(const std::vector<std::string>& settings);
+
   /// What runs in the child process: fills `out`, which must stay small enough for memory.
   using ChildBody = std::function<Status(Json* out)>;
   /// Runs `body` in a child, so that a crash or a stop of the figure leaves nothing behind. The
@@ -79,6 +82,7 @@ class FigureRun {
   bench::ScratchBase base_;
   Json machine_;
   int cores_ = 1;
+  double load_ = 0;  // of the machine when the figure began
   std::vector<Panel> panels_;
   std::vector<Check> checks_;
   std::vector<std::string> notes_;

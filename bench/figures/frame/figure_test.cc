@@ -78,6 +78,14 @@ TEST(TimelineTest, AFieldThatAStoreDoesNotTellIsZero) {
   EXPECT_EQ(none.y, (std::vector<double>{0, 0}));
 }
 
+TEST(TimelineTest, AJobIsAStepOverTheTimeItTook) {
+  const CounterSamples entries{{0, 1, 2, 3}, {0, 0, 100, 100}};
+  const CounterSamples micros{{0, 1, 2, 3}, {0, 0, 500'000, 600'000}};
+  const Series job = JobSeries("flush", entries, micros, 2);
+  EXPECT_EQ(job.x, (std::vector<double>{0, 1.5, 1.5, 2, 2, 3}));
+  EXPECT_EQ(job.y, (std::vector<double>{0, 0, 400, 400, 0, 0}));
+}
+
 TEST(TimelineTest, ShareBelowCountsIntervalsThatStoodStill) {
   EXPECT_DOUBLE_EQ(ShareBelow({"x", {0, 1, 2, 3}, {10, 10, 0, 10}}, 0.1), 0.25);
 }

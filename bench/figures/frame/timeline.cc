@@ -54,6 +54,32 @@ Series RateSeries(const std::string& name, const CounterSamples& samples, double
   return series;
 }
 
+Series JobSeries(const std::string& name, const CounterSamples& entries,
+                 const CounterSamples& micros, double factor) {
+  Series series{name, {}, {}};
+  const auto add = [&series](double x, double y) {
+    series.x.push_back(x);
+    series.y.push_back(y);
+  };
+  double idle_since = 0;
+  for (size_t i = 1; i < entries.seconds.size(); ++i) {
+    const double done = entries.values[i] - entries.values[i - 1];
+    const double took = (micros.values[i] - micros.values[i - 1]) / 1e6;
+    if (done <= 0 || took <= 0) continue;
+    const double end = entries.seconds[i];
+    const double begin = std::max(idle_since, end - took);
+    const double rate = done / took * factor;
+    add(idle_since, 0);
+    add(begin, 0);
+    add(begin, rate);
+    add(end, rate);
+    idle_since = end;
+  }
+  add(idle_since, 0);
+  if (!entries.seconds.empty()) add(std::max(idle_since, entries.seconds.back()), 0);
+  return series;
+}
+
 double Median(std::vector<double> values) {
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
   std::sort(values.begin(), values.end());

@@ -22,6 +22,11 @@ CounterSamples FieldSamples(const Json& result, std::string_view field);
 /// shorter than half the usual one are joined with the one before: the last is cut off anywhere.
 Series RateSeries(const std::string& name, const CounterSamples& samples, double factor = 1);
 
+/// What a background job did, that counts its entries and its time (in microseconds) when it ends:
+/// steps of the rate while it worked, and 0 in between, times `factor`.
+Series JobSeries(const std::string& name, const CounterSamples& entries,
+                 const CounterSamples& micros, double factor = 1);
+
 /// The share of the intervals of `series` in which the rate is below `part` of its median: how long
 /// a flow stood nearly still.
 double ShareBelow(const Series& series, double part);

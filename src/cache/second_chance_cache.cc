@@ -1,0 +1,39 @@
+// Purpose: the second-chance cache. Thread safety, invariants, persistence: second_chance_cache.h.
+#include "cache/second_chance_cache.h"
+
+#include <string>
+
+namespace braid::cache {
+
+using format::EntryHeader;
+
+SecondChanceCache::SecondChanceCache(const pmem::PmemPool* pool, uint64_t bytes)
+    : pool_(pool), bytes_(bytes), tree_(index::NewEntryIndex(pool, MemTableKind::kSkipList)) {}
+
+bool SecondChanceCache::IsFull() const noexcept {
+  // An empty one takes some room too: where that alone is too much, nothing is gained any more.
+  return min_height_ < format::kMaxHeight && tree_->size() != 0 && tree_->memory_bytes() > bytes_;
+}
+
+SecondChanceCache::Sparser SecondChanceCache::GiveUpLowest() const {
+  Sparser sparser{index::NewEntryIndex(pool_, MemTableKind::kSkipList), min_height_ + 1};
+  constexpr size_t kAtOnce = 64;
+  uint64_t offsets[kAtOnce];
+  std::string last;
+  for (size_t count = tree_->ScanFromStart(offsets, kAtOnce); count != 0;
+       count = tree_->ScanForward(last, false, offsets, kAtOnce)) {
+    for (size_t i = 0; i < count; ++i) {
+      const EntryHeader* entry = pool_->EntryAt(offsets[i]);
+      if (entry == nullptr || entry->height() < sparser.min_height) continue;
+      const uint64_t offset = offsets[i];
+      sparser.tree->Upsert(pool_->KeyAt(offset), [&](uint64_t) { return offset; });
+    }
+    const std::string_view next = pool_->KeyAt(offsets[count - 1]);
+    // Keys rise, unless the medium is lost: then what is left out is only searched for longer.
+    if (!last.empty() && next <= last) break;
+    last.assign(next);
+  }
+  return sparser;
+}
+
+}  // namespace braid::cache
