@@ -27,10 +27,6 @@ Status CheckLsmParts(const Options& options) {
     }
     return Missing("log.kind=write-ahead");
   }
-  const ListKind lists = options.lists.kind.value_or(ListKind::kBraided);
-  if (lists == ListKind::kLocal || lists == ListKind::kDelegated) {
-    return Missing("lists.kind=local or delegated");
-  }
   if (*options.compaction.kind != MergeKind::kZipper) return Missing("compaction.kind");
   if (*options.cache.index && *options.cache.second_chance_bytes != 0) {
     return Unfit(
