@@ -143,16 +143,16 @@ TEST_P(RegionalEngineTest, ScansBeginWhereTheyAreToldAndEndWhenTheyAreTold) {
 TEST_P(RegionalEngineTest, AReaderNeverSeesAValueThatWasReplacedBeforeItBegan) {
   ASSERT_NO_FATAL_FAILURE(Open());
   constexpr uint64_t kWriters = 6;
-  constexpr uint64_t kRounds = 2000;
+  const uint64_t rounds = local() ? 10'000 : 2000;
   // A value is the tick at which its put began. A put that ended before another began may not be
   // seen by a get that began after the end of the other.
   std::atomic<uint64_t> tick{1};
-  std::vector<std::atomic<uint64_t>> end_of(2 * kWriters * kRounds + 2);
+  std::vector<std::atomic<uint64_t>> end_of(2 * kWriters * rounds + 2);
   std::atomic<uint64_t> newest_finished{0};
   std::atomic<uint64_t> writing{kWriters};
   const auto write = [&] {
     const std::unique_ptr<KvSession> session = engine_->NewSession();
-    for (uint64_t round = 0; round < kRounds; ++round) {
+    for (uint64_t round = 0; round < rounds; ++round) {
       const uint64_t begin = tick.fetch_add(1);
       EXPECT_TRUE(session->Put("key", std::to_string(begin)).ok());
       end_of[begin] = tick.fetch_add(1);
