@@ -50,6 +50,10 @@ flags=(--scale "$scale" --out "$results")
 [ -z "${FIGURE:-}" ] || flags+=(--figure "$FIGURE")
 [ -z "${AGAIN:-}" ] || flags+=(--again)
 [ -z "${EMULATE:-}" ] || flags+=(--emulate-pmem "$EMULATE")
-"$program" "${flags[@]}" "$@"
+code=0
+"$program" "${flags[@]}" "$@" || code=$?
+# 130: it was stopped. Otherwise a figure failed, which was said above, and the others are drawn.
+[ "$code" -ne 130 ] || exit "$code"
 "$python" -B bench/figures/plot.py "$results" --out "$page"
 "$python" -B bench/figures/page.py "$results" --pictures "$page" --out "$page/README.md"
+exit "$code"

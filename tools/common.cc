@@ -99,7 +99,7 @@ void PoolFlags::AddTo(CLI::App& app) {
 
 void PoolFlags::AddOptionsTo(CLI::App& app) {
   constexpr const char* kGroup = "Options of the store";
-  app.add_option("--design", design_, "recipe to open the pool with; default: braid")
+  app.add_option("--design", design_, "recipe of the pool; default: its own, and braid for a new one")
       ->type_name("NAME")
       ->group(kGroup);
   AddSizeOption(app, "--memory-budget", &memory_budget_,
@@ -136,14 +136,23 @@ Options PoolFlags::MakeOptions() const {
   return options;
 }
 
-Result<std::unique_ptr<DB>> PoolFlags::OpenExisting() const {
+Options PoolFlags::OptionsOfPool() const {
   Options options = MakeOptions();
+  if (!design_.empty()) return options;
+  // What can't be told here is told by the open.
+  Result<PoolInfo> info = DB::Inspect(path_);
+  if (info.ok()) options.design = info->design;
+  return options;
+}
+
+Result<std::unique_ptr<DB>> PoolFlags::OpenExisting() const {
+  Options options = OptionsOfPool();
   options.create_if_missing = false;
   return WithHint(DB::Open(options, path_), path_);
 }
 
 Result<std::unique_ptr<DB>> PoolFlags::OpenOrCreate() const {
-  return DB::Open(MakeOptions(), path_);
+  return DB::Open(OptionsOfPool(), path_);
 }
 
 Result<PoolInfo> PoolFlags::Inspect() const {

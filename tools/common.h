@@ -51,6 +51,8 @@ class PoolFlags {
   const std::string& path() const { return path_; }
   /// The library's options as the command line sets them.
   Options MakeOptions() const;
+  /// The same, with the design that the pool says it has when none was named.
+  Options OptionsOfPool() const;
 
   /// Opens the pool; NotFound's message says how to make one.
   Result<std::unique_ptr<DB>> OpenExisting() const;

@@ -116,11 +116,13 @@ int Run(const Command& command) {
   std::filesystem::create_directories(command.out, error);
   if (error) return Fail("can't make " + command.out + ": " + error.message());
   size_t number = 0;
+  int worst = 0;
   for (const FigureSpec& spec : chosen.value()) {
     const int code = RunOne(spec, command, ++number, chosen.value().size());
-    if (code != 0) return code;
+    if (code == bench::kExitInterrupted) return code;
+    worst = std::max(worst, code);  // a figure that fails does not take the others with it
   }
-  return 0;
+  return worst;
 }
 
 int Main(int argc, char** argv) {

@@ -28,6 +28,7 @@ HATCHES = ["", "///", "...", "xxx", "\\\\\\", "+++", "ooo", "---"]
 # What occurs in many figures looks the same in all of them.
 FIXED = {"put": 0, "flush": 1, "compaction": 2, "get": 1, "puts arriving": 5, "gets arriving": 4}
 SOLID = {"put", "get"}  # dashes are for what is not measured, or for a third line
+FILLED = {"flush", "compaction"}  # steps of jobs, over the time they took
 DASHED = {"puts arriving", "gets arriving"}
 MARKED_POINTS = 16  # lines with more points go without markers
 
@@ -98,6 +99,11 @@ def short_number(value, _=None):
 def draw_lines(axes, panel, look):
     for series in panel["series"]:
         style = look.line(series["name"])
+        if series["name"] in FILLED and len(series["x"]) > MARKED_POINTS:
+            axes.fill_between(series["x"], series["y"], label=series["name"], alpha=0.45,
+                              facecolor=style["color"], edgecolor=style["color"], linewidth=0.7,
+                              zorder=1.5)
+            continue
         if len(series["x"]) <= MARKED_POINTS:
             style["marker"] = look.marker(series["name"])
         axes.plot(series["x"], series["y"], label=series["name"], **style)

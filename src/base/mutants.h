@@ -100,6 +100,16 @@ enum class Mutant : int {
   kCheckpointForgetsATable,     ///< checkpoint: the boundary moves past a table that is not added
   kCheckpointBoundaryEarly,     ///< lazy flush: the boundary moves with the next commit of anything
   kWaitingExtentsFreed,         ///< lazy flush: extents of versions left out are freed at once
+  kCopyFlushNotFenced,          ///< copying flush: no fence behind marks and chunk states
+  kCopyGetsAnotherSequence,     ///< copying flush: a copy does not keep its number
+  kKeptChunkNotMarked,          ///< copying flush: what was copied from a chunk that stays lives on
+  kKeptChunkNotTurned,          ///< copying flush: a chunk with large values stays write-ahead
+  kWriteAheadFreedEarly,        ///< copying flush: the log is freed under its readers
+  kWriteAheadNotSwept,          ///< recovery keeps logs whose tables have copies
+  kFlushCopiesNotSwept,         ///< recovery keeps copies that were not committed
+  kOriginalsNotMarked,          ///< merge that copies: what was copied is never marked dead
+  kOriginalsMarkNotFlushed,     ///< merge that copies: these marks are not written back
+  kOriginalsMarkedEarly,        ///< merge that copies: marked before the table's copies count
   kManifestNotFlushed,          ///< the manifest is never written back
   kManifestInPlace,             ///< there is only one copy
   kManifestBothAtOnce,          ///< one fence for both copies
@@ -214,6 +224,10 @@ enum class Mutant : int {
   kRebuildAcceptsHoles,         ///< rebuild: a batch that lost an entry in the middle counts
   kRebuildTakesCopies,          ///< rebuild: copies of an uncommitted collection are kept
   kRebuildFreesDeadExtents,     ///< rebuild: extents are freed that an interrupted one would need
+  kCopyFlushNotSynced,          ///< page media: a table of copies is named before they are synced
+  kMergeCopiesNotSynced,        ///< page media: originals are marked dead before copies are synced
+  kRebuildLeavesWriteAhead,     ///< rebuild: linked entries stay in chunks that the next open frees
+  kRebuildBelievesCopyMarks,    ///< rebuild: what an uncommitted copying flush marked is left out
   kRebuildReusesGenerations,    ///< rebuild: a chunk may get a generation that was lost
 
   // Leaves.

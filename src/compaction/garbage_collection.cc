@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/mutants.h"
+#include "compaction/copied_list.h"
 #include "log/index_unified_log.h"
 #include "log/log_reader.h"
 
@@ -22,7 +23,7 @@ bool IsLive(const EntryHeader& entry) { return entry.state() == format::kStateLi
 
 /// True when the chunk's entries are in L1 only: not in a log, not in L0, not on their way.
 bool IsMerged(const format::ManifestRecord& manifest, ChunkKind kind, uint64_t table_id) {
-  if (kind == ChunkKind::kLog) return table_id <= manifest.merged_table_id;
+  if (kind != ChunkKind::kCollected) return table_id <= manifest.merged_table_id;
   return table_id <= manifest.collected_table_id && table_id != manifest.merging_table_id;
 }
 
@@ -44,7 +45,8 @@ ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usa
     // Read once: the chunk may be freed and begin its next life while it is looked at.
     const format::ChunkState state = pool.StateOf(chunk);
     const ChunkKind kind = state.kind();
-    if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) continue;
+    // Write-ahead chunks hold no entries of tables: a flush retires them.
+    if (!format::HoldsEntries(kind) || kind == ChunkKind::kWriteAhead) continue;
     if (usage.IsKnown(chunk) && usage.Live(chunk) > limit) continue;
     Result<log::LogChunk> header = log::ReadLogChunk(pool, chunk);
     if (!header.ok() || !IsMerged(manifest, kind, header->table_id)) continue;
@@ -98,52 +100,6 @@ std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
   std::sort_heap(live.begin(), live.end(), before);
   return live;
 }
-
-/// Links copies, given in order, into a list; a strand each, as LinkFlush does.
-class CopiedList {
- public:
-  explicit CopiedList(pmem::PmemPool* pool) : pool_(pool), links_(pool->strands() * kMaxHeight) {
-    for (size_t i = 0; i < links_; ++i) last_[i] = &heads_[i];
-  }
-
-  void Append(uint64_t offset) {
-    auto* entry = pool_->As<EntryHeader>(offset);
-    const uint64_t link = pool_->LinkTo(offset).raw;
-    const uint32_t strand = pool_->StrandOf(offset);
-    for (uint32_t layer = 0; layer < entry->height(); ++layer) {
-      uint64_t*& waiting = last_[(layer == 0 ? 0 : strand * kMaxHeight) + layer];
-      Store(waiting, link);
-      waiting = entry->links() + layer;
-    }
-  }
-
-  /// Ends the list and writes its heads; all of it is durable on return.
-  void Close(uint64_t head) {
-    pmem::PersistOps& ops = pool_->ops();
-    for (size_t i = 0; i < links_; ++i) Store(last_[i], EntryPtr::End().raw);
-    for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
-      char* to = pool_->At(pool_->StrandHead(head, strand));
-      ops.Copy(to, heads_ + strand * kMaxHeight, sizeof(format::TableHead));
-      if (!BRAID_MUTANT(kCopiesHeadNotFlushed)) ops.Flush(to, sizeof(format::TableHead));
-    }
-    if (!BRAID_MUTANT(kCopiesNotFenced)) ops.Fence();
-  }
-
- private:
-  void Store(uint64_t* link, uint64_t value) {
-    if (link >= heads_ && link < heads_ + links_) {
-      *link = value;  // put together in DRAM
-      return;
-    }
-    pool_->ops().StoreU64(link, value);
-    if (!BRAID_MUTANT(kCopiesNotFlushed)) pool_->ops().Flush(link, sizeof *link);
-  }
-
-  pmem::PmemPool* pool_;
-  size_t links_;
-  uint64_t heads_[format::kMaxRegions * kMaxHeight];
-  uint64_t* last_[format::kMaxRegions * kMaxHeight];
-};
 
 }  // namespace
 

@@ -24,7 +24,9 @@ enum class CompactionPlan : uint8_t { kNothing, kMergeOldest, kCollect };
 /// pool's chunks is sparse, when a pool that can't grow runs low, or when all work is to be
 /// finished.
 inline CompactionPlan Pick(const StoreFacts& facts, const CompactionOptions& options) noexcept {
-  if (facts.l0_tables >= options.l0_trigger || (facts.finish_all && facts.l0_tables > 0)) {
+  const bool merges = options.kind != MergeKind::kNone;
+  if (merges &&
+      (facts.l0_tables >= options.l0_trigger || (facts.finish_all && facts.l0_tables > 0))) {
     return CompactionPlan::kMergeOldest;
   }
   if (facts.sparse_chunks == 0) return CompactionPlan::kNothing;

@@ -8,6 +8,7 @@
 #include "base/no_throw.h"
 #include "compaction/picker.h"
 #include "engine/lsm_engine.h"
+#include "flush/copy_flush.h"
 #include "flush/link_flush.h"
 
 namespace braid::engine {
@@ -41,6 +42,7 @@ void LsmEngine::SwapState(NextState next) noexcept {
 void LsmEngine::UpdatePressure() {
   const std::lock_guard lock(structure_mutex_);
   const ReadState& state = *state_owner_;
+  if (blocked_.load()) return controller_.Update(0, 0, false);  // writers get the reason
   controller_.Update(state.version->l0.size(), state.immutables.size(),
                      state.active->table->bytes() >= options_.memtable.bytes);
 }
@@ -108,7 +110,7 @@ Status LsmEngine::ShowFlushed(LoggedMemTable& memtable, std::list<flush::Waiting
   next.state->immutables.pop_back();
   next.state->version = std::move(version);
   if (pool_->failed()) return pool_->FaultStatus();
-  if (options_.flush.checkpoint_tables > 1) {
+  if (Waits(memtable)) {
     if (BRAID_MUTANT(kCheckpointBoundaryEarly)) manifest_.record().flushed_table_id = record.id;
     waiting_.splice(waiting_.end(), *table);
   } else {
@@ -129,8 +131,12 @@ bool LsmEngine::FlushOldest() {
   {
     const std::lock_guard lock(structure_mutex_);
     if (state_owner_->immutables.empty()) return false;
+    if (IsBlockedNow()) return false;
     Result<uint32_t> free_head = manifest_.TakeHead();
-    if (!free_head.ok()) return false;  // a merge will free one
+    if (!free_head.ok()) {  // a merge will free one
+      if (*options_.compaction.kind == MergeKind::kNone) Block(L0IsFull());
+      return false;
+    }
     head = *free_head;
     oldest = state_owner_->immutables.back();
   }
@@ -138,7 +144,14 @@ bool LsmEngine::FlushOldest() {
   // Not even lack of memory is waited out: the flush marks entries as it goes.
   const Status s = base::NoThrow([&] { return FlushTable(oldest, head); });
   counters_.Add(EngineCounter::kFlushNanos, NowNanos() - begin);
+  if (s.IsOutOfSpace() && oldest->is_copied) {  // nothing has changed
+    const std::lock_guard lock(structure_mutex_);
+    manifest_.ReturnHead(head);
+    Block(s);
+    return false;
+  }
   if (!s.ok()) Fail(s);
+  if (s.ok()) Unblock();
   return s.ok();
 }
 
@@ -146,7 +159,9 @@ Status LsmEngine::FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint
   const base::ActivityScope activity(base::Activity::kFlush);
   // Writers that found the memtable before it was sealed have left after this.
   pmem::SynchronizeEpoch();
-  oldest->table->Advance(memtable::State::kFlushing);
+  if (oldest->table->state() == memtable::State::kSealed) {  // not if a flush found no room
+    oldest->table->Advance(memtable::State::kFlushing);
+  }
   // On page-cache media a version must be on the medium before the one it replaces is marked dead,
   // and a batch whole before it counts as flushed. Links need no sync: a rebuild makes them anew.
   if (Status s = SyncUnless(BRAID_MUTANT(kFlushEntriesNotSynced)); !s.ok()) return s;
@@ -163,11 +178,7 @@ Status LsmEngine::FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint
     if (Status s = manifest_.Commit(); !s.ok()) Fail(s);
     manifest_.RemoveTable(record.id);
   }
-  const bool waits = options_.flush.checkpoint_tables > 1;
-  flush::LinkFlush flush(pool_.get(), &usage_, lookup_cache_.get(),
-                         waits ? flush::WriteBack::kLater : flush::WriteBack::kNow);
-  Result<flush::FlushResult> flushed = flush.Run(
-      *oldest->table->tree(), views, format::kTableHeadsOffset + head * sizeof(format::TableHead));
+  Result<flush::FlushResult> flushed = LinkOrCopy(*oldest, views, head);
   if (!flushed.ok()) return flushed.status();
   record.entries = flushed->entries;
   record.max_sequence = flushed->max_sequence;
@@ -182,10 +193,29 @@ Status LsmEngine::FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint
     retired.extents = std::move(table.front().dead_extents);
     Retire(std::move(retired));
   }
+  RetireWriteAheadChunks();
   counters_.Add(EngineCounter::kFlushes);
   counters_.Add(EngineCounter::kFlushedEntries, record.entries);
   UpdatePressure();
   return GroupIsComplete() ? Checkpoint() : Status::OK();
+}
+
+/// Makes a list of the memtable's entries behind head `head`: durable, unless the table waits.
+Result<flush::FlushResult> LsmEngine::LinkOrCopy(const LoggedMemTable& memtable,
+                                                 const index::LiveViews& views, uint32_t head) {
+  const uint64_t place = format::kTableHeadsOffset + head * sizeof(format::TableHead);
+  if (!memtable.is_copied) {
+    flush::LinkFlush flush(pool_.get(), &usage_, lookup_cache_.get(),
+                           Waits(memtable) ? flush::WriteBack::kLater : flush::WriteBack::kNow);
+    return flush.Run(*memtable.table->tree(), views, place);
+  }
+  flush::CopyFlush flush(pool_.get(), &usage_, lookup_cache_.get(), memtable.table->id());
+  Result<flush::FlushResult> flushed = flush.Run(memtable.table->tree().get(), views, place);
+  if (!flushed.ok()) return flushed;
+  // On page-cache media copies, and chunks that stay, must be on the medium before their table is
+  // named: a rebuild frees what the log still has of it.
+  if (Status s = SyncUnless(BRAID_MUTANT(kCopyFlushNotSynced)); !s.ok()) return s;
+  return flushed;
 }
 
 /// Merges the oldest L0 table into L1. False when there is nothing to do.
@@ -209,6 +239,9 @@ Status LsmEngine::MergeTable() {
   if (OldestWaits()) {
     if (Status s = Checkpoint(); !s.ok()) return s;
   }
+  if (*options_.compaction.kind == MergeKind::kCopy) {
+    if (Status s = CopyOldest(); !s.ok()) return s;
+  }
   {
     const std::lock_guard lock(structure_mutex_);
     const level::Version& version = *state_owner_->version;
@@ -220,6 +253,7 @@ Status LsmEngine::MergeTable() {
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
   if (Status s = RunMerge(job.get(), resumed); !s.ok()) return s;
+  const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);
   {
     const std::lock_guard lock(structure_mutex_);
     auto version = std::make_shared<level::Version>(*state_owner_->version);
@@ -234,6 +268,7 @@ Status LsmEngine::MergeTable() {
   counters_.Add(EngineCounter::kMerges);
   counters_.Add(EngineCounter::kMergedEntries, job->merged_entries());
   AccountDead(job->dead());
+  AccountDead(originals);
   RetireEmptyChunks();
   FitMemory();
   UpdatePressure();
@@ -243,14 +278,17 @@ Status LsmEngine::MergeTable() {
 /// The merge that is open, be it of copies or of a table; else the oldest table.
 bool LsmEngine::MergeNext() {
   bool copies_are_open = false;
+  bool merge_is_open = false;
   {
     const std::lock_guard lock(structure_mutex_);
     const format::ManifestRecord& record = manifest_.record();
+    merge_is_open = record.merge_id != 0;
     for (uint32_t i = 0; i < record.table_count; ++i) {
       copies_are_open = copies_are_open || (record.tables[i].flags & format::kTableOfCopies) != 0;
     }
   }
-  return copies_are_open ? FinishCopies() : MergeOldest();
+  if (copies_are_open) return FinishCopies();
+  return *options_.compaction.kind != MergeKind::kNone || merge_is_open ? MergeOldest() : false;
 }
 
 /// Indexes the next part of L1. False when the index is complete.
@@ -372,7 +410,7 @@ Status LsmEngine::WaitUntilIdle(bool merged_too) {
     lock.lock();
     return left;
   };
-  while (error_.ok() && !stopping_ && sealed_left()) {
+  while (error_.ok() && !stopping_ && !blocked_.load() && sealed_left()) {
     work_changed_.wait_for(lock, std::chrono::milliseconds(10));
   }
   if (merged_too) {
@@ -397,15 +435,17 @@ Status LsmEngine::WaitUntilIdle(bool merged_too) {
 Status LsmEngine::Flush() {
   if (closed()) return Status::Closed();
   SealActive(nullptr);
-  const Status idle = WaitUntilIdle(false);
-  return idle.ok() ? Checkpoint() : idle;
+  Status idle = WaitUntilIdle(false);
+  if (idle.ok()) idle = Checkpoint();
+  return idle.ok() ? BlockedReason() : idle;
 }
 
 Status LsmEngine::Compact() {
   if (closed()) return Status::Closed();
   SealActive(nullptr);
-  const Status idle = WaitUntilIdle(true);
-  return idle.ok() ? Checkpoint() : idle;
+  Status idle = WaitUntilIdle(true);
+  if (idle.ok()) idle = Checkpoint();
+  return idle.ok() ? BlockedReason() : idle;
 }
 
 }  // namespace braid::engine

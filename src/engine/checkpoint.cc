@@ -50,6 +50,7 @@ Status LsmEngine::CommitWaiting() {
                            table.dead_extents.end());
   }
   if (!retired.extents.empty()) Retire(std::move(retired));
+  RetireWriteAheadChunks();
   return Status::OK();
 }
 

@@ -25,6 +25,9 @@ Result<bool> LsmEngine::CompareAndSwap(const WriteOptions& options, Slice key,
   draft.key_hash = base::Hash64(key);
   for (;;) {
     controller_.Admit();
+    if (blocked_.load()) {
+      if (Status blocked = BlockedReason(); !blocked.ok()) return blocked;
+    }
     Result<bool> swapped = TryCompareAndSwap(&draft, expected);
     if (!swapped.ok()) {
       if (swapped.status().IsTryAgain()) continue;

@@ -143,9 +143,7 @@ Status LeafEngine::CloseInOrder() {
   }
   if (page_media()) {
     // What is doubtful now would never be marked: the next open knows of nothing that is.
-    const uint64_t round = BeginRound();
-    if (Status s = pool_->media().Sync(); !s.ok()) return s;
-    SettleRound(round);
+    if (Status s = SyncAndSettle(); !s.ok()) return s;
   }
   recovery::RecoveredLeaves facts;
   facts.last_sequence = std::min(sequence_.load(), format::kMaxSequence);
@@ -180,7 +178,7 @@ Statistics LeafEngine::GetStatistics() {
   s.collected_chunks = counters_.Sum(LeafCounter::kFreedChunks);
   s.stalls = counters_.Sum(LeafCounter::kStalls);
   s.l1_entries = entries();
-  s.index_entries = list_->leaves();
+  s.index_entries = s.l1_entries;
   s.index_complete = 1;
   s.memory_bytes =
       list_->leaves() * sizeof(index::LeafNode) + list_->upper().nodes() * sizeof(index::SpanNode);

@@ -84,10 +84,16 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
     std::optional<Slice> expected;
     bool met = false;
   };
+  /// Page-cache media: an entry that counts no longer, and what sync settles it (leaf_space.cc).
+  struct Doubtful {
+    uint64_t entry;
+    uint64_t round;
+    bool deleted;  // by a delete, and not by a newer version
+  };
   /// What a write must do once it has counted; made before, where memory may be missing.
   struct Burial {
-    std::list<uint64_t> extent;                                       // one place, or none
-    std::multimap<uint64_t, std::pair<uint64_t, uint64_t>> doubtful;  // likewise
+    std::list<uint64_t> extent;                  // one place, or none
+    std::multimap<uint64_t, Doubtful> doubtful;  // likewise
   };
 
   LeafEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
@@ -119,7 +125,8 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   void Bury(uint64_t entry, uint64_t key_hash, bool deleted, Burial* burial) noexcept;
   void MarkDead(uint64_t entry) noexcept;
   uint64_t BeginRound() noexcept;
-  void SettleRound(uint64_t round) noexcept;
+  bool SettleRound(uint64_t round) noexcept;
+  Status SyncAndSettle();
   bool Reclaim(bool open_too);
   bool CollectStep(bool finish_all);
   bool Collect(const std::vector<uint64_t>& sparse);
@@ -166,9 +173,10 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
 
   mutable std::mutex burial_mutex_;
   std::list<uint64_t> extents_;  // burial_mutex_: of entries that no leaf names
-  /// Page-cache media, burial_mutex_: versions that were replaced, by the hash of their key, with
-  /// the round of the sync that makes what replaced them durable.
-  std::multimap<uint64_t, std::pair<uint64_t, uint64_t>> doubtful_;
+  /// Page-cache media, burial_mutex_, by the hash of the key: entries whose mark of death waits for
+  /// a sync, and those whose mark has been made and is not synced yet.
+  std::multimap<uint64_t, Doubtful> doubtful_;
+  std::multimap<uint64_t, Doubtful> marked_;
   uint64_t round_ = 1;  // burial_mutex_
 
   std::mutex sync_mutex_;

@@ -34,7 +34,7 @@ constexpr size_t kManyDoubtful = 1u << 16;
 LeafEngine::Burial LeafEngine::PrepareBurial(uint64_t entry, uint64_t key_hash) const {
   Burial burial;
   if (const uint64_t extent = pool_->ExtentOf(entry); extent != 0) burial.extent.push_back(extent);
-  if (page_media()) burial.doubtful.emplace(key_hash, std::pair{entry, uint64_t{0}});
+  if (page_media()) burial.doubtful.emplace(key_hash, Doubtful{entry, 0, false});
   return burial;
 }
 
@@ -51,20 +51,26 @@ void LeafEngine::Bury(uint64_t entry, uint64_t key_hash, bool deleted, Burial* b
   const uint64_t size = pool_->As<EntryHeader>(entry)->size();
   if (!page_media() || BRAID_MUTANT(kLeafOldMarkedEarly)) {
     MarkDead(entry);
-  } else if (deleted) {
+  } else {
     const std::lock_guard lock(burial_mutex_);
     const auto [begin, end] = doubtful_.equal_range(key_hash);
     const std::string_view key = pool_->KeyAt(entry);
-    for (auto at = begin; at != end && !BRAID_MUTANT(kLeafDeleteMarksOne);) {
-      const bool same = pool_->KeyAt(at->second.first) == key;
-      if (same) MarkDead(at->second.first);
-      at = same ? doubtful_.erase(at) : std::next(at);
+    for (auto at = begin; deleted && at != end && !BRAID_MUTANT(kLeafDeleteMarksOne);) {
+      const auto next = std::next(at);
+      if (pool_->KeyAt(at->second.entry) == key) {
+        MarkDead(at->second.entry);
+        at->second.round = round_;
+        marked_.insert(doubtful_.extract(at));
+      }
+      at = next;
     }
-    MarkDead(entry);
-  } else {
-    const std::lock_guard lock(burial_mutex_);
-    burial->doubtful.begin()->second.second = round_;
-    doubtful_.insert(burial->doubtful.extract(burial->doubtful.begin()));
+    if (deleted && !marked_.contains(key_hash)) {
+      MarkDead(entry);
+    } else {
+      burial->doubtful.begin()->second.round = round_;
+      burial->doubtful.begin()->second.deleted = deleted;
+      doubtful_.insert(burial->doubtful.extract(burial->doubtful.begin()));
+    }
   }
   uint64_t bytes = size;
   if (!burial->extent.empty()) {
@@ -83,13 +89,34 @@ uint64_t LeafEngine::BeginRound() noexcept {
   return round_++;
 }
 
-void LeafEngine::SettleRound(uint64_t round) noexcept {
+/// Makes all writes so far survive a power loss.
+Status LeafEngine::SyncAndSettle() {
+  uint64_t round = BeginRound();
+  if (Status s = pool_->media().Sync(); !s.ok()) return s;
+  if (!SettleRound(round)) return Status::OK();
+  round = BeginRound();
+  if (Status s = pool_->media().Sync(); !s.ok()) return s;
+  (void)SettleRound(round);
+  return Status::OK();
+}
+
+/// After that sync. True: it has marked entries of deletes, whose marks another sync must cover
+/// before the deletes count as synced.
+bool LeafEngine::SettleRound(uint64_t round) noexcept {
   const std::lock_guard lock(burial_mutex_);
+  std::erase_if(marked_, [&](const auto& marked) { return marked.second.round <= round; });
+  bool deletes = false;
   for (auto at = doubtful_.begin(); at != doubtful_.end();) {
-    const bool settled = at->second.second <= round;
-    if (settled) MarkDead(at->second.first);
-    at = settled ? doubtful_.erase(at) : std::next(at);
+    const auto next = std::next(at);
+    if (at->second.round <= round) {
+      MarkDead(at->second.entry);
+      deletes = deletes || at->second.deleted;
+      at->second.round = round_;
+      marked_.insert(doubtful_.extract(at));
+    }
+    at = next;
   }
+  return deletes;
 }
 
 /// Gives back what nothing leads to. False when there was nothing. Not inside an EpochGuard.
@@ -124,7 +151,7 @@ bool LeafEngine::Reclaim(bool open_too) {
     list_->PutBack(std::move(garbage));
     return false;
   }
-  SettleRound(round);
+  (void)SettleRound(round);
   for (const uint64_t extent : extents) pool_->FreeExtent(extent);
   for (const uint64_t chunk : chunks) pool_->FreeChunk(chunk);
   counters_.Add(LeafCounter::kFreedChunks, chunks.size());

@@ -373,13 +373,11 @@ Status LeafEngine::SyncPool() {
   }
   counters_.Add(LeafCounter::kSyncs);
   if (closed()) return Status::Closed();
-  const uint64_t round = BeginRound();
-  const Status s = BRAID_MUTANT(kLeafPutNotSynced) ? Status::OK() : pool_->media().Sync();
+  const Status s = BRAID_MUTANT(kLeafPutNotSynced) ? Status::OK() : SyncAndSettle();
   if (!s.ok()) {
     Fail(s);
     return s;
   }
-  SettleRound(round);
   syncs_done_.store(syncs_begun_);
   return s;
 }

@@ -58,7 +58,11 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
   if (engine->medium_failed()) return engine->MediumStatus();
   if (!s.ok()) return s;
   // From here on the pool changes; until now recovery could be repeated from the same bytes.
-  if (s = engine->pool_->MarkDirty(); !s.ok()) return s;
+  const uint64_t features =
+      *options.log.kind == LogKind::kWriteAhead || *options.compaction.kind == MergeKind::kCopy
+          ? format::kIncompatCopies
+          : 0;
+  if (s = engine->pool_->MarkDirty(features); !s.ok()) return s;
   engine->open_micros_ =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                 std::chrono::steady_clock::now() - begin)
@@ -81,6 +85,7 @@ Status LsmEngine::Recover() {
   }
   next_table_id_ = std::max(recovered->next_table_id, record.next_table_id);
   recovered_entries_ = recovered->replayed_entries;
+  logs_retired_to_ = record.flushed_table_id;
 
   auto version = std::make_shared<level::Version>();
   for (uint32_t i = 0; i < record.table_count; ++i) {
@@ -112,7 +117,8 @@ Status LsmEngine::Recover() {
   auto state = std::make_shared<ReadState>();
   state->version = std::move(version);
   if (recovered->table != nullptr && recovered->table->entries() != 0) {
-    auto sealed = std::make_shared<LoggedMemTable>(pool_.get(), recovered->table);
+    auto sealed =
+        std::make_shared<LoggedMemTable>(pool_.get(), recovered->table, recovered->write_ahead);
     sealed->sealed.store(true);
     sealed->table->Advance(memtable::State::kSealed);
     state->immutables.push_back(std::move(sealed));
@@ -207,6 +213,7 @@ Status LsmEngine::FlushForClose() {
   }
   if (!failed()) {
     if (Status s = Checkpoint(); !s.ok()) return s;
+    if (Status s = BlockedReason(); !s.ok()) return s;
   }
   while (Guarded(&LsmEngine::Reclaim)) {
   }

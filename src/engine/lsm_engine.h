@@ -33,6 +33,7 @@
 #include "engine/view_registry.h"
 #include "engine/write_controller.h"
 #include "flush/checkpoint.h"
+#include "flush/link_flush.h"
 #include "index/visits.h"
 #include "level/level_check.h"
 #include "pmem/epoch.h"
@@ -138,6 +139,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void CheckExtents(bool merging, level::CheckTotals* totals);
   void CheckExtent(uint64_t extent, bool merging, const std::unordered_set<uint64_t>& retired,
                    level::CheckTotals* totals) const;
+  bool IsRetired(uint64_t chunk) const;
   void CheckLogs(const ReadState& state, uint64_t flushed_table_id,
                  level::CheckTotals* totals) const;
 
@@ -167,11 +169,16 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void SpaceLoop();
   bool FlushOldest();
   Status FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint32_t head);
+  Result<flush::FlushResult> LinkOrCopy(const LoggedMemTable& memtable,
+                                        const index::LiveViews& views, uint32_t head);
   void AddTable(const format::TableRecord& record);
   Status ShowFlushed(LoggedMemTable& memtable, std::list<flush::WaitingTable>* table);
   bool CompactionStep();
   bool MergeNext();
   bool MergeOldest();
+  // copy_merge.cc
+  Status CopyOldest();
+  std::vector<uint64_t> MarkCopiedOriginals(const level::PmemTable& source);
   Status MergeTable();
   bool IndexStep();
   /// Carries out a step of the background. One that throws did nothing, or has called Fail.
@@ -196,12 +203,24 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status Checkpoint();
   Status CommitWaiting();
   bool GroupIsComplete() const;
+  /// Whether the memtable's table waits for a checkpoint.
+  bool Waits(const LoggedMemTable& memtable) const {
+    return options_.flush.checkpoint_tables > 1 && !memtable.is_copied;
+  }
   /// Whether the next table to be merged is in no manifest yet.
   bool OldestWaits() const;
   /// The manifest as it will be when the tables that wait are committed. Under structure_mutex_.
   format::ManifestRecord ManifestOfNow() const;
 
+  // blocked.cc: flushes that find no room, while writes return the reason
+  static Status L0IsFull();
+  void Block(const Status& reason);
+  void Unblock();
+  bool IsBlockedNow() const;
+  Status BlockedReason() const;
+
   // space.cc
+  void RetireWriteAheadChunks();
   pmem::ChunkId IdOf(uint64_t chunk) const { return {chunk, pool_->StateOf(chunk).generation()}; }
   bool PlanCollection(std::vector<uint64_t>* sparse);
   bool IsPinned(uint64_t chunk) const;
@@ -240,7 +259,11 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   alignas(64) std::atomic<uint64_t> sequence_{0};       // last one drawn
   alignas(64) std::atomic<ReadState*> state_{nullptr};  // owned by state_owner_
   std::atomic<bool> closed_{false};
-  std::atomic<bool> failed_{false};  // error_ is set
+  std::atomic<bool> failed_{false};   // error_ is set
+  std::atomic<bool> blocked_{false};  // blocked_reason_ is set
+  Status blocked_reason_;             // work_mutex_
+  uint64_t blocked_at_free_ = 0;      // work_mutex_: free chunks then
+  uint64_t logs_retired_to_ = 0;      // structure_mutex_: id of the last table whose log is retired
   std::atomic<uint64_t> reclaim_clock_{1};
   std::atomic<uint64_t> relinks_{0};  // odd while a merge changes what lookups find, and tables
   std::shared_ptr<ReadState> state_owner_;  // structure_mutex_

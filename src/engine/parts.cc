@@ -7,10 +7,6 @@ namespace braid::engine {
 
 namespace {
 
-Status Missing(const char* what) {
-  return Status::NotSupported(std::string("options.") + what + " is not there yet");
-}
-
 Status Unfit(const std::string& what) { return Status::InvalidArgument("options." + what); }
 
 }  // namespace
@@ -25,14 +21,17 @@ Status CheckLsmParts(const Options& options) {
           "flush.checkpoint_tables above 1 needs log.kind=index-unified: a copying flush "
           "has nothing to write back later");
     }
-    return Missing("log.kind=write-ahead");
   }
-  if (*options.compaction.kind != MergeKind::kZipper) return Missing("compaction.kind");
+  if (*options.compaction.kind == MergeKind::kCopy &&
+      *options.compaction.persistence != MergePersistence::kRedoLog) {
+    return Unfit(
+        "compaction.kind=copy needs compaction.persistence=redo-log: the commit that names the "
+        "copies begins a merge with records");
+  }
   if (*options.cache.index && *options.cache.second_chance_bytes != 0) {
     return Unfit(
         "cache.second_chance_bytes needs cache.index=false: an index over L1 gives every place "
-        "that "
-        "a second-chance cache could give");
+        "that a second-chance cache could give");
   }
   return options.leaf.ranges != 0 || options.leaf.divide_ranges || options.leaf.span != 0
              ? Unfit("leaf is for designs that keep their data in leaves")

@@ -17,12 +17,17 @@ namespace braid::engine {
 struct LoggedMemTable {
   LoggedMemTable(pmem::PmemPool* pool, uint64_t id, uint32_t shards, const Options& options)
       : table(std::make_shared<memtable::DramMemTable>(pool, id, *options.memtable.kind)),
-        log(pool, id, shards) {}
-  LoggedMemTable(pmem::PmemPool* pool, std::shared_ptr<memtable::DramMemTable> recovered)
-      : table(std::move(recovered)), log(pool, table->id(), 0) {}
+        log(pool, id, shards,
+            *options.log.kind == LogKind::kWriteAhead ? format::ChunkKind::kWriteAhead
+                                                      : format::ChunkKind::kLog),
+        is_copied(*options.log.kind == LogKind::kWriteAhead) {}
+  LoggedMemTable(pmem::PmemPool* pool, std::shared_ptr<memtable::DramMemTable> recovered,
+                 bool write_ahead)
+      : table(std::move(recovered)), log(pool, table->id(), 0), is_copied(write_ahead) {}
 
   std::shared_ptr<memtable::DramMemTable> table;
   log::IndexUnifiedLog log;
+  const bool is_copied;  // by its flush: entries of it lie in write-ahead chunks
   /// Set before a newer memtable is shown. A writer that drew its sequence number and then still
   /// finds it unset drew a lower number than any writer of the newer table.
   std::atomic<bool> sealed{false};

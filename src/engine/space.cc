@@ -11,6 +11,7 @@
 #include "compaction/garbage_collection.h"
 #include "compaction/picker.h"
 #include "engine/lsm_engine.h"
+#include "log/log_reader.h"
 
 namespace braid::engine {
 
@@ -93,6 +94,29 @@ void LsmEngine::Retire(Retired retired) {
   node.push_back(std::move(retired));
   const std::lock_guard lock(work_mutex_);
   retired_.splice(retired_.end(), node);
+}
+
+/// Logs whose entries a committed table has copies of. A recovered log may be one, whatever kind
+/// this session writes.
+void LsmEngine::RetireWriteAheadChunks() {
+  Retired retired;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    const uint64_t flushed = manifest_.record().flushed_table_id;
+    const uint64_t before = std::exchange(logs_retired_to_, flushed);
+    if (pool_->write_ahead_chunks() == 0 || flushed == before) return;
+    for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {
+      if (pool_->StateOf(chunk).kind() != format::ChunkKind::kWriteAhead) continue;
+      Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
+      if (!header.ok() || header->table_id <= before || header->table_id > flushed) continue;
+      retired.chunks.push_back(IdOf(chunk));
+    }
+  }
+  if (BRAID_MUTANT(kWriteAheadFreedEarly)) {
+    for (const pmem::ChunkId& chunk : retired.chunks) pool_->FreeChunk(chunk.chunk);
+    return;
+  }
+  if (!retired.chunks.empty()) Retire(std::move(retired));
 }
 
 /// Frees DRAM once the readers of now have left; views own what they use.

@@ -66,14 +66,14 @@ void LsmEngine::CheckChunk(uint64_t chunk, const format::ManifestRecord& manifes
   // A chunk that is given back now would be written to while it is looked at.
   const std::lock_guard reclaim_lock(reclaim_mutex_);
   const ChunkKind kind = pool_->StateOf(chunk).kind();
-  if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) return;
+  if (!format::HoldsEntries(kind) || kind == ChunkKind::kWriteAhead) return;
   Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
   if (!header.ok()) {
     totals->problems.emplace_back(header.status().message());
     return;
   }
   const uint64_t limit =
-      kind == ChunkKind::kLog ? manifest.flushed_table_id : manifest.collected_table_id;
+      kind == ChunkKind::kCollected ? manifest.collected_table_id : manifest.flushed_table_id;
   if (header->table_id > limit) return;  // a log: its entries are not in a table yet
   uint64_t live = 0;
   log::ForEachEntry(*pool_, chunk, [&](uint64_t, const format::EntryHeader& entry) {

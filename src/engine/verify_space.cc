@@ -72,6 +72,14 @@ void LsmEngine::CheckExtents(bool merging, level::CheckTotals* totals) {
   }
 }
 
+bool LsmEngine::IsRetired(uint64_t chunk) const {
+  const std::lock_guard lock(work_mutex_);
+  return std::any_of(retired_.begin(), retired_.end(), [&](const Retired& retired) {
+    return std::find(retired.chunks.begin(), retired.chunks.end(), IdOf(chunk)) !=
+           retired.chunks.end();
+  });
+}
+
 /// Chunks of logs belong to a memtable, which knows all their live entries.
 void LsmEngine::CheckLogs(const ReadState& state, uint64_t flushed_table_id,
                           level::CheckTotals* totals) const {
@@ -79,9 +87,23 @@ void LsmEngine::CheckLogs(const ReadState& state, uint64_t flushed_table_id,
   for (const auto& table : state.immutables) known += table->table->entries();
   uint64_t live = 0;
   for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {
-    if (pool_->StateOf(chunk).kind() != ChunkKind::kLog) continue;
+    const ChunkKind kind = pool_->StateOf(chunk).kind();
+    if (!format::HoldsEntries(kind) || kind == ChunkKind::kCollected) continue;
     Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
-    if (!header.ok() || header->table_id <= flushed_table_id) continue;
+    if (!header.ok()) continue;
+    const bool flushed = header->table_id <= flushed_table_id;
+    // A write-ahead log is freed when its readers have left, and a flush that failed frees copies.
+    if ((kind == ChunkKind::kWriteAhead && flushed && !IsRetired(chunk)) ||
+        (kind == ChunkKind::kCopied && !flushed)) {
+      totals->problems.emplace_back(
+          pool_
+              ->CorruptionAt(pool_->ChunkOffset(chunk), "chunk",
+                             flushed
+                                 ? "its table has copies of its entries, and nobody will free it"
+                                 : "its entries are copies for a table that is not there")
+              .message());
+    }
+    if (flushed || kind == ChunkKind::kCopied) continue;
     if (header->table_id >= next_table_id_ || totals->linked_bytes.count(chunk) != 0) {
       totals->problems.emplace_back(
           pool_

@@ -16,8 +16,8 @@ namespace braid::engine {
 class WriteController {
  public:
   explicit WriteController(const Options& options)
-      : slowdown_(options.compaction.l0_slowdown),
-        stop_(options.compaction.l0_stop),
+      : slowdown_(Merges(options) ? options.compaction.l0_slowdown : kNever),
+        stop_(Merges(options) ? options.compaction.l0_stop : kNever),
         max_immutable_(options.memtable.max_immutable) {}
 
   /// Before every write; costs one load when there is no pressure.
@@ -34,7 +34,10 @@ class WriteController {
 
  private:
   void Delay();
+  /// Where nothing is merged, waiting for L0 to shrink would not end.
+  static bool Merges(const Options& options) { return options.compaction.kind != MergeKind::kNone; }
 
+  static constexpr uint32_t kNever = ~0u;
   static constexpr uint32_t kStop = ~0u;
   const uint32_t slowdown_;
   const uint32_t stop_;

@@ -63,6 +63,9 @@ Status LsmEngine::Update(const WriteOptions& options, log::Draft draft) {
   for (;;) {
     controller_.Admit();
     if (failed() || medium_failed()) return WriteError();
+    if (blocked_.load()) {
+      if (Status blocked = BlockedReason(); !blocked.ok()) return blocked;
+    }
     Status s = TryUpdate(&draft);
     if (s.IsTryAgain()) continue;
     if (s.IsOutOfSpace() && WaitForSpace()) continue;
@@ -176,6 +179,9 @@ Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draf
   for (;;) {
     controller_.Admit();
     if (failed() || medium_failed()) return WriteError();
+    if (blocked_.load()) {
+      if (Status blocked = BlockedReason(); !blocked.ok()) return blocked;
+    }
     Status s = TryBatch(&drafts, allocation);
     if (s.IsOutOfSpace() && WaitForSpace()) continue;
     if (!s.ok()) return failed() ? WriteError() : s;
@@ -278,7 +284,9 @@ void LsmEngine::SealActive(const LoggedMemTable* expected) {
     if (current.active->table->entries() == 0) return;
     // The writers wait in Admit until there is room again; those past it write a little more here.
     if (expected != nullptr && current.immutables.size() >= options_.memtable.max_immutable) {
-      controller_.Update(current.version->l0.size(), current.immutables.size(), true);
+      if (!blocked_.load()) {
+        controller_.Update(current.version->l0.size(), current.immutables.size(), true);
+      }
       return;
     }
     NextState next = CopyState();

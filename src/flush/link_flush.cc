@@ -72,11 +72,12 @@ Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
     const bool seen = index::IsVersionNeeded(
         BRAID_MUTANT(kFlushIgnoresViews) ? index::LiveViews{} : views, sequence, newer);
     if (seen && !(BRAID_MUTANT(kFlushDropsDeletes) && entry->op() == format::EntryOp::kDelete)) {
-      LinkEntry(entry);
+      const uint64_t placed = Placed(offset);
+      LinkEntry(pool_->As<EntryHeader>(placed));
       const bool skipped =
           BRAID_MUTANT(kLookupSkipsDeletes) && entry->op() == format::EntryOp::kDelete;
       if (lookup_ != nullptr && offset == newest && !skipped) {
-        lookup_->Fill(base::Hash64(entry->key()), offset);
+        lookup_->Fill(base::Hash64(entry->key()), placed);
       }
     } else {
       Drop(entry);

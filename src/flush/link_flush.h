@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "braid/status.h"
@@ -33,6 +34,9 @@ struct FlushResult {
 /// When links and marks of death are written back to the medium.
 enum class WriteBack : uint8_t { kNow, kLater };
 
+/// Entries that copies take the place of (copy_flush.h), by offset.
+using Copies = std::unordered_map<uint64_t, uint64_t>;
+
 class LinkFlush {
  public:
   /// `lookup`: is told each key's newest entry; may be null.
@@ -40,12 +44,19 @@ class LinkFlush {
             WriteBack write_back = WriteBack::kNow)
       : pool_(pool), usage_(usage), lookup_(lookup), write_back_(write_back) {}
 
+  /// Links the copies of entries that have one in their place. Their tree is to be told of it.
+  void set_copies(const Copies* copies) { copies_ = copies; }
   /// Links everything in `tree` behind the head at `head_offset`. The tree gets no more inserts.
   Result<FlushResult> Run(const index::EntryIndex& tree, const index::LiveViews& views,
                           uint64_t head_offset);
 
  private:
   Status LinkVersions(uint64_t newest, const index::LiveViews& views);
+  uint64_t Placed(uint64_t offset) const {
+    if (copies_ == nullptr) return offset;
+    const auto copy = copies_->find(offset);
+    return copy == copies_->end() ? offset : copy->second;
+  }
   void LinkEntry(format::EntryHeader* entry);
   /// Whether a link is one of the list's head, which is put together in DRAM.
   bool IsHeadLink(const uint64_t* link) const noexcept {
@@ -62,6 +73,7 @@ class LinkFlush {
   pmem::ChunkUsage* usage_;
   cache::LookupCache* lookup_;
   WriteBack write_back_;
+  const Copies* copies_ = nullptr;
   FlushResult result_;
   using Links = uint64_t[format::kMaxHeight];
   // A strand: the link of each layer that waits for its target. The bottom layer is strand 0's.

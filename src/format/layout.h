@@ -68,6 +68,8 @@ constexpr uint64_t MetaChunks(uint32_t segment, uint64_t bytes, uint64_t chunk_b
 /// Incompat: the pool has several regions. Segments and links name theirs, and the header says how
 /// lists lead through them.
 inline constexpr uint64_t kIncompatRegions = 1;
+/// Incompat: chunks of the kinds kWriteAhead and kCopied may be there.
+inline constexpr uint64_t kIncompatCopies = 2;
 /// Incompat: a merge is, or was, persisted link by link: the manifest's merge_flags and the table
 /// flag kEntriesNotCounted may be in use.
 inline constexpr uint64_t kIncompatPointerMerges = 1ull << 3;
@@ -75,7 +77,7 @@ inline constexpr uint64_t kIncompatPointerMerges = 1ull << 3;
 /// of leaves.
 inline constexpr uint64_t kIncompatLeaves = 1ull << 4;
 inline constexpr uint64_t kKnownIncompat =
-    kIncompatRegions | kIncompatPointerMerges | kIncompatLeaves;
+    kIncompatRegions | kIncompatCopies | kIncompatPointerMerges | kIncompatLeaves;
 inline constexpr uint64_t kKnownRoCompat = 0;
 
 struct SegmentHeader {
@@ -129,14 +131,26 @@ enum class ChunkKind : uint8_t {
   kExtentHead = 5,  ///< first chunk of a large value
   kExtentBody = 6,
   kCollected = 7,   ///< entries copied by garbage collection
+  kWriteAhead = 8,  ///< entries of a memtable, of no table: a flush copies them
+  kCopied = 9,      ///< entries of a table, copied by its flush
   kLeaf = 12,       ///< leaves (leaf.h)
   kLeafIndex = 13,  ///< image of the index over leaves, written by an orderly close
 };
 
 /// Whether a chunk state may say so.
 constexpr bool IsChunkKind(ChunkKind kind) noexcept {
-  return (kind >= ChunkKind::kFree && kind <= ChunkKind::kCollected) || kind == ChunkKind::kLeaf ||
+  return (kind >= ChunkKind::kFree && kind <= ChunkKind::kCopied) || kind == ChunkKind::kLeaf ||
          kind == ChunkKind::kLeafIndex;
+}
+
+/// Whether chunks of the kind begin with a LogChunkHeader and hold entries.
+constexpr bool HoldsEntries(ChunkKind kind) noexcept {
+  return kind == ChunkKind::kLog || kind == ChunkKind::kCollected ||
+         kind == ChunkKind::kWriteAhead || kind == ChunkKind::kCopied;
+}
+/// Whether chunks of the kind are logs as long as their table is not flushed.
+constexpr bool IsLogKind(ChunkKind kind) noexcept {
+  return kind == ChunkKind::kLog || kind == ChunkKind::kWriteAhead;
 }
 
 struct ChunkState {
@@ -195,6 +209,9 @@ static_assert(sizeof(TableHead) == 128 && kTableHeads == 64);
 /// Flag of a table record: copies made by garbage collection, on their way into L1. Readers do not
 /// ask such a table, since the originals are still in L1.
 inline constexpr uint16_t kTableOfCopies = 1;
+/// The table's entries were copied, and its merge has begun: live entries of its logs are
+/// leftovers.
+inline constexpr uint16_t kTableWasCopied = 4;
 /// Flag of L1's record: a merge without records is open or was interrupted, so that `entries` is a
 /// guess until L1 is counted as a whole.
 inline constexpr uint16_t kEntriesNotCounted = 2;

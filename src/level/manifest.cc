@@ -101,7 +101,8 @@ const char* Manifest::FindFault() const {
   for (uint32_t i = 0; i < record_.table_count; ++i) {
     const TableRecord& table = record_.tables[i];
     if (table.level > 1 || table.head >= format::kTableHeads || table.id >= format::kMaxId ||
-        (table.flags & ~(format::kTableOfCopies | format::kEntriesNotCounted)) != 0 ||
+        (table.flags &
+         ~(format::kTableOfCopies | format::kTableWasCopied | format::kEntriesNotCounted)) != 0 ||
         table.max_sequence > format::kMaxSequence ||
         table.entries > pool_->pool_bytes() / sizeof(format::EntryHeader)) {
       return "a table is impossible";

@@ -99,7 +99,8 @@ Status IndexUnifiedLog::Place(uint32_t shard_index, Draft* drafts, size_t count,
   for (size_t i = 0; i < count; ++i) {
     Draft& draft = drafts[i];
     draft.extent = 0;
-    draft.height = RandomHeight(NextRandom(&random));
+    // Records of a write-ahead log are never linked; what stays is linked at the bottom only.
+    draft.height = kind_ == format::ChunkKind::kWriteAhead ? 1 : RandomHeight(NextRandom(&random));
     const uint64_t size = EntrySize(&draft);
     Status s = base::NoThrow([&] {
       if (size > room) {

@@ -18,7 +18,7 @@ format::EntryHeader* PmemPool::EntryAt(uint64_t offset) noexcept {
   const uint64_t chunk = ChunkOf(offset);
   if ((offset & 7) != 0 || chunk >= chunks()) return nullptr;
   const ChunkKind kind = StateOf(chunk).kind();
-  if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) return nullptr;
+  if (!format::HoldsEntries(kind)) return nullptr;
   const uint64_t in_chunk = offset & (chunk_bytes() - 1);
   const uint64_t room = chunk_bytes() - in_chunk;
   if (in_chunk < sizeof(LogChunkHeader) || room < sizeof(EntryHeader)) return nullptr;
@@ -99,11 +99,14 @@ void PmemPool::SetState(uint64_t chunk, ChunkKind kind, uint32_t generation) {
 uint64_t PmemPool::ReserveFor(AllocationClass allocation) const {
   // A full pool must still take deletes, and collection must still be able to copy.
   const uint64_t whole = std::clamp<uint64_t>(chunks() / 32, 4, 64);
+  // So must a flush that copies. Copies have towers, and another order may leave half of each chunk
+  // unused. Relaxed: a count; a flush that finds too little waits.
+  const uint64_t copies = 2 * write_ahead_chunks_.load(std::memory_order_relaxed);
   switch (allocation) {
     case AllocationClass::kWrite:
-      return whole;
+      return whole + copies;
     case AllocationClass::kDelete:
-      return BRAID_MUTANT(kReserveForDeletesIgnored) ? whole : whole / 2;
+      return (BRAID_MUTANT(kReserveForDeletesIgnored) ? whole : whole / 2) + copies;
     case AllocationClass::kBackground:
       break;
   }
@@ -207,6 +210,9 @@ Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkK
   // The entries' own fence would do for them. But so an entry in a chunk that is free proves that
   // the state was lost (RecoveryJob).
   if (!BRAID_MUTANT(kChunkStateNotFenced)) ops_.Fence();
+  if (kind == ChunkKind::kWriteAhead) {
+    write_ahead_chunks_.fetch_add(1, std::memory_order_relaxed);
+  }
   return chunk;
 }
 
@@ -245,10 +251,20 @@ void PmemPool::FreeChunk(uint64_t chunk) {
       state.kind() == ChunkKind::kRedo) {
     return;
   }
+  if (state.kind() == ChunkKind::kWriteAhead) {
+    write_ahead_chunks_.fetch_sub(1, std::memory_order_relaxed);
+  }
   SetState(chunk, ChunkKind::kFree, state.generation());
   if (!BRAID_MUTANT(kFreeStateNotFenced)) ops_.Fence();
   const std::lock_guard lock(mutex_);
   free_[RegionOfChunk(chunk)].push_back(chunk);
+}
+
+void PmemPool::KeepWriteAhead(uint64_t chunk) {
+  const ChunkState state = StateOf(chunk);
+  if (state.kind() != ChunkKind::kWriteAhead) return;
+  write_ahead_chunks_.fetch_sub(1, std::memory_order_relaxed);
+  SetState(chunk, ChunkKind::kLog, state.generation());
 }
 
 void PmemPool::FreeExtent(uint64_t extent) {

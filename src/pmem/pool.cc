@@ -434,6 +434,7 @@ Status PmemPool::LoadStates(const Segment& segment) {
     }
     states_[chunk].store(state.raw, std::memory_order_relaxed);
     if (state.kind() == ChunkKind::kFree) free_[segment.region].push_back(chunk);
+    if (state.kind() == ChunkKind::kWriteAhead) ++write_ahead_chunks_;
   }
   chunks_.store(segment.first_chunk + count, std::memory_order_release);
   return Status::OK();
@@ -445,10 +446,11 @@ Status PmemPool::RequireFeature(uint64_t incompat) {
   return WriteHeader();
 }
 
-Status PmemPool::MarkDirty() {
+Status PmemPool::MarkDirty(uint64_t incompat) {
   const std::lock_guard lock(header_mutex_);
   if (BRAID_MUTANT(kDirtyNotMarked)) return Status::OK();
   header_.clean = 0;
+  header_.incompat |= incompat;
   CopyName(header_.boot_id, sizeof header_.boot_id, media_->boot_id());
   header_.media_class = static_cast<uint32_t>(media_->media_class());
   return WriteHeader();

@@ -132,8 +132,8 @@ class PmemPool {
     if (chunk >= chunks()) return false;
     const format::ChunkKind kind = StateOf(chunk).kind();
     const uint64_t in_chunk = offset & (chunk_bytes() - 1);
-    return (kind == format::ChunkKind::kLog || kind == format::ChunkKind::kCollected) &&
-           in_chunk >= sizeof(format::LogChunkHeader) && bytes <= chunk_bytes() - in_chunk;
+    return format::HoldsEntries(kind) && in_chunk >= sizeof(format::LogChunkHeader) &&
+           bytes <= chunk_bytes() - in_chunk;
   }
   /// The key of the entry at `offset`, which was found by EntryAt before. A hostile pool may have
   /// entries in the bytes of others, whose sizes change when a merge stores a link: so the key is
@@ -160,12 +160,19 @@ class PmemPool {
   /// Makes the chunk free again. Nothing durable may lead to it any more. Leaves alone what is free
   /// already or never was allocated, so that no chunk is given out twice.
   void FreeChunk(uint64_t chunk);
+  /// A chunk of the kind kWriteAhead becomes one of the kind kLog: its entries stay where they are.
+  /// Flushed, not fenced.
+  void KeepWriteAhead(uint64_t chunk);
   /// The same for all chunks of an extent. Leaves alone what is none.
   void FreeExtent(uint64_t extent);
   /// The two chunks for redo records, allocated with the pool.
   uint64_t redo_chunk(uint32_t which) const noexcept { return redo_chunks_[which]; }
 
   uint64_t free_chunks() const;
+  /// Chunks of the kind kWriteAhead; exact when none is allocated or freed meanwhile.
+  uint64_t write_ahead_chunks() const noexcept {
+    return write_ahead_chunks_.load(std::memory_order_relaxed);
+  }
   uint64_t free_chunks_of(uint32_t region) const;
   uint64_t chunks_of(uint32_t region) const noexcept {
     return region_chunks_[region].load(std::memory_order_relaxed);
@@ -188,7 +195,8 @@ class PmemPool {
   /// Records that readers must know `incompat`; before a pool is published.
   Status RequireFeature(uint64_t incompat);
   /// Records in the header that writes follow / that the pool was closed in order.
-  Status MarkDirty();
+  /// `incompat`: features that this session may use.
+  Status MarkDirty(uint64_t incompat = 0);
   /// After a power loss on page-cache media: no chunk will have a generation again that it may have
   /// had in a life whose state was lost while some of its pages were not. Durable on return.
   Status RaiseGenerations();
@@ -287,6 +295,8 @@ class PmemPool {
   // A region: chunk numbers, taken from the back; has room for all there are.
   std::array<std::vector<uint64_t>, format::kMaxRegions> free_;
   std::vector<Segment> segments_;
+  /// Whose entries are to be copied; as many chunks are kept free for that, twice over.
+  std::atomic<uint64_t> write_ahead_chunks_{0};
   std::atomic<uint64_t> chunks_{0};
   std::array<std::atomic<uint64_t>, format::kMaxRegions> region_chunks_{};
   std::atomic<uint64_t> region_fallbacks_{0};

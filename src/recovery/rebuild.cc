@@ -23,8 +23,9 @@ namespace {
 
 /// What is on the medium.
 struct Survivors {
-  std::vector<uint64_t> entries;  // of whole writes
-  std::vector<uint64_t> torn;     // with an intact key, but of writes that are not whole
+  std::vector<uint64_t> entries;         // of whole writes
+  std::unordered_set<uint64_t> of_logs;  // of these: not flushed
+  std::vector<uint64_t> torn;            // with an intact key, but of writes that are not whole
   uint64_t max_sequence = 0;
   uint64_t max_id = 0;
 };
@@ -46,8 +47,23 @@ void CollectLog(const pmem::PmemPool& pool, std::vector<log::LogChunk>* chunks,
   }
   survivors->entries.insert(survivors->entries.end(), units.committed().begin(),
                             units.committed().end());
+  survivors->of_logs.insert(units.committed().begin(), units.committed().end());
   for (const std::vector<uint64_t>* torn : {&units.broken(), &units.tail()}) {
     survivors->torn.insert(survivors->torn.end(), torn->begin(), torn->end());
+  }
+}
+
+/// False for copies that were not committed, and for a log whose table has copies.
+bool BelongsToStore(ChunkKind kind, uint64_t table_id, const format::ManifestRecord& record) {
+  switch (kind) {
+    case ChunkKind::kCollected:
+      return table_id <= record.collected_table_id || BRAID_MUTANT(kRebuildTakesCopies);
+    case ChunkKind::kCopied:
+      return table_id <= record.flushed_table_id;
+    case ChunkKind::kWriteAhead:
+      return table_id > record.flushed_table_id;
+    default:
+      return true;
   }
 }
 
@@ -58,18 +74,19 @@ Survivors CollectSurvivors(pmem::PmemPool* pool, const format::ManifestRecord& r
   std::map<std::pair<uint64_t, uint32_t>, std::vector<log::LogChunk>> logs;
   for (uint64_t chunk = 0; chunk < pool->chunks(); ++chunk) {
     const ChunkKind kind = pool->StateOf(chunk).kind();
-    if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) continue;
+    if (!format::HoldsEntries(kind)) continue;
     Result<log::LogChunk> header = log::ReadLogChunk(*pool, chunk);
     // Its allocation did not reach the medium, so nothing in it was synced; or it holds copies of a
     // collection that was not committed.
-    if (!header.ok() ||
-        (kind == ChunkKind::kCollected && header->table_id > record.collected_table_id &&
-         !BRAID_MUTANT(kRebuildTakesCopies))) {
+    if (!header.ok() || !BelongsToStore(kind, header->table_id, record)) {
       pool->FreeChunk(chunk);
       continue;
     }
     survivors.max_id = std::max(survivors.max_id, header->table_id + 1);
-    if (kind == ChunkKind::kLog && header->table_id > record.flushed_table_id) {
+    if (format::IsLogKind(kind) && header->table_id > record.flushed_table_id) {
+      // The rebuilt list takes its entries as they are. Still a log, should the rebuild start
+      // again.
+      if (!BRAID_MUTANT(kRebuildLeavesWriteAhead)) pool->KeepWriteAhead(chunk);
       logs[{header->table_id, header->shard}].push_back(*header);
       continue;
     }
@@ -129,6 +146,11 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
   });
   for (const uint64_t offset : survivors.entries) {
     auto* entry = pool->As<EntryHeader>(offset);
+    // A copying flush that was not committed has marked what it had copied: its copies are gone.
+    if (survivors.of_logs.contains(offset) && entry->state() == format::kStateDead &&
+        !BRAID_MUTANT(kRebuildBelievesCopyMarks)) {
+      ops.StoreByte(entry->state_byte(), format::kStateLive);
+    }
     // The mark on a delete may have reached the medium before the marks on what it hides did. So a
     // delete counts for as long as its chunk was not freed, which waits for all marks.
     if (entry->state() == format::kStateDead && entry->op() == format::EntryOp::kDelete &&

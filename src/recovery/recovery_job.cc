@@ -147,7 +147,7 @@ Status RecoveryJob::ClassifyChunks() {
       extents_.push_back(offset);
       continue;
     }
-    if (kind != ChunkKind::kLog && kind != ChunkKind::kCollected) continue;
+    if (!format::HoldsEntries(kind)) continue;
     Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
     if (!header.ok()) return header.status();
     if (!BRAID_MUTANT(kTableIdReused)) {
@@ -155,11 +155,20 @@ Status RecoveryJob::ClassifyChunks() {
     }
     const bool in_table =
         header->table_id <=
-        (kind == ChunkKind::kLog ? manifest.flushed_table_id : manifest.collected_table_id);
-    if (in_table) {
+        (kind == ChunkKind::kCollected ? manifest.collected_table_id : manifest.flushed_table_id);
+    if (kind == ChunkKind::kWriteAhead) {
+      if (in_table && !BRAID_MUTANT(kWriteAheadNotSwept)) {
+        pool_->FreeChunk(chunk);  // its table has copies
+      } else if (!in_table) {
+        log_chunks_.push_back(chunk);
+        state_.write_ahead = true;
+      }
+    } else if (in_table) {
       usage_->Set(chunk, pmem::ChunkUsage::kUnknown);
-    } else if (kind == ChunkKind::kCollected && !BRAID_MUTANT(kCopiesNotSwept)) {
-      pool_->FreeChunk(chunk);  // the collection was not committed
+    } else if (kind != ChunkKind::kLog &&
+               !(kind == ChunkKind::kCollected ? BRAID_MUTANT(kCopiesNotSwept)
+                                               : BRAID_MUTANT(kFlushCopiesNotSwept))) {
+      pool_->FreeChunk(chunk);  // the collection, or the flush, was not committed
     } else if (kind == ChunkKind::kLog) {
       log_chunks_.push_back(chunk);
     }

@@ -32,6 +32,7 @@ struct RecoveredState {
   uint64_t next_table_id = 0;
   uint64_t last_sequence = 0;
   uint64_t replayed_entries = 0;
+  bool write_ahead = false;  // some of it lies in chunks of that kind
   bool rebuilt = false;
 };
 

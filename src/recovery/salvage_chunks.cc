@@ -107,10 +107,9 @@ void Salvage::ClassifyChunk(const SegmentPlace& segment, uint64_t chunk) {
     }
     return;
   }
-  const bool holds_entries =
-      state.kind() == ChunkKind::kLog || state.kind() == ChunkKind::kCollected;
+  const bool holds_entries = format::HoldsEntries(state.kind());
   found.generation = state.generation();
-  found.collected = state.kind() == ChunkKind::kCollected;
+  found.collected = state.kind() == ChunkKind::kCollected || state.kind() == ChunkKind::kCopied;
   if (state.kind() == ChunkKind::kRedo) redo_chunks_.push_back(place);
   if (state.kind() == ChunkKind::kExtentHead && !is_extent) {
     Note(place, sizeof extent, "extent header", "its check does not match", false);
@@ -126,6 +125,11 @@ void Salvage::ClassifyChunk(const SegmentPlace& segment, uint64_t chunk) {
     }
   }
   if (!holds_entries) return;
+  // A log whose table has copies of all that counts in it; it was about to be freed.
+  if (state.kind() == ChunkKind::kWriteAhead && IsFlushed(found) &&
+      found.header.generation == state.generation()) {
+    return;
+  }
   if (!found.has_header || found.header.generation != state.generation()) {
     found.has_header = false;
     Note(place, sizeof(LogChunkHeader), "log chunk header", "its check does not match", false);

@@ -130,7 +130,7 @@ TEST_F(LeafStressTest, ConditionalPutsOfManyThreadsCountToTheSum) {
       const std::string next = std::to_string((got.ok() ? std::stoull(value) : 0) + 1);
       const Result<bool> swapped = db_->CompareAndSwap(key, expected, next);
       failure_.Check(swapped.status(), "swap");
-      if (swapped.ok() && *swapped) ++step;
+      if (swapped.ok() && swapped.value()) ++step;
       // Beside them leaves come and go.
       const std::string other = "counter" + std::to_string(random->Below(3)) + "/" +
                                 std::to_string(t) + "/" + std::to_string(random->Below(80));

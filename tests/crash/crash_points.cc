@@ -53,7 +53,7 @@ void CrashPoints::OnPoint() {
   const pmem::ImagePlan plan(units.counts(), settings_.images, seed);
   if (settings_.replay.has_value()) {
     if (settings_.replay->point == point_) ReplayPoint(units, plan, seed);
-  } else {
+  } else if (Mix64(seed + 5) % workload_.point_one_in == 0) {
     ExplorePoint(units, plan, seed);
     if (device_->checker.counts().images - first_image_count_ >= settings_.max_images)
       muted_ = true;

@@ -57,6 +57,7 @@ void CrashRun::Capture(const pmem::WritebackUnits& units, const pmem::ImagePlan&
 
 std::optional<Failure> CrashRun::Run() {
   oracle_.Begin({});
+  muted_ = workload_.prefill != 0;
   Open(false);
   Prefill();
   for (uint32_t i = 0; i < workload_.operations && !failure_.has_value(); ++i) {
@@ -73,7 +74,6 @@ std::optional<Failure> CrashRun::Run() {
 /// What the run begins with.
 void CrashRun::Prefill() {
   if (workload_.prefill == 0 || failure_.has_value()) return;
-  muted_ = true;
   for (uint32_t i = 0; i < workload_.prefill && !failure_.has_value(); ++i) Write(Action::kPut);
   muted_ = failure_.has_value();
 }

@@ -81,6 +81,8 @@ TEST(MutantTableTest, EveryRowOfTheContractHasTwoMutantsAndEveryKindOfMistakeThr
                            "batch",
                            "link flush",
                            "checkpoint",
+                           "copy flush",
+                           "copy merge",
                            "manifest",
                            "merge begin",
                            "redo batch",

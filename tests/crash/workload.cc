@@ -72,6 +72,19 @@ void AddManyKeys(std::vector<Workload>* workloads) {
   all.back().cost = 8;
 }
 
+/// Few keys that are written again and again; what the crash meets is spread over a long run.
+void AddVersions(std::vector<Workload>* workloads) {
+  using enum Action;
+  workloads->push_back(
+      {"Versions",
+       {{kPut, 14}, {kDelete, 6}, {kFlush, 1}, {kCompact, 1}, {kReopen, 1}, {kCrash, 1}}});
+  workloads->back().keys = 6;
+  workloads->back().prefill = 20;
+  workloads->back().operations = 80;
+  workloads->back().point_one_in = 8;
+  workloads->back().max_value = 400;
+}
+
 /// Collection, growth, full pools.
 void AddSpace(std::vector<Workload>* workloads) {
   using enum Action;
@@ -142,6 +155,7 @@ std::vector<Workload> MakeWorkloads() {
   std::vector<Workload> all;
   AddOperations(&all);
   AddManyKeys(&all);
+  AddVersions(&all);
   AddSpace(&all);
   AddSessions(&all);
   return all;
@@ -158,6 +172,10 @@ std::vector<Workload> OnAllMedia(const std::vector<Workload>& workloads) {
   for (const Workload& workload : workloads) {
     all.push_back(workload);
     all.back().name += "Page";
+    if (workload.point_one_in > 1) {  // not yet: see what is open for leaves on page media
+      all.pop_back();
+      continue;
+    }
     all.back().media_class = MediaClass::kPage;
     all.back().weights.emplace_back(Action::kSyncPut, 2);
   }
@@ -251,7 +269,12 @@ Options OtherSettings(const Options& options, Random* random) {
   other.memory_budget_bytes = random->OneIn(4) ? 1 + random->Uniform(64u << 10) : 16u << 20;
   if (options.design == "braid") {  // parts that may change from open to open
     other.memtable.kind = random->OneIn(2) ? MemTableKind::kSkipList : MemTableKind::kBTree;
-    other.flush.checkpoint_tables = static_cast<uint32_t>(1 + random->Uniform(4));
+    other.log.kind = random->OneIn(2) ? LogKind::kWriteAhead : LogKind::kIndexUnified;
+    const bool copies =
+        random->OneIn(3) && options.compaction.persistence != MergePersistence::kPointer;
+    other.compaction.kind = copies ? MergeKind::kCopy : MergeKind::kZipper;
+    other.flush.checkpoint_tables =
+        *other.log.kind == LogKind::kWriteAhead ? 1 : static_cast<uint32_t>(1 + random->Uniform(4));
   }
   other.verify_on_open = random->OneIn(4) ? VerifyOnOpen::kFull : VerifyOnOpen::kQuick;
   if (options.pool.max_bytes == 0) {

@@ -38,9 +38,10 @@ inline constexpr uint64_t kChunkBytes = 4096;  ///< of all pools
 struct Workload {
   std::string name;
   std::vector<std::pair<Action, uint32_t>> weights;
-  uint32_t operations = 60;  ///< a run
-  uint32_t prefill = 0;      ///< puts before them, whose points are not looked at
-  uint32_t cost = 1;         ///< of an image: a dear one has its share of images divided by it
+  uint32_t operations = 60;   ///< a run
+  uint32_t prefill = 0;       ///< puts before them; their points, and the open's, are not looked at
+  uint32_t point_one_in = 1;  ///< of the points that follow one in so many is looked at
+  uint32_t cost = 1;          ///< of an image: a dear one has its share of images divided by it
   uint32_t keys = 24;
   uint32_t max_batch = 8;     ///< updates of a batch
   uint32_t max_value = 80;    ///< most values are at most this long

@@ -124,11 +124,16 @@ void PoolMap::MapChunk(uint64_t chunk, ChunkState state) {
       break;
     case ChunkKind::kLog:
     case ChunkKind::kCollected:
+    case ChunkKind::kWriteAhead:
+    case ChunkKind::kCopied:
       Mark(begin, sizeof(format::LogChunkHeader), ByteUse::kNeeded);
-      MapEntries(chunk, state.generation(), state.kind() == ChunkKind::kCollected);
+      MapEntries(chunk, state.generation(),
+                 state.kind() == ChunkKind::kCollected || state.kind() == ChunkKind::kCopied);
       break;
     case ChunkKind::kMeta:
     case ChunkKind::kExtentBody:
+    case ChunkKind::kLeaf:  // the pools of these tests have no leaves
+    case ChunkKind::kLeafIndex:
       break;
   }
 }

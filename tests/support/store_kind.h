@@ -18,6 +18,8 @@ struct StoreKind {
   std::string name;  ///< letters and digits, for the names of tests
   std::string design;
   std::vector<std::pair<std::string, std::string>> settings = {};  ///< for Options::Set
+  /// Of the default store's random trials in a push; a design has a larger one than a combination.
+  uint64_t share_of_trials() const { return name == "braid" ? 1 : settings.empty() ? 8 : 24; }
 
   /// Makes `options` those of this kind.
   void ApplyTo(Options* options) const {
@@ -53,6 +55,9 @@ inline const std::vector<StoreKind>& StoreKinds() {
     // Beside it heads of strands that are written back late.
     all.push_back({"regions4", "braid", {{"pool.regions", "4"}, {"flush.checkpoint_tables", "3"}}});
     all.push_back({"oblivious2", "braid", {{"pool.regions", "2"}, {"lists.kind", "oblivious"}}});
+    all.push_back(
+        {"WriteAhead", "braid", {{"log.kind", "write-ahead"}, {"memtable.kind", "skiplist"}}});
+    all.push_back({"CopyMerge", "braid", {{"compaction.kind", "copy"}}});
     all.push_back({"SecondChance", "braid", {{"cache.second_chance_bytes", "2K"}}});
     all.push_back({"pointer", "braid", {{"compaction.persistence", "pointer"}}});
     all.push_back(

@@ -1,0 +1,82 @@
+// Purpose: copying an L0 table. Thread safety, invariants, persistence: see copy_merge.h.
+#include "compaction/copy_merge.h"
+
+#include "compaction/copied_list.h"
+#include "log/index_unified_log.h"
+#include "log/log_reader.h"
+
+namespace braid::compaction {
+
+using format::ChunkKind;
+using format::EntryHeader;
+
+Result<bool> CopyTable(pmem::PmemPool* pool, pmem::ChunkUsage* usage, const index::SkipList& list,
+                       uint64_t table_id, uint32_t head) {
+  log::IndexUnifiedLog copies(pool, table_id, pool->regions(), ChunkKind::kCollected);
+  CopiedList linked(pool);
+  const auto give_back = [&] {
+    for (const uint64_t chunk : copies.chunks()) {
+      usage->Set(chunk, 0);
+      pool->FreeChunk(chunk);
+    }
+    return false;
+  };
+  index::Damage damage;
+  const EntryHeader* previous = nullptr;
+  for (const EntryHeader* entry = list.First(&damage); entry != nullptr;
+       previous = entry, entry = list.Next(entry, &damage)) {
+    const uint64_t offset = pool->OffsetOf(entry);
+    // A copy gets new checks: damage must not be copied. Without order the walk may be a circle.
+    const bool sound = log::EntryVerifies(*pool, offset) &&
+                       (previous == nullptr || index::InOrder(*previous, *entry));
+    if (!sound) {
+      give_back();
+      return pool->CorruptionAt(offset, "entry", "its check does not match, or it is out of order");
+    }
+    if (entry->has(format::kValueInExtent)) return give_back();
+    log::Draft draft;
+    draft.op = entry->op();
+    draft.key = entry->key();
+    draft.value = entry->value();
+    draft.key_hash = base::Hash64(draft.key);
+    const uint32_t shard = pool->RegionOf(offset);
+    const Status placed =
+        copies.Place(shard, &draft, 1, base::Mix(table_id, entry->sequence_and_op),
+                     pmem::AllocationClass::kBackground);
+    if (placed.IsOutOfSpace()) return give_back();
+    if (!placed.ok()) return placed;
+    copies.WritePayload(&draft);
+    copies.Seal(draft, entry->sequence(), format::kFirstOfUnit, 0);
+    copies.Accept(shard);
+    linked.Append(draft.offset);
+    usage->Add(pool->ChunkOf(draft.offset), pool->As<EntryHeader>(draft.offset)->size());
+  }
+  if (damage) {
+    give_back();
+    return index::DamageStatus(*pool, damage.at);
+  }
+  linked.Close(format::kTableHeadsOffset + head * sizeof(format::TableHead));
+  return true;
+}
+
+std::vector<uint64_t> MarkOriginals(pmem::PmemPool* pool, uint64_t after, uint64_t table_id) {
+  std::vector<uint64_t> marked;
+  pmem::PersistOps& ops = pool->ops();
+  for (uint64_t chunk = 0; chunk < pool->chunks(); ++chunk) {
+    const ChunkKind kind = pool->StateOf(chunk).kind();
+    if (kind != ChunkKind::kLog && kind != ChunkKind::kCopied) continue;
+    Result<log::LogChunk> header = log::ReadLogChunk(*pool, chunk);
+    if (!header.ok() || header->table_id <= after || header->table_id > table_id) continue;
+    log::ForEachEntry(*pool, chunk, [&](uint64_t offset, const EntryHeader& entry) {
+      if (entry.state() != format::kStateLive || BRAID_MUTANT(kOriginalsNotMarked)) return;
+      uint8_t* state = pool->As<EntryHeader>(offset)->state_byte();
+      ops.StoreByte(state, format::kStateDead);
+      if (!BRAID_MUTANT(kOriginalsMarkNotFlushed)) ops.Flush(state, 1);
+      marked.push_back(offset);
+    });
+  }
+  ops.Fence();
+  return marked;
+}
+
+}  // namespace braid::compaction
