@@ -218,7 +218,7 @@ class DelegatedEngine : public KvEngine {
  public:
   std::string name() const override { return "delegated"; }
   std::string version() const override { return BRAID_VERSION_STRING; }
-  std::string parameters() const override { return state_ ? state_->pools.parameters() : ""; }
+  std::string parameters() const override { return parameters_; }
   std::string caveat() const override {
     return "a comparison, no design of braid: a client sleeps until its answer is there, and a "
            "scan "
@@ -229,6 +229,7 @@ class DelegatedEngine : public KvEngine {
     state_ = std::make_unique<DelegatedState>();
     if (Status s = state_->pools.Open(config); !s.ok()) return s;
     const RegionalPools& pools = state_->pools;
+    parameters_ = pools.parameters();
     for (uint32_t region = 0; region < pools.regions(); ++region) {
       state_->workers.push_back(std::make_unique<RegionWorker>(
           pools.pool(region), pools.write_options(), pools.NodeOf(region)));
@@ -269,6 +270,7 @@ class DelegatedEngine : public KvEngine {
 
  private:
   std::unique_ptr<DelegatedState> state_;
+  std::string parameters_;  // told after Close, too
 };
 
 }  // namespace

@@ -187,7 +187,7 @@ class LocalEngine : public KvEngine {
  public:
   std::string name() const override { return "local"; }
   std::string version() const override { return BRAID_VERSION_STRING; }
-  std::string parameters() const override { return state_ ? state_->pools.parameters() : ""; }
+  std::string parameters() const override { return parameters_; }
   std::string caveat() const override {
     return "a comparison, no design of braid: deletions leave versions behind, and a scan sees "
            "each "
@@ -197,8 +197,9 @@ class LocalEngine : public KvEngine {
   Status Open(const EngineConfig& config) override {
     state_ = std::make_unique<LocalState>();
     visits_ = {};
-    Status s = state_->pools.Open(config);
-    return s.ok() ? FindNextVersion() : s;
+    if (Status s = state_->pools.Open(config); !s.ok()) return s;
+    parameters_ = state_->pools.parameters();
+    return FindNextVersion();
   }
 
   std::unique_ptr<KvSession> NewSession() override {
@@ -262,6 +263,7 @@ class LocalEngine : public KvEngine {
   }
 
   std::unique_ptr<LocalState> state_;
+  std::string parameters_;  // told after Close, too
   std::mutex fields_mutex_;
   std::array<RegionVisits, format::kMaxRegions> visits_{};
 };

@@ -274,6 +274,8 @@ TEST_P(RegionalEngineTest, AnswersTheBenchmarksOfTheHarness) {
       });
   EXPECT_TRUE(status.ok()) << status.ToString();
   EXPECT_EQ(done, workload.benchmarks.size());
+  // The report asks when the store is closed.
+  EXPECT_EQ(engine_->parameters().find(std::to_string(GetParam().regions) + " pools"), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, RegionalEngineTest,
