@@ -253,7 +253,7 @@ enum class Mutant : int {
   kLeafInheritedNotFlushed,  ///< recovery: leaves of a process that died stay in the caches
   kLeafLostEntriesLive,      ///< recovery: entries that never came to count stay live
   kLeafTornSequenceReused,   ///< recovery: the numbers of such entries are reused
-  kLeafScanNotSynced,              ///< recovery, page media: marks of a scan are not synced
+  kLeafScanNotSynced,        ///< recovery, page media: marks of a scan are not synced
   kLeafExtentsNotSwept,      ///< recovery: extents of such entries are kept
   kLeafPutNotSynced,         ///< page media: put with sync does not ask the medium
   kLeafOldMarkedEarly,    ///< page media: a version is marked dead before the newer one is synced
