@@ -1,19 +1,23 @@
-// Tests what leaves promise on page-cache media: a crash of the process harms nothing, and neither
-// does a restart of the machine after an orderly close; after one that was not announced the pool
-// is refused, unchanged, and a repair finds what is intact.
+// Tests the engine of leaves: what it writes back, when space is used anew, and what it promises on
+// page-cache media: a crash of the process harms nothing, and neither does a restart of the machine
+// after an orderly close; after one that was not announced the pool is refused, unchanged, and a
+// repair finds what is intact.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <functional>
+#include <future>
 #include <map>
 #include <vector>
 
 #include "braid/db.h"
 #include "design/design.h"
 #include "format/layout.h"
+#include "format/leaf.h"
+#include "pmem/epoch.h"
 #include "pmem/file_media.h"
 
 namespace braid {
@@ -180,6 +184,40 @@ TEST_F(NvSkipListTest, SequenceNumbersGrowOverACrash) {
     ASSERT_GE(drawn, 2u);
   }
   EXPECT_GE(OpenEngine()->GetStatistics().last_sequence, drawn);
+}
+
+TEST_F(NvSkipListTest, SpaceIsUsedAnewOnlyAfterReadersHaveLeft) {
+  auto engine = OpenEngine();
+  ASSERT_NE(engine, nullptr);
+  Fill(engine.get());
+  for (const auto& [key, value] : model_) ASSERT_TRUE(engine->Delete({}, key).ok());
+  const uint64_t freed = engine->GetStatistics().collected_chunks;
+  std::future<Status> compacted;
+  {
+    const pmem::EpochGuard reader;
+    compacted = std::async(std::launch::async, [&] { return engine->Compact(); });
+    EXPECT_EQ(compacted.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout)
+        << "it did not wait for who may still read what was deleted";
+    EXPECT_EQ(engine->GetStatistics().collected_chunks, freed);
+  }
+  EXPECT_TRUE(compacted.get().ok());
+  EXPECT_GT(engine->GetStatistics().collected_chunks, freed);
+}
+
+// A stale image in its place would be believed; without any, the next open would read all leaves.
+TEST_F(NvSkipListTest, CloseWritesTheImageOfTheIndexBack) {
+  constexpr uint64_t kKeys = 60'000;
+  options_.pool.force_media_class = MediaClass::kCacheLine;
+  auto engine = OpenEngine();
+  ASSERT_NE(engine, nullptr);
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    ASSERT_TRUE(engine->Put({}, "key" + std::to_string(i), "value").ok());
+  }
+  const uint64_t before = engine->GetStatistics().lines_flushed;
+  ASSERT_TRUE(engine->Close().ok());
+  // Of each leaf its place and the length of a key at least.
+  constexpr uint64_t kImageBytes = kKeys / format::kLeafSlots * 16;
+  EXPECT_GE(engine->GetStatistics().lines_flushed - before, kImageBytes / 64);
 }
 
 TEST_F(NvSkipListTest, WritesWithSyncAreRefused) {
