@@ -99,7 +99,8 @@ void PoolFlags::AddTo(CLI::App& app) {
 
 void PoolFlags::AddOptionsTo(CLI::App& app) {
   constexpr const char* kGroup = "Options of the store";
-  app.add_option("--design", design_, "recipe of the pool; default: its own, and braid for a new one")
+  app.add_option("--design", design_,
+                 "recipe of the pool; default: its own, and braid for a new one")
       ->type_name("NAME")
       ->group(kGroup);
   AddSizeOption(app, "--memory-budget", &memory_budget_,

@@ -30,7 +30,7 @@ int Fail(std::string_view message) {
 
 struct CompareOptions {
   WorkloadOptions workload;
-  std::vector<std::string> engines = GeneralEngineNames();
+  std::vector<std::string> engines = PeerEngineNames();
   int runs = 3;
   std::string directory;
   std::string json_path;

@@ -10,6 +10,8 @@ using Maker = std::unique_ptr<KvEngine> (*)();
 const std::vector<std::pair<std::string, Maker>>& Makers() {
   static const std::vector<std::pair<std::string, Maker>> makers = {
     {"braid", &MakeBraidEngine},
+    {"local", &MakeLocalEngine},
+    {"delegated", &MakeDelegatedEngine},
     {"wbtree", &MakeWbTreeEngine},
     {"wbtree-in-place", &MakeWbTreeInPlaceEngine},
 #if defined(BRAID_HAVE_LEVELDB)
@@ -36,6 +38,13 @@ std::vector<std::string> EngineNames() {
 std::vector<std::string> GeneralEngineNames() {
   std::vector<std::string> names = EngineNames();
   std::erase_if(names, [](const std::string& name) { return name.starts_with("wbtree"); });
+  return names;
+}
+
+std::vector<std::string> PeerEngineNames() {
+  std::vector<std::string> names = GeneralEngineNames();
+  std::erase_if(names,
+                [](const std::string& name) { return name == "local" || name == "delegated"; });
   return names;
 }
 

@@ -14,6 +14,8 @@ namespace braid::bench {
 std::vector<std::string> EngineNames();
 /// Those of them that take keys and values of any size.
 std::vector<std::string> GeneralEngineNames();
+/// Those of them that are stores to be used, not parts of a comparison of lists across regions.
+std::vector<std::string> PeerEngineNames();
 /// Null when the name is unknown or the store is not in this build.
 std::unique_ptr<KvEngine> MakeEngine(std::string_view name);
 
@@ -23,5 +25,9 @@ std::unique_ptr<KvEngine> MakeLmdbEngine();
 /// The wB+-tree of bench/wbtree: 8-byte keys and values. The other one overwrites values in place.
 std::unique_ptr<KvEngine> MakeWbTreeEngine();
 std::unique_ptr<KvEngine> MakeWbTreeInPlaceEngine();
+/// A braid pool a region: of what the region's threads wrote, or chosen by the key's hash and
+/// worked on by a thread of the region.
+std::unique_ptr<KvEngine> MakeLocalEngine();
+std::unique_ptr<KvEngine> MakeDelegatedEngine();
 
 }  // namespace braid::bench

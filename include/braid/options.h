@@ -95,12 +95,9 @@ struct FlushOptions {
 enum class ListKind : uint8_t {
   kOblivious = 1,  ///< one list a table; links lead anywhere
   kBraided = 2,    ///< one list a table; upper layers lead within a region, the bottom one anywhere
-  kLocal = 3,      ///< a list a region, of what its threads wrote; a read asks all of them
-  kDelegated =
-      4,  ///< a list a region, chosen by the key's hash; a thread of the region does the work
 };
 
-/// "oblivious", "braided", "local" or "delegated".
+/// "oblivious" or "braided".
 const char* ListKindName(ListKind kind);
 
 /// The lists of tables in persistent memory.

@@ -24,10 +24,6 @@ const char* ListKindName(ListKind kind) {
       return "oblivious";
     case ListKind::kBraided:
       return "braided";
-    case ListKind::kLocal:
-      return "local";
-    case ListKind::kDelegated:
-      return "delegated";
   }
   return "unknown";
 }
@@ -52,7 +48,7 @@ Status CheckKind(const char* name, const std::optional<T>& kind, T most) {
 Status CheckKinds(const Options& options) {
   Status s = CheckKind("log.kind", options.log.kind, LogKind::kWriteAhead);
   if (s.ok()) s = CheckKind("memtable.kind", options.memtable.kind, MemTableKind::kSkipList);
-  if (s.ok()) s = CheckKind("lists.kind", options.lists.kind, ListKind::kDelegated);
+  if (s.ok()) s = CheckKind("lists.kind", options.lists.kind, ListKind::kBraided);
   if (s.ok()) s = CheckKind("compaction.kind", options.compaction.kind, MergeKind::kNone);
   if (s.ok()) {
     s = CheckKind("compaction.persistence", options.compaction.persistence,

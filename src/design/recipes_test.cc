@@ -40,11 +40,8 @@ std::string Levels(const Options& options) {
       return "L0 lists, one L1 list";
     case ListKind::kBraided:
       return "L0 lists, one L1 list, braided";
-    case ListKind::kLocal:
-    case ListKind::kDelegated:
-      break;
   }
-  return "L0 lists, an L1 list a region";
+  return "unknown";
 }
 
 std::string Compaction(const Options& options) {

@@ -7,10 +7,6 @@ namespace braid::engine {
 
 namespace {
 
-Status Missing(const char* what) {
-  return Status::NotSupported(std::string("options.") + what + " is not there yet");
-}
-
 Status Unfit(const std::string& what) { return Status::InvalidArgument("options." + what); }
 
 }  // namespace
@@ -25,10 +21,6 @@ Status CheckLsmParts(const Options& options) {
           "flush.checkpoint_tables above 1 needs log.kind=index-unified: a copying flush "
           "has nothing to write back later");
     }
-  }
-  const ListKind lists = options.lists.kind.value_or(ListKind::kBraided);
-  if (lists == ListKind::kLocal || lists == ListKind::kDelegated) {
-    return Missing("lists.kind=local or delegated");
   }
   if (*options.compaction.kind == MergeKind::kCopy &&
       *options.compaction.persistence != MergePersistence::kRedoLog) {

@@ -354,10 +354,8 @@ Status PmemPool::CheckRegions(const Options& options) const {
         "; leave it away, or copy the content to a new pool");
   }
   if (header_.list_kind > static_cast<uint8_t>(ListKind::kBraided)) {
-    return Status::NotSupported(
-        "the pool has lists.kind=" +
-        std::string(ListKindName(static_cast<ListKind>(header_.list_kind))) +
-        ", which this library does not know; use a newer braid release");
+    return Status::NotSupported("the pool has lists of kind " + std::to_string(header_.list_kind) +
+                                ", which this library does not know; use a newer braid release");
   }
   // With one region all kinds are the same list.
   if (regions > 1 && options.lists.kind &&

@@ -104,9 +104,8 @@ uint64_t ImagesFor(const Workload& workload) {
   const uint64_t share = workload.media_class == MediaClass::kCacheLine ? 3
                          : workload.media_class == MediaClass::kPage    ? 2
                                                                         : 1;
-  // A push looks at the default store most.
-  const bool is_default = workload.kind.name == test::StoreKinds().front().name;
-  const uint64_t total = Size().total_images / (is_default || &Size() != &kPush ? 1 : 8);
+  const uint64_t total =
+      Size().total_images / (&Size() == &kPush ? workload.kind.share_of_trials() : 1);
   return total * share / 6 / workloads / workload.cost + 1;
 }
 

@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Workloads, ModelTest, ::testing::ValuesIn(Workloads()),
 
 // Nine workloads of a store make up its million.
 TEST_P(ModelTest, OneThreadAgreesWithAMap) {
-  const uint64_t operations = Sized(112'000, 20'000'000);
+  const uint64_t operations = Sized(112'000 / GetParam().kind.share_of_trials(), 20'000'000);
   Random random(DeriveSeed(100 + static_cast<uint64_t>(GetParam().shape)));
   const uint64_t key_count = random.OneIn(2) ? 2000 : 20000;
   TempFolder folder;
@@ -116,7 +116,8 @@ void ReadEverything(DB* db, const std::atomic<bool>& stop, std::string* failure)
 
 TEST_P(ModelTest, ThreadsWithRangesOfTheirOwnAgreeWithTheirMaps) {
   constexpr uint64_t kWriters = 4;
-  const uint64_t operations = Sized(112'000, 20'000'000) / kWriters;
+  const uint64_t operations =
+      Sized(112'000 / GetParam().kind.share_of_trials(), 20'000'000) / kWriters;
   Random random(DeriveSeed(200 + static_cast<uint64_t>(GetParam().shape)));
   TempFolder folder;
   const Options options = OptionsFor(GetParam(), &random);

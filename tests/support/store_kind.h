@@ -18,6 +18,8 @@ struct StoreKind {
   std::string name;  ///< letters and digits, for the names of tests
   std::string design;
   std::vector<std::pair<std::string, std::string>> settings = {};  ///< for Options::Set
+  /// Of the default store's random trials in a push; a design has a larger one than a combination.
+  uint64_t share_of_trials() const { return name == "braid" ? 1 : settings.empty() ? 8 : 24; }
 
   /// Makes `options` those of this kind.
   void ApplyTo(Options* options) const {
