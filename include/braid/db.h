@@ -53,8 +53,13 @@ struct Capabilities {
   bool atomic_batches = false;    ///< batches of more than one update
   bool snapshots = false;         ///< GetSnapshot; iterators show one moment
   bool compare_and_swap = false;  ///< CompareAndSwap and PutIfAbsent
+  /// On page-cache media, too, a pool that is open when power is lost can be opened again, and
+  /// writes with WriteOptions::sync are kept. Without it such writes are NotSupported there, and
+  /// the open is Corruption; what an orderly Close has left is kept, and so is everything on other
+  /// media, and in a crash of the process alone.
+  bool survives_power_loss_on_page_media = false;
 
-  static constexpr Capabilities All() { return {true, true, true, true}; }
+  static constexpr Capabilities All() { return {true, true, true, true, true}; }
 };
 
 /// A database. All calls are safe from any number of threads.

@@ -196,7 +196,8 @@ std::vector<OptionName> OptionNames();
 struct WriteOptions {
   /// On page-cache media: survive power loss too, together with every write acknowledged before.
   /// Costs one fdatasync, shared by the writers that wait at the same time. On other media every
-  /// write is durable when it returns, and this changes nothing.
+  /// write is durable when it returns, and this changes nothing. Designs that can't keep that
+  /// promise (Capabilities::survives_power_loss_on_page_media) answer NotSupported.
   bool sync = false;
 };
 

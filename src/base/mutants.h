@@ -253,15 +253,9 @@ enum class Mutant : int {
   kLeafInheritedNotFlushed,  ///< recovery: leaves of a process that died stay in the caches
   kLeafLostEntriesLive,      ///< recovery: entries that never came to count stay live
   kLeafTornSequenceReused,   ///< recovery: the numbers of such entries are reused
-  kLeafScanNotSynced,        ///< recovery, page media: marks of a scan are not synced
   kLeafExtentsNotSwept,      ///< recovery: extents of such entries are kept
-  kLeafPutNotSynced,         ///< page media: put with sync does not ask the medium
-  kLeafOldMarkedEarly,    ///< page media: a version is marked dead before the newer one is synced
-  kLeafDeleteMarksOne,    ///< page media: a delete leaves doubtful versions live
-  kLeafReclaimNotSynced,  ///< page media: chunks are reused before marks of death are synced
-  kLeafRebuildSkipped,    ///< page media: leaves are believed after the page cache was lost
-  kLeafRebuildReusesGenerations,  ///< rebuild: a chunk may get a generation that was lost
-  kLeafRebuildNotSynced,  ///< rebuild: the pool is marked as rebuilt before it is on the medium
+  kLeafSyncPromised,         ///< page media: a write with sync is acknowledged
+  kLeafLostPagesBelieved,    ///< page media: leaves are believed after the page cache was lost
   kCount
 };
 

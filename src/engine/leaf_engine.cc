@@ -89,8 +89,7 @@ Status LeafEngine::Recover() {
     return Status::OK();
   }
   recovered_entries_ = found->entries;
-  Log("recovered " + std::to_string(found->entries) + " entries" +
-      (found->rebuilt ? "; leaves were made anew after a power loss" : ""));
+  Log("recovered " + std::to_string(found->entries) + " entries");
   return Status::OK();
 }
 
@@ -125,12 +124,7 @@ Status LeafEngine::Close() {
   closed_.store(true);
   pmem::SynchronizeEpoch();  // no call is under way after this
   StopThread();
-  Status outcome;
-  {
-    const std::lock_guard lock(work_mutex_);
-    outcome = error_;
-  }
-  if (outcome.ok()) outcome = base::NoThrow([&] { return CloseInOrder(); });
+  Status outcome = base::NoThrow([&] { return CloseInOrder(); });
   if (outcome.ok() && medium_failed()) outcome = MediumStatus();
   if (outcome.ok()) outcome = base::NoThrow([&] { return pool_->MarkClean(); });
   // A pool that is not marked clean is recovered at the next open, as after a crash.
@@ -140,10 +134,6 @@ Status LeafEngine::Close() {
 
 Status LeafEngine::CloseInOrder() {
   while (Reclaim(true)) {
-  }
-  if (page_media()) {
-    // What is doubtful now would never be marked: the next open knows of nothing that is.
-    if (Status s = SyncAndSettle(); !s.ok()) return s;
   }
   recovery::RecoveredLeaves facts;
   facts.last_sequence = std::min(sequence_.load(), format::kMaxSequence);
@@ -174,7 +164,6 @@ Statistics LeafEngine::GetStatistics() {
   s.bytes_put = counters_.Sum(LeafCounter::kBytesPut);
   s.lines_flushed = pool_->ops().lines_flushed();
   s.fences = pool_->ops().fences();
-  s.syncs = counters_.Sum(LeafCounter::kSyncs);
   s.collected_chunks = counters_.Sum(LeafCounter::kFreedChunks);
   s.stalls = counters_.Sum(LeafCounter::kStalls);
   s.l1_entries = entries();

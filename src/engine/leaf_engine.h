@@ -2,21 +2,21 @@
 // persistent memory name them, an index in DRAM leads to the leaves. Paths: leaf_write.cc,
 // leaf_read.cc, leaf_space.cc, leaf_verify.cc; opening and closing here.
 // Thread safety: all public calls from any thread. Locks, in the order they may be taken:
-// close_mutex_, maintenance_mutex_, pause_mutex_, sync locks, mutexes of leaves (left to right),
+// close_mutex_, maintenance_mutex_, pause_mutex_, mutexes of leaves (left to right),
 // locks of heap, list and index, burial_mutex_. Nothing is waited for inside an EpochGuard but
 // mutexes of leaves and what follows them.
 // Invariant 1: a write takes effect under the mutex of the leaf that is responsible for its key,
 // when readers are shown a bitmap that is durable. That is its place in the order of all calls, and
 // a read's is its last look at the leaf's version. Invariant 2: sequence numbers of a key grow with
-// its versions; they order what a rebuild or a salvage finds, and nothing else. Invariant 3: what
-// no leaf names any more is used anew only after a grace period, and, on page-cache media, after a
-// sync. Persistence: see leaf_list.h; Bury says what page-cache media need besides.
-// Source: NV-Skiplist; entries of any size, concurrency, space and page-cache media are braid's.
+// its versions; they order what a salvage finds, and nothing else. Invariant 3: what no leaf
+// names any more is used anew only after a grace period. Persistence: see leaf_list.h. On
+// page-cache media nothing but Close outlives the operating system: writes that ask for more are
+// refused, and so is a pool that was open when the system went down (leaf_recovery.h).
+// Source: NV-Skiplist; entries of any size, concurrency and space are braid's.
 #pragma once
 
 #include <condition_variable>
 #include <list>
-#include <map>
 #include <mutex>
 #include <thread>
 
@@ -38,7 +38,6 @@ enum class LeafCounter : uint8_t {
   kGetsFound,
   kIterators,
   kBytesPut,
-  kSyncs,
   kSplits,
   kUnions,
   kInserted,
@@ -84,16 +83,9 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
     std::optional<Slice> expected;
     bool met = false;
   };
-  /// Page-cache media: an entry that counts no longer, and what sync settles it (leaf_space.cc).
-  struct Doubtful {
-    uint64_t entry;
-    uint64_t round;
-    bool deleted;  // by a delete, and not by a newer version
-  };
   /// What a write must do once it has counted; made before, where memory may be missing.
   struct Burial {
-    std::list<uint64_t> extent;                  // one place, or none
-    std::multimap<uint64_t, Doubtful> doubtful;  // likewise
+    std::list<uint64_t> extent;  // one place, or none
   };
 
   LeafEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
@@ -107,26 +99,19 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   Status TryUpdate(log::Draft* draft, Condition* condition);
   Status UpdateLeaf(index::LeafNode* node, log::Draft* draft, Condition* condition);
   Status PutInLeaf(index::LeafNode* node, const index::LeafLookup& found, log::Draft* draft);
-  Status RemoveFromLeaf(index::LeafNode* node, const index::LeafLookup& found,
-                        const log::Draft& draft);
+  Status RemoveFromLeaf(index::LeafNode* node, const index::LeafLookup& found);
   Status LockLeaf(std::string_view key, std::unique_lock<std::mutex>* lock, index::LeafNode** node);
   Status MakeFirstLeaf(index::LeafNode* head, pmem::AllocationClass allocation);
   Status Split(index::LeafNode* node, pmem::AllocationClass allocation);
   Status Shrink(std::string_view key);
   Result<std::vector<index::LeafItem>> ItemsOf(const index::LeafNode& node) const;
-  Status AfterWrite(const WriteOptions& options);
+  void AfterWrite();
   Status WriteError() const;
-  void Fail(const Status& status) noexcept;
-  bool failed() const noexcept { return failed_.load(std::memory_order_relaxed); }
-  Status SyncPool();
+  Status CheckSync(const WriteOptions& options) const;
 
   // leaf_space.cc
-  Burial PrepareBurial(uint64_t entry, uint64_t key_hash) const;
-  void Bury(uint64_t entry, uint64_t key_hash, bool deleted, Burial* burial) noexcept;
-  void MarkDead(uint64_t entry) noexcept;
-  uint64_t BeginRound() noexcept;
-  bool SettleRound(uint64_t round) noexcept;
-  Status SyncAndSettle();
+  Burial PrepareBurial(uint64_t entry) const;
+  void Bury(uint64_t entry, Burial* burial) noexcept;
   bool Reclaim(bool open_too);
   bool CollectStep(bool finish_all);
   bool Collect(const std::vector<uint64_t>& sparse);
@@ -164,7 +149,6 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   alignas(64) std::atomic<uint64_t> sequence_{0};  // last one drawn
   alignas(64) std::atomic<uint64_t> garbage_bytes_{0};
   std::atomic<bool> closed_{false};
-  std::atomic<bool> failed_{false};  // error_ is set
   std::atomic<bool> paused_{false};  // writes wait at pause_mutex_
 
   std::mutex close_mutex_;
@@ -173,22 +157,11 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
 
   mutable std::mutex burial_mutex_;
   std::list<uint64_t> extents_;  // burial_mutex_: of entries that no leaf names
-  /// Page-cache media, burial_mutex_, by the hash of the key: entries whose mark of death waits for
-  /// a sync, and those whose mark has been made and is not synced yet.
-  std::multimap<uint64_t, Doubtful> doubtful_;
-  std::multimap<uint64_t, Doubtful> marked_;
-  uint64_t round_ = 1;  // burial_mutex_
-
-  std::mutex sync_mutex_;
-  std::mutex sync_round_mutex_;
-  uint64_t syncs_begun_ = 0;  // sync_mutex_
-  std::atomic<uint64_t> syncs_done_{0};
 
   mutable std::mutex work_mutex_;
   std::condition_variable work_changed_;
   bool stopping_ = false;  // work_mutex_
   bool wanted_ = false;    // work_mutex_
-  Status error_;           // work_mutex_
   std::thread thread_;
 
   bool image_served_ = false;  // the image of the last close is freed

@@ -1,14 +1,6 @@
 // Purpose: giving space back: what is to be done when an entry counts no longer, reclamation after
 // readers are gone, collection of sparse chunks. Thread safety, invariants, persistence: see
 // leaf_engine.h.
-//
-// Page-cache media after a power loss: the leaves mean nothing, and of a key the newest entry that
-// is live counts (recovery/leaf_recovery.h). So marks of death, which elsewhere only help a
-// salvage, decide there. A version that was replaced must not be marked before what replaced it is
-// on the medium, or both could be lost: it is doubtful until a sync that began after it was
-// replaced has ended. A delete marks at once all versions of its key that are not marked yet: what
-// a power loss then keeps of the marks is a state in which the delete, or nothing of it, has
-// happened.
 #include <algorithm>
 
 #include "base/activity.h"
@@ -26,52 +18,20 @@ using index::LeafLookup;
 using index::LeafNode;
 using pmem::AllocationClass;
 
-namespace {
-/// Versions that wait for a sync before one is made for their sake.
-constexpr size_t kManyDoubtful = 1u << 16;
-}  // namespace
-
-LeafEngine::Burial LeafEngine::PrepareBurial(uint64_t entry, uint64_t key_hash) const {
+LeafEngine::Burial LeafEngine::PrepareBurial(uint64_t entry) const {
   Burial burial;
   if (const uint64_t extent = pool_->ExtentOf(entry); extent != 0) burial.extent.push_back(extent);
-  if (page_media()) burial.doubtful.emplace(key_hash, Doubtful{entry, 0, false});
   return burial;
-}
-
-void LeafEngine::MarkDead(uint64_t entry) noexcept {
-  uint8_t* state = pool_->As<EntryHeader>(entry)->state_byte();
-  pool_->ops().StoreByte(state, format::kStateDead);
-  // Durable with the next fence of anybody: only a salvage looks at it.
-  pool_->ops().Flush(state, 1);
 }
 
 /// An entry that no leaf names any more. Under the mutex of the leaf that did, once that is
 /// durable.
-void LeafEngine::Bury(uint64_t entry, uint64_t key_hash, bool deleted, Burial* burial) noexcept {
-  const uint64_t size = pool_->As<EntryHeader>(entry)->size();
-  if (!page_media() || BRAID_MUTANT(kLeafOldMarkedEarly)) {
-    MarkDead(entry);
-  } else {
-    const std::lock_guard lock(burial_mutex_);
-    const auto [begin, end] = doubtful_.equal_range(key_hash);
-    const std::string_view key = pool_->KeyAt(entry);
-    for (auto at = begin; deleted && at != end && !BRAID_MUTANT(kLeafDeleteMarksOne);) {
-      const auto next = std::next(at);
-      if (pool_->KeyAt(at->second.entry) == key) {
-        MarkDead(at->second.entry);
-        at->second.round = round_;
-        marked_.insert(doubtful_.extract(at));
-      }
-      at = next;
-    }
-    if (deleted && !marked_.contains(key_hash)) {
-      MarkDead(entry);
-    } else {
-      burial->doubtful.begin()->second.round = round_;
-      burial->doubtful.begin()->second.deleted = deleted;
-      doubtful_.insert(burial->doubtful.extract(burial->doubtful.begin()));
-    }
-  }
+void LeafEngine::Bury(uint64_t entry, Burial* burial) noexcept {
+  auto* header = pool_->As<EntryHeader>(entry);
+  const uint64_t size = header->size();
+  pool_->ops().StoreByte(header->state_byte(), format::kStateDead);
+  // Durable with the next fence of anybody: only a salvage looks at it.
+  pool_->ops().Flush(header->state_byte(), 1);
   uint64_t bytes = size;
   if (!burial->extent.empty()) {
     bytes += pool_->chunk_bytes();
@@ -83,75 +43,24 @@ void LeafEngine::Bury(uint64_t entry, uint64_t key_hash, bool deleted, Burial* b
   garbage_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
-/// Before a sync: what was replaced until now is settled when that sync has ended.
-uint64_t LeafEngine::BeginRound() noexcept {
-  const std::lock_guard lock(burial_mutex_);
-  return round_++;
-}
-
-/// Makes all writes so far survive a power loss.
-Status LeafEngine::SyncAndSettle() {
-  uint64_t round = BeginRound();
-  if (Status s = pool_->media().Sync(); !s.ok()) return s;
-  if (!SettleRound(round)) return Status::OK();
-  round = BeginRound();
-  if (Status s = pool_->media().Sync(); !s.ok()) return s;
-  (void)SettleRound(round);
-  return Status::OK();
-}
-
-/// After that sync. True: it has marked entries of deletes, whose marks another sync must cover
-/// before the deletes count as synced.
-bool LeafEngine::SettleRound(uint64_t round) noexcept {
-  const std::lock_guard lock(burial_mutex_);
-  std::erase_if(marked_, [&](const auto& marked) { return marked.second.round <= round; });
-  bool deletes = false;
-  for (auto at = doubtful_.begin(); at != doubtful_.end();) {
-    const auto next = std::next(at);
-    if (at->second.round <= round) {
-      MarkDead(at->second.entry);
-      deletes = deletes || at->second.deleted;
-      at->second.round = round_;
-      marked_.insert(doubtful_.extract(at));
-    }
-    at = next;
-  }
-  return deletes;
-}
-
 /// Gives back what nothing leads to. False when there was nothing. Not inside an EpochGuard.
 bool LeafEngine::Reclaim(bool open_too) {
   const std::lock_guard maintenance(maintenance_mutex_);
-  if (failed() || pool_->failed()) return false;
+  if (pool_->failed()) return false;
   garbage_bytes_.store(0, std::memory_order_relaxed);
   const std::vector<uint64_t> chunks = heap_.EmptyChunks(open_too);
   std::list<uint64_t> extents;
-  size_t doubtful = 0;
   {
     const std::lock_guard lock(burial_mutex_);
     extents.swap(extents_);
-    doubtful = doubtful_.size();
   }
   index::LeafList::Garbage garbage = list_->TakeGarbage();
-  if (chunks.empty() && extents.empty() && garbage.empty() && doubtful < kManyDoubtful) {
-    return false;
-  }
-  const uint64_t round = BeginRound();
-  // What was replaced, and marks of death, must be on the medium before what they guard against is
-  // used anew.
-  if (page_media() && !BRAID_MUTANT(kLeafReclaimNotSynced)) {
-    if (Status s = pool_->media().Sync(); !s.ok()) {
-      Fail(s);
-      list_->PutBack(std::move(garbage));
-      return false;
-    }
-  }
+  if (chunks.empty() && extents.empty() && garbage.empty()) return false;
   if (!BRAID_MUTANT(kLeafReclaimTooEarly)) pmem::SynchronizeEpoch();
   if (pool_->failed()) {
     list_->PutBack(std::move(garbage));
     return false;
   }
-  (void)SettleRound(round);
   for (const uint64_t extent : extents) pool_->FreeExtent(extent);
   for (const uint64_t chunk : chunks) pool_->FreeChunk(chunk);
   counters_.Add(LeafCounter::kFreedChunks, chunks.size());
@@ -161,8 +70,7 @@ bool LeafEngine::Reclaim(bool open_too) {
 
 /// Bytes that count no longer after which it is worth looking for what can be given back.
 uint64_t LeafEngine::GarbageLimit() const {
-  const uint64_t share = pool_->pool_bytes() / (page_media() ? 8 : 32);
-  return std::clamp(share, pool_->chunk_bytes(), uint64_t{64} << 20);
+  return std::clamp(pool_->pool_bytes() / 32, pool_->chunk_bytes(), uint64_t{64} << 20);
 }
 
 void LeafEngine::Maintain() {
@@ -207,7 +115,7 @@ bool LeafEngine::Collect(const std::vector<uint64_t>& sparse) {
     });
     for (const uint64_t entry : entries) {
       bool moved = false;
-      if (failed() || pool_->failed()) return any;
+      if (pool_->failed()) return any;
       if (Status s = MoveEntry(entry, &moved); !s.ok()) return any;
       any = any || moved;
     }
@@ -232,7 +140,7 @@ Status LeafEngine::MoveEntry(uint64_t entry, bool* moved) {
   draft.key = key;
   draft.value = value;
   draft.key_hash = hash;
-  Burial burial = PrepareBurial(entry, hash);
+  Burial burial = PrepareBurial(entry);
   if (Status s = heap_.Place(base::ThreadSlot(), &draft, AllocationClass::kBackground); !s.ok()) {
     return s;
   }
@@ -242,7 +150,7 @@ Status LeafEngine::MoveEntry(uint64_t entry, bool* moved) {
   // Before the original is marked dead.
   pool_->ops().Fence();
   if (pool_->failed()) return pool_->FaultStatus();
-  Bury(entry, hash, false, &burial);
+  Bury(entry, &burial);
   counters_.Add(LeafCounter::kMoved);
   *moved = true;
   return Status::OK();
@@ -265,7 +173,7 @@ bool LeafEngine::WaitForSpace() {
 
 Status LeafEngine::Compact() {
   if (closed()) return Status::Closed();
-  if (failed() || medium_failed()) return WriteError();
+  if (medium_failed()) return WriteError();
   {
     const std::lock_guard close_lock(close_mutex_);  // as in WaitForSpace
     if (closed()) return Status::Closed();
@@ -275,8 +183,7 @@ Status LeafEngine::Compact() {
     }
     (void)Reclaim(true);
   }
-  if (failed() || medium_failed()) return WriteError();
-  return page_media() ? SyncPool() : Status::OK();
+  return medium_failed() ? WriteError() : Status::OK();
 }
 
 void LeafEngine::MaintenanceLoop() {

@@ -216,8 +216,7 @@ void LeafEngine::CheckChunk(uint64_t chunk, Totals* totals) {
   });
   const auto found = totals->linked_bytes.find(chunk);
   const uint64_t linked = found != totals->linked_bytes.end() ? found->second : 0;
-  // On page-cache media versions that were replaced are marked after a sync.
-  if (page_media() ? live < linked : live != linked) {
+  if (live != linked) {
     problem(std::to_string(live) + " bytes of entries are live, leaves name " +
             std::to_string(linked));
   }

@@ -73,6 +73,8 @@ Status LeafEngine::Write(const WriteOptions& options, const WriteBatch& batch) {
         "this design writes no batches of more than one update as a whole; write the updates one "
         "by one, or use a pool of the design \"braid\"");
   }
+  // Also of an empty batch: with sync it asks for what was written before.
+  if (Status s = CheckSync(options); !s.ok()) return s;
   counters_.Add(LeafCounter::kBatches);
   if (batch.Count() == 0) return Status::OK();
   counters_.Add(LeafCounter::kBytesPut, collector.draft.key.size() + collector.draft.value.size());
@@ -98,10 +100,21 @@ Result<bool> LeafEngine::CompareAndSwap(const WriteOptions& options, Slice key,
   return condition.met;
 }
 
+/// After a sync pages go on to reach page-cache media in any order, so a power loss may leave newer
+/// pages beside older ones, and leaves can't tell them apart.
+Status LeafEngine::CheckSync(const WriteOptions& options) const {
+  if (!options.sync || !page_media() || BRAID_MUTANT(kLeafSyncPromised)) return Status::OK();
+  return Status::NotSupported(
+      "a write with sync: this design keeps nothing beyond a crash of the process on page-cache "
+      "media until the pool is closed; use a pool of the design \"braid\", or a medium that keeps "
+      "what was flushed");
+}
+
 Status LeafEngine::Update(const WriteOptions& options, log::Draft draft, Condition* condition) {
+  if (Status s = CheckSync(options); !s.ok()) return s;
   draft.key_hash = base::Hash64(draft.key);
   for (;;) {
-    if (failed() || medium_failed()) return WriteError();
+    if (medium_failed()) return WriteError();
     Status s = TryUpdate(&draft, condition);
     if (s.IsTryAgain()) {
       // Verify counts, and lets writes go on when it has.
@@ -109,24 +122,14 @@ Status LeafEngine::Update(const WriteOptions& options, log::Draft draft, Conditi
       continue;
     }
     if (s.IsOutOfSpace() && WaitForSpace()) continue;
-    if (!s.ok()) return failed() ? WriteError() : s;
-    return condition != nullptr && !condition->met ? Status::OK() : AfterWrite(options);
+    if (!s.ok()) return s;
+    if (condition == nullptr || condition->met) AfterWrite();
+    return Status::OK();
   }
 }
 
 /// Why writes have ended.
-Status LeafEngine::WriteError() const {
-  if (closed()) return Status::Closed();
-  if (medium_failed()) return MediumStatus();
-  const std::lock_guard lock(work_mutex_);
-  return error_;
-}
-
-void LeafEngine::Fail(const Status& status) noexcept {
-  const std::lock_guard lock(work_mutex_);
-  if (error_.ok()) error_ = status;
-  failed_.store(true);
-}
+Status LeafEngine::WriteError() const { return closed() ? Status::Closed() : MediumStatus(); }
 
 /// One attempt. TryAgain while writes are paused.
 Status LeafEngine::TryUpdate(log::Draft* draft, Condition* condition) {
@@ -200,7 +203,7 @@ Status LeafEngine::UpdateLeaf(LeafNode* node, log::Draft* draft, Condition* cond
     if (!condition->met) return Status::OK();
   }
   if (draft->op == EntryOp::kDelete) {
-    return there ? RemoveFromLeaf(node, found, *draft) : Status::OK();
+    return there ? RemoveFromLeaf(node, found) : Status::OK();
   }
   if (node->offset == 0) {
     if (Status s = MakeFirstLeaf(node, AllocationClass::kWrite); !s.ok()) return s;
@@ -217,7 +220,7 @@ Status LeafEngine::UpdateLeaf(LeafNode* node, log::Draft* draft, Condition* cond
 Status LeafEngine::PutInLeaf(LeafNode* node, const LeafLookup& found, log::Draft* draft) {
   const bool there = found.state == LeafLookup::State::kFound;
   Burial burial;
-  if (there) burial = PrepareBurial(found.offset, draft->key_hash);
+  if (there) burial = PrepareBurial(found.offset);
   if (Status s = heap_.Place(base::ThreadSlot(), draft, AllocationClass::kWrite); !s.ok()) return s;
   const uint64_t sequence = sequence_.fetch_add(1) + 1;
   if (sequence > format::kMaxSequence) {
@@ -241,7 +244,7 @@ Status LeafEngine::PutInLeaf(LeafNode* node, const LeafLookup& found, log::Draft
   list_->Commit(node, next);
   if (pool_->failed()) return pool_->FaultStatus();  // stored where nothing is kept
   if (there) {
-    Bury(found.offset, draft->key_hash, false, &burial);
+    Bury(found.offset, &burial);
   } else {
     counters_.Add(LeafCounter::kInserted);
   }
@@ -249,12 +252,11 @@ Status LeafEngine::PutInLeaf(LeafNode* node, const LeafLookup& found, log::Draft
 }
 
 /// Algorithm 3.
-Status LeafEngine::RemoveFromLeaf(LeafNode* node, const LeafLookup& found,
-                                  const log::Draft& draft) {
-  Burial burial = PrepareBurial(found.offset, draft.key_hash);
+Status LeafEngine::RemoveFromLeaf(LeafNode* node, const LeafLookup& found) {
+  Burial burial = PrepareBurial(found.offset);
   list_->Commit(node, node->bitmap.load(std::memory_order_relaxed) & ~(1ull << found.slot));
   if (pool_->failed()) return pool_->FaultStatus();
-  Bury(found.offset, draft.key_hash, true, &burial);
+  Bury(found.offset, &burial);
   counters_.Add(LeafCounter::kRemoved);
   return Status::OK();
 }
@@ -337,7 +339,7 @@ Status LeafEngine::Shrink(std::string_view key) {
   return Status::OK();
 }
 
-Status LeafEngine::AfterWrite(const WriteOptions& options) {
+void LeafEngine::AfterWrite() {
   if (garbage_bytes_.load(std::memory_order_relaxed) >= GarbageLimit()) {
     if (options_.background_threads) {
       {
@@ -355,37 +357,12 @@ Status LeafEngine::AfterWrite(const WriteOptions& options) {
       (void)maintained;
     }
   }
-  return options.sync && page_media() ? SyncPool() : Status::OK();
-}
-
-/// One fdatasync round serves all writers that came before it began.
-Status LeafEngine::SyncPool() {
-  uint64_t ticket = 0;
-  {
-    const std::lock_guard lock(sync_mutex_);
-    ticket = syncs_begun_ + 1;  // the next round to begin covers this write
-  }
-  const std::lock_guard lock(sync_round_mutex_);
-  if (syncs_done_.load() >= ticket) return Status::OK();
-  {
-    const std::lock_guard begin(sync_mutex_);
-    ++syncs_begun_;
-  }
-  counters_.Add(LeafCounter::kSyncs);
-  if (closed()) return Status::Closed();
-  const Status s = BRAID_MUTANT(kLeafPutNotSynced) ? Status::OK() : SyncAndSettle();
-  if (!s.ok()) {
-    Fail(s);
-    return s;
-  }
-  syncs_done_.store(syncs_begun_);
-  return s;
 }
 
 Status LeafEngine::Flush() {
   if (closed()) return Status::Closed();
-  if (failed() || medium_failed()) return WriteError();
-  return page_media() ? SyncPool() : Status::OK();
+  if (medium_failed()) return WriteError();
+  return Status::OK();
 }
 
 }  // namespace braid::engine

@@ -1,13 +1,13 @@
 // Purpose: opening a pool of leaves: from the image that an orderly close has left, by a scan of
-// the leaves after a crash, from the entries alone after a power loss on page-cache media; and
-// writing that image. Thread safety: one thread, before anybody else knows the pool, or after the
-// last one has left it. Invariant 1: no byte is used before bounds and check. Invariant 2: each
-// step may be interrupted and repeated, and depends on no option. Invariant 3: the image is
-// believed only if the pool was closed in order and every check of it matches; a scan finds the
-// same. Persistence: the scan changes nothing that counts: it takes empty leaves off the list,
-// marks entries that nothing leads to as void, and frees chunks that hold nothing. Before that it
-// flushes the leaves it believes in, since the process that died may not have come to it. Source:
-// NV-Skiplist 3.6; the third way is braid's.
+// the leaves after a crash; and writing that image. A pool that was open when page-cache media lost
+// the page cache is refused: which of its pages are old can't be told. Thread safety: one thread,
+// before anybody else knows the pool, or after the last one has left it. Invariant 1: no byte is
+// used before bounds and check. Invariant 2: each step may be interrupted and repeated, and depends
+// on no option. Invariant 3: the image is believed only if the pool was closed in order and every
+// check of it matches; a scan finds the same. Persistence: a refused pool is not written to. The
+// scan changes nothing that counts: it takes empty leaves off the list, marks entries that nothing
+// leads to as void, and frees chunks that hold nothing. Before that it flushes the leaves it
+// believes in, since the process that died may not have come to it. Source: NV-Skiplist 3.6.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,6 @@ struct RecoveredLeaves {
   uint64_t entries = 0;
   uint64_t next_chunk_id = 2;  // table id of the next chunk of entries
   bool from_image = false;
-  bool rebuilt = false;
 };
 
 class LeafRecovery {
@@ -38,7 +37,7 @@ class LeafRecovery {
   Result<RecoveredLeaves> Run();
 
  private:
-  bool NeedsRebuild() const;
+  bool LostPageCache() const;
   // By a scan:
   Status ScanLeaves();
   Status ScanLeaf(uint64_t offset);
@@ -46,11 +45,6 @@ class LeafRecovery {
   Status SweepEntries(uint64_t chunk);
   Status SweepExtent(uint64_t chunk, uint64_t* bodies);
   bool IsLinked(uint64_t entry) const;
-  // After a power loss on page-cache media:
-  Status Rebuild();
-  Status CollectEntries();
-  Status ChooseEntries();
-  Status LinkEntries();
   // From the image:
   bool ReadImage(std::string* image) const;
   bool LoadImage();

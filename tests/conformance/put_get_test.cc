@@ -149,6 +149,9 @@ TEST_P(PutGetTest, EverythingDeletedLeavesNothing) {
 }
 
 TEST_P(PutGetTest, WriteWithSyncIsOk) {
+  if (db_->GetStatistics().media_class == MediaClass::kPage) {
+    BRAID_NEEDS(survives_power_loss_on_page_media);
+  }
   WriteOptions sync;
   sync.sync = true;
   for (int i = 0; i < 20; ++i) {
@@ -157,6 +160,43 @@ TEST_P(PutGetTest, WriteWithSyncIsOk) {
   }
   BRAID_ASSERT_OK(db_->Delete(sync, NumberedKey(3)));
   model_.erase(NumberedKey(3));
+  ExpectContent(db_.get(), model_);
+}
+
+TEST_P(PutGetTest, SyncThatCanNotBeKeptIsRefusedAndWritesNothing) {
+  if (Has(&Capabilities::survives_power_loss_on_page_media)) {
+    GTEST_SKIP() << "the design keeps it";
+  }
+  BRAID_ASSERT_OK(db_->Close());
+  db_.reset();
+  options_.pool.force_media_class = MediaClass::kPage;
+  db_ = OpenOrFail(options_, path_);
+  ASSERT_NE(db_, nullptr);
+  Put("there", "old");
+  const Statistics before = db_->GetStatistics();
+  WriteOptions sync;
+  sync.sync = true;
+  WriteBatch batch;
+  EXPECT_TRUE(db_->Write(sync, batch).IsNotSupported()) << "of what came before";
+  batch.Put("there", "new");
+  EXPECT_TRUE(db_->Write(sync, batch).IsNotSupported());
+  const Status put = db_->Put(sync, "there", "new");
+  EXPECT_TRUE(put.IsNotSupported()) << put.ToString();
+  EXPECT_NE(put.message().find("page-cache"), std::string::npos) << put.ToString();
+  EXPECT_TRUE(db_->Delete(sync, "there").IsNotSupported());
+  EXPECT_TRUE(db_->Delete(sync, "not there").IsNotSupported());
+  if (Has(&Capabilities::compare_and_swap)) {
+    EXPECT_TRUE(db_->CompareAndSwap(sync, "there", "old", "new").status().IsNotSupported());
+    EXPECT_TRUE(db_->PutIfAbsent(sync, "another", "new").status().IsNotSupported());
+  }
+  const Statistics after = db_->GetStatistics();
+  EXPECT_EQ(after.lines_flushed, before.lines_flushed);
+  EXPECT_EQ(after.fences, before.fences);
+  EXPECT_EQ(after.last_sequence, before.last_sequence);
+  ExpectContent(db_.get(), model_);
+  Put("there", "new");
+  BRAID_ASSERT_OK(db_->Flush());
+  Reopen();
   ExpectContent(db_.get(), model_);
 }
 
