@@ -13,6 +13,8 @@
 namespace braid::tools {
 namespace {
 
+constexpr const char* kRegions = "regions since the open";
+
 struct Group {
   const char* title;
   std::vector<const char*> fields;
@@ -23,8 +25,8 @@ const std::vector<Group>& Groups() {
   static const std::vector<Group> groups = {
       {"open", {"open_micros", "recovered_entries", "clean_open"}},
       {"tables now",
-       {"memtable_entries", "memtable_bytes", "immutable_memtables", "l0_tables", "l0_entries",
-        "l1_entries", "index_entries", "index_complete", "lookup_cache_entries",
+       {"memtable_entries", "memtable_bytes", "immutable_memtables", "waiting_tables", "l0_tables",
+        "l0_entries", "l1_entries", "index_entries", "index_complete", "lookup_cache_entries",
         "second_chance_entries", "last_sequence", "snapshots"}},
       {"memory now", {"memory_bytes", "memory_budget_bytes"}},
       {"pool now", {"pool_bytes", "pool_used_bytes", "pool_max_bytes"}},
@@ -34,7 +36,10 @@ const std::vector<Group>& Groups() {
       {"durability since the open", {"lines_flushed", "fences", "syncs"}},
       {"background work since the open",
        {"flushes", "flushed_entries", "merges", "merged_entries", "collected_chunks",
-        "stall_micros", "stalls"}},
+        "flush_micros", "merge_micros", "stall_micros", "stalls"}},
+      {kRegions,
+       {"region_fallbacks", "upper_visits_local", "upper_visits_remote", "bottom_visits_local",
+        "bottom_visits_remote"}},
   };
   return groups;
 }
@@ -99,6 +104,20 @@ class StatVerb final : public Verb {
     out->WriteLine(object.dump());
   }
 
+  /// The histogram of lookups by the length of their path, as one line of "from:count".
+  static void PrintPaths(std::vector<StatisticsField>* fields, Output* out) {
+    constexpr std::string_view kPrefix = "lookup_paths_";
+    std::string text;
+    for (const StatisticsField& field : *fields) {
+      const std::string_view name = field.name;
+      if (!name.starts_with(kPrefix) || field.value == 0) continue;
+      text += fmt::format(" {}:{}", name.substr(kPrefix.size()), GroupDigits(field.value));
+    }
+    std::erase_if(*fields,
+                  [&](const auto& f) { return std::string_view(f.name).starts_with(kPrefix); });
+    out->WriteLine(fmt::format("  {:<21}{}", "lookup_paths", text.empty() ? " none" : text));
+  }
+
   static void PrintText(const Statistics& statistics, std::vector<StatisticsField> fields,
                         Output* out) {
     out->WriteLine(fmt::format("design {}, media class {}{}", statistics.design,
@@ -114,6 +133,7 @@ class StatVerb final : public Verb {
         out->WriteLine(fmt::format("  {:<22}{}", field->name, ValueText(*field)));
         fields.erase(field);
       }
+      if (std::strcmp(group.title, kRegions) == 0) PrintPaths(&fields, out);
     }
     if (!fields.empty()) out->WriteLine("\nother");
     for (const StatisticsField& field : fields) {

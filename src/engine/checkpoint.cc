@@ -13,7 +13,9 @@ namespace braid::engine {
 
 Status LsmEngine::Checkpoint() {
   const std::lock_guard checkpoint_lock(checkpoint_mutex_);
-  if (failed() || medium_failed()) return WriteError();
+  // Close, too, checkpoints: what stopped the store is the answer, not that it is closed.
+  if (medium_failed()) return MediumStatus();
+  if (failed()) return background_error();
   const Status s = base::NoThrow([&] { return CommitWaiting(); });
   if (!s.ok()) Fail(s);
   return s;

@@ -12,9 +12,10 @@ import subprocess
 import sys
 
 WIDEST = 65
-#Functions whose wide copies have their source in ordinary memory.
+# Functions whose wide copies have their source in ordinary memory.
 ORDINARY = (
     "braid::pmem::ChooseHeader(",  # of two copies made with memcpy
+    "braid::engine::LsmEngine::ManifestOfNow(",  # of the manifest in DRAM
     "braid::engine::LsmEngine::VerifyAll(",  # of the manifest in DRAM
     "braid::engine::LsmEngine::Write(",  # drafts of a batch
     "braid::engine::LsmEngine::WriteDrafts(",

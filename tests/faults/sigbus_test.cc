@@ -166,8 +166,10 @@ TEST_P(SigbusTest, ClosingAfterALossLeavesThePoolToBeRecovered) {
   ASSERT_EQ(::stat(Segment(pool()).c_str(), &facts), 0);
   Truncate(Segment(pool()), 64 << 10);
   VerifyReport report;
-  EXPECT_TRUE(IsMediumError(db_->Verify(&report)));
-  EXPECT_TRUE(IsMediumError(db_->Close()));
+  const Status verified = db_->Verify(&report);
+  EXPECT_TRUE(IsMediumError(verified)) << verified.ToString();
+  const Status closed = db_->Close();
+  EXPECT_TRUE(IsMediumError(closed)) << closed.ToString();
   Result<PoolInfo> info = DB::Inspect(pool());
   ASSERT_TRUE(info.ok()) << info.status().ToString();
   EXPECT_FALSE(info->clean);

@@ -66,8 +66,8 @@ class ParseTest(unittest.TestCase):
             "a flush; the first four are 27%\n")
         self.assertEqual((done, counts["in growth"], counts["writes acknowledged"]), (94, 4, 50))
         done, counts = parse.damage(
-            "[ damage   ] 3 refused, 20 reported by verify, 1 by verify only, 2 torn ends, 0 lost "
-            "writes, 15 right (bytes changed: unused 12), 2 faults\n")
+            "[ damage   ] 3 refused, 20 reported by verify, 1 by verify only, 2 torn ends, "
+            "15 right (bytes changed: unused 12), 2 faults\n")
         self.assertEqual((done, counts["right"], counts["silent, crashed or hung"]), (43, 15, 2))
         self.assertEqual(parse.repair("[ repair   ] 40 trials, 3 with nothing left\n" * 2),
                          (80, {"nothing left": 6}))
