@@ -31,7 +31,8 @@ hdr:leveldb/db.h libleveldb-dev
 hdr:rocksdb/db.h librocksdb-dev
 hdr:lmdb.h liblmdb-dev"
 readonly figures_needs="
-py:matplotlib python3-matplotlib"
+py:matplotlib python3-matplotlib
+cmd:valgrind valgrind"
 readonly vm_needs="
 cmd:qemu-system-x86_64 qemu-system-x86
 cmd:busybox busybox-static
