@@ -126,7 +126,7 @@ struct CompactionOptions {
   uint32_t l0_trigger = 1;        ///< L0 tables that start a merge
   uint32_t l0_slowdown = 16;      ///< L0 tables from which writers are slowed down smoothly
   uint32_t l0_stop = 48;          ///< L0 tables at which writers wait; at most 56
-  uint32_t batch_entries = 4096;  ///< entries whose links one redo record covers
+  uint32_t batch_entries = 1024;  ///< entries whose links one redo record covers
   double gc_live_ratio = 0.5;     ///< chunks with a smaller share of live bytes are collected
 };
 

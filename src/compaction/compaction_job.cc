@@ -57,11 +57,15 @@ Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* 
   MergeInput input;
   const index::SkipList source = source_->list();
   input.source_head = source.head();
+  const std::shared_ptr<const index::EntryIndex> source_tree = source_->tree();
+  if (source_->tree_min_height() == 1) input.source_tree = source_tree.get();
   input.source_boundary = resumed_.boundary;
   input.copies = source_->is_copies();
   input.target_head = target_->head_offset();
   input.tree = target_tree_;
   input.tree_min_height = target_->tree_min_height();
+  // A table is told of its tree when that has all its keys.
+  input.tree_is_complete = target_->tree() != nullptr && target_->tree().get() == target_tree_;
   input.views = &views;
   input.merge_id = merge_id_;
   input.resumed = resumed_;

@@ -2,7 +2,7 @@
 // Steps of Run:
 //  1. Collect: walk the source's bottom layer, up to the boundary, into an array.
 //  2. From the tail of the array, range by range:
-//  3.   FindPlaces: walk the target forwards, keeping the predecessors of every layer (the stack).
+//  3.   MergePlaces: find the predecessors of each key in the target (the stack).
 //  4.   MergeSlice, last slice first: decide what is kept, and note the link updates.
 //  5.   CommitBatch, whenever a redo record is full and at the end of a range.
 #include "compaction/zipper_merge.h"
@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/mutants.h"
 #include "base/no_throw.h"
+#include "base/prefetch.h"
 
 namespace braid::compaction {
 
@@ -21,12 +22,19 @@ using format::EntryOp;
 using format::EntryPtr;
 using format::kMaxHeight;
 
+namespace {
+/// Source entries that are asked for ahead of the walk.
+constexpr size_t kAhead = 24;
+}  // namespace
+
 ZipperMerge::ZipperMerge(pmem::PmemPool* pool, const MergeInput& input)
     : pool_(pool),
       input_(input),
       redo_(pool, input.merge_id),
       pointers_(pool),
       target_(pool, pool->As<uint64_t>(input.target_head)),
+      places_(pool, input.target_head,
+              input.tree_is_complete && input.tree_min_height == 1 ? input.tree : nullptr),
       pred_links_(1 + (kMaxHeight - 1) * size_t{pool->strands()}),
       max_versions_a_slice_(
           input.by_pointers ? 1 : (redo_.capacity() / 2 - pred_links_) / (kMaxHeight + 1)) {
@@ -49,10 +57,28 @@ Status ZipperMerge::Run() {
 
 Status ZipperMerge::Damaged(uint64_t at) const { return index::DamageStatus(*pool_, at); }
 
+/// What the tree over the source has, for nothing but to ask for entries ahead of the walk.
+std::vector<uint64_t> ZipperMerge::SourceByTree() const {
+  std::vector<uint64_t> refs;
+  if (input_.source_tree == nullptr) return refs;
+  constexpr size_t kLeaf = 64;
+  refs.resize(input_.source_tree->size() + kLeaf);
+  size_t count = 0;
+  size_t more = input_.source_tree->ScanFromStart(refs.data(), kLeaf);
+  while (more > 0 && (count += more) + kLeaf <= refs.size()) {
+    more = input_.source_tree->ScanForward(pool_->KeyAt(refs[count - 1]), false,
+                                           refs.data() + count, kLeaf);
+  }
+  refs.resize(count);
+  return refs;
+}
+
 Status ZipperMerge::Collect() {
   const index::SkipList source(pool_, input_.source_head);
   const EntryHeader* previous = nullptr;
   bool found_boundary = input_.source_boundary == 0;
+  const std::vector<uint64_t> hints = SourceByTree();
+  size_t hint = 0;  // the first that the walk has not come to
   for (const EntryHeader* entry = source.First(&damage_); entry != nullptr;
        entry = source.Next(entry, &damage_)) {
     const uint64_t offset = pool_->OffsetOf(entry);
@@ -64,6 +90,8 @@ Status ZipperMerge::Collect() {
     if (previous != nullptr && !index::InOrder(*previous, *entry)) return Damaged(offset);
     source_.push_back(offset);
     previous = entry;
+    if (hint < hints.size() && hints[hint] == offset) ++hint;
+    if (hint + kAhead < hints.size()) base::PrefetchRange(pool_->At(hints[hint + kAhead]), 128);
   }
   if (damage_) return Damaged(damage_.at);
   // Behind the boundary the source leads on in the target, which can't be merged with itself.
@@ -71,94 +99,23 @@ Status ZipperMerge::Collect() {
 }
 
 Status ZipperMerge::MergeRange(size_t begin, size_t end) {
-  std::vector<Slice> slices;
-  if (Status s = FindPlaces(begin, end, &slices); !s.ok()) return s;
-  for (size_t i = slices.size(); i-- > 0;) {
-    const size_t versions = slices[i].end - slices[i].begin;
+  if (Status s = places_.Find(source_, begin, end, max_versions_a_slice_); !s.ok()) return s;
+  for (size_t i = places_.size(); i-- > 0;) {
+    const Slice slice = places_.slice(i);
+    const size_t versions = slice.end - slice.begin;
     const size_t worst = pred_links_ + (kMaxHeight + 1) * versions + redo_.capacity() / 4;
     if (!updates_.empty() && updates_.size() + worst > redo_.capacity()) {
-      if (Status s = CommitBatch(source_[slices[i].end]); !s.ok()) return s;
+      if (Status s = CommitBatch(source_[slice.end]); !s.ok()) return s;
     }
-    if (Status s = MergeSlice(slices[i]); !s.ok()) return s;
+    if (Status s = MergeSlice(i); !s.ok()) return s;
     if (!input_.by_pointers) continue;
-    if (Status s = CommitBatch(source_[slices[i].begin]); !s.ok()) return s;
+    if (Status s = CommitBatch(source_[slice.begin]); !s.ok()) return s;
   }
   return input_.by_pointers ? Status::OK() : CommitBatch(source_[begin]);
 }
 
-/// Cuts the range into slices of one key and finds their predecessors, in one walk to the right.
-Status ZipperMerge::FindPlaces(size_t begin, size_t end, std::vector<Slice>* slices) {
-  Preds preds(PredAt(pool_->strands(), 0));
-  for (size_t i = 0; i < preds.size(); ++i) {
-    const auto strand = static_cast<uint32_t>(i / kMaxHeight);
-    preds[i] = pool_->As<uint64_t>(pool_->StrandHead(input_.target_head, strand));
-  }
-  places_.clear();
-  for (size_t i = begin; i < end;) {
-    const std::string_view key = pool_->KeyAt(source_[i]);
-    size_t next = i + 1;
-    while (next < end && next - i < max_versions_a_slice_ && pool_->KeyAt(source_[next]) == key) {
-      ++next;
-    }
-    if (next + 8 < end) __builtin_prefetch(pool_->At(source_[next + 8]));
-    if (Status s = AdvancePreds(&preds, key); !s.ok()) return s;
-    slices->push_back({i, next, places_.size()});
-    places_.insert(places_.end(), preds.begin(), preds.end());
-    i = next;
-  }
-  return Status::OK();
-}
-
-/// The last entry before `key` in a layer, from `tower` on.
-uint64_t* ZipperMerge::GoRight(uint64_t* tower, uint32_t layer, std::string_view key,
-                               int* free_hops) {
-  for (;;) {
-    const EntryHeader* next = target_.Follow(tower, layer, &damage_);
-    if (next == nullptr || next->key() >= key) return tower;
-    if (--*free_hops < 0 && !pool_->IsHead(pool_->OffsetOf(tower)) &&
-        !index::InOrder(*(reinterpret_cast<const EntryHeader*>(tower) - 1), *next)) {
-      damage_.at = pool_->OffsetOf(next);
-      return tower;
-    }
-    tower = const_cast<EntryHeader*>(next)->links();
-  }
-}
-
-/// Moves the predecessors of each strand and layer to the last entry before `key`. A strand climbs
-/// until a layer need not move, since then none above it does, and goes down again to the right;
-/// where nothing moves at the bottom, nothing does anywhere. The bottom layer goes on from the
-/// strand that came furthest.
-Status ZipperMerge::AdvancePreds(Preds* preds, std::string_view key) {
-  const auto must_move = [&](uint32_t strand, uint32_t layer) {
-    const EntryHeader* next = target_.Follow((*preds)[PredAt(strand, layer)], layer, &damage_);
-    return next != nullptr && next->key() < key;
-  };
-  if (!must_move(0, 0)) return damage_ ? Damaged(damage_.at) : Status::OK();
-  uint64_t* furthest = nullptr;
-  const auto key_of = [](const uint64_t* tower) {
-    return (reinterpret_cast<const EntryHeader*>(tower) - 1)->key();
-  };
-  int free_hops = index::kFreeHops;
-  for (uint32_t strand = 0; strand < pool_->strands() && !damage_; ++strand) {
-    uint32_t top = 1;
-    while (top < kMaxHeight && must_move(strand, top)) ++top;
-    if (top == 1) continue;
-    uint64_t* tower = (*preds)[PredAt(strand, top - 1)];
-    for (uint32_t layer = top; layer-- > 1;) {
-      tower = GoRight(tower, layer, key, &free_hops);
-      (*preds)[PredAt(strand, layer)] = tower;
-    }
-    if (damage_) break;
-    if (furthest == nullptr || key_of(tower) > key_of(furthest)) furthest = tower;
-  }
-  uint64_t*& bottom = (*preds)[0];
-  if (!damage_) bottom = GoRight(furthest != nullptr ? furthest : bottom, 0, key, &free_hops);
-  return damage_ ? Damaged(damage_.at) : Status::OK();
-}
-
 uint64_t ZipperMerge::LinkNow(const uint64_t* link) const {
-  const auto pending = pending_.find(pool_->OffsetOf(link));
-  if (pending != pending_.end()) return pending->second;
+  if (const uint64_t* pending = pending_.Find(pool_->OffsetOf(link))) return *pending;
   return std::atomic_ref<const uint64_t>(*link).load(std::memory_order_relaxed);
 }
 
@@ -169,7 +126,7 @@ EntryHeader* ZipperMerge::EntryOf(uint64_t link, const uint64_t* from, uint32_t 
 void ZipperMerge::SetLink(uint64_t* link, uint64_t value, UpdateStep step) {
   if (LinkNow(link) == value) return;
   const uint64_t offset = pool_->OffsetOf(link);
-  pending_[offset] = value;
+  pending_.Set(offset, value);
   updates_.push_back({offset + TargetBias(*pool_), value});
   steps_.push_back(step);
 }
@@ -183,27 +140,28 @@ void ZipperMerge::MarkDead(const Version& version) {
   batch_dead_.push_back(offset);
 }
 
-Status ZipperMerge::MergeSlice(const Slice& slice) {
-  std::vector<Version> versions;
-  if (Status s = GatherVersions(slice, &versions); !s.ok()) return s;
-  std::vector<Version> kept;
-  ChooseKept(slice, versions, &kept);
-  Relink(slice, versions, kept);
+Status ZipperMerge::MergeSlice(size_t i) {
+  const Slice& slice = places_.slice(i);
+  if (Status s = GatherVersions(i); !s.ok()) return s;
+  ChooseKept(slice);
+  Relink(i);
   if (damage_) return Damaged(damage_.at);
   batch_merged_ += slice.end - slice.begin;
   if (input_.tree != nullptr) {
     tree_changes_.push_back(
-        {kept.empty() ? 0 : pool_->OffsetOf(kept[0].entry), source_[slice.begin]});
+        {kept_.empty() ? 0 : pool_->OffsetOf(kept_[0].entry), source_[slice.begin]});
   }
   return Status::OK();
 }
 
 /// All versions of the slice's key, source and target, newest first; a source version comes before
 /// the target's version with the same number.
-Status ZipperMerge::GatherVersions(const Slice& slice, std::vector<Version>* versions) {
+Status ZipperMerge::GatherVersions(size_t i) {
+  const Slice& slice = places_.slice(i);
+  versions_.clear();
   const std::string_view key = pool_->KeyAt(source_[slice.begin]);
   size_t next_source = slice.begin;
-  const uint64_t* link = places_[slice.preds];
+  const uint64_t* link = places_.Pred(i, 0, 0);
   uint64_t sequence = index::kLatest;
   for (;;) {
     EntryHeader* target = EntryOf(LinkNow(link), link, 0);
@@ -217,35 +175,35 @@ Status ZipperMerge::GatherVersions(const Slice& slice, std::vector<Version>* ver
       auto* entry = pool_->EntryAt(source_[next_source]);
       if (entry == nullptr || entry->key() != key) return Damaged(source_[next_source]);
       if (target != nullptr && entry->sequence() < target->sequence()) break;
-      versions->push_back({entry, true});
+      versions_.push_back({entry, true});
       ++next_source;
     }
     if (target == nullptr) return Status::OK();
-    versions->push_back({target, false});
+    versions_.push_back({target, false});
     sequence = target->sequence();
     link = target->links();
   }
 }
 
-void ZipperMerge::ChooseKept(const Slice& slice, const std::vector<Version>& versions,
-                             std::vector<Version>* kept) {
+void ZipperMerge::ChooseKept(const Slice& slice) {
+  kept_.clear();
+  dropped_.clear();
   // Versions of the key that wait further left in the source are newer than all here. Copies are
   // not: their originals, and versions in between, are in the target already.
   uint64_t newer = index::kLatest;
   if (slice.begin > 0 && !input_.copies) {
     const uint64_t left = source_[slice.begin - 1];
-    if (pool_->KeyAt(left) == versions[0].entry->key()) {
+    if (pool_->KeyAt(left) == versions_[0].entry->key()) {
       newer = pool_->As<EntryHeader>(left)->sequence();
     }
   }
   // So that a batch stays within its record; what exceeds the budget is dropped at a later merge.
   size_t budget = redo_.capacity() / 4 / (kMaxHeight + 1);
-  std::vector<Version> dropped;
-  for (size_t i = 0; i < versions.size(); ++i) {
-    const Version& version = versions[i];
+  for (size_t i = 0; i < versions_.size(); ++i) {
+    const Version& version = versions_[i];
     const uint64_t sequence = version.entry->sequence();
-    const bool has_twin = i + 1 < versions.size() && version.from_source &&
-                          versions[i + 1].entry->sequence() == sequence;
+    const bool has_twin = i + 1 < versions_.size() && version.from_source &&
+                          versions_[i + 1].entry->sequence() == sequence;
     const bool is_twin = i > 0 && !version.from_source && sequence == newer;
     bool keep = index::IsVersionNeeded(
         BRAID_MUTANT(kMergeIgnoresViews) ? index::LiveViews{} : *input_.views, sequence, newer);
@@ -258,24 +216,24 @@ void ZipperMerge::ChooseKept(const Slice& slice, const std::vector<Version>& ver
         --budget;
       }
     }
-    (keep ? *kept : dropped).push_back(version);
+    (keep ? kept_ : dropped_).push_back(version);
     if (!(input_.copies && version.from_source && !has_twin)) newer = sequence;
   }
-  if (BRAID_MUTANT(kMergeDropsDeleteEarly) && !kept->empty() &&
-      kept->front().entry->op() == EntryOp::kDelete) {
-    dropped.push_back(kept->front());
-    kept->erase(kept->begin());
+  if (BRAID_MUTANT(kMergeDropsDeleteEarly) && !kept_.empty() &&
+      kept_.front().entry->op() == EntryOp::kDelete) {
+    dropped_.push_back(kept_.front());
+    kept_.erase(kept_.begin());
   }
   // At the bottom a delete hides nothing once it is the oldest version.
-  while (!kept->empty() && kept->back().entry->op() == EntryOp::kDelete) {
-    dropped.push_back(kept->back());
-    kept->pop_back();
+  while (!kept_.empty() && kept_.back().entry->op() == EntryOp::kDelete) {
+    dropped_.push_back(kept_.back());
+    kept_.pop_back();
   }
-  for (const Version& version : dropped) {
+  for (const Version& version : dropped_) {
     if (!version.from_source) --batch_delta_;
     if (!BRAID_MUTANT(kMergeDeadMarkSkipped)) MarkDead(version);
   }
-  for (const Version& version : *kept) {
+  for (const Version& version : kept_) {
     if (version.from_source) ++batch_delta_;
   }
 }
@@ -283,11 +241,10 @@ void ZipperMerge::ChooseKept(const Slice& slice, const std::vector<Version>& ver
 /// Notes the updates that make the target's layers lead through `kept` and past the rest. Layers
 /// bottom up; within a layer from right to left, so that an entry's link is stored before the one
 /// to it.
-void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& versions,
-                         const std::vector<Version>& kept) {
+void ZipperMerge::Relink(size_t i) {
   std::array<uint32_t, format::kMaxRegions> layers{};
   here_.clear();
-  for (const Version& version : versions) {
+  for (const Version& version : versions_) {
     const uint64_t offset = pool_->OffsetOf(version.entry);
     here_.push_back(offset);
     uint32_t& of_strand = layers[pool_->StrandOf(offset)];
@@ -295,25 +252,29 @@ void ZipperMerge::Relink(const Slice& slice, const std::vector<Version>& version
     if (BRAID_MUTANT(kMergeBottomOnly)) of_strand = 1;
   }
   std::sort(here_.begin(), here_.end());
-  if (!RelinkLayer(slice, kept, 0, 0)) return;
+  if (!RelinkLayer(i, 0, 0)) return;
   for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
-    if (BRAID_MUTANT(kMergeOneStrand) && !kept.empty() &&
-        strand != pool_->StrandOf(pool_->OffsetOf(kept[0].entry))) {
+    if (BRAID_MUTANT(kMergeOneStrand) && !kept_.empty() &&
+        strand != pool_->StrandOf(pool_->OffsetOf(kept_[0].entry))) {
       continue;
     }
     for (uint32_t layer = 1; layer < layers[strand]; ++layer) {
-      if (!RelinkLayer(slice, kept, strand, layer)) return;
+      if (!RelinkLayer(i, strand, layer)) return;
     }
   }
 }
 
 /// False when damage was met, which damage_ names.
-bool ZipperMerge::RelinkLayer(const Slice& slice, const std::vector<Version>& kept, uint32_t strand,
-                              uint32_t layer) {
+bool ZipperMerge::RelinkLayer(size_t slice, uint32_t strand, uint32_t layer) {
   const auto is_here = [&](uint64_t link) {
     return std::binary_search(here_.begin(), here_.end(), EntryPtr{link}.offset());
   };
-  uint64_t* pred = places_[slice.preds + PredAt(strand, layer)] + layer;
+  // In a pool made by hand the heights may change when links are stored.
+  if (layer >= places_.slice(slice).layers) {
+    damage_.at = source_[places_.slice(slice).begin];
+    return false;
+  }
+  uint64_t* pred = places_.Pred(slice, strand, layer) + layer;
   uint64_t after = LinkNow(pred);
   UpdateStep step = layer == 0 ? UpdateStep::kUnlink : UpdateStep::kLast;  // of links to `after`
   const uint64_t* from = pred;
@@ -327,12 +288,12 @@ bool ZipperMerge::RelinkLayer(const Slice& slice, const std::vector<Version>& ke
     from = entry->links() + layer;
     after = LinkNow(from);
   }
-  for (size_t i = kept.size(); i-- > 0;) {
-    EntryHeader* entry = kept[i].entry;
+  for (size_t i = kept_.size(); i-- > 0;) {
+    EntryHeader* entry = kept_[i].entry;
     const uint64_t offset = pool_->OffsetOf(entry);
     if (entry->height() <= layer || (layer > 0 && pool_->StrandOf(offset) != strand)) continue;
-    SetLink(entry->links() + layer, after, kept[i].from_source ? UpdateStep::kPrepare : step);
-    if (layer == 0) step = kept[i].from_source ? UpdateStep::kLast : UpdateStep::kUnlink;
+    SetLink(entry->links() + layer, after, kept_[i].from_source ? UpdateStep::kPrepare : step);
+    if (layer == 0) step = kept_[i].from_source ? UpdateStep::kLast : UpdateStep::kUnlink;
     after = pool_->LinkTo(offset).raw;
   }
   SetLink(pred, after, step);
@@ -362,7 +323,7 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   result_.dead.insert(result_.dead.end(), batch_dead_.begin(), batch_dead_.end());
   updates_.clear();
   steps_.clear();
-  pending_.clear();
+  pending_.Clear();
   batch_dead_.clear();
   tree_changes_.clear();
   batch_delta_ = 0;

@@ -20,9 +20,10 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "compaction/merge_places.h"
+#include "compaction/pending_links.h"
 #include "compaction/pointer_persistence.h"
 #include "compaction/redo_log.h"
 #include "index/entry_tree.h"
@@ -39,16 +40,18 @@ struct TargetTree {
 
 struct MergeInput {
   index::Tower source_head = nullptr;
+  const index::EntryIndex* source_tree = nullptr;  // over the source, asked ahead; may be null
   uint64_t source_boundary = 0;  // first entry merged already (a resumed merge), 0: none
   bool copies = false;           // the source holds copies of entries of the target (collection)
   uint64_t target_head = 0;      // offset of the target's TableHead
   index::EntryIndex* tree = nullptr;  // over the target, kept up to date; may be null
   uint32_t tree_min_height = 1;
+  bool tree_is_complete = false;  // as far as min_height says, the tree has all keys
   const index::LiveViews* views = nullptr;
   uint64_t merge_id = 0;
   BatchProgress resumed;     // progress of the batches before a crash
   bool by_pointers = false;  // each entry's links are made durable in turn, without redo records
-  uint32_t batch_entries = 4096;
+  uint32_t batch_entries = 1024;
   /// Asked after each batch, for the tree from there on; may be empty. For one of bounded size.
   std::function<TargetTree()> fit_tree;
   /// Odd while links, marks of death and the tree change; may be null. A lookup that finds a dead
@@ -72,14 +75,6 @@ class ZipperMerge {
   MergeResult& result() noexcept { return result_; }
 
  private:
-  /// Towers by strand and layer; the bottom layer's is strand 0's.
-  using Preds = std::vector<uint64_t*>;
-  /// Source entries [begin, end) of one key, with the place in the target they go to.
-  struct Slice {
-    size_t begin;
-    size_t end;
-    size_t preds;  // where its predecessors begin in places_
-  };
   struct Version {
     format::EntryHeader* entry;
     bool from_source;
@@ -89,22 +84,15 @@ class ZipperMerge {
     uint64_t key_from;  // an entry with the key
   };
 
+  std::vector<uint64_t> SourceByTree() const;
   Status Collect();
   Status MergeRange(size_t begin, size_t end);
-  Status FindPlaces(size_t begin, size_t end, std::vector<Slice>* slices);
-  Status AdvancePreds(Preds* preds, std::string_view key);
-  uint64_t* GoRight(uint64_t* tower, uint32_t layer, std::string_view key, int* free_hops);
-  Status MergeSlice(const Slice& slice);
-  Status GatherVersions(const Slice& slice, std::vector<Version>* versions);
-  void ChooseKept(const Slice& slice, const std::vector<Version>& versions,
-                  std::vector<Version>* kept);
-  void Relink(const Slice& slice, const std::vector<Version>& versions,
-              const std::vector<Version>& kept);
-  bool RelinkLayer(const Slice& slice, const std::vector<Version>& kept, uint32_t strand,
-                   uint32_t layer);
-  static size_t PredAt(uint32_t strand, uint32_t layer) noexcept {
-    return strand * size_t{format::kMaxHeight} + layer;
-  }
+  /// Of the i-th slice of the range.
+  Status MergeSlice(size_t i);
+  Status GatherVersions(size_t i);
+  void ChooseKept(const Slice& slice);
+  void Relink(size_t i);
+  bool RelinkLayer(size_t i, uint32_t strand, uint32_t layer);
   Status CommitBatch(uint64_t boundary);
   Status UpdateTree();
   void SetLink(uint64_t* link, uint64_t value, UpdateStep step);
@@ -118,16 +106,20 @@ class ZipperMerge {
   RedoLog redo_;
   PointerPersistence pointers_;
   index::SkipList target_;
+  MergePlaces places_;
   size_t pred_links_;  // predecessors that a slice may have to change
   size_t max_versions_a_slice_;
   std::vector<uint64_t> source_;  // offsets, in list order
-  Preds places_;                  // of a range's slices, one after the other
   std::vector<format::RedoUpdate> updates_;
-  std::vector<UpdateStep> steps_;                   // one an update
-  std::unordered_map<uint64_t, uint64_t> pending_;  // link offset to value, of this batch
+  std::vector<UpdateStep> steps_;  // one an update
+  PendingLinks pending_;           // of this batch
   std::vector<uint64_t> batch_dead_;
   std::vector<TreeChange> tree_changes_;
-  std::vector<uint64_t> here_;  // of the slice: offsets of its versions, sorted
+  // Of the slice: its versions, newest first, what becomes of them, and their offsets, sorted.
+  std::vector<Version> versions_;
+  std::vector<Version> kept_;
+  std::vector<Version> dropped_;
+  std::vector<uint64_t> here_;
   int64_t batch_delta_ = 0;
   uint64_t batch_merged_ = 0;
   index::Damage damage_;
