@@ -10,7 +10,7 @@ namespace braid::compaction {
 namespace {
 
 TEST(PendingLinksTest, IsTheMapThatItStandsFor) {
-  base::Random random(42);
+  Random random(42);
   PendingLinks links;
   for (int batch = 0; batch < 20; ++batch) {
     std::unordered_map<uint64_t, uint64_t> expected;

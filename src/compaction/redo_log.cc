@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/mutants.h"
+#include "base/prefetch.h"
 
 namespace braid::compaction {
 
@@ -29,6 +30,7 @@ Status RedoLog::Commit(const std::vector<RedoUpdate>& updates, const BatchProgre
     return pool_->CorruptionAt(progress.boundary, "merge", "its layers contradict each other");
   }
   if (Status s = CheckUpdates(*pool_, updates); !s.ok()) return s;
+  lines_.reserve(updates.size());  // nothing may fail once the record is durable
   pmem::PersistOps& ops = pool_->ops();
   const uint64_t chunk = ChunkFor(progress.batch);
   const uint64_t place = pool_->ChunkOffset(chunk);
@@ -70,29 +72,54 @@ Status CheckUpdates(const pmem::PmemPool& pool, const std::vector<RedoUpdate>& u
   return Status::OK();
 }
 
-void MakeUpdate(pmem::PmemPool* pool, const RedoUpdate& update) {
+uint64_t StoreUpdate(pmem::PmemPool* pool, const RedoUpdate& update) {
   pmem::PersistOps& ops = pool->ops();
   const uint64_t target = (update.target - TargetBias(*pool)) & format::kOffsetMask;
   if ((update.target & format::kRedoMarkDead) != 0) {
     auto* entry = pool->As<format::EntryHeader>(target);
     ops.StoreByte(entry->state_byte(), format::kStateDead);
-    if (!BRAID_MUTANT(kDeadMarkNotFlushed)) ops.Flush(entry->state_byte(), 1);
-    return;
+    return BRAID_MUTANT(kDeadMarkNotFlushed) ? 0 : pool->OffsetOf(entry->state_byte());
   }
-  auto* link = pool->As<uint64_t>(target);
-  ops.StoreU64(link, update.value);
-  if (!BRAID_MUTANT(kMergeLinksNotFlushed)) ops.Flush(link, sizeof *link);
+  ops.StoreU64(pool->As<uint64_t>(target), update.value);
+  return BRAID_MUTANT(kMergeLinksNotFlushed) ? 0 : target;
+}
+
+void MakeUpdate(pmem::PmemPool* pool, const RedoUpdate& update) {
+  const uint64_t offset = StoreUpdate(pool, update);
+  if (offset != 0) pool->ops().Flush(pool->At(offset), 1);
 }
 
 Status RedoLog::Apply(const std::vector<RedoUpdate>& updates) {
-  Status s = CheckUpdates(*pool_, updates);
-  if (s.ok()) Make(updates);
-  return s;
+  if (Status s = CheckUpdates(*pool_, updates); !s.ok()) return s;
+  lines_.reserve(updates.size());
+  Make(updates);
+  return Status::OK();
+}
+
+/// The line will be written back once all updates are stored. Neighbours in a list often lie in one
+/// line, or share a predecessor: what was noted a moment ago is not noted again.
+void RedoLog::NoteLine(uint64_t offset) noexcept {
+  const uint64_t line = offset / pmem::kLineBytes;
+  uint64_t& noted = noted_[line % noted_.size()];
+  if (noted == line) return;
+  noted = line;
+  lines_.push_back(line * pmem::kLineBytes);  // has room
 }
 
 void RedoLog::Make(const std::vector<RedoUpdate>& updates) {
-  for (const RedoUpdate& update : updates) MakeUpdate(pool_, update);
-  if (!BRAID_MUTANT(kMergeLinksNotFenced)) pool_->ops().Fence();
+  constexpr size_t kAhead = 16;
+  lines_.clear();
+  noted_.fill(0);
+  for (size_t i = 0; i < updates.size(); ++i) {
+    if (i + kAhead < updates.size()) {
+      base::Prefetch(pool_->At(updates[i + kAhead].target & format::kOffsetMask));
+    }
+    const uint64_t offset = StoreUpdate(pool_, updates[i]);
+    if (offset != 0) NoteLine(offset);
+  }
+  pmem::PersistOps& ops = pool_->ops();
+  for (const uint64_t line : lines_) ops.Flush(pool_->At(line), 1);
+  if (!BRAID_MUTANT(kMergeLinksNotFenced)) ops.Fence();
 }
 
 Result<BatchProgress> RedoLog::Newest(std::vector<RedoUpdate>* updates) const {

@@ -8,6 +8,7 @@
 // Source: persistence of a zipper's stack; replaces the per-pointer persist of ListDB Algorithm 6.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -34,6 +35,8 @@ inline uint64_t TargetBias([[maybe_unused]] const pmem::PmemPool& pool) noexcept
 /// Corruption when one of the updates changes what is no link of an entry or head, and no state of
 /// an entry, or makes it what is no link.
 Status CheckUpdates(const pmem::PmemPool& pool, const std::vector<format::RedoUpdate>& updates);
+/// Stores one of them. Returns the offset of what is to be written back; 0: nothing, under a fault.
+uint64_t StoreUpdate(pmem::PmemPool* pool, const format::RedoUpdate& update);
 /// Stores and flushes one of them.
 void MakeUpdate(pmem::PmemPool* pool, const format::RedoUpdate& update);
 
@@ -58,10 +61,14 @@ class RedoLog {
 
  private:
   void Make(const std::vector<format::RedoUpdate>& updates);
+  void NoteLine(uint64_t offset) noexcept;
   uint64_t ChunkFor(uint64_t batch) const noexcept;
 
   pmem::PmemPool* pool_;
   uint64_t merge_id_;
+  // Of the batch that is being made: lines to write back, and the last ones noted, by their number.
+  std::vector<uint64_t> lines_;
+  std::array<uint64_t, 256> noted_{};
 };
 
 }  // namespace braid::compaction

@@ -1,7 +1,10 @@
 // Purpose: the link flush. Thread safety, invariants, persistence: see link_flush.h.
 #include "flush/link_flush.h"
 
+#include <array>
+
 #include "base/mutants.h"
+#include "base/prefetch.h"
 
 namespace braid::flush {
 
@@ -24,24 +27,7 @@ Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::L
       last_[strand][layer] = &heads_[strand][layer];
     }
   }
-  constexpr size_t kLeaf = 64;
-  uint64_t refs[kLeaf];
-  size_t count = tree.ScanFromStart(refs, kLeaf);
-  while (count > 0) {
-    for (size_t i = 0; i < count; ++i) __builtin_prefetch(pool_->At(refs[i]), 1);
-    for (size_t i = 0; i < count; ++i) {
-      if (Status s = LinkVersions(refs[i], views); !s.ok()) return s;
-    }
-    // The next leaf is found by a key in the pool; where that is lost the walk would not end.
-    if (pool_->failed()) return pool_->FaultStatus();
-    const uint64_t last = refs[count - 1];
-    const std::string_view key = pool_->KeyAt(last);
-    count = tree.ScanForward(key, false, refs, kLeaf);
-    if (count > 0 && pool_->KeyAt(refs[count - 1]) <= key) {
-      if (pool_->failed()) return pool_->FaultStatus();
-      return pool_->CorruptionAt(last, "log entry", "its key has changed since it was written");
-    }
-  }
+  if (Status s = LinkAll(tree, views); !s.ok()) return s;
   Close();
   pmem::PersistOps& ops = pool_->ops();
   for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
@@ -52,6 +38,38 @@ Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::L
   }
   if (write_back_ == WriteBack::kNow && !BRAID_MUTANT(kFlushNotFenced)) ops.Fence();
   return std::move(result_);
+}
+
+/// Leaf by leaf; the entries of the next leaf are on their way while those of this one are linked.
+Status LinkFlush::LinkAll(const index::EntryIndex& tree, const index::LiveViews& views) {
+  constexpr size_t kLeaf = 64;
+  std::array<uint64_t, kLeaf> leaves[2];
+  const auto ask = [&](const std::array<uint64_t, kLeaf>& refs, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      base::PrefetchRange(pool_->At(refs[i]), sizeof(EntryHeader) + sizeof(uint64_t));
+    }
+  };
+  size_t count = tree.ScanFromStart(leaves[0].data(), kLeaf);
+  ask(leaves[0], count);
+  for (size_t turn = 0; count > 0; turn ^= 1) {
+    const std::array<uint64_t, kLeaf>& refs = leaves[turn];
+    std::array<uint64_t, kLeaf>& next = leaves[turn ^ 1];
+    const uint64_t last = refs[count - 1];
+    const std::string_view key = pool_->KeyAt(last);
+    const size_t next_count = tree.ScanForward(key, false, next.data(), kLeaf);
+    ask(next, next_count);
+    for (size_t i = 0; i < count; ++i) {
+      if (Status s = LinkVersions(refs[i], views); !s.ok()) return s;
+    }
+    // The next leaf is found by a key in the pool; where that is lost the walk would not end.
+    if (pool_->failed()) return pool_->FaultStatus();
+    count = next_count;
+    if (count > 0 && pool_->KeyAt(next[count - 1]) <= key) {
+      if (pool_->failed()) return pool_->FaultStatus();
+      return pool_->CorruptionAt(last, "log entry", "its key has changed since it was written");
+    }
+  }
+  return Status::OK();
 }
 
 /// Links the versions of one key that are needed and drops the others. Versions grow older from

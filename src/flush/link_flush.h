@@ -51,6 +51,7 @@ class LinkFlush {
                           uint64_t head_offset);
 
  private:
+  Status LinkAll(const index::EntryIndex& tree, const index::LiveViews& views);
   Status LinkVersions(uint64_t newest, const index::LiveViews& views);
   uint64_t Placed(uint64_t offset) const {
     if (copies_ == nullptr) return offset;
