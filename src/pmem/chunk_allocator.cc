@@ -121,15 +121,22 @@ Status PmemPool::FullError() const {
                             "; delete keys and compact, or give it more room");
 }
 
+namespace {
+/// Bytes that a pool of ordinary size keeps free, and chunks that any does.
+constexpr uint64_t kUsualFree = 64ull << 20;
+constexpr uint64_t kLeastFree = 8;
+}  // namespace
+
 std::optional<uint32_t> PmemPool::WantsGrowth() const {
   const std::lock_guard lock(mutex_);
   if (max_bytes_ != 0 && pool_bytes() + 4 * chunk_bytes() > max_bytes_) return std::nullopt;
   for (uint32_t region = 0; region < regions_; ++region) {
-    const uint64_t free = free_[region].size();
-    if (free < std::max<uint64_t>(chunks_of(region) / 4, 8) &&
-        free << chunk_shift_ < (128ull << 20)) {
-      return region;
-    }
+    // Writes must not use up what is free before the segment is there: it takes a second or less a
+    // gigabyte, and is no larger than twice this (GrowthBytes).
+    const uint64_t chunks = chunks_of(region);
+    const uint64_t few = std::min(chunks / 2, kUsualFree >> chunk_shift_);
+    const uint64_t enough = std::min(std::max(chunks / 4, few), 2 * kUsualFree >> chunk_shift_);
+    if (free_[region].size() < std::max<uint64_t>(enough, kLeastFree)) return region;
   }
   return std::nullopt;
 }

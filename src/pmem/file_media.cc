@@ -573,7 +573,12 @@ void FileMedia::Prefault(uint64_t offset, uint64_t bytes) noexcept {
   // On a disk filesystem touching a page for writing makes it dirty and costs its write-back.
   if (media_class() == MediaClass::kPage && !tmpfs_) return;
 #if defined(MADV_POPULATE_WRITE)
-  ::madvise(base_ + offset, bytes, MADV_POPULATE_WRITE);
+  // In small steps: each holds the lock of the process's mappings, and whoever needs memory from
+  // the system meanwhile, as a put may for its memtable, waits for the end of the step.
+  constexpr uint64_t kStep = 256 << 10;
+  for (uint64_t done = 0; done < bytes; done += kStep) {
+    ::madvise(base_ + offset + done, std::min(kStep, bytes - done), MADV_POPULATE_WRITE);
+  }
 #else
   (void)offset;
   (void)bytes;

@@ -506,14 +506,15 @@ Status PmemPool::Grow(uint32_t region, uint64_t chunks_in_a_run) {
   return base::NoThrow([&] { return GrowLocked(region, chunks_in_a_run); });
 }
 
-/// The size of a region's next segment: as much as the region has, within limits.
+/// The size of a region's next segment: a quarter of what the region has, within limits. Small
+/// ones, since a writer that finds no chunk waits for a whole segment.
 uint64_t PmemPool::GrowthBytes(uint32_t region, uint64_t chunks_in_a_run) const {
   const uint64_t total = pool_bytes();
   const uint64_t largest = std::max<uint64_t>(256ull << 20, chunk_bytes() * 16);
   const uint64_t smallest = std::min(ShareBytes(), largest);
   const uint64_t needed = (chunks_in_a_run + 2) * chunk_bytes();
   const auto index = static_cast<uint32_t>(segments_.size());
-  uint64_t bytes = std::clamp(chunks_of(region) << chunk_shift_, smallest, largest);
+  uint64_t bytes = std::clamp((chunks_of(region) << chunk_shift_) / 4, smallest, largest);
   bytes = std::max(bytes, needed + needed / 256);
   // The first segment of a region has more headers.
   if (index < regions_) bytes = std::max(bytes, LeastBytes(index, chunks_in_a_run));
