@@ -24,6 +24,7 @@ struct SlotHolder {
                                                 std::memory_order_relaxed));
   }
   ~SlotHolder() {
+    slot_of_thread = kMaxExclusiveSlots;  // what other destructors count is shared
     if (slot < kMaxExclusiveSlots) {
       // Release pairs with nothing: whoever reuses the slot only adds to counters that are summed.
       taken_slots.fetch_and(~(1ull << slot), std::memory_order_relaxed);
@@ -33,8 +34,11 @@ struct SlotHolder {
 
 }  // namespace
 
-uint32_t ThreadSlot() noexcept {
+constinit thread_local uint32_t slot_of_thread = kNoSlot;
+
+uint32_t TakeThreadSlot() noexcept {
   thread_local SlotHolder holder;
+  slot_of_thread = holder.slot;
   return holder.slot;
 }
 

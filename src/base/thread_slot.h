@@ -11,7 +11,16 @@ namespace braid::base {
 inline constexpr uint32_t kMaxExclusiveSlots = 63;
 inline constexpr uint32_t kThreadSlots = kMaxExclusiveSlots + 1;
 
+/// What ThreadSlot looks at first: every counter asks for its slot, some ten times an update.
+inline constexpr uint32_t kNoSlot = ~0u;
+extern constinit thread_local uint32_t slot_of_thread;
+/// Its first call in a thread.
+uint32_t TakeThreadSlot() noexcept;
+
 /// This thread's slot, 0 .. kThreadSlots - 1.
-uint32_t ThreadSlot() noexcept;
+inline uint32_t ThreadSlot() noexcept {
+  const uint32_t slot = slot_of_thread;
+  return slot != kNoSlot ? slot : TakeThreadSlot();
+}
 
 }  // namespace braid::base
