@@ -10,6 +10,7 @@
 #include "engine/lsm_engine.h"
 #include "flush/copy_flush.h"
 #include "flush/link_flush.h"
+#include "pmem/memory_blocks.h"
 
 namespace braid::engine {
 
@@ -369,11 +370,13 @@ void LsmEngine::CompactionLoop() {
 
 void LsmEngine::SpaceLoop() {
   // The first touch of a page costs a microsecond or two; better here than in a put.
+  pmem::MemoryBlocks::Prepare();
   pool_->media().Prefault(0, std::min<uint64_t>(pool_->pool_bytes(), 256ull << 20));
   for (;;) {
     bool worked = Guarded(&LsmEngine::Reclaim);
     const std::optional<uint32_t> short_of = pool_->WantsGrowth();
     if (!failed() && short_of) worked = pool_->Grow(*short_of).ok() || worked;
+    pmem::MemoryBlocks::Prepare();
     std::unique_lock lock(work_mutex_);
     if (stopping_) return;
     if (!worked) work_changed_.wait_for(lock, std::chrono::milliseconds(10));

@@ -1,6 +1,6 @@
 // Purpose: the memory of one DramBTree: nodes and separators, carved from blocks that start with
-// the size of a leaf, so that an empty tree is one small allocation, and double up to 1 MiB. All of
-// it is freed at once, with the tree.
+// the size of a leaf, so that an empty tree is one small allocation, and double up to those of
+// memory_blocks.h. All of it is given back at once, with the tree.
 //
 // Thread safety: any thread may allocate; one mutex, taken about once in 32 inserts.
 //
@@ -21,8 +21,10 @@
 #include <mutex>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "index/dram_btree_node.h"
+#include "pmem/memory_blocks.h"
 
 namespace braid::index::btree_internal {
 
@@ -31,9 +33,12 @@ class NodeArena {
   NodeArena() = default;
   ~NodeArena() {
     while (blocks_ != nullptr) {
-      Block* next = blocks_->next;
-      ::operator delete (blocks_, std::align_val_t{kLine});
-      blocks_ = next;
+      Block* block = std::exchange(blocks_, blocks_->next);
+      if (block->bytes == pmem::MemoryBlocks::kBytes) {
+        pmem::MemoryBlocks::Give(block);
+      } else {
+        ::operator delete (block, std::align_val_t{kLine});
+      }
     }
   }
   NodeArena(const NodeArena&) = delete;
@@ -42,8 +47,13 @@ class NodeArena {
   /// A new node; throws std::bad_alloc and changes nothing if memory is out.
   template <class NodeType>
   NodeType* New(NodeState initial) {
-    std::lock_guard lock(mutex_);
-    return ::new (Carve(sizeof(NodeType))) NodeType(initial);
+    char* memory = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      memory = Carve(sizeof(NodeType));
+    }
+    // Not under the lock, since the memory may be touched for the first time.
+    return ::new (memory) NodeType(initial);
   }
 
   /// A copy of `key`. Short ones share chunks, since they need no alignment of a whole line.
@@ -74,10 +84,12 @@ class NodeArena {
  private:
   static constexpr size_t kLine = 64;
   static constexpr size_t kChunk = 512;
-  static constexpr size_t kLargestBlock = size_t{1} << 20;
+  /// From this size on a block is one of MemoryBlocks.
+  static constexpr size_t kSmallBlocks = size_t{256} << 10;
 
   struct alignas(kLine) Block {
     Block* next;
+    size_t bytes;
   };
 
   static constexpr size_t RoundUp(size_t bytes, size_t unit) {
@@ -95,12 +107,17 @@ class NodeArena {
   }
 
   void AddBlock(size_t bytes) {
-    const size_t size = std::max(next_block_, sizeof(Block) + bytes);
-    auto* block = ::new (::operator new (size, std::align_val_t{kLine})) Block{blocks_};
+    size_t size = std::max(next_block_, sizeof(Block) + bytes);
+    if (size >= kSmallBlocks && size <= pmem::MemoryBlocks::kBytes)
+      size = pmem::MemoryBlocks::kBytes;
+    void* memory = size == pmem::MemoryBlocks::kBytes
+                       ? pmem::MemoryBlocks::Take()
+                       : ::operator new (size, std::align_val_t{kLine});
+    auto* block = ::new (memory) Block{blocks_, size};
     blocks_ = block;
     cursor_ = reinterpret_cast<char*>(block) + sizeof(Block);
     left_ = size - sizeof(Block);
-    next_block_ = std::min(std::max(2 * next_block_, kSecondBlock), kLargestBlock);
+    next_block_ = std::min(std::max(2 * next_block_, kSecondBlock), pmem::MemoryBlocks::kBytes);
     reserved_.store(reserved_.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
   }
 

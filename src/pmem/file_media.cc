@@ -13,10 +13,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "base/no_throw.h"
@@ -574,9 +576,11 @@ void FileMedia::Prefault(uint64_t offset, uint64_t bytes) noexcept {
   if (media_class() == MediaClass::kPage && !tmpfs_) return;
 #if defined(MADV_POPULATE_WRITE)
   // In small steps: each holds the lock of the process's mappings, and whoever needs memory from
-  // the system meanwhile, as a put may for its memtable, waits for the end of the step.
-  constexpr uint64_t kStep = 256 << 10;
+  // the system meanwhile, as a put may, waits for its end. With pauses, since a thread that takes
+  // the lock again at once leaves it to nobody (Linux: for 4 ms).
+  constexpr uint64_t kStep = 512 << 10;
   for (uint64_t done = 0; done < bytes; done += kStep) {
+    if (done != 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
     ::madvise(base_ + offset + done, std::min(kStep, bytes - done), MADV_POPULATE_WRITE);
   }
 #else

@@ -1,0 +1,27 @@
+// Purpose: DRAM for the nodes of all trees of the process, in blocks of the size of a huge page.
+// A put that splits a leaf should find memory that is mapped already: a first touch costs
+// microseconds, and a call to the system waits for whoever changes the mappings of the process. So
+// blocks that a tree gives back are kept for the next one, and the background prepares as many as
+// were taken lately.
+// Thread safety: any thread. Invariant 1: a block has one owner at a time. Invariant 2: at most
+// kKept blocks are kept that no tree owns. Persistence: none.
+#pragma once
+
+#include <cstddef>
+
+namespace braid::pmem {
+
+class MemoryBlocks {
+ public:
+  static constexpr size_t kBytes = size_t{2} << 20;
+  static constexpr size_t kKept = 8;
+
+  /// A block of kBytes at a multiple of kBytes, with any content. Throws std::bad_alloc.
+  static void* Take();
+  static void Give(void* block) noexcept;
+  /// Makes ready as many blocks as were taken since the last call, and a few where any was, within
+  /// kKept. For a thread that may wait for the system. Does nothing where there is no memory.
+  static void Prepare() noexcept;
+};
+
+}  // namespace braid::pmem
