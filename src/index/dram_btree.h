@@ -176,7 +176,7 @@ class alignas(64) DramBTree {
   }
   /// Bytes of all nodes and separators.
   size_t memory_bytes() const { return arena_.used_bytes(); }
-  /// Bytes taken from the system for them: at most one block of 1 MiB more, for large trees.
+  /// Bytes taken from the system for them: at most one block of 2 MiB more, for large trees.
   size_t reserved_bytes() const { return arena_.reserved_bytes(); }
 
  private:
