@@ -336,7 +336,8 @@ bool LsmEngine::CompactionStep() {
   }
   if (IndexStep()) return true;
   if (CountStep()) return true;
-  return CollectStep();
+  // First: it empties the chunks that a collection would copy from.
+  return ArrangeStep() || CollectStep();
 }
 
 void LsmEngine::FlushLoop() {
