@@ -268,6 +268,11 @@ int Main(int argc, char** argv) {
       "On tmpfs braid runs with --force_media_class=cache_line, so that it pays for flushes, "
       "unless\n"
       "the flag says otherwise.");
+  // A script's flags can be set anew behind them; lists grow.
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() != 1) continue;
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
   CLI11_PARSE(app, argc, argv);
   if (!options.from.empty()) return ReportFrom(options);
   if (const Status status = Validate(options); !status.ok()) return Fail(status.message());
