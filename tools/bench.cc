@@ -13,6 +13,8 @@
 #include "bench/harness/runner.h"
 #include "bench/harness/scratch.h"
 #include "tools/common.h"
+#include "tools/common_text.h"
+#include "tools/publishing_engine.h"
 
 namespace braid::tools {
 namespace {
@@ -38,6 +40,7 @@ class BenchVerb final : public Verb {
            "Write a page with plots to this file (HTML): throughput of put, flush and merge "
            "over time, latency curves, what writing costs")
         ->type_name("FILE.html");
+    app.add_flag("--publish-stats", publish_stats_, "Let 'braid top POOL' watch this command");
     app.footer(
         "Names of flags and benchmarks are those of db_bench. Every value that is read is "
         "checked;\n"
@@ -114,7 +117,8 @@ class BenchVerb final : public Verb {
   }
 
   int Measure() const {
-    const std::unique_ptr<bench::KvEngine> engine = bench::MakeBraidEngine();
+    std::unique_ptr<bench::KvEngine> engine = bench::MakeBraidEngine();
+    if (publish_stats_) engine = MakePublishingEngine(std::move(engine));
     nlohmann::json json = {{"schema", "braid-bench/1"},
                            {"parameters", bench::OptionsToJson(options_)},
                            {"results", nlohmann::json::array()}};
@@ -122,6 +126,7 @@ class BenchVerb final : public Verb {
     json["machine"] = bench::MachineToJson(parent.string());
     fmt::print("{}\n{} records of {} + {} bytes in {}\n{}\n", bench::FormatMachine(json["machine"]),
                options_.num, options_.key_size, options_.value_size, where_, bench::ResultLegend());
+    if (publish_stats_) fmt::print("braid top '{}' shows it live\n", EscapeText(pool_));
     std::fflush(stdout);
     if (!options_.emulate_pmem.empty()) {
       fmt::print("note: {}\n", bench::DescribeEmulation(options_.emulate_pmem));
@@ -150,6 +155,7 @@ class BenchVerb final : public Verb {
   std::string json_path_;
   std::string report_path_;
   bool keep_ = false;
+  bool publish_stats_ = false;
 };
 
 }  // namespace
