@@ -102,7 +102,12 @@ Status LsmEngine::Recover() {
     manifest_.record().flushed_table_id = next_table_id_ - 1;
     if (Status s = manifest_.Commit(); !s.ok()) return s;
   }
-  if (*options_.cache.index) index_ = std::make_unique<cache::DramIndex>(pool_.get(), 1);
+  l0_found_ = version->l0.size();
+  if (*options_.cache.index) {
+    index_ = std::make_unique<cache::DramIndex>(pool_.get(), 1);
+    for (const auto& table : version->l0) unindexed_.insert(unindexed_.begin(), table->id());
+    indexes_left_.store(unindexed_.size());
+  }
   if (*options_.cache.second_chance_bytes != 0) {
     second_chance_ = std::make_unique<cache::SecondChanceCache>(
         pool_.get(), *options_.cache.second_chance_bytes);
@@ -270,7 +275,8 @@ Statistics LsmEngine::GetStatistics() {
     s.l1_entries = state.version->l1->entries();
     const auto tree = state.version->l1->tree();
     const uint64_t covered = tree != nullptr ? tree->size() : 0;
-    s.index_complete = tree != nullptr && *options_.cache.index ? 1 : 0;
+    s.index_complete =
+        tree != nullptr && *options_.cache.index && indexes_left_.load() == 0 ? 1 : 0;
     s.index_entries = *options_.cache.index ? covered : 0;
     s.second_chance_entries = *options_.cache.index ? 0 : covered;
     s.memory_bytes = MemoryBytes(state);
