@@ -38,8 +38,7 @@ void LsmEngine::UpdatePressure() {
   const std::lock_guard lock(structure_mutex_);
   const ReadState& state = *state_owner_;
   if (blocked_.load()) return controller_.Update(0, 0, false);  // writers get the reason
-  controller_.Update(state.version->l0.size(), state.immutables.size(),
-                     state.active->table->bytes() >= options_.memtable.bytes);
+  controller_.Update(state.version->l0.size(), state.immutables.size(), IsFull(*state.active));
 }
 
 void LsmEngine::Fail(const Status& status) noexcept {
@@ -98,7 +97,8 @@ Status LsmEngine::ShowFlushed(LoggedMemTable& memtable, std::list<flush::Waiting
   // All that may fail comes before the commit.
   const format::TableRecord& record = table->front().record;
   auto shown = std::make_shared<level::PmemTable>(pool_.get(), record, options_.verify_checksums);
-  shown->set_tree(memtable.table->tree(), 1);
+  // Where memory is short the table does without, as FitMemory would decide.
+  if (MemoryToCome(*state_owner_) <= MemoryGoal()) shown->set_tree(memtable.table->tree(), 1);
   auto version = std::make_shared<level::Version>(*state_owner_->version);
   version->l0.insert(version->l0.begin(), std::move(shown));
   NextState next = CopyState();
@@ -108,6 +108,7 @@ Status LsmEngine::ShowFlushed(LoggedMemTable& memtable, std::list<flush::Waiting
   if (Waits(memtable)) {
     if (BRAID_MUTANT(kCheckpointBoundaryEarly)) manifest_.record().flushed_table_id = record.id;
     waiting_.splice(waiting_.end(), *table);
+    ChargeWaiting();
   } else {
     AddTable(record);
     if (Status s = manifest_.Commit(); !s.ok()) return s;
@@ -290,6 +291,7 @@ bool LsmEngine::MergeNext() {
 bool LsmEngine::CompactionStep() {
   const std::lock_guard merge_lock(merge_mutex_);
   if (stop_merges_.load() || failed() || medium_failed()) return false;
+  FitMemory();
   compaction::StoreFacts facts;
   facts.unindexed = LacksIndexes();
   facts.l0_found = l0_found_;

@@ -242,17 +242,23 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool IndexStep();
   std::shared_ptr<level::PmemTable> NextUnindexed();
   bool IndexFoundTable();
+  uint64_t MemoryBytes() const;
+  uint64_t MemoryGoal() const;
+  uint64_t MemoryToCome(const ReadState& state) const;
+  bool IsFull(const LoggedMemTable& memtable) const;
+  bool RetiredMemoryWaits() const;
+  void ChargeWaiting();
   void FitMemory();
   void FitSecondChance(bool at_least_once);
-  /// What is kept over L1, or null; likewise.
+  /// What is kept over L1, or null. On the compaction thread, which replaces it.
   index::EntryIndex* IndexTree() const {
     if (index_ != nullptr) return index_->tree().get();
     return second_chance_ != nullptr ? second_chance_->tree().get() : nullptr;
   }
-  /// Under structure_mutex_ or on the compaction thread, which replaces the index under that lock.
-  uint64_t MemoryBytes(const ReadState& state) const;
 
   const Options options_;
+  const uint64_t memtable_memory_;  // DRAM at which a memtable is sealed
+  const bool watches_memtables_;    // its log reaches its own limit no later than that otherwise
   std::unique_ptr<pmem::PmemPool> pool_;
   pmem::ChunkUsage usage_;
   level::Manifest manifest_;
@@ -275,6 +281,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   uint64_t next_table_id_ = 0;              // structure_mutex_
   /// Oldest first. Added to under structure_mutex_, taken out under checkpoint_mutex_ as well.
   std::list<flush::WaitingTable> waiting_;
+  base::MemoryCharge waiting_charge_;
   compaction::BatchProgress resumed_merge_;
   std::unique_ptr<cache::DramIndex> index_;                  // compaction thread; may be null
   std::unique_ptr<cache::SecondChanceCache> second_chance_;  // likewise; never both

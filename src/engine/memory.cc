@@ -13,6 +13,10 @@ namespace {
 constexpr uint64_t kIndexSlice = 32 * 1024;
 /// What a tree that was built in key order takes for an entry, and some more.
 constexpr uint64_t kTreeBytesAnEntry = 20;
+/// What may be added between two looks at a budget that is large.
+constexpr uint64_t kMostHeadroom = 32 << 20;
+/// An index that takes less than this share of the budget is not worth giving up.
+constexpr uint64_t kWorthGivingUp = 32;
 }  // namespace
 
 /// Whether a table that lookups go through is still to get its index. Compaction thread.
@@ -59,7 +63,7 @@ std::shared_ptr<level::PmemTable> LsmEngine::NextUnindexed() {
     // A list that is being merged leads on in L1; it will be gone soon.
     if (found != l0.end() && manifest_.record().merging_table_id != id) {
       const uint64_t room = (*found)->entries() * kTreeBytesAnEntry;
-      if (table_index_ != nullptr || MemoryBytes(state) + room <= options_.memory_budget_bytes) {
+      if (table_index_ != nullptr || MemoryToCome(state) + room <= MemoryGoal()) {
         return *found;
       }
     }
@@ -93,15 +97,10 @@ bool LsmEngine::IndexFoundTable() {
   return true;
 }
 
-uint64_t LsmEngine::MemoryBytes(const ReadState& state) const {
-  uint64_t bytes = state.active->table->tree()->memory_bytes();
-  for (const auto& table : state.immutables) bytes += table->table->tree()->memory_bytes();
-  for (const auto& table : state.version->l0) {
-    if (const auto tree = table->tree()) bytes += tree->memory_bytes();
-  }
+uint64_t LsmEngine::MemoryBytes() const {
+  uint64_t bytes = pool_->memory_users().Sum() + pool_->memory_bytes() +
+                   pool_->chunks() * sizeof(int64_t);  // usage_
   if (lookup_cache_ != nullptr) bytes += lookup_cache_->memory_bytes();
-  if (const index::EntryIndex* tree = IndexTree()) bytes += tree->memory_bytes();
-  if (table_index_ != nullptr) bytes += table_index_->tree()->memory_bytes();
   return bytes;
 }
 
@@ -123,29 +122,71 @@ void LsmEngine::FitSecondChance(bool at_least_once) {
   }
 }
 
+/// Under structure_mutex_.
+void LsmEngine::ChargeWaiting() {
+  size_t words = 0;
+  for (const flush::WaitingTable& table : waiting_) words += table.touched.capacity();
+  waiting_charge_.Set(words * sizeof(uint64_t));
+}
+
+/// Something was given up that readers may still stand on.
+bool LsmEngine::RetiredMemoryWaits() const {
+  const std::lock_guard lock(work_mutex_);
+  return !retired_memory_.empty();
+}
+
+/// What background work keeps DRAM at: the budget but for what may be added until the next look.
+uint64_t LsmEngine::MemoryGoal() const {
+  const uint64_t budget = options_.memory_budget_bytes;
+  return budget - std::min(budget / 8, kMostHeadroom);
+}
+
+/// What there is, and what memtables may still add to it.
+uint64_t LsmEngine::MemoryToCome(const ReadState& state) const {
+  const uint64_t now = MemoryBytes();
+  if (!watches_memtables_) return now;
+  uint64_t memtables = state.active->table->tree()->memory_bytes();
+  for (const auto& table : state.immutables) memtables += table->table->tree()->memory_bytes();
+  const uint64_t most = memtable_memory_ * (options_.memtable.max_immutable + 1);
+  return now + most - std::min(memtables, most);
+}
+
+/// Whether a memtable is to be sealed. Those that there may be take a sixth of the budget at most,
+/// so that they need not give way, which they can't.
+bool LsmEngine::IsFull(const LoggedMemTable& memtable) const {
+  return memtable.table->bytes() >= options_.memtable.bytes ||
+         (watches_memtables_ && memtable.table->tree()->memory_bytes() >= memtable_memory_);
+}
+
 /// Keeps DRAM within the budget: first the trees of L0 go, oldest first, then the index over L1 is
-/// made anew over fewer entries.
+/// made anew over fewer entries. Between batches of a merge, too.
 void LsmEngine::FitMemory() {
   std::shared_ptr<ReadState> state;
   {
     const std::lock_guard lock(structure_mutex_);
     state = state_owner_;
   }
-  if (MemoryBytes(*state) <= options_.memory_budget_bytes) return;
+  uint64_t freed = 0;  // once readers and views have left
+  const auto fits = [&] { return MemoryToCome(*state) <= MemoryGoal() + freed; };
+  if (fits()) return;
   for (size_t i = state->version->l0.size(); i-- > 0;) {
     level::PmemTable& table = *state->version->l0[i];
     if (table.tree() == nullptr) continue;
+    freed += table.tree()->memory_bytes();
     // The place to wait for its readers in comes first: without one the tree would be freed at
     // once.
     std::list<std::shared_ptr<const void>> tree{table.tree()};
     table.set_tree(nullptr, 1);
     RetireMemory(std::move(tree));
-    if (MemoryBytes(*state) <= options_.memory_budget_bytes) return;
+    if (fits()) return;
   }
   if (second_chance_ != nullptr && second_chance_->min_height() < format::kMaxHeight) {
     FitSecondChance(true);
   }
   if (index_ == nullptr || index_->min_height() >= format::kMaxHeight / 2) return;
+  // Another try is due when what was given up before has been freed.
+  if (index_->tree()->memory_bytes() < MemoryGoal() / kWorthGivingUp || RetiredMemoryWaits())
+    return;
   std::list<std::shared_ptr<const void>> tree{index_->tree()};
   auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), index_->min_height() + 1);
   state->version->l1->set_tree(nullptr, index_->min_height() + 1);

@@ -27,8 +27,11 @@ Status LsmEngine::RunMerge(compaction::CompactionJob* job,
   const base::ActivityScope activity(base::Activity::kMerge);
   if (index_ != nullptr) index_->ForgetCount();
   std::function<compaction::TargetTree()> fit_tree;
-  if (second_chance_ != nullptr) {
+  if (second_chance_ != nullptr || index_ != nullptr) {
     fit_tree = [this]() -> compaction::TargetTree {
+      // Without memory for a smaller one it stays as it is, until the next batch.
+      base::Try([&] { FitMemory(); });
+      if (second_chance_ == nullptr) return {IndexTree(), index_->min_height()};
       FitSecondChance(false);
       return {IndexTree(), second_chance_->min_height()};
     };
