@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/mutants.h"
 #include "base/no_throw.h"
+#include "base/prefetch.h"
 
 namespace braid::compaction {
 
@@ -112,7 +113,7 @@ Status ZipperMerge::FindPlaces(size_t begin, size_t end, std::vector<Slice>* sli
     while (next < end && next - i < max_versions_a_slice_ && pool_->KeyAt(source_[next]) == key) {
       ++next;
     }
-    if (next + 8 < end) __builtin_prefetch(pool_->At(source_[next + 8]));
+    if (next + 8 < end) base::Prefetch(pool_->At(source_[next + 8]));
     if (Status s = AdvancePreds(&preds, key); !s.ok()) return s;
     slices->push_back({i, next, places_.size()});
     places_.insert(places_.end(), preds.begin(), preds.end());

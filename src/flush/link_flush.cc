@@ -2,6 +2,7 @@
 #include "flush/link_flush.h"
 
 #include "base/mutants.h"
+#include "base/prefetch.h"
 
 namespace braid::flush {
 
@@ -28,7 +29,7 @@ Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::L
   uint64_t refs[kLeaf];
   size_t count = tree.ScanFromStart(refs, kLeaf);
   while (count > 0) {
-    for (size_t i = 0; i < count; ++i) __builtin_prefetch(pool_->At(refs[i]), 1);
+    for (size_t i = 0; i < count; ++i) base::Prefetch(pool_->At(refs[i]));
     for (size_t i = 0; i < count; ++i) {
       if (Status s = LinkVersions(refs[i], views); !s.ok()) return s;
     }
