@@ -1,4 +1,6 @@
 // Figure 30: YCSB with each of the logs, by threads.
+#include <algorithm>
+
 #include "bench/figures/all_figures.h"
 #include "bench/figures/listdb.h"
 
@@ -34,6 +36,9 @@ Status MeasureOne(FigureRun& run, const Log& log, int threads,
   store.workload = run.Workload(run.Scaled(kRecords), 8, 8);
   store.workload.threads = threads;
   store.workload.benchmarks = kWorkloads;
+  // Else the faster writer's readers would pay for its speed: they would ask the tables that the
+  // merge has not come to yet, up to 55, and with the slower log only a few.
+  store.workload.settle = true;
   store.workload.settings =
       ListDbParts({std::string("log.kind=") + log.kind, "memtable.max_immutable=4",
                    "compaction.l0_slowdown=55", "compaction.l0_stop=56",
@@ -95,6 +100,10 @@ Status Run(FigureRun& run) {
                   ratio(i), Direction::kAtMost, 1.1, 1.3, "1 or slightly below",
                   "the background work of the copying log takes processors from the readers"});
   }
+  run.AddCheck({"the slowest of B, C and D: IUL to WAL (the log costs readers little)",
+                std::min({ratio(2), ratio(3), ratio(4)}), Direction::kAtLeast, 0.8, 0.5,
+                "1 or slightly below",
+                "a record is a line of its own, where copies share lines with their neighbours"});
   return Status::OK();
 }
 
@@ -113,7 +122,8 @@ FigureSpec ListDbFigure30() {
       "8-byte keys and values, 600,000 records and as many operations instead of 100 million; "
       "memtables of 1.5 MiB, a lookup cache of 8 MiB and a second-chance cache of 1 MiB, the "
       "paper's "
-      "scaled by the records. Clients up to twice the processors.",
+      "scaled by the records. Clients up to twice the processors. Merges end before the next "
+      "workload begins.",
       true,
       Run};
 }

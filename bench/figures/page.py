@@ -81,7 +81,8 @@ def stores(figure):
     for run in figure["runs"]:
         if "parameters" not in run:
             continue
-        name = f"{run['engine']} {run['version']}"
+        # Figures that count threads by hand have no store to ask for its version.
+        name = " ".join(filter(None, [run["engine"], run.get("version")]))
         parts = run["parameters"].split(", ")
         if name in facts:
             facts[name] = [part for part in facts[name] if part in parts]

@@ -115,6 +115,10 @@ def draw_lines(axes, panel, look):
         axes.set_xlim(left=0)
 
 
+# Letters that fit below one panel.
+LABEL_LETTERS = 52
+
+
 def draw_bars(axes, panel, look, stacked):
     categories = panel["categories"]
     count = len(panel["series"])
@@ -130,7 +134,12 @@ def draw_bars(axes, panel, look, stacked):
             floor = [low + high for low, high in zip(floor, heights)]
     axes.set_xticks(range(len(categories)))
     # What stands in brackets or behind a comma gets a line of its own.
-    axes.set_xticklabels([name.replace(" (", "\n(").replace(", ", ",\n") for name in categories])
+    names = [name.replace(" (", "\n(").replace(", ", ",\n") for name in categories]
+    # Long names of many bars would run into each other: a line a word.
+    room = LABEL_LETTERS // max(1, len(names))
+    if max(len(line) for name in names for line in name.split("\n")) > room:
+        names = [name.replace(" ", "\n") for name in names]
+    axes.set_xticklabels(names)
 
 
 def draw_panel(axes, panel, look):

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "base/random.h"
 #include "index/dram_btree.h"
 
@@ -35,7 +36,7 @@ struct EntryKey {
   std::string_view operator()(uint64_t ref) const {
     return {EntryOf(ref)->key, EntryOf(ref)->key_size};
   }
-  void Prefetch(uint64_t ref) const { __builtin_prefetch(EntryOf(ref)); }
+  void Prefetch(uint64_t ref) const { braid::base::Prefetch(EntryOf(ref)); }
 };
 
 using Tree = braid::index::DramBTree<EntryKey>;

@@ -35,6 +35,7 @@
 #include <cstdint>
 
 #include "base/counters.h"
+#include "base/prefetch.h"
 #include "index/read_view.h"
 #include "pmem/pool.h"
 #include "pmem/sparse_table.h"
@@ -52,7 +53,7 @@ class LookupCache {
   /// a hit the entry.
   index::LookupResult Find(const index::LookupKey& key, const index::ReadView& view) const noexcept;
   /// Begins to fetch the bucket, so that it is there when the memtables have been asked.
-  void Prefetch(uint64_t hash) const noexcept { __builtin_prefetch(&buckets_[BucketOf(hash)]); }
+  void Prefetch(uint64_t hash) const noexcept { base::Prefetch(&buckets_[BucketOf(hash)]); }
 
   /// `offset` is the newest version of its key that the flush under way links.
   void Fill(uint64_t hash, uint64_t offset) noexcept;

@@ -38,11 +38,18 @@ class MergePlaces {
   /// slice that is still wanted. Corruption when a link or key of the target is damaged.
   Status Find(const std::vector<uint64_t>& source, size_t begin, size_t end, size_t most_versions);
 
+  /// The tree is not to be asked any more.
+  void ForgetTree() noexcept { tree_ = nullptr; }
+
   size_t size() const noexcept { return slices_.size(); }
   const Slice& slice(size_t i) const noexcept { return slices_[i]; }
   /// The tower of slice i's predecessor; the bottom layer's is strand 0's. Layers below `layers`.
   uint64_t* Pred(size_t i, uint32_t strand, uint32_t layer) const noexcept {
     return places_[i * fingers_.size() + PredAt(strand, layer)];
+  }
+  size_t memory_bytes() const noexcept {
+    return slices_.capacity() * sizeof(Slice) + keys_.capacity() * sizeof(std::string_view) +
+           neighbours_.capacity() * sizeof(Neighbours) + places_.capacity() * sizeof(uint64_t*);
   }
 
  private:

@@ -32,6 +32,8 @@ class PendingLinks {
     *slot = {Tag(offset), value};
   }
 
+  size_t memory_bytes() const noexcept { return slots_.capacity() * sizeof(Slot); }
+
   void Clear() {
     used_ = 0;
     if (++batch_ < kBatches) return;

@@ -22,11 +22,6 @@ using format::EntryOp;
 using format::EntryPtr;
 using format::kMaxHeight;
 
-namespace {
-/// Source entries that are asked for ahead of the walk.
-constexpr size_t kAhead = 24;
-}  // namespace
-
 ZipperMerge::ZipperMerge(pmem::PmemPool* pool, const MergeInput& input)
     : pool_(pool),
       input_(input),
@@ -37,7 +32,8 @@ ZipperMerge::ZipperMerge(pmem::PmemPool* pool, const MergeInput& input)
               input.tree_is_complete && input.tree_min_height == 1 ? input.tree : nullptr),
       pred_links_(1 + (kMaxHeight - 1) * size_t{pool->strands()}),
       max_versions_a_slice_(
-          input.by_pointers ? 1 : (redo_.capacity() / 2 - pred_links_) / (kMaxHeight + 1)) {
+          input.by_pointers ? 1 : (redo_.capacity() / 2 - pred_links_) / (kMaxHeight + 1)),
+      charge_(&pool->memory_users()) {
   result_.progress = input.resumed;
 }
 
@@ -55,30 +51,69 @@ Status ZipperMerge::Run() {
   return Status::OK();
 }
 
+/// The lists that grow with the source or with a batch.
+void ZipperMerge::Charge() {
+  const size_t words =
+      source_.capacity() + batch_dead_.capacity() + here_.capacity() + result_.dead.capacity();
+  charge_.Set(words * sizeof(uint64_t) + places_.memory_bytes() + pending_.memory_bytes() +
+              steps_.capacity() * sizeof(UpdateStep) +
+              updates_.capacity() * sizeof(format::RedoUpdate) +
+              tree_changes_.capacity() * sizeof(TreeChange));
+}
+
 Status ZipperMerge::Damaged(uint64_t at) const { return index::DamageStatus(*pool_, at); }
 
-/// What the tree over the source has, for nothing but to ask for entries ahead of the walk.
-std::vector<uint64_t> ZipperMerge::SourceByTree() const {
-  std::vector<uint64_t> refs;
-  if (input_.source_tree == nullptr) return refs;
-  constexpr size_t kLeaf = 64;
-  refs.resize(input_.source_tree->size() + kLeaf);
-  size_t count = 0;
-  size_t more = input_.source_tree->ScanFromStart(refs.data(), kLeaf);
-  while (more > 0 && (count += more) + kLeaf <= refs.size()) {
-    more = input_.source_tree->ScanForward(pool_->KeyAt(refs[count - 1]), false,
-                                           refs.data() + count, kLeaf);
+namespace {
+
+/// Asks for the entries of a tree, leaf by leaf ahead of a walk that comes to them in order. Only a
+/// hint: the tree may have other entries.
+class WalkAhead {
+ public:
+  WalkAhead(const pmem::PmemPool* pool, const index::EntryIndex* tree) : pool_(pool), tree_(tree) {
+    if (tree_ == nullptr) return;
+    count_[0] = tree_->ScanFromStart(refs_[0].data(), refs_[0].size());
+    Ask(0);
+    AskBehind(0);
   }
-  refs.resize(count);
-  return refs;
-}
+  void Passed(uint64_t offset) {
+    if (at_ >= count_[turn_] || refs_[turn_][at_] != offset || ++at_ < count_[turn_]) return;
+    at_ = 0;
+    turn_ ^= 1;
+    AskBehind(turn_);
+  }
+
+ private:
+  void Ask(size_t which) {
+    for (size_t i = 0; i < count_[which]; ++i) {
+      base::PrefetchRange(pool_->At(refs_[which][i]), kEntryFront);
+    }
+  }
+  void AskBehind(size_t which) {
+    count_[which ^ 1] = 0;
+    if (count_[which] == 0) return;
+    const std::string_view last = pool_->KeyAt(refs_[which][count_[which] - 1]);
+    std::array<uint64_t, kLeaf>& next = refs_[which ^ 1];
+    count_[which ^ 1] = tree_->ScanForward(last, false, next.data(), next.size());
+    Ask(which ^ 1);
+  }
+
+  static constexpr size_t kLeaf = 64;
+  static constexpr uint64_t kEntryFront = 128;  // header, links and key of most entries
+  const pmem::PmemPool* pool_;
+  const index::EntryIndex* tree_;
+  std::array<uint64_t, kLeaf> refs_[2];
+  size_t count_[2] = {0, 0};
+  size_t turn_ = 0;
+  size_t at_ = 0;
+};
+
+}  // namespace
 
 Status ZipperMerge::Collect() {
   const index::SkipList source(pool_, input_.source_head);
   const EntryHeader* previous = nullptr;
   bool found_boundary = input_.source_boundary == 0;
-  const std::vector<uint64_t> hints = SourceByTree();
-  size_t hint = 0;  // the first that the walk has not come to
+  WalkAhead ahead(pool_, input_.source_tree);
   for (const EntryHeader* entry = source.First(&damage_); entry != nullptr;
        entry = source.Next(entry, &damage_)) {
     const uint64_t offset = pool_->OffsetOf(entry);
@@ -90,10 +125,10 @@ Status ZipperMerge::Collect() {
     if (previous != nullptr && !index::InOrder(*previous, *entry)) return Damaged(offset);
     source_.push_back(offset);
     previous = entry;
-    if (hint < hints.size() && hints[hint] == offset) ++hint;
-    if (hint + kAhead < hints.size()) base::PrefetchRange(pool_->At(hints[hint + kAhead]), 128);
+    ahead.Passed(offset);
   }
   if (damage_) return Damaged(damage_.at);
+  Charge();
   // Behind the boundary the source leads on in the target, which can't be merged with itself.
   return found_boundary ? Status::OK() : Damaged(input_.source_boundary);
 }
@@ -311,6 +346,7 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   // All the memory that is needed before the record is written, all that may fail but the tree.
   const size_t dead = result_.dead.size() + batch_dead_.size();
   if (dead > result_.dead.capacity()) result_.dead.reserve(2 * dead);
+  Charge();
   // Acquire and release on both sides of the changes: see LsmEngine::Find.
   if (input_.relinks != nullptr) input_.relinks->fetch_add(1, std::memory_order_acq_rel);
   Status outcome =
@@ -330,6 +366,8 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   batch_merged_ = 0;
   if (input_.fit_tree) {
     const TargetTree now = input_.fit_tree();
+    // Another tree, or none, does not have all keys.
+    if (now.tree != input_.tree || now.min_height != 1) places_.ForgetTree();
     input_.tree = now.tree;
     input_.tree_min_height = now.min_height;
   }

@@ -84,7 +84,6 @@ class ZipperMerge {
     uint64_t key_from;  // an entry with the key
   };
 
-  std::vector<uint64_t> SourceByTree() const;
   Status Collect();
   Status MergeRange(size_t begin, size_t end);
   /// Of the i-th slice of the range.
@@ -93,6 +92,7 @@ class ZipperMerge {
   void ChooseKept(const Slice& slice);
   void Relink(size_t i);
   bool RelinkLayer(size_t i, uint32_t strand, uint32_t layer);
+  void Charge();
   Status CommitBatch(uint64_t boundary);
   Status UpdateTree();
   void SetLink(uint64_t* link, uint64_t value, UpdateStep step);
@@ -109,6 +109,7 @@ class ZipperMerge {
   MergePlaces places_;
   size_t pred_links_;  // predecessors that a slice may have to change
   size_t max_versions_a_slice_;
+  base::MemoryCharge charge_;     // for what follows
   std::vector<uint64_t> source_;  // offsets, in list order
   std::vector<format::RedoUpdate> updates_;
   std::vector<UpdateStep> steps_;  // one an update

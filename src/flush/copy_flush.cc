@@ -2,6 +2,7 @@
 #include "flush/copy_flush.h"
 
 #include "base/mutants.h"
+#include "base/prefetch.h"
 #include "log/log_reader.h"
 
 namespace braid::flush {
@@ -32,10 +33,13 @@ Status CopyFlush::CopyAll(const index::EntryIndex& tree, const index::LiveViews&
   uint64_t refs[kLeaf];
   size_t count = tree.ScanFromStart(refs, kLeaf);
   while (count > 0) {
-    for (size_t i = 0; i < count; ++i) __builtin_prefetch(pool_->At(refs[i]));
+    for (size_t i = 0; i < count; ++i) base::Prefetch(pool_->At(refs[i]));
     for (size_t i = 0; i < count; ++i) {
       if (Status s = CopyVersions(refs[i], views); !s.ok()) return s;
     }
+    // A node of the map takes about six words.
+    charge_.Set(sizeof(uint64_t) *
+                (copy_of_.bucket_count() + 6 * copy_of_.size() + newest_.capacity()));
     if (pool_->failed()) return pool_->FaultStatus();
     const uint64_t last = refs[count - 1];
     const std::string_view key = pool_->KeyAt(last);

@@ -3,12 +3,19 @@
 // the caller keeps the entries alive (a registered view). Persistence: none.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "braid/status.h"
 #include "format/entry.h"
 
 namespace braid::index {
+
+/// What a cursor came to: an entry and its key.
+struct CursorItem {
+  const format::EntryHeader* entry;
+  std::string_view key;
+};
 
 class Cursor {
  public:
@@ -21,6 +28,17 @@ class Cursor {
   virtual void SeekLE(std::string_view key) = 0;
   virtual void Next() = 0;
   virtual void Prev() = 0;
+  /// Next, or Prev, up to `cap` times; `out` is what it came to each time. One virtual call for
+  /// many steps. Returns their number; fewer than `cap` only at the end or at damage, and then it
+  /// is not valid any more. The cursor must be valid.
+  virtual size_t Run(bool forward, CursorItem* out, size_t cap) {
+    for (size_t n = 0; n < cap; ++n) {
+      forward ? Next() : Prev();
+      if (!Valid()) return n;
+      out[n] = {entry(), key()};
+    }
+    return cap;
+  }
   virtual const format::EntryHeader* entry() const = 0;
   /// The key of entry(), within its chunk whatever became of the entry (PmemPool::KeyAt).
   virtual std::string_view key() const = 0;

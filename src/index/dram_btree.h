@@ -27,6 +27,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/prefetch.h"
 #include "base/thread_slot.h"
 #include "index/dram_btree_arena.h"
 #include "index/dram_btree_edit.h"
@@ -176,7 +177,7 @@ class alignas(64) DramBTree {
   }
   /// Bytes of all nodes and separators.
   size_t memory_bytes() const { return arena_.used_bytes(); }
-  /// Bytes taken from the system for them: at most one block of 2 MiB more, for large trees.
+  /// Bytes taken from the system for them: at most one block of 1 MiB more, for large trees.
   size_t reserved_bytes() const { return arena_.reserved_bytes(); }
 
  private:
@@ -405,7 +406,7 @@ class alignas(64) DramBTree {
     for (size_t i = 0; i < n; ++i) {
       const Leaf* leaf = btree_internal::AsLeaf(nodes[i]);
       where[i] = btree_internal::CandidateInLeaf(leaf, states[i], keys[i]);
-      if (where[i].tied) __builtin_prefetch(&leaf->refs[where[i].index]);
+      if (where[i].tied) base::Prefetch(&leaf->refs[where[i].index]);
     }
     if constexpr (requires { key_of_.Prefetch(uint64_t{}); }) {
       for (size_t i = 0; i < n; ++i) {

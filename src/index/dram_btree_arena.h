@@ -1,6 +1,7 @@
 // Purpose: the memory of one DramBTree: nodes and separators, carved from blocks that start with
-// the size of a leaf, so that an empty tree is one small allocation, and double up to those of
-// memory_blocks.h. All of it is given back at once, with the tree.
+// the size of a leaf, so that an empty tree is one small allocation, and grow by a quarter up to 1
+// MiB. All of it is freed at once, with the tree. The large ones are mappings of their own, so that
+// what a tree gives up leaves the process.
 //
 // Thread safety: any thread may allocate; one mutex, taken about once in 32 inserts.
 //
@@ -21,10 +22,9 @@
 #include <mutex>
 #include <new>
 #include <string_view>
-#include <utility>
 
 #include "index/dram_btree_node.h"
-#include "pmem/memory_blocks.h"
+#include "pmem/dram_block.h"
 
 namespace braid::index::btree_internal {
 
@@ -33,12 +33,9 @@ class NodeArena {
   NodeArena() = default;
   ~NodeArena() {
     while (blocks_ != nullptr) {
-      Block* block = std::exchange(blocks_, blocks_->next);
-      if (block->bytes == pmem::MemoryBlocks::kBytes) {
-        pmem::MemoryBlocks::Give(block);
-      } else {
-        ::operator delete (block, std::align_val_t{kLine});
-      }
+      Block* next = blocks_->next;
+      pmem::GiveDramBlock(blocks_, blocks_->bytes);
+      blocks_ = next;
     }
   }
   NodeArena(const NodeArena&) = delete;
@@ -84,8 +81,7 @@ class NodeArena {
  private:
   static constexpr size_t kLine = 64;
   static constexpr size_t kChunk = 512;
-  /// From this size on a block is one of MemoryBlocks.
-  static constexpr size_t kSmallBlocks = size_t{256} << 10;
+  static constexpr size_t kLargestBlock = pmem::MemoryBlocks::kBytes;
 
   struct alignas(kLine) Block {
     Block* next;
@@ -107,18 +103,14 @@ class NodeArena {
   }
 
   void AddBlock(size_t bytes) {
-    size_t size = std::max(next_block_, sizeof(Block) + bytes);
-    if (size >= kSmallBlocks && size <= pmem::MemoryBlocks::kBytes)
-      size = pmem::MemoryBlocks::kBytes;
-    void* memory = size == pmem::MemoryBlocks::kBytes
-                       ? pmem::MemoryBlocks::Take()
-                       : ::operator new (size, std::align_val_t{kLine});
-    auto* block = ::new (memory) Block{blocks_, size};
+    const size_t size = std::max(next_block_, sizeof(Block) + bytes);
+    auto* block = ::new (pmem::TakeDramBlock(size)) Block{blocks_, size};
     blocks_ = block;
     cursor_ = reinterpret_cast<char*>(block) + sizeof(Block);
     left_ = size - sizeof(Block);
-    next_block_ = std::min(std::max(2 * next_block_, kSecondBlock), pmem::MemoryBlocks::kBytes);
-    reserved_.store(reserved_.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
+    const size_t reserved = reserved_.load(std::memory_order_relaxed) + size;
+    next_block_ = std::clamp(RoundUp(reserved / 4, kSecondBlock), kSecondBlock, kLargestBlock);
+    reserved_.store(reserved, std::memory_order_relaxed);
   }
 
   // The first split takes a leaf, an inner node and a chunk of separators.

@@ -36,6 +36,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/prefetch.h"
+
 namespace braid::index::btree_internal {
 
 inline constexpr uint32_t kLeafSlots = 64;
@@ -254,15 +256,12 @@ inline uint32_t CountNotAbove(const Node* node, uint64_t head) {
 /// 1 M keys with heads fetched ahead, 470 with refs as well; fetching the heads too gains nothing.
 inline void PrefetchSlots(const Node* node) {
   const char* lines = reinterpret_cast<const char*>(node);
-  __builtin_prefetch(lines);
-  for (size_t at = sizeof(Node); at < sizeof(Leaf); at += 64) __builtin_prefetch(lines + at);
+  base::Prefetch(lines);
+  base::PrefetchRange(lines + sizeof(Node), sizeof(Leaf) - sizeof(Node));
 }
 
 /// For many descents at once, which have the time to ask for the one slot later: header and heads.
-inline void PrefetchHeads(const Node* node) {
-  const char* lines = reinterpret_cast<const char*>(node);
-  for (size_t at = 0; at < sizeof(Node); at += 64) __builtin_prefetch(lines + at);
-}
+inline void PrefetchHeads(const Node* node) { base::PrefetchRange(node, sizeof(Node)); }
 
 // ---- Search in one node -------------------------------------------------------------------------
 

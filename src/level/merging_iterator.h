@@ -8,6 +8,7 @@
 // the tables of now. Persistence: none.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -37,11 +38,31 @@ class MergingIterator {
   Status status() const { return status_; }
 
  private:
+  /// A cursor and what it stands on, asked for once a move: each question is a virtual call.
+  struct Head {
+    index::Cursor* cursor;
+    index::CursorItem at;  // no entry: the cursor is at its end
+  };
+  /// Steps that are taken at a time once only one cursor is left, after a few single ones.
+  static constexpr size_t kRun = 32;
+
+  template <class Place>
+  void PlaceAll(bool forward, Place&& place);
+  /// False when the cursor stopped at damage.
+  bool Ask(Head* head);
   void Settle();
   void SwitchDirection(bool forward);
   void StepPast(std::string_view key);
+  void StepRun(std::string_view key);
 
   std::vector<std::unique_ptr<index::Cursor>> cursors_;
+  std::vector<Head> heads_;  // of the cursors that are not at their end, in their order
+  bool damaged_ = false;
+  // What the only cursor left has come to; it stands on the last. Empty while there are several.
+  std::array<index::CursorItem, kRun> run_;
+  size_t run_at_ = 0;
+  size_t run_count_ = 0;
+  size_t next_run_ = 1;
   Resolve resolve_;
   const format::EntryHeader* current_ = nullptr;
   std::string_view key_;  // of current_, in the pool

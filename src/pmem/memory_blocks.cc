@@ -18,6 +18,7 @@ struct Kept {
   std::mutex mutex;
   std::array<void*, MemoryBlocks::kKept> blocks;
   size_t count = 0;
+  size_t most = 0;
   size_t taken = 1;  // since the last Prepare; at first as if a tree were made
 };
 
@@ -27,20 +28,30 @@ Kept& TheKept() noexcept {
   return *kept;
 }
 
+constexpr size_t kHugePage = size_t{2} << 20;
+static_assert(kHugePage % MemoryBlocks::kBytes == 0);
+
 /// Null where there is no memory.
-void* Map() noexcept {
-  constexpr size_t kBytes = MemoryBlocks::kBytes;
-  void* room =
-      ::mmap(nullptr, 2 * kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room == MAP_FAILED) return nullptr;
+void* Map(size_t bytes) noexcept {
+  void* room = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return room == MAP_FAILED ? nullptr : room;
+}
+
+/// The room of a huge page, each of its pages touched; null where there is no memory.
+char* MapHugePage() noexcept {
+  void* room = Map(2 * kHugePage);
+  if (room == nullptr) return nullptr;
   const auto begin = reinterpret_cast<uintptr_t>(room);
-  const uintptr_t block = (begin + kBytes - 1) & ~(kBytes - 1);
-  if (block > begin) ::munmap(room, block - begin);
-  if (block < begin + kBytes) {
-    ::munmap(reinterpret_cast<void*>(block + kBytes), begin + kBytes - block);
+  const uintptr_t page = (begin + kHugePage - 1) & ~(kHugePage - 1);
+  if (page > begin) ::munmap(room, page - begin);
+  if (page < begin + kHugePage) {
+    ::munmap(reinterpret_cast<void*>(page + kHugePage), begin + kHugePage - page);
   }
-  auto* memory = reinterpret_cast<void*>(block);
-  ::madvise(memory, kBytes, MADV_HUGEPAGE);  // where there are none small ones do
+  auto* memory = reinterpret_cast<char*>(page);
+  ::madvise(memory, kHugePage, MADV_HUGEPAGE);  // where there are none small ones do
+#if defined(MADV_POPULATE_WRITE)
+  ::madvise(memory, kHugePage, MADV_POPULATE_WRITE);  // else the first touch does it
+#endif
   return memory;
 }
 
@@ -53,7 +64,7 @@ void* MemoryBlocks::Take() {
     ++kept.taken;
     if (kept.count > 0) return kept.blocks[--kept.count];
   }
-  void* block = Map();
+  void* block = Map(kBytes);
   if (block == nullptr) throw std::bad_alloc();
   return block;
 }
@@ -62,7 +73,7 @@ void MemoryBlocks::Give(void* block) noexcept {
   Kept& kept = TheKept();
   {
     const std::lock_guard lock(kept.mutex);
-    if (kept.count < kKept) {
+    if (kept.count < kept.most) {
       kept.blocks[kept.count++] = block;
       return;
     }
@@ -70,23 +81,21 @@ void MemoryBlocks::Give(void* block) noexcept {
   ::munmap(block, kBytes);
 }
 
-void MemoryBlocks::Prepare() noexcept {
+void MemoryBlocks::Prepare(size_t most) noexcept {
   Kept& kept = TheKept();
   size_t missing = 0;
   {
     const std::lock_guard lock(kept.mutex);
     // Enough for as long as this thread may be busy with other work.
     const size_t taken = std::exchange(kept.taken, 0);
-    const size_t wanted = taken == 0 ? 0 : std::clamp(taken, kKept / 2, kKept);
+    kept.most = std::min(most, kKept);
+    const size_t wanted = taken == 0 ? 0 : std::clamp(taken, kept.most / 2, kept.most);
     missing = wanted > kept.count ? wanted - kept.count : 0;
   }
-  for (; missing > 0; --missing) {
-    void* block = Map();
-    if (block == nullptr) return;
-#if defined(MADV_POPULATE_WRITE)
-    ::madvise(block, kBytes, MADV_POPULATE_WRITE);  // else the first touch does it
-#endif
-    Give(block);
+  for (size_t made = 0; made < missing; made += kHugePage / kBytes) {
+    char* memory = MapHugePage();
+    if (memory == nullptr) return;
+    for (size_t at = 0; at < kHugePage; at += kBytes) Give(memory + at);
   }
 }
 

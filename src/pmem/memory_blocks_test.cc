@@ -14,9 +14,9 @@ TEST(MemoryBlocksTest, BlocksAreAlignedAndNoTwoOwnersShareOne) {
   std::vector<void*> blocks;
   std::set<void*> distinct;
   for (size_t i = 0; i < 3 * MemoryBlocks::kKept; ++i) {
-    if (i % 5 == 0) MemoryBlocks::Prepare();
+    if (i % 5 == 0) MemoryBlocks::Prepare(MemoryBlocks::kKept);
     void* block = MemoryBlocks::Take();
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % MemoryBlocks::kBytes, 0u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % 4096, 0u);
     std::memset(block, static_cast<int>(i), MemoryBlocks::kBytes);
     blocks.push_back(block);
     distinct.insert(block);
@@ -31,6 +31,7 @@ TEST(MemoryBlocksTest, BlocksAreAlignedAndNoTwoOwnersShareOne) {
 }
 
 TEST(MemoryBlocksTest, ABlockThatWasGivenBackIsTakenAgain) {
+  MemoryBlocks::Prepare(MemoryBlocks::kKept);
   void* block = MemoryBlocks::Take();
   MemoryBlocks::Give(block);
   EXPECT_EQ(MemoryBlocks::Take(), block);
