@@ -30,7 +30,7 @@ demo: build ## see braid at work: load, read, kill, reopen, verify
 test: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp ## run every test; ends in "N passed, M failed"
 	@bash scripts/test.sh
 
-bench: $(BUILD)/setup-bench.stamp build ## measure braid beside other stores on this machine
+bench: $(BUILD)/setup-bench.stamp build ## measure braid beside other stores; SIZE=medium or full renews the tables
 	@bash scripts/bench.sh
 
 figures: $(BUILD)/setup-bench.stamp $(BUILD)/setup-figures.stamp build ## run and draw the papers' figures, about ten minutes: FIGURE=listdb-29 SCALE=0.1

@@ -3,19 +3,27 @@
 
     compare.py RESULT.json...                     print the tables
     compare.py --update FILE.md RESULT.json...    put them between the marks in FILE.md
+    compare.py --update-short FILE.md RESULT.json...
+                                                  the same with a short table: 16-byte keys, 100-byte
+                                                  values, the most threads
+    compare.py --check ...                        write nothing: exit code 1 when a file that
+                                                  --update or --update-short names would change
+    compare.py --marks ...                        only see that the files named have their marks
     compare.py --against OLD.json NEW.json...     also compare with an earlier result
 
 The marks in FILE.md are the lines '<!-- results: begin -->' and '<!-- results: end -->'.
-Exit code 2 when a file is no result of braid-compare, or has no marks.
+Exit code 2 when a file is no result of braid-compare, or has not these marks, once, in this order.
 """
 
 import argparse
 import json
+import os
 import sys
 
 BEGIN = "<!-- results: begin -->"
 END = "<!-- results: end -->"
 OWN = "braid"
+SHORT_SIZES = (16, 100)  # key and value bytes of the short table
 
 
 class UsageError(Exception):
@@ -168,37 +176,128 @@ def render(results, old):
     return "\n".join(lines + facts(results)) + "\n"
 
 
-def update(path, text):
+def short_results(results):
+    """Of the results with the usual sizes, or else of all, those with the most threads."""
+    def sizes(result):
+        return result["parameters"]["key_size"], result["parameters"]["value_size"]
+    usual = [result for result in results if sizes(result) == SHORT_SIZES] or results
+    usual = [result for result in usual if sizes(result) == sizes(usual[0])]
+    threads = max(result["parameters"]["threads"] for result in usual)
+    return [result for result in usual if result["parameters"]["threads"] == threads]
+
+
+def render_short(results):
+    chosen = short_results(results)
+    engines = engines_of(chosen)
+    peers = [name for name in engines if name != OWN]
+    compares = OWN in engines and peers
+    versions = {name: engine["version"] for result in chosen
+                for name, engine in result["engines"].items()}
+    rows = {}
+    for name, by_engine in rows_of(chosen):
+        medians = {engine: entry["ops_per_second"]["median"] for engine, entry in by_engine.items()}
+        row = [short(medians[engine] / 1000) if engine in medians else "-" for engine in engines]
+        if compares:
+            row.append(ratio_cells(medians, peers)[-1])
+        # A benchmark that several files have fills the store of the second: the first counts.
+        rows.setdefault(name.split(" | ", maxsplit=1)[0], row)
+    header = ["", *(f"{name} {versions.get(name, '')}".strip() for name in engines)]
+    if compares:
+        header.append(f"{OWN} / best other")
+    parameters, machine = chosen[0]["parameters"], chosen[0]["machine"]
+    threads = parameters["threads"]
+    volumes = ", ".join(dict.fromkeys(f"{result['parameters']['num']:,}" for result in chosen))
+    lines = [f"Thousands of operations a second with {threads} thread{'s' if threads > 1 else ''} on "
+             f"{machine['cores']} cores, "
+             + (f"medians of {parameters['runs']} interleaved runs: " if parameters["runs"] > 1
+                else "one run: ") +
+             f"{volumes} records of {parameters['key_size']} + {parameters['value_size']} bytes on "
+             f"{machine['filesystem']}"
+             + (f", class {parameters['force_media_class']} forced for {OWN}"
+                if parameters["force_media_class"] else "")
+             + (f", commit {machine['commit']}" if machine.get("commit") else "") + ".", "",
+             *table(header, [[name, *row] for name, row in rows.items()])]
+    notes = dict.fromkeys(f"{name}: {engine['caveat']}." for result in chosen
+                          for name, engine in result["engines"].items() if engine.get("caveat"))
+    if notes:
+        lines += ["", *notes]
+    return "\n".join(lines) + "\n"
+
+
+def updated(path, text):
+    """The document at `path` as it is, and with `text` between its marks."""
     try:
         with open(path, encoding="utf-8") as file:
             document = file.read()
     except OSError as error:
         raise UsageError(f"can't read {path}: {error}") from error
-    head, begin, rest = document.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise UsageError(f"{path} has no lines '{BEGIN}' and '{END}' to put the results between")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(f"{head}{BEGIN}\n{text}{END}{tail}")
+    lines = document.split("\n")
+    if lines.count(BEGIN) != 1 or lines.count(END) != 1 or lines.index(BEGIN) > lines.index(END):
+        raise UsageError(f"{path} needs the lines '{BEGIN}' and '{END}', each once and in this "
+                         "order, to put the results between")
+    head, tail = lines[:lines.index(BEGIN) + 1], lines[lines.index(END):]
+    return document, "\n".join(head) + "\n" + text + "\n".join(tail)
+
+
+def replace(path, document):
+    # A full disk must not cost the rest of the document.
+    scratch = f"{path}.new"
+    try:
+        with open(scratch, "w", encoding="utf-8") as file:
+            file.write(document)
+        os.replace(scratch, path)
+    except OSError as error:
+        raise UsageError(f"can't write {path}: {error}") from error
+
+
+def apply(targets, check):
+    """`targets`: paths and what belongs between their marks. False when a check fails."""
+    # All marks are looked for before anything is written.
+    documents = [(path, *updated(path, text)) for path, text in targets]
+    current = True
+    for path, before, after in documents:
+        if before == after:
+            continue
+        if check:
+            print(f"compare.py: {path} does not have the table of these results: "
+                  "leave out --check to write it", file=sys.stderr)
+            current = False
+        else:
+            replace(path, after)
+    return current
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", nargs="+", metavar="RESULT.json")
-    parser.add_argument("--update", metavar="FILE.md")
+    parser.add_argument("results", nargs="*", metavar="RESULT.json")
+    parser.add_argument("--update", action="append", default=[], metavar="FILE.md")
+    parser.add_argument("--update-short", action="append", default=[], metavar="FILE.md")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--marks", action="store_true")
     parser.add_argument("--against", action="append", default=[], metavar="OLD.json")
     arguments = parser.parse_args()
     try:
-        text = render([load(path) for path in arguments.results],
-                      [load(path) for path in arguments.against])
-        print(text, end="")
-        if arguments.update:
-            update(arguments.update, text)
+        if arguments.marks:
+            for path in arguments.update + arguments.update_short:
+                updated(path, "")
+            return 0
+        if not arguments.results:
+            raise UsageError("no results are named: make some with 'make bench'")
+        results = [load(path) for path in arguments.results]
+        text = render(results, [load(path) for path in arguments.against])
+        targets = [(path, text) for path in arguments.update]
+        if arguments.update_short:
+            brief = render_short(results)
+            targets += [(path, brief) for path in arguments.update_short]
+        if not arguments.check:
+            print(text, end="")
+        return 0 if apply(targets, arguments.check) else 1
     except UsageError as error:
         print(f"compare.py: {error}", file=sys.stderr)
-        return 2
-    return 0
+    except (KeyError, TypeError, ValueError) as error:
+        print(f"compare.py: a result lacks what braid-compare writes: {error!r}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

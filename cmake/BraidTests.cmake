@@ -177,9 +177,11 @@ foreach(check check_layers check_limits check_links)
 endforeach()
 
 braid_add_script(style style/reliability_test.py)
+braid_add_script(style style/bench_tables_test.py)
 
 if(TARGET braid_figures)
   braid_add_script(figures figures/figures_test.py "${PROJECT_BINARY_DIR}/bin")
+  braid_add_script(figures figures/bench_script_test.py "${PROJECT_BINARY_DIR}/bin")
 endif()
 
 if(EXISTS "${PROJECT_SOURCE_DIR}/tests/capi/check_abi.py")

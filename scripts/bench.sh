@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Measures braid beside the other stores on this machine: bench.sh [braid-compare flags...]
 #   SIZE=small   about three minutes: 16-byte keys, 100-byte values, 1 and 4 threads (the default)
-#   SIZE=full    hours: three record sizes, all workloads, 5 runs; updates docs/benchmarking.md
+#   SIZE=medium  about 20 minutes: three record sizes, the usual workloads, 3 runs
+#   SIZE=full    hours: three record sizes, all workloads, 5 runs
+# medium and full replace bench/results, and the tables of docs/benchmarking.md and README.md.
 #   BRAID_BIN_DIR  folder of the programs, when it is not build/release/bin
 #   BRAID_TMP      where the data goes; default: /dev/shm when it has room
-#   BRAID_RESULTS  where the JSON goes; default: build/bench, with SIZE=full bench/results
-# `make bench` builds first. Flags given here go to every braid-compare, behind those set below.
+#   BRAID_RESULTS  where the JSON and the page go; then no document changes, unless
+#   BRAID_DOCS     is a folder with docs/benchmarking.md and README.md to write the tables into
+# `make bench` builds first. Flags given here go to every braid-compare, behind those set below, and
+# count instead of them (--num, --runs, --duration).
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -24,27 +28,52 @@ fi
 
 all=fillseq,fillrandom,readrandom,readmissing,readseq,readreverse,seekrandom
 all=$all,overwrite,readwhilewriting,deleterandom
-ycsb=fillrandom,ycsb-a,ycsb-b,ycsb-c,ycsb-d,ycsb-f,ycsb-e
+ycsb=ycsb-a,ycsb-b,ycsb-c,ycsb-d,ycsb-e,ycsb-f
+usual=fillrandom,readrandom,readseq,seekrandom,$ycsb
+checked_in=yes
 case $size in
   small)
-    # key bytes / value bytes / records / operations of what is slow / runs / benchmarks
-    plans=("16 100 1000000 200000 3 fillrandom,readrandom,seekrandom,ycsb-a,ycsb-c")
-    results=${BRAID_RESULTS:-build/bench}
+    # name / key bytes / value bytes / runs / benchmarks / how much
+    plans=("small 16 100 3 fillrandom,readrandom,seekrandom,ycsb-a,ycsb-c --num=1000000 --reads=200000")
+    checked_in=
+    ;;
+  medium)
+    # Equal time for every store: with equal work the fastest would be done before it is measured.
+    plans=(
+      "medium 8 8 3 $usual --num=2000000 --duration=0.5"
+      "medium 16 100 3 $usual --num=2000000 --duration=0.5"
+      "medium 16 1024 3 $usual --num=300000 --duration=0.5"
+    )
     ;;
   full)
     plans=(
-      "8 8 5000000 5000000 5 $all" "8 8 5000000 2000000 5 $ycsb"
-      "16 100 5000000 5000000 5 $all" "16 100 5000000 2000000 5 $ycsb"
-      "16 1024 5000000 5000000 5 $all" "16 1024 5000000 1000000 5 $ycsb"
+      "base 8 8 5 $all --num=5000000" "ycsb 8 8 5 fillrandom,$ycsb --num=5000000 --reads=2000000"
+      "base 16 100 5 $all --num=5000000" "ycsb 16 100 5 fillrandom,$ycsb --num=5000000 --reads=2000000"
+      "base 16 1024 5 $all --num=5000000" "ycsb 16 1024 5 fillrandom,$ycsb --num=5000000 --reads=1000000"
     )
-    results=${BRAID_RESULTS:-bench/results}
     ;;
   *)
-    echo "bench: SIZE must be small or full, not '$size'." >&2
+    echo "bench: SIZE must be small, medium or full, not '$size'." >&2
     exit 2
     ;;
 esac
-mkdir -p "$results"
+
+if [ -n "${BRAID_RESULTS:-}" ]; then
+  results=$BRAID_RESULTS
+  tree=${BRAID_DOCS:-}
+elif [ -n "$checked_in" ]; then
+  results=bench/results
+  tree=${BRAID_DOCS:-.}
+else
+  results=build/bench
+  tree=${BRAID_DOCS:-}
+fi
+tables=()
+if [ -n "$tree" ]; then
+  tables=(--update "$tree/docs/benchmarking.md" --update-short "$tree/README.md")
+  # Hours of measuring must not end in a document that has no place for the table.
+  python3 bench/compare.py "${tables[@]}" --marks
+fi
 
 cores=$(nproc)
 thread_counts=(1 4)
@@ -53,26 +82,39 @@ if [ "$cores" -lt 4 ]; then
   thread_counts=(1)
 fi
 
+# What is there stays until everything was measured.
+mkdir -p "$results"
+fresh=$(mktemp -d "$results/fresh.XXXXXX")
+trap 'rm -rf "$fresh"' EXIT
 written=()
 for plan in "${plans[@]}"; do
-  read -r key value num reads runs benchmarks <<<"$plan"
+  read -r name key value runs benchmarks much <<<"$plan"
   for threads in "${thread_counts[@]}"; do
-    kind=base
-    case $benchmarks in *ycsb-e*) kind=ycsb ;; esac
-    json=$results/k$key-v$value-t$threads-$kind.json
+    json=k$key-v$value-t$threads-$name.json
     echo
     echo "== $key-byte keys, $value-byte values, $threads thread(s), $runs runs =="
-    "$compare" --key_size="$key" --value_size="$value" --num="$num" --reads="$reads" \
-      --threads="$threads" --runs="$runs" --benchmarks="$benchmarks" --json="$json" "$@"
+    # $much is several flags.
+    # shellcheck disable=SC2086
+    "$compare" --key_size="$key" --value_size="$value" $much --threads="$threads" --runs="$runs" \
+      --benchmarks="$benchmarks" --json="$fresh/$json" "$@"
     written+=("$json")
   done
 done
 
-echo
-if [ "$size" = full ]; then
-  python3 bench/compare.py --update docs/benchmarking.md "${written[@]}"
-else
-  python3 bench/compare.py "${written[@]}"
+rm -f "$results"/k*-v*-t*-*.json
+mv "${written[@]/#/$fresh/}" "$results/"
+# Not among the results that are checked in.
+page=$results/report.html
+if [ "$results" = bench/results ]; then
+  mkdir -p build/bench
+  page=build/bench/report.html
 fi
+files=("${written[@]/#/$results/}")
+"$compare" --from="$(IFS=,; echo "${files[*]}")" --report="$page"
 echo
-echo "bench: the results are in $results."
+python3 bench/compare.py "${tables[@]}" "${files[@]}"
+echo
+echo "bench: the results are in $results, the page with plots is $page."
+if [ -n "$tree" ]; then
+  echo "bench: the documents in $tree have the tables of these results."
+fi

@@ -8,10 +8,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "bench/harness/html_report.h"
 #include "bench/harness/report.h"
 #include "bench/harness/runner.h"
 #include "bench/harness/scratch.h"
 #include "tools/common.h"
+#include "tools/common_text.h"
+#include "tools/publishing_engine.h"
 
 namespace braid::tools {
 namespace {
@@ -32,6 +35,12 @@ class BenchVerb final : public Verb {
                  "Run on the pool that is there, and keep it");
     app.add_flag("--keep", keep_, "Keep the pool that the run made");
     app.add_option("--json", json_path_, "Write the results and all parameters to this file");
+    app.add_option(
+           "--report", report_path_,
+           "Write a page with plots to this file (HTML): throughput of put, flush and merge "
+           "over time, latency curves, what writing costs")
+        ->type_name("FILE.html");
+    app.add_flag("--publish-stats", publish_stats_, "Let 'braid top POOL' watch this command");
     app.footer(
         "Names of flags and benchmarks are those of db_bench. Every value that is read is "
         "checked;\n"
@@ -42,6 +51,7 @@ class BenchVerb final : public Verb {
   int Run() override {
     if (const Status status = options_.Validate(); !status.ok()) return Fail(status);
     if (const Status status = CheckPool(); !status.ok()) return Fail(status);
+    if (const Status status = CheckFiles(); !status.ok()) return Fail(status);
     std::optional<bench::ScratchDirectory> scratch;
     if (pool_.empty()) {
       const bench::ScratchBase base = bench::ChooseScratchBase(ExpectedBytes());
@@ -87,8 +97,28 @@ class BenchVerb final : public Verb {
                                    "choose another path, or pass --use_existing_db to run on it");
   }
 
+  Status CheckFiles() {
+    if (!report_path_.empty()) {
+      options_.sample_millis = bench::kReportSampleMillis;
+      Status status = bench::CheckWritable("--report", report_path_);
+      if (!status.ok()) return status;
+    }
+    return json_path_.empty() ? Status::OK() : bench::CheckWritable("--json", json_path_);
+  }
+
+  Status WriteFiles(const nlohmann::json& json) const {
+    if (!json_path_.empty()) {
+      Status written = bench::WriteFile(json_path_, json.dump(2) + "\n");
+      if (!written.ok()) return written;
+    }
+    if (report_path_.empty()) return Status::OK();
+    const Result<std::string> page = bench::RenderHtmlReport({json});
+    return page.ok() ? bench::WriteFile(report_path_, page.value()) : page.status();
+  }
+
   int Measure() const {
-    const std::unique_ptr<bench::KvEngine> engine = bench::MakeBraidEngine();
+    std::unique_ptr<bench::KvEngine> engine = bench::MakeBraidEngine();
+    if (publish_stats_) engine = MakePublishingEngine(std::move(engine));
     nlohmann::json json = {{"schema", "braid-bench/1"},
                            {"parameters", bench::OptionsToJson(options_)},
                            {"results", nlohmann::json::array()}};
@@ -96,6 +126,7 @@ class BenchVerb final : public Verb {
     json["machine"] = bench::MachineToJson(parent.string());
     fmt::print("{}\n{} records of {} + {} bytes in {}\n{}\n", bench::FormatMachine(json["machine"]),
                options_.num, options_.key_size, options_.value_size, where_, bench::ResultLegend());
+    if (publish_stats_) fmt::print("braid top '{}' shows it live\n", EscapeText(pool_));
     std::fflush(stdout);
     if (!options_.emulate_pmem.empty()) {
       fmt::print("note: {}\n", bench::DescribeEmulation(options_.emulate_pmem));
@@ -114,8 +145,7 @@ class BenchVerb final : public Verb {
                       {"version", engine->version()},
                       {"parameters", engine->parameters()}};
     if (!status.ok()) return Fail(status);
-    if (json_path_.empty()) return kExitOk;
-    const Status written = bench::WriteFile(json_path_, json.dump(2) + "\n");
+    const Status written = WriteFiles(json);
     return written.ok() ? kExitOk : Fail(written);
   }
 
@@ -123,7 +153,9 @@ class BenchVerb final : public Verb {
   std::string pool_;
   std::string where_;
   std::string json_path_;
+  std::string report_path_;
   bool keep_ = false;
+  bool publish_stats_ = false;
 };
 
 }  // namespace

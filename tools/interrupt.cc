@@ -44,4 +44,11 @@ void WaitForInput(int fd) {
   }
 }
 
+bool WaitForInput(int fd, int timeout_millis) {
+  pollfd waits[2] = {{fd, POLLIN, 0}, {stop_pipe[0], POLLIN, 0}};
+  // A signal of another kind ends the wait early; callers look at the clock themselves.
+  if (StopRequested() || ::poll(waits, 2, timeout_millis) <= 0) return false;
+  return (waits[0].revents & (POLLIN | POLLHUP)) != 0;
+}
+
 }  // namespace braid::tools

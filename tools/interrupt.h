@@ -12,5 +12,7 @@ bool StopRequested();
 
 /// Waits until `fd` can be read or a signal asks to stop.
 void WaitForInput(int fd);
+/// The same, at most so long; true when `fd` can be read. No `fd` is -1.
+bool WaitForInput(int fd, int timeout_millis);
 
 }  // namespace braid::tools

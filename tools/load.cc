@@ -19,6 +19,7 @@
 #include "tools/line_source.h"
 #include "tools/progress.h"
 #include "tools/record_reader.h"
+#include "tools/stats_file.h"
 
 namespace braid::tools {
 namespace {
@@ -57,6 +58,7 @@ class LoadVerb final : public Verb {
   uint64_t from_line_ = 1;
   bool json_ = false;
   bool plain_progress_ = false;
+  bool publish_stats_ = false;
 
   uint64_t skipped_ = 0;
   uint64_t next_line_ = 1;  // everything on earlier lines was handed to the writer or is bad
@@ -94,6 +96,7 @@ void LoadVerb::Configure(CLI::App& app) {
   app.add_option("--acknowledge", acknowledge_,
                  "append each key to this file, a line each, once its write is acknowledged")
       ->type_name("FILE");
+  app.add_flag("--publish-stats", publish_stats_, "let 'braid top POOL' watch this command");
   app.add_flag("--progress", plain_progress_, "a line every 10 s when stderr is no terminal, too");
   AddJsonFlag(app, &json_, "print the counts as one object");
   app.footer(
@@ -122,6 +125,13 @@ int LoadVerb::Run() {
   if (!opened.ok()) return Fail(opened.status());
   StopOnSignal();
   DB& db = **opened;
+  std::unique_ptr<StatsPublisher> publisher;
+  if (publish_stats_) {
+    auto started =
+        StatsPublisher::Start(pool_.path(), [&db] { return MakeSnapshot(db.GetStatistics()); });
+    if (!started.ok()) return Fail(started.status());
+    publisher = std::move(started).value();
+  }
   BatchWriter writer(&db, writer_);
   Progress progress("load", "records",
                     plain_progress_ ? Progress::Style::kPlain : Progress::Style::kAuto);
@@ -131,6 +141,7 @@ int LoadVerb::Run() {
   const double seconds = progress.ElapsedSeconds();
   progress.Finish();
   if (writer_.acknowledge_fd >= 0) ::close(writer_.acknowledge_fd);
+  publisher.reset();
   const int exit_code = Report(end, *source, writer, status, seconds);
   return exit_code == kExitOk ? CloseAndReturn(db, kExitOk) : exit_code;
 }

@@ -35,6 +35,7 @@ std::vector<std::unique_ptr<Verb>> AllVerbs() {
   verbs.push_back(MakeLoadVerb());
   verbs.push_back(MakeVerifyVerb());
   verbs.push_back(MakeRepairVerb());
+  verbs.push_back(MakeTopVerb());
   verbs.push_back(MakeBenchVerb());
   verbs.push_back(MakeOptionsVerb());
   return verbs;

@@ -40,5 +40,6 @@ std::unique_ptr<Verb> MakeVerifyVerb();
 std::unique_ptr<Verb> MakeRepairVerb();
 std::unique_ptr<Verb> MakeBenchVerb();
 std::unique_ptr<Verb> MakeOptionsVerb();
+std::unique_ptr<Verb> MakeTopVerb();
 
 }  // namespace braid::tools

@@ -14,6 +14,7 @@
 
 #include "bench/compare/summary.h"
 #include "bench/engines/engines.h"
+#include "bench/harness/html_report.h"
 #include "bench/harness/report.h"
 #include "bench/harness/runner.h"
 #include "bench/harness/scratch.h"
@@ -34,6 +35,8 @@ struct CompareOptions {
   int runs = 3;
   std::string directory;
   std::string json_path;
+  std::string report_path;
+  std::vector<std::string> from;  // earlier results, instead of measuring
 
   CompareOptions() {
     workload.benchmarks = {"fillrandom", "readrandom", "readseq", "seekrandom", "ycsb-a", "ycsb-c"};
@@ -43,6 +46,12 @@ struct CompareOptions {
 Status Validate(const CompareOptions& options) {
   if (Status status = options.workload.Validate(); !status.ok()) return status;
   if (options.runs < 1) return Status::InvalidArgument("--runs must be at least 1");
+  if (!options.json_path.empty()) {
+    if (Status status = CheckWritable("--json", options.json_path); !status.ok()) return status;
+  }
+  if (!options.report_path.empty()) {
+    if (Status status = CheckWritable("--report", options.report_path); !status.ok()) return status;
+  }
   const std::vector<std::string> known = EngineNames();
   for (const std::string& engine : options.engines) {
     if (std::find(known.begin(), known.end(), engine) != known.end()) continue;
@@ -195,15 +204,44 @@ class Comparison {
       if (!caveat.empty()) fmt::print("  note: {}\n", caveat);
     }
     report["runs"] = std::move(runs);
-    if (options_.json_path.empty()) return 0;
-    const Status written = WriteFile(options_.json_path, report.dump(1) + "\n");
-    return written.ok() ? 0 : Fail(written.message());
+    return WriteFiles(report);
+  }
+
+  int WriteFiles(const nlohmann::json& report) const {
+    Status status;
+    if (!options_.json_path.empty()) {
+      status = WriteFile(options_.json_path, report.dump(1) + "\n");
+      if (!status.ok()) return Fail(status.message());
+    }
+    if (options_.report_path.empty()) return 0;
+    const Result<std::string> page = RenderHtmlReport({report});
+    if (!page.ok()) return Fail(page.status().message());
+    status = WriteFile(options_.report_path, page.value());
+    return status.ok() ? 0 : Fail(status.message());
   }
 
   CompareOptions options_;
   ScratchBase base_;
   nlohmann::json machine_;
 };
+
+/// Makes the report of results that --json has written before.
+int ReportFrom(const CompareOptions& options) {
+  if (options.report_path.empty()) return Fail("--from needs --report FILE.html, the page to make");
+  if (const Status status = CheckWritable("--report", options.report_path); !status.ok()) {
+    return Fail(status.message());
+  }
+  std::vector<nlohmann::json> documents;
+  for (const std::string& path : options.from) {
+    std::ifstream file(path);
+    documents.push_back(nlohmann::json::parse(file, nullptr, false));
+    if (documents.back().is_discarded()) return Fail("--from: " + path + " is no JSON");
+  }
+  const Result<std::string> page = RenderHtmlReport(documents);
+  if (!page.ok()) return Fail(page.status().message());
+  const Status written = WriteFile(options.report_path, page.value());
+  return written.ok() ? 0 : Fail(written.message());
+}
 
 int Main(int argc, char** argv) {
   CompareOptions options;
@@ -220,13 +258,25 @@ int Main(int argc, char** argv) {
                  "Folder for the data; default: $BRAID_TMP, else /dev/shm when it has room, else "
                  "the system's temporary folder. What the runs make there is removed");
   app.add_option("--json", options.json_path, "Write everything to this file");
+  app.add_option("--report", options.report_path,
+                 "Write a page with plots to this file (HTML): ratios, rates over time, latencies");
+  app.add_option("--from", options.from,
+                 "Measure nothing: make the --report of these earlier results (--json)")
+      ->delimiter(',');
   app.footer(
       "Every value that is read is checked; a wrong or missing one ends the run with exit code 2.\n"
       "On tmpfs braid runs with --force_media_class=cache_line, so that it pays for flushes, "
       "unless\n"
       "the flag says otherwise.");
+  // A script's flags can be set anew behind them; lists grow.
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() != 1) continue;
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
   CLI11_PARSE(app, argc, argv);
+  if (!options.from.empty()) return ReportFrom(options);
   if (const Status status = Validate(options); !status.ok()) return Fail(status.message());
+  if (!options.report_path.empty()) options.workload.sample_millis = kReportSampleMillis;
   return Comparison(options).Run();
 }
 

@@ -9,7 +9,7 @@
 namespace braid::bench {
 namespace {
 
-const char* const kLatencies[] = {"p50_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns"};
+const char* const kLatencies[] = {"p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns"};
 
 /// A benchmark's place in the list, and its name.
 using Row = std::pair<size_t, std::string>;

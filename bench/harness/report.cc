@@ -15,6 +15,7 @@ nlohmann::json LatencyToJson(const Histogram& latency) {
           {"mean_ns", latency.Mean()},
           {"min_ns", latency.min()},
           {"p50_ns", latency.Percentile(50)},
+          {"p90_ns", latency.Percentile(90)},
           {"p99_ns", latency.Percentile(99)},
           {"p99_9_ns", latency.Percentile(99.9)},
           {"p99_99_ns", latency.Percentile(99.99)},
@@ -43,6 +44,13 @@ nlohmann::json SamplesToJson(const std::vector<ProgressSample>& samples) {
       json["fields"][field.name].push_back(field.value);
     }
   }
+  return json;
+}
+
+/// The same without operations: nobody does any while the store settles.
+nlohmann::json SettleSamplesToJson(const std::vector<ProgressSample>& samples) {
+  nlohmann::json json = SamplesToJson(samples);
+  json.erase("done");
   return json;
 }
 
@@ -109,6 +117,9 @@ nlohmann::json ResultToJson(const BenchmarkResult& result) {
     json["latency_by_kind"][OperationKindName(static_cast<OperationKind>(i))] = LatencyToJson(kind);
   }
   if (!result.samples.empty()) json["samples"] = SamplesToJson(result.samples);
+  if (!result.settle_samples.empty()) {
+    json["settle_samples"] = SettleSamplesToJson(result.settle_samples);
+  }
   json["settle_seconds"] =
       result.settled ? nlohmann::json(result.settle_seconds) : nlohmann::json();
   json["settle_counters"] = CountersToJson(result.settle_counters);

@@ -63,14 +63,13 @@ class Sampler {
       : engine_(engine), progress_(progress), interval_(interval_millis) {}
   ~Sampler() { (void)Stop(); }
 
+  /// Has taken the first sample when it returns, so that a run that ends at once has two.
   void Start() {
     begin_ = NowNanos();
+    Take();
     thread_ = std::thread([this] {
       std::unique_lock lock(mutex_);
-      while (!stopped_) {
-        Take();
-        wake_.wait_for(lock, interval_, [this] { return stopped_; });
-      }
+      while (!wake_.wait_for(lock, interval_, [this] { return stopped_; })) Take();
     });
   }
   std::vector<ProgressSample> Stop() {
@@ -117,6 +116,25 @@ struct Outcome {
   uint64_t end = 0;
   WorkerTotals totals;
 };
+
+/// The first `measured` outcomes as one result; the others are side writers.
+Status Merge(const std::vector<Outcome>& outcomes, int measured, BenchmarkResult* result) {
+  uint64_t begin = ~uint64_t{0};
+  uint64_t end = 0;
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    const Outcome& outcome = outcomes[i];
+    if (!outcome.status.ok()) return outcome.status;
+    if (i >= static_cast<size_t>(measured)) {
+      result->side_writes += outcome.totals.operations;
+      continue;
+    }
+    begin = std::min(begin, outcome.begin);
+    end = std::max(end, outcome.end);
+    result->totals.Merge(outcome.totals);
+  }
+  result->seconds = static_cast<double>(end - begin) / 1e9;
+  return Status::OK();
+}
 
 }  // namespace
 
@@ -223,7 +241,9 @@ Status Runner::RunWorkers(const BenchmarkSpec& spec, BenchmarkResult* result) {
   RunControl control;
   control.duration_nanos =
       spec.fills || spec.scans_all ? 0 : static_cast<uint64_t>(options_.duration * 1e9);
+  const bool sampled = options_.sample_millis > 0;
   std::latch ready(threads);
+  std::latch first_sample(1);
   std::latch readers(measured);
   std::vector<Outcome> outcomes(static_cast<size_t>(threads));
   std::vector<Progress> progress(static_cast<size_t>(threads));
@@ -248,6 +268,7 @@ Status Runner::RunWorkers(const BenchmarkSpec& spec, BenchmarkResult* result) {
     }
     for (auto& count : progress[static_cast<size_t>(index)].done) count = 0;
     ready.arrive_and_wait();
+    if (sampled) first_sample.wait();
     outcome.begin = NowNanos();
     if (outcome.status.ok()) outcome.status = spec.body(options_, worker, part);
     outcome.end = NowNanos();
@@ -258,9 +279,10 @@ Status Runner::RunWorkers(const BenchmarkSpec& spec, BenchmarkResult* result) {
 
   std::vector<std::thread> pool;
   for (int i = 0; i < threads; ++i) pool.emplace_back(run, i);
-  if (options_.sample_millis > 0) {
+  if (sampled) {
     ready.wait();
     sampler.Start();
+    first_sample.count_down();
   }
   if (spec.extra_writer) {
     readers.wait();
@@ -269,27 +291,17 @@ Status Runner::RunWorkers(const BenchmarkSpec& spec, BenchmarkResult* result) {
   for (std::thread& thread : pool) thread.join();
   result->samples = sampler.Stop();
 
-  uint64_t begin = ~uint64_t{0};
-  uint64_t end = 0;
-  for (int i = 0; i < threads; ++i) {
-    const Outcome& outcome = outcomes[static_cast<size_t>(i)];
-    if (!outcome.status.ok()) return outcome.status;
-    if (i >= measured) {
-      result->side_writes += outcome.totals.operations;
-      continue;
-    }
-    begin = std::min(begin, outcome.begin);
-    end = std::max(end, outcome.end);
-    result->totals.Merge(outcome.totals);
-  }
-  result->seconds = static_cast<double>(end - begin) / 1e9;
-  return Status::OK();
+  return Merge(outcomes, measured, result);
 }
 
 Status Runner::Settle(BenchmarkResult* result) {
   const EngineCounters before = engine_.Counters();
   const uint64_t begin = NowNanos();
+  const std::vector<Progress> nobody;
+  Sampler sampler(engine_, nobody, options_.sample_millis);
+  if (options_.sample_millis > 0) sampler.Start();
   Status status = engine_.Settle();
+  result->settle_samples = sampler.Stop();
   result->settled = true;
   result->settle_seconds = static_cast<double>(NowNanos() - begin) / 1e9;
   result->settle_counters = Difference(before, engine_.Counters());

@@ -18,7 +18,7 @@ namespace braid::bench {
 
 /// What was seen while a benchmark ran, at one moment.
 struct ProgressSample {
-  double seconds = 0;  ///< since the workers started
+  double seconds = 0;  ///< since the workers started, or settling did
   std::array<uint64_t, kOperationKinds> done{};
   std::vector<EngineField> fields;  ///< as the store tells them
 };
@@ -32,8 +32,9 @@ struct BenchmarkResult {
   EngineCounters counters;   ///< differences over the benchmark
   bool settled = false;
   double settle_seconds = 0;
-  EngineCounters settle_counters;       ///< differences over settling
-  std::vector<ProgressSample> samples;  ///< with WorkloadOptions::sample_millis
+  EngineCounters settle_counters;              ///< differences over settling
+  std::vector<ProgressSample> samples;         ///< with WorkloadOptions::sample_millis
+  std::vector<ProgressSample> settle_samples;  ///< the same, since settling began
 
   double OperationsPerSecond() const;
   /// Latencies of all kinds of operations.

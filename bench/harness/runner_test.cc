@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include "bench/harness/report.h"
 
@@ -279,6 +280,30 @@ TEST(RunnerTest, ADurationEndsABenchmark) {
   EXPECT_EQ(results[0].totals.operations, 5000u);
   EXPECT_GT(results[1].totals.operations, 2u);
   EXPECT_GE(results[1].seconds, 0.05);
+}
+
+TEST(RunnerTest, SamplesBeginBeforeTheFirstOperationAndEndAfterTheLast) {
+  MapEngine engine;
+  // The second run is over before a thread has started.
+  WorkloadOptions options = SmallOptions({"fillrandom", "readrandom", "readseq"}, 3);
+  options.reads = 10;
+  options.sample_millis = 1;
+  std::vector<BenchmarkResult> results;
+  ASSERT_TRUE(RunOn(engine, options, &results).ok());
+  ASSERT_EQ(results.size(), 3u);
+  const uint64_t expected[] = {5000, 10, 0};  // three scans of 10 records, counted by 64
+  for (size_t i = 0; i < results.size(); ++i) {
+    const std::vector<ProgressSample>& samples = results[i].samples;
+    ASSERT_GE(samples.size(), 2u) << results[i].name;
+    const auto sum = [](const ProgressSample& sample) {
+      return std::accumulate(sample.done.begin(), sample.done.end(), uint64_t{0});
+    };
+    EXPECT_EQ(sum(samples.front()), 0u) << results[i].name;
+    EXPECT_EQ(sum(samples.back()), expected[i]) << results[i].name;
+    EXPECT_GE(samples.back().seconds, results[i].seconds) << results[i].name;
+  }
+  EXPECT_GE(results[0].settle_samples.size(), 2u) << "settling is watched, too";
+  EXPECT_TRUE(results[1].settle_samples.empty()) << "nothing to settle";
 }
 
 TEST(RunnerTest, EveryOperationIsInTheHistogram) {

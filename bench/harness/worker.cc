@@ -174,6 +174,7 @@ Status Worker::FullScan(bool reverse, uint64_t limit) {
     if (++seen % kScanGroup == 0) {
       const uint64_t end = NowNanos();
       latency.Record(end - begin);
+      if (progress_ != nullptr) progress_->Add(OperationKind::kScan, kScanGroup);
       begin = end;
       if (stopped()) return false;
     }

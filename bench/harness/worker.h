@@ -26,13 +26,13 @@ const char* OperationKindName(OperationKind kind);
 
 /// How far one worker got, for whoever watches while it runs.
 struct alignas(64) Progress {
-  std::array<std::atomic<uint64_t>, kOperationKinds> done{};
+  std::array<std::atomic<uint64_t>, kOperationKinds> done{};  ///< full scans count records
 
   /// By the worker alone.
-  void Add(OperationKind kind) {
+  void Add(OperationKind kind, uint64_t steps = 1) {
     std::atomic<uint64_t>& count = done[static_cast<size_t>(kind)];
     // relaxed: a number to look at; nothing is published with it.
-    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    count.store(count.load(std::memory_order_relaxed) + steps, std::memory_order_relaxed);
   }
 };
 

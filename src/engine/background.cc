@@ -319,7 +319,8 @@ bool LsmEngine::CompactionStep() {
   if (plan == compaction::CompactionPlan::kMergeOldest) return MergeOldest();
   if (IndexStep()) return true;
   if (CountStep()) return true;
-  return CollectStep();
+  // First: it empties the chunks that a collection would copy from.
+  return ArrangeStep() || CollectStep();
 }
 
 void LsmEngine::FlushLoop() {

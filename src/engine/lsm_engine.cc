@@ -263,6 +263,7 @@ Statistics LsmEngine::GetStatistics() {
   s.merged_entries = counters_.Sum(EngineCounter::kMergedEntries);
   s.merge_micros = counters_.Sum(EngineCounter::kMergeNanos) / 1000;
   s.collected_chunks = counters_.Sum(EngineCounter::kCollectedChunks);
+  s.arranged_entries = counters_.Sum(EngineCounter::kArrangedEntries);
   s.region_fallbacks = pool_->region_fallbacks();
   s.stall_micros = controller_.stall_nanos() / 1000;
   s.stalls = controller_.stalls();

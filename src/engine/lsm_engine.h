@@ -57,6 +57,7 @@ enum class EngineCounter : uint8_t {
   kMergedEntries,
   kMergeNanos,
   kCollectedChunks,
+  kArrangedEntries,
   kCount
 };
 
@@ -113,6 +114,12 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   struct NextState {
     std::shared_ptr<ReadState> state;
     std::list<std::shared_ptr<const void>> retired;  // one place for the old state
+  };
+
+  /// Where a table of copies is made.
+  struct CopySlot {
+    uint32_t head = 0;
+    uint64_t table_id = 0;
   };
 
   /// A chunk that can't be collected while it has so many live bytes and no more chunks are free.
@@ -227,6 +234,12 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   /// `free_chunks` are free.
   void Pin(const std::vector<uint64_t>& chunks, uint64_t free_chunks);
   bool CollectStep();
+  bool TakeCopySlot(CopySlot* slot);
+  bool CommitCopies(const CopySlot& slot, Result<format::TableRecord> copies);
+  bool IsAtRest();
+  bool WantsArrangement();
+  bool ArrangeStep();
+  Result<bool> ArrangePart(const index::SkipList& list);
   bool CountStep();
   bool FinishCopies();
   Status MergeCopies();
@@ -312,7 +325,14 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::list<Retired> retired_;                             // work_mutex_
   std::list<std::shared_ptr<const void>> retired_memory_;  // work_mutex_
   std::vector<pmem::ChunkId> retiring_chunks_;  // compaction thread: in retired_, not yet free
-  std::vector<PinnedChunk> pinned_chunks_;      // compaction thread
+  // Arranging L1; compaction thread.
+  bool arranging_ = false;
+  bool arranged_once_ = false;
+  uint64_t arranged_at_ = 0;  // merged entries when the last pass began
+  std::string arrange_from_;  // the key the pass has come to
+  uint64_t writes_seen_ = 0;
+  uint64_t quiet_since_ = 0;
+  std::vector<PinnedChunk> pinned_chunks_;  // compaction thread
   std::vector<std::thread> threads_;
 
   mutable std::mutex reclaim_mutex_;

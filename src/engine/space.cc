@@ -276,48 +276,18 @@ bool LsmEngine::CollectStep() {
   std::vector<uint64_t> sparse;
   if (!PlanCollection(&sparse)) return false;
   const base::ActivityScope activity(base::Activity::kCollect);
-  uint32_t head = 0;
-  uint64_t table_id = 0;
-  {
-    const std::lock_guard lock(structure_mutex_);
-    Result<uint32_t> taken = manifest_.TakeHead();
-    if (!taken.ok()) return false;
-    head = *taken;
-    table_id = next_table_id_++;  // never shared, not even by a collection that comes to nothing
-  }
+  CopySlot slot;
+  if (!TakeCopySlot(&slot)) return false;
   const uint64_t room = std::min(kCollectChunks, pool_->free_chunks()) * pool_->chunk_bytes();
   auto collected = base::NoThrow([&]() -> Result<compaction::CollectedTable> {
-    return compaction::CopyLiveEntries(pool_.get(), &usage_, sparse, table_id, head,
+    return compaction::CopyLiveEntries(pool_.get(), &usage_, sparse, slot.table_id, slot.head,
                                        room - room / 8);
   });
-  if (collected.ok() && pool_->failed()) collected = pool_->FaultStatus();
-  // On page-cache media the copies must be on the medium before the originals are marked dead.
-  Status s =
-      collected.ok() ? SyncUnless(BRAID_MUTANT(kCollectedCopiesNotSynced)) : collected.status();
-  {
-    const std::lock_guard lock(structure_mutex_);
-    if (!s.ok() || collected->record.entries == 0) {
-      manifest_.ReturnHead(head);
-    } else {
-      format::ManifestRecord& record = manifest_.record();
-      manifest_.AddTable(collected->record);
-      if (!BRAID_MUTANT(kCollectedIdNotRaised)) record.collected_table_id = table_id;
-      record.next_table_id = next_table_id_;
-      s = compaction::NoteMergeBegin(pool_.get(), &manifest_, options_.compaction,
-                                     record.next_merge_id++, table_id);
-      if (BRAID_MUTANT(kCopiesMergeNotBegun)) record.merge_id = 0;
-      if (s.ok()) s = manifest_.Commit();
-      resumed_merge_ = {};
-    }
-  }
-  if (!s.ok()) {
-    // Copies that found no room were given back. A sync or commit that failed is another matter,
-    // for want of space too: what it covers may be on the medium.
-    if (!collected.status().IsOutOfSpace()) Fail(s);
-    return false;
-  }
+  const bool committed = CommitCopies(
+      slot, collected.ok() ? Result<format::TableRecord>(collected->record) : collected.status());
+  if (!collected.ok() || failed()) return false;
   Pin(collected->unmovable, pool_->free_chunks());
-  if (collected->record.entries == 0 || !FinishCopies()) return false;
+  if (!committed || !FinishCopies()) return false;
   // What is still live by its mark was in no table, so that its copies were dropped: damage, which
   // must not be collected again and again.
   std::erase_if(collected->copied, [&](uint64_t chunk) { return usage_.Live(chunk) <= 0; });

@@ -33,7 +33,7 @@ TEST_F(CommandTest, HelpListsEveryVerbAndEveryVerbHasHelp) {
   const std::vector<std::string> verbs = ListedVerbs(Out({"help"}));
   const std::set<std::string> found(verbs.begin(), verbs.end());
   for (const char* verb : {"info", "stat", "get", "put", "delete", "scan", "count", "load",
-                           "verify", "repair", "bench"}) {
+                           "verify", "repair", "bench", "top"}) {
     EXPECT_TRUE(found.contains(verb)) << verb;
   }
   for (const std::string& verb : verbs) {

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Runs scripts/bench.sh with few records: results, page and tables come out, and a document that has
+no place for its table is noticed before anything is measured."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN_DIR = None
+DOCUMENT = "# Title\n\n<!-- results: begin -->\nold\n<!-- results: end -->\n"
+
+
+class BenchScriptTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (self.folder / "docs").mkdir()
+        (self.folder / "docs/benchmarking.md").write_text(DOCUMENT)
+        (self.folder / "README.md").write_text(DOCUMENT)
+        self.results = self.folder / "results"
+
+    def bench(self, *flags, size="medium"):
+        environment = dict(os.environ, SIZE=size, BRAID_BIN_DIR=BIN_DIR, BRAID_TMP=str(self.folder),
+                           BRAID_RESULTS=str(self.results), BRAID_DOCS=str(self.folder))
+        return subprocess.run(["bash", str(ROOT / "scripts/bench.sh"), *flags], env=environment,
+                              capture_output=True, text=True, check=False)
+
+    def test_medium_writes_results_page_and_tables(self):
+        self.results.mkdir()
+        (self.results / "k1-v1-t1-old.json").write_text("from another size")
+        run = self.bench("--engines=braid", "--num=500", "--duration=0.01", "--runs=1", "--pin=0")
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        threads = (1, 4) if os.cpu_count() >= 4 and "left out" not in run.stdout else (1,)
+        files = sorted(path.name for path in self.results.iterdir())
+        self.assertEqual(files, sorted(
+            [f"k{key}-v{value}-t{thread}-medium.json"
+             for key, value in ((8, 8), (16, 100), (16, 1024)) for thread in threads]
+            + ["report.html"]))
+        result = json.loads((self.results / "k16-v100-t1-medium.json").read_text())
+        self.assertEqual(result["parameters"]["num"], 500, "a flag behind counts")
+        self.assertEqual([entry["benchmark"] for entry in result["summary"]],
+                         ["fillrandom", "readrandom", "readseq", "seekrandom", "ycsb-a", "ycsb-b",
+                          "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"])
+        page = (self.results / "report.html").read_text()
+        self.assertEqual(page.count("<h2>"), 3 * len(threads))
+        for document in ("docs/benchmarking.md", "README.md"):
+            text = (self.folder / document).read_text()
+            self.assertIn("| fillrandom |", text)
+            self.assertNotIn("old", text.splitlines())
+
+    def test_a_document_without_marks_costs_nothing(self):
+        (self.folder / "README.md").write_text("# Title\n")
+        run = self.bench("--num=500")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("README.md needs the lines", run.stderr)
+        self.assertNotIn("==", run.stdout)
+        self.assertFalse(self.results.exists())
+
+    def test_a_run_that_fails_leaves_the_results_that_are_there(self):
+        self.results.mkdir()
+        (self.results / "k1-v1-t1-old.json").write_text("kept")
+        run = self.bench("--engines=braid", "--num=500", "--set=no.such=option", size="small")
+        self.assertNotEqual(run.returncode, 0)
+        self.assertEqual([path.name for path in self.results.iterdir()], ["k1-v1-t1-old.json"])
+        self.assertEqual((self.folder / "README.md").read_text(), DOCUMENT)
+
+    def test_another_size_is_refused(self):
+        self.assertEqual(self.bench(size="huge").returncode, 2)
+
+
+if __name__ == "__main__":
+    BIN_DIR = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main()

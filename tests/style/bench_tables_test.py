@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Shows that bench/compare.py writes tables of results between the marks of a document and nothing
+else, and that README.md and docs/benchmarking.md have the tables of the results checked in."""
+
+import contextlib
+import copy
+import io
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+
+import compare  # noqa: E402
+
+
+def entry(benchmark, position, engine, rate):
+    def sample(value):
+        return {"median": value, "min": value * 0.9, "max": value * 1.1}
+    return {"benchmark": benchmark, "position": position, "engine": engine,
+            "ops_per_second": sample(rate), "p99_99_ns": sample(12_300), "max_ns": sample(4.5e6)}
+
+
+def result(key=16, value=100, threads=4, rates=((1_300_000, 200_000, 400_000),), num=2_000_000):
+    engines = ["lmdb", "braid", "rocksdb"]
+    names = ["fillrandom", "ycsb-a", "readseq"]
+    summary = [entry(names[i], i, engine, rate)
+               for i, row in enumerate(rates) for engine, rate in zip(["braid", "lmdb", "rocksdb"], row)]
+    return {"schema": "braid-compare/1",
+            "machine": {"processor": "Some processor", "cores": 4, "kernel": "Linux 6", "build":
+                        "release", "compiler": "gcc", "filesystem": "tmpfs", "commit": "abc123"},
+            "parameters": {"key_size": key, "value_size": value, "threads": threads, "num": num,
+                           "runs": 3, "engines": engines, "force_media_class": "cache_line"},
+            "engines": {"braid": {"version": "1.0", "parameters": "p", "caveat": ""},
+                        "lmdb": {"version": "0.9", "parameters": "p, map 8 GiB", "caveat": ""},
+                        "rocksdb": {"version": "7.8", "parameters": "p", "caveat": "slow build"}},
+            "summary": summary, "runs": []}
+
+
+DOCUMENT = f"# Title\n\nBefore.\n\n{compare.BEGIN}\nold\n{compare.END}\n\nBehind.\n"
+
+
+class TablesTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def file(self, name, content):
+        path = self.folder / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return str(path)
+
+    def run_compare(self, *arguments):
+        """Exit code, output, messages."""
+        out, err = io.StringIO(), io.StringIO()
+        with mock.patch.object(sys, "argv", ["compare.py", *arguments]), \
+                contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = compare.main()
+        return code, out.getvalue(), err.getvalue()
+
+    def test_the_short_table_has_the_usual_sizes_and_the_most_threads(self):
+        files = [self.file("a.json", result(8, 8, 4, ((9e6, 1, 1),))),
+                 self.file("b.json", result(16, 100, 1, ((8e6, 1, 1),))),
+                 self.file("c.json", result()), self.file("d.json", result(16, 1024, 4))]
+        path = self.file("README.md", DOCUMENT)
+        code, _, err = self.run_compare("--update-short", path, *files)
+        self.assertEqual((code, err), (0, ""))
+        text = pathlib.Path(path).read_text()
+        self.assertIn("| fillrandom | 1,300 | 200 | 400 | **3.25** |", text)
+        self.assertIn("|  | braid 1.0 | lmdb 0.9 | rocksdb 7.8 | braid / best other |", text)
+        self.assertIn("with 4 threads on 4 cores, medians of 3 interleaved runs: 2,000,000 records "
+                      "of 16 + 100 bytes on tmpfs, class cache_line forced for braid, commit abc123.",
+                      text)
+        self.assertIn("rocksdb: slow build.", text)
+        self.assertNotIn("9,000", text)
+        self.assertNotIn("8,000", text)
+
+    def test_only_what_is_between_the_marks_changes_and_twice_is_as_once(self):
+        path = self.file("doc.md", DOCUMENT)
+        data = self.file("a.json", result())
+        for _ in range(2):
+            self.assertEqual(self.run_compare("--update", path, data)[0], 0)
+            text = pathlib.Path(path).read_text()
+            self.assertTrue(text.startswith(f"# Title\n\nBefore.\n\n{compare.BEGIN}\nThousands"))
+            self.assertTrue(text.endswith(f"\n{compare.END}\n\nBehind.\n"))
+            self.assertNotIn("old", text)
+        self.assertEqual(self.run_compare("--check", "--update", path, data)[0], 0)
+
+    def test_a_check_finds_another_digit_and_writes_nothing(self):
+        path = self.file("doc.md", DOCUMENT)
+        data = self.file("a.json", result())
+        self.run_compare("--update-short", path, data)
+        text = pathlib.Path(path).read_text()
+        self.assertEqual(self.run_compare("--check", "--update-short", path, data)[0], 0)
+        changed = self.file("doc.md", text.replace("1,300", "1,400"))
+        code, _, err = self.run_compare("--check", "--update-short", changed, data)
+        self.assertEqual(code, 1)
+        self.assertIn(changed, err)
+        self.assertIn("1,400", pathlib.Path(changed).read_text())
+
+    def test_documents_without_their_marks_are_refused_and_none_is_written(self):
+        good = self.file("good.md", DOCUMENT)
+        data = self.file("a.json", result())
+        for name, text in {
+                "none": "# Title\n", "begin": f"{compare.BEGIN}\n", "end": f"{compare.END}\n",
+                "turned": f"{compare.END}\n{compare.BEGIN}\n", "twice": DOCUMENT + DOCUMENT,
+                "inline": f"see {compare.BEGIN} and {compare.END}\n"}.items():
+            with self.subTest(name):
+                bad = self.file("bad.md", text)
+                for mode in ([data], ["--marks"]):
+                    code, _, err = self.run_compare("--update", good, "--update-short", bad, *mode)
+                    self.assertEqual(code, 2)
+                    self.assertIn(f"{bad} needs the lines '{compare.BEGIN}'", err)
+                self.assertEqual(pathlib.Path(good).read_text(), DOCUMENT)
+                self.assertEqual(pathlib.Path(bad).read_text(), text)
+        self.assertEqual(self.run_compare("--update", good, "--marks")[0], 0)
+
+    def test_what_is_no_result_is_refused(self):
+        broken = result()
+        del broken["summary"][0]["ops_per_second"]
+        for data in ("no json", {"schema": "other"}, broken):
+            code, _, err = self.run_compare(self.file("a.json", data))
+            self.assertEqual(code, 2)
+            self.assertTrue(err.startswith("compare.py: "), err)
+        self.assertEqual(self.run_compare()[0], 2)
+        self.assertEqual(self.run_compare(str(self.folder / "none.json"))[0], 2)
+
+    def test_a_store_without_a_benchmark_has_a_dash(self):
+        data = result(rates=((1_300_000, 200_000, 400_000), (500_000, 100_000, 50_000)))
+        data["summary"] = [one for one in data["summary"]
+                           if (one["benchmark"], one["engine"]) != ("ycsb-a", "lmdb")]
+        text = compare.render_short([data])
+        self.assertIn("| ycsb-a | 500 | - | 50.0 | **10.00** |", text)
+        self.assertIn("| ycsb-a | 16/100 | 4 | 500 ±10 % | - |", compare.render([data], []))
+
+    def test_a_benchmark_of_two_files_stands_once_in_the_short_table(self):
+        second = copy.deepcopy(result(rates=((1, 1, 1),)))
+        self.assertEqual(compare.render_short([result(), second]).count("| fillrandom |"), 1)
+
+
+class CheckedInTest(unittest.TestCase):
+    def test_the_documents_have_the_tables_of_the_results(self):
+        marked = ["--update", str(ROOT / "docs/benchmarking.md"),
+                  "--update-short", str(ROOT / "README.md")]
+        results = sorted(str(path) for path in (ROOT / "bench/results").glob("*.json"))
+        mode = ["--check", *ordered(results)] if results else ["--marks"]
+        with mock.patch.object(sys, "argv", ["compare.py", *marked, *mode]):
+            self.assertEqual(compare.main(), 0, "run: python3 bench/compare.py "
+                             "--update docs/benchmarking.md --update-short README.md ...")
+
+
+def ordered(paths):
+    """As scripts/bench.sh names them: by key size, value size, plan and threads."""
+    def place(path):
+        key, value, threads, plan = pathlib.Path(path).stem.split("-", maxsplit=3)
+        return int(key[1:]), int(value[1:]), plan, int(threads[1:])
+    return sorted(paths, key=place)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,126 @@
+#include "tools/stats_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace braid::tools {
+namespace {
+
+constexpr const char* kSchema = "braid-stats/1";
+
+Status WriteAndRename(const std::string& path, const std::string& text) {
+  const std::string fresh = path + ".new";
+  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  const bool written =
+      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (written && std::rename(fresh.c_str(), path.c_str()) == 0) return Status::OK();
+  if (written) error = errno;
+  if (fd >= 0) ::unlink(fresh.c_str());
+  return Status::IOError(fmt::format("can't write '{}': {}: leave --publish-stats out to go on",
+                                     path, std::strerror(error)));
+}
+
+}  // namespace
+
+std::optional<uint64_t> StatsSnapshot::Value(std::string_view name) const {
+  const auto found = std::find_if(values.begin(), values.end(),
+                                  [name](const auto& value) { return value.first == name; });
+  if (found == values.end()) return std::nullopt;
+  return found->second;
+}
+
+StatsSnapshot MakeSnapshot(const Statistics& statistics) {
+  StatsSnapshot snapshot;
+  snapshot.about = fmt::format("design {}, media class {}{}", statistics.design,
+                               MediaClassName(statistics.media_class),
+                               statistics.media_class_forced ? " (forced)" : "");
+  for (const StatisticsField& field : ListFields(statistics)) {
+    snapshot.values.emplace_back(field.name, field.value);
+  }
+  return snapshot;
+}
+
+std::string StatsFilePath(const std::string& pool) { return pool + "/stats.json"; }
+
+std::string FormatSnapshot(const StatsSnapshot& snapshot) {
+  nlohmann::ordered_json object = {{"schema", kSchema},
+                                   {"pid", snapshot.pid},
+                                   {"about", snapshot.about},
+                                   {"seconds", snapshot.seconds}};
+  object["values"] = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : snapshot.values) object["values"][name] = value;
+  // A design's name comes from a command line and need not be UTF-8.
+  return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+Result<StatsSnapshot> ParseSnapshot(std::string_view text) {
+  try {
+    const auto object = nlohmann::ordered_json::parse(text);
+    if (object.at("schema") != kSchema) {
+      return Status::Corruption("it has another schema than " + std::string(kSchema));
+    }
+    StatsSnapshot snapshot;
+    snapshot.pid = object.at("pid").get<int64_t>();
+    snapshot.about = object.at("about").get<std::string>();
+    snapshot.seconds = object.at("seconds").get<double>();
+    for (const auto& [name, value] : object.at("values").items()) {
+      snapshot.values.emplace_back(name, value.get<uint64_t>());
+    }
+    return snapshot;
+  } catch (const nlohmann::json::exception& error) {
+    return Status::Corruption(error.what());
+  }
+}
+
+Result<std::unique_ptr<StatsPublisher>> StatsPublisher::Start(const std::string& pool,
+                                                              Collect collect,
+                                                              std::chrono::milliseconds interval) {
+  std::unique_ptr<StatsPublisher> publisher(new StatsPublisher(pool, std::move(collect), interval));
+  if (Status status = publisher->Publish(); !status.ok()) return status;
+  publisher->thread_ = std::thread([self = publisher.get()] { self->Loop(); });
+  return publisher;
+}
+
+StatsPublisher::StatsPublisher(const std::string& pool, Collect collect,
+                               std::chrono::milliseconds interval)
+    : path_(StatsFilePath(pool)),
+      collect_(std::move(collect)),
+      interval_(interval),
+      start_(std::chrono::steady_clock::now()) {}
+
+StatsPublisher::~StatsPublisher() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+  ::unlink(path_.c_str());
+}
+
+Status StatsPublisher::Publish() {
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+  StatsSnapshot snapshot = collect_();
+  snapshot.pid = ::getpid();
+  snapshot.seconds = elapsed.count();
+  return WriteAndRename(path_, FormatSnapshot(snapshot));
+}
+
+void StatsPublisher::Loop() {
+  std::unique_lock lock(mutex_);
+  // Invariant 2: a full disk shows as a file that grows old.
+  while (!wake_.wait_for(lock, interval_, [this] { return stopped_; })) (void)Publish();
+}
+
+}  // namespace braid::tools

@@ -1,0 +1,136 @@
+#include "tools/stats_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "support/temp_folder.h"
+
+namespace braid::tools {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+StatsSnapshot Some() {
+  StatsSnapshot snapshot;
+  snapshot.pid = 4711;
+  snapshot.about = "design braid \"\\\n\xff";
+  snapshot.seconds = 1.25;
+  snapshot.values = {{"puts", 0}, {"gets", ~uint64_t{0}}};
+  return snapshot;
+}
+
+template <class Condition>
+bool WaitUntil(Condition condition) {
+  for (int i = 0; i < 2000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  return false;
+}
+
+TEST(StatsFileTest, WhatIsWrittenIsRead) {
+  Result<StatsSnapshot> read = ParseSnapshot(FormatSnapshot(Some()));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->pid, 4711);
+  EXPECT_EQ(read->about, "design braid \"\\\n\uFFFD") << "JSON takes UTF-8 alone";
+  EXPECT_EQ(read->seconds, 1.25);
+  EXPECT_EQ(read->values, Some().values);
+  EXPECT_EQ(read->Value("gets"), ~uint64_t{0});
+  EXPECT_EQ(read->Value("no such"), std::nullopt);
+}
+
+TEST(StatsFileTest, WhatIsNotOursIsRefused) {
+  const std::string text = FormatSnapshot(Some());
+  for (const std::string& bad :
+       {std::string(), std::string("{}"), text.substr(0, text.size() / 2), std::string("[1]"),
+        std::string(R"({"schema":"braid-stats/2"})"),
+        std::string(R"({"schema":"braid-stats/1","pid":1,"about":"","seconds":1,)"
+                    R"("values":{"puts":"x"}})")}) {
+    EXPECT_TRUE(ParseSnapshot(bad).status().IsCorruption()) << bad;
+  }
+}
+
+TEST(StatsFileTest, AllFieldsOfTheStatisticsAreTold) {
+  Statistics statistics;
+  statistics.design = "braid";
+  statistics.media_class = MediaClass::kCacheLine;
+  statistics.media_class_forced = true;
+  statistics.puts = 17;
+  const StatsSnapshot snapshot = MakeSnapshot(statistics);
+  EXPECT_EQ(snapshot.about, "design braid, media class cache_line (forced)");
+  EXPECT_EQ(snapshot.values.size(), ListFields(statistics).size());
+  EXPECT_EQ(snapshot.Value("puts"), 17u);
+}
+
+TEST(StatsPublisherTest, TheFileIsThereAtOnceIsRenewedAndGoesAway) {
+  test::TempFolder folder;
+  std::atomic<uint64_t> puts{7};
+  const std::string path = StatsFilePath(folder.path());
+  {
+    auto started = StatsPublisher::Start(
+        folder.path(),
+        [&puts] {
+          StatsSnapshot snapshot;
+          snapshot.values = {{"puts", puts.load()}};
+          return snapshot;
+        },
+        milliseconds(5));
+    ASSERT_TRUE(started.ok()) << started.status().message();
+    Result<StatsSnapshot> first = ParseSnapshot(ReadText(path));
+    ASSERT_TRUE(first.ok()) << first.status().message();
+    EXPECT_EQ(first->pid, ::getpid());
+    puts = 8;
+    bool ascends = true;
+    double before = first->seconds;
+    // Renaming shows all of a file or none: every look must find a whole one.
+    EXPECT_TRUE(WaitUntil([&] {
+      Result<StatsSnapshot> now = ParseSnapshot(ReadText(path));
+      EXPECT_TRUE(now.ok()) << now.status().message();
+      if (!now.ok()) return true;
+      ascends = ascends && now->seconds >= before;
+      before = now->seconds;
+      return now->Value("puts") == 8u;
+    }));
+    EXPECT_TRUE(ascends);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "no half-written file is left";
+}
+
+TEST(StatsPublisherTest, AFolderThatCannotBeWrittenIsTold) {
+  test::TempFolder folder;
+  auto started = StatsPublisher::Start(folder.Sub("none"), [] { return StatsSnapshot(); });
+  ASSERT_FALSE(started.ok());
+  EXPECT_NE(started.status().message().find("--publish-stats"), std::string_view::npos);
+}
+
+TEST(StatsPublisherTest, AFolderThatGoesAwayDoesNotEndTheWork) {
+  test::TempFolder folder;
+  std::filesystem::create_directory(folder.Sub("pool"));
+  std::atomic<int> calls{0};
+  auto started = StatsPublisher::Start(
+      folder.Sub("pool"),
+      [&calls] {
+        ++calls;
+        return StatsSnapshot();
+      },
+      milliseconds(1));
+  ASSERT_TRUE(started.ok());
+  std::filesystem::remove_all(folder.Sub("pool"));
+  const int before = calls;
+  EXPECT_TRUE(WaitUntil([&] { return calls > before + 3; })) << "it goes on trying";
+}
+
+}  // namespace
+}  // namespace braid::tools

@@ -1,0 +1,150 @@
+#include "tools/top_text.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace braid::tools {
+namespace {
+
+StatsSnapshot At(double seconds, uint64_t puts, uint64_t gets) {
+  StatsSnapshot snapshot;
+  snapshot.pid = 4711;
+  snapshot.about = "design braid, media class cache_line";
+  snapshot.seconds = seconds;
+  snapshot.values = {{"puts", puts},
+                     {"deletes", 0},
+                     {"gets", gets},
+                     {"iterators", 3},
+                     {"lines_flushed", puts * 4},
+                     {"fences", puts},
+                     {"flushed_entries", puts / 2},
+                     {"merged_entries", puts / 4},
+                     {"stall_micros", 250'000},
+                     {"memtable_entries", 1234},
+                     {"memtable_bytes", 64 << 10},
+                     {"immutable_memtables", 1},
+                     {"l0_entries", 5678},
+                     {"l0_tables", 3},
+                     {"waiting_tables", 2},
+                     {"l1_entries", 7'000'000},
+                     {"index_entries", 900},
+                     {"index_complete", 0},
+                     {"memory_bytes", uint64_t{512} << 20},
+                     {"memory_budget_bytes", uint64_t{1} << 30},
+                     {"pool_used_bytes", uint64_t{3} << 30},
+                     {"pool_bytes", uint64_t{4} << 30}};
+  return snapshot;
+}
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+/// The words of the first line that starts with `label`.
+std::vector<std::string> Row(const std::string& screen, const std::string& label) {
+  for (const std::string& line : LinesOf(screen)) {
+    std::istringstream words(line);
+    std::vector<std::string> row;
+    for (std::string word; words >> word;) row.push_back(word);
+    if (!row.empty() && row[0] == label) return row;
+  }
+  return {};
+}
+
+using Words = std::vector<std::string>;
+
+TEST(TopTextTest, RatesAreGrowthOverThePublishersTime) {
+  const StatsSnapshot before = At(10, 1'000'000, 0);
+  const StatsSnapshot now = At(12, 4'000'000, 500);
+  EXPECT_EQ(RateOf("puts", now, &before), 1'500'000);
+  EXPECT_EQ(RateOf("gets", now, &before), 250);
+  EXPECT_EQ(RateOf("no_such", now, &before), std::nullopt);
+  EXPECT_EQ(RateOf("puts", now, nullptr), std::nullopt);
+  EXPECT_EQ(RateOf("puts", now, &now), std::nullopt) << "no time has passed";
+  EXPECT_EQ(RateOf("puts", At(13, 5, 0), &before), std::nullopt) << "it has begun anew";
+}
+
+TEST(TopTextTest, TheScreenShowsRatesLevelsAndMemory) {
+  const StatsSnapshot before = At(10, 1'000'000, 0);
+  const std::string screen = TopScreen("/a/pool", At(12, 4'000'000, 500), &before, 100);
+  EXPECT_TRUE(screen.starts_with("braid top  /a/pool\n  process 4711, open for 12.00 s\n"))
+      << screen;
+  EXPECT_EQ(Row(screen, "put"), (Words{"put", "1,500,000", "333,333", "4,000,000"}));
+  EXPECT_EQ(Row(screen, "get"), (Words{"get", "250", "42", "500"}));
+  EXPECT_EQ(Row(screen, "flush"), (Words{"flush", "750,000", "166,667", "2,000,000"}));
+  EXPECT_EQ(Row(screen, "merge"), (Words{"merge", "375,000", "83,333", "1,000,000"}));
+  EXPECT_NE(screen.find("a write   4.00 lines flushed, 1.00 fences; writers stalled 0.0 %"),
+            std::string::npos)
+      << screen;
+  EXPECT_NE(screen.find("1,234 entries  64.0 KiB, 1 immutable"), std::string::npos) << screen;
+  EXPECT_NE(screen.find("5,678 entries  3 tables, 2 waiting for a checkpoint"), std::string::npos);
+  EXPECT_NE(screen.find("7,000,000 entries  900 in the DRAM index, which is being built"),
+            std::string::npos);
+  EXPECT_NE(screen.find("[############------------]  50 %  512.0 MiB of 1.0 GiB"),
+            std::string::npos)
+      << screen;
+  EXPECT_NE(screen.find("[##################------]  75 %  3.0 GiB of 4.0 GiB"), std::string::npos);
+}
+
+TEST(TopTextTest, TheFirstLookHasNoRates) {
+  const std::string screen = TopScreen("pool", At(12, 4'000'000, 500), nullptr, 100);
+  EXPECT_EQ(Row(screen, "put"), (Words{"put", "-", "333,333", "4,000,000"}));
+  EXPECT_NE(screen.find("- lines flushed, - fences; writers stalled - of"), std::string::npos);
+}
+
+TEST(TopTextTest, WhatAProcessDoesNotTellIsADashOrLeftOut) {
+  StatsSnapshot bare;
+  bare.values = {{"puts", 5}};
+  const std::string screen = TopScreen("pool", bare, nullptr, 100);
+  EXPECT_EQ(Row(screen, "put"), (Words{"put", "-", "-", "5"}));
+  EXPECT_TRUE(Row(screen, "merge").empty());
+  EXPECT_TRUE(Row(screen, "memory").empty());
+  EXPECT_EQ(screen.find("nan"), std::string::npos);
+}
+
+TEST(TopTextTest, NoLineIsWiderThanTheTerminal) {
+  const StatsSnapshot before = At(10, 0, 0);
+  StatsSnapshot now = At(12, ~uint64_t{0}, ~uint64_t{0});
+  now.about = std::string(300, 'x');
+  const std::string pool = "/\u00e4\u00f6/" + std::string(200, 'p');
+  for (const size_t columns : {1u, 20u, 80u, 200u}) {
+    for (const std::string& line : LinesOf(TopScreen(pool, now, &before, columns))) {
+      EXPECT_LE(line.size(), std::max<size_t>(3, columns)) << line;
+    }
+  }
+}
+
+TEST(TopTextTest, ControlCharactersOfAPathDoNotReachTheTerminal) {
+  StatsSnapshot now = At(1, 0, 0);
+  now.about = "evil \x1b[2J";
+  const std::string screen = TopScreen("pool\x1b[2J", now, nullptr, 100);
+  EXPECT_EQ(screen.find('\x1b'), std::string::npos);
+}
+
+TEST(TopTextTest, LinesStandBelowTheirNames) {
+  const StatsSnapshot before = At(10, 1'000'000, 0);
+  const std::string line = TopLine(At(12, 4'000'000, 500), &before);
+  EXPECT_EQ(line.size(), TopHeader().size());
+  EXPECT_EQ(Row(TopHeader() + "\n", "put/s").size(), 11u) << "'stall %' is two words";
+  EXPECT_EQ(Row(line, "1,500,000"), (Words{"1,500,000", "0", "250", "0", "750,000", "375,000",
+                                           "0.0", "4.00", "512.0", "MiB", "3.0", "GiB"}));
+}
+
+TEST(TopTextTest, JsonHasRatesOfCountersAndAllValues) {
+  const StatsSnapshot before = At(10, 1'000'000, 0);
+  const auto object = nlohmann::json::parse(TopJson(At(12, 4'000'000, 500), &before));
+  EXPECT_EQ(object.at("pid"), 4711);
+  EXPECT_EQ(object.at("a_second").at("puts"), 1'500'000.0);
+  EXPECT_FALSE(object.at("a_second").contains("memory_bytes")) << "a size has no rate";
+  EXPECT_EQ(object.at("values").at("l1_entries"), 7'000'000);
+  EXPECT_TRUE(nlohmann::json::parse(TopJson(At(12, 1, 1), nullptr)).at("a_second").empty());
+}
+
+}  // namespace
+}  // namespace braid::tools
