@@ -92,14 +92,15 @@ std::string RatioCard(const Summary& summary) {
                    RenderBarChart(chart));
 }
 
-/// "1,466 k (1,420 to 1,500)" would be too wide for a table: the median, and half the spread.
+/// The median, and half the spread of the runs.
 std::string RateCell(const Json& entry) {
   const std::optional<double> median = NumberAt(entry, "ops_per_second/median");
   const std::optional<double> least = NumberAt(entry, "ops_per_second/min");
   const std::optional<double> most = NumberAt(entry, "ops_per_second/max");
   if (!median) return "-";
   std::string text = GroupedText(*median);
-  if (least && most && *median > 0) {
+  // One run has no spread.
+  if (least && most && *median > 0 && *most > *least) {
     text += fmt::format(" \u00b1{:.0f} %", (*most - *least) / *median * 50);
   }
   return text;

@@ -194,6 +194,7 @@ std::string ChartCard(const std::string& title, const std::string& remark,
 
 std::vector<std::pair<std::string, int>> LegendOf(const std::vector<ChartSeries>& series) {
   std::vector<std::pair<std::string, int>> legend;
+  legend.reserve(series.size());
   for (const ChartSeries& one : series) legend.emplace_back(one.name, one.colour);
   return legend;
 }
