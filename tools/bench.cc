@@ -15,6 +15,7 @@
 #include "tools/common.h"
 #include "tools/common_text.h"
 #include "tools/publishing_engine.h"
+#include "tools/stats_file.h"
 
 namespace braid::tools {
 namespace {
@@ -66,10 +67,10 @@ class BenchVerb final : public Verb {
     // In a process of its own, so that the pool is removed even when the run is interrupted.
     const Result<bench::ChildOutcome> outcome =
         bench::RunInChild([this](int) { return Measure(); });
-    if (!options_.use_existing_db && !keep_) {
-      std::error_code ignored;
-      fs::remove_all(pool_, ignored);
-    }
+    std::error_code ignored;
+    // A child that was killed has left it.
+    if (publish_stats_) fs::remove(StatsFilePath(pool_), ignored);
+    if (!options_.use_existing_db && !keep_) fs::remove_all(pool_, ignored);
     if (keep_ && scratch) scratch->Release();
     if (!outcome.ok()) return Fail(outcome.status());
     if (outcome.value().interrupted) return bench::kExitInterrupted;

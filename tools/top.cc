@@ -122,7 +122,7 @@ class TopVerb final : public Verb {
     AddJsonFlag(app, &json_, "print an object for each look, on a line of its own");
     app.footer(
         "A pool is open in one process at a time, so that process has to tell what it does: it\n"
-        "writes POOL/stats.json once a second when it was started with --publish-stats, as\n"
+        "writes POOL.stats.json once a second when it was started with --publish-stats, as\n"
         "'braid bench' and 'braid load' can be.\n"
         "\n"
         "On a terminal the screen is redrawn in place; q or Ctrl-C ends it. Elsewhere each look "
