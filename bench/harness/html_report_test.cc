@@ -276,6 +276,29 @@ TEST(HtmlReportTest, ComparisonsShowRatiosAndSpreads) {
   EXPECT_EQ(TextsBetween(page, "class=\"bar s1\"", "/>").size(), 2u);
 }
 
+TEST(HtmlReportTest, ABenchmarkIsSetBesideEarlierResultsOfTheSameSizes) {
+  const Json parameters = OptionsToJson(WorkloadOptions());
+  Json other = CompareDocument();
+  other["parameters"]["threads"] = 7;
+  EXPECT_TRUE(PeersOf(parameters, {other}).status().IsInvalidArgument());
+  EXPECT_NE(PeersOf(parameters, {other}).status().message().find("16-byte keys"),
+            std::string_view::npos);
+  EXPECT_TRUE(PeersOf(parameters, {BenchDocument(Json::array())}).status().IsInvalidArgument());
+
+  Result<Json> peers = PeersOf(parameters, {other, CompareDocument()});
+  ASSERT_TRUE(peers.ok()) << peers.status().message();
+  ASSERT_EQ(peers->size(), 2u) << "lmdb, with two benchmarks; braid is no peer of its own";
+  Json document = BenchDocument(Json::array({ResultToJson(SomeResult())}));
+  EXPECT_FALSE(Holds(Render(document), "Beside other stores"));
+  document["peers"] = peers.value();
+  const std::string page = Render(document);
+  EXPECT_EQ(XmlProblem(page), "");
+  const double ratio = document["results"][0]["ops_per_second"].get<double>() / 200'000;
+  EXPECT_TRUE(Holds(page, ">" + TimesText(ratio) + "</text>")) << ratio;
+  EXPECT_EQ(TextsBetween(page, "class=\"bar s1\"", "/>").size(), 1u) << "readseq was not run";
+  EXPECT_TRUE(Holds(page, "not side by side"));
+}
+
 TEST(HtmlReportTest, RunsWithoutBenchmarksSamplesOrCountersSaySoAndShowNoNoughts) {
   const std::string empty = Render(BenchDocument(Json::array()));
   EXPECT_EQ(XmlProblem(empty), "");
