@@ -36,7 +36,7 @@ const std::vector<Group>& Groups() {
       {"durability since the open", {"lines_flushed", "fences", "syncs"}},
       {"background work since the open",
        {"flushes", "flushed_entries", "merges", "merged_entries", "collected_chunks",
-        "flush_micros", "merge_micros", "stall_micros", "stalls"}},
+        "arranged_entries", "flush_micros", "merge_micros", "stall_micros", "stalls"}},
       {kRegions,
        {"region_fallbacks", "upper_visits_local", "upper_visits_remote", "bottom_visits_local",
         "bottom_visits_remote"}},

@@ -128,6 +128,11 @@ struct CompactionOptions {
   uint32_t l0_stop = 48;          ///< L0 tables at which writers wait; at most 56
   uint32_t batch_entries = 4096;  ///< entries whose links one redo record covers
   double gc_live_ratio = 0.5;     ///< chunks with a smaller share of live bytes are collected
+  /// A part of L1 is copied into the order of its keys when more than this share of its entries do
+  /// not stand behind the one before them: in Compact(), and after a second without writes when as
+  /// large a share of L1 is new. Takes as much space again for the time of it. 0: never.
+  std::optional<double> arrange_share;
+  uint64_t arrange_min_entries = 16384;  ///< a smaller L1 is left as it is
 };
 
 /// What is kept in DRAM to speed reads up, within memory_budget_bytes.

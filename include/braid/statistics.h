@@ -29,6 +29,7 @@ struct Statistics {
   uint64_t merged_entries = 0;
   uint64_t merge_micros = 0;      ///< time these merges took
   uint64_t collected_chunks = 0;  ///< chunks freed by garbage collection
+  uint64_t arranged_entries = 0;  ///< entries copied to stand beside their neighbours by key
   uint64_t region_fallbacks = 0;  ///< allocations that another region than theirs has served
   /// With ListOptions::count_visits: nodes of lists that gets have visited, by layer, and whether
   /// they lie in the region of the thread that reads. Trees and caches in DRAM are not counted.

@@ -207,6 +207,10 @@ enum class Mutant : int {
   kLookupAskedFirst,      ///< it is asked before the memtables
   kLookupNotForgotten,    ///< entries that die stay in it
 
+  // Arranging L1.
+  kArrangeMovesExtents,  ///< an entry whose value is an extent is copied as if it held the value
+  kArrangeCopiesDamage,  ///< an entry that does not verify is copied, and gets checks that fit
+
   // A power loss after a crash of the process.
   kInheritedNotFlushed,   ///< open: headers, states and redo records stay in the caches
   kLastWritesNotFlushed,  ///< open: the last write of each log stays in the caches

@@ -241,6 +241,11 @@ std::vector<Row> MergeRows() {
       Plain("compaction.gc_live_ratio", "a share, 0 to 0.9",
             "chunks with a smaller share of live bytes are collected",
             BRAID_FIELD(compaction.gc_live_ratio)),
+      Plain("compaction.arrange_share", "a share, 0 to 0.9; 0: never",
+            "parts of L1 with more entries out of order in memory are copied into order",
+            BRAID_FIELD(compaction.arrange_share)),
+      Plain("compaction.arrange_min_entries", kCount, "a smaller L1 is left as it is",
+            BRAID_FIELD(compaction.arrange_min_entries)),
   };
 }
 

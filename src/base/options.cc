@@ -127,6 +127,10 @@ Status Options::Validate() const {
   if (s.ok() && !(compaction.gc_live_ratio >= 0.0 && compaction.gc_live_ratio <= 0.9)) {
     s = Status::InvalidArgument("options.compaction.gc_live_ratio must be between 0 and 0.9");
   }
+  const double arrange = compaction.arrange_share.value_or(0);
+  if (s.ok() && !(arrange >= 0.0 && arrange <= 0.9)) {
+    s = Status::InvalidArgument("options.compaction.arrange_share must be between 0 and 0.9");
+  }
   if (s.ok()) s = CheckCaches(*this);
   if (s.ok()) s = CheckRange<uint32_t>("leaf.ranges", leaf.ranges, 0, 1u << 16);
   if (s.ok()) s = CheckRange<uint32_t>("leaf.span", leaf.span, 0, 64);

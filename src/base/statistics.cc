@@ -22,6 +22,7 @@ std::vector<StatisticsField> ListFields(const Statistics& s) {
       {"merged_entries", s.merged_entries, true},
       {"merge_micros", s.merge_micros, true},
       {"collected_chunks", s.collected_chunks, true},
+      {"arranged_entries", s.arranged_entries, true},
       {"region_fallbacks", s.region_fallbacks, true},
       {"upper_visits_local", s.upper_visits_local, true},
       {"upper_visits_remote", s.upper_visits_remote, true},

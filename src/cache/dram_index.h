@@ -4,6 +4,7 @@
 // background thread that merges builds and changes it; lookups go on beside. Invariant 1: the table
 // is given the tree only when it is complete. Invariant 2: merges update the tree from the first
 // slice on, so that a slice never has to be done again. Persistence: none; rebuilt from the list.
+// Keys come in order, which leaves the nodes of a B+-tree full.
 // Source: the second-chance lookup cache of ListDB 6.6 (tall elements), made exact.
 #pragma once
 
@@ -32,10 +33,12 @@ class DramIndex {
   /// The list changes: what was counted so far is of no use.
   void ForgetCount() noexcept { counts_ = false; }
 
-  /// Indexes up to `count` more entries of `list`. Corruption when the list is damaged.
+  /// Indexes about `count` more entries of `list`. Corruption when the list is damaged.
   Status BuildSlice(const index::SkipList& list, uint64_t count);
 
  private:
+  void Add(const format::EntryHeader& entry);
+
   pmem::PmemPool* pool_;
   uint32_t min_height_;
   std::shared_ptr<index::EntryIndex> tree_;

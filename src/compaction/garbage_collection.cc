@@ -103,11 +103,10 @@ std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
 
 }  // namespace
 
-Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
-                                       const std::vector<uint64_t>& chunks, uint64_t table_id,
-                                       uint32_t head, uint64_t max_bytes) {
-  CollectedTable collected;
-  collected.record = {table_id, 0, format::kTableOfCopies, head, 0, 0};
+Result<format::TableRecord> CopyEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
+                                        const std::vector<const EntryHeader*>& entries,
+                                        uint64_t table_id, uint32_t head, uint64_t fewer_than) {
+  format::TableRecord record{table_id, 0, format::kTableOfCopies, head, 0, 0};
   // A shard a region: copies stay where their originals are.
   log::IndexUnifiedLog copies(pool, table_id, pool->regions(), ChunkKind::kCollected);
   CopiedList list(pool);
@@ -118,7 +117,7 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
       pool->FreeChunk(chunk);
     }
   };
-  for (const EntryHeader* original : GatherLive(*pool, chunks, max_bytes, &collected)) {
+  for (const EntryHeader* original : entries) {
     log::Draft draft;
     draft.op = original->op();
     draft.key = original->key();
@@ -136,20 +135,34 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
     copies.Seal(draft, original->sequence(), format::kFirstOfUnit, 0);
     copies.Accept(shard);
     list.Append(draft.offset);
-    ++collected.record.entries;
+    ++record.entries;
     usage->Add(pool->ChunkOf(draft.offset), pool->As<EntryHeader>(draft.offset)->size());
   }
-  if (copies.chunks().size() >= collected.copied.size()) {
+  if (copies.chunks().size() >= fewer_than) {
+    give_back();
+    record.entries = 0;
+    return record;
+  }
+  list.Close(format::kTableHeadsOffset + head * sizeof(format::TableHead));
+  return record;
+}
+
+Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
+                                       const std::vector<uint64_t>& chunks, uint64_t table_id,
+                                       uint32_t head, uint64_t max_bytes) {
+  CollectedTable collected;
+  const std::vector<const EntryHeader*> live = GatherLive(*pool, chunks, max_bytes, &collected);
+  Result<format::TableRecord> record =
+      CopyEntries(pool, usage, live, table_id, head, collected.copied.size());
+  if (!record.ok()) return record.status();
+  collected.record = *record;
+  if (record->entries == 0) {
     // Nothing is gained: large entries waste the ends of chunks, or there was room for few. The
     // copies would be as sparse, and be copied again, without end.
-    give_back();
-    collected.record.entries = 0;
     collected.unmovable.insert(collected.unmovable.end(), collected.copied.begin(),
                                collected.copied.end());
     collected.copied.clear();
-    return collected;
   }
-  list.Close(format::kTableHeadsOffset + head * sizeof(format::TableHead));
   return collected;
 }
 

@@ -32,14 +32,21 @@ struct ChunkSurvey {
 ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usage,
                          const format::ManifestRecord& manifest, double live_ratio);
 
-/// Copies of the live entries of `chunks`, linked into a list.
+/// Writes copies of `entries`, which are given in the order of a list, and links them behind head
+/// `head`; durable on return. When that takes `fewer_than` chunks or more, nothing is kept, and the
+/// record has no entries. Errors: OutOfSpace (nothing is kept).
+Result<format::TableRecord> CopyEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
+                                        const std::vector<const format::EntryHeader*>& entries,
+                                        uint64_t table_id, uint32_t head, uint64_t fewer_than);
+
+/// Copies of the live entries of `chunks`.
 struct CollectedTable {
   format::TableRecord record{};
   std::vector<uint64_t> unmovable;  // of the chunks given: those that stay, for now
   std::vector<uint64_t> copied;     // of the chunks given: those whose live entries were copied
 };
-/// Writes copies and links them behind head `head`. Takes as many of `chunks` as `max_bytes` of
-/// copies allow; none at all when no chunk would be gained. Errors: OutOfSpace (nothing is kept).
+/// Takes as many of `chunks` as `max_bytes` of copies allow; none at all when no chunk would be
+/// gained. Errors: as CopyEntries.
 Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
                                        const std::vector<uint64_t>& chunks, uint64_t table_id,
                                        uint32_t head, uint64_t max_bytes);

@@ -2,6 +2,7 @@
 // without threads. Thread safety: pure. Persistence: none.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "braid/options.h"
@@ -11,6 +12,8 @@ namespace braid::compaction {
 /// What the decision is made from.
 struct StoreFacts {
   uint64_t l0_tables = 0;
+  uint64_t l0_found = 0;   // when the store was opened
+  bool unindexed = false;  // a table that lookups go through lacks the index it is to have
   uint64_t free_chunks = 0;
   uint64_t total_chunks = 0;
   uint64_t sparse_chunks = 0;  // merged chunks with a share of live bytes below the limit
@@ -18,13 +21,19 @@ struct StoreFacts {
   bool finish_all = false;     // somebody waits for all work to be done
 };
 
-enum class CompactionPlan : uint8_t { kNothing, kMergeOldest, kCollect };
+enum class CompactionPlan : uint8_t { kNothing, kIndex, kMergeOldest, kCollect };
 
-/// Merging comes first: it is what makes garbage known. Collection starts when a quarter of the
-/// pool's chunks is sparse, when a pool that can't grow runs low, or when all work is to be
-/// finished.
+/// After an open, indexing comes first, since reads are slow until it is done, and a merge takes as
+/// long as the indexes of many tables; but not while L0 grows beyond what the open found, and not
+/// when all is to be merged. Merging comes first: it is what makes garbage known. Collection starts
+/// when a quarter of the pool's chunks is sparse, when a pool that can't grow runs low, or when all
+/// work is to be finished.
 inline CompactionPlan Pick(const StoreFacts& facts, const CompactionOptions& options) noexcept {
   const bool merges = options.kind != MergeKind::kNone;
+  const uint64_t calm = std::max<uint64_t>(facts.l0_found, options.l0_slowdown / 2);
+  if (facts.unindexed && !facts.finish_all && (!merges || facts.l0_tables <= calm)) {
+    return CompactionPlan::kIndex;
+  }
   if (merges &&
       (facts.l0_tables >= options.l0_trigger || (facts.finish_all && facts.l0_tables > 0))) {
     return CompactionPlan::kMergeOldest;

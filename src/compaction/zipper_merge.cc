@@ -30,7 +30,8 @@ ZipperMerge::ZipperMerge(pmem::PmemPool* pool, const MergeInput& input)
       target_(pool, pool->As<uint64_t>(input.target_head)),
       pred_links_(1 + (kMaxHeight - 1) * size_t{pool->strands()}),
       max_versions_a_slice_(
-          input.by_pointers ? 1 : (redo_.capacity() / 2 - pred_links_) / (kMaxHeight + 1)) {
+          input.by_pointers ? 1 : (redo_.capacity() / 2 - pred_links_) / (kMaxHeight + 1)),
+      charge_(&pool->memory_users()) {
   result_.progress = input.resumed;
 }
 
@@ -46,6 +47,16 @@ Status ZipperMerge::Run() {
     end = begin;
   }
   return Status::OK();
+}
+
+/// The lists that grow with the source or with a batch; a node of the map takes about six words.
+void ZipperMerge::Charge() {
+  const size_t words = source_.capacity() + places_.capacity() + batch_dead_.capacity() +
+                       here_.capacity() + result_.dead.capacity() + pending_.bucket_count() +
+                       6 * pending_.size();
+  charge_.Set(words * sizeof(uint64_t) + steps_.capacity() * sizeof(UpdateStep) +
+              updates_.capacity() * sizeof(format::RedoUpdate) +
+              tree_changes_.capacity() * sizeof(TreeChange));
 }
 
 Status ZipperMerge::Damaged(uint64_t at) const { return index::DamageStatus(*pool_, at); }
@@ -67,6 +78,7 @@ Status ZipperMerge::Collect() {
     previous = entry;
   }
   if (damage_) return Damaged(damage_.at);
+  Charge();
   // Behind the boundary the source leads on in the target, which can't be merged with itself.
   return found_boundary ? Status::OK() : Damaged(input_.source_boundary);
 }
@@ -351,6 +363,7 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   // All the memory that is needed before the record is written, all that may fail but the tree.
   const size_t dead = result_.dead.size() + batch_dead_.size();
   if (dead > result_.dead.capacity()) result_.dead.reserve(2 * dead);
+  Charge();
   // Acquire and release on both sides of the changes: see LsmEngine::Find.
   if (input_.relinks != nullptr) input_.relinks->fetch_add(1, std::memory_order_acq_rel);
   Status outcome =

@@ -105,6 +105,7 @@ class ZipperMerge {
   static size_t PredAt(uint32_t strand, uint32_t layer) noexcept {
     return strand * size_t{format::kMaxHeight} + layer;
   }
+  void Charge();
   Status CommitBatch(uint64_t boundary);
   Status UpdateTree();
   void SetLink(uint64_t* link, uint64_t value, UpdateStep step);
@@ -120,6 +121,7 @@ class ZipperMerge {
   index::SkipList target_;
   size_t pred_links_;  // predecessors that a slice may have to change
   size_t max_versions_a_slice_;
+  base::MemoryCharge charge_;     // for what follows
   std::vector<uint64_t> source_;  // offsets, in list order
   Preds places_;                  // of a range's slices, one after the other
   std::vector<format::RedoUpdate> updates_;

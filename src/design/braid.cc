@@ -18,6 +18,7 @@ const Design kBraid = {
       Choose(&options->compaction.persistence, MergePersistence::kRedoLog);
       Choose<uint64_t>(&options->cache.lookup_bytes, 0);
       Choose<uint64_t>(&options->cache.second_chance_bytes, 0);
+      Choose(&options->compaction.arrange_share, 0.25);
       Choose(&options->cache.index, *options->cache.second_chance_bytes == 0);
     },
     OpenEngine<engine::LsmEngine>,

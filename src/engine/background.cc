@@ -13,11 +13,6 @@
 
 namespace braid::engine {
 
-namespace {
-/// Entries indexed between two looks for a merge that waits.
-constexpr uint64_t kIndexSlice = 32 * 1024;
-}  // namespace
-
 LsmEngine::NextState LsmEngine::CopyState() const {
   NextState next;
   next.state = std::make_shared<ReadState>();
@@ -43,8 +38,7 @@ void LsmEngine::UpdatePressure() {
   const std::lock_guard lock(structure_mutex_);
   const ReadState& state = *state_owner_;
   if (blocked_.load()) return controller_.Update(0, 0, false);  // writers get the reason
-  controller_.Update(state.version->l0.size(), state.immutables.size(),
-                     state.active->table->bytes() >= options_.memtable.bytes);
+  controller_.Update(state.version->l0.size(), state.immutables.size(), IsFull(*state.active));
 }
 
 void LsmEngine::Fail(const Status& status) noexcept {
@@ -103,7 +97,8 @@ Status LsmEngine::ShowFlushed(LoggedMemTable& memtable, std::list<flush::Waiting
   // All that may fail comes before the commit.
   const format::TableRecord& record = table->front().record;
   auto shown = std::make_shared<level::PmemTable>(pool_.get(), record, options_.verify_checksums);
-  shown->set_tree(memtable.table->tree(), 1);
+  // Where memory is short the table does without, as FitMemory would decide.
+  if (MemoryToCome(*state_owner_) <= MemoryGoal()) shown->set_tree(memtable.table->tree(), 1);
   auto version = std::make_shared<level::Version>(*state_owner_->version);
   version->l0.insert(version->l0.begin(), std::move(shown));
   NextState next = CopyState();
@@ -113,6 +108,7 @@ Status LsmEngine::ShowFlushed(LoggedMemTable& memtable, std::list<flush::Waiting
   if (Waits(memtable)) {
     if (BRAID_MUTANT(kCheckpointBoundaryEarly)) manifest_.record().flushed_table_id = record.id;
     waiting_.splice(waiting_.end(), *table);
+    ChargeWaiting();
   } else {
     AddTable(record);
     if (Status s = manifest_.Commit(); !s.ok()) return s;
@@ -291,52 +287,40 @@ bool LsmEngine::MergeNext() {
   return *options_.compaction.kind != MergeKind::kNone || merge_is_open ? MergeOldest() : false;
 }
 
-/// Indexes the next part of L1. False when the index is complete.
-bool LsmEngine::IndexStep() {
-  if (index_ == nullptr || index_->complete()) return false;
-  std::shared_ptr<level::PmemTable> l1;
-  {
-    const std::lock_guard lock(structure_mutex_);
-    l1 = state_owner_->version->l1;
-  }
-  if (Status s = index_->BuildSlice(l1->list(), kIndexSlice); !s.ok()) {
-    Fail(s);
-    return false;
-  }
-  if (index_->complete()) {
-    l1->set_tree(index_->tree(), index_->min_height());
-    if (const auto counted = index_->counted(); counted && !l1->is_counted()) {
-      SetEntriesOfL1(*counted);
-    }
-  }
-  FitMemory();
-  return true;
-}
-
 /// One piece of work of the compaction thread, the most urgent first.
 bool LsmEngine::CompactionStep() {
   const std::lock_guard merge_lock(merge_mutex_);
   if (stop_merges_.load() || failed() || medium_failed()) return false;
+  FitMemory();
   compaction::StoreFacts facts;
+  facts.unindexed = LacksIndexes();
+  facts.l0_found = l0_found_;
   bool merge_is_open = false;
   {
     const std::lock_guard lock(structure_mutex_);
     facts.l0_tables = state_owner_->version->l0.size();
     merge_is_open = manifest_.record().merge_id != 0;
+    // How much a merge by pointers has done before a crash is only known by counting after it.
+    if ((manifest_.record().merge_flags & format::kMergeByPointers) != 0) facts.unindexed = false;
   }
-  // Its redo would be made again after a crash: nothing that it marked dead may be freed before it
-  // ends.
-  if (merge_is_open && !BRAID_MUTANT(kOpenMergeWaits)) return MergeNext();
   {
     const std::lock_guard lock(work_mutex_);
     facts.finish_all = finish_all_ > 0;
   }
-  if (compaction::Pick(facts, options_.compaction) == compaction::CompactionPlan::kMergeOldest) {
-    return MergeOldest();
+  compaction::CompactionPlan plan = compaction::Pick(facts, options_.compaction);
+  if (plan == compaction::CompactionPlan::kIndex) {
+    if (IndexStep()) return true;
+    facts.unindexed = false;
+    plan = compaction::Pick(facts, options_.compaction);
   }
+  // Its redo would be made again after a crash: nothing that it marked dead may be freed before it
+  // ends.
+  if (merge_is_open && !BRAID_MUTANT(kOpenMergeWaits)) return MergeNext();
+  if (plan == compaction::CompactionPlan::kMergeOldest) return MergeOldest();
   if (IndexStep()) return true;
   if (CountStep()) return true;
-  return CollectStep();
+  // First: it empties the chunks that a collection would copy from.
+  return ArrangeStep() || CollectStep();
 }
 
 void LsmEngine::FlushLoop() {

@@ -44,6 +44,7 @@ Status LsmEngine::CommitWaiting() {
     }
     if (Status s = manifest_.Commit(); !s.ok()) return s;
     committed.splice(committed.end(), waiting_, waiting_.begin(), end);
+    ChargeWaiting();
   }
   if (BRAID_MUTANT(kCheckpointBeforeWriteBack)) flush::WriteBackTables(pool_.get(), group);
   Retired retired;

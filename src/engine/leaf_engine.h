@@ -153,6 +153,10 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
 
   std::mutex close_mutex_;
   std::mutex maintenance_mutex_;
+  // maintenance_mutex_: what a collection left sparse that gained no chunk; 0 chunks: the last one
+  // gained some.
+  size_t futile_chunks_ = 0;
+  int64_t futile_live_ = 0;
   std::mutex pause_mutex_;
 
   mutable std::mutex burial_mutex_;

@@ -96,7 +96,20 @@ bool LeafEngine::CollectStep(bool finish_all) {
       compaction::Pick(facts, options_.compaction) != compaction::CompactionPlan::kCollect) {
     return false;
   }
-  return Collect(sparse);
+  {
+    const std::lock_guard maintenance(maintenance_mutex_);
+    if (sparse.size() <= futile_chunks_ && live >= futile_live_) return false;
+  }
+  const bool moved = Collect(sparse);
+  // Large entries waste the ends of chunks, so that the copies may be as sparse as the originals:
+  // they would be copied again, without end. Not before something has died or more is sparse.
+  const std::vector<uint64_t> left = heap_.SparseChunks(options_.compaction.gc_live_ratio);
+  const std::lock_guard maintenance(maintenance_mutex_);
+  const bool futile = left.size() >= sparse.size();
+  futile_chunks_ = futile ? left.size() : 0;
+  futile_live_ = 0;
+  for (const uint64_t chunk : left) futile_live_ += usage_.Live(chunk);
+  return moved;
 }
 
 /// False when nothing could be moved.

@@ -14,6 +14,9 @@ namespace braid::engine {
 
 namespace {
 
+/// DRAM that each memtable may have, whatever the budget.
+constexpr uint64_t kLeastMemTable = 64 << 10;
+
 uint32_t ShardCount(const Options& options) {
   if (options.log.shards != 0) return options.log.shards;
   return std::clamp(2 * std::thread::hardware_concurrency(), 2u, 32u);
@@ -23,11 +26,15 @@ uint32_t ShardCount(const Options& options) {
 
 LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool)
     : options_(options),
+      memtable_memory_(std::max(kLeastMemTable, options.memory_budget_bytes /
+                                                    (6 * (options.memtable.max_immutable + 1)))),
+      watches_memtables_(memtable_memory_ < options.memtable.bytes),
       pool_(std::move(pool)),
       usage_(pool_->media().reserved_bytes() / pool_->chunk_bytes()),
       manifest_(pool_.get()),
       controller_(options),
       views_(std::make_shared<ViewRegistry>()),
+      waiting_charge_(&pool_->memory_users()),
       lookup_cache_(
           *options_.cache.lookup_bytes == 0
               ? nullptr
@@ -102,7 +109,12 @@ Status LsmEngine::Recover() {
     manifest_.record().flushed_table_id = next_table_id_ - 1;
     if (Status s = manifest_.Commit(); !s.ok()) return s;
   }
-  if (*options_.cache.index) index_ = std::make_unique<cache::DramIndex>(pool_.get(), 1);
+  l0_found_ = version->l0.size();
+  if (*options_.cache.index) {
+    index_ = std::make_unique<cache::DramIndex>(pool_.get(), 1);
+    for (const auto& table : version->l0) unindexed_.insert(unindexed_.begin(), table->id());
+    indexes_left_.store(unindexed_.size());
+  }
   if (*options_.cache.second_chance_bytes != 0) {
     second_chance_ = std::make_unique<cache::SecondChanceCache>(
         pool_.get(), *options_.cache.second_chance_bytes);
@@ -251,6 +263,7 @@ Statistics LsmEngine::GetStatistics() {
   s.merged_entries = counters_.Sum(EngineCounter::kMergedEntries);
   s.merge_micros = counters_.Sum(EngineCounter::kMergeNanos) / 1000;
   s.collected_chunks = counters_.Sum(EngineCounter::kCollectedChunks);
+  s.arranged_entries = counters_.Sum(EngineCounter::kArrangedEntries);
   s.region_fallbacks = pool_->region_fallbacks();
   s.stall_micros = controller_.stall_nanos() / 1000;
   s.stalls = controller_.stalls();
@@ -270,10 +283,11 @@ Statistics LsmEngine::GetStatistics() {
     s.l1_entries = state.version->l1->entries();
     const auto tree = state.version->l1->tree();
     const uint64_t covered = tree != nullptr ? tree->size() : 0;
-    s.index_complete = tree != nullptr && *options_.cache.index ? 1 : 0;
+    s.index_complete =
+        tree != nullptr && *options_.cache.index && indexes_left_.load() == 0 ? 1 : 0;
     s.index_entries = *options_.cache.index ? covered : 0;
     s.second_chance_entries = *options_.cache.index ? 0 : covered;
-    s.memory_bytes = MemoryBytes(state);
+    s.memory_bytes = MemoryBytes();
   }
   if (lookup_cache_ != nullptr) {
     s.lookup_cache_entries = lookup_cache_->entries();

@@ -1,18 +1,18 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
-// database. Paths: write_path.cc, compare_and_swap.cc, read_path.cc, background.cc, space.cc;
-// opening and closing here. Thread safety: all public calls from any thread. Locks, in the order
-// they may be taken: inline_mutex_, merge_mutex_, flush_mutex_, checkpoint_mutex_, reclaim_mutex_,
-// batch_mutex_, shard locks (ascending), structure_mutex_, work_mutex_. Nothing is waited for
-// inside an EpochGuard but these. Invariant 1: sequence numbers are drawn under the lock of the
-// memtable leaf that the write goes to, and the leaf stays locked until the entry is durable and
-// inserted. So the order of sequence numbers is a linearization, and a snapshot at the last drawn
-// number needs no waiting. Invariant 2: a batch of several updates holds all shard locks, so that
-// no other write draws a number between its own; its numbers are published when all its entries are
-// inserted. Invariant 3: memtables are flushed, and L0 tables merged, in the order of their ids.
-// Invariant 4: a ReadState is freed, and a chunk reused, only after a grace period, and after the
-// views that may stand on it are gone. Invariant 5: tables that wait for their checkpoint are the
-// newest of L0, and in no manifest; nothing that only their flush made superfluous is given back
-// before their commit. Persistence: see the parts; the manifest is committed under
+// database. Paths: write_path.cc, compare_and_swap.cc, read_path.cc, background.cc, space.cc,
+// memory.cc; opening and closing here. Thread safety: all public calls from any thread. Locks, in
+// the order they may be taken: inline_mutex_, merge_mutex_, flush_mutex_, checkpoint_mutex_,
+// reclaim_mutex_, batch_mutex_, shard locks (ascending), structure_mutex_, work_mutex_. Nothing is
+// waited for inside an EpochGuard but these. Invariant 1: sequence numbers are drawn under the lock
+// of the memtable leaf that the write goes to, and the leaf stays locked until the entry is durable
+// and inserted. So the order of sequence numbers is a linearization, and a snapshot at the last
+// drawn number needs no waiting. Invariant 2: a batch of several updates holds all shard locks, so
+// that no other write draws a number between its own; its numbers are published when all its
+// entries are inserted. Invariant 3: memtables are flushed, and L0 tables merged, in the order of
+// their ids. Invariant 4: a ReadState is freed, and a chunk reused, only after a grace period, and
+// after the views that may stand on it are gone. Invariant 5: tables that wait for their checkpoint
+// are the newest of L0, and in no manifest; nothing that only their flush made superfluous is given
+// back before their commit. Persistence: see the parts; the manifest is committed under
 // structure_mutex_. Source: ListDB 6.2.
 #pragma once
 
@@ -57,6 +57,7 @@ enum class EngineCounter : uint8_t {
   kMergedEntries,
   kMergeNanos,
   kCollectedChunks,
+  kArrangedEntries,
   kCount
 };
 
@@ -113,6 +114,12 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   struct NextState {
     std::shared_ptr<ReadState> state;
     std::list<std::shared_ptr<const void>> retired;  // one place for the old state
+  };
+
+  /// Where a table of copies is made.
+  struct CopySlot {
+    uint32_t head = 0;
+    uint64_t table_id = 0;
   };
 
   /// A chunk that can't be collected while it has so many live bytes and no more chunks are free.
@@ -180,7 +187,6 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status CopyOldest();
   std::vector<uint64_t> MarkCopiedOriginals(const level::PmemTable& source);
   Status MergeTable();
-  bool IndexStep();
   /// Carries out a step of the background. One that throws did nothing, or has called Fail.
   bool Guarded(bool (LsmEngine::*step)());
   bool GuardedStep() {
@@ -228,6 +234,12 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   /// `free_chunks` are free.
   void Pin(const std::vector<uint64_t>& chunks, uint64_t free_chunks);
   bool CollectStep();
+  bool TakeCopySlot(CopySlot* slot);
+  bool CommitCopies(const CopySlot& slot, Result<format::TableRecord> copies);
+  bool IsAtRest();
+  bool WantsArrangement();
+  bool ArrangeStep();
+  Result<bool> ArrangePart(const index::SkipList& list);
   bool CountStep();
   bool FinishCopies();
   Status MergeCopies();
@@ -237,17 +249,29 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void Retire(Retired retired);
   void RetireMemory(std::list<std::shared_ptr<const void>> memory) noexcept;
   bool Reclaim();
+
+  // memory.cc
+  bool LacksIndexes() const;
+  bool IndexStep();
+  std::shared_ptr<level::PmemTable> NextUnindexed();
+  bool IndexFoundTable();
+  uint64_t MemoryBytes() const;
+  uint64_t MemoryGoal() const;
+  uint64_t MemoryToCome(const ReadState& state) const;
+  bool IsFull(const LoggedMemTable& memtable) const;
+  bool RetiredMemoryWaits() const;
+  void ChargeWaiting();
   void FitMemory();
   void FitSecondChance(bool at_least_once);
-  /// What is kept over L1, or null; likewise.
+  /// What is kept over L1, or null. On the compaction thread, which replaces it.
   index::EntryIndex* IndexTree() const {
     if (index_ != nullptr) return index_->tree().get();
     return second_chance_ != nullptr ? second_chance_->tree().get() : nullptr;
   }
-  /// Under structure_mutex_ or on the compaction thread, which replaces the index under that lock.
-  uint64_t MemoryBytes(const ReadState& state) const;
 
   const Options options_;
+  const uint64_t memtable_memory_;  // DRAM at which a memtable is sealed
+  const bool watches_memtables_;    // its log reaches its own limit no later than that otherwise
   std::unique_ptr<pmem::PmemPool> pool_;
   pmem::ChunkUsage usage_;
   level::Manifest manifest_;
@@ -270,10 +294,15 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   uint64_t next_table_id_ = 0;              // structure_mutex_
   /// Oldest first. Added to under structure_mutex_, taken out under checkpoint_mutex_ as well.
   std::list<flush::WaitingTable> waiting_;
+  base::MemoryCharge waiting_charge_;
   compaction::BatchProgress resumed_merge_;
   std::unique_ptr<cache::DramIndex> index_;                  // compaction thread; may be null
   std::unique_ptr<cache::SecondChanceCache> second_chance_;  // likewise; never both
-  const std::unique_ptr<cache::LookupCache> lookup_cache_;   // may be null
+  std::vector<uint64_t> unindexed_;  // compaction thread: tables the open found, to be indexed
+  std::unique_ptr<cache::DramIndex> table_index_;  // of the last of them, likewise as index_
+  std::atomic<uint64_t> indexes_left_{0};          // size of unindexed_
+  uint64_t l0_found_ = 0;                          // tables in L0 when it was opened
+  const std::unique_ptr<cache::LookupCache> lookup_cache_;  // may be null
 
   std::vector<ShardLock> shards_;
   std::mutex batch_mutex_;
@@ -296,7 +325,14 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::list<Retired> retired_;                             // work_mutex_
   std::list<std::shared_ptr<const void>> retired_memory_;  // work_mutex_
   std::vector<pmem::ChunkId> retiring_chunks_;  // compaction thread: in retired_, not yet free
-  std::vector<PinnedChunk> pinned_chunks_;      // compaction thread
+  // Arranging L1; compaction thread.
+  bool arranging_ = false;
+  bool arranged_once_ = false;
+  uint64_t arranged_at_ = 0;  // merged entries when the last pass began
+  std::string arrange_from_;  // the key the pass has come to
+  uint64_t writes_seen_ = 0;
+  uint64_t quiet_since_ = 0;
+  std::vector<PinnedChunk> pinned_chunks_;  // compaction thread
   std::vector<std::thread> threads_;
 
   mutable std::mutex reclaim_mutex_;

@@ -13,7 +13,8 @@ Status Unfit(const std::string& what) { return Status::InvalidArgument("options.
 
 Status CheckLsmParts(const Options& options) {
   BRAID_CHECK(options.log.kind && options.memtable.kind && options.compaction.kind &&
-              options.compaction.persistence && options.cache.index && options.cache.lookup_bytes &&
+              options.compaction.persistence && options.compaction.arrange_share &&
+              options.cache.index && options.cache.lookup_bytes &&
               options.cache.second_chance_bytes);
   if (*options.log.kind == LogKind::kWriteAhead) {
     if (options.flush.checkpoint_tables > 1) {
@@ -54,6 +55,7 @@ Status RefuseLsmParts(const Options& options) {
   if (options.lists.kind || options.lists.count_visits) unfit = "lists";
   if (options.compaction.kind) unfit = "compaction.kind";
   if (options.compaction.persistence) unfit = "compaction.persistence";
+  if (options.compaction.arrange_share) unfit = "compaction.arrange_share";
   if (options.cache.index || options.cache.lookup_bytes || options.cache.second_chance_bytes) {
     unfit = "cache";
   }

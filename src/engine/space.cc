@@ -1,6 +1,6 @@
 // Purpose: giving space and memory back: accounting of dead entries, reclamation of chunks after
-// their readers are gone, copying collection, and the memory budget. Thread safety, invariants,
-// persistence: see lsm_engine.h.
+// their readers are gone, and copying collection. Thread safety, invariants, persistence: see
+// lsm_engine.h.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -27,8 +27,11 @@ Status LsmEngine::RunMerge(compaction::CompactionJob* job,
   const base::ActivityScope activity(base::Activity::kMerge);
   if (index_ != nullptr) index_->ForgetCount();
   std::function<compaction::TargetTree()> fit_tree;
-  if (second_chance_ != nullptr) {
+  if (second_chance_ != nullptr || index_ != nullptr) {
     fit_tree = [this]() -> compaction::TargetTree {
+      // Without memory for a smaller one it stays as it is, until the next batch.
+      base::Try([&] { FitMemory(); });
+      if (second_chance_ == nullptr) return {IndexTree(), index_->min_height()};
       FitSecondChance(false);
       return {IndexTree(), second_chance_->min_height()};
     };
@@ -266,117 +269,23 @@ bool LsmEngine::CollectStep() {
   std::vector<uint64_t> sparse;
   if (!PlanCollection(&sparse)) return false;
   const base::ActivityScope activity(base::Activity::kCollect);
-  uint32_t head = 0;
-  uint64_t table_id = 0;
-  {
-    const std::lock_guard lock(structure_mutex_);
-    Result<uint32_t> taken = manifest_.TakeHead();
-    if (!taken.ok()) return false;
-    head = *taken;
-    table_id = next_table_id_++;  // never shared, not even by a collection that comes to nothing
-  }
+  CopySlot slot;
+  if (!TakeCopySlot(&slot)) return false;
   const uint64_t room = std::min(kCollectChunks, pool_->free_chunks()) * pool_->chunk_bytes();
   auto collected = base::NoThrow([&]() -> Result<compaction::CollectedTable> {
-    return compaction::CopyLiveEntries(pool_.get(), &usage_, sparse, table_id, head,
+    return compaction::CopyLiveEntries(pool_.get(), &usage_, sparse, slot.table_id, slot.head,
                                        room - room / 8);
   });
-  if (collected.ok() && pool_->failed()) collected = pool_->FaultStatus();
-  // On page-cache media the copies must be on the medium before the originals are marked dead.
-  Status s =
-      collected.ok() ? SyncUnless(BRAID_MUTANT(kCollectedCopiesNotSynced)) : collected.status();
-  {
-    const std::lock_guard lock(structure_mutex_);
-    if (!s.ok() || collected->record.entries == 0) {
-      manifest_.ReturnHead(head);
-    } else {
-      format::ManifestRecord& record = manifest_.record();
-      manifest_.AddTable(collected->record);
-      if (!BRAID_MUTANT(kCollectedIdNotRaised)) record.collected_table_id = table_id;
-      record.next_table_id = next_table_id_;
-      s = compaction::NoteMergeBegin(pool_.get(), &manifest_, options_.compaction,
-                                     record.next_merge_id++, table_id);
-      if (BRAID_MUTANT(kCopiesMergeNotBegun)) record.merge_id = 0;
-      if (s.ok()) s = manifest_.Commit();
-      resumed_merge_ = {};
-    }
-  }
-  if (!s.ok()) {
-    // Copies that found no room were given back. A sync or commit that failed is another matter,
-    // for want of space too: what it covers may be on the medium.
-    if (!collected.status().IsOutOfSpace()) Fail(s);
-    return false;
-  }
+  const bool committed = CommitCopies(
+      slot, collected.ok() ? Result<format::TableRecord>(collected->record) : collected.status());
+  if (!collected.ok() || failed()) return false;
   Pin(collected->unmovable, pool_->free_chunks());
-  if (collected->record.entries == 0 || !FinishCopies()) return false;
+  if (!committed || !FinishCopies()) return false;
   // What is still live by its mark was in no table, so that its copies were dropped: damage, which
   // must not be collected again and again.
   std::erase_if(collected->copied, [&](uint64_t chunk) { return usage_.Live(chunk) <= 0; });
   Pin(collected->copied, ~0ull);  // whatever becomes free
   return true;
-}
-
-uint64_t LsmEngine::MemoryBytes(const ReadState& state) const {
-  uint64_t bytes = state.active->table->tree()->memory_bytes();
-  for (const auto& table : state.immutables) bytes += table->table->tree()->memory_bytes();
-  for (const auto& table : state.version->l0) {
-    if (const auto tree = table->tree()) bytes += tree->memory_bytes();
-  }
-  if (lookup_cache_ != nullptr) bytes += lookup_cache_->memory_bytes();
-  if (const index::EntryIndex* tree = IndexTree()) bytes += tree->memory_bytes();
-  return bytes;
-}
-
-/// Brings the second-chance cache back to its size; `at_least_once`: makes it smaller anyhow.
-void LsmEngine::FitSecondChance(bool at_least_once) {
-  for (bool more = at_least_once || second_chance_->IsFull(); more;
-       more = second_chance_->IsFull()) {
-    const Status given_up = base::NoThrow([&] {
-      cache::SecondChanceCache::Sparser sparser = second_chance_->GiveUpLowest();
-      std::list<std::shared_ptr<const void>> old{second_chance_->tree()};
-      const std::lock_guard lock(structure_mutex_);
-      state_owner_->version->l1->set_tree(sparser.tree, sparser.min_height);
-      second_chance_->Replace(std::move(sparser));
-      RetireMemory(std::move(old));
-      return Status::OK();
-    });
-    // Without memory for a smaller one it stays as it is, until the next batch.
-    if (!given_up.ok()) return;
-  }
-}
-
-/// Keeps DRAM within the budget: first the trees of L0 go, oldest first, then the index over L1 is
-/// made anew over fewer entries.
-void LsmEngine::FitMemory() {
-  std::shared_ptr<ReadState> state;
-  {
-    const std::lock_guard lock(structure_mutex_);
-    state = state_owner_;
-  }
-  if (MemoryBytes(*state) <= options_.memory_budget_bytes) return;
-  for (size_t i = state->version->l0.size(); i-- > 0;) {
-    level::PmemTable& table = *state->version->l0[i];
-    if (table.tree() == nullptr) continue;
-    // The place to wait for its readers in comes first: without one the tree would be freed at
-    // once.
-    std::list<std::shared_ptr<const void>> tree{table.tree()};
-    table.set_tree(nullptr, 1);
-    RetireMemory(std::move(tree));
-    if (MemoryBytes(*state) <= options_.memory_budget_bytes) return;
-  }
-  if (second_chance_ != nullptr && second_chance_->min_height() < format::kMaxHeight) {
-    FitSecondChance(true);
-  }
-  if (index_ == nullptr || index_->min_height() >= format::kMaxHeight / 2) return;
-  std::list<std::shared_ptr<const void>> tree{index_->tree()};
-  auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), index_->min_height() + 1);
-  state->version->l1->set_tree(nullptr, index_->min_height() + 1);
-  RetireMemory(std::move(tree));
-  {
-    const std::lock_guard lock(structure_mutex_);
-    index_.swap(sparser);
-  }
-  Log("the memory budget is reached: the index over L1 now covers every " +
-      std::to_string(1u << (2 * (index_->min_height() - 1))) + "th entry");
 }
 
 }  // namespace braid::engine

@@ -264,7 +264,7 @@ Status LsmEngine::AfterWrite(const WriteOptions& options) {
   {
     const pmem::EpochGuard guard;
     const LoggedMemTable* active = state_.load(std::memory_order_acquire)->active.get();
-    if (active->table->bytes() >= options_.memtable.bytes) full = active;
+    if (IsFull(*active)) full = active;
   }
   if (full != nullptr) {
     // The write is done. Where memory for the next memtable is missing, the next write tries again.

@@ -37,6 +37,9 @@ Status CopyFlush::CopyAll(const index::EntryIndex& tree, const index::LiveViews&
     for (size_t i = 0; i < count; ++i) {
       if (Status s = CopyVersions(refs[i], views); !s.ok()) return s;
     }
+    // A node of the map takes about six words.
+    charge_.Set(sizeof(uint64_t) *
+                (copy_of_.bucket_count() + 6 * copy_of_.size() + newest_.capacity()));
     if (pool_->failed()) return pool_->FaultStatus();
     const uint64_t last = refs[count - 1];
     const std::string_view key = pool_->KeyAt(last);

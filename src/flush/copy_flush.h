@@ -30,7 +30,8 @@ class CopyFlush {
       : pool_(pool),
         usage_(usage),
         lookup_(lookup),
-        copies_(pool, table_id, pool->regions(), format::ChunkKind::kCopied) {}
+        copies_(pool, table_id, pool->regions(), format::ChunkKind::kCopied),
+        charge_(&pool->memory_users()) {}
 
   /// As LinkFlush::Run, and leaves `tree` with copies. Errors: OutOfSpace, after which nothing has
   /// changed and Run may be called again on a new object; Corruption.
@@ -49,6 +50,7 @@ class CopyFlush {
   pmem::ChunkUsage* usage_;
   cache::LookupCache* lookup_;
   log::IndexUnifiedLog copies_;
+  base::MemoryCharge charge_;  // for what follows
   Copies copy_of_;
   std::vector<uint64_t> newest_;              // of each key that has copies, the newest one's copy
   std::unordered_set<uint64_t> kept_chunks_;  // write-ahead chunks with entries that stay

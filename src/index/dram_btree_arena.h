@@ -1,6 +1,7 @@
 // Purpose: the memory of one DramBTree: nodes and separators, carved from blocks that start with
-// the size of a leaf, so that an empty tree is one small allocation, and double up to 1 MiB. All of
-// it is freed at once, with the tree.
+// the size of a leaf, so that an empty tree is one small allocation, and grow by a quarter up to 1
+// MiB. All of it is freed at once, with the tree. The large ones are mappings of their own, so that
+// what a tree gives up leaves the process.
 //
 // Thread safety: any thread may allocate; one mutex, taken about once in 32 inserts.
 //
@@ -23,6 +24,7 @@
 #include <string_view>
 
 #include "index/dram_btree_node.h"
+#include "pmem/dram_block.h"
 
 namespace braid::index::btree_internal {
 
@@ -32,7 +34,7 @@ class NodeArena {
   ~NodeArena() {
     while (blocks_ != nullptr) {
       Block* next = blocks_->next;
-      ::operator delete (blocks_, std::align_val_t{kLine});
+      pmem::GiveDramBlock(blocks_, blocks_->bytes);
       blocks_ = next;
     }
   }
@@ -78,6 +80,7 @@ class NodeArena {
 
   struct alignas(kLine) Block {
     Block* next;
+    size_t bytes;
   };
 
   static constexpr size_t RoundUp(size_t bytes, size_t unit) {
@@ -96,12 +99,13 @@ class NodeArena {
 
   void AddBlock(size_t bytes) {
     const size_t size = std::max(next_block_, sizeof(Block) + bytes);
-    auto* block = ::new (::operator new (size, std::align_val_t{kLine})) Block{blocks_};
+    auto* block = ::new (pmem::TakeDramBlock(size)) Block{blocks_, size};
     blocks_ = block;
     cursor_ = reinterpret_cast<char*>(block) + sizeof(Block);
     left_ = size - sizeof(Block);
-    next_block_ = std::min(std::max(2 * next_block_, kSecondBlock), kLargestBlock);
-    reserved_.store(reserved_.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
+    const size_t reserved = reserved_.load(std::memory_order_relaxed) + size;
+    next_block_ = std::clamp(RoundUp(reserved / 4, kSecondBlock), kSecondBlock, kLargestBlock);
+    reserved_.store(reserved, std::memory_order_relaxed);
   }
 
   // The first split takes a leaf, an inner node and a chunk of separators.

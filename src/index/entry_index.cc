@@ -14,7 +14,11 @@ template <class Map>
 class MapIndex final : public EntryIndex {
  public:
   template <class... Arguments>
-  explicit MapIndex(Arguments&&... arguments) : map_(std::forward<Arguments>(arguments)...) {}
+  explicit MapIndex(const pmem::PmemPool& pool, Arguments&&... arguments)
+      : users_(&pool.memory_users()), map_(std::forward<Arguments>(arguments)...) {
+    users_->Add(this);
+  }
+  ~MapIndex() override { users_->Remove(this); }
 
   uint64_t Upsert(std::string_view key, Commit commit) override { return map_.Upsert(key, commit); }
   bool EraseIf(std::string_view key, Predicate predicate) override {
@@ -37,17 +41,18 @@ class MapIndex final : public EntryIndex {
     return map_.ScanFromEnd(out, cap);
   }
   size_t size() const override { return map_.size(); }
-  size_t memory_bytes() const override { return map_.memory_bytes(); }
+  size_t memory_bytes() const override { return map_.reserved_bytes(); }
 
  private:
+  base::MemoryUsers* users_;
   Map map_;
 };
 
 }  // namespace
 
 std::shared_ptr<EntryIndex> NewEntryIndex(const pmem::PmemPool* pool, MemTableKind kind) {
-  if (kind == MemTableKind::kSkipList) return std::make_shared<MapIndex<DramSkipList>>();
-  return std::make_shared<MapIndex<DramBTree<EntryKeyOf>>>(EntryKeyOf(pool));
+  if (kind == MemTableKind::kSkipList) return std::make_shared<MapIndex<DramSkipList>>(*pool);
+  return std::make_shared<MapIndex<DramBTree<EntryKeyOf>>>(*pool, EntryKeyOf(pool));
 }
 
 }  // namespace braid::index

@@ -15,12 +15,13 @@
 #include <string_view>
 
 #include "base/function_ref.h"
+#include "base/memory_users.h"
 #include "braid/options.h"
 #include "pmem/pool.h"
 
 namespace braid::index {
 
-class EntryIndex {
+class EntryIndex : public base::MemoryUser {
  public:
   using Commit = base::FunctionRef<uint64_t(uint64_t)>;
   using Predicate = base::FunctionRef<bool(uint64_t)>;
@@ -50,11 +51,9 @@ class EntryIndex {
 
   /// The number of keys; exact when no operation is under way.
   virtual size_t size() const = 0;
-  /// Bytes of DRAM it takes.
-  virtual size_t memory_bytes() const = 0;
 };
 
-/// An empty index over entries of `pool`.
+/// An empty index over entries of `pool`, which counts it (PmemPool::memory_users).
 std::shared_ptr<EntryIndex> NewEntryIndex(const pmem::PmemPool* pool, MemTableKind kind);
 
 }  // namespace braid::index

@@ -2,6 +2,7 @@
 // skiplist.h.
 #include "index/skiplist.h"
 
+#include <algorithm>
 #include <string>
 
 #include "index/visits.h"
@@ -153,6 +154,24 @@ const EntryHeader* SkipList::FindLast(Damage* damage) const noexcept {
   const EntryHeader* newest = FindGE(last, damage);
   if (*damage || newest != nullptr) return newest;
   return FindLess(last, damage);  // a merge has just unlinked it
+}
+
+size_t SkipList::Towers(const EntryHeader& entry, uint32_t layer, const EntryHeader** out,
+                        size_t cap, Damage* damage) const noexcept {
+  size_t found = 0;
+  // Along the tallest layer of each until one is tall enough, then in that layer. All hops are
+  // checked: they are few.
+  for (const EntryHeader* at = &entry; found < cap && at->height() != 0;) {
+    const EntryHeader* next = Follow(at->links(), std::min(at->height() - 1, layer), damage);
+    if (next == nullptr) break;
+    if (!InOrder(*at, *next)) {
+      damage->at = pool_->OffsetOf(next);
+      break;
+    }
+    at = next;
+    if (at->height() > layer) out[found++] = at;
+  }
+  return found;
 }
 
 const EntryHeader* SkipList::Visible(const EntryHeader* newest, const ReadView& view,

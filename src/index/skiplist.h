@@ -84,6 +84,11 @@ class SkipList {
     return Follow(entry->links(), 0, damage);
   }
 
+  /// Entries behind `entry` that are more than `layer` links tall, in order, at most `cap` of them.
+  /// Returns their number; fewer at the end, or at damage.
+  size_t Towers(const format::EntryHeader& entry, uint32_t layer, const format::EntryHeader** out,
+                size_t cap, Damage* damage) const noexcept;
+
   /// From the newest version of a key to the one `view` sees.
   const format::EntryHeader* Visible(const format::EntryHeader* newest, const ReadView& view,
                                      Damage* damage) const noexcept;

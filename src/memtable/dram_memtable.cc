@@ -15,7 +15,10 @@ void DramMemTable::InsertRecovered(uint64_t offset) {
   pmem::PersistOps& ops = pool_->ops();
   const auto link_to = [&](EntryHeader* from, uint64_t older) {
     // Not flushed: these links mean nothing after the next crash; the log is replayed again then.
-    ops.StoreU64(from->links(), older == 0 ? 0 : pool_->LinkTo(older).raw);
+    const uint64_t link = older == 0 ? 0 : pool_->LinkTo(older).raw;
+    // Most are as the writer left them, and their lines may stay clean.
+    if (std::atomic_ref<uint64_t>(*from->links()).load(std::memory_order_relaxed) == link) return;
+    ops.StoreU64(from->links(), link);
   };
   Insert(entry->key(), [&](uint64_t newest) {
     if (newest == 0) {
@@ -44,7 +47,6 @@ void DramMemTable::InsertRecovered(uint64_t offset) {
     link_to(current, offset);
     return newest;  // the tree keeps pointing to the newest version
   });
-  Account(entry->size(), 1);
 }
 
 index::LookupResult DramMemTable::Get(const index::LookupKey& key,

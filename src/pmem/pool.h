@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_users.h"
 #include "base/mutants.h"
 #include "braid/options.h"
 #include "braid/status.h"
@@ -206,6 +207,13 @@ class PmemPool {
   /// State of the last session, as found at open.
   bool was_clean() const noexcept { return was_clean_; }
   bool created() const noexcept { return created_; }
+
+  /// What takes DRAM because of the data in this pool.
+  base::MemoryUsers& memory_users() const noexcept { return memory_users_; }
+  /// Bytes of DRAM that the pool takes itself: some words a chunk.
+  uint64_t memory_bytes() const noexcept {
+    return chunks() * (sizeof(uint64_t) + sizeof(uint64_t) + (regions_ > 1 ? 1 : 0));
+  }
   /// The operating system was restarted since the last writer: caches are lost.
   bool boot_changed() const noexcept { return boot_changed_; }
 
@@ -274,6 +282,7 @@ class PmemPool {
   uint64_t ReserveFor(AllocationClass allocation) const;
   Status FullError() const;
 
+  mutable base::MemoryUsers memory_users_;
   std::unique_ptr<Media> media_;
   const std::atomic<uint64_t>& fault_;
   PersistOps ops_;

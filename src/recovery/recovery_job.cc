@@ -2,52 +2,20 @@
 #include "recovery/recovery_job.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <thread>
 
 #include "base/mutants.h"
-#include "base/no_throw.h"
 #include "compaction/pointer_persistence.h"
 #include "log/log_reader.h"
 #include "recovery/rebuild.h"
+#include "recovery/replay.h"
 
 namespace braid::recovery {
 
 using format::ChunkKind;
 using format::EntryHeader;
-
-namespace {
-
-/// Runs work(0) ... work(parts - 1), each in a thread of its own where one can be had.
-Status OnThreads(size_t parts, const std::function<void(size_t)>& work) {
-  std::vector<Status> outcomes(parts);
-  std::vector<std::thread> helpers;
-  helpers.reserve(parts);
-  std::atomic<size_t> next{0};
-  const auto take_parts = [&] {
-    for (size_t i = next.fetch_add(1); i < parts; i = next.fetch_add(1)) {
-      outcomes[i] = base::NoThrow([&] {
-        work(i);
-        return Status::OK();
-      });
-    }
-  };
-  // Where no thread can be had, those that are there do the work.
-  base::Try([&] {
-    for (size_t i = 1; i < parts; ++i) helpers.emplace_back(take_parts);
-  });
-  take_parts();
-  for (std::thread& helper : helpers) helper.join();
-  for (Status& outcome : outcomes) {
-    if (!outcome.ok()) return std::move(outcome);
-  }
-  return Status::OK();
-}
-
-}  // namespace
 
 bool RecoveryJob::NeedsRebuild() const {
   // Links stored through the page cache mean nothing after the cache is lost.
@@ -200,14 +168,12 @@ Status RecoveryJob::ReplayLogs() {
   const size_t threads = options_.background_threads && log_chunks_.size() > 2 * logs.size()
                              ? std::min<size_t>(logs.size(), std::thread::hardware_concurrency())
                              : 1;
-  const Status ran = OnThreads(threads, [&](size_t thread) {
-    for (size_t i = thread; i < logs.size(); i += threads) {
-      Result<log::ShardLog> shard = log::ReadShardLog(*pool_, logs[i]);
-      if (shard.ok()) {
-        read[i] = std::move(*shard);
-      } else {
-        outcomes[i] = shard.status();
-      }
+  const Status ran = OnThreads(threads, logs.size(), [&](size_t i) {
+    Result<log::ShardLog> shard = log::ReadShardLog(*pool_, logs[i]);
+    if (shard.ok()) {
+      read[i] = std::move(*shard);
+    } else {
+      outcomes[i] = shard.status();
     }
   });
   if (!ran.ok()) return ran;
@@ -215,7 +181,8 @@ Status RecoveryJob::ReplayLogs() {
     if (!outcome.ok()) return outcome;
   }
   if (!BRAID_MUTANT(kLastWritesNotFlushed)) FlushLastWrites(read);
-  if (Status s = InsertReplayed(read, threads); !s.ok()) return s;
+  Replay replay(pool_, state_.table.get(), &read, threads);
+  if (Status s = replay.Run(); !s.ok()) return s;
   for (const log::ShardLog& shard : read) {
     state_.replayed_entries += shard.committed.size();
     state_.last_sequence = std::max(state_.last_sequence, shard.max_sequence);
@@ -247,51 +214,6 @@ void RecoveryJob::FlushLastWrites(const std::vector<log::ShardLog>& logs) {
     }
   }
   ops.Fence();
-}
-
-/// Puts committed entries into the memtable, each key's oldest first: a key that was written from
-/// many shards would otherwise cost a walk over its versions for each of them.
-Status RecoveryJob::InsertReplayed(const std::vector<log::ShardLog>& read, size_t threads) {
-  struct Replayed {
-    uint64_t sequence;
-    uint64_t offset;
-  };
-  // parts[reader][inserter]: a key has one inserter.
-  std::vector<std::vector<std::vector<Replayed>>> parts(
-      threads, std::vector<std::vector<Replayed>>(threads));
-  const Status sorted = OnThreads(threads, [&](size_t thread) {
-    for (size_t i = thread; i < read.size(); i += threads) {
-      for (const uint64_t offset : read[i].committed) {
-        const size_t inserter = threads == 1 ? 0 : base::Hash64(pool_->KeyAt(offset)) % threads;
-        parts[thread][inserter].push_back({pool_->As<EntryHeader>(offset)->sequence(), offset});
-      }
-    }
-  });
-  if (!sorted.ok()) return sorted;
-  return OnThreads(threads, [&](size_t thread) {
-    std::vector<Replayed> mine;
-    for (const auto& part : parts) {
-      mine.insert(mine.end(), part[thread].begin(), part[thread].end());
-    }
-    std::sort(mine.begin(), mine.end(), [](const Replayed& a, const Replayed& b) {
-      return a.sequence != b.sequence ? a.sequence < b.sequence : a.offset < b.offset;
-    });
-    for (const Replayed& entry : mine) Revive(entry.offset);
-  });
-}
-
-/// Puts a committed entry into the memtable. A flush that was not committed may have marked it
-/// dead.
-void RecoveryJob::Revive(uint64_t offset) {
-  auto* entry = pool_->As<EntryHeader>(offset);
-  if (entry->state() == format::kStateDead && !BRAID_MUTANT(kReviveSkipped)) {
-    // Not flushed. The sweep of extents must see it, nobody after the next crash: the version that
-    // made this one obsolete is in the same log, so the flush to come marks it dead again, and
-    // until that is committed every recovery comes by here.
-    pool_->ops().StoreByte(entry->state_byte(), format::kStateLive);
-  }
-  if (BRAID_MUTANT(kReplayIgnoresDeletes) && entry->op() == format::EntryOp::kDelete) return;
-  state_.table->InsertRecovered(offset);
 }
 
 ExtentOwner OwnerOf(const pmem::PmemPool& pool, uint64_t extent) {

@@ -50,8 +50,6 @@ class RecoveryJob {
   Status ClassifyChunks();
   Status ReplayLogs();
   void FlushLastWrites(const std::vector<log::ShardLog>& logs);
-  Status InsertReplayed(const std::vector<log::ShardLog>& read, size_t threads);
-  void Revive(uint64_t offset);
   Status SweepExtents();
   bool NeedsRebuild() const;
 

@@ -470,6 +470,42 @@ TEST_F(HostilePoolTest, AnIndexIsBuiltOverAKeyWithMoreVersionsThanASlice) {
   EXPECT_EQ(index.tree()->size(), 2u);
 }
 
+TEST_F(HostilePoolTest, AnIndexHoldsWhatTheBottomLayerHasWhateverUpperLayersSay) {
+  fuzz::PoolMemory memory;
+  auto engine = LsmEngine::Open(fuzz::FuzzOptions(0), fuzz::MediaFor(&memory, 0));
+  ASSERT_TRUE(IsOk(engine.status()));
+  constexpr int kKeys = 3000;
+  PutKeys(engine->get(), 0, kKeys, 4);
+  ASSERT_TRUE(IsOk((*engine)->Compact()));
+  pmem::PmemPool& pool = const_cast<pmem::PmemPool&>((*engine)->pool());
+  const index::SkipList list(&pool, pool.As<uint64_t>(format::kTableHeadsOffset));
+  std::vector<format::EntryHeader*> towers;
+  index::Damage damage;
+  for (const format::EntryHeader* at = list.First(&damage); at != nullptr;) {
+    if (at->height() > 3) towers.push_back(const_cast<format::EntryHeader*>(at));
+    at = list.Next(at, &damage);
+  }
+  ASSERT_GT(towers.size(), 12u);
+  const auto lead = [&](size_t from, size_t to) {
+    for (uint32_t layer = 3; layer < towers[from]->height(); ++layer) {
+      if (towers[to]->height() > layer) {
+        towers[from]->links()[layer] = pool.LinkTo(pool.OffsetOf(towers[to])).raw;
+      }
+    }
+  };
+  // Nowhere, far ahead, back, and in a circle.
+  towers[1]->links()[3] = 0;
+  lead(3, 9);
+  lead(5, 2);
+  lead(7, 7);
+  cache::DramIndex index(&pool, 1);
+  // In one go: the next slice would find its beginning along the layers that were damaged.
+  ASSERT_TRUE(IsOk(index.BuildSlice(list, ~0ull)));
+  EXPECT_TRUE(index.complete());
+  EXPECT_EQ(index.tree()->size(), static_cast<size_t>(kKeys));
+  EXPECT_EQ(index.counted(), std::optional<uint64_t>(kKeys));
+}
+
 TEST(HostileFileTest, InspectionOfASparseFileOfAnySizeEnds) {
   TempFolder folder;
   const std::string path = folder.Sub("pool");

@@ -59,6 +59,10 @@ inline const std::vector<StoreKind>& StoreKinds() {
         {"WriteAhead", "braid", {{"log.kind", "write-ahead"}, {"memtable.kind", "skiplist"}}});
     all.push_back({"CopyMerge", "braid", {{"compaction.kind", "copy"}}});
     all.push_back({"SecondChance", "braid", {{"cache.second_chance_bytes", "2K"}}});
+    all.push_back(
+        {"arranged",
+         "braid",
+         {{"compaction.arrange_share", "0.01"}, {"compaction.arrange_min_entries", "2"}}});
     all.push_back({"pointer", "braid", {{"compaction.persistence", "pointer"}}});
     all.push_back(
         {"pointer2", "braid", {{"compaction.persistence", "pointer"}, {"pool.regions", "2"}}});

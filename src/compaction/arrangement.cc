@@ -1,0 +1,60 @@
+// Purpose: surveys of L1's order in memory. Thread safety, invariants, persistence: see
+// arrangement.h.
+#include "compaction/arrangement.h"
+
+#include <array>
+
+#include "base/mutants.h"
+#include "log/log_reader.h"
+
+namespace braid::compaction {
+
+using format::EntryHeader;
+
+namespace {
+
+/// Where the entry before ended, and how far behind it one may begin to count as its neighbour: the
+/// hardware fetches ahead within a page.
+constexpr uint64_t kNear = 4096;
+
+bool IsMovable(const pmem::PmemPool& pool, const EntryHeader& entry) {
+  return entry.state() == format::kStateLive &&
+         (BRAID_MUTANT(kArrangeMovesExtents) || !entry.has(format::kValueInExtent)) &&
+         entry.size() < pool.chunk_bytes() / 16;
+}
+
+}  // namespace
+
+Result<PartOfL1> SurveyPart(const index::SkipList& list, const std::string& from,
+                            uint64_t max_bytes) {
+  const pmem::PmemPool& pool = list.pool();
+  PartOfL1 part;
+  std::array<uint64_t, format::kMaxRegions> ends{};  // copies stay in the region of their originals
+  uint64_t bytes = 0;
+  index::Damage damage;
+  const EntryHeader* previous = nullptr;
+  const EntryHeader* entry = from.empty() ? list.First(&damage) : list.FindGE(from, &damage);
+  for (; entry != nullptr; entry = list.Next(entry, &damage)) {
+    const uint64_t offset = pool.OffsetOf(entry);
+    if (previous != nullptr && !index::InOrder(*previous, *entry)) {
+      damage.at = offset;  // perhaps a circle
+      break;
+    }
+    const bool is_new_key = previous == nullptr || previous->key() != entry->key();
+    if (bytes >= max_bytes && is_new_key) break;
+    previous = entry;
+    if (!IsMovable(pool, *entry)) continue;
+    if (!BRAID_MUTANT(kArrangeCopiesDamage) && !log::EntryVerifies(pool, offset)) continue;
+    uint64_t& end = ends[pool.RegionOf(offset)];
+    if (offset < end || offset - end > kNear) ++part.jumps;
+    end = offset + entry->size();
+    bytes += entry->size();
+    part.movable.push_back(offset);
+  }
+  if (damage) return index::DamageStatus(pool, damage.at);
+  part.is_last = entry == nullptr;
+  if (entry != nullptr) part.next_key.assign(entry->key());
+  return part;
+}
+
+}  // namespace braid::compaction

@@ -1,0 +1,151 @@
+// Purpose: brings L1 into the order of its keys in memory, part by part, while nobody writes or
+// when all work is to be finished. Thread safety, invariants, persistence: see lsm_engine.h; the
+// copies are those of a collection (compaction/garbage_collection.h).
+#include <algorithm>
+
+#include "base/activity.h"
+#include "base/clock.h"
+#include "base/mutants.h"
+#include "base/no_throw.h"
+#include "compaction/arrangement.h"
+#include "compaction/garbage_collection.h"
+#include "engine/lsm_engine.h"
+
+namespace braid::engine {
+
+namespace {
+/// Copied in one go, in chunks: as a collection does, a compromise between pauses and fences.
+constexpr uint64_t kPartChunks = 16;
+/// Without a write for so long, the store is taken to be at rest.
+constexpr uint64_t kQuietNanos = 1'000'000'000;
+}  // namespace
+
+bool LsmEngine::TakeCopySlot(CopySlot* slot) {
+  const std::lock_guard lock(structure_mutex_);
+  Result<uint32_t> taken = manifest_.TakeHead();
+  if (!taken.ok()) return false;
+  // The id is never shared, not even by a collection that comes to nothing.
+  *slot = {*taken, next_table_id_++};
+  return true;
+}
+
+/// Makes copies that have been written a table of the store, whose merge begins with the same
+/// commit. False when there are none, or it failed.
+bool LsmEngine::CommitCopies(const CopySlot& slot, Result<format::TableRecord> copies) {
+  if (copies.ok() && pool_->failed()) copies = pool_->FaultStatus();
+  // On page-cache media the copies must be on the medium before the originals are marked dead.
+  Status s = copies.ok() ? SyncUnless(BRAID_MUTANT(kCollectedCopiesNotSynced)) : copies.status();
+  const bool empty = !s.ok() || copies->entries == 0;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    if (empty) {
+      manifest_.ReturnHead(slot.head);
+    } else {
+      format::ManifestRecord& record = manifest_.record();
+      manifest_.AddTable(*copies);
+      if (!BRAID_MUTANT(kCollectedIdNotRaised)) record.collected_table_id = slot.table_id;
+      record.next_table_id = next_table_id_;
+      s = compaction::NoteMergeBegin(pool_.get(), &manifest_, options_.compaction,
+                                     record.next_merge_id++, slot.table_id);
+      if (BRAID_MUTANT(kCopiesMergeNotBegun)) record.merge_id = 0;
+      if (s.ok()) s = manifest_.Commit();
+      resumed_merge_ = {};
+    }
+  }
+  // Copies that found no room were given back. A sync or commit that failed is another matter, for
+  // want of space too: what it covers may be on the medium.
+  if (!s.ok() && !copies.status().IsOutOfSpace()) Fail(s);
+  return s.ok() && !empty;
+}
+
+/// Whether writes have ended for now, or somebody waits for all work to be done.
+bool LsmEngine::IsAtRest() {
+  {
+    const std::lock_guard lock(work_mutex_);
+    if (finish_all_ > 0) return true;
+  }
+  if (!options_.background_threads) return false;
+  const uint64_t writes = sequence_.load(std::memory_order_relaxed);
+  const uint64_t now = NowNanos();
+  if (writes != writes_seen_) {
+    writes_seen_ = writes;
+    quiet_since_ = now;
+  }
+  return now - quiet_since_ >= kQuietNanos;
+}
+
+/// Whether so much of L1 is new that it is worth a walk over all of it. The first time somebody
+/// asks for all work to be done it is: nothing is known about a pool that was opened.
+bool LsmEngine::WantsArrangement() {
+  const double share = *options_.compaction.arrange_share;
+  if (share == 0 || *options_.compaction.kind == MergeKind::kNone) return false;
+  std::shared_ptr<level::PmemTable> l1;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    l1 = state_owner_->version->l1;
+  }
+  if (l1->entries() < options_.compaction.arrange_min_entries) return false;
+  // All originals stay until the last part is done, since each chunk has keys of all parts.
+  const uint64_t used = (pool_->chunks() - pool_->free_chunks()) * pool_->chunk_bytes();
+  const uint64_t free = pool_->free_chunks() * pool_->chunk_bytes();
+  const uint64_t limit = pool_->max_bytes();
+  if (limit != 0 && free + (limit - std::min(limit, pool_->pool_bytes())) < used) return false;
+  const uint64_t merged = counters_.Sum(EngineCounter::kMergedEntries);
+  const auto changed = static_cast<double>(merged - arranged_at_);
+  return !arranged_once_ || changed > share * static_cast<double>(l1->entries());
+}
+
+/// Surveys the next part of L1, and copies it into the order of its keys if it is scattered. False
+/// when there is nothing to do.
+bool LsmEngine::ArrangeStep() {
+  if (!IsAtRest()) return false;
+  if (!arranging_) {
+    if (!WantsArrangement()) return false;
+    arranging_ = arranged_once_ = true;
+    arranged_at_ = counters_.Sum(EngineCounter::kMergedEntries);
+    arrange_from_.clear();
+  }
+  std::shared_ptr<level::PmemTable> l1;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    l1 = state_owner_->version->l1;
+  }
+  bool goes_on = false;
+  const Status s = base::NoThrow([&] {
+    Result<bool> more = ArrangePart(l1->list());
+    if (!more.ok()) return more.status();
+    goes_on = *more;
+    return Status::OK();
+  });
+  arranging_ = s.ok() && goes_on;
+  if (!s.ok() && !s.IsOutOfSpace()) Fail(s);
+  return s.ok();
+}
+
+/// False when it was the last part, or there was no room for more.
+Result<bool> LsmEngine::ArrangePart(const index::SkipList& list) {
+  const base::ActivityScope activity(base::Activity::kCollect);
+  const uint64_t chunks = std::min(kPartChunks, pool_->chunks());
+  Result<compaction::PartOfL1> part = compaction::SurveyPart(
+      list, arrange_from_, chunks * (pool_->chunk_bytes() - pool_->chunk_bytes() / 8));
+  if (!part.ok()) return part.status();
+  if (part->IsScattered(*options_.compaction.arrange_share)) {
+    CopySlot slot;
+    if (!TakeCopySlot(&slot)) return false;
+    std::vector<const format::EntryHeader*> entries;
+    entries.reserve(part->movable.size());
+    for (const uint64_t offset : part->movable) {
+      entries.push_back(pool_->As<format::EntryHeader>(offset));
+    }
+    Result<format::TableRecord> copies =
+        compaction::CopyEntries(pool_.get(), &usage_, entries, slot.table_id, slot.head, ~0ull);
+    const Status made = copies.ok() ? Status::OK() : copies.status();
+    if (!CommitCopies(slot, std::move(copies))) return made.ok() ? Result<bool>(false) : made;
+    if (!FinishCopies()) return false;
+    counters_.Add(EngineCounter::kArrangedEntries, part->movable.size());
+  }
+  arrange_from_ = std::move(part->next_key);
+  return !part->is_last;
+}
+
+}  // namespace braid::engine

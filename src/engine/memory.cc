@@ -1,0 +1,202 @@
+// Purpose: what DRAM is used for: indexes over tables, and the memory budget. Thread safety,
+// invariants, persistence: see lsm_engine.h.
+#include <algorithm>
+
+#include "base/mutants.h"
+#include "base/no_throw.h"
+#include "engine/lsm_engine.h"
+
+namespace braid::engine {
+
+namespace {
+/// Entries indexed between two looks for a merge that waits.
+constexpr uint64_t kIndexSlice = 32 * 1024;
+/// What a tree that was built in key order takes for an entry, and some more.
+constexpr uint64_t kTreeBytesAnEntry = 20;
+/// What may be added between two looks at a budget that is large.
+constexpr uint64_t kMostHeadroom = 32 << 20;
+/// An index that takes less than this share of the budget is not worth giving up.
+constexpr uint64_t kWorthGivingUp = 32;
+}  // namespace
+
+/// Whether a table that lookups go through is still to get its index. Compaction thread.
+bool LsmEngine::LacksIndexes() const {
+  return index_ != nullptr && (!index_->complete() || !unindexed_.empty());
+}
+
+/// Indexes the next part of L1, then of the tables that the open found in L0. False when there is
+/// nothing left to index.
+bool LsmEngine::IndexStep() {
+  if (index_ == nullptr) return false;
+  if (index_->complete()) return IndexFoundTable();
+  std::shared_ptr<level::PmemTable> l1;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    l1 = state_owner_->version->l1;
+    // What is merged of an open merge is in L1 and in the merge's own count.
+    if (manifest_.record().merge_id != 0) index_->ForgetCount();
+  }
+  if (Status s = index_->BuildSlice(l1->list(), kIndexSlice); !s.ok()) {
+    Fail(s);
+    return false;
+  }
+  if (index_->complete()) {
+    l1->set_tree(index_->tree(), index_->min_height());
+    if (const auto counted = index_->counted(); counted && !l1->is_counted()) {
+      SetEntriesOfL1(*counted);
+    }
+  }
+  FitMemory();
+  return true;
+}
+
+/// The next table without an index that lookups still go through, newest first; null when there is
+/// none left.
+std::shared_ptr<level::PmemTable> LsmEngine::NextUnindexed() {
+  const std::lock_guard lock(structure_mutex_);
+  const ReadState& state = *state_owner_;
+  for (; !unindexed_.empty(); unindexed_.pop_back()) {
+    const uint64_t id = unindexed_.back();
+    const auto& l0 = state.version->l0;
+    const auto found =
+        std::find_if(l0.begin(), l0.end(), [&](const auto& table) { return table->id() == id; });
+    // A list that is being merged leads on in L1; it will be gone soon.
+    if (found != l0.end() && manifest_.record().merging_table_id != id) {
+      const uint64_t room = (*found)->entries() * kTreeBytesAnEntry;
+      if (table_index_ != nullptr || MemoryToCome(state) + room <= MemoryGoal()) {
+        return *found;
+      }
+    }
+    table_index_.reset();
+    indexes_left_.fetch_sub(1);
+  }
+  return nullptr;
+}
+
+/// Makes for a table of L0 what its flush would have left, had there been no new open.
+bool LsmEngine::IndexFoundTable() {
+  const std::shared_ptr<level::PmemTable> table = NextUnindexed();
+  if (table == nullptr) return false;
+  if (table_index_ == nullptr) {
+    auto fresh = std::make_unique<cache::DramIndex>(pool_.get(), 1);
+    const std::lock_guard lock(structure_mutex_);
+    table_index_ = std::move(fresh);
+  }
+  if (Status s = table_index_->BuildSlice(table->list(), kIndexSlice); !s.ok()) {
+    Fail(s);
+    return false;
+  }
+  if (table_index_->complete()) {
+    table->set_tree(table_index_->tree(), 1);
+    const std::lock_guard lock(structure_mutex_);
+    table_index_.reset();
+    unindexed_.pop_back();
+    indexes_left_.fetch_sub(1);
+  }
+  FitMemory();
+  return true;
+}
+
+uint64_t LsmEngine::MemoryBytes() const {
+  uint64_t bytes = pool_->memory_users().Sum() + pool_->memory_bytes() +
+                   pool_->chunks() * sizeof(int64_t);  // usage_
+  if (lookup_cache_ != nullptr) bytes += lookup_cache_->memory_bytes();
+  return bytes;
+}
+
+/// Brings the second-chance cache back to its size; `at_least_once`: makes it smaller anyhow.
+void LsmEngine::FitSecondChance(bool at_least_once) {
+  for (bool more = at_least_once || second_chance_->IsFull(); more;
+       more = second_chance_->IsFull()) {
+    const Status given_up = base::NoThrow([&] {
+      cache::SecondChanceCache::Sparser sparser = second_chance_->GiveUpLowest();
+      std::list<std::shared_ptr<const void>> old{second_chance_->tree()};
+      const std::lock_guard lock(structure_mutex_);
+      state_owner_->version->l1->set_tree(sparser.tree, sparser.min_height);
+      second_chance_->Replace(std::move(sparser));
+      RetireMemory(std::move(old));
+      return Status::OK();
+    });
+    // Without memory for a smaller one it stays as it is, until the next batch.
+    if (!given_up.ok()) return;
+  }
+}
+
+/// Under structure_mutex_.
+void LsmEngine::ChargeWaiting() {
+  size_t words = 0;
+  for (const flush::WaitingTable& table : waiting_) words += table.touched.capacity();
+  waiting_charge_.Set(words * sizeof(uint64_t));
+}
+
+/// Something was given up that readers may still stand on.
+bool LsmEngine::RetiredMemoryWaits() const {
+  const std::lock_guard lock(work_mutex_);
+  return !retired_memory_.empty();
+}
+
+/// What background work keeps DRAM at: the budget but for what may be added until the next look.
+uint64_t LsmEngine::MemoryGoal() const {
+  const uint64_t budget = options_.memory_budget_bytes;
+  return budget - std::min(budget / 8, kMostHeadroom);
+}
+
+/// What there is, and what memtables may still add to it.
+uint64_t LsmEngine::MemoryToCome(const ReadState& state) const {
+  const uint64_t now = MemoryBytes();
+  if (!watches_memtables_) return now;
+  uint64_t memtables = state.active->table->tree()->memory_bytes();
+  for (const auto& table : state.immutables) memtables += table->table->tree()->memory_bytes();
+  const uint64_t most = memtable_memory_ * (options_.memtable.max_immutable + 1);
+  return now + most - std::min(memtables, most);
+}
+
+/// Whether a memtable is to be sealed. Those that there may be take a sixth of the budget at most,
+/// so that they need not give way, which they can't.
+bool LsmEngine::IsFull(const LoggedMemTable& memtable) const {
+  return memtable.table->bytes() >= options_.memtable.bytes ||
+         (watches_memtables_ && memtable.table->tree()->memory_bytes() >= memtable_memory_);
+}
+
+/// Keeps DRAM within the budget: first the trees of L0 go, oldest first, then the index over L1 is
+/// made anew over fewer entries. Between batches of a merge, too.
+void LsmEngine::FitMemory() {
+  std::shared_ptr<ReadState> state;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    state = state_owner_;
+  }
+  uint64_t freed = 0;  // once readers and views have left
+  const auto fits = [&] { return MemoryToCome(*state) <= MemoryGoal() + freed; };
+  if (fits()) return;
+  for (size_t i = state->version->l0.size(); i-- > 0;) {
+    level::PmemTable& table = *state->version->l0[i];
+    if (table.tree() == nullptr) continue;
+    freed += table.tree()->memory_bytes();
+    // The place to wait for its readers in comes first: without one the tree would be freed at
+    // once.
+    std::list<std::shared_ptr<const void>> tree{table.tree()};
+    table.set_tree(nullptr, 1);
+    RetireMemory(std::move(tree));
+    if (fits()) return;
+  }
+  if (second_chance_ != nullptr && second_chance_->min_height() < format::kMaxHeight) {
+    FitSecondChance(true);
+  }
+  if (index_ == nullptr || index_->min_height() >= format::kMaxHeight / 2) return;
+  // Another try is due when what was given up before has been freed.
+  if (index_->tree()->memory_bytes() < MemoryGoal() / kWorthGivingUp || RetiredMemoryWaits())
+    return;
+  std::list<std::shared_ptr<const void>> tree{index_->tree()};
+  auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), index_->min_height() + 1);
+  state->version->l1->set_tree(nullptr, index_->min_height() + 1);
+  RetireMemory(std::move(tree));
+  {
+    const std::lock_guard lock(structure_mutex_);
+    index_.swap(sparser);
+  }
+  Log("the memory budget is reached: the index over L1 now covers every " +
+      std::to_string(1u << (2 * (index_->min_height() - 1))) + "th entry");
+}
+
+}  // namespace braid::engine

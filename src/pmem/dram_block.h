@@ -1,0 +1,33 @@
+// Purpose: blocks of DRAM for arenas. Large ones are mappings of their own: what is given back
+// leaves the process, which malloc does not promise. Thread safety: all calls from any thread.
+// Persistence: none; nothing here is in a pool.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <new>
+
+namespace braid::pmem {
+
+inline constexpr size_t kMappedDramBlock = size_t{128} << 10;
+inline constexpr std::align_val_t kDramBlockAlignment{64};
+
+/// A block of `bytes`, at the start of a cache line. Throws std::bad_alloc.
+inline void* TakeDramBlock(size_t bytes) {
+  if (bytes < kMappedDramBlock) return ::operator new(bytes, kDramBlockAlignment);
+  void* block = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) throw std::bad_alloc();
+  return block;
+}
+
+/// `bytes` as it was taken.
+inline void GiveDramBlock(void* block, size_t bytes) noexcept {
+  if (bytes < kMappedDramBlock) {
+    ::operator delete(block, kDramBlockAlignment);
+  } else {
+    ::munmap(block, bytes);
+  }
+}
+
+}  // namespace braid::pmem
