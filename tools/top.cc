@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kLookAgain = std::chrono::milliseconds(50);
 constexpr auto kGrace = std::chrono::seconds(2);  // a benchmark that makes its pool anew
-constexpr double kStaleSeconds = 5;
+constexpr double kStaleSeconds = 10;              // ten times what it takes when all is well
 constexpr int kHeaderEvery = 20;
 
 /// Keys without echo and Enter, and a screen of our own, for as long as it lives.

@@ -49,6 +49,7 @@ TEST_F(TopCommandTest, LinesTellWhatALoadDoes) {
 TEST_F(TopCommandTest, EndsWhenTheProcessClosesThePool) {
   const auto load = StartLoad();
   RunningCommand top(folder_.path(), {"top", Pool(), "--interval=0.1"});
+  EXPECT_TRUE(WaitUntil([&top] { return !top.OutSoFar().empty(); }));
   EXPECT_EQ(load->Finish().exit_code, 0);
   const CommandResult result = top.Wait();
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -86,15 +87,10 @@ TEST_F(TopCommandTest, SaysWhyThereIsNothingToSee) {
 
 TEST_F(TopCommandTest, InterruptedItEndsInOrder) {
   const auto load = StartLoad();
-  RunningCommand top(folder_.path(), {"top", Pool(), "--interval=60"});
-  // The handler may not be there yet: ask until it ends.
-  CommandResult result;
-  std::thread asks([&top] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    top.Signal(SIGINT);
-  });
-  result = top.Wait();
-  asks.join();
+  RunningCommand top(folder_.path(), {"top", Pool(), "--interval=0.1"});
+  EXPECT_TRUE(WaitUntil([&top] { return !top.OutSoFar().empty(); }));
+  top.Signal(SIGINT);
+  const CommandResult result = top.Wait();
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(load->Finish().exit_code, 0);
 }
