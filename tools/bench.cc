@@ -15,6 +15,7 @@
 #include "tools/common.h"
 #include "tools/common_text.h"
 #include "tools/publishing_engine.h"
+#include "tools/stats_file.h"
 
 namespace braid::tools {
 namespace {
@@ -40,6 +41,12 @@ class BenchVerb final : public Verb {
            "Write a page with plots to this file (HTML): throughput of put, flush and merge "
            "over time, latency curves, what writing costs")
         ->type_name("FILE.html");
+    app.add_option("--peers", peers_paths_,
+                   "Show on the --report page how this run compares with the other stores of these "
+                   "earlier results of braid-compare --json")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("FILE.json");
     app.add_flag("--publish-stats", publish_stats_, "Let 'braid top POOL' watch this command");
     app.footer(
         "Names of flags and benchmarks are those of db_bench. Every value that is read is "
@@ -66,10 +73,10 @@ class BenchVerb final : public Verb {
     // In a process of its own, so that the pool is removed even when the run is interrupted.
     const Result<bench::ChildOutcome> outcome =
         bench::RunInChild([this](int) { return Measure(); });
-    if (!options_.use_existing_db && !keep_) {
-      std::error_code ignored;
-      fs::remove_all(pool_, ignored);
-    }
+    std::error_code ignored;
+    // A child that was killed has left it.
+    if (publish_stats_) fs::remove(StatsFilePath(pool_), ignored);
+    if (!options_.use_existing_db && !keep_) fs::remove_all(pool_, ignored);
     if (keep_ && scratch) scratch->Release();
     if (!outcome.ok()) return Fail(outcome.status());
     if (outcome.value().interrupted) return bench::kExitInterrupted;
@@ -98,6 +105,18 @@ class BenchVerb final : public Verb {
   }
 
   Status CheckFiles() {
+    if (!peers_paths_.empty()) {
+      if (report_path_.empty()) {
+        return Status::InvalidArgument(
+            "--peers needs --report FILE.html, the page to show them on");
+      }
+      const auto compared = bench::ReadJsonFiles("--peers", peers_paths_);
+      if (!compared.ok()) return compared.status();
+      Result<nlohmann::json> peers =
+          bench::PeersOf(bench::OptionsToJson(options_), compared.value());
+      if (!peers.ok()) return peers.status();
+      peers_ = std::move(peers).value();
+    }
     if (!report_path_.empty()) {
       options_.sample_millis = bench::kReportSampleMillis;
       Status status = bench::CheckWritable("--report", report_path_);
@@ -112,7 +131,9 @@ class BenchVerb final : public Verb {
       if (!written.ok()) return written;
     }
     if (report_path_.empty()) return Status::OK();
-    const Result<std::string> page = bench::RenderHtmlReport({json});
+    nlohmann::json document = json;
+    if (!peers_.empty()) document["peers"] = peers_;
+    const Result<std::string> page = bench::RenderHtmlReport({document});
     return page.ok() ? bench::WriteFile(report_path_, page.value()) : page.status();
   }
 
@@ -154,6 +175,8 @@ class BenchVerb final : public Verb {
   std::string where_;
   std::string json_path_;
   std::string report_path_;
+  std::vector<std::string> peers_paths_;
+  nlohmann::json peers_;
   bool keep_ = false;
   bool publish_stats_ = false;
 };

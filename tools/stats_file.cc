@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -50,7 +51,14 @@ StatsSnapshot MakeSnapshot(const Statistics& statistics) {
   return snapshot;
 }
 
-std::string StatsFilePath(const std::string& pool) { return pool + "/stats.json"; }
+std::string StatsFilePath(const std::string& pool) {
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::weakly_canonical(pool, error);
+  if (error) path = pool;
+  // "pool/" has no name.
+  if (!path.has_filename()) path = path.parent_path();
+  return path.string() + ".stats.json";
+}
 
 std::string FormatSnapshot(const StatsSnapshot& snapshot) {
   nlohmann::ordered_json object = {{"schema", kSchema},

@@ -1,6 +1,7 @@
-// How a process that holds a pool tells others what it does: a small file in the pool's folder,
+// How a process that holds a pool tells others what it does: a small file beside the pool's folder,
 // replaced once a second, only when it was asked for (--publish-stats). A pool is open in one
-// process at a time, so there is one writer; `braid top` reads.
+// process at a time, so there is one writer; `braid top` reads. The file is not in the folder,
+// which is the store's own: removing a pool must find nothing there that it does not know.
 //
 // Thread safety: a StatsPublisher is made and destroyed by one thread and has one of its own, which
 // calls `collect`. The other functions have no state.
@@ -46,6 +47,7 @@ struct StatsSnapshot {
 /// Without pid and seconds, which the publisher knows.
 StatsSnapshot MakeSnapshot(const Statistics& statistics);
 
+/// POOL.stats.json, links followed, so that everybody finds the same one.
 std::string StatsFilePath(const std::string& pool);
 std::string FormatSnapshot(const StatsSnapshot& snapshot);
 /// Corruption when `text` is not what FormatSnapshot writes.

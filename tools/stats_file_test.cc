@@ -73,13 +73,26 @@ TEST(StatsFileTest, AllFieldsOfTheStatisticsAreTold) {
   EXPECT_EQ(snapshot.Value("puts"), 17u);
 }
 
+TEST(StatsFileTest, AllWaysToAPoolLeadToOneFileBesideIt) {
+  test::TempFolder folder;
+  std::filesystem::create_directory(folder.Sub("pool"));
+  std::filesystem::create_directory_symlink(folder.Sub("pool"), folder.Sub("link"));
+  const std::string path = StatsFilePath(folder.Sub("pool"));
+  EXPECT_TRUE(path.ends_with("/pool.stats.json")) << path;
+  EXPECT_EQ(StatsFilePath(folder.Sub("pool/")), path);
+  EXPECT_EQ(StatsFilePath(folder.Sub("link")), path);
+  EXPECT_EQ(StatsFilePath(folder.Sub("none/../pool")), path);
+  EXPECT_TRUE(StatsFilePath(folder.Sub("none/")).ends_with("/none.stats.json"));
+}
+
 TEST(StatsPublisherTest, TheFileIsThereAtOnceIsRenewedAndGoesAway) {
   test::TempFolder folder;
   std::atomic<uint64_t> puts{7};
-  const std::string path = StatsFilePath(folder.path());
+  const std::string pool = folder.Sub("pool");
+  const std::string path = StatsFilePath(pool);
   {
     auto started = StatsPublisher::Start(
-        folder.path(),
+        pool,
         [&puts] {
           StatsSnapshot snapshot;
           snapshot.values = {{"puts", puts.load()}};
@@ -110,24 +123,24 @@ TEST(StatsPublisherTest, TheFileIsThereAtOnceIsRenewedAndGoesAway) {
 
 TEST(StatsPublisherTest, AFolderThatCannotBeWrittenIsTold) {
   test::TempFolder folder;
-  auto started = StatsPublisher::Start(folder.Sub("none"), [] { return StatsSnapshot(); });
+  auto started = StatsPublisher::Start(folder.Sub("none/pool"), [] { return StatsSnapshot(); });
   ASSERT_FALSE(started.ok());
   EXPECT_NE(started.status().message().find("--publish-stats"), std::string_view::npos);
 }
 
 TEST(StatsPublisherTest, AFolderThatGoesAwayDoesNotEndTheWork) {
   test::TempFolder folder;
-  std::filesystem::create_directory(folder.Sub("pool"));
+  std::filesystem::create_directory(folder.Sub("parent"));
   std::atomic<int> calls{0};
   auto started = StatsPublisher::Start(
-      folder.Sub("pool"),
+      folder.Sub("parent/pool"),
       [&calls] {
         ++calls;
         return StatsSnapshot();
       },
       milliseconds(1));
   ASSERT_TRUE(started.ok());
-  std::filesystem::remove_all(folder.Sub("pool"));
+  std::filesystem::remove_all(folder.Sub("parent"));
   const int before = calls;
   EXPECT_TRUE(WaitUntil([&] { return calls > before + 3; })) << "it goes on trying";
 }

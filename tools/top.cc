@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kLookAgain = std::chrono::milliseconds(50);
 constexpr auto kGrace = std::chrono::seconds(2);  // a benchmark that makes its pool anew
-constexpr double kStaleSeconds = 5;
+constexpr double kStaleSeconds = 10;              // ten times what it takes when all is well
 constexpr int kHeaderEvery = 20;
 
 /// Keys without echo and Enter, and a screen of our own, for as long as it lives.
@@ -122,7 +122,7 @@ class TopVerb final : public Verb {
     AddJsonFlag(app, &json_, "print an object for each look, on a line of its own");
     app.footer(
         "A pool is open in one process at a time, so that process has to tell what it does: it\n"
-        "writes POOL/stats.json once a second when it was started with --publish-stats, as\n"
+        "writes POOL.stats.json once a second when it was started with --publish-stats, as\n"
         "'braid bench' and 'braid load' can be.\n"
         "\n"
         "On a terminal the screen is redrawn in place; q or Ctrl-C ends it. Elsewhere each look "

@@ -231,13 +231,9 @@ int ReportFrom(const CompareOptions& options) {
   if (const Status status = CheckWritable("--report", options.report_path); !status.ok()) {
     return Fail(status.message());
   }
-  std::vector<nlohmann::json> documents;
-  for (const std::string& path : options.from) {
-    std::ifstream file(path);
-    documents.push_back(nlohmann::json::parse(file, nullptr, false));
-    if (documents.back().is_discarded()) return Fail("--from: " + path + " is no JSON");
-  }
-  const Result<std::string> page = RenderHtmlReport(documents);
+  const Result<std::vector<nlohmann::json>> documents = ReadJsonFiles("--from", options.from);
+  if (!documents.ok()) return Fail(documents.status().message());
+  const Result<std::string> page = RenderHtmlReport(documents.value());
   if (!page.ok()) return Fail(page.status().message());
   const Status written = WriteFile(options.report_path, page.value());
   return written.ok() ? 0 : Fail(written.message());

@@ -153,6 +153,36 @@ std::string LinesAndFences(const Json& results) {
                    RenderBarChart(chart));
 }
 
+/// The benchmarks that `peers` (see PeersOf) has, as ratios.
+std::string Peers(const Json& document, const Json& results) {
+  const auto peers = document.find("peers");
+  if (peers == document.end()) return {};
+  std::vector<std::pair<std::string, int>> legend;
+  std::vector<ChartGroup> groups;
+  std::string when;
+  for (const Json& result : results) {
+    ChartGroup group{TextAt(result, "benchmark"), {}};
+    for (const Json& peer : *peers) {
+      if (TextAt(peer, "benchmark") != group.label) continue;
+      const auto ratio =
+          Ratio(NumberAt(result, "ops_per_second"), NumberAt(peer, "ops_per_second"));
+      if (!ratio || *ratio <= 0) continue;
+      const std::string engine = TextAt(peer, "engine");
+      auto known = std::find_if(legend.begin(), legend.end(),
+                                [&](const auto& entry) { return entry.first == engine; });
+      if (known == legend.end()) {
+        known = legend.insert(known, {engine, static_cast<int>(legend.size()) + 1});
+      }
+      group.bars.push_back({engine, known->second, *ratio, ""});
+      when = TextAt(peer, "measured");
+    }
+    if (!group.bars.empty()) groups.push_back(std::move(group));
+  }
+  return Grid(RatioCard(std::move(groups), legend,
+                        "The others were measured before (" + when +
+                            "), not side by side with this run: braid-compare does that."));
+}
+
 /// What flushes and merges did during each benchmark, and what they took for an entry.
 std::string BackgroundTable(const Json& results) {
   HtmlTable table({"benchmark", "flushes", "entries flushed", "flush time", "an entry", "merges",
@@ -195,6 +225,7 @@ std::string RenderBench(const Json& document) {
     html += Tiles(results);
     html += Section("Results", ResultsTable(results));
   }
+  html += Section("Beside other stores", Peers(document, results));
   html += Section("Throughput over time", Throughput(results));
   html += Section("Latency", Latencies(results));
   html += Section("What writing costs", Grid(LinesAndFences(results)) + BackgroundTable(results));

@@ -67,39 +67,32 @@ class Summary {
   std::map<size_t, std::map<std::string, const Json*>> rows_;
 };
 
-std::string Times(double ratio) { return ShortNumber(ratio) + " \u00d7"; }
-
-std::string RatioCard(const Summary& summary) {
-  BarChart chart;
-  chart.title = "braid's rate divided by that of each other store";
-  chart.axis_label = "right of the line braid is faster, left of it slower";
-  chart.ratio = true;
-  chart.mark = [](double ratio) { return TickNumber(ratio) + "\u00d7"; };
+std::string Ratios(const Summary& summary) {
   std::vector<std::pair<std::string, int>> legend;
   for (const std::string& engine : summary.engines()) {
     if (engine != kOwn) legend.emplace_back(engine, summary.Colour(engine));
   }
+  std::vector<ChartGroup> groups;
   for (const auto& [position, name] : summary.names()) {
     ChartGroup group{name, {}};
     for (const auto& [engine, colour] : legend) {
       const std::optional<double> ratio = summary.Ratio(position, engine);
-      if (ratio) group.bars.push_back({engine, colour, *ratio, Times(*ratio)});
+      if (ratio) group.bars.push_back({engine, colour, *ratio, ""});
     }
-    if (!group.bars.empty()) chart.groups.push_back(std::move(group));
+    if (!group.bars.empty()) groups.push_back(std::move(group));
   }
-  if (chart.groups.empty()) return {};
-  return ChartCard("braid beside the others: its rate divided by theirs", "", legend,
-                   RenderBarChart(chart));
+  return RatioCard(std::move(groups), legend, "");
 }
 
-/// "1,466 k (1,420 to 1,500)" would be too wide for a table: the median, and half the spread.
+/// The median, and half the spread of the runs.
 std::string RateCell(const Json& entry) {
   const std::optional<double> median = NumberAt(entry, "ops_per_second/median");
   const std::optional<double> least = NumberAt(entry, "ops_per_second/min");
   const std::optional<double> most = NumberAt(entry, "ops_per_second/max");
   if (!median) return "-";
   std::string text = GroupedText(*median);
-  if (least && most && *median > 0) {
+  // One run has no spread.
+  if (least && most && *median > 0 && *most > *least) {
     text += fmt::format(" \u00b1{:.0f} %", (*most - *least) / *median * 50);
   }
   return text;
@@ -121,7 +114,7 @@ std::string RateTable(const Summary& summary) {
     for (const std::string& engine : summary.engines()) {
       if (!summary.has_own() || engine == kOwn) continue;
       const std::optional<double> ratio = summary.Ratio(position, engine);
-      row.push_back(ratio ? Times(*ratio) : "-");
+      row.push_back(ratio ? TimesText(*ratio) : "-");
     }
     table.AddRow(std::move(row));
   }
@@ -219,7 +212,7 @@ std::string RenderCompare(const Json& document) {
            Section("Machine and parameters", MachineAndParameters(document));
   }
   std::string html;
-  html += Section("Ratios", summary.has_own() ? Grid(RatioCard(summary)) : "");
+  html += Section("Ratios", summary.has_own() ? Grid(Ratios(summary)) : "");
   html += Section("Operations a second: median, half the spread of the runs", RateTable(summary));
   html += Section("Tails: p99.99 / longest, medians", TailTable(summary));
   html += Section("Operations over time, first run", Throughput(document, summary));

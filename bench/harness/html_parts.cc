@@ -194,6 +194,7 @@ std::string ChartCard(const std::string& title, const std::string& remark,
 
 std::vector<std::pair<std::string, int>> LegendOf(const std::vector<ChartSeries>& series) {
   std::vector<std::pair<std::string, int>> legend;
+  legend.reserve(series.size());
   for (const ChartSeries& one : series) legend.emplace_back(one.name, one.colour);
   return legend;
 }
@@ -233,6 +234,25 @@ std::string LatencyCard(const std::string& title, const std::vector<ChartSeries>
   return ChartCard(title, "", LegendOf(series), RenderLineChart(chart));
 }
 
+std::string TimesText(double ratio) { return ShortNumber(ratio) + " \u00d7"; }
+
+std::string RatioCard(std::vector<ChartGroup> groups,
+                      const std::vector<std::pair<std::string, int>>& legend,
+                      const std::string& remark) {
+  if (groups.empty()) return {};
+  BarChart chart;
+  chart.title = "braid's rate divided by that of each other store";
+  chart.axis_label = "right of the line braid is faster, left of it slower";
+  chart.ratio = true;
+  chart.mark = [](double ratio) { return TickNumber(ratio) + "\u00d7"; };
+  chart.groups = std::move(groups);
+  for (ChartGroup& group : chart.groups) {
+    for (ChartBar& bar : group.bars) bar.text = TimesText(bar.value);
+  }
+  return ChartCard("braid beside the others: its rate divided by theirs", remark, legend,
+                   RenderBarChart(chart));
+}
+
 std::vector<ChartPoint> LatencyPoints(const Json& latency) {
   std::vector<ChartPoint> points;
   for (const Percentile& percentile : kPercentiles) {
@@ -253,20 +273,21 @@ std::string Grid(const std::string& cards) {
   return cards.empty() ? cards : "<div class=\"grid\">\n" + cards + "</div>\n";
 }
 
-std::string WorkloadTitle(const Json& parameters) {
+std::string SizesTitle(const Json& parameters) {
   std::string title;
-  const auto add = [&](const char* key, const char* format) {
+  const auto add = [&](const char* key, const char* unit) {
     const std::optional<double> value = NumberAt(parameters, key);
-    if (!value) return;
-    title += title.empty() ? "" : ", ";
-    title += fmt::format(fmt::runtime(format), GroupedText(*value));
+    if (value) title += (title.empty() ? "" : ", ") + GroupedText(*value) + unit;
   };
-  add("num", "{} records");
-  add("key_size", "{}-byte keys");
-  add("value_size", "{}-byte values");
-  const bool one = NumberAt(parameters, "threads") == 1.0;
-  add("threads", one ? "{} thread" : "{} threads");
+  add("key_size", "-byte keys");
+  add("value_size", "-byte values");
+  add("threads", NumberAt(parameters, "threads") == 1.0 ? " thread" : " threads");
   return title;
+}
+
+std::string WorkloadTitle(const Json& parameters) {
+  const std::optional<double> records = NumberAt(parameters, "num");
+  return (records ? GroupedText(*records) + " records, " : "") + SizesTitle(parameters);
 }
 
 std::string MachineAndParameters(const Json& document) {

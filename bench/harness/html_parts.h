@@ -57,6 +57,13 @@ std::string RateCard(const std::string& title, const std::vector<ChartSeries>& s
                      const std::vector<ChartBand>& bands);
 /// Percentiles on a logarithmic x axis, latencies on a logarithmic y axis.
 std::string LatencyCard(const std::string& title, const std::vector<ChartSeries>& series);
+/// braid's rate divided by that of others; nothing without groups. A bar's value is the ratio, its
+/// text is made here.
+std::string RatioCard(std::vector<ChartGroup> groups,
+                      const std::vector<std::pair<std::string, int>>& legend,
+                      const std::string& remark);
+/// "2.47 x", with the sign for times.
+std::string TimesText(double ratio);
 /// The points of a latency curve. `latency` has p50_ns and so on, each a number or, in a summary,
 /// an object with a median.
 std::vector<ChartPoint> LatencyPoints(const nlohmann::json& latency);
@@ -66,6 +73,8 @@ std::string Section(const std::string& heading, const std::string& content);
 std::string Grid(const std::string& cards);
 
 /// "16-byte keys, 100-byte values, 4 threads".
+std::string SizesTitle(const nlohmann::json& parameters);
+/// The same with the number of records before it.
 std::string WorkloadTitle(const nlohmann::json& parameters);
 /// Tables of the machine, the parameters and the stores, folded.
 std::string MachineAndParameters(const nlohmann::json& document);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "bench/harness/html_parts.h"
 #include "bench/harness/html_text.h"
@@ -174,6 +175,44 @@ Result<std::string> RenderHtmlReport(const std::vector<nlohmann::json>& document
   if (!alone) page += "<h1>" + title + "</h1>\n";
   page += body + "<footer>" + EscapeHtml(kFooter) + "</footer>\n</main>\n</body>\n</html>\n";
   return page;
+}
+
+Result<nlohmann::json> PeersOf(const nlohmann::json& parameters,
+                               const std::vector<nlohmann::json>& compared) {
+  nlohmann::json peers = nlohmann::json::array();
+  for (const nlohmann::json& document : compared) {
+    if (!IsCompare(document) || !document.contains("summary")) {
+      return Status::InvalidArgument("--peers takes results of braid-compare --json");
+    }
+    const auto same = [&](const char* name) {
+      return NumberAt(parameters, name) == NumberAt(document, std::string("parameters/") + name);
+    };
+    if (!same("key_size") || !same("value_size") || !same("threads")) continue;
+    for (const nlohmann::json& entry : document.at("summary")) {
+      const std::optional<double> rate = NumberAt(entry, "ops_per_second/median");
+      if (!rate || TextAt(entry, "engine") == "braid") continue;
+      peers.push_back({{"benchmark", TextAt(entry, "benchmark")},
+                       {"engine", TextAt(entry, "engine")},
+                       {"ops_per_second", *rate},
+                       {"measured", TextAt(document, "machine/time")}});
+    }
+  }
+  if (!peers.empty()) return peers;
+  return Status::InvalidArgument("--peers: no other store was measured with " +
+                                 SizesTitle(parameters) + ": name results with the same");
+}
+
+Result<std::vector<nlohmann::json>> ReadJsonFiles(const std::string& flag,
+                                                  const std::vector<std::string>& paths) {
+  std::vector<nlohmann::json> documents;
+  for (const std::string& path : paths) {
+    std::ifstream file(path);
+    documents.push_back(nlohmann::json::parse(file, nullptr, false));
+    if (documents.back().is_discarded()) {
+      return Status::InvalidArgument(flag + ": can't read " + path + " as JSON");
+    }
+  }
+  return documents;
 }
 
 Status CheckWritable(const std::string& flag, const std::string& path) {

@@ -23,6 +23,16 @@ inline constexpr uint64_t kReportSampleMillis = 100;
 /// or "braid-compare/1". Errors: InvalidArgument when one is neither.
 Result<std::string> RenderHtmlReport(const std::vector<nlohmann::json>& documents);
 
+/// What other stores did in earlier results of braid-compare with the same sizes of keys and values
+/// and as many threads as `parameters` says: for "peers" of a document of braid bench. An array of
+/// {"benchmark", "engine", "ops_per_second", "measured"}. InvalidArgument when there are none.
+Result<nlohmann::json> PeersOf(const nlohmann::json& parameters,
+                               const std::vector<nlohmann::json>& compared);
+
+/// The JSON in these files. InvalidArgument names the `flag` and the first that has none.
+Result<std::vector<nlohmann::json>> ReadJsonFiles(const std::string& flag,
+                                                  const std::vector<std::string>& paths);
+
 /// Whether a file could be made at `path`, to be asked before hours of measuring: its folder is
 /// there and can be written, and it is no folder itself. `flag` is named in the message.
 Status CheckWritable(const std::string& flag, const std::string& path);

@@ -268,9 +268,35 @@ TEST(HtmlReportTest, ComparisonsShowRatiosAndSpreads) {
   EXPECT_TRUE(Holds(page, ">0.25 \u00d7</text>")) << "readseq, where braid is slower";
   EXPECT_TRUE(Holds(page, "<td>6.50 \u00d7</td>"));
   EXPECT_TRUE(Holds(page, "<td>1,300,000 \u00b110 %</td>"));
+  Json once = CompareDocument();
+  once["summary"][1]["ops_per_second"] = {{"median", 7}, {"min", 7}, {"max", 7}};
+  EXPECT_TRUE(Holds(Render(once), "<td>7</td>")) << "one run has no spread";
   EXPECT_TRUE(Holds(page, "<td>162 \u00b5s / 486 \u00b5s</td>")) << "lmdb's tail of fillrandom";
   EXPECT_TRUE(Holds(page, "5 runs of each"));
   EXPECT_EQ(TextsBetween(page, "class=\"bar s1\"", "/>").size(), 2u);
+}
+
+TEST(HtmlReportTest, ABenchmarkIsSetBesideEarlierResultsOfTheSameSizes) {
+  const Json parameters = OptionsToJson(WorkloadOptions());
+  Json other = CompareDocument();
+  other["parameters"]["threads"] = 7;
+  EXPECT_TRUE(PeersOf(parameters, {other}).status().IsInvalidArgument());
+  EXPECT_NE(PeersOf(parameters, {other}).status().message().find("16-byte keys"),
+            std::string_view::npos);
+  EXPECT_TRUE(PeersOf(parameters, {BenchDocument(Json::array())}).status().IsInvalidArgument());
+
+  Result<Json> peers = PeersOf(parameters, {other, CompareDocument()});
+  ASSERT_TRUE(peers.ok()) << peers.status().message();
+  ASSERT_EQ(peers->size(), 2u) << "lmdb, with two benchmarks; braid is no peer of its own";
+  Json document = BenchDocument(Json::array({ResultToJson(SomeResult())}));
+  EXPECT_FALSE(Holds(Render(document), "Beside other stores"));
+  document["peers"] = peers.value();
+  const std::string page = Render(document);
+  EXPECT_EQ(XmlProblem(page), "");
+  const double ratio = document["results"][0]["ops_per_second"].get<double>() / 200'000;
+  EXPECT_TRUE(Holds(page, ">" + TimesText(ratio) + "</text>")) << ratio;
+  EXPECT_EQ(TextsBetween(page, "class=\"bar s1\"", "/>").size(), 1u) << "readseq was not run";
+  EXPECT_TRUE(Holds(page, "not side by side"));
 }
 
 TEST(HtmlReportTest, RunsWithoutBenchmarksSamplesOrCountersSaySoAndShowNoNoughts) {

@@ -87,6 +87,7 @@ std::vector<ChartTick> TicksOf(const ChartAxis& axis, Range range, int wanted) {
     at = LinearTicks(std::min(0.0, range.least), range.most, wanted);
   }
   std::vector<ChartTick> ticks;
+  ticks.reserve(at.size());
   for (const double value : at) ticks.push_back({value, axis.mark(value)});
   return ticks;
 }

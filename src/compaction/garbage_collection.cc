@@ -47,12 +47,20 @@ ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usa
     const ChunkKind kind = state.kind();
     // Write-ahead chunks hold no entries of tables: a flush retires them.
     if (!format::HoldsEntries(kind) || kind == ChunkKind::kWriteAhead) continue;
-    if (usage.IsKnown(chunk) && usage.Live(chunk) > limit) continue;
+    if (usage.IsKnown(chunk) && usage.Live(chunk) > limit) {
+      ++survey.counted;
+      survey.live += usage.Live(chunk);
+      continue;
+    }
     Result<log::LogChunk> header = log::ReadLogChunk(pool, chunk);
     if (!header.ok() || !IsMerged(manifest, kind, header->table_id)) continue;
     if (!usage.IsKnown(chunk)) {
       survey.unknown.push_back(chunk);
-    } else if (usage.Live(chunk) == 0) {
+      continue;
+    }
+    ++survey.counted;
+    survey.live += usage.Live(chunk);
+    if (usage.Live(chunk) == 0) {
       survey.empty.push_back({chunk, state.generation()});
     } else {
       survey.sparse.push_back(chunk);

@@ -28,6 +28,8 @@ struct ChunkSurvey {
   std::vector<pmem::ChunkId> empty;  // known to hold nothing live
   std::vector<uint64_t> sparse;      // live share below the limit, emptiest first
   std::vector<uint64_t> unknown;     // not counted yet
+  uint64_t counted = 0;              // chunks that are known, with those of L0
+  int64_t live = 0;                  // bytes that live in them
 };
 ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usage,
                          const format::ManifestRecord& manifest, double live_ratio);

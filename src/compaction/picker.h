@@ -17,17 +17,29 @@ struct StoreFacts {
   uint64_t free_chunks = 0;
   uint64_t total_chunks = 0;
   uint64_t sparse_chunks = 0;  // merged chunks with a share of live bytes below the limit
+  uint64_t used_bytes = 0;     // of chunks of tables
+  uint64_t live_bytes = 0;     // in them
   bool may_grow = true;        // the pool is below its limit
   bool finish_all = false;     // somebody waits for all work to be done
 };
 
 enum class CompactionPlan : uint8_t { kNothing, kIndex, kMergeOldest, kCollect };
 
+/// Chunks may take so much more than what lives in them.
+inline constexpr double kMostSpace = 1.35;
+/// Where they take more, chunks with a smaller share of live bytes than this are sparse, whatever
+/// the options say. There are such chunks then: 1 / kMostSpace is less.
+inline constexpr double kSparseWhenOver = 0.75;
+
+inline bool TakesTooMuch(const StoreFacts& facts) noexcept {
+  return static_cast<double>(facts.used_bytes) > kMostSpace * static_cast<double>(facts.live_bytes);
+}
+
 /// After an open, indexing comes first, since reads are slow until it is done, and a merge takes as
 /// long as the indexes of many tables; but not while L0 grows beyond what the open found, and not
-/// when all is to be merged. Merging comes first: it is what makes garbage known. Collection starts
-/// when a quarter of the pool's chunks is sparse, when a pool that can't grow runs low, or when all
-/// work is to be finished.
+/// when all is to be merged. Merging comes before collection: it is what makes garbage known.
+/// Collection starts when the chunks of tables take too much for what lives in them, when a pool
+/// that can't grow runs low, or when all work is to be finished.
 inline CompactionPlan Pick(const StoreFacts& facts, const CompactionOptions& options) noexcept {
   const bool merges = options.kind != MergeKind::kNone;
   const uint64_t calm = std::max<uint64_t>(facts.l0_found, options.l0_slowdown / 2);
@@ -40,7 +52,7 @@ inline CompactionPlan Pick(const StoreFacts& facts, const CompactionOptions& opt
   }
   if (facts.sparse_chunks == 0) return CompactionPlan::kNothing;
   const bool low = !facts.may_grow && facts.free_chunks < facts.total_chunks / 4;
-  if (facts.finish_all || low || facts.sparse_chunks > facts.total_chunks / 4) {
+  if (facts.finish_all || low || TakesTooMuch(facts)) {
     return CompactionPlan::kCollect;
   }
   return CompactionPlan::kNothing;

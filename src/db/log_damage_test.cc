@@ -74,6 +74,30 @@ TEST_F(LogDamageTest, ATornLastWriteIsDropped) {
   EXPECT_TRUE((*engine)->Get({}, "key3", &value).IsNotFound());
 }
 
+// The chunk of a write-ahead log that holds nothing but a torn write is given back by the commit of
+// the next table. While that table waits for its group, the chunk is no problem.
+TEST_F(LogDamageTest, ATornWriteAheadLogIsGivenBackWithTheCommitOfTheNextTable) {
+  options_.log.kind = LogKind::kWriteAhead;
+  Write(1);
+  Harm(0, false);
+  options_.log.kind = LogKind::kIndexUnified;
+  options_.flush.checkpoint_tables = 3;
+  options_.compaction.l0_trigger = 5;
+  options_.memtable.bytes = 1024;
+  auto engine = Open();
+  ASSERT_TRUE(engine.ok()) << engine.status().ToString();
+  for (int i = 0; (*engine)->GetStatistics().waiting_tables == 0; ++i) {
+    ASSERT_LT(i, 100);
+    ASSERT_TRUE((*engine)->Put({}, "new" + std::to_string(i), ValueOf(i % 26)).ok());
+  }
+  VerifyReport report;
+  EXPECT_TRUE((*engine)->Verify(&report, {}).ok());
+  for (const std::string& problem : report.problems) ADD_FAILURE() << problem;
+  const uint64_t freed = (*engine)->GetStatistics().collected_chunks;
+  ASSERT_TRUE((*engine)->Compact().ok());
+  EXPECT_GT((*engine)->GetStatistics().collected_chunks, freed);
+}
+
 TEST_F(LogDamageTest, DamageBeforeAnIntactWriteIsAnError) {
   Write(4);
   Harm(1, false);

@@ -29,12 +29,14 @@ class ReopenSpeedTest : public ::testing::Test {
     options_.compaction.l0_trigger = 32;  // L0 stays until Compact
     options_.compaction.l0_slowdown = 40;
     options_.lists.count_visits = true;
+    options_.background_threads = false;  // until the crash, so that a copy of the files is one
   }
   ~ReopenSpeedTest() override {
     db_.reset();
     std::filesystem::remove_all(path_);
   }
   void Open() {
+    db_.reset();
     Result<std::unique_ptr<DB>> db = DB::Open(options_, path_);
     ASSERT_TRUE(db.ok()) << db.status().ToString();
     db_ = std::move(db).value();
@@ -45,7 +47,9 @@ class ReopenSpeedTest : public ::testing::Test {
     db_.reset();
     std::filesystem::remove_all(path_);
     std::filesystem::rename(path_ + "-left", path_);
+    options_.background_threads = true;
     Open();
+    options_.background_threads = false;
     EXPECT_EQ(db_->GetStatistics().clean_open, 0u);
   }
   /// Each call writes from a thread, and so to a shard, of its own.
@@ -73,7 +77,8 @@ class ReopenSpeedTest : public ::testing::Test {
   void ExpectModel() {
     std::string value;
     for (const auto& [key, expected] : model_) {
-      ASSERT_TRUE(db_->Get(key, &value).ok()) << key;
+      const Status found = db_->Get(key, &value);
+      ASSERT_TRUE(found.ok()) << key << ": " << found.ToString();
       ASSERT_EQ(value, expected) << key;
     }
     const auto it = db_->NewIterator({});
@@ -129,7 +134,8 @@ TEST_F(ReopenSpeedTest, TablesOfL0AreIndexedToo) {
 }
 
 TEST_F(ReopenSpeedTest, WithoutRoomInTheBudgetTablesOfL0StayWithoutIndex) {
-  options_.memory_budget_bytes = 1 << 20;
+  options_.memory_budget_bytes = 2 << 20;
+  options_.memtable.bytes = 1 << 20;
   Open();
   Put(0, 60'000, 1, "first");
   ASSERT_TRUE(db_->Compact().ok());

@@ -18,7 +18,9 @@ const Design kBraid = {
       Choose(&options->compaction.persistence, MergePersistence::kRedoLog);
       Choose<uint64_t>(&options->cache.lookup_bytes, 0);
       Choose<uint64_t>(&options->cache.second_chance_bytes, 0);
-      Choose(&options->compaction.arrange_share, 0.25);
+      // Persisting each pointer of copies that nobody asked for takes four fences an entry.
+      Choose(&options->compaction.arrange_share,
+             *options->compaction.persistence == MergePersistence::kPointer ? 0.0 : 0.25);
       Choose(&options->cache.index, *options->cache.second_chance_bytes == 0);
     },
     OpenEngine<engine::LsmEngine>,

@@ -15,7 +15,7 @@ namespace braid::engine {
 namespace {
 
 /// DRAM that each memtable may have, whatever the budget.
-constexpr uint64_t kLeastMemTable = 64 << 10;
+constexpr uint64_t kLeastMemTable = 2 << 10;
 
 uint32_t ShardCount(const Options& options) {
   if (options.log.shards != 0) return options.log.shards;

@@ -16,7 +16,7 @@ constexpr uint64_t kTreeBytesAnEntry = 20;
 /// What may be added between two looks at a budget that is large.
 constexpr uint64_t kMostHeadroom = 32 << 20;
 /// An index that takes less than this share of the budget is not worth giving up.
-constexpr uint64_t kWorthGivingUp = 32;
+constexpr uint64_t kWorthGivingUp = 16;
 }  // namespace
 
 /// Whether a table that lookups go through is still to get its index. Compaction thread.

@@ -241,11 +241,18 @@ void LsmEngine::Pin(const std::vector<uint64_t>& chunks, uint64_t free_chunks) {
 /// Whether collecting is worth it now, and which chunks.
 bool LsmEngine::PlanCollection(std::vector<uint64_t>* sparse) {
   compaction::StoreFacts facts;
-  {
+  const auto survey_with = [&](double live_ratio) {
     const std::lock_guard lock(structure_mutex_);
-    *sparse = compaction::SurveyChunks(*pool_, usage_, manifest_.record(),
-                                       options_.compaction.gc_live_ratio)
-                  .sparse;
+    compaction::ChunkSurvey survey =
+        compaction::SurveyChunks(*pool_, usage_, manifest_.record(), live_ratio);
+    facts.used_bytes = survey.counted * pool_->chunk_bytes();
+    facts.live_bytes = static_cast<uint64_t>(std::max<int64_t>(survey.live, 0));
+    *sparse = std::move(survey.sparse);
+  };
+  const double live_ratio = options_.compaction.gc_live_ratio;
+  survey_with(live_ratio);
+  if (live_ratio < compaction::kSparseWhenOver && compaction::TakesTooMuch(facts)) {
+    survey_with(compaction::kSparseWhenOver);
   }
   {
     const std::lock_guard lock(work_mutex_);

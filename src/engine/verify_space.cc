@@ -92,8 +92,10 @@ void LsmEngine::CheckLogs(const ReadState& state, uint64_t flushed_table_id,
     Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
     if (!header.ok()) continue;
     const bool flushed = header->table_id <= flushed_table_id;
-    // A write-ahead log is freed when its readers have left, and a flush that failed frees copies.
-    if ((kind == ChunkKind::kWriteAhead && flushed && !IsRetired(chunk)) ||
+    // A write-ahead log is freed when its table is committed and its readers have left; a flush
+    // that failed frees copies.
+    const bool is_due = header->table_id <= logs_retired_to_;
+    if ((kind == ChunkKind::kWriteAhead && is_due && !IsRetired(chunk)) ||
         (kind == ChunkKind::kCopied && !flushed)) {
       totals->problems.emplace_back(
           pool_

@@ -43,5 +43,25 @@ TEST_F(BenchCommandTest, AReportThatCannotBeWrittenIsRefusedBeforeMeasuring) {
   ExpectError({"bench", Pool(), "--num=1000", "--json=" + folder_.path()}, "is a folder");
 }
 
+TEST_F(BenchCommandTest, PeersMustSuitTheRun) {
+  const std::string peers = File("peers.json", R"({"schema":"braid-compare/1","summary":[
+      {"engine":"lmdb","benchmark":"fillrandom","ops_per_second":{"median":1000}}],
+      "parameters":{"key_size":16,"value_size":100,"threads":1},"machine":{"time":"yesterday"}})");
+  const std::vector<std::string> run = {"bench",
+                                        Pool(),
+                                        "--benchmarks=fillrandom",
+                                        "--pin=0",
+                                        "--num=1000",
+                                        "--peers=" + peers,
+                                        "--report=" + Path("a.html")};
+  Out(run);
+  EXPECT_NE(ReadFileText(Path("a.html")).find("Beside other stores"), std::string::npos);
+  std::vector<std::string> wrong = run;
+  wrong.push_back("--threads=2");
+  ExpectError(wrong, "2 threads");
+  ExpectError({"bench", Pool(), "--peers=" + peers}, "--peers needs --report");
+  ExpectError({"bench", Pool(), "--peers=none.json", "--report=" + Path("a.html")}, "none.json");
+}
+
 }  // namespace
 }  // namespace braid::test

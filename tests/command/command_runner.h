@@ -101,6 +101,8 @@ class RunningCommand {
   }
 
   pid_t pid() const { return pid_; }
+  /// What it has printed so far.
+  std::string OutSoFar() const { return ReadFileText(out_path_); }
   void Signal(int signal) const { ::kill(pid_, signal); }
   void CloseInput() {
     if (input_ >= 0) ::close(input_);

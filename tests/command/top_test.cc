@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "braid/db.h"
 #include "command/command_runner.h"
 
 namespace braid::test {
@@ -14,7 +15,7 @@ using nlohmann::json;
 
 class TopCommandTest : public CommandTest {
  protected:
-  std::string StatsFile() const { return Pool() + "/stats.json"; }
+  std::string StatsFile() const { return Pool() + ".stats.json"; }
   /// A load that waits for its input, with the pool open.
   std::unique_ptr<RunningCommand> StartLoad() {
     auto load = std::make_unique<RunningCommand>(
@@ -48,6 +49,7 @@ TEST_F(TopCommandTest, LinesTellWhatALoadDoes) {
 TEST_F(TopCommandTest, EndsWhenTheProcessClosesThePool) {
   const auto load = StartLoad();
   RunningCommand top(folder_.path(), {"top", Pool(), "--interval=0.1"});
+  EXPECT_TRUE(WaitUntil([&top] { return !top.OutSoFar().empty(); }));
   EXPECT_EQ(load->Finish().exit_code, 0);
   const CommandResult result = top.Wait();
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -63,8 +65,10 @@ TEST_F(TopCommandTest, SaysThatTheProcessHasDied) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.err.find("has ended without closing the pool"), std::string::npos) << result.err;
   ExpectError({"top", Pool()}, "has ended without closing the pool");
-  // The next open is none the worse for what was left behind.
+  // What was left behind is not in the way of the next open, nor of a pool's end.
   EXPECT_EQ(Run({"verify", Pool()}).exit_code, 0);
+  EXPECT_TRUE(DB::Destroy(Pool()).ok());
+  EXPECT_FALSE(Exists(Pool()));
 }
 
 TEST_F(TopCommandTest, SaysWhyThereIsNothingToSee) {
@@ -83,15 +87,10 @@ TEST_F(TopCommandTest, SaysWhyThereIsNothingToSee) {
 
 TEST_F(TopCommandTest, InterruptedItEndsInOrder) {
   const auto load = StartLoad();
-  RunningCommand top(folder_.path(), {"top", Pool(), "--interval=60"});
-  // The handler may not be there yet: ask until it ends.
-  CommandResult result;
-  std::thread asks([&top] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    top.Signal(SIGINT);
-  });
-  result = top.Wait();
-  asks.join();
+  RunningCommand top(folder_.path(), {"top", Pool(), "--interval=0.1"});
+  EXPECT_TRUE(WaitUntil([&top] { return !top.OutSoFar().empty(); }));
+  top.Signal(SIGINT);
+  const CommandResult result = top.Wait();
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(load->Finish().exit_code, 0);
 }
@@ -163,6 +162,16 @@ TEST_F(TopCommandTest, OnATerminalTheScreenIsRedrawnUntilQ) {
     EXPECT_EQ(shown.find('\x1b', back + 14), std::string::npos);
   }
   EXPECT_EQ(load->Finish().exit_code, 0);
+}
+
+TEST_F(TopCommandTest, ABenchmarkThatIsInterruptedLeavesNothing) {
+  RunningCommand bench(folder_.path(), {"bench", Pool(), "--publish-stats", "--pin=0", "--num=1000",
+                                        "--duration=60", "--benchmarks=fillrandom,readrandom"});
+  EXPECT_TRUE(WaitUntil([this] { return Exists(StatsFile()); }));
+  bench.Signal(SIGINT);
+  EXPECT_EQ(bench.Wait().exit_code, 130);
+  EXPECT_FALSE(Exists(StatsFile()));
+  EXPECT_FALSE(Exists(Pool()));
 }
 
 TEST_F(TopCommandTest, ABenchmarkCanBeWatchedThroughAllItsStores) {

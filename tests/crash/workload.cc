@@ -49,7 +49,7 @@ void AddOperations(std::vector<Workload>* workloads) {
   all.back().keys = 200;
   all.back().max_value = 8;
   all.back().operations = 80;
-  all.back().memory_bytes = 4u << 10;
+  all.back().memory_bytes = 10u << 10;
   all.back().cost = 8;
 }
 
