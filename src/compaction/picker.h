@@ -19,20 +19,26 @@ struct StoreFacts {
   uint64_t sparse_chunks = 0;  // merged chunks with a share of live bytes below the limit
   uint64_t used_bytes = 0;     // of chunks of tables
   uint64_t live_bytes = 0;     // in them
-  bool may_grow = true;        // the pool is below its limit
-  bool finish_all = false;     // somebody waits for all work to be done
+  uint64_t chunk_bytes = 0;
+  bool may_grow = true;     // the pool is below its limit
+  bool finish_all = false;  // somebody waits for all work to be done
 };
 
 enum class CompactionPlan : uint8_t { kNothing, kIndex, kMergeOldest, kCollect };
 
 /// Chunks may take so much more than what lives in them.
 inline constexpr double kMostSpace = 1.35;
+/// And so many chunks: the newest tables leave some half full, and copying them together again
+/// after each flush would be for nothing.
+inline constexpr uint64_t kSlackChunks = 16;
 /// Where they take more, chunks with a smaller share of live bytes than this are sparse, whatever
 /// the options say. There are such chunks then: 1 / kMostSpace is less.
 inline constexpr double kSparseWhenOver = 0.75;
 
 inline bool TakesTooMuch(const StoreFacts& facts) noexcept {
-  return static_cast<double>(facts.used_bytes) > kMostSpace * static_cast<double>(facts.live_bytes);
+  const uint64_t slack = std::min(facts.used_bytes, kSlackChunks * facts.chunk_bytes);
+  return static_cast<double>(facts.used_bytes - slack) >
+         kMostSpace * static_cast<double>(facts.live_bytes);
 }
 
 /// After an open, indexing comes first, since reads are slow until it is done, and a merge takes as

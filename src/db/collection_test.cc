@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(ValueBytes, SpaceTest, ::testing::Values(100, 1024));
 
 // Nobody asks for a compaction here: what is left is what the policy leaves.
 TEST_P(SpaceTest, OverwritingEverythingFiveTimesTakesOneAndAHalfTimesWhatLives) {
-  constexpr uint64_t kKeys = 8000;
+  constexpr uint64_t kKeys = 25'000;
   const std::string value(GetParam(), 'v');
   uint64_t random = 1;
   const auto key_of = [](uint64_t i) {

@@ -245,7 +245,8 @@ bool LsmEngine::PlanCollection(std::vector<uint64_t>* sparse) {
     const std::lock_guard lock(structure_mutex_);
     compaction::ChunkSurvey survey =
         compaction::SurveyChunks(*pool_, usage_, manifest_.record(), live_ratio);
-    facts.used_bytes = survey.counted * pool_->chunk_bytes();
+    facts.chunk_bytes = pool_->chunk_bytes();
+    facts.used_bytes = survey.counted * facts.chunk_bytes;
     facts.live_bytes = static_cast<uint64_t>(std::max<int64_t>(survey.live, 0));
     *sparse = std::move(survey.sparse);
   };
