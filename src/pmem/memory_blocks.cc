@@ -22,9 +22,11 @@ struct Kept {
   size_t taken = 1;  // since the last Prepare; at first as if a tree were made
 };
 
-/// Never destroyed: trees of static duration may outlive it.
+/// Never destroyed: trees of static duration may outlive it. In room of its own: the first call may
+/// come when memory is out.
 Kept& TheKept() noexcept {
-  static Kept* kept = new Kept;
+  alignas(Kept) static std::byte room[sizeof(Kept)];
+  static Kept* kept = ::new (room) Kept;
   return *kept;
 }
 
