@@ -44,7 +44,8 @@ endfunction()
 
 # ---- Unit tests -------------------------------------------------------------------------------
 
-file(GLOB BRAID_UNIT_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*/*_test.cc")
+file(GLOB BRAID_UNIT_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*/*_test.cc"
+  "${PROJECT_SOURCE_DIR}/tests/designs/*_test.cc")
 set(BRAID_UNIT_LIBRARIES "")
 foreach(library_and_folder "braid_bench;bench/harness" "braid_wbtree;bench/wbtree"
     "braid_engines;bench/engines" "braid_figure_frame;bench/figures/frame" "braid_verbs;tools")
