@@ -154,13 +154,16 @@ TEST_F(PoolFilesTest, AFileGrownByGarbageIsRightOrAnError) {
 TEST_F(PoolFilesTest, TwoFilesOfDifferentPoolsAreNotMixed) {
   TempFolder other_folder;
   const BuiltPool other = BuildPool(PoolState::kMixed, other_folder.Sub("pool"), DeriveSeed(702));
-  ASSERT_EQ(other.image.files.size(), pool_.image.files.size());
-  if (pool_.image.files.size() < 2) GTEST_SKIP() << "the pool has one segment only";
+  // The last that both have: pools grow in the background, one perhaps further than the other.
+  const size_t count = std::min(other.image.files.size(), pool_.image.files.size());
+  ASSERT_GE(count, 2u) << "a pool has one segment only";
   PoolImage image = pool_.image;
-  image.files.back() = other.image.files.back();
+  PoolFile& swapped = image.files[count - 1];
+  ASSERT_EQ(swapped.name, other.image.files[count - 1].name);
+  swapped = other.image.files[count - 1];
   ASSERT_TRUE(image.WriteTo(path_));
   const auto opened = DB::Open(DamageOptions(), path_);
-  EXPECT_FALSE(opened.ok()) << image.files.back().name << " of another pool was taken";
+  EXPECT_FALSE(opened.ok()) << swapped.name << " of another pool was taken";
 }
 
 }  // namespace
