@@ -44,7 +44,6 @@ Result<PartOfL1> SurveyPart(const index::SkipList& list, const std::string& from
     if (bytes >= max_bytes && is_new_key) break;
     previous = entry;
     if (!IsMovable(pool, *entry)) continue;
-    if (!BRAID_MUTANT(kArrangeCopiesDamage) && !log::EntryVerifies(pool, offset)) continue;
     uint64_t& end = ends[pool.RegionOf(offset)];
     if (offset < end || offset - end > kNear) ++part.jumps;
     end = offset + entry->size();
@@ -55,6 +54,17 @@ Result<PartOfL1> SurveyPart(const index::SkipList& list, const std::string& from
   part.is_last = entry == nullptr;
   if (entry != nullptr) part.next_key.assign(entry->key());
   return part;
+}
+
+std::vector<const EntryHeader*> SelectIntact(const pmem::PmemPool& pool,
+                                             const std::vector<uint64_t>& offsets) {
+  std::vector<const EntryHeader*> intact;
+  intact.reserve(offsets.size());
+  for (const uint64_t offset : offsets) {
+    if (!BRAID_MUTANT(kArrangeCopiesDamage) && !log::EntryVerifies(pool, offset)) continue;
+    intact.push_back(log::Verified(pool, offset));
+  }
+  return intact;
 }
 
 }  // namespace braid::compaction

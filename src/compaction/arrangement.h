@@ -1,9 +1,9 @@
 // Purpose: order in memory for a part of L1: how far its entries lie from each other, and which of
 // them are worth copying together in the order of their keys, so that a scan reads on where it has
 // just read. Thread safety: one background thread, beside readers. Invariant 1: only entries whose
-// checks fit are named, since a copy gets new checks, and damage must stay visible. Persistence:
-// none; CopyEntries makes the copies, and a merge puts them in the places of their originals
-// (garbage_collection.h), so that arranging is collection with another choice of entries.
+// checks fit are selected for copying, since a copy gets new checks, and damage must stay visible.
+// Persistence: none; CopyEntries makes the copies, and a merge puts them in the places of their
+// originals (garbage_collection.h), so that arranging is collection with another choice of entries.
 // Source: braid's own; ListDB 6.5.4 leaves the order of L1 as the writes made it.
 #pragma once
 
@@ -34,5 +34,9 @@ struct PartOfL1 {
 /// when the list is damaged. Cost: a read of each entry's header and key.
 Result<PartOfL1> SurveyPart(const index::SkipList& list, const std::string& from,
                             uint64_t max_bytes);
+
+/// Those of the entries that verify, values included.
+std::vector<const format::EntryHeader*> SelectIntact(const pmem::PmemPool& pool,
+                                                     const std::vector<uint64_t>& offsets);
 
 }  // namespace braid::compaction

@@ -92,7 +92,9 @@ bool LsmEngine::WantsArrangement() {
   if (limit != 0 && free + (limit - std::min(limit, pool_->pool_bytes())) < used) return false;
   const uint64_t merged = counters_.Sum(EngineCounter::kMergedEntries);
   const auto changed = static_cast<double>(merged - arranged_at_);
-  return !arranged_once_ || changed > share * static_cast<double>(l1->entries());
+  const std::lock_guard lock(work_mutex_);
+  return (!arranged_once_ && finish_all_ > 0) ||
+         changed > share * static_cast<double>(l1->entries());
 }
 
 /// Surveys the next part of L1, and copies it into the order of its keys if it is scattered. False
@@ -110,42 +112,43 @@ bool LsmEngine::ArrangeStep() {
     const std::lock_guard lock(structure_mutex_);
     l1 = state_owner_->version->l1;
   }
-  bool goes_on = false;
-  const Status s = base::NoThrow([&] {
-    Result<bool> more = ArrangePart(l1->list());
-    if (!more.ok()) return more.status();
-    goes_on = *more;
-    return Status::OK();
-  });
-  arranging_ = s.ok() && goes_on;
-  if (!s.ok() && !s.IsOutOfSpace()) Fail(s);
-  return s.ok();
+  arranging_ = ArrangePart(l1->list());
+  return !failed();
 }
 
-/// False when it was the last part, or there was no room for more.
-Result<bool> LsmEngine::ArrangePart(const index::SkipList& list) {
+/// False when the pass ends: it was the last part, or there was no room for more.
+bool LsmEngine::ArrangePart(const index::SkipList& list) {
   const base::ActivityScope activity(base::Activity::kCollect);
-  const uint64_t chunks = std::min(kPartChunks, pool_->chunks());
-  Result<compaction::PartOfL1> part = compaction::SurveyPart(
-      list, arrange_from_, chunks * (pool_->chunk_bytes() - pool_->chunk_bytes() / 8));
-  if (!part.ok()) return part.status();
-  if (part->IsScattered(*options_.compaction.arrange_share)) {
-    CopySlot slot;
-    if (!TakeCopySlot(&slot)) return false;
-    std::vector<const format::EntryHeader*> entries;
-    entries.reserve(part->movable.size());
-    for (const uint64_t offset : part->movable) {
-      entries.push_back(pool_->As<format::EntryHeader>(offset));
+  compaction::PartOfL1 part;
+  std::vector<const format::EntryHeader*> entries;
+  const Status surveyed = base::NoThrow([&] {
+    const uint64_t chunks = std::min(kPartChunks, pool_->chunks());
+    const uint64_t bytes = chunks * (pool_->chunk_bytes() - pool_->chunk_bytes() / 8);
+    Result<compaction::PartOfL1> found = compaction::SurveyPart(list, arrange_from_, bytes);
+    if (!found.ok()) return found.status();
+    part = std::move(found).value();
+    if (part.IsScattered(*options_.compaction.arrange_share)) {
+      entries = compaction::SelectIntact(*pool_, part.movable);
     }
-    Result<format::TableRecord> copies =
-        compaction::CopyEntries(pool_.get(), &usage_, entries, slot.table_id, slot.head, ~0ull);
-    const Status made = copies.ok() ? Status::OK() : copies.status();
-    if (!CommitCopies(slot, std::move(copies))) return made.ok() ? Result<bool>(false) : made;
-    if (!FinishCopies()) return false;
-    counters_.Add(EngineCounter::kArrangedEntries, part->movable.size());
+    return Status::OK();
+  });
+  if (!surveyed.ok()) {
+    // Nothing is begun: without memory it can wait.
+    if (!surveyed.IsOutOfMemory()) Fail(surveyed);
+    return false;
   }
-  arrange_from_ = std::move(part->next_key);
-  return !part->is_last;
+  CopySlot slot;
+  if (!entries.empty()) {
+    if (!TakeCopySlot(&slot)) return false;
+    Result<format::TableRecord> copies = base::NoThrow([&]() -> Result<format::TableRecord> {
+      return compaction::CopyEntries(pool_.get(), &usage_, entries, slot.table_id, slot.head,
+                                     ~0ull);
+    });
+    if (!CommitCopies(slot, std::move(copies)) || !FinishCopies()) return false;
+    counters_.Add(EngineCounter::kArrangedEntries, entries.size());
+  }
+  arrange_from_ = std::move(part.next_key);
+  return !part.is_last;
 }
 
 }  // namespace braid::engine

@@ -239,7 +239,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool IsAtRest();
   bool WantsArrangement();
   bool ArrangeStep();
-  Result<bool> ArrangePart(const index::SkipList& list);
+  bool ArrangePart(const index::SkipList& list);
   bool CountStep();
   bool FinishCopies();
   Status MergeCopies();
