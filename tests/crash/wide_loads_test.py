@@ -15,6 +15,7 @@ WIDEST = 65
 # Functions whose wide copies have their source in ordinary memory.
 ORDINARY = (
     "braid::pmem::ChooseHeader(",  # of two copies made with memcpy
+    "std::vector<braid::compaction::MergePlaces::Neighbours",  # its own elements, in DRAM
     "braid::engine::LsmEngine::ManifestOfNow(",  # of the manifest in DRAM
     "braid::engine::LsmEngine::VerifyAll(",  # of the manifest in DRAM
     "braid::engine::LsmEngine::Write(",  # drafts of a batch
