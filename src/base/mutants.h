@@ -227,7 +227,6 @@ enum class Mutant : int {
   kRebuildLeavesTornEntries,    ///< rebuild: entries of torn batches stay live
   kRebuildAcceptsHoles,         ///< rebuild: a batch that lost an entry in the middle counts
   kRebuildTakesCopies,          ///< rebuild: copies of an uncommitted collection are kept
-  kRebuildFreesDeadExtents,     ///< rebuild: extents are freed that an interrupted one would need
   kCopyFlushNotSynced,          ///< page media: a table of copies is named before they are synced
   kMergeCopiesNotSynced,        ///< page media: originals are marked dead before copies are synced
   kRebuildLeavesWriteAhead,     ///< rebuild: linked entries stay in chunks that the next open frees

@@ -102,14 +102,14 @@ Survivors CollectSurvivors(pmem::PmemPool* pool, const format::ManifestRecord& r
 }
 
 /// Frees the chunks of extents that no entry among `entries` owns: what their writes left behind.
-/// Those of dead entries stay until the rebuild is committed: without them the batch that a dead
-/// entry belongs to would not be whole if the rebuild has to start again.
+/// Those of dead entries stay as well: the next open sweeps them. (To free them here would lose
+/// nothing: in a log marks of death are taken back before this, and what is dead in a flushed table
+/// is needed by nobody if the rebuild has to start again.)
 void FreeLostExtents(pmem::PmemPool* pool, const std::vector<uint64_t>& entries) {
   std::unordered_set<uint64_t> owned;
   for (const uint64_t offset : entries) {
     const auto* entry = pool->As<EntryHeader>(offset);
     if (!entry->has(format::kValueInExtent)) continue;
-    if (BRAID_MUTANT(kRebuildFreesDeadExtents) && entry->state() != format::kStateLive) continue;
     format::ExtentRef ref;
     std::memcpy(&ref, entry->value().data(), sizeof ref);
     const uint64_t first = pool->ChunkOf(ref.offset);
