@@ -14,8 +14,11 @@
 namespace braid::engine {
 
 namespace {
-/// Copied in one go, in chunks: as a collection does, a compromise between pauses and fences.
+/// Copied in one go, in chunks: as a collection does, a compromise between pauses and fences. Fewer
+/// where the lists of their entries would be a large part of the memory budget.
 constexpr uint64_t kPartChunks = 16;
+constexpr uint64_t kFewestPartChunks = 2;
+constexpr uint64_t kBudgetOfAPartChunk = 16u << 20;
 /// Without a write for so long, the store is taken to be at rest.
 constexpr uint64_t kQuietNanos = 1'000'000'000;
 }  // namespace
@@ -122,7 +125,9 @@ bool LsmEngine::ArrangePart(const index::SkipList& list) {
   compaction::PartOfL1 part;
   std::vector<const format::EntryHeader*> entries;
   const Status surveyed = base::NoThrow([&] {
-    const uint64_t chunks = std::min(kPartChunks, pool_->chunks());
+    const uint64_t chunks = std::min(std::clamp(options_.memory_budget_bytes / kBudgetOfAPartChunk,
+                                                kFewestPartChunks, kPartChunks),
+                                     pool_->chunks());
     const uint64_t bytes = chunks * (pool_->chunk_bytes() - pool_->chunk_bytes() / 8);
     Result<compaction::PartOfL1> found = compaction::SurveyPart(list, arrange_from_, bytes);
     if (!found.ok()) return found.status();
