@@ -188,7 +188,6 @@ TEST_F(ArrangementTest, AnIteratorGoesOnWhereItStood) {
 // A copy gets checks of its own: damage that was copied would be believed from then on.
 TEST_F(ArrangementTest, DamageIsNotCopied) {
   Fill("mark ");
-  options_.compaction.arrange_share = 0;
   ASSERT_TRUE(db_->Compact().ok());
   ASSERT_TRUE(db_->Close().ok());
   db_.reset();
@@ -205,7 +204,6 @@ TEST_F(ArrangementTest, DamageIsNotCopied) {
     }
   }
   ASSERT_TRUE(found);
-  options_.compaction.arrange_share = 0.25;
   Open();
   Fill("x", 3);  // so that there is something to arrange
   Arranged();

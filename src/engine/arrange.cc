@@ -5,7 +5,6 @@
 
 #include "base/activity.h"
 #include "base/clock.h"
-#include "base/mutants.h"
 #include "base/no_throw.h"
 #include "compaction/arrangement.h"
 #include "compaction/garbage_collection.h"
@@ -22,44 +21,6 @@ constexpr uint64_t kBudgetOfAPartChunk = 16u << 20;
 /// Without a write for so long, the store is taken to be at rest.
 constexpr uint64_t kQuietNanos = 1'000'000'000;
 }  // namespace
-
-bool LsmEngine::TakeCopySlot(CopySlot* slot) {
-  const std::lock_guard lock(structure_mutex_);
-  Result<uint32_t> taken = manifest_.TakeHead();
-  if (!taken.ok()) return false;
-  // The id is never shared, not even by a collection that comes to nothing.
-  *slot = {*taken, next_table_id_++};
-  return true;
-}
-
-/// Makes copies that have been written a table of the store, whose merge begins with the same
-/// commit. False when there are none, or it failed.
-bool LsmEngine::CommitCopies(const CopySlot& slot, Result<format::TableRecord> copies) {
-  if (copies.ok() && pool_->failed()) copies = pool_->FaultStatus();
-  // On page-cache media the copies must be on the medium before the originals are marked dead.
-  Status s = copies.ok() ? SyncUnless(BRAID_MUTANT(kCollectedCopiesNotSynced)) : copies.status();
-  const bool empty = !s.ok() || copies->entries == 0;
-  {
-    const std::lock_guard lock(structure_mutex_);
-    if (empty) {
-      manifest_.ReturnHead(slot.head);
-    } else {
-      format::ManifestRecord& record = manifest_.record();
-      manifest_.AddTable(*copies);
-      if (!BRAID_MUTANT(kCollectedIdNotRaised)) record.collected_table_id = slot.table_id;
-      record.next_table_id = next_table_id_;
-      s = compaction::NoteMergeBegin(pool_.get(), &manifest_, options_.compaction,
-                                     record.next_merge_id++, slot.table_id);
-      if (BRAID_MUTANT(kCopiesMergeNotBegun)) record.merge_id = 0;
-      if (s.ok()) s = manifest_.Commit();
-      resumed_merge_ = {};
-    }
-  }
-  // Copies that found no room were given back. A sync or commit that failed is another matter, for
-  // want of space too: what it covers may be on the medium.
-  if (!s.ok() && !copies.status().IsOutOfSpace()) Fail(s);
-  return s.ok() && !empty;
-}
 
 /// Whether writes have ended for now, or somebody waits for all work to be done.
 bool LsmEngine::IsAtRest() {
@@ -94,10 +55,9 @@ bool LsmEngine::WantsArrangement() {
   const uint64_t limit = pool_->max_bytes();
   if (limit != 0 && free + (limit - std::min(limit, pool_->pool_bytes())) < used) return false;
   const uint64_t merged = counters_.Sum(EngineCounter::kMergedEntries);
-  const auto changed = static_cast<double>(merged - arranged_at_);
+  const auto changed = static_cast<double>(merged - arranged_at_.value_or(0));
   const std::lock_guard lock(work_mutex_);
-  return (!arranged_once_ && finish_all_ > 0) ||
-         changed > share * static_cast<double>(l1->entries());
+  return (!arranged_at_ && finish_all_ > 0) || changed > share * static_cast<double>(l1->entries());
 }
 
 /// Surveys the next part of L1, and copies it into the order of its keys if it is scattered. False
@@ -106,7 +66,7 @@ bool LsmEngine::ArrangeStep() {
   if (!IsAtRest()) return false;
   if (!arranging_) {
     if (!WantsArrangement()) return false;
-    arranging_ = arranged_once_ = true;
+    arranging_ = true;
     arranged_at_ = counters_.Sum(EngineCounter::kMergedEntries);
     arrange_from_.clear();
   }

@@ -1,19 +1,19 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
 // database. Paths: write_path.cc, compare_and_swap.cc, read_path.cc, background.cc, space.cc,
-// memory.cc; opening and closing here. Thread safety: all public calls from any thread. Locks, in
-// the order they may be taken: inline_mutex_, merge_mutex_, flush_mutex_, checkpoint_mutex_,
-// reclaim_mutex_, batch_mutex_, shard locks (ascending), structure_mutex_, work_mutex_. Nothing is
-// waited for inside an EpochGuard but these. Invariant 1: sequence numbers are drawn under the lock
-// of the memtable leaf that the write goes to, and the leaf stays locked until the entry is durable
-// and inserted. So the order of sequence numbers is a linearization, and a snapshot at the last
-// drawn number needs no waiting. Invariant 2: a batch of several updates holds all shard locks, so
-// that no other write draws a number between its own; its numbers are published when all its
-// entries are inserted. Invariant 3: memtables are flushed, and L0 tables merged, in the order of
-// their ids. Invariant 4: a ReadState is freed, and a chunk reused, only after a grace period, and
-// after the views that may stand on it are gone. Invariant 5: tables that wait for their checkpoint
-// are the newest of L0, and in no manifest; nothing that only their flush made superfluous is given
-// back before their commit. Persistence: see the parts; the manifest is committed under
-// structure_mutex_. Source: ListDB 6.2.
+// arrange.cc, memory.cc; opening and closing here. Thread safety: all public calls from any thread.
+// Locks, in the order they may be taken: inline_mutex_, merge_mutex_, flush_mutex_,
+// checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard locks (ascending), structure_mutex_,
+// work_mutex_. Nothing is waited for inside an EpochGuard but these. Invariant 1: sequence numbers
+// are drawn under the lock of the memtable leaf that the write goes to, and the leaf stays locked
+// until the entry is durable and inserted. So the order of sequence numbers is a linearization, and
+// a snapshot at the last drawn number needs no waiting. Invariant 2: a batch of several updates
+// holds all shard locks, so that no other write draws a number between its own; its numbers are
+// published when all its entries are inserted. Invariant 3: memtables are flushed, and L0 tables
+// merged, in the order of their ids. Invariant 4: a ReadState is freed, and a chunk reused, only
+// after a grace period, and after the views that may stand on it are gone. Invariant 5: tables that
+// wait for their checkpoint are the newest of L0, and in no manifest; nothing that only their flush
+// made superfluous is given back before their commit. Persistence: see the parts; the manifest is
+// committed under structure_mutex_. Source: ListDB 6.2.
 #pragma once
 
 #include <array>
@@ -327,9 +327,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::vector<pmem::ChunkId> retiring_chunks_;  // compaction thread: in retired_, not yet free
   // Arranging L1; compaction thread.
   bool arranging_ = false;
-  bool arranged_once_ = false;
-  uint64_t arranged_at_ = 0;  // merged entries when the last pass began
-  std::string arrange_from_;  // the key the pass has come to
+  std::optional<uint64_t> arranged_at_;  // merged entries when the last pass began
+  std::string arrange_from_;             // the key the pass has come to
   uint64_t writes_seen_ = 0;
   uint64_t quiet_since_ = 0;
   std::vector<PinnedChunk> pinned_chunks_;  // compaction thread

@@ -272,6 +272,44 @@ bool LsmEngine::PlanCollection(std::vector<uint64_t>* sparse) {
          compaction::Pick(facts, options_.compaction) == compaction::CompactionPlan::kCollect;
 }
 
+bool LsmEngine::TakeCopySlot(CopySlot* slot) {
+  const std::lock_guard lock(structure_mutex_);
+  Result<uint32_t> taken = manifest_.TakeHead();
+  if (!taken.ok()) return false;
+  // The id is never shared, not even by a collection that comes to nothing.
+  *slot = {*taken, next_table_id_++};
+  return true;
+}
+
+/// Makes copies that have been written a table of the store, whose merge begins with the same
+/// commit. False when there are none, or it failed.
+bool LsmEngine::CommitCopies(const CopySlot& slot, Result<format::TableRecord> copies) {
+  if (copies.ok() && pool_->failed()) copies = pool_->FaultStatus();
+  // On page-cache media the copies must be on the medium before the originals are marked dead.
+  Status s = copies.ok() ? SyncUnless(BRAID_MUTANT(kCollectedCopiesNotSynced)) : copies.status();
+  const bool empty = !s.ok() || copies->entries == 0;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    if (empty) {
+      manifest_.ReturnHead(slot.head);
+    } else {
+      format::ManifestRecord& record = manifest_.record();
+      manifest_.AddTable(*copies);
+      if (!BRAID_MUTANT(kCollectedIdNotRaised)) record.collected_table_id = slot.table_id;
+      record.next_table_id = next_table_id_;
+      s = compaction::NoteMergeBegin(pool_.get(), &manifest_, options_.compaction,
+                                     record.next_merge_id++, slot.table_id);
+      if (BRAID_MUTANT(kCopiesMergeNotBegun)) record.merge_id = 0;
+      if (s.ok()) s = manifest_.Commit();
+      resumed_merge_ = {};
+    }
+  }
+  // Copies that found no room were given back. A sync or commit that failed is another matter, for
+  // want of space too: what it covers may be on the medium.
+  if (!s.ok() && !copies.status().IsOutOfSpace()) Fail(s);
+  return s.ok() && !empty;
+}
+
 /// Copies the live entries of sparse chunks together. False when there is nothing worth doing.
 bool LsmEngine::CollectStep() {
   std::vector<uint64_t> sparse;
