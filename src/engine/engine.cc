@@ -30,4 +30,10 @@ void Engine::MultiGet(const ReadOptions& options, std::span<const Slice> keys, s
   for (size_t i = 0; i < keys.size(); ++i) statuses[i] = Get(options, keys[i], &values[i]);
 }
 
+Status Engine::Ingest(RecordSource*, const IngestOptions&, IngestReport*) {
+  return Status::NotSupported(
+      "this design has no ingest; write the records with Put, or use a pool of the design "
+      "\"braid\"");
+}
+
 }  // namespace braid::engine

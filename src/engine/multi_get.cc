@@ -66,7 +66,7 @@ void LsmEngine::MultiGet(const ReadOptions& options, std::span<const Slice> keys
   counters_.Add(EngineCounter::kGets, keys.size());
   // Registered, so that merges keep what is older than the newest write while the groups go by.
   const ViewRegistry::Handle handle =
-      options.snapshot == nullptr ? views_->Register(sequence_, nullptr) : ViewRegistry::Handle();
+      options.snapshot == nullptr ? RegisterView(nullptr) : ViewRegistry::Handle();
   index::ReadView view;
   view.published = &sequence_;
   view.sequence = options.snapshot != nullptr ? options.snapshot->sequence() : handle.sequence();
@@ -168,7 +168,7 @@ Status LsmEngine::GetPinned(const ReadOptions& options, Slice key, PinnedValue* 
     loan = std::make_shared<Loan>(Loan{shared_from_this(), views_, {}});
     loan->view = options.snapshot != nullptr
                      ? views_->Register(options.snapshot->sequence(), &reclaim_clock_)
-                     : views_->Register(sequence_, &reclaim_clock_);
+                     : RegisterView(&reclaim_clock_);
   }
 }
 
