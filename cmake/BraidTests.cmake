@@ -201,9 +201,24 @@ if(TARGET braid_example_readme)
   braid_add_script(package package/readme_example_test.py
     "${PROJECT_SOURCE_DIR}" $<TARGET_FILE:braid_example_readme>)
 endif()
+if(TARGET braid_example_work_queue)
+  braid_add_script(package package/examples_test.py
+    "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}/bin")
+endif()
 if(NOT BRAID_SANITIZE AND NOT BRAID_COVERAGE)
   braid_add_script(package package/install_test.py
     --build-dir "${PROJECT_BINARY_DIR}" --cmake "${CMAKE_COMMAND}"
     --pkg-config "${PKG_CONFIG_EXECUTABLE}" --cxx "${CMAKE_CXX_COMPILER}"
     --cc "${CMAKE_C_COMPILER}")
+  if(TARGET braid_command)
+    braid_add_script(package package/sbom_test.py
+      "${PROJECT_SOURCE_DIR}" $<TARGET_FILE:braid> $<TARGET_FILE:braid_command>)
+  endif()
+  # The packages have a build of their own, the same for every preset: once is enough.
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    braid_add_script(package package/recipes_test.py "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}")
+    braid_add_script(package package/deb_test.py
+      --source "${PROJECT_SOURCE_DIR}" --build "${PROJECT_BINARY_DIR}/deb")
+    set_tests_properties(package/deb_test PROPERTIES TIMEOUT 1800)
+  endif()
 endif()
