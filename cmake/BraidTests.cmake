@@ -142,6 +142,7 @@ foreach(source ${BRAID_CAPI_SOURCES})
   braid_add_c_program(braid_capi_${name} "${source}")
   add_test(NAME capi/${name} COMMAND braid_capi_${name})
   set_tests_properties(capi/${name} PROPERTIES LABELS capi TIMEOUT 600)
+  list(APPEND BRAID_CAPI_PROGRAMS $<TARGET_FILE:braid_capi_${name}>)
 endforeach()
 
 # ---- Examples: examples/<name>.cc and .c become bin/braid_example_<name> -----------------------
@@ -192,6 +193,9 @@ if(EXISTS "${PROJECT_SOURCE_DIR}/tests/capi/check_abi.py")
     set(leveldb_header --leveldb-header "${BRAID_LEVELDB_INCLUDE}/leveldb/c.h")
   endif()
   braid_add_script(capi capi/check_abi.py --library $<TARGET_FILE:braid> ${leveldb_header})
+endif()
+if(NOT BRAID_SANITIZE AND NOT BRAID_COVERAGE)
+  braid_add_script(capi capi/under_valgrind.py ${BRAID_CAPI_PROGRAMS})
 endif()
 if(TARGET braid_example_c_example)
   braid_add_script(capi capi/against_leveldb.py
