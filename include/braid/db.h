@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "braid/checkpoint.h"
+#include "braid/event_listener.h"
 #include "braid/ingest.h"
 #include "braid/options.h"
 #include "braid/pinned_value.h"
@@ -130,6 +131,19 @@ class DB {
   /// Applies all updates of `batch` atomically, with one fence. An empty batch is ok.
   virtual Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
   Status Write(const WriteBatch& batch) { return Write(WriteOptions{}, batch); }
+
+  /// Deletes all keys from `begin` (inclusive) to `end` (exclusive; none: to the last key). One
+  /// step among writes: writes to the range wait until it is done, other writes go on. Readers and
+  /// snapshots beside it, and a crash, find its deletes made in steps, the lower keys first, of
+  /// 8,192 keys each, or, in designs without atomic batches, of one. `*deleted` (may be null)
+  /// becomes the number of keys. An empty range is ok. Cost: a scan of the keys, without their
+  /// values, and a delete a key; nothing for later reads. Errors: those of Delete, and Corruption;
+  /// what was deleted stays so.
+  virtual Status DeleteRange(const WriteOptions& options, Slice begin, std::optional<Slice> end,
+                             uint64_t* deleted = nullptr);
+  Status DeleteRange(Slice begin, std::optional<Slice> end, uint64_t* deleted = nullptr) {
+    return DeleteRange(WriteOptions{}, begin, end, deleted);
+  }
 
   /// Stores `desired` under `key` if the key's value equals `expected`, byte for byte; nullopt
   /// stands for "there is no such key". True: stored, and durable as after Put. False: the key held

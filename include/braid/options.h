@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 
 namespace braid {
 
+class EventListener;
 class Snapshot;
 
 /// What makes a write durable on the medium below a pool (docs/persistence.md).
@@ -177,6 +179,8 @@ struct Options {
   /// Called with lines worth telling an operator (recovery, slow-down, error); may be empty.
   /// Called from any thread; must not call back into the database.
   std::function<void(std::string_view line)> logger;
+  /// Told of flushes, merges, stalls, recovery and errors (event_listener.h); may be null.
+  std::shared_ptr<EventListener> listener;
 
   /// The first option outside its limits, by name, or ok.
   Status Validate() const;

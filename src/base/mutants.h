@@ -243,6 +243,7 @@ enum class Mutant : int {
   kAbandonedLoadKept,     ///< a load that failed keeps its chunks
   kLookupKeptByLoad,      ///< the lookup cache goes on naming what a load has replaced
   kLoadShownInSteps,      ///< a snapshot may have a load's number and the state before it
+  kRangeNotKept,          ///< writes go on in a range that is being deleted
 
   // Leaves.
   kLeafSlotNotFlushed,       ///< a slot is not written back

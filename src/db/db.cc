@@ -41,6 +41,13 @@ class DbHandle final : public DB {
   Status Write(const WriteOptions& options, const WriteBatch& batch) override {
     return Run([&] { return engine_->Write(options, batch); });
   }
+  Status DeleteRange(const WriteOptions& options, Slice begin, std::optional<Slice> end,
+                     uint64_t* deleted) override {
+    uint64_t count = 0;
+    return Run([&] {
+      return engine_->DeleteRange(options, begin, end, deleted != nullptr ? deleted : &count);
+    });
+  }
   Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
                               Slice desired) override {
     return base::NoThrow([&] { return engine_->CompareAndSwap(options, key, expected, desired); });
@@ -214,6 +221,10 @@ Status DB::Ingest(RecordSource*, const IngestOptions&, IngestReport*) {
 }
 Status DB::CreateCheckpoint(const std::string&, const CheckpointOptions&) {
   return Status::NotSupported("this database makes no checkpoints");
+}
+
+Status DB::DeleteRange(const WriteOptions&, Slice, std::optional<Slice>, uint64_t*) {
+  return Status::NotSupported("this database has no delete of a range");
 }
 
 Status DB::GetPinned(const ReadOptions& options, Slice key, PinnedValue* value) {

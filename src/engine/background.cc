@@ -51,6 +51,7 @@ void LsmEngine::Fail(const Status& status) noexcept {
   }
   failed_.store(true);
   if (first) {
+    if (options_.listener != nullptr) options_.listener->OnBackgroundError(status);
     base::Try([&] { Log("writes end until the database is opened again: " + status.ToString()); });
   }
   controller_.Release();
@@ -145,7 +146,8 @@ bool LsmEngine::FlushOldestLocked() {
   const uint64_t begin = NowNanos();
   // Not even lack of memory is waited out: the flush marks entries as it goes.
   const Status s = base::NoThrow([&] { return FlushTable(oldest, head); });
-  counters_.Add(EngineCounter::kFlushNanos, NowNanos() - begin);
+  const uint64_t nanos = NowNanos() - begin;
+  counters_.Add(EngineCounter::kFlushNanos, nanos);
   if (s.IsOutOfSpace() && oldest->is_copied) {  // nothing has changed
     const std::lock_guard lock(structure_mutex_);
     manifest_.ReturnHead(head);
@@ -153,8 +155,12 @@ bool LsmEngine::FlushOldestLocked() {
     return false;
   }
   if (!s.ok()) Fail(s);
-  if (s.ok()) Unblock();
-  return s.ok();
+  if (!s.ok()) return false;
+  Unblock();
+  if (options_.listener != nullptr) {
+    options_.listener->OnFlush({.entries = oldest->table->entries(), .nanos = nanos});
+  }
+  return true;
 }
 
 Status LsmEngine::FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint32_t head) {
@@ -228,8 +234,12 @@ bool LsmEngine::MergeOldest() {
   }
   const uint64_t begin = NowNanos();
   const Status s = base::NoThrow([&] { return MergeTable(); });
-  counters_.Add(EngineCounter::kMergeNanos, NowNanos() - begin);
+  const uint64_t nanos = NowNanos() - begin;
+  counters_.Add(EngineCounter::kMergeNanos, nanos);
   if (!s.ok() && s.code() != Status::Code::kAborted) Fail(s);
+  if (s.ok() && options_.listener != nullptr) {
+    options_.listener->OnMerge({.entries = merged_last_, .nanos = nanos});
+  }
   return s.ok();
 }
 
@@ -268,7 +278,8 @@ Status LsmEngine::MergeTable() {
     SwapState(std::move(next));
   }
   counters_.Add(EngineCounter::kMerges);
-  counters_.Add(EngineCounter::kMergedEntries, job->merged_entries());
+  merged_last_ = job->merged_entries();
+  counters_.Add(EngineCounter::kMergedEntries, merged_last_);
   AccountDead(job->dead());
   AccountDead(originals);
   RetireEmptyChunks();

@@ -30,7 +30,10 @@ Result<bool> LsmEngine::CompareAndSwap(const WriteOptions& options, Slice key,
     }
     Result<bool> swapped = TryCompareAndSwap(&draft, expected);
     if (!swapped.ok()) {
-      if (swapped.status().IsTryAgain()) continue;
+      if (swapped.status().IsTryAgain()) {
+        AwaitRange();
+        continue;
+      }
       if (swapped.status().IsOutOfSpace() && WaitForSpace()) continue;
       return swapped;
     }

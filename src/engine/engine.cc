@@ -21,6 +21,21 @@ Result<bool> Engine::CompareAndSwap(const WriteOptions&, Slice, std::optional<Sl
       "this design has no compare-and-swap; a pool of the design \"braid\" has it");
 }
 
+Status Engine::DeleteRange(const WriteOptions& options, Slice begin, std::optional<Slice> end,
+                           uint64_t* deleted) {
+  *deleted = 0;
+  if (Status s = CheckKey(begin); !s.ok()) return s;
+  ReadOptions range;
+  range.lower_bound = std::string(begin);
+  if (end) range.upper_bound = std::string(*end);
+  const std::unique_ptr<Iterator> keys = NewIterator(range);
+  for (keys->SeekToFirst(); keys->Valid(); keys->Next()) {
+    if (Status s = Delete(options, keys->key()); !s.ok()) return s;
+    ++*deleted;
+  }
+  return keys->status();
+}
+
 Status Engine::GetPinned(const ReadOptions& options, Slice key, PinnedValue* value) {
   return Get(options, key, value->CopyTo());
 }

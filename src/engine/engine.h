@@ -23,6 +23,9 @@ class Engine {
   /// NotSupported unless the design overrides it.
   virtual Result<bool> CompareAndSwap(const WriteOptions& options, Slice key,
                                       std::optional<Slice> expected, Slice desired);
+  /// Key by key, unless the design overrides it. `deleted` is not null.
+  virtual Status DeleteRange(const WriteOptions& options, Slice begin, std::optional<Slice> end,
+                             uint64_t* deleted);
   virtual Status Get(const ReadOptions& options, Slice key, std::string* value) = 0;
   /// Copies, unless the design overrides it.
   virtual Status GetPinned(const ReadOptions& options, Slice key, PinnedValue* value);

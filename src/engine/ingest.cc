@@ -233,6 +233,7 @@ Status LsmEngine::FlushMostEntries() {
 
 /// False when a memtable found no room for its table yet: nothing has changed then.
 Result<bool> LsmEngine::ShowLoad(Loading* loading) {
+  const std::lock_guard beside_no_range(range_mutex_);  // its records may lie in the range
   const std::lock_guard flush_lock(flush_mutex_);
   WriteHold hold(this);
   SealForLoad(&hold);

@@ -37,7 +37,8 @@ LeafEngine::LeafEngine(const Options& options, std::unique_ptr<pmem::PmemPool> p
       manifest_(pool_.get()),
       list_(std::make_unique<index::LeafList>(pool_.get(), LimitsOf(options),
                                               options.verify_checksums)),
-      heap_(pool_.get(), &usage_, ShardCount(options)) {
+      heap_(pool_.get(), &usage_, ShardCount(options)),
+      stalls_(options.listener.get()) {
   WatchMedium(pool_.get());
 }
 
@@ -70,6 +71,11 @@ Result<std::shared_ptr<LeafEngine>> LeafEngine::Open(const Options& options,
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                 std::chrono::steady_clock::now() - begin)
                                 .count());
+  if (options.listener != nullptr) {
+    options.listener->OnRecovery({.clean = engine->pool_->was_clean(),
+                                  .replayed_entries = engine->recovered_entries_,
+                                  .micros = engine->open_micros_});
+  }
   engine->StartThread();
   return engine;
 }

@@ -74,8 +74,16 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                 std::chrono::steady_clock::now() - begin)
                                 .count());
+  engine->TellRecovery();
   engine->StartThreads();
   return engine;
+}
+
+void LsmEngine::TellRecovery() const {
+  if (options_.listener == nullptr) return;
+  options_.listener->OnRecovery({.clean = pool_->was_clean(),
+                                 .replayed_entries = recovered_entries_,
+                                 .micros = open_micros_});
 }
 
 Status LsmEngine::Recover() {

@@ -1,22 +1,22 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
-// database. Paths: write_path.cc, compare_and_swap.cc, read_path.cc, multi_get.cc, background.cc,
-// space.cc, arrange.cc, memory.cc; opening and closing here. Thread safety: all public calls from
-// any thread.
-// Locks, in the order they may be taken: ingest_mutex_, inline_mutex_, merge_mutex_, flush_mutex_,
-// checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard locks (ascending), load_mutex_,
-// structure_mutex_, work_mutex_. Nothing is waited for inside an EpochGuard but these. Invariant 1:
-// sequence numbers are drawn under the lock of the memtable leaf that the write goes to, and the
-// leaf stays locked until the entry is durable and inserted. So the order of sequence numbers is a
-// linearization, and a snapshot at the last drawn number needs no waiting. Invariant 2: a batch of
-// several updates holds all shard locks, so that no other write draws a number between its own; its
-// numbers are published when all its entries are inserted. Invariant 3: memtables are flushed, and
-// L0 tables merged, in the order of their ids. Invariant 4: a ReadState is freed, and a chunk
-// reused, only after a grace period, and after the views that may stand on it are gone. Invariant
-// 5: tables that wait for their checkpoint are the newest of L0, and in no manifest; nothing that
-// only their flush made superfluous is given back before their commit. Invariant 6: a bulk load is
-// committed while no memtable holds anything and no table waits, with an id and a number above all
-// that were drawn before; so it is the newest table, and invariant 3 holds. Persistence: see the
-// parts; the manifest is committed under structure_mutex_. Source: ListDB 6.2.
+// database. Paths: write_path.cc, compare_and_swap.cc, delete_range.cc, read_path.cc, multi_get.cc,
+// background.cc, space.cc, arrange.cc, memory.cc; opening and closing here. Thread safety: all
+// public calls from any thread. Locks, in the order they may be taken: ingest_mutex_, range_mutex_,
+// inline_mutex_, merge_mutex_, flush_mutex_, checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard
+// locks (ascending), load_mutex_, structure_mutex_, work_mutex_. Nothing is waited for inside an
+// EpochGuard but these. Invariant 1: sequence numbers are drawn under the lock of the memtable leaf
+// that the write goes to, and the leaf stays locked until the entry is durable and inserted. So the
+// order of sequence numbers is a linearization, and a snapshot at the last drawn number needs no
+// waiting. Invariant 2: a batch of several updates holds all shard locks, so that no other write
+// draws a number between its own; its numbers are published when all its entries are inserted.
+// Invariant 3: memtables are flushed, and L0 tables merged, in the order of their ids. Invariant 4:
+// a ReadState is freed, and a chunk reused, only after a grace period, and after the views that may
+// stand on it are gone. Invariant 5: tables that wait for their checkpoint are the newest of L0,
+// and in no manifest; nothing that only their flush made superfluous is given back before their
+// commit. Invariant 6: a bulk load is committed while no memtable holds anything and no table
+// waits, with an id and a number above all that were drawn before; so it is the newest table, and
+// invariant 3 holds. Persistence: see the parts; the manifest is committed under structure_mutex_.
+// Source: ListDB 6.2.
 #pragma once
 
 #include <array>
@@ -31,6 +31,7 @@
 #include "cache/lookup_cache.h"
 #include "cache/second_chance_cache.h"
 #include "compaction/compaction_job.h"
+#include "engine/delete_range.h"
 #include "engine/engine.h"
 #include "engine/read_state.h"
 #include "engine/view_registry.h"
@@ -39,6 +40,7 @@
 #include "flush/link_flush.h"
 #include "index/visits.h"
 #include "level/level_check.h"
+#include "level/merging_iterator.h"
 #include "pmem/epoch.h"
 #include "recovery/recovery_job.h"
 
@@ -78,6 +80,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status Write(const WriteOptions& options, const WriteBatch& batch) override;
   Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
                               Slice desired) override;
+  Status DeleteRange(const WriteOptions& options, Slice begin, std::optional<Slice> end,
+                     uint64_t* deleted) override;
   Status Get(const ReadOptions& options, Slice key, std::string* value) override;
   Status GetPinned(const ReadOptions& options, Slice key, PinnedValue* value) override;
   void MultiGet(const ReadOptions& options, std::span<const Slice> keys, std::string* values,
@@ -113,6 +117,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
     LoggedMemTable* table;
     uint64_t sequence;
   };
+  /// Who writes a batch: a DeleteRange may write to the range that it keeps for itself.
+  enum class Writer : uint8_t { kUser, kRangeDelete };
   /// What may be reused in the pool once the views and readers of its time are gone.
   struct Retired {
     uint64_t clock = 0;
@@ -141,6 +147,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
   ViewRegistry::Handle RegisterView(const std::atomic<uint64_t>* clock);
   const format::EntryHeader* FindCounting(Slice key, index::ReadView view, Status* status) const;
+  level::MergingIterator MergeOf(const ReadState& state, const index::ReadView& view) const;
   // multi_get.cc
   void GetGroup(const index::ReadView& view, std::span<const Slice> keys, std::string* values,
                 Status* statuses);
@@ -148,6 +155,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
                  index::LookupResult* results) const;
   void FillVisits(Statistics* statistics) const;
   Status Recover();
+  void TellRecovery() const;
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
   size_t sealed_memtables() const;
 
@@ -173,14 +181,19 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status Update(const WriteOptions& options, log::Draft draft);
   Status TryUpdate(log::Draft* draft);
   Status Insert(LoggedMemTable* target, log::Draft* draft, const Condition* condition);
-  Status TryBatch(std::vector<log::Draft>* drafts, pmem::AllocationClass allocation);
-  Status WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts);
+  Status TryBatch(std::vector<log::Draft>* drafts, pmem::AllocationClass allocation, Writer writer);
+  Status WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts, Writer writer);
   Status AfterWrite(const WriteOptions& options);
   void InsertBatch(LoggedMemTable* target, const std::vector<log::Draft>& drafts);
   Status WriteError() const;
   Status SyncPool();
   /// Syncs page-cache media; `skip` is a seeded fault.
   Status SyncUnless(bool skip) { return skip ? Status::OK() : pool_->media().Sync(); }
+  // delete_range.cc
+  void ShowRange(const KeyRange* range);
+  bool IsBeingDeleted(Slice key) const noexcept;
+  void AwaitRange();
+  Status DeleteKeys(const WriteOptions& options, const KeyRange& range, uint64_t* deleted);
   // compare_and_swap.cc
   Result<bool> TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected);
   bool WaitForSpace();
@@ -312,6 +325,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
 
   alignas(64) std::atomic<uint64_t> sequence_{0};       // last one drawn
   alignas(64) std::atomic<ReadState*> state_{nullptr};  // owned by state_owner_
+  std::atomic<const KeyRange*> deleting_{nullptr};      // stored under all shard locks
   std::atomic<bool> closed_{false};
   std::atomic<bool> failed_{false};   // error_ is set
   std::atomic<bool> blocked_{false};  // blocked_reason_ is set
@@ -339,6 +353,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::vector<ShardLock> shards_;
   std::mutex ingest_mutex_;  // held by a bulk load
   std::mutex load_mutex_;    // held while one takes or gives back chunks; Verify keeps it out
+  std::mutex range_mutex_;   // held by a DeleteRange, from its begin to its end
   std::mutex batch_mutex_;
   mutable std::mutex structure_mutex_;
   std::mutex close_mutex_;
@@ -359,7 +374,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::list<Retired> retired_;                             // work_mutex_
   std::list<std::shared_ptr<const void>> retired_memory_;  // work_mutex_
   std::vector<pmem::ChunkId> retiring_chunks_;  // compaction thread: in retired_, not yet free
-  // Arranging L1; compaction thread.
+  // Merging and arranging L1; compaction thread.
+  uint64_t merged_last_ = 0;  // entries of the last merge
   bool arranging_ = false;
   std::optional<uint64_t> arranged_at_;  // merged entries when the last pass began
   std::string arrange_from_;             // the key the pass has come to

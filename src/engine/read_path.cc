@@ -59,13 +59,12 @@ class LsmIterator final : public Iterator {
  public:
   LsmIterator(std::shared_ptr<const LsmEngine> engine, std::shared_ptr<ViewRegistry> registry,
               ViewRegistry::Handle view, std::shared_ptr<const ReadState> state,
-              std::vector<std::unique_ptr<index::Cursor>> cursors,
-              level::MergingIterator::Resolve resolve, const ReadOptions& options)
+              level::MergingIterator merged, const ReadOptions& options)
       : engine_(std::move(engine)),
         registry_(std::move(registry)),
         view_(std::move(view)),
         state_(std::move(state)),
-        merged_(std::move(cursors), std::move(resolve)),
+        merged_(std::move(merged)),
         lower_(options.lower_bound),
         upper_(options.upper_bound) {}
 
@@ -262,17 +261,24 @@ std::unique_ptr<Iterator> LsmEngine::NewIterator(const ReadOptions& options) {
                       ? options.snapshot->sequence()
                       : handle.sequence();
   view.published = &sequence_;
+  level::MergingIterator merged = MergeOf(*state, view);
+  return std::make_unique<LsmIterator>(shared_from_this(), views_, std::move(handle),
+                                       std::move(state), std::move(merged), options);
+}
+
+/// All that `view` sees in the tables of `state`, which the caller keeps, as it does the engine.
+level::MergingIterator LsmEngine::MergeOf(const ReadState& state,
+                                          const index::ReadView& view) const {
   std::vector<std::unique_ptr<index::Cursor>> cursors;
-  cursors.reserve(2 + state->immutables.size() + state->version->l0.size());
-  cursors.push_back(state->active->table->NewCursor(view));
-  for (const auto& table : state->immutables) cursors.push_back(table->table->NewCursor(view));
-  for (const auto& table : state->version->l0) {
+  cursors.reserve(2 + state.immutables.size() + state.version->l0.size());
+  cursors.push_back(state.active->table->NewCursor(view));
+  for (const auto& table : state.immutables) cursors.push_back(table->table->NewCursor(view));
+  for (const auto& table : state.version->l0) {
     cursors.push_back(level::PmemTable::NewCursor(table, view));
   }
-  cursors.push_back(level::PmemTable::NewCursor(state->version->l1, view));
-  return std::make_unique<LsmIterator>(
-      shared_from_this(), views_, std::move(handle), std::move(state), std::move(cursors),
-      [this, view](Slice key, Status* status) { return Find(key, view, status); }, options);
+  cursors.push_back(level::PmemTable::NewCursor(state.version->l1, view));
+  return {std::move(cursors),
+          [this, view](Slice key, Status* status) { return Find(key, view, status); }};
 }
 
 }  // namespace braid::engine

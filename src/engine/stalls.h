@@ -9,11 +9,16 @@
 #include <chrono>
 #include <cstdint>
 
+#include "braid/event_listener.h"
+
 namespace braid::engine {
 
 class Stalls {
  public:
   using Clock = std::chrono::steady_clock;
+
+  /// `listener` (may be null) is told of stalls of a millisecond or longer.
+  explicit Stalls(EventListener* listener = nullptr) : listener_(listener) {}
 
   /// One stall, from its making to its end.
   class Timer {
@@ -40,12 +45,15 @@ class Stalls {
     while (nanos > longest &&
            !longest_.compare_exchange_weak(longest, nanos, std::memory_order_relaxed)) {
     }
+    if (listener_ != nullptr && nanos >= kTold) listener_->OnStall({.nanos = nanos});
   }
   uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
   uint64_t nanos() const noexcept { return nanos_.load(std::memory_order_relaxed); }
   uint64_t longest_nanos() const noexcept { return longest_.load(std::memory_order_relaxed); }
 
  private:
+  static constexpr uint64_t kTold = 1'000'000;
+  EventListener* const listener_;
   std::atomic<uint64_t> count_{0};
   std::atomic<uint64_t> nanos_{0};
   std::atomic<uint64_t> longest_{0};

@@ -19,7 +19,8 @@ class WriteController {
   explicit WriteController(const Options& options)
       : slowdown_(Merges(options) ? options.compaction.l0_slowdown : kNever),
         stop_(Merges(options) ? options.compaction.l0_stop : kNever),
-        max_immutable_(options.memtable.max_immutable) {}
+        max_immutable_(options.memtable.max_immutable),
+        stalls_(options.listener.get()) {}
 
   /// Before every write; costs one load when there is no pressure.
   void Admit() {

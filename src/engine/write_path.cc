@@ -67,7 +67,10 @@ Status LsmEngine::Update(const WriteOptions& options, log::Draft draft) {
       if (Status blocked = BlockedReason(); !blocked.ok()) return blocked;
     }
     Status s = TryUpdate(&draft);
-    if (s.IsTryAgain()) continue;
+    if (s.IsTryAgain()) {
+      AwaitRange();
+      continue;
+    }
     if (s.IsOutOfSpace() && WaitForSpace()) continue;
     if (!s.ok()) return failed() ? WriteError() : s;
     return AfterWrite(options);
@@ -89,10 +92,11 @@ Status LsmEngine::TryUpdate(log::Draft* draft) {
 }
 
 /// Inside an EpochGuard. TryAgain when `target` was sealed, or does not meet the condition (null:
-/// none).
+/// none), or the key is in a range that is being deleted.
 Status LsmEngine::Insert(LoggedMemTable* target, log::Draft* draft, const Condition* condition) {
   const uint32_t shard = pool_->region_map().ShardOfThread(static_cast<uint32_t>(shards_.size()));
   const std::lock_guard lock(shards_[shard].mutex);
+  if (IsBeingDeleted(draft->key)) return Status::TryAgain("");
   if (Status s = target->log.Place(shard, draft, 1, NextRandom(), AllocationFor(draft->op));
       !s.ok()) {
     return s;
@@ -167,10 +171,11 @@ Status LsmEngine::Write(const WriteOptions& options, const WriteBatch& batch) {
   counters_.Add(EngineCounter::kBytesPut, collector.bytes);
   if (collector.drafts.empty()) return closed() ? Status::Closed() : Status::OK();
   if (collector.drafts.size() == 1) return Update(options, collector.drafts[0]);
-  return WriteDrafts(options, std::move(collector.drafts));
+  return WriteDrafts(options, std::move(collector.drafts), Writer::kUser);
 }
 
-Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts) {
+Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts,
+                              Writer writer) {
   const bool only_deletes = std::all_of(drafts.begin(), drafts.end(), [](const log::Draft& draft) {
     return draft.op == EntryOp::kDelete;
   });
@@ -182,8 +187,11 @@ Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draf
     if (blocked_.load()) {
       if (Status blocked = BlockedReason(); !blocked.ok()) return blocked;
     }
-    Status s = TryBatch(&drafts, allocation);
-    if (s.IsTryAgain()) continue;
+    Status s = TryBatch(&drafts, allocation, writer);
+    if (s.IsTryAgain()) {
+      if (writer == Writer::kUser) AwaitRange();
+      continue;
+    }
     if (s.IsOutOfSpace() && WaitForSpace()) continue;
     if (!s.ok()) return failed() ? WriteError() : s;
     return AfterWrite(options);
@@ -191,7 +199,8 @@ Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draf
 }
 
 /// One attempt. TryAgain while a bulk load is shown.
-Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allocation) {
+Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allocation,
+                           Writer writer) {
   const std::lock_guard batch_lock(batch_mutex_);  // also keeps the memtable from being sealed
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
@@ -202,6 +211,11 @@ Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allo
   locks.reserve(shards_.size());
   for (ShardLock& each : shards_) locks.emplace_back(each.mutex);
 
+  if (writer == Writer::kUser && deleting_.load(std::memory_order_relaxed) != nullptr &&
+      std::any_of(drafts->begin(), drafts->end(),
+                  [this](const log::Draft& draft) { return IsBeingDeleted(draft.key); })) {
+    return Status::TryAgain("");
+  }
   const size_t count = drafts->size();
   if (Status s = target->log.Place(shard, drafts->data(), count, NextRandom(), allocation);
       !s.ok()) {

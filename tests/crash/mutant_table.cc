@@ -222,6 +222,8 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kLookupKeptByLoad, "bulk load", "stale cache", "Ingest_listdb"},
     {Mutant::kLoadShownInSteps, "bulk load", "early read", nullptr,
      "braid_concurrency_tests *IngestStressTest*"},
+    {Mutant::kRangeNotKept, "range delete", "atomic", nullptr,
+     "braid_concurrency_tests *RangeStressTest*"},
     {Mutant::kLeafSlotNotFlushed, "leaf: put", "flush", "Put_nvskiplist"},
     {Mutant::kLeafSlotNotFenced, "leaf: put", "flush", "Put_nvskiplist"},
     {Mutant::kLeafBitmapBeforeSlot, "leaf: put", "order", "Put_nvskiplist"},

@@ -1,0 +1,47 @@
+// EventListener: told what a database does in the background, as it happens.
+#pragma once
+
+#include <cstdint>
+
+#include "braid/status.h"
+
+namespace braid {
+
+/// Override what you need, and give it to Options::listener. Called from the threads of the
+/// database and from those that write, several at a time; it must return soon (a call holds up the
+/// work that it is told of), must not throw, and must not call back into the database. It lives at
+/// least as long as the database. Designs without a memtable tell of recovery and stalls only.
+class EventListener {
+ public:
+  /// A memtable has become a table in persistent memory.
+  struct Flush {
+    uint64_t entries = 0;
+    uint64_t nanos = 0;  ///< it took
+  };
+  /// A table has been merged into the lowest level.
+  struct Merge {
+    uint64_t entries = 0;
+    uint64_t nanos = 0;  ///< it took
+  };
+  /// A write was held back for a millisecond or longer, since the background was behind, or the
+  /// pool full. Shorter ones are in the statistics only.
+  struct Stall {
+    uint64_t nanos = 0;
+  };
+  /// The database is open.
+  struct Recovery {
+    bool clean = false;             ///< it had been closed in order
+    uint64_t replayed_entries = 0;  ///< of the log, into memtables
+    uint64_t micros = 0;            ///< the open took
+  };
+
+  virtual ~EventListener() = default;
+  virtual void OnFlush(const Flush&) noexcept {}
+  virtual void OnMerge(const Merge&) noexcept {}
+  virtual void OnStall(const Stall&) noexcept {}
+  virtual void OnRecovery(const Recovery&) noexcept {}
+  /// Writes end with this error until the database is opened again; reads go on.
+  virtual void OnBackgroundError(const Status&) noexcept {}
+};
+
+}  // namespace braid

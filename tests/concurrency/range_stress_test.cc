@@ -1,0 +1,108 @@
+// Deletes of a range beside writes to it: each write comes before the whole delete or after it.
+#include "concurrency.h"
+
+namespace braid::test {
+namespace {
+
+constexpr uint64_t kKeys = 40;
+
+class RangeStressTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    options_ = TinyOptions();
+    options_.design = GetParam();
+    options_.log.shards = 4;
+    db_ = OpenOrFail(options_, folder_.Sub("pool"));
+    ASSERT_NE(db_, nullptr);
+  }
+
+  /// Writes the keys in order, again and again, in the way of `kind`.
+  void WriteRounds(uint64_t kind) {
+    const std::string prefix = "w" + std::to_string(kind) + "/";
+    for (uint64_t round = 1; running_.load() && !failure_.failed(); ++round) {
+      const std::string value = std::to_string(round);
+      for (uint64_t i = 0; i < kKeys; ++i) {
+        const std::string key = prefix + NumberedKey(i);
+        switch (kind) {
+          case 0:
+            failure_.Check(db_->Put(key, value), "put");
+            break;
+          case 1: {
+            WriteBatch batch;
+            batch.Put(key, value);
+            batch.Put("outside" + key, value);
+            failure_.Check(db_->Write(batch), "write");
+            break;
+          }
+          default: {
+            std::string now;
+            const Status s = db_->Get(key, &now);
+            const std::optional<Slice> expected = s.ok() ? std::optional<Slice>(now) : std::nullopt;
+            const Result<bool> swapped = db_->CompareAndSwap(key, expected, value);
+            failure_.Check(swapped.status(), "compare and swap");
+            if (swapped.ok() && !*swapped) --i;  // deleted in between: once more
+          }
+        }
+      }
+    }
+  }
+
+  void CheckSnapshots() {
+    while (running_.load() && !failure_.failed()) {
+      const auto snapshot = db_->GetSnapshot();
+      ReadOptions options;
+      options.snapshot = snapshot.get();
+      const std::unique_ptr<Iterator> it = db_->NewIterator(options);
+      for (uint64_t kind = 0; kind < 3; ++kind) {
+        const std::string prefix = "w" + std::to_string(kind) + "/";
+        bool gap = false;
+        uint64_t before = ~0ull;
+        it->Seek(prefix);
+        for (uint64_t i = 0; i < kKeys; ++i) {
+          const bool there = it->Valid() && it->key() == prefix + NumberedKey(i);
+          const uint64_t round = there ? std::stoull(std::string(it->value())) : 0;
+          // What one round has written is contiguous, and what it has not come to yet is of the
+          // round before, or deleted.
+          if (there && (gap ? round >= before : round > before)) {
+            failure_.Report(prefix + NumberedKey(i) + " is of round " + std::to_string(round) +
+                            (gap ? ", behind a gap; before that: " : "; before that: ") +
+                            std::to_string(before));
+          }
+          if (there) gap = false;
+          if (there) before = round;
+          if (!there && before != ~0ull) gap = true;
+          if (there) it->Next();
+        }
+      }
+    }
+  }
+
+  TempFolder folder_;
+  Options options_;
+  std::unique_ptr<DB> db_;
+  FirstFailure failure_;
+  std::atomic<bool> running_{true};
+};
+INSTANTIATE_TEST_SUITE_P(Designs, RangeStressTest, ::testing::Values("braid", "listdb"));
+
+TEST_P(RangeStressTest, EveryWriteComesBeforeOrAfterTheWholeDelete) {
+  std::vector<std::thread> threads;
+  for (uint64_t kind = 0; kind < 3; ++kind) {
+    threads.emplace_back([this, kind] { WriteRounds(kind); });
+  }
+  threads.emplace_back([this] { CheckSnapshots(); });
+  for (int i = 0; i < 300 && !failure_.failed(); ++i) {
+    failure_.Check(db_->DeleteRange("w", Slice("x")), "delete of the range");
+  }
+  running_.store(false);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(failure_.failed()) << failure_.text();
+  BRAID_EXPECT_OK(db_->DeleteRange("w", Slice("x")));
+  const std::unique_ptr<Iterator> it = db_->NewIterator({});
+  it->Seek("w");
+  EXPECT_FALSE(it->Valid()) << it->key();
+  ExpectVerified(db_.get());
+}
+
+}  // namespace
+}  // namespace braid::test
