@@ -240,6 +240,8 @@ enum class Mutant : int {
   kLoadBeforeFlush,       ///< the table is committed while older memtables wait for their flush
   kLoadNumberNotKept,     ///< later writes get numbers below the load's
   kLoadIdNotKept,         ///< later memtables get ids below the table's
+  kAdoptionBottomOnly,    ///< a load becomes L1 without its upper layers
+  kAdoptionKeepsIndex,    ///< lookups go on asking the index of the empty L1
   kAbandonedLoadKept,     ///< a load that failed keeps its chunks
   kLookupKeptByLoad,      ///< the lookup cache goes on naming what a load has replaced
   kLoadShownInSteps,      ///< a snapshot may have a load's number and the state before it

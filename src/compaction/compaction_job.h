@@ -28,6 +28,8 @@ class CompactionJob {
                 std::shared_ptr<level::PmemTable> source, std::shared_ptr<level::PmemTable> target,
                 index::EntryIndex* target_tree, const CompactionOptions& options);
 
+  /// The target is empty, and the source a load: it becomes the target as it is. Before Run.
+  void Adopt() noexcept { adopts_ = true; }
   Status Begin(const BatchProgress& resumed);
   /// `relinks`, `fit_tree`: see MergeInput.
   Status Run(const index::LiveViews& views, std::atomic<uint64_t>* relinks,
@@ -52,6 +54,7 @@ class CompactionJob {
   CompactionOptions options_;
   BatchProgress resumed_;
   uint64_t merge_id_ = 0;
+  bool adopts_ = false;
   std::unique_ptr<ZipperMerge> merge_;
 };
 

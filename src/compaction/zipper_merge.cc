@@ -38,6 +38,7 @@ ZipperMerge::ZipperMerge(pmem::PmemPool* pool, const MergeInput& input)
 }
 
 Status ZipperMerge::Run() {
+  if (CanAdopt()) return Adopt();
   if (Status s = Collect(); !s.ok()) return s;
   size_t end = source_.size();
   while (end > 0) {
@@ -49,6 +50,34 @@ Status ZipperMerge::Run() {
     end = begin;
   }
   return Status::OK();
+}
+
+/// Whether the target is as empty as the manifest says.
+bool ZipperMerge::CanAdopt() const {
+  if (input_.adopted_heads.empty()) return false;
+  for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+    const auto* links = pool_->As<uint64_t>(pool_->StrandHead(input_.target_head, strand));
+    for (uint32_t layer = 0; layer < kMaxHeight; ++layer) {
+      if (!EntryPtr{LinkNow(links + layer)}.IsEnd()) return false;
+    }
+  }
+  return true;
+}
+
+/// The source becomes the target.
+Status ZipperMerge::Adopt() {
+  const EntryHeader* first = index::SkipList(pool_, input_.source_head).First(&damage_);
+  if (damage_ || first == nullptr) return Damaged(damage_.at);
+  for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+    auto* links = pool_->As<uint64_t>(pool_->StrandHead(input_.target_head, strand));
+    for (uint32_t layer = 0; layer < kMaxHeight; ++layer) {
+      if (BRAID_MUTANT(kAdoptionBottomOnly) && layer > 0) continue;
+      SetLink(links + layer, input_.adopted_heads[strand][layer], UpdateStep::kLast);
+    }
+  }
+  batch_delta_ = static_cast<int64_t>(input_.adopted_entries);
+  batch_merged_ = input_.adopted_entries;
+  return CommitBatch(pool_->OffsetOf(first));
 }
 
 /// The lists that grow with the source or with a batch.

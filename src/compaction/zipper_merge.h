@@ -10,7 +10,8 @@
 // versions of a key may lie in several regions. Persistence: each batch of updates commits as
 // redo_log.h says; its boundary tells recovery which part of the source is merged. The merge itself
 // begins and ends with a commit of the manifest. With by_pointers a batch is one source entry, and
-// commits as pointer_persistence.h says. Source: ListDB 6.5, Algorithm 6 (which is
+// commits as pointer_persistence.h says. A source that is adopted is one batch, which gives the
+// target's head the links of the source's. Source: ListDB 6.5, Algorithm 6 (which is
 // ZipperDB's Algorithm 3), with the stack as a redo log; versions, deletes and unlinking are
 // braid's.
 #pragma once
@@ -42,8 +43,12 @@ struct MergeInput {
   index::Tower source_head = nullptr;
   const index::EntryIndex* source_tree = nullptr;  // over the source, asked ahead; may be null
   uint64_t source_boundary = 0;  // first entry merged already (a resumed merge), 0: none
-  bool copies = false;           // the source holds copies of entries of the target (collection)
-  uint64_t target_head = 0;      // offset of the target's TableHead
+  /// Heads of the source's strands when all of it is to be kept as it is: it holds one put a key,
+  /// and the target nothing. Else empty.
+  std::vector<index::Tower> adopted_heads;
+  uint64_t adopted_entries = 0;
+  bool copies = false;       // the source holds copies of entries of the target (collection)
+  uint64_t target_head = 0;  // offset of the target's TableHead
   index::EntryIndex* tree = nullptr;  // over the target, kept up to date; may be null
   uint32_t tree_min_height = 1;
   bool tree_is_complete = false;  // as far as min_height says, the tree has all keys
@@ -84,6 +89,8 @@ class ZipperMerge {
     uint64_t key_from;  // an entry with the key
   };
 
+  bool CanAdopt() const;
+  Status Adopt();
   Status Collect();
   Status MergeRange(size_t begin, size_t end);
   /// Of the i-th slice of the range.

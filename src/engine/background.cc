@@ -248,6 +248,7 @@ Status LsmEngine::MergeTable() {
   std::shared_ptr<level::PmemTable> target;
   compaction::BatchProgress resumed;
   std::unique_ptr<compaction::CompactionJob> job;
+  bool adopts = false;
   if (OldestWaits()) {
     if (Status s = Checkpoint(); !s.ok()) return s;
   }
@@ -260,8 +261,11 @@ Status LsmEngine::MergeTable() {
     source = version.l0.back();
     target = version.l1;
     if (manifest_.record().merge_id != 0) resumed = resumed_merge_;
+    adopts = CanAdopt(*source, *target);
+    if (adopts) StartIndexAnew(target.get());
     job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, source, target,
                                                       IndexTree(), options_.compaction);
+    if (adopts) job->Adopt();
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
   if (Status s = RunMerge(job.get(), resumed); !s.ok()) return s;
@@ -279,13 +283,32 @@ Status LsmEngine::MergeTable() {
   }
   counters_.Add(EngineCounter::kMerges);
   merged_last_ = job->merged_entries();
-  counters_.Add(EngineCounter::kMergedEntries, merged_last_);
+  // What is adopted is in order: it gives no reason to arrange L1.
+  if (!adopts) counters_.Add(EngineCounter::kMergedEntries, merged_last_);
   AccountDead(job->dead());
   AccountDead(originals);
   RetireEmptyChunks();
   FitMemory();
   UpdatePressure();
   return Status::OK();
+}
+
+/// Whether all of the source may become L1 as it is. Under structure_mutex_.
+bool LsmEngine::CanAdopt(const level::PmemTable& source, const level::PmemTable& target) const {
+  return source.is_load() && target.is_counted() && target.entries() == 0 &&
+         manifest_.record().merge_id == 0 && second_chance_ == nullptr &&
+         *options_.compaction.persistence == MergePersistence::kRedoLog;
+}
+
+/// L1 gets entries that its index does not know. Under structure_mutex_.
+void LsmEngine::StartIndexAnew(level::PmemTable* l1) {
+  if (index_ == nullptr || BRAID_MUTANT(kAdoptionKeepsIndex)) return;
+  auto fresh = std::make_unique<cache::DramIndex>(pool_.get(), 1);
+  std::list<std::shared_ptr<const void>> old{index_->tree()};
+  // Before L1 shows the entries: a complete index would say that there are none.
+  l1->set_tree(nullptr, 1);
+  index_.swap(fresh);
+  RetireMemory(std::move(old));
 }
 
 /// The merge that is open, be it of copies or of a table; else the oldest table.

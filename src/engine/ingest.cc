@@ -289,8 +289,9 @@ Result<bool> LsmEngine::CommitHeld(Loading* loading, WriteHold* hold) {
   record.max_sequence = sequence;
   // All that may fail comes before the commit.
   auto version = std::make_shared<level::Version>(*state_owner_->version);
-  version->l0.insert(version->l0.begin(), std::make_shared<level::PmemTable>(
-                                              pool_.get(), record, options_.verify_checksums));
+  auto table = std::make_shared<level::PmemTable>(pool_.get(), record, options_.verify_checksums);
+  table->set_is_load();
+  version->l0.insert(version->l0.begin(), std::move(table));
   NextState next = CopyState();
   next.state->version = std::move(version);
   next.state->active = std::make_shared<LoggedMemTable>(

@@ -213,6 +213,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool CompactionStep();
   bool MergeNext();
   bool MergeOldest();
+  bool CanAdopt(const level::PmemTable& source, const level::PmemTable& target) const;
+  void StartIndexAnew(level::PmemTable* l1);
   // copy_merge.cc
   Status CopyOldest();
   std::vector<uint64_t> MarkCopiedOriginals(const level::PmemTable& source);

@@ -38,6 +38,10 @@ class PmemTable {
   uint32_t level() const noexcept { return record_.level; }
   /// Copies of entries of L1, made by collection; only a merge reads it.
   bool is_copies() const noexcept { return (record_.flags & format::kTableOfCopies) != 0; }
+  /// Loaded in bulk by this session: puts only, one a key.
+  bool is_load() const noexcept { return is_load_; }
+  /// Before others know the table.
+  void set_is_load() noexcept { is_load_ = true; }
   uint32_t head_index() const noexcept { return record_.head; }
   uint64_t head_offset() const noexcept {
     return format::kTableHeadsOffset + record_.head * sizeof(format::TableHead);
@@ -73,6 +77,7 @@ class PmemTable {
   pmem::PmemPool* pool_;
   format::TableRecord record_;
   bool verify_;
+  bool is_load_ = false;
   std::array<format::TableHead, format::kMaxRegions> head_copies_{};  // L0; a strand
   std::atomic<uint64_t> entries_;
   std::atomic<uint64_t> max_sequence_;

@@ -119,7 +119,7 @@ class IngestStressTest : public ::testing::TestWithParam<const char*> {
     for (uint64_t n = 0; loads_.load() && !failure_.failed(); ++n) {
       const std::optional<std::string> before =
           n == 0 ? std::nullopt : std::optional(std::to_string(n));
-      const Result<bool> swapped = db_->CompareAndSwap(
+      Result<bool> swapped = db_->CompareAndSwap(
           WriteOptions{}, "counter", before ? std::optional<Slice>(*before) : std::nullopt,
           std::to_string(n + 1));
       if (!failure_.Check(swapped.status(), "compare and swap")) return;
@@ -194,6 +194,73 @@ TEST_P(IngestStressTest, CloseEndsALoad) {
   ASSERT_NE(db_, nullptr);
   ExpectContent(db_.get(), {});
   ExpectVerified(db_.get());
+}
+
+/// Writers in rounds: each key of a pair gets the round as its value, in one batch; a checkpoint
+/// shows each pair whole, as a snapshot of its moment would: no round older than those that were
+/// done before it began, none newer than those begun before it ended.
+TEST_P(IngestStressTest, ACheckpointTakenWhileWritersRunIsASnapshot) {
+  constexpr uint64_t kPairs = 64;
+  std::array<std::atomic<uint64_t>, kPairs> begun{};
+  std::array<std::atomic<uint64_t>, kPairs> done{};
+  std::atomic<bool> stop{false};
+  Model filler;
+  for (uint64_t i = 0; i < 5'000; ++i) filler["filler" + NumberedKey(i)] = std::to_string(i);
+  BRAID_ASSERT_OK(IngestSorted(db_.get(), filler));
+  const auto pair_key = [](uint64_t n, char which) { return "pair" + NumberedKey(n) + which; };
+  const auto write = [&](uint64_t writer) {
+    Random random(DeriveSeed(800 + writer));
+    while (!stop.load() && !failure_.failed()) {
+      const uint64_t n = random.Below(kPairs / 2) * 2 + writer;
+      const uint64_t round = begun[n].load() + 1;
+      begun[n].store(round);
+      WriteBatch batch;
+      batch.Put(pair_key(n, 'a'), std::to_string(round));
+      batch.Put(pair_key(n, 'b'), std::to_string(round));
+      if (!failure_.Check(db_->Write(batch), "batch")) return;
+      done[n].store(round);
+    }
+  };
+  const auto ingest = [&] {
+    for (uint64_t round = 0; !stop.load() && !failure_.failed(); ++round) {
+      Model records;
+      for (uint64_t i = 0; i < 50; ++i) records[LoadedKey(i)] = std::to_string(round);
+      failure_.Check(IngestSorted(db_.get(), records), "ingest");
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  };
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] { write(0); });
+  threads.emplace_back([&] { write(1); });
+  threads.emplace_back(ingest);
+  for (int checkpoint = 0; checkpoint < 4; ++checkpoint) {
+    std::array<uint64_t, kPairs> least{};
+    for (uint64_t n = 0; n < kPairs; ++n) least[n] = done[n].load();
+    const std::string target = folder_.Sub("checkpoint" + std::to_string(checkpoint));
+    if (!failure_.Check(db_->CreateCheckpoint(target), "checkpoint")) break;
+    std::array<uint64_t, kPairs> most{};
+    for (uint64_t n = 0; n < kPairs; ++n) most[n] = begun[n].load();
+    const std::unique_ptr<DB> copy = OpenOrFail(options_, target);
+    ASSERT_NE(copy, nullptr);
+    ExpectVerified(copy.get());
+    for (uint64_t n = 0; n < kPairs; ++n) {
+      const std::string a = GetText(copy.get(), pair_key(n, 'a'));
+      EXPECT_EQ(a, GetText(copy.get(), pair_key(n, 'b'))) << n;
+      const uint64_t round = a == "(not found)" ? 0 : std::stoull(a);
+      EXPECT_GE(round, least[n]) << n;
+      EXPECT_LE(round, most[n]) << n;
+    }
+    const std::string first = GetText(copy.get(), LoadedKey(0));
+    for (uint64_t i = 1; i < 50; ++i) EXPECT_EQ(GetText(copy.get(), LoadedKey(i)), first) << i;
+    uint64_t found = 0;
+    const std::unique_ptr<Iterator> it = copy->NewIterator({});
+    for (it->Seek("filler"); it->Valid() && it->key().starts_with("filler"); it->Next()) ++found;
+    EXPECT_EQ(found, filler.size());
+    BRAID_EXPECT_OK(copy->Close());
+  }
+  stop.store(true);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(failure_.failed()) << failure_.text();
 }
 
 }  // namespace

@@ -218,6 +218,8 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kLoadBeforeFlush, "bulk load", "order", "Ingest"},
     {Mutant::kLoadNumberNotKept, "bulk load", "sequence", "Ingest"},
     {Mutant::kLoadIdNotKept, "bulk load", "sequence", "Ingest"},
+    {Mutant::kAdoptionBottomOnly, "bulk load", "tower", "IngestNew"},
+    {Mutant::kAdoptionKeepsIndex, "bulk load", "stale cache", "IngestNew"},
     {Mutant::kAbandonedLoadKept, "bulk load", "leak", "Ingest"},
     {Mutant::kLookupKeptByLoad, "bulk load", "stale cache", "Ingest_listdb"},
     {Mutant::kLoadShownInSteps, "bulk load", "early read", nullptr,

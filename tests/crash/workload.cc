@@ -140,6 +140,12 @@ void AddIngests(std::vector<Workload>* workloads) {
   all.back().operations = 40;
   all.back().initial_bytes = 256u << 10;
   all.back().cost = 2;
+  // Into pools where L1 is empty, so that the load becomes L1.
+  all.push_back(
+      {"IngestNew", {{kIngest, 6}, {kCompact, 4}, {kRead, 2}, {kDelete, 1}, {kCrash, 1}}});
+  all.back().keys = 60;
+  all.back().max_value = 200;
+  all.back().operations = 6;
   all.push_back({"IngestFullPool",
                  {{kIngest, 6}, {kBrokenIngest, 1}, {kPut, 6}, {kDelete, 8}, {kCompact, 1}}});
   all.back().keys = 40;
