@@ -3,6 +3,7 @@
 // Persistence: none of its own.
 #include "braid/db.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 
@@ -17,6 +18,7 @@
 #include "pmem/file_media.h"
 #include "pmem/pool.h"
 #include "pmem/pool_facts.h"
+#include "pmem/pool_lock.h"
 #include "pmem/region_folders.h"
 
 namespace braid {
@@ -25,25 +27,28 @@ namespace {
 
 class DbHandle final : public DB {
  public:
-  DbHandle(std::shared_ptr<engine::Engine> engine, const Capabilities& capabilities)
-      : engine_(std::move(engine)), capabilities_(capabilities) {}
+  DbHandle(std::shared_ptr<engine::Engine> engine, const Capabilities& capabilities, bool read_only)
+      : engine_(std::move(engine)), capabilities_(capabilities), read_only_(read_only) {}
   ~DbHandle() override {
     const Status closed = Close();
     (void)closed;  // Close() before is the way to learn of an error
   }
 
   Status Put(const WriteOptions& options, Slice key, Slice value) override {
-    return Run([&] { return engine_->Put(options, key, value); });
+    return Change([&] { return engine_->Put(options, key, value); });
   }
   Status Delete(const WriteOptions& options, Slice key) override {
-    return Run([&] { return engine_->Delete(options, key); });
+    return Change([&] { return engine_->Delete(options, key); });
   }
   Status Write(const WriteOptions& options, const WriteBatch& batch) override {
-    return Run([&] { return engine_->Write(options, batch); });
+    return Change([&] { return engine_->Write(options, batch); });
   }
   Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
                               Slice desired) override {
-    return base::NoThrow([&] { return engine_->CompareAndSwap(options, key, expected, desired); });
+    return base::NoThrow([&]() -> Result<bool> {
+      if (read_only_) return ReadOnlyStatus();
+      return engine_->CompareAndSwap(options, key, expected, desired);
+    });
   }
   Status Get(const ReadOptions& options, Slice key, std::string* value) override {
     return Run([&] { return engine_->Get(options, key, value); });
@@ -63,10 +68,10 @@ class DbHandle final : public DB {
     }
   }
   Status Flush() override {
-    return Run([&] { return engine_->Flush(); });
+    return Change([&] { return engine_->Flush(); });
   }
   Status Compact() override {
-    return Run([&] { return engine_->Compact(); });
+    return Change([&] { return engine_->Compact(); });
   }
   Statistics GetStatistics() override {
     try {
@@ -79,6 +84,7 @@ class DbHandle final : public DB {
     return Run([&] { return engine_->Verify(report, progress); });
   }
   Status Close() override {
+    closed_.store(true);
     return Run([&] { return engine_->Close(); });
   }
   bool GetProperty(std::string_view name, std::string* value) override;
@@ -94,10 +100,25 @@ class DbHandle final : public DB {
       return s;
     return base::NoThrow([&] { return engine_->MediumStatus(); });
   }
+  /// The same of a call that changes the pool: that stops here when it is opened read-only, so that
+  /// no engine has to know of it.
+  template <class Call>
+  Status Change(Call&& call) noexcept {
+    if (read_only_) [[unlikely]]
+      return base::NoThrow([&] { return ReadOnlyStatus(); });
+    return Run(std::forward<Call>(call));
+  }
+  Status ReadOnlyStatus() const {
+    return closed_.load() ? Status::Closed()
+                          : Status::NotSupported(
+                                "the pool is opened read-only; open it without read_only to write");
+  }
   bool Property(std::string_view name, std::string* value);
 
   std::shared_ptr<engine::Engine> engine_;
   Capabilities capabilities_;
+  const bool read_only_;
+  std::atomic<bool> closed_{false};
 };
 
 std::string StatisticsText(const Statistics& statistics) {
@@ -189,8 +210,8 @@ Result<std::unique_ptr<DB>> MakeHandle(const Options& options, std::unique_ptr<p
   if (!design.ok()) return design.status();
   Result<std::shared_ptr<engine::Engine>> engine = (*design)->Make(options, std::move(media));
   if (!engine.ok()) return engine.status();
-  return std::unique_ptr<DB>(
-      std::make_unique<DbHandle>(std::move(engine).value(), (*design)->capabilities));
+  return std::unique_ptr<DB>(std::make_unique<DbHandle>(
+      std::move(engine).value(), (*design)->capabilities, options.read_only));
 }
 
 Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& path) {
@@ -206,6 +227,9 @@ Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& 
                                    " is not a braid pool: it holds no segment-000000; name a "
                                    "pool, or a new or empty directory");
   }
+  if (*kind == pmem::PathKind::kMissing && options.read_only) {
+    return Status::NotFound("there is no pool at " + path + "; to read makes none");
+  }
   if (*kind == pmem::PathKind::kMissing && !options.create_if_missing) {
     return Status::NotFound("there is no pool at " + path +
                             "; set create_if_missing, or load data into it first");
@@ -214,7 +238,9 @@ Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& 
     return Status::InvalidArgument("there is a pool at " + path + " already");
   }
   Result<std::unique_ptr<pmem::Media>> media =
-      pmem::OpenFileMedia(path, options.pool, *kind == pmem::PathKind::kMissing);
+      options.read_only
+          ? pmem::OpenFileMediaToRead(path, options.pool)
+          : pmem::OpenFileMedia(path, options.pool, *kind == pmem::PathKind::kMissing);
   if (!media.ok()) return media.status();
   if (*kind == pmem::PathKind::kPool && (*media)->segment_bytes().empty()) {
     return Status::Corruption(path + "/segment-000000+0x0: segment: the file is missing");
@@ -230,7 +256,9 @@ Status DestroyPath(const std::string& path) {
   }
   const pmem::LockHolder holder = pmem::ProbeLock(path);
   if (holder.held) {
-    return Status::Busy("the pool " + path + " is open in process " + std::to_string(holder.pid));
+    return Status::Busy("the pool " + path + " is open in " +
+                        (holder.pid > 0 ? "process " + std::to_string(holder.pid)
+                                        : std::string("another process")));
   }
   // Without segments, the folders of its regions may still be named.
   const bool unfinished = ::access((path + "/" + pmem::kRegionsFileName).c_str(), F_OK) == 0;
@@ -275,6 +303,7 @@ Result<PoolInfo> InspectPath(const std::string& path, const Options& options) {
   info.clean = header.clean == 1;
   const pmem::LockHolder holder = pmem::ProbeLock(path);
   info.in_use = holder.held;
+  info.in_use_for_reading = holder.reads;
   info.in_use_by_pid = holder.pid;
   info.promise = PromiseOf(info.media_class);
   return info;

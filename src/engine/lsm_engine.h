@@ -132,6 +132,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
   const format::EntryHeader* FindCounting(Slice key, index::ReadView view, Status* status) const;
   void FillVisits(Statistics* statistics) const;
+  Status AnnounceWrites();
   Status Recover();
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
   size_t sealed_memtables() const;
