@@ -53,6 +53,13 @@ class DbHandle final : public DB {
   Status Get(const ReadOptions& options, Slice key, std::string* value) override {
     return Run([&] { return engine_->Get(options, key, value); });
   }
+  Status GetPinned(const ReadOptions& options, Slice key, PinnedValue* value) override {
+    Status s = Run([&] { return engine_->GetPinned(options, key, value); });
+    if (!s.ok()) value->Reset();
+    return s;
+  }
+  std::vector<Status> MultiGet(const ReadOptions& options, std::span<const Slice> keys,
+                               std::vector<std::string>* values) override;
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override {
     try {
       return engine_->NewIterator(options);
@@ -120,6 +127,22 @@ class DbHandle final : public DB {
   const bool read_only_;
   std::atomic<bool> closed_{false};
 };
+
+std::vector<Status> DbHandle::MultiGet(const ReadOptions& options, std::span<const Slice> keys,
+                                       std::vector<std::string>* values) {
+  std::vector<Status> statuses(keys.size());
+  values->clear();
+  values->resize(keys.size());
+  const Status s = Run([&] {
+    engine_->MultiGet(options, keys, values->data(), statuses.data());
+    return Status::OK();
+  });
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!s.ok()) statuses[i] = s;
+    if (!statuses[i].ok()) (*values)[i].clear();
+  }
+  return statuses;
+}
 
 std::string StatisticsText(const Statistics& statistics) {
   std::string text = "design " + statistics.design + "\nmedia_class " +
@@ -200,6 +223,20 @@ std::string UuidText(const uint8_t* uuid) {
 // What a DB that wraps another one answers until it passes the call on.
 Result<bool> DB::CompareAndSwap(const WriteOptions&, Slice, std::optional<Slice>, Slice) {
   return Status::NotSupported("this database has no compare-and-swap");
+}
+
+Status DB::GetPinned(const ReadOptions& options, Slice key, PinnedValue* value) {
+  Status s = Get(options, key, value->CopyTo());
+  if (!s.ok()) value->Reset();
+  return s;
+}
+
+std::vector<Status> DB::MultiGet(const ReadOptions& options, std::span<const Slice> keys,
+                                 std::vector<std::string>* values) {
+  std::vector<Status> statuses(keys.size());
+  values->assign(keys.size(), {});
+  for (size_t i = 0; i < keys.size(); ++i) statuses[i] = Get(options, keys[i], &(*values)[i]);
+  return statuses;
 }
 
 namespace {
