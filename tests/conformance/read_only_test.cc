@@ -52,6 +52,21 @@ class ReadOnlyTest : public ConformanceTest {
     BRAID_ASSERT_OK(db_->Close());
     db_.reset();
   }
+  void ExpectSameByOtherCalls(DB* reader) {
+    std::vector<Slice> keys;
+    for (const auto& [key, unused] : model_) keys.push_back(key);
+    std::vector<std::string> values;
+    const std::vector<Status> statuses = reader->MultiGet(keys, &values);
+    ASSERT_EQ(statuses.size(), keys.size());
+    for (size_t i = 0; i < keys.size(); ++i) {
+      BRAID_EXPECT_OK(statuses[i]);
+      EXPECT_EQ(values[i], model_[std::string(keys[i])]) << keys[i];
+    }
+    if (!model_.contains("large")) return;
+    PinnedValue large;
+    BRAID_EXPECT_OK(reader->GetPinned("large", &large));
+    EXPECT_EQ(large.data(), model_["large"]);
+  }
   /// Reads everything in every way, and finds the folder as it was.
   void ExpectReadAndUnchanged() {
     const FolderState before = StateOfFolder(path_);
@@ -61,6 +76,7 @@ class ReadOnlyTest : public ConformanceTest {
     if (const auto snapshot = reader->GetSnapshot(); snapshot != nullptr) {
       ExpectContent(reader.get(), model_, snapshot.get());
     }
+    ExpectSameByOtherCalls(reader.get());
     ExpectVerified(reader.get());
     const Statistics statistics = reader->GetStatistics();
     EXPECT_LE(statistics.memory_bytes, statistics.memory_budget_bytes);
