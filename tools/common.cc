@@ -146,6 +146,12 @@ Options PoolFlags::OptionsOfPool() const {
   return options;
 }
 
+Result<std::unique_ptr<DB>> PoolFlags::OpenToRead() const {
+  Options options = OptionsOfPool();
+  options.read_only = true;
+  return WithHint(DB::Open(options, path_), path_);
+}
+
 Result<std::unique_ptr<DB>> PoolFlags::OpenExisting() const {
   Options options = OptionsOfPool();
   options.create_if_missing = false;

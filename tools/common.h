@@ -54,7 +54,10 @@ class PoolFlags {
   /// The same, with the design that the pool says it has when none was named.
   Options OptionsOfPool() const;
 
-  /// Opens the pool; NotFound's message says how to make one.
+  /// Opens the pool without changing it, beside others who do so; NotFound's message says how to
+  /// make one.
+  Result<std::unique_ptr<DB>> OpenToRead() const;
+  /// The same for a verb that writes.
   Result<std::unique_ptr<DB>> OpenExisting() const;
   /// Opens the pool and makes it first when there is none.
   Result<std::unique_ptr<DB>> OpenOrCreate() const;

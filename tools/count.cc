@@ -27,7 +27,7 @@ class CountVerb final : public Verb {
   int Run() override {
     Result<KeyRange> range = range_.MakeRange(hex_);
     if (!range.ok()) return Fail(range.status());
-    auto opened = pool_.OpenExisting();
+    auto opened = pool_.OpenToRead();
     if (!opened.ok()) return Fail(opened.status());
     DB& db = **opened;
     uint64_t count = 0;

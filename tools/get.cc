@@ -32,7 +32,7 @@ class GetVerb final : public Verb {
   int Run() override {
     std::string key;
     if (const Status status = ParseBytes(key_, hex_, &key); !status.ok()) return Fail(status);
-    auto opened = pool_.OpenExisting();
+    auto opened = pool_.OpenToRead();
     if (!opened.ok()) return Fail(opened.status());
     DB& db = **opened;
     std::string value;

@@ -14,8 +14,9 @@ namespace {
 
 std::string InUse(const PoolInfo& info) {
   if (!info.in_use) return "no";
-  if (info.in_use_by_pid == 0) return "yes, by another process";
-  return fmt::format("yes, by process {}", info.in_use_by_pid);
+  return fmt::format("yes, {}by {}", info.in_use_for_reading ? "for reading " : "",
+                     info.in_use_by_pid == 0 ? std::string("another process")
+                                             : fmt::format("process {}", info.in_use_by_pid));
 }
 
 void PrintText(const PoolInfo& info, Output* out) {
@@ -65,6 +66,7 @@ void PrintJson(const PoolInfo& info, Output* out) {
   object["clean"] = info.clean;
   object["in_use"] = info.in_use;
   object["in_use_by_pid"] = info.in_use_by_pid;
+  object["in_use_for_reading"] = info.in_use_for_reading;
   object["pool_bytes"] = info.pool_bytes;
   object["segments"] = info.segments;
   object["chunk_bytes"] = info.chunk_bytes;

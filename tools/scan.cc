@@ -34,7 +34,7 @@ class ScanVerb final : public Verb {
   int Run() override {
     Result<KeyRange> range = range_.MakeRange(hex_);
     if (!range.ok()) return Fail(range.status());
-    auto opened = pool_.OpenExisting();
+    auto opened = pool_.OpenToRead();
     if (!opened.ok()) return Fail(opened.status());
     DB& db = **opened;
     Output out;

@@ -72,7 +72,7 @@ class StatVerb final : public Verb {
   }
 
   int Run() override {
-    auto opened = pool_.OpenExisting();
+    auto opened = pool_.OpenToRead();
     if (!opened.ok()) return Fail(opened.status());
     DB& db = **opened;
     const Statistics statistics = db.GetStatistics();

@@ -196,9 +196,9 @@ class TopVerb final : public Verb {
     }
     Result<PoolInfo> info = DB::Inspect(pool_);
     if (!info.ok()) return Fail(info.status());
-    if (!info->in_use) {
+    if (!info->in_use || info->in_use_for_reading) {
       return Fail(
-          "no process has the pool open, so there is nothing to watch: 'braid stat POOL' "
+          "no process has the pool open to write, so there is nothing to watch: 'braid stat POOL' "
           "shows its sizes");
     }
     const std::string holder =

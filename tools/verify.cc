@@ -23,7 +23,7 @@ class VerifyVerb final : public Verb {
   }
 
   int Run() override {
-    auto opened = pool_.OpenExisting();
+    auto opened = pool_.OpenToRead();
     if (!opened.ok()) return Fail(opened.status());
     DB& db = **opened;
     Progress progress("verify", "",

@@ -164,7 +164,12 @@ struct Options {
   std::string design = "braid";   ///< a recipe: see docs/designs/
   bool create_if_missing = true;  ///< make the pool when the path does not exist
   bool error_if_exists = false;   ///< fail when the pool is there already
-  bool verify_checksums = true;   ///< check entries when they are read
+  /// Opens without changing the pool: its files may be on a filesystem that is mounted read-only,
+  /// and any number of handles and processes may have it open so at once, but none for writing.
+  /// Writes, Flush and Compact are NotSupported. What a crash has left undone is done on private
+  /// copies of the pages concerned, which count against memory_budget_bytes. No threads run.
+  bool read_only = false;
+  bool verify_checksums = true;  ///< check entries when they are read
   VerifyOnOpen verify_on_open = VerifyOnOpen::kQuick;
   uint64_t memory_budget_bytes = 1ull << 30;  ///< DRAM for memtables, indexes and filters together
   bool background_threads = true;  ///< false: flushes and merges run inside the writer's calls

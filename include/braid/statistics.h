@@ -111,8 +111,9 @@ struct PoolInfo {
   std::vector<RegionInfo> regions;
   ListKind list_kind = ListKind::kOblivious;  ///< with several regions: how lists lead through them
   bool clean = false;                         ///< closed in order after the last write
-  bool in_use = false;                        ///< another process has it open
-  int64_t in_use_by_pid = 0;                  ///< 0 when unknown
+  bool in_use = false;                        ///< a process has it open
+  bool in_use_for_reading = false;            ///< some have, and none of them for writing
+  int64_t in_use_by_pid = 0;                  ///< one of them; 0 when unknown
   std::string promise;  ///< what an acknowledged write survives, in a sentence
 };
 

@@ -265,6 +265,8 @@ std::vector<Row> ReadRows() {
             "nodes passed on a level after which a search raises one", BRAID_FIELD(leaf.span)),
       Plain("memory_budget_bytes", kBytes, "DRAM for memtables, indexes and caches together",
             BRAID_FIELD(memory_budget_bytes)),
+      Plain("read_only", kSwitch, "open without changing the pool, beside others who do so",
+            BRAID_FIELD(read_only)),
       Plain("verify_checksums", kSwitch, "check entries when they are read",
             BRAID_FIELD(verify_checksums)),
       Plain("background_threads", kSwitch,

@@ -46,6 +46,10 @@ Status CheckKind(const char* name, const std::optional<T>& kind, T most) {
 }
 
 Status CheckKinds(const Options& options) {
+  if (options.read_only && options.error_if_exists) {
+    return Status::InvalidArgument(
+        "options.read_only makes no pool, options.error_if_exists takes no other; set one of them");
+  }
   Status s = CheckKind("log.kind", options.log.kind, LogKind::kWriteAhead);
   if (s.ok()) s = CheckKind("memtable.kind", options.memtable.kind, MemTableKind::kSkipList);
   if (s.ok()) s = CheckKind("lists.kind", options.lists.kind, ListKind::kBraided);

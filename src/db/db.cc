@@ -3,6 +3,7 @@
 // Persistence: none of its own.
 #include "braid/db.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 
@@ -18,6 +19,7 @@
 #include "pmem/file_media.h"
 #include "pmem/pool.h"
 #include "pmem/pool_facts.h"
+#include "pmem/pool_lock.h"
 #include "pmem/region_folders.h"
 
 namespace braid {
@@ -35,24 +37,27 @@ class DbHandle final : public DB {
   }
 
   Status Put(const WriteOptions& options, Slice key, Slice value) override {
-    return Run([&] { return engine_->Put(options, key, value); });
+    return Change([&] { return engine_->Put(options, key, value); });
   }
   Status Delete(const WriteOptions& options, Slice key) override {
-    return Run([&] { return engine_->Delete(options, key); });
+    return Change([&] { return engine_->Delete(options, key); });
   }
   Status Write(const WriteOptions& options, const WriteBatch& batch) override {
-    return Run([&] { return engine_->Write(options, batch); });
+    return Change([&] { return engine_->Write(options, batch); });
   }
   Status DeleteRange(const WriteOptions& options, Slice begin, std::optional<Slice> end,
                      uint64_t* deleted) override {
     uint64_t count = 0;
-    return Run([&] {
+    return Change([&] {
       return engine_->DeleteRange(options, begin, end, deleted != nullptr ? deleted : &count);
     });
   }
   Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
                               Slice desired) override {
-    return base::NoThrow([&] { return engine_->CompareAndSwap(options, key, expected, desired); });
+    return base::NoThrow([&]() -> Result<bool> {
+      if (options_.read_only) return ReadOnlyStatus();
+      return engine_->CompareAndSwap(options, key, expected, desired);
+    });
   }
   Status Get(const ReadOptions& options, Slice key, std::string* value) override {
     return Run([&] { return engine_->Get(options, key, value); });
@@ -79,16 +84,16 @@ class DbHandle final : public DB {
     }
   }
   Status Flush() override {
-    return Run([&] { return engine_->Flush(); });
+    return Change([&] { return engine_->Flush(); });
   }
   Status Compact() override {
-    return Run([&] { return engine_->Compact(); });
+    return Change([&] { return engine_->Compact(); });
   }
   Status Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report) override {
     IngestReport unused;
     IngestReport* const told = report != nullptr ? report : &unused;
     *told = IngestReport{};
-    return Run([&] { return engine_->Ingest(source, options, told); });
+    return Change([&] { return engine_->Ingest(source, options, told); });
   }
   Status CreateCheckpoint(const std::string& target, const CheckpointOptions& options) override {
     return Run([&] {
@@ -111,6 +116,7 @@ class DbHandle final : public DB {
     return Run([&] { return engine_->Verify(report, progress); });
   }
   Status Close() override {
+    closed_.store(true);
     return Run([&] { return engine_->Close(); });
   }
   bool GetProperty(std::string_view name, std::string* value) override;
@@ -126,11 +132,25 @@ class DbHandle final : public DB {
       return s;
     return base::NoThrow([&] { return engine_->MediumStatus(); });
   }
+  /// The same of a call that changes the pool: that stops here when it is opened read-only, so that
+  /// no engine has to know of it.
+  template <class Call>
+  Status Change(Call&& call) noexcept {
+    if (options_.read_only) [[unlikely]]
+      return base::NoThrow([&] { return ReadOnlyStatus(); });
+    return Run(std::forward<Call>(call));
+  }
+  Status ReadOnlyStatus() const {
+    return closed_.load() ? Status::Closed()
+                          : Status::NotSupported(
+                                "the pool is opened read-only; open it without read_only to write");
+  }
   bool Property(std::string_view name, std::string* value);
 
   std::shared_ptr<engine::Engine> engine_;
   Capabilities capabilities_;
   const Options options_;
+  std::atomic<bool> closed_{false};
 };
 
 std::vector<Status> DbHandle::MultiGet(const ReadOptions& options, std::span<const Slice> keys,
@@ -279,6 +299,9 @@ Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& 
                                    " is not a braid pool: it holds no segment-000000; name a "
                                    "pool, or a new or empty directory");
   }
+  if (*kind == pmem::PathKind::kMissing && options.read_only) {
+    return Status::NotFound("there is no pool at " + path + "; to read makes none");
+  }
   if (*kind == pmem::PathKind::kMissing && !options.create_if_missing) {
     return Status::NotFound("there is no pool at " + path +
                             "; set create_if_missing, or load data into it first");
@@ -287,7 +310,9 @@ Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& 
     return Status::InvalidArgument("there is a pool at " + path + " already");
   }
   Result<std::unique_ptr<pmem::Media>> media =
-      pmem::OpenFileMedia(path, options.pool, *kind == pmem::PathKind::kMissing);
+      options.read_only
+          ? pmem::OpenFileMediaToRead(path, options.pool)
+          : pmem::OpenFileMedia(path, options.pool, *kind == pmem::PathKind::kMissing);
   if (!media.ok()) return media.status();
   if (*kind == pmem::PathKind::kPool && (*media)->segment_bytes().empty()) {
     return Status::Corruption(path + "/segment-000000+0x0: segment: the file is missing");
@@ -303,7 +328,9 @@ Status DestroyPath(const std::string& path) {
   }
   const pmem::LockHolder holder = pmem::ProbeLock(path);
   if (holder.held) {
-    return Status::Busy("the pool " + path + " is open in process " + std::to_string(holder.pid));
+    return Status::Busy("the pool " + path + " is open in " +
+                        (holder.pid > 0 ? "process " + std::to_string(holder.pid)
+                                        : std::string("another process")));
   }
   // Without segments, the folders of its regions may still be named.
   const bool unfinished = ::access((path + "/" + pmem::kRegionsFileName).c_str(), F_OK) == 0;
@@ -348,6 +375,7 @@ Result<PoolInfo> InspectPath(const std::string& path, const Options& options) {
   info.clean = header.clean == 1;
   const pmem::LockHolder holder = pmem::ProbeLock(path);
   info.in_use = holder.held;
+  info.in_use_for_reading = holder.reads;
   info.in_use_by_pid = holder.pid;
   info.promise = PromiseOf(info.media_class);
   return info;

@@ -9,7 +9,9 @@
 
 namespace braid {
 
-/// Creates the pool when `media` has no published segment.
+/// Creates the pool when `media` has no published segment. With options.read_only the engine
+/// changes nothing beyond what recovery does; whether that reaches the medium is the medium's
+/// business.
 Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options, std::unique_ptr<pmem::Media> media);
 
 }  // namespace braid

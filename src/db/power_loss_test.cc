@@ -118,6 +118,44 @@ TEST_F(PowerLossTest, EverythingWrittenIsFoundFromItsEntriesAlone) {
   ExpectContent(engine.get());
 }
 
+TEST_F(PowerLossTest, AReaderRebuildsInMemoryWithinItsBudgetAndLeavesThePoolAsItIs) {
+  {
+    auto engine = OpenEngine();
+    for (int i = 0; i < 6000; ++i) {
+      Put(engine.get(), "key" + std::to_string(i), std::string(300, 'v'));
+    }
+    Put(engine.get(), "large", std::string(60000, 'L'));
+  }
+  LosePower();
+  std::vector<char> before;
+  Edit([&](std::vector<char>* bytes) { before = *bytes; });
+  const auto open_to_read = [&]() -> Result<std::shared_ptr<engine::Engine>> {
+    auto media = pmem::OpenFileMediaToRead(path_, options_.pool);
+    if (!media.ok()) return media.status();
+    return design::kBraid.Make(options_, std::move(media).value());
+  };
+  options_.read_only = true;
+  for (int time = 0; time < 2; ++time) {
+    auto reader = open_to_read();
+    ASSERT_TRUE(reader.ok()) << reader.status().ToString();
+    ExpectContent(reader->get());
+    VerifyReport report;
+    const Status verified = (*reader)->Verify(&report, {});
+    EXPECT_TRUE(verified.ok()) << verified.ToString();
+    // The pages that were copied count.
+    EXPECT_GT((*reader)->GetStatistics().memory_bytes, 6000u * 300);
+    EXPECT_TRUE((*reader)->Close().ok());
+  }
+  options_.memory_budget_bytes = 1 << 20;
+  const Status too_large = open_to_read().status();
+  EXPECT_TRUE(too_large.IsNotSupported()) << too_large.ToString();
+  EXPECT_NE(too_large.message().find("memory_budget_bytes"), std::string::npos);
+  Edit([&](std::vector<char>* bytes) { EXPECT_TRUE(*bytes == before); });
+  options_.read_only = false;
+  auto engine = OpenEngine();
+  ExpectContent(engine.get());
+}
+
 TEST_F(PowerLossTest, ASyncedBatchThatSpansChunksIsWhole) {
   options_.memtable.bytes = 1 << 20;  // so that it is in the log when the power goes
   {

@@ -63,10 +63,14 @@ Result<std::shared_ptr<LeafEngine>> LeafEngine::Open(const Options& options,
   }
   if (engine->medium_failed()) return engine->MediumStatus();
   if (!s.ok()) return s;
-  if (s = engine->pool_->MarkDirty(); !s.ok()) return s;
-  // The image is of no use from here on: a crash leads to a scan.
-  engine->image_served_ = true;
-  if (!BRAID_MUTANT(kLeafImageKept)) recovery::FreeLeafImage(engine->pool_.get());
+  if (options.read_only) {
+    if (s = engine->pool_->media().Seal(); !s.ok()) return s;
+  } else {
+    if (s = engine->pool_->MarkDirty(); !s.ok()) return s;
+    // The image is of no use from here on: a crash leads to a scan.
+    engine->image_served_ = true;
+    if (!BRAID_MUTANT(kLeafImageKept)) recovery::FreeLeafImage(engine->pool_.get());
+  }
   engine->open_micros_ =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                 std::chrono::steady_clock::now() - begin)
@@ -104,7 +108,8 @@ void LeafEngine::Log(const std::string& line) const {
 }
 
 void LeafEngine::StartThread() {
-  if (options_.background_threads) thread_ = std::thread([this] { MaintenanceLoop(); });
+  if (options_.background_threads && !options_.read_only)
+    thread_ = std::thread([this] { MaintenanceLoop(); });
 }
 
 void LeafEngine::StopThread() {
@@ -130,9 +135,11 @@ Status LeafEngine::Close() {
   closed_.store(true);
   pmem::SynchronizeEpoch();  // no call is under way after this
   StopThread();
-  Status outcome = base::NoThrow([&] { return CloseInOrder(); });
+  Status outcome;
+  if (!options_.read_only) outcome = base::NoThrow([&] { return CloseInOrder(); });
   if (outcome.ok() && medium_failed()) outcome = MediumStatus();
-  if (outcome.ok()) outcome = base::NoThrow([&] { return pool_->MarkClean(); });
+  if (outcome.ok() && !options_.read_only)
+    outcome = base::NoThrow([&] { return pool_->MarkClean(); });
   // A pool that is not marked clean is recovered at the next open, as after a crash.
   pool_->media().Unlock();
   return outcome;

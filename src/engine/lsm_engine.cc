@@ -64,12 +64,8 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
   }
   if (engine->medium_failed()) return engine->MediumStatus();
   if (!s.ok()) return s;
-  // From here on the pool changes; until now recovery could be repeated from the same bytes.
-  const uint64_t features =
-      *options.log.kind == LogKind::kWriteAhead || *options.compaction.kind == MergeKind::kCopy
-          ? format::kIncompatCopies
-          : 0;
-  if (s = engine->pool_->MarkDirty(features); !s.ok()) return s;
+  s = options.read_only ? engine->pool_->media().Seal() : engine->AnnounceWrites();
+  if (!s.ok()) return s;
   engine->open_micros_ =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                 std::chrono::steady_clock::now() - begin)
@@ -84,6 +80,13 @@ void LsmEngine::TellRecovery() const {
   options_.listener->OnRecovery({.clean = pool_->was_clean(),
                                  .replayed_entries = recovered_entries_,
                                  .micros = open_micros_});
+}
+
+/// From here on the pool changes; until now recovery could be repeated from the same bytes.
+Status LsmEngine::AnnounceWrites() {
+  const bool copies =
+      *options_.log.kind == LogKind::kWriteAhead || *options_.compaction.kind == MergeKind::kCopy;
+  return pool_->MarkDirty(copies ? format::kIncompatCopies : 0);
 }
 
 Status LsmEngine::Recover() {
@@ -155,7 +158,7 @@ Status LsmEngine::Recover() {
 }
 
 void LsmEngine::StartThreads() {
-  if (!options_.background_threads) return;
+  if (!options_.background_threads || options_.read_only) return;
   threads_.reserve(3);
   threads_.emplace_back([this] { FlushLoop(); });
   threads_.emplace_back([this] { CompactionLoop(); });
@@ -197,9 +200,11 @@ Status LsmEngine::Close() {
   pmem::SynchronizeEpoch();  // no call is under way after this
   StopThreads();
   Status outcome = background_error();
-  if (outcome.ok()) outcome = base::NoThrow([&] { return FlushForClose(); });
+  if (outcome.ok() && !options_.read_only) {
+    outcome = base::NoThrow([&] { return FlushForClose(); });
+  }
   if (outcome.ok() && medium_failed()) outcome = MediumStatus();
-  if (outcome.ok()) {
+  if (outcome.ok() && !options_.read_only) {
     {
       const std::lock_guard lock(structure_mutex_);
       // Refused writes may have drawn numbers above the last one.

@@ -154,6 +154,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void FindGroup(const index::ReadView& view, std::span<const Slice> keys,
                  index::LookupResult* results) const;
   void FillVisits(Statistics* statistics) const;
+  Status AnnounceWrites();
   Status Recover();
   void TellRecovery() const;
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);

@@ -22,6 +22,8 @@
 #include <utility>
 
 #include "base/no_throw.h"
+#include "pmem/file_calls.h"
+#include "pmem/pool_lock.h"
 #include "pmem/region_folders.h"
 #include "pmem/sigbus_guard.h"
 
@@ -31,108 +33,6 @@ namespace {
 constexpr uint64_t kReservedBytes = 1ull << 40;
 constexpr uint64_t kSmallestReservation = 1ull << 33;
 constexpr long kTmpfsMagic = 0x01021994;
-constexpr const char* kLockName = "lock";
-constexpr const char* kTemporarySuffix = ".new";
-
-std::string SegmentName(uint32_t index) {
-  char name[32];
-  std::snprintf(name, sizeof name, "segment-%06u", index);
-  return name;
-}
-
-std::string ErrnoText(int error) { return std::strerror(error); }
-
-Status FileError(const std::string& action, const std::string& path, int error) {
-  const std::string text = action + " " + path + ": " + ErrnoText(error);
-  switch (error) {
-    case ENOSPC:
-      return Status::OutOfSpace(text + "; free space on the filesystem, writes go on after that");
-    case EDQUOT:
-      return Status::OutOfSpace(text + "; raise the quota or remove files of the same owner");
-    case EFBIG:
-      return Status::OutOfSpace(text + "; raise the limit on the size of files (ulimit -f)");
-    case EMFILE:
-    case ENFILE:
-      return Status::IOError(text + "; raise the limit on open files (ulimit -n)");
-    case EROFS:
-      return Status::IOError(text +
-                             "; an open pool is written to: mount the filesystem for writing. The "
-                             "kernel refuses that on an NVDIMM that is not armed");
-    case EACCES:
-    case EPERM:
-      return Status::IOError(text + "; the pool must be readable and writable for this user");
-    case ENOMEM:
-      return Status::IOError(text + "; free some memory and try again");
-    default:
-      return Status::IOError(text);
-  }
-}
-
-/// A file descriptor that closes itself.
-class Fd {
- public:
-  Fd() = default;
-  /// Not 0, 1 or 2: where the caller has closed these, what it writes to its output must not be
-  /// written to a pool.
-  explicit Fd(int fd) : fd_(fd) {
-    if (fd < 0 || fd > STDERR_FILENO) return;
-    fd_ = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    const int error = errno;
-    ::close(fd);
-    errno = error;
-  }
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = std::exchange(other.fd_, -1);
-    return *this;
-  }
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
-
-/// Calls again what a signal interrupted. `call` returns -1 and sets errno, as system calls do.
-template <class Call>
-auto Again(Call&& call) -> decltype(call()) {
-  for (;;) {
-    const auto result = call();
-    if (result != -1 || errno != EINTR) return result;
-  }
-}
-
-/// Calls `visit(name)` for every entry of the directory until it returns false.
-template <class Visit>
-Status List(const std::string& path, Visit&& visit) {
-  struct Closer {
-    void operator()(DIR* stream) const { ::closedir(stream); }
-  };
-  const std::unique_ptr<DIR, Closer> stream(::opendir(path.c_str()));
-  if (stream == nullptr) return FileError("cannot list", path, errno);
-  for (;;) {
-    errno = 0;
-    const dirent* entry = ::readdir(stream.get());
-    if (entry == nullptr) break;
-    if (!visit(std::string_view(entry->d_name))) return Status::OK();
-  }
-  return errno == 0 ? Status::OK() : FileError("cannot list", path, errno);
-}
-
-/// Names of all segments, finished or not.
-Result<std::vector<std::string>> SegmentFiles(const std::string& path) {
-  std::vector<std::string> names;
-  Status s = List(path, [&](std::string_view name) {
-    if (name.starts_with("segment-")) names.emplace_back(name);
-    return true;
-  });
-  if (!s.ok()) return s;
-  return names;
-}
 
 /// Where segments lie: the pool's own folder, or that of a region.
 struct Folder {
@@ -199,7 +99,8 @@ Result<pmem2_map*> MapFile(int fd, pmem2_vm_reservation* reservation, uint64_t o
 
 class FileMedia final : public Media {
  public:
-  FileMedia(std::string path, const PoolOptions& options) : path_(std::move(path)) {
+  FileMedia(std::string path, const PoolOptions& options, LockKind kind)
+      : path_(std::move(path)), lock_kind_(kind) {
     forced_ = options.force_media_class.has_value();
     if (forced_) media_class_ = *options.force_media_class;
   }
@@ -218,15 +119,14 @@ class FileMedia final : public Media {
   Status AddSegmentOf(uint32_t region, uint64_t bytes) override;
   Status PublishSegment() override;
   Status DropSegment() override;
+  bool read_only() const noexcept override { return lock_kind_ == LockKind::kShared; }
+  Status Seal() override;
   Status Sync() override;
   const std::atomic<uint64_t>& fault() const noexcept override { return guard_.fault(); }
   Status SyncRange(uint64_t offset, uint64_t bytes) override;
   void Prefault(uint64_t offset, uint64_t bytes) noexcept override;
   int NodeAt(uint64_t offset) const override;
-  void Unlock() override {
-    for (Folder& folder : folders_) folder.mark = Fd();
-    lock_ = Fd();
-  }
+  void Unlock() override;
   std::string boot_id() const override { return CurrentBootId(); }
   std::string Locate(uint64_t offset) const override;
 
@@ -236,10 +136,13 @@ class FileMedia final : public Media {
   Status OpenFolder(const std::string& path, const PoolOptions& options);
   Status LockMark(Folder* folder);
   Status Lock();
+  Status WriteProcessId();
+  Status LockSegment(int fd, const std::string& name);
   Status Reserve(const PoolOptions& options);
   Status MapExisting();
   Status RemoveLeftovers();
   Status Map(Fd fd, size_t folder, uint64_t bytes, const std::string& name);
+  Status MapPrivately(int fd, uint64_t at, uint64_t bytes, const std::string& name);
   Result<Fd> OpenSegment(const std::string& name, size_t* folder) const;
   std::string FilePath(size_t folder, const std::string& name) const {
     return folders_[folder].path + "/" + name;
@@ -250,7 +153,11 @@ class FileMedia final : public Media {
     return maps_.empty() ? 0 : maps_.back().base + maps_.back().bytes;
   }
 
-  std::string path_;
+  /// To open files with that are there already.
+  int OpenFlags() const { return (read_only() ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOFOLLOW; }
+
+  const std::string path_;
+  const LockKind lock_kind_;
   std::vector<Folder> folders_;  // by region; one: of all regions
   Fd lock_;
   pmem2_vm_reservation* reservation_ = nullptr;
@@ -270,6 +177,7 @@ FileMedia::~FileMedia() {
   guard_.Release();
   bool all_gone = true;
   for (Mapping& mapping : maps_) {
+    if (mapping.map == nullptr) continue;  // goes with the reservation
     // libpmem2 maps an empty range over what it takes away, which a second try may find room for.
     all_gone =
         (pmem2_map_delete(&mapping.map) == 0 || pmem2_map_delete(&mapping.map) == 0) && all_gone;
@@ -346,42 +254,34 @@ Status FileMedia::OpenRegionFolders(const PoolOptions& options, bool create) {
 }
 
 Status FileMedia::LockMark(Folder* folder) {
-  folder->mark = Fd(Again([&] {
-    return ::openat(folder->directory.get(), kRegionMarkName, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  }));
+  folder->mark =
+      Fd(Again([&] { return ::openat(folder->directory.get(), kRegionMarkName, OpenFlags()); }));
   if (!folder->mark.ok()) {
     return FileError("the mark of the region is missing, is its device mounted? cannot open",
                      folder->path + "/" + kRegionMarkName, errno);
   }
-  struct flock request {};
-  request.l_type = F_WRLCK;
-  request.l_whence = SEEK_SET;
-  if (Again([&] { return ::fcntl(folder->mark.get(), F_OFD_SETLK, &request); }) == 0) {
-    return Status::OK();
-  }
-  if (errno != EAGAIN && errno != EACCES) return FileError("cannot lock", folder->path, errno);
+  const int error = TakeFileLock(folder->mark.get(), lock_kind_);
+  if (error == 0) return Status::OK();
+  if (error != EAGAIN) return FileError("cannot lock", folder->path, error);
   return Status::Busy("the region in " + folder->path +
                       " is open already, by a pool that is a copy of " + path_ +
                       "; close it there first");
 }
 
 Status FileMedia::Lock() {
-  lock_ = Fd(Again([&] {
-    return ::openat(folders_[0].directory.get(), kLockName,
-                    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  }));
+  const int flags = read_only() ? OpenFlags() : OpenFlags() | O_CREAT;
+  lock_ = Fd(Again([&] { return ::openat(folders_[0].directory.get(), kLockName, flags, 0600); }));
+  // A reader makes none: the first segment's lock is enough.
+  if (!lock_.ok() && read_only() && errno == ENOENT) return Status::OK();
   if (!lock_.ok()) return FileError("cannot open the lock file in", path_, errno);
-  struct flock request {};
-  request.l_type = F_WRLCK;
-  request.l_whence = SEEK_SET;
-  if (Again([&] { return ::fcntl(lock_.get(), F_OFD_SETLK, &request); }) != 0) {
-    if (errno != EAGAIN && errno != EACCES) return FileError("cannot lock", path_, errno);
-    const LockHolder holder = ProbeLock(path_);
-    return Status::Busy("the pool " + path_ + " is open already" +
-                        (holder.pid > 0 ? ", by process " + std::to_string(holder.pid) : "") +
-                        "; close it there first");
-  }
-  // For people and for the message above only; the lock itself decides.
+  const int error = TakeFileLock(lock_.get(), lock_kind_);
+  if (error == EAGAIN) return BusyStatus(path_, lock_kind_);
+  if (error != 0) return FileError("cannot lock", path_, error);
+  return read_only() ? Status::OK() : WriteProcessId();
+}
+
+/// For people and for the message of others who find the pool locked; the lock itself decides.
+Status FileMedia::WriteProcessId() {
   const std::string pid = std::to_string(::getpid()) + "\n";
   errno = ENOSPC;  // what a write that is too short means
   if (Again([&] { return ::ftruncate(lock_.get(), 0); }) != 0 ||
@@ -390,6 +290,19 @@ Status FileMedia::Lock() {
     return FileError("cannot write the lock file in", path_, errno);
   }
   return Status::OK();
+}
+
+/// The pool's first segment tells who has it open where "lock" is missing or can't be made.
+Status FileMedia::LockSegment(int fd, const std::string& name) {
+  const int error = TakeFileLock(fd, lock_kind_);
+  if (error == EAGAIN) return BusyStatus(path_, lock_kind_, fd);
+  return error == 0 ? Status::OK() : FileError("cannot lock", path_ + "/" + name, error);
+}
+
+void FileMedia::Unlock() {
+  for (Folder& folder : folders_) folder.mark = Fd();
+  if (!maps_.empty()) DropFileLock(maps_[0].fd.get());
+  lock_ = Fd();
 }
 
 Status FileMedia::Reserve(const PoolOptions& options) {
@@ -404,6 +317,7 @@ Status FileMedia::Reserve(const PoolOptions& options) {
 }
 
 Status FileMedia::RemoveLeftovers() {
+  if (read_only()) return Status::OK();
   for (const Folder& folder : folders_) {
     Result<std::vector<std::string>> names = SegmentFiles(folder.path);
     if (!names.ok()) return names.status();
@@ -418,9 +332,7 @@ Status FileMedia::RemoveLeftovers() {
 Result<Fd> FileMedia::OpenSegment(const std::string& name, size_t* folder) const {
   Fd found;
   for (size_t i = 0; i < folders_.size(); ++i) {
-    Fd fd(Again([&] {
-      return ::openat(folders_[i].directory.get(), name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    }));
+    Fd fd(Again([&] { return ::openat(folders_[i].directory.get(), name.c_str(), OpenFlags()); }));
     if (!fd.ok() && errno == ENOENT) continue;
     if (!fd.ok()) return FileError("cannot open", FilePath(i, name), errno);
     if (found.ok()) {
@@ -463,18 +375,46 @@ Status FileMedia::Map(Fd fd, size_t folder, uint64_t bytes, const std::string& n
   if (at + bytes > reserved_) {
     return Status::OutOfSpace("the pool " + path_ + " exceeds the reserved address space");
   }
+  if (maps_.empty()) {
+    if (Status s = LockSegment(fd.get(), name); !s.ok()) return s;
+  }
   {
     const std::lock_guard lock(maps_mutex_);
     maps_.reserve(maps_.size() + 1);  // so that nothing can fail between mapping and keeping it
   }
-  Result<pmem2_map*> map = MapFile(fd.get(), reservation_, at, FilePath(folder, name));
+  // One for reading is only asked what it lies on, and then mapped in another way.
+  Result<pmem2_map*> map =
+      read_only() ? MapFile(fd.get(), nullptr, 0, FilePath(folder, name), PMEM2_PROT_READ)
+                  : MapFile(fd.get(), reservation_, at, FilePath(folder, name));
   if (!map.ok()) return map.status();
   if (!forced_) {
     media_class_ = std::min(media_class(), ClassOf(pmem2_map_get_store_granularity(*map)));
   }
+  pmem2_map* kept = *map;
+  if (read_only()) {
+    pmem2_map_delete(&kept);
+    kept = nullptr;
+    if (Status s = MapPrivately(fd.get(), at, bytes, FilePath(folder, name)); !s.ok()) return s;
+  }
   const std::lock_guard lock(maps_mutex_);
-  maps_.push_back({std::move(fd), folder, *map, at, bytes});
+  maps_.push_back({std::move(fd), folder, kept, at, bytes});
   return Status::OK();
+}
+
+/// Maps a file so that a page that is stored to becomes this process's own copy.
+Status FileMedia::MapPrivately(int fd, uint64_t at, uint64_t bytes, const std::string& name) {
+  // Recovery copies few pages: no memory is set aside for a copy of the whole pool.
+  constexpr int kFlags = MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED;
+  if (::mmap(base_ + at, bytes, PROT_READ | PROT_WRITE, kFlags, fd, 0) != MAP_FAILED) {
+    return Status::OK();
+  }
+  return FileError("cannot map", name, errno);
+}
+
+Status FileMedia::Seal() {
+  if (!read_only() || MappedBytes() == 0) return Status::OK();
+  if (::mprotect(base_, MappedBytes(), PROT_READ) == 0) return Status::OK();
+  return FileError("cannot protect the mapping of", path_, errno);
 }
 
 std::vector<uint64_t> FileMedia::segment_bytes() const {
@@ -486,6 +426,9 @@ std::vector<uint64_t> FileMedia::segment_bytes() const {
 }
 
 Status FileMedia::AddSegmentOf(uint32_t region, uint64_t bytes) {
+  if (read_only()) {
+    return Status::NotSupported("the pool " + path_ + " is opened read-only, and can't grow");
+  }
   const size_t folder = region < folders_.size() ? region : 0;
   const int directory = folders_[folder].directory.get();
   const std::string name = SegmentName(static_cast<uint32_t>(maps_.size())) + kTemporarySuffix;
@@ -544,7 +487,7 @@ Status FileMedia::DropSegment() {
 }
 
 Status FileMedia::Sync() {
-  if (media_class() != MediaClass::kPage) return Status::OK();
+  if (media_class() != MediaClass::kPage || read_only()) return Status::OK();
   for (size_t i = 0;; ++i) {
     int fd = -1;
     size_t folder = 0;
@@ -562,7 +505,7 @@ Status FileMedia::Sync() {
 }
 
 Status FileMedia::SyncRange(uint64_t offset, uint64_t bytes) {
-  if (media_class() != MediaClass::kPage) return Status::OK();
+  if (media_class() != MediaClass::kPage || read_only()) return Status::OK();
   const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const uint64_t begin = offset / page * page;
   if (Again([&] { return ::msync(base_ + begin, offset + bytes - begin, MS_SYNC); }) != 0) {
@@ -572,6 +515,7 @@ Status FileMedia::SyncRange(uint64_t offset, uint64_t bytes) {
 }
 
 void FileMedia::Prefault(uint64_t offset, uint64_t bytes) noexcept {
+  if (read_only()) return;  // it would copy the pages
   // On a disk filesystem touching a page for writing makes it dirty and costs its write-back.
   if (media_class() == MediaClass::kPage && !tmpfs_) return;
 #if defined(MADV_POPULATE_WRITE)
@@ -642,20 +586,6 @@ Result<PathKind> ProbePath(const std::string& path) {
   return kind;
 }
 
-LockHolder ProbeLock(const std::string& path) {
-  LockHolder holder;
-  Fd fd(::open((path + "/" + kLockName).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd.ok()) return holder;
-  struct flock request {};
-  request.l_type = F_WRLCK;
-  request.l_whence = SEEK_SET;
-  if (::fcntl(fd.get(), F_OFD_GETLK, &request) != 0 || request.l_type == F_UNLCK) return holder;
-  holder.held = true;
-  char text[32] = {};
-  if (::pread(fd.get(), text, sizeof text - 1, 0) > 0) holder.pid = std::strtoll(text, nullptr, 10);
-  return holder;
-}
-
 Status RemovePool(const std::string& path) {
   Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!directory.ok()) return FileError("cannot open", path, errno);
@@ -677,8 +607,15 @@ Status RemovePool(const std::string& path) {
 
 Result<std::unique_ptr<Media>> OpenFileMedia(const std::string& path, const PoolOptions& options,
                                              bool create) {
-  auto media = std::make_unique<FileMedia>(path, options);
+  auto media = std::make_unique<FileMedia>(path, options, LockKind::kExclusive);
   if (Status s = media->Init(options, create); !s.ok()) return s;
+  return Result<std::unique_ptr<Media>>(std::move(media));
+}
+
+Result<std::unique_ptr<Media>> OpenFileMediaToRead(const std::string& path,
+                                                   const PoolOptions& options) {
+  auto media = std::make_unique<FileMedia>(path, options, LockKind::kShared);
+  if (Status s = media->Init(options, false); !s.ok()) return s;
   return Result<std::unique_ptr<Media>>(std::move(media));
 }
 

@@ -1,13 +1,16 @@
 // Purpose: a pool's segments as files of a directory, mapped through libpmem2.
 // Thread safety: see media.h. Invariant 1: files are 0600, the directory 0700, nothing is followed
-// through a symbolic link. Invariant 2: one process has the pool open, by a lock on the file
-// "lock". Persistence: a segment is written under a temporary name; its rename is the commit point.
+// through a symbolic link. Invariant 2: one process has the pool open for writing, or some for
+// reading (pool_lock.h). Invariant 3: opened for reading, nothing of the directory changes: what
+// recovery stores goes to private copies of pages, and after Seal() a store faults. Persistence: a
+// segment is written under a temporary name; its rename is the commit point.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "pmem/media.h"
+#include "pmem/pool_lock.h"
 
 namespace braid::pmem {
 
@@ -18,17 +21,10 @@ enum class PathKind : uint8_t {
   kForeign,  ///< something that is not a pool
 };
 
-struct LockHolder {
-  bool held = false;
-  int64_t pid = 0;
-};
-
 /// The identifier of this run of the operating system.
 std::string CurrentBootId();
 /// Looks without changing anything.
 Result<PathKind> ProbePath(const std::string& path);
-/// Whether another handle has the pool open, and whose.
-LockHolder ProbeLock(const std::string& path);
 /// Removes the files of the pool and its directory. The caller has checked that it is a pool.
 Status RemovePool(const std::string& path);
 
@@ -36,6 +32,12 @@ Status RemovePool(const std::string& path);
 /// is missing and may hold no segment yet. Errors: Busy, IOError, InvalidArgument (world-writable).
 Result<std::unique_ptr<Media>> OpenFileMedia(const std::string& path, const PoolOptions& options,
                                              bool create);
+
+/// Opens the directory for reading, beside others who do, and maps all segments: what is stored to
+/// the mapping is seen by this process alone, until Seal() ends that. Nothing can be added. Errors:
+/// Busy (open for writing), IOError, InvalidArgument (world-writable).
+Result<std::unique_ptr<Media>> OpenFileMediaToRead(const std::string& path,
+                                                   const PoolOptions& options);
 
 /// NUMA node of the device that the folder lies on; -1 when it is not known.
 int NodeOfFolder(const std::string& path);

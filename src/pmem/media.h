@@ -49,6 +49,11 @@ class Media {
   /// Touches pages ahead of their use, so that no writer pays for the first touch. A hint.
   virtual void Prefault(uint64_t offset, uint64_t bytes) noexcept = 0;
 
+  /// True when the medium was opened for reading: what is stored is seen by this process alone.
+  virtual bool read_only() const noexcept { return false; }
+  /// Of a medium opened for reading: from now on a store faults.
+  virtual Status Seal() { return Status::OK(); }
+
   /// 0, or 1 + the offset at which the medium first failed under a load or store: from then on what
   /// was read may be zeros, and what was stored is lost.
   virtual const std::atomic<uint64_t>& fault() const noexcept {

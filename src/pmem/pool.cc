@@ -59,7 +59,8 @@ PmemPool::PmemPool(std::unique_ptr<Media> media, const Options& options)
       ops_(media_->media_class()),
       base_(media_->base()),
       max_bytes_(options.pool.max_bytes),
-      initial_bytes_(options.pool.initial_bytes) {
+      initial_bytes_(options.pool.initial_bytes),
+      memory_budget_(options.memory_budget_bytes) {
 #if defined(BRAID_CRASHSIM)
   ops_.set_hook(media_->hook());
 #endif
@@ -68,6 +69,9 @@ PmemPool::PmemPool(std::unique_ptr<Media> media, const Options& options)
 Result<std::unique_ptr<PmemPool>> PmemPool::Open(std::unique_ptr<Media> media,
                                                  const Options& options,
                                                  const std::function<Status(PmemPool*)>& init) {
+  if (media->read_only() && media->segment_bytes().empty()) {
+    return Status::NotFound("there is no pool, and to read makes none");
+  }
   std::unique_ptr<PmemPool> pool(new PmemPool(std::move(media), options));
   Status s =
       pool->media_->segment_bytes().empty() ? pool->Create(options, init) : pool->Load(options);
@@ -157,6 +161,9 @@ uint64_t PmemPool::LeastBytes(uint32_t index, uint64_t chunks) const noexcept {
 }
 
 Status PmemPool::CompleteRegions() {
+  if (read_only() && segments_.size() < regions_) {
+    return Status::NotSupported("the making of the pool was interrupted: open it for writing once");
+  }
   for (auto region = static_cast<uint32_t>(segments_.size()); region < regions_; ++region) {
     if (Status s = Grow(region, 4); !s.ok()) return s;
   }
@@ -495,6 +502,20 @@ Status PmemPool::MarkClean() {
     if (!again.ok()) return again;
   }
   return s;
+}
+
+Status PmemPool::WillCopy(uint64_t pages) {
+  if (!read_only()) return Status::OK();
+  const uint64_t bytes = copies_.memory_bytes() + pages * kPageBytes;
+  if (bytes > memory_budget_) {
+    return Status::NotSupported(
+        "the pool was not closed in order, and to recover it read-only takes copies of " +
+        std::to_string(bytes >> 20) + " MiB of it or more, beyond memory_budget_bytes (" +
+        std::to_string(memory_budget_ >> 20) +
+        " MiB): open it for writing once, or raise the budget");
+  }
+  copies_.Set(bytes);
+  return Status::OK();
 }
 
 Status PmemPool::Grow(uint32_t region, uint64_t chunks_in_a_run) {

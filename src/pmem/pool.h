@@ -204,6 +204,12 @@ class PmemPool {
   /// Notes durably that features are in use that a reader must know. Two fences, the first time.
   Status AnnounceIncompat(uint64_t features);
   Status MarkClean();
+  /// Of a pool that is opened for reading: as what it is for its other readers, nothing of it
+  /// changes; what recovery stores is in copies of pages, of this process.
+  bool read_only() const noexcept { return media_->read_only(); }
+  /// Recovery is about to store to so many more pages. Of a pool that is opened for reading they
+  /// become copies in DRAM: NotSupported when these would exceed the memory budget.
+  Status WillCopy(uint64_t pages);
   /// State of the last session, as found at open.
   bool was_clean() const noexcept { return was_clean_; }
   bool created() const noexcept { return created_; }
@@ -283,6 +289,7 @@ class PmemPool {
   Status FullError() const;
 
   mutable base::MemoryUsers memory_users_;
+  base::MemoryCharge copies_{&memory_users_};  // pages, of a pool opened for reading
   std::unique_ptr<Media> media_;
   const std::atomic<uint64_t>& fault_;
   PersistOps ops_;
@@ -290,6 +297,7 @@ class PmemPool {
   uint32_t chunk_shift_ = 0;
   uint64_t max_bytes_ = 0;
   uint64_t initial_bytes_ = 0;
+  const uint64_t memory_budget_;
   format::PoolHeader header_{};
   int newest_header_ = 0;  // copy that is known to be intact
   bool was_clean_ = false;

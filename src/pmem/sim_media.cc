@@ -8,6 +8,7 @@
 namespace braid::pmem {
 
 Status SimMedia::AddSegment(uint64_t bytes) {
+  if (read_only_) return Status::NotSupported("the simulated pool is opened read-only");
   SimArea* area = sim_->memory();
   const uint64_t offset = area->published_bytes();
   if (bytes == 0 || bytes % kLineBytes != 0) {
@@ -31,7 +32,7 @@ Status SimMedia::PublishSegment() {
 Status SimMedia::Sync() { return SyncRange(0, sim_->memory()->published_bytes()); }
 
 Status SimMedia::SyncRange(uint64_t offset, uint64_t bytes) {
-  sim_->OnSync(offset, bytes);
+  if (!read_only_) sim_->OnSync(offset, bytes);
   return Status::OK();
 }
 

@@ -18,7 +18,9 @@ namespace braid::pmem {
 class SimMedia final : public Media {
  public:
   /// `boot_id`: another one than the last writer's is a power loss, the same one a process crash.
-  SimMedia(SimPersist* sim, std::string boot_id) : sim_(sim), boot_id_(std::move(boot_id)) {}
+  /// `read_only`: says so; what is stored all the same is for the caller to take back.
+  SimMedia(SimPersist* sim, std::string boot_id, bool read_only = false)
+      : sim_(sim), boot_id_(std::move(boot_id)), read_only_(read_only) {}
 
   char* base() const noexcept override { return sim_->memory()->base(); }
   uint64_t reserved_bytes() const noexcept override { return sim_->memory()->bytes(); }
@@ -31,6 +33,7 @@ class SimMedia final : public Media {
   Status Sync() override;
   Status SyncRange(uint64_t offset, uint64_t bytes) override;
   void Prefault(uint64_t, uint64_t) noexcept override {}
+  bool read_only() const noexcept override { return read_only_; }
   std::string boot_id() const override { return boot_id_; }
   std::string Locate(uint64_t offset) const override;
   PersistHook* hook() noexcept override { return sim_; }
@@ -38,6 +41,7 @@ class SimMedia final : public Media {
  private:
   SimPersist* sim_;
   std::string boot_id_;
+  const bool read_only_;
 };
 
 }  // namespace braid::pmem

@@ -67,6 +67,7 @@ Status LeafRecovery::ScanLeaves() {
       if (!LeafPtr{leaf->next}.IsValid()) {
         return pool_->CorruptionAt(offset, "link of a leaf", "its check does not match");
       }
+      if (Status s = pool_->WillCopy(1); !s.ok()) return s;
       ops.StoreU64(link, leaf->next);
       ops.Flush(link, sizeof *link);
       continue;
@@ -148,12 +149,19 @@ Status LeafRecovery::SweepEntries(uint64_t chunk) {
   if (!header.ok()) return header.status();
   state_.next_chunk_id = std::max(state_.next_chunk_id, header->table_id + 1);
   pmem::PersistOps& ops = pool_->ops();
+  Status copies;
+  uint64_t copied_page = 0;
   log::ForEachEntry(*pool_, chunk, [&](uint64_t offset, const EntryHeader& entry) {
     if (!BRAID_MUTANT(kLeafTornSequenceReused)) {
       state_.last_sequence = std::max(state_.last_sequence, entry.sequence());
     }
     if (entry.state() != format::kStateLive || IsLinked(offset)) return;
     if (BRAID_MUTANT(kLeafLostEntriesLive)) return;
+    if (const uint64_t page = offset / format::kPageBytes; page != copied_page && copies.ok()) {
+      copies = pool_->WillCopy(1);
+      copied_page = page;
+    }
+    if (!copies.ok()) return;
     // Its write was torn, or another one took its place. A salvage, which goes by the
     // entries, must not take it for one that counts.
     uint8_t* state = pool_->As<EntryHeader>(offset)->state_byte();
@@ -161,6 +169,7 @@ Status LeafRecovery::SweepEntries(uint64_t chunk) {
     ops.Flush(state, 1);
   });
   ops.Fence();
+  if (!copies.ok()) return copies;
   if (usage_->Live(chunk) == 0) pool_->FreeChunk(chunk);
   return Status::OK();
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <thread>
+#include <unordered_set>
 
 #include "base/mutants.h"
 #include "compaction/pointer_persistence.h"
@@ -26,6 +27,7 @@ bool RecoveryJob::NeedsRebuild() const {
 Result<RecoveredState> RecoveryJob::Run() {
   const bool rebuild = NeedsRebuild();
   if (Status s = manifest_->Load(); !s.ok()) return s;
+  if (Status s = ReserveCopies(rebuild); !s.ok()) return s;
   if (rebuild) {
     if (Status s = RebuildFromEntries(pool_, manifest_, usage_); !s.ok()) return s;
     state_.rebuilt = true;
@@ -40,6 +42,26 @@ Result<RecoveredState> RecoveryJob::Run() {
   if (Status s = SweepExtents(); !s.ok()) return s;
   if (BRAID_MUTANT(kSequenceRestartsAtZero)) state_.last_sequence = 0;
   return std::move(state_);
+}
+
+/// What is stored to whatever is found: states of chunks, and, by a rebuild, each entry.
+Status RecoveryJob::ReserveCopies(bool rebuild) {
+  if (pool_->was_clean()) return Status::OK();
+  constexpr uint64_t kHeadsAndHeaders = 16;
+  uint64_t bytes = pool_->chunks() * sizeof(uint64_t);
+  for (uint64_t chunk = 0; rebuild && chunk < pool_->chunks(); ++chunk) {
+    if (format::HoldsEntries(pool_->StateOf(chunk).kind())) bytes += pool_->chunk_bytes();
+  }
+  return pool_->WillCopy(kHeadsAndHeaders + bytes / format::kPageBytes);
+}
+
+/// Pages that hold the targets of updates.
+uint64_t RecoveryJob::PagesOf(const std::vector<format::RedoUpdate>& updates) {
+  std::unordered_set<uint64_t> pages;
+  for (const format::RedoUpdate& update : updates) {
+    pages.insert((update.target & format::kOffsetMask) / format::kPageBytes);
+  }
+  return pages.size();
 }
 
 Status RecoveryJob::FinishMerge() {
@@ -58,6 +80,9 @@ Status RecoveryJob::FinishMerge() {
     updates.resize(std::min<size_t>(updates.size(), options_.compaction.batch_entries));
   }
   if (BRAID_MUTANT(kRedoNotReplayed)) return Status::OK();
+  if (pool_->read_only()) {
+    if (Status s = pool_->WillCopy(PagesOf(updates)); !s.ok()) return s;
+  }
   return redo.Apply(updates);
 }
 
@@ -186,6 +211,7 @@ Status RecoveryJob::ReplayLogs() {
   for (const log::ShardLog& shard : read) {
     state_.replayed_entries += shard.committed.size();
     state_.last_sequence = std::max(state_.last_sequence, shard.max_sequence);
+    if (Status s = pool_->WillCopy(shard.torn.size()); !s.ok()) return s;
     // So that nobody takes what was never acknowledged for an entry of the table to come.
     if (BRAID_MUTANT(kTornEntriesNotMarked)) continue;
     for (const uint64_t offset : shard.torn) {

@@ -11,6 +11,8 @@
 //  4. logs above flushed_table_id are read into a memtable. Nothing is committed; the flush does
 //  that.
 //  5. sweep: chunks and extents that nothing can reach are freed, each by its state word.
+// Of a pool that is opened for reading all of that is done on private copies of pages (media.h):
+// nothing commits, and the next open finds what this one found.
 // Source: ListDB 6.7, Algorithm 8.
 #pragma once
 
@@ -45,6 +47,8 @@ class RecoveryJob {
   Result<RecoveredState> Run();
 
  private:
+  Status ReserveCopies(bool rebuild);
+  static uint64_t PagesOf(const std::vector<format::RedoUpdate>& updates);
   Status FinishMerge();
   Status SettleMerge();
   Status ClassifyChunks();

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "braid/db.h"
 #include "braid/version.h"
 #include "command/command_runner.h"
+#include "support/folder_state.h"
 
 namespace braid::test {
 namespace {
@@ -228,12 +230,59 @@ TEST_F(CommandTest, PoolInUseIsNamedAndInfoStillWorks) {
       folder_.path(), {"load", Pool(), "-", "--batch", "1", "--acknowledge", Path("acknowledged")});
   ASSERT_TRUE(holder.Feed("k\tv\n"));
   ASSERT_TRUE(WaitUntil([&] { return ReadFileText(Path("acknowledged")) == "k\n"; }));
-  ExpectError({"get", Pool(), "k"}, "");
+  for (const std::vector<std::string>& verb :
+       std::vector<std::vector<std::string>>{{"get", Pool(), "k"},
+                                             {"scan", Pool()},
+                                             {"count", Pool()},
+                                             {"stat", Pool()},
+                                             {"verify", Pool()}}) {
+    const std::string said =
+        ExpectError(verb, "for writing in process " + std::to_string(holder.pid())).err;
+    EXPECT_NE(said.find("checkpoint"), std::string::npos) << said;
+  }
   const json info = json::parse(Out({"info", Pool(), "--json"}));
   EXPECT_EQ(info["in_use"], true);
   EXPECT_EQ(info["in_use_by_pid"], holder.pid());
   EXPECT_EQ(holder.Finish().exit_code, 0);
   EXPECT_EQ(Out({"get", Pool(), "k"}), "v\n");
+}
+
+TEST_F(CommandTest, VerbsThatOnlyReadChangeNothingAlsoAfterACrash) {
+  {
+    RunningCommand writer(folder_.path(), {"load", Pool(), "-", "--batch", "1", "--acknowledge",
+                                           Path("acknowledged")});
+    ASSERT_TRUE(writer.Feed("k\tv\nl\tw\n"));
+    ASSERT_TRUE(WaitUntil([&] { return ReadFileText(Path("acknowledged")) == "k\nl\n"; }));
+    writer.Signal(SIGKILL);
+    EXPECT_EQ(writer.Wait().signal, SIGKILL);
+  }
+  const FolderState before = StateOfFolder(Pool());
+  EXPECT_EQ(Out({"get", Pool(), "k"}), "v\n");
+  EXPECT_EQ(Out({"scan", Pool()}), "k\tv\nl\tw\n");
+  EXPECT_EQ(Out({"count", Pool()}), "2\n");
+  EXPECT_EQ(Out({"stat", Pool(), "recovered_entries"}), "2\n");
+  EXPECT_NE(Out({"verify", Pool()}).find("no problem found"), std::string::npos);
+  EXPECT_EQ(json::parse(Out({"info", Pool(), "--json"}))["clean"], false);
+  EXPECT_EQ(FirstDifference(before, StateOfFolder(Pool())), "");
+  Out({"put", Pool(), "m", "x"});
+  EXPECT_EQ(Out({"count", Pool()}), "3\n");
+}
+
+TEST_F(CommandTest, InfoTellsThatAPoolIsOpenForReading) {
+  Out({"put", Pool(), "k", "v"});
+  Options options;
+  options.read_only = true;
+  auto reader = DB::Open(options, Pool());
+  ASSERT_TRUE(reader.ok()) << reader.status().ToString();
+  const json info = json::parse(Out({"info", Pool(), "--json"}));
+  EXPECT_EQ(info["in_use"], true);
+  EXPECT_EQ(info["in_use_for_reading"], true);
+  const std::string text = Out({"info", Pool()});
+  EXPECT_NE(text.find("for reading by process " + std::to_string(::getpid())), std::string::npos)
+      << text;
+  EXPECT_EQ(Out({"get", Pool(), "k"}), "v\n");
+  ExpectError({"put", Pool(), "k", "w"}, "for reading in process " + std::to_string(::getpid()));
+  ExpectError({"top", Pool()}, "no process has the pool open");
 }
 
 TEST_F(CommandTest, VerifyOfASoundPoolFindsNothing) {

@@ -49,6 +49,7 @@ void Counts::Add(const Counts& other) {
   process_crashes += other.process_crashes;
   continued += other.continued;
   duplicates += other.duplicates;
+  readers += other.readers;
   rechecked += other.rechecked;
   points += other.points;
   complete += other.complete;
@@ -197,9 +198,11 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
   };
 
   Level& level = levels_[depth];
+  std::string wrong;
+  if (!nest && WillRead(image)) wrong = CheckReader(options, boot_id, depth, &allowed);
+  if (!wrong.empty()) return wrong;
   if (level.tracked) level.tracker->Begin();
   Result<std::unique_ptr<DB>> opened = Open(depth, options, boot_id);
-  std::string wrong;
   VerifyReport report;
   if (!opened.ok()) {
     wrong = "open: " + opened.status().ToString();
@@ -236,6 +239,29 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
   if (db != nullptr) Abandon(std::move(db));
   if (again) area_->PopFrame();
   return wrong;
+}
+
+std::string ImageChecker::CheckReader(Options options, const std::string& boot_id, size_t depth,
+                                      Allowed* allowed) {
+  // Not while reads are noted: it does the same work as the open that follows.
+  if (levels_[depth].tracked) return {};
+  ++counts_.readers;
+  options.read_only = true;
+  area_->PushFrame();
+  std::string wrong;
+  {
+    Result<std::unique_ptr<DB>> reader = OpenBare(
+        options, std::make_unique<pmem::SimMedia>(levels_[depth].sim.get(), boot_id, true));
+    if (reader.ok()) {
+      wrong = CheckContent(reader->get(), allowed);
+      if (wrong.empty()) wrong = CheckStructure(reader->get());
+    } else if (!reader.status().IsNotFound() && !reader.status().IsNotSupported()) {
+      // These two: the crash was before the pool was made.
+      wrong = "open: " + reader.status().ToString();
+    }
+  }
+  area_->PopFrame();
+  return wrong.empty() ? wrong : "opened for reading: " + wrong;
 }
 
 /// A second recovery finds everything done: it changes nothing but the pool header, whose count of

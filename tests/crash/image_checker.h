@@ -19,7 +19,8 @@
 
 namespace braid::crash {
 
-constexpr size_t kMaxDepth = 3;  ///< crashes inside recovery inside recovery ...
+constexpr uint64_t kReaderOneIn = 8;  ///< images are opened for reading first
+constexpr size_t kMaxDepth = 3;       ///< crashes inside recovery inside recovery ...
 
 struct Counts {
   uint64_t images = 0;  ///< checked: recovered and looked at, all kinds; duplicates don't count
@@ -28,6 +29,7 @@ struct Counts {
   uint64_t process_crashes = 0;         ///< of the checked: nothing lost, same boot
   uint64_t continued = 0;   ///< of the checked: followed by operations, Close and another open
   uint64_t duplicates = 0;  ///< the same content under the same demands came before
+  uint64_t readers = 0;     ///< of the checked: opened for reading first
   uint64_t rechecked = 0;   ///< pruned ones that were run all the same, to test the pruning
   uint64_t points = 0;
   uint64_t complete = 0;  ///< of the points: every image is checked or pruned
@@ -96,6 +98,10 @@ class ImageChecker {
   static bool WillCrashAgain(const Image& image, size_t depth);
   /// Looks at crashes inside the recovery that runs at `depth`.
   void NestedPoint(const Image& outer, const Allowed& allowed, size_t depth, Random* random);
+  /// Opens the image for reading, and takes back what that has stored. What is shown narrows
+  /// `allowed`: an open for writing must show the same.
+  std::string CheckReader(Options options, const std::string& boot_id, size_t depth,
+                          Allowed* allowed);
   /// Opens the image once more and compares.
   std::string CheckAgain(const Options& options, const std::string& boot_id, size_t depth,
                          Allowed* allowed, std::unique_ptr<DB>* db);
@@ -104,6 +110,9 @@ class ImageChecker {
                       Random* random);
   Result<std::unique_ptr<DB>> Open(size_t depth, const Options& options,
                                    const std::string& boot_id);
+  static bool WillRead(const Image& image) {
+    return Random(Mix64(image.seed + 13)).OneIn(kReaderOneIn);
+  }
   /// Ends a database as a process crash does: what its destructor stores is taken back.
   void Abandon(std::unique_ptr<DB> db);
   std::string ContinueAndReopen(std::unique_ptr<DB> db, const Allowed& found, size_t depth,

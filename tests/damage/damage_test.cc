@@ -226,6 +226,13 @@ class DamageTest : public ::testing::TestWithParam<std::tuple<int, int>> {
     return harmed.WriteTo(path) ? examine(pool) : as_torn;
   }
 
+  static bool SameFiles(const PoolImage& a, const PoolImage& b) {
+    return std::equal(a.files.begin(), a.files.end(), b.files.begin(), b.files.end(),
+                      [](const PoolFile& x, const PoolFile& y) {
+                        return x.name == y.name && x.bytes == y.bytes;
+                      });
+  }
+
   /// One trial; false when it showed a fault.
   bool Trial(const BuiltPool& pool, const PoolMap& map, const std::string& path, uint64_t seed,
              Count* count) {
@@ -238,6 +245,7 @@ class DamageTest : public ::testing::TestWithParam<std::tuple<int, int>> {
     options.create_if_missing = random.OneIn(2);
     options.verify_on_open = random.OneIn(4) ? VerifyOnOpen::kFull : VerifyOnOpen::kQuick;
     options.background_threads = random.OneIn(2);
+    options.read_only = random.OneIn(3);
     if (!harmed.WriteTo(path)) {
       ADD_FAILURE() << "cannot write the damaged pool to " << path;
       return false;
@@ -247,6 +255,11 @@ class DamageTest : public ::testing::TestWithParam<std::tuple<int, int>> {
     for (int round = 0; round < rounds; ++round) {
       bool torn = false;
       const ChildOutcome outcome = Open(pool, map, harmed, options, path, &torn);
+      if (options.read_only && !SameFiles(PoolImage(path), harmed)) {
+        ADD_FAILURE() << place << ": a reader has changed the pool, trial seed " << seed << "\n  "
+                      << ReplayLine();
+        return false;
+      }
       if (outcome.exit_code == kAllRight) {
         ++(torn ? count->torn : count->right);
         if (round == 0 && !torn) CheckUnnoticed(map, harmed, place, count);
@@ -262,6 +275,7 @@ class DamageTest : public ::testing::TestWithParam<std::tuple<int, int>> {
                       << (outcome.exit_code == kSilent ? "SILENT " : "") << outcome.ToString()
                       << "\n  create_if_missing=" << options.create_if_missing
                       << " background_threads=" << options.background_threads
+                      << " read_only=" << options.read_only
                       << " verify_on_open=" << static_cast<int>(options.verify_on_open)
                       << " trial seed " << seed << "\n  " << ReplayLine();
         return false;

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "support/folder_state.h"
+
 namespace braid::test {
 namespace {
 
@@ -318,6 +320,20 @@ void RunReads(const Options& options, const std::string& pool, Ledger* ledger) {
   if (!closed.ok()) ledger->Complain("close: " + closed.ToString());
 }
 
+/// An open for reading changes nothing, also when it fails half-way.
+void RunReadOnly(const Options& options, const std::string& pool, Ledger* ledger) {
+  const FolderState before = StateOfFolder(pool);
+  Options read_only = options;
+  read_only.read_only = true;
+  if (std::unique_ptr<DB> db = OpenArmed(read_only, pool, ledger); db != nullptr) {
+    ScanArmed(db.get(), nullptr, true, ledger);
+    ExpectReadable(db.get(), ledger);
+    CloseArmed(std::move(db), ledger);
+  }
+  const std::string difference = FirstDifference(before, StateOfFolder(pool));
+  if (!difference.empty()) ledger->Complain("a reader: " + difference);
+}
+
 void RunInspect(const Options& options, const std::string& pool, Ledger* ledger) {
   Status inspected;
   {
@@ -353,6 +369,8 @@ const Scenario kScenarios[] = {
     {"Close", false, PrepareClosed, RunClose},
     {"CloseWithThreads", true, PrepareClosed, RunClose},
     {"Reads", false, PrepareClosed, RunReads},
+    {"ReadOnly", false, PrepareClosed, RunReadOnly},
+    {"ReadOnlyRecovery", false, PrepareCrashed, RunReadOnly},
     {"InspectAndDestroy", false, PrepareClosed, RunInspect},
 };
 const size_t kScenarioCount = sizeof kScenarios / sizeof kScenarios[0];

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "kill_options.h"
+#include "support/folder_state.h"
 #include "writer.h"
 
 namespace braid::test {
@@ -240,8 +241,15 @@ void KillCycles::CheckPool() {
   Options options = KillOptions(seed);
   if (random_.OneIn(4)) options.verify_on_open = VerifyOnOpen::kFull;
   SCOPED_TRACE(Describe(options));
+  std::optional<Pairs> shown;
+  if (random_.OneIn(2)) ReadOnly(options, &shown);
+  if (::testing::Test::HasFatalFailure()) return;
   const std::unique_ptr<DB> db = OpenOrFail(options, pool_);
   ASSERT_NE(db, nullptr);
+  if (shown) {
+    EXPECT_TRUE(*shown == ScanForward(db.get())) << "a reader was shown something else";
+    ++read_only_;
+  }
   for (uint32_t t = 0; t < kThreads; ++t) {
     ResolveThread(db.get(), t);
     if (::testing::Test::HasFatalFailure()) return;
@@ -262,6 +270,23 @@ void KillCycles::CheckPool() {
     ExpectVerified(db.get());
     EXPECT_TRUE(SamePairs(ScanForward(db.get()), model)) << "after Compact";
   }
+}
+
+/// What a reader shows of the pool that the killed writer has left, which stays as it is. Nothing
+/// when the writer was killed before there was a pool.
+void KillCycles::ReadOnly(Options options, std::optional<Pairs>* shown) {
+  options.read_only = true;
+  const FolderState before = StateOfFolder(folder_.path());
+  Result<std::unique_ptr<DB>> reader = DB::Open(options, pool_);
+  if (reader.ok()) {
+    *shown = ScanForward(reader.value().get());
+    EXPECT_TRUE(**shown == ScanBackward(reader.value().get())) << "backwards";
+    ExpectVerified(reader.value().get());
+    BRAID_EXPECT_OK(reader.value()->Close());
+  } else {
+    ASSERT_TRUE(reader.status().IsNotFound()) << reader.status().ToString();
+  }
+  ASSERT_EQ(FirstDifference(before, StateOfFolder(folder_.path())), "");
 }
 
 /// Every key holds what was acknowledged; the one write in flight is there whole or not at all.

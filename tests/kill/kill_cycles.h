@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ class KillCycles {
   uint64_t swaps() { return oracle_->swaps.load(); }
   uint64_t resolved_old() const { return resolved_old_; }
   uint64_t resolved_new() const { return resolved_new_; }
+  /// Pools that a reader has looked at before a writer did.
+  uint64_t read_only() const { return read_only_; }
   const KillCounts& kills() const { return kills_; }
 
  private:
@@ -60,6 +63,7 @@ class KillCycles {
   bool WaitForStage(Stage stage);
   void CountKill(Stage stage);
   void CheckPool();
+  void ReadOnly(Options options, std::optional<Pairs>* shown);
   void CheckCounters(DB* db, Model* model);
   void ResolveThread(DB* db, uint32_t t);
   void StartOver();
@@ -71,6 +75,7 @@ class KillCycles {
   KillCounts kills_;
   uint64_t resolved_old_ = 0;
   uint64_t resolved_new_ = 0;
+  uint64_t read_only_ = 0;
 };
 
 }  // namespace braid::test

@@ -1,0 +1,88 @@
+// Purpose: what all who work on the files of a pool need of the system: descriptors that close
+// themselves, calls that signals interrupt, errors that say what to do, names of segments.
+// Thread safety: any thread. Persistence: none of its own.
+#pragma once
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "braid/status.h"
+
+namespace braid::pmem {
+
+inline constexpr const char* kLockName = "lock";
+inline constexpr const char* kTemporarySuffix = ".new";
+
+/// "segment-000001"
+std::string SegmentName(uint32_t index);
+
+/// What `error` means for `action` on `path`, and what to do about it.
+Status FileError(const std::string& action, const std::string& path, int error);
+
+/// A file descriptor that closes itself.
+class Fd {
+ public:
+  Fd() = default;
+  /// Not 0, 1 or 2: where the caller has closed these, what it writes to its output must not be
+  /// written to a pool.
+  explicit Fd(int fd) : fd_(fd) {
+    if (fd < 0 || fd > STDERR_FILENO) return;
+    fd_ = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int error = errno;
+    ::close(fd);
+    errno = error;
+  }
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = std::exchange(other.fd_, -1);
+    return *this;
+  }
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+  bool ok() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+/// Calls again what a signal interrupted. `call` returns -1 and sets errno, as system calls do.
+template <class Call>
+auto Again(Call&& call) -> decltype(call()) {
+  for (;;) {
+    const auto result = call();
+    if (result != -1 || errno != EINTR) return result;
+  }
+}
+
+/// Calls `visit(name)` for every entry of the directory until it returns false.
+template <class Visit>
+Status List(const std::string& path, Visit&& visit) {
+  struct Closer {
+    void operator()(DIR* stream) const { ::closedir(stream); }
+  };
+  const std::unique_ptr<DIR, Closer> stream(::opendir(path.c_str()));
+  if (stream == nullptr) return FileError("cannot list", path, errno);
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(stream.get());
+    if (entry == nullptr) break;
+    if (!visit(std::string_view(entry->d_name))) return Status::OK();
+  }
+  return errno == 0 ? Status::OK() : FileError("cannot list", path, errno);
+}
+
+/// Names of all segments, finished or not.
+Result<std::vector<std::string>> SegmentFiles(const std::string& path);
+
+}  // namespace braid::pmem

@@ -1,0 +1,38 @@
+// Purpose: who has a pool open: one process that writes, or any number that only read. Two files
+// are locked: "lock", which a writer makes and writes its process id to, and the first segment,
+// which is there wherever a pool is, also on a filesystem that can't be written to. Thread safety:
+// any thread. Invariant 1: the locks belong to the open file (OFD), so that handles of one process
+// keep each other out as well, and that they end with the process, however it ends. Invariant 2:
+// nobody waits for a lock. Persistence: none; the content of "lock" is for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "braid/status.h"
+
+namespace braid::pmem {
+
+enum class LockKind : uint8_t {
+  kShared,     ///< of those who read
+  kExclusive,  ///< of the one who writes
+};
+
+struct LockHolder {
+  bool held = false;
+  bool reads = false;  ///< the pool is open for reading only
+  int64_t pid = 0;     ///< 0: not known
+};
+
+/// Whether another handle has the pool open, and whose.
+LockHolder ProbeLock(const std::string& path);
+
+/// Takes the lock of an open file: 0, or the error; EAGAIN when another handle is in the way.
+int TakeFileLock(int fd, LockKind kind);
+void DropFileLock(int fd);
+
+/// Why the pool could not be locked: who is in the way and what to do. `own_fd`: of the caller's,
+/// on the first segment, which is not to be taken for another's; -1: none.
+Status BusyStatus(const std::string& path, LockKind wanted, int own_fd = -1);
+
+}  // namespace braid::pmem
