@@ -68,7 +68,8 @@ if(BRAID_CRASHSIM)
   # The others find what has nothing to do with crashes (scripts/mutants.sh).
   set(BRAID_TEST_FOLDERS crash conformance model concurrency limits damage)
 else()
-  set(BRAID_TEST_FOLDERS conformance model budget concurrency limits damage capi command kill faults)
+  set(BRAID_TEST_FOLDERS conformance model budget concurrency limits damage capi command kill faults
+      complaints)
 endif()
 foreach(folder ${BRAID_TEST_FOLDERS})
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${folder}/*.cc")

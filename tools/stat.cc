@@ -32,7 +32,7 @@ const std::vector<Group>& Groups() {
       {"pool now", {"pool_bytes", "pool_used_bytes", "pool_max_bytes"}},
       {"operations since the open",
        {"puts", "deletes", "batches", "gets", "gets_found", "lookup_cache_hits",
-        "lookup_cache_misses", "iterators", "bytes_put"}},
+        "lookup_cache_misses", "iterators", "passed_entries", "bytes_put"}},
       {"durability since the open", {"lines_flushed", "fences", "syncs"}},
       {"background work since the open",
        {"flushes", "flushed_entries", "merges", "merged_entries", "collected_chunks",

@@ -43,6 +43,7 @@ typedef struct braid_filterpolicy_t braid_filterpolicy_t;
 typedef struct braid_iterator_t braid_iterator_t;
 typedef struct braid_logger_t braid_logger_t;
 typedef struct braid_options_t braid_options_t;
+typedef struct braid_pinned_t braid_pinned_t;
 typedef struct braid_readoptions_t braid_readoptions_t;
 typedef struct braid_snapshot_t braid_snapshot_t;
 typedef struct braid_writebatch_t braid_writebatch_t;
@@ -96,6 +97,27 @@ BRAID_C_EXPORT void braid_write(braid_t* db, const braid_writeoptions_t* options
  * such key (no error) or the read failed (error). */
 BRAID_C_EXPORT char* braid_get(braid_t* db, const braid_readoptions_t* options, const char* key,
                                size_t keylen, size_t* vallen, char** errptr);
+
+/* braid: Gets `num_keys` keys as of one moment, side by side, which costs a fraction of as many
+ * braid_get calls where the data is far larger than the caches. For each i, values_list[i] and
+ * values_list_sizes[i] become what braid_get would return, to be released with braid_free, and
+ * errs[i] NULL or a message; what the three held before is not looked at. Repetitions are allowed.
+ */
+BRAID_C_EXPORT void braid_multi_get(braid_t* db, const braid_readoptions_t* options,
+                                    size_t num_keys, const char* const* keys_list,
+                                    const size_t* keys_list_sizes, char** values_list,
+                                    size_t* values_list_sizes, char** errs);
+
+/* braid: As braid_get, but a large value is not copied: it is lent where it lies, and its memory is
+ * not reused until braid_pinned_destroy, which must follow, before or after braid_close. NULL when
+ * there is no such key (no error) or the read failed (error). */
+BRAID_C_EXPORT braid_pinned_t* braid_get_pinned(braid_t* db, const braid_readoptions_t* options,
+                                                const char* key, size_t keylen, char** errptr);
+
+/* The bytes of the value, which stay until braid_pinned_destroy, also after braid_close; never
+ * NULL. They must not be written to. */
+BRAID_C_EXPORT const char* braid_pinned_value(const braid_pinned_t*, size_t* vallen);
+BRAID_C_EXPORT void braid_pinned_destroy(braid_pinned_t*);
 
 /* A cursor over the keys in byte order, as of the snapshot in `options`, or of this moment. It
  * stands nowhere until one of the seek calls. `options` is not kept. Release with

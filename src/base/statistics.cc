@@ -11,6 +11,7 @@ std::vector<StatisticsField> ListFields(const Statistics& s) {
       {"gets", s.gets, true},
       {"gets_found", s.gets_found, true},
       {"iterators", s.iterators, true},
+      {"passed_entries", s.passed_entries, true},
       {"bytes_put", s.bytes_put, true},
       {"lines_flushed", s.lines_flushed, true},
       {"fences", s.fences, true},

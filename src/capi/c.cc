@@ -2,6 +2,7 @@
 //
 // Thread safety: as in braid/c.h. Persistence: none; every promise is that of braid/db.h.
 #include <optional>
+#include <vector>
 
 #include "capi/approximate_size.h"
 #include "capi/handles.h"
@@ -105,6 +106,57 @@ char* braid_get(braid_t* db, const braid_readoptions_t* options, const char* key
   });
   return copy;
 }
+
+void braid_multi_get(braid_t* db, const braid_readoptions_t* options, size_t num_keys,
+                     const char* const* keys_list, const size_t* keys_list_sizes,
+                     char** values_list, size_t* values_list_sizes, char** errs) {
+  for (size_t i = 0; i < num_keys; ++i) {
+    values_list[i] = nullptr;
+    values_list_sizes[i] = 0;
+    errs[i] = nullptr;
+  }
+  char* error = nullptr;
+  const bool failed = Guard(&error, [&] {
+    std::vector<Slice> keys;
+    keys.reserve(num_keys);
+    for (size_t i = 0; i < num_keys; ++i) keys.emplace_back(keys_list[i], keys_list_sizes[i]);
+    std::vector<std::string> values;
+    const std::vector<Status> found = db->rep->MultiGet(options->rep, keys, &values);
+    for (size_t i = 0; i < num_keys; ++i) {
+      if (found[i].IsNotFound() || braid::capi::SaveError(&errs[i], found[i])) continue;
+      values_list[i] = CopyBytes(values[i]);
+      if (values_list[i] == nullptr) {
+        SaveText(&errs[i], braid::capi::out_of_memory_text);
+      } else {
+        values_list_sizes[i] = values[i].size();
+      }
+    }
+    return Status::OK();
+  });
+  // It failed before any of them was read.
+  for (size_t i = 0; failed && i < num_keys; ++i) SaveText(&errs[i], error);
+  braid_free(error);
+}
+
+braid_pinned_t* braid_get_pinned(braid_t* db, const braid_readoptions_t* options, const char* key,
+                                 size_t keylen, char** errptr) {
+  std::unique_ptr<braid_pinned_t> found;
+  Guard(errptr, [&] {
+    auto handle = std::make_unique<braid_pinned_t>();
+    const Status status = db->rep->GetPinned(options->rep, Slice(key, keylen), &handle->rep);
+    if (status.ok()) found = std::move(handle);
+    return status.IsNotFound() ? Status::OK() : status;
+  });
+  return found.release();
+}
+
+const char* braid_pinned_value(const braid_pinned_t* value, size_t* vallen) {
+  const Slice bytes = value->rep.data();
+  *vallen = bytes.size();
+  return bytes.data() != nullptr ? bytes.data() : "";
+}
+
+void braid_pinned_destroy(braid_pinned_t* value) { delete value; }
 
 braid_iterator_t* braid_create_iterator(braid_t* db, const braid_readoptions_t* options) {
   return NullOnThrow([&] {

@@ -29,6 +29,10 @@ struct braid_iterator_t {
   bool out_of_memory = false;  // a seek or step was given up; the position is unknown
 };
 
+struct braid_pinned_t {
+  braid::PinnedValue rep;
+};
+
 struct braid_writebatch_t {
   // Why an update could not be taken. braid_writebatch_put can't report it, so braid_write does.
   enum class Refusal : uint8_t { kNone, kOutOfMemory, kTooLarge };

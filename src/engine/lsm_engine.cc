@@ -268,6 +268,7 @@ Statistics LsmEngine::GetStatistics() {
   s.gets = counters_.Sum(EngineCounter::kGets);
   s.gets_found = counters_.Sum(EngineCounter::kGetsFound);
   s.iterators = counters_.Sum(EngineCounter::kIterators);
+  s.passed_entries = counters_.Sum(EngineCounter::kPassedEntries);
   s.bytes_put = counters_.Sum(EngineCounter::kBytesPut);
   s.lines_flushed = pool_->ops().lines_flushed();
   s.fences = pool_->ops().fences();

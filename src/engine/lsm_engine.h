@@ -53,6 +53,7 @@ enum class EngineCounter : uint8_t {
   kGets,
   kGetsFound,
   kIterators,
+  kPassedEntries,
   kBytesPut,
   kSyncs,
   kFlushes,
@@ -106,6 +107,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
                                          Status* status) const;
   /// Copies or points to the value of a checked entry. Corruption when it does not verify.
   Status ValueOf(const format::EntryHeader& entry, std::string_view* value) const;
+  /// An iterator had to pass so many deleted keys.
+  void CountPassed(uint64_t keys) const { counters_.Add(EngineCounter::kPassedEntries, keys); }
 
  private:
   struct alignas(64) ShardLock {
@@ -323,7 +326,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   level::Manifest manifest_;
   WriteController controller_;
   std::shared_ptr<ViewRegistry> views_;
-  base::Counters<EngineCounter, static_cast<size_t>(EngineCounter::kCount)> counters_;
+  mutable base::Counters<EngineCounter, static_cast<size_t>(EngineCounter::kCount)> counters_;
   std::unique_ptr<index::VisitCounters> visits_;  // with lists.count_visits
 
   alignas(64) std::atomic<uint64_t> sequence_{0};       // last one drawn

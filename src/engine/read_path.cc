@@ -66,7 +66,9 @@ class LsmIterator final : public Iterator {
         state_(std::move(state)),
         merged_(std::move(merged)),
         lower_(options.lower_bound),
-        upper_(options.upper_bound) {}
+        upper_(options.upper_bound) {
+    merged_.SetBounds(lower_, upper_);
+  }
 
   bool Valid() const override { return valid_ && !engine_->closed(); }
   void SeekToFirst() override {
@@ -120,6 +122,7 @@ class LsmIterator final : public Iterator {
       step();
       return Settle(forward);
     });
+    if (const uint64_t passed = merged_.TakePassed(); passed != 0) engine_->CountPassed(passed);
     if (!status_.ok() || engine_->medium_failed()) valid_ = false;
   }
   Status Settle(bool forward) {

@@ -15,11 +15,8 @@ void WriteController::Update(uint64_t l0_tables, uint64_t immutables, bool activ
   uint32_t pressure = 0;
   if (l0_tables >= stop_ || (immutables >= max_immutable_ && active_full)) {
     pressure = kStop;
-  } else if (l0_tables >= slowdown_) {
-    // Doubles every four tables: gentle where the background nearly keeps up, and some 100 us a
-    // write at the end, which is slower than any merge.
-    const uint64_t steps = std::min<uint64_t>((l0_tables - slowdown_) / 4, 8);
-    pressure = static_cast<uint32_t>(500u << steps);
+  } else {
+    pressure = DelayNanos(l0_tables, slowdown_);
   }
   {
     const std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 // Persistence: none. Source: ZipperDB 5.2.2.5 (slow-down instead of stop).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -21,6 +22,14 @@ class WriteController {
         stop_(Merges(options) ? options.compaction.l0_stop : kNever),
         max_immutable_(options.memtable.max_immutable),
         stalls_(options.listener.get()) {}
+
+  /// How long a write is held back while so many tables wait in L0, fewer than the stop: doubles
+  /// every four tables, gentle where the background nearly keeps up, and at the end slower than any
+  /// merge.
+  static uint32_t DelayNanos(uint64_t l0_tables, uint32_t slowdown) {
+    if (l0_tables < slowdown) return 0;
+    return 500u << std::min<uint64_t>((l0_tables - slowdown) / 4, 8);
+  }
 
   /// Before every write; costs one load when there is no pressure.
   void Admit() {

@@ -135,11 +135,16 @@ void MergingIterator::Settle() {
     current_ = damaged_ ? nullptr : best.entry;
     if (current_ == nullptr) return;
     key_ = best.key;
+    if (forward_ ? upper_ && key_ >= *upper_ : lower_ && key_ < *lower_) {
+      current_ = nullptr;
+      return;
+    }
     if (current_->op() != EntryOp::kDelete) {
       if (current_->state() != format::kStateDead) return;
       current_ = resolve_(key_, &status_);
       if (current_ != nullptr || !status_.ok()) return;
     }
+    ++passed_;
     StepPast(key_);
   }
 }

@@ -11,7 +11,9 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "index/cursor.h"
@@ -26,6 +28,13 @@ class MergingIterator {
   MergingIterator(std::vector<std::unique_ptr<index::Cursor>> cursors, Resolve resolve)
       : cursors_(std::move(cursors)), resolve_(std::move(resolve)) {}
 
+  /// The keys to stay within: from `lower` on, and before `upper`. A move that comes to one beyond
+  /// ends there, so that deleted keys behind a bound cost nothing. The bytes stay the caller's.
+  void SetBounds(std::optional<std::string_view> lower, std::optional<std::string_view> upper) {
+    lower_ = lower;
+    upper_ = upper;
+  }
+
   bool Valid() const { return current_ != nullptr; }
   void SeekToFirst();
   void SeekToLast();
@@ -36,6 +45,8 @@ class MergingIterator {
   const format::EntryHeader* entry() const { return current_; }
   std::string_view key() const { return key_; }
   Status status() const { return status_; }
+  /// Keys that the moves since the last call have passed because they are deleted.
+  uint64_t TakePassed() { return std::exchange(passed_, 0); }
 
  private:
   /// A cursor and what it stands on, asked for once a move: each question is a virtual call.
@@ -67,6 +78,9 @@ class MergingIterator {
   const format::EntryHeader* current_ = nullptr;
   std::string_view key_;  // of current_, in the pool
   bool forward_ = true;
+  std::optional<std::string_view> lower_;
+  std::optional<std::string_view> upper_;
+  uint64_t passed_ = 0;
   Status status_;
 };
 

@@ -1,0 +1,54 @@
+// "It is fast, and then it stops for a while" (rocksdb#9423): writers are slowed down smoothly long
+// before they would have to wait, and what held them back, and how long at most, can be read.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "engine/write_controller.h"
+#include "support/database.h"
+#include "support/temp_folder.h"
+
+namespace braid::test {
+namespace {
+
+TEST(EvenThroughputTest, TheSlowDownGrowsInSmallStepsAndStaysBelowATenthOfAMillisecond) {
+  const Options options;
+  uint64_t before = 0;
+  for (uint64_t tables = 0; tables < options.compaction.l0_stop; ++tables) {
+    const uint64_t delay =
+        engine::WriteController::DelayNanos(tables, options.compaction.l0_slowdown);
+    if (tables < options.compaction.l0_slowdown) {
+      EXPECT_EQ(delay, 0u) << tables;
+    } else {
+      EXPECT_GE(delay, before) << "more tables, less delay at " << tables;
+      EXPECT_LE(delay, before == 0 ? 500 : 2 * before) << "a jump at " << tables;
+    }
+    EXPECT_LT(delay, 100'000u) << tables;
+    before = delay;
+  }
+  EXPECT_GT(before, 10'000u) << "near the stop it holds writers back for good";
+}
+
+TEST(EvenThroughputTest, TheLongestStallCanBeRead) {
+  TempFolder folder;
+  Options options = TinyOptions();
+  options.compaction.l0_slowdown = 1;  // each table in L0 delays writes until it is merged
+  auto db = OpenOrFail(options, folder.Sub("pool"));
+  ASSERT_NE(db, nullptr);
+  EXPECT_EQ(db->GetStatistics().longest_stall_micros, 0u);
+  for (uint64_t i = 0; i < 1'000'000; ++i) {
+    if (i % 1000 == 0 && db->GetStatistics().stalls >= 1000) break;
+    BRAID_ASSERT_OK(db->Put(NumberedKey(i), std::string(200, 'v')));
+  }
+  const Statistics now = db->GetStatistics();
+  EXPECT_GE(now.stalls, 1000u);
+  EXPECT_GT(now.stall_micros, 0u);
+  EXPECT_LE(now.longest_stall_micros, now.stall_micros);
+  EXPECT_GE(now.longest_stall_micros, now.stall_micros / now.stalls);
+  std::string json;
+  ASSERT_TRUE(db->GetProperty("braid.stats.json", &json));
+  EXPECT_NE(json.find("\"longest_stall_micros\":"), std::string::npos) << json;
+}
+
+}  // namespace
+}  // namespace braid::test
