@@ -35,7 +35,8 @@ class BenchVerb final : public Verb {
     app.add_flag("--use_existing_db", options_.use_existing_db,
                  "Run on the pool that is there, and keep it");
     app.add_flag("--keep", keep_, "Keep the pool that the run made");
-    app.add_option("--json", json_path_, "Write the results and all parameters to this file");
+    app.add_option("--json", json_path_, "Write the results and all parameters to this file")
+        ->type_name("FILE.json");
     app.add_option(
            "--report", report_path_,
            "Write a page with plots to this file (HTML): throughput of put, flush and merge "

@@ -19,29 +19,10 @@
 #include "tools/common.h"
 #include "tools/common_text.h"
 #include "tools/verb.h"
+#include "tools/verb_list.h"
 
 namespace braid::tools {
 namespace {
-
-std::vector<std::unique_ptr<Verb>> AllVerbs() {
-  std::vector<std::unique_ptr<Verb>> verbs;
-  verbs.push_back(MakeInfoVerb());
-  verbs.push_back(MakeStatVerb());
-  verbs.push_back(MakeGetVerb());
-  verbs.push_back(MakePutVerb());
-  verbs.push_back(MakeDeleteVerb());
-  verbs.push_back(MakeScanVerb());
-  verbs.push_back(MakeCountVerb());
-  verbs.push_back(MakeLoadVerb());
-  verbs.push_back(MakeVerifyVerb());
-  verbs.push_back(MakeRepairVerb());
-  verbs.push_back(MakeTopVerb());
-  verbs.push_back(MakeBenchVerb());
-  verbs.push_back(MakeOptionsVerb());
-  return verbs;
-}
-
-using Verbs = std::vector<std::unique_ptr<Verb>>;
 
 std::string Help(const Verbs& verbs) {
   std::string text =
@@ -52,19 +33,13 @@ std::string Help(const Verbs& verbs) {
       "       braid --version\n"
       "\n"
       "Verbs:\n";
-  for (const auto& verb : verbs) text += fmt::format("  {:<8}{}\n", verb->name(), verb->summary());
+  for (const auto& verb : verbs) text += fmt::format("  {:<12}{}\n", verb->name(), verb->summary());
   text +=
       "\n"
-      "POOL is the directory of a pool. put and load make it; the other verbs never do.\n"
+      "POOL is the directory of a pool. put, load, ingest and restore make it; the other verbs\n"
+      "never do.\n"
       "Exit codes: 0 ok, 1 key not found, 2 error, with one message on stderr.\n";
   return text;
-}
-
-Verb* Find(const Verbs& verbs, std::string_view name) {
-  for (const auto& verb : verbs) {
-    if (verb->name() == name) return verb.get();
-  }
-  return nullptr;
 }
 
 int FailUnknownVerb(const Verbs& verbs, std::string_view name) {
@@ -88,14 +63,6 @@ int FailUnknownVerb(const Verbs& verbs, std::string_view name) {
   }
   return Fail(fmt::format("unknown verb '{}': did you mean '{}'? 'braid help' lists the verbs",
                           name, nearest));
-}
-
-std::unique_ptr<CLI::App> MakeApp(Verb& verb) {
-  auto app = std::make_unique<CLI::App>("braid " + verb.name() + ": " + verb.summary(),
-                                        "braid " + verb.name());
-  app->get_formatter()->column_width(34);
-  verb.Configure(*app);
-  return app;
 }
 
 int PrintHelp(std::string_view text) {
@@ -131,10 +98,10 @@ int Main(int argc, char** argv) {
   }
   if (word == "help" || word == "--help" || word == "-h") {
     if (argc < 3) return PrintHelp(Help(verbs));
-    Verb* verb = Find(verbs, argv[2]);
+    Verb* verb = FindVerb(verbs, argv[2]);
     return verb == nullptr ? FailUnknownVerb(verbs, argv[2]) : PrintHelp(MakeApp(*verb)->help());
   }
-  Verb* verb = Find(verbs, word);
+  Verb* verb = FindVerb(verbs, word);
   return verb == nullptr ? FailUnknownVerb(verbs, word) : RunVerb(*verb, argc - 1, argv + 1);
 }
 

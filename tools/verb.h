@@ -41,5 +41,8 @@ std::unique_ptr<Verb> MakeRepairVerb();
 std::unique_ptr<Verb> MakeBenchVerb();
 std::unique_ptr<Verb> MakeOptionsVerb();
 std::unique_ptr<Verb> MakeTopVerb();
+std::unique_ptr<Verb> MakeCompactVerb();
+std::unique_ptr<Verb> MakeMetricsVerb();
+std::unique_ptr<Verb> MakeCompletionVerb();
 
 }  // namespace braid::tools
