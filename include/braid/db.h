@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "braid/checkpoint.h"
+#include "braid/ingest.h"
 #include "braid/options.h"
 #include "braid/repair.h"
 #include "braid/statistics.h"
@@ -58,8 +60,10 @@ struct Capabilities {
   /// the open is Corruption; what an orderly Close has left is kept, and so is everything on other
   /// media, and in a crash of the process alone.
   bool survives_power_loss_on_page_media = false;
+  bool ingest = false;       ///< Ingest
+  bool checkpoints = false;  ///< CreateCheckpoint
 
-  static constexpr Capabilities All() { return {true, true, true, true, true}; }
+  static constexpr Capabilities All() { return {true, true, true, true, true, false, false}; }
 };
 
 /// A database. All calls are safe from any number of threads.
@@ -97,6 +101,18 @@ class DB {
   /// for both. Errors: as for Repair; then the damaged pool is where it was.
   static Status RepairInPlace(const Options& options, const std::string& path, RepairReport* report,
                               std::string* kept);
+
+  /// Makes a new pool at `target` of the checkpoint at `checkpoint`, which is any pool that is
+  /// closed; it is only read. Every byte of what was copied is verified before the new pool takes
+  /// its name, so that no half of one is ever at `target`. `options` are those with which the new
+  /// pool will be opened; its design, comparator, size of a chunk and regions are the
+  /// checkpoint's. Errors: NotFound (no checkpoint), InvalidArgument (it is no pool; something lies
+  /// at `target`), Busy (it is open), Corruption (it is damaged; names file and offset),
+  /// NotSupported (another format version), OutOfSpace, IOError. After an error there is nothing at
+  /// `target`.
+  static Status Restore(const Options& options, const std::string& checkpoint,
+                        const std::string& target,
+                        const CheckpointOptions& checkpoint_options = {});
 
   /// Stores `value` under `key`. Durable when it returns ok (docs/persistence.md says against
   /// what). Costs one flush of the entry's lines and one fence, no allocation. Errors:
@@ -159,6 +175,28 @@ class DB {
   /// False when the name is unknown.
   virtual bool GetProperty(std::string_view name, std::string* value) = 0;
   virtual Statistics GetStatistics() = 0;
+
+  /// Loads many records, past log and memtable: they are written once, in the order of their keys,
+  /// and become a table of the store in one step. Reads and writes go on meanwhile; writes wait for
+  /// a moment at the end. A record takes the place of what its key held before. Sorted: all records
+  /// are there, durable, when it returns ok, newer than what was written before that, or none is;
+  /// no snapshot and no iterator of before sees them. Unsorted: the records are sorted in DRAM, as
+  /// many as memory_budget_bytes has room for at a time, and each such run is loaded as if sorted;
+  /// the later record of a key counts. After an error the runs before are there; `report` says how
+  /// many records. One Ingest at a time: a second one waits. Cost: a fence for the data of a chunk.
+  /// Errors: InvalidArgument (names the record: out of order, or beyond a limit), the source's
+  /// status, OutOfSpace, Closed, NotSupported (the design has no ingest), IOError. `report` may be
+  /// null.
+  virtual Status Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report);
+
+  /// Writes the state of this moment to a new pool at `target`, a pool like any other: same design,
+  /// comparator, size of a chunk and number of regions, which all lie in its folder. Reads and
+  /// writes go on meanwhile; while it lasts it keeps versions alive as a snapshot does. The pool is
+  /// made at "<target>.partial" and renamed when it is complete and durable, so that what is at
+  /// `target` is whole. Errors: InvalidArgument (something lies at `target`), OutOfSpace, Closed,
+  /// Corruption, NotSupported (the design has no snapshots), IOError. After an error there is
+  /// nothing at `target`, and nothing beside it.
+  virtual Status CreateCheckpoint(const std::string& target, const CheckpointOptions& options = {});
 
   /// Reads every chunk, entry and link and checks them; reads and writes go on meanwhile.
   /// ok when nothing is wrong; Corruption with the first problem otherwise, all in `*report`.

@@ -68,6 +68,12 @@ class DbHandle final : public DB {
   Status Compact() override {
     return Run([&] { return engine_->Compact(); });
   }
+  Status Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report) override {
+    IngestReport unused;
+    IngestReport* const told = report != nullptr ? report : &unused;
+    *told = IngestReport{};
+    return Run([&] { return engine_->Ingest(source, options, told); });
+  }
   Statistics GetStatistics() override {
     try {
       return engine_->GetStatistics();
@@ -179,6 +185,12 @@ std::string UuidText(const uint8_t* uuid) {
 // What a DB that wraps another one answers until it passes the call on.
 Result<bool> DB::CompareAndSwap(const WriteOptions&, Slice, std::optional<Slice>, Slice) {
   return Status::NotSupported("this database has no compare-and-swap");
+}
+Status DB::Ingest(RecordSource*, const IngestOptions&, IngestReport*) {
+  return Status::NotSupported("this database has no ingest");
+}
+Status DB::CreateCheckpoint(const std::string&, const CheckpointOptions&) {
+  return Status::NotSupported("this database makes no checkpoints");
 }
 
 namespace {
@@ -297,6 +309,14 @@ Status DB::Destroy(const std::string& path) {
 
 Result<PoolInfo> DB::Inspect(const std::string& path, const Options& options) {
   return base::NoThrow([&] { return InspectPath(path, options); });
+}
+
+Status DB::Restore(const Options& options, const std::string& checkpoint, const std::string& target,
+                   const CheckpointOptions& checkpoint_options) {
+  (void)checkpoint_options;
+  if (Status s = options.Validate(); !s.ok()) return s;
+  return Status::NotSupported("restoring " + checkpoint + " to " + target +
+                              " is not built into this version");
 }
 
 }  // namespace braid

@@ -21,4 +21,10 @@ Result<bool> Engine::CompareAndSwap(const WriteOptions&, Slice, std::optional<Sl
       "this design has no compare-and-swap; a pool of the design \"braid\" has it");
 }
 
+Status Engine::Ingest(RecordSource*, const IngestOptions&, IngestReport*) {
+  return Status::NotSupported(
+      "this design has no ingest; write the records with Put, or use a pool of the design "
+      "\"braid\"");
+}
+
 }  // namespace braid::engine

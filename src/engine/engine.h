@@ -27,6 +27,8 @@ class Engine {
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
   virtual Status Flush() = 0;
   virtual Status Compact() = 0;
+  /// NotSupported unless the design overrides it. `report` is never null.
+  virtual Status Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report);
   virtual Statistics GetStatistics() = 0;
   virtual Status Verify(VerifyReport* report, const std::function<void(double)>& progress) = 0;
   virtual Status Close() = 0;
