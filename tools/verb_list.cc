@@ -30,7 +30,12 @@ Verbs AllVerbs() {
   verbs.push_back(MakeDeleteVerb());
   verbs.push_back(MakeScanVerb());
   verbs.push_back(MakeCountVerb());
+  verbs.push_back(MakeShellVerb());
   verbs.push_back(MakeLoadVerb());
+  verbs.push_back(MakeIngestVerb());
+  verbs.push_back(MakeDumpVerb());
+  verbs.push_back(MakeCheckpointVerb());
+  verbs.push_back(MakeRestoreVerb());
   verbs.push_back(MakeVerifyVerb());
   verbs.push_back(MakeRepairVerb());
   verbs.push_back(MakeCompactVerb());

@@ -66,7 +66,7 @@ TEST_F(CompletionTest, OffersTheFlagsThatHelpLists) {
 }
 
 TEST_F(CompletionTest, OffersWhatAnOptionTakes) {
-  EXPECT_EQ(Offered("braid load pool file --format ''"), (Set{"tsv", "jsonl", "deb822"}));
+  EXPECT_EQ(Offered("braid load pool file --format ''"), (Set{"tsv", "jsonl", "deb822", "sst"}));
   EXPECT_EQ(Offered("braid load pool file --format = j"), Set{"jsonl"});
   EXPECT_EQ(Offered("braid load pool file --format=j", "COMP_WORDBREAKS=' '"),
             Set{"--format=jsonl"});
