@@ -233,6 +233,17 @@ enum class Mutant : int {
   kRebuildBelievesCopyMarks,    ///< rebuild: what an uncommitted copying flush marked is left out
   kRebuildReusesGenerations,    ///< rebuild: a chunk may get a generation that was lost
 
+  // Bulk loads.
+  kLoadedTailNotDrained,  ///< the last entries stay in DRAM
+  kLoadedLinkNotFlushed,  ///< a link to the next part is not written back
+  kLoadNotSynced,         ///< page media: the table is named before its entries are synced
+  kLoadBeforeFlush,       ///< the table is committed while older memtables wait for their flush
+  kLoadNumberNotKept,     ///< later writes get numbers below the load's
+  kLoadIdNotKept,         ///< later memtables get ids below the table's
+  kAbandonedLoadKept,     ///< a load that failed keeps its chunks
+  kLookupKeptByLoad,      ///< the lookup cache goes on naming what a load has replaced
+  kLoadShownInSteps,      ///< a snapshot may have a load's number and the state before it
+
   // Leaves.
   kLeafSlotNotFlushed,       ///< a slot is not written back
   kLeafSlotNotFenced,        ///< slot and bitmap become durable in any order

@@ -62,4 +62,15 @@ void LookupCache::Forget(uint64_t hash, uint64_t offset) noexcept {
   }
 }
 
+void LookupCache::Clear() noexcept {
+  if (BRAID_MUTANT(kLookupKeptByLoad)) return;
+  for (uint64_t i = 0; i < count_; ++i) {
+    // Relaxed: whoever loads the state that is stored afterwards with release sees it.
+    if (buckets_[i].load(std::memory_order_relaxed) == 0) continue;
+    if (buckets_[i].exchange(0, std::memory_order_relaxed) != 0) {
+      entries_.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+}
+
 }  // namespace braid::cache

@@ -60,6 +60,10 @@ class LookupCache {
   /// The entry is dead; `hash` is that of its key. Nothing happens when its bucket names another.
   void Forget(uint64_t hash, uint64_t offset) noexcept;
 
+  /// Forgets everything: a table becomes the newest of all that no flush has gone over. Before the
+  /// state that shows it is stored, and while no flush fills.
+  void Clear() noexcept;
+
   uint64_t entries() const noexcept { return entries_.load(std::memory_order_relaxed); }
   uint64_t hits() const noexcept { return counters_.Sum(Counter::kHits); }
   uint64_t misses() const noexcept { return counters_.Sum(Counter::kMisses); }

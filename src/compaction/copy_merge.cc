@@ -1,7 +1,7 @@
 // Purpose: copying an L0 table. Thread safety, invariants, persistence: see copy_merge.h.
 #include "compaction/copy_merge.h"
 
-#include "compaction/copied_list.h"
+#include "level/copied_list.h"
 #include "log/index_unified_log.h"
 #include "log/log_reader.h"
 
@@ -13,7 +13,7 @@ using format::EntryHeader;
 Result<bool> CopyTable(pmem::PmemPool* pool, pmem::ChunkUsage* usage, const index::SkipList& list,
                        uint64_t table_id, uint32_t head) {
   log::IndexUnifiedLog copies(pool, table_id, pool->regions(), ChunkKind::kCollected);
-  CopiedList linked(pool);
+  level::CopiedList linked(pool);
   const auto give_back = [&] {
     for (const uint64_t chunk : copies.chunks()) {
       usage->Set(chunk, 0);

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/mutants.h"
-#include "compaction/copied_list.h"
+#include "level/copied_list.h"
 #include "log/index_unified_log.h"
 #include "log/log_reader.h"
 
@@ -117,7 +117,7 @@ Result<format::TableRecord> CopyEntries(pmem::PmemPool* pool, pmem::ChunkUsage* 
   format::TableRecord record{table_id, 0, format::kTableOfCopies, head, 0, 0};
   // A shard a region: copies stay where their originals are.
   log::IndexUnifiedLog copies(pool, table_id, pool->regions(), ChunkKind::kCollected);
-  CopiedList list(pool);
+  level::CopiedList list(pool);
   uint64_t random = table_id;
   const auto give_back = [&] {
     for (const uint64_t chunk : copies.chunks()) {

@@ -122,6 +122,11 @@ Status LsmEngine::ShowFlushed(LoggedMemTable& memtable, std::list<flush::Waiting
 /// Turns the oldest sealed memtable into an L0 table. False when there is nothing to do.
 bool LsmEngine::FlushOldest() {
   const std::lock_guard flush_lock(flush_mutex_);
+  return FlushOldestLocked();
+}
+
+/// Under flush_mutex_.
+bool LsmEngine::FlushOldestLocked() {
   if (failed() || medium_failed()) return false;
   std::shared_ptr<LoggedMemTable> oldest;
   uint32_t head = 0;

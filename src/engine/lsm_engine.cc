@@ -183,6 +183,9 @@ Status LsmEngine::Close() {
   if (closed()) return Status::Closed();
   closed_.store(true);
   controller_.Release();
+  {
+    const std::lock_guard no_ingest(ingest_mutex_);  // one under way ends with its next record
+  }
   pmem::SynchronizeEpoch();  // no call is under way after this
   StopThreads();
   Status outcome = background_error();

@@ -1,19 +1,21 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
 // database. Paths: write_path.cc, compare_and_swap.cc, read_path.cc, background.cc, space.cc,
 // arrange.cc, memory.cc; opening and closing here. Thread safety: all public calls from any thread.
-// Locks, in the order they may be taken: inline_mutex_, merge_mutex_, flush_mutex_,
-// checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard locks (ascending), structure_mutex_,
-// work_mutex_. Nothing is waited for inside an EpochGuard but these. Invariant 1: sequence numbers
-// are drawn under the lock of the memtable leaf that the write goes to, and the leaf stays locked
-// until the entry is durable and inserted. So the order of sequence numbers is a linearization, and
-// a snapshot at the last drawn number needs no waiting. Invariant 2: a batch of several updates
-// holds all shard locks, so that no other write draws a number between its own; its numbers are
-// published when all its entries are inserted. Invariant 3: memtables are flushed, and L0 tables
-// merged, in the order of their ids. Invariant 4: a ReadState is freed, and a chunk reused, only
-// after a grace period, and after the views that may stand on it are gone. Invariant 5: tables that
-// wait for their checkpoint are the newest of L0, and in no manifest; nothing that only their flush
-// made superfluous is given back before their commit. Persistence: see the parts; the manifest is
-// committed under structure_mutex_. Source: ListDB 6.2.
+// Locks, in the order they may be taken: ingest_mutex_, inline_mutex_, merge_mutex_, flush_mutex_,
+// checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard locks (ascending), load_mutex_,
+// structure_mutex_, work_mutex_. Nothing is waited for inside an EpochGuard but these. Invariant 1:
+// sequence numbers are drawn under the lock of the memtable leaf that the write goes to, and the
+// leaf stays locked until the entry is durable and inserted. So the order of sequence numbers is a
+// linearization, and a snapshot at the last drawn number needs no waiting. Invariant 2: a batch of
+// several updates holds all shard locks, so that no other write draws a number between its own; its
+// numbers are published when all its entries are inserted. Invariant 3: memtables are flushed, and
+// L0 tables merged, in the order of their ids. Invariant 4: a ReadState is freed, and a chunk
+// reused, only after a grace period, and after the views that may stand on it are gone. Invariant
+// 5: tables that wait for their checkpoint are the newest of L0, and in no manifest; nothing that
+// only their flush made superfluous is given back before their commit. Invariant 6: a bulk load is
+// committed while no memtable holds anything and no table waits, with an id and a number above all
+// that were drawn before; so it is the newest table, and invariant 3 holds. Persistence: see the
+// parts; the manifest is committed under structure_mutex_. Source: ListDB 6.2.
 #pragma once
 
 #include <array>
@@ -61,6 +63,8 @@ enum class EngineCounter : uint8_t {
   kCount
 };
 
+class NumberedSource;
+
 class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEngine> {
  public:
   /// Opens the engine on a pool that `media` holds or will hold.
@@ -78,6 +82,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::shared_ptr<const Snapshot> GetSnapshot() override;
   Status Flush() override;
   Status Compact() override;
+  Status Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report) override;
   Statistics GetStatistics() override;
   Status Verify(VerifyReport* report, const std::function<void(double)>& progress) override;
   Status Close() override;
@@ -130,6 +135,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   };
 
   LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
+  ViewRegistry::Handle RegisterView(const std::atomic<uint64_t>* clock);
   const format::EntryHeader* FindCounting(Slice key, index::ReadView view, Status* status) const;
   void FillVisits(Statistics* statistics) const;
   Status Recover();
@@ -143,6 +149,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void CheckChunk(uint64_t chunk, const format::ManifestRecord& manifest,
                   level::CheckTotals* totals) const;
   void CheckSpace(level::CheckTotals* totals);
+  bool IsBeingLoaded(uint64_t chunk) const;
   void CheckExtents(bool merging, level::CheckTotals* totals);
   void CheckExtent(uint64_t extent, bool merging, const std::unordered_set<uint64_t>& retired,
                    level::CheckTotals* totals) const;
@@ -175,6 +182,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void CompactionLoop();
   void SpaceLoop();
   bool FlushOldest();
+  bool FlushOldestLocked();
   Status FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint32_t head);
   Result<flush::FlushResult> LinkOrCopy(const LoggedMemTable& memtable,
                                         const index::LiveViews& views, uint32_t head);
@@ -203,6 +211,19 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status background_error() const;
   void Log(const std::string& line) const;
   Status FlushForClose();
+
+  // ingest.cc
+  class Loading;
+  class WriteHold;
+  Status IngestRun(NumberedSource* source, IngestReport* report);
+  Status LoadRecords(NumberedSource* source, Loading* loading);
+  Status TakeHeadForLoad(Loading* loading);
+  Status CommitLoad(Loading* loading);
+  Status FlushMostEntries();
+  Result<bool> ShowLoad(Loading* loading);
+  void SealForLoad(WriteHold* hold);
+  Result<bool> CommitHeld(Loading* loading, WriteHold* hold);
+  void LetWritersGo();
 
   // checkpoint.cc
   /// Makes the tables that wait durable: writes them back and commits them together.
@@ -292,6 +313,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::atomic<uint64_t> relinks_{0};  // odd while a merge changes what lookups find, and tables
   std::shared_ptr<ReadState> state_owner_;  // structure_mutex_
   uint64_t next_table_id_ = 0;              // structure_mutex_
+  uint64_t loading_table_id_ = 0;           // structure_mutex_: of the bulk load under way, or 0
+  std::atomic<bool> switching_{false};      // sequence_ is that of a state that is not shown yet
   /// Oldest first. Added to under structure_mutex_, taken out under checkpoint_mutex_ as well.
   std::list<flush::WaitingTable> waiting_;
   base::MemoryCharge waiting_charge_;
@@ -305,6 +328,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   const std::unique_ptr<cache::LookupCache> lookup_cache_;  // may be null
 
   std::vector<ShardLock> shards_;
+  std::mutex ingest_mutex_;  // held by a bulk load
+  std::mutex load_mutex_;    // held while one takes or gives back chunks; Verify keeps it out
   std::mutex batch_mutex_;
   mutable std::mutex structure_mutex_;
   std::mutex close_mutex_;

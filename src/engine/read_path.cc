@@ -230,8 +230,18 @@ const EntryHeader* LsmEngine::FindVersion(Slice key, const index::ReadView& view
   return nullptr;
 }
 
+/// A view of this moment. A bulk load draws its number just before its state is shown: a view with
+/// that number would see the state before first, and then the one after.
+ViewRegistry::Handle LsmEngine::RegisterView(const std::atomic<uint64_t>* clock) {
+  for (;;) {
+    ViewRegistry::Handle handle = views_->Register(sequence_, clock);
+    if (!switching_.load()) return handle;
+    std::this_thread::yield();
+  }
+}
+
 std::shared_ptr<const Snapshot> LsmEngine::GetSnapshot() {
-  return std::make_shared<LsmSnapshot>(views_, views_->Register(sequence_, nullptr));
+  return std::make_shared<LsmSnapshot>(views_, RegisterView(nullptr));
 }
 
 std::unique_ptr<Iterator> LsmEngine::NewIterator(const ReadOptions& options) {
@@ -240,7 +250,7 @@ std::unique_ptr<Iterator> LsmEngine::NewIterator(const ReadOptions& options) {
   ViewRegistry::Handle handle =
       options.snapshot != nullptr && !BRAID_MUTANT(kIteratorViewNotRegistered)
           ? views_->Register(options.snapshot->sequence(), &reclaim_clock_)
-          : views_->Register(sequence_, &reclaim_clock_);
+          : RegisterView(&reclaim_clock_);
   std::shared_ptr<const ReadState> state;
   {
     const pmem::EpochGuard guard;

@@ -31,12 +31,23 @@ void LsmEngine::CheckExtent(uint64_t extent, bool merging,
       return problem("it has lost a chunk");
     }
   }
+  if (IsBeingLoaded(pool_->ChunkOf(header.owner))) return;  // its entry may not be there yet
   const recovery::ExtentOwner owner = recovery::OwnerOf(*pool_, extent);
   if (owner == recovery::ExtentOwner::kNobody && retired.count(extent) == 0) {
     problem("no entry owns it");
   } else if (owner == recovery::ExtentOwner::kDead && !merging && retired.count(extent) == 0) {
     problem("its entry is dead, and nobody will free it");
   }
+}
+
+/// Whether the chunk is one of the bulk load under way. Under structure_mutex_.
+bool LsmEngine::IsBeingLoaded(uint64_t chunk) const {
+  if (loading_table_id_ == 0 || chunk >= pool_->chunks() ||
+      pool_->StateOf(chunk).kind() != ChunkKind::kCopied) {
+    return false;
+  }
+  Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
+  return header.ok() && header->table_id == loading_table_id_;
 }
 
 /// Extents, and that no chunk of one is left without its head. Under structure_mutex_.
@@ -96,7 +107,7 @@ void LsmEngine::CheckLogs(const ReadState& state, uint64_t flushed_table_id,
     // that failed frees copies.
     const bool is_due = header->table_id <= logs_retired_to_;
     if ((kind == ChunkKind::kWriteAhead && is_due && !IsRetired(chunk)) ||
-        (kind == ChunkKind::kCopied && !flushed)) {
+        (kind == ChunkKind::kCopied && !flushed && header->table_id != loading_table_id_)) {
       totals->problems.emplace_back(
           pool_
               ->CorruptionAt(pool_->ChunkOffset(chunk), "chunk",
@@ -130,6 +141,7 @@ void LsmEngine::CheckSpace(level::CheckTotals* totals) {
   std::vector<std::unique_lock<std::mutex>> shard_locks;
   shard_locks.reserve(shards_.size());
   for (ShardLock& shard : shards_) shard_locks.emplace_back(shard.mutex);
+  const std::lock_guard load_lock(load_mutex_);
   const std::lock_guard lock(structure_mutex_);
   const format::ManifestRecord manifest = ManifestOfNow();
   for (std::string& problem : pool_->CheckAllocator()) {

@@ -21,12 +21,29 @@ void WriteController::Update(uint64_t l0_tables, uint64_t immutables, bool activ
     const uint64_t steps = std::min<uint64_t>((l0_tables - slowdown_) / 4, 8);
     pressure = static_cast<uint32_t>(500u << steps);
   }
-  if (released_.load(std::memory_order_relaxed)) pressure = 0;
   {
     const std::lock_guard lock(mutex_);
+    if (held_) pressure = kStop;
+    if (released_.load(std::memory_order_relaxed)) pressure = 0;
     pressure_.store(pressure, std::memory_order_relaxed);
   }
   changed_.notify_all();
+}
+
+void WriteController::Hold() noexcept {
+  const std::lock_guard lock(mutex_);
+  held_ = true;
+  if (!released_.load(std::memory_order_relaxed)) {
+    pressure_.store(kStop, std::memory_order_relaxed);
+  }
+}
+
+void WriteController::LetGo(uint64_t l0_tables, uint64_t immutables, bool active_full) {
+  {
+    const std::lock_guard lock(mutex_);
+    held_ = false;
+  }
+  Update(l0_tables, immutables, active_full);
 }
 
 void WriteController::Release() {

@@ -26,6 +26,11 @@ class WriteController {
   }
   /// The background tells how far it is behind.
   void Update(uint64_t l0_tables, uint64_t immutables, bool active_full);
+  /// Writers wait until LetGo, whatever the background says; for moments only. They may have passed
+  /// Admit just before.
+  void Hold() noexcept;
+  /// `l0_tables` and the rest as for Update.
+  void LetGo(uint64_t l0_tables, uint64_t immutables, bool active_full);
   /// Nobody waits any more (closing, or a sticky error).
   void Release();
 
@@ -44,6 +49,7 @@ class WriteController {
   const uint32_t max_immutable_;
   std::atomic<uint32_t> pressure_{0};  // 0 none, kStop wait, else nanoseconds of delay a write
   std::atomic<bool> released_{false};
+  bool held_ = false;  // mutex_
   std::atomic<uint64_t> stall_nanos_{0};
   std::atomic<uint64_t> stalls_{0};
   std::mutex mutex_;

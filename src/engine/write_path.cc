@@ -183,17 +183,20 @@ Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draf
       if (Status blocked = BlockedReason(); !blocked.ok()) return blocked;
     }
     Status s = TryBatch(&drafts, allocation);
+    if (s.IsTryAgain()) continue;
     if (s.IsOutOfSpace() && WaitForSpace()) continue;
     if (!s.ok()) return failed() ? WriteError() : s;
     return AfterWrite(options);
   }
 }
 
+/// One attempt. TryAgain while a bulk load is shown.
 Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allocation) {
   const std::lock_guard batch_lock(batch_mutex_);  // also keeps the memtable from being sealed
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
   LoggedMemTable* target = state_.load(std::memory_order_acquire)->active.get();
+  if (target->sealed.load()) return Status::TryAgain("");
   const uint32_t shard = pool_->region_map().ShardOfThread(static_cast<uint32_t>(shards_.size()));
   std::vector<std::unique_lock<std::mutex>> locks;
   locks.reserve(shards_.size());

@@ -128,15 +128,20 @@ Status IndexUnifiedLog::Place(uint32_t shard_index, Draft* drafts, size_t count,
   return Status::OK();
 }
 
-void IndexUnifiedLog::WritePayload(Draft* draft) {
-  pmem::PersistOps& ops = pool_->ops();
+void IndexUnifiedLog::WriteExtent(Draft* draft) {
   if (draft->extent != 0) {
+    pmem::PersistOps& ops = pool_->ops();
     char* bytes = pool_->At(draft->extent + sizeof(format::ExtentHeader));
     ops.Copy(bytes, draft->value.data(), draft->value.size());
     if (!BRAID_MUTANT(kExtentNotFlushed)) ops.Flush(bytes, draft->value.size());
   }
+  draft->value_check = format::ValueCheck(draft->stored_value());
+}
+
+void IndexUnifiedLog::WritePayload(Draft* draft) {
+  WriteExtent(draft);
+  pmem::PersistOps& ops = pool_->ops();
   const std::string_view value = draft->stored_value();
-  draft->value_check = format::ValueCheck(value);
   const uint64_t key_at = draft->offset + sizeof(EntryHeader) + 8ull * draft->height;
   ops.Copy(pool_->At(key_at), draft->key.data(), draft->key.size());
   ops.Copy(pool_->At(key_at + draft->key.size()), value.data(), value.size());
@@ -148,13 +153,10 @@ void IndexUnifiedLog::WritePayload(Draft* draft) {
   }
 }
 
-void IndexUnifiedLog::Seal(const Draft& draft, uint64_t sequence, uint8_t flags, uint64_t older) {
-  struct {
-    EntryHeader header;
-    uint64_t links[kMaxHeight];
-  } image;
+size_t IndexUnifiedLog::MakeHeader(const Draft& draft, uint64_t sequence, uint8_t flags,
+                                   uint64_t older, HeaderImage* image) const {
   const std::string_view value = draft.stored_value();
-  EntryHeader& header = image.header;
+  EntryHeader& header = image->header;
   if (draft.extent != 0) flags |= format::kValueInExtent;
   header.value_check = draft.value_check;
   header.sequence_and_op = (sequence << 8) | flags | static_cast<uint8_t>(draft.op);
@@ -164,10 +166,15 @@ void IndexUnifiedLog::Seal(const Draft& draft, uint64_t sequence, uint8_t flags,
   const uint32_t generation =
       BRAID_MUTANT(kGenerationNotInChecksum) ? 0 : pool_->GenerationAt(draft.offset);
   header.key_check = format::KeyCheck(header, draft.key_hash, draft.offset, generation);
-  image.links[0] = older == 0 ? 0 : pool_->LinkTo(older).raw;
-  for (uint32_t layer = 1; layer < draft.height; ++layer) image.links[layer] = 0;
+  image->links[0] = older == 0 ? 0 : pool_->LinkTo(older).raw;
+  for (uint32_t layer = 1; layer < draft.height; ++layer) image->links[layer] = 0;
+  return sizeof(EntryHeader) + 8ull * draft.height;
+}
 
-  const size_t bytes = sizeof(EntryHeader) + 8ull * draft.height;
+void IndexUnifiedLog::Seal(const Draft& draft, uint64_t sequence, uint8_t flags, uint64_t older) {
+  HeaderImage image;
+  const size_t bytes = MakeHeader(draft, sequence, flags, older, &image);
+  const std::string_view value = draft.stored_value();
   pmem::PersistOps& ops = pool_->ops();
   ops.Copy(pool_->At(draft.offset), &image, bytes);
   if (BRAID_MUTANT(kEntryFlushSkipped)) return;

@@ -53,6 +53,16 @@ class IndexUnifiedLog {
                pmem::AllocationClass allocation);
   /// Writes key and value of a placed draft; the lines that the header does not touch are flushed.
   void WritePayload(Draft* draft);
+  /// The part of WritePayload that an entry which is not written here needs, too: a large value
+  /// goes to its extent, flushed; the draft learns its check.
+  void WriteExtent(Draft* draft);
+  /// Header and links of a placed draft, as they will lie in the pool. Returns their bytes.
+  struct HeaderImage {
+    format::EntryHeader header;
+    uint64_t links[format::kMaxHeight];
+  };
+  size_t MakeHeader(const Draft& draft, uint64_t sequence, uint8_t flags, uint64_t older,
+                    HeaderImage* image) const;
   /// Writes the header with its place in the order and flushes the rest. The entry is committed by
   /// the caller's next Fence. `older`: the version it replaces in the memtable, or 0.
   void Seal(const Draft& draft, uint64_t sequence, uint8_t flags, uint64_t older);
@@ -62,6 +72,11 @@ class IndexUnifiedLog {
   void Abandon(uint32_t shard, Draft* drafts, size_t count);
 
   uint64_t table_id() const noexcept { return table_id_; }
+  /// Bytes left in the chunk that the shard's next entry goes to.
+  uint64_t room(uint32_t shard) const noexcept {
+    const Position& at = shards_[shard].accepted;
+    return at.chunk == 0 ? 0 : pool_->ChunkOffset(at.chunk) + pool_->chunk_bytes() - at.tail;
+  }
   /// All chunks, for accounting and collection.
   std::vector<uint64_t> chunks() const;
 

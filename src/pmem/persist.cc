@@ -109,6 +109,23 @@ void PersistOps::WaitAsSlowMedium() noexcept {
   while (NowNanos() < until) _mm_pause();
 }
 
+void PersistOps::Stream(void* target, const void* source, size_t n) noexcept {
+#if !defined(BRAID_CRASHSIM)
+  if (flush_lines_ != nullptr) {
+    counters_.Add(PersistCounter::kLines, n / kLineBytes);
+    if (emulates_) emulated_lines += n / kLineBytes;
+    auto* to = static_cast<__m128i*>(target);
+    const auto* from = static_cast<const __m128i*>(source);
+    for (size_t i = 0; i < n / sizeof(__m128i); ++i) {
+      _mm_stream_si128(to + i, _mm_loadu_si128(from + i));
+    }
+    return;
+  }
+#endif
+  Copy(target, source, n);
+  Flush(target, n);
+}
+
 void PersistOps::Fence() noexcept {
   counters_.Add(PersistCounter::kFences);
 #if defined(BRAID_CRASHSIM)

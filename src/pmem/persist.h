@@ -85,6 +85,11 @@ class PersistOps {
     counters_.Add(PersistCounter::kLines, (end - first + kLineBytes - 1) / kLineBytes);
     flush_lines_(first, end);
   }
+  /// Copies whole lines that nobody reads soon, past the caches where the medium has lines to write
+  /// back: `target` is aligned to a line, `n` a multiple of one. Counts as their Flush: not
+  /// durable, and on class CACHE_LINE not seen by other threads in order, before the next Fence of
+  /// this thread.
+  void Stream(void* target, const void* source, size_t n) noexcept;
   /// Waits until this thread's flushes are durable.
   void Fence() noexcept;
   void Persist(const void* address, size_t n) noexcept {

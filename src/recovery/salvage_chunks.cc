@@ -130,6 +130,12 @@ void Salvage::ClassifyChunk(const SegmentPlace& segment, uint64_t chunk) {
       found.header.generation == state.generation()) {
     return;
   }
+  // Of a flush or a bulk load that was not committed: nobody was told of it.
+  if (state.kind() == ChunkKind::kCopied && has_manifest_ && found.has_header &&
+      found.header.generation == state.generation() &&
+      found.header.table_id > manifest_.flushed_table_id) {
+    return;
+  }
   if (!found.has_header || found.header.generation != state.generation()) {
     found.has_header = false;
     Note(place, sizeof(LogChunkHeader), "log chunk header", "its check does not match", false);

@@ -34,6 +34,10 @@ class BareDatabase final : public DB {
   std::shared_ptr<const Snapshot> GetSnapshot() override { return engine_->GetSnapshot(); }
   Status Flush() override { return engine_->Flush(); }
   Status Compact() override { return engine_->Compact(); }
+  Status Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report) override {
+    IngestReport unused;
+    return engine_->Ingest(source, options, report != nullptr ? report : &unused);
+  }
   bool GetProperty(std::string_view, std::string*) override { return false; }
   Statistics GetStatistics() override { return engine_->GetStatistics(); }
   Status Verify(VerifyReport* report, const std::function<void(double)>& progress) override {

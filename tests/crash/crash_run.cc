@@ -8,6 +8,7 @@
 #include "crash/bare_database.h"
 #include "crash/threaded_run.h"
 #include "pmem/sim_media.h"
+#include "support/records.h"
 
 namespace braid::crash {
 
@@ -121,6 +122,9 @@ void CrashRun::Step(Action action) {
     case Action::kDelete:
     case Action::kBatch:
       return Write(action);
+    case Action::kIngest:
+    case Action::kBrokenIngest:
+      return Ingest(action == Action::kBrokenIngest);
     case Action::kFlush:
     case Action::kCompact: {
       oracle_.Begin({});
@@ -178,6 +182,20 @@ void CrashRun::Write(Action action) {
   }
   if (update.value.has_value()) return Finish(db_->Put(update.key, *update.value), "put");
   Finish(db_->Delete(update.key), "delete");
+}
+
+/// One that breaks leaves nothing, whenever the power goes.
+void CrashRun::Ingest(bool breaks) {
+  const std::vector<Update> updates = generator_.Updates(Action::kIngest);
+  test::Pairs pairs;
+  for (const Update& update : updates) pairs.emplace_back(update.key, *update.value);
+  oracle_.Begin(breaks ? std::vector<Update>{} : updates);
+  test::PairSource source(std::move(pairs));
+  if (breaks) source.FailAt(random_.Uniform(updates.size()), Status::Aborted("no more records"));
+  const Status status = test::IngestSorted(db_.get(), &source);
+  if (breaks && status.code() == Status::Code::kAborted) return Finish(Status::OK(), "ingest");
+  if (breaks && status.ok()) return Fail("an ingest whose source has failed returned ok");
+  Finish(status, "ingest", true);
 }
 
 void CrashRun::Reopen() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace braid::crash {
 namespace {
@@ -115,6 +116,41 @@ void AddSpace(std::vector<Workload>* workloads) {
   all.back().initial_bytes = 64u << 10;
 }
 
+/// Loads of several chunks beside everything else, some of which fail.
+void AddIngests(std::vector<Workload>* workloads) {
+  using enum Action;
+  std::vector<Workload>& all = *workloads;
+  all.push_back({"Ingest",
+                 {{kIngest, 8},
+                  {kBrokenIngest, 2},
+                  {kPut, 8},
+                  {kDelete, 3},
+                  {kBatch, 1},
+                  {kTakeSnapshot, 1},
+                  {kDropSnapshot, 1},
+                  {kReadSnapshot, 1},
+                  {kRead, 1},
+                  {kFlush, 1},
+                  {kCompact, 1},
+                  {kReopen, 1},
+                  {kCrash, 1}}});
+  all.back().keys = 40;
+  all.back().max_value = 400;
+  all.back().large_one_in = 24;
+  all.back().operations = 40;
+  all.back().initial_bytes = 256u << 10;
+  all.back().cost = 2;
+  all.push_back({"IngestFullPool",
+                 {{kIngest, 6}, {kBrokenIngest, 1}, {kPut, 6}, {kDelete, 8}, {kCompact, 1}}});
+  all.back().keys = 40;
+  all.back().max_value = 1200;
+  all.back().large_one_in = 12;
+  all.back().operations = 40;
+  all.back().initial_bytes = 64u << 10;
+  all.back().max_bytes = 112u << 10;
+  all.back().cost = 2;
+}
+
 /// Opens, closes and crashes.
 void AddSessions(std::vector<Workload>* workloads) {
   using enum Action;
@@ -157,6 +193,7 @@ std::vector<Workload> MakeWorkloads() {
   AddManyKeys(&all);
   AddVersions(&all);
   AddSpace(&all);
+  AddIngests(&all);
   AddSessions(&all);
   return all;
 }
@@ -197,6 +234,11 @@ Workload OnStore(Workload workload, const test::StoreKind& kind) {
   if (workload.max_bytes != 0) workload.max_bytes += (options.pool.regions - 1) * 8 * kChunkBytes;
   const Capabilities can = kind.capabilities();
   if (!can.atomic_batches) workload.max_batch = 1;
+  if (!can.ingest) {
+    std::erase_if(workload.weights, [](const std::pair<Action, uint32_t>& weight) {
+      return weight.first == Action::kIngest || weight.first == Action::kBrokenIngest;
+    });
+  }
   if (!can.snapshots) {
     std::erase_if(workload.weights, [](const std::pair<Action, uint32_t>& weight) {
       const Action action = weight.first;
@@ -325,6 +367,12 @@ std::string Generator::Value() {
 
 std::vector<Update> Generator::Updates(Action action) {
   std::vector<Update> updates;
+  if (action == Action::kIngest || action == Action::kBrokenIngest) {
+    std::set<std::string> keys;
+    for (uint64_t i = 1 + random_.Uniform(workload_.max_ingest); i > 0; --i) keys.insert(Key());
+    for (const std::string& key : keys) updates.push_back({key, Value()});
+    return updates;
+  }
   const uint64_t count = action == Action::kBatch ? 1 + random_.Uniform(workload_.max_batch) : 1;
   for (uint64_t i = 0; i < count; ++i) {
     Update update{Key(), {}};

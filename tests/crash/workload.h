@@ -19,6 +19,8 @@ enum class Action : uint8_t {
   kSyncPut,  ///< WriteOptions::sync
   kDelete,
   kBatch,
+  kIngest,        ///< many records, sorted
+  kBrokenIngest,  ///< one whose source fails somewhere
   kFlush,
   kCompact,
   kTakeSnapshot,
@@ -44,6 +46,7 @@ struct Workload {
   uint32_t cost = 1;          ///< of an image: a dear one has its share of images divided by it
   uint32_t keys = 24;
   uint32_t max_batch = 8;     ///< updates of a batch
+  uint32_t max_ingest = 30;   ///< records of an ingest
   uint32_t max_value = 80;    ///< most values are at most this long
   uint32_t large_one_in = 0;  ///< one value in so many is an extent; 0: none
   uint64_t initial_bytes = 128u << 10;
@@ -72,7 +75,7 @@ class Generator {
   Generator(const Workload& workload, uint64_t seed) : workload_(workload), random_(seed) {}
 
   Action NextAction();
-  /// Updates of a put, delete or batch.
+  /// Updates of a put, delete, batch or ingest; of the last the keys ascend.
   std::vector<Update> Updates(Action action);
   Random& random() noexcept { return random_; }
 

@@ -1,0 +1,60 @@
+// Purpose: loading sorted records. Thread safety, invariants, persistence: see sorted_load.h.
+#include "flush/sorted_load.h"
+
+#include "base/mutants.h"
+
+namespace braid::flush {
+
+using format::EntryHeader;
+
+Status SortedLoad::Add(std::string_view key, std::string_view value) {
+  log::Draft draft;
+  draft.op = format::EntryOp::kPut;
+  draft.key = key;
+  draft.value = value;
+  draft.key_hash = base::Hash64(key);
+  const uint64_t inline_bytes =
+      value.size() > log::LargestInlineValue(*pool_) ? sizeof(format::ExtentRef) : value.size();
+  if (log_.room(shard_) < EntryHeader::EntryBytes(key.size(), inline_bytes, format::kMaxHeight)) {
+    shard_ = (shard_ + 1) % pool_->regions();
+  }
+  // Before anything is taken: what can't be remembered can't be given back.
+  if (extents_.size() == extents_.capacity()) {
+    extents_.reserve(2 * extents_.size() + 8);
+    charge_.Set(extents_.capacity() * sizeof(uint64_t));
+  }
+  if (Status s = log_.Place(shard_, &draft, 1, base::Mix(random_, records_),
+                            pmem::AllocationClass::kWrite);
+      !s.ok()) {
+    return s;
+  }
+  if (draft.extent != 0) extents_.push_back(draft.extent);
+  log_.Accept(shard_);
+  log_.WriteExtent(&draft);
+  log::IndexUnifiedLog::HeaderImage header;
+  const size_t header_bytes = log_.MakeHeader(draft, sequence_, format::kFirstOfUnit, 0, &header);
+  const std::string_view stored = draft.stored_value();
+  const uint64_t size = EntryHeader::EntryBytes(key.size(), stored.size(), draft.height);
+  constexpr char kPadding[8] = {};
+  staged_.Begin(draft.offset);
+  list_.Append(draft.offset, draft.height);
+  staged_.Append(&header, header_bytes);
+  staged_.Append(key.data(), key.size());
+  staged_.Append(stored.data(), stored.size());
+  staged_.Append(kPadding, size - header_bytes - key.size() - stored.size());
+  usage_->Add(pool_->ChunkOf(draft.offset), size);
+  ++records_;
+  bytes_ += key.size() + value.size();
+  return Status::OK();
+}
+
+void SortedLoad::GiveBack() {
+  if (BRAID_MUTANT(kAbandonedLoadKept)) return;
+  for (const uint64_t extent : extents_) pool_->FreeExtent(extent);
+  for (const uint64_t chunk : log_.chunks()) {
+    usage_->Set(chunk, 0);
+    pool_->FreeChunk(chunk);
+  }
+}
+
+}  // namespace braid::flush

@@ -1,0 +1,200 @@
+// Bulk loads beside everything else: a load is seen whole or not at all, never by a snapshot of
+// before, and nothing that was acknowledged is lost to it.
+#include <array>
+
+#include "concurrency.h"
+#include "support/records.h"
+
+namespace braid::test {
+namespace {
+
+constexpr uint64_t kLoaded = 200;  // keys of each load
+constexpr uint64_t kShared = 8;    // of these, also written by puts
+constexpr uint64_t kRounds = 60;
+
+std::string LoadedKey(uint64_t n) { return "load" + NumberedKey(n); }
+std::string SharedKey(uint64_t n) { return "shared" + NumberedKey(n); }
+
+class IngestStressTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    options_ = TinyOptions();
+    options_.design = GetParam();
+    options_.log.shards = 4;
+    db_ = OpenOrFail(options_, folder_.Sub("pool"));
+    ASSERT_NE(db_, nullptr);
+  }
+
+  /// Rounds of loads; the value of each key is the round.
+  void Load(uint64_t rounds, bool sorted) {
+    for (uint64_t round = 1; round <= rounds && !failure_.failed(); ++round) {
+      Model records;
+      const std::string value = std::to_string(round);
+      for (uint64_t i = 0; i < kLoaded; ++i) records[LoadedKey(i)] = value;
+      for (uint64_t i = 0; i < kShared; ++i) records[SharedKey(i)] = "load " + value;
+      PairSource source(records);
+      IngestOptions options;
+      options.sorted = sorted;
+      IngestReport report;
+      begun_.store(round);
+      if (round % 8 == 5) {  // one that fails
+        source.FailAt(kLoaded / 2, Status::Aborted("no more"));
+        if (db_->Ingest(&source, options, &report).code() != Status::Code::kAborted) {
+          failure_.Report("a load whose source failed did not say so");
+        }
+        continue;
+      }
+      if (!failure_.Check(db_->Ingest(&source, options, &report), "ingest")) break;
+      done_.store(round);
+    }
+    loads_.store(false);
+  }
+
+  /// Of a snapshot, an iterator, and gets: all loaded keys are of one round.
+  void ReadLoads(uint64_t reader) {
+    Random random(DeriveSeed(700 + reader));
+    while (loads_.load() && !failure_.failed()) {
+      const uint64_t least = done_.load();
+      const auto snapshot = db_->GetSnapshot();
+      ReadOptions options;
+      options.snapshot = snapshot.get();
+      const uint64_t first = RoundOf(options, random.Below(kLoaded));
+      const std::unique_ptr<Iterator> it = db_->NewIterator(options);
+      for (it->Seek("load"); it->Valid() && it->key().starts_with("load"); it->Next()) {
+        if (std::string(it->value()) != std::to_string(first)) {
+          failure_.Report("a snapshot shows round " + std::to_string(first) + " and round " +
+                          std::string(it->value()));
+        }
+      }
+      failure_.Check(it->status(), "scan");
+      const uint64_t again = RoundOf(options, random.Below(kLoaded));
+      if (again != first) failure_.Report("a snapshot has changed");
+      if (first < least) {
+        failure_.Report("a load that was done is not there: round " + std::to_string(least) +
+                        ", seen " + std::to_string(first));
+      }
+    }
+  }
+
+  /// Nothing but a look at two keys of many snapshots.
+  void WatchSnapshots() {
+    while (loads_.load() && !failure_.failed()) {
+      const auto snapshot = db_->GetSnapshot();
+      ReadOptions options;
+      options.snapshot = snapshot.get();
+      const uint64_t before = RoundOf(options, 0);
+      for (int i = 0; i < 4; ++i) {
+        if (RoundOf(options, kLoaded - 1) != before) {
+          return failure_.Report("a snapshot has changed between two gets");
+        }
+      }
+    }
+  }
+
+  /// Puts to a key that is loaded as well: it never shows what is older than the last thing done.
+  void WriteShared(uint64_t writer) {
+    const std::string key = SharedKey(writer);
+    const std::string own = OwnKey(writer);
+    for (uint64_t n = 1; loads_.load() && !failure_.failed(); ++n) {
+      const uint64_t done = done_.load();
+      const std::string value = "put " + std::to_string(n);
+      if (!failure_.Check(db_->Put(key, value), "put")) return;
+      const std::string got = GetText(db_.get(), key);
+      const uint64_t begun = begun_.load();
+      bool allowed = got == value;
+      for (uint64_t round = done; round <= begun && !allowed; ++round) {
+        allowed = got == "load " + std::to_string(round);
+      }
+      if (!allowed) failure_.Report("after " + value + ": " + got);
+      WriteBatch batch;
+      batch.Put(own + "a", value);
+      batch.Put(own + "b", value);
+      if (!failure_.Check(db_->Write(batch), "batch")) return;
+      if (GetText(db_.get(), own + "b") != value) failure_.Report("a batch is lost");
+      if (n % 64 == 0) failure_.Check(n % 256 == 0 ? db_->Compact() : db_->Flush(), "flush");
+    }
+  }
+
+  void Count() {
+    for (uint64_t n = 0; loads_.load() && !failure_.failed(); ++n) {
+      const std::optional<std::string> before =
+          n == 0 ? std::nullopt : std::optional(std::to_string(n));
+      const Result<bool> swapped = db_->CompareAndSwap(
+          WriteOptions{}, "counter", before ? std::optional<Slice>(*before) : std::nullopt,
+          std::to_string(n + 1));
+      if (!failure_.Check(swapped.status(), "compare and swap")) return;
+      if (!*swapped) failure_.Report("the counter was not " + std::to_string(n));
+    }
+  }
+
+  void Verify() {
+    while (loads_.load() && !failure_.failed()) {
+      VerifyReport report;
+      failure_.Check(db_->Verify(&report), "verify");
+    }
+  }
+
+  uint64_t RoundOf(const ReadOptions& options, uint64_t n) {
+    std::string value;
+    const Status s = db_->Get(options, LoadedKey(n), &value);
+    if (s.IsNotFound()) return 0;
+    return failure_.Check(s, "get") ? std::stoull(value) : 0;
+  }
+  static std::string OwnKey(uint64_t writer) { return "own" + std::to_string(writer); }
+
+  void Run(bool sorted) {
+    std::vector<std::thread> threads;
+    threads.emplace_back([&] { Load(kRounds, sorted); });
+    threads.emplace_back([&] { ReadLoads(0); });
+    threads.emplace_back([&] { WatchSnapshots(); });
+    threads.emplace_back([&] { WriteShared(0); });
+    threads.emplace_back([&] { WriteShared(1); });
+    threads.emplace_back([&] { Count(); });
+    threads.emplace_back([&] { Verify(); });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_FALSE(failure_.failed()) << failure_.text();
+    ExpectVerified(db_.get());
+    for (uint64_t i = 0; i < kLoaded; ++i) {
+      ASSERT_EQ(GetText(db_.get(), LoadedKey(i)), std::to_string(done_.load())) << i;
+    }
+    BRAID_EXPECT_OK(db_->Close());
+  }
+
+  TempFolder folder_;
+  Options options_;
+  std::unique_ptr<DB> db_;
+  FirstFailure failure_;
+  std::atomic<bool> loads_{true};
+  std::atomic<uint64_t> begun_{0};
+  std::atomic<uint64_t> done_{0};
+};
+INSTANTIATE_TEST_SUITE_P(Designs, IngestStressTest, ::testing::Values("braid", "listdb"));
+
+TEST_P(IngestStressTest, SortedLoads) { Run(true); }
+TEST_P(IngestStressTest, UnsortedLoads) { Run(false); }
+
+TEST_P(IngestStressTest, CloseEndsALoad) {
+  PairSource source([] {
+    Model records;
+    for (uint64_t i = 0; i < 20'000; ++i) records[LoadedKey(i)] = "v";
+    return records;
+  }());
+  std::atomic<bool> begun{false};
+  source.Before([&](size_t record) {
+    if (record == 100) begun.store(true);
+    if (record > 100) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  });
+  std::thread loader(
+      [&] { EXPECT_TRUE(HasCode(IngestSorted(db_.get(), &source), Status::Code::kClosed)); });
+  while (!begun.load()) std::this_thread::yield();
+  BRAID_EXPECT_OK(db_->Close());
+  loader.join();
+  db_.reset();
+  db_ = OpenOrFail(options_, folder_.Sub("pool"));
+  ASSERT_NE(db_, nullptr);
+  ExpectContent(db_.get(), {});
+  ExpectVerified(db_.get());
+}
+
+}  // namespace
+}  // namespace braid::test
