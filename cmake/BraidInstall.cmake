@@ -10,6 +10,8 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/braid" DESTINATION "${CMAKE_INS
         FILES_MATCHING PATTERN "*.h")
 if(TARGET braid_command)
   install(TARGETS braid_command)
+  # man/man1 and bash-completion/completions, which the build has made.
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/share/" DESTINATION "${CMAKE_INSTALL_DATADIR}")
 endif()
 
 install(EXPORT braidTargets NAMESPACE braid:: DESTINATION "${BRAID_CMAKE_DIR}")

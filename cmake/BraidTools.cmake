@@ -48,6 +48,11 @@ if(BRAID_COMMAND_SOURCES AND EXISTS "${BRAID_COMMAND_MAIN}")
   set_target_properties(braid_command PROPERTIES OUTPUT_NAME braid)
   target_include_directories(braid_command PRIVATE "${PROJECT_SOURCE_DIR}/tools")
   target_link_libraries(braid_command PRIVATE braid_verbs)
+  # Manual pages and the completion, of the verbs' own definitions.
+  if(NOT CMAKE_CROSSCOMPILING)
+    add_custom_command(TARGET braid_command POST_BUILD
+      COMMAND braid_command help --write-pages "${PROJECT_BINARY_DIR}/share" VERBATIM)
+  endif()
 endif()
 
 # Other stores are optional peers: what is not installed is left out and said so.

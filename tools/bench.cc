@@ -26,6 +26,10 @@ class BenchVerb final : public Verb {
  public:
   std::string name() const override { return "bench"; }
   std::string summary() const override { return "measure a workload and check what is read"; }
+  std::string description() const override {
+    return "Measures a store with the workloads of db_bench and YCSB, checks what it reads, and "
+           "prints throughput, latencies and what writing costs.";
+  }
 
   void Configure(CLI::App& app) override {
     app.add_option("POOL,--db", pool_,

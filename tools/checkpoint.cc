@@ -34,6 +34,10 @@ class CheckpointVerb final : public Verb {
  public:
   std::string name() const override { return "checkpoint"; }
   std::string summary() const override { return "write the state of this moment to a new pool"; }
+  std::string description() const override {
+    return "Writes the state of this moment to a new pool: a backup that can be opened, verified, "
+           "copied and restored.";
+  }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);
@@ -79,6 +83,10 @@ class RestoreVerb final : public Verb {
  public:
   std::string name() const override { return "restore"; }
   std::string summary() const override { return "make a pool of a checkpoint, and verify it"; }
+  std::string description() const override {
+    return "Makes a new pool of a checkpoint. Every byte that is copied is verified before the "
+           "pool takes its name.";
+  }
 
   void Configure(CLI::App& app) override {
     app.add_option("CHECKPOINT", checkpoint_, "directory of the checkpoint; it is only read")

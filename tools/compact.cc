@@ -66,6 +66,10 @@ class CompactVerb final : public Verb {
  public:
   std::string name() const override { return "compact"; }
   std::string summary() const override { return "merge all tables and free what is overwritten"; }
+  std::string description() const override {
+    return "Merges all tables of a pool into one level, arranges records in the order of their "
+           "keys where that pays, and frees the chunks of what was overwritten or deleted.";
+  }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);

@@ -13,7 +13,7 @@
 #include "braid/statistics.h"
 #include "design/design.h"
 #include "tools/common.h"
-#include "tools/verb_list.h"
+#include "tools/verb_pages.h"
 
 namespace braid::tools {
 namespace {
@@ -194,6 +194,10 @@ class CompletionVerb final : public Verb {
   std::string summary() const override {
     return "print the script that completes words in a shell";
   }
+  std::string description() const override {
+    return "Prints a script for the shell that completes the verbs of braid, their options and "
+           "arguments.";
+  }
 
   void Configure(CLI::App& app) override {
     app.add_option("SHELL", shell_, "the shell: bash")
@@ -208,18 +212,8 @@ class CompletionVerb final : public Verb {
   }
 
   int Run() override {
-    const Verbs verbs = AllVerbs();
-    std::vector<std::string> names;
-    for (const auto& verb : verbs) names.push_back(verb->name());
-    std::string text = "# Completion of braid for bash. Made by 'braid completion bash'.\n";
-    text += fmt::format("_braid_verbs='{}'\n", Joined(names)) + Settings();
-    // Non-zero when all is said about the current word.
-    text += "_braid_verb() {\n  case $1 in\n";
-    for (const auto& verb : verbs) text += VerbCase(*verb);
-    text += "    help) _braid_words \"$_braid_verbs\"; return 1 ;;\n    *) return 1 ;;\n  esac\n}";
     Output out;
-    out.Write(text);
-    out.Write(kFrame);
+    out.Write(BashCompletion());
     return out.Finish(kExitOk);
   }
 
@@ -228,6 +222,19 @@ class CompletionVerb final : public Verb {
 };
 
 }  // namespace
+
+std::string BashCompletion() {
+  const Verbs verbs = AllVerbs();
+  std::vector<std::string> names;
+  for (const auto& verb : verbs) names.push_back(verb->name());
+  std::string text = "# Completion of braid for bash. Made by 'braid completion bash'.\n";
+  text += fmt::format("_braid_verbs='{}'\n", Joined(names)) + Settings();
+  // Non-zero when all is said about the current word.
+  text += "_braid_verb() {\n  case $1 in\n";
+  for (const auto& verb : verbs) text += VerbCase(*verb);
+  text += "    help) _braid_words \"$_braid_verbs\"; return 1 ;;\n    *) return 1 ;;\n  esac\n}";
+  return text.append(kFrame);
+}
 
 std::unique_ptr<Verb> MakeCompletionVerb() { return std::make_unique<CompletionVerb>(); }
 

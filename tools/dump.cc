@@ -21,6 +21,10 @@ class DumpVerb final : public Verb {
  public:
   std::string name() const override { return "dump"; }
   std::string summary() const override { return "write the records to a file: TSV, JSON, SST"; }
+  std::string description() const override {
+    return "Writes the records of one moment to a file, from which braid load and braid ingest "
+           "read them back byte for byte, or RocksDB in the format sst.";
+  }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);

@@ -33,6 +33,11 @@ class LoadVerb final : public Verb {
   std::string summary() const override {
     return "store the records of a file: TSV, JSON, Debian, SST";
   }
+  std::string description() const override {
+    return "Stores the records of a file one batch after the other, as a program would. A bad "
+           "record stops it, or is left out; what was read before is stored, and the message says "
+           "how to go on.";
+  }
   void Configure(CLI::App& app) override;
   int Run() override;
 

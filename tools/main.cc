@@ -20,6 +20,7 @@
 #include "tools/common_text.h"
 #include "tools/verb.h"
 #include "tools/verb_list.h"
+#include "tools/verb_pages.h"
 
 namespace braid::tools {
 namespace {
@@ -36,8 +37,8 @@ std::string Help(const Verbs& verbs) {
   for (const auto& verb : verbs) text += fmt::format("  {:<12}{}\n", verb->name(), verb->summary());
   text +=
       "\n"
-      "POOL is the directory of a pool. put, load, ingest and restore make it; the other verbs\n"
-      "never do.\n"
+      "POOL is the directory of a pool. put, load, ingest and restore make it; the\n"
+      "other verbs never do.\n"
       "Exit codes: 0 ok, 1 key not found, 2 error, with one message on stderr.\n";
   return text;
 }
@@ -76,7 +77,7 @@ int RunVerb(Verb& verb, int argc, char** argv) {
   try {
     app->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    return PrintHelp(app->help());
+    return PrintHelp(HelpText(verb));
   } catch (const CLI::ParseError& error) {
     std::string problem = error.what();
     while (!problem.empty() && (problem.back() == '.' || problem.back() == '\n')) {
@@ -85,6 +86,22 @@ int RunVerb(Verb& verb, int argc, char** argv) {
     return Fail(fmt::format("{}: see 'braid {} --help'", problem, verb.name()));
   }
   return verb.Run();
+}
+
+/// What the build makes pages with: `help --man [VERB]` and `help --write-pages FOLDER`.
+int RunHelpOption(const Verbs& verbs, int argc, char** argv) {
+  const std::string_view option = argv[2];
+  if (option == "--man") {
+    if (argc < 4) return PrintHelp(ManPageOfCommand(verbs));
+    Verb* verb = FindVerb(verbs, argv[3]);
+    return verb == nullptr ? FailUnknownVerb(verbs, argv[3]) : PrintHelp(ManPage(*verb));
+  }
+  if (option == "--write-pages") {
+    if (argc < 4) return Fail("no FOLDER: write 'braid help --write-pages FOLDER'");
+    const Status status = WritePages(verbs, argv[3]);
+    return status.ok() ? kExitOk : Fail(status);
+  }
+  return Fail(fmt::format("'{}' is no verb: 'braid help' lists the verbs", option));
 }
 
 int Main(int argc, char** argv) {
@@ -98,8 +115,9 @@ int Main(int argc, char** argv) {
   }
   if (word == "help" || word == "--help" || word == "-h") {
     if (argc < 3) return PrintHelp(Help(verbs));
+    if (std::string_view(argv[2]).starts_with("--")) return RunHelpOption(verbs, argc, argv);
     Verb* verb = FindVerb(verbs, argv[2]);
-    return verb == nullptr ? FailUnknownVerb(verbs, argv[2]) : PrintHelp(MakeApp(*verb)->help());
+    return verb == nullptr ? FailUnknownVerb(verbs, argv[2]) : PrintHelp(HelpText(*verb));
   }
   Verb* verb = FindVerb(verbs, word);
   return verb == nullptr ? FailUnknownVerb(verbs, word) : RunVerb(*verb, argc - 1, argv + 1);

@@ -20,6 +20,10 @@ class MetricsVerb final : public Verb {
   std::string summary() const override {
     return "print the statistics for Prometheus, or serve them";
   }
+  std::string description() const override {
+    return "Prints the statistics of a pool in the text exposition format of Prometheus, or serves "
+           "them over HTTP. docs/metrics.md describes every metric.";
+  }
 
   void Configure(CLI::App& app) override {
     auto* const pool = app.add_option("POOL", path_, "the pool")->type_name("");
@@ -54,13 +58,18 @@ class MetricsVerb final : public Verb {
   }
 
  private:
+  int FailInspect(const Status& status) const {
+    if (!status.IsNotFound()) return Fail(status);
+    return Fail(fmt::format("no pool at '{}': check the path", path_));
+  }
+
   int PrintOnce() const {
     StatsSnapshot snapshot;
     std::string why;
     const Seen seen = ReadStatsFile(path_, &snapshot, &why);
     if (seen != Seen::kSnapshot) {
       Result<PoolInfo> info = DB::Inspect(path_);
-      if (!info.ok()) return Fail(info.status());
+      if (!info.ok()) return FailInspect(info.status());
       if (info->in_use) {
         return Fail(fmt::format(
             "another process has the pool open and does not tell what it does{}: start it with "
@@ -89,7 +98,7 @@ class MetricsVerb final : public Verb {
   int Serve() const {
     // What is no pool now is a slip of the pen, more likely than one that is still to come.
     Result<PoolInfo> info = DB::Inspect(path_);
-    if (!info.ok()) return Fail(info.status());
+    if (!info.ok()) return FailInspect(info.status());
     auto server = HttpServer::Listen(listen_, allow_remote_);
     if (!server.ok()) return Fail(server.status());
     StopOnSignal();

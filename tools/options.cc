@@ -14,6 +14,10 @@ class OptionsVerb final : public Verb {
  public:
   std::string name() const override { return "options"; }
   std::string summary() const override { return "list the options that can be set by name"; }
+  std::string description() const override {
+    return "Lists the options of the store that can be set by name, what they take and their "
+           "defaults.";
+  }
 
   void Configure(CLI::App& app) override {
     AddJsonFlag(app, &json_, "print one object a line");

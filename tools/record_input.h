@@ -41,11 +41,10 @@ Result<std::unique_ptr<RecordInput>> OpenSstInput(const std::string& path);
 void AddReaderFlags(CLI::App& app, ReaderSettings* settings);
 /// What the formats are, for a footer; ends with an empty line.
 inline constexpr std::string_view kFormatsText =
-    "tsv     KEY, TAB, VALUE with the escapes \\t \\n \\r \\\\ and \\xHH: what 'braid scan' "
-    "prints\n"
-    "jsonl   {\"key\":...,\"value\":...} a line: what 'braid scan --json' prints. A value that "
-    "is\n"
-    "        no string is stored as its JSON text; key_hex and value_hex hold other bytes\n"
+    "tsv     KEY, TAB, VALUE with \\t \\n \\r \\\\ and \\xHH, as 'scan' prints it\n"
+    "jsonl   {\"key\":...,\"value\":...} a line, as 'scan --json' prints it; a value\n"
+    "        that is no string is stored as its JSON text; key_hex and value_hex hold\n"
+    "        other bytes\n"
     "deb822  Debian control files; the value is the stanza as it is written\n"
     "sst     a table of RocksDB, where braid was built with it\n"
     "\n";

@@ -14,6 +14,10 @@ class ScanVerb final : public Verb {
  public:
   std::string name() const override { return "scan"; }
   std::string summary() const override { return "print records in key order"; }
+  std::string description() const override {
+    return "Prints the records of one moment in the byte order of their keys, all or those within "
+           "the bounds. Several bounds together mean the keys that satisfy all of them.";
+  }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);

@@ -70,8 +70,8 @@ class Shell {
  public:
   Shell(DB* db, bool terminal) : db_(db), terminal_(terminal) {}
 
-  /// Runs a line. False when it was the last one.
-  bool Run(const std::string& line);
+  /// Runs line `number`. False when it was the last one.
+  bool Run(const std::string& line, uint64_t number);
   Completion Complete(std::string_view line) const;
   std::string Prompt() const {
     return batch_ ? fmt::format("braid ({})> ", batch_->Count()) : "braid> ";
@@ -108,7 +108,7 @@ Status Expect(const std::vector<Word>& words, size_t least, size_t most, const c
       fmt::format("write '{}'; a word with blanks stands in double quotes", usage));
 }
 
-bool Shell::Run(const std::string& line) {
+bool Shell::Run(const std::string& line, uint64_t number) {
   const Words words = SplitWords(line);
   if (words.empty() || words[0].text.front() == '#') return true;
   const std::string& command = words[0].text;
@@ -122,10 +122,16 @@ bool Shell::Run(const std::string& line) {
     if (exit_code_ == kExitOk) exit_code_ = kExitNotFound;
     return true;
   }
-  const int failed = Fail(status);
+  if (terminal_) {
+    Fail(status);
+    return true;
+  }
   // A person sees the message and goes on; a script must not.
-  if (!terminal_) exit_code_ = failed;
-  return terminal_;
+  const std::string full = status.ToString();
+  exit_code_ =
+      Fail(fmt::format("line {} of the input: {}; what stands before it is done", number,
+                       status.IsInvalidArgument() ? status.message() : std::string_view(full)));
+  return false;
 }
 
 Status Shell::Do(const std::string& command, const Words& words) {
@@ -303,9 +309,8 @@ void Shell::Help() {
   }
   out_.Write(
       "\n"
-      "A word with blanks stands in double quotes. \\t \\n \\r \\\\ \\xHH are bytes, \\\" a "
-      "quote.\n"
-      "What was gathered since 'begin' is not seen by get, scan and count before 'write'.\n");
+      "A word with blanks stands in double quotes, with \\\" for a quote; \\t \\n \\r \\\\ and\n"
+      "\\xHH are bytes. What was gathered since 'begin' is not seen before 'write'.\n");
 }
 
 Completion Shell::Complete(std::string_view line) const {
@@ -372,6 +377,12 @@ class ShellVerb final : public Verb {
  public:
   std::string name() const override { return "shell"; }
   std::string summary() const override { return "type commands on a pool that stays open"; }
+  std::string description() const override {
+    return "Opens a pool and takes commands, typed on a terminal or line by line from a pipe, "
+           "until the end of the input. The pool stays open in between, so that many small "
+           "commands cost one open.";
+  }
+  std::string exit_code_one() const override { return "A key that was asked for is not there."; }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);
@@ -384,11 +395,10 @@ class ShellVerb final : public Verb {
     app.footer(
         commands +
         "\n"
-        "A word with blanks stands in double quotes; \\t \\n \\r \\\\ \\xHH are bytes, \\\" a "
-        "quote. On a\n"
-        "terminal Tab completes commands and keys, and lines are kept in "
-        "~/.local/state/braid/history\n"
-        "(XDG_STATE_HOME). From a pipe the first error ends it with exit code 2.\n"
+        "A word with blanks stands in double quotes, with \\\" for a quote; \\t \\n \\r \\\\ and\n"
+        "\\xHH are bytes. On a terminal Tab completes commands and keys, and lines are kept\n"
+        "in $XDG_STATE_HOME/braid/history, or ~/.local/state/braid/history. From a pipe the\n"
+        "first error ends it with exit code 2.\n"
         "\n"
         "Example: echo 'put a 1' | braid shell POOL");
   }
@@ -416,13 +426,10 @@ class ShellVerb final : public Verb {
     }
     uint64_t number = 0;
     while (const std::optional<std::string> line = editor->Read(shell.Prompt())) {
-      ++number;
-      if (!shell.Run(*line)) break;
+      if (!shell.Run(*line, ++number)) break;
     }
     int exit_code = shell.exit_code();
-    if (!terminal && exit_code == kExitError) {
-      Fail(fmt::format("line {} of the input failed: the lines before it are done", number));
-    } else if (shell.unwritten() > 0) {
+    if (exit_code != kExitError && shell.unwritten() > 0) {
       exit_code =
           Fail(fmt::format("{} gathered since 'begin' and not written: end a batch with "
                            "'write'",

@@ -106,6 +106,10 @@ class TopVerb final : public Verb {
   std::string summary() const override {
     return "watch a pool that another process has open (--publish-stats)";
   }
+  std::string description() const override {
+    return "Shows what a process does with its pool, once a second: operations, flushes and "
+           "merges, levels, stalls, memory and space.";
+  }
 
   void Configure(CLI::App& app) override {
     app.add_option("POOL", pool_, "the pool to watch")->required()->type_name("");

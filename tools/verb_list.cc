@@ -57,7 +57,7 @@ Verb* FindVerb(const Verbs& verbs, std::string_view name) {
 std::unique_ptr<CLI::App> MakeApp(Verb& verb) {
   auto app = std::make_unique<CLI::App>("braid " + verb.name() + ": " + verb.summary(),
                                         "braid " + verb.name());
-  app->get_formatter()->column_width(34);
+  app->get_option("--help")->description("print this help");
   verb.Configure(*app);
   return app;
 }
@@ -80,8 +80,14 @@ std::vector<Argument> ListArguments(const CLI::App& app) {
     argument.description = option->get_description();
     arguments.push_back(std::move(argument));
   }
-  std::stable_partition(arguments.begin(), arguments.end(),
-                        [](const Argument& argument) { return argument.positional; });
+  // Arguments, then the verb's own options with --help behind them, then what verbs share.
+  const auto rank = [](const Argument& argument) {
+    if (argument.positional) return 0;
+    if (argument.group != "Options") return 3;
+    return argument.names.front() == "--help" ? 2 : 1;
+  };
+  std::stable_sort(arguments.begin(), arguments.end(),
+                   [&](const Argument& a, const Argument& b) { return rank(a) < rank(b); });
   return arguments;
 }
 
