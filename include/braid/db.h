@@ -63,7 +63,7 @@ struct Capabilities {
   bool ingest = false;       ///< Ingest
   bool checkpoints = false;  ///< CreateCheckpoint
 
-  static constexpr Capabilities All() { return {true, true, true, true, true, true, false}; }
+  static constexpr Capabilities All() { return {true, true, true, true, true, true, true}; }
 };
 
 /// A database. All calls are safe from any number of threads.

@@ -11,6 +11,7 @@
 #include "base/activity.h"
 #include "base/no_throw.h"
 #include "braid/version.h"
+#include "db/checkpoint.h"
 #include "db/open_on_media.h"
 #include "design/design.h"
 #include "engine/failed_iterator.h"
@@ -25,8 +26,9 @@ namespace {
 
 class DbHandle final : public DB {
  public:
-  DbHandle(std::shared_ptr<engine::Engine> engine, const Capabilities& capabilities)
-      : engine_(std::move(engine)), capabilities_(capabilities) {}
+  DbHandle(std::shared_ptr<engine::Engine> engine, const Capabilities& capabilities,
+           const Options& options)
+      : engine_(std::move(engine)), capabilities_(capabilities), options_(options) {}
   ~DbHandle() override {
     const Status closed = Close();
     (void)closed;  // Close() before is the way to learn of an error
@@ -74,6 +76,16 @@ class DbHandle final : public DB {
     *told = IngestReport{};
     return Run([&] { return engine_->Ingest(source, options, told); });
   }
+  Status CreateCheckpoint(const std::string& target, const CheckpointOptions& options) override {
+    return Run([&] {
+      if (!capabilities_.checkpoints) {
+        return Status::NotSupported(
+            "this design makes no checkpoints of an open database; close it, and copy the pool "
+            "with DB::Restore");
+      }
+      return WriteCheckpoint(engine_.get(), options_, target, options);
+    });
+  }
   Statistics GetStatistics() override {
     try {
       return engine_->GetStatistics();
@@ -104,6 +116,7 @@ class DbHandle final : public DB {
 
   std::shared_ptr<engine::Engine> engine_;
   Capabilities capabilities_;
+  const Options options_;
 };
 
 std::string StatisticsText(const Statistics& statistics) {
@@ -202,7 +215,7 @@ Result<std::unique_ptr<DB>> MakeHandle(const Options& options, std::unique_ptr<p
   Result<std::shared_ptr<engine::Engine>> engine = (*design)->Make(options, std::move(media));
   if (!engine.ok()) return engine.status();
   return std::unique_ptr<DB>(
-      std::make_unique<DbHandle>(std::move(engine).value(), (*design)->capabilities));
+      std::make_unique<DbHandle>(std::move(engine).value(), (*design)->capabilities, options));
 }
 
 Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& path) {
@@ -309,14 +322,6 @@ Status DB::Destroy(const std::string& path) {
 
 Result<PoolInfo> DB::Inspect(const std::string& path, const Options& options) {
   return base::NoThrow([&] { return InspectPath(path, options); });
-}
-
-Status DB::Restore(const Options& options, const std::string& checkpoint, const std::string& target,
-                   const CheckpointOptions& checkpoint_options) {
-  (void)checkpoint_options;
-  if (Status s = options.Validate(); !s.ok()) return s;
-  return Status::NotSupported("restoring " + checkpoint + " to " + target +
-                              " is not built into this version");
 }
 
 }  // namespace braid

@@ -1,17 +1,13 @@
 // Purpose: DB::Repair: writes what a salvage found into a new pool. Thread safety: one thread; two
 // repairs to one target get in each other's way, and one of them fails. Persistence: the new pool
 // is made under another name, closed and synced; its rename is the commit point.
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
 
 #include "braid/db.h"
+#include "db/pool_place.h"
 #include "recovery/salvage.h"
 
 namespace braid {
@@ -93,42 +89,6 @@ Status FillNewPool(const Options& options, const recovery::Salvage& salvage,
   return s.ok() ? closed : s;
 }
 
-void SyncFolderOf(const std::string& path) {
-  std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  if (parent.empty()) parent = ".";
-  const int fd = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
-  ::close(fd);
-}
-
-/// renameat2: with RENAME_NOREPLACE nothing may be at `to`, with RENAME_EXCHANGE both are swapped.
-Status Rename(const std::string& from, const std::string& to, unsigned flags) {
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) != 0) {
-    return Status::IOError("cannot rename " + from + " to " + to + ": " + std::strerror(errno));
-  }
-  SyncFolderOf(to);
-  return Status::OK();
-}
-
-std::string WithoutSlash(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
-bool IsMissingOrEmpty(const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::symlink_status(path, error).type() ==
-      std::filesystem::file_type::not_found) {
-    return true;
-  }
-  return std::filesystem::is_directory(path, error) && std::filesystem::is_empty(path, error);
-}
-
-}  // namespace
-
-namespace {
-
 /// Makes the new pool at `unfinished`. The salvage keeps the damaged pool locked as long as it
 /// lives.
 Result<std::unique_ptr<recovery::Salvage>> SalvageInto(const Options& options,
@@ -144,9 +104,7 @@ Result<std::unique_ptr<recovery::Salvage>> SalvageInto(const Options& options,
   if (Status s = DB::Destroy(unfinished); !s.ok()) return s;  // of a repair that was interrupted
   Status s = FillNewPool(options, **salvage, unfinished, report, repair_options.progress);
   if (s.ok()) return salvage;
-  const Status removed = DB::Destroy(unfinished);
-  (void)removed;  // the first error is the one to tell
-  return s;
+  return RemoveUnfinished(unfinished, s);
 }
 
 }  // namespace
@@ -156,20 +114,11 @@ Status DB::Repair(const Options& options, const std::string& damaged, const std:
   *report = RepairReport{};
   if (Status s = options.Validate(); !s.ok()) return s;
   const std::string to = WithoutSlash(target);
-  if (!IsMissingOrEmpty(to)) {
-    return Status::InvalidArgument("there is something at " + to +
-                                   " already; name a path for the new pool where nothing is");
-  }
+  if (Status s = CheckPlace(to); !s.ok()) return s;
   const std::string unfinished = to + ".unfinished";
   auto salvage = SalvageInto(options, damaged, unfinished, report, repair_options);
   if (!salvage.ok()) return salvage.status();
-  // An empty directory at `to` is replaced; anything else that has come there makes this fail.
-  Status s = Rename(unfinished, to, 0);
-  if (!s.ok()) {
-    const Status removed = Destroy(unfinished);
-    (void)removed;
-  }
-  return s;
+  return TakePlace(unfinished, to);
 }
 
 Status DB::RepairInPlace(const Options& options, const std::string& path, RepairReport* report,

@@ -35,6 +35,8 @@ class Engine {
 
   /// True when the medium has failed: whatever the last call said, it can't be relied on.
   bool medium_failed() const noexcept { return medium_ != nullptr && medium_->failed(); }
+  /// The pool; null where the design watches none.
+  const pmem::PmemPool* medium() const noexcept { return medium_; }
   Status MediumStatus() const { return medium_->FaultStatus(); }
 
  protected:

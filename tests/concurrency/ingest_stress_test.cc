@@ -119,7 +119,7 @@ class IngestStressTest : public ::testing::TestWithParam<const char*> {
     for (uint64_t n = 0; loads_.load() && !failure_.failed(); ++n) {
       const std::optional<std::string> before =
           n == 0 ? std::nullopt : std::optional(std::to_string(n));
-      const Result<bool> swapped = db_->CompareAndSwap(
+      Result<bool> swapped = db_->CompareAndSwap(
           WriteOptions{}, "counter", before ? std::optional<Slice>(*before) : std::nullopt,
           std::to_string(n + 1));
       if (!failure_.Check(swapped.status(), "compare and swap")) return;

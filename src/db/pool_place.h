@@ -1,0 +1,30 @@
+// Purpose: making a pool under another name and giving it its own when it is whole. Thread safety:
+// pure but for the files. Persistence: the rename is the commit point; what it names is durable
+// before it, and it is when TakePlace returns.
+#pragma once
+
+#include <string>
+
+#include "braid/status.h"
+
+namespace braid {
+
+std::string WithoutSlash(std::string path);
+
+/// Nothing lies at `path`, or an empty directory.
+bool IsMissingOrEmpty(const std::string& path);
+
+/// InvalidArgument unless IsMissingOrEmpty.
+Status CheckPlace(const std::string& target);
+
+/// renameat2: with RENAME_NOREPLACE nothing may be at `to`, with RENAME_EXCHANGE both are swapped.
+Status Rename(const std::string& from, const std::string& to, unsigned flags);
+
+/// Syncs the files of the finished pool at `from` and gives it the name `to`, where nothing or an
+/// empty directory lies. When it fails the pool at `from` is removed.
+Status TakePlace(const std::string& from, const std::string& to);
+
+/// Removes the unfinished pool; `reason` is what the caller is told.
+Status RemoveUnfinished(const std::string& path, Status reason);
+
+}  // namespace braid
