@@ -8,7 +8,7 @@ export BRAID_JOBS := $(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test bench figures check format crash mutants porcupine asan tsan ubsan fuzz \
-        coverage vm-test reliability docs install clean
+        coverage vm-test reliability docs install package clean
 
 help: ## list the targets (this text)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ coverage: $(BUILD)/setup-check.stamp ## measure which lines the tests reach (cla
 
 install: build ## install to PREFIX (default /usr/local)
 	@cmake --install $(BUILD)/release --prefix $(PREFIX)
+
+package: $(BUILD)/setup-build.stamp $(BUILD)/setup-package.stamp ## make Debian packages and a bill of materials in build/package/packages
+	@bash scripts/package.sh
 
 clean: ## remove everything that was built
 	@rm -rf $(BUILD)

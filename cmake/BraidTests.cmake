@@ -149,6 +149,7 @@ foreach(source ${BRAID_CAPI_SOURCES})
   braid_add_c_program(braid_capi_${name} "${source}")
   add_test(NAME capi/${name} COMMAND braid_capi_${name})
   set_tests_properties(capi/${name} PROPERTIES LABELS capi TIMEOUT 600)
+  list(APPEND BRAID_CAPI_PROGRAMS $<TARGET_FILE:braid_capi_${name}>)
 endforeach()
 
 # ---- Examples: examples/<name>.cc and .c become bin/braid_example_<name> -----------------------
@@ -200,6 +201,9 @@ if(EXISTS "${PROJECT_SOURCE_DIR}/tests/capi/check_abi.py")
   endif()
   braid_add_script(capi capi/check_abi.py --library $<TARGET_FILE:braid> ${leveldb_header})
 endif()
+if(NOT BRAID_SANITIZE AND NOT BRAID_COVERAGE)
+  braid_add_script(capi capi/under_valgrind.py ${BRAID_CAPI_PROGRAMS})
+endif()
 if(TARGET braid_example_c_example)
   braid_add_script(capi capi/against_leveldb.py
     --cc "${CMAKE_C_COMPILER}" --example $<TARGET_FILE:braid_example_c_example>)
@@ -208,9 +212,24 @@ if(TARGET braid_example_readme)
   braid_add_script(package package/readme_example_test.py
     "${PROJECT_SOURCE_DIR}" $<TARGET_FILE:braid_example_readme>)
 endif()
+if(TARGET braid_example_work_queue)
+  braid_add_script(package package/examples_test.py
+    "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}/bin")
+endif()
 if(NOT BRAID_SANITIZE AND NOT BRAID_COVERAGE)
   braid_add_script(package package/install_test.py
     --build-dir "${PROJECT_BINARY_DIR}" --cmake "${CMAKE_COMMAND}"
     --pkg-config "${PKG_CONFIG_EXECUTABLE}" --cxx "${CMAKE_CXX_COMPILER}"
     --cc "${CMAKE_C_COMPILER}")
+  if(TARGET braid_command)
+    braid_add_script(package package/sbom_test.py
+      "${PROJECT_SOURCE_DIR}" $<TARGET_FILE:braid> $<TARGET_FILE:braid_command>)
+  endif()
+  # The packages have a build of their own, the same for every preset: once is enough.
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    braid_add_script(package package/recipes_test.py "${PROJECT_SOURCE_DIR}" "${CMAKE_COMMAND}")
+    braid_add_script(package package/deb_test.py
+      --source "${PROJECT_SOURCE_DIR}" --build "${PROJECT_BINARY_DIR}/deb")
+    set_tests_properties(package/deb_test PROPERTIES TIMEOUT 1800)
+  endif()
 endif()

@@ -26,10 +26,10 @@ if [ -z "${BRAID_COMMIT:-}" ] && BRAID_COMMIT=$(git rev-parse --short=12 HEAD 2>
   export BRAID_COMMIT
 fi
 
-all=fillseq,fillrandom,readrandom,readmissing,readseq,readreverse,seekrandom
+all=fillseq,fillrandom,readrandom,multireadrandom,readmissing,readseq,readreverse,seekrandom
 all=$all,overwrite,readwhilewriting,deleterandom
 ycsb=ycsb-a,ycsb-b,ycsb-c,ycsb-d,ycsb-e,ycsb-f
-usual=fillrandom,readrandom,readseq,seekrandom,$ycsb
+usual=fillrandom,readrandom,multireadrandom,readseq,seekrandom,$ycsb
 checked_in=yes
 case $size in
   small)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that the packages of the named groups are there: build, check, bench, figures, vm.
+# Makes sure that the packages of the named groups are there: build, check, bench, figures,
+# package, vm.
 # Installs what is missing where it may (root, or sudo without a password, on Debian and its kin);
 # elsewhere prints what is missing and exits 2. Does nothing, quickly, when all is there.
 set -euo pipefail
@@ -34,6 +35,10 @@ hdr:lmdb.h liblmdb-dev"
 readonly figures_needs="
 py:matplotlib python3-matplotlib
 cmd:valgrind valgrind"
+readonly package_needs="
+cmd:dpkg-shlibdeps dpkg-dev
+cmd:fakeroot fakeroot
+cmd:readelf binutils"
 readonly vm_needs="
 cmd:qemu-system-x86_64 qemu-system-x86
 cmd:busybox busybox-static
@@ -78,8 +83,8 @@ missing_packages() {
 [ $# -gt 0 ] || set -- build check bench
 for group in "$@"; do
   case "$group" in
-    build | check | bench | figures | vm) ;;
-    *) echo "setup.sh: unknown group '$group': use build, check, bench, figures or vm" >&2; exit 2 ;;
+    build | check | bench | figures | package | vm) ;;
+    *) echo "setup.sh: unknown group '$group': use build, check, bench, figures, package or vm" >&2; exit 2 ;;
   esac
 done
 

@@ -10,7 +10,8 @@
 
 namespace braid::bench {
 
-/// `Api` names the store's types: Db, Slice, Batch, Iterator, ReadOptions, WriteOptions, Status.
+/// `Api` names the store's types: Db, Slice, Batch, Iterator, ReadOptions, WriteOptions, Status;
+/// and Pinned, if it gets many keys at once.
 template <class Api>
 Status ConvertStatus(const typename Api::Status& status) {
   if (status.ok()) return Status::OK();
@@ -31,6 +32,24 @@ class LevelDbShapedSession : public KvSession {
   }
   Status Get(std::string_view key, std::string* value) override {
     return ConvertStatus<Api>(db_->Get(read_options_, ToSlice(key), value));
+  }
+  void MultiGet(const std::vector<std::string_view>& keys, std::vector<std::string>* values,
+                std::vector<Status>* statuses) override {
+    if constexpr (requires { typename Api::Pinned; }) {
+      std::vector<Slice> slices;
+      slices.reserve(keys.size());
+      for (const std::string_view key : keys) slices.push_back(ToSlice(key));
+      std::vector<typename Api::Pinned> pinned(keys.size());
+      std::vector<typename Api::Status> found(keys.size());
+      db_->MultiGet(read_options_, db_->DefaultColumnFamily(), keys.size(), slices.data(),
+                    pinned.data(), found.data());
+      for (size_t i = 0; i < keys.size(); ++i) {
+        (*values)[i].assign(pinned[i].data(), pinned[i].size());
+        (*statuses)[i] = ConvertStatus<Api>(found[i]);
+      }
+    } else {
+      KvSession::MultiGet(keys, values, statuses);
+    }
   }
   Status Delete(std::string_view key) override {
     return ConvertStatus<Api>(db_->Delete(write_options_, ToSlice(key)));

@@ -29,6 +29,7 @@ struct RocksDbApi {
   using ReadOptions = rocksdb::ReadOptions;
   using WriteOptions = rocksdb::WriteOptions;
   using Status = rocksdb::Status;
+  using Pinned = rocksdb::PinnableSlice;
 };
 
 int BackgroundJobs() { return std::max(2, static_cast<int>(std::thread::hardware_concurrency())); }

@@ -94,6 +94,20 @@ Status ReadRandom(const WorkloadOptions& options, Worker& worker, const Part& pa
   return worker.Loop(part.steps, [&](OperationKind*) { return worker.Get(chooser.Next()); });
 }
 
+Status MultiReadRandom(const WorkloadOptions& options, Worker& worker, const Part& part) {
+  Chooser chooser(options, "uniform", worker);
+  const uint64_t many = options.multiread_keys;
+  std::vector<uint64_t> numbers;
+  uint64_t done = 0;
+  return worker.Loop((part.steps + many - 1) / many, [&](OperationKind*) {
+    // The last call takes what is left; when the time ends the benchmark, there is no last one.
+    numbers.resize(done < part.steps ? std::min(many, part.steps - done) : many);
+    done += numbers.size();
+    for (uint64_t& number : numbers) number = chooser.Next();
+    return worker.MultiGet(numbers);
+  });
+}
+
 Status ReadMissing(const WorkloadOptions& options, Worker& worker, const Part& part) {
   Chooser chooser(options, "uniform", worker);
   return worker.Loop(part.steps, [&](OperationKind*) { return worker.GetMissing(chooser.Next()); });
@@ -220,6 +234,7 @@ std::vector<BenchmarkSpec> MakeBenchmarks() {
       WriteSpec("ycsb-load", "the same as fillrandom", FillRandom, true),
       WriteSpec("overwrite", "write random existing keys", Overwrite, false),
       ReadSpec("readrandom", "get random keys", ReadRandom, false),
+      ReadSpec("multireadrandom", "get many random keys with one call", MultiReadRandom, false),
       ReadSpec("readmissing", "get keys that are not there", ReadMissing, false),
       ReadSpec("readseq", "read all records in order", ReadSeq, true),
       ReadSpec("readreverse", "read all records backwards", ReadReverse, true),

@@ -66,6 +66,12 @@ class KvSession {
   virtual Status Put(std::string_view key, std::string_view value) = 0;
   /// Copies the value; NotFound when there is none.
   virtual Status Get(std::string_view key, std::string* value) = 0;
+  /// Gets all keys; `values` and `statuses` have a place for each. One by one, where the store has
+  /// no call for many.
+  virtual void MultiGet(const std::vector<std::string_view>& keys, std::vector<std::string>* values,
+                        std::vector<Status>* statuses) {
+    for (size_t i = 0; i < keys.size(); ++i) (*statuses)[i] = Get(keys[i], &(*values)[i]);
+  }
   virtual Status Delete(std::string_view key) = 0;
   /// All puts at once, atomically.
   virtual Status Write(const std::vector<BatchUpdate>& batch) = 0;

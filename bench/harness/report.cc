@@ -137,6 +137,7 @@ nlohmann::json OptionsToJson(const WorkloadOptions& options) {
           {"key_size", options.key_size},
           {"value_size", options.value_size},
           {"batch_size", options.batch_size},
+          {"multiread_keys", options.multiread_keys},
           {"seed", options.seed},
           {"seek_nexts", options.seek_nexts},
           {"duration", options.duration},

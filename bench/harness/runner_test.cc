@@ -171,11 +171,12 @@ TEST(RunnerTest, EveryBenchmarkRunsOnACorrectStoreWithOneAndFourThreads) {
 
 TEST(RunnerTest, ALongChainOfBenchmarksStaysConsistent) {
   MapEngine engine;
-  const WorkloadOptions options = SmallOptions(
-      {"fillseq", "readseq", "overwrite", "readrandom", "ycsb-d", "readseq", "ycsb-e",
-       "readreverse", "deleterandom", "readrandom", "readseq", "ycsb-a", "readrandom", "fillrandom",
-       "readseq", "readrandom", "ycsb-f", "readwhilewriting", "readmissing"},
-      3);
+  const WorkloadOptions options =
+      SmallOptions({"fillseq",    "readseq",    "overwrite", "readrandom",       "multireadrandom",
+                    "ycsb-d",     "readseq",    "ycsb-e",    "readreverse",      "deleterandom",
+                    "readrandom", "readseq",    "ycsb-a",    "readrandom",       "fillrandom",
+                    "readseq",    "readrandom", "ycsb-f",    "readwhilewriting", "readmissing"},
+                   3);
   const Status status = RunOn(engine, options);
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(engine.opens, 2) << "the second fill starts from an empty store";
@@ -196,13 +197,15 @@ TEST(RunnerTest, FillsWriteEveryRecordOnceWhateverTheBatchSize) {
 
 TEST(RunnerTest, ALostPutIsNoticed) {
   ExpectWrongAnswer({.lose_put_of = Key(77)}, {"fillrandom", "readrandom"}, Key(77));
+  ExpectWrongAnswer({.lose_put_of = Key(77)}, {"fillrandom", "multireadrandom"}, Key(77));
   ExpectWrongAnswer({.lose_put_of = Key(77)}, {"fillrandom", "seekrandom"}, Key(77));
   ExpectWrongAnswer({.lose_put_of = Key(77)}, {"fillrandom", "readseq"}, "4999 records");
   ExpectWrongAnswer({.lose_put_of = Key(77)}, {"fillrandom", "ycsb-f"}, Key(77));
 }
 
 TEST(RunnerTest, AFlippedByteIsNoticed) {
-  for (const char* reader : {"readrandom", "seekrandom", "readseq", "readreverse"}) {
+  for (const char* reader :
+       {"readrandom", "multireadrandom", "seekrandom", "readseq", "readreverse"}) {
     ExpectWrongAnswer({.flip_byte_of = Key(123)}, {"fillrandom", reader}, Key(123));
   }
 }
@@ -342,6 +345,7 @@ TEST(WorkloadOptionsTest, FlagsOutsideTheirLimitsAreNamed) {
   expect_named("--num", [](WorkloadOptions& o) { o.num = 0; });
   expect_named("--num", [](WorkloadOptions& o) { o.key_size = 1; });
   expect_named("--key_size", [](WorkloadOptions& o) { o.key_size = 0; });
+  expect_named("--multiread_keys", [](WorkloadOptions& o) { o.multiread_keys = 0; });
   expect_named("--batch_size", [](WorkloadOptions& o) { o.batch_size = 0; });
   expect_named("--distribution", [](WorkloadOptions& o) { o.distribution = "normal"; });
   expect_named("--force_media_class", [](WorkloadOptions& o) { o.force_media_class = "disk"; });

@@ -52,7 +52,32 @@ Status Worker::Missing(std::string_view key) const {
 
 Status Worker::Get(uint64_t number) {
   const std::string_view key = key_.Key(number);
-  Status status = session_->Get(key, &read_value_);
+  const Status status = session_->Get(key, &read_value_);
+  return CheckGet(number, key, status, read_value_);
+}
+
+Status Worker::MultiGet(const std::vector<uint64_t>& numbers) {
+  const size_t key_size = dataset_.keys().size();
+  batch_bytes_.resize(numbers.size() * key_size);
+  many_keys_.clear();
+  char* out = batch_bytes_.data();
+  for (const uint64_t number : numbers) {
+    dataset_.keys().Make(number, out);
+    many_keys_.emplace_back(out, key_size);
+    out += key_size;
+  }
+  many_values_.resize(numbers.size());
+  many_statuses_.resize(numbers.size());
+  session_->MultiGet(many_keys_, &many_values_, &many_statuses_);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    Status checked = CheckGet(numbers[i], many_keys_[i], many_statuses_[i], many_values_[i]);
+    if (!checked.ok()) return checked;
+  }
+  return Status::OK();
+}
+
+Status Worker::CheckGet(uint64_t number, std::string_view key, const Status& status,
+                        std::string_view value) {
   ++totals_.operations;
   if (status.ok()) [[likely]] {
     ++totals_.found;
@@ -60,7 +85,7 @@ Status Worker::Get(uint64_t number) {
       return Status::Corruption("wrong answer for key " + PrintableKey(key) +
                                 ": it is there, but it was deleted");
     }
-    return CheckRecord(key, read_value_);
+    return CheckRecord(key, value);
   }
   if (!status.IsNotFound()) return status;
   ++totals_.not_found;

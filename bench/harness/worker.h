@@ -65,6 +65,8 @@ class Worker {
   WorkerTotals& totals() { return totals_; }
 
   Status Get(uint64_t number);
+  /// Gets all of them with one call; each is an operation.
+  Status MultiGet(const std::vector<uint64_t>& numbers);
   /// Looks for a key that was never written.
   Status GetMissing(uint64_t number);
   Status Put(uint64_t number);
@@ -101,6 +103,8 @@ class Worker {
   static constexpr uint64_t kThoroughEvery = 64;
 
  private:
+  Status CheckGet(uint64_t number, std::string_view key, const Status& status,
+                  std::string_view value);
   Status CheckRecord(std::string_view key, std::string_view value);
   Status CheckOrder(std::string_view key, bool reverse);
   Status Missing(std::string_view key) const;
@@ -116,6 +120,9 @@ class Worker {
   std::string read_value_;  // that was read
   std::string last_key_;    // of a scan
   std::string batch_bytes_;
+  std::vector<std::string_view> many_keys_;
+  std::vector<std::string> many_values_;
+  std::vector<Status> many_statuses_;
   std::vector<BatchUpdate> batch_;
   uint64_t checks_ = 0;
   WorkerTotals totals_;

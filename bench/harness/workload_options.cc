@@ -119,6 +119,9 @@ Status WorkloadOptions::Validate() const {
   if (batch_size < 1 || batch_size > 1'000'000) {
     return Status::InvalidArgument("--batch_size must be 1 to 1000000");
   }
+  if (multiread_keys < 1 || multiread_keys > 1'000'000) {
+    return Status::InvalidArgument("--multiread_keys must be 1 to 1000000");
+  }
   if (duration < 0) return Status::InvalidArgument("--duration must not be negative");
   if (warmup_percent < 0 || warmup_percent > 100) {
     return Status::InvalidArgument("--warmup_percent must be 0 to 100");
@@ -175,6 +178,9 @@ void AddWorkloadFlags(CLI::App& app, WorkloadOptions* options) {
   app.add_option("--value_size", options->value_size, "Bytes of a value")->capture_default_str();
   app.add_option("--batch_size", options->batch_size,
                  "Records written at once by fills and overwrite")
+      ->capture_default_str();
+  app.add_option("--multiread_keys", options->multiread_keys,
+                 "Keys that multireadrandom gets with one call")
       ->capture_default_str();
   app.add_option("--seek_nexts", options->seek_nexts, "Records read after a seek by seekrandom")
       ->capture_default_str();

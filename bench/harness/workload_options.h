@@ -21,6 +21,7 @@ struct WorkloadOptions {
   int threads = 1;
   size_t key_size = 16;
   size_t value_size = 100;
+  uint64_t multiread_keys = 32;
   uint64_t batch_size = 1;
   uint64_t seed = 1;
   uint64_t seek_nexts = 50;

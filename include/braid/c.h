@@ -145,6 +145,26 @@ BRAID_C_EXPORT void braid_verify(braid_t* db, char** errptr);
  * runs out. */
 BRAID_C_EXPORT char* braid_statistics_json(braid_t* db);
 
+/* braid: Loads many records past log and memtable. `next` is called with `state` for one record
+ * after the other, by the thread of the call: it returns 1 and sets key and value, whose bytes stay
+ * until the next call; 0 when there are no more; 2 to give up, which is an error. It must not call
+ * back into `db`. `sorted`: the keys come in strictly ascending byte order, and all records are
+ * there, durable, when the call returns without an error, or none is. Not sorted: they are sorted
+ * in as many runs as the memory budget makes of them, each all or none; after an error the runs
+ * before are there. Returns how many records are in the database by this call. A design that can't
+ * has an error. */
+BRAID_C_EXPORT uint64_t braid_ingest(braid_t* db, uint8_t sorted, void* state,
+                                     uint8_t (*next)(void*, const char** key, size_t* keylen,
+                                                     const char** val, size_t* vallen),
+                                     char** errptr);
+
+/* braid: Writes the state of this moment to a new pool at `target`, where nothing may be yet, while
+ * reads and writes go on; the result is a pool like any other. `progress` (may be NULL) is called
+ * now and then with `state` and the share done, 0 to 1. After an error there is nothing at
+ * `target`. */
+BRAID_C_EXPORT void braid_checkpoint(braid_t* db, const char* target, void* state,
+                                     void (*progress)(void*, double share), char** errptr);
+
 /* ---- Pools that are not open --------------------------------------------------------------- */
 
 /* Removes the pool `name` and all in it. No error if there is nothing at that path. Refuses a
@@ -159,6 +179,13 @@ BRAID_C_EXPORT void braid_destroy_db(const braid_options_t* options, const char*
  * a crash no repair is needed: opening recovers. */
 BRAID_C_EXPORT void braid_repair_db(const braid_options_t* options, const char* name,
                                     char** errptr);
+
+/* braid: Makes a new pool at `target`, where nothing may be yet, of the checkpoint (any closed
+ * pool) `name`, which is only read, and verifies it. `options` are those the new pool will be
+ * opened with. `progress` as for braid_checkpoint. After an error there is nothing at `target`. */
+BRAID_C_EXPORT void braid_restore(const braid_options_t* options, const char* name,
+                                  const char* target, void* state,
+                                  void (*progress)(void*, double share), char** errptr);
 
 /* ---- Iterator ------------------------------------------------------------------------------ */
 
@@ -242,7 +269,9 @@ BRAID_C_EXPORT void braid_options_set_paranoid_checks(braid_options_t*, uint8_t)
 /* Accepted, no effect: there is one environment. */
 BRAID_C_EXPORT void braid_options_set_env(braid_options_t*, braid_env_t*);
 
-/* Accepted, no effect: as in LevelDB, C has no way to make a logger. */
+/* Lines worth telling an operator (recovery, slow-down, error) go to the logger of
+ * braid_logger_create; NULL: to nobody, the default. LevelDB has the call and no way to make one.
+ */
 BRAID_C_EXPORT void braid_options_set_info_log(braid_options_t*, braid_logger_t*);
 
 /* Bytes written before a memtable is flushed. */
@@ -274,7 +303,14 @@ BRAID_C_EXPORT void braid_options_set_memory_budget(braid_options_t*, uint64_t b
  * is too small for a pool, which needs some 8 MiB. 0 is the default: as far as the device goes. */
 BRAID_C_EXPORT void braid_options_set_max_size(braid_options_t*, uint64_t bytes);
 
-/* ---- Comparator, filter policy ------------------------------------------------------------- */
+/* braid: Sets an option by the name that `braid options` lists, "compaction.kind" for example, from
+ * text: numbers (with K, M, G or T for powers of 1024), true and false, or the name of a kind. The
+ * error of an unknown name or value lists those there are; whether the options go together is said
+ * by braid_open. */
+BRAID_C_EXPORT void braid_options_set(braid_options_t*, const char* name, const char* value,
+                                      char** errptr);
+
+/* ---- Comparator, filter policy, logger ---------------------------------------------------- */
 
 /* A comparator can be made, so that clients compile, but not be used to open a database.
  * `destructor` is called with `state` by braid_comparator_destroy. */
@@ -296,6 +332,16 @@ BRAID_C_EXPORT braid_filterpolicy_t* braid_filterpolicy_create(
 BRAID_C_EXPORT void braid_filterpolicy_destroy(braid_filterpolicy_t*);
 
 BRAID_C_EXPORT braid_filterpolicy_t* braid_filterpolicy_create_bloom(int bits_per_key);
+
+/* braid: A logger for braid_options_set_info_log. `log` is called with `state` and one line of
+ * `length` bytes, without a line end and without a zero byte after it, from any thread, also from
+ * several at once; it must not call back into the database. `destructor` (may be NULL) is called
+ * once with `state` when the logger is destroyed and no options and no open database use it any
+ * more, so braid_logger_destroy may come at any time. */
+BRAID_C_EXPORT braid_logger_t* braid_logger_create(void* state, void (*destructor)(void*),
+                                                   void (*log)(void*, const char* line,
+                                                               size_t length));
+BRAID_C_EXPORT void braid_logger_destroy(braid_logger_t*);
 
 /* ---- Options of one read or write ---------------------------------------------------------- */
 

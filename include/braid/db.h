@@ -4,12 +4,15 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "braid/checkpoint.h"
 #include "braid/ingest.h"
 #include "braid/options.h"
+#include "braid/pinned_value.h"
 #include "braid/repair.h"
 #include "braid/statistics.h"
 #include "braid/status.h"
@@ -153,6 +156,23 @@ class DB {
   /// does not match its checksum.
   virtual Status Get(const ReadOptions& options, Slice key, std::string* value) = 0;
   Status Get(Slice key, std::string* value) { return Get(ReadOptions{}, key, value); }
+
+  /// As Get, without a copy where the value is large (pinned_value.h). Errors: those of Get; then
+  /// `*value` is empty. Cost: that of Get; for a value of 4 KiB or more two lookups, the second in
+  /// warm caches, and an allocation, instead of the copy.
+  virtual Status GetPinned(const ReadOptions& options, Slice key, PinnedValue* value);
+  Status GetPinned(Slice key, PinnedValue* value) { return GetPinned(ReadOptions{}, key, value); }
+
+  /// Gets many keys as of one moment: `(*values)[i]` becomes the value of `keys[i]`, and the i-th
+  /// Status tells as that of Get would; where it is not ok, the string is empty. In any order,
+  /// repetitions allowed. The lookups run side by side, so that the memory's latency is paid once
+  /// for several keys: with keys in DRAM or persistent memory far larger than the caches a key
+  /// costs a fraction of a Get. Designs without snapshots read key by key, at different moments.
+  virtual std::vector<Status> MultiGet(const ReadOptions& options, std::span<const Slice> keys,
+                                       std::vector<std::string>* values);
+  std::vector<Status> MultiGet(std::span<const Slice> keys, std::vector<std::string>* values) {
+    return MultiGet(ReadOptions{}, keys, values);
+  }
 
   /// A cursor at options.snapshot, or at the state of this moment. Never null.
   virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) = 0;

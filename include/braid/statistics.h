@@ -42,6 +42,7 @@ struct Statistics {
   std::array<uint64_t, 16> lookup_paths{};
   uint64_t stall_micros = 0;  ///< time writers were slowed down or waited, summed
   uint64_t stalls = 0;
+  uint64_t longest_stall_micros = 0;  ///< the longest of them
 
   uint64_t memtable_entries = 0;       ///< now: in the mutable and immutable memtables
   uint64_t memtable_bytes = 0;         ///< now: log bytes they cover

@@ -46,6 +46,7 @@ std::vector<StatisticsField> ListFields(const Statistics& s) {
       {"lookup_paths_16384", s.lookup_paths[15], true},
       {"stall_micros", s.stall_micros, true},
       {"stalls", s.stalls, true},
+      {"longest_stall_micros", s.longest_stall_micros, false},
       {"memtable_entries", s.memtable_entries, false},
       {"memtable_bytes", s.memtable_bytes, false},
       {"immutable_memtables", s.immutable_memtables, false},

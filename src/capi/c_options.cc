@@ -65,7 +65,17 @@ void braid_options_set_paranoid_checks(braid_options_t* options, uint8_t value) 
 
 void braid_options_set_env(braid_options_t*, braid_env_t*) {}
 
-void braid_options_set_info_log(braid_options_t*, braid_logger_t*) {}
+void braid_options_set_info_log(braid_options_t* options, braid_logger_t* logger) {
+  try {
+    if (logger == nullptr) {
+      options->rep.logger = nullptr;
+    } else {
+      options->rep.logger = [log = logger->rep](std::string_view line) { (*log)(line); };
+    }
+  } catch (...) {
+    options->out_of_memory = true;
+  }
+}
 
 void braid_options_set_write_buffer_size(braid_options_t* options, size_t bytes) {
   options->rep.memtable.bytes = bytes;
@@ -102,7 +112,17 @@ void braid_options_set_max_size(braid_options_t* options, uint64_t bytes) {
   options->rep.pool.max_bytes = bytes;
 }
 
-// ---- Comparator, filter policy, cache --------------------------------------------------------
+void braid_options_set(braid_options_t* options, const char* name, const char* value,
+                       char** errptr) {
+  braid::capi::Guard(errptr, [&] {
+    const braid::Status set = options->rep.Set(name, value);
+    if (set.ok() && braid::Slice(name) == "memory_budget_bytes") options->budget_is_set = true;
+    return set;
+  });
+}
+
+// ---- Comparator, filter policy, logger, cache
+// --------------------------------------------------------
 
 braid_comparator_t* braid_comparator_create(void* state, void (*destructor)(void*),
                                             int (*)(void*, const char* a, size_t alen,
@@ -135,6 +155,36 @@ void braid_filterpolicy_destroy(braid_filterpolicy_t* policy) {
 braid_filterpolicy_t* braid_filterpolicy_create_bloom(int /*bits_per_key*/) {
   return new (std::nothrow) braid_filterpolicy_t{nullptr, nullptr};
 }
+
+namespace {
+
+/// What a logger of C calls, and at last frees.
+struct CLogger {
+  void* state;
+  void (*destructor)(void*);
+  void (*log)(void*, const char* line, size_t length);
+
+  ~CLogger() {
+    if (destructor != nullptr) destructor(state);
+  }
+};
+
+}  // namespace
+
+braid_logger_t* braid_logger_create(void* state, void (*destructor)(void*),
+                                    void (*log)(void*, const char* line, size_t length)) {
+  return braid::capi::NullOnThrow([&] {
+    // The destructor is set last: what fails on the way leaves `state` to the caller.
+    auto logger = std::make_unique<braid_logger_t>();
+    auto callee = std::make_shared<CLogger>(state, nullptr, log);
+    logger->rep = std::make_shared<const std::function<void(std::string_view)>>(
+        [callee](std::string_view line) { callee->log(callee->state, line.data(), line.size()); });
+    callee->destructor = destructor;
+    return logger.release();
+  });
+}
+
+void braid_logger_destroy(braid_logger_t* logger) { delete logger; }
 
 braid_cache_t* braid_cache_create_lru(size_t capacity) {
   return new (std::nothrow) braid_cache_t{capacity};

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string>
@@ -49,6 +50,11 @@ struct braid_comparator_t {
 struct braid_filterpolicy_t {
   void* state;
   void (*destructor)(void*);
+};
+
+struct braid_logger_t {
+  /// Shared with the options and databases that use it; the last one calls the destructor.
+  std::shared_ptr<const std::function<void(std::string_view)>> rep;
 };
 
 struct braid_cache_t {

@@ -50,6 +50,13 @@ class DbHandle final : public DB {
   Status Get(const ReadOptions& options, Slice key, std::string* value) override {
     return Run([&] { return engine_->Get(options, key, value); });
   }
+  Status GetPinned(const ReadOptions& options, Slice key, PinnedValue* value) override {
+    Status s = Run([&] { return engine_->GetPinned(options, key, value); });
+    if (!s.ok()) value->Reset();
+    return s;
+  }
+  std::vector<Status> MultiGet(const ReadOptions& options, std::span<const Slice> keys,
+                               std::vector<std::string>* values) override;
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override {
     try {
       return engine_->NewIterator(options);
@@ -118,6 +125,22 @@ class DbHandle final : public DB {
   Capabilities capabilities_;
   const Options options_;
 };
+
+std::vector<Status> DbHandle::MultiGet(const ReadOptions& options, std::span<const Slice> keys,
+                                       std::vector<std::string>* values) {
+  std::vector<Status> statuses(keys.size());
+  values->clear();
+  values->resize(keys.size());
+  const Status s = Run([&] {
+    engine_->MultiGet(options, keys, values->data(), statuses.data());
+    return Status::OK();
+  });
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!s.ok()) statuses[i] = s;
+    if (!statuses[i].ok()) (*values)[i].clear();
+  }
+  return statuses;
+}
 
 std::string StatisticsText(const Statistics& statistics) {
   std::string text = "design " + statistics.design + "\nmedia_class " +
@@ -204,6 +227,20 @@ Status DB::Ingest(RecordSource*, const IngestOptions&, IngestReport*) {
 }
 Status DB::CreateCheckpoint(const std::string&, const CheckpointOptions&) {
   return Status::NotSupported("this database makes no checkpoints");
+}
+
+Status DB::GetPinned(const ReadOptions& options, Slice key, PinnedValue* value) {
+  Status s = Get(options, key, value->CopyTo());
+  if (!s.ok()) value->Reset();
+  return s;
+}
+
+std::vector<Status> DB::MultiGet(const ReadOptions& options, std::span<const Slice> keys,
+                                 std::vector<std::string>* values) {
+  std::vector<Status> statuses(keys.size());
+  values->assign(keys.size(), {});
+  for (size_t i = 0; i < keys.size(); ++i) statuses[i] = Get(options, keys[i], &(*values)[i]);
+  return statuses;
 }
 
 namespace {

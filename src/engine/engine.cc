@@ -21,6 +21,15 @@ Result<bool> Engine::CompareAndSwap(const WriteOptions&, Slice, std::optional<Sl
       "this design has no compare-and-swap; a pool of the design \"braid\" has it");
 }
 
+Status Engine::GetPinned(const ReadOptions& options, Slice key, PinnedValue* value) {
+  return Get(options, key, value->CopyTo());
+}
+
+void Engine::MultiGet(const ReadOptions& options, std::span<const Slice> keys, std::string* values,
+                      Status* statuses) {
+  for (size_t i = 0; i < keys.size(); ++i) statuses[i] = Get(options, keys[i], &values[i]);
+}
+
 Status Engine::Ingest(RecordSource*, const IngestOptions&, IngestReport*) {
   return Status::NotSupported(
       "this design has no ingest; write the records with Put, or use a pool of the design "

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "braid/db.h"
@@ -23,6 +24,12 @@ class Engine {
   virtual Result<bool> CompareAndSwap(const WriteOptions& options, Slice key,
                                       std::optional<Slice> expected, Slice desired);
   virtual Status Get(const ReadOptions& options, Slice key, std::string* value) = 0;
+  /// Copies, unless the design overrides it.
+  virtual Status GetPinned(const ReadOptions& options, Slice key, PinnedValue* value);
+  /// `values` and `statuses` have a place for each key. One Get after the other, unless the design
+  /// overrides it.
+  virtual void MultiGet(const ReadOptions& options, std::span<const Slice> keys,
+                        std::string* values, Status* statuses);
   virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) = 0;
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
   virtual Status Flush() = 0;

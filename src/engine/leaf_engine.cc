@@ -165,7 +165,9 @@ Statistics LeafEngine::GetStatistics() {
   s.lines_flushed = pool_->ops().lines_flushed();
   s.fences = pool_->ops().fences();
   s.collected_chunks = counters_.Sum(LeafCounter::kFreedChunks);
-  s.stalls = counters_.Sum(LeafCounter::kStalls);
+  s.stall_micros = stalls_.nanos() / 1000;
+  s.stalls = stalls_.count();
+  s.longest_stall_micros = stalls_.longest_nanos() / 1000;
   s.l1_entries = entries();
   s.index_entries = s.l1_entries;
   s.index_complete = 1;

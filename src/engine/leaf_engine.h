@@ -22,6 +22,7 @@
 
 #include "base/counters.h"
 #include "engine/engine.h"
+#include "engine/stalls.h"
 #include "index/leaf_list.h"
 #include "level/manifest.h"
 #include "log/entry_heap.h"
@@ -44,7 +45,6 @@ enum class LeafCounter : uint8_t {
   kRemoved,
   kMoved,
   kFreedChunks,
-  kStalls,
   kCount
 };
 
@@ -145,6 +145,7 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   std::unique_ptr<index::LeafList> list_;
   log::EntryHeap heap_;
   base::Counters<LeafCounter, static_cast<size_t>(LeafCounter::kCount)> counters_;
+  Stalls stalls_;
 
   alignas(64) std::atomic<uint64_t> sequence_{0};  // last one drawn
   alignas(64) std::atomic<uint64_t> garbage_bytes_{0};

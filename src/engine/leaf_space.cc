@@ -171,7 +171,7 @@ Status LeafEngine::MoveEntry(uint64_t entry, bool* moved) {
 
 /// After a full pool: gives back what can be. True when there is room again.
 bool LeafEngine::WaitForSpace() {
-  counters_.Add(LeafCounter::kStalls);
+  const Stalls::Timer timer(&stalls_);
   // Close waits for what is inside an EpochGuard; this is not, so it is kept out.
   const std::lock_guard close_lock(close_mutex_);
   if (closed()) return false;

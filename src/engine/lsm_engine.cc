@@ -268,8 +268,9 @@ Statistics LsmEngine::GetStatistics() {
   s.collected_chunks = counters_.Sum(EngineCounter::kCollectedChunks);
   s.arranged_entries = counters_.Sum(EngineCounter::kArrangedEntries);
   s.region_fallbacks = pool_->region_fallbacks();
-  s.stall_micros = controller_.stall_nanos() / 1000;
-  s.stalls = controller_.stalls();
+  s.stall_micros = controller_.stalls()->nanos() / 1000;
+  s.stalls = controller_.stalls()->count();
+  s.longest_stall_micros = controller_.stalls()->longest_nanos() / 1000;
   {
     const std::lock_guard lock(structure_mutex_);
     const ReadState& state = *state_owner_;

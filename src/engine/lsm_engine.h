@@ -1,6 +1,7 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
-// database. Paths: write_path.cc, compare_and_swap.cc, read_path.cc, background.cc, space.cc,
-// arrange.cc, memory.cc; opening and closing here. Thread safety: all public calls from any thread.
+// database. Paths: write_path.cc, compare_and_swap.cc, read_path.cc, multi_get.cc, background.cc,
+// space.cc, arrange.cc, memory.cc; opening and closing here. Thread safety: all public calls from
+// any thread.
 // Locks, in the order they may be taken: ingest_mutex_, inline_mutex_, merge_mutex_, flush_mutex_,
 // checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard locks (ascending), load_mutex_,
 // structure_mutex_, work_mutex_. Nothing is waited for inside an EpochGuard but these. Invariant 1:
@@ -78,6 +79,9 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
                               Slice desired) override;
   Status Get(const ReadOptions& options, Slice key, std::string* value) override;
+  Status GetPinned(const ReadOptions& options, Slice key, PinnedValue* value) override;
+  void MultiGet(const ReadOptions& options, std::span<const Slice> keys, std::string* values,
+                Status* statuses) override;
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override;
   std::shared_ptr<const Snapshot> GetSnapshot() override;
   Status Flush() override;
@@ -137,6 +141,11 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
   ViewRegistry::Handle RegisterView(const std::atomic<uint64_t>* clock);
   const format::EntryHeader* FindCounting(Slice key, index::ReadView view, Status* status) const;
+  // multi_get.cc
+  void GetGroup(const index::ReadView& view, std::span<const Slice> keys, std::string* values,
+                Status* statuses);
+  void FindGroup(const index::ReadView& view, std::span<const Slice> keys,
+                 index::LookupResult* results) const;
   void FillVisits(Statistics* statistics) const;
   Status Recover();
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);

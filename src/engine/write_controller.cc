@@ -9,7 +9,7 @@
 
 namespace braid::engine {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Stalls::Clock;
 
 void WriteController::Update(uint64_t l0_tables, uint64_t immutables, bool active_full) {
   uint32_t pressure = 0;
@@ -56,7 +56,7 @@ void WriteController::Release() {
 }
 
 void WriteController::Delay() {
-  const Clock::time_point begin = Clock::now();
+  const Stalls::Timer timer(&stalls_);
   const uint32_t pressure = pressure_.load(std::memory_order_relaxed);
   if (pressure == kStop) {
     std::unique_lock lock(mutex_);
@@ -65,13 +65,10 @@ void WriteController::Delay() {
     std::this_thread::sleep_for(std::chrono::nanoseconds(pressure));
   } else {
     // A clock that goes back ends the wait, too.
+    const Clock::time_point begin = timer.begin();
     const Clock::time_point end = begin + std::chrono::nanoseconds(pressure);
     for (auto now = begin; now >= begin && now < end; now = Clock::now()) _mm_pause();
   }
-  const auto waited = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin);
-  const auto nanos = static_cast<uint64_t>(std::max<int64_t>(waited.count(), 0));
-  stall_nanos_.fetch_add(nanos, std::memory_order_relaxed);
-  stalls_.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace braid::engine

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "braid/options.h"
+#include "engine/stalls.h"
 
 namespace braid::engine {
 
@@ -34,8 +35,8 @@ class WriteController {
   /// Nobody waits any more (closing, or a sticky error).
   void Release();
 
-  uint64_t stall_nanos() const noexcept { return stall_nanos_.load(std::memory_order_relaxed); }
-  uint64_t stalls() const noexcept { return stalls_.load(std::memory_order_relaxed); }
+  /// Of all who were held back here; the engine adds its own.
+  Stalls* stalls() noexcept { return &stalls_; }
 
  private:
   void Delay();
@@ -50,8 +51,7 @@ class WriteController {
   std::atomic<uint32_t> pressure_{0};  // 0 none, kStop wait, else nanoseconds of delay a write
   std::atomic<bool> released_{false};
   bool held_ = false;  // mutex_
-  std::atomic<uint64_t> stall_nanos_{0};
-  std::atomic<uint64_t> stalls_{0};
+  Stalls stalls_;
   std::mutex mutex_;
   std::condition_variable changed_;
 };

@@ -335,6 +335,7 @@ Status LsmEngine::SyncPool() {
 
 /// After a full pool: lets the background give back what it can. True when there is room again.
 bool LsmEngine::WaitForSpace() {
+  const Stalls::Timer timer(controller_.stalls());
   const uint64_t before = pool_->free_chunks();
   SealActive(nullptr);
   if (Status s = WaitUntilIdle(true); !s.ok()) return false;

@@ -26,6 +26,13 @@ class MapIndex final : public EntryIndex {
   }
   uint64_t Find(std::string_view key) const override { return map_.Find(key); }
   uint64_t FindFloor(std::string_view key) const override { return map_.FindFloor(key); }
+  void FindMany(const std::string_view* keys, uint64_t* refs, size_t n) const override {
+    if constexpr (requires { map_.FindMany(keys, refs, n); }) {
+      map_.FindMany(keys, refs, n);
+    } else {
+      for (size_t i = 0; i < n; ++i) refs[i] = map_.Find(keys[i]);
+    }
+  }
   size_t ScanForward(std::string_view key, bool inclusive, uint64_t* out,
                      size_t cap) const override {
     return map_.ScanForward(key, inclusive, out, cap);

@@ -39,6 +39,9 @@ class EntryIndex : public base::MemoryUser {
   virtual uint64_t Find(std::string_view key) const = 0;
   virtual uint64_t FindFloor(std::string_view key) const = 0;
 
+  /// refs[i] = Find(keys[i]) for i < n; side by side where the structure can.
+  virtual void FindMany(const std::string_view* keys, uint64_t* refs, size_t n) const = 0;
+
   /// Copies offsets from the first key >= `key` (> if not inclusive) on, ascending, at most `cap`,
   /// perhaps fewer. 0 only if there is no such key. To go on: the last key, not inclusive.
   virtual size_t ScanForward(std::string_view key, bool inclusive, uint64_t* out,

@@ -3,6 +3,7 @@
 #include "index/entry_tree.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/prefetch.h"
 
@@ -47,12 +48,11 @@ VersionWalk FindVersion(const pmem::PmemPool& pool, uint64_t newest,
   }
 }
 
-LookupResult LookupInTree(const pmem::PmemPool& pool, const EntryIndex& tree, const LookupKey& key,
-                          const ReadView& view) noexcept {
-  const uint64_t newest = tree.Find(key.key);
-  if (newest == 0) return {};
-  // Side by side: header, key and the begin of the value, which are read one after the other.
-  base::PrefetchRange(pool.At(newest), kLikelyEntryBytes);
+namespace {
+
+/// What `view` sees of the key whose newest entry is at `newest`.
+LookupResult LookupFromNewest(const pmem::PmemPool& pool, uint64_t newest, const LookupKey& key,
+                              const ReadView& view) noexcept {
   const VersionWalk walk = FindVersion(pool, newest, view);
   if (walk.corrupt_at != 0) return {LookupResult::State::kCorrupt, walk.corrupt_at};
   if (walk.entry == nullptr) return {};
@@ -63,6 +63,31 @@ LookupResult LookupInTree(const pmem::PmemPool& pool, const EntryIndex& tree, co
   return {walk.entry->op() == EntryOp::kDelete ? LookupResult::State::kDeleted
                                                : LookupResult::State::kFound,
           offset};
+}
+
+}  // namespace
+
+LookupResult LookupInTree(const pmem::PmemPool& pool, const EntryIndex& tree, const LookupKey& key,
+                          const ReadView& view) noexcept {
+  const uint64_t newest = tree.Find(key.key);
+  if (newest == 0) return {};
+  // Side by side: header, key and the begin of the value, which are read one after the other.
+  base::PrefetchRange(pool.At(newest), kLikelyEntryBytes);
+  return LookupFromNewest(pool, newest, key, view);
+}
+
+void LookupManyInTree(const pmem::PmemPool& pool, const EntryIndex& tree, const LookupKey* keys,
+                      size_t n, const ReadView& view, LookupResult* out) noexcept {
+  std::array<std::string_view, kManyLookups> texts;
+  std::array<uint64_t, kManyLookups> newest;
+  for (size_t i = 0; i < n; ++i) texts[i] = keys[i].key;
+  tree.FindMany(texts.data(), newest.data(), n);
+  for (size_t i = 0; i < n; ++i) {
+    if (newest[i] != 0) base::PrefetchRange(pool.At(newest[i]), kLikelyEntryBytes);
+  }
+  for (size_t i = 0; i < n; ++i) {
+    out[i] = newest[i] == 0 ? LookupResult{} : LookupFromNewest(pool, newest[i], keys[i], view);
+  }
 }
 
 namespace {

@@ -48,6 +48,14 @@ VersionWalk FindVersion(const pmem::PmemPool& pool, uint64_t newest, const ReadV
 LookupResult LookupInTree(const pmem::PmemPool& pool, const EntryIndex& tree, const LookupKey& key,
                           const ReadView& view) noexcept;
 
+/// Lookups that LookupManyInTree takes at a time.
+inline constexpr size_t kManyLookups = 32;
+
+/// out[i] = LookupInTree(keys[i]) for i < n, at most kManyLookups, with the misses of one hidden
+/// behind those of the others.
+void LookupManyInTree(const pmem::PmemPool& pool, const EntryIndex& tree, const LookupKey* keys,
+                      size_t n, const ReadView& view, LookupResult* out) noexcept;
+
 /// A cursor over such a tree. `owner` keeps the tree alive.
 std::unique_ptr<Cursor> NewTreeCursor(const pmem::PmemPool* pool,
                                       std::shared_ptr<const EntryIndex> tree, const ReadView& view);

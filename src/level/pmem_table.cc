@@ -66,6 +66,22 @@ LookupResult PmemTable::Get(const index::LookupKey& key,
   return list().LookupFrom(start, key, view);
 }
 
+void PmemTable::GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
+                        LookupResult* out) const noexcept {
+  const EntryIndex* tree = tree_.load(std::memory_order_acquire);
+  if (tree == nullptr || tree_min_height() != 1) {
+    for (size_t i = 0; i < n; ++i) out[i] = Get(keys[i], view);
+    return;
+  }
+  index::LookupManyInTree(*pool_, *tree, keys, n, view, out);
+  for (size_t i = 0; i < n; ++i) {
+    if (out[i].state == LookupResult::State::kFound &&
+        pool_->As<EntryHeader>(out[i].offset)->state() == format::kStateDead) {
+      out[i] = Get(keys[i], view);  // see there
+    }
+  }
+}
+
 std::unique_ptr<index::Cursor> PmemTable::NewCursor(const std::shared_ptr<const PmemTable>& self,
                                                     const index::ReadView& view) {
   std::shared_ptr<const EntryIndex> tree = self->tree();

@@ -26,6 +26,10 @@ class PmemTable {
   PmemTable(pmem::PmemPool* pool, const format::TableRecord& record, bool verify);
 
   index::LookupResult Get(const index::LookupKey& key, const index::ReadView& view) const noexcept;
+  /// out[i] = Get(keys[i]) for i < n, at most index::kManyLookups; side by side where a tree has
+  /// every key.
+  void GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
+               index::LookupResult* out) const noexcept;
   /// `self` keeps the table alive as long as the cursor.
   static std::unique_ptr<index::Cursor> NewCursor(const std::shared_ptr<const PmemTable>& self,
                                                   const index::ReadView& view);

@@ -50,6 +50,11 @@ class DramMemTable {
   void InsertRecovered(uint64_t offset);
 
   index::LookupResult Get(const index::LookupKey& key, const index::ReadView& view) const noexcept;
+  /// out[i] = Get(keys[i]) for i < n, at most index::kManyLookups, at a view that is not kLatest.
+  void GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
+               index::LookupResult* out) const noexcept {
+    index::LookupManyInTree(*pool_, *tree_, keys, n, view, out);
+  }
   std::unique_ptr<index::Cursor> NewCursor(const index::ReadView& view) const {
     return index::NewTreeCursor(pool_, tree_, view);
   }

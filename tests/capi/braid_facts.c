@@ -30,6 +30,7 @@ static void TestNullArguments(braid_t* db) {
   braid_filterpolicy_destroy(NULL);
   braid_cache_destroy(NULL);
   braid_env_destroy(NULL);
+  braid_logger_destroy(NULL);
   braid_free(NULL);
   Fact(Holds(db, "n", "v"), "every destroy call takes NULL");
   free(long_key);

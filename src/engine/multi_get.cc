@@ -1,0 +1,175 @@
+// Purpose: gets of many keys side by side, and gets that lend the value. Thread safety, invariants,
+// persistence: see lsm_engine.h.
+//
+// Many keys are looked up table by table, newest first: each table is asked for all keys that the
+// ones before did not know, and its tree interleaves the lookups. What is out of the ordinary (an
+// entry that a merge has just marked dead, damage) is looked up anew by itself.
+#include <algorithm>
+#include <array>
+
+#include "engine/lsm_engine.h"
+
+namespace braid::engine {
+
+using format::EntryHeader;
+using format::EntryOp;
+using index::LookupKey;
+using index::LookupResult;
+
+namespace {
+
+/// Values from this size on are lent instead of copied: the copy takes longer than a second lookup.
+constexpr size_t kLendBytes = 4096;
+
+/// The keys of a group that no table has known so far.
+class Group {
+ public:
+  void Add(uint32_t index, Slice key) {
+    open_[count_] = {key, base::Hash64(key)};
+    index_[count_++] = index;
+  }
+  /// Asks `ask(keys, n, out)`; answers go to `results`, by the keys' indexes.
+  template <class Ask>
+  void AskAll(Ask&& ask, LookupResult* results) {
+    if (count_ == 0) return;
+    std::array<LookupResult, index::kManyLookups> answers;
+    ask(open_.data(), count_, answers.data());
+    size_t left = 0;
+    for (size_t i = 0; i < count_; ++i) {
+      if (answers[i].state != LookupResult::State::kAbsent) {
+        results[index_[i]] = answers[i];
+        continue;
+      }
+      open_[left] = open_[i];
+      index_[left++] = index_[i];
+    }
+    count_ = left;
+  }
+
+ private:
+  std::array<LookupKey, index::kManyLookups> open_;
+  std::array<uint32_t, index::kManyLookups> index_;
+  size_t count_ = 0;
+};
+
+/// Keeps a lent value: the engine with its pool, and the view that holds the memory.
+struct Loan {
+  std::shared_ptr<const LsmEngine> engine;
+  std::shared_ptr<ViewRegistry> registry;
+  ViewRegistry::Handle view;
+};
+
+}  // namespace
+
+void LsmEngine::MultiGet(const ReadOptions& options, std::span<const Slice> keys,
+                         std::string* values, Status* statuses) {
+  counters_.Add(EngineCounter::kGets, keys.size());
+  // Registered, so that merges keep what is older than the newest write while the groups go by.
+  const ViewRegistry::Handle handle =
+      options.snapshot == nullptr ? RegisterView(nullptr) : ViewRegistry::Handle();
+  index::ReadView view;
+  view.published = &sequence_;
+  view.sequence = options.snapshot != nullptr ? options.snapshot->sequence() : handle.sequence();
+  for (size_t first = 0; first < keys.size(); first += index::kManyLookups) {
+    const size_t count = std::min(index::kManyLookups, keys.size() - first);
+    const pmem::EpochGuard guard;
+    GetGroup(view, keys.subspan(first, count), values + first, statuses + first);
+  }
+}
+
+/// At most kManyLookups keys. Inside an EpochGuard.
+void LsmEngine::GetGroup(const index::ReadView& view, std::span<const Slice> keys,
+                         std::string* values, Status* statuses) {
+  if (closed()) {
+    std::fill_n(statuses, keys.size(), Status::Closed());
+    return;
+  }
+  std::array<LookupResult, index::kManyLookups> results{};
+  if (visits_ == nullptr) FindGroup(view, keys, results.data());
+  uint64_t found = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    statuses[i] = CheckKey(keys[i]);
+    if (!statuses[i].ok()) continue;
+    const EntryHeader* entry = nullptr;
+    const bool known = results[i].state == LookupResult::State::kFound;
+    if (known) entry = pool_->EntryAt(results[i].offset);
+    const bool clear =
+        known ? entry != nullptr && entry->state() != format::kStateDead
+              : visits_ == nullptr && results[i].state != LookupResult::State::kCorrupt;
+    if (!clear) {
+      entry = visits_ == nullptr ? Find(keys[i], view, &statuses[i])
+                                 : FindCounting(keys[i], view, &statuses[i]);
+    }
+    if (entry == nullptr) {
+      if (statuses[i].ok()) statuses[i] = Status::NotFound();
+      continue;
+    }
+    std::string_view value;
+    statuses[i] = ValueOf(*entry, &value);
+    if (!statuses[i].ok()) continue;
+    values[i].assign(value);
+    ++found;
+  }
+  counters_.Add(EngineCounter::kGetsFound, found);
+}
+
+void LsmEngine::FindGroup(const index::ReadView& view, std::span<const Slice> keys,
+                          LookupResult* results) const {
+  Group group;
+  for (size_t i = 0; i < keys.size(); ++i) group.Add(static_cast<uint32_t>(i), keys[i]);
+  const auto ask = [&](const auto& table) {
+    group.AskAll([&](const LookupKey* open, size_t n,
+                     LookupResult* out) { table.GetMany(open, n, view, out); },
+                 results);
+  };
+  // Acquire pairs with SwapState.
+  const ReadState& state = *state_.load(std::memory_order_acquire);
+  ask(*state.active->table);
+  for (const auto& table : state.immutables) ask(*table->table);
+  if (lookup_cache_ != nullptr) {
+    group.AskAll(
+        [&](const LookupKey* open, size_t n, LookupResult* out) {
+          for (size_t i = 0; i < n; ++i) lookup_cache_->Prefetch(open[i].hash);
+          for (size_t i = 0; i < n; ++i) out[i] = lookup_cache_->Find(open[i], view);
+        },
+        results);
+  }
+  for (const auto& table : state.version->l0) ask(*table);
+  ask(*state.version->l1);
+}
+
+Status LsmEngine::GetPinned(const ReadOptions& options, Slice key, PinnedValue* value) {
+  if (Status s = CheckKey(key); !s.ok()) return s;
+  counters_.Add(EngineCounter::kGets);
+  index::ReadView view;
+  view.published = &sequence_;
+  if (options.snapshot != nullptr) view.sequence = options.snapshot->sequence();
+  std::shared_ptr<Loan> loan;
+  for (;;) {
+    const pmem::EpochGuard guard;
+    if (closed()) return Status::Closed();
+    Status status;
+    const EntryHeader* entry =
+        visits_ == nullptr ? Find(key, view, &status) : FindCounting(key, view, &status);
+    if (entry == nullptr) return status.ok() ? Status::NotFound() : status;
+    std::string_view found;
+    if (Status s = ValueOf(*entry, &found); !s.ok()) return s;
+    if (found.size() < kLendBytes) {
+      counters_.Add(EngineCounter::kGetsFound);
+      value->CopyTo()->assign(found);
+      return Status::OK();
+    }
+    if (loan != nullptr) {
+      counters_.Add(EngineCounter::kGetsFound);
+      value->Lend(found, std::move(loan));
+      return Status::OK();
+    }
+    // The view must be there before the offset is learnt (view_registry.h): once more, with it.
+    loan = std::make_shared<Loan>(Loan{shared_from_this(), views_, {}});
+    loan->view = options.snapshot != nullptr
+                     ? views_->Register(options.snapshot->sequence(), &reclaim_clock_)
+                     : RegisterView(&reclaim_clock_);
+  }
+}
+
+}  // namespace braid::engine
