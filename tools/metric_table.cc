@@ -95,6 +95,8 @@ const std::vector<Metric>& MetricTable() {
       {"stall_micros", "braid_stall_seconds_total", "", true, kMicro,
        "Time that writers were slowed down or waited, summed over them"},
       {"stalls", "braid_stalls_total", "", true, 1, "Writes that were slowed down or waited"},
+      {"longest_stall_micros", "braid_longest_stall_seconds", "", false, kMicro,
+       "The longest time that one write was slowed down or waited"},
       {"memtable_entries", "braid_memtable_entries", "", false, 1, "Entries in the memtables"},
       {"memtable_bytes", "braid_memtable_bytes", "", false, 1, "Bytes of log below the memtables"},
       {"immutable_memtables", "braid_immutable_memtables", "", false, 1,
