@@ -119,10 +119,10 @@ class CompactVerb final : public Verb {
            seconds}}.dump());
       return;
     }
-    out->WriteLine(fmt::format("merged {}, arranged {}, freed {} in {}: {} in use, {} before",
+    out->WriteLine(fmt::format("merged {}, arranged {}, freed {} in {}; {} in use",
                                Counted(merged, "record"), GroupDigits(arranged),
                                Counted(collected, "chunk"), DurationText(seconds),
-                               SizeText(after.pool_used_bytes), SizeText(before.pool_used_bytes)));
+                               SizeText(after.pool_used_bytes)));
   }
 
   PoolFlags pool_;

@@ -71,8 +71,7 @@ class IngestVerb final : public Verb {
   }
   std::string description() const override {
     return "Loads the records of a file past log and memtable: each is written once, in the order "
-           "of keys, and they become a table of the store in one step. Faster than braid load for "
-           "much data.";
+           "of keys, and they become a table of the store in one step.";
   }
 
   void Configure(CLI::App& app) override {
@@ -87,12 +86,11 @@ class IngestVerb final : public Verb {
     AddJsonFlag(app, &json_, "print the counts as one object");
     app.footer(
         std::string(kFormatsText) +
-        "Writes each record once, in the order of keys, so that much data is loaded faster than\n"
-        "by 'braid load', which suits a few records and designs without this. Unsorted records "
-        "are\n"
-        "sorted in memory, a run of them at a time (--memory-budget), and the later one of a key\n"
-        "counts; when such a load fails, the runs before are there. An SST is always sorted.\n"
-        "Makes the pool when there is none.\n"
+        "Writes each record once, in the order of keys, and leaves nothing to be flushed or\n"
+        "replayed; with --sorted all records are there at once, or none. Unsorted records are\n"
+        "sorted in memory, a run of them at a time (--memory-budget), and the later one of a\n"
+        "key counts; when such a load fails, the runs before are there. An SST is always sorted.\n"
+        "Designs without this are loaded with 'braid load'. Makes the pool when there is none.\n"
         "\n"
         "Example: braid dump OLD - | braid ingest POOL - --sorted");
   }
