@@ -8,7 +8,7 @@ export BRAID_JOBS := $(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test bench figures check format crash mutants porcupine asan tsan ubsan fuzz \
-        coverage vm-test reliability install package clean
+        coverage vm-test reliability docs install package clean
 
 help: ## list the targets (this text)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ check: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp ## layout, clang-ti
 
 format: $(BUILD)/setup-check.stamp ## lay out all C and C++ files with clang-format
 	@bash scripts/check.sh --fix-format
+
+docs: build ## renew the pages of docs/ that the command makes of itself
+	@bash scripts/docs.sh
 
 crash: $(BUILD)/setup-build.stamp ## run the crash simulator (BRAID_TEST_SIZE=push or night)
 	@bash scripts/test.sh crash

@@ -13,6 +13,9 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/braid" DESTINATION "${CMAKE_INS
         COMPONENT development FILES_MATCHING PATTERN "*.h")
 if(TARGET braid_command)
   install(TARGETS braid_command RUNTIME COMPONENT tools)
+  # man/man1 and bash-completion/completions, which the build has made.
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/share/" DESTINATION "${CMAKE_INSTALL_DATADIR}"
+          COMPONENT tools)
 endif()
 
 install(EXPORT braidTargets NAMESPACE braid::

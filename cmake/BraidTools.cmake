@@ -23,6 +23,24 @@ if(BRAID_COMMAND_SOURCES)
   target_include_directories(braid_verbs PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tools")
   target_link_libraries(braid_verbs PUBLIC ${BRAID_TOOL_LIBRARIES} CLI11::CLI11)
+  # Optional: line editing in the shell.
+  pkg_check_modules(BRAID_EDIT QUIET IMPORTED_TARGET libedit)
+  if(BRAID_EDIT_FOUND)
+    target_link_libraries(braid_verbs PRIVATE PkgConfig::BRAID_EDIT)
+    target_compile_definitions(braid_verbs PRIVATE BRAID_HAVE_LIBEDIT=1)
+  else()
+    message(STATUS "braid shell: without line editing (apt-get install libedit-dev)")
+  endif()
+  # Optional: dump and ingest of RocksDB's tables.
+  find_path(BRAID_ROCKSDB_INCLUDE rocksdb/db.h)
+  find_library(BRAID_ROCKSDB_LIBRARY rocksdb)
+  if(BRAID_ROCKSDB_INCLUDE AND BRAID_ROCKSDB_LIBRARY)
+    target_include_directories(braid_verbs SYSTEM PRIVATE "${BRAID_ROCKSDB_INCLUDE}")
+    target_link_libraries(braid_verbs PRIVATE "${BRAID_ROCKSDB_LIBRARY}")
+    target_compile_definitions(braid_verbs PRIVATE BRAID_HAVE_ROCKSDB=1)
+  else()
+    message(STATUS "braid: no SSTs in dump, load and ingest (apt-get install librocksdb-dev)")
+  endif()
 endif()
 if(BRAID_COMMAND_SOURCES AND EXISTS "${BRAID_COMMAND_MAIN}")
   add_executable(braid_command "${BRAID_COMMAND_MAIN}")
@@ -30,6 +48,11 @@ if(BRAID_COMMAND_SOURCES AND EXISTS "${BRAID_COMMAND_MAIN}")
   set_target_properties(braid_command PROPERTIES OUTPUT_NAME braid)
   target_include_directories(braid_command PRIVATE "${PROJECT_SOURCE_DIR}/tools")
   target_link_libraries(braid_command PRIVATE braid_verbs)
+  # Manual pages and the completion, of the verbs' own definitions.
+  if(NOT CMAKE_CROSSCOMPILING)
+    add_custom_command(TARGET braid_command POST_BUILD
+      COMMAND braid_command help --write-pages "${PROJECT_BINARY_DIR}/share" VERBATIM)
+  endif()
 endif()
 
 # Other stores are optional peers: what is not installed is left out and said so.

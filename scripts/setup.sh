@@ -20,7 +20,8 @@ pc:liburcu-memb liburcu-dev
 pc:gtest libgtest-dev
 pc:fmt libfmt-dev
 hdr:nlohmann/json.hpp nlohmann-json3-dev
-hdr:CLI/CLI.hpp libcli11-dev"
+hdr:CLI/CLI.hpp libcli11-dev
+pc:libedit libedit-dev"
 readonly check_needs="
 cmd:clang++ clang
 cmd:clang-format clang-format

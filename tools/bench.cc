@@ -26,6 +26,10 @@ class BenchVerb final : public Verb {
  public:
   std::string name() const override { return "bench"; }
   std::string summary() const override { return "measure a workload and check what is read"; }
+  std::string description() const override {
+    return "Measures a store with the workloads of db_bench and YCSB, checks what it reads, and "
+           "prints throughput, latencies and what writing costs.";
+  }
 
   void Configure(CLI::App& app) override {
     app.add_option("POOL,--db", pool_,
@@ -35,7 +39,8 @@ class BenchVerb final : public Verb {
     app.add_flag("--use_existing_db", options_.use_existing_db,
                  "Run on the pool that is there, and keep it");
     app.add_flag("--keep", keep_, "Keep the pool that the run made");
-    app.add_option("--json", json_path_, "Write the results and all parameters to this file");
+    app.add_option("--json", json_path_, "Write the results and all parameters to this file")
+        ->type_name("FILE.json");
     app.add_option(
            "--report", report_path_,
            "Write a page with plots to this file (HTML): throughput of put, flush and merge "

@@ -33,26 +33,29 @@ void RangeFlags::AddTo(CLI::App& app) {
   app.add_option("--prefix", prefix_, "only keys that start with this")->type_name("KEY");
 }
 
-Result<KeyRange> RangeFlags::MakeRange(bool hex) const {
+KeyRange RangeOf(const std::optional<std::string>& from, const std::optional<std::string>& to,
+                 const std::optional<std::string>& prefix) {
   KeyRange range;
-  std::string bytes;
-  if (from_) {
-    if (Status status = ParseBytes(*from_, hex, &bytes); !status.ok()) return status;
-    RaiseLower(bytes, &range.options);
-  }
-  if (to_) {
-    if (Status status = ParseBytes(*to_, hex, &bytes); !status.ok()) return status;
-    DropUpper(bytes, &range.options);
-  }
-  if (prefix_) {
-    if (Status status = ParseBytes(*prefix_, hex, &bytes); !status.ok()) return status;
-    RaiseLower(bytes, &range.options);
-    if (auto end = PrefixEnd(bytes)) DropUpper(std::move(*end), &range.options);
+  if (from) RaiseLower(*from, &range.options);
+  if (to) DropUpper(*to, &range.options);
+  if (prefix) {
+    RaiseLower(*prefix, &range.options);
+    if (auto end = PrefixEnd(*prefix)) DropUpper(std::move(*end), &range.options);
   }
   const ReadOptions& options = range.options;
   range.empty =
       options.upper_bound && *options.upper_bound <= options.lower_bound.value_or(std::string());
   return range;
+}
+
+Result<KeyRange> RangeFlags::MakeRange(bool hex) const {
+  std::optional<std::string> bounds[3] = {from_, to_, prefix_};
+  for (std::optional<std::string>& bound : bounds) {
+    if (!bound) continue;
+    const std::string argument = *bound;
+    if (Status status = ParseBytes(argument, hex, &*bound); !status.ok()) return status;
+  }
+  return RangeOf(bounds[0], bounds[1], bounds[2]);
 }
 
 }  // namespace braid::tools

@@ -19,6 +19,10 @@ struct KeyRange {
   bool empty = false;   ///< the bounds exclude each other: nothing to read
 };
 
+/// The keys that satisfy all of these.
+KeyRange RangeOf(const std::optional<std::string>& from, const std::optional<std::string>& to,
+                 const std::optional<std::string>& prefix);
+
 /// --from, --to and --prefix. Several together mean the keys that satisfy all.
 class RangeFlags {
  public:

@@ -15,6 +15,9 @@ class CountVerb final : public Verb {
  public:
   std::string name() const override { return "count"; }
   std::string summary() const override { return "count the keys, all or in a range"; }
+  std::string description() const override {
+    return "Counts the keys of one moment, all or those within the bounds.";
+  }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);

@@ -11,6 +11,8 @@ class DeleteVerb final : public Verb {
  public:
   std::string name() const override { return "delete"; }
   std::string summary() const override { return "remove a key"; }
+  std::string description() const override { return "Removes a key and its value."; }
+  std::string exit_code_one() const override { return "There is no such key."; }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);

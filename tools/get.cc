@@ -13,6 +13,8 @@ class GetVerb final : public Verb {
  public:
   std::string name() const override { return "get"; }
   std::string summary() const override { return "print the value of a key"; }
+  std::string description() const override { return "Looks a key up and prints its value."; }
+  std::string exit_code_one() const override { return "There is no such key."; }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);

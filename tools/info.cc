@@ -101,6 +101,11 @@ class InfoVerb final : public Verb {
   std::string summary() const override {
     return "what a pool is, and what a write to it survives and why";
   }
+  std::string description() const override {
+    return "Shows what a pool is: its design, format, size and regions, whether a process has it "
+           "open, the class of its medium, what an acknowledged write survives there and why. The "
+           "pool is not opened and not changed.";
+  }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);

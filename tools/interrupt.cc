@@ -38,6 +38,8 @@ void StopOnSignal() {
 
 bool StopRequested() { return stop_requested != 0; }
 
+int StopDescriptor() { return stop_pipe[0]; }
+
 void WaitForInput(int fd) {
   pollfd waits[2] = {{fd, POLLIN, 0}, {stop_pipe[0], POLLIN, 0}};
   while (!StopRequested() && ::poll(waits, 2, -1) < 0 && errno == EINTR) {

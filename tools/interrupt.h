@@ -10,6 +10,9 @@ void StopOnSignal();
 /// Whether a signal asked to stop.
 bool StopRequested();
 
+/// Can be read once a signal asked to stop, for a poll of one's own; -1 when there is no such pipe.
+int StopDescriptor();
+
 /// Waits until `fd` can be read or a signal asks to stop.
 void WaitForInput(int fd);
 /// The same, at most so long; true when `fd` can be read. No `fd` is -1.

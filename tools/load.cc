@@ -16,9 +16,8 @@
 #include "tools/common.h"
 #include "tools/common_text.h"
 #include "tools/interrupt.h"
-#include "tools/line_source.h"
 #include "tools/progress.h"
-#include "tools/record_reader.h"
+#include "tools/record_input.h"
 #include "tools/stats_file.h"
 
 namespace braid::tools {
@@ -31,7 +30,14 @@ constexpr uint64_t kProgressStep = 256;
 class LoadVerb final : public Verb {
  public:
   std::string name() const override { return "load"; }
-  std::string summary() const override { return "store the records of a TSV, JSON or Debian file"; }
+  std::string summary() const override {
+    return "store the records of a file: TSV, JSON, Debian, SST";
+  }
+  std::string description() const override {
+    return "Stores the records of a file one batch after the other, as a program would. A bad "
+           "record stops it, or is left out; what was read before is stored, and the message says "
+           "how to go on.";
+  }
   void Configure(CLI::App& app) override;
   int Run() override;
 
@@ -39,13 +45,11 @@ class LoadVerb final : public Verb {
   // How reading ended.
   enum class End : uint8_t { kDone, kBadRecord, kStopped, kReadError, kWriteError };
 
-  End ReadRecords(RecordReader& reader, LineSource& source, BatchWriter& writer,
-                  Progress& progress);
+  End ReadRecords(RecordInput& source, BatchWriter& writer, Progress& progress);
   void NoteBadRecord(const std::string& where, const std::string& problem, Progress& progress);
-  bool CheckLimits(const Record& record, std::string* problem) const;
-  int Report(End end, const LineSource& source, const BatchWriter& writer, const Status& written,
+  int Report(End end, const RecordInput& source, const BatchWriter& writer, const Status& written,
              double seconds);
-  std::string GoOn(const LineSource& source) const;
+  std::string GoOn(const RecordInput& source) const;
   Status OpenAcknowledgeFile(int* fd) const;
 
   PoolFlags pool_;
@@ -68,18 +72,8 @@ class LoadVerb final : public Verb {
 void LoadVerb::Configure(CLI::App& app) {
   pool_.AddTo(app);
   app.add_option("FILE", file_, "the records; - is stdin")->required()->type_name("");
-  app.add_option("--format", reader_.format, "tsv (default), jsonl or deb822")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"tsv", "jsonl", "deb822"}));
-  app.add_option("--key-field", reader_.key_field, "jsonl: field that is the key; default: key")
-      ->type_name("FIELD");
-  app.add_option("--value-field", reader_.value_field,
-                 "jsonl: field that is the value, . for the whole object; default: value")
-      ->type_name("FIELD");
-  app.add_option("--key", reader_.deb822_field, "deb822: field that is the key; default: Package")
-      ->type_name("FIELD");
+  AddReaderFlags(app, &reader_);
   app.add_option("--prefix", prefix_, "put this before each key")->type_name("STRING");
-  AddHexFlag(app, &reader_.hex, "tsv: keys and values are hex digits");
   app.add_option("--batch", writer_.batch_records, "records a write; default: 256")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
@@ -100,13 +94,7 @@ void LoadVerb::Configure(CLI::App& app) {
   app.add_flag("--progress", plain_progress_, "a line every 10 s when stderr is no terminal, too");
   AddJsonFlag(app, &json_, "print the counts as one object");
   app.footer(
-      "tsv     KEY, TAB, VALUE with the escapes \\t \\n \\r \\\\ and \\xHH: what 'braid scan' "
-      "prints\n"
-      "jsonl   {\"key\":...,\"value\":...} a line: what 'braid scan --json' prints. A value that "
-      "is\n"
-      "        no string is stored as its JSON text; key_hex and value_hex hold other bytes\n"
-      "deb822  Debian control files; the value is the stanza as it is written\n"
-      "\n"
+      std::string(kFormatsText) +
       "Makes the pool when there is none. A key that is there already gets the new value, so\n"
       "loading a file twice is harmless. Ctrl-C stops after the records read so far.\n"
       "\n"
@@ -114,10 +102,8 @@ void LoadVerb::Configure(CLI::App& app) {
 }
 
 int LoadVerb::Run() {
-  Result<LineSource> source = LineSource::Open(file_);
+  auto source = OpenRecordInput(reader_, file_);
   if (!source.ok()) return Fail(source.status());
-  auto reader = MakeRecordReader(reader_, &*source);
-  if (!reader.ok()) return Fail(reader.status());
   writer_.hex = reader_.hex;
   Status status = OpenAcknowledgeFile(&writer_.acknowledge_fd);
   if (!status.ok()) return Fail(status);
@@ -135,28 +121,27 @@ int LoadVerb::Run() {
   BatchWriter writer(&db, writer_);
   Progress progress("load", "records",
                     plain_progress_ ? Progress::Style::kPlain : Progress::Style::kAuto);
-  End end = ReadRecords(**reader, *source, writer, progress);
+  End end = ReadRecords(**source, writer, progress);
   status = writer.Finish();
   if (!status.ok()) end = End::kWriteError;
   const double seconds = progress.ElapsedSeconds();
   progress.Finish();
   if (writer_.acknowledge_fd >= 0) ::close(writer_.acknowledge_fd);
   publisher.reset();
-  const int exit_code = Report(end, *source, writer, status, seconds);
+  const int exit_code = Report(end, **source, writer, status, seconds);
   return exit_code == kExitOk ? CloseAndReturn(db, kExitOk) : exit_code;
 }
 
-LoadVerb::End LoadVerb::ReadRecords(RecordReader& reader, LineSource& source, BatchWriter& writer,
-                                    Progress& progress) {
-  const LineSource::Outcome skipped = source.Skip(from_line_ - 1);
+LoadVerb::End LoadVerb::ReadRecords(RecordInput& source, BatchWriter& writer, Progress& progress) {
+  const RecordReader::Outcome skipped = source.Skip(from_line_ - 1);
   next_line_ = from_line_;
-  if (skipped == LineSource::Outcome::kError) return End::kReadError;
-  if (skipped == LineSource::Outcome::kStopped) return End::kStopped;
+  if (skipped == RecordReader::Outcome::kError) return End::kReadError;
+  if (skipped == RecordReader::Outcome::kStopped) return End::kStopped;
   Record record;
   std::string problem;
   for (uint64_t step = 1;; ++step) {
     if (StopRequested()) return End::kStopped;
-    RecordReader::Outcome outcome = reader.Next(&record, &problem);
+    RecordReader::Outcome outcome = source.Next(&record, &problem);
     switch (outcome) {
       case RecordReader::Outcome::kEnd:
         return End::kDone;
@@ -166,7 +151,10 @@ LoadVerb::End LoadVerb::ReadRecords(RecordReader& reader, LineSource& source, Ba
         return End::kReadError;
       case RecordReader::Outcome::kRecord:
         record.key.insert(0, prefix_);
-        if (!CheckLimits(record, &problem)) outcome = RecordReader::Outcome::kBad;
+        if (const Status fits = CheckRecordLimits(record); !fits.ok()) {
+          problem = fits.message();
+          outcome = RecordReader::Outcome::kBad;
+        }
         break;
       case RecordReader::Outcome::kBad:
         break;
@@ -182,20 +170,6 @@ LoadVerb::End LoadVerb::ReadRecords(RecordReader& reader, LineSource& source, Ba
   }
 }
 
-bool LoadVerb::CheckLimits(const Record& record, std::string* problem) const {
-  if (record.key.size() > kMaxKeyBytes) {
-    *problem = fmt::format("the key has {} bytes, more than {}: shorten it",
-                           GroupDigits(record.key.size()), GroupDigits(kMaxKeyBytes));
-    return false;
-  }
-  if (record.value.size() > kMaxValueBytes) {
-    *problem = fmt::format("the value has {} bytes, more than {}: split it",
-                           GroupDigits(record.value.size()), GroupDigits(kMaxValueBytes));
-    return false;
-  }
-  return true;
-}
-
 void LoadVerb::NoteBadRecord(const std::string& where, const std::string& problem,
                              Progress& progress) {
   if (on_error_ == "stop") {
@@ -209,13 +183,13 @@ void LoadVerb::NoteBadRecord(const std::string& where, const std::string& proble
   if (skipped_ == kNamedBadRecords) Fail("further bad records are counted, but not named");
 }
 
-std::string LoadVerb::GoOn(const LineSource& source) const {
+std::string LoadVerb::GoOn(const RecordInput& source) const {
   if (file_ == "-") return fmt::format("go on with line {} of the input", next_line_);
   return fmt::format("go on with --from-line {}, or load '{}' again from its start", next_line_,
                      source.name());
 }
 
-int LoadVerb::Report(End end, const LineSource& source, const BatchWriter& writer,
+int LoadVerb::Report(End end, const RecordInput& source, const BatchWriter& writer,
                      const Status& written, double seconds) {
   // The first lines that a failed write left out come before what was read last.
   if (const auto line = writer.first_unwritten_line()) next_line_ = std::min(next_line_, *line);

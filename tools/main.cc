@@ -19,29 +19,11 @@
 #include "tools/common.h"
 #include "tools/common_text.h"
 #include "tools/verb.h"
+#include "tools/verb_list.h"
+#include "tools/verb_pages.h"
 
 namespace braid::tools {
 namespace {
-
-std::vector<std::unique_ptr<Verb>> AllVerbs() {
-  std::vector<std::unique_ptr<Verb>> verbs;
-  verbs.push_back(MakeInfoVerb());
-  verbs.push_back(MakeStatVerb());
-  verbs.push_back(MakeGetVerb());
-  verbs.push_back(MakePutVerb());
-  verbs.push_back(MakeDeleteVerb());
-  verbs.push_back(MakeScanVerb());
-  verbs.push_back(MakeCountVerb());
-  verbs.push_back(MakeLoadVerb());
-  verbs.push_back(MakeVerifyVerb());
-  verbs.push_back(MakeRepairVerb());
-  verbs.push_back(MakeTopVerb());
-  verbs.push_back(MakeBenchVerb());
-  verbs.push_back(MakeOptionsVerb());
-  return verbs;
-}
-
-using Verbs = std::vector<std::unique_ptr<Verb>>;
 
 std::string Help(const Verbs& verbs) {
   std::string text =
@@ -52,19 +34,13 @@ std::string Help(const Verbs& verbs) {
       "       braid --version\n"
       "\n"
       "Verbs:\n";
-  for (const auto& verb : verbs) text += fmt::format("  {:<8}{}\n", verb->name(), verb->summary());
+  for (const auto& verb : verbs) text += fmt::format("  {:<12}{}\n", verb->name(), verb->summary());
   text +=
       "\n"
-      "POOL is the directory of a pool. put and load make it; the other verbs never do.\n"
+      "POOL is the directory of a pool. put, load, ingest and restore make it; the\n"
+      "other verbs never do.\n"
       "Exit codes: 0 ok, 1 key not found, 2 error, with one message on stderr.\n";
   return text;
-}
-
-Verb* Find(const Verbs& verbs, std::string_view name) {
-  for (const auto& verb : verbs) {
-    if (verb->name() == name) return verb.get();
-  }
-  return nullptr;
 }
 
 int FailUnknownVerb(const Verbs& verbs, std::string_view name) {
@@ -90,14 +66,6 @@ int FailUnknownVerb(const Verbs& verbs, std::string_view name) {
                           name, nearest));
 }
 
-std::unique_ptr<CLI::App> MakeApp(Verb& verb) {
-  auto app = std::make_unique<CLI::App>("braid " + verb.name() + ": " + verb.summary(),
-                                        "braid " + verb.name());
-  app->get_formatter()->column_width(34);
-  verb.Configure(*app);
-  return app;
-}
-
 int PrintHelp(std::string_view text) {
   Output out;
   out.Write(text);
@@ -109,7 +77,7 @@ int RunVerb(Verb& verb, int argc, char** argv) {
   try {
     app->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    return PrintHelp(app->help());
+    return PrintHelp(HelpText(verb));
   } catch (const CLI::ParseError& error) {
     std::string problem = error.what();
     while (!problem.empty() && (problem.back() == '.' || problem.back() == '\n')) {
@@ -118,6 +86,22 @@ int RunVerb(Verb& verb, int argc, char** argv) {
     return Fail(fmt::format("{}: see 'braid {} --help'", problem, verb.name()));
   }
   return verb.Run();
+}
+
+/// What the build makes pages with: `help --man [VERB]` and `help --write-pages FOLDER`.
+int RunHelpOption(const Verbs& verbs, int argc, char** argv) {
+  const std::string_view option = argv[2];
+  if (option == "--man") {
+    if (argc < 4) return PrintHelp(ManPageOfCommand(verbs));
+    Verb* verb = FindVerb(verbs, argv[3]);
+    return verb == nullptr ? FailUnknownVerb(verbs, argv[3]) : PrintHelp(ManPage(*verb));
+  }
+  if (option == "--write-pages") {
+    if (argc < 4) return Fail("no FOLDER: write 'braid help --write-pages FOLDER'");
+    const Status status = WritePages(verbs, argv[3]);
+    return status.ok() ? kExitOk : Fail(status);
+  }
+  return Fail(fmt::format("'{}' is no verb: 'braid help' lists the verbs", option));
 }
 
 int Main(int argc, char** argv) {
@@ -131,10 +115,11 @@ int Main(int argc, char** argv) {
   }
   if (word == "help" || word == "--help" || word == "-h") {
     if (argc < 3) return PrintHelp(Help(verbs));
-    Verb* verb = Find(verbs, argv[2]);
-    return verb == nullptr ? FailUnknownVerb(verbs, argv[2]) : PrintHelp(MakeApp(*verb)->help());
+    if (std::string_view(argv[2]).starts_with("--")) return RunHelpOption(verbs, argc, argv);
+    Verb* verb = FindVerb(verbs, argv[2]);
+    return verb == nullptr ? FailUnknownVerb(verbs, argv[2]) : PrintHelp(HelpText(*verb));
   }
-  Verb* verb = Find(verbs, word);
+  Verb* verb = FindVerb(verbs, word);
   return verb == nullptr ? FailUnknownVerb(verbs, word) : RunVerb(*verb, argc - 1, argv + 1);
 }
 

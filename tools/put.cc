@@ -48,6 +48,10 @@ class PutVerb final : public Verb {
  public:
   std::string name() const override { return "put"; }
   std::string summary() const override { return "store a value under a key"; }
+  std::string description() const override {
+    return "Stores a value under a key; a value that was there is replaced. When the command "
+           "returns, the write is as durable as braid info says of the medium.";
+  }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);

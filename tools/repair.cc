@@ -17,6 +17,13 @@ class RepairVerb final : public Verb {
  public:
   std::string name() const override { return "repair"; }
   std::string summary() const override { return "salvage a damaged pool into a new one"; }
+  std::string description() const override {
+    return "Salvages what is intact of a damaged pool into a new one. The damaged pool is only "
+           "read; its headers, links and tables are not trusted.";
+  }
+  std::string exit_code_one() const override {
+    return "The new pool is there, but lacks what is listed as lost.";
+  }
 
   void Configure(CLI::App& app) override {
     app.add_option("POOL", damaged_, "directory of the damaged pool; it is not changed")

@@ -5,7 +5,7 @@
 
 #include "tools/common.h"
 #include "tools/common_range.h"
-#include "tools/common_text.h"
+#include "tools/record_text.h"
 
 namespace braid::tools {
 namespace {
@@ -14,15 +14,19 @@ class ScanVerb final : public Verb {
  public:
   std::string name() const override { return "scan"; }
   std::string summary() const override { return "print records in key order"; }
+  std::string description() const override {
+    return "Prints the records of one moment in the byte order of their keys, all or those within "
+           "the bounds. Several bounds together mean the keys that satisfy all of them.";
+  }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);
     range_.AddTo(app);
     app.add_option("--limit", limit_, "stop after so many records")->type_name("N");
     app.add_flag("--reverse", reverse_, "from the last key to the first");
-    app.add_flag("--keys-only", keys_only_, "without the values");
-    AddHexFlag(app, &hex_, "keys and values as hex digits, in the arguments too");
-    AddJsonFlag(app, &json_, "an object a line; NAME_hex for bytes that are not UTF-8");
+    app.add_flag("--keys-only", style_.keys_only, "without the values");
+    AddHexFlag(app, &style_.hex, "keys and values as hex digits, in the arguments too");
+    AddJsonFlag(app, &style_.json, "an object a line; NAME_hex for bytes that are not UTF-8");
     app.footer(
         "A line is KEY, TAB, VALUE with the escapes \\t \\n \\r \\\\ and \\xHH; 'braid load' "
         "reads\n"
@@ -32,7 +36,7 @@ class ScanVerb final : public Verb {
   }
 
   int Run() override {
-    Result<KeyRange> range = range_.MakeRange(hex_);
+    Result<KeyRange> range = range_.MakeRange(style_.hex);
     if (!range.ok()) return Fail(range.status());
     auto opened = pool_.OpenToRead();
     if (!opened.ok()) return Fail(opened.status());
@@ -59,7 +63,7 @@ class ScanVerb final : public Verb {
     }
     while (left-- > 0 && it->Valid()) {
       line.clear();
-      AppendRecord(*it, &line);
+      AppendRecordLine(it->key(), it->value(), style_, &line);
       if (!out->Write(line)) break;
       if (reverse_) {
         it->Prev();
@@ -70,40 +74,11 @@ class ScanVerb final : public Verb {
     return it->status();
   }
 
-  void AppendRecord(const Iterator& it, std::string* line) const {
-    if (json_) {
-      line->push_back('{');
-      AppendJsonField("key", it.key(), hex_, line);
-      if (!keys_only_) {
-        line->push_back(',');
-        AppendJsonField("value", it.value(), hex_, line);
-      }
-      line->append("}\n");
-      return;
-    }
-    AppendText(it.key(), line);
-    if (!keys_only_) {
-      line->push_back('\t');
-      AppendText(it.value(), line);
-    }
-    line->push_back('\n');
-  }
-
-  void AppendText(Slice bytes, std::string* line) const {
-    if (hex_) {
-      AppendHex(bytes, line);
-    } else {
-      AppendEscaped(bytes, line);
-    }
-  }
-
   PoolFlags pool_;
   RangeFlags range_;
   uint64_t limit_ = std::numeric_limits<uint64_t>::max();
   bool reverse_ = false;
-  bool keys_only_ = false;
-  bool hex_ = false;
-  bool json_ = false;
+  RecordStyle style_;
 };
 
 }  // namespace

@@ -60,6 +60,11 @@ class StatVerb final : public Verb {
  public:
   std::string name() const override { return "stat"; }
   std::string summary() const override { return "open a pool and print its statistics"; }
+  std::string description() const override {
+    return "Opens a pool and prints the statistics of the store: how the open went, how large "
+           "everything is, what background work was done. The numbers of a pool that a program has "
+           "open come from braid metrics and braid top.";
+  }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);

@@ -2,6 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,10 +15,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "tools/common_text.h"
+
 namespace braid::tools {
 namespace {
 
 constexpr const char* kSchema = "braid-stats/1";
+constexpr double kStaleSeconds = 10;  // ten times what it takes when all is well
 
 Status WriteAndRename(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
@@ -88,6 +94,41 @@ Result<StatsSnapshot> ParseSnapshot(std::string_view text) {
   } catch (const nlohmann::json::exception& error) {
     return Status::Corruption(error.what());
   }
+}
+
+Seen ReadStatsFile(const std::string& pool, StatsSnapshot* snapshot, std::string* why) {
+  const std::string path = StatsFilePath(pool);
+  struct stat facts {};
+  std::string text;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || ::fstat(fd, &facts) != 0) {
+    const int error = errno;
+    const bool none = error == ENOENT || error == ENOTDIR;
+    *why = std::strerror(error);
+    if (fd >= 0) ::close(fd);
+    return none ? Seen::kNoFile : Seen::kUnreadable;
+  }
+  char bytes[4096];
+  for (ssize_t count = 0; (count = ::read(fd, bytes, sizeof bytes)) > 0;) {
+    text.append(bytes, static_cast<size_t>(count));
+  }
+  ::close(fd);
+  Result<StatsSnapshot> parsed = ParseSnapshot(text);
+  if (!parsed.ok()) {
+    *why = parsed.status().message();
+    return Seen::kUnreadable;
+  }
+  *snapshot = std::move(parsed).value();
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  const double age = static_cast<double>(now.tv_sec - facts.st_mtim.tv_sec) +
+                     static_cast<double>(now.tv_nsec - facts.st_mtim.tv_nsec) / 1e9;
+  const auto pid = static_cast<pid_t>(snapshot->pid);
+  const bool gone = pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
+  *why = gone ? fmt::format("process {} has ended without closing the pool", pid)
+              : fmt::format("process {} has told nothing for {}: it hangs, or its disk is full",
+                            pid, DurationText(age));
+  return gone || age > kStaleSeconds ? Seen::kStale : Seen::kSnapshot;
 }
 
 Result<std::unique_ptr<StatsPublisher>> StatsPublisher::Start(const std::string& pool,

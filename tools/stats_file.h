@@ -53,6 +53,11 @@ std::string FormatSnapshot(const StatsSnapshot& snapshot);
 /// Corruption when `text` is not what FormatSnapshot writes.
 Result<StatsSnapshot> ParseSnapshot(std::string_view text);
 
+/// What became of the process that publishes.
+enum class Seen : uint8_t { kSnapshot, kNoFile, kStale, kUnreadable };
+/// Reads the pool's file. With kStale and kUnreadable `why` says what is the matter.
+Seen ReadStatsFile(const std::string& pool, StatsSnapshot* snapshot, std::string* why);
+
 class StatsPublisher {
  public:
   using Collect = std::function<StatsSnapshot()>;

@@ -28,7 +28,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kLookAgain = std::chrono::milliseconds(50);
 constexpr auto kGrace = std::chrono::seconds(2);  // a benchmark that makes its pool anew
-constexpr double kStaleSeconds = 10;              // ten times what it takes when all is well
 constexpr int kHeaderEvery = 20;
 
 /// Keys without echo and Enter, and a screen of our own, for as long as it lives.
@@ -101,14 +100,15 @@ class Terminal {
   termios saved_{};
 };
 
-/// What became of the process that publishes.
-enum class Seen : uint8_t { kSnapshot, kNoFile, kStale, kUnreadable };
-
 class TopVerb final : public Verb {
  public:
   std::string name() const override { return "top"; }
   std::string summary() const override {
     return "watch a pool that another process has open (--publish-stats)";
+  }
+  std::string description() const override {
+    return "Shows what a process does with its pool, once a second: operations, flushes and "
+           "merges, levels, stalls, memory and space.";
   }
 
   void Configure(CLI::App& app) override {
@@ -153,40 +153,7 @@ class TopVerb final : public Verb {
   }
 
  private:
-  Seen Look(StatsSnapshot* snapshot) {
-    const std::string path = StatsFilePath(pool_);
-    struct stat facts {};
-    std::string text;
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || ::fstat(fd, &facts) != 0) {
-      const int error = errno;
-      const bool none = error == ENOENT || error == ENOTDIR;
-      why_ = std::strerror(error);
-      if (fd >= 0) ::close(fd);
-      return none ? Seen::kNoFile : Seen::kUnreadable;
-    }
-    char bytes[4096];
-    for (ssize_t count = 0; (count = ::read(fd, bytes, sizeof bytes)) > 0;) {
-      text.append(bytes, static_cast<size_t>(count));
-    }
-    ::close(fd);
-    Result<StatsSnapshot> parsed = ParseSnapshot(text);
-    if (!parsed.ok()) {
-      why_ = parsed.status().message();
-      return Seen::kUnreadable;
-    }
-    *snapshot = std::move(parsed).value();
-    timespec now{};
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    const double age = static_cast<double>(now.tv_sec - facts.st_mtim.tv_sec) +
-                       static_cast<double>(now.tv_nsec - facts.st_mtim.tv_nsec) / 1e9;
-    const auto pid = static_cast<pid_t>(snapshot->pid);
-    const bool gone = pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
-    why_ = gone ? fmt::format("process {} has ended without closing the pool", pid)
-                : fmt::format("process {} has told nothing for {}: it hangs, or its disk is full",
-                              pid, DurationText(age));
-    return gone || age > kStaleSeconds ? Seen::kStale : Seen::kSnapshot;
-  }
+  Seen Look(StatsSnapshot* snapshot) { return ReadStatsFile(pool_, snapshot, &why_); }
 
   int FailFirst(Seen seen) {
     if (seen == Seen::kStale) return Fail(why_ + "; 'braid info POOL' says what the pool is");

@@ -22,6 +22,10 @@ class Verb {
   virtual std::string name() const = 0;
   /// One line for `braid help`, starting with a small letter, without a full stop.
   virtual std::string summary() const = 0;
+  /// What it does, in a few sentences, for its manual page.
+  virtual std::string description() const = 0;
+  /// What exit code 1 tells; empty when the verb never ends with it.
+  virtual std::string exit_code_one() const { return {}; }
   /// Adds this verb's arguments and options to `app`, bound to members of the verb.
   virtual void Configure(CLI::App& app) = 0;
   /// Does the work after the command line was parsed. Returns one of the exit codes above.
@@ -36,10 +40,18 @@ std::unique_ptr<Verb> MakeDeleteVerb();
 std::unique_ptr<Verb> MakeScanVerb();
 std::unique_ptr<Verb> MakeCountVerb();
 std::unique_ptr<Verb> MakeLoadVerb();
+std::unique_ptr<Verb> MakeDumpVerb();
+std::unique_ptr<Verb> MakeIngestVerb();
+std::unique_ptr<Verb> MakeCheckpointVerb();
+std::unique_ptr<Verb> MakeRestoreVerb();
+std::unique_ptr<Verb> MakeShellVerb();
 std::unique_ptr<Verb> MakeVerifyVerb();
 std::unique_ptr<Verb> MakeRepairVerb();
 std::unique_ptr<Verb> MakeBenchVerb();
 std::unique_ptr<Verb> MakeOptionsVerb();
 std::unique_ptr<Verb> MakeTopVerb();
+std::unique_ptr<Verb> MakeCompactVerb();
+std::unique_ptr<Verb> MakeMetricsVerb();
+std::unique_ptr<Verb> MakeCompletionVerb();
 
 }  // namespace braid::tools

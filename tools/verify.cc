@@ -14,6 +14,10 @@ class VerifyVerb final : public Verb {
  public:
   std::string name() const override { return "verify"; }
   std::string summary() const override { return "read and check every entry, link and chunk"; }
+  std::string description() const override {
+    return "Reads every entry, link and chunk of a pool and checks them against their checksums "
+           "and against each other. A problem is named with file and offset.";
+  }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);

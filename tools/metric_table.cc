@@ -1,0 +1,198 @@
+#include "tools/metric_table.h"
+
+#include <fmt/format.h>
+
+#include "tools/common_text.h"
+
+namespace braid::tools {
+namespace {
+
+constexpr double kMicro = 1e-6;
+constexpr const char* kVisits =
+    "Nodes of lists that gets have visited, by layer and by region; 0 without lists.count_visits";
+constexpr const char* kPaths =
+    "Gets by the number of nodes they have visited; 0 without lists.count_visits";
+constexpr const char* kUp = "1 while a process tells what it does with the pool, else 0";
+constexpr const char* kInfo = "Always 1; the labels say what the pool is";
+constexpr const char* kUptime = "Time since the process began to tell, mostly when it opened";
+
+// A label's value, with the escapes of the format.
+std::string LabelValue(std::string_view bytes) {
+  std::string text;
+  for (const char c : EscapeForTerminal(bytes)) {
+    if (c == '\\' || c == '"') text.push_back('\\');
+    if (c == '\n') {
+      text += "\\n";
+    } else {
+      text.push_back(c);
+    }
+  }
+  return text;
+}
+
+void AppendHead(std::string_view name, std::string_view help, bool counter, std::string* out) {
+  out->append(
+      fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, counter ? "counter" : "gauge"));
+}
+
+std::string Number(uint64_t value, double unit) {
+  if (unit == 1) return std::to_string(value);
+  return fmt::format("{}", static_cast<double>(value) * unit);
+}
+
+}  // namespace
+
+// Long: a table.
+const std::vector<Metric>& MetricTable() {
+  static const std::vector<Metric> table = {
+      {"puts", "braid_puts_total", "", true, 1, "Keys stored, those of batches included"},
+      {"deletes", "braid_deletes_total", "", true, 1, "Keys deleted, those of batches included"},
+      {"batches", "braid_batches_total", "", true, 1, "Batches written"},
+      {"gets", "braid_gets_total", "", true, 1, "Keys looked up"},
+      {"gets_found", "braid_gets_found_total", "", true, 1, "Keys looked up that were there"},
+      {"iterators", "braid_iterators_total", "", true, 1, "Iterators made"},
+      {"bytes_put", "braid_put_bytes_total", "", true, 1, "Bytes of keys and values stored"},
+      {"lines_flushed", "braid_flushed_lines_total", "", true, 1,
+       "Cache lines written back to the medium"},
+      {"fences", "braid_fences_total", "", true, 1, "Fences that waited for write-backs"},
+      {"syncs", "braid_syncs_total", "", true, 1, "Rounds of fdatasync on page-cache media"},
+      {"flushes", "braid_flushes_total", "", true, 1, "Memtables turned into tables of L0"},
+      {"flushed_entries", "braid_flush_entries_total", "", true, 1, "Entries of these memtables"},
+      {"flush_micros", "braid_flush_seconds_total", "", true, kMicro, "Time these flushes took"},
+      {"merges", "braid_merges_total", "", true, 1, "Tables of L0 merged into L1"},
+      {"merged_entries", "braid_merge_entries_total", "", true, 1, "Entries of these tables"},
+      {"merge_micros", "braid_merge_seconds_total", "", true, kMicro, "Time these merges took"},
+      {"collected_chunks", "braid_collected_chunks_total", "", true, 1,
+       "Chunks freed by garbage collection"},
+      {"arranged_entries", "braid_arranged_entries_total", "", true, 1,
+       "Entries copied to stand beside their neighbours by key"},
+      {"region_fallbacks", "braid_region_fallbacks_total", "", true, 1,
+       "Allocations that another region than theirs has served"},
+      {"upper_visits_local", "braid_node_visits_total", R"(layer="upper",region="local")", true, 1,
+       kVisits},
+      {"upper_visits_remote", "braid_node_visits_total", R"(layer="upper",region="remote")", true,
+       1, kVisits},
+      {"bottom_visits_local", "braid_node_visits_total", R"(layer="bottom",region="local")", true,
+       1, kVisits},
+      {"bottom_visits_remote", "braid_node_visits_total", R"(layer="bottom",region="remote")", true,
+       1, kVisits},
+      {"lookup_paths_0", "braid_lookup_paths_total", R"(nodes="0")", true, 1, kPaths},
+      {"lookup_paths_1", "braid_lookup_paths_total", R"(nodes="1")", true, 1, kPaths},
+      {"lookup_paths_2", "braid_lookup_paths_total", R"(nodes="2-3")", true, 1, kPaths},
+      {"lookup_paths_4", "braid_lookup_paths_total", R"(nodes="4-7")", true, 1, kPaths},
+      {"lookup_paths_8", "braid_lookup_paths_total", R"(nodes="8-15")", true, 1, kPaths},
+      {"lookup_paths_16", "braid_lookup_paths_total", R"(nodes="16-31")", true, 1, kPaths},
+      {"lookup_paths_32", "braid_lookup_paths_total", R"(nodes="32-63")", true, 1, kPaths},
+      {"lookup_paths_64", "braid_lookup_paths_total", R"(nodes="64-127")", true, 1, kPaths},
+      {"lookup_paths_128", "braid_lookup_paths_total", R"(nodes="128-255")", true, 1, kPaths},
+      {"lookup_paths_256", "braid_lookup_paths_total", R"(nodes="256-511")", true, 1, kPaths},
+      {"lookup_paths_512", "braid_lookup_paths_total", R"(nodes="512-1023")", true, 1, kPaths},
+      {"lookup_paths_1024", "braid_lookup_paths_total", R"(nodes="1024-2047")", true, 1, kPaths},
+      {"lookup_paths_2048", "braid_lookup_paths_total", R"(nodes="2048-4095")", true, 1, kPaths},
+      {"lookup_paths_4096", "braid_lookup_paths_total", R"(nodes="4096-8191")", true, 1, kPaths},
+      {"lookup_paths_8192", "braid_lookup_paths_total", R"(nodes="8192-16383")", true, 1, kPaths},
+      {"lookup_paths_16384", "braid_lookup_paths_total", R"(nodes="16384-")", true, 1, kPaths},
+      {"stall_micros", "braid_stall_seconds_total", "", true, kMicro,
+       "Time that writers were slowed down or waited, summed over them"},
+      {"stalls", "braid_stalls_total", "", true, 1, "Writes that were slowed down or waited"},
+      {"longest_stall_micros", "braid_longest_stall_seconds", "", false, kMicro,
+       "The longest time that one write was slowed down or waited"},
+      {"memtable_entries", "braid_memtable_entries", "", false, 1, "Entries in the memtables"},
+      {"memtable_bytes", "braid_memtable_bytes", "", false, 1, "Bytes of log below the memtables"},
+      {"immutable_memtables", "braid_immutable_memtables", "", false, 1,
+       "Full memtables that wait for their flush"},
+      {"l0_tables", "braid_l0_tables", "", false, 1, "Tables of L0 that wait for their merge"},
+      {"l0_entries", "braid_l0_entries", "", false, 1, "Entries in these tables"},
+      {"waiting_tables", "braid_waiting_tables", "", false, 1,
+       "Tables of L0 that wait for their checkpoint"},
+      {"l1_entries", "braid_l1_entries", "", false, 1, "Entries in L1"},
+      {"index_entries", "braid_index_entries", "", false, 1,
+       "Entries of L1 that the index in DRAM covers"},
+      {"index_complete", "braid_index_complete", "", false, 1,
+       "1 when that index covers what it is meant to cover"},
+      {"lookup_cache_entries", "braid_lookup_cache_entries", "", false, 1,
+       "Buckets of the lookup cache that are in use"},
+      {"lookup_cache_hits", "braid_lookup_cache_hits_total", "", true, 1,
+       "Gets that the lookup cache answered"},
+      {"lookup_cache_misses", "braid_lookup_cache_misses_total", "", true, 1,
+       "Gets that asked the lookup cache and had to go on to the tables"},
+      {"second_chance_entries", "braid_second_chance_entries", "", false, 1,
+       "Entries of L1 in the second-chance cache"},
+      {"memory_bytes", "braid_memory_bytes", "", false, 1,
+       "DRAM of memtables, indexes and filters"},
+      {"memory_budget_bytes", "braid_memory_budget_bytes", "", false, 1,
+       "What that may grow to (--memory-budget)"},
+      {"pool_bytes", "braid_pool_bytes", "", false, 1, "Bytes of the pool's files"},
+      {"pool_used_bytes", "braid_pool_used_bytes", "", false, 1, "Bytes of them that are in use"},
+      {"pool_max_bytes", "braid_pool_limit_bytes", "", false, 1,
+       "What the pool may grow to (--max-size); 0: as far as its device goes"},
+      {"last_sequence", "braid_last_sequence", "", false, 1, "Number of the newest update"},
+      {"snapshots", "braid_snapshots", "", false, 1, "Live snapshots and iterators"},
+      {"open_micros", "braid_open_seconds", "", false, kMicro, "Time that opening the pool took"},
+      {"recovered_entries", "braid_recovered_entries", "", false, 1,
+       "Entries of the log that the open has replayed"},
+      {"clean_open", "braid_clean_open", "", false, 1, "1 when the last close was in order"},
+  };
+  return table;
+}
+
+std::string MetricsText(const MetricsSource& source) {
+  const std::string pool = fmt::format("pool=\"{}\"", LabelValue(source.pool));
+  std::string text;
+  AppendHead("braid_up", kUp, false, &text);
+  text += fmt::format("braid_up{{{}}} {}\n", pool, source.snapshot == nullptr ? 0 : 1);
+  if (!source.facts.empty()) {
+    AppendHead("braid_info", kInfo, false, &text);
+    text += fmt::format("braid_info{{{}", pool);
+    for (const auto& [name, value] : source.facts) {
+      text += fmt::format(",{}=\"{}\"", name, LabelValue(value));
+    }
+    text += "} 1\n";
+  }
+  if (source.snapshot == nullptr) return text;
+  AppendHead("braid_uptime_seconds", kUptime, false, &text);
+  text += fmt::format("braid_uptime_seconds{{{}}} {}\n", pool, source.snapshot->seconds);
+  std::string_view headed;
+  for (const Metric& metric : MetricTable()) {
+    const std::optional<uint64_t> value = source.snapshot->Value(metric.field);
+    if (!value) continue;
+    if (headed != metric.name) AppendHead(metric.name, metric.help, metric.counter, &text);
+    headed = metric.name;
+    const std::string label = *metric.label == '\0' ? "" : std::string(",") + metric.label;
+    text += fmt::format("{}{{{}{}}} {}\n", metric.name, pool, label, Number(*value, metric.unit));
+  }
+  return text;
+}
+
+std::string MetricsPage() {
+  std::string text =
+      "# Metrics\n"
+      "\n"
+      "What `braid metrics POOL` prints and `braid metrics POOL --listen PORT` serves, in the "
+      "text\n"
+      "format of Prometheus. Every line has the label `pool`, the path. Counters begin at 0 when "
+      "a\n"
+      "process opens the pool. The column *field* names the same number in `braid stat --json`, "
+      "in\n"
+      "`POOL.stats.json` and in `DB::GetStatistics()`, where times are microseconds. The [user\n"
+      "guide](user-guide.md) says which of them deserve an alert.\n"
+      "\n"
+      "This page is made by `braid metrics --markdown`; `scripts/docs.sh` renews it.\n"
+      "\n"
+      "| metric | type | labels | field | what it is |\n"
+      "|---|---|---|---|---|\n";
+  text += fmt::format("| `braid_up` | gauge | | | {} |\n", kUp);
+  text += fmt::format(
+      "| `braid_info` | gauge | `design`, `media_class`, `format`, `version` | | "
+      "{} |\n",
+      kInfo);
+  text += fmt::format("| `braid_uptime_seconds` | gauge | | `seconds` | {} |\n", kUptime);
+  for (const Metric& metric : MetricTable()) {
+    const std::string label = *metric.label == '\0' ? " " : fmt::format(" `{}` ", metric.label);
+    text += fmt::format("| `{}` | {} |{}| `{}` | {} |\n", metric.name,
+                        metric.counter ? "counter" : "gauge", label, metric.field, metric.help);
+  }
+  return text;
+}
+
+}  // namespace braid::tools
