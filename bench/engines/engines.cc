@@ -12,6 +12,7 @@ const std::vector<std::pair<std::string, Maker>>& Makers() {
     {"braid", &MakeBraidEngine},
     {"local", &MakeLocalEngine},
     {"delegated", &MakeDelegatedEngine},
+    {"bare", &MakeBareEngine},
     {"wbtree", &MakeWbTreeEngine},
     {"wbtree-in-place", &MakeWbTreeInPlaceEngine},
 #if defined(BRAID_HAVE_LEVELDB)
@@ -43,8 +44,9 @@ std::vector<std::string> GeneralEngineNames() {
 
 std::vector<std::string> PeerEngineNames() {
   std::vector<std::string> names = GeneralEngineNames();
-  std::erase_if(names,
-                [](const std::string& name) { return name == "local" || name == "delegated"; });
+  std::erase_if(names, [](const std::string& name) {
+    return name == "local" || name == "delegated" || name == "bare";
+  });
   return names;
 }
 

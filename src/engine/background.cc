@@ -399,8 +399,7 @@ void LsmEngine::SpaceLoop() {
   pool_->media().Prefault(0, std::min<uint64_t>(pool_->pool_bytes(), 256ull << 20));
   for (;;) {
     bool worked = Guarded(&LsmEngine::Reclaim);
-    const std::optional<uint32_t> short_of = pool_->WantsGrowth();
-    if (!failed() && short_of) worked = pool_->Grow(*short_of).ok() || worked;
+    if (!failed()) worked = pool_->GrowAhead() || worked;
     pmem::MemoryBlocks::Prepare(blocks);
     std::unique_lock lock(work_mutex_);
     if (stopping_) return;

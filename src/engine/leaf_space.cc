@@ -210,9 +210,7 @@ void LeafEngine::MaintenanceLoop() {
     lock.unlock();
     const Status maintained = base::NoThrow([&] {
       Maintain();
-      if (const std::optional<uint32_t> region = pool_->WantsGrowth()) {
-        (void)pool_->Grow(*region).ok();
-      }
+      pool_->GrowAhead();
       return Status::OK();
     });
     (void)maintained;  // without memory it is done later

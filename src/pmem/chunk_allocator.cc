@@ -1,5 +1,6 @@
 // Purpose: the allocator of a pool's chunks. Thread safety, invariants, persistence: see pool.h.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "base/check.h"
@@ -125,20 +126,43 @@ namespace {
 /// Bytes that a pool of ordinary size keeps free, and chunks that any does.
 constexpr uint64_t kUsualFree = 64ull << 20;
 constexpr uint64_t kLeastFree = 8;
+/// While much is written: what is taken in so long a time is kept free, since a segment takes tens
+/// of milliseconds to be made, and a writer that finds no chunk waits for that; at most so much.
+constexpr std::chrono::nanoseconds kAhead = std::chrono::milliseconds(150);
+constexpr std::chrono::nanoseconds kShortestLook = std::chrono::milliseconds(1);
+constexpr uint64_t kMostFree = 512ull << 20;
 }  // namespace
 
-std::optional<uint32_t> PmemPool::WantsGrowth() const {
-  const std::lock_guard lock(mutex_);
-  if (max_bytes_ != 0 && pool_bytes() + 4 * chunk_bytes() > max_bytes_) return std::nullopt;
-  for (uint32_t region = 0; region < regions_; ++region) {
-    // Writes must not use up what is free before the segment is there: it takes a second or less a
-    // gigabyte, and is no larger than twice this (GrowthBytes).
-    const uint64_t chunks = chunks_of(region);
-    const uint64_t few = std::min(chunks / 2, kUsualFree >> chunk_shift_);
-    const uint64_t enough = std::min(std::max(chunks / 4, few), 2 * kUsualFree >> chunk_shift_);
-    if (free_[region].size() < std::max<uint64_t>(enough, kLeastFree)) return region;
+bool PmemPool::GrowAhead() {
+  const auto now = std::chrono::steady_clock::now();
+  const auto passed = std::max<std::chrono::nanoseconds>(now - looked_at_, kShortestLook);
+  const uint64_t taken = taken_.load(std::memory_order_relaxed);
+  const uint64_t rate = (taken - taken_before_) * (kAhead / kShortestLook) /
+                        static_cast<uint64_t>(passed / kShortestLook);
+  // Falls slowly, so that a pause does not count as the end of a load.
+  demand_ = std::min(std::max(rate, demand_ - demand_ / 8), kMostFree >> chunk_shift_);
+  looked_at_ = now;
+  taken_before_ = taken;
+
+  std::optional<uint32_t> wanting;
+  {
+    const std::lock_guard lock(mutex_);
+    if (max_bytes_ != 0 && pool_bytes() + 4 * chunk_bytes() > max_bytes_) return false;
+    for (uint32_t region = 0; region < regions_ && !wanting; ++region) {
+      const uint64_t chunks = chunks_of(region);
+      const uint64_t few = std::min(chunks / 2, kUsualFree >> chunk_shift_);
+      const uint64_t enough = std::min(std::max(chunks / 4, few), 2 * kUsualFree >> chunk_shift_);
+      if (free_[region].size() < std::max({enough, kLeastFree, demand_ / regions_})) {
+        wanting = region;
+      }
+    }
   }
-  return std::nullopt;
+  const uint64_t from = pool_bytes();
+  if (!wanting || !Grow(*wanting).ok()) return false;
+  // Outside of the lock that others who need a segment wait for. They may take chunks of this one
+  // meanwhile, and touch its pages themselves.
+  media_->Prefault(from, pool_bytes() - from);
+  return true;
 }
 
 uint64_t PmemPool::FreeCount() const noexcept {
@@ -153,6 +177,7 @@ std::optional<uint64_t> PmemPool::TakeFree(uint64_t count, uint32_t region,
   const std::lock_guard lock(mutex_);
   std::vector<uint64_t>& free = free_[region];
   if (free.size() < count || FreeCount() < count + ReserveFor(allocation)) return std::nullopt;
+  taken_.fetch_add(count, std::memory_order_relaxed);
   if (count == 1) {
     const uint64_t chunk = free.back();
     free.pop_back();

@@ -556,7 +556,6 @@ Status PmemPool::GrowLocked(uint32_t region, uint64_t chunks_in_a_run) {
     bytes = (bytes / 2) & ~(chunk_bytes() - 1);
   }
   if (!s.ok()) return s;
-  media_->Prefault(total, bytes);
   const auto count_segment = [&] {
     const std::lock_guard lock(header_mutex_);
     header_.segments = index + 1;

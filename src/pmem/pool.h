@@ -13,6 +13,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -187,8 +188,10 @@ class PmemPool {
   /// Compares the free list and the states in DRAM with the states on the medium; what differs, as
   /// text. The caller keeps others from allocating and freeing.
   std::vector<std::string> CheckAllocator();
-  /// A region that is worth growing ahead of demand.
-  std::optional<uint32_t> WantsGrowth() const;
+  /// Grows a region that would soon have no free chunks at the rate at which they were taken since
+  /// the last call, and touches the new pages. By one thread, every few milliseconds. True when a
+  /// region has grown.
+  bool GrowAhead();
   /// Adds a segment to a region. One thread at a time does the work, others wait for it. Errors:
   /// OutOfSpace, IOError.
   Status Grow(uint32_t region, uint64_t chunks_in_a_run = 1);
@@ -307,8 +310,12 @@ class PmemPool {
 
   std::mutex header_mutex_;
   std::mutex grow_mutex_;
-  Status growth_error_;       // grow_mutex_: a segment could not be taken back
-  mutable std::mutex mutex_;  // free_, segments_ (appended by Grow)
+  std::chrono::steady_clock::time_point looked_at_{};  // GrowAhead's thread, these three
+  uint64_t taken_before_ = 0;
+  uint64_t demand_ = 0;
+  std::atomic<uint64_t> taken_{0};  // chunks, since the open
+  Status growth_error_;             // grow_mutex_: a segment could not be taken back
+  mutable std::mutex mutex_;        // free_, segments_ (appended by Grow)
   // A region: chunk numbers, taken from the back; has room for all there are.
   std::array<std::vector<uint64_t>, format::kMaxRegions> free_;
   std::vector<Segment> segments_;
