@@ -217,6 +217,9 @@ if(TARGET braid_example_work_queue)
   braid_add_script(package package/examples_test.py
     "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}/bin")
 endif()
+if(TARGET braid_command)
+  braid_add_script(compat compat/upgrade_test.py "${PROJECT_BINARY_DIR}/bin")
+endif()
 if(NOT BRAID_SANITIZE AND NOT BRAID_COVERAGE)
   braid_add_script(package package/install_test.py
     --build-dir "${PROJECT_BINARY_DIR}" --cmake "${CMAKE_COMMAND}"
