@@ -66,6 +66,8 @@ const std::vector<Metric>& MetricTable() {
        "Chunks freed by garbage collection"},
       {"arranged_entries", "braid_arranged_entries_total", "", true, 1,
        "Entries copied to stand beside their neighbours by key"},
+      {"passed_entries", "braid_passed_entries_total", "", true, 1,
+       "Deleted keys that iterators had to pass on their way"},
       {"region_fallbacks", "braid_region_fallbacks_total", "", true, 1,
        "Allocations that another region than theirs has served"},
       {"upper_visits_local", "braid_node_visits_total", R"(layer="upper",region="local")", true, 1,
