@@ -27,6 +27,7 @@ KeyRange RangeOf(const std::optional<std::string>& from, const std::optional<std
 class RangeFlags {
  public:
   void AddTo(CLI::App& app);
+  bool given() const { return from_ || to_ || prefix_; }
   /// InvalidArgument when `hex` and an argument is not hex.
   Result<KeyRange> MakeRange(bool hex) const;
 

@@ -1,7 +1,8 @@
-// braid delete POOL KEY: removes a key.
+// braid delete POOL KEY, or POOL --from/--to/--prefix: removes a key, or the keys of a range.
 #include <fmt/format.h>
 
 #include "tools/common.h"
+#include "tools/common_range.h"
 #include "tools/common_text.h"
 
 namespace braid::tools {
@@ -10,23 +11,62 @@ namespace {
 class DeleteVerb final : public Verb {
  public:
   std::string name() const override { return "delete"; }
-  std::string summary() const override { return "remove a key"; }
-  std::string description() const override { return "Removes a key and its value."; }
-  std::string exit_code_one() const override { return "There is no such key."; }
+  std::string summary() const override { return "remove a key, or all keys of a range"; }
+  std::string description() const override {
+    return "Removes a key and its value, or all keys of a range.";
+  }
+  std::string exit_code_one() const override {
+    return "There is no such key, or none in the range.";
+  }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);
     app.add_option("KEY", key_, "the key; write -- before one that starts with a dash")
-        ->required()
         ->type_name("");
-    AddHexFlag(app, &hex_, "KEY is hex digits");
+    range_.AddTo(app);
+    app.add_flag("--all", all_, "remove every key of the pool");
+    AddHexFlag(app, &hex_, "KEY and the arguments of --from, --to and --prefix are hex digits");
+    app.add_flag("--json", json_, "print the number of keys that a range had as JSON");
     app.add_flag("--sync", sync_, "survive power loss on page-cache media too");
-    app.footer("Exit code 1 when there is no such key.");
+    app.footer("Exit code 1 when there is no such key, or none in the range.");
   }
 
   int Run() override {
+    if (key_ && (all_ || range_.given())) {
+      return Fail("give KEY or a range (--from, --to, --prefix or --all), not both");
+    }
+    if (all_ && range_.given()) {
+      return Fail("--all is every key: leave out --from, --to and --prefix");
+    }
+    if (key_) return DeleteKey();
+    if (all_ || range_.given()) return DeleteRange();
+    return Fail("give the key, or a range with --from, --to or --prefix; --all is every key");
+  }
+
+ private:
+  int DeleteRange() {
+    Result<KeyRange> range = range_.MakeRange(hex_);
+    if (!range.ok()) return Fail(range.status());
+    auto opened = pool_.OpenExisting();
+    if (!opened.ok()) return Fail(opened.status());
+    DB& db = **opened;
+    uint64_t deleted = 0;
+    if (!range->empty) {
+      const std::string from = range->options.lower_bound.value_or("");
+      std::optional<Slice> to;
+      if (range->options.upper_bound) to = *range->options.upper_bound;
+      const Status s = db.DeleteRange(WriteOptions{.sync = sync_}, from, to, &deleted);
+      if (!s.ok()) return Fail(s);
+    }
+    Output out;
+    out.Write(json_ ? fmt::format("{{\"deleted\":{}}}\n", deleted)
+                    : fmt::format("{} keys deleted\n", deleted));
+    return CloseAndReturn(db, out.Finish(deleted == 0 ? kExitNotFound : kExitOk));
+  }
+
+  int DeleteKey() {
     std::string key;
-    Status status = ParseBytes(key_, hex_, &key);
+    Status status = ParseBytes(*key_, hex_, &key);
     if (!status.ok()) return Fail(status);
     auto opened = pool_.OpenExisting();
     if (!opened.ok()) return Fail(opened.status());
@@ -36,7 +76,7 @@ class DeleteVerb final : public Verb {
     status = db.Get(key, &value);
     if (status.IsNotFound()) {
       std::fputs(fmt::format("braid: no key '{}' in the pool: nothing was deleted\n",
-                             hex_ ? key_ : EscapeText(Shortened(key, 200)))
+                             hex_ ? *key_ : EscapeText(Shortened(key, 200)))
                      .c_str(),
                  stderr);
       return CloseAndReturn(db, kExitNotFound);
@@ -47,9 +87,11 @@ class DeleteVerb final : public Verb {
     return CloseAndReturn(db, kExitOk);
   }
 
- private:
   PoolFlags pool_;
-  std::string key_;
+  RangeFlags range_;
+  std::optional<std::string> key_;
+  bool all_ = false;
+  bool json_ = false;
   bool hex_ = false;
   bool sync_ = false;
 };

@@ -54,7 +54,7 @@ class DumpVerb final : public Verb {
     if (json_ && sink_.path == "-") return Fail("--json needs FILE: stdout has the records");
     Result<KeyRange> range = range_.MakeRange(sink_.hex);
     if (!range.ok()) return Fail(range.status());
-    auto opened = pool_.OpenExisting();
+    auto opened = pool_.OpenToRead();
     if (!opened.ok()) return Fail(opened.status());
     DB& db = **opened;
     auto sink = MakeRecordSink(sink_);

@@ -70,6 +70,13 @@ BRAID_C_EXPORT void braid_put(braid_t* db, const braid_writeoptions_t* options, 
 BRAID_C_EXPORT void braid_delete(braid_t* db, const braid_writeoptions_t* options, const char* key,
                                  size_t keylen, char** errptr);
 
+/* Ours. Deletes all keys from `begin` to before `end`; `end` NULL: to the last key. `*deleted` (may
+ * be NULL) becomes their number. One step among writes: writes to the range wait until it is done.
+ * Readers beside it, and a crash, find it done in steps, the lower keys first (DB::DeleteRange). */
+BRAID_C_EXPORT void braid_delete_range(braid_t* db, const braid_writeoptions_t* options,
+                                       const char* begin, size_t beginlen, const char* end,
+                                       size_t endlen, uint64_t* deleted, char** errptr);
+
 /* Ours. Stores `desired` under `key` if its value equals `expected`, byte for byte, and returns 1;
  * returns 0, with nothing written, if not, and on error. `expected` NULL: "there is no such key";
  * an empty value is a pointer that is not NULL, with a length of 0. One atomic step, durable as

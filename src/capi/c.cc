@@ -52,6 +52,17 @@ void braid_delete(braid_t* db, const braid_writeoptions_t* options, const char* 
   Guard(errptr, [&] { return db->rep->Delete(options->rep, Slice(key, keylen)); });
 }
 
+void braid_delete_range(braid_t* db, const braid_writeoptions_t* options, const char* begin,
+                        size_t beginlen, const char* end, size_t endlen, uint64_t* deleted,
+                        char** errptr) {
+  if (deleted != nullptr) *deleted = 0;
+  Guard(errptr, [&] {
+    std::optional<Slice> until;
+    if (end != nullptr) until = Slice(end, endlen);
+    return db->rep->DeleteRange(options->rep, Slice(begin, beginlen), until, deleted);
+  });
+}
+
 unsigned char braid_compare_and_swap(braid_t* db, const braid_writeoptions_t* options,
                                      const char* key, size_t keylen, const char* expected,
                                      size_t expectedlen, const char* desired, size_t desiredlen,

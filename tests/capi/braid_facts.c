@@ -357,6 +357,28 @@ static int SwapText(braid_t* db, const char* key, const char* expected, const ch
   return failed ? -1 : swapped;
 }
 
+static void TestDeleteRange(braid_t* db) {
+  char* err = NULL;
+  uint64_t deleted = 99;
+  braid_writeoptions_t* options = braid_writeoptions_create();
+  PutText(db, "range/a", "1");
+  PutText(db, "range/b", "2");
+  PutText(db, "range/c", "3");
+  braid_delete_range(db, options, "range/a", 7, "range/c", 7, &deleted, &err);
+  NoError(&err, "a range is deleted");
+  Fact(deleted == 2 && Holds(db, "range/a", NULL) && Holds(db, "range/b", NULL) &&
+           Holds(db, "range/c", "3"),
+       "the first key is in the range, the last is not");
+  braid_delete_range(db, options, "range/c", 7, "range/c", 7, &deleted, &err);
+  NoError(&err, "an empty range is no error");
+  Fact(deleted == 0 && Holds(db, "range/c", "3"), "and has no keys");
+  PutText(db, "\xff", "the last key");
+  braid_delete_range(db, options, "range/b", 7, NULL, 0, NULL, &err);
+  NoError(&err, "a range without an end is deleted");
+  Fact(Holds(db, "range/c", NULL) && Holds(db, "\xff", NULL), "to the last key");
+  braid_writeoptions_destroy(options);
+}
+
 static void TestCompareAndSwap(braid_t* db) {
   char* err = NULL;
   braid_writeoptions_t* options = braid_writeoptions_create();
@@ -390,6 +412,7 @@ int main(void) {
   TestLimits(db);
   TestOwnCalls(db);
   TestCompareAndSwap(db);
+  TestDeleteRange(db);
   braid_close(db);
   TestAfterClose();
   TestRefusedOptions();

@@ -105,6 +105,28 @@ TEST_F(CommandTest, PutGetDeleteGoTogether) {
   EXPECT_EQ(Run({"get", Pool(), "apple"}).exit_code, 1);
 }
 
+TEST_F(CommandTest, DeleteTakesARange) {
+  for (const char* key : {"a", "b/1", "b/2", "c", "d"}) Out({"put", Pool(), key, "value"});
+  EXPECT_EQ(Out({"delete", Pool(), "--prefix", "b/"}), "2 keys deleted\n");
+  EXPECT_EQ(Out({"delete", Pool(), "--from", "63", "--to", "64", "--hex", "--json"}),
+            "{\"deleted\":1}\n");
+  EXPECT_EQ(Out({"count", Pool()}), "2\n");
+  const CommandResult none = Run({"delete", Pool(), "--prefix", "b/"});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_EQ(none.out, "0 keys deleted\n");
+  EXPECT_EQ(Run({"delete", Pool(), "--from", "z", "--to", "b"}).exit_code, 1);
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"delete", Pool()},
+                                                {"delete", Pool(), "a", "--prefix", "a"},
+                                                {"delete", Pool(), "a", "--all"},
+                                                {"delete", Pool(), "--all", "--from", "a"}}) {
+    const CommandResult result = Run(wrong);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_NE(result.err.find("--from, --to"), std::string::npos) << result.err;
+  }
+  EXPECT_EQ(Out({"delete", Pool(), "--all"}), "2 keys deleted\n");
+  EXPECT_EQ(Out({"count", Pool()}), "0\n");
+}
+
 TEST_F(CommandTest, KeyThatIsNotThereIsExitCodeOne) {
   Out({"put", Pool(), "apple", "red"});
   for (const char* verb : {"get", "delete"}) {

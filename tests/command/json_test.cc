@@ -86,6 +86,8 @@ TEST_F(JsonTest, EveryVerbPrintsWhatItsPartOfThePageSays) {
     Check(verb, Out({verb, Pool(), "--json"}));
   }
   Check("get", Out({"get", Pool(), "a", "--json"}));
+  EXPECT_EQ(Run({"put", Pool(), "to be deleted", "x"}).exit_code, 0);
+  Check("delete", Out({"delete", Pool(), "--prefix", "to be", "--json"}));
   Check("dump", Out({"dump", Pool(), Path("dump"), "--json"}));
   Check("options", Out({"options", "--json"}));
   Check("repair", Out({"repair", Pool(), Path("repaired"), "--json"}));
