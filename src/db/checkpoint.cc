@@ -85,6 +85,8 @@ Options OptionsOfCheckpoint(const Options& options, const pmem::PmemPool& source
   fresh.create_if_missing = true;
   fresh.error_if_exists = true;
   fresh.verify_on_open = VerifyOnOpen::kQuick;
+  fresh.read_only = false;
+  fresh.listener = nullptr;  // it is told of the database, not of its copy
   fresh.background_threads = false;
   fresh.memory_budget_bytes = std::min(options.memory_budget_bytes, kMostMemory);
   fresh.cache.index = false;

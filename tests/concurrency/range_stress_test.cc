@@ -38,7 +38,7 @@ class RangeStressTest : public ::testing::TestWithParam<const char*> {
             std::string now;
             const Status s = db_->Get(key, &now);
             const std::optional<Slice> expected = s.ok() ? std::optional<Slice>(now) : std::nullopt;
-            const Result<bool> swapped = db_->CompareAndSwap(key, expected, value);
+            Result<bool> swapped = db_->CompareAndSwap(key, expected, value);
             failure_.Check(swapped.status(), "compare and swap");
             if (swapped.ok() && !*swapped) --i;  // deleted in between: once more
           }
