@@ -391,12 +391,22 @@ void LsmEngine::CompactionLoop() {
   }
 }
 
+bool LsmEngine::IsStopping() const {
+  const std::lock_guard lock(work_mutex_);
+  return stopping_;
+}
+
 void LsmEngine::SpaceLoop() {
   // Beside the budget, so a small part of it: 8 MiB of 1 GiB.
   const size_t blocks = options_.memory_budget_bytes / (128 * pmem::MemoryBlocks::kBytes);
   // The first touch of a page costs a microsecond or two; better here than in a put.
   pmem::MemoryBlocks::Prepare(blocks);
-  pool_->media().Prefault(0, std::min<uint64_t>(pool_->pool_bytes(), 256ull << 20));
+  const uint64_t first = std::min<uint64_t>(pool_->pool_bytes(), 256ull << 20);
+  // In pieces, so that a close needs not wait for the rest.
+  constexpr uint64_t kPiece = 8ull << 20;
+  for (uint64_t at = 0; at < first && !IsStopping(); at += kPiece) {
+    pool_->media().Prefault(at, std::min(kPiece, first - at));
+  }
   for (;;) {
     bool worked = Guarded(&LsmEngine::Reclaim);
     if (!failed()) worked = pool_->GrowAhead() || worked;

@@ -207,6 +207,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void FlushLoop();
   void CompactionLoop();
   void SpaceLoop();
+  bool IsStopping() const;
   bool FlushOldest();
   bool FlushOldestLocked();
   Status FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint32_t head);
