@@ -19,8 +19,8 @@ struct Statistics {
   uint64_t gets_found = 0;
   uint64_t iterators = 0;
   uint64_t passed_entries = 0;  ///< deleted keys that iterators had to pass on their way
-  uint64_t bytes_put = 0;      ///< key and value bytes accepted
-  uint64_t lines_flushed = 0;  ///< cache lines written back to the medium
+  uint64_t bytes_put = 0;       ///< key and value bytes accepted
+  uint64_t lines_flushed = 0;   ///< cache lines written back to the medium
   uint64_t fences = 0;
   uint64_t syncs = 0;    ///< fdatasync rounds on page-cache media
   uint64_t flushes = 0;  ///< memtables turned into L0 tables

@@ -78,6 +78,7 @@ Status LsmEngine::DeleteKeys(const WriteOptions& options, const KeyRange& range,
     state = state_.load(std::memory_order_acquire)->shared_from_this();
   }
   level::MergingIterator keys = MergeOf(*state, view);
+  keys.SetBounds(range.begin, range.end);
   for (bool begun = false, more = true; more;) {
     std::vector<log::Draft> drafts;
     drafts.reserve(std::min<size_t>(kStep, 256));

@@ -97,8 +97,7 @@ void LsmEngine::GetGroup(const index::ReadView& view, std::span<const Slice> key
         known ? entry != nullptr && entry->state() != format::kStateDead
               : visits_ == nullptr && results[i].state != LookupResult::State::kCorrupt;
     if (!clear) {
-      entry = visits_ == nullptr ? Find(keys[i], view, &statuses[i])
-                                 : FindCounting(keys[i], view, &statuses[i]);
+      entry = FindCounting(keys[i], view, &statuses[i]);
     }
     if (entry == nullptr) {
       if (statuses[i].ok()) statuses[i] = Status::NotFound();
@@ -149,8 +148,7 @@ Status LsmEngine::GetPinned(const ReadOptions& options, Slice key, PinnedValue* 
     const pmem::EpochGuard guard;
     if (closed()) return Status::Closed();
     Status status;
-    const EntryHeader* entry =
-        visits_ == nullptr ? Find(key, view, &status) : FindCounting(key, view, &status);
+    const EntryHeader* entry = FindCounting(key, view, &status);
     if (entry == nullptr) return status.ok() ? Status::NotFound() : status;
     std::string_view found;
     if (Status s = ValueOf(*entry, &found); !s.ok()) return s;

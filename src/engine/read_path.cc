@@ -162,8 +162,7 @@ Status LsmEngine::Get(const ReadOptions& options, Slice key, std::string* value)
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
   Status status;
-  const EntryHeader* entry =
-      visits_ == nullptr ? Find(key, view, &status) : FindCounting(key, view, &status);
+  const EntryHeader* entry = FindCounting(key, view, &status);
   if (entry == nullptr) return status.ok() ? Status::NotFound() : status;
   std::string_view found;
   if (Status s = ValueOf(*entry, &found); !s.ok()) return s;
@@ -177,8 +176,9 @@ const EntryHeader* LsmEngine::Find(Slice key, const index::ReadView& view, Statu
   return entry == nullptr || entry->op() == format::EntryOp::kDelete ? nullptr : entry;
 }
 
-/// As Find, and counts which nodes of lists it visits.
+/// As Find, and counts which nodes of lists it visits, where that was asked for.
 const EntryHeader* LsmEngine::FindCounting(Slice key, index::ReadView view, Status* status) const {
+  if (visits_ == nullptr) return Find(key, view, status);
   index::Visits visits(*pool_);
   view.visits = &visits;
   const EntryHeader* entry = Find(key, view, status);
