@@ -54,12 +54,20 @@ void LookupCache::Forget(uint64_t hash, uint64_t offset) noexcept {
   if (BRAID_MUTANT(kLookupNotForgotten)) return;
   uint64_t word = WordOf(hash, offset);
   std::atomic<uint64_t>& bucket = buckets_[BucketOf(hash)];
-  if (bucket.load(std::memory_order_relaxed) != word) return;  // relaxed: the step below decides
+  if (!Names(hash, offset)) return;
   // Relaxed: whoever must not find the word any more has waited for a grace period, or has read the
   // clock of reclamation, which is moved after this (see LsmEngine::Retire).
   if (bucket.compare_exchange_strong(word, 0, std::memory_order_relaxed)) {
     entries_.fetch_sub(1, std::memory_order_relaxed);
   }
+}
+
+void LookupCache::Replace(uint64_t hash, uint64_t from, uint64_t to) noexcept {
+  uint64_t word = WordOf(hash, from);
+  // Release pairs with Find: the copy was complete before. A flush that has filled the bucket
+  // meanwhile knows a newer version.
+  buckets_[BucketOf(hash)].compare_exchange_strong(word, WordOf(hash, to),
+                                                   std::memory_order_release);
 }
 
 void LookupCache::Clear() noexcept {

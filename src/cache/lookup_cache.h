@@ -1,30 +1,30 @@
 // Purpose: the lookup cache: a static hash table in DRAM from a key's hash to the place of the
 // key's newest flushed entry. A get asks it after the memtables, and is spared the L0 tables and
 // L1. Thread safety: Find from any thread, inside an EpochGuard; Fill by the flush under way;
-// Forget by the thread that merges. No locks: a bucket is one word, and every change of it is one
-// atomic step. Invariant 1: memtables are flushed one at a time, oldest first, and a flush fills
-// every key it links with the newest version it links, deletes included; a newcomer takes its
-// bucket from whatever is there. So a bucket never names a version of a key when a flush has gone
-// over a newer one. Invariant 2: a flush of a memtable begins after a grace period in which no
-// reader was left that took it for the active one. So what is filled beside a reader comes from
-// memtables that are immutable in the reader's state, which it has asked before. Invariant 3:
+// Forget and Replace by the thread that merges. No locks: a bucket is one word, and every change of
+// it is one atomic step. Invariant 1: memtables are flushed one at a time, oldest first, and a
+// flush fills every key it links with the newest version it links, deletes included; a newcomer
+// takes its bucket from whatever is there. So a bucket never names a version of a key when a flush
+// has gone over a newer one. Invariant 2: a flush of a memtable begins after a grace period in
+// which no reader was left that took it for the active one. So what is filled beside a reader comes
+// from memtables that are immutable in the reader's state, which it has asked before. Invariant 3:
 // buckets are filled before the state that shows the new L0 table is stored. Whoever loads that
 // state finds in a bucket what this flush has put there, or something later. Invariant 4: an entry
 // that dies in a merge is forgotten after it is marked dead and before its chunk or extent is
 // retired, so before the grace period after which these are reused. Entries that a flush drops were
-// never filled. So what is found inside an epoch stays readable in it. An entry that collection has
-// copied is dead and is forgotten too; the copy is not filled. Invariant 5: an answer is an entry
-// whose place, header and key verify, whose key is the one sought, which is not marked dead, and
-// which the view sees; anything else is a miss, and the tables say what is the matter. Why answers
-// are linearizable: let a get load its state at T and find no version in its memtables that its
-// view sees. For the newest state: by 2, versions that are filled later are in memtables it has
-// asked, so they are of a batch that was published after it asked, during the get, when no newer
-// version was visible: the get takes effect at that publication. Without such a one the newest
-// version at T is in a table, its flush was over before T, and by 1 and 3 the bucket names it or
-// another key: the get takes effect at T. For a snapshot: newer versions than the one in the bucket
-// are in the memtables, whose versions the view does not see, so the bucket's is the newest that it
-// may see; if the view does not see that one either, the tables are asked. By 5 and 4 a dead entry
-// is no answer: what a delete no longer hides is gone before the delete dies.
+// never filled. So what is found inside an epoch stays readable in it. The bucket of an entry that
+// was copied is handed to the copy, which is the same version, once that is in L1. Invariant 5: an
+// answer is an entry whose place, header and key verify, whose key is the one sought, which is not
+// marked dead, and which the view sees; anything else is a miss, and the tables say what is the
+// matter. Why answers are linearizable: let a get load its state at T and find no version in its
+// memtables that its view sees. For the newest state: by 2, versions that are filled later are in
+// memtables it has asked, so they are of a batch that was published after it asked, during the get,
+// when no newer version was visible: the get takes effect at that publication. Without such a one
+// the newest version at T is in a table, its flush was over before T, and by 1 and 3 the bucket
+// names it or another key: the get takes effect at T. For a snapshot: newer versions than the one
+// in the bucket are in the memtables, whose versions the view does not see, so the bucket's is the
+// newest that it may see; if the view does not see that one either, the tables are asked. By 5 and
+// 4 a dead entry is no answer: what a delete no longer hides is gone before the delete dies.
 // Persistence: none; empty after an open. Source: ListDB 6.6, Algorithm 7 lines 9-12. Deviation:
 // the 16 bits that an address leaves free hold a part of the hash, so that most misses are told
 // without a look at persistent memory. The tall entries that a newcomer pushes out are not handed
@@ -59,6 +59,15 @@ class LookupCache {
   void Fill(uint64_t hash, uint64_t offset) noexcept;
   /// The entry is dead; `hash` is that of its key. Nothing happens when its bucket names another.
   void Forget(uint64_t hash, uint64_t offset) noexcept;
+
+  /// The entry at `from` is dead, and `to` is its copy: the same key, value and sequence number.
+  /// Nothing happens when the bucket names another.
+  void Replace(uint64_t hash, uint64_t from, uint64_t to) noexcept;
+  /// Whether the bucket of `hash` names `offset`.
+  bool Names(uint64_t hash, uint64_t offset) const noexcept {
+    // Relaxed: who changes the bucket compares it once more.
+    return buckets_[BucketOf(hash)].load(std::memory_order_relaxed) == WordOf(hash, offset);
+  }
 
   /// Forgets everything: a table becomes the newest of all that no flush has gone over. Before the
   /// state that shows it is stored, and while no flush fills.

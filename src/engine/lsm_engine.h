@@ -295,6 +295,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status MergeCopies();
   Status RunMerge(compaction::CompactionJob* job, const compaction::BatchProgress& resumed);
   void AccountDead(const std::vector<uint64_t>& dead);
+  void TakeFromLookupCache(const format::EntryHeader& entry, uint64_t offset);
   void RetireEmptyChunks();
   void Retire(Retired retired);
   void RetireMemory(std::list<std::shared_ptr<const void>> memory) noexcept;

@@ -58,13 +58,30 @@ void LsmEngine::AccountDead(const std::vector<uint64_t>& dead) {
   for (const uint64_t offset : dead) {
     const format::EntryHeader* entry = pool_->EntryAt(offset);
     if (entry == nullptr) continue;
-    if (lookup_cache_ != nullptr) lookup_cache_->Forget(base::Hash64(entry->key()), offset);
+    if (lookup_cache_ != nullptr) TakeFromLookupCache(*entry, offset);
     if (!BRAID_MUTANT(kDeadNotAccounted)) usage_.Remove(pool_->ChunkOf(offset), entry->size());
     if (const uint64_t extent = pool_->ExtentOf(offset); extent != 0) {
       retired.extents.push_back(extent);
     }
   }
   if (!retired.extents.empty()) Retire(std::move(retired));
+}
+
+/// `entry`, at `offset`, is dead. If it is the original of a copy, the copy takes its place.
+void LsmEngine::TakeFromLookupCache(const format::EntryHeader& entry, uint64_t offset) {
+  const index::LookupKey key{entry.key(), base::Hash64(entry.key())};
+  if (lookup_cache_->Names(key.hash, offset)) {
+    const pmem::EpochGuard guard;
+    const index::LookupResult found =
+        state_.load(std::memory_order_acquire)->version->l1->Get(key, index::ReadView{});
+    const bool known = found.state == index::LookupResult::State::kFound ||
+                       found.state == index::LookupResult::State::kDeleted;
+    if (known && pool_->As<format::EntryHeader>(found.offset)->sequence() == entry.sequence()) {
+      lookup_cache_->Replace(key.hash, offset, found.offset);
+      return;
+    }
+  }
+  lookup_cache_->Forget(key.hash, offset);
 }
 
 /// Retires chunks of merged tables that hold nothing live any more.

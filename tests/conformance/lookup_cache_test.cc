@@ -41,6 +41,31 @@ TEST_F(LookupCacheTest, AnswersGetsOfFlushedKeysAndCountsInTheMemory) {
   EXPECT_EQ(GetText(db_.get(), NumberedKey(5)), "v");
 }
 
+TEST_F(LookupCacheTest, CopiesTakeThePlaceOfTheirOriginals) {
+  options_ = TinyOptions();
+  options_.background_threads = false;
+  options_.cache.lookup_bytes = 64 << 10;
+  options_.compaction.arrange_share = 0.01;
+  options_.compaction.arrange_min_entries = 100;
+  db_ = OpenOrFail(options_, folder_.Sub("arranged"));
+  ASSERT_NE(db_, nullptr);
+  constexpr uint64_t kKeys = 997;
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    BRAID_ASSERT_OK(db_->Put(NumberedKey((i * 577) % kKeys), std::to_string(i)));
+  }
+  BRAID_ASSERT_OK(db_->Flush());
+  const uint64_t filled = Now().lookup_cache_entries;
+  EXPECT_GT(filled, 800u);
+  BRAID_ASSERT_OK(db_->Compact());
+  const Statistics before = Now();
+  EXPECT_GT(before.arranged_entries, 500u);
+  EXPECT_EQ(before.lookup_cache_entries, filled);
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    EXPECT_EQ(GetText(db_.get(), NumberedKey((i * 577) % kKeys)), std::to_string(i));
+  }
+  EXPECT_GE(Now().lookup_cache_hits - before.lookup_cache_hits, filled);
+}
+
 TEST_F(LookupCacheTest, OverwrittenAndDeletedKeysDoNotComeBack) {
   Open(256);
   Model model;
