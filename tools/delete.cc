@@ -60,7 +60,7 @@ class DeleteVerb final : public Verb {
     }
     Output out;
     out.Write(json_ ? fmt::format("{{\"deleted\":{}}}\n", deleted)
-                    : fmt::format("{} keys deleted\n", deleted));
+                    : fmt::format("{} {} deleted\n", deleted, deleted == 1 ? "key" : "keys"));
     return CloseAndReturn(db, out.Finish(deleted == 0 ? kExitNotFound : kExitOk));
   }
 
