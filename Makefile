@@ -36,7 +36,7 @@ bench: $(BUILD)/setup-bench.stamp build ## measure braid beside other stores; SI
 figures: $(BUILD)/setup-bench.stamp $(BUILD)/setup-figures.stamp build ## run and draw the papers' figures, about ten minutes: FIGURE=listdb-29 SCALE=0.1
 	@bash scripts/figures.sh
 
-check: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp ## layout, clang-tidy, layers, limits, links, as errors
+check: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp ## layout, clang-tidy, layers, limits, links, names of tests, as errors
 	@bash scripts/check.sh
 
 format: $(BUILD)/setup-check.stamp ## lay out all C and C++ files with clang-format

@@ -181,7 +181,7 @@ function(braid_add_script label script)
     LABELS ${label} TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()
 
-foreach(check check_layers check_limits check_links)
+foreach(check check_layers check_limits check_links check_names)
   braid_add_script(style style/${check}.py)
   braid_add_script(style style/${check}_test.py)
 endforeach()

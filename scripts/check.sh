@@ -34,6 +34,7 @@ fi
 python3 -B tests/style/check_layers.py || failed+=(layers)
 python3 -B tests/style/check_limits.py || failed+=(limits)
 python3 -B tests/style/check_links.py || failed+=(links)
+python3 -B tests/style/check_names.py || failed+=(names)
 
 # clang-tidy reads how each file is compiled from the release build.
 if cmake --preset release >/dev/null; then

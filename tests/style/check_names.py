@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Checks that the tests that pages name are there.
+
+`SuiteTest` and `SuiteTest.Name` in backquotes, in the pages that promise something and say what
+shows it."""
+
+import argparse
+import pathlib
+import re
+import sys
+
+from source_text import ROOT, Problem, cpp_files, read, report
+
+PAGES = ("docs/features.md", "docs/limitations.md", "docs/complaints.md")
+FOLDERS = ("tests", "src", "tools", "bench")
+DEFINITION = re.compile(r"\bTEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)")
+NAMED = re.compile(r"`([A-Z]\w*Test)(?:\.(\w+))?`")
+
+
+def tests_of(root):
+    """The names of the tests, by suite."""
+    suites = {}
+    for path in cpp_files(root, *FOLDERS):
+        for suite, name in DEFINITION.findall(read(root, path)):
+            suites.setdefault(suite, set()).add(name)
+    return suites
+
+
+def check(root):
+    suites = tests_of(root)
+    problems = []
+    for page in PAGES:
+        for number, line in enumerate(read(root, pathlib.Path(page)).splitlines(), 1):
+            for suite, name in NAMED.findall(line):
+                if suite not in suites:
+                    problems.append(Problem(page, number, f"there is no test suite {suite}"))
+                elif name and name not in suites[suite]:
+                    problems.append(Problem(page, number, f"{suite} has no test {name}"))
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=pathlib.Path, default=ROOT)
+    return report(check(parser.parse_args().root), "names")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
