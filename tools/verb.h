@@ -39,19 +39,19 @@ std::unique_ptr<Verb> MakePutVerb();
 std::unique_ptr<Verb> MakeDeleteVerb();
 std::unique_ptr<Verb> MakeScanVerb();
 std::unique_ptr<Verb> MakeCountVerb();
+std::unique_ptr<Verb> MakeShellVerb();
 std::unique_ptr<Verb> MakeLoadVerb();
-std::unique_ptr<Verb> MakeDumpVerb();
 std::unique_ptr<Verb> MakeIngestVerb();
+std::unique_ptr<Verb> MakeDumpVerb();
 std::unique_ptr<Verb> MakeCheckpointVerb();
 std::unique_ptr<Verb> MakeRestoreVerb();
-std::unique_ptr<Verb> MakeShellVerb();
 std::unique_ptr<Verb> MakeVerifyVerb();
 std::unique_ptr<Verb> MakeRepairVerb();
+std::unique_ptr<Verb> MakeCompactVerb();
+std::unique_ptr<Verb> MakeTopVerb();
+std::unique_ptr<Verb> MakeMetricsVerb();
 std::unique_ptr<Verb> MakeBenchVerb();
 std::unique_ptr<Verb> MakeOptionsVerb();
-std::unique_ptr<Verb> MakeTopVerb();
-std::unique_ptr<Verb> MakeCompactVerb();
-std::unique_ptr<Verb> MakeMetricsVerb();
 std::unique_ptr<Verb> MakeCompletionVerb();
 
 }  // namespace braid::tools

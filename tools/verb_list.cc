@@ -57,7 +57,8 @@ Verb* FindVerb(const Verbs& verbs, std::string_view name) {
 std::unique_ptr<CLI::App> MakeApp(Verb& verb) {
   auto app = std::make_unique<CLI::App>("braid " + verb.name() + ": " + verb.summary(),
                                         "braid " + verb.name());
-  app->get_option("--help")->description("print this help");
+  // Not by get_option, whose noexcept helper ends the process when memory is out.
+  app->set_help_flag("-h,--help", "print this help");
   verb.Configure(*app);
   return app;
 }

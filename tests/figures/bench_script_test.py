@@ -43,8 +43,8 @@ class BenchScriptTest(unittest.TestCase):
         result = json.loads((self.results / "k16-v100-t1-medium.json").read_text())
         self.assertEqual(result["parameters"]["num"], 500, "a flag behind counts")
         self.assertEqual([entry["benchmark"] for entry in result["summary"]],
-                         ["fillrandom", "readrandom", "readseq", "seekrandom", "ycsb-a", "ycsb-b",
-                          "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"])
+                         ["fillrandom", "readrandom", "multireadrandom", "readseq", "seekrandom",
+                          "ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"])
         page = (self.results / "report.html").read_text()
         self.assertEqual(page.count("<h2>"), 3 * len(threads))
         for document in ("docs/benchmarking.md", "README.md"):
