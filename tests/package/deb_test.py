@@ -4,8 +4,8 @@ braid can install them, build and run programs with them, and be rid of them aga
 
 deb_test.py --source DIR [--packages DIR] [--root chroot]
 
-Without --packages they are made first, by scripts/package.sh; that compiles everything once more, so
-without ccache it is left out (exit code 77) unless BRAID_TEST_SIZE=night. The system is, in this
+Without --packages they are made first, by scripts/package.sh; that compiles everything once more,
+so it is left out (exit code 77) unless BRAID_TEST_SIZE=night. The system is, in this
 order: the folder given with --root (a Debian root with a compiler, made by mmdebstrap for example),
 a copy-on-write view of this machine's (root, unshare, overlayfs), or none: then the packages are
 only unpacked, and programs are built against that."""
@@ -181,8 +181,8 @@ def make_packages(folder):
     """Runs scripts/package.sh. Returns the folder of the packages, or None when that is left out."""
     missing = [tool for tool in ("dpkg-deb", "dpkg-shlibdeps", "fakeroot", "ninja")
                if not shutil.which(tool)]
-    if not shutil.which("ccache") and os.environ.get("BRAID_TEST_SIZE") != "night":
-        missing.append("ccache (without it everything is compiled again: BRAID_TEST_SIZE=night)")
+    if os.environ.get("BRAID_TEST_SIZE", "push") == "push":
+        missing.append("time (everything is compiled again: BRAID_TEST_SIZE=night)")
     if missing:
         print(f"skipped: not there: {', '.join(missing)}")
         return None
