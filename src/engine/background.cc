@@ -407,13 +407,23 @@ void LsmEngine::SpaceLoop() {
   for (uint64_t at = 0; at < first && !IsStopping(); at += kPiece) {
     pool_->media().Prefault(at, std::min(kPiece, first - at));
   }
+  // A segment takes tens of milliseconds to be made, and a writer that finds no chunk waits for it.
+  // So what is taken in 150 ms at the rate of the last waits is kept free.
+  constexpr uint64_t kWaitsAhead = 15;
+  uint64_t demand = 0;
   for (;;) {
     bool worked = Guarded(&LsmEngine::Reclaim);
-    if (!failed()) worked = pool_->GrowAhead() || worked;
+    if (!failed()) worked = pool_->GrowAhead(demand) || worked;
     pmem::MemoryBlocks::Prepare(blocks);
     std::unique_lock lock(work_mutex_);
     if (stopping_) return;
-    if (!worked) work_changed_.wait_for(lock, std::chrono::milliseconds(10));
+    if (!worked) {
+      // By what is taken in this wait and not by a clock, so that the crash simulator can repeat
+      // it.
+      const uint64_t before = pool_->chunks_taken();
+      work_changed_.wait_for(lock, std::chrono::milliseconds(10));
+      demand = std::max((pool_->chunks_taken() - before) * kWaitsAhead, demand - demand / 8);
+    }
     if (stopping_) return;
   }
 }

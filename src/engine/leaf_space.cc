@@ -210,7 +210,7 @@ void LeafEngine::MaintenanceLoop() {
     lock.unlock();
     const Status maintained = base::NoThrow([&] {
       Maintain();
-      pool_->GrowAhead();
+      pool_->GrowAhead(0);
       return Status::OK();
     });
     (void)maintained;  // without memory it is done later

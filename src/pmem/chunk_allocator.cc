@@ -1,6 +1,5 @@
 // Purpose: the allocator of a pool's chunks. Thread safety, invariants, persistence: see pool.h.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "base/check.h"
@@ -126,24 +125,12 @@ namespace {
 /// Bytes that a pool of ordinary size keeps free, and chunks that any does.
 constexpr uint64_t kUsualFree = 64ull << 20;
 constexpr uint64_t kLeastFree = 8;
-/// While much is written: what is taken in so long a time is kept free, since a segment takes tens
-/// of milliseconds to be made, and a writer that finds no chunk waits for that; at most so much.
-constexpr std::chrono::nanoseconds kAhead = std::chrono::milliseconds(150);
-constexpr std::chrono::nanoseconds kShortestLook = std::chrono::milliseconds(1);
+/// What is kept free at most, however much is wanted.
 constexpr uint64_t kMostFree = 512ull << 20;
 }  // namespace
 
-bool PmemPool::GrowAhead() {
-  const auto now = std::chrono::steady_clock::now();
-  const auto passed = std::max<std::chrono::nanoseconds>(now - looked_at_, kShortestLook);
-  const uint64_t taken = taken_.load(std::memory_order_relaxed);
-  const uint64_t rate = (taken - taken_before_) * (kAhead / kShortestLook) /
-                        static_cast<uint64_t>(passed / kShortestLook);
-  // Falls slowly, so that a pause does not count as the end of a load.
-  demand_ = std::min(std::max(rate, demand_ - demand_ / 8), kMostFree >> chunk_shift_);
-  looked_at_ = now;
-  taken_before_ = taken;
-
+bool PmemPool::GrowAhead(uint64_t demand) {
+  demand = std::min(demand, kMostFree >> chunk_shift_);
   std::optional<uint32_t> wanting;
   {
     const std::lock_guard lock(mutex_);
@@ -152,7 +139,7 @@ bool PmemPool::GrowAhead() {
       const uint64_t chunks = chunks_of(region);
       const uint64_t few = std::min(chunks / 2, kUsualFree >> chunk_shift_);
       const uint64_t enough = std::min(std::max(chunks / 4, few), 2 * kUsualFree >> chunk_shift_);
-      if (free_[region].size() < std::max({enough, kLeastFree, demand_ / regions_})) {
+      if (free_[region].size() < std::max({enough, kLeastFree, demand / regions_})) {
         wanting = region;
       }
     }

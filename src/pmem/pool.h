@@ -13,7 +13,6 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -188,10 +187,11 @@ class PmemPool {
   /// Compares the free list and the states in DRAM with the states on the medium; what differs, as
   /// text. The caller keeps others from allocating and freeing.
   std::vector<std::string> CheckAllocator();
-  /// Grows a region that would soon have no free chunks at the rate at which they were taken since
-  /// the last call, and touches the new pages. By one thread, every few milliseconds. True when a
-  /// region has grown.
-  bool GrowAhead();
+  /// Grows a region that has few free chunks, fewer than its share of `demand` or than is usual,
+  /// and touches the new pages. By one thread. True when a region has grown.
+  bool GrowAhead(uint64_t demand);
+  /// Chunks that were taken since the open.
+  uint64_t chunks_taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
   /// Adds a segment to a region. One thread at a time does the work, others wait for it. Errors:
   /// OutOfSpace, IOError.
   Status Grow(uint32_t region, uint64_t chunks_in_a_run = 1);
@@ -310,9 +310,6 @@ class PmemPool {
 
   std::mutex header_mutex_;
   std::mutex grow_mutex_;
-  std::chrono::steady_clock::time_point looked_at_{};  // GrowAhead's thread, these three
-  uint64_t taken_before_ = 0;
-  uint64_t demand_ = 0;
   std::atomic<uint64_t> taken_{0};  // chunks, since the open
   Status growth_error_;             // grow_mutex_: a segment could not be taken back
   mutable std::mutex mutex_;        // free_, segments_ (appended by Grow)

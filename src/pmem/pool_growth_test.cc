@@ -1,9 +1,6 @@
 // GrowAhead: room for what is being written is made before a writer needs it.
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
-
 #include "pmem/file_media.h"
 #include "pmem/pool.h"
 #include "support/temp_folder.h"
@@ -38,27 +35,32 @@ class PoolGrowthTest : public ::testing::Test {
 
 TEST_F(PoolGrowthTest, LeavesAPoolThatIsHalfFreeAlone) {
   const uint64_t bytes = pool_->pool_bytes();
-  EXPECT_FALSE(pool_->GrowAhead());
   Take(pool_->free_chunks() / 3);
-  std::this_thread::sleep_for(std::chrono::seconds(1));  // so that it was no rate to speak of
-  EXPECT_FALSE(pool_->GrowAhead());
+  EXPECT_FALSE(pool_->GrowAhead(0));
+  EXPECT_EQ(pool_->pool_bytes(), bytes);
+  Take(pool_->free_chunks() / 2);
+  EXPECT_TRUE(pool_->GrowAhead(0));
+}
+
+TEST_F(PoolGrowthTest, MakesRoomForWhatIsWanted) {
+  const uint64_t taken = pool_->chunks_taken();
+  Take(5);
+  EXPECT_EQ(pool_->chunks_taken() - taken, 5u);
+  const uint64_t demand = 2 * pool_->free_chunks();
+  int rounds = 0;
+  while (pool_->GrowAhead(demand)) ASSERT_LT(++rounds, 100);
+  EXPECT_GE(rounds, 1);
+  EXPECT_GE(pool_->free_chunks(), demand);
+  const uint64_t bytes = pool_->pool_bytes();
+  EXPECT_FALSE(pool_->GrowAhead(demand));
+  EXPECT_FALSE(pool_->GrowAhead(0));
   EXPECT_EQ(pool_->pool_bytes(), bytes);
 }
 
-TEST_F(PoolGrowthTest, MakesRoomForTheRateAtWhichChunksAreTaken) {
-  // As if it had been looked at a moment ago.
-  while (pool_->GrowAhead()) {
+TEST_F(PoolGrowthTest, KeepsNoMoreThanHalfAGigabyteFree) {
+  while (pool_->GrowAhead(~0ull)) {
   }
-  const uint64_t taken = pool_->free_chunks() / 3;
-  Take(taken);
-  int rounds = 0;
-  while (pool_->GrowAhead()) ASSERT_LT(++rounds, 100);
-  EXPECT_GE(rounds, 1);
-  EXPECT_GT(pool_->free_chunks(), taken);
-  // When nothing is taken any more, nothing more is wanted.
-  const uint64_t bytes = pool_->pool_bytes();
-  for (int i = 0; i < 50; ++i) EXPECT_FALSE(pool_->GrowAhead());
-  EXPECT_EQ(pool_->pool_bytes(), bytes);
+  EXPECT_LT(pool_->pool_bytes(), 1ull << 30);
 }
 
 TEST_F(PoolGrowthTest, StaysWithinTheLimitOfThePool) {
@@ -72,7 +74,7 @@ TEST_F(PoolGrowthTest, StaysWithinTheLimitOfThePool) {
   pool_ = std::move(pool).value();
   for (int i = 0; i < 20; ++i) {
     Take(4);
-    pool_->GrowAhead();
+    pool_->GrowAhead(1000);
   }
   EXPECT_LE(pool_->pool_bytes(), options_.pool.max_bytes);
 }
