@@ -1,10 +1,17 @@
 // Deletes of a range beside writes to it: each write comes before the whole delete or after it.
+#include <algorithm>
+#include <array>
+
 #include "concurrency.h"
 
 namespace braid::test {
 namespace {
 
 constexpr uint64_t kKeys = 40;
+constexpr uint64_t kKinds = 3;
+constexpr uint64_t kDeletes = 300;
+/// Rounds of each writer, so that a busy machine does not delete before anybody writes.
+constexpr uint64_t kRounds = 40;
 
 class RangeStressTest : public ::testing::TestWithParam<const char*> {
  protected:
@@ -20,6 +27,7 @@ class RangeStressTest : public ::testing::TestWithParam<const char*> {
   void WriteRounds(uint64_t kind) {
     const std::string prefix = "w" + std::to_string(kind) + "/";
     for (uint64_t round = 1; running_.load() && !failure_.failed(); ++round) {
+      rounds_[kind].store(round);
       const std::string value = std::to_string(round);
       for (uint64_t i = 0; i < kKeys; ++i) {
         const std::string key = prefix + NumberedKey(i);
@@ -47,13 +55,19 @@ class RangeStressTest : public ::testing::TestWithParam<const char*> {
     }
   }
 
+  uint64_t LeastRounds() const {
+    uint64_t least = ~0ull;
+    for (const std::atomic<uint64_t>& rounds : rounds_) least = std::min(least, rounds.load());
+    return least;
+  }
+
   void CheckSnapshots() {
     while (running_.load() && !failure_.failed()) {
       const auto snapshot = db_->GetSnapshot();
       ReadOptions options;
       options.snapshot = snapshot.get();
       const std::unique_ptr<Iterator> it = db_->NewIterator(options);
-      for (uint64_t kind = 0; kind < 3; ++kind) {
+      for (uint64_t kind = 0; kind < kKinds; ++kind) {
         const std::string prefix = "w" + std::to_string(kind) + "/";
         bool gap = false;
         uint64_t before = ~0ull;
@@ -82,16 +96,21 @@ class RangeStressTest : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<DB> db_;
   FirstFailure failure_;
   std::atomic<bool> running_{true};
+  std::array<std::atomic<uint64_t>, kKinds> rounds_{};
 };
 INSTANTIATE_TEST_SUITE_P(Designs, RangeStressTest, ::testing::Values("braid", "listdb"));
 
 TEST_P(RangeStressTest, EveryWriteComesBeforeOrAfterTheWholeDelete) {
   std::vector<std::thread> threads;
-  for (uint64_t kind = 0; kind < 3; ++kind) {
+  for (uint64_t kind = 0; kind < kKinds; ++kind) {
     threads.emplace_back([this, kind] { WriteRounds(kind); });
   }
   threads.emplace_back([this] { CheckSnapshots(); });
-  for (int i = 0; i < 300 && !failure_.failed(); ++i) {
+  // So that a delete takes long enough to be met by writers.
+  WriteBatch filler;
+  for (uint64_t i = 0; i < 1000; ++i) filler.Put("w9/" + NumberedKey(i), "filler");
+  for (uint64_t i = 0; (i < kDeletes || LeastRounds() < kRounds) && !failure_.failed(); ++i) {
+    if (i % 4 == 0) failure_.Check(db_->Write(filler), "filler");
     failure_.Check(db_->DeleteRange("w", Slice("x")), "delete of the range");
   }
   running_.store(false);
