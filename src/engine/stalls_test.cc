@@ -30,6 +30,17 @@ TEST(StallsTest, TheLongestOfManyThreadsIsKept) {
   EXPECT_EQ(stalls.count(), 20'000u);
 }
 
+TEST(StallsTest, AListenerIsToldOfThoseOfAMillisecondAndMore) {
+  struct Listener final : EventListener {
+    void OnStall(const Stall& stall) noexcept override { told.push_back(stall.nanos); }
+    std::vector<uint64_t> told;
+  } listener;
+  Stalls stalls(&listener);
+  for (const uint64_t nanos : {5u, 999'999u, 1'000'000u, 3'000'000u}) stalls.Add(nanos);
+  EXPECT_EQ(listener.told, (std::vector<uint64_t>{1'000'000, 3'000'000}));
+  EXPECT_EQ(stalls.count(), 4u);
+}
+
 TEST(StallsTest, ATimerAddsTheTimeItLived) {
   Stalls stalls;
   {
