@@ -41,6 +41,8 @@ start() {
   collect_jars
   claim_name
   trap 'undo_start' EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM HUP
   printf '%s\n' "network=$network" "base_port=$base_port" "java_home=$java_home" >"$home/state"
   mkdir -p "$home/home/bin"
   say "cluster '$cluster_id': $worker_count workers with $node_slots slots each, $network"
@@ -53,7 +55,7 @@ start() {
   wait_for DataNodes "$worker_count" live_datanodes
   wait_for NodeManagers "$worker_count" live_nodemanagers
   wait_for JobHistoryServer 1 history_answers
-  trap - EXIT
+  trap - EXIT INT TERM HUP
   say "ready; '$0 run hdfs dfs -ls /' is a first command, '$0 stop' ends it"
 }
 

@@ -15,6 +15,8 @@ marked_processes() {
 }
 
 # Runs Java on a host, in this process: java_on HOST "FLAGS" CLASS ARGUMENT... (in a subshell).
+# Words in "session" come before the command.
+session=()
 java_on() {
   local host=$1 flags=$2 own=() given=()
   shift 2
@@ -22,14 +24,15 @@ java_on() {
   read -r -a given <<<"$flags"
   export BRAID_CLUSTER_MARK=$prefix JAVA_HOME=$java_home
   export HADOOP_CONF_DIR=$home/$host/conf HADOOP_HOME=$home/home
-  on_host "$host" "$java_home/bin/java" "${given[@]}" -XX:+UseSerialGC "${own[@]}" \
+  on_host "$host" "${session[@]}" "$java_home/bin/java" "${given[@]}" -XX:+UseSerialGC "${own[@]}" \
     -Dhadoop.home.dir="$home/home" -Dhadoop.log.dir="$home/$host/log" \
     -cp "$home/$host/conf:$dist/web:$dist/lib/*${HADOOP_CLASSPATH:+:$HADOOP_CLASSPATH}" "$@"
 }
 
-# Starts one daemon in the background: daemon HOST NAME HEAP_MB CLASS.
+# Starts one daemon in the background, in a session of its own, so that what ends the caller does
+# not end it: daemon HOST NAME HEAP_MB CLASS.
 daemon() {
-  local host=$1 name=$2 heap=$3 class=$4 log=$home/$1/log/$2.log
+  local host=$1 name=$2 heap=$3 class=$4 log=$home/$1/log/$2.log session=(setsid)
   (unset HADOOP_CLASSPATH; java_on "$host" "-Xmx${heap}m" "$class") >"$log" 2>&1 </dev/null &
   echo "$! $host $name" >>"$home/daemons"
 }
