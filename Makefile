@@ -72,8 +72,9 @@ reliability: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp ## run the lo
 hadoop-test: $(BUILD)/setup-hadoop.stamp ## test braid-hadoop (BRAID_TEST_SIZE=push or night)
 	@bash scripts/test.sh hadoop
 
-hadoop-cluster: $(BUILD)/setup-hadoop.stamp ## start a small Hadoop cluster; hadoop/cluster/cluster.sh stop ends it
+hadoop-cluster: $(BUILD)/setup-hadoop.stamp ## start a small Hadoop cluster of real daemons (hadoop/README.md)
 	@bash hadoop/cluster/cluster.sh start
+	@echo "a first command: hadoop/cluster/cluster.sh run hdfs dfs -ls /    the end: hadoop/cluster/cluster.sh stop"
 
 hadoop-demo: $(BUILD)/setup-hadoop.stamp ## compare ways of making input splits on a real cluster: SIZE=256M or quick
 	@python3 hadoop/cluster/demo.py --size $(if $(filter push,$(SIZE)),256M,$(SIZE)) $(DEMO)

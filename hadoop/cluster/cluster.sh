@@ -13,7 +13,7 @@
 #
 # Settings, from the environment: BRAID_CLUSTER_ID (main), _NODES (4), _SLOTS (2 a node), _SLOT_MB
 # (512), _BLOCK (4194304), _REPLICATION (2), _SCHEDULER (fair or capacity), _NETWORK (auto,
-# namespaces or single), _TIMEOUT (180 s), and BRAID_TMP, where its data is.
+# namespaces or single), _TIMEOUT (300 s), and BRAID_TMP, where its data is.
 # Namespaces need root. Without them all daemons share one host and there is no locality.
 set -euo pipefail
 export LC_ALL=C
@@ -56,7 +56,7 @@ start() {
   wait_for NodeManagers "$worker_count" live_nodemanagers
   wait_for JobHistoryServer 1 history_answers
   trap - EXIT INT TERM HUP
-  say "ready; '$0 run hdfs dfs -ls /' is a first command, '$0 stop' ends it"
+  say "cluster '$cluster_id' is ready"
 }
 
 # A start that failed, or was interrupted, leaves nothing behind.

@@ -13,7 +13,7 @@ readonly slot_mb=${BRAID_CLUSTER_SLOT_MB:-512}   # memory of a container
 readonly block_size=${BRAID_CLUSTER_BLOCK:-4194304}
 readonly replication=${BRAID_CLUSTER_REPLICATION:-2}
 readonly scheduler=${BRAID_CLUSTER_SCHEDULER:-fair}  # fair or capacity
-readonly patience=${BRAID_CLUSTER_TIMEOUT:-180}      # seconds until a start has failed
+readonly patience=${BRAID_CLUSTER_TIMEOUT:-300}      # seconds until a start has failed
 
 readonly home=${BRAID_TMP:-${TMPDIR:-/tmp}}/braid-hadoop-$cluster_id
 readonly dist=$repo/build/hadoop/dist-$hadoop_version
