@@ -2,7 +2,10 @@ package io.braid.hadoop.plan;
 
 import java.util.List;
 
-/** What one of the delegate's splits is to the planner: a length in bytes and the hosts that hold it. */
+/**
+ * What one of the delegate's splits is to the planner: a length in bytes and the hosts that hold
+ * it.
+ */
 public final class Block {
   private final long length;
   private final List<String> hosts;

@@ -36,7 +36,10 @@ public final class Group {
     return localLength;
   }
 
-  /** The preferred host first, then hosts that hold at least half of the bytes; at most three; may be empty. */
+  /**
+   * The preferred host first, then hosts that hold at least half of the bytes; at most three; may
+   * be empty.
+   */
   public List<String> hosts() {
     return hosts;
   }

@@ -1,5 +1,7 @@
 package io.braid.hadoop.plan;
 
+import java.util.Objects;
+
 /** What the user may set about a plan. Immutable; {@code with...} gives a changed copy. */
 public final class PlanSettings {
   public static final PlanSettings DEFAULTS =
@@ -12,14 +14,33 @@ public final class PlanSettings {
   private final long minimumBytes;
   private final Costs costs;
 
-  private PlanSettings(Policy policy, int ratio, double largeShare, double localFraction,
-      long minimumBytes, Costs costs) {
-    this.policy = policy;
+  private PlanSettings(
+      Policy policy,
+      int ratio,
+      double largeShare,
+      double localFraction,
+      long minimumBytes,
+      Costs costs) {
+    check(ratio >= 2, "the ratio of sizes must be at least 2, not " + ratio);
+    check(
+        largeShare > 0 && largeShare <= 1,
+        "the large share must be above 0, at most 1, not " + largeShare);
+    check(
+        localFraction >= 0 && localFraction <= 1,
+        "the local fraction must be from 0 to 1, not " + localFraction);
+    check(minimumBytes >= 0, "the minimum size can't be negative: " + minimumBytes);
+    this.policy = Objects.requireNonNull(policy, "policy");
     this.ratio = ratio;
     this.largeShare = largeShare;
     this.localFraction = localFraction;
     this.minimumBytes = minimumBytes;
-    this.costs = costs;
+    this.costs = Objects.requireNonNull(costs, "costs");
+  }
+
+  private static void check(boolean right, String message) {
+    if (!right) {
+      throw new IllegalArgumentException(message);
+    }
   }
 
   public PlanSettings withPolicy(Policy value) {

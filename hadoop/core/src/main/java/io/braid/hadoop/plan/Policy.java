@@ -8,7 +8,10 @@ public enum Policy {
   NONE("none"),
   /** As many groups as slots, alike in size (dissertation, chapter III, equation 1). */
   MAXIMUM("maximum"),
-  /** Sizes in geometric progression, leftovers single (chapter IV, Algorithms 1 and 2 to the letter). */
+  /**
+   * Sizes in geometric progression, leftovers single (chapter IV, Algorithms 1 and 2 to the
+   * letter).
+   */
   ASSORTED_STRICT("assorted-strict"),
   /** The same sizes, with the leftovers grouped as well. */
   ASSORTED_BALANCED("assorted-balanced"),
@@ -26,7 +29,10 @@ public enum Policy {
     return label;
   }
 
-  /** The policy of that label; "assorted" is the balanced form. Throws IllegalArgumentException with the valid names. */
+  /**
+   * The policy of that label; "assorted" is the balanced form. Throws IllegalArgumentException with
+   * the valid names.
+   */
   public static Policy of(String label) {
     String wanted = label.trim().toLowerCase(Locale.ROOT);
     if (wanted.equals("assorted")) {
@@ -37,7 +43,9 @@ public enum Policy {
         return policy;
       }
     }
-    throw new IllegalArgumentException("there is no policy \"" + label
-        + "\": use none, maximum, assorted-strict, assorted-balanced or auto");
+    throw new IllegalArgumentException(
+        "there is no policy \""
+            + label
+            + "\": use none, maximum, assorted-strict, assorted-balanced or auto");
   }
 }
