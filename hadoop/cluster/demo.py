@@ -34,6 +34,7 @@ NODES, SLOTS, REPLICATION = 4, 2, 2
 BLOCKS = 64  # of the text, unless blocks would be smaller than 1 MB
 QUICK = {"size": 32 << 20, "block": 2 << 20, "jobs": ["wordcount"], "fairness": False,
          "modes": list(jobs.POLICIES)}
+PAGES = (ROOT / "hadoop/README.md", ROOT / "hadoop/docs/measurements.md")
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 started = time.monotonic()
 
@@ -57,9 +58,11 @@ def parse(arguments):
     parser.add_argument("--jobs", default=",".join(jobs.JOBS), help="which of %(default)s")
     parser.add_argument("--modes", help="which ways, by ';': " + "; ".join(jobs.MODES))
     parser.add_argument("--no-fairness", action="store_true", help="don't run two jobs at once")
+    parser.add_argument("--jar", type=pathlib.Path, help="braid-hadoop's, instead of building it")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
     parser.add_argument("--json", type=pathlib.Path, help="write all results to this file")
-    parser.add_argument("--show", type=pathlib.Path, help="print the page's tables of such a file")
+    parser.add_argument("--tables", action="store_true",
+                        help="put hadoop/docs/measurements.json into the pages that show it")
     options = parser.parse_args(arguments)
     try:
         settle(options)
@@ -123,10 +126,11 @@ def measure(options, cluster, runner, results):
                 if late(options):
                     return
                 facts = runner.alone(job, jobs.MODES[name])
-                results["runs"].append(facts | {"round": turn + 1})
+                facts |= {"round": turn + 1, "load": round(os.getloadavg()[0], 1)}
+                results["runs"].append(facts)
                 keep(options, results)
                 say(f"{job}, {name}: {facts['job_s']:.1f} s, {facts['containers']} containers, "
-                    f"CPU {facts['cpu_s']:.0f} s, load {os.getloadavg()[0]:.0f}")
+                    f"CPU {facts['cpu_s']:.0f} s, load {facts['load']:.0f}")
         for name in options.modes if options.fairness else ():
             if late(options):
                 return
@@ -164,8 +168,10 @@ def demonstrate(options, cluster, folder):
     if not set(results["pair"]) <= set(options.jobs):
         options.fairness = False
     needs_jar = any(jobs.MODES[mode].input_format == jobs.COALESCING for mode in options.modes)
-    say("building braid-hadoop") if needs_jar else None
-    jar = build_jar(folder) if needs_jar else None
+    jar = options.jar
+    if needs_jar and not jar:
+        say("building braid-hadoop")
+        jar = build_jar(folder)
     cluster.start()
     results["network"] = cluster.network()
     say(f"writing a text of {options.bytes >> 20} MB in blocks of {options.block >> 10} KB")
@@ -183,8 +189,10 @@ def interrupted(number, _frame):
 
 def main(arguments):
     options = parse(arguments)
-    if options.show:
-        print(report.everything(json.loads(options.show.read_text()), report.page_table))
+    if options.tables:
+        results = json.loads((ROOT / "hadoop/docs/measurements.json").read_text())
+        for page in PAGES:
+            page.write_text(report.renewed(page.read_text(), results))
         return 0
     for number in ENDING:
         signal.signal(number, interrupted)
