@@ -71,7 +71,9 @@ public final class ClusterSpec {
 
   /** Bytes a second of a node's disk, of its network port (each way) and of a rack's uplink (each way). */
   public ClusterSpec rates(double disk, double port, double uplink) {
-    require(disk > 0 && port > 0 && uplink > 0, "rates", "above 0", Math.min(disk, port));
+    require(disk > 0, "bytes a second of a disk", "above 0", disk);
+    require(port > 0, "bytes a second of a port", "above 0", port);
+    require(uplink > 0, "bytes a second of an uplink", "above 0", uplink);
     diskBytesPerSecond = disk;
     portBytesPerSecond = port;
     uplinkBytesPerSecond = uplink;

@@ -18,14 +18,18 @@ final class Hardware {
   private final SharedResource[] rackIn;
   private final SharedResource[] rackOut;
 
-  Hardware(Engine engine, ClusterSpec cluster) {
+  /** A node's slowness divides its disk's rate; its processor's work is multiplied by the caller. */
+  Hardware(Engine engine, ClusterSpec cluster, double[] slowness) {
     this.engine = engine;
     rackOf = cluster.rackOfNodes();
     nodesPerMachine = cluster.nodesPerMachine;
     int machines = (cluster.nodes + nodesPerMachine - 1) / nodesPerMachine;
     int racks = rackOf[rackOf.length - 1] + 1;
     cores = make(machines, cluster.cores, 1);
-    disks = make(cluster.nodes, cluster.diskBytesPerSecond, SharedResource.UNLIMITED);
+    disks = new SharedResource[cluster.nodes];
+    for (int i = 0; i < cluster.nodes; ++i) {
+      disks[i] = engine.resource(cluster.diskBytesPerSecond / slowness[i], SharedResource.UNLIMITED);
+    }
     in = make(cluster.nodes, cluster.portBytesPerSecond, SharedResource.UNLIMITED);
     out = make(cluster.nodes, cluster.portBytesPerSecond, SharedResource.UNLIMITED);
     rackIn = make(racks, cluster.uplinkBytesPerSecond, SharedResource.UNLIMITED);

@@ -252,7 +252,9 @@ final class JobRun {
 
   /** What a block's time is multiplied with. */
   double slownessOf(int block) {
-    return noise.factor(Stream.BLOCK, block, spec.blockSpread)
+    // A block of many units is slow only if most of them are.
+    double units = Math.max(1, placement.length(block) / JobSpec.SPREAD_UNIT);
+    return noise.factor(Stream.BLOCK, block, spec.blockSpread / Math.sqrt(units))
         * noise.factor(Stream.REGION, block / spec.regionBlocks, spec.regionSpread);
   }
 

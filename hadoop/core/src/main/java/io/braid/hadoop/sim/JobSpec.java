@@ -11,6 +11,9 @@ import io.braid.hadoop.plan.Policy;
  * Setters change it and return it. Not thread safe; not to be changed during a run.
  */
 public final class JobSpec {
+  /** Bytes whose time varies together when blocks vary independently: a larger block averages several. */
+  static final double SPREAD_UNIT = 128 * MIB;
+
   final String name;
   double submitSeconds;
   long inputBytes = 250L << 30;
@@ -36,13 +39,13 @@ public final class JobSpec {
 
   /** Chapter III's Grep: 3.85 s a block of 128 MiB, almost no output. */
   public static JobSpec grep() {
-    return new JobSpec("grep").map(3.85 / (128 * MIB), 1e-4, 1).reduce(8, 0, 1, 3);
+    return new JobSpec("grep").map(3.85 / (128 * MIB), 1e-4, 1).reduce(1, 0, 1, 3);
   }
 
   /** WordCount with its combiner: 48 s a block (see docs/simulator.md), little output. */
   public static JobSpec wordCount() {
-    return new JobSpec("wordcount").map(48 / (128 * MIB), 0.01, 1)
-        .reduce(32, 10 / (128 * MIB), 1, 3);
+    return new JobSpec("wordcount").map(48 / (128 * MIB), 0.002, 1)
+        .reduce(8, 10 / (128 * MIB), 1, 3);
   }
 
   /** Sort: little work a byte, all of it shuffled, sorted and written. */
@@ -127,7 +130,7 @@ public final class JobSpec {
   /**
    * How the maps' time for a byte varies, as coefficients of variation of log-normal factors.
    *
-   * @param block drawn for each block by itself: independent
+   * @param block drawn for each block of up to 128 MiB by itself: independent
    * @param container drawn for each container and shared by its blocks: correlated
    */
   public JobSpec skew(double block, double container) {

@@ -37,7 +37,6 @@ public final class Simulation {
     this.cluster = cluster;
     this.discipline = discipline;
     noise = new Noise(seed);
-    hardware = new Hardware(engine, cluster);
     slowness = new double[cluster.nodes];
     free = new int[cluster.nodes];
     order = new int[cluster.nodes];
@@ -49,6 +48,7 @@ public final class Simulation {
       order[other] = i;
     }
     freeSlots = cluster.nodes * cluster.slots;
+    hardware = new Hardware(engine, cluster, slowness);
   }
 
   /** Runs the jobs to their end. */

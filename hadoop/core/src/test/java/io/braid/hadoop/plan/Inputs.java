@@ -1,6 +1,7 @@
 package io.braid.hadoop.plan;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Random;
@@ -9,6 +10,12 @@ import java.util.Set;
 /** Blocks and nodes for the planner's tests, the same for the same seed. */
 final class Inputs {
   static final long MIB = 1 << 20;
+
+  private static final String[] NAMES = new String[2000];
+
+  static {
+    Arrays.setAll(NAMES, n -> String.format("node%03d", n));
+  }
 
   final List<Block> blocks = new ArrayList<>();
   final List<Node> nodes = new ArrayList<>();
@@ -84,7 +91,7 @@ final class Inputs {
   }
 
   static String name(int node) {
-    return String.format("node%03d", node);
+    return NAMES[node];
   }
 
   int slots() {
