@@ -54,13 +54,15 @@ def parse(arguments):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", default="256M", help="of the text: 256M, 1G..., or quick")
+    parser.add_argument("--blocks", type=int, default=BLOCKS, help="of the text (%(default)s)")
     parser.add_argument("--runs", type=int, default=1, help="rounds over all jobs (1)")
     parser.add_argument("--jobs", default=",".join(jobs.JOBS), help="which of %(default)s")
     parser.add_argument("--modes", help="which ways, by ';': " + "; ".join(jobs.MODES))
     parser.add_argument("--no-fairness", action="store_true", help="don't run two jobs at once")
     parser.add_argument("--jar", type=pathlib.Path, help="braid-hadoop's, instead of building it")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
-    parser.add_argument("--json", type=pathlib.Path, help="write all results to this file")
+    parser.add_argument("--json", type=pathlib.Path,
+                        help="write all results to this file; more runs of the same text are added")
     parser.add_argument("--tables", action="store_true",
                         help="put hadoop/docs/measurements.json into the pages that show it")
     options = parser.parse_args(arguments)
@@ -75,7 +77,7 @@ def settle(options):
     """Turns the options' words into lists and numbers."""
     quick = options.size == "quick"
     options.bytes = QUICK["size"] if quick else bytes_of(options.size)
-    options.block = QUICK["block"] if quick else max(1 << 20, options.bytes // BLOCKS)
+    options.block = QUICK["block"] if quick else max(1 << 20, options.bytes // options.blocks)
     options.block -= options.block % 512  # HDFS wants a multiple of its checksums' chunks
     options.fairness = not (quick or options.no_fairness)
     options.jobs = QUICK["jobs"] if quick else options.jobs.split(",")
@@ -120,7 +122,8 @@ def machine():
 def measure(options, cluster, runner, results):
     """The rounds. Results are kept after each run, so that a run that is cut short counts."""
     pair = results["pair"]
-    for turn in range(options.runs):
+    rounds = max((run["round"] for run in results["runs"]), default=0)
+    for turn in range(rounds, rounds + options.runs):
         for job in options.jobs:
             for name in options.modes:
                 if late(options):
@@ -161,10 +164,7 @@ def conclude(results):
 
 
 def demonstrate(options, cluster, folder):
-    results = {
-        "size": options.bytes, "block": options.block, "nodes": NODES, "slots": SLOTS,
-        "replication": REPLICATION, "machine": machine(), "pair": ["wordcount", "grep"],
-        "runs": [], "together": []}
+    results = begun(options)
     if not set(results["pair"]) <= set(options.jobs):
         options.fairness = False
     needs_jar = any(jobs.MODES[mode].input_format == jobs.COALESCING for mode in options.modes)
@@ -181,6 +181,22 @@ def demonstrate(options, cluster, folder):
     runner = Runner(cluster, jar, "/in/text", options.bytes, 1800)
     measure(options, cluster, runner, results)
     return conclude(results)
+
+
+def begun(options):
+    """Results without runs, or those of the file to which runs are to be added."""
+    results = {
+        "size": options.bytes, "block": options.block, "nodes": NODES, "slots": SLOTS,
+        "replication": REPLICATION, "machine": machine(), "pair": ["wordcount", "grep"],
+        "runs": [], "together": []}
+    if options.json and options.json.exists():
+        earlier = json.loads(options.json.read_text())
+        for key in ("size", "block", "nodes", "slots", "replication", "machine"):
+            if earlier[key] != results[key]:
+                raise Failure(f"{options.json} has runs of another {key} ({earlier[key]}): "
+                              "name another file")
+        return earlier
+    return results
 
 
 def interrupted(number, _frame):
