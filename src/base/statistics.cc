@@ -59,6 +59,7 @@ std::vector<StatisticsField> ListFields(const Statistics& s) {
       {"index_complete", s.index_complete, false},
       {"lookup_cache_entries", s.lookup_cache_entries, false},
       {"lookup_cache_hits", s.lookup_cache_hits, true},
+      {"lookup_cache_absences", s.lookup_cache_absences, true},
       {"lookup_cache_misses", s.lookup_cache_misses, true},
       {"second_chance_entries", s.second_chance_entries, false},
       {"memory_bytes", s.memory_bytes, false},
