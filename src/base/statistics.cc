@@ -3,6 +3,7 @@
 
 namespace braid {
 
+// Long: a table, a line a field.
 std::vector<StatisticsField> ListFields(const Statistics& s) {
   return {
       {"puts", s.puts, true},
