@@ -8,7 +8,7 @@ export BRAID_JOBS := $(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test bench figures check format crash mutants porcupine asan tsan ubsan fuzz \
-        coverage vm-test reliability hadoop-test hadoop-cluster hadoop-demo docs install package clean
+        coverage vm-test reliability java java-test hadoop-test hadoop-cluster hadoop-demo docs install package clean
 
 help: ## list the targets (this text)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,12 @@ ubsan: $(BUILD)/setup-build.stamp ## run all tests under UBSan alone
 
 reliability: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp ## run the long tests: SIZE=push, night or release; goes on where it was stopped
 	@python3 scripts/reliability.py $(SIZE)
+
+java: $(BUILD)/setup-build.stamp $(BUILD)/setup-hadoop.stamp ## build the Java binding: bindings/java/core/target/*.jar
+	@bash scripts/java.sh build
+
+java-test: $(BUILD)/setup-build.stamp $(BUILD)/setup-hadoop.stamp ## test the Java binding
+	@bash scripts/test.sh java
 
 hadoop-test: $(BUILD)/setup-hadoop.stamp ## test braid-hadoop (BRAID_TEST_SIZE=push or night)
 	@bash scripts/test.sh hadoop
