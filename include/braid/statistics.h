@@ -100,7 +100,7 @@ struct PoolInfo {
   std::string uuid;
   uint32_t format_version = 0;
   std::string design;
-  std::string comparator;
+  std::string comparator;                      ///< name of the order of its keys (key_order.h)
   MediaClass media_class = MediaClass::kPage;  ///< of the medium the path is on now
   bool media_class_forced = false;
   std::string flush_instruction;  ///< clwb, clflushopt, clflush, none or msync
