@@ -145,7 +145,7 @@ template <class Map>  // Model, or the same in another order
 }
 
 /// Scans both ways and gets every key.
-template <class Map>
+template <class Map = Model>
 void ExpectContent(DB* db, const Map& want, const Snapshot* snapshot = nullptr) {
   ReadOptions options;
   options.snapshot = snapshot;
