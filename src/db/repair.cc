@@ -101,7 +101,8 @@ Result<std::unique_ptr<recovery::Salvage>> SalvageInto(const Options& options,
   Result<std::unique_ptr<recovery::Salvage>> salvage = recovery::Salvage::Read(damaged, reading);
   if (!salvage.ok()) return salvage;
   *report = (*salvage)->TakeReport();
-  if (Status s = DB::Destroy(unfinished); !s.ok()) return s;  // of a repair that was interrupted
+  if (Status s = RemoveInterrupted(unfinished); !s.ok())
+    return s;  // of a repair that was interrupted
   Status s = FillNewPool(options, **salvage, unfinished, report, repair_options.progress);
   if (s.ok()) return salvage;
   return RemoveUnfinished(unfinished, s);
