@@ -7,7 +7,7 @@ SIZE ?= push
 export BRAID_JOBS := $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench figures check format crash mutants porcupine asan tsan ubsan fuzz \
+.PHONY: help setup build demo test bench figures check format crash mutants porcupine porting asan tsan ubsan fuzz \
         coverage vm-test reliability java java-test hadoop-test hadoop-cluster hadoop-demo docs install package clean
 
 help: ## list the targets (this text)
@@ -56,6 +56,9 @@ vm-test: $(BUILD)/setup-build.stamp ## run braid on emulated persistent memory i
 
 porcupine: $(BUILD)/setup-build.stamp ## have a checker in Go judge concurrent histories (skipped without Go)
 	@bash scripts/porcupine.sh
+
+porting: $(BUILD)/setup-build.stamp ## port a Go binding of LevelDB, fetched for that, and run its tests (skipped without Go)
+	@bash scripts/porting.sh
 
 asan: $(BUILD)/setup-build.stamp ## run all tests under AddressSanitizer and UBSan
 	@bash scripts/test.sh asan
