@@ -5,6 +5,8 @@
 #   test.sh crash       the crash simulator's tests     (BRAID_TEST_SIZE=night for the long run)
 #   test.sh mutants     seeded faults that the crash tests must find
 #   test.sh vm          braid in a virtual machine with persistent memory (docs/vm-tests.md)
+#   test.sh hadoop      braid-hadoop's tests, by Maven (BRAID_TEST_SIZE=night for the long ones, too)
+#   test.sh java        the Java binding's tests, by Maven
 #   test.sh asan|tsan|ubsan|debug|release    all tests of one preset
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -80,6 +82,23 @@ script() {
   record "$step" "$code" "$results/$step.log"
 }
 
+# Runs tests that Maven counts one by one: maven <step> <script> [argument...].
+maven() {
+  local step=$1 code=0 log="$results/$1.log"
+  shift
+  say "$step: testing"
+  bash "$@" "$results" >"$log" 2>&1 </dev/null || code=$?
+  if compgen -G "$results/$step-*.xml" >/dev/null; then
+    say "$step: $(python3 scripts/count_tests.py --step "$results/$step"-*.xml)"
+  fi
+  # A failure that is not a test's: the build's, or Maven Central out of reach.
+  if [ "$code" -ne 0 ] && ! grep -qsE '<(failure|error)[ >/]' "$results/$step"-*.xml; then
+    tail -n 20 "$log"
+    say "$step: the build failed; all of it is in $log"
+    record "$step-build" 1 "$log"
+  fi
+}
+
 step() {
   case "$1" in
     format) script format scripts/check.sh --format ;;
@@ -94,15 +113,17 @@ step() {
       ;;
     fuzz) script fuzz scripts/fuzz.sh push ;;
     vm) script vm scripts/vm-test.sh ;;
+    hadoop) maven hadoop scripts/hadoop-test.sh ;;
+    java) maven java scripts/java.sh test ;;
     asan | tsan | ubsan | debug | release) build "$1" "$1" && run "$1" "$1" ;;
     *)
-      echo "test.sh: unknown part '$1': use crash, mutants, fuzz, vm, asan, tsan, ubsan, debug or release" >&2
+      echo "test.sh: unknown part '$1': use crash, mutants, fuzz, vm, hadoop, java, asan, tsan, ubsan, debug or release" >&2
       exit 2
       ;;
   esac
 }
 
-[ $# -gt 0 ] || set -- format release crash mutants asan-model tsan-concurrency
+[ $# -gt 0 ] || set -- format release crash mutants asan-model tsan-concurrency java hadoop
 for part in "$@"; do step "$part"; done
 say "done; logs are in $results"
 python3 scripts/count_tests.py "$results"/*.xml

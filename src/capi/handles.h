@@ -18,7 +18,7 @@
 
 struct braid_t {
   std::unique_ptr<braid::DB> rep;
-  std::shared_ptr<const braid::KeyOrder> order;  // null: bytes
+  std::shared_ptr<const braid::KeyOrder> order = nullptr;  // null: bytes
 };
 
 struct braid_snapshot_t {
