@@ -119,7 +119,7 @@ inline Pairs ScanBackward(DB* db, const ReadOptions& options = {}) {
 }
 
 /// Says where `got` first differs from `want`.
-template <class Map>  // Model, or the same in another order
+template <class Map = Model>  // or the same in another order
 ::testing::AssertionResult SamePairs(const Pairs& got, const Map& want) {
   auto expected = want.begin();
   for (size_t i = 0; i < got.size(); ++i, ++expected) {
