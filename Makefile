@@ -8,7 +8,7 @@ export BRAID_JOBS := $(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test bench figures check format crash mutants porcupine asan tsan ubsan fuzz \
-        coverage vm-test reliability docs install package clean
+        coverage vm-test reliability python python-test docs install package clean
 
 help: ## list the targets (this text)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,12 @@ ubsan: $(BUILD)/setup-build.stamp ## run all tests under UBSan alone
 
 reliability: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp ## run the long tests: SIZE=push, night or release; goes on where it was stopped
 	@python3 scripts/reliability.py $(SIZE)
+
+python: $(BUILD)/setup-build.stamp $(BUILD)/setup-python.stamp ## build the Python wheel: build/python/wheel
+	@bash scripts/python.sh build
+
+python-test: $(BUILD)/setup-build.stamp $(BUILD)/setup-python.stamp ## test the Python binding, with plyvel's tests too
+	@bash scripts/python.sh test
 
 fuzz: $(BUILD)/setup-check.stamp ## build the fuzzers into build/fuzz/bin (clang)
 	@bash scripts/build.sh fuzz

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts test results written by ctest --output-junit.
+"""Counts test results written by ctest --output-junit, and those of pytest --junitxml.
 
 count_tests.py FILE...                      names what failed, then one line: N passed, M failed
 count_tests.py --step FILE                  one short line about one file
@@ -23,8 +23,10 @@ class Counts:
             status = case.get("status")
             if case.find("failure") is not None or status == "fail":
                 self.failures.append(case.get("name"))
-            elif status == "run":
-                self.passed += 1
+            elif case.find("error") is not None:
+                self.failures.append(f"{case.get('name')} (error)")
+            elif status == "run" or (status is None and case.find("skipped") is None):
+                self.passed += 1  # ctest says so, pytest says nothing
             elif case.find("skipped") is not None and was_skipped_by_choice(case):
                 self.skipped += 1
             else:
@@ -32,8 +34,11 @@ class Counts:
 
 
 def was_skipped_by_choice(case):
-    """GTEST_SKIP and skip codes are a choice; a program that is missing or unusable is not."""
-    return case.find("skipped").get("message", "").startswith("SKIP_")
+    """GTEST_SKIP, skip codes and pytest's marks are a choice; a program that is missing or unusable
+    is not."""
+    skipped = case.find("skipped")
+    by_pytest = skipped.get("type", "").startswith("pytest.")
+    return by_pytest or skipped.get("message", "").startswith("SKIP_")
 
 
 def record(path, name, code, log):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that the packages of the named groups are there: build, check, bench, figures,
-# package, vm.
+# package, python, vm.
 # Installs what is missing where it may (root, or sudo without a password, on Debian and its kin);
 # elsewhere prints what is missing and exits 2. Does nothing, quickly, when all is there.
 set -euo pipefail
@@ -39,6 +39,9 @@ readonly package_needs="
 cmd:dpkg-shlibdeps dpkg-dev
 cmd:fakeroot fakeroot
 cmd:readelf binutils"
+readonly python_needs="
+py:ensurepip python3-venv
+cmd:python3-config python3-dev"
 readonly vm_needs="
 cmd:qemu-system-x86_64 qemu-system-x86
 cmd:busybox busybox-static
@@ -83,8 +86,8 @@ missing_packages() {
 [ $# -gt 0 ] || set -- build check bench
 for group in "$@"; do
   case "$group" in
-    build | check | bench | figures | package | vm) ;;
-    *) echo "setup.sh: unknown group '$group': use build, check, bench, figures, package or vm" >&2; exit 2 ;;
+    build | check | bench | figures | package | python | vm) ;;
+    *) echo "setup.sh: unknown group '$group': use build, check, bench, figures, package, python or vm" >&2; exit 2 ;;
   esac
 done
 
