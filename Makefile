@@ -8,10 +8,10 @@ export BRAID_JOBS := $(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test bench figures check format crash mutants porcupine asan tsan ubsan fuzz \
-        coverage vm-test reliability python python-test docs install package clean
+        coverage vm-test reliability java java-test python python-test hadoop-test hadoop-cluster hadoop-demo docs install package clean
 
 help: ## list the targets (this text)
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install the Debian packages that are missing, or say which
 	@bash scripts/setup.sh build check bench
@@ -27,7 +27,7 @@ build: $(BUILD)/setup-build.stamp ## build the release: build/release/bin/braid,
 demo: build ## see braid at work: load, read, kill, reopen, verify
 	@bash scripts/demo.sh
 
-test: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp ## run every test; ends in "N passed, M failed"
+test: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp $(BUILD)/setup-hadoop.stamp $(BUILD)/setup-python.stamp ## run every test; ends in "N passed, M failed"
 	@bash scripts/test.sh
 
 bench: $(BUILD)/setup-bench.stamp build ## measure braid beside other stores; SIZE=medium or full renews the tables
@@ -69,11 +69,27 @@ ubsan: $(BUILD)/setup-build.stamp ## run all tests under UBSan alone
 reliability: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp ## run the long tests: SIZE=push, night or release; goes on where it was stopped
 	@python3 scripts/reliability.py $(SIZE)
 
+java: $(BUILD)/setup-build.stamp $(BUILD)/setup-hadoop.stamp ## build the Java binding: bindings/java/core/target/*.jar
+	@bash scripts/java.sh build
+
+java-test: $(BUILD)/setup-build.stamp $(BUILD)/setup-hadoop.stamp ## test the Java binding
+	@bash scripts/test.sh java
+
 python: $(BUILD)/setup-build.stamp $(BUILD)/setup-python.stamp ## build the Python wheel: build/python/wheel
 	@bash scripts/python.sh build
 
 python-test: $(BUILD)/setup-build.stamp $(BUILD)/setup-python.stamp ## test the Python binding, with plyvel's tests too
-	@bash scripts/python.sh test
+	@bash scripts/test.sh python
+
+hadoop-test: $(BUILD)/setup-hadoop.stamp ## test braid-hadoop (BRAID_TEST_SIZE=push or night)
+	@bash scripts/test.sh hadoop
+
+hadoop-cluster: $(BUILD)/setup-hadoop.stamp ## start a small Hadoop cluster of real daemons (hadoop/README.md)
+	@bash hadoop/cluster/cluster.sh start
+	@echo "a first command: hadoop/cluster/cluster.sh run hdfs dfs -ls /    the end: hadoop/cluster/cluster.sh stop"
+
+hadoop-demo: $(BUILD)/setup-hadoop.stamp ## compare ways of making input splits on a real cluster: SIZE=256M or quick
+	@python3 hadoop/cluster/demo.py --size $(if $(filter push,$(SIZE)),256M,$(SIZE)) $(DEMO)
 
 fuzz: $(BUILD)/setup-check.stamp ## build the fuzzers into build/fuzz/bin (clang)
 	@bash scripts/build.sh fuzz

@@ -188,6 +188,8 @@ endforeach()
 
 braid_add_script(style style/reliability_test.py)
 braid_add_script(style style/bench_tables_test.py)
+braid_add_script(style style/count_tests_test.py)
+braid_add_script(style style/hadoop_demo_test.py)
 
 if(TARGET braid_figures)
   braid_add_script(figures figures/figures_test.py "${PROJECT_BINARY_DIR}/bin")

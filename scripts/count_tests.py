@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Counts test results written by ctest --output-junit, and those of pytest --junitxml.
+"""Counts test results in JUnit's XML: ctest's (--output-junit), Maven's (surefire) and
+pytest's (--junitxml).
 
 count_tests.py FILE...                      names what failed, then one line: N passed, M failed
-count_tests.py --step FILE                  one short line about one file
+count_tests.py --step FILE...               one short line about the files
 count_tests.py --record FILE NAME CODE LOG  writes a result of its own, for steps ctest doesn't know
 
 A skipped test is neither passed nor failed; how many there are is said on a line of its own.
@@ -20,25 +21,35 @@ class Counts:
 
     def add_file(self, path):
         for case in ElementTree.parse(path).getroot().iter("testcase"):
-            status = case.get("status")
+            status = case.get("status") or status_by_others(case)
             if case.find("failure") is not None or status == "fail":
-                self.failures.append(case.get("name"))
-            elif case.find("error") is not None:
-                self.failures.append(f"{case.get('name')} (error)")
-            elif status == "run" or (status is None and case.find("skipped") is None):
-                self.passed += 1  # ctest says so, pytest says nothing
-            elif case.find("skipped") is not None and was_skipped_by_choice(case):
+                self.failures.append(full_name(case))
+            elif status == "run":
+                self.passed += 1
+            elif status == "skipped" or was_skipped_by_choice(case):
                 self.skipped += 1
             else:
-                self.failures.append(f"{case.get('name')} (did not run)")
+                self.failures.append(f"{full_name(case)} (did not run)")
+
+
+def full_name(case):
+    """Maven names a test within its class; ctest gives the same name twice."""
+    name, folder = case.get("name"), case.get("classname")
+    return name if folder in (None, name) else f"{folder}.{name}"
+
+
+def status_by_others(case):
+    """Surefire and pytest write no status. What is skipped there is skipped by choice: something
+    missing fails the build before any test."""
+    if case.find("error") is not None:
+        return "fail"
+    return "run" if case.find("skipped") is None else "skipped"
 
 
 def was_skipped_by_choice(case):
-    """GTEST_SKIP, skip codes and pytest's marks are a choice; a program that is missing or unusable
-    is not."""
+    """GTEST_SKIP and skip codes are a choice; a program that is missing or unusable is not."""
     skipped = case.find("skipped")
-    by_pytest = skipped.get("type", "").startswith("pytest.")
-    return by_pytest or skipped.get("message", "").startswith("SKIP_")
+    return skipped is not None and skipped.get("message", "").startswith("SKIP_")
 
 
 def record(path, name, code, log):

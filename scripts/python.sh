@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The Python binding.
 #   python.sh build                 a wheel with the library inside, in build/python/wheel
-#   python.sh test [pytest option]  installs it in build/python/venv; its tests, and plyvel's own
+#   python.sh test [folder]         installs it in build/python/venv; its tests, and plyvel's own;
+#                                   results go to <folder>/python-tests.xml
 #   python.sh bench [option]        ns a call beside plyvel
 # PYTHON names the interpreter (default: python3). What is fetched comes from PyPI by pip.
 set -euo pipefail
@@ -97,7 +98,7 @@ fetch_plyvel_tests() {
 }
 
 run_tests() {
-  local scratch code=0
+  local results=${1:-build/python} scratch code=0
   build
   # shellcheck disable=SC2046
   stamped test $(pins test)
@@ -107,7 +108,8 @@ run_tests() {
   # shellcheck disable=SC2064 # this folder, not another of that name
   trap "rm -rf '$scratch'" EXIT
   TMPDIR=$scratch PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" -m pytest -q \
-    -c bindings/python/pyproject.toml -p no:cacheprovider --basetemp "$scratch/pytest" "$@" \
+    -c bindings/python/pyproject.toml -p no:cacheprovider --basetemp "$scratch/pytest" \
+    --junitxml "$PWD/$results/python-tests.xml" \
     bindings/python/tests "$out/plyvel-$plyvel_version" || code=$?
   return "$code"
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Makes sure that the packages of the named groups are there: build, check, bench, figures,
-# package, python, vm.
+# package, vm, hadoop, python.
 # Installs what is missing where it may (root, or sudo without a password, on Debian and its kin);
 # elsewhere prints what is missing and exits 2. Does nothing, quickly, when all is there.
+# shellcheck disable=SC2034 # the lists are read by name, ${!needs}
 set -euo pipefail
 
 # What to look for, and the Debian package that has it.
@@ -39,9 +40,6 @@ readonly package_needs="
 cmd:dpkg-shlibdeps dpkg-dev
 cmd:fakeroot fakeroot
 cmd:readelf binutils"
-readonly python_needs="
-py:ensurepip python3-venv
-cmd:python3-config python3-dev"
 readonly vm_needs="
 cmd:qemu-system-x86_64 qemu-system-x86
 cmd:busybox busybox-static
@@ -51,6 +49,14 @@ cmd:ndctl ndctl
 cmd:cxl cxl
 cmd:mkfs.ext4 e2fsprogs
 cmd:mkfs.xfs xfsprogs"
+readonly hadoop_needs="
+jdk:17 openjdk-17-jdk-headless
+cmd:mvn maven
+cmd:python3 python3
+cmd:ip iproute2"
+readonly python_needs="
+py:ensurepip python3-venv
+cmd:python3-config python3-dev"
 
 is_there() {
   case "$1" in
@@ -61,6 +67,11 @@ is_there() {
       # Debian's modules belong to Debian's Python, which need not be the first on the path.
       python3 -c "import ${1#py:}" >/dev/null 2>&1 ||
         /usr/bin/python3 -c "import ${1#py:}" >/dev/null 2>&1
+      ;;
+    jdk:*)
+      local major
+      major=$(javac -version 2>&1 | sed -n 's/^javac \([0-9]*\).*/\1/p')
+      [ "${major:-0}" -ge "${1#jdk:}" ]
       ;;
     clang-rt:*)
       local runtimes
@@ -86,8 +97,11 @@ missing_packages() {
 [ $# -gt 0 ] || set -- build check bench
 for group in "$@"; do
   case "$group" in
-    build | check | bench | figures | package | python | vm) ;;
-    *) echo "setup.sh: unknown group '$group': use build, check, bench, figures, package, python or vm" >&2; exit 2 ;;
+    build | check | bench | figures | package | vm | hadoop | python) ;;
+    *)
+      echo "setup.sh: unknown group '$group': use build, check, bench, figures, package, vm, hadoop or python" >&2
+      exit 2
+      ;;
   esac
 done
 

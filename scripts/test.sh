@@ -4,8 +4,10 @@
 #   test.sh             everything a push must pass
 #   test.sh crash       the crash simulator's tests     (BRAID_TEST_SIZE=night for the long run)
 #   test.sh mutants     seeded faults that the crash tests must find
-#   test.sh python      the Python binding (docs in bindings/python)
 #   test.sh vm          braid in a virtual machine with persistent memory (docs/vm-tests.md)
+#   test.sh hadoop      braid-hadoop's tests, by Maven (BRAID_TEST_SIZE=night for the long ones, too)
+#   test.sh java        the Java binding's tests, by Maven
+#   test.sh python      the Python binding's tests, and plyvel's
 #   test.sh asan|tsan|ubsan|debug|release    all tests of one preset
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -81,22 +83,20 @@ script() {
   record "$step" "$code" "$results/$step.log"
 }
 
-# The Python binding's tests, and plyvel's.
-python_tests() {
-  local code=0 log="$results/python.log"
-  say "python: building and testing"
-  bash scripts/python.sh test --junitxml "$PWD/$results/python.xml" >"$log" 2>&1 </dev/null ||
-    code=$?
-  if [ ! -s "$results/python.xml" ]; then
-    tail -n 20 "$log"
-    record python-run 1 "$log"
-    return
+# Runs tests that Maven or pytest counts one by one: counted <step> <script> [argument...].
+counted() {
+  local step=$1 code=0 log="$results/$1.log"
+  shift
+  say "$step: testing"
+  bash "$@" "$results" >"$log" 2>&1 </dev/null || code=$?
+  if compgen -G "$results/$step-*.xml" >/dev/null; then
+    say "$step: $(python3 scripts/count_tests.py --step "$results/$step"-*.xml)"
   fi
-  say "python: $(python3 scripts/count_tests.py --step "$results/python.xml")"
-  # pytest can fail although each test passed (for example when a file could not be read).
-  if [ "$code" -ne 0 ] && ! grep -Eq '<(failure|error)' "$results/python.xml"; then
+  # A failure that is not a test's: the build's, or a package index out of reach.
+  if [ "$code" -ne 0 ] && ! grep -qsE '<(failure|error)[ >/]' "$results/$step"-*.xml; then
     tail -n 20 "$log"
-    record python-run 1 "$log"
+    say "$step: the build failed; all of it is in $log"
+    record "$step-build" 1 "$log"
   fi
 }
 
@@ -112,18 +112,20 @@ step() {
       build asan-model asan braid_unit_tests braid_model_tests &&
         run asan-model asan -L '^(unit|model)$'
       ;;
-    python) python_tests ;;
     fuzz) script fuzz scripts/fuzz.sh push ;;
     vm) script vm scripts/vm-test.sh ;;
+    hadoop) counted hadoop scripts/hadoop-test.sh ;;
+    java) counted java scripts/java.sh test ;;
+    python) counted python scripts/python.sh test ;;
     asan | tsan | ubsan | debug | release) build "$1" "$1" && run "$1" "$1" ;;
     *)
-      echo "test.sh: unknown part '$1': use crash, mutants, fuzz, python, vm, asan, tsan, ubsan, debug or release" >&2
+      echo "test.sh: unknown part '$1': use crash, mutants, fuzz, vm, hadoop, java, python, asan, tsan, ubsan, debug or release" >&2
       exit 2
       ;;
   esac
 }
 
-[ $# -gt 0 ] || set -- format release python crash mutants asan-model tsan-concurrency
+[ $# -gt 0 ] || set -- format release crash mutants asan-model tsan-concurrency java python hadoop
 for part in "$@"; do step "$part"; done
 say "done; logs are in $results"
 python3 scripts/count_tests.py "$results"/*.xml

@@ -103,6 +103,13 @@ void PoolFlags::AddOptionsTo(CLI::App& app) {
                  "recipe of the pool; default: its own, and braid for a new one")
       ->type_name("NAME")
       ->group(kGroup);
+  std::vector<std::string> orders;
+  for (const std::string_view name : KeyOrderNames()) orders.emplace_back(name);
+  app.add_option("--key-order", key_order_,
+                 "order of the keys of a new pool; default: that of their bytes")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(orders))
+      ->group(kGroup);
   AddSizeOption(app, "--memory-budget", &memory_budget_,
                 "memory for memtables, indexes and filters; default: 1G")
       ->group(kGroup);
@@ -146,20 +153,48 @@ Options PoolFlags::OptionsOfPool() const {
   return options;
 }
 
+std::shared_ptr<const KeyOrder> PoolFlags::KeyOrderOf(const std::string& path) const {
+  if (!key_order_.empty()) return FindKeyOrder(key_order_);
+  // What can't be told here is told by the open.
+  Result<PoolInfo> info = DB::Inspect(path);
+  return info.ok() ? FindKeyOrder(info->comparator) : nullptr;
+}
+
+Result<std::unique_ptr<DB>> OpenAsItIs(Options options, const std::string& path) {
+  options.read_only = true;
+  Result<PoolInfo> info = DB::Inspect(path, options);
+  if (!info.ok() || info->comparator == kBytewiseOrder) return DB::Open(options, path);
+  if (auto order = FindKeyOrder(info->comparator)) return DB::Open(options, path, order);
+  return DB::OpenEncoded(options, path);
+}
+
 Result<std::unique_ptr<DB>> PoolFlags::OpenToRead() const {
   Options options = OptionsOfPool();
   options.read_only = true;
-  return WithHint(DB::Open(options, path_), path_);
+  if (!key_order_.empty()) {
+    return WithHint(DB::Open(options, path_, FindKeyOrder(key_order_)), path_);
+  }
+  Result<std::unique_ptr<DB>> opened = OpenAsItIs(options, path_);
+  Result<PoolInfo> info = DB::Inspect(path_);
+  if (opened.ok() && info.ok() && info->comparator != kBytewiseOrder &&
+      FindKeyOrder(info->comparator) == nullptr) {
+    std::fputs(fmt::format("braid: note: the keys of '{}' are in the order \"{}\", which only the "
+                           "program that made the pool can decode: here they are encoded\n",
+                           EscapeForTerminal(path_), EscapeForTerminal(info->comparator))
+                   .c_str(),
+               stderr);
+  }
+  return WithHint(std::move(opened), path_);
 }
 
 Result<std::unique_ptr<DB>> PoolFlags::OpenExisting() const {
   Options options = OptionsOfPool();
   options.create_if_missing = false;
-  return WithHint(DB::Open(options, path_), path_);
+  return WithHint(DB::Open(options, path_, KeyOrderOfPool()), path_);
 }
 
 Result<std::unique_ptr<DB>> PoolFlags::OpenOrCreate() const {
-  return DB::Open(OptionsOfPool(), path_);
+  return DB::Open(OptionsOfPool(), path_, KeyOrderOfPool());
 }
 
 Result<PoolInfo> PoolFlags::Inspect() const {

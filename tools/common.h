@@ -55,23 +55,33 @@ class PoolFlags {
   Options OptionsOfPool() const;
 
   /// Opens the pool without changing it, beside others who do so; NotFound's message says how to
-  /// make one.
+  /// make one. Keys of an order that is not built in are shown encoded, after a remark on stderr.
   Result<std::unique_ptr<DB>> OpenToRead() const;
   /// The same for a verb that writes.
   Result<std::unique_ptr<DB>> OpenExisting() const;
-  /// Opens the pool and makes it first when there is none.
+  /// Opens the pool and makes it first when there is none, with keys in the order of --key-order.
   Result<std::unique_ptr<DB>> OpenOrCreate() const;
   /// The facts of the pool, without opening it.
   Result<PoolInfo> Inspect() const;
 
+  /// The order that the keys of this command are in: that of --key-order, or else the pool's, if it
+  /// is a built-in one. Null: bytes.
+  std::shared_ptr<const KeyOrder> KeyOrderOfPool() const { return KeyOrderOf(path_); }
+  /// The same of another pool.
+  std::shared_ptr<const KeyOrder> KeyOrderOf(const std::string& path) const;
+
  private:
   std::string path_;
   std::string design_;
+  std::string key_order_;
   std::optional<uint64_t> memory_budget_;
   std::optional<uint64_t> max_size_;
   std::optional<MediaClass> media_class_;
   bool log_ = false;
 };
+
+/// Opens a pool for reading in the order of its keys, or encoded when that is not built in.
+Result<std::unique_ptr<DB>> OpenAsItIs(Options options, const std::string& path);
 
 /// Adds an option that takes a size like 64M.
 CLI::Option* AddSizeOption(CLI::App& app, const std::string& name, std::optional<uint64_t>* size,

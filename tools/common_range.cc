@@ -34,7 +34,7 @@ void RangeFlags::AddTo(CLI::App& app) {
 }
 
 KeyRange RangeOf(const std::optional<std::string>& from, const std::optional<std::string>& to,
-                 const std::optional<std::string>& prefix) {
+                 const std::optional<std::string>& prefix, const KeyOrder* order) {
   KeyRange range;
   if (from) RaiseLower(*from, &range.options);
   if (to) DropUpper(*to, &range.options);
@@ -42,20 +42,31 @@ KeyRange RangeOf(const std::optional<std::string>& from, const std::optional<std
     RaiseLower(*prefix, &range.options);
     if (auto end = PrefixEnd(*prefix)) DropUpper(std::move(*end), &range.options);
   }
+  if (order != nullptr) return range;  // the store knows which bounds exclude each other
   const ReadOptions& options = range.options;
   range.empty =
       options.upper_bound && *options.upper_bound <= options.lower_bound.value_or(std::string());
   return range;
 }
 
-Result<KeyRange> RangeFlags::MakeRange(bool hex) const {
+Status CheckPrefix(const KeyOrder* order) {
+  if (order == nullptr) return Status::OK();
+  return Status::InvalidArgument("keys with a prefix don't lie together in the order \"" +
+                                 std::string(order->Name()) +
+                                 "\" of this pool: give --from and --to");
+}
+
+Result<KeyRange> RangeFlags::MakeRange(bool hex, const KeyOrder* order) const {
+  if (prefix_) {
+    if (Status status = CheckPrefix(order); !status.ok()) return status;
+  }
   std::optional<std::string> bounds[3] = {from_, to_, prefix_};
   for (std::optional<std::string>& bound : bounds) {
     if (!bound) continue;
     const std::string argument = *bound;
     if (Status status = ParseBytes(argument, hex, &*bound); !status.ok()) return status;
   }
-  return RangeOf(bounds[0], bounds[1], bounds[2]);
+  return RangeOf(bounds[0], bounds[1], bounds[2], order);
 }
 
 }  // namespace braid::tools

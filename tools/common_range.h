@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "braid/key_order.h"
 #include "braid/options.h"
 #include "braid/status.h"
 
@@ -19,17 +20,21 @@ struct KeyRange {
   bool empty = false;   ///< the bounds exclude each other: nothing to read
 };
 
-/// The keys that satisfy all of these.
+/// Keys with a prefix lie together in byte order alone: InvalidArgument for another `order`.
+Status CheckPrefix(const KeyOrder* order);
+
+/// The keys that satisfy all of these, in `order`; null: in byte order, without which there is no
+/// prefix (CheckPrefix).
 KeyRange RangeOf(const std::optional<std::string>& from, const std::optional<std::string>& to,
-                 const std::optional<std::string>& prefix);
+                 const std::optional<std::string>& prefix, const KeyOrder* order = nullptr);
 
 /// --from, --to and --prefix. Several together mean the keys that satisfy all.
 class RangeFlags {
  public:
   void AddTo(CLI::App& app);
   bool given() const { return from_ || to_ || prefix_; }
-  /// InvalidArgument when `hex` and an argument is not hex.
-  Result<KeyRange> MakeRange(bool hex) const;
+  /// InvalidArgument when `hex` and an argument is not hex, or --prefix and `order` is not null.
+  Result<KeyRange> MakeRange(bool hex, const KeyOrder* order) const;
 
  private:
   std::optional<std::string> from_;

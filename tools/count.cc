@@ -28,7 +28,7 @@ class CountVerb final : public Verb {
   }
 
   int Run() override {
-    Result<KeyRange> range = range_.MakeRange(hex_);
+    Result<KeyRange> range = range_.MakeRange(hex_, pool_.KeyOrderOfPool().get());
     if (!range.ok()) return Fail(range.status());
     auto opened = pool_.OpenToRead();
     if (!opened.ok()) return Fail(opened.status());

@@ -45,19 +45,32 @@ class DeleteVerb final : public Verb {
 
  private:
   int DeleteRange() {
-    Result<KeyRange> range = range_.MakeRange(hex_);
+    Result<KeyRange> range = range_.MakeRange(hex_, pool_.KeyOrderOfPool().get());
     if (!range.ok()) return Fail(range.status());
     auto opened = pool_.OpenExisting();
     if (!opened.ok()) return Fail(opened.status());
     DB& db = **opened;
     uint64_t deleted = 0;
     if (!range->empty) {
-      const std::string from = range->options.lower_bound.value_or("");
+      std::string from = range->options.lower_bound.value_or("");
+      if (!range->options.lower_bound && pool_.KeyOrderOfPool() != nullptr) {
+        // The empty key comes first in byte order only. Nobody else has the pool open.
+        const std::unique_ptr<Iterator> it = db.NewIterator({});
+        it->SeekToFirst();
+        if (!it->status().ok()) return Fail(it->status());
+        range->empty = !it->Valid();
+        if (it->Valid()) from = it->key();
+      }
+      if (range->empty) return Report(db, 0);
       std::optional<Slice> to;
       if (range->options.upper_bound) to = *range->options.upper_bound;
       const Status s = db.DeleteRange(WriteOptions{.sync = sync_}, from, to, &deleted);
       if (!s.ok()) return Fail(s);
     }
+    return Report(db, deleted);
+  }
+
+  int Report(DB& db, uint64_t deleted) const {
     Output out;
     out.Write(json_ ? fmt::format("{{\"deleted\":{}}}\n", deleted)
                     : fmt::format("{} {} deleted\n", deleted, deleted == 1 ? "key" : "keys"));

@@ -52,7 +52,7 @@ class DumpVerb final : public Verb {
 
   int Run() override {
     if (json_ && sink_.path == "-") return Fail("--json needs FILE: stdout has the records");
-    Result<KeyRange> range = range_.MakeRange(sink_.hex);
+    Result<KeyRange> range = range_.MakeRange(sink_.hex, pool_.KeyOrderOfPool().get());
     if (!range.ok()) return Fail(range.status());
     auto opened = pool_.OpenToRead();
     if (!opened.ok()) return Fail(opened.status());

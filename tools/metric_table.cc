@@ -116,6 +116,8 @@ const std::vector<Metric>& MetricTable() {
        "Buckets of the lookup cache that are in use"},
       {"lookup_cache_hits", "braid_lookup_cache_hits_total", "", true, 1,
        "Gets that the lookup cache answered"},
+      {"lookup_cache_absences", "braid_lookup_cache_absences_total", "", true, 1,
+       "Gets of keys that the lookup cache knew to be in no table"},
       {"lookup_cache_misses", "braid_lookup_cache_misses_total", "", true, 1,
        "Gets that asked the lookup cache and had to go on to the tables"},
       {"second_chance_entries", "braid_second_chance_entries", "", false, 1,

@@ -89,7 +89,9 @@ class MetricsVerb final : public Verb {
     Options options;
     options.design = design;
     options.create_if_missing = false;
-    auto opened = DB::Open(options, path_);
+    Result<PoolInfo> info = DB::Inspect(path_);
+    const bool in_byte_order = !info.ok() || info->comparator == kBytewiseOrder;
+    auto opened = in_byte_order ? DB::Open(options, path_) : OpenAsItIs(options, path_);
     if (!opened.ok()) return opened.status();
     *snapshot = MakeSnapshot((*opened)->GetStatistics());
     return (*opened)->Close();

@@ -46,6 +46,7 @@ class RepairVerb final : public Verb {
   int Run() override {
     RepairOptions how;
     how.chunk_bytes = chunk_bytes_.value_or(0);
+    how.key_order = options_.KeyOrderOf(damaged_);
     Progress progress("repair", "",
                       plain_progress_ ? Progress::Style::kPlain : Progress::Style::kAuto);
     how.progress = [&progress](double share) { progress.Update(0, share); };

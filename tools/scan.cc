@@ -36,7 +36,7 @@ class ScanVerb final : public Verb {
   }
 
   int Run() override {
-    Result<KeyRange> range = range_.MakeRange(style_.hex);
+    Result<KeyRange> range = range_.MakeRange(style_.hex, pool_.KeyOrderOfPool().get());
     if (!range.ok()) return Fail(range.status());
     auto opened = pool_.OpenToRead();
     if (!opened.ok()) return Fail(opened.status());

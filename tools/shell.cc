@@ -68,7 +68,9 @@ std::string CommonStart(std::string_view a, std::string_view b) {
 
 class Shell {
  public:
-  Shell(DB* db, bool terminal) : db_(db), terminal_(terminal) {}
+  /// `order`: of the keys; null: bytes.
+  Shell(DB* db, std::shared_ptr<const KeyOrder> order, bool terminal)
+      : db_(db), order_(std::move(order)), terminal_(terminal) {}
 
   /// Runs line `number`. False when it was the last one.
   bool Run(const std::string& line, uint64_t number);
@@ -95,6 +97,7 @@ class Shell {
   Completion CompleteKey(const Word& word) const;
 
   DB* const db_;
+  const std::shared_ptr<const KeyOrder> order_;
   const bool terminal_;
   std::optional<WriteBatch> batch_;
   bool hex_ = false;
@@ -238,7 +241,10 @@ Status Shell::ParseScan(const Words& words, ScanArguments* arguments) const {
 Status Shell::Scan(const Words& words, bool count) {
   ScanArguments arguments;
   if (Status status = ParseScan(words, &arguments); !status.ok()) return status;
-  const KeyRange range = RangeOf(arguments.from, arguments.to, arguments.prefix);
+  if (arguments.prefix) {
+    if (Status status = CheckPrefix(order_.get()); !status.ok()) return status;
+  }
+  const KeyRange range = RangeOf(arguments.from, arguments.to, arguments.prefix, order_.get());
   uint64_t records = 0;
   const bool on_screen = terminal_ && !count && !arguments.limit;
   const uint64_t limit =
@@ -353,6 +359,7 @@ Completion Shell::CompleteKey(const Word& word) const {
   std::string start;
   Word closed = word;
   closed.open = false;
+  if (!CheckPrefix(order_.get()).ok()) return completion;
   if (!WordBytes(closed, hex_, &start).ok()) return completion;
   const KeyRange range = RangeOf(std::nullopt, std::nullopt, start);
   // All keys between the first and the last share what these two share: two seeks find it, however
@@ -412,7 +419,7 @@ class ShellVerb final : public Verb {
     action.sa_handler = NoteInterrupt;  // no SA_RESTART: a read that waits must end
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, nullptr);
-    Shell shell(&db, terminal);
+    Shell shell(&db, pool_.KeyOrderOfPool(), terminal);
     EditorSettings settings;
     settings.terminal = terminal;
     if (!no_history_) settings.history_path = HistoryPath();

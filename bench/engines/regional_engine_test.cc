@@ -206,7 +206,8 @@ TEST_P(RegionalEngineTest, WritersOfOneKeyInAllRegionsLeaveOneOfTheirLastValues)
 }
 
 TEST_P(RegionalEngineTest, VisitsOfOtherRegionsAreThoseThatTheSchemeMakes) {
-  ASSERT_NO_FATAL_FAILURE(Open({"lists.count_visits=true", "cache.index=false"}));
+  ASSERT_NO_FATAL_FAILURE(
+      Open({"lists.count_visits=true", "cache.index=false", "cache.lookup_bytes=0"}));
   const uint32_t regions = GetParam().regions;
   std::vector<std::unique_ptr<KvSession>> sessions;
   for (uint32_t i = 0; i < regions; ++i) sessions.push_back(engine_->NewSession());

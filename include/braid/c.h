@@ -41,6 +41,7 @@ typedef struct braid_comparator_t braid_comparator_t;
 typedef struct braid_env_t braid_env_t;
 typedef struct braid_filterpolicy_t braid_filterpolicy_t;
 typedef struct braid_iterator_t braid_iterator_t;
+typedef struct braid_key_order_t braid_key_order_t;
 typedef struct braid_logger_t braid_logger_t;
 typedef struct braid_options_t braid_options_t;
 typedef struct braid_pinned_t braid_pinned_t;
@@ -126,10 +127,10 @@ BRAID_C_EXPORT braid_pinned_t* braid_get_pinned(braid_t* db, const braid_readopt
 BRAID_C_EXPORT const char* braid_pinned_value(const braid_pinned_t*, size_t* vallen);
 BRAID_C_EXPORT void braid_pinned_destroy(braid_pinned_t*);
 
-/* A cursor over the keys in byte order, as of the snapshot in `options`, or of this moment. It
- * stands nowhere until one of the seek calls. `options` is not kept. Release with
- * braid_iter_destroy. If memory runs out the result is NULL, which all braid_iter_ calls take as
- * an empty iterator whose error is set. */
+/* A cursor over the keys in their order (bytes, or braid_options_set_key_order), as of the snapshot
+ * in `options`, or of this moment. It stands nowhere until one of the seek calls. `options` is not
+ * kept. Release with braid_iter_destroy. If memory runs out the result is NULL, which all
+ * braid_iter_ calls take as an empty iterator whose error is set. */
 BRAID_C_EXPORT braid_iterator_t* braid_create_iterator(braid_t* db,
                                                        const braid_readoptions_t* options);
 
@@ -177,11 +178,11 @@ BRAID_C_EXPORT char* braid_statistics_json(braid_t* db);
 /* braid: Loads many records past log and memtable. `next` is called with `state` for one record
  * after the other, by the thread of the call: it returns 1 and sets key and value, whose bytes stay
  * until the next call; 0 when there are no more; 2 to give up, which is an error. It must not call
- * back into `db`. `sorted`: the keys come in strictly ascending byte order, and all records are
- * there, durable, when the call returns without an error, or none is. Not sorted: they are sorted
- * in as many runs as the memory budget makes of them, each all or none; after an error the runs
- * before are there. Returns how many records are in the database by this call. A design that can't
- * has an error. */
+ * back into `db`. `sorted`: the keys come strictly ascending in the order of `db`, and all records
+ * are there, durable, when the call returns without an error, or none is. Not sorted: they are
+ * sorted in as many runs as the memory budget makes of them, each all or none; after an error the
+ * runs before are there. Returns how many records are in the database by this call. A design that
+ * can't has an error. */
 BRAID_C_EXPORT uint64_t braid_ingest(braid_t* db, uint8_t sorted, void* state,
                                      uint8_t (*next)(void*, const char** key, size_t* keylen,
                                                      const char** val, size_t* vallen),
@@ -279,8 +280,15 @@ BRAID_C_EXPORT void braid_writebatch_append(braid_writebatch_t* destination,
 BRAID_C_EXPORT braid_options_t* braid_options_create(void);
 BRAID_C_EXPORT void braid_options_destroy(braid_options_t*);
 
-/* Anything but NULL makes braid_open fail: keys are always in byte order. */
+/* Anything but NULL makes braid_open fail: braid compares bytes. For another order of keys see
+ * braid_options_set_key_order. */
 BRAID_C_EXPORT void braid_options_set_comparator(braid_options_t*, braid_comparator_t*);
+
+/* braid: The order of the keys, from braid_key_order_create or braid_key_order_create_builtin;
+ * NULL: that of their bytes, the default. A new pool keeps the name of its order, and braid_open
+ * refuses a pool that has another one. Keys of all calls are in this order. braid_repair_db takes
+ * it for a pool none of whose headers is left. */
+BRAID_C_EXPORT void braid_options_set_key_order(braid_options_t*, braid_key_order_t*);
 
 /* Accepted, no effect: braid chooses its own filters. */
 BRAID_C_EXPORT void braid_options_set_filter_policy(braid_options_t*, braid_filterpolicy_t*);
@@ -339,15 +347,41 @@ BRAID_C_EXPORT void braid_options_set_max_size(braid_options_t*, uint64_t bytes)
 BRAID_C_EXPORT void braid_options_set(braid_options_t*, const char* name, const char* value,
                                       char** errptr);
 
-/* ---- Comparator, filter policy, logger ---------------------------------------------------- */
+/* ---- Comparator, order of keys, filter policy, logger
+ * ---------------------------------------------------- */
 
-/* A comparator can be made, so that clients compile, but not be used to open a database.
+/* A comparator can be made, so that clients compile, but not be used to open a database: a function
+ * that compares can't be asked by what compares bytes. braid_key_order_create makes an order.
  * `destructor` is called with `state` by braid_comparator_destroy. */
 BRAID_C_EXPORT braid_comparator_t* braid_comparator_create(
     void* state, void (*destructor)(void*),
     int (*compare)(void*, const char* a, size_t alen, const char* b, size_t blen),
     const char* (*name)(void*));
 BRAID_C_EXPORT void braid_comparator_destroy(braid_comparator_t*);
+
+/* braid: An order of keys, as an encoding into bytes that sort as the keys shall: for all keys a
+ * and b, a is before b exactly when the encoded a is before the encoded b by memcmp, a shorter one
+ * before the longer ones that begin with it. `encode` is called with `state`, a key, and `room`
+ * bytes at `out`; it returns how many bytes the encoded key has, at most 64 KiB, and writes them if
+ * there is room for all. When there is not it is called again with as much room as it returned. It
+ * returns (size_t)-1 for what is no key of this order: the call that brought it then fails.
+ * `decode` goes the other way and returns (size_t)-1 for what `encode` never makes. Both must give
+ * the same answer for the same bytes, always, and may be called from any thread, several at once.
+ * `name` is called here: 1 to 23 printable characters, not those of a built-in order; a changed
+ * order must get another name. `destructor` (may be NULL) is called once with `state` when the
+ * order is destroyed and no options and no open database use it any more, so
+ * braid_key_order_destroy may come at any time. */
+BRAID_C_EXPORT braid_key_order_t* braid_key_order_create(
+    void* state, void (*destructor)(void*),
+    size_t (*encode)(void*, const char* key, size_t keylen, char* out, size_t room),
+    size_t (*decode)(void*, const char* encoded, size_t length, char* out, size_t room),
+    const char* (*name)(void*));
+
+/* braid: A built-in order: "reverse-bytewise" (from the last key to the first), "uint32-le",
+ * "int32-le", "uint64-le", "int64-le" (integers as they lie in the memory of a little-endian
+ * machine, by value). NULL when there is none of that name. */
+BRAID_C_EXPORT braid_key_order_t* braid_key_order_create_builtin(const char* name);
+BRAID_C_EXPORT void braid_key_order_destroy(braid_key_order_t*);
 
 /* A filter of the caller is never asked, only `destructor` is called with `state` by
  * braid_filterpolicy_destroy. Results of reads do not depend on filters. */

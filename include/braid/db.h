@@ -12,6 +12,7 @@
 #include "braid/checkpoint.h"
 #include "braid/event_listener.h"
 #include "braid/ingest.h"
+#include "braid/key_order.h"
 #include "braid/options.h"
 #include "braid/pinned_value.h"
 #include "braid/repair.h"
@@ -31,7 +32,8 @@ class Snapshot {
   virtual uint64_t sequence() const noexcept = 0;
 };
 
-/// A cursor over the keys in byte order, at one snapshot. Starts invalid: seek first.
+/// A cursor over the keys in their order (bytes, or DB::Open's), at one snapshot. Starts invalid:
+/// seek first.
 /// One thread at a time. Keeps its database's memory alive; after DB::Close every call is safe and
 /// status() is Closed.
 class Iterator {
@@ -81,6 +83,22 @@ class DB {
   /// offset), NotSupported (format from another version), OutOfSpace, IOError.
   static Result<std::unique_ptr<DB>> Open(const Options& options, const std::string& path);
 
+  /// The same with keys in another order than that of their bytes (key_order.h). The order belongs
+  /// to the pool as its path does: a new pool keeps its name, and the open of a pool that has
+  /// another one is InvalidArgument and names both. Null: byte order. Keys of all calls are in this
+  /// order: bounds, ranges, sorted records, seeks. A call with a key that the order refuses is
+  /// InvalidArgument and changes nothing; an iterator is then invalid. One that finds bytes in the
+  /// pool that are no key of the order is Corruption. Cost: an Encode for each key given, and a
+  /// Decode for each that an iterator comes to.
+  static Result<std::unique_ptr<DB>> Open(const Options& options, const std::string& path,
+                                          std::shared_ptr<const KeyOrder> order);
+
+  /// Opens a pool whatever its order of keys, for programs that must look at pools that they don't
+  /// know: keys are the encoded bytes, in byte order. Only with options.read_only, since a key that
+  /// its order never makes would be damage (InvalidArgument). Else as Open, for a pool that is
+  /// there.
+  static Result<std::unique_ptr<DB>> OpenEncoded(const Options& options, const std::string& path);
+
   /// Removes a pool with everything in it. Refuses a directory that is no pool (InvalidArgument)
   /// and one that is open (Busy). A missing path is ok.
   static Status Destroy(const std::string& path);
@@ -104,12 +122,12 @@ class DB {
   /// it as "<path>.damaged-1" (or the next free number), which `*kept` names. There must be room
   /// for both. Errors: as for Repair; then the damaged pool is where it was.
   static Status RepairInPlace(const Options& options, const std::string& path, RepairReport* report,
-                              std::string* kept);
+                              std::string* kept, const RepairOptions& repair_options = {});
 
   /// Makes a new pool at `target` of the checkpoint at `checkpoint`, which is any pool that is
   /// closed; it is only read. Every byte of what was copied is verified before the new pool takes
   /// its name, so that no half of one is ever at `target`. `options` are those with which the new
-  /// pool will be opened; its design, comparator, size of a chunk and regions are the
+  /// pool will be opened; its design, order of keys, size of a chunk and regions are the
   /// checkpoint's. Errors: NotFound (no checkpoint), InvalidArgument (it is no pool; something lies
   /// at `target`), Busy (it is open), Corruption (it is damaged; names file and offset),
   /// NotSupported (another format version), OutOfSpace, IOError. After an error there is nothing at
@@ -224,7 +242,7 @@ class DB {
   virtual Status Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report);
 
   /// Writes the state of this moment to a new pool at `target`, a pool like any other: same design,
-  /// comparator, size of a chunk and number of regions, which all lie in its folder. Reads and
+  /// order of keys, size of a chunk and number of regions, which all lie in its folder. Reads and
   /// writes go on meanwhile; while it lasts it keeps versions alive as a snapshot does. The pool is
   /// made at "<target>.partial" and renamed when it is complete and durable, so that what is at
   /// `target` is whole. Errors: InvalidArgument (something lies at `target`), OutOfSpace, Closed,

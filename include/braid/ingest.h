@@ -22,7 +22,7 @@ class RecordSource {
 
 /// How records are loaded.
 struct IngestOptions {
-  /// Keys come in strictly ascending byte order; one that does not ends the call.
+  /// Keys come strictly ascending, in the order of the database; one that does not ends the call.
   bool sorted = false;
   /// Called now and then with the number of records read; may be empty.
   std::function<void(uint64_t records)> progress;

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "braid/key_order.h"
 #include "braid/status.h"
 
 namespace braid {
@@ -16,6 +18,11 @@ struct RepairOptions {
   /// Bytes of a chunk of the damaged pool, when it is known and the headers that say so are gone;
   /// 0: take it from the headers, or find it out from the chunks.
   uint64_t chunk_bytes = 0;
+  /// The order of keys that the damaged pool was made with. With it, RepairFinding::key is the
+  /// caller's key, otherwise it is the encoded one. The new pool gets the order that an intact
+  /// header names, and this must be it (InvalidArgument); where no header is intact it gets this
+  /// one, and byte order when this is null.
+  std::shared_ptr<const KeyOrder> key_order;
   /// Called now and then with the share done, 0 to 1; may be empty.
   std::function<void(double share)> progress;
 };

@@ -56,6 +56,7 @@ struct Statistics {
   uint64_t index_complete = 0;         ///< 1 when the DRAM index covers what it is meant to cover
   uint64_t lookup_cache_entries = 0;   ///< now: buckets of the lookup cache that are in use
   uint64_t lookup_cache_hits = 0;      ///< gets that the lookup cache answered
+  uint64_t lookup_cache_absences = 0;  ///< gets of keys that it knew to be in no table
   uint64_t lookup_cache_misses = 0;    ///< gets that asked it and had to go on to the tables
   uint64_t second_chance_entries = 0;  ///< now: L1 entries in the second-chance cache
   uint64_t memory_bytes = 0;           ///< now: DRAM of memtables, indexes and filters
@@ -99,7 +100,7 @@ struct PoolInfo {
   std::string uuid;
   uint32_t format_version = 0;
   std::string design;
-  std::string comparator;
+  std::string comparator;                      ///< name of the order of its keys (key_order.h)
   MediaClass media_class = MediaClass::kPage;  ///< of the medium the path is on now
   bool media_class_forced = false;
   std::string flush_instruction;  ///< clwb, clflushopt, clflush, none or msync

@@ -206,6 +206,9 @@ enum class Mutant : int {
   kLookupSkipsDeletes,    ///< deletes are not filled
   kLookupAskedFirst,      ///< it is asked before the memtables
   kLookupNotForgotten,    ///< entries that die stay in it
+  kLookupForgetsUse,      ///< a bucket that was emptied takes what is found in L1
+  kLookupFilledTooSoon,   ///< L1 is taken for the newest while tables of before the open are in L0
+  kLookupKnowsTooSoon,    ///< an empty bucket is believed before all keys were filled
 
   // Arranging L1.
   kArrangeMovesExtents,  ///< an entry whose value is an extent is copied as if it held the value

@@ -3,6 +3,7 @@
 
 namespace braid {
 
+// Long: a table, a line a field.
 std::vector<StatisticsField> ListFields(const Statistics& s) {
   return {
       {"puts", s.puts, true},
@@ -59,6 +60,7 @@ std::vector<StatisticsField> ListFields(const Statistics& s) {
       {"index_complete", s.index_complete, false},
       {"lookup_cache_entries", s.lookup_cache_entries, false},
       {"lookup_cache_hits", s.lookup_cache_hits, true},
+      {"lookup_cache_absences", s.lookup_cache_absences, true},
       {"lookup_cache_misses", s.lookup_cache_misses, true},
       {"second_chance_entries", s.second_chance_entries, false},
       {"memory_bytes", s.memory_bytes, false},

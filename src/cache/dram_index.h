@@ -11,10 +11,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "index/entry_tree.h"
-#include "index/skiplist.h"
+#include "index/newest_walk.h"
 
 namespace braid::cache {
 
@@ -24,11 +23,11 @@ class DramIndex {
 
   const std::shared_ptr<index::EntryIndex>& tree() const noexcept { return tree_; }
   uint32_t min_height() const noexcept { return min_height_; }
-  bool complete() const noexcept { return complete_; }
+  bool complete() const noexcept { return walk_.complete(); }
 
   /// The number of entries of the list, when it is complete and the list was not changed meanwhile.
   std::optional<uint64_t> counted() const noexcept {
-    return complete_ && counts_ ? std::optional(entries_) : std::nullopt;
+    return complete() && counts_ ? std::optional(walk_.entries()) : std::nullopt;
   }
   /// The list changes: what was counted so far is of no use.
   void ForgetCount() noexcept { counts_ = false; }
@@ -42,11 +41,8 @@ class DramIndex {
   pmem::PmemPool* pool_;
   uint32_t min_height_;
   std::shared_ptr<index::EntryIndex> tree_;
-  bool complete_ = false;
-  bool begun_ = false;
+  index::NewestWalk walk_;
   bool counts_ = true;
-  uint64_t entries_ = 0;
-  std::string last_key_;  // indexed so far
 };
 
 }  // namespace braid::cache

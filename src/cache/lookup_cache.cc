@@ -16,8 +16,19 @@ LookupCache::LookupCache(const pmem::PmemPool* pool, uint64_t bytes)
 
 LookupResult LookupCache::Find(const index::LookupKey& key,
                                const index::ReadView& view) const noexcept {
+  const std::atomic<uint64_t>& bucket = buckets_[BucketOf(key.hash)];
+  // Acquire pairs with KnowAll: what was filled before it is seen below.
+  const uint64_t complete = complete_.load(std::memory_order_acquire);
   // Acquire pairs with the release in Fill: the entry behind the word is complete.
-  const uint64_t word = buckets_[BucketOf(key.hash)].load(std::memory_order_acquire);
+  const uint64_t word = bucket.load(std::memory_order_acquire);
+  if (word == kNeverUsed && (complete != 0 || BRAID_MUTANT(kLookupKnowsTooSoon))) {
+    // A Clear in between has made zeroes of what was known. Its release is seen by the load of the
+    // zero, so its number is by this one.
+    if (complete_.load(std::memory_order_acquire) == complete) {
+      counters_.Add(Counter::kAbsences);
+      return {LookupResult::State::kNowhere, 0};
+    }
+  }
   const LookupResult result = Judge(word, key, view);
   counters_.Add(result.state == LookupResult::State::kAbsent ? Counter::kMisses : Counter::kHits);
   return result;
@@ -26,7 +37,7 @@ LookupResult LookupCache::Find(const index::LookupKey& key,
 LookupResult LookupCache::Judge(uint64_t word, const index::LookupKey& key,
                                 const index::ReadView& view) const noexcept {
   const uint64_t offset = word & format::kOffsetMask;
-  if (word == 0 || word != WordOf(key.hash, offset)) return {};
+  if (word <= kEmptied || word != WordOf(key.hash, offset)) return {};
   const EntryHeader* entry = pool_->EntryAt(offset);
   if (entry == nullptr || (entry->key() != key.key && !BRAID_MUTANT(kLookupKeyNotCompared))) {
     return {};
@@ -42,12 +53,29 @@ LookupResult LookupCache::Judge(uint64_t word, const index::LookupKey& key,
 
 void LookupCache::Fill(uint64_t hash, uint64_t offset) noexcept {
   std::atomic<uint64_t>& bucket = buckets_[BucketOf(hash)];
-  if (BRAID_MUTANT(kLookupKeepsOlder) && bucket.load() != 0) return;
-  // Release pairs with Find; acquire is not needed, the old word is only compared with zero.
-  if (bucket.exchange(WordOf(hash, offset), std::memory_order_release) == 0) {
+  if (BRAID_MUTANT(kLookupKeepsOlder) && bucket.load() > kEmptied) return;
+  // Release pairs with Find; acquire is not needed, the old word is only compared.
+  if (bucket.exchange(WordOf(hash, offset), std::memory_order_release) <= kEmptied) {
     // Relaxed: a number for statistics.
     entries_.fetch_add(1, std::memory_order_relaxed);
   }
+}
+
+void LookupCache::FillFound(uint64_t hash, uint64_t offset) noexcept {
+  uint64_t word = kNeverUsed;
+  std::atomic<uint64_t>& bucket = buckets_[BucketOf(hash)];
+  // Relaxed: the exchange looks again.
+  if (bucket.load(std::memory_order_relaxed) != word) return;
+  // Release pairs with Find.
+  if (bucket.compare_exchange_strong(word, WordOf(hash, offset), std::memory_order_release,
+                                     std::memory_order_relaxed)) {
+    entries_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void LookupCache::KnowAll() noexcept {
+  // Release pairs with Find.
+  complete_.store(++completions_, std::memory_order_release);
 }
 
 void LookupCache::Forget(uint64_t hash, uint64_t offset) noexcept {
@@ -57,7 +85,8 @@ void LookupCache::Forget(uint64_t hash, uint64_t offset) noexcept {
   if (!Names(hash, offset)) return;
   // Relaxed: whoever must not find the word any more has waited for a grace period, or has read the
   // clock of reclamation, which is moved after this (see LsmEngine::Retire).
-  if (bucket.compare_exchange_strong(word, 0, std::memory_order_relaxed)) {
+  const uint64_t emptied = BRAID_MUTANT(kLookupForgetsUse) ? kNeverUsed : kEmptied;
+  if (bucket.compare_exchange_strong(word, emptied, std::memory_order_relaxed)) {
     entries_.fetch_sub(1, std::memory_order_relaxed);
   }
 }
@@ -72,10 +101,13 @@ void LookupCache::Replace(uint64_t hash, uint64_t from, uint64_t to) noexcept {
 
 void LookupCache::Clear() noexcept {
   if (BRAID_MUTANT(kLookupKeptByLoad)) return;
+  // Relaxed: the zeroes are stored with release, and who loads one sees this; who loads the state
+  // that is stored with release afterwards sees it too.
+  complete_.store(0, std::memory_order_relaxed);
   for (uint64_t i = 0; i < count_; ++i) {
-    // Relaxed: whoever loads the state that is stored afterwards with release sees it.
-    if (buckets_[i].load(std::memory_order_relaxed) == 0) continue;
-    if (buckets_[i].exchange(0, std::memory_order_relaxed) != 0) {
+    // Relaxed: nothing is filled meanwhile.
+    if (buckets_[i].load(std::memory_order_relaxed) == kNeverUsed) continue;
+    if (buckets_[i].exchange(kNeverUsed, std::memory_order_release) > kEmptied) {
       entries_.fetch_sub(1, std::memory_order_relaxed);
     }
   }

@@ -1,8 +1,9 @@
 // Purpose: the lookup cache: a static hash table in DRAM from a key's hash to the place of the
 // key's newest flushed entry. A get asks it after the memtables, and is spared the L0 tables and
-// L1. Thread safety: Find from any thread, inside an EpochGuard; Fill by the flush under way;
-// Forget and Replace by the thread that merges. No locks: a bucket is one word, and every change of
-// it is one atomic step. Invariant 1: memtables are flushed one at a time, oldest first, and a
+// L1; and once it has met every key of the tables, it also knows of most keys that are in none.
+// Thread safety: Find from any thread, inside an EpochGuard; Fill by the flush under way; Forget,
+// Replace and FillFound by the thread that merges. No locks: a bucket is one word, and every change
+// of it is one atomic step. Invariant 1: memtables are flushed one at a time, oldest first, and a
 // flush fills every key it links with the newest version it links, deletes included; a newcomer
 // takes its bucket from whatever is there. So a bucket never names a version of a key when a flush
 // has gone over a newer one. Invariant 2: a flush of a memtable begins after a grace period in
@@ -25,10 +26,18 @@
 // in the bucket are in the memtables, whose versions the view does not see, so the bucket's is the
 // newest that it may see; if the view does not see that one either, the tables are asked. By 5 and
 // 4 a dead entry is no answer: what a delete no longer hides is gone before the delete dies.
-// Persistence: none; empty after an open. Source: ListDB 6.6, Algorithm 7 lines 9-12. Deviation:
-// the 16 bits that an address leaves free hold a part of the hash, so that most misses are told
-// without a look at persistent memory. The tall entries that a newcomer pushes out are not handed
-// to the second-chance cache: that is filled by merges (Algorithm 6 line 44).
+// Invariant 6: a bucket that was used stays used, also when what it named is forgotten. FillFound
+// takes buckets that never were. So where a flush has gone over a key, no older version that is
+// found in L1 after an open gets in, whatever became of the newer one. Tables of L0 that no flush
+// of this session filled (found by the open, or loaded in bulk) would be overlooked: nothing is
+// filled from L1 before they are merged. Invariant 7: KnowsAll is called when every key of the
+// tables was filled, or found its bucket used. From then on a bucket that was never used tells that
+// its keys are in no table: a memtable's keys are filled before it is taken from the state.
+// Persistence: none; filled from L1 after an open (cache/lookup_fill.h). Source: ListDB 6.6,
+// Algorithm 7 lines 9-12. Deviation: the 16 bits that an address leaves free hold a part of the
+// hash, so that most misses are told without a look at persistent memory. The tall entries that a
+// newcomer pushes out are not handed to the second-chance cache: that is filled by merges
+// (Algorithm 6 line 44).
 #pragma once
 
 #include <atomic>
@@ -49,8 +58,8 @@ class LookupCache {
   /// False: there is no address space for the table.
   bool ok() const noexcept { return buckets_.ok(); }
 
-  /// The answer for `key`, or absent: then the tables must be asked. Cost: one line of DRAM, and on
-  /// a hit the entry.
+  /// The answer for `key`; nowhere: no table has it; or absent: then the tables must be asked.
+  /// Cost: one line of DRAM, and on a hit the entry.
   index::LookupResult Find(const index::LookupKey& key, const index::ReadView& view) const noexcept;
   /// Begins to fetch the bucket, so that it is there when the memtables have been asked.
   void Prefetch(uint64_t hash) const noexcept { base::Prefetch(&buckets_[BucketOf(hash)]); }
@@ -69,17 +78,29 @@ class LookupCache {
     return buckets_[BucketOf(hash)].load(std::memory_order_relaxed) == WordOf(hash, offset);
   }
 
+  /// `offset` is the newest version of its key in L1, which was found there: takes the bucket if it
+  /// never was used.
+  void FillFound(uint64_t hash, uint64_t offset) noexcept;
+  /// Every key of every table was filled since the last Clear, by either.
+  void KnowAll() noexcept;
+  bool knows_all() const noexcept { return complete_.load(std::memory_order_acquire) != 0; }
+
   /// Forgets everything: a table becomes the newest of all that no flush has gone over. Before the
-  /// state that shows it is stored, and while no flush fills.
+  /// state that shows it is stored, and while nothing is filled.
   void Clear() noexcept;
 
   uint64_t entries() const noexcept { return entries_.load(std::memory_order_relaxed); }
   uint64_t hits() const noexcept { return counters_.Sum(Counter::kHits); }
+  /// Lookups that ended with nowhere.
+  uint64_t absences() const noexcept { return counters_.Sum(Counter::kAbsences); }
   uint64_t misses() const noexcept { return counters_.Sum(Counter::kMisses); }
   uint64_t memory_bytes() const noexcept { return count_ * sizeof(uint64_t); }
 
  private:
-  enum class Counter : uint8_t { kHits, kMisses };
+  enum class Counter : uint8_t { kHits, kAbsences, kMisses };
+
+  static constexpr uint64_t kNeverUsed = 0;
+  static constexpr uint64_t kEmptied = 1;  // no entry is at an odd offset
 
   /// High bits choose the bucket, low ones are the fingerprint.
   uint64_t BucketOf(uint64_t hash) const noexcept {
@@ -92,9 +113,11 @@ class LookupCache {
 
   const pmem::PmemPool* pool_;
   uint64_t count_;
-  pmem::SparseTable<std::atomic<uint64_t>> buckets_;  // 0: empty, since no entry is at offset 0
-  std::atomic<uint64_t> entries_{0};
-  mutable base::Counters<Counter, 2> counters_;
+  pmem::SparseTable<std::atomic<uint64_t>> buckets_;
+  std::atomic<uint64_t> complete_{0};  // knows all; a number that each Clear makes a new one of
+  uint64_t completions_ = 0;           // the thread that merges
+  alignas(64) std::atomic<uint64_t> entries_{0};
+  mutable base::Counters<Counter, 3> counters_;
 };
 
 }  // namespace braid::cache

@@ -100,6 +100,46 @@ TEST_F(LookupCacheTest, TheNewcomerTakesTheBucket) {
   EXPECT_EQ(cache.entries(), 0u);
 }
 
+TEST_F(LookupCacheTest, WhatIsFoundTakesOnlyABucketThatNeverWasUsed) {
+  LookupCache cache(pool_.get(), 1);  // one bucket
+  const uint64_t older = Write("a");
+  const uint64_t newer = Write("a");
+  const uint64_t other = Write("b");
+  cache.Fill(base::Hash64("a"), newer);
+  cache.FillFound(base::Hash64("a"), older);
+  EXPECT_EQ(Find(cache, "a").offset, newer);
+  // Another key takes the bucket and is forgotten: nothing tells any more that "a" was there.
+  cache.Fill(base::Hash64("b"), other);
+  cache.Forget(base::Hash64("b"), other);
+  cache.FillFound(base::Hash64("a"), older);
+  EXPECT_TRUE(Misses(cache, "a"));
+  EXPECT_EQ(cache.entries(), 0u);
+  cache.Clear();
+  cache.FillFound(base::Hash64("a"), newer);
+  EXPECT_EQ(Find(cache, "a").offset, newer);
+  EXPECT_EQ(cache.entries(), 1u);
+}
+
+TEST_F(LookupCacheTest, KnowsWhatIsNowhereOnceAllKeysAreFilled) {
+  LookupCache cache(pool_.get(), 1 << 16);
+  cache.FillFound(base::Hash64("a"), Write("a"));
+  EXPECT_EQ(Find(cache, "b").state, LookupResult::State::kAbsent);
+  cache.KnowAll();
+  EXPECT_EQ(Find(cache, "b").state, LookupResult::State::kNowhere);
+  EXPECT_EQ(Find(cache, "a").state, LookupResult::State::kFound);
+  EXPECT_EQ(cache.absences(), 1u);
+  EXPECT_EQ(cache.misses(), 1u);
+  // A bucket that was used says nothing.
+  const uint64_t put = Write("c");
+  cache.Fill(base::Hash64("c"), put);
+  cache.Forget(base::Hash64("c"), put);
+  EXPECT_EQ(Find(cache, "c").state, LookupResult::State::kAbsent);
+  cache.Clear();
+  EXPECT_FALSE(cache.knows_all());
+  EXPECT_EQ(Find(cache, "b").state, LookupResult::State::kAbsent);
+  EXPECT_EQ(Find(cache, "a").state, LookupResult::State::kAbsent);
+}
+
 TEST_F(LookupCacheTest, AFingerprintIsNoKey) {
   // Two keys whose hashes have the same low 16 bits; in a table of one bucket they are told apart
   // by their keys alone.

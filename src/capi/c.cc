@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capi/approximate_size.h"
+#include "capi/c_key_order.h"
 #include "capi/handles.h"
 
 using braid::DB;
@@ -25,7 +26,8 @@ braid_t* braid_open(const braid_options_t* options, const char* name, char** err
     Result<braid::Options> made = braid::capi::MakeOptions(*options);
     if (!made.ok()) return made.status();
     auto handle = std::make_unique<braid_t>();
-    Result<std::unique_ptr<DB>> opened = DB::Open(*made, name);
+    handle->order = options->order;
+    Result<std::unique_ptr<DB>> opened = DB::Open(*made, name, handle->order);
     if (!opened.ok()) return opened.status();
     handle->rep = std::move(opened).value();
     db = std::move(handle);
@@ -207,11 +209,22 @@ void braid_approximate_sizes(braid_t* db, int num_ranges, const char* const* ran
     const braid::Statistics now = db->rep->GetStatistics();
     const uint64_t entries = now.memtable_entries + now.l0_entries + now.l1_entries;
     // One iterator, so that all ranges are seen at one moment and neighbours add up.
-    const std::unique_ptr<braid::Iterator> iterator = db->rep->NewIterator({});
+    std::unique_ptr<braid::Iterator> iterator = db->rep->NewIterator({});
+    const braid::KeyOrder* const order = db->order.get();
+    if (order != nullptr) iterator = braid::capi::EncodedView(std::move(iterator), order);
     for (int i = 0; i < num_ranges; i++) {
-      sizes[i] = braid::capi::ApproximateSize(
-          iterator.get(), Slice(range_start_key[i], range_start_key_len[i]),
-          Slice(range_limit_key[i], range_limit_key_len[i]), entries);
+      Slice start(range_start_key[i], range_start_key_len[i]);
+      Slice limit(range_limit_key[i], range_limit_key_len[i]);
+      std::string encoded_start;
+      std::string encoded_limit;
+      if (order != nullptr) {
+        // What is no key of the order bounds nothing: the estimate stays 0.
+        if (!order->Encode(start, &encoded_start).ok()) continue;
+        if (!order->Encode(limit, &encoded_limit).ok()) continue;
+        start = encoded_start;
+        limit = encoded_limit;
+      }
+      sizes[i] = braid::capi::ApproximateSize(iterator.get(), start, limit, entries);
     }
     return Status::OK();
   });
@@ -255,7 +268,9 @@ void braid_repair_db(const braid_options_t* options, const char* name, char** er
     if (!made.ok()) return made.status();
     braid::RepairReport report;
     std::string kept;
-    return DB::RepairInPlace(*made, name, &report, &kept);
+    braid::RepairOptions how;
+    if (options != nullptr) how.key_order = options->order;
+    return DB::RepairInPlace(*made, name, &report, &kept, how);
   });
 }
 

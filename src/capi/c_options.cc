@@ -16,8 +16,9 @@ Result<Options> MakeOptions(const braid_options_t& options) {
   if (options.out_of_memory) throw std::bad_alloc();
   if (options.has_comparator) {
     return Status::NotSupported(
-        "a comparator is set, but braid keeps keys in byte order: leave out "
-        "braid_options_set_comparator and encode keys so that their bytes sort as wanted");
+        "a comparator is set, but braid compares bytes: leave out braid_options_set_comparator, "
+        "and give the order of keys as an encoding, made with braid_key_order_create, to "
+        "braid_options_set_key_order");
   }
   Options made = options.rep;
   if (!options.budget_is_set) {

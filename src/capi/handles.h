@@ -18,6 +18,7 @@
 
 struct braid_t {
   std::unique_ptr<braid::DB> rep;
+  std::shared_ptr<const braid::KeyOrder> order = nullptr;  // null: bytes
 };
 
 struct braid_snapshot_t {
@@ -51,6 +52,11 @@ struct braid_comparator_t {
   void (*destructor)(void*);
 };
 
+struct braid_key_order_t {
+  /// Shared with the options and databases that use it; the last one calls the destructor.
+  std::shared_ptr<const braid::KeyOrder> rep;
+};
+
 struct braid_filterpolicy_t {
   void* state;
   void (*destructor)(void*);
@@ -73,6 +79,7 @@ struct braid_options_t {
   braid::Options rep;
   uint64_t cache_bytes = 0;
   bool budget_is_set = false;
+  std::shared_ptr<const braid::KeyOrder> order;  // null: bytes
   bool has_comparator = false;
   bool out_of_memory = false;  // a setter could not keep its value; braid_open reports it
 };

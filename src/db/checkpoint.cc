@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/no_throw.h"
+#include "db/open_named.h"
 #include "db/pool_place.h"
 #include "pmem/file_media.h"
 #include "pmem/pool_copy.h"
@@ -115,7 +116,8 @@ Status FillCheckpoint(engine::Engine* engine, const Options& fresh, const std::s
   const Statistics now = engine->GetStatistics();
   SnapshotSource source(engine, snapshot.get(),
                         now.memtable_entries + now.l0_entries + now.l1_entries, progress);
-  Result<std::unique_ptr<DB>> opened = DB::Open(fresh, path);
+  Result<std::unique_ptr<DB>> opened =
+      OpenNamed(fresh, path, engine->medium()->media().key_order());
   if (!opened.ok()) return opened.status();
   IngestOptions sorted;
   sorted.sorted = true;
@@ -148,7 +150,7 @@ Status VerifyCopy(const Options& options, const std::string& path, const Progres
   fresh.pool.force_media_class = options.pool.force_media_class;
   fresh.pool.allow_world_writable = options.pool.allow_world_writable;
   fresh.logger = options.logger;
-  Result<std::unique_ptr<DB>> opened = DB::Open(fresh, path);
+  Result<std::unique_ptr<DB>> opened = OpenNamed(fresh, path, info->comparator);
   if (!opened.ok()) return opened.status();
   VerifyReport report;
   const Status verified = (*opened)->Verify(&report, progress);

@@ -13,7 +13,9 @@
 #include "base/no_throw.h"
 #include "braid/version.h"
 #include "db/checkpoint.h"
+#include "db/open_named.h"
 #include "db/open_on_media.h"
+#include "db/ordered_db.h"
 #include "design/design.h"
 #include "engine/failed_iterator.h"
 #include "pmem/file_media.h"
@@ -286,7 +288,8 @@ Result<std::unique_ptr<DB>> MakeHandle(const Options& options, std::unique_ptr<p
       std::make_unique<DbHandle>(std::move(engine).value(), (*design)->capabilities, options));
 }
 
-Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& path) {
+Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& path,
+                                     const std::string& order_name) {
   const base::ActivityScope activity(base::Activity::kOpen);
   if (Status s = options.Validate(); !s.ok()) return s;
   if (Result<const design::Design*> design = design::FindDesign(options.design); !design.ok()) {
@@ -317,7 +320,26 @@ Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& 
   if (*kind == pmem::PathKind::kPool && (*media)->segment_bytes().empty()) {
     return Status::Corruption(path + "/segment-000000+0x0: segment: the file is missing");
   }
+  (*media)->set_key_order(order_name);
   return MakeHandle(options, std::move(media).value());
+}
+
+Result<std::unique_ptr<DB>> OpenInOrder(const Options& options, const std::string& path,
+                                        std::shared_ptr<const KeyOrder> order) {
+  if (Status s = CheckKeyOrder(*order); !s.ok()) return s;
+  Result<std::unique_ptr<DB>> db = OpenPath(options, path, std::string(order->Name()));
+  if (!db.ok()) return db;
+  return InOrder(std::move(db).value(), std::move(order));
+}
+
+Result<std::unique_ptr<DB>> OpenForLooking(const Options& options, const std::string& path) {
+  if (!options.read_only) {
+    return Status::InvalidArgument(
+        "a pool whose order of keys is not known can be read only; set options.read_only");
+  }
+  Result<PoolInfo> info = DB::Inspect(path, options);
+  if (!info.ok()) return info.status();
+  return OpenPath(options, path, info->comparator);
 }
 
 Status DestroyPath(const std::string& path) {
@@ -389,7 +411,22 @@ Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
 }
 
 Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path) {
-  return base::NoThrow([&] { return OpenPath(options, path); });
+  return OpenNamed(options, path, std::string(kBytewiseOrder));
+}
+
+Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path,
+                                     std::shared_ptr<const KeyOrder> order) {
+  if (order == nullptr) return Open(options, path);
+  return base::NoThrow([&] { return OpenInOrder(options, path, std::move(order)); });
+}
+
+Result<std::unique_ptr<DB>> DB::OpenEncoded(const Options& options, const std::string& path) {
+  return base::NoThrow([&] { return OpenForLooking(options, path); });
+}
+
+Result<std::unique_ptr<DB>> OpenNamed(const Options& options, const std::string& path,
+                                      const std::string& order_name) {
+  return base::NoThrow([&] { return OpenPath(options, path, order_name); });
 }
 
 Status DB::Destroy(const std::string& path) {

@@ -7,6 +7,8 @@
 #include <cstdio>
 
 #include "braid/db.h"
+#include "db/open_named.h"
+#include "db/ordered_db.h"
 #include "db/pool_place.h"
 #include "recovery/salvage.h"
 
@@ -75,11 +77,12 @@ Status CheckNewPool(const recovery::Salvage& salvage, DB* db, const Progress& pr
 }
 
 Status FillNewPool(const Options& options, const recovery::Salvage& salvage,
-                   const std::string& path, RepairReport* report, const Progress& progress) {
+                   const std::string& path, const std::string& order_name, RepairReport* report,
+                   const Progress& progress) {
   Options fresh = options;
   fresh.create_if_missing = true;
   fresh.error_if_exists = true;
-  Result<std::unique_ptr<DB>> opened = DB::Open(fresh, path);
+  Result<std::unique_ptr<DB>> opened = OpenNamed(fresh, path, order_name);
   if (!opened.ok()) return opened.status();
   DB& db = **opened;
   Status s = WriteRecords(salvage, &db, report, Part(progress, kRead, kWritten));
@@ -87,6 +90,17 @@ Status FillNewPool(const Options& options, const recovery::Salvage& salvage,
   if (s.ok()) s = CheckNewPool(salvage, &db, Part(progress, kWritten, 1.0));
   const Status closed = db.Close();
   return s.ok() ? closed : s;
+}
+
+/// The order of the new pool's keys, by name: see RepairOptions::key_order.
+Result<std::string> NameOfOrder(const recovery::Salvage& salvage, const KeyOrder* order) {
+  const char* known = salvage.key_order();
+  if (order == nullptr) return std::string(known != nullptr ? known : kBytewiseOrder.data());
+  if (Status s = CheckKeyOrder(*order); !s.ok()) return s;
+  if (known == nullptr || order->Name() == known) return std::string(order->Name());
+  return Status::InvalidArgument("the damaged pool's keys are in the order \"" +
+                                 std::string(known) + "\", not in \"" + std::string(order->Name()) +
+                                 "\"");
 }
 
 /// Makes the new pool at `unfinished`. The salvage keeps the damaged pool locked as long as it
@@ -100,9 +114,16 @@ Result<std::unique_ptr<recovery::Salvage>> SalvageInto(const Options& options,
   reading.progress = Part(repair_options.progress, 0, kRead);
   Result<std::unique_ptr<recovery::Salvage>> salvage = recovery::Salvage::Read(damaged, reading);
   if (!salvage.ok()) return salvage;
+  const KeyOrder* const order = repair_options.key_order.get();
+  Result<std::string> order_name = NameOfOrder(**salvage, order);
+  if (!order_name.ok()) return order_name.status();
   *report = (*salvage)->TakeReport();
+  for (RepairFinding& finding : report->findings) {
+    if (order != nullptr && finding.key) finding.key = DecodedOrSame(*order, *finding.key);
+  }
   if (Status s = DB::Destroy(unfinished); !s.ok()) return s;  // of a repair that was interrupted
-  Status s = FillNewPool(options, **salvage, unfinished, report, repair_options.progress);
+  Status s =
+      FillNewPool(options, **salvage, unfinished, *order_name, report, repair_options.progress);
   if (s.ok()) return salvage;
   return RemoveUnfinished(unfinished, s);
 }
@@ -122,12 +143,12 @@ Status DB::Repair(const Options& options, const std::string& damaged, const std:
 }
 
 Status DB::RepairInPlace(const Options& options, const std::string& path, RepairReport* report,
-                         std::string* kept) {
+                         std::string* kept, const RepairOptions& repair_options) {
   *report = RepairReport{};
   if (Status s = options.Validate(); !s.ok()) return s;
   const std::string at = WithoutSlash(path);
   const std::string unfinished = at + ".unfinished";
-  auto salvage = SalvageInto(options, at, unfinished, report, {});
+  auto salvage = SalvageInto(options, at, unfinished, report, repair_options);
   if (!salvage.ok()) return salvage.status();
   // The new pool takes the name that the damaged one will have, and then the two are swapped in one
   // step: at every moment there is a pool at `path`, and no interruption leaves the damaged one

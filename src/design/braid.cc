@@ -1,10 +1,14 @@
 // Purpose: the recipe of the default design: index-unified log, DRAM B+-tree memtable, link flush,
-// zipper merge with a redo log, DRAM index over L1 (docs/designs/). Thread safety: none needed.
-// Persistence: that of its parts.
+// zipper merge with a redo log, DRAM index over L1, lookup cache (docs/designs/). Thread safety:
+// none needed. Persistence: that of its parts.
 #include "design/design.h"
 #include "engine/lsm_engine.h"
 
 namespace braid::design {
+
+namespace {
+constexpr uint64_t kLeastForLookups = 64 << 20;
+}  // namespace
 
 const Design kBraid = {
     "braid",
@@ -16,7 +20,11 @@ const Design kBraid = {
       Choose(&options->flush.checkpoint_tables, 1);
       Choose(&options->compaction.kind, MergeKind::kZipper);
       Choose(&options->compaction.persistence, MergePersistence::kRedoLog);
-      Choose<uint64_t>(&options->cache.lookup_bytes, 0);
+      // A bucket a record for as many small records as their index leaves room for. It can't give
+      // way when memory is short, so a small budget is better spent on what can.
+      Choose<uint64_t>(&options->cache.lookup_bytes, options->memory_budget_bytes < kLeastForLookups
+                                                         ? 0
+                                                         : options->memory_budget_bytes / 16);
       Choose<uint64_t>(&options->cache.second_chance_bytes, 0);
       // Persisting each pointer of copies that nobody asked for takes four fences an entry.
       Choose(&options->compaction.arrange_share,

@@ -205,6 +205,7 @@ Status LsmEngine::FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint
   counters_.Add(EngineCounter::kFlushes);
   counters_.Add(EngineCounter::kFlushedEntries, record.entries);
   UpdatePressure();
+  FreeMemoryIfShort();
   return GroupIsComplete() ? Checkpoint() : Status::OK();
 }
 
@@ -332,6 +333,7 @@ bool LsmEngine::CompactionStep() {
   const std::lock_guard merge_lock(merge_mutex_);
   if (stop_merges_.load() || failed() || medium_failed()) return false;
   FitMemory();
+  FreeMemoryIfShort();
   compaction::StoreFacts facts;
   facts.unindexed = LacksIndexes();
   facts.l0_found = l0_found_;
@@ -358,6 +360,7 @@ bool LsmEngine::CompactionStep() {
   if (merge_is_open && !BRAID_MUTANT(kOpenMergeWaits)) return MergeNext();
   if (plan == compaction::CompactionPlan::kMergeOldest) return MergeOldest();
   if (IndexStep()) return true;
+  if (FillLookupStep()) return true;
   if (CountStep()) return true;
   // First: it empties the chunks that a collection would copy from.
   return ArrangeStep() || CollectStep();

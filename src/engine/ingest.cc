@@ -306,7 +306,11 @@ Result<bool> LsmEngine::CommitHeld(Loading* loading, WriteHold* hold) {
     return s;
   }
   loading_table_id_ = 0;
-  if (lookup_cache_ != nullptr) lookup_cache_->Clear();
+  if (lookup_cache_ != nullptr) {
+    lookup_cache_->Clear();
+    unfilled_id_ = table_id;
+    lookup_fill_begins_ = true;
+  }
   // A view that learns the number must not read the old state: see RegisterView.
   switching_.store(true);
   if (!BRAID_MUTANT(kLoadNumberNotKept)) sequence_.store(sequence);

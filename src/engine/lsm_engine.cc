@@ -36,7 +36,7 @@ LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> poo
       views_(std::make_shared<ViewRegistry>()),
       waiting_charge_(&pool_->memory_users()),
       lookup_cache_(
-          *options_.cache.lookup_bytes == 0
+          *options_.cache.lookup_bytes == 0 || options_.read_only  // nothing would ever fill it
               ? nullptr
               : std::make_unique<cache::LookupCache>(pool_.get(), *options_.cache.lookup_bytes)),
       shards_(ShardCount(options)) {
@@ -121,6 +121,7 @@ Status LsmEngine::Recover() {
     if (Status s = manifest_.Commit(); !s.ok()) return s;
   }
   l0_found_ = version->l0.size();
+  if (!version->l0.empty()) unfilled_id_ = version->l0.front()->id();
   if (*options_.cache.index) {
     index_ = std::make_unique<cache::DramIndex>(pool_.get(), 1);
     for (const auto& table : version->l0) unindexed_.insert(unindexed_.begin(), table->id());
@@ -310,6 +311,7 @@ Statistics LsmEngine::GetStatistics() {
   if (lookup_cache_ != nullptr) {
     s.lookup_cache_entries = lookup_cache_->entries();
     s.lookup_cache_hits = lookup_cache_->hits();
+    s.lookup_cache_absences = lookup_cache_->absences();
     s.lookup_cache_misses = lookup_cache_->misses();
   }
   s.memory_budget_bytes = options_.memory_budget_bytes;

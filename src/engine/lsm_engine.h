@@ -29,6 +29,7 @@
 #include "base/counters.h"
 #include "cache/dram_index.h"
 #include "cache/lookup_cache.h"
+#include "cache/lookup_fill.h"
 #include "cache/second_chance_cache.h"
 #include "compaction/compaction_job.h"
 #include "engine/delete_range.h"
@@ -300,12 +301,14 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void Retire(Retired retired);
   void RetireMemory(std::list<std::shared_ptr<const void>> memory) noexcept;
   bool Reclaim();
+  void FreeMemoryIfShort();
 
   // memory.cc
   bool LacksIndexes() const;
   bool IndexStep();
   std::shared_ptr<level::PmemTable> NextUnindexed();
   bool IndexFoundTable();
+  bool FillLookupStep();
   uint64_t MemoryBytes() const;
   uint64_t MemoryGoal() const;
   uint64_t MemoryToCome(const ReadState& state) const;
@@ -357,6 +360,10 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::atomic<uint64_t> indexes_left_{0};          // size of unindexed_
   uint64_t l0_found_ = 0;                          // tables in L0 when it was opened
   const std::unique_ptr<cache::LookupCache> lookup_cache_;  // may be null
+  std::unique_ptr<cache::LookupFill> lookup_fill_;          // compaction thread; may be null
+  bool lookup_fill_begins_ = true;  // structure_mutex_: what was found before is of no use
+  uint64_t unfilled_id_ = 0;  // structure_mutex_: of the newest table of L0 that no flush of this
+                              // session has filled the lookup cache with
 
   std::vector<ShardLock> shards_;
   std::mutex ingest_mutex_;  // held by a bulk load

@@ -11,6 +11,8 @@ namespace braid::engine {
 namespace {
 /// Entries indexed between two looks for a merge that waits.
 constexpr uint64_t kIndexSlice = 32 * 1024;
+/// Buckets filled while writers that change tables may wait: some microseconds.
+constexpr size_t kFillsAtATime = 256;
 /// What a tree that was built in key order takes for an entry, and some more.
 constexpr uint64_t kTreeBytesAnEntry = 20;
 /// What may be added between two looks at a budget that is large.
@@ -94,6 +96,38 @@ bool LsmEngine::IndexFoundTable() {
     indexes_left_.fetch_sub(1);
   }
   FitMemory();
+  return true;
+}
+
+/// Fills the lookup cache with the next part of L1. False when it knows all, or has to wait.
+bool LsmEngine::FillLookupStep() {
+  if (lookup_cache_ == nullptr || lookup_cache_->knows_all()) return false;
+  std::shared_ptr<level::PmemTable> l1;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    const level::Version& version = *state_owner_->version;
+    const bool waits = !version.l0.empty() && version.l0.back()->id() <= unfilled_id_;
+    if (waits && !BRAID_MUTANT(kLookupFilledTooSoon)) return false;
+    if (lookup_fill_begins_) lookup_fill_ = std::make_unique<cache::LookupFill>(pool_.get());
+    lookup_fill_begins_ = false;
+    l1 = version.l1;
+  }
+  if (lookup_fill_->complete()) return false;  // it has met damage
+  if (Status s = lookup_fill_->Find(l1->list(), kIndexSlice); !s.ok()) {
+    Fail(s);
+    return false;
+  }
+  const auto& found = lookup_fill_->found();
+  for (size_t next = 0; next <= found.size(); next += kFillsAtATime) {
+    // A bulk load clears the cache under this lock: what was found before it must not get in.
+    const std::lock_guard lock(structure_mutex_);
+    if (lookup_fill_begins_) return true;
+    const size_t end = std::min(next + kFillsAtATime, found.size());
+    for (size_t i = next; i < end; ++i) lookup_cache_->FillFound(found[i].hash, found[i].offset);
+    if (end == found.size() && lookup_fill_->complete() && lookup_fill_->sound()) {
+      lookup_cache_->KnowAll();
+    }
+  }
   return true;
 }
 

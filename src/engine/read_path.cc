@@ -201,7 +201,10 @@ const EntryHeader* LsmEngine::FindVersion(Slice key, const index::ReadView& view
       *status = index::DamageStatus(*pool_, result.offset);
       return nullptr;
     }
-    if (result.state == LookupResult::State::kAbsent) return nullptr;
+    if (result.state == LookupResult::State::kAbsent ||
+        result.state == LookupResult::State::kNowhere) {
+      return nullptr;
+    }
     const EntryHeader* entry = pool_->EntryAt(result.offset);
     if (pool_->failed()) {
       *status = pool_->FaultStatus();

@@ -31,6 +31,7 @@ Status LsmEngine::RunMerge(compaction::CompactionJob* job,
     fit_tree = [this]() -> compaction::TargetTree {
       // Without memory for a smaller one it stays as it is, until the next batch.
       base::Try([&] { FitMemory(); });
+      FreeMemoryIfShort();
       if (second_chance_ == nullptr) return {IndexTree(), index_->min_height()};
       FitSecondChance(false);
       return {IndexTree(), second_chance_->min_height()};
@@ -184,6 +185,18 @@ bool LsmEngine::Reclaim() {
     counters_.Add(EngineCounter::kCollectedChunks, retired.chunks.size());
   }
   return true;
+}
+
+/// The thread that reclaims may be busy touching pages for longer than writers need to fill the
+/// budget: where memory is short, whoever has just retired some does not wait for it.
+void LsmEngine::FreeMemoryIfShort() {
+  if (MemoryBytes() <= MemoryGoal()) return;
+  std::list<std::shared_ptr<const void>> memory;
+  {
+    const std::lock_guard lock(work_mutex_);
+    memory.swap(retired_memory_);
+  }
+  if (!memory.empty()) pmem::SynchronizeEpoch();
 }
 
 /// Counts a few chunks of earlier sessions. False when all are known.

@@ -31,9 +31,10 @@ struct ReadView {
   }
 };
 
-/// Outcome of a lookup in one table. Deleted is not absent: older tables must not be asked.
+/// Outcome of a lookup in one table. Deleted is not absent: older tables must not be asked. Nowhere
+/// is what a cache knows of all tables: none has the key.
 struct LookupResult {
-  enum class State : uint8_t { kAbsent, kFound, kDeleted, kCorrupt };
+  enum class State : uint8_t { kAbsent, kFound, kDeleted, kCorrupt, kNowhere };
   State state = State::kAbsent;
   uint64_t offset = 0;  // of the entry; for kCorrupt the place of the damage
 };

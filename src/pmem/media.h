@@ -11,8 +11,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "braid/key_order.h"
 #include "braid/options.h"
 #include "braid/status.h"
 #include "pmem/persist.h"
@@ -64,6 +66,13 @@ class Media {
   /// NUMA node of the device that holds `offset`; negative when it is not known.
   virtual int NodeAt(uint64_t /*offset*/) const { return -1; }
 
+  /// Name of the order that the pool's keys are encoded for (braid/key_order.h): a new pool's
+  /// header gets it, and an older one's must have it. It is told here since whoever opens the
+  /// medium knows it, and nobody between there and the header needs to. Set before the pool is
+  /// opened.
+  const std::string& key_order() const noexcept { return key_order_; }
+  void set_key_order(std::string name) { key_order_ = std::move(name); }
+
   /// Lets another handle open the pool; the mappings stay until destruction.
   virtual void Unlock() {}
 
@@ -75,6 +84,9 @@ class Media {
 #if defined(BRAID_CRASHSIM)
   virtual PersistHook* hook() noexcept { return nullptr; }
 #endif
+
+ private:
+  std::string key_order_{kBytewiseOrder};
 };
 
 }  // namespace braid::pmem

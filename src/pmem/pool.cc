@@ -39,14 +39,15 @@ void CopyName(char* target, size_t capacity, const std::string& name) {
 }
 
 /// The pool must be of the design and order of keys that it is opened with.
-Status CheckNames(const PoolHeader& header, const Options& options) {
+Status CheckNames(const PoolHeader& header, const Options& options, const std::string& order) {
   if (options.design != header.design) {
     return Status::InvalidArgument("the pool was made with design \"" + std::string(header.design) +
                                    "\", the options say \"" + options.design + "\"");
   }
-  if (std::string_view(header.comparator) != "bytewise") {
-    return Status::InvalidArgument("the pool was made with comparator \"" +
-                                   std::string(header.comparator) + "\"");
+  if (order != header.comparator) {
+    return Status::InvalidArgument("the pool's keys are in the order \"" +
+                                   std::string(header.comparator) + "\", it is opened with \"" +
+                                   order + "\"; open it with the order that it was made with");
   }
   return Status::OK();
 }
@@ -117,7 +118,7 @@ Status PmemPool::Create(const Options& options, const std::function<Status(PmemP
   header_.clean = 1;  // nothing was written yet
   CopyName(header_.boot_id, sizeof header_.boot_id, media_->boot_id());
   CopyName(header_.design, sizeof header_.design, options.design);
-  CopyName(header_.comparator, sizeof header_.comparator, "bytewise");
+  CopyName(header_.comparator, sizeof header_.comparator, media_->key_order());
   if (regions_ > 1) {
     header_.incompat |= format::kIncompatRegions;
     header_.regions = static_cast<uint8_t>(regions_);
@@ -298,7 +299,7 @@ Status PmemPool::Load(const Options& options) {
   if (header_.ro_compat != 0) {
     return Status::NotSupported("the pool has features that this library may only read");
   }
-  if (Status s = CheckNames(header_, options); !s.ok()) return s;
+  if (Status s = CheckNames(header_, options, media_->key_order()); !s.ok()) return s;
   if (Status s = CheckRegions(options); !s.ok()) return s;
   if (header_.regions != 0) regions_ = header_.regions;
   strands_ = list_kind() == ListKind::kBraided ? regions_ : 1;

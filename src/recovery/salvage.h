@@ -52,6 +52,10 @@ class Salvage {
   /// Facts and findings, sorted by file and offset; records and bytes are the caller's to fill in.
   RepairReport TakeReport() { return std::move(report_); }
   uint64_t chunk_bytes() const noexcept { return geometry_.chunk_bytes; }
+  /// Name of the order of its keys; null when no header is left that tells it.
+  const char* key_order() const noexcept {
+    return geometry_.header ? geometry_.header->comparator : nullptr;
+  }
 
  private:
   /// What is known of an entry besides its bytes.

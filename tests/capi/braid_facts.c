@@ -225,7 +225,7 @@ static void TestRefusedOptions(void) {
   braid_options_set_comparator(options, comparator);
   db = braid_open(options, path, &err);
   Fact(db == NULL && !Exists(path), "a comparator of the caller is refused");
-  Mentions(&err, "braid_options_set_comparator", "and the message names the call");
+  Mentions(&err, "braid_options_set_key_order", "and the message names the call to use");
   braid_options_set_comparator(options, NULL);
   braid_options_set_design(options, "no-such-design");
   db = braid_open(options, path, &err);

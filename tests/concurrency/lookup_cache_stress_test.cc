@@ -1,11 +1,13 @@
-// Readers of a tiny lookup cache beside writers, flushes, merges and collections: no get gives less
-// than an earlier one of the same thread has seen, and no deleted key comes back.
+// Readers of a lookup cache beside writers, flushes, merges and collections, and after an open
+// while it is filled from L1: no get gives less than an earlier one of the same thread has seen,
+// and no deleted key comes back.
 #include "concurrency.h"
 
 namespace braid::test {
 namespace {
 
-class LookupCacheStressTest : public ::testing::Test {
+/// The parameter: buckets, fewer than there are keys, or so many that most are never used.
+class LookupCacheStressTest : public ::testing::TestWithParam<uint64_t> {
  protected:
   static constexpr uint64_t kKeys = 96;
   static constexpr uint64_t kWriters = 2;
@@ -15,7 +17,7 @@ class LookupCacheStressTest : public ::testing::Test {
     options_.pool.chunk_bytes = 4 << 10;
     options_.memtable.bytes = 4 << 10;
     options_.compaction.gc_live_ratio = 0.9;
-    options_.cache.lookup_bytes = 512;  // 64 buckets
+    options_.cache.lookup_bytes = GetParam() * sizeof(uint64_t);
     db_ = OpenOrFail(options_, folder_.Sub("pool"));
     ASSERT_NE(db_, nullptr);
   }
@@ -39,7 +41,7 @@ class LookupCacheStressTest : public ::testing::Test {
   void Write(uint64_t writer, uint64_t operations) {
     Random random(DeriveSeed(620 + writer));
     for (uint64_t n = 0; n < operations && !failure_.failed(); ++n) {
-      const uint64_t k = random.Below(kKeys / kWriters) * kWriters + writer;
+      const uint64_t k = random.Below(kKeys / kWriters) * kWriters + writer % kWriters;
       const std::string key = NumberedKey(k);
       const uint64_t version = begun_[k].load(std::memory_order_relaxed) + 1;
       begun_[k].store(version, std::memory_order_release);
@@ -55,6 +57,9 @@ class LookupCacheStressTest : public ::testing::Test {
     while (!stop_.load(std::memory_order_acquire) && !failure_.failed()) {
       const uint64_t k = random.Below(kKeys);
       const std::string key = NumberedKey(k);
+      if (VersionOf(NumberedKey(kKeys + k), nullptr) != 0) {
+        failure_.Report("key " + NumberedKey(kKeys + k) + " is there, but was never written");
+      }
       const uint64_t least = ended_[k].load(std::memory_order_acquire);
       const bool at_snapshot = random.OneIn(8);
       const auto snapshot = at_snapshot ? db_->GetSnapshot() : nullptr;
@@ -85,26 +90,49 @@ class LookupCacheStressTest : public ::testing::Test {
   std::atomic<uint64_t> ended_[kKeys] = {};
 };
 
-TEST_F(LookupCacheStressTest, GetsAreLinearizableBesideFlushesMergesAndCollections) {
-  const uint64_t operations = Sized(30'000, 5'000'000);
-  std::vector<std::thread> readers;
-  for (uint64_t i = 0; i < 3; ++i) readers.emplace_back([this, i] { Read(i); });
-  {
-    BackgroundMaintenance maintenance(db_.get(), &failure_, DeriveSeed(640));
-    std::vector<std::thread> writers;
-    for (uint64_t i = 0; i < kWriters; ++i) {
-      writers.emplace_back([this, i, operations] { Write(i, operations / kWriters); });
+TEST_P(LookupCacheStressTest, GetsAreLinearizableBesideFlushesMergesAndCollections) {
+  constexpr uint64_t kRounds = 6;
+  const uint64_t operations = Sized(30'000, 5'000'000) / kRounds;
+  Statistics sum;
+  for (uint64_t round = 0; round < kRounds && !failure_.failed(); ++round) {
+    if (round != 0) {
+      // Abandoned or closed, with tables of L0 that are newer than L1.
+      if (round % 2 == 0) {
+        BRAID_ASSERT_OK(db_->Close());
+      }
+      db_.reset();
+      db_ = OpenOrFail(options_, folder_.Sub("pool"));
+      ASSERT_NE(db_, nullptr);
     }
-    for (std::thread& writer : writers) writer.join();
+    stop_.store(false);
+    std::vector<std::thread> readers;
+    for (uint64_t i = 0; i < 3; ++i) readers.emplace_back([this, i] { Read(i); });
+    {
+      BackgroundMaintenance maintenance(db_.get(), &failure_, DeriveSeed(640 + round));
+      std::vector<std::thread> writers;
+      for (uint64_t i = 0; i < kWriters; ++i) {
+        writers.emplace_back(
+            [this, i, operations, round] { Write(i + round * kWriters, operations / kWriters); });
+      }
+      for (std::thread& writer : writers) writer.join();
+    }
+    stop_.store(true, std::memory_order_release);
+    for (std::thread& reader : readers) reader.join();
+    const Statistics statistics = db_->GetStatistics();
+    sum.lookup_cache_hits += statistics.lookup_cache_hits;
+    sum.lookup_cache_absences += statistics.lookup_cache_absences;
+    sum.collected_chunks += statistics.collected_chunks;
   }
-  stop_.store(true, std::memory_order_release);
-  for (std::thread& reader : readers) reader.join();
   EXPECT_EQ(failure_.text(), "") << Describe(options_) << "\n" << ReplayLine();
-  const Statistics statistics = db_->GetStatistics();
-  EXPECT_GT(statistics.lookup_cache_hits, 0u);
-  EXPECT_GT(statistics.collected_chunks, 0u);
+  EXPECT_GT(sum.lookup_cache_hits, 0u);
+  if (GetParam() > kKeys) {
+    EXPECT_GT(sum.lookup_cache_absences, 0u);
+  }
+  EXPECT_GT(sum.collected_chunks, 0u);
   ExpectVerified(db_.get());
 }
+
+INSTANTIATE_TEST_SUITE_P(Buckets, LookupCacheStressTest, ::testing::Values(64, 4096));
 
 }  // namespace
 }  // namespace braid::test

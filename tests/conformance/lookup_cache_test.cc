@@ -1,5 +1,6 @@
 // The lookup cache in a database: it answers, it is counted, and nothing comes back by it.
 #include "conformance.h"
+#include "support/records.h"
 
 namespace braid::test {
 namespace {
@@ -10,6 +11,7 @@ class LookupCacheTest : public ::testing::Test {
     options_ = TinyOptions();
     options_.background_threads = false;
     options_.cache.lookup_bytes = lookup_bytes;
+    if (l0_trigger_ != 0) options_.compaction.l0_trigger = l0_trigger_;
     db_.reset();
     db_ = OpenOrFail(options_, folder_.Sub("pool"));
     ASSERT_NE(db_, nullptr);
@@ -18,6 +20,7 @@ class LookupCacheTest : public ::testing::Test {
 
   TempFolder folder_;
   Options options_;
+  uint32_t l0_trigger_ = 0;  // 0: that of TinyOptions
   std::unique_ptr<DB> db_;
 };
 
@@ -36,9 +39,79 @@ TEST_F(LookupCacheTest, AnswersGetsOfFlushedKeysAndCountsInTheMemory) {
   EXPECT_EQ(after.lookup_cache_hits - before.lookup_cache_hits + after.lookup_cache_misses -
                 before.lookup_cache_misses,
             1000u);
+}
+
+TEST_F(LookupCacheTest, IsFilledFromL1AfterAnOpen) {
   Open(64 << 10);
-  EXPECT_EQ(Now().lookup_cache_entries, 0u) << "empty after an open";
-  EXPECT_EQ(GetText(db_.get(), NumberedKey(5)), "v");
+  for (uint64_t i = 0; i < 1000; ++i) BRAID_ASSERT_OK(db_->Put(NumberedKey(i), "v"));
+  BRAID_ASSERT_OK(db_->Compact());
+  const uint64_t filled = Now().lookup_cache_entries;
+  Open(64 << 10);
+  EXPECT_EQ(Now().lookup_cache_entries, 0u);
+  for (uint64_t i = 0; i < 1000; ++i) EXPECT_EQ(GetText(db_.get(), NumberedKey(i)), "v");
+  BRAID_ASSERT_OK(db_->Compact());
+  EXPECT_EQ(Now().lookup_cache_entries, filled);
+  const Statistics before = Now();
+  for (uint64_t i = 0; i < 2000; ++i) {
+    EXPECT_EQ(GetText(db_.get(), NumberedKey(i)), i < 1000 ? "v" : "(not found)");
+  }
+  EXPECT_GE(Now().lookup_cache_hits - before.lookup_cache_hits, filled);
+  // 8,192 buckets, of which at most 1,000 were used.
+  EXPECT_GT(Now().lookup_cache_absences - before.lookup_cache_absences, 700u);
+}
+
+TEST_F(LookupCacheTest, TablesThatTheOpenFoundAreNotOverlooked) {
+  l0_trigger_ = 8;
+  Open(64 << 10);
+  for (uint64_t i = 0; i < 100; ++i) BRAID_ASSERT_OK(db_->Put(NumberedKey(i), "old"));
+  BRAID_ASSERT_OK(db_->Compact());
+  for (uint64_t i = 0; i < 50; ++i) BRAID_ASSERT_OK(db_->Put(NumberedKey(i), "new"));
+  for (uint64_t i = 100; i < 150; ++i) BRAID_ASSERT_OK(db_->Put(NumberedKey(i), "new"));
+  BRAID_ASSERT_OK(db_->Flush());
+  const auto expect_all = [this] {
+    for (uint64_t i = 0; i < 200; ++i) {
+      const std::string want = i >= 50 && i < 100 ? "old" : (i < 150 ? "new" : "(not found)");
+      ASSERT_EQ(GetText(db_.get(), NumberedKey(i)), want) << i;
+    }
+  };
+  Open(64 << 10);
+  ASSERT_GT(Now().l0_tables, 0u);
+  expect_all();
+  // Each flush runs what background work there is.
+  for (uint64_t i = 200; i < 210; ++i) {
+    BRAID_ASSERT_OK(db_->Put(NumberedKey(i), "v"));
+    BRAID_ASSERT_OK(db_->Flush());
+    expect_all();
+  }
+  BRAID_ASSERT_OK(db_->Compact());
+  expect_all();
+  EXPECT_GT(Now().lookup_cache_entries, 100u);
+  EXPECT_GT(Now().lookup_cache_absences, 0u);
+}
+
+TEST_F(LookupCacheTest, IsFilledAnewAfterABulkLoad) {
+  Open(64 << 10);
+  for (uint64_t i = 0; i < 100; ++i) BRAID_ASSERT_OK(db_->Put(NumberedKey(i), "old"));
+  BRAID_ASSERT_OK(db_->Compact());
+  EXPECT_EQ(GetText(db_.get(), NumberedKey(500)), "(not found)");
+  EXPECT_GT(Now().lookup_cache_absences, 0u);
+  Pairs records;
+  for (uint64_t i = 50; i < 150; ++i) records.emplace_back(NumberedKey(i), "loaded");
+  PairSource source(std::move(records));
+  BRAID_ASSERT_OK(IngestSorted(db_.get(), &source));
+  const auto expect_all = [this] {
+    for (uint64_t i = 0; i < 200; ++i) {
+      ASSERT_EQ(GetText(db_.get(), NumberedKey(i)),
+                i < 50 ? "old" : (i < 150 ? "loaded" : "(not found)"))
+          << i;
+    }
+  };
+  expect_all();
+  BRAID_ASSERT_OK(db_->Compact());
+  const Statistics before = Now();
+  expect_all();
+  EXPECT_GT(Now().lookup_cache_entries, 100u);
+  EXPECT_GT(Now().lookup_cache_absences, before.lookup_cache_absences);
 }
 
 TEST_F(LookupCacheTest, CopiesTakeThePlaceOfTheirOriginals) {

@@ -354,5 +354,67 @@ TEST(UndamagedTest, TheExaminationSeesASilentFault) {
   EXPECT_EQ(examine(fewer), kSilent);
 }
 
+uint64_t UsedChunks(const PoolMap& map) {
+  uint64_t used = 0;
+  for (uint64_t chunk = 0; chunk < map.chunks(); ++chunk) {
+    if (map.state(chunk).kind() != format::ChunkKind::kFree) ++used;
+  }
+  return used;
+}
+
+/// Deletes every second key of a closed pool, and gives back what that frees.
+void Thin(BuiltPool* pool, const std::string& path) {
+  pool->earlier = pool->image;
+  const std::unique_ptr<DB> db = OpenOrFail(DamageOptions(), path);
+  ASSERT_NE(db, nullptr);
+  bool goes = false;
+  for (auto it = pool->content.begin(); it != pool->content.end(); goes = !goes) {
+    const auto pair = it++;
+    if (!goes) continue;
+    BRAID_EXPECT_OK(db->Delete(pair->first));
+    pool->deleted[pair->first] = "";
+    pool->content.erase(pair);
+  }
+  BRAID_EXPECT_OK(db->Compact());
+  BRAID_EXPECT_OK(db->Close());
+  pool->image = PoolImage(path);
+}
+
+// What an old page of states shows when all that changed in it since was freed.
+TEST(FreedChunkTest, AStateOfBeforeTheFreeIsWhatACrashLeavesAndIsFreedAgain) {
+  uint64_t extents = 0;
+  uint64_t of_entries = 0;
+  for (const PoolState pool_state :
+       {PoolState::kCollected, PoolState::kExtents, PoolState::kRegions}) {
+    SCOPED_TRACE(PoolStateName(pool_state));
+    TempFolder folder;
+    BuiltPool pool = BuildPool(pool_state, folder.Sub("sound"), DeriveSeed(592));
+    ASSERT_NO_FATAL_FAILURE(Thin(&pool, folder.Sub("sound")));
+    const PoolMap map(pool.image);
+    PoolImage all = pool.image;
+    for (uint64_t chunk = map.chunks(); chunk-- > 0;) {  // bodies of an extent before its head
+      map.CopyState(chunk, pool.earlier, &all);
+      if (!map.IsStateBeforeFree(all, chunk)) {
+        map.CopyState(chunk, pool.image, &all);
+        continue;
+      }
+      ++(format::HoldsEntries(map.StateIn(all, chunk).kind()) ? of_entries : extents);
+    }
+    EXPECT_EQ(map.Changed(all)[static_cast<size_t>(ByteUse::kNeeded)], 0u);
+    ASSERT_TRUE(all.WriteTo(folder.Sub("harmed")));
+    const ChildOutcome outcome = RunInChild(kAlarmSeconds, [&](int fd) {
+      return Examine(pool, DamageOptions(), folder.Sub("harmed"), fd);
+    });
+    EXPECT_EQ(outcome.exit_code, kAllRight) << outcome.ToString() << "\n" << ReplayLine();
+    const std::unique_ptr<DB> db = OpenOrFail(DamageOptions(), folder.Sub("harmed"));
+    ASSERT_NE(db, nullptr);
+    BRAID_EXPECT_OK(db->Compact());
+    BRAID_EXPECT_OK(db->Close());
+    EXPECT_LE(UsedChunks(PoolMap(PoolImage(folder.Sub("harmed")))), UsedChunks(map));
+  }
+  EXPECT_GT(of_entries, 0u) << ReplayLine();
+  EXPECT_GT(extents, 0u) << ReplayLine();
+}
+
 }  // namespace
 }  // namespace braid::test

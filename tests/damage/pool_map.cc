@@ -138,19 +138,25 @@ void PoolMap::MapChunk(uint64_t chunk, ChunkState state) {
   }
 }
 
+const EntryHeader* PoolMap::EntryOfLife(uint64_t chunk, uint64_t at, uint32_t generation) const {
+  const uint64_t end = (chunk + 1) * chunk_bytes_;
+  if (at + sizeof(EntryHeader) > end) return nullptr;
+  const auto* header = reinterpret_cast<const EntryHeader*>(bytes_.data() + at);
+  const bool fits =
+      header->height() != 0 && header->height() <= format::kMaxHeight && at + header->size() <= end;
+  return fits && format::KeyCheck(*header, base::Hash64(header->key()), at, generation) ==
+                     header->key_check
+             ? header
+             : nullptr;
+}
+
 void PoolMap::MapEntries(uint64_t chunk, uint32_t generation, bool collected) {
   const uint64_t begin = chunk * chunk_bytes_;
   const auto chunk_header = Read<format::LogChunkHeader>(begin);
   const bool flushed = collected || chunk_header.table_id <= manifest_.flushed_table_id;
-  for (uint64_t at = begin + sizeof chunk_header;
-       at + sizeof(EntryHeader) <= begin + chunk_bytes_;) {
-    const auto* header = reinterpret_cast<const EntryHeader*>(bytes_.data() + at);
-    if (header->height() == 0 || header->height() > format::kMaxHeight ||
-        at + header->size() > begin + chunk_bytes_ ||
-        format::KeyCheck(*header, base::Hash64(header->key()), at, generation) !=
-            header->key_check) {
-      break;  // a sound pool has no entry behind the last one
-    }
+  uint64_t at = begin + sizeof chunk_header;
+  // A sound pool has no entry behind the last one.
+  while (const EntryHeader* header = EntryOfLife(chunk, at, generation)) {
     MappedEntry entry;
     entry.key = header->key();
     entry.value = header->value();
@@ -204,15 +210,73 @@ void PoolMap::MarkEntry(const MappedEntry& entry) {
   }
 }
 
-bool PoolMap::Same(const PoolImage& harmed, uint64_t offset, uint64_t size) const {
+const char* PoolMap::BytesIn(const PoolImage& image, uint64_t offset, uint64_t size) const {
   for (size_t i = names_.size(); i-- > 0;) {
     if (bases_[i] == ~0ull || offset < bases_[i]) continue;
-    const PoolFile* file = FileOf(harmed, names_[i]);
+    const PoolFile* file = FileOf(image, names_[i]);
     const uint64_t in_file = offset - bases_[i];
-    return file != nullptr && in_file + size <= file->bytes.size() &&
-           std::memcmp(file->bytes.data() + in_file, bytes_.data() + offset, size) == 0;
+    if (file == nullptr || in_file + size > file->bytes.size()) return nullptr;
+    return file->bytes.data() + in_file;
   }
-  return false;
+  return nullptr;
+}
+
+bool PoolMap::Same(const PoolImage& harmed, uint64_t offset, uint64_t size) const {
+  const char* bytes = BytesIn(harmed, offset, size);
+  return bytes != nullptr && std::memcmp(bytes, bytes_.data() + offset, size) == 0;
+}
+
+void PoolMap::CopyState(uint64_t chunk, const PoolImage& from, PoolImage* to) const {
+  const char* bytes = BytesIn(from, state_words_[chunk], 8);
+  char* place = const_cast<char*>(BytesIn(*to, state_words_[chunk], 8));
+  if (bytes != nullptr && place != nullptr) std::memcpy(place, bytes, 8);
+}
+
+ChunkState PoolMap::StateIn(const PoolImage& image, uint64_t chunk) const {
+  ChunkState state;
+  if (chunk >= chunks()) return state;
+  const char* bytes = BytesIn(image, state_words_[chunk], 8);
+  if (bytes != nullptr) std::memcpy(&state.raw, bytes, 8);
+  return state;
+}
+
+/// Of the chunk's bytes, with the states of `harmed`.
+bool PoolMap::HoldsNothingThatCounts(const PoolImage& harmed, uint64_t chunk) const {
+  const uint64_t begin = chunk * chunk_bytes_;
+  const ChunkState state = StateIn(harmed, chunk);
+  switch (state.kind()) {
+    case ChunkKind::kExtentHead: {  // whole, it is freed by the next open: no live entry names it
+      const auto header = Read<format::ExtentHeader>(begin);
+      for (uint64_t i = 1; i < header.chunks; ++i) {
+        if (StateIn(harmed, chunk + i).kind() != ChunkKind::kExtentBody) return false;
+      }
+      return true;
+    }
+    case ChunkKind::kExtentBody:
+      return true;
+    case ChunkKind::kWriteAhead:  // freed by the next open, whatever its entries say
+      return Read<format::LogChunkHeader>(begin).table_id <= manifest_.flushed_table_id;
+    case ChunkKind::kLog:
+    case ChunkKind::kCollected:
+    case ChunkKind::kCopied:
+      break;
+    default:
+      return false;
+  }
+  bool live = false;
+  uint64_t end = begin + sizeof(format::LogChunkHeader);
+  while (const EntryHeader* header = EntryOfLife(chunk, end, state.generation())) {
+    live = live || header->state() == format::kStateLive;
+    end += header->size();
+  }
+  return !live;
+}
+
+bool PoolMap::IsStateBeforeFree(const PoolImage& harmed, uint64_t chunk) const {
+  const ChunkState state = StateIn(harmed, chunk);
+  return states_[chunk].kind() == ChunkKind::kFree && state.IsValid(chunk) &&
+         state.kind() != ChunkKind::kFree && state.generation() == states_[chunk].generation() &&
+         HoldsNothingThatCounts(harmed, chunk);
 }
 
 std::vector<uint64_t> PoolMap::Changed(const PoolImage& harmed) const {
@@ -229,6 +293,14 @@ std::vector<uint64_t> PoolMap::Changed(const PoolImage& harmed) const {
       const bool same =
           file != nullptr && in_file < file->bytes.size() && file->bytes[in_file] == bytes_[at];
       if (!same) ++changed[uses_[at]];
+    }
+  }
+  for (uint64_t chunk = 0; chunk < chunks(); ++chunk) {
+    if (!IsStateBeforeFree(harmed, chunk)) continue;
+    for (uint64_t at = state_words_[chunk]; at < state_words_[chunk] + 8; ++at) {
+      if (Same(harmed, at, 1)) continue;
+      --changed[static_cast<size_t>(ByteUse::kNeeded)];
+      ++changed[static_cast<size_t>(ByteUse::kFree)];
     }
   }
   return changed;

@@ -53,6 +53,14 @@ class PoolMap {
 
   /// For each use how many bytes differ between the map's image and `harmed`; missing ones do.
   std::vector<uint64_t> Changed(const PoolImage& harmed) const;
+  /// True when the state of a free chunk is, in `harmed`, one of before it was freed, and nothing
+  /// of that life counts any more: what a crash right before the free leaves, and so no damage.
+  bool IsStateBeforeFree(const PoolImage& harmed, uint64_t chunk) const;
+  uint64_t chunks() const { return states_.size(); }
+  format::ChunkState state(uint64_t chunk) const { return states_[chunk]; }
+  format::ChunkState StateIn(const PoolImage& image, uint64_t chunk) const;
+  /// Copies the state of `chunk` from `from` to `to`.
+  void CopyState(uint64_t chunk, const PoolImage& from, PoolImage* to) const;
   /// True when header, key and value of the entry are the same in `harmed`; its links may differ.
   /// `state_too`: the state byte as well.
   bool SameIn(const PoolImage& harmed, const MappedEntry& entry, bool state_too) const;
@@ -73,11 +81,16 @@ class PoolMap {
   char At(uint64_t offset) const { return bytes_[offset]; }
   template <class T>
   T Read(uint64_t offset) const;
+  /// The bytes of `image` at an offset in the pool; null where its files do not have them.
+  const char* BytesIn(const PoolImage& image, uint64_t offset, uint64_t size) const;
   bool Same(const PoolImage& harmed, uint64_t offset, uint64_t size) const;
+  bool HoldsNothingThatCounts(const PoolImage& harmed, uint64_t chunk) const;
   void Mark(uint64_t offset, uint64_t size, ByteUse use);
   void MapSegment(uint32_t index, uint64_t base, uint64_t bytes);
   void MapHead();
   void MapChunk(uint64_t chunk, format::ChunkState state);
+  /// The entry at an offset, if one of that life of the chunk is there; else null.
+  const format::EntryHeader* EntryOfLife(uint64_t chunk, uint64_t at, uint32_t generation) const;
   void MapEntries(uint64_t chunk, uint32_t generation, bool collected);
   void MarkEntry(const MappedEntry& entry);
   std::vector<std::vector<size_t>> LogsInOrder() const;

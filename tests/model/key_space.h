@@ -13,6 +13,7 @@ enum class KeyShape {
   kShortRandom,  ///< 0 to 6 bytes, any byte: many prefixes of each other
   kLongPrefix,   ///< 40 to 200 bytes in common, then a few that differ
   kDecimal,      ///< "000042", as counters and timestamps look
+  kMade,         ///< by a function
 };
 
 /// A fixed set of keys, drawn at random with a bias to a hot tenth, and values that name their
@@ -21,6 +22,9 @@ class KeySpace {
  public:
   KeySpace(KeyShape shape, uint64_t keys, uint64_t salt)
       : shape_(shape), keys_(keys), salt_(salt) {}
+  /// Keys as `make` draws them from that many.
+  KeySpace(std::string (*make)(Random*, uint64_t), uint64_t keys)
+      : shape_(KeyShape::kMade), keys_(keys), salt_(0), make_(make) {}
 
   std::string Key(uint64_t n) const {
     Random bytes(n * 7919 + salt_);
@@ -32,6 +36,7 @@ class KeySpace {
         return key + std::to_string(n * 31 % keys_);
       }
       case KeyShape::kDecimal:
+      case KeyShape::kMade:
         break;
     }
     char text[24];
@@ -40,6 +45,7 @@ class KeySpace {
   }
   std::string RandomKey(Random* random) const {
     const uint64_t range = random->OneIn(3) ? keys_ / 10 + 1 : keys_;
+    if (make_ != nullptr) return make_(random, range);
     return Key(random->Below(range));
   }
   /// 0 to 300 bytes, once in 2,000 about 20 KB; never the same twice.
@@ -56,6 +62,7 @@ class KeySpace {
   KeyShape shape_;
   uint64_t keys_;
   uint64_t salt_;
+  std::string (*make_)(Random*, uint64_t) = nullptr;
 };
 
 }  // namespace braid::test

@@ -9,36 +9,39 @@ namespace {
 constexpr size_t kMaxHeld = 4;
 constexpr size_t kNotes = 16;
 
-bool Inside(const std::string& key, const ReadOptions& bounds) {
-  return (!bounds.lower_bound || key >= *bounds.lower_bound) &&
-         (!bounds.upper_bound || key < *bounds.upper_bound);
+bool Inside(const OrderedModel& state, const std::string& key, const ReadOptions& bounds) {
+  const KeyLess less = state.key_comp();
+  return (!bounds.lower_bound || !less(key, *bounds.lower_bound)) &&
+         (!bounds.upper_bound || less(key, *bounds.upper_bound));
 }
 
 /// The entry a cursor stands on, or end() for "invalid".
-using Position = Model::const_iterator;
+using Position = OrderedModel::const_iterator;
 
-Position First(const Model& state, const ReadOptions& bounds) {
+Position First(const OrderedModel& state, const ReadOptions& bounds) {
   const Position at = bounds.lower_bound ? state.lower_bound(*bounds.lower_bound) : state.begin();
-  return at != state.end() && Inside(at->first, bounds) ? at : state.end();
+  return at != state.end() && Inside(state, at->first, bounds) ? at : state.end();
 }
 
 /// The last entry before `at` that is inside the bounds.
-Position Before(const Model& state, const ReadOptions& bounds, Position at) {
+Position Before(const OrderedModel& state, const ReadOptions& bounds, Position at) {
   if (bounds.upper_bound) {
     const Position limit = state.lower_bound(*bounds.upper_bound);
-    const bool beyond = at == state.end() || (limit != state.end() && limit->first < at->first);
+    const bool beyond =
+        at == state.end() || (limit != state.end() && state.key_comp()(limit->first, at->first));
     if (beyond) at = limit;
   }
   if (at == state.begin()) return state.end();
   const Position before = std::prev(at);
-  return Inside(before->first, bounds) ? before : state.end();
+  return Inside(state, before->first, bounds) ? before : state.end();
 }
 
-Position SeekIn(const Model& state, const ReadOptions& bounds, const std::string& target) {
-  const std::string& from =
-      bounds.lower_bound && *bounds.lower_bound > target ? *bounds.lower_bound : target;
+Position SeekIn(const OrderedModel& state, const ReadOptions& bounds, const std::string& target) {
+  const std::string& from = bounds.lower_bound && state.key_comp()(target, *bounds.lower_bound)
+                                ? *bounds.lower_bound
+                                : target;
   const Position at = state.lower_bound(from);
-  return at != state.end() && Inside(at->first, bounds) ? at : state.end();
+  return at != state.end() && Inside(state, at->first, bounds) ? at : state.end();
 }
 
 }  // namespace
@@ -132,7 +135,7 @@ bool ModelRunner::DoCompareAndSwap() {
   return true;
 }
 
-bool ModelRunner::Get(const std::string& key, const Model& state, const Snapshot* snapshot) {
+bool ModelRunner::Get(const std::string& key, const OrderedModel& state, const Snapshot* snapshot) {
   ReadOptions options;
   options.snapshot = snapshot;
   std::string value = "stale";
@@ -180,7 +183,7 @@ ReadOptions ModelRunner::RandomBounds() {
 
 bool ModelRunner::DoScan() {
   ReadOptions options = RandomBounds();
-  const Model* state = &model_;
+  const OrderedModel* state = &model_;
   if (!held_.empty() && random_.OneIn(4)) {
     const Held& held = held_[random_.Below(held_.size())];
     options.snapshot = held.snapshot.get();
@@ -193,7 +196,7 @@ bool ModelRunner::DoScan() {
   return Walk(it.get(), *state, options);
 }
 
-bool ModelRunner::Walk(Iterator* it, const Model& state, const ReadOptions& bounds) {
+bool ModelRunner::Walk(Iterator* it, const OrderedModel& state, const ReadOptions& bounds) {
   Position at = state.end();
   const uint64_t moves = 1 + random_.Below(20);
   uint64_t run = 0;
@@ -212,7 +215,7 @@ bool ModelRunner::Walk(Iterator* it, const Model& state, const ReadOptions& boun
       if (forward) {
         it->Next();
         ++at;
-        if (at != state.end() && !Inside(at->first, bounds)) at = state.end();
+        if (at != state.end() && !Inside(state, at->first, bounds)) at = state.end();
       } else {
         it->Prev();
         at = Before(state, bounds, at);
@@ -231,8 +234,9 @@ bool ModelRunner::Walk(Iterator* it, const Model& state, const ReadOptions& boun
   return true;
 }
 
-std::string ModelRunner::SeekSomewhere(Iterator* it, const Model& state, const ReadOptions& bounds,
-                                       Model::const_iterator* at) {
+std::string ModelRunner::SeekSomewhere(Iterator* it, const OrderedModel& state,
+                                       const ReadOptions& bounds,
+                                       OrderedModel::const_iterator* at) {
   const std::string target = RandomKey();
   switch (random_.Below(4)) {
     case 0:
@@ -254,7 +258,7 @@ std::string ModelRunner::SeekSomewhere(Iterator* it, const Model& state, const R
   }
 }
 
-bool ModelRunner::CompareScan(const Model& state, const Snapshot* snapshot) {
+bool ModelRunner::CompareScan(const OrderedModel& state, const Snapshot* snapshot) {
   ReadOptions options;
   options.snapshot = snapshot;
   if (!prefix_.empty()) {

@@ -10,8 +10,12 @@
 #include "braid/db.h"
 #include "key_space.h"
 #include "support/database.h"
+#include "support/key_orders.h"
 
 namespace braid::test {
+
+/// A std::map with the order of the database's keys.
+using OrderedModel = std::map<std::string, std::string, KeyLess>;
 
 /// One thread's operations on its own keys. Several runners may share a database when their keys
 /// all start with a prefix of their own: the runner then looks only at keys with that prefix.
@@ -24,26 +28,27 @@ class ModelRunner {
   };
 
   ModelRunner(std::unique_ptr<DB>* db, KeySpace keys, std::string prefix, Rights rights,
-              std::function<std::unique_ptr<DB>()> open, uint64_t seed)
+              std::function<std::unique_ptr<DB>()> open, uint64_t seed, KeyLess less = {})
       : db_(db),
-        keys_(keys),
+        keys_(std::move(keys)),
         prefix_(std::move(prefix)),
         rights_(rights),
         open_(std::move(open)),
         random_(seed),
-        can_((*db)->GetCapabilities()) {}
+        can_((*db)->GetCapabilities()),
+        model_(less) {}
 
   /// Does `count` operations; false, with the story in failure(), at the first disagreement.
   bool Run(uint64_t count);
   /// Compares everything; part of Run's end.
   bool CheckAll();
   const std::string& failure() const { return failure_; }
-  const Model& model() const { return model_; }
+  const OrderedModel& model() const { return model_; }
 
  private:
   struct Held {
     std::shared_ptr<const Snapshot> snapshot;
-    Model state;
+    OrderedModel state;
   };
 
   bool Step();
@@ -56,12 +61,12 @@ class ModelRunner {
   bool DoSnapshot();
   bool DoMaintenance();
   bool DoReopen();
-  bool Walk(Iterator* it, const Model& state, const ReadOptions& bounds);
+  bool Walk(Iterator* it, const OrderedModel& state, const ReadOptions& bounds);
   /// Moves `it` and `*at` alike; says how.
-  std::string SeekSomewhere(Iterator* it, const Model& state, const ReadOptions& bounds,
-                            Model::const_iterator* at);
-  bool Get(const std::string& key, const Model& state, const Snapshot* snapshot);
-  bool CompareScan(const Model& state, const Snapshot* snapshot);
+  std::string SeekSomewhere(Iterator* it, const OrderedModel& state, const ReadOptions& bounds,
+                            OrderedModel::const_iterator* at);
+  bool Get(const std::string& key, const OrderedModel& state, const Snapshot* snapshot);
+  bool CompareScan(const OrderedModel& state, const Snapshot* snapshot);
 
   DB* db() { return db_->get(); }
   std::string RandomKey() { return prefix_ + keys_.RandomKey(&random_); }
@@ -81,7 +86,7 @@ class ModelRunner {
   std::function<std::unique_ptr<DB>()> open_;
   Random random_;
   Capabilities can_;
-  Model model_;
+  OrderedModel model_;
   std::vector<Held> held_;
   uint64_t operation_ = 0;
   std::deque<std::string> notes_;  // of the last operations, for the failure's story

@@ -13,6 +13,9 @@ from source_text import ROOT, Problem, cpp_files, read, report
 
 PAGES = ("docs/features.md", "docs/limitations.md", "docs/complaints.md")
 FOLDERS = ("tests", "src", "tools", "bench")
+JAVA_FOLDERS = ("bindings", "hadoop")
+JAVA_CLASS = re.compile(r"^(?:public |final |abstract )*class (\w+Test)\b", re.MULTILINE)
+JAVA_METHOD = re.compile(r"^  (?:public )?void (\w+)\(", re.MULTILINE)
 DEFINITION = re.compile(r"\bTEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 NAMED = re.compile(r"`([A-Z]\w*Test)(?:\.(\w+))?`")
 
@@ -23,6 +26,11 @@ def tests_of(root):
     for path in cpp_files(root, *FOLDERS):
         for suite, name in DEFINITION.findall(read(root, path)):
             suites.setdefault(suite, set()).add(name)
+    for folder in JAVA_FOLDERS:
+        for path in sorted((root / folder).rglob("src/test/java/**/*.java")):
+            text = path.read_text(encoding="utf-8")
+            for suite in JAVA_CLASS.findall(text):
+                suites.setdefault(suite, set()).update(JAVA_METHOD.findall(text))
     return suites
 
 

@@ -119,7 +119,8 @@ inline Pairs ScanBackward(DB* db, const ReadOptions& options = {}) {
 }
 
 /// Says where `got` first differs from `want`.
-inline ::testing::AssertionResult SamePairs(const Pairs& got, const Model& want) {
+template <class Map>  // Model, or the same in another order
+::testing::AssertionResult SamePairs(const Pairs& got, const Map& want) {
   auto expected = want.begin();
   for (size_t i = 0; i < got.size(); ++i, ++expected) {
     if (expected == want.end()) {
@@ -144,7 +145,8 @@ inline ::testing::AssertionResult SamePairs(const Pairs& got, const Model& want)
 }
 
 /// Scans both ways and gets every key.
-inline void ExpectContent(DB* db, const Model& want, const Snapshot* snapshot = nullptr) {
+template <class Map>
+void ExpectContent(DB* db, const Map& want, const Snapshot* snapshot = nullptr) {
   ReadOptions options;
   options.snapshot = snapshot;
   EXPECT_TRUE(SamePairs(ScanForward(db, options), want)) << "forward scan";

@@ -1,4 +1,6 @@
-"""ns a call, beside plyvel where that is installed: median of rounds that take turns.
+"""ns a call, beside plyvel where that is installed: median of rounds that take turns. Of each, the
+processor time of the thread that calls, which other programs disturb less, and the ratio of the time
+that passed.
 
 bench.py [--rounds N] [--count N] [--folder FOLDER]"""
 
@@ -67,9 +69,10 @@ def one_round(module, folder, keys, shuffled, value):
     taken = {}
     try:
         for name, run in operations(db, keys, shuffled, value):
-            before = time.perf_counter_ns()
+            before, before_cpu = time.perf_counter_ns(), time.thread_time_ns()
             run()
-            taken[name] = (time.perf_counter_ns() - before) / len(keys)
+            passed, used = time.perf_counter_ns() - before, time.thread_time_ns() - before_cpu
+            taken[name] = (used / len(keys), passed / len(keys))
     finally:
         db.close()
         shutil.rmtree(path)
@@ -96,17 +99,25 @@ def main():
         for _ in range(arguments.rounds):
             for module in modules:
                 rounds[module.__name__].append(one_round(module, folder, keys, shuffled, value))
-    ours, *others = [name for name in rounds]
-    print(f"{arguments.count} keys of 16 bytes, values of 100; ns a call, median of "
-          f"{arguments.rounds} rounds")
-    print("| call | " + " | ".join(rounds) + (" | ratio |" if others else " |"))
-    print("|---|" + "---|" * (len(rounds) + len(others)))
+    print(f"{arguments.count} keys of 16 bytes, values of 100; medians of {arguments.rounds} rounds")
+    print_table(rounds)
+
+
+def print_table(rounds):
+    ours, *others = rounds
+    columns = [f"{module}, ns" for module in rounds]
+    columns += [column for other in others for column in (f"to {other}", "elapsed")]
+    print("| call | " + " | ".join(columns) + " |")
+    print("|---|" + "---|" * len(columns))
     for name in rounds[ours][0]:
-        cells = {module: statistics.median(taken[name] for taken in all_taken)
-                 for module, all_taken in rounds.items() if name in all_taken[0]}
-        row = [f"{cells[module]:,.0f}" if module in cells else "" for module in rounds]
-        if others:
-            row.append(f"{cells[ours] / cells[others[0]]:.2f}" if others[0] in cells else "")
+        used = {module: statistics.median(taken[name][0] for taken in every)
+                for module, every in rounds.items() if name in every[0]}
+        passed = {module: statistics.median(taken[name][1] for taken in every)
+                  for module, every in rounds.items() if name in every[0]}
+        row = [f"{used[module]:,.0f}" if module in used else "" for module in rounds]
+        for other in others:
+            for times in (used, passed):
+                row.append(f"{times[ours] / times[other]:.2f}" if other in times else "")
         print(f"| {name} | " + " | ".join(row) + " |")
 
 

@@ -1,0 +1,347 @@
+package io.braid;
+
+import java.io.File;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Objects;
+import org.iq80.leveldb.DB;
+import org.iq80.leveldb.DBException;
+import org.iq80.leveldb.DBIterator;
+import org.iq80.leveldb.Range;
+import org.iq80.leveldb.ReadOptions;
+import org.iq80.leveldb.Snapshot;
+import org.iq80.leveldb.WriteBatch;
+import org.iq80.leveldb.WriteOptions;
+
+/**
+ * An open pool. All calls from any thread. What is acknowledged is durable as the C++ API says:
+ * on persistent memory when the call returns, on page-cache media against a crash of the process,
+ * and with {@code sync} against power loss. After close() every call is a DBException, also of
+ * iterators and snapshots, and closing them in any order is safe.
+ */
+public final class BraidDB extends Handle implements DB {
+  private static final ReadOptions NEWEST = new ReadOptions();
+  private static final WriteOptions PLAIN = new WriteOptions();
+
+  BraidDB(String path, long db) {
+    super("the database " + path, db, Native::close);
+  }
+
+  private static long native_(WriteOptions options) {
+    return options.sync() ? Native.SYNC : Native.NO_SYNC;
+  }
+
+  /** To be followed by leaveSnapshot, in any case. */
+  private long readOptions(ReadOptions options, Scratch scratch) {
+    Snapshot snapshot = options.snapshot();
+    if (snapshot == null) {
+      return Native.NEWEST;
+    }
+    if (!(snapshot instanceof BraidSnapshot) || ((BraidSnapshot) snapshot).db() != this) {
+      throw new IllegalArgumentException("the snapshot is one of another database");
+    }
+    return ((BraidSnapshot) snapshot).enterToo(scratch);
+  }
+
+  private static void leaveSnapshot(Scratch scratch) {
+    if (scratch.usingToo != null) {
+      scratch.usingToo = null;
+    }
+  }
+
+  @Override
+  public byte[] get(byte[] key) throws DBException {
+    return get(key, NEWEST);
+  }
+
+  /** The value, or null when there is no such key. */
+  @Override
+  public byte[] get(byte[] key, ReadOptions options) throws DBException {
+    Objects.requireNonNull(key, "key");
+    Scratch scratch = Scratch.mine();
+    scratch.load(key);
+    long db = enter(scratch);
+    try {
+      long at = readOptions(options, scratch);
+      long size = Native.get(db, at, scratch.address(), key.length, scratch.capacity());
+      while (size > scratch.capacity()) {
+        scratch.ensure(Math.max(size, key.length));
+        scratch.load(key);
+        size = Native.get(db, at, scratch.address(), key.length, scratch.capacity());
+      }
+      return size < 0 ? null : scratch.take(0, (int) size);
+    } finally {
+      leaveSnapshot(scratch);
+      leave(scratch);
+      scratch.settle();
+    }
+  }
+
+  /** The values of many keys as of one moment, null for each that is not there: side by side. */
+  public byte[][] multiGet(List<byte[]> keys, ReadOptions options) throws DBException {
+    byte[][] array = keys.toArray(new byte[0][]);
+    for (byte[] key : array) {
+      Objects.requireNonNull(key, "key");
+    }
+    Scratch scratch = Scratch.mine();
+    long db = enter(scratch);
+    try {
+      return Native.multiGet(db, readOptions(options, scratch), array);
+    } finally {
+      leaveSnapshot(scratch);
+      leave(scratch);
+    }
+  }
+
+  public byte[][] multiGet(List<byte[]> keys) throws DBException {
+    return multiGet(keys, NEWEST);
+  }
+
+  @Override
+  public void put(byte[] key, byte[] value) throws DBException {
+    put(key, value, PLAIN);
+  }
+
+  /** A snapshot is only made when the options ask for one; else null. */
+  @Override
+  public Snapshot put(byte[] key, byte[] value, WriteOptions options) throws DBException {
+    Objects.requireNonNull(key, "key");
+    Objects.requireNonNull(value, "value");
+    Scratch scratch = Scratch.mine();
+    scratch.load(key, value);
+    long db = enter(scratch);
+    try {
+      Native.put(db, native_(options), scratch.address(), key.length, value.length);
+    } finally {
+      leave(scratch);
+      scratch.settle();
+    }
+    return options.snapshot() ? getSnapshot() : null;
+  }
+
+  @Override
+  public void delete(byte[] key) throws DBException {
+    delete(key, PLAIN);
+  }
+
+  @Override
+  public Snapshot delete(byte[] key, WriteOptions options) throws DBException {
+    Objects.requireNonNull(key, "key");
+    Scratch scratch = Scratch.mine();
+    scratch.load(key);
+    long db = enter(scratch);
+    try {
+      Native.delete(db, native_(options), scratch.address(), key.length);
+    } finally {
+      leave(scratch);
+    }
+    return options.snapshot() ? getSnapshot() : null;
+  }
+
+  /** Stores the value if there is no such key; returns whether it did. One atomic step. */
+  public boolean putIfAbsent(byte[] key, byte[] value) throws DBException {
+    Objects.requireNonNull(key, "key");
+    Objects.requireNonNull(value, "value");
+    Scratch scratch = Scratch.mine();
+    scratch.load(key, value);
+    long db = enter(scratch);
+    try {
+      return Native.putIfAbsent(
+          db, Native.NO_SYNC, scratch.address(), key.length, value.length);
+    } finally {
+      leave(scratch);
+      scratch.settle();
+    }
+  }
+
+  /**
+   * Stores `desired` if the key's value is `expected`, byte for byte, or, with `expected` null, if
+   * there is no such key; returns whether it did. One atomic step.
+   */
+  public boolean compareAndSwap(byte[] key, byte[] expected, byte[] desired) throws DBException {
+    Objects.requireNonNull(key, "key");
+    Objects.requireNonNull(desired, "desired");
+    Scratch scratch = Scratch.mine();
+    scratch.load(key, expected == null ? new byte[0] : expected, desired);
+    long db = enter(scratch);
+    try {
+      return Native.compareAndSwap(db, Native.NO_SYNC, scratch.address(), key.length,
+          expected == null ? -1 : expected.length, desired.length);
+    } finally {
+      leave(scratch);
+      scratch.settle();
+    }
+  }
+
+  /** Deletes all keys from `begin` to before `end` (null: to the last); returns their number. */
+  public long deleteRange(byte[] begin, byte[] end) throws DBException {
+    Objects.requireNonNull(begin, "begin");
+    Scratch scratch = Scratch.mine();
+    scratch.load(begin, end == null ? new byte[0] : end);
+    long db = enter(scratch);
+    try {
+      return Native.deleteRange(
+          db, Native.NO_SYNC, scratch.address(), begin.length, end == null ? -1 : end.length);
+    } finally {
+      leave(scratch);
+    }
+  }
+
+  @Override
+  public void write(WriteBatch updates) throws DBException {
+    write(updates, PLAIN);
+  }
+
+  /** All updates of the batch in their order, as one atomic step. */
+  @Override
+  public Snapshot write(WriteBatch updates, WriteOptions options) throws DBException {
+    if (!(updates instanceof BraidWriteBatch)) {
+      throw new IllegalArgumentException("the write batch is not one of createWriteBatch()");
+    }
+    BraidWriteBatch batch = (BraidWriteBatch) updates;
+    Scratch scratch = Scratch.mine();
+    synchronized (batch) {
+      long db = enter(scratch);
+      try {
+        Native.write(db, native_(options), batch.enterToo(scratch));
+      } finally {
+        leaveSnapshot(scratch);
+        leave(scratch);
+      }
+    }
+    return options.snapshot() ? getSnapshot() : null;
+  }
+
+  @Override
+  public WriteBatch createWriteBatch() {
+    return new BraidWriteBatch();
+  }
+
+  @Override
+  public DBIterator iterator() {
+    return iterator(NEWEST);
+  }
+
+  /** Close it: it keeps what it shows alive. Begins at the first entry. */
+  @Override
+  public DBIterator iterator(ReadOptions options) {
+    Scratch scratch = Scratch.mine();
+    long db = enter(scratch);
+    try {
+      return new BraidIterator(Native.createIterator(db, readOptions(options, scratch)));
+    } finally {
+      leaveSnapshot(scratch);
+      leave(scratch);
+    }
+  }
+
+  /** The state of this moment; close it: it keeps overwritten values alive. */
+  @Override
+  public Snapshot getSnapshot() {
+    Scratch scratch = Scratch.mine();
+    long db = enter(scratch);
+    try {
+      return BraidSnapshot.of(this, Native.createSnapshot(db));
+    } finally {
+      leave(scratch);
+    }
+  }
+
+  /** Estimates of the bytes in ranges of keys. */
+  @Override
+  public long[] getApproximateSizes(Range... ranges) {
+    long[] sizes = new long[ranges.length];
+    Scratch scratch = Scratch.mine();
+    for (int i = 0; i < ranges.length; ++i) {
+      byte[] begin = ranges[i].start();
+      byte[] end = ranges[i].limit();
+      scratch.load(begin, end);
+      long db = enter(scratch);
+      try {
+        sizes[i] = Native.approximateSize(db, scratch.address(), begin.length, end.length);
+      } finally {
+        leave(scratch);
+      }
+    }
+    return sizes;
+  }
+
+  private interface Call<T> {
+    T on(long db);
+  }
+
+  private <T> T call(Call<T> call) {
+    Scratch scratch = Scratch.mine();
+    long db = enter(scratch);
+    try {
+      return call.on(db);
+    } finally {
+      leave(scratch);
+    }
+  }
+
+  /** A property as text, null when the name is unknown: "braid.stats", "braid.stats.json" ... */
+  @Override
+  public String getProperty(String name) {
+    return call(db -> Native.property(db, name.getBytes(StandardCharsets.UTF_8)));
+  }
+
+  /** All counters as one JSON object. */
+  public String statistics() {
+    return call(Native::statistics);
+  }
+
+  /** Turns what is in the memtable into a table and waits for it. */
+  public void flush() throws DBException {
+    call(db -> {
+      Native.flush(db);
+      return null;
+    });
+  }
+
+  /** Checks every entry and link, beside reads and writes; DBException names the first problem. */
+  public void verify() throws DBException {
+    call(db -> {
+      Native.verify(db);
+      return null;
+    });
+  }
+
+  /** Writes the state of this moment to a new pool at `target`, beside reads and writes. */
+  public void checkpoint(File target) throws DBException {
+    call(db -> {
+      Native.checkpoint(db, target.getPath().getBytes(StandardCharsets.UTF_8));
+      return null;
+    });
+  }
+
+  /** Merges everything and waits for it; the range is not looked at. */
+  @Override
+  public void compactRange(byte[] begin, byte[] end) throws DBException {
+    call(db -> {
+      Native.compact(db);
+      return null;
+    });
+  }
+
+  /** Not supported: merges are never in the way of writes. */
+  @Override
+  public void suspendCompactions() {
+    throw new UnsupportedOperationException(
+        "braid merges in place beside writes: there is nothing to suspend. To copy the files of an"
+            + " open database use checkpoint()");
+  }
+
+  /** Nothing was suspended. */
+  @Override
+  public void resumeCompactions() {}
+
+  /**
+   * Makes everything durable and frees the pool, once the calls under way have ended. An error of
+   * the last flush has no way out of here: call flush() before, if you need it.
+   */
+  @Override
+  public void close() {
+    super.close();
+  }
+}

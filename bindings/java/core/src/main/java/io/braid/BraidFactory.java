@@ -1,0 +1,82 @@
+package io.braid;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import org.iq80.leveldb.DBException;
+import org.iq80.leveldb.DBFactory;
+import org.iq80.leveldb.Options;
+
+/**
+ * Opens, destroys and repairs pools: what a user of LevelDB changes to use braid.
+ *
+ * <p>Of LevelDB's options, block size, restart interval, open files, compression and checksums have
+ * no effect (there are no blocks, and every read verifies); the memory budget becomes at least the
+ * cache size. A comparator is refused: keys are in byte order. A write buffer size other than
+ * LevelDB's default of 4 MiB is taken.
+ */
+public final class BraidFactory implements DBFactory {
+  /** The one there needs to be. */
+  public static final BraidFactory factory = new BraidFactory();
+
+  private static final int LEVELDB_WRITE_BUFFER = new Options().writeBufferSize();
+
+  private interface Call {
+    void on(long options);
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static void with(Options options, Call call) throws IOException {
+    if (options.comparator() != null) {
+      throw new IllegalArgumentException("the comparator \"" + options.comparator().name()
+          + "\" can't be used: braid keeps keys in byte order; encode keys so that their bytes "
+          + "sort as wanted");
+    }
+    int buffer = options.writeBufferSize();
+    long made = Handle.made(Native.createOptions(options.createIfMissing(),
+        options.errorIfExists(), options.paranoidChecks(),
+        buffer == LEVELDB_WRITE_BUFFER ? 0 : buffer, options.cacheSize(), options.logger()));
+    try {
+      if (options instanceof BraidOptions) {
+        Native.setDesign(made, bytes(((BraidOptions) options).design()));
+        for (Map.Entry<String, String> option : ((BraidOptions) options).named().entrySet()) {
+          Native.setOption(made, bytes(option.getKey()), bytes(option.getValue()));
+        }
+      }
+      call.on(made);
+    } catch (DBException e) {
+      throw new IOException(e.getMessage(), e);
+    } finally {
+      Native.destroyOptions(made);
+    }
+  }
+
+  /** Opens the pool at `path`, or makes it; IOException when it can't, with the reason. */
+  @Override
+  public BraidDB open(File path, Options options) throws IOException {
+    long[] db = new long[1];
+    with(options, made -> db[0] = Native.open(made, bytes(path.getPath())));
+    return new BraidDB(path.getPath(), db[0]);
+  }
+
+  /** Removes the pool at `path`; no error when there is nothing. Refuses what is no pool. */
+  @Override
+  public void destroy(File path, Options options) throws IOException {
+    with(options, made -> Native.destroy(made, bytes(path.getPath())));
+  }
+
+  /** Salvages what is intact of a damaged pool into a new one that takes its place. */
+  @Override
+  public void repair(File path, Options options) throws IOException {
+    with(options, made -> Native.repair(made, bytes(path.getPath())));
+  }
+
+  @Override
+  public String toString() {
+    return "braid";
+  }
+}

@@ -1,0 +1,25 @@
+package io.braid;
+
+import org.iq80.leveldb.Snapshot;
+
+/** A state of the database. Keeps overwritten values alive until it is closed. Any thread. */
+final class BraidSnapshot extends Handle implements Snapshot {
+  private final BraidDB db;
+
+  /** The address is that of read options at the snapshot, which are what calls need. */
+  private BraidSnapshot(BraidDB db, long snapshot, long options) {
+    super("the snapshot", options, address -> {
+      Native.destroyReadOptions(address);
+      Native.releaseSnapshot(snapshot);
+    });
+    this.db = db;
+  }
+
+  static BraidSnapshot of(BraidDB db, long snapshot) {
+    return new BraidSnapshot(db, snapshot, Native.createReadOptions(made(snapshot)));
+  }
+
+  BraidDB db() {
+    return db;
+  }
+}

@@ -1,0 +1,387 @@
+/* Opening, closing, options, and calls whose cost does not matter beside what they do. */
+#include <stdlib.h>
+
+#include "jni_common.h"
+
+static JavaVM* virtual_machine;
+static jclass exception_class;
+static jmethodID log_method; /* Native.log(Object, byte[]) */
+static jclass native_class;
+
+JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void* reserved) {
+  (void)reserved;
+  JNIEnv* env = NULL;
+  if ((*vm)->GetEnv(vm, (void**)&env, JNI_VERSION_1_8) != JNI_OK) return JNI_ERR;
+  virtual_machine = vm;
+  jclass exception = (*env)->FindClass(env, "org/iq80/leveldb/DBException");
+  jclass native = (*env)->FindClass(env, "io/braid/Native");
+  if (exception == NULL || native == NULL) return JNI_ERR;
+  exception_class = (*env)->NewGlobalRef(env, exception);
+  native_class = (*env)->NewGlobalRef(env, native);
+  log_method = (*env)->GetStaticMethodID(env, native, "log", "(Ljava/lang/Object;[B)V");
+  if (exception_class == NULL || native_class == NULL || log_method == NULL) return JNI_ERR;
+  return JNI_VERSION_1_8;
+}
+
+/* Java's strings are not UTF-8 inside, and a message may hold any bytes of a key. */
+static jstring ToString(JNIEnv* env, const char* text) {
+  jclass string = (*env)->FindClass(env, "java/lang/String");
+  if (string == NULL) return NULL;
+  jmethodID make = (*env)->GetMethodID(env, string, "<init>", "([BLjava/lang/String;)V");
+  const jsize size = (jsize)strlen(text);
+  jbyteArray bytes = make == NULL ? NULL : (*env)->NewByteArray(env, size);
+  jstring charset = bytes == NULL ? NULL : (*env)->NewStringUTF(env, "UTF-8");
+  if (charset == NULL) return NULL;
+  (*env)->SetByteArrayRegion(env, bytes, 0, size, (const jbyte*)text);
+  return (jstring)(*env)->NewObject(env, string, make, bytes, charset);
+}
+
+int ThrowIf(JNIEnv* env, char* error) {
+  if (error == NULL) return 0;
+  jstring text = ToString(env, error);
+  braid_free(error);
+  if (text == NULL) return 1; /* an OutOfMemoryError is under way */
+  jmethodID make = (*env)->GetMethodID(env, exception_class, "<init>", "(Ljava/lang/String;)V");
+  jobject thrown = make == NULL ? NULL : (*env)->NewObject(env, exception_class, make, text);
+  if (thrown != NULL) (*env)->Throw(env, (jthrowable)thrown);
+  return 1;
+}
+
+jstring TakeText(JNIEnv* env, char* text) {
+  if (text == NULL) return NULL;
+  jstring result = ToString(env, text);
+  braid_free(text);
+  return result;
+}
+
+/* A copy with a zero byte behind it; NULL with an exception under way when memory runs out. */
+static char* CopyOf(JNIEnv* env, jbyteArray bytes) {
+  const jsize size = (*env)->GetArrayLength(env, bytes);
+  char* copy = malloc((size_t)size + 1);
+  if (copy == NULL) {
+    jclass error = (*env)->FindClass(env, "java/lang/OutOfMemoryError");
+    if (error != NULL) (*env)->ThrowNew(env, error, "no memory for a copy of a path or key");
+    return NULL;
+  }
+  (*env)->GetByteArrayRegion(env, bytes, 0, size, (jbyte*)copy);
+  copy[size] = 0;
+  return copy;
+}
+
+/* ---- Logger ---------------------------------------------------------------------------------- */
+
+/* From any thread of the store; those are attached as daemons, which end with the process. */
+static void Log(void* state, const char* line, size_t size) {
+  JNIEnv* env = NULL;
+  if ((*virtual_machine)->GetEnv(virtual_machine, (void**)&env, JNI_VERSION_1_8) != JNI_OK &&
+      (*virtual_machine)->AttachCurrentThreadAsDaemon(virtual_machine, (void**)&env, NULL) !=
+          JNI_OK) {
+    return;
+  }
+  if ((*env)->ExceptionCheck(env)) return;
+  jbyteArray bytes = (*env)->NewByteArray(env, (jsize)size);
+  if (bytes != NULL) {
+    (*env)->SetByteArrayRegion(env, bytes, 0, (jsize)size, (const jbyte*)line);
+    (*env)->CallStaticVoidMethod(env, native_class, log_method, (jobject)state, bytes);
+    (*env)->DeleteLocalRef(env, bytes);
+  }
+  (*env)->ExceptionClear(env); /* a logger's failure is not the store's */
+}
+
+static void ForgetLogger(void* state) {
+  JNIEnv* env = NULL;
+  if ((*virtual_machine)->GetEnv(virtual_machine, (void**)&env, JNI_VERSION_1_8) == JNI_OK ||
+      (*virtual_machine)->AttachCurrentThreadAsDaemon(virtual_machine, (void**)&env, NULL) ==
+          JNI_OK) {
+    (*env)->DeleteGlobalRef(env, (jobject)state);
+  }
+}
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+BRAID_JNI(jlong, createOptions)
+(JNIEnv* env, jclass self, jboolean create_if_missing, jboolean error_if_exists,
+ jboolean paranoid_checks, jlong write_buffer_size, jlong cache_size, jobject logger) {
+  (void)self;
+  braid_options_t* options = braid_options_create();
+  if (options == NULL) return 0;
+  braid_options_set_create_if_missing(options, create_if_missing);
+  braid_options_set_error_if_exists(options, error_if_exists);
+  braid_options_set_paranoid_checks(options, paranoid_checks);
+  if (write_buffer_size > 0) {
+    braid_options_set_write_buffer_size(options, (size_t)write_buffer_size);
+  }
+  if (cache_size > 0) {
+    braid_cache_t* cache = braid_cache_create_lru((size_t)cache_size);
+    braid_options_set_cache(options, cache);
+    braid_cache_destroy(cache);
+  }
+  jobject kept = logger == NULL ? NULL : (*env)->NewGlobalRef(env, logger);
+  if (kept != NULL) {
+    braid_logger_t* made = braid_logger_create(kept, ForgetLogger, Log);
+    braid_options_set_info_log(options, made);
+    braid_logger_destroy(made);
+  }
+  return (jlong)(intptr_t)options;
+}
+
+BRAID_JNI(void, setOption)
+(JNIEnv* env, jclass self, jlong options, jbyteArray name, jbyteArray value) {
+  (void)self;
+  char* error = NULL;
+  char* names = CopyOf(env, name);
+  char* values = names == NULL ? NULL : CopyOf(env, value);
+  if (values != NULL) {
+    braid_options_set((braid_options_t*)Bytes(options), names, values, &error);
+    ThrowIf(env, error);
+  }
+  free(values);
+  free(names);
+}
+
+BRAID_JNI(void, setDesign)(JNIEnv* env, jclass self, jlong options, jbyteArray name) {
+  (void)self;
+  char* names = CopyOf(env, name);
+  if (names != NULL) braid_options_set_design((braid_options_t*)Bytes(options), names);
+  free(names);
+}
+
+BRAID_JNI(void, destroyOptions)(JNIEnv* env, jclass self, jlong options) {
+  (void)env, (void)self;
+  braid_options_destroy((braid_options_t*)Bytes(options));
+}
+
+BRAID_JNI(jlong, createWriteOptions)(JNIEnv* env, jclass self, jboolean sync) {
+  (void)env, (void)self;
+  braid_writeoptions_t* options = braid_writeoptions_create();
+  if (options != NULL) braid_writeoptions_set_sync(options, sync);
+  return (jlong)(intptr_t)options;
+}
+
+/* `snapshot` 0: the newest state. */
+BRAID_JNI(jlong, createReadOptions)(JNIEnv* env, jclass self, jlong snapshot) {
+  (void)env, (void)self;
+  braid_readoptions_t* options = braid_readoptions_create();
+  if (options != NULL && snapshot != 0) {
+    braid_readoptions_set_snapshot(options, (const braid_snapshot_t*)Bytes(snapshot));
+  }
+  return (jlong)(intptr_t)options;
+}
+
+BRAID_JNI(void, destroyReadOptions)(JNIEnv* env, jclass self, jlong options) {
+  (void)env, (void)self;
+  braid_readoptions_destroy((braid_readoptions_t*)Bytes(options));
+}
+
+/* ---- Databases ------------------------------------------------------------------------------- */
+
+BRAID_JNI(jlong, open)(JNIEnv* env, jclass self, jlong options, jbyteArray path) {
+  (void)self;
+  char* name = CopyOf(env, path);
+  if (name == NULL) return 0;
+  char* error = NULL;
+  braid_t* db = braid_open((braid_options_t*)Bytes(options), name, &error);
+  free(name);
+  ThrowIf(env, error);
+  return (jlong)(intptr_t)db;
+}
+
+BRAID_JNI(void, close)(JNIEnv* env, jclass self, jlong db) {
+  (void)env, (void)self;
+  braid_close((braid_t*)Bytes(db));
+}
+
+BRAID_JNI(void, flush)(JNIEnv* env, jclass self, jlong db) {
+  (void)self;
+  char* error = NULL;
+  braid_flush((braid_t*)Bytes(db), &error);
+  ThrowIf(env, error);
+}
+
+BRAID_JNI(void, verify)(JNIEnv* env, jclass self, jlong db) {
+  (void)self;
+  char* error = NULL;
+  braid_verify((braid_t*)Bytes(db), &error);
+  ThrowIf(env, error);
+}
+
+BRAID_JNI(void, compact)(JNIEnv* env, jclass self, jlong db) {
+  (void)env, (void)self;
+  braid_compact_range((braid_t*)Bytes(db), NULL, 0, NULL, 0);
+}
+
+BRAID_JNI(void, checkpoint)(JNIEnv* env, jclass self, jlong db, jbyteArray target) {
+  (void)self;
+  char* path = CopyOf(env, target);
+  if (path == NULL) return;
+  char* error = NULL;
+  braid_checkpoint((braid_t*)Bytes(db), path, NULL, NULL, &error);
+  free(path);
+  ThrowIf(env, error);
+}
+
+BRAID_JNI(void, destroy)(JNIEnv* env, jclass self, jlong options, jbyteArray path) {
+  (void)self;
+  char* name = CopyOf(env, path);
+  if (name == NULL) return;
+  char* error = NULL;
+  braid_destroy_db((braid_options_t*)Bytes(options), name, &error);
+  free(name);
+  ThrowIf(env, error);
+}
+
+BRAID_JNI(void, repair)(JNIEnv* env, jclass self, jlong options, jbyteArray path) {
+  (void)self;
+  char* name = CopyOf(env, path);
+  if (name == NULL) return;
+  char* error = NULL;
+  braid_repair_db((braid_options_t*)Bytes(options), name, &error);
+  free(name);
+  ThrowIf(env, error);
+}
+
+BRAID_JNI(jstring, property)(JNIEnv* env, jclass self, jlong db, jbyteArray name) {
+  (void)self;
+  char* names = CopyOf(env, name);
+  if (names == NULL) return NULL;
+  char* value = braid_property_value((braid_t*)Bytes(db), names);
+  free(names);
+  return TakeText(env, value);
+}
+
+BRAID_JNI(jstring, statistics)(JNIEnv* env, jclass self, jlong db) {
+  (void)self;
+  return TakeText(env, braid_statistics_json((braid_t*)Bytes(db)));
+}
+
+BRAID_JNI(jlong, approximateSize)
+(JNIEnv* env, jclass self, jlong db, jlong buffer, jint begin_size, jint end_size) {
+  (void)env, (void)self;
+  const char* begin = Bytes(buffer);
+  const char* end = begin + begin_size;
+  const size_t begins = (size_t)begin_size;
+  const size_t ends = (size_t)end_size;
+  uint64_t size = 0;
+  braid_approximate_sizes((braid_t*)Bytes(db), 1, &begin, &begins, &end, &ends, &size);
+  return (jlong)size;
+}
+
+/* ---- Many keys ------------------------------------------------------------------------------- */
+
+struct ManyKeys {
+  char** keys;
+  size_t* key_sizes;
+  char** values;
+  size_t* value_sizes;
+  char** errors;
+};
+
+static void FreeMany(struct ManyKeys* many, jsize count) {
+  for (jsize i = 0; i < count; ++i) {
+    if (many->keys != NULL) free(many->keys[i]);
+    if (many->values != NULL) braid_free(many->values[i]);
+    if (many->errors != NULL) braid_free(many->errors[i]);
+  }
+  free(many->keys);
+  free(many->key_sizes);
+  free(many->values);
+  free(many->value_sizes);
+  free(many->errors);
+}
+
+static int CopyKeys(JNIEnv* env, jobjectArray keys, jsize count, struct ManyKeys* many) {
+  many->keys = calloc((size_t)count, sizeof *many->keys);
+  many->key_sizes = calloc((size_t)count, sizeof *many->key_sizes);
+  many->values = calloc((size_t)count, sizeof *many->values);
+  many->value_sizes = calloc((size_t)count, sizeof *many->value_sizes);
+  many->errors = calloc((size_t)count, sizeof *many->errors);
+  if (many->keys == NULL || many->key_sizes == NULL || many->values == NULL ||
+      many->value_sizes == NULL || many->errors == NULL) {
+    jclass error = (*env)->FindClass(env, "java/lang/OutOfMemoryError");
+    if (error != NULL) (*env)->ThrowNew(env, error, "no memory for the keys of a multiGet");
+    return 0;
+  }
+  for (jsize i = 0; i < count; ++i) {
+    jbyteArray key = (jbyteArray)(*env)->GetObjectArrayElement(env, keys, i);
+    many->key_sizes[i] = (size_t)(*env)->GetArrayLength(env, key);
+    many->keys[i] = CopyOf(env, key);
+    (*env)->DeleteLocalRef(env, key);
+    if (many->keys[i] == NULL) return 0;
+  }
+  return 1;
+}
+
+static jobjectArray ValuesOf(JNIEnv* env, jsize count, struct ManyKeys* many) {
+  for (jsize i = 0; i < count; ++i) {
+    char* error = many->errors[i];
+    many->errors[i] = NULL;
+    if (ThrowIf(env, error)) return NULL;
+  }
+  jclass bytes = (*env)->FindClass(env, "[B");
+  jobjectArray result = bytes == NULL ? NULL : (*env)->NewObjectArray(env, count, bytes, NULL);
+  for (jsize i = 0; result != NULL && i < count; ++i) {
+    if (many->values[i] == NULL) continue;
+    if (many->value_sizes[i] > INT32_MAX) {
+      (*env)->ThrowNew(env, exception_class, "a value is larger than a Java array can be");
+      return NULL;
+    }
+    const jsize size = (jsize)many->value_sizes[i];
+    jbyteArray value = (*env)->NewByteArray(env, size);
+    if (value == NULL) return NULL;
+    (*env)->SetByteArrayRegion(env, value, 0, size, (const jbyte*)many->values[i]);
+    (*env)->SetObjectArrayElement(env, result, i, value);
+    (*env)->DeleteLocalRef(env, value);
+  }
+  return result;
+}
+
+/* An array with null where there is no such key. */
+BRAID_JNI(jobjectArray, multiGet)
+(JNIEnv* env, jclass self, jlong db, jlong options, jobjectArray keys) {
+  (void)self;
+  const jsize count = (*env)->GetArrayLength(env, keys);
+  struct ManyKeys many = {NULL, NULL, NULL, NULL, NULL};
+  jobjectArray result = NULL;
+  if (CopyKeys(env, keys, count, &many)) {
+    braid_multi_get((braid_t*)Bytes(db), (braid_readoptions_t*)Bytes(options), (size_t)count,
+                    (const char* const*)many.keys, many.key_sizes, many.values, many.value_sizes,
+                    many.errors);
+    result = ValuesOf(env, count, &many);
+  }
+  FreeMany(&many, count);
+  return result;
+}
+
+/* ---- Snapshots, iterators, batches ----------------------------------------------------------- */
+
+BRAID_JNI(jlong, createSnapshot)(JNIEnv* env, jclass self, jlong db) {
+  (void)env, (void)self;
+  return (jlong)(intptr_t)braid_create_snapshot((braid_t*)Bytes(db));
+}
+
+/* The database is not looked at, and may be closed. */
+BRAID_JNI(void, releaseSnapshot)(JNIEnv* env, jclass self, jlong snapshot) {
+  (void)env, (void)self;
+  braid_release_snapshot(NULL, (const braid_snapshot_t*)Bytes(snapshot));
+}
+
+BRAID_JNI(jlong, createIterator)(JNIEnv* env, jclass self, jlong db, jlong options) {
+  (void)env, (void)self;
+  return (jlong)(intptr_t)braid_create_iterator((braid_t*)Bytes(db),
+                                                (braid_readoptions_t*)Bytes(options));
+}
+
+BRAID_JNI(void, destroyIterator)(JNIEnv* env, jclass self, jlong iterator) {
+  (void)env, (void)self;
+  braid_iter_destroy((braid_iterator_t*)Bytes(iterator));
+}
+
+BRAID_JNI(jlong, createBatch)(JNIEnv* env, jclass self) {
+  (void)env, (void)self;
+  return (jlong)(intptr_t)braid_writebatch_create();
+}
+
+BRAID_JNI(void, destroyBatch)(JNIEnv* env, jclass self, jlong batch) {
+  (void)env, (void)self;
+  braid_writebatch_destroy((braid_writebatch_t*)Bytes(batch));
+}

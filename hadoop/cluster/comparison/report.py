@@ -1,0 +1,151 @@
+"""The results side by side, as a text table or as a page's."""
+
+import re
+import statistics
+
+from comparison import jobs
+
+COLUMNS = ("splits by", "containers", "node-local", "job time", "of default", "CPU", "of default",
+           "two at once: slowdown of each")
+
+
+def median(values):
+    values = [value for value in values if value is not None]
+    return statistics.median(values) if values else None
+
+
+def summary(results, job, mode):
+    """Medians of one job under one mode; None when it was not run."""
+    runs = [run for run in results["runs"] if run["job"] == job and run["mode"] == mode]
+    if not runs:
+        return None
+    return {key: median([run.get(key) for run in runs])
+            for key in ("job_s", "cpu_s", "containers", "maps", "local_maps")} | {"runs": len(runs)}
+
+
+def slowdowns(results, job, mode):
+    """The medians of how much longer each job took beside the other than alone."""
+    if job not in results["pair"]:
+        return None
+    alone = summary(results, job, mode)
+    place = results["pair"].index(job)
+    times = [pair["job_s"][place] for pair in results["together"] if pair["mode"] == mode]
+    return median(times) / alone["job_s"] if times and alone else None
+
+
+def outputs_differ(results):
+    """The jobs, with modes, whose output is not that of the others."""
+    first, wrong = {}, []
+    for run in results["runs"]:
+        if first.setdefault(run["job"], run["output"]) != run["output"]:
+            wrong.append(f"{run['job']} ({run['mode']})")
+    return wrong
+
+
+def auto_plans(results):
+    """What auto chose, as its log line says it, of each job's first run."""
+    plans = {}
+    for run in results["runs"]:
+        if run["mode"] == "auto" and run.get("plan"):
+            plans.setdefault(run["job"], run["plan"])
+    return plans
+
+
+def auto_against_best(results):
+    """Of each job: auto's time over the best of the other ways that need no tuning of JVMs."""
+    ratios = {}
+    for job in jobs.JOBS:
+        times = {mode: summary(results, job, mode) for mode in jobs.POLICIES}
+        others = {mode: facts["job_s"] for mode, facts in times.items() if facts and mode != "auto"}
+        if times["auto"] and others:
+            best = min(others, key=others.get)
+            ratios[job] = (times["auto"]["job_s"] / others[best], best)
+    return ratios
+
+
+def _ratio(value, base):
+    return f"{value / base:.2f}" if value is not None and base else "-"
+
+
+def rows(results, job):
+    base = summary(results, job, "default")
+    for mode in jobs.MODES:
+        facts = summary(results, job, mode)
+        if not facts:
+            continue
+        slow = slowdowns(results, job, mode)
+        yield (mode, f"{facts['containers']:.0f}",
+               "-" if mode == "uber" else f"{facts['local_maps'] or 0:.0f} of {facts['maps']:.0f}",
+               f"{facts['job_s']:.1f} s", _ratio(facts["job_s"], base and base["job_s"]),
+               f"{facts['cpu_s']:.0f} s", _ratio(facts["cpu_s"], base and base["cpu_s"]),
+               f"{slow:.2f}" if slow else "-")
+
+
+def text_table(results, job):
+    lines = [COLUMNS, *rows(results, job)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(COLUMNS))]
+    return "\n".join("  ".join(
+        cell.ljust(width) if i == 0 else cell.rjust(width)
+        for i, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines)
+
+
+def page_table(results, job):
+    lines = ["| " + " | ".join(COLUMNS) + " |", "|---" + "|---:" * (len(COLUMNS) - 1) + "|"]
+    lines += ["| " + " | ".join(row) + " |" for row in rows(results, job)]
+    return "\n".join(lines)
+
+
+def everything(results, table):
+    """All jobs under headings, by text_table or page_table."""
+    parts = []
+    for job in jobs.JOBS:
+        if any(run["job"] == job for run in results["runs"]):
+            counts = sorted({summary(results, job, mode)["runs"] for mode in jobs.MODES
+                             if summary(results, job, mode)})
+            how = "one run each" if counts == [1] else f"medians of {counts[0]} to {counts[-1]} runs"
+            parts.append(f"{job} ({how})\n\n{table(results, job)}\n")
+    notes = [f"- {job}, auto: {plan}." for job, plan in auto_plans(results).items()]
+    notes += [f"- {job}: auto took {ratio:.2f} times as long as the best of the others ({best})."
+              for job, (ratio, best) in auto_against_best(results).items()]
+    return "\n".join(parts + notes)
+
+
+def short_table(results):
+    """One table of all jobs: containers, job time and processor time."""
+    ran = [job for job in jobs.JOBS if any(run["job"] == job for run in results["runs"])]
+    lines = ["| splits by | " + " | ".join(f"{job}: containers | time | CPU" for job in ran) + " |",
+             "|---" + "|---:" * (3 * len(ran)) + "|"]
+    for mode in jobs.MODES:
+        cells = [cell for job in ran for cell in _short_cells(results, job, mode)]
+        if any(cell != "-" for cell in cells):
+            lines.append(f"| {mode} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _short_cells(results, job, mode):
+    facts = summary(results, job, mode)
+    if not facts:
+        return "-", "-", "-"
+    return f"{facts['containers']:.0f}", f"{facts['job_s']:.1f} s", f"{facts['cpu_s']:.0f} s"
+
+
+def setting(results):
+    """What was measured, where, in a sentence."""
+    machine = results["machine"]
+    rounds = max(run["round"] for run in results["runs"])
+    loads = sorted(run["load"] for run in results["runs"])
+    return (f"A text of {results['size'] >> 20} MB in {-(-results['size'] // results['block'])} blocks "
+            f"of {results['block'] / 2**20:g} MB, {results['replication']} replicas; "
+            f"{results['nodes']} workers with {results['slots']} slots each; "
+            f"{machine['cpus']} cores, {machine['memory_gb']} GB; {rounds} "
+            f"{'round' if rounds == 1 else 'rounds'}. The load average was {loads[0]:.0f} to "
+            f"{loads[-1]:.0f}: the machine was {'busy with other work' if loads[-1] > 12 else 'its own'}.")
+
+
+def renewed(page, results):
+    """A page's text with what stands between its marks, <!-- measured: NAME --> and
+    <!-- measured: end -->, made anew."""
+    made = {"setting": setting, "short": short_table,
+            "all": lambda results: everything(results, page_table)}
+    return re.sub(r"(<!-- measured: (\w+) -->\n).*?(<!-- measured: end -->)",
+                  lambda match: f"{match[1]}{made[match[2]](results)}\n{match[3]}", page, flags=re.S)

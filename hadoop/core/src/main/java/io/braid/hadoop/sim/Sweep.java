@@ -1,0 +1,248 @@
+package io.braid.hadoop.sim;
+
+import static io.braid.hadoop.sim.Runs.MIB;
+import static io.braid.hadoop.sim.Runs.say;
+
+import io.braid.hadoop.plan.Costs;
+import io.braid.hadoop.plan.PlanSettings;
+import io.braid.hadoop.plan.Policy;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * Compares the automatic policy with the fixed ones over a grid of skews, block sizes, files and start-up
+ * costs, where a container's start takes at least as long as its work on a block. Not thread safe.
+ */
+final class Sweep {
+  /** What the automatic policy is told. */
+  enum Told {
+    TRUTH("the truth"),
+    NO_SPREAD("no spreads"),
+    QUICK_START("a quarter of the start-up's seconds"),
+    SLOW_START("four times the start-up's seconds"),
+    SLOW_WORK("a quarter of the bytes a second"),
+    ASSUMED("nothing: the planner's own assumptions");
+
+    final String label;
+
+    Told(String label) {
+      this.label = label;
+    }
+
+    Costs of(Costs truth) {
+      switch (this) {
+        case TRUTH:
+          return truth;
+        case NO_SPREAD:
+          return new Costs(truth.startSeconds(), truth.bytesPerSecond(), 0, 0, 0);
+        case QUICK_START:
+          return scaled(truth, 0.25, 1);
+        case SLOW_START:
+          return scaled(truth, 4, 1);
+        case SLOW_WORK:
+          return scaled(truth, 1, 0.25);
+        default:
+          return Costs.ASSUMED;
+      }
+    }
+
+    private static Costs scaled(Costs truth, double start, double bytes) {
+      return new Costs(truth.startSeconds() * start, truth.bytesPerSecond() * bytes,
+          truth.blockSpread(), truth.containerSpread(), truth.nodeSpread());
+    }
+  }
+
+  /** A point of the grid. */
+  static final class Case {
+    final int nodes;
+    final int slots;
+    final int blocks;
+    final int blockMib;
+    final double start;
+    final Skew skew;
+
+    Case(int nodes, int slots, int blocks, int blockMib, double start, Skew skew) {
+      this.nodes = nodes;
+      this.slots = slots;
+      this.blocks = blocks;
+      this.blockMib = blockMib;
+      this.start = start;
+      this.skew = skew;
+    }
+
+    ClusterSpec cluster() {
+      // Disks that no one waits for: with work that is a processor's, the true costs are known exactly.
+      return ClusterSpec.dissertation().nodes(nodes, slots).start(0.2 * start, 0.8 * start, 1, 0)
+          .rates(2048.0 * MIB, 1024.0 * MIB, 10_240.0 * MIB).nodeSpread(skew.node);
+    }
+
+    JobSpec job() {
+      return new JobSpec("sweep").input(blocks * blockMib * MIB, blockMib * MIB, 3)
+          .map(3.85 / (128 * MIB), 0, 0).skew(skew.block, skew.container);
+    }
+
+    Costs truth() {
+      return Skew.trueCosts(cluster(), job());
+    }
+
+    /** Whether a start takes at least as long as the work on a block. */
+    boolean startDominates() {
+      Costs truth = truth();
+      return truth.startSeconds() >= blockMib * MIB / truth.bytesPerSecond();
+    }
+
+    /** The mean job time of a policy over the seeds; each policy meets the same luck. */
+    double seconds(PlanSettings settings, int seeds) {
+      double sum = 0;
+      for (int i = 0; i < seeds; ++i) {
+        JobSpec job = job().plan(settings);
+        sum += new Simulation(cluster(), Simulation.Discipline.FAIR, 1 + i)
+            .run(List.of(job)).jobs.get(0).seconds();
+      }
+      return sum / seeds;
+    }
+
+    String label() {
+      return say("%dx%d slots, %d blocks of %d MiB, start %.2f s, spread %.2f by block, %.2f by "
+          + "container, %.2f by node", nodes, slots, blocks, blockMib, start, skew.block,
+          skew.container, skew.node);
+    }
+  }
+
+  /** How the automatic policy did at a point. */
+  static final class Verdict {
+    final Case point;
+    final Policy best;
+    final double bestSeconds;
+    final double[] fixed;
+    final double[] auto;
+    final String chosen;
+
+    Verdict(Case point, Policy best, double[] fixed, double[] auto, String chosen) {
+      this.point = point;
+      this.best = best;
+      this.bestSeconds = Arrays.stream(fixed).min().orElse(0);
+      this.fixed = fixed;
+      this.auto = auto;
+      this.chosen = chosen;
+    }
+
+    double ratio(Told told) {
+      return auto[told.ordinal()] / bestSeconds;
+    }
+  }
+
+  static final Policy[] FIXED =
+      {Policy.NONE, Policy.MAXIMUM, Policy.ASSORTED_STRICT, Policy.ASSORTED_BALANCED};
+  private static final double[] SPREADS = {0, 0.5, 1};
+
+  private final int seeds;
+
+  /** Each point's times are means over so many seeds; fewer where there are very many blocks. */
+  Sweep(int seeds) {
+    this.seeds = seeds;
+  }
+
+  /** The whole grid; a small one has a few points of each kind. */
+  static List<Case> grid(boolean small) {
+    int[] sizes = small ? new int[] {4, 64} : new int[] {4, 16, 64, 256};
+    int[] counts = small ? new int[] {10, 300} : new int[] {10, 100, 1000, 10_000};
+    double[] starts = small ? new double[] {6.58} : new double[] {1, 6.58, 20};
+    List<Case> cases = new ArrayList<>();
+    for (int[] shape : new int[][] {{4, 2}, {32, 8}}) {
+      for (int size : sizes) {
+        for (double start : starts) {
+          for (int count : counts) {
+            add(cases, shape, count, size, start, skews(small));
+          }
+          if (!small && size <= 16) {
+            add(cases, shape, 100_000, size, start,
+                List.of(Skew.NONE, Skew.independent(1), Skew.correlated(0.5), Skew.nodes(0.3)));
+          }
+        }
+      }
+    }
+    return cases;
+  }
+
+  private static List<Skew> skews(boolean small) {
+    List<Skew> skews = new ArrayList<>();
+    for (double block : SPREADS) {
+      for (double container : SPREADS) {
+        if (!small || block * container == 0) {
+          skews.add(new Skew("", block, container, 0));
+        }
+      }
+    }
+    skews.add(Skew.nodes(0.3));
+    skews.add(new Skew("", 0.5, 0.25, 0.3));
+    return skews;
+  }
+
+  private static void add(List<Case> cases, int[] shape, int count, int size, double start,
+      List<Skew> skews) {
+    for (Skew skew : skews) {
+      Case point = new Case(shape[0], shape[1], count, size, start, skew);
+      if (point.startDominates()) {
+        cases.add(point);
+      }
+    }
+  }
+
+  Verdict judge(Case point, Told... tolds) {
+    double[] fixed = new double[FIXED.length];
+    Costs truth = point.truth();
+    int best = 0;
+    int runs = Math.max(Math.min(seeds, 2), Math.min(seeds, 20_000 / point.blocks));
+    for (int i = 0; i < FIXED.length; ++i) {
+      fixed[i] = point.seconds(Runs.settings(FIXED[i]).withCosts(truth), runs);
+      best = fixed[i] < fixed[best] ? i : best;
+    }
+    double[] auto = new double[Told.values().length];
+    Arrays.fill(auto, Double.NaN);
+    for (Told told : tolds) {
+      auto[told.ordinal()] =
+          point.seconds(Runs.settings(Policy.AUTO).withCosts(told.of(truth)), runs);
+    }
+    return new Verdict(point, FIXED[best], fixed, auto, choice(point, truth));
+  }
+
+  private static String choice(Case point, Costs truth) {
+    JobSpec job = point.job().plan(Runs.settings(Policy.AUTO).withCosts(truth));
+    return new Simulation(point.cluster(), Simulation.Discipline.FAIR, 1).run(List.of(job))
+        .jobs.get(0).reason;
+  }
+
+  /** Runs the points and tells how the automatic policy did, and where it lost by more than 10 %. */
+  Report run(List<Case> cases, Told... tolds) {
+    Report report = new Report("The automatic policy against the best of the fixed ones");
+    report.fact("points", cases.size()).fact("runs of a policy at a point", "up to " + seeds + ", mean");
+    List<Verdict> verdicts = new ArrayList<>();
+    for (Case point : cases) {
+      verdicts.add(judge(point, tolds));
+    }
+    Report.Table summary = report.table("auto told", "told", "median_ratio", "p95_ratio", "worst_ratio",
+        "over_1.10");
+    for (Told told : tolds) {
+      double[] ratios = verdicts.stream().mapToDouble(v -> v.ratio(told)).sorted().toArray();
+      summary.row(told.label, Runs.median(ratios), ratios[(int) (0.95 * (ratios.length - 1))],
+          ratios[ratios.length - 1], (int) Arrays.stream(ratios).filter(r -> r > 1.1).count());
+    }
+    Report.Table lost = report.table("points where auto, told the truth, takes over 10 % longer",
+        "ratio", "point", "best", "none_s", "maximum_s", "strict_s", "balanced_s", "auto_s", "chosen");
+    verdicts.sort((a, b) -> Double.compare(b.ratio(Told.TRUTH), a.ratio(Told.TRUTH)));
+    int failing = 0;
+    for (Verdict v : verdicts) {
+      if (v.ratio(Told.TRUTH) > 1.1) {
+        ++failing;
+        lost.row(v.ratio(Told.TRUTH), v.point.label(), v.best.label(), v.fixed[0], v.fixed[1],
+            v.fixed[2], v.fixed[3], v.auto[0], v.chosen);
+      }
+    }
+    report.claim("job time under auto is at most 10 % longer than under the best fixed policy, where a "
+        + "container's start takes at least as long as its work on a block", "all of the grid's",
+        say("%d of %d points are over", failing, cases.size()), failing == 0);
+    return report;
+  }
+}

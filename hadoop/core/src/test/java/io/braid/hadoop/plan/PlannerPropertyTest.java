@@ -1,0 +1,179 @@
+package io.braid.hadoop.plan;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.stream.LongStream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * What must hold for every input and policy. Each seed is an input of its own; a failure names it.
+ */
+class PlannerPropertyTest {
+  static LongStream seeds() {
+    return LongStream.range(0, 200);
+  }
+
+  private static Plan plan(Inputs in, Policy policy) {
+    return Planner.plan(in.blocks, in.nodes, PlanSettings.DEFAULTS.withPolicy(policy));
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void eachBlockIsInOneGroup(long seed) {
+    Inputs in = Inputs.any(seed);
+    for (Policy policy : Policy.values()) {
+      int[] times = new int[in.blocks.size()];
+      for (Group group : plan(in, policy).groups()) {
+        assertTrue(group.size() > 0, "an empty group");
+        for (int i = 0; i < group.size(); ++i) {
+          ++times[group.block(i)];
+        }
+      }
+      assertTrue(Arrays.stream(times).allMatch(t -> t == 1), policy + " " + Arrays.toString(times));
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void groupsSayWhatTheirBlocksSay(long seed) {
+    Inputs in = Inputs.any(seed);
+    for (Policy policy : Policy.values()) {
+      for (Group group : plan(in, policy).groups()) {
+        long length = 0;
+        for (int i = 0; i < group.size(); ++i) {
+          length += in.blocks.get(group.block(i)).length();
+        }
+        assertEquals(length, group.length());
+        assertEquals(group.hosts().size(), new HashSet<>(group.hosts()).size(), "a host twice");
+        assertTrue(group.hosts().size() <= 3);
+        for (int h = 0; h < group.hosts().size(); ++h) {
+          long held = held(in, group, group.hosts().get(h));
+          assertTrue(
+              h == 0 || held * 2 >= length, "host " + h + " holds " + held + " of " + length);
+          assertEquals(h == 0 ? group.localLength() : held, held);
+        }
+        assertTrue(!group.hosts().isEmpty() || group.localLength() == 0);
+      }
+    }
+  }
+
+  private static long held(Inputs in, Group group, String host) {
+    long held = 0;
+    for (int i = 0; i < group.size(); ++i) {
+      Block block = in.blocks.get(group.block(i));
+      held += block.hosts().contains(host) ? block.length() : 0;
+    }
+    return held;
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void maximumHasAGroupASlotAndTheyDifferByAtMostABlock(long seed) {
+    Inputs in = Inputs.any(seed);
+    Plan plan = plan(in, Policy.MAXIMUM);
+    assertEquals(Math.min(in.slots(), in.blocks.size()), plan.groups().size());
+    long most = plan.groups().stream().mapToLong(Group::length).max().orElse(0);
+    long least = plan.groups().stream().mapToLong(Group::length).min().orElse(0);
+    // An empty block counts as a byte, hence the blocks' number as tolerance.
+    assertTrue(
+        most - least <= in.longest() + in.blocks.size(),
+        "from " + least + " to " + most + " with blocks of up to " + in.longest());
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void assortedGroupsAreNoLargerThanAnEvenShare(long seed) {
+    Inputs in = Inputs.any(seed);
+    long share = in.slots() == 0 ? 0 : in.bytes() / in.slots();
+    for (Group group : plan(in, Policy.ASSORTED_BALANCED).groups()) {
+      assertTrue(
+          group.size() == 1 || group.length() <= share + in.longest(),
+          group.length() + " bytes where a slot's share is " + share);
+    }
+    for (Group group : plan(in, Policy.ASSORTED_STRICT).groups()) {
+      assertTrue(group.size() <= Math.max(1, in.blocks.size() / in.slots()));
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void strictGroupsAreLocalButForATenth(long seed) {
+    Inputs in = Inputs.any(seed);
+    for (Group group : plan(in, Policy.ASSORTED_STRICT).groups()) {
+      int local = 0;
+      boolean placed = !group.hosts().isEmpty();
+      for (int i = 0; i < group.size() && placed; ++i) {
+        local += in.blocks.get(group.block(i)).hosts().contains(group.hosts().get(0)) ? 1 : 0;
+      }
+      assertTrue(!placed || local >= 0.9 * group.size(), local + " of " + group.size());
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void theSameInTheSameOrderOfNodesOrAnother(long seed) {
+    Inputs in = Inputs.any(seed);
+    List<Node> shuffled = new ArrayList<>(in.nodes);
+    Collections.shuffle(shuffled, new Random(seed));
+    for (Policy policy : Policy.values()) {
+      PlanSettings settings = PlanSettings.DEFAULTS.withPolicy(policy);
+      assertEquals(print(plan(in, policy)), print(plan(in, policy)));
+      assertEquals(print(plan(in, policy)), print(Planner.plan(in.blocks, shuffled, settings)));
+    }
+  }
+
+  static String print(Plan plan) {
+    StringBuilder text = new StringBuilder(plan.policy() + " " + plan.reason());
+    for (Group group : plan.groups()) {
+      text.append('\n')
+          .append(group.hosts())
+          .append(group.length())
+          .append(' ')
+          .append(group.localLength());
+      for (int i = 0; i < group.size(); ++i) {
+        text.append(' ').append(group.block(i));
+      }
+    }
+    return text.toString();
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void smallGroupsJoinUpToTheMinimum(long seed) {
+    Inputs in = Inputs.any(seed);
+    long minimum = Math.max(1, in.bytes() / (1 + new Random(seed).nextInt(20)));
+    for (Policy policy : Set.of(Policy.ASSORTED_BALANCED, Policy.MAXIMUM)) {
+      PlanSettings settings = PlanSettings.DEFAULTS.withPolicy(policy).withMinimumBytes(minimum);
+      List<Group> groups = Planner.plan(in.blocks, in.nodes, settings).groups();
+      long below = groups.stream().filter(g -> g.length() + in.blocks.size() < minimum).count();
+      boolean exact = policy == Policy.MAXIMUM;
+      assertTrue(
+          groups.size() <= 1 || (exact ? groups.size() <= in.bytes() / minimum + 1 : below == 0),
+          policy + ": " + below + " of " + groups.size() + " are below " + minimum);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void atMostATenthIsRemoteWherePlacementIsEven(long seed) {
+    Random random = new Random(seed);
+    int nodes = 3 + random.nextInt(40);
+    int slots = 1 + random.nextInt(8);
+    Inputs in = Inputs.even(nodes * slots * (1 + random.nextInt(20)), nodes, slots, 3, seed);
+    for (Policy policy : Policy.values()) {
+      Plan plan = plan(in, policy);
+      long local = plan.groups().stream().mapToLong(Group::localLength).sum();
+      assertTrue(
+          local >= 0.9 * in.bytes(), policy + ": " + local + " of " + in.bytes() + ", " + in.what);
+    }
+  }
+}

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Builds and tests the Java binding: java.sh build | test [FOLDER]. The native library goes to
+# build/java/lib, the jars to bindings/java/*/target. test: the results, JUnit's XML, are copied
+# into the folder when one is given, as java-CLASS.xml. Maven fetches what it needs from Maven
+# Central the first time.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+what=${1:-build}
+results=${2:-}
+jobs=${BRAID_JOBS:-$(nproc)}
+
+# The JDK that compiles is the one whose headers are used, whatever else is installed.
+JAVA_HOME=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
+export JAVA_HOME
+cmake --preset release -B build/java -DBRAID_JAVA=ON -DBRAID_BUILD_TESTS=OFF \
+  -DBRAID_BUILD_TOOLS=OFF >/dev/null || exit 1
+cmake --build build/java --parallel "$jobs" --target braid_jni || exit 1
+
+maven=(mvn -B -ntp -f bindings/java/pom.xml "-Dbraid.native.dir=$PWD/build/java/lib")
+case "$what" in
+  build) "${maven[@]}" package -DskipTests </dev/null ;;
+  test)
+    find bindings/java -path '*/target/surefire-reports/*.xml' -delete 2>/dev/null
+    code=0
+    "${maven[@]}" verify </dev/null || code=$?
+    count=0
+    while read -r report; do
+      count=$((count + 1))
+      [ -z "$results" ] || cp "$report" "$results/java-$(basename "$report" | sed 's/^TEST-//')"
+    done < <(find bindings/java -path '*/target/surefire-reports/TEST-*.xml')
+    if [ "$count" -eq 0 ]; then
+      echo "java: no test ran. Maven Central, or the mirror that Maven's settings name" >&2
+      echo "(~/.m2/settings.xml), must be reachable the first time." >&2
+      code=1
+    fi
+    exit "$code"
+    ;;
+  *)
+    echo "java.sh: unknown argument '$what': use build or test" >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Shows what hadoop/cluster/demo.py does without a cluster: its text, its commands, its tables and
+its options; and that cluster.sh refuses settings that make no sense."""
+
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "hadoop/cluster"))
+sys.dont_write_bytecode = True
+
+from comparison import jobs, report, text  # noqa: E402
+
+
+def run(job, mode, seconds, output="same", **facts):
+    return {"job": job, "mode": mode, "job_s": seconds, "cpu_s": seconds, "output": output,
+            "containers": 9, "maps": 8, "local_maps": 7} | facts
+
+
+class TextTest(unittest.TestCase):
+    def written(self, size, seed=1):
+        stream = io.BytesIO()
+        text.write(stream, size, seed)
+        return stream.getvalue()
+
+    def test_has_the_size_and_is_the_same_each_time(self):
+        first = self.written(300_001)
+        self.assertEqual(len(first), 300_001)
+        self.assertEqual(first, self.written(300_001))
+        self.assertNotEqual(first, self.written(300_001, seed=2))
+
+    def test_grep_finds_something(self):
+        self.assertRegex(self.written(100_000).decode(), jobs.PATTERN)
+
+
+class CommandTest(unittest.TestCase):
+    def command(self, job, mode, size=1000, slots=8):
+        return jobs.command(job, jobs.MODES[mode], "braid.jar", "/in", "/out", size, slots)
+
+    def test_the_hand_set_size_is_the_share_of_a_slot(self):
+        self.assertIn("-Dmapreduce.input.fileinputformat.split.maxsize=126",
+                      self.command("wordcount", "combine", size=1001))
+
+    def test_every_job_is_told_its_input_format(self):
+        for job in ("wordcount", "grep"):
+            self.assertIn(f"-Dmapreduce.job.inputformat.class={jobs.COALESCING}",
+                          self.command(job, "maximum"))
+        words = self.command("sort", "maximum")
+        self.assertEqual(words[words.index("-inFormat") + 1], jobs.COALESCING)
+
+    def test_paths_come_last_and_the_pattern_after_them(self):
+        self.assertEqual(self.command("wordcount", "auto")[-2:], ["/in", "/out"])
+        self.assertEqual(self.command("grep", "auto")[-1], jobs.PATTERN)
+
+
+class ReportTest(unittest.TestCase):
+    def setUp(self):
+        self.results = {"pair": ["wordcount", "grep"], "together": [
+            {"mode": "default", "job_s": [200, 150]}], "runs": [
+                run("wordcount", "default", 100), run("wordcount", "default", 140),
+                run("wordcount", "default", 102), run("wordcount", "maximum", 34),
+                run("wordcount", "auto", 51)]}
+
+    def test_medians_and_ratios(self):
+        rows = list(report.rows(self.results, "wordcount"))
+        self.assertEqual([row[0] for row in rows], ["default", "maximum", "auto"])
+        self.assertEqual(rows[0][3:5], ("102.0 s", "1.00"))
+        self.assertEqual(rows[1][3:5], ("34.0 s", "0.33"))
+
+    def test_slowdown_beside_another_job(self):
+        self.assertAlmostEqual(report.slowdowns(self.results, "wordcount", "default"), 200 / 102)
+        self.assertIsNone(report.slowdowns(self.results, "wordcount", "maximum"))
+
+    def test_auto_is_held_against_the_best(self):
+        self.assertEqual(report.auto_against_best(self.results), {"wordcount": (1.5, "maximum")})
+
+    def test_an_output_that_differs_is_named(self):
+        self.assertEqual(report.outputs_differ(self.results), [])
+        self.results["runs"].append(run("wordcount", "uber", 50, output="other"))
+        self.assertEqual(report.outputs_differ(self.results), ["wordcount (uber)"])
+
+
+class ScriptTest(unittest.TestCase):
+    def refused(self, script, *words, **environment):
+        done = subprocess.run([ROOT / "hadoop/cluster" / script, *words], capture_output=True,
+                              text=True, env=dict(os.environ, **environment), check=False)
+        self.assertNotEqual(done.returncode, 0)
+        return done.stderr
+
+    def test_options_that_make_no_sense(self):
+        self.assertIn("write 256M", self.refused("demo.py", "--size", "many"))
+        self.assertIn("there is no 'tetris'", self.refused("demo.py", "--jobs", "tetris"))
+        self.assertIn("there is no 'fastest'", self.refused("demo.py", "--modes", "fastest"))
+
+    def test_settings_that_make_no_sense(self):
+        for name, value in {"ID": "../x", "NODES": "0", "SLOTS": "two", "SCHEDULER": "fifo",
+                            "BLOCK": "-1"}.items():
+            with self.subTest(name):
+                message = self.refused("cluster.sh", "start", **{f"BRAID_CLUSTER_{name}": value})
+                self.assertIn(f"BRAID_CLUSTER_{name}={value}", message)
+
+    def test_without_a_cluster_the_next_step_is_said(self):
+        for command in ("status", "logs"):
+            self.assertIn("start", self.refused("cluster.sh", command, BRAID_CLUSTER_ID="nosuch"))
+
+
+if __name__ == "__main__":
+    unittest.main()
