@@ -8,7 +8,7 @@ export BRAID_JOBS := $(JOBS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test bench figures check format crash mutants porcupine porting asan tsan ubsan fuzz \
-        coverage vm-test reliability java java-test hadoop-test hadoop-cluster hadoop-demo docs install package clean
+        coverage vm-test reliability java java-test python python-test hadoop-test hadoop-cluster hadoop-demo docs install package clean
 
 help: ## list the targets (this text)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,7 +27,7 @@ build: $(BUILD)/setup-build.stamp ## build the release: build/release/bin/braid,
 demo: build ## see braid at work: load, read, kill, reopen, verify
 	@bash scripts/demo.sh
 
-test: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp $(BUILD)/setup-hadoop.stamp ## run every test; ends in "N passed, M failed"
+test: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp $(BUILD)/setup-hadoop.stamp $(BUILD)/setup-python.stamp ## run every test; ends in "N passed, M failed"
 	@bash scripts/test.sh
 
 bench: $(BUILD)/setup-bench.stamp build ## measure braid beside other stores; SIZE=medium or full renews the tables
@@ -77,6 +77,12 @@ java: $(BUILD)/setup-build.stamp $(BUILD)/setup-hadoop.stamp ## build the Java b
 
 java-test: $(BUILD)/setup-build.stamp $(BUILD)/setup-hadoop.stamp ## test the Java binding
 	@bash scripts/test.sh java
+
+python: $(BUILD)/setup-build.stamp $(BUILD)/setup-python.stamp ## build the Python wheel: build/python/wheel
+	@bash scripts/python.sh build
+
+python-test: $(BUILD)/setup-build.stamp $(BUILD)/setup-python.stamp ## test the Python binding, with plyvel's tests too
+	@bash scripts/test.sh python
 
 hadoop-test: $(BUILD)/setup-hadoop.stamp ## test braid-hadoop (BRAID_TEST_SIZE=push or night)
 	@bash scripts/test.sh hadoop
