@@ -34,6 +34,7 @@ NODES, SLOTS, REPLICATION = 4, 2, 2
 BLOCKS = 64  # of the text, unless blocks would be smaller than 1 MB
 QUICK = {"size": 32 << 20, "block": 2 << 20, "jobs": ["wordcount"], "fairness": False,
          "modes": list(jobs.POLICIES)}
+PAGES = (ROOT / "hadoop/README.md", ROOT / "hadoop/docs/measurements.md")
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 started = time.monotonic()
 
@@ -53,13 +54,17 @@ def parse(arguments):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", default="256M", help="of the text: 256M, 1G..., or quick")
+    parser.add_argument("--blocks", type=int, default=BLOCKS, help="of the text (%(default)s)")
     parser.add_argument("--runs", type=int, default=1, help="rounds over all jobs (1)")
     parser.add_argument("--jobs", default=",".join(jobs.JOBS), help="which of %(default)s")
     parser.add_argument("--modes", help="which ways, by ';': " + "; ".join(jobs.MODES))
     parser.add_argument("--no-fairness", action="store_true", help="don't run two jobs at once")
+    parser.add_argument("--jar", type=pathlib.Path, help="braid-hadoop's, instead of building it")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
-    parser.add_argument("--json", type=pathlib.Path, help="write all results to this file")
-    parser.add_argument("--show", type=pathlib.Path, help="print the page's tables of such a file")
+    parser.add_argument("--json", type=pathlib.Path,
+                        help="write all results to this file; more runs of the same text are added")
+    parser.add_argument("--tables", action="store_true",
+                        help="put hadoop/docs/measurements.json into the pages that show it")
     options = parser.parse_args(arguments)
     try:
         settle(options)
@@ -72,7 +77,7 @@ def settle(options):
     """Turns the options' words into lists and numbers."""
     quick = options.size == "quick"
     options.bytes = QUICK["size"] if quick else bytes_of(options.size)
-    options.block = QUICK["block"] if quick else max(1 << 20, options.bytes // BLOCKS)
+    options.block = QUICK["block"] if quick else max(1 << 20, options.bytes // options.blocks)
     options.block -= options.block % 512  # HDFS wants a multiple of its checksums' chunks
     options.fairness = not (quick or options.no_fairness)
     options.jobs = QUICK["jobs"] if quick else options.jobs.split(",")
@@ -117,16 +122,18 @@ def machine():
 def measure(options, cluster, runner, results):
     """The rounds. Results are kept after each run, so that a run that is cut short counts."""
     pair = results["pair"]
-    for turn in range(options.runs):
+    rounds = max((run["round"] for run in results["runs"]), default=0)
+    for turn in range(rounds, rounds + options.runs):
         for job in options.jobs:
             for name in options.modes:
                 if late(options):
                     return
                 facts = runner.alone(job, jobs.MODES[name])
-                results["runs"].append(facts | {"round": turn + 1})
+                facts |= {"round": turn + 1, "load": round(os.getloadavg()[0], 1)}
+                results["runs"].append(facts)
                 keep(options, results)
                 say(f"{job}, {name}: {facts['job_s']:.1f} s, {facts['containers']} containers, "
-                    f"CPU {facts['cpu_s']:.0f} s, load {os.getloadavg()[0]:.0f}")
+                    f"CPU {facts['cpu_s']:.0f} s, load {facts['load']:.0f}")
         for name in options.modes if options.fairness else ():
             if late(options):
                 return
@@ -157,15 +164,14 @@ def conclude(results):
 
 
 def demonstrate(options, cluster, folder):
-    results = {
-        "size": options.bytes, "block": options.block, "nodes": NODES, "slots": SLOTS,
-        "replication": REPLICATION, "machine": machine(), "pair": ["wordcount", "grep"],
-        "runs": [], "together": []}
+    results = begun(options)
     if not set(results["pair"]) <= set(options.jobs):
         options.fairness = False
     needs_jar = any(jobs.MODES[mode].input_format == jobs.COALESCING for mode in options.modes)
-    say("building braid-hadoop") if needs_jar else None
-    jar = build_jar(folder) if needs_jar else None
+    jar = options.jar
+    if needs_jar and not jar:
+        say("building braid-hadoop")
+        jar = build_jar(folder)
     cluster.start()
     results["network"] = cluster.network()
     say(f"writing a text of {options.bytes >> 20} MB in blocks of {options.block >> 10} KB")
@@ -177,14 +183,32 @@ def demonstrate(options, cluster, folder):
     return conclude(results)
 
 
+def begun(options):
+    """Results without runs, or those of the file to which runs are to be added."""
+    results = {
+        "size": options.bytes, "block": options.block, "nodes": NODES, "slots": SLOTS,
+        "replication": REPLICATION, "machine": machine(), "pair": ["wordcount", "grep"],
+        "runs": [], "together": []}
+    if options.json and options.json.exists():
+        earlier = json.loads(options.json.read_text())
+        for key in ("size", "block", "nodes", "slots", "replication", "machine"):
+            if earlier[key] != results[key]:
+                raise Failure(f"{options.json} has runs of another {key} ({earlier[key]}): "
+                              "name another file")
+        return earlier
+    return results
+
+
 def interrupted(number, _frame):
     raise Failure(f"ended by signal {number}")
 
 
 def main(arguments):
     options = parse(arguments)
-    if options.show:
-        print(report.everything(json.loads(options.show.read_text()), report.page_table))
+    if options.tables:
+        results = json.loads((ROOT / "hadoop/docs/measurements.json").read_text())
+        for page in PAGES:
+            page.write_text(report.renewed(page.read_text(), results))
         return 0
     for number in ENDING:
         signal.signal(number, interrupted)

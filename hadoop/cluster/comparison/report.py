@@ -1,5 +1,6 @@
 """The results side by side, as a text table or as a page's."""
 
+import re
 import statistics
 
 from comparison import jobs
@@ -39,6 +40,15 @@ def outputs_differ(results):
         if first.setdefault(run["job"], run["output"]) != run["output"]:
             wrong.append(f"{run['job']} ({run['mode']})")
     return wrong
+
+
+def auto_plans(results):
+    """What auto chose, as its log line says it, of each job's first run."""
+    plans = {}
+    for run in results["runs"]:
+        if run["mode"] == "auto" and run.get("plan"):
+            plans.setdefault(run["job"], run["plan"])
+    return plans
 
 
 def auto_against_best(results):
@@ -94,6 +104,48 @@ def everything(results, table):
                              if summary(results, job, mode)})
             how = "one run each" if counts == [1] else f"medians of {counts[0]} to {counts[-1]} runs"
             parts.append(f"{job} ({how})\n\n{table(results, job)}\n")
-    for job, (ratio, best) in auto_against_best(results).items():
-        parts.append(f"{job}: auto took {ratio:.2f} times the best of the others ({best})")
-    return "\n".join(parts)
+    notes = [f"- {job}, auto: {plan}." for job, plan in auto_plans(results).items()]
+    notes += [f"- {job}: auto took {ratio:.2f} times as long as the best of the others ({best})."
+              for job, (ratio, best) in auto_against_best(results).items()]
+    return "\n".join(parts + notes)
+
+
+def short_table(results):
+    """One table of all jobs: containers, job time and processor time."""
+    ran = [job for job in jobs.JOBS if any(run["job"] == job for run in results["runs"])]
+    lines = ["| splits by | " + " | ".join(f"{job}: containers | time | CPU" for job in ran) + " |",
+             "|---" + "|---:" * (3 * len(ran)) + "|"]
+    for mode in jobs.MODES:
+        cells = [cell for job in ran for cell in _short_cells(results, job, mode)]
+        if any(cell != "-" for cell in cells):
+            lines.append(f"| {mode} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _short_cells(results, job, mode):
+    facts = summary(results, job, mode)
+    if not facts:
+        return "-", "-", "-"
+    return f"{facts['containers']:.0f}", f"{facts['job_s']:.1f} s", f"{facts['cpu_s']:.0f} s"
+
+
+def setting(results):
+    """What was measured, where, in a sentence."""
+    machine = results["machine"]
+    rounds = max(run["round"] for run in results["runs"])
+    loads = sorted(run["load"] for run in results["runs"])
+    return (f"A text of {results['size'] >> 20} MB in {-(-results['size'] // results['block'])} blocks "
+            f"of {results['block'] / 2**20:g} MB, {results['replication']} replicas; "
+            f"{results['nodes']} workers with {results['slots']} slots each; "
+            f"{machine['cpus']} cores, {machine['memory_gb']} GB; {rounds} "
+            f"{'round' if rounds == 1 else 'rounds'}. The load average was {loads[0]:.0f} to "
+            f"{loads[-1]:.0f}: the machine was {'busy with other work' if loads[-1] > 12 else 'its own'}.")
+
+
+def renewed(page, results):
+    """A page's text with what stands between its marks, <!-- measured: NAME --> and
+    <!-- measured: end -->, made anew."""
+    made = {"setting": setting, "short": short_table,
+            "all": lambda results: everything(results, page_table)}
+    return re.sub(r"(<!-- measured: (\w+) -->\n).*?(<!-- measured: end -->)",
+                  lambda match: f"{match[1]}{made[match[2]](results)}\n{match[3]}", page, flags=re.S)

@@ -17,6 +17,8 @@ COUNTERS = {
     "local_maps": "Data-local map tasks",
     "counted_cpu_ms": "CPU time spent (ms)",
     "map_ms": "Total time spent by all map tasks (ms)",
+    "local_bytes": "LOCAL_BYTES",
+    "remote_bytes": "REMOTE_BYTES",
 }
 
 
@@ -116,6 +118,8 @@ class Run:
         for line in self.client.stderr:
             self.lines.append(line)
             uber = uber or "running in uber mode : true" in line
+            if "put together into" in line or "is not coalesced" in line:
+                self.facts.setdefault("plan", line.partition("SplitCoalescer: ")[2].strip())
             if self.cpu_at_end is None and re.search(r"Job job_\S+ completed successfully", line):
                 self.facts["job_s"] = round(time.monotonic() - self.started, 2)
                 self.cpu_at_end = self.cluster.cpu_seconds()
