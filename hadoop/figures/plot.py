@@ -96,14 +96,13 @@ def figure_2(data):
 
 
 USAGE = [("containers", "containers of a node"), ("cpu_s", "processor time (s of all cores)"),
-         ("disk_gib", "disk (GiB)"), ("network_gib", "network (GiB)"),
-         ("processed_share", "share of input processed")]
+         ("disk_gib", "disk (GiB)"), ("network_gib", "network (GiB)")]
 
 
 def usage(data, skews):
     """A row of panels a skew; tables are named "SIZE, SKEW", or "SIZE" alone."""
     rows = skews or [""]
-    figure, grid = plt.subplots(len(rows), len(USAGE), figsize=(13, 0.7 + 2.3 * len(rows)),
+    figure, grid = plt.subplots(len(rows), len(USAGE), figsize=(11, 0.9 + 2.2 * len(rows)),
                                 squeeze=False, layout="constrained")
     for axes_row, skew in zip(grid, rows):
         names = [name for name in data["tables"] if name.endswith(skew)]
@@ -114,7 +113,8 @@ def usage(data, skews):
                      name.split(",")[0] + " blocks", marked=False)
             axes.set(xlabel="seconds", ylabel=label, ylim=(0, None))
         axes_row[0].set_title(skew)
-        legend(axes_row[-1], loc="lower right")
+    handles, labels = grid[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     return figure
 
 
@@ -146,7 +146,7 @@ def figure_7(data):
     line(left, 2, column(times, "largest_splits"), column(times, "first_shuffle_s"),
          "1 % is shuffled")
     left.set(xlabel="slots a node with a largest split", ylabel="seconds", ylim=(0, None))
-    legend(left, loc="upper left", bbox_to_anchor=(0, 0.82))
+    legend(left, loc="center left", bbox_to_anchor=(0, 0.57))
     for number, count in enumerate((0, 2, 5, 8)):
         table = data["tables"][f"shuffled with {count}"]
         line(right, number, column(table, "time_s"), column(table, "shuffled_gib"),

@@ -16,7 +16,8 @@ final class FiguresOfChapter3 {
   static Report figure1() {
     ClusterSpec cluster = ClusterSpec.dissertation();
     JobSpec job = JobSpec.grep().input(250 * GIB, 128 * MIB, 3);
-    JobResult result = Runs.run(Skew.NONE, 1, 0, job).jobs.get(0);
+    JobResult result = new Simulation(cluster, Simulation.Discipline.FAIR, 1).run(List.of(job))
+        .jobs.get(0);
     Report report = new Report("Figure 1: from a job's submission to its first map's work (Grep)");
     double master = cluster.masterSeconds;
     double scheduled = master + cluster.schedulingSeconds;
@@ -136,8 +137,8 @@ final class FiguresOfChapter3 {
     double seen = 0;
     double all = 1;
     for (SimResult.Sample sample : result.samples) {
-      seen = sample.time <= time ? sample.processedBytes : seen;
-      all = sample.processedBytes;
+      seen = sample.time <= time ? sample.diskBytes : seen;  // Grep writes next to nothing
+      all = sample.diskBytes;
     }
     return seen / all;
   }
@@ -145,14 +146,12 @@ final class FiguresOfChapter3 {
   /** Use over time: containers as they are, the rest added up, of a node. */
   private static void usage(Report report, String name, SimResult result) {
     Report.Table table = report.table(name, "time_s", "containers", "cpu_s", "disk_gib",
-        "network_gib", "processed_share");
+        "network_gib");
     table.bulky = true;
     double nodes = ClusterSpec.dissertation().nodes;
-    double all = result.samples.get(result.samples.size() - 1).processedBytes;
     for (SimResult.Sample sample : result.samples) {
       table.row(sample.time, sample.containers / nodes, sample.coreSeconds / nodes / 8,
-          sample.diskBytes / nodes / GIB, sample.networkBytes / nodes / GIB,
-          sample.processedBytes / all);
+          sample.diskBytes / nodes / GIB, sample.networkBytes / nodes / GIB);
     }
   }
 }

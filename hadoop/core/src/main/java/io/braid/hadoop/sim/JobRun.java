@@ -270,32 +270,42 @@ final class JobRun {
     } else {
       result.remoteBytes += length;
     }
-    simulation.processed += length;
   }
 
-  void mapDone(MapTask task, int split, long bytes) {
+  void mapDone(int node, long bytes) {
     ++finishedMaps;
     if (spec.reducers > 0) {
-      output[task.node] += bytes * spec.mapOutputRatio / spec.reducers;
+      output[node] += bytes * spec.mapOutputRatio / spec.reducers;
     }
-    result.mapDone(task.node, task.launched, task.working, simulation.engine.now());
     if (finishedMaps == splits.size()) {
       result.mapsDone = simulation.engine.now();
     }
+    finishIfDone();
+  }
+
+  void reduceDone() {
+    ++finishedReducers;
+    finishIfDone();
+  }
+
+  private void finishIfDone() {
+    if (allMapsDone() && finishedReducers == spec.reducers) {
+      simulation.jobDone(this);
+    }
+  }
+
+  void mapReleased(MapTask task) {
+    result.mapDone(task.node, task.launched, task.working, simulation.engine.now());
     released(task.node);
   }
 
-  void reduceDone(ReduceTask task, int index) {
-    ++finishedReducers;
+  void reduceReleased(ReduceTask task) {
     result.reduceDone(task.node, task.launched, simulation.engine.now());
     released(task.node);
   }
 
   private void released(int node) {
     --running;
-    if (allMapsDone() && finishedReducers == spec.reducers) {
-      simulation.jobDone(this);
-    }
     simulation.release(node, reducersAllowed() > launchedReducers);
   }
 

@@ -64,11 +64,12 @@ final class MapTask extends Activity {
         return;
       case WRITING:
         state = State.STOPPING;
+        job.mapDone(node, bytes);  // the job goes on; the slot waits for the process to end
         job.simulation.hardware.compute(this, node, job.simulation.cluster.stopCpuSeconds, 1);
         job.simulation.engine.begin(this);
         return;
       default:
-        job.mapDone(this, split, bytes);
+        job.mapReleased(this);
     }
   }
 

@@ -8,7 +8,7 @@ import java.util.Set;
 
 /** The options of {@code simulate}: {@code --name value} or {@code --name=value}. Not thread safe. */
 final class Options {
-  private static final Set<String> FLAGS = Set.of("json", "help", "sweep", "small");
+  private static final Set<String> FLAGS = Set.of("json", "help", "sweep", "small", "calibration");
   private static final Set<String> VALUES = Set.of("figure", "nodes", "slots", "racks", "cores",
       "machine-nodes", "disk", "port", "uplink", "start", "delay", "node-spread", "scheduler", "job",
       "blocks", "block-size", "replication", "map-seconds", "output-ratio", "reducers", "block-spread",

@@ -57,7 +57,7 @@ final class ReduceTask extends Activity {
         write();
         return;
       default:
-        job.reduceDone(this, index);
+        job.reduceReleased(this);
     }
   }
 
@@ -135,6 +135,7 @@ final class ReduceTask extends Activity {
     Hardware hardware = job.simulation.hardware;
     if (unwritten <= 0) {
       state = State.STOPPING;
+      job.reduceDone();
       hardware.compute(this, node, job.simulation.cluster.stopCpuSeconds, 1);
       job.simulation.engine.begin(this);
       return;

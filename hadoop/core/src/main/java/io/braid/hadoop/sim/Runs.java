@@ -13,7 +13,9 @@ final class Runs {
   static final long MIB = 1L << 20;
   static final int SLOTS = 8;
   /** Runs of each point, with seeds 1, 2, ...; their median is shown. */
-  static final int REPEATS = 5;
+  static final int REPEATS = 9;
+  /** Start-ups vary, or all slots would start and read in step. */
+  static final double START_SPREAD = 0.3;
   /** Under which the figures are tried: what is drawn a block, a container or a node. */
   static final List<Skew> SKEWS =
       List.of(Skew.independent(0.8), Skew.correlated(0.8), Skew.nodes(0.25));
@@ -49,6 +51,7 @@ final class Runs {
    */
   static ClusterSpec cluster(Skew skew, JobSpec... jobs) {
     ClusterSpec cluster = ClusterSpec.dissertation().nodeSpread(skew.node);
+    cluster.start(cluster.launchSeconds, cluster.startCpuSeconds, 1, START_SPREAD);
     for (JobSpec job : jobs) {
       if (job.name.equals("grep")) {
         skew.apply(cluster, job);

@@ -11,7 +11,6 @@ public final class SimResult {
     double coreSeconds;
     double diskBytes;
     double networkBytes;
-    double processedBytes;
     double shuffledBytes;
     int containers;
     int[] running;

@@ -11,6 +11,7 @@ public final class SimulateCommand {
       "usage: simulate [options]              jobs on a simulated cluster, a line a policy",
       "       simulate --figure N [--json]    a figure of chapters III and IV: 1-4, 6-10",
       "       simulate --sweep [--small]      auto against the fixed policies over a grid",
+      "       simulate --calibration          measured times of a real cluster next to simulated ones",
       "",
       "cluster (default: 32 nodes of 8 slots behind two switches, a disk of 100 MiB/s each)",
       "  --nodes N            nodes",
@@ -74,6 +75,10 @@ public final class SimulateCommand {
     if (options.has("sweep")) {
       options.allowOnly("sweep", "small", "json");
       return new Sweep(9).run(Sweep.grid(options.has("small")), Sweep.Told.values());
+    }
+    if (options.has("calibration")) {
+      options.allowOnly("calibration", "json");
+      return Calibration.report();
     }
     if (options.has("small")) {
       throw new IllegalArgumentException("--small goes with --sweep");

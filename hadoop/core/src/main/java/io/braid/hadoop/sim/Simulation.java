@@ -17,7 +17,6 @@ public final class Simulation {
   final ClusterSpec cluster;
   final Engine engine = new Engine();
   final Hardware hardware;
-  double processed;
   double shuffled;
 
   private final Discipline discipline;
@@ -166,7 +165,6 @@ public final class Simulation {
     sample.coreSeconds = hardware.computed();
     sample.diskBytes = hardware.diskBytes();
     sample.networkBytes = hardware.networkBytes();
-    sample.processedBytes = processed;
     sample.shuffledBytes = shuffled;
     sample.containers = cluster.nodes * cluster.slots - freeSlots;
     sample.running = new int[jobs.size()];

@@ -1,0 +1,139 @@
+package io.braid.hadoop.history;
+
+import io.braid.hadoop.input.CoalescingCounters;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.LocatedFileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RemoteIterator;
+import org.apache.hadoop.mapreduce.Counter;
+import org.apache.hadoop.mapreduce.Counters;
+import org.apache.hadoop.mapreduce.TaskType;
+import org.apache.hadoop.mapreduce.jobhistory.EventReader;
+import org.apache.hadoop.mapreduce.jobhistory.HistoryEvent;
+import org.apache.hadoop.mapreduce.jobhistory.JobHistoryParser;
+import org.apache.hadoop.mapreduce.jobhistory.JobHistoryParser.JobInfo;
+import org.apache.hadoop.mapreduce.jobhistory.JobHistoryParser.TaskAttemptInfo;
+import org.apache.hadoop.mapreduce.jobhistory.JobHistoryParser.TaskInfo;
+import org.apache.hadoop.mapreduce.jobhistory.MapAttemptFinishedEvent;
+
+/** Reads the files (.jhist) that MapReduce's application masters leave. Stateless. */
+public final class HistoryReader {
+  private static final String SUFFIX = ".jhist";
+  private static final String READ_GROUP =
+      "org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter";
+  private static final String FILE_SYSTEMS = "org.apache.hadoop.mapreduce.FileSystemCounter";
+
+  private HistoryReader() {}
+
+  /** The job of one file. */
+  public static JobTimes read(Configuration conf, Path file) throws IOException {
+    FileSystem files = file.getFileSystem(conf);
+    Map<String, int[]> clockSplits = clockSplits(files, file);
+    JobInfo job;
+    try {
+      job = new JobHistoryParser(files, file).parse();
+    } catch (IOException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new IOException(file + " is no job history: " + e.getMessage(), e);
+    }
+    if (job.getJobId() == null) {
+      throw new IOException(
+          file + " is no job history, or is cut off before the job's first event");
+    }
+    List<MapTime> maps = new ArrayList<>();
+    for (TaskInfo task : job.getAllTasks().values()) {
+      for (TaskAttemptInfo attempt : task.getAllTaskAttempts().values()) {
+        if (task.getTaskType() == TaskType.MAP && "SUCCEEDED".equals(attempt.getTaskStatus())) {
+          maps.add(time(task, attempt, clockSplits));
+        }
+      }
+    }
+    return new JobTimes(
+        job.getJobId().toString(),
+        job.getJobname(),
+        job.getSubmitTime(),
+        job.getFinishTime(),
+        maps);
+  }
+
+  private static MapTime time(
+      TaskInfo task, TaskAttemptInfo attempt, Map<String, int[]> clockSplits) {
+    Counters counters = attempt.getCounters();
+    long bytes = count(counters, READ_GROUP, "BYTES_READ");
+    if (bytes == 0) {
+      bytes = count(counters, FILE_SYSTEMS, "HDFS_BYTES_READ");
+    }
+    String id = attempt.getAttemptId().toString();
+    return new MapTime(
+        id,
+        attempt.getHostname(),
+        task.getStartTime(),
+        attempt.getStartTime(),
+        attempt.getFinishTime(),
+        bytes,
+        count(counters, CoalescingCounters.GROUP, CoalescingCounters.SPLITS_BEFORE),
+        clockSplits.getOrDefault(id, new int[0]));
+  }
+
+  private static long count(Counters counters, String group, String name) {
+    Counter counter = counters == null ? null : counters.findCounter(group, name);
+    return counter == null ? 0 : counter.getValue();
+  }
+
+  /** How each map's time is spread over its progress, which the parser leaves out. */
+  private static Map<String, int[]> clockSplits(FileSystem files, Path file) throws IOException {
+    Map<String, int[]> splits = new HashMap<>();
+    try (EventReader reader = new EventReader(files, file)) {
+      for (HistoryEvent event = reader.getNextEvent();
+          event != null;
+          event = reader.getNextEvent()) {
+        if (event instanceof MapAttemptFinishedEvent) {
+          MapAttemptFinishedEvent map = (MapAttemptFinishedEvent) event;
+          if (map.getClockSplits() != null) {
+            splits.put(map.getAttemptId().toString(), map.getClockSplits());
+          }
+        }
+      }
+    } catch (FileNotFoundException e) {
+      throw e;
+    } catch (IOException | RuntimeException e) {
+      throw new IOException(file + " is no job history, or is cut off: " + e.getMessage(), e);
+    }
+    return splits;
+  }
+
+  /**
+   * History files: the path itself, or those below a folder, at most that many, the newest first.
+   */
+  public static List<Path> find(Configuration conf, Path path, int most) throws IOException {
+    FileSystem files = path.getFileSystem(conf);
+    if (!files.getFileStatus(path).isDirectory()) {
+      return List.of(path);
+    }
+    List<LocatedFileStatus> found = new ArrayList<>();
+    for (RemoteIterator<LocatedFileStatus> all = files.listFiles(path, true); all.hasNext(); ) {
+      LocatedFileStatus file = all.next();
+      if (file.getPath().getName().endsWith(SUFFIX)) {
+        found.add(file);
+      }
+    }
+    found.sort(
+        Comparator.comparingLong(LocatedFileStatus::getModificationTime)
+            .reversed()
+            .thenComparing(LocatedFileStatus::getPath));
+    List<Path> newest = new ArrayList<>();
+    for (LocatedFileStatus file : found.subList(0, Math.min(most, found.size()))) {
+      newest.add(file.getPath());
+    }
+    return newest;
+  }
+}
