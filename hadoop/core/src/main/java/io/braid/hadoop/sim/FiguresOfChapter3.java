@@ -98,9 +98,9 @@ final class FiguresOfChapter3 {
             + "processes do for a container, too", 100 * cpu, large.coreSeconds / 256,
             small.coreSeconds / 256), Math.abs(cpu - 0.43) < 0.1);
     double faster = 1 - large.finished / small.finished;
-    report.claim("the job is 44 % faster with 1 GiB blocks", skew.name,
-        say("%.0f %% less time, %.2fx as fast", 100 * faster, small.finished / large.finished),
-        Math.abs(faster - 0.44) < 0.1);
+    report.claim("the job is 44 % faster with 1 GiB blocks (figure 2 says 1.7x)", skew.name,
+        say("%.2fx as fast, %.0f %% less time", small.finished / large.finished, 100 * faster),
+        Math.abs(small.finished / large.finished - 1.44) < 0.1);
     double rate = large.diskBytes / large.finished / (small.diskBytes / small.finished);
     report.claim("the disk's rate is higher with 1 GiB blocks", skew.name,
         say("%.2fx", rate), rate > 1);

@@ -192,7 +192,7 @@ final class FiguresOfChapter4 {
   private static SimResult runAll(List<JobSpec> jobs, Policy policy, Skew skew, long seed) {
     ClusterSpec cluster = Runs.cluster(skew, jobs.toArray(new JobSpec[0]));
     for (JobSpec job : jobs) {
-      job.plan(Runs.settings(policy).withCosts(Skew.trueCosts(cluster, job)));
+      job.plan(Runs.settings(policy).withCosts(Skew.measuredCosts(cluster, job)));
     }
     return new Simulation(cluster, Simulation.Discipline.FAIR, seed).run(jobs, 2);
   }
@@ -254,7 +254,7 @@ final class FiguresOfChapter4 {
   private static double time(String name, int blockMib, Policy policy, Skew skew) {
     JobSpec job = JobSpec.of(name).input(250 * GIB, blockMib * MIB, 3);
     ClusterSpec cluster = Runs.cluster(skew, job);
-    job.plan(Runs.settings(policy).withCosts(Skew.trueCosts(cluster, job)));
+    job.plan(Runs.settings(policy).withCosts(Skew.measuredCosts(cluster, job)));
     return Runs.median(skew, job, Runs::seconds);
   }
 }

@@ -74,7 +74,7 @@ public final class SimulateCommand {
     }
     if (options.has("sweep")) {
       options.allowOnly("sweep", "small", "json");
-      return new Sweep(9).run(Sweep.grid(options.has("small")), Sweep.Told.values());
+      return new Sweep(30).run(Sweep.grid(options.has("small")), Sweep.Told.values());
     }
     if (options.has("calibration")) {
       options.allowOnly("calibration", "json");
@@ -158,7 +158,7 @@ public final class SimulateCommand {
       List<JobSpec> jobs = new ArrayList<>();
       for (int i = 0; i < count; ++i) {
         JobSpec job = job(options, i);
-        jobs.add(job.plan(Runs.settings(policy).withCosts(Skew.trueCosts(cluster, job))));
+        jobs.add(job.plan(Runs.settings(policy).withCosts(Skew.measuredCosts(cluster, job))));
       }
       row(table, policy, new Simulation(cluster, discipline, seed).run(jobs, count > 1 ? 2 : 0));
     }

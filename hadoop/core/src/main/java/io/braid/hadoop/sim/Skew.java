@@ -1,6 +1,7 @@
 package io.braid.hadoop.sim;
 
 import io.braid.hadoop.plan.Costs;
+import java.util.List;
 
 /**
  * How the time for a byte varies between blocks, containers and nodes, as coefficients of variation.
@@ -39,16 +40,44 @@ final class Skew {
     job.skew(block, container);
   }
 
-  /** What a planner would be told that knows the truth: as from the history of many equal jobs. */
+  /**
+   * What a planner would be told that knows the truth of work that is the processor's alone: from the specs.
+   */
   static Costs trueCosts(ClusterSpec cluster, JobSpec job) {
-    double alone = job.mapSecondsPerByte * Math.max(1,
-        (double) cluster.slots * cluster.nodesPerMachine / cluster.cores);
-    double shared = cluster.slots / cluster.diskBytesPerSecond;
-    double seconds = Math.max(1e-12, Math.max(alone, shared));
-    double crowd = cluster.slots * cluster.nodesPerMachine * cluster.startThreads / cluster.cores;
+    double crowd = Math.max(1, (double) cluster.slots * cluster.nodesPerMachine / cluster.cores);
+    double threads = Math.max(1,
+        cluster.slots * cluster.nodesPerMachine * cluster.startThreads / cluster.cores);
     double start = cluster.schedulingSeconds + cluster.launchSeconds
-        + cluster.startCpuSeconds / cluster.startThreads * Math.max(1, crowd);
+        + cluster.startCpuSeconds / cluster.startThreads * threads;
     double units = Math.max(1, job.blockBytes / JobSpec.SPREAD_UNIT);
-    return new Costs(start, 1 / seconds, job.blockSpread / Math.sqrt(units), job.containerSpread, cluster.nodeSpread);
+    return new Costs(start, 1 / Math.max(1e-12, job.mapSecondsPerByte * crowd),
+        job.blockSpread / Math.sqrt(units), job.containerSpread, cluster.nodeSpread);
+  }
+
+  /**
+   * What a planner would be told by the history of an earlier run of the job with a container a block, on
+   * as much of its input as gives each slot 8 blocks: where a disk is waited for, times vary less than the
+   * processor's work does, and the spreads are lowered alike.
+   */
+  static Costs measuredCosts(ClusterSpec cluster, JobSpec job) {
+    JobSpec pilot = new JobSpec(job.name)
+        .input(Math.min(job.inputBytes, 8L * cluster.nodes * cluster.slots * job.blockBytes),
+            job.blockBytes, job.replication)
+        .map(job.mapSecondsPerByte, job.mapOutputRatio, job.spillFactor)
+        .skew(job.blockSpread, job.containerSpread).regions(job.regionSpread, job.regionBlocks);
+    JobResult seen = new Simulation(cluster, Simulation.Discipline.FAIR, 1000)
+        .run(List.of(pilot)).jobs.get(0);
+    Costs truth = trueCosts(cluster, job);
+    if (seen.finishedMaps() == 0 || seen.meanWorkSeconds() <= 0) {
+      return truth;
+    }
+    double declared = Math.sqrt((1 + truth.blockSpread() * truth.blockSpread())
+        * (1 + truth.containerSpread() * truth.containerSpread())
+        * (1 + truth.nodeSpread() * truth.nodeSpread()) - 1);
+    double lowered = declared == 0 ? 0 : Math.min(1, seen.workSpread() / declared);
+    double bytes = (double) pilot.inputBytes / seen.finishedMaps();
+    return new Costs(seen.meanStartSeconds(), bytes / seen.meanWorkSeconds(),
+        truth.blockSpread() * lowered, truth.containerSpread() * lowered,
+        truth.nodeSpread() * lowered);
   }
 }

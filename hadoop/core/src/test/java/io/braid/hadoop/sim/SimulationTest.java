@@ -4,6 +4,7 @@ import static io.braid.hadoop.sim.ClusterSpec.MIB;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.braid.hadoop.plan.Costs;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -198,5 +199,26 @@ class SimulationTest {
   void anEmptyInputIsAJobThatEnds() {
     assertEquals(1, seconds(cluster(2, 2), job(0)), 1e-6);
     assertEquals(START, seconds(cluster(2, 2), job(0).reduce(1, 0, 0, 1)), 1e-6);
+  }
+
+  @Test
+  void aProcessThatEndsKeepsItsSlotButNotItsJob() {
+    // 3 core seconds after each map: the second wave waits for them, the job's end does not; then 7 s.
+    ClusterSpec cluster = cluster(4, 2).stop(3, 7);
+    assertEquals(START + 5 + 7, seconds(cluster, job(8)), 1e-6);
+    assertEquals(START + 5 + 3 + 14 + 7, seconds(cluster, job(9)), 1e-6);
+  }
+
+  @Test
+  void theHistoryOfARunTellsThePlannerWhatAContainerTakes() {
+    ClusterSpec cluster = cluster(4, 2);
+    Costs alone = Skew.measuredCosts(cluster, job(100).skew(0.3, 0.4));
+    assertEquals(9, alone.startSeconds(), 1e-6);
+    assertEquals(MIB / 5, alone.bytesPerSecond(), 0.2 * MIB / 5);
+    assertEquals(0.3, alone.blockSpread(), 0.1);
+    // Two readers share a disk that needs 20 s for a block: the processor's spread is not seen.
+    Costs disk = Skew.measuredCosts(cluster.rates(0.1 * MIB, HUGE, HUGE), job(100).skew(0.3, 0.4));
+    assertEquals(MIB / 20, disk.bytesPerSecond(), 0.1 * MIB / 20);
+    assertTrue(disk.containerSpread() < 0.1, "" + disk.containerSpread());
   }
 }
