@@ -200,10 +200,12 @@ class OldApiTest {
     format.getRecordReader(split, conf, Reporter.NULL).close();
     assertNull(conf.get("stream.map.input.ignoreKey"));
     conf.unset(Keys.DELEGATE.name());
-    assertThrows(ClassCastException.class, () -> format.getRecordReader(split, conf, Reporter.NULL));
+    assertThrows(ClassCastException.class,
+        () -> format.getRecordReader(split, conf, Reporter.NULL));
     assertEquals("true", conf.get("stream.map.input.ignoreKey"));
     conf.set("stream.map.input.ignoreKey", "false");
-    assertThrows(ClassCastException.class, () -> format.getRecordReader(split, conf, Reporter.NULL));
+    assertThrows(ClassCastException.class,
+        () -> format.getRecordReader(split, conf, Reporter.NULL));
     assertEquals("false", conf.get("stream.map.input.ignoreKey"));
   }
 }
