@@ -3,8 +3,11 @@ package io.braid.hadoop;
 import io.braid.hadoop.explain.ExplainCommand;
 import io.braid.hadoop.explain.UsageException;
 import io.braid.hadoop.history.HistoryCommand;
+import io.braid.hadoop.sim.SimulateCommand;
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.NoSuchFileException;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -25,7 +28,8 @@ public final class Main {
      * UsageException for wrong arguments, IOException for what could not be done; the message is
      * shown.
      */
-    void run(List<String> arguments, PrintStream out) throws IOException, InterruptedException;
+    int run(List<String> arguments, PrintStream out, PrintStream err)
+        throws IOException, InterruptedException;
   }
 
   private static final Map<String, Command> COMMANDS = new LinkedHashMap<>();
@@ -33,9 +37,23 @@ public final class Main {
   static {
     COMMANDS.put("explain", new ExplainCommand());
     COMMANDS.put("history", new HistoryCommand());
+    COMMANDS.put("simulate", new Simulate());
   }
 
   private Main() {}
+
+  /** The simulator checks and reports its arguments itself. */
+  private static final class Simulate implements Command {
+    @Override
+    public String summary() {
+      return "jobs on a simulated cluster, and the figures of the dissertation";
+    }
+
+    @Override
+    public int run(List<String> arguments, PrintStream out, PrintStream err) {
+      return SimulateCommand.run(arguments.toArray(new String[0]), out, err);
+    }
+  }
 
   public static void main(String[] args) {
     System.exit(run(Arrays.asList(args), System.out, System.err));
@@ -58,8 +76,7 @@ public final class Main {
       return 2;
     }
     try {
-      command.run(args.subList(1, args.size()), out);
-      return 0;
+      return command.run(args.subList(1, args.size()), out, err);
     } catch (UsageException | IllegalArgumentException e) {
       err.println(
           "braid-hadoop "
@@ -82,7 +99,7 @@ public final class Main {
               + " is missing): run it by \"hadoop jar braid-hadoop.jar "
               + verb
               + " ...\"");
-    } catch (java.io.FileNotFoundException | java.nio.file.NoSuchFileException e) {
+    } catch (FileNotFoundException | NoSuchFileException e) {
       String what = e.getMessage();
       err.println("braid-hadoop " + verb + ": there is no such file: " + what);
     } catch (IOException e) {

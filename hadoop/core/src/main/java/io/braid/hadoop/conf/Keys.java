@@ -25,7 +25,7 @@ public final class Keys {
       64, "Assorted policies: each size is the one before it divided by this.");
 
   public static final Key LARGE_SHARE = Key.real("braid.input.large-share",
-      PlanSettings.DEFAULTS.largeShare(), 0, 1,
+      PlanSettings.DEFAULTS.largeShare(), 0.01, 1,
       "Assorted policies: the share of a node's slots that get the largest size; of the slots that "
           + "are left, the same share gets the next size, and so on.");
 
@@ -102,12 +102,23 @@ public final class Keys {
   public static final Key COST_CONTAINER_SPREAD = Key.real("braid.input.cost.container-spread",
       Costs.ASSUMED.containerSpread(), 0, 100,
       "Policy auto: how much the time a byte differs from container to container, for all of its "
-          + "blocks alike (slow nodes, skewed data): standard deviation over mean.");
+          + "blocks alike (skewed data, a noisy moment): standard deviation over mean.");
+
+  public static final Key COST_NODE_SPREAD = Key.real("braid.input.cost.node-spread",
+      Costs.ASSUMED.nodeSpread(), 0, 100,
+      "Policy auto: how much the time a byte differs from node to node, for all of its containers "
+          + "alike: standard deviation over mean.");
+
+  public static final Key COST_HISTORY = Key.text("braid.input.cost.history", "",
+      "the path of a job history file (.jhist) or of a folder of them",
+      "Policy auto: finished jobs to take the costs above from, where they are not set. Of a folder, "
+          + "the newest jobs of this job's name, or else the newest of all. What can't be read is "
+          + "warned of, and the costs above stand.");
 
   public static final List<Key> ALL = List.of(DELEGATE, POLICY, RATIO, LARGE_SHARE, LOCAL_FRACTION,
       MINIMUM_BYTES, SLOTS, SLOT_HOSTS, SLOT_NODES, SLOTS_PER_NODE, SLOT_CAPACITY, SLOT_SHARE,
       SLOT_RESERVE, SLOT_VCORES, SLOT_TIMEOUT, COST_START, COST_RATE, COST_BLOCK_SPREAD,
-      COST_CONTAINER_SPREAD);
+      COST_CONTAINER_SPREAD, COST_NODE_SPREAD, COST_HISTORY);
 
   private Keys() {}
 }

@@ -75,12 +75,12 @@ public final class ExplainCommand implements Main.Command {
   }
 
   @Override
-  public void run(List<String> arguments, PrintStream out)
+  public int run(List<String> arguments, PrintStream out, PrintStream err)
       throws IOException, InterruptedException {
     Arguments given = new Arguments(arguments, OPTIONS, FLAGS);
     if (given.has("--help") || given.has("-h")) {
       out.print(HELP);
-      return;
+      return 0;
     }
     PlanSettings settings;
     Scene scene;
@@ -116,6 +116,7 @@ public final class ExplainCommand implements Main.Command {
         given.has("--json")
             ? Report.json(scene, settings.costs(), rows, given.has("--groups"))
             : Report.text(scene, settings.costs(), rows));
+    return 0;
   }
 
   private static List<Policy> policies(Arguments given) {

@@ -37,16 +37,17 @@ public final class HistoryCommand implements Main.Command {
   }
 
   @Override
-  public void run(List<String> arguments, PrintStream out) throws IOException {
+  public int run(List<String> arguments, PrintStream out, PrintStream err) throws IOException {
     Arguments given = new Arguments(arguments, Set.of("--jobs"), Set.of("--tasks", "--help", "-h"));
     if (given.has("--help") || given.has("-h")) {
       out.print(HELP);
-      return;
+      return 0;
     }
     if (given.rest().size() != 1) {
       throw new UsageException("one path is needed: a .jhist file or a folder with some");
     }
     Work.show(given, out);
+    return 0;
   }
 
   /** Apart, since loading it needs Hadoop's classes and the help should not. */
