@@ -110,6 +110,11 @@ public final class JobResult {
     return mapRows == 0 ? 0 : workSum / mapRows;
   }
 
+  /** Bytes that a map reads in a second of its work. */
+  double bytesPerWorkSecond() {
+    return (localBytes + remoteBytes) / workSum;
+  }
+
   /** Coefficient of variation of the maps' work. */
   double workSpread() {
     double mean = meanWorkSeconds();
