@@ -89,8 +89,8 @@ public final class SplitCoalescer<S> {
   private List<S> plan(List<S> splits) throws IOException, InterruptedException {
     for (S split : splits) {
       if (split.getClass().getName().endsWith(TAGGED)) {
-        throw new IOException("MultipleInputs chooses the mapper by the split, which therefore must "
-            + "stay single; set braid.input.policy to none to do without this warning");
+        throw new IOException("MultipleInputs chooses the mapper by the split, which therefore "
+            + "must stay single; set braid.input.policy to none to do without this warning");
       }
     }
     List<Block> blocks = new ArrayList<>(splits.size());
@@ -116,7 +116,7 @@ public final class SplitCoalescer<S> {
     return made;
   }
 
-  /** With the costs of finished jobs if the user names some; without them when they can't be had. */
+  /** With the costs of finished jobs if the user names some, as far as they can be had. */
   private PlanSettings withHistory() {
     if (settings.policy() != Policy.AUTO || !Keys.COST_HISTORY.isSet(conf)) {
       return settings;
@@ -153,7 +153,8 @@ public final class SplitCoalescer<S> {
     for (Group group : plan.groups()) {
       for (int i = 0; i < group.size(); ++i) {
         if (seen.get(group.block(i))) {
-          throw new IOException("the plan has split " + group.block(i) + " twice: please report it");
+          throw new IOException(
+              "the plan has split " + group.block(i) + " twice: please report it");
         }
         seen.set(group.block(i));
       }
