@@ -151,7 +151,7 @@ final class FiguresOfChapter3 {
         end[i] = Runs.median(skew, job, Runs::seconds);
       }
       report.claim(
-          "at 100 s 90 % are processed with 1 GiB blocks, 75 % with 128 MiB",
+          "at 100 s more is processed with 1 GiB blocks (90 %, 128 MiB: 75 %)",
           skew.name,
           say("%.0f %% and %.0f %%", 100 * at100[1], 100 * at100[0]),
           at100[1] > at100[0]);

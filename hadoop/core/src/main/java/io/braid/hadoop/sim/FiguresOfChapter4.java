@@ -136,11 +136,10 @@ final class FiguresOfChapter4 {
         say("%.0f and %.0f s with 6 and 8, %.0f s with none", time[6], time[8], time[0]),
         time[6] > time[0] && time[8] > time[0]);
     report.claim(
-        "with 8, the shuffle starts late (by about 600 s) and the job is slower than the "
-            + "best by about as much",
+        "with 8, the shuffle starts late and the job is slower for it (both by about 600 s)",
         skew.name,
         say(
-            "shuffle starts %.0f s later; job %.0f s slower " + "than the best",
+            "shuffle starts %.0f s later; job %.0f s slower than the best",
             first[8] - first[0], time[8] - least),
         first[8] - first[0] > 60 && time[8] - least > 60);
     return report;

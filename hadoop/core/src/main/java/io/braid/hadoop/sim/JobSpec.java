@@ -45,7 +45,7 @@ public final class JobSpec {
     return new JobSpec("grep").map(3.85 / (128 * MIB), 1e-4, 1).reduce(1, 0, 1, 3);
   }
 
-  /** WordCount with its combiner: 48 s a block (see docs/simulator.md), little output. */
+  /** WordCount with its combiner: 48 s a block (see hadoop/docs/simulator.md), little output. */
   public static JobSpec wordCount() {
     return new JobSpec("wordcount")
         .map(48 / (128 * MIB), 0.002, 1)
