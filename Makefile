@@ -14,7 +14,7 @@ help: ## list the targets (this text)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install the Debian packages that are missing, or say which
-	@bash scripts/setup.sh build check bench
+	@bash scripts/setup.sh build check bench hadoop
 
 # One stamp a group of packages, so that a second run costs nothing.
 $(BUILD)/setup-%.stamp: scripts/setup.sh
