@@ -7,14 +7,14 @@ SIZE ?= push
 export BRAID_JOBS := $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench figures check format crash mutants porcupine asan tsan ubsan fuzz \
+.PHONY: help setup build demo test bench figures check format crash mutants porcupine porting asan tsan ubsan fuzz \
         coverage vm-test reliability java java-test python python-test hadoop-test hadoop-cluster hadoop-demo docs install package clean
 
 help: ## list the targets (this text)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install the Debian packages that are missing, or say which
-	@bash scripts/setup.sh build check bench
+	@bash scripts/setup.sh build check bench hadoop
 
 # One stamp a group of packages, so that a second run costs nothing.
 $(BUILD)/setup-%.stamp: scripts/setup.sh
@@ -56,6 +56,9 @@ vm-test: $(BUILD)/setup-build.stamp ## run braid on emulated persistent memory i
 
 porcupine: $(BUILD)/setup-build.stamp ## have a checker in Go judge concurrent histories (skipped without Go)
 	@bash scripts/porcupine.sh
+
+porting: $(BUILD)/setup-build.stamp ## port a Go binding of LevelDB, fetched for that, and run its tests (skipped without Go)
+	@bash scripts/porting.sh
 
 asan: $(BUILD)/setup-build.stamp ## run all tests under AddressSanitizer and UBSan
 	@bash scripts/test.sh asan

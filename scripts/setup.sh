@@ -94,7 +94,7 @@ missing_packages() {
   done | sort -u
 }
 
-[ $# -gt 0 ] || set -- build check bench
+[ $# -gt 0 ] || set -- build check bench hadoop
 for group in "$@"; do
   case "$group" in
     build | check | bench | figures | package | vm | hadoop | python) ;;

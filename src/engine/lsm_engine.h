@@ -1,5 +1,6 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
-// database. Paths: write_path.cc, compare_and_swap.cc, delete_range.cc, read_path.cc, multi_get.cc,
+// database. Paths: write_path.cc, compare_and_swap.cc,
+// write_unless_changed.cc, delete_range.cc, read_path.cc, multi_get.cc,
 // background.cc, space.cc, arrange.cc, memory.cc; opening and closing here. Thread safety: all
 // public calls from any thread. Locks, in the order they may be taken: ingest_mutex_, range_mutex_,
 // inline_mutex_, merge_mutex_, flush_mutex_, checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard
@@ -82,6 +83,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status Write(const WriteOptions& options, const WriteBatch& batch) override;
   Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
                               Slice desired) override;
+  Status WriteUnlessChanged(const WriteOptions& options, const WriteBatch& batch,
+                            std::span<const Slice> keys, const Snapshot& since) override;
   Status DeleteRange(const WriteOptions& options, Slice begin, std::optional<Slice> end,
                      uint64_t* deleted) override;
   Status Get(const ReadOptions& options, Slice key, std::string* value) override;
@@ -108,6 +111,9 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
                                          Status* status) const;
   /// Copies or points to the value of a checked entry. Corruption when it does not verify.
   Status ValueOf(const format::EntryHeader& entry, std::string_view* value) const;
+  /// See ReadPlainValues.
+  size_t PlainValuesOf(std::span<const index::CursorItem> items,
+                       std::string_view* values) const noexcept;
   /// An iterator had to pass so many deleted keys.
   void CountPassed(uint64_t keys) const { counters_.Add(EngineCounter::kPassedEntries, keys); }
 
@@ -120,6 +126,13 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   struct Condition {
     LoggedMemTable* table;
     uint64_t sequence;
+  };
+  /// What a conditional batch has looked at: it is written only if `state` is still the one that
+  /// is shown, and its memtables hold no version of `keys` with a number above `since`.
+  struct BatchCondition {
+    std::vector<index::LookupKey> keys;
+    uint64_t since;
+    std::shared_ptr<const ReadState> state;
   };
   /// Who writes a batch: a DeleteRange may write to the range that it keeps for itself.
   enum class Writer : uint8_t { kUser, kRangeDelete };
@@ -186,8 +199,12 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status Update(const WriteOptions& options, log::Draft draft);
   Status TryUpdate(log::Draft* draft);
   Status Insert(LoggedMemTable* target, log::Draft* draft, const Condition* condition);
-  Status TryBatch(std::vector<log::Draft>* drafts, pmem::AllocationClass allocation, Writer writer);
-  Status WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts, Writer writer);
+  Status TryBatch(std::vector<log::Draft>* drafts, pmem::AllocationClass allocation, Writer writer,
+                  const BatchCondition* condition);
+  /// `condition` may be null.
+  Status WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts, Writer writer,
+                     BatchCondition* condition);
+  Result<std::vector<log::Draft>> DraftsOf(const WriteBatch& batch);
   Status AfterWrite(const WriteOptions& options);
   void InsertBatch(LoggedMemTable* target, const std::vector<log::Draft>& drafts);
   Status WriteError() const;
@@ -199,6 +216,9 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool IsBeingDeleted(Slice key) const noexcept;
   void AwaitRange();
   Status DeleteKeys(const WriteOptions& options, const KeyRange& range, uint64_t* deleted);
+  // write_unless_changed.cc
+  Status LookBeforeBatch(BatchCondition* condition) const;
+  Status CheckInMemTables(const BatchCondition& condition) const;
   // compare_and_swap.cc
   Result<bool> TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected);
   bool WaitForSpace();
