@@ -46,7 +46,7 @@ make_venv() {
   python=$(find_python)
   wanted=$("$python" -c 'import sys; print(sys.base_prefix, sys.version)')
   if [ ! -f "$venv/made-with" ] || [ "$(cat "$venv/made-with")" != "$wanted" ]; then
-    rm -rf "$venv"
+    rm -rf "$venv" "$out/cmake"
     "$python" -m venv "$venv"
     printf '%s\n' "$wanted" >"$venv/made-with"
   fi

@@ -11,6 +11,7 @@ from typing import Any, Optional, Union
 
 from . import _core
 from ._core import Iterator, RawIterator, Snapshot, WriteBatch
+from ._errors import Error
 from ._options import Path, Value, file_system_name, settings
 
 _Comparator = Callable[[bytes, bytes], int]
@@ -155,10 +156,24 @@ class DB(_core.Database):
 _open_databases: weakref.WeakSet[DB] = weakref.WeakSet()
 
 
+def _all_open() -> list[DB]:
+    while True:
+        try:
+            return list(_open_databases)
+        except RuntimeError:  # another thread has opened one meanwhile
+            pass
+
+
 @atexit.register
 def _close_all() -> None:
-    for database in list(_open_databases):
-        database.close()
+    errors = []
+    for database in _all_open():
+        try:
+            database.close()
+        except Error as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 class PrefixedDB:
