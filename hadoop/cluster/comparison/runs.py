@@ -32,6 +32,8 @@ class Runner:
         self.size = size
         self.seconds = seconds  # how long a job may take
         self.number = 0
+        if jar:  # Sort looks its input format up where -libjars does not reach
+            cluster.environment["HADOOP_CLASSPATH"] = str(jar)
 
     def alone(self, job, mode):
         """One job; its measurements as a dictionary."""

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class JarCheck {
   /** Names of classes as they stand in a class file's constants. */
   private static final Pattern REFERENCE =
-      Pattern.compile("(?<!java/|java/n|javax/)(?:org|com|io|net)/[\\w/$]+");
+      Pattern.compile("(?<!java/|java/n|javax/|\\.)(?:org|com|io|net)/[\\w/$]+");
   private static final List<String> THERE =
       List.of("io/braid/hadoop/", "org/apache/hadoop/", "org/slf4j/");
   /** What of org.apache.hadoop exists only inside the shaded client jars. */
