@@ -68,8 +68,10 @@ struct Capabilities {
   bool survives_power_loss_on_page_media = false;
   bool ingest = false;       ///< Ingest
   bool checkpoints = false;  ///< CreateCheckpoint
+  /// Options::read_only beside a handle, of any process, that has the pool open for writing.
+  bool readers_beside_writer = false;
 
-  static constexpr Capabilities All() { return {true, true, true, true, true, true, true}; }
+  static constexpr Capabilities All() { return {true, true, true, true, true, true, true, true}; }
 };
 
 /// A database. All calls are safe from any number of threads.

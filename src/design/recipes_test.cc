@@ -76,6 +76,7 @@ std::string Lacks(const Capabilities& can) {
   add(can.compare_and_swap, "compare-and-swap");
   add(can.ingest || !can.stores, "ingest");
   add(can.checkpoints || !can.stores, "checkpoints");
+  add(can.readers_beside_writer || !can.stores, "readers beside a writer");
   // What stores nothing has nothing to lose.
   add(can.survives_power_loss_on_page_media || !can.stores, "power loss on page media");
   return lacks.empty() ? "nothing" : lacks;
