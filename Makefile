@@ -7,14 +7,14 @@ SIZE ?= push
 export BRAID_JOBS := $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench figures check format crash mutants porcupine asan tsan ubsan fuzz \
-        coverage vm-test reliability java java-test hadoop-test hadoop-cluster hadoop-demo docs install package clean
+.PHONY: help setup build demo test bench figures check format crash mutants porcupine porting asan tsan ubsan fuzz \
+        coverage vm-test reliability java java-test python python-test hadoop-test hadoop-cluster hadoop-demo docs install package clean
 
 help: ## list the targets (this text)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install the Debian packages that are missing, or say which
-	@bash scripts/setup.sh build check bench
+	@bash scripts/setup.sh build check bench hadoop
 
 # One stamp a group of packages, so that a second run costs nothing.
 $(BUILD)/setup-%.stamp: scripts/setup.sh
@@ -27,7 +27,7 @@ build: $(BUILD)/setup-build.stamp ## build the release: build/release/bin/braid,
 demo: build ## see braid at work: load, read, kill, reopen, verify
 	@bash scripts/demo.sh
 
-test: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp $(BUILD)/setup-hadoop.stamp ## run every test; ends in "N passed, M failed"
+test: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp $(BUILD)/setup-hadoop.stamp $(BUILD)/setup-python.stamp ## run every test; ends in "N passed, M failed"
 	@bash scripts/test.sh
 
 bench: $(BUILD)/setup-bench.stamp build ## measure braid beside other stores; SIZE=medium or full renews the tables
@@ -57,6 +57,9 @@ vm-test: $(BUILD)/setup-build.stamp ## run braid on emulated persistent memory i
 porcupine: $(BUILD)/setup-build.stamp ## have a checker in Go judge concurrent histories (skipped without Go)
 	@bash scripts/porcupine.sh
 
+porting: $(BUILD)/setup-build.stamp ## port a Go binding of LevelDB, fetched for that, and run its tests (skipped without Go)
+	@bash scripts/porting.sh
+
 asan: $(BUILD)/setup-build.stamp ## run all tests under AddressSanitizer and UBSan
 	@bash scripts/test.sh asan
 
@@ -74,6 +77,12 @@ java: $(BUILD)/setup-build.stamp $(BUILD)/setup-hadoop.stamp ## build the Java b
 
 java-test: $(BUILD)/setup-build.stamp $(BUILD)/setup-hadoop.stamp ## test the Java binding
 	@bash scripts/test.sh java
+
+python: $(BUILD)/setup-build.stamp $(BUILD)/setup-python.stamp ## build the Python wheel: build/python/wheel
+	@bash scripts/python.sh build
+
+python-test: $(BUILD)/setup-build.stamp $(BUILD)/setup-python.stamp ## test the Python binding, with plyvel's tests too
+	@bash scripts/test.sh python
 
 hadoop-test: $(BUILD)/setup-hadoop.stamp ## test braid-hadoop (BRAID_TEST_SIZE=push or night)
 	@bash scripts/test.sh hadoop

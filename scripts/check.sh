@@ -13,7 +13,7 @@ sources() {
   for folder in "$@"; do [ ! -d "$folder" ] || folders+=("$folder"); done
   find "${folders[@]}" -type f \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) | sort
 }
-all_sources() { sources include src tools bench tests fuzz examples; }
+all_sources() { sources include src tools bench tests fuzz examples bindings; }
 
 if [ "${1:-}" = --fix-format ]; then
   all_sources | xargs -r -P "$jobs" -n 16 clang-format -i

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Counts test results in JUnit's XML: ctest's (--output-junit), and Maven's (surefire).
+"""Counts test results in JUnit's XML: ctest's (--output-junit), Maven's (surefire) and
+pytest's (--junitxml).
 
 count_tests.py FILE...                      names what failed, then one line: N passed, M failed
 count_tests.py --step FILE...               one short line about the files
@@ -20,7 +21,7 @@ class Counts:
 
     def add_file(self, path):
         for case in ElementTree.parse(path).getroot().iter("testcase"):
-            status = case.get("status") or status_by_maven(case)
+            status = case.get("status") or status_by_others(case)
             if case.find("failure") is not None or status == "fail":
                 self.failures.append(full_name(case))
             elif status == "run":
@@ -37,9 +38,9 @@ def full_name(case):
     return name if folder in (None, name) else f"{folder}.{name}"
 
 
-def status_by_maven(case):
-    """Surefire writes no status. What is skipped there is skipped by choice: something missing
-    fails the build before any test."""
+def status_by_others(case):
+    """Surefire and pytest write no status. What is skipped there is skipped by choice: something
+    missing fails the build before any test."""
     if case.find("error") is not None:
         return "fail"
     return "run" if case.find("skipped") is None else "skipped"

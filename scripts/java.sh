@@ -13,9 +13,10 @@ jobs=${BRAID_JOBS:-$(nproc)}
 # The JDK that compiles is the one whose headers are used, whatever else is installed.
 JAVA_HOME=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
 export JAVA_HOME
-cmake --preset release -B build/java -DBRAID_JAVA=ON -DBRAID_BUILD_TESTS=OFF \
-  -DBRAID_BUILD_TOOLS=OFF >/dev/null || exit 1
-cmake --build build/java --parallel "$jobs" --target braid_jni || exit 1
+bash scripts/build.sh release braid_static || exit 1
+cmake -G Ninja -S bindings/java/native -B build/java -DCMAKE_BUILD_TYPE=Release \
+  -DBRAID_LIBRARY="$PWD/build/release/lib/libbraid.a" >/dev/null || exit 1
+cmake --build build/java --parallel "$jobs" || exit 1
 
 maven=(mvn -B -ntp -f bindings/java/pom.xml "-Dbraid.native.dir=$PWD/build/java/lib")
 case "$what" in

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that the packages of the named groups are there: build, check, bench, figures,
-# package, vm, hadoop.
+# package, vm, hadoop, python.
 # Installs what is missing where it may (root, or sudo without a password, on Debian and its kin);
 # elsewhere prints what is missing and exits 2. Does nothing, quickly, when all is there.
 # shellcheck disable=SC2034 # the lists are read by name, ${!needs}
@@ -54,6 +54,9 @@ jdk:17 openjdk-17-jdk-headless
 cmd:mvn maven
 cmd:python3 python3
 cmd:ip iproute2"
+readonly python_needs="
+py:ensurepip python3-venv
+cmd:python3-config python3-dev"
 
 is_there() {
   case "$1" in
@@ -91,12 +94,12 @@ missing_packages() {
   done | sort -u
 }
 
-[ $# -gt 0 ] || set -- build check bench
+[ $# -gt 0 ] || set -- build check bench hadoop
 for group in "$@"; do
   case "$group" in
-    build | check | bench | figures | package | vm | hadoop) ;;
+    build | check | bench | figures | package | vm | hadoop | python) ;;
     *)
-      echo "setup.sh: unknown group '$group': use build, check, bench, figures, package, vm or hadoop" >&2
+      echo "setup.sh: unknown group '$group': use build, check, bench, figures, package, vm, hadoop or python" >&2
       exit 2
       ;;
   esac

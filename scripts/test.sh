@@ -7,6 +7,7 @@
 #   test.sh vm          braid in a virtual machine with persistent memory (docs/vm-tests.md)
 #   test.sh hadoop      braid-hadoop's tests, by Maven (BRAID_TEST_SIZE=night for the long ones, too)
 #   test.sh java        the Java binding's tests, by Maven
+#   test.sh python      the Python binding's tests, and plyvel's
 #   test.sh asan|tsan|ubsan|debug|release    all tests of one preset
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -82,8 +83,8 @@ script() {
   record "$step" "$code" "$results/$step.log"
 }
 
-# Runs tests that Maven counts one by one: maven <step> <script> [argument...].
-maven() {
+# Runs tests that Maven or pytest counts one by one: counted <step> <script> [argument...].
+counted() {
   local step=$1 code=0 log="$results/$1.log"
   shift
   say "$step: testing"
@@ -91,7 +92,7 @@ maven() {
   if compgen -G "$results/$step-*.xml" >/dev/null; then
     say "$step: $(python3 scripts/count_tests.py --step "$results/$step"-*.xml)"
   fi
-  # A failure that is not a test's: the build's, or Maven Central out of reach.
+  # A failure that is not a test's: the build's, or a package index out of reach.
   if [ "$code" -ne 0 ] && ! grep -qsE '<(failure|error)[ >/]' "$results/$step"-*.xml; then
     tail -n 20 "$log"
     say "$step: the build failed; all of it is in $log"
@@ -113,17 +114,18 @@ step() {
       ;;
     fuzz) script fuzz scripts/fuzz.sh push ;;
     vm) script vm scripts/vm-test.sh ;;
-    hadoop) maven hadoop scripts/hadoop-test.sh ;;
-    java) maven java scripts/java.sh test ;;
+    hadoop) counted hadoop scripts/hadoop-test.sh ;;
+    java) counted java scripts/java.sh test ;;
+    python) counted python scripts/python.sh test ;;
     asan | tsan | ubsan | debug | release) build "$1" "$1" && run "$1" "$1" ;;
     *)
-      echo "test.sh: unknown part '$1': use crash, mutants, fuzz, vm, hadoop, java, asan, tsan, ubsan, debug or release" >&2
+      echo "test.sh: unknown part '$1': use crash, mutants, fuzz, vm, hadoop, java, python, asan, tsan, ubsan, debug or release" >&2
       exit 2
       ;;
   esac
 }
 
-[ $# -gt 0 ] || set -- format release crash mutants asan-model tsan-concurrency java hadoop
+[ $# -gt 0 ] || set -- format release crash mutants asan-model tsan-concurrency java python hadoop
 for part in "$@"; do step "$part"; done
 say "done; logs are in $results"
 python3 scripts/count_tests.py "$results"/*.xml

@@ -106,7 +106,8 @@ void PoolFlags::AddOptionsTo(CLI::App& app) {
   std::vector<std::string> orders;
   for (const std::string_view name : KeyOrderNames()) orders.emplace_back(name);
   app.add_option("--key-order", key_order_,
-                 "order of the keys of a new pool; default: that of their bytes")
+                 fmt::format("order of the keys of a new pool: {}; default: that of their bytes",
+                             fmt::join(orders, ", ")))
       ->type_name("NAME")
       ->check(CLI::IsMember(orders))
       ->group(kGroup);

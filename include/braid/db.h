@@ -18,6 +18,7 @@
 #include "braid/repair.h"
 #include "braid/statistics.h"
 #include "braid/status.h"
+#include "braid/transaction.h"
 #include "braid/write_batch.h"
 
 namespace braid {
@@ -66,12 +67,15 @@ struct Capabilities {
   /// the open is Corruption; what an orderly Close has left is kept, and so is everything on other
   /// media, and in a crash of the process alone.
   bool survives_power_loss_on_page_media = false;
-  bool ingest = false;       ///< Ingest
-  bool checkpoints = false;  ///< CreateCheckpoint
+  bool ingest = false;        ///< Ingest
+  bool checkpoints = false;   ///< CreateCheckpoint
+  bool transactions = false;  ///< BeginTransaction
   /// Options::read_only beside a handle, of any process, that has the pool open for writing.
   bool readers_beside_writer = false;
 
-  static constexpr Capabilities All() { return {true, true, true, true, true, true, true, true}; }
+  static constexpr Capabilities All() {
+    return {true, true, true, true, true, true, true, true, true};
+  }
 };
 
 /// A database. All calls are safe from any number of threads.
@@ -185,6 +189,10 @@ class DB {
   Result<bool> PutIfAbsent(Slice key, Slice value) {
     return PutIfAbsent(WriteOptions{}, key, value);
   }
+
+  /// A transaction that sees the state of this moment (transaction.h). Cheap: no write waits for
+  /// it. Errors: NotSupported (the design has none, or the pool is opened read-only), Closed.
+  virtual Result<std::unique_ptr<Transaction>> BeginTransaction();
 
   /// Copies the value of `key` to `*value`. NotFound when there is none, Corruption when the entry
   /// does not match its checksum.

@@ -249,6 +249,7 @@ enum class Mutant : int {
   kLookupKeptByLoad,      ///< the lookup cache goes on naming what a load has replaced
   kLoadShownInSteps,      ///< a snapshot may have a load's number and the state before it
   kRangeNotKept,          ///< writes go on in a range that is being deleted
+  kConditionAskedOnce,    ///< a conditional batch does not look again when no write is under way
 
   // Leaves.
   kLeafSlotNotFlushed,       ///< a slot is not written back

@@ -120,6 +120,9 @@ class BesideWriter final : public DB {
   Status Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report) override {
     return inner_->Ingest(source, options, report);
   }
+  Result<std::unique_ptr<Transaction>> BeginTransaction() override {
+    return inner_->BeginTransaction();
+  }
   Status Flush() override { return inner_->Flush(); }
   Status Compact() override { return inner_->Compact(); }
 

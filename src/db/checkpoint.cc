@@ -172,7 +172,7 @@ Status RestoreTo(const Options& options, const std::string& checkpoint, const st
   Result<std::unique_ptr<pmem::PoolImage>> image = pmem::PoolImage::Open(from);
   if (!image.ok()) return image.status();
   const std::string unfinished = to + kUnfinished;
-  if (Status s = DB::Destroy(unfinished); !s.ok()) return s;  // of one that was interrupted
+  if (Status s = RemoveInterrupted(unfinished); !s.ok()) return s;  // of one that was interrupted
   Status s = pmem::CopySegments(**image, from, unfinished, Part(progress, 0, kCopied));
   if (s.ok()) {
     s = Elsewhere(VerifyCopy(options, unfinished, Part(progress, kCopied, 1.0)), unfinished, from);
@@ -192,7 +192,7 @@ Status WriteCheckpoint(engine::Engine* engine, const Options& options, const std
     if (Status s = engine->Verify(&report, {}); !s.ok()) return s;
   }
   const std::string unfinished = to + kUnfinished;
-  if (Status s = DB::Destroy(unfinished); !s.ok()) return s;  // of one that was interrupted
+  if (Status s = RemoveInterrupted(unfinished); !s.ok()) return s;  // of one that was interrupted
   Status s = FillCheckpoint(engine, OptionsOfCheckpoint(options, *engine->medium()), unfinished,
                             checkpoint_options.progress);
   if (!s.ok()) return RemoveUnfinished(unfinished, s);

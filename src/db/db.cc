@@ -17,6 +17,7 @@
 #include "db/open_named.h"
 #include "db/open_on_media.h"
 #include "db/ordered_db.h"
+#include "db/transaction.h"
 #include "design/design.h"
 #include "engine/failed_iterator.h"
 #include "pmem/file_media.h"
@@ -60,6 +61,18 @@ class DbHandle final : public DB {
     return base::NoThrow([&]() -> Result<bool> {
       if (options_.read_only) return ReadOnlyStatus();
       return engine_->CompareAndSwap(options, key, expected, desired);
+    });
+  }
+  Result<std::unique_ptr<Transaction>> BeginTransaction() override {
+    return base::NoThrow([&]() -> Result<std::unique_ptr<Transaction>> {
+      if (options_.read_only) return ReadOnlyStatus();
+      if (closed_.load()) return Status::Closed();
+      if (!capabilities_.transactions) {
+        return Status::NotSupported(
+            "this design has no transactions; a pool of the design \"braid\" has them");
+      }
+      std::shared_ptr<const Snapshot> snapshot = engine_->GetSnapshot();
+      return NewTransaction(engine_, std::move(snapshot));
     });
   }
   Status Get(const ReadOptions& options, Slice key, std::string* value) override {
@@ -254,6 +267,9 @@ Result<bool> DB::CompareAndSwap(const WriteOptions&, Slice, std::optional<Slice>
 }
 Status DB::Ingest(RecordSource*, const IngestOptions&, IngestReport*) {
   return Status::NotSupported("this database has no ingest");
+}
+Result<std::unique_ptr<Transaction>> DB::BeginTransaction() {
+  return Status::NotSupported("this database has no transactions");
 }
 Status DB::CreateCheckpoint(const std::string&, const CheckpointOptions&) {
   return Status::NotSupported("this database makes no checkpoints");

@@ -53,6 +53,16 @@ std::string Shown(Slice key) {
   return Quoted(text) + (key.size() > kMost ? "..." : "");
 }
 
+/// What `call` answers for the encoded key, or why there is none.
+template <class Call>
+Status WithEncoded(const KeyOrder& order, Slice key, Call&& call) noexcept {
+  return base::NoThrow([&] {
+    std::string encoded;
+    if (Status s = EncodeKey(order, key, &encoded); !s.ok()) return s;
+    return std::forward<Call>(call)(Slice(encoded));
+  });
+}
+
 /// `options` with encoded bounds.
 Status EncodeBounds(const KeyOrder& order, const ReadOptions& options, ReadOptions* encoded) {
   encoded->snapshot = options.snapshot;
@@ -194,6 +204,38 @@ class EncodedSource final : public RecordSource {
   Status status_;
 };
 
+/// A transaction with encoded keys.
+class OrderedTransaction final : public Transaction {
+ public:
+  OrderedTransaction(std::unique_ptr<Transaction> encoded, Order order)
+      : encoded_(std::move(encoded)), order_(std::move(order)) {}
+
+  Status Get(Slice key, std::string* value) override {
+    return With(key, [&](Slice encoded) { return encoded_->Get(encoded, value); });
+  }
+  Status GetForUpdate(Slice key, std::string* value) override {
+    return With(key, [&](Slice encoded) { return encoded_->GetForUpdate(encoded, value); });
+  }
+  Status Put(Slice key, Slice value) override {
+    return With(key, [&](Slice encoded) { return encoded_->Put(encoded, value); });
+  }
+  Status Delete(Slice key) override {
+    return With(key, [&](Slice encoded) { return encoded_->Delete(encoded); });
+  }
+  const Snapshot* snapshot() const noexcept override { return encoded_->snapshot(); }
+  Status Commit(const WriteOptions& options) override { return encoded_->Commit(options); }
+  void Rollback() noexcept override { encoded_->Rollback(); }
+
+ private:
+  template <class Call>
+  Status With(Slice key, Call&& call) noexcept {
+    return WithEncoded(*order_, key, std::forward<Call>(call));
+  }
+
+  const std::unique_ptr<Transaction> encoded_;
+  const Order order_;
+};
+
 class OrderedDb final : public DB {
  public:
   OrderedDb(std::unique_ptr<DB> db, Order order) : db_(std::move(db)), order_(std::move(order)) {}
@@ -235,6 +277,14 @@ class OrderedDb final : public DB {
     if (!s.ok()) value->Reset();
     return s;
   }
+  Result<std::unique_ptr<Transaction>> BeginTransaction() override {
+    return base::NoThrow([&]() -> Result<std::unique_ptr<Transaction>> {
+      Result<std::unique_ptr<Transaction>> begun = db_->BeginTransaction();
+      if (!begun.ok()) return begun;
+      return std::unique_ptr<Transaction>(
+          std::make_unique<OrderedTransaction>(std::move(begun).value(), order_));
+    });
+  }
   std::vector<Status> MultiGet(const ReadOptions& options, std::span<const Slice> keys,
                                std::vector<std::string>* values) override;
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override;
@@ -261,14 +311,9 @@ class OrderedDb final : public DB {
   Status Close() override { return db_->Close(); }
 
  private:
-  /// What `call` answers for the encoded key, or why there is none.
   template <class Call>
   Status With(Slice key, Call&& call) noexcept {
-    return base::NoThrow([&] {
-      std::string encoded;
-      if (Status s = EncodeKey(*order_, key, &encoded); !s.ok()) return s;
-      return std::forward<Call>(call)(Slice(encoded));
-    });
+    return WithEncoded(*order_, key, std::forward<Call>(call));
   }
 
   const std::unique_ptr<DB> db_;

@@ -10,6 +10,8 @@
 #include <filesystem>
 
 #include "braid/db.h"
+#include "pmem/file_calls.h"
+#include "pmem/file_media.h"
 
 namespace braid {
 
@@ -22,8 +24,7 @@ Status SyncPath(const std::string& path, int flags) {
   const bool synced = fd >= 0 && ::fsync(fd) == 0;
   const int error = errno;
   if (fd >= 0) ::close(fd);
-  return synced ? Status::OK()
-                : Status::IOError("cannot sync " + path + ": " + std::strerror(error));
+  return synced ? Status::OK() : pmem::FileError("cannot sync", path, error);
 }
 
 Status SyncParent(const std::string& path) {
@@ -74,11 +75,22 @@ Status TakePlace(const std::string& from, const std::string& to) {
   if (Status s = SyncFiles(from); !s.ok()) return RemoveUnfinished(from, s);
   // An empty directory at `to` is replaced; anything else that has come there makes this fail.
   Status s = Rename(from, to, 0);
-  return s.ok() ? s : RemoveUnfinished(from, s);
+  if (s.ok()) return s;
+  // It may have got its name, and only the sync after that failed.
+  std::error_code error;
+  const bool renamed = fs::symlink_status(from, error).type() == fs::file_type::not_found;
+  return RemoveUnfinished(renamed ? to : from, s);
+}
+
+Status RemoveInterrupted(const std::string& path) {
+  if (Status s = DB::Destroy(path); !s.ok()) return s;
+  std::error_code error;
+  if (fs::symlink_status(path, error).type() == fs::file_type::not_found) return Status::OK();
+  return pmem::RemovePool(path);
 }
 
 Status RemoveUnfinished(const std::string& path, Status reason) {
-  const Status removed = DB::Destroy(path);
+  const Status removed = RemoveInterrupted(path);
   (void)removed;  // the first error is the one to tell
   return reason;
 }

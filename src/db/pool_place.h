@@ -21,8 +21,12 @@ Status CheckPlace(const std::string& target);
 Status Rename(const std::string& from, const std::string& to, unsigned flags);
 
 /// Syncs the files of the finished pool at `from` and gives it the name `to`, where nothing or an
-/// empty directory lies. When it fails the pool at `from` is removed.
+/// empty directory lies. When it fails the pool is removed.
 Status TakePlace(const std::string& from, const std::string& to);
+
+/// Removes what an attempt that was interrupted has left at `path`, a name of our own: as Destroy,
+/// and also a folder in which no segment was made yet.
+Status RemoveInterrupted(const std::string& path);
 
 /// Removes the unfinished pool; `reason` is what the caller is told.
 Status RemoveUnfinished(const std::string& path, Status reason);

@@ -121,7 +121,7 @@ Result<std::unique_ptr<recovery::Salvage>> SalvageInto(const Options& options,
   for (RepairFinding& finding : report->findings) {
     if (order != nullptr && finding.key) finding.key = DecodedOrSame(*order, *finding.key);
   }
-  if (Status s = DB::Destroy(unfinished); !s.ok()) return s;  // of a repair that was interrupted
+  if (Status s = RemoveInterrupted(unfinished); !s.ok()) return s;
   Status s =
       FillNewPool(options, **salvage, unfinished, *order_name, report, repair_options.progress);
   if (s.ok()) return salvage;

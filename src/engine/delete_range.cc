@@ -108,7 +108,10 @@ Status LsmEngine::DeleteKeys(const WriteOptions& options, const KeyRange& range,
     if (drafts.empty()) break;
     const uint64_t count = drafts.size();
     counters_.Add(EngineCounter::kDeletes, count);
-    if (Status s = WriteDrafts(options, std::move(drafts), Writer::kRangeDelete); !s.ok()) return s;
+    if (Status s = WriteDrafts(options, std::move(drafts), Writer::kRangeDelete, nullptr);
+        !s.ok()) {
+      return s;
+    }
     *deleted += count;
   }
   return Status::OK();

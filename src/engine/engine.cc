@@ -21,6 +21,12 @@ Result<bool> Engine::CompareAndSwap(const WriteOptions&, Slice, std::optional<Sl
       "this design has no compare-and-swap; a pool of the design \"braid\" has it");
 }
 
+Status Engine::WriteUnlessChanged(const WriteOptions&, const WriteBatch&, std::span<const Slice>,
+                                  const Snapshot&) {
+  return Status::NotSupported(
+      "this design has no transactions; a pool of the design \"braid\" has them");
+}
+
 Status Engine::DeleteRange(const WriteOptions& options, Slice begin, std::optional<Slice> end,
                            uint64_t* deleted) {
   *deleted = 0;

@@ -23,6 +23,10 @@ class Engine {
   /// NotSupported unless the design overrides it.
   virtual Result<bool> CompareAndSwap(const WriteOptions& options, Slice key,
                                       std::optional<Slice> expected, Slice desired);
+  /// Write, if no key of the batch and none of `keys` has been written since `since`; else Busy,
+  /// and nothing is written. One step among writes. NotSupported unless the design overrides it.
+  virtual Status WriteUnlessChanged(const WriteOptions& options, const WriteBatch& batch,
+                                    std::span<const Slice> keys, const Snapshot& since);
   /// Key by key, unless the design overrides it. `deleted` is not null.
   virtual Status DeleteRange(const WriteOptions& options, Slice begin, std::optional<Slice> end,
                              uint64_t* deleted);

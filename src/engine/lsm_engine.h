@@ -1,24 +1,24 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
-// database. Paths: write_path.cc, compare_and_swap.cc, delete_range.cc, read_path.cc, multi_get.cc,
-// background.cc, space.cc, arrange.cc, memory.cc, readers.cc; opening and closing here. Thread
-// safety: all public calls from any thread. Locks, in the order they may be taken: ingest_mutex_,
-// range_mutex_, inline_mutex_, merge_mutex_, flush_mutex_, checkpoint_mutex_, reclaim_mutex_,
-// batch_mutex_, shard locks (ascending), load_mutex_, structure_mutex_, work_mutex_. Nothing is
-// waited for inside an EpochGuard but these. Invariant 1: sequence numbers are drawn under the lock
-// of the memtable leaf that the write goes to, and the leaf stays locked until the entry is durable
-// and inserted. So the order of sequence numbers is a linearization, and a snapshot at the last
-// drawn number needs no waiting. Invariant 2: a batch of several updates holds all shard locks, so
-// that no other write draws a number between its own; its numbers are published when all its
-// entries are inserted. Invariant 3: memtables are flushed, and L0 tables merged, in the order of
-// their ids. Invariant 4: a ReadState is freed, and a chunk reused, only after a grace period, and
-// after the views that may stand on it are gone. Invariant 5: tables that wait for their checkpoint
-// are the newest of L0, and in no manifest; nothing that only their flush made superfluous is given
-// back before their commit. Invariant 6: a bulk load is committed while no memtable holds anything
-// and no table waits, with an id and a number above all that were drawn before; so it is the newest
-// table, and invariant 3 holds. Invariant 7: while processes that read beside this one are granted
-// tables, CompactionStep stores nothing to the pool; a merge elsewhere takes the tables back
-// before. Persistence: see the parts; the manifest is committed under structure_mutex_. Source:
-// ListDB 6.2.
+// database. Paths: write_path.cc, compare_and_swap.cc, write_unless_changed.cc, delete_range.cc,
+// read_path.cc, multi_get.cc, background.cc, space.cc, arrange.cc, memory.cc, readers.cc; opening
+// and closing here. Thread safety: all public calls from any thread. Locks, in the order they may
+// be taken: ingest_mutex_, range_mutex_, inline_mutex_, merge_mutex_, flush_mutex_,
+// checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard locks (ascending), load_mutex_,
+// structure_mutex_, work_mutex_. Nothing is waited for inside an EpochGuard but these. Invariant 1:
+// sequence numbers are drawn under the lock of the memtable leaf that the write goes to, and the
+// leaf stays locked until the entry is durable and inserted. So the order of sequence numbers is a
+// linearization, and a snapshot at the last drawn number needs no waiting. Invariant 2: a batch of
+// several updates holds all shard locks, so that no other write draws a number between its own; its
+// numbers are published when all its entries are inserted. Invariant 3: memtables are flushed, and
+// L0 tables merged, in the order of their ids. Invariant 4: a ReadState is freed, and a chunk
+// reused, only after a grace period, and after the views that may stand on it are gone. Invariant
+// 5: tables that wait for their checkpoint are the newest of L0, and in no manifest; nothing that
+// only their flush made superfluous is given back before their commit. Invariant 6: a bulk load is
+// committed while no memtable holds anything and no table waits, with an id and a number above all
+// that were drawn before; so it is the newest table, and invariant 3 holds. Invariant 7: while
+// processes that read beside this one are granted tables, CompactionStep stores nothing to the
+// pool; a merge elsewhere takes the tables back before. Persistence: see the parts; the manifest is
+// committed under structure_mutex_. Source: ListDB 6.2.
 #pragma once
 
 #include <array>
@@ -86,6 +86,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status Write(const WriteOptions& options, const WriteBatch& batch) override;
   Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
                               Slice desired) override;
+  Status WriteUnlessChanged(const WriteOptions& options, const WriteBatch& batch,
+                            std::span<const Slice> keys, const Snapshot& since) override;
   Status DeleteRange(const WriteOptions& options, Slice begin, std::optional<Slice> end,
                      uint64_t* deleted) override;
   Status Get(const ReadOptions& options, Slice key, std::string* value) override;
@@ -112,6 +114,9 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
                                          Status* status) const;
   /// Copies or points to the value of a checked entry. Corruption when it does not verify.
   Status ValueOf(const format::EntryHeader& entry, std::string_view* value) const;
+  /// See ReadPlainValues.
+  size_t PlainValuesOf(std::span<const index::CursorItem> items,
+                       std::string_view* values) const noexcept;
   /// An iterator had to pass so many deleted keys.
   void CountPassed(uint64_t keys) const { counters_.Add(EngineCounter::kPassedEntries, keys); }
 
@@ -124,6 +129,13 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   struct Condition {
     LoggedMemTable* table;
     uint64_t sequence;
+  };
+  /// What a conditional batch has looked at: it is written only if `state` is still the one that
+  /// is shown, and its memtables hold no version of `keys` with a number above `since`.
+  struct BatchCondition {
+    std::vector<index::LookupKey> keys;
+    uint64_t since;
+    std::shared_ptr<const ReadState> state;
   };
   /// Who writes a batch: a DeleteRange may write to the range that it keeps for itself.
   enum class Writer : uint8_t { kUser, kRangeDelete };
@@ -190,8 +202,12 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status Update(const WriteOptions& options, log::Draft draft);
   Status TryUpdate(log::Draft* draft);
   Status Insert(LoggedMemTable* target, log::Draft* draft, const Condition* condition);
-  Status TryBatch(std::vector<log::Draft>* drafts, pmem::AllocationClass allocation, Writer writer);
-  Status WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts, Writer writer);
+  Status TryBatch(std::vector<log::Draft>* drafts, pmem::AllocationClass allocation, Writer writer,
+                  const BatchCondition* condition);
+  /// `condition` may be null.
+  Status WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts, Writer writer,
+                     BatchCondition* condition);
+  Result<std::vector<log::Draft>> DraftsOf(const WriteBatch& batch);
   Status AfterWrite(const WriteOptions& options);
   void InsertBatch(LoggedMemTable* target, const std::vector<log::Draft>& drafts);
   Status WriteError() const;
@@ -203,6 +219,9 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool IsBeingDeleted(Slice key) const noexcept;
   void AwaitRange();
   Status DeleteKeys(const WriteOptions& options, const KeyRange& range, uint64_t* deleted);
+  // write_unless_changed.cc
+  Status LookBeforeBatch(BatchCondition* condition) const;
+  Status CheckInMemTables(const BatchCondition& condition) const;
   // compare_and_swap.cc
   Result<bool> TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected);
   bool WaitForSpace();

@@ -1,5 +1,7 @@
 // Purpose: gets, snapshots, iterators. Thread safety, invariants, persistence: see lsm_engine.h.
+#include <array>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "base/mutants.h"
@@ -95,12 +97,12 @@ class LsmIterator final : public Iterator {
     Move(false, [&] { merged_.SeekLE(target); });
   }
   void Next() override {
-    if (valid_) Move(true, [&] { merged_.Next(); });
+    if (!TakeAhead(true)) StepOn(true);
   }
   void Prev() override {
-    if (valid_) Move(false, [&] { merged_.Prev(); });
+    if (!TakeAhead(false)) StepOn(false);
   }
-  Slice key() const override { return merged_.key(); }
+  Slice key() const override { return key_; }
   Slice value() const override { return value_; }
   Status status() const override {
     return base::NoThrow([&] {
@@ -111,12 +113,38 @@ class LsmIterator final : public Iterator {
   }
 
  private:
+  /// By far the most steps find their entry read and checked: the view keeps it as it is.
+  bool TakeAhead(bool forward) {
+    if (forward != forward_ || ahead_at_ == ahead_count_) return false;
+    key_ = ahead_[ahead_at_].key;
+    value_ = ahead_values_[ahead_at_];
+    ++ahead_at_;
+    valid_ = !engine_->medium_failed();
+    return true;
+  }
+  void StepOn(bool forward) {
+    if (!valid_) return;
+    merged_.SkipAhead(std::exchange(ahead_at_, 0));
+    Move(forward, [&] { forward ? merged_.Next() : merged_.Prev(); });
+  }
+  /// Reads what the next steps come to. In an epoch.
+  void ReadAhead() {
+    ahead_ = merged_.Ahead();
+    // In order, so all are within the bounds if the last is.
+    if (!ahead_.empty() && (forward_ ? upper_ && ahead_.back().key >= *upper_
+                                     : lower_ && ahead_.back().key < *lower_)) {
+      return;
+    }
+    ahead_count_ = engine_->PlainValuesOf(ahead_, ahead_values_.data());
+  }
   /// A move happens inside an epoch, so that Close waits for it. One that fails leaves the iterator
   /// invalid until it is placed anew.
   template <class Step>
   void Move(bool forward, Step&& step) {
     const pmem::EpochGuard guard;
     valid_ = false;
+    forward_ = forward;
+    ahead_at_ = ahead_count_ = 0;
     if (engine_->closed()) return;
     status_ = base::NoThrow([&] {
       step();
@@ -127,11 +155,12 @@ class LsmIterator final : public Iterator {
   }
   Status Settle(bool forward) {
     if (!merged_.Valid()) return Status::OK();
-    const std::string_view key = merged_.key();
-    const bool outside = forward ? upper_ && key >= *upper_ : lower_ && key < *lower_;
+    key_ = merged_.key();
+    const bool outside = forward ? upper_ && key_ >= *upper_ : lower_ && key_ < *lower_;
     if (outside) return Status::OK();
     if (Status s = engine_->ValueOf(*merged_.entry(), &value_); !s.ok()) return s;
     valid_ = true;
+    ReadAhead();
     return Status::OK();
   }
 
@@ -143,7 +172,13 @@ class LsmIterator final : public Iterator {
   std::optional<std::string> lower_;
   std::optional<std::string> upper_;
   bool valid_ = false;
+  bool forward_ = true;
+  std::string_view key_;
   std::string_view value_;
+  size_t ahead_at_ = 0;     // steps that were taken since merged_ was moved
+  size_t ahead_count_ = 0;  // steps that were read ahead
+  std::span<const index::CursorItem> ahead_;
+  std::array<std::string_view, level::MergingIterator::kRun> ahead_values_;
   Status status_;
 };
 
@@ -151,6 +186,11 @@ class LsmIterator final : public Iterator {
 
 Status LsmEngine::ValueOf(const EntryHeader& entry, std::string_view* value) const {
   return ReadStoredValue(*pool_, pool_->OffsetOf(&entry), options_.verify_checksums, value);
+}
+
+size_t LsmEngine::PlainValuesOf(std::span<const index::CursorItem> items,
+                                std::string_view* values) const noexcept {
+  return ReadPlainValues(*pool_, items, options_.verify_checksums, values);
 }
 
 Status LsmEngine::Get(const ReadOptions& options, Slice key, std::string* value) {

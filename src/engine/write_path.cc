@@ -142,7 +142,8 @@ Status LsmEngine::Insert(LoggedMemTable* target, log::Draft* draft, const Condit
   return Status::OK();
 }
 
-Status LsmEngine::Write(const WriteOptions& options, const WriteBatch& batch) {
+/// The updates of `batch`, whose bytes they point to; counts them.
+Result<std::vector<log::Draft>> LsmEngine::DraftsOf(const WriteBatch& batch) {
   struct Collector final : WriteBatch::Handler {
     std::vector<log::Draft> drafts;
     uint64_t bytes = 0;
@@ -169,13 +170,19 @@ Status LsmEngine::Write(const WriteOptions& options, const WriteBatch& batch) {
   }
   counters_.Add(EngineCounter::kBatches);
   counters_.Add(EngineCounter::kBytesPut, collector.bytes);
-  if (collector.drafts.empty()) return closed() ? Status::Closed() : Status::OK();
-  if (collector.drafts.size() == 1) return Update(options, collector.drafts[0]);
-  return WriteDrafts(options, std::move(collector.drafts), Writer::kUser);
+  return std::move(collector.drafts);
+}
+
+Status LsmEngine::Write(const WriteOptions& options, const WriteBatch& batch) {
+  Result<std::vector<log::Draft>> drafts = DraftsOf(batch);
+  if (!drafts.ok()) return drafts.status();
+  if (drafts->empty()) return closed() ? Status::Closed() : Status::OK();
+  if (drafts->size() == 1) return Update(options, drafts->front());
+  return WriteDrafts(options, std::move(drafts).value(), Writer::kUser, nullptr);
 }
 
 Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts,
-                              Writer writer) {
+                              Writer writer, BatchCondition* condition) {
   const bool only_deletes = std::all_of(drafts.begin(), drafts.end(), [](const log::Draft& draft) {
     return draft.op == EntryOp::kDelete;
   });
@@ -187,7 +194,8 @@ Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draf
     if (blocked_.load()) {
       if (Status blocked = BlockedReason(); !blocked.ok()) return blocked;
     }
-    Status s = TryBatch(&drafts, allocation, writer);
+    Status s = condition != nullptr ? LookBeforeBatch(condition) : Status::OK();
+    if (s.ok()) s = TryBatch(&drafts, allocation, writer, condition);
     if (s.IsTryAgain()) {
       if (writer == Writer::kUser) AwaitRange();
       continue;
@@ -198,9 +206,10 @@ Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draf
   }
 }
 
-/// One attempt. TryAgain while a bulk load is shown.
+/// One attempt. TryAgain while a bulk load is shown, or when `condition` (may be null) must look
+/// again; Busy when it is not met.
 Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allocation,
-                           Writer writer) {
+                           Writer writer, const BatchCondition* condition) {
   const std::lock_guard batch_lock(batch_mutex_);  // also keeps the memtable from being sealed
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
@@ -215,6 +224,9 @@ Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allo
       std::any_of(drafts->begin(), drafts->end(),
                   [this](const log::Draft& draft) { return IsBeingDeleted(draft.key); })) {
     return Status::TryAgain("");
+  }
+  if (condition != nullptr) {
+    if (Status s = CheckInMemTables(*condition); !s.ok()) return s;
   }
   const size_t count = drafts->size();
   if (Status s = target->log.Place(shard, drafts->data(), count, NextRandom(), allocation);

@@ -115,12 +115,13 @@ class TreeCursor final : public Cursor {
   void Next() override { Step(true); }
   void Prev() override { Step(false); }
   size_t Run(bool forward, CursorItem* out, size_t cap) override {
-    for (size_t n = 0; n < cap; ++n) {
+    for (size_t n = 0;;) {
+      if (forward == forward_) n += RunOfNewest(out + n, cap - n);
+      if (n == cap) return n;
       Step(forward);
       if (entry_ == nullptr) return n;
-      out[n] = {entry_, TreeCursor::key()};
+      out[n++] = {entry_, TreeCursor::key()};
     }
-    return cap;
   }
   const EntryHeader* entry() const override { return entry_; }
   std::string_view key() const override { return pool_->KeyAt(pool_->OffsetOf(entry_)); }
@@ -219,6 +220,30 @@ class TreeCursor final : public Cursor {
         return;
       }
     }
+  }
+
+  /// Steps over what is copied already, as long as the view sees the newest version of each key.
+  size_t RunOfNewest(CursorItem* out, size_t cap) {
+    // As SettleFrom: where fewer are left, the next leaf is copied first.
+    const size_t left = at_end_ ? count_ : count_ - std::min(count_, kAhead);
+    const size_t steps = std::min(cap, left - std::min(left, position_ + 1));
+    // Neighbours mostly lie in one chunk; what it holds does not change in an epoch.
+    uint64_t chunk = pool_->ChunkOf(pool_->OffsetOf(entry_));
+    size_t n = 0;
+    for (; n < steps; ++n) {
+      const uint64_t offset = refs_[position_ + 1 + n];
+      const bool beside = pool_->ChunkOf(offset) == chunk;
+      const EntryHeader* entry = beside ? pool_->EntryInChunk(offset) : pool_->EntryAt(offset);
+      chunk = pool_->ChunkOf(offset);
+      if (entry == nullptr || !view_.Sees(*entry)) break;
+      if (fetched_ < count_) Fetch(refs_[fetched_++]);
+      out[n] = {entry, pool_->KeyAt(offset)};
+    }
+    if (n != 0) {
+      position_ += n;
+      Stand(out[n - 1].entry);
+    }
+    return n;
   }
 
   void Stand(const EntryHeader* entry) {

@@ -10,32 +10,52 @@ using format::EntryOp;
 using index::Cursor;
 using index::CursorItem;
 
+namespace {
+constexpr size_t kFirstRun = 2;
+constexpr size_t kGrowth = 4;
+}  // namespace
+
 template <class Place>
 void MergingIterator::PlaceAll(bool forward, Place&& place) {
   forward_ = forward;
   damaged_ = false;
-  heads_.clear();
-  run_at_ = run_count_ = 0;
-  next_run_ = 1;
-  for (auto& cursor : cursors_) {
-    place(*cursor);
-    Head head{cursor.get(), {}};
-    if (!Ask(&head)) return;
-    if (head.at.entry != nullptr) heads_.push_back(head);
+  leader_ = nullptr;
+  live_.clear();
+  for (size_t i = 0; i < cursors_.size(); ++i) {
+    Cursor& cursor = *cursors_[i];
+    Head& head = heads_[i];
+    place(cursor);
+    head.cursor = &cursor;
+    head.at = 0;
+    head.count = 1;
+    head.next_run = kFirstRun;
+    if (cursor.Valid()) {
+      head.run[0] = {cursor.entry(), cursor.key()};
+      live_.push_back(&head);
+    } else {
+      CheckEnd(head);
+    }
   }
 }
 
-bool MergingIterator::Ask(Head* head) {
-  if (head->cursor->Valid()) {
-    head->at = {head->cursor->entry(), head->cursor->key()};
-    return true;
-  }
-  head->at = {};
-  Status s = head->cursor->status();
-  if (s.ok()) return true;
-  // A table that stopped at damage could hide keys; nothing after it may be shown.
+/// A table that stopped at damage could hide keys; nothing after it may be shown.
+void MergingIterator::CheckEnd(const Head& head) {
+  Status s = head.cursor->status();
+  if (s.ok()) return;
   status_ = std::move(s);
   damaged_ = true;
+}
+
+/// To what the cursor comes to next. False at its end.
+bool MergingIterator::Advance(Head* head) {
+  if (++head->at < head->count) return true;
+  head->at = 0;
+  // It is not valid any more when the run before was cut short.
+  head->count =
+      head->cursor->Valid() ? head->cursor->Run(forward_, head->run.data(), head->next_run) : 0;
+  head->next_run = std::min(kGrowth * head->next_run, kRun);
+  if (head->count != 0) return true;
+  CheckEnd(*head);
   return false;
 }
 
@@ -74,42 +94,37 @@ void MergingIterator::Prev() {
 /// Moves every cursor that stands on `key` by one. Few cursors: a heap would cost more than it
 /// saves.
 void MergingIterator::StepPast(std::string_view key) {
-  if (heads_.size() == 1) {
-    StepRun(key);
-    return;
-  }
   size_t kept = 0;
-  const size_t count = heads_.size();
-  for (size_t i = 0; i < count; ++i) {
-    Head head = heads_[i];
-    if (head.at.entry == current_ || head.at.key == key) {
-      forward_ ? head.cursor->Next() : head.cursor->Prev();
-      if (!Ask(&head)) break;
-    }
-    if (head.at.entry != nullptr) heads_[kept++] = head;
+  for (Head* head : live_) {
+    const CursorItem& item = head->item();
+    // After a change of direction one may stand behind a key that a lookup found.
+    if ((item.entry != current_ && item.key != key) || Advance(head)) live_[kept++] = head;
   }
-  heads_.resize(kept);
+  live_.resize(kept);
 }
 
-/// The same when only one is left, which need not be compared with others.
-void MergingIterator::StepRun(std::string_view key) {
-  if (run_at_ + 1 < run_count_) {
-    ++run_at_;
-    return;
+std::span<const CursorItem> MergingIterator::Ahead() const {
+  if (current_ == nullptr || leader_ == nullptr) return {};
+  std::span<const CursorItem> ahead(leader_->run);
+  ahead = ahead.subspan(leader_->at + 1, leader_->count - leader_->at - 1);
+  for (const Head* head : live_) {
+    if (head == leader_ || ahead.empty()) continue;
+    const std::string_view limit = head->item().key;
+    const auto comes_before = [&](const CursorItem& item) {
+      return forward_ ? item.key < limit : item.key > limit;
+    };
+    if (comes_before(ahead.back())) continue;
+    const auto end = std::partition_point(ahead.begin(), ahead.end(), comes_before);
+    ahead = ahead.first(static_cast<size_t>(end - ahead.begin()));
   }
-  Head& head = heads_[0];
-  // After a change of direction it may stand behind a key that a lookup found.
-  if (run_count_ == 0 && head.at.key != key) return;
-  run_at_ = 0;
-  // It is not valid any more when the run before was cut short.
-  run_count_ = head.cursor->Valid() ? head.cursor->Run(forward_, run_.data(), next_run_) : 0;
-  next_run_ = std::min(2 * next_run_, kRun);
-  if (run_count_ == 0) {
-    Ask(&head);
-    heads_.clear();
-  } else {
-    head.at = run_[run_count_ - 1];
-  }
+  return ahead;
+}
+
+void MergingIterator::SkipAhead(size_t count) {
+  if (count == 0) return;
+  leader_->at += count;
+  current_ = leader_->item().entry;
+  key_ = leader_->item().key;
 }
 
 void MergingIterator::SwitchDirection(bool forward) {
@@ -120,16 +135,14 @@ void MergingIterator::SwitchDirection(bool forward) {
 void MergingIterator::Settle() {
   for (;;) {
     CursorItem best{};
-    if (run_count_ != 0) {
-      best = run_[run_at_];
-    } else {
-      for (const Head& head : heads_) {
-        const int order = best.entry == nullptr ? 0 : head.at.key.compare(best.key);
-        if (best.entry == nullptr ||
-            (order == 0 ? head.at.entry->sequence() > best.entry->sequence()
-                        : (order < 0) == forward_)) {
-          best = head.at;
-        }
+    leader_ = nullptr;
+    for (Head* head : live_) {
+      const CursorItem& item = head->item();
+      const int order = leader_ == nullptr ? 0 : item.key.compare(best.key);
+      if (leader_ == nullptr || (order == 0 ? item.entry->sequence() > best.entry->sequence()
+                                            : (order < 0) == forward_)) {
+        best = item;
+        leader_ = head;
       }
     }
     current_ = damaged_ ? nullptr : best.entry;
@@ -141,6 +154,7 @@ void MergingIterator::Settle() {
     }
     if (current_->op() != EntryOp::kDelete) {
       if (current_->state() != format::kStateDead) return;
+      leader_ = nullptr;
       current_ = resolve_(key_, &status_);
       if (current_ != nullptr || !status_.ok()) return;
     }

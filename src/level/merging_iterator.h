@@ -5,13 +5,18 @@
 // view sees, since merges keep what a view needs: a cursor stands on it from before a merge, or
 // came to it over links of entries that are dead themselves, while the delete or newer version that
 // hid it has left the table where its cursor would have met it. Then the key is looked up anew in
-// the tables of now. Persistence: none.
+// the tables of now. Invariant 3: cursors are read ahead, each by itself. A cursor gives whatever
+// its table had when the iterator was made, whenever it is asked; and what hid an entry leaves its
+// table after the entry was marked dead. So an entry is right if it is not marked dead after all
+// other cursors have come to where they stand: Ahead gives what is still to be looked at then.
+// Persistence: none.
 #pragma once
 
 #include <array>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,11 +27,18 @@ namespace braid::level {
 
 class MergingIterator {
  public:
+  /// Steps that a cursor takes at a time, after fewer at first: many scans are short.
+  static constexpr size_t kRun = 16;
+
   /// Looks a key up at the iterator's view: the entry, or null when the view sees none.
   using Resolve = std::function<const format::EntryHeader*(std::string_view key, Status* status)>;
 
   MergingIterator(std::vector<std::unique_ptr<index::Cursor>> cursors, Resolve resolve)
-      : cursors_(std::move(cursors)), resolve_(std::move(resolve)) {}
+      : cursors_(std::move(cursors)),
+        heads_(std::make_unique_for_overwrite<Head[]>(cursors_.size())),
+        resolve_(std::move(resolve)) {
+    live_.reserve(cursors_.size());
+  }
 
   /// The keys to stay within: from `lower` on, and before `upper`. A move that comes to one beyond
   /// ends there, so that deleted keys behind a bound cost nothing. The bytes stay the caller's.
@@ -45,35 +57,42 @@ class MergingIterator {
   const format::EntryHeader* entry() const { return current_; }
   std::string_view key() const { return key_; }
   Status status() const { return status_; }
+
+  /// What the next moves in the same direction come to, one after the other, as far as that is
+  /// known: entries of one cursor that come before those of all others. Not looked at so far:
+  /// bounds, deletes, marks of death.
+  std::span<const index::CursorItem> Ahead() const;
+  /// Makes `count` of those moves.
+  void SkipAhead(size_t count);
+
   /// Keys that the moves since the last call have passed because they are deleted.
   uint64_t TakePassed() { return std::exchange(passed_, 0); }
 
  private:
-  /// A cursor and what it stands on, asked for once a move: each question is a virtual call.
+  /// A cursor, and what it has come to but the iterator has not: `run` from `at` on, one at least.
   struct Head {
     index::Cursor* cursor;
-    index::CursorItem at;  // no entry: the cursor is at its end
+    size_t at;
+    size_t count;
+    size_t next_run;  // steps of the next run
+    std::array<index::CursorItem, kRun> run;
+
+    const index::CursorItem& item() const { return run[at]; }
   };
-  /// Steps that are taken at a time once only one cursor is left, after a few single ones.
-  static constexpr size_t kRun = 32;
 
   template <class Place>
   void PlaceAll(bool forward, Place&& place);
-  /// False when the cursor stopped at damage.
-  bool Ask(Head* head);
+  bool Advance(Head* head);
+  void CheckEnd(const Head& head);
   void Settle();
   void SwitchDirection(bool forward);
   void StepPast(std::string_view key);
-  void StepRun(std::string_view key);
 
   std::vector<std::unique_ptr<index::Cursor>> cursors_;
-  std::vector<Head> heads_;  // of the cursors that are not at their end, in their order
+  std::unique_ptr<Head[]> heads_;  // one a cursor
+  std::vector<Head*> live_;        // of the cursors that are not at their end, in their order
+  Head* leader_ = nullptr;         // the one that current_ comes from; null: a lookup gave it
   bool damaged_ = false;
-  // What the only cursor left has come to; it stands on the last. Empty while there are several.
-  std::array<index::CursorItem, kRun> run_;
-  size_t run_at_ = 0;
-  size_t run_count_ = 0;
-  size_t next_run_ = 1;
   Resolve resolve_;
   const format::EntryHeader* current_ = nullptr;
   std::string_view key_;  // of current_, in the pool

@@ -16,16 +16,8 @@ using format::LogChunkHeader;
 
 format::EntryHeader* PmemPool::EntryAt(uint64_t offset) noexcept {
   const uint64_t chunk = ChunkOf(offset);
-  if ((offset & 7) != 0 || chunk >= chunks()) return nullptr;
-  const ChunkKind kind = StateOf(chunk).kind();
-  if (!format::HoldsEntries(kind)) return nullptr;
-  const uint64_t in_chunk = offset & (chunk_bytes() - 1);
-  const uint64_t room = chunk_bytes() - in_chunk;
-  if (in_chunk < sizeof(LogChunkHeader) || room < sizeof(EntryHeader)) return nullptr;
-  auto* entry = As<EntryHeader>(offset);
-  const uint32_t height = entry->height();
-  if (height == 0 || height > format::kMaxHeight || entry->size() > room) return nullptr;
-  return entry;
+  if (chunk >= chunks() || !format::HoldsEntries(StateOf(chunk).kind())) return nullptr;
+  return const_cast<EntryHeader*>(EntryInChunk(offset));
 }
 
 const ExtentHeader* PmemPool::ExtentAt(uint64_t offset) const noexcept {

@@ -126,6 +126,18 @@ class PmemPool {
   const format::EntryHeader* EntryAt(uint64_t offset) const noexcept {
     return const_cast<PmemPool*>(this)->EntryAt(offset);
   }
+  /// The same for a place in a chunk that is known to hold entries.
+  const format::EntryHeader* EntryInChunk(uint64_t offset) const noexcept {
+    const uint64_t in_chunk = offset & (chunk_bytes() - 1);
+    const uint64_t room = chunk_bytes() - in_chunk;
+    if ((offset & 7) != 0 || in_chunk < sizeof(format::LogChunkHeader) ||
+        room < sizeof(format::EntryHeader)) {
+      return nullptr;
+    }
+    const auto* entry = reinterpret_cast<const format::EntryHeader*>(At(offset));
+    const uint32_t height = entry->height();
+    return height == 0 || height > format::kMaxHeight || entry->size() > room ? nullptr : entry;
+  }
 
   /// Whether [offset, offset + bytes) lies where one chunk has its entries.
   bool IsEntryRoom(uint64_t offset, uint64_t bytes) const noexcept {

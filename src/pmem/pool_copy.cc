@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <vector>
+
+#include "pmem/file_calls.h"
 
 namespace braid::pmem {
 
@@ -17,19 +18,13 @@ namespace {
 
 constexpr uint64_t kBlock = 1 << 20;
 
-Status Failed(const std::string& action, const std::string& path, int error) {
-  const std::string text = action + " " + path + ": " + std::strerror(error);
-  return error == ENOSPC || error == EDQUOT || error == EFBIG ? Status::OutOfSpace(text)
-                                                              : Status::IOError(text);
-}
-
 /// Calls `told` with the bytes copied.
 Status CopyFile(const PoolImage& image, size_t file, const std::string& from, int to,
                 const std::string& name, const std::function<void(uint64_t)>& told) {
   const uint64_t bytes = image.files()[file].bytes;
   if (bytes != 0) {
     const int error = ::posix_fallocate(to, 0, static_cast<off_t>(bytes));
-    if (error != 0) return Failed("cannot allocate", name, error);
+    if (error != 0) return FileError("cannot allocate", name, error);
   }
   std::vector<char> block(std::min(bytes, kBlock));
   for (uint64_t at = 0; at < bytes;) {
@@ -44,13 +39,13 @@ Status CopyFile(const PoolImage& image, size_t file, const std::string& from, in
       const ssize_t n =
           ::pwrite(to, block.data() + done, part - done, static_cast<off_t>(at + done));
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return Failed("cannot write", name, n == 0 ? ENOSPC : errno);
+      if (n <= 0) return FileError("cannot write", name, n == 0 ? ENOSPC : errno);
       done += static_cast<uint64_t>(n);
     }
     at += part;
     told(part);
   }
-  return ::fsync(to) == 0 ? Status::OK() : Failed("cannot sync", name, errno);
+  return ::fsync(to) == 0 ? Status::OK() : FileError("cannot sync", name, errno);
 }
 
 }  // namespace
@@ -70,7 +65,7 @@ Status CopySegments(const PoolImage& image, const std::string& path, const std::
     }
     total += image.files()[i].bytes;
   }
-  if (::mkdir(target.c_str(), 0700) != 0) return Failed("cannot create", target, errno);
+  if (::mkdir(target.c_str(), 0700) != 0) return FileError("cannot create", target, errno);
   uint64_t copied = 0;
   const auto told = [&](uint64_t part) {
     copied += part;
@@ -80,7 +75,7 @@ Status CopySegments(const PoolImage& image, const std::string& path, const std::
     const std::string& file = image.files()[i].name;
     const std::string name = target + "/" + file;
     const int to = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (to < 0) return Failed("cannot create", name, errno);
+    if (to < 0) return FileError("cannot create", name, errno);
     Status s = CopyFile(image, i, path + "/" + file, to, name, told);
     ::close(to);
     if (!s.ok()) return s;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "db/transaction.h"
 #include "design/design.h"
 #include "engine/engine.h"
 
@@ -24,6 +25,9 @@ class BareDatabase final : public DB {
   }
   Status Write(const WriteOptions& options, const WriteBatch& batch) override {
     return engine_->Write(options, batch);
+  }
+  Result<std::unique_ptr<Transaction>> BeginTransaction() override {
+    return NewTransaction(engine_, engine_->GetSnapshot());
   }
   Status Get(const ReadOptions& options, Slice key, std::string* value) override {
     return engine_->Get(options, key, value);

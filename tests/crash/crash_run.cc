@@ -121,6 +121,7 @@ void CrashRun::Step(Action action) {
     case Action::kSyncPut:
     case Action::kDelete:
     case Action::kBatch:
+    case Action::kTransaction:
       return Write(action);
     case Action::kIngest:
     case Action::kBrokenIngest:
@@ -174,6 +175,7 @@ void CrashRun::Write(Action action) {
   }
   oracle_.Begin(updates);
   if (action == Action::kBatch) return Finish(db_->Write(batch), "batch");
+  if (action == Action::kTransaction) return Finish(Commit(updates), "transaction");
   const Update& update = updates.front();
   if (action == Action::kSyncPut) {
     WriteOptions options;
@@ -182,6 +184,22 @@ void CrashRun::Write(Action action) {
   }
   if (update.value.has_value()) return Finish(db_->Put(update.key, *update.value), "put");
   Finish(db_->Delete(update.key), "delete");
+}
+
+/// Reads each key that it writes; nobody else writes, so that it is never told to begin anew.
+Status CrashRun::Commit(const std::vector<Update>& updates) {
+  Result<std::unique_ptr<Transaction>> begun = db_->BeginTransaction();
+  if (!begun.ok()) return begun.status();
+  for (const Update& update : updates) {
+    std::string value;
+    Status s = (*begun)->GetForUpdate(update.key, &value);
+    if (s.ok() || s.IsNotFound()) {
+      s = update.value.has_value() ? (*begun)->Put(update.key, *update.value)
+                                   : (*begun)->Delete(update.key);
+    }
+    if (!s.ok()) return s;
+  }
+  return (*begun)->Commit();
 }
 
 /// One that breaks leaves nothing, whenever the power goes.

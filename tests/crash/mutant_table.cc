@@ -232,6 +232,8 @@ constexpr MutantFacts kTable[] = {
      "braid_concurrency_tests *IngestStressTest*"},
     {Mutant::kRangeNotKept, "range delete", "atomic", nullptr,
      "braid_concurrency_tests *RangeStressTest*"},
+    {Mutant::kConditionAskedOnce, "transaction", "atomic", nullptr,
+     "braid_concurrency_tests *TransactionStressTest*"},
     {Mutant::kLeafSlotNotFlushed, "leaf: put", "flush", "Put_nvskiplist"},
     {Mutant::kLeafSlotNotFenced, "leaf: put", "flush", "Put_nvskiplist"},
     {Mutant::kLeafBitmapBeforeSlot, "leaf: put", "order", "Put_nvskiplist"},

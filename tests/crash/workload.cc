@@ -16,6 +16,7 @@ void AddOperations(std::vector<Workload>* workloads) {
   all.push_back({"Overwrite", {{kPut, 20}, {kFlush, 1}, {kRead, 1}}});
   all.back().keys = 4;
   all.push_back({"Batch", {{kBatch, 10}, {kPut, 2}, {kFlush, 1}}});
+  all.push_back({"Transaction", {{kTransaction, 10}, {kPut, 2}, {kFlush, 1}, {kCompact, 1}}});
   all.push_back({"Delete", {{kPut, 8}, {kDelete, 8}, {kBatch, 2}, {kFlush, 1}, {kCompact, 1}}});
   all.back().keys = 12;
   all.push_back({"LargeValue", {{kPut, 8}, {kDelete, 2}, {kBatch, 2}, {kFlush, 1}, {kCompact, 1}}});
@@ -240,6 +241,11 @@ Workload OnStore(Workload workload, const test::StoreKind& kind) {
   if (workload.max_bytes != 0) workload.max_bytes += (options.pool.regions - 1) * 8 * kChunkBytes;
   const Capabilities can = kind.capabilities();
   if (!can.atomic_batches) workload.max_batch = 1;
+  if (!can.transactions) {
+    for (auto& [action, weight] : workload.weights) {
+      if (action == Action::kTransaction) action = Action::kPut;
+    }
+  }
   if (!can.ingest) {
     std::erase_if(workload.weights, [](const std::pair<Action, uint32_t>& weight) {
       return weight.first == Action::kIngest || weight.first == Action::kBrokenIngest;
@@ -379,11 +385,11 @@ std::vector<Update> Generator::Updates(Action action) {
     for (const std::string& key : keys) updates.push_back({key, Value()});
     return updates;
   }
-  const uint64_t count = action == Action::kBatch ? 1 + random_.Uniform(workload_.max_batch) : 1;
+  const bool several = action == Action::kBatch || action == Action::kTransaction;
+  const uint64_t count = several ? 1 + random_.Uniform(workload_.max_batch) : 1;
   for (uint64_t i = 0; i < count; ++i) {
     Update update{Key(), {}};
-    const bool is_delete =
-        action == Action::kDelete || (action == Action::kBatch && random_.OneIn(4));
+    const bool is_delete = action == Action::kDelete || (several && random_.OneIn(4));
     if (!is_delete) update.value = Value();
     updates.push_back(std::move(update));
   }

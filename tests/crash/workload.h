@@ -19,6 +19,7 @@ enum class Action : uint8_t {
   kSyncPut,  ///< WriteOptions::sync
   kDelete,
   kBatch,
+  kTransaction,   ///< that reads what it writes, and commits
   kIngest,        ///< many records, sorted
   kBrokenIngest,  ///< one whose source fails somewhere
   kFlush,

@@ -24,15 +24,22 @@ struct Plan {
   std::atomic<uint64_t> at{0};
   std::atomic<bool> lasting{false};
   std::atomic<int> error{0};
+  std::atomic<bool> kills{false};
   std::atomic<int> armed{0};
   std::atomic<uint64_t> calls{0};
   std::atomic<bool> failed{false};
 };
 constinit Plan plan;
 
+/// Ends the process if this call that changes or syncs files is the one to end before.
+void MayBeLast() {
+  if (plan.armed.load(std::memory_order_relaxed) == 0 || !plan.kills.load()) return;
+  if (plan.calls.fetch_add(1) + 1 == plan.at.load()) ::_exit(kKilledExit);
+}
+
 /// True when this call is to fail; errno says how.
 bool Fails(Call call) {
-  if (plan.armed.load(std::memory_order_relaxed) == 0) return false;
+  if (plan.armed.load(std::memory_order_relaxed) == 0 || plan.kills.load()) return false;
   if (plan.call.load(std::memory_order_relaxed) != call) return false;
   const uint64_t number = plan.calls.fetch_add(1) + 1;
   const uint64_t at = plan.at.load(std::memory_order_relaxed);
@@ -73,6 +80,7 @@ void Inject(const Injection& injection) {
   plan.at.store(injection.at);
   plan.lasting.store(injection.lasting);
   plan.error.store(injection.error);
+  plan.kills.store(injection.kills);
   plan.calls.store(0);
   plan.failed.store(false);
 }
@@ -86,6 +94,7 @@ Armed::~Armed() { plan.armed.fetch_sub(1); }
 
 using braid::test::Call;
 using braid::test::Fails;
+using braid::test::MayBeLast;
 using braid::test::Next;
 
 // ---- Memory ----------------------------------------------------------------------------------
@@ -151,6 +160,7 @@ int open(const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0;
   va_end(arguments);
+  if ((flags & O_CREAT) != 0) MayBeLast();
   if (Fails(Call::kOpen)) return -1;
   return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
@@ -160,6 +170,7 @@ int openat(int folder, const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0;
   va_end(arguments);
+  if ((flags & O_CREAT) != 0) MayBeLast();
   if (Fails(Call::kOpen)) return -1;
   return static_cast<int>(::syscall(SYS_openat, folder, path, flags, mode));
 }
@@ -173,31 +184,53 @@ DIR* opendir(const char* path) {
 int posix_fallocate(int fd, off_t offset, off_t bytes) {
   using Function = int(int, off_t, off_t);
   static std::atomic<Function*> next{nullptr};
+  MayBeLast();
   return Fails(Call::kAllocate) ? errno : Next("posix_fallocate", &next)(fd, offset, bytes);
 }
 
-int fsync(int fd) { return Fails(Call::kSync) ? -1 : static_cast<int>(::syscall(SYS_fsync, fd)); }
+int fsync(int fd) {
+  MayBeLast();
+  return Fails(Call::kSync) ? -1 : static_cast<int>(::syscall(SYS_fsync, fd));
+}
 int fdatasync(int fd) {
+  MayBeLast();
   return Fails(Call::kSync) ? -1 : static_cast<int>(::syscall(SYS_fdatasync, fd));
 }
 int msync(void* address, size_t bytes, int flags) {
+  MayBeLast();
   return Fails(Call::kSync) ? -1 : static_cast<int>(::syscall(SYS_msync, address, bytes, flags));
 }
 
 int renameat(int old_folder, const char* old_path, int new_folder, const char* new_path) noexcept {
+  return ::renameat2(old_folder, old_path, new_folder, new_path, 0);
+}
+int renameat2(int old_folder, const char* old_path, int new_folder, const char* new_path,
+              unsigned flags) noexcept {
+  MayBeLast();
   if (Fails(Call::kRename)) return -1;
-  return static_cast<int>(::syscall(SYS_renameat, old_folder, old_path, new_folder, new_path));
+  return static_cast<int>(
+      ::syscall(SYS_renameat2, old_folder, old_path, new_folder, new_path, flags));
 }
 
 ssize_t pwrite(int fd, const void* bytes, size_t count, off_t offset) {
+  MayBeLast();
   return Fails(Call::kWrite) ? -1 : ::syscall(SYS_pwrite64, fd, bytes, count, offset);
 }
 int ftruncate(int fd, off_t bytes) noexcept {
+  MayBeLast();
   return Fails(Call::kWrite) ? -1 : static_cast<int>(::syscall(SYS_ftruncate, fd, bytes));
 }
 int mkdir(const char* path, mode_t mode) noexcept {
+  MayBeLast();
   return Fails(Call::kWrite) ? -1 : static_cast<int>(::syscall(SYS_mkdir, path, mode));
 }
+// Never made to fail: what can't be removed is left, and told of by the first error.
+int unlinkat(int folder, const char* path, int flags) noexcept {
+  MayBeLast();
+  return static_cast<int>(::syscall(SYS_unlinkat, folder, path, flags));
+}
+int unlink(const char* path) noexcept { return ::unlinkat(AT_FDCWD, path, 0); }
+int rmdir(const char* path) noexcept { return ::unlinkat(AT_FDCWD, path, AT_REMOVEDIR); }
 
 int fcntl(int fd, int command, ...) {
   va_list arguments;

@@ -15,7 +15,7 @@ enum class Call : uint8_t {
   kOpen,      ///< open, openat, opendir
   kAllocate,  ///< posix_fallocate
   kSync,      ///< fsync, fdatasync, msync
-  kRename,    ///< renameat
+  kRename,    ///< renameat, renameat2
   kWrite,     ///< pwrite, ftruncate, mkdir
   kLock,      ///< fcntl
   kStat,      ///< stat, fstat
@@ -29,9 +29,14 @@ struct Injection {
   uint64_t at = 0;       ///< the first call that fails, from 1 on; 0: none, calls are counted only
   bool lasting = false;  ///< every later one fails too
   int error = ENOMEM;
+  /// Nothing fails: the process ends, with kKilledExit, right before the call with number `at` of
+  /// all that change or sync files, of whatever kind.
+  bool kills = false;
 
   std::string ToString() const;
 };
+
+inline constexpr int kKilledExit = 77;
 
 /// Chooses what fails from now on; counts begin anew. Not while a scope is armed.
 void Inject(const Injection& injection);

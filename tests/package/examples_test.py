@@ -103,6 +103,20 @@ class ExamplesTest(unittest.TestCase):
                          "8998: 8998.000000\n")
         self.refused("time_series", commands="range s0\n")
 
+    def test_the_leaderboard_shows_the_highest_first_and_refuses_other_orders(self):
+        scores = {"chess": {"ada": 1200, "bob": -3, "cid": 1200, "dan": 7},
+                  "chess960": {"eve": 5000}}
+        commands = [f"score {game} {points} {player}\n" for game, players in scores.items()
+                    for player, points in players.items()]
+        random.shuffle(commands)
+        self.assertEqual(self.run_example("leaderboard", commands="".join(commands)), "")
+        self.assertEqual(self.run_example("leaderboard", commands="top chess 3\ntop chess960 9\n"),
+                         "1200 ada\n1200 cid\n7 dan\n5000 eve\n")
+        self.assertEqual(self.run_example("leaderboard", commands="from chess 7\n"),
+                         "7 dan\n-3 bob\n")
+        self.refused("leaderboard", commands="score chess many ada\n")
+        self.refused("time_series", commands="last wind 1\n")  # its pool is in byte order
+
     def test_the_inverted_index_finds_replaces_and_forgets(self):
         added = "add b Red fish, blue fish\nadd a one fish two FISH\nadd c Bluebird\n"
         self.assertEqual(self.run_example("inverted_index", commands=added + "find fish\n"), "a\nb\n")

@@ -3,6 +3,7 @@
 its options; and that cluster.sh refuses settings that make no sense."""
 
 import io
+import json
 import os
 import pathlib
 import subprocess
@@ -82,6 +83,27 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(report.outputs_differ(self.results), [])
         self.results["runs"].append(run("wordcount", "uber", 50, output="other"))
         self.assertEqual(report.outputs_differ(self.results), ["wordcount (uber)"])
+
+
+class PagesTest(unittest.TestCase):
+    """The tables that are checked in are those of the results that are checked in."""
+
+    def test_pages_have_the_tables_of_the_measurements(self):
+        results = json.loads((ROOT / "hadoop/docs/measurements.json").read_text())
+        self.assertEqual(report.outputs_differ(results), [])
+        for name in ("hadoop/README.md", "hadoop/docs/measurements.md"):
+            page = (ROOT / name).read_text()
+            self.assertIn("<!-- measured: setting -->", page)
+            self.assertEqual(report.renewed(page, results), page,
+                             f"{name} is out of date: hadoop/cluster/demo.py --tables")
+
+    def test_what_stands_between_the_marks_is_replaced(self):
+        results = {"runs": [run("wordcount", "default", 10)]}
+        page = "a\n<!-- measured: short -->\nold\n<!-- measured: end -->\nb\n"
+        made = report.renewed(page, results)
+        self.assertNotIn("old", made)
+        self.assertIn("| default | 9 | 10.0 s | 10 s |", made)
+        self.assertEqual(report.renewed(made, results), made)
 
 
 class ScriptTest(unittest.TestCase):

@@ -119,7 +119,7 @@ inline Pairs ScanBackward(DB* db, const ReadOptions& options = {}) {
 }
 
 /// Says where `got` first differs from `want`.
-template <class Map>  // Model, or the same in another order
+template <class Map = Model>  // or the same in another order
 ::testing::AssertionResult SamePairs(const Pairs& got, const Map& want) {
   auto expected = want.begin();
   for (size_t i = 0; i < got.size(); ++i, ++expected) {
@@ -145,7 +145,7 @@ template <class Map>  // Model, or the same in another order
 }
 
 /// Scans both ways and gets every key.
-template <class Map>
+template <class Map = Model>
 void ExpectContent(DB* db, const Map& want, const Snapshot* snapshot = nullptr) {
   ReadOptions options;
   options.snapshot = snapshot;

@@ -26,8 +26,8 @@ collect_jars() {
   if ! mvn -B -q -f "$here/dist/pom.xml" dependency:copy-dependencies \
     -Dhadoop.version="$hadoop_version" -Dexamples.version="$examples_version" \
     -DoutputDirectory="$dist/lib" >"$dist/maven.log" 2>&1 </dev/null; then
-    tail -n 5 "$dist/maven.log" >&2
-    fail "Hadoop's jars can't be had (above: Maven's last words; all of them: $dist/maven.log).
+    grep '^\[ERROR\]' "$dist/maven.log" | head -n 3 >&2 || true
+    fail "Hadoop's jars can't be had (above: Maven's first errors; all of them: $dist/maven.log).
   Maven Central, or the mirror that Maven's settings name, must be reachable the first time."
   fi
   # The web pages of the daemons are in the archive of a release only; they want the folders.

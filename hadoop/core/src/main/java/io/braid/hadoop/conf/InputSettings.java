@@ -17,7 +17,7 @@ public final class InputSettings {
         .withLargeShare(Keys.LARGE_SHARE.real(conf))
         .withLocalFraction(Keys.LOCAL_FRACTION.real(conf))
         .withMinimumBytes(Keys.MINIMUM_BYTES.bytes(conf))
-        .withCosts(costs(conf));
+        .withCosts(costs(conf, Costs.ASSUMED));
   }
 
   private static Policy policy(Configuration conf) {
@@ -29,8 +29,17 @@ public final class InputSettings {
     }
   }
 
-  private static Costs costs(Configuration conf) {
-    return new Costs(Keys.COST_START.real(conf), Keys.COST_RATE.bytes(conf),
-        Keys.COST_BLOCK_SPREAD.real(conf), Keys.COST_CONTAINER_SPREAD.real(conf));
+  /** The costs as set; what is not set is as in {@code base}. */
+  public static Costs costs(Configuration conf, Costs base) {
+    return new Costs(
+        set(Keys.COST_START, conf, base.startSeconds()),
+        Keys.COST_RATE.isSet(conf) ? Keys.COST_RATE.bytes(conf) : base.bytesPerSecond(),
+        set(Keys.COST_BLOCK_SPREAD, conf, base.blockSpread()),
+        set(Keys.COST_CONTAINER_SPREAD, conf, base.containerSpread()),
+        set(Keys.COST_NODE_SPREAD, conf, base.nodeSpread()));
+  }
+
+  private static double set(Key key, Configuration conf, double base) {
+    return key.isSet(conf) ? key.real(conf) : base;
   }
 }

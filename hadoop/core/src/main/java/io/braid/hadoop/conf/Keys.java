@@ -4,28 +4,29 @@ import io.braid.hadoop.plan.Costs;
 import io.braid.hadoop.plan.PlanSettings;
 import java.util.List;
 
-/** Every configuration key, with its default and what it does. docs/options.md is made from this. */
+/** Every configuration key, with its default and what it does; docs/options.md is made of it. */
 public final class Keys {
   public static final Key DELEGATE = Key.text("braid.input.delegate", "",
       "the name of an InputFormat class of the API that the job uses, on the job's class path",
-      "The input format that finds the splits and reads the records. Any will do: what it says of a "
-          + "file (that it can't be split, where its records begin) stays as it says. Not set: the "
-          + "TextInputFormat of the job's API.");
+      "The input format that finds the splits and reads the records. Any will do: what it says of "
+          + "a file (that it can't be split, where its records begin) stays as it says. Not set: "
+          + "the TextInputFormat of the job's API.");
 
   public static final Key POLICY = Key.text("braid.input.policy",
       PlanSettings.DEFAULTS.policy().label(),
       "none, maximum, assorted-strict, assorted-balanced (or assorted) or auto",
-      "How splits are put together. `none`: not at all, the delegate's splits are handed on as they "
-          + "are. `maximum`: as many splits as there are slots, alike in size, so that all maps run "
-          + "in a single wave. `assorted-strict`: sizes in geometric progression, what is left over "
-          + "stays single. `assorted-balanced`: the same sizes, with the leftovers put together as "
-          + "well. `auto`: whichever of these promises the shortest job by the costs below.");
+      "How splits are put together. `none`: not at all, the delegate's splits are handed on as "
+          + "they are. `maximum`: as many splits as there are slots, alike in size, so that all "
+          + "maps run in a single wave. `assorted-strict`: sizes in geometric progression, what is "
+          + "left over stays single. `assorted-balanced`: the same sizes, with the leftovers put "
+          + "together as well. `auto`: whichever of these promises the shortest job by the costs "
+          + "below.");
 
   public static final Key RATIO = Key.whole("braid.input.ratio", PlanSettings.DEFAULTS.ratio(), 2,
       64, "Assorted policies: each size is the one before it divided by this.");
 
   public static final Key LARGE_SHARE = Key.real("braid.input.large-share",
-      PlanSettings.DEFAULTS.largeShare(), 0, 1,
+      PlanSettings.DEFAULTS.largeShare(), 0.01, 1,
       "Assorted policies: the share of a node's slots that get the largest size; of the slots that "
           + "are left, the same share gets the next size, and so on.");
 
@@ -42,8 +43,8 @@ public final class Keys {
       "auto, static, yarn or local",
       "Who says how many maps run at once. `static`: the keys below that say so. `yarn`: the "
           + "ResourceManager, asked when the job is submitted. `local`: the cores of this machine. "
-          + "`auto`: static if braid.input.slots.hosts or braid.input.slots.nodes is set, else yarn "
-          + "if mapreduce.framework.name is yarn, else local.");
+          + "`auto`: static if braid.input.slots.hosts or braid.input.slots.nodes is set, else "
+          + "yarn if mapreduce.framework.name is yarn, else local.");
 
   public static final Key SLOT_HOSTS = Key.text("braid.input.slots.hosts", "",
       "a list of host=slots, divided by commas, such as node1=8,node2=8",
@@ -51,9 +52,9 @@ public final class Keys {
           + "many maps each can run at once. Goes before braid.input.slots.nodes.");
 
   public static final Key SLOT_NODES = Key.whole("braid.input.slots.nodes", 0, 0, 1_000_000,
-      "Static slots: the number of nodes, when their names don't matter: the hosts that hold most of "
-          + "the input are taken for them. Set it to Spark's number of executors, for instance. 0: "
-          + "not set.");
+      "Static slots: the number of nodes, when their names don't matter: the hosts that hold most "
+          + "of the input are taken for them. Set it to Spark's number of executors, for instance. "
+          + "0: not set.");
 
   public static final Key SLOTS_PER_NODE = Key.whole("braid.input.slots.per-node", 1, 1, 100_000,
       "Static slots: how many maps each of braid.input.slots.nodes can run at once.");
@@ -78,13 +79,13 @@ public final class Keys {
   public static final Key SLOT_VCORES = Key.text("braid.input.slots.vcores", "auto",
       "auto, true or false",
       "YARN slots: whether a node is full when its virtual cores are. `auto`: true with the fair "
-          + "scheduler, and with the capacity scheduler if its resource calculator, as the client's "
-          + "configuration has it, is the DominantResourceCalculator.");
+          + "scheduler, and with the capacity scheduler if its resource calculator, as the "
+          + "client's configuration has it, is the DominantResourceCalculator.");
 
   public static final Key SLOT_TIMEOUT = Key.whole("braid.input.slots.timeout-ms", 10_000, 1,
       3_600_000,
-      "YARN slots: how long the ResourceManager may take to answer. After that the job goes on with "
-          + "the delegate's splits.");
+      "YARN slots: how long the ResourceManager may take to answer. After that the job goes on "
+          + "with the delegate's splits.");
 
   public static final Key COST_START = Key.real("braid.input.cost.start-seconds",
       Costs.ASSUMED.startSeconds(), 0, 86_400,
@@ -102,12 +103,23 @@ public final class Keys {
   public static final Key COST_CONTAINER_SPREAD = Key.real("braid.input.cost.container-spread",
       Costs.ASSUMED.containerSpread(), 0, 100,
       "Policy auto: how much the time a byte differs from container to container, for all of its "
-          + "blocks alike (slow nodes, skewed data): standard deviation over mean.");
+          + "blocks alike (skewed data, a noisy moment): standard deviation over mean.");
+
+  public static final Key COST_NODE_SPREAD = Key.real("braid.input.cost.node-spread",
+      Costs.ASSUMED.nodeSpread(), 0, 100,
+      "Policy auto: how much the time a byte differs from node to node, for all of its containers "
+          + "alike: standard deviation over mean.");
+
+  public static final Key COST_HISTORY = Key.text("braid.input.cost.history", "",
+      "the path of a job history file (.jhist) or of a folder of them",
+      "Policy auto: finished jobs to take the costs above from, where they are not set. Of a "
+          + "folder, the newest jobs of this job's name, or else the newest of all. What can't be "
+          + "read is warned of, and the costs above stand.");
 
   public static final List<Key> ALL = List.of(DELEGATE, POLICY, RATIO, LARGE_SHARE, LOCAL_FRACTION,
       MINIMUM_BYTES, SLOTS, SLOT_HOSTS, SLOT_NODES, SLOTS_PER_NODE, SLOT_CAPACITY, SLOT_SHARE,
       SLOT_RESERVE, SLOT_VCORES, SLOT_TIMEOUT, COST_START, COST_RATE, COST_BLOCK_SPREAD,
-      COST_CONTAINER_SPREAD);
+      COST_CONTAINER_SPREAD, COST_NODE_SPREAD, COST_HISTORY);
 
   private Keys() {}
 }

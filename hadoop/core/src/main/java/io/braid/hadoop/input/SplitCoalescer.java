@@ -1,6 +1,8 @@
 package io.braid.hadoop.input;
 
 import io.braid.hadoop.conf.InputSettings;
+import io.braid.hadoop.conf.Keys;
+import io.braid.hadoop.history.CostsFromHistory;
 import io.braid.hadoop.plan.Block;
 import io.braid.hadoop.plan.Group;
 import io.braid.hadoop.plan.Plan;
@@ -14,7 +16,9 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.SplitLocationInfo;
+import org.apache.hadoop.mapreduce.JobContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -85,8 +89,8 @@ public final class SplitCoalescer<S> {
   private List<S> plan(List<S> splits) throws IOException, InterruptedException {
     for (S split : splits) {
       if (split.getClass().getName().endsWith(TAGGED)) {
-        throw new IOException("MultipleInputs chooses the mapper by the split, which therefore must "
-            + "stay single; set braid.input.policy to none to do without this warning");
+        throw new IOException("MultipleInputs chooses the mapper by the split, which therefore "
+            + "must stay single; set braid.input.policy to none to do without this warning");
       }
     }
     List<Block> blocks = new ArrayList<>(splits.size());
@@ -99,8 +103,9 @@ public final class SplitCoalescer<S> {
     }
     HostNames names = HostNames.of(slots.nodes());
     List<Block> known = names.translated(blocks);
+    PlanSettings learned = withHistory();
     long begin = System.nanoTime();
-    Plan plan = Planner.plan(known, slots.nodes(), settings);
+    Plan plan = Planner.plan(known, slots.nodes(), learned);
     long millis = (System.nanoTime() - begin) / 1_000_000;
     check(plan, splits.size());
     List<S> made = new ArrayList<>(plan.groups().size());
@@ -109,6 +114,24 @@ public final class SplitCoalescer<S> {
     }
     log(splits.size(), plan, slots, millis);
     return made;
+  }
+
+  /** With the costs of finished jobs if the user names some, as far as they can be had. */
+  private PlanSettings withHistory() {
+    if (settings.policy() != Policy.AUTO || !Keys.COST_HISTORY.isSet(conf)) {
+      return settings;
+    }
+    String path = Keys.COST_HISTORY.text(conf);
+    try {
+      CostsFromHistory history =
+          CostsFromHistory.of(conf, new Path(path), conf.get(JobContext.JOB_NAME));
+      LOG.info("Costs for policy auto: {}", history.origin());
+      return settings.withCosts(InputSettings.costs(conf, history.costs()));
+    } catch (IOException | IllegalArgumentException e) {
+      LOG.warn("Policy auto plans without the job history {} ({}): {}", path,
+          Keys.COST_HISTORY.name(), e.getMessage());
+      return settings;
+    }
   }
 
   private List<String> hosts(S split) throws IOException, InterruptedException {
@@ -130,14 +153,15 @@ public final class SplitCoalescer<S> {
     for (Group group : plan.groups()) {
       for (int i = 0; i < group.size(); ++i) {
         if (seen.get(group.block(i))) {
-          throw new IOException("the plan has split " + group.block(i) + " twice, please report it");
+          throw new IOException(
+              "the plan has split " + group.block(i) + " twice: please report it");
         }
         seen.set(group.block(i));
       }
     }
     if (seen.cardinality() != blocks) {
       throw new IOException("the plan has " + seen.cardinality() + " of " + blocks
-          + " splits, please report it");
+          + " splits: please report it");
     }
   }
 

@@ -28,7 +28,7 @@ final class Candidate {
   static List<Candidate> all(PlanSettings settings) {
     List<Candidate> all = new ArrayList<>();
     for (Policy policy : Policy.values()) {
-      if (policy != Policy.AUTO) {
+      if (policy != Policy.AUTO && policy != Policy.NONE) {
         all.add(new Candidate(policy, settings, policy.label()));
       }
     }

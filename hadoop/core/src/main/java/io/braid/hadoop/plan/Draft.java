@@ -21,13 +21,4 @@ final class Draft {
   int node(int group) {
     return nodes[group];
   }
-
-  /** A group a block, none of which has a node. */
-  static Draft singles(Input in) {
-    Draft draft = new Draft();
-    for (int i = 0; i < in.blockCount(); ++i) {
-      draft.add(new int[] {i}, in.nowhere());
-    }
-    return draft;
-  }
 }

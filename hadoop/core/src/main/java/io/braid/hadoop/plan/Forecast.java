@@ -11,8 +11,8 @@ import java.util.List;
  */
 public final class Forecast {
   private static final int MOST_DRAWS = 24;
-  private static final int GROUPS_OF_ALL_DRAWS = 1 << 19;
-  private static final int MOST_GROUPS = 1 << 16;
+  private static final int GROUPS_OF_ALL_DRAWS = 1 << 17;
+  private static final int MOST_GROUPS = 1 << 15;
   private static final int FEWEST_NODES = 16;
   private static final double[] NORMAL = normal(4096);
 
@@ -48,6 +48,9 @@ public final class Forecast {
     long[] some =
         part == 1 ? sorted : spaced(sorted, (int) Math.max(1, Math.round(sorted.length * part)));
     int draws = Math.max(1, Math.min(MOST_DRAWS, GROUPS_OF_ALL_DRAWS / some.length));
+    if (costs.blockSpread() + costs.containerSpread() + costs.nodeSpread() == 0) {
+      draws = 1;
+    }
     double sum = 0;
     for (int draw = 0; draw < draws; ++draw) {
       sum += listSchedule(some, Math.max(1, bytes / blocks), someSlots, costs, draw);

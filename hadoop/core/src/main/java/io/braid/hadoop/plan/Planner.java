@@ -59,9 +59,6 @@ public final class Planner {
   }
 
   private static Draft draft(Input in, Candidate candidate, Map<Boolean, int[]> owners) {
-    if (candidate.policy == Policy.NONE) {
-      return Draft.singles(in);
-    }
     Sizes sizes = Sizes.of(in, candidate.settings, candidate.policy);
     boolean counting = candidate.policy == Policy.ASSORTED_STRICT;
     int[] owner = owners.computeIfAbsent(counting, c -> Owners.of(in, sizes));
@@ -70,42 +67,50 @@ public final class Planner {
 
   /** The candidate with the shortest forecast; of those as good, the one with fewest containers. */
   private static Plan choose(Input in, PlanSettings settings) {
-    Draft best = null;
     Candidate chosen = null;
-    Forecast forecast = null;
-    Forecast none = null;
+    Draft draft = null;
+    int containers = in.blockCount();
+    Forecast none = forecast(in, null, settings.costs());
+    double seconds = none.seconds();
+    double least = seconds;
     // Owners depend on the measure alone: blocks for strict, bytes for all others.
     Map<Boolean, int[]> owners = new HashMap<>();
     for (Candidate candidate : Candidate.all(settings)) {
-      Draft draft = draft(in, candidate, owners);
-      Forecast now = forecast(in, draft, settings.costs());
-      none = none == null ? now : none;
-      boolean fewer = best != null && draft.groups.size() < best.groups.size();
-      if (best == null
-          || now.seconds() < forecast.seconds() / AS_GOOD
-          || (fewer && now.seconds() <= forecast.seconds() * AS_GOOD)) {
-        best = draft;
+      Draft other = draft(in, candidate, owners);
+      double now = forecast(in, other, settings.costs()).seconds();
+      least = Math.min(least, now);
+      if (now <= least * AS_GOOD
+          && (seconds > least * AS_GOOD || other.groups.size() < containers)) {
         chosen = candidate;
-        forecast = now;
+        draft = other;
+        containers = other.groups.size();
+        seconds = now;
       }
+    }
+    if (chosen == null) {
+      return new Plan(
+          Policy.NONE,
+          String.format(
+              Locale.ROOT, "nothing promises less than the %.0f s of single blocks", seconds),
+          singles(in));
     }
     String reason =
         String.format(
             Locale.ROOT,
             "%s promises %.0f s in %d containers against %.0f s in %d with a container a block",
             chosen.label,
-            forecast.seconds(),
-            best.groups.size(),
+            seconds,
+            containers,
             none.seconds(),
             in.blockCount());
-    List<Group> groups = chosen.policy == Policy.NONE ? singles(in) : Locator.groups(in, best);
-    return new Plan(chosen.policy, reason, groups);
+    return new Plan(chosen.policy, reason, Locator.groups(in, draft));
   }
 
+  /** Of a draft, or of single blocks without one. */
   private static Forecast forecast(Input in, Draft draft, Costs costs) {
-    long[] lengths = new long[draft.groups.size()];
+    long[] lengths = new long[draft == null ? in.blockCount() : draft.groups.size()];
     for (int g = 0; g < lengths.length; ++g) {
-      for (int block : draft.groups.get(g)) {
+      for (int block : draft == null ? new int[] {g} : draft.groups.get(g)) {
         long sum = lengths[g] + in.blocks.get(block).length();
         lengths[g] = sum < 0 ? Long.MAX_VALUE : sum;
       }

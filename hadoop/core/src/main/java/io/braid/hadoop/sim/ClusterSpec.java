@@ -3,12 +3,12 @@ package io.braid.hadoop.sim;
 import java.util.Arrays;
 
 /**
- * The cluster that is simulated: its machines and what Hadoop costs on them. Starts as the cluster of
- * chapter III; setters change it and return it. Not thread safe; not to be changed during a run.
+ * The cluster that is simulated: its machines and what Hadoop costs on them. Starts as the cluster
+ * of chapter III; setters change it and return it. Not thread safe; not to be changed during a run.
  */
 public final class ClusterSpec {
   static final double MIB = 1048576.0;
-  private static final double GIGABIT = 117e6;  // bytes a second of payload
+  private static final double GIGABIT = 117e6; // bytes a second of payload
 
   int nodes = 32;
   int slots = 8;
@@ -60,7 +60,10 @@ public final class ClusterSpec {
     return this;
   }
 
-  /** Cores of a machine, and how many nodes run on one (several, where a test cluster shares a host). */
+  /**
+   * Cores of a machine, and how many nodes run on one (several, where a test cluster shares a
+   * host).
+   */
   public ClusterSpec cores(int coresEach, int nodesEach) {
     require(coresEach >= 1, "cores", "1 or more", coresEach);
     require(nodesEach >= 1, "nodes a machine", "1 or more", nodesEach);
@@ -69,7 +72,10 @@ public final class ClusterSpec {
     return this;
   }
 
-  /** Bytes a second of a node's disk, of its network port (each way) and of a rack's uplink (each way). */
+  /**
+   * Bytes a second of a node's disk, of its network port (each way) and of a rack's uplink (each
+   * way).
+   */
   public ClusterSpec rates(double disk, double port, double uplink) {
     require(disk > 0, "bytes a second of a disk", "above 0", disk);
     require(port > 0, "bytes a second of a port", "above 0", port);
@@ -80,7 +86,10 @@ public final class ClusterSpec {
     return this;
   }
 
-  /** Seconds until a job's application master asks for containers, and until it has one (a slot waits). */
+  /**
+   * Seconds until a job's application master asks for containers, and until it has one (a slot
+   * waits).
+   */
   public ClusterSpec master(double start, double scheduling) {
     require(start >= 0 && scheduling >= 0, "start of the master", "0 or more", start);
     masterSeconds = start;
@@ -105,7 +114,10 @@ public final class ClusterSpec {
     return this;
   }
 
-  /** Core seconds between a task's end and its slot's release, and seconds that a job's own end takes. */
+  /**
+   * Core seconds between a task's end and its slot's release, and seconds that a job's own end
+   * takes.
+   */
   public ClusterSpec stop(double cpu, double finish) {
     require(cpu >= 0 && finish >= 0, "stop", "0 or more", cpu);
     stopCpuSeconds = cpu;
@@ -113,7 +125,9 @@ public final class ClusterSpec {
     return this;
   }
 
-  /** How long a job lets a node pass that has none of its blocks; again as long for another rack. */
+  /**
+   * How long a job lets a node pass that has none of its blocks; again as long for another rack.
+   */
   public ClusterSpec localityDelay(double seconds) {
     require(seconds >= 0, "locality delay", "0 or more", seconds);
     localityDelaySeconds = seconds;
@@ -134,7 +148,10 @@ public final class ClusterSpec {
     return this;
   }
 
-  /** Seconds from a container's allocation until its task reads, on a machine that does nothing else. */
+  /**
+   * Seconds from a container's allocation until its task reads, on a machine that does nothing
+   * else.
+   */
   public double startSeconds() {
     return launchSeconds + startCpuSeconds / Math.min(startThreads, cores);
   }
@@ -155,8 +172,12 @@ public final class ClusterSpec {
 
   static void require(boolean holds, String what, String range, double value) {
     if (!holds) {
-      throw new IllegalArgumentException(what + " must be " + range + ", not "
-          + (value == Math.rint(value) ? Long.toString((long) value) : Double.toString(value)));
+      throw new IllegalArgumentException(
+          what
+              + " must be "
+              + range
+              + ", not "
+              + (value == Math.rint(value) ? Long.toString((long) value) : Double.toString(value)));
     }
   }
 }

@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.PriorityQueue;
 
 /**
- * The clock of a discrete-event simulation: timers, and resources that are shared. Events of the same
- * moment happen in an order that depends on nothing but the program, so a run can be repeated exactly.
- * Confined to one thread.
+ * The clock of a discrete-event simulation: timers, and resources that are shared. Events of the
+ * same moment happen in an order that depends on nothing but the program, so a run can be repeated
+ * exactly. Confined to one thread.
  */
 final class Engine {
   private static final class Timer implements Comparable<Timer> {
@@ -30,7 +30,7 @@ final class Engine {
 
   private final PriorityQueue<Timer> timers = new PriorityQueue<>();
   private final List<SharedResource> resources = new ArrayList<>();
-  private SharedResource[] queue = new SharedResource[64];  // a heap by (next, id) of those in use
+  private SharedResource[] queue = new SharedResource[64]; // a heap by (next, id) of those in use
   private int queued;
   private double now;
   private long sequence;

@@ -25,8 +25,12 @@ final class Figures {
   static Report of(int number) {
     Supplier<Report> figure = ALL.get(number);
     if (figure == null) {
-      throw new IllegalArgumentException("there is no figure " + number
-          + " to simulate: use one of " + ALL.keySet() + " (5 is a drawing of a plan: see explain)");
+      throw new IllegalArgumentException(
+          "there is no figure "
+              + number
+              + " to simulate: use one of "
+              + ALL.keySet()
+              + " (5 is a drawing of a plan: see explain)");
     }
     return figure.get();
   }

@@ -4,8 +4,8 @@ import java.util.function.ToDoubleFunction;
 
 /**
  * The machines' processors, disks and network ports and the racks' uplinks, as shared resources. A
- * transfer uses all that lie on its way at the same time and is over when the slowest is. Confined to
- * the simulation's thread.
+ * transfer uses all that lie on its way at the same time and is over when the slowest is. Confined
+ * to the simulation's thread.
  */
 final class Hardware {
   private final Engine engine;
@@ -18,7 +18,9 @@ final class Hardware {
   private final SharedResource[] rackIn;
   private final SharedResource[] rackOut;
 
-  /** A node's slowness divides its disk's rate; its processor's work is multiplied by the caller. */
+  /**
+   * A node's slowness divides its disk's rate; its processor's work is multiplied by the caller.
+   */
   Hardware(Engine engine, ClusterSpec cluster, double[] slowness) {
     this.engine = engine;
     rackOf = cluster.rackOfNodes();
@@ -28,7 +30,8 @@ final class Hardware {
     cores = make(machines, cluster.cores, 1);
     disks = new SharedResource[cluster.nodes];
     for (int i = 0; i < cluster.nodes; ++i) {
-      disks[i] = engine.resource(cluster.diskBytesPerSecond / slowness[i], SharedResource.UNLIMITED);
+      disks[i] =
+          engine.resource(cluster.diskBytesPerSecond / slowness[i], SharedResource.UNLIMITED);
     }
     in = make(cluster.nodes, cluster.portBytesPerSecond, SharedResource.UNLIMITED);
     out = make(cluster.nodes, cluster.portBytesPerSecond, SharedResource.UNLIMITED);

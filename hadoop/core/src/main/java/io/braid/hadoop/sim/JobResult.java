@@ -21,6 +21,7 @@ public final class JobResult {
   double finished = -1;
   double startSum;
   double workSum;
+  private double workSquares;
 
   // A row a container: node, launched, working (of a map), ended.
   private float[] tasks = new float[64];
@@ -44,6 +45,7 @@ public final class JobResult {
     ++mapRows;
     startSum += working - launched;
     workSum += ended - working;
+    workSquares += (ended - working) * (ended - working);
     row(node, launched, working, ended);
   }
 
@@ -106,5 +108,16 @@ public final class JobResult {
   /** Mean seconds that a map container works. */
   public double meanWorkSeconds() {
     return mapRows == 0 ? 0 : workSum / mapRows;
+  }
+
+  /** Bytes that a map reads in a second of its work. */
+  double bytesPerWorkSecond() {
+    return (localBytes + remoteBytes) / workSum;
+  }
+
+  /** Coefficient of variation of the maps' work. */
+  double workSpread() {
+    double mean = meanWorkSeconds();
+    return mean == 0 ? 0 : Math.sqrt(Math.max(0, workSquares / mapRows / mean / mean - 1));
   }
 }

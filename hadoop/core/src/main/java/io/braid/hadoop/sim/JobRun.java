@@ -7,8 +7,8 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * A job while it runs: which of its splits wait and for which nodes, what its maps have written, and
- * what it has counted. Confined to the simulation's thread.
+ * A job while it runs: which of its splits wait and for which nodes, what its maps have written,
+ * and what it has counted. Confined to the simulation's thread.
  */
 final class JobRun {
   private static final int NOT_WAITING = -1;
@@ -24,11 +24,11 @@ final class JobRun {
 
   private final boolean[] read;
   private boolean[] taken;
-  private int[] heads;    // a node's queue is queue[heads[node] .. heads[node + 1]) at first
+  private int[] heads; // a node's queue is queue[heads[node] .. heads[node + 1]) at first
   private int[] ends;
   private int[] queue;
-  private int[] anywhere = new int[0];  // splits in the order of the application master: large first
-  private int[] homeless = new int[0];  // those that prefer no node
+  private int[] anywhere = new int[0]; // splits in the order of the application master: large first
+  private int[] homeless = new int[0]; // those that prefer no node
   private int anywhereHead;
   private int homelessHead;
   private int pendingMaps;
@@ -37,7 +37,7 @@ final class JobRun {
   private int finishedReducers;
   private double skippedSince = NOT_WAITING;
   private boolean pokePending;
-  private final double[] output;  // bytes a reducer will fetch, by node
+  private final double[] output; // bytes a reducer will fetch, by node
   private double expectedOutput;
 
   JobRun(Simulation simulation, JobSpec spec, int number, Noise noise) {
@@ -53,26 +53,30 @@ final class JobRun {
 
   /** Splits the input and queues the splits, as the client and then the application master do. */
   void plan() {
-    Splitter.Outcome outcome = spec.splitter.split(new Splitter.FileView() {
-      @Override
-      public int blocks() {
-        return placement.blocks();
-      }
+    Splitter.Outcome outcome =
+        spec.splitter.split(
+            new Splitter.FileView() {
+              @Override
+              public int blocks() {
+                return placement.blocks();
+              }
 
-      @Override
-      public long length(int block) {
-        return placement.length(block);
-      }
+              @Override
+              public long length(int block) {
+                return placement.length(block);
+              }
 
-      @Override
-      public int[] nodes(int block) {
-        int[] nodes = new int[placement.copies()];
-        for (int copy = 0; copy < nodes.length; ++copy) {
-          nodes[copy] = placement.node(block, copy);
-        }
-        return nodes;
-      }
-    }, simulation.cluster.nodes, simulation.cluster.slots);
+              @Override
+              public int[] nodes(int block) {
+                int[] nodes = new int[placement.copies()];
+                for (int copy = 0; copy < nodes.length; ++copy) {
+                  nodes[copy] = placement.node(block, copy);
+                }
+                return nodes;
+              }
+            },
+            simulation.cluster.nodes,
+            simulation.cluster.slots);
     splits = outcome.splits;
     result.policy = outcome.policy;
     result.reason = outcome.reason;
@@ -206,16 +210,21 @@ final class JobRun {
   private void pokeAt(double time) {
     if (!pokePending) {
       pokePending = true;
-      simulation.engine.after(Math.max(0, time - simulation.engine.now()), () -> {
-        pokePending = false;
-        if (pendingMaps > 0) {
-          simulation.offerAll();
-        }
-      });
+      simulation.engine.after(
+          Math.max(0, time - simulation.engine.now()),
+          () -> {
+            pokePending = false;
+            if (pendingMaps > 0) {
+              simulation.offerAll();
+            }
+          });
     }
   }
 
-  /** As Hadoop's ramp-up: after slow start a growing share, at most half of the job's, while maps wait. */
+  /**
+   * As Hadoop's ramp-up: after slow start a growing share, at most half of the job's, while maps
+   * wait.
+   */
   private int reducersAllowed() {
     if (spec.reducers == launchedReducers) {
       return launchedReducers;
@@ -227,12 +236,14 @@ final class JobRun {
     if (pendingMaps == 0) {
       return spec.reducers;
     }
-    double slots = (double) simulation.cluster.nodes * simulation.cluster.slots
-        / simulation.activeJobs();
+    double slots =
+        (double) simulation.cluster.nodes * simulation.cluster.slots / simulation.activeJobs();
     return (int) Math.min(spec.reducers, Math.min(share, 0.5) * slots);
   }
 
-  /** The node that a block is read from: its own if it has a copy, or else one of its rack, or any. */
+  /**
+   * The node that a block is read from: its own if it has a copy, or else one of its rack, or any.
+   */
   int source(int block, int reader) {
     int[] rackOf = simulation.hardware.rackOf();
     int copies = placement.copies();

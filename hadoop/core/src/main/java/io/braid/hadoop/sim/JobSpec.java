@@ -7,11 +7,14 @@ import io.braid.hadoop.plan.PlanSettings;
 import io.braid.hadoop.plan.Policy;
 
 /**
- * A job that is simulated: its input, what a byte costs it, how that varies, and how its input is split.
- * Setters change it and return it. Not thread safe; not to be changed during a run.
+ * A job that is simulated: its input, what a byte costs it, how that varies, and how its input is
+ * split. Setters change it and return it. Not thread safe; not to be changed during a run.
  */
 public final class JobSpec {
-  /** Bytes whose time varies together when blocks vary independently: a larger block averages several. */
+  /**
+   * Bytes whose time varies together when blocks vary independently: a larger block averages
+   * several.
+   */
   static final double SPREAD_UNIT = 128 * MIB;
 
   final String name;
@@ -42,9 +45,10 @@ public final class JobSpec {
     return new JobSpec("grep").map(3.85 / (128 * MIB), 1e-4, 1).reduce(1, 0, 1, 3);
   }
 
-  /** WordCount with its combiner: 48 s a block (see docs/simulator.md), little output. */
+  /** WordCount with its combiner: 48 s a block (see hadoop/docs/simulator.md), little output. */
   public static JobSpec wordCount() {
-    return new JobSpec("wordcount").map(48 / (128 * MIB), 0.002, 1)
+    return new JobSpec("wordcount")
+        .map(48 / (128 * MIB), 0.002, 1)
         .reduce(8, 10 / (128 * MIB), 1, 3);
   }
 
@@ -63,8 +67,11 @@ public final class JobSpec {
       case "sort":
         return sort();
       default:
-        throw new IllegalArgumentException("there is no job profile \"" + profile
-            + "\": use grep, wordcount or sort, and change its costs with --map-seconds and others");
+        throw new IllegalArgumentException(
+            "there is no job profile \""
+                + profile
+                + "\": use grep, wordcount or sort, and change its costs with --map-seconds and"
+                + " others");
     }
   }
 
@@ -80,8 +87,11 @@ public final class JobSpec {
     require(bytes >= 0, "input bytes", "0 or more", bytes);
     require(bytesOfBlock >= 1, "block size", "1 byte or more", bytesOfBlock);
     require(copies >= 1 && copies <= 100, "replication", "1 to 100", copies);
-    require((bytes + bytesOfBlock - 1) / bytesOfBlock <= 50_000_000, "blocks",
-        "at most 50000000", (bytes + bytesOfBlock - 1) / bytesOfBlock);
+    require(
+        (bytes + bytesOfBlock - 1) / bytesOfBlock <= 50_000_000,
+        "blocks",
+        "at most 50000000",
+        (bytes + bytesOfBlock - 1) / bytesOfBlock);
     inputBytes = bytes;
     blockBytes = bytesOfBlock;
     replication = copies;
@@ -115,7 +125,10 @@ public final class JobSpec {
     return this;
   }
 
-  /** The reducers: how many, core seconds for a byte shuffled, bytes written for one, copies written. */
+  /**
+   * The reducers: how many, core seconds for a byte shuffled, bytes written for one, copies
+   * written.
+   */
   public JobSpec reduce(int count, double secondsPerByte, double written, int copies) {
     require(count >= 0 && count <= 100_000, "reducers", "0 to 100000", count);
     require(secondsPerByte >= 0 && written >= 0, "cost of reducers", "0 or more", secondsPerByte);

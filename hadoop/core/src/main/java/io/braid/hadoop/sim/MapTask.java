@@ -4,10 +4,20 @@ import io.braid.hadoop.sim.Noise.Stream;
 
 /**
  * A map container: it is scheduled, starts, reads its split's blocks one after another (reading and
- * computing overlap within a block), writes its output and ends. Confined to the simulation's thread.
+ * computing overlap), writes its output and ends. Confined to the simulation's thread.
  */
 final class MapTask extends Activity {
-  private enum State { STARTING, READING, WRITING, STOPPING }
+  private enum State {
+    STARTING,
+    READING,
+    WRITING,
+    STOPPING
+  }
+
+  /**
+   * Reading and computing overlap within so many bytes: of a larger block it reads no more ahead.
+   */
+  private static final long READ_AHEAD = 128L << 20;
 
   private final JobRun job;
   private final int split;
@@ -16,6 +26,7 @@ final class MapTask extends Activity {
   private State state = State.STARTING;
   private double factor;
   private int next;
+  private long offset; // within the block that is read
   private long bytes;
   double working;
 
@@ -36,10 +47,9 @@ final class MapTask extends Activity {
     ClusterSpec cluster = simulation.cluster;
     long first = firstBlock();
     double slow = simulation.slowness(node);
-    factor = slow
-        * job.noise.factor(Stream.CONTAINER, first, job.spec.containerSpread);
-    double work = cluster.startCpuSeconds * slow
-        * job.noise.factor(Stream.START, first, cluster.startSpread);
+    factor = slow * job.noise.factor(Stream.CONTAINER, first, job.spec.containerSpread);
+    double work =
+        cluster.startCpuSeconds * slow * job.noise.factor(Stream.START, first, cluster.startSpread);
     simulation.hardware.compute(this, node, work, cluster.startThreads);
     simulation.engine.begin(this);
   }
@@ -59,12 +69,17 @@ final class MapTask extends Activity {
         read();
         return;
       case READING:
-        job.blockRead(job.splits.get(split).blocks[next++], node);
+        int block = job.splits.get(split).blocks[next];
+        if (offset == job.placement.length(block)) {
+          job.blockRead(block, node);
+          ++next;
+          offset = 0;
+        }
         read();
         return;
       case WRITING:
         state = State.STOPPING;
-        job.mapDone(node, bytes);  // the job goes on; the slot waits for the process to end
+        job.mapDone(node, bytes); // the job goes on; the slot waits for the process to end
         job.simulation.hardware.compute(this, node, job.simulation.cluster.stopCpuSeconds, 1);
         job.simulation.engine.begin(this);
         return;
@@ -78,17 +93,17 @@ final class MapTask extends Activity {
     int[] blocks = job.splits.get(split).blocks;
     if (next < blocks.length) {
       int block = blocks[next];
-      long length = job.placement.length(block);
+      long length = Math.min(READ_AHEAD, job.placement.length(block) - offset);
       int source = job.source(block, node);
+      offset += length;
       bytes += length;
-      simulation.hardware.compute(this, node,
-          length * job.spec.mapSecondsPerByte * factor * job.slownessOf(block), 1);
+      simulation.hardware.compute(
+          this, node, length * job.spec.mapSecondsPerByte * factor * job.slownessOf(block), 1);
       simulation.hardware.disk(this, source, length);
       simulation.hardware.send(this, source, node, length);
     } else {
       state = State.WRITING;
-      simulation.hardware.disk(this, node,
-          bytes * job.spec.mapOutputRatio * job.spec.spillFactor);
+      simulation.hardware.disk(this, node, bytes * job.spec.mapOutputRatio * job.spec.spillFactor);
     }
     simulation.engine.begin(this);
   }

@@ -1,13 +1,24 @@
 package io.braid.hadoop.sim;
 
 /**
- * Random numbers by name rather than by order: a draw depends on the seed, a stream and an index alone,
- * so two policies that are simulated with one seed meet the same slow blocks and the same slow nodes.
- * Immutable, hence safe to share.
+ * Random numbers by name rather than by order: a draw depends on the seed, a stream and an index
+ * alone, so two policies that are simulated with one seed meet the same slow blocks and the same
+ * slow nodes. Immutable, hence safe to share.
  */
 final class Noise {
   /** What a number is drawn for; each has its own stream. */
-  enum Stream { BLOCK, REGION, CONTAINER, NODE, START, PLACEMENT, SOURCE, ORDER, REDUCE, OUTPUT }
+  enum Stream {
+    BLOCK,
+    REGION,
+    CONTAINER,
+    NODE,
+    START,
+    PLACEMENT,
+    SOURCE,
+    ORDER,
+    REDUCE,
+    OUTPUT
+  }
 
   private final long seed;
 

@@ -6,13 +6,39 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 
-/** The options of {@code simulate}: {@code --name value} or {@code --name=value}. Not thread safe. */
+/**
+ * The options of {@code simulate}: {@code --name value} or {@code --name=value}. Not thread safe.
+ */
 final class Options {
   private static final Set<String> FLAGS = Set.of("json", "help", "sweep", "small", "calibration");
-  private static final Set<String> VALUES = Set.of("figure", "nodes", "slots", "racks", "cores",
-      "machine-nodes", "disk", "port", "uplink", "start", "delay", "node-spread", "scheduler", "job",
-      "blocks", "block-size", "replication", "map-seconds", "output-ratio", "reducers", "block-spread",
-      "container-spread", "jobs", "interval", "policy", "seed");
+  private static final Set<String> VALUES =
+      Set.of(
+          "figure",
+          "nodes",
+          "slots",
+          "racks",
+          "cores",
+          "machine-nodes",
+          "disk",
+          "port",
+          "uplink",
+          "start",
+          "delay",
+          "node-spread",
+          "scheduler",
+          "job",
+          "blocks",
+          "block-size",
+          "replication",
+          "map-seconds",
+          "output-ratio",
+          "reducers",
+          "block-spread",
+          "container-spread",
+          "jobs",
+          "interval",
+          "policy",
+          "seed");
 
   private final Map<String, String> given = new LinkedHashMap<>();
 
@@ -84,8 +110,16 @@ final class Options {
     } catch (NumberFormatException e) {
       // reported below, with the range
     }
-    throw new IllegalArgumentException("--" + name + " must be a whole number from " + least + " to "
-        + most + ", not \"" + given.get(name) + "\"");
+    throw new IllegalArgumentException(
+        "--"
+            + name
+            + " must be a whole number from "
+            + least
+            + " to "
+            + most
+            + ", not \""
+            + given.get(name)
+            + "\"");
   }
 
   double real(String name, double otherwise) {
@@ -100,8 +134,8 @@ final class Options {
     } catch (NumberFormatException e) {
       // reported below
     }
-    throw new IllegalArgumentException("--" + name + " must be a number of at least 0, not \""
-        + given.get(name) + "\"");
+    throw new IllegalArgumentException(
+        "--" + name + " must be a number of at least 0, not \"" + given.get(name) + "\"");
   }
 
   /** A size, with a suffix k, m or g if it likes. */
@@ -119,7 +153,12 @@ final class Options {
     } catch (NumberFormatException e) {
       // reported below
     }
-    throw new IllegalArgumentException("--" + name + " must be a size such as 134217728, 128m or 1g, "
-        + "not \"" + given.get(name) + "\"");
+    throw new IllegalArgumentException(
+        "--"
+            + name
+            + " must be a size such as 134217728, 128m or 1g, "
+            + "not \""
+            + given.get(name)
+            + "\"");
   }
 }

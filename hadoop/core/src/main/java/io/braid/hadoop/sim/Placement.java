@@ -3,9 +3,9 @@ package io.braid.hadoop.sim;
 import io.braid.hadoop.sim.Noise.Stream;
 
 /**
- * Where the copies of a file's blocks lie, by HDFS's rule: the first on the writer's node, the second in
- * another rack, the third in the second's rack, further ones anywhere. The file is taken to be written
- * from all nodes alike. Immutable.
+ * Where the copies of a file's blocks lie, by HDFS's rule: the first on the writer's node, the
+ * second in another rack, the third in the second's rack, further ones anywhere. The file is taken
+ * to be written from all nodes alike. Immutable.
  */
 final class Placement {
   private final int copies;
@@ -60,7 +60,8 @@ final class Placement {
         return node;
       }
     }
-    // A rack of one node can't hold two copies, and small clusters repeat: the next node that has none.
+    // A rack of one node can't hold two copies, and small clusters repeat: the next node that has
+    // none.
     int node = noise.below(Stream.PLACEMENT, draw, racks.nodes());
     while (contains(first, first + copy, node)) {
       node = (node + 1) % racks.nodes();

@@ -3,18 +3,24 @@ package io.braid.hadoop.sim;
 import io.braid.hadoop.sim.Noise.Stream;
 
 /**
- * A reduce container: it starts, fetches its share of the maps' output from a few nodes at a time while
- * maps still run, merges and reduces, and writes its output with copies. Confined to the simulation's
- * thread.
+ * A reduce container: it starts, fetches its share of the maps' output from a few nodes at a time
+ * while maps still run, merges and reduces, and writes its output with copies. Confined to the
+ * simulation's thread.
  */
 final class ReduceTask extends Activity {
-  private enum State { STARTING, SHUFFLING, REDUCING, WRITING, STOPPING }
+  private enum State {
+    STARTING,
+    SHUFFLING,
+    REDUCING,
+    WRITING,
+    STOPPING
+  }
 
   private final JobRun job;
   private final int index;
   final int node;
   final double launched;
-  private final double[] fetched;  // bytes by node
+  private final double[] fetched; // bytes by node
   private State state = State.STARTING;
   private int fetching;
   private int cursor;
@@ -34,11 +40,16 @@ final class ReduceTask extends Activity {
 
   void launch() {
     ClusterSpec cluster = job.simulation.cluster;
-    job.simulation.engine.after(cluster.schedulingSeconds + cluster.launchSeconds, () -> {
-      job.simulation.hardware.compute(this, node,
-          cluster.startCpuSeconds * job.simulation.slowness(node), cluster.startThreads);
-      job.simulation.engine.begin(this);
-    });
+    job.simulation.engine.after(
+        cluster.schedulingSeconds + cluster.launchSeconds,
+        () -> {
+          job.simulation.hardware.compute(
+              this,
+              node,
+              cluster.startCpuSeconds * job.simulation.slowness(node),
+              cluster.startThreads);
+          job.simulation.engine.begin(this);
+        });
   }
 
   @Override
@@ -61,7 +72,9 @@ final class ReduceTask extends Activity {
     }
   }
 
-  /** Fetches from as many nodes as it may; asks again in a while for what maps have yet to write. */
+  /**
+   * Fetches from as many nodes as it may; asks again in a while for what maps have yet to write.
+   */
   private void shuffle() {
     ClusterSpec cluster = job.simulation.cluster;
     while (fetching < cluster.parallelCopies && fetchOne()) {
@@ -76,12 +89,14 @@ final class ReduceTask extends Activity {
       }
     } else if (!polling) {
       polling = true;
-      job.simulation.engine.after(cluster.pollSeconds, () -> {
-        polling = false;
-        if (state == State.SHUFFLING) {
-          shuffle();
-        }
-      });
+      job.simulation.engine.after(
+          cluster.pollSeconds,
+          () -> {
+            polling = false;
+            if (state == State.SHUFFLING) {
+              shuffle();
+            }
+          });
     }
   }
 
@@ -101,14 +116,15 @@ final class ReduceTask extends Activity {
   }
 
   private void fetch(int source, double bytes) {
-    Activity copy = new Activity() {
-      @Override
-      void done() {
-        --fetching;
-        job.simulation.shuffled += bytes;
-        shuffle();
-      }
-    };
+    Activity copy =
+        new Activity() {
+          @Override
+          void done() {
+            --fetching;
+            job.simulation.shuffled += bytes;
+            shuffle();
+          }
+        };
     // What the source sends was just written and comes from its memory; what the reducer can't hold
     // goes to its disk.
     job.simulation.hardware.send(copy, source, node, bytes);
@@ -124,8 +140,8 @@ final class ReduceTask extends Activity {
 
   private void reduce() {
     state = State.REDUCING;
-    job.simulation.hardware.compute(this, node,
-        received * job.spec.reduceSecondsPerByte * job.simulation.slowness(node), 1);
+    job.simulation.hardware.compute(
+        this, node, received * job.spec.reduceSecondsPerByte * job.simulation.slowness(node), 1);
     job.simulation.hardware.disk(this, node, received * spilledShare());
     job.simulation.engine.begin(this);
   }
@@ -147,8 +163,8 @@ final class ReduceTask extends Activity {
     int copies = Math.min(job.spec.outputReplication, fetched.length);
     for (int copy = 1; copy < copies; ++copy) {
       long draw = ((long) index << 32) + chunks * 16L + copy;
-      int to = (from + 1 + job.noise.below(Stream.OUTPUT, draw, fetched.length - 1))
-          % fetched.length;
+      int to =
+          (from + 1 + job.noise.below(Stream.OUTPUT, draw, fetched.length - 1)) % fetched.length;
       hardware.send(this, from, to, bytes);
       hardware.disk(this, to, bytes);
       from = to;

@@ -13,6 +13,7 @@ final class Report {
     final String name;
     final List<String> columns;
     final List<List<Object>> rows = new ArrayList<>();
+
     /** Too long to read: only JSON has it. */
     boolean bulky;
 
@@ -23,8 +24,8 @@ final class Report {
 
     Table row(Object... cells) {
       if (cells.length != columns.size()) {
-        throw new IllegalArgumentException(name + " has " + columns.size() + " columns, not "
-            + cells.length);
+        throw new IllegalArgumentException(
+            name + " has " + columns.size() + " columns, not " + cells.length);
       }
       rows.add(List.of(cells));
       return this;
@@ -52,7 +53,9 @@ final class Report {
     return table;
   }
 
-  /** What the text says, under which skew it was tried here, what came out and whether that agrees. */
+  /**
+   * What the text says, under which skew it was tried here, what came out and whether that agrees.
+   */
   Report claim(String text, String skew, String seen, boolean holds) {
     Map<String, Object> claim = new LinkedHashMap<>();
     claim.put("claim", text);
@@ -87,20 +90,29 @@ final class Report {
 
   String text() {
     StringBuilder out = new StringBuilder(title).append('\n');
-    facts.forEach((name, value) -> out.append("  ").append(name).append(": ").append(shown(value))
-        .append('\n'));
+    facts.forEach(
+        (name, value) ->
+            out.append("  ").append(name).append(": ").append(shown(value)).append('\n'));
     for (Table table : tables) {
       if (table.bulky) {
-        out.append('\n').append(table.name).append(": ").append(table.rows.size())
+        out.append('\n')
+            .append(table.name)
+            .append(": ")
+            .append(table.rows.size())
             .append(" rows (with --json)\n");
       } else {
         align(out, table);
       }
     }
     for (Map<String, Object> claim : claims) {
-      out.append('\n').append((boolean) claim.get("holds") ? "holds:         " : "does not hold: ")
-          .append(claim.get("claim")).append("\n  skew: ").append(claim.get("skew"))
-          .append("\n  seen: ").append(claim.get("seen")).append('\n');
+      out.append('\n')
+          .append((boolean) claim.get("holds") ? "holds:         " : "does not hold: ")
+          .append(claim.get("claim"))
+          .append("\n  skew: ")
+          .append(claim.get("skew"))
+          .append("\n  seen: ")
+          .append(claim.get("seen"))
+          .append('\n');
     }
     return out.toString();
   }

@@ -12,10 +12,13 @@ final class Runs {
   static final long GIB = 1L << 30;
   static final long MIB = 1L << 20;
   static final int SLOTS = 8;
+
   /** Runs of each point, with seeds 1, 2, ...; their median is shown. */
   static final int REPEATS = 9;
+
   /** Start-ups vary, or all slots would start and read in step. */
   static final double START_SPREAD = 0.3;
+
   /** Under which the figures are tried: what is drawn a block, a container or a node. */
   static final List<Skew> SKEWS =
       List.of(Skew.independent(0.8), Skew.correlated(0.8), Skew.nodes(0.25));
@@ -27,15 +30,17 @@ final class Runs {
   }
 
   /**
-   * Figures 6 and 7: so many of a node's slots get a split of the largest size, and all other blocks are
-   * splits by themselves. That is Algorithm 2 with one size only.
+   * Figures 6 and 7: so many of a node's slots get a split of the largest size, and all other
+   * blocks are splits by themselves. That is Algorithm 2 with one size only.
    */
   static PlanSettings largest(int slots) {
     if (slots == 0) {
       return settings(Policy.NONE);
     }
-    return slots == SLOTS ? settings(Policy.MAXIMUM)
-        : settings(Policy.ASSORTED_STRICT).withRatio(1_000_000)
+    return slots == SLOTS
+        ? settings(Policy.MAXIMUM)
+        : settings(Policy.ASSORTED_STRICT)
+            .withRatio(1_000_000)
             .withLargeShare((double) slots / SLOTS);
   }
 
@@ -46,8 +51,8 @@ final class Runs {
   }
 
   /**
-   * The text's cluster, with nodes that differ and Greps that vary by the skew; other jobs vary little, as
-   * the text blames the variance on what Grep computes.
+   * The text's cluster, with nodes that differ and Greps that vary by the skew; other jobs vary
+   * little, as the text blames the variance on what Grep computes.
    */
   static ClusterSpec cluster(Skew skew, JobSpec... jobs) {
     ClusterSpec cluster = ClusterSpec.dissertation().nodeSpread(skew.node);

@@ -3,13 +3,14 @@ package io.braid.hadoop.sim;
 import java.util.Arrays;
 
 /**
- * A disk, a network port or a node's cores: a capacity that is shared evenly between all that use it
- * (processor sharing), by weight, and of which a unit of weight may get no more than a limit (a thread
- * can't use two cores).
+ * A disk, a network port or a node's cores: a capacity that is shared evenly between all that use
+ * it (processor sharing), by weight, and of which a unit of weight may get no more than a limit (a
+ * thread can't use two cores).
  *
- * <p>Instead of shortening all remaining demands whenever time passes, it keeps a virtual clock that runs
- * at the rate a unit of weight is served with. A demand is done when the clock reaches a value that is
- * known on its arrival, so arrival and departure cost a heap operation each. Confined to one thread.
+ * <p>Instead of shortening all remaining demands whenever time passes, it keeps a virtual clock
+ * that runs at the rate a unit of weight is served with. A demand is done when the clock reaches a
+ * value that is known on its arrival, so arrival and departure cost a heap operation each. Confined
+ * to one thread.
  */
 final class SharedResource {
   static final double UNLIMITED = Double.POSITIVE_INFINITY;
@@ -69,7 +70,7 @@ final class SharedResource {
     weight -= weights[0];
     --size;
     if (size == 0) {
-      clock = 0;  // no demand depends on it: starting anew keeps it exact
+      clock = 0; // no demand depends on it: starting anew keeps it exact
       weight = 0;
     } else {
       siftDown(finish[size], order[size], weights[size], activities[size]);
@@ -103,8 +104,7 @@ final class SharedResource {
   }
 
   private void schedule() {
-    next = size == 0 ? Double.POSITIVE_INFINITY
-        : updated + Math.max(0, finish[0] - clock) / rate();
+    next = size == 0 ? Double.POSITIVE_INFINITY : updated + Math.max(0, finish[0] - clock) / rate();
   }
 
   private void grow() {

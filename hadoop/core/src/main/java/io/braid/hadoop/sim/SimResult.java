@@ -3,7 +3,9 @@ package io.braid.hadoop.sim;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What a simulation has seen: its jobs, and the cluster's use over time. Read-only once it is made. */
+/**
+ * What a simulation has seen: its jobs, and the cluster's use over time. Read-only once it is made.
+ */
 public final class SimResult {
   /** The cluster's use at a moment; counts are from the start, over all nodes. */
   static final class Sample {
@@ -51,8 +53,8 @@ public final class SimResult {
   }
 
   /**
-   * Jain's index of the slots that jobs hold, over the moments when two or more jobs could use more than
-   * they have or are served: 1 is an even share, 1 / jobs is one job that has all.
+   * Jain's index of the slots that jobs hold, over the moments when two or more jobs could use more
+   * than they have or are served: 1 is an even share, 1 / jobs is one job that has all.
    */
   double fairness() {
     double sum = 0;

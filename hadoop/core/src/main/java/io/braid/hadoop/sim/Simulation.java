@@ -7,12 +7,15 @@ import java.util.List;
 
 /**
  * Runs jobs on a cluster, in simulated time. Slots are given to the job that holds the fewest (fair
- * share without preemption) or to the first that waits (FIFO). The same specs and seed give the same
- * result, to the bit. Confined to one thread; an object runs once.
+ * share without preemption) or to the first that waits (FIFO). The same specs and seed give the
+ * same result, to the bit. Confined to one thread; an object runs once.
  */
 public final class Simulation {
   /** Which job gets a slot that is free. */
-  public enum Discipline { FAIR, FIFO }
+  public enum Discipline {
+    FAIR,
+    FIFO
+  }
 
   final ClusterSpec cluster;
   final Engine engine = new Engine();
@@ -42,7 +45,7 @@ public final class Simulation {
     for (int i = 0; i < cluster.nodes; ++i) {
       slowness[i] = noise.factor(Stream.NODE, i, cluster.nodeSpread);
       free[i] = cluster.slots;
-      int other = noise.below(Stream.ORDER, i, i + 1);  // a shuffled order of heartbeats
+      int other = noise.below(Stream.ORDER, i, i + 1); // a shuffled order of heartbeats
       order[i] = order[other];
       order[other] = i;
     }
@@ -69,8 +72,10 @@ public final class Simulation {
     }
     engine.run();
     if (unfinished > 0) {
-      throw new IllegalStateException("the simulation stopped with " + unfinished
-          + " jobs unfinished: this is a mistake of the simulator, please report its options");
+      throw new IllegalStateException(
+          "the simulation stopped with "
+              + unfinished
+              + " jobs unfinished: this is a mistake of the simulator, please report its options");
     }
     result.coreSeconds = hardware.computed();
     result.diskBytes = hardware.diskBytes();
@@ -96,7 +101,7 @@ public final class Simulation {
     if (job.isEmpty()) {
       jobDone(job);
     } else {
-      engine.after(0, this::offerAll);  // once all that come at this moment are in
+      engine.after(0, this::offerAll); // once all that come at this moment are in
     }
   }
 
@@ -120,8 +125,8 @@ public final class Simulation {
       return false;
     }
     if (discipline == Discipline.FAIR && active.size() > 1) {
-      active.sort(Comparator.<JobRun>comparingInt(job -> job.running)
-          .thenComparingInt(job -> job.number));
+      active.sort(
+          Comparator.<JobRun>comparingInt(job -> job.running).thenComparingInt(job -> job.number));
     }
     for (JobRun job : active) {
       if (job.offer(node)) {
@@ -151,11 +156,13 @@ public final class Simulation {
 
   void jobDone(JobRun job) {
     active.remove(job);
-    engine.after(cluster.finishSeconds, () -> {
-      --unfinished;
-      job.result.finished = engine.now();
-      result.finished = Math.max(result.finished, engine.now());
-    });
+    engine.after(
+        cluster.finishSeconds,
+        () -> {
+          --unfinished;
+          job.result.finished = engine.now();
+          result.finished = Math.max(result.finished, engine.now());
+        });
     engine.after(0, this::offerAll);
   }
 

@@ -1,6 +1,8 @@
 package io.braid.hadoop.sim;
 
-/** The blocks that one map container reads, in order, and the nodes it had best run on. Immutable. */
+/**
+ * The blocks that one map container reads, in order, and the nodes it had best run on. Immutable.
+ */
 public final class Split {
   final int[] blocks;
   final int[] nodes;

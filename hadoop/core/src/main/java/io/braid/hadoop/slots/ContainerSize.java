@@ -52,7 +52,8 @@ final class ContainerSize {
       step = conf.getInt(FAIR_MEMORY_STEP, conf.getInt(FAIR_MEMORY_STEP_OLD, 1024));
       stepVcores = conf.getInt(FAIR_VCORES_STEP, conf.getInt(FAIR_VCORES_STEP_OLD, 1));
     }
-    return new ContainerSize(rounded(memory, least, step), rounded(vcores, leastVcores, stepVcores));
+    return new ContainerSize(rounded(memory, least, step),
+        rounded(vcores, leastVcores, stepVcores));
   }
 
   private static long rounded(long wanted, long least, long step) {

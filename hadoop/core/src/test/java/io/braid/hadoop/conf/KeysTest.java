@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.braid.hadoop.plan.Costs;
 import io.braid.hadoop.plan.PlanSettings;
 import io.braid.hadoop.plan.Policy;
 import io.braid.hadoop.slots.SlotSource;
@@ -50,7 +51,8 @@ class KeysTest {
     assertEquals(PlanSettings.DEFAULTS.largeShare(), settings.largeShare());
     assertEquals(PlanSettings.DEFAULTS.localFraction(), settings.localFraction());
     assertEquals(PlanSettings.DEFAULTS.minimumBytes(), settings.minimumBytes());
-    assertEquals(PlanSettings.DEFAULTS.costs().startSeconds(), settings.costs().startSeconds());
+    assertEquals(Costs.ASSUMED.startSeconds(), settings.costs().startSeconds());
+    assertEquals(Costs.ASSUMED.bytesPerSecond(), settings.costs().bytesPerSecond());
   }
 
   @Test
@@ -73,14 +75,26 @@ class KeysTest {
     assertEquals(10 << 20, settings.costs().bytesPerSecond());
   }
 
+  @Test
+  void whatIsSetGoesBeforeWhatWasMeasured() {
+    Configuration conf = new Configuration(false);
+    conf.set("braid.input.cost.node-spread", "0.5");
+    Costs costs = InputSettings.costs(conf, new Costs(1, 2, 0.3, 0.4, 0.1));
+    assertEquals(1, costs.startSeconds());
+    assertEquals(2, costs.bytesPerSecond());
+    assertEquals(0.3, costs.blockSpread());
+    assertEquals(0.4, costs.containerSpread());
+    assertEquals(0.5, costs.nodeSpread());
+  }
+
   @ParameterizedTest
   @CsvSource({
       "braid.input.policy, biggest, assorted-strict",
       "braid.input.ratio, 1, from 2 to 64",
       "braid.input.ratio, two, from 2 to 64",
       "braid.input.ratio, 99999999999999999999, from 2 to 64",
-      "braid.input.large-share, 1.5, from 0 to 1",
-      "braid.input.large-share, NaN, from 0 to 1",
+      "braid.input.large-share, 1.5, from 0.01 to 1",
+      "braid.input.large-share, NaN, from 0.01 to 1",
       "braid.input.local-fraction, -0.1, from 0 to 1",
       "braid.input.minimum-bytes, -1, may end in k",
       "braid.input.minimum-bytes, 9999999t, may end in k",

@@ -98,7 +98,10 @@ class EqualRecordsTest {
   }
 
   static Stream<Arguments> kindsAndPolicies() {
+    // Bzip2 is slow: one policy that makes large groups, and one that makes groups of all sizes.
     return Stream.of(Kind.values()).flatMap(kind -> Stream.of(Policy.values())
+        .filter(policy -> kind != Kind.BZIP2 || policy == Policy.MAXIMUM
+            || policy == Policy.ASSORTED_BALANCED)
         .map(policy -> Arguments.of(kind, policy)));
   }
 

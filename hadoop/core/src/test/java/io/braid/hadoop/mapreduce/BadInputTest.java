@@ -128,6 +128,18 @@ class BadInputTest {
   }
 
   @Test
+  void aHistoryThatIsNotThereIsDoneWithout() throws Exception {
+    SampleFiles.writeTexts(folder(), conf, 8);
+    conf.set(FileInputFormat.INPUT_DIR, folder().toString());
+    conf.setLong(FileInputFormat.SPLIT_MAXSIZE, 1000);
+    String planned = api.splits(format).toString();
+    conf.set(Keys.COST_HISTORY.name(), folder() + "/no-such-folder");
+    assertEquals(planned, api.splits(format).toString());
+    conf.set(Keys.COST_HISTORY.name(), folder().toString());
+    assertEquals(planned, api.splits(format).toString());
+  }
+
+  @Test
   void splitsThatWontTellWhereTheyAreStayAsTheyAre() throws Exception {
     conf.set(Keys.DELEGATE.name(), ScriptedFormat.class.getName());
     FileSplit broken = new FileSplit(new Path("file:///in/a"), 0, 1, null) {

@@ -25,7 +25,7 @@ import org.apache.hadoop.mapreduce.lib.input.FileSplit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a coalesced split shows, how it travels, and how its reader behaves when things go wrong. */
+/** What a coalesced split shows, how it travels, and what its reader does when things go wrong. */
 class CoalescedSplitTest {
   private final Configuration conf = new Configuration();
   private final NewApi api = new NewApi(conf);

@@ -89,6 +89,23 @@ class PlannerPropertyTest {
         "from " + least + " to " + most + " with blocks of up to " + in.longest());
   }
 
+  /**
+   * Few more blocks than slots, of very different lengths: no group may take what another needs.
+   */
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void maximumHasAGroupASlotForHardlyMoreBlocks(long seed) {
+    Random random = new Random(seed);
+    List<Block> blocks = new ArrayList<>();
+    int slots = 2 + random.nextInt(8);
+    for (int i = slots + 1 + random.nextInt(slots); i > 0; --i) {
+      blocks.add(new Block((long) Math.exp(random.nextDouble() * 20), List.of("a", "b")));
+    }
+    List<Node> nodes = List.of(new Node("a", slots / 2), new Node("b", slots - slots / 2));
+    PlanSettings settings = PlanSettings.DEFAULTS.withPolicy(Policy.MAXIMUM);
+    assertEquals(slots, Planner.plan(blocks, nodes, settings).groups().size());
+  }
+
   @ParameterizedTest
   @MethodSource("seeds")
   void assortedGroupsAreNoLargerThanAnEvenShare(long seed) {

@@ -39,8 +39,8 @@ class EngineTest {
   @Test
   void demandsShareEvenlyAndALaterOneSlowsTheFirst() {
     SharedResource disk = engine.resource(100, SharedResource.UNLIMITED);
-    serve(disk, 300, 1, "a");  // alone until 1 (100), then half: 200 more take 4 s
-    engine.after(1, () -> serve(disk, 50, 1, "b"));  // 50 at half speed: 1 s
+    serve(disk, 300, 1, "a"); // alone until 1 (100), then half: 200 more take 4 s
+    engine.after(1, () -> serve(disk, 50, 1, "b")); // 50 at half speed: 1 s
     engine.run();
     // b ends at 2, when a has had 150; the other 150 take 1.5 s.
     assertEquals(List.of("b@2.0", "a@3.5"), ends);
@@ -60,7 +60,7 @@ class EngineTest {
   void weightsShareACrowdedResource() {
     SharedResource cores = engine.resource(4, 1);
     for (int i = 0; i < 8; ++i) {
-      serve(cores, 6.7, 2.5, "c" + i);  // 20 threads on 4 cores: 8 * 6.7 / 4 s
+      serve(cores, 6.7, 2.5, "c" + i); // 20 threads on 4 cores: 8 * 6.7 / 4 s
     }
     engine.run();
     assertEquals(8, ends.size());
@@ -109,8 +109,8 @@ class EngineTest {
       SharedResource resource = resources.get(noise.below(Noise.Stream.SOURCE, i, 50));
       String name = "d" + i;
       asked += amount;
-      engine.after(noise.uniform(Noise.Stream.START, i) * 1e6,
-          () -> serve(resource, amount, 1, name));
+      engine.after(
+          noise.uniform(Noise.Stream.START, i) * 1e6, () -> serve(resource, amount, 1, name));
     }
     engine.run();
     double served = 0;

@@ -9,8 +9,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The figures' claims: those that the model bears out must go on to hold, and those that it does not
- * are listed in docs/simulator.md.
+ * The figures' claims: those that the model bears out must go on to hold, and those that it does
+ * not are listed in hadoop/docs/simulator.md.
  */
 class FiguresTest {
   private static boolean holds(Report report, String claim, String skew) {

@@ -27,22 +27,29 @@ class InvariantsTest {
 
   private static ClusterSpec cluster(int seed) {
     int nodes = dice(seed, 1, 1, 12);
-    return ClusterSpec.dissertation().nodes(nodes, dice(seed, 2, 1, 5))
-        .racks(dice(seed, 3, 1, Math.min(3, nodes))).localityDelay(dice(seed, 4, 0, 9))
-        .nodeSpread(0.1 * dice(seed, 5, 0, 4)).slowstart(0.1 * dice(seed, 6, 0, 10))
-        .start(1, 4, dice(seed, 7, 1, 3), 0.3).stop(0.5, 1);
+    return ClusterSpec.dissertation()
+        .nodes(nodes, dice(seed, 2, 1, 5))
+        .racks(dice(seed, 3, 1, Math.min(3, nodes)))
+        .localityDelay(dice(seed, 4, 0, 9))
+        .nodeSpread(0.1 * dice(seed, 5, 0, 4))
+        .slowstart(0.1 * dice(seed, 6, 0, 10))
+        .start(1, 4, dice(seed, 7, 1, 3), 0.3)
+        .stop(0.5, 1);
   }
 
   private static List<JobSpec> jobs(int seed, Policy policy) {
     List<JobSpec> jobs = new ArrayList<>();
     for (int i = 0; i < dice(seed, 10, 1, 4); ++i) {
       int draw = 20 + 10 * i;
-      jobs.add(new JobSpec("job" + i).submit(dice(seed, draw, 0, 50))
-          .input(dice(seed, draw + 1, 0, 2_000_000_000), 8L << 20, dice(seed, draw + 2, 1, 3))
-          .map(1 / MIB, 0.1 * dice(seed, draw + 3, 0, 10), 1)
-          .reduce(dice(seed, draw + 4, 0, 9), 0.1 / MIB, 1, 2)
-          .skew(0.5, 0.5).regions(0.5, 7)
-          .plan(PlanSettings.DEFAULTS.withPolicy(policy)));
+      jobs.add(
+          new JobSpec("job" + i)
+              .submit(dice(seed, draw, 0, 50))
+              .input(dice(seed, draw + 1, 0, 2_000_000_000), 8L << 20, dice(seed, draw + 2, 1, 3))
+              .map(1 / MIB, 0.1 * dice(seed, draw + 3, 0, 10), 1)
+              .reduce(dice(seed, draw + 4, 0, 9), 0.1 / MIB, 1, 2)
+              .skew(0.5, 0.5)
+              .regions(0.5, 7)
+              .plan(PlanSettings.DEFAULTS.withPolicy(policy)));
     }
     return jobs;
   }
@@ -101,8 +108,9 @@ class InvariantsTest {
   }
 
   private static String digest(int specs, long seed) {
-    SimResult result = new Simulation(cluster(specs), Simulation.Discipline.FAIR, seed)
-        .run(jobs(specs, Policy.NONE), 1);
+    SimResult result =
+        new Simulation(cluster(specs), Simulation.Discipline.FAIR, seed)
+            .run(jobs(specs, Policy.NONE), 1);
     StringBuilder text = new StringBuilder();
     for (JobResult job : result.jobs()) {
       text.append(job.seconds()).append(' ').append(job.localBytes).append(' ');
@@ -136,7 +144,8 @@ class InvariantsTest {
       }
     }
     int expected = 100 * copies;
-    assertTrue(Arrays.stream(perNode).allMatch(n -> n > expected * 0.6 && n < expected * 1.4),
+    assertTrue(
+        Arrays.stream(perNode).allMatch(n -> n > expected * 0.6 && n < expected * 1.4),
         Arrays.toString(perNode));
   }
 

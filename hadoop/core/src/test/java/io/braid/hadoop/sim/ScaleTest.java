@@ -14,12 +14,17 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** The largest cluster that the simulator promises: 1,000 nodes and a million blocks. */
 class ScaleTest {
   @ParameterizedTest
-  @EnumSource(value = Policy.class, names = {"NONE", "MAXIMUM"})
+  @EnumSource(
+      value = Policy.class,
+      names = {"NONE", "MAXIMUM"})
   @Timeout(value = 240, unit = TimeUnit.SECONDS)
   void aMillionBlocksOnAThousandNodes(Policy policy) {
     ClusterSpec cluster = ClusterSpec.dissertation().nodes(1000, 8);
-    JobSpec job = JobSpec.grep().input(1_000_000L << 27, 128L << 20, 3).skew(0.3, 0.3)
-        .plan(PlanSettings.DEFAULTS.withPolicy(policy));
+    JobSpec job =
+        JobSpec.grep()
+            .input(1_000_000L << 27, 128L << 20, 3)
+            .skew(0.3, 0.3)
+            .plan(PlanSettings.DEFAULTS.withPolicy(policy));
     SimResult result = new Simulation(cluster, Simulation.Discipline.FAIR, 1).run(List.of(job));
     assertEquals(1_000_000, result.jobs().get(0).blocksRead);
   }

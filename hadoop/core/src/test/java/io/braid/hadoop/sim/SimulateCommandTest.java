@@ -19,7 +19,9 @@ class SimulateCommandTest {
   private int run(String... args) {
     out.reset();
     err.reset();
-    return SimulateCommand.run(args, new PrintStream(out, true, StandardCharsets.UTF_8),
+    return SimulateCommand.run(
+        args,
+        new PrintStream(out, true, StandardCharsets.UTF_8),
         new PrintStream(err, true, StandardCharsets.UTF_8));
   }
 
@@ -38,7 +40,9 @@ class SimulateCommandTest {
 
   @Test
   void theSeedDecidesTheRun() {
-    String[] args = {"--nodes=4", "--slots=2", "--blocks=80", "--block-spread=1", "--json", "--seed=7"};
+    String[] args = {
+      "--nodes=4", "--slots=2", "--blocks=80", "--block-spread=1", "--json", "--seed=7"
+    };
     assertEquals(0, run(args));
     String first = out();
     assertEquals(0, run(args));
@@ -60,40 +64,56 @@ class SimulateCommandTest {
   @Test
   void helpNamesEachOption() {
     assertEquals(0, run("--help"));
-    for (String option : new String[] {"--nodes", "--slots", "--blocks", "--block-size",
-        "--replication", "--policy", "--job ", "--jobs", "--seed", "--json", "--figure", "--sweep",
-        "--calibration"}) {
+    for (String option :
+        new String[] {
+          "--nodes",
+          "--slots",
+          "--blocks",
+          "--block-size",
+          "--replication",
+          "--policy",
+          "--job ",
+          "--jobs",
+          "--seed",
+          "--json",
+          "--figure",
+          "--sweep",
+          "--calibration"
+        }) {
       assertTrue(out().contains(option), option);
     }
   }
 
   @ParameterizedTest
-  @CsvSource(delimiter = '|', value = {
-      "--nodes x|--nodes must be a whole number from 1 to 100000, not \"x\"",
-      "--nodes 0|--nodes must be a whole number",
-      "--blocks -1|--blocks must be a whole number from 0",
-      "--block-size big|--block-size must be a size such as 134217728, 128m or 1g",
-      "--block-size 1g --blocks 50000000 --replication 0|--replication must be",
-      "--policy foo|there is no policy \"foo\": use none, maximum",
-      "--job tera|there is no job profile \"tera\": use grep, wordcount or sort",
-      "--scheduler none|there is no scheduler \"none\": use fair or fifo",
-      "--start -2|--start must be a number of at least 0",
-      "--disk 0|bytes a second of a disk must be above 0",
-      "--racks 33|racks must be 1 to the number of nodes",
-      "--figure 5|there is no figure 5 to simulate",
-      "--figure 2 --nodes 3|--nodes does not go with --figure",
-      "--sweep --seed 3|--seed does not go with --sweep",
-      "--small|--small goes with --sweep",
-      "--seed|--seed needs a value",
-      "--seed 1 --seed 2|--seed is given twice",
-      "--json=yes|--json takes no value",
-      "--colour red|there is no option --colour",
-      "nodes|\"nodes\" is no option"})
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "--nodes x|--nodes must be a whole number from 1 to 100000, not \"x\"",
+        "--nodes 0|--nodes must be a whole number",
+        "--blocks -1|--blocks must be a whole number from 0",
+        "--block-size big|--block-size must be a size such as 134217728, 128m or 1g",
+        "--block-size 1g --blocks 50000000 --replication 0|--replication must be",
+        "--policy foo|there is no policy \"foo\": use none, maximum",
+        "--job tera|there is no job profile \"tera\": use grep, wordcount or sort",
+        "--scheduler none|there is no scheduler \"none\": use fair or fifo",
+        "--start -2|--start must be a number of at least 0",
+        "--disk 0|bytes a second of a disk must be above 0",
+        "--racks 33|racks must be 1 to the number of nodes",
+        "--figure 5|there is no figure 5 to simulate",
+        "--figure 2 --nodes 3|--nodes does not go with --figure",
+        "--sweep --seed 3|--seed does not go with --sweep",
+        "--small|--small goes with --sweep",
+        "--seed|--seed needs a value",
+        "--seed 1 --seed 2|--seed is given twice",
+        "--json=yes|--json takes no value",
+        "--colour red|there is no option --colour",
+        "nodes|\"nodes\" is no option"
+      })
   void mistakesAreNamed(String line, String message) {
     assertEquals(2, run(line.split(" ")));
     assertEquals("", out());
     String said = err.toString(StandardCharsets.UTF_8);
-    assertTrue(said.startsWith("simulate: " + message), said);
+    assertTrue(said.startsWith("braid-hadoop simulate: " + message), said);
     assertTrue(said.contains("--help"), said);
   }
 

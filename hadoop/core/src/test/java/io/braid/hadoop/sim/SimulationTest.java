@@ -4,19 +4,25 @@ import static io.braid.hadoop.sim.ClusterSpec.MIB;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.braid.hadoop.plan.Costs;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** Whole jobs against closed forms: what each should take can be worked out by hand. */
 class SimulationTest {
-  private static final double START = 1 + 2 + 3 + 4;  // master, scheduling, launch, start-up
+  private static final double START = 1 + 2 + 3 + 4; // master, scheduling, launch, start-up
   private static final double HUGE = 1e15;
 
   /** Start-up takes 10 s in all; disks and network cost nothing unless a test sets them. */
   private static ClusterSpec cluster(int nodes, int slots) {
-    return ClusterSpec.dissertation().nodes(nodes, slots).racks(1).rates(HUGE, HUGE, HUGE)
-        .master(1, 2).start(3, 4, 1, 0).localityDelay(0);
+    return ClusterSpec.dissertation()
+        .nodes(nodes, slots)
+        .racks(1)
+        .rates(HUGE, HUGE, HUGE)
+        .master(1, 2)
+        .start(3, 4, 1, 0)
+        .localityDelay(0);
   }
 
   /** A map takes 5 s a block. */
@@ -88,8 +94,7 @@ class SimulationTest {
   @Test
   void anUplinkIsSharedByItsRack() {
     // One copy a block: readers of the other rack share the uplink of 1 MiB a minute.
-    ClusterSpec cluster = cluster(2, 8).racks(2).rates(HUGE, HUGE, MIB / 60)
-        .localityDelay(99);
+    ClusterSpec cluster = cluster(2, 8).racks(2).rates(HUGE, HUGE, MIB / 60).localityDelay(99);
     JobSpec job = job(8).input(8 << 20, 1 << 20, 1);
     int crossing = 0;
     Placement placement = new Placement(job, cluster.rackOfNodes(), new Noise(1).part(0));
@@ -125,8 +130,8 @@ class SimulationTest {
 
   @Test
   void fifoServesTheFirstJobFirst() {
-    SimResult result = new Simulation(cluster(4, 2), Simulation.Discipline.FIFO, 1)
-        .run(List.of(job(16), job(16)));
+    SimResult result =
+        new Simulation(cluster(4, 2), Simulation.Discipline.FIFO, 1).run(List.of(job(16), job(16)));
     assertEquals(START + 5 + 14, result.jobs().get(0).seconds(), 1e-6);
     assertEquals(START + 5 + 3 * 14, result.jobs().get(1).seconds(), 1e-6);
   }
@@ -156,7 +161,8 @@ class SimulationTest {
 
   @Test
   void reducersStartAfterTheMapsAndFetchAll() {
-    // One node: nothing crosses the network. Reducers start once all maps are done; 2 MiB each at 3 s.
+    // One node: nothing crosses the network. Reducers start once all maps are done; 2 MiB each at 3
+    // s.
     ClusterSpec cluster = cluster(1, 4).slowstart(1);
     JobSpec job = job(4).map(5 / MIB, 1, 0).reduce(2, 3 / MIB, 0, 1);
     SimResult result = run(cluster, job);
@@ -179,7 +185,8 @@ class SimulationTest {
   void reducersThatStartEarlyTakeSlotsFromMaps() {
     JobSpec job = job(400).map(5 / MIB, 1, 0).reduce(4, 0, 0, 1);
     assertEquals(START + 5 + 24 * 14 + 9, seconds(cluster(4, 4).slowstart(1), job), 1e-6);
-    // A first wave on 16 slots; then 4 reducers, a few at a time, hold 4 of them: 384 maps on 12 slots.
+    // A first wave on 16 slots; then 4 reducers, a few at a time, hold 4 of them: 384 maps on 12
+    // slots.
     double early = seconds(cluster(4, 4).slowstart(0.04), job);
     assertTrue(early > START + 5 + 30 * 14 && early <= START + 5 + 32 * 14, "" + early);
   }
@@ -198,5 +205,27 @@ class SimulationTest {
   void anEmptyInputIsAJobThatEnds() {
     assertEquals(1, seconds(cluster(2, 2), job(0)), 1e-6);
     assertEquals(START, seconds(cluster(2, 2), job(0).reduce(1, 0, 0, 1)), 1e-6);
+  }
+
+  @Test
+  void aProcessThatEndsKeepsItsSlotButNotItsJob() {
+    // 3 core seconds after each map: the second wave waits for them, the job's end does not; then 7
+    // s.
+    ClusterSpec cluster = cluster(4, 2).stop(3, 7);
+    assertEquals(START + 5 + 7, seconds(cluster, job(8)), 1e-6);
+    assertEquals(START + 5 + 3 + 14 + 7, seconds(cluster, job(9)), 1e-6);
+  }
+
+  @Test
+  void theHistoryOfARunTellsThePlannerWhatAContainerTakes() {
+    ClusterSpec cluster = cluster(4, 2);
+    Costs alone = Skew.measuredCosts(cluster, job(100).skew(0.3, 0.4));
+    assertEquals(9, alone.startSeconds(), 1e-6);
+    assertEquals(MIB / 5, alone.bytesPerSecond(), 0.2 * MIB / 5);
+    assertEquals(0.3, alone.blockSpread(), 0.1);
+    // Two readers share a disk that needs 20 s for a block: the processor's spread is not seen.
+    Costs disk = Skew.measuredCosts(cluster.rates(0.1 * MIB, HUGE, HUGE), job(100).skew(0.3, 0.4));
+    assertEquals(MIB / 20, disk.bytesPerSecond(), 0.1 * MIB / 20);
+    assertTrue(disk.containerSpread() < 0.1, "" + disk.containerSpread());
   }
 }

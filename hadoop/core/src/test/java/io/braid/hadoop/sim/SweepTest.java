@@ -11,7 +11,9 @@ import io.braid.hadoop.sim.Sweep.Verdict;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** The automatic policy against the best fixed one, over a small grid; the large one is a command. */
+/**
+ * The automatic policy against the best fixed one, over a small grid; the large one is a command.
+ */
 class SweepTest {
   @Test
   void autoIsAtMostATenthSlowerThanTheBestWhereStartUpDominates() {
@@ -20,8 +22,13 @@ class SweepTest {
     Sweep sweep = new Sweep(9);
     for (Case point : grid) {
       Verdict verdict = sweep.judge(point, Told.TRUTH);
-      assertTrue(verdict.ratio(Told.TRUTH) <= 1.1,
-          verdict.ratio(Told.TRUTH) + " of " + verdict.best.label() + ": " + point.label());
+      assertTrue(
+          verdict.ratio(Told.TRUTH) <= 1.1,
+          verdict.ratio(Told.TRUTH)
+              + " of "
+              + Sweep.FIXED[verdict.best].label()
+              + ": "
+              + point.label());
     }
   }
 
@@ -29,8 +36,9 @@ class SweepTest {
   void theGridHasPointsWhereTheFixedPoliciesDiffer() {
     Case many = new Case(4, 2, 300, 4, 6.58, Skew.NONE);
     Verdict verdict = new Sweep(1).judge(many, Told.TRUTH);
-    assertEquals(Policy.MAXIMUM, verdict.best);
-    assertTrue(verdict.fixed[0] > 5 * verdict.bestSeconds, "a container a block is far slower");
+    assertEquals(Policy.MAXIMUM, Sweep.FIXED[verdict.best]);
+    assertTrue(
+        verdict.fixed[0][0] > 5 * verdict.fixed[verdict.best][0], "a container a block is slower");
   }
 
   @Test
@@ -38,7 +46,9 @@ class SweepTest {
     Case point = new Case(4, 2, 8, 64, 5, Skew.NONE);
     Costs truth = point.truth();
     assertEquals(5 + 1.28, truth.startSeconds(), 1e-9);
-    assertEquals(1.51 + truth.startSeconds() + (64 << 20) / truth.bytesPerSecond(),
-        point.seconds(Runs.settings(Policy.NONE), 1), 1e-6);
+    assertEquals(
+        1.51 + truth.startSeconds() + (64 << 20) / truth.bytesPerSecond(),
+        point.seconds(Runs.settings(Policy.NONE), 1),
+        1e-6);
   }
 }

@@ -82,7 +82,8 @@ class ClusterJobsTest {
   private static byte[] lines(Random random, int bytes) {
     StringBuilder text = new StringBuilder();
     while (text.length() < bytes) {
-      text.append("word").append(random.nextInt(3000)).append(random.nextInt(4) == 0 ? "\r\n" : "\n");
+      text.append("word").append(random.nextInt(3000));
+      text.append(random.nextInt(4) == 0 ? "\r\n" : "\n");
     }
     return text.toString().getBytes(StandardCharsets.US_ASCII);
   }

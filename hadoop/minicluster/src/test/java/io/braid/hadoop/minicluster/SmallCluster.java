@@ -79,11 +79,15 @@ final class SmallCluster implements AutoCloseable {
 
   /** Stopping YARN may take more than a minute, of waiting; what is left ends with the process. */
   @Override
-  public void close() throws InterruptedException {
+  public void close() {
     Thread stopping = new Thread(yarn::stop, "stop YARN");
     stopping.setDaemon(true);
     stopping.start();
-    stopping.join(TimeUnit.SECONDS.toMillis(15));
+    try {
+      stopping.join(TimeUnit.SECONDS.toMillis(15));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
     dfs.shutdown(true);
   }
 }

@@ -22,10 +22,12 @@ import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The input format under Spark: the same lines as textFile, in as many partitions as are wanted. */
+/** The input format under Spark: the lines of textFile, in as many partitions as are wanted. */
+@Tag("night")
 class SparkTest {
   private static final int SPLIT = 20_000;
   private static final int THREADS = 3;

@@ -1,0 +1,69 @@
+// Purpose: options by name, and the calls for pools that are not open.
+// Thread safety: any thread. Persistence: none of its own.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "objects.h"
+
+namespace braid::python {
+
+Options MakeOptions(const Settings& settings, bool create_if_missing, bool error_if_exists,
+                    const std::string& design) {
+  Options options;
+  options.create_if_missing = create_if_missing;
+  options.error_if_exists = error_if_exists;
+  options.design = design;
+  for (const auto& [name, value] : settings) Check(options.Set(name, value));
+  return options;
+}
+
+namespace {
+
+void Destroy(const nb::bytes& path) {
+  const std::string name = PathOf(path);
+  Status s;
+  {
+    const WithoutGil others;
+    s = DB::Destroy(name);
+  }
+  Check(s);
+}
+
+/// Returns the path at which the damaged pool is kept.
+nb::bytes Repair(const nb::bytes& path, const Settings& settings, const std::string& design) {
+  const std::string name = PathOf(path);
+  const Options options = MakeOptions(settings, true, false, design);
+  RepairReport report;
+  std::string kept;
+  Status s;
+  {
+    const WithoutGil others;
+    s = DB::RepairInPlace(options, name, &report, &kept);
+  }
+  Check(s);
+  return BytesOf(kept);
+}
+
+void Restore(const nb::bytes& checkpoint, const nb::bytes& target, const Settings& settings,
+             const std::string& design) {
+  const std::string from = PathOf(checkpoint);
+  const std::string to = PathOf(target);
+  const Options options = MakeOptions(settings, true, false, design);
+  Status s;
+  {
+    const WithoutGil others;
+    s = DB::Restore(options, from, to);
+  }
+  Check(s);
+}
+
+}  // namespace
+
+void BindFiles(nb::module_& module) {
+  module.def("destroy", &Destroy);
+  module.def("repair", &Repair);
+  module.def("restore", &Restore);
+}
+
+}  // namespace braid::python

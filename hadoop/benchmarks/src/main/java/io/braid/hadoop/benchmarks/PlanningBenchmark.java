@@ -1,0 +1,62 @@
+package io.braid.hadoop.benchmarks;
+
+import io.braid.hadoop.plan.Block;
+import io.braid.hadoop.plan.Node;
+import io.braid.hadoop.plan.Plan;
+import io.braid.hadoop.plan.PlanSettings;
+import io.braid.hadoop.plan.Planner;
+import io.braid.hadoop.plan.Policy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.Warmup;
+
+/** The planner by itself: from a list of blocks to groups, by each policy. */
+@State(Scope.Thread)
+@BenchmarkMode(Mode.SingleShotTime)
+@OutputTimeUnit(TimeUnit.MILLISECONDS)
+@Warmup(iterations = 2)
+@Measurement(iterations = 5)
+@Fork(value = 1, jvmArgsAppend = "-Xmx1g")
+public class PlanningBenchmark {
+  @Param({"100000", "1000000"})
+  private int blocks;
+
+  @Param({"true", "false"})
+  private boolean hosts;
+
+  @Param({"none", "maximum", "assorted-strict", "assorted-balanced", "auto"})
+  private String policy;
+
+  private final List<Block> input = new ArrayList<>();
+  private final List<Node> nodes = new ArrayList<>();
+  private PlanSettings settings;
+
+  /** The blocks, the same each time. */
+  @Setup
+  public void prepare() {
+    Placement placement = new Placement(hosts);
+    for (int i = 0; i < blocks; ++i) {
+      input.add(new Block(Placement.BLOCK_BYTES, List.of(placement.next())));
+    }
+    for (int n = 0; n < Placement.NODES; ++n) {
+      nodes.add(new Node(Placement.name(n), Placement.SLOTS));
+    }
+    settings = PlanSettings.DEFAULTS.withPolicy(Policy.of(policy));
+  }
+
+  @Benchmark
+  public Plan plan() {
+    return Planner.plan(input, nodes, settings);
+  }
+}

@@ -1,0 +1,123 @@
+package io.braid.hadoop.input;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.braid.hadoop.conf.Keys;
+import io.braid.hadoop.slots.SlotSource;
+import io.braid.hadoop.slots.Slots;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.mapred.SplitLocationInfo;
+import org.junit.jupiter.api.Test;
+
+/** Any failure on the way to a plan gives the delegate's splits; a plan gives each of them once. */
+class SplitCoalescerTest {
+  /** Splits are names; what is made of them is a list in text. */
+  private static final class Names implements SplitCoalescer.Api<String> {
+    final List<ChildSplits<String>> made = new ArrayList<>();
+
+    @Override
+    public long length(String split) {
+      return split.startsWith("?") ? -1 : 100;  // some formats don't know
+    }
+
+    @Override
+    public String[] locations(String split) {
+      return new String[] {"h" + split.length() % 3};
+    }
+
+    @Override
+    public SplitLocationInfo[] locationInfo(String split) {
+      return null;
+    }
+
+    @Override
+    public String coalesced(ChildSplits<String> children, boolean areFiles) {
+      made.add(children);
+      assertFalse(areFiles);
+      return "group " + made.size();
+    }
+  }
+
+  private final Names names = new Names();
+  private final Configuration conf = new Configuration(false);
+  private final List<String> splits =
+      List.of("a", "bb", "ccc", "dddd", "?eeee", "ffffff", "g", "hh", "iii");
+
+  private List<String> coalesced(SlotSource source) {
+    conf.set(Keys.POLICY.name(), "maximum");
+    return new SplitCoalescer<>(conf, names, source).coalesce(splits);
+  }
+
+  @Test
+  void aPlanHasEachSplitOnce() {
+    List<String> groups = coalesced(blocks -> Slots.of(Map.of("h0", 2, "h1", 1), "test"));
+    assertEquals(3, groups.size());
+    List<String> children = new ArrayList<>();
+    long length = 0;
+    for (ChildSplits<String> group : names.made) {
+      for (int i = 0; i < group.size(); ++i) {
+        children.add(group.child(i));
+      }
+      length += group.totalLength();
+      assertTrue(group.preferredHosts().size() <= 3, group.preferredHosts().toString());
+    }
+    assertEquals(splits.size(), children.size());
+    assertEquals(new TreeSet<>(splits), new TreeSet<>(children));
+    assertEquals(800, length);
+  }
+
+  @Test
+  void failuresGiveTheDelegatesSplits() {
+    assertSame(splits, coalesced(blocks -> {
+      throw new IOException("scripted");
+    }));
+    assertSame(splits, coalesced(blocks -> {
+      throw new IllegalStateException();
+    }));
+    assertSame(splits, coalesced(blocks -> {
+      throw new NoClassDefFoundError("org/apache/hadoop/yarn/Client");
+    }));
+    assertSame(splits, coalesced(blocks -> Slots.of(Map.of("h0", 0), "test")));
+    assertEquals(List.of(), names.made);
+  }
+
+  @Test
+  void anInterruptIsKept() {
+    assertSame(splits, coalesced(blocks -> {
+      throw new InterruptedException();
+    }));
+    assertTrue(Thread.interrupted());
+  }
+
+  @Test
+  void nobodyIsAskedWhenNothingIsToBeDone() {
+    conf.set(Keys.POLICY.name(), "none");
+    SlotSource source = blocks -> {
+      throw new AssertionError("asked");
+    };
+    assertSame(splits, new SplitCoalescer<>(conf, names, source).coalesce(splits));
+    conf.set(Keys.POLICY.name(), "maximum");
+    List<String> none = List.of();
+    assertSame(none, new SplitCoalescer<>(conf, names, source).coalesce(none));
+  }
+
+  @Test
+  void nodesWithoutNamesAreNobodysPreference() throws Exception {
+    conf.set(Keys.SLOT_NODES.name(), "20");
+    coalesced(SlotSource.of(conf));
+    assertFalse(names.made.isEmpty());
+    for (ChildSplits<String> group : names.made) {
+      for (String host : group.preferredHosts()) {
+        assertTrue(host.matches("h[012]"), host);
+      }
+    }
+  }
+}
