@@ -188,6 +188,23 @@ Result<std::unique_ptr<DB>> PoolFlags::OpenToRead() const {
   return WithHint(std::move(opened), path_);
 }
 
+Status PoolFlags::Read(std::unique_ptr<DB>* db, const std::function<Status(DB&)>& read) const {
+  constexpr int kMostOpens = 20;  // each has the writer flush what it holds in memory
+  for (int opens = 1;; ++opens) {
+    Status status = read(**db);
+    if (!status.IsTryAgain()) return status;
+    if (opens == kMostOpens) {
+      return Status::TryAgain(
+          "the process that writes to the pool merges too often for this; try "
+          "again when it writes less, or read a checkpoint that it makes");
+    }
+    db->reset();
+    Result<std::unique_ptr<DB>> opened = OpenToRead();
+    if (!opened.ok()) return opened.status();
+    *db = std::move(opened).value();
+  }
+}
+
 Result<std::unique_ptr<DB>> PoolFlags::OpenExisting() const {
   Options options = OptionsOfPool();
   options.create_if_missing = false;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,7 +58,11 @@ class PoolFlags {
   /// Opens the pool without changing it, beside others who do so; NotFound's message says how to
   /// make one. Keys of an order that is not built in are shown encoded, after a remark on stderr.
   Result<std::unique_ptr<DB>> OpenToRead() const;
-  /// The same for a verb that writes.
+  /// Calls `read` with `*db`, which OpenToRead has opened, and again with one that is opened anew
+  /// when a process that writes to the pool has taken back what was read (TryAgain). Gives up after
+  /// some times.
+  Status Read(std::unique_ptr<DB>* db, const std::function<Status(DB&)>& read) const;
+  /// Opens the pool for a verb that writes.
   Result<std::unique_ptr<DB>> OpenExisting() const;
   /// Opens the pool and makes it first when there is none, with keys in the order of --key-order.
   Result<std::unique_ptr<DB>> OpenOrCreate() const;

@@ -32,12 +32,14 @@ class CountVerb final : public Verb {
     if (!range.ok()) return Fail(range.status());
     auto opened = pool_.OpenToRead();
     if (!opened.ok()) return Fail(opened.status());
-    DB& db = **opened;
     uint64_t count = 0;
     if (!range->empty) {
-      const Status status = CountKeys(db, range->options, &count);
+      // From the first key again: the count is that of one moment.
+      const Status status =
+          pool_.Read(&*opened, [&](DB& db) { return CountKeys(db, range->options, &count); });
       if (!status.ok()) return Fail(status);
     }
+    DB& db = **opened;
     Output out;
     out.WriteLine(json_ ? fmt::format("{{\"count\":{}}}", count) : std::to_string(count));
     return out.Finish(CloseAndReturn(db, kExitOk));
@@ -46,6 +48,7 @@ class CountVerb final : public Verb {
  private:
   static Status CountKeys(DB& db, const ReadOptions& options, uint64_t* count) {
     constexpr uint64_t kProgressStep = 4096;
+    *count = 0;
     Progress progress("count", "keys", Progress::Style::kAuto);
     const std::unique_ptr<Iterator> it = db.NewIterator(options);
     for (it->SeekToFirst(); it->Valid(); it->Next()) {

@@ -93,6 +93,11 @@ class DumpVerb final : public Verb {
       progress.Update(*records,
                       whole ? static_cast<double>(*records) / total : Progress::kUnknownShare);
     }
+    if (it->status().IsTryAgain()) {
+      return Status::TryAgain(
+          "the process that writes to the pool has merged what was being dumped: dump again when "
+          "it writes less, or dump a checkpoint that it makes");
+    }
     return it->status();
   }
 

@@ -36,9 +36,10 @@ class GetVerb final : public Verb {
     if (const Status status = ParseBytes(key_, hex_, &key); !status.ok()) return Fail(status);
     auto opened = pool_.OpenToRead();
     if (!opened.ok()) return Fail(opened.status());
-    DB& db = **opened;
     std::string value;
-    const Status status = db.Get(key, &value);
+    const Status status = pool_.Read(&*opened, [&](DB& db) { return db.Get(key, &value); });
+    if (!status.ok() && !status.IsNotFound()) return Fail(status);
+    DB& db = **opened;
     if (status.IsNotFound()) {
       std::fputs(fmt::format("braid: no key '{}' in the pool: 'braid scan POOL --prefix ...' shows "
                              "what is there\n",
@@ -47,7 +48,6 @@ class GetVerb final : public Verb {
                  stderr);
       return CloseAndReturn(db, kExitNotFound);
     }
-    if (!status.ok()) return Fail(status);
     Output out;
     Print(key, value, &out);
     return out.Finish(CloseAndReturn(db, kExitOk));

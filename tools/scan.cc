@@ -1,7 +1,10 @@
 // braid scan POOL: prints records in the order of their keys.
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "tools/common.h"
 #include "tools/common_range.h"
@@ -16,7 +19,8 @@ class ScanVerb final : public Verb {
   std::string summary() const override { return "print records in key order"; }
   std::string description() const override {
     return "Prints the records of one moment in the byte order of their keys, all or those within "
-           "the bounds. Several bounds together mean the keys that satisfy all of them.";
+           "the bounds. Several bounds together mean the keys that satisfy all of them. Beside a "
+           "process that writes to the pool a long scan may be of several moments; it says so.";
   }
 
   void Configure(CLI::App& app) override {
@@ -40,30 +44,38 @@ class ScanVerb final : public Verb {
     if (!range.ok()) return Fail(range.status());
     auto opened = pool_.OpenToRead();
     if (!opened.ok()) return Fail(opened.status());
-    DB& db = **opened;
     Output out;
     Status status;
-    if (!range->empty) status = Print(db, range->options, &out);
+    Position position{.left = limit_, .last = {}};
+    if (!range->empty) {
+      status =
+          pool_.Read(&*opened, [&](DB& db) { return Print(db, range->options, &position, &out); });
+    }
     if (!status.ok()) {
       out.Finish(kExitOk);
       return Fail(status);
     }
+    DB& db = **opened;
     return out.Finish(CloseAndReturn(db, kExitOk));
   }
 
  private:
-  Status Print(DB& db, const ReadOptions& options, Output* out) const {
+  /// What is printed already.
+  struct Position {
+    uint64_t left;
+    std::optional<std::string> last;
+  };
+
+  /// Goes on behind `position`.
+  Status Print(DB& db, const ReadOptions& options, Position* position, Output* out) const {
     const std::unique_ptr<Iterator> it = db.NewIterator(options);
     std::string line;
-    uint64_t left = limit_;
-    if (reverse_) {
-      it->SeekToLast();
-    } else {
-      it->SeekToFirst();
-    }
-    while (left-- > 0 && it->Valid()) {
+    Start(it.get(), *position);
+    while (position->left > 0 && it->Valid()) {
       line.clear();
       AppendRecordLine(it->key(), it->value(), style_, &line);
+      position->last = std::string(it->key());
+      --position->left;
       if (!out->Write(line)) break;
       if (reverse_) {
         it->Prev();
@@ -72,6 +84,21 @@ class ScanVerb final : public Verb {
       }
     }
     return it->status();
+  }
+
+  void Start(Iterator* it, const Position& position) const {
+    if (!position.last) return reverse_ ? it->SeekToLast() : it->SeekToFirst();
+    std::fputs(
+        "braid: the process that writes to the pool has merged what was read: the records "
+        "from here on are of a newer state\n",
+        stderr);
+    if (reverse_) {
+      it->SeekForPrev(*position.last);
+      if (it->Valid() && it->key() == *position.last) it->Prev();
+    } else {
+      it->Seek(*position.last);
+      if (it->Valid() && it->key() == *position.last) it->Next();
+    }
   }
 
   PoolFlags pool_;

@@ -70,8 +70,12 @@ struct Capabilities {
   bool ingest = false;        ///< Ingest
   bool checkpoints = false;   ///< CreateCheckpoint
   bool transactions = false;  ///< BeginTransaction
+  /// Options::read_only beside a handle, of any process, that has the pool open for writing.
+  bool readers_beside_writer = false;
 
-  static constexpr Capabilities All() { return {true, true, true, true, true, true, true, true}; }
+  static constexpr Capabilities All() {
+    return {true, true, true, true, true, true, true, true, true};
+  }
 };
 
 /// A database. All calls are safe from any number of threads.

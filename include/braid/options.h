@@ -165,7 +165,11 @@ struct Options {
   bool create_if_missing = true;  ///< make the pool when the path does not exist
   bool error_if_exists = false;   ///< fail when the pool is there already
   /// Opens without changing the pool: its files may be on a filesystem that is mounted read-only,
-  /// and any number of handles and processes may have it open so at once, but none for writing.
+  /// and any number of handles and processes may have it open so at once.
+  /// Beside a handle that writes, in this process or another one, it shows the state of its open,
+  /// which has every write that had returned when Open was called, until that handle must merge:
+  /// from then on every read is TryAgain, and the pool is to be opened again. Busy, with the
+  /// reason, where the writer does not grant that (docs/decisions/0014-readers.md).
   /// Writes, Flush and Compact are NotSupported. What a crash has left undone is done on private
   /// copies of the pages concerned, which count against memory_budget_bytes. No threads run.
   bool read_only = false;

@@ -12,6 +12,7 @@
 #include "base/activity.h"
 #include "base/no_throw.h"
 #include "braid/version.h"
+#include "db/beside_writer.h"
 #include "db/checkpoint.h"
 #include "db/open_named.h"
 #include "db/open_on_media.h"
@@ -304,6 +305,26 @@ Result<std::unique_ptr<DB>> MakeHandle(const Options& options, std::unique_ptr<p
       std::make_unique<DbHandle>(std::move(engine).value(), (*design)->capabilities, options));
 }
 
+Result<std::unique_ptr<DB>> OpenToRead(const Options& options, const std::string& path,
+                                       const std::string& order_name) {
+  // Beside a writer it takes some time, in which that may end and others may come.
+  const auto deadline = pmem::ReaderSlot::Clock::now() + kPatienceBesideWriter;
+  for (;;) {
+    Result<std::unique_ptr<pmem::Media>> media = pmem::OpenFileMediaToRead(path, options.pool);
+    if (media.ok() && (*media)->segment_bytes().empty()) {
+      return Status::Corruption(path + "/segment-000000+0x0: segment: the file is missing");
+    }
+    if (media.ok()) {
+      (*media)->set_key_order(order_name);
+      return MakeHandle(options, std::move(media).value());
+    }
+    if (!media.status().IsBusy()) return media.status();
+    Result<std::unique_ptr<DB>> beside =
+        OpenBesideWriter(options, path, order_name, media.status(), deadline);
+    if (beside.ok() || !beside.status().IsTryAgain()) return beside;
+  }
+}
+
 Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& path,
                                      const std::string& order_name) {
   const base::ActivityScope activity(base::Activity::kOpen);
@@ -328,10 +349,9 @@ Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& 
   if (*kind == pmem::PathKind::kPool && options.error_if_exists) {
     return Status::InvalidArgument("there is a pool at " + path + " already");
   }
+  if (options.read_only) return OpenToRead(options, path, order_name);
   Result<std::unique_ptr<pmem::Media>> media =
-      options.read_only
-          ? pmem::OpenFileMediaToRead(path, options.pool)
-          : pmem::OpenFileMedia(path, options.pool, *kind == pmem::PathKind::kMissing);
+      pmem::OpenFileMedia(path, options.pool, *kind == pmem::PathKind::kMissing);
   if (!media.ok()) return media.status();
   if (*kind == pmem::PathKind::kPool && (*media)->segment_bytes().empty()) {
     return Status::Corruption(path + "/segment-000000+0x0: segment: the file is missing");

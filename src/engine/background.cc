@@ -349,6 +349,7 @@ bool LsmEngine::CompactionStep() {
     const std::lock_guard lock(work_mutex_);
     facts.finish_all = finish_all_ > 0;
   }
+  if (ReadersHold(facts)) return facts.unindexed && IndexStep();
   compaction::CompactionPlan plan = compaction::Pick(facts, options_.compaction);
   if (plan == compaction::CompactionPlan::kIndex) {
     if (IndexStep()) return true;
@@ -381,6 +382,7 @@ void LsmEngine::FlushLoop() {
 
 void LsmEngine::CompactionLoop() {
   for (;;) {
+    Guarded(&LsmEngine::ServeReaders);
     if (Guarded(&LsmEngine::CompactionStep)) {
       work_changed_.notify_all();
       continue;

@@ -159,7 +159,10 @@ Status LsmEngine::Recover() {
 }
 
 void LsmEngine::StartThreads() {
-  if (!options_.background_threads || options_.read_only) return;
+  if (options_.read_only) return;
+  if (!options_.background_threads) return pool_->media().RefuseReaders();
+  // Before the thread that answers.
+  reader_slots_ = pmem::WriterSlots(pool_->media().AnswerReaders());
   threads_.reserve(3);
   threads_.emplace_back([this] { FlushLoop(); });
   threads_.emplace_back([this] { CompactionLoop(); });
@@ -237,8 +240,12 @@ Status LsmEngine::FlushForClose() {
   stop_merges_.store(false);
   if (BRAID_MUTANT(kCleanBeforeFlush)) (void)pool_->MarkClean();
   // When no head is free for another table, a merge makes one.
+  const auto merge = [this] {
+    TakeBackFromReaders();
+    return MergeNext();
+  };
   while (!BRAID_MUTANT(kCloseLeavesLog) &&
-         (FlushOldest() || (sealed_memtables() != 0 && !failed() && MergeNext()))) {
+         (FlushOldest() || (sealed_memtables() != 0 && !failed() && merge()))) {
   }
   if (!failed()) {
     if (Status s = Checkpoint(); !s.ok()) return s;

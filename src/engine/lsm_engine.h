@@ -1,23 +1,24 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
-// database. Paths: write_path.cc, compare_and_swap.cc,
-// write_unless_changed.cc, delete_range.cc, read_path.cc, multi_get.cc,
-// background.cc, space.cc, arrange.cc, memory.cc; opening and closing here. Thread safety: all
-// public calls from any thread. Locks, in the order they may be taken: ingest_mutex_, range_mutex_,
-// inline_mutex_, merge_mutex_, flush_mutex_, checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard
-// locks (ascending), load_mutex_, structure_mutex_, work_mutex_. Nothing is waited for inside an
-// EpochGuard but these. Invariant 1: sequence numbers are drawn under the lock of the memtable leaf
-// that the write goes to, and the leaf stays locked until the entry is durable and inserted. So the
-// order of sequence numbers is a linearization, and a snapshot at the last drawn number needs no
-// waiting. Invariant 2: a batch of several updates holds all shard locks, so that no other write
-// draws a number between its own; its numbers are published when all its entries are inserted.
-// Invariant 3: memtables are flushed, and L0 tables merged, in the order of their ids. Invariant 4:
-// a ReadState is freed, and a chunk reused, only after a grace period, and after the views that may
-// stand on it are gone. Invariant 5: tables that wait for their checkpoint are the newest of L0,
-// and in no manifest; nothing that only their flush made superfluous is given back before their
-// commit. Invariant 6: a bulk load is committed while no memtable holds anything and no table
-// waits, with an id and a number above all that were drawn before; so it is the newest table, and
-// invariant 3 holds. Persistence: see the parts; the manifest is committed under structure_mutex_.
-// Source: ListDB 6.2.
+// database. Paths: write_path.cc, compare_and_swap.cc, write_unless_changed.cc, delete_range.cc,
+// read_path.cc, multi_get.cc, background.cc, space.cc, arrange.cc, memory.cc, readers.cc; opening
+// and closing here. Thread safety: all public calls from any thread. Locks, in the order they may
+// be taken: ingest_mutex_, range_mutex_, inline_mutex_, merge_mutex_, flush_mutex_,
+// checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard locks (ascending), load_mutex_,
+// structure_mutex_, work_mutex_. Nothing is waited for inside an EpochGuard but these. Invariant 1:
+// sequence numbers are drawn under the lock of the memtable leaf that the write goes to, and the
+// leaf stays locked until the entry is durable and inserted. So the order of sequence numbers is a
+// linearization, and a snapshot at the last drawn number needs no waiting. Invariant 2: a batch of
+// several updates holds all shard locks, so that no other write draws a number between its own; its
+// numbers are published when all its entries are inserted. Invariant 3: memtables are flushed, and
+// L0 tables merged, in the order of their ids. Invariant 4: a ReadState is freed, and a chunk
+// reused, only after a grace period, and after the views that may stand on it are gone. Invariant
+// 5: tables that wait for their checkpoint are the newest of L0, and in no manifest; nothing that
+// only their flush made superfluous is given back before their commit. Invariant 6: a bulk load is
+// committed while no memtable holds anything and no table waits, with an id and a number above all
+// that were drawn before; so it is the newest table, and invariant 3 holds. Invariant 7: while
+// processes that read beside this one are granted tables, CompactionStep stores nothing to the
+// pool; a merge elsewhere takes the tables back before. Persistence: see the parts; the manifest is
+// committed under structure_mutex_. Source: ListDB 6.2.
 #pragma once
 
 #include <array>
@@ -33,6 +34,7 @@
 #include "cache/lookup_fill.h"
 #include "cache/second_chance_cache.h"
 #include "compaction/compaction_job.h"
+#include "compaction/picker.h"
 #include "engine/delete_range.h"
 #include "engine/engine.h"
 #include "engine/read_state.h"
@@ -44,6 +46,7 @@
 #include "level/level_check.h"
 #include "level/merging_iterator.h"
 #include "pmem/epoch.h"
+#include "pmem/reader_slots.h"
 #include "recovery/recovery_job.h"
 
 namespace braid::engine {
@@ -323,6 +326,15 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool Reclaim();
   void FreeMemoryIfShort();
 
+  // readers.cc
+  bool ServeReaders();
+  void SealForReaders();
+  std::optional<pmem::GrantWaitsFor> WhatReadersWaitFor() const;
+  void GrantReaders();
+  bool ReadersHold(const compaction::StoreFacts& facts);
+  void TakeBackFromReaders();
+  uint64_t MostTablesForReaders() const;
+
   // memory.cc
   bool LacksIndexes() const;
   bool IndexStep();
@@ -417,6 +429,11 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   uint64_t writes_seen_ = 0;
   uint64_t quiet_since_ = 0;
   std::vector<PinnedChunk> pinned_chunks_;  // compaction thread
+  // Processes that read beside this one. Compaction thread; open and close, where there is none.
+  pmem::WriterSlots reader_slots_;
+  std::optional<uint64_t> reader_flush_;             // who asks waits for tables up to this id
+  std::optional<ViewRegistry::Handle> reader_pin_;   // of those that are granted
+  std::optional<ViewRegistry::Handle> revoked_pin_;  // of calls that a revocation met
   std::vector<std::thread> threads_;
 
   mutable std::mutex reclaim_mutex_;

@@ -54,34 +54,35 @@ Status Manifest::WriteCopy(int copy) {
 }
 
 Status Manifest::Load() {
-  const ManifestRecord* newest = nullptr;
-  int newest_copy = 0;
+  ManifestRecord copies[2];
+  int newest = -1;
   for (int which = 0; which < 2; ++which) {
     const uint64_t place = format::kManifestOffset[which];
-    const auto* copy = pool_->As<ManifestRecord>(place);
-    if (copy->magic != format::kManifestMagic ||
-        (copy->check != format::StructCheck(*copy, place) &&
-         !BRAID_MUTANT(kManifestCheckIgnored))) {
+    ManifestRecord& copy = copies[which];
+    // Copied before it is checked: beside a process that writes, the place may just change.
+    std::memcpy(&copy, pool_->At(place), sizeof copy);
+    if (copy.magic != format::kManifestMagic ||
+        (copy.check != format::StructCheck(copy, place) && !BRAID_MUTANT(kManifestCheckIgnored))) {
       continue;
     }
-    if (newest == nullptr || copy->commit_count > newest->commit_count) {
-      newest = copy;
-      newest_copy = which;
-    }
+    if (newest < 0 || copy.commit_count > copies[newest].commit_count) newest = which;
   }
-  if (newest == nullptr) {
+  if (newest < 0) {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "no copy of it is intact");
   }
-  std::memcpy(&record_, newest, sizeof record_);
+  std::memcpy(&record_, &copies[newest], sizeof record_);
   if (const char* fault = FindFault(); fault != nullptr) {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", fault);
   }
+  // That process makes its copies equal itself.
+  if (pool_->media().cut()) return Status::OK();
   // The other copy is made equal before anything else changes. A torn one might else get just the
   // lines that it lacks from the next commit, and be an older commit that names a head used anew.
-  const auto* other = pool_->As<ManifestRecord>(format::kManifestOffset[1 - newest_copy]);
-  const bool equal = std::memcmp(other, newest, offsetof(ManifestRecord, check)) == 0 &&
-                     other->check == format::StructCheck(*other, pool_->OffsetOf(other));
-  if (!equal && !BRAID_MUTANT(kManifestNotRepaired)) return WriteCopy(1 - newest_copy);
+  const ManifestRecord& other = copies[1 - newest];
+  const uint64_t other_place = format::kManifestOffset[1 - newest];
+  const bool equal = std::memcmp(&other, &record_, offsetof(ManifestRecord, check)) == 0 &&
+                     other.check == format::StructCheck(other, other_place);
+  if (!equal && !BRAID_MUTANT(kManifestNotRepaired)) return WriteCopy(1 - newest);
   return Status::OK();
 }
 

@@ -19,6 +19,7 @@
 namespace braid::pmem {
 
 inline constexpr const char* kLockName = "lock";
+inline constexpr const char* kReadersName = "readers";
 inline constexpr const char* kTemporarySuffix = ".new";
 
 /// "segment-000001"

@@ -24,6 +24,7 @@
 #include "base/no_throw.h"
 #include "pmem/file_calls.h"
 #include "pmem/pool_lock.h"
+#include "pmem/reader_slots.h"
 #include "pmem/region_folders.h"
 #include "pmem/sigbus_guard.h"
 
@@ -99,8 +100,9 @@ Result<pmem2_map*> MapFile(int fd, pmem2_vm_reservation* reservation, uint64_t o
 
 class FileMedia final : public Media {
  public:
-  FileMedia(std::string path, const PoolOptions& options, LockKind kind)
-      : path_(std::move(path)), lock_kind_(kind) {
+  FileMedia(std::string path, const PoolOptions& options, LockKind kind,
+            std::optional<Cut> cut = {})
+      : path_(std::move(path)), lock_kind_(kind), cut_(cut) {
     forced_ = options.force_media_class.has_value();
     if (forced_) media_class_ = *options.force_media_class;
   }
@@ -119,7 +121,10 @@ class FileMedia final : public Media {
   Status AddSegmentOf(uint32_t region, uint64_t bytes) override;
   Status PublishSegment() override;
   Status DropSegment() override;
-  bool read_only() const noexcept override { return lock_kind_ == LockKind::kShared; }
+  bool read_only() const noexcept override { return lock_kind_ != LockKind::kExclusive; }
+  std::optional<Cut> cut() const noexcept override { return cut_; }
+  std::shared_ptr<ReadersFile> AnswerReaders() override;
+  void RefuseReaders() override;
   Status Seal() override;
   Status Sync() override;
   const std::atomic<uint64_t>& fault() const noexcept override { return guard_.fault(); }
@@ -137,6 +142,7 @@ class FileMedia final : public Media {
   Status LockMark(Folder* folder);
   Status Lock();
   Status WriteProcessId();
+  void TellReaders(AnswersReaders answers);
   Status LockSegment(int fd, const std::string& name);
   Status Reserve(const PoolOptions& options);
   Status MapExisting();
@@ -158,6 +164,7 @@ class FileMedia final : public Media {
 
   const std::string path_;
   const LockKind lock_kind_;
+  const std::optional<Cut> cut_;
   std::vector<Folder> folders_;  // by region; one: of all regions
   Fd lock_;
   pmem2_vm_reservation* reservation_ = nullptr;
@@ -277,12 +284,15 @@ Status FileMedia::Lock() {
   const int error = TakeFileLock(lock_.get(), lock_kind_);
   if (error == EAGAIN) return BusyStatus(path_, lock_kind_);
   if (error != 0) return FileError("cannot lock", path_, error);
-  return read_only() ? Status::OK() : WriteProcessId();
+  if (read_only()) return Status::OK();
+  if (Status s = WriteProcessId(); !s.ok()) return s;
+  // Before anything is stored to: who was granted tables by the writer before reads them still.
+  return WriterSlots::TakeBack(path_);
 }
 
 /// For people and for the message of others who find the pool locked; the lock itself decides.
 Status FileMedia::WriteProcessId() {
-  const std::string pid = std::to_string(::getpid()) + "\n";
+  const std::string pid = LockText(::getpid(), AnswersReaders::kNotYet);
   errno = ENOSPC;  // what a write that is too short means
   if (Again([&] { return ::ftruncate(lock_.get(), 0); }) != 0 ||
       Again([&] { return ::pwrite(lock_.get(), pid.data(), pid.size(), 0); }) !=
@@ -290,6 +300,27 @@ Status FileMedia::WriteProcessId() {
     return FileError("cannot write the lock file in", path_, errno);
   }
   return Status::OK();
+}
+
+std::shared_ptr<ReadersFile> FileMedia::AnswerReaders() {
+  if (read_only()) return nullptr;
+  Result<std::shared_ptr<ReadersFile>> file = ReadersFile::Make(folders_[0].directory.get(), path_);
+  if (!file.ok()) {
+    RefuseReaders();
+    return nullptr;
+  }
+  TellReaders(AnswersReaders::kYes);
+  return std::move(file).value();
+}
+
+void FileMedia::RefuseReaders() {
+  if (!read_only()) TellReaders(AnswersReaders::kNo);
+}
+
+/// Where that fails, who asks is told that this process is just opening the pool.
+void FileMedia::TellReaders(AnswersReaders answers) {
+  const std::string text = LockText(::getpid(), answers);
+  (void)Again([&] { return ::pwrite(lock_.get(), text.data(), text.size(), 0); });
 }
 
 /// The pool's first segment tells who has it open where "lock" is missing or can't be made.
@@ -573,7 +604,9 @@ Result<PathKind> ProbePath(const std::string& path) {
   if (!S_ISDIR(info.st_mode)) return PathKind::kForeign;
   PathKind kind = PathKind::kMissing;
   Status s = List(path, [&](std::string_view name) {
-    if (name == "." || name == ".." || name == kLockName) return true;
+    if (name == "." || name == ".." || name == kLockName || name == kReadersName) {
+      return true;
+    }
     if (name.starts_with(kRegionsFileName)) return true;
     if (!name.starts_with("segment-")) {
       kind = PathKind::kForeign;
@@ -594,8 +627,8 @@ Status RemovePool(const std::string& path) {
   Result<std::vector<std::string>> names = SegmentFiles(path);
   if (!names.ok()) return names.status();
   std::sort(names->begin(), names->end());
-  names->insert(names->end(),
-                {std::string(kRegionsFileName) + kTemporarySuffix, kRegionsFileName, kLockName});
+  names->insert(names->end(), {std::string(kRegionsFileName) + kTemporarySuffix, kRegionsFileName,
+                               kReadersName, kLockName});
   for (const std::string& name : *names) {
     if (::unlinkat(directory.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
       return FileError("cannot remove", path + "/" + name, errno);
@@ -609,6 +642,13 @@ Result<std::unique_ptr<Media>> OpenFileMedia(const std::string& path, const Pool
                                              bool create) {
   auto media = std::make_unique<FileMedia>(path, options, LockKind::kExclusive);
   if (Status s = media->Init(options, create); !s.ok()) return s;
+  return Result<std::unique_ptr<Media>>(std::move(media));
+}
+
+Result<std::unique_ptr<Media>> OpenFileMediaBeside(const std::string& path,
+                                                   const PoolOptions& options, Media::Cut cut) {
+  auto media = std::make_unique<FileMedia>(path, options, LockKind::kNone, cut);
+  if (Status s = media->Init(options, false); !s.ok()) return s;
   return Result<std::unique_ptr<Media>>(std::move(media));
 }
 

@@ -39,6 +39,10 @@ Result<std::unique_ptr<Media>> OpenFileMedia(const std::string& path, const Pool
 Result<std::unique_ptr<Media>> OpenFileMediaToRead(const std::string& path,
                                                    const PoolOptions& options);
 
+/// The same beside the process that writes, which has granted `cut`.
+Result<std::unique_ptr<Media>> OpenFileMediaBeside(const std::string& path,
+                                                   const PoolOptions& options, Media::Cut cut);
+
 /// NUMA node of the device that the folder lies on; -1 when it is not known.
 int NodeOfFolder(const std::string& path);
 

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,8 @@
 #include "pmem/persist.h"
 
 namespace braid::pmem {
+
+class ReadersFile;
 
 class Media {
  public:
@@ -50,6 +53,18 @@ class Media {
   virtual Status SyncRange(uint64_t offset, uint64_t bytes) = 0;
   /// Touches pages ahead of their use, so that no writer pays for the first touch. A hint.
   virtual void Prefault(uint64_t offset, uint64_t bytes) noexcept = 0;
+
+  /// What a reader beside the writer of a pool may look at (reader_slots.h).
+  struct Cut {
+    uint64_t tables;    ///< up to this id, and no log
+    uint64_t sequence;  ///< no number in these tables is higher
+  };
+  virtual std::optional<Cut> cut() const noexcept { return std::nullopt; }
+  /// The engine that writes answers readers beside it from here on: they are told so, and may ask
+  /// through the file that is returned. Null: there is none.
+  virtual std::shared_ptr<ReadersFile> AnswerReaders() { return nullptr; }
+  /// It does not: they are told so.
+  virtual void RefuseReaders() {}
 
   /// True when the medium was opened for reading: what is stored is seen by this process alone.
   virtual bool read_only() const noexcept { return false; }

@@ -336,6 +336,8 @@ Status PmemPool::Load(const Options& options) {
   if (redo != 2) {
     return CorruptionAt(segments_[0].state_table, "chunk states", "the pool has lost a redo chunk");
   }
+  // Beside the process that writes: what it has granted is durable, and its headers are its own.
+  if (media_->cut()) return CompleteRegions();
   if (!BRAID_MUTANT(kInheritedNotFlushed)) FlushInherited();
   if (sizes.size() != header_.segments && !BRAID_MUTANT(kSegmentLeftUncounted)) {
     header_.segments = sizes.size();
@@ -435,7 +437,10 @@ Status PmemPool::LoadStates(const Segment& segment) {
   const auto* words = reinterpret_cast<const uint64_t*>(At(segment.state_table));
   for (uint64_t i = count; i-- > 0;) {
     const uint64_t chunk = segment.first_chunk + i;
-    const ChunkState state{words[i]};
+    // Relaxed, and once: another process may be changing the state of a chunk that this one does
+    // not look into.
+    const ChunkState state{
+        std::atomic_ref<const uint64_t>(words[i]).load(std::memory_order_relaxed)};
     if (!state.IsValid(chunk) || (state.kind() == ChunkKind::kMeta) != (i < segment.meta_chunks)) {
       return CorruptionAt(segment.state_table + i * sizeof(uint64_t), "chunk state",
                           "the state of chunk " + std::to_string(chunk) + " is damaged");

@@ -13,6 +13,9 @@ namespace braid::pmem {
 
 namespace {
 
+constexpr const char* kAnswers = "answers readers";
+constexpr const char* kDoesNotAnswer = "does not answer readers";
+
 /// Whether a lock of that kind would meet another one.
 bool IsInTheWay(int fd, short type) {
   struct flock request {};
@@ -58,10 +61,15 @@ int64_t FindProcessWith(const std::string& file, int own_fd) {
   return found;
 }
 
-int64_t PidIn(int fd) {
-  char text[32] = {};
-  if (::pread(fd, text, sizeof text - 1, 0) <= 0) return 0;
-  return std::strtoll(text, nullptr, 10);
+/// What a writer says of itself.
+void ReadLockText(int fd, LockHolder* holder) {
+  char text[64] = {};
+  if (::pread(fd, text, sizeof text - 1, 0) <= 0) return;
+  char* end = nullptr;
+  holder->pid = std::strtoll(text, &end, 10);
+  const std::string_view rest(end);
+  if (rest.find(kAnswers) != std::string_view::npos) holder->answers = AnswersReaders::kYes;
+  if (rest.find(kDoesNotAnswer) != std::string_view::npos) holder->answers = AnswersReaders::kNo;
 }
 
 LockHolder Probe(const std::string& path, int own_fd) {
@@ -71,7 +79,7 @@ LockHolder Probe(const std::string& path, int own_fd) {
   const Fd lock = own_fd >= 0 ? Fd() : OpenToProbe(path + "/" + kLockName);
   if (lock.ok() && IsInTheWay(lock.get(), F_RDLCK)) {
     holder.held = true;
-    holder.pid = PidIn(lock.get());
+    ReadLockText(lock.get(), &holder);
     return holder;
   }
   holder.held = lock.ok() && IsInTheWay(lock.get(), F_WRLCK);
@@ -87,9 +95,17 @@ LockHolder Probe(const std::string& path, int own_fd) {
 
 }  // namespace
 
+std::string LockText(int64_t pid, AnswersReaders answers) {
+  std::string text = std::to_string(pid) + "\n";
+  if (answers == AnswersReaders::kYes) text += std::string(kAnswers) + "\n";
+  if (answers == AnswersReaders::kNo) text += std::string(kDoesNotAnswer) + "\n";
+  return text;
+}
+
 LockHolder ProbeLock(const std::string& path) { return Probe(path, -1); }
 
 int TakeFileLock(int fd, LockKind kind) {
+  if (kind == LockKind::kNone) return 0;
   struct flock request {};
   request.l_type = kind == LockKind::kShared ? F_RDLCK : F_WRLCK;
   request.l_whence = SEEK_SET;

@@ -3,7 +3,8 @@
 // which is there wherever a pool is, also on a filesystem that can't be written to. Thread safety:
 // any thread. Invariant 1: the locks belong to the open file (OFD), so that handles of one process
 // keep each other out as well, and that they end with the process, however it ends. Invariant 2:
-// nobody waits for a lock. Persistence: none; the content of "lock" is for people.
+// nobody waits for a lock. Persistence: none; the content of "lock" is for people, and for those
+// who want to read beside the process that holds it.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,21 @@ namespace braid::pmem {
 enum class LockKind : uint8_t {
   kShared,     ///< of those who read
   kExclusive,  ///< of the one who writes
+  kNone,       ///< of those who read by leave of the one who writes (reader_slots.h)
 };
+
+/// Whether a handle that writes answers those who ask to read beside it (reader_slots.h).
+enum class AnswersReaders : uint8_t { kNotYet, kYes, kNo };
 
 struct LockHolder {
   bool held = false;
   bool reads = false;  ///< the pool is open for reading only
-  int64_t pid = 0;     ///< 0: not known
+  AnswersReaders answers = AnswersReaders::kNotYet;
+  int64_t pid = 0;  ///< 0: not known
 };
+
+/// The text of "lock" of a process that writes.
+std::string LockText(int64_t pid, AnswersReaders answers);
 
 /// Whether another handle has the pool open, and whose.
 LockHolder ProbeLock(const std::string& path);

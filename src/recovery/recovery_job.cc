@@ -25,8 +25,9 @@ bool RecoveryJob::NeedsRebuild() const {
 }
 
 Result<RecoveredState> RecoveryJob::Run() {
-  const bool rebuild = NeedsRebuild();
   if (Status s = manifest_->Load(); !s.ok()) return s;
+  if (const auto cut = pool_->media().cut()) return TakeCut(*cut);
+  const bool rebuild = NeedsRebuild();
   if (Status s = ReserveCopies(rebuild); !s.ok()) return s;
   if (rebuild) {
     if (Status s = RebuildFromEntries(pool_, manifest_, usage_); !s.ok()) return s;
@@ -41,6 +42,20 @@ Result<RecoveredState> RecoveryJob::Run() {
   if (Status s = ReplayLogs(); !s.ok()) return s;
   if (Status s = SweepExtents(); !s.ok()) return s;
   if (BRAID_MUTANT(kSequenceRestartsAtZero)) state_.last_sequence = 0;
+  return std::move(state_);
+}
+
+/// Beside the process that writes: the tables that it has granted are complete, and all there is.
+RecoveredState RecoveryJob::TakeCut(const pmem::Media::Cut& cut) {
+  format::ManifestRecord& record = manifest_->record();
+  for (uint32_t i = record.table_count; i-- > 0;) {
+    if (record.tables[i].level == 0 && record.tables[i].id > cut.tables) {
+      manifest_->RemoveTable(record.tables[i].id);
+    }
+  }
+  record.flushed_table_id = cut.tables;
+  state_.last_sequence = cut.sequence;
+  state_.next_table_id = record.next_table_id;
   return std::move(state_);
 }
 

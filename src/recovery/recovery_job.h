@@ -47,6 +47,7 @@ class RecoveryJob {
   Result<RecoveredState> Run();
 
  private:
+  RecoveredState TakeCut(const pmem::Media::Cut& cut);
   Status ReserveCopies(bool rebuild);
   static uint64_t PagesOf(const std::vector<format::RedoUpdate>& updates);
   Status FinishMerge();
