@@ -4,6 +4,7 @@ import io.braid.hadoop.conf.InputSettings;
 import io.braid.hadoop.history.CostsFromHistory;
 import io.braid.hadoop.input.Delegates;
 import io.braid.hadoop.mapreduce.CoalescingInputFormat;
+import io.braid.hadoop.input.HostNames;
 import io.braid.hadoop.plan.Block;
 import io.braid.hadoop.plan.Costs;
 import io.braid.hadoop.plan.Node;
@@ -74,7 +75,9 @@ final class JobInput {
       return new Scene(blocks, nodes.apply(blocks), what);
     }
     Slots slots = SlotSource.of(conf).slots(blocks);
-    return new Scene(blocks, slots.nodes(), what + ", slots: " + slots.origin());
+    // As a job would: HDFS and YARN may name one host differently.
+    List<Block> known = HostNames.of(slots.nodes()).translated(blocks);
+    return new Scene(known, slots.nodes(), what + ", slots: " + slots.origin());
   }
 
   @SuppressWarnings("unchecked") // a class literal has no type arguments

@@ -12,7 +12,7 @@ import java.util.Map;
  * Calls a block's hosts by the names that the scheduler has for its nodes: file systems and
  * schedulers may differ in case, or in whether they add the domain. Immutable.
  */
-final class HostNames {
+public final class HostNames {
   private final Map<String, String> exact = new HashMap<>();
   /** Null where two nodes have the same first part. */
   private final Map<String, String> byFirstPart = new HashMap<>();
@@ -26,12 +26,13 @@ final class HostNames {
     }
   }
 
-  static HostNames of(List<Node> nodes) {
+  /** For the nodes of a cluster. */
+  public static HostNames of(List<Node> nodes) {
     return new HostNames(nodes);
   }
 
   /** The same blocks, with the nodes' names for their hosts. */
-  List<Block> translated(List<Block> blocks) {
+  public List<Block> translated(List<Block> blocks) {
     Map<String, String> seen = new HashMap<>();
     List<Block> out = new ArrayList<>(blocks.size());
     for (Block block : blocks) {
