@@ -39,6 +39,7 @@ import org.apache.hadoop.streaming.StreamJob;
 import org.apache.hadoop.util.ToolRunner;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Whole jobs on HDFS and YARN: containers, outputs, counters, streaming, the old API. */
@@ -149,6 +150,7 @@ class ClusterJobsTest {
     assertTrue(slots.origin().startsWith("YARN"), slots.origin());
   }
 
+  @Tag("night")
   @Test
   void noneRunsAContainerABlock() throws Exception {
     assertEquals(BLOCKS, containers(run("none")));
@@ -161,6 +163,7 @@ class ClusterJobsTest {
     assertCounted(counters);
   }
 
+  @Tag("night")
   @Test
   void assortedRunsFewerThanBlocks() throws Exception {
     Counters counters = run("assorted-balanced");
@@ -168,12 +171,14 @@ class ClusterJobsTest {
     assertCounted(counters);
   }
 
+  @Tag("night")
   @Test
   void autoRunsNoMoreThanBlocks() throws Exception {
     Counters counters = run("auto");
     assertTrue(containers(counters) <= BLOCKS, "containers: " + containers(counters));
   }
 
+  @Tag("night")
   @Test
   void withoutSlotsTheJobRunsAsEver() throws Exception {
     Configuration conf = cluster.conf();
@@ -185,6 +190,7 @@ class ClusterJobsTest {
     assertEquals(expected, output("fallback"));
   }
 
+  @Tag("night")
   @Test
   void theOldApiRunsAContainerASlot() throws Exception {
     JobConf job = new JobConf(cluster.conf());
@@ -206,6 +212,7 @@ class ClusterJobsTest {
     assertEquals(expected, output("old"));
   }
 
+  @Tag("night")
   @Test
   void streamingGivesTheSameAsWithoutUs() throws Exception {
     assertEquals(0, stream("stream-plain", "org.apache.hadoop.mapred.TextInputFormat"));
