@@ -10,7 +10,8 @@ import java.util.List;
  * Locality is not modelled. Immutable.
  */
 public final class Forecast {
-  private static final int MOST_DRAWS = 24;
+  /** Enough that the longest of a few containers is known to some percent, whatever the spread. */
+  private static final int MOST_DRAWS = 256;
   private static final int GROUPS_OF_ALL_DRAWS = 1 << 17;
   private static final int MOST_GROUPS = 1 << 15;
   private static final int FEWEST_NODES = 16;
