@@ -17,6 +17,8 @@ constexpr size_t kFillsAtATime = 256;
 constexpr uint64_t kTreeBytesAnEntry = 20;
 /// What may be added between two looks at a budget that is large.
 constexpr uint64_t kMostHeadroom = 32 << 20;
+/// And where it is small, since a thread that loses its processor looks late; a quarter at most.
+constexpr uint64_t kLeastHeadroom = 4 << 20;
 /// An index that takes less than this share of the budget is not worth giving up.
 constexpr uint64_t kWorthGivingUp = 16;
 }  // namespace
@@ -172,7 +174,8 @@ bool LsmEngine::RetiredMemoryWaits() const {
 /// What background work keeps DRAM at: the budget but for what may be added until the next look.
 uint64_t LsmEngine::MemoryGoal() const {
   const uint64_t budget = options_.memory_budget_bytes;
-  return budget - std::min(budget / 8, kMostHeadroom);
+  const uint64_t headroom = std::max(budget / 8, std::min(budget / 4, kLeastHeadroom));
+  return budget - std::min(headroom, kMostHeadroom);
 }
 
 /// What there is, and what memtables may still add to it.
