@@ -139,7 +139,7 @@ def setting(results):
             f"{results['nodes']} workers with {results['slots']} slots each; "
             f"{machine['cpus']} cores, {machine['memory_gb']} GB; {rounds} "
             f"{'round' if rounds == 1 else 'rounds'}. The load average was {loads[0]:.0f} to "
-            f"{loads[-1]:.0f}: the machine was {'busy with other work' if loads[-1] > 12 else 'its own'}.")
+            f"{loads[-1]:.0f}, that of the cluster itself included.")
 
 
 def renewed(page, results):
