@@ -24,7 +24,7 @@ void MergingIterator::PlaceAll(bool forward, Place&& place) {
   live_.clear();
   for (size_t i = 0; i < cursors_.size(); ++i) {
     Cursor& cursor = *cursors_[i];
-    Head& head = heads_[i];
+    Head& head = HeadOf(i);
     place(cursor);
     head.cursor = &cursor;
     head.at = 0;
