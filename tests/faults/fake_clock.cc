@@ -11,6 +11,7 @@ namespace braid::test {
 
 constinit std::atomic<int64_t> realtime_offset{0};
 constinit std::atomic<int64_t> steady_offset{0};
+constinit std::atomic<int64_t> steady_step{0};
 
 namespace {
 
@@ -32,6 +33,8 @@ timespec Moved(const timespec& time, int64_t by) {
 extern "C" {
 
 int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  const int64_t step = braid::test::steady_step.load(std::memory_order_relaxed);
+  if (clock == CLOCK_MONOTONIC && step != 0) braid::test::steady_offset.fetch_add(step);
   const int result = static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
   const int64_t offset = braid::test::OffsetOf(clock);
   if (result == 0 && offset != 0) *time = braid::test::Moved(*time, offset);

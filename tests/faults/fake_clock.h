@@ -10,5 +10,7 @@ namespace braid::test {
 
 extern std::atomic<int64_t> realtime_offset;
 extern std::atomic<int64_t> steady_offset;
+/// By so much the steady clock goes on with each look at it.
+extern std::atomic<int64_t> steady_step;
 
 }  // namespace braid::test
