@@ -223,7 +223,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status CheckInMemTables(const BatchCondition& condition) const;
   // compare_and_swap.cc
   Result<bool> TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected);
-  bool WaitForSpace();
+  /// `reclaims` is from before the attempt that found no room.
+  bool WaitForSpace(uint64_t reclaims);
   void SealActive(const LoggedMemTable* expected);
 
   // background.cc
@@ -436,6 +437,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::vector<std::thread> threads_;
 
   mutable std::mutex reclaim_mutex_;
+  std::atomic<uint64_t> reclaims_{0};  // that gave space back
   std::mutex sync_mutex_;
   std::mutex sync_round_mutex_;
   uint64_t syncs_begun_ = 0;  // sync_mutex_

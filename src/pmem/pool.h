@@ -186,6 +186,8 @@ class PmemPool {
   uint64_t redo_chunk(uint32_t which) const noexcept { return redo_chunks_[which]; }
 
   uint64_t free_chunks() const;
+  /// Chunks that hold something, headers among them.
+  uint64_t used_chunks() const;
   /// Chunks of the kind kWriteAhead; exact when none is allocated or freed meanwhile.
   uint64_t write_ahead_chunks() const noexcept {
     return write_ahead_chunks_.load(std::memory_order_relaxed);
@@ -332,6 +334,7 @@ class PmemPool {
   // A region: chunk numbers, taken from the back; has room for all there are.
   std::array<std::vector<uint64_t>, format::kMaxRegions> free_;
   std::vector<Segment> segments_;
+  uint64_t unlisted_ = 0;  // mutex_: free chunks of a segment that is just being added
   /// Whose entries are to be copied; as many chunks are kept free for that, twice over.
   std::atomic<uint64_t> write_ahead_chunks_{0};
   std::atomic<uint64_t> chunks_{0};
