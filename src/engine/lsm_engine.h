@@ -372,9 +372,11 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::atomic<bool> closed_{false};
   std::atomic<bool> failed_{false};   // error_ is set
   std::atomic<bool> blocked_{false};  // blocked_reason_ is set
-  Status blocked_reason_;             // work_mutex_
-  uint64_t blocked_at_free_ = 0;      // work_mutex_: free chunks then
-  uint64_t logs_retired_to_ = 0;      // structure_mutex_: id of the last table whose log is retired
+  // Reclaims that gave space back. Here, since each write looks at it as at the flags around it.
+  std::atomic<uint64_t> reclaims_{0};
+  Status blocked_reason_;         // work_mutex_
+  uint64_t blocked_at_free_ = 0;  // work_mutex_: free chunks then
+  uint64_t logs_retired_to_ = 0;  // structure_mutex_: id of the last table whose log is retired
   std::atomic<uint64_t> reclaim_clock_{1};
   std::atomic<uint64_t> relinks_{0};  // odd while a merge changes what lookups find, and tables
   std::shared_ptr<ReadState> state_owner_;  // structure_mutex_
@@ -437,7 +439,6 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::vector<std::thread> threads_;
 
   mutable std::mutex reclaim_mutex_;
-  std::atomic<uint64_t> reclaims_{0};  // that gave space back
   std::mutex sync_mutex_;
   std::mutex sync_round_mutex_;
   uint64_t syncs_begun_ = 0;  // sync_mutex_
