@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures braid beside the other stores on this machine: bench.sh [braid-compare flags...]
 #   SIZE=small   about three minutes: 16-byte keys, 100-byte values, 1 and 4 threads (the default)
-#   SIZE=medium  about 20 minutes: three record sizes, the usual workloads, 3 runs
+#   SIZE=medium  about half an hour: three record sizes, the usual workloads, 5 runs
 #   SIZE=full    hours: three record sizes, all workloads, 5 runs
 # medium and full replace bench/results, and the tables of docs/benchmarking.md and README.md.
 #   BRAID_BIN_DIR  folder of the programs, when it is not build/release/bin
@@ -40,9 +40,9 @@ case $size in
   medium)
     # Equal time for every store: with equal work the fastest would be done before it is measured.
     plans=(
-      "medium 8 8 3 $usual --num=2000000 --duration=0.5"
-      "medium 16 100 3 $usual --num=2000000 --duration=0.5"
-      "medium 16 1024 3 $usual --num=300000 --duration=0.5"
+      "medium 8 8 5 $usual --num=2000000 --duration=0.5"
+      "medium 16 100 5 $usual --num=2000000 --duration=0.5"
+      "medium 16 1024 5 $usual --num=300000 --duration=0.5"
     )
     ;;
   full)
