@@ -6,6 +6,7 @@
 // pool. Persistence: none.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -15,8 +16,9 @@
 
 namespace braid {
 
-/// How long an open waits for the writer's answer.
-inline constexpr std::chrono::seconds kPatienceBesideWriter{2};
+/// How long an open waits for the writer's answer. A variable for the tests: those that are about
+/// something else make it longer than any machine takes.
+inline std::atomic<std::chrono::seconds> patience_beside_writer{std::chrono::seconds(2)};
 
 /// Opens, to read, a pool that another handle has open for writing; `busy` says so. Errors: Busy,
 /// with the reason, when that process does not grant it until `deadline`; TryAgain: it has gone, or

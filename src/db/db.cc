@@ -308,7 +308,7 @@ Result<std::unique_ptr<DB>> MakeHandle(const Options& options, std::unique_ptr<p
 Result<std::unique_ptr<DB>> OpenToRead(const Options& options, const std::string& path,
                                        const std::string& order_name) {
   // Beside a writer it takes some time, in which that may end and others may come.
-  const auto deadline = pmem::ReaderSlot::Clock::now() + kPatienceBesideWriter;
+  const auto deadline = pmem::ReaderSlot::Clock::now() + patience_beside_writer.load();
   for (;;) {
     Result<std::unique_ptr<pmem::Media>> media = pmem::OpenFileMediaToRead(path, options.pool);
     if (media.ok() && (*media)->segment_bytes().empty()) {

@@ -50,7 +50,7 @@ bool LsmEngine::WantsArrangement() {
   }
   if (l1->entries() < options_.compaction.arrange_min_entries) return false;
   // All originals stay until the last part is done, since each chunk has keys of all parts.
-  const uint64_t used = (pool_->chunks() - pool_->free_chunks()) * pool_->chunk_bytes();
+  const uint64_t used = pool_->used_chunks() * pool_->chunk_bytes();
   const uint64_t free = pool_->free_chunks() * pool_->chunk_bytes();
   const uint64_t limit = pool_->max_bytes();
   if (limit != 0 && free + (limit - std::min(limit, pool_->pool_bytes())) < used) return false;

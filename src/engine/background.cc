@@ -465,6 +465,11 @@ Status LsmEngine::WaitUntilIdle(bool merged_too) {
   while (error_.ok() && !stopping_ && !blocked_.load() && sealed_left()) {
     work_changed_.wait_for(lock, std::chrono::milliseconds(10));
   }
+  // The last flush shows its table before it is counted and told of; whoever waits for it finds
+  // that done.
+  lock.unlock();
+  { const std::lock_guard flushed(flush_mutex_); }
+  lock.lock();
   if (merged_too) {
     // The second idle round that ends from here on began after the flush: nothing was left to do in
     // it.

@@ -28,13 +28,14 @@ Result<bool> LsmEngine::CompareAndSwap(const WriteOptions& options, Slice key,
     if (blocked_.load()) {
       if (Status blocked = BlockedReason(); !blocked.ok()) return blocked;
     }
+    const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
     Result<bool> swapped = TryCompareAndSwap(&draft, expected);
     if (!swapped.ok()) {
       if (swapped.status().IsTryAgain()) {
         AwaitRange();
         continue;
       }
-      if (swapped.status().IsOutOfSpace() && WaitForSpace()) continue;
+      if (swapped.status().IsOutOfSpace() && WaitForSpace(reclaims)) continue;
       return swapped;
     }
     if (!*swapped) return false;

@@ -164,12 +164,13 @@ Status LsmEngine::LoadRecords(NumberedSource* source, Loading* loading) {
   Slice value;
   while (source->Next(&key, &value)) {
     for (;;) {
+      const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
       Status s;
       {
         const std::lock_guard lock(load_mutex_);
         s = loading->load.Add(key, value);
       }
-      if (s.IsOutOfSpace() && WaitForSpace()) continue;
+      if (s.IsOutOfSpace() && WaitForSpace(reclaims)) continue;
       if (s.IsInvalidArgument()) {
         return Status::InvalidArgument("record " + std::to_string(source->number()) + ": " +
                                        std::string(s.message()));

@@ -116,7 +116,8 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   bool CollectStep(bool finish_all);
   bool Collect(const std::vector<uint64_t>& sparse);
   Status MoveEntry(uint64_t entry, bool* moved);
-  bool WaitForSpace();
+  /// `reclaims` is from before the attempt that found no room.
+  bool WaitForSpace(uint64_t reclaims);
   void Maintain();
   void MaintenanceLoop();
   uint64_t GarbageLimit() const;
@@ -149,6 +150,7 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
 
   alignas(64) std::atomic<uint64_t> sequence_{0};  // last one drawn
   alignas(64) std::atomic<uint64_t> garbage_bytes_{0};
+  std::atomic<uint64_t> reclaims_{0};  // that gave space back
   std::atomic<bool> closed_{false};
   std::atomic<bool> paused_{false};  // writes wait at pause_mutex_
 

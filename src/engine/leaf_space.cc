@@ -65,6 +65,9 @@ bool LeafEngine::Reclaim(bool open_too) {
   for (const uint64_t chunk : chunks) pool_->FreeChunk(chunk);
   counters_.Add(LeafCounter::kFreedChunks, chunks.size());
   list_->Release(std::move(garbage));
+  // Relaxed: who waits for space looks under maintenance_mutex_; an earlier look that misses this
+  // one leads to one attempt more.
+  if (!chunks.empty() || !extents.empty()) reclaims_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
@@ -169,13 +172,19 @@ Status LeafEngine::MoveEntry(uint64_t entry, bool* moved) {
   return Status::OK();
 }
 
-/// After a full pool: gives back what can be. True when there is room again.
-bool LeafEngine::WaitForSpace() {
+/// After a full pool: gives back what can be. True when there is room again, as there is at once
+/// when another thread has given some back since the attempt.
+bool LeafEngine::WaitForSpace(uint64_t reclaims) {
   const Stalls::Timer timer(&stalls_);
   // Close waits for what is inside an EpochGuard; this is not, so it is kept out.
   const std::lock_guard close_lock(close_mutex_);
   if (closed()) return false;
-  const uint64_t before = pool_->free_chunks();
+  uint64_t before = 0;
+  {
+    const std::lock_guard maintenance(maintenance_mutex_);  // no reclaim is half done
+    if (reclaims_.load(std::memory_order_relaxed) != reclaims) return true;
+    before = pool_->free_chunks();
+  }
   const Status done = base::NoThrow([&] {
     (void)Reclaim(false);
     if (pool_->free_chunks() <= before && CollectStep(true)) (void)Reclaim(false);

@@ -115,13 +115,14 @@ Status LeafEngine::Update(const WriteOptions& options, log::Draft draft, Conditi
   draft.key_hash = base::Hash64(draft.key);
   for (;;) {
     if (medium_failed()) return WriteError();
+    const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
     Status s = TryUpdate(&draft, condition);
     if (s.IsTryAgain()) {
       // Verify counts, and lets writes go on when it has.
       const std::lock_guard wait(pause_mutex_);
       continue;
     }
-    if (s.IsOutOfSpace() && WaitForSpace()) continue;
+    if (s.IsOutOfSpace() && WaitForSpace(reclaims)) continue;
     if (!s.ok()) return s;
     if (condition == nullptr || condition->met) AfterWrite();
     return Status::OK();

@@ -322,8 +322,9 @@ Statistics LsmEngine::GetStatistics() {
     s.lookup_cache_misses = lookup_cache_->misses();
   }
   s.memory_budget_bytes = options_.memory_budget_bytes;
+  // In this order: the pool may grow between the two, but does not shrink.
+  s.pool_used_bytes = pool_->used_chunks() * pool_->chunk_bytes();
   s.pool_bytes = pool_->pool_bytes();
-  s.pool_used_bytes = (pool_->chunks() - pool_->free_chunks()) * pool_->chunk_bytes();
   s.pool_max_bytes = pool_->max_bytes();
   s.last_sequence = sequence_.load();
   s.snapshots = views_->count();

@@ -114,9 +114,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
                                          Status* status) const;
   /// Copies or points to the value of a checked entry. Corruption when it does not verify.
   Status ValueOf(const format::EntryHeader& entry, std::string_view* value) const;
-  /// See ReadPlainValues.
-  size_t PlainValuesOf(std::span<const index::CursorItem> items,
-                       std::string_view* values) const noexcept;
+  /// See PlainValues.
+  size_t PlainValuesOf(std::span<const index::CursorItem> items) const noexcept;
   /// An iterator had to pass so many deleted keys.
   void CountPassed(uint64_t keys) const { counters_.Add(EngineCounter::kPassedEntries, keys); }
 
@@ -224,7 +223,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Status CheckInMemTables(const BatchCondition& condition) const;
   // compare_and_swap.cc
   Result<bool> TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected);
-  bool WaitForSpace();
+  /// `reclaims` is from before the attempt that found no room.
+  bool WaitForSpace(uint64_t reclaims);
   void SealActive(const LoggedMemTable* expected);
 
   // background.cc
@@ -438,6 +438,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::vector<std::thread> threads_;
 
   mutable std::mutex reclaim_mutex_;
+  std::atomic<uint64_t> reclaims_{0};  // that gave space back
   std::mutex sync_mutex_;
   std::mutex sync_round_mutex_;
   uint64_t syncs_begun_ = 0;  // sync_mutex_

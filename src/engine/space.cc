@@ -222,6 +222,9 @@ bool LsmEngine::Reclaim() {
     for (const uint64_t extent : retired.extents) pool_->FreeExtent(extent);
     counters_.Add(EngineCounter::kCollectedChunks, retired.chunks.size());
   }
+  // Relaxed: who waits for space looks under reclaim_mutex_; an earlier look that misses this one
+  // leads to one attempt more.
+  if (frees) reclaims_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 

@@ -66,12 +66,13 @@ Status LsmEngine::Update(const WriteOptions& options, log::Draft draft) {
     if (blocked_.load()) {
       if (Status blocked = BlockedReason(); !blocked.ok()) return blocked;
     }
+    const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
     Status s = TryUpdate(&draft);
     if (s.IsTryAgain()) {
       AwaitRange();
       continue;
     }
-    if (s.IsOutOfSpace() && WaitForSpace()) continue;
+    if (s.IsOutOfSpace() && WaitForSpace(reclaims)) continue;
     if (!s.ok()) return failed() ? WriteError() : s;
     return AfterWrite(options);
   }
@@ -194,13 +195,14 @@ Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draf
     if (blocked_.load()) {
       if (Status blocked = BlockedReason(); !blocked.ok()) return blocked;
     }
+    const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
     Status s = condition != nullptr ? LookBeforeBatch(condition) : Status::OK();
     if (s.ok()) s = TryBatch(&drafts, allocation, writer, condition);
     if (s.IsTryAgain()) {
       if (writer == Writer::kUser) AwaitRange();
       continue;
     }
-    if (s.IsOutOfSpace() && WaitForSpace()) continue;
+    if (s.IsOutOfSpace() && WaitForSpace(reclaims)) continue;
     if (!s.ok()) return failed() ? WriteError() : s;
     return AfterWrite(options);
   }
@@ -359,10 +361,16 @@ Status LsmEngine::SyncPool() {
   return s;
 }
 
-/// After a full pool: lets the background give back what it can. True when there is room again.
-bool LsmEngine::WaitForSpace() {
+/// After a full pool: lets the background give back what it can. True when there is room again, as
+/// there is at once when another thread has given some back since the attempt.
+bool LsmEngine::WaitForSpace(uint64_t reclaims) {
   const Stalls::Timer timer(controller_.stalls());
-  const uint64_t before = pool_->free_chunks();
+  uint64_t before = 0;
+  {
+    const std::lock_guard reclaim_lock(reclaim_mutex_);  // none is half done
+    if (reclaims_.load(std::memory_order_relaxed) != reclaims) return true;
+    before = pool_->free_chunks();
+  }
   SealActive(nullptr);
   if (Status s = WaitUntilIdle(true); !s.ok()) return false;
   if (Status s = Checkpoint(); !s.ok()) return false;

@@ -13,11 +13,13 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,14 +30,14 @@ namespace braid::level {
 class MergingIterator {
  public:
   /// Steps that a cursor takes at a time, after fewer at first: many scans are short.
-  static constexpr size_t kRun = 16;
+  static constexpr size_t kRun = 32;
 
   /// Looks a key up at the iterator's view: the entry, or null when the view sees none.
   using Resolve = std::function<const format::EntryHeader*(std::string_view key, Status* status)>;
 
   MergingIterator(std::vector<std::unique_ptr<index::Cursor>> cursors, Resolve resolve)
       : cursors_(std::move(cursors)),
-        heads_(std::make_unique_for_overwrite<Head[]>(cursors_.size())),
+        heads_(std::make_unique_for_overwrite<std::byte[]>(cursors_.size() * sizeof(Head))),
         resolve_(std::move(resolve)) {
     live_.reserve(cursors_.size());
   }
@@ -74,12 +76,14 @@ class MergingIterator {
     index::Cursor* cursor;
     size_t at;
     size_t count;
-    size_t next_run;  // steps of the next run
+    size_t runs;  // since it was placed
     std::array<index::CursorItem, kRun> run;
 
     const index::CursorItem& item() const { return run[at]; }
   };
+  static_assert(std::is_trivially_copyable_v<Head> && std::is_trivially_destructible_v<Head>);
 
+  Head& HeadOf(size_t cursor) { return reinterpret_cast<Head*>(heads_.get())[cursor]; }
   template <class Place>
   void PlaceAll(bool forward, Place&& place);
   bool Advance(Head* head);
@@ -89,9 +93,10 @@ class MergingIterator {
   void StepPast(std::string_view key);
 
   std::vector<std::unique_ptr<index::Cursor>> cursors_;
-  std::unique_ptr<Head[]> heads_;  // one a cursor
-  std::vector<Head*> live_;        // of the cursors that are not at their end, in their order
-  Head* leader_ = nullptr;         // the one that current_ comes from; null: a lookup gave it
+  // One a cursor. Raw bytes: of a short scan most of a run is never written, nor need be.
+  std::unique_ptr<std::byte[]> heads_;
+  std::vector<Head*> live_;  // of the cursors that are not at their end, in their order
+  Head* leader_ = nullptr;   // the one that current_ comes from; null: a lookup gave it
   bool damaged_ = false;
   Resolve resolve_;
   const format::EntryHeader* current_ = nullptr;

@@ -297,6 +297,11 @@ uint64_t PmemPool::free_chunks() const {
   return FreeCount();
 }
 
+uint64_t PmemPool::used_chunks() const {
+  const std::lock_guard lock(mutex_);
+  return chunks() - FreeCount() - unlisted_;
+}
+
 uint64_t PmemPool::free_chunks_of(uint32_t region) const {
   const std::lock_guard lock(mutex_);
   return free_[region].size();

@@ -243,6 +243,7 @@ void PmemPool::AddSegment(const Segment& segment, std::vector<uint64_t>* fresh) 
     fresh->push_back(segment.first_chunk + i - 1);
   }
   segments_.push_back(segment);
+  if (fresh != &free_[segment.region]) unlisted_ += fresh->size();
   // Release pairs with chunks(): a reader that sees the count sees the states.
   chunks_.store(segment.first_chunk + count, std::memory_order_release);
 }
@@ -595,6 +596,7 @@ Status PmemPool::GrowLocked(uint32_t region, uint64_t chunks_in_a_run) {
   }
   const std::lock_guard lock(mutex_);
   free_[region].insert(free_[region].begin(), fresh.begin(), fresh.end());
+  unlisted_ -= fresh.size();
   return Status::OK();
 }
 

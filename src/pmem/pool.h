@@ -134,9 +134,13 @@ class PmemPool {
         room < sizeof(format::EntryHeader)) {
       return nullptr;
     }
-    const auto* entry = reinterpret_cast<const format::EntryHeader*>(At(offset));
-    const uint32_t height = entry->height();
-    return height == 0 || height > format::kMaxHeight || entry->size() > room ? nullptr : entry;
+    format::EntryView view{};
+    return format::EntryWithin(At(offset), room, &view) ? view.entry : nullptr;
+  }
+  /// Of what EntryAt has found before; false when it is no entry any more.
+  bool View(const format::EntryHeader* entry, format::EntryView* view) const noexcept {
+    const uint64_t room = chunk_bytes() - (OffsetOf(entry) & (chunk_bytes() - 1));
+    return format::EntryWithin(reinterpret_cast<const char*>(entry), room, view);
   }
 
   /// Whether [offset, offset + bytes) lies where one chunk has its entries.
@@ -182,6 +186,8 @@ class PmemPool {
   uint64_t redo_chunk(uint32_t which) const noexcept { return redo_chunks_[which]; }
 
   uint64_t free_chunks() const;
+  /// Chunks that hold something, headers among them.
+  uint64_t used_chunks() const;
   /// Chunks of the kind kWriteAhead; exact when none is allocated or freed meanwhile.
   uint64_t write_ahead_chunks() const noexcept {
     return write_ahead_chunks_.load(std::memory_order_relaxed);
@@ -328,6 +334,7 @@ class PmemPool {
   // A region: chunk numbers, taken from the back; has room for all there are.
   std::array<std::vector<uint64_t>, format::kMaxRegions> free_;
   std::vector<Segment> segments_;
+  uint64_t unlisted_ = 0;  // mutex_: free chunks of a segment that is just being added
   /// Whose entries are to be copied; as many chunks are kept free for that, twice over.
   std::atomic<uint64_t> write_ahead_chunks_{0};
   std::atomic<uint64_t> chunks_{0};

@@ -1,6 +1,10 @@
 // GrowAhead: room for what is being written is made before a writer needs it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
 #include "pmem/file_media.h"
 #include "pmem/pool.h"
 #include "support/temp_folder.h"
@@ -61,6 +65,25 @@ TEST_F(PoolGrowthTest, KeepsNoMoreThanHalfAGigabyteFree) {
   while (pool_->GrowAhead(~0ull)) {
   }
   EXPECT_LT(pool_->pool_bytes(), 1ull << 30);
+}
+
+TEST_F(PoolGrowthTest, WhatIsUsedIsToldRightWhileItGrows) {
+  Take(pool_->free_chunks());
+  std::atomic<bool> done{false};
+  std::thread growing([&] {
+    while (pool_->GrowAhead(1500)) {
+    }
+    done = true;
+  });
+  uint64_t most = 0;
+  const uint64_t least = pool_->used_chunks();
+  for (uint64_t used = least; !done; used = pool_->used_chunks()) {
+    EXPECT_GE(used, least);
+    most = std::max(most, used);
+  }
+  growing.join();
+  // The headers of the segments that were added.
+  EXPECT_LE(most, pool_->used_chunks());
 }
 
 TEST_F(PoolGrowthTest, StaysWithinTheLimitOfThePool) {

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -39,10 +40,12 @@ class ReaderSlotsTest : public ::testing::Test {
   void Ask(milliseconds patience = seconds(60)) {
     reader_.reset();
     asked_ = Status::OK();
+    has_answer_ = false;
     asking_ = std::thread([this, patience] {
       auto slot = ReaderSlot::Ask(pool_, ReaderSlot::Clock::now() + patience);
       asked_ = slot.status();
       if (slot.ok()) reader_ = std::move(slot).value();
+      has_answer_ = true;
     });
   }
   void AwaitAsker() {
@@ -64,6 +67,7 @@ class ReaderSlotsTest : public ::testing::Test {
   WriterSlots writer_;
   std::unique_ptr<ReaderSlot> reader_;
   Status asked_;
+  std::atomic<bool> has_answer_{false};
   std::thread asking_;
 };
 
@@ -129,10 +133,17 @@ TEST_F(ReaderSlotsTest, ACallUnderWayIsWaitedForThoughItsHandleIsClosed) {
 
 TEST_F(ReaderSlotsTest, AnAnswerThatComesLateIsNotTakenByTheNextReader) {
   StartWriter();
-  Ask(milliseconds(30));
-  AwaitAsker();
-  asking_.join();  // it has given up
-  EXPECT_TRUE(asked_.IsBusy()) << asked_.ToString();
+  // With more patience each time, until it has not yet given up when the writer looks.
+  bool noted = false;
+  for (milliseconds patience(30); !noted; patience *= 2) {
+    Ask(patience);
+    while (!noted && !has_answer_) {
+      noted = writer_.HasNewAskers() && writer_.NoteAskers();
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    asking_.join();  // it has given up
+    ASSERT_TRUE(asked_.IsBusy()) << asked_.ToString();
+  }
   EXPECT_FALSE(writer_.AnyNotedWaits());
   Ask();  // takes the same slot
   while (!writer_.HasNewAskers()) std::this_thread::sleep_for(milliseconds(1));

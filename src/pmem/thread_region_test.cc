@@ -1,6 +1,8 @@
 #include "pmem/thread_region.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include <condition_variable>
 #include <mutex>
@@ -23,10 +25,19 @@ TEST(RegionMapTest, NodesCountWhenEachRegionHasOneOfItsOwn) {
   EXPECT_FALSE(RegionMap(2, {0, 0, kNoNode, kNoNode}).by_node());
   EXPECT_FALSE(RegionMap(2, {0, kNoNode, kNoNode, kNoNode}).by_node());
   EXPECT_FALSE(RegionMap(3, {2, 1, 2, kNoNode}).by_node());
-  const int here = ThreadNode();
-  if (here == kNoNode) GTEST_SKIP() << "the system does not say on which node a thread runs";
-  EXPECT_EQ(RegionMap(2, {here, here + 1, kNoNode, kNoNode}).OfThread(), 0u);
-  EXPECT_EQ(RegionMap(2, {here + 1, here, kNoNode, kNoNode}).OfThread(), 1u);
+  if (ThreadNode() == kNoNode) {
+    GTEST_SKIP() << "the system does not say on which node a thread runs";
+  }
+  std::thread([] {
+    // A thread of its own that stays where it is: others may be moved to another node at any time.
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<size_t>(::sched_getcpu()), &one);
+    ASSERT_EQ(::pthread_setaffinity_np(::pthread_self(), sizeof one, &one), 0);
+    const int here = ThreadNode();
+    EXPECT_EQ(RegionMap(2, {here, here + 1, kNoNode, kNoNode}).OfThread(), 0u);
+    EXPECT_EQ(RegionMap(2, {here + 1, here, kNoNode, kNoNode}).OfThread(), 1u);
+  }).join();
 }
 
 TEST(RegionMapTest, ThreadsSpreadOverRegionsAndOverTheShardsOfEach) {

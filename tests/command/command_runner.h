@@ -147,10 +147,10 @@ class RunningCommand {
   int input_ = -1;
 };
 
-/// Waits until `condition` holds, at most 20 seconds.
+/// Waits until `condition` holds, at most two minutes.
 template <class Condition>
 bool WaitUntil(Condition condition) {
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 12'000; ++i) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -337,7 +337,7 @@ TEST_F(LoadCommandTest, KillLosesNoAcknowledgedRecord) {
 }
 
 TEST_F(LoadCommandTest, ProgressIsDrawnOnATerminalAndRemoved) {
-  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
   ASSERT_GE(terminal, 0);
   ASSERT_EQ(::grantpt(terminal), 0);
   ASSERT_EQ(::unlockpt(terminal), 0);
@@ -345,21 +345,30 @@ TEST_F(LoadCommandTest, ProgressIsDrawnOnATerminalAndRemoved) {
   ASSERT_GE(screen, 0);
   ::setenv("TERM", "xterm", 1);
   RunningCommand load(folder_.path(), {"load", Pool(), "-"}, {}, screen);
-  for (int part = 0; part < 5; ++part) {
+  std::string shown;
+  // True while there may be more.
+  const auto look = [&] {
+    char bytes[4096];
+    ssize_t count = 0;
+    while ((count = ::read(terminal, bytes, sizeof bytes)) > 0) {
+      shown.append(bytes, static_cast<size_t>(count));
+    }
+    return count < 0 && (errno == EAGAIN || errno == EINTR);
+  };
+  // It is drawn beside the work, from a tenth of a second after its begin on.
+  int records = 0;
+  EXPECT_TRUE(WaitUntil([&] {
     std::string text;
-    for (int i = 0; i < 2000; ++i) text += std::to_string(part * 10000 + i) + "\tv\n";
-    ASSERT_TRUE(load.Feed(text));
-    std::this_thread::sleep_for(std::chrono::milliseconds(120));
-  }
+    for (int i = 0; i < 2000; ++i) text += std::to_string(records++) + "\tv\n";
+    look();
+    return !load.Feed(text) || shown.find(" records  ") != std::string::npos;
+  }));
   EXPECT_EQ(load.Finish().exit_code, 0);
-  std::string shown(64 * 1024, '\0');
-  const ssize_t count = ::read(terminal, shown.data(), shown.size());
-  ASSERT_GT(count, 0);
-  shown.resize(static_cast<size_t>(count));
+  ::close(screen);
+  EXPECT_TRUE(WaitUntil([&] { return !look(); })) << "the end of what was shown";
   EXPECT_NE(shown.find("\rload  "), std::string::npos) << shown;
   EXPECT_NE(shown.find(" records  "), std::string::npos) << shown;
   EXPECT_TRUE(shown.ends_with("\r\x1b[K")) << shown;
-  ::close(screen);
   ::close(terminal);
 }
 

@@ -105,7 +105,19 @@ class TerminalShell {
       return screen_.find(expected, before) != std::string::npos;
     });
   }
-  /// Ctrl-D, and the exit code.
+  /// Types a line, and waits for what it shows and for the next prompt: before that the terminal is
+  /// not the editor's yet, and would take Ctrl-C and Ctrl-D for itself.
+  bool Enter(const std::string& line, const std::string& expected,
+             const std::string& prompt = "braid> ") {
+    const size_t before = screen_.size();
+    if (!Type(line + "\n", expected)) return false;
+    return WaitUntil([&] {
+      Read();
+      const size_t shown = screen_.find(expected, before);
+      return screen_.find(prompt, shown + expected.size()) != std::string::npos;
+    });
+  }
+  /// Ctrl-D at a prompt, and the exit code.
   int Leave() {
     EXPECT_EQ(::write(fd_, "\x04", 1), 1);
     int status = 0;
@@ -133,14 +145,14 @@ class TerminalShell {
 TEST_F(ShellTest, APersonSeesErrorsAndGoesOn) {
   TerminalShell shell(Pool(), Path("state"));
   ASSERT_TRUE(shell.Type("", "braid> ")) << shell.screen();
-  EXPECT_TRUE(shell.Type("bogus\n", "unknown command 'bogus'")) << shell.screen();
-  EXPECT_TRUE(shell.Type("get nokey\n", "no key 'nokey'")) << shell.screen();
+  EXPECT_TRUE(shell.Enter("bogus", "unknown command 'bogus'")) << shell.screen();
+  EXPECT_TRUE(shell.Enter("get nokey", "no key 'nokey'")) << shell.screen();
   EXPECT_TRUE(shell.Type("begin\n", "braid (0)> ")) << shell.screen();
   EXPECT_TRUE(shell.Type("abort\n", "braid> ")) << shell.screen();
-  EXPECT_TRUE(shell.Type("help\n", "print this list")) << shell.screen();
+  EXPECT_TRUE(shell.Enter("help", "print this list")) << shell.screen();
   // A line that is given up is not done.
   EXPECT_TRUE(shell.Type("put given up\x03", "given up")) << shell.screen();
-  EXPECT_TRUE(shell.Type("get apple\n", "red")) << shell.screen();
+  EXPECT_TRUE(shell.Enter("get apple", "red")) << shell.screen();
   EXPECT_EQ(shell.Leave(), 1) << "a key was not there";
   EXPECT_EQ(Out({"count", Pool()}), "1\n");
 }
@@ -160,8 +172,8 @@ TEST_F(ShellTest, TabCompletesCommandsAndKeys) {
   EXPECT_TRUE(shell.Type("\t", "...")) << "then some are listed: " << shell.screen();
   EXPECT_NE(shell.screen().find("user/119"), std::string::npos);
   EXPECT_EQ(shell.screen().find("user/120"), std::string::npos) << "not all of them";
-  EXPECT_TRUE(shell.Type("50\n", "value")) << shell.screen();
-  EXPECT_TRUE(shell.Type("get z\t\n", "quoted")) << shell.screen();
+  EXPECT_TRUE(shell.Enter("50", "value")) << shell.screen();
+  EXPECT_TRUE(shell.Enter("get z\t", "quoted")) << shell.screen();
   EXPECT_EQ(shell.Leave(), 0);
   // Both lines are kept, for their owner alone.
   EXPECT_EQ(ReadFileText(Path("state/braid/history")), "get user/150\nget \"z \\\"q\\\"\" \n");
@@ -171,14 +183,14 @@ TEST_F(ShellTest, TabCompletesCommandsAndKeys) {
   // The next shell has them.
   TerminalShell next(Pool(), Path("state"));
   ASSERT_TRUE(next.Type("", "braid> "));
-  EXPECT_TRUE(next.Type("\x10\x10\n", "value")) << next.screen();
+  EXPECT_TRUE(next.Enter("\x10\x10", "value")) << next.screen();
   EXPECT_EQ(next.Leave(), 0);
 }
 
 TEST_F(ShellTest, NoHistoryKeepsNothing) {
   TerminalShell shell(Pool(), Path("state"), {"--no-history"});
   ASSERT_TRUE(shell.Type("", "braid> "));
-  EXPECT_TRUE(shell.Type("get apple\n", "red"));
+  EXPECT_TRUE(shell.Enter("get apple", "red"));
   EXPECT_EQ(shell.Leave(), 0);
   EXPECT_FALSE(Exists(Path("state/braid")));
 }

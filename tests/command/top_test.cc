@@ -177,7 +177,7 @@ TEST_F(TopCommandTest, ABenchmarkThatIsInterruptedLeavesNothing) {
 TEST_F(TopCommandTest, ABenchmarkCanBeWatchedThroughAllItsStores) {
   // The second fill makes the pool anew.
   RunningCommand bench(
-      folder_.path(), {"bench", Pool(), "--publish-stats", "--pin=0", "--num=20000", "--duration=2",
+      folder_.path(), {"bench", Pool(), "--publish-stats", "--pin=0", "--num=20000", "--duration=4",
                        "--benchmarks=fillrandom,readrandom,fillrandom,readrandom"});
   EXPECT_TRUE(WaitUntil([this] { return Exists(StatsFile()); }));
   const CommandResult top = Run({"top", Pool(), "--interval=0.1", "--json"});

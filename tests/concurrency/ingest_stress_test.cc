@@ -183,8 +183,13 @@ TEST_P(IngestStressTest, CloseEndsALoad) {
   }());
   std::atomic<bool> begun{false};
   source.Before([&](size_t record) {
-    if (record == 100) begun.store(true);
-    if (record > 100) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    if (record < 100) return;
+    begun.store(true);
+    // However long it takes until the close has begun.
+    std::string value;
+    while (!db_->Get("key", &value).IsClosed()) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
   });
   std::thread loader(
       [&] { EXPECT_TRUE(HasCode(IngestSorted(db_.get(), &source), Status::Code::kClosed)); });

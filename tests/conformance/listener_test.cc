@@ -1,5 +1,7 @@
 // EventListener: what it is told agrees with the statistics.
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "conformance.h"
 
@@ -9,6 +11,7 @@ namespace {
 class Recorder final : public EventListener {
  public:
   void OnFlush(const Flush& flush) noexcept override {
+    std::this_thread::sleep_for(flush_takes.load());
     ++flushes;
     flushed_entries += flush.entries;
   }
@@ -27,6 +30,7 @@ class Recorder final : public EventListener {
   }
   void OnBackgroundError(const Status&) noexcept override { ++errors; }
 
+  std::atomic<std::chrono::milliseconds> flush_takes{std::chrono::milliseconds(0)};
   std::atomic<uint64_t> flushes{0};
   std::atomic<uint64_t> flushed_entries{0};
   std::atomic<uint64_t> merges{0};
@@ -66,6 +70,19 @@ TEST_P(ListenerTest, IsToldOfEveryFlushAndMerge) {
   EXPECT_LE(recorder_->stalls.load(), statistics.stalls);
   EXPECT_EQ(recorder_->short_stalls.load(), 0u);
   EXPECT_EQ(recorder_->errors.load(), 0u);
+}
+
+TEST_P(ListenerTest, WhoWaitsForAFlushFindsItCountedAndToldOf) {
+  ASSERT_NO_FATAL_FAILURE(Listen());
+  recorder_->flush_takes = std::chrono::milliseconds(30);
+  for (const bool merges : {false, true}) {
+    Fill(0, 20, 100);
+    BRAID_ASSERT_OK(merges ? db_->Compact() : db_->Flush());
+    EXPECT_EQ(recorder_->flushes.load(), db_->GetStatistics().flushes);
+  }
+  if (GetParam().kind.design != "nvskiplist") {  // which has no tables
+    EXPECT_EQ(recorder_->flushes.load(), 2u);
+  }
 }
 
 TEST_P(ListenerTest, IsToldHowThePoolWasFound) {

@@ -7,10 +7,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <utility>
+
 namespace braid::test {
 
 constinit std::atomic<int64_t> realtime_offset{0};
 constinit std::atomic<int64_t> steady_offset{0};
+constinit std::atomic<int64_t> steady_step{0};
+constinit thread_local std::function<void()>* at_next_look = nullptr;
 
 namespace {
 
@@ -32,6 +36,11 @@ timespec Moved(const timespec& time, int64_t by) {
 extern "C" {
 
 int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  if (clock == CLOCK_MONOTONIC && braid::test::at_next_look != nullptr) {
+    (*std::exchange(braid::test::at_next_look, nullptr))();
+  }
+  const int64_t step = braid::test::steady_step.load(std::memory_order_relaxed);
+  if (clock == CLOCK_MONOTONIC && step != 0) braid::test::steady_offset.fetch_add(step);
   const int result = static_cast<int>(::syscall(SYS_clock_gettime, clock, time));
   const int64_t offset = braid::test::OffsetOf(clock);
   if (result == 0 && offset != 0) *time = braid::test::Moved(*time, offset);

@@ -2,6 +2,11 @@
 // nothing grows.
 #include <malloc.h>
 
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "fake_clock.h"
 #include "support/database.h"
 #include "support/temp_folder.h"
 
@@ -60,6 +65,28 @@ class FullPoolCyclesTest : public ::testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(Faults, FullPoolCyclesTest, ::testing::Bool(), [](const auto& threads) {
   return std::string(threads.param ? "Threads" : "Inline");
 });
+
+// The background gives back what there is just when a write has found nothing and is about to wait
+// for it: that was not in vain.
+TEST_P(FullPoolCyclesTest, RoomThatComesBeforeTheWaitForItIsFound) {
+  const std::string value(900, 'v');
+  uint64_t puts = 0;
+  // Holds all that dies from here on.
+  std::unique_ptr<Iterator> reader = db_->NewIterator({});
+  Status status;
+  for (; status.ok() && puts < 100'000; ++puts) status = db_->Put(NumberedKey(puts % 200), value);
+  ASSERT_TRUE(HasCode(status, Status::Code::kOutOfSpace));
+  std::function<void()> give_back = [&] {
+    const uint64_t used = db_->GetStatistics().pool_used_bytes;
+    reader.reset();
+    while (GetParam() && db_->GetStatistics().pool_used_bytes == used) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  at_next_look = &give_back;
+  BRAID_EXPECT_OK(db_->Put("more", value));
+  at_next_look = nullptr;
+}
 
 TEST_P(FullPoolCyclesTest, KeepTheirContentAndTakeNoMoreSpaceOrMemory) {
   Random random(DeriveSeed(GetParam() ? 2 : 1));

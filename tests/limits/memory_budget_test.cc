@@ -1,5 +1,6 @@
 // One budget covers what grows with data: by the store's own count and by the process's.
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 
 #include <atomic>
 #include <cstdio>
@@ -40,6 +41,8 @@ struct Load {
 
 /// Loads and settles while another thread looks. Says what went wrong; empty when nothing did.
 std::string LoadAndWatch(const Load& load, const std::string& path) {
+  // Where the system gives huge pages unasked, all of one counts as soon as a byte is touched.
+  (void)::prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
   Options options;
   options.memory_budget_bytes = load.budget;
   const uint64_t before = OwnBytes();

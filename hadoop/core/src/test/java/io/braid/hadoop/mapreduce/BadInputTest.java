@@ -12,7 +12,8 @@ import io.braid.hadoop.testing.SampleFiles;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
@@ -110,14 +111,15 @@ class BadInputTest {
     SampleFiles.writeTexts(folder(), conf, 5);
     conf.set(FileInputFormat.INPUT_DIR, folder().toString());
     conf.setLong(FileInputFormat.SPLIT_MAXSIZE, 1000);
-    int dead;
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      dead = socket.getLocalPort();
+    List<InputSplit> splits;
+    // A port that is taken and that nobody listens at.
+    try (Socket socket = new Socket()) {
+      socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      conf.set("mapreduce.framework.name", "yarn");
+      conf.set("yarn.resourcemanager.address", "localhost:" + socket.getLocalPort());
+      conf.set(Keys.SLOT_TIMEOUT.name(), "1000");
+      splits = api.splits(format);
     }
-    conf.set("mapreduce.framework.name", "yarn");
-    conf.set("yarn.resourcemanager.address", "localhost:" + dead);
-    conf.set(Keys.SLOT_TIMEOUT.name(), "1000");
-    List<InputSplit> splits = api.splits(format);
     List<InputSplit> expected = api.splits(new TextInputFormat());
     assertEquals(expected.toString(), splits.toString());
     for (InputSplit split : splits) {
