@@ -213,6 +213,9 @@ enum class Mutant : int {
   // Arranging L1.
   kArrangeMovesExtents,  ///< an entry whose value is an extent is copied as if it held the value
   kArrangeCopiesDamage,  ///< an entry that does not verify is copied, and gets checks that fit
+  kRunNotMarkedDead,     ///< originals that gave way as a run are not marked dead
+  kRunEndNotLinked,      ///< the last copies of a run keep the links they were written with
+  kRunBottomOnly,        ///< upper layers go on leading to originals that gave way as a run
 
   // A power loss after a crash of the process.
   kInheritedNotFlushed,   ///< open: headers, states and redo records stay in the caches

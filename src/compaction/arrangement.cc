@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/mutants.h"
-#include "log/log_reader.h"
+#include "compaction/walk_ahead.h"
 
 namespace braid::compaction {
 
@@ -25,13 +25,14 @@ bool IsMovable(const pmem::PmemPool& pool, const EntryHeader& entry) {
 
 }  // namespace
 
-Result<PartOfL1> SurveyPart(const index::SkipList& list, const std::string& from,
-                            uint64_t max_bytes) {
+Result<PartOfL1> SurveyPart(const index::SkipList& list, const index::EntryIndex* tree,
+                            const std::string& from, uint64_t max_bytes) {
   const pmem::PmemPool& pool = list.pool();
   PartOfL1 part;
   std::array<uint64_t, format::kMaxRegions> ends{};  // copies stay in the region of their originals
   uint64_t bytes = 0;
   index::Damage damage;
+  WalkAhead ahead(&pool, tree, from);
   const EntryHeader* previous = nullptr;
   const EntryHeader* entry = from.empty() ? list.First(&damage) : list.FindGE(from, &damage);
   for (; entry != nullptr; entry = list.Next(entry, &damage)) {
@@ -40,31 +41,20 @@ Result<PartOfL1> SurveyPart(const index::SkipList& list, const std::string& from
       damage.at = offset;  // perhaps a circle
       break;
     }
-    const bool is_new_key = previous == nullptr || previous->key() != entry->key();
-    if (bytes >= max_bytes && is_new_key) break;
+    if (bytes >= max_bytes && (previous == nullptr || previous->key() != entry->key())) break;
     previous = entry;
+    ahead.Passed(offset);
     if (!IsMovable(pool, *entry)) continue;
     uint64_t& end = ends[pool.RegionOf(offset)];
     if (offset < end || offset - end > kNear) ++part.jumps;
     end = offset + entry->size();
     bytes += entry->size();
-    part.movable.push_back(offset);
+    part.movable.push_back({offset, 0});
   }
   if (damage) return index::DamageStatus(pool, damage.at);
   part.is_last = entry == nullptr;
   if (entry != nullptr) part.next_key.assign(entry->key());
   return part;
-}
-
-std::vector<const EntryHeader*> SelectIntact(const pmem::PmemPool& pool,
-                                             const std::vector<uint64_t>& offsets) {
-  std::vector<const EntryHeader*> intact;
-  intact.reserve(offsets.size());
-  for (const uint64_t offset : offsets) {
-    if (!BRAID_MUTANT(kArrangeCopiesDamage) && !log::EntryVerifies(pool, offset)) continue;
-    intact.push_back(log::Verified(pool, offset));
-  }
-  return intact;
 }
 
 }  // namespace braid::compaction

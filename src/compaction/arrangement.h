@@ -1,7 +1,7 @@
 // Purpose: order in memory for a part of L1: how far its entries lie from each other, and which of
 // them are worth copying together in the order of their keys, so that a scan reads on where it has
 // just read. Thread safety: one background thread, beside readers. Invariant 1: only entries whose
-// checks fit are selected for copying, since a copy gets new checks, and damage must stay visible.
+// checks fit are copied (CopyEntries), since a copy gets new checks, and damage must stay visible.
 // Persistence: none; CopyEntries makes the copies, and a merge puts them in the places of their
 // originals (garbage_collection.h), so that arranging is collection with another choice of entries.
 // Source: braid's own; ListDB 6.5.4 leaves the order of L1 as the writes made it.
@@ -11,14 +11,16 @@
 #include <vector>
 
 #include "braid/status.h"
+#include "index/entry_index.h"
 #include "index/skiplist.h"
 
 namespace braid::compaction {
 
 /// A run of L1 in the order of its keys.
 struct PartOfL1 {
-  std::vector<uint64_t> movable;  // offsets of entries that a copy may replace, in list order
-  uint64_t jumps = 0;             // movable entries that do not stand behind the one before them
+  /// Entries that a copy may replace, in list order. There are no copies yet.
+  std::vector<index::Replacement> movable;
+  uint64_t jumps = 0;  // movable entries that do not stand behind the one before them
   bool is_last = false;
   std::string next_key;  // where the next part begins, unless this is the last
 
@@ -31,12 +33,9 @@ struct PartOfL1 {
 /// The part of `list` that begins with the key `from` and holds up to `max_bytes` of movable
 /// entries, whole keys. Entries that fill a sixteenth of a chunk or more stay where they are, and
 /// so do those whose value is an extent: reading them costs more than the jump to them. Corruption
-/// when the list is damaged. Cost: a read of each entry's header and key.
-Result<PartOfL1> SurveyPart(const index::SkipList& list, const std::string& from,
-                            uint64_t max_bytes);
-
-/// Those of the entries that verify, values included.
-std::vector<const format::EntryHeader*> SelectIntact(const pmem::PmemPool& pool,
-                                                     const std::vector<uint64_t>& offsets);
+/// when the list is damaged. `tree`, an index of all keys of the list, is asked for what comes
+/// next; it may be null. Cost: a read of each entry's header and key.
+Result<PartOfL1> SurveyPart(const index::SkipList& list, const index::EntryIndex* tree,
+                            const std::string& from, uint64_t max_bytes);
 
 }  // namespace braid::compaction

@@ -61,6 +61,7 @@ Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* 
   if (source_->tree_min_height() == 1) input.source_tree = source_tree.get();
   input.source_boundary = resumed_.boundary;
   input.copies = source_->is_copies();
+  input.moved = moved_;
   if (adopts_) {
     for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
       input.adopted_heads.push_back(source_->head(strand));

@@ -30,6 +30,8 @@ class CompactionJob {
 
   /// The target is empty, and the source a load: it becomes the target as it is. Before Run.
   void Adopt() noexcept { adopts_ = true; }
+  /// See MergeInput::moved; must outlive Run. Before Run.
+  void SetMoved(const std::vector<index::Replacement>* moved) noexcept { moved_ = moved; }
   Status Begin(const BatchProgress& resumed);
   /// `relinks`, `fit_tree`: see MergeInput.
   Status Run(const index::LiveViews& views, std::atomic<uint64_t>* relinks,
@@ -39,6 +41,9 @@ class CompactionJob {
   Status Finish();
 
   const std::vector<uint64_t>& dead() const { return merge_->result().dead; }
+  const std::vector<std::pair<size_t, size_t>>& replaced() const {
+    return merge_->result().replaced;
+  }
   uint64_t merged_entries() const { return merge_->result().progress.merged_entries; }
   /// How far it came, when Run failed: where it began, if it failed at once.
   const BatchProgress& progress() const {
@@ -55,6 +60,7 @@ class CompactionJob {
   BatchProgress resumed_;
   uint64_t merge_id_ = 0;
   bool adopts_ = false;
+  const std::vector<index::Replacement>* moved_ = nullptr;
   std::unique_ptr<ZipperMerge> merge_;
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/mutants.h"
+#include "base/prefetch.h"
 #include "level/copied_list.h"
 #include "log/index_unified_log.h"
 #include "log/log_reader.h"
@@ -15,7 +16,7 @@ namespace braid::compaction {
 using format::ChunkKind;
 using format::EntryHeader;
 using format::EntryPtr;
-using format::kMaxHeight;
+using index::Replacement;
 
 namespace {
 
@@ -74,20 +75,19 @@ ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usa
 namespace {
 
 /// The live entries worth copying of as many chunks as fit.
-std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
-                                           const std::vector<uint64_t>& chunks, uint64_t max_bytes,
-                                           CollectedTable* collected) {
-  std::vector<const EntryHeader*> live;
+std::vector<Replacement> GatherLive(const pmem::PmemPool& pool, const std::vector<uint64_t>& chunks,
+                                    uint64_t max_bytes, CollectedTable* collected) {
+  std::vector<Replacement> live;
   uint64_t bytes = 0;
   for (const uint64_t chunk : chunks) {
-    std::vector<const EntryHeader*> here;
+    std::vector<Replacement> here;
     uint64_t here_bytes = 0;
     bool movable = true;
     log::ForEachEntry(pool, chunk, [&](uint64_t offset, const EntryHeader& entry) {
       if (!IsLive(entry)) return;
       // A copy gets new checks: damage must not be copied, or nobody would see it again.
       if (entry.has(format::kValueInExtent) || !log::EntryVerifies(pool, offset)) movable = false;
-      here.push_back(&entry);
+      here.push_back({offset, 0});
       here_bytes += entry.size();
     });
     if (!movable) {
@@ -99,9 +99,11 @@ std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
     bytes += here_bytes;
     live.insert(live.end(), here.begin(), here.end());
   }
-  const auto before = [](const EntryHeader* a, const EntryHeader* b) {
-    const int order = a->key().compare(b->key());
-    return order != 0 ? order < 0 : a->sequence() > b->sequence();
+  const auto before = [&pool](const Replacement& a, const Replacement& b) {
+    const EntryHeader* left = log::Verified(pool, a.from);
+    const EntryHeader* right = log::Verified(pool, b.from);
+    const int order = left->key().compare(right->key());
+    return order != 0 ? order < 0 : left->sequence() > right->sequence();
   };
   // By a heap: it stays within the list even if the medium fails meanwhile and the keys change.
   std::make_heap(live.begin(), live.end(), before);
@@ -109,59 +111,121 @@ std::vector<const EntryHeader*> GatherLive(const pmem::PmemPool& pool,
   return live;
 }
 
-}  // namespace
+/// Writes copies of entries, and links them while they are written. What lies in one region goes
+/// through DRAM, and to the pool in whole lines.
+class CopyWriter {
+ public:
+  CopyWriter(pmem::PmemPool* pool, pmem::ChunkUsage* usage, uint64_t table_id)
+      : pool_(pool),
+        usage_(usage),
+        log_(pool, table_id, pool->regions(), ChunkKind::kCollected),
+        staged_(pool),
+        is_staged_(pool->regions() == 1),
+        list_(pool, is_staged_ ? &staged_ : nullptr),
+        random_(table_id) {}
 
-Result<format::TableRecord> CopyEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
-                                        const std::vector<const EntryHeader*>& entries,
-                                        uint64_t table_id, uint32_t head, uint64_t fewer_than) {
-  format::TableRecord record{table_id, 0, format::kTableOfCopies, head, 0, 0};
-  // A shard a region: copies stay where their originals are.
-  log::IndexUnifiedLog copies(pool, table_id, pool->regions(), ChunkKind::kCollected);
-  level::CopiedList list(pool);
-  uint64_t random = table_id;
-  const auto give_back = [&] {
-    for (const uint64_t chunk : copies.chunks()) {
-      usage->Set(chunk, 0);
-      pool->FreeChunk(chunk);
-    }
-  };
-  for (const EntryHeader* original : entries) {
+  /// Returns the place of the copy.
+  Result<uint64_t> Copy(uint64_t offset) {
+    const EntryHeader* original = log::Verified(*pool_, offset);
     log::Draft draft;
     draft.op = original->op();
     draft.key = original->key();
     draft.value = original->value();
     draft.key_hash = base::Hash64(draft.key);
-    random = base::Mix(random, original->sequence_and_op);
-    const uint32_t shard = pool->RegionOf(pool->OffsetOf(original));
-    if (Status s = copies.Place(shard, &draft, 1, random, pmem::AllocationClass::kBackground);
+    random_ = base::Mix(random_, original->sequence_and_op);
+    // A shard a region: copies stay where their originals are.
+    const uint32_t shard = pool_->RegionOf(offset);
+    if (Status s = log_.Place(shard, &draft, 1, random_, pmem::AllocationClass::kBackground);
         !s.ok()) {
-      give_back();
       return s;
     }
-    copies.WritePayload(&draft);
+    log_.Accept(shard);
     // A copy stands alone: its write was whole long ago.
-    copies.Seal(draft, original->sequence(), format::kFirstOfUnit, 0);
-    copies.Accept(shard);
-    list.Append(draft.offset);
-    ++record.entries;
-    usage->Add(pool->ChunkOf(draft.offset), pool->As<EntryHeader>(draft.offset)->size());
+    if (is_staged_) {
+      log_.WriteExtent(&draft);
+      Stage(draft, original->sequence());
+    } else {
+      log_.WritePayload(&draft);
+      log_.Seal(draft, original->sequence(), format::kFirstOfUnit, 0);
+    }
+    list_.Append(draft.offset, draft.height);
+    usage_->Add(pool_->ChunkOf(draft.offset),
+                EntryHeader::EntryBytes(draft.key.size(), draft.value.size(), draft.height));
+    return draft.offset;
   }
-  if (copies.chunks().size() >= fewer_than) {
-    give_back();
-    record.entries = 0;
-    return record;
+  size_t chunks() const { return log_.chunks().size(); }
+  void Close(uint32_t head) {
+    list_.Close(format::kTableHeadsOffset + head * sizeof(format::TableHead));
   }
-  list.Close(format::kTableHeadsOffset + head * sizeof(format::TableHead));
-  return record;
+  void GiveBack() {
+    for (const uint64_t chunk : log_.chunks()) {
+      usage_->Set(chunk, 0);
+      pool_->FreeChunk(chunk);
+    }
+  }
+
+ private:
+  void Stage(const log::Draft& draft, uint64_t sequence) {
+    log::IndexUnifiedLog::HeaderImage header;
+    const size_t bytes = log_.MakeHeader(draft, sequence, format::kFirstOfUnit, 0, &header);
+    staged_.Begin(draft.offset);
+    staged_.Append(&header, bytes);
+    staged_.Append(draft.key.data(), draft.key.size());
+    staged_.Append(draft.value.data(), draft.value.size());
+    constexpr char kPadding[8] = {};
+    staged_.Append(kPadding, -(bytes + draft.key.size() + draft.value.size()) % 8);
+  }
+
+  pmem::PmemPool* pool_;
+  pmem::ChunkUsage* usage_;
+  log::IndexUnifiedLog log_;
+  level::StagedEntries staged_;
+  bool is_staged_;
+  level::CopiedList list_;
+  uint64_t random_;
+};
+
+}  // namespace
+
+Result<format::TableRecord> CopyEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
+                                        std::vector<Replacement>* entries, uint64_t table_id,
+                                        uint32_t head, uint64_t fewer_than) {
+  constexpr size_t kAhead = 12;         // entries asked for ahead of the copy
+  constexpr uint64_t kMaxAsked = 1024;  // bytes of one; the hardware reads on
+  CopyWriter writer(pool, usage, table_id);
+  uint64_t likely_bytes = 128;
+  size_t copied = 0;
+  for (size_t i = 0; i < entries->size(); ++i) {
+    if (i + kAhead < entries->size()) {
+      base::PrefetchRange(pool->At((*entries)[i + kAhead].from), likely_bytes);
+    }
+    const uint64_t offset = (*entries)[i].from;
+    if (!log::EntryVerifies(*pool, offset) && !BRAID_MUTANT(kArrangeCopiesDamage)) continue;
+    likely_bytes = std::min(log::Verified(*pool, offset)->size(), kMaxAsked);
+    Result<uint64_t> copy = writer.Copy(offset);
+    if (!copy.ok()) {
+      writer.GiveBack();
+      return copy.status();
+    }
+    (*entries)[copied++] = {offset, *copy};
+  }
+  entries->resize(copied);
+  if (writer.chunks() >= fewer_than) {
+    writer.GiveBack();
+    entries->clear();
+  } else {
+    writer.Close(head);
+  }
+  return format::TableRecord{table_id, 0, format::kTableOfCopies, head, entries->size(), 0};
 }
 
 Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
                                        const std::vector<uint64_t>& chunks, uint64_t table_id,
                                        uint32_t head, uint64_t max_bytes) {
   CollectedTable collected;
-  const std::vector<const EntryHeader*> live = GatherLive(*pool, chunks, max_bytes, &collected);
+  std::vector<Replacement> live = GatherLive(*pool, chunks, max_bytes, &collected);
   Result<format::TableRecord> record =
-      CopyEntries(pool, usage, live, table_id, head, collected.copied.size());
+      CopyEntries(pool, usage, &live, table_id, head, collected.copied.size());
   if (!record.ok()) return record.status();
   collected.record = *record;
   if (record->entries == 0) {

@@ -14,6 +14,7 @@
 
 #include "braid/status.h"
 #include "format/layout.h"
+#include "index/entry_index.h"
 #include "level/manifest.h"
 #include "pmem/chunk_usage.h"
 #include "pmem/pool.h"
@@ -34,12 +35,13 @@ struct ChunkSurvey {
 ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usage,
                          const format::ManifestRecord& manifest, double live_ratio);
 
-/// Writes copies of `entries`, which are given in the order of a list, and links them behind head
-/// `head`; durable on return. When that takes `fewer_than` chunks or more, nothing is kept, and the
-/// record has no entries. Errors: OutOfSpace (nothing is kept).
+/// Writes copies of those `entries` that verify, values included; they are given in the order of a
+/// list. Links the copies behind head `head`; durable on return, when `entries` are those that were
+/// copied, each with its copy. When that takes `fewer_than` chunks or more, nothing is kept, and
+/// the record has no entries. Errors: OutOfSpace (nothing is kept).
 Result<format::TableRecord> CopyEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
-                                        const std::vector<const format::EntryHeader*>& entries,
-                                        uint64_t table_id, uint32_t head, uint64_t fewer_than);
+                                        std::vector<index::Replacement>* entries, uint64_t table_id,
+                                        uint32_t head, uint64_t fewer_than);
 
 /// Copies of the live entries of `chunks`.
 struct CollectedTable {

@@ -25,8 +25,8 @@ MergePlaces::MergePlaces(pmem::PmemPool* pool, uint64_t target_head, const index
       fingers_(PredAt(pool->strands(), 0)) {}
 
 Status MergePlaces::Find(const std::vector<uint64_t>& source, size_t begin, size_t end,
-                         size_t most_versions) {
-  Cut(source, begin, end, most_versions);
+                         size_t most_versions, const MovedRuns* runs) {
+  Cut(source, begin, end, most_versions, runs);
   if (tree_ != nullptr) AskTree();
   for (size_t i = 0; i < fingers_.size(); ++i) {
     fingers_[i] = Head(static_cast<uint32_t>(i / kMaxHeight));
@@ -39,13 +39,22 @@ Status MergePlaces::Find(const std::vector<uint64_t>& source, size_t begin, size
 }
 
 void MergePlaces::Cut(const std::vector<uint64_t>& source, size_t begin, size_t end,
-                      size_t most_versions) {
+                      size_t most_versions, const MovedRuns* runs) {
   slices_.clear();
   keys_.clear();
   const auto height_of = [&](size_t i) {
     return std::min(pool_->As<EntryHeader>(source[i])->height(), kMaxHeight);
   };
   for (size_t i = begin; i < end;) {
+    if (runs != nullptr) {
+      const MovedRuns::Run run = runs->From(i, std::min(end, i + most_versions));
+      if (run.end > i) {
+        slices_.push_back({i, run.end, run.layers, true});
+        keys_.push_back(pool_->KeyAt(source[i]));
+        i = run.end;
+        continue;
+      }
+    }
     if (i + kAhead < end) base::PrefetchRange(pool_->At(source[i + kAhead]), kEntryFront);
     const std::string_view key = pool_->KeyAt(source[i]);
     uint32_t layers = height_of(i);
@@ -54,7 +63,7 @@ void MergePlaces::Cut(const std::vector<uint64_t>& source, size_t begin, size_t 
       layers = std::max(layers, height_of(next));
       ++next;
     }
-    slices_.push_back({i, next, layers});
+    slices_.push_back({i, next, layers, false});
     keys_.push_back(key);
     i = next;
   }

@@ -16,16 +16,18 @@
 #include <string_view>
 #include <vector>
 
+#include "compaction/moved_runs.h"
 #include "index/entry_index.h"
 #include "index/skiplist.h"
 
 namespace braid::compaction {
 
-/// Source entries [begin, end) of one key, newest first, and where they go.
+/// Source entries [begin, end) of one key, newest first, and where they go; or a run of copies.
 struct Slice {
   size_t begin;
   size_t end;
-  uint32_t layers;  // that the key's versions reach
+  uint32_t layers;  // that the key's versions reach, or the run's copies and originals
+  bool is_run;      // the originals of all of them stand one behind the other in the target
 };
 
 class MergePlaces {
@@ -35,8 +37,10 @@ class MergePlaces {
 
   /// Cuts source[begin, end) into slices of one key and at most `most_versions` entries, and finds
   /// their places. Until the next Find the target must not change at smaller keys than those of a
-  /// slice that is still wanted. Corruption when a link or key of the target is damaged.
-  Status Find(const std::vector<uint64_t>& source, size_t begin, size_t end, size_t most_versions);
+  /// slice that is still wanted. `runs`, of the source's copies, make slices of several keys; they
+  /// may be null. Corruption when a link or key of the target is damaged.
+  Status Find(const std::vector<uint64_t>& source, size_t begin, size_t end, size_t most_versions,
+              const MovedRuns* runs);
 
   /// The tree is not to be asked any more.
   void ForgetTree() noexcept { tree_ = nullptr; }
@@ -63,7 +67,8 @@ class MergePlaces {
     size_t count;
   };
 
-  void Cut(const std::vector<uint64_t>& source, size_t begin, size_t end, size_t most_versions);
+  void Cut(const std::vector<uint64_t>& source, size_t begin, size_t end, size_t most_versions,
+           const MovedRuns* runs);
   void AskTree();
   Status Place(size_t i);
   /// The tower of the last entry before the key, starting from what the tree said; null when that

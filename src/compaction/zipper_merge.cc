@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "base/mutants.h"
 #include "base/no_throw.h"
-#include "base/prefetch.h"
+#include "compaction/walk_ahead.h"
 
 namespace braid::compaction {
 
@@ -30,6 +30,7 @@ ZipperMerge::ZipperMerge(pmem::PmemPool* pool, const MergeInput& input)
       target_(pool, pool->As<uint64_t>(input.target_head)),
       places_(pool, input.target_head,
               input.tree_is_complete && input.tree_min_height == 1 ? input.tree : nullptr),
+      runs_(pool, input.moved),
       pred_links_(1 + (kMaxHeight - 1) * size_t{pool->strands()}),
       max_versions_a_slice_(
           input.by_pointers ? 1 : (redo_.capacity() / 2 - pred_links_) / (kMaxHeight + 1)),
@@ -39,14 +40,23 @@ ZipperMerge::ZipperMerge(pmem::PmemPool* pool, const MergeInput& input)
 
 Status ZipperMerge::Run() {
   if (CanAdopt()) return Adopt();
-  if (Status s = Collect(); !s.ok()) return s;
+  // Where each entry's links are durable in turn a run is nothing to gain.
+  const bool by_runs = input_.moved != nullptr && input_.copies && !input_.by_pointers &&
+                       input_.source_boundary == 0;
+  if (by_runs) {
+    source_.reserve(input_.moved->size());
+    for (const index::Replacement& moved : *input_.moved) source_.push_back(moved.to);
+    Charge();
+  } else {
+    if (Status s = Collect(); !s.ok()) return s;
+  }
   size_t end = source_.size();
   while (end > 0) {
     if (input_.should_stop && input_.should_stop()) {
       return Status::Aborted("the merge goes on when the pool is opened again");
     }
     size_t begin = end > input_.batch_entries ? end - input_.batch_entries : 0;
-    if (Status s = MergeRange(begin, end); !s.ok()) return s;
+    if (Status s = MergeRange(begin, end, by_runs ? &runs_ : nullptr); !s.ok()) return s;
     end = begin;
   }
   return Status::OK();
@@ -92,52 +102,6 @@ void ZipperMerge::Charge() {
 
 Status ZipperMerge::Damaged(uint64_t at) const { return index::DamageStatus(*pool_, at); }
 
-namespace {
-
-/// Asks for the entries of a tree, leaf by leaf ahead of a walk that comes to them in order. Only a
-/// hint: the tree may have other entries.
-class WalkAhead {
- public:
-  WalkAhead(const pmem::PmemPool* pool, const index::EntryIndex* tree) : pool_(pool), tree_(tree) {
-    if (tree_ == nullptr) return;
-    count_[0] = tree_->ScanFromStart(refs_[0].data(), refs_[0].size());
-    Ask(0);
-    AskBehind(0);
-  }
-  void Passed(uint64_t offset) {
-    if (at_ >= count_[turn_] || refs_[turn_][at_] != offset || ++at_ < count_[turn_]) return;
-    at_ = 0;
-    turn_ ^= 1;
-    AskBehind(turn_);
-  }
-
- private:
-  void Ask(size_t which) {
-    for (size_t i = 0; i < count_[which]; ++i) {
-      base::PrefetchRange(pool_->At(refs_[which][i]), kEntryFront);
-    }
-  }
-  void AskBehind(size_t which) {
-    count_[which ^ 1] = 0;
-    if (count_[which] == 0) return;
-    const std::string_view last = pool_->KeyAt(refs_[which][count_[which] - 1]);
-    std::array<uint64_t, kLeaf>& next = refs_[which ^ 1];
-    count_[which ^ 1] = tree_->ScanForward(last, false, next.data(), next.size());
-    Ask(which ^ 1);
-  }
-
-  static constexpr size_t kLeaf = 64;
-  static constexpr uint64_t kEntryFront = 128;  // header, links and key of most entries
-  const pmem::PmemPool* pool_;
-  const index::EntryIndex* tree_;
-  std::array<uint64_t, kLeaf> refs_[2];
-  size_t count_[2] = {0, 0};
-  size_t turn_ = 0;
-  size_t at_ = 0;
-};
-
-}  // namespace
-
 Status ZipperMerge::Collect() {
   const index::SkipList source(pool_, input_.source_head);
   const EntryHeader* previous = nullptr;
@@ -162,14 +126,21 @@ Status ZipperMerge::Collect() {
   return found_boundary ? Status::OK() : Damaged(input_.source_boundary);
 }
 
-Status ZipperMerge::MergeRange(size_t begin, size_t end) {
-  if (Status s = places_.Find(source_, begin, end, max_versions_a_slice_); !s.ok()) return s;
+Status ZipperMerge::MergeRange(size_t begin, size_t end, const MovedRuns* runs) {
+  if (Status s = places_.Find(source_, begin, end, max_versions_a_slice_, runs); !s.ok()) return s;
   for (size_t i = places_.size(); i-- > 0;) {
     const Slice slice = places_.slice(i);
     const size_t versions = slice.end - slice.begin;
     const size_t worst = pred_links_ + (kMaxHeight + 1) * versions + redo_.capacity() / 4;
     if (!updates_.empty() && updates_.size() + worst > redo_.capacity()) {
       if (Status s = CommitBatch(source_[slice.end]); !s.ok()) return s;
+    }
+    if (slice.is_run && RelinkRun(i)) continue;
+    if (slice.is_run) {
+      if (!updates_.empty()) {
+        if (Status s = CommitBatch(source_[slice.end]); !s.ok()) return s;
+      }
+      return MergeRange(begin, slice.end, nullptr);
     }
     if (Status s = MergeSlice(i); !s.ok()) return s;
     if (!input_.by_pointers) continue;
@@ -364,6 +335,79 @@ bool ZipperMerge::RelinkLayer(size_t slice, uint32_t strand, uint32_t layer) {
   return true;
 }
 
+/// Sets run_links_ to the links that lead out of the run. False when the links before them do not
+/// lead through its originals, one after the other, in every layer.
+bool ZipperMerge::FollowOriginals(size_t i) {
+  const Slice& slice = places_.slice(i);
+  for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+    for (uint32_t layer = strand == 0 ? 0 : 1; layer < slice.layers; ++layer) {
+      run_links_[strand * kMaxHeight + layer] = places_.Pred(i, strand, layer) + layer;
+    }
+  }
+  // Nothing waits for links between two originals, but for those before and behind the run it may.
+  const auto leads_to = [&](const uint64_t* link, uint64_t value, uint32_t at, uint32_t layer) {
+    const bool first = link == places_.Pred(i, at / kMaxHeight, layer) + layer;
+    const uint64_t now = first ? LinkNow(link)
+                               : std::atomic_ref<const uint64_t>(*link).load(
+                                     std::memory_order_relaxed);  // this thread alone stores links
+    return now == value;
+  };
+  for (size_t n = slice.begin; n < slice.end; ++n) {
+    const uint64_t offset = (*input_.moved)[n].from;
+    EntryHeader* original = pool_->EntryAt(offset);
+    const EntryHeader* copy = pool_->EntryAt(source_[n]);
+    if (original == nullptr || copy == nullptr || copy->height() > slice.layers) return false;
+    if (original->height() > slice.layers) return false;
+    const uint64_t value = pool_->LinkTo(offset).raw;
+    const uint32_t strand = pool_->StrandOf(offset);
+    for (uint32_t layer = 0; layer < original->height(); ++layer) {
+      const uint32_t at = (layer == 0 ? 0 : strand * kMaxHeight) + layer;
+      if (!leads_to(run_links_[at], value, at, layer)) return false;
+      run_links_[at] = original->links() + layer;
+    }
+  }
+  return true;
+}
+
+bool ZipperMerge::RelinkRun(size_t i) {
+  const Slice& slice = places_.slice(i);
+  if (!FollowOriginals(i)) return false;
+  for (size_t n = slice.begin; n < slice.end && !BRAID_MUTANT(kRunNotMarkedDead); ++n) {
+    const uint64_t offset = (*input_.moved)[n].from;
+    updates_.push_back({(offset + TargetBias(*pool_)) | format::kRedoMarkDead, 0});
+    steps_.push_back(UpdateStep::kPrepare);
+  }
+  for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+    for (uint32_t layer = strand == 0 ? 0 : 1; layer < slice.layers; ++layer) {
+      const uint32_t at = strand * kMaxHeight + layer;
+      run_after_[at] = LinkNow(run_links_[at]);
+    }
+  }
+  for (size_t n = slice.end; n-- > slice.begin;) {
+    auto* copy = pool_->As<EntryHeader>(source_[n]);
+    const uint64_t link = pool_->LinkTo(source_[n]).raw;
+    const uint32_t strand = pool_->StrandOf(source_[n]);
+    for (uint32_t layer = 0; layer < copy->height(); ++layer) {
+      uint64_t& after = run_after_[(layer == 0 ? 0 : strand * kMaxHeight) + layer];
+      // Mostly it leads there since it was written: to the next copy.
+      if (copy->links()[layer] != after && !BRAID_MUTANT(kRunEndNotLinked)) {
+        SetLink(copy->links() + layer, after, UpdateStep::kPrepare);
+      }
+      after = link;
+    }
+  }
+  for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+    for (uint32_t layer = strand == 0 ? 0 : 1; layer < slice.layers; ++layer) {
+      if (BRAID_MUTANT(kRunBottomOnly) && layer > 0) continue;
+      SetLink(places_.Pred(i, strand, layer) + layer, run_after_[strand * kMaxHeight + layer],
+              UpdateStep::kLast);
+    }
+  }
+  batch_merged_ += slice.end - slice.begin;
+  batch_runs_.emplace_back(slice.begin, slice.end);
+  return true;
+}
+
 Status ZipperMerge::CommitBatch(uint64_t boundary) {
   // Made from what was read: it must not be zeros that stand for lost data.
   if (pool_->failed()) return pool_->FaultStatus();
@@ -375,6 +419,8 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   // All the memory that is needed before the record is written, all that may fail but the tree.
   const size_t dead = result_.dead.size() + batch_dead_.size();
   if (dead > result_.dead.capacity()) result_.dead.reserve(2 * dead);
+  const size_t replaced = result_.replaced.size() + batch_runs_.size();
+  if (replaced > result_.replaced.capacity()) result_.replaced.reserve(2 * replaced);
   Charge();
   // Acquire and release on both sides of the changes: see LsmEngine::Find.
   if (input_.relinks != nullptr) input_.relinks->fetch_add(1, std::memory_order_acq_rel);
@@ -386,6 +432,8 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   if (!committed) return outcome.ok() ? pool_->FaultStatus() : outcome;
   result_.progress = progress;
   result_.dead.insert(result_.dead.end(), batch_dead_.begin(), batch_dead_.end());
+  result_.replaced.insert(result_.replaced.end(), batch_runs_.begin(), batch_runs_.end());
+  batch_runs_.clear();
   updates_.clear();
   steps_.clear();
   pending_.Clear();
@@ -410,21 +458,40 @@ Status ZipperMerge::UpdateTree() {
   Status outcome;
   if (BRAID_MUTANT(kTreeNotUpdatedByMerge)) return outcome;
   for (const TreeChange& change : tree_changes_) {
-    const std::string_view key = pool_->KeyAt(change.key_from);
-    const EntryHeader* newest = change.newest == 0 ? nullptr : pool_->EntryAt(change.newest);
-    const bool indexed = newest != nullptr && newest->height() >= input_.tree_min_height;
-    Status s = base::NoThrow([&] {
-      if (indexed) {
-        input_.tree->Upsert(key, [&](uint64_t) { return change.newest; });
-      } else if (!BRAID_MUTANT(kTreeEraseSkipped) &&
-                 !(BRAID_MUTANT(kSparseTreeNotErased) && newest != nullptr)) {
-        input_.tree->EraseIf(key, [](uint64_t) { return true; });
-      }
-      return Status::OK();
-    });
-    if (!s.ok()) outcome = s;
+    if (Status s = UpdateTree(change); !s.ok()) outcome = s;
+  }
+  if (input_.tree == nullptr) return outcome;
+  for (const auto& [begin, end] : batch_runs_) {
+    const index::Replacement* moved = input_.moved->data();
+    for (size_t i = begin; i < end;) {
+      size_t done = 0;
+      Status s = base::NoThrow([&] {
+        if (input_.tree_min_height == 1) {
+          done = input_.tree->ReplaceRun(pool_->KeyAt(moved[i].to), moved + i, end - i);
+        }
+        return Status::OK();
+      });
+      if (done == 0) s = UpdateTree({moved[i].to, moved[i].to});
+      if (!s.ok()) outcome = s;
+      i += std::max<size_t>(done, 1);
+    }
   }
   return outcome;
+}
+
+Status ZipperMerge::UpdateTree(const TreeChange& change) {
+  const std::string_view key = pool_->KeyAt(change.key_from);
+  const EntryHeader* newest = change.newest == 0 ? nullptr : pool_->EntryAt(change.newest);
+  const bool indexed = newest != nullptr && newest->height() >= input_.tree_min_height;
+  return base::NoThrow([&] {
+    if (indexed) {
+      input_.tree->Upsert(key, [&](uint64_t) { return change.newest; });
+    } else if (!BRAID_MUTANT(kTreeEraseSkipped) &&
+               !(BRAID_MUTANT(kSparseTreeNotErased) && newest != nullptr)) {
+      input_.tree->EraseIf(key, [](uint64_t) { return true; });
+    }
+    return Status::OK();
+  });
 }
 
 }  // namespace braid::compaction

@@ -11,7 +11,9 @@
 // redo_log.h says; its boundary tells recovery which part of the source is merged. The merge itself
 // begins and ends with a commit of the manifest. With by_pointers a batch is one source entry, and
 // commits as pointer_persistence.h says. A source that is adopted is one batch, which gives the
-// target's head the links of the source's. Source: ListDB 6.5, Algorithm 6 (which is
+// target's head the links of the source's. A run of copies whose originals stand one behind the
+// other (moved_runs.h) is a part of a batch like any other: marks of the originals, links at its
+// two ends; a merge that is resumed does without runs. Source: ListDB 6.5, Algorithm 6 (which is
 // ZipperDB's Algorithm 3), with the stack as a redo log; versions, deletes and unlinking are
 // braid's.
 #pragma once
@@ -21,6 +23,7 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compaction/merge_places.h"
@@ -47,8 +50,11 @@ struct MergeInput {
   /// and the target nothing. Else empty.
   std::vector<index::Tower> adopted_heads;
   uint64_t adopted_entries = 0;
-  bool copies = false;       // the source holds copies of entries of the target (collection)
-  uint64_t target_head = 0;  // offset of the target's TableHead
+  bool copies = false;  // the source holds copies of entries of the target (collection)
+  /// All of the source's copies, in order, with their originals: runs of them are put into the
+  /// target as a whole. Only for a merge that was not begun before; may be null.
+  const std::vector<index::Replacement>* moved = nullptr;
+  uint64_t target_head = 0;           // offset of the target's TableHead
   index::EntryIndex* tree = nullptr;  // over the target, kept up to date; may be null
   uint32_t tree_min_height = 1;
   bool tree_is_complete = false;  // as far as min_height says, the tree has all keys
@@ -68,6 +74,9 @@ struct MergeInput {
 struct MergeResult {
   BatchProgress progress;
   std::vector<uint64_t> dead;  // offsets of entries unlinked or left out
+  /// Of MergeInput::moved: from where to where originals have given way to their copies. They are
+  /// dead, too.
+  std::vector<std::pair<size_t, size_t>> replaced;
 };
 
 class ZipperMerge {
@@ -92,16 +101,21 @@ class ZipperMerge {
   bool CanAdopt() const;
   Status Adopt();
   Status Collect();
-  Status MergeRange(size_t begin, size_t end);
+  Status MergeRange(size_t begin, size_t end, const MovedRuns* runs);
   /// Of the i-th slice of the range.
   Status MergeSlice(size_t i);
   Status GatherVersions(size_t i);
   void ChooseKept(const Slice& slice);
   void Relink(size_t i);
   bool RelinkLayer(size_t i, uint32_t strand, uint32_t layer);
+  /// Puts the run of copies that is slice i in the place of its originals. False, and nothing is
+  /// noted, when the target's links are not as they should be: then it is to be merged key by key.
+  bool RelinkRun(size_t i);
+  bool FollowOriginals(size_t i);
   void Charge();
   Status CommitBatch(uint64_t boundary);
   Status UpdateTree();
+  Status UpdateTree(const TreeChange& change);
   void SetLink(uint64_t* link, uint64_t value, UpdateStep step);
   uint64_t LinkNow(const uint64_t* link) const;
   format::EntryHeader* EntryOf(uint64_t link, const uint64_t* from, uint32_t layer);
@@ -114,6 +128,7 @@ class ZipperMerge {
   PointerPersistence pointers_;
   index::SkipList target_;
   MergePlaces places_;
+  MovedRuns runs_;
   size_t pred_links_;  // predecessors that a slice may have to change
   size_t max_versions_a_slice_;
   base::MemoryCharge charge_;     // for what follows
@@ -128,6 +143,11 @@ class ZipperMerge {
   std::vector<Version> kept_;
   std::vector<Version> dropped_;
   std::vector<uint64_t> here_;
+  // Of the run: the links that lead out of its originals, later what they lead to; by strand,
+  // layer.
+  std::array<uint64_t*, format::kMaxRegions * format::kMaxHeight> run_links_;
+  std::array<uint64_t, format::kMaxRegions * format::kMaxHeight> run_after_;
+  std::vector<std::pair<size_t, size_t>> batch_runs_;
   int64_t batch_delta_ = 0;
   uint64_t batch_merged_ = 0;
   index::Damage damage_;

@@ -185,6 +185,36 @@ TEST_F(ArrangementTest, AnIteratorGoesOnWhereItStood) {
   EXPECT_FALSE(it->Valid());
 }
 
+// Runs that give way as a whole, between keys that are merged one by one: those with several
+// versions, deletes that hide one, and values that stay where they are.
+TEST_F(ArrangementTest, RunsEndWhereSomethingElseStands) {
+  Fill("old");
+  for (uint64_t i = 50; i < kKeys; i += 100) Put(Key(i), std::string(40 << 10, 'L'));
+  const std::map<std::string, std::string> before = model_;
+  std::shared_ptr<const Snapshot> snapshot = db_->GetSnapshot();
+  for (uint64_t i = 0; i < kKeys; i += 37) Put(Key(i), "new");
+  for (uint64_t i = 20; i < kKeys; i += 41) {
+    ASSERT_TRUE(db_->Delete(Key(i)).ok());
+    model_.erase(Key(i));
+  }
+  EXPECT_GE(Arranged(), kKeys);
+  ReadOptions read;
+  read.snapshot = snapshot.get();
+  for (int opened = 0; opened < 2; ++opened) {
+    ExpectModel();
+    if (opened == 0) ExpectModel(read, &before);
+    // From the end, too: by upper layers and the index.
+    const std::unique_ptr<Iterator> it = db_->NewIterator({});
+    it->SeekToLast();
+    for (auto expected = model_.rbegin(); expected != model_.rend(); ++expected, it->Prev()) {
+      ASSERT_TRUE(it->Valid()) << expected->first;
+      ASSERT_EQ(it->key(), expected->first);
+    }
+    snapshot.reset();
+    if (opened == 0) Open();
+  }
+}
+
 // A copy gets checks of its own: damage that was copied would be believed from then on.
 TEST_F(ArrangementTest, DamageIsNotCopied) {
   Fill("mark ");

@@ -83,19 +83,15 @@ bool LsmEngine::ArrangeStep() {
 bool LsmEngine::ArrangePart(const index::SkipList& list) {
   const base::ActivityScope activity(base::Activity::kCollect);
   compaction::PartOfL1 part;
-  std::vector<const format::EntryHeader*> entries;
   const Status surveyed = base::NoThrow([&] {
     const uint64_t chunks = std::min(std::clamp(options_.memory_budget_bytes / kBudgetOfAPartChunk,
                                                 kFewestPartChunks, kPartChunks),
                                      pool_->chunks());
     const uint64_t bytes = chunks * (pool_->chunk_bytes() - pool_->chunk_bytes() / 8);
-    Result<compaction::PartOfL1> found = compaction::SurveyPart(list, arrange_from_, bytes);
-    if (!found.ok()) return found.status();
-    part = std::move(found).value();
-    if (part.IsScattered(*options_.compaction.arrange_share)) {
-      entries = compaction::SelectIntact(*pool_, part.movable);
-    }
-    return Status::OK();
+    Result<compaction::PartOfL1> found = compaction::SurveyPart(
+        list, index_ != nullptr ? IndexTree() : nullptr, arrange_from_, bytes);
+    if (found.ok()) part = std::move(found).value();
+    return found.status();
   });
   if (!surveyed.ok()) {
     // Nothing is begun: without memory it can wait.
@@ -103,14 +99,17 @@ bool LsmEngine::ArrangePart(const index::SkipList& list) {
     return false;
   }
   CopySlot slot;
-  if (!entries.empty()) {
+  if (part.IsScattered(*options_.compaction.arrange_share)) {
     if (!TakeCopySlot(&slot)) return false;
     Result<format::TableRecord> copies = base::NoThrow([&]() -> Result<format::TableRecord> {
-      return compaction::CopyEntries(pool_.get(), &usage_, entries, slot.table_id, slot.head,
+      return compaction::CopyEntries(pool_.get(), &usage_, &part.movable, slot.table_id, slot.head,
                                      ~0ull);
     });
-    if (!CommitCopies(slot, std::move(copies)) || !FinishCopies()) return false;
-    counters_.Add(EngineCounter::kArrangedEntries, entries.size());
+    const bool committed = CommitCopies(slot, std::move(copies));
+    // Where nothing verifies there is nothing to merge.
+    if (!committed && (failed() || !part.movable.empty())) return false;
+    if (committed && !FinishCopies(&part.movable)) return false;
+    counters_.Add(EngineCounter::kArrangedEntries, part.movable.size());
   }
   arrange_from_ = std::move(part.next_key);
   return !part.is_last;

@@ -315,10 +315,11 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool ArrangeStep();
   bool ArrangePart(const index::SkipList& list);
   bool CountStep();
-  bool FinishCopies();
-  Status MergeCopies();
+  bool FinishCopies(const std::vector<index::Replacement>* moved = nullptr);
+  Status MergeCopies(const std::vector<index::Replacement>* moved);
   Status RunMerge(compaction::CompactionJob* job, const compaction::BatchProgress& resumed);
   void AccountDead(const std::vector<uint64_t>& dead);
+  void AccountMoved(const index::Replacement* moved, size_t count);
   void TakeFromLookupCache(const format::EntryHeader& entry, uint64_t offset);
   void RetireEmptyChunks();
   void Retire(Retired retired);

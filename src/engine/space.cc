@@ -2,12 +2,14 @@
 // their readers are gone, and copying collection. Thread safety, invariants, persistence: see
 // lsm_engine.h.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 
 #include "base/activity.h"
 #include "base/mutants.h"
 #include "base/no_throw.h"
+#include "base/prefetch.h"
 #include "compaction/garbage_collection.h"
 #include "compaction/picker.h"
 #include "engine/lsm_engine.h"
@@ -18,6 +20,9 @@ namespace braid::engine {
 namespace {
 /// Live bytes copied by one collection, in chunks: a compromise between pauses and fences.
 constexpr uint64_t kCollectChunks = 16;
+/// Entries asked for ahead of their accounting, and how much of each.
+constexpr size_t kAccountAhead = 16;
+constexpr uint64_t kEntryFront = 64;
 /// Chunks counted between two looks for a merge that waits.
 constexpr size_t kCountSlice = 8;
 }  // namespace
@@ -56,7 +61,11 @@ Status LsmEngine::RunMerge(compaction::CompactionJob* job,
 /// that had one.
 void LsmEngine::AccountDead(const std::vector<uint64_t>& dead) {
   Retired retired;
-  for (const uint64_t offset : dead) {
+  for (size_t i = 0; i < dead.size(); ++i) {
+    if (i + kAccountAhead < dead.size()) {
+      base::PrefetchRange(pool_->At(dead[i + kAccountAhead]), kEntryFront);
+    }
+    const uint64_t offset = dead[i];
     const format::EntryHeader* entry = pool_->EntryAt(offset);
     if (entry == nullptr) continue;
     if (lookup_cache_ != nullptr) TakeFromLookupCache(*entry, offset);
@@ -66,6 +75,35 @@ void LsmEngine::AccountDead(const std::vector<uint64_t>& dead) {
     }
   }
   if (!retired.extents.empty()) Retire(std::move(retired));
+}
+
+/// The same for originals that gave way to their copies: in their buckets of the lookup cache, too.
+/// In rounds, so that the misses of some are under way side by side.
+void LsmEngine::AccountMoved(const index::Replacement* moved, size_t count) {
+  std::array<uint64_t, kAccountAhead> hashes{};
+  const auto ask = [&](size_t from) {
+    for (size_t i = from; i < std::min(count, from + kAccountAhead); ++i) {
+      base::PrefetchRange(pool_->At(moved[i].from), kEntryFront);
+    }
+  };
+  ask(0);
+  for (size_t begin = 0; begin < count; begin += kAccountAhead) {
+    ask(begin + kAccountAhead);
+    const size_t end = std::min(count, begin + kAccountAhead);
+    for (size_t i = begin; i < end; ++i) {
+      const format::EntryHeader* entry = pool_->EntryAt(moved[i].from);
+      if (entry == nullptr) continue;
+      usage_.Remove(pool_->ChunkOf(moved[i].from), entry->size());
+      if (lookup_cache_ == nullptr) continue;
+      hashes[i - begin] = base::Hash64(entry->key());
+      lookup_cache_->Prefetch(hashes[i - begin]);
+    }
+    if (lookup_cache_ == nullptr) continue;
+    for (size_t i = begin; i < end; ++i) {
+      if (pool_->EntryAt(moved[i].from) == nullptr) continue;
+      lookup_cache_->Replace(hashes[i - begin], moved[i].from, moved[i].to);
+    }
+  }
 }
 
 /// `entry`, at `offset`, is dead. If it is the original of a copy, the copy takes its place.
@@ -220,14 +258,15 @@ bool LsmEngine::CountStep() {
   return true;
 }
 
-/// Finishes the merge of copies that a crash interrupted. False when there is none.
-bool LsmEngine::FinishCopies() {
-  const Status s = base::NoThrow([&] { return MergeCopies(); });
+/// Finishes the merge of copies that has begun, be it before a crash. `moved`: the copies and their
+/// originals, where they were made just now; may be null. False when there is none.
+bool LsmEngine::FinishCopies(const std::vector<index::Replacement>* moved) {
+  const Status s = base::NoThrow([&] { return MergeCopies(moved); });
   if (!s.ok() && s.code() != Status::Code::kAborted && !s.IsNotFound()) Fail(s);
   return s.ok();
 }
 
-Status LsmEngine::MergeCopies() {
+Status LsmEngine::MergeCopies(const std::vector<index::Replacement>* moved) {
   std::unique_ptr<compaction::CompactionJob> job;
   const compaction::BatchProgress resumed = resumed_merge_;
   {
@@ -243,6 +282,7 @@ Status LsmEngine::MergeCopies() {
     job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, std::move(copies),
                                                       state_owner_->version->l1, IndexTree(),
                                                       options_.compaction);
+    job->SetMoved(moved);
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
   if (Status s = RunMerge(job.get(), resumed); !s.ok()) return s;
@@ -253,6 +293,7 @@ Status LsmEngine::MergeCopies() {
     resumed_merge_ = {};
   }
   AccountDead(job->dead());
+  for (const auto& [begin, end] : job->replaced()) AccountMoved(&(*moved)[begin], end - begin);
   RetireEmptyChunks();
   return Status::OK();
 }

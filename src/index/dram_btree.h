@@ -103,6 +103,34 @@ class alignas(64) DramBTree {
     }
   }
 
+  /// Stores run[i].to in the place of run[i].from for i < n, as far as those stand one behind the
+  /// other, from `key` on, in one leaf. Returns how many. The keys stay, so nothing else changes.
+  template <class Change>
+  size_t ReplaceRun(std::string_view key, const Change* run, size_t n) {
+    for (;;) {
+      const Reached at = Descend(key);
+      const LeafPosition where = SearchLeaf(at.leaf, at.state, key, key_of_);
+      if (!where.equal) {
+        if (Unchanged(at.leaf, at.state)) return 0;
+        continue;
+      }
+      Leaf* leaf = const_cast<Leaf*>(at.leaf);
+      NodeLock lock(leaf, at.state);
+      if (!lock.held()) continue;
+      const size_t most = std::min<size_t>(n, at.state.count() - where.index);
+      size_t done = 0;
+      for (; done < most; ++done) {
+        std::atomic<uint64_t>& ref = leaf->refs[where.index + done];
+        // Relaxed: the lock is held.
+        if (ref.load(std::memory_order_relaxed) != run[done].from) break;
+        // Release pairs with the acquire of readers (dram_btree_node.h).
+        ref.store(run[done].to, std::memory_order_release);
+      }
+      lock.Publish(at.state.After(at.state.count()));
+      return done;
+    }
+  }
+
   /// Erases `key` if it is there and pred(ref), called under the leaf's lock, is true. Returns
   /// whether it erased.
   template <class Pred>

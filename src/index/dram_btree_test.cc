@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "index/entry_index.h"
 #include "tests/support/ordered_map.h"
 
 namespace braid::index {
@@ -140,6 +141,43 @@ TEST(DramBTreeTest, OverwritesOfEightByteKeysReadNoEntry) {
   }
   EXPECT_EQ(reads, 0u);
   EXPECT_EQ(tree.size(), 10000u);
+}
+
+// As far as the refs stand where they are said to, in one leaf, and not a slot further.
+TEST(DramBTreeTest, ARunIsReplacedAsFarAsItIsWhatItWasSaidToBe) {
+  DramBTree<EntryKey> tree;
+  std::deque<Entry> entries;
+  std::vector<Replacement> run;
+  constexpr uint64_t kKeys = 1000;
+  const auto entry = [&](uint64_t key) {
+    entries.push_back({Decimal(key, 12), key});
+    return reinterpret_cast<uint64_t>(&entries.back());
+  };
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    run.push_back({entry(2 * i), entry(2 * i)});
+    tree.Upsert(Decimal(2 * i, 12), [&](uint64_t) { return run.back().from; });
+  }
+  EXPECT_EQ(tree.ReplaceRun(Decimal(1, 12), run.data(), kKeys), 0u) << "no such key";
+  EXPECT_EQ(tree.ReplaceRun(Decimal(2, 12), run.data(), kKeys), 0u) << "another ref";
+  std::swap(run[500].from, run[501].from);
+  size_t at = 0;
+  size_t leaves = 0;
+  while (at < 500) {
+    const size_t done = tree.ReplaceRun(Decimal(2 * at, 12), &run[at], kKeys - at);
+    ASSERT_NE(done, 0u) << at;
+    at += done;
+    ++leaves;
+  }
+  EXPECT_EQ(at, 500u);
+  EXPECT_LT(leaves, 30u);
+  EXPECT_EQ(tree.ReplaceRun(Decimal(2 * 502, 12), &run[502], 3), 3u);
+  for (uint64_t i = 0; i < kKeys; ++i) {
+    const bool replaced = i < 500 || (i >= 502 && i < 505);
+    const uint64_t ref = tree.Find(Decimal(2 * i, 12));
+    EXPECT_EQ(ref == run[i].to, replaced) << i;
+    EXPECT_EQ(EntryOf(ref).value, 2 * i);
+  }
+  EXPECT_EQ(tree.size(), kKeys);
 }
 
 TEST(DramBTreeTest, CommitMayThrowAndChangesNothing) {

@@ -21,6 +21,16 @@ class MapIndex final : public EntryIndex {
   ~MapIndex() override { users_->Remove(this); }
 
   uint64_t Upsert(std::string_view key, Commit commit) override { return map_.Upsert(key, commit); }
+  size_t ReplaceRun(std::string_view key, const Replacement* run, size_t n) override {
+    if (n == 0) return 0;
+    if constexpr (requires { map_.ReplaceRun(key, run, n); }) {
+      return map_.ReplaceRun(key, run, n);
+    } else {
+      const uint64_t old = map_.Upsert(
+          key, [&](uint64_t here) { return here == run->from ? run->to : uint64_t{0}; });
+      return old == run->from ? 1 : 0;
+    }
+  }
   bool EraseIf(std::string_view key, Predicate predicate) override {
     return map_.EraseIf(key, predicate);
   }

@@ -21,6 +21,12 @@
 
 namespace braid::index {
 
+/// An entry, and the copy of it that takes its place; offsets.
+struct Replacement {
+  uint64_t from;
+  uint64_t to;
+};
+
 class EntryIndex : public base::MemoryUser {
  public:
   using Commit = base::FunctionRef<uint64_t(uint64_t)>;
@@ -32,6 +38,10 @@ class EntryIndex : public base::MemoryUser {
   /// store, or 0 to leave all as it is, and must not call back into the index. Returns old. Throws
   /// std::bad_alloc before commit is called, and changes nothing then.
   virtual uint64_t Upsert(std::string_view key, Commit commit) = 0;
+  /// Puts the `to` of `run` in the place of their `from`, which stand one behind the other from
+  /// `key` on, as far as they do within one leaf. Returns how many; 0 when `key` has another
+  /// offset.
+  virtual size_t ReplaceRun(std::string_view key, const Replacement* run, size_t n) = 0;
   /// Erases `key` if it is there and predicate(offset), called under the lock, is true.
   virtual bool EraseIf(std::string_view key, Predicate predicate) = 0;
 

@@ -39,7 +39,7 @@ class StagedEntries {
       from += part;
       n -= part;
       if (bytes_.size() == kBytes) {
-        pool_->ops().Stream(pool_->At(begin_), bytes_.data(), kBytes);
+        Write();
         begin_ += kBytes;
         bytes_.clear();
       }
@@ -53,12 +53,20 @@ class StagedEntries {
   /// room of its chunk, and becomes zero.
   void Drain() {
     bytes_.resize((bytes_.size() + pmem::kLineBytes - 1) & ~(pmem::kLineBytes - 1), 0);
-    if (!bytes_.empty()) pool_->ops().Stream(pool_->At(begin_), bytes_.data(), bytes_.size());
+    if (!bytes_.empty()) Write();
     bytes_.clear();
     begin_ = 0;
   }
 
  private:
+  void Write() {
+    if (BRAID_MUTANT(kCopiesNotFlushed)) {
+      pool_->ops().Copy(pool_->At(begin_), bytes_.data(), bytes_.size());
+    } else {
+      pool_->ops().Stream(pool_->At(begin_), bytes_.data(), bytes_.size());
+    }
+  }
+
   static constexpr size_t kBytes = 64 << 10;
   pmem::PmemPool* pool_;
   base::MemoryCharge charge_;  // for what follows
