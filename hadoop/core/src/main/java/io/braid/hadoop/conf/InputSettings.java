@@ -36,7 +36,8 @@ public final class InputSettings {
         Keys.COST_RATE.isSet(conf) ? Keys.COST_RATE.bytes(conf) : base.bytesPerSecond(),
         set(Keys.COST_BLOCK_SPREAD, conf, base.blockSpread()),
         set(Keys.COST_CONTAINER_SPREAD, conf, base.containerSpread()),
-        set(Keys.COST_NODE_SPREAD, conf, base.nodeSpread()));
+        set(Keys.COST_NODE_SPREAD, conf, base.nodeSpread()))
+        .withLocalityWait(set(Keys.COST_LOCALITY_WAIT, conf, base.localityWaitSeconds()));
   }
 
   private static double set(Key key, Configuration conf, double base) {

@@ -110,6 +110,19 @@ public final class Keys {
       "Policy auto: how much the time a byte differs from node to node, for all of its containers "
           + "alike: standard deviation over mean.");
 
+  public static final Key COST_LOCALITY_WAIT = Key.real("braid.input.cost.locality-wait-seconds",
+      Costs.ASSUMED.localityWaitSeconds(), 0, 86_400,
+      "Policy auto: seconds that the scheduler lets free slots pass before it gives one to "
+          + "a map that asks for other hosts; each map that starts on a host it asks for begins "
+          + "them anew. 0 is right for the fair scheduler as it comes "
+          + "(yarn.scheduler.fair.locality.threshold.node is -1: no wait). The capacity scheduler "
+          + "lets as many heartbeats of nodes with room pass as "
+          + "yarn.scheduler.capacity.node-locality-delay says (40), but no more than there are "
+          + "nodes: set that number, times the seconds between a node's heartbeats (1), divided "
+          + "by the nodes that have room at a time. For a cluster of up to 40 nodes this is from "
+          + "1, where all become free together, to the number of nodes. A fair scheduler's "
+          + "threshold is that number as a share of the nodes.");
+
   public static final Key COST_HISTORY = Key.text("braid.input.cost.history", "",
       "the path of a job history file (.jhist) or of a folder of them",
       "Policy auto: finished jobs to take the costs above from, where they are not set. Of a "
@@ -119,7 +132,7 @@ public final class Keys {
   public static final List<Key> ALL = List.of(DELEGATE, POLICY, RATIO, LARGE_SHARE, LOCAL_FRACTION,
       MINIMUM_BYTES, SLOTS, SLOT_HOSTS, SLOT_NODES, SLOTS_PER_NODE, SLOT_CAPACITY, SLOT_SHARE,
       SLOT_RESERVE, SLOT_VCORES, SLOT_TIMEOUT, COST_START, COST_RATE, COST_BLOCK_SPREAD,
-      COST_CONTAINER_SPREAD, COST_NODE_SPREAD, COST_HISTORY);
+      COST_CONTAINER_SPREAD, COST_NODE_SPREAD, COST_LOCALITY_WAIT, COST_HISTORY);
 
   private Keys() {}
 }

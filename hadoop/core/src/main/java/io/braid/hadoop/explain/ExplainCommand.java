@@ -33,6 +33,7 @@ public final class ExplainCommand implements Main.Command {
           "--block-spread",
           "--container-spread",
           "--node-spread",
+          "--locality-wait",
           "--history");
   private static final Set<String> FLAGS = Set.of("--json", "--groups", "--help", "-h");
   private static final String HELP =
@@ -66,6 +67,8 @@ public final class ExplainCommand implements Main.Command {
           "--block-spread X       standard deviation over mean of the time a byte: by block (0.1),",
           "--container-spread X   by container (0),",
           "--node-spread X        and by node (0)",
+          "--locality-wait X      seconds that the scheduler keeps a slot for a map that asks for"
+              + " its host (0)",
           "--history PATH         costs from a job history file or folder (needs Hadoop's classes)",
           "");
 
@@ -153,12 +156,15 @@ public final class ExplainCommand implements Main.Command {
         .withMinimumBytes(given.bytes("--minimum-bytes", base.minimumBytes()))
         .withCosts(
             new Costs(
-                given.number("--start-seconds", costs.startSeconds()),
-                given.has("--bytes-per-second")
-                    ? given.bytes("--bytes-per-second", 1)
-                    : costs.bytesPerSecond(),
-                given.number("--block-spread", costs.blockSpread()),
-                given.number("--container-spread", costs.containerSpread()),
-                given.number("--node-spread", costs.nodeSpread())));
+                    given.number("--start-seconds", costs.startSeconds()),
+                    given.has("--bytes-per-second")
+                        ? given.bytes("--bytes-per-second", 1)
+                        : costs.bytesPerSecond(),
+                    given.number("--block-spread", costs.blockSpread()),
+                    given.number("--container-spread", costs.containerSpread()),
+                    given.number("--node-spread", costs.nodeSpread()))
+                // No history tells it.
+                .withLocalityWait(
+                    given.number("--locality-wait", base.costs().localityWaitSeconds())));
   }
 }

@@ -23,12 +23,16 @@ final class Report {
     add(
         text,
         "Costs: %.2f s to start a container, %s/s a task, spreads %.2f by block, "
-            + "%.2f by container, %.2f by node%n%n",
+            + "%.2f by container, %.2f by node%s%n%n",
         costs.startSeconds(),
         Sizes.print(costs.bytesPerSecond()),
         costs.blockSpread(),
         costs.containerSpread(),
-        costs.nodeSpread());
+        costs.nodeSpread(),
+        costs.localityWaitSeconds() == 0
+            ? ""
+            : String.format(
+                Locale.ROOT, ", %.2f s of wait for locality", costs.localityWaitSeconds()));
     add(
         text,
         "%-18s %10s %10s %10s %10s %7s %7s %10s%n",
@@ -78,12 +82,14 @@ final class Report {
     add(
         json,
         " \"costs\": {\"startSeconds\": %s, \"bytesPerSecond\": %s, \"blockSpread\": %s, "
-            + "\"containerSpread\": %s, \"nodeSpread\": %s},%n \"policies\": [",
+            + "\"containerSpread\": %s, \"nodeSpread\": %s, \"localityWaitSeconds\": %s},%n"
+            + " \"policies\": [",
         costs.startSeconds(),
         costs.bytesPerSecond(),
         costs.blockSpread(),
         costs.containerSpread(),
-        costs.nodeSpread());
+        costs.nodeSpread(),
+        costs.localityWaitSeconds());
     String comma = "";
     for (Row row : rows) {
       add(

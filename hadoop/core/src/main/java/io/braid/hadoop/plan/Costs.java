@@ -16,6 +16,7 @@ public final class Costs {
   private final double blockSpread;
   private final double containerSpread;
   private final double nodeSpread;
+  private final double localityWaitSeconds;
 
   /** As the constructor with five arguments, with nodes that are alike. */
   public Costs(
@@ -37,6 +38,16 @@ public final class Costs {
       double blockSpread,
       double containerSpread,
       double nodeSpread) {
+    this(startSeconds, bytesPerSecond, blockSpread, containerSpread, nodeSpread, 0);
+  }
+
+  private Costs(
+      double startSeconds,
+      double bytesPerSecond,
+      double blockSpread,
+      double containerSpread,
+      double nodeSpread,
+      double localityWaitSeconds) {
     this.startSeconds = atLeastZero("container start-up", startSeconds);
     this.bytesPerSecond = atLeastZero("bytes a second", bytesPerSecond);
     if (bytesPerSecond == 0) {
@@ -45,6 +56,17 @@ public final class Costs {
     this.blockSpread = atLeastZero("spread by block", blockSpread);
     this.containerSpread = atLeastZero("spread by container", containerSpread);
     this.nodeSpread = atLeastZero("spread by node", nodeSpread);
+    this.localityWaitSeconds = atLeastZero("wait for locality", localityWaitSeconds);
+  }
+
+  /**
+   * These costs on a cluster whose scheduler lets a free slot pass for so many seconds before it
+   * gives it to a container that asks for other hosts; the constructors say 0, as YARN's fair
+   * scheduler does by default.
+   */
+  public Costs withLocalityWait(double seconds) {
+    return new Costs(
+        startSeconds, bytesPerSecond, blockSpread, containerSpread, nodeSpread, seconds);
   }
 
   private static double atLeastZero(String what, double value) {
@@ -73,5 +95,10 @@ public final class Costs {
 
   public double nodeSpread() {
     return nodeSpread;
+  }
+
+  /** How long the scheduler lets a slot pass that is not on a host a container asks for. */
+  public double localityWaitSeconds() {
+    return localityWaitSeconds;
   }
 }

@@ -1,21 +1,28 @@
 package io.braid.hadoop.plan;
 
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.IntFunction;
 
 /**
  * How long the map phase of a plan should take: the groups, largest first as MapReduce asks for
  * them, each go to the slot that is free first; the mean over a few fixed draws of the spreads.
- * Draws come from a fixed seed, so that the same input gives the same forecast on every machine.
- * Locality is not modelled. Immutable.
+ * The same input gives the same forecast on every machine.
+ * Locality matters only if the scheduler waits for it ({@link HostSchedule}). Immutable.
  */
 public final class Forecast {
-  /** Enough that the longest of a few containers is known to some percent, whatever the spread. */
-  private static final int MOST_DRAWS = 256;
+  /** At most 4096 draws, a power of two: enough for the longest of a few containers. */
+  private static final int MOST_BITS = 12;
+
   private static final int GROUPS_OF_ALL_DRAWS = 1 << 17;
   private static final int MOST_GROUPS = 1 << 15;
   private static final int FEWEST_NODES = 16;
-  private static final double[] NORMAL = normal(4096);
+
+  /** With more, waits are not looked at: there are slots free everywhere. */
+  private static final int MOST_SLOTS = 1 << 22;
+
 
   private final double seconds;
   private final double waves;
@@ -32,37 +39,95 @@ public final class Forecast {
     long[] lengths = plan.groups().stream().mapToLong(Group::length).toArray();
     long blocks = plan.groups().stream().mapToLong(Group::size).sum();
     int[] slots = nodes.stream().mapToInt(Node::slots).toArray();
-    return of(lengths, blocks, slots, costs);
+    Map<String, Integer> numbers = new HashMap<>();
+    for (int n = 0; n < slots.length; ++n) {
+      numbers.putIfAbsent(nodes.get(n).host(), n);
+    }
+    IntFunction<int[]> asked =
+        g ->
+            plan.groups().get(g).hosts().stream()
+                .filter(numbers::containsKey)
+                .mapToInt(numbers::get)
+                .toArray();
+    return of(lengths, asked, blocks, slots, costs);
   }
 
   /** For groups of these lengths, of so many blocks in all, on nodes with these slots. */
   static Forecast of(long[] lengths, long blocks, int[] slots, Costs costs) {
+    return of(lengths, g -> new int[0], blocks, slots, costs);
+  }
+
+  /** The same, with the nodes that each group asks for. */
+  static Forecast of(
+      long[] lengths, IntFunction<int[]> nodes, long blocks, int[] slots, Costs costs) {
     double all = Arrays.stream(slots).asLongStream().sum();
     if (all == 0 || lengths.length == 0) {
       return new Forecast(0, 0, 0);
     }
-    long[] sorted = lengths.clone();
-    Arrays.sort(sorted);
-    double bytes = Arrays.stream(sorted).asDoubleStream().sum();
-    int[] someSlots = thinned(slots, lengths.length);
-    double part = Arrays.stream(someSlots).asLongStream().sum() / all;
-    long[] some =
-        part == 1 ? sorted : spaced(sorted, (int) Math.max(1, Math.round(sorted.length * part)));
-    int draws = Math.max(1, Math.min(MOST_DRAWS, GROUPS_OF_ALL_DRAWS / some.length));
-    if (costs.blockSpread() + costs.containerSpread() + costs.nodeSpread() == 0) {
-      draws = 1;
-    }
-    double sum = 0;
-    for (int draw = 0; draw < draws; ++draw) {
-      sum += listSchedule(some, Math.max(1, bytes / blocks), someSlots, costs, draw);
-    }
+    double bytes = Arrays.stream(lengths).asDoubleStream().sum();
+    double block = Math.max(1, bytes / blocks);
+    double seconds =
+        costs.localityWaitSeconds() > 0 && all <= MOST_SLOTS
+            ? withWaits(lengths, nodes, block, slots, costs)
+            : withoutWaits(lengths, block, slots, costs);
     double busy = lengths.length * costs.startSeconds() + bytes / costs.bytesPerSecond();
-    return new Forecast(sum / draws, lengths.length / all, busy);
+    return new Forecast(seconds, lengths.length / all, busy);
   }
 
-  /** Every k-th node, with k such that the groups for them are not too many to draw a few times. */
+  private static double withWaits(
+      long[] lengths, IntFunction<int[]> nodes, double block, int[] slots, Costs costs) {
+    int step = step(slots, lengths.length);
+    HostSchedule schedule = HostSchedule.of(lengths, nodes, slots, step, costs);
+    if (schedule == null) {
+      schedule = HostSchedule.of(lengths, nodes, slots, 1, costs);
+    }
+    Draws draws = new Draws(costs, block, bits(schedule.size(), costs));
+    double sum = 0;
+    for (int draw = 0; draw < draws.count(); ++draw) {
+      draws.begin(draw);
+      sum += schedule.last(draws);
+    }
+    return sum / draws.count();
+  }
+
+  private static double withoutWaits(long[] lengths, double block, int[] slots, Costs costs) {
+    long[] sorted = lengths.clone();
+    Arrays.sort(sorted);
+    int[] someSlots = thinned(slots, lengths.length);
+    double part =
+        (double) Arrays.stream(someSlots).asLongStream().sum()
+            / Arrays.stream(slots).asLongStream().sum();
+    long[] some =
+        part == 1 ? sorted : spaced(sorted, (int) Math.max(1, Math.round(sorted.length * part)));
+    Draws draws = new Draws(costs, block, bits(some.length, costs));
+    double sum = 0;
+    for (int draw = 0; draw < draws.count(); ++draw) {
+      draws.begin(draw);
+      sum += listSchedule(some, someSlots, draws);
+    }
+    return sum / draws.count();
+  }
+
+  /** Two to the power of this many draws. */
+  private static int bits(int groups, Costs costs) {
+    if (costs.blockSpread() + costs.containerSpread() + costs.nodeSpread() == 0) {
+      return 0;
+    }
+    int bits = 0;
+    while (bits < MOST_BITS && groups <= GROUPS_OF_ALL_DRAWS >> bits + 1) {
+      ++bits;
+    }
+    return bits;
+  }
+
+  /** Every so many nodes are enough that the groups for them can be drawn a few times. */
+  private static int step(int[] slots, int groups) {
+    return Math.max(1, Math.min(groups / MOST_GROUPS, slots.length / FEWEST_NODES));
+  }
+
+  /** The slots of every k-th node. */
   private static int[] thinned(int[] slots, int groups) {
-    int step = Math.max(1, Math.min(groups / MOST_GROUPS, slots.length / FEWEST_NODES));
+    int step = step(slots, groups);
     int[] some = new int[(slots.length + step - 1) / step];
     Arrays.setAll(some, n -> slots[n * step]);
     return Arrays.stream(some).sum() == 0 ? slots : some;
@@ -78,28 +143,20 @@ public final class Forecast {
   }
 
   /** One draw: when the last group ends. */
-  private static double listSchedule(
-      long[] sorted, double block, int[] slots, Costs costs, int draw) {
-    Draws random = new Draws(draw);
-    Slots free = new Slots(Math.min(sorted.length, Arrays.stream(slots).sum()));
-    double sigma = sigma(costs.nodeSpread());
-    for (int n = 0, number = 0; n < slots.length && number < free.slowness.length; ++n) {
-      double slowness = factor(sigma, random.normal());
-      for (int s = 0; s < slots[n] && number < free.slowness.length; ++s) {
-        free.slowness[number++] = slowness;
+  private static double listSchedule(long[] sorted, int[] slots, Draws random) {
+    SlotHeap free = new SlotHeap(Math.min(sorted.length, Arrays.stream(slots).sum()));
+    double[] slowness = new double[slots.length];
+    for (int n = 0; n < slots.length && !free.isFull(); ++n) {
+      slowness[n] = random.slowness();
+      for (int s = 0; s < slots[n] && !free.isFull(); ++s) {
+        free.add(n);
       }
     }
-    double container = sigma(costs.containerSpread());
-    double blockVariance = costs.blockSpread() * costs.blockSpread();
     double last = 0;
     for (int g = sorted.length - 1; g >= 0; --g) {
-      double work = sorted[g] / costs.bytesPerSecond() * free.slowness[0];
-      work *= container == 0 ? 1 : factor(container, random.normal());
-      // The mean of n independent times varies by the root of n less than one does.
-      double ofBlocks = Math.sqrt(blockVariance / Math.max(1, sorted[g] / block));
-      work *= ofBlocks == 0 ? 1 : factor(sigma(ofBlocks), random.normal());
-      last = Math.max(last, free.until[0] + costs.startSeconds() + work);
-      free.occupyFirst(costs.startSeconds() + work);
+      double end = free.time() + random.seconds(sorted[g], slowness[free.node()]);
+      last = Math.max(last, end);
+      free.occupyFirst(end);
     }
     return last;
   }
@@ -117,82 +174,5 @@ public final class Forecast {
   /** What all containers take together. */
   public double containerSeconds() {
     return containerSeconds;
-  }
-
-  /** The parameter of a lognormal factor with mean 1 and this coefficient of variation. */
-  private static double sigma(double spread) {
-    return spread == 0 ? 0 : Math.sqrt(StrictMath.log(1 + spread * spread));
-  }
-
-  private static double factor(double sigma, double normal) {
-    return sigma == 0 ? 1 : StrictMath.exp(sigma * normal - sigma * sigma / 2);
-  }
-
-  /**
-   * The middles of that many equally probable parts of the normal distribution, by adding up its
-   * density.
-   */
-  private static double[] normal(int parts) {
-    double[] table = new double[parts];
-    double step = 1.0 / 4096;
-    double below = 0;
-    int filled = 0;
-    for (double z = -5; z < 5 && filled < parts; z += step) {
-      below += step * StrictMath.exp(-z * z / 2) / StrictMath.sqrt(2 * Math.PI);
-      for (; filled < parts && below >= (filled + 0.5) / parts; ++filled) {
-        table[filled] = z;
-      }
-    }
-    Arrays.fill(table, filled, parts, 5);
-    return table;
-  }
-
-  /**
-   * Places for containers with what their nodes do to times: a heap, the one that is free first on
-   * top.
-   */
-  private static final class Slots {
-    final double[] until;
-    final double[] slowness;
-
-    Slots(int count) {
-      until = new double[count];
-      slowness = new double[count];
-    }
-
-    void occupyFirst(double seconds) {
-      double time = until[0] + seconds;
-      double slow = slowness[0];
-      int at = 0;
-      for (int child = 1; child < until.length; child = 2 * at + 1) {
-        if (child + 1 < until.length && until[child + 1] < until[child]) {
-          ++child;
-        }
-        if (until[child] >= time) {
-          break;
-        }
-        until[at] = until[child];
-        slowness[at] = slowness[child];
-        at = child;
-      }
-      until[at] = time;
-      slowness[at] = slow;
-    }
-  }
-
-  /** Draws from the table; the generator is a 64-bit counter, mixed. */
-  private static final class Draws {
-    private long state;
-
-    Draws(int seed) {
-      state = seed * 0x632be59bd9b4e019L;
-    }
-
-    double normal() {
-      state += 0x9e3779b97f4a7c15L;
-      long mixed = (state ^ (state >>> 31)) * 0xbf58476d1ce4e5b9L;
-      mixed = (mixed ^ (mixed >>> 29)) * 0x94d049bb133111ebL;
-      return NORMAL[(int) ((mixed ^ (mixed >>> 32)) & (NORMAL.length - 1))];
-    }
   }
 }

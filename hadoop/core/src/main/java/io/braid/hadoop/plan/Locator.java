@@ -1,7 +1,9 @@
 package io.braid.hadoop.plan;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.function.IntFunction;
 
 /** The end of the fifth phase: which hosts to ask for. Used by one thread. */
 final class Locator {
@@ -10,7 +12,9 @@ final class Locator {
   private final Input in;
   private final double[] bytes;
   private final int[] touched;
+  private final int[] chosen = new int[MOST_HOSTS];
   private int touchedCount;
+  private int hosts;
 
   private Locator(Input in) {
     this.in = in;
@@ -27,28 +31,43 @@ final class Locator {
     return groups;
   }
 
+  /** The nodes to ask for, by the number of the group. For one thread. */
+  static IntFunction<int[]> nodes(Input in, Draft draft) {
+    Locator locator = new Locator(in);
+    return g -> {
+      locator.choose(draft.groups.get(g), draft.node(g));
+      return Arrays.copyOf(locator.chosen, locator.hosts);
+    };
+  }
+
   private Group group(int[] blocks, int node) {
-    long length = count(blocks);
-    int[] chosen = new int[MOST_HOSTS];
-    int hosts = 0;
-    if (node != in.nowhere() && bytes[node] > 0) {
-      chosen[hosts++] = node;
-      bytes[node] = -1 - bytes[node];
-    }
-    for (int best = best(length, hosts);
-        best >= 0 && hosts < MOST_HOSTS;
-        best = best(length, hosts)) {
-      chosen[hosts++] = best;
-      bytes[best] = -1 - bytes[best];
-    }
+    long length = choose(blocks, node);
     List<String> names = new ArrayList<>(hosts);
     for (int k = 0; k < hosts; ++k) {
       names.add(in.hosts[chosen[k]]);
     }
+    return new Group(blocks, length, hosts == 0 ? 0 : local(blocks, chosen[0]), names);
+  }
+
+  /** Sets the chosen hosts; returns the bytes of all blocks. */
+  private long choose(int[] blocks, int node) {
+    long length = count(blocks);
+    hosts = 0;
+    if (node != in.nowhere() && bytes[node] > 0) {
+      take(node);
+    }
+    for (int best = best(length); best >= 0 && hosts < MOST_HOSTS; best = best(length)) {
+      take(best);
+    }
     for (int k = 0; k < touchedCount; ++k) {
       bytes[touched[k]] = 0;
     }
-    return new Group(blocks, length, hosts == 0 ? 0 : local(blocks, chosen[0]), names);
+    return length;
+  }
+
+  private void take(int node) {
+    chosen[hosts++] = node;
+    bytes[node] = -1 - bytes[node];
   }
 
   /**
@@ -78,11 +97,11 @@ final class Locator {
    * The node, not yet chosen, with most bytes: at least half of all, unless it would be the first.
    * -1 if none.
    */
-  private int best(long length, int chosen) {
+  private int best(long length) {
     int best = -1;
     for (int k = 0; k < touchedCount; ++k) {
       int node = touched[k];
-      boolean enough = bytes[node] > 0 && (chosen == 0 || bytes[node] >= length / 2.0);
+      boolean enough = bytes[node] > 0 && (hosts == 0 || bytes[node] >= length / 2.0);
       boolean better =
           best < 0 || bytes[node] > bytes[best] || (bytes[node] == bytes[best] && node < best);
       if (enough && better) {

@@ -1,11 +1,13 @@
 package io.braid.hadoop.plan;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.IntFunction;
 
 /**
  * Puts blocks together into groups. Five phases: {@link Input} (hosts become numbers), {@link
@@ -115,6 +117,17 @@ public final class Planner {
         lengths[g] = sum < 0 ? Long.MAX_VALUE : sum;
       }
     }
-    return Forecast.of(lengths, in.blockCount(), in.slots, costs);
+    IntFunction<int[]> nodes =
+        draft == null ? block -> holders(in, block) : Locator.nodes(in, draft);
+    return Forecast.of(lengths, nodes, in.blockCount(), in.slots, costs);
+  }
+
+  /** The nodes that a single block asks for. */
+  private static int[] holders(Input in, int block) {
+    int from = in.holderStart[block];
+    int to = Math.min(in.holderStart[block + 1], from + 3);
+    return in.holders[from] == in.nowhere()
+        ? new int[0]
+        : Arrays.copyOfRange(in.holders, from, to);
   }
 }

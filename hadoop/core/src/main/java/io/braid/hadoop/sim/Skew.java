@@ -56,11 +56,12 @@ final class Skew {
             + cluster.startCpuSeconds / cluster.startThreads * threads;
     double units = Math.max(1, job.blockBytes / JobSpec.SPREAD_UNIT);
     return new Costs(
-        start,
-        1 / Math.max(1e-12, job.mapSecondsPerByte * crowd),
-        job.blockSpread / Math.sqrt(units),
-        job.containerSpread,
-        cluster.nodeSpread);
+            start,
+            1 / Math.max(1e-12, job.mapSecondsPerByte * crowd),
+            job.blockSpread / Math.sqrt(units),
+            job.containerSpread,
+            cluster.nodeSpread)
+        .withLocalityWait(cluster.localityDelaySeconds);
   }
 
   /**
@@ -85,19 +86,21 @@ final class Skew {
     double lowered = declared == 0 ? 0 : Math.min(1, plain.workSpread() / declared);
     Costs first =
         new Costs(
-            plain.meanStartSeconds(),
-            plain.bytesPerWorkSecond(),
-            truth.blockSpread() * lowered,
-            truth.containerSpread() * lowered,
-            truth.nodeSpread() * lowered);
+                plain.meanStartSeconds(),
+                plain.bytesPerWorkSecond(),
+                truth.blockSpread() * lowered,
+                truth.containerSpread() * lowered,
+                truth.nodeSpread() * lowered)
+            .withLocalityWait(truth.localityWaitSeconds());
     JobResult planned =
         pilot(cluster, job, PlanSettings.DEFAULTS.withPolicy(Policy.AUTO).withCosts(first));
     return new Costs(
-        first.startSeconds(),
-        planned.bytesPerWorkSecond(),
-        first.blockSpread(),
-        first.containerSpread(),
-        first.nodeSpread());
+            first.startSeconds(),
+            planned.bytesPerWorkSecond(),
+            first.blockSpread(),
+            first.containerSpread(),
+            first.nodeSpread())
+        .withLocalityWait(truth.localityWaitSeconds());
   }
 
   private static JobResult pilot(ClusterSpec cluster, JobSpec job, PlanSettings settings) {

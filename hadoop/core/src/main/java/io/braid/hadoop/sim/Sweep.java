@@ -20,6 +20,7 @@ final class Sweep {
   enum Told {
     TRUTH("the truth"),
     NO_SPREAD("no spreads"),
+    NO_WAIT("no wait for locality"),
     QUICK_START("a quarter of the start-up's seconds"),
     SLOW_START("four times the start-up's seconds"),
     SLOW_WORK("a quarter of the bytes a second"),
@@ -36,7 +37,10 @@ final class Sweep {
         case TRUTH:
           return truth;
         case NO_SPREAD:
-          return new Costs(truth.startSeconds(), truth.bytesPerSecond(), 0, 0, 0);
+          return new Costs(truth.startSeconds(), truth.bytesPerSecond(), 0, 0, 0)
+              .withLocalityWait(truth.localityWaitSeconds());
+        case NO_WAIT:
+          return truth.withLocalityWait(0);
         case QUICK_START:
           return scaled(truth, 0.25, 1);
         case SLOW_START:
@@ -50,11 +54,12 @@ final class Sweep {
 
     private static Costs scaled(Costs truth, double start, double bytes) {
       return new Costs(
-          truth.startSeconds() * start,
-          truth.bytesPerSecond() * bytes,
-          truth.blockSpread(),
-          truth.containerSpread(),
-          truth.nodeSpread());
+              truth.startSeconds() * start,
+              truth.bytesPerSecond() * bytes,
+              truth.blockSpread(),
+              truth.containerSpread(),
+              truth.nodeSpread())
+          .withLocalityWait(truth.localityWaitSeconds());
     }
   }
 

@@ -73,6 +73,9 @@ class KeysTest {
     assertEquals(64L << 20, settings.minimumBytes());
     assertEquals(2.5, settings.costs().startSeconds());
     assertEquals(10 << 20, settings.costs().bytesPerSecond());
+    assertEquals(0, settings.costs().localityWaitSeconds());
+    conf.set("braid.input.cost.locality-wait-seconds", "1.5");
+    assertEquals(1.5, InputSettings.plan(conf).costs().localityWaitSeconds());
   }
 
   @Test
@@ -85,6 +88,8 @@ class KeysTest {
     assertEquals(0.3, costs.blockSpread());
     assertEquals(0.4, costs.containerSpread());
     assertEquals(0.5, costs.nodeSpread());
+    Costs waiting = new Costs(1, 2, 0, 0).withLocalityWait(3);
+    assertEquals(3, InputSettings.costs(conf, waiting).localityWaitSeconds());
   }
 
   @ParameterizedTest
@@ -102,6 +107,7 @@ class KeysTest {
       "braid.input.cost.start-seconds, Infinity, from 0 to 86400",
       "braid.input.cost.bytes-per-second, 0, bytes from 1",
       "braid.input.cost.block-spread, -1, from 0 to 100",
+      "braid.input.cost.locality-wait-seconds, -1, from 0 to 86400",
       "braid.input.slots, mesos, 'auto, static, yarn or local'",
       "braid.input.slots.hosts, node1, host=slots",
       "braid.input.slots.hosts, node1=, host=slots",

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
+import java.util.List;
+import java.util.function.IntFunction;
 import org.junit.jupiter.api.Test;
 
 /** Forecasts with a known answer. */
@@ -55,6 +57,15 @@ class ForecastTest {
   }
 
   @Test
+  void theLongestOfAFewHasItsMeanAlsoWithALongTail() {
+    // The largest of 1, 2 and 8 lognormal factors of mean 1 and deviation 1: means of ten million.
+    Costs costs = new Costs(0, 10, 0, 1);
+    assertEquals(100, of(1, 1000, costs).seconds(), 0.3);
+    assertEquals(144.4, of(2, 1000, costs).seconds(), 1.5);
+    assertEquals(265.6, of(8, 1000, costs).seconds(), 4);
+  }
+
+  @Test
   void manyGroupsAreSampledWithoutChangingTheAnswer() {
     int[] slots = new int[1000];
     Arrays.fill(slots, 8);
@@ -64,6 +75,67 @@ class ForecastTest {
     double mean = 1_000_000 / 8000.0 * 15;
     assertEquals(mean, forecast.seconds(), mean * 0.03);
     assertEquals(125, forecast.waves(), 1e-9);
+  }
+
+  /** Groups of a length that each ask for the node of the same place. */
+  private static double waiting(long[] lengths, int[] asked, double seconds) {
+    Costs costs = new Costs(5, 10, 0, 0).withLocalityWait(seconds);
+    IntFunction<int[]> nodes = g -> asked[g] < 0 ? new int[0] : new int[] {asked[g]};
+    return Forecast.of(lengths, nodes, lengths.length, SLOTS, costs).seconds();
+  }
+
+  @Test
+  void aSlotWaitsForAGroupOfItsNode() {
+    // Eight groups of 15 s; all ask for the first node, which has four slots.
+    long[] alike = {100, 100, 100, 100, 100, 100, 100, 100};
+    int[] first = new int[8];
+    assertEquals(15, waiting(alike, first, 0), 1e-9);
+    assertEquals(3 + 15, waiting(alike, first, 3), 1e-9);
+    // Longer than a wave: the second wave runs where it asked to.
+    assertEquals(2 * 15, waiting(alike, first, 20), 1e-9);
+    assertEquals(15, waiting(alike, new int[] {0, 0, 0, 0, 1, 1, 1, 1}, 20), 1e-9);
+    int[] none = {-1, -1, -1, -1, -1, -1, -1, -1};
+    assertEquals(15, waiting(alike, none, 20), 1e-9);
+  }
+
+  @Test
+  void hostsThatAreUnknownOrFarTooManySlotsAreNoTrouble() {
+    Costs costs = new Costs(5, 10, 0, 0).withLocalityWait(3);
+    List<Block> blocks = List.of(new Block(100, List.of("elsewhere")), new Block(100, List.of()));
+    List<Node> nodes = List.of(new Node("here", 1), new Node("there", 1));
+    Plan plan = Planner.plan(blocks, nodes, PlanSettings.DEFAULTS.withPolicy(Policy.NONE));
+    assertEquals(15, Forecast.of(plan, nodes, costs).seconds(), 1e-9);
+    int[] many = {1_000_000_000, 1_000_000_000};
+    Forecast forecast = Forecast.of(new long[] {100}, g -> new int[] {1}, 1, many, costs);
+    assertEquals(15, forecast.seconds(), 1e-9);
+  }
+
+  @Test
+  void aLocalStartBeginsTheWaitAnew() {
+    // 12, 9 and six times 6 s, all for the first node: its slots are free again at 6, 6, 9 and 12.
+    long[] lengths = {70, 40, 10, 10, 10, 10, 10, 10};
+    assertEquals(12, waiting(lengths, new int[8], 3.5), 1e-9);
+    assertEquals(12 + 6, waiting(lengths, new int[8], 6.5), 1e-9);
+  }
+
+  @Test
+  void waitsOfManyGroupsAreSampledWithoutChangingTheAnswer() {
+    int[] slots = new int[1000];
+    Arrays.fill(slots, 8);
+    long[] lengths = new long[1_000_000];
+    Arrays.fill(lengths, 100);
+    lengths[1] = 10_000;
+    Costs costs = new Costs(5, 10, 0.2, 0.2).withLocalityWait(3);
+    IntFunction<int[]> nodes = g -> new int[] {g % 1000, (g + 7) % 1000, (g + 300) % 1000};
+    double mean = 1_000_000 / 8000.0 * 15;
+    assertEquals(mean, Forecast.of(lengths, nodes, 1_000_000, slots, costs).seconds(), mean * 0.03);
+    IntFunction<int[]> nowhere = g -> new int[0];
+    double homeless = Forecast.of(lengths, nowhere, 1_000_000, slots, costs).seconds();
+    assertEquals(mean, homeless, mean * 0.03);
+    // The longest is among those that are looked at.
+    lengths[1] = 200_000;
+    Costs alike = new Costs(5, 10, 0, 0).withLocalityWait(3);
+    assertEquals(20_005, Forecast.of(lengths, nodes, 1_000_000, slots, alike).seconds(), 1e-6);
   }
 
   @Test
