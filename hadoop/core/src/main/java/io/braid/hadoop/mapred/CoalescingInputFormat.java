@@ -2,6 +2,8 @@ package io.braid.hadoop.mapred;
 
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.input.ChildSplits;
+import io.braid.hadoop.input.Coalesced;
+import io.braid.hadoop.input.CoalescedPlainSplit;
 import io.braid.hadoop.input.CoalescingCounters;
 import io.braid.hadoop.input.Delegates;
 import io.braid.hadoop.input.SplitCoalescer;
@@ -54,8 +56,9 @@ public class CoalescingInputFormat<K, V> implements InputFormat<K, V> {
       // Streaming looks at the class of the input format, which is this one, after this call.
       job.setBoolean(STREAM_IGNORE_KEY, true);
     }
-    if (split instanceof Coalesced) {
-      return new CoalescingRecordReader<>(delegate, ((Coalesced) split).children(), job, reporter);
+    ChildSplits<InputSplit> children = Coalesced.childrenOf(split);
+    if (children != null) {
+      return new CoalescingRecordReader<>(delegate, children, job, reporter);
     }
     CoalescingCounters.countSingle(new TaskOfReporter(reporter));
     return delegate.getRecordReader(split, job, reporter);
@@ -99,7 +102,7 @@ public class CoalescingInputFormat<K, V> implements InputFormat<K, V> {
     @Override
     public InputSplit coalesced(ChildSplits<InputSplit> children, boolean areFiles) {
       return areFiles ? new CoalescedSplit(children, conf)
-          : new CoalescedPlainSplit(children, conf);
+          : new CoalescedPlainSplit<>(children, conf);
     }
   }
 }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.input.ChildSplits;
+import io.braid.hadoop.input.CoalescedPlainSplit;
 import io.braid.hadoop.mapreduce.ScriptedFormat.Event;
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
@@ -68,7 +69,7 @@ class CoalescedSplitTest {
   @Test
   void plainSplitsTravelToo() throws Exception {
     ScriptedFormat.NumberSplit child = new ScriptedFormat.NumberSplit(7);
-    CoalescedPlainSplit read = api.roundTrip(new CoalescedPlainSplit(
+    CoalescedPlainSplit<InputSplit> read = api.roundTrip(new CoalescedPlainSplit<>(
         new ChildSplits<>(List.of(child), new long[] {3}, List.of(List.of()), List.of(), null),
         conf));
     assertEquals(7, ((ScriptedFormat.NumberSplit) read.children().child(0)).number);
