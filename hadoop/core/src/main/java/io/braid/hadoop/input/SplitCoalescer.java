@@ -4,6 +4,7 @@ import io.braid.hadoop.conf.InputSettings;
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.history.CostsFromHistory;
 import io.braid.hadoop.plan.Block;
+import io.braid.hadoop.plan.Costs;
 import io.braid.hadoop.plan.Group;
 import io.braid.hadoop.plan.Plan;
 import io.braid.hadoop.plan.PlanSettings;
@@ -15,6 +16,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Locale;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.SplitLocationInfo;
@@ -125,8 +127,11 @@ public final class SplitCoalescer<S> {
     try {
       CostsFromHistory history =
           CostsFromHistory.of(conf, new Path(path), conf.get(JobContext.JOB_NAME));
-      LOG.info("Costs for policy auto: {}", history.origin());
-      return settings.withCosts(InputSettings.costs(conf, history.costs()));
+      Costs costs = InputSettings.costs(conf, history.costs());
+      LOG.info("Costs for policy auto: {} s of start-up, {} bytes a second ({})",
+          String.format(Locale.ROOT, "%.2f", costs.startSeconds()),
+          Math.round(costs.bytesPerSecond()), history.origin());
+      return settings.withCosts(costs);
     } catch (IOException | IllegalArgumentException e) {
       LOG.warn("Policy auto plans without the job history {} ({}): {}", path,
           Keys.COST_HISTORY.name(), e.getMessage());

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.input.ChildSplits;
 import io.braid.hadoop.input.CoalescedPlainSplit;
+import io.braid.hadoop.input.CoalescingCounters;
 import io.braid.hadoop.mapreduce.ScriptedFormat.Event;
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
@@ -157,6 +158,24 @@ class CoalescedSplitTest {
     api.records(new CoalescingInputFormat<>(), files(file("a", 0, 1), file("b", 0, 1)));
     assertEquals(2, ScriptedFormat.count(Event.OPENED));
     assertEquals(2, ScriptedFormat.count(Event.CLOSED));
+  }
+
+  @Test
+  void theTimeOfReadingIsCountedOnce() throws Exception {
+    TaskAttemptContext context = api.context();
+    CoalescedSplit split = files(file("a", 0, 1), file("b", 0, 1));
+    long begin = System.nanoTime();
+    try (RecordReader<?, ?> reader =
+        new CoalescingInputFormat<>().createRecordReader(split, context)) {
+      reader.initialize(split, context);
+      while (reader.nextKeyValue()) {
+        Thread.sleep(10);
+      }
+      assertTrue(!reader.nextKeyValue());
+    }
+    long most = (System.nanoTime() - begin) / 1_000_000;
+    long counted = api.counter(CoalescingCounters.READING_MS);
+    assertTrue(counted >= 40 && counted <= most, counted + " of " + most);
   }
 
   @Test
