@@ -28,6 +28,9 @@ public class CoalescingInputFormat<K, V> implements InputFormat<K, V> {
   /** Streaming drops the offsets in front of the lines if the input format is TextInputFormat. */
   private static final String STREAM_IGNORE_KEY = "stream.map.input.ignoreKey";
 
+  private static final String HIVE_SPLIT =
+      "org.apache.hadoop.hive.ql.io.HiveInputFormat$HiveInputSplit";
+
   /** Makes the job read what its input format reads, in coalesced splits. */
   public static void wrap(JobConf job) {
     setDelegate(job, job.getInputFormat().getClass());
@@ -97,6 +100,19 @@ public class CoalescingInputFormat<K, V> implements InputFormat<K, V> {
     public SplitLocationInfo[] locationInfo(InputSplit split) throws IOException {
       return split instanceof InputSplitWithLocationInfo
           ? ((InputSplitWithLocationInfo) split).getLocationInfo() : null;
+    }
+
+    /** The format of Hive's splits, whose key and value a map makes once. */
+    @Override
+    public String kind(InputSplit split) throws IOException {
+      if (!split.getClass().getName().equals(HIVE_SPLIT)) {
+        return "";
+      }
+      try {
+        return (String) split.getClass().getMethod("inputFormatClassName").invoke(split);
+      } catch (ReflectiveOperationException e) {
+        throw new IOException("Hive's splits do not tell their table's format in this version", e);
+      }
     }
 
     @Override
