@@ -136,7 +136,7 @@ class CostsFromHistoryTest {
     assertEquals(100 / 19.0, learnt.costs().bytesPerSecond(), 0.01);
   }
 
-  /** As a real history has them: one report with no progress, when all was mapped, and the end's. */
+  /** As a real history has them: a report of no progress when all was mapped, and the end's. */
   @Test
   void progressOfShortMapsTellsNothing() {
     int[] real = {14528, 337, 337, 337, 337, 337, 337, 337, 337, 337, 337, 338};

@@ -27,8 +27,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The recipe of docs/hive.md: queries of Hive on MapReduce, in local mode with a metastore in this
- * process, give what they give without us, from fewer splits.
+ * The recipe of hadoop/docs/hive.md: queries of Hive on MapReduce, in local mode with a metastore in
+ * this process, give what they give without us, from fewer splits.
  */
 class HiveTest {
   private static final File FOLDER = new File("hive").getAbsoluteFile();
@@ -178,7 +178,7 @@ class HiveTest {
     assertEquals(expected, joined(tables));
   }
 
-  /** Hive's Parquet reader wants a row of its own table; docs/hive.md says what to do. */
+  /** Hive's Parquet reader wants a row of its own table; hadoop/docs/hive.md says what to do. */
   @Test
   void parquetTablesOfOtherColumnsAreJoinedWithoutUs() throws Exception {
     List<String> expected = joined("parquets a JOIN parquets2 b");
