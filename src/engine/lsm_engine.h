@@ -114,9 +114,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
                                          Status* status) const;
   /// Copies or points to the value of a checked entry. Corruption when it does not verify.
   Status ValueOf(const format::EntryHeader& entry, std::string_view* value) const;
-  /// See ReadPlainValues.
-  size_t PlainValuesOf(std::span<const index::CursorItem> items,
-                       std::string_view* values) const noexcept;
+  /// See PlainValues.
+  size_t PlainValuesOf(std::span<const index::CursorItem> items) const noexcept;
   /// An iterator had to pass so many deleted keys.
   void CountPassed(uint64_t keys) const { counters_.Add(EngineCounter::kPassedEntries, keys); }
 

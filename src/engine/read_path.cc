@@ -1,5 +1,4 @@
 // Purpose: gets, snapshots, iterators. Thread safety, invariants, persistence: see lsm_engine.h.
-#include <array>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -117,7 +116,7 @@ class LsmIterator final : public Iterator {
   bool TakeAhead(bool forward) {
     if (forward != forward_ || ahead_at_ == ahead_count_) return false;
     key_ = ahead_[ahead_at_].key;
-    value_ = ahead_values_[ahead_at_];
+    value_ = ahead_[ahead_at_].value;
     ++ahead_at_;
     valid_ = !engine_->medium_failed();
     return true;
@@ -135,7 +134,7 @@ class LsmIterator final : public Iterator {
                                      : lower_ && ahead_.back().key < *lower_)) {
       return;
     }
-    ahead_count_ = engine_->PlainValuesOf(ahead_, ahead_values_.data());
+    ahead_count_ = engine_->PlainValuesOf(ahead_);
   }
   /// A move happens inside an epoch, so that Close waits for it. One that fails leaves the iterator
   /// invalid until it is placed anew.
@@ -178,7 +177,6 @@ class LsmIterator final : public Iterator {
   size_t ahead_at_ = 0;     // steps that were taken since merged_ was moved
   size_t ahead_count_ = 0;  // steps that were read ahead
   std::span<const index::CursorItem> ahead_;
-  std::array<std::string_view, level::MergingIterator::kRun> ahead_values_;
   Status status_;
 };
 
@@ -188,9 +186,8 @@ Status LsmEngine::ValueOf(const EntryHeader& entry, std::string_view* value) con
   return ReadStoredValue(*pool_, pool_->OffsetOf(&entry), options_.verify_checksums, value);
 }
 
-size_t LsmEngine::PlainValuesOf(std::span<const index::CursorItem> items,
-                                std::string_view* values) const noexcept {
-  return ReadPlainValues(*pool_, items, options_.verify_checksums, values);
+size_t LsmEngine::PlainValuesOf(std::span<const index::CursorItem> items) const noexcept {
+  return PlainValues(*pool_, items, options_.verify_checksums);
 }
 
 Status LsmEngine::Get(const ReadOptions& options, Slice key, std::string* value) {

@@ -37,28 +37,29 @@ Status ReadStoredValue(const pmem::PmemPool& pool, uint64_t offset, bool verify,
   return Status::OK();
 }
 
-size_t ReadPlainValues(const pmem::PmemPool& pool, std::span<const index::CursorItem> items,
-                       bool verify, std::string_view* values) noexcept {
+size_t PlainValues(const pmem::PmemPool& pool, std::span<const index::CursorItem> items,
+                   bool verify) noexcept {
+  // Neighbours mostly lie in one chunk.
+  uint64_t chunk = ~0ull;
+  uint32_t generation = 0;
   size_t n = 0;
-  for (const index::CursorItem& item : items) {
-    const format::EntryHeader* entry = item.entry;
-    const uint64_t offset = pool.OffsetOf(entry);
-    // Neighbours mostly lie in one chunk, and the state of a chunk comes from a line that is there.
-    // The sizes are those of now: see PmemPool::KeyAt. Places, kinds and heights do not change.
-    const uint64_t room = pool.chunk_bytes() - (offset & (pool.chunk_bytes() - 1));
-    const uint32_t value_bytes = entry->value_bytes;
-    const char* value = item.key.data() + item.key.size();
-    const uint64_t end = static_cast<uint64_t>(value - pool.At(offset)) + value_bytes;
-    const bool plain = entry->op() != format::EntryOp::kDelete &&
-                       entry->state() != format::kStateDead &&
-                       !entry->has(format::kValueInExtent) && end <= room;
+  for (; n < items.size(); ++n) {
+    const auto& [entry, key, value] = items[n];
+    constexpr uint64_t kKind = format::kOpMask | format::kValueInExtent;
+    const bool plain =
+        (entry->sequence_and_op & kKind) == static_cast<uint64_t>(format::EntryOp::kPut) &&
+        entry->state() != format::kStateDead;
     if (!plain) break;
-    values[n] = {value, value_bytes};
-    if (verify && (!index::KeyIsIntact(pool, *entry, offset, base::Hash64(item.key)) ||
-                   format::ValueCheck(values[n]) != entry->value_check)) {
+    if (!verify) continue;
+    const uint64_t offset = pool.OffsetOf(entry);
+    if (pool.ChunkOf(offset) != chunk) [[unlikely]] {
+      chunk = pool.ChunkOf(offset);
+      generation = pool.GenerationAt(offset);
+    }
+    if (format::KeyCheck(*entry, base::Hash64(key), offset, generation) != entry->key_check ||
+        format::ValueCheck(value) != entry->value_check) {
       break;
     }
-    ++n;
   }
   return n;
 }

@@ -17,10 +17,10 @@ namespace braid::engine {
 Status ReadStoredValue(const pmem::PmemPool& pool, uint64_t offset, bool verify,
                        std::string_view* value);
 
-/// The values of entries that a cursor has come to within this epoch, one after the other, with the
-/// same checks. Ends before the first that is out of the ordinary: deleted, dead, with its value in
-/// an extent, or not matching its check. Returns how many came before that.
-size_t ReadPlainValues(const pmem::PmemPool& pool, std::span<const index::CursorItem> items,
-                       bool verify, std::string_view* values) noexcept;
+/// How many of the entries that a cursor has come to within this epoch have their values in them
+/// as they stand, by the same checks: those before the first that is deleted, dead, damaged, or has
+/// its value in an extent.
+size_t PlainValues(const pmem::PmemPool& pool, std::span<const index::CursorItem> items,
+                   bool verify) noexcept;
 
 }  // namespace braid::engine

@@ -91,6 +91,35 @@ static_assert(offsetof(EntryHeader, key_and_height) == 20);
 
 using EntryPtr = PmemPtr<EntryHeader>;
 
+/// An entry and the places of its key and of the value it holds.
+struct EntryView {
+  const EntryHeader* entry;
+  std::string_view key;
+  std::string_view value;
+};
+
+/// The entry at `address`, whose header lies within `room` bytes; false when not all of it does.
+/// Its sizes are read once: what they are found to be good for stays within the room, whatever
+/// becomes of them. Written a word at a time to where it is wanted: words that are put together on
+/// the stack and copied from there in pairs wait for the cache.
+inline bool EntryWithin(const char* address, uint64_t room, EntryView* view) noexcept {
+  const auto* entry = reinterpret_cast<const EntryHeader*>(address);
+  const uint32_t shape = entry->shape();
+  const uint64_t value_bytes =
+      std::atomic_ref<const uint32_t>(entry->value_bytes).load(std::memory_order_relaxed);
+  const uint64_t height = (shape >> 17) & 0x1F;
+  const uint64_t key_bytes = shape & 0x1FFFF;
+  const uint64_t before_key = sizeof(EntryHeader) + 8 * height;
+  if (height - 1 >= kMaxHeight || before_key + key_bytes + value_bytes > room) [[unlikely]] {
+    return false;
+  }
+  const char* key = address + before_key;
+  view->entry = entry;
+  view->key = {key, key_bytes};
+  view->value = {key + key_bytes, value_bytes};
+  return true;
+}
+
 /// The key of the entry at `address`, as far as it lies within `room` bytes; a header does.
 inline std::string_view KeyWithin(const char* address, uint64_t room) noexcept {
   const uint32_t shape = reinterpret_cast<const EntryHeader*>(address)->shape();

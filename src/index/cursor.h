@@ -11,11 +11,8 @@
 
 namespace braid::index {
 
-/// What a cursor came to: an entry and its key.
-struct CursorItem {
-  const format::EntryHeader* entry;
-  std::string_view key;
-};
+/// What a cursor came to.
+using CursorItem = format::EntryView;
 
 class Cursor {
  public:
@@ -35,13 +32,12 @@ class Cursor {
     for (size_t n = 0; n < cap; ++n) {
       forward ? Next() : Prev();
       if (!Valid()) return n;
-      out[n] = {entry(), key()};
+      out[n] = item();
     }
     return cap;
   }
-  virtual const format::EntryHeader* entry() const = 0;
-  /// The key of entry(), within its chunk whatever became of the entry (PmemPool::KeyAt).
-  virtual std::string_view key() const = 0;
+  /// What it stands on, while it is valid; within its chunk whatever becomes of the entry.
+  virtual const CursorItem& item() const = 0;
   /// Not ok when the cursor stopped at damage; it is not valid then.
   virtual Status status() const = 0;
 };

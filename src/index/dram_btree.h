@@ -134,10 +134,11 @@ class alignas(64) DramBTree {
       const Reached at = Descend(key);
       const LeafPosition where = SearchLeaf(at.leaf, at.state, key, key_of_);
       const uint32_t begin = where.index + (where.equal && !inclusive ? 1 : 0);
-      const size_t n = CopyAscending(at.leaf, begin, at.state.count(), out, cap);
       const Node* next = at.leaf->next.load(std::memory_order_acquire);
+      PrefetchRefs(next);
+      const size_t n = CopyAscending(at.leaf, begin, at.state.count(), out, cap);
       if (!Unchanged(at.leaf, at.state)) continue;
-      return n != 0 ? n : WalkForward(next, out, cap);
+      return n + WalkForward(next, out + n, cap - n);
     }
   }
 
@@ -148,10 +149,11 @@ class alignas(64) DramBTree {
       const Reached at = Descend(key);
       const LeafPosition where = SearchLeaf(at.leaf, at.state, key, key_of_);
       const uint32_t end = where.index + (where.equal && inclusive ? 1 : 0);
-      const size_t n = CopyDescending(at.leaf, end, out, cap);
       const Node* prev = at.leaf->prev.load(std::memory_order_acquire);
+      PrefetchRefs(prev);
+      const size_t n = CopyDescending(at.leaf, end, out, cap);
       if (!Unchanged(at.leaf, at.state)) continue;
-      return n != 0 ? n : WalkBackward(at.leaf, prev, out, cap);
+      return n + WalkBackward(at.leaf, prev, out + n, cap - n);
     }
   }
 
@@ -269,40 +271,52 @@ class alignas(64) DramBTree {
     return n;
   }
 
-  /// The first refs at or behind `node`.
+  /// What a walk reads of a leaf, or of none.
+  static void PrefetchRefs(const Node* node) {
+    if (node == nullptr) return;
+    base::Prefetch(node);
+    base::PrefetchRange(&btree_internal::AsLeaf(node)->refs, sizeof(Leaf::refs));
+  }
+
+  /// The first refs at or behind `node`, leaf by leaf. What was in a leaf stays before what its
+  /// neighbour to the right begins with, whichever of the two is split meanwhile.
   static size_t WalkForward(const Node* node, uint64_t* out, size_t cap) {
-    while (node != nullptr) {
+    size_t n = 0;
+    while (node != nullptr && n < cap) {
       const Leaf* leaf = btree_internal::AsLeaf(node);
       const NodeState state = AwaitState(leaf);
-      const size_t n = CopyAscending(leaf, 0, state.count(), out, cap);
       const Node* next = leaf->next.load(std::memory_order_acquire);
+      PrefetchRefs(next);
+      const size_t more = CopyAscending(leaf, 0, state.count(), out + n, cap - n);
       if (!Unchanged(leaf, state)) continue;
-      if (n != 0) return n;
+      n += more;
       node = next;
     }
-    return 0;
+    return n;
   }
 
   /// The last refs before the leaf `behind` (nullptr: the end of the tree). `node` is a leaf to the
   /// left of it; since `prev` may lag behind splits (invariant 5), the walk goes right from there
   /// until it stands directly before `behind`.
   static size_t WalkBackward(const Node* behind, const Node* node, uint64_t* out, size_t cap) {
-    while (node != nullptr) {
+    size_t n = 0;
+    while (node != nullptr && n < cap) {
       const Leaf* leaf = btree_internal::AsLeaf(node);
       const NodeState state = AwaitState(leaf);
-      const size_t n = CopyDescending(leaf, state.count(), out, cap);
       const Node* prev = leaf->prev.load(std::memory_order_acquire);
+      PrefetchRefs(prev);
+      const size_t more = CopyDescending(leaf, state.count(), out + n, cap - n);
       const Node* next = leaf->next.load(std::memory_order_acquire);
       if (!Unchanged(leaf, state)) continue;
       if (next != behind) {
         node = next;
         continue;
       }
-      if (n != 0) return n;
+      n += more;
       behind = node;
       node = prev;
     }
-    return 0;
+    return n;
   }
 
   /// Splits the topmost full node on the way to `key`; the caller begins again. Full inner nodes

@@ -92,23 +92,23 @@ void LookupManyInTree(const pmem::PmemPool& pool, const EntryIndex& tree, const 
 
 namespace {
 
-/// Iterates over offsets that it copies from a leaf at a time, and fetches the entries ahead of the
-/// one it stands on: they lie anywhere in the pool, and a walk that waits for one after the other
-/// takes a miss an entry. A key is enough to go on, whatever happened to the tree.
+/// Iterates over offsets that it copies from the index many at a time, and fetches the entries
+/// ahead of the one it stands on: they lie anywhere in the pool, and a walk that waits for one
+/// after the other takes a miss an entry. A key is enough to go on, whatever happened to the tree.
 class TreeCursor final : public Cursor {
  public:
   TreeCursor(const pmem::PmemPool* pool, std::shared_ptr<const EntryIndex> tree,
              const ReadView& view)
       : pool_(pool), tree_(std::move(tree)), view_(view) {}
 
-  bool Valid() const override { return entry_ != nullptr; }
+  bool Valid() const override { return item_.entry != nullptr; }
   void SeekToFirst() override {
     forward_ = true;
-    Load(tree_->ScanFromStart(refs_, kLeaf));
+    Load(tree_->ScanFromStart(refs_, kFirstCopy));
   }
   void SeekToLast() override {
     forward_ = false;
-    Load(tree_->ScanFromEnd(refs_, kLeaf));
+    Load(tree_->ScanFromEnd(refs_, kFirstCopy));
   }
   void SeekGE(std::string_view key) override { Restart(key, true, true); }
   void SeekLE(std::string_view key) override { Restart(key, true, false); }
@@ -119,16 +119,18 @@ class TreeCursor final : public Cursor {
       if (forward == forward_) n += RunOfNewest(out + n, cap - n);
       if (n == cap) return n;
       Step(forward);
-      if (entry_ == nullptr) return n;
-      out[n++] = {entry_, TreeCursor::key()};
+      if (item_.entry == nullptr) return n;
+      out[n++] = item_;
     }
   }
-  const EntryHeader* entry() const override { return entry_; }
-  std::string_view key() const override { return pool_->KeyAt(pool_->OffsetOf(entry_)); }
+  const CursorItem& item() const override { return item_; }
   Status status() const override { return status_; }
 
  private:
-  static constexpr size_t kLeaf = 64;
+  /// Offsets copied at a time: at first enough for a scan of 50 with what is read ahead, then as
+  /// many as make a descent through the tree cheap.
+  static constexpr size_t kFirstCopy = 80;
+  static constexpr size_t kCopy = 192;
   /// Entries fetched ahead: as many misses as a core has under way, and some more. Measured
   /// (docs/decisions/0010): 8 to 24 are equal.
   static constexpr size_t kAhead = 16;
@@ -137,18 +139,19 @@ class TreeCursor final : public Cursor {
 
   void Restart(std::string_view key, bool inclusive, bool forward) {
     forward_ = forward;
-    Load(Copy(key, inclusive, refs_));
+    Load(Copy(key, inclusive, refs_, kFirstCopy));
   }
 
-  size_t Copy(std::string_view key, bool inclusive, uint64_t* out) const {
-    return forward_ ? tree_->ScanForward(key, inclusive, out, kLeaf)
-                    : tree_->ScanBackward(key, inclusive, out, kLeaf);
+  size_t Copy(std::string_view key, bool inclusive, uint64_t* out, size_t cap) const {
+    return forward_ ? tree_->ScanForward(key, inclusive, out, cap)
+                    : tree_->ScanBackward(key, inclusive, out, cap);
   }
 
   void Load(size_t count) {
     status_ = Status::OK();
     count_ = count;
     position_ = 0;
+    last_copied_ = 0;
     at_end_ = count == 0;
     for (fetched_ = 0; fetched_ < std::min(count, kAhead); ++fetched_) Fetch(refs_[fetched_]);
     SettleFrom();
@@ -156,7 +159,7 @@ class TreeCursor final : public Cursor {
 
   void Step(bool forward) {
     if (forward != forward_) {
-      const std::string from(key());
+      const std::string from(item_.key);
       Restart(from, false, forward);
       return;
     }
@@ -164,19 +167,25 @@ class TreeCursor final : public Cursor {
     SettleFrom();
   }
 
-  /// The lines of an entry that is as large as the one before.
-  void Fetch(uint64_t offset) const { base::PrefetchRange(pool_->At(offset), likely_bytes_); }
+  /// The lines of an entry that is as large as the one before. Neighbours share lines.
+  void Fetch(uint64_t offset) {
+    const uint64_t end = offset + likely_bytes_;
+    uint64_t line = offset & ~63ull;
+    if (line == fetched_line_) line += 64;
+    for (; line < end; line += 64) base::Prefetch(pool_->At(line));
+    fetched_line_ = line - 64;
+  }
 
   /// So that the walk ends whatever becomes of keys in a hostile pool.
-  bool IsFarther(uint64_t offset, std::string_view key) const {
-    const int order = EntryKeyOf(pool_)(offset).compare(key);
+  bool IsFarther(std::string_view key, std::string_view than) const {
+    const int order = key.compare(than);
     return forward_ ? order > 0 : order < 0;
   }
 
-  /// Copies the next leaf behind what is left, which is at most kAhead. at_end_ when there is none,
+  /// Copies what comes behind what is left, which is at most kAhead. at_end_ when there is none,
   /// and when the way is lost.
   void Refill() {
-    // The next leaf is found by a key in the pool; where that is lost the walk would not end.
+    // What comes next is found by a key in the pool; where that is lost the walk would not end.
     if (pool_->failed()) status_ = pool_->FaultStatus();
     if (!status_.ok()) {
       at_end_ = true;
@@ -188,80 +197,99 @@ class TreeCursor final : public Cursor {
     fetched_ -= position_;
     position_ = 0;
     const std::string_view key = EntryKeyOf(pool_)(last);
-    const size_t more = Copy(key, false, refs_ + count_);
-    at_end_ = more == 0;
-    if (more != 0 && !IsFarther(refs_[count_ + more - 1], key)) {
+    // Now, since it is in the cache: the last of a copy lies far ahead when it comes.
+    if (last_copied_ != 0 && !IsFarther(key, EntryKeyOf(pool_)(last_copied_))) {
       status_ = pool_->CorruptionAt(last, "entry", "its key is out of order");
       at_end_ = true;
       return;
     }
+    last_copied_ = last;
+    const size_t more = Copy(key, false, refs_ + count_, kCopy);
+    at_end_ = more == 0;
     count_ += more;
   }
 
-  /// Makes entry_ the first visible version from position_ on, refilling as needed.
+  /// Makes item_ the first visible version from position_ on, refilling as needed.
   void SettleFrom() {
-    entry_ = nullptr;
+    item_ = {};
     for (;; ++position_) {
       if (position_ + kAhead >= count_ && !at_end_) Refill();
       if (position_ >= count_ || !status_.ok()) return;
       for (; fetched_ < std::min(position_ + kAhead, count_); ++fetched_) Fetch(refs_[fetched_]);
       const EntryHeader* newest = pool_->EntryAt(refs_[position_]);
-      if (newest != nullptr && view_.Sees(*newest)) [[likely]] {
-        Stand(newest);
+      if (newest != nullptr && view_.Sees(*newest) && Stand(newest)) [[likely]]
         return;
-      }
       const VersionWalk walk = FindVersion(*pool_, refs_[position_], view_);
       if (walk.corrupt_at != 0) {
         status_ = pool_->CorruptionAt(walk.corrupt_at, "version link", "its check does not match");
         return;
       }
-      if (walk.entry != nullptr) {
-        Stand(walk.entry);
-        return;
-      }
+      if (walk.entry == nullptr) continue;
+      if (Stand(walk.entry)) return;
+      status_ =
+          pool_->CorruptionAt(pool_->OffsetOf(walk.entry), "entry", "it is no entry any more");
+      return;
     }
   }
 
   /// Steps over what is copied already, as long as the view sees the newest version of each key.
   size_t RunOfNewest(CursorItem* out, size_t cap) {
-    // As SettleFrom: where fewer are left, the next leaf is copied first.
+    // As SettleFrom: where fewer are left, more is copied first.
     const size_t left = at_end_ ? count_ : count_ - std::min(count_, kAhead);
     const size_t steps = std::min(cap, left - std::min(left, position_ + 1));
+    for (const size_t end = std::min(fetched_ + steps, count_); fetched_ < end; ++fetched_) {
+      Fetch(refs_[fetched_]);
+    }
     // Neighbours mostly lie in one chunk; what it holds does not change in an epoch.
-    uint64_t chunk = pool_->ChunkOf(pool_->OffsetOf(entry_));
+    const uint64_t chunk_bytes = pool_->chunk_bytes();
+    uint64_t chunk = pool_->OffsetOf(item_.entry) & ~(chunk_bytes - 1);
+    const uint64_t* refs = refs_ + position_ + 1;
     size_t n = 0;
     for (; n < steps; ++n) {
-      const uint64_t offset = refs_[position_ + 1 + n];
-      const bool beside = pool_->ChunkOf(offset) == chunk;
-      const EntryHeader* entry = beside ? pool_->EntryInChunk(offset) : pool_->EntryAt(offset);
-      chunk = pool_->ChunkOf(offset);
-      if (entry == nullptr || !view_.Sees(*entry)) break;
-      if (fetched_ < count_) Fetch(refs_[fetched_++]);
-      out[n] = {entry, pool_->KeyAt(offset)};
+      if (refs[n] - chunk >= chunk_bytes) [[unlikely]] {
+        if (pool_->EntryAt(refs[n]) == nullptr) break;
+        chunk = refs[n] & ~(chunk_bytes - 1);
+      }
+      const uint64_t room = chunk + chunk_bytes - refs[n];
+      if (!format::EntryWithin(pool_->At(refs[n]), room, &out[n])) break;
+      if (!view_.Sees(*out[n].entry)) break;
     }
     if (n != 0) {
       position_ += n;
-      Stand(out[n - 1].entry);
+      Stand(out[n - 1]);
     }
     return n;
   }
 
-  void Stand(const EntryHeader* entry) {
-    entry_ = entry;
-    likely_bytes_ = std::min(entry->size(), kMaxFetched);
+  /// False when its bytes are no entry any more.
+  bool Stand(const EntryHeader* entry) {
+    if (!pool_->View(entry, &item_)) return false;
+    ExpectAlike();
+    return true;
+  }
+  void Stand(const CursorItem& item) {
+    item_ = item;
+    ExpectAlike();
+  }
+  void ExpectAlike() {
+    const auto* begin = reinterpret_cast<const char*>(item_.entry);
+    const auto bytes = static_cast<uint64_t>(item_.value.data() + item_.value.size() - begin);
+    likely_bytes_ = std::min(bytes, kMaxFetched);
   }
 
   const pmem::PmemPool* pool_;
   std::shared_ptr<const EntryIndex> tree_;
   ReadView view_;
-  uint64_t refs_[kLeaf + kAhead];
+  uint64_t refs_[kCopy + kAhead];
+  uint64_t last_copied_ = 0;  // by the copy before the last; 0: there was none
   size_t count_ = 0;
   size_t position_ = 0;
   size_t fetched_ = 0;  // refs before this one
   bool at_end_ = true;  // nothing comes behind refs_
   bool forward_ = true;
   uint64_t likely_bytes_ = 128;
-  const EntryHeader* entry_ = nullptr;
+  uint64_t fetched_line_ = 0;  // the last one
+  CursorItem item_{};
   Status status_;
 };
 

@@ -221,7 +221,7 @@ class ListCursor final : public Cursor {
   ListCursor(const SkipList& list, std::shared_ptr<const void> owner, const ReadView& view)
       : list_(list), owner_(std::move(owner)), view_(view) {}
 
-  bool Valid() const override { return entry_ != nullptr; }
+  bool Valid() const override { return item_.entry != nullptr; }
   void SeekToFirst() override {
     newest_ = list_.First(&damage_);
     Settle(true);
@@ -249,10 +249,7 @@ class ListCursor final : public Cursor {
     newest_ = list_.FindLess(NewestKey(), &damage_);
     Settle(false);
   }
-  const EntryHeader* entry() const override { return entry_; }
-  std::string_view key() const override {
-    return list_.pool().KeyAt(list_.pool().OffsetOf(entry_));
-  }
+  const CursorItem& item() const override { return item_; }
   Status status() const override {
     return damage_ ? DamageStatus(list_.pool(), damage_.at) : Status::OK();
   }
@@ -277,15 +274,15 @@ class ListCursor final : public Cursor {
       sequence = newest_->sequence();
     }
   }
-  /// Makes entry_ the visible version of newest_'s key, or of the next key in the direction that
+  /// Makes item_ the visible version of newest_'s key, or of the next key in the direction that
   /// has one.
   void Settle(bool forward) {
-    entry_ = nullptr;
+    item_ = {};
     while (newest_ != nullptr && !damage_) {
       const EntryHeader* visible = list_.Visible(newest_, view_, &damage_);
       if (damage_) return;
       if (visible != nullptr) {
-        entry_ = visible;
+        if (!list_.pool().View(visible, &item_)) damage_.at = list_.pool().OffsetOf(visible);
         return;
       }
       if (forward) {
@@ -300,7 +297,7 @@ class ListCursor final : public Cursor {
   std::shared_ptr<const void> owner_;
   ReadView view_;
   const EntryHeader* newest_ = nullptr;
-  const EntryHeader* entry_ = nullptr;
+  CursorItem item_{};
   Damage damage_;
 };
 

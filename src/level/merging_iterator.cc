@@ -11,8 +11,9 @@ using index::Cursor;
 using index::CursorItem;
 
 namespace {
-constexpr size_t kFirstRun = 2;
-constexpr size_t kGrowth = 4;
+/// Steps of the runs after a cursor was placed, the last for good: together with the place itself
+/// 59, for the usual scan of 50.
+constexpr std::array<size_t, 4> kRuns{2, 8, 16, MergingIterator::kRun};
 }  // namespace
 
 template <class Place>
@@ -28,9 +29,9 @@ void MergingIterator::PlaceAll(bool forward, Place&& place) {
     head.cursor = &cursor;
     head.at = 0;
     head.count = 1;
-    head.next_run = kFirstRun;
+    head.runs = 0;
     if (cursor.Valid()) {
-      head.run[0] = {cursor.entry(), cursor.key()};
+      head.run[0] = cursor.item();
       live_.push_back(&head);
     } else {
       CheckEnd(head);
@@ -51,9 +52,8 @@ bool MergingIterator::Advance(Head* head) {
   if (++head->at < head->count) return true;
   head->at = 0;
   // It is not valid any more when the run before was cut short.
-  head->count =
-      head->cursor->Valid() ? head->cursor->Run(forward_, head->run.data(), head->next_run) : 0;
-  head->next_run = std::min(kGrowth * head->next_run, kRun);
+  const size_t steps = kRuns[std::min(head->runs++, kRuns.size() - 1)];
+  head->count = head->cursor->Valid() ? head->cursor->Run(forward_, head->run.data(), steps) : 0;
   if (head->count != 0) return true;
   CheckEnd(*head);
   return false;

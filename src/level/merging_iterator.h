@@ -28,7 +28,7 @@ namespace braid::level {
 class MergingIterator {
  public:
   /// Steps that a cursor takes at a time, after fewer at first: many scans are short.
-  static constexpr size_t kRun = 16;
+  static constexpr size_t kRun = 32;
 
   /// Looks a key up at the iterator's view: the entry, or null when the view sees none.
   using Resolve = std::function<const format::EntryHeader*(std::string_view key, Status* status)>;
@@ -74,7 +74,7 @@ class MergingIterator {
     index::Cursor* cursor;
     size_t at;
     size_t count;
-    size_t next_run;  // steps of the next run
+    size_t runs;  // since it was placed
     std::array<index::CursorItem, kRun> run;
 
     const index::CursorItem& item() const { return run[at]; }

@@ -101,7 +101,7 @@ TEST_P(DramMemTableTest, ACursorWaitsUntilTheEntryIsDurable) {
   Put("b", "value", [&] {
     reader = std::thread([&] {
       const auto cursor = table_->NewCursor(index::ReadView{});
-      for (cursor->SeekToFirst(); cursor->Valid(); cursor->Next()) keys += cursor->key();
+      for (cursor->SeekToFirst(); cursor->Valid(); cursor->Next()) keys += cursor->item().key;
       returned.store(true);
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -134,9 +134,13 @@ class PmemPool {
         room < sizeof(format::EntryHeader)) {
       return nullptr;
     }
-    const auto* entry = reinterpret_cast<const format::EntryHeader*>(At(offset));
-    const uint32_t height = entry->height();
-    return height == 0 || height > format::kMaxHeight || entry->size() > room ? nullptr : entry;
+    format::EntryView view{};
+    return format::EntryWithin(At(offset), room, &view) ? view.entry : nullptr;
+  }
+  /// Of what EntryAt has found before; false when it is no entry any more.
+  bool View(const format::EntryHeader* entry, format::EntryView* view) const noexcept {
+    const uint64_t room = chunk_bytes() - (OffsetOf(entry) & (chunk_bytes() - 1));
+    return format::EntryWithin(reinterpret_cast<const char*>(entry), room, view);
   }
 
   /// Whether [offset, offset + bytes) lies where one chunk has its entries.

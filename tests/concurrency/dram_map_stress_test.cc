@@ -129,20 +129,23 @@ class Arena {
     Require((ref == 0 ? 0 : EntryOf(ref).value) >= least, "found an older value than announced");
   }
 
-  // Scans from key i on (down to it, if backward), at most `chunks` leaves, and checks order and
+  // Several leaves a call.
+  static constexpr size_t kScanned = 192;
+
+  // Scans from key i on (down to it, if backward), in at most `chunks` calls, and checks order and
   // that every lasting key of the range is there with at least the value announced before.
   void Scan(size_t start, bool backward, size_t chunks) {
     size_t expected = start;  // the next key number that may come
-    uint64_t refs[64];
+    uint64_t refs[kScanned];
     bool inclusive = true;
     const std::string* from = &keys_[start];
     for (size_t chunk = 0; chunk < chunks; ++chunk) {
-      std::vector<uint64_t> announced;  // of the keys ahead, as far as one leaf may reach
+      std::vector<uint64_t> announced;  // of the keys ahead, as far as a call may reach
       for (size_t i = 0; i < 400 && InRange(expected, backward, i); ++i) {
         announced.push_back(Announced(backward ? expected - i : expected + i));
       }
-      const size_t n = backward ? tree_.ScanBackward(*from, inclusive, refs, 64)
-                                : tree_.ScanForward(*from, inclusive, refs, 64);
+      const size_t n = backward ? tree_.ScanBackward(*from, inclusive, refs, kScanned)
+                                : tree_.ScanForward(*from, inclusive, refs, kScanned);
       const size_t base = expected;
       for (size_t r = 0; r < n; ++r) {
         const size_t number = EntryOf(refs[r]).key_number;
