@@ -2,7 +2,7 @@
 # Tests braid-hadoop with Maven: hadoop-test.sh [FOLDER]. The results, JUnit's XML, are copied into
 # the folder when one is given, as hadoop-CLASS.xml.
 #   BRAID_TEST_SIZE=push    unit and property tests, and jobs on a MiniCluster (default)
-#   BRAID_TEST_SIZE=night   also those tagged "night", and Spark
+#   BRAID_TEST_SIZE=night   also those tagged "night", Spark and Hive
 # Maven fetches what it needs from Maven Central the first time (about 300 MB, at night more).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -12,7 +12,7 @@ log=$(mktemp "${BRAID_TMP:-${TMPDIR:-/tmp}}/braid-hadoop-test-XXXXXX") || exit 1
 trap 'rm -f "$log"' EXIT
 # Tests that need longer than a push may take carry JUnit's tag "night".
 choice=(-Pcluster-tests -pl "core,minicluster" -DexcludedGroups=night)
-[ "${BRAID_TEST_SIZE:-push}" = push ] || choice=(-Pcluster-tests)
+[ "${BRAID_TEST_SIZE:-push}" = push ] || choice=(-Pcluster-tests,hive-tests)
 
 find hadoop -path '*/target/surefire-reports/*.xml' -delete 2>/dev/null
 code=0

@@ -25,7 +25,7 @@ import subprocess
 import tempfile
 import time
 
-from comparison import jobs, report, text
+from comparison import history, jobs, report, text
 from comparison.cluster import Cluster, Failure
 from comparison.runs import Runner
 
@@ -152,14 +152,18 @@ def keep(options, results):
         options.json.write_text(json.dumps(results, indent=1) + "\n")
 
 
-def conclude(results):
-    """Prints the tables; the exit code."""
+def conclude(results, untrue):
+    """Prints the tables; the exit code. What history told wrong is given."""
     print("\n" + report.everything(results, report.text_table))
     wrong = report.outputs_differ(results)
     if wrong:
         print("\nFAILED: other outputs than under the first way: " + ", ".join(wrong))
         return 1
     print(f"\nchecked: the outputs of all {len(results['runs'])} runs are equal, job by job")
+    if untrue:
+        print("\nFAILED: the history command says other than the JobHistoryServer:\n"
+              + "\n".join(untrue))
+        return 1
     return 0
 
 
@@ -179,8 +183,15 @@ def demonstrate(options, cluster, folder):
     say(f"{len(options.jobs) * len(options.modes) * options.runs} runs of "
         f"{', '.join(options.jobs)} under {len(options.modes)} ways")
     runner = Runner(cluster, jar, "/in/text", options.bytes, 1800)
+    earlier = len(results["runs"])
     measure(options, cluster, runner, results)
-    return conclude(results)
+    untrue = []
+    if jar:
+        ids = [run["job_id"] for run in results["runs"][earlier:]]
+        untrue = history.differences(cluster, jar, ids)
+        if not untrue:
+            say(f"the history command says of {len(ids)} jobs what the JobHistoryServer says")
+    return conclude(results, untrue)
 
 
 def begun(options):

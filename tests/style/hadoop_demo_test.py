@@ -8,13 +8,14 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "hadoop/cluster"))
 sys.dont_write_bytecode = True
 
-from comparison import jobs, report, text  # noqa: E402
+from comparison import history, jobs, report, text  # noqa: E402
 
 
 def run(job, mode, seconds, output="same", **facts):
@@ -36,6 +37,54 @@ class TextTest(unittest.TestCase):
 
     def test_grep_finds_something(self):
         self.assertRegex(self.written(100_000).decode(), jobs.PATTERN)
+
+
+class AnsweringCluster:
+    """Answers as a cluster would that ran one job of one map, which the command tells of so."""
+
+    MAP = "  attempt_1_2_m_000000_0                  node1         0.00     1.50      4096       1\n"
+
+    def __init__(self, folder, told):
+        self.home = pathlib.Path(folder)
+        (self.home / "master/conf").mkdir(parents=True)
+        settings = {"yarn.app.mapreduce.am.staging-dir": "/staging",
+                    "mapreduce.jobhistory.webapp.address": "master:19888"}
+        lines = "".join(f"<property><name>{name}</name><value>{value}</value></property>"
+                        for name, value in settings.items())
+        (self.home / "master/conf/mapred-site.xml").write_text(
+            f"<configuration>{lines}</configuration>")
+        self.told = told
+
+    def run(self, *words):
+        if words[0] == "hadoop":
+            return self.told
+        attempt = {"id": "attempt_1_2_m_000000_0", "nodeHttpAddress": "node1:8042",
+                   "startTime": 5000, "finishTime": 6500,
+                   "counters": {history.BYTES_READ[0][0]: {history.BYTES_READ[0][1]: 4096}}}
+        return json.dumps({"job_1_2": {
+            "job": {"submitTime": 1000, "finishTime": 8000, "mapsCompleted": 1},
+            "maps": [attempt]}})
+
+
+class HistoryTest(unittest.TestCase):
+    JOB = 'job_1_2 "word count": 7.0 s, 1 maps, at most 1 at once, 1.00 waves\n'
+
+    def differences(self, told, job_id="job_1_2"):
+        with tempfile.TemporaryDirectory() as folder:
+            return history.differences(AnsweringCluster(folder, told), "braid.jar", [job_id])
+
+    def test_what_agrees_is_not_told(self):
+        self.assertEqual(self.differences(self.JOB + AnsweringCluster.MAP), [])
+
+    def test_each_number_is_held_against_the_servers(self):
+        right = self.JOB + AnsweringCluster.MAP
+        for wrong in (right.replace("7.0 s", "7.2 s"), right.replace("1 maps", "2 maps"),
+                      right.replace("node1 ", "node2 "), right.replace(" 1.50 ", " 1.52 "),
+                      right.replace(" 4096 ", " 4097 "), self.JOB):
+            self.assertEqual(len(self.differences(wrong)), 1, wrong)
+
+    def test_a_job_that_one_does_not_know_is_told(self):
+        self.assertEqual(self.differences(self.JOB, "job_1_3"), ["job_1_3 is missing"])
 
 
 class CommandTest(unittest.TestCase):

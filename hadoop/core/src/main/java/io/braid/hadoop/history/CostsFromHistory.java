@@ -69,11 +69,13 @@ public final class CostsFromHistory {
     return of(jobs.subList(0, Math.min(MOST_JOBS, jobs.size())));
   }
 
-  /** The medians over jobs. */
+  /** The medians over jobs, of those alone whose start-up is known if there are such. */
   static CostsFromHistory of(List<JobTimes> jobs) {
+    List<JobTimes> telling = new ArrayList<>(jobs);
+    telling.removeIf(job -> StartUp.of(job.maps()).method == null);
     List<Costs> all = new ArrayList<>();
     String method = null;
-    for (JobTimes job : jobs) {
+    for (JobTimes job : telling.isEmpty() ? jobs : telling) {
       CostsFromHistory one = of(job);
       all.add(one.costs);
       method = one.origin;
@@ -105,35 +107,33 @@ public final class CostsFromHistory {
   /** Of one job, with what can't be told taken from {@link Costs#ASSUMED}. */
   static CostsFromHistory of(JobTimes job) {
     StartUp start = StartUp.of(job.maps());
-    double afterLaunch = start.seconds;
-    String method = start.method;
-    if (method == null) {
+    if (start.method == null) {
       // All maps alike: at most half of the shortest can have been start-up.
-      afterLaunch =
-          Math.min(
-              Costs.ASSUMED.startSeconds(),
-              job.maps().stream().mapToDouble(MapTime::seconds).min().orElse(0) / 2);
-      method = "start-up assumed, since the maps are alike in size and have no progress recorded";
+      start =
+          StartUp.assumed(
+              Math.min(
+                  Costs.ASSUMED.startSeconds(),
+                  job.maps().stream().mapToDouble(MapTime::seconds).min().orElse(0) / 2));
     }
     List<MapTime> worked = new ArrayList<>();
     double bytes = 0;
     double seconds = 0;
     for (MapTime map : job.maps()) {
-      if (map.bytes() > 0 && map.seconds() > afterLaunch) {
+      if (map.bytes() > 0 && start.work(map) > 0) {
         worked.add(map);
         bytes += map.bytes();
-        seconds += map.seconds() - afterLaunch;
+        seconds += start.work(map);
       }
     }
     double rate = bytes > 0 && seconds > 0 ? bytes / seconds : Costs.ASSUMED.bytesPerSecond();
-    Spreads spreads = Spreads.of(worked, afterLaunch);
+    Spreads spreads = Spreads.of(worked, start);
     Costs costs =
         new Costs(
-            afterLaunch + Numbers.median(job.gaps()),
+            start.seconds + Numbers.median(job.gaps()),
             rate,
             spreads.block,
             spreads.container,
             spreads.node);
-    return new CostsFromHistory(costs, job.id() + ", " + method);
+    return new CostsFromHistory(costs, job.id() + ", " + start.method);
   }
 }

@@ -97,23 +97,20 @@ public final class HistoryCommand implements Main.Command {
     line(out, "a container's end to next launch", job.gaps());
     line(out, "launch to the map's end", of(job, MapTime::seconds));
     if (start.method != null) {
-      line(out, "  of which work", of(job, m -> Math.max(0, m.seconds() - start.seconds)));
-      double work =
-          of(job, m -> Math.max(0, m.seconds() - start.seconds)).stream()
-              .mapToDouble(Double::doubleValue)
-              .sum();
+      line(out, "  of which work", of(job, start::work));
+      double work = of(job, start::work).stream().mapToDouble(Double::doubleValue).sum();
       double all = (start.seconds + Numbers.median(job.gaps())) * job.maps().size();
       out.printf(
           Locale.ROOT,
-          "  start-up %.2f s a container (%s): %.1f s in all against %.1f s of " + "work%n",
+          "  start-up %.2f s a container (%s): %.1f s in all against %.1f s of work%n",
           start.seconds,
           start.method,
           all,
           work);
     } else {
       out.println(
-          "  start-up can't be told from work: the maps read alike much, and their progress"
-              + " over time is not recorded");
+          "  start-up can't be told from work: the maps read alike much and are too short for their"
+              + " progress to show it;\n  a job under another policy than none counts it");
     }
     if (tasks) {
       out.printf(

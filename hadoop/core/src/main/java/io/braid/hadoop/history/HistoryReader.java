@@ -78,10 +78,18 @@ public final class HistoryReader {
         attempt.getHostname(),
         task.getStartTime(),
         attempt.getStartTime(),
+        began(attempt, count(counters, CoalescingCounters.GROUP, CoalescingCounters.READING_MS)),
         attempt.getFinishTime(),
         bytes,
         count(counters, CoalescingCounters.GROUP, CoalescingCounters.SPLITS_BEFORE),
         clockSplits.getOrDefault(id, new int[0]));
+  }
+
+  /** When the map began to read, by how long it did; 0 when it did not say. */
+  private static long began(TaskAttemptInfo attempt, long reading) {
+    long mapped = attempt.getMapFinishTime();
+    boolean isKnown = mapped > attempt.getStartTime() && mapped <= attempt.getFinishTime();
+    return reading <= 0 ? 0 : (isKnown ? mapped : attempt.getFinishTime()) - reading;
   }
 
   private static long count(Counters counters, String group, String name) {

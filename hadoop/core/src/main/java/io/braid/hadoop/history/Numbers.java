@@ -18,8 +18,16 @@ final class Numbers {
     return sorted.get((int) Math.round(part * (sorted.size() - 1)));
   }
 
+  /** The middle one, or the mean of the two in the middle; 0 of none. */
   static double median(List<Double> numbers) {
-    return percentile(numbers, 0.5);
+    if (numbers.isEmpty()) {
+      return 0;
+    }
+    List<Double> sorted = new ArrayList<>(numbers);
+    Collections.sort(sorted);
+    int half = sorted.size() / 2;
+    double upper = sorted.get(half);
+    return sorted.size() % 2 == 1 ? upper : (sorted.get(half - 1) + upper) / 2;
   }
 
   static double mean(List<Double> numbers) {

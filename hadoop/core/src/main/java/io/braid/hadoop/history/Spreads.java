@@ -22,14 +22,14 @@ final class Spreads {
   }
 
   /** Of maps that took longer than their start-up and read something. */
-  static Spreads of(List<MapTime> maps, double start) {
+  static Spreads of(List<MapTime> maps, StartUp start) {
     if (maps.size() < StartUp.FEWEST) {
       return new Spreads(Costs.ASSUMED.blockSpread(), Costs.ASSUMED.containerSpread(), 0);
     }
     Map<String, List<Double>> byNode = new HashMap<>();
     List<Double> slowness = new ArrayList<>();
     for (MapTime map : maps) {
-      slowness.add((map.seconds() - start) / map.bytes());
+      slowness.add(start.work(map) / map.bytes());
     }
     double mean = Numbers.mean(slowness);
     slowness.replaceAll(s -> s / mean);

@@ -3,12 +3,13 @@ package io.braid.hadoop.history;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.ToDoubleFunction;
 
 /**
  * Tells start-up from work in the times of maps. A history has no mark for the moment at which a
- * task begins to read, so it is estimated: best from maps that read different amounts (what does
- * not grow with the bytes is start-up), else from how the time of each map is spread over its
- * progress. Immutable.
+ * task begins to read, but tasks with coalesced splits count how long they read. Of others it is
+ * estimated: best from maps that read different amounts (what does not grow with the bytes is
+ * start-up), else from how the time of each map is spread over its progress. Immutable.
  */
 final class StartUp {
   /** Fewer maps than this say nothing. */
@@ -24,12 +25,34 @@ final class StartUp {
   /** In words, for the report; null when it can't be told. */
   final String method;
 
-  private StartUp(double seconds, String method) {
+  private final boolean isCounted;
+
+  private StartUp(double seconds, String method, boolean isCounted) {
     this.seconds = seconds;
     this.method = method;
+    this.isCounted = isCounted;
+  }
+
+  /** What is left to assume when the maps do not tell. */
+  static StartUp assumed(double seconds) {
+    return new StartUp(
+        seconds,
+        "start-up assumed, since the maps are alike in size and too short to show it",
+        false);
+  }
+
+  /** Seconds of work of one of the maps. */
+  double work(MapTime map) {
+    double start = isCounted && map.startSeconds() >= 0 ? map.startSeconds() : seconds;
+    return Math.max(0, map.seconds() - start);
   }
 
   static StartUp of(List<MapTime> maps) {
+    List<Double> counted = startsOf(maps, MapTime::startSeconds);
+    // Coalesced splits may be few beside single ones that count nothing.
+    if (counted.size() >= FEWEST && counted.size() >= maps.size() / 2) {
+      return new StartUp(Numbers.median(counted), "as the tasks counted", true);
+    }
     List<MapTime> sized = new ArrayList<>(maps);
     sized.removeIf(m -> m.bytes() <= 0);
     sized.sort(Comparator.comparingLong(MapTime::bytes).thenComparing(MapTime::id));
@@ -37,15 +60,22 @@ final class StartUp {
     if (bySize != null) {
       return bySize;
     }
+    List<Double> starts = startsOf(maps, MapTime::startByProgress);
+    return starts.size() < FEWEST
+        ? new StartUp(0, null, false)
+        : new StartUp(Numbers.median(starts), "from the maps' progress over time", false);
+  }
+
+  /** Those that are known. */
+  private static List<Double> startsOf(List<MapTime> maps, ToDoubleFunction<MapTime> start) {
     List<Double> starts = new ArrayList<>();
     for (MapTime map : maps) {
-      if (map.startByProgress() >= 0) {
-        starts.add(Math.min(map.startByProgress(), map.seconds()));
+      double seconds = start.applyAsDouble(map);
+      if (seconds >= 0) {
+        starts.add(Math.min(seconds, map.seconds()));
       }
     }
-    return starts.size() < FEWEST
-        ? new StartUp(0, null)
-        : new StartUp(Numbers.median(starts), "from the maps' progress over time");
+    return starts;
   }
 
   /** Theil and Sen's line: the median slope over all pairs, which a few stragglers do not bend. */
@@ -78,7 +108,7 @@ final class StartUp {
     }
     double start = Numbers.median(starts);
     return slope > 0 && start >= 0
-        ? new StartUp(start, "from maps that read different amounts")
+        ? new StartUp(start, "from maps that read different amounts", false)
         : null;
   }
 }

@@ -17,6 +17,8 @@ public final class ChildReading<S> {
   private final Configuration conf;
   private final CoalescingCounters.Task task;
   private final Set<String> here;
+  private final long begun = System.nanoTime();
+  private boolean isTimed;
   private int index = -1;
   private long doneBytes;
   private float reported;
@@ -39,6 +41,7 @@ public final class ChildReading<S> {
   /** Moves to the next child; null when there is none. */
   public S next() {
     if (index + 1 >= splits.size()) {
+      countTime();
       return null;
     }
     ++index;
@@ -60,7 +63,15 @@ public final class ChildReading<S> {
 
   /** Nothing is read any more: the split describes the whole again. */
   public void stop() {
+    countTime();
     splits.stop();
+  }
+
+  private void countTime() {
+    if (!isTimed) {
+      isTimed = true;
+      task.count(CoalescingCounters.READING_MS, (System.nanoTime() - begun) / 1_000_000);
+    }
   }
 
   /** From 0 to 1 and never less than before, whatever the child's reader says of itself. */

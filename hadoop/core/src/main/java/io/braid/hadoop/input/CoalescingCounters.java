@@ -14,6 +14,12 @@ public final class CoalescingCounters {
   public static final String LOCAL_BYTES = "LOCAL_BYTES";
   /** Bytes of those children that it does not hold, or of which no host is known. */
   public static final String REMOTE_BYTES = "REMOTE_BYTES";
+  /**
+   * Milliseconds from the opening of a coalesced split's first child until its last record was
+   * mapped: what is left of a map's time, its sort aside, is start-up. No other record of a job
+   * tells when a task begins to read.
+   */
+  public static final String READING_MS = "READING_MS";
 
   private CoalescingCounters() {}
 

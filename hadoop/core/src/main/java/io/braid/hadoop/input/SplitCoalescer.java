@@ -4,6 +4,7 @@ import io.braid.hadoop.conf.InputSettings;
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.history.CostsFromHistory;
 import io.braid.hadoop.plan.Block;
+import io.braid.hadoop.plan.Costs;
 import io.braid.hadoop.plan.Group;
 import io.braid.hadoop.plan.Plan;
 import io.braid.hadoop.plan.PlanSettings;
@@ -14,7 +15,11 @@ import io.braid.hadoop.slots.Slots;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.SplitLocationInfo;
@@ -40,6 +45,11 @@ public final class SplitCoalescer<S> {
 
     /** Null when the split does not tell. */
     SplitLocationInfo[] locationInfo(S split) throws IOException;
+
+    /** What splits must have in common to be read by one map; an IOException says why not told. */
+    default String kind(S split) throws IOException {
+      return "";
+    }
 
     /** The coalesced split; {@code areFiles} says whether all children are FileSplits. */
     S coalesced(ChildSplits<S> children, boolean areFiles);
@@ -110,9 +120,11 @@ public final class SplitCoalescer<S> {
     check(plan, splits.size());
     List<S> made = new ArrayList<>(plan.groups().size());
     for (Group group : plan.groups()) {
-      made.add(split(group, splits, known));
+      for (List<Integer> alike : byKind(group, splits)) {
+        made.add(split(alike, group.hosts(), splits, known));
+      }
     }
-    log(splits.size(), plan, slots, millis);
+    log(splits.size(), made.size(), plan, slots, millis);
     return made;
   }
 
@@ -125,8 +137,11 @@ public final class SplitCoalescer<S> {
     try {
       CostsFromHistory history =
           CostsFromHistory.of(conf, new Path(path), conf.get(JobContext.JOB_NAME));
-      LOG.info("Costs for policy auto: {}", history.origin());
-      return settings.withCosts(InputSettings.costs(conf, history.costs()));
+      Costs costs = InputSettings.costs(conf, history.costs());
+      LOG.info("Costs for policy auto: {} s of start-up, {} bytes a second ({})",
+          String.format(Locale.ROOT, "%.2f", costs.startSeconds()),
+          Math.round(costs.bytesPerSecond()), history.origin());
+      return settings.withCosts(costs);
     } catch (IOException | IllegalArgumentException e) {
       LOG.warn("Policy auto plans without the job history {} ({}): {}", path,
           Keys.COST_HISTORY.name(), e.getMessage());
@@ -165,24 +180,35 @@ public final class SplitCoalescer<S> {
     }
   }
 
-  private S split(Group group, List<S> splits, List<Block> blocks) throws IOException {
-    List<S> children = new ArrayList<>(group.size());
-    long[] lengths = new long[group.size()];
-    List<List<String>> hosts = new ArrayList<>(group.size());
+  /** A group's splits, divided where they can't be read by one map. */
+  private Collection<List<Integer>> byKind(Group group, List<S> splits) throws IOException {
+    Map<String, List<Integer>> kinds = new LinkedHashMap<>();
     for (int i = 0; i < group.size(); ++i) {
-      Block block = blocks.get(group.block(i));
-      children.add(splits.get(group.block(i)));
+      String kind = api.kind(splits.get(group.block(i)));
+      kinds.computeIfAbsent(kind, k -> new ArrayList<>()).add(group.block(i));
+    }
+    return kinds.values();
+  }
+
+  private S split(List<Integer> members, List<String> near, List<S> splits, List<Block> blocks)
+      throws IOException {
+    List<S> children = new ArrayList<>(members.size());
+    long[] lengths = new long[members.size()];
+    List<List<String>> hosts = new ArrayList<>(members.size());
+    for (int i = 0; i < lengths.length; ++i) {
+      Block block = blocks.get(members.get(i));
+      children.add(splits.get(members.get(i)));
       lengths[i] = block.length();
       hosts.add(block.hosts());
     }
-    List<String> preferred = new ArrayList<>(group.hosts());
+    List<String> preferred = new ArrayList<>(near);
     preferred.removeIf(Slots::isUnnamed);
     ChildSplits<S> made = new ChildSplits<>(children, lengths, hosts, preferred,
         LocationInfo.of(children, lengths, preferred, api));
     return api.coalesced(made, made.areFiles());
   }
 
-  private void log(int before, Plan plan, Slots slots, long millis) {
+  private void log(int before, int after, Plan plan, Slots slots, long millis) {
     long bytes = 0;
     long local = 0;
     for (Group group : plan.groups()) {
@@ -191,7 +217,7 @@ public final class SplitCoalescer<S> {
     }
     LOG.info("{} splits of {} bytes put together into {} (policy {}: {}) for {} slots on {} nodes "
             + "({}); {} % of the bytes are on the preferred host; planned in {} ms",
-        before, bytes, plan.groups().size(), plan.policy().label(), plan.reason(), slots.total(),
+        before, bytes, after, plan.policy().label(), plan.reason(), slots.total(),
         slots.nodes().size(), slots.origin(), bytes == 0 ? 100 : local * 100 / bytes, millis);
   }
 }

@@ -2,6 +2,8 @@ package io.braid.hadoop.mapred;
 
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.input.ChildSplits;
+import io.braid.hadoop.input.Coalesced;
+import io.braid.hadoop.input.CoalescedPlainSplit;
 import io.braid.hadoop.input.CoalescingCounters;
 import io.braid.hadoop.input.Delegates;
 import io.braid.hadoop.input.SplitCoalescer;
@@ -25,6 +27,9 @@ import org.apache.hadoop.mapred.TextInputFormat;
 public class CoalescingInputFormat<K, V> implements InputFormat<K, V> {
   /** Streaming drops the offsets in front of the lines if the input format is TextInputFormat. */
   private static final String STREAM_IGNORE_KEY = "stream.map.input.ignoreKey";
+
+  private static final String HIVE_SPLIT =
+      "org.apache.hadoop.hive.ql.io.HiveInputFormat$HiveInputSplit";
 
   /** Makes the job read what its input format reads, in coalesced splits. */
   public static void wrap(JobConf job) {
@@ -54,8 +59,9 @@ public class CoalescingInputFormat<K, V> implements InputFormat<K, V> {
       // Streaming looks at the class of the input format, which is this one, after this call.
       job.setBoolean(STREAM_IGNORE_KEY, true);
     }
-    if (split instanceof Coalesced) {
-      return new CoalescingRecordReader<>(delegate, ((Coalesced) split).children(), job, reporter);
+    ChildSplits<InputSplit> children = Coalesced.childrenOf(split);
+    if (children != null) {
+      return new CoalescingRecordReader<>(delegate, children, job, reporter);
     }
     CoalescingCounters.countSingle(new TaskOfReporter(reporter));
     return delegate.getRecordReader(split, job, reporter);
@@ -96,10 +102,23 @@ public class CoalescingInputFormat<K, V> implements InputFormat<K, V> {
           ? ((InputSplitWithLocationInfo) split).getLocationInfo() : null;
     }
 
+    /** The format of Hive's splits, whose key and value a map makes once. */
+    @Override
+    public String kind(InputSplit split) throws IOException {
+      if (!split.getClass().getName().equals(HIVE_SPLIT)) {
+        return "";
+      }
+      try {
+        return (String) split.getClass().getMethod("inputFormatClassName").invoke(split);
+      } catch (ReflectiveOperationException e) {
+        throw new IOException("Hive's splits do not tell their table's format in this version", e);
+      }
+    }
+
     @Override
     public InputSplit coalesced(ChildSplits<InputSplit> children, boolean areFiles) {
       return areFiles ? new CoalescedSplit(children, conf)
-          : new CoalescedPlainSplit(children, conf);
+          : new CoalescedPlainSplit<>(children, conf);
     }
   }
 }

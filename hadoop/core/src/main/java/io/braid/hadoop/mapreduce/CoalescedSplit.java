@@ -1,6 +1,7 @@
 package io.braid.hadoop.mapreduce;
 
 import io.braid.hadoop.input.ChildSplits;
+import io.braid.hadoop.input.Coalesced;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
@@ -17,7 +18,7 @@ import org.apache.hadoop.mapreduce.lib.input.FileSplit;
  * bytes read. Before reading and after, the length is that of all children. Thread safety: as
  * {@link ChildSplits}.
  */
-public class CoalescedSplit extends FileSplit implements Coalesced, Configurable {
+public class CoalescedSplit extends FileSplit implements Coalesced<InputSplit>, Configurable {
   private Configuration conf;
   private ChildSplits<InputSplit> children;
 

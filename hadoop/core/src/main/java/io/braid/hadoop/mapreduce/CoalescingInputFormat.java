@@ -2,6 +2,8 @@ package io.braid.hadoop.mapreduce;
 
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.input.ChildSplits;
+import io.braid.hadoop.input.Coalesced;
+import io.braid.hadoop.input.CoalescedPlainSplit;
 import io.braid.hadoop.input.CoalescingCounters;
 import io.braid.hadoop.input.Delegates;
 import io.braid.hadoop.input.SplitCoalescer;
@@ -91,7 +93,7 @@ public class CoalescingInputFormat<K, V> extends InputFormat<K, V> {
     @Override
     public InputSplit coalesced(ChildSplits<InputSplit> children, boolean areFiles) {
       return areFiles ? new CoalescedSplit(children, conf)
-          : new CoalescedPlainSplit(children, conf);
+          : new CoalescedPlainSplit<>(children, conf);
     }
   }
 }

@@ -1,6 +1,7 @@
 package io.braid.hadoop.mapreduce;
 
 import io.braid.hadoop.input.ChildReading;
+import io.braid.hadoop.input.Coalesced;
 import java.io.IOException;
 import org.apache.hadoop.mapreduce.InputFormat;
 import org.apache.hadoop.mapreduce.InputSplit;
@@ -24,7 +25,7 @@ final class CoalescingRecordReader<K, V> extends RecordReader<K, V> {
       throws IOException, InterruptedException {
     close();
     this.context = context;
-    reading = new ChildReading<>(((Coalesced) split).children(), context.getConfiguration(),
+    reading = new ChildReading<>(Coalesced.childrenOf(split), context.getConfiguration(),
         new TaskOfContext(context));
     open();
   }

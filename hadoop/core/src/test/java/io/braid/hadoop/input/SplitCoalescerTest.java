@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.function.UnaryOperator;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapred.SplitLocationInfo;
 import org.junit.jupiter.api.Test;
@@ -22,6 +23,7 @@ class SplitCoalescerTest {
   /** Splits are names; what is made of them is a list in text. */
   private static final class Names implements SplitCoalescer.Api<String> {
     final List<ChildSplits<String>> made = new ArrayList<>();
+    UnaryOperator<String> kinds = split -> "";
 
     @Override
     public long length(String split) {
@@ -36,6 +38,11 @@ class SplitCoalescerTest {
     @Override
     public SplitLocationInfo[] locationInfo(String split) {
       return null;
+    }
+
+    @Override
+    public String kind(String split) {
+      return kinds.apply(split);
     }
 
     @Override
@@ -72,6 +79,22 @@ class SplitCoalescerTest {
     assertEquals(splits.size(), children.size());
     assertEquals(new TreeSet<>(splits), new TreeSet<>(children));
     assertEquals(800, length);
+  }
+
+  @Test
+  void splitsOfDifferentKindsStayApart() {
+    names.kinds = split -> split.length() == 1 ? "single" : "several";
+    List<String> groups = coalesced(blocks -> Slots.of(Map.of("h0", 1), "test"));
+    assertEquals(2, groups.size());
+    List<String> children = new ArrayList<>();
+    for (ChildSplits<String> group : names.made) {
+      for (int i = 0; i < group.size(); ++i) {
+        assertEquals(names.kind(group.child(0)), names.kind(group.child(i)));
+        children.add(group.child(i));
+      }
+    }
+    assertEquals(splits.size(), children.size());
+    assertEquals(new TreeSet<>(splits), new TreeSet<>(children));
   }
 
   @Test

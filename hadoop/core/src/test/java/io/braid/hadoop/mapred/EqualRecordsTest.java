@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.input.ChildSplits;
+import io.braid.hadoop.input.CoalescedPlainSplit;
 import io.braid.hadoop.input.CoalescingCounters;
 import io.braid.hadoop.plan.Policy;
 import io.braid.hadoop.testing.SampleFiles;
@@ -156,6 +157,6 @@ class EqualRecordsTest {
       areFiles &= group.get(i) instanceof FileSplit;
     }
     ChildSplits<InputSplit> made = new ChildSplits<>(group, lengths, hosts, List.of(), null);
-    return areFiles ? new CoalescedSplit(made, conf) : new CoalescedPlainSplit(made, conf);
+    return areFiles ? new CoalescedSplit(made, conf) : new CoalescedPlainSplit<>(made, conf);
   }
 }

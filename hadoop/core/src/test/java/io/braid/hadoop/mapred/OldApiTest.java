@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.braid.hadoop.conf.Keys;
+import io.braid.hadoop.input.CoalescedPlainSplit;
 import io.braid.hadoop.input.CoalescingCounters;
 import java.io.DataInput;
 import java.io.DataOutput;

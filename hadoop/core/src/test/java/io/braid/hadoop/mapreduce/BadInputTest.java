@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.braid.hadoop.conf.Keys;
+import io.braid.hadoop.input.Coalesced;
 import io.braid.hadoop.input.CoalescingCounters;
 import io.braid.hadoop.testing.SampleFiles;
 import java.io.FileNotFoundException;

@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.input.ChildSplits;
+import io.braid.hadoop.input.CoalescedPlainSplit;
+import io.braid.hadoop.input.CoalescingCounters;
 import io.braid.hadoop.mapreduce.ScriptedFormat.Event;
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
@@ -68,7 +70,7 @@ class CoalescedSplitTest {
   @Test
   void plainSplitsTravelToo() throws Exception {
     ScriptedFormat.NumberSplit child = new ScriptedFormat.NumberSplit(7);
-    CoalescedPlainSplit read = api.roundTrip(new CoalescedPlainSplit(
+    CoalescedPlainSplit<InputSplit> read = api.roundTrip(new CoalescedPlainSplit<>(
         new ChildSplits<>(List.of(child), new long[] {3}, List.of(List.of()), List.of(), null),
         conf));
     assertEquals(7, ((ScriptedFormat.NumberSplit) read.children().child(0)).number);
@@ -156,6 +158,24 @@ class CoalescedSplitTest {
     api.records(new CoalescingInputFormat<>(), files(file("a", 0, 1), file("b", 0, 1)));
     assertEquals(2, ScriptedFormat.count(Event.OPENED));
     assertEquals(2, ScriptedFormat.count(Event.CLOSED));
+  }
+
+  @Test
+  void theTimeOfReadingIsCountedOnce() throws Exception {
+    TaskAttemptContext context = api.context();
+    CoalescedSplit split = files(file("a", 0, 1), file("b", 0, 1));
+    long begin = System.nanoTime();
+    try (RecordReader<?, ?> reader =
+        new CoalescingInputFormat<>().createRecordReader(split, context)) {
+      reader.initialize(split, context);
+      while (reader.nextKeyValue()) {
+        Thread.sleep(10);
+      }
+      assertTrue(!reader.nextKeyValue());
+    }
+    long most = (System.nanoTime() - begin) / 1_000_000;
+    long counted = api.counter(CoalescingCounters.READING_MS);
+    assertTrue(counted >= 40 && counted <= most, counted + " of " + most);
   }
 
   @Test

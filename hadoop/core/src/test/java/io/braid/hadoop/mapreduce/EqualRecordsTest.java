@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.input.ChildSplits;
+import io.braid.hadoop.input.CoalescedPlainSplit;
 import io.braid.hadoop.input.CoalescingCounters;
 import io.braid.hadoop.plan.Policy;
 import io.braid.hadoop.testing.SampleFiles;
@@ -164,7 +165,7 @@ class EqualRecordsTest {
       }
       ChildSplits<InputSplit> made =
           new ChildSplits<>(List.copyOf(group), lengths, hosts, List.of("localhost"), null);
-      groups.add(areFiles ? new CoalescedSplit(made, conf) : new CoalescedPlainSplit(made, conf));
+      groups.add(areFiles ? new CoalescedSplit(made, conf) : new CoalescedPlainSplit<>(made, conf));
       group.clear();
     }
     return groups;

@@ -1,33 +1,36 @@
-package io.braid.hadoop.mapred;
+package io.braid.hadoop.input;
 
-import io.braid.hadoop.input.ChildSplits;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import org.apache.hadoop.conf.Configurable;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.mapred.InputSplit;
 import org.apache.hadoop.mapred.InputSplitWithLocationInfo;
 import org.apache.hadoop.mapred.SplitLocationInfo;
+import org.apache.hadoop.mapreduce.InputSplit;
 
 /**
- * Several splits for one container, in the old API, not all of them parts of files; {@link
- * #children} tells which one is being read. Thread safety: as {@link ChildSplits}.
+ * Several splits for one container, not all of them parts of files; {@link #children} tells which
+ * one is being read. A split of both APIs: the old one's is an interface. Thread safety: as
+ * {@link ChildSplits}.
+ *
+ * @param <S> the API's InputSplit
  */
-public class CoalescedPlainSplit implements InputSplitWithLocationInfo, Coalesced, Configurable {
+public final class CoalescedPlainSplit<S> extends InputSplit
+    implements InputSplitWithLocationInfo, Coalesced<S>, Configurable {
   private Configuration conf;
-  private ChildSplits<InputSplit> children;
+  private ChildSplits<S> children;
 
   /** For deserialization alone. */
   public CoalescedPlainSplit() {}
 
-  CoalescedPlainSplit(ChildSplits<InputSplit> children, Configuration conf) {
+  public CoalescedPlainSplit(ChildSplits<S> children, Configuration conf) {
     this.children = children;
     this.conf = conf;
   }
 
   @Override
-  public ChildSplits<InputSplit> children() {
+  public ChildSplits<S> children() {
     return children;
   }
 
