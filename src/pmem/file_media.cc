@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "base/no_throw.h"
+#include "pmem/address_room.h"
 #include "pmem/file_calls.h"
 #include "pmem/pool_lock.h"
 #include "pmem/reader_slots.h"
@@ -110,8 +111,8 @@ class FileMedia final : public Media {
 
   Status Init(const PoolOptions& options, bool create);
 
-  char* base() const noexcept override { return base_; }
-  uint64_t reserved_bytes() const noexcept override { return reserved_; }
+  char* base() const noexcept override { return room_.base; }
+  uint64_t reserved_bytes() const noexcept override { return room_.bytes; }
   MediaClass media_class() const noexcept override {
     return media_class_.load(std::memory_order_relaxed);
   }
@@ -167,9 +168,7 @@ class FileMedia final : public Media {
   const std::optional<Cut> cut_;
   std::vector<Folder> folders_;  // by region; one: of all regions
   Fd lock_;
-  pmem2_vm_reservation* reservation_ = nullptr;
-  char* base_ = nullptr;
-  uint64_t reserved_ = 0;
+  AddressRoom room_;
   // Lowered by each segment that promises less.
   std::atomic<MediaClass> media_class_{MediaClass::kByte};
   bool forced_ = false;
@@ -189,9 +188,7 @@ FileMedia::~FileMedia() {
     all_gone =
         (pmem2_map_delete(&mapping.map) == 0 || pmem2_map_delete(&mapping.map) == 0) && all_gone;
   }
-  if (reservation_ == nullptr) return;
-  if (!all_gone) ::munmap(base_, reserved_);  // or the files would stay mapped
-  pmem2_vm_reservation_delete(&reservation_);
+  GiveBackAddressRoom(room_, MappedBytes(), all_gone);
 }
 
 Status FileMedia::Init(const PoolOptions& options, bool create) {
@@ -337,11 +334,9 @@ void FileMedia::Unlock() {
 }
 
 Status FileMedia::Reserve(const PoolOptions& options) {
-  for (reserved_ = kReservedBytes; reserved_ >= kSmallestReservation; reserved_ /= 2) {
-    if (pmem2_vm_reservation_new(&reservation_, nullptr, reserved_) == 0) {
-      base_ = static_cast<char*>(pmem2_vm_reservation_get_address(reservation_));
-      return options.catch_sigbus ? guard_.Watch(base_, reserved_) : Status::OK();
-    }
+  room_ = TakeAddressRoom(kReservedBytes, kSmallestReservation);
+  if (room_.reservation != nullptr) {
+    return options.catch_sigbus ? guard_.Watch(room_.base, room_.bytes) : Status::OK();
   }
   return Status::IOError("cannot reserve address space for the pool: " +
                          std::string(pmem2_errormsg()) + "; raise the limit on virtual memory");
@@ -403,7 +398,7 @@ Status FileMedia::MapExisting() {
 
 Status FileMedia::Map(Fd fd, size_t folder, uint64_t bytes, const std::string& name) {
   const uint64_t at = MappedBytes();
-  if (at + bytes > reserved_) {
+  if (at + bytes > room_.bytes) {
     return Status::OutOfSpace("the pool " + path_ + " exceeds the reserved address space");
   }
   if (maps_.empty()) {
@@ -416,7 +411,7 @@ Status FileMedia::Map(Fd fd, size_t folder, uint64_t bytes, const std::string& n
   // One for reading is only asked what it lies on, and then mapped in another way.
   Result<pmem2_map*> map =
       read_only() ? MapFile(fd.get(), nullptr, 0, FilePath(folder, name), PMEM2_PROT_READ)
-                  : MapFile(fd.get(), reservation_, at, FilePath(folder, name));
+                  : MapFile(fd.get(), room_.reservation, at, FilePath(folder, name));
   if (!map.ok()) return map.status();
   if (!forced_) {
     media_class_ = std::min(media_class(), ClassOf(pmem2_map_get_store_granularity(*map)));
@@ -436,7 +431,7 @@ Status FileMedia::Map(Fd fd, size_t folder, uint64_t bytes, const std::string& n
 Status FileMedia::MapPrivately(int fd, uint64_t at, uint64_t bytes, const std::string& name) {
   // Recovery copies few pages: no memory is set aside for a copy of the whole pool.
   constexpr int kFlags = MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED;
-  if (::mmap(base_ + at, bytes, PROT_READ | PROT_WRITE, kFlags, fd, 0) != MAP_FAILED) {
+  if (::mmap(room_.base + at, bytes, PROT_READ | PROT_WRITE, kFlags, fd, 0) != MAP_FAILED) {
     return Status::OK();
   }
   return FileError("cannot map", name, errno);
@@ -444,7 +439,7 @@ Status FileMedia::MapPrivately(int fd, uint64_t at, uint64_t bytes, const std::s
 
 Status FileMedia::Seal() {
   if (!read_only() || MappedBytes() == 0) return Status::OK();
-  if (::mprotect(base_, MappedBytes(), PROT_READ) == 0) return Status::OK();
+  if (::mprotect(room_.base, MappedBytes(), PROT_READ) == 0) return Status::OK();
   return FileError("cannot protect the mapping of", path_, errno);
 }
 
@@ -539,7 +534,7 @@ Status FileMedia::SyncRange(uint64_t offset, uint64_t bytes) {
   if (media_class() != MediaClass::kPage || read_only()) return Status::OK();
   const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const uint64_t begin = offset / page * page;
-  if (Again([&] { return ::msync(base_ + begin, offset + bytes - begin, MS_SYNC); }) != 0) {
+  if (Again([&] { return ::msync(room_.base + begin, offset + bytes - begin, MS_SYNC); }) != 0) {
     return FileError("cannot sync", path_, errno);
   }
   return Status::OK();
@@ -556,7 +551,7 @@ void FileMedia::Prefault(uint64_t offset, uint64_t bytes) noexcept {
   constexpr uint64_t kStep = 512 << 10;
   for (uint64_t done = 0; done < bytes; done += kStep) {
     if (done != 0) std::this_thread::sleep_for(std::chrono::microseconds(20));
-    ::madvise(base_ + offset + done, std::min(kStep, bytes - done), MADV_POPULATE_WRITE);
+    ::madvise(room_.base + offset + done, std::min(kStep, bytes - done), MADV_POPULATE_WRITE);
   }
 #else
   (void)offset;

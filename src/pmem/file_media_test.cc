@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 namespace braid::pmem {
@@ -48,6 +50,32 @@ TEST(FileMediaTest, OtherThreadsSyncAndLookWhileASegmentIsAdded) {
     EXPECT_EQ(failures.load(), 0u);
     EXPECT_EQ(media.segment_bytes().size(), kSegments);
   }
+  std::filesystem::remove_all(path);
+}
+
+uint64_t AddressSpaceUsed() {
+  std::ifstream statm("/proc/self/statm");
+  uint64_t pages = 0;
+  statm >> pages;
+  return pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+TEST(FileMediaTest, AClosedPoolLeavesNoAddressSpaceBehind) {
+  const char* base = std::getenv("BRAID_TMP");
+  std::string path = std::string(base != nullptr ? base : "/tmp") + "/braid-media-XXXXXX";
+  ASSERT_NE(::mkdtemp(path.data()), nullptr);
+  PoolOptions options;
+  options.force_media_class = MediaClass::kPage;
+  const auto open_and_close = [&] {
+    auto opened = OpenFileMedia(path, options, true);
+    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+    EXPECT_GE((*opened)->reserved_bytes(), uint64_t{1} << 33);
+  };
+  open_and_close();
+  const uint64_t before = AddressSpaceUsed();
+  ASSERT_GT(before, 0u);
+  for (int i = 0; i < 20; ++i) open_and_close();
+  EXPECT_LT(AddressSpaceUsed(), before + (uint64_t{1} << 30));
   std::filesystem::remove_all(path);
 }
 
