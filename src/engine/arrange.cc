@@ -5,6 +5,7 @@
 
 #include "base/activity.h"
 #include "base/clock.h"
+#include "base/memory_users.h"
 #include "base/no_throw.h"
 #include "compaction/arrangement.h"
 #include "compaction/garbage_collection.h"
@@ -16,8 +17,8 @@ namespace {
 /// Copied in one go, in chunks: as a collection does, a compromise between pauses and fences. Fewer
 /// where the lists of their entries would be a large part of the memory budget.
 constexpr uint64_t kPartChunks = 16;
-constexpr uint64_t kFewestPartChunks = 2;
-constexpr uint64_t kBudgetOfAPartChunk = 16u << 20;
+constexpr uint64_t kFewestPartChunks = 1;
+constexpr uint64_t kBudgetOfAPartChunk = 32u << 20;
 /// Without a write for so long, the store is taken to be at rest.
 constexpr uint64_t kQuietNanos = 1'000'000'000;
 }  // namespace
@@ -98,6 +99,8 @@ bool LsmEngine::ArrangePart(const index::SkipList& list) {
     if (!surveyed.IsOutOfMemory()) Fail(surveyed);
     return false;
   }
+  base::MemoryCharge charge(&pool_->memory_users());
+  charge.Set(part.movable.capacity() * sizeof part.movable[0]);
   CopySlot slot;
   if (part.IsScattered(*options_.compaction.arrange_share)) {
     if (!TakeCopySlot(&slot)) return false;
