@@ -27,7 +27,7 @@ build: $(BUILD)/setup-build.stamp ## build the release: build/release/bin/braid,
 demo: build ## see braid at work: load, read, kill, reopen, verify
 	@bash scripts/demo.sh
 
-test: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp $(BUILD)/setup-hadoop.stamp $(BUILD)/setup-python.stamp ## run every test; ends in "N passed, M failed"
+test: $(BUILD)/setup-build.stamp $(BUILD)/setup-check.stamp $(BUILD)/setup-bench.stamp $(BUILD)/setup-hadoop.stamp $(BUILD)/setup-python.stamp ## run every test; ends in "N passed, M failed"
 	@bash scripts/test.sh
 
 bench: $(BUILD)/setup-bench.stamp build ## measure braid beside other stores; SIZE=medium or full renews the tables

@@ -5,7 +5,8 @@ sbom.py --library libbraid.so [--command braid] [--out FILE]
 
 What each part is and its licence come from the tables of docs/dependencies.md, what is loaded from
 the built files themselves (readelf), versions from pkg-config. The three must agree: a library that
-is loaded and not in a table, or in a table and not loaded, is an error (exit code 1)."""
+is loaded and not in a table, or in a table and not loaded, is an error (exit code 1). What a table
+calls optional may be missing; then it is not in the bill either."""
 
 import argparse
 import dataclasses
@@ -38,6 +39,10 @@ class Part:
     @property
     def name(self):
         return self.package.removesuffix("-dev")
+
+    @property
+    def optional(self):
+        return self.purpose.endswith("; optional")
 
 
 def stem(soname):
@@ -87,7 +92,8 @@ def disagreements(rows, files):
         stems = {stem(name) for name in sonames}
         for name in sorted(stems - known[section]):
             problems.append(f"the {section} loads {name}, which docs/dependencies.md does not list")
-        own = {name for row in rows if row.section == section for name in row.loads}
+        own = {name for row in rows if row.section == section and not row.optional
+               for name in row.loads}
         for name in sorted(own - stems):
             if not OPTIONAL.match(name):
                 problems.append(f"docs/dependencies.md lists {name}, which the {section} does not load")

@@ -8,6 +8,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "braid/db.h"
@@ -29,15 +30,30 @@ inline void PrintTo(const Setup& setup, std::ostream* out) {
        << (setup.background ? " background" : " inline");
 }
 
+inline std::string NameOf(const Setup& setup) {
+  return setup.kind.name + (setup.tiny ? "_tiny" : "_default") +
+         (setup.background ? "_background" : "_inline");
+}
+
 inline std::string SetupName(const ::testing::TestParamInfo<Setup>& info) {
-  return info.param.kind.name + (info.param.tiny ? "_tiny" : "_default") +
-         (info.param.background ? "_background" : "_inline");
+  return NameOf(info.param);
+}
+
+/// The name of the setup to register, empty for all (main.cc).
+inline std::string& TheOnlySetup() {
+  static std::string name;
+  return name;
 }
 
 inline std::vector<Setup> SetupsOf(const StoreKind& kind) {
   std::vector<Setup> setups;
   for (const bool tiny : {true, false}) {
-    for (const bool background : {true, false}) setups.push_back({kind, tiny, background});
+    for (const bool background : {true, false}) {
+      Setup setup{kind, tiny, background};
+      if (TheOnlySetup().empty() || TheOnlySetup() == NameOf(setup)) {
+        setups.push_back(std::move(setup));
+      }
+    }
   }
   return setups;
 }

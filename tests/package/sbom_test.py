@@ -76,11 +76,21 @@ class BillOfMaterialsTest(unittest.TestCase):
         self.expect_error(page.replace("| libxxhash-dev ", row + "| libxxhash-dev ", 1),
                           "lists libzzz, which the library does not load")
 
-    def expect_error(self, page, message):
+    def test_a_library_that_is_optional_may_be_missing(self):
+        page = PAGE.read_text(encoding="utf-8")
+        row = "| libzzz-dev | libzzz.so.1 | MIT | nothing; optional |\n"
+        done = self.with_page(page.replace("| libfmt-dev ", row + "| libfmt-dev ", 1))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("libzzz", done.stdout)
+
+    def with_page(self, page):
         with tempfile.TemporaryDirectory(dir=os.environ.get("BRAID_TMP")) as folder:
             path = pathlib.Path(folder) / "dependencies.md"
             path.write_text(page, encoding="utf-8")
-            done = sbom("--page", path)
+            return sbom("--page", path)
+
+    def expect_error(self, page, message):
+        done = self.with_page(page)
         self.assertEqual(done.returncode, 1)
         self.assertIn(message, done.stderr)
 
