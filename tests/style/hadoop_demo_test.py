@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "hadoop/cluster"))
 sys.dont_write_bytecode = True
 
+import demo  # noqa: E402
 from comparison import history, jobs, report, text  # noqa: E402
 
 
@@ -114,6 +115,13 @@ class ReportTest(unittest.TestCase):
                 run("wordcount", "default", 100), run("wordcount", "default", 140),
                 run("wordcount", "default", 102), run("wordcount", "maximum", 34),
                 run("wordcount", "auto", 51)]}
+
+    def test_each_way_comes_first_in_some_round(self):
+        modes = ["default", "combine", "auto"]
+        rounds = [demo.in_turn(modes, turn) for turn in range(4)]
+        self.assertEqual([each[0] for each in rounds], [*modes, "default"])
+        for each in rounds:
+            self.assertEqual(sorted(each), sorted(modes))
 
     def test_medians_and_ratios(self):
         rows = list(report.rows(self.results, "wordcount"))

@@ -17,6 +17,8 @@ import org.apache.hadoop.yarn.exceptions.YarnException;
 
 /** Asks a ResourceManager. For one thread; to be closed. */
 final class YarnConnection implements YarnCluster, AutoCloseable {
+  private static final String ROOT = "root";
+
   private final YarnClient client;
   private final String queueName;
 
@@ -64,14 +66,29 @@ final class YarnConnection implements YarnCluster, AutoCloseable {
 
   @Override
   public QueueState queue() throws IOException {
-    QueueInfo queue = info(queueName);
+    QueueInfo queue = nearest();
     if (queue == null) {
-      throw new IOException("there is no queue \"" + queueName + "\" ("
-          + JobContext.QUEUE_NAME + ")");
+      throw new IOException("there is neither a queue \"" + queueName + "\" ("
+          + JobContext.QUEUE_NAME + ") nor one above it");
     }
     String label = queue.getDefaultNodeLabelExpression();
     return new QueueState(maximumShare(queue), maximumMemory(queue),
         label == null ? "" : label.trim(), schedulerOf(queue));
+  }
+
+  /**
+   * The job's queue, or the nearest above it. Schedulers make some queues with their first job (the
+   * fair scheduler even "default"); such a queue may have what the one above it may.
+   */
+  private QueueInfo nearest() throws IOException {
+    String name = queueName;
+    QueueInfo queue = info(name);
+    while (queue == null && !name.equals(ROOT)) {
+      int dot = name.lastIndexOf('.');
+      name = dot > 0 ? name.substring(0, dot) : ROOT;
+      queue = info(name);
+    }
+    return queue;
   }
 
   private QueueInfo info(String name) throws IOException {
