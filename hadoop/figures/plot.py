@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the simulator's figures of chapters III and IV, an SVG and a PNG each, in one look.
 
-    plot.py --class-path JAR --out FOLDER [--figures 2,6]    runs the simulator, then draws
+    plot.py --class-path JARS --out FOLDER [--figures 2,6]    runs the simulator, then draws
     plot.py --data FOLDER --out FOLDER [--figures 2,6]       draws figure-N.json files made before
 
 The files are what `simulate --figure N --json` writes. Each picture names the skew that it was made
@@ -223,7 +223,7 @@ DRAW = {1: figure_1, 2: figure_2, 3: figure_3, 4: figure_4, 6: figure_6, 7: figu
 def load(number, args):
     if args.data:
         return json.loads((args.data / f"figure-{number}.json").read_text())
-    command = ["java", "-cp", args.class_path, "io.braid.hadoop.Main", "simulate", "--figure",
+    command = ["java", "-cp", args.class_path, "io.braid.hadoop.sim.SimulateCommand", "--figure",
                str(number), "--json"]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
@@ -237,7 +237,7 @@ def title(data):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--class-path", help="the jar, or the classes, of braid-hadoop")
+    source.add_argument("--class-path", help="the jars, or the classes, of braid-hadoop and its simulator")
     source.add_argument("--data", type=pathlib.Path, help="a folder of figure-N.json files")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--figures", default=",".join(map(str, FIGURES)),

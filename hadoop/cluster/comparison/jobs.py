@@ -29,6 +29,8 @@ MODES = {mode.name: mode for mode in (
     _coalescing("maximum", "as many splits as slots"),
     _coalescing("assorted-strict", "sizes that halve, leftover blocks single"),
     _coalescing("assorted-balanced", "sizes that halve, leftover blocks grouped"),
+    _coalescing("waves", "alike in size, 1.7 for each slot"),
+    _coalescing("factoring", "batches, each half of what is left"),
     _coalescing("auto", "the planner's choice"),
     Mode("default, C1", "a split a block, task JVMs with -XX:TieredStopAtLevel=1",
          settings=(("mapred.child.java.opts", C1_ONLY),)),
@@ -39,7 +41,8 @@ MODES = {mode.name: mode for mode in (
           ("mapreduce.job.ubertask.maxmaps", "100000"),
           ("mapreduce.job.ubertask.maxbytes", "1099511627776")), 1),
 )}
-POLICIES = ("default", "combine", "maximum", "assorted-strict", "assorted-balanced", "auto")
+POLICIES = ("default", "combine", "maximum", "assorted-strict", "assorted-balanced", "waves",
+            "factoring", "auto")
 BASELINES = ("default, C1", "maximum, C1", "uber")
 
 # How the client notices a job's end: often enough not to blur times of some ten seconds.

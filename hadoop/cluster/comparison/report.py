@@ -5,7 +5,7 @@ import statistics
 
 from comparison import jobs
 
-COLUMNS = ("splits by", "containers", "node-local", "job time", "of default", "CPU", "of default",
+COLUMNS = ("splits by", "containers", "node-local", "bytes read remotely", "job time", "of default", "CPU", "of default",
            "two at once: slowdown of each")
 
 
@@ -20,7 +20,22 @@ def summary(results, job, mode):
     if not runs:
         return None
     return {key: median([run.get(key) for run in runs])
-            for key in ("job_s", "cpu_s", "containers", "maps", "local_maps")} | {"runs": len(runs)}
+            for key in ("job_s", "cpu_s", "containers", "maps", "local_maps")} | {
+                "remote": median([remote_share(run) for run in runs]), "runs": len(runs)}
+
+
+def remote_share(run):
+    """The part of its input that a job read over the network, by its counters; None if it has none.
+
+    Jobs whose splits braid-hadoop made count bytes. With a split a block, Hadoop's own counters tell
+    the maps that did not run where their block was.
+    """
+    if "remote_bytes" in run or "local_bytes" in run:
+        remote, local = run.get("remote_bytes", 0), run.get("local_bytes", 0)
+        return remote / (remote + local) if remote + local else None
+    if run["mode"] == "default" and run.get("maps"):
+        return 1 - run.get("local_maps", 0) / run["maps"]
+    return None
 
 
 def slowdowns(results, job, mode):
@@ -76,6 +91,7 @@ def rows(results, job):
         slow = slowdowns(results, job, mode)
         yield (mode, f"{facts['containers']:.0f}",
                "-" if mode == "uber" else f"{facts['local_maps'] or 0:.0f} of {facts['maps']:.0f}",
+               "-" if facts["remote"] is None else f"{100 * facts['remote']:.0f} %",
                f"{facts['job_s']:.1f} s", _ratio(facts["job_s"], base and base["job_s"]),
                f"{facts['cpu_s']:.0f} s", _ratio(facts["cpu_s"], base and base["cpu_s"]),
                f"{slow:.2f}" if slow else "-")

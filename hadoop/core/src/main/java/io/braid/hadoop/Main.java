@@ -1,9 +1,10 @@
 package io.braid.hadoop;
 
+import io.braid.hadoop.cli.Command;
+import io.braid.hadoop.cli.UsageException;
 import io.braid.hadoop.explain.ExplainCommand;
-import io.braid.hadoop.explain.UsageException;
 import io.braid.hadoop.history.HistoryCommand;
-import io.braid.hadoop.sim.SimulateCommand;
+import io.braid.hadoop.items.PlanCommand;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -19,41 +20,15 @@ import java.util.Map;
  * Hadoop run without it.
  */
 public final class Main {
-  /** A verb. */
-  public interface Command {
-    /** One line for the list of verbs. */
-    String summary();
-
-    /**
-     * UsageException for wrong arguments, IOException for what could not be done; the message is
-     * shown.
-     */
-    int run(List<String> arguments, PrintStream out, PrintStream err)
-        throws IOException, InterruptedException;
-  }
-
   private static final Map<String, Command> COMMANDS = new LinkedHashMap<>();
 
   static {
     COMMANDS.put("explain", new ExplainCommand());
     COMMANDS.put("history", new HistoryCommand());
-    COMMANDS.put("simulate", new Simulate());
+    COMMANDS.put("plan", new PlanCommand());
   }
 
   private Main() {}
-
-  /** The simulator checks and reports its arguments itself. */
-  private static final class Simulate implements Command {
-    @Override
-    public String summary() {
-      return "jobs on a simulated cluster, and the figures of the dissertation";
-    }
-
-    @Override
-    public int run(List<String> arguments, PrintStream out, PrintStream err) {
-      return SimulateCommand.run(arguments.toArray(new String[0]), out, err);
-    }
-  }
 
   public static void main(String[] args) {
     System.exit(run(Arrays.asList(args), System.out, System.err));

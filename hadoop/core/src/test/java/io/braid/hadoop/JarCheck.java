@@ -1,6 +1,7 @@
 package io.braid.hadoop;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -19,8 +20,10 @@ class JarCheck {
   /** Names of classes as they stand in a class file's constants. */
   private static final Pattern REFERENCE =
       Pattern.compile("(?<!java/|java/n|javax/|\\.)(?:org|com|io|net)/[\\w/$]+");
+
   private static final List<String> THERE =
       List.of("io/braid/hadoop/", "org/apache/hadoop/", "org/slf4j/");
+
   /** What of org.apache.hadoop exists only inside the shaded client jars. */
   private static final String SHADED = "org/apache/hadoop/shaded/";
 
@@ -36,8 +39,13 @@ class JarCheck {
       assertTrue(names.contains("io/braid/hadoop/mapred/CoalescingInputFormat.class"));
       assertTrue(names.contains("META-INF/LICENSE"));
       for (String name : names) {
-        assertTrue(name.startsWith("io/braid/hadoop/") || name.startsWith("META-INF/")
-            || name.equals("io/") || name.equals("io/braid/"), name);
+        assertTrue(
+            name.startsWith("io/braid/hadoop/")
+                || name.startsWith("META-INF/")
+                || name.equals("io/")
+                || name.equals("io/braid/"),
+            name);
+        assertFalse(name.startsWith("io/braid/hadoop/sim/"), name);
       }
     }
   }

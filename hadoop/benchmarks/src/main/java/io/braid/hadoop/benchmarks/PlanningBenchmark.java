@@ -49,12 +49,12 @@ public class PlanningBenchmark {
   /** The blocks, the same each time. */
   @Setup
   public void prepare() {
-    Placement placement = new Placement(hosts);
+    RandomBlocks placement = new RandomBlocks(hosts);
     for (int i = 0; i < blocks; ++i) {
-      input.add(new Block(Placement.BLOCK_BYTES, List.of(placement.next())));
+      input.add(new Block(RandomBlocks.BLOCK_BYTES, List.of(placement.next())));
     }
-    for (int n = 0; n < Placement.NODES; ++n) {
-      nodes.add(new Node(Placement.name(n), Placement.SLOTS));
+    for (int n = 0; n < RandomBlocks.NODES; ++n) {
+      nodes.add(new Node(RandomBlocks.name(n), RandomBlocks.SLOTS));
     }
     settings = PlanSettings.DEFAULTS.withPolicy(Policy.of(policy));
   }

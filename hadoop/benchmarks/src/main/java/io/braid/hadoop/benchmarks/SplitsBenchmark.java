@@ -76,7 +76,7 @@ public class SplitsBenchmark {
   /** The files, the same each time, and the job. */
   @Setup
   public void prepare() throws IOException {
-    Placement placement = new Placement(hosts);
+    RandomBlocks placement = new RandomBlocks(hosts);
     files = new ArrayList<>();
     for (int f = 0; f < blocks / BLOCKS_A_FILE; ++f) {
       BlockLocation[] locations = new BlockLocation[BLOCKS_A_FILE];
@@ -86,17 +86,17 @@ public class SplitsBenchmark {
             new BlockLocation(
                 names,
                 names,
-                Placement.topology(names),
-                i * Placement.BLOCK_BYTES,
-                Placement.BLOCK_BYTES);
+                RandomBlocks.topology(names),
+                i * RandomBlocks.BLOCK_BYTES,
+                RandomBlocks.BLOCK_BYTES);
       }
       files.add(
           new LocatedFileStatus(
               new FileStatus(
-                  BLOCKS_A_FILE * Placement.BLOCK_BYTES,
+                  BLOCKS_A_FILE * RandomBlocks.BLOCK_BYTES,
                   false,
-                  Placement.REPLICAS,
-                  Placement.BLOCK_BYTES,
+                  RandomBlocks.REPLICAS,
+                  RandomBlocks.BLOCK_BYTES,
                   0,
                   new Path("hdfs://cluster:8020/input/file" + f)),
               locations));
@@ -104,16 +104,16 @@ public class SplitsBenchmark {
     Configuration conf = new Configuration(false);
     job = Job.getInstance(conf);
     conf = job.getConfiguration();
-    long slots = (long) Placement.NODES * Placement.SLOTS;
-    long perSlot = (blocks + slots - 1) / slots * Placement.BLOCK_BYTES;
+    long slots = (long) RandomBlocks.NODES * RandomBlocks.SLOTS;
+    long perSlot = (blocks + slots - 1) / slots * RandomBlocks.BLOCK_BYTES;
     conf.setLong(
         "mapreduce.input.fileinputformat.split.maxsize",
         splits.equals("combine-text") ? perSlot : Long.MAX_VALUE);
     conf.set("braid.input.delegate", Text.class.getName());
     conf.set("braid.input.policy", splits.contains("text") ? "none" : splits);
     StringBuilder list = new StringBuilder();
-    for (int n = 0; n < Placement.NODES; ++n) {
-      list.append(n == 0 ? "" : ",").append(Placement.name(n)).append('=').append(Placement.SLOTS);
+    for (int n = 0; n < RandomBlocks.NODES; ++n) {
+      list.append(n == 0 ? "" : ",").append(RandomBlocks.name(n)).append('=').append(RandomBlocks.SLOTS);
     }
     conf.set("braid.input.slots.hosts", list.toString());
     format =

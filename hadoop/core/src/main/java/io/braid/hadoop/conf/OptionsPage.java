@@ -17,10 +17,12 @@ public final class OptionsPage {
   static String markdown(List<Key> keys) {
     StringBuilder page = new StringBuilder();
     page.append("# Options\n\n");
-    paragraph(page, "Made from io.braid.hadoop.conf.Keys; a test compares. Set them like any "
-        + "Hadoop property: `-D key=value` behind the name of a job's class, in mapred-site.xml, "
-        + "or on the job's Configuration. A value that is not allowed stops the job when it is "
-        + "submitted, with a message that names the key.");
+    paragraph(
+        page,
+        "Made from io.braid.hadoop.conf.Keys; a test compares. Set them like any Hadoop property:"
+            + " `-D key=value` behind the name of a job's class, in mapred-site.xml, or on the"
+            + " job's Configuration. A value that is not allowed stops the job when it is"
+            + " submitted, with a message that names the key.");
     for (Key key : keys) {
       page.append("\n## ").append(key.name()).append("\n\n");
       String value = key.defaultText().isEmpty() ? "not set" : "`" + key.defaultText() + "`";

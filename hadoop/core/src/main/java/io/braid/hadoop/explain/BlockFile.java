@@ -1,5 +1,7 @@
 package io.braid.hadoop.explain;
 
+import io.braid.hadoop.cli.ByteCount;
+import io.braid.hadoop.cli.UsageException;
 import io.braid.hadoop.plan.Block;
 import io.braid.hadoop.plan.Node;
 import java.io.BufferedReader;
@@ -48,7 +50,7 @@ final class BlockFile {
                 + "hosts are divided by commas without blanks");
       }
       List<String> hosts = fields.length < 2 ? List.of() : Arrays.asList(fields[1].split(","));
-      return new Block(Sizes.parse("the length", fields[0]), hosts);
+      return new Block(ByteCount.parse("the length", fields[0]), hosts);
     } catch (UsageException e) {
       throw new IOException(where + ": " + e.getMessage(), e);
     }

@@ -1,6 +1,8 @@
 package io.braid.hadoop.explain;
 
-import io.braid.hadoop.Main;
+import io.braid.hadoop.cli.Arguments;
+import io.braid.hadoop.cli.Command;
+import io.braid.hadoop.cli.UsageException;
 import io.braid.hadoop.plan.Block;
 import io.braid.hadoop.plan.Costs;
 import io.braid.hadoop.plan.Node;
@@ -16,7 +18,7 @@ import java.util.List;
 import java.util.Set;
 
 /** What each policy would do with an input. Stateless. */
-public final class ExplainCommand implements Main.Command {
+public final class ExplainCommand implements Command {
   private static final Set<String> OPTIONS =
       Set.of(
           "--blocks",
@@ -28,6 +30,11 @@ public final class ExplainCommand implements Main.Command {
           "--large-share",
           "--local-fraction",
           "--minimum-bytes",
+          "--maximum-bytes",
+          "--maximum-seconds",
+          "--waves",
+          "--factoring-share",
+          "--open-seconds",
           "--start-seconds",
           "--bytes-per-second",
           "--block-spread",
@@ -54,7 +61,8 @@ public final class ExplainCommand implements Main.Command {
               + " cluster's",
           "--slots N              slots of each host of the blocks (default 1), without --nodes",
           "--policy P             only this policy; none, maximum, assorted-strict,"
-              + " assorted-balanced, auto",
+              + " assorted-balanced,",
+          "                       waves, factoring, auto",
           "--picture FILE         draws which node reads which blocks in which container, as SVG",
           "--json                 JSON in place of the table; with --groups, each group's hosts and"
               + " blocks",
@@ -62,8 +70,13 @@ public final class ExplainCommand implements Main.Command {
           "--large-share X        part of the slots that get the larger size (0.5)",
           "--local-fraction X     part of a group that must be local (0.9)",
           "--minimum-bytes N      groups below this are put together (0)",
+          "--maximum-bytes N      groups of several blocks are no larger (0: no limit)",
+          "--maximum-seconds X    nor do they work longer (1800; 0: no limit)",
+          "--waves X              policy waves: groups a slot (1.7)",
+          "--factoring-share X    policy factoring: what a batch reads of the rest (0.5)",
           "--start-seconds X      to start a container (6.58)",
           "--bytes-per-second N   of a task at work (34861k)",
+          "--open-seconds X       to open a block (0.12)",
           "--block-spread X       standard deviation over mean of the time a byte: by block (0.1),",
           "--container-spread X   by container (0),",
           "--node-spread X        and by node (0)",
@@ -117,8 +130,8 @@ public final class ExplainCommand implements Main.Command {
     }
     out.print(
         given.has("--json")
-            ? Report.json(scene, settings.costs(), rows, given.has("--groups"))
-            : Report.text(scene, settings.costs(), rows));
+            ? ExplainReport.json(scene, settings.costs(), rows, given.has("--groups"))
+            : ExplainReport.text(scene, settings.costs(), rows));
     return 0;
   }
 
@@ -150,10 +163,19 @@ public final class ExplainCommand implements Main.Command {
         given.has("--history")
             ? JobInput.costs(given.definitions(), given.text("--history", ""))
             : base.costs();
+    boolean areTimesTold = given.has("--start-seconds") && given.has("--bytes-per-second");
+    boolean areSpreadsTold =
+        given.has("--block-spread")
+            || given.has("--container-spread")
+            || given.has("--node-spread");
     return base.withRatio(given.whole("--ratio", base.ratio()))
         .withLargeShare(given.number("--large-share", base.largeShare()))
+        .withWaves(given.number("--waves", base.waves()))
+        .withFactoringShare(given.number("--factoring-share", base.factoringShare()))
         .withLocalFraction(given.number("--local-fraction", base.localFraction()))
         .withMinimumBytes(given.bytes("--minimum-bytes", base.minimumBytes()))
+        .withMaximumBytes(given.bytes("--maximum-bytes", base.maximumBytes()))
+        .withMaximumSeconds(given.number("--maximum-seconds", base.maximumSeconds()))
         .withCosts(
             new Costs(
                     given.number("--start-seconds", costs.startSeconds()),
@@ -163,8 +185,12 @@ public final class ExplainCommand implements Main.Command {
                     given.number("--block-spread", costs.blockSpread()),
                     given.number("--container-spread", costs.containerSpread()),
                     given.number("--node-spread", costs.nodeSpread()))
+                .withOpen(given.number("--open-seconds", costs.openSeconds()))
                 // No history tells it.
                 .withLocalityWait(
-                    given.number("--locality-wait", base.costs().localityWaitSeconds())));
+                    given.number("--locality-wait", base.costs().localityWaitSeconds()))
+                .assumed(
+                    costs.areTimesAssumed() && !areTimesTold,
+                    costs.areSpreadsAssumed() && !areSpreadsTold));
   }
 }

@@ -3,8 +3,9 @@ package io.braid.hadoop.explain;
 import io.braid.hadoop.conf.InputSettings;
 import io.braid.hadoop.history.CostsFromHistory;
 import io.braid.hadoop.input.Delegates;
-import io.braid.hadoop.mapreduce.CoalescingInputFormat;
 import io.braid.hadoop.input.HostNames;
+import io.braid.hadoop.input.Mix;
+import io.braid.hadoop.mapreduce.CoalescingInputFormat;
 import io.braid.hadoop.plan.Block;
 import io.braid.hadoop.plan.Costs;
 import io.braid.hadoop.plan.Node;
@@ -13,7 +14,9 @@ import io.braid.hadoop.slots.SlotSource;
 import io.braid.hadoop.slots.Slots;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
@@ -44,7 +47,9 @@ final class JobInput {
   }
 
   static Costs costs(List<String> definitions, String history) throws IOException {
-    return CostsFromHistory.of(configuration(definitions), new Path(history), null).costs();
+    return CostsFromHistory.of(
+            configuration(definitions), new Path(history), null, Integer.MAX_VALUE)
+        .costs();
   }
 
   PlanSettings settings() {
@@ -64,13 +69,19 @@ final class JobInput {
             type(InputFormat.class),
             type(TextInputFormat.class),
             type(CoalescingInputFormat.class));
+    Mix mix = Mix.of(job.getConfiguration());
+    Map<String, Integer> kinds = new HashMap<>();
     List<Block> blocks = new ArrayList<>();
     for (InputSplit split : delegate.getSplits(job)) {
       String[] hosts = split.getLocations();
       blocks.add(
-          new Block(Math.max(0, split.getLength()), hosts == null ? List.of() : List.of(hosts)));
+          new Block(
+              Math.max(0, split.getLength()),
+              hosts == null ? List.of() : List.of(hosts),
+              kinds.computeIfAbsent(mix.kind(split), k -> kinds.size())));
     }
-    String what = String.join(", ", paths) + " by " + delegate.getClass().getSimpleName();
+    String what =
+        String.join(", ", paths) + " by " + delegate.getClass().getSimpleName() + ", " + mix;
     if (nodes != null) {
       return new Scene(blocks, nodes.apply(blocks), what);
     }

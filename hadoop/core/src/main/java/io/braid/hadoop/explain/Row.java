@@ -17,6 +17,9 @@ final class Row {
   final long bytes;
   final long localBytes;
 
+  /** If each container ran on the listed host that holds least of it. */
+  final long leastLocalBytes;
+
   private Row(Policy asked, Plan plan, Forecast forecast) {
     this.asked = asked;
     this.plan = plan;
@@ -24,6 +27,7 @@ final class Row {
     this.lengths = plan.groups().stream().mapToLong(Group::length).sorted().toArray();
     this.bytes = Arrays.stream(lengths).sum();
     this.localBytes = plan.groups().stream().mapToLong(Group::localLength).sum();
+    this.leastLocalBytes = plan.groups().stream().mapToLong(Group::leastLocalLength).sum();
   }
 
   static Row of(Scene scene, PlanSettings settings, Policy policy) {
@@ -41,6 +45,10 @@ final class Row {
 
   long most() {
     return lengths.length == 0 ? 0 : lengths[lengths.length - 1];
+  }
+
+  double leastLocalPercent() {
+    return bytes == 0 ? 100 : 100.0 * leastLocalBytes / bytes;
   }
 
   double localPercent() {

@@ -40,13 +40,19 @@ public final class CostsFromHistory {
    * has.
    *
    * @param jobName may be null
+   * @param millis that reading may take; what was read by then counts
    */
-  public static CostsFromHistory of(Configuration conf, Path path, String jobName)
+  public static CostsFromHistory of(Configuration conf, Path path, String jobName, long millis)
       throws IOException {
+    long deadline = System.nanoTime() + millis * 1_000_000;
     List<JobTimes> named = new ArrayList<>();
     List<JobTimes> others = new ArrayList<>();
     IOException unreadable = null;
-    for (Path file : HistoryReader.find(conf, path, MOST_FILES)) {
+    for (Path file : HistoryReader.find(conf, path, MOST_FILES, deadline)) {
+      boolean isAny = !named.isEmpty() || !others.isEmpty();
+      if (isAny && System.nanoTime() - deadline > 0) {
+        break;
+      }
       try {
         JobTimes job = HistoryReader.read(conf, file);
         if (job.maps().size() >= StartUp.FEWEST) {
@@ -69,6 +75,16 @@ public final class CostsFromHistory {
     return of(jobs.subList(0, Math.min(MOST_JOBS, jobs.size())));
   }
 
+  /**
+   * From the user's own finished jobs of that name; null if there are none. IOException when
+   * ResourceManager or JobHistoryServer can't be asked.
+   */
+  public static CostsFromHistory ofOwnJobs(Configuration conf, String jobName)
+      throws IOException, InterruptedException {
+    List<JobTimes> jobs = OwnJobs.find(conf, jobName, MOST_JOBS);
+    return jobs.isEmpty() ? null : of(jobs);
+  }
+
   /** The medians over jobs, of those alone whose start-up is known if there are such. */
   static CostsFromHistory of(List<JobTimes> jobs) {
     List<JobTimes> telling = new ArrayList<>(jobs);
@@ -84,7 +100,7 @@ public final class CostsFromHistory {
       return new CostsFromHistory(all.get(0), method);
     }
     List<List<Double>> columns = new ArrayList<>();
-    for (int k = 0; k < 5; ++k) {
+    for (int k = 0; k < 6; ++k) {
       columns.add(new ArrayList<>());
     }
     for (Costs costs : all) {
@@ -93,15 +109,30 @@ public final class CostsFromHistory {
       columns.get(2).add(costs.blockSpread());
       columns.get(3).add(costs.containerSpread());
       columns.get(4).add(costs.nodeSpread());
+      columns.get(5).add(costs.openSeconds());
     }
     return new CostsFromHistory(
         new Costs(
-            Numbers.median(columns.get(0)),
-            Numbers.median(columns.get(1)),
-            Numbers.median(columns.get(2)),
-            Numbers.median(columns.get(3)),
-            Numbers.median(columns.get(4))),
+                Numbers.median(columns.get(0)),
+                Numbers.median(columns.get(1)),
+                Numbers.median(columns.get(2)),
+                Numbers.median(columns.get(3)),
+                Numbers.median(columns.get(4)))
+            .withOpen(Numbers.median(columns.get(5))),
         "medians of " + all.size() + " jobs");
+  }
+
+  /** For each block; as assumed when the tasks did not count it. */
+  private static double openSeconds(List<MapTime> maps) {
+    double seconds = 0;
+    long blocks = 0;
+    for (MapTime map : maps) {
+      if (map.openSeconds() >= 0) {
+        seconds += map.openSeconds();
+        blocks += map.blocks();
+      }
+    }
+    return blocks == 0 ? Costs.ASSUMED.openSeconds() : seconds / blocks;
   }
 
   /** Of one job, with what can't be told taken from {@link Costs#ASSUMED}. */
@@ -129,11 +160,12 @@ public final class CostsFromHistory {
     Spreads spreads = Spreads.of(worked, start);
     Costs costs =
         new Costs(
-            start.seconds + Numbers.median(job.gaps()),
-            rate,
-            spreads.block,
-            spreads.container,
-            spreads.node);
+                start.seconds + Numbers.median(job.gaps()),
+                rate,
+                spreads.block,
+                spreads.container,
+                spreads.node)
+            .withOpen(openSeconds(job.maps()));
     return new CostsFromHistory(costs, job.id() + ", " + start.method);
   }
 }

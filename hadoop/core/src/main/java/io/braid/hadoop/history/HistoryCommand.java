@@ -1,8 +1,8 @@
 package io.braid.hadoop.history;
 
-import io.braid.hadoop.Main;
-import io.braid.hadoop.explain.Arguments;
-import io.braid.hadoop.explain.UsageException;
+import io.braid.hadoop.cli.Arguments;
+import io.braid.hadoop.cli.Command;
+import io.braid.hadoop.cli.UsageException;
 import io.braid.hadoop.plan.Costs;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -15,7 +15,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 
 /** What the history of finished jobs says about start-up and work. Stateless. */
-public final class HistoryCommand implements Main.Command {
+public final class HistoryCommand implements Command {
   private static final String HELP =
       String.join(
           "\n",
@@ -64,7 +64,8 @@ public final class HistoryCommand implements Main.Command {
         throw new UsageException("--jobs needs at least 1, not " + most);
       }
       List<JobTimes> jobs = new ArrayList<>();
-      for (Path file : HistoryReader.find(conf, path, most)) {
+      for (Path file :
+          HistoryReader.find(conf, path, most, Long.MAX_VALUE / 2 + System.nanoTime())) {
         JobTimes job = HistoryReader.read(conf, file);
         print(job, given.has("--tasks"), out);
         if (job.maps().size() >= StartUp.FEWEST) {
@@ -158,6 +159,7 @@ public final class HistoryCommand implements Main.Command {
         Locale.ROOT,
         "  -D braid.input.cost.bytes-per-second=%d%n",
         Math.max(1, Math.round(costs.bytesPerSecond())));
+    out.printf(Locale.ROOT, "  -D braid.input.cost.open-seconds=%.3f%n", costs.openSeconds());
     out.printf(Locale.ROOT, "  -D braid.input.cost.block-spread=%.3f%n", costs.blockSpread());
     out.printf(
         Locale.ROOT, "  -D braid.input.cost.container-spread=%.3f%n", costs.containerSpread());

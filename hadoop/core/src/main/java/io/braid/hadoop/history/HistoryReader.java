@@ -9,11 +9,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
-import org.apache.hadoop.fs.LocatedFileStatus;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.fs.RemoteIterator;
-import org.apache.hadoop.mapreduce.Counter;
 import org.apache.hadoop.mapreduce.Counters;
 import org.apache.hadoop.mapreduce.TaskType;
 import org.apache.hadoop.mapreduce.jobhistory.EventReader;
@@ -27,9 +25,10 @@ import org.apache.hadoop.mapreduce.jobhistory.MapAttemptFinishedEvent;
 /** Reads the files (.jhist) that MapReduce's application masters leave. Stateless. */
 public final class HistoryReader {
   private static final String SUFFIX = ".jhist";
-  private static final String READ_GROUP =
-      "org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter";
-  private static final String FILE_SYSTEMS = "org.apache.hadoop.mapreduce.FileSystemCounter";
+  private static final Comparator<FileStatus> NEWEST =
+      Comparator.comparingLong(FileStatus::getModificationTime)
+          .reversed()
+          .thenComparing(FileStatus::getPath);
 
   private HistoryReader() {}
 
@@ -68,21 +67,18 @@ public final class HistoryReader {
   private static MapTime time(
       TaskInfo task, TaskAttemptInfo attempt, Map<String, int[]> clockSplits) {
     Counters counters = attempt.getCounters();
-    long bytes = count(counters, READ_GROUP, "BYTES_READ");
-    if (bytes == 0) {
-      bytes = count(counters, FILE_SYSTEMS, "HDFS_BYTES_READ");
-    }
     String id = attempt.getAttemptId().toString();
     return new MapTime(
         id,
         attempt.getHostname(),
         task.getStartTime(),
         attempt.getStartTime(),
-        began(attempt, count(counters, CoalescingCounters.GROUP, CoalescingCounters.READING_MS)),
+        began(attempt, TaskCounts.of(counters, CoalescingCounters.READING_MS)),
         attempt.getFinishTime(),
-        bytes,
-        count(counters, CoalescingCounters.GROUP, CoalescingCounters.SPLITS_BEFORE),
-        clockSplits.getOrDefault(id, new int[0]));
+        TaskCounts.bytes(counters),
+        TaskCounts.of(counters, CoalescingCounters.SPLITS_BEFORE),
+        clockSplits.getOrDefault(id, new int[0]),
+        TaskCounts.openSeconds(counters));
   }
 
   /** When the map began to read, by how long it did; 0 when it did not say. */
@@ -90,11 +86,6 @@ public final class HistoryReader {
     long mapped = attempt.getMapFinishTime();
     boolean isKnown = mapped > attempt.getStartTime() && mapped <= attempt.getFinishTime();
     return reading <= 0 ? 0 : (isKnown ? mapped : attempt.getFinishTime()) - reading;
-  }
-
-  private static long count(Counters counters, String group, String name) {
-    Counter counter = counters == null ? null : counters.findCounter(group, name);
-    return counter == null ? 0 : counter.getValue();
   }
 
   /** How each map's time is spread over its progress, which the parser leaves out. */
@@ -121,27 +112,48 @@ public final class HistoryReader {
 
   /**
    * History files: the path itself, or those below a folder, at most that many, the newest first.
+   * At the deadline, by System.nanoTime(), with those that were found by then.
    */
-  public static List<Path> find(Configuration conf, Path path, int most) throws IOException {
+  public static List<Path> find(Configuration conf, Path path, int most, long deadline)
+      throws IOException {
     FileSystem files = path.getFileSystem(conf);
     if (!files.getFileStatus(path).isDirectory()) {
       return List.of(path);
     }
-    List<LocatedFileStatus> found = new ArrayList<>();
-    for (RemoteIterator<LocatedFileStatus> all = files.listFiles(path, true); all.hasNext(); ) {
-      LocatedFileStatus file = all.next();
-      if (file.getPath().getName().endsWith(SUFFIX)) {
-        found.add(file);
-      }
-    }
-    found.sort(
-        Comparator.comparingLong(LocatedFileStatus::getModificationTime)
-            .reversed()
-            .thenComparing(LocatedFileStatus::getPath));
+    List<FileStatus> found = new ArrayList<>();
+    walk(files, path, most, deadline, found);
+    found.sort(NEWEST);
     List<Path> newest = new ArrayList<>();
-    for (LocatedFileStatus file : found.subList(0, Math.min(most, found.size()))) {
+    for (FileStatus file : found.subList(0, Math.min(most, found.size()))) {
       newest.add(file.getPath());
     }
     return newest;
+  }
+
+  /** The folders of a JobHistoryServer are years, months, days and numbers: the last one first. */
+  private static void walk(
+      FileSystem files, Path folder, int most, long deadline, List<FileStatus> found)
+      throws IOException {
+    List<FileStatus> folders = new ArrayList<>();
+    boolean areDated = true;
+    for (FileStatus file : files.listStatus(folder)) {
+      String name = file.getPath().getName();
+      if (file.isDirectory()) {
+        folders.add(file);
+        areDated &= name.chars().allMatch(Character::isDigit);
+      } else if (name.endsWith(SUFFIX)) {
+        found.add(file);
+      }
+    }
+    folders.sort(
+        areDated ? Comparator.<FileStatus, Path>comparing(FileStatus::getPath).reversed() : NEWEST);
+    int before = found.size();
+    for (FileStatus next : folders) {
+      boolean isEnough = areDated && found.size() - before >= most;
+      if (isEnough || System.nanoTime() - deadline > 0) {
+        return;
+      }
+      walk(files, next.getPath(), most, deadline, found);
+    }
   }
 }

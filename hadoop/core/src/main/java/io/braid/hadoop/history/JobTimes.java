@@ -14,10 +14,10 @@ public final class JobTimes {
   private final long finished;
   private final List<MapTime> maps;
 
-  /** Times in milliseconds; the maps in any order. */
+  /** Times in milliseconds; the name may be null; the maps in any order. */
   public JobTimes(String id, String name, long submitted, long finished, List<MapTime> maps) {
     this.id = id;
-    this.name = name;
+    this.name = name == null ? "" : name;
     this.submitted = submitted;
     this.finished = finished;
     List<MapTime> sorted = new ArrayList<>(maps);

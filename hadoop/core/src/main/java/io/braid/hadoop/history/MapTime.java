@@ -19,6 +19,7 @@ public final class MapTime {
   private final long bytes;
   private final long blocks;
   private final int[] clockSplits;
+  private final double openSeconds;
 
   /**
    * @param scheduled when the task was there to be run
@@ -27,6 +28,7 @@ public final class MapTime {
    * @param bytes read; 0 when the counters do not tell
    * @param blocks that the task read: the delegate's splits in a coalesced one
    * @param clockSplits milliseconds for each equal part of the progress; empty when not recorded
+   * @param openSeconds in which the blocks' readers were made; below 0 when that is not recorded
    */
   public MapTime(
       String id,
@@ -37,7 +39,9 @@ public final class MapTime {
       long finished,
       long bytes,
       long blocks,
-      int[] clockSplits) {
+      int[] clockSplits,
+      double openSeconds) {
+    this.openSeconds = openSeconds;
     this.id = id;
     this.host = host;
     this.scheduled = scheduled;
@@ -75,6 +79,11 @@ public final class MapTime {
 
   public long blocks() {
     return blocks;
+  }
+
+  /** Seconds in which the blocks' readers were made; below 0 when that is not recorded. */
+  double openSeconds() {
+    return openSeconds;
   }
 
   /** Seconds from the launch of the container to the task's end. */

@@ -44,7 +44,7 @@ final class StartUp {
   /** Seconds of work of one of the maps. */
   double work(MapTime map) {
     double start = isCounted && map.startSeconds() >= 0 ? map.startSeconds() : seconds;
-    return Math.max(0, map.seconds() - start);
+    return Math.max(0, map.seconds() - start - Math.max(0, map.openSeconds()));
   }
 
   static StartUp of(List<MapTime> maps) {

@@ -1,5 +1,6 @@
 package io.braid.hadoop.input;
 
+import java.lang.management.ManagementFactory;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -17,25 +18,42 @@ public final class ChildReading<S> {
   private final Configuration conf;
   private final CoalescingCounters.Task task;
   private final Set<String> here;
+  private final boolean isFileShown;
+  private final BytesRead bytesRead = new BytesRead();
   private final long begun = System.nanoTime();
   private boolean isTimed;
   private int index = -1;
   private long doneBytes;
   private float reported;
+  private long opening;
 
-  /** Starts before the first child; {@code conf} is the one that the mapper sees. */
-  public ChildReading(ChildSplits<S> splits, Configuration conf, CoalescingCounters.Task task) {
-    this(splits, conf, task, namesOfThisHost());
+  /**
+   * Starts before the first child; {@code conf} is the one that the mapper sees.
+   *
+   * @param isFileShown whether the split is a FileSplit, and so the mapper told the file
+   */
+  public ChildReading(
+      ChildSplits<S> splits,
+      boolean isFileShown,
+      Configuration conf,
+      CoalescingCounters.Task task) {
+    this(splits, isFileShown, conf, task, namesOfThisHost());
   }
 
-  ChildReading(ChildSplits<S> splits, Configuration conf, CoalescingCounters.Task task,
+  ChildReading(
+      ChildSplits<S> splits,
+      boolean isFileShown,
+      Configuration conf,
+      CoalescingCounters.Task task,
       Set<String> here) {
     this.splits = splits;
+    this.isFileShown = isFileShown;
     this.conf = conf;
     this.task = task;
     this.here = here;
     task.count(CoalescingCounters.SPLITS_BEFORE, splits.size());
     task.count(CoalescingCounters.SPLITS_AFTER, 1);
+    task.count(CoalescingCounters.STARTING_MS, ManagementFactory.getRuntimeMXBean().getUptime());
   }
 
   /** Moves to the next child; null when there is none. */
@@ -47,23 +65,38 @@ public final class ChildReading<S> {
     ++index;
     splits.moveTo(index);
     S child = splits.child(index);
-    FileRange.publish(FileRange.of(child), conf);
+    FileRange range = FileRange.of(child);
+    FileRange.publish(isFileShown ? range : null, conf);
+    if (!isFileShown && range != null) {
+      bytesRead.begin(range.path(), conf);
+    }
     task.progress();
+    opening = System.nanoTime();
     return child;
+  }
+
+  /** The child's reader is there. */
+  public void opened() {
+    task.count(CoalescingCounters.OPENING_US, (System.nanoTime() - opening) / 1000);
   }
 
   /** The child was read to its end. */
   public void finish() {
     long length = splits.length(index);
     doneBytes += length;
+    task.countBytesRead(bytesRead.end());
     task.count(CoalescingCounters.CHILD_SPLITS, 1);
-    task.count(isHere(splits.hosts(index)) ? CoalescingCounters.LOCAL_BYTES
-        : CoalescingCounters.REMOTE_BYTES, length);
+    task.count(
+        isHere(splits.hosts(index))
+            ? CoalescingCounters.LOCAL_BYTES
+            : CoalescingCounters.REMOTE_BYTES,
+        length);
   }
 
   /** Nothing is read any more: the split describes the whole again. */
   public void stop() {
     countTime();
+    task.countBytesRead(bytesRead.end());
     splits.stop();
   }
 
@@ -80,7 +113,7 @@ public final class ChildReading<S> {
       reported = 1;
       return reported;
     }
-    float part = ofChild > 0 ? Math.min(1, ofChild) : 0;  // NaN counts as nothing
+    float part = ofChild > 0 ? Math.min(1, ofChild) : 0; // NaN counts as nothing
     int at = Math.max(0, index);
     float sum;
     if (splits.totalLength() > 0) {

@@ -10,8 +10,8 @@ import org.apache.hadoop.mapred.SplitLocationInfo;
 
 /**
  * The delegate's splits that one coalesced split holds, with their hosts, and which of them is
- * being read. What the coalesced splits of both APIs share. One thread may move on while others
- * ask for the current child; anything else is for one thread.
+ * being read. What the coalesced splits of both APIs share. One thread may move on while others ask
+ * for the current child; anything else is for one thread.
  *
  * @param <S> the API's InputSplit
  */
@@ -31,8 +31,12 @@ public final class ChildSplits<S> {
    * @param preferred the hosts that had best read all, the best first
    * @param locationInfo of the preferred hosts; may be null
    */
-  public ChildSplits(List<S> children, long[] lengths, List<List<String>> hosts,
-      List<String> preferred, SplitLocationInfo[] locationInfo) {
+  public ChildSplits(
+      List<S> children,
+      long[] lengths,
+      List<List<String>> hosts,
+      List<String> preferred,
+      SplitLocationInfo[] locationInfo) {
     if (children.isEmpty()) {
       throw new IllegalArgumentException("a coalesced split needs at least one child");
     }
@@ -91,6 +95,17 @@ public final class ChildSplits<S> {
     return true;
   }
 
+  /** Whether all children are parts of the same file. */
+  boolean areOneFile() {
+    Path path = FileRange.of(children.get(0)).path();
+    for (S child : children) {
+      if (!FileRange.of(child).path().equals(path)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   /** From now on child {@code i} is the one being read. */
   void moveTo(int i) {
     current = i;
@@ -135,7 +150,11 @@ public final class ChildSplits<S> {
   /** One short line, for logs and the status of a task. */
   @Override
   public String toString() {
-    return children.size() + " splits, " + totalLength + " bytes, "
-        + (current == NOT_READING ? "the first " : "now ") + current();
+    return children.size()
+        + " splits, "
+        + totalLength
+        + " bytes, "
+        + (current == NOT_READING ? "the first " : "now ")
+        + current();
   }
 }

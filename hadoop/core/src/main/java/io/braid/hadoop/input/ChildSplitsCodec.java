@@ -54,8 +54,12 @@ final class ChildSplitsCodec {
   static <S> ChildSplits<S> read(DataInput in, Configuration conf) throws IOException {
     byte format = in.readByte();
     if (format != FORMAT) {
-      throw new IOException("this coalesced split is of format " + format + ", but this jar reads "
-          + FORMAT + ": the client and the tasks of a job must use the same braid-hadoop jar");
+      throw new IOException(
+          "this coalesced split is of format "
+              + format
+              + ", but this jar reads "
+              + FORMAT
+              + ": the client and the tasks of a job must use the same braid-hadoop jar");
     }
     Configuration known = orDefault(conf);
     SerializationFactory factory = new SerializationFactory(known);
@@ -70,7 +74,7 @@ final class ChildSplitsCodec {
     long[] lengths = new long[size];
     List<List<String>> held = new ArrayList<>(size);
     for (int i = 0; i < size; ++i) {
-      @SuppressWarnings("unchecked")  // written from a ChildSplits<S>
+      @SuppressWarnings("unchecked") // written from a ChildSplits<S>
       Class<S> type = (Class<S>) classes.get(WritableUtils.readVInt(in));
       lengths[i] = WritableUtils.readVLong(in);
       held.add(readNumbers(hosts, in));
@@ -89,18 +93,23 @@ final class ChildSplitsCodec {
     try {
       return conf.getClassByName(name);
     } catch (ClassNotFoundException e) {
-      throw new IOException("the class of a coalesced split's child, " + name
-          + ", is not on the task's class path: ship its jar with the job (-libjars)", e);
+      throw new IOException(
+          "the class of a coalesced split's child, "
+              + name
+              + ", is not on the task's class path: ship its jar with the job (-libjars)",
+          e);
     }
   }
 
   private static <S> byte[] serialized(SerializationFactory factory, S child) throws IOException {
-    @SuppressWarnings("unchecked")  // an object's class is a class of its type
+    @SuppressWarnings("unchecked") // an object's class is a class of its type
     Class<S> type = (Class<S>) child.getClass();
     Serializer<S> serializer = factory.getSerializer(type);
     if (serializer == null) {
-      throw new IOException("no serialization is known for the delegate's splits of class "
-          + type.getName() + ": name one in io.serializations");
+      throw new IOException(
+          "no serialization is known for the delegate's splits of class "
+              + type.getName()
+              + ": name one in io.serializations");
     }
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     serializer.open(bytes);
@@ -143,8 +152,8 @@ final class ChildSplitsCodec {
     return names;
   }
 
-  private static void writeNumbers(Map<String, Integer> numbers, List<String> names,
-      DataOutput out) throws IOException {
+  private static void writeNumbers(Map<String, Integer> numbers, List<String> names, DataOutput out)
+      throws IOException {
     WritableUtils.writeVInt(out, names.size());
     for (String name : names) {
       WritableUtils.writeVInt(out, numbers.get(name));

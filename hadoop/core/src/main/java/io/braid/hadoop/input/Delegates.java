@@ -15,12 +15,15 @@ public final class Delegates {
    * @param standard what it is when the key is not set
    * @param self the coalescing format, which can't be its own delegate
    */
-  public static <F> F create(Configuration conf, Class<F> api, Class<? extends F> standard,
-      Class<? extends F> self) {
+  public static <F> F create(
+      Configuration conf, Class<F> api, Class<? extends F> standard, Class<? extends F> self) {
     Class<? extends F> type = Keys.DELEGATE.isSet(conf) ? named(conf, api) : standard;
     if (self.isAssignableFrom(type)) {
-      throw new IllegalArgumentException(Keys.DELEGATE.name() + " can't be " + type.getName()
-          + " itself: name the input format that is to find the splits");
+      throw new IllegalArgumentException(
+          Keys.DELEGATE.name()
+              + " can't be "
+              + type.getName()
+              + " itself: name the input format that is to find the splits");
     }
     return ReflectionUtils.newInstance(type, conf);
   }
@@ -31,13 +34,21 @@ public final class Delegates {
     try {
       type = conf.getClassByName(name);
     } catch (ClassNotFoundException e) {
-      throw new IllegalArgumentException(Keys.DELEGATE.name() + " can't be \"" + name
-          + "\": no such class is on the class path (-libjars and HADOOP_CLASSPATH add to it)", e);
+      throw new IllegalArgumentException(
+          Keys.DELEGATE.name()
+              + " can't be \""
+              + name
+              + "\": no such class is on the class path (-libjars and HADOOP_CLASSPATH add to it)",
+          e);
     }
     if (!api.isAssignableFrom(type)) {
-      throw new IllegalArgumentException(Keys.DELEGATE.name() + " can't be " + name
-          + ": allowed are classes of the job's API, " + api.getName()
-          + (api.isInterface() ? " and what implements it" : " and what extends it"));
+      throw new IllegalArgumentException(
+          Keys.DELEGATE.name()
+              + " can't be "
+              + name
+              + ": allowed are classes of the job's API, "
+              + api.getName()
+              + (api.isInterface() ? " and what implements it" : " and what extends it"));
     }
     return type.asSubclass(api);
   }

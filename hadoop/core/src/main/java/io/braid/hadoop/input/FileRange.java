@@ -52,6 +52,6 @@ final class FileRange {
     }
     conf.set(MRJobConfig.MAP_INPUT_FILE, range.path.toString());
     conf.setLong(MRJobConfig.MAP_INPUT_START, range.start);
-    conf.setLong(MRJobConfig.MAP_INPUT_PATH, range.length);  // so named; it is the length
+    conf.setLong(MRJobConfig.MAP_INPUT_PATH, range.length); // so named; it is the length
   }
 }

@@ -2,6 +2,7 @@ package io.braid.hadoop.input;
 
 import io.braid.hadoop.plan.Block;
 import io.braid.hadoop.plan.Node;
+import io.braid.hadoop.slots.Slots;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -14,6 +15,7 @@ import java.util.Map;
  */
 public final class HostNames {
   private final Map<String, String> exact = new HashMap<>();
+
   /** Null where two nodes have the same first part. */
   private final Map<String, String> byFirstPart = new HashMap<>();
 
@@ -31,7 +33,10 @@ public final class HostNames {
     return new HostNames(nodes);
   }
 
-  /** The same blocks, with the nodes' names for their hosts. */
+  /**
+   * The same blocks, with the nodes' names for their hosts. A host that but means "here", as object
+   * stores say of all their blocks, is left out unless a node is called so.
+   */
   public List<Block> translated(List<Block> blocks) {
     Map<String, String> seen = new HashMap<>();
     List<Block> out = new ArrayList<>(blocks.size());
@@ -39,11 +44,12 @@ public final class HostNames {
       List<String> hosts = new ArrayList<>(block.hosts().size());
       for (String host : block.hosts()) {
         String name = seen.computeIfAbsent(host, this::name);
-        if (!hosts.contains(name)) {
+        boolean isNowhere = Slots.isHere(name) && !exact.containsValue(name);
+        if (!isNowhere && !hosts.contains(name)) {
           hosts.add(name);
         }
       }
-      out.add(hosts.equals(block.hosts()) ? block : new Block(block.length(), hosts));
+      out.add(hosts.equals(block.hosts()) ? block : new Block(block.length(), hosts, block.kind()));
     }
     return out;
   }
@@ -70,8 +76,10 @@ public final class HostNames {
   /** "node1" of "node1.example.org"; an address stays whole. */
   private static String firstPart(String host) {
     int dot = host.indexOf('.');
-    boolean isAddress = host.isEmpty() || Character.isDigit(host.charAt(host.length() - 1))
-        && dot >= 0 || host.indexOf(':') >= 0;
+    boolean isAddress =
+        host.isEmpty()
+            || Character.isDigit(host.charAt(host.length() - 1)) && dot >= 0
+            || host.indexOf(':') >= 0;
     return dot < 0 || isAddress ? host : host.substring(0, dot);
   }
 }

@@ -11,8 +11,9 @@ final class LocationInfo {
   private LocationInfo() {}
 
   /** Null when no child tells. In memory means: at least half of the bytes are cached there. */
-  static <S> SplitLocationInfo[] of(List<S> children, long[] lengths, List<String> preferred,
-      SplitCoalescer.Api<S> api) throws IOException {
+  static <S> SplitLocationInfo[] of(
+      List<S> children, long[] lengths, List<String> preferred, SplitCoalescer.Api<S> api)
+      throws IOException {
     Map<String, Long> cached = new HashMap<>();
     boolean isKnown = false;
     long total = 0;

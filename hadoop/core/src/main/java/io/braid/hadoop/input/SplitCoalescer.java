@@ -1,10 +1,8 @@
 package io.braid.hadoop.input;
 
 import io.braid.hadoop.conf.InputSettings;
-import io.braid.hadoop.conf.Keys;
-import io.braid.hadoop.history.CostsFromHistory;
+import io.braid.hadoop.conf.KeyCheck;
 import io.braid.hadoop.plan.Block;
-import io.braid.hadoop.plan.Costs;
 import io.braid.hadoop.plan.Group;
 import io.braid.hadoop.plan.Plan;
 import io.braid.hadoop.plan.PlanSettings;
@@ -14,16 +12,13 @@ import io.braid.hadoop.slots.SlotSource;
 import io.braid.hadoop.slots.Slots;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
-import java.util.Collection;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.mapred.SplitLocationInfo;
-import org.apache.hadoop.mapreduce.JobContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,6 +29,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class SplitCoalescer<S> {
   private static final Logger LOG = LoggerFactory.getLogger(SplitCoalescer.class);
+
   /** The mappers of MultipleInputs ask their split which of them is meant, by this type. */
   private static final String TAGGED = ".TaggedInputSplit";
 
@@ -51,31 +47,39 @@ public final class SplitCoalescer<S> {
       return "";
     }
 
-    /** The coalesced split; {@code areFiles} says whether all children are FileSplits. */
-    S coalesced(ChildSplits<S> children, boolean areFiles);
+    /** The coalesced split; a FileSplit, which shows the child being read, if that is wanted. */
+    S coalesced(ChildSplits<S> children, boolean isFileShown);
   }
 
   private final Configuration conf;
   private final Api<S> api;
+  private final Mix mix;
   private final PlanSettings settings;
   private final SlotSource source;
+  private final PlanPage page;
 
   /** Reads the keys; IllegalArgumentException names one whose value is not allowed. */
   public SplitCoalescer(Configuration conf, Api<S> api) {
-    this(conf, api, SlotSource.of(conf));
+    this(conf, api, null);
   }
 
+  /** {@code source} is for tests; null means the one that the configuration names. */
   SplitCoalescer(Configuration conf, Api<S> api, SlotSource source) {
-    this.conf = conf;
+    this.conf = KeyCheck.checked(conf);
     this.api = api;
-    this.settings = InputSettings.plan(conf);
-    this.source = source;
+    this.mix = Mix.of(this.conf);
+    this.settings = InputSettings.plan(this.conf);
+    this.source = source != null ? source : SlotSource.of(this.conf);
+    this.page = new PlanPage(conf);
   }
 
   /** The splits to run; {@code splits} itself when nothing is to be done, or can be done. */
   public List<S> coalesce(List<S> splits) {
+    page.clear();
     if (settings.policy() == Policy.NONE || splits.isEmpty()) {
-      LOG.info("{} splits as the delegate made them (policy {})", splits.size(),
+      LOG.info(
+          "{} splits as the delegate made them (policy {})",
+          splits.size(),
           settings.policy().label());
       return splits;
     }
@@ -84,69 +88,59 @@ public final class SplitCoalescer<S> {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       warn(splits, e);
-    } catch (Exception | LinkageError e) {
+    } catch (Exception | Error e) {
+      // An error of ours too, be it that memory runs out: without a plan the job may still run.
       warn(splits, e);
     }
     return splits;
   }
 
   private static void warn(List<?> splits, Throwable cause) {
-    LOG.warn("The input is not coalesced, the job runs with the delegate's {} splits: {}",
-        splits.size(), cause.getMessage() != null ? cause.getMessage() : cause.toString());
+    LOG.warn(
+        "The input is not coalesced, the job runs with the delegate's {} splits: {}",
+        splits.size(),
+        cause.getMessage() != null ? cause.getMessage() : cause.toString());
     LOG.debug("The cause of that", cause);
   }
 
   private List<S> plan(List<S> splits) throws IOException, InterruptedException {
     for (S split : splits) {
       if (split.getClass().getName().endsWith(TAGGED)) {
-        throw new IOException("MultipleInputs chooses the mapper by the split, which therefore "
-            + "must stay single; set braid.input.policy to none to do without this warning");
+        throw new IOException(
+            "MultipleInputs chooses the mapper by the split, which therefore "
+                + "must stay single; set braid.input.policy to none to do without this warning");
       }
     }
-    List<Block> blocks = new ArrayList<>(splits.size());
-    for (S split : splits) {
-      blocks.add(new Block(Math.max(0, api.length(split)), hosts(split)));
-    }
+    List<Block> blocks = blocks(splits);
     Slots slots = source.slots(blocks);
     if (slots.nodes().isEmpty()) {
       throw new IOException("there is no slot for a map (" + slots.origin() + ")");
     }
     HostNames names = HostNames.of(slots.nodes());
     List<Block> known = names.translated(blocks);
-    PlanSettings learned = withHistory();
+    PlanSettings learned = new LearnedCosts(conf).in(settings);
     long begin = System.nanoTime();
     Plan plan = Planner.plan(known, slots.nodes(), learned);
     long millis = (System.nanoTime() - begin) / 1_000_000;
-    check(plan, splits.size());
+    check(plan, known);
     List<S> made = new ArrayList<>(plan.groups().size());
     for (Group group : plan.groups()) {
-      for (List<Integer> alike : byKind(group, splits)) {
-        made.add(split(alike, group.hosts(), splits, known));
-      }
+      made.add(split(group, splits, known));
     }
-    log(splits.size(), made.size(), plan, slots, millis);
+    page.show(plan);
+    log(splits.size(), plan, slots, millis);
     return made;
   }
 
-  /** With the costs of finished jobs if the user names some, as far as they can be had. */
-  private PlanSettings withHistory() {
-    if (settings.policy() != Policy.AUTO || !Keys.COST_HISTORY.isSet(conf)) {
-      return settings;
+  /** Blocks of which the API's kinds or the files that may be mixed differ are of other kinds. */
+  private List<Block> blocks(List<S> splits) throws IOException, InterruptedException {
+    List<Block> blocks = new ArrayList<>(splits.size());
+    Map<String, Integer> kinds = new HashMap<>();
+    for (S split : splits) {
+      int kind = kinds.computeIfAbsent(api.kind(split) + '\n' + mix.kind(split), k -> kinds.size());
+      blocks.add(new Block(Math.max(0, api.length(split)), hosts(split), kind));
     }
-    String path = Keys.COST_HISTORY.text(conf);
-    try {
-      CostsFromHistory history =
-          CostsFromHistory.of(conf, new Path(path), conf.get(JobContext.JOB_NAME));
-      Costs costs = InputSettings.costs(conf, history.costs());
-      LOG.info("Costs for policy auto: {} s of start-up, {} bytes a second ({})",
-          String.format(Locale.ROOT, "%.2f", costs.startSeconds()),
-          Math.round(costs.bytesPerSecond()), history.origin());
-      return settings.withCosts(costs);
-    } catch (IOException | IllegalArgumentException e) {
-      LOG.warn("Policy auto plans without the job history {} ({}): {}", path,
-          Keys.COST_HISTORY.name(), e.getMessage());
-      return settings;
-    }
+    return blocks;
   }
 
   private List<String> hosts(S split) throws IOException, InterruptedException {
@@ -162,9 +156,9 @@ public final class SplitCoalescer<S> {
     return hosts;
   }
 
-  /** A plan that lost or doubled a block would be wrong output: rather no plan. */
-  private static void check(Plan plan, int blocks) throws IOException {
-    BitSet seen = new BitSet(blocks);
+  /** A plan that lost, doubled or mixed blocks would be wrong output: rather no plan. */
+  private static void check(Plan plan, List<Block> blocks) throws IOException {
+    BitSet seen = new BitSet(blocks.size());
     for (Group group : plan.groups()) {
       for (int i = 0; i < group.size(); ++i) {
         if (seen.get(group.block(i))) {
@@ -172,52 +166,75 @@ public final class SplitCoalescer<S> {
               "the plan has split " + group.block(i) + " twice: please report it");
         }
         seen.set(group.block(i));
+        if (blocks.get(group.block(i)).kind() != blocks.get(group.block(0)).kind()) {
+          throw new IOException("the plan mixes splits that must stay apart: please report it");
+        }
       }
     }
-    if (seen.cardinality() != blocks) {
-      throw new IOException("the plan has " + seen.cardinality() + " of " + blocks
-          + " splits: please report it");
+    if (seen.cardinality() != blocks.size()) {
+      throw new IOException(
+          "the plan has "
+              + seen.cardinality()
+              + " of "
+              + blocks.size()
+              + " splits: please report it");
     }
   }
 
-  /** A group's splits, divided where they can't be read by one map. */
-  private Collection<List<Integer>> byKind(Group group, List<S> splits) throws IOException {
-    Map<String, List<Integer>> kinds = new LinkedHashMap<>();
-    for (int i = 0; i < group.size(); ++i) {
-      String kind = api.kind(splits.get(group.block(i)));
-      kinds.computeIfAbsent(kind, k -> new ArrayList<>()).add(group.block(i));
-    }
-    return kinds.values();
-  }
-
-  private S split(List<Integer> members, List<String> near, List<S> splits, List<Block> blocks)
-      throws IOException {
-    List<S> children = new ArrayList<>(members.size());
-    long[] lengths = new long[members.size()];
-    List<List<String>> hosts = new ArrayList<>(members.size());
+  /** Its children are in the delegate's order: a file's header comes before its other lines. */
+  private S split(Group group, List<S> splits, List<Block> blocks) throws IOException {
+    int[] members = new int[group.size()];
+    Arrays.setAll(members, group::block);
+    Arrays.sort(members);
+    List<S> children = new ArrayList<>(members.length);
+    long[] lengths = new long[members.length];
+    List<List<String>> hosts = new ArrayList<>(members.length);
     for (int i = 0; i < lengths.length; ++i) {
-      Block block = blocks.get(members.get(i));
-      children.add(splits.get(members.get(i)));
+      Block block = blocks.get(members[i]);
+      children.add(splits.get(members[i]));
       lengths[i] = block.length();
       hosts.add(block.hosts());
     }
-    List<String> preferred = new ArrayList<>(near);
+    List<String> preferred = new ArrayList<>(group.hosts());
     preferred.removeIf(Slots::isUnnamed);
-    ChildSplits<S> made = new ChildSplits<>(children, lengths, hosts, preferred,
-        LocationInfo.of(children, lengths, preferred, api));
-    return api.coalesced(made, made.areFiles());
+    ChildSplits<S> made =
+        new ChildSplits<>(
+            children,
+            lengths,
+            hosts,
+            preferred,
+            LocationInfo.of(children, lengths, preferred, api));
+    return api.coalesced(made, made.areFiles() && (mix.isCurrentFileShown() || made.areOneFile()));
   }
 
-  private void log(int before, int after, Plan plan, Slots slots, long millis) {
+  private void log(int before, Plan plan, Slots slots, long millis) {
     long bytes = 0;
     long local = 0;
+    long leastLocal = 0;
     for (Group group : plan.groups()) {
       bytes += group.length();
       local += group.localLength();
+      leastLocal += group.leastLocalLength();
     }
-    LOG.info("{} splits of {} bytes put together into {} (policy {}: {}) for {} slots on {} nodes "
-            + "({}); {} % of the bytes are on the preferred host; planned in {} ms",
-        before, bytes, after, plan.policy().label(), plan.reason(), slots.total(),
-        slots.nodes().size(), slots.origin(), bytes == 0 ? 100 : local * 100 / bytes, millis);
+    LOG.info(
+        "{} splits of {} bytes put together into {} (policy {}: {}; {}) for {} slots on {} "
+            + "nodes ({}); {} % of the bytes are on the preferred hosts, {} % on those of the "
+            + "listed hosts that hold least; planned in {} ms",
+        before,
+        bytes,
+        plan.groups().size(),
+        plan.policy().label(),
+        plan.reason(),
+        mix,
+        slots.total(),
+        slots.nodes().size(),
+        slots.origin(),
+        percent(local, bytes),
+        percent(leastLocal, bytes),
+        millis);
+  }
+
+  private static long percent(long part, long bytes) {
+    return bytes == 0 ? 100 : Math.round(100.0 * part / bytes);
   }
 }

@@ -3,9 +3,9 @@ package io.braid.hadoop.mapred;
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.input.ChildSplits;
 import io.braid.hadoop.input.Coalesced;
-import io.braid.hadoop.input.CoalescedPlainSplit;
 import io.braid.hadoop.input.CoalescingCounters;
 import io.braid.hadoop.input.Delegates;
+import io.braid.hadoop.input.MixedSplit;
 import io.braid.hadoop.input.SplitCoalescer;
 import java.io.IOException;
 import java.util.Arrays;
@@ -37,7 +37,7 @@ public class CoalescingInputFormat<K, V> implements InputFormat<K, V> {
   }
 
   /** Makes the job read what that input format reads, in coalesced splits. */
-  @SuppressWarnings("rawtypes")  // JobConf's own signature is raw
+  @SuppressWarnings("rawtypes") // JobConf's own signature is raw
   public static void setDelegate(JobConf job, Class<? extends InputFormat> delegate) {
     job.set(Keys.DELEGATE.name(), delegate.getName());
     job.setInputFormat(CoalescingInputFormat.class);
@@ -59,21 +59,21 @@ public class CoalescingInputFormat<K, V> implements InputFormat<K, V> {
       // Streaming looks at the class of the input format, which is this one, after this call.
       job.setBoolean(STREAM_IGNORE_KEY, true);
     }
-    ChildSplits<InputSplit> children = Coalesced.childrenOf(split);
-    if (children != null) {
-      return new CoalescingRecordReader<>(delegate, children, job, reporter);
+    if (split instanceof Coalesced) {
+      return new CoalescingRecordReader<>(delegate, split, job, reporter);
     }
     CoalescingCounters.countSingle(new TaskOfReporter(reporter));
     return delegate.getRecordReader(split, job, reporter);
   }
 
-  @SuppressWarnings("unchecked")  // the user says which delegate, and so which K and V
+  @SuppressWarnings("unchecked") // the user says which delegate, and so which K and V
   private static <K, V> InputFormat<K, V> delegate(Configuration conf) {
-    return (InputFormat<K, V>) Delegates.<InputFormat<?, ?>>create(conf, raw(InputFormat.class),
-        TextInputFormat.class, raw(CoalescingInputFormat.class));
+    return (InputFormat<K, V>)
+        Delegates.<InputFormat<?, ?>>create(
+            conf, raw(InputFormat.class), TextInputFormat.class, raw(CoalescingInputFormat.class));
   }
 
-  @SuppressWarnings("unchecked")  // a class literal has no type arguments
+  @SuppressWarnings("unchecked") // a class literal has no type arguments
   private static <T> Class<T> raw(Class<?> type) {
     return (Class<T>) type;
   }
@@ -99,7 +99,8 @@ public class CoalescingInputFormat<K, V> implements InputFormat<K, V> {
     @Override
     public SplitLocationInfo[] locationInfo(InputSplit split) throws IOException {
       return split instanceof InputSplitWithLocationInfo
-          ? ((InputSplitWithLocationInfo) split).getLocationInfo() : null;
+          ? ((InputSplitWithLocationInfo) split).getLocationInfo()
+          : null;
     }
 
     /** The format of Hive's splits, whose key and value a map makes once. */
@@ -116,9 +117,8 @@ public class CoalescingInputFormat<K, V> implements InputFormat<K, V> {
     }
 
     @Override
-    public InputSplit coalesced(ChildSplits<InputSplit> children, boolean areFiles) {
-      return areFiles ? new CoalescedSplit(children, conf)
-          : new CoalescedPlainSplit<>(children, conf);
+    public InputSplit coalesced(ChildSplits<InputSplit> children, boolean isFileShown) {
+      return isFileShown ? new CoalescedSplit(children, conf) : new MixedSplit<>(children, conf);
     }
   }
 }

@@ -1,8 +1,9 @@
 package io.braid.hadoop.mapred;
 
 import io.braid.hadoop.input.ChildReading;
-import io.braid.hadoop.input.ChildSplits;
+import io.braid.hadoop.input.Coalesced;
 import java.io.IOException;
+import org.apache.hadoop.mapred.FileSplit;
 import org.apache.hadoop.mapred.InputFormat;
 import org.apache.hadoop.mapred.InputSplit;
 import org.apache.hadoop.mapred.JobConf;
@@ -15,16 +16,24 @@ final class CoalescingRecordReader<K, V> implements RecordReader<K, V> {
   private final JobConf job;
   private final Reporter reporter;
   private final ChildReading<InputSplit> reading;
+
   /** Of the present child; the last one's stays, closed, as the maker of keys and values. */
   private RecordReader<K, V> reader;
+
   private boolean isOpen;
 
-  CoalescingRecordReader(InputFormat<K, V> delegate, ChildSplits<InputSplit> children, JobConf job,
-      Reporter reporter) throws IOException {
+  CoalescingRecordReader(
+      InputFormat<K, V> delegate, InputSplit split, JobConf job, Reporter reporter)
+      throws IOException {
     this.delegate = delegate;
     this.job = job;
     this.reporter = reporter;
-    this.reading = new ChildReading<>(children, job, new TaskOfReporter(reporter));
+    this.reading =
+        new ChildReading<>(
+            Coalesced.childrenOf(split),
+            split instanceof FileSplit,
+            job,
+            new TaskOfReporter(reporter));
     open();
   }
 
@@ -47,6 +56,7 @@ final class CoalescingRecordReader<K, V> implements RecordReader<K, V> {
     InputSplit child = reading.next();
     if (child != null) {
       reader = delegate.getRecordReader(child, job, reporter);
+      reading.opened();
       isOpen = true;
     }
   }

@@ -2,6 +2,7 @@ package io.braid.hadoop.mapred;
 
 import io.braid.hadoop.input.CoalescingCounters;
 import org.apache.hadoop.mapred.Reporter;
+import org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter;
 
 /** Counts in a task's reporter; a null one, which some callers pass, counts nothing. */
 final class TaskOfReporter implements CoalescingCounters.Task {
@@ -14,6 +15,13 @@ final class TaskOfReporter implements CoalescingCounters.Task {
   @Override
   public void count(String name, long amount) {
     reporter.incrCounter(CoalescingCounters.GROUP, name, amount);
+  }
+
+  @Override
+  public void countBytesRead(long amount) {
+    if (amount > 0) {
+      reporter.incrCounter(FileInputFormatCounter.BYTES_READ, amount);
+    }
   }
 
   @Override

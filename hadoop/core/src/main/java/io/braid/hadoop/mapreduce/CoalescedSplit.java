@@ -13,8 +13,8 @@ import org.apache.hadoop.mapreduce.InputSplit;
 import org.apache.hadoop.mapreduce.lib.input.FileSplit;
 
 /**
- * Several FileSplits for one container. It is a FileSplit itself and shows the child being read,
- * so mappers that cast their split see the file they get records of, and the framework counts the
+ * Several FileSplits for one container. It is a FileSplit itself and shows the child being read, so
+ * mappers that cast their split see the file they get records of, and the framework counts the
  * bytes read. Before reading and after, the length is that of all children. Thread safety: as
  * {@link ChildSplits}.
  */

@@ -3,9 +3,9 @@ package io.braid.hadoop.mapreduce;
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.input.ChildSplits;
 import io.braid.hadoop.input.Coalesced;
-import io.braid.hadoop.input.CoalescedPlainSplit;
 import io.braid.hadoop.input.CoalescingCounters;
 import io.braid.hadoop.input.Delegates;
+import io.braid.hadoop.input.MixedSplit;
 import io.braid.hadoop.input.SplitCoalescer;
 import java.io.IOException;
 import java.util.List;
@@ -31,7 +31,7 @@ public class CoalescingInputFormat<K, V> extends InputFormat<K, V> {
   }
 
   /** Makes the job read what that input format reads, in coalesced splits. */
-  @SuppressWarnings("rawtypes")  // Job's own signature is raw
+  @SuppressWarnings("rawtypes") // Job's own signature is raw
   public static void setDelegate(Job job, Class<? extends InputFormat> delegate) {
     job.getConfiguration().set(Keys.DELEGATE.name(), delegate.getName());
     job.setInputFormatClass(CoalescingInputFormat.class);
@@ -56,13 +56,14 @@ public class CoalescingInputFormat<K, V> extends InputFormat<K, V> {
     return delegate.createRecordReader(split, context);
   }
 
-  @SuppressWarnings("unchecked")  // the user says which delegate, and so which K and V
+  @SuppressWarnings("unchecked") // the user says which delegate, and so which K and V
   private static <K, V> InputFormat<K, V> delegate(Configuration conf) {
-    return (InputFormat<K, V>) Delegates.<InputFormat<?, ?>>create(conf, raw(InputFormat.class),
-        TextInputFormat.class, raw(CoalescingInputFormat.class));
+    return (InputFormat<K, V>)
+        Delegates.<InputFormat<?, ?>>create(
+            conf, raw(InputFormat.class), TextInputFormat.class, raw(CoalescingInputFormat.class));
   }
 
-  @SuppressWarnings("unchecked")  // a class literal has no type arguments
+  @SuppressWarnings("unchecked") // a class literal has no type arguments
   private static <T> Class<T> raw(Class<?> type) {
     return (Class<T>) type;
   }
@@ -91,9 +92,8 @@ public class CoalescingInputFormat<K, V> extends InputFormat<K, V> {
     }
 
     @Override
-    public InputSplit coalesced(ChildSplits<InputSplit> children, boolean areFiles) {
-      return areFiles ? new CoalescedSplit(children, conf)
-          : new CoalescedPlainSplit<>(children, conf);
+    public InputSplit coalesced(ChildSplits<InputSplit> children, boolean isFileShown) {
+      return isFileShown ? new CoalescedSplit(children, conf) : new MixedSplit<>(children, conf);
     }
   }
 }

@@ -7,12 +7,14 @@ import org.apache.hadoop.mapreduce.InputFormat;
 import org.apache.hadoop.mapreduce.InputSplit;
 import org.apache.hadoop.mapreduce.RecordReader;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.apache.hadoop.mapreduce.lib.input.FileSplit;
 
 /** Reads the children of a coalesced split one after the other, each by the delegate's reader. */
 final class CoalescingRecordReader<K, V> extends RecordReader<K, V> {
   private final InputFormat<K, V> delegate;
   private TaskAttemptContext context;
   private ChildReading<InputSplit> reading;
+
   /** Null before the first child, after the last and once closed. */
   private RecordReader<K, V> reader;
 
@@ -25,8 +27,12 @@ final class CoalescingRecordReader<K, V> extends RecordReader<K, V> {
       throws IOException, InterruptedException {
     close();
     this.context = context;
-    reading = new ChildReading<>(Coalesced.childrenOf(split), context.getConfiguration(),
-        new TaskOfContext(context));
+    reading =
+        new ChildReading<>(
+            Coalesced.childrenOf(split),
+            split instanceof FileSplit,
+            context.getConfiguration(),
+            new TaskOfContext(context));
     open();
   }
 
@@ -58,6 +64,7 @@ final class CoalescingRecordReader<K, V> extends RecordReader<K, V> {
       closeAfter(e, opened);
       throw e;
     }
+    reading.opened();
     reader = opened;
   }
 
@@ -85,7 +92,8 @@ final class CoalescingRecordReader<K, V> extends RecordReader<K, V> {
     if (reading == null) {
       return 0;
     }
-    return reader == null ? reading.progress(0, true)
+    return reader == null
+        ? reading.progress(0, true)
         : reading.progress(reader.getProgress(), false);
   }
 

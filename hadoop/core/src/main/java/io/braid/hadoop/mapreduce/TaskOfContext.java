@@ -3,6 +3,7 @@ package io.braid.hadoop.mapreduce;
 import io.braid.hadoop.input.CoalescingCounters;
 import org.apache.hadoop.mapreduce.Counter;
 import org.apache.hadoop.mapreduce.TaskAttemptContext;
+import org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter;
 
 /** Counts in a task attempt's context. */
 final class TaskOfContext implements CoalescingCounters.Task {
@@ -16,6 +17,14 @@ final class TaskOfContext implements CoalescingCounters.Task {
   public void count(String name, long amount) {
     Counter counter = context.getCounter(CoalescingCounters.GROUP, name);
     if (counter != null) {
+      counter.increment(amount);
+    }
+  }
+
+  @Override
+  public void countBytesRead(long amount) {
+    Counter counter = context.getCounter(FileInputFormatCounter.BYTES_READ);
+    if (counter != null && amount > 0) {
       counter.increment(amount);
     }
   }

@@ -2,6 +2,7 @@ package io.braid.hadoop.plan;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /** A plan that {@link Policy#AUTO} considers. Immutable. */
 final class Candidate {
@@ -9,7 +10,13 @@ final class Candidate {
    * Shares of the largest size: the more, the fewer containers; the less, the better slow ones are
    * made up for.
    */
-  private static final double[] SHARES = {0.75, 0.9};
+  private static final double[] LARGE_SHARES = {0.75, 0.9};
+
+  private static final double[] FACTORING_SHARES = {0.3, 0.7, 0.85};
+  private static final double[] WAVES = {2, 3, 4, 6, 9};
+
+  /** Of more, each plan takes so long that only one of each family is considered. */
+  private static final int MANY_BLOCKS = 200_000;
 
   final Policy policy;
   final PlanSettings settings;
@@ -22,23 +29,44 @@ final class Candidate {
   }
 
   /**
-   * The fixed policies with the settings as they are (a container a block first), then other
-   * shares.
+   * The fixed policies with the settings as they are (a container a block first), then with others.
    */
-  static List<Candidate> all(PlanSettings settings) {
+  static List<Candidate> all(PlanSettings settings, int blocks, int slots) {
     List<Candidate> all = new ArrayList<>();
     for (Policy policy : Policy.values()) {
-      if (policy != Policy.AUTO && policy != Policy.NONE) {
+      if (policy != Policy.AUTO) {
         all.add(new Candidate(policy, settings, policy.label()));
       }
     }
-    for (double share : SHARES) {
+    if (blocks > MANY_BLOCKS) {
+      return all;
+    }
+    for (double share : LARGE_SHARES) {
       all.add(
-          new Candidate(
+          of(
               Policy.ASSORTED_BALANCED,
               settings.withLargeShare(share),
-              Policy.ASSORTED_BALANCED.label() + " with a large share of " + share));
+              "%s with a large share of %s",
+              share));
+    }
+    for (double share : FACTORING_SHARES) {
+      all.add(
+          of(
+              Policy.FACTORING,
+              settings.withFactoringShare(share),
+              "%s with batches of %s of the rest",
+              share));
+    }
+    for (double waves : WAVES) {
+      if (waves < (double) blocks / slots) {
+        all.add(of(Policy.WAVES, settings.withWaves(waves), "%s, %.0f a slot", waves));
+      }
     }
     return all;
+  }
+
+  private static Candidate of(Policy policy, PlanSettings settings, String format, double value) {
+    return new Candidate(
+        policy, settings, String.format(Locale.ROOT, format, policy.label(), value));
   }
 }

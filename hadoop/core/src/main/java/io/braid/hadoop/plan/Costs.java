@@ -1,22 +1,39 @@
 package io.braid.hadoop.plan;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Consumer;
+
 /**
  * What is known of a job's times, measured (job history) or assumed; seconds and bytes a second.
  * The spreads are coefficients of variation of the time a byte takes. Immutable.
  */
-public final class Costs {
+public final class Costs implements Cloneable {
+  /** What opening a file takes, if nothing else is known: reading so much. */
+  private static final double ASSUMED_OPEN_BYTES = 4 << 20;
+
   /**
    * The figures of chapter III's cluster: 6.58 s to start a container, Grep at 3.85 s a block of
    * 128 MiB.
    */
-  public static final Costs ASSUMED = new Costs(6.58, 128 * 1048576 / 3.85, 0.1, 0.0);
+  public static final Costs ASSUMED =
+      new Costs(6.58, 128 * 1048576 / 3.85, 0.1, 0.0)
+          .withOpen(ASSUMED_OPEN_BYTES / (128 * 1048576 / 3.85))
+          .assumed(true, true);
+
+  /** Seconds that a scheduler may let free slots pass, where that is not known. */
+  private static final double USUAL_WAIT = 3;
 
   private final double startSeconds;
   private final double bytesPerSecond;
   private final double blockSpread;
   private final double containerSpread;
   private final double nodeSpread;
-  private final double localityWaitSeconds;
+  private double localityWaitSeconds;
+  private double openSeconds;
+  private boolean timesAssumed;
+  private boolean spreadsAssumed;
 
   /** As the constructor with five arguments, with nodes that are alike. */
   public Costs(
@@ -38,16 +55,6 @@ public final class Costs {
       double blockSpread,
       double containerSpread,
       double nodeSpread) {
-    this(startSeconds, bytesPerSecond, blockSpread, containerSpread, nodeSpread, 0);
-  }
-
-  private Costs(
-      double startSeconds,
-      double bytesPerSecond,
-      double blockSpread,
-      double containerSpread,
-      double nodeSpread,
-      double localityWaitSeconds) {
     this.startSeconds = atLeastZero("container start-up", startSeconds);
     this.bytesPerSecond = atLeastZero("bytes a second", bytesPerSecond);
     if (bytesPerSecond == 0) {
@@ -56,7 +63,16 @@ public final class Costs {
     this.blockSpread = atLeastZero("spread by block", blockSpread);
     this.containerSpread = atLeastZero("spread by container", containerSpread);
     this.nodeSpread = atLeastZero("spread by node", nodeSpread);
-    this.localityWaitSeconds = atLeastZero("wait for locality", localityWaitSeconds);
+  }
+
+  private Costs with(Consumer<Costs> change) {
+    try {
+      Costs copy = (Costs) clone();
+      change.accept(copy);
+      return copy;
+    } catch (CloneNotSupportedException e) {
+      throw new AssertionError(e);
+    }
   }
 
   /**
@@ -65,8 +81,62 @@ public final class Costs {
    * scheduler does by default.
    */
   public Costs withLocalityWait(double seconds) {
+    atLeastZero("wait for locality", seconds);
+    return with(copy -> copy.localityWaitSeconds = seconds);
+  }
+
+  /** These costs where a container needs so many seconds to open each block; 0 otherwise. */
+  public Costs withOpen(double seconds) {
+    atLeastZero("opening of a block", seconds);
+    return with(copy -> copy.openSeconds = seconds);
+  }
+
+  /**
+   * The same numbers, of which start-up and speed, or the spreads, are but assumed: a plan should
+   * then be good enough also if they are others.
+   */
+  public Costs assumed(boolean times, boolean spreads) {
+    return with(
+        copy -> {
+          copy.timesAssumed = times;
+          copy.spreadsAssumed = spreads;
+        });
+  }
+
+  private Costs withSpreads(double container, double node, double start) {
     return new Costs(
-        startSeconds, bytesPerSecond, blockSpread, containerSpread, nodeSpread, seconds);
+            startSeconds * start,
+            bytesPerSecond,
+            blockSpread,
+            Math.max(container, containerSpread),
+            Math.max(node, nodeSpread))
+        .withLocalityWait(localityWaitSeconds)
+        .withOpen(openSeconds)
+        .assumed(timesAssumed, spreadsAssumed);
+  }
+
+  /**
+   * The costs that a plan is to be good under: these alone if they are known; if they are assumed,
+   * some skew by container and by node, quicker and slower starts, and a scheduler that waits for
+   * locality, as well.
+   */
+  List<Costs> possible() {
+    List<Costs> all = new ArrayList<>();
+    all.add(this);
+    if (spreadsAssumed) {
+      all.add(withSpreads(0.3, 0, 1));
+      all.add(withSpreads(0.1, 0.3, 1));
+    }
+    if (timesAssumed) {
+      double container = spreadsAssumed ? 0.2 : 0;
+      double node = spreadsAssumed ? 0.15 : 0;
+      all.add(withSpreads(container, node, 1 / 3.0));
+      all.add(withSpreads(container, node, 3));
+      if (localityWaitSeconds == 0) {
+        all.add(withLocalityWait(USUAL_WAIT));
+      }
+    }
+    return all;
   }
 
   private static double atLeastZero(String what, double value) {
@@ -100,5 +170,64 @@ public final class Costs {
   /** How long the scheduler lets a slot pass that is not on a host a container asks for. */
   public double localityWaitSeconds() {
     return localityWaitSeconds;
+  }
+
+  /** What a container needs to open a block, whatever its length. */
+  public double openSeconds() {
+    return openSeconds;
+  }
+
+  /** Bytes that could be read in the time that opening a block takes. */
+  public double openBytes() {
+    return openSeconds * bytesPerSecond;
+  }
+
+  /** Whether start-up and speed are a guess. */
+  public boolean areTimesAssumed() {
+    return timesAssumed;
+  }
+
+  /** Whether the spreads are a guess. */
+  public boolean areSpreadsAssumed() {
+    return spreadsAssumed;
+  }
+
+  /** In one line, for people. */
+  @Override
+  public String toString() {
+    String wait =
+        localityWaitSeconds == 0
+            ? ""
+            : String.format(Locale.ROOT, ", %.2f s of wait for locality", localityWaitSeconds);
+    return String.format(
+        Locale.ROOT,
+        "%.2f s to start a container, %s/s a task, %.2f s to open a block, spreads %.2f by"
+            + " block, %.2f by container, %.2f by node%s (%s)",
+        startSeconds,
+        bytes(bytesPerSecond),
+        openSeconds,
+        blockSpread,
+        containerSpread,
+        nodeSpread,
+        wait,
+        certainty());
+  }
+
+  private static String bytes(double number) {
+    String[] units = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int unit = 0;
+    double scaled = number;
+    for (; scaled >= 1024 && unit < units.length - 1; ++unit) {
+      scaled /= 1024;
+    }
+    return String.format(Locale.ROOT, unit == 0 ? "%.0f %s" : "%.1f %s", scaled, units[unit]);
+  }
+
+  /** Whether these are as told, or which of them are but assumed, in two words. */
+  public String certainty() {
+    if (timesAssumed) {
+      return spreadsAssumed ? "costs assumed" : "times assumed";
+    }
+    return spreadsAssumed ? "spreads assumed" : "as told";
   }
 }

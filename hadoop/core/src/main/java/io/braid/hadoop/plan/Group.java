@@ -7,12 +7,14 @@ public final class Group {
   private final int[] blocks;
   private final long length;
   private final long localLength;
+  private final long leastLocalLength;
   private final List<String> hosts;
 
-  Group(int[] blocks, long length, long localLength, List<String> hosts) {
+  Group(int[] blocks, long length, long localLength, long leastLocalLength, List<String> hosts) {
     this.blocks = blocks;
     this.length = length;
     this.localLength = localLength;
+    this.leastLocalLength = leastLocalLength;
     this.hosts = List.copyOf(hosts);
   }
 
@@ -36,9 +38,14 @@ public final class Group {
     return localLength;
   }
 
+  /** Bytes of those blocks that the one of {@link #hosts} which holds least of them holds. */
+  public long leastLocalLength() {
+    return leastLocalLength;
+  }
+
   /**
-   * The preferred host first, then hosts that hold at least half of the bytes; at most three; may
-   * be empty.
+   * The preferred host first, then hosts that hold at least the local fraction of the bytes; at
+   * most three; may be empty.
    */
   public List<String> hosts() {
     return hosts;

@@ -13,7 +13,6 @@ import java.util.function.IntFunction;
 final class HostSchedule {
   private static final double NOT_WAITING = -1;
 
-  private final Costs costs;
   private final int[] slots;
   private final int allSlots;
   private final long[] lengths; // largest first
@@ -26,9 +25,9 @@ final class HostSchedule {
   private int idleCount;
   private int first; // all groups before this one are taken
   private double waitingSince;
+  private double wait;
 
-  private HostSchedule(Costs costs, int[] slots, long[] lengths, int[] starts, int[] queue) {
-    this.costs = costs;
+  private HostSchedule(int[] slots, long[] lengths, int[] starts, int[] queue) {
     this.slots = slots;
     this.allSlots = Arrays.stream(slots).sum();
     this.lengths = lengths;
@@ -44,8 +43,7 @@ final class HostSchedule {
    * these are not too many. Other nodes that these groups ask for become the node of that part of
    * the cluster. With a k that leaves no slots, null.
    */
-  static HostSchedule of(
-      long[] lengths, IntFunction<int[]> nodes, int[] slots, int step, Costs costs) {
+  static HostSchedule of(long[] lengths, IntFunction<int[]> nodes, int[] slots, int step) {
     int[] some = new int[(slots.length + step - 1) / step];
     Arrays.setAll(some, n -> slots[n * step]);
     if (Arrays.stream(some).sum() == 0) {
@@ -70,7 +68,7 @@ final class HostSchedule {
         groups[count++] = g;
       }
     }
-    return sorted(lengths, Arrays.copyOf(groups, count), asked, some, costs);
+    return sorted(lengths, Arrays.copyOf(groups, count), asked, some);
   }
 
   private static int[] folded(int[] nodes, int step) {
@@ -81,8 +79,7 @@ final class HostSchedule {
   }
 
   /** Sorts the groups, largest first, and queues them at the nodes that they ask for. */
-  private static HostSchedule sorted(
-      long[] lengths, int[] groups, int[][] asked, int[] slots, Costs costs) {
+  private static HostSchedule sorted(long[] lengths, int[] groups, int[][] asked, int[] slots) {
     Integer[] order = new Integer[groups.length];
     Arrays.setAll(order, i -> i);
     Arrays.sort(order, (a, b) -> Long.compare(lengths[groups[b]], lengths[groups[a]]));
@@ -106,7 +103,7 @@ final class HostSchedule {
         queue[ends[node]++] = i;
       }
     }
-    return new HostSchedule(costs, slots, sorted, starts, queue);
+    return new HostSchedule(slots, sorted, starts, queue);
   }
 
   /** How many groups or slots a draw goes through, whichever are more. */
@@ -114,14 +111,15 @@ final class HostSchedule {
     return Math.max(lengths.length, allSlots);
   }
 
-  /** One draw: when the last group ends. */
-  double last(Draws random) {
+  /** One draw, with a wait of so many seconds: when the last group ends. */
+  double last(SeededRandom random, double seconds) {
+    wait = seconds;
     double[] slowness = new double[slots.length];
     Arrays.setAll(slowness, n -> random.slowness());
     SlotHeap free = reset();
     double last = 0;
     for (int left = lengths.length; left > 0; ) {
-      double until = waitingSince + costs.localityWaitSeconds();
+      double until = waitingSince + wait;
       boolean waited = idleCount > 0 && (free.isEmpty() || until <= free.time());
       double now = waited ? until : free.time();
       int node = waited ? idle[--idleCount] : free.node();
@@ -175,7 +173,7 @@ final class HostSchedule {
     if (waitingSince == NOT_WAITING) {
       waitingSince = now;
     }
-    return now >= waitingSince + costs.localityWaitSeconds() ? largest() : -1;
+    return now >= waitingSince + wait ? largest() : -1;
   }
 
   private int next(int node) {

@@ -9,44 +9,48 @@ import java.util.function.IntFunction;
 final class Locator {
   private static final int MOST_HOSTS = 3;
 
-  private final Input in;
+  private final PlanInput in;
+  private final double localFraction;
   private final double[] bytes;
   private final int[] touched;
   private final int[] chosen = new int[MOST_HOSTS];
   private int touchedCount;
   private int hosts;
 
-  private Locator(Input in) {
+  private Locator(PlanInput in, double localFraction) {
     this.in = in;
+    this.localFraction = localFraction;
     this.bytes = new double[in.nowhere() + 1];
     this.touched = new int[in.nowhere() + 1];
   }
 
-  static List<Group> groups(Input in, Draft draft) {
-    Locator locator = new Locator(in);
-    List<Group> groups = new ArrayList<>(draft.groups.size());
+  /** Adds a part's groups. */
+  static void addGroups(KindPart part, PlanDraft draft, double localFraction, List<Group> groups) {
+    Locator locator = new Locator(part.in, localFraction);
     for (int g = 0; g < draft.groups.size(); ++g) {
-      groups.add(locator.group(draft.groups.get(g), draft.node(g)));
+      groups.add(locator.group(part, draft.groups.get(g), draft.node(g)));
     }
-    return groups;
   }
 
   /** The nodes to ask for, by the number of the group. For one thread. */
-  static IntFunction<int[]> nodes(Input in, Draft draft) {
-    Locator locator = new Locator(in);
+  static IntFunction<int[]> nodes(PlanInput in, PlanDraft draft, double localFraction) {
+    Locator locator = new Locator(in, localFraction);
     return g -> {
       locator.choose(draft.groups.get(g), draft.node(g));
       return Arrays.copyOf(locator.chosen, locator.hosts);
     };
   }
 
-  private Group group(int[] blocks, int node) {
+  private Group group(KindPart part, int[] blocks, int node) {
     long length = choose(blocks, node);
     List<String> names = new ArrayList<>(hosts);
+    long local = hosts == 0 ? 0 : local(blocks, chosen[0]);
+    long least = local;
     for (int k = 0; k < hosts; ++k) {
       names.add(in.hosts[chosen[k]]);
+      least = Math.min(least, k == 0 ? local : local(blocks, chosen[k]));
     }
-    return new Group(blocks, length, hosts == 0 ? 0 : local(blocks, chosen[0]), names);
+    return new Group(part.inWhole(blocks), length, local, least, names);
   }
 
   /** Sets the chosen hosts; returns the bytes of all blocks. */
@@ -78,7 +82,7 @@ final class Locator {
     touchedCount = 0;
     long length = 0;
     for (int block : blocks) {
-      long bytesOfBlock = in.blocks.get(block).length();
+      long bytesOfBlock = in.lengths[block];
       length = length + bytesOfBlock < 0 ? Long.MAX_VALUE : length + bytesOfBlock;
       for (int k = in.holderStart[block]; k < in.holderStart[block + 1]; ++k) {
         int node = in.holders[k];
@@ -94,17 +98,18 @@ final class Locator {
   }
 
   /**
-   * The node, not yet chosen, with most bytes: at least half of all, unless it would be the first.
-   * -1 if none.
+   * The node, not yet chosen, with most bytes: at least the local fraction of all, unless it would
+   * be the first. -1 if none.
    */
   private int best(long length) {
     int best = -1;
+    double enough = length * localFraction * (1 - GroupSizes.TOLERANCE);
     for (int k = 0; k < touchedCount; ++k) {
       int node = touched[k];
-      boolean enough = bytes[node] > 0 && (hosts == 0 || bytes[node] >= length / 2.0);
+      boolean eligible = bytes[node] > 0 && (hosts == 0 || bytes[node] >= enough);
       boolean better =
           best < 0 || bytes[node] > bytes[best] || (bytes[node] == bytes[best] && node < best);
-      if (enough && better) {
+      if (eligible && better) {
         best = node;
       }
     }
@@ -114,7 +119,7 @@ final class Locator {
   private long local(int[] blocks, int node) {
     long local = 0;
     for (int block : blocks) {
-      long length = in.holds(node, block) ? in.blocks.get(block).length() : 0;
+      long length = in.holds(node, block) ? in.lengths[block] : 0;
       local = local + length < 0 ? Long.MAX_VALUE : local + length;
     }
     return local;

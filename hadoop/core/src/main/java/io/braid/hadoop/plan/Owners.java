@@ -12,7 +12,7 @@ import java.util.Arrays;
 final class Owners {
   private static final int WORK_A_REPLICA = 20;
 
-  private final Input in;
+  private final PlanInput in;
   private final double[] measure;
   private final double[] capacity;
   private final double[] load;
@@ -25,7 +25,7 @@ final class Owners {
   private final int[] queue;
   private long work;
 
-  private Owners(Input in, Sizes sizes) {
+  private Owners(PlanInput in, GroupSizes sizes) {
     this.in = in;
     this.measure = sizes.measure;
     int nodes = in.nowhere() + 1;
@@ -45,7 +45,7 @@ final class Owners {
   }
 
   /** The owner of each block. */
-  static int[] of(Input in, Sizes sizes) {
+  static int[] of(PlanInput in, GroupSizes sizes) {
     Owners owners = new Owners(in, sizes);
     owners.greedy();
     owners.chains();

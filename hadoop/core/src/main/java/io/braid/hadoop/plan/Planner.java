@@ -2,19 +2,18 @@ package io.braid.hadoop.plan;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
+import java.util.BitSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
-import java.util.function.IntFunction;
 
 /**
- * Puts blocks together into groups. Five phases: {@link Input} (hosts become numbers), {@link
- * Sizes} (how large the groups shall be; the only phase that knows the policies), {@link Owners} (a
- * node for each block), {@link Coalescer} (rounds, then leftovers), {@link Locator} (hosts to ask
- * for). Deterministic, also in the order of the nodes; linear in blocks but for small factors in
- * nodes; knows nothing of Hadoop. Safe for all threads.
+ * Puts blocks together into groups. Five phases: {@link PlanInput} (hosts become numbers), {@link
+ * GroupSizes} (how large the groups shall be; the only phase that knows the policies), {@link
+ * Owners} (a node for each block), {@link GroupBuilder} (rounds, then leftovers), {@link Locator}
+ * (hosts to ask for); the last four for each kind of blocks by itself. Deterministic, also in the
+ * order of the nodes; linear in blocks but for small factors in nodes; knows nothing of Hadoop.
+ * Safe for all threads.
  */
 public final class Planner {
   /**
@@ -22,11 +21,17 @@ public final class Planner {
    */
   private static final double AS_GOOD = 1.02;
 
+  /** A first, rough look at all candidates takes so many times less work. */
+  private static final int SCREENING = 8;
+
+  /** What is farther behind than this in the first look gets no second one. */
+  private static final double WORTH_A_LOOK = 1.08;
+
   private Planner() {}
 
   /** Plans the blocks for the nodes. */
   public static Plan plan(List<Block> blocks, List<Node> nodes, PlanSettings settings) {
-    Input in = Input.of(blocks, nodes);
+    PlanInput in = PlanInput.of(blocks, nodes);
     if (blocks.isEmpty()) {
       return new Plan(Policy.NONE, "there are no blocks", List.of());
     }
@@ -36,16 +41,18 @@ public final class Planner {
     if (settings.policy() == Policy.NONE) {
       return new Plan(Policy.NONE, "as set", singles(in));
     }
+    PlanParts parts = new PlanParts(in);
     if (settings.policy() == Policy.AUTO) {
-      return choose(in, settings);
+      return choose(in, parts, settings);
     }
-    Sizes sizes = Sizes.of(in, settings, settings.policy());
-    Draft draft = Coalescer.run(in, sizes, Owners.of(in, sizes), settings.localFraction());
-    return new Plan(settings.policy(), "as set", Locator.groups(in, draft));
+    return new Plan(
+        settings.policy(),
+        "as set",
+        parts.groups(parts.drafts(settings, settings.policy()), settings));
   }
 
   /** A group a block, with the block's own hosts: what Hadoop does by itself. */
-  private static List<Group> singles(Input in) {
+  private static List<Group> singles(PlanInput in) {
     List<Group> groups = new ArrayList<>(in.blockCount());
     for (int i = 0; i < in.blockCount(); ++i) {
       Block block = in.blocks.get(i);
@@ -54,80 +61,106 @@ public final class Planner {
         hosts = new ArrayList<>(new LinkedHashSet<>(hosts));
         hosts = hosts.subList(0, Math.min(3, hosts.size()));
       }
-      groups.add(
-          new Group(new int[] {i}, block.length(), hosts.isEmpty() ? 0 : block.length(), hosts));
+      long local = hosts.isEmpty() ? 0 : block.length();
+      groups.add(new Group(new int[] {i}, block.length(), local, local, hosts));
     }
     return groups;
   }
 
-  private static Draft draft(Input in, Candidate candidate, Map<Boolean, int[]> owners) {
-    Sizes sizes = Sizes.of(in, candidate.settings, candidate.policy);
-    boolean counting = candidate.policy == Policy.ASSORTED_STRICT;
-    int[] owner = owners.computeIfAbsent(counting, c -> Owners.of(in, sizes));
-    return Coalescer.run(in, sizes, owner, candidate.settings.localFraction());
-  }
-
-  /** The candidate with the shortest forecast; of those as good, the one with fewest containers. */
-  private static Plan choose(Input in, PlanSettings settings) {
-    Candidate chosen = null;
-    Draft draft = null;
-    int containers = in.blockCount();
-    Forecast none = forecast(in, null, settings.costs());
-    double seconds = none.seconds();
-    double least = seconds;
-    // Owners depend on the measure alone: blocks for strict, bytes for all others.
-    Map<Boolean, int[]> owners = new HashMap<>();
-    for (Candidate candidate : Candidate.all(settings)) {
-      Draft other = draft(in, candidate, owners);
-      double now = forecast(in, other, settings.costs()).seconds();
-      least = Math.min(least, now);
-      if (now <= least * AS_GOOD
-          && (seconds > least * AS_GOOD || other.groups.size() < containers)) {
-        chosen = candidate;
-        draft = other;
-        containers = other.groups.size();
-        seconds = now;
+  /**
+   * The candidate whose time is nowhere much above the shortest, under none of the costs that are
+   * possible; of those as good, the one with fewest containers.
+   */
+  private static Plan choose(PlanInput in, PlanParts parts, PlanSettings settings) {
+    List<Costs> possible = settings.costs().possible();
+    List<Candidate> candidates = Candidate.all(settings, in.blockCount(), in.totalSlots);
+    List<List<PlanDraft>> drafts = new ArrayList<>();
+    List<Forecaster> forecasters = new ArrayList<>();
+    List<PlanForecast> forecasts = new ArrayList<>();
+    for (Candidate candidate : candidates) {
+      List<PlanDraft> draft =
+          candidate.policy == Policy.NONE
+              ? null
+              : parts.drafts(candidate.settings, candidate.policy);
+      Forecaster forecaster = parts.forecaster(candidate, draft, settings.costs().openBytes());
+      drafts.add(draft);
+      forecasters.add(forecaster);
+      forecasts.add(forecast(candidate, forecaster, possible, SCREENING));
+    }
+    double[] least = least(forecasts, possible.size());
+    double lowest = lowestRegret(forecasts, least);
+    BitSet near = new BitSet();
+    for (int i = 0; i < forecasts.size(); ++i) {
+      boolean isNear = forecasts.get(i).regret(least) <= lowest * WORTH_A_LOOK;
+      near.set(i, isNear);
+      if (isNear || i == 0) {
+        forecasts.set(i, forecast(candidates.get(i), forecasters.get(i), possible, 1));
       }
     }
-    if (chosen == null) {
-      return new Plan(
-          Policy.NONE,
-          String.format(
-              Locale.ROOT, "nothing promises less than the %.0f s of single blocks", seconds),
-          singles(in));
-    }
-    String reason =
-        String.format(
-            Locale.ROOT,
-            "%s promises %.0f s in %d containers against %.0f s in %d with a container a block",
-            chosen.label,
-            seconds,
-            containers,
-            none.seconds(),
-            in.blockCount());
-    return new Plan(chosen.policy, reason, Locator.groups(in, draft));
+    int chosen = best(forecasts, near, possible.size());
+    Candidate winner = candidates.get(chosen);
+    String reason = reason(forecasts, chosen, settings.costs());
+    List<Group> groups =
+        winner.policy == Policy.NONE ? singles(in) : parts.groups(drafts.get(chosen), settings);
+    return new Plan(winner.policy, reason, groups, forecasts, possible);
   }
 
-  /** Of a draft, or of single blocks without one. */
-  private static Forecast forecast(Input in, Draft draft, Costs costs) {
-    long[] lengths = new long[draft == null ? in.blockCount() : draft.groups.size()];
-    for (int g = 0; g < lengths.length; ++g) {
-      for (int block : draft == null ? new int[] {g} : draft.groups.get(g)) {
-        long sum = lengths[g] + in.blocks.get(block).length();
-        lengths[g] = sum < 0 ? Long.MAX_VALUE : sum;
+  /** The forecast under each of the costs; so many times less exact than it could be. */
+  private static PlanForecast forecast(
+      Candidate candidate, Forecaster forecaster, List<Costs> possible, int coarseness) {
+    int parts = possible.size() * coarseness;
+    double[] seconds =
+        possible.stream().mapToDouble(costs -> forecaster.under(costs, parts).seconds()).toArray();
+    return new PlanForecast(candidate.label, forecaster.groups(), seconds);
+  }
+
+  /** The shortest time under each of the costs. */
+  private static double[] least(List<PlanForecast> forecasts, int costs) {
+    double[] least = new double[costs];
+    Arrays.setAll(least, i -> forecasts.stream().mapToDouble(f -> f.seconds(i)).min().orElse(0));
+    return least;
+  }
+
+  private static double lowestRegret(List<PlanForecast> forecasts, double[] least) {
+    return forecasts.stream().mapToDouble(f -> f.regret(least)).min().orElse(1);
+  }
+
+  /** Of those that were looked at more closely. */
+  private static int best(List<PlanForecast> forecasts, BitSet near, int costs) {
+    List<PlanForecast> some = new ArrayList<>();
+    near.stream().forEach(i -> some.add(forecasts.get(i)));
+    double[] least = least(some, costs);
+    double lowest = lowestRegret(some, least);
+    int best = -1;
+    for (int i = near.nextSetBit(0); i >= 0; i = near.nextSetBit(i + 1)) {
+      PlanForecast forecast = forecasts.get(i);
+      if (forecast.regret(least) <= lowest * AS_GOOD
+          && (best < 0 || forecast.containers() < forecasts.get(best).containers())) {
+        best = i;
       }
     }
-    IntFunction<int[]> nodes =
-        draft == null ? block -> holders(in, block) : Locator.nodes(in, draft);
-    return Forecast.of(lengths, nodes, in.blockCount(), in.slots, costs);
+    return best;
   }
 
-  /** The nodes that a single block asks for. */
-  private static int[] holders(Input in, int block) {
-    int from = in.holderStart[block];
-    int to = Math.min(in.holderStart[block + 1], from + 3);
-    return in.holders[from] == in.nowhere()
-        ? new int[0]
-        : Arrays.copyOfRange(in.holders, from, to);
+  private static String reason(List<PlanForecast> forecasts, int chosen, Costs costs) {
+    PlanForecast none = forecasts.get(0);
+    if (chosen == 0) {
+      return String.format(
+          Locale.ROOT,
+          "nothing promises less than the %.0f s of single blocks (%s)",
+          none.seconds(0),
+          costs.certainty());
+    }
+    PlanForecast best = forecasts.get(chosen);
+    return String.format(
+        Locale.ROOT,
+        "%s promises %.0f s in %d containers against %.0f s in %d with a container a block"
+            + " (%s)",
+        best.label(),
+        best.seconds(0),
+        best.containers(),
+        none.seconds(0),
+        none.containers(),
+        costs.certainty());
   }
 }

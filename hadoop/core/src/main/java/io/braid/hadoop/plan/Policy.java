@@ -1,6 +1,8 @@
 package io.braid.hadoop.plan;
 
+import java.util.Arrays;
 import java.util.Locale;
+import java.util.stream.Collectors;
 
 /** How blocks are put together into groups, each of which one container reads. */
 public enum Policy {
@@ -15,6 +17,13 @@ public enum Policy {
   ASSORTED_STRICT("assorted-strict"),
   /** The same sizes, with the leftovers grouped as well. */
   ASSORTED_BALANCED("assorted-balanced"),
+  /** Groups alike in size, some for each slot, as Tez makes them. */
+  WAVES("waves"),
+  /**
+   * Batches of a group a slot, each batch a share of what is left (Hummel, Schonberg and Flynn,
+   * 1992).
+   */
+  FACTORING("factoring"),
   /** Whichever of the others promises the shortest job by the costs that are known. */
   AUTO("auto");
 
@@ -27,6 +36,11 @@ public enum Policy {
   /** The name in configurations and reports. */
   public String label() {
     return label;
+  }
+
+  /** All labels, divided by commas. */
+  public static String labels() {
+    return Arrays.stream(values()).map(Policy::label).collect(Collectors.joining(", "));
   }
 
   /**
@@ -44,8 +58,6 @@ public enum Policy {
       }
     }
     throw new IllegalArgumentException(
-        "there is no policy \""
-            + label
-            + "\": use none, maximum, assorted-strict, assorted-balanced or auto");
+        "there is no policy \"" + label + "\": use " + labels());
   }
 }

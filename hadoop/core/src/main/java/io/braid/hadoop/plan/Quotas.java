@@ -11,7 +11,7 @@ final class Quotas {
    * As many groups in all as wanted; the pseudo-node (last) gets the share of the blocks that are
    * nowhere.
    */
-  static int[] of(Input in, double[] measure, int groups) {
+  static int[] of(PlanInput in, double[] measure, int groups) {
     double[] held = new double[in.nowhere() + 1];
     double total = 0;
     for (int i = 0; i < measure.length; ++i) {
@@ -33,7 +33,7 @@ final class Quotas {
    * Whole numbers in proportion to the slots: the parts cut off go to the nodes that lost most,
    * then hold most.
    */
-  private static int[] shares(Input in, double[] held, int groups) {
+  private static int[] shares(PlanInput in, double[] held, int groups) {
     int[] quota = new int[in.nowhere() + 1];
     double[] lost = new double[in.nowhere()];
     Integer[] order = new Integer[in.nowhere()];

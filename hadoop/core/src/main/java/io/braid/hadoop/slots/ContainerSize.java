@@ -1,7 +1,6 @@
 package io.braid.hadoop.slots;
 
 import io.braid.hadoop.conf.Keys;
-import java.util.Locale;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapreduce.MRJobConfig;
@@ -30,30 +29,39 @@ final class ContainerSize {
 
   /** Of a map task. */
   static ContainerSize ofMap(Configuration conf, boolean isFair) {
-    return of(conf, isFair, new JobConf(conf).getMemoryRequired(TaskType.MAP),
+    return of(
+        conf,
+        isFair,
+        new JobConf(conf).getMemoryRequired(TaskType.MAP),
         conf.getInt(MRJobConfig.MAP_CPU_VCORES, MRJobConfig.DEFAULT_MAP_CPU_VCORES));
   }
 
   /** Of the application master. */
   static ContainerSize ofMaster(Configuration conf, boolean isFair) {
-    return of(conf, isFair,
+    return of(
+        conf,
+        isFair,
         conf.getInt(MRJobConfig.MR_AM_VMEM_MB, MRJobConfig.DEFAULT_MR_AM_VMEM_MB),
         conf.getInt(MRJobConfig.MR_AM_CPU_VCORES, MRJobConfig.DEFAULT_MR_AM_CPU_VCORES));
   }
 
   private static ContainerSize of(Configuration conf, boolean isFair, long memory, long vcores) {
-    int least = conf.getInt(YarnConfiguration.RM_SCHEDULER_MINIMUM_ALLOCATION_MB,
-        YarnConfiguration.DEFAULT_RM_SCHEDULER_MINIMUM_ALLOCATION_MB);
-    int leastVcores = conf.getInt(YarnConfiguration.RM_SCHEDULER_MINIMUM_ALLOCATION_VCORES,
-        YarnConfiguration.DEFAULT_RM_SCHEDULER_MINIMUM_ALLOCATION_VCORES);
+    int least =
+        conf.getInt(
+            YarnConfiguration.RM_SCHEDULER_MINIMUM_ALLOCATION_MB,
+            YarnConfiguration.DEFAULT_RM_SCHEDULER_MINIMUM_ALLOCATION_MB);
+    int leastVcores =
+        conf.getInt(
+            YarnConfiguration.RM_SCHEDULER_MINIMUM_ALLOCATION_VCORES,
+            YarnConfiguration.DEFAULT_RM_SCHEDULER_MINIMUM_ALLOCATION_VCORES);
     int step = least;
     int stepVcores = leastVcores;
     if (isFair) {
       step = conf.getInt(FAIR_MEMORY_STEP, conf.getInt(FAIR_MEMORY_STEP_OLD, 1024));
       stepVcores = conf.getInt(FAIR_VCORES_STEP, conf.getInt(FAIR_VCORES_STEP_OLD, 1));
     }
-    return new ContainerSize(rounded(memory, least, step),
-        rounded(vcores, leastVcores, stepVcores));
+    return new ContainerSize(
+        rounded(memory, least, step), rounded(vcores, leastVcores, stepVcores));
   }
 
   private static long rounded(long wanted, long least, long step) {
@@ -69,16 +77,14 @@ final class ContainerSize {
 
   /** Whether a node without free virtual cores is full for the scheduler. */
   static boolean areVcoresCounted(Configuration conf, boolean isFair) {
-    String value = Keys.SLOT_VCORES.text(conf);
-    switch (value.toLowerCase(Locale.ROOT)) {
+    switch (Keys.SLOT_VCORES.choice(conf)) {
       case "auto":
-        return isFair || conf.get(CALCULATOR, "").endsWith("DominantResourceCalculator");
+        // A plan for too few slots has a shorter last wave; one for too many has another wave.
+        return isFair || !conf.get(CALCULATOR, "").endsWith("DefaultResourceCalculator");
       case "true":
         return true;
-      case "false":
-        return false;
       default:
-        throw Keys.SLOT_VCORES.refusal(value, null);
+        return false;
     }
   }
 

@@ -14,8 +14,10 @@ final class LocalSlots implements SlotSource {
   private final int slots;
 
   LocalSlots(Configuration conf) {
-    slots = Math.max(conf.getInt(LocalJobRunner.LOCAL_MAX_MAPS, 1),
-        Runtime.getRuntime().availableProcessors());
+    slots =
+        Math.max(
+            conf.getInt(LocalJobRunner.LOCAL_MAX_MAPS, 1),
+            Runtime.getRuntime().availableProcessors());
   }
 
   @Override

@@ -5,31 +5,25 @@ import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.plan.Block;
 import java.io.IOException;
 import java.util.List;
-import java.util.Locale;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapreduce.MRConfig;
 
 /** Says how many maps run at once. */
 public interface SlotSource {
-  /**
-   * The slots for a job that reads these blocks. An IOException says why they can't be known.
-   */
+  /** The slots for a job that reads these blocks. An IOException says why they can't be known. */
   Slots slots(List<Block> blocks) throws IOException, InterruptedException;
 
   /** The source that the configuration asks for; IllegalArgumentException names a wrong key. */
   static SlotSource of(Configuration conf) {
-    String value = Keys.SLOTS.text(conf);
-    switch (value.toLowerCase(Locale.ROOT)) {
+    switch (Keys.SLOTS.choice(conf)) {
       case "auto":
         return automatic(conf);
       case "static":
         return StaticSlots.of(conf);
       case "yarn":
         return new YarnSlots(conf);
-      case "local":
-        return new LocalSlots(conf);
       default:
-        throw Keys.SLOTS.refusal(value, null);
+        return new LocalSlots(conf);
     }
   }
 
@@ -40,7 +34,8 @@ public interface SlotSource {
       }
     }
     String framework = conf.get(MRConfig.FRAMEWORK_NAME, MRConfig.LOCAL_FRAMEWORK_NAME);
-    return framework.equals(MRConfig.YARN_FRAMEWORK_NAME) ? new YarnSlots(conf)
+    return framework.equals(MRConfig.YARN_FRAMEWORK_NAME)
+        ? new YarnSlots(conf)
         : new LocalSlots(conf);
   }
 }

@@ -4,14 +4,20 @@ import io.braid.hadoop.plan.Node;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.PriorityQueue;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** How many maps run at once, and where. Immutable. */
 public final class Slots {
   /** Stands for a node whose name is not known; no host can be called that. */
   private static final String UNNAMED = "(node ";
+
+  private static final Set<String> LOCAL =
+      Set.of(
+          "localhost", "localhost.localdomain", "127.0.0.1", "::1", "0:0:0:0:0:0:0:1", "0.0.0.0");
 
   private final List<Node> nodes;
   private final String origin;
@@ -27,11 +33,13 @@ public final class Slots {
    */
   public static Slots of(Map<String, Integer> perHost, String origin) {
     List<Node> nodes = new ArrayList<>();
-    new TreeMap<>(perHost).forEach((host, slots) -> {
-      if (slots > 0) {
-        nodes.add(new Node(host, slots));
-      }
-    });
+    new TreeMap<>(perHost)
+        .forEach(
+            (host, slots) -> {
+              if (slots > 0) {
+                nodes.add(new Node(host, slots));
+              }
+            });
     return new Slots(nodes, origin);
   }
 
@@ -75,6 +83,14 @@ public final class Slots {
   /** A name for the i-th node of which only the slots are known. */
   static String unnamed(int i) {
     return UNNAMED + i + ")";
+  }
+
+  /**
+   * Whether that is no name of a host but means "here": object stores and local files say so of all
+   * their blocks.
+   */
+  public static boolean isHere(String host) {
+    return LOCAL.contains(host.toLowerCase(Locale.ROOT));
   }
 
   /** Whether that is such a name: nothing that a scheduler could be asked for. */

@@ -1,5 +1,6 @@
 package io.braid.hadoop.slots;
 
+import io.braid.hadoop.conf.HostSlots;
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.plan.Block;
 import java.util.ArrayList;
@@ -7,7 +8,6 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import org.apache.hadoop.conf.Configuration;
 
 /** Slots that the user has written down: by host, or as a number of nodes. Immutable. */
@@ -24,44 +24,32 @@ final class StaticSlots implements SlotSource {
 
   static StaticSlots of(Configuration conf) {
     if (Keys.SLOT_HOSTS.isSet(conf)) {
-      return new StaticSlots(parse(Keys.SLOT_HOSTS.text(conf)), 0, 0);
+      Keys.SLOT_HOSTS.check(conf);
+      return new StaticSlots(HostSlots.parse(Keys.SLOT_HOSTS.text(conf)), 0, 0);
     }
     int nodes = Keys.SLOT_NODES.whole(conf);
     int perNode = Keys.SLOTS_PER_NODE.whole(conf);
     if (nodes == 0) {
-      throw new IllegalArgumentException(Keys.SLOTS.name() + " is static, but neither "
-          + Keys.SLOT_HOSTS.name() + " nor " + Keys.SLOT_NODES.name() + " says how many there are");
+      throw new IllegalArgumentException(
+          Keys.SLOTS.name()
+              + " is static, but neither "
+              + Keys.SLOT_HOSTS.name()
+              + " nor "
+              + Keys.SLOT_NODES.name()
+              + " says how many there are");
     }
     if ((long) nodes * perNode > Integer.MAX_VALUE) {
-      throw new IllegalArgumentException(Keys.SLOT_NODES.name() + " times "
-          + Keys.SLOTS_PER_NODE.name() + " can't be " + (long) nodes * perNode
-          + ": allowed are up to " + Integer.MAX_VALUE + " slots");
+      throw new IllegalArgumentException(
+          Keys.SLOT_NODES.name()
+              + " times "
+              + Keys.SLOTS_PER_NODE.name()
+              + " can't be "
+              + (long) nodes * perNode
+              + ": allowed are up to "
+              + Integer.MAX_VALUE
+              + " slots");
     }
     return new StaticSlots(Map.of(), nodes, perNode);
-  }
-
-  private static Map<String, Integer> parse(String list) {
-    Map<String, Integer> parsed = new TreeMap<>();
-    long total = 0;
-    for (String item : list.split(",", -1)) {
-      int equals = item.indexOf('=');
-      String host = equals < 0 ? "" : item.substring(0, equals).trim();
-      int slots;
-      try {
-        slots = Integer.parseInt(item.substring(equals + 1).trim());
-      } catch (NumberFormatException e) {
-        throw Keys.SLOT_HOSTS.refusal(list, e);
-      }
-      total += slots;
-      if (host.isEmpty() || slots < 0 || total > Integer.MAX_VALUE
-          || parsed.put(host, slots) != null) {
-        throw Keys.SLOT_HOSTS.refusal(list, null);
-      }
-    }
-    if (total == 0) {
-      throw Keys.SLOT_HOSTS.refusal(list, null);
-    }
-    return parsed;
   }
 
   @Override
@@ -82,12 +70,16 @@ final class StaticSlots implements SlotSource {
     Map<String, Long> bytes = new HashMap<>();
     for (Block block : blocks) {
       for (String host : block.hosts()) {
-        bytes.merge(host, block.length(), Long::sum);
+        if (!Slots.isHere(host)) {
+          bytes.merge(host, block.length(), Long::sum);
+        }
       }
     }
     List<String> hosts = new ArrayList<>(bytes.keySet());
-    hosts.sort(Comparator.<String>comparingLong(bytes::get).reversed()
-        .thenComparing(Comparator.naturalOrder()));
+    hosts.sort(
+        Comparator.<String>comparingLong(bytes::get)
+            .reversed()
+            .thenComparing(Comparator.naturalOrder()));
     return hosts;
   }
 }

@@ -8,11 +8,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /** Lets a call take only so long. Stateless. */
-final class TimeLimit {
+public final class TimeLimit {
   private TimeLimit() {}
 
   /** The call's result; an IOException when it fails or takes longer. */
-  static <T> T call(Callable<T> call, long millis, String what)
+  public static <T> T call(Callable<T> call, long millis, String what)
       throws IOException, InterruptedException {
     FutureTask<T> task = new FutureTask<>(call);
     // A daemon, so that a call that hangs does not keep the client alive.
@@ -26,8 +26,9 @@ final class TimeLimit {
       throw new IOException(what + " did not answer within " + millis + " ms", e);
     } catch (ExecutionException e) {
       Throwable cause = e.getCause();
-      throw new IOException(what + ": " + (cause.getMessage() != null ? cause.getMessage()
-          : cause.toString()), cause);
+      throw new IOException(
+          what + ": " + (cause.getMessage() != null ? cause.getMessage() : cause.toString()),
+          cause);
     } finally {
       task.cancel(true);
     }

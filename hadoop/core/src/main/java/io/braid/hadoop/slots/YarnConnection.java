@@ -4,11 +4,15 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
+import java.util.function.ToDoubleFunction;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.CommonConfigurationKeysPublic;
 import org.apache.hadoop.mapreduce.JobContext;
+import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.hadoop.yarn.api.records.NodeReport;
+import org.apache.hadoop.yarn.api.records.QueueConfigurations;
 import org.apache.hadoop.yarn.api.records.QueueInfo;
 import org.apache.hadoop.yarn.api.records.Resource;
 import org.apache.hadoop.yarn.client.api.YarnClient;
@@ -21,17 +25,26 @@ final class YarnConnection implements YarnCluster, AutoCloseable {
 
   private final YarnClient client;
   private final String queueName;
+  private final String mapLabel;
 
   /** Does not retry for longer than {@code millis}, as YARN's clients would for a quarter hour. */
-  YarnConnection(Configuration conf, int millis) {
+  YarnConnection(Configuration conf, int millis) throws IOException {
     YarnConfiguration impatient = new YarnConfiguration(conf);
     impatient.setLong(YarnConfiguration.RESOURCEMANAGER_CONNECT_MAX_WAIT_MS, millis);
-    impatient.setLong(YarnConfiguration.RESOURCEMANAGER_CONNECT_RETRY_INTERVAL_MS,
+    impatient.setLong(
+        YarnConfiguration.RESOURCEMANAGER_CONNECT_RETRY_INTERVAL_MS,
         Math.max(1, Math.min(1000, millis / 4)));
     impatient.setInt(CommonConfigurationKeysPublic.IPC_CLIENT_CONNECT_MAX_RETRIES_KEY, 1);
     // The timeline service has nothing to do with it, and its client may need further jars.
     impatient.setBoolean(YarnConfiguration.TIMELINE_SERVICE_ENABLED, false);
-    queueName = conf.get(JobContext.QUEUE_NAME, "default");
+    UserGroupInformation user = UserGroupInformation.getCurrentUser();
+    queueName =
+        QueueMapping.queue(
+            conf,
+            conf.get(JobContext.QUEUE_NAME, "default"),
+            user.getShortUserName(),
+            List.of(user.getGroupNames()));
+    mapLabel = YarnSlots.mapLabel(conf);
     client = YarnClient.createYarnClient();
     client.init(impatient);
     client.start();
@@ -49,9 +62,14 @@ final class YarnConnection implements YarnCluster, AutoCloseable {
       Resource used = report.getUsed();
       Resource capability = report.getCapability();
       Set<String> labels = report.getNodeLabels();
-      nodes.add(new NodeState(report.getNodeId().getHost(), capability.getMemorySize(),
-          capability.getVirtualCores(), used == null ? 0 : used.getMemorySize(),
-          used == null ? 0 : used.getVirtualCores(), labels == null ? Set.of() : labels));
+      nodes.add(
+          new NodeState(
+              report.getNodeId().getHost(),
+              capability.getMemorySize(),
+              capability.getVirtualCores(),
+              used == null ? 0 : used.getMemorySize(),
+              used == null ? 0 : used.getVirtualCores(),
+              labels == null ? Set.of() : labels));
     }
     return nodes;
   }
@@ -68,12 +86,36 @@ final class YarnConnection implements YarnCluster, AutoCloseable {
   public QueueState queue() throws IOException {
     QueueInfo queue = nearest();
     if (queue == null) {
-      throw new IOException("there is neither a queue \"" + queueName + "\" ("
-          + JobContext.QUEUE_NAME + ") nor one above it");
+      throw new IOException(
+          "there is neither a queue \""
+              + queueName
+              + "\" ("
+              + JobContext.QUEUE_NAME
+              + ") nor one above it");
     }
-    String label = queue.getDefaultNodeLabelExpression();
-    return new QueueState(maximumShare(queue), maximumMemory(queue),
-        label == null ? "" : label.trim(), schedulerOf(queue));
+    String standard = queue.getDefaultNodeLabelExpression();
+    String label = standard == null ? "" : standard.trim();
+    QueueConfigurations partition = partition(queue, mapLabel == null ? label : mapLabel);
+    double maximum =
+        partition == null
+            ? share(queue, QueueInfo::getMaximumCapacity)
+            : part(partition.getAbsoluteMaxCapacity());
+    double capacity =
+        partition == null ? share(queue, QueueInfo::getCapacity) : partition.getAbsoluteCapacity();
+    return new QueueState(
+        maximum,
+        capacity > 0 && capacity < 1 ? capacity : 0,
+        maximumMemory(queue),
+        label,
+        schedulerOf(queue),
+        pathOf(queue));
+  }
+
+  /** What the capacity scheduler says of the queue's part of the nodes with a label. */
+  private static QueueConfigurations partition(QueueInfo queue, String label) {
+    Map<String, QueueConfigurations> partitions = queue.getQueueConfigurations();
+    QueueConfigurations partition = partitions == null ? null : partitions.get(label);
+    return partition == null || partition.getAbsoluteMaxCapacity() <= 0 ? null : partition;
   }
 
   /**
@@ -100,11 +142,11 @@ final class YarnConnection implements YarnCluster, AutoCloseable {
   }
 
   /** Of the whole cluster: a queue's own figure is a part of its parent. */
-  private double maximumShare(QueueInfo queue) throws IOException {
-    double product = part(queue.getMaximumCapacity());
+  private double share(QueueInfo queue, ToDoubleFunction<QueueInfo> figure) throws IOException {
+    double product = part(figure.applyAsDouble(queue));
     String scheduler = schedulerOf(queue);
     if (scheduler != null && scheduler.toLowerCase(Locale.ROOT).contains("fair")) {
-      return product;  // the fair scheduler's is one of the cluster already
+      return product; // the fair scheduler's is one of the cluster already
     }
     String path = pathOf(queue);
     for (int dot = path.lastIndexOf('.'); dot > 0; dot = path.lastIndexOf('.')) {
@@ -113,13 +155,13 @@ final class YarnConnection implements YarnCluster, AutoCloseable {
       if (parent == null) {
         break;
       }
-      product *= part(parent.getMaximumCapacity());
+      product *= part(figure.applyAsDouble(parent));
     }
     return product;
   }
 
   /** Schedulers write no limit as 0, as -1, as NaN or as more than everything. */
-  private static double part(float share) {
+  private static double part(double share) {
     return share > 0 && share < 1 ? share : 1;
   }
 

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -24,7 +25,9 @@ class KeysTest {
   @Test
   void thePageIsUpToDate() throws Exception {
     String page = Files.readString(Path.of("../docs/options.md"));
-    assertEquals(OptionsPage.markdown(Keys.ALL), page,
+    assertEquals(
+        OptionsPage.markdown(Keys.ALL),
+        page,
         "print it again: java -cp ... io.braid.hadoop.conf.OptionsPage > docs/options.md");
   }
 
@@ -94,37 +97,41 @@ class KeysTest {
 
   @ParameterizedTest
   @CsvSource({
-      "braid.input.policy, biggest, assorted-strict",
-      "braid.input.ratio, 1, from 2 to 64",
-      "braid.input.ratio, two, from 2 to 64",
-      "braid.input.ratio, 99999999999999999999, from 2 to 64",
-      "braid.input.large-share, 1.5, from 0.01 to 1",
-      "braid.input.large-share, NaN, from 0.01 to 1",
-      "braid.input.local-fraction, -0.1, from 0 to 1",
-      "braid.input.minimum-bytes, -1, may end in k",
-      "braid.input.minimum-bytes, 9999999t, may end in k",
-      "braid.input.minimum-bytes, much, may end in k",
-      "braid.input.cost.start-seconds, Infinity, from 0 to 86400",
-      "braid.input.cost.bytes-per-second, 0, bytes from 1",
-      "braid.input.cost.block-spread, -1, from 0 to 100",
-      "braid.input.cost.locality-wait-seconds, -1, from 0 to 86400",
-      "braid.input.slots, mesos, 'auto, static, yarn or local'",
-      "braid.input.slots.hosts, node1, host=slots",
-      "braid.input.slots.hosts, node1=, host=slots",
-      "braid.input.slots.hosts, =4, host=slots",
-      "braid.input.slots.hosts, 'a=1,a=2', host=slots",
-      "braid.input.slots.hosts, 'a=1,', host=slots",
-      "braid.input.slots.hosts, a=-1, host=slots",
-      "braid.input.slots.hosts, a=0, host=slots",
-      "braid.input.slots.nodes, -4, from 0 to 1000000",
+    "braid.input.policy, biggest, assorted-strict",
+    "braid.input.ratio, 1, from 2 to 64",
+    "braid.input.ratio, two, from 2 to 64",
+    "braid.input.ratio, 99999999999999999999, from 2 to 64",
+    "braid.input.large-share, 1.5, from 0.01 to 1",
+    "braid.input.large-share, NaN, from 0.01 to 1",
+    "braid.input.local-fraction, -0.1, from 0 to 1",
+    "braid.input.minimum-bytes, -1, may end in k",
+    "braid.input.minimum-bytes, 9999999t, may end in k",
+    "braid.input.minimum-bytes, much, may end in k",
+    "braid.input.cost.start-seconds, Infinity, from 0 to 86400",
+    "braid.input.cost.bytes-per-second, 0, bytes from 1",
+    "braid.input.cost.block-spread, -1, from 0 to 100",
+    "braid.input.cost.locality-wait-seconds, -1, from 0 to 86400",
+    "braid.input.slots, mesos, 'auto, static, yarn or local'",
+    "braid.input.slots.hosts, node1, host=slots",
+    "braid.input.slots.hosts, node1=, host=slots",
+    "braid.input.slots.hosts, =4, host=slots",
+    "braid.input.slots.hosts, 'a=1,a=2', host=slots",
+    "braid.input.slots.hosts, 'a=1,', host=slots",
+    "braid.input.slots.hosts, a=-1, host=slots",
+    "braid.input.slots.hosts, a=0, host=slots",
+    "braid.input.slots.nodes, -4, from 0 to 1000000",
   })
   void absurdValuesAreNamed(String key, String value, String allowed) {
     Configuration conf = new Configuration(false);
     conf.set(key, value);
-    String message = assertThrows(IllegalArgumentException.class, () -> {
-      InputSettings.plan(conf);
-      SlotSource.of(conf);
-    }).getMessage();
+    String message =
+        assertThrows(
+                IllegalArgumentException.class,
+                () -> {
+                  InputSettings.plan(conf);
+                  SlotSource.of(conf);
+                })
+            .getMessage();
     assertTrue(message.contains(key), message);
     assertTrue(message.contains(value), message);
     assertTrue(message.contains(allowed), message);
@@ -132,11 +139,11 @@ class KeysTest {
 
   @ParameterizedTest
   @CsvSource({
-      "braid.input.slots.capacity, most, total or free",
-      "braid.input.slots.share, 0, from 0.001 to 1",
-      "braid.input.slots.reserve, -1, from 0 to",
-      "braid.input.slots.vcores, maybe, 'auto, true or false'",
-      "braid.input.slots.timeout-ms, 0, from 1 to",
+    "braid.input.slots.capacity, most, total or free",
+    "braid.input.slots.share, 0, from 0.001 to 1",
+    "braid.input.slots.reserve, -1, from 0 to",
+    "braid.input.slots.vcores, maybe, 'auto, true or false'",
+    "braid.input.slots.timeout-ms, 0, from 1 to",
   })
   void absurdValuesForYarnAreNamed(String key, String value, String allowed) {
     Configuration conf = new Configuration(false);
@@ -147,6 +154,52 @@ class KeysTest {
     assertTrue(message.contains(key), message);
     assertTrue(message.contains(value), message);
     assertTrue(message.contains(allowed), message);
+  }
+
+  @Test
+  void keysThatThereAreNotAreWarnedOf() {
+    Configuration conf = new Configuration(false);
+    conf.set("braid.input.polcy", "none");
+    conf.set("braid.input.ratio", "3");
+    conf.set("braid.plan.policy", "maximum");
+    conf.set("braid.something.completely.different", "1");
+    assertEquals(
+        List.of(
+            "There is no key braid.input.polcy, it has no effect; did you mean braid.input.policy?",
+            "There is no key braid.something.completely.different, it has no effect"
+                + " (hadoop/docs/options.md has all)"),
+        KeyCheck.unknown(conf));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "braid.input.policy, greatest",
+    "braid.input.mix, lines",
+    "braid.input.ratio, 1",
+    "braid.input.slots, mesos",
+    "braid.input.slots.hosts, node1",
+    "braid.input.slots.vcores, maybe",
+    "braid.input.cost.start-seconds, soon",
+  })
+  void wrongValuesOfASiteAreLeftOut(String key, String value, @TempDir Path folder)
+      throws Exception {
+    Path site = folder.resolve("mapred-site.xml");
+    Files.writeString(
+        site,
+        "<configuration><property><name>"
+            + key
+            + "</name><value>"
+            + value
+            + "</value></property></configuration>");
+    Configuration conf = new Configuration(false);
+    conf.addResource(new org.apache.hadoop.fs.Path(site.toUri()));
+    Configuration usable = KeyCheck.checked(conf);
+    assertEquals(null, usable.get(key));
+    InputSettings.plan(usable);
+    SlotSource.of(usable);
+    // On the command line, or in the job, it is refused.
+    conf.set(key, value);
+    assertThrows(IllegalArgumentException.class, () -> KeyCheck.checked(conf));
   }
 
   @Test

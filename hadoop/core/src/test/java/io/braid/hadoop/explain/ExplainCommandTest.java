@@ -72,10 +72,16 @@ class ExplainCommandTest {
     assertEquals("21", fields("assorted-strict")[1]);
     assertEquals("768", fields("maximum")[2]);
     assertEquals("100.0%", fields("maximum")[8]);
-    assertEquals("6.00", fields("none")[9]);
+    assertEquals("100.0%", fields("maximum")[9]);
+    assertEquals("6.00", fields("none")[10]);
     // One start and six blocks of 3.85 s, and a little for the spread.
-    assertEquals(6.58 + 6 * 3.85, Double.parseDouble(fields("maximum")[10]), 2.5);
+    assertEquals(6.58 + 6 * 3.85, Double.parseDouble(fields("maximum")[11]), 2.5);
     assertTrue(out().contains("auto: maximum promises"), out());
+    // All that was considered, and under which costs.
+    assertTrue(out().contains("considered"), out());
+    assertTrue(out().contains("factoring with batches of 0.7 of the rest"), out());
+    assertTrue(out().contains("costs 1: 6.58 s to start a container, 33.2 MiB/s a task"), out());
+    assertTrue(out().contains("(costs assumed)"), out());
   }
 
   @Test
@@ -121,8 +127,8 @@ class ExplainCommandTest {
       assertTrue(text.contains(shown), shown);
     }
     // Background, legend, then a start-up and a frame a container, and a box a block.
-    int containers = 36 + 6 + 21 + 12;
-    assertEquals(1 + 3 + 2 * containers + 4 * 36, svg.getElementsByTagName("rect").getLength());
+    int containers = 36 + 6 + 21 + 12 + 10 + 18;
+    assertEquals(1 + 3 + 2 * containers + 6 * 36, svg.getElementsByTagName("rect").getLength());
   }
 
   @Test
@@ -163,7 +169,11 @@ class ExplainCommandTest {
             text.toURI().toString()),
         err());
     assertTrue(
-        out().contains("by TextInputFormat: 10 blocks, 1000 B, on 1 nodes with 4 slots"), out());
+        out()
+            .contains(
+                "by TextInputFormat, any files in a split: there is one input path: 10 blocks,"
+                    + " 1000 B, on 1 nodes with 4 slots"),
+        out());
     assertEquals("4", fields("maximum")[1]);
   }
 
@@ -209,7 +219,7 @@ class ExplainCommandTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"--help", "explain --help", "history --help", "simulate --help"})
+  @ValueSource(strings = {"--help", "explain --help", "history --help", "plan --help"})
   void help(String line) {
     assertEquals(0, run(line.split(" ")), err());
     assertTrue(out().toLowerCase(Locale.ROOT).startsWith("usage: "), out());

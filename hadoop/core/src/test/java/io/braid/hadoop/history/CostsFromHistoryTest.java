@@ -73,7 +73,8 @@ class CostsFromHistoryTest {
   }
 
   private static Costs learn(File file) throws IOException {
-    return CostsFromHistory.of(new Configuration(false), new Path(file.toURI()), null).costs();
+    return CostsFromHistory.of(new Configuration(false), new Path(file.toURI()), null, 60_000)
+        .costs();
   }
 
   @Test
@@ -115,7 +116,10 @@ class CostsFromHistoryTest {
     Arrays.fill(sizes, 4);
     CostsFromHistory learnt =
         CostsFromHistory.of(
-            new Configuration(false), new Path(write("alike", sizes, 0, 0, 0).toURI()), null);
+            new Configuration(false),
+            new Path(write("alike", sizes, 0, 0, 0).toURI()),
+            null,
+            60_000);
     assertTrue(learnt.origin().contains("assumed"), learnt.origin());
     assertEquals(GAP + (START + 4 * BLOCK / RATE) / 2, learnt.costs().startSeconds(), 0.1);
   }
@@ -127,7 +131,7 @@ class CostsFromHistoryTest {
       // Five seconds of start-up, two for each eighth of the work. The first report comes within
       // the second part: until there the start-up is spread evenly. Two parts are the sort's.
       int[] parts = {4501, 4501, 2003, 1997, 2004, 1996, 2000, 2004, 1500, 1500};
-      maps.add(new MapTime("m" + i, "n", 0, 0, 0, 24_006, 100, 1, parts));
+      maps.add(new MapTime("m" + i, "n", 0, 0, 0, 24_006, 100, 1, parts, -1));
     }
     assertEquals(5, maps.get(0).startByProgress(), 0.01);
     CostsFromHistory learnt = CostsFromHistory.of(new JobTimes("job", "name", 0, 24_006, maps));
@@ -140,10 +144,11 @@ class CostsFromHistoryTest {
   @Test
   void progressOfShortMapsTellsNothing() {
     int[] real = {14528, 337, 337, 337, 337, 337, 337, 337, 337, 337, 337, 338};
-    assertEquals(-1, new MapTime("m", "n", 0, 0, 0, 18_250, 1, 1, real).startByProgress());
+    assertEquals(-1, new MapTime("m", "n", 0, 0, 0, 18_250, 1, 1, real, -1).startByProgress());
     int[] even = {1500, 1501, 1500, 1500, 1501, 1500, 1500, 1501, 1500, 1500, 1501, 1500};
-    assertEquals(-1, new MapTime("m", "n", 0, 0, 0, 18_000, 1, 1, even).startByProgress());
-    assertEquals(-1, new MapTime("m", "n", 0, 0, 0, 18_000, 1, 1, new int[0]).startByProgress());
+    assertEquals(-1, new MapTime("m", "n", 0, 0, 0, 18_000, 1, 1, even, -1).startByProgress());
+    assertEquals(
+        -1, new MapTime("m", "n", 0, 0, 0, 18_000, 1, 1, new int[0], -1).startByProgress());
   }
 
   @Test
@@ -153,7 +158,7 @@ class CostsFromHistoryTest {
       // Sizes that would tell another start-up; the work takes a second a hundred bytes.
       int size = 100 * (i % 2 + 1);
       long began = 3000 + i * 100;
-      maps.add(new MapTime("m" + i, "n", 0, 0, began, began + size * 10, size, 1, new int[0]));
+      maps.add(new MapTime("m" + i, "n", 0, 0, began, began + size * 10, size, 1, new int[0], -1));
     }
     CostsFromHistory learnt = CostsFromHistory.of(new JobTimes("job", "name", 0, 9000, maps));
     assertTrue(learnt.origin().contains("counted"), learnt.origin());
@@ -167,12 +172,53 @@ class CostsFromHistoryTest {
     List<MapTime> alike = new ArrayList<>();
     List<MapTime> counted = new ArrayList<>();
     for (int i = 0; i < 4; ++i) {
-      alike.add(new MapTime("a" + i, "n" + i, 0, 0, 0, 20_000, 100, 1, new int[0]));
-      counted.add(new MapTime("c" + i, "n" + i, 0, 0, 3000, 4000, 100, 1, new int[0]));
+      alike.add(new MapTime("a" + i, "n" + i, 0, 0, 0, 20_000, 100, 1, new int[0], -1));
+      counted.add(new MapTime("c" + i, "n" + i, 0, 0, 3000, 4000, 100, 1, new int[0], -1));
     }
     JobTimes first = new JobTimes("first", "name", 0, 20_000, alike);
     JobTimes second = new JobTimes("second", "name", 0, 4000, counted);
     assertEquals(3, CostsFromHistory.of(List.of(first, second)).costs().startSeconds(), 1e-9);
+  }
+
+  @Test
+  void openingIsLearntForEachBlock() {
+    List<MapTime> maps = new ArrayList<>();
+    for (int i = 0; i < 8; ++i) {
+      // 10 blocks, opened in 0.2 s each, and a second of work.
+      maps.add(new MapTime("m" + i, "n", 0, 0, 3000, 6000, 100, 10, new int[0], 2));
+    }
+    Costs learnt = CostsFromHistory.of(new JobTimes("job", "name", 0, 9000, maps)).costs();
+    assertEquals(0.2, learnt.openSeconds(), 1e-9);
+    assertEquals(100, learnt.bytesPerSecond(), 1e-9);
+    assertEquals(3, learnt.startSeconds(), 1e-9);
+  }
+
+  @Test
+  void aJobMayHaveNoName() {
+    assertEquals("", new JobTimes("job", null, 0, 1, List.of()).name());
+  }
+
+  /** As the JobHistoryServer's folders are: the newest are found without a look at all others. */
+  @Test
+  void theNewestFolderIsLookedAtFirst() throws Exception {
+    java.nio.file.Path root = java.nio.file.Files.createTempDirectory("braid-history");
+    try {
+      for (String day : List.of("2024/01/02", "2025/11/30", "2025/12/01")) {
+        java.nio.file.Path dir = root.resolve(day + "/000000");
+        java.nio.file.Files.createDirectories(dir);
+        java.nio.file.Files.writeString(dir.resolve(day.replace('/', '-') + ".jhist"), "");
+      }
+      Configuration conf = new Configuration(false);
+      Path folder = new Path(root.toUri());
+      long late = System.nanoTime() + 60_000_000_000L;
+      List<Path> found = HistoryReader.find(conf, folder, 1, late);
+      assertEquals(1, found.size());
+      assertEquals("2025-12-01.jhist", found.get(0).getName());
+      assertEquals(3, HistoryReader.find(conf, folder, 10, late).size());
+      assertEquals(List.of(), HistoryReader.find(conf, folder, 10, System.nanoTime() - 1));
+    } finally {
+      org.apache.hadoop.fs.FileUtil.fullyDelete(root.toFile());
+    }
   }
 
   @Test
@@ -195,11 +241,11 @@ class CostsFromHistoryTest {
     }
     Files.write(new File(folder, "broken.jhist").toPath(), new byte[] {1, 2, 3});
     Configuration conf = new Configuration(false);
-    Costs mine = CostsFromHistory.of(conf, new Path(folder.toURI()), "mine").costs();
+    Costs mine = CostsFromHistory.of(conf, new Path(folder.toURI()), "mine", 60_000).costs();
     assertEquals(2, mine.startSeconds(), 1e-6);
     assertEquals(1000, mine.bytesPerSecond(), 1e-6);
     // Without that name: the medians of both.
-    Costs any = CostsFromHistory.of(conf, new Path(folder.toURI()), "unheard of").costs();
+    Costs any = CostsFromHistory.of(conf, new Path(folder.toURI()), "unheard of", 60_000).costs();
     assertEquals((mine.startSeconds() + START + GAP) / 2, any.startSeconds(), 0.02);
   }
 
@@ -210,16 +256,18 @@ class CostsFromHistoryTest {
     Files.writeString(broken.toPath(), "no history");
     IOException wrong =
         assertThrows(
-            IOException.class, () -> CostsFromHistory.of(conf, new Path(broken.toURI()), null));
+            IOException.class,
+            () -> CostsFromHistory.of(conf, new Path(broken.toURI()), null, 60_000));
     assertTrue(wrong.getMessage().contains("broken.jhist"), wrong.getMessage());
     assertThrows(
         FileNotFoundException.class,
-        () -> CostsFromHistory.of(conf, new Path(new File(folder, "none").toURI()), null));
+        () -> CostsFromHistory.of(conf, new Path(new File(folder, "none").toURI()), null, 60_000));
     File empty = new File(folder, "empty");
     assertTrue(empty.mkdir());
     IOException none =
         assertThrows(
-            IOException.class, () -> CostsFromHistory.of(conf, new Path(empty.toURI()), null));
+            IOException.class,
+            () -> CostsFromHistory.of(conf, new Path(empty.toURI()), null, 60_000));
     assertTrue(none.getMessage().contains("no job with at least 4"), none.getMessage());
   }
 
@@ -228,7 +276,7 @@ class CostsFromHistoryTest {
     List<MapTime> maps = new ArrayList<>();
     for (int i = 0; i < 6; ++i) {
       long at = i / 2 * 10_000L;
-      maps.add(new MapTime("m" + i, "n", 0, at + 1000, 0, at + 10_000, 1, 1, new int[0]));
+      maps.add(new MapTime("m" + i, "n", 0, at + 1000, 0, at + 10_000, 1, 1, new int[0], -1));
     }
     JobTimes job = new JobTimes("job", "name", 0, 30_000, maps);
     assertEquals(2, job.mostAtOnce());

@@ -24,8 +24,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The history file that a real cluster's application master left, against what the
- * JobHistoryServer answered about the same job.
+ * The history file that a real cluster's application master left, against what the JobHistoryServer
+ * answered about the same job.
  */
 class RecordedHistoryTest {
   @TempDir File folder;

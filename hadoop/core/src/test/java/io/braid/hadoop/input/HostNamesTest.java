@@ -47,8 +47,10 @@ class HostNamesTest {
   @Test
   void blocksKeepTheirLengthAndEachHostOnce() {
     Block same = new Block(5, List.of("node1"));
-    List<Block> translated = names("node1")
-        .translated(List.of(same, new Block(7, List.of("node1.example.org", "NODE1", "node2"))));
+    List<Block> translated =
+        names("node1")
+            .translated(
+                List.of(same, new Block(7, List.of("node1.example.org", "NODE1", "node2"))));
     assertSame(same, translated.get(0));
     assertEquals(7, translated.get(1).length());
     assertEquals(List.of("node1", "node2"), translated.get(1).hosts());

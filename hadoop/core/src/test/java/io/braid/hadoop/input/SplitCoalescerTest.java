@@ -21,13 +21,13 @@ import org.junit.jupiter.api.Test;
 /** Any failure on the way to a plan gives the delegate's splits; a plan gives each of them once. */
 class SplitCoalescerTest {
   /** Splits are names; what is made of them is a list in text. */
-  private static final class Names implements SplitCoalescer.Api<String> {
+  private static class Names implements SplitCoalescer.Api<String> {
     final List<ChildSplits<String>> made = new ArrayList<>();
     UnaryOperator<String> kinds = split -> "";
 
     @Override
     public long length(String split) {
-      return split.startsWith("?") ? -1 : 100;  // some formats don't know
+      return split.startsWith("?") ? -1 : 100; // some formats don't know
     }
 
     @Override
@@ -46,9 +46,9 @@ class SplitCoalescerTest {
     }
 
     @Override
-    public String coalesced(ChildSplits<String> children, boolean areFiles) {
+    public String coalesced(ChildSplits<String> children, boolean isFileShown) {
       made.add(children);
-      assertFalse(areFiles);
+      assertFalse(isFileShown);
       return "group " + made.size();
     }
   }
@@ -99,33 +99,97 @@ class SplitCoalescerTest {
 
   @Test
   void failuresGiveTheDelegatesSplits() {
-    assertSame(splits, coalesced(blocks -> {
-      throw new IOException("scripted");
-    }));
-    assertSame(splits, coalesced(blocks -> {
-      throw new IllegalStateException();
-    }));
-    assertSame(splits, coalesced(blocks -> {
-      throw new NoClassDefFoundError("org/apache/hadoop/yarn/Client");
-    }));
+    assertSame(
+        splits,
+        coalesced(
+            blocks -> {
+              throw new IOException("scripted");
+            }));
+    assertSame(
+        splits,
+        coalesced(
+            blocks -> {
+              throw new IllegalStateException();
+            }));
+    assertSame(
+        splits,
+        coalesced(
+            blocks -> {
+              throw new NoClassDefFoundError("org/apache/hadoop/yarn/Client");
+            }));
     assertSame(splits, coalesced(blocks -> Slots.of(Map.of("h0", 0), "test")));
+    assertSame(
+        splits,
+        coalesced(
+            blocks -> {
+              throw new StackOverflowError();
+            }));
+    assertSame(
+        splits,
+        coalesced(
+            blocks -> {
+              throw new AssertionError("scripted");
+            }));
     assertEquals(List.of(), names.made);
   }
 
   @Test
   void anInterruptIsKept() {
-    assertSame(splits, coalesced(blocks -> {
-      throw new InterruptedException();
-    }));
+    assertSame(
+        splits,
+        coalesced(
+            blocks -> {
+              throw new InterruptedException();
+            }));
     assertTrue(Thread.interrupted());
+  }
+
+  @Test
+  void thePlanIsOnTheJobsPage() {
+    conf.set(Keys.POLICY.name(), "auto");
+    SlotSource source = blocks -> Slots.of(Map.of("h0", 2, "h1", 1), "test");
+    new SplitCoalescer<>(conf, names, source).coalesce(splits);
+    assertTrue(conf.get("braid.plan.reason").contains("assumed"), conf.get("braid.plan.reason"));
+    assertTrue(conf.get("braid.plan.costs.1").contains("6.58 s"), conf.get("braid.plan.costs.1"));
+    String first = conf.get("braid.plan.forecast.01");
+    assertTrue(first.startsWith("none: 9 containers"), first);
+    conf.set(Keys.POLICY.name(), "maximum");
+    new SplitCoalescer<>(conf, names, source).coalesce(splits);
+    assertEquals("maximum", conf.get("braid.plan.policy"));
+    assertEquals(null, conf.get("braid.plan.forecast.01"));
+  }
+
+  /** Object stores call every block's host localhost. */
+  @Test
+  void hereIsNoHostUnlessANodeIsCalledSo() throws Exception {
+    Names here =
+        new Names() {
+          @Override
+          public String[] locations(String split) {
+            return new String[] {"localhost"};
+          }
+        };
+    conf.set(Keys.POLICY.name(), "maximum");
+    conf.set(Keys.SLOT_NODES.name(), "3");
+    assertEquals(3, new SplitCoalescer<>(conf, here, SlotSource.of(conf)).coalesce(splits).size());
+    for (ChildSplits<String> group : here.made) {
+      assertEquals(3, group.size());
+      assertEquals(List.of(), group.preferredHosts());
+      assertEquals(List.of(), group.hosts(0));
+    }
+    here.made.clear();
+    new SplitCoalescer<>(conf, here, blocks -> Slots.of(Map.of("localhost", 2), "test"))
+        .coalesce(splits);
+    assertEquals(List.of("localhost"), here.made.get(0).preferredHosts());
   }
 
   @Test
   void nobodyIsAskedWhenNothingIsToBeDone() {
     conf.set(Keys.POLICY.name(), "none");
-    SlotSource source = blocks -> {
-      throw new AssertionError("asked");
-    };
+    SlotSource source =
+        blocks -> {
+          throw new AssertionError("asked");
+        };
     assertSame(splits, new SplitCoalescer<>(conf, names, source).coalesce(splits));
     conf.set(Keys.POLICY.name(), "maximum");
     List<String> none = List.of();

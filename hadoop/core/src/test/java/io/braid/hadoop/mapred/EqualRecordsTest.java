@@ -5,8 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.input.ChildSplits;
-import io.braid.hadoop.input.CoalescedPlainSplit;
 import io.braid.hadoop.input.CoalescingCounters;
+import io.braid.hadoop.input.MixedSplit;
 import io.braid.hadoop.plan.Policy;
 import io.braid.hadoop.testing.SampleFiles;
 import java.io.IOException;
@@ -88,8 +88,9 @@ class EqualRecordsTest {
     kind.write(folder, conf, seed);
     FileInputFormat.setInputPaths(conf, folder);
     conf.setInt("mapreduce.input.lineinputformat.linespermap", 37);
-    conf.setLong("mapreduce.input.fileinputformat.split.maxsize", 5_000);  // CombineText's
+    conf.setLong("mapreduce.input.fileinputformat.split.maxsize", 5_000); // CombineText's
     conf.set(Keys.DELEGATE.name(), kind.delegate.getName());
+    conf.set(Keys.MIX_CURRENT_FILE.name(), "true"); // each record is asked for its file
     return conf;
   }
 
@@ -100,10 +101,16 @@ class EqualRecordsTest {
 
   static Stream<Arguments> kindsAndPolicies() {
     // Bzip2 is slow: one policy that makes large groups, and one that makes groups of all sizes.
-    return Stream.of(Kind.values()).flatMap(kind -> Stream.of(Policy.values())
-        .filter(policy -> kind != Kind.BZIP2 || policy == Policy.MAXIMUM
-            || policy == Policy.ASSORTED_BALANCED)
-        .map(policy -> Arguments.of(kind, policy)));
+    return Stream.of(Kind.values())
+        .flatMap(
+            kind ->
+                Stream.of(Policy.values())
+                    .filter(
+                        policy ->
+                            kind != Kind.BZIP2
+                                || policy == Policy.MAXIMUM
+                                || policy == Policy.ASSORTED_BALANCED)
+                    .map(policy -> Arguments.of(kind, policy)));
   }
 
   @ParameterizedTest
@@ -157,6 +164,6 @@ class EqualRecordsTest {
       areFiles &= group.get(i) instanceof FileSplit;
     }
     ChildSplits<InputSplit> made = new ChildSplits<>(group, lengths, hosts, List.of(), null);
-    return areFiles ? new CoalescedSplit(made, conf) : new CoalescedPlainSplit<>(made, conf);
+    return areFiles ? new CoalescedSplit(made, conf) : new MixedSplit<>(made, conf);
   }
 }

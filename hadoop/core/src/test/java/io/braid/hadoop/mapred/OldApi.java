@@ -52,8 +52,10 @@ final class OldApi {
       V value = reader.createValue();
       float progress = 0;
       while (reader.next(key, value)) {
-        String file = split instanceof FileSplit ? ((FileSplit) split).getPath() + "+"
-            + ((FileSplit) split).getStart() : "";
+        String file =
+            split instanceof FileSplit
+                ? ((FileSplit) split).getPath() + "+" + ((FileSplit) split).getStart()
+                : "";
         records.add(file + " " + key + " " + value);
         float now = reader.getProgress();
         assertTrue(now >= progress && now <= 1, "progress went from " + progress + " to " + now);
@@ -73,7 +75,7 @@ final class OldApi {
   <S extends InputSplit> S roundTrip(S split) throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     split.write(new DataOutputStream(bytes));
-    @SuppressWarnings("unchecked")  // an object's class is a class of its type
+    @SuppressWarnings("unchecked") // an object's class is a class of its type
     S read = (S) ReflectionUtils.newInstance(split.getClass(), conf);
     DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes.toByteArray()));
     read.readFields(in);

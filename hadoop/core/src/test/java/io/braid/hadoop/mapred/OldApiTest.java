@@ -8,8 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.braid.hadoop.conf.Keys;
-import io.braid.hadoop.input.CoalescedPlainSplit;
 import io.braid.hadoop.input.CoalescingCounters;
+import io.braid.hadoop.input.MixedSplit;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
@@ -83,8 +83,8 @@ class OldApiTest {
     }
 
     @Override
-    public RecordReader<IntWritable, IntWritable> getRecordReader(InputSplit split, JobConf conf,
-        Reporter reporter) {
+    public RecordReader<IntWritable, IntWritable> getRecordReader(
+        InputSplit split, JobConf conf, Reporter reporter) {
       int last = ((NumberSplit) split).number;
       return new RecordReader<>() {
         private int at;
@@ -143,7 +143,7 @@ class OldApiTest {
     conf.setInt("test.splits", 9);
     List<InputSplit> splits = api.splits(format, 1);
     assertEquals(2, splits.size());
-    assertInstanceOf(CoalescedPlainSplit.class, splits.get(0));
+    assertInstanceOf(MixedSplit.class, splits.get(0));
     assertEquals(36, api.records(format, splits).size());
     assertEquals(9, Numbers.closed);
     assertEquals(9, api.counter(CoalescingCounters.CHILD_SPLITS));
@@ -159,8 +159,8 @@ class OldApiTest {
   @Test
   void theDelegatesExceptionComesUnchanged() {
     Numbers.failure = new IllegalStateException("scripted");
-    assertSame(Numbers.failure,
-        assertThrows(IllegalStateException.class, () -> api.splits(format, 1)));
+    assertSame(
+        Numbers.failure, assertThrows(IllegalStateException.class, () -> api.splits(format, 1)));
   }
 
   @Test
@@ -181,8 +181,8 @@ class OldApiTest {
   @Test
   void formatsOfTheNewApiAreRefused() {
     conf.set(Keys.DELEGATE.name(), "org.apache.hadoop.mapreduce.lib.input.TextInputFormat");
-    String message = assertThrows(IllegalArgumentException.class, () -> api.splits(format, 1))
-        .getMessage();
+    String message =
+        assertThrows(IllegalArgumentException.class, () -> api.splits(format, 1)).getMessage();
     assertTrue(message.contains("braid.input.delegate"), message);
     assertTrue(message.contains("org.apache.hadoop.mapred.InputFormat"), message);
   }
@@ -201,12 +201,12 @@ class OldApiTest {
     format.getRecordReader(split, conf, Reporter.NULL).close();
     assertNull(conf.get("stream.map.input.ignoreKey"));
     conf.unset(Keys.DELEGATE.name());
-    assertThrows(ClassCastException.class,
-        () -> format.getRecordReader(split, conf, Reporter.NULL));
+    assertThrows(
+        ClassCastException.class, () -> format.getRecordReader(split, conf, Reporter.NULL));
     assertEquals("true", conf.get("stream.map.input.ignoreKey"));
     conf.set("stream.map.input.ignoreKey", "false");
-    assertThrows(ClassCastException.class,
-        () -> format.getRecordReader(split, conf, Reporter.NULL));
+    assertThrows(
+        ClassCastException.class, () -> format.getRecordReader(split, conf, Reporter.NULL));
     assertEquals("false", conf.get("stream.map.input.ignoreKey"));
   }
 }

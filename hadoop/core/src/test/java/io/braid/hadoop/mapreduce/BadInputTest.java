@@ -62,8 +62,12 @@ class BadInputTest {
   @Test
   void theDelegatesExceptionsComeUnchanged() {
     conf.set(Keys.DELEGATE.name(), ScriptedFormat.class.getName());
-    for (Exception failure : List.of(new FileNotFoundException("gone"), new InterruptedException(),
-        new IllegalStateException("no"), new IOException((String) null))) {
+    for (Exception failure :
+        List.of(
+            new FileNotFoundException("gone"),
+            new InterruptedException(),
+            new IllegalStateException("no"),
+            new IOException((String) null))) {
       ScriptedFormat.failure = failure;
       assertSame(failure, assertThrows(Exception.class, () -> api.splits(format)));
     }
@@ -87,8 +91,12 @@ class BadInputTest {
 
   @Test
   void wrongDelegatesAreNamed() {
-    for (String name : List.of("org.example.NoSuchFormat", "java.lang.String",
-        "org.apache.hadoop.mapred.TextInputFormat", CoalescingInputFormat.class.getName())) {
+    for (String name :
+        List.of(
+            "org.example.NoSuchFormat",
+            "java.lang.String",
+            "org.apache.hadoop.mapred.TextInputFormat",
+            CoalescingInputFormat.class.getName())) {
       conf.set(Keys.DELEGATE.name(), name);
       String message =
           assertThrows(IllegalArgumentException.class, () -> api.splits(format)).getMessage();
@@ -103,8 +111,10 @@ class BadInputTest {
     conf.set(Keys.RATIO.name(), "-7");
     String message =
         assertThrows(IllegalArgumentException.class, () -> api.splits(format)).getMessage();
-    assertEquals("braid.input.ratio can't be \"-7\": allowed is a whole number from 2 to 64 "
-        + "(default 2)", message);
+    assertEquals(
+        "braid.input.ratio can't be \"-7\": allowed is a whole number from 2 to 64 "
+            + "(default 2)",
+        message);
   }
 
   @Test
@@ -145,12 +155,13 @@ class BadInputTest {
   @Test
   void splitsThatWontTellWhereTheyAreStayAsTheyAre() throws Exception {
     conf.set(Keys.DELEGATE.name(), ScriptedFormat.class.getName());
-    FileSplit broken = new FileSplit(new Path("file:///in/a"), 0, 1, null) {
-      @Override
-      public String[] getLocations() throws IOException {
-        throw new IOException("scripted");
-      }
-    };
+    FileSplit broken =
+        new FileSplit(new Path("file:///in/a"), 0, 1, null) {
+          @Override
+          public String[] getLocations() throws IOException {
+            throw new IOException("scripted");
+          }
+        };
     ScriptedFormat.splits = List.of(broken, broken);
     assertSame(ScriptedFormat.splits, api.splits(format));
   }
@@ -158,8 +169,10 @@ class BadInputTest {
   @Test
   void splitsWithoutLocationsArePlanned() throws Exception {
     conf.set(Keys.DELEGATE.name(), ScriptedFormat.class.getName());
-    ScriptedFormat.splits = List.of(new ScriptedFormat.NumberSplit(3),
-        new FileSplit(new Path("file:///in/a"), 0, 1, new String[] {"h", "", null}));
+    ScriptedFormat.splits =
+        List.of(
+            new ScriptedFormat.NumberSplit(3),
+            new FileSplit(new Path("file:///in/a"), 0, 1, new String[] {"h", "", null}));
     List<InputSplit> splits = api.splits(format);
     long children = 0;
     for (InputSplit split : splits) {
@@ -173,10 +186,10 @@ class BadInputTest {
   void theSplitsOfMultipleInputsStaySingle() throws Exception {
     SampleFiles.writeTexts(folder(), conf, 6);
     Job job = Job.getInstance(conf);
-    MultipleInputs.addInputPath(job, new Path(folder(), "text-0"), TextInputFormat.class,
-        Mapper.class);
-    MultipleInputs.addInputPath(job, new Path(folder(), "text-1"), KeyValueTextInputFormat.class,
-        Mapper.class);
+    MultipleInputs.addInputPath(
+        job, new Path(folder(), "text-0"), TextInputFormat.class, Mapper.class);
+    MultipleInputs.addInputPath(
+        job, new Path(folder(), "text-1"), KeyValueTextInputFormat.class, Mapper.class);
     CoalescingInputFormat.wrap(job);
     assertEquals(CoalescingInputFormat.class, job.getInputFormatClass());
     List<InputSplit> splits = format.getSplits(job);

@@ -9,8 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.input.ChildSplits;
-import io.braid.hadoop.input.CoalescedPlainSplit;
 import io.braid.hadoop.input.CoalescingCounters;
+import io.braid.hadoop.input.MixedSplit;
 import io.braid.hadoop.mapreduce.ScriptedFormat.Event;
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
@@ -70,9 +70,12 @@ class CoalescedSplitTest {
   @Test
   void plainSplitsTravelToo() throws Exception {
     ScriptedFormat.NumberSplit child = new ScriptedFormat.NumberSplit(7);
-    CoalescedPlainSplit<InputSplit> read = api.roundTrip(new CoalescedPlainSplit<>(
-        new ChildSplits<>(List.of(child), new long[] {3}, List.of(List.of()), List.of(), null),
-        conf));
+    MixedSplit<InputSplit> read =
+        api.roundTrip(
+            new MixedSplit<>(
+                new ChildSplits<>(
+                    List.of(child), new long[] {3}, List.of(List.of()), List.of(), null),
+                conf));
     assertEquals(7, ((ScriptedFormat.NumberSplit) read.children().child(0)).number);
     assertEquals(3, read.getLength());
     assertEquals(0, read.getLocations().length);
@@ -82,8 +85,12 @@ class CoalescedSplitTest {
   void anotherFormatIsRefused() {
     CoalescedSplit split = new CoalescedSplit();
     split.setConf(conf);
-    IOException e = assertThrows(IOException.class, () -> split.readFields(
-        new DataInputStream(new ByteArrayInputStream(new byte[] {9, 0, 0, 0, 0}))));
+    IOException e =
+        assertThrows(
+            IOException.class,
+            () ->
+                split.readFields(
+                    new DataInputStream(new ByteArrayInputStream(new byte[] {9, 0, 0, 0, 0}))));
     assertTrue(e.getMessage().contains("same braid-hadoop jar"), e.getMessage());
   }
 
@@ -128,10 +135,11 @@ class CoalescedSplitTest {
   void progressNeverGoesBack() throws Exception {
     ScriptedFormat.progress = new float[] {0.9f, Float.NaN, -3, 0.1f, 7, 0.2f};
     CoalescedSplit split = files(file("a", 0, 10), file("b", 0, 0), file("c", 0, 10));
-    assertEquals(6, api.records(new CoalescingInputFormat<>(), split).size());  // it asserts
+    assertEquals(6, api.records(new CoalescingInputFormat<>(), split).size()); // it asserts
     ScriptedFormat.progress = new float[] {0.9f, 0.1f};
-    assertEquals(4, api.records(new CoalescingInputFormat<>(), files(file("a", 0, 0),
-        file("b", 0, 0))).size());
+    assertEquals(
+        4,
+        api.records(new CoalescingInputFormat<>(), files(file("a", 0, 0), file("b", 0, 0))).size());
   }
 
   @Test
@@ -182,8 +190,12 @@ class CoalescedSplitTest {
   void aReaderThatFailsToOpenIsClosed() {
     ScriptedFormat.failAt = Event.OPENED;
     ScriptedFormat.failOn = "b";
-    IOException e = assertThrows(IOException.class,
-        () -> api.records(new CoalescingInputFormat<>(), files(file("a", 0, 1), file("b", 0, 1))));
+    IOException e =
+        assertThrows(
+            IOException.class,
+            () ->
+                api.records(
+                    new CoalescingInputFormat<>(), files(file("a", 0, 1), file("b", 0, 1))));
     assertEquals("scripted OPENED of b", e.getMessage());
     assertEquals(2, ScriptedFormat.count(Event.CLOSED));
   }
@@ -192,8 +204,12 @@ class CoalescedSplitTest {
   void aReaderThatFailsToReadIsClosed() {
     ScriptedFormat.failAt = Event.READ;
     ScriptedFormat.failOn = "b";
-    IOException e = assertThrows(IOException.class,
-        () -> api.records(new CoalescingInputFormat<>(), files(file("a", 0, 1), file("b", 0, 1))));
+    IOException e =
+        assertThrows(
+            IOException.class,
+            () ->
+                api.records(
+                    new CoalescingInputFormat<>(), files(file("a", 0, 1), file("b", 0, 1))));
     assertEquals("scripted READ of b", e.getMessage());
     assertEquals(2, ScriptedFormat.count(Event.CLOSED));
   }
@@ -202,18 +218,23 @@ class CoalescedSplitTest {
   void aReaderThatFailsToCloseIsNotClosedTwice() {
     ScriptedFormat.failAt = Event.CLOSED;
     ScriptedFormat.failOn = "a";
-    IOException e = assertThrows(IOException.class,
-        () -> api.records(new CoalescingInputFormat<>(), files(file("a", 0, 1), file("b", 0, 1))));
+    IOException e =
+        assertThrows(
+            IOException.class,
+            () ->
+                api.records(
+                    new CoalescingInputFormat<>(), files(file("a", 0, 1), file("b", 0, 1))));
     assertEquals("scripted CLOSED of a", e.getMessage());
     assertEquals(1, ScriptedFormat.count(Event.CLOSED));
   }
 
   @Test
   void locationsInMemoryAreTold() throws Exception {
-    FileSplit cached = new FileSplit(new Path("file:///in/a"), 0, 30,
-        new String[] {"h1", "h2"}, new String[] {"h2"});
-    FileSplit onDisk = new FileSplit(new Path("file:///in/b"), 0, 20,
-        new String[] {"h1", "h2"}, new String[0]);
+    FileSplit cached =
+        new FileSplit(
+            new Path("file:///in/a"), 0, 30, new String[] {"h1", "h2"}, new String[] {"h2"});
+    FileSplit onDisk =
+        new FileSplit(new Path("file:///in/b"), 0, 20, new String[] {"h1", "h2"}, new String[0]);
     ScriptedFormat.splits = List.of(cached, onDisk);
     conf.set(Keys.POLICY.name(), "maximum");
     conf.set(Keys.SLOT_HOSTS.name(), "h1=1,h2=1");
@@ -222,8 +243,9 @@ class CoalescedSplitTest {
       SplitLocationInfo[] infos = split.getLocationInfo();
       assertEquals(split.getLocations().length, infos.length);
       for (SplitLocationInfo info : infos) {
-        boolean isCached = assertInstanceOf(CoalescedSplit.class, split).getPath().getName()
-            .equals("a") && info.getLocation().equals("h2");
+        boolean isCached =
+            assertInstanceOf(CoalescedSplit.class, split).getPath().getName().equals("a")
+                && info.getLocation().equals("h2");
         assertEquals(isCached, info.isInMemory(), split + " at " + info.getLocation());
         assertTrue(info.isOnDisk());
       }

@@ -6,8 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.input.ChildSplits;
-import io.braid.hadoop.input.CoalescedPlainSplit;
 import io.braid.hadoop.input.CoalescingCounters;
+import io.braid.hadoop.input.MixedSplit;
 import io.braid.hadoop.plan.Policy;
 import io.braid.hadoop.testing.SampleFiles;
 import java.io.IOException;
@@ -91,6 +91,7 @@ class EqualRecordsTest {
     conf.setLong(FileInputFormat.SPLIT_MAXSIZE, kind == Kind.BZIP2 ? 200_000 : 1_700);
     conf.setInt(NLineInputFormat.LINES_PER_MAP, 37);
     conf.set(Keys.DELEGATE.name(), kind.delegate.getName());
+    conf.set(Keys.MIX_CURRENT_FILE.name(), "true"); // each record is asked for its file
     return conf;
   }
 
@@ -100,10 +101,16 @@ class EqualRecordsTest {
 
   static Stream<Arguments> kindsAndPolicies() {
     // Bzip2 is slow: one policy that makes large groups, and one that makes groups of all sizes.
-    return Stream.of(Kind.values()).flatMap(kind -> Stream.of(Policy.values())
-        .filter(policy -> kind != Kind.BZIP2 || policy == Policy.MAXIMUM
-            || policy == Policy.ASSORTED_BALANCED)
-        .map(policy -> Arguments.of(kind, policy)));
+    return Stream.of(Kind.values())
+        .flatMap(
+            kind ->
+                Stream.of(Policy.values())
+                    .filter(
+                        policy ->
+                            kind != Kind.BZIP2
+                                || policy == Policy.MAXIMUM
+                                || policy == Policy.ASSORTED_BALANCED)
+                    .map(policy -> Arguments.of(kind, policy)));
   }
 
   @ParameterizedTest
@@ -141,15 +148,17 @@ class EqualRecordsTest {
     for (InputSplit child : children) {
       bytes += child.getLength();
     }
-    assertEquals(bytes, api.counter(CoalescingCounters.LOCAL_BYTES)
-        + api.counter(CoalescingCounters.REMOTE_BYTES));
+    assertEquals(
+        bytes,
+        api.counter(CoalescingCounters.LOCAL_BYTES) + api.counter(CoalescingCounters.REMOTE_BYTES));
     assertTrue(api.counter(CoalescingCounters.LOCAL_BYTES) > 0);
     assertTrue(api.counter(CoalescingCounters.REMOTE_BYTES) > 0);
   }
 
   /** In any order and size; every other child is said to be on another host. */
-  private static List<InputSplit> randomGroups(List<InputSplit> children, Configuration conf,
-      Random random) throws IOException, InterruptedException {
+  private static List<InputSplit> randomGroups(
+      List<InputSplit> children, Configuration conf, Random random)
+      throws IOException, InterruptedException {
     List<InputSplit> left = new ArrayList<>(children);
     Collections.shuffle(left, random);
     List<InputSplit> groups = new ArrayList<>();
@@ -165,7 +174,7 @@ class EqualRecordsTest {
       }
       ChildSplits<InputSplit> made =
           new ChildSplits<>(List.copyOf(group), lengths, hosts, List.of("localhost"), null);
-      groups.add(areFiles ? new CoalescedSplit(made, conf) : new CoalescedPlainSplit<>(made, conf));
+      groups.add(areFiles ? new CoalescedSplit(made, conf) : new MixedSplit<>(made, conf));
       group.clear();
     }
     return groups;

@@ -13,8 +13,8 @@ import java.util.Collections;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Writable;
-import org.apache.hadoop.mapreduce.Counters;
 import org.apache.hadoop.mapreduce.Counter;
+import org.apache.hadoop.mapreduce.Counters;
 import org.apache.hadoop.mapreduce.InputFormat;
 import org.apache.hadoop.mapreduce.InputSplit;
 import org.apache.hadoop.mapreduce.Job;
@@ -58,8 +58,10 @@ final class NewApi {
       reader.initialize(split, context);
       float progress = 0;
       while (reader.nextKeyValue()) {
-        String file = split instanceof FileSplit ? ((FileSplit) split).getPath() + "+"
-            + ((FileSplit) split).getStart() : "";
+        String file =
+            split instanceof FileSplit
+                ? ((FileSplit) split).getPath() + "+" + ((FileSplit) split).getStart()
+                : "";
         records.add(file + " " + reader.getCurrentKey() + " " + reader.getCurrentValue());
         float now = reader.getProgress();
         assertTrue(now >= progress && now <= 1, "progress went from " + progress + " to " + now);
@@ -81,7 +83,7 @@ final class NewApi {
   <S extends InputSplit> S roundTrip(S split) throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     ((Writable) split).write(new DataOutputStream(bytes));
-    @SuppressWarnings("unchecked")  // an object's class is a class of its type
+    @SuppressWarnings("unchecked") // an object's class is a class of its type
     S read = (S) ReflectionUtils.newInstance(split.getClass(), conf);
     DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes.toByteArray()));
     ((Writable) read).readFields(in);

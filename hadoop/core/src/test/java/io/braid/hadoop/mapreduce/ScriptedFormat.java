@@ -18,7 +18,11 @@ import org.apache.hadoop.mapreduce.lib.input.FileSplit;
  * static, as the format is made by reflection: one test at a time.
  */
 public class ScriptedFormat extends InputFormat<String, Integer> {
-  enum Event { OPENED, READ, CLOSED }
+  enum Event {
+    OPENED,
+    READ,
+    CLOSED
+  }
 
   /** A split that is no part of a file. */
   public static class NumberSplit extends InputSplit implements Writable {
@@ -37,7 +41,7 @@ public class ScriptedFormat extends InputFormat<String, Integer> {
 
     @Override
     public String[] getLocations() {
-      return null;  // some formats do
+      return null; // some formats do
     }
 
     @Override
@@ -93,8 +97,8 @@ public class ScriptedFormat extends InputFormat<String, Integer> {
   }
 
   @Override
-  public RecordReader<String, Integer> createRecordReader(InputSplit split,
-      TaskAttemptContext context) {
+  public RecordReader<String, Integer> createRecordReader(
+      InputSplit split, TaskAttemptContext context) {
     return new Reader();
   }
 
@@ -111,8 +115,8 @@ public class ScriptedFormat extends InputFormat<String, Integer> {
 
     @Override
     public void initialize(InputSplit split, TaskAttemptContext context) throws IOException {
-      name = split instanceof FileSplit ? ((FileSplit) split).getPath().getName()
-          : split.toString();
+      name =
+          split instanceof FileSplit ? ((FileSplit) split).getPath().getName() : split.toString();
       happens(Event.OPENED);
     }
 

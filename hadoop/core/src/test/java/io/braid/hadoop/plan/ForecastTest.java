@@ -81,7 +81,7 @@ class ForecastTest {
   private static double waiting(long[] lengths, int[] asked, double seconds) {
     Costs costs = new Costs(5, 10, 0, 0).withLocalityWait(seconds);
     IntFunction<int[]> nodes = g -> asked[g] < 0 ? new int[0] : new int[] {asked[g]};
-    return Forecast.of(lengths, nodes, lengths.length, SLOTS, costs).seconds();
+    return Forecast.of(lengths, nodes, lengths.length, SLOTS, costs, 1).seconds();
   }
 
   @Test
@@ -106,7 +106,7 @@ class ForecastTest {
     Plan plan = Planner.plan(blocks, nodes, PlanSettings.DEFAULTS.withPolicy(Policy.NONE));
     assertEquals(15, Forecast.of(plan, nodes, costs).seconds(), 1e-9);
     int[] many = {1_000_000_000, 1_000_000_000};
-    Forecast forecast = Forecast.of(new long[] {100}, g -> new int[] {1}, 1, many, costs);
+    Forecast forecast = Forecast.of(new long[] {100}, g -> new int[] {1}, 1, many, costs, 1);
     assertEquals(15, forecast.seconds(), 1e-9);
   }
 
@@ -128,14 +128,15 @@ class ForecastTest {
     Costs costs = new Costs(5, 10, 0.2, 0.2).withLocalityWait(3);
     IntFunction<int[]> nodes = g -> new int[] {g % 1000, (g + 7) % 1000, (g + 300) % 1000};
     double mean = 1_000_000 / 8000.0 * 15;
-    assertEquals(mean, Forecast.of(lengths, nodes, 1_000_000, slots, costs).seconds(), mean * 0.03);
+    assertEquals(
+        mean, Forecast.of(lengths, nodes, 1_000_000, slots, costs, 1).seconds(), mean * 0.03);
     IntFunction<int[]> nowhere = g -> new int[0];
-    double homeless = Forecast.of(lengths, nowhere, 1_000_000, slots, costs).seconds();
+    double homeless = Forecast.of(lengths, nowhere, 1_000_000, slots, costs, 1).seconds();
     assertEquals(mean, homeless, mean * 0.03);
     // The longest is among those that are looked at.
     lengths[1] = 200_000;
     Costs alike = new Costs(5, 10, 0, 0).withLocalityWait(3);
-    assertEquals(20_005, Forecast.of(lengths, nodes, 1_000_000, slots, alike).seconds(), 1e-6);
+    assertEquals(20_005, Forecast.of(lengths, nodes, 1_000_000, slots, alike, 1).seconds(), 1e-6);
   }
 
   @Test

@@ -18,8 +18,23 @@ import org.junit.jupiter.params.provider.MethodSource;
  * What must hold for every input and policy. Each seed is an input of its own; a failure names it.
  */
 class PlannerPropertyTest {
+  private static final double OPEN = Costs.ASSUMED.openBytes();
+
+  private static long measured(Group group) {
+    return (long) (group.length() + OPEN * group.size());
+  }
+
   static LongStream seeds() {
     return LongStream.range(0, 200);
+  }
+
+  /** All; the automatic one, which plans some twenty times, for every eighth input. */
+  private static List<Policy> policies(long seed) {
+    List<Policy> policies = new ArrayList<>(List.of(Policy.values()));
+    if (seed % 8 != 0) {
+      policies.remove(Policy.AUTO);
+    }
+    return policies;
   }
 
   private static Plan plan(Inputs in, Policy policy) {
@@ -30,7 +45,7 @@ class PlannerPropertyTest {
   @MethodSource("seeds")
   void eachBlockIsInOneGroup(long seed) {
     Inputs in = Inputs.any(seed);
-    for (Policy policy : Policy.values()) {
+    for (Policy policy : policies(seed)) {
       int[] times = new int[in.blocks.size()];
       for (Group group : plan(in, policy).groups()) {
         assertTrue(group.size() > 0, "an empty group");
@@ -46,7 +61,7 @@ class PlannerPropertyTest {
   @MethodSource("seeds")
   void groupsSayWhatTheirBlocksSay(long seed) {
     Inputs in = Inputs.any(seed);
-    for (Policy policy : Policy.values()) {
+    for (Policy policy : policies(seed)) {
       for (Group group : plan(in, policy).groups()) {
         long length = 0;
         for (int i = 0; i < group.size(); ++i) {
@@ -55,13 +70,16 @@ class PlannerPropertyTest {
         assertEquals(length, group.length());
         assertEquals(group.hosts().size(), new HashSet<>(group.hosts()).size(), "a host twice");
         assertTrue(group.hosts().size() <= 3);
+        long least = group.localLength();
         for (int h = 0; h < group.hosts().size(); ++h) {
           long held = held(in, group, group.hosts().get(h));
           assertTrue(
-              h == 0 || held * 2 >= length, "host " + h + " holds " + held + " of " + length);
+              h == 0 || held >= 0.9 * length - 1, "host " + h + " holds " + held + " of " + length);
           assertEquals(h == 0 ? group.localLength() : held, held);
+          least = Math.min(least, held);
         }
         assertTrue(!group.hosts().isEmpty() || group.localLength() == 0);
+        assertEquals(least, group.leastLocalLength());
       }
     }
   }
@@ -79,13 +97,15 @@ class PlannerPropertyTest {
   @MethodSource("seeds")
   void maximumHasAGroupASlotAndTheyDifferByAtMostABlock(long seed) {
     Inputs in = Inputs.any(seed);
-    Plan plan = plan(in, Policy.MAXIMUM);
+    // Without a limit that giant blocks would exceed.
+    PlanSettings settings = PlanSettings.DEFAULTS.withPolicy(Policy.MAXIMUM).withMaximumSeconds(0);
+    Plan plan = Planner.plan(in.blocks, in.nodes, settings);
     assertEquals(Math.min(in.slots(), in.blocks.size()), plan.groups().size());
-    long most = plan.groups().stream().mapToLong(Group::length).max().orElse(0);
-    long least = plan.groups().stream().mapToLong(Group::length).min().orElse(0);
-    // An empty block counts as a byte, hence the blocks' number as tolerance.
+    long most = plan.groups().stream().mapToLong(PlannerPropertyTest::measured).max().orElse(0);
+    long least = plan.groups().stream().mapToLong(PlannerPropertyTest::measured).min().orElse(0);
+    // Of each group a byte may be lost by rounding.
     assertTrue(
-        most - least <= in.longest() + in.blocks.size(),
+        most - least <= in.longest() + OPEN + 2,
         "from " + least + " to " + most + " with blocks of up to " + in.longest());
   }
 
@@ -110,11 +130,11 @@ class PlannerPropertyTest {
   @MethodSource("seeds")
   void assortedGroupsAreNoLargerThanAnEvenShare(long seed) {
     Inputs in = Inputs.any(seed);
-    long share = in.slots() == 0 ? 0 : in.bytes() / in.slots();
+    long share = in.slots() == 0 ? 0 : (long) (in.bytes() + OPEN * in.blocks.size()) / in.slots();
     for (Group group : plan(in, Policy.ASSORTED_BALANCED).groups()) {
       assertTrue(
-          group.size() == 1 || group.length() <= share + in.longest(),
-          group.length() + " bytes where a slot's share is " + share);
+          group.size() == 1 || measured(group) <= share + in.longest() + OPEN,
+          measured(group) + " bytes where a slot's share is " + share);
     }
     for (Group group : plan(in, Policy.ASSORTED_STRICT).groups()) {
       assertTrue(group.size() <= Math.max(1, in.blocks.size() / in.slots()));
@@ -141,7 +161,7 @@ class PlannerPropertyTest {
     Inputs in = Inputs.any(seed);
     List<Node> shuffled = new ArrayList<>(in.nodes);
     Collections.shuffle(shuffled, new Random(seed));
-    for (Policy policy : Policy.values()) {
+    for (Policy policy : policies(seed)) {
       PlanSettings settings = PlanSettings.DEFAULTS.withPolicy(policy);
       assertEquals(print(plan(in, policy)), print(plan(in, policy)));
       assertEquals(print(plan(in, policy)), print(Planner.plan(in.blocks, shuffled, settings)));
@@ -171,10 +191,13 @@ class PlannerPropertyTest {
     for (Policy policy : Set.of(Policy.ASSORTED_BALANCED, Policy.MAXIMUM)) {
       PlanSettings settings = PlanSettings.DEFAULTS.withPolicy(policy).withMinimumBytes(minimum);
       List<Group> groups = Planner.plan(in.blocks, in.nodes, settings).groups();
-      long below = groups.stream().filter(g -> g.length() + in.blocks.size() < minimum).count();
+      long below = groups.stream().filter(g -> measured(g) + in.blocks.size() < minimum).count();
       boolean exact = policy == Policy.MAXIMUM;
       assertTrue(
-          groups.size() <= 1 || (exact ? groups.size() <= in.bytes() / minimum + 1 : below == 0),
+          groups.size() <= 1
+              || (exact
+                  ? groups.size() <= (in.bytes() + OPEN * in.blocks.size()) / minimum + 1
+                  : below == 0),
           policy + ": " + below + " of " + groups.size() + " are below " + minimum);
     }
   }
@@ -186,7 +209,7 @@ class PlannerPropertyTest {
     int nodes = 3 + random.nextInt(40);
     int slots = 1 + random.nextInt(8);
     Inputs in = Inputs.even(nodes * slots * (1 + random.nextInt(20)), nodes, slots, 3, seed);
-    for (Policy policy : Policy.values()) {
+    for (Policy policy : policies(seed)) {
       Plan plan = plan(in, policy);
       long local = plan.groups().stream().mapToLong(Group::localLength).sum();
       assertTrue(

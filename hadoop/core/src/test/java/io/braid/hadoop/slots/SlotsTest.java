@@ -15,7 +15,8 @@ import org.junit.jupiter.api.Test;
 /** Where slots come from when nobody is asked. */
 class SlotsTest {
   private static String text(Slots slots) {
-    return slots.nodes().stream().map(node -> node.host() + "=" + node.slots())
+    return slots.nodes().stream()
+        .map(node -> node.host() + "=" + node.slots())
         .collect(Collectors.joining(","));
   }
 
@@ -47,8 +48,11 @@ class SlotsTest {
   void nodesAreTheHostsWithMostBytes() throws Exception {
     SlotSource source =
         SlotSource.of(conf("braid.input.slots.nodes", "2", "braid.input.slots.per-node", "4"));
-    List<Block> blocks = List.of(new Block(10, List.of("a", "b")), new Block(5, List.of("b", "c")),
-        new Block(6, List.of("c")));
+    List<Block> blocks =
+        List.of(
+            new Block(10, List.of("a", "b")),
+            new Block(5, List.of("b", "c")),
+            new Block(6, List.of("c")));
     assertEquals("b=4,c=4", text(source.slots(blocks)));
   }
 
@@ -65,12 +69,16 @@ class SlotsTest {
     assertInstanceOf(LocalSlots.class, SlotSource.of(conf()));
     assertInstanceOf(LocalSlots.class, SlotSource.of(conf("mapreduce.framework.name", "local")));
     assertInstanceOf(YarnSlots.class, SlotSource.of(conf("mapreduce.framework.name", "yarn")));
-    assertInstanceOf(StaticSlots.class, SlotSource.of(
-        conf("mapreduce.framework.name", "yarn", "braid.input.slots.hosts", "a=1")));
+    assertInstanceOf(
+        StaticSlots.class,
+        SlotSource.of(conf("mapreduce.framework.name", "yarn", "braid.input.slots.hosts", "a=1")));
     int cores = Runtime.getRuntime().availableProcessors();
     assertEquals(cores, SlotSource.of(conf()).slots(List.of()).total());
-    assertEquals(cores + 3, SlotSource.of(conf("mapreduce.local.map.tasks.maximum",
-        Integer.toString(cores + 3))).slots(List.of()).total());
+    assertEquals(
+        cores + 3,
+        SlotSource.of(conf("mapreduce.local.map.tasks.maximum", Integer.toString(cores + 3)))
+            .slots(List.of())
+            .total());
   }
 
   @Test

@@ -22,7 +22,12 @@ import org.junit.jupiter.api.Test;
 class YarnSlotsTest {
   private final Configuration conf = new Configuration(false);
   private final List<YarnCluster.NodeState> nodes = new ArrayList<>();
-  private YarnCluster.QueueState queue = new YarnCluster.QueueState(1, 0, "", null);
+  private YarnCluster.QueueState queue = queue(1, 0, 0, "", null);
+
+  private static YarnCluster.QueueState queue(
+      double maximum, double capacity, long memory, String label, String scheduler) {
+    return new YarnCluster.QueueState(maximum, capacity, memory, label, scheduler, "root.dev");
+  }
 
   @BeforeEach
   void mapsOfOneGigabyte() {
@@ -32,24 +37,31 @@ class YarnSlotsTest {
   }
 
   private void node(String host, int memory, int vcores, int usedMemory, String... labels) {
-    nodes.add(new YarnCluster.NodeState(host, memory, vcores, usedMemory, usedMemory / 1024,
-        Set.of(labels)));
+    nodes.add(
+        new YarnCluster.NodeState(
+            host, memory, vcores, usedMemory, usedMemory / 1024, Set.of(labels)));
   }
 
   private String slots() throws Exception {
-    YarnCluster cluster = new YarnCluster() {
-      @Override
-      public List<NodeState> nodes() {
-        return nodes;
-      }
+    return counted().nodes().stream()
+        .map(node -> node.host() + "=" + node.slots())
+        .collect(Collectors.joining(","));
+  }
 
-      @Override
-      public QueueState queue() {
-        return queue;
-      }
-    };
-    return new YarnSlots(conf, cluster).slots(List.of()).nodes().stream()
-        .map(node -> node.host() + "=" + node.slots()).collect(Collectors.joining(","));
+  private Slots counted() throws Exception {
+    YarnCluster cluster =
+        new YarnCluster() {
+          @Override
+          public List<NodeState> nodes() {
+            return nodes;
+          }
+
+          @Override
+          public QueueState queue() {
+            return queue;
+          }
+        };
+    return new YarnSlots(conf, cluster).slots(List.of());
   }
 
   @Test
@@ -71,7 +83,7 @@ class YarnSlotsTest {
   void mapsAreRoundedUpToTheStep() throws Exception {
     conf.set("mapreduce.map.memory.mb", "1025");
     node("a", 8192, 8, 0);
-    assertEquals("a=3", slots());  // 8192 less 1024 for the master, by 2048
+    assertEquals("a=3", slots()); // 8192 less 1024 for the master, by 2048
     conf.set("mapreduce.map.memory.mb", "100");
     assertEquals("a=7", slots());
   }
@@ -80,24 +92,80 @@ class YarnSlotsTest {
   void theFairSchedulerHasItsOwnStep() throws Exception {
     conf.set("mapreduce.map.memory.mb", "1025");
     conf.set("yarn.resource-types.memory-mb.increment-allocation", "512");
-    queue = new YarnCluster.QueueState(1, 0, "", "FAIR");
+    queue = queue(1, 0, 0, "", "FAIR");
     node("a", 8192, 80, 0);
-    assertEquals("a=4", slots());  // 7168 by 1536
+    assertEquals("a=4", slots()); // 7168 by 1536
   }
 
   @Test
-  void vcoresCountWhereTheSchedulerCountsThem() throws Exception {
+  void vcoresCountUnlessTheSchedulerIsKnownNotTo() throws Exception {
     node("a", 8192, 4, 0);
+    assertEquals("a=3", slots());
+    conf.set("braid.input.slots.vcores", "false");
     assertEquals("a=7", slots());
-    conf.set("braid.input.slots.vcores", "true");
-    assertEquals("a=3", slots());
     conf.set("braid.input.slots.vcores", "auto");
-    conf.set("yarn.scheduler.capacity.resource-calculator",
-        "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator");
+    conf.set(
+        "yarn.scheduler.capacity.resource-calculator",
+        "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator");
+    assertEquals("a=7", slots());
+    queue = queue(1, 0, 0, "", "FairScheduler");
     assertEquals("a=3", slots());
-    conf.unset("yarn.scheduler.capacity.resource-calculator");
-    queue = new YarnCluster.QueueState(1, 0, "", "FairScheduler");
+  }
+
+  @Test
+  void bothCountsAreTold() throws Exception {
+    node("a", 8192, 4, 0);
+    assertEquals(
+        "YARN, maps of 1024 MB and 1 vcores: 7 by memory, 3 by vcores", counted().origin());
+    queue = queue(1, 0.5, 0, "", "CAPACITY");
+    assertTrue(
+        counted().origin().endsWith("the queue may have 100 % of them, a user in it 50 %"),
+        counted().origin());
+  }
+
+  @Test
+  void oneUserMayHaveTheQueuesCapacityTimesTheFactor() throws Exception {
+    node("a", 11 * 1024, 80, 0);
+    node("b", 10 * 1024, 80, 0);
+    queue = queue(0.8, 0.25, 0, "", "CAPACITY");
+    assertEquals("a=3,b=2", slots());
+    conf.set("yarn.scheduler.capacity.root.dev.user-limit-factor", "2");
+    assertEquals("a=5,b=5", slots());
+    conf.set("braid.input.slots.user-factor", "10");
+    assertEquals("a=8,b=8", slots());
+    conf.set("braid.input.slots.user-factor", "0");
+    assertEquals("a=8,b=8", slots());
+    // The fair scheduler knows no such limit.
+    conf.set("braid.input.slots.user-factor", "1");
+    queue = queue(1, 0.25, 0, "", "FAIR");
+    assertEquals("a=10,b=10", slots());
+  }
+
+  @Test
+  void aMasterOfAnotherLabelTakesNoMapsSlot() throws Exception {
+    node("a", 4096, 8, 0, "gpu");
+    node("b", 4096, 8, 0);
+    conf.set("mapreduce.map.node-label-expression", "gpu");
+    assertEquals("a=4", slots());
+    conf.set("mapreduce.job.am.node-label-expression", "gpu");
     assertEquals("a=3", slots());
+  }
+
+  @Test
+  void queuesAreMappedAsTheSchedulerDoes() {
+    conf.set(
+        "yarn.scheduler.capacity.queue-mappings",
+        "u:bob:root.ops,g:eng:dev,u:%user:%secondary_group,u:%user:root.users.%user");
+    assertEquals("root.ops", QueueMapping.queue(conf, "default", "bob", List.of("eng")));
+    assertEquals("dev", QueueMapping.queue(conf, "default", "amy", List.of("all", "eng")));
+    assertEquals("root.users.eve", QueueMapping.queue(conf, "default", "eve", List.of()));
+    assertEquals("prod", QueueMapping.queue(conf, "prod", "bob", List.of()));
+    conf.set("yarn.scheduler.capacity.queue-mappings-override.enable", "true");
+    assertEquals("root.ops", QueueMapping.queue(conf, "prod", "bob", List.of()));
+    conf.set("yarn.scheduler.capacity.queue-mappings", "u:%user:%primary_group,nonsense");
+    assertEquals("all", QueueMapping.queue(conf, "default", "amy", List.of("all", "eng")));
+    conf.unset("yarn.scheduler.capacity.queue-mappings");
+    assertEquals("default", QueueMapping.queue(conf, "default", "amy", List.of()));
   }
 
   @Test
@@ -133,7 +201,7 @@ class YarnSlotsTest {
     conf.set("mapreduce.job.node-label-expression", "gpu");
     assertEquals("b=3", slots());
     conf.unset("mapreduce.job.node-label-expression");
-    queue = new YarnCluster.QueueState(1, 0, "gpu", null);
+    queue = queue(1, 0, 0, "gpu", null);
     assertEquals("b=3", slots());
     conf.set("mapreduce.job.node-label-expression", "ssd");
     String message = assertThrows(IOException.class, this::slots).getMessage();
@@ -152,7 +220,7 @@ class YarnSlotsTest {
     node("a", 11 * 1024, 80, 0);
     node("b", 10 * 1024, 80, 0);
     assertEquals("a=10,b=10", slots());
-    queue = new YarnCluster.QueueState(0.5, 0, "", null);
+    queue = queue(0.5, 0, 0, "", null);
     assertEquals("a=5,b=5", slots());
     conf.set("braid.input.slots.share", "0.4");
     assertEquals("a=2,b=2", slots());
@@ -168,7 +236,7 @@ class YarnSlotsTest {
   void theFairSchedulersLimitIsAnAmount() throws Exception {
     node("a", 11 * 1024, 80, 0);
     node("b", 11 * 1024, 80, 0);
-    queue = new YarnCluster.QueueState(1, 11 * 1024, "", "fair");
+    queue = queue(1, 0, 11 * 1024, "", "fair");
     assertEquals("a=5,b=5", slots());
   }
 
@@ -197,8 +265,8 @@ class YarnSlotsTest {
 
   private static void failsInTime(Configuration conf) {
     long begin = System.nanoTime();
-    String message = assertThrows(IOException.class,
-        () -> new YarnSlots(conf).slots(List.of())).getMessage();
+    String message =
+        assertThrows(IOException.class, () -> new YarnSlots(conf).slots(List.of())).getMessage();
     long millis = (System.nanoTime() - begin) / 1_000_000;
     assertTrue(message.contains("ResourceManager"), message);
     assertTrue(message.contains("braid.input.slots.timeout-ms"), message);

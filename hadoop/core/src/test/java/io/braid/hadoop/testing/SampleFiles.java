@@ -47,8 +47,9 @@ public final class SampleFiles {
   }
 
   /** Compressed text files, the first of about that many bytes before compression. */
-  public static void writeCompressed(Path folder, Configuration conf, long seed,
-      Class<? extends CompressionCodec> type, int bytes) throws IOException {
+  public static void writeCompressed(
+      Path folder, Configuration conf, long seed, Class<? extends CompressionCodec> type, int bytes)
+      throws IOException {
     Random random = new Random(seed);
     CompressionCodec codec = ReflectionUtils.newInstance(type, conf);
     for (int i = 0; i < 3; ++i) {
@@ -58,16 +59,17 @@ public final class SampleFiles {
   }
 
   /** Several sequence files of LongWritable and Text. */
-  public static void writeSequences(Path folder, Configuration conf, long seed)
-      throws IOException {
+  public static void writeSequences(Path folder, Configuration conf, long seed) throws IOException {
     Random random = new Random(seed);
     DefaultCodec codec = ReflectionUtils.newInstance(DefaultCodec.class, conf);
     for (int i = 0; i < 3; ++i) {
-      try (SequenceFile.Writer writer = SequenceFile.createWriter(conf,
-          SequenceFile.Writer.file(new Path(folder, "sequence-" + i)),
-          SequenceFile.Writer.keyClass(LongWritable.class),
-          SequenceFile.Writer.valueClass(Text.class),
-          SequenceFile.Writer.compression(SequenceFile.CompressionType.RECORD, codec))) {
+      try (SequenceFile.Writer writer =
+          SequenceFile.createWriter(
+              conf,
+              SequenceFile.Writer.file(new Path(folder, "sequence-" + i)),
+              SequenceFile.Writer.keyClass(LongWritable.class),
+              SequenceFile.Writer.valueClass(Text.class),
+              SequenceFile.Writer.compression(SequenceFile.CompressionType.RECORD, codec))) {
         int records = random.nextInt(8000);
         for (int k = 0; k < records; ++k) {
           writer.append(new LongWritable(k), new Text("value " + random.nextLong()));

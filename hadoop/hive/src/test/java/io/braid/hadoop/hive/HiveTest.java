@@ -27,8 +27,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * The recipe of hadoop/docs/hive.md: queries of Hive on MapReduce, in local mode with a metastore in
- * this process, give what they give without us, from fewer splits.
+ * The recipe of hadoop/docs/hive.md: queries of Hive on MapReduce, in local mode with a metastore
+ * in this process, give what they give without us, from fewer splits.
  */
 class HiveTest {
   private static final File FOLDER = new File("hive").getAbsoluteFile();
@@ -46,10 +46,17 @@ class HiveTest {
     HiveConf first = new HiveConf();
     first.set("datanucleus.schema.autoCreateAll", "true");
     first.set("metastore.schema.verification", "false");
-    for (String place : List.of("hive.metastore.warehouse.dir",
-        "hive.metastore.warehouse.external.dir", "hive.exec.scratchdir",
-        "hive.exec.local.scratchdir", "hive.downloaded.resources.dir", "hive.querylog.location",
-        "hadoop.tmp.dir", "mapreduce.cluster.local.dir", "mapreduce.jobtracker.staging.root.dir")) {
+    for (String place :
+        List.of(
+            "hive.metastore.warehouse.dir",
+            "hive.metastore.warehouse.external.dir",
+            "hive.exec.scratchdir",
+            "hive.exec.local.scratchdir",
+            "hive.downloaded.resources.dir",
+            "hive.querylog.location",
+            "hadoop.tmp.dir",
+            "mapreduce.cluster.local.dir",
+            "mapreduce.jobtracker.staging.root.dir")) {
       first.set(place, new File(FOLDER, place).toString());
     }
     first.set("fs.defaultFS", "file:///");
@@ -75,8 +82,9 @@ class HiveTest {
   }
 
   private static void fill() throws Exception {
-    run("CREATE TABLE words (n INT, w STRING) PARTITIONED BY (p INT)"
-        + " ROW FORMAT DELIMITED FIELDS TERMINATED BY ' ' STORED AS TEXTFILE");
+    run(
+        "CREATE TABLE words (n INT, w STRING) PARTITIONED BY (p INT)"
+            + " ROW FORMAT DELIMITED FIELDS TERMINATED BY ' ' STORED AS TEXTFILE");
     Random random = new Random(3);
     for (int p = 0; p < PARTITIONS; ++p) {
       StringBuilder text = new StringBuilder();
@@ -90,8 +98,9 @@ class HiveTest {
     run("CREATE TABLE orcs (n INT, w STRING, p INT) STORED AS ORC");
     run("CREATE TABLE orcs2 STORED AS ORC AS SELECT w, p, n, n * 2 AS m, p + 1 AS q FROM words");
     run("CREATE TABLE parquets (n INT, w STRING, p INT) STORED AS PARQUET");
-    run("CREATE TABLE parquets2 STORED AS PARQUET AS SELECT w, p, n, n * 2 AS m, p + 1 AS q"
-        + " FROM words");
+    run(
+        "CREATE TABLE parquets2 STORED AS PARQUET AS SELECT w, p, n, n * 2 AS m, p + 1 AS q"
+            + " FROM words");
     for (int p = 0; p < PARTITIONS; ++p) {
       run("INSERT INTO orcs SELECT n, w, p FROM words WHERE p = " + p);
       run("INSERT INTO parquets SELECT n, w, p FROM words WHERE p = " + p);
@@ -149,8 +158,9 @@ class HiveTest {
 
   @Test
   void rowsKnowTheirFileAndPlace() throws Exception {
-    String query = "SELECT INPUT__FILE__NAME, COUNT(*), MIN(BLOCK__OFFSET__INSIDE__FILE),"
-        + " MAX(BLOCK__OFFSET__INSIDE__FILE) FROM words GROUP BY INPUT__FILE__NAME";
+    String query =
+        "SELECT INPUT__FILE__NAME, COUNT(*), MIN(BLOCK__OFFSET__INSIDE__FILE),"
+            + " MAX(BLOCK__OFFSET__INSIDE__FILE) FROM words GROUP BY INPUT__FILE__NAME";
     List<String> expected = run(query);
     assertEquals(PARTITIONS, expected.size());
     coalesce("maximum");
@@ -190,8 +200,10 @@ class HiveTest {
 
   private static List<String> joined(String tables) throws Exception {
     conf.set("hive.auto.convert.join", "false");
-    return run("SELECT a.p, COUNT(*), SUM(b.n) FROM " + tables
-        + " ON a.w = b.w AND a.p = b.p WHERE a.n < 5 GROUP BY a.p");
+    return run(
+        "SELECT a.p, COUNT(*), SUM(b.n) FROM "
+            + tables
+            + " ON a.w = b.w AND a.p = b.p WHERE a.n < 5 GROUP BY a.p");
   }
 
   @Test

@@ -2,10 +2,13 @@ package io.braid.hadoop.minicluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.braid.hadoop.history.CostsFromHistory;
 import io.braid.hadoop.input.CoalescingCounters;
 import io.braid.hadoop.mapreduce.CoalescingInputFormat;
+import io.braid.hadoop.plan.Costs;
 import io.braid.hadoop.slots.SlotSource;
 import io.braid.hadoop.slots.Slots;
 import java.io.ByteArrayOutputStream;
@@ -91,6 +94,7 @@ class ClusterJobsTest {
 
   private static Job job(String name, Configuration conf) throws IOException {
     Job job = Job.getInstance(conf, name);
+    job.getConfiguration().set("braid.input.mix.current-file", "true"); // asked at each record
     job.setInputFormatClass(CoalescingInputFormat.class);
     job.setMapperClass(Lines.LineMapper.class);
     job.setReducerClass(Lines.Sum.class);
@@ -195,6 +199,7 @@ class ClusterJobsTest {
   void theOldApiRunsAContainerASlot() throws Exception {
     JobConf job = new JobConf(cluster.conf());
     job.setJobName("old");
+    job.set("braid.input.mix.current-file", "true");
     job.set("braid.input.policy", "maximum");
     job.setInputFormat(io.braid.hadoop.mapred.CoalescingInputFormat.class);
     job.setMapperClass(Lines.OldMapper.class);
@@ -222,11 +227,62 @@ class ClusterJobsTest {
     assertTrue(lines.get(0).startsWith("word"), lines.get(0));
   }
 
-  private static int stream(String name, String format) throws Exception {
+  /** A command learns the file's name once: its task's records must be of that file alone. */
+  @Test
+  void streamingKnowsTheFileOfItsRecords() throws Exception {
+    String mapper = "awk '{ n++ } END { print ENVIRON[\"mapreduce_map_input_file\"] \"\\t\" n }'";
+    String reducer = "awk '{ n[$1] += $2 } END { for (f in n) print f \"\\t\" n[f] }'";
+    assertEquals(
+        0, stream("by-file-plain", "org.apache.hadoop.mapred.TextInputFormat", mapper, reducer));
+    assertEquals(
+        0, stream("by-file", "io.braid.hadoop.mapred.CoalescingInputFormat", mapper, reducer));
+    List<String> lines = output("by-file");
+    assertEquals(FILES, lines.size());
+    assertEquals(output("by-file-plain"), lines);
+  }
+
+  /** With the user's own rights, of the ResourceManager and the JobHistoryServer. */
+  @Test
+  void ownJobsTellTheirCosts() throws Exception {
     Configuration conf = cluster.conf();
     conf.set("braid.input.policy", "maximum");
-    return ToolRunner.run(conf, new StreamJob(), new String[] {"-inputformat", format,
-        "-input", IN.toString(), "-output", "/out/" + name, "-mapper", "/bin/cat", "-reducer",
-        "/bin/cat"});
+    Job job = job("own", conf);
+    assertTrue(job.waitForCompletion(false));
+    Costs costs = CostsFromHistory.ofOwnJobs(cluster.conf(), "own").costs();
+    assertTrue(costs.startSeconds() > 0.1, costs.toString());
+    assertTrue(costs.openSeconds() > 0, costs.toString());
+    assertFalse(costs.areTimesAssumed());
+    assertNull(CostsFromHistory.ofOwnJobs(cluster.conf(), "nobody's"));
+    Configuration next = cluster.conf();
+    next.setInt("braid.input.cost.history.timeout-ms", 60_000);
+    Job again = job("own", next);
+    new CoalescingInputFormat<>().getSplits(again);
+    String told = again.getConfiguration().get("braid.plan.costs.1");
+    assertTrue(told.contains("(as told)"), told);
+  }
+
+  private static int stream(String name, String format) throws Exception {
+    return stream(name, format, "/bin/cat", "/bin/cat");
+  }
+
+  private static int stream(String name, String format, String mapper, String reducer)
+      throws Exception {
+    Configuration conf = cluster.conf();
+    conf.set("braid.input.policy", "maximum");
+    return ToolRunner.run(
+        conf,
+        new StreamJob(),
+        new String[] {
+          "-inputformat",
+          format,
+          "-input",
+          IN.toString(),
+          "-output",
+          "/out/" + name,
+          "-mapper",
+          mapper,
+          "-reducer",
+          reducer
+        });
   }
 }

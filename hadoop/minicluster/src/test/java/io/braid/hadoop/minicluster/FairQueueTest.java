@@ -33,7 +33,8 @@ class FairQueueTest {
   @BeforeAll
   static void start() throws Exception {
     Configuration conf = new YarnConfiguration();
-    conf.set(YarnConfiguration.RM_SCHEDULER,
+    conf.set(
+        YarnConfiguration.RM_SCHEDULER,
         "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler");
     conf.setInt(YarnConfiguration.YARN_MINICLUSTER_NM_PMEM_MB, CONTAINERS_PER_NODE * CONTAINER_MB);
     conf.setFloat(YarnConfiguration.NM_MAX_PER_DISK_UTILIZATION_PERCENTAGE, 99.5f);

@@ -27,10 +27,10 @@ final class Lines {
     protected void map(LongWritable offset, Text line, Context context)
         throws IOException, InterruptedException {
       FileSplit split = (FileSplit) context.getInputSplit();
-      boolean isWithin = offset.get() >= split.getStart()
-          && offset.get() <= split.getStart() + split.getLength();
-      context.write(new Text(split.getPath().getName() + (isWithin ? "" : " outside") + " " + line),
-          ONE);
+      boolean isWithin =
+          offset.get() >= split.getStart() && offset.get() <= split.getStart() + split.getLength();
+      context.write(
+          new Text(split.getPath().getName() + (isWithin ? "" : " outside") + " " + line), ONE);
     }
   }
 
@@ -58,10 +58,11 @@ final class Lines {
     }
 
     @Override
-    public void map(LongWritable offset, Text line, OutputCollector<Text, LongWritable> out,
-        Reporter reporter) throws IOException {
-      String file = ((org.apache.hadoop.mapred.FileSplit) reporter.getInputSplit()).getPath()
-          .getName();
+    public void map(
+        LongWritable offset, Text line, OutputCollector<Text, LongWritable> out, Reporter reporter)
+        throws IOException {
+      String file =
+          ((org.apache.hadoop.mapred.FileSplit) reporter.getInputSplit()).getPath().getName();
       boolean isTold = job.get("mapreduce.map.input.file").endsWith(file);
       out.collect(new Text(file + (isTold ? "" : " not told") + " " + line), ONE);
     }
@@ -71,8 +72,12 @@ final class Lines {
   public static final class OldSum extends MapReduceBase
       implements org.apache.hadoop.mapred.Reducer<Text, LongWritable, Text, LongWritable> {
     @Override
-    public void reduce(Text line, Iterator<LongWritable> counts,
-        OutputCollector<Text, LongWritable> out, Reporter reporter) throws IOException {
+    public void reduce(
+        Text line,
+        Iterator<LongWritable> counts,
+        OutputCollector<Text, LongWritable> out,
+        Reporter reporter)
+        throws IOException {
       long sum = 0;
       while (counts.hasNext()) {
         sum += counts.next().get();

@@ -57,8 +57,9 @@ final class SmallCluster implements AutoCloseable {
     conf.setInt("yarn.app.mapreduce.am.resource.mb", CONTAINER_MB);
     String small = "-Xmx200m -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
     conf.set("mapred.child.java.opts", small);
-    conf.set("yarn.app.mapreduce.am.command-opts", small
-        + " --add-opens=java.base/java.lang=ALL-UNNAMED");
+    conf.set(
+        "yarn.app.mapreduce.am.command-opts",
+        small + " --add-opens=java.base/java.lang=ALL-UNNAMED");
     conf.setInt("mapreduce.task.io.sort.mb", 16);
     conf.setBoolean("mapreduce.map.speculative", false);
     conf.setInt("mapreduce.client.progressmonitor.pollinterval", 200);

@@ -48,9 +48,14 @@ class SparkTest {
       Files.write(folder.resolve("part-" + i), text.toString().getBytes(StandardCharsets.US_ASCII));
       ++files;
     }
-    spark = new JavaSparkContext(new SparkConf().setMaster("local[" + THREADS + "]")
-        .setAppName("braid").set("spark.ui.enabled", "false")
-        .set("spark.driver.bindAddress", "127.0.0.1").set("spark.driver.host", "127.0.0.1"));
+    spark =
+        new JavaSparkContext(
+            new SparkConf()
+                .setMaster("local[" + THREADS + "]")
+                .setAppName("braid")
+                .set("spark.ui.enabled", "false")
+                .set("spark.driver.bindAddress", "127.0.0.1")
+                .set("spark.driver.host", "127.0.0.1"));
   }
 
   @AfterAll
@@ -60,12 +65,13 @@ class SparkTest {
     }
   }
 
-  @SuppressWarnings("unchecked")  // a class literal has no type arguments
+  @SuppressWarnings("unchecked") // a class literal has no type arguments
   private static JavaRDD<String> lines(Configuration conf) {
     Class<CoalescingInputFormat<LongWritable, Text>> format =
         (Class<CoalescingInputFormat<LongWritable, Text>>) (Class<?>) CoalescingInputFormat.class;
-    JavaPairRDD<LongWritable, Text> records = spark.newAPIHadoopFile(folder.toUri().toString(),
-        format, LongWritable.class, Text.class, conf);
+    JavaPairRDD<LongWritable, Text> records =
+        spark.newAPIHadoopFile(
+            folder.toUri().toString(), format, LongWritable.class, Text.class, conf);
     return records.map(record -> record._2().toString());
   }
 
@@ -101,15 +107,23 @@ class SparkTest {
 
   @Test
   void aPartitionASlotWithMaximum() {
-    Configuration conf = conf("braid.input.policy", "maximum", "braid.input.slots.nodes", "1",
-        "braid.input.slots.per-node", Integer.toString(THREADS));
+    Configuration conf =
+        conf(
+            "braid.input.policy",
+            "maximum",
+            "braid.input.slots.nodes",
+            "1",
+            "braid.input.slots.per-node",
+            Integer.toString(THREADS));
     assertEquals(THREADS, lines(conf).getNumPartitions());
   }
 
   @Test
   void theCoresAreTheSlotsInLocalMode() {
-    int cores = Math.min(Runtime.getRuntime().availableProcessors(),
-        lines(conf("braid.input.policy", "none")).getNumPartitions());
+    int cores =
+        Math.min(
+            Runtime.getRuntime().availableProcessors(),
+            lines(conf("braid.input.policy", "none")).getNumPartitions());
     assertEquals(cores, lines(conf("braid.input.policy", "maximum")).getNumPartitions());
   }
 }
