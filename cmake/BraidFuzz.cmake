@@ -11,6 +11,7 @@ foreach(name common_range common_text deb822_reader interrupt jsonl_reader line_
 endforeach()
 add_library(braid_fuzz_loaders STATIC ${BRAID_LOADER_SOURCES})
 braid_own_code(braid_fuzz_loaders)
+braid_unity(braid_fuzz_loaders 8)
 target_include_directories(braid_fuzz_loaders PUBLIC
   "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tools")
 target_link_libraries(braid_fuzz_loaders PUBLIC

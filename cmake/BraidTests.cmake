@@ -5,11 +5,11 @@ include(GoogleTest)
 
 # What test code sees: the public headers, the private ones, and tests/support.
 add_library(braid_test_base INTERFACE)
+configure_file("${PROJECT_SOURCE_DIR}/tests/support/build_paths.h.in"
+  "${PROJECT_BINARY_DIR}/generated/support/build_paths.h" @ONLY)
 target_include_directories(braid_test_base INTERFACE
-  "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
-target_compile_definitions(braid_test_base INTERFACE
-  BRAID_TEST_BIN_DIR="${PROJECT_BINARY_DIR}/bin"
-  BRAID_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests"
+  "${PROJECT_BINARY_DIR}/generated")
 target_link_libraries(braid_test_base INTERFACE
   braid::static ${BRAID_STORE_LIBRARIES} GTest::gtest)
 
@@ -34,6 +34,9 @@ endif()
 function(braid_add_gtest target label)
   add_executable(${target} ${ARGN})
   braid_own_code(${target})
+  braid_unity(${target} 8)
+  # What is measured and shipped is the store, which is linked in; tests compile faster with less.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   # Takes gtest_main only where the sources bring no main() of their own.
   target_link_libraries(${target} PRIVATE braid_test_support GTest::gtest_main)
   # The names of values stand in the test names; gtest would add their bytes and addresses.
@@ -46,27 +49,32 @@ endfunction()
 
 file(GLOB BRAID_UNIT_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*/*_test.cc"
   "${PROJECT_SOURCE_DIR}/tests/designs/*_test.cc")
-set(BRAID_UNIT_LIBRARIES "")
+braid_add_gtest(braid_unit_tests unit ${BRAID_UNIT_SOURCES})
+
+# Those of the command and of what measures, in a program of their own: the store's are compiled for
+# sanitizers and the crash simulator, too.
+set(BRAID_TOOL_TEST_SOURCES "")
+set(BRAID_TOOL_TEST_LIBRARIES "")
 foreach(library_and_folder "braid_bench;bench/harness" "braid_wbtree;bench/wbtree"
     "braid_engines;bench/engines" "braid_figure_frame;bench/figures/frame" "braid_verbs;tools")
   list(GET library_and_folder 0 library)
   list(GET library_and_folder 1 folder)
   if(TARGET ${library})
     file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*_test.cc")
-    list(APPEND BRAID_UNIT_SOURCES ${found})
-    list(APPEND BRAID_UNIT_LIBRARIES ${library})
+    list(APPEND BRAID_TOOL_TEST_SOURCES ${found})
+    list(APPEND BRAID_TOOL_TEST_LIBRARIES ${library})
   endif()
 endforeach()
-if(BRAID_UNIT_SOURCES)
-  braid_add_gtest(braid_unit_tests unit ${BRAID_UNIT_SOURCES})
-  target_link_libraries(braid_unit_tests PRIVATE ${BRAID_UNIT_LIBRARIES})
+if(BRAID_TOOL_TEST_SOURCES)
+  braid_add_gtest(braid_tools_tests tools ${BRAID_TOOL_TEST_SOURCES})
+  target_link_libraries(braid_tools_tests PRIVATE ${BRAID_TOOL_TEST_LIBRARIES})
 endif()
 
 # ---- One program a folder ---------------------------------------------------------------------
 
 if(BRAID_CRASHSIM)
   # The others find what has nothing to do with crashes (scripts/mutants.sh).
-  set(BRAID_TEST_FOLDERS crash conformance model concurrency limits damage)
+  set(BRAID_TEST_FOLDERS crash conformance model concurrency limits damage faults)
 else()
   set(BRAID_TEST_FOLDERS conformance model budget concurrency limits damage capi command kill faults
       complaints)
@@ -77,11 +85,21 @@ foreach(folder ${BRAID_TEST_FOLDERS})
     # Full pools: two seeded faults are found by nothing else (tests/crash/mutant_table.cc).
     list(APPEND sources "${PROJECT_SOURCE_DIR}/tests/faults/space_test.cc")
   endif()
+  if(BRAID_CRASHSIM AND folder STREQUAL "faults")
+    # What seeded faults need: without the command, and without what is about no fault of theirs.
+    set(sources tests/faults/injector.cc tests/faults/sync_error_test.cc
+      tests/faults/failed_batch_test.cc)
+  endif()
   if(sources)
     braid_add_gtest(braid_${folder}_tests ${folder} ${sources})
     if(folder STREQUAL "faults")
+      # It defines operator new, which others must not see inside of.
+      set_source_files_properties(tests/faults/injector.cc PROPERTIES
+        SKIP_UNITY_BUILD_INCLUSION ON)
       # calloc is called by the store alone; the rest is interposed by name (tests/faults/injector.cc).
       target_link_options(braid_faults_tests PRIVATE -Wl,--wrap=calloc)
+    endif()
+    if(folder STREQUAL "faults" AND NOT BRAID_CRASHSIM)
       add_library(braid_fault_shim MODULE tests/faults/injector.cc tests/faults/shim/preload.cc)
       braid_own_code(braid_fault_shim)
       target_compile_definitions(braid_fault_shim PRIVATE BRAID_FAULT_SHIM)
@@ -189,6 +207,7 @@ endforeach()
 braid_add_script(style style/reliability_test.py)
 braid_add_script(style style/bench_tables_test.py)
 braid_add_script(style style/count_tests_test.py)
+braid_add_script(style style/test_run_test.py)
 braid_add_script(style style/hadoop_demo_test.py)
 
 if(TARGET braid_figures)

@@ -6,6 +6,7 @@ braid_glob_sources(BRAID_BENCH_SOURCES "${PROJECT_SOURCE_DIR}/bench/harness/*.cc
 if(BRAID_BENCH_SOURCES)
   add_library(braid_bench STATIC ${BRAID_BENCH_SOURCES})
   braid_own_code(braid_bench)
+  braid_unity(braid_bench 10)
   target_include_directories(braid_bench PUBLIC "${PROJECT_SOURCE_DIR}")
   target_include_directories(braid_bench PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(braid_bench PUBLIC ${BRAID_TOOL_LIBRARIES})
@@ -19,6 +20,7 @@ list(REMOVE_ITEM BRAID_COMMAND_SOURCES "${BRAID_COMMAND_MAIN}")
 if(BRAID_COMMAND_SOURCES)
   add_library(braid_verbs STATIC ${BRAID_COMMAND_SOURCES})
   braid_own_code(braid_verbs)
+  braid_unity(braid_verbs 11)
   target_include_directories(braid_verbs PUBLIC "${PROJECT_SOURCE_DIR}")
   target_include_directories(braid_verbs PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tools")
@@ -61,6 +63,7 @@ braid_glob_sources(BRAID_COMPARE_SOURCES "${PROJECT_SOURCE_DIR}/bench/compare/*.
 if(BRAID_COMPARE_SOURCES AND TARGET braid_bench)
   add_library(braid_engines STATIC ${BRAID_ENGINE_SOURCES})
   braid_own_code(braid_engines)
+  braid_unity(braid_engines 5)
   target_link_libraries(braid_engines PUBLIC braid_bench PRIVATE braid_wbtree)
 
   # Links peer NAME into the engines when its header and library are there.
@@ -81,6 +84,7 @@ if(BRAID_COMPARE_SOURCES AND TARGET braid_bench)
 
   add_executable(braid_compare ${BRAID_COMPARE_SOURCES})
   braid_own_code(braid_compare)
+  braid_unity(braid_compare 8)
   set_target_properties(braid_compare PROPERTIES OUTPUT_NAME braid-compare)
   target_link_libraries(braid_compare PRIVATE
     ${BRAID_TOOL_LIBRARIES} braid_engines CLI11::CLI11)
@@ -90,9 +94,15 @@ if(BRAID_COMPARE_SOURCES AND TARGET braid_bench)
   braid_glob_sources(BRAID_FIGURE_SOURCES "${PROJECT_SOURCE_DIR}/bench/figures/*.cc")
   add_library(braid_figure_frame STATIC ${BRAID_FIGURE_FRAME_SOURCES})
   braid_own_code(braid_figure_frame)
+  braid_unity(braid_figure_frame 8)
   target_link_libraries(braid_figure_frame PUBLIC ${BRAID_TOOL_LIBRARIES} braid_engines)
   add_executable(braid_figures ${BRAID_FIGURE_SOURCES})
   braid_own_code(braid_figures)
+  # The figures stay apart, since each has its Run() and its numbers; what they include is read once.
+  if(BRAID_UNITY)
+    target_precompile_headers(braid_figures PRIVATE
+      "${PROJECT_SOURCE_DIR}/bench/figures/frame/figure_run.h" <fmt/format.h>)
+  endif()
   set_target_properties(braid_figures PROPERTIES OUTPUT_NAME braid-figures)
   target_link_libraries(braid_figures PRIVATE braid_figure_frame CLI11::CLI11)
 

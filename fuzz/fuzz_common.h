@@ -82,6 +82,11 @@ inline constexpr uint8_t kNoChecksums = 4;    ///< verify_checksums off
 inline constexpr uint8_t kPageMedia = 8;      ///< page-cache media
 inline constexpr uint8_t kSmallBatches = 16;  ///< merges in batches of three entries
 inline constexpr uint8_t kSmallBudget = 32;   ///< memory for a sparse index only
+/// Parts of the default design, where the pool is one of it.
+inline constexpr uint8_t kParts = 192;
+inline constexpr uint8_t kWriteAheadLog = 64;
+inline constexpr uint8_t kCopyMerges = 128;
+inline constexpr uint8_t kPointerMerges = 192;
 
 /// A pool as bytes.
 struct PoolBytes {
@@ -279,8 +284,45 @@ inline Options FuzzOptions(uint8_t how) {
   options.verify_checksums = (how & kNoChecksums) == 0;
   if ((how & kSmallBatches) != 0) options.compaction.batch_entries = 3;
   if ((how & kSmallBudget) != 0) options.memory_budget_bytes = 1u << 20;
+  if ((how & kParts) == kWriteAheadLog) options.log.kind = LogKind::kWriteAhead;
+  if ((how & kParts) == kCopyMerges) options.compaction.kind = MergeKind::kCopy;
+  if ((how & kParts) == kPointerMerges) {
+    options.compaction.persistence = MergePersistence::kPointer;
+  }
   design::kBraid.choose(&options);
   return options;
+}
+
+/// The same for another design, which picks its parts itself.
+inline Options FuzzOptions(uint8_t how, const design::Design& design) {
+  if (design.name == design::kBraid.name) return FuzzOptions(how);
+  Options options = FuzzOptions(how & static_cast<uint8_t>(~kParts));
+  options.design = design.name;
+  options.log.kind.reset();
+  options.memtable.kind.reset();
+  options.flush.checkpoint_tables = 0;
+  options.compaction.kind.reset();
+  options.compaction.persistence.reset();
+  options.compaction.arrange_share.reset();
+  options.cache.index.reset();
+  options.cache.lookup_bytes.reset();
+  options.cache.second_chance_bytes.reset();
+  options.memory_budget_bytes = 1u << 20;  // caches take their part of it at once
+  design.choose(&options);
+  return options;
+}
+
+/// The design that the pool says it is of; the default one where it says nothing that is known.
+inline const design::Design& DesignOf(const PoolMemory& memory) {
+  for (const uint64_t place : format::kPoolHeaderOffset) {
+    format::PoolHeader header;
+    if (place + sizeof header > memory.mapped()) break;
+    std::memcpy(&header, memory.base() + place, sizeof header);
+    const std::string_view name(header.design, ::strnlen(header.design, sizeof header.design));
+    Result<const design::Design*> found = design::FindDesign(name);
+    if (found.ok() && (*found)->capabilities.stores) return **found;
+  }
+  return design::kBraid;
 }
 
 }  // namespace braid::fuzz

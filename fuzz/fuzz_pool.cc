@@ -1,16 +1,18 @@
-// Any bytes as a pool: opened, verified, read both ways, written to, closed, opened again. Every
-// call may fail; none may touch foreign memory, hang, abort, or show keys out of order. Inputs are
-// described in fuzz_common.h; the mutator knows the layout and mends checks (pool_mutator.h).
+// Any bytes as a pool of any design: salvaged, opened, verified, read both ways, written to,
+// closed, opened again, salvaged again. Every call may fail; none may touch foreign memory, hang,
+// abort, or show keys out of order. Inputs are described in fuzz_common.h; the mutator knows the
+// layout and mends checks (pool_mutator.h).
 #include <string>
 
-#include "engine/lsm_engine.h"
+#include "engine/engine.h"
 #include "fuzz_common.h"
 #include "pool_mutator.h"
+#include "recovery/salvage.h"
 
 namespace braid::fuzz {
 namespace {
 
-using Engine = engine::LsmEngine;
+using Engine = engine::Engine;
 
 void Scan(Engine* engine, const ReadOptions& options, bool forward,
           std::vector<std::string>* keys) {
@@ -81,7 +83,7 @@ void Write(Engine* engine, uint8_t seed) {
   WriteBatch batch;
   for (int i = 0; i < 6; ++i) batch.Put("batch" + std::to_string(i), std::string(40, 'b'));
   batch.Delete(keys.empty() ? "none" : keys[0]);
-  (void)engine->Write({}, batch);
+  (void)engine->Write({}, batch);  // some designs take no batches
   (void)engine->Put({}, "large", std::string(5000, 'L'));
   if ((seed & 1) != 0) (void)engine->Flush();
   if (open->Valid()) open->Prev();
@@ -92,9 +94,43 @@ void Write(Engine* engine, uint8_t seed) {
   (void)engine->GetStatistics();
 }
 
+/// What a repair would bring back.
+void Repair(const PoolMemory& memory, uint8_t how) {
+  constexpr size_t kMostFindings = 1 << 16;  // some for each word of the greatest pool
+  Result<std::unique_ptr<recovery::Salvage>> read =
+      recovery::Salvage::Read(pmem::PoolImage::OfMemory(memory.base(), memory.segments()), {},
+                              (how & kOtherBoot) != 0 ? "another" : kFuzzBoot);
+  if (!read.ok()) {
+    Require(!read.status().message().empty(), "an error without a message");
+    return;
+  }
+  std::string last;
+  uint64_t records = 0;
+  uint64_t bytes = 0;
+  const Status taken = (*read)->ForEachRecord([&](std::string_view key, std::string_view value) {
+    Require(records == 0 || key > last, "a repair gives keys out of order");
+    last.assign(key);
+    ++records;
+    bytes += key.size() + value.size();
+    uint64_t sum = 0;
+    for (const char c : value) sum += static_cast<uint8_t>(c);
+    Require(sum <= 255 * value.size(), "a value changes while it is read");
+    return Status::OK();
+  });
+  Require(taken.ok() && records == (*read)->records(), "a repair counts other records");
+  Require(bytes <= 2 * memory.mapped(), "a repair brings back more than there was");
+  const RepairReport report = (*read)->TakeReport();
+  Require(report.findings.size() <= kMostFindings, "a repair finds more than a pool can have");
+  for (const RepairFinding& finding : report.findings) {
+    Require(!finding.ToString().empty() && !finding.file.empty(), "a finding without a text");
+  }
+}
+
 /// One life of the database in `memory`.
 void Session(PoolMemory* memory, uint8_t how, uint8_t seed, bool writes) {
-  Result<std::shared_ptr<Engine>> opened = Engine::Open(FuzzOptions(how), MediaFor(memory, how));
+  const design::Design& design = DesignOf(*memory);
+  Result<std::shared_ptr<Engine>> opened =
+      design.open(FuzzOptions(how, design), MediaFor(memory, how));
   if (!opened.ok()) {
     Require(!opened.status().message().empty(), "an error without a message");
     return;
@@ -121,8 +157,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!pool) return -1;
   memory.Load(*pool);
   memory.set_limit(pool->bytes.size() + (64u << 10));
+  Repair(memory, pool->how);
   Session(&memory, pool->how, pool->seed, true);
-  // The place for repair, once the store has it.
+  Repair(memory, pool->how);
   Session(&memory, static_cast<uint8_t>(pool->how ^ kVerifyFull), pool->seed, false);
   return 0;
 }

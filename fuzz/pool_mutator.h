@@ -21,7 +21,7 @@ class PoolMutator {
 
   void Mutate() {
     for (uint64_t count = 1 + random_.Uniform(4); count > 0; --count) {
-      switch (random_.Uniform(20)) {
+      switch (random_.Uniform(22)) {
         case 0:
           ChangeHeader();
           break;
@@ -62,6 +62,10 @@ class PoolMutator {
           break;
         case 18:
           ChangeSegment();
+          break;
+        case 19:
+        case 20:
+          ChangeLeaf();
           break;
         default:
           ChangeBytes();
@@ -127,7 +131,14 @@ class PoolMutator {
         header.boot_id[random_.Uniform(sizeof header.boot_id)] = 'x';
         break;
       case 6:
-        std::memset(header.design + 5, 'x', sizeof header.design - 5);
+        if (random_.OneIn(2)) {
+          const std::string_view name = Pick(design::Designs()).name;
+          std::memset(header.design, 0, sizeof header.design);
+          std::memcpy(header.design, name.data(), name.size());
+          header.incompat ^= random_.OneIn(2) ? format::kIncompatLeaves : 0;
+        } else {
+          std::memset(header.design + 5, 'x', sizeof header.design - 5);
+        }
         break;
       default:
         std::memset(header.comparator + 8, 'x', sizeof header.comparator - 8);
@@ -196,7 +207,7 @@ class PoolMutator {
     const uint64_t chunk = random_.Uniform(at_.chunks());
     const format::ChunkState state = at_.State(chunk);
     if (random_.OneIn(2)) {
-      at_.SetState(chunk, static_cast<Kind>(1 + random_.Uniform(7)), state.generation());
+      at_.SetState(chunk, static_cast<Kind>(1 + random_.Uniform(13)), state.generation());
     } else {
       uint32_t generation = state.generation();
       Break(&generation);
@@ -220,8 +231,9 @@ class PoolMutator {
   }
 
   void ChangeLogChunk() {
-    std::vector<uint64_t> chunks = at_.ChunksOf(Kind::kLog);
-    if (random_.OneIn(4)) chunks = at_.ChunksOf(Kind::kCollected);
+    constexpr Kind kKinds[] = {Kind::kLog, Kind::kLog, Kind::kCollected, Kind::kWriteAhead,
+                               Kind::kCopied};
+    const std::vector<uint64_t> chunks = at_.ChunksOf(kKinds[random_.Uniform(std::size(kKinds))]);
     if (chunks.empty()) return;
     const uint64_t chunk = Pick(chunks);
     format::LogChunkHeader* header = at_.LogHeader(chunk);
@@ -442,6 +454,38 @@ class PoolMutator {
     MendChunk(to);
   }
 
+  /// A slot, a bit or a link of a leaf, or the link to the first one.
+  void ChangeLeaf() {
+    const std::vector<uint64_t> leaves = at_.Leaves();
+    if (leaves.empty()) return;
+    const uint64_t place = Pick(leaves);
+    const uint64_t other = random_.OneIn(6) ? Number(place) : Pick(leaves);
+    const uint64_t link = format::LeafPtr::To(random_.OneIn(6) ? 0 : other).raw;
+    auto* leaf = at_.As<format::Leaf>(place);
+    format::LeafSlot* slot = &leaf->slots[random_.Uniform(format::kLeafSlots)];
+    const std::vector<uint64_t> entries = at_.AllEntries();
+    switch (random_.Uniform(6)) {
+      case 0:
+        *at_.As<uint64_t>(format::kLeafHeadOffset) = link;
+        return;
+      case 1:
+      case 2:
+        leaf->next = link;
+        break;
+      case 3:
+        leaf->commit ^= 1ull << random_.Uniform(format::kLeafSlots);
+        break;
+      case 4:
+        slot->tag ^= 1ull << random_.Uniform(32);
+        break;
+      default:
+        slot->entry = Target(entries);
+        if (random_.OneIn(2)) slot->entry = leaf->slots[0].entry;
+        break;
+    }
+    at_.SealLeaf(place);
+  }
+
   void ChangeSegment() {
     const size_t index = random_.Uniform(at_.segments());
     auto* header = at_.As<format::SegmentHeader>(at_.SegmentBase(index));
@@ -475,7 +519,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   const bool usable =
       pool && !pool->segments.empty() && pool->segments[0] >= PoolSurgery::kLeastBytes;
   if (!usable || seed % 32 == 0) return LLVMFuzzerMutate(data, size, max_size);
-  if (seed % 8 == 1) pool->how = static_cast<uint8_t>(pool->how ^ (1u << (seed / 8 % 6)));
+  if (seed % 8 == 1) pool->how = static_cast<uint8_t>(pool->how ^ (1u << (seed / 8 % 8)));
   if (seed % 8 == 2) pool->seed = static_cast<uint8_t>(seed / 8);
   PoolMutator(&*pool, seed).Mutate();
   const std::string encoded = EncodePool(*pool);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "format/layout.h"
+#include "format/leaf.h"
 
 namespace braid::fuzz {
 
@@ -128,6 +129,35 @@ class PoolSurgery {
                               base::Hash64(RedoUpdates(chunk), count * sizeof(format::RedoUpdate)));
   }
 
+  // ---- leaves ---------------------------------------------------------------------------------
+
+  std::vector<uint64_t> Leaves() {
+    std::vector<uint64_t> found;
+    for (const uint64_t chunk : ChunksOf(format::ChunkKind::kLeaf)) {
+      const uint64_t end = std::min(ChunkOffset(chunk + 1), size());
+      for (uint64_t at = ChunkOffset(chunk) + sizeof(format::LogChunkHeader);
+           at + sizeof(format::Leaf) <= end; at += sizeof(format::Leaf)) {
+        if (As<format::Leaf>(at)->magic == format::kLeafMagic) found.push_back(at);
+      }
+    }
+    return found;
+  }
+  /// Mends the checks of a leaf's header, its commit word and its tags.
+  void SealLeaf(uint64_t offset) {
+    auto* leaf = As<format::Leaf>(offset);
+    leaf->check = format::LeafHeaderCheck(*leaf, offset);
+    leaf->commit =
+        format::LeafCommit::Make(leaf->commit & format::kLeafBitmapMask, offset, leaf->generation)
+            .raw;
+    for (uint64_t i = 0; i < format::kLeafSlots; ++i) {
+      format::LeafSlot* slot = &leaf->slots[i];
+      const uint64_t place = offset + format::Leaf::kHeaderBytes + i * sizeof *slot;
+      slot->tag = format::LeafTag::Make(uint64_t{format::LeafTag{slot->tag}.fingerprint()} << 32,
+                                        place, leaf->generation)
+                      .raw;
+    }
+  }
+
   // ---- entries and links ----------------------------------------------------------------------
 
   format::EntryHeader* Entry(uint64_t offset) { return As<format::EntryHeader>(offset); }
@@ -156,8 +186,7 @@ class PoolSurgery {
   std::vector<uint64_t> AllEntries() {
     std::vector<uint64_t> all;
     for (uint64_t chunk = 0; chunk < chunks(); ++chunk) {
-      const format::ChunkKind kind = State(chunk).kind();
-      if (kind != format::ChunkKind::kLog && kind != format::ChunkKind::kCollected) continue;
+      if (!format::HoldsEntries(State(chunk).kind())) continue;
       const std::vector<uint64_t> some = EntriesOf(chunk);
       all.insert(all.end(), some.begin(), some.end());
     }

@@ -52,6 +52,26 @@ def was_skipped_by_choice(case):
     return skipped is not None and skipped.get("message", "").startswith("SKIP_")
 
 
+def in_short(paths):
+    """One short line about the files."""
+    counts = Counts()
+    for path in paths:
+        counts.add_file(path)
+    return f"{counts.passed} passed, {len(counts.failures)} failed, {counts.skipped} skipped"
+
+
+def print_slowest(paths, most):
+    """The tests that took longest."""
+    times = []
+    for path in paths:
+        for case in ElementTree.parse(path).getroot().iter("testcase"):
+            # Maven groups thousands by commas.
+            times.append((float((case.get("time") or "0").replace(",", "")), full_name(case)))
+    print(f"the {most} slowest tests, in seconds:")
+    for seconds, name in sorted(times, reverse=True)[:most]:
+        print(f"  {seconds:6.1f}  {name}")
+
+
 def record(path, name, code, log):
     root = ElementTree.Element("testsuite")
     status = "run" if code == "0" else "fail"
@@ -65,14 +85,13 @@ def main(arguments):
     if arguments[:1] == ["--record"]:
         record(*arguments[1:5])
         return 0
-    one_step = arguments[:1] == ["--step"]
+    if arguments[:1] == ["--step"]:
+        print(in_short(arguments[1:]))
+        return 0
     counts = Counts()
-    for path in arguments[1:] if one_step else arguments:
+    for path in arguments:
         counts.add_file(path)
     failed = len(counts.failures)
-    if one_step:
-        print(f"{counts.passed} passed, {failed} failed, {counts.skipped} skipped")
-        return 0
     for name in counts.failures:
         print(f"FAILED {name}")
     if counts.skipped:

@@ -11,7 +11,7 @@ results=${1:-}
 log=$(mktemp "${BRAID_TMP:-${TMPDIR:-/tmp}}/braid-hadoop-test-XXXXXX") || exit 1
 trap 'rm -f "$log"' EXIT
 # Tests that need longer than a push may take carry JUnit's tag "night".
-choice=(-Pcluster-tests -pl "core,minicluster" -DexcludedGroups=night)
+choice=(-Pcluster-tests -pl "core,simulator,minicluster" -DexcludedGroups=night)
 [ "${BRAID_TEST_SIZE:-push}" = push ] || choice=(-Pcluster-tests,hive-tests)
 
 find hadoop -path '*/target/surefire-reports/*.xml' -delete 2>/dev/null

@@ -43,6 +43,10 @@ class Runner:
             return None, ""
         return done.returncode, done.stdout
 
+    def has(self, tests):
+        """Whether the program of '<program> <filter>' is built: a push builds those that it needs."""
+        return self.crash_tests.with_name(tests.split(" ", 1)[0]).exists()
+
     def tests(self, tests, mutant=None):
         """Runs '<program> <filter>'. What failed, or None."""
         program, test_filter = tests.split(" ", 1)
@@ -88,7 +92,7 @@ def examine(runner, mutant):
         outcome, images, found = runner.crash(mutant["name"])
     if outcome == "survived":
         for tests in OTHER_TESTS:
-            if tests == mutant["tests"]:
+            if tests == mutant["tests"] or not runner.has(tests):
                 continue
             found = runner.tests(tests, mutant["name"])
             if found:

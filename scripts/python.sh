@@ -35,7 +35,7 @@ fetch() {
   shift
   if ! "$venv/bin/python" -m pip --disable-pip-version-check --quiet "$@" >"$out/pip.log" 2>&1; then
     tail -n 5 "$out/pip.log" >&2
-    die "pip could not fetch $purpose: is the package index within reach? All it said is in build/python/pip.log"
+    die "pip could not fetch $purpose: is PyPI, or the index that pip is set to, within reach? All it said is in build/python/pip.log"
   fi
 }
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Makes sure that the packages of the named groups are there: build, check, bench, figures,
-# package, vm, hadoop, python.
+# package, vm, hadoop, python, fresh.
 # Installs what is missing where it may (root, or sudo without a password, on Debian and its kin);
-# elsewhere prints what is missing and exits 2. Does nothing, quickly, when all is there.
+# elsewhere names what is missing in one line and exits 2. Does nothing, quickly, when all is there.
+#   setup.sh --optional GROUP...   what can't be had is said, and is no error
 # shellcheck disable=SC2034 # the lists are read by name, ${!needs}
 set -euo pipefail
 
@@ -15,6 +16,7 @@ cmd:cmake cmake
 cmd:ninja ninja-build
 cmd:pkg-config pkg-config
 cmd:python3 python3
+cmd:mold mold
 pc:libpmem2 libpmem2-dev
 pc:libxxhash libxxhash-dev
 pc:liburcu-memb liburcu-dev
@@ -46,7 +48,7 @@ cmd:busybox busybox-static
 cmd:cpio cpio
 cmd:modprobe kmod
 cmd:ndctl ndctl
-cmd:cxl cxl
+cmd:cxl ndctl
 cmd:mkfs.ext4 e2fsprogs
 cmd:mkfs.xfs xfsprogs"
 readonly hadoop_needs="
@@ -54,6 +56,10 @@ jdk:17 openjdk-17-jdk-headless
 cmd:mvn maven
 cmd:python3 python3
 cmd:ip iproute2"
+readonly fresh_needs="
+cmd:python3 python3
+cmd:unshare util-linux
+cmd:mmdebstrap mmdebstrap"
 readonly python_needs="
 py:ensurepip python3-venv
 cmd:python3-config python3-dev"
@@ -94,12 +100,17 @@ missing_packages() {
   done | sort -u
 }
 
+optional=
+if [ "${1:-}" = --optional ]; then
+  optional=yes
+  shift
+fi
 [ $# -gt 0 ] || set -- build check bench hadoop
 for group in "$@"; do
   case "$group" in
-    build | check | bench | figures | package | vm | hadoop | python) ;;
+    build | check | bench | figures | package | vm | hadoop | python | fresh) ;;
     *)
-      echo "setup.sh: unknown group '$group': use build, check, bench, figures, package, vm, hadoop or python" >&2
+      echo "setup.sh: unknown group '$group': use build, check, bench, figures, package, vm, hadoop, python or fresh" >&2
       exit 2
       ;;
   esac
@@ -107,6 +118,13 @@ done
 
 mapfile -t missing < <(missing_packages "$@")
 [ ${#missing[@]} -gt 0 ] || exit 0
+
+# Ends with what can't be had: without it things stop, or, where it is optional, go on.
+give_up() {
+  echo "setup: $*" >&2
+  [ -z "$optional" ] || exit 0
+  exit 2
+}
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
@@ -117,29 +135,24 @@ if [ "$(id -u)" -ne 0 ]; then
   fi
 fi
 if ! command -v apt-get >/dev/null 2>&1 || [ "${as_root[*]-}" = none ]; then
-  {
-    echo "braid needs packages that are missing here:"
-    printf '  %s\n' "${missing[@]}"
-    echo "Install them as root, on Debian 12 or later:"
-    echo "  apt-get install ${missing[*]}"
-  } >&2
-  exit 2
+  give_up "missing packages; as root, on Debian 12 or later: apt-get install ${missing[*]}"
 fi
 
+log=$(mktemp "${BRAID_TMP:-${TMPDIR:-/tmp}}/braid-setup-XXXXXX")
+trap 'rm -f "$log"' EXIT
 install() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null >"$log" 2>&1
 }
 echo "setup: installing ${missing[*]}"
-if ! install >/dev/null 2>&1; then
-  # The package lists may be old or absent: refresh them once.
-  "${as_root[@]}" apt-get update -qq </dev/null
-  install >/dev/null
+# The package lists may be old or absent: refresh them once.
+if ! install && ! { "${as_root[@]}" apt-get update -qq </dev/null >"$log" 2>&1 && install; }; then
+  grep -E '^(E|W|Err):?' "$log" | head -n 5 >&2
+  give_up "apt-get could not install ${missing[*]}: is Debian's package registry within reach?" \
+    "(What it said stands above.)"
 fi
 
 mapfile -t missing < <(missing_packages "$@")
 if [ ${#missing[@]} -gt 0 ]; then
-  echo "setup: still missing after the installation: ${missing[*]}" >&2
-  echo "Install them by hand and run 'make setup' again." >&2
-  exit 2
+  give_up "still missing after the installation: ${missing[*]}; install them by hand"
 fi

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 
@@ -84,6 +86,21 @@ CLI::Option* AddSizeOption(CLI::App& app, const std::string& name, std::optional
   return app.add_option_function<std::string>(name, parse, description)->type_name("SIZE");
 }
 
+CLI::Option* AddCountOption(CLI::App& app, const std::string& name, uint64_t* count, uint64_t least,
+                            const std::string& description) {
+  const auto parse = [name, count, least](const std::string& text) {
+    const char* const end = text.data() + text.size();
+    uint64_t number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc() || rest != end || number < least) {
+      throw CLI::ValidationError(
+          name, fmt::format("'{}' is none of the whole numbers from {} on", text, least));
+    }
+    *count = number;
+  };
+  return app.add_option_function<std::string>(name, parse, description)->type_name("N");
+}
+
 void AddHexFlag(CLI::App& app, bool* hex, const std::string& description) {
   app.add_flag("--hex", *hex, description);
 }
@@ -135,7 +152,13 @@ Options PoolFlags::MakeOptions() const {
   Options options;
   if (!design_.empty()) options.design = design_;
   if (memory_budget_) options.memory_budget_bytes = *memory_budget_;
-  if (max_size_) options.pool.max_bytes = *max_size_;
+  if (max_size_) {
+    options.pool.max_bytes = *max_size_;
+    // A new pool need not begin with the usual size. 0 is no limit.
+    if (*max_size_ != 0) {
+      options.pool.initial_bytes = std::min(options.pool.initial_bytes, *max_size_);
+    }
+  }
   options.pool.force_media_class = media_class_;
   if (log_) {
     options.logger = [](std::string_view line) {

@@ -91,6 +91,9 @@ Result<std::unique_ptr<DB>> OpenAsItIs(Options options, const std::string& path)
 /// Adds an option that takes a size like 64M.
 CLI::Option* AddSizeOption(CLI::App& app, const std::string& name, std::optional<uint64_t>* size,
                            const std::string& description);
+/// Adds an option that takes a whole number from `least` on: no sign, no unit, nothing left out.
+CLI::Option* AddCountOption(CLI::App& app, const std::string& name, uint64_t* count, uint64_t least,
+                            const std::string& description);
 /// Adds `--hex` with the text that suits a verb.
 void AddHexFlag(CLI::App& app, bool* hex, const std::string& description);
 void AddJsonFlag(CLI::App& app, bool* json, const std::string& description);

@@ -33,6 +33,12 @@ void RangeFlags::AddTo(CLI::App& app) {
   app.add_option("--prefix", prefix_, "only keys that start with this")->type_name("KEY");
 }
 
+const char* RangeFlags::empty_flag() const {
+  if (from_ && from_->empty()) return "--from";
+  if (to_ && to_->empty()) return "--to";
+  return prefix_ && prefix_->empty() ? "--prefix" : nullptr;
+}
+
 KeyRange RangeOf(const std::optional<std::string>& from, const std::optional<std::string>& to,
                  const std::optional<std::string>& prefix, const KeyOrder* order) {
   KeyRange range;

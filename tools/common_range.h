@@ -33,6 +33,9 @@ class RangeFlags {
  public:
   void AddTo(CLI::App& app);
   bool given() const { return from_ || to_ || prefix_; }
+  /// The first flag whose argument is empty; null when there is none. For a verb that destroys:
+  /// there it is a shell variable that was never set, more likely than a bound.
+  const char* empty_flag() const;
   /// InvalidArgument when `hex` and an argument is not hex, or --prefix and `order` is not null.
   Result<KeyRange> MakeRange(bool hex, const KeyOrder* order) const;
 

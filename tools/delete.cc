@@ -38,6 +38,13 @@ class DeleteVerb final : public Verb {
     if (all_ && range_.given()) {
       return Fail("--all is every key: leave out --from, --to and --prefix");
     }
+    if (const char* const flag = range_.empty_flag()) {
+      return Fail(
+          fmt::format("the argument of {} is empty, as of a shell variable that is not "
+                      "set: leave {} out where the range has no such end, or delete every "
+                      "key with --all",
+                      flag, flag));
+    }
     if (key_) return DeleteKey();
     if (all_ || range_.given()) return DeleteRange();
     return Fail("give the key, or a range with --from, --to or --prefix; --all is every key");

@@ -15,7 +15,7 @@
 namespace braid::tools {
 namespace {
 
-constexpr uint64_t kProgressStep = 256;
+constexpr uint64_t kDumpProgressStep = 256;
 
 class DumpVerb final : public Verb {
  public:
@@ -89,7 +89,7 @@ class DumpVerb final : public Verb {
       }
       if (Status status = sink.Add(it->key(), it->value()); !status.ok()) return status;
       ++*records;
-      if (*records % kProgressStep != 0) continue;
+      if (*records % kDumpProgressStep != 0) continue;
       progress.Update(*records,
                       whole ? static_cast<double>(*records) / total : Progress::kUnknownShare);
     }

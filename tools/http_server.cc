@@ -167,7 +167,12 @@ HttpServer::~HttpServer() {
 void HttpServer::Accept() {
   for (;;) {
     const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) return;
+    if (fd < 0) {
+      // One that gave up before it was let in is no reason to let the next one wait.
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (errno != EAGAIN) accept_from_ = Clock::now() + kAcceptPause;
+      return;
+    }
     connections_.push_back({fd, {}, {}, Clock::now() + kRequestSeconds});
     if (connections_.size() == kMaxConnections) return;
   }
@@ -200,13 +205,15 @@ bool HttpServer::Send(Connection& connection) {
 
 Status HttpServer::Serve(const std::function<std::string()>& metrics) {
   while (!StopRequested()) {
-    const bool full = connections_.size() >= kMaxConnections;
-    std::vector<pollfd> waits = {{StopDescriptor(), POLLIN, 0}, {full ? -1 : fd_, POLLIN, 0}};
+    const bool pause = Clock::now() < accept_from_;
+    const bool deaf = pause || connections_.size() >= kMaxConnections;
+    std::vector<pollfd> waits = {{StopDescriptor(), POLLIN, 0}, {deaf ? -1 : fd_, POLLIN, 0}};
     for (const Connection& connection : connections_) {
       const int events = connection.response.empty() ? POLLIN : POLLOUT;
       waits.push_back({connection.fd, static_cast<short>(events), 0});
     }
-    const int timeout = connections_.empty() ? -1 : 500;
+    const int timeout =
+        pause ? static_cast<int>(kAcceptPause.count()) : (connections_.empty() ? -1 : 500);
     if (::poll(waits.data(), waits.size(), timeout) < 0 && errno != EINTR) {
       return Status::IOError(
           fmt::format("can't wait for requests: {}: start again", std::strerror(errno)));

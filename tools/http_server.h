@@ -4,7 +4,9 @@
 // Invariants:
 //   1. At most kMaxConnections at a time, each with at most kMaxRequestBytes and kRequestSeconds: a
 //      client that is slow or says too much is cut off, and holds up no other one.
-//   2. Nothing of a request is acted upon but its method and path.
+//   2. Who can't be let in, since descriptors or memory have run out, waits kAcceptPause and is not
+//      asked for meanwhile: a connection that waits would make every poll return at once.
+//   3. Nothing of a request is acted upon but its method and path.
 #pragma once
 
 #include <chrono>
@@ -24,6 +26,7 @@ class HttpServer {
   static constexpr size_t kMaxConnections = 64;
   static constexpr size_t kMaxRequestBytes = 8192;
   static constexpr std::chrono::seconds kRequestSeconds{5};
+  static constexpr std::chrono::milliseconds kAcceptPause{100};
 
   /// Listens at `address`, [HOST:]PORT; without HOST it is 127.0.0.1, and port 0 is a free one.
   /// InvalidArgument when the address is none, or others than this machine could reach it and
@@ -56,6 +59,7 @@ class HttpServer {
   const int fd_;
   const std::string address_;
   std::vector<Connection> connections_;
+  std::chrono::steady_clock::time_point accept_from_;  // not before: invariant 2
 };
 
 /// What a request, complete or too long, is answered with.

@@ -1,6 +1,40 @@
 #include "tools/http_server.h"
 
+#include <arpa/inet.h>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <vector>
+
+#include "support/child_process.h"
+#include "tools/interrupt.h"
+
+namespace braid::tools {
+namespace {
+
+/// Calls of accept4 that fail next, as if descriptors had run out, and when they did.
+int accepts_to_fail = 0;
+std::vector<std::chrono::steady_clock::time_point> failed_accepts;
+
+}  // namespace
+}  // namespace braid::tools
+
+// In the place of the C library's.
+extern "C" int accept4(int fd, sockaddr* address, socklen_t* size, int flags) {
+  using Accept4 = int (*)(int, sockaddr*, socklen_t*, int);
+  static const auto real = reinterpret_cast<Accept4>(::dlsym(RTLD_NEXT, "accept4"));
+  if (braid::tools::accepts_to_fail == 0) return real(fd, address, size, flags);
+  --braid::tools::accepts_to_fail;
+  braid::tools::failed_accepts.push_back(std::chrono::steady_clock::now());
+  errno = EMFILE;
+  return -1;
+}
 
 namespace braid::tools {
 namespace {
@@ -61,6 +95,46 @@ TEST(HttpServerTest, AFreePortIsNamedAndATakenOneIsAnError) {
   auto second = HttpServer::Listen((*first)->address(), false);
   EXPECT_TRUE(second.status().IsIOError());
   EXPECT_NE(second.status().message().find("choose another port"), std::string::npos);
+}
+
+/// A connection to `address`, a loopback address of IPv4, that has sent a request.
+int ConnectAndAsk(const std::string& address) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  constexpr std::string_view kRequest = "GET /metrics HTTP/1.1\r\n\r\n";
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0 ||
+      ::send(fd, kRequest.data(), kRequest.size(), 0) != static_cast<ssize_t>(kRequest.size())) {
+    ::close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+TEST(HttpServerTest, WithoutDescriptorsItWaitsAndThenAnswers) {
+  constexpr int kFailures = 4;
+  const test::ChildOutcome outcome = test::RunInChild(60, [](int say) {
+    StopOnSignal();
+    auto server = HttpServer::Listen("0", false);
+    if (!server.ok()) return 1;
+    const int client = ConnectAndAsk((*server)->address());
+    if (client < 0) return 2;
+    accepts_to_fail = kFailures;
+    const Status served = (*server)->Serve([] {
+      std::raise(SIGTERM);  // this answer is the last
+      return std::string("braid_up 1\n");
+    });
+    server->reset();
+    const std::string answer = test::ReadToEnd(client);
+    test::SayTo(say, served.ToString() + " " + answer);
+    if (!served.ok() || !answer.starts_with("HTTP/1.1 200 OK\r\n")) return 3;
+    if (failed_accepts.size() != kFailures) return 4;
+    const auto waited = failed_accepts.back() - failed_accepts.front();
+    return waited >= (kFailures - 1) * HttpServer::kAcceptPause ? 0 : 5;
+  });
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.ToString();
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ namespace {
 
 // Bad records are named one by one up to here, and only counted from then on.
 constexpr uint64_t kNamedBadRecords = 20;
-constexpr uint64_t kProgressStep = 256;
+constexpr uint64_t kLoadProgressStep = 256;
 
 class LoadVerb final : public Verb {
  public:
@@ -84,9 +84,7 @@ void LoadVerb::Configure(CLI::App& app) {
   app.add_option("--on-error", on_error_, "at a bad record: stop (default) or skip it")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"stop", "skip"}));
-  app.add_option("--from-line", from_line_, "begin at this line, to go on after a stop")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
+  AddCountOption(app, "--from-line", &from_line_, 1, "begin at this line, to go on after a stop");
   app.add_option("--acknowledge", acknowledge_,
                  "append each key to this file, a line each, once its write is acknowledged")
       ->type_name("FILE");
@@ -166,7 +164,7 @@ LoadVerb::End LoadVerb::ReadRecords(RecordInput& source, BatchWriter& writer, Pr
       return End::kWriteError;
     }
     next_line_ = source.line_number() + 1;
-    if (step % kProgressStep == 0) progress.Update(writer.written(), source.Share());
+    if (step % kLoadProgressStep == 0) progress.Update(writer.written(), source.Share());
   }
 }
 

@@ -12,6 +12,10 @@ constexpr const char* kVisits =
     "Nodes of lists that gets have visited, by layer and by region; 0 without lists.count_visits";
 constexpr const char* kPaths =
     "Gets by the number of nodes they have visited; 0 without lists.count_visits";
+constexpr const char* kStalls = "The same time by what held writers back";
+constexpr const char* kStallCodes =
+    "Why: 0 nobody is, 1 l0, 2 memtables, 3 ingest, 4 full_pool, 5 room, 6 lock, 7 range, 8 pages, "
+    "9 background, 10 system";
 constexpr const char* kUp = "1 while a process tells what it does with the pool, else 0";
 constexpr const char* kInfo = "Always 1; the labels say what the pool is";
 constexpr const char* kUptime = "Time since the process began to tell, mostly when it opened";
@@ -99,6 +103,31 @@ const std::vector<Metric>& MetricTable() {
       {"stalls", "braid_stalls_total", "", true, 1, "Writes that were slowed down or waited"},
       {"longest_stall_micros", "braid_longest_stall_seconds", "", false, kMicro,
        "The longest time that one write was slowed down or waited"},
+      {"stall_l0_micros", "braid_stall_reason_seconds_total", R"(reason="l0")", true, kMicro,
+       kStalls},
+      {"stall_memtables_micros", "braid_stall_reason_seconds_total", R"(reason="memtables")", true,
+       kMicro, kStalls},
+      {"stall_ingest_micros", "braid_stall_reason_seconds_total", R"(reason="ingest")", true,
+       kMicro, kStalls},
+      {"stall_full_pool_micros", "braid_stall_reason_seconds_total", R"(reason="full_pool")", true,
+       kMicro, kStalls},
+      {"stall_room_micros", "braid_stall_reason_seconds_total", R"(reason="room")", true, kMicro,
+       kStalls},
+      {"stall_lock_micros", "braid_stall_reason_seconds_total", R"(reason="lock")", true, kMicro,
+       kStalls},
+      {"stall_range_micros", "braid_stall_reason_seconds_total", R"(reason="range")", true, kMicro,
+       kStalls},
+      {"stall_pages_micros", "braid_stall_reason_seconds_total", R"(reason="pages")", true, kMicro,
+       kStalls},
+      {"stall_background_micros", "braid_stall_reason_seconds_total", R"(reason="background")",
+       true, kMicro, kStalls},
+      {"stall_system_micros", "braid_stall_reason_seconds_total", R"(reason="system")", true,
+       kMicro, kStalls},
+      {"stalled_writers", "braid_stalled_writers", "", false, 1,
+       "Writers that are held back at this moment"},
+      {"stalled_writer_micros", "braid_stalled_writer_seconds", "", false, kMicro,
+       "How long the first of them has been held back"},
+      {"stalled_writer_reason", "braid_stalled_writer_reason", "", false, 1, kStallCodes},
       {"memtable_entries", "braid_memtable_entries", "", false, 1, "Entries in the memtables"},
       {"memtable_bytes", "braid_memtable_bytes", "", false, 1, "Bytes of log below the memtables"},
       {"immutable_memtables", "braid_immutable_memtables", "", false, 1,

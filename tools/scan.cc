@@ -26,7 +26,7 @@ class ScanVerb final : public Verb {
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);
     range_.AddTo(app);
-    app.add_option("--limit", limit_, "stop after so many records")->type_name("N");
+    AddCountOption(app, "--limit", &limit_, 0, "stop after so many records");
     app.add_flag("--reverse", reverse_, "from the last key to the first");
     app.add_flag("--keys-only", style_.keys_only, "without the values");
     AddHexFlag(app, &style_.hex, "keys and values as hex digits, in the arguments too");

@@ -36,9 +36,29 @@ const std::vector<Group>& Groups() {
         "bytes_put"}},
       {"durability since the open", {"lines_flushed", "fences", "syncs"}},
       {"background work since the open",
-       {"flushes", "flushed_entries", "merges", "merged_entries", "collected_chunks",
-        "arranged_entries", "flush_micros", "merge_micros", "stall_micros", "stalls",
-        "longest_stall_micros"}},
+       {"flushes",
+        "flushed_entries",
+        "merges",
+        "merged_entries",
+        "collected_chunks",
+        "arranged_entries",
+        "flush_micros",
+        "merge_micros",
+        "stall_micros",
+        "stalls",
+        "longest_stall_micros",
+        "stall_l0_micros",
+        "stall_memtables_micros",
+        "stall_ingest_micros",
+        "stall_full_pool_micros",
+        "stall_room_micros",
+        "stall_lock_micros",
+        "stall_range_micros",
+        "stall_pages_micros",
+        "stall_background_micros",
+        "stall_system_micros"}},
+      {"writers held back now",
+       {"stalled_writers", "stalled_writer_micros", "stalled_writer_reason"}},
       {kRegions,
        {"region_fallbacks", "upper_visits_local", "upper_visits_remote", "bottom_visits_local",
         "bottom_visits_remote"}},
@@ -122,7 +142,7 @@ class StatVerb final : public Verb {
     }
     std::erase_if(*fields,
                   [&](const auto& f) { return std::string_view(f.name).starts_with(kPrefix); });
-    out->WriteLine(fmt::format("  {:<21}{}", "lookup_paths", text.empty() ? " none" : text));
+    out->WriteLine(fmt::format("  {:<25}{}", "lookup_paths", text.empty() ? " none" : text));
   }
 
   static void PrintText(const Statistics& statistics, std::vector<StatisticsField> fields,
@@ -137,14 +157,14 @@ class StatVerb final : public Verb {
           return std::strcmp(f.name, name) == 0;
         });
         if (field == fields.end()) continue;
-        out->WriteLine(fmt::format("  {:<22}{}", field->name, ValueText(*field)));
+        out->WriteLine(fmt::format("  {:<26}{}", field->name, ValueText(*field)));
         fields.erase(field);
       }
       if (std::strcmp(group.title, kRegions) == 0) PrintPaths(&fields, out);
     }
     if (!fields.empty()) out->WriteLine("\nother");
     for (const StatisticsField& field : fields) {
-      out->WriteLine(fmt::format("  {:<22}{}", field.name, ValueText(field)));
+      out->WriteLine(fmt::format("  {:<26}{}", field.name, ValueText(field)));
     }
   }
 

@@ -21,11 +21,13 @@ namespace braid::tools {
 namespace {
 
 constexpr const char* kSchema = "braid-stats/1";
+constexpr size_t kMostText = 1 << 20;
 constexpr double kStaleSeconds = 10;  // ten times what it takes when all is well
 
 Status WriteAndRename(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
-  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  ::unlink(fresh.c_str());  // left over, or something that an open would wait for
+  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
   const bool written =
       fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   int error = errno;
@@ -100,16 +102,18 @@ Seen ReadStatsFile(const std::string& pool, StatsSnapshot* snapshot, std::string
   const std::string path = StatsFilePath(pool);
   struct stat facts {};
   std::string text;
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0 || ::fstat(fd, &facts) != 0) {
-    const int error = errno;
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const bool found = fd >= 0 && ::fstat(fd, &facts) == 0;
+  if (!found || !S_ISREG(facts.st_mode)) {
+    const int error = found ? EMEDIUMTYPE : errno;  // a pipe, say
     const bool none = error == ENOENT || error == ENOTDIR;
     *why = std::strerror(error);
     if (fd >= 0) ::close(fd);
     return none ? Seen::kNoFile : Seen::kUnreadable;
   }
   char bytes[4096];
-  for (ssize_t count = 0; (count = ::read(fd, bytes, sizeof bytes)) > 0;) {
+  for (ssize_t count = 0;
+       text.size() < kMostText && (count = ::read(fd, bytes, sizeof bytes)) > 0;) {
     text.append(bytes, static_cast<size_t>(count));
   }
   ::close(fd);

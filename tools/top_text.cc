@@ -6,7 +6,9 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "braid/statistics.h"
 #include "tools/common_text.h"
 
 namespace braid::tools {
@@ -22,7 +24,7 @@ constexpr std::array<Counter, 6> kCounters = {{{"put", "puts"},
                                                {"iterator", "iterators"},
                                                {"flush", "flushed_entries"},
                                                {"merge", "merged_entries"}}};
-constexpr int kBarWidth = 24;
+constexpr int kShareBarWidth = 24;
 constexpr std::string_view kNothing = "-";
 constexpr size_t kDots = 3;  // of a text that was cut
 
@@ -78,8 +80,8 @@ std::string Meter(const char* label, const StatsSnapshot& now, const char* used_
   std::string line = fmt::format("  {:<10}", label);
   if (limit && *limit > 0) {
     const double share = static_cast<double>(*used) / static_cast<double>(*limit);
-    const int filled = static_cast<int>(std::lround(std::min(1.0, share) * kBarWidth));
-    line += fmt::format("[{:#<{}}{:-<{}}] {:>3.0f} %  ", "", filled, "", kBarWidth - filled,
+    const int filled = static_cast<int>(std::lround(std::min(1.0, share) * kShareBarWidth));
+    line += fmt::format("[{:#<{}}{:-<{}}] {:>3.0f} %  ", "", filled, "", kShareBarWidth - filled,
                         share * 100);
   }
   line += SizeText(*used);
@@ -108,6 +110,31 @@ std::string CostRow(const StatsSnapshot& now, const StatsSnapshot* before) {
                      "a write", Decimal(PerWrite("lines_flushed", now, before)),
                      Decimal(PerWrite("fences", now, before)),
                      stalls ? fmt::format("{:.1f} %", *stalls) : std::string(kNothing));
+}
+
+/// Who is held back now, and what held writers back since `before`.
+std::string StallRows(const StatsSnapshot& now, const StatsSnapshot* before) {
+  const std::optional<uint64_t> writers = now.Value("stalled_writers");
+  if (!writers) return {};  // from a program that does not tell
+  std::string text = fmt::format("  {:<10}", "held back");
+  if (*writers == 0) {
+    text += "no writer now";
+  } else {
+    const auto reason =
+        static_cast<StallReason>(now.Value("stalled_writer_reason").value_or(1) - 1);
+    text += fmt::format(
+        "{} writer{} now, the first for {}: {}", *writers, *writers == 1 ? "" : "s",
+        DurationText(static_cast<double>(now.Value("stalled_writer_micros").value_or(0)) / 1e6),
+        StallReasonName(reason));
+  }
+  const char* before_reason = "; of a thread's time by ";
+  for (size_t i = 0; i < kStallReasons; ++i) {
+    const char* name = StallReasonName(static_cast<StallReason>(i));
+    const std::optional<double> micros = RateOf(fmt::format("stall_{}_micros", name), now, before);
+    if (!micros || *micros < 1e3) continue;
+    text += fmt::format("{}{} {:.1f} %", std::exchange(before_reason, ", "), name, *micros / 1e4);
+  }
+  return text + "\n";
 }
 
 std::string LevelRows(const StatsSnapshot& now) {
@@ -154,7 +181,8 @@ std::string TopScreen(const std::string& pool, const StatsSnapshot& now,
   std::string text = fmt::format("braid top  {}\n", EscapeForTerminal(pool));
   text += fmt::format("  process {}, open for {}\n  {}\n\n", now.pid, DurationText(now.seconds),
                       EscapeForTerminal(now.about));
-  text += RateRows(now, before) + "\n" + CostRow(now, before) + "\n" + LevelRows(now) + "\n";
+  text += RateRows(now, before) + "\n" + CostRow(now, before) + StallRows(now, before) + "\n" +
+          LevelRows(now) + "\n";
   text += Meter("memory", now, "memory_bytes", "memory_budget_bytes");
   text += Meter("pool", now, "pool_used_bytes", "pool_bytes");
   return CutLines(text, columns);

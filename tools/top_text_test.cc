@@ -70,6 +70,27 @@ TEST(TopTextTest, RatesAreGrowthOverThePublishersTime) {
   EXPECT_EQ(RateOf("puts", At(13, 5, 0), &before), std::nullopt) << "it has begun anew";
 }
 
+TEST(TopTextTest, TheScreenSaysWhoIsHeldBackAndWhy) {
+  StatsSnapshot before = At(10, 0, 0);
+  StatsSnapshot now = At(12, 0, 0);
+  EXPECT_EQ(TopScreen("/a/pool", now, &before, 200).find("held back"), std::string::npos)
+      << "the program that tells is an older one";
+  before.values.insert(before.values.end(), {{"stall_lock_micros", 5}, {"stall_l0_micros", 100}});
+  now.values.insert(
+      now.values.end(),
+      {{"stall_lock_micros", 6}, {"stall_l0_micros", 500'100}, {"stalled_writers", 0}});
+  EXPECT_NE(TopScreen("/a/pool", now, &before, 200)
+                .find("  held back no writer now; of a thread's time by l0 25.0 %\n"),
+            std::string::npos);
+  now.values.back().second = 3;
+  now.values.insert(now.values.end(),
+                    {{"stalled_writer_micros", 1'500'000}, {"stalled_writer_reason", 4}});
+  const std::string screen = TopScreen("/a/pool", now, nullptr, 200);
+  EXPECT_NE(screen.find("  held back 3 writers now, the first for 1.50 s: full_pool\n"),
+            std::string::npos)
+      << screen;
+}
+
 TEST(TopTextTest, TheScreenShowsRatesLevelsAndMemory) {
   const StatsSnapshot before = At(10, 1'000'000, 0);
   const std::string screen = TopScreen("/a/pool", At(12, 4'000'000, 500), &before, 100);

@@ -256,6 +256,8 @@ int Main(int argc, char** argv) {
   app.add_option("--json", options.json_path, "Write everything to this file");
   app.add_option("--report", options.report_path,
                  "Write a page with plots to this file (HTML): ratios, rates over time, latencies");
+  bool list_engines = false;
+  app.add_flag("--list_engines", list_engines, "Print the stores of this build, a line each");
   app.add_option("--from", options.from,
                  "Measure nothing: make the --report of these earlier results (--json)")
       ->delimiter(',');
@@ -270,6 +272,10 @@ int Main(int argc, char** argv) {
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   }
   CLI11_PARSE(app, argc, argv);
+  if (list_engines) {
+    fmt::print("{}\n", fmt::join(EngineNames(), "\n"));
+    return 0;
+  }
   if (!options.from.empty()) return ReportFrom(options);
   if (const Status status = Validate(options); !status.ok()) return Fail(status.message());
   if (!options.report_path.empty()) options.workload.sample_millis = kReportSampleMillis;

@@ -36,7 +36,7 @@ struct Scaled {
 };
 
 /// The largest unit of which there is at least one, where three digits would not round up to 1,000.
-Scaled Scale(double number, double factor, std::initializer_list<const char*> units) {
+Scaled ScaleBy(double number, double factor, std::initializer_list<const char*> units) {
   Scaled scaled{number, *units.begin()};
   for (const char* const* unit = units.begin() + 1; unit != units.end(); ++unit) {
     if (std::abs(scaled.value) < factor - 0.5) break;
@@ -62,8 +62,8 @@ std::string TickWithUnit(const Scaled& scaled) {
   return *scaled.unit == '\0' ? text : text + " " + scaled.unit;
 }
 
-Scaled ScaleNumber(double number) { return Scale(number, 1000, {"", "k", "M", "G", "T"}); }
-Scaled ScaleDuration(double nanos) { return Scale(nanos, 1000, {"ns", "\u00b5s", "ms", "s"}); }
+Scaled ScaleNumber(double number) { return ScaleBy(number, 1000, {"", "k", "M", "G", "T"}); }
+Scaled ScaleDuration(double nanos) { return ScaleBy(nanos, 1000, {"ns", "\u00b5s", "ms", "s"}); }
 
 }  // namespace
 
@@ -116,7 +116,7 @@ std::string ShortDuration(double nanos) {
 
 std::string ShortBytes(double bytes) {
   if (bytes < 1024) return fmt::format("{:.0f} B", bytes);
-  return WithUnit(Scale(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB"}));
+  return WithUnit(ScaleBy(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB"}));
 }
 
 std::string TickNumber(double number) { return TickWithUnit(ScaleNumber(number)); }

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "base/random.h"
-#include "engine/lsm_engine.h"
+#include "engine/engine.h"
 #include "fuzz_common.h"
 
 namespace braid::fuzz {
 namespace {
 
-using Engine = engine::LsmEngine;
+using Engine = engine::Engine;
 
 struct Seed {
   const char* name;
@@ -20,6 +20,7 @@ struct Seed {
   uint32_t l0_trigger;
   bool close;
   std::function<void(Engine*)> fill;
+  const design::Design* design = &design::kBraid;
 };
 
 void Put(Engine* engine, uint64_t n, size_t size) {
@@ -49,6 +50,17 @@ void Mixed(Engine* engine) {
   Require(engine->Flush().ok(), "flush");
   Batch(engine, 4, 6);
   Require(engine->Delete({}, "key107").ok(), "delete");
+  Put(engine, 20, 2500);
+}
+
+/// What a design without batches and snapshots can hold.
+void Singles(Engine* engine) {
+  Fill(engine, 0, 60, 9);
+  Fill(engine, 6, 12, 5);
+  Put(engine, 3, 5000);
+  for (int i = 20; i < 50; ++i) {
+    Require(engine->Delete({}, "key" + std::to_string(100 + i)).ok(), "delete");
+  }
   Put(engine, 20, 2500);
 }
 
@@ -100,16 +112,28 @@ std::vector<Seed> Seeds() {
          }
          Require(engine->Flush().ok(), "flush");
        }},
+      {"write_ahead", kWriteAheadLog, 4, true, Mixed},
+      {"write_ahead_crash", kWriteAheadLog, 4, false, Mixed},
+      {"write_ahead_rebuild", kWriteAheadLog | kPageMedia | kOtherBoot, 4, false, Mixed},
+      {"copy_merges", kCopyMerges, 4, true, Mixed},
+      {"copy_merges_crash", kCopyMerges, 1, false, Mixed},
+      {"pointer_merges", kPointerMerges, 4, true, Mixed},
+      {"pointer_merges_crash", kPointerMerges, 1, false, Mixed},
+      {"listdb", 0, 4, true, Mixed, &design::kListDb},
+      {"listdb_crash", 0, 4, false, Mixed, &design::kListDb},
+      {"leaves", 0, 1, true, Singles, &design::kNvSkipList},
+      {"leaves_crash", 0, 1, false, Singles, &design::kNvSkipList},
+      {"leaves_other_boot", kPageMedia | kOtherBoot, 1, false, Singles, &design::kNvSkipList},
   };
 }
 
 void Write(const Seed& seed, const std::string& folder) {
   PoolMemory memory;
   memory.set_limit(kMaxFuzzPool);
-  Options options = FuzzOptions(seed.how);
+  Options options = FuzzOptions(seed.how, *seed.design);
   options.compaction.l0_trigger = seed.l0_trigger;
   const auto how = static_cast<uint8_t>(seed.how & ~kOtherBoot);
-  Result<std::shared_ptr<Engine>> engine = Engine::Open(options, MediaFor(&memory, how));
+  Result<std::shared_ptr<Engine>> engine = seed.design->open(options, MediaFor(&memory, how));
   Require(engine.ok(), "open");
   seed.fill(engine->get());
   if (seed.close) Require((*engine)->Close().ok(), "close");

@@ -135,8 +135,12 @@ BRAID_C_EXPORT braid_iterator_t* braid_create_iterator(braid_t* db,
                                                        const braid_readoptions_t* options);
 
 /* The state of this moment, for braid_readoptions_set_snapshot. It keeps overwritten values alive
- * until braid_release_snapshot. */
+ * until braid_release_snapshot. Never NULL: where the design has no snapshots, or memory runs out,
+ * every read with it fails and says so, and so does braid_snapshot_get_error. */
 BRAID_C_EXPORT const braid_snapshot_t* braid_create_snapshot(braid_t* db);
+
+/* braid: Why reads with the snapshot fail; nothing when they don't. */
+BRAID_C_EXPORT void braid_snapshot_get_error(const braid_snapshot_t* snapshot, char** errptr);
 
 /* Frees a snapshot. `db` is not looked at and may be closed by now. No read option that names the
  * snapshot may be used afterwards; iterators made before are not affected. */
@@ -170,6 +174,14 @@ BRAID_C_EXPORT void braid_flush(braid_t* db, char** errptr);
 /* braid: Reads every entry and link and checks them, while reads and writes go on. The error names
  * the first problem and how many there are. */
 BRAID_C_EXPORT void braid_verify(braid_t* db, char** errptr);
+
+/* braid: The error that has ended writes until the database is opened again, or the reason why they
+ * wait for room; no error while writes are taken. Waits for nothing. */
+BRAID_C_EXPORT void braid_background_status(braid_t* db, char** errptr);
+
+/* braid: Goes on where the cause is gone: a flush that found no room is tried again. Then as
+ * braid_background_status. */
+BRAID_C_EXPORT void braid_resume(braid_t* db, char** errptr);
 
 /* braid: All counters as one JSON object, to be released with braid_free; NULL only when memory
  * runs out. */

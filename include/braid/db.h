@@ -31,6 +31,10 @@ class Snapshot {
   virtual ~Snapshot() = default;
   /// The newest sequence number the snapshot sees.
   virtual uint64_t sequence() const noexcept = 0;
+  /// For databases, which refuse to read at a snapshot of another one: whose it is.
+  virtual const void* owner() const noexcept { return nullptr; }
+  /// Why it could not be made: OutOfMemory. Reads at such a one answer the same.
+  virtual Status status() const noexcept { return Status::OK(); }
 };
 
 /// A cursor over the keys in their order (bytes, or DB::Open's), at one snapshot. Starts invalid:
@@ -78,7 +82,10 @@ struct Capabilities {
   }
 };
 
-/// A database. All calls are safe from any number of threads.
+/// A database. All calls are safe from any number of threads, in the process that has opened it. In
+/// a child that was forked afterwards every call is InvalidArgument, also of what came from it
+/// (iterators, snapshots, transactions), and its end releases nothing that is the parent's: the
+/// child may call exit(), and may open databases of its own.
 class DB {
  public:
   virtual ~DB() = default;
@@ -142,9 +149,12 @@ class DB {
                         const std::string& target,
                         const CheckpointOptions& checkpoint_options = {});
 
-  /// Stores `value` under `key`. Durable when it returns ok (docs/persistence.md says against
-  /// what). Costs one flush of the entry's lines and one fence, no allocation. Errors:
-  /// InvalidArgument (limits), OutOfSpace (reads and deletes go on), Closed, IOError.
+  /// Stores `value` under `key`. What an ok write survives is the medium's matter, as for all
+  /// writes below (docs/persistence.md, `braid info`): on persistent memory a loss of power; on
+  /// page-cache media, where WriteOptions::sync is not set, a crash of the process alone. Costs one
+  /// flush of the entry's lines and one fence, no allocation; with sync on page-cache media an
+  /// fdatasync. Errors: InvalidArgument (limits), OutOfSpace (reads and deletes go on), Closed,
+  /// IOError: after a sync that failed there is no other write until the next open.
   virtual Status Put(const WriteOptions& options, Slice key, Slice value) = 0;
   Status Put(Slice key, Slice value) { return Put(WriteOptions{}, key, value); }
 
@@ -152,17 +162,19 @@ class DB {
   virtual Status Delete(const WriteOptions& options, Slice key) = 0;
   Status Delete(Slice key) { return Delete(WriteOptions{}, key); }
 
-  /// Applies all updates of `batch` atomically, with one fence. An empty batch is ok.
+  /// Applies all updates of `batch` atomically, with one fence. An empty batch is ok; with sync, it
+  /// syncs what was written before.
   virtual Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
   Status Write(const WriteBatch& batch) { return Write(WriteOptions{}, batch); }
 
   /// Deletes all keys from `begin` (inclusive) to `end` (exclusive; none: to the last key). One
   /// step among writes: writes to the range wait until it is done, other writes go on. Readers and
   /// snapshots beside it, and a crash, find its deletes made in steps, the lower keys first, of
-  /// 8,192 keys each, or, in designs without atomic batches, of one. `*deleted` (may be null)
-  /// becomes the number of keys. An empty range is ok. Cost: a scan of the keys, without their
-  /// values, and a delete a key; nothing for later reads. Errors: those of Delete, and Corruption;
-  /// what was deleted stays so.
+  /// 8,192 keys each (fewer where these have more than 16 MiB, or a full pool has no room for so
+  /// many), or, in designs without atomic batches, of one. `*deleted` (may be null) becomes the
+  /// number of keys. An empty range is ok. Cost: a scan of the keys, without their values, and a
+  /// delete a key; nothing for later reads. Errors: those of Delete, and Corruption; what was
+  /// deleted stays so.
   virtual Status DeleteRange(const WriteOptions& options, Slice begin, std::optional<Slice> end,
                              uint64_t* deleted = nullptr);
   Status DeleteRange(Slice begin, std::optional<Slice> end, uint64_t* deleted = nullptr) {
@@ -222,14 +234,17 @@ class DB {
   /// What the design of this pool can do.
   virtual Capabilities GetCapabilities() const { return Capabilities::All(); }
 
-  /// The state of this moment. Cheap: no write waits for it. Null when memory is out, or when the
-  /// design has no snapshots (GetCapabilities).
+  /// The state of this moment. Cheap: no write waits for it. Null when the design has no snapshots
+  /// (GetCapabilities). When memory is out, one at which every read is OutOfMemory. Reads of
+  /// another database at it are InvalidArgument.
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
 
-  /// Seals the memtable and waits until it is an L0 table.
+  /// Seals the memtable and waits until it is an L0 table. What others write meanwhile is not
+  /// waited for.
   virtual Status Flush() = 0;
 
-  /// Flush, then wait until every L0 table is merged, garbage is collected and indexes are built.
+  /// Flush, then wait until every L0 table of now is merged, what only views that are gone have
+  /// kept is dropped, garbage is collected and indexes are built; returns beside busy writers, too.
   virtual Status Compact() = 0;
 
   /// A property by name, as text: "braid.stats", "braid.stats.json", "braid.num-entries",
@@ -266,9 +281,21 @@ class DB {
   virtual Status Verify(VerifyReport* report,
                         const std::function<void(double share)>& progress = {}) = 0;
 
-  /// Makes everything durable and releases the pool. Later calls, also on snapshots and iterators,
-  /// return Closed. The destructor closes too, but can't say what went wrong.
+  /// Makes everything durable and releases the pool, after calls of other threads have ended: those
+  /// that wait or work for long give up, with Closed. Later calls, also on snapshots and iterators,
+  /// return Closed. The destructor closes too, but can't say what went wrong; no other call may be
+  /// under way then.
   virtual Status Close() = 0;
+
+  /// ok while writes are taken; otherwise what a write would be refused with: the error that ended
+  /// writes until the database is opened again (a sync, a flush or a merge that failed, a medium
+  /// that does not answer), or the reason why they wait for room. Closed. Cheap; waits for nothing.
+  virtual Status BackgroundStatus();
+
+  /// Goes on where the cause is gone: a flush that found no room is tried again, for when the
+  /// device has room now. Afterwards it is as BackgroundStatus(): what failed otherwise is half
+  /// done, and takes a new open. Errors: those.
+  virtual Status Resume();
 };
 
 }  // namespace braid

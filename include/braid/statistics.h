@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,6 +10,30 @@
 #include "braid/options.h"
 
 namespace braid {
+
+/// Why a writer was held back.
+enum class StallReason : uint8_t {
+  kL0,          ///< L0 has many tables: slowed down, or stopped, until some are merged
+  kMemtables,   ///< all memtables are full: waits for a flush
+  kIngest,      ///< a bulk load is being shown
+  kFullPool,    ///< the pool is full: waits for space that merges and collection give back
+  kRoom,        ///< a chunk, an extent or a segment had to be made
+  kLock,        ///< another write, a batch above all, or a change of the tables
+  kRange,       ///< its key is in a range that is being deleted
+  kPages,       ///< the system had to find pages for what was written
+  kBackground,  ///< did background work itself, where background_threads is false
+  kSystem       ///< the rest of writes that took long: most likely the scheduler
+};
+inline constexpr size_t kStallReasons = 10;
+
+/// "l0", "memtables", "ingest", "full_pool", "room", "lock", "range", "pages", "background",
+/// "system".
+constexpr const char* StallReasonName(StallReason reason) {
+  constexpr const char* kNames[kStallReasons] = {"l0",         "memtables", "ingest", "full_pool",
+                                                 "room",       "lock",      "range",  "pages",
+                                                 "background", "system"};
+  return static_cast<size_t>(reason) < kStallReasons ? kNames[static_cast<size_t>(reason)] : "";
+}
 
 /// What DB::GetStatistics returns. Counters are summed over threads without stopping them.
 struct Statistics {
@@ -41,9 +66,15 @@ struct Statistics {
   /// Gets by the number of nodes they have visited: none, 1, 2 to 3, 4 to 7, and so on; the last
   /// bucket has all longer ones.
   std::array<uint64_t, 16> lookup_paths{};
-  uint64_t stall_micros = 0;  ///< time writers were slowed down or waited, summed
+  /// Time writers were slowed down or waited, summed. Waits for background work count however short
+  /// they are, all else from a millisecond on. The wait of a synced write for its sync is none.
+  uint64_t stall_micros = 0;
   uint64_t stalls = 0;
-  uint64_t longest_stall_micros = 0;  ///< the longest of them
+  uint64_t longest_stall_micros = 0;                      ///< the longest of them
+  std::array<uint64_t, kStallReasons> stall_micros_by{};  ///< stall_micros by StallReason
+  uint64_t stalled_writers = 0;        ///< now: writers that are held back, 64 at most
+  uint64_t stalled_writer_micros = 0;  ///< now: how long the first of them has been
+  uint64_t stalled_writer_reason = 0;  ///< now: why that one is: 1 + its StallReason; 0: none is
 
   uint64_t memtable_entries = 0;       ///< now: in the mutable and immutable memtables
   uint64_t memtable_bytes = 0;         ///< now: log bytes they cover

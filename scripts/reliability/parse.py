@@ -119,6 +119,14 @@ def fuzz(text):
             sum(row["findings"] for row in rows))
 
 
+def fresh(text):
+    """Steps that passed, what failed, and why nothing could be run."""
+    rows = re.findall(r"^fresh: ([\w -]+?) +\d+ s  (FAILED)?", text, re.MULTILINE)
+    needs = re.search(r"^fresh\.py: (needs .*)$", text, re.MULTILINE)
+    passed = [name for name, failed in rows if not failed]
+    return len(passed), [name for name, failed in rows if failed], needs.group(1) if needs else ""
+
+
 def vm(text):
     match = re.search(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", text, re.MULTILINE)
     return tuple(map(int, match.groups())) if match else None

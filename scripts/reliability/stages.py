@@ -205,6 +205,21 @@ class Machine(Stage):
         return Slice(1, {"checks passed": passed, "checks skipped": skipped}, None, failures)
 
 
+class Fresh(Stage):
+    """A new user's commands in bare Debian roots."""
+
+    seeded = False
+
+    def slice(self, run, seed, done, seconds):
+        output = run.program(self, ["python3", "-B", "scripts/fresh.py"], seed, seconds=4 * 3600)
+        steps, failures, reason = parse.fresh(output.text)
+        if reason:
+            return Slice(skipped=reason)
+        if output.code != 0 and not failures:
+            failures = [f"scripts/fresh.py {output.ending}"]
+        return Slice(1, {"steps passed": steps}, None, failures)
+
+
 def program(preset, name, test_filter="*"):
     return [f"build/{preset}/bin/{name}", f"--gtest_filter={test_filter}"]
 
@@ -245,6 +260,7 @@ def all_stages():
         kill("memory", "AcknowledgedWritesSurviveKillsInMemory", (200, 20_000, 100_000)),
         kill("file", "AcknowledgedWritesSurviveKillsOnAFile", (20, 2_000, 10_000)),
         Machine("vm", "virtual machine: power cuts, DAX, CXL", "runs", (1, 1, 1), []),
+        Fresh("fresh", "a new user's commands on a bare Debian", "runs", (None, 1, 1), []),
         Fuzz("fuzz", "malformed pools and files (libFuzzer)", "executions",
              (140_000, 14_000_000, 350_000_000), [],
              programs=["fuzz_pool", "fuzz_log_reader", "fuzz_manifest", "fuzz_loaders"]),

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include "base/forks.h"
+
 namespace braid::base {
 
 class MemoryUsers;
@@ -44,6 +46,7 @@ class MemoryUsers {
     first_ = user;
   }
   void Remove(MemoryUser* user) noexcept {
+    if (!origin_.IsThisProcess()) return;  // nobody sums there, and the lock may never be free
     const std::lock_guard lock(mutex_);
     (user->previous_ != nullptr ? user->previous_->next_ : first_) = user->next_;
     if (user->next_ != nullptr) user->next_->previous_ = user->previous_;
@@ -60,6 +63,7 @@ class MemoryUsers {
  private:
   mutable std::mutex mutex_;
   MemoryUser* first_ = nullptr;  // mutex_, and the links of all
+  const Origin origin_;
 };
 
 /// Memory of a job, which says how much it is.

@@ -26,6 +26,7 @@ enum class Mutant : int {
   kBatchAsSingles,              ///< the entries of a batch are not chained
   kBatchShownBeforeFence,       ///< readers find a batch that is not durable yet
   kBatchPublishedBeforeInsert,  ///< readers may see the part of a batch that is inserted already
+  kFailureMissedByInsert,       ///< a write that was admitted draws the numbers of a failed batch
   kBatchTornAccepted,           ///< recovery: an incomplete batch is replayed
 
   // Chunks: allocation and release.
@@ -52,6 +53,7 @@ enum class Mutant : int {
   kExtentHeaderNotFenced,   ///< its header and the state of its head become durable in any order
   kExtentStatesNotFlushed,  ///< the states of its chunks are not written back
   kExtentBodiesAfterHead,   ///< the head is taken before the bodies are
+  kExtentHeadReserved,      ///< the head is taken while the value is copied, before its header
   kExtentBodiesFreedFirst,  ///< a head is left whose bodies are free
   kExtentFreedTooEarly,     ///< a flush frees extents before it is committed
   kExtentValueNotVerified,  ///< recovery: the bytes of an extent are not checked
@@ -169,6 +171,12 @@ enum class Mutant : int {
   kCopiesNotSwept,        ///< recovery: chunks of an uncommitted collection are kept
   kTwinKept,              ///< the original of a copy stays in L1
 
+  // Dropping what views no longer need: a merge of an empty table.
+  kEmptyHeadNotWritten,     ///< its head is as the table that had it before has left it
+  kEmptyMergeNotCommitted,  ///< links change before the manifest names the merge
+  kRevisitHasBoundary,      ///< redo records name an entry of the target as what was merged
+  kRevisitByPointers,       ///< it is begun as a merge by pointers, whose recovery finds nothing
+
   // Recovery of logs.
   kReplayKeepsOlderVersion,  ///< replay lets an older version win
   kReplayIgnoresDeletes,     ///< deletes are not replayed
@@ -226,6 +234,7 @@ enum class Mutant : int {
   kFlushEntriesNotSynced,       ///< flush: versions are marked dead before the newer one is synced
   kCollectedCopiesNotSynced,    ///< collection: originals are marked dead before copies are synced
   kReclaimNotSynced,            ///< reclamation: chunks are reused before marks of death are synced
+  kSyncErrorForgotten,          ///< a sync that failed: those after it are asked for, and succeed
   kHeaderCopiesNotSynced,       ///< pool header: nothing orders its two copies
   kManifestCopiesNotSynced,     ///< manifest: nothing orders its two copies
   kRebuildSkipped,              ///< recovery: links are believed after the page cache was lost
@@ -237,6 +246,10 @@ enum class Mutant : int {
   kMergeCopiesNotSynced,        ///< page media: originals are marked dead before copies are synced
   kRebuildLeavesWriteAhead,     ///< rebuild: linked entries stay in chunks that the next open frees
   kRebuildBelievesCopyMarks,    ///< rebuild: what an uncommitted copying flush marked is left out
+  kSalvageBelievesLogMarks,     ///< repair: marks that a flush has left in a log are believed
+  kSalvageTakesTornValues,      ///< repair: a log's last entry hides what it did not replace
+  kSalvageForgetsLeaves,        ///< repair: what no leaf names counts
+  kSalvageFollowsLogLinks,      ///< repair: links in a log that was not flushed are witnesses
   kRebuildReusesGenerations,    ///< rebuild: a chunk may get a generation that was lost
 
   // Bulk loads.

@@ -187,7 +187,7 @@ std::vector<Row> PoolRows() {
             BRAID_FIELD(pool.emulate_write_mb_s)),
       RegionPathsRow(),
       Plain("pool.allow_world_writable", kSwitch,
-            "accept a pool directory that others may write to",
+            "accept a pool whose folder or files others may write to",
             BRAID_FIELD(pool.allow_world_writable)),
       Plain("pool.catch_sigbus", kSwitch, "turn a SIGBUS in the mapping into an IOError",
             BRAID_FIELD(pool.catch_sigbus)),

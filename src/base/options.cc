@@ -61,6 +61,30 @@ Status CheckKinds(const Options& options) {
   return s;
 }
 
+constexpr uint64_t kMaxPool = 1ull << 48;
+
+Status CheckPoolSizes(const PoolOptions& pool) {
+  constexpr uint64_t kLeastPool = 64 << 10;
+  if (!std::has_single_bit(pool.chunk_bytes)) {
+    return Status::InvalidArgument("options.pool.chunk_bytes is " +
+                                   std::to_string(pool.chunk_bytes) +
+                                   "; it must be a power of two");
+  }
+  Status s = CheckRange<uint64_t>("pool.chunk_bytes", pool.chunk_bytes, 4096, 64ull << 20);
+  // Before initial_bytes, which may have been lowered to it.
+  if (s.ok() && pool.max_bytes != 0) {
+    s = CheckRange<uint64_t>("pool.max_bytes", pool.max_bytes, kLeastPool, kMaxPool);
+  }
+  if (s.ok()) {
+    s = CheckRange<uint64_t>("pool.initial_bytes", pool.initial_bytes, kLeastPool, kMaxPool);
+  }
+  if (!s.ok() || pool.max_bytes == 0 || pool.max_bytes >= pool.initial_bytes) return s;
+  return Status::InvalidArgument("options.pool.max_bytes is " + std::to_string(pool.max_bytes) +
+                                 ", and options.pool.initial_bytes " +
+                                 std::to_string(pool.initial_bytes) +
+                                 ": lower that one too, or raise the limit");
+}
+
 /// The caches are a part of what the budget is for.
 Status CheckCaches(const Options& options) {
   const uint64_t budget = options.memory_budget_bytes;
@@ -74,20 +98,7 @@ Status CheckCaches(const Options& options) {
 }  // namespace
 
 Status Options::Validate() const {
-  constexpr uint64_t kMaxPool = 1ull << 48;
-  if (!std::has_single_bit(pool.chunk_bytes)) {
-    return Status::InvalidArgument("options.pool.chunk_bytes is " +
-                                   std::to_string(pool.chunk_bytes) +
-                                   "; it must be a power of two");
-  }
-  Status s = CheckRange<uint64_t>("pool.chunk_bytes", pool.chunk_bytes, 4096, 64ull << 20);
-  if (s.ok())
-    s = CheckRange<uint64_t>("pool.initial_bytes", pool.initial_bytes, 64 << 10, kMaxPool);
-  if (s.ok()) s = CheckRange<uint64_t>("pool.max_bytes", pool.max_bytes, 0, kMaxPool);
-  if (s.ok() && pool.max_bytes != 0 && pool.max_bytes < pool.initial_bytes) {
-    s = Status::InvalidArgument(
-        "options.pool.max_bytes is smaller than options.pool.initial_bytes");
-  }
+  Status s = CheckPoolSizes(pool);
   if (s.ok() && pool.force_media_class) {
     s = CheckRange<uint32_t>("pool.force_media_class",
                              static_cast<uint32_t>(*pool.force_media_class), 1, 3);

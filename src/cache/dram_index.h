@@ -29,6 +29,8 @@ class DramIndex {
   std::optional<uint64_t> counted() const noexcept {
     return complete() && counts_ ? std::optional(walk_.entries()) : std::nullopt;
   }
+  /// Entries of the list that only views have kept, of those it was built from.
+  uint64_t kept() const noexcept { return walk_.kept(); }
   /// The list changes: what was counted so far is of no use.
   void ForgetCount() noexcept { counts_ = false; }
 

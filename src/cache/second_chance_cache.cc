@@ -15,8 +15,22 @@ bool SecondChanceCache::IsFull() const noexcept {
   return min_height_ < format::kMaxHeight && tree_->size() != 0 && tree_->memory_bytes() > bytes_;
 }
 
-SecondChanceCache::Sparser SecondChanceCache::GiveUpLowest() const {
-  Sparser sparser{index::NewEntryIndex(pool_, MemTableKind::kSkipList), min_height_ + 1};
+SecondChanceCache::Sparser SecondChanceCache::GiveUpGone() const {
+  // What an entry takes with a short key. Erased ones keep their nodes until they are left out of a
+  // copy.
+  constexpr uint64_t kLikelyBytes = 64;
+  const uint64_t likely = tree_->size() * kLikelyBytes;
+  if (likely < bytes_ / 2) {
+    // A height more is four times as many entries, which merges bring in.
+    const bool lower = likely < bytes_ / 16 && min_height_ > 2;
+    Sparser copy = CopyFrom(lower ? min_height_ - 1 : min_height_);
+    if (copy.tree->memory_bytes() <= bytes_ / 2) return copy;
+  }
+  return GiveUpLowest();
+}
+
+SecondChanceCache::Sparser SecondChanceCache::CopyFrom(uint32_t min_height) const {
+  Sparser sparser{index::NewEntryIndex(pool_, MemTableKind::kSkipList), min_height};
   constexpr size_t kAtOnce = 64;
   uint64_t offsets[kAtOnce];
   std::string last;

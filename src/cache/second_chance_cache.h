@@ -34,7 +34,10 @@ class SecondChanceCache {
     std::shared_ptr<index::EntryIndex> tree;
     uint32_t min_height;
   };
-  Sparser GiveUpLowest() const;
+  Sparser GiveUpLowest() const { return CopyFrom(min_height_ + 1); }
+  /// The same, but where most of what it takes was left by keys that are gone: one without these,
+  /// with the same heights, or with a lower one to come.
+  Sparser GiveUpGone() const;
   /// Takes it; the caller keeps the old one for its readers.
   void Replace(Sparser sparser) noexcept {
     tree_ = std::move(sparser.tree);
@@ -42,6 +45,8 @@ class SecondChanceCache {
   }
 
  private:
+  Sparser CopyFrom(uint32_t min_height) const;
+
   const pmem::PmemPool* pool_;
   uint64_t bytes_;
   uint32_t min_height_ = 2;

@@ -4,9 +4,11 @@
 #include <optional>
 #include <vector>
 
+#include "base/no_throw.h"
 #include "capi/approximate_size.h"
 #include "capi/c_key_order.h"
 #include "capi/handles.h"
+#include "engine/empty_iterator.h"
 
 using braid::DB;
 using braid::Result;
@@ -108,6 +110,7 @@ char* braid_get(braid_t* db, const braid_readoptions_t* options, const char* key
   char* copy = nullptr;
   *vallen = 0;
   Guard(errptr, [&] {
+    if (!options->refusal.ok()) return options->refusal;
     std::string value;
     Status status = db->rep->Get(options->rep, Slice(key, keylen), &value);
     if (status.IsNotFound()) return Status::OK();
@@ -130,6 +133,7 @@ void braid_multi_get(braid_t* db, const braid_readoptions_t* options, size_t num
   }
   char* error = nullptr;
   const bool failed = Guard(&error, [&] {
+    if (!options->refusal.ok()) return options->refusal;
     std::vector<Slice> keys;
     keys.reserve(num_keys);
     for (size_t i = 0; i < num_keys; ++i) keys.emplace_back(keys_list[i], keys_list_sizes[i]);
@@ -155,6 +159,7 @@ braid_pinned_t* braid_get_pinned(braid_t* db, const braid_readoptions_t* options
                                  size_t keylen, char** errptr) {
   std::unique_ptr<braid_pinned_t> found;
   Guard(errptr, [&] {
+    if (!options->refusal.ok()) return options->refusal;
     auto handle = std::make_unique<braid_pinned_t>();
     const Status status = db->rep->GetPinned(options->rep, Slice(key, keylen), &handle->rep);
     if (status.ok()) found = std::move(handle);
@@ -171,23 +176,60 @@ const char* braid_pinned_value(const braid_pinned_t* value, size_t* vallen) {
 
 void braid_pinned_destroy(braid_pinned_t* value) { delete value; }
 
+namespace {
+
+// Shows nothing but why.
+class RefusedIterator final : public braid::engine::EmptyIterator {
+ public:
+  explicit RefusedIterator(Status why) : why_(std::move(why)) {}
+  Status status() const override { return why_; }
+
+ private:
+  const Status why_;
+};
+
+// Where there is no memory for a handle. Never destroyed, for a program that reads while it exits.
+const braid_snapshot_t* SnapshotWithoutMemory() noexcept {
+  alignas(braid_snapshot_t) static unsigned char room[sizeof(braid_snapshot_t)];
+  static const auto* const snapshot =
+      new (room) braid_snapshot_t{.rep = nullptr, .status = Status::OutOfMemory()};
+  return snapshot;
+}
+
+}  // namespace
+
 braid_iterator_t* braid_create_iterator(braid_t* db, const braid_readoptions_t* options) {
   return NullOnThrow([&] {
     auto handle = std::make_unique<braid_iterator_t>();
-    handle->rep = db->rep->NewIterator(options->rep);
+    if (options->refusal.ok()) {
+      handle->rep = db->rep->NewIterator(options->rep);
+    } else {
+      handle->rep = std::make_unique<RefusedIterator>(options->refusal);
+    }
     return handle.release();
   });
 }
 
 const braid_snapshot_t* braid_create_snapshot(braid_t* db) {
-  return NullOnThrow([&] {
-    auto handle = std::make_unique<braid_snapshot_t>();
+  auto* const handle = new (std::nothrow) braid_snapshot_t;
+  if (handle == nullptr) return SnapshotWithoutMemory();
+  handle->status = braid::base::NoThrow([&] {
     handle->rep = db->rep->GetSnapshot();
-    return handle.release();
+    if (handle->rep != nullptr) return handle->rep->status();
+    if (db->rep->GetCapabilities().snapshots) return Status::OutOfMemory();
+    return Status::NotSupported(
+        "the design of this database has no snapshots; a pool of the design \"braid\" has them");
   });
+  return handle;
 }
 
-void braid_release_snapshot(braid_t* /*db*/, const braid_snapshot_t* snapshot) { delete snapshot; }
+void braid_snapshot_get_error(const braid_snapshot_t* snapshot, char** errptr) {
+  Guard(errptr, [&] { return snapshot->status; });
+}
+
+void braid_release_snapshot(braid_t* /*db*/, const braid_snapshot_t* snapshot) {
+  if (snapshot != SnapshotWithoutMemory()) delete snapshot;
+}
 
 char* braid_property_value(braid_t* db, const char* propname) {
   return NullOnThrow([&]() -> char* {
@@ -251,6 +293,14 @@ void braid_verify(braid_t* db, char** errptr) {
                               std::to_string(report.problems.size()) +
                               " problems; `braid verify` lists all)");
   });
+}
+
+void braid_background_status(braid_t* db, char** errptr) {
+  Guard(errptr, [&] { return db->rep->BackgroundStatus(); });
+}
+
+void braid_resume(braid_t* db, char** errptr) {
+  Guard(errptr, [&] { return db->rep->Resume(); });
 }
 
 char* braid_statistics_json(braid_t* db) { return braid_property_value(db, "braid.stats.json"); }

@@ -208,6 +208,7 @@ void braid_readoptions_set_fill_cache(braid_readoptions_t*, uint8_t) {}
 void braid_readoptions_set_snapshot(braid_readoptions_t* options,
                                     const braid_snapshot_t* snapshot) {
   options->rep.snapshot = snapshot != nullptr ? snapshot->rep.get() : nullptr;
+  options->refusal = snapshot != nullptr ? snapshot->status : braid::Status::OK();
 }
 
 braid_writeoptions_t* braid_writeoptions_create(void) {

@@ -145,12 +145,51 @@ TEST_F(CApiTest, CallsWithoutErrptrSwallowAnException) {
     braid_compact_range(db_, nullptr, 0, nullptr, 0);
     EXPECT_EQ(braid_property_value(db_, "braid.stats"), nullptr);
     EXPECT_EQ(braid_statistics_json(db_), nullptr);
-    EXPECT_EQ(braid_create_snapshot(db_), nullptr);
     const char* keys[] = {"a"};
     const size_t lengths[] = {1};
     uint64_t size = 9;
     braid_approximate_sizes(db_, 1, keys, lengths, keys, lengths, &size);
     EXPECT_EQ(size, 0u);
+  }
+}
+
+TEST_F(CApiTest, ReadsWithASnapshotThatCouldNotBeMadeFailAndSayWhy) {
+  // With the last mood the database answers null, which says of one that can do snapshots that
+  // there was no memory.
+  for (Mood mood : {Mood::kBadAlloc, Mood::kException, Mood::kCorruption}) {
+    mood_ = mood;
+    const char* expected = mood == Mood::kException ? "a message of its own" : "memory";
+    auto expect_error = [&](const char* call) {
+      EXPECT_NE(TakeError().find(expected), std::string::npos) << call << ", " << expected;
+    };
+    const braid_snapshot_t* snapshot = braid_create_snapshot(db_);
+    ASSERT_NE(snapshot, nullptr);
+    braid_snapshot_get_error(snapshot, &error_);
+    expect_error("snapshot");
+    braid_readoptions_set_snapshot(read_, snapshot);
+    size_t length = 9;
+    EXPECT_EQ(braid_get(db_, read_, "k", 1, &length, &error_), nullptr);
+    expect_error("get");
+    EXPECT_EQ(braid_get_pinned(db_, read_, "k", 1, &error_), nullptr);
+    expect_error("get pinned");
+    const char* keys[] = {"k"};
+    const size_t lengths[] = {1};
+    char* value = nullptr;
+    braid_multi_get(db_, read_, 1, keys, lengths, &value, &length, &error_);
+    EXPECT_EQ(value, nullptr);
+    expect_error("multi get");
+    braid_iterator_t* iterator = braid_create_iterator(db_, read_);
+    braid_iter_seek_to_first(iterator);
+    EXPECT_EQ(braid_iter_valid(iterator), 0);
+    braid_iter_get_error(iterator, &error_);
+    expect_error("iterator");
+    braid_iter_destroy(iterator);
+    braid_release_snapshot(db_, snapshot);
+    // Without it they reach the database again, whose answer is another.
+    braid_readoptions_set_snapshot(read_, nullptr);
+    mood_ = Mood::kOther;
+    braid_get(db_, read_, "k", 1, &length, &error_);
+    EXPECT_NE(TakeError().find("unknown exception"), std::string::npos);
   }
 }
 

@@ -22,7 +22,9 @@ struct braid_t {
 };
 
 struct braid_snapshot_t {
-  std::shared_ptr<const braid::Snapshot> rep;
+  std::shared_ptr<const braid::Snapshot> rep;  // null when there is none
+  // Why there is none. braid_create_snapshot can't report it, so the reads through it do.
+  braid::Status status = braid::Status::OK();
 };
 
 struct braid_iterator_t {
@@ -86,6 +88,7 @@ struct braid_options_t {
 
 struct braid_readoptions_t {
   braid::ReadOptions rep;
+  braid::Status refusal = braid::Status::OK();  // of the snapshot: null in `rep` is no snapshot
 };
 
 struct braid_writeoptions_t {

@@ -22,6 +22,9 @@ CompactionJob::CompactionJob(pmem::PmemPool* pool, level::Manifest* manifest,
 Status NoteMergeBegin(pmem::PmemPool* pool, level::Manifest* manifest,
                       const CompactionOptions& options, uint64_t merge_id, uint64_t source_id) {
   format::ManifestRecord& record = manifest->record();
+  // Before the commit: a pool whose manifest told of two merges could not be opened.
+  BRAID_CHECK(record.merge_id == 0 || BRAID_MUTANT(kMergeResumedUnderNewId) ||
+              BRAID_MUTANT(kOpenMergeWaits));
   record.merge_id = merge_id;
   record.merging_table_id = source_id;
   record.merge_flags = 0;
@@ -62,6 +65,7 @@ Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* 
   input.source_boundary = resumed_.boundary;
   input.copies = source_->is_copies();
   input.moved = moved_;
+  input.revisited = revisited_;
   if (adopts_) {
     for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
       input.adopted_heads.push_back(source_->head(strand));
@@ -73,6 +77,8 @@ Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* 
   input.tree_min_height = target_->tree_min_height();
   // A table is told of its tree when that has all its keys.
   input.tree_is_complete = target_->tree() != nullptr && target_->tree().get() == target_tree_;
+  input.next_tree = next_tree_;
+  input.next_tree_min_height = next_tree_min_height_;
   input.views = &views;
   input.merge_id = merge_id_;
   input.resumed = resumed_;

@@ -30,8 +30,15 @@ class CompactionJob {
 
   /// The target is empty, and the source a load: it becomes the target as it is. Before Run.
   void Adopt() noexcept { adopts_ = true; }
+  /// See TargetTree::next. Before Run.
+  void SetNextTree(index::EntryIndex* tree, uint32_t min_height) noexcept {
+    next_tree_ = tree;
+    next_tree_min_height_ = min_height;
+  }
   /// See MergeInput::moved; must outlive Run. Before Run.
   void SetMoved(const std::vector<index::Replacement>* moved) noexcept { moved_ = moved; }
+  /// See MergeInput::revisited; must outlive Run. Before Run.
+  void SetRevisited(const std::vector<uint64_t>* revisited) noexcept { revisited_ = revisited; }
   Status Begin(const BatchProgress& resumed);
   /// `relinks`, `fit_tree`: see MergeInput.
   Status Run(const index::LiveViews& views, std::atomic<uint64_t>* relinks,
@@ -44,6 +51,8 @@ class CompactionJob {
   const std::vector<std::pair<size_t, size_t>>& replaced() const {
     return merge_->result().replaced;
   }
+  const KeptCount& kept() const { return merge_->result().kept; }
+  bool revisits() const noexcept { return revisited_ != nullptr; }
   uint64_t merged_entries() const { return merge_->result().progress.merged_entries; }
   /// How far it came, when Run failed: where it began, if it failed at once.
   const BatchProgress& progress() const {
@@ -56,11 +65,14 @@ class CompactionJob {
   std::shared_ptr<level::PmemTable> source_;
   std::shared_ptr<level::PmemTable> target_;
   index::EntryIndex* target_tree_;
+  index::EntryIndex* next_tree_ = nullptr;
+  uint32_t next_tree_min_height_ = 1;
   CompactionOptions options_;
   BatchProgress resumed_;
   uint64_t merge_id_ = 0;
   bool adopts_ = false;
   const std::vector<index::Replacement>* moved_ = nullptr;
+  const std::vector<uint64_t>* revisited_ = nullptr;
   std::unique_ptr<ZipperMerge> merge_;
 };
 

@@ -12,7 +12,7 @@ using format::kMaxHeight;
 
 namespace {
 /// Source entries that are asked for ahead of the one that is cut.
-constexpr size_t kAhead = 16;
+constexpr size_t kPlacesAhead = 16;
 /// Header, links and key of most entries.
 constexpr uint64_t kEntryFront = 128;
 }  // namespace
@@ -55,7 +55,8 @@ void MergePlaces::Cut(const std::vector<uint64_t>& source, size_t begin, size_t 
         continue;
       }
     }
-    if (i + kAhead < end) base::PrefetchRange(pool_->At(source[i + kAhead]), kEntryFront);
+    if (i + kPlacesAhead < end)
+      base::PrefetchRange(pool_->At(source[i + kPlacesAhead]), kEntryFront);
     const std::string_view key = pool_->KeyAt(source[i]);
     uint32_t layers = height_of(i);
     size_t next = i + 1;

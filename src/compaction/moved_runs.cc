@@ -13,7 +13,7 @@ using format::EntryPtr;
 
 namespace {
 /// Entries asked for ahead, and how much of each: header and first links.
-constexpr size_t kAhead = 16;
+constexpr size_t kMovesAhead = 16;
 constexpr uint64_t kAsked = 48;
 }  // namespace
 
@@ -39,9 +39,9 @@ MovedRuns::Run MovedRuns::From(size_t begin, size_t limit) const {
   const std::vector<index::Replacement>& moved = *moved_;
   if (begin > 0 && pool_->KeyAt(moved[begin - 1].to) == pool_->KeyAt(moved[begin].to)) return run;
   for (size_t i = begin; i < limit; ++i) {
-    if (i + kAhead < limit) {
-      base::PrefetchRange(pool_->At(moved[i + kAhead].from), kAsked);
-      base::PrefetchRange(pool_->At(moved[i + kAhead].to), kAsked);
+    if (i + kMovesAhead < limit) {
+      base::PrefetchRange(pool_->At(moved[i + kMovesAhead].from), kAsked);
+      base::PrefetchRange(pool_->At(moved[i + kMovesAhead].to), kAsked);
     }
     const EntryHeader* original = pool_->EntryAt(moved[i].from);
     const EntryHeader* copy = pool_->EntryAt(moved[i].to);

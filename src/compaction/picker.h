@@ -12,8 +12,9 @@ namespace braid::compaction {
 /// What the decision is made from.
 struct StoreFacts {
   uint64_t l0_tables = 0;
-  uint64_t l0_found = 0;   // when the store was opened
-  bool unindexed = false;  // a table that lookups go through lacks the index it is to have
+  uint64_t l0_found = 0;    // when the store was opened
+  uint64_t l0_awaited = 0;  // of l0_tables, those whose merge somebody waits for
+  bool unindexed = false;   // a table that lookups go through lacks the index it is to have
   uint64_t free_chunks = 0;
   uint64_t total_chunks = 0;
   uint64_t sparse_chunks = 0;  // merged chunks with a share of live bytes below the limit
@@ -43,7 +44,7 @@ inline bool TakesTooMuch(const StoreFacts& facts) noexcept {
 
 /// After an open, indexing comes first, since reads are slow until it is done, and a merge takes as
 /// long as the indexes of many tables; but not while L0 grows beyond what the open found, and not
-/// when all is to be merged. Merging comes before collection: it is what makes garbage known.
+/// when somebody waits for merges. Merging comes before collection: it is what makes garbage known.
 /// Collection starts when the chunks of tables take too much for what lives in them, when a pool
 /// that can't grow runs low, or when all work is to be finished.
 inline CompactionPlan Pick(const StoreFacts& facts, const CompactionOptions& options) noexcept {
@@ -52,8 +53,7 @@ inline CompactionPlan Pick(const StoreFacts& facts, const CompactionOptions& opt
   if (facts.unindexed && !facts.finish_all && (!merges || facts.l0_tables <= calm)) {
     return CompactionPlan::kIndex;
   }
-  if (merges &&
-      (facts.l0_tables >= options.l0_trigger || (facts.finish_all && facts.l0_tables > 0))) {
+  if (merges && (facts.l0_tables >= options.l0_trigger || facts.l0_awaited > 0)) {
     return CompactionPlan::kMergeOldest;
   }
   if (facts.sparse_chunks == 0) return CompactionPlan::kNothing;

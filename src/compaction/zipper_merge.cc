@@ -43,7 +43,10 @@ Status ZipperMerge::Run() {
   // Where each entry's links are durable in turn a run is nothing to gain.
   const bool by_runs = input_.moved != nullptr && input_.copies && !input_.by_pointers &&
                        input_.source_boundary == 0;
-  if (by_runs) {
+  if (input_.revisited != nullptr) {
+    source_ = *input_.revisited;
+    Charge();
+  } else if (by_runs) {
     source_.reserve(input_.moved->size());
     for (const index::Replacement& moved : *input_.moved) source_.push_back(moved.to);
     Charge();
@@ -133,7 +136,7 @@ Status ZipperMerge::MergeRange(size_t begin, size_t end, const MovedRuns* runs) 
     const size_t versions = slice.end - slice.begin;
     const size_t worst = pred_links_ + (kMaxHeight + 1) * versions + redo_.capacity() / 4;
     if (!updates_.empty() && updates_.size() + worst > redo_.capacity()) {
-      if (Status s = CommitBatch(source_[slice.end]); !s.ok()) return s;
+      if (Status s = CommitBatch(BoundaryAt(slice.end)); !s.ok()) return s;
     }
     if (slice.is_run && RelinkRun(i)) continue;
     if (slice.is_run) {
@@ -146,7 +149,12 @@ Status ZipperMerge::MergeRange(size_t begin, size_t end, const MovedRuns* runs) 
     if (!input_.by_pointers) continue;
     if (Status s = CommitBatch(source_[slice.begin]); !s.ok()) return s;
   }
-  return input_.by_pointers ? Status::OK() : CommitBatch(source_[begin]);
+  return input_.by_pointers ? Status::OK() : CommitBatch(BoundaryAt(begin));
+}
+
+/// What is merged when the batches up to source_[i] are; none of the source's, when that is empty.
+uint64_t ZipperMerge::BoundaryAt(size_t i) const {
+  return input_.revisited == nullptr || BRAID_MUTANT(kRevisitHasBoundary) ? source_[i] : 0;
 }
 
 uint64_t ZipperMerge::LinkNow(const uint64_t* link) const {
@@ -181,7 +189,7 @@ Status ZipperMerge::MergeSlice(size_t i) {
   ChooseKept(slice);
   Relink(i);
   if (damage_) return Damaged(damage_.at);
-  batch_merged_ += slice.end - slice.begin;
+  if (input_.revisited == nullptr) batch_merged_ += slice.end - slice.begin;
   if (input_.tree != nullptr) {
     tree_changes_.push_back(
         {kept_.empty() ? 0 : pool_->OffsetOf(kept_[0].entry), source_[slice.begin]});
@@ -195,7 +203,7 @@ Status ZipperMerge::GatherVersions(size_t i) {
   const Slice& slice = places_.slice(i);
   versions_.clear();
   const std::string_view key = pool_->KeyAt(source_[slice.begin]);
-  size_t next_source = slice.begin;
+  size_t next_source = input_.revisited == nullptr ? slice.begin : slice.end;
   const uint64_t* link = places_.Pred(i, 0, 0);
   uint64_t sequence = index::kLatest;
   for (;;) {
@@ -247,6 +255,7 @@ void ZipperMerge::ChooseKept(const Slice& slice) {
     if (!keep && !version.from_source && !is_twin) {
       if (budget == 0) {
         keep = true;
+        ++result_.kept.left;
       } else {
         --budget;
       }
@@ -264,12 +273,37 @@ void ZipperMerge::ChooseKept(const Slice& slice) {
     dropped_.push_back(kept_.back());
     kept_.pop_back();
   }
+  if (!input_.copies || input_.revisited != nullptr) CountKept();
   for (const Version& version : dropped_) {
     if (!version.from_source) --batch_delta_;
     if (!BRAID_MUTANT(kMergeDeadMarkSkipped)) MarkDead(version);
   }
   for (const Version& version : kept_) {
     if (version.from_source) ++batch_delta_;
+  }
+}
+
+/// What of the slice is kept for views alone, and what was and is not any more. The oldest of what
+/// several slices of one key keep is counted when it is no longer the newest of its key.
+void ZipperMerge::CountKept() {
+  const auto newest = std::find_if(versions_.begin(), versions_.end(),
+                                   [](const Version& version) { return !version.from_source; });
+  // Counted before: all of the target but a put that was the newest of its key. Who has keys
+  // revisited counts anew.
+  const auto was_kept = [&](const Version& version) {
+    return !version.from_source && input_.revisited == nullptr &&
+           (version.entry != newest->entry || version.entry->op() == EntryOp::kDelete);
+  };
+  for (const Version& version : dropped_) result_.kept.dropped += was_kept(version) ? 1 : 0;
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (was_kept(kept_[i])) continue;
+    // A delete that is the newest stays as long as what it hides.
+    const size_t hidden = i + 1 < kept_.size() ? i + 1 : i;
+    if (i > 0) {
+      result_.kept.Add(*input_.views, kept_[i].entry->sequence(), kept_[i - 1].entry->sequence());
+    } else if (kept_[0].entry->op() == EntryOp::kDelete) {
+      result_.kept.Add(*input_.views, kept_[hidden].entry->sequence(), kept_[0].entry->sequence());
+    }
   }
 }
 
@@ -427,7 +461,7 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   Status outcome =
       input_.by_pointers ? pointers_.Commit(updates_, steps_) : redo_.Commit(updates_, progress);
   const bool committed = outcome.ok() && !pool_->failed();
-  if (committed) outcome = UpdateTree();
+  if (committed) outcome = UpdateTrees();
   if (input_.relinks != nullptr) input_.relinks->fetch_add(1, std::memory_order_acq_rel);
   if (!committed) return outcome.ok() ? pool_->FaultStatus() : outcome;
   result_.progress = progress;
@@ -447,6 +481,8 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
     if (now.tree != input_.tree || now.min_height != 1) places_.ForgetTree();
     input_.tree = now.tree;
     input_.tree_min_height = now.min_height;
+    input_.next_tree = now.next;
+    input_.next_tree_min_height = now.next_min_height;
   }
   return outcome;
 }
@@ -454,24 +490,30 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
 /// Only after the links: a lookup that comes through the tree relies on the entry's links in the
 /// target. A key that finds no room is left out; then the merge must not end, since its source must
 /// go on hiding what the tree does not know.
-Status ZipperMerge::UpdateTree() {
+Status ZipperMerge::UpdateTrees() {
+  if (BRAID_MUTANT(kTreeNotUpdatedByMerge)) return Status::OK();
+  Status outcome = UpdateTree(input_.tree, input_.tree_min_height);
+  Status next = UpdateTree(input_.next_tree, input_.next_tree_min_height);
+  return outcome.ok() ? next : outcome;
+}
+
+Status ZipperMerge::UpdateTree(index::EntryIndex* tree, uint32_t min_height) {
   Status outcome;
-  if (BRAID_MUTANT(kTreeNotUpdatedByMerge)) return outcome;
+  if (tree == nullptr) return outcome;
   for (const TreeChange& change : tree_changes_) {
-    if (Status s = UpdateTree(change); !s.ok()) outcome = s;
+    if (Status s = UpdateTree(tree, min_height, change); !s.ok()) outcome = s;
   }
-  if (input_.tree == nullptr) return outcome;
   for (const auto& [begin, end] : batch_runs_) {
     const index::Replacement* moved = input_.moved->data();
     for (size_t i = begin; i < end;) {
       size_t done = 0;
       Status s = base::NoThrow([&] {
-        if (input_.tree_min_height == 1) {
-          done = input_.tree->ReplaceRun(pool_->KeyAt(moved[i].to), moved + i, end - i);
+        if (min_height == 1) {
+          done = tree->ReplaceRun(pool_->KeyAt(moved[i].to), moved + i, end - i);
         }
         return Status::OK();
       });
-      if (done == 0) s = UpdateTree({moved[i].to, moved[i].to});
+      if (done == 0) s = UpdateTree(tree, min_height, {moved[i].to, moved[i].to});
       if (!s.ok()) outcome = s;
       i += std::max<size_t>(done, 1);
     }
@@ -479,16 +521,17 @@ Status ZipperMerge::UpdateTree() {
   return outcome;
 }
 
-Status ZipperMerge::UpdateTree(const TreeChange& change) {
+Status ZipperMerge::UpdateTree(index::EntryIndex* tree, uint32_t min_height,
+                               const TreeChange& change) {
   const std::string_view key = pool_->KeyAt(change.key_from);
   const EntryHeader* newest = change.newest == 0 ? nullptr : pool_->EntryAt(change.newest);
-  const bool indexed = newest != nullptr && newest->height() >= input_.tree_min_height;
+  const bool indexed = newest != nullptr && newest->height() >= min_height;
   return base::NoThrow([&] {
     if (indexed) {
-      input_.tree->Upsert(key, [&](uint64_t) { return change.newest; });
+      tree->Upsert(key, [&](uint64_t) { return change.newest; });
     } else if (!BRAID_MUTANT(kTreeEraseSkipped) &&
                !(BRAID_MUTANT(kSparseTreeNotErased) && newest != nullptr)) {
-      input_.tree->EraseIf(key, [](uint64_t) { return true; });
+      tree->EraseIf(key, [](uint64_t) { return true; });
     }
     return Status::OK();
   });

@@ -11,11 +11,12 @@
 // redo_log.h says; its boundary tells recovery which part of the source is merged. The merge itself
 // begins and ends with a commit of the manifest. With by_pointers a batch is one source entry, and
 // commits as pointer_persistence.h says. A source that is adopted is one batch, which gives the
-// target's head the links of the source's. A run of copies whose originals stand one behind the
-// other (moved_runs.h) is a part of a batch like any other: marks of the originals, links at its
-// two ends; a merge that is resumed does without runs. Source: ListDB 6.5, Algorithm 6 (which is
-// ZipperDB's Algorithm 3), with the stack as a redo log; versions, deletes and unlinking are
-// braid's.
+// target's head the links of the source's. A merge that only looks at keys of the target again (see
+// MergeInput::revisited) has an empty source, and so no boundary. A run of copies whose originals
+// stand one behind the other (moved_runs.h) is a part of a batch like any other: marks of the
+// originals, links at its two ends; a merge that is resumed does without runs. Source: ListDB 6.5,
+// Algorithm 6 (which is ZipperDB's Algorithm 3), with the stack as a redo log; versions, deletes
+// and unlinking are braid's.
 #pragma once
 
 #include <array>
@@ -26,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "compaction/kept_versions.h"
 #include "compaction/merge_places.h"
 #include "compaction/pending_links.h"
 #include "compaction/pointer_persistence.h"
@@ -40,6 +42,9 @@ namespace braid::compaction {
 struct TargetTree {
   index::EntryIndex* tree = nullptr;  // may be null
   uint32_t min_height = 1;            // of the entries in it
+  /// What is to take its place, and is not complete yet; may be null.
+  index::EntryIndex* next = nullptr;
+  uint32_t next_min_height = 1;
 };
 
 struct MergeInput {
@@ -54,10 +59,15 @@ struct MergeInput {
   /// All of the source's copies, in order, with their originals: runs of them are put into the
   /// target as a whole. Only for a merge that was not begun before; may be null.
   const std::vector<index::Replacement>* moved = nullptr;
+  /// Of a merge of no entries: the newest entries of keys of the target, in list order, of whose
+  /// versions those are to go that no view needs any more. May be null. By redo records only.
+  const std::vector<uint64_t>* revisited = nullptr;
   uint64_t target_head = 0;           // offset of the target's TableHead
   index::EntryIndex* tree = nullptr;  // over the target, kept up to date; may be null
   uint32_t tree_min_height = 1;
-  bool tree_is_complete = false;  // as far as min_height says, the tree has all keys
+  bool tree_is_complete = false;           // as far as min_height says, the tree has all keys
+  index::EntryIndex* next_tree = nullptr;  // kept up to date beside it; may be null
+  uint32_t next_tree_min_height = 1;
   const index::LiveViews* views = nullptr;
   uint64_t merge_id = 0;
   BatchProgress resumed;     // progress of the batches before a crash
@@ -77,6 +87,7 @@ struct MergeResult {
   /// Of MergeInput::moved: from where to where originals have given way to their copies. They are
   /// dead, too.
   std::vector<std::pair<size_t, size_t>> replaced;
+  KeptCount kept;  // of keys that the source has a part in, or that were revisited
 };
 
 class ZipperMerge {
@@ -106,6 +117,7 @@ class ZipperMerge {
   Status MergeSlice(size_t i);
   Status GatherVersions(size_t i);
   void ChooseKept(const Slice& slice);
+  void CountKept();
   void Relink(size_t i);
   bool RelinkLayer(size_t i, uint32_t strand, uint32_t layer);
   /// Puts the run of copies that is slice i in the place of its originals. False, and nothing is
@@ -113,9 +125,11 @@ class ZipperMerge {
   bool RelinkRun(size_t i);
   bool FollowOriginals(size_t i);
   void Charge();
+  uint64_t BoundaryAt(size_t i) const;
   Status CommitBatch(uint64_t boundary);
-  Status UpdateTree();
-  Status UpdateTree(const TreeChange& change);
+  Status UpdateTrees();
+  Status UpdateTree(index::EntryIndex* tree, uint32_t min_height);
+  Status UpdateTree(index::EntryIndex* tree, uint32_t min_height, const TreeChange& change);
   void SetLink(uint64_t* link, uint64_t value, UpdateStep step);
   uint64_t LinkNow(const uint64_t* link) const;
   format::EntryHeader* EntryOf(uint64_t link, const uint64_t* from, uint32_t layer);

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/forks.h"
 #include "base/no_throw.h"
 #include "db/open_on_media.h"
 #include "design/design.h"
@@ -18,6 +19,7 @@ namespace {
 using Slot = std::shared_ptr<pmem::ReaderSlot>;
 
 Status TakenBack(const pmem::ReaderSlot& slot) {
+  if (slot.is_parents()) return base::OpenedByParent();
   if (slot.released()) return Status::Closed();
   return Status::TryAgain(
       "the process that writes to the pool has taken back the tables that were read, to merge "
@@ -42,7 +44,9 @@ class BesideIterator final : public Iterator {
   BesideIterator(std::unique_ptr<Iterator> inner, Slot slot)
       : slot_(std::move(slot)), inner_(std::move(inner)) {}
 
-  bool Valid() const override { return valid_ && !inner_->status().IsClosed(); }
+  bool Valid() const override {
+    return valid_ && !slot_->is_parents() && !inner_->status().IsClosed();
+  }
   void SeekToFirst() override {
     Move([&] { inner_->SeekToFirst(); });
   }
@@ -65,6 +69,7 @@ class BesideIterator final : public Iterator {
   Slice value() const override { return value_; }
   Status status() const override {
     return base::NoThrow([&] {
+      if (slot_->is_parents()) return base::OpenedByParent();
       const Status inner = inner_->status();
       return inner.IsClosed() ? inner : status_;
     });
@@ -159,7 +164,10 @@ class BesideWriter final : public DB {
     return inner_->GetProperty(name, value);
   }
   Statistics GetStatistics() override { return inner_->GetStatistics(); }
+  Status BackgroundStatus() override { return inner_->BackgroundStatus(); }
+  Status Resume() override { return inner_->Resume(); }
   Status CreateCheckpoint(const std::string&, const CheckpointOptions&) override {
+    if (slot_->is_parents()) return base::OpenedByParent();
     return slot_->released() ? Status::Closed()
                              : Status::NotSupported(
                                    "the pool is open for writing in another process; make the "
@@ -167,6 +175,7 @@ class BesideWriter final : public DB {
   }
   Status Verify(VerifyReport* report, const std::function<void(double share)>&) override {
     *report = {};
+    if (slot_->is_parents()) return base::OpenedByParent();
     if (slot_->released()) return Status::Closed();
     return Status::NotSupported(
         "the pool is open for writing in another process, which changes what verify would look "

@@ -4,18 +4,18 @@
 #include "db/checkpoint.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/no_throw.h"
 #include "db/open_named.h"
 #include "db/pool_place.h"
+#include "db/progress.h"
 #include "pmem/file_media.h"
 #include "pmem/pool_copy.h"
 
 namespace braid {
 
 namespace {
-
-using Progress = std::function<void(double)>;
 
 constexpr const char* kUnfinished = ".partial";
 /// Records after which the iterator is made anew: it pins chunks that merges have emptied.
@@ -26,11 +26,6 @@ constexpr uint64_t kMostMemory = 16 << 20;
 constexpr double kCopied = 0.5;
 /// What a pool of one region needs at first, in chunks.
 constexpr uint64_t kLeastChunks = 16;
-
-Progress Part(const Progress& progress, double from, double to) {
-  if (!progress) return {};
-  return [progress, from, to](double share) { progress(from + share * (to - from)); };
-}
 
 /// All records that a snapshot sees.
 class SnapshotSource final : public RecordSource {
@@ -168,14 +163,16 @@ Status RestoreTo(const Options& options, const std::string& checkpoint, const st
   const std::string from = WithoutSlash(checkpoint);
   const std::string to = WithoutSlash(target);
   if (Status s = CheckPlace(to); !s.ok()) return s;
+  if (Status s = CheckApart(from, to); !s.ok()) return s;
   // Keeps the checkpoint locked while it is read.
   Result<std::unique_ptr<pmem::PoolImage>> image = pmem::PoolImage::Open(from);
   if (!image.ok()) return image.status();
   const std::string unfinished = to + kUnfinished;
   if (Status s = RemoveInterrupted(unfinished); !s.ok()) return s;  // of one that was interrupted
-  Status s = pmem::CopySegments(**image, from, unfinished, Part(progress, 0, kCopied));
+  Status s = pmem::CopySegments(**image, from, unfinished, PartOf(progress, 0, kCopied));
   if (s.ok()) {
-    s = Elsewhere(VerifyCopy(options, unfinished, Part(progress, kCopied, 1.0)), unfinished, from);
+    s = Elsewhere(VerifyCopy(options, unfinished, PartOf(progress, kCopied, 1.0)), unfinished,
+                  from);
   }
   return s.ok() ? TakePlace(unfinished, to) : RemoveUnfinished(unfinished, s);
 }
@@ -186,6 +183,10 @@ Status WriteCheckpoint(engine::Engine* engine, const Options& options, const std
                        const CheckpointOptions& checkpoint_options) {
   const std::string to = WithoutSlash(target);
   if (Status s = CheckPlace(to); !s.ok()) return s;
+  const std::filesystem::path segment = engine->medium()->media().Locate(0);
+  if (segment.has_parent_path()) {
+    if (Status s = CheckApart(segment.parent_path(), to); !s.ok()) return s;
+  }
   if (!options.verify_checksums) {
     // What is copied gets new checks, and damage in it would not be seen again.
     VerifyReport report;

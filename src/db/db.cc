@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/activity.h"
+#include "base/forks.h"
 #include "base/no_throw.h"
 #include "braid/version.h"
 #include "db/beside_writer.h"
@@ -19,8 +20,11 @@
 #include "db/ordered_db.h"
 #include "db/transaction.h"
 #include "design/design.h"
+#include "engine/empty_iterator.h"
 #include "engine/failed_iterator.h"
+#include "engine/failed_snapshot.h"
 #include "pmem/file_media.h"
+#include "pmem/fork_guard.h"
 #include "pmem/pool.h"
 #include "pmem/pool_facts.h"
 #include "pmem/pool_lock.h"
@@ -47,7 +51,8 @@ class DbHandle final : public DB {
     return Change([&] { return engine_->Delete(options, key); });
   }
   Status Write(const WriteOptions& options, const WriteBatch& batch) override {
-    return Change([&] { return engine_->Write(options, batch); });
+    return Change(
+        [&] { return batch.status().ok() ? engine_->Write(options, batch) : batch.status(); });
   }
   Status DeleteRange(const WriteOptions& options, Slice begin, std::optional<Slice> end,
                      uint64_t* deleted) override {
@@ -58,13 +63,18 @@ class DbHandle final : public DB {
   }
   Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
                               Slice desired) override {
-    return base::NoThrow([&]() -> Result<bool> {
-      if (options_.read_only) return ReadOnlyStatus();
-      return engine_->CompareAndSwap(options, key, expected, desired);
+    bool swapped = false;
+    const Status s = Change([&] {
+      Result<bool> result = engine_->CompareAndSwap(options, key, expected, desired);
+      swapped = result.ok() && *result;
+      return result.status();
     });
+    if (!s.ok()) return s;
+    return swapped;
   }
   Result<std::unique_ptr<Transaction>> BeginTransaction() override {
     return base::NoThrow([&]() -> Result<std::unique_ptr<Transaction>> {
+      if (engine_->is_parents()) return base::OpenedByParent();
       if (options_.read_only) return ReadOnlyStatus();
       if (closed_.load()) return Status::Closed();
       if (!capabilities_.transactions) {
@@ -79,6 +89,9 @@ class DbHandle final : public DB {
     return Run([&] { return engine_->Get(options, key, value); });
   }
   Status GetPinned(const ReadOptions& options, Slice key, PinnedValue* value) override {
+    // Here, and not where the engine puts the new value in its place: that is inside an epoch, and
+    // what the old value holds may be the last of another database, whose end waits for all epochs.
+    value->Reset();
     Status s = Run([&] { return engine_->GetPinned(options, key, value); });
     if (!s.ok()) value->Reset();
     return s;
@@ -87,6 +100,9 @@ class DbHandle final : public DB {
                                std::vector<std::string>* values) override;
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override {
     try {
+      if (engine_->is_parents()) {
+        return std::make_unique<engine::StatusIterator>(base::OpenedByParent);
+      }
       return engine_->NewIterator(options);
     } catch (...) {
       return engine::NewFailedIterator();
@@ -94,9 +110,10 @@ class DbHandle final : public DB {
   }
   std::shared_ptr<const Snapshot> GetSnapshot() override {
     try {
+      if (engine_->is_parents()) return engine::NewFailedSnapshot();
       return engine_->GetSnapshot();
     } catch (...) {
-      return nullptr;
+      return engine::NewFailedSnapshot();
     }
   }
   Status Flush() override {
@@ -123,6 +140,7 @@ class DbHandle final : public DB {
   }
   Statistics GetStatistics() override {
     try {
+      if (engine_->is_parents()) return {};
       return engine_->GetStatistics();
     } catch (...) {
       return {};
@@ -135,6 +153,12 @@ class DbHandle final : public DB {
     closed_.store(true);
     return Run([&] { return engine_->Close(); });
   }
+  Status BackgroundStatus() override {
+    return Run([&] { return engine_->BackgroundStatus(); });
+  }
+  Status Resume() override {
+    return Change([&] { return engine_->Resume(); });
+  }
   bool GetProperty(std::string_view name, std::string* value) override;
   Capabilities GetCapabilities() const override { return capabilities_; }
 
@@ -143,6 +167,8 @@ class DbHandle final : public DB {
   /// or took is told as if it were true.
   template <class Call>
   Status Run(Call&& call) noexcept {
+    if (engine_->is_parents()) [[unlikely]]
+      return base::OpenedByParent();
     Status s = base::NoThrow(std::forward<Call>(call));
     if (!engine_->medium_failed() || s.IsClosed()) [[likely]]
       return s;
@@ -152,7 +178,7 @@ class DbHandle final : public DB {
   /// no engine has to know of it.
   template <class Call>
   Status Change(Call&& call) noexcept {
-    if (options_.read_only) [[unlikely]]
+    if (options_.read_only && !engine_->is_parents()) [[unlikely]]
       return base::NoThrow([&] { return ReadOnlyStatus(); });
     return Run(std::forward<Call>(call));
   }
@@ -207,6 +233,7 @@ std::string StatisticsJson(const Statistics& statistics) {
 
 bool DbHandle::GetProperty(std::string_view name, std::string* value) {
   try {
+    if (engine_->is_parents()) return false;
     return Property(name, value);
   } catch (...) {
     return false;
@@ -275,6 +302,11 @@ Status DB::CreateCheckpoint(const std::string&, const CheckpointOptions&) {
   return Status::NotSupported("this database makes no checkpoints");
 }
 
+Status DB::BackgroundStatus() {
+  return Status::NotSupported("this database does not say how its background does");
+}
+Status DB::Resume() { return BackgroundStatus(); }
+
 Status DB::DeleteRange(const WriteOptions&, Slice, std::optional<Slice>, uint64_t*) {
   return Status::NotSupported("this database has no delete of a range");
 }
@@ -297,6 +329,7 @@ namespace {
 
 Result<std::unique_ptr<DB>> MakeHandle(const Options& options, std::unique_ptr<pmem::Media> media) {
   if (Status s = options.Validate(); !s.ok()) return s;
+  if (Status s = pmem::WatchForks(); !s.ok()) return s;
   Result<const design::Design*> design = design::FindDesign(options.design);
   if (!design.ok()) return design.status();
   Result<std::shared_ptr<engine::Engine>> engine = (*design)->Make(options, std::move(media));

@@ -3,13 +3,14 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "braid/db.h"
 
 namespace braid {
 namespace {
 
-class IndexOptionTest : public ::testing::TestWithParam<bool> {
+class IndexOptionTest : public ::testing::Test {
  protected:
   IndexOptionTest() {
     const char* base = std::getenv("BRAID_TMP");
@@ -18,10 +19,10 @@ class IndexOptionTest : public ::testing::TestWithParam<bool> {
   }
   ~IndexOptionTest() override { std::filesystem::remove_all(path_); }
 
-  std::unique_ptr<DB> Open() {
+  std::unique_ptr<DB> Open(bool index) {
     Options options;
     options.background_threads = false;
-    options.cache.index = GetParam();
+    options.cache.index = index;
     options.cache.lookup_bytes = 0;  // it would answer in place of either
     options.lists.count_visits = true;
     Result<std::unique_ptr<DB>> db = DB::Open(options, path_);
@@ -44,9 +45,14 @@ class IndexOptionTest : public ::testing::TestWithParam<bool> {
   std::string path_;
 };
 
-INSTANTIATE_TEST_SUITE_P(IndexOrNot, IndexOptionTest, ::testing::Bool());
+class IndexOrNotTest : public IndexOptionTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  std::unique_ptr<DB> Open() { return IndexOptionTest::Open(GetParam()); }
+};
 
-TEST_P(IndexOptionTest, GetsAreRightAndGoThroughTheListOnlyWithoutIt) {
+INSTANTIATE_TEST_SUITE_P(IndexOrNot, IndexOrNotTest, ::testing::Bool());
+
+TEST_P(IndexOrNotTest, GetsAreRightAndGoThroughTheListOnlyWithoutIt) {
   std::unique_ptr<DB> db = Open();
   ASSERT_NE(db, nullptr);
   for (const char* value : {"one", "two"}) {
@@ -63,6 +69,21 @@ TEST_P(IndexOptionTest, GetsAreRightAndGoThroughTheListOnlyWithoutIt) {
   EXPECT_EQ(db->GetStatistics().index_complete, GetParam() ? 1u : 0u);
   VerifyReport report;
   EXPECT_TRUE(db->Verify(&report).ok());
+}
+
+// As in a server that makes a thread for each request.
+TEST_F(IndexOptionTest, WritesOfAThreadEachMakeTowersOfAllHeights) {
+  std::unique_ptr<DB> db = Open(false);
+  ASSERT_NE(db, nullptr);
+  constexpr int kKeys = 2000;
+  for (int i = 0; i < kKeys; ++i) {
+    Status s;
+    std::thread([&] { s = db->Put("key" + std::to_string(i), "two"); }).join();
+    ASSERT_TRUE(s.ok()) << s.ToString();
+  }
+  ASSERT_TRUE(db->Compact().ok());
+  // About 20 nodes a get, and a thousand where all towers are equally high.
+  EXPECT_LT(VisitsOfGets(db.get()), uint64_t{300} * 100);
 }
 
 }  // namespace

@@ -248,6 +248,7 @@ class OrderedDb final : public DB {
   }
   Status Write(const WriteOptions& options, const WriteBatch& batch) override {
     return base::NoThrow([&] {
+      if (!batch.status().ok()) return batch.status();
       EncodedBatch encoded(*order_);
       batch.Iterate(&encoded);
       return encoded.status().ok() ? db_->Write(options, encoded.batch()) : encoded.status();
@@ -289,6 +290,8 @@ class OrderedDb final : public DB {
                                std::vector<std::string>* values) override;
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override;
   Capabilities GetCapabilities() const override { return db_->GetCapabilities(); }
+  Status BackgroundStatus() override { return db_->BackgroundStatus(); }
+  Status Resume() override { return db_->Resume(); }
   std::shared_ptr<const Snapshot> GetSnapshot() override { return db_->GetSnapshot(); }
   Status Flush() override { return db_->Flush(); }
   Status Compact() override { return db_->Compact(); }

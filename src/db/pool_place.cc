@@ -8,10 +8,12 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 #include "braid/db.h"
 #include "pmem/file_calls.h"
 #include "pmem/file_media.h"
+#include "pmem/region_folders.h"
 
 namespace braid {
 
@@ -20,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 Status SyncPath(const std::string& path, int flags) {
-  const int fd = ::open(path.c_str(), flags | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK);
   const bool synced = fd >= 0 && ::fsync(fd) == 0;
   const int error = errno;
   if (fd >= 0) ::close(fd);
@@ -60,6 +62,25 @@ Status CheckPlace(const std::string& target) {
   if (IsMissingOrEmpty(target)) return Status::OK();
   return Status::InvalidArgument("there is something at " + target +
                                  " already; name a path for the new pool where nothing is");
+}
+
+Status CheckApart(const std::string& source, const std::string& target) {
+  std::vector<std::string> folders{source};
+  if (Result<std::vector<std::string>> regions = pmem::ReadRegionFolders(source); regions.ok()) {
+    folders.insert(folders.end(), regions->begin(), regions->end());
+  }
+  std::error_code error;
+  fs::path at = fs::weakly_canonical(fs::absolute(target, error), error);
+  while (!error && at.has_relative_path()) {
+    at = at.parent_path();
+    for (const std::string& folder : folders) {
+      std::error_code missing;
+      if (!fs::equivalent(at, folder, missing)) continue;
+      return Status::InvalidArgument(target + " lies inside the pool " + source +
+                                     "; name a path for the new pool outside of it");
+    }
+  }
+  return Status::OK();
 }
 
 Status Rename(const std::string& from, const std::string& to, unsigned flags) {

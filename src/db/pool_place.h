@@ -17,6 +17,9 @@ bool IsMissingOrEmpty(const std::string& path);
 /// InvalidArgument unless IsMissingOrEmpty.
 Status CheckPlace(const std::string& target);
 
+/// InvalidArgument when `target` would lie inside a folder of the pool `source`.
+Status CheckApart(const std::string& source, const std::string& target);
+
 /// renameat2: with RENAME_NOREPLACE nothing may be at `to`, with RENAME_EXCHANGE both are swapped.
 Status Rename(const std::string& from, const std::string& to, unsigned flags);
 

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Which region the calling thread belongs to, in these tests.
-thread_local uint32_t region_of_this_thread = 0;
+thread_local uint32_t region_of_writer = 0;
 
 class RegionsTest : public ::testing::Test {
  protected:
@@ -35,8 +35,8 @@ class RegionsTest : public ::testing::Test {
     options_.pool.regions = 3;
     options_.lists.kind = ListKind::kOblivious;
     options_.log.shards = 6;
-    region_of_this_thread = 0;
-    pmem::SetRegionRule([](uint32_t) { return region_of_this_thread; });
+    region_of_writer = 0;
+    pmem::SetRegionRule([](uint32_t) { return region_of_writer; });
   }
   ~RegionsTest() override {
     pmem::SetRegionRule(nullptr);
@@ -121,7 +121,7 @@ TEST_F(RegionsTest, AWriteTakesChunksOfItsThreadsRegion) {
   ASSERT_NE(db, nullptr);
   for (const uint32_t region : {2u, 0u, 1u}) {
     const std::vector<uint64_t> before = FreeChunks();
-    region_of_this_thread = region;
+    region_of_writer = region;
     ASSERT_TRUE(db->Put("key" + std::to_string(region), std::string(1000, 'v')).ok());
     std::vector<uint64_t> expected = before;
     --expected[region];
@@ -138,7 +138,7 @@ TEST_F(RegionsTest, ARegionThatRunsShortGrowsAlone) {
   std::unique_ptr<DB> db = Open();
   ASSERT_NE(db, nullptr);
   const PoolInfo before = Inspect();
-  region_of_this_thread = 1;
+  region_of_writer = 1;
   for (int i = 0; i < 60; ++i) {
     ASSERT_TRUE(db->Put("key" + std::to_string(i), std::string(2000, 'v')).ok());
   }
@@ -160,7 +160,7 @@ TEST_F(RegionsTest, AFullRegionThatCannotGrowIsHelpedByAnother) {
   std::unique_ptr<DB> db = Open();
   ASSERT_NE(db, nullptr);
   const uint64_t own = FreeChunks()[2];
-  region_of_this_thread = 2;
+  region_of_writer = 2;
   for (uint64_t i = 0; i < own + 3; ++i) {
     ASSERT_TRUE(db->Put("key" + std::to_string(i), std::string(2000, 'v')).ok()) << i;
   }
@@ -190,7 +190,7 @@ TEST_F(RegionsTest, SegmentsLieInTheFoldersOfTheirRegions) {
     std::unique_ptr<DB> db = Open();
     ASSERT_NE(db, nullptr);
     for (uint32_t region = 0; region < 3; ++region) {
-      region_of_this_thread = region;
+      region_of_writer = region;
       ASSERT_TRUE(db->Put("key" + std::to_string(region), "value").ok());
     }
   }

@@ -10,6 +10,7 @@
 #include "db/open_named.h"
 #include "db/ordered_db.h"
 #include "db/pool_place.h"
+#include "db/progress.h"
 #include "recovery/salvage.h"
 
 namespace braid {
@@ -21,14 +22,6 @@ constexpr size_t kBatchBytes = 1 << 20;
 /// Shares of the work: reading, writing, verifying.
 constexpr double kRead = 0.3;
 constexpr double kWritten = 0.8;
-
-using Progress = std::function<void(double)>;
-
-/// `progress` for a part of the work.
-Progress Part(const Progress& progress, double from, double to) {
-  if (!progress) return {};
-  return [progress, from, to](double share) { progress(from + share * (to - from)); };
-}
 
 Status WriteRecords(const recovery::Salvage& salvage, DB* db, RepairReport* report,
                     const Progress& progress) {
@@ -85,9 +78,9 @@ Status FillNewPool(const Options& options, const recovery::Salvage& salvage,
   Result<std::unique_ptr<DB>> opened = OpenNamed(fresh, path, order_name);
   if (!opened.ok()) return opened.status();
   DB& db = **opened;
-  Status s = WriteRecords(salvage, &db, report, Part(progress, kRead, kWritten));
+  Status s = WriteRecords(salvage, &db, report, PartOf(progress, kRead, kWritten));
   if (s.ok()) s = db.Flush();
-  if (s.ok()) s = CheckNewPool(salvage, &db, Part(progress, kWritten, 1.0));
+  if (s.ok()) s = CheckNewPool(salvage, &db, PartOf(progress, kWritten, 1.0));
   const Status closed = db.Close();
   return s.ok() ? closed : s;
 }
@@ -111,7 +104,7 @@ Result<std::unique_ptr<recovery::Salvage>> SalvageInto(const Options& options,
                                                        RepairReport* report,
                                                        const RepairOptions& repair_options) {
   RepairOptions reading = repair_options;
-  reading.progress = Part(repair_options.progress, 0, kRead);
+  reading.progress = PartOf(repair_options.progress, 0, kRead);
   Result<std::unique_ptr<recovery::Salvage>> salvage = recovery::Salvage::Read(damaged, reading);
   if (!salvage.ok()) return salvage;
   const KeyOrder* const order = repair_options.key_order.get();
@@ -136,6 +129,7 @@ Status DB::Repair(const Options& options, const std::string& damaged, const std:
   if (Status s = options.Validate(); !s.ok()) return s;
   const std::string to = WithoutSlash(target);
   if (Status s = CheckPlace(to); !s.ok()) return s;
+  if (Status s = CheckApart(damaged, to); !s.ok()) return s;
   const std::string unfinished = to + ".unfinished";
   auto salvage = SalvageInto(options, damaged, unfinished, report, repair_options);
   if (!salvage.ok()) return salvage.status();

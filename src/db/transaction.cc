@@ -65,6 +65,7 @@ class EngineTransaction final : public Transaction {
   template <class Call>
   Status Run(Call&& call) noexcept {
     return base::NoThrow([&] {
+      if (engine_->is_parents()) return base::OpenedByParent();
       if (is_over_) {
         return Status::InvalidArgument(
             "the transaction is over; begin another with "

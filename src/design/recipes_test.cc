@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "design/design.h"
+#include "support/build_paths.h"
 
 namespace braid::design {
 namespace {

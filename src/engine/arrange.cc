@@ -61,20 +61,30 @@ bool LsmEngine::WantsArrangement() {
   return (!arranged_at_ && finish_all_ > 0) || changed > share * static_cast<double>(l1->entries());
 }
 
+/// Where a pass over L1 that begins now ends, however many keys come behind it meanwhile. Empty
+/// when there is none, or it can't be read: then the first part of the pass is the last.
+std::string LsmEngine::LastKeyOf(const index::SkipList& list) const {
+  index::Damage damage;
+  const format::EntryHeader* last = list.FindLast(&damage);
+  return last == nullptr ? std::string() : std::string(last->key());
+}
+
 /// Surveys the next part of L1, and copies it into the order of its keys if it is scattered. False
 /// when there is nothing to do.
 bool LsmEngine::ArrangeStep() {
   if (!IsAtRest()) return false;
-  if (!arranging_) {
-    if (!WantsArrangement()) return false;
-    arranging_ = true;
-    arranged_at_ = counters_.Sum(EngineCounter::kMergedEntries);
-    arrange_from_.clear();
-  }
   std::shared_ptr<level::PmemTable> l1;
   {
     const std::lock_guard lock(structure_mutex_);
     l1 = state_owner_->version->l1;
+  }
+  if (!arranging_) {
+    if ((round_ && round_->began_pass) || !WantsArrangement()) return false;
+    if (round_) round_->began_pass = true;
+    arrange_to_ = LastKeyOf(l1->list());
+    arranging_ = true;
+    arranged_at_ = counters_.Sum(EngineCounter::kMergedEntries);
+    arrange_from_.clear();
   }
   arranging_ = ArrangePart(l1->list());
   return !failed();
@@ -115,7 +125,7 @@ bool LsmEngine::ArrangePart(const index::SkipList& list) {
     counters_.Add(EngineCounter::kArrangedEntries, part.movable.size());
   }
   arrange_from_ = std::move(part.next_key);
-  return !part.is_last;
+  return !part.is_last && arrange_from_ <= arrange_to_;
 }
 
 }  // namespace braid::engine

@@ -1,5 +1,6 @@
 // Purpose: the jobs in the background: flushing, merging, indexing; when they run and how they are
 // waited for. Thread safety, invariants, persistence: see lsm_engine.h.
+#include <algorithm>
 #include <chrono>
 
 #include "base/activity.h"
@@ -8,6 +9,7 @@
 #include "base/no_throw.h"
 #include "compaction/picker.h"
 #include "engine/lsm_engine.h"
+#include "engine/sleep.h"
 #include "flush/copy_flush.h"
 #include "flush/link_flush.h"
 #include "pmem/memory_blocks.h"
@@ -33,6 +35,8 @@ void LsmEngine::SwapState(NextState next) noexcept {
   state_owner_ = std::move(next.state);
   const std::lock_guard lock(work_mutex_);
   retired_memory_.splice(retired_memory_.end(), next.retired);
+  ++wakes_;
+  if (asleep_.load() != 0) work_changed_.notify_all();
 }
 
 void LsmEngine::UpdatePressure() {
@@ -55,7 +59,7 @@ void LsmEngine::Fail(const Status& status) noexcept {
     base::Try([&] { Log("writes end until the database is opened again: " + status.ToString()); });
   }
   controller_.Release();
-  work_changed_.notify_all();
+  Wake();
 }
 
 Status LsmEngine::background_error() const {
@@ -78,8 +82,9 @@ bool LsmEngine::Guarded(bool (LsmEngine::*step)()) {
     return false;
   }
   if (s.ok()) return worked;
-  // Nothing was changed: later again, when there is more memory.
+  // Nothing was changed: later again, when there is more memory. Who waits for it gets the reason.
   base::Try([&] { Log("background work waits: " + s.ToString()); });
+  if (step == &LsmEngine::CompactionStep) EndRound(s);
   return false;
 }
 
@@ -266,6 +271,8 @@ Status LsmEngine::MergeTable() {
     if (adopts) StartIndexAnew(target.get());
     job = std::make_unique<compaction::CompactionJob>(pool_.get(), &manifest_, source, target,
                                                       IndexTree(), options_.compaction);
+    const compaction::TargetTree trees = TreesOfL1();
+    job->SetNextTree(trees.next, trees.next_min_height);
     if (adopts) job->Adopt();
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
@@ -308,6 +315,7 @@ void LsmEngine::StartIndexAnew(level::PmemTable* l1) {
   std::list<std::shared_ptr<const void>> old{index_->tree()};
   // Before L1 shows the entries: a complete index would say that there are none.
   l1->set_tree(nullptr, 1);
+  next_index_.reset();  // nobody reads it yet
   index_.swap(fresh);
   RetireMemory(std::move(old));
 }
@@ -334,13 +342,19 @@ bool LsmEngine::CompactionStep() {
   if (stop_merges_.load() || failed() || medium_failed()) return false;
   FitMemory();
   FreeMemoryIfShort();
+  BeginRound();
   compaction::StoreFacts facts;
   facts.unindexed = LacksIndexes();
   facts.l0_found = l0_found_;
   bool merge_is_open = false;
   {
     const std::lock_guard lock(structure_mutex_);
-    facts.l0_tables = state_owner_->version->l0.size();
+    const auto& l0 = state_owner_->version->l0;
+    facts.l0_tables = l0.size();
+    if (round_) {
+      facts.l0_awaited = static_cast<uint64_t>(std::count_if(
+          l0.begin(), l0.end(), [&](const auto& table) { return table->id() <= round_->tables; }));
+    }
     merge_is_open = manifest_.record().merge_id != 0;
     // How much a merge by pointers has done before a crash is only known by counting after it.
     if ((manifest_.record().merge_flags & format::kMergeByPointers) != 0) facts.unindexed = false;
@@ -359,39 +373,49 @@ bool LsmEngine::CompactionStep() {
   // Its redo would be made again after a crash: nothing that it marked dead may be freed before it
   // ends.
   if (merge_is_open && !BRAID_MUTANT(kOpenMergeWaits)) return MergeNext();
-  if (plan == compaction::CompactionPlan::kMergeOldest) return MergeOldest();
+  // Every other step is that of who waits: beside a busy writer there are always tables to merge.
+  if (round_ && facts.l0_awaited == 0) round_->has_turn = !round_->has_turn;
+  const bool merges_first = !round_ || facts.l0_awaited > 0 || !round_->has_turn;
+  if (plan == compaction::CompactionPlan::kMergeOldest && merges_first) return MergeOldest();
+  if (round_) return RoundStep();
   if (IndexStep()) return true;
+  if (RemakeIndexStep()) return true;
   if (FillLookupStep()) return true;
   if (CountStep()) return true;
+  if (DropStep()) return true;
   // First: it empties the chunks that a collection would copy from.
   return ArrangeStep() || CollectStep();
 }
 
 void LsmEngine::FlushLoop() {
+  Rest rest(this, false);
   for (;;) {
     if (Guarded(&LsmEngine::FlushOldest)) {
-      work_changed_.notify_all();
+      Wake();
       continue;
     }
+    const bool may_sleep = rest.MaySleep(sealed_memtables() == 0);
     std::unique_lock lock(work_mutex_);
     if (stopping_) return;
-    work_changed_.wait_for(lock, std::chrono::milliseconds(50));
+    rest.Wait(&lock, may_sleep, std::chrono::milliseconds(50));
     if (stopping_) return;
   }
 }
 
 void LsmEngine::CompactionLoop() {
+  Rest rest(this, true);
   for (;;) {
     Guarded(&LsmEngine::ServeReaders);
     if (Guarded(&LsmEngine::CompactionStep)) {
-      work_changed_.notify_all();
+      Wake();
       continue;
     }
+    // What a view keeps from being dropped, it lets go of without a word.
+    const bool readers = reader_pin_ || revoked_pin_ || reader_flush_;
+    const bool may_sleep = rest.MaySleep(!readers && views_->count() == 0);
     std::unique_lock lock(work_mutex_);
-    ++idle_generation_;
-    work_changed_.notify_all();
     if (stopping_) return;
-    work_changed_.wait_for(lock, std::chrono::milliseconds(20));
+    rest.Wait(&lock, may_sleep, std::chrono::milliseconds(20));
     if (stopping_) return;
   }
 }
@@ -401,33 +425,52 @@ bool LsmEngine::IsStopping() const {
   return stopping_;
 }
 
+/// Touches pages of the pool ahead of those that are in use, `*touched` bytes until now. In pieces,
+/// so that a close needs not wait for the rest. False when there are enough of them.
+bool LsmEngine::PrefaultStep(uint64_t* touched) {
+  constexpr uint64_t kPiece = 8ull << 20;
+  constexpr uint64_t kMost = 256ull << 20;
+  constexpr uint64_t kFirst = 1ull << 20;
+  // Twice what is in use: a store that fills is ahead of its writers soon, one that stays small
+  // does not take the memory of a large one.
+  const uint64_t used = pool_->used_chunks() * pool_->chunk_bytes();
+  const uint64_t wanted = std::min({pool_->pool_bytes(), kMost, 2 * used + kFirst});
+  if (*touched >= wanted) return false;
+  const uint64_t bytes = std::min(kPiece, wanted - *touched);
+  pool_->media().Prefault(*touched, bytes);
+  *touched += bytes;
+  return true;
+}
+
 void LsmEngine::SpaceLoop() {
   // Beside the budget, so a small part of it: 8 MiB of 1 GiB.
   const size_t blocks = options_.memory_budget_bytes / (128 * pmem::MemoryBlocks::kBytes);
   // The first touch of a page costs a microsecond or two; better here than in a put.
   pmem::MemoryBlocks::Prepare(blocks);
-  const uint64_t first = std::min<uint64_t>(pool_->pool_bytes(), 256ull << 20);
-  // In pieces, so that a close needs not wait for the rest.
-  constexpr uint64_t kPiece = 8ull << 20;
-  for (uint64_t at = 0; at < first && !IsStopping(); at += kPiece) {
-    pool_->media().Prefault(at, std::min(kPiece, first - at));
-  }
   // A segment takes tens of milliseconds to be made, and a writer that finds no chunk waits for it.
   // So what is taken in 150 ms at the rate of the last waits is kept free.
   constexpr uint64_t kWaitsAhead = 15;
   uint64_t demand = 0;
+  uint64_t touched = 0;
+  Rest rest(this, false);
   for (;;) {
     bool worked = Guarded(&LsmEngine::Reclaim);
-    if (!failed()) worked = pool_->GrowAhead(demand) || worked;
+    if (!failed()) {
+      worked = pool_->GrowAhead(demand) || worked;
+      if (Status s = pool_->media().SyncError(); !s.ok()) Fail(s);
+    }
+    worked = PrefaultStep(&touched) || worked;
     pmem::MemoryBlocks::Prepare(blocks);
+    const bool may_sleep = rest.MaySleep(!worked && demand == 0 && !HasRetired());
     std::unique_lock lock(work_mutex_);
     if (stopping_) return;
     if (!worked) {
       // By what is taken in this wait and not by a clock, so that the crash simulator can repeat
       // it.
       const uint64_t before = pool_->chunks_taken();
-      work_changed_.wait_for(lock, std::chrono::milliseconds(10));
-      demand = std::max((pool_->chunks_taken() - before) * kWaitsAhead, demand - demand / 8);
+      rest.Wait(&lock, may_sleep, std::chrono::milliseconds(10));
+      const uint64_t taken = pool_->chunks_taken() - before;
+      demand = std::max(taken * kWaitsAhead, demand - (demand + 7) / 8);
     }
     if (stopping_) return;
   }
@@ -440,68 +483,23 @@ void LsmEngine::RunInline() {
   }
 }
 
-/// Waits until no memtable is sealed and, if `merged_too`, everything is merged, indexed and
-/// collected.
-Status LsmEngine::WaitUntilIdle(bool merged_too) {
-  if (!options_.background_threads) {
-    {
-      const std::lock_guard lock(work_mutex_);
-      finish_all_ += merged_too ? 1 : 0;
-    }
-    RunInline();
-    const std::lock_guard lock(work_mutex_);
-    finish_all_ -= merged_too ? 1 : 0;
-    return error_;
-  }
-  std::unique_lock lock(work_mutex_);
-  finish_all_ += merged_too ? 1 : 0;
-  const auto sealed_left = [&] {
-    lock.unlock();
-    const std::lock_guard structure(structure_mutex_);
-    const bool left = !state_owner_->immutables.empty();
-    lock.lock();
-    return left;
-  };
-  while (error_.ok() && !stopping_ && !blocked_.load() && sealed_left()) {
-    work_changed_.wait_for(lock, std::chrono::milliseconds(10));
-  }
-  // The last flush shows its table before it is counted and told of; whoever waits for it finds
-  // that done.
-  lock.unlock();
-  { const std::lock_guard flushed(flush_mutex_); }
-  lock.lock();
-  if (merged_too) {
-    // The second idle round that ends from here on began after the flush: nothing was left to do in
-    // it.
-    const uint64_t target = idle_generation_ + 2;
-    while (error_.ok() && !stopping_ && idle_generation_ < target) {
-      work_changed_.notify_all();
-      work_changed_.wait_for(lock, std::chrono::milliseconds(1));
-    }
-  }
-  finish_all_ -= merged_too ? 1 : 0;
-  Status outcome = error_;
-  lock.unlock();
-  if (merged_too && outcome.ok()) {
-    while (Guarded(&LsmEngine::Reclaim)) {
-    }
-  }
-  return outcome;
-}
-
 Status LsmEngine::Flush() {
-  if (closed()) return Status::Closed();
+  const CallGate::Call call(&calls_);
+  if (!call.entered()) return Status::Closed();
   SealActive(nullptr);
   Status idle = WaitUntilIdle(false);
   if (idle.ok()) idle = Checkpoint();
+  if (idle.ok() && closed()) return Status::Closed();  // it may have come in between
   return idle.ok() ? BlockedReason() : idle;
 }
 
 Status LsmEngine::Compact() {
-  if (closed()) return Status::Closed();
+  const CallGate::Call call(&calls_);
+  if (!call.entered()) return Status::Closed();
   SealActive(nullptr);
   Status idle = WaitUntilIdle(true);
   if (idle.ok()) idle = Checkpoint();
+  if (idle.ok() && closed()) return Status::Closed();
   return idle.ok() ? BlockedReason() : idle;
 }
 

@@ -21,7 +21,7 @@ void LsmEngine::Block(const Status& reason) {
   }
   blocked_.store(true);
   controller_.Update(0, 0, false);  // whoever waits gets the reason
-  work_changed_.notify_all();
+  Wake();
 }
 
 void LsmEngine::Unblock() {

@@ -23,31 +23,33 @@ Result<bool> LsmEngine::CompareAndSwap(const WriteOptions& options, Slice key,
   draft.key = key;
   draft.value = desired;
   draft.key_hash = base::Hash64(key);
-  for (;;) {
-    controller_.Admit();
-    if (blocked_.load()) {
-      if (Status blocked = BlockedReason(); !blocked.ok()) return blocked;
-    }
-    const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
-    Result<bool> swapped = TryCompareAndSwap(&draft, expected);
-    if (!swapped.ok()) {
-      if (swapped.status().IsTryAgain()) {
-        AwaitRange();
-        continue;
+  const Stalls::WriteWatch watch(controller_.stalls());
+  LargeValues::Scope large(&large_values_, {&draft, 1});
+  bool wants_copy = false;
+  bool stored = false;
+  Status s = AttemptUntilDone(Writer::kUser, [&] {
+    if (wants_copy) {
+      if (Status copied = CopyLarge(&large, pmem::AllocationClass::kWrite); !copied.ok()) {
+        return copied;
       }
-      if (swapped.status().IsOutOfSpace() && WaitForSpace(reclaims)) continue;
-      return swapped;
     }
-    if (!*swapped) return false;
-    counters_.Add(EngineCounter::kPuts);
-    counters_.Add(EngineCounter::kBytesPut, key.size() + desired.size());
-    if (Status s = AfterWrite(options); !s.ok()) return s;
-    return true;
-  }
+    Result<bool> swapped = TryCompareAndSwap(&draft, expected, large, &wants_copy);
+    stored = swapped.ok() && *swapped;
+    return swapped.status();
+  });
+  if (!s.ok()) return s;
+  if (!stored) return false;
+  counters_.Add(EngineCounter::kPuts);
+  counters_.Add(EngineCounter::kBytesPut, key.size() + desired.size());
+  if (s = AfterWrite(options); !s.ok()) return s;
+  return true;
 }
 
-/// One attempt. TryAgain when the key was written, or the memtable sealed, after the read.
-Result<bool> LsmEngine::TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected) {
+/// One attempt. TryAgain when the key was written, or the memtable sealed, after the read; or when
+/// the value must be copied first, which `*wants_copy` says: it is large, and what was compared was
+/// equal.
+Result<bool> LsmEngine::TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected,
+                                          const LargeValues::Scope& large, bool* wants_copy) {
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
   // Before the read, which may look at a newer state: a memtable that is no longer active then
@@ -65,6 +67,8 @@ Result<bool> LsmEngine::TryCompareAndSwap(log::Draft* draft, std::optional<Slice
     if (Status s = ValueOf(*entry, &value); !s.ok()) return s;
     if (value != *expected) return false;
   }
+  *wants_copy = large.wants_copy();
+  if (*wants_copy) return Status::TryAgain("");
   if (entry != nullptr) condition.sequence = entry->sequence();
   if (Status s = Insert(condition.table, draft, &condition); !s.ok()) return s;
   return true;

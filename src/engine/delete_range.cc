@@ -27,6 +27,10 @@ namespace {
 
 /// Deletes of one batch. All writers wait for a batch, some hundred nanoseconds a delete.
 constexpr size_t kStep = 8192;
+/// Bytes of their keys, which are copied.
+constexpr uint64_t kStepBytes = 16u << 20;
+/// Where there is no room for a batch, so many times fewer may find some.
+constexpr size_t kFewer = 16;
 
 }  // namespace
 
@@ -35,6 +39,7 @@ Status LsmEngine::DeleteRange(const WriteOptions& options, Slice begin, std::opt
   *deleted = 0;
   if (Status s = CheckKey(begin); !s.ok()) return s;
   if (end && *end <= begin) return closed() ? Status::Closed() : Status::OK();
+  if (Status s = AdmitWrite(); !s.ok()) return s;  // it may find nothing to delete
   const std::lock_guard one_at_a_time(range_mutex_);
   const KeyRange range{begin, end};
   if (!BRAID_MUTANT(kRangeNotKept)) ShowRange(&range);
@@ -61,60 +66,59 @@ bool LsmEngine::IsBeingDeleted(Slice key) const noexcept {
 void LsmEngine::AwaitRange() {
   // Relaxed: who misses the range meets it again under the shard lock.
   if (deleting_.load(std::memory_order_relaxed) == nullptr) return;
+  const Stalls::Timer timer(controller_.stalls(), StallReason::kRange);
   const std::lock_guard wait(range_mutex_);
 }
 
+/// No view is held while a batch is written: merges that make room for it would keep what the
+/// batches before it have deleted. Nobody else changes the range, so each batch finds what is left.
 Status LsmEngine::DeleteKeys(const WriteOptions& options, const KeyRange& range,
                              uint64_t* deleted) {
-  // The view keeps the memory of the keys until their deletes are written.
+  std::string from(range.begin);
+  size_t step = kStep;
+  for (KeysToDelete keys; !keys.is_last;) {
+    if (Status s = ReadKeys(range, from, step, &keys); !s.ok()) return s;
+    const size_t count = keys.ends.size();
+    if (count == 0) break;
+    Status s = WriteDrafts(options, keys.Drafts(), Writer::kRangeDelete, nullptr);
+    if (s.IsOutOfSpace() && count > 1) {
+      step = std::max<size_t>(count / kFewer, 1);
+      keys.is_last = false;
+      continue;
+    }
+    if (!s.ok()) return s;
+    counters_.Add(EngineCounter::kDeletes, count);
+    *deleted += count;
+    from.assign(keys.Key(count - 1));
+  }
+  return Status::OK();
+}
+
+/// The first `step` keys of the range from the key `from` on.
+Status LsmEngine::ReadKeys(const KeyRange& range, const std::string& from, size_t step,
+                           KeysToDelete* keys) {
+  keys->Clear();
   const ViewRegistry::Handle handle = RegisterView(&reclaim_clock_);
   index::ReadView view;
   view.sequence = handle.sequence();
   view.published = &sequence_;
-  std::shared_ptr<const ReadState> state;
-  {
-    const pmem::EpochGuard guard;
-    if (closed()) return Status::Closed();
-    state = state_.load(std::memory_order_acquire)->shared_from_this();
-  }
-  level::MergingIterator keys = MergeOf(*state, view);
-  keys.SetBounds(range.begin, range.end);
-  for (bool begun = false, more = true; more;) {
-    std::vector<log::Draft> drafts;
-    drafts.reserve(std::min<size_t>(kStep, 256));
-    {
-      const pmem::EpochGuard guard;
-      if (closed()) return Status::Closed();
-      if (!begun) keys.SeekGE(range.begin);
-      begun = true;
-      for (more = false; keys.Valid() && range.Covers(keys.key()); keys.Next()) {
-        if (drafts.size() == kStep) {
-          more = true;
-          break;
-        }
-        log::Draft draft;
-        draft.op = format::EntryOp::kDelete;
-        draft.key = keys.key();
-        draft.key_hash = base::Hash64(draft.key);
-        const uint64_t offset = pool_->OffsetOf(keys.entry());
-        if (options_.verify_checksums &&
-            !index::KeyIsIntact(*pool_, *keys.entry(), offset, draft.key_hash)) {
-          return pool_->CorruptionAt(offset, "entry", "its check does not match");
-        }
-        drafts.push_back(draft);
-      }
-      if (Status s = keys.status(); !s.ok()) return s;
+  const pmem::EpochGuard guard;
+  if (closed()) return Status::Closed();
+  const std::shared_ptr<const ReadState> state =
+      state_.load(std::memory_order_acquire)->shared_from_this();
+  level::MergingIterator merged = MergeOf(*state, view);
+  merged.SetBounds(range.begin, range.end);
+  for (merged.SeekGE(from); merged.Valid() && range.Covers(merged.key()); merged.Next()) {
+    if (keys->ends.size() == step || keys->bytes.size() >= kStepBytes) return merged.status();
+    const uint64_t offset = pool_->OffsetOf(merged.entry());
+    if (options_.verify_checksums &&
+        !index::KeyIsIntact(*pool_, *merged.entry(), offset, base::Hash64(merged.key()))) {
+      return pool_->CorruptionAt(offset, "entry", "its check does not match");
     }
-    if (drafts.empty()) break;
-    const uint64_t count = drafts.size();
-    counters_.Add(EngineCounter::kDeletes, count);
-    if (Status s = WriteDrafts(options, std::move(drafts), Writer::kRangeDelete, nullptr);
-        !s.ok()) {
-      return s;
-    }
-    *deleted += count;
+    keys->Add(merged.key());
   }
-  return Status::OK();
+  keys->is_last = true;
+  return merged.status();
 }
 
 }  // namespace braid::engine

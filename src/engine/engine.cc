@@ -2,7 +2,19 @@
 // pure. Persistence: none.
 #include "engine/engine.h"
 
+#include <atomic>
+
 namespace braid::engine {
+
+void Engine::Deleter::operator()(Engine* engine) const noexcept {
+  if (!engine->is_parents()) {
+    delete engine;
+    return;
+  }
+  // Kept where it can be found: what nothing leads to would look like a leak.
+  static std::atomic<Engine*> left{nullptr};
+  engine->next_left_ = left.exchange(engine);
+}
 
 Status CheckKey(Slice key) {
   if (key.size() <= kMaxKeyBytes) return Status::OK();
@@ -31,6 +43,7 @@ Status Engine::DeleteRange(const WriteOptions& options, Slice begin, std::option
                            uint64_t* deleted) {
   *deleted = 0;
   if (Status s = CheckKey(begin); !s.ok()) return s;
+  if (Status s = BackgroundStatus(); !s.ok()) return s;  // it may find nothing to delete
   ReadOptions range;
   range.lower_bound = std::string(begin);
   if (end) range.upper_bound = std::string(*end);

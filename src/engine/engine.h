@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "base/forks.h"
 #include "braid/db.h"
 #include "pmem/pool.h"
 
@@ -46,6 +47,17 @@ class Engine {
   virtual Statistics GetStatistics() = 0;
   virtual Status Verify(VerifyReport* report, const std::function<void(double)>& progress) = 0;
   virtual Status Close() = 0;
+  virtual Status BackgroundStatus() = 0;
+  /// Where a design has nothing that could go on: what BackgroundStatus says.
+  virtual Status Resume() { return BackgroundStatus(); }
+
+  /// It was opened before a fork, and this is the child: nothing of it may be used.
+  bool is_parents() const noexcept { return !origin_.IsThisProcess(); }
+  /// Of the pointers that share an engine. In a child the engine stays as it is: its threads are
+  /// not there, its locks may be held by them, and its files are the parent's.
+  struct Deleter {
+    void operator()(Engine* engine) const noexcept;
+  };
 
   /// True when the medium has failed: whatever the last call said, it can't be relied on.
   bool medium_failed() const noexcept { return medium_ != nullptr && medium_->failed(); }
@@ -59,6 +71,8 @@ class Engine {
 
  private:
   const pmem::PmemPool* medium_ = nullptr;
+  const base::Origin origin_;
+  Engine* next_left_ = nullptr;  // of those that a child has left as they were
 };
 
 /// The limits that every design refuses alike.

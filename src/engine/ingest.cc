@@ -94,6 +94,8 @@ void LsmEngine::LetWritersGo() {
 }
 
 Status LsmEngine::Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report) {
+  const CallGate::Call call(&calls_);
+  if (!call.entered()) return Status::Closed();
   const std::lock_guard one_at_a_time(ingest_mutex_);
   if (closed()) return Status::Closed();
   if (failed() || medium_failed()) return WriteError();
@@ -151,7 +153,7 @@ Status LsmEngine::IngestRun(NumberedSource* source, IngestReport* report) {
   report->bytes += loading.load.bytes();
   UpdatePressure();
   if (options_.background_threads) {
-    work_changed_.notify_all();
+    Wake();
   } else {
     RunInline();
   }
@@ -171,6 +173,7 @@ Status LsmEngine::LoadRecords(NumberedSource* source, Loading* loading) {
         s = loading->load.Add(key, value);
       }
       if (s.IsOutOfSpace() && WaitForSpace(reclaims)) continue;
+      if (closed()) return Status::Closed();
       if (s.IsInvalidArgument()) {
         return Status::InvalidArgument("record " + std::to_string(source->number()) + ": " +
                                        std::string(s.message()));
@@ -199,6 +202,8 @@ Status LsmEngine::TakeHeadForLoad(Loading* loading) {
     if (failed() || medium_failed()) return WriteError();
     if (options_.background_threads) {
       std::unique_lock lock(work_mutex_);
+      ++wakes_;
+      work_changed_.notify_all();
       work_changed_.wait_for(lock, std::chrono::milliseconds(10));
     } else {
       RunInline();

@@ -15,11 +15,6 @@ namespace braid::engine {
 
 namespace {
 
-uint32_t ShardCount(const Options& options) {
-  if (options.log.shards != 0) return options.log.shards;
-  return std::clamp(2 * std::thread::hardware_concurrency(), 2u, 32u);
-}
-
 index::SpanSkipList::Limits LimitsOf(const Options& options) {
   index::SpanSkipList::Limits limits;
   limits.span = options.leaf.span;
@@ -54,7 +49,7 @@ Result<std::shared_ptr<LeafEngine>> LeafEngine::Open(const Options& options,
         return manifest.Create();
       });
   if (!pool.ok()) return pool.status();
-  std::shared_ptr<LeafEngine> engine(new LeafEngine(options, std::move(pool).value()));
+  std::shared_ptr<LeafEngine> engine(new LeafEngine(options, std::move(pool).value()), Deleter());
   if (!engine->usage_.ok()) return Status::OutOfMemory();
   Status s = engine->Recover();
   if (s.ok() && options.verify_on_open == VerifyOnOpen::kFull) {
@@ -145,6 +140,11 @@ Status LeafEngine::Close() {
   return outcome;
 }
 
+Status LeafEngine::BackgroundStatus() {
+  if (closed()) return Status::Closed();
+  return medium_failed() ? MediumStatus() : pool_->media().SyncError();
+}
+
 Status LeafEngine::CloseInOrder() {
   while (Reclaim(true)) {
   }
@@ -178,9 +178,7 @@ Statistics LeafEngine::GetStatistics() {
   s.lines_flushed = pool_->ops().lines_flushed();
   s.fences = pool_->ops().fences();
   s.collected_chunks = counters_.Sum(LeafCounter::kFreedChunks);
-  s.stall_micros = stalls_.nanos() / 1000;
-  s.stalls = stalls_.count();
-  s.longest_stall_micros = stalls_.longest_nanos() / 1000;
+  stalls_.Fill(&s);
   s.l1_entries = entries();
   s.index_entries = s.l1_entries;
   s.index_complete = 1;

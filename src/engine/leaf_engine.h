@@ -70,6 +70,7 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   Statistics GetStatistics() override;
   Status Verify(VerifyReport* report, const std::function<void(double)>& progress) override;
   Status Close() override;
+  Status BackgroundStatus() override;
 
   // For iterators:
   bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
@@ -106,7 +107,9 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   Status Shrink(std::string_view key);
   Result<std::vector<index::LeafItem>> ItemsOf(const index::LeafNode& node) const;
   void AfterWrite();
+  Status AdmitWrite() const;
   Status WriteError() const;
+  void NoteSyncError() noexcept;
   Status CheckSync(const WriteOptions& options) const;
 
   // leaf_space.cc
@@ -152,6 +155,7 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   alignas(64) std::atomic<uint64_t> garbage_bytes_{0};
   std::atomic<uint64_t> reclaims_{0};  // that gave space back
   std::atomic<bool> closed_{false};
+  std::atomic<bool> failed_{false};  // a sync has failed: writes have ended
   std::atomic<bool> paused_{false};  // writes wait at pause_mutex_
 
   std::mutex close_mutex_;

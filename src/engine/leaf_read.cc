@@ -26,7 +26,7 @@ class LeafIterator final : public Iterator {
       : engine_(std::move(engine)), lower_(options.lower_bound), upper_(options.upper_bound) {}
   ~LeafIterator() override { Hold(nullptr); }
 
-  bool Valid() const override { return valid_ && !engine_->closed(); }
+  bool Valid() const override { return valid_ && !engine_->closed() && !engine_->is_parents(); }
   void SeekToFirst() override {
     Move([&] { return Forward(lower_ ? Slice(*lower_) : Slice(), true); });
   }
@@ -60,6 +60,7 @@ class LeafIterator final : public Iterator {
   Slice value() const override { return value_; }
   Status status() const override {
     return base::NoThrow([&] {
+      if (engine_->is_parents()) return base::OpenedByParent();
       if (engine_->closed()) return Status::Closed();
       if (engine_->medium_failed()) return engine_->MediumStatus();
       return status_;
@@ -73,7 +74,7 @@ class LeafIterator final : public Iterator {
   void Move(Step&& step) {
     const pmem::EpochGuard guard;
     valid_ = false;
-    if (engine_->closed()) return;
+    if (engine_->closed() || engine_->is_parents()) return;
     bool found = false;
     status_ = base::NoThrow([&] {
       Result<bool> moved = step();
@@ -111,6 +112,17 @@ class LeafIterator final : public Iterator {
     }
     return engine_->list().View(*node, &view_);
   }
+  /// The keys of the view are those of its leaf: a walk that goes on in key order ends. With the
+  /// leaf that followed it when the view was taken.
+  Status CheckBounds(const LeafNode* next) const {
+    if (view_.entries.empty()) return Status::OK();
+    const bool below = KeyAt(0) < node_->low;
+    if (!below && (next == nullptr || KeyAt(view_.entries.size() - 1) < next->low)) {
+      return Status::OK();
+    }
+    return engine_->pool().CorruptionAt(below ? view_.entries.front() : view_.entries.back(),
+                                        "entry", "its key belongs to another leaf");
+  }
   std::string_view KeyAt(size_t at) const { return engine_->pool().KeyAt(view_.entries[at]); }
 
   /// To the first key behind `target`, or at it.
@@ -121,6 +133,7 @@ class LeafIterator final : public Iterator {
       if (!taken.ok()) return taken;
       LeafNode* next = node->next.load();
       if (!*taken || !Unchanged()) continue;
+      if (Status s = CheckBounds(next); !s.ok()) return s;
       const auto first =
           std::partition_point(view_.entries.begin(), view_.entries.end(), [&](uint64_t entry) {
             const std::string_view key = engine_->pool().KeyAt(entry);
@@ -143,6 +156,7 @@ class LeafIterator final : public Iterator {
       }
       LeafNode* next = node->next.load();
       if (!Unchanged()) continue;
+      if (Status s = CheckBounds(next); !s.ok()) return s;
       if (!view_.entries.empty()) return Settle(0);
       node = next;
     }
@@ -161,6 +175,7 @@ class LeafIterator final : public Iterator {
       const LeafNode* next = node->next.load();
       if (next != nullptr && (inclusive ? next->low <= target : next->low < target)) continue;
       if (!Unchanged()) continue;
+      if (Status s = CheckBounds(next); !s.ok()) return s;
       const auto end =
           std::partition_point(view_.entries.begin(), view_.entries.end(), [&](uint64_t entry) {
             const std::string_view key = engine_->pool().KeyAt(entry);
@@ -180,6 +195,7 @@ class LeafIterator final : public Iterator {
       Result<bool> taken = Take(node);
       if (!taken.ok()) return taken;
       if (!*taken || node->next.load() != nullptr || !Unchanged()) continue;
+      if (Status s = CheckBounds(nullptr); !s.ok()) return s;
       if (!view_.entries.empty()) return Settle(view_.entries.size() - 1);
       if (node->offset == 0) return false;
       return Backward(node->low, false);

@@ -175,7 +175,7 @@ Status LeafEngine::MoveEntry(uint64_t entry, bool* moved) {
 /// After a full pool: gives back what can be. True when there is room again, as there is at once
 /// when another thread has given some back since the attempt.
 bool LeafEngine::WaitForSpace(uint64_t reclaims) {
-  const Stalls::Timer timer(&stalls_);
+  const Stalls::Timer timer(&stalls_, StallReason::kFullPool);
   // Close waits for what is inside an EpochGuard; this is not, so it is kept out.
   const std::lock_guard close_lock(close_mutex_);
   if (closed()) return false;
@@ -195,17 +195,19 @@ bool LeafEngine::WaitForSpace(uint64_t reclaims) {
 
 Status LeafEngine::Compact() {
   if (closed()) return Status::Closed();
-  if (medium_failed()) return WriteError();
+  if (Status s = AdmitWrite(); !s.ok()) return s;
   {
     const std::lock_guard close_lock(close_mutex_);  // as in WaitForSpace
     if (closed()) return Status::Closed();
     (void)Reclaim(true);
-    while (CollectStep(true)) {
+    // For what is sparse now: beside a busy writer there is always more.
+    size_t steps = heap_.SparseChunks(options_.compaction.gc_live_ratio).size();
+    for (; steps > 0 && CollectStep(true); --steps) {
       if (!Reclaim(true)) break;
     }
     (void)Reclaim(true);
   }
-  return medium_failed() ? WriteError() : Status::OK();
+  return AdmitWrite();
 }
 
 void LeafEngine::MaintenanceLoop() {
@@ -220,6 +222,7 @@ void LeafEngine::MaintenanceLoop() {
     const Status maintained = base::NoThrow([&] {
       Maintain();
       pool_->GrowAhead(0);
+      NoteSyncError();
       return Status::OK();
     });
     (void)maintained;  // without memory it is done later

@@ -24,10 +24,6 @@ namespace {
 constexpr int kSmallLeaf = kLeafSlots / 8;
 constexpr int kUnitedLeaf = kLeafSlots / 2;
 
-AllocationClass AllocationFor(EntryOp op) noexcept {
-  return op == EntryOp::kDelete ? AllocationClass::kDelete : AllocationClass::kWrite;
-}
-
 }  // namespace
 
 Status LeafEngine::Put(const WriteOptions& options, Slice key, Slice value) {
@@ -76,7 +72,7 @@ Status LeafEngine::Write(const WriteOptions& options, const WriteBatch& batch) {
   // Also of an empty batch: with sync it asks for what was written before.
   if (Status s = CheckSync(options); !s.ok()) return s;
   counters_.Add(LeafCounter::kBatches);
-  if (batch.Count() == 0) return Status::OK();
+  if (batch.Count() == 0) return options.sync ? AdmitWrite() : Status::OK();
   counters_.Add(LeafCounter::kBytesPut, collector.draft.key.size() + collector.draft.value.size());
   return Update(options, collector.draft, nullptr);
 }
@@ -114,7 +110,7 @@ Status LeafEngine::Update(const WriteOptions& options, log::Draft draft, Conditi
   if (Status s = CheckSync(options); !s.ok()) return s;
   draft.key_hash = base::Hash64(draft.key);
   for (;;) {
-    if (medium_failed()) return WriteError();
+    if (Status s = AdmitWrite(); !s.ok()) return s;
     const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
     Status s = TryUpdate(&draft, condition);
     if (s.IsTryAgain()) {
@@ -123,14 +119,28 @@ Status LeafEngine::Update(const WriteOptions& options, log::Draft draft, Conditi
       continue;
     }
     if (s.IsOutOfSpace() && WaitForSpace(reclaims)) continue;
+    if (!s.ok()) NoteSyncError();  // of a growth
     if (!s.ok()) return s;
     if (condition == nullptr || condition->met) AfterWrite();
     return Status::OK();
   }
 }
 
+/// Before each attempt of a write, of whatever kind.
+Status LeafEngine::AdmitWrite() const {
+  return failed_.load(std::memory_order_relaxed) || medium_failed() ? WriteError() : Status::OK();
+}
+
 /// Why writes have ended.
-Status LeafEngine::WriteError() const { return closed() ? Status::Closed() : MediumStatus(); }
+Status LeafEngine::WriteError() const {
+  if (closed()) return Status::Closed();
+  return medium_failed() ? MediumStatus() : pool_->media().SyncError();
+}
+
+/// Where a sync has failed, what is on the medium is not known: writes end.
+void LeafEngine::NoteSyncError() noexcept {
+  if (!pool_->media().SyncError().ok()) failed_.store(true, std::memory_order_relaxed);
+}
 
 /// One attempt. TryAgain while writes are paused.
 Status LeafEngine::TryUpdate(log::Draft* draft, Condition* condition) {
@@ -149,7 +159,7 @@ Status LeafEngine::TryUpdate(log::Draft* draft, Condition* condition) {
       const int left = std::popcount(node->bitmap.load(std::memory_order_relaxed));
       lock.unlock();
       if (s.IsTryAgain()) {  // the leaf is full
-        if (Status split = Split(node, AllocationFor(draft->op)); !split.ok()) return split;
+        if (Status split = Split(node, pmem::ClassOf(draft->op)); !split.ok()) return split;
         continue;
       }
       if (!s.ok()) return s;
@@ -362,8 +372,7 @@ void LeafEngine::AfterWrite() {
 
 Status LeafEngine::Flush() {
   if (closed()) return Status::Closed();
-  if (medium_failed()) return WriteError();
-  return Status::OK();
+  return AdmitWrite();
 }
 
 }  // namespace braid::engine

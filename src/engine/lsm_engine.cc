@@ -17,11 +17,6 @@ namespace {
 /// DRAM that each memtable may have, whatever the budget.
 constexpr uint64_t kLeastMemTable = 2 << 10;
 
-uint32_t ShardCount(const Options& options) {
-  if (options.log.shards != 0) return options.log.shards;
-  return std::clamp(2 * std::thread::hardware_concurrency(), 2u, 32u);
-}
-
 }  // namespace
 
 LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool)
@@ -54,7 +49,7 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
         return manifest.Create();
       });
   if (!pool.ok()) return pool.status();
-  std::shared_ptr<LsmEngine> engine(new LsmEngine(options, std::move(pool).value()));
+  std::shared_ptr<LsmEngine> engine(new LsmEngine(options, std::move(pool).value()), Deleter());
   const auto& lookup = engine->lookup_cache_;
   if (!engine->usage_.ok() || (lookup != nullptr && !lookup->ok())) return Status::OutOfMemory();
   Status s = engine->Recover();
@@ -197,12 +192,12 @@ Status LsmEngine::Close() {
   const std::lock_guard close_lock(close_mutex_);
   if (closed()) return Status::Closed();
   closed_.store(true);
+  calls_.Shut();
   controller_.Release();
-  {
-    const std::lock_guard no_ingest(ingest_mutex_);  // one under way ends with its next record
-  }
-  pmem::SynchronizeEpoch();  // no call is under way after this
-  StopThreads();
+  pmem::SynchronizeEpoch();
+  StopThreads();      // those that wait for the threads, or merge themselves, stop as well
+  calls_.AwaitAll();  // a load under way ends with its next record
+  large_values_.Close();
   Status outcome = background_error();
   if (outcome.ok() && !options_.read_only) {
     outcome = base::NoThrow([&] { return FlushForClose(); });
@@ -256,6 +251,23 @@ Status LsmEngine::FlushForClose() {
   return background_error();
 }
 
+Status LsmEngine::BackgroundStatus() {
+  if (closed()) return Status::Closed();
+  if (failed() || medium_failed()) return WriteError();
+  if (Status s = pool_->media().SyncError(); !s.ok()) return s;
+  return BlockedReason();
+}
+
+Status LsmEngine::Resume() {
+  const CallGate::Call call(&calls_);
+  if (!call.entered()) return Status::Closed();
+  // A flush that found no room has changed nothing: it is tried again. What ended otherwise is half
+  // done, and takes a recovery.
+  Unblock();
+  if (Status s = WaitUntilIdle(false); !s.ok()) return s;
+  return BackgroundStatus();
+}
+
 void LsmEngine::FillVisits(Statistics* statistics) const {
   if (visits_ == nullptr) return;
   statistics->upper_visits_local = visits_->nodes(0, 0);
@@ -290,9 +302,7 @@ Statistics LsmEngine::GetStatistics() {
   s.collected_chunks = counters_.Sum(EngineCounter::kCollectedChunks);
   s.arranged_entries = counters_.Sum(EngineCounter::kArrangedEntries);
   s.region_fallbacks = pool_->region_fallbacks();
-  s.stall_micros = controller_.stalls()->nanos() / 1000;
-  s.stalls = controller_.stalls()->count();
-  s.longest_stall_micros = controller_.stalls()->longest_nanos() / 1000;
+  controller_.stalls()->Fill(&s);
   {
     const std::lock_guard lock(structure_mutex_);
     const ReadState& state = *state_owner_;

@@ -1,24 +1,28 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
 // database. Paths: write_path.cc, compare_and_swap.cc, write_unless_changed.cc, delete_range.cc,
-// read_path.cc, multi_get.cc, background.cc, space.cc, arrange.cc, memory.cc, readers.cc; opening
-// and closing here. Thread safety: all public calls from any thread. Locks, in the order they may
-// be taken: ingest_mutex_, range_mutex_, inline_mutex_, merge_mutex_, flush_mutex_,
-// checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard locks (ascending), load_mutex_,
-// structure_mutex_, work_mutex_. Nothing is waited for inside an EpochGuard but these. Invariant 1:
-// sequence numbers are drawn under the lock of the memtable leaf that the write goes to, and the
-// leaf stays locked until the entry is durable and inserted. So the order of sequence numbers is a
-// linearization, and a snapshot at the last drawn number needs no waiting. Invariant 2: a batch of
-// several updates holds all shard locks, so that no other write draws a number between its own; its
-// numbers are published when all its entries are inserted. Invariant 3: memtables are flushed, and
-// L0 tables merged, in the order of their ids. Invariant 4: a ReadState is freed, and a chunk
-// reused, only after a grace period, and after the views that may stand on it are gone. Invariant
-// 5: tables that wait for their checkpoint are the newest of L0, and in no manifest; nothing that
-// only their flush made superfluous is given back before their commit. Invariant 6: a bulk load is
-// committed while no memtable holds anything and no table waits, with an id and a number above all
-// that were drawn before; so it is the newest table, and invariant 3 holds. Invariant 7: while
-// processes that read beside this one are granted tables, CompactionStep stores nothing to the
-// pool; a merge elsewhere takes the tables back before. Persistence: see the parts; the manifest is
-// committed under structure_mutex_. Source: ListDB 6.2.
+// read_path.cc, multi_get.cc, background.cc, finish_work.cc, space.cc, drop_kept.cc, arrange.cc,
+// memory.cc, readers.cc; opening and closing here. Thread safety: all public calls from any thread.
+// Locks, in the order they may be taken: ingest_mutex_, range_mutex_, inline_mutex_, merge_mutex_,
+// flush_mutex_, checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard locks (ascending),
+// load_mutex_, structure_mutex_, work_mutex_. Nothing is waited for inside an EpochGuard but these.
+// Invariant 1: sequence numbers are drawn under the lock of the memtable leaf that the write goes
+// to, and the leaf stays locked until the entry is durable and inserted. So the order of sequence
+// numbers is a linearization, and a snapshot at the last drawn number needs no waiting. Invariant
+// 2: a batch of several updates holds all shard locks, so that no other write draws a number
+// between its own; its numbers are published when all its entries are inserted. Invariant 3:
+// memtables are flushed, and L0 tables merged, in the order of their ids. Invariant 4: a ReadState
+// is freed, and a chunk reused, only after a grace period, and after the views that may stand on it
+// are gone. Invariant 5: tables that wait for their checkpoint are the newest of L0, and in no
+// manifest; nothing that only their flush made superfluous is given back before their commit.
+// Invariant 6: a bulk load is committed while no memtable holds anything and no table waits, with
+// an id and a number above all that were drawn before; so it is the newest table, and invariant 3
+// holds. Invariant 7: while processes that read beside this one are granted tables, CompactionStep
+// stores nothing to the pool; a merge elsewhere takes the tables back before. Invariant 8: when
+// Close unlocks the pool, no call works on it: each is in a read section that Close waits for, or
+// counted by calls_. Invariant 9: all writes are admitted in one place, and look once more under
+// their shard lock whether writes have ended: the numbers of a batch that failed after it was
+// durable are not drawn again. Persistence: see the parts; the manifest is committed under
+// structure_mutex_. Source: ListDB 6.2.
 #pragma once
 
 #include <array>
@@ -26,6 +30,7 @@
 #include <list>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/counters.h"
@@ -34,9 +39,12 @@
 #include "cache/lookup_fill.h"
 #include "cache/second_chance_cache.h"
 #include "compaction/compaction_job.h"
+#include "compaction/kept_versions.h"
 #include "compaction/picker.h"
+#include "engine/call_gate.h"
 #include "engine/delete_range.h"
 #include "engine/engine.h"
+#include "engine/large_values.h"
 #include "engine/read_state.h"
 #include "engine/view_registry.h"
 #include "engine/write_controller.h"
@@ -102,6 +110,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   Statistics GetStatistics() override;
   Status Verify(VerifyReport* report, const std::function<void(double)>& progress) override;
   Status Close() override;
+  Status BackgroundStatus() override;
+  Status Resume() override;
 
   // For iterators:
   const pmem::PmemPool& pool() const { return *pool_; }
@@ -158,9 +168,20 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
 
   /// A chunk that can't be collected while it has so many live bytes and no more chunks are free.
   struct PinnedChunk {
-    pmem::ChunkId id;
-    int64_t live;
-    uint64_t free_chunks;
+    pmem::ChunkId id{};
+    int64_t live = 0;
+    uint64_t free_chunks = 0;
+  };
+
+  /// All work that was there when somebody asked for it. Compaction thread (finish_work.cc).
+  struct Round {
+    enum class Phase : uint8_t { kIndex, kDrop, kArrange, kCollect, kDone };
+    uint64_t request = 0;  // the last one that it serves
+    uint64_t tables = 0;   // tables up to this id are merged first
+    Phase phase = Phase::kIndex;
+    std::optional<uint64_t> steps_left;  // of the phase; none: it has not begun
+    bool began_pass = false;             // the phase has begun a pass over L1 of its own
+    bool has_turn = false;               // the next step is the round's, not a merge
   };
 
   LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
@@ -196,11 +217,36 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
 
   void StartThreads();
   void StopThreads();
+  // sleep.cc
+  class Rest;
+  void Wake() noexcept;
+  void WakeSleepers() noexcept {
+    // Sequentially consistent, behind what there is to be done, as the number of a write: either
+    // this sees who goes to sleep, or that one sees the work.
+    if (asleep_.load() != 0) [[unlikely]]
+      Wake();
+  }
+  bool HasRetired() const;
 
   // write_path.cc
+  Status AdmitWrite();
+  /// Calls `attempt` until it has written, or has another reason not to than one that passes.
+  template <class Attempt>
+  Status AttemptUntilDone(Writer writer, Attempt&& attempt);
+  Status WhyRefused(Status status);
   Status Update(const WriteOptions& options, log::Draft draft);
   Status TryUpdate(log::Draft* draft);
+  uint32_t ShardOfThread() const noexcept {
+    return pool_->region_map().ShardOfThread(static_cast<uint32_t>(shards_.size()));
+  }
+  Status CopyLarge(LargeValues::Scope* large, pmem::AllocationClass allocation) {
+    const Stalls::Asked asked;  // a large value takes its time
+    return large->Copy(ShardOfThread() % pool_->regions(), allocation);
+  }
   Status Insert(LoggedMemTable* target, log::Draft* draft, const Condition* condition);
+  std::vector<std::unique_lock<std::mutex>> LockShards();
+  Status PlaceWatched(LoggedMemTable* target, uint32_t shard, log::Draft* draft);
+  void WriteWatched(LoggedMemTable* target, log::Draft* draft);
   Status TryBatch(std::vector<log::Draft>* drafts, pmem::AllocationClass allocation, Writer writer,
                   const BatchCondition* condition);
   /// `condition` may be null.
@@ -218,11 +264,13 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool IsBeingDeleted(Slice key) const noexcept;
   void AwaitRange();
   Status DeleteKeys(const WriteOptions& options, const KeyRange& range, uint64_t* deleted);
+  Status ReadKeys(const KeyRange& range, const std::string& from, size_t step, KeysToDelete* keys);
   // write_unless_changed.cc
   Status LookBeforeBatch(BatchCondition* condition) const;
   Status CheckInMemTables(const BatchCondition& condition) const;
   // compare_and_swap.cc
-  Result<bool> TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected);
+  Result<bool> TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected,
+                                 const LargeValues::Scope& large, bool* wants_copy);
   /// `reclaims` is from before the attempt that found no room.
   bool WaitForSpace(uint64_t reclaims);
   void SealActive(const LoggedMemTable* expected);
@@ -231,6 +279,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void FlushLoop();
   void CompactionLoop();
   void SpaceLoop();
+  bool PrefaultStep(uint64_t* touched);
   bool IsStopping() const;
   bool FlushOldest();
   bool FlushOldestLocked();
@@ -254,7 +303,14 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
     return Guarded(&LsmEngine::FlushOldest) || Guarded(&LsmEngine::CompactionStep);
   }
   void RunInline();
+  // finish_work.cc
   Status WaitUntilIdle(bool merged_too);
+  void AwaitFlushes(std::unique_lock<std::mutex>* work_lock, uint64_t tables);
+  uint64_t LastTableId() const;
+  void BeginRound();
+  void EndRound(const Status& outcome) noexcept;
+  bool RoundStep();
+  bool RoundWork();
   void SwapState(NextState next) noexcept;
   NextState CopyState() const;
   void UpdatePressure();
@@ -313,10 +369,13 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool IsAtRest();
   bool WantsArrangement();
   bool ArrangeStep();
+  std::string LastKeyOf(const index::SkipList& list) const;
   bool ArrangePart(const index::SkipList& list);
   bool CountStep();
-  bool FinishCopies(const std::vector<index::Replacement>* moved = nullptr);
-  Status MergeCopies(const std::vector<index::Replacement>* moved);
+  bool FinishCopies(const std::vector<index::Replacement>* moved = nullptr,
+                    const std::vector<uint64_t>* revisited = nullptr);
+  Status MergeCopies(const std::vector<index::Replacement>* moved,
+                     const std::vector<uint64_t>* revisited);
   Status RunMerge(compaction::CompactionJob* job, const compaction::BatchProgress& resumed);
   void AccountDead(const std::vector<uint64_t>& dead);
   void AccountMoved(const index::Replacement* moved, size_t count);
@@ -326,6 +385,12 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void RetireMemory(std::list<std::shared_ptr<const void>> memory) noexcept;
   bool Reclaim();
   void FreeMemoryIfShort();
+
+  // drop_kept.cc
+  bool WantsDropping();
+  bool DropStep();
+  Result<bool> DropPart(const index::SkipList& list);
+  Status BeginEmptyMerge(const CopySlot& slot);
 
   // readers.cc
   bool ServeReaders();
@@ -339,6 +404,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   // memory.cc
   bool LacksIndexes() const;
   bool IndexStep();
+  uint32_t WantedMinHeight() const;
+  bool RemakeIndexStep();
   std::shared_ptr<level::PmemTable> NextUnindexed();
   bool IndexFoundTable();
   bool FillLookupStep();
@@ -355,6 +422,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
     if (index_ != nullptr) return index_->tree().get();
     return second_chance_ != nullptr ? second_chance_->tree().get() : nullptr;
   }
+  compaction::TargetTree TreesOfL1() const;
 
   const Options options_;
   const uint64_t memtable_memory_;  // DRAM at which a memtable is sealed
@@ -388,7 +456,15 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::list<flush::WaitingTable> waiting_;
   base::MemoryCharge waiting_charge_;
   compaction::BatchProgress resumed_merge_;
-  std::unique_ptr<cache::DramIndex> index_;                  // compaction thread; may be null
+  std::unique_ptr<cache::DramIndex> index_;       // compaction thread; may be null
+  std::unique_ptr<cache::DramIndex> next_index_;  // likewise: takes its place when it is complete
+  // What the index given up last took, over how many entries, and from which height: one as dense
+  // is made anew only where there is room for it twice. Under structure_mutex_.
+  struct {
+    uint64_t bytes = 0;
+    uint64_t entries = 1;
+    uint32_t height = 0;
+  } given_up_;
   std::unique_ptr<cache::SecondChanceCache> second_chance_;  // likewise; never both
   std::vector<uint64_t> unindexed_;  // compaction thread: tables the open found, to be indexed
   std::unique_ptr<cache::DramIndex> table_index_;  // of the last of them, likewise as index_
@@ -401,25 +477,33 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
                               // session has filled the lookup cache with
 
   std::vector<ShardLock> shards_;
-  std::mutex ingest_mutex_;  // held by a bulk load
-  std::mutex load_mutex_;    // held while one takes or gives back chunks; Verify keeps it out
-  std::mutex range_mutex_;   // held by a DeleteRange, from its begin to its end
+  LargeValues large_values_{pool_.get()};  // its mutex comes between shard locks and load_mutex_
+  std::mutex ingest_mutex_;                // held by a bulk load
+  std::mutex load_mutex_;   // held while one takes or gives back chunks; Verify keeps it out
+  std::mutex range_mutex_;  // held by a DeleteRange, from its begin to its end
   std::mutex batch_mutex_;
   mutable std::mutex structure_mutex_;
   std::mutex close_mutex_;
+  CallGate calls_;  // that work on the pool outside of a read section
 
   // Background work: one mutex for the flags, one condition for all who wait.
   mutable std::mutex work_mutex_;
   std::condition_variable work_changed_;
-  std::mutex inline_mutex_;      // without threads: one runs the work at a time
-  std::mutex flush_mutex_;       // held by a flush; Verify keeps flushes out
-  std::mutex merge_mutex_;       // likewise for merges, indexing, collection
-  std::mutex checkpoint_mutex_;  // likewise for checkpoints
-  bool stopping_ = false;        // work_mutex_
+  std::mutex inline_mutex_;          // without threads: one runs the work at a time
+  std::mutex flush_mutex_;           // held by a flush; Verify keeps flushes out
+  std::mutex merge_mutex_;           // likewise for merges, indexing, collection
+  std::mutex checkpoint_mutex_;      // likewise for checkpoints
+  std::atomic<uint32_t> asleep_{0};  // background threads that sleep until they are woken
+  uint64_t wakes_ = 0;               // work_mutex_
+  bool stopping_ = false;            // work_mutex_
   std::atomic<bool> stop_merges_{false};
-  uint64_t finish_all_ = 0;       // work_mutex_: callers that wait for all work
-  uint64_t idle_generation_ = 0;  // work_mutex_: idle rounds of the compaction thread
-  Status error_;                  // work_mutex_
+  // Callers that wait for all work that was there, by the number of their request; work_mutex_.
+  uint64_t finish_all_ = 0;     // how many wait
+  uint64_t finish_asked_ = 0;   // the last request
+  uint64_t finish_done_ = 0;    // the last one that is done with
+  uint64_t finish_tables_ = 0;  // tables up to this id are to be merged
+  Status finish_outcome_;       // of the last round
+  Status error_;                // work_mutex_
   // Lists, so that what is taken out or put in needs no memory at that moment.
   std::list<Retired> retired_;                             // work_mutex_
   std::list<std::shared_ptr<const void>> retired_memory_;  // work_mutex_
@@ -429,9 +513,17 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool arranging_ = false;
   std::optional<uint64_t> arranged_at_;  // merged entries when the last pass began
   std::string arrange_from_;             // the key the pass has come to
+  std::string arrange_to_;               // the last key when it began
   uint64_t writes_seen_ = 0;
   uint64_t quiet_since_ = 0;
-  std::vector<PinnedChunk> pinned_chunks_;  // compaction thread
+  std::unordered_map<uint64_t, PinnedChunk> pinned_chunks_;  // by chunk; compaction thread
+  std::optional<Round> round_;                               // likewise
+  // What only views keep in L1; compaction thread.
+  compaction::KeptVersions kept_;
+  uint64_t kept_left_ = 0;  // of the last merge that revisited keys
+  bool dropping_ = false;
+  std::string drop_from_;  // the key the pass has come to
+  std::string drop_to_;    // the last key when it began
   // Processes that read beside this one. Compaction thread; open and close, where there is none.
   pmem::WriterSlots reader_slots_;
   std::optional<uint64_t> reader_flush_;             // who asks waits for tables up to this id
@@ -448,5 +540,21 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   uint64_t open_micros_ = 0;
   uint64_t recovered_entries_ = 0;
 };
+
+template <class Attempt>
+Status LsmEngine::AttemptUntilDone(Writer writer, Attempt&& attempt) {
+  for (;;) {
+    if (Status s = AdmitWrite(); !s.ok()) return s;
+    const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
+    Status s = attempt();
+    if (s.ok()) return s;
+    if (s.IsTryAgain()) {
+      if (writer == Writer::kUser) AwaitRange();
+      continue;
+    }
+    if (s.IsOutOfSpace() && WaitForSpace(reclaims)) continue;
+    return WhyRefused(std::move(s));
+  }
+}
 
 }  // namespace braid::engine

@@ -23,6 +23,18 @@ constexpr uint64_t kLeastHeadroom = 4 << 20;
 constexpr uint64_t kWorthGivingUp = 16;
 }  // namespace
 
+/// More than that of an index may be free when it is more than what is used: of one that has held
+/// far more keys than it does.
+constexpr size_t kMostFree = 2 << 20;
+/// Nodes that merges have emptied are used again when they come to this, or to a part of the index.
+constexpr size_t kReclaimedAtOnce = 64 << 10;
+constexpr size_t kReclaimedPart = 16;
+
+bool IsMostlyFree(const index::EntryIndex& tree) {
+  const size_t used = tree.used_bytes();
+  return tree.memory_bytes() - std::min(tree.memory_bytes(), used) > std::max(used, kMostFree);
+}
+
 /// Whether a table that lookups go through is still to get its index. Compaction thread.
 bool LsmEngine::LacksIndexes() const {
   return index_ != nullptr && (!index_->complete() || !unindexed_.empty());
@@ -49,6 +61,81 @@ bool LsmEngine::IndexStep() {
     if (const auto counted = index_->counted(); counted && !l1->is_counted()) {
       SetEntriesOfL1(*counted);
     }
+  }
+  FitMemory();
+  return true;
+}
+
+compaction::TargetTree LsmEngine::TreesOfL1() const {
+  if (second_chance_ != nullptr) return {IndexTree(), second_chance_->min_height(), nullptr, 1};
+  if (index_ == nullptr) return {};
+  compaction::TargetTree trees{IndexTree(), index_->min_height(), nullptr, 1};
+  if (next_index_ != nullptr) {
+    trees.next = next_index_->tree().get();
+    trees.next_min_height = next_index_->min_height();
+  }
+  return trees;
+}
+
+/// The least height of the entries that an index over L1 is to cover; that of the one there is when
+/// that need not be made anew.
+uint32_t LsmEngine::WantedMinHeight() const {
+  std::shared_ptr<ReadState> state;
+  decltype(given_up_) given_up;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    state = state_owner_;
+    given_up = given_up_;
+  }
+  const uint32_t now = index_->min_height();
+  const uint64_t taken = MemoryToCome(*state);
+  const uint64_t goal = MemoryGoal();
+  const uint64_t room = goal - std::min(goal, taken);
+  // Both are there for a while. Twice what a tree takes that is built in order: inserts leave nodes
+  // half full, and it is not to be given up again soon.
+  for (uint32_t height = 1; height < now; ++height) {
+    const uint64_t entries = state->version->l1->entries() >> (2 * (height - 1));
+    // By experience, where there is some: few entries take whole nodes and blocks.
+    const uint64_t known =
+        height > given_up.height
+            ? 0
+            : given_up.bytes * (state->version->l1->entries() + 1) / given_up.entries;
+    if (2 * std::max(kTreeBytesAnEntry * entries, known) <= room) return height;
+  }
+  return now;
+}
+
+/// Makes the index over L1 anew, a part at a time, where the budget has room for more entries than
+/// it covers, as after deletes, or where most of its memory is free. Lookups use the old one until
+/// the new one is complete; merges keep both up to date. False when there is nothing to do.
+bool LsmEngine::RemakeIndexStep() {
+  if (index_ == nullptr || !index_->complete()) return false;
+  if (next_index_ == nullptr) {
+    const bool mostly_free = IsMostlyFree(*index_->tree());
+    if (index_->min_height() == 1 && !mostly_free) return false;
+    if (RetiredMemoryWaits()) return false;  // what there is room for shows when it is gone
+    const uint32_t height = WantedMinHeight();
+    if (height == index_->min_height() && !mostly_free) return false;
+    next_index_ = std::make_unique<cache::DramIndex>(pool_.get(), height);
+  }
+  std::shared_ptr<level::PmemTable> l1;
+  {
+    const std::lock_guard lock(structure_mutex_);
+    l1 = state_owner_->version->l1;
+  }
+  if (Status s = next_index_->BuildSlice(l1->list(), kIndexSlice); !s.ok()) {
+    Fail(s);
+    return false;
+  }
+  if (next_index_->complete()) {
+    // The place to wait for its readers in comes first.
+    std::list<std::shared_ptr<const void>> old{index_->tree()};
+    l1->set_tree(next_index_->tree(), next_index_->min_height());
+    {
+      const std::lock_guard lock(structure_mutex_);
+      index_ = std::move(next_index_);
+    }
+    RetireMemory(std::move(old));
   }
   FitMemory();
   return true;
@@ -145,7 +232,8 @@ void LsmEngine::FitSecondChance(bool at_least_once) {
   for (bool more = at_least_once || second_chance_->IsFull(); more;
        more = second_chance_->IsFull()) {
     const Status given_up = base::NoThrow([&] {
-      cache::SecondChanceCache::Sparser sparser = second_chance_->GiveUpLowest();
+      cache::SecondChanceCache::Sparser sparser =
+          at_least_once ? second_chance_->GiveUpLowest() : second_chance_->GiveUpGone();
       std::list<std::shared_ptr<const void>> old{second_chance_->tree()};
       const std::lock_guard lock(structure_mutex_);
       state_owner_->version->l1->set_tree(sparser.tree, sparser.min_height);
@@ -198,6 +286,11 @@ bool LsmEngine::IsFull(const LoggedMemTable& memtable) const {
 /// Keeps DRAM within the budget: first the trees of L0 go, oldest first, then the index over L1 is
 /// made anew over fewer entries. Between batches of a merge, too.
 void LsmEngine::FitMemory() {
+  if (index_ != nullptr) {
+    index::EntryIndex& tree = *index_->tree();
+    tree.ReclaimNodes(std::max(kReclaimedAtOnce, tree.used_bytes() / kReclaimedPart));
+    if (next_index_ != nullptr) next_index_->tree()->ReclaimNodes(kReclaimedAtOnce);
+  }
   std::shared_ptr<ReadState> state;
   {
     const std::lock_guard lock(structure_mutex_);
@@ -205,6 +298,8 @@ void LsmEngine::FitMemory() {
   }
   uint64_t freed = 0;  // once readers and views have left
   const auto fits = [&] { return MemoryToCome(*state) <= MemoryGoal() + freed; };
+  if (fits()) return;
+  next_index_.reset();  // nobody reads it yet
   if (fits()) return;
   for (size_t i = state->version->l0.size(); i-- > 0;) {
     level::PmemTable& table = *state->version->l0[i];
@@ -220,17 +315,23 @@ void LsmEngine::FitMemory() {
   if (second_chance_ != nullptr && second_chance_->min_height() < format::kMaxHeight) {
     FitSecondChance(true);
   }
-  if (index_ == nullptr || index_->min_height() >= format::kMaxHeight / 2) return;
+  if (index_ == nullptr) return;
+  // Where most of it is free a new one over the same entries gives memory back as well.
+  const uint32_t height = index_->min_height() + (IsMostlyFree(*index_->tree()) ? 0 : 1);
+  if (height > format::kMaxHeight / 2) return;
   // Another try is due when what was given up before has been freed.
   if (index_->tree()->memory_bytes() < MemoryGoal() / kWorthGivingUp || RetiredMemoryWaits())
     return;
   std::list<std::shared_ptr<const void>> tree{index_->tree()};
-  auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), index_->min_height() + 1);
-  state->version->l1->set_tree(nullptr, index_->min_height() + 1);
+  auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), height);
+  const uint64_t bytes = index_->tree()->memory_bytes();
+  const uint32_t was = index_->min_height();
+  state->version->l1->set_tree(nullptr, height);
   RetireMemory(std::move(tree));
   {
     const std::lock_guard lock(structure_mutex_);
     index_.swap(sparser);
+    given_up_ = {bytes, state->version->l1->entries() + 1, was};
   }
   Log("the memory budget is reached: the index over L1 now covers every " +
       std::to_string(1u << (2 * (index_->min_height() - 1))) + "th entry");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/failed_snapshot.h"
 #include "engine/lsm_engine.h"
 
 namespace braid::engine {
@@ -64,6 +65,12 @@ struct Loan {
 void LsmEngine::MultiGet(const ReadOptions& options, std::span<const Slice> keys,
                          std::string* values, Status* statuses) {
   counters_.Add(EngineCounter::kGets, keys.size());
+  if (options.snapshot != nullptr) {
+    if (Status s = CheckSnapshot(*options.snapshot, views_.get()); !s.ok()) {
+      std::fill_n(statuses, keys.size(), s);
+      return;
+    }
+  }
   // Registered, so that merges keep what is older than the newest write while the groups go by.
   const ViewRegistry::Handle handle =
       options.snapshot == nullptr ? RegisterView(nullptr) : ViewRegistry::Handle();
@@ -142,7 +149,10 @@ Status LsmEngine::GetPinned(const ReadOptions& options, Slice key, PinnedValue* 
   counters_.Add(EngineCounter::kGets);
   index::ReadView view;
   view.published = &sequence_;
-  if (options.snapshot != nullptr) view.sequence = options.snapshot->sequence();
+  if (options.snapshot != nullptr) {
+    if (Status s = CheckSnapshot(*options.snapshot, views_.get()); !s.ok()) return s;
+    view.sequence = options.snapshot->sequence();
+  }
   std::shared_ptr<Loan> loan;
   for (;;) {
     const pmem::EpochGuard guard;

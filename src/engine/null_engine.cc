@@ -2,6 +2,7 @@
 #include "engine/null_engine.h"
 
 #include "engine/empty_iterator.h"
+#include "engine/failed_snapshot.h"
 #include "engine/parts.h"
 #include "level/manifest.h"
 
@@ -11,7 +12,12 @@ namespace {
 
 class NullSnapshot final : public Snapshot {
  public:
+  explicit NullSnapshot(std::shared_ptr<const NullEngine> engine) : engine_(std::move(engine)) {}
   uint64_t sequence() const noexcept override { return 0; }
+  const void* owner() const noexcept override { return engine_.get(); }
+
+ private:
+  const std::shared_ptr<const NullEngine> engine_;
 };
 
 }  // namespace
@@ -25,7 +31,7 @@ Result<std::shared_ptr<NullEngine>> NullEngine::Open(const Options& options,
         return manifest.Create();
       });
   if (!pool.ok()) return pool.status();
-  return std::shared_ptr<NullEngine>(new NullEngine(options, std::move(pool).value()));
+  return std::shared_ptr<NullEngine>(new NullEngine(options, std::move(pool).value()), Deleter());
 }
 
 Status NullEngine::Put(const WriteOptions&, Slice key, Slice value) {
@@ -58,19 +64,28 @@ Status NullEngine::Write(const WriteOptions&, const WriteBatch& batch) {
   return OpenStatus();
 }
 
-Status NullEngine::Get(const ReadOptions&, Slice key, std::string*) {
+Status NullEngine::Get(const ReadOptions& options, Slice key, std::string*) {
   if (Status s = CheckKey(key); !s.ok()) return s;
+  if (options.snapshot != nullptr) {
+    if (Status s = CheckSnapshot(*options.snapshot, this); !s.ok()) return s;
+  }
   gets_.fetch_add(1, std::memory_order_relaxed);
   return closed_.load() ? Status::Closed() : Status::NotFound();
 }
 
-std::unique_ptr<Iterator> NullEngine::NewIterator(const ReadOptions&) {
-  return std::make_unique<StatusIterator>(
-      [self = shared_from_this()] { return self->OpenStatus(); });
+std::unique_ptr<Iterator> NullEngine::NewIterator(const ReadOptions& options) {
+  if (options.snapshot != nullptr) {
+    if (Status s = CheckSnapshot(*options.snapshot, this); !s.ok()) {
+      return std::make_unique<StatusIterator>([s] { return s; });
+    }
+  }
+  return std::make_unique<StatusIterator>([self = shared_from_this()] {
+    return self->is_parents() ? base::OpenedByParent() : self->OpenStatus();
+  });
 }
 
 std::shared_ptr<const Snapshot> NullEngine::GetSnapshot() {
-  return std::make_shared<NullSnapshot>();
+  return std::make_shared<NullSnapshot>(shared_from_this());
 }
 
 Statistics NullEngine::GetStatistics() {

@@ -27,6 +27,7 @@ class NullEngine final : public Engine, public std::enable_shared_from_this<Null
   Statistics GetStatistics() override;
   Status Verify(VerifyReport* report, const std::function<void(double)>& progress) override;
   Status Close() override;
+  Status BackgroundStatus() override { return OpenStatus(); }
 
   /// Closed after Close.
   Status OpenStatus() const { return closed_.load() ? Status::Closed() : Status::OK(); }

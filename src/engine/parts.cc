@@ -1,6 +1,9 @@
 // Purpose: parts that fit each other. Thread safety, persistence: see parts.h.
 #include "engine/parts.h"
 
+#include <algorithm>
+#include <thread>
+
 #include "base/check.h"
 
 namespace braid::engine {
@@ -61,6 +64,11 @@ Status RefuseLsmParts(const Options& options) {
   }
   if (unfit == nullptr) return Status::OK();
   return Unfit(std::string(unfit) + " is of no use to this design: it has no such part");
+}
+
+uint32_t ShardCount(const Options& options) {
+  if (options.log.shards != 0) return options.log.shards;
+  return std::clamp(2 * std::thread::hardware_concurrency(), 2u, 32u);
 }
 
 }  // namespace braid::engine

@@ -17,4 +17,7 @@ Status CheckLeafParts(const Options& options);
 /// For an engine without log, tables and merges: refuses options that only those have.
 Status RefuseLsmParts(const Options& options);
 
+/// How many shards the logs of a pool have: what was asked for, or two a processor.
+uint32_t ShardCount(const Options& options);
+
 }  // namespace braid::engine

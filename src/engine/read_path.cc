@@ -6,6 +6,7 @@
 #include "base/mutants.h"
 #include "base/no_throw.h"
 #include "engine/empty_iterator.h"
+#include "engine/failed_snapshot.h"
 #include "engine/lsm_engine.h"
 #include "engine/stored_value.h"
 #include "level/merging_iterator.h"
@@ -25,6 +26,7 @@ class LsmSnapshot final : public Snapshot {
   LsmSnapshot(std::shared_ptr<ViewRegistry> registry, ViewRegistry::Handle view)
       : registry_(std::move(registry)), view_(std::move(view)) {}
   uint64_t sequence() const noexcept override { return view_.sequence(); }
+  const void* owner() const noexcept override { return registry_.get(); }
 
  private:
   std::shared_ptr<ViewRegistry> registry_;  // before view_: it must outlive it
@@ -71,7 +73,7 @@ class LsmIterator final : public Iterator {
     merged_.SetBounds(lower_, upper_);
   }
 
-  bool Valid() const override { return valid_ && !engine_->closed(); }
+  bool Valid() const override { return valid_ && !engine_->closed() && !engine_->is_parents(); }
   void SeekToFirst() override {
     Move(true, [&] { lower_ ? merged_.SeekGE(*lower_) : merged_.SeekToFirst(); });
   }
@@ -105,6 +107,7 @@ class LsmIterator final : public Iterator {
   Slice value() const override { return value_; }
   Status status() const override {
     return base::NoThrow([&] {
+      if (engine_->is_parents()) return base::OpenedByParent();
       if (engine_->closed()) return Status::Closed();
       if (engine_->medium_failed()) return engine_->MediumStatus();
       return status_.ok() ? merged_.status() : status_;
@@ -144,7 +147,7 @@ class LsmIterator final : public Iterator {
     valid_ = false;
     forward_ = forward;
     ahead_at_ = ahead_count_ = 0;
-    if (engine_->closed()) return;
+    if (engine_->closed() || engine_->is_parents()) return;
     status_ = base::NoThrow([&] {
       step();
       return Settle(forward);
@@ -195,7 +198,10 @@ Status LsmEngine::Get(const ReadOptions& options, Slice key, std::string* value)
   counters_.Add(EngineCounter::kGets);
   index::ReadView view;
   view.published = &sequence_;
-  if (options.snapshot != nullptr) view.sequence = options.snapshot->sequence();
+  if (options.snapshot != nullptr) {
+    if (Status s = CheckSnapshot(*options.snapshot, views_.get()); !s.ok()) return s;
+    view.sequence = options.snapshot->sequence();
+  }
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
   Status status;
@@ -288,6 +294,11 @@ std::shared_ptr<const Snapshot> LsmEngine::GetSnapshot() {
 
 std::unique_ptr<Iterator> LsmEngine::NewIterator(const ReadOptions& options) {
   counters_.Add(EngineCounter::kIterators);
+  if (options.snapshot != nullptr) {
+    if (Status s = CheckSnapshot(*options.snapshot, views_.get()); !s.ok()) {
+      return std::make_unique<StatusIterator>([s] { return s; });
+    }
+  }
   // The view is registered before the state is read: nothing it may see is given back from here on.
   ViewRegistry::Handle handle =
       options.snapshot != nullptr && !BRAID_MUTANT(kIteratorViewNotRegistered)

@@ -37,15 +37,18 @@ Status LsmEngine::RunMerge(compaction::CompactionJob* job,
       // Without memory for a smaller one it stays as it is, until the next batch.
       base::Try([&] { FitMemory(); });
       FreeMemoryIfShort();
-      if (second_chance_ == nullptr) return {IndexTree(), index_->min_height()};
-      FitSecondChance(false);
-      return {IndexTree(), second_chance_->min_height()};
+      if (second_chance_ != nullptr) FitSecondChance(false);
+      return TreesOfL1();
     };
   }
   Status s = base::NoThrow([&] {
     const index::LiveViews views = views_->Collect();
-    return job->Run(
+    Status run = job->Run(
         views, &relinks_, [this] { return stop_merges_.load(); }, fit_tree);
+    if (job->revisits()) kept_left_ = run.ok() ? job->kept().left : 0;
+    // A part that is looked at once more is counted then.
+    if (run.ok() && (!job->revisits() || kept_left_ == 0)) kept_.Add(views, job->kept());
+    return run;
   });
   // Until the merge has ended in the manifest, whoever checks the tables must know how far it is.
   resumed_merge_ = job->progress().batch != 0 ? job->progress() : resumed;
@@ -131,14 +134,14 @@ void LsmEngine::RetireEmptyChunks() {
     survey = compaction::SurveyChunks(*pool_, usage_, manifest_.record(),
                                       options_.compaction.gc_live_ratio);
   }
-  // A retired chunk looks empty until it is free; its generation tells it from its next life.
+  // A retired chunk looks empty until it is free; its generation tells it from its next life. Both
+  // lists are in the order of chunks, and long where a view holds what is retired.
   Retired retired;
+  auto retiring = retiring_chunks_.begin();
   for (const pmem::ChunkId& chunk : survey.empty) {
-    if (BRAID_MUTANT(kChunkRetiredTwice) ||
-        std::find(retiring_chunks_.begin(), retiring_chunks_.end(), chunk) ==
-            retiring_chunks_.end()) {
-      retired.chunks.push_back(chunk);
-    }
+    while (retiring != retiring_chunks_.end() && retiring->chunk < chunk.chunk) ++retiring;
+    const bool is_retired = retiring != retiring_chunks_.end() && *retiring == chunk;
+    if (BRAID_MUTANT(kChunkRetiredTwice) || !is_retired) retired.chunks.push_back(chunk);
   }
   if (!retired.chunks.empty()) Retire(std::move(retired));
   retiring_chunks_ = std::move(survey.empty);
@@ -153,6 +156,8 @@ void LsmEngine::Retire(Retired retired) {
   node.push_back(std::move(retired));
   const std::lock_guard lock(work_mutex_);
   retired_.splice(retired_.end(), node);
+  ++wakes_;
+  if (asleep_.load() != 0) work_changed_.notify_all();
 }
 
 /// Logs whose entries a committed table has copies of. A recovered log may be one, whatever kind
@@ -182,6 +187,8 @@ void LsmEngine::RetireWriteAheadChunks() {
 void LsmEngine::RetireMemory(std::list<std::shared_ptr<const void>> memory) noexcept {
   const std::lock_guard lock(work_mutex_);
   retired_memory_.splice(retired_memory_.end(), memory);
+  ++wakes_;
+  if (asleep_.load() != 0) work_changed_.notify_all();
 }
 
 /// Gives back what no reader and no view can reach. False when nothing could be.
@@ -259,14 +266,17 @@ bool LsmEngine::CountStep() {
 }
 
 /// Finishes the merge of copies that has begun, be it before a crash. `moved`: the copies and their
-/// originals, where they were made just now; may be null. False when there is none.
-bool LsmEngine::FinishCopies(const std::vector<index::Replacement>* moved) {
-  const Status s = base::NoThrow([&] { return MergeCopies(moved); });
+/// originals, where they were made just now; may be null. `revisited`: there are no copies, but
+/// these keys are looked at again; may be null. False when there is none.
+bool LsmEngine::FinishCopies(const std::vector<index::Replacement>* moved,
+                             const std::vector<uint64_t>* revisited) {
+  const Status s = base::NoThrow([&] { return MergeCopies(moved, revisited); });
   if (!s.ok() && s.code() != Status::Code::kAborted && !s.IsNotFound()) Fail(s);
   return s.ok();
 }
 
-Status LsmEngine::MergeCopies(const std::vector<index::Replacement>* moved) {
+Status LsmEngine::MergeCopies(const std::vector<index::Replacement>* moved,
+                              const std::vector<uint64_t>* revisited) {
   std::unique_ptr<compaction::CompactionJob> job;
   const compaction::BatchProgress resumed = resumed_merge_;
   {
@@ -283,6 +293,9 @@ Status LsmEngine::MergeCopies(const std::vector<index::Replacement>* moved) {
                                                       state_owner_->version->l1, IndexTree(),
                                                       options_.compaction);
     job->SetMoved(moved);
+    job->SetRevisited(revisited);
+    const compaction::TargetTree trees = TreesOfL1();
+    job->SetNextTree(trees.next, trees.next_min_height);
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
   if (Status s = RunMerge(job.get(), resumed); !s.ok()) return s;
@@ -299,16 +312,16 @@ Status LsmEngine::MergeCopies(const std::vector<index::Replacement>* moved) {
 }
 
 bool LsmEngine::IsPinned(uint64_t chunk) const {
-  return std::any_of(pinned_chunks_.begin(), pinned_chunks_.end(), [&](const PinnedChunk& pinned) {
-    return pinned.id == IdOf(chunk) && pinned.live == usage_.Live(chunk) &&
-           pinned.free_chunks >= pool_->free_chunks();
-  });
+  const auto found = pinned_chunks_.find(chunk);
+  if (found == pinned_chunks_.end()) return false;
+  const PinnedChunk& pinned = found->second;
+  return pinned.id == IdOf(chunk) && pinned.live == usage_.Live(chunk) &&
+         pinned.free_chunks >= pool_->free_chunks();
 }
 
 void LsmEngine::Pin(const std::vector<uint64_t>& chunks, uint64_t free_chunks) {
   for (const uint64_t chunk : chunks) {
-    std::erase_if(pinned_chunks_, [&](const PinnedChunk& old) { return old.id.chunk == chunk; });
-    pinned_chunks_.push_back({IdOf(chunk), usage_.Live(chunk), free_chunks});
+    pinned_chunks_[chunk] = {IdOf(chunk), usage_.Live(chunk), free_chunks};
   }
 }
 
@@ -346,8 +359,12 @@ bool LsmEngine::PlanCollection(std::vector<uint64_t>* sparse) {
          compaction::Pick(facts, options_.compaction) == compaction::CompactionPlan::kCollect;
 }
 
+/// For whoever begins a merge of copies. False when it can't begin now.
 bool LsmEngine::TakeCopySlot(CopySlot* slot) {
   const std::lock_guard lock(structure_mutex_);
+  if (failed() || medium_failed()) return false;
+  // The step before may have left its merge open, and the manifest tells of one only.
+  if (manifest_.record().merge_id != 0 && !BRAID_MUTANT(kOpenMergeWaits)) return false;
   Result<uint32_t> taken = manifest_.TakeHead();
   if (!taken.ok()) return false;
   // The id is never shared, not even by a collection that comes to nothing.

@@ -1,15 +1,24 @@
-// Purpose: how often, how long in all, and how long at most a writer was held back: by the write
-// controller, or while room was made in a full pool.
-// Thread safety: any thread; a reader may see one of the three before the others.
+// Purpose: what holds writers back: how often, how long in all and at most, and why; and who waits
+// at this moment.
+// Thread safety: any thread; a reader may see one number before another.
+// Invariant 1: no time of a thread is counted twice: a timer inside another of its thread does
+// nothing, and what a write took beyond its timers is counted by its WriteWatch alone.
 // Persistence: none.
 #pragma once
 
+#include <x86intrin.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <mutex>
 
+#include "base/thread_slot.h"
 #include "braid/event_listener.h"
+#include "braid/statistics.h"
 
 namespace braid::engine {
 
@@ -17,46 +26,152 @@ class Stalls {
  public:
   using Clock = std::chrono::steady_clock;
 
+  /// What is shorter is a part of any write, where it is not a wait for background work.
+  static constexpr uint64_t kNoticeable = 1'000'000;
+
   /// `listener` (may be null) is told of stalls of a millisecond or longer.
   explicit Stalls(EventListener* listener = nullptr) : listener_(listener) {}
 
-  /// One stall, from its making to its end.
+  /// A wait for background work, from its making to its end: counted however short it is.
   class Timer {
    public:
-    explicit Timer(Stalls* stalls) : stalls_(stalls), begin_(Clock::now()) {}
+    Timer(Stalls* stalls, StallReason reason)
+        : stalls_(stalls), reason_(reason), begin_(Clock::now()), waiter_(stalls, reason) {}
     ~Timer() {
+      if (!waiter_.is_outermost()) return;
       const auto waited = std::chrono::nanoseconds(Clock::now() - begin_);
-      stalls_->Add(static_cast<uint64_t>(std::max<int64_t>(waited.count(), 0)));
+      stalls_->Add(reason_, static_cast<uint64_t>(std::max<int64_t>(waited.count(), 0)));
     }
     Timer(const Timer&) = delete;
     Timer& operator=(const Timer&) = delete;
     Clock::time_point begin() const noexcept { return begin_; }
 
    private:
+    friend class Stalls;
+    /// Shows the thread among those that wait.
+    class Waiter {
+     public:
+      Waiter(Stalls* stalls, StallReason reason) noexcept;
+      ~Waiter();
+      Waiter(const Waiter&) = delete;
+      Waiter& operator=(const Waiter&) = delete;
+      bool is_outermost() const noexcept { return outermost_; }
+
+     private:
+      std::atomic<uint64_t>* slot_ = nullptr;
+      bool outermost_;
+    };
+
     Stalls* stalls_;
+    StallReason reason_;
     Clock::time_point begin_;
+    Waiter waiter_;
   };
 
-  // Relaxed throughout: counters that order nothing.
-  void Add(uint64_t nanos) noexcept {
-    count_.fetch_add(1, std::memory_order_relaxed);
-    nanos_.fetch_add(nanos, std::memory_order_relaxed);
-    uint64_t longest = longest_.load(std::memory_order_relaxed);
-    while (nanos > longest &&
-           !longest_.compare_exchange_weak(longest, nanos, std::memory_order_relaxed)) {
+  /// A step that is short but for bad luck: a lock, room in the pool, the touch of a page. Counted
+  /// when it is noticeable. Costs two looks at the processor's cycles.
+  class Watch {
+   public:
+    Watch(Stalls* stalls, StallReason reason) noexcept
+        : stalls_(stalls), reason_(reason), begin_(__rdtsc()), waiter_(stalls, reason) {}
+    ~Watch() {
+      if (waiter_.is_outermost()) stalls_->AddIfNoticeable(reason_, __rdtsc() - begin_, 0);
     }
-    if (listener_ != nullptr && nanos >= kTold) listener_->OnStall({.nanos = nanos});
-  }
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+
+   private:
+    Stalls* stalls_;
+    StallReason reason_;
+    uint64_t begin_;
+    Timer::Waiter waiter_;
+  };
+
+  /// A whole write: what it took beyond its timers and watches is counted when it is noticeable.
+  class WriteWatch {
+   public:
+    explicit WriteWatch(Stalls* stalls) noexcept
+        : stalls_(stalls), begin_(__rdtsc()), counted_(counted_of_thread) {}
+    ~WriteWatch() {
+      stalls_->AddIfNoticeable(StallReason::kSystem, __rdtsc() - begin_,
+                               counted_of_thread - counted_);
+    }
+    WriteWatch(const WriteWatch&) = delete;
+    WriteWatch& operator=(const WriteWatch&) = delete;
+
+   private:
+    Stalls* stalls_;
+    uint64_t begin_;
+    uint64_t counted_;
+  };
+
+  /// What a write does because it was asked to, a sync or the copy of a large value: no stall,
+  /// however long it takes.
+  class Asked {
+   public:
+    Asked() noexcept : begin_(__rdtsc()) {}
+    ~Asked();
+    Asked(const Asked&) = delete;
+    Asked& operator=(const Asked&) = delete;
+
+   private:
+    uint64_t begin_;
+  };
+
+  void Add(StallReason reason, uint64_t nanos) noexcept;
   uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
-  uint64_t nanos() const noexcept { return nanos_.load(std::memory_order_relaxed); }
+  uint64_t nanos() const noexcept;
+  uint64_t nanos(StallReason reason) const noexcept {
+    return nanos_[static_cast<size_t>(reason)].load(std::memory_order_relaxed);
+  }
   uint64_t longest_nanos() const noexcept { return longest_.load(std::memory_order_relaxed); }
 
+  /// Who waits now.
+  struct Waiting {
+    uint64_t writers = 0;
+    uint64_t longest_nanos = 0;                 // how long the one that waits longest has waited
+    StallReason reason = StallReason::kSystem;  // of that one
+  };
+  Waiting waiting() const noexcept;
+  /// All of it.
+  void Fill(Statistics* statistics) const noexcept;
+
  private:
-  static constexpr uint64_t kTold = 1'000'000;
+  /// Cycles that no machine does in kNoticeable nanoseconds less than once: the clock is asked only
+  /// behind them.
+  static constexpr uint64_t kNoticeableCycles = kNoticeable / 4;
+  /// Threads that are shown at a time; more are counted when their wait ends.
+  static constexpr size_t kSlots = 64;
+  static constexpr uint32_t kReasonBits = 4;
+  static_assert(kStallReasons <= 1u << kReasonBits);
+
+  void AddIfNoticeable(StallReason reason, uint64_t cycles, uint64_t counted_nanos) noexcept {
+    if (cycles >= kNoticeableCycles) [[unlikely]]
+      AddCycles(reason, cycles, counted_nanos);
+  }
+  void AddCycles(StallReason reason, uint64_t cycles, uint64_t counted_nanos) noexcept;
+
+  // Of timers that have ended, and timers under way, by this thread; of all databases.
+  static constinit thread_local uint64_t counted_of_thread;
+  static constinit thread_local uint32_t timers_of_thread;
+
   EventListener* const listener_;
   std::atomic<uint64_t> count_{0};
-  std::atomic<uint64_t> nanos_{0};
+  std::array<std::atomic<uint64_t>, kStallReasons> nanos_{};
   std::atomic<uint64_t> longest_{0};
+  // When the wait began, in cycles, and its reason in the lowest bits; 0: free.
+  std::array<std::atomic<uint64_t>, kSlots> waiters_{};
 };
+
+/// Holds `mutex`; where it is held by another, the wait for it is watched.
+template <class Lock, class Mutex>
+Lock LockWatched(Mutex& mutex, Stalls* stalls) {
+  Lock lock(mutex, std::try_to_lock);
+  if (lock.owns_lock()) [[likely]]
+    return lock;
+  const Stalls::Watch watch(stalls, StallReason::kLock);
+  lock.lock();
+  return lock;
+}
 
 }  // namespace braid::engine

@@ -12,6 +12,8 @@ namespace braid::engine {
 using format::ChunkKind;
 
 Status LsmEngine::Verify(VerifyReport* report, const std::function<void(double)>& progress) {
+  const CallGate::Call call(&calls_);
+  if (!call.entered()) return Status::Closed();
   // Merges and flushes wait meanwhile, so that counts mean something; reads and writes go on.
   const std::lock_guard merge_lock(merge_mutex_);
   const std::lock_guard flush_lock(flush_mutex_);
@@ -112,6 +114,7 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
     if (progress && chunk % 256 == 0) {
       progress(0.8 + 0.2 * static_cast<double>(chunk) / static_cast<double>(pool_->chunks()));
     }
+    if (closed()) return Status::Closed();
     ++report->chunks;
     CheckChunk(chunk, manifest, &totals);
   }

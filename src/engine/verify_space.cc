@@ -66,7 +66,7 @@ void LsmEngine::CheckExtents(bool merging, level::CheckTotals* totals) {
   for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {
     const ChunkKind kind = pool_->StateOf(chunk).kind();
     if (kind == ChunkKind::kExtentBody) {
-      if (bodies == 0) {
+      if (bodies == 0 && !large_values_.HasReserved(chunk)) {
         totals->problems.emplace_back(
             pool_->CorruptionAt(pool_->ChunkOffset(chunk), "chunk", "it belongs to no extent")
                 .message());
@@ -141,6 +141,7 @@ void LsmEngine::CheckSpace(level::CheckTotals* totals) {
   std::vector<std::unique_lock<std::mutex>> shard_locks;
   shard_locks.reserve(shards_.size());
   for (ShardLock& shard : shards_) shard_locks.emplace_back(shard.mutex);
+  const std::unique_lock large_lock = large_values_.Hold();
   const std::lock_guard load_lock(load_mutex_);
   const std::lock_guard lock(structure_mutex_);
   const format::ManifestRecord manifest = ManifestOfNow();

@@ -14,6 +14,7 @@
 #include <list>
 #include <mutex>
 
+#include "base/forks.h"
 #include "base/thread_slot.h"
 #include "index/retention.h"
 
@@ -45,6 +46,8 @@ class ViewRegistry {
     friend class ViewRegistry;
     void Release() noexcept {
       if (registry_ == nullptr) return;
+      // In a child the lock may never be free, and nobody merges.
+      if (!registry_->origin_.IsThisProcess()) return;
       const std::lock_guard lock(registry_->shards_[shard_].mutex);
       registry_->shards_[shard_].views.erase(view_);
       registry_ = nullptr;
@@ -113,6 +116,7 @@ class ViewRegistry {
   }
 
   std::array<Shard, kShards> shards_;
+  const base::Origin origin_;
 };
 
 }  // namespace braid::engine

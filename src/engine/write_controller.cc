@@ -12,15 +12,18 @@ namespace braid::engine {
 using Clock = Stalls::Clock;
 
 void WriteController::Update(uint64_t l0_tables, uint64_t immutables, bool active_full) {
-  uint32_t pressure = 0;
-  if (l0_tables >= stop_ || (immutables >= max_immutable_ && active_full)) {
+  uint32_t pressure = DelayNanos(l0_tables, slowdown_);
+  StallReason reason = StallReason::kL0;
+  if (l0_tables >= stop_) {
     pressure = kStop;
-  } else {
-    pressure = DelayNanos(l0_tables, slowdown_);
+  } else if (immutables >= max_immutable_ && active_full) {
+    pressure = kStop;
+    reason = StallReason::kMemtables;
   }
   {
     const std::lock_guard lock(mutex_);
     if (held_) pressure = kStop;
+    reason_.store(held_ ? StallReason::kIngest : reason, std::memory_order_relaxed);
     if (released_.load(std::memory_order_relaxed)) pressure = 0;
     pressure_.store(pressure, std::memory_order_relaxed);
   }
@@ -31,6 +34,7 @@ void WriteController::Hold() noexcept {
   const std::lock_guard lock(mutex_);
   held_ = true;
   if (!released_.load(std::memory_order_relaxed)) {
+    reason_.store(StallReason::kIngest, std::memory_order_relaxed);
     pressure_.store(kStop, std::memory_order_relaxed);
   }
 }
@@ -53,7 +57,8 @@ void WriteController::Release() {
 }
 
 void WriteController::Delay() {
-  const Stalls::Timer timer(&stalls_);
+  // Relaxed: shown, and ordered with nothing.
+  const Stalls::Timer timer(&stalls_, reason_.load(std::memory_order_relaxed));
   const uint32_t pressure = pressure_.load(std::memory_order_relaxed);
   if (pressure == kStop) {
     std::unique_lock lock(mutex_);

@@ -60,7 +60,8 @@ class WriteController {
   const uint32_t max_immutable_;
   std::atomic<uint32_t> pressure_{0};  // 0 none, kStop wait, else nanoseconds of delay a write
   std::atomic<bool> released_{false};
-  bool held_ = false;  // mutex_
+  bool held_ = false;                                  // mutex_
+  std::atomic<StallReason> reason_{StallReason::kL0};  // of the pressure
   Stalls stalls_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,12 +1,14 @@
 // Purpose: puts, deletes, batches; sealing a full memtable. Thread safety, invariants, persistence:
 // see lsm_engine.h.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/mutants.h"
 #include "base/no_throw.h"
-#include "base/thread_slot.h"
+#include "base/thread_random.h"
 #include "engine/lsm_engine.h"
+#include "index/version_links.h"
 
 namespace braid::engine {
 
@@ -15,24 +17,11 @@ using pmem::AllocationClass;
 
 namespace {
 
-/// A fresh well-mixed word for tower heights, from a stream of this thread's own.
-uint64_t NextRandom() noexcept {
-  thread_local uint64_t state = 0x2545F4914F6CDD1Dull * (base::ThreadSlot() + 1);
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return state;
-}
-
 Status SequencesUsedUp() noexcept {
   return base::NoThrow([] {
     return Status::IOError(
         "the sequence numbers of this pool are used up; copy its content to a new one");
   });
-}
-
-AllocationClass AllocationFor(EntryOp op) noexcept {
-  return op == EntryOp::kDelete ? AllocationClass::kDelete : AllocationClass::kWrite;
 }
 
 }  // namespace
@@ -58,24 +47,31 @@ Status LsmEngine::Delete(const WriteOptions& options, Slice key) {
   return Update(options, draft);
 }
 
+/// Before each attempt of a write, of whatever kind.
+Status LsmEngine::AdmitWrite() {
+  controller_.Admit();
+  if (failed() || medium_failed()) return WriteError();
+  return blocked_.load() ? BlockedReason() : Status::OK();
+}
+
+/// A write may be the first to meet what ends all of them.
+Status LsmEngine::WhyRefused(Status status) {
+  if (!failed() && !closed()) {
+    // Of a growth: the pool was given back to what it was, but the medium is not to be trusted.
+    if (Status s = pool_->media().SyncError(); !s.ok()) Fail(s);
+  }
+  return failed() ? WriteError() : status;
+}
+
 Status LsmEngine::Update(const WriteOptions& options, log::Draft draft) {
   draft.key_hash = base::Hash64(draft.key);
-  for (;;) {
-    controller_.Admit();
-    if (failed() || medium_failed()) return WriteError();
-    if (blocked_.load()) {
-      if (Status blocked = BlockedReason(); !blocked.ok()) return blocked;
-    }
-    const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
-    Status s = TryUpdate(&draft);
-    if (s.IsTryAgain()) {
-      AwaitRange();
-      continue;
-    }
-    if (s.IsOutOfSpace() && WaitForSpace(reclaims)) continue;
-    if (!s.ok()) return failed() ? WriteError() : s;
-    return AfterWrite(options);
-  }
+  const Stalls::WriteWatch watch(controller_.stalls());
+  LargeValues::Scope large(&large_values_, {&draft, 1});
+  Status s = AttemptUntilDone(Writer::kUser, [&] {
+    Status copied = large.wants_copy() ? CopyLarge(&large, pmem::ClassOf(draft.op)) : Status::OK();
+    return copied.ok() ? TryUpdate(&draft) : copied;
+  });
+  return s.ok() ? AfterWrite(options) : s;
 }
 
 /// Why writes have ended.
@@ -95,14 +91,13 @@ Status LsmEngine::TryUpdate(log::Draft* draft) {
 /// Inside an EpochGuard. TryAgain when `target` was sealed, or does not meet the condition (null:
 /// none), or the key is in a range that is being deleted.
 Status LsmEngine::Insert(LoggedMemTable* target, log::Draft* draft, const Condition* condition) {
-  const uint32_t shard = pool_->region_map().ShardOfThread(static_cast<uint32_t>(shards_.size()));
-  const std::lock_guard lock(shards_[shard].mutex);
+  const uint32_t shard = ShardOfThread();
+  const auto lock =
+      LockWatched<std::unique_lock<std::mutex>>(shards_[shard].mutex, controller_.stalls());
+  if (failed() && !BRAID_MUTANT(kFailureMissedByInsert)) return WriteError();  // invariant 9
   if (IsBeingDeleted(draft->key)) return Status::TryAgain("");
-  if (Status s = target->log.Place(shard, draft, 1, NextRandom(), AllocationFor(draft->op));
-      !s.ok()) {
-    return s;
-  }
-  target->log.WritePayload(draft);
+  if (Status s = PlaceWatched(target, shard, draft); !s.ok()) return s;
+  WriteWatched(target, draft);
   Status refused = Status::OK();
   const auto commit = [&](uint64_t older) -> uint64_t {
     if (condition != nullptr && older != 0 &&
@@ -143,6 +138,30 @@ Status LsmEngine::Insert(LoggedMemTable* target, log::Draft* draft, const Condit
   return Status::OK();
 }
 
+/// Room for `draft`, which the pool may have to make first.
+Status LsmEngine::PlaceWatched(LoggedMemTable* target, uint32_t shard, log::Draft* draft) {
+  const AllocationClass allocation = pmem::ClassOf(draft->op);
+  const uint64_t most =
+      format::EntryHeader::EntryBytes(draft->key.size(), draft->value.size(), format::kMaxHeight);
+  if (most <= target->log.room(shard)) [[likely]] {
+    return target->log.Place(shard, draft, 1, base::ThreadRandom(), allocation);
+  }
+  const Stalls::Watch watch(controller_.stalls(), StallReason::kRoom);
+  return target->log.Place(shard, draft, 1, base::ThreadRandom(), allocation);
+}
+
+/// Key and value. Where the entry is the first one in a page, the system may have to find it.
+void LsmEngine::WriteWatched(LoggedMemTable* target, log::Draft* draft) {
+  constexpr uint64_t kPage = 4096;
+  const uint64_t end =
+      draft->offset + format::EntryHeader::EntryBytes(draft->key.size(), draft->value.size(), 1);
+  if ((draft->offset - 1) / kPage == (end - 1) / kPage) [[likely]] {
+    return target->log.WritePayload(draft);
+  }
+  const Stalls::Watch watch(controller_.stalls(), StallReason::kPages);
+  target->log.WritePayload(draft);
+}
+
 /// The updates of `batch`, whose bytes they point to; counts them.
 Result<std::vector<log::Draft>> LsmEngine::DraftsOf(const WriteBatch& batch) {
   struct Collector final : WriteBatch::Handler {
@@ -177,7 +196,10 @@ Result<std::vector<log::Draft>> LsmEngine::DraftsOf(const WriteBatch& batch) {
 Status LsmEngine::Write(const WriteOptions& options, const WriteBatch& batch) {
   Result<std::vector<log::Draft>> drafts = DraftsOf(batch);
   if (!drafts.ok()) return drafts.status();
-  if (drafts->empty()) return closed() ? Status::Closed() : Status::OK();
+  if (drafts->empty()) {
+    if (closed()) return Status::Closed();
+    return options.sync ? AfterWrite(options) : Status::OK();  // what was written before
+  }
   if (drafts->size() == 1) return Update(options, drafts->front());
   return WriteDrafts(options, std::move(drafts).value(), Writer::kUser, nullptr);
 }
@@ -189,39 +211,40 @@ Status LsmEngine::WriteDrafts(const WriteOptions& options, std::vector<log::Draf
   });
   const AllocationClass allocation =
       only_deletes ? AllocationClass::kDelete : AllocationClass::kWrite;
-  for (;;) {
-    controller_.Admit();
-    if (failed() || medium_failed()) return WriteError();
-    if (blocked_.load()) {
-      if (Status blocked = BlockedReason(); !blocked.ok()) return blocked;
-    }
-    const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
-    Status s = condition != nullptr ? LookBeforeBatch(condition) : Status::OK();
-    if (s.ok()) s = TryBatch(&drafts, allocation, writer, condition);
-    if (s.IsTryAgain()) {
-      if (writer == Writer::kUser) AwaitRange();
-      continue;
-    }
-    if (s.IsOutOfSpace() && WaitForSpace(reclaims)) continue;
-    if (!s.ok()) return failed() ? WriteError() : s;
-    return AfterWrite(options);
-  }
+  const Stalls::WriteWatch watch(controller_.stalls());
+  LargeValues::Scope large(&large_values_, drafts);
+  Status s = AttemptUntilDone(writer, [&] {
+    Status ready = condition != nullptr ? LookBeforeBatch(condition) : Status::OK();
+    if (ready.ok() && large.wants_copy()) ready = CopyLarge(&large, allocation);
+    return ready.ok() ? TryBatch(&drafts, allocation, writer, condition) : ready;
+  });
+  return s.ok() ? AfterWrite(options) : s;
+}
+
+/// All of them, in order.
+std::vector<std::unique_lock<std::mutex>> LsmEngine::LockShards() {
+  const Stalls::Watch watch(controller_.stalls(), StallReason::kLock);
+  std::vector<std::unique_lock<std::mutex>> locks;
+  locks.reserve(shards_.size());
+  for (ShardLock& each : shards_) locks.emplace_back(each.mutex);
+  return locks;
 }
 
 /// One attempt. TryAgain while a bulk load is shown, or when `condition` (may be null) must look
 /// again; Busy when it is not met.
 Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allocation,
                            Writer writer, const BatchCondition* condition) {
-  const std::lock_guard batch_lock(batch_mutex_);  // also keeps the memtable from being sealed
+  // Also keeps the memtable from being sealed.
+  const auto batch_lock =
+      LockWatched<std::unique_lock<std::mutex>>(batch_mutex_, controller_.stalls());
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
   LoggedMemTable* target = state_.load(std::memory_order_acquire)->active.get();
   if (target->sealed.load()) return Status::TryAgain("");
-  const uint32_t shard = pool_->region_map().ShardOfThread(static_cast<uint32_t>(shards_.size()));
-  std::vector<std::unique_lock<std::mutex>> locks;
-  locks.reserve(shards_.size());
-  for (ShardLock& each : shards_) locks.emplace_back(each.mutex);
+  const uint32_t shard = ShardOfThread();
+  const std::vector<std::unique_lock<std::mutex>> locks = LockShards();
 
+  if (failed() && !BRAID_MUTANT(kFailureMissedByInsert)) return WriteError();  // invariant 9
   if (writer == Writer::kUser && deleting_.load(std::memory_order_relaxed) != nullptr &&
       std::any_of(drafts->begin(), drafts->end(),
                   [this](const log::Draft& draft) { return IsBeingDeleted(draft.key); })) {
@@ -231,9 +254,10 @@ Status LsmEngine::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allo
     if (Status s = CheckInMemTables(*condition); !s.ok()) return s;
   }
   const size_t count = drafts->size();
-  if (Status s = target->log.Place(shard, drafts->data(), count, NextRandom(), allocation);
-      !s.ok()) {
-    return s;
+  {
+    const Stalls::Watch watch(controller_.stalls(), StallReason::kRoom);
+    Status s = target->log.Place(shard, drafts->data(), count, base::ThreadRandom(), allocation);
+    if (!s.ok()) return s;
   }
   // No other write is under way (invariant 2), so the numbers can be used before they are
   // published.
@@ -281,9 +305,15 @@ void LsmEngine::InsertBatch(LoggedMemTable* target, const std::vector<log::Draft
   for (const log::Draft& draft : drafts) {
     target->table->Insert(draft.key, [&](uint64_t older) {
       if (older != 0) {
-        // The version link is not covered by the checks and needs no flush: replay makes it anew.
-        pool_->ops().StoreU64(pool_->As<format::EntryHeader>(draft.offset)->links(),
-                              pool_->LinkTo(older).raw);
+        // Version links are not covered by the checks and need no flush: replay makes the bottom
+        // ones anew, and upper ones are hints.
+        std::array<uint64_t, format::kMaxHeight> links;
+        links[0] = pool_->LinkTo(older).raw;
+        index::LinkOlderVersions(*pool_, older, draft.height, links.data());
+        auto* entry = pool_->As<format::EntryHeader>(draft.offset);
+        for (uint32_t layer = 0; layer < draft.height; ++layer) {
+          if (links[layer] != 0) pool_->ops().StoreU64(entry->links() + layer, links[layer]);
+        }
       }
       return draft.offset;
     });
@@ -291,6 +321,7 @@ void LsmEngine::InsertBatch(LoggedMemTable* target, const std::vector<log::Draft
 }
 
 Status LsmEngine::AfterWrite(const WriteOptions& options) {
+  WakeSleepers();
   const LoggedMemTable* full = nullptr;
   {
     const pmem::EpochGuard guard;
@@ -299,7 +330,10 @@ Status LsmEngine::AfterWrite(const WriteOptions& options) {
   }
   if (full != nullptr) {
     // The write is done. Where memory for the next memtable is missing, the next write tries again.
-    base::Try([&] { SealActive(full); });
+    base::Try([&] {
+      const CallGate::Call call(&calls_);
+      if (call.entered()) SealActive(full);
+    });
   }
   if (options.sync && pool_->ops().media_class() == MediaClass::kPage) return SyncPool();
   return Status::OK();
@@ -308,8 +342,9 @@ Status LsmEngine::AfterWrite(const WriteOptions& options) {
 /// Puts an empty memtable in the place of `expected` (null: of whatever is active, unless empty).
 void LsmEngine::SealActive(const LoggedMemTable* expected) {
   {
-    const std::lock_guard batch_lock(batch_mutex_);
-    const std::lock_guard lock(structure_mutex_);
+    using Lock = std::unique_lock<std::mutex>;
+    const auto batch_lock = LockWatched<Lock>(batch_mutex_, controller_.stalls());
+    const auto lock = LockWatched<Lock>(structure_mutex_, controller_.stalls());
     const ReadState& current = *state_owner_;
     if (expected != nullptr && current.active.get() != expected) return;
     if (current.active->table->entries() == 0) return;
@@ -329,14 +364,18 @@ void LsmEngine::SealActive(const LoggedMemTable* expected) {
     SwapState(std::move(next));
   }
   if (options_.background_threads) {
-    work_changed_.notify_all();
+    Wake();
   } else {
+    const Stalls::Watch watch(controller_.stalls(), StallReason::kBackground);
     RunInline();
   }
 }
 
 /// One fdatasync round serves all writers that came before it began.
 Status LsmEngine::SyncPool() {
+  const Stalls::Asked asked;
+  const CallGate::Call call(&calls_);
+  if (!call.entered()) return Status::Closed();
   uint64_t ticket = 0;
   {
     const std::lock_guard lock(sync_mutex_);
@@ -349,14 +388,11 @@ Status LsmEngine::SyncPool() {
     ++syncs_begun_;
   }
   counters_.Add(EngineCounter::kSyncs);
-  if (closed()) return Status::Closed();
   Status s = SyncUnless(BRAID_MUTANT(kSyncPutNotSynced));
   if (s.ok()) {
     syncs_done_.store(syncs_begun_);
   } else {
-    // The kernel tells of a page that was lost once, and calls it clean afterwards: a later sync
-    // that succeeds would say nothing about it.
-    Fail(s);
+    Fail(s);  // the medium gives the same error to all who sync after this
   }
   return s;
 }
@@ -364,7 +400,9 @@ Status LsmEngine::SyncPool() {
 /// After a full pool: lets the background give back what it can. True when there is room again, as
 /// there is at once when another thread has given some back since the attempt.
 bool LsmEngine::WaitForSpace(uint64_t reclaims) {
-  const Stalls::Timer timer(controller_.stalls());
+  const Stalls::Timer timer(controller_.stalls(), StallReason::kFullPool);
+  const CallGate::Call call(&calls_);
+  if (!call.entered()) return false;
   uint64_t before = 0;
   {
     const std::lock_guard reclaim_lock(reclaim_mutex_);  // none is half done

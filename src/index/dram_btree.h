@@ -3,18 +3,23 @@
 // of each and separators of its own. It is the memtable's index and the DRAM index over L1.
 //
 // Thread safety: all operations may run at the same time, except construction and destruction.
-// Readers take no lock; a writer locks one leaf, and up to three nodes in a split. A functor passed
-// to Upsert or EraseIf runs under its leaf's lock and must not call back into the tree.
+// Readers take no lock; a writer locks one leaf, and up to three nodes in a split or a join. A
+// functor passed to Upsert or EraseIf runs under its leaf's lock and must not call back into the
+// tree. Where nodes are to be used again (TakeRetired), all operations run inside an EpochGuard, or
+// on the thread that takes them.
 //
-// Invariants (1 to 5 are those of dram_btree_node.h):
-//   6. A key is in the leaf that a descent by it leads to, or in none: separators never change, and
-//      a node's range shrinks only in a split, which changes its state and its parent's.
-//   7. A read that begins after a commit functor began in a leaf, and touches this leaf, waits for
+// Invariants (1 to 6 are those of dram_btree_node.h):
+//   7. A key is in the leaf that a descent by it leads to, or in none: a node's range shrinks only
+//   in
+//      a split, or when it shares with a neighbour, which changes its state and its parent's.
+//   8. A read that begins after a commit functor began in a leaf, and touches this leaf, waits for
 //      the outcome. So whoever takes a snapshot number after a commit took a lower one and then
 //      reads, sees that commit.
-//   8. Leaves are linked in key order; the leftmost is always the first one made. Leaves may be
-//      empty. No node is freed before the tree.
-//   9. Locks are taken parent first and only by trying, so that no two threads wait in a circle.
+//   9. Leaves are linked in key order; the leftmost is always the first one made, since the right
+//      one of two leaves gives way. A leaf may be empty as long as nothing was erased from it; what
+//      an erasure leaves sparse is joined with its neighbour.
+//  10. Locks are taken parent first, then from left to right, and only by trying, so that no two
+//      threads wait in a circle.
 //
 // Persistence: none; the entries that the refs name are made durable by the commit functor, and
 // recovery inserts them anew.
@@ -31,6 +36,7 @@
 #include "base/thread_slot.h"
 #include "index/dram_btree_arena.h"
 #include "index/dram_btree_edit.h"
+#include "index/dram_btree_join.h"
 #include "index/dram_btree_node.h"
 
 namespace braid::index {
@@ -147,8 +153,13 @@ class alignas(64) DramBTree {
       if (!lock.held()) continue;
       // Relaxed: the lock is held.
       if (!pred(leaf->refs[where.index].load(std::memory_order_relaxed))) return false;
-      lock.Publish(RemoveFromLeaf(leaf, at.state, where.index));
+      const NodeState next = RemoveFromLeaf(leaf, at.state, where.index);
+      lock.Publish(next);
       AddToSize(-1);
+      if (next.sparse() && next.count() % kJoinEvery == 0) {
+        while (JoinOnTheWay(key)) {
+        }
+      }
       return true;
     }
   }
@@ -164,9 +175,9 @@ class alignas(64) DramBTree {
       const uint32_t begin = where.index + (where.equal && !inclusive ? 1 : 0);
       const Node* next = at.leaf->next.load(std::memory_order_acquire);
       PrefetchRefs(next);
-      const size_t n = CopyAscending(at.leaf, begin, at.state.count(), out, cap);
+      size_t n = CopyAscending(at.leaf, begin, at.state.count(), out, cap);
       if (!Unchanged(at.leaf, at.state)) continue;
-      return n + WalkForward(next, out + n, cap - n);
+      if (WalkForward(next, out, cap, &n)) return n;
     }
   }
 
@@ -179,17 +190,23 @@ class alignas(64) DramBTree {
       const uint32_t end = where.index + (where.equal && inclusive ? 1 : 0);
       const Node* prev = at.leaf->prev.load(std::memory_order_acquire);
       PrefetchRefs(prev);
-      const size_t n = CopyDescending(at.leaf, end, out, cap);
+      size_t n = CopyDescending(at.leaf, end, out, cap);
       if (!Unchanged(at.leaf, at.state)) continue;
-      return n + WalkBackward(at.leaf, prev, out + n, cap - n);
+      if (WalkBackward(at.leaf, prev, out, cap, &n)) return n;
     }
   }
 
   size_t ScanFromStart(uint64_t* out, size_t cap) const {
-    return cap == 0 ? 0 : WalkForward(first_leaf_, out, cap);
+    for (size_t n = 0; cap != 0; n = 0) {
+      if (WalkForward(first_leaf_, out, cap, &n)) return n;
+    }
+    return 0;
   }
   size_t ScanFromEnd(uint64_t* out, size_t cap) const {
-    return cap == 0 ? 0 : WalkBackward(nullptr, LastLeaf(), out, cap);
+    for (size_t n = 0; cap != 0; n = 0) {
+      if (WalkBackward(nullptr, LastLeaf(), out, cap, &n)) return n;
+    }
+    return 0;
   }
 
   /// The ref of the greatest key <= key, or 0.
@@ -205,6 +222,13 @@ class alignas(64) DramBTree {
     for (const Stripe& stripe : size_) sum += stripe.count.load(std::memory_order_relaxed);
     return static_cast<size_t>(std::max<int64_t>(sum, 0));
   }
+  using Retired = btree_internal::NodeArena::Retired;
+  /// The nodes that have given way until now. They are used again once the caller has waited for
+  /// the operations that are under way, and called Reuse.
+  Retired TakeRetired() noexcept { return arena_.TakeRetired(); }
+  void Reuse(Retired retired) noexcept { arena_.Reuse(retired); }
+  size_t retired_bytes() const { return arena_.retired_bytes(); }
+
   /// Bytes of all nodes and separators.
   size_t memory_bytes() const { return arena_.used_bytes(); }
   /// Bytes taken from the system for them: at most one block of 1 MiB more, for large trees.
@@ -219,6 +243,8 @@ class alignas(64) DramBTree {
   using LeafPosition = btree_internal::LeafPosition;
 
   static constexpr size_t kGroup = 8;
+  /// A sparse leaf is looked at when so many more keys have left it.
+  static constexpr uint32_t kJoinEvery = 8;
 
   struct Reached {
     const Leaf* leaf;
@@ -306,45 +332,133 @@ class alignas(64) DramBTree {
     base::PrefetchRange(&btree_internal::AsLeaf(node)->refs, sizeof(Leaf::refs));
   }
 
-  /// The first refs at or behind `node`, leaf by leaf. What was in a leaf stays before what its
-  /// neighbour to the right begins with, whichever of the two is split meanwhile.
-  static size_t WalkForward(const Node* node, uint64_t* out, size_t cap) {
-    size_t n = 0;
-    while (node != nullptr && n < cap) {
+  /// Adds the first refs at or behind `node` to the *n in `out`, leaf by leaf, up to `cap`. What
+  /// was in a leaf stays before what its neighbour to the right begins with, whichever of the two
+  /// is split meanwhile, and whoever joins them. False when there is none yet and the way is lost:
+  /// a leaf on it has given way. The caller begins again then, by the key.
+  static bool WalkForward(const Node* node, uint64_t* out, size_t cap, size_t* n) {
+    while (node != nullptr && *n < cap) {
       const Leaf* leaf = btree_internal::AsLeaf(node);
       const NodeState state = AwaitState(leaf);
+      if (state.unlinked()) return *n != 0;
       const Node* next = leaf->next.load(std::memory_order_acquire);
       PrefetchRefs(next);
-      const size_t more = CopyAscending(leaf, 0, state.count(), out + n, cap - n);
+      const size_t more = CopyAscending(leaf, 0, state.count(), out + *n, cap - *n);
       if (!Unchanged(leaf, state)) continue;
-      n += more;
+      *n += more;
       node = next;
     }
-    return n;
+    return true;
   }
 
-  /// The last refs before the leaf `behind` (nullptr: the end of the tree). `node` is a leaf to the
-  /// left of it; since `prev` may lag behind splits (invariant 5), the walk goes right from there
-  /// until it stands directly before `behind`.
-  static size_t WalkBackward(const Node* behind, const Node* node, uint64_t* out, size_t cap) {
-    size_t n = 0;
-    while (node != nullptr && n < cap) {
+  /// The same for the last refs before the leaf `behind` (nullptr: the end of the tree). `node` is
+  /// a leaf to the left of it; since a `prev` that was read may be older than a split (invariant
+  /// 5), the walk goes right from there until it stands directly before `behind`.
+  static bool WalkBackward(const Node* behind, const Node* node, uint64_t* out, size_t cap,
+                           size_t* n) {
+    while (node != nullptr && *n < cap) {
       const Leaf* leaf = btree_internal::AsLeaf(node);
       const NodeState state = AwaitState(leaf);
+      if (state.unlinked()) return *n != 0;
       const Node* prev = leaf->prev.load(std::memory_order_acquire);
       PrefetchRefs(prev);
-      const size_t more = CopyDescending(leaf, state.count(), out + n, cap - n);
+      const size_t more = CopyDescending(leaf, state.count(), out + *n, cap - *n);
       const Node* next = leaf->next.load(std::memory_order_acquire);
       if (!Unchanged(leaf, state)) continue;
       if (next != behind) {
+        // Nothing leads to a leaf that has given way, and the end may be another one by now.
+        if (next == nullptr || HasGivenWay(behind)) return *n != 0;
         node = next;
         continue;
       }
-      n += more;
+      *n += more;
       behind = node;
       node = prev;
     }
-    return n;
+    return true;
+  }
+
+  /// `node` may be null. Its lock is not waited for.
+  static bool HasGivenWay(const Node* node) {
+    return node != nullptr && NodeState{node->state.load(std::memory_order_acquire)}.unlinked();
+  }
+
+  /// Joins one sparse node on the way to `key` with a neighbour, where they fit together, or makes
+  /// the root one level lower. Topmost first, so that a parent has two children at least when these
+  /// are looked at. False when there was nothing to do.
+  bool JoinOnTheWay(std::string_view key) {
+    auto [node, state] = AwaitRoot();
+    if (!state.is_leaf() && state.count() == 0) return LowerRoot(const_cast<Node*>(node), state);
+    while (!state.is_leaf()) {
+      const Inner* inner = btree_internal::AsInner(node);
+      const uint32_t index = ChildIndex(inner, state, key);
+      const Node* child = inner->children[index].load(std::memory_order_acquire);
+      const NodeState child_state = AwaitState(child);
+      if (!Unchanged(node, state)) return true;
+      if (child_state.sparse()) {
+        auto* parent = const_cast<Inner*>(inner);
+        if (index < state.count() && JoinAt(parent, state, index)) return true;
+        if (index > 0 && JoinAt(parent, state, index - 1)) return true;
+      }
+      node = child;
+      state = child_state;
+    }
+    return false;
+  }
+
+  /// The only child of the root takes its place.
+  bool LowerRoot(Node* root, NodeState state) {
+    NodeLock lock(root, state);
+    if (!lock.held()) return true;
+    // Release pairs with AwaitRoot. Before the root says that it is left: a thread that finds it
+    // so finds the next one.
+    root_.store(btree_internal::AsInner(root)->children[0].load(std::memory_order_relaxed),
+                std::memory_order_release);
+    lock.Publish(state.Unlinked());
+    arena_.Retire(root, nullptr);
+    return true;
+  }
+
+  /// Joins children `index` and `index` + 1, or lets an inner one that has a single child left
+  /// share with the other. False when they are to stay as they are; true, too, when somebody else
+  /// was there first.
+  bool JoinAt(Inner* parent, NodeState state, uint32_t index) {
+    Node* left = parent->children[index].load(std::memory_order_acquire);
+    Node* right = parent->children[index + 1].load(std::memory_order_acquire);
+    const NodeState left_state = AwaitState(left);
+    const NodeState right_state = AwaitState(right);
+    const bool fit = btree_internal::FitTogether(left_state, right_state);
+    if (!fit && (left_state.is_leaf() || (left_state.count() != 0 && right_state.count() != 0))) {
+      return !Unchanged(parent, state);
+    }
+    NodeLock parent_lock(parent, state);
+    if (!parent_lock.held()) return true;
+    NodeLock left_lock(left, left_state);
+    if (!left_lock.held()) return true;
+    NodeLock right_lock(right, right_state);
+    if (!right_lock.held()) return true;
+    const btree_internal::Separator* between =
+        parent->separators[index].load(std::memory_order_relaxed);
+    if (left_state.is_leaf()) {
+      left_lock.Publish(JoinLeaves(btree_internal::AsLeaf(left), left_state,
+                                   btree_internal::AsLeaf(right), right_state, key_of_));
+    } else {
+      const btree_internal::InnerRow row(btree_internal::AsInner(left), left_state.count(), between,
+                                         btree_internal::AsInner(right), right_state.count());
+      const uint32_t end = fit ? row.count() : row.count() / 2;
+      left_lock.Publish(row.CopyTo(btree_internal::AsInner(left), left_state, 0, end));
+      if (!fit) {
+        right_lock.Publish(
+            row.CopyTo(btree_internal::AsInner(right), right_state, end + 1, row.count()));
+        parent_lock.Publish(
+            btree_internal::ReplaceSeparator(parent, state, index, row.separator(end)));
+        return true;
+      }
+    }
+    parent_lock.Publish(btree_internal::RemoveFromInner(parent, state, index));
+    right_lock.Publish(right_state.Unlinked());
+    arena_.Retire(right, right_state.is_leaf() ? between : nullptr);
+    return true;
   }
 
   /// Splits the topmost full node on the way to `key`; the caller begins again. Full inner nodes

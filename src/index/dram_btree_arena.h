@@ -1,27 +1,35 @@
 // Purpose: the memory of one DramBTree: nodes and separators, carved from blocks that start with
 // the size of a leaf, so that an empty tree is one small allocation, and grow by a quarter up to 1
-// MiB. All of it is freed at once, with the tree. The large ones are mappings of their own, so that
-// what a tree gives up leaves the process.
+// MiB. What the tree unlinks is handed out again after a grace period; blocks are freed with the
+// tree. The large ones are mappings of their own, so that what a tree gives up leaves the process.
 //
-// Thread safety: any thread may allocate; one mutex, taken about once in 32 inserts.
+// Thread safety: any thread may allocate, retire, take what was retired and give it back; one
+// mutex, taken about once in 32 inserts.
 //
 // Invariants:
-//   1. What was handed out stays mapped and is not handed out again before the arena dies; readers
-//      of the tree may follow old pointers (dram_btree_node.h, invariant 3).
-//   2. used_bytes() counts every byte handed out, with its rounding; reserved_bytes() every byte
-//      taken from the system.
+//   1. What was handed out stays as it is, and is not handed out again, before it was retired,
+//   taken
+//      by TakeRetired and given to Reuse: readers of the tree may follow old pointers
+//      (dram_btree_node.h, invariant 3). Between the last two the caller waits for them.
+//   2. used_bytes() counts every byte handed out and not yet given to Reuse, with its rounding;
+//      reserved_bytes() every byte taken from the system.
+//   3. Blocks have one size for each kind of node, and few sizes for separators, so that what is
+//      free fits what is asked for later.
 //
 // Persistence: none.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "index/dram_btree_node.h"
 #include "pmem/dram_block.h"
@@ -44,10 +52,16 @@ class NodeArena {
   /// A new node; throws std::bad_alloc and changes nothing if memory is out.
   template <class NodeType>
   NodeType* New(NodeState initial) {
-    char* memory = nullptr;
+    void* memory = nullptr;
     {
       const std::lock_guard lock(mutex_);
-      memory = Carve(sizeof(NodeType));
+      memory = free_nodes_[ClassOf<NodeType>()];
+      if (memory != nullptr) {
+        free_nodes_[ClassOf<NodeType>()] = NextFree(memory);
+        AddUsed(sizeof(NodeType));
+      } else {
+        memory = Carve(sizeof(NodeType));
+      }
     }
     // Not under the lock, since the memory may be touched for the first time.
     return ::new (memory) NodeType(initial);
@@ -55,13 +69,18 @@ class NodeArena {
 
   /// A copy of `key`. Short ones share chunks, since they need no alignment of a whole line.
   const Separator* NewSeparator(std::string_view key) {
-    std::lock_guard lock(mutex_);
-    const size_t bytes = RoundUp(sizeof(Separator) + key.size(), alignof(Separator));
-    char* memory = nullptr;
-    if (bytes > kChunk / 4) {
-      memory = Carve(RoundUp(bytes, kLine));
+    const std::lock_guard lock(mutex_);
+    const size_t which = SeparatorClass(key.size());
+    const size_t bytes = SeparatorBytes(which);
+    void* memory = free_separators_[which];
+    if (memory != nullptr) {
+      free_separators_[which] = NextFree(memory);
+      AddUsed(bytes);
+    } else if (bytes > kLargestShort) {
+      memory = Carve(bytes);
     } else {
       if (bytes > chunk_left_) {
+        // The rest of the chunk stays counted as used; it is less than a short separator.
         chunk_ = Carve(kChunk);
         chunk_left_ = kChunk;
       }
@@ -70,17 +89,71 @@ class NodeArena {
       chunk_left_ -= bytes;
     }
     auto* separator = ::new (memory) Separator{static_cast<uint32_t>(key.size())};
-    if (!key.empty()) std::memcpy(memory + sizeof(Separator), key.data(), key.size());
+    if (!key.empty()) std::memcpy(separator + 1, key.data(), key.size());
     return separator;
+  }
+
+  /// What was retired and is to be given to Reuse.
+  class Retired {
+   public:
+    bool empty() const noexcept { return first_ == nullptr; }
+
+   private:
+    friend class NodeArena;
+    Node* first_ = nullptr;
+  };
+
+  /// Of a node whose last state is published. `separator`, which may be null, parted a leaf from
+  /// its left neighbour.
+  void Retire(Node* node, const Separator* separator) noexcept {
+    const std::lock_guard lock(mutex_);
+    // Readers that stand on it find its state changed before they use either.
+    node->heads[0].store(reinterpret_cast<uintptr_t>(separator), std::memory_order_release);
+    node->next.store(retired_.first_, std::memory_order_release);
+    retired_.first_ = node;
+    const NodeState state{node->state.load(std::memory_order_relaxed)};
+    retired_bytes_.store(retired_bytes() + NodeBytes(state), std::memory_order_relaxed);
+  }
+
+  /// All that was retired until now.
+  Retired TakeRetired() noexcept {
+    const std::lock_guard lock(mutex_);
+    retired_bytes_.store(0, std::memory_order_relaxed);
+    return std::exchange(retired_, Retired{});
+  }
+
+  /// All operations that were under way when `retired` was taken have ended.
+  void Reuse(Retired retired) noexcept {
+    const std::lock_guard lock(mutex_);
+    for (Node* node = retired.first_; node != nullptr;) {
+      Node* next = node->next.load(std::memory_order_relaxed);
+      const NodeState state{node->state.load(std::memory_order_relaxed)};
+      const uintptr_t parted = node->heads[0].load(std::memory_order_relaxed);
+      if (auto* separator = reinterpret_cast<Separator*>(parted); separator != nullptr) {
+        const size_t which = SeparatorClass(separator->length);
+        SubtractUsed(SeparatorBytes(which));
+        PutFree(&free_separators_[which], separator);
+      }
+      SubtractUsed(NodeBytes(state));
+      PutFree(&free_nodes_[state.is_leaf() ? ClassOf<Leaf>() : ClassOf<Inner>()], node);
+      node = next;
+    }
   }
 
   // Relaxed: statistics, ordered with nothing.
   size_t used_bytes() const { return used_.load(std::memory_order_relaxed); }
   size_t reserved_bytes() const { return reserved_.load(std::memory_order_relaxed); }
+  /// Of nodes that wait for TakeRetired.
+  size_t retired_bytes() const { return retired_bytes_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr size_t kLine = 64;
   static constexpr size_t kChunk = 512;
+  /// Separators up to this size are multiples of kShortStep; larger ones powers of two.
+  static constexpr size_t kLargestShort = kChunk / 4;
+  static constexpr size_t kShortStep = 16;
+  static constexpr size_t kShortClasses = kLargestShort / kShortStep;
+  static constexpr size_t kLongClasses = 26;  // up to 2^33 bytes, since a length has 32 bits
   static constexpr size_t kLargestBlock = pmem::MemoryBlocks::kBytes;
 
   struct alignas(kLine) Block {
@@ -92,13 +165,46 @@ class NodeArena {
     return (bytes + unit - 1) / unit * unit;
   }
 
+  template <class NodeType>
+  static constexpr size_t ClassOf() {
+    return sizeof(NodeType) == sizeof(Leaf) ? 0 : 1;
+  }
+  static_assert(sizeof(Leaf) != sizeof(Inner) && sizeof(Inner) % kLine == 0);
+  static size_t NodeBytes(NodeState state) {
+    return state.is_leaf() ? sizeof(Leaf) : sizeof(Inner);
+  }
+  static size_t SeparatorClass(size_t length) {
+    const size_t bytes = sizeof(Separator) + length;
+    if (bytes <= kLargestShort) return (bytes - 1) / kShortStep;
+    return kShortClasses + std::bit_width((bytes - 1) / kLargestShort) - 1;
+  }
+  static size_t SeparatorBytes(size_t which) {
+    return which < kShortClasses ? (which + 1) * kShortStep
+                                 : 2 * kLargestShort << (which - kShortClasses);
+  }
+
+  // What is free holds the address of the next such, anywhere in a tree's memory.
+  static void* NextFree(const void* memory) {
+    void* next = nullptr;
+    std::memcpy(&next, memory, sizeof next);
+    return next;
+  }
+  static void PutFree(void** list, void* memory) {
+    std::memcpy(memory, list, sizeof *list);
+    *list = memory;
+  }
+
+  // Under mutex_, so that nothing comes between the load and the store.
+  void AddUsed(size_t bytes) { used_.store(used_bytes() + bytes, std::memory_order_relaxed); }
+  void SubtractUsed(size_t bytes) { used_.store(used_bytes() - bytes, std::memory_order_relaxed); }
+
   /// `bytes`, a multiple of a line, at the start of a line.
   char* Carve(size_t bytes) {
     if (bytes > left_) AddBlock(bytes);
     char* memory = cursor_;
     cursor_ += bytes;
     left_ -= bytes;
-    used_.store(used_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+    AddUsed(bytes);
     return memory;
   }
 
@@ -123,8 +229,12 @@ class NodeArena {
   char* chunk_ = nullptr;
   size_t chunk_left_ = 0;
   size_t next_block_ = sizeof(Block) + sizeof(Leaf);
+  std::array<void*, 2> free_nodes_{};
+  std::array<void*, kShortClasses + kLongClasses> free_separators_{};
+  Retired retired_;
   std::atomic<size_t> used_{0};
   std::atomic<size_t> reserved_{0};
+  std::atomic<size_t> retired_bytes_{0};
 };
 
 }  // namespace braid::index::btree_internal

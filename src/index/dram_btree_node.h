@@ -19,7 +19,10 @@
 //      later stores put only live values there: a child pointer, separator or ref read from them is
 //      always safe to follow, even if the check that comes after fails.
 //   4. If uniform_length() is not kMixedLengths, every key of the leaf has this length.
-//   5. `next` is exact while the node is unlocked; `prev` may lag behind a split to its left.
+//   5. `next` is exact while the node is unlocked. `prev` is stored under the lock of the left
+//      neighbour, so a reader of the node may have read what was true before a change there.
+//   6. A node that was unlinked says so in its state, which never changes again: nothing leads to
+//      it any more, and it is used again only when all operations of that time have ended.
 //
 // Persistence: none; recovery builds the tree anew from the entries its refs point to.
 #pragma once
@@ -48,7 +51,7 @@ inline constexpr uint32_t kMixedLengths = 63;
 inline constexpr uint64_t kPaddingHead = ~uint64_t{0};
 
 /// The state word of a node: bit 0 lock, then level (4 bits), count (7), prefix length (6), uniform
-/// key length (6) and a version that grows with every change (40).
+/// key length (6), unlinked (1) and a version that grows with every change (39).
 struct NodeState {
   uint64_t word = 0;
 
@@ -63,13 +66,21 @@ struct NodeState {
   uint32_t prefix_length() const { return static_cast<uint32_t>(word >> 12) & 0x3f; }
   uint32_t uniform_length() const { return static_cast<uint32_t>(word >> 18) & 0x3f; }
   bool full() const { return count() >= (is_leaf() ? kLeafSlots : kInnerKeys); }
+  /// Worth a look whether a neighbour has room for what is left.
+  bool sparse() const { return count() <= (is_leaf() ? kLeafSlots : kInnerKeys) / 4; }
+  bool unlinked() const { return (word & kUnlinked) != 0; }
 
   /// The unlocked state that follows a change.
   NodeState After(uint32_t count, uint32_t prefix, uint32_t uniform) const {
-    const uint64_t version = (word >> 24) + 1;
-    return {version << 24 | Make(level(), count, prefix, uniform).word};
+    const uint64_t version = (word >> 25) + 1;
+    return {version << 25 | Make(level(), count, prefix, uniform).word};
   }
   NodeState After(uint32_t count) const { return After(count, prefix_length(), uniform_length()); }
+  /// The last state of a node that is left.
+  NodeState Unlinked() const { return {After(count()).word | kUnlinked}; }
+
+ private:
+  static constexpr uint64_t kUnlinked = uint64_t{1} << 24;
 };
 
 /// A key that parts two children: the shortest bytes that sort above the left and not above the
@@ -83,7 +94,7 @@ struct Separator {
 struct alignas(64) Node {
   std::atomic<uint64_t> state{0};
   std::array<std::atomic<uint64_t>, kMaxPrefix / 8> prefix;  // big-endian words, zeros behind
-  std::atomic<Node*> next{nullptr};                          // leaves only
+  std::atomic<Node*> next{nullptr};                          // leaves, and nodes left
   std::atomic<Node*> prev{nullptr};                          // leaves only
   std::array<std::atomic<uint64_t>, 64> heads;
 

@@ -74,18 +74,95 @@ TEST(DramBTreeTest, OrderedLoadsFillTheirLeaves) {
   }
 }
 
-TEST(DramBTreeTest, EmptiedLeavesAreSkippedByScansAndFilledAgain) {
+// A caller with no readers: what has given way is used again at once.
+void Reclaim(DramBTree<EntryKey>* tree) { tree->Reuse(tree->TakeRetired()); }
+
+TEST(DramBTreeTest, EmptiedLeavesGiveWayAndTheirRoomIsFilledAgain) {
   TreeHarness harness;
   for (uint64_t i = 0; i < 5000; ++i) harness.Put(BigEndian(i), i);
+  const size_t bytes = harness.tree().memory_bytes();
   for (uint64_t i = 10; i < 4990; ++i) harness.Erase(BigEndian(i), true);
   harness.CheckReads(BigEndian(2000));
   harness.CheckReads(BigEndian(9));
   harness.CheckReads(BigEndian(4990));
   harness.CheckAll();
-  const size_t bytes = harness.tree().memory_bytes();
-  for (uint64_t i = 10; i < 4990; ++i) harness.Put(BigEndian(i) + "longer than before", i);
+  Reclaim(&harness.tree());
+  EXPECT_LT(harness.tree().memory_bytes(), bytes / 10);
+  const size_t reserved = harness.tree().reserved_bytes();
+  for (uint64_t i = 10; i < 4990; ++i) harness.Put(BigEndian(i), i);
   harness.CheckAll();
   EXPECT_LT(harness.tree().memory_bytes(), 2 * bytes);
+  EXPECT_LE(harness.tree().reserved_bytes(), 2 * reserved);
+}
+
+/// How many keys of a window there are, and how they come and go.
+struct Window {
+  const char* name;
+  std::string (*key)(uint64_t i);
+  uint64_t kept_in;  // one key of so many stays behind the window for ever; 0: none
+};
+
+class AgeingTree : public testing::TestWithParam<Window> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Windows, AgeingTree,
+    testing::Values(Window{"Queue", [](uint64_t i) { return BigEndian(i); }, 0},
+                    Window{"Stack", [](uint64_t i) { return BigEndian(~i); }, 0},
+                    Window{"Random", [](uint64_t i) { return BigEndian(Mix64(i)); }, 0},
+                    Window{"LongKeys",
+                           [](uint64_t i) {
+                             return Decimal(i, 9) + std::string(100 + Mix64(i) % 200, 'k');
+                           },
+                           0},
+                    Window{"Stragglers", [](uint64_t i) { return Decimal(i, 12); }, 500}),
+    [](const auto& window) { return std::string(window.param.name); });
+
+TEST_P(AgeingTree, TakesNoMoreForKeysThatWentThroughIt) {
+  constexpr uint64_t kLive = 4000;
+  constexpr uint64_t kRounds = 40;
+  TreeHarness harness;
+  DramBTree<EntryKey>& tree = harness.tree();
+  size_t young = 0;
+  for (uint64_t i = 0; i < kLive * kRounds; ++i) {
+    harness.Put(GetParam().key(i), i);
+    if (i >= kLive) {
+      const uint64_t old = i - kLive;
+      const bool stays = GetParam().kept_in != 0 && old % GetParam().kept_in == 0;
+      if (!stays) harness.Erase(GetParam().key(old), true);
+    }
+    if (i % 100 == 0) Reclaim(&tree);
+    if (i == 4 * kLive) young = tree.reserved_bytes();
+    if (i % (kLive * 10) == kLive) {
+      harness.CheckReads(GetParam().key(i - kLive / 2));
+      harness.CheckReads(GetParam().key(i - kLive - 10));
+    }
+  }
+  harness.CheckAll();
+  EXPECT_LE(tree.reserved_bytes(), young + young / 4);
+  // No more leaves than keys that are there can want, so that the way to the first one is short.
+  const size_t live = tree.size();
+  EXPECT_LE(tree.memory_bytes(), 4096 + live * 8 * (64 / 12) + live * 24);
+}
+
+TEST(DramBTreeTest, ATreeThatIsEmptiedIsAsSmallAsANewOne) {
+  TreeHarness harness;
+  DramBTree<EntryKey>& tree = harness.tree();
+  const size_t new_bytes = tree.memory_bytes();
+  // Two levels of inner nodes, emptied from both ends and in the middle.
+  constexpr uint64_t kKeys = 300'000;
+  for (int round = 0; round < 3; ++round) {
+    for (uint64_t i = 0; i < kKeys; ++i) harness.Put(BigEndian(i), i);
+    for (uint64_t i = 0; i < kKeys; ++i) {
+      const uint64_t at = round == 0 ? i : round == 1 ? kKeys - 1 - i : i * 7919 % kKeys;
+      harness.Erase(BigEndian(at), true);
+      if (i % 50'000 == 0) harness.CheckReads(BigEndian(at));
+    }
+    Reclaim(&tree);
+    EXPECT_EQ(tree.size(), 0u);
+    harness.CheckReads(BigEndian(5));
+    // What is left is a leaf, and the rest of a chunk of separators.
+    EXPECT_LE(tree.memory_bytes(), new_bytes + kKeys / 64) << "round " << round;
+  }
 }
 
 // Counts how often keys are read through refs.

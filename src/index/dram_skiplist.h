@@ -30,6 +30,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/thread_random.h"
 #include "base/thread_slot.h"
 #include "index/dram_btree_node.h"
 #include "index/dram_skiplist_arena.h"
@@ -264,11 +265,8 @@ class alignas(64) DramSkipList {
   }
 
   static uint32_t RandomHeight() noexcept {
-    thread_local uint64_t state = 0x9E3779B97F4A7C15ull * (base::ThreadSlot() + 1);
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    const auto zeros = static_cast<uint32_t>(std::countr_zero((state >> 8) | (1ull << 50)));
+    const uint64_t random = base::ThreadRandom() | (1ull << 62);
+    const auto zeros = static_cast<uint32_t>(std::countr_zero(random));
     return std::min(1 + zeros / 2, kMaxHeight);
   }
 

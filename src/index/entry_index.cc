@@ -1,9 +1,12 @@
 // Purpose: the kinds of EntryIndex. Thread safety, invariants, persistence: see entry_index.h.
 #include "index/entry_index.h"
 
+#include <algorithm>
+
 #include "index/dram_btree.h"
 #include "index/dram_skiplist.h"
 #include "index/entry_tree.h"
+#include "pmem/epoch.h"
 
 namespace braid::index {
 
@@ -59,6 +62,15 @@ class MapIndex final : public EntryIndex {
   }
   size_t size() const override { return map_.size(); }
   size_t memory_bytes() const override { return map_.reserved_bytes(); }
+  size_t used_bytes() const override { return map_.memory_bytes(); }
+  void ReclaimNodes(size_t least) noexcept override {
+    if constexpr (requires { map_.TakeRetired(); }) {
+      if (map_.retired_bytes() < std::max<size_t>(least, 1)) return;
+      auto retired = map_.TakeRetired();
+      pmem::SynchronizeEpoch();
+      map_.Reuse(retired);
+    }
+  }
 
  private:
   base::MemoryUsers* users_;

@@ -64,6 +64,13 @@ class EntryIndex : public base::MemoryUser {
 
   /// The number of keys; exact when no operation is under way.
   virtual size_t size() const = 0;
+
+  /// Bytes of memory_bytes() that hold something; what is left of it is for keys to come.
+  virtual size_t used_bytes() const = 0;
+  /// Makes the room of nodes that erasures have emptied usable again, where it is `least` bytes or
+  /// more. Waits for a grace period: all that read this index must do so inside an EpochGuard, or
+  /// on the calling thread, which is in none.
+  virtual void ReclaimNodes(size_t least) noexcept = 0;
 };
 
 /// An empty index over entries of `pool`, which counts it (PmemPool::memory_users).

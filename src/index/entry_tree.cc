@@ -6,6 +6,8 @@
 #include <array>
 
 #include "base/prefetch.h"
+#include "index/version_links.h"
+#include "index/visits.h"
 
 namespace braid::index {
 
@@ -32,8 +34,9 @@ VersionWalk FindVersion(const pmem::PmemPool& pool, uint64_t newest,
   if (entry == nullptr) return {nullptr, newest};
   if (view.Sees(*entry)) return {entry, 0};
   const std::string_view key = entry->key();
-  uint64_t sequence = entry->sequence();
   for (;;) {
+    entry = SkipUnseen(pool, entry, key, view);
+    const uint64_t sequence = entry->sequence();
     const EntryPtr next{LoadLink(entry->links())};
     if (next.raw == 0 || next.IsEnd()) return {};
     if (!next.IsValid()) return {nullptr, pool.OffsetOf(entry)};
@@ -42,8 +45,8 @@ VersionWalk FindVersion(const pmem::PmemPool& pool, uint64_t newest,
     if (older->key() != key) return {};
     // Versions fall strictly, so that a damaged list cannot hold a reader in a circle.
     if (older->sequence() >= sequence) return {nullptr, next.offset()};
+    if (view.visits != nullptr) view.visits->Count(pool, older, 0);
     if (view.Sees(*older)) return {older, 0};
-    sequence = older->sequence();
     entry = older;
   }
 }

@@ -193,9 +193,18 @@ Result<bool> LeafList::View(const LeafNode& node, LeafView* view) const {
     found.emplace_back(KeyPrefix(entry->key()), entry);
   }
   if (changed()) return false;
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first : a.second->key() < b.second->key();
+  // Keys that are the same are compared with each other by any sort.
+  bool twice = false;
+  std::sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
+    if (a.first != b.first) return a.first < b.first;
+    const int order = a.second->key().compare(b.second->key());
+    twice = twice || (order == 0 && a.second != b.second);
+    return order < 0;
   });
+  for (size_t i = 1; i < found.size(); ++i) {
+    twice = twice || found[i].second == found[i - 1].second;
+  }
+  if (twice) return pool_->CorruptionAt(node.offset, "leaf", "it holds a key twice");
   view->entries.reserve(found.size());
   for (const auto& [prefix, entry] : found) view->entries.push_back(pool_->OffsetOf(entry));
   return true;

@@ -21,6 +21,8 @@ class NewestWalk {
   bool complete() const noexcept { return complete_; }
   /// All that were walked over, older versions included.
   uint64_t entries() const noexcept { return entries_; }
+  /// Of these, older versions, and newest ones that are deletes.
+  uint64_t kept() const noexcept { return kept_; }
 
   /// Walks over about `count` more entries of `list`; `show(entry)` gets the newest of each key.
   /// Corruption when the list is damaged.
@@ -37,7 +39,9 @@ class NewestWalk {
         damage.at = pool_->OffsetOf(entry);  // perhaps a circle
         return false;
       }
-      if (previous == nullptr || entry->key() != previous->key()) show(*entry);
+      const bool is_newest = previous == nullptr || entry->key() != previous->key();
+      if (is_newest) show(*entry);
+      if (!is_newest || entry->op() == format::EntryOp::kDelete) ++kept_;
       ++entries_;
       previous = entry;
       return true;
@@ -75,6 +79,7 @@ class NewestWalk {
   bool complete_ = false;
   bool begun_ = false;
   uint64_t entries_ = 0;
+  uint64_t kept_ = 0;
   std::string last_key_;  // where the next slice begins
 };
 

@@ -19,4 +19,12 @@ inline bool IsVersionNeeded(const LiveViews& views, uint64_t sequence, uint64_t 
   return view != views.end() && *view < newer;
 }
 
+/// The place among `views` of the newest one that sees the version `sequence`, whose next newer
+/// version is `newer`; views.size() when none does.
+inline size_t NewestViewOf(const LiveViews& views, uint64_t sequence, uint64_t newer) noexcept {
+  const auto behind = std::lower_bound(views.begin(), views.end(), newer);
+  if (behind == views.begin() || *(behind - 1) < sequence) return views.size();
+  return static_cast<size_t>(behind - 1 - views.begin());
+}
+
 }  // namespace braid::index

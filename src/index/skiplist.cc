@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "index/version_links.h"
 #include "index/visits.h"
 
 namespace braid::index {
@@ -178,6 +179,7 @@ const EntryHeader* SkipList::Visible(const EntryHeader* newest, const ReadView& 
                                      Damage* damage) const noexcept {
   const EntryHeader* entry = newest;
   while (!view.Sees(*entry)) {
+    entry = SkipUnseen(*pool_, entry, newest->key(), view);
     const EntryHeader* older = Next(entry, damage);
     if (older == nullptr || older->key() != newest->key()) return nullptr;
     if (older->sequence() >= entry->sequence()) {

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "base/check.h"
+
 namespace braid::level {
 
 using format::EntryHeader;
@@ -45,10 +47,9 @@ index::SkipList PmemTable::list() const noexcept {
 
 LookupResult PmemTable::Get(const index::LookupKey& key,
                             const index::ReadView& view) const noexcept {
-  // Acquire pairs with set_tree: the tree's content is complete when it is shown.
-  const EntryIndex* tree = tree_.load(std::memory_order_acquire);
+  const auto [tree, min_height] = Shown();
   if (tree == nullptr) return list().Lookup(key, view);
-  if (tree_min_height() == 1) {
+  if (min_height == 1) {
     const LookupResult result = index::LookupInTree(*pool_, *tree, key, view);
     // A merge changes the tree after the list. Where it has just dropped a key, the tree may still
     // name what the list no longer holds; the mark of death tells.
@@ -68,8 +69,8 @@ LookupResult PmemTable::Get(const index::LookupKey& key,
 
 void PmemTable::GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
                         LookupResult* out) const noexcept {
-  const EntryIndex* tree = tree_.load(std::memory_order_acquire);
-  if (tree == nullptr || tree_min_height() != 1) {
+  const auto [tree, min_height] = Shown();
+  if (tree == nullptr || min_height != 1) {
     for (size_t i = 0; i < n; ++i) out[i] = Get(keys[i], view);
     return;
   }
@@ -84,8 +85,14 @@ void PmemTable::GetMany(const index::LookupKey* keys, size_t n, const index::Rea
 
 std::unique_ptr<index::Cursor> PmemTable::NewCursor(const std::shared_ptr<const PmemTable>& self,
                                                     const index::ReadView& view) {
-  std::shared_ptr<const EntryIndex> tree = self->tree();
-  if (tree != nullptr && self->tree_min_height() == 1) {
+  std::shared_ptr<const EntryIndex> tree;
+  uint32_t min_height = 0;
+  {
+    const std::lock_guard lock(self->mutex_);
+    tree = self->tree_owner_;
+    min_height = self->Shown().min_height;
+  }
+  if (tree != nullptr && min_height == 1) {
     return index::NewTreeCursor(self->pool_, std::move(tree), view);
   }
   return index::NewListCursor(self->list(), self, view);
@@ -99,8 +106,9 @@ std::shared_ptr<const EntryIndex> PmemTable::tree() const {
 void PmemTable::set_tree(std::shared_ptr<const EntryIndex> tree, uint32_t min_height) {
   std::shared_ptr<const EntryIndex> old;
   const std::lock_guard lock(mutex_);
-  min_height_.store(min_height, std::memory_order_release);
-  tree_.store(tree.get(), std::memory_order_release);
+  const auto address = reinterpret_cast<uintptr_t>(tree.get());
+  BRAID_CHECK((address & kHeightMask) == 0 && min_height <= kHeightMask);
+  shown_.store(address | min_height, std::memory_order_release);
   old.swap(tree_owner_);
   tree_owner_ = std::move(tree);
 }

@@ -69,11 +69,25 @@ class PmemTable {
 
   /// The tree for lookups, or null. Readers must be in an EpochGuard or hold the version.
   std::shared_ptr<const index::EntryIndex> tree() const;
-  uint32_t tree_min_height() const noexcept { return min_height_.load(std::memory_order_acquire); }
+  uint32_t tree_min_height() const noexcept { return Shown().min_height; }
   /// min_height 1: every key is in the tree.
   void set_tree(std::shared_ptr<const index::EntryIndex> tree, uint32_t min_height);
 
  private:
+  /// The tree that lookups use, and what it holds: one word, so that both are always of one tree.
+  struct ShownTree {
+    const index::EntryIndex* tree;
+    uint32_t min_height;
+  };
+  static constexpr uintptr_t kHeightMask = 63;
+  static_assert(format::kMaxHeight <= kHeightMask);
+  ShownTree Shown() const noexcept {
+    // Acquire pairs with set_tree: the tree's content is complete when it is shown.
+    const uintptr_t shown = shown_.load(std::memory_order_acquire);
+    return {reinterpret_cast<const index::EntryIndex*>(shown & ~kHeightMask),
+            static_cast<uint32_t>(shown & kHeightMask)};
+  }
+
   pmem::PmemPool* pool_;
   format::TableRecord record_;
   bool verify_;
@@ -82,9 +96,9 @@ class PmemTable {
   std::atomic<uint64_t> entries_;
   std::atomic<uint64_t> max_sequence_;
   std::atomic<bool> is_counted_;
-  // The raw pointer is what lookups use; the owner behind the mutex outlives it by the epoch.
-  std::atomic<const index::EntryIndex*> tree_{nullptr};
-  std::atomic<uint32_t> min_height_{1};
+  // An address, a multiple of 64, and a height; the owner behind the mutex outlives it by the
+  // epoch.
+  std::atomic<uintptr_t> shown_{1};
   mutable std::mutex mutex_;
   std::shared_ptr<const index::EntryIndex> tree_owner_;
 };

@@ -8,6 +8,7 @@
 
 #include "base/mutants.h"
 #include "base/no_throw.h"
+#include "index/version_links.h"
 
 namespace braid::log {
 
@@ -42,6 +43,13 @@ uint64_t HeaderLinesEnd(uint64_t offset, uint32_t height) noexcept {
 }
 
 }  // namespace
+
+void WriteToExtent(pmem::PmemPool* pool, uint64_t extent, std::string_view value) {
+  pmem::PersistOps& ops = pool->ops();
+  char* bytes = pool->At(extent + sizeof(format::ExtentHeader));
+  ops.Copy(bytes, value.data(), value.size());
+  if (!BRAID_MUTANT(kExtentNotFlushed)) ops.Flush(bytes, value.size());
+}
 
 IndexUnifiedLog::IndexUnifiedLog(pmem::PmemPool* pool, uint64_t table_id, uint32_t shards,
                                  format::ChunkKind kind)
@@ -83,6 +91,11 @@ Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, bool within_unit,
 }
 
 Status IndexUnifiedLog::PlaceExtent(Draft* draft, pmem::AllocationClass allocation) {
+  if (draft->reserved != 0) {
+    pool_->BindExtent(draft->reserved, draft->value.size(), draft->offset);
+    draft->extent = draft->reserved;
+    return Status::OK();
+  }
   Result<uint64_t> extent = pool_->AllocateExtent(draft->value.size(), draft->offset, allocation);
   if (!extent.ok()) return extent.status();
   draft->extent = *extent;
@@ -129,12 +142,7 @@ Status IndexUnifiedLog::Place(uint32_t shard_index, Draft* drafts, size_t count,
 }
 
 void IndexUnifiedLog::WriteExtent(Draft* draft) {
-  if (draft->extent != 0) {
-    pmem::PersistOps& ops = pool_->ops();
-    char* bytes = pool_->At(draft->extent + sizeof(format::ExtentHeader));
-    ops.Copy(bytes, draft->value.data(), draft->value.size());
-    if (!BRAID_MUTANT(kExtentNotFlushed)) ops.Flush(bytes, draft->value.size());
-  }
+  if (draft->extent != draft->reserved) WriteToExtent(pool_, draft->extent, draft->value);
   draft->value_check = format::ValueCheck(draft->stored_value());
 }
 
@@ -167,7 +175,11 @@ size_t IndexUnifiedLog::MakeHeader(const Draft& draft, uint64_t sequence, uint8_
       BRAID_MUTANT(kGenerationNotInChecksum) ? 0 : pool_->GenerationAt(draft.offset);
   header.key_check = format::KeyCheck(header, draft.key_hash, draft.offset, generation);
   image->links[0] = older == 0 ? 0 : pool_->LinkTo(older).raw;
-  for (uint32_t layer = 1; layer < draft.height; ++layer) image->links[layer] = 0;
+  if (older == 0) {
+    std::fill(image->links + 1, image->links + draft.height, 0);
+  } else {
+    index::LinkOlderVersions(*pool_, older, draft.height, image->links);
+  }
   return sizeof(EntryHeader) + 8ull * draft.height;
 }
 
@@ -199,6 +211,8 @@ void IndexUnifiedLog::Abandon(uint32_t shard_index, Draft* drafts, size_t count)
   Shard& shard = shards_[shard_index];
   for (size_t i = 0; i < count; ++i) {
     if (drafts[i].extent != 0) pool_->FreeExtent(drafts[i].extent);
+    if (drafts[i].extent == drafts[i].reserved) drafts[i].reserved = 0;
+    drafts[i].extent = 0;
   }
   if (BRAID_MUTANT(kAbandonedChunksKept)) shard.new_chunks.clear();
   if (BRAID_MUTANT(kAbandonOldestFirst)) {

@@ -28,6 +28,9 @@ struct Draft {
   std::string_view key;
   std::string_view value;
   uint64_t key_hash = 0;
+  /// A reserved extent that has the value already, as extent_ref says; 0: Place takes one for a
+  /// large value, and WritePayload copies it.
+  uint64_t reserved = 0;
   // Filled in by Place:
   uint64_t offset = 0;
   uint64_t extent = 0;  // of a large value, else 0
@@ -68,7 +71,7 @@ class IndexUnifiedLog {
   void Seal(const Draft& draft, uint64_t sequence, uint8_t flags, uint64_t older);
   /// Moves the shard's tail behind what was placed. Without it the next Place reuses the room.
   void Accept(uint32_t shard);
-  /// Gives back what Place took, after a failure elsewhere.
+  /// Gives back what Place took, reserved extents too, after a failure elsewhere.
   void Abandon(uint32_t shard, Draft* drafts, size_t count);
 
   uint64_t table_id() const noexcept { return table_id_; }
@@ -102,6 +105,9 @@ class IndexUnifiedLog {
   format::ChunkKind kind_;
   std::vector<Shard> shards_;
 };
+
+/// Writes `value` to a reserved extent, flushed.
+void WriteToExtent(pmem::PmemPool* pool, uint64_t extent, std::string_view value);
 
 /// Values of more bytes than this go to extents of their own.
 inline uint64_t LargestInlineValue(const pmem::PmemPool& pool) noexcept {

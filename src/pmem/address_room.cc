@@ -4,8 +4,11 @@
 #include <sys/mman.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <mutex>
+
+#include "pmem/fork_guard.h"
 
 namespace braid::pmem {
 
@@ -13,12 +16,14 @@ namespace {
 
 // More than that at a time are rarely open, and a kept range counts as virtual memory.
 constexpr size_t kKept = 16;
-std::mutex kept_mutex;
-std::array<AddressRoom, kKept> kept;  // kept_mutex; those with a reservation
+constinit std::mutex kept_mutex;
+std::array<AddressRoom, kKept> kept_rooms;  // kept_mutex; those with a reservation
+
+std::atomic<uint64_t> rooms_in_use{0};
 
 AddressRoom TakeKept(uint64_t bytes) {
   const std::lock_guard lock(kept_mutex);
-  for (AddressRoom& room : kept) {
+  for (AddressRoom& room : kept_rooms) {
     if (room.reservation == nullptr || room.bytes != bytes) continue;
     const AddressRoom taken = room;
     room = {};
@@ -29,7 +34,7 @@ AddressRoom TakeKept(uint64_t bytes) {
 
 bool Keep(const AddressRoom& room) {
   const std::lock_guard lock(kept_mutex);
-  for (AddressRoom& free : kept) {
+  for (AddressRoom& free : kept_rooms) {
     if (free.reservation != nullptr) continue;
     free = room;
     return true;
@@ -48,10 +53,15 @@ bool Empty(char* at, uint64_t bytes) {
 AddressRoom TakeAddressRoom(uint64_t most, uint64_t least) {
   for (uint64_t bytes = most; bytes >= least; bytes /= 2) {
     AddressRoom room = TakeKept(bytes);
-    if (room.reservation != nullptr) return room;
+    if (room.reservation != nullptr) {
+      rooms_in_use.fetch_add(1);
+      return room;
+    }
+    const NoFork no_fork;  // libpmem2 has locks of its own
     if (pmem2_vm_reservation_new(&room.reservation, nullptr, bytes) != 0) continue;
     room.base = static_cast<char*>(pmem2_vm_reservation_get_address(room.reservation));
     room.bytes = bytes;
+    rooms_in_use.fetch_add(1);
     return room;
   }
   return {};
@@ -59,10 +69,16 @@ AddressRoom TakeAddressRoom(uint64_t most, uint64_t least) {
 
 void GiveBackAddressRoom(const AddressRoom& room, uint64_t mapped, bool emptied) noexcept {
   if (room.reservation == nullptr) return;
+  rooms_in_use.fetch_sub(1);
   if (emptied && Empty(room.base, mapped) && Keep(room)) return;
   ::munmap(room.base, room.bytes);  // or files would stay mapped
   pmem2_vm_reservation* reservation = room.reservation;
+  const NoFork no_fork;
   pmem2_vm_reservation_delete(&reservation);
 }
+
+void LockAddressRoomsForFork() noexcept { kept_mutex.lock(); }
+void UnlockAddressRoomsAfterFork() noexcept { kept_mutex.unlock(); }
+uint64_t RoomsInUse() noexcept { return rooms_in_use.load(); }
 
 }  // namespace braid::pmem

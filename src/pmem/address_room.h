@@ -26,4 +26,11 @@ AddressRoom TakeAddressRoom(uint64_t most, uint64_t least);
 /// maps of libpmem2 in it are deleted; without, it is not used again.
 void GiveBackAddressRoom(const AddressRoom& room, uint64_t mapped, bool emptied) noexcept;
 
+/// Around a fork (fork_guard.h).
+void LockAddressRoomsForFork() noexcept;
+void UnlockAddressRoomsAfterFork() noexcept;
+
+/// How many are taken now.
+uint64_t RoomsInUse() noexcept;
+
 }  // namespace braid::pmem

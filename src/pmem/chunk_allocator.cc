@@ -227,33 +227,50 @@ Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkK
   return chunk;
 }
 
-Result<uint64_t> PmemPool::AllocateExtent(uint64_t bytes, uint64_t owner,
-                                          AllocationClass allocation) {
+Result<uint64_t> PmemPool::ReserveExtent(uint64_t bytes, uint32_t region,
+                                         AllocationClass allocation) {
   const uint64_t count = ExtentChunks(bytes);
-  Result<uint64_t> taken = Take(count, RegionOf(owner), allocation);
+  Result<uint64_t> taken = Take(count, region, allocation);
   if (!taken.ok()) return taken;
   const uint64_t first = *taken;
-  const auto take_bodies = [&] {
-    for (uint64_t i = 1; i < count; ++i) {
-      SetState(first + i, ChunkKind::kExtentBody, NextGeneration(first + i));
-    }
-  };
-  if (!BRAID_MUTANT(kExtentBodiesAfterHead)) take_bodies();
-  const uint64_t offset = ChunkOffset(first);
+  for (uint64_t i = 0; i < count; ++i) {
+    if (i > 0 && BRAID_MUTANT(kExtentBodiesAfterHead)) break;
+    const bool is_head = i == 0 && BRAID_MUTANT(kExtentHeadReserved);
+    SetState(first + i, is_head ? ChunkKind::kExtentHead : ChunkKind::kExtentBody,
+             NextGeneration(first + i));
+  }
+  return ChunkOffset(first);
+}
+
+void PmemPool::BindExtent(uint64_t extent, uint64_t bytes, uint64_t owner) {
+  const uint64_t first = ChunkOf(extent);
   ExtentHeader header{};
   header.magic = format::kExtentMagic;
-  header.generation = NextGeneration(first);
-  header.chunks = count;
+  header.generation = StateOf(first).generation();
+  header.chunks = ExtentChunks(bytes);
   header.value_bytes = bytes;
   header.owner = owner;
-  header.check = format::StructCheck(header, offset);
-  ops_.Copy(At(offset), &header, sizeof header);
-  if (!BRAID_MUTANT(kExtentHeaderNotFlushed)) ops_.Flush(At(offset), sizeof header);
+  header.check = format::StructCheck(header, extent);
+  ops_.Copy(At(extent), &header, sizeof header);
+  if (!BRAID_MUTANT(kExtentHeaderNotFlushed)) ops_.Flush(At(extent), sizeof header);
   if (!BRAID_MUTANT(kExtentHeaderNotFenced)) ops_.Fence();
   SetState(first, ChunkKind::kExtentHead, header.generation);
   ops_.Fence();
-  if (BRAID_MUTANT(kExtentBodiesAfterHead)) take_bodies();
-  return offset;
+  for (uint64_t i = 1; i < header.chunks && BRAID_MUTANT(kExtentBodiesAfterHead); ++i) {
+    SetState(first + i, ChunkKind::kExtentBody, NextGeneration(first + i));
+  }
+}
+
+void PmemPool::CancelExtent(uint64_t extent, uint64_t bytes) {
+  const uint64_t first = ChunkOf(extent);
+  for (uint64_t i = 0; i < ExtentChunks(bytes); ++i) FreeChunk(first + i);
+}
+
+Result<uint64_t> PmemPool::AllocateExtent(uint64_t bytes, uint64_t owner,
+                                          AllocationClass allocation) {
+  Result<uint64_t> extent = ReserveExtent(bytes, RegionOf(owner), allocation);
+  if (extent.ok()) BindExtent(*extent, bytes, owner);
+  return extent;
 }
 
 void PmemPool::FreeChunk(uint64_t chunk) {

@@ -23,4 +23,10 @@ class EpochGuard {
 /// Waits until all read sections that began before the call have ended. Not inside an EpochGuard.
 void SynchronizeEpoch() noexcept;
 
+/// Around a fork (fork_guard.h). It waits for grace periods under way, unless the thread that forks
+/// is in a read section, which these wait for. In the child only the thread that forked is left.
+void LockEpochsForFork() noexcept;
+void UnlockEpochsInParent() noexcept;
+void UnlockEpochsInChild() noexcept;
+
 }  // namespace braid::pmem

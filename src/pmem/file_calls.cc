@@ -4,17 +4,38 @@
 #include <cstdio>
 #include <cstring>
 
+#include "pmem/fork_guard.h"
+
 namespace braid::pmem {
 
 namespace {
 
-std::string ErrnoText(int error) { return std::strerror(error); }
+std::string ErrnoText(int error) {
+  if (error == kNotRegularError) return "it is no regular file; remove it";
+  return std::strerror(error);
+}
 
 }  // namespace
 
-std::string SegmentName(uint32_t index) {
-  char name[32];
-  std::snprintf(name, sizeof name, "segment-%06u", index);
+Fd Fd::OpenKept(int folder, const char* name, int flags, mode_t mode) {
+  const NoFork no_fork;
+  Fd fd(Again([&] { return ::openat(folder, name, flags, mode); }));
+  CloseInChildren(fd.get());
+  return fd;
+}
+
+void Fd::Close() noexcept {
+  if (fd_ < 0 || !origin_.IsThisProcess()) return;
+  const NoFork no_fork;
+  ForgetForChildren(fd_);
+  ::close(fd_);
+}
+
+std::string SegmentName(uint32_t index) { return SegmentFileOf(index, "").data(); }
+
+SegmentFile SegmentFileOf(uint32_t index, const char* suffix) noexcept {
+  SegmentFile name;
+  std::snprintf(name.data(), name.size(), "segment-%06u%s", index, suffix);
   return name;
 }
 
@@ -45,6 +66,44 @@ Status FileError(const std::string& action, const std::string& path, int error) 
     default:
       return Status::IOError(text);
   }
+}
+
+Fd OpenPoolFile(int directory, const std::string& name, int flags, mode_t mode) {
+  constexpr int kAlways = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  Fd fd = Fd::OpenKept(directory, name.c_str(), flags | kAlways, mode);
+  // A socket, and a pipe that nobody reads, are told from the rest by the open itself.
+  if (!fd.ok() && errno == ENXIO) errno = kNotRegularError;
+  if (!fd.ok()) return fd;
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0 || S_ISREG(info.st_mode)) return fd;
+  fd = Fd();
+  errno = kNotRegularError;
+  return fd;
+}
+
+Status CheckNotOthers(const struct stat& info, const std::string& path, Access access) {
+  const auto refuse = [&](const std::string& why) {
+    return Status::InvalidArgument(path + " " + why + ", or set pool.allow_world_writable");
+  };
+  if ((info.st_mode & S_IWOTH) != 0) {
+    return refuse("may be written to by everybody: run chmod go-w on it");
+  }
+  if ((info.st_mode & S_IWGRP) != 0) {
+    return refuse("may be written to by its group: run chmod g-w on it");
+  }
+  if (access == Access::kRead) return Status::OK();
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+    return refuse("belongs to another user (" + std::to_string(info.st_uid) +
+                  "), who may write to it: open the pool as that user, or run chown on it");
+  }
+  return CheckOneName(info, path);
+}
+
+Status CheckOneName(const struct stat& info, const std::string& path) {
+  if (!S_ISREG(info.st_mode) || info.st_nlink < 2) return Status::OK();
+  return Status::InvalidArgument(path +
+                                 " has another name (a hard link), so that a write to it "
+                                 "would change another file: put a copy in its place");
 }
 
 Result<std::vector<std::string>> SegmentFiles(const std::string& path) {

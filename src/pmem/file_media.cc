@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -21,9 +22,11 @@
 #include <thread>
 #include <utility>
 
+#include "base/mutants.h"
 #include "base/no_throw.h"
 #include "pmem/address_room.h"
 #include "pmem/file_calls.h"
+#include "pmem/fork_guard.h"
 #include "pmem/pool_lock.h"
 #include "pmem/reader_slots.h"
 #include "pmem/region_folders.h"
@@ -34,6 +37,12 @@ namespace {
 
 constexpr uint64_t kReservedBytes = 1ull << 40;
 constexpr uint64_t kSmallestReservation = 1ull << 33;
+/// A filesystem may be made larger while a pool on it is open.
+constexpr uint64_t kFilesystemGrows = 4;
+constexpr uint64_t kLeastOnFilesystem = 1ull << 36;
+/// Where so many pools are open, each later one takes this much at most: there are 128 TiB.
+constexpr uint64_t kRoomsOfAnySize = 64;
+constexpr uint64_t kLaterRooms = 1ull << 36;
 constexpr long kTmpfsMagic = 0x01021994;
 
 /// Where segments lie: the pool's own folder, or that of a region.
@@ -73,10 +82,16 @@ int NodeOf(int fd) {
   return node;
 }
 
+int DeleteMap(pmem2_map** map) {
+  const NoFork no_fork;
+  return pmem2_map_delete(map);
+}
+
 /// Maps `fd` at `offset` of the reservation (null: anywhere).
 Result<pmem2_map*> MapFile(int fd, pmem2_vm_reservation* reservation, uint64_t offset,
                            const std::string& name,
                            unsigned protection = PMEM2_PROT_READ | PMEM2_PROT_WRITE) {
+  const NoFork no_fork;  // libpmem2 has locks of its own
   pmem2_source* source = nullptr;
   pmem2_config* config = nullptr;
   pmem2_map* map = nullptr;
@@ -103,7 +118,10 @@ class FileMedia final : public Media {
  public:
   FileMedia(std::string path, const PoolOptions& options, LockKind kind,
             std::optional<Cut> cut = {})
-      : path_(std::move(path)), lock_kind_(kind), cut_(cut) {
+      : path_(std::move(path)),
+        lock_kind_(kind),
+        others_allowed_(options.allow_world_writable),
+        cut_(cut) {
     forced_ = options.force_media_class.has_value();
     if (forced_) media_class_ = *options.force_media_class;
   }
@@ -130,6 +148,7 @@ class FileMedia final : public Media {
   Status Sync() override;
   const std::atomic<uint64_t>& fault() const noexcept override { return guard_.fault(); }
   Status SyncRange(uint64_t offset, uint64_t bytes) override;
+  Status SyncError() const override;
   void Prefault(uint64_t offset, uint64_t bytes) noexcept override;
   int NodeAt(uint64_t offset) const override;
   void Unlock() override;
@@ -137,15 +156,19 @@ class FileMedia final : public Media {
   std::string Locate(uint64_t offset) const override;
 
  private:
-  Status OpenDirectory(const PoolOptions& options, bool create);
+  Status OpenDirectory(bool create);
   Status OpenRegionFolders(const PoolOptions& options, bool create);
-  Status OpenFolder(const std::string& path, const PoolOptions& options);
+  Status OpenFolder(const std::string& path);
+  Status CheckFile(const Fd& fd, const std::string& path) const;
   Status LockMark(Folder* folder);
   Status Lock();
   Status WriteProcessId();
   void TellReaders(AnswersReaders answers);
-  Status LockSegment(int fd, const std::string& name);
+  template <class Call, class Name>
+  Status SyncOnce(Call&& call, Name&& name);
+  Status LockSegment(int fd, size_t folder, const std::string& name);
   Status Reserve(const PoolOptions& options);
+  Result<uint64_t> MayBecome(const PoolOptions& options) const;
   Status MapExisting();
   Status RemoveLeftovers();
   Status Map(Fd fd, size_t folder, uint64_t bytes, const std::string& name);
@@ -161,13 +184,16 @@ class FileMedia final : public Media {
   }
 
   /// To open files with that are there already.
-  int OpenFlags() const { return (read_only() ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOFOLLOW; }
+  int OpenFlags() const { return read_only() ? O_RDONLY : O_RDWR; }
+  Access AccessWanted() const { return read_only() ? Access::kRead : Access::kWrite; }
 
   const std::string path_;
   const LockKind lock_kind_;
+  const bool others_allowed_;
   const std::optional<Cut> cut_;
   std::vector<Folder> folders_;  // by region; one: of all regions
   Fd lock_;
+  Fd segment_lock_;  // of the first segment
   AddressRoom room_;
   // Lowered by each segment that promises less.
   std::atomic<MediaClass> media_class_{MediaClass::kByte};
@@ -176,6 +202,10 @@ class FileMedia final : public Media {
   mutable std::mutex maps_mutex_;  // maps_ grows while others sync and name places
   std::vector<Mapping> maps_;      // the last one may not be published yet
   size_t published_ = 0;           // maps_mutex_
+  mutable std::mutex
+      sync_mutex_;     // before maps_mutex_: held by a sync, from its call to its answer
+  Status sync_error_;  // sync_mutex_: of the first one that failed
+  std::atomic<bool> sync_failed_{false};
   SigbusGuard guard_;
 };
 
@@ -185,14 +215,14 @@ FileMedia::~FileMedia() {
   for (Mapping& mapping : maps_) {
     if (mapping.map == nullptr) continue;  // goes with the reservation
     // libpmem2 maps an empty range over what it takes away, which a second try may find room for.
-    all_gone =
-        (pmem2_map_delete(&mapping.map) == 0 || pmem2_map_delete(&mapping.map) == 0) && all_gone;
+    all_gone = (DeleteMap(&mapping.map) == 0 || DeleteMap(&mapping.map) == 0) && all_gone;
   }
   GiveBackAddressRoom(room_, MappedBytes(), all_gone);
 }
 
 Status FileMedia::Init(const PoolOptions& options, bool create) {
-  if (Status s = OpenDirectory(options, create); !s.ok()) return s;
+  if (Status s = WatchForks(); !s.ok()) return s;
+  if (Status s = OpenDirectory(create); !s.ok()) return s;
   if (Status s = Lock(); !s.ok()) return s;
   if (Status s = OpenRegionFolders(options, create); !s.ok()) return s;
   if (Status s = Reserve(options); !s.ok()) return s;
@@ -200,14 +230,22 @@ Status FileMedia::Init(const PoolOptions& options, bool create) {
   return MapExisting();
 }
 
-Status FileMedia::OpenDirectory(const PoolOptions& options, bool create) {
+Status FileMedia::OpenDirectory(bool create) {
   if (create && ::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) {
     return FileError("cannot create the pool directory", path_, errno);
   }
-  return OpenFolder(path_, options);
+  return OpenFolder(path_);
 }
 
-Status FileMedia::OpenFolder(const std::string& path, const PoolOptions& options) {
+/// One that was opened: whether others may write to it.
+Status FileMedia::CheckFile(const Fd& fd, const std::string& path) const {
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return FileError("cannot stat", path, errno);
+  if (!others_allowed_) return CheckNotOthers(info, path, AccessWanted());
+  return read_only() ? Status::OK() : CheckOneName(info, path);
+}
+
+Status FileMedia::OpenFolder(const std::string& path) {
   Folder folder;
   folder.path = path;
   folder.directory =
@@ -224,10 +262,8 @@ Status FileMedia::OpenFolder(const std::string& path, const PoolOptions& options
   const int fd = folder.directory.get();
   struct stat info {};
   if (::fstat(fd, &info) != 0) return FileError("cannot stat", path, errno);
-  if ((info.st_mode & S_IWOTH) != 0 && !options.allow_world_writable) {
-    return Status::InvalidArgument("the pool directory " + path +
-                                   " may be written to by everybody: run chmod o-w on it, or set "
-                                   "pool.allow_world_writable");
+  if (!others_allowed_) {
+    if (Status s = CheckNotOthers(info, path, AccessWanted()); !s.ok()) return s;
   }
   struct statfs fs {};
   tmpfs_ = ::fstatfs(fd, &fs) == 0 && fs.f_type == kTmpfsMagic && (folders_.empty() || tmpfs_);
@@ -251,19 +287,20 @@ Status FileMedia::OpenRegionFolders(const PoolOptions& options, bool create) {
     }
   }
   for (const std::string& path : *paths) {
-    if (Status s = OpenFolder(path, options); !s.ok()) return s;
+    if (Status s = OpenFolder(path); !s.ok()) return s;
     if (Status s = LockMark(&folders_.back()); !s.ok()) return s;
   }
   return Status::OK();
 }
 
 Status FileMedia::LockMark(Folder* folder) {
-  folder->mark =
-      Fd(Again([&] { return ::openat(folder->directory.get(), kRegionMarkName, OpenFlags()); }));
+  const std::string path = folder->path + "/" + kRegionMarkName;
+  folder->mark = OpenPoolFile(folder->directory.get(), kRegionMarkName, OpenFlags());
   if (!folder->mark.ok()) {
-    return FileError("the mark of the region is missing, is its device mounted? cannot open",
-                     folder->path + "/" + kRegionMarkName, errno);
+    return FileError("the mark of the region is missing, is its device mounted? cannot open", path,
+                     errno);
   }
+  if (Status s = CheckFile(folder->mark, path); !s.ok()) return s;
   const int error = TakeFileLock(folder->mark.get(), lock_kind_);
   if (error == 0) return Status::OK();
   if (error != EAGAIN) return FileError("cannot lock", folder->path, error);
@@ -274,10 +311,11 @@ Status FileMedia::LockMark(Folder* folder) {
 
 Status FileMedia::Lock() {
   const int flags = read_only() ? OpenFlags() : OpenFlags() | O_CREAT;
-  lock_ = Fd(Again([&] { return ::openat(folders_[0].directory.get(), kLockName, flags, 0600); }));
+  lock_ = OpenPoolFile(folders_[0].directory.get(), kLockName, flags);
   // A reader makes none: the first segment's lock is enough.
   if (!lock_.ok() && read_only() && errno == ENOENT) return Status::OK();
   if (!lock_.ok()) return FileError("cannot open the lock file in", path_, errno);
+  if (Status s = CheckFile(lock_, FilePath(0, kLockName)); !s.ok()) return s;
   const int error = TakeFileLock(lock_.get(), lock_kind_);
   if (error == EAGAIN) return BusyStatus(path_, lock_kind_);
   if (error != 0) return FileError("cannot lock", path_, error);
@@ -321,25 +359,68 @@ void FileMedia::TellReaders(AnswersReaders answers) {
 }
 
 /// The pool's first segment tells who has it open where "lock" is missing or can't be made.
-Status FileMedia::LockSegment(int fd, const std::string& name) {
-  const int error = TakeFileLock(fd, lock_kind_);
+Status FileMedia::LockSegment(int fd, size_t folder, const std::string& name) {
+  // By a descriptor of its own: a mapping keeps its open file, and the lock with it, in children.
+  segment_lock_ = Fd::OpenKept(folders_[folder].directory.get(), name.c_str(), OpenFlags());
+  if (!segment_lock_.ok()) return FileError("cannot open", FilePath(folder, name), errno);
+  const int error = TakeFileLock(segment_lock_.get(), lock_kind_);
+  if (error == 0) return Status::OK();
+  segment_lock_ = Fd();
   if (error == EAGAIN) return BusyStatus(path_, lock_kind_, fd);
-  return error == 0 ? Status::OK() : FileError("cannot lock", path_ + "/" + name, error);
+  return FileError("cannot lock", path_ + "/" + name, error);
 }
 
 void FileMedia::Unlock() {
-  for (Folder& folder : folders_) folder.mark = Fd();
-  if (!maps_.empty()) DropFileLock(maps_[0].fd.get());
+  // By itself, and not with the close alone: a process that was made by the bare system call has
+  // the files open too.
+  for (Folder& folder : folders_) {
+    if (folder.mark.ok()) DropFileLock(folder.mark.get());
+    folder.mark = Fd();
+  }
+  if (segment_lock_.ok()) DropFileLock(segment_lock_.get());
+  segment_lock_ = Fd();
+  if (lock_.ok()) DropFileLock(lock_.get());
   lock_ = Fd();
 }
 
+/// The addresses that the pool may need: for what it holds, and may grow to.
+Result<uint64_t> FileMedia::MayBecome(const PoolOptions& options) const {
+  uint64_t held = 0;
+  uint64_t room = 0;
+  for (const Folder& folder : folders_) {
+    Result<std::vector<std::string>> names = SegmentFiles(folder.path);
+    if (!names.ok()) return names.status();
+    for (const std::string& name : *names) {
+      struct stat info {};
+      if (::fstatat(folder.directory.get(), name.c_str(), &info, 0) == 0 && info.st_size > 0) {
+        held += static_cast<uint64_t>(info.st_size);
+      }
+    }
+    struct statfs fs {};
+    const bool known = ::fstatfs(folder.directory.get(), &fs) == 0 && fs.f_blocks > 0;
+    const uint64_t blocks =
+        known ? std::min<uint64_t>(fs.f_blocks, kReservedBytes) : kReservedBytes;
+    const uint64_t block = known ? static_cast<uint64_t>(fs.f_bsize) : 1;
+    room += std::min(kReservedBytes, blocks * block);
+  }
+  uint64_t most = std::max(kFilesystemGrows * room, kLeastOnFilesystem);
+  if (RoomsInUse() >= kRoomsOfAnySize) most = std::min(most, kLaterRooms);
+  if (options.max_bytes != 0) most = std::min(most, options.max_bytes);
+  return std::bit_ceil(std::min(std::max(most, held), kReservedBytes));
+}
+
 Status FileMedia::Reserve(const PoolOptions& options) {
-  room_ = TakeAddressRoom(kReservedBytes, kSmallestReservation);
+  Result<uint64_t> most = MayBecome(options);
+  if (!most.ok()) return most.status();
+  room_ = TakeAddressRoom(*most, std::min(*most, kSmallestReservation));
   if (room_.reservation != nullptr) {
     return options.catch_sigbus ? guard_.Watch(room_.base, room_.bytes) : Status::OK();
   }
-  return Status::IOError("cannot reserve address space for the pool: " +
-                         std::string(pmem2_errormsg()) + "; raise the limit on virtual memory");
+  return Status::IOError(
+      "cannot reserve address space for the pool: " + std::string(pmem2_errormsg()) +
+      "; this process has " + std::to_string(RoomsInUse()) +
+      " pools open: close some, set pool.max_bytes to what each may grow to, or "
+      "raise the limit on virtual memory");
 }
 
 Status FileMedia::RemoveLeftovers() {
@@ -358,9 +439,10 @@ Status FileMedia::RemoveLeftovers() {
 Result<Fd> FileMedia::OpenSegment(const std::string& name, size_t* folder) const {
   Fd found;
   for (size_t i = 0; i < folders_.size(); ++i) {
-    Fd fd(Again([&] { return ::openat(folders_[i].directory.get(), name.c_str(), OpenFlags()); }));
+    Fd fd = OpenPoolFile(folders_[i].directory.get(), name, OpenFlags());
     if (!fd.ok() && errno == ENOENT) continue;
     if (!fd.ok()) return FileError("cannot open", FilePath(i, name), errno);
+    if (Status s = CheckFile(fd, FilePath(i, name)); !s.ok()) return s;
     if (found.ok()) {
       return Status::Corruption(FilePath(i, name) + "+0x0: segment: there is one of this name in " +
                                 folders_[*folder].path + " too; remove the one that is a copy");
@@ -402,7 +484,7 @@ Status FileMedia::Map(Fd fd, size_t folder, uint64_t bytes, const std::string& n
     return Status::OutOfSpace("the pool " + path_ + " exceeds the reserved address space");
   }
   if (maps_.empty()) {
-    if (Status s = LockSegment(fd.get(), name); !s.ok()) return s;
+    if (Status s = LockSegment(fd.get(), folder, name); !s.ok()) return s;
   }
   {
     const std::lock_guard lock(maps_mutex_);
@@ -418,7 +500,7 @@ Status FileMedia::Map(Fd fd, size_t folder, uint64_t bytes, const std::string& n
   }
   pmem2_map* kept = *map;
   if (read_only()) {
-    pmem2_map_delete(&kept);
+    DeleteMap(&kept);
     kept = nullptr;
     if (Status s = MapPrivately(fd.get(), at, bytes, FilePath(folder, name)); !s.ok()) return s;
   }
@@ -460,10 +542,8 @@ Status FileMedia::AddSegmentOf(uint32_t region, uint64_t bytes) {
   const std::string name = SegmentName(static_cast<uint32_t>(maps_.size())) + kTemporarySuffix;
   const std::string path = FilePath(folder, name);
   ::unlinkat(directory, name.c_str(), 0);
-  Fd fd(Again([&] {
-    return ::openat(directory, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                    0600);
-  }));
+  Fd fd = Fd::OpenKept(directory, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                       0600);
   if (!fd.ok()) return FileError("cannot create", path, errno);
   int error = EINTR;
   while (error == EINTR) error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
@@ -480,64 +560,93 @@ Status FileMedia::PublishSegment() {
   const Folder& folder = LastFolder();
   const int directory = folder.directory.get();
   // The headers must be on the medium before the name is; afterwards the directory entry must be.
-  if (Again([&] { return ::fsync(maps_.back().fd.get()); }) != 0) {
-    return FileError("cannot sync", folder.path + "/" + temporary, errno);
-  }
+  Status s = SyncOnce([&] { return Again([&] { return ::fsync(maps_.back().fd.get()); }); },
+                      [&] { return folder.path + "/" + temporary; });
+  if (!s.ok()) return s;
   if (::renameat(directory, temporary.c_str(), directory, name.c_str()) != 0) {
     return FileError("cannot rename", folder.path + "/" + temporary, errno);
   }
-  if (Again([&] { return ::fsync(directory); }) != 0) {
-    return FileError("cannot sync", folder.path, errno);
-  }
+  s = SyncOnce([&] { return Again([&] { return ::fsync(directory); }); },
+               [&] { return folder.path; });
+  if (!s.ok()) return s;
   const std::lock_guard lock(maps_mutex_);
   published_ = maps_.size();
   return Status::OK();
 }
 
+/// Memory may be what there was too little of, and a segment that stayed would end all growth: so
+/// this takes none, but for the words of an error.
 Status FileMedia::DropSegment() {
-  const std::string name = SegmentName(static_cast<uint32_t>(maps_.size() - 1));
-  const std::string temporary = name + kTemporarySuffix;
+  const auto index = static_cast<uint32_t>(maps_.size() - 1);
   const size_t folder = maps_.back().folder;
   {
     const std::lock_guard lock(maps_mutex_);
-    pmem2_map_delete(&maps_.back().map);
+    DeleteMap(&maps_.back().map);
     maps_.pop_back();
   }
   // The rename may have been done already.
-  for (const std::string& each : {temporary, name}) {
-    if (::unlinkat(folders_[folder].directory.get(), each.c_str(), 0) != 0 && errno != ENOENT) {
-      return FileError("cannot remove", FilePath(folder, each), errno);
+  for (const char* suffix : {kTemporarySuffix, ""}) {
+    const SegmentFile name = SegmentFileOf(index, suffix);
+    if (::unlinkat(folders_[folder].directory.get(), name.data(), 0) != 0 && errno != ENOENT) {
+      const int error = errno;
+      return FileError("cannot remove", FilePath(folder, name.data()), error);
     }
   }
   return Status::OK();
 }
 
+/// Runs a call that syncs, which returns what the system call does. The kernel tells of a page that
+/// was lost once, to whoever asks first, and calls the page clean from then on: a later sync that
+/// succeeds says nothing about it. So there is one sync at a time, and after the first that fails
+/// no other is made: whoever waited behind it gets its error as well.
+template <class Call, class Name>
+Status FileMedia::SyncOnce(Call&& call, Name&& name) {
+  const std::lock_guard lock(sync_mutex_);
+  if (!sync_error_.ok() && !BRAID_MUTANT(kSyncErrorForgotten)) return sync_error_;
+  if (std::forward<Call>(call)() == 0) return Status::OK();
+  const int error = errno;
+  // Where there is no memory for the words, that there was an error is kept all the same.
+  sync_error_ = base::NoThrow([&] { return FileError("cannot sync", name(), error); });
+  sync_failed_.store(true, std::memory_order_release);
+  return sync_error_;
+}
+
+Status FileMedia::SyncError() const {
+  // Acquire pairs with the release in SyncOnce; without an error nobody waits for a sync.
+  if (!sync_failed_.load(std::memory_order_acquire)) return Status::OK();
+  const std::lock_guard lock(sync_mutex_);
+  return sync_error_;
+}
+
 Status FileMedia::Sync() {
   if (media_class() != MediaClass::kPage || read_only()) return Status::OK();
-  for (size_t i = 0;; ++i) {
-    int fd = -1;
-    size_t folder = 0;
-    {
-      const std::lock_guard lock(maps_mutex_);
-      if (i >= published_) return Status::OK();
-      fd = maps_[i].fd.get();  // stays open: what is published is not taken back
-      folder = maps_[i].folder;
+  size_t index = 0;
+  size_t folder = 0;
+  const auto sync = [&] {
+    for (;; ++index) {
+      int fd = -1;
+      {
+        const std::lock_guard lock(maps_mutex_);
+        if (index >= published_) return 0;
+        fd = maps_[index].fd.get();  // stays open: what is published is not taken back
+        folder = maps_[index].folder;
+      }
+      if (Again([&] { return ::fdatasync(fd); }) != 0) return -1;
     }
-    if (Again([&] { return ::fdatasync(fd); }) != 0) {
-      return FileError("cannot sync", FilePath(folder, SegmentName(static_cast<uint32_t>(i))),
-                       errno);
-    }
-  }
+  };
+  return SyncOnce(sync,
+                  [&] { return FilePath(folder, SegmentName(static_cast<uint32_t>(index))); });
 }
 
 Status FileMedia::SyncRange(uint64_t offset, uint64_t bytes) {
   if (media_class() != MediaClass::kPage || read_only()) return Status::OK();
   const uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const uint64_t begin = offset / page * page;
-  if (Again([&] { return ::msync(room_.base + begin, offset + bytes - begin, MS_SYNC); }) != 0) {
-    return FileError("cannot sync", path_, errno);
-  }
-  return Status::OK();
+  return SyncOnce(
+      [&] {
+        return Again([&] { return ::msync(room_.base + begin, offset + bytes - begin, MS_SYNC); });
+      },
+      [&] { return path_; });
 }
 
 void FileMedia::Prefault(uint64_t offset, uint64_t bytes) noexcept {
@@ -660,7 +769,7 @@ int NodeOfFolder(const std::string& path) {
   (void)List(path, [&](std::string_view name) {
     if (name == "." || name == "..") return true;
     const std::string file = path + "/" + std::string(name);
-    const Fd fd(Again([&] { return ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW); }));
+    const Fd fd = OpenPoolFile(AT_FDCWD, file, O_RDONLY);
     if (!fd.ok()) return true;
     node = NodeOf(fd.get());
     return false;
@@ -671,13 +780,13 @@ int NodeOfFolder(const std::string& path) {
 Result<MediaClass> ProbeMediaClass(const std::string& path) {
   // Segment 0 of a pool tells; mapping it for reading is enough and changes nothing.
   const std::string name = path + "/" + SegmentName(0);
-  Fd fd(Again([&] { return ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW); }));
+  const Fd fd = OpenPoolFile(AT_FDCWD, name, O_RDONLY);
   if (!fd.ok()) return FileError("cannot open", name, errno);
   Result<pmem2_map*> map = MapFile(fd.get(), nullptr, 0, name, PMEM2_PROT_READ);
   if (!map.ok()) return map.status();
   const MediaClass found = ClassOf(pmem2_map_get_store_granularity(*map));
   pmem2_map* mapping = *map;
-  pmem2_map_delete(&mapping);
+  DeleteMap(&mapping);
   return found;
 }
 

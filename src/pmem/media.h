@@ -51,6 +51,9 @@ class Media {
   virtual Status Sync() = 0;
   /// Likewise for the pages of [offset, offset + bytes) only, which lie in one segment.
   virtual Status SyncRange(uint64_t offset, uint64_t bytes) = 0;
+  /// ok, or the error of the first sync that failed. Every later one, PublishSegment's included,
+  /// gives the same: what was lost is not known, and syncs after it would not tell.
+  virtual Status SyncError() const { return Status::OK(); }
   /// Touches pages ahead of their use, so that no writer pays for the first touch. A hint.
   virtual void Prefault(uint64_t offset, uint64_t bytes) noexcept = 0;
 

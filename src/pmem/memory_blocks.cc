@@ -83,6 +83,9 @@ void MemoryBlocks::Give(void* block) noexcept {
   ::munmap(block, kBytes);
 }
 
+void MemoryBlocks::LockForFork() noexcept { TheKept().mutex.lock(); }
+void MemoryBlocks::UnlockAfterFork() noexcept { TheKept().mutex.unlock(); }
+
 void MemoryBlocks::Prepare(size_t most) noexcept {
   Kept& kept = TheKept();
   size_t missing = 0;

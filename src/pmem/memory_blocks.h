@@ -23,6 +23,10 @@ class MemoryBlocks {
   /// `most` (within kKept). From then on so many are kept. For a thread that may wait for the
   /// system. Does nothing where there is no memory.
   static void Prepare(size_t most) noexcept;
+
+  /// Around a fork (fork_guard.h).
+  static void LockForFork() noexcept;
+  static void UnlockAfterFork() noexcept;
 };
 
 }  // namespace braid::pmem

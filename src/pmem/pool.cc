@@ -89,12 +89,17 @@ Status PmemPool::Create(const Options& options, const std::function<Status(PmemP
   const uint64_t least = LeastBytes(0, 6);
   uint64_t bytes = ShareBytes();
   if (bytes < least && regions_ == 1) {
-    return Status::InvalidArgument("pool.initial_bytes is too small for chunks of " +
-                                   std::to_string(chunk_bytes()) + " bytes");
+    const bool limited = max_bytes_ != 0 && max_bytes_ < least;
+    return Status::InvalidArgument((limited ? "pool.max_bytes is " : "pool.initial_bytes is ") +
+                                   std::to_string(limited ? max_bytes_ : bytes) +
+                                   "; a new pool with chunks of " + std::to_string(chunk_bytes()) +
+                                   " bytes takes at least " + std::to_string(least));
   }
   bytes = std::max(bytes, least);  // with several regions a small share is no limit
   if (max_bytes_ != 0 && bytes > max_bytes_) {
-    return Status::InvalidArgument("pool.initial_bytes exceeds pool.max_bytes");
+    return Status::InvalidArgument("pool.max_bytes is " + std::to_string(max_bytes_) +
+                                   "; the first segment of the pool takes " +
+                                   std::to_string(bytes));
   }
   if (Status s = media_->AddSegment(bytes); !s.ok()) return s;
   ops_.set_media_class(media_->media_class());

@@ -39,6 +39,11 @@ enum class AllocationClass : uint8_t {
   kBackground,  ///< merges and collection: may use everything
 };
 
+/// The class of one write.
+constexpr AllocationClass ClassOf(format::EntryOp op) noexcept {
+  return op == format::EntryOp::kDelete ? AllocationClass::kDelete : AllocationClass::kWrite;
+}
+
 /// A chunk in one of its lives.
 struct ChunkId {
   uint64_t chunk;
@@ -170,10 +175,21 @@ class PmemPool {
   /// OutOfSpace, IOError.
   Result<uint64_t> AllocateLogChunk(const format::LogChunkHeader& header, format::ChunkKind kind,
                                     AllocationClass allocation);
-  /// Contiguous chunks for a value of `bytes`, to be named by the entry at offset `owner`, in the
-  /// owner's region (but see above); header
-  /// and states durable, the value not yet written. Returns the offset of the ExtentHeader.
+  /// Contiguous chunks for a value of `bytes`, in `region` (but see above). They are an extent's
+  /// bodies without a head, which an open sweeps, until BindExtent. Returns the offset of the
+  /// ExtentHeader to come; the value goes behind it. Flushed, not fenced.
+  Result<uint64_t> ReserveExtent(uint64_t bytes, uint32_t region, AllocationClass allocation);
+  /// Makes what was reserved for a value of `bytes` the extent of the entry at offset `owner`:
+  /// header and states are durable.
+  void BindExtent(uint64_t extent, uint64_t bytes, uint64_t owner);
+  /// Gives back what was reserved for a value of `bytes` and never bound.
+  void CancelExtent(uint64_t extent, uint64_t bytes);
+  /// ReserveExtent in the owner's region, and BindExtent; the value is not yet written.
   Result<uint64_t> AllocateExtent(uint64_t bytes, uint64_t owner, AllocationClass allocation);
+  /// Chunks that a value of `bytes` takes with its header.
+  uint64_t ExtentChunks(uint64_t bytes) const noexcept {
+    return (bytes + sizeof(format::ExtentHeader) + chunk_bytes() - 1) >> chunk_shift_;
+  }
   /// Makes the chunk free again. Nothing durable may lead to it any more. Leaves alone what is free
   /// already or never was allocated, so that no chunk is given out twice.
   void FreeChunk(uint64_t chunk);
@@ -302,10 +318,6 @@ class PmemPool {
   Result<uint64_t> Take(uint64_t count, uint32_t region, AllocationClass allocation);
   std::optional<uint64_t> TakeFree(uint64_t count, uint32_t region, AllocationClass allocation);
   uint64_t FreeCount() const noexcept;  // mutex_
-  /// Chunks that a value of `bytes` takes with its header.
-  uint64_t ExtentChunks(uint64_t bytes) const noexcept {
-    return (bytes + sizeof(format::ExtentHeader) + chunk_bytes() - 1) >> chunk_shift_;
-  }
   uint64_t ReserveFor(AllocationClass allocation) const;
   Status FullError() const;
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/mutants.h"
+#include "pmem/file_calls.h"
 #include "pmem/region_folders.h"
 
 namespace braid::pmem {
@@ -80,36 +81,31 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
 namespace {
 
 /// A segment's file, read without a mapping, so that a media error is an error code and no signal.
-class SegmentFile {
+class OneSegment {
  public:
   /// The first of `folders` that has it.
-  SegmentFile(const std::vector<std::string>& folders, uint64_t index) {
+  OneSegment(const std::vector<std::string>& folders, uint64_t index) {
     char name[32];
     std::snprintf(name, sizeof name, "/segment-%06llu", static_cast<unsigned long long>(index));
     for (const std::string& folder : folders) {
       path_ = folder + name;
-      fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-      if (fd_ >= 0 || errno != ENOENT) return;
+      fd_ = OpenPoolFile(AT_FDCWD, path_, O_RDONLY);
+      if (fd_.ok() || errno != ENOENT) return;
     }
     path_ = folders[0] + name;
   }
-  SegmentFile(const SegmentFile&) = delete;
-  SegmentFile& operator=(const SegmentFile&) = delete;
-  ~SegmentFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
 
-  bool ok() const { return fd_ >= 0; }
+  bool ok() const { return fd_.ok(); }
   const std::string& path() const { return path_; }
   uint64_t bytes() const {
     struct stat info {};
-    return ::fstat(fd_, &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
+    return ::fstat(fd_.get(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
   }
 
   Status Read(uint64_t offset, void* out, size_t bytes) const {
     ssize_t got = -1;
     do {
-      got = ::pread(fd_, out, bytes, static_cast<off_t>(offset));
+      got = ::pread(fd_.get(), out, bytes, static_cast<off_t>(offset));
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
       char place[32];
@@ -131,12 +127,12 @@ class SegmentFile {
 
  private:
   std::string path_;
-  int fd_ = -1;
+  Fd fd_;
 };
 
 /// The newer intact copy of the pool header. One copy is enough; what hindered reading the other
 /// matters when neither is.
-Result<PoolHeader> ReadHeader(const SegmentFile& file) {
+Result<PoolHeader> ReadHeader(const OneSegment& file) {
   PoolHeader copies[2] = {};
   Status unreadable;
   for (int i = 0; i < 2; ++i) {
@@ -150,7 +146,7 @@ Result<PoolHeader> ReadHeader(const SegmentFile& file) {
   return header;
 }
 
-Status CountFree(const SegmentFile& file, uint64_t table, uint64_t count, uint64_t* free) {
+Status CountFree(const OneSegment& file, uint64_t table, uint64_t count, uint64_t* free) {
   // In pieces, and only as far as there are states: a sparse file may claim any size.
   std::vector<uint64_t> words(std::min<uint64_t>(count, 8192));
   for (uint64_t done = 0; done < count; done += words.size()) {
@@ -167,7 +163,7 @@ Status CountFree(const SegmentFile& file, uint64_t table, uint64_t count, uint64
 }
 
 /// Entries of all tables, by the newer intact copy of the manifest.
-uint64_t CountEntries(const SegmentFile& file) {
+uint64_t CountEntries(const OneSegment& file) {
   const format::ManifestRecord* newest = nullptr;
   format::ManifestRecord records[2];
   for (int i = 0; i < 2; ++i) {
@@ -190,7 +186,7 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
   if (!region_folders.ok()) return region_folders.status();
   std::vector<std::string> folders = *region_folders;
   folders.insert(folders.begin(), path);
-  const SegmentFile first(folders, 0);
+  const OneSegment first(folders, 0);
   if (!first.ok())
     return Status::IOError("cannot read " + first.path() + ": " + std::strerror(errno) +
                            "; is it yours to read?");
@@ -204,7 +200,7 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
     facts.regions[i].folder = folders[i < folders.size() ? i : 0];
   facts.entries = CountEntries(first);
   for (uint64_t index = 0; index < header->segments; ++index) {
-    const SegmentFile segment(folders, index);
+    const OneSegment segment(folders, index);
     if (!segment.ok() && errno == ENOENT) {
       return Status::Corruption(segment.path() + "+0x0: segment: the file is missing");
     }

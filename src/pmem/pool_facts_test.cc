@@ -14,14 +14,12 @@
 namespace braid::pmem {
 namespace {
 
-TEST(PoolFactsTest, AReadErrorIsNotTakenForATruncatedFile) {
+TEST(PoolFactsTest, WhatIsNoFileIsNotTakenForATruncatedOne) {
   test::TempFolder folder;
-  // Reading a directory fails with EISDIR, as reading a bad page fails with EIO.
   ASSERT_EQ(::mkdir(folder.Sub("segment-000000").c_str(), 0700), 0);
   const Status status = ReadPoolFacts(folder.path()).status();
   EXPECT_TRUE(test::HasCode(status, Status::Code::kIOError));
-  EXPECT_NE(status.message().find("segment-000000+0x1000"), std::string_view::npos)
-      << status.ToString();
+  EXPECT_NE(status.message().find("segment-000000"), std::string_view::npos) << status.ToString();
 }
 
 TEST(PoolFactsTest, AShortFileIsCalledTruncated) {

@@ -12,26 +12,29 @@
 #include <vector>
 
 #include "braid/status.h"
+#include "pmem/file_calls.h"
 
 namespace braid::pmem {
 
 class PoolImage {
  public:
+  struct Range {
+    uint64_t offset = 0;  // in the pool, or in a file
+    uint64_t bytes = 0;
+  };
   struct File {
     std::string name;    // "segment-000002"
     uint32_t index = 0;  // as the name says
     uint64_t bytes = 0;  // of the file
     uint64_t base = 0;   // pool offset, once mapped
     bool mapped = false;
-    int fd = -1;
+    Fd fd;
+    const char* memory = nullptr;  // of an image without files
+    std::vector<Range> data;       // in the file, ascending: what is no hole, and so may hold bytes
   };
   struct Place {
     size_t file = 0;    // in files()
     uint64_t base = 0;  // pool offset of its first byte; a multiple of the page size
-  };
-  struct Range {
-    uint64_t offset = 0;  // in the pool
-    uint64_t bytes = 0;
   };
 
   ~PoolImage();
@@ -41,6 +44,9 @@ class PoolImage {
   /// Opens the segment files of directory `path`. Errors: NotFound, InvalidArgument (no pool),
   /// Busy (open elsewhere; names the process), IOError.
   static Result<std::unique_ptr<PoolImage>> Open(const std::string& path);
+  /// A pool whose segments lie one behind the other in memory, which outlives the image.
+  static std::unique_ptr<PoolImage> OfMemory(const char* base,
+                                             const std::vector<uint64_t>& segments);
 
   const std::vector<File>& files() const noexcept { return files_; }
   /// Reads from a file; false when not all bytes can be read.
@@ -65,15 +71,18 @@ class PoolImage {
   Status OpenFiles(const std::string& path, int directory);
   Status OpenRegions(const std::string& path);
   Status TakeLock(const std::string& path, int directory);
+  static void FindData(File* file);
   Status MapFile(File* file);
   Status ProbePages(const File& file);
+  Status CoverPages(const File& file, uint64_t begin, uint64_t bytes);
 
   std::vector<File> files_;
+  std::vector<size_t> by_place_;  // those that are mapped, by base
   std::vector<std::string> lost_folders_;
   std::vector<Range> unreadable_;
   char* base_ = nullptr;
   uint64_t bytes_ = 0;
-  int lock_ = -1;
+  Fd lock_;
 };
 
 }  // namespace braid::pmem

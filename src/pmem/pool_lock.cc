@@ -24,9 +24,7 @@ bool IsInTheWay(int fd, short type) {
   return ::fcntl(fd, F_OFD_GETLK, &request) == 0 && request.l_type != F_UNLCK;
 }
 
-Fd OpenToProbe(const std::string& path) {
-  return Fd(Again([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW); }));
-}
+Fd OpenToProbe(const std::string& path) { return OpenPoolFile(AT_FDCWD, path, O_RDONLY); }
 
 bool IsNumber(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(),

@@ -20,6 +20,8 @@ constexpr std::chrono::seconds kPatience{2};
 constexpr std::chrono::milliseconds kLookAgain{1};
 /// Looks at the answer between two looks whether the writer is there still.
 constexpr int kLooksAtWriter = 20;
+/// Numbers of files that are places of a lock; they may be longer.
+constexpr uint64_t kLockPlaces = (1ull << 62) - 1;
 /// Of a ticket; the rest of the word is the state.
 constexpr uint64_t kStateBits = 2;
 
@@ -36,6 +38,32 @@ struct flock LockOf(uint32_t index) {
   request.l_start = index;
   request.l_len = 1;
   return request;
+}
+
+/// A lock of the folder from `begin` on; 0 bytes are all that follow.
+struct flock FolderLock(short type, uint64_t begin, uint64_t bytes) {
+  struct flock request {};
+  request.l_type = type;
+  request.l_whence = SEEK_SET;
+  request.l_start = static_cast<off_t>(begin);
+  request.l_len = static_cast<off_t>(bytes);
+  return request;
+}
+
+Fd OpenFolderOf(const std::string& pool) {
+  return Fd(Again([&] { return ::open(pool.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+}
+
+/// Whether anybody reads through another file than that of this number; 0: than none.
+bool AnyReadsThroughAnother(const std::string& pool, uint64_t number) {
+  const Fd folder = OpenFolderOf(pool);
+  const auto any = [&](uint64_t begin, uint64_t bytes) {
+    struct flock request = FolderLock(F_WRLCK, begin, bytes);
+    // Where folders can't be locked, nobody has locked one.
+    return folder.ok() && ::fcntl(folder.get(), F_OFD_GETLK, &request) == 0 &&
+           request.l_type != F_UNLCK;
+  };
+  return (number != 0 && any(0, number)) || any(number + 1, 0);
 }
 
 std::string TextOf(uint64_t waits_for) {
@@ -60,6 +88,8 @@ Result<std::shared_ptr<ReadersFile>> ReadersFile::Map(Fd fd, const std::string& 
   std::shared_ptr<ReadersFile> file(new ReadersFile());
   void* const at = ::mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (at == MAP_FAILED) return FileError("cannot map", path, errno);
+  struct stat info {};
+  if (::fstat(fd.get(), &info) == 0) file->number_ = info.st_ino & kLockPlaces;
   file->fd_ = std::move(fd);
   file->head_ = static_cast<SharedHead*>(at);
   file->slots_ = reinterpret_cast<SharedSlot*>(file->head_ + 1);
@@ -68,12 +98,11 @@ Result<std::shared_ptr<ReadersFile>> ReadersFile::Map(Fd fd, const std::string& 
 
 Result<std::shared_ptr<ReadersFile>> ReadersFile::Make(int folder, const std::string& pool) {
   const std::string path = pool + "/" + kReadersName;
-  constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  Fd fd(Again([&] { return ::openat(folder, kReadersName, kFlags, 0600); }));
+  Fd fd = OpenPoolFile(folder, kReadersName, O_RDWR | O_CREAT);
   if (!fd.ok()) return FileError("cannot open", path, errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return FileError("cannot stat", path, errno);
-  if (!S_ISREG(info.st_mode)) return Status::IOError(path + " is no regular file: remove it");
+  if (Status s = CheckOneName(info, path); !s.ok()) return s;
   // Allocated, so that a store to it does not find a full device. Only when it is short: a call
   // that the system does not know is done by stores, and others may be storing to it.
   int error = static_cast<uint64_t>(info.st_size) < kFileBytes ? EINTR : 0;
@@ -84,14 +113,15 @@ Result<std::shared_ptr<ReadersFile>> ReadersFile::Make(int folder, const std::st
 
 Result<std::shared_ptr<ReadersFile>> ReadersFile::Open(const std::string& pool) {
   const std::string path = pool + "/" + kReadersName;
-  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  Fd fd(Again([&] { return ::open(path.c_str(), kFlags); }));
-  const bool is_none = errno == ENOENT || errno == ELOOP || errno == EISDIR || errno == ENXIO;
+  Fd fd = OpenPoolFile(AT_FDCWD, path, O_RDWR);
+  const bool is_none =
+      errno == ENOENT || errno == ELOOP || errno == EISDIR || errno == kNotRegularError;
   if (!fd.ok() && is_none) return Status::NotFound();
   if (!fd.ok()) return FileError("cannot open", path, errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return FileError("cannot stat", path, errno);
-  if (!S_ISREG(info.st_mode) || static_cast<uint64_t>(info.st_size) < kFileBytes) {
+  // One of another name is somebody else's file, which is not to be stored to.
+  if (info.st_nlink != 1 || static_cast<uint64_t>(info.st_size) < kFileBytes) {
     return Status::NotFound();
   }
   return Map(std::move(fd), path);
@@ -126,6 +156,7 @@ Result<std::unique_ptr<ReaderSlot>> ReaderSlot::Ask(const std::string& pool,
                         " handles read it already, the most it has "
                         "room for");
   }
+  reader->LockFolder(pool);
   SharedSlot& slot = reader->file_->slot(index);
   const uint64_t ticket = TicketOf(slot.word.load()) + 1;
   slot.calls.store(0);  // of one that was killed in a call
@@ -137,6 +168,14 @@ Result<std::unique_ptr<ReaderSlot>> ReaderSlot::Ask(const std::string& pool,
   reader->file_->head().asks.fetch_add(1);  // after the slot: who sees it finds the slot
   if (Status s = reader->WaitForGrant(pool, asked, deadline); !s.ok()) return s;
   return reader;
+}
+
+void ReaderSlot::LockFolder(const std::string& pool) {
+  folder_ = OpenFolderOf(pool);
+  if (!folder_.ok()) return;
+  struct flock request = FolderLock(F_RDLCK, file_->number(), 1);
+  // Without it the file must stay, which it does unless somebody removes it.
+  (void)::fcntl(folder_.get(), F_OFD_SETLK, &request);
 }
 
 Status ReaderSlot::WaitForGrant(const std::string& pool, uint64_t asked,
@@ -154,6 +193,7 @@ Status ReaderSlot::WaitForGrant(const std::string& pool, uint64_t asked,
 }
 
 void ReaderSlot::Release() noexcept {
+  if (is_parents()) return;
   released_.store(true);
   uint64_t granted = granted_;
   // One that is revoked stays so: the writer looks at its count.
@@ -161,7 +201,7 @@ void ReaderSlot::Release() noexcept {
 }
 
 ReaderSlot::~ReaderSlot() {
-  if (slot_ == nullptr) return;
+  if (slot_ == nullptr || is_parents()) return;
   // Without a call under way; the lock, which goes with the file, would tell as well.
   slot_->word.store(WordOf(TicketOf(granted_), SlotState::kFree));
 }
@@ -248,6 +288,11 @@ SharedSlot* WriterSlots::CallUnderWay() {
 
 Status WriterSlots::TakeBack(const std::string& pool) {
   Result<std::shared_ptr<ReadersFile>> file = ReadersFile::Open(pool);
+  if (AnyReadsThroughAnother(pool, file.ok() ? (*file)->number() : 0)) {
+    return Status::Busy("another process reads the pool " + pool +
+                        " through its file \"readers\", which was removed since, so that it can't "
+                        "be told of a writer: close the pool there, or end that process");
+  }
   if (file.status().IsNotFound()) return Status::OK();
   if (!file.ok()) return file.status();  // there may be readers
   WriterSlots slots(std::move(file).value());

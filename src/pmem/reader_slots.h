@@ -14,7 +14,9 @@
 // next process that writes looks only at slots whose lock somebody holds, which nobody does after a
 // crash of the machine, and all it does with them is to revoke; a reader writes the whole of its
 // slot before it asks. So the file may hold anything, and may be removed when no process has the
-// pool open. While one has, it must stay as it is: who reads would not be told any more.
+// pool open. While one has, it should stay as it is: who reads would not be told any more. So a
+// reader also locks the pool's folder, at the number of the file that it has mapped, and a process
+// that is to write is Busy while somebody has locked another number than that of the file there is.
 #pragma once
 
 #include <array>
@@ -65,6 +67,8 @@ class ReadersFile {
 
   SharedHead& head() noexcept { return *head_; }
   SharedSlot& slot(uint32_t index) noexcept { return slots_[index]; }
+  /// Of the file, by which it is told from one of the same name.
+  uint64_t number() const noexcept { return number_; }
   /// Takes the lock of a slot; false when another one has it.
   bool Lock(uint32_t index);
   bool IsLocked(uint32_t index) const;
@@ -73,6 +77,7 @@ class ReadersFile {
   ReadersFile() = default;
   static Result<std::shared_ptr<ReadersFile>> Map(Fd fd, const std::string& path);
   Fd fd_;
+  uint64_t number_ = 0;
   SharedHead* head_ = nullptr;
   SharedSlot* slots_ = nullptr;
 };
@@ -94,6 +99,8 @@ class ReaderSlot {
   uint64_t tables() const noexcept { return slot_->tables.load(); }
   uint64_t sequence() const noexcept { return slot_->sequence.load(); }
   bool released() const noexcept { return released_.load(); }
+  /// Of a process that this one was forked from: it is to be left alone.
+  bool is_parents() const noexcept { return !origin_.IsThisProcess(); }
   bool granted() const noexcept { return slot_->word.load() == granted_; }
 
   /// Around each look at the pool.
@@ -101,7 +108,7 @@ class ReaderSlot {
    public:
     explicit Call(ReaderSlot* slot) : slot_(slot) {
       // First without a count: who asks a revoked slot again and again keeps nobody waiting.
-      if (!slot->granted()) return;
+      if (slot->is_parents() || !slot->granted()) return;
       slot->slot_->calls.fetch_add(1);
       counted_ = true;
       began_ = slot->granted();
@@ -129,11 +136,14 @@ class ReaderSlot {
 
  private:
   ReaderSlot() = default;
+  void LockFolder(const std::string& pool);
   Status WaitForGrant(const std::string& pool, uint64_t asked, Clock::time_point deadline);
   std::shared_ptr<ReadersFile> file_;
+  Fd folder_;  // locked at the file's number
   SharedSlot* slot_ = nullptr;
   uint64_t granted_ = 0;  // what word is while it holds
   std::atomic<bool> released_{false};
+  base::Origin origin_;
 };
 
 /// The writer's side. Without a file there are no readers.
@@ -162,7 +172,8 @@ class WriterSlots {
   bool IsQuiet() { return CallUnderWay() == nullptr; }
 
   /// Of a process that has just locked the pool for writing: takes back what writers before it have
-  /// granted, and waits for calls that are under way. Busy when one does not end in time.
+  /// granted, and waits for calls that are under way. Busy when one does not end in time, and when
+  /// somebody reads through a file that was removed.
   static Status TakeBack(const std::string& pool);
 
  private:

@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "format/layout.h"
+#include "pmem/file_calls.h"
 
 namespace braid::pmem {
 
@@ -28,17 +28,21 @@ Status Failed(const std::string& action, const std::string& path, int error) {
 
 /// The whole content of a small file; empty when there is none.
 Result<std::string> ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file.is_open()) {
-    const int error = errno;
-    std::error_code ignored;
-    if (!fs::exists(fs::symlink_status(path, ignored))) return std::string();
-    return Failed("cannot read", path, error);
+  constexpr size_t kMost = 64 << 10;
+  const Fd file = OpenPoolFile(AT_FDCWD, path, O_RDONLY);
+  if (!file.ok() && (errno == ENOENT || errno == ENOTDIR)) return std::string();
+  if (!file.ok()) return FileError("cannot read", path, errno);
+  std::string text;
+  char part[4096];
+  for (;;) {
+    const ssize_t n = Again([&] { return ::read(file.get(), part, sizeof part); });
+    if (n < 0) return FileError("cannot read", path, errno);
+    if (n == 0) return text;
+    text.append(part, static_cast<size_t>(n));
+    if (text.size() > kMost) {
+      return Status::Corruption(path + ": it is too long for what a pool has under this name");
+    }
   }
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) return Failed("cannot read", path, errno);
-  return text.str();
 }
 
 Status SyncFolder(const std::string& path) {

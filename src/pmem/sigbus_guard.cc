@@ -172,6 +172,9 @@ void SigbusGuard::Release() noexcept {
   if (--SigbusRegistry::watched == 0) SigbusRegistry::Uninstall();
 }
 
+void SigbusGuard::LockForFork() noexcept { SigbusRegistry::mutex.lock(); }
+void SigbusGuard::UnlockAfterFork() noexcept { SigbusRegistry::mutex.unlock(); }
+
 const std::atomic<uint64_t>& SigbusGuard::fault() const noexcept {
   static const std::atomic<uint64_t> none{0};
   return range_ != nullptr ? range_->fault : none;

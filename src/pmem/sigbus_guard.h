@@ -29,6 +29,10 @@ class SigbusGuard {
   /// 0, or 1 + the offset from base at which the medium failed first.
   const std::atomic<uint64_t>& fault() const noexcept;
 
+  /// Around a fork (fork_guard.h).
+  static void LockForFork() noexcept;
+  static void UnlockAfterFork() noexcept;
+
  private:
   struct Range;
   friend struct SigbusRegistry;

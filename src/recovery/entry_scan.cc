@@ -42,7 +42,7 @@ uint64_t ScanEntries(const EntryRegion& region, EntryVisitor* visitor) {
   return last_end;
 }
 
-void UnitCollector::Take(uint64_t offset, const EntryHeader& entry) {
+void UnitCollector::Take(uint64_t offset, const EntryHeader& entry, bool intact) {
   // The numbers of a write follow each other: a hole is an entry that is lost.
   if (entry.sequence() != next_sequence_ && !BRAID_MUTANT(kRebuildAcceptsHoles)) Break();
   next_sequence_ = entry.sequence() + 1;
@@ -54,6 +54,7 @@ void UnitCollector::Take(uint64_t offset, const EntryHeader& entry) {
     whole_ = false;  // its beginning is lost
   }
   unit_.push_back(offset);
+  if (!intact) whole_ = false;
   if (!whole_ || entry.has(format::kMoreOfUnit)) return;
   committed_.insert(committed_.end(), unit_.begin(), unit_.end());
   unit_.clear();

@@ -41,7 +41,8 @@ uint64_t ScanEntries(const EntryRegion& region, EntryVisitor* visitor);
 /// Puts the writes of one shard's log together: a write counts when all its entries are there.
 class UnitCollector {
  public:
-  void Take(uint64_t offset, const format::EntryHeader& entry);
+  /// `intact`: its value is, too; without it its write is not whole.
+  void Take(uint64_t offset, const format::EntryHeader& entry, bool intact = true);
   /// Bytes are missing here: the write under way is not whole.
   void Break() { whole_ = false; }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 
 #include "pmem/pool_facts.h"
@@ -21,7 +22,8 @@ namespace {
 
 constexpr uint64_t kLargestChunk = 64ull << 20;
 constexpr uint64_t kLargestPool = 1ull << 46;   // what is still mapped
-constexpr uint64_t kSearchedPool = 1ull << 40;  // places tried for a segment without a header
+constexpr uint64_t kSearchedPool = 1ull << 40;  // where a segment without a header is looked for
+constexpr uint64_t kMostTries = 1ull << 26;     // places tried for all such segments together
 
 struct FoundSegment {
   size_t file = 0;
@@ -169,13 +171,19 @@ class GeometryFinder {
   std::vector<Anchor> ReadAnchors(size_t file, size_t limit) const {
     std::vector<Anchor> anchors;
     const uint64_t bytes = image_.files()[file].bytes;
-    for (uint64_t at = 0; at + sizeof(LogChunkHeader) <= bytes && anchors.size() < limit;
-         at += kPageBytes) {
-      LogChunkHeader header;  // an extent's has magic, generation and check in the same places
-      if (!image_.ReadFile(file, at, &header, sizeof header)) continue;
-      if (header.magic != format::kLogChunkMagic && header.magic != format::kExtentMagic) continue;
-      anchors.push_back(
-          {at, base::Hash64(&header, sizeof header - 8), header.check, header.generation});
+    for (const PoolImage::Range& data : image_.files()[file].data) {
+      for (uint64_t at = (data.offset + kPageBytes - 1) / kPageBytes * kPageBytes;
+           at < data.offset + data.bytes && anchors.size() < limit; at += kPageBytes) {
+        LogChunkHeader header;  // an extent's has magic, generation and check in the same places
+        if (at + sizeof header > bytes || !image_.ReadFile(file, at, &header, sizeof header)) {
+          continue;
+        }
+        const bool looks_like_one =
+            header.magic == format::kLogChunkMagic || header.magic == format::kExtentMagic;
+        if (!looks_like_one) continue;
+        anchors.push_back(
+            {at, base::Hash64(&header, sizeof header - 8), header.check, header.generation});
+      }
     }
     return anchors;
   }
@@ -228,7 +236,7 @@ class GeometryFinder {
   }
 
   /// A place where a chunk header of the file verifies.
-  std::optional<uint64_t> SearchBase(size_t file) const {
+  std::optional<uint64_t> SearchBase(size_t file) {
     const std::vector<Anchor> anchors = ReadAnchors(file, 16);
     std::vector<uint64_t> likely;  // side by side with a neighbour
     if (image_.files()[file].index == 0) likely.push_back(0);
@@ -244,7 +252,8 @@ class GeometryFinder {
       }
     }
     for (size_t i = 0; i < std::min<size_t>(anchors.size(), 4); ++i) {
-      for (uint64_t base = 0; base < kSearchedPool; base += found_.chunk_bytes) {
+      for (uint64_t base = 0; base < kSearchedPool && tries_ < kMostTries;
+           base += found_.chunk_bytes, ++tries_) {
         if (anchors[i].LiesAt(base + anchors[i].in_file)) return base;
       }
     }
@@ -305,26 +314,35 @@ class GeometryFinder {
     }
   }
 
-  /// Gaps between the segments, and segments that the header counts behind the last.
+  /// Segments that are not there, and those that the header counts behind the last: one finding a
+  /// run of them, however many a number in a header or a name claims.
   void NoteMissing() {
-    uint64_t count = found_.header ? found_.header->segments : 0;
-    for (const SegmentPlace& place : found_.segments) {
-      count = std::max<uint64_t>(count, place.index + 1ull);
+    std::vector<uint64_t> there;
+    for (const SegmentPlace& place : found_.segments) there.push_back(place.index);
+    std::sort(there.begin(), there.end());
+    there.push_back(std::max(found_.header ? found_.header->segments : 0, there.back() + 1));
+    uint64_t next = 0;
+    for (const uint64_t index : there) {
+      if (index > next) {
+        const std::string others =
+            index - next == 1 ? "" : ", with those up to " + NameOf(index - 1);
+        Note(NameOf(next), 0, 0, "segment", "the file is missing, or is not this pool's" + others,
+             true);
+      }
+      next = std::max(next, index + 1);
     }
-    for (uint64_t index = 0; index < std::min<uint64_t>(count, 1'000'000); ++index) {
-      const bool there =
-          std::any_of(found_.segments.begin(), found_.segments.end(),
-                      [&](const SegmentPlace& place) { return place.index == index; });
-      if (there) continue;
-      char name[32];
-      std::snprintf(name, sizeof name, "segment-%06llu", static_cast<unsigned long long>(index));
-      Note(name, 0, 0, "segment", "the file is missing, or is not this pool's", true);
-    }
+  }
+
+  static std::string NameOf(uint64_t index) {
+    char name[40];
+    std::snprintf(name, sizeof name, "segment-%06llu", static_cast<unsigned long long>(index));
+    return name;
   }
 
   const PoolImage& image_;
   const uint64_t wanted_;
   std::vector<FoundSegment> segments_;
+  uint64_t tries_ = 0;
   Geometry found_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/mutants.h"
 #include "pmem/file_media.h"
 
 namespace braid::recovery {
@@ -13,16 +14,54 @@ using format::EntryHeader;
 using format::EntryOp;
 using format::EntryPtr;
 
+namespace {
+
+using Ranges = std::vector<pmem::PoolImage::Range>;
+
+/// The same bytes, by ranges that are ascending and apart.
+Ranges Joined(Ranges ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  Ranges joined;
+  for (const pmem::PoolImage::Range& range : ranges) {
+    const uint64_t end = range.offset + range.bytes;
+    if (joined.empty() || range.offset > joined.back().offset + joined.back().bytes) {
+      joined.push_back(range);
+    } else {
+      joined.back().bytes = std::max(joined.back().bytes, end - joined.back().offset);
+    }
+  }
+  return joined;
+}
+
+/// Whether any of the bytes is in ranges that are ascending and apart.
+bool Meets(const Ranges& ranges, uint64_t offset, uint64_t bytes) {
+  const auto behind = std::lower_bound(
+      ranges.begin(), ranges.end(), offset + bytes,
+      [](const pmem::PoolImage::Range& range, uint64_t end) { return range.offset < end; });
+  if (behind == ranges.begin()) return false;
+  const pmem::PoolImage::Range& last = *std::prev(behind);
+  return last.offset + last.bytes > offset;
+}
+
+}  // namespace
+
 Salvage::~Salvage() = default;
 
 Result<std::unique_ptr<Salvage>> Salvage::Read(const std::string& path,
                                                const RepairOptions& options) {
   Result<std::unique_ptr<pmem::PoolImage>> image = pmem::PoolImage::Open(path);
   if (!image.ok()) return image.status();
-  Result<Geometry> geometry = FindGeometry(**image, options.chunk_bytes);
+  return Read(std::move(image).value(), options, pmem::CurrentBootId());
+}
+
+Result<std::unique_ptr<Salvage>> Salvage::Read(std::unique_ptr<pmem::PoolImage> image,
+                                               const RepairOptions& options,
+                                               const std::string& boot_id) {
+  Result<Geometry> geometry = FindGeometry(*image, options.chunk_bytes);
   if (!geometry.ok()) return geometry.status();
   std::unique_ptr<Salvage> salvage(new Salvage());
-  salvage->image_ = std::move(image).value();
+  salvage->image_ = std::move(image);
   salvage->geometry_ = std::move(geometry).value();
   const Geometry& found = salvage->geometry_;
   salvage->report_.findings = found.findings;
@@ -38,16 +77,26 @@ Result<std::unique_ptr<Salvage>> Salvage::Read(const std::string& path,
   const uint64_t unit = found.chunk_bytes;
   bytes = (bytes + unit - 1) / unit * unit;
   if (Status s = salvage->image_->Map(places, bytes); !s.ok()) return s;
+  // A sound pool's extents share no byte. Those of a damaged one are named in vain now and then;
+  // and a copy of a pool may have holes where values are zero.
+  constexpr uint64_t kInVain = 8;
+  constexpr uint64_t kInHoles = 1ull << 36;
+  salvage->extent_bytes_left_ = kInHoles;
+  for (const pmem::PoolImage::File& file : salvage->image_->files()) {
+    for (const auto& data : file.data) salvage->extent_bytes_left_ += kInVain * data.bytes;
+  }
   if (found.header && found.header->clean == 0 &&
       found.header->media_class == static_cast<uint32_t>(MediaClass::kPage)) {
-    salvage->links_mean_something_ = pmem::CurrentBootId() == found.header->boot_id;
+    salvage->links_mean_something_ = boot_id == found.header->boot_id;
   }
+  salvage->has_leaves_ = found.header && (found.header->incompat & format::kIncompatLeaves) != 0;
   salvage->NoteUnreadable();
   salvage->LoadManifest();
   salvage->ClassifyChunks();
   salvage->ReadRedo();
   salvage->ReadEntries(options.progress);
   salvage->JudgeLogs();
+  salvage->FollowLeaves();
   salvage->FollowLinks();
   salvage->Decide();
   salvage->NoteUnknownChunks();
@@ -80,17 +129,34 @@ void Salvage::NoteUnreadable() {
   }
 }
 
-bool Salvage::ValueIsIntact(const EntryHeader& entry) const {
+bool Salvage::ValueIsIntact(const EntryHeader& entry, bool live) {
   if (format::ValueCheck(entry.value()) != entry.value_check) return false;
   if (!entry.has(format::kValueInExtent)) return true;
   format::ExtentRef ref;
   if (entry.value_bytes != sizeof ref) return false;
+  // Of a dead entry the extent is given back, and another may have it.
+  if (!live) return true;
   std::memcpy(&ref, entry.value().data(), sizeof ref);
-  // The hash in the entry vouches for the value, whatever has become of the extent's header.
+  return ExtentIsIntact(ref);
+}
+
+/// The hash in the entry vouches for the value, whatever has become of the extent's header.
+bool Salvage::ExtentIsIntact(const format::ExtentRef& ref) {
   const uint64_t begin = ref.offset + sizeof(format::ExtentHeader);
-  return ref.offset < image_->bytes() && ref.bytes <= image_->bytes() &&
-         image_->Holds(begin, ref.bytes) &&
-         base::Hash64(image_->base() + begin, ref.bytes) == ref.check;
+  if (ref.offset >= image_->bytes() || !image_->Holds(begin, ref.bytes)) return false;
+  const uint64_t end = begin + ref.bytes;
+  const auto behind = extents_.lower_bound(end);
+  if (behind != extents_.begin()) {
+    const auto& [known_begin, known] = *std::prev(behind);
+    if (known.end > begin) {
+      return known_begin == begin && known.end == end && known.check == ref.check;
+    }
+  }
+  if (ref.bytes > extent_bytes_left_) return false;
+  extent_bytes_left_ -= ref.bytes;
+  if (base::Hash64(image_->base() + begin, ref.bytes) != ref.check) return false;
+  if (ref.bytes != 0) extents_[begin] = {end, ref.check};
+  return true;
 }
 
 std::string_view Salvage::ValueOf(const EntryHeader& entry) const {
@@ -106,6 +172,9 @@ void Salvage::TakeLink(uint64_t raw, bool bottom, std::vector<uint64_t>* targets
   if (raw == 0 || !link.IsValid() || link.IsEnd()) return;
   Candidate* candidate = FindCandidate(link.offset());
   if (candidate == nullptr) {
+    // Of an entry that is left over, or of a flush that was not committed: to what was given back.
+    const uint64_t chunk = link.offset() / geometry_.chunk_bytes;
+    if (std::binary_search(idle_chunks_.begin(), idle_chunks_.end(), chunk)) return;
     targets->push_back(link.offset());
   } else if (bottom) {
     candidate->facts |= kLinked;
@@ -128,10 +197,10 @@ void Salvage::FollowHead(uint64_t head, uint32_t table, uint32_t layer,
   }
 }
 
-void Salvage::FollowLinks() {
-  if (!links_mean_something_) return;
-  std::vector<uint64_t> lost;
-  for (const Candidate& candidate : candidates_) {
+/// The links of a chunk's entries that count.
+void Salvage::FollowEntries(const EntryChunk& chunk, std::vector<uint64_t>* lost) {
+  for (size_t i = 0; i < chunk.candidates; ++i) {
+    const Candidate& candidate = candidates_[chunk.first_candidate + i];
     if (!candidate.is(kLive) || !candidate.is(kCommitted)) continue;
     const EntryHeader& entry = *EntryOf(candidate);
     for (uint32_t layer = 0; layer < entry.height(); ++layer) {
@@ -140,7 +209,17 @@ void Salvage::FollowLinks() {
         Note(candidate.offset + sizeof entry + layer * sizeof link.raw, sizeof link.raw,
              "link of layer " + std::to_string(layer), "its check does not match", false, &entry);
       }
-      TakeLink(link.raw, layer == 0 && candidate.is(kFlushed), &lost);
+      TakeLink(link.raw, layer == 0 && candidate.is(kFlushed), lost);
+    }
+  }
+}
+
+void Salvage::FollowLinks() {
+  if (!links_mean_something_ || has_leaves_) return;
+  std::vector<uint64_t> lost;
+  for (const EntryChunk& chunk : chunks_) {
+    if (LinksAreOfTable(chunk) || BRAID_MUTANT(kSalvageFollowsLogLinks)) {
+      FollowEntries(chunk, &lost);
     }
   }
   for (const uint64_t raw : redo_links_) TakeLink(raw, true, &lost);
@@ -155,13 +234,9 @@ void Salvage::FollowLinks() {
   }
   std::sort(lost.begin(), lost.end());
   lost.erase(std::unique(lost.begin(), lost.end()), lost.end());
-  std::vector<pmem::PoolImage::Range> known = lost_ranges_;
+  const std::vector<pmem::PoolImage::Range> known = Joined(lost_ranges_);
   for (const uint64_t offset : lost) {
-    const bool listed =
-        std::any_of(known.begin(), known.end(), [&](const pmem::PoolImage::Range& range) {
-          return offset >= range.offset && offset - range.offset < range.bytes;
-        });
-    if (listed || image_->FileAt(offset) == nullptr) continue;
+    if (Meets(known, offset, 1) || image_->FileAt(offset) == nullptr) continue;
     Note(offset, 0, "entry", "a link leads here, but no intact entry is here", true);
   }
 }
@@ -240,12 +315,9 @@ void Salvage::NoteUnknownChunks() {
     const std::string_view value = ValueOf(*entry);
     extents.push_back({static_cast<uint64_t>(value.data() - image_->base()), value.size()});
   }
+  extents = Joined(std::move(extents));
   for (const uint64_t chunk : unknown_chunks_) {
-    const uint64_t end = chunk + geometry_.chunk_bytes;
-    const bool in_extent =
-        std::any_of(extents.begin(), extents.end(), [&](const pmem::PoolImage::Range& extent) {
-          return chunk < extent.offset + extent.bytes && extent.offset < end;
-        });
+    const bool in_extent = Meets(extents, chunk, geometry_.chunk_bytes);
     const char* bytes = image_->base() + chunk;
     const bool empty =
         std::all_of(bytes, bytes + geometry_.chunk_bytes, [](char byte) { return byte == 0; });

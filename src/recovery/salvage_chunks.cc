@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
 
+#include "base/mutants.h"
 #include "recovery/salvage.h"
 
 namespace braid::recovery {
@@ -68,13 +70,35 @@ void Salvage::ReadRedo() {
 
 void Salvage::ClassifyChunks() {
   for (const SegmentPlace& segment : geometry_.segments) {
-    const uint64_t count = segment.bytes / geometry_.chunk_bytes;
-    const uint64_t meta =
-        format::MetaChunks(segment.index, segment.bytes, geometry_.chunk_bytes, geometry_.regions);
-    for (uint64_t i = std::min(meta, count); i < count; ++i) {
+    for (const uint64_t i : ChunksToLookAt(segment)) {
       ClassifyChunk(segment, segment.base / geometry_.chunk_bytes + i);
     }
   }
+}
+
+/// Those that hold any bytes, or have a state: a header, or a file that is one hole, may claim any
+/// size. Ascending.
+std::vector<uint64_t> Salvage::ChunksToLookAt(const SegmentPlace& segment) const {
+  const pmem::PoolImage::File& file = image_->files()[segment.file];
+  const uint64_t unit = geometry_.chunk_bytes;
+  const uint64_t count = std::min(segment.bytes, (file.bytes + unit - 1) / unit * unit) / unit;
+  const uint64_t meta = format::MetaChunks(segment.index, segment.bytes, unit, geometry_.regions);
+  const uint64_t table = segment.state_table() - segment.base;
+  std::vector<uint64_t> found;
+  for (const pmem::PoolImage::Range& data : file.data) {
+    const uint64_t end = data.offset + data.bytes;
+    for (uint64_t i = data.offset / unit; i * unit < end; ++i) found.push_back(i);
+    const uint64_t first = std::max(data.offset, table);
+    for (uint64_t at = (first + 7) / 8 * 8; at + 8 <= std::min(end, table + count * 8); at += 8) {
+      uint64_t word;
+      std::memcpy(&word, image_->base() + segment.base + at, sizeof word);
+      if (word != 0) found.push_back((at - table) / 8);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  std::erase_if(found, [&](uint64_t i) { return i < meta || i >= count; });
+  return found;
 }
 
 void Salvage::ClassifyChunk(const SegmentPlace& segment, uint64_t chunk) {
@@ -110,59 +134,101 @@ void Salvage::ClassifyChunk(const SegmentPlace& segment, uint64_t chunk) {
   const bool holds_entries = format::HoldsEntries(state.kind());
   found.generation = state.generation();
   found.collected = state.kind() == ChunkKind::kCollected || state.kind() == ChunkKind::kCopied;
+  found.is_log = format::IsLogKind(state.kind());
+  has_leaves_ = has_leaves_ || state.kind() == ChunkKind::kLeaf;
+  has_leaf_index_ = has_leaf_index_ || state.kind() == ChunkKind::kLeafIndex;
   if (state.kind() == ChunkKind::kRedo) redo_chunks_.push_back(place);
   if (state.kind() == ChunkKind::kExtentHead && !is_extent) {
     Note(place, sizeof extent, "extent header", "its check does not match", false);
   }
-  if (found.has_header && found.header.generation > state.generation()) {
+  if (found.has_header && found.header.generation > state.generation() &&
+      found.header.generation >= GenerationFloor()) {  // else: lost with power, and known
     // The chunk began another life and its state does not know. Between the two stores of an
     // allocation there is no entry yet; otherwise the state is an old one.
-    const EntryChunk later{chunk, found.header.generation, true, false, found.header};
+    EntryChunk later;
+    later.chunk = chunk;
+    later.generation = found.header.generation;
+    later.has_header = true;
+    later.header = found.header;
     if (EntryIn(RegionOf(later), place + sizeof(LogChunkHeader)) != nullptr) {
       Note(word, sizeof word, name, "it is of an earlier life of the chunk", false);
       chunks_.push_back(later);
       return;
     }
   }
-  if (!holds_entries) return;
-  // A log whose table has copies of all that counts in it; it was about to be freed.
-  if (state.kind() == ChunkKind::kWriteAhead && IsFlushed(found) &&
-      found.header.generation == state.generation()) {
+  const bool knows_life = found.has_header && found.header.generation == state.generation();
+  if (!holds_entries || (knows_life && IsLeftOut(found, state.kind()))) {
+    idle_chunks_.push_back(chunk);
     return;
   }
-  // Of a flush or a bulk load that was not committed: nobody was told of it.
-  if (state.kind() == ChunkKind::kCopied && has_manifest_ && found.has_header &&
-      found.header.generation == state.generation() &&
-      found.header.table_id > manifest_.flushed_table_id) {
-    return;
-  }
-  if (!found.has_header || found.header.generation != state.generation()) {
+  if (!knows_life) {
     found.has_header = false;
     Note(place, sizeof(LogChunkHeader), "log chunk header", "its check does not match", false);
   }
   chunks_.push_back(found);
 }
 
+/// A log whose table has copies of all that counts in it, and which was about to be freed; copies
+/// of a flush, a bulk load or a collection that was not committed: nobody was told of it.
+bool Salvage::IsLeftOut(const EntryChunk& chunk, ChunkKind kind) const noexcept {
+  if (!has_manifest_) return false;
+  const uint64_t id = chunk.header.table_id;
+  switch (kind) {
+    case ChunkKind::kWriteAhead:
+      return id <= manifest_.flushed_table_id;
+    case ChunkKind::kCopied:
+      return id > manifest_.flushed_table_id;
+    case ChunkKind::kCollected:
+      return id > manifest_.collected_table_id;
+    default:
+      return false;
+  }
+}
+
 class Salvage::ChunkVisitor final : public EntryVisitor {
  public:
-  explicit ChunkVisitor(Salvage* salvage) : salvage_(salvage) {}
+  ChunkVisitor(Salvage* salvage, EntryChunk* chunk)
+      : salvage_(salvage),
+        chunk_(chunk),
+        believes_marks_(!salvage->IsOpenLog(*chunk) || BRAID_MUTANT(kSalvageBelievesLogMarks)) {}
 
   void Entry(uint64_t offset, const EntryHeader& entry) override {
-    if (entry.state() == format::kStateVoid) return;  // of a write that was never whole
-    uint16_t facts = salvage_->ValueIsIntact(entry) ? kValueIntact : 0;
+    const bool is_void = entry.state() == format::kStateVoid;
+    if (gap_.bytes != 0) TakeGap(is_void);
+    if (is_void) return;  // of a write that was never whole
+    const bool live = entry.state() != format::kStateDead || !believes_marks_;
+    uint16_t facts = salvage_->ValueIsIntact(entry, live) ? kValueIntact : 0;
     if (entry.state() == format::kStateLive) {
       if (!salvage_->redo_dead_.contains(offset)) facts |= kLive;
     } else if (entry.state() != format::kStateDead) {
       facts |= kLive | kStateDamaged;
+    } else if (!believes_marks_) {
+      facts |= kLive;
     }
     salvage_->candidates_.push_back({offset, facts});
   }
-  void Gap(uint64_t begin, uint64_t end) override {
-    salvage_->Note(begin, end - begin, "entry", "no intact entry is in these bytes", true);
-  }
+  /// Before the entry that ends it.
+  void Gap(uint64_t begin, uint64_t end) override { gap_ = {begin, end - begin}; }
 
  private:
+  void TakeGap(bool before_void) {
+    const pmem::PoolImage::Range gap = std::exchange(gap_, {});
+    if (salvage_->has_leaves_) {
+      salvage_->gaps_.push_back(gap);
+    } else if (before_void) {
+      // The write that recovery has left out as a crash had torn it.
+    } else if (salvage_->IsOpenLog(*chunk_)) {
+      chunk_->gaps.push_back(gap);
+    } else {
+      salvage_->Note(gap.offset, gap.bytes, "entry", "no intact entry is in these bytes",
+                     !salvage_->MayHaveGaps(*chunk_));
+    }
+  }
+
   Salvage* salvage_;
+  EntryChunk* chunk_;
+  const bool believes_marks_;
+  pmem::PoolImage::Range gap_;
 };
 
 EntryRegion Salvage::RegionOf(const EntryChunk& chunk) const {
@@ -177,7 +243,7 @@ void Salvage::ReadEntries(const std::function<void(double)>& progress) {
     }
     EntryChunk& chunk = chunks_[i];
     chunk.first_candidate = candidates_.size();
-    ChunkVisitor visitor(this);
+    ChunkVisitor visitor(this, &chunk);
     chunk.end_of_entries = ScanEntries(RegionOf(chunk), &visitor);
     chunk.candidates = candidates_.size() - chunk.first_candidate;
   }
@@ -222,7 +288,12 @@ void Salvage::Commit(uint64_t offset) {
 void Salvage::JudgeLogs() {
   std::map<std::pair<uint64_t, uint32_t>, std::vector<EntryChunk*>> logs;
   for (EntryChunk& chunk : chunks_) {
-    if (chunk.has_header && !chunk.collected) {
+    if (LostHeaderWithPower(chunk)) {
+      std::vector<EntryChunk*> alone{&chunk};
+      JudgeLog(&alone);
+      continue;
+    }
+    if (chunk.has_header && !chunk.collected && !has_leaves_) {
       logs[{chunk.header.table_id, chunk.header.shard}].push_back(&chunk);
       if (!IsFlushed(chunk)) continue;
     }
@@ -235,7 +306,7 @@ void Salvage::JudgeLogs() {
       if (candidate.is(kLive) || (candidate.is(kValueIntact) && (alone || WasLinked(entry)))) {
         candidate.facts |= kCommitted;
       }
-      if (IsFlushed(chunk)) candidate.facts |= kFlushed;
+      if (IsFlushed(chunk) && !has_leaves_) candidate.facts |= kFlushed;
     }
   }
   for (auto& [place, chunks] : logs) {
@@ -243,6 +314,7 @@ void Salvage::JudgeLogs() {
       return a->header.ordinal < b->header.ordinal;
     });
     NoteEnds(chunks);
+    JudgeGaps(chunks);
     if (!IsFlushed(*chunks[0])) JudgeLog(&chunks);
   }
 }
@@ -258,8 +330,8 @@ void Salvage::JudgeLog(std::vector<EntryChunk*>* chunks) {
     for (size_t c = 0; c < chunk.candidates; ++c) {
       const Candidate& candidate = candidates_[chunk.first_candidate + c];
       if (candidate.offset != end) units.Break();
-      units.Take(candidate.offset, *EntryOf(candidate));
-      if (!candidate.is(kValueIntact)) units.Break();
+      units.Take(candidate.offset, *EntryOf(candidate),
+                 candidate.is(kValueIntact) || BRAID_MUTANT(kSalvageTakesTornValues));
       end = candidate.offset + EntryOf(candidate)->size();
     }
     if (i + 1 == chunks->size() ||
@@ -268,8 +340,17 @@ void Salvage::JudgeLog(std::vector<EntryChunk*>* chunks) {
     }
   }
   for (const uint64_t offset : units.committed()) Commit(offset);
-  // Another write began behind these, so they were acknowledged, and are damaged.
-  for (const uint64_t offset : units.broken()) Commit(offset);
+  for (const uint64_t offset : units.broken()) {
+    const auto* entry = reinterpret_cast<const EntryHeader*>(image_->base() + offset);
+    if (links_mean_something_) {
+      Commit(offset);  // another write began behind, so it was acknowledged, and is damaged
+    } else {
+      Note(offset, entry->size(), "log entry",
+           "its write is not whole: the power took a part of it before it was synced, or it is "
+           "damaged; left out",
+           false, entry);
+    }
+  }
   const bool linked =
       !has_manifest_ && std::any_of(units.tail().begin(), units.tail().end(), [&](uint64_t offset) {
         return WasLinked(*reinterpret_cast<const EntryHeader*>(image_->base() + offset));
@@ -286,9 +367,39 @@ void Salvage::JudgeLog(std::vector<EntryChunk*>* chunks) {
   }
 }
 
+/// Bytes without an entry in a log: behind which another write begins, or of the last one, which a
+/// crash may have torn.
+void Salvage::JudgeGaps(const std::vector<EntryChunk*>& chunks) {
+  std::vector<pmem::PoolImage::Range> open;
+  const auto note = [&](bool lost) {
+    for (const pmem::PoolImage::Range& gap : open) {
+      Note(gap.offset, gap.bytes, "entry",
+           lost ? "no intact entry is in these bytes"
+                : "no intact entry is in these bytes; a crash or a loss of power tore their write",
+           lost);
+    }
+    open.clear();
+  };
+  for (const EntryChunk* chunk : chunks) {
+    size_t next = 0;
+    for (size_t c = 0; c < chunk->candidates; ++c) {
+      const Candidate& candidate = candidates_[chunk->first_candidate + c];
+      while (next < chunk->gaps.size() && chunk->gaps[next].offset < candidate.offset) {
+        open.push_back(chunk->gaps[next++]);
+      }
+      if (EntryOf(candidate)->has(format::kFirstOfUnit)) note(!MayHaveGaps(*chunk));
+    }
+  }
+  note(false);
+}
+
 /// Where each chunk of a log ends, by what the next one says; and chunks that are missing.
 void Salvage::NoteEnds(const std::vector<EntryChunk*>& chunks) {
   const bool flushed = IsFlushed(*chunks[0]);
+  const bool may_have_gaps = MayHaveGaps(*chunks[0]);
+  // From here on chunks were taken for a write that was under way: the last one.
+  size_t last_write = chunks.size();
+  while (last_write > 1 && chunks[last_write - 1]->header.within_unit != 0) --last_write;
   const std::string log = "log of table " + std::to_string(chunks[0]->header.table_id) +
                           ", shard " + std::to_string(chunks[0]->header.shard);
   for (size_t i = 0; i < chunks.size(); ++i) {
@@ -297,17 +408,18 @@ void Salvage::NoteEnds(const std::vector<EntryChunk*>& chunks) {
     const uint32_t expected = i == 0 ? 0 : chunks[i - 1]->header.ordinal + 1;
     // Chunks of tables are freed one by one.
     if (!flushed && has_manifest_ && chunk.header.ordinal != expected) {
-      Note(begin, 0, log, "the chunk before this one is missing, or has lost its header", true);
+      Note(begin, 0, log, "the chunk before this one is missing, or has lost its header",
+           !may_have_gaps);
     }
     const uint64_t end = begin + geometry_.chunk_bytes;
     if (i + 1 < chunks.size() && chunks[i + 1]->header.ordinal == chunk.header.ordinal + 1) {
       const LogChunkHeader& next = chunks[i + 1]->header;
       const uint64_t used = begin + std::min(next.previous_used, geometry_.chunk_bytes);
       // A write that a crash interrupted may have left nothing here.
-      const bool torn = !flushed && next.within_unit != 0 && i + 2 == chunks.size();
-      if (chunk.end_of_entries < used) {
+      const bool torn = i + 1 >= last_write;
+      if (chunk.end_of_entries < used && !(torn && flushed)) {
         Note(chunk.end_of_entries, used - chunk.end_of_entries, "entry",
-             "no intact entry is in these bytes", !torn);
+             "no intact entry is in these bytes", !torn && !may_have_gaps);
       }
       continue;
     }

@@ -120,6 +120,47 @@ static void TestPinned(void) {
   braid_writeoptions_destroy(write);
 }
 
+static void TestSnapshotOfADesignThatHasNone(void) {
+  char* err = NULL;
+  size_t length = 0;
+  const braid_snapshot_t* snapshot;
+  braid_iterator_t* iterator;
+  braid_readoptions_t* read = braid_readoptions_create();
+  braid_options_t* options = braid_options_create();
+  braid_t* db;
+  braid_options_set_create_if_missing(options, 1);
+  braid_options_set_design(options, "nvskiplist");
+  db = braid_open(options, ScratchPath("no-snapshots"), &err);
+  NoError(&err, "a design without snapshots can be opened");
+  Require(db != NULL, "a database");
+  PutText(db, "a", "before");
+  snapshot = braid_create_snapshot(db);
+  Require(snapshot != NULL, "a snapshot is never NULL");
+  PutText(db, "a", "after");
+  braid_snapshot_get_error(snapshot, &err);
+  Fact(err != NULL && strstr(err, "no snapshots") != NULL, "it says that there is none");
+  braid_free(err);
+  err = NULL;
+  braid_readoptions_set_snapshot(read, snapshot);
+  Fact(braid_get(db, read, "a", 1, &length, &err) == NULL && err != NULL,
+       "a get with it fails, and does not show the newest state");
+  braid_free(err);
+  err = NULL;
+  iterator = braid_create_iterator(db, read);
+  braid_iter_seek_to_first(iterator);
+  braid_iter_get_error(iterator, &err);
+  Fact(!braid_iter_valid(iterator) && err != NULL && strstr(err, "no snapshots") != NULL,
+       "and so does an iterator");
+  braid_free(err);
+  braid_iter_destroy(iterator);
+  braid_release_snapshot(db, snapshot);
+  braid_readoptions_set_snapshot(read, NULL);
+  Fact(Holds(db, "a", "after"), "without it reads go on");
+  braid_close(db);
+  braid_options_destroy(options);
+  braid_readoptions_destroy(read);
+}
+
 int main(void) {
   braid_t* db;
   MakeScratch();
@@ -127,5 +168,6 @@ int main(void) {
   TestMultiGet(db);
   braid_close(db);
   TestPinned();
+  TestSnapshotOfADesignThatHasNone();
   return Report();
 }

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/build_paths.h"
 #include "support/temp_folder.h"
 
 namespace braid::test {

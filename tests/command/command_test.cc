@@ -127,6 +127,19 @@ TEST_F(CommandTest, DeleteTakesARange) {
   EXPECT_EQ(Out({"count", Pool()}), "0\n");
 }
 
+TEST_F(CommandTest, DeleteTakesNoEmptyBound) {
+  for (const char* key : {"a", "b"}) Out({"put", Pool(), key, "value"});
+  for (const char* flag : {"--prefix", "--from", "--to"}) {
+    ExpectError({"delete", Pool(), flag, ""}, "is empty");
+    ExpectError({"delete", Pool(), std::string(flag) + "="}, flag);
+    ExpectError({"delete", Pool(), "--hex", flag, ""}, "--all");
+  }
+  ExpectError({"delete", Pool(), "--from", "", "--to", "b"}, "--from is empty");
+  ExpectError({"delete", Pool(), "--from", "a", "--to", ""}, "--to is empty");
+  EXPECT_EQ(Out({"count", Pool()}), "2\n");
+  EXPECT_EQ(Out({"count", Pool(), "--prefix", ""}), "2\n");
+}
+
 TEST_F(CommandTest, KeyThatIsNotThereIsExitCodeOne) {
   Out({"put", Pool(), "apple", "red"});
   for (const char* verb : {"get", "delete"}) {
@@ -186,6 +199,32 @@ TEST_F(CommandTest, HexThatIsNoneIsAnError) {
   ExpectError({"put", Pool(), "6b", "x", "--hex"}, "odd number");
   ExpectError({"scan", Pool(), "--hex", "--prefix", "q0"}, "not hex");
   ExpectError({"count", Pool(), "--hex", "--from", "0"}, "odd number");
+}
+
+TEST_F(CommandTest, CountsAreWholeNumbers) {
+  for (const char* key : {"a", "b"}) Out({"put", Pool(), key, "value"});
+  for (const char* count : {"-1", "+1", "1.5", "1k", "0x1", " 1", "18446744073709551616"}) {
+    ExpectError({"scan", Pool(), std::string("--limit=") + count}, "whole number");
+    ExpectError({"load", Pool(), "-", std::string("--from-line=") + count}, "whole number");
+  }
+  ExpectError({"load", Pool(), "-", "--from-line", "0"}, "from 1 on");
+  EXPECT_EQ(Out({"scan", Pool(), "--limit", "1"}), "a\tvalue\n");
+  EXPECT_EQ(Out({"scan", Pool(), "--limit", "0"}), "");
+  EXPECT_EQ(Out({"scan", Pool(), "--limit", "18446744073709551615"}), "a\tvalue\nb\tvalue\n");
+}
+
+TEST_F(CommandTest, ALimitBelowTheUsualFirstSizeMakesASmallerPool) {
+  Out({"put", Pool(), "k", "v", "--max-size", "16M"});
+  EXPECT_EQ(json::parse(Out({"info", Pool(), "--json"}))["pool_bytes"], 16u << 20);
+  EXPECT_EQ(Out({"get", Pool(), "k", "--max-size", "1M"}), "v\n");
+  const std::string small = Path("small");
+  for (const char* size : {"1", "64K", "1M"}) {
+    const CommandResult refused = Run({"put", small, "k", "v", "--max-size", size});
+    EXPECT_EQ(refused.exit_code, 2) << size;
+    EXPECT_NE(refused.err.find("pool.max_bytes is "), std::string::npos) << refused.err;
+    EXPECT_EQ(refused.err.find("initial_bytes"), std::string::npos) << refused.err;
+    EXPECT_EQ(Run({"get", small, "k"}).exit_code, 2) << size;
+  }
 }
 
 TEST_F(CommandTest, SizesAreCheckedAndReachTheStore) {

@@ -1,5 +1,6 @@
 // The pages of docs/ that the command makes of itself are those of this build.
 #include "command/command_runner.h"
+#include "support/build_paths.h"
 
 namespace braid::test {
 namespace {

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "command/command_runner.h"
+#include "support/build_paths.h"
 
 namespace braid::test {
 namespace {

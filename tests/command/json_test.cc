@@ -5,6 +5,7 @@
 
 #include "braid/statistics.h"
 #include "command/command_runner.h"
+#include "support/build_paths.h"
 
 namespace braid::test {
 namespace {

@@ -1,5 +1,6 @@
 // Manual pages and what is installed beside the command.
 #include "command/command_runner.h"
+#include "support/build_paths.h"
 
 namespace braid::test {
 namespace {

@@ -2,6 +2,7 @@
 // before they would have to wait, and what held them back, and how long at most, can be read.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "engine/write_controller.h"
@@ -48,6 +49,37 @@ TEST(EvenThroughputTest, TheLongestStallCanBeRead) {
   std::string json;
   ASSERT_TRUE(db->GetProperty("braid.stats.json", &json));
   EXPECT_NE(json.find("\"longest_stall_micros\":"), std::string::npos) << json;
+}
+
+TEST(EvenThroughputTest, AWriterThatIsHeldBackIsSeenAndCountedByItsReason) {
+  TempFolder folder;
+  Options options = TinyOptions();
+  options.compaction.l0_slowdown = 1;
+  auto db = OpenOrFail(options, folder.Sub("pool"));
+  ASSERT_NE(db, nullptr);
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    for (uint64_t i = 0; !stop.load(); ++i) {
+      if (!db->Put(NumberedKey(i % 50'000), std::string(200, 'v')).ok()) return;
+    }
+  });
+  // The gauge shows a moment: it is looked at until one of them shows the writer.
+  bool seen = false;
+  while (!seen || db->GetStatistics().stalls < 100) {
+    const Statistics now = db->GetStatistics();
+    ASSERT_LE(now.stalled_writers, 1u);
+    EXPECT_EQ(now.stalled_writers == 0, now.stalled_writer_reason == 0);
+    seen = seen || now.stalled_writer_reason == 1 + static_cast<uint64_t>(StallReason::kL0);
+  }
+  stop.store(true);
+  writer.join();
+  const Statistics end = db->GetStatistics();
+  EXPECT_EQ(end.stalled_writers, 0u);
+  EXPECT_GT(end.stall_micros_by[static_cast<size_t>(StallReason::kL0)], 0u);
+  uint64_t sum = 0;
+  for (const uint64_t micros : end.stall_micros_by) sum += micros;
+  EXPECT_LE(sum, end.stall_micros);
+  EXPECT_LE(end.stall_micros, sum + kStallReasons) << "each was rounded down";
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "index/dram_btree.h"
 #include "index/dram_skiplist.h"
+#include "pmem/epoch.h"
 
 namespace braid::index {
 namespace {
@@ -77,8 +78,10 @@ void RunThreads(size_t n, const std::function<void(size_t)>& body) {
 template <class Map>
 class Arena {
  public:
-  Arena(size_t keys, size_t threads)
+  // Every lasting-th key is never erased.
+  Arena(size_t keys, size_t threads, size_t lasting = 3)
       : keys_(SortedKeys(keys)),
+        lasting_(lasting),
         announced_(keys_.size()),
         entries_(threads),
         puts_(threads),
@@ -90,8 +93,8 @@ class Arena {
   size_t size() const { return keys_.size(); }
   const std::string& key(size_t i) const { return keys_[i]; }
   Map& tree() { return tree_; }
-  // Every third key is never erased.
-  static bool Lasting(size_t i) { return i % 3 == 0; }
+  bool Lasting(size_t i) const { return i % lasting_ == 0; }
+  size_t lasting() const { return lasting_; }
 
   void Require(bool condition, const char* what) {
     if (condition) return;
@@ -170,7 +173,7 @@ class Arena {
   }
 
   void Preload() {
-    for (size_t i = 0; i < size(); i += 3) Increment(0, i);
+    for (size_t i = 0; i < size(); i += lasting_) Increment(0, i);
     preloaded_ = true;
   }
 
@@ -203,6 +206,7 @@ class Arena {
   }
 
   std::vector<std::string> keys_;
+  size_t lasting_;
   Map tree_;
   std::vector<std::atomic<uint64_t>> announced_;
   std::vector<std::deque<Entry>> entries_;
@@ -233,14 +237,14 @@ void OneOperation(Arena<Map>& arena, Random& random, size_t thread) {
       arena.Scan(i, true, 3);
       break;
     case 2:
-      if (!Arena<Map>::Lasting(i)) arena.Erase(thread, i);
+      if (!arena.Lasting(i)) arena.Erase(thread, i);
       break;
     case 3: {  // an abandoned upsert changes nothing
       arena.tree().Upsert(arena.key(i), [](uint64_t) { return uint64_t{0}; });
       break;
     }
     case 4: {
-      const size_t lasting = i / 3 * 3;
+      const size_t lasting = i - i % arena.lasting();
       const uint64_t least = arena.Announced(lasting);
       arena.CheckFound(lasting, arena.tree().FindFloor(arena.key(lasting)), least);
       break;
@@ -253,7 +257,7 @@ void OneOperation(Arena<Map>& arena, Random& random, size_t thread) {
       for (size_t k = 0; k < 11; ++k) {
         numbers[k] = random.Uniform(arena.size());
         keys[k] = arena.key(numbers[k]);
-        least[k] = Arena<Map>::Lasting(numbers[k]) ? arena.Announced(numbers[k]) : 0;
+        least[k] = arena.Lasting(numbers[k]) ? arena.Announced(numbers[k]) : 0;
       }
       FindMany(arena.tree(), keys, refs, 11);
       for (size_t k = 0; k < 11; ++k) arena.CheckFound(numbers[k], refs[k], least[k]);
@@ -261,7 +265,7 @@ void OneOperation(Arena<Map>& arena, Random& random, size_t thread) {
     }
     case 6:
     case 7: {
-      const uint64_t least = Arena<Map>::Lasting(i) ? arena.Announced(i) : 0;
+      const uint64_t least = arena.Lasting(i) ? arena.Announced(i) : 0;
       arena.CheckFound(i, arena.tree().Find(arena.key(i)), least);
       break;
     }
@@ -381,7 +385,7 @@ TYPED_TEST(DramMapStressTest, FullScansSeeEveryOldKeyWhileLeavesSplitAndEmpty) {
         // At first the tree fills all over, then whole stretches are emptied.
         const bool filling = op < 4000;
         const size_t i = filling ? random.Uniform(arena.size()) : op % arena.size();
-        if (Arena<Map>::Lasting(i)) continue;
+        if (arena.Lasting(i)) continue;
         if (filling || random.OneIn(4)) {
           arena.Increment(thread, i);
         } else {
@@ -392,6 +396,61 @@ TYPED_TEST(DramMapStressTest, FullScansSeeEveryOldKeyWhileLeavesSplitAndEmpty) {
     });
     arena.CheckBalance();
   }
+}
+
+/// Stretches of keys come and go, so that leaves and inner nodes are joined, and made again of the
+/// same memory, while others read, write and erase there.
+TEST(DramBTreeStressTest, NodesGiveWayAndAreUsedAgainBesideReaders) {
+  using Map = DramBTree<EntryKey>;
+  constexpr size_t kWriters = 3;
+  constexpr size_t kReaders = 3;
+  constexpr size_t kStretch = 2500;
+  const uint64_t seed = NewSeed();
+  Arena<Map> arena(20'000, kWriters + kReaders + 1, 97);
+  arena.Preload();
+  std::atomic<size_t> writers{kWriters};
+  RunThreads(kWriters + kReaders + 1, [&](size_t thread) {
+    Random random(seed + thread);
+    if (thread < kWriters) {
+      for (int round = 0; round < 60; ++round) {
+        const size_t begin = random.Uniform(arena.size() - kStretch);
+        for (size_t i = 0; i < kStretch; ++i) {
+          const pmem::EpochGuard guard;
+          arena.Increment(thread, begin + i);
+        }
+        const bool backward = random.OneIn(2);
+        for (size_t i = 0; i < kStretch; ++i) {
+          const size_t at = begin + (backward ? kStretch - 1 - i : i);
+          const pmem::EpochGuard guard;
+          if (!arena.Lasting(at)) arena.Erase(thread, at);
+        }
+      }
+      writers.fetch_sub(1);
+    } else if (thread < kWriters + kReaders) {
+      while (writers.load() != 0) {
+        for (int op = 0; op < 20; ++op) {
+          const pmem::EpochGuard guard;
+          OneOperation(arena, random, thread);
+        }
+        const pmem::EpochGuard guard;
+        const bool backward = random.OneIn(2);
+        arena.Scan(backward ? arena.size() - 1 : 0, backward, 200);
+      }
+    } else {
+      while (writers.load() != 0) {
+        const Map::Retired retired = arena.tree().TakeRetired();
+        pmem::SynchronizeEpoch();
+        arena.tree().Reuse(retired);
+        std::this_thread::yield();
+      }
+    }
+  });
+  arena.CheckBalance();
+  // Emptied, it is one leaf again, whatever the threads met on the way.
+  for (size_t i = 0; i < arena.size(); ++i) arena.Erase(0, i);
+  arena.tree().Reuse(arena.tree().TakeRetired());
+  EXPECT_EQ(arena.tree().size(), 0u);
+  EXPECT_LT(arena.tree().memory_bytes(), 16u << 10);
 }
 
 TYPED_TEST(DramMapStressTest, ManyThreadsGrowOneTreeFromTheFirstLeaf) {

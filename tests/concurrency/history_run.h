@@ -11,7 +11,7 @@
 
 namespace braid::test {
 
-inline constexpr uint64_t kGroups = 8;
+inline constexpr uint64_t kHistoryGroups = 8;
 
 /// Runs histories: all threads work on the same few keys between two barriers, then one of them
 /// checks what was seen. The keys of a group are used again, from the state they were left in.
@@ -52,7 +52,7 @@ class HistoryRun {
   void Prepare() {
     done_ = budget_.Spent(performed_) || failure_->failed();
     WriteBallast();
-    group_ = random_.Below(kGroups);
+    group_ = random_.Below(kHistoryGroups);
     keys_ = 1 + random_.Below(kRegisters);
     operations_each_ = random_.Between(3, 64 / threads_);
     in_step_ = !random_.OneIn(4);
@@ -295,7 +295,7 @@ class HistoryRun {
   const uint64_t seed_;
   Random random_;
   std::vector<History> recorded_;
-  std::array<Registers, kGroups> state_{};
+  std::array<Registers, kHistoryGroups> state_{};
   std::atomic<uint64_t> clock_{1};
   std::atomic<RegisterValue> next_id_{1};
   std::array<std::atomic<RegisterValue>, kRegisters> hint_{};

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kLoaded = 200;  // keys of each load
 constexpr uint64_t kShared = 8;    // of these, also written by puts
-constexpr uint64_t kRounds = 60;
+constexpr uint64_t kLoadRounds = 60;
 
 std::string LoadedKey(uint64_t n) { return "load" + NumberedKey(n); }
 std::string SharedKey(uint64_t n) { return "shared" + NumberedKey(n); }
@@ -145,7 +145,7 @@ class IngestStressTest : public ::testing::TestWithParam<const char*> {
   void Run(bool sorted) {
     std::vector<std::thread> threads;
     // Not one by one: g++ 12 warns of the growth of the vector, wrongly.
-    const std::vector<std::function<void()>> tasks = {[&] { Load(kRounds, sorted); },
+    const std::vector<std::function<void()>> tasks = {[&] { Load(kLoadRounds, sorted); },
                                                       [&] { ReadLoads(0); },
                                                       [&] { WatchSnapshots(); },
                                                       [&] { WriteShared(0); },

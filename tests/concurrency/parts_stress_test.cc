@@ -22,8 +22,8 @@ struct Parts {
 
 class PartsStressTest : public ::testing::TestWithParam<Parts> {};
 
-constexpr size_t kKeys = 40;
-constexpr size_t kWriters = 2;
+constexpr size_t kPartKeys = 40;
+constexpr size_t kPartWriters = 2;
 
 std::string KeyOf(size_t i) { return "key" + std::to_string(100 + i); }
 uint64_t NumberOf(const Slice value) { return std::stoull(std::string(value)); }
@@ -40,15 +40,15 @@ TEST_P(PartsStressTest, ValuesNeverGoBackAndSnapshotsDoNotMove) {
   const auto db = OpenOrFail(options, folder.Sub("pool"));
   ASSERT_NE(db, nullptr);
   std::atomic<uint64_t> failures{0};
-  std::atomic<size_t> writing{kWriters};
+  std::atomic<size_t> writing{kPartWriters};
   const auto require = [&](bool condition) { failures.fetch_add(condition ? 0 : 1); };
   std::vector<std::thread> threads;
   // A writer owns every other key, so that its values grow.
-  for (size_t writer = 0; writer < kWriters; ++writer) {
+  for (size_t writer = 0; writer < kPartWriters; ++writer) {
     threads.emplace_back([&, writer] {
       Random random(writer + 1);
       for (uint64_t n = 1; n <= 4000; ++n) {
-        const size_t key = random.Below(kKeys / kWriters) * kWriters + writer;
+        const size_t key = random.Below(kPartKeys / kPartWriters) * kPartWriters + writer;
         const std::string padding(random.OneIn(400) ? 9000 : random.Below(120), ' ');
         require(db->Put(KeyOf(key), std::to_string(n) + padding).ok());
       }
@@ -58,9 +58,9 @@ TEST_P(PartsStressTest, ValuesNeverGoBackAndSnapshotsDoNotMove) {
   for (uint64_t reader = 0; reader < 2; ++reader) {
     threads.emplace_back([&, reader] {
       Random random(100 + reader);
-      std::vector<uint64_t> seen(kKeys, 0);
+      std::vector<uint64_t> seen(kPartKeys, 0);
       while (writing.load() != 0) {
-        const size_t key = random.Below(kKeys);
+        const size_t key = random.Below(kPartKeys);
         std::string value;
         if (!db->Get(KeyOf(key), &value).ok()) {
           require(seen[key] == 0);

@@ -7,11 +7,11 @@
 namespace braid::test {
 namespace {
 
-constexpr uint64_t kKeys = 40;
+constexpr uint64_t kRangeKeys = 40;
 constexpr uint64_t kKinds = 3;
 constexpr uint64_t kDeletes = 300;
 /// Rounds of each writer, so that a busy machine does not delete before anybody writes.
-constexpr uint64_t kRounds = 40;
+constexpr uint64_t kRangeRounds = 40;
 
 class RangeStressTest : public ::testing::TestWithParam<const char*> {
  protected:
@@ -29,7 +29,7 @@ class RangeStressTest : public ::testing::TestWithParam<const char*> {
     for (uint64_t round = 1; running_.load() && !failure_.failed(); ++round) {
       rounds_[kind].store(round);
       const std::string value = std::to_string(round);
-      for (uint64_t i = 0; i < kKeys; ++i) {
+      for (uint64_t i = 0; i < kRangeKeys; ++i) {
         const std::string key = prefix + NumberedKey(i);
         switch (kind) {
           case 0:
@@ -72,7 +72,7 @@ class RangeStressTest : public ::testing::TestWithParam<const char*> {
         bool gap = false;
         uint64_t before = ~0ull;
         it->Seek(prefix);
-        for (uint64_t i = 0; i < kKeys; ++i) {
+        for (uint64_t i = 0; i < kRangeKeys; ++i) {
           const bool there = it->Valid() && it->key() == prefix + NumberedKey(i);
           const uint64_t round = there ? std::stoull(std::string(it->value())) : 0;
           // What one round has written is contiguous, and what it has not come to yet is of the
@@ -109,7 +109,7 @@ TEST_P(RangeStressTest, EveryWriteComesBeforeOrAfterTheWholeDelete) {
   // So that a delete takes long enough to be met by writers.
   WriteBatch filler;
   for (uint64_t i = 0; i < 1000; ++i) filler.Put("w9/" + NumberedKey(i), "filler");
-  for (uint64_t i = 0; (i < kDeletes || LeastRounds() < kRounds) && !failure_.failed(); ++i) {
+  for (uint64_t i = 0; (i < kDeletes || LeastRounds() < kRangeRounds) && !failure_.failed(); ++i) {
     if (i % 4 == 0) failure_.Check(db_->Write(filler), "filler");
     failure_.Check(db_->DeleteRange("w", Slice("x")), "delete of the range");
   }

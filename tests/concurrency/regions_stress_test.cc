@@ -10,8 +10,8 @@
 namespace braid::test {
 namespace {
 
-constexpr uint64_t kKeys = 5'000;
-constexpr uint64_t kWriters = 2;
+constexpr uint64_t kRegionKeys = 5'000;
+constexpr uint64_t kRegionWriters = 2;
 
 class RegionsStressTest : public ::testing::TestWithParam<int> {
  protected:
@@ -42,7 +42,7 @@ class RegionsStressTest : public ::testing::TestWithParam<int> {
   void WriteRounds(uint64_t writer, uint64_t operations) {
     Random random(DeriveSeed(900 + writer));
     for (uint64_t n = 0; n < operations && !failure_.failed(); ++n) {
-      const uint64_t number = random.Below(kKeys / kWriters) * kWriters + writer;
+      const uint64_t number = random.Below(kRegionKeys / kRegionWriters) * kRegionWriters + writer;
       std::atomic<uint64_t>& round = rounds_[number];
       const uint64_t next = round.load(std::memory_order_relaxed) + 1;
       const std::string key = NumberedKey(number);
@@ -57,7 +57,7 @@ class RegionsStressTest : public ::testing::TestWithParam<int> {
   void ReadUntilWritersAreDone(uint64_t reader) {
     Random random(DeriveSeed(910 + reader));
     while (writers_left_.load(std::memory_order_acquire) != 0 && !failure_.failed()) {
-      const uint64_t number = random.Below(kKeys);
+      const uint64_t number = random.Below(kRegionKeys);
       const uint64_t before = rounds_[number].load(std::memory_order_acquire);
       std::string value;
       const Status s = db_->Get({}, NumberedKey(number), &value);
@@ -81,8 +81,8 @@ class RegionsStressTest : public ::testing::TestWithParam<int> {
   Options options_;
   std::shared_ptr<engine::Engine> db_;
   FirstFailure failure_;
-  std::array<std::atomic<uint64_t>, kKeys> rounds_{};
-  std::atomic<uint64_t> writers_left_{kWriters};
+  std::array<std::atomic<uint64_t>, kRegionKeys> rounds_{};
+  std::atomic<uint64_t> writers_left_{kRegionWriters};
 };
 INSTANTIATE_TEST_SUITE_P(Regions, RegionsStressTest, ::testing::Values(2, 4),
                          ::testing::PrintToStringParamName());
@@ -90,8 +90,8 @@ INSTANTIATE_TEST_SUITE_P(Regions, RegionsStressTest, ::testing::Values(2, 4),
 TEST_P(RegionsStressTest, ReadersOfEveryRegionFindWhatWasAcknowledged) {
   const uint64_t operations = Sized(200'000, 10'000'000);
   std::vector<std::thread> threads;
-  for (uint64_t i = 0; i < kWriters; ++i) {
-    threads.emplace_back([this, i, operations] { WriteRounds(i, operations / kWriters); });
+  for (uint64_t i = 0; i < kRegionWriters; ++i) {
+    threads.emplace_back([this, i, operations] { WriteRounds(i, operations / kRegionWriters); });
   }
   for (uint64_t i = 0; i < 3; ++i) {
     threads.emplace_back([this, i] { ReadUntilWritersAreDone(i); });

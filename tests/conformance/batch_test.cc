@@ -1,4 +1,6 @@
 // WriteBatch: order within, atomicity, size.
+#include <sys/mman.h>
+
 #include "conformance.h"
 
 namespace braid::test {
@@ -10,7 +12,7 @@ INSTANTIATE_TEST_SUITE_P(Designs, BatchTest,
                          SetupName);
 
 /// Collects what a batch holds, as text.
-class Recorder : public WriteBatch::Handler {
+class BatchRecorder : public WriteBatch::Handler {
  public:
   void Put(Slice key, Slice value) override {
     text_ += "+" + std::string(key) + "=" + std::string(value) + " ";
@@ -23,7 +25,7 @@ class Recorder : public WriteBatch::Handler {
 };
 
 std::string TextOf(const WriteBatch& batch) {
-  Recorder recorder;
+  BatchRecorder recorder;
   batch.Iterate(&recorder);
   return recorder.text();
 }
@@ -158,6 +160,71 @@ TEST_P(BatchTest, RefusedBatchChangesNothing) {
   EXPECT_TRUE(HasCode(db_->Write(batch), Status::Code::kInvalidArgument));
   ExpectContent(db_.get(), model_);
   Reopen();
+  ExpectContent(db_.get(), model_);
+}
+
+/// Bytes of address space that nobody may read or write.
+class ForbiddenBytes {
+ public:
+  explicit ForbiddenBytes(size_t size)
+      : size_(size),
+        start_(
+            ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+  ForbiddenBytes(const ForbiddenBytes&) = delete;
+  ForbiddenBytes& operator=(const ForbiddenBytes&) = delete;
+  ~ForbiddenBytes() {
+    if (mapped()) ::munmap(start_, size_);
+  }
+  bool mapped() const { return start_ != MAP_FAILED; }
+  Slice slice() const { return {static_cast<const char*>(start_), size_}; }
+
+ private:
+  const size_t size_;
+  void* const start_;
+};
+
+TEST(WriteBatchTest, AnUpdateThatItsLengthsCannotSayIsRefusedWhenItIsAdded) {
+  const ForbiddenBytes huge((1ull << 32) + 5);
+  if (!huge.mapped()) GTEST_SKIP() << "no 4 GiB of address space";
+  WriteBatch batch;
+  batch.Put("a", "1");
+  BRAID_EXPECT_OK(batch.status());
+  batch.Put("b", huge.slice());
+  EXPECT_TRUE(HasCode(batch.status(), Status::Code::kInvalidArgument));
+  EXPECT_NE(batch.status().message().find("4294967301"), std::string_view::npos)
+      << batch.status().ToString();
+  batch.Put("c", "3");
+  EXPECT_EQ(TextOf(batch), "+a=1 +c=3 ");
+  EXPECT_EQ(batch.Count(), 2u);
+
+  WriteBatch keys;
+  keys.Put(huge.slice(), "v");
+  EXPECT_TRUE(HasCode(keys.status(), Status::Code::kInvalidArgument));
+  keys.Clear();
+  BRAID_EXPECT_OK(keys.status());
+  keys.Delete(huge.slice());
+  EXPECT_TRUE(HasCode(keys.status(), Status::Code::kInvalidArgument));
+  EXPECT_EQ(keys.Count(), 0u);
+
+  WriteBatch sum;
+  sum.Append(batch);
+  EXPECT_TRUE(HasCode(sum.status(), Status::Code::kInvalidArgument)) << "it is not whole either";
+}
+
+TEST_P(BatchTest, ABatchThatHasRefusedAnUpdateWritesNothing) {
+  const ForbiddenBytes huge((1ull << 32) + 5);
+  if (!huge.mapped()) GTEST_SKIP() << "no 4 GiB of address space";
+  Put("a", "old");
+  WriteBatch batch;
+  batch.Put("a", "new");
+  batch.Put("b", huge.slice());
+  batch.Delete("c");
+  EXPECT_TRUE(HasCode(db_->Write(batch), Status::Code::kInvalidArgument));
+  ExpectContent(db_.get(), model_);
+  batch.Clear();
+  batch.Put("a", "new");
+  BRAID_EXPECT_OK(db_->Write(batch));
+  model_["a"] = "new";
   ExpectContent(db_.get(), model_);
 }
 

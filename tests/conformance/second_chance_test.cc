@@ -54,6 +54,19 @@ TEST_F(SecondChanceTest, GivesUpTheLowestWhenItIsFullAndIsEmptyAfterAnOpen) {
   ExpectAll(4000);
 }
 
+TEST_F(SecondChanceTest, KeysThatAreGoneTakeNoRoomForGood) {
+  Open(64 << 10);
+  constexpr uint64_t kLive = 400;
+  for (uint64_t i = 0; i < 30'000; ++i) {
+    BRAID_ASSERT_OK(db_->Put(NumberedKey(i), "v"));
+    if (i < kLive) continue;
+    BRAID_ASSERT_OK(db_->Delete(NumberedKey(i - kLive)));
+  }
+  BRAID_ASSERT_OK(db_->Compact());
+  // A hundred are tall enough for a cache that is as roomy as this.
+  EXPECT_GE(db_->GetStatistics().second_chance_entries, 30u);
+}
+
 TEST_F(SecondChanceTest, BesideAnIndexItIsRefused) {
   Options options = TinyOptions();
   options.cache.index = true;

@@ -135,6 +135,32 @@ TEST_P(SnapshotTest, OverwrittenLargeValuesStayReadable) {
   EXPECT_EQ(GetText(db_.get(), "large"), model_["large"]);
 }
 
+TEST_P(SnapshotTest, ThatOfAnotherDatabaseIsRefused) {
+  Put("k", "v");
+  const std::unique_ptr<DB> other = OpenOrFail(options_, folder_.Sub("other"));
+  ASSERT_NE(other, nullptr);
+  const auto snapshot = other->GetSnapshot();
+  ReadOptions at;
+  at.snapshot = snapshot.get();
+  std::string value;
+  PinnedValue pinned;
+  std::vector<std::string> values;
+  const std::vector<Slice> keys{"k"};
+  constexpr Status::Code kRefused = Status::Code::kInvalidArgument;
+  EXPECT_TRUE(HasCode(db_->Get(at, "k", &value), kRefused));
+  EXPECT_TRUE(HasCode(db_->GetPinned(at, "k", &pinned), kRefused));
+  EXPECT_TRUE(HasCode(db_->MultiGet(at, keys, &values)[0], kRefused));
+  const auto it = db_->NewIterator(at);
+  it->SeekToFirst();
+  EXPECT_FALSE(it->Valid());
+  EXPECT_TRUE(HasCode(it->status(), kRefused));
+  // Nor that of an earlier handle of the same pool.
+  const auto before = db_->GetSnapshot();
+  Reopen();
+  at.snapshot = before.get();
+  EXPECT_TRUE(HasCode(db_->Get(at, "k", &value), kRefused));
+}
+
 TEST_P(SnapshotTest, StatisticsCountTheLiveOnes) {
   const uint64_t before = db_->GetStatistics().snapshots;
   auto first = db_->GetSnapshot();

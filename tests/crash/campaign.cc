@@ -173,9 +173,10 @@ std::string Describe(const Counts& counts, double seconds) {
          number(counts.nested[1]) + " once, " + number(counts.nested[2]) + " twice, " +
          number(counts.nested[3]) + " three times; " + number(counts.process_crashes) +
          " process crashes, " + number(counts.readers) + " opened for reading first, " +
-         number(counts.continued) + " continued), " + number(counts.duplicates) + " duplicates, " +
-         number(counts.rechecked) + " rechecked, all images known at " + number(counts.complete) +
-         " of " + number(counts.points) + " points, " + number(counts.runs) + " runs, " +
+         number(counts.repaired) + " repaired, " + number(counts.continued) + " continued), " +
+         number(counts.duplicates) + " duplicates, " + number(counts.rechecked) +
+         " rechecked, all images known at " + number(counts.complete) + " of " +
+         number(counts.points) + " points, " + number(counts.runs) + " runs, " +
          number(counts.operations) + " operations, " + rate;
 }
 

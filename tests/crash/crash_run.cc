@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/thread_random.h"
 #include "base/thread_slot.h"
 #include "crash/bare_database.h"
 #include "crash/threaded_run.h"
@@ -311,6 +312,7 @@ void CrashRun::Abandon() {
 
 std::optional<Failure> RunOnce(Device* device, const Workload& workload, uint64_t seed,
                                const RunSettings& settings) {
+  base::streams.store(0);  // a run, and its replay in another process, draw the same heights
   // This thread takes a slot, so that the run's, and its log's shard, is not always the first.
   base::ThreadSlot();
   std::optional<Failure> failure;

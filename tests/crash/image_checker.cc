@@ -11,6 +11,7 @@
 #include "fuzz/fuzz_common.h"
 #include "pmem/pool_facts.h"
 #include "pmem/sim_media.h"
+#include "recovery/salvage.h"
 
 namespace braid::crash {
 namespace {
@@ -50,6 +51,7 @@ void Counts::Add(const Counts& other) {
   continued += other.continued;
   duplicates += other.duplicates;
   readers += other.readers;
+  repaired += other.repaired;
   rechecked += other.rechecked;
   points += other.points;
   complete += other.complete;
@@ -198,8 +200,8 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
   };
 
   Level& level = levels_[depth];
-  std::string wrong;
-  if (!nest && WillRead(image)) wrong = CheckReader(options, boot_id, depth, &allowed);
+  std::string wrong = CheckRepair(image, boot_id);
+  if (wrong.empty() && !nest) wrong = CheckReader(image, options, boot_id, depth, &allowed);
   if (!wrong.empty()) return wrong;
   if (level.tracked) level.tracker->Begin();
   Result<std::unique_ptr<DB>> opened = Open(depth, options, boot_id);
@@ -241,10 +243,10 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
   return wrong;
 }
 
-std::string ImageChecker::CheckReader(Options options, const std::string& boot_id, size_t depth,
-                                      Allowed* allowed) {
+std::string ImageChecker::CheckReader(const Image& image, Options options,
+                                      const std::string& boot_id, size_t depth, Allowed* allowed) {
   // Not while reads are noted: it does the same work as the open that follows.
-  if (levels_[depth].tracked) return {};
+  if (!WillRead(image) || levels_[depth].tracked) return {};
   ++counts_.readers;
   options.read_only = true;
   area_->PushFrame();
@@ -262,6 +264,37 @@ std::string ImageChecker::CheckReader(Options options, const std::string& boot_i
   }
   area_->PopFrame();
   return wrong.empty() ? wrong : "opened for reading: " + wrong;
+}
+
+std::string ImageChecker::CheckRepair(const Image& image, const std::string& boot_id) {
+  return WillRepair(image) ? CheckSalvage(boot_id, image.allowed, false) : std::string();
+}
+
+std::string ImageChecker::CheckSalvage(const std::string& boot_id, Allowed allowed, bool closed) {
+  const pmem::ReadPause pause;
+  if (area_->published_bytes() == 0) return {};  // the crash was before the pool was made
+  ++counts_.repaired;
+  Result<std::unique_ptr<recovery::Salvage>> read = recovery::Salvage::Read(
+      pmem::PoolImage::OfMemory(area_->base(), area_->segments()), {}, boot_id);
+  if (!read.ok()) return "repair: " + read.status().ToString();
+  Pairs found;
+  const Status taken = (*read)->ForEachRecord([&](std::string_view key, std::string_view value) {
+    found.emplace_back(key, value);
+    return Status::OK();
+  });
+  if (!taken.ok()) return "repair: " + taken.ToString();
+  const RepairReport report = (*read)->TakeReport();
+  std::string wrong = CheckPairs(found, &allowed);
+  if (wrong.empty() && report.losses() != 0) wrong = "it says that something is lost";
+  // What a power loss has taken from the page cache leaves traces that are remarked upon.
+  closed = closed && workload_->media_class != MediaClass::kPage;
+  if (wrong.empty() && closed && !report.findings.empty()) wrong = "it finds fault with the pool";
+  if (wrong.empty()) return {};
+  wrong = "repair: " + wrong;
+  for (size_t i = 0; i < report.findings.size() && i < 4; ++i) {
+    wrong += "; " + report.findings[i].ToString();
+  }
+  return wrong;
 }
 
 /// A second recovery finds everything done: it changes nothing but the pool header, whose count of
@@ -385,6 +418,9 @@ std::string ImageChecker::ContinueAndReopen(std::unique_ptr<DB> db, const Allowe
     return "close after recovery: " + status.ToString();
   }
   db.reset();
+  if (std::string bad = CheckSalvage(boot_id, allowed, true); !bad.empty()) {
+    return "after close, " + bad;
+  }
   Result<std::unique_ptr<DB>> reopened = Open(depth, options_, boot_id);
   if (!reopened.ok()) return "open after close: " + reopened.status().ToString();
   wrong = CheckContent(reopened->get(), &allowed);

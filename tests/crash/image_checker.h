@@ -20,6 +20,7 @@
 namespace braid::crash {
 
 constexpr uint64_t kReaderOneIn = 8;  ///< images are opened for reading first
+constexpr uint64_t kRepairOneIn = 4;  ///< images are repaired as well as opened
 constexpr size_t kMaxDepth = 3;       ///< crashes inside recovery inside recovery ...
 
 struct Counts {
@@ -30,6 +31,7 @@ struct Counts {
   uint64_t continued = 0;   ///< of the checked: followed by operations, Close and another open
   uint64_t duplicates = 0;  ///< the same content under the same demands came before
   uint64_t readers = 0;     ///< of the checked: opened for reading first
+  uint64_t repaired = 0;    ///< of the checked: repaired first, and pools that were closed
   uint64_t rechecked = 0;   ///< pruned ones that were run all the same, to test the pruning
   uint64_t points = 0;
   uint64_t complete = 0;  ///< of the points: every image is checked or pruned
@@ -98,10 +100,16 @@ class ImageChecker {
   static bool WillCrashAgain(const Image& image, size_t depth);
   /// Looks at crashes inside the recovery that runs at `depth`.
   void NestedPoint(const Image& outer, const Allowed& allowed, size_t depth, Random* random);
-  /// Opens the image for reading, and takes back what that has stored. What is shown narrows
+  /// Opens some images for reading, and takes back what that has stored. What is shown narrows
   /// `allowed`: an open for writing must show the same.
-  std::string CheckReader(Options options, const std::string& boot_id, size_t depth,
-                          Allowed* allowed);
+  std::string CheckReader(const Image& image, Options options, const std::string& boot_id,
+                          size_t depth, Allowed* allowed);
+  /// Salvages what lies in the area, as a repair does: no byte of it was damaged, so nothing may be
+  /// lost, and what is brought back must be what an open may show. `closed`: in order, so there is
+  /// nothing to remark upon either.
+  std::string CheckSalvage(const std::string& boot_id, Allowed allowed, bool closed);
+  /// Of some images.
+  std::string CheckRepair(const Image& image, const std::string& boot_id);
   /// Opens the image once more and compares.
   std::string CheckAgain(const Options& options, const std::string& boot_id, size_t depth,
                          Allowed* allowed, std::unique_ptr<DB>* db);
@@ -112,6 +120,9 @@ class ImageChecker {
                                    const std::string& boot_id);
   static bool WillRead(const Image& image) {
     return Random(Mix64(image.seed + 13)).OneIn(kReaderOneIn);
+  }
+  static bool WillRepair(const Image& image) {
+    return Random(Mix64(image.seed + 17)).OneIn(kRepairOneIn);
   }
   /// Ends a database as a process crash does: what its destructor stores is taken back.
   void Abandon(std::unique_ptr<DB> db);

@@ -271,6 +271,16 @@ const Pairs& StateLeft(const Allowed& allowed) {
   return *allowed.states[static_cast<size_t>(std::countr_zero(allowed.mask))];
 }
 
+std::string CheckPairs(const Pairs& found, Allowed* allowed) {
+  if (allowed->lossy != nullptr) return ExplainWithLosses(*allowed->lossy, found);
+  ScanMatch match(*allowed, true);
+  for (const auto& [key, value] : found) match.Take(key, value);
+  if (match.mask() != 0) match.End();
+  if (match.mask() == 0) return match.difference();
+  allowed->mask = match.mask();
+  return {};
+}
+
 std::string CheckContent(DB* db, Allowed* allowed) {
   if (allowed->lossy != nullptr) {
     auto found = std::make_shared<Pairs>();

@@ -83,6 +83,9 @@ class Oracle {
 /// of the states that do not fit out of allowed->mask. Returns what is wrong, or an empty string.
 std::string CheckContent(DB* db, Allowed* allowed);
 
+/// The same of a content that was read in another way: in key order.
+std::string CheckPairs(const Pairs& found, Allowed* allowed);
+
 /// The state that is left in a mask of one bit (or of equal states).
 const Pairs& StateLeft(const Allowed& allowed);
 

@@ -15,13 +15,13 @@
 namespace braid::crash {
 namespace {
 
-constexpr uint64_t kChunkBytes = 4096;
+constexpr uint64_t kBareChunkBytes = 4096;
 
 class StructureTest : public ::testing::Test {
  protected:
   void SetUp() override {
     options_.background_threads = false;
-    options_.pool.chunk_bytes = kChunkBytes;
+    options_.pool.chunk_bytes = kBareChunkBytes;
     options_.pool.initial_bytes = 256u << 10;
     options_.memtable.bytes = 2048;
     options_.log.shards = 1;
@@ -41,7 +41,7 @@ class StructureTest : public ::testing::Test {
     for (int i = 0; i < 60; ++i) {
       ASSERT_TRUE(db_->Put("key" + std::to_string(i), std::string(50, 'v')).ok());
     }
-    ASSERT_TRUE(db_->Put("large", std::string(3 * kChunkBytes, 'l')).ok());
+    ASSERT_TRUE(db_->Put("large", std::string(3 * kBareChunkBytes, 'l')).ok());
     ASSERT_TRUE(db_->Compact().ok());
     ASSERT_TRUE(db_->Put("log", "entry").ok());
     ASSERT_EQ(CheckStructure(db_.get()), "");
@@ -64,8 +64,8 @@ class StructureTest : public ::testing::Test {
   }
   /// Offset of the first chunk of that kind.
   uint64_t FirstChunk(format::ChunkKind kind) const {
-    for (uint64_t chunk = 0; chunk < area_.published_bytes() / kChunkBytes; ++chunk) {
-      if (StateOf(chunk).kind() == kind) return chunk * kChunkBytes;
+    for (uint64_t chunk = 0; chunk < area_.published_bytes() / kBareChunkBytes; ++chunk) {
+      if (StateOf(chunk).kind() == kind) return chunk * kBareChunkBytes;
     }
     ADD_FAILURE() << "no such chunk";
     return 0;
@@ -79,7 +79,7 @@ class StructureTest : public ::testing::Test {
 
 TEST_F(StructureTest, AStateThatDiffersOnTheMediumIsNoticed) {
   Fill();
-  const uint64_t chunk = FirstChunk(format::ChunkKind::kFree) / kChunkBytes;
+  const uint64_t chunk = FirstChunk(format::ChunkKind::kFree) / kBareChunkBytes;
   *reinterpret_cast<uint64_t*>(area_.base() + StateAddress(chunk)) =
       format::ChunkState::Make(format::ChunkKind::kLog, 9, chunk).raw;
   EXPECT_NE(Problems().find("state on the medium"), std::string::npos);

@@ -45,6 +45,17 @@ void AddOperations(std::vector<Workload>* workloads) {
                   {kCompact, 3}}});
   all.back().keys = 8;
   all.back().operations = 100;
+  // What merges kept for views that are gone is dropped by merges of nothing.
+  all.push_back({"Kept",
+                 {{kPut, 12},
+                  {kDelete, 6},
+                  {kTakeSnapshot, 4},
+                  {kDropSnapshot, 5},
+                  {kReadSnapshot, 1},
+                  {kCompact, 5},
+                  {kCrash, 1}}});
+  all.back().keys = 8;
+  all.back().operations = 100;
   // Indexes over every fourth entry and fewer.
   all.push_back({"ThinIndex",
                  {{kPut, 8}, {kBatch, 24}, {kDelete, 4}, {kRead, 2}, {kFlush, 1}, {kCompact, 1}}});

@@ -10,6 +10,7 @@
 #include "engine/lsm_engine.h"
 #include "fuzz/fuzz_common.h"
 #include "fuzz/pool_surgery.h"
+#include "recovery/salvage.h"
 #include "support/child_process.h"
 #include "support/database.h"
 #include "support/temp_folder.h"
@@ -17,12 +18,13 @@
 namespace braid::test {
 namespace {
 
+using engine::Engine;
 using engine::LsmEngine;
 using format::EntryHeader;
 using fuzz::PoolBytes;
 using fuzz::PoolSurgery;
 
-constexpr unsigned kAlarmSeconds = 20;
+constexpr unsigned kWalkSeconds = 20;
 constexpr uint32_t kL1Head = 0;
 
 enum Answer : int { kNoError = 0, kCorruption = 10, kOtherError = 11 };
@@ -30,7 +32,7 @@ enum Answer : int { kNoError = 0, kCorruption = 10, kOtherError = 11 };
 /// Uses a pool as an application does, and notes the first error.
 class Use {
  public:
-  explicit Use(LsmEngine* engine) : engine_(engine) {}
+  explicit Use(Engine* engine) : engine_(engine) {}
 
   Status Run() {
     VerifyReport report;
@@ -66,22 +68,29 @@ class Use {
     Note(it->status());
   }
 
-  LsmEngine* engine_;
+  Engine* engine_;
   Status first_;
 };
 
-class HostilePoolTest : public ::testing::Test {
+/// Parts that pools of lists are made of, and used with.
+struct Parts {
+  const char* name;
+  uint8_t how;
+  const design::Design* design = &design::kBraid;
+};
+
+class HostilePoolTest : public ::testing::TestWithParam<Parts> {
  protected:
-  using Fill = std::function<void(LsmEngine*)>;
+  using Fill = std::function<void(Engine*)>;
   using Change = std::function<void(PoolSurgery*)>;
 
   /// A pool of ours, closed.
   void Build(const Fill& fill, bool close = true) {
     fuzz::PoolMemory memory;
     memory.set_limit(fuzz::kMaxFuzzPool);
-    Options options = fuzz::FuzzOptions(0);
+    Options options = fuzz::FuzzOptions(GetParam().how, *GetParam().design);
     options.compaction.l0_trigger = 8;  // tables stay until Compact
-    auto engine = LsmEngine::Open(options, fuzz::MediaFor(&memory, 0));
+    auto engine = GetParam().design->open(options, fuzz::MediaFor(&memory, 0));
     ASSERT_TRUE(IsOk(engine.status()));
     fill(engine->get());
     if (close) {
@@ -89,13 +98,13 @@ class HostilePoolTest : public ::testing::Test {
     }
     pool_ = memory.Save();
   }
-  static void PutKeys(LsmEngine* engine, int first, int count, size_t size = 3) {
+  static void PutKeys(Engine* engine, int first, int count, size_t size = 3) {
     for (int i = first; i < first + count; ++i) {
       ASSERT_TRUE(IsOk(engine->Put({}, Use::Key(i), std::string(size, 'v'))));
     }
   }
   void BuildMerged() {
-    Build([](LsmEngine* engine) {
+    Build([](Engine* engine) {
       PutKeys(engine, 0, 30);
       ASSERT_TRUE(IsOk(engine->Compact()));
     });
@@ -106,14 +115,31 @@ class HostilePoolTest : public ::testing::Test {
     change(&surgery);
   }
 
+  /// A repair reads it too, and ends.
+  static void Salvage(const fuzz::PoolMemory& memory) {
+    auto salvage = recovery::Salvage::Read(
+        pmem::PoolImage::OfMemory(memory.base(), memory.segments()), {}, fuzz::kFuzzBoot);
+    if (!salvage.ok()) return;
+    uint64_t bytes = 0;
+    (void)(*salvage)->ForEachRecord([&](std::string_view key, std::string_view value) {
+      bytes += key.size() + value.size();
+      return Status::OK();
+    });
+    // Not more than there is, whatever entries name.
+    if (bytes > 2 * memory.mapped()) std::abort();
+  }
+
   /// Opens and uses the pool twice, with and without the check at open.
-  static int UseTwice(const PoolBytes& pool, int fd) {
+  int UseTwice(const PoolBytes& pool, int fd) {
     Status first;
     for (const uint8_t how : {uint8_t{0}, fuzz::kVerifyFull, fuzz::kNoChecksums}) {
       fuzz::PoolMemory memory;
       memory.Load(pool);
+      Salvage(memory);
       memory.set_limit(pool.bytes.size() + (128u << 10));
-      auto engine = LsmEngine::Open(fuzz::FuzzOptions(how), fuzz::MediaFor(&memory, how));
+      auto engine = GetParam().design->open(
+          fuzz::FuzzOptions(static_cast<uint8_t>(how | GetParam().how), *GetParam().design),
+          fuzz::MediaFor(&memory, how));
       const Status status = engine.ok() ? Use(engine->get()).Run() : engine.status();
       if (how == 0) first = status;
     }
@@ -122,24 +148,32 @@ class HostilePoolTest : public ::testing::Test {
   }
   void ExpectCorruption() {
     const ChildOutcome outcome =
-        RunInChild(kAlarmSeconds, [&](int fd) { return UseTwice(pool_, fd); });
+        RunInChild(kWalkSeconds, [&](int fd) { return UseTwice(pool_, fd); });
     EXPECT_EQ(outcome.exit_code, kCorruption) << outcome.ToString();
   }
   void ExpectNoError() {
     const ChildOutcome outcome =
-        RunInChild(kAlarmSeconds, [&](int fd) { return UseTwice(pool_, fd); });
+        RunInChild(kWalkSeconds, [&](int fd) { return UseTwice(pool_, fd); });
     EXPECT_EQ(outcome.exit_code, kNoError) << outcome.ToString();
   }
   void ExpectNoHarm() {
     const ChildOutcome outcome =
-        RunInChild(kAlarmSeconds, [&](int fd) { return UseTwice(pool_, fd); });
+        RunInChild(kWalkSeconds, [&](int fd) { return UseTwice(pool_, fd); });
     EXPECT_GE(outcome.exit_code, 0) << outcome.ToString();
   }
 
   PoolBytes pool_;
 };
 
-TEST_F(HostilePoolTest, AnUnchangedPoolGivesNoError) {
+INSTANTIATE_TEST_SUITE_P(Lists, HostilePoolTest,
+                         ::testing::Values(Parts{"braid", 0},
+                                           Parts{"WriteAhead", fuzz::kWriteAheadLog},
+                                           Parts{"CopyMerge", fuzz::kCopyMerges},
+                                           Parts{"pointer", fuzz::kPointerMerges},
+                                           Parts{"listdb", 0, &design::kListDb}),
+                         [](const auto& param) { return std::string(param.param.name); });
+
+TEST_P(HostilePoolTest, AnUnchangedPoolGivesNoError) {
   BuildMerged();
   Alter([](PoolSurgery* at) {
     // The control: what these tests seal is what the store expects.
@@ -152,7 +186,7 @@ TEST_F(HostilePoolTest, AnUnchangedPoolGivesNoError) {
   ExpectNoError();
 }
 
-TEST_F(HostilePoolTest, ACircleInTheBottomLayerIsCorruption) {
+TEST_P(HostilePoolTest, ACircleInTheBottomLayerIsCorruption) {
   BuildMerged();
   Alter([](PoolSurgery* at) {
     const std::vector<uint64_t> list = at->Walk(kL1Head, 0);
@@ -162,7 +196,7 @@ TEST_F(HostilePoolTest, ACircleInTheBottomLayerIsCorruption) {
   ExpectCorruption();
 }
 
-TEST_F(HostilePoolTest, AnEntryThatLinksToItselfIsCorruption) {
+TEST_P(HostilePoolTest, AnEntryThatLinksToItselfIsCorruption) {
   BuildMerged();
   Alter([](PoolSurgery* at) {
     const uint64_t entry = at->Walk(kL1Head, 0)[15];
@@ -171,8 +205,8 @@ TEST_F(HostilePoolTest, AnEntryThatLinksToItselfIsCorruption) {
   ExpectCorruption();
 }
 
-TEST_F(HostilePoolTest, ACircleInAnUpperLayerIsCorruption) {
-  Build([](LsmEngine* engine) {
+TEST_P(HostilePoolTest, ACircleInAnUpperLayerIsCorruption) {
+  Build([](Engine* engine) {
     PutKeys(engine, 0, 90, 0);
     ASSERT_TRUE(IsOk(engine->Compact()));
   });
@@ -184,8 +218,8 @@ TEST_F(HostilePoolTest, ACircleInAnUpperLayerIsCorruption) {
   ExpectCorruption();
 }
 
-TEST_F(HostilePoolTest, ACircleInATableThatWaitsForItsMergeIsCorruption) {
-  Build([](LsmEngine* engine) { PutKeys(engine, 0, 30); });
+TEST_P(HostilePoolTest, ACircleInATableThatWaitsForItsMergeIsCorruption) {
+  Build([](Engine* engine) { PutKeys(engine, 0, 30); });
   Alter([](PoolSurgery* at) {
     const format::ManifestRecord* manifest = at->Manifest();
     ASSERT_EQ(manifest->tables[0].level, 0);
@@ -196,8 +230,8 @@ TEST_F(HostilePoolTest, ACircleInATableThatWaitsForItsMergeIsCorruption) {
   ExpectCorruption();
 }
 
-TEST_F(HostilePoolTest, VersionsInACircleAreCorruption) {
-  Build([](LsmEngine* engine) {
+TEST_P(HostilePoolTest, VersionsInACircleAreCorruption) {
+  Build([](Engine* engine) {
     std::vector<std::shared_ptr<const Snapshot>> snapshots;
     for (int i = 0; i < 6; ++i) {
       ASSERT_TRUE(IsOk(engine->Put({}, "key110", std::to_string(i))));
@@ -213,7 +247,7 @@ TEST_F(HostilePoolTest, VersionsInACircleAreCorruption) {
   ExpectCorruption();
 }
 
-TEST_F(HostilePoolTest, ALinkInALayerAboveItsEntryIsCorruption) {
+TEST_P(HostilePoolTest, ALinkInALayerAboveItsEntryIsCorruption) {
   BuildMerged();
   Alter([](PoolSurgery* at) {
     // A low entry at the very end of the pool's last chunk: its links of higher layers would lie
@@ -239,7 +273,7 @@ TEST_F(HostilePoolTest, ALinkInALayerAboveItsEntryIsCorruption) {
   ExpectCorruption();
 }
 
-TEST_F(HostilePoolTest, ALinkedEntryThatIsMarkedDeadIsCorruptionForAGet) {
+TEST_P(HostilePoolTest, ALinkedEntryThatIsMarkedDeadIsCorruptionForAGet) {
   BuildMerged();
   Alter([](PoolSurgery* at) {
     for (const uint64_t entry : at->Walk(kL1Head, 0)) {
@@ -249,8 +283,8 @@ TEST_F(HostilePoolTest, ALinkedEntryThatIsMarkedDeadIsCorruptionForAGet) {
   ExpectCorruption();
 }
 
-TEST_F(HostilePoolTest, LiveMarksOutsideOfTablesDoNotKeepCollectionBusyForEver) {
-  Build([](LsmEngine* engine) {
+TEST_P(HostilePoolTest, LiveMarksOutsideOfTablesDoNotKeepCollectionBusyForEver) {
+  Build([](Engine* engine) {
     for (int round = 0; round < 4; ++round) {
       PutKeys(engine, 0, 40, 60);
       ASSERT_TRUE(IsOk(engine->Compact()));
@@ -271,8 +305,8 @@ TEST_F(HostilePoolTest, LiveMarksOutsideOfTablesDoNotKeepCollectionBusyForEver) 
   ExpectCorruption();
 }
 
-TEST_F(HostilePoolTest, AnExtentThatLeadsOutOfThePoolIsCorruption) {
-  Build([](LsmEngine* engine) {
+TEST_P(HostilePoolTest, AnExtentThatLeadsOutOfThePoolIsCorruption) {
+  Build([](Engine* engine) {
     ASSERT_TRUE(IsOk(engine->Put({}, "key100", std::string(5000, 'L'))));
     ASSERT_TRUE(IsOk(engine->Compact()));
   });
@@ -293,8 +327,8 @@ TEST_F(HostilePoolTest, AnExtentThatLeadsOutOfThePoolIsCorruption) {
   alter_extent([](format::ExtentHeader* header) { header->chunks = 1; });
 }
 
-TEST_F(HostilePoolTest, AReferenceToAnExtentThatIsNoneIsNeverFollowedNorFreed) {
-  Build([](LsmEngine* engine) {
+TEST_P(HostilePoolTest, AReferenceToAnExtentThatIsNoneIsNeverFollowedNorFreed) {
+  Build([](Engine* engine) {
     ASSERT_TRUE(IsOk(engine->Put({}, "key100", std::string(24, 'r'))));
     ASSERT_TRUE(IsOk(engine->Put({}, "key103", std::string(24, 's'))));
     ASSERT_TRUE(IsOk(engine->Compact()));
@@ -317,8 +351,8 @@ TEST_F(HostilePoolTest, AReferenceToAnExtentThatIsNoneIsNeverFollowedNorFreed) {
   }
 }
 
-TEST_F(HostilePoolTest, AManifestThatContradictsItselfIsRefused) {
-  Build([](LsmEngine* engine) { PutKeys(engine, 0, 10); });
+TEST_P(HostilePoolTest, AManifestThatContradictsItselfIsRefused) {
+  Build([](Engine* engine) { PutKeys(engine, 0, 10); });
   const PoolBytes sound = pool_;
   const auto alter_manifest = [&](const char* what,
                                   const std::function<void(format::ManifestRecord*)>& change) {
@@ -362,8 +396,8 @@ TEST_F(HostilePoolTest, AManifestThatContradictsItselfIsRefused) {
                  [](Record* record) { record->last_sequence = ~0ull; });
 }
 
-TEST_F(HostilePoolTest, ARedoRecordChangesNothingButLinks) {
-  Build([](LsmEngine* engine) { PutKeys(engine, 0, 10); });
+TEST_P(HostilePoolTest, ARedoRecordChangesNothingButLinks) {
+  Build([](Engine* engine) { PutKeys(engine, 0, 10); });
   const PoolBytes sound = pool_;
   const auto with_update = [&](format::RedoUpdate update) {
     pool_ = sound;
@@ -381,10 +415,11 @@ TEST_F(HostilePoolTest, ARedoRecordChangesNothingButLinks) {
       *at->RedoUpdates(chunk) = update;
       at->SealRedo(chunk);
     });
-    const ChildOutcome outcome = RunInChild(kAlarmSeconds, [&](int fd) {
+    const ChildOutcome outcome = RunInChild(kWalkSeconds, [&](int fd) {
       fuzz::PoolMemory memory;
       memory.Load(pool_);
-      auto engine = LsmEngine::Open(fuzz::FuzzOptions(0), fuzz::MediaFor(&memory, 0));
+      auto engine = GetParam().design->open(fuzz::FuzzOptions(GetParam().how, *GetParam().design),
+                                            fuzz::MediaFor(&memory, 0));
       SayTo(fd, engine.status().ToString());
       const bool untouched = memory.Save().bytes == pool_.bytes;
       return engine.status().IsCorruption() && untouched ? 0 : 1;
@@ -401,7 +436,7 @@ TEST_F(HostilePoolTest, ARedoRecordChangesNothingButLinks) {
   with_update({format::kTableHeadsOffset | format::kRedoMarkDead, 0});
 }
 
-TEST_F(HostilePoolTest, ANameWithoutAnEndInThePoolHeaderIsRefused) {
+TEST_P(HostilePoolTest, ANameWithoutAnEndInThePoolHeaderIsRefused) {
   BuildMerged();
   const PoolBytes sound = pool_;
   for (const int which : {0, 1, 2}) {
@@ -419,20 +454,23 @@ TEST_F(HostilePoolTest, ANameWithoutAnEndInThePoolHeaderIsRefused) {
   }
 }
 
-TEST_F(HostilePoolTest, ATableIdAtTheEndOfNumbersIsRefused) {
-  Build([](LsmEngine* engine) { PutKeys(engine, 0, 5); }, false);
+TEST_P(HostilePoolTest, ATableIdAtTheEndOfNumbersIsRefused) {
+  Build([](Engine* engine) { PutKeys(engine, 0, 5); }, false);
   Alter([](PoolSurgery* at) {
-    const uint64_t chunk = at->ChunksOf(format::ChunkKind::kLog)[0];
-    at->LogHeader(chunk)->table_id = ~0ull;
-    at->SealLogChunk(chunk);
+    for (const format::ChunkKind kind : {format::ChunkKind::kLog, format::ChunkKind::kWriteAhead}) {
+      for (const uint64_t chunk : at->ChunksOf(kind)) {
+        at->LogHeader(chunk)->table_id = ~0ull;
+        at->SealLogChunk(chunk);
+      }
+    }
   });
   ExpectCorruption();
 }
 
-TEST_F(HostilePoolTest, EntriesInTheBytesOfOthersDoNoHarm) {
+TEST_P(HostilePoolTest, EntriesInTheBytesOfOthersDoNoHarm) {
   // What a merge stores as the link of one entry is the size of another's key.
   for (uint64_t shift = 8; shift <= 96; shift += 8) {
-    Build([](LsmEngine* engine) {
+    Build([](Engine* engine) {
       PutKeys(engine, 0, 12, 80);
       ASSERT_TRUE(IsOk(engine->Compact()));
       PutKeys(engine, 5, 12, 80);
@@ -449,7 +487,7 @@ TEST_F(HostilePoolTest, EntriesInTheBytesOfOthersDoNoHarm) {
   }
 }
 
-TEST_F(HostilePoolTest, AnIndexIsBuiltOverAKeyWithMoreVersionsThanASlice) {
+TEST(HostileIndexTest, AnIndexIsBuiltOverAKeyWithMoreVersionsThanASlice) {
   std::vector<std::shared_ptr<const Snapshot>> snapshots;
   fuzz::PoolMemory memory;
   auto engine = LsmEngine::Open(fuzz::FuzzOptions(0), fuzz::MediaFor(&memory, 0));
@@ -470,12 +508,14 @@ TEST_F(HostilePoolTest, AnIndexIsBuiltOverAKeyWithMoreVersionsThanASlice) {
   EXPECT_EQ(index.tree()->size(), 2u);
 }
 
-TEST_F(HostilePoolTest, AnIndexHoldsWhatTheBottomLayerHasWhateverUpperLayersSay) {
+TEST(HostileIndexTest, AnIndexHoldsWhatTheBottomLayerHasWhateverUpperLayersSay) {
   fuzz::PoolMemory memory;
   auto engine = LsmEngine::Open(fuzz::FuzzOptions(0), fuzz::MediaFor(&memory, 0));
   ASSERT_TRUE(IsOk(engine.status()));
   constexpr int kKeys = 3000;
-  PutKeys(engine->get(), 0, kKeys, 4);
+  for (int i = 0; i < kKeys; ++i) {
+    ASSERT_TRUE(IsOk((*engine)->Put({}, Use::Key(i), "vvvv")));
+  }
   ASSERT_TRUE(IsOk((*engine)->Compact()));
   pmem::PmemPool& pool = const_cast<pmem::PmemPool&>((*engine)->pool());
   const index::SkipList list(&pool, pool.As<uint64_t>(format::kTableHeadsOffset));
@@ -511,7 +551,7 @@ TEST(HostileFileTest, InspectionOfASparseFileOfAnySizeEnds) {
   const std::string path = folder.Sub("pool");
   { OpenOrFail(TinyOptions(), path); }
   std::filesystem::resize_file(path + "/segment-000000", 1ull << 45);
-  const ChildOutcome outcome = RunInChild(kAlarmSeconds, [&](int) {
+  const ChildOutcome outcome = RunInChild(kWalkSeconds, [&](int) {
     (void)DB::Inspect(path, TinyOptions());
     (void)DB::Open(TinyOptions(), path);
     return 0;
@@ -540,7 +580,7 @@ TEST(RecoveryTimeTest, AKeyWrittenFromManyShardsIsReplayedInAPass) {
     ::_exit(0);  // as a process that dies
   });
   ASSERT_EQ(outcome.exit_code, 0) << outcome.ToString();
-  const ChildOutcome reopened = RunInChild(kAlarmSeconds, [&](int) {
+  const ChildOutcome reopened = RunInChild(kWalkSeconds, [&](int) {
     const std::unique_ptr<DB> db = OpenOrFail(options, path);
     if (db == nullptr) return 1;
     return db->GetStatistics().recovered_entries == kThreads * kWrites &&

@@ -17,8 +17,12 @@ std::string EarlierPath(const std::string& path) { return path + "-earlier"; }
 /// another process writes.
 class Builder {
  public:
-  Builder(DB* db, BuiltPool* pool, std::string path, uint64_t seed)
-      : db_(db), pool_(pool), path_(std::move(path)), random_(seed) {}
+  Builder(DB* db, BuiltPool* pool, std::string path, uint64_t seed, const StoreKind& store)
+      : db_(db),
+        pool_(pool),
+        path_(std::move(path)),
+        batches_(store.capabilities().atomic_batches),
+        random_(seed) {}
 
   void Put(uint64_t n, size_t size) {
     const std::string key = NumberedKey(n);
@@ -48,8 +52,11 @@ class Builder {
       const std::string value = "batch " + std::to_string(writes_++);
       batch.Put(key, value);
       Note(key, value);
+      if (db_ != nullptr && !batches_) {
+        EXPECT_TRUE(IsOk(db_->Put(key, value)));
+      }
     }
-    if (db_ != nullptr) {
+    if (db_ != nullptr && batches_) {
       EXPECT_TRUE(IsOk(db_->Write(batch)));
     }
   }
@@ -91,6 +98,7 @@ class Builder {
   DB* db_;
   BuiltPool* pool_;
   std::string path_;
+  const bool batches_;
   Random random_;
   uint64_t writes_ = 0;
 };
@@ -168,8 +176,8 @@ void Fill(PoolState state, Builder* builder) {
   }
 }
 
-Options BuildOptions(PoolState state) {
-  Options options = DamageOptions();
+Options BuildOptions(PoolState state, const StoreKind& store) {
+  Options options = DamageOptions(store);
   if (state == PoolState::kMemtable || state == PoolState::kTables || state == PoolState::kKilled ||
       state == PoolState::kMidMerge) {
     options.memtable.bytes = 16ull << 20;
@@ -189,13 +197,14 @@ Options BuildOptions(PoolState state) {
 }
 
 /// Fills the pool in a process that ends without closing it.
-bool FillAndDie(PoolState state, const std::string& path, uint64_t seed, uint64_t micros) {
+bool FillAndDie(PoolState state, const std::string& path, uint64_t seed, uint64_t micros,
+                const StoreKind& store) {
   const ChildOutcome outcome = RunInChild(60, [&](int) {
-    Result<std::unique_ptr<DB>> opened = DB::Open(BuildOptions(state), path);
+    Result<std::unique_ptr<DB>> opened = DB::Open(BuildOptions(state, store), path);
     if (!opened.ok()) return 1;
     DB* db = opened.value().release();  // never closed
     BuiltPool unused;
-    Builder builder(db, &unused, path, seed);
+    Builder builder(db, &unused, path, seed, store);
     Fill(state, &builder);
     if (state == PoolState::kKilled) return 0;
     std::thread killer([micros] {
@@ -210,13 +219,14 @@ bool FillAndDie(PoolState state, const std::string& path, uint64_t seed, uint64_
 }
 
 /// A pool whose process ended: for kMidMerge at a moment that lay within a merge.
-void BuildUnclosed(PoolState state, const std::string& path, uint64_t seed, BuiltPool* pool) {
-  Builder model(nullptr, pool, path, seed);
+void BuildUnclosed(PoolState state, const std::string& path, uint64_t seed, const StoreKind& store,
+                   BuiltPool* pool) {
+  Builder model(nullptr, pool, path, seed, store);
   Fill(state, &model);
   for (uint64_t attempt = 0; attempt < 400; ++attempt) {
     std::error_code error;
     std::filesystem::remove_all(path, error);
-    if (!FillAndDie(state, path, seed, 50 + attempt % 40 * 50)) break;
+    if (!FillAndDie(state, path, seed, 50 + attempt % 40 * 50, store)) break;
     pool->image = PoolImage(path);
     if (state == PoolState::kKilled || PoolMap(pool->image).merge_id() != 0) return;
   }
@@ -237,14 +247,21 @@ Options DamageOptions() {
   return options;
 }
 
-BuiltPool BuildPool(PoolState state, const std::string& path, uint64_t seed) {
+Options DamageOptions(const StoreKind& store) {
+  Options options = DamageOptions();
+  store.ApplyTo(&options);
+  return options;
+}
+
+BuiltPool BuildPool(PoolState state, const std::string& path, uint64_t seed,
+                    const StoreKind& store) {
   BuiltPool pool;
   if (state == PoolState::kKilled || state == PoolState::kMidMerge) {
-    BuildUnclosed(state, path, seed, &pool);
+    BuildUnclosed(state, path, seed, store, &pool);
   } else {
-    const std::unique_ptr<DB> db = OpenOrFail(BuildOptions(state), path);
+    const std::unique_ptr<DB> db = OpenOrFail(BuildOptions(state, store), path);
     if (db == nullptr) return pool;
-    Builder builder(db.get(), &pool, path, seed);
+    Builder builder(db.get(), &pool, path, seed, store);
     Fill(state, &builder);
     ExpectContent(db.get(), pool.content);
     EXPECT_TRUE(IsOk(db->Close()));

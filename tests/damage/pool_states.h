@@ -9,6 +9,7 @@
 #include "braid/db.h"
 #include "pool_image.h"
 #include "support/database.h"
+#include "support/store_kind.h"
 
 namespace braid::test {
 
@@ -41,7 +42,11 @@ struct BuiltPool {
 /// Options under which the pools are made and opened: 1 MiB, chunks of 16 KiB.
 Options DamageOptions();
 
+/// The same of a store.
+Options DamageOptions(const StoreKind& store);
+
 /// Makes a pool at `path` and takes its image; records a failure when that fails.
-BuiltPool BuildPool(PoolState state, const std::string& path, uint64_t seed);
+BuiltPool BuildPool(PoolState state, const std::string& path, uint64_t seed,
+                    const StoreKind& store = StoreKinds().front());
 
 }  // namespace braid::test

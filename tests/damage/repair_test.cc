@@ -9,8 +9,8 @@
 namespace braid::test {
 namespace {
 
-constexpr unsigned kAlarmSeconds = kSanitizer ? 120 : 30;
-enum Verdict : int { kGood = 0, kGaveUp = 10, kWrong = 20 };
+constexpr unsigned kRepairSeconds = kSanitizer ? 120 : 30;
+enum RepairVerdict : int { kGood = 0, kGaveUp = 10, kWrong = 20 };
 
 bool SameFiles(const PoolImage& a, const PoolImage& b) {
   if (a.files.size() != b.files.size()) return false;
@@ -173,7 +173,7 @@ TEST_P(RepairTest, BringsBackWhateverIsIntact) {
     ASSERT_TRUE(harmed.WriteTo(path));
     const Judge judge(pool, map, harmed);
     const ChildOutcome outcome = RunInChild(
-        kAlarmSeconds, [&](int fd) { return RepairAndJudge(judge, path, target, {}, fd); });
+        kRepairSeconds, [&](int fd) { return RepairAndJudge(judge, path, target, {}, fd); });
     EXPECT_TRUE(outcome.exit_code == kGood || outcome.exit_code == kGaveUp)
         << places << outcome.ToString() << "\n  trial seed " << seed << " " << ReplayLine();
     EXPECT_TRUE(SameFiles(PoolImage(path), harmed)) << places << "the damaged pool was changed";

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "injector.h"
+#include "support/build_paths.h"
 #include "support/child_process.h"
 #include "support/database.h"
 

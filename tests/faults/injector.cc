@@ -44,6 +44,7 @@ bool Fails(Call call) {
   const uint64_t number = plan.calls.fetch_add(1) + 1;
   const uint64_t at = plan.at.load(std::memory_order_relaxed);
   if (at == 0 || number < at || (number > at && !plan.lasting.load())) return false;
+  if (const auto* hook = before_failure.exchange(nullptr); hook != nullptr) (*hook)();
   plan.failed.store(true);
   errno = plan.error.load();
   return true;
@@ -86,6 +87,10 @@ void Inject(const Injection& injection) {
 }
 uint64_t CallsMade() { return plan.calls.load(); }
 bool HasFailed() { return plan.failed.load(); }
+bool SyncHasFailed() {
+  return plan.failed.load() && plan.call.load() == Call::kSync && plan.error.load() != EINTR;
+}
+std::atomic<const std::function<void()>*> before_failure{nullptr};
 
 Armed::Armed() { plan.armed.fetch_add(1); }
 Armed::~Armed() { plan.armed.fetch_sub(1); }

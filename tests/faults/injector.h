@@ -3,8 +3,10 @@
 // product knows of it. Nothing fails, and nothing is counted, outside of an Armed scope.
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace braid::test {
@@ -43,6 +45,11 @@ void Inject(const Injection& injection);
 /// Calls of the kind that were made in armed scopes since Inject.
 uint64_t CallsMade();
 bool HasFailed();
+/// Whether a sync has told of an error since Inject, and not of a signal only.
+bool SyncHasFailed();
+/// Unless null, called once, by the call that fails next, before it does: what others do meanwhile
+/// comes to wait behind it. Null again when it is called.
+extern std::atomic<const std::function<void()>*> before_failure;
 
 /// While one of these is alive, calls of all threads are counted and fail.
 class Armed {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "every_call.h"
 #include "support/folder_state.h"
 
 namespace braid::test {
@@ -218,6 +219,8 @@ void RunWrites(const Options& options, const std::string& pool, Ledger* ledger) 
   DoWrites(db.get(), 5, ledger);
   ledger->reached = db->GetStatistics();
   ExpectReadable(db.get(), ledger);
+  CallEverything(db.get(), ledger);
+  ExpectReadable(db.get(), ledger);
   // The close may fail for the reason that the background failed for; the next open must not.
   const Status closed = db->Close();
   if (!closed.ok()) ExpectHonest(closed, "close after failures", ledger);
@@ -228,6 +231,7 @@ void RunOpen(const Options& options, const std::string& pool, Ledger* ledger) {
   if (db == nullptr) return;
   ExpectReadable(db.get(), ledger);
   Writer(db.get(), ledger).Put("opened", "value");
+  CallEverything(db.get(), ledger);
   const Status closed = db->Close();
   if (!closed.ok()) ExpectHonest(closed, "close after failures", ledger);
 }

@@ -89,6 +89,7 @@ void KillCycles::Cycle(uint64_t number) {
 void KillCycles::StartOver() {
   const Status removed = DB::Destroy(pool_);
   ASSERT_TRUE(IsOk(removed));
+  ++store_;
   oracle_.Reset();
 }
 
@@ -201,8 +202,9 @@ void KillCycles::Kill(Moment moment, bool open_only) {
   oracle_->stop.store(open_only ? 1 : 0);
   for (auto& count : oracle_->activities) count.store(0);
   const uint64_t writer_seed = random_.Next() >> 1;
-  const pid_t pid =
-      Spawn({kWriterArgument, pool_, std::to_string(oracle_.fd()), std::to_string(writer_seed)});
+  const pid_t pid = Spawn({kWriterArgument, pool_, std::to_string(oracle_.fd()),
+                           std::to_string(writer_seed), std::to_string(store_)});
+  const std::string how = store().name + ": " + Describe(KillOptions(writer_seed, store()));
   ASSERT_GT(pid, 0);
   const bool reached = AwaitMoment(moment, pid);
   ::kill(pid, SIGKILL);
@@ -210,12 +212,10 @@ void KillCycles::Kill(Moment moment, bool open_only) {
   ASSERT_EQ(::waitpid(pid, &status, 0), pid);
   const Stage stage = oracle_.stage();
   CountKill(stage);
-  ASSERT_NE(stage, Stage::kFailed)
-      << "the writer failed: " << oracle_->message << "\n  " << Describe(KillOptions(writer_seed));
+  ASSERT_NE(stage, Stage::kFailed) << "the writer failed: " << oracle_->message << "\n  " << how;
   ASSERT_TRUE(reached) << "the writer hangs at stage " << static_cast<int>(stage);
   ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-      << "the writer ended by itself, status " << status << "\n  "
-      << Describe(KillOptions(writer_seed));
+      << "the writer ended by itself, status " << status << "\n  " << how;
 }
 
 /// A counter holds the number of swaps that succeeded, and never less than anybody has read.
@@ -238,9 +238,12 @@ void KillCycles::CheckCounters(DB* db, Model* model) {
 
 void KillCycles::CheckPool() {
   const uint64_t seed = random_.Next() >> 1;
-  Options options = KillOptions(seed);
+  Options options = KillOptions(seed, store());
   if (random_.OneIn(4)) options.verify_on_open = VerifyOnOpen::kFull;
-  SCOPED_TRACE(Describe(options));
+  SCOPED_TRACE(store().name + ": " + Describe(options));
+  std::optional<Model> repaired;
+  if (random_.OneIn(2)) Repair(options, &repaired);
+  if (::testing::Test::HasFatalFailure()) return;
   std::optional<Pairs> shown;
   if (random_.OneIn(2)) ReadOnly(options, &shown);
   if (::testing::Test::HasFatalFailure()) return;
@@ -250,6 +253,7 @@ void KillCycles::CheckPool() {
     EXPECT_TRUE(*shown == ScanForward(db.get())) << "a reader was shown something else";
     ++read_only_;
   }
+  if (repaired) CheckRepaired(db.get(), *repaired);
   for (uint32_t t = 0; t < kThreads; ++t) {
     ResolveThread(db.get(), t);
     if (::testing::Test::HasFatalFailure()) return;
@@ -270,6 +274,63 @@ void KillCycles::CheckPool() {
     ExpectVerified(db.get());
     EXPECT_TRUE(SamePairs(ScanForward(db.get()), model)) << "after Compact";
   }
+}
+
+void KillCycles::Repair(const Options& options, std::optional<Model>* repaired) {
+  const std::string target = folder_.Sub("repaired");
+  RepairReport report;
+  const Status status = DB::Repair(options, pool_, target, &report);
+  if (!status.ok()) {
+    // Killed before there was a pool.
+    ASSERT_TRUE(status.IsNotFound() || !DB::Inspect(pool_).ok()) << status.ToString();
+    return;
+  }
+  const auto findings = [&] {
+    std::string text;
+    for (size_t i = 0; i < report.findings.size() && i < 6; ++i) {
+      text += "\n  " + report.findings[i].ToString();
+    }
+    return text;
+  };
+  EXPECT_EQ(report.losses(), 0u) << "of a pool that nobody has damaged" << findings();
+  {
+    const std::unique_ptr<DB> db = OpenOrFail(options, target);
+    ASSERT_NE(db, nullptr);
+    const Pairs pairs = ScanForward(db.get());
+    repaired->emplace(pairs.begin(), pairs.end());
+  }
+  BRAID_ASSERT_OK(DB::Destroy(target));
+  ++repaired_;
+}
+
+/// An open shows the same as the repair has brought back, but for what was in flight at the kill.
+void KillCycles::CheckRepaired(DB* db, const Model& repaired) {
+  Model opened;
+  for (auto& [key, value] : ScanForward(db)) opened[key] = value;
+  const auto text_of = [](const Model& model, const std::string& key) {
+    const auto found = model.find(key);
+    return found == model.end() ? std::string("(not found)") : Printable(found->second);
+  };
+  for (uint32_t t = 0; t < kThreads; ++t) {
+    for (uint32_t key = 0; key < kKeysPerThread; ++key) {
+      const KeyState& state = oracle_->threads[t].keys[key];
+      const std::string name = KeyName(t, key);
+      const uint64_t pending = state.pending.load();
+      const bool in_flight = pending != 0 && pending != state.acknowledged.load();
+      if (!in_flight) {
+        ASSERT_EQ(text_of(repaired, name), text_of(opened, name)) << "repaired: " << name;
+      }
+      opened.erase(name);
+    }
+  }
+  for (uint32_t c = 0; c < kCounters; ++c) {
+    const auto found = repaired.find(CounterName(c));
+    const uint64_t got =
+        found == repaired.end() ? 0 : std::strtoull(found->second.c_str(), nullptr, 10);
+    EXPECT_GE(got, oracle_->counters[c].acknowledged.load()) << "repaired: " << CounterName(c);
+    opened.erase(CounterName(c));
+  }
+  EXPECT_TRUE(opened.empty()) << "a key that nobody wrote";
 }
 
 /// What a reader shows of the pool that the killed writer has left, which stays as it is. Nothing

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kill_options.h"
 #include "oracle.h"
 #include "support/database.h"
 #include "support/temp_folder.h"
@@ -45,6 +46,8 @@ class KillCycles {
   uint64_t swaps() { return oracle_->swaps.load(); }
   uint64_t resolved_old() const { return resolved_old_; }
   uint64_t resolved_new() const { return resolved_new_; }
+  /// Pools that were repaired before they were opened.
+  uint64_t repaired() const { return repaired_; }
   /// Pools that a reader has looked at before a writer did.
   uint64_t read_only() const { return read_only_; }
   const KillCounts& kills() const { return kills_; }
@@ -63,6 +66,11 @@ class KillCycles {
   bool WaitForStage(Stage stage);
   void CountKill(Stage stage);
   void CheckPool();
+  /// What a repair of the pool that the killed writer has left brings back; nothing when there was
+  /// no pool yet.
+  void Repair(const Options& options, std::optional<Model>* repaired);
+  void CheckRepaired(DB* db, const Model& repaired);
+  const StoreKind& store() const { return KillStore(store_); }
   void ReadOnly(Options options, std::optional<Pairs>* shown);
   void CheckCounters(DB* db, Model* model);
   void ResolveThread(DB* db, uint32_t t);
@@ -76,6 +84,8 @@ class KillCycles {
   uint64_t resolved_old_ = 0;
   uint64_t resolved_new_ = 0;
   uint64_t read_only_ = 0;
+  uint64_t repaired_ = 0;
+  uint64_t store_ = 0;  // of the pool
 };
 
 }  // namespace braid::test

@@ -5,6 +5,7 @@
 
 #include "braid/options.h"
 #include "support/database.h"
+#include "support/store_kind.h"
 
 namespace braid::test {
 
@@ -15,6 +16,23 @@ inline Options KillOptions(uint64_t seed) {
   Options options = RandomTinyOptions(&random);
   options.pool.initial_bytes = 1ull << 20;  // so that a new pool must grow soon
   options.background_threads = !random.OneIn(4);
+  return options;
+}
+
+/// The store of this number: all kinds take turns.
+inline const StoreKind& KillStore(uint64_t number) {
+  return StoreKinds()[number % StoreKinds().size()];
+}
+
+/// The same for a store. Parts of the default one that may change from open to open do.
+inline Options KillOptions(uint64_t seed, const StoreKind& store) {
+  Options options = KillOptions(seed);
+  store.ApplyTo(&options);
+  Random random(seed + 1);
+  if (store.name != "braid") return options;
+  if (random.OneIn(3)) options.log.kind = LogKind::kWriteAhead;
+  if (random.OneIn(3)) options.compaction.kind = MergeKind::kCopy;
+  if (random.OneIn(3)) options.memtable.kind = MemTableKind::kSkipList;
   return options;
 }
 

@@ -20,13 +20,13 @@ void Report(KillCycles* run) {
   std::printf(
       "[ kill     ] %llu writes acknowledged, %llu of them swaps; in flight at the kill: %llu old, "
       "%llu new\n"
-      "[ kill     ] %llu pools were opened for reading first\n"
+      "[ kill     ] %llu pools were opened for reading first, %llu were repaired\n"
       "[ kill     ] %llu kills: %llu in open, %llu in recovery, %llu in a merge, %llu in growth, "
       "%llu in a flush; the first four are %llu%%\n",
       number(run->writes()), number(run->swaps()), number(run->resolved_old()),
-      number(run->resolved_new()), number(run->read_only()), number(kills.all), number(kills.open),
-      number(kills.recovery), number(kills.merge), number(kills.growth), number(kills.flush),
-      number(kills.aimed() * 100 / kills.all));
+      number(run->resolved_new()), number(run->read_only()), number(run->repaired()),
+      number(kills.all), number(kills.open), number(kills.recovery), number(kills.merge),
+      number(kills.growth), number(kills.flush), number(kills.aimed() * 100 / kills.all));
 }
 
 void RunCycles(Medium medium, uint64_t cycles, uint64_t seed) {
@@ -42,6 +42,7 @@ void RunCycles(Medium medium, uint64_t cycles, uint64_t seed) {
   const KillCounts& kills = run.kills();
   EXPECT_GE(kills.aimed() * 4, kills.all) << "too few kills in open, recovery, merges and growth";
   EXPECT_GT(run.read_only(), 0u);
+  EXPECT_GT(run.repaired(), 0u);
   EXPECT_GT(kills.open, 0u);
   EXPECT_GT(kills.recovery, 0u);
   EXPECT_GT(kills.merge, 0u);

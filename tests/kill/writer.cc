@@ -16,14 +16,18 @@ namespace {
 
 class Writer {
  public:
-  Writer(std::string pool, int oracle_fd, uint64_t seed)
-      : pool_(std::move(pool)), oracle_(oracle_fd), seed_(seed) {
+  Writer(std::string pool, int oracle_fd, uint64_t seed, const StoreKind& store)
+      : pool_(std::move(pool)),
+        oracle_(oracle_fd),
+        seed_(seed),
+        store_(store),
+        can_(store.capabilities()) {
     base::activity_board = &oracle_->activities;
   }
 
   int Run() {
     oracle_.SetStage(Stage::kOpening);
-    Result<std::unique_ptr<DB>> opened = DB::Open(KillOptions(seed_), pool_);
+    Result<std::unique_ptr<DB>> opened = DB::Open(KillOptions(seed_, store_), pool_);
     if (!opened.ok()) return Fail("open: " + opened.status().ToString());
     db_ = std::move(opened).value();
     oracle_.SetStage(Stage::kWriting);
@@ -58,7 +62,8 @@ class Writer {
     std::vector<uint32_t> keys;
     while (!Stopped()) {
       keys.clear();
-      const uint64_t count = random.OneIn(4) ? random.Between(2, 10) : 1;
+      const bool batch = can_.atomic_batches && random.OneIn(4);
+      const uint64_t count = batch ? random.Between(2, 10) : 1;
       while (keys.size() < count) {
         const auto key = static_cast<uint32_t>(random.Below(kKeysPerThread));
         bool twice = false;
@@ -88,7 +93,7 @@ class Writer {
       state.pending.store(number);
     }
     WriteOptions options;
-    options.sync = random->OneIn(100);
+    options.sync = random->OneIn(100) && can_.survives_power_loss_on_page_media;
     thread.phase.store(static_cast<uint32_t>(Phase::kSent));
     Status status;
     const bool single = keys.size() == 1;
@@ -198,6 +203,8 @@ class Writer {
   const std::string pool_;
   Oracle oracle_;
   const uint64_t seed_;
+  const StoreKind& store_;
+  const Capabilities can_;
   std::unique_ptr<DB> db_;
 };
 
@@ -231,8 +238,9 @@ int Load(const std::string& pool, uint64_t records) {
 }  // namespace
 
 bool RunWriterIfAsked(int argc, char** argv, int* code) {
-  if (argc == 5 && std::strcmp(argv[1], kWriterArgument) == 0) {
-    Writer writer(argv[2], std::atoi(argv[3]), std::strtoull(argv[4], nullptr, 10));
+  if (argc == 6 && std::strcmp(argv[1], kWriterArgument) == 0) {
+    Writer writer(argv[2], std::atoi(argv[3]), std::strtoull(argv[4], nullptr, 10),
+                  KillStore(std::strtoull(argv[5], nullptr, 10)));
     *code = writer.Run();
     return true;
   }

@@ -22,7 +22,7 @@ std::string BytesOf(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-bool Names(const Status& status, const std::string& what) {
+bool Tells(const Status& status, const std::string& what) {
   return status.message().find(what) != std::string_view::npos;
 }
 
@@ -33,7 +33,7 @@ TEST(OpenTwiceTest, SecondHandleOfTheSameProcessIsBusy) {
   for (int i = 0; i < 3; ++i) {
     const Status status = DB::Open(TinyOptions(), folder.Sub("pool")).status();
     EXPECT_TRUE(HasCode(status, Status::Code::kBusy));
-    EXPECT_TRUE(Names(status, std::to_string(::getpid()))) << status.ToString();
+    EXPECT_TRUE(Tells(status, std::to_string(::getpid()))) << status.ToString();
   }
   BRAID_EXPECT_OK(db->Put("k", "v"));
   BRAID_ASSERT_OK(db->Close());
@@ -67,7 +67,7 @@ TEST(OpenTwiceTest, AnotherProcessIsBusyAndNamesTheHolder) {
   ASSERT_EQ(answer, 'y');
   const Status status = DB::Open(TinyOptions(), folder.Sub("pool")).status();
   EXPECT_TRUE(HasCode(status, Status::Code::kBusy));
-  EXPECT_TRUE(Names(status, std::to_string(holder))) << status.ToString();
+  EXPECT_TRUE(Tells(status, std::to_string(holder))) << status.ToString();
   const auto facts = DB::Inspect(folder.Sub("pool"));
   ASSERT_TRUE(facts.ok()) << facts.status().ToString();
   EXPECT_TRUE(facts.value().in_use);
@@ -90,7 +90,7 @@ TEST(PathTest, AFileIsNoPool) {
     options.create_if_missing = create;
     const Status status = DB::Open(options, folder.Sub("file")).status();
     EXPECT_TRUE(HasCode(status, Status::Code::kInvalidArgument));
-    EXPECT_TRUE(Names(status, "file")) << status.ToString();
+    EXPECT_TRUE(Tells(status, "file")) << status.ToString();
   }
   std::ifstream in(folder.Sub("file"));
   std::string text;
@@ -104,7 +104,7 @@ TEST(PathTest, ADirectoryWithOtherThingsIsNoPool) {
   std::ofstream(folder.Sub("photos") + "/holiday.jpg") << "precious";
   const Status status = DB::Open(TinyOptions(), folder.Sub("photos")).status();
   EXPECT_TRUE(HasCode(status, Status::Code::kInvalidArgument));
-  EXPECT_TRUE(Names(status, "photos")) << status.ToString();
+  EXPECT_TRUE(Tells(status, "photos")) << status.ToString();
   size_t entries = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.Sub("photos"))) {
     EXPECT_EQ(entry.path().filename(), "holiday.jpg") << "nothing may be added";
@@ -119,7 +119,7 @@ TEST(PathTest, AMissingParentIsAnErrorThatNamesThePath) {
   EXPECT_FALSE(status.ok());
   EXPECT_TRUE(status.IsNotFound() || status.IsIOError() || status.IsInvalidArgument())
       << status.ToString();
-  EXPECT_TRUE(Names(status, "no/such")) << status.ToString();
+  EXPECT_TRUE(Tells(status, "no/such")) << status.ToString();
   EXPECT_FALSE(std::filesystem::exists(folder.Sub("no")));
 }
 
@@ -166,7 +166,7 @@ TEST(PermissionTest, AWorldWritableDirectoryIsRefusedUnlessAllowed) {
   ASSERT_EQ(::chmod(folder.Sub("pool").c_str(), 0777), 0);
   const Status status = DB::Open(TinyOptions(), folder.Sub("pool")).status();
   EXPECT_FALSE(status.ok());
-  EXPECT_TRUE(Names(status, "allow_world_writable")) << status.ToString();
+  EXPECT_TRUE(Tells(status, "allow_world_writable")) << status.ToString();
   Options options = TinyOptions();
   options.pool.allow_world_writable = true;
   EXPECT_NE(OpenOrFail(options, folder.Sub("pool")), nullptr);
@@ -212,7 +212,7 @@ TEST(PermissionTest, AReadOnlyDirectoryIsAnError) {
     return AsOrdinaryUser([&] {
       const Status status = DB::Open(TinyOptions(), folder.Sub("parent") + "/pool").status();
       SayTo(fd, status.ToString());
-      return status.IsIOError() && Names(status, "parent") ? 0 : 1;
+      return status.IsIOError() && Tells(status, "parent") ? 0 : 1;
     });
   });
   if (outcome.exit_code == 77) GTEST_SKIP() << "cannot become another user here";
@@ -242,7 +242,7 @@ TEST(LimitTest, KeysAtTheLimitAreTakenAndOverItRefused) {
   BRAID_EXPECT_OK(db->Put(std::string(kMaxKeyBytes, 'k'), "v"));
   const Status status = db->Put(std::string(kMaxKeyBytes + 1, 'k'), "v");
   EXPECT_TRUE(HasCode(status, Status::Code::kInvalidArgument));
-  EXPECT_TRUE(Names(status, std::to_string(kMaxKeyBytes)))
+  EXPECT_TRUE(Tells(status, std::to_string(kMaxKeyBytes)))
       << "names the limit: " << status.ToString();
   std::string value;
   EXPECT_FALSE(db->Get(std::string(kMaxKeyBytes + 1, 'k'), &value).ok());
@@ -265,7 +265,7 @@ TEST(LimitTest, AnOverlongValueIsRefusedBeforeItIsRead) {
   const Slice value(static_cast<const char*>(forbidden), size);
   const Status status = db->Put("k", value);
   EXPECT_TRUE(HasCode(status, Status::Code::kInvalidArgument));
-  EXPECT_TRUE(Names(status, std::to_string(kMaxValueBytes))) << status.ToString();
+  EXPECT_TRUE(Tells(status, std::to_string(kMaxValueBytes))) << status.ToString();
   EXPECT_EQ(GetText(db.get(), "k"), "(not found)");
   ::munmap(forbidden, size);
 }
@@ -281,7 +281,7 @@ TEST(LimitTest, ABatchOverTheLimitIsRefusedWhole) {
   for (int i = 0; i < 17; ++i) batch.Put("large" + std::to_string(i), value);
   const Status status = db->Write(batch);
   EXPECT_TRUE(HasCode(status, Status::Code::kInvalidArgument));
-  EXPECT_TRUE(Names(status, "batch")) << status.ToString();
+  EXPECT_TRUE(Tells(status, "batch")) << status.ToString();
   EXPECT_EQ(GetText(db.get(), "small"), "(not found)");
 }
 
@@ -304,7 +304,7 @@ TEST(ReadOnlyMountTest, InspectWorksAndOpenSaysWhyItCannot) {
   }
   const Status status = DB::Open(TinyOptions(), pool).status();
   EXPECT_TRUE(HasCode(status, Status::Code::kIOError));
-  EXPECT_TRUE(Names(status, "mount the filesystem for writing")) << status.ToString();
+  EXPECT_TRUE(Tells(status, "mount the filesystem for writing")) << status.ToString();
   EXPECT_EQ(::umount(mount_point.c_str()), 0) << std::strerror(errno);
 }
 

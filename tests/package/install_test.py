@@ -3,8 +3,10 @@
 find_package, through pkg-config, from C++ and from C, and after the tree was moved."""
 
 import argparse
+import collections
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +14,8 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from public_functions import out_of_line_functions
 SETTINGS = argparse.Namespace()
 
 
@@ -58,8 +62,53 @@ class InstalledPackageTest(unittest.TestCase):
         run([SETTINGS.cmake, "-S", HERE / "outside", "-B", build,
              f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DCMAKE_CXX_COMPILER={SETTINGS.cxx}"])
         run([SETTINGS.cmake, "--build", build])
-        for name in ("outside_shared", "outside_static"):
+        for name in ("main_shared", "main_static"):
             self.assertIn("media", self.run_outside(build / name))
+        for name in ("every_call_shared", "every_call_static"):
+            (self.work / f"pool-{name}").mkdir()
+            self.assertIn("every call", self.run_outside(build / name))
+
+    def test_the_program_that_calls_every_function_leaves_none_out(self):
+        declared = collections.Counter()
+        for header in self.headers():
+            if header.name != "c.h":
+                declared.update(out_of_line_functions(header.read_text(encoding="utf-8")))
+        # One a kind that could be overlooked: a function, a static one, one with a default body.
+        for name in ("braid::Update", "braid::DB::Restore", "braid::DB::MultiGet"):
+            self.assertIn(name, declared)
+        self.assertEqual(declared["braid::DB::Open"], 2)
+        program = self.work / "every_call.o"
+        run([SETTINGS.cxx, "-std=c++20", "-c", HERE / "outside" / "every_call.cc", "-o", program,
+             *self.pkg_config("--cflags")])
+        called = collections.Counter(
+            re.sub(r"\[abi:\w+\]", "", line.split(maxsplit=1)[1]).split("(")[0].split()[-1]
+            for line in run(["nm", "--demangle", "--undefined-only", program]).splitlines())
+        for name, overloads in declared.items():
+            self.assertGreaterEqual(called[name], overloads,
+                                    f"{name}: not called in outside/every_call.cc")
+
+    def test_every_function_of_the_c_api_links_with_both_libraries(self):
+        header = (self.prefix / "include" / "braid" / "c.h").read_text(encoding="utf-8")
+        names = sorted(set(re.findall(r"\b(braid_\w+)\s*\(", re.sub(r"/\*.*?\*/", "", header,
+                                                                    flags=re.S))))
+        self.assertGreater(len(names), 80)
+        source = self.work / "every_c_call.c"
+        source.write_text(
+            "#include <braid/c.h>\n#include <stdio.h>\n"
+            "static void (*const calls[])(void) = {\n"
+            + "".join(f"    (void (*)(void)){name},\n" for name in names)
+            + "};\nint main(void) {\n"
+            '  for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i)\n'
+            '    if (calls[i] == NULL) return 1;\n'
+            '  return 0;\n}\n', encoding="utf-8")
+        shared = self.pkg_config("--cflags", "--libs")
+        static = ["-l:libbraid.a" if flag == "-lbraid" else flag
+                  for flag in self.pkg_config("--cflags", "--libs", "--static")]
+        self.assertIn("-l:libbraid.a", static)
+        for name, flags in (("shared", shared), ("static", static)):
+            program = self.work / f"every_c_call_{name}"
+            run([SETTINGS.cc, "-std=c11", source, "-o", program, *flags])
+            run([program], env=self.environment())
 
     def test_find_package_refuses_another_major_version(self):
         lists = self.work / "wrong-version"
@@ -103,12 +152,16 @@ class InstalledPackageTest(unittest.TestCase):
         names = [line.split(maxsplit=2)[2].split("@")[0] for line in symbols]
         self.assertTrue(any(name.startswith("braid::DB::Open(") for name in names))
         public = ("braid_", "BRAID_0", "braid::DB::", "braid::Status::", "braid::WriteBatch::",
-                  "braid::Options::", "braid::MediaClassName(", "braid::ListFields(")
+                  "braid::Options::", "braid::MediaClassName(", "braid::ListFields(",
+                  "braid::ListKindName(", "braid::OptionNames", "braid::Update(",
+                  "braid::FindKeyOrder(", "braid::IntegerOrder(", "braid::KeyOrderNames",
+                  "braid::ReverseBytewiseOrder(", "braid::RepairFinding::", "braid::RepairReport::")
         for name in names:
             for kind in ("typeinfo for ", "typeinfo name for ", "vtable for "):
                 name = name.removeprefix(kind)
             in_header = name in ("braid::DB", "braid::Iterator", "braid::Snapshot",
-                                 "braid::WriteBatch::Handler", "braid::RecordSource")
+                                 "braid::WriteBatch::Handler", "braid::RecordSource",
+                                 "braid::EventListener", "braid::KeyOrder", "braid::Transaction")
             self.assertTrue(in_header or name.startswith(public), f"exported by accident: {name}")
 
     def test_the_command_is_installed(self):

@@ -126,8 +126,8 @@ class ReportTest(unittest.TestCase):
     def test_medians_and_ratios(self):
         rows = list(report.rows(self.results, "wordcount"))
         self.assertEqual([row[0] for row in rows], ["default", "maximum", "auto"])
-        self.assertEqual(rows[0][3:5], ("102.0 s", "1.00"))
-        self.assertEqual(rows[1][3:5], ("34.0 s", "0.33"))
+        self.assertEqual(rows[0][3:6], ("12 %", "102.0 s", "1.00"))
+        self.assertEqual(rows[1][4:6], ("34.0 s", "0.33"))
 
     def test_slowdown_beside_another_job(self):
         self.assertAlmostEqual(report.slowdowns(self.results, "wordcount", "default"), 200 / 102)

@@ -52,6 +52,14 @@ class ParseTest(unittest.TestCase):
                 "[  FAILED  ] 1 test, listed below:\n[  FAILED  ] A/B.C/1, where GetParam() = 4\n")
         self.assertEqual(parse.gtest(text), {"passed": 1, "skipped": 1, "failed": ["A/B.C/1"]})
 
+    def test_the_steps_of_a_bare_machine(self):
+        text = ("fresh: a bare root     87 s  made\nfresh: demo           250 s  Done in 20 s\n"
+                "fresh: test          1900 s  FAILED: make test ended\n  otherwise\n"
+                "fresh: failed: test, in 40 min\n")
+        self.assertEqual(parse.fresh(text), (2, ["test"], ""))
+        self.assertEqual(parse.fresh("fresh.py: needs root, to make a root\n"),
+                         (0, [], "needs root, to make a root"))
+
     def test_listed_tests_lose_the_remarks_behind_them(self):
         text = "Running main() from x.cc\nA.\n  One\n  Two\nP/B.  # TypeParam = int\n  C/0  # G = 1\n"
         self.assertEqual(parse.gtest_names(text), ["A.One", "A.Two", "P/B.C/0"])

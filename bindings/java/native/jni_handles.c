@@ -1,4 +1,5 @@
 /* Opening, closing, options, and calls whose cost does not matter beside what they do. */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "jni_common.h"
@@ -7,12 +8,19 @@ static JavaVM* virtual_machine;
 static jclass exception_class;
 static jmethodID log_method; /* Native.log(Object, byte[]) */
 static jclass native_class;
+static pthread_key_t attached; /* a thread that Attach() has attached */
+
+static void Detach(void* vm) {
+  (void)vm;
+  (*virtual_machine)->DetachCurrentThread(virtual_machine);
+}
 
 JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void* reserved) {
   (void)reserved;
   JNIEnv* env = NULL;
   if ((*vm)->GetEnv(vm, (void**)&env, JNI_VERSION_1_8) != JNI_OK) return JNI_ERR;
   virtual_machine = vm;
+  if (pthread_key_create(&attached, Detach) != 0) return JNI_ERR;
   jclass exception = (*env)->FindClass(env, "org/iq80/leveldb/DBException");
   jclass native = (*env)->FindClass(env, "io/braid/Native");
   if (exception == NULL || native == NULL) return JNI_ERR;
@@ -70,15 +78,29 @@ static char* CopyOf(JNIEnv* env, jbyteArray bytes) {
 
 /* ---- Logger ---------------------------------------------------------------------------------- */
 
-/* From any thread of the store; those are attached as daemons, which end with the process. */
-static void Log(void* state, const char* line, size_t size) {
+/* The environment of the calling thread, which may be one of the store's: that is attached until it
+ * ends, as a daemon, for which the JVM does not wait. What the JVM keeps of a thread that ended
+ * attached it would keep for ever. NULL when it can't be. */
+static JNIEnv* Attach(void) {
   JNIEnv* env = NULL;
-  if ((*virtual_machine)->GetEnv(virtual_machine, (void**)&env, JNI_VERSION_1_8) != JNI_OK &&
-      (*virtual_machine)->AttachCurrentThreadAsDaemon(virtual_machine, (void**)&env, NULL) !=
-          JNI_OK) {
-    return;
+  if ((*virtual_machine)->GetEnv(virtual_machine, (void**)&env, JNI_VERSION_1_8) == JNI_OK) {
+    return env;
   }
-  if ((*env)->ExceptionCheck(env)) return;
+  if ((*virtual_machine)->AttachCurrentThreadAsDaemon(virtual_machine, (void**)&env, NULL) !=
+      JNI_OK) {
+    return NULL;
+  }
+  /* What would not be detached must not be attached. */
+  if (pthread_setspecific(attached, virtual_machine) != 0) {
+    (*virtual_machine)->DetachCurrentThread(virtual_machine);
+    return NULL;
+  }
+  return env;
+}
+
+static void Log(void* state, const char* line, size_t size) {
+  JNIEnv* env = Attach();
+  if (env == NULL || (*env)->ExceptionCheck(env)) return;
   jbyteArray bytes = (*env)->NewByteArray(env, (jsize)size);
   if (bytes != NULL) {
     (*env)->SetByteArrayRegion(env, bytes, 0, (jsize)size, (const jbyte*)line);
@@ -89,12 +111,8 @@ static void Log(void* state, const char* line, size_t size) {
 }
 
 static void ForgetLogger(void* state) {
-  JNIEnv* env = NULL;
-  if ((*virtual_machine)->GetEnv(virtual_machine, (void**)&env, JNI_VERSION_1_8) == JNI_OK ||
-      (*virtual_machine)->AttachCurrentThreadAsDaemon(virtual_machine, (void**)&env, NULL) ==
-          JNI_OK) {
-    (*env)->DeleteGlobalRef(env, (jobject)state);
-  }
+  JNIEnv* env = Attach();
+  if (env != NULL) (*env)->DeleteGlobalRef(env, (jobject)state);
 }
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -355,8 +373,13 @@ BRAID_JNI(jobjectArray, multiGet)
 /* ---- Snapshots, iterators, batches ----------------------------------------------------------- */
 
 BRAID_JNI(jlong, createSnapshot)(JNIEnv* env, jclass self, jlong db) {
-  (void)env, (void)self;
-  return (jlong)(intptr_t)braid_create_snapshot((braid_t*)Bytes(db));
+  (void)self;
+  const braid_snapshot_t* snapshot = braid_create_snapshot((braid_t*)Bytes(db));
+  char* error = NULL;
+  braid_snapshot_get_error(snapshot, &error);
+  if (!ThrowIf(env, error)) return (jlong)(intptr_t)snapshot;
+  braid_release_snapshot(NULL, snapshot);
+  return 0;
 }
 
 /* The database is not looked at, and may be closed. */

@@ -31,9 +31,11 @@ WriteBatch& BatchObject::Changing() {
 }
 
 void BatchObject::Put(const nb::bytes& key, nb::handle value) {
-  WriteBatch& updates = Changing();
+  CheckOpen();
+  // First: the object may be any, and call this batch while it is asked for its bytes.
   const Buffer bytes(value);
   CheckSizes(prefix_.size() + key.size(), bytes.slice().size());
+  WriteBatch& updates = Changing();
   if (prefix_.empty()) {
     updates.Put(SliceOf(key), bytes.slice());
   } else {
@@ -42,9 +44,9 @@ void BatchObject::Put(const nb::bytes& key, nb::handle value) {
 }
 
 void BatchObject::Delete(const nb::bytes& key) {
-  WriteBatch& updates = Changing();
+  CheckOpen();
   CheckSizes(prefix_.size() + key.size(), 0);
-  updates.Delete(Key(key));
+  Changing().Delete(Key(key));
 }
 
 void BatchObject::Clear() {

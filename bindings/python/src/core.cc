@@ -72,6 +72,10 @@ Handle::~Handle() {
 }
 
 Status Handle::Close() {
+  if (own_process() && ingesting_ == this) {
+    return Status::InvalidArgument(
+        "the records that ingest() reads must not close the database: close it afterwards");
+  }
   // In a child too, so that a `with` block ends there as anywhere.
   if (closed_.exchange(true) || !own_process()) return Status::OK();
   const WithoutGil others;

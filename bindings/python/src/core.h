@@ -72,7 +72,7 @@ class Handle {
   bool closed() const noexcept { return closed_.load(std::memory_order_seq_cst); }
   /// False in a child that was forked after the open.
   bool own_process() const noexcept { return generation_ == ForkGeneration(); }
-  /// Closes; the second time does nothing.
+  /// Closes; the second time does nothing. InvalidArgument from inside Ingest, for which it waits.
   Status Close();
 
   /// While it lives, calls of this thread into `handle` are refused: it is inside Ingest, which

@@ -1,6 +1,7 @@
 """The calls of DB, WriteBatch, Snapshot and PrefixedDB that plyvel's own tests don't reach."""
 
 import array
+import ctypes
 import gc
 import json
 import os
@@ -45,6 +46,70 @@ def test_values_are_anything_with_a_buffer(db, value):
     assert db.get(b"k") == b"ab"
     assert db.compare_and_swap(b"k", value, bytearray(b"cd"))
     assert db.get(b"k") == b"cd"
+
+
+def calling_buffer(call):
+    """An object with the bytes b"v" that makes a call when it is asked for them, as one with a
+    __buffer__ may since Python 3.12: older ones know such classes in C only."""
+    text = ctypes.create_string_buffer(b"v", 1)
+
+    class Slot(ctypes.Structure):
+        _fields_ = [("slot", ctypes.c_int), ("function", ctypes.c_void_p)]
+
+    class Spec(ctypes.Structure):
+        _fields_ = [("name", ctypes.c_char_p), ("basicsize", ctypes.c_int),
+                    ("itemsize", ctypes.c_int), ("flags", ctypes.c_uint),
+                    ("slots", ctypes.POINTER(Slot))]
+
+    get_buffer = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
+
+    @get_buffer
+    def answer(self, view, flags):
+        call()
+        fill = ctypes.pythonapi.PyBuffer_FillInfo
+        fill.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t,
+                         ctypes.c_int, ctypes.c_int]
+        return fill(view, self, text, 1, 1, flags)
+
+    bf_getbuffer, tpflags_default = 1, 1 << 18
+    slots = (Slot * 2)(Slot(bf_getbuffer, ctypes.cast(answer, ctypes.c_void_p)), Slot(0, None))
+    make = ctypes.pythonapi.PyType_FromSpec
+    make.restype = ctypes.py_object
+    made = make(ctypes.byref(Spec(b"tests.Calling", object.__basicsize__, 0, tpflags_default,
+                                  slots)))()
+    CALLING.append((answer, slots, text))  # they must outlive the type
+    return made
+
+
+CALLING = []
+
+
+def test_a_value_may_call_the_batch_it_goes_to(db):
+    batch = db.write_batch()
+    for i in range(1000):
+        batch.put(b"old %d" % i, b"of a batch that is cleared")
+    batch.put(b"k", calling_buffer(batch.clear))
+    assert len(batch) == 1
+    batch.put(b"w", calling_buffer(batch.write))
+    batch.write()
+    assert dict(db) == {b"k": b"v", b"w": b"v"}
+
+
+def test_a_value_may_close_the_database_it_goes_to(db):
+    batch = db.write_batch()
+    with pytest.raises(braiddb.ClosedError):
+        batch.put(b"k", calling_buffer(db.close))
+
+
+@pytest.mark.parametrize("call", [
+    lambda db, value: db.put(b"k", value),
+    lambda db, value: db.put_if_absent(b"k", value),
+    lambda db, value: db.compare_and_swap(b"k", b"w", value),
+    lambda db, value: db.ingest([(b"k", value)]),
+])
+def test_a_call_whose_value_closes_the_database_is_refused(db, call):
+    with pytest.raises(braiddb.Error):
+        call(db, calling_buffer(db.close))
 
 
 @pytest.mark.parametrize("value", ["text", 1, None, object()])

@@ -16,6 +16,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.iq80.leveldb.DBComparator;
 import org.iq80.leveldb.DBException;
 import org.iq80.leveldb.DBIterator;
@@ -262,6 +264,43 @@ class BraidDBTest extends TempPools {
       DBException tooLong =
           assertThrows(DBException.class, () -> db.put(new byte[1 << 20], bytes("v")));
       assertTrue(tooLong.getMessage().contains("key"), tooLong.getMessage());
+    }
+  }
+
+  @Test
+  void aDesignWithoutSnapshotsSaysSo() throws IOException {
+    try (BraidDB db = BraidFactory.factory.open(pool(), small().design("nvskiplist"))) {
+      db.put(bytes("k"), bytes("v"));
+      DBException none = assertThrows(DBException.class, db::getSnapshot);
+      assertTrue(none.getMessage().contains("no snapshots"), none.getMessage());
+      assertThrows(DBException.class,
+          () -> db.put(bytes("k"), bytes("w"), new WriteOptions().snapshot(true)));
+      assertEquals("w", text(db.get(bytes("k"))));
+    }
+  }
+
+  @Test
+  void threadsOfTheStoreThatCalledTheLoggerEndForJavaToo() throws IOException {
+    Thread test = Thread.currentThread();
+    Set<Thread> threads = ConcurrentHashMap.newKeySet();
+    BraidOptions options = small().set("memory_budget_bytes", "1M");
+    options.logger(line -> threads.add(Thread.currentThread()));
+    try (BraidDB db = BraidFactory.factory.open(pool(), options)) {
+      // More than an index of all keys has room for, of which the merge thread tells.
+      for (int i = 0; i < 100; ++i) {
+        try (WriteBatch batch = db.createWriteBatch()) {
+          for (int k = 0; k < 1000; ++k) {
+            batch.put(bytes(String.format("key%08d", i * 1000 + k)), bytes("value"));
+          }
+          db.write(batch);
+        }
+      }
+      db.compactRange(null, null);
+    }
+    threads.remove(test);
+    assertFalse(threads.isEmpty(), "a thread of the store has called the logger");
+    for (Thread thread : threads) {
+      assertFalse(thread.isAlive(), thread + " has ended with the database");
     }
   }
 

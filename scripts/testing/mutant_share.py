@@ -1,0 +1,55 @@
+"""Which seeded faults a run switches on: a share that goes round, and those in files that changed."""
+
+import re
+import subprocess
+
+from testing import choice as choices
+
+ONE_IN = 4
+# Built for the crash tests anyway. Of the others a push compiles one program.
+BUILT_ANYWAY = ("braid_crash_tests", "braid_unit_tests")
+
+
+class Share:
+    """`names` of the faults to switch on, of `total` in all."""
+
+    def __init__(self, root, choice):
+        listed = subprocess.run([root / "build/crashsim/bin/braid_crash_tests", "--list_mutants"],
+                                check=True, text=True, stdout=subprocess.PIPE).stdout
+        self.choice = choice
+        self._program = {}
+        for line in listed.splitlines():
+            name, _, _, tests = (line.split("\t") + ["", "", ""])[:4]
+            self._program[name] = tests.split(" ")[0] if tests else BUILT_ANYWAY[0]
+        self.total = len(self._program)
+        self.names = self._choose(mutants_in(root, choices.changed_files(root)))
+
+    def _choose(self, changed):
+        if self.choice.full:
+            return list(self._program)
+        others = sorted(set(self._program.values()) - set(BUILT_ANYWAY))
+        within = set(BUILT_ANYWAY)
+        if others:
+            within.add(others[self.choice.seed % len(others)])
+        share = set(self.choice.share(self._program, ONE_IN, changed))
+        # All that the one other program finds: a share of them would wait for it too long.
+        return [name for name, program in self._program.items()
+                if program in within and (name in share or program not in BUILT_ANYWAY)]
+
+    def programs(self):
+        """The targets that must be built."""
+        return sorted({self._program[name] for name in self.names} | {BUILT_ANYWAY[0]})
+
+    def arguments(self):
+        return [] if self.choice.full else self.names
+
+
+def mutants_in(root, files):
+    """The faults that the files named switch on."""
+    found = set()
+    for file in files:
+        if file.startswith("src/") and file.endswith((".cc", ".h")) and \
+                file != "src/base/mutants.h" and (root / file).is_file():
+            text = (root / file).read_text(errors="replace")
+            found |= set(re.findall(r"\b(?:BRAID_MUTANT\(|Mutant::)(k\w+)", text))
+    return found

@@ -1,0 +1,298 @@
+"""What a test run does: its steps, in two lanes side by side, and the verdict.
+
+The first lane compiles C++ and runs its tests, a preset after the other. The second runs what spends
+its time in Maven, pip and small clusters, as soon as the release library is there: it fills the
+moments in which a link, a download or a waiting test leaves a processor idle."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree as ElementTree
+
+import count_tests
+from testing import choice as choices
+from testing import gtest_programs, machine, mutant_share
+
+# Programs whose tests share processes; those of all others look at the whole process.
+SHARING = ("unit", "tools", "conformance", "crash", "model", "concurrency")
+PROGRAMS = SHARING + ("kill", "faults", "limits", "damage", "command", "complaints", "budget")
+PRESETS = ("release", "debug", "asan", "tsan", "ubsan")
+FIRST_LANE = ("format", "release", "crash", "mutants", "tsan-concurrency", "asan-model")
+SECOND_LANE = ("java", "python", "hadoop")
+PARTS = FIRST_LANE + SECOND_LANE + ("fuzz", "vm") + PRESETS[1:]
+PROGRESS_SECONDS = 60
+ONE_CRASH_TEST_IN = 2
+
+
+class Run:
+    def __init__(self, root, scratch):
+        self.root = root
+        self.scratch = scratch
+        self.begin = time.monotonic()
+        self.results = root / "build/test-results"
+        self.jobs = machine.jobs()
+        full = os.environ.get("BRAID_TEST_SHARE", "push") == "full"
+        self.choice = choices.Choice.of_environment(full)
+        self.times = {}  # step: seconds
+        self.lock = threading.Lock()
+        self.library_built = threading.Event()
+
+    # ---- What it says ------------------------------------------------------------------------
+
+    def say(self, text):
+        with self.lock:
+            print(f"[{time.monotonic() - self.begin:4.0f}s] {text}", flush=True)
+
+    def timed(self, name, work):
+        begin = time.monotonic()
+        try:
+            return work()
+        finally:
+            with self.lock:
+                self.times[name] = self.times.get(name, 0) + time.monotonic() - begin
+
+    def record(self, step, failed, log):
+        """One outcome of a step that counts no tests of its own."""
+        count_tests.record(str(self.results / f"{step}.xml"), step, "1" if failed else "0", str(log))
+
+    def fail(self, step, log, why):
+        text = log.read_text(errors="replace") if log.exists() else ""
+        self.say(f"{step}: {why}; all of it is in {log.relative_to(self.root)}")
+        print("\n".join(text.splitlines()[-40:]), flush=True)
+        self.record(step, True, log)
+
+    # ---- Commands ----------------------------------------------------------------------------
+
+    def command(self, arguments, log, progress=None):
+        """Runs a command with its output in a file; tells progress(text) now and then."""
+        with open(log, "wb") as out:
+            process = subprocess.Popen([str(argument) for argument in arguments], stdout=out,
+                                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                       env=dict(os.environ, BRAID_JOBS=str(self.jobs)))
+            told = time.monotonic()
+            while True:
+                try:
+                    return process.wait(timeout=1)
+                except subprocess.TimeoutExpired:
+                    if progress and time.monotonic() - told > PROGRESS_SECONDS:
+                        told = time.monotonic()
+                        progress(log.read_text(errors="replace")[-4000:])
+
+    def build(self, step, preset, *targets):
+        log = self.results / f"{step}-build.log"
+
+        def progress(text):
+            found = re.findall(r"^\[(\d+)/(\d+)\]", text, re.MULTILINE)
+            if found:
+                self.say(f"{step}: building, {found[-1][0]} of {found[-1][1]}")
+
+        self.say(f"{step}: building")
+        code = self.timed(f"{step}: build", lambda: self.command(
+            ["bash", "scripts/build.sh", preset, *targets], log, progress))
+        if code != 0:
+            self.fail(f"{step}-build", log, "the build failed")
+        return code == 0
+
+    def script(self, step, *arguments):
+        """Runs a script of ours as one test."""
+        log = self.results / f"{step}.log"
+        self.say(f"{step}: checking")
+        code = self.timed(step, lambda: self.command(["bash", *arguments], log))
+        if code != 0:
+            self.fail(step, log, "failed")
+            return
+        self.record(step, False, log)
+        lines = log.read_text(errors="replace").splitlines()
+        self.say(f"{step}: {lines[-1] if lines else 'clean'}")
+
+    def counted(self, step, script, *arguments):
+        """Runs tests that Maven or pytest counts one by one."""
+        log = self.results / f"{step}.log"
+        self.say(f"{step}: testing")
+        code = self.timed(step, lambda: self.command(
+            ["bash", script, *arguments, self.results.relative_to(self.root)], log))
+        reports = sorted(self.results.glob(f"{step}-*.xml"))
+        if reports:
+            self.say(f"{step}: {count_tests.in_short(reports)}")
+        # A failure that is not a test's: the build's, or a package index out of reach.
+        if code != 0 and not any(re.search(r"<(failure|error)[ >/]", report.read_text())
+                                 for report in reports):
+            self.fail(f"{step}-build", log, "failed")
+
+    # ---- GoogleTest and ctest ------------------------------------------------------------------
+
+    def programs(self, preset, labels):
+        environment = {"UBSAN_OPTIONS": "print_stacktrace=1"}
+        if preset == "tsan":
+            environment["TSAN_OPTIONS"] = \
+                f"second_deadlock_stack=1 suppressions={self.root}/cmake/tsan.supp"
+        found = []
+        for label in labels:
+            path = self.root / f"build/{preset}/bin/braid_{label}_tests"
+            found.append(gtest_programs.Program(path, label, label not in SHARING,
+                                                tuple(environment.items())))
+        return found
+
+    def chosen(self, program, names):
+        if program.label == "conformance":
+            return self.choice.one_way_each(names)
+        if program.label == "crash":
+            stores = [name for name in names if "_" in gtest_programs.parameter_of(name)]
+            taken = set(self.choice.share(stores, ONE_CRASH_TEST_IN))
+            return [name for name in names if name in taken or name not in set(stores)]
+        return names
+
+    def run_programs(self, step, preset, labels, names_of=None):
+        """Runs the tests of the programs, or those that names_of(program, all) chooses."""
+        work, left_out = [], 0
+        for program in self.programs(preset, labels):
+            if not program.path.exists():
+                self.record(f"{step}-{program.label}", True, f"{program.path} was not built")
+                continue
+            names = gtest_programs.list_tests(program)
+            taken = (names_of or self.chosen)(program, names)
+            left_out += len(names) - len(taken)
+            work.append((program, taken))
+        total = sum(len(names) for _, names in work)
+        note = f", {left_out} left to other runs" if left_out else ""
+        self.say(f"{step}: testing, {total} tests{note}")
+        done = [0, time.monotonic()]
+
+        def tell(result):
+            with self.lock:
+                done[0] += 1
+                late = time.monotonic() - done[1] > PROGRESS_SECONDS
+                if late:
+                    done[1] = time.monotonic()
+            if late:
+                self.say(f"{step}: {done[0]} of {total}")
+            if result.outcome == "failed":
+                self.say(f"{step}: FAILED {result.name}")
+                print(result.output[-6000:], flush=True)
+
+        runner = gtest_programs.Runner(self.jobs, self.scratch, tell)
+        results = self.timed(f"{step}: run", lambda: runner.run(work))
+        write_junit(self.results / f"{step}.xml", step, results)
+        self.say(f"{step}: {count_tests.in_short([self.results / f'{step}.xml'])}")
+
+    def run_ctest(self, step, preset, *choose):
+        """Runs what is no GoogleTest program: scripts, C programs, replays."""
+        log, report = self.results / f"{step}.log", self.results / f"{step}.xml"
+        code = self.timed(f"{step}: run", lambda: self.command(
+            ["ctest", "--test-dir", f"build/{preset}", "--parallel", self.jobs, "--timeout", 900,
+             "--no-tests=error", "--output-on-failure", "--output-junit", report, *choose], log))
+        if not report.exists():
+            self.fail(f"{step}-run", log, "ctest could not run")
+            return
+        self.say(f"{step}: {count_tests.in_short([report])}")
+        if code != 0:
+            if "<failure" not in report.read_text(errors="replace"):
+                # ctest can fail although each test passed (for example when none could be listed).
+                self.record(f"{step}-run", True, log)
+            print("\n".join(log.read_text(errors="replace").splitlines()[-60:]), flush=True)
+
+    # ---- Steps -----------------------------------------------------------------------------------
+
+    def step(self, part):
+        if part == "format":
+            self.script("format", "scripts/check.sh", "--format")
+        elif part == "crash":
+            if self.build("crash", "crashsim", "braid_crash_tests", "braid_unit_tests",
+                          "braid_tools_tests"):
+                self.run_programs("crash", "crashsim", ["crash", "unit", "tools"])
+                if self.choice.full:
+                    self.run_ctest("crash-scripts", "crashsim", "-R", "^crash/wide_loads$")
+        elif part == "mutants":
+            self.mutants()
+        elif part == "tsan-concurrency":
+            if self.build(part, "tsan", "braid_concurrency_tests"):
+                self.run_programs(part, "tsan", ["concurrency"])
+        elif part == "asan-model":
+            if self.build(part, "asan", "braid_unit_tests", "braid_model_tests"):
+                self.run_programs(part, "asan", ["unit", "model"])
+        elif part in PRESETS:
+            built = self.build(part, part)
+            self.library_built.set()
+            if built:
+                labels = [label for label in PROGRAMS if label != "crash"]
+                self.run_programs(part, part, labels)
+                self.run_ctest(f"{part}-scripts", part, "-LE", f"^({'|'.join(PROGRAMS)})$")
+        elif part == "fuzz":
+            self.script("fuzz", "scripts/fuzz.sh", "push")
+        elif part == "vm":
+            self.script("vm", "scripts/vm-test.sh")
+        elif part == "hadoop":
+            self.counted("hadoop", "scripts/hadoop-test.sh")
+        else:
+            self.counted(part, f"scripts/{part}.sh", "test")
+
+    def mutants(self):
+        if not self.build("mutants", "crashsim", "braid_crash_tests"):
+            return
+        share = mutant_share.Share(self.root, self.choice)
+        targets = share.programs()
+        if self.build("mutants", "crashsim", *targets):
+            self.say(f"mutants: {len(share.names)} of {share.total}")
+            self.script("mutants", "scripts/mutants.sh", *share.arguments())
+
+    def lane(self, parts):
+        for part in parts:
+            try:
+                self.step(part)
+            except Exception as error:  # pylint: disable=broad-except
+                log = self.results / f"{part}-error.log"
+                log.write_text(f"{type(error).__name__}: {error}\n")
+                self.fail(part, log, "the step itself failed")
+            if part == "release":
+                self.library_built.set()
+
+
+def write_junit(path, suite, results):
+    root = ElementTree.Element("testsuite", name=suite)
+    for result in results:
+        status = {"passed": "run", "failed": "fail", "skipped": "skipped"}[result.outcome]
+        case = ElementTree.SubElement(root, "testcase", name=result.name, classname=result.name,
+                                      status=status, time=f"{result.seconds:.3f}")
+        if result.outcome == "failed":
+            failure = ElementTree.SubElement(case, "failure", message="")
+            failure.text = re.sub(r"[^\t\n -\ud7ff\ue000-\ufffd]", "?", result.output[-20_000:])
+        elif result.outcome == "skipped":
+            ElementTree.SubElement(case, "skipped", message="SKIP_REGULAR_EXPRESSION_MATCHED")
+    ElementTree.ElementTree(root).write(path)
+
+
+def run(root, scratch, parts):
+    this = Run(root, scratch)
+    this.results.mkdir(parents=True, exist_ok=True)
+    for old in this.results.iterdir():
+        old.unlink()
+    share = "everything" if this.choice.full else f"BRAID_CHOICE={this.choice.seed}"
+    this.say(f"{this.jobs} side by side; {share}; BRAID_TEST_SIZE="
+             f"{os.environ.get('BRAID_TEST_SIZE', 'push')}")
+    if parts:
+        this.library_built.set()
+        this.lane(parts)
+    else:
+        first = FIRST_LANE
+        if this.choice.full:
+            first = [{"tsan-concurrency": "tsan", "asan-model": "asan"}.get(part, part)
+                     for part in FIRST_LANE]
+        second = threading.Thread(target=lambda: (this.library_built.wait(),
+                                                  this.lane(SECOND_LANE)))
+        second.start()
+        this.lane(first)
+        this.library_built.set()
+        second.join()
+    reports = [str(path) for path in sorted(this.results.glob("*.xml"))]
+    print()
+    count_tests.print_slowest(reports, 10)
+    print("steps, in seconds:")
+    for name, seconds in this.times.items():
+        print(f"  {seconds:6.0f}  {name}")
+    this.say(f"done; logs are in {this.results.relative_to(root)}")
+    sys.stdout.flush()
+    return count_tests.main(reports)

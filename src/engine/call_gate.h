@@ -1,0 +1,58 @@
+// Purpose: counts the calls that are inside, so that a close can wait for them: for those that work
+// on the pool outside of a read section (pmem/epoch.h), since they wait, flush, merge or sync. What
+// they store must be stored before the pool is unlocked for the next process.
+// Thread safety: any thread. Invariant 1: after AwaitAll nobody is inside, and nobody gets in.
+// Persistence: none.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace braid::engine {
+
+class CallGate {
+ public:
+  /// Nests: within another one of the same gate it may be refused, and waits for nothing.
+  class Call {
+   public:
+    explicit Call(CallGate* gate) : gate_(gate) {
+      const std::lock_guard lock(gate->mutex_);
+      entered_ = !gate->shut_;
+      gate->inside_ += entered_ ? 1 : 0;
+    }
+    ~Call() {
+      if (!entered_) return;
+      const std::lock_guard lock(gate_->mutex_);
+      // Under the lock: whoever waits may destroy the gate once it has the lock.
+      if (--gate_->inside_ == 0) gate_->left_.notify_all();
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    /// False: the database closes, and the call is to give up.
+    bool entered() const noexcept { return entered_; }
+
+   private:
+    CallGate* gate_;
+    bool entered_ = false;
+  };
+
+  /// From here on nobody gets in.
+  void Shut() {
+    const std::lock_guard lock(mutex_);
+    shut_ = true;
+  }
+  /// After Shut: waits until all have left.
+  void AwaitAll() {
+    std::unique_lock lock(mutex_);
+    left_.wait(lock, [this] { return inside_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable left_;
+  uint64_t inside_ = 0;  // mutex_
+  bool shut_ = false;    // mutex_
+};
+
+}  // namespace braid::engine

@@ -1,0 +1,86 @@
+// Purpose, thread safety, invariants, persistence: see fork_guard.h.
+#include "pmem/fork_guard.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+#include "base/forks.h"
+#include "pmem/address_room.h"
+#include "pmem/epoch.h"
+#include "pmem/memory_blocks.h"
+#include "pmem/sigbus_guard.h"
+
+namespace braid::pmem {
+
+namespace {
+
+constinit std::mutex files_mutex;
+constexpr int kMostFiles = 1 << 16;
+constexpr int kWordBits = 64;
+/// files_mutex: a bit for each descriptor that children close.
+constinit std::array<uint64_t, kMostFiles / kWordBits> kept_files{};
+
+void CloseKeptFiles() noexcept {
+  for (size_t word = 0; word < kept_files.size(); ++word) {
+    for (uint64_t bits = kept_files[word]; bits != 0; bits &= bits - 1) {
+      ::close(static_cast<int>(word) * kWordBits + std::countr_zero(bits));
+    }
+    kept_files[word] = 0;
+  }
+}
+
+/// Epochs first: a grace period may wait for a reader that waits for one of the others.
+void BeforeFork() noexcept {
+  LockEpochsForFork();
+  LockAddressRoomsForFork();
+  MemoryBlocks::LockForFork();
+  SigbusGuard::LockForFork();
+  files_mutex.lock();
+}
+
+void InParent() noexcept {
+  files_mutex.unlock();
+  SigbusGuard::UnlockAfterFork();
+  MemoryBlocks::UnlockAfterFork();
+  UnlockAddressRoomsAfterFork();
+  UnlockEpochsInParent();
+}
+
+void InChild() noexcept {
+  base::fork_generation.fetch_add(1, std::memory_order_relaxed);
+  CloseKeptFiles();
+  files_mutex.unlock();
+  SigbusGuard::UnlockAfterFork();
+  MemoryBlocks::UnlockAfterFork();
+  UnlockAddressRoomsAfterFork();
+  UnlockEpochsInChild();
+}
+
+}  // namespace
+
+Status WatchForks() noexcept {
+  static std::mutex mutex;
+  static bool watches = false;
+  const std::lock_guard lock(mutex);
+  if (!watches) watches = ::pthread_atfork(BeforeFork, InParent, InChild) == 0;
+  return watches ? Status::OK() : Status::OutOfMemory();
+}
+
+NoFork::NoFork() : lock_(files_mutex) {}
+
+void CloseInChildren(int fd) noexcept {
+  if (fd < 0 || fd >= kMostFiles) return;
+  kept_files[static_cast<size_t>(fd / kWordBits)] |= uint64_t{1} << (fd % kWordBits);
+}
+
+void ForgetForChildren(int fd) noexcept {
+  if (fd < 0 || fd >= kMostFiles) return;
+  kept_files[static_cast<size_t>(fd / kWordBits)] &= ~(uint64_t{1} << (fd % kWordBits));
+}
+
+}  // namespace braid::pmem

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Shows that scripts/testing takes nothing for a pass that did not run: programs that die, hang up, or
+say nothing; and that the shares of pushes that follow each other cover everything."""
+
+import pathlib
+import stat
+import sys
+import tempfile
+import textwrap
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from testing import choice, gtest_programs, mutant_share  # noqa: E402
+
+# Stands in for a GoogleTest program: each test does what its name says.
+PROGRAM = """
+#!/usr/bin/env python3
+import os, signal, sys
+names = ["A.passes", "A.fails", "A.dies", "A.follows", "B/S.exits/1", "B/S.skips/1", "B/S.passes/2"]
+if "--gtest_list_tests" in sys.argv:
+    print("Running main() from a file\\nA.\\n  passes\\n  fails\\n  dies\\n  follows\\n  DISABLED_off\\n"
+          "B/S.\\n  exits/1  # GetParam() = 1\\n  skips/1  # GetParam() = 1\\n  passes/2")
+    sys.exit(0)
+chosen = [a.split("=", 1)[1].split(":") for a in sys.argv if a.startswith("--gtest_filter=")][0]
+code = 0
+for name in names:
+    if name not in chosen:
+        continue
+    print(f"[ RUN      ] {name}", flush=True)
+    if "dies" in name:
+        print("last words", flush=True)
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if "exits" in name:
+        os._exit(0)
+    if "fails" in name:
+        code = 1
+        print(f"somewhere.cc:7: Failure\\n[  FAILED  ] {name} (3 ms)")
+    elif "skips" in name:
+        print(f"why not\\n[  SKIPPED ] {name} (0 ms)")
+    else:
+        print(f"words without an end of line[       OK ] {name} (12 ms)")
+if code:
+    print("[  FAILED  ] 1 test, listed below:\\n[  FAILED  ] A.fails\\n\\n 1 FAILED TEST")
+sys.exit(code)
+"""
+
+
+class GtestProgramsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def program(self, text=PROGRAM, **facts):
+        path = self.folder / "braid_some_tests"
+        path.write_text(textwrap.dedent(text).lstrip())
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return gtest_programs.Program(path, "some", **facts)
+
+    def outcomes(self, program, names):
+        told = []
+        runner = gtest_programs.Runner(2, self.folder, told.append)
+        results = runner.run([(program, names)])
+        self.assertEqual(sorted(result.name for result in told),
+                         sorted(result.name for result in results))
+        return {result.name: result for result in results}
+
+    def test_lists_tests_without_disabled_ones(self):
+        self.assertEqual(gtest_programs.list_tests(self.program()),
+                         ["A.passes", "A.fails", "A.dies", "A.follows", "B/S.exits/1", "B/S.skips/1",
+                          "B/S.passes/2"])
+
+    def test_each_test_has_one_outcome_whatever_its_neighbours_do(self):
+        program = self.program()
+        names = gtest_programs.list_tests(program)
+        results = self.outcomes(program, names)
+        self.assertEqual({name: result.outcome for name, result in results.items()},
+                         {"some/A.passes": "passed", "some/A.fails": "failed",
+                          "some/A.dies": "failed", "some/A.follows": "passed",
+                          "some/B/S.exits/1": "failed", "some/B/S.skips/1": "skipped",
+                          "some/B/S.passes/2": "passed"})
+        self.assertIn("last words", results["some/A.dies"].output)
+        self.assertIn("SIGSEGV", results["some/A.dies"].output)
+        self.assertIn("somewhere.cc:7", results["some/A.fails"].output)
+        self.assertEqual(results["some/A.passes"].seconds, 0.012)
+
+    def test_a_process_each_gives_the_same(self):
+        program = self.program(alone=True)
+        names = gtest_programs.list_tests(program)
+        failed = [name for name, result in self.outcomes(program, names).items()
+                  if result.outcome == "failed"]
+        self.assertEqual(sorted(failed), ["some/A.dies", "some/A.fails", "some/B/S.exits/1"])
+
+    def test_a_program_that_says_nothing_fails_each_test(self):
+        program = self.program("#!/bin/sh\nexit 0\n")
+        outcomes = {result.outcome for result in self.outcomes(program, ["A.a", "A.b"]).values()}
+        self.assertEqual(outcomes, {"failed"})
+
+    def test_a_failure_after_the_last_test_is_one(self):
+        program = self.program('#!/bin/sh\necho "[ RUN      ] A.a"\necho "[       OK ] A.a (1 ms)"\n'
+                               "exit 23\n")
+        result = self.outcomes(program, ["A.a"])["some/A.a"]
+        self.assertEqual(result.outcome, "failed")
+        self.assertIn("exit code 23", result.output)
+
+    def test_tests_of_one_parameter_share_a_process(self):
+        names = [f"S/T.n{i}/{p}" for i in range(100) for p in ("x", "y")]
+        groups = gtest_programs.in_groups(names)
+        self.assertEqual(sorted(name for group in groups for name in group), sorted(names))
+        for group in groups:
+            self.assertLessEqual(len(group), gtest_programs.GROUP_TESTS)
+            self.assertEqual(len({name[-1] for name in group}), 1)
+
+
+class ChoiceTest(unittest.TestCase):
+    def test_seeds_that_follow_each_other_take_everything(self):
+        items = [f"item{i}" for i in range(103)]
+        shares = [choice.Choice(seed).share(items, 4) for seed in range(17, 21)]
+        self.assertEqual(sorted(item for share in shares for item in share), sorted(items))
+        self.assertEqual(choice.Choice(3).share(items, 4), choice.Choice(3).share(items, 4))
+        self.assertEqual(choice.Choice(3, full=True).share(items, 4), items)
+
+    def test_what_changed_is_in_every_share(self):
+        items = [f"item{i}" for i in range(40)]
+        for seed in range(4):
+            self.assertIn("item7", choice.Choice(seed).share(items, 4, always={"item7"}))
+
+    def test_every_pair_of_test_store_and_way_is_there(self):
+        ways = [f"{size}_{how}" for size in ("tiny", "default") for how in ("background", "inline")]
+        names = [f"S/T.test{t}/store{s}_{way}" for t in range(9) for s in range(5) for way in ways]
+        names.append("Other.Test")
+        taken = choice.Choice(5).one_way_each(names)
+        self.assertIn("Other.Test", taken)
+        self.assertEqual(len(taken), 9 * 5 + 1)
+        parts = [choice.parts_of(name) for name in taken if name != "Other.Test"]
+        self.assertEqual(len({(test, way) for test, _, way in parts}), 9 * 4)
+        self.assertEqual(len({(store, way) for _, store, way in parts}), 5 * 4)
+        others = {name for seed in range(4) for name in choice.Choice(seed).one_way_each(names)}
+        self.assertEqual(others, set(names))
+
+    def test_faults_are_found_in_the_files_that_changed(self):
+        found = mutant_share.mutants_in(ROOT, {"src/recovery/recovery_job.cc", "README.md",
+                                               "src/gone.cc", "src/base/mutants.h"})
+        self.assertTrue(found)
+        self.assertNotIn("kNone", found)
+
+
+if __name__ == "__main__":
+    unittest.main()
