@@ -441,7 +441,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::atomic<bool> closed_{false};
   std::atomic<bool> failed_{false};   // error_ is set
   std::atomic<bool> blocked_{false};  // blocked_reason_ is set
-  // Reclaims that gave space back. Here, since each write looks at it as at the flags around it.
+  // How often space was given back. Here, since each write looks at it as at the flags around it.
   std::atomic<uint64_t> reclaims_{0};
   Status blocked_reason_;         // work_mutex_
   uint64_t blocked_at_free_ = 0;  // work_mutex_: free chunks then

@@ -395,6 +395,8 @@ bool LsmEngine::CommitCopies(const CopySlot& slot, Result<format::TableRecord> c
       resumed_merge_ = {};
     }
   }
+  // The room of copies that came to nothing is a writer's again.
+  if (empty) reclaims_.fetch_add(1, std::memory_order_relaxed);
   // Copies that found no room were given back. A sync or commit that failed is another matter, for
   // want of space too: what it covers may be on the medium.
   if (!s.ok() && !copies.status().IsOutOfSpace()) Fail(s);
@@ -403,6 +405,8 @@ bool LsmEngine::CommitCopies(const CopySlot& slot, Result<format::TableRecord> c
 
 /// Copies the live entries of sparse chunks together. False when there is nothing worth doing.
 bool LsmEngine::CollectStep() {
+  // Copies need room: what the merge before has retired may be all there is.
+  if (pool_->free_chunks() < kCollectChunks) (void)Reclaim();
   std::vector<uint64_t> sparse;
   if (!PlanCollection(&sparse)) return false;
   const base::ActivityScope activity(base::Activity::kCollect);

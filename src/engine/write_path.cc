@@ -403,17 +403,21 @@ bool LsmEngine::WaitForSpace(uint64_t reclaims) {
   const Stalls::Timer timer(controller_.stalls(), StallReason::kFullPool);
   const CallGate::Call call(&calls_);
   if (!call.entered()) return false;
+  // Free chunks are counted between two steps of the background: one under way may hold most of
+  // them for copies that it gives back.
   uint64_t before = 0;
-  {
-    const std::lock_guard reclaim_lock(reclaim_mutex_);  // none is half done
-    if (reclaims_.load(std::memory_order_relaxed) != reclaims) return true;
+  if (reclaims_.load(std::memory_order_relaxed) == reclaims) {
+    const std::lock_guard merge_lock(merge_mutex_);
+    const std::lock_guard reclaim_lock(reclaim_mutex_);
     before = pool_->free_chunks();
   }
+  if (reclaims_.load(std::memory_order_relaxed) != reclaims) return true;
   SealActive(nullptr);
   if (Status s = WaitUntilIdle(true); !s.ok()) return false;
   if (Status s = Checkpoint(); !s.ok()) return false;
   while (Guarded(&LsmEngine::Reclaim)) {
   }
+  const std::lock_guard merge_lock(merge_mutex_);
   return pool_->free_chunks() > before;
 }
 

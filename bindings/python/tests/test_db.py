@@ -50,7 +50,8 @@ def test_values_are_anything_with_a_buffer(db, value):
 
 def calling_buffer(call):
     """An object with the bytes b"v" that makes a call when it is asked for them, as one with a
-    __buffer__ may since Python 3.12: older ones know such classes in C only."""
+    __buffer__ may since Python 3.12: older ones know such classes in C only. What the call raises
+    is kept: a function of ctypes can't pass it on."""
     text = ctypes.create_string_buffer(b"v", 1)
 
     class Slot(ctypes.Structure):
@@ -65,7 +66,10 @@ def calling_buffer(call):
 
     @get_buffer
     def answer(self, view, flags):
-        call()
+        try:
+            call()
+        except braiddb.Error as error:
+            RAISED.append(error)
         fill = ctypes.pythonapi.PyBuffer_FillInfo
         fill.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t,
                          ctypes.c_int, ctypes.c_int]
@@ -82,6 +86,7 @@ def calling_buffer(call):
 
 
 CALLING = []
+RAISED = []
 
 
 def test_a_value_may_call_the_batch_it_goes_to(db):
@@ -105,11 +110,17 @@ def test_a_value_may_close_the_database_it_goes_to(db):
     lambda db, value: db.put(b"k", value),
     lambda db, value: db.put_if_absent(b"k", value),
     lambda db, value: db.compare_and_swap(b"k", b"w", value),
-    lambda db, value: db.ingest([(b"k", value)]),
 ])
 def test_a_call_whose_value_closes_the_database_is_refused(db, call):
-    with pytest.raises(braiddb.Error):
+    with pytest.raises(braiddb.ClosedError):
         call(db, calling_buffer(db.close))
+
+
+def test_a_value_can_not_close_the_database_that_ingests_it(db):
+    RAISED.clear()
+    assert db.ingest([(b"k", calling_buffer(db.close))]) == 1
+    assert [type(error) for error in RAISED] == [braiddb.InvalidArgumentError]
+    assert dict(db) == {b"k": b"v"}
 
 
 @pytest.mark.parametrize("value", ["text", 1, None, object()])
