@@ -138,6 +138,11 @@ class Salvage {
     return static_cast<uint32_t>(std::min<uint64_t>(floor, ~uint32_t{0}));
   }
   bool IsLeftOut(const EntryChunk& chunk, format::ChunkKind kind) const noexcept;
+  /// The same where the power took the header that would tell: numbers of tables end with the last.
+  bool IsOfNoTable(const EntryChunk& chunk, const format::EntryHeader& entry) const noexcept {
+    return chunk.collected && !chunk.has_header && has_manifest_ &&
+           entry.sequence() > manifest_.last_sequence;
+  }
   std::vector<uint64_t> ChunksToLookAt(const SegmentPlace& segment) const;
   bool WasLinked(const format::EntryHeader& entry) const;
   void Commit(uint64_t offset);

@@ -141,7 +141,8 @@ void Salvage::ClassifyChunk(const SegmentPlace& segment, uint64_t chunk) {
   if (state.kind() == ChunkKind::kExtentHead && !is_extent) {
     Note(place, sizeof extent, "extent header", "its check does not match", false);
   }
-  if (found.has_header && found.header.generation > state.generation() &&
+  // Where the power took the state from the page cache, nothing of that life had been synced.
+  if (found.has_header && found.header.generation > state.generation() && links_mean_something_ &&
       found.header.generation >= GenerationFloor()) {  // else: lost with power, and known
     // The chunk began another life and its state does not know. Between the two stores of an
     // allocation there is no entry yet; otherwise the state is an old one.
@@ -196,6 +197,7 @@ class Salvage::ChunkVisitor final : public EntryVisitor {
     const bool is_void = entry.state() == format::kStateVoid;
     if (gap_.bytes != 0) TakeGap(is_void);
     if (is_void) return;  // of a write that was never whole
+    if (salvage_->IsOfNoTable(*chunk_, entry)) return;
     const bool live = entry.state() != format::kStateDead || !believes_marks_;
     uint16_t facts = salvage_->ValueIsIntact(entry, live) ? kValueIntact : 0;
     if (entry.state() == format::kStateLive) {
