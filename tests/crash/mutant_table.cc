@@ -52,7 +52,7 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kExtentHeadReserved, "extent allocation", "order", "LargeValue"},
     {Mutant::kExtentBodiesFreedFirst, "extent free", "order", "LargeValue"},
     {Mutant::kExtentFreedTooEarly, "extent free", "reuse", "LargeValue"},
-    {Mutant::kExtentValueNotVerified, "extent allocation", "tail", "LargeValue"},
+    {Mutant::kExtentValueNotVerified, "extent allocation", "tail", "LargeValuePage"},
     {Mutant::kExtentsNotSwept, "extent free", "leak", "LargeValue"},
     {Mutant::kExtentsOfDeadKept, "extent free", "leak", "LargeValue"},
     {Mutant::kExtentBodiesNotSwept, "extent free", "leak", "LargeValue"},
