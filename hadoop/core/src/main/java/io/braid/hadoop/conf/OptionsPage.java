@@ -49,8 +49,8 @@ public final class OptionsPage {
             + " braid.input.mix is `files`, braid.input.cost.start-seconds is `0`,"
             + " braid.input.cost.history is `none`; braid.input.maximum-bytes and"
             + " braid.input.minimum-bytes are tez.grouping.max-size and tez.grouping.min-size, or"
-            + " Tez's defaults of these. Slots are Tez's. Where tez.grouping.split-count is set, Tez"
-            + " groups by itself.");
+            + " Tez's defaults of these. Slots are Tez's. Where tez.grouping.split-count is set,"
+            + " Tez groups by itself.");
     page.append("\n# Options of the jar for Spark\n\n");
     paragraph(page, "Set them like any of Spark's, with `--conf` or in the session.");
     keys(page, SPARK);

@@ -110,7 +110,7 @@ final class Regrouping {
     List<Group> groups = HostGroups.of(named, nodes, mostBytes(), settings.openBytes);
     long after = groups.stream().mapToLong(Group::localLength).sum();
     long all = blocks.stream().mapToLong(Block::length).sum();
-    if (after - before <= LEAST_GAIN * all) {
+    if (after - before <= LEAST_GAIN * all || groups.size() > settings.mostPartitions) {
       LOG.debug("{} files stay in Spark's own {} partitions", files.size(), starts.length - 1);
       return null;
     }
@@ -143,8 +143,9 @@ final class Regrouping {
   }
 
   /**
-   * What Spark let its own partitions come to: the most of those within maxPartitionBytes, with the
-   * open cost of all files but the last, as it counts. The number of cores is in that, too.
+   * What Spark let its own partitions come to, with the open cost of all files but the last, as it
+   * counts: the number of cores is in that, too. A file that can't be split may be larger than any
+   * partition shall be.
    */
   private long mostBytes() {
     long most = 1;
@@ -153,7 +154,7 @@ final class Regrouping {
       for (int i = starts[p]; i < starts[p + 1]; ++i) {
         bytes += files.get(i).length() + settings.openBytes;
       }
-      if (bytes <= settings.mostBytes) {
+      if (bytes <= settings.mostBytes || starts[p + 1] - starts[p] > 1) {
         most = Math.max(most, bytes);
       }
     }

@@ -19,21 +19,28 @@ final class ScanSettings implements Serializable {
   final Hosts hosts;
   final long openBytes;
   final long mostBytes;
+  final int mostPartitions;
 
-  private ScanSettings(Hosts hosts, long openBytes, long mostBytes) {
+  private ScanSettings(Hosts hosts, long openBytes, long mostBytes, int mostPartitions) {
     this.hosts = hosts;
     this.openBytes = openBytes;
     this.mostBytes = mostBytes;
+    this.mostPartitions = mostPartitions;
   }
 
   /** IllegalArgumentException if the hosts are none of the words that there are. */
   static ScanSettings of(SQLConf conf) {
-    String hosts = conf.getConfString(HostScanExtension.HOSTS, "auto").trim();
+    String most = Integer.toString(Integer.MAX_VALUE);
+    return new ScanSettings(
+        hosts(conf.getConfString(HostScanExtension.HOSTS, "auto").trim()),
+        conf.filesOpenCostInBytes(),
+        conf.filesMaxPartitionBytes(),
+        Integer.parseInt(conf.getConfString("spark.sql.files.maxPartitionNum", most)));
+  }
+
+  private static Hosts hosts(String hosts) {
     try {
-      return new ScanSettings(
-          Hosts.valueOf(hosts.toUpperCase(Locale.ROOT)),
-          conf.filesOpenCostInBytes(),
-          conf.filesMaxPartitionBytes());
+      return Hosts.valueOf(hosts.toUpperCase(Locale.ROOT));
     } catch (IllegalArgumentException e) {
       throw new IllegalArgumentException(
           HostScanExtension.HOSTS
@@ -49,12 +56,13 @@ final class ScanSettings implements Serializable {
     return other instanceof ScanSettings
         && hosts == ((ScanSettings) other).hosts
         && openBytes == ((ScanSettings) other).openBytes
-        && mostBytes == ((ScanSettings) other).mostBytes;
+        && mostBytes == ((ScanSettings) other).mostBytes
+        && mostPartitions == ((ScanSettings) other).mostPartitions;
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(hosts, openBytes, mostBytes);
+    return Objects.hash(hosts, openBytes, mostBytes, mostPartitions);
   }
 
   /** For Spark's explain. */

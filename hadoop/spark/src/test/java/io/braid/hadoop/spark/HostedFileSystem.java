@@ -13,7 +13,7 @@ import org.apache.hadoop.fs.RawLocalFileSystem;
 public class HostedFileSystem extends RawLocalFileSystem {
   static final String SCHEME = "hosted";
   static final int BLOCK = 40_000;
-  static final int HOSTS = 6;
+  static final int HOSTS = 12;
   private static final int REPLICAS = 3;
 
   @Override
@@ -41,7 +41,11 @@ public class HostedFileSystem extends RawLocalFileSystem {
   /** The hosts of a file's block: the same ones each time. */
   static String[] hosts(Path file, long block) {
     Random random = new Random(file.getName().hashCode() * 31L + block);
-    return random.ints(0, HOSTS).distinct().limit(REPLICAS).mapToObj(n -> "host" + n)
+    return random
+        .ints(0, HOSTS)
+        .distinct()
+        .limit(REPLICAS)
+        .mapToObj(n -> "host" + n)
         .toArray(String[]::new);
   }
 }

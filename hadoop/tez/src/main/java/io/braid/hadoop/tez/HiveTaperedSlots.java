@@ -31,7 +31,7 @@ public class HiveTaperedSlots extends TezAvailableSlotsCalculator {
       }
       of.set(grouper, new TaperedMapredGrouper());
     } catch (ReflectiveOperationException | RuntimeException e) {
-      LOG.warn("Hive's splits stay in Tez's own groups: this Hive is another one ({})", e.toString());
+      LOG.warn("Hive's splits stay in Tez's own groups, this is another Hive: {}", e.toString());
     }
   }
 

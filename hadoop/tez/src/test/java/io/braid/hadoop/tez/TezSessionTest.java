@@ -101,8 +101,13 @@ class TezSessionTest {
     tez.set(TezConfiguration.TEZ_AM_STAGING_DIR, new File(FOLDER, "staging").toURI().toString());
     tez.setInt(TezConfiguration.TEZ_AM_RESOURCE_MEMORY_MB, TASK_MB);
     tez.setInt(TezConfiguration.TEZ_TASK_RESOURCE_MEMORY_MB, TASK_MB);
-    tez.set(TezConfiguration.TEZ_AM_LAUNCH_CMD_OPTS, "-Xmx300m");
-    tez.set(TezConfiguration.TEZ_TASK_LAUNCH_CMD_OPTS, "-Xmx300m");
+    tez.setBoolean(TezConfiguration.TEZ_AM_WEBSERVICE_ENABLE, false);
+    String java17 =
+        "-Xmx300m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+            + " --add-opens=java.base/java.lang=ALL-UNNAMED"
+            + " --add-opens=java.base/java.util=ALL-UNNAMED";
+    tez.set(TezConfiguration.TEZ_AM_LAUNCH_CMD_OPTS, java17);
+    tez.set(TezConfiguration.TEZ_TASK_LAUNCH_CMD_OPTS, java17);
     session = TezClient.create("braid", tez, true);
     session.start();
     session.waitTillReady();
@@ -122,7 +127,7 @@ class TezSessionTest {
   /** The lines that each task read, by the task's number. */
   private static TreeMap<Integer, List<String>> read(boolean isTapered, Class<?> format)
       throws Exception {
-    JobConf conf = new JobConf(session.getClass());
+    JobConf conf = new JobConf();
     conf.set("fs.defaultFS", "file:///");
     conf.setLong("mapreduce.input.fileinputformat.split.maxsize", SPLIT);
     conf.setLong("fs.local.block.size", SPLIT);
