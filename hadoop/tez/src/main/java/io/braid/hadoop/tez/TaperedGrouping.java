@@ -5,12 +5,14 @@ import io.braid.hadoop.conf.Keys;
 import io.braid.hadoop.input.ChildSplits;
 import io.braid.hadoop.input.SplitCoalescer;
 import io.braid.hadoop.plan.Block;
+import io.braid.hadoop.plan.Node;
 import io.braid.hadoop.plan.Policy;
 import io.braid.hadoop.slots.SlotSource;
 import io.braid.hadoop.slots.Slots;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
@@ -145,7 +147,11 @@ final class TaperedGrouping {
     conf.set(Keys.SLOTS.name(), "static");
     conf.setInt(Keys.SLOT_NODES.name(), nodes);
     conf.setInt(Keys.SLOTS_PER_NODE.name(), (slots + nodes - 1) / nodes);
-    return SlotSource.of(conf).slots(blocks).atMost(slots, slots + " by Tez");
+    Map<String, Integer> perHost = new HashMap<>();
+    for (Node node : SlotSource.of(conf).slots(blocks).atMost(slots, "").nodes()) {
+      perHost.put(node.host(), node.slots());
+    }
+    return Slots.of(perHost, "Tez");
   }
 
   /** Hosts as Tez wants them: null if there are none. */
