@@ -2,7 +2,8 @@
 # Tests braid-hadoop with Maven: hadoop-test.sh [FOLDER]. The results, JUnit's XML, are copied into
 # the folder when one is given, as hadoop-CLASS.xml.
 #   BRAID_TEST_SIZE=push    unit and property tests, and jobs on a MiniCluster (default)
-#   BRAID_TEST_SIZE=night   also those tagged "night", Spark and Hive
+#   BRAID_TEST_SIZE=night   also those tagged "night", Tez, Hive, and Spark: 3.5 by both of its
+#                           Scalas, 4.0
 # Maven fetches what it needs from Maven Central the first time (about 300 MB, at night more).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -14,15 +15,29 @@ trap 'rm -f "$log"' EXIT
 choice=(-Pcluster-tests -pl "core,simulator,minicluster" -DexcludedGroups=night)
 [ "${BRAID_TEST_SIZE:-push}" = push ] || choice=(-Pcluster-tests,hive-tests)
 
-find hadoop -path '*/target/surefire-reports/*.xml' -delete 2>/dev/null
 code=0
-mvn -B -ntp -f hadoop/pom.xml verify "${choice[@]}" </dev/null 2>&1 | tee "$log" || code=$?
-
 count=0
-while read -r report; do
-  count=$((count + 1))
-  [ -z "$results" ] || cp "$report" "$results/hadoop-$(basename "$report" | sed 's/^TEST-//')"
-done < <(find hadoop -path '*/target/surefire-reports/TEST-*.xml')
+
+# run NAME GOAL...: a build of Maven's; its results are copied, with the name in theirs.
+run() {
+  local name=$1
+  shift
+  find hadoop -path '*/target/surefire-reports/*.xml' -delete 2>/dev/null
+  mvn -B -ntp -f hadoop/pom.xml "$@" </dev/null 2>&1 | tee -a "$log" || code=$?
+  while read -r report; do
+    count=$((count + 1))
+    [ -z "$results" ] || cp "$report" "$results/hadoop-$name$(basename "$report" | sed 's/^TEST-//')"
+  done < <(find hadoop -path '*/target/surefire-reports/TEST-*.xml')
+}
+
+run "" verify "${choice[@]}"
+if [ "${BRAID_TEST_SIZE:-push}" != push ]; then
+  # A jar is for one Spark alone; what is not Spark's has been tested above.
+  spark=(clean verify -Pcluster-tests -pl "core,spark" "-Dtest=SparkTest,HostScanTest"
+    -Dsurefire.failIfNoSpecifiedTests=false)
+  run spark-3.5-2.12- "${spark[@]}" -Dscala.binary=2.12
+  run spark-4.0- "${spark[@]}" -Dspark.line=4
+fi
 
 if [ "$code" -ne 0 ] && grep -qE \
   'Could not (transfer|resolve|find) artifact|Could not resolve dep|Unknown host|Non-resolvable|offline mode' "$log"; then

@@ -63,8 +63,8 @@ public final class SplitCoalescer<S> {
     this(conf, api, null);
   }
 
-  /** {@code source} is for tests; null means the one that the configuration names. */
-  SplitCoalescer(Configuration conf, Api<S> api, SlotSource source) {
+  /** {@code source} says how many slots there are; null: the one that the configuration names. */
+  public SplitCoalescer(Configuration conf, Api<S> api, SlotSource source) {
     this.conf = KeyCheck.checked(conf);
     this.api = api;
     this.mix = Mix.of(this.conf);
