@@ -31,8 +31,9 @@ hadoop-cluster: $(BUILD)/setup-hadoop.stamp ## start a small Hadoop cluster of r
 	@bash hadoop/cluster/cluster.sh start
 	@echo "a first command: hadoop/cluster/cluster.sh run hdfs dfs -ls /    the end: hadoop/cluster/cluster.sh stop"
 
-hadoop-demo: $(BUILD)/setup-hadoop.stamp ## compare ways of making input splits on a real cluster: SIZE=256M or quick
-	@python3 hadoop/cluster/demo.py --size $(if $(filter push,$(SIZE)),256M,$(SIZE)) $(DEMO)
+hadoop-demo: $(BUILD)/setup-hadoop.stamp ## compare ways of making input splits on a real cluster: SIZE=256M or quick, SKEW=node or data, ROUNDS=N
+	@python3 hadoop/cluster/demo.py --size $(if $(filter push,$(SIZE)),256M,$(SIZE)) --skew $(or $(SKEW),none) \
+	  $(if $(ROUNDS),--runs $(ROUNDS)) $(DEMO)
 
 ##@ Build
 setup: ## install the Debian packages that are missing, or say which

@@ -9,6 +9,8 @@
 #   cluster.sh run example grep IN OUT REGEX     one of Hadoop's example programs
 #   cluster.sh run python3 script.py    any other command, on the master
 #   cluster.sh logs [HOST [DAEMON]]     the logs there are, or one of them
+#   cluster.sh limit node4 0.5          hold a worker, its containers as well, at half a core
+#   cluster.sh throttled node4          how often it then had to wait: so many of so many periods
 #   cluster.sh stop                     end everything and remove every trace, the data as well
 #
 # Settings, from the environment: BRAID_CLUSTER_ID (main), _NODES (4), _SLOTS (2 a node), _SLOT_MB
@@ -32,6 +34,8 @@ readonly here
 . "$here/lib/daemons.sh"
 # shellcheck source=hadoop/cluster/lib/client.sh
 . "$here/lib/client.sh"
+# shellcheck source=hadoop/cluster/lib/limit.sh
+. "$here/lib/limit.sh"
 
 start() {
   java_home=$(find_java)
@@ -67,6 +71,7 @@ undo_start() {
 
 remove_everything() {
   end_processes
+  remove_limits
   [ "$(id -u)" -ne 0 ] || remove_network
   rm -rf "$home"
 }
@@ -109,8 +114,8 @@ check_settings
 command=${1:-help}
 [ $# -eq 0 ] || shift
 case "$command" in
-  start | stop | status | logs) "$command" "$@" ;;
+  start | stop | status | logs | limit | throttled) "$command" "$@" ;;
   run) load_state && run_client "$@" ;;
   help | -h | --help) sed -n '2,/^set -/{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" ;;
-  *) fail "unknown command '$command': use start, stop, status, run or logs." ;;
+  *) fail "unknown command '$command': use start, stop, status, run, logs, limit or throttled." ;;
 esac

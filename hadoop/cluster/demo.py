@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """Hadoop's WordCount, Grep and Sort under each way of making input splits, side by side.
 
-  demo.py [--size 256M | --size quick]
+  demo.py [--size 256M | --size quick] [--skew none | node | data]
 
 Starts a cluster of its own (cluster.sh), writes a text in small blocks, runs the jobs in turns,
 checks that all outputs are equal, prints tables, and removes everything. Job time is what a user
 waits, from the start of the client to the end of the job; CPU is that of all daemons and containers,
 their start-up included. Times on a busy machine vary: --runs 3 gives medians of interleaved runs.
+
+With --skew node one worker is held at half a core by its cgroup; with --skew data some of the text's
+records cost Grep far more than others. There are nine rounds of Grep then, under each way alone and
+beside a second one.
 """
 
 import sys
@@ -34,6 +38,12 @@ NODES, SLOTS, REPLICATION = 4, 2, 2
 BLOCKS = 64  # of the text, unless blocks would be smaller than 1 MB
 QUICK = {"size": 32 << 20, "block": 2 << 20, "jobs": ["wordcount"], "fairness": False,
          "modes": list(jobs.POLICIES)}
+SLOW = f"node{NODES}"  # not the first, which has a slot more for the application master
+HALF = 0.5
+SKEWED = {"jobs": ["grep"], "runs": 9}
+RESULTS = {skew: ROOT / "hadoop/docs" / name for skew, name in {
+    "none": "measurements.json", "node": "measurements-node.json",
+    "data": "measurements-data.json"}.items()}
 PAGES = (ROOT / "hadoop/README.md", ROOT / "hadoop/docs/measurements.md")
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 started = time.monotonic()
@@ -55,8 +65,9 @@ def parse(arguments):
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", default="256M", help="of the text: 256M, 1G..., or quick")
     parser.add_argument("--blocks", type=int, default=BLOCKS, help="of the text (%(default)s)")
-    parser.add_argument("--runs", type=int, default=1, help="rounds over all jobs (1)")
-    parser.add_argument("--jobs", default=",".join(jobs.JOBS), help="which of %(default)s")
+    parser.add_argument("--skew", default="none", choices=list(RESULTS), help="what is uneven")
+    parser.add_argument("--runs", type=int, help="rounds over all jobs (1; with skew 9, quick 1)")
+    parser.add_argument("--jobs", help="which of " + ",".join(jobs.JOBS) + " (with skew grep)")
     parser.add_argument("--modes", help="which ways, by ';': " + "; ".join(jobs.MODES))
     parser.add_argument("--no-fairness", action="store_true", help="don't run two jobs at once")
     parser.add_argument("--jar", type=pathlib.Path, help="braid-hadoop's, instead of building it")
@@ -64,7 +75,7 @@ def parse(arguments):
     parser.add_argument("--json", type=pathlib.Path,
                         help="write all results to this file; more runs of the same text are added")
     parser.add_argument("--tables", action="store_true",
-                        help="put hadoop/docs/measurements.json into the pages that show it")
+                        help="put hadoop/docs/measurements*.json into the pages that show them")
     options = parser.parse_args(arguments)
     try:
         settle(options)
@@ -80,7 +91,13 @@ def settle(options):
     options.block = QUICK["block"] if quick else max(1 << 20, options.bytes // options.blocks)
     options.block -= options.block % 512  # HDFS wants a multiple of its checksums' chunks
     options.fairness = not (quick or options.no_fairness)
-    options.jobs = QUICK["jobs"] if quick else options.jobs.split(",")
+    skewed = options.skew != "none"
+    usual = SKEWED["jobs"] if skewed else QUICK["jobs"] if quick else list(jobs.JOBS)
+    options.jobs = options.jobs.split(",") if options.jobs else usual
+    if options.runs is None:
+        options.runs = SKEWED["runs"] if skewed and not quick else 1
+    if options.runs < 1:
+        raise argparse.ArgumentTypeError("there must be a round at least: --runs 1")
     chosen = options.modes.split(";") if options.modes else QUICK["modes"] if quick else jobs.MODES
     options.modes = [mode.strip() for mode in chosen]
     for given, known in ((options.jobs, jobs.JOBS), (options.modes, jobs.MODES)):
@@ -103,10 +120,10 @@ def build_jar(folder):
     return shutil.copy(jars[0], folder / "braid-hadoop.jar")
 
 
-def write_text(cluster, size, folder):
+def write_text(cluster, size, stretch, folder):
     path = folder / "text"
     with open(path, "wb") as stream:
-        text.write(stream, size)
+        text.write(stream, size, stretch=stretch)
     cluster.run("hdfs", "dfs", "-mkdir", "-p", "/in", "/out")
     cluster.run("hdfs", "dfs", "-put", path, "/in/text")
     path.unlink()
@@ -141,7 +158,7 @@ def measure(options, cluster, runner, results):
                 keep(options, results)
                 say(f"{job}, {name}: {facts['job_s']:.1f} s, {facts['containers']} containers, "
                     f"CPU {facts['cpu_s']:.0f} s, load {facts['load']:.0f}")
-        for name in options.modes if options.fairness else ():
+        for name in in_turn(options.modes, turn) if options.fairness else ():
             if late(options):
                 return
             times = runner.together(*pair, jobs.MODES[name])
@@ -186,12 +203,17 @@ def demonstrate(options, cluster, folder):
     cluster.start()
     results["network"] = cluster.network()
     say(f"writing a text of {options.bytes >> 20} MB in blocks of {options.block >> 10} KB")
-    write_text(cluster, options.bytes, folder)
+    write_text(cluster, options.bytes, options.block if options.skew == "data" else 0, folder)
+    if options.skew == "node":
+        cluster.limit(SLOW, HALF)
     say(f"{len(options.jobs) * len(options.modes) * options.runs} runs of "
         f"{', '.join(options.jobs)} under {len(options.modes)} ways")
     runner = Runner(cluster, jar, "/in/text", options.bytes, 1800)
     earlier = len(results["runs"])
     measure(options, cluster, runner, results)
+    if options.skew == "node":
+        results["throttled"].append(cluster.throttled(SLOW))
+        keep(options, results)
     untrue = []
     if jar:
         ids = [run["job_id"] for run in results["runs"][earlier:]]
@@ -205,13 +227,16 @@ def begun(options):
     """Results without runs, or those of the file to which runs are to be added."""
     results = {
         "size": options.bytes, "block": options.block, "nodes": NODES, "slots": SLOTS,
-        "replication": REPLICATION, "machine": machine(), "pair": ["wordcount", "grep"],
+        "replication": REPLICATION, "machine": machine(), "skew": options.skew,
+        "pair": ["wordcount", "grep"] if options.skew == "none" else ["grep", "grep"],
         "runs": [], "together": []}
+    if options.skew == "node":
+        results |= {"slow": SLOW, "throttled": []}
     if options.json and options.json.exists():
         earlier = json.loads(options.json.read_text())
-        for key in ("size", "block", "nodes", "slots", "replication", "machine"):
-            if earlier[key] != results[key]:
-                raise Failure(f"{options.json} has runs of another {key} ({earlier[key]}): "
+        for key in ("size", "block", "nodes", "slots", "replication", "machine", "skew"):
+            if earlier.get(key, "none") != results[key]:
+                raise Failure(f"{options.json} has runs of another {key} ({earlier.get(key)}): "
                               "name another file")
         return earlier
     return results
@@ -224,7 +249,8 @@ def interrupted(number, _frame):
 def main(arguments):
     options = parse(arguments)
     if options.tables:
-        results = json.loads((ROOT / "hadoop/docs/measurements.json").read_text())
+        results = {skew: json.loads(path.read_text())
+                   for skew, path in RESULTS.items() if path.exists()}
         for page in PAGES:
             page.write_text(report.renewed(page.read_text(), results))
         return 0

@@ -16,12 +16,12 @@ sys.path.insert(0, str(ROOT / "hadoop/cluster"))
 sys.dont_write_bytecode = True
 
 import demo  # noqa: E402
-from comparison import history, jobs, report, text  # noqa: E402
+from comparison import history, jobs, reads, report, text  # noqa: E402
 
 
 def run(job, mode, seconds, output="same", **facts):
     return {"job": job, "mode": mode, "job_s": seconds, "cpu_s": seconds, "output": output,
-            "containers": 9, "maps": 8, "local_maps": 7} | facts
+            "round": 1, "containers": 9, "maps": 8, "local_maps": 7} | facts
 
 
 class TextTest(unittest.TestCase):
@@ -38,6 +38,56 @@ class TextTest(unittest.TestCase):
 
     def test_grep_finds_something(self):
         self.assertRegex(self.written(100_000).decode(), jobs.PATTERN)
+
+    def test_uneven_records_vary_from_stretch_to_stretch_and_add_nothing(self):
+        stream = io.BytesIO()
+        text.write(stream, 4 << 20, stretch=1 << 18)
+        whole = stream.getvalue()
+        self.assertEqual(len(whole), 4 << 20)
+        costly = [sum(len(line) == text.COSTLY_LETTERS for line in part.split(b"\n"))
+                  for part in (whole[i:i + (1 << 18)] for i in range(0, 4 << 20, 1 << 18))]
+        self.assertGreater(max(costly), 2 * sum(costly) / len(costly))
+        self.assertGreater(sum(costly), 4 * text.COSTLY_PER_MIB / 4)
+        for line in whole.split(b"\n"):
+            if len(line) == text.COSTLY_LETTERS:
+                self.assertNotIn(b"q", line)
+
+
+class ReadsTest(unittest.TestCase):
+    """Lines as a DataNode of Hadoop 3.5 logs them."""
+
+    LINE = ("2026-11-22 10:00:00,123 INFO datanode.clienttrace: src: /10.0.0.2:40001, dest: "
+            "/10.0.0.{to}:50002, volume: /data, bytes: {bytes}, op: {op}, cliID: DFSClient_x_1, "
+            "offset: 0, srvID: 1-2, blockid: BP-1-10.0.0.1-3:blk_{block}_1001, duration(ns): 5")
+
+    def test_reads_of_the_text_are_local_or_remote(self):
+        line = self.LINE.format
+        lines = [line(to=2, bytes=70, op="HDFS_READ", block=7),
+                 line(to=3, bytes=20, op="HDFS_READ", block=7),
+                 line(to=3, bytes=10, op="HDFS_READ", block=8),
+                 line(to=3, bytes=500, op="HDFS_READ", block=9),  # of another file
+                 line(to=3, bytes=600, op="HDFS_WRITE", block=8)]
+        self.assertEqual(reads.parsed(lines, {"blk_7", "blk_8"}), (70, 30))
+
+    def test_only_what_is_new_is_told(self):
+        class Asked:
+            def __init__(self, folder):
+                self.home = pathlib.Path(folder)
+
+            def run(self, *_words):
+                return "0. BP-1-10.0.0.1-3:blk_7_1001 len=70 Live_repl=2"
+
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder) / "node1/log/datanode.log"
+            log.parent.mkdir(parents=True)
+            one = self.LINE.format(to=3, bytes=20, op="HDFS_READ", block=7) + "\n"
+            log.write_text(one)
+            since = reads.Reads(Asked(folder), "/in/text")
+            self.assertEqual(since.since(), (0, 0))
+            log.write_text(one + one + one[:30])
+            self.assertEqual(since.since(), (0, 20))
+            log.write_text(one + one + one)
+            self.assertEqual(since.since(), (0, 20))
 
 
 class AnsweringCluster:
@@ -112,8 +162,8 @@ class ReportTest(unittest.TestCase):
     def setUp(self):
         self.results = {"pair": ["wordcount", "grep"], "together": [
             {"mode": "default", "job_s": [200, 150]}], "runs": [
-                run("wordcount", "default", 100), run("wordcount", "default", 140),
-                run("wordcount", "default", 102), run("wordcount", "maximum", 34),
+                run("wordcount", "default", 100), run("wordcount", "default", 140, round=2),
+                run("wordcount", "default", 102, round=3), run("wordcount", "maximum", 34),
                 run("wordcount", "auto", 51)]}
 
     def test_each_way_comes_first_in_some_round(self):
@@ -127,11 +177,42 @@ class ReportTest(unittest.TestCase):
         rows = list(report.rows(self.results, "wordcount"))
         self.assertEqual([row[0] for row in rows], ["default", "maximum", "auto"])
         self.assertEqual(rows[0][3:6], ("12 %", "102.0 s", "1.00"))
-        self.assertEqual(rows[1][4:6], ("34.0 s", "0.33"))
+        self.assertEqual(rows[1][4:6], ("34.0 s", "0.34"))  # of the first round's
+
+    def test_ratios_are_of_one_round_and_their_median_is_shown(self):
+        for number, seconds in ((2, 70), (3, 10)):
+            self.results["runs"].append(run("wordcount", "maximum", seconds, round=number))
+        ratio = report.ratio(self.results, "wordcount", "maximum", "default", "job_s")
+        self.assertAlmostEqual(ratio, 0.34)  # of 0.34, 0.5 and 0.1
+        self.assertIsNone(report.ratio(self.results, "wordcount", "auto", "uber", "job_s"))
+
+    def test_the_datanodes_account_of_reads_comes_first(self):
+        told = run("grep", "combine", 10, read_local=75, read_remote=25)
+        self.assertEqual(report.remote_share(told), 0.25)
+        self.assertIsNone(report.remote_share(run("grep", "combine", 10)))
 
     def test_slowdown_beside_another_job(self):
         self.assertAlmostEqual(report.slowdowns(self.results, "wordcount", "default"), 200 / 102)
         self.assertIsNone(report.slowdowns(self.results, "wordcount", "maximum"))
+
+    def test_slowdown_beside_the_same_job_counts_both(self):
+        both = self.results | {"pair": ["wordcount", "wordcount"]}
+        self.assertAlmostEqual(report.slowdowns(both, "wordcount", "default"), 175 / 102)
+
+    def test_what_was_uneven_is_said_first(self):
+        self.assertEqual(self.setting(), "")
+        self.assertIn("node4, was held at half a core by its cgroup: it had used up its time in 30 "
+                      "of 100 tenths", self.setting(skew="node", slow="node4",
+                                                   throttled=[[10, 60], [20, 40]]))
+        self.assertIn("Records were of uneven cost", self.setting(skew="data"))
+
+    def setting(self, **facts):
+        results = self.results | facts | {
+            "machine": {"cpus": 4, "memory_gb": 8}, "size": 8 << 20, "block": 1 << 20,
+            "replication": 2, "nodes": 4, "slots": 2}
+        for each in results["runs"]:
+            each["load"] = 1
+        return report.setting(results).partition("A text of 8 MB in 8 blocks")[0]
 
     def test_auto_is_held_against_the_best(self):
         self.assertEqual(report.auto_against_best(self.results), {"wordcount": (1.5, "maximum")})
@@ -146,8 +227,11 @@ class PagesTest(unittest.TestCase):
     """The tables that are checked in are those of the results that are checked in."""
 
     def test_pages_have_the_tables_of_the_measurements(self):
-        results = json.loads((ROOT / "hadoop/docs/measurements.json").read_text())
-        self.assertEqual(report.outputs_differ(results), [])
+        results = {skew: json.loads(path.read_text())
+                   for skew, path in demo.RESULTS.items() if path.exists()}
+        self.assertIn("none", results)
+        for each in results.values():
+            self.assertEqual(report.outputs_differ(each), [])
         for name in ("hadoop/README.md", "hadoop/docs/measurements.md"):
             page = (ROOT / name).read_text()
             self.assertIn("<!-- measured: setting -->", page)
@@ -156,11 +240,18 @@ class PagesTest(unittest.TestCase):
 
     def test_what_stands_between_the_marks_is_replaced(self):
         results = {"runs": [run("wordcount", "default", 10)]}
+        results = {"none": results}
         page = "a\n<!-- measured: short -->\nold\n<!-- measured: end -->\nb\n"
         made = report.renewed(page, results)
         self.assertNotIn("old", made)
         self.assertIn("| default | 9 | 10.0 s | 10 s |", made)
         self.assertEqual(report.renewed(made, results), made)
+
+    def test_a_skews_tables_are_of_its_own_results(self):
+        results = {"none": {"runs": [run("grep", "default", 10)]},
+                   "node": {"runs": [run("grep", "default", 20)]}}
+        page = "<!-- measured: short node -->\nold\n<!-- measured: end -->\n"
+        self.assertIn("| default | 9 | 20.0 s | 20 s |", report.renewed(page, results))
 
 
 class ScriptTest(unittest.TestCase):
@@ -174,6 +265,20 @@ class ScriptTest(unittest.TestCase):
         self.assertIn("write 256M", self.refused("demo.py", "--size", "many"))
         self.assertIn("there is no 'tetris'", self.refused("demo.py", "--jobs", "tetris"))
         self.assertIn("there is no 'fastest'", self.refused("demo.py", "--modes", "fastest"))
+        self.assertIn("invalid choice: 'rack'", self.refused("demo.py", "--skew", "rack"))
+        self.assertIn("a round at least", self.refused("demo.py", "--runs", "0"))
+
+    def test_skew_means_nine_rounds_of_grep_unless_said_otherwise(self):
+        def asked(*words):
+            options = demo.parse(words)
+            return options.runs, options.jobs, options.fairness
+
+        self.assertEqual(asked(), (1, list(jobs.JOBS), True))
+        self.assertEqual(asked("--skew", "node"), (9, ["grep"], True))
+        self.assertEqual(asked("--skew", "data", "--runs", "2", "--jobs", "sort"),
+                         (2, ["sort"], True))
+        self.assertEqual(asked("--skew", "data", "--size", "quick"), (1, ["grep"], False))
+        self.assertEqual(asked("--size", "quick"), (1, ["wordcount"], False))
 
     def test_settings_that_make_no_sense(self):
         for name, value in {"ID": "../x", "NODES": "0", "SLOTS": "two", "SCHEDULER": "fifo",
@@ -183,7 +288,7 @@ class ScriptTest(unittest.TestCase):
                 self.assertIn(f"BRAID_CLUSTER_{name}={value}", message)
 
     def test_without_a_cluster_the_next_step_is_said(self):
-        for command in ("status", "logs"):
+        for command in ("status", "logs", "limit", "throttled"):
             self.assertIn("start", self.refused("cluster.sh", command, BRAID_CLUSTER_ID="nosuch"))
 
 

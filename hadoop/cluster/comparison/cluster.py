@@ -32,6 +32,19 @@ class Cluster:
     def stop(self):
         self._script("stop", stdout=subprocess.DEVNULL)
 
+    def limit(self, host, cores):
+        """Holds a worker and its containers at so many cores."""
+        if self._script("limit", host, str(cores)).returncode != 0:
+            raise Failure(f"{host} can't be slowed down; the reason is above")
+
+    def throttled(self, host):
+        """In how many periods a limited worker used up its time, and how many there were."""
+        told = self._script("throttled", host, stdout=subprocess.PIPE, text=True)
+        if told.returncode != 0:
+            raise Failure(f"it can't be said how {host} was slowed down; the reason is above")
+        some, _, every = told.stdout.split()
+        return int(some), int(every)
+
     def network(self):
         """"namespaces", or "single" when all daemons share one host."""
         state = (self.home / "state").read_text().split()

@@ -5,8 +5,8 @@ import statistics
 
 from comparison import jobs
 
-COLUMNS = ("splits by", "containers", "node-local", "bytes read remotely", "job time", "of default", "CPU", "of default",
-           "two at once: slowdown of each")
+COLUMNS = ("splits by", "containers", "node-local", "bytes read remotely", "job time", "of default",
+           "CPU", "of default", "two at once: slowdown of each")
 
 
 def median(values):
@@ -25,11 +25,15 @@ def summary(results, job, mode):
 
 
 def remote_share(run):
-    """The part of its input that a job read over the network, by its counters; None if it has none.
+    """The part of its input that a job read over the network; None if it is not known.
 
-    Jobs whose splits braid-hadoop made count bytes. With a split a block, Hadoop's own counters tell
-    the maps that did not run where their block was.
+    By the DataNodes' account of reads. Runs that were kept before there was one have counters: jobs
+    whose splits braid-hadoop made count bytes; with a split a block, Hadoop's own counters tell the
+    maps that did not run where their block was.
     """
+    if "read_remote" in run:
+        read = run["read_remote"] + run["read_local"]
+        return run["read_remote"] / read if read else None
     if "remote_bytes" in run or "local_bytes" in run:
         remote, local = run.get("remote_bytes", 0), run.get("local_bytes", 0)
         return remote / (remote + local) if remote + local else None
@@ -43,9 +47,20 @@ def slowdowns(results, job, mode):
     if job not in results["pair"]:
         return None
     alone = summary(results, job, mode)
-    place = results["pair"].index(job)
-    times = [pair["job_s"][place] for pair in results["together"] if pair["mode"] == mode]
+    places = [place for place, name in enumerate(results["pair"]) if name == job]
+    times = [pair["job_s"][place] for pair in results["together"] if pair["mode"] == mode
+             for place in places]
     return median(times) / alone["job_s"] if times and alone else None
+
+
+def ratio(results, job, mode, base, key):
+    """The median over the rounds of what one way took, as a multiple of another's in that round."""
+    found = {}
+    for run in results["runs"]:
+        if run["job"] == job and run["mode"] in (mode, base):
+            found.setdefault(run["round"], {})[run["mode"]] = run[key]
+    return median([times[mode] / times[base] for times in found.values()
+                   if mode in times and base in times])
 
 
 def outputs_differ(results):
@@ -74,16 +89,16 @@ def auto_against_best(results):
         others = {mode: facts["job_s"] for mode, facts in times.items() if facts and mode != "auto"}
         if times["auto"] and others:
             best = min(others, key=others.get)
-            ratios[job] = (times["auto"]["job_s"] / others[best], best)
-    return ratios
+            ratios[job] = (ratio(results, job, "auto", best, "job_s"), best)
+    return {job: found for job, found in ratios.items() if found[0] is not None}
 
 
-def _ratio(value, base):
-    return f"{value / base:.2f}" if value is not None and base else "-"
+def _of_default(results, job, mode, key):
+    value = ratio(results, job, mode, "default", key)
+    return "-" if value is None else f"{value:.2f}"
 
 
 def rows(results, job):
-    base = summary(results, job, "default")
     for mode in jobs.MODES:
         facts = summary(results, job, mode)
         if not facts:
@@ -92,8 +107,8 @@ def rows(results, job):
         yield (mode, f"{facts['containers']:.0f}",
                "-" if mode == "uber" else f"{facts['local_maps'] or 0:.0f} of {facts['maps']:.0f}",
                "-" if facts["remote"] is None else f"{100 * facts['remote']:.0f} %",
-               f"{facts['job_s']:.1f} s", _ratio(facts["job_s"], base and base["job_s"]),
-               f"{facts['cpu_s']:.0f} s", _ratio(facts["cpu_s"], base and base["cpu_s"]),
+               f"{facts['job_s']:.1f} s", _of_default(results, job, mode, "job_s"),
+               f"{facts['cpu_s']:.0f} s", _of_default(results, job, mode, "cpu_s"),
                f"{slow:.2f}" if slow else "-")
 
 
@@ -150,7 +165,8 @@ def setting(results):
     machine = results["machine"]
     rounds = max(run["round"] for run in results["runs"])
     loads = sorted(run["load"] for run in results["runs"])
-    return (f"A text of {results['size'] >> 20} MB in {-(-results['size'] // results['block'])} blocks "
+    return (f"{_skew(results)}A text of {results['size'] >> 20} MB in "
+            f"{-(-results['size'] // results['block'])} blocks "
             f"of {results['block'] / 2**20:g} MB, {results['replication']} replicas; "
             f"{results['nodes']} workers with {results['slots']} slots each; "
             f"{machine['cpus']} cores, {machine['memory_gb']} GB; {rounds} "
@@ -158,10 +174,23 @@ def setting(results):
             f"{loads[-1]:.0f}, that of the cluster itself included.")
 
 
+def _skew(results):
+    skew = results.get("skew", "none")
+    if skew == "node":
+        some, every = (sum(column) for column in zip(*results["throttled"]))
+        return (f"One worker, {results['slow']}, was held at half a core by its cgroup: it had used "
+                f"up its time in {some} of {every} tenths of a second in which it ran. ")
+    if skew == "data":
+        return "Records were of uneven cost, by a coefficient of variation of 1.5 from block to block. "
+    return ""
+
+
 def renewed(page, results):
-    """A page's text with what stands between its marks, <!-- measured: NAME --> and
-    <!-- measured: end -->, made anew."""
+    """A page's text with what stands between its marks, <!-- measured: WHAT --> or
+    <!-- measured: WHAT SKEW --> and <!-- measured: end -->, made anew; results are by skew."""
     made = {"setting": setting, "short": short_table,
             "all": lambda results: everything(results, page_table)}
-    return re.sub(r"(<!-- measured: (\w+) -->\n).*?(<!-- measured: end -->)",
-                  lambda match: f"{match[1]}{made[match[2]](results)}\n{match[3]}", page, flags=re.S)
+    return re.sub(
+        r"(<!-- measured: (\w+)(?: (node|data))? -->\n).*?(<!-- measured: end -->)",
+        lambda match: f"{match[1]}{made[match[2]](results[match[3] or 'none'])}\n{match[4]}", page,
+        flags=re.S)

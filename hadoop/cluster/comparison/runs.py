@@ -10,6 +10,7 @@ import time
 
 from comparison import jobs
 from comparison.cluster import Failure
+from comparison.reads import Reads
 
 COUNTERS = {
     "maps": "Launched map tasks",
@@ -32,14 +33,20 @@ class Runner:
         self.size = size
         self.seconds = seconds  # how long a job may take
         self.number = 0
+        # Where all daemons share a host, each read is local.
+        self.reads = Reads(cluster, source) if cluster.network() == "namespaces" else None
         if jar:  # Sort looks its input format up where -libjars does not reach
             cluster.environment["HADOOP_CLASSPATH"] = str(jar)
 
     def alone(self, job, mode):
         """One job; its measurements as a dictionary."""
+        if self.reads:
+            self.reads.since()
         before = self.cluster.cpu_seconds()
         run = self._start(job, mode)
         run.wait()
+        if self.reads:
+            run.facts["read_local"], run.facts["read_remote"] = self.reads.since()
         # The account is taken when the job ended; of grep's second, tiny job nothing is in it.
         run.facts["cpu_s"] = round(run.cpu_at_end - before, 2)
         run.facts["output"] = self._checksum(run.target)

@@ -43,6 +43,7 @@ write_config() {
   yarn_settings "$host" "$folder" | as_xml >"$folder/conf/yarn-site.xml"
   mapred_settings | as_xml >"$folder/conf/mapred-site.xml"
   capacity_settings | as_xml >"$folder/conf/capacity-scheduler.xml"
+  # A DataNode tells of each read at this level: the comparison counts the remote ones.
   cat >"$folder/conf/log4j.properties" <<'END'
 log4j.rootLogger=INFO,console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
@@ -50,6 +51,7 @@ log4j.appender.console.target=System.err
 log4j.appender.console.layout=org.apache.log4j.PatternLayout
 log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
 log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
+log4j.logger.org.apache.hadoop.hdfs.server.datanode.DataNode.clienttrace=DEBUG
 END
 }
 

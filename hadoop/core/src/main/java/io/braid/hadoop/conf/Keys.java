@@ -52,8 +52,8 @@ public final class Keys {
               + " leftovers put together as well. `waves`: alike in size, some for each slot, as"
               + " Tez makes them. `factoring`: batches of a split for each slot, each batch a share"
               + " of what is left. `auto`: whichever of these promises the shortest job by the"
-              + " costs below; where these are but assumed, the one that loses least whatever they"
-              + " are.",
+              + " costs below; where these are but assumed, the one that loses least on average over"
+              + " several.",
           Policy::of);
 
   public static final Key RATIO =

@@ -13,7 +13,7 @@ final class Candidate {
   private static final double[] LARGE_SHARES = {0.75, 0.9};
 
   private static final double[] FACTORING_SHARES = {0.3, 0.7, 0.85};
-  private static final double[] WAVES = {2, 3, 4, 6, 9};
+  private static final double[] WAVES = {2, 2.5, 3, 4, 5, 7, 10};
 
   /** Of more, each plan takes so long that only one of each family is considered. */
   private static final int MANY_BLOCKS = 200_000;
@@ -59,14 +59,15 @@ final class Candidate {
     }
     for (double waves : WAVES) {
       if (waves < (double) blocks / slots) {
-        all.add(of(Policy.WAVES, settings.withWaves(waves), "%s, %.0f a slot", waves));
+        all.add(of(Policy.WAVES, settings.withWaves(waves), "%s, %s a slot", waves));
       }
     }
     return all;
   }
 
   private static Candidate of(Policy policy, PlanSettings settings, String format, double value) {
+    String number = value == Math.rint(value) ? String.valueOf((long) value) : "" + value;
     return new Candidate(
-        policy, settings, String.format(Locale.ROOT, format, policy.label(), value));
+        policy, settings, String.format(Locale.ROOT, format, policy.label(), number));
   }
 }

@@ -29,12 +29,12 @@ public final class PlanForecast {
     return seconds[i];
   }
 
-  /** How much longer than the quickest it takes, under the costs where that is most: 1 or more. */
+  /** How many times as long as the quickest it takes, on average over the costs. */
   double regret(double[] least) {
-    double most = 1;
+    double sum = 0;
     for (int i = 0; i < least.length; ++i) {
-      most = Math.max(most, least[i] == 0 ? 1 : seconds[i] / least[i]);
+      sum += least[i] == 0 ? 1 : seconds[i] / least[i];
     }
-    return most;
+    return sum / least.length;
   }
 }

@@ -68,7 +68,7 @@ public final class Planner {
   }
 
   /**
-   * The candidate whose time is nowhere much above the shortest, under none of the costs that are
+   * The candidate whose time is least above the shortest, on average over the costs that are
    * possible; of those as good, the one with fewest containers.
    */
   private static Plan choose(PlanInput in, PlanParts parts, PlanSettings settings) {
@@ -97,7 +97,7 @@ public final class Planner {
         forecasts.set(i, forecast(candidates.get(i), forecasters.get(i), possible, 1));
       }
     }
-    int chosen = best(forecasts, near, possible.size());
+    int chosen = best(forecasts, near, least(forecasts, possible.size()));
     Candidate winner = candidates.get(chosen);
     String reason = reason(forecasts, chosen, settings.costs());
     List<Group> groups =
@@ -126,10 +126,9 @@ public final class Planner {
   }
 
   /** Of those that were looked at more closely. */
-  private static int best(List<PlanForecast> forecasts, BitSet near, int costs) {
+  private static int best(List<PlanForecast> forecasts, BitSet near, double[] least) {
     List<PlanForecast> some = new ArrayList<>();
     near.stream().forEach(i -> some.add(forecasts.get(i)));
-    double[] least = least(some, costs);
     double lowest = lowestRegret(some, least);
     int best = -1;
     for (int i = near.nextSetBit(0); i >= 0; i = near.nextSetBit(i + 1)) {

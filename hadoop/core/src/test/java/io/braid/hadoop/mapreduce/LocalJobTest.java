@@ -23,8 +23,6 @@ import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.mapreduce.lib.input.FileInputFormat;
 import org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter;
 import org.apache.hadoop.mapreduce.lib.input.FileSplit;
-import org.apache.hadoop.mapreduce.lib.input.TextInputFormat;
-import org.apache.hadoop.mapreduce.lib.map.MultithreadedMapper;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -63,23 +61,9 @@ class LocalJobTest {
       int threads)
       throws Exception {
     Configuration conf = new Configuration();
-    conf.set("mapreduce.framework.name", "local");
-    conf.set("hadoop.tmp.dir", temporary + "/tmp");
-    conf.setLong(FileInputFormat.SPLIT_MAXSIZE, 2_000);
-    conf.set(Keys.POLICY.name(), "maximum");
-    conf.setInt(Keys.SLOT_NODES.name(), 3);
+    LocalJobs.configure(conf, temporary, 2_000, 3);
     conf.set(Keys.MIX_CURRENT_FILE.name(), "true"); // the mapper asks at each record
-    Job job = Job.getInstance(conf, name);
-    job.setInputFormatClass(TextInputFormat.class);
-    if (isCoalesced) {
-      CoalescingInputFormat.wrap(job);
-    }
-    job.setMapperClass(mapper);
-    if (threads > 1) {
-      job.setMapperClass(MultithreadedMapper.class);
-      MultithreadedMapper.setMapperClass(job, mapper);
-      MultithreadedMapper.setNumberOfThreads(job, threads);
-    }
+    Job job = LocalJobs.of(conf, isCoalesced, mapper, threads);
     job.setMapOutputKeyClass(Text.class);
     job.setMapOutputValueClass(NullWritable.class);
     job.setOutputKeyClass(Text.class);

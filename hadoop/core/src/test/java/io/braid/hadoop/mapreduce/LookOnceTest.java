@@ -23,8 +23,6 @@ import org.apache.hadoop.mapreduce.Mapper;
 import org.apache.hadoop.mapreduce.lib.input.FileInputFormat;
 import org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter;
 import org.apache.hadoop.mapreduce.lib.input.FileSplit;
-import org.apache.hadoop.mapreduce.lib.input.TextInputFormat;
-import org.apache.hadoop.mapreduce.lib.map.MultithreadedMapper;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
 import org.apache.hadoop.mapreduce.lib.reduce.LongSumReducer;
 import org.junit.jupiter.api.BeforeEach;
@@ -87,11 +85,7 @@ class LookOnceTest {
 
   @BeforeEach
   void local() {
-    conf.set("mapreduce.framework.name", "local");
-    conf.set("hadoop.tmp.dir", temporary + "/tmp");
-    conf.setLong(FileInputFormat.SPLIT_MAXSIZE, 300);
-    conf.set(Keys.POLICY.name(), "maximum");
-    conf.setInt(Keys.SLOT_NODES.name(), 2);
+    LocalJobs.configure(conf, temporary, 300, 2);
   }
 
   private void write(String folder) throws IOException {
@@ -104,17 +98,7 @@ class LookOnceTest {
 
   private boolean run(boolean isCoalesced, Class<? extends ByFile> mapper, int threads)
       throws Exception {
-    job = Job.getInstance(conf, "by file");
-    job.setInputFormatClass(TextInputFormat.class);
-    if (isCoalesced) {
-      CoalescingInputFormat.wrap(job);
-    }
-    job.setMapperClass(mapper);
-    if (threads > 1) {
-      job.setMapperClass(MultithreadedMapper.class);
-      MultithreadedMapper.setMapperClass(job, mapper);
-      MultithreadedMapper.setNumberOfThreads(job, threads);
-    }
+    job = LocalJobs.of(conf, isCoalesced, mapper, threads);
     job.setReducerClass(LongSumReducer.class);
     job.setOutputKeyClass(Text.class);
     job.setOutputValueClass(LongWritable.class);

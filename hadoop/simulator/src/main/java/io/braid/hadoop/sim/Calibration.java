@@ -5,81 +5,91 @@ import static io.braid.hadoop.sim.Runs.say;
 
 import io.braid.hadoop.plan.Policy;
 import java.util.List;
-import java.util.Locale;
 
 /**
  * The simulator next to a real cluster: 4 nodes of 2 slots, all on one machine of 4 cores, with an
- * extra slot for the application master. A container's costs and a block's are fitted to the runs
- * with maximum splits; the other runs are then predicted. Not thread safe.
+ * extra slot for the application master; the runs of hadoop/docs/measurements.json. A container's
+ * costs and a block's are fitted to the runs with maximum splits; the other runs are then
+ * predicted. Not thread safe.
  */
 final class Calibration {
   private static final int CORES = 4;
+  private static final int BLOCKS = 32;
+  private static final long BLOCK_BYTES = 2L << 20;
+
+  /** Seconds until the application master asks for containers. */
+  private static final double MASTER = 4.7;
 
   /**
    * Seconds that a container waits for others than processors, its core seconds until it reads, and
    * after.
    */
-  private static final double WAIT = 0.9;
+  private static final double WAIT = 0.8;
 
-  private static final double START = 3.7;
+  private static final double START = 6.8;
   private static final double STOP = 2.9;
 
-  /**
-   * Of a container with task JVMs that compile with C1 only, as a share of one with the default.
-   */
-  private static final double QUICK = 0.39;
+  /** One of the example programs: core seconds of a block, and reducers. */
+  private enum Program {
+    WORD_COUNT("WordCount", 0.77, 1),
+    GREP("Grep", 0.17, 1),
+    SORT("Sort", 0.48, 2);
 
-  /** A run on the real cluster: what it did, and how it is simulated. */
+    final String label;
+    final double workOfBlock;
+    final int reducers;
+
+    Program(String label, double workOfBlock, int reducers) {
+      this.label = label;
+      this.workOfBlock = workOfBlock;
+      this.reducers = reducers;
+    }
+  }
+
+  /** What was measured on the real cluster: medians of so many runs. */
   private static final class Run {
-    final String job;
+    final Program program;
     final String what;
     final Policy policy;
-    final int blocks;
-    final double workOfBlock;
-    final double container;
+    final int runs;
     final double seconds;
     final int maps;
     final double cpu;
-    final boolean fitted;
 
     Run(
-        String job,
+        Program program,
         String what,
         Policy policy,
-        int blocks,
-        double workOfBlock,
-        double container,
+        int runs,
         double seconds,
         int maps,
-        double cpu,
-        boolean fitted) {
-      this.job = job;
+        double cpu) {
+      this.program = program;
       this.what = what;
       this.policy = policy;
-      this.blocks = blocks;
-      this.workOfBlock = workOfBlock;
-      this.container = container;
+      this.runs = runs;
       this.seconds = seconds;
       this.maps = maps;
       this.cpu = cpu;
-      this.fitted = fitted;
+    }
+
+    boolean isFitted() {
+      return policy == Policy.MAXIMUM;
     }
   }
 
   private static final List<Run> RUNS =
       List.of(
-          new Run("WordCount", "maximum", Policy.MAXIMUM, 64, 0.65, 1, 36.5, 8, 106, true),
-          new Run("WordCount", "default", Policy.NONE, 64, 0.65, 1, 131.5, 64, 479, false),
-          new Run("Sort", "maximum", Policy.MAXIMUM, 64, 0.40, 1, 31.3, 8, 93, true),
-          new Run("Sort", "default", Policy.NONE, 64, 0.40, 1, 111.2, 64, 404, false),
-          new Run("Grep", "maximum", Policy.MAXIMUM, 64, 0.40, 1, 31.3, 8, 0, true),
-          new Run("Grep", "default", Policy.NONE, 64, 0.40, 1, 122.9, 64, 0, false),
+          new Run(Program.WORD_COUNT, "maximum", Policy.MAXIMUM, 3, 38.5, 8, 113),
+          new Run(Program.WORD_COUNT, "default", Policy.NONE, 1, 71.8, 32, 252),
           new Run(
-              "Grep", "assorted-strict", Policy.ASSORTED_STRICT, 64, 0.40, 1, 82.5, 36, 0, false),
-          new Run("Grep, C1 only", "maximum", Policy.MAXIMUM, 64, 0.40, QUICK, 26.0, 8, 55, false),
-          new Run("Grep, C1 only", "default", Policy.NONE, 64, 0.40, QUICK, 61.4, 64, 201, false),
-          new Run("Grep of 64 MB", "maximum", Policy.MAXIMUM, 16, 0.40, 1, 21.0, 8, 0, false),
-          new Run("Grep of 64 MB", "default", Policy.NONE, 16, 0.40, 1, 31.0, 16, 0, false));
+              Program.WORD_COUNT, "assorted-balanced", Policy.ASSORTED_BALANCED, 1, 46.2, 16, 149),
+          new Run(Program.GREP, "maximum", Policy.MAXIMUM, 4, 33.2, 8, 95),
+          new Run(Program.GREP, "default", Policy.NONE, 1, 78.7, 32, 279),
+          new Run(Program.GREP, "assorted-balanced", Policy.ASSORTED_BALANCED, 1, 53.8, 16, 177),
+          new Run(Program.SORT, "maximum", Policy.MAXIMUM, 2, 37.5, 8, 111),
+          new Run(Program.SORT, "default", Policy.NONE, 1, 96.1, 32, 345),
+          new Run(Program.SORT, "assorted-balanced", Policy.ASSORTED_BALANCED, 1, 55.1, 16, 179));
 
   private Calibration() {}
 
@@ -90,14 +100,14 @@ final class Calibration {
             .racks(1)
             .cores(CORES, 4)
             .rates(500.0 * MIB, 1000.0 * MIB, 1000.0 * MIB)
-            .master(5, 1)
-            .start(WAIT, START * run.container, 2, 0.1)
-            .stop(STOP * run.container, 2);
+            .master(MASTER, 1)
+            .start(WAIT, START, 2, 0.1)
+            .stop(STOP, 2);
     JobSpec job =
-        new JobSpec(run.job.toLowerCase(Locale.ROOT))
-            .input(run.blocks * 4 * MIB, 4 * MIB, 2)
-            .map(run.workOfBlock / (4 * MIB), 0.01, 1)
-            .reduce(1, 0, 1, 1)
+        new JobSpec(run.program.label)
+            .input(BLOCKS * BLOCK_BYTES, BLOCK_BYTES, 2)
+            .map(run.program.workOfBlock / BLOCK_BYTES, 0.01, 1)
+            .reduce(run.program.reducers, 0, 1, 1)
             .plan(Runs.settings(run.policy));
     return new Simulation(cluster, Simulation.Discipline.FAIR, 1).run(List.of(job));
   }
@@ -106,22 +116,23 @@ final class Calibration {
     Report report =
         new Report("The simulator next to a real cluster of 4 nodes x 2 slots on 4 cores");
     report
-        .fact("input", "256 MB of text in 64 blocks of 4 MB, 64 MB where it says so")
+        .fact("input", "64 MB of text in 32 blocks of 2 MB")
         .fact(
             "fitted",
-            "a container: "
+            "to the runs with maximum splits. A container: "
                 + WAIT
                 + " s + "
                 + START
                 + " core seconds until it reads, "
                 + STOP
-                + " after; a block: 0.65 core seconds (WordCount), 0.40 (others)");
+                + " after; a block: 0.77 core seconds (WordCount), 0.17 (Grep), 0.48 (Sort)");
     Report.Table table =
         report.table(
             "job times",
             "job",
             "splits",
             "use",
+            "runs",
             "measured_s",
             "simulated_s",
             "ratio",
@@ -135,17 +146,18 @@ final class Calibration {
       JobResult job = result.jobs.get(0);
       double ratio = job.seconds() / run.seconds;
       table.row(
-          run.job,
+          run.program.label,
           run.what,
-          run.fitted ? "fitted" : "predicted",
+          run.isFitted() ? "fitted" : "predicted",
+          run.runs,
           run.seconds,
           job.seconds(),
           ratio,
           run.maps,
           job.maps,
-          run.cpu == 0 ? "-" : say("%.0f", run.cpu),
-          say("%.0f", result.coreSeconds));
-      worst = run.fitted ? worst : Math.max(worst, Math.max(ratio, 1 / ratio));
+          run.cpu,
+          result.coreSeconds);
+      worst = run.isFitted() ? worst : Math.max(worst, Math.max(ratio, 1 / ratio));
     }
     report.claim(
         "predicted job times are within 20 % of the measured ones",

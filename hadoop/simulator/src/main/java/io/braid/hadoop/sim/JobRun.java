@@ -45,7 +45,8 @@ final class JobRun {
     this.spec = spec;
     this.number = number;
     this.noise = noise;
-    placement = new Placement(spec, simulation.hardware.rackOf(), noise);
+    Noise where = spec.placementSeed == null ? noise : new Noise(spec.placementSeed);
+    placement = new Placement(spec, simulation.hardware.rackOf(), where);
     read = new boolean[placement.blocks()];
     output = new double[simulation.cluster.nodes];
     result = new JobResult(spec, number);

@@ -22,6 +22,7 @@ public final class JobSpec {
   long inputBytes = 250L << 30;
   long blockBytes = 128L << 20;
   int replication = 3;
+  Long placementSeed;
   Splitter splitter = Splitter.planned(PlanSettings.DEFAULTS.withPolicy(Policy.NONE));
   double mapSecondsPerByte;
   double blockSpread;
@@ -95,6 +96,12 @@ public final class JobSpec {
     inputBytes = bytes;
     blockBytes = bytesOfBlock;
     replication = copies;
+    return this;
+  }
+
+  /** Where blocks lie is drawn by a seed of its own, not by the simulation's. */
+  public JobSpec placement(long seed) {
+    placementSeed = seed;
     return this;
   }
 

@@ -10,7 +10,7 @@ import java.util.Set;
  * The options of {@code simulate}: {@code --name value} or {@code --name=value}. Not thread safe.
  */
 final class Options {
-  private static final Set<String> FLAGS = Set.of("json", "help", "sweep", "small", "calibration");
+  private static final Set<String> FLAGS = Set.of("json", "help", "sweep", "small", "goal", "calibration");
   private static final Set<String> VALUES =
       Set.of(
           "figure",
@@ -38,6 +38,7 @@ final class Options {
           "jobs",
           "interval",
           "policy",
+          "points",
           "seed");
 
   private final Map<String, String> given = new LinkedHashMap<>();

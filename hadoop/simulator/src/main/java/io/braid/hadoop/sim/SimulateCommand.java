@@ -13,6 +13,7 @@ public final class SimulateCommand {
           "Usage: simulate [option]...           jobs on a simulated cluster, a line a" + " policy",
           "       simulate --figure N [--json]    a figure of the text: 1-4, 6-10",
           "       simulate --sweep [--small]      auto against the others over a grid",
+          "       simulate --sweep --goal [--points N]  the same over another grid, or N points of it",
           "       simulate --calibration          a real cluster next to simulated" + " ones",
           "",
           "cluster (default: 32 nodes of 8 slots behind two switches, a disk of 100 MiB/s each)",
@@ -66,7 +67,7 @@ public final class SimulateCommand {
         out.print(USAGE);
         return 0;
       }
-      Report report = report(options);
+      Report report = report(options, err);
       out.print(options.has("json") ? report.json() : report.text());
       out.flush();
       return options.has("sweep")
@@ -80,12 +81,18 @@ public final class SimulateCommand {
     }
   }
 
-  private static Report report(Options options) {
+  private static Report report(Options options, PrintStream err) {
     if (options.has("figure")) {
       options.allowOnly("figure", "json");
       return Figures.of((int) options.whole("figure", 0, 0, 1000));
     }
     if (options.has("sweep")) {
+      if (options.has("goal")) {
+        options.allowOnly("sweep", "goal", "points", "json");
+        List<Sweep.Case> grid = GoalSweep.grid();
+        long points = options.whole("points", grid.size(), 1, grid.size());
+        return new GoalSweep(4).run(grid.subList(0, (int) points), err::println);
+      }
       options.allowOnly("sweep", "small", "json");
       return new Sweep(25).run(Sweep.grid(options.has("small")), Sweep.Told.values());
     }
@@ -93,8 +100,10 @@ public final class SimulateCommand {
       options.allowOnly("calibration", "json");
       return Calibration.report();
     }
-    if (options.has("small")) {
-      throw new IllegalArgumentException("--small goes with --sweep");
+    for (String name : List.of("small", "goal", "points")) {
+      if (options.has(name)) {
+        throw new IllegalArgumentException("--" + name + " goes with --sweep");
+      }
     }
     return compare(options);
   }
@@ -167,7 +176,11 @@ public final class SimulateCommand {
     Simulation.Discipline discipline = discipline(options.text("scheduler", "fair"));
     List<Policy> policies = new ArrayList<>();
     for (String name :
-        options.text("policy", "none,maximum,assorted-strict,assorted-balanced,auto").split(",")) {
+        options
+            .text(
+                "policy",
+                "none,maximum,assorted-strict,assorted-balanced,waves,factoring,auto")
+            .split(",")) {
       policies.add(Policy.of(name));
     }
     long seed = options.whole("seed", 1, Long.MIN_VALUE, Long.MAX_VALUE);

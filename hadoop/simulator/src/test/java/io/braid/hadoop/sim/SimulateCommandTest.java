@@ -78,6 +78,8 @@ class SimulateCommandTest {
           "--json",
           "--figure",
           "--sweep",
+          "--goal",
+          "--points",
           "--calibration"
         }) {
       assertTrue(out().contains(option), option);
@@ -103,6 +105,9 @@ class SimulateCommandTest {
         "--figure 2 --nodes 3|--nodes does not go with --figure",
         "--sweep --seed 3|--seed does not go with --sweep",
         "--small|--small goes with --sweep",
+        "--goal|--goal goes with --sweep",
+        "--sweep --points 3|--points does not go with --sweep",
+        "--sweep --goal --points 433|--points must be a whole number from 1 to 432",
         "--seed|--seed needs a value",
         "--seed 1 --seed 2|--seed is given twice",
         "--json=yes|--json takes no value",
