@@ -414,7 +414,7 @@ bool LsmEngine::WaitForSpace(uint64_t reclaims) {
   if (Status s = Checkpoint(); !s.ok()) return false;
   while (Guarded(&LsmEngine::Reclaim)) {
   }
-  return pool_->free_chunks() > before;
+  return pool_->free_chunks() > before || large_values_.HasWantedRun();
 }
 
 }  // namespace braid::engine
