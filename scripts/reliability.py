@@ -5,7 +5,8 @@
   reliability.py --table [FILE]            puts a run's facts into docs/testing.md
 
 Every stage runs in slices of a few minutes with seeds of their own. What was done is in
-build/reliability/state-SIZE.json after each, and in build/reliability/reliability.json at the end.
+build/reliability/state-SIZE.json after each, and in build/reliability/reliability.json at the end,
+with reliability.html beside it, where the curves of stores that grow old are drawn.
 """
 
 import sys
@@ -19,12 +20,12 @@ import os
 import pathlib
 import signal
 
-from reliability import report
+from reliability import page, report
 from reliability.run import Run, say, write_atomically
 from reliability.stages import SIZES, all_stages
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs/testing.md"
+TESTING = ROOT / "docs/testing.md"
 LAST_RUN = ROOT / "docs/reliability.json"
 
 
@@ -52,10 +53,10 @@ def parse_arguments():
 def write_table(path):
     text = report.table(json.loads(path.read_text()))
     try:
-        page = report.replace_table(PAGE.read_text(), text)
+        replaced = report.replace_table(TESTING.read_text(), text)
     except ValueError as error:
-        sys.exit(f"reliability.py: {PAGE.relative_to(ROOT)}: {error}; put them where the table goes")
-    PAGE.write_text(page)
+        sys.exit(f"reliability.py: {TESTING.relative_to(ROOT)}: {error}; put them where the table goes")
+    TESTING.write_text(replaced)
 
 
 def list_stages(run, stages):
@@ -110,9 +111,10 @@ def main():
     output = arguments.output or run.folder / "reliability.json"
     facts = report.compose(run.state, stages, report.machine(ROOT), ROOT)
     write_atomically(output, facts)
+    output.with_suffix(".html").write_text(page.compose(facts), encoding="utf-8")
     failures = sum(row["failures"] for row in facts["stages"])
     print(report.table(facts))
-    print(f"{failures} failures; the report is {output}")
+    print(f"{failures} failures; the report is {output}, drawn in {output.with_suffix('.html')}")
     return code or (1 if failures else 0)
 
 

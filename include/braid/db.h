@@ -33,7 +33,7 @@ class Snapshot {
   virtual uint64_t sequence() const noexcept = 0;
   /// For databases, which refuse to read at a snapshot of another one: whose it is.
   virtual const void* owner() const noexcept { return nullptr; }
-  /// Why it could not be made: OutOfMemory. Reads at such a one answer the same.
+  /// Why it could not be made: OutOfMemory, NotSupported (by the design). Reads at it say the same.
   virtual Status status() const noexcept { return Status::OK(); }
 };
 
@@ -234,9 +234,9 @@ class DB {
   /// What the design of this pool can do.
   virtual Capabilities GetCapabilities() const { return Capabilities::All(); }
 
-  /// The state of this moment. Cheap: no write waits for it. Null when the design has no snapshots
-  /// (GetCapabilities). When memory is out, one at which every read is OutOfMemory. Reads of
-  /// another database at it are InvalidArgument.
+  /// The state of this moment. Cheap: no write waits for it. Never null: where the design has no
+  /// snapshots (GetCapabilities), or memory is out, it is one whose status() says so, and so does
+  /// every read at it. Reads of another database at it are InvalidArgument.
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
 
   /// Seals the memtable and waits until it is an L0 table. What others write meanwhile is not

@@ -132,6 +132,21 @@ def vm(text):
     return tuple(map(int, match.groups())) if match else None
 
 
+AGEING = re.compile(r"^\[ ageing   \] (\w+) (\d+): (\d+) pool (\d+) dram ([\d.]+) us/op "
+                    r"([\d.]+) us/p99\.9 ([\d.]+) us/seek$", re.MULTILINE)
+AGEING_MEASURES = ("pool", "dram", "op", "p99.9", "seek")
+
+
+def ageing(text):
+    """By pattern and design: what each tenth of the operations has found, by measure."""
+    curves = {}
+    for name, _, *numbers in AGEING.findall(text):
+        curve = curves.setdefault(name, {measure: [] for measure in AGEING_MEASURES})
+        for measure, number in zip(AGEING_MEASURES, numbers):
+            curve[measure].append(float(number))
+    return curves
+
+
 def replays(text):
     """The lines that say how to see a failure again, each once."""
     return list(dict.fromkeys(line.strip() for line in re.findall(r"\breplay: .*$", text,

@@ -1,4 +1,4 @@
-"""The report of a run as JSON, and as the table of docs/testing.md."""
+"""The report of a run as JSON, and as the table of docs/testing.md (page.py draws it as HTML)."""
 
 import os
 import pathlib
@@ -56,6 +56,7 @@ def compose(state, stages, facts, root):
             "name": stage.name, "title": stage.title, "unit": stage.unit,
             "target": progress["target"], "done": progress["done"],
             "share": round(progress["share"], 4), "counts": progress["counts"],
+            "curves": progress.get("curves", {}),
             "failures": progress["failure_count"],
             "failed": [{"what": failure["what"].replace(f"{root}/", ""),
                         "replay": [line.replace(f"{root}/", "") for line in failure["replay"]]}

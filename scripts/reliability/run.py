@@ -192,6 +192,8 @@ class Run:
         progress["seconds"] = round(progress["seconds"] + took, 1)
         for key, number in result.counts.items():
             progress["counts"][key] = progress["counts"].get(key, 0) + number
+        if result.curves:
+            progress.setdefault("curves", {}).update(result.curves)
         progress["seed"] = result.next_seed or progress["seed"] + 1
         progress["share"] = stage.share(self.size, progress["target"], progress["done"],
                                         progress["counts"])

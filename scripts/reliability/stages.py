@@ -13,6 +13,7 @@ class Slice:
     """What a piece of a stage did."""
 
     def __init__(self, done=0, counts=None, next_seed=None, failures=(), skipped=""):
+        self.curves = {}
         self.done = done
         self.counts = counts or {}
         self.next_seed = next_seed
@@ -102,26 +103,39 @@ class Listed(Stage):
 
     seeded = False
 
-    def __init__(self, *arguments, program, at_a_time, read=None):
+    def __init__(self, *arguments, program, at_a_time, read=None, test_filter="*"):
         super().__init__(*arguments)
         self.program, self.at_a_time, self.read = program, at_a_time, read
+        self.filter = test_filter
         self.names = None
+        self.text = ""
 
     def target(self, size, run):
         if self.names is None:
-            self.names = parse.gtest_names(run.listing([self.program, "--gtest_list_tests"]))
+            listing = [self.program, "--gtest_list_tests", f"--gtest_filter={self.filter}"]
+            self.names = parse.gtest_names(run.listing(listing))
         return len(self.names)
 
     def slice(self, run, seed, done, seconds):
         names = self.names[done:done + self.at_a_time]
         command = [self.program, f"--gtest_filter={':'.join(names)}"]
         output = run.program(self, command, seed)
+        self.text = output.text
         tests = parse.gtest(output.text)
         counts = {"skipped here": tests["skipped"], **(self.read(output.text) if self.read else {})}
         result = judged(command, output, len(names), counts)
         seen = tests["passed"] + tests["skipped"] + len(tests["failed"])
         if seen != len(names) and not result.failures:
             result.failures = [f"{len(names) - seen} of {len(names)} tests did not run"]
+        return result
+
+
+class Ageing(Listed):
+    """Stores that grow old: the curves of the last run of each pattern are kept."""
+
+    def slice(self, run, seed, done, seconds):
+        result = super().slice(run, seed, done, seconds)
+        result.curves = parse.ageing(self.text)
         return result
 
 
@@ -278,6 +292,10 @@ def all_stages():
         Repeated("model", "agreement with std::map", "operations",
                  (1_000_000, 500_000_000, 10_000_000_000), [("release", ["braid_model_tests"])],
                  command=program("release", "braid_model_tests"), read=parse.model),
+        Ageing("ageing", "stores that grow old", "patterns", (0, 0, 0),
+               [("release", ["braid_complaints_tests"])],
+               program="build/release/bin/braid_complaints_tests", at_a_time=5,
+               test_filter="*AgeingTest*"),
         Listed("conformance", "every promise of the API", "tests", (0, 0, 0),
                [("release", ["braid_conformance_tests"])],
                program="build/release/bin/braid_conformance_tests", at_a_time=40),

@@ -171,6 +171,11 @@ enum class Mutant : int {
   kCopiesNotSwept,        ///< recovery: chunks of an uncommitted collection are kept
   kTwinKept,              ///< the original of a copy stays in L1
 
+  // Room for a large value.
+  kMovedValueNotCopied,  ///< an entry moves, and not the value in its extent
+  kRoomNotKept,          ///< others fill the chunks that are being emptied
+  kRunKeptForever,       ///< nobody may have the chunks after a write that gave up
+
   // Dropping what views no longer need: a merge of an empty table.
   kEmptyHeadNotWritten,     ///< its head is as the table that had it before has left it
   kEmptyMergeNotCommitted,  ///< links change before the manifest names the merge

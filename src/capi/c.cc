@@ -215,10 +215,7 @@ const braid_snapshot_t* braid_create_snapshot(braid_t* db) {
   if (handle == nullptr) return SnapshotWithoutMemory();
   handle->status = braid::base::NoThrow([&] {
     handle->rep = db->rep->GetSnapshot();
-    if (handle->rep != nullptr) return handle->rep->status();
-    if (db->rep->GetCapabilities().snapshots) return Status::OutOfMemory();
-    return Status::NotSupported(
-        "the design of this database has no snapshots; a pool of the design \"braid\" has them");
+    return handle->rep != nullptr ? handle->rep->status() : Status::OutOfMemory();
   });
   return handle;
 }

@@ -72,7 +72,33 @@ ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usa
   return survey;
 }
 
+NewlyEmpty WithoutRetiring(const std::vector<pmem::ChunkId>& empty,
+                           const std::vector<pmem::ChunkId>& retiring) {
+  NewlyEmpty fresh;
+  size_t at = 0;
+  for (const pmem::ChunkId& chunk : empty) {
+    ++fresh.looked_at;
+    for (; at < retiring.size() && retiring[at].chunk < chunk.chunk; ++at) ++fresh.looked_at;
+    const bool is_retiring = at < retiring.size() && retiring[at] == chunk;
+    if (BRAID_MUTANT(kChunkRetiredTwice) || !is_retiring) fresh.chunks.push_back(chunk);
+  }
+  return fresh;
+}
+
 namespace {
+
+/// Puts entries that verify into the order of a list.
+void SortAsList(const pmem::PmemPool& pool, std::vector<Replacement>* entries) {
+  const auto before = [&pool](const Replacement& a, const Replacement& b) {
+    const EntryHeader* left = log::Verified(pool, a.from);
+    const EntryHeader* right = log::Verified(pool, b.from);
+    const int order = left->key().compare(right->key());
+    return order != 0 ? order < 0 : left->sequence() > right->sequence();
+  };
+  // By a heap: it stays within the list even if the medium fails meanwhile and the keys change.
+  std::make_heap(entries->begin(), entries->end(), before);
+  std::sort_heap(entries->begin(), entries->end(), before);
+}
 
 /// The live entries worth copying of as many chunks as fit.
 std::vector<Replacement> GatherLive(const pmem::PmemPool& pool, const std::vector<uint64_t>& chunks,
@@ -99,15 +125,7 @@ std::vector<Replacement> GatherLive(const pmem::PmemPool& pool, const std::vecto
     bytes += here_bytes;
     live.insert(live.end(), here.begin(), here.end());
   }
-  const auto before = [&pool](const Replacement& a, const Replacement& b) {
-    const EntryHeader* left = log::Verified(pool, a.from);
-    const EntryHeader* right = log::Verified(pool, b.from);
-    const int order = left->key().compare(right->key());
-    return order != 0 ? order < 0 : left->sequence() > right->sequence();
-  };
-  // By a heap: it stays within the list even if the medium fails meanwhile and the keys change.
-  std::make_heap(live.begin(), live.end(), before);
-  std::sort_heap(live.begin(), live.end(), before);
+  SortAsList(pool, &live);
   return live;
 }
 
@@ -124,6 +142,26 @@ class CopyWriter {
         list_(pool, is_staged_ ? &staged_ : nullptr),
         random_(table_id) {}
 
+  /// Takes extents for the copies of those `entries` that have one.
+  Status ReserveExtents(const std::vector<Replacement>& entries) {
+    for (const Replacement& entry : entries) {
+      const uint64_t extent = pool_->ExtentOf(entry.from);
+      if (extent == 0) continue;
+      reserved_.push_back({entry.from, extent, pool_->ExtentAt(extent)->value_bytes, 0, false});
+    }
+    std::sort(reserved_.begin(), reserved_.end(),
+              [](const Large& a, const Large& b) { return a.bytes > b.bytes; });
+    for (Large& large : reserved_) {
+      Result<uint64_t> taken = pool_->ReserveExtent(large.bytes, pool_->RegionOf(large.entry),
+                                                    pmem::AllocationClass::kBackground);
+      if (!taken.ok()) return taken.status();
+      large.copy = *taken;
+    }
+    std::sort(reserved_.begin(), reserved_.end(),
+              [](const Large& a, const Large& b) { return a.entry < b.entry; });
+    return Status::OK();
+  }
+
   /// Returns the place of the copy.
   Result<uint64_t> Copy(uint64_t offset) {
     const EntryHeader* original = log::Verified(*pool_, offset);
@@ -131,6 +169,8 @@ class CopyWriter {
     draft.op = original->op();
     draft.key = original->key();
     draft.value = original->value();
+    Large* const large = LargeOf(offset);
+    if (large != nullptr) CopyValue(*large, &draft);
     draft.key_hash = base::Hash64(draft.key);
     random_ = base::Mix(random_, original->sequence_and_op);
     // A shard a region: copies stay where their originals are.
@@ -140,6 +180,7 @@ class CopyWriter {
       return s;
     }
     log_.Accept(shard);
+    if (large != nullptr) large->is_bound = true;
     // A copy stands alone: its write was whole long ago.
     if (is_staged_) {
       log_.WriteExtent(&draft);
@@ -149,8 +190,9 @@ class CopyWriter {
       log_.Seal(draft, original->sequence(), format::kFirstOfUnit, 0);
     }
     list_.Append(draft.offset, draft.height);
-    usage_->Add(pool_->ChunkOf(draft.offset),
-                EntryHeader::EntryBytes(draft.key.size(), draft.value.size(), draft.height));
+    usage_->Add(
+        pool_->ChunkOf(draft.offset),
+        EntryHeader::EntryBytes(draft.key.size(), draft.stored_value().size(), draft.height));
     return draft.offset;
   }
   size_t chunks() const { return log_.chunks().size(); }
@@ -158,6 +200,14 @@ class CopyWriter {
     list_.Close(format::kTableHeadsOffset + head * sizeof(format::TableHead));
   }
   void GiveBack() {
+    for (const Large& large : reserved_) {
+      if (large.copy == 0) continue;
+      if (large.is_bound) {
+        pool_->FreeExtent(large.copy);
+      } else {
+        pool_->CancelExtent(large.copy, large.bytes);
+      }
+    }
     for (const uint64_t chunk : log_.chunks()) {
       usage_->Set(chunk, 0);
       pool_->FreeChunk(chunk);
@@ -165,15 +215,37 @@ class CopyWriter {
   }
 
  private:
+  /// A large value that is moved.
+  struct Large {
+    uint64_t entry;
+    uint64_t extent;
+    uint64_t bytes;
+    uint64_t copy;  // 0: none is taken
+    bool is_bound;
+  };
+  /// Null when the value lies in the entry.
+  Large* LargeOf(uint64_t entry) {
+    const auto found =
+        std::lower_bound(reserved_.begin(), reserved_.end(), entry,
+                         [](const Large& large, uint64_t offset) { return large.entry < offset; });
+    return found != reserved_.end() && found->entry == entry ? &*found : nullptr;
+  }
+  void CopyValue(const Large& large, log::Draft* draft) {
+    draft->value = {pool_->At(large.extent + sizeof(format::ExtentHeader)), large.bytes};
+    draft->reserved = large.copy;
+    draft->extent_ref = {large.copy, large.bytes, base::Hash64(draft->value)};
+    if (!BRAID_MUTANT(kMovedValueNotCopied)) log::WriteToExtent(pool_, large.copy, draft->value);
+  }
   void Stage(const log::Draft& draft, uint64_t sequence) {
     log::IndexUnifiedLog::HeaderImage header;
     const size_t bytes = log_.MakeHeader(draft, sequence, format::kFirstOfUnit, 0, &header);
     staged_.Begin(draft.offset);
     staged_.Append(&header, bytes);
     staged_.Append(draft.key.data(), draft.key.size());
-    staged_.Append(draft.value.data(), draft.value.size());
+    const std::string_view value = draft.stored_value();
+    staged_.Append(value.data(), value.size());
     constexpr char kPadding[8] = {};
-    staged_.Append(kPadding, -(bytes + draft.key.size() + draft.value.size()) % 8);
+    staged_.Append(kPadding, -(bytes + draft.key.size() + value.size()) % 8);
   }
 
   pmem::PmemPool* pool_;
@@ -183,6 +255,7 @@ class CopyWriter {
   bool is_staged_;
   level::CopiedList list_;
   uint64_t random_;
+  std::vector<Large> reserved_;
 };
 
 }  // namespace
@@ -217,6 +290,24 @@ Result<format::TableRecord> CopyEntries(pmem::PmemPool* pool, pmem::ChunkUsage* 
     writer.Close(head);
   }
   return format::TableRecord{table_id, 0, format::kTableOfCopies, head, entries->size(), 0};
+}
+
+Result<format::TableRecord> MoveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
+                                        const std::vector<uint64_t>& entries, uint64_t table_id,
+                                        uint32_t head) {
+  std::vector<Replacement> moved;
+  moved.reserve(entries.size());
+  for (const uint64_t entry : entries) moved.push_back({entry, 0});
+  SortAsList(*pool, &moved);
+  CopyWriter writer(pool, usage, table_id);
+  Status s = writer.ReserveExtents(moved);
+  for (size_t i = 0; i < moved.size() && s.ok(); ++i) s = writer.Copy(moved[i].from).status();
+  if (!s.ok()) {
+    writer.GiveBack();
+    return s;
+  }
+  writer.Close(head);
+  return format::TableRecord{table_id, 0, format::kTableOfCopies, head, moved.size(), 0};
 }
 
 Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,

@@ -2,11 +2,12 @@
 // are mostly garbage, and copies their live entries together, so that the chunks can be freed.
 // Thread safety: one background thread. Invariant 1: a copy carries the sequence number of its
 // original and replaces it in a merge; a copy whose original is gone is dropped there, so that
-// nothing comes back. Invariant 2: entries whose value lies in an extent are not moved; their chunk
-// stays. Persistence: copies are written to chunks of kind kCollected, which belong to the store
-// only once the manifest's collected_table_id covers them; before that a crash frees them. The
-// merge of copies is a merge like any other. Source: ListDB 6.5.4 (whole chunks), and the copying
-// collection that it leaves as future work.
+// nothing comes back. Invariant 2: entries whose value lies in an extent are moved with their
+// value, and only where room is made for a larger one (room.h); a collection leaves their chunk.
+// Persistence: copies are written to chunks of kind kCollected, which belong to the store only once
+// the manifest's collected_table_id covers them; before that a crash frees them. The merge of
+// copies is a merge like any other. Source: ListDB 6.5.4 (whole chunks), and the copying collection
+// that it leaves as future work.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,16 @@ struct ChunkSurvey {
 ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usage,
                          const format::ManifestRecord& manifest, double live_ratio);
 
+/// Those of the `empty` chunks that are not `retiring` yet, in one of their lives. Both in the
+/// order of chunks: they are long where a view holds what is retired, and each is gone through
+/// once.
+struct NewlyEmpty {
+  std::vector<pmem::ChunkId> chunks;
+  uint64_t looked_at = 0;  // chunks of both lists
+};
+NewlyEmpty WithoutRetiring(const std::vector<pmem::ChunkId>& empty,
+                           const std::vector<pmem::ChunkId>& retiring);
+
 /// Writes copies of those `entries` that verify, values included; they are given in the order of a
 /// list. Links the copies behind head `head`; durable on return, when `entries` are those that were
 /// copied, each with its copy. When that takes `fewer_than` chunks or more, nothing is kept, and
@@ -42,6 +53,12 @@ ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usa
 Result<format::TableRecord> CopyEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
                                         std::vector<index::Replacement>* entries, uint64_t table_id,
                                         uint32_t head, uint64_t fewer_than);
+
+/// The same for all of `entries`, which verify, in any order, large values included: these get
+/// extents of their own, the longest first.
+Result<format::TableRecord> MoveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
+                                        const std::vector<uint64_t>& entries, uint64_t table_id,
+                                        uint32_t head);
 
 /// Copies of the live entries of `chunks`.
 struct CollectedTable {

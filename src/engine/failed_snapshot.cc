@@ -7,29 +7,47 @@ namespace braid::engine {
 
 namespace {
 
+Status NoMemory() noexcept { return Status::OutOfMemory(); }
+
+Status NotSupportedHere() noexcept {
+  return base::NoThrow([] {
+    return Status::NotSupported(
+        "the design of this database has no snapshots; a pool of the design \"braid\" has them");
+  });
+}
+
+template <Status (*kWhy)() noexcept>
 class FailedSnapshot final : public Snapshot {
  public:
   uint64_t sequence() const noexcept override { return 0; }
   const void* owner() const noexcept override { return this; }
-  Status status() const noexcept override { return Status::OutOfMemory(); }
+  Status status() const noexcept override { return kWhy(); }
 };
 
 /// Never destroyed: handles of static duration may outlive it.
-const FailedSnapshot& TheFailedSnapshot() noexcept {
-  alignas(FailedSnapshot) static unsigned char room[sizeof(FailedSnapshot)];
-  static const FailedSnapshot* const snapshot = ::new (room) FailedSnapshot;
+template <class Kind>
+const Kind& TheOne() noexcept {
+  alignas(Kind) static unsigned char room[sizeof(Kind)];
+  static const Kind* const snapshot = ::new (room) Kind;
   return *snapshot;
 }
+
+const Snapshot& WithoutMemory() noexcept { return TheOne<FailedSnapshot<NoMemory>>(); }
+const Snapshot& NotSupported() noexcept { return TheOne<FailedSnapshot<NotSupportedHere>>(); }
 
 }  // namespace
 
 std::shared_ptr<const Snapshot> NewFailedSnapshot() noexcept {
-  return {std::shared_ptr<const Snapshot>(), &TheFailedSnapshot()};
+  return {std::shared_ptr<const Snapshot>(), &WithoutMemory()};
+}
+
+std::shared_ptr<const Snapshot> NewUnsupportedSnapshot() noexcept {
+  return {std::shared_ptr<const Snapshot>(), &NotSupported()};
 }
 
 Status CheckSnapshot(const Snapshot& snapshot, const void* owner) noexcept {
   if (snapshot.owner() == owner) return Status::OK();
-  if (&snapshot == &TheFailedSnapshot()) return snapshot.status();
+  if (&snapshot == &WithoutMemory() || &snapshot == &NotSupported()) return snapshot.status();
   return base::NoThrow([] {
     return Status::InvalidArgument(
         "the snapshot is of another database; take one of this database with GetSnapshot()");

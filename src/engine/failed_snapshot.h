@@ -1,5 +1,5 @@
-// Purpose: the snapshot that says that there was no memory for one, and the look whether a snapshot
-// is the database's own. Thread safety: any thread. Persistence: none.
+// Purpose: the snapshots that say why there is none (no memory, or a design without them), and the
+// look whether a snapshot is the database's own. Thread safety: any thread. Persistence: none.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,11 @@ namespace braid::engine {
 
 /// Not null, so that whoever reads at it does not read the newest state. Takes no memory.
 std::shared_ptr<const Snapshot> NewFailedSnapshot() noexcept;
+/// The same for a design that has none.
+std::shared_ptr<const Snapshot> NewUnsupportedSnapshot() noexcept;
 
 /// `owner`: of the database that is to read at the snapshot. Errors: InvalidArgument (another
-/// database's), OutOfMemory (one that could not be made).
+/// database's), OutOfMemory or NotSupported (one that could not be made).
 Status CheckSnapshot(const Snapshot& snapshot, const void* owner) noexcept;
 
 }  // namespace braid::engine

@@ -19,6 +19,8 @@ constexpr auto kLook = std::chrono::milliseconds(10);
 /// Indexes may have to be made anew over fewer entries, each time there is no memory for them.
 constexpr uint64_t kIndexesAnew = 8;
 constexpr uint64_t kIndexedAStep = 32 * 1024;
+/// Places for a large value that may turn out to be of no use.
+constexpr uint64_t kRoomsTried = 16;
 }  // namespace
 
 /// Tables that hold what was written until now have ids up to this one.
@@ -146,6 +148,9 @@ bool LsmEngine::RoundWork() {
       }
       return *left > 0 && (*left)-- > 0 && CollectStep();
     }
+    case Round::Phase::kMakeRoom:
+      if (!left) left = kRoomsTried;
+      return *left > 0 && (*left)-- > 0 && MakeRoomStep();
     case Round::Phase::kDone:
       break;
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/mutants.h"
+
 namespace braid::engine {
 
 Status LargeValues::Scope::Copy(uint32_t region, pmem::AllocationClass allocation) {
@@ -35,10 +37,36 @@ Status LargeValues::Reserve(const Scope& scope, log::Draft* draft, uint32_t regi
   if (closed_) return Status::Closed();
   reserved_.reserve(reserved_.size() + 1);  // what is reserved must not be lost
   Result<uint64_t> extent = pool_->ReserveExtent(draft->value.size(), region, allocation);
+  if (extent.status().IsOutOfSpace()) Want(scope, pool_->ExtentChunks(draft->value.size()));
   if (!extent.ok()) return extent.status();
+  WantNoMore(scope);
   draft->reserved = *extent;
   reserved_.push_back({&scope, pool_->ChunkOf(*extent), pool_->ExtentChunks(draft->value.size())});
   return Status::OK();
+}
+
+/// Under mutex_.
+void LargeValues::Want(const Scope& scope, uint64_t count) {
+  for (Run& run : wanted_) {
+    if (run.scope != &scope) continue;
+    run.count = count;
+    return;
+  }
+  wanted_.push_back({&scope, 0, count});
+}
+
+/// Under mutex_.
+void LargeValues::WantNoMore(const Scope& scope) noexcept {
+  const bool wanted =
+      std::erase_if(wanted_, [&scope](const Run& run) { return run.scope == &scope; }) != 0;
+  if (wanted && wanted_.empty() && !BRAID_MUTANT(kRunKeptForever)) pool_->LetRunGo();
+}
+
+uint64_t LargeValues::WantedRun() {
+  const std::lock_guard lock(mutex_);
+  uint64_t most = 0;
+  for (const Run& run : wanted_) most = std::max(most, run.count);
+  return most;
 }
 
 void LargeValues::Leave(const Scope& scope) noexcept {
@@ -49,6 +77,7 @@ void LargeValues::Leave(const Scope& scope) noexcept {
     pool_->CancelExtent(draft.reserved, draft.value.size());
   }
   std::erase_if(reserved_, [&scope](const Run& run) { return run.scope == &scope; });
+  WantNoMore(scope);
   --writes_;
   left_.notify_all();
 }

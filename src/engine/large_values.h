@@ -5,7 +5,8 @@
 // shard locks (lsm_engine.h), and no thread waits for anything but the pool's growth under it.
 // Invariant 1: an extent that is reserved and has no entry yet is in reserved_, so that a Verify
 // beside its write knows whose its chunks are. Invariant 2: after Close() nobody copies, and all
-// that was reserved has an entry or was given back: the pool may then be another's.
+// that was reserved has an entry or was given back: the pool may then be another's. Invariant 3: a
+// run of chunks is kept for large values (PmemPool::KeepRun) only while a write wants one.
 // Persistence: that of PmemPool::ReserveExtent; what a crash leaves of it is swept at the next
 // open.
 #pragma once
@@ -64,6 +65,14 @@ class LargeValues {
   /// Refuses copies from here on, and waits for the writes that have begun one.
   void Close();
 
+  /// The longest run of chunks that a write has not found and still wants; 0: none.
+  uint64_t WantedRun();
+  /// Whether a write that wants one would find it now.
+  bool HasWantedRun() {
+    const uint64_t wanted = WantedRun();
+    return wanted != 0 && pool_->HasRun(wanted);
+  }
+
   /// While it is held nobody takes or gives back chunks here.
   std::unique_lock<std::mutex> Hold() { return std::unique_lock(mutex_); }
   /// Whether the chunk is reserved for a value. Under Hold().
@@ -77,6 +86,8 @@ class LargeValues {
     uint64_t count;
   };
   Status Enter();
+  void Want(const Scope& scope, uint64_t count);
+  void WantNoMore(const Scope& scope) noexcept;
   void Leave(const Scope& scope) noexcept;
   Status Reserve(const Scope& scope, log::Draft* draft, uint32_t region,
                  pmem::AllocationClass allocation);
@@ -87,6 +98,7 @@ class LargeValues {
   bool closed_ = false;
   uint64_t writes_ = 0;  // scopes that have entered
   std::vector<Run> reserved_;
+  std::vector<Run> wanted_;  // `first` is nothing; one a scope
 };
 
 }  // namespace braid::engine

@@ -2,17 +2,17 @@
 // persistent memory name them, an index in DRAM leads to the leaves. Paths: leaf_write.cc,
 // leaf_read.cc, leaf_space.cc, leaf_verify.cc; opening and closing here.
 // Thread safety: all public calls from any thread. Locks, in the order they may be taken:
-// close_mutex_, maintenance_mutex_, pause_mutex_, mutexes of leaves (left to right),
-// locks of heap, list and index, burial_mutex_. Nothing is waited for inside an EpochGuard but
-// mutexes of leaves and what follows them.
-// Invariant 1: a write takes effect under the mutex of the leaf that is responsible for its key,
-// when readers are shown a bitmap that is durable. That is its place in the order of all calls, and
-// a read's is its last look at the leaf's version. Invariant 2: sequence numbers of a key grow with
-// its versions; they order what a salvage finds, and nothing else. Invariant 3: what no leaf
-// names any more is used anew only after a grace period. Persistence: see leaf_list.h. On
-// page-cache media nothing but Close outlives the operating system: writes that ask for more are
-// refused, and so is a pool that was open when the system went down (leaf_recovery.h).
-// Source: NV-Skiplist; entries of any size, concurrency and space are braid's.
+// closing_mutex_, close_mutex_, maintenance_mutex_, pause_mutex_, mutexes of leaves (left to
+// right), locks of heap, list and index, burial_mutex_. Nothing is waited for inside an EpochGuard
+// but mutexes of leaves and what follows them. Invariant 1: a write takes effect under the mutex of
+// the leaf that is responsible for its key, when readers are shown a bitmap that is durable. That
+// is its place in the order of all calls, and a read's is its last look at the leaf's version.
+// Invariant 2: sequence numbers of a key grow with its versions; they order what a salvage finds,
+// and nothing else. Invariant 3: what no leaf names any more is used anew only after a grace
+// period. Persistence: see leaf_list.h. On page-cache media nothing but Close outlives the
+// operating system: writes that ask for more are refused, and so is a pool that was open when the
+// system went down (leaf_recovery.h). Source: NV-Skiplist; entries of any size, concurrency and
+// space are braid's.
 #pragma once
 
 #include <condition_variable>
@@ -22,6 +22,8 @@
 
 #include "base/counters.h"
 #include "engine/engine.h"
+#include "engine/failed_snapshot.h"
+#include "engine/large_values.h"
 #include "engine/stalls.h"
 #include "index/leaf_list.h"
 #include "level/manifest.h"
@@ -64,7 +66,7 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   /// one direction, with a value it had when the iterator came to it; keys that come, go or change
   /// meanwhile are shown as the iterator finds them. Key and value are copies.
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override;
-  std::shared_ptr<const Snapshot> GetSnapshot() override { return nullptr; }
+  std::shared_ptr<const Snapshot> GetSnapshot() override { return NewUnsupportedSnapshot(); }
   Status Flush() override;
   Status Compact() override;
   Statistics GetStatistics() override;
@@ -83,6 +85,7 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   struct Condition {
     std::optional<Slice> expected;
     bool met = false;
+    bool wants_copy = false;  // it was met, and nothing written: the value is to be copied first
   };
   /// What a write must do once it has counted; made before, where memory may be missing.
   struct Burial {
@@ -119,6 +122,8 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   bool CollectStep(bool finish_all);
   bool Collect(const std::vector<uint64_t>& sparse);
   Status MoveEntry(uint64_t entry, bool* moved);
+  Status TryMove(uint64_t entry, log::Draft* draft, const LargeValues::Scope& large, bool* moved);
+  void MakeRoom();
   /// `reclaims` is from before the attempt that found no room.
   bool WaitForSpace(uint64_t reclaims);
   void Maintain();
@@ -133,6 +138,7 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   bool CheckLeaf(index::LeafNode* node, Totals* totals);
   void CheckSpace(Totals* totals);
   void CheckChunk(uint64_t chunk, Totals* totals);
+  bool IsNamed(uint64_t offset);
   void CheckExtents(Totals* totals);
 
   void Log(const std::string& line) const;
@@ -148,6 +154,7 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   level::Manifest manifest_;
   std::unique_ptr<index::LeafList> list_;
   log::EntryHeap heap_;
+  LargeValues large_values_{pool_.get()};
   base::Counters<LeafCounter, static_cast<size_t>(LeafCounter::kCount)> counters_;
   Stalls stalls_;
 
@@ -158,6 +165,7 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   std::atomic<bool> failed_{false};  // a sync has failed: writes have ended
   std::atomic<bool> paused_{false};  // writes wait at pause_mutex_
 
+  std::mutex closing_mutex_;  // held by Close
   std::mutex close_mutex_;
   std::mutex maintenance_mutex_;
   // maintenance_mutex_: what a collection left sparse that gained no chunk; 0 chunks: the last one

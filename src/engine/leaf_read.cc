@@ -12,10 +12,7 @@ using index::LeafNode;
 
 namespace {
 
-Status NoSnapshots() {
-  return Status::NotSupported(
-      "this design has no snapshots; a pool of the design \"braid\" has them");
-}
+Status NoSnapshots() { return NewUnsupportedSnapshot()->status(); }
 
 /// Waits until whoever is replacing the leaf has done so.
 void WaitForReplacement(LeafNode* node) { const std::lock_guard lock(node->mutex); }

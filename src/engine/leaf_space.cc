@@ -2,12 +2,14 @@
 // readers are gone, collection of sparse chunks. Thread safety, invariants, persistence: see
 // leaf_engine.h.
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/activity.h"
 #include "base/mutants.h"
 #include "base/no_throw.h"
 #include "base/thread_slot.h"
 #include "compaction/picker.h"
+#include "compaction/room.h"
 #include "engine/leaf_engine.h"
 #include "log/log_reader.h"
 
@@ -139,8 +141,20 @@ bool LeafEngine::Collect(const std::vector<uint64_t>& sparse) {
   return any;
 }
 
-/// Copies an entry, if a leaf names it, and lets the leaf name the copy.
+/// Copies an entry, if a leaf names it, and lets the leaf name the copy. Under maintenance_mutex_:
+/// what is replaced meanwhile stays as it is.
 Status LeafEngine::MoveEntry(uint64_t entry, bool* moved) {
+  log::Draft draft;
+  LargeValues::Scope large(&large_values_, {&draft, 1});
+  Status s = TryMove(entry, &draft, large, moved);
+  if (!s.IsTryAgain()) return s;
+  s = large.Copy(pool_->RegionOf(entry), AllocationClass::kBackground);
+  return s.ok() ? TryMove(entry, &draft, large, moved) : s;
+}
+
+/// TryAgain when the value must be copied first, which takes too long for a leaf's mutex.
+Status LeafEngine::TryMove(uint64_t entry, log::Draft* draft, const LargeValues::Scope& large,
+                           bool* moved) {
   const pmem::EpochGuard guard;
   const auto* original = pool_->As<EntryHeader>(entry);
   const std::string_view key = original->key();
@@ -150,19 +164,23 @@ Status LeafEngine::MoveEntry(uint64_t entry, bool* moved) {
   const uint64_t hash = base::Hash64(key);
   const LeafLookup found = node->offset == 0 ? LeafLookup{} : list_->Find(*node, key, hash);
   if (found.state != LeafLookup::State::kFound || found.offset != entry) return Status::OK();
-  std::string_view value;
-  if (Status s = ValueOf(entry, &value); !s.ok()) return Status::OK();  // damage stays where it is
-  log::Draft draft;
-  draft.key = key;
-  draft.value = value;
-  draft.key_hash = hash;
-  Burial burial = PrepareBurial(entry);
-  if (Status s = heap_.Place(base::ThreadSlot(), &draft, AllocationClass::kBackground); !s.ok()) {
-    return s;
+  if (draft->reserved == 0) {
+    std::string_view value;
+    // Damage stays where it is.
+    if (Status s = ValueOf(entry, &value); !s.ok()) return Status::OK();
+    draft->key = key;
+    draft->value = value;
+    draft->key_hash = hash;
+    if (large.wants_copy()) return Status::TryAgain("");
   }
-  heap_.Write(&draft, original->sequence());
+  Burial burial = PrepareBurial(entry);
+  // A shard of the region where the value is.
+  const uint32_t shard =
+      draft->reserved == 0 ? base::ThreadSlot() : pool_->RegionOf(draft->reserved);
+  if (Status s = heap_.Place(shard, draft, AllocationClass::kBackground); !s.ok()) return s;
+  heap_.Write(draft, original->sequence());
   if (!BRAID_MUTANT(kLeafCopyNotFenced)) pool_->ops().Fence();
-  list_->Redirect(node, found.slot, draft.offset);
+  list_->Redirect(node, found.slot, draft->offset);
   // Before the original is marked dead.
   pool_->ops().Fence();
   if (pool_->failed()) return pool_->FaultStatus();
@@ -170,6 +188,39 @@ Status LeafEngine::MoveEntry(uint64_t entry, bool* moved) {
   counters_.Add(LeafCounter::kMoved);
   *moved = true;
   return Status::OK();
+}
+
+/// For a write that has found no run of neighbouring chunks for its value: empties the cheapest
+/// one, large values included (compaction/room.h).
+void LeafEngine::MakeRoom() {
+  constexpr int kRoomsTried = 16;
+  std::unordered_set<uint64_t> stuck;
+  for (int i = 0; i < kRoomsTried; ++i) {
+    (void)Reclaim(false);
+    const uint64_t wanted = large_values_.WantedRun();
+    if (wanted == 0 || pool_->HasRun(wanted) || pool_->failed()) return;
+    const std::lock_guard maintenance(maintenance_mutex_);
+    // What was placed in chunks before they were left is written.
+    const std::vector<uint64_t> movable = heap_.SparseChunks(2.0);
+    pmem::SynchronizeEpoch();
+    std::vector<compaction::ChunkUse> uses =
+        compaction::SurveyUses(*pool_, usage_, movable, wanted);
+    for (const uint64_t chunk : stuck) uses[chunk].kind = compaction::ChunkUse::Kind::kFixed;
+    const auto room = compaction::CheapestRoom(uses, wanted, pool_->chunk_bytes());
+    if (!room) return;
+    if (!BRAID_MUTANT(kRoomNotKept)) pool_->KeepRun(room->first, wanted);
+    const auto entries = compaction::EntriesIn(*pool_, uses, *room);
+    Status s;
+    bool moved = false;
+    for (size_t k = 0; entries && k < entries->size() && s.ok(); ++k) {
+      s = MoveEntry((*entries)[k], &moved);
+    }
+    if (entries && s.ok()) continue;
+    for (uint64_t chunk = room->begin; chunk < room->end; ++chunk) {
+      if (uses[chunk].kind == compaction::ChunkUse::Kind::kMovable) stuck.insert(chunk);
+    }
+    pool_->LetRunGo();
+  }
 }
 
 /// After a full pool: gives back what can be. True when there is room again, as there is at once
@@ -188,9 +239,10 @@ bool LeafEngine::WaitForSpace(uint64_t reclaims) {
   const Status done = base::NoThrow([&] {
     (void)Reclaim(false);
     if (pool_->free_chunks() <= before && CollectStep(true)) (void)Reclaim(false);
+    MakeRoom();
     return Status::OK();
   });
-  return done.ok() && pool_->free_chunks() > before;
+  return done.ok() && (pool_->free_chunks() > before || large_values_.HasWantedRun());
 }
 
 Status LeafEngine::Compact() {

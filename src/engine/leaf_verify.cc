@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "engine/leaf_engine.h"
@@ -14,6 +13,7 @@ namespace braid::engine {
 
 using format::ChunkKind;
 using format::EntryHeader;
+using index::LeafLookup;
 using index::LeafNode;
 
 /// While it lives no write is under way.
@@ -41,8 +41,6 @@ struct LeafEngine::Totals {
   // While writes are paused:
   uint64_t leaves = 0;
   uint64_t linked = 0;
-  std::unordered_map<uint64_t, uint64_t> linked_bytes;  // by chunk
-  std::unordered_set<uint64_t> with_extent;             // entries
 
   void Add(const Status& problem) { problems.emplace_back(problem.message()); }
 };
@@ -58,8 +56,16 @@ Status LeafEngine::VerifyAll(VerifyReport* report, const std::function<void(doub
   Totals totals;
   CheckLeaves(progress, &totals);
   {
-    // Nothing is moved or given back, and nothing is written.
+    // Nothing is moved or given back. Writes are held up for a chunk at a time, and at the end for
+    // what is counted only.
     const std::lock_guard maintenance(maintenance_mutex_);
+    const uint64_t chunks = pool_->chunks();
+    for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
+      if (progress && chunk % 64 == 0) {
+        progress(0.9 + 0.1 * static_cast<double>(chunk) / static_cast<double>(chunks));
+      }
+      CheckChunk(chunk, &totals);
+    }
     const Pause pause(this);
     CheckSpace(&totals);
   }
@@ -150,21 +156,13 @@ bool LeafEngine::CheckLeaf(LeafNode* node, Totals* totals) {
   return true;
 }
 
-/// Who owns each chunk, leaf and extent: allocated must be reachable, free must not be.
+/// Who owns each leaf and extent: allocated must be reachable, free must not be. Writes are paused.
 void LeafEngine::CheckSpace(Totals* totals) {
+  const std::unique_lock large_lock = large_values_.Hold();
   for (LeafNode* node = list_->head()->next.load(); node != nullptr; node = node->next.load()) {
     ++totals->leaves;
     if (!list_->Load(node).ok()) continue;  // CheckLeaf has said so
-    for (uint64_t bits = node->bitmap.load(); bits != 0; bits &= bits - 1) {
-      Status status;
-      const EntryHeader* entry =
-          list_->EntryOf(*node, static_cast<uint32_t>(std::countr_zero(bits)), &status);
-      ++totals->linked;
-      if (entry == nullptr) continue;
-      const uint64_t offset = pool_->OffsetOf(entry);
-      totals->linked_bytes[pool_->ChunkOf(offset)] += entry->size();
-      if (entry->has(format::kValueInExtent)) totals->with_extent.insert(offset);
-    }
+    totals->linked += static_cast<uint64_t>(std::popcount(node->bitmap.load()));
   }
   for (std::string& problem : pool_->CheckAllocator()) {
     totals->problems.push_back(std::move(problem));
@@ -175,7 +173,6 @@ void LeafEngine::CheckSpace(Totals* totals) {
   uint64_t leaf_chunks = 0;
   for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {
     leaf_chunks += pool_->StateOf(chunk).kind() == ChunkKind::kLeaf ? 1 : 0;
-    CheckChunk(chunk, totals);
   }
   const uint64_t known = totals->leaves + list_->garbage_leaves() + list_->free_leaves();
   if (known != leaf_chunks * index::LeafList::LeavesInChunk(*pool_) ||
@@ -198,32 +195,53 @@ void LeafEngine::CheckSpace(Totals* totals) {
   CheckExtents(totals);
 }
 
+/// What says in a chunk that it counts is accounted for, and named by a leaf. Under
+/// maintenance_mutex_.
 void LeafEngine::CheckChunk(uint64_t chunk, Totals* totals) {
-  const ChunkKind kind = pool_->StateOf(chunk).kind();
   const auto problem = [&](const std::string& what) {
     totals->Add(pool_->CorruptionAt(pool_->ChunkOffset(chunk), "chunk", what));
   };
+  const ChunkKind kind = pool_->StateOf(chunk).kind();
   if (kind == ChunkKind::kCollected || (kind == ChunkKind::kLeafIndex && image_served_)) {
     return problem("it belongs to nobody");
   }
   if (kind != ChunkKind::kLog) return;
-  if (Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk); !header.ok()) {
-    return totals->Add(header.status());
+  std::vector<uint64_t> entries;
+  {
+    const Pause pause(this);
+    if (Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk); !header.ok()) {
+      return totals->Add(header.status());
+    }
+    uint64_t live = 0;
+    log::ForEachEntry(*pool_, chunk, [&](uint64_t offset, const EntryHeader& entry) {
+      if (entry.state() != format::kStateLive) return;
+      live += entry.size();
+      entries.push_back(offset);
+    });
+    if (usage_.Live(chunk) != static_cast<int64_t>(live)) {
+      problem(std::to_string(live) + " bytes of entries are live, " +
+              std::to_string(usage_.Live(chunk)) + " are accounted for");
+    }
   }
-  uint64_t live = 0;
-  log::ForEachEntry(*pool_, chunk, [&](uint64_t, const EntryHeader& entry) {
-    if (entry.state() == format::kStateLive) live += entry.size();
-  });
-  const auto found = totals->linked_bytes.find(chunk);
-  const uint64_t linked = found != totals->linked_bytes.end() ? found->second : 0;
-  if (live != linked) {
-    problem(std::to_string(live) + " bytes of entries are live, leaves name " +
-            std::to_string(linked));
+  for (const uint64_t offset : entries) {
+    if (!IsNamed(offset)) {
+      totals->Add(pool_->CorruptionAt(offset, "entry", "it says that it counts, no leaf names it"));
+    }
   }
-  if (usage_.Live(chunk) != static_cast<int64_t>(linked)) {
-    problem(std::to_string(usage_.Live(chunk)) +
-            " bytes of entries are accounted for, leaves name " + std::to_string(linked));
-  }
+}
+
+/// Whether a leaf names the entry, unless it has died by now. An entry is written, and shown or
+/// not, under the mutex of its leaf.
+bool LeafEngine::IsNamed(uint64_t offset) {
+  const pmem::EpochGuard guard;
+  const auto* entry = pool_->As<EntryHeader>(offset);
+  LeafNode* node = nullptr;
+  std::unique_lock<std::mutex> lock;
+  if (!LockLeaf(entry->key(), &lock, &node).ok()) return true;  // CheckLeaf has said so
+  if (entry->state() != format::kStateLive) return true;
+  if (node->offset == 0) return false;
+  const LeafLookup found = list_->Find(*node, entry->key(), base::Hash64(entry->key()));
+  return found.offset == offset || found.state == LeafLookup::State::kCorrupt;
 }
 
 void LeafEngine::CheckExtents(Totals* totals) {
@@ -237,8 +255,9 @@ void LeafEngine::CheckExtents(Totals* totals) {
     const ChunkKind kind = pool_->StateOf(chunk).kind();
     const uint64_t offset = pool_->ChunkOffset(chunk);
     if (kind == ChunkKind::kExtentBody && bodies-- == 0) {
-      totals->Add(pool_->CorruptionAt(offset, "chunk", "it belongs to no extent"));
       bodies = 0;
+      if (large_values_.HasReserved(chunk)) continue;  // it is being written
+      totals->Add(pool_->CorruptionAt(offset, "chunk", "it belongs to no extent"));
     }
     if (kind != ChunkKind::kExtentHead) {
       if (kind != ChunkKind::kExtentBody) bodies = 0;
@@ -253,8 +272,9 @@ void LeafEngine::CheckExtents(Totals* totals) {
       continue;
     }
     bodies = extent->chunks - 1;
-    const bool owned =
-        totals->with_extent.contains(extent->owner) && pool_->ExtentOf(extent->owner) == offset;
+    // CheckChunk has asked whether a leaf names it.
+    const bool owned = pool_->ExtentOf(extent->owner) == offset &&
+                       pool_->EntryAt(extent->owner)->state() == format::kStateLive;
     if (!owned && !waiting.contains(offset)) {
       totals->Add(pool_->CorruptionAt(offset, "extent", "no entry that counts owns it"));
     }

@@ -109,10 +109,16 @@ Status LeafEngine::CheckSync(const WriteOptions& options) const {
 Status LeafEngine::Update(const WriteOptions& options, log::Draft draft, Condition* condition) {
   if (Status s = CheckSync(options); !s.ok()) return s;
   draft.key_hash = base::Hash64(draft.key);
+  LargeValues::Scope large(&large_values_, {&draft, 1});
   for (;;) {
     if (Status s = AdmitWrite(); !s.ok()) return s;
     const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
-    Status s = TryUpdate(&draft, condition);
+    Status s;
+    if (large.wants_copy() && (condition == nullptr || condition->wants_copy)) {
+      s = large.Copy(base::ThreadSlot() % pool_->regions(), pmem::ClassOf(draft.op));
+    }
+    if (s.ok()) s = TryUpdate(&draft, condition);
+    if (s.ok() && condition != nullptr && condition->wants_copy) continue;
     if (s.IsTryAgain()) {
       // Verify counts, and lets writes go on when it has.
       const std::lock_guard wait(pause_mutex_);
@@ -211,7 +217,10 @@ Status LeafEngine::UpdateLeaf(LeafNode* node, log::Draft* draft, Condition* cond
       condition->met = value == *condition->expected;
     }
     if (pool_->failed()) return pool_->FaultStatus();
-    if (!condition->met) return Status::OK();
+    // Not under the leaf's mutex: it takes its time, and readers and writers would wait.
+    condition->wants_copy = condition->met && draft->reserved == 0 &&
+                            draft->value.size() > log::LargestInlineValue(*pool_);
+    if (!condition->met || condition->wants_copy) return Status::OK();
   }
   if (draft->op == EntryOp::kDelete) {
     return there ? RemoveFromLeaf(node, found) : Status::OK();
@@ -237,6 +246,7 @@ Status LeafEngine::PutInLeaf(LeafNode* node, const LeafLookup& found, log::Draft
   if (sequence > format::kMaxSequence) {
     usage_.Remove(pool_->ChunkOf(draft->offset), log::EntryHeap::SizeOf(*draft));
     if (draft->extent != 0) pool_->FreeExtent(draft->extent);
+    draft->extent = draft->reserved = 0;
     return Status::IOError(
         "the sequence numbers of this pool are used up; copy its content to a new one");
   }

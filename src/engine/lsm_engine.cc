@@ -169,6 +169,7 @@ void LsmEngine::StopThreads() {
   {
     const std::lock_guard lock(work_mutex_);
     stopping_ = true;
+    ++wakes_;
   }
   work_changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();

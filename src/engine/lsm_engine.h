@@ -1,28 +1,28 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
 // database. Paths: write_path.cc, compare_and_swap.cc, write_unless_changed.cc, delete_range.cc,
-// read_path.cc, multi_get.cc, background.cc, finish_work.cc, space.cc, drop_kept.cc, arrange.cc,
-// memory.cc, readers.cc; opening and closing here. Thread safety: all public calls from any thread.
-// Locks, in the order they may be taken: ingest_mutex_, range_mutex_, inline_mutex_, merge_mutex_,
-// flush_mutex_, checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard locks (ascending),
-// load_mutex_, structure_mutex_, work_mutex_. Nothing is waited for inside an EpochGuard but these.
-// Invariant 1: sequence numbers are drawn under the lock of the memtable leaf that the write goes
-// to, and the leaf stays locked until the entry is durable and inserted. So the order of sequence
-// numbers is a linearization, and a snapshot at the last drawn number needs no waiting. Invariant
-// 2: a batch of several updates holds all shard locks, so that no other write draws a number
-// between its own; its numbers are published when all its entries are inserted. Invariant 3:
-// memtables are flushed, and L0 tables merged, in the order of their ids. Invariant 4: a ReadState
-// is freed, and a chunk reused, only after a grace period, and after the views that may stand on it
-// are gone. Invariant 5: tables that wait for their checkpoint are the newest of L0, and in no
-// manifest; nothing that only their flush made superfluous is given back before their commit.
-// Invariant 6: a bulk load is committed while no memtable holds anything and no table waits, with
-// an id and a number above all that were drawn before; so it is the newest table, and invariant 3
-// holds. Invariant 7: while processes that read beside this one are granted tables, CompactionStep
-// stores nothing to the pool; a merge elsewhere takes the tables back before. Invariant 8: when
-// Close unlocks the pool, no call works on it: each is in a read section that Close waits for, or
-// counted by calls_. Invariant 9: all writes are admitted in one place, and look once more under
-// their shard lock whether writes have ended: the numbers of a batch that failed after it was
-// durable are not drawn again. Persistence: see the parts; the manifest is committed under
-// structure_mutex_. Source: ListDB 6.2.
+// read_path.cc, multi_get.cc, background.cc, finish_work.cc, space.cc, make_room.cc, drop_kept.cc,
+// arrange.cc, memory.cc, readers.cc; opening and closing here. Thread safety: all public calls from
+// any thread. Locks, in the order they may be taken: ingest_mutex_, range_mutex_, inline_mutex_,
+// merge_mutex_, flush_mutex_, checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard locks
+// (ascending), load_mutex_, structure_mutex_, work_mutex_. Nothing is waited for inside an
+// EpochGuard but these. Invariant 1: sequence numbers are drawn under the lock of the memtable leaf
+// that the write goes to, and the leaf stays locked until the entry is durable and inserted. So the
+// order of sequence numbers is a linearization, and a snapshot at the last drawn number needs no
+// waiting. Invariant 2: a batch of several updates holds all shard locks, so that no other write
+// draws a number between its own; its numbers are published when all its entries are inserted.
+// Invariant 3: memtables are flushed, and L0 tables merged, in the order of their ids. Invariant 4:
+// a ReadState is freed, and a chunk reused, only after a grace period, and after the views that may
+// stand on it are gone. Invariant 5: tables that wait for their checkpoint are the newest of L0,
+// and in no manifest; nothing that only their flush made superfluous is given back before their
+// commit. Invariant 6: a bulk load is committed while no memtable holds anything and no table
+// waits, with an id and a number above all that were drawn before; so it is the newest table, and
+// invariant 3 holds. Invariant 7: while processes that read beside this one are granted tables,
+// CompactionStep stores nothing to the pool; a merge elsewhere takes the tables back before.
+// Invariant 8: when Close unlocks the pool, no call works on it: each is in a read section that
+// Close waits for, or counted by calls_. Invariant 9: all writes are admitted in one place, and
+// look once more under their shard lock whether writes have ended: the numbers of a batch that
+// failed after it was durable are not drawn again. Persistence: see the parts; the manifest is
+// committed under structure_mutex_. Source: ListDB 6.2.
 #pragma once
 
 #include <array>
@@ -34,6 +34,7 @@
 #include <unordered_set>
 
 #include "base/counters.h"
+#include "base/futex.h"
 #include "cache/dram_index.h"
 #include "cache/lookup_cache.h"
 #include "cache/lookup_fill.h"
@@ -175,13 +176,14 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
 
   /// All work that was there when somebody asked for it. Compaction thread (finish_work.cc).
   struct Round {
-    enum class Phase : uint8_t { kIndex, kDrop, kArrange, kCollect, kDone };
+    enum class Phase : uint8_t { kIndex, kDrop, kArrange, kCollect, kMakeRoom, kDone };
     uint64_t request = 0;  // the last one that it serves
     uint64_t tables = 0;   // tables up to this id are merged first
     Phase phase = Phase::kIndex;
     std::optional<uint64_t> steps_left;  // of the phase; none: it has not begun
     bool began_pass = false;             // the phase has begun a pass over L1 of its own
     bool has_turn = false;               // the next step is the round's, not a merge
+    std::unordered_set<uint64_t> stuck;  // chunks of rooms that could not be emptied
   };
 
   LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
@@ -386,6 +388,10 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool Reclaim();
   void FreeMemoryIfShort();
 
+  // make_room.cc
+  bool MakeRoomStep();
+  bool MoveAway(const std::vector<uint64_t>& entries);
+
   // drop_kept.cc
   bool WantsDropping();
   bool DropStep();
@@ -494,8 +500,21 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::mutex merge_mutex_;           // likewise for merges, indexing, collection
   std::mutex checkpoint_mutex_;      // likewise for checkpoints
   std::atomic<uint32_t> asleep_{0};  // background threads that sleep until they are woken
-  uint64_t wakes_ = 0;               // work_mutex_
-  bool stopping_ = false;            // work_mutex_
+  /// Counts what sleepers are to know of. The compaction thread waits for the word itself.
+  class WakeCount {
+   public:
+    void operator++() noexcept {
+      word_.fetch_add(1);
+      base::WakeWaiters(&word_, false);
+    }
+    uint32_t value() const noexcept { return word_.load(); }
+    const void* word() const noexcept { return &word_; }
+
+   private:
+    std::atomic<uint32_t> word_{0};
+  };
+  WakeCount wakes_;        // work_mutex_
+  bool stopping_ = false;  // work_mutex_
   std::atomic<bool> stop_merges_{false};
   // Callers that wait for all work that was there, by the number of their request; work_mutex_.
   uint64_t finish_all_ = 0;     // how many wait

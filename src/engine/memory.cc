@@ -23,16 +23,19 @@ constexpr uint64_t kLeastHeadroom = 4 << 20;
 constexpr uint64_t kWorthGivingUp = 16;
 }  // namespace
 
-/// More than that of an index may be free when it is more than what is used: of one that has held
-/// far more keys than it does.
+/// More than an eighth of the budget of an index may be free when it is more than what is used: of
+/// one that has held far more keys than it does. Within these limits: a new index has a block that
+/// it has hardly begun.
 constexpr size_t kMostFree = 2 << 20;
+constexpr size_t kLeastMostFree = 256 << 10;
 /// Nodes that merges have emptied are used again when they come to this, or to a part of the index.
 constexpr size_t kReclaimedAtOnce = 64 << 10;
 constexpr size_t kReclaimedPart = 16;
 
-bool IsMostlyFree(const index::EntryIndex& tree) {
+bool IsMostlyFree(const index::EntryIndex& tree, uint64_t budget) {
   const size_t used = tree.used_bytes();
-  return tree.memory_bytes() - std::min(tree.memory_bytes(), used) > std::max(used, kMostFree);
+  const size_t most = std::clamp<size_t>(budget / 8, kLeastMostFree, kMostFree);
+  return tree.memory_bytes() - std::min(tree.memory_bytes(), used) > std::max(used, most);
 }
 
 /// Whether a table that lookups go through is still to get its index. Compaction thread.
@@ -111,7 +114,7 @@ uint32_t LsmEngine::WantedMinHeight() const {
 bool LsmEngine::RemakeIndexStep() {
   if (index_ == nullptr || !index_->complete()) return false;
   if (next_index_ == nullptr) {
-    const bool mostly_free = IsMostlyFree(*index_->tree());
+    const bool mostly_free = IsMostlyFree(*index_->tree(), options_.memory_budget_bytes);
     if (index_->min_height() == 1 && !mostly_free) return false;
     if (RetiredMemoryWaits()) return false;  // what there is room for shows when it is gone
     const uint32_t height = WantedMinHeight();
@@ -317,7 +320,8 @@ void LsmEngine::FitMemory() {
   }
   if (index_ == nullptr) return;
   // Where most of it is free a new one over the same entries gives memory back as well.
-  const uint32_t height = index_->min_height() + (IsMostlyFree(*index_->tree()) ? 0 : 1);
+  const bool mostly_free = IsMostlyFree(*index_->tree(), options_.memory_budget_bytes);
+  const uint32_t height = index_->min_height() + (mostly_free ? 0 : 1);
   if (height > format::kMaxHeight / 2) return;
   // Another try is due when what was given up before has been freed.
   if (index_->tree()->memory_bytes() < MemoryGoal() / kWorthGivingUp || RetiredMemoryWaits())

@@ -23,31 +23,44 @@ bool LsmEngine::Rest::MaySleep(bool idle) {
   return now - since_ >= kRestNanos;
 }
 
+/// Until there is work, or another process asks for tables. Under work_mutex_, but for the wait.
+void LsmEngine::Rest::SleepBesideReaders(std::unique_lock<std::mutex>* lock, uint32_t wakes) {
+  LsmEngine& engine = *engine_;
+  const auto woken = [&] { return engine.stopping_ || engine.wakes_.value() != wakes; };
+  const void* const asks = engine.reader_slots_.AsksWord();
+  if (asks == nullptr) return engine.work_changed_.wait(*lock, woken);
+  while (!woken() && !engine.reader_slots_.HasNewAskers()) {
+    lock->unlock();
+    const bool waited =
+        base::WaitForEither(engine.wakes_.word(), wakes, asks, engine.reader_slots_.seen_asks());
+    lock->lock();
+    if (!waited) engine.work_changed_.wait_for(*lock, kReadersAtRest, woken);
+  }
+}
+
 void LsmEngine::Rest::Wait(std::unique_lock<std::mutex>* lock, bool may_sleep,
                            std::chrono::milliseconds look_again) {
   LsmEngine& engine = *engine_;
-  const uint64_t wakes = std::exchange(wakes_, engine.wakes_);
+  const uint32_t wakes = std::exchange(wakes_, engine.wakes_.value());
   // What came during the round may have come too late for it.
   if (!may_sleep || wakes != wakes_) {
     engine.work_changed_.wait_for(*lock, look_again);
-    wakes_ = engine.wakes_;
+    wakes_ = engine.wakes_.value();
     return;
   }
   engine.asleep_.fetch_add(1);
   // What was written, or asked for, before anybody could know of this sleep.
   if (engine.sequence_.load() == writes_ && engine.finish_all_ == 0) {
-    const auto woken = [&] { return engine.stopping_ || engine.wakes_ != wakes; };
-    if (!looks_at_readers_) {
-      engine.work_changed_.wait(*lock, woken);
+    if (looks_at_readers_) {
+      SleepBesideReaders(lock, wakes);
     } else {
-      while (!engine.work_changed_.wait_for(*lock, kReadersAtRest, woken) &&
-             !engine.reader_slots_.HasNewAskers()) {
-      }
+      engine.work_changed_.wait(*lock,
+                                [&] { return engine.stopping_ || engine.wakes_.value() != wakes; });
     }
     since_ = 0;
   }
   engine.asleep_.fetch_sub(1);
-  wakes_ = engine.wakes_;
+  wakes_ = engine.wakes_.value();
 }
 
 /// There is something to be done.

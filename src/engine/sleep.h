@@ -28,12 +28,15 @@ class LsmEngine::Rest {
  private:
   /// Longer than it takes a store to be arranged once it rests (arrange.cc).
   static constexpr uint64_t kRestNanos = 2'000'000'000;
-  /// How long a process that wants to read beside a store at rest may wait to be seen.
+  /// How long a process that wants to read beside a store at rest may wait to be seen where the
+  /// system can't wait for it.
   static constexpr std::chrono::milliseconds kReadersAtRest{500};
 
   LsmEngine* engine_;
   const bool looks_at_readers_;
-  uint64_t wakes_ = 0;   // when the round began
+  void SleepBesideReaders(std::unique_lock<std::mutex>* lock, uint32_t wakes);
+
+  uint32_t wakes_ = 0;   // when the round began
   uint64_t writes_ = 0;  // when it ended
   uint64_t since_ = 0;   // when the rest began; 0: there is none
 };

@@ -134,15 +134,9 @@ void LsmEngine::RetireEmptyChunks() {
     survey = compaction::SurveyChunks(*pool_, usage_, manifest_.record(),
                                       options_.compaction.gc_live_ratio);
   }
-  // A retired chunk looks empty until it is free; its generation tells it from its next life. Both
-  // lists are in the order of chunks, and long where a view holds what is retired.
+  // A retired chunk looks empty until it is free; its generation tells it from its next life.
   Retired retired;
-  auto retiring = retiring_chunks_.begin();
-  for (const pmem::ChunkId& chunk : survey.empty) {
-    while (retiring != retiring_chunks_.end() && retiring->chunk < chunk.chunk) ++retiring;
-    const bool is_retired = retiring != retiring_chunks_.end() && *retiring == chunk;
-    if (BRAID_MUTANT(kChunkRetiredTwice) || !is_retired) retired.chunks.push_back(chunk);
-  }
+  retired.chunks = compaction::WithoutRetiring(survey.empty, retiring_chunks_).chunks;
   if (!retired.chunks.empty()) Retire(std::move(retired));
   retiring_chunks_ = std::move(survey.empty);
 }

@@ -418,7 +418,7 @@ bool LsmEngine::WaitForSpace(uint64_t reclaims) {
   while (Guarded(&LsmEngine::Reclaim)) {
   }
   const std::lock_guard merge_lock(merge_mutex_);
-  return pool_->free_chunks() > before;
+  return pool_->free_chunks() > before || large_values_.HasWantedRun();
 }
 
 }  // namespace braid::engine

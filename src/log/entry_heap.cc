@@ -44,7 +44,10 @@ Status EntryHeap::Place(uint32_t shard_index, Draft* draft, pmem::AllocationClas
     usage_->Set(*chunk, 0);
   }
   draft->offset = shard.tail;
-  if (large) {
+  if (large && draft->reserved != 0) {
+    pool_->BindExtent(draft->reserved, draft->value.size(), draft->offset);
+    draft->extent = draft->reserved;
+  } else if (large) {
     Result<uint64_t> extent = pool_->AllocateExtent(draft->value.size(), draft->offset, allocation);
     if (!extent.ok()) return extent.status();
     draft->extent = *extent;

@@ -150,30 +150,86 @@ uint64_t PmemPool::FreeCount() const noexcept {
   return count;
 }
 
-/// Of the free chunks of a region. A run can't cross segments: meta chunks lie between them.
+/// The last one that is not kept for a large value; there is one.
+uint64_t PmemPool::TakeOne(std::vector<uint64_t>* free) {
+  auto at = free->end() - 1;
+  while (IsKept(*at)) --at;
+  const uint64_t chunk = *at;
+  *at = free->back();
+  free->pop_back();
+  return chunk;
+}
+
+/// The shortest run of free chunks that will do: its place in the free list, which is sorted. Long
+/// ones stay for larger values. A run can't cross segments: meta chunks lie between them.
+std::optional<size_t> PmemPool::FindRun(uint64_t count, uint32_t region, bool kept_too) {
+  std::vector<uint64_t>& free = free_[region];
+  std::sort(free.begin(), free.end(), std::greater<>());
+  std::optional<size_t> best;
+  uint64_t best_length = ~0ull;
+  uint64_t length = 0;
+  for (size_t i = free.size(); i-- > 0;) {
+    const bool counts = kept_too || !IsKept(free[i]);
+    const bool goes_on = length != 0 && free[i] == free[i + 1] + 1;
+    length = !counts ? 0 : goes_on ? length + 1 : 1;
+    const bool ends = i == 0 || free[i - 1] != free[i] + 1 || (!kept_too && IsKept(free[i - 1]));
+    if (!ends || length < count || length >= best_length) continue;
+    best_length = length;
+    best = i + (length - count);  // its lowest chunks
+  }
+  return best;
+}
+
+/// Of the free chunks of a region. What is kept is for writes of large values only.
 std::optional<uint64_t> PmemPool::TakeFree(uint64_t count, uint32_t region,
                                            AllocationClass allocation) {
   const std::lock_guard lock(mutex_);
   std::vector<uint64_t>& free = free_[region];
-  if (free.size() < count || FreeCount() < count + ReserveFor(allocation)) return std::nullopt;
-  taken_.fetch_add(count, std::memory_order_relaxed);
+  const bool takes_kept = count > 1 && allocation != AllocationClass::kBackground &&
+                          kept_.count != 0 && kept_.free == kept_.count;
+  const uint64_t out_of_reach = takes_kept ? 0 : kept_.free;
+  if (FreeCount() < count + ReserveFor(allocation) + out_of_reach) return std::nullopt;
+  const uint64_t here = kept_.count != 0 && RegionOfChunk(kept_.first) == region ? out_of_reach : 0;
+  if (free.size() < count + here) return std::nullopt;
   if (count == 1) {
-    const uint64_t chunk = free.back();
-    free.pop_back();
-    return chunk;
+    taken_.fetch_add(count, std::memory_order_relaxed);
+    return TakeOne(&free);
   }
-  std::sort(free.begin(), free.end(), std::greater<>());
-  uint64_t length = 0;
-  for (size_t i = free.size(); i-- > 0;) {
-    length = i + 1 < free.size() && free[i] == free[i + 1] + 1 ? length + 1 : 1;
-    if (length == count) {
-      const uint64_t first = free[i] + 1 - count;
-      free.erase(free.begin() + static_cast<ptrdiff_t>(i),
-                 free.begin() + static_cast<ptrdiff_t>(i + count));
-      return first;
-    }
+  std::optional<size_t> at = FindRun(count, region, false);
+  if (!at && takes_kept) {
+    at = FindRun(count, region, true);
+    if (at) kept_ = {};  // it has served
   }
-  return std::nullopt;
+  if (!at) return std::nullopt;
+  taken_.fetch_add(count, std::memory_order_relaxed);
+  const uint64_t first = free[*at] + 1 - count;
+  free.erase(free.begin() + static_cast<ptrdiff_t>(*at),
+             free.begin() + static_cast<ptrdiff_t>(*at + count));
+  return first;
+}
+
+void PmemPool::KeepRun(uint64_t first, uint64_t count) {
+  const std::lock_guard lock(mutex_);
+  kept_ = {first, count, 0};
+  const std::vector<uint64_t>& free = free_[RegionOfChunk(first)];
+  kept_.free = static_cast<uint64_t>(
+      std::count_if(free.begin(), free.end(), [this](uint64_t chunk) { return IsKept(chunk); }));
+}
+
+void PmemPool::LetRunGo() {
+  const std::lock_guard lock(mutex_);
+  kept_ = {};
+}
+
+bool PmemPool::HasRun(uint64_t count) {
+  const std::lock_guard lock(mutex_);
+  const bool kept_too = kept_.free == kept_.count;
+  const uint64_t out_of_reach = kept_too ? 0 : kept_.free;
+  if (FreeCount() < count + ReserveFor(AllocationClass::kWrite) + out_of_reach) return false;
+  for (uint32_t region = 0; region < regions_; ++region) {
+    if (FindRun(count, region, kept_too)) return true;
+  }
+  return false;
 }
 
 Result<uint64_t> PmemPool::Take(uint64_t count, uint32_t region, AllocationClass allocation) {
@@ -286,6 +342,7 @@ void PmemPool::FreeChunk(uint64_t chunk) {
   if (!BRAID_MUTANT(kFreeStateNotFenced)) ops_.Fence();
   const std::lock_guard lock(mutex_);
   free_[RegionOfChunk(chunk)].push_back(chunk);
+  if (IsKept(chunk)) ++kept_.free;
 }
 
 void PmemPool::KeepWriteAhead(uint64_t chunk) {

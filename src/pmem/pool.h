@@ -186,6 +186,14 @@ class PmemPool {
   void CancelExtent(uint64_t extent, uint64_t bytes);
   /// ReserveExtent in the owner's region, and BindExtent; the value is not yet written.
   Result<uint64_t> AllocateExtent(uint64_t bytes, uint64_t owner, AllocationClass allocation);
+  /// Keeps the free chunks of a run, and those that become free there, for an extent of up to
+  /// `count` chunks that a write asks for; one run at a time, the last one. Whoever empties the
+  /// rest of it need not fear that others fill it again.
+  void KeepRun(uint64_t first, uint64_t count);
+  /// Anybody may have the chunks of the run that was kept.
+  void LetRunGo();
+  /// Whether a write could have a run of `count` chunks now, without growth.
+  bool HasRun(uint64_t count);
   /// Chunks that a value of `bytes` takes with its header.
   uint64_t ExtentChunks(uint64_t bytes) const noexcept {
     return (bytes + sizeof(format::ExtentHeader) + chunk_bytes() - 1) >> chunk_shift_;
@@ -317,6 +325,9 @@ class PmemPool {
   /// First of `count` neighbouring chunks.
   Result<uint64_t> Take(uint64_t count, uint32_t region, AllocationClass allocation);
   std::optional<uint64_t> TakeFree(uint64_t count, uint32_t region, AllocationClass allocation);
+  uint64_t TakeOne(std::vector<uint64_t>* free);
+  std::optional<size_t> FindRun(uint64_t count, uint32_t region, bool kept_too);
+  bool IsKept(uint64_t chunk) const noexcept { return chunk - kept_.first < kept_.count; }
   uint64_t FreeCount() const noexcept;  // mutex_
   uint64_t ReserveFor(AllocationClass allocation) const;
   Status FullError() const;
@@ -346,6 +357,12 @@ class PmemPool {
   // A region: chunk numbers, taken from the back; has room for all there are.
   std::array<std::vector<uint64_t>, format::kMaxRegions> free_;
   std::vector<Segment> segments_;
+  // mutex_: the run that is kept, and how many of its chunks are free; no chunks: there is none.
+  struct {
+    uint64_t first = 0;
+    uint64_t count = 0;
+    uint64_t free = 0;
+  } kept_;
   uint64_t unlisted_ = 0;  // mutex_: free chunks of a segment that is just being added
   /// Whose entries are to be copied; as many chunks are kept free for that, twice over.
   std::atomic<uint64_t> write_ahead_chunks_{0};

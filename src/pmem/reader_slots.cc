@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/futex.h"
 #include "pmem/pool_lock.h"
 
 namespace braid::pmem {
@@ -166,6 +167,7 @@ Result<std::unique_ptr<ReaderSlot>> ReaderSlot::Ask(const std::string& pool,
   const uint64_t asked = WordOf(ticket, SlotState::kAsked);
   slot.word.store(asked);
   reader->file_->head().asks.fetch_add(1);  // after the slot: who sees it finds the slot
+  base::WakeWaiters(&reader->file_->head().asks, true);
   if (Status s = reader->WaitForGrant(pool, asked, deadline); !s.ok()) return s;
   return reader;
 }

@@ -40,7 +40,9 @@ inline constexpr uint32_t kReaderSlots = 63;
 
 /// The first line of the file.
 struct alignas(64) SharedHead {
-  std::atomic<uint64_t> asks;       // moves with each new asker: the writer looks at no slot before
+  // Moves with each new asker: the writer looks at no slot before. At rest it waits for the lower
+  // half (base/futex.h).
+  std::atomic<uint64_t> asks;
   std::atomic<uint64_t> waits_for;  // GrantWaitsFor; for messages
 };
 
@@ -156,6 +158,10 @@ class WriterSlots {
     // Relaxed: a hint. Who asks waits, and the next look finds it.
     return file_ != nullptr && file_->head().asks.load(std::memory_order_relaxed) != seen_;
   }
+  /// Where HasNewAskers becomes true, for those who wait for it with base::WaitForEither; null: it
+  /// never does. And its value until then.
+  const void* AsksWord() const noexcept { return file_ != nullptr ? &file_->head().asks : nullptr; }
+  uint32_t seen_asks() const noexcept { return static_cast<uint32_t>(seen_); }
   /// Notes who asks: what is flushed after this is new enough for them. False when nobody does.
   bool NoteAskers();
   /// Whether any of those who were noted waits still.

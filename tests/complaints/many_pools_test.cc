@@ -1,7 +1,11 @@
 // "A database a tenant, and the process is busy doing nothing": many small pools are open at a
 // time, each with its background threads; when nobody uses them they take next to no processor
 // time, and the first write wakes what it needs.
+#include <errno.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <memory>
@@ -31,6 +35,16 @@ bool ComesToRest(double share) {
   return false;
 }
 
+/// How often a thread of the process has begun to wait.
+long Switches() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nvcsw;
+}
+
+/// Whether the system knows futex_waitv (Linux 5.16).
+bool CanWaitForTwo() { return ::syscall(449, nullptr, 0, 0, nullptr, 0) < 0 && errno != ENOSYS; }
+
 TEST(ManyPoolsTest, ThatNobodyUsesTakeHardlyAnyProcessorTime) {
   const uint64_t count = kSanitizer ? 20 : Sized(200, 1000);
   TempFolder folder;
@@ -45,6 +59,12 @@ TEST(ManyPoolsTest, ThatNobodyUsesTakeHardlyAnyProcessorTime) {
   }
   // A hundredth of a processor for two hundred of them.
   EXPECT_TRUE(ComesToRest(0.00005 * static_cast<double>(count) + 0.005));
+  // Nothing wakes them, either: not even a look for processes that want to read.
+  if (CanWaitForTwo()) {
+    const long before = Switches();
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    EXPECT_LT(Switches() - before, static_cast<long>(count / 2));
+  }
   // From their sleep: seals, flushes, merges, growth and a wait for all of it.
   for (uint64_t i = 0; i < count; i += count / 10) {
     DB& db = *pools[i];

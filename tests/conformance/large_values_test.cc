@@ -159,5 +159,107 @@ TEST_P(LargeValueTest, CloseWaitsForAPutThatIsCopied) {
   });
 }
 
+/// A pool at its limit, half of which is free, in holes of two chunks.
+class RoomTest : public ConformanceTest {
+ protected:
+  static constexpr uint64_t kChunk = 16u << 10;
+
+  void SetUp() override {
+    if (!GetParam().tiny) GTEST_SKIP() << "the sizes are the test's own";
+    ConformanceTest::SetUp();
+    if (HasFatalFailure()) return;
+    BRAID_ASSERT_OK(db_->Close());
+    path_ = folder_.Sub("at_its_limit");
+    options_.pool.chunk_bytes = kChunk;
+    options_.pool.initial_bytes = 1u << 20;
+    options_.pool.max_bytes =
+        (1u << 20) + (1u << 20) * std::max<uint64_t>(options_.pool.regions, 1);
+    options_.memtable.bytes = 64u << 10;
+    options_.memory_budget_bytes = 64u << 20;
+    db_ = OpenOrFail(options_, path_);
+    ASSERT_NE(db_, nullptr);
+    FillWithHoles();
+  }
+  static std::string LargeOf(uint64_t i) {
+    return std::string(kChunk + kChunk / 2, static_cast<char>('a' + i % 26)) + std::to_string(i);
+  }
+  void FillWithHoles() {
+    Status full;
+    for (uint64_t i = 0; full.ok(); ++i) {
+      // Small ones beside them: chunks of logs lie in between.
+      const bool large = i % 4 == 0;
+      std::string value = large ? LargeOf(i) : std::to_string(i) + std::string(1500, 's');
+      full = db_->Put(NumberedKey(i), value);
+      if (full.ok()) model_[NumberedKey(i)] = std::move(value);
+    }
+    ASSERT_TRUE(full.IsOutOfSpace()) << full.ToString();
+    uint64_t large = 0;
+    for (auto it = model_.begin(); it != model_.end();) {
+      const bool goes = it->second.size() > kChunk && large++ % 2 == 0;
+      if (goes) BRAID_ASSERT_OK(db_->Delete(it->first));
+      it = goes ? model_.erase(it) : std::next(it);
+    }
+    ASSERT_GT(large, 20u);
+  }
+  /// A twentieth of the pool: half of it is free.
+  std::string Wanted() const { return std::string(options_.pool.max_bytes / 20, 'w'); }
+};
+INSTANTIATE_TEST_SUITE_P(Designs, RoomTest, ::testing::ValuesIn(StoringSetups()), SetupName);
+
+TEST_P(RoomTest, AHalfEmptyPoolAtItsLimitTakesALargeValue) {
+  for (const char* name : {"wanted1", "wanted2", "wanted3"}) {
+    ASSERT_NO_FATAL_FAILURE(Put(name, Wanted()));
+  }
+  ExpectContent(db_.get(), model_);
+  ExpectVerified(db_.get());
+  ASSERT_NO_FATAL_FAILURE(AbandonAndReopen());
+  ExpectContent(db_.get(), model_);
+  ExpectVerified(db_.get());
+  ASSERT_NO_FATAL_FAILURE(Reopen());
+  ExpectContent(db_.get(), model_);
+}
+
+TEST_P(RoomTest, ReadersOfValuesThatMoveSeeThemWhole) {
+  std::atomic<bool> stop{false};
+  std::string problem;
+  std::thread reader([&] {
+    std::string found;
+    while (!stop.load()) {
+      for (const auto& [key, value] : model_) {
+        if (Status s = db_->Get(key, &found); !s.ok() || found != value) {
+          problem = key + ": " + (s.ok() ? "another value" : s.ToString());
+          return;
+        }
+      }
+    }
+  });
+  const Status put = db_->Put("wanted", Wanted());
+  stop.store(true);
+  reader.join();
+  BRAID_EXPECT_OK(put);
+  EXPECT_EQ(problem, "");
+}
+
+TEST_P(RoomTest, AWriteThatFindsNoRoomLeavesTheChunksToOthers) {
+  // Larger than what is free.
+  const Status refused = db_->Put("wanted", std::string(options_.pool.max_bytes / 4 * 3, 'w'));
+  ASSERT_TRUE(refused.IsOutOfSpace()) << refused.ToString();
+  if (Has(&Capabilities::snapshots)) {
+    // What is moved away stays while somebody may look at it.
+    const std::unique_ptr<Iterator> view = db_->NewIterator({});
+    view->SeekToFirst();
+    ASSERT_TRUE(db_->Put("wanted", Wanted()).IsOutOfSpace());
+  }
+  const uint64_t before = model_.size();
+  for (uint64_t i = 1'000'000;; ++i) {
+    const std::string value = std::to_string(i) + std::string(1500, 't');
+    if (!db_->Put(NumberedKey(i), value).ok()) break;
+    model_[NumberedKey(i)] = value;
+  }
+  EXPECT_GT((model_.size() - before) * 1500, options_.pool.max_bytes / 4);
+  ExpectContent(db_.get(), model_);
+  ExpectVerified(db_.get());
+}
+
 }  // namespace
 }  // namespace braid::test

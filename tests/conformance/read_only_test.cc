@@ -73,7 +73,7 @@ class ReadOnlyTest : public ConformanceTest {
     const std::unique_ptr<DB> reader = OpenOrFail(ReadOnly(), path_);
     ASSERT_NE(reader, nullptr);
     ExpectContent(reader.get(), model_);
-    if (const auto snapshot = reader->GetSnapshot(); snapshot != nullptr) {
+    if (const auto snapshot = reader->GetSnapshot(); snapshot->status().ok()) {
       ExpectContent(reader.get(), model_, snapshot.get());
     }
     ExpectSameByOtherCalls(reader.get(), model_);

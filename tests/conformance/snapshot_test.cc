@@ -8,6 +8,29 @@ class SnapshotTest : public ConformanceTest {};
 INSTANTIATE_TEST_SUITE_P(Designs, SnapshotTest,
                          ::testing::ValuesIn(StoringSetups(&Capabilities::snapshots)), SetupName);
 
+class NoSnapshotTest : public ConformanceTest {};
+INSTANTIATE_TEST_SUITE_P(Designs, NoSnapshotTest, ::testing::ValuesIn(StoringSetups()), SetupName);
+
+TEST_P(NoSnapshotTest, ADesignWithoutThemSaysSoAndNeverShowsTheNewestState) {
+  if (Has(&Capabilities::snapshots)) GTEST_SKIP() << "the design has them";
+  Put("k", "v");
+  const auto snapshot = db_->GetSnapshot();
+  ASSERT_NE(snapshot, nullptr);
+  EXPECT_TRUE(HasCode(snapshot->status(), Status::Code::kNotSupported));
+  ReadOptions at;
+  at.snapshot = snapshot.get();
+  std::string value;
+  EXPECT_TRUE(HasCode(db_->Get(at, "k", &value), Status::Code::kNotSupported));
+  const auto it = db_->NewIterator(at);
+  it->SeekToFirst();
+  EXPECT_FALSE(it->Valid());
+  EXPECT_TRUE(HasCode(it->status(), Status::Code::kNotSupported));
+  std::vector<std::string> values;
+  for (const Status& status : db_->MultiGet(at, {{"k"}}, &values)) {
+    EXPECT_TRUE(HasCode(status, Status::Code::kNotSupported));
+  }
+}
+
 TEST_P(SnapshotTest, LaterWritesAreNotSeen) {
   Put("changed", "old");
   Put("deleted", "old");

@@ -120,6 +120,16 @@ void AddSpace(std::vector<Workload>* workloads) {
   all.back().large_one_in = 12;
   all.back().initial_bytes = 64u << 10;
   all.back().max_bytes = 96u << 10;
+  // Large values that find no neighbouring chunks, so that others are moved.
+  all.push_back({"Room", {{kPut, 12}, {kDelete, 7}, {kBatch, 1}, {kCrash, 1}}});
+  all.back().keys = 24;
+  all.back().max_value = 600;
+  all.back().max_batch = 4;
+  all.back().large_one_in = 2;
+  all.back().prefill = 30;
+  all.back().operations = 60;
+  all.back().initial_bytes = 128u << 10;
+  all.back().max_bytes = 128u << 10;
   // Large values that come and go while the pool grows.
   all.push_back({"GrowthOfExtents", {{kPut, 10}, {kDelete, 2}, {kBatch, 1}, {kCrash, 1}}});
   all.back().keys = 12;

@@ -205,6 +205,34 @@ TEST_F(NvSkipListTest, SpaceIsUsedAnewOnlyAfterReadersHaveLeft) {
   EXPECT_GT(engine->GetStatistics().collected_chunks, freed);
 }
 
+// Chunks are looked at one by one; a put between two of them would wait for ever otherwise.
+TEST_F(NvSkipListTest, PutsGoOnWhileVerifyLooksAtChunks) {
+  options_.pool.chunk_bytes = 4 << 10;
+  auto engine = OpenEngine();
+  ASSERT_NE(engine, nullptr);
+  const auto put = [&](const std::string& key, const std::string& value) {
+    model_[key] = value;
+    ASSERT_TRUE(engine->Put({}, key, value).ok());
+  };
+  for (int i = 0; i < 2'000; ++i) put("key" + std::to_string(i), std::string(500, 'v'));
+  put("large", std::string(10'000, 'l'));
+  ::alarm(60);
+  int puts = 0;
+  VerifyReport report;
+  const Status verified = engine->Verify(&report, [&](double progress) {
+    if (progress <= 0.9 || progress >= 1) return;
+    // New ones, and others in the place of what was looked at, or is to be.
+    put("new" + std::to_string(++puts), "value");
+    put("key" + std::to_string(puts * 97 % 2'000), std::string(400, 'w'));
+    put("large", std::string(10'000 + static_cast<size_t>(puts), 'm'));
+  });
+  ::alarm(0);
+  EXPECT_TRUE(verified.ok()) << verified.ToString();
+  EXPECT_GE(puts, 3);
+  ExpectContent(engine.get());
+  EXPECT_TRUE(engine->Verify(&report, {}).ok());
+}
+
 // The copies are as sparse as the originals: without an end, they would be copied for ever.
 TEST_F(NvSkipListTest, CollectionEndsWhenLargeEntriesLeaveEveryChunkSparse) {
   options_.pool.chunk_bytes = 4 << 10;

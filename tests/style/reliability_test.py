@@ -13,7 +13,7 @@ from unittest import mock
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from reliability import parse, report  # noqa: E402
+from reliability import page, parse, report  # noqa: E402
 from reliability import run as run_module  # noqa: E402
 from reliability.run import Run  # noqa: E402
 from reliability.stages import Crash, Listed, Slice, Stage, all_stages  # noqa: E402
@@ -41,6 +41,24 @@ class ParseTest(unittest.TestCase):
         self.assertEqual(counts["crashed twice in recovery"], 157)
         self.assertEqual(seed, 12)
         self.assertEqual(parse.crash("", 7)[2], 8)
+
+    def test_curves_of_ageing_are_read_and_drawn(self):
+        text = "".join(
+            f"[ ageing   ] Queue_{who} {tenth}: {who_bytes} pool 2097152 dram {tenth}.500 us/op "
+            f"{10 * tenth}.000 us/p99.9 3.000 us/seek\n"
+            for who, who_bytes in (("braid", 1 << 20), ("listdb_inline", 3 << 20))
+            for tenth in range(1, 11))
+        curves = parse.ageing(text)
+        self.assertEqual(sorted(curves), ["Queue_braid", "Queue_listdb_inline"])
+        self.assertEqual(curves["Queue_braid"]["p99.9"], [10.0 * i for i in range(1, 11)])
+        drawn = page.ageing(curves)
+        self.assertEqual(drawn.count("<polyline"), 2 * len(parse.AGEING_MEASURES))
+        self.assertIn("listdb, inline", drawn)
+        # The pool of one is a third of the other's, on an axis that ends at 5 MiB.
+        chart = page.chart("pool", {"a": [1 << 20], "b": [5 << 20]})
+        heights = [float(y) for y in re.findall(r'points="[\d.]+,([\d.]+)"', chart)]
+        plot = page.HEIGHT - page.TOP - page.BOTTOM
+        self.assertAlmostEqual(heights[0] - heights[1], plot * 0.8, delta=0.2)
 
     def test_every_workload_has_its_row(self):
         rows = [parse.crash_row(name) for name in ("Growth", "PutEadr", "PutPage", "ThreadsEadr")]

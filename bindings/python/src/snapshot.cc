@@ -66,7 +66,7 @@ SnapshotObject::SnapshotObject(HandlePtr handle, std::string prefix)
     const WithoutGil others;
     snapshot_ = db->GetSnapshot();
   }
-  if (snapshot_ != nullptr) return;
+  if (snapshot_->status().ok()) return;
   (void)handle_->Use();  // closed meanwhile?
   if (!db->GetCapabilities().snapshots) {
     RaiseNamed("NotSupportedError", "the design of this database has no snapshots");

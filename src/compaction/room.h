@@ -1,0 +1,47 @@
+// Purpose: makes room for a large value where enough chunks are free, but no neighbouring ones:
+// finds the run of chunks that is cheapest to empty, and what lies in it. Thread safety: the
+// survey, one thread that moves entries; the choice is a pure function. Invariant 1: nothing is
+// chosen that must stay where it is: chunks of a log or of an L0 table, leaves, headers, values on
+// their way into the pool. Persistence: none; whoever moves entries says how that survives a crash.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "pmem/chunk_usage.h"
+#include "pmem/pool.h"
+
+namespace braid::compaction {
+
+/// What lies in a chunk: [begin, end) are the chunks that it takes with its neighbours.
+struct ChunkUse {
+  enum class Kind : uint8_t { kFixed, kFree, kMovable };
+  Kind kind = Kind::kFixed;
+  uint64_t bytes = 0;  // to be copied for this chunk, in order that it becomes free
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+/// Of all chunks. `movable`: those whose entries may be moved; their extents may be, too, when they
+/// take fewer than `wanted` chunks.
+std::vector<ChunkUse> SurveyUses(const pmem::PmemPool& pool, const pmem::ChunkUsage& usage,
+                                 std::span<const uint64_t> movable, uint64_t wanted);
+
+/// `count` neighbouring chunks, and those from which something is to be moved.
+struct Room {
+  uint64_t first = 0;
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+/// The cheapest to empty, where the copies find room in the free chunks elsewhere.
+std::optional<Room> CheapestRoom(std::span<const ChunkUse> uses, uint64_t count,
+                                 uint64_t chunk_bytes);
+
+/// The entries that are to be moved, each once. None when the room can't be emptied: something in
+/// it is damaged.
+std::optional<std::vector<uint64_t>> EntriesIn(const pmem::PmemPool& pool,
+                                               std::span<const ChunkUse> uses, const Room& room);
+
+}  // namespace braid::compaction
