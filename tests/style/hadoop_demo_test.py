@@ -56,8 +56,8 @@ class TextTest(unittest.TestCase):
 class ReadsTest(unittest.TestCase):
     """Lines as a DataNode of Hadoop 3.5 logs them."""
 
-    LINE = ("2026-11-22 10:00:00,123 INFO datanode.clienttrace: src: /10.0.0.2:40001, dest: "
-            "/10.0.0.{to}:50002, volume: /data, bytes: {bytes}, op: {op}, cliID: DFSClient_x_1, "
+    LINE = ("2026-11-22 10:00:00,123 DEBUG DataNode.clienttrace: src: /10.0.0.2:40001, dest: "
+            "/10.0.0.{to}:50002, volume: , bytes: {bytes}, op: {op}, cliID: DFSClient_x_1, "
             "offset: 0, srvID: 1-2, blockid: BP-1-10.0.0.1-3:blk_{block}_1001, duration(ns): 5")
 
     def test_reads_of_the_text_are_local_or_remote(self):
