@@ -1,6 +1,8 @@
 // Purpose: delays and waits of writers. Thread safety, invariants, persistence: write_controller.h.
 #include "engine/write_controller.h"
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -54,34 +56,21 @@ void WriteController::Release() {
   changed_.notify_all();
 }
 
-namespace {
-/// A sleep takes some 50 us more than it is to; what it took too long is taken off what follows.
-constexpr int64_t kLeastSleepNanos = 40'000;
-constexpr int64_t kMostCreditNanos = 400'000;
-/// Of this thread: delays that it has not slept yet, or (below zero) has slept ahead.
-constinit thread_local int64_t owed_nanos = 0;
-}  // namespace
-
-/// Short delays are put together to one sleep. Spun, as they were at first, they take the processor
-/// from the merge that the writers wait for where there are no more processors than writers.
 void WriteController::Delay() {
   // Relaxed: shown, and ordered with nothing.
+  const Stalls::Timer timer(&stalls_, reason_.load(std::memory_order_relaxed));
   const uint32_t pressure = pressure_.load(std::memory_order_relaxed);
   if (pressure == kStop) {
-    const Stalls::Timer timer(&stalls_, reason_.load(std::memory_order_relaxed));
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return pressure_.load(std::memory_order_relaxed) != kStop; });
-    return;
+  } else if (pressure > 20'000) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(pressure));
+  } else {
+    // A clock that goes back ends the wait, too.
+    const Clock::time_point begin = timer.begin();
+    const Clock::time_point end = begin + std::chrono::nanoseconds(pressure);
+    for (auto now = begin; now >= begin && now < end; now = Clock::now()) _mm_pause();
   }
-  owed_nanos += pressure;
-  if (owed_nanos < kLeastSleepNanos) return;
-  const Stalls::Timer timer(&stalls_, reason_.load(std::memory_order_relaxed));
-  std::this_thread::sleep_for(std::chrono::nanoseconds(owed_nanos));
-  // A clock that goes back has slept nothing.
-  const auto slept =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - timer.begin());
-  owed_nanos -= std::max<int64_t>(slept.count(), 0);
-  owed_nanos = std::clamp(owed_nanos, -kMostCreditNanos, kLeastSleepNanos);
 }
 
 }  // namespace braid::engine
