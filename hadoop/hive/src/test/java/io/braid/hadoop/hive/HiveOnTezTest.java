@@ -108,7 +108,7 @@ class HiveOnTezTest {
 
   private static void group(boolean isTapered) {
     conf.set(
-        "hive.splits.available.slots.calculator.class",
+        "hive.splits.available.slots.calculator.class.name",
         isTapered
             ? HiveTaperedSlots.class.getName()
             : "org.apache.hadoop.hive.ql.exec.tez.TezAvailableSlotsCalculator");
