@@ -49,7 +49,9 @@ class HiveOnTezTest {
       first.set(place, new File(FOLDER, place).toString());
     }
     first.set("fs.defaultFS", "file:///");
-    first.set("hive.execution.engine", "tez");
+    // Without Tez at first: it would open its session beside the metastore's first steps.
+    first.set("mapreduce.framework.name", "local");
+    first.set("hive.execution.engine", "mr");
     first.setBoolean("tez.local.mode", true);
     first.setBoolean("tez.local.mode.without.network", true);
     first.setBoolean("tez.ignore.lib.uris", true);
@@ -65,6 +67,7 @@ class HiveOnTezTest {
     SessionState.start(first);
     conf = SessionState.get().getConf();
     fill();
+    conf.set("hive.execution.engine", "tez");
   }
 
   @AfterAll
@@ -105,7 +108,7 @@ class HiveOnTezTest {
 
   private static void group(boolean isTapered) {
     conf.set(
-        "hive.splits.available.slots.calculator.class",
+        "hive.splits.available.slots.calculator.class.name",
         isTapered
             ? HiveTaperedSlots.class.getName()
             : "org.apache.hadoop.hive.ql.exec.tez.TezAvailableSlotsCalculator");

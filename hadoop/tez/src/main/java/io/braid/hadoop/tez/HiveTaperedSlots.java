@@ -10,11 +10,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Has Hive on Tez group its splits by us, by one setting: {@code
- * hive.splits.available.slots.calculator.class}. Hive asks the class of that name for the number of
- * slots just before it groups, and hands it the generator of splits; the number stays Hive's own.
- * All else (pruning of partitions and buckets, borders of schemas, sizes of columns, LLAP's places)
- * stays Hive's too. Where its generator looks other than in Hive 4.0, its own groups stay, with a
- * warning. Called by Hive alone.
+ * hive.splits.available.slots.calculator.class.name}. Hive asks the class of that name for the
+ * number of slots just before it groups, and hands it the generator of splits; the number stays
+ * Hive's own. All else (pruning of partitions and buckets, borders of schemas, sizes of columns,
+ * LLAP's places) stays Hive's too. Where its generator looks other than in Hive 4.0, its own groups
+ * stay, with a warning. Called by Hive alone.
  */
 public class HiveTaperedSlots extends TezAvailableSlotsCalculator {
   private static final Logger LOG = LoggerFactory.getLogger(HiveTaperedSlots.class);
