@@ -196,7 +196,9 @@ class RoomTest : public ConformanceTest {
     uint64_t large = 0;
     for (auto it = model_.begin(); it != model_.end();) {
       const bool goes = it->second.size() > kChunk && large++ % 2 == 0;
-      if (goes) BRAID_ASSERT_OK(db_->Delete(it->first));
+      if (goes) {
+        BRAID_ASSERT_OK(db_->Delete(it->first));
+      }
       it = goes ? model_.erase(it) : std::next(it);
     }
     ASSERT_GT(large, 20u);
