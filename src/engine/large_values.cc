@@ -37,7 +37,9 @@ Status LargeValues::Reserve(const Scope& scope, log::Draft* draft, uint32_t regi
   if (closed_) return Status::Closed();
   reserved_.reserve(reserved_.size() + 1);  // what is reserved must not be lost
   Result<uint64_t> extent = pool_->ReserveExtent(draft->value.size(), region, allocation);
-  if (extent.status().IsOutOfSpace()) Want(scope, pool_->ExtentChunks(draft->value.size()));
+  // A single chunk is no run: any that becomes free will do, and none is kept for it.
+  const uint64_t chunks = pool_->ExtentChunks(draft->value.size());
+  if (extent.status().IsOutOfSpace() && chunks > 1) Want(scope, chunks);
   if (!extent.ok()) return extent.status();
   WantNoMore(scope);
   draft->reserved = *extent;
