@@ -72,7 +72,7 @@ TEST(RoomTest, CopiesMustFindRoomElsewhere) {
             "OOO       ");
 }
 
-TEST(CollectionTest, GivingBackBesideALongViewLooksAtEachChunkOnce) {
+TEST(RetiringTest, GivingBackBesideALongViewLooksAtEachChunkOnce) {
   constexpr uint64_t kChunks = 50'000;
   std::vector<pmem::ChunkId> empty;
   std::vector<pmem::ChunkId> retiring;
