@@ -173,7 +173,6 @@ enum class Mutant : int {
 
   // Room for a large value.
   kMovedValueNotCopied,  ///< an entry moves, and not the value in its extent
-  kRoomNotKept,          ///< others fill the chunks that are being emptied
   kRunKeptForever,       ///< nobody may have the chunks after a write that gave up
 
   // Dropping what views no longer need: a merge of an empty table.

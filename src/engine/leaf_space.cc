@@ -208,7 +208,7 @@ void LeafEngine::MakeRoom() {
     for (const uint64_t chunk : stuck) uses[chunk].kind = compaction::ChunkUse::Kind::kFixed;
     const auto room = compaction::CheapestRoom(uses, wanted, pool_->chunk_bytes());
     if (!room) return;
-    if (!BRAID_MUTANT(kRoomNotKept)) pool_->KeepRun(room->first, wanted);
+    pool_->KeepRun(room->first, wanted);
     const auto entries = compaction::EntriesIn(*pool_, uses, *room);
     Status s;
     bool moved = false;

@@ -8,7 +8,6 @@
 
 #include "base/activity.h"
 #include "base/memory_users.h"
-#include "base/mutants.h"
 #include "base/no_throw.h"
 #include "compaction/garbage_collection.h"
 #include "engine/lsm_engine.h"
@@ -38,7 +37,7 @@ bool LsmEngine::MakeRoomStep() {
   const auto room = compaction::CheapestRoom(uses, wanted, pool_->chunk_bytes());
   if (!room) return false;
   const auto entries = compaction::EntriesIn(*pool_, uses, *room);
-  if (!BRAID_MUTANT(kRoomNotKept)) pool_->KeepRun(room->first, wanted);
+  pool_->KeepRun(room->first, wanted);
   if (entries && entries->empty()) return false;  // its readers will leave, or not
   if (entries && MoveAway(*entries)) return true;
   // Another one may do: something here is damaged, or its copies have found no room.

@@ -159,8 +159,6 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kCopiesNotSwept, "collection: copies", "leak", "Snapshot"},
     {Mutant::kTwinKept, "collection: merge", "both or neither", "Collection"},
     {Mutant::kMovedValueNotCopied, "room for large values", "flush", "Room"},
-    {Mutant::kRoomNotKept, "room for large values", "reuse", nullptr,
-     "braid_conformance_tests *RoomTest*"},
     {Mutant::kRunKeptForever, "room for large values", "leak", nullptr,
      "braid_conformance_tests *RoomTest*"},
     {Mutant::kEmptyHeadNotWritten, "drop of kept versions", "flush", "Kept"},
