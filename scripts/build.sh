@@ -28,7 +28,7 @@ fi
 log=build/$preset/build.log
 "${build[@]}" >"$log" 2>&1 </dev/null &
 pid=$!
-trap 'kill "$pid" 2>/dev/null' EXIT
+trap 'kill "$pid" 2>/dev/null || true' EXIT
 told=0
 while kill -0 "$pid" 2>/dev/null; do
   sleep 1
