@@ -403,13 +403,14 @@ bool LsmEngine::WaitForSpace(uint64_t reclaims) {
   const Stalls::Timer timer(controller_.stalls(), StallReason::kFullPool);
   const CallGate::Call call(&calls_);
   if (!call.entered()) return false;
-  // Free chunks are counted between two steps of the background: one under way may hold most of
-  // them for copies that it gives back.
-  uint64_t before = 0;
+  // What is free is counted between two steps of the background: one under way may hold most of it
+  // for copies that it gives back. And without the reserve, which a flush of copied logs makes
+  // smaller.
+  int64_t before = 0;
   if (reclaims_.load(std::memory_order_relaxed) == reclaims) {
     const std::lock_guard merge_lock(merge_mutex_);
     const std::lock_guard reclaim_lock(reclaim_mutex_);
-    before = pool_->free_chunks();
+    before = pool_->spare_chunks();
   }
   if (reclaims_.load(std::memory_order_relaxed) != reclaims) return true;
   SealActive(nullptr);
@@ -418,7 +419,7 @@ bool LsmEngine::WaitForSpace(uint64_t reclaims) {
   while (Guarded(&LsmEngine::Reclaim)) {
   }
   const std::lock_guard merge_lock(merge_mutex_);
-  return pool_->free_chunks() > before || large_values_.HasWantedRun();
+  return pool_->spare_chunks() > before || large_values_.HasWantedRun();
 }
 
 }  // namespace braid::engine

@@ -371,6 +371,12 @@ uint64_t PmemPool::free_chunks() const {
   return FreeCount();
 }
 
+int64_t PmemPool::spare_chunks() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int64_t>(FreeCount()) -
+         static_cast<int64_t>(ReserveFor(AllocationClass::kWrite));
+}
+
 uint64_t PmemPool::used_chunks() const {
   const std::lock_guard lock(mutex_);
   return chunks() - FreeCount() - unlisted_;

@@ -210,6 +210,8 @@ class PmemPool {
   uint64_t redo_chunk(uint32_t which) const noexcept { return redo_chunks_[which]; }
 
   uint64_t free_chunks() const;
+  /// Free chunks but for those that writes must leave alone; below zero when too few are left.
+  int64_t spare_chunks() const;
   /// Chunks that hold something, headers among them.
   uint64_t used_chunks() const;
   /// Chunks of the kind kWriteAhead; exact when none is allocated or freed meanwhile.

@@ -176,7 +176,10 @@ TEST_P(KeptVersionsTest, WindowsUnderSnapshotsTakeNoMoreSpaceInTheLastRoundThanI
     Compact();
     ASSERT_EQ(Entries(), 1u) << "round " << round;
     if (used == 0) used = db_->GetStatistics().pool_used_bytes;
-    ASSERT_LE(db_->GetStatistics().pool_used_bytes, used + 2 * options_.pool.chunk_bytes);
+    // Begun chunks of each region, and what the background is just about to copy or to give back:
+    // some windows, where there were ten since the last look.
+    ASSERT_LE(db_->GetStatistics().pool_used_bytes,
+              used + 2 * options_.pool.chunk_bytes * options_.pool.regions + 4 * keys * 128);
   }
   EXPECT_EQ(GetText(db_.get(), "first", oldest.get()), "kept");
   ExpectVerified(db_.get());

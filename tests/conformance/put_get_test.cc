@@ -247,8 +247,8 @@ TEST_P(EveryDesignTest, AnswersForAMissingKeyAndAnEmptyScan) {
   EXPECT_TRUE(ScanForward(db_.get()).empty());
   EXPECT_TRUE(ScanBackward(db_.get()).empty());
   const auto snapshot = db_->GetSnapshot();
-  ASSERT_EQ(snapshot != nullptr, Has(&Capabilities::snapshots));
-  if (snapshot != nullptr) {
+  ASSERT_EQ(snapshot->status().ok(), Has(&Capabilities::snapshots));
+  if (snapshot->status().ok()) {
     EXPECT_EQ(GetText(db_.get(), "missing", snapshot.get()), "(not found)");
   }
 }

@@ -110,7 +110,7 @@ class RandomOrder {
   void MakeSnapshot() {
     if (db_ == nullptr) return;
     auto made = db_->GetSnapshot();
-    if (made == nullptr || !open_) return;
+    if (!made->status().ok() || !open_) return;
     snapshots_.push_back({std::move(made), opening_, model_});
   }
 

@@ -125,9 +125,9 @@ TEST_P(ReopenTest, SequenceNumbersAreNeverReused) {
   for (int round = 0; round < 6; ++round) {
     BRAID_ASSERT_OK(db_->Put("k", std::to_string(round)));
     const auto snapshot = db_->GetSnapshot();
-    ASSERT_TRUE(snapshot != nullptr || !Has(&Capabilities::snapshots));
+    ASSERT_EQ(snapshot->status().ok(), Has(&Capabilities::snapshots));
     const uint64_t now =
-        snapshot != nullptr ? snapshot->sequence() : db_->GetStatistics().last_sequence;
+        snapshot->status().ok() ? snapshot->sequence() : db_->GetStatistics().last_sequence;
     EXPECT_GT(now, last);
     last = now;
     if (round % 2 == 0) {
