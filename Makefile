@@ -22,7 +22,7 @@ help: ## list the targets (this text)
 	  /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Try it
-demo: $(BUILD_SETUP) ## see braid at work: load, read, kill, reopen, verify
+demo: $(BUILD_SETUP) ## see braid at work: load, read, kill, reopen, verify [5 min, then 30 s]
 	@echo "demo: compiling the store, its command and the comparison"
 	@bash scripts/build.sh --brief release braid_command braid_compare
 	@bash scripts/demo.sh
