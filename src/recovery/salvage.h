@@ -139,8 +139,9 @@ class Salvage {
   }
   bool IsLeftOut(const EntryChunk& chunk, format::ChunkKind kind) const noexcept;
   /// The same where the power took the header that would tell: numbers of tables end with the last.
+  /// Without a power loss the header is damaged, and what stands behind it counts.
   bool IsOfNoTable(const EntryChunk& chunk, const format::EntryHeader& entry) const noexcept {
-    return chunk.collected && !chunk.has_header && has_manifest_ &&
+    return !links_mean_something_ && chunk.collected && !chunk.has_header && has_manifest_ &&
            entry.sequence() > manifest_.last_sequence;
   }
   std::vector<uint64_t> ChunksToLookAt(const SegmentPlace& segment) const;

@@ -141,8 +141,7 @@ void Salvage::ClassifyChunk(const SegmentPlace& segment, uint64_t chunk) {
   if (state.kind() == ChunkKind::kExtentHead && !is_extent) {
     Note(place, sizeof extent, "extent header", "its check does not match", false);
   }
-  // Where the power took the state from the page cache, nothing of that life had been synced.
-  if (found.has_header && found.header.generation > state.generation() && links_mean_something_ &&
+  if (found.has_header && found.header.generation > state.generation() &&
       found.header.generation >= GenerationFloor()) {  // else: lost with power, and known
     // The chunk began another life and its state does not know. Between the two stores of an
     // allocation there is no entry yet; otherwise the state is an old one.
@@ -153,8 +152,11 @@ void Salvage::ClassifyChunk(const SegmentPlace& segment, uint64_t chunk) {
     later.header = found.header;
     if (EntryIn(RegionOf(later), place + sizeof(LogChunkHeader)) != nullptr) {
       Note(word, sizeof word, name, "it is of an earlier life of the chunk", false);
-      chunks_.push_back(later);
-      return;
+      if (links_mean_something_) {
+        chunks_.push_back(later);
+        return;
+      }
+      // The power took the state from the page cache: nothing of that life had been synced.
     }
   }
   const bool knows_life = found.has_header && found.header.generation == state.generation();
