@@ -7,10 +7,11 @@
 
 namespace braid {
 
-/// Override what you need, and give it to Options::listener. Called from the threads of the
-/// database and from those that write, several at a time; it must return soon (a call holds up the
-/// work that it is told of), must not throw, and must not call back into the database. It lives at
-/// least as long as the database. Designs without a memtable tell of recovery and stalls only.
+/// Override what you need, and give it to Options::listener. Called from the background threads,
+/// which all databases of a process share, and from those that write, several at a time; it must
+/// return soon (a call holds up the work that it is told of), must not throw, must not call back
+/// into the database, nor wait for the background of another. It lives at least as long as the
+/// database. Designs without a memtable tell of recovery and stalls only.
 class EventListener {
  public:
   /// A memtable has become a table in persistent memory.

@@ -1,5 +1,5 @@
 // Purpose: waiting for words in memory, of this process or of a file that several have mapped,
-// where a condition variable can't: for two words at once. Thread safety: any thread. Invariant 1:
+// where a condition variable can't: for many words at once. Thread safety: any thread. Invariant 1:
 // who changes a word wakes after the change, so that whoever has seen the old one is woken or finds
 // the new one. Persistence: none.
 #pragma once
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <cstddef>
 #include <cstdint>
 
 namespace braid::base {
@@ -20,22 +21,33 @@ inline void WakeWaiters(const void* word, bool shared) noexcept {
             nullptr, 0);
 }
 
-/// Waits until one of two words is woken for, and at most as long as both have their value. False:
+/// A word to wait for, as futex_waitv takes it; older headers lack the type.
+struct FutexWaiter {
+  static constexpr uint32_t k32Bits = 2;
+
+  uint64_t value;
+  uint64_t address;
+  uint32_t flags;
+  uint32_t reserved;
+
+  /// As long as the word is `value`.
+  static FutexWaiter OfProcess(const void* word, uint32_t value) noexcept {
+    return {value, reinterpret_cast<uintptr_t>(word), k32Bits | FUTEX_PRIVATE_FLAG, 0};
+  }
+  /// Which other processes may change, too.
+  static FutexWaiter Shared(const void* word, uint32_t value) noexcept {
+    return {value, reinterpret_cast<uintptr_t>(word), k32Bits, 0};
+  }
+};
+
+/// How many words can be waited for at once.
+inline constexpr size_t kMostWaiters = 128;
+
+/// Waits until one of the words is woken for, and at most as long as all have their value. False:
 /// the system can't (Linux before 5.16), or one of them is not there.
-inline bool WaitForEither(const void* own, uint32_t own_value, const void* shared,
-                          uint32_t shared_value) noexcept {
-  struct Waiter {  // struct futex_waitv, which older headers lack
-    uint64_t value;
-    uint64_t address;
-    uint32_t flags;
-    uint32_t reserved;
-  };
-  constexpr uint32_t k32Bits = 2;
+inline bool WaitForAny(const FutexWaiter* waiters, size_t count) noexcept {
   constexpr long kFutexWaitv = 449;
-  const Waiter waiters[] = {
-      {own_value, reinterpret_cast<uintptr_t>(own), k32Bits | FUTEX_PRIVATE_FLAG, 0},
-      {shared_value, reinterpret_cast<uintptr_t>(shared), k32Bits, 0}};
-  if (::syscall(kFutexWaitv, waiters, 2, 0, nullptr, 0) >= 0) return true;
+  if (::syscall(kFutexWaitv, waiters, count, 0, nullptr, 0) >= 0) return true;
   return errno == EAGAIN || errno == EINTR;
 }
 

@@ -1,5 +1,5 @@
-// Purpose: the jobs in the background: flushing, merging, indexing; when they run and how they are
-// waited for. Thread safety, invariants, persistence: see lsm_engine.h.
+// Purpose: the steps of the background: flushing, merging, indexing. Thread safety, invariants,
+// persistence: see lsm_engine.h.
 #include <algorithm>
 #include <chrono>
 
@@ -9,10 +9,8 @@
 #include "base/no_throw.h"
 #include "compaction/picker.h"
 #include "engine/lsm_engine.h"
-#include "engine/sleep.h"
 #include "flush/copy_flush.h"
 #include "flush/link_flush.h"
-#include "pmem/memory_blocks.h"
 
 namespace braid::engine {
 
@@ -35,8 +33,7 @@ void LsmEngine::SwapState(NextState next) noexcept {
   state_owner_ = std::move(next.state);
   const std::lock_guard lock(work_mutex_);
   retired_memory_.splice(retired_memory_.end(), next.retired);
-  ++wakes_;
-  if (asleep_.load() != 0) work_changed_.notify_all();
+  if (asleep_.load() != 0) WakeLocked();
 }
 
 void LsmEngine::UpdatePressure() {
@@ -387,93 +384,9 @@ bool LsmEngine::CompactionStep() {
   return ArrangeStep() || CollectStep();
 }
 
-void LsmEngine::FlushLoop() {
-  Rest rest(this, false);
-  for (;;) {
-    if (Guarded(&LsmEngine::FlushOldest)) {
-      Wake();
-      continue;
-    }
-    const bool may_sleep = rest.MaySleep(sealed_memtables() == 0);
-    std::unique_lock lock(work_mutex_);
-    if (stopping_) return;
-    rest.Wait(&lock, may_sleep, std::chrono::milliseconds(50));
-    if (stopping_) return;
-  }
-}
-
-void LsmEngine::CompactionLoop() {
-  Rest rest(this, true);
-  for (;;) {
-    Guarded(&LsmEngine::ServeReaders);
-    if (Guarded(&LsmEngine::CompactionStep)) {
-      Wake();
-      continue;
-    }
-    // What a view keeps from being dropped, it lets go of without a word.
-    const bool readers = reader_pin_ || revoked_pin_ || reader_flush_;
-    const bool may_sleep = rest.MaySleep(!readers && views_->count() == 0);
-    std::unique_lock lock(work_mutex_);
-    if (stopping_) return;
-    rest.Wait(&lock, may_sleep, std::chrono::milliseconds(20));
-    if (stopping_) return;
-  }
-}
-
 bool LsmEngine::IsStopping() const {
   const std::lock_guard lock(work_mutex_);
   return stopping_;
-}
-
-/// Touches pages of the pool ahead of those that are in use, `*touched` bytes until now. In pieces,
-/// so that a close needs not wait for the rest. False when there are enough of them.
-bool LsmEngine::PrefaultStep(uint64_t* touched) {
-  constexpr uint64_t kPiece = 8ull << 20;
-  constexpr uint64_t kMost = 256ull << 20;
-  constexpr uint64_t kFirst = 1ull << 20;
-  // Twice what is in use: a store that fills is ahead of its writers soon, one that stays small
-  // does not take the memory of a large one.
-  const uint64_t used = pool_->used_chunks() * pool_->chunk_bytes();
-  const uint64_t wanted = std::min({pool_->pool_bytes(), kMost, 2 * used + kFirst});
-  if (*touched >= wanted) return false;
-  const uint64_t bytes = std::min(kPiece, wanted - *touched);
-  pool_->media().Prefault(*touched, bytes);
-  *touched += bytes;
-  return true;
-}
-
-void LsmEngine::SpaceLoop() {
-  // Beside the budget, so a small part of it: 8 MiB of 1 GiB.
-  const size_t blocks = options_.memory_budget_bytes / (128 * pmem::MemoryBlocks::kBytes);
-  // The first touch of a page costs a microsecond or two; better here than in a put.
-  pmem::MemoryBlocks::Prepare(blocks);
-  // A segment takes tens of milliseconds to be made, and a writer that finds no chunk waits for it.
-  // So what is taken in 150 ms at the rate of the last waits is kept free.
-  constexpr uint64_t kWaitsAhead = 15;
-  uint64_t demand = 0;
-  uint64_t touched = 0;
-  Rest rest(this, false);
-  for (;;) {
-    bool worked = Guarded(&LsmEngine::Reclaim);
-    if (!failed()) {
-      worked = pool_->GrowAhead(demand) || worked;
-      if (Status s = pool_->media().SyncError(); !s.ok()) Fail(s);
-    }
-    worked = PrefaultStep(&touched) || worked;
-    pmem::MemoryBlocks::Prepare(blocks);
-    const bool may_sleep = rest.MaySleep(!worked && demand == 0 && !HasRetired());
-    std::unique_lock lock(work_mutex_);
-    if (stopping_) return;
-    if (!worked) {
-      // By what is taken in this wait and not by a clock, so that the crash simulator can repeat
-      // it.
-      const uint64_t before = pool_->chunks_taken();
-      rest.Wait(&lock, may_sleep, std::chrono::milliseconds(10));
-      const uint64_t taken = pool_->chunks_taken() - before;
-      demand = std::max(taken * kWaitsAhead, demand - (demand + 7) / 8);
-    }
-    if (stopping_) return;
-  }
 }
 
 /// Without threads: does all work there is.

@@ -70,8 +70,7 @@ Status LsmEngine::WaitUntilIdle(bool merged_too) {
     lock.lock();
   } else {
     while (error_.ok() && !stopping_ && finish_done_ < request) {
-      ++wakes_;
-      work_changed_.notify_all();
+      WakeLocked();
       work_changed_.wait_for(lock, kLook);
     }
   }

@@ -165,6 +165,7 @@ Status LsmEngine::LoadRecords(NumberedSource* source, Loading* loading) {
   Slice key;
   Slice value;
   while (source->Next(&key, &value)) {
+    LargeValues::Scope room(&large_values_, {});
     for (;;) {
       const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
       Status s;
@@ -172,7 +173,10 @@ Status LsmEngine::LoadRecords(NumberedSource* source, Loading* loading) {
         const std::lock_guard lock(load_mutex_);
         s = loading->load.Add(key, value);
       }
-      if (s.IsOutOfSpace() && WaitForSpace(reclaims)) continue;
+      if (s.IsOutOfSpace()) {
+        if (Status asked = room.AskForRoom(value.size()); !asked.ok()) return asked;
+        if (WaitForSpace(reclaims)) continue;
+      }
       if (closed()) return Status::Closed();
       if (s.IsInvalidArgument()) {
         return Status::InvalidArgument("record " + std::to_string(source->number()) + ": " +
@@ -202,8 +206,7 @@ Status LsmEngine::TakeHeadForLoad(Loading* loading) {
     if (failed() || medium_failed()) return WriteError();
     if (options_.background_threads) {
       std::unique_lock lock(work_mutex_);
-      ++wakes_;
-      work_changed_.notify_all();
+      WakeLocked();
       work_changed_.wait_for(lock, std::chrono::milliseconds(10));
     } else {
       RunInline();

@@ -24,6 +24,19 @@ Status LargeValues::Scope::Copy(uint32_t region, pmem::AllocationClass allocatio
   return Status::OK();
 }
 
+Status LargeValues::Scope::AskForRoom(uint64_t value_bytes) {
+  if (value_bytes <= log::LargestInlineValue(*all_->pool_)) return Status::OK();
+  if (!entered_) {
+    if (Status s = all_->Enter(); !s.ok()) return s;
+    entered_ = true;
+  }
+  const std::lock_guard lock(all_->mutex_);
+  // A single chunk is no run: any that becomes free will do, and none is kept for it.
+  const uint64_t chunks = all_->pool_->ExtentChunks(value_bytes);
+  if (chunks > 1) all_->Want(*this, chunks);
+  return Status::OK();
+}
+
 Status LargeValues::Enter() {
   const std::lock_guard lock(mutex_);
   if (closed_) return Status::Closed();

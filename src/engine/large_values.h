@@ -53,6 +53,9 @@ class LargeValues {
     /// Copies what is to be copied; nothing for small values. Errors: OutOfSpace, and some may have
     /// been copied; Closed. Without locks, and not inside an EpochGuard.
     Status Copy(uint32_t region, pmem::AllocationClass allocation);
+    /// What copies a value elsewhere has found no room for it: until this scope ends, a run of
+    /// chunks that is long enough is asked for. Errors: Closed.
+    Status AskForRoom(uint64_t value_bytes);
 
    private:
     friend class LargeValues;

@@ -75,7 +75,7 @@ Result<std::shared_ptr<LeafEngine>> LeafEngine::Open(const Options& options,
                                   .replayed_entries = engine->recovered_entries_,
                                   .micros = engine->open_micros_});
   }
-  engine->StartThread();
+  engine->StartJob();
   return engine;
 }
 
@@ -102,24 +102,36 @@ void LeafEngine::Log(const std::string& line) const {
   if (options_.logger) options_.logger(line);
 }
 
-void LeafEngine::StartThread() {
-  if (options_.background_threads && !options_.read_only)
-    thread_ = std::thread([this] { MaintenanceLoop(); });
-}
+/// Reclaims and collects when garbage has come together.
+class LeafEngine::Maintenance final : public base::Workers::Job {
+ public:
+  explicit Maintenance(LeafEngine* engine) : engine_(engine) {}
 
-void LeafEngine::StopThread() {
-  {
-    const std::lock_guard lock(work_mutex_);
-    stopping_ = true;
+  base::Workers::Next Run() noexcept override {
+    engine_->maintenance_wanted_.store(false);
+    base::Try([&] {  // without memory it is done later
+      engine_->Maintain();
+      engine_->pool_->GrowAhead(0);
+      engine_->NoteSyncError();
+    });
+    return base::Workers::Next::WhenWoken();
   }
-  work_changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+
+ private:
+  LeafEngine* const engine_;
+};
+
+void LeafEngine::StartJob() {
+  if (!options_.background_threads || options_.read_only) return;
+  job_ = std::make_unique<Maintenance>(this);
+  workers_ = base::Workers::OfProcess();
+  workers_->Add(job_.get(), base::Workers::Lane::kMerge);
 }
 
 LeafEngine::~LeafEngine() {
   // A database that was not closed is left as a crash leaves it: that is what recovery is for.
   closed_.store(true);
-  StopThread();
+  if (job_ != nullptr) workers_->Remove(job_.get());
   pmem::SynchronizeEpoch();
   list_->Forget(list_->TakeGarbage());
 }
@@ -135,7 +147,7 @@ Status LeafEngine::Close() {
   large_values_.Close();
   const std::lock_guard close_lock(close_mutex_);
   pmem::SynchronizeEpoch();  // no call is under way after this
-  StopThread();
+  if (job_ != nullptr) workers_->Remove(job_.get());
   Status outcome;
   if (!options_.read_only) outcome = base::NoThrow([&] { return CloseInOrder(); });
   if (outcome.ok() && medium_failed()) outcome = MediumStatus();

@@ -15,12 +15,12 @@
 // space are braid's.
 #pragma once
 
-#include <condition_variable>
 #include <list>
+#include <memory>
 #include <mutex>
-#include <thread>
 
 #include "base/counters.h"
+#include "base/workers.h"
 #include "engine/engine.h"
 #include "engine/failed_snapshot.h"
 #include "engine/large_values.h"
@@ -95,8 +95,8 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   LeafEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
   Status Recover();
   Status CloseInOrder();
-  void StartThread();
-  void StopThread();
+  class Maintenance;
+  void StartJob();
 
   // leaf_write.cc
   Status Update(const WriteOptions& options, log::Draft draft, Condition* condition);
@@ -127,7 +127,6 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   /// `reclaims` is from before the attempt that found no room.
   bool WaitForSpace(uint64_t reclaims);
   void Maintain();
-  void MaintenanceLoop();
   uint64_t GarbageLimit() const;
 
   // leaf_verify.cc
@@ -177,11 +176,9 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   mutable std::mutex burial_mutex_;
   std::list<uint64_t> extents_;  // burial_mutex_: of entries that no leaf names
 
-  mutable std::mutex work_mutex_;
-  std::condition_variable work_changed_;
-  bool stopping_ = false;  // work_mutex_
-  bool wanted_ = false;    // work_mutex_
-  std::thread thread_;
+  std::atomic<bool> maintenance_wanted_{false};
+  std::shared_ptr<base::Workers> workers_;   // null without threads
+  std::unique_ptr<base::Workers::Job> job_;  // likewise
 
   bool image_served_ = false;  // the image of the last close is freed
   uint64_t opened_entries_ = 0;

@@ -262,24 +262,4 @@ Status LeafEngine::Compact() {
   return AdmitWrite();
 }
 
-void LeafEngine::MaintenanceLoop() {
-  std::unique_lock lock(work_mutex_);
-  while (!stopping_) {
-    if (!wanted_) {
-      work_changed_.wait(lock);
-      continue;
-    }
-    wanted_ = false;
-    lock.unlock();
-    const Status maintained = base::NoThrow([&] {
-      Maintain();
-      pool_->GrowAhead(0);
-      NoteSyncError();
-      return Status::OK();
-    });
-    (void)maintained;  // without memory it is done later
-    lock.lock();
-  }
-}
-
 }  // namespace braid::engine

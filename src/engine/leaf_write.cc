@@ -363,11 +363,10 @@ Status LeafEngine::Shrink(std::string_view key) {
 void LeafEngine::AfterWrite() {
   if (garbage_bytes_.load(std::memory_order_relaxed) >= GarbageLimit()) {
     if (options_.background_threads) {
-      {
-        const std::lock_guard lock(work_mutex_);
-        wanted_ = true;
+      if (!maintenance_wanted_.load(std::memory_order_relaxed) &&
+          !maintenance_wanted_.exchange(true)) {
+        workers_->Wake(job_.get());
       }
-      work_changed_.notify_one();
     } else {
       // The write is done. What can't be given back now is given back later.
       const Status maintained = base::NoThrow([&] {

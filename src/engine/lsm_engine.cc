@@ -66,7 +66,7 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
                                 std::chrono::steady_clock::now() - begin)
                                 .count());
   engine->TellRecovery();
-  engine->StartThreads();
+  engine->StartJobs();
   return engine;
 }
 
@@ -153,34 +153,11 @@ Status LsmEngine::Recover() {
   return Status::OK();
 }
 
-void LsmEngine::StartThreads() {
-  if (options_.read_only) return;
-  if (!options_.background_threads) return pool_->media().RefuseReaders();
-  // Before the thread that answers.
-  reader_slots_ = pmem::WriterSlots(pool_->media().AnswerReaders());
-  threads_.reserve(3);
-  threads_.emplace_back([this] { FlushLoop(); });
-  threads_.emplace_back([this] { CompactionLoop(); });
-  threads_.emplace_back([this] { SpaceLoop(); });
-}
-
-void LsmEngine::StopThreads() {
-  stop_merges_.store(true);
-  {
-    const std::lock_guard lock(work_mutex_);
-    stopping_ = true;
-    ++wakes_;
-  }
-  work_changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
-}
-
 LsmEngine::~LsmEngine() {
   // A database that was not closed is left as a crash leaves it: that is what recovery is for.
   closed_.store(true);
   controller_.Release();
-  StopThreads();
+  StopJobs();
   pmem::SynchronizeEpoch();
 }
 
@@ -196,7 +173,7 @@ Status LsmEngine::Close() {
   calls_.Shut();
   controller_.Release();
   pmem::SynchronizeEpoch();
-  StopThreads();      // those that wait for the threads, or merge themselves, stop as well
+  StopJobs();         // those that wait for the jobs, or merge themselves, stop as well
   calls_.AwaitAll();  // a load under way ends with its next record
   large_values_.Close();
   Status outcome = background_error();

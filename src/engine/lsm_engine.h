@@ -1,26 +1,26 @@
 // Purpose: the LSM engine: wires log, memtable, flush, tables, merges, index and recovery into one
 // database. Paths: write_path.cc, compare_and_swap.cc, write_unless_changed.cc, delete_range.cc,
-// read_path.cc, multi_get.cc, background.cc, finish_work.cc, space.cc, make_room.cc, drop_kept.cc,
-// arrange.cc, memory.cc, readers.cc; opening and closing here. Thread safety: all public calls from
-// any thread. Locks, in the order they may be taken: ingest_mutex_, range_mutex_, inline_mutex_,
-// merge_mutex_, flush_mutex_, checkpoint_mutex_, reclaim_mutex_, batch_mutex_, shard locks
-// (ascending), load_mutex_, structure_mutex_, work_mutex_. Nothing is waited for inside an
-// EpochGuard but these. Invariant 1: sequence numbers are drawn under the lock of the memtable leaf
-// that the write goes to, and the leaf stays locked until the entry is durable and inserted. So the
-// order of sequence numbers is a linearization, and a snapshot at the last drawn number needs no
-// waiting. Invariant 2: a batch of several updates holds all shard locks, so that no other write
-// draws a number between its own; its numbers are published when all its entries are inserted.
-// Invariant 3: memtables are flushed, and L0 tables merged, in the order of their ids. Invariant 4:
-// a ReadState is freed, and a chunk reused, only after a grace period, and after the views that may
-// stand on it are gone. Invariant 5: tables that wait for their checkpoint are the newest of L0,
-// and in no manifest; nothing that only their flush made superfluous is given back before their
-// commit. Invariant 6: a bulk load is committed while no memtable holds anything and no table
-// waits, with an id and a number above all that were drawn before; so it is the newest table, and
-// invariant 3 holds. Invariant 7: while processes that read beside this one are granted tables,
-// CompactionStep stores nothing to the pool; a merge elsewhere takes the tables back before.
-// Invariant 8: when Close unlocks the pool, no call works on it: each is in a read section that
-// Close waits for, or counted by calls_. Invariant 9: all writes are admitted in one place, and
-// look once more under their shard lock whether writes have ended: the numbers of a batch that
+// read_path.cc, multi_get.cc, background.cc, background_jobs.cc, finish_work.cc, space.cc,
+// make_room.cc, drop_kept.cc, arrange.cc, memory.cc, readers.cc; opening and closing here. Thread
+// safety: all public calls from any thread. Locks, in the order they may be taken: ingest_mutex_,
+// range_mutex_, inline_mutex_, merge_mutex_, flush_mutex_, checkpoint_mutex_, reclaim_mutex_,
+// batch_mutex_, shard locks (ascending), load_mutex_, structure_mutex_, work_mutex_. Nothing is
+// waited for inside an EpochGuard but these. Invariant 1: sequence numbers are drawn under the lock
+// of the memtable leaf that the write goes to, and the leaf stays locked until the entry is durable
+// and inserted. So the order of sequence numbers is a linearization, and a snapshot at the last
+// drawn number needs no waiting. Invariant 2: a batch of several updates holds all shard locks, so
+// that no other write draws a number between its own; its numbers are published when all its
+// entries are inserted. Invariant 3: memtables are flushed, and L0 tables merged, in the order of
+// their ids. Invariant 4: a ReadState is freed, and a chunk reused, only after a grace period, and
+// after the views that may stand on it are gone. Invariant 5: tables that wait for their checkpoint
+// are the newest of L0, and in no manifest; nothing that only their flush made superfluous is given
+// back before their commit. Invariant 6: a bulk load is committed while no memtable holds anything
+// and no table waits, with an id and a number above all that were drawn before; so it is the newest
+// table, and invariant 3 holds. Invariant 7: while processes that read beside this one are granted
+// tables, CompactionStep stores nothing to the pool; a merge elsewhere takes the tables back
+// before. Invariant 8: when Close unlocks the pool, no call works on it: each is in a read section
+// that Close waits for, or counted by calls_. Invariant 9: all writes are admitted in one place,
+// and look once more under their shard lock whether writes have ended: the numbers of a batch that
 // failed after it was durable are not drawn again. Persistence: see the parts; the manifest is
 // committed under structure_mutex_. Source: ListDB 6.2.
 #pragma once
@@ -29,12 +29,11 @@
 #include <condition_variable>
 #include <list>
 #include <mutex>
-#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/counters.h"
-#include "base/futex.h"
+#include "base/workers.h"
 #include "cache/dram_index.h"
 #include "cache/lookup_cache.h"
 #include "cache/lookup_fill.h"
@@ -217,11 +216,15 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void CheckLogs(const ReadState& state, uint64_t flushed_table_id,
                  level::CheckTotals* totals) const;
 
-  void StartThreads();
-  void StopThreads();
-  // sleep.cc
-  class Rest;
+  // background_jobs.cc
+  class BackgroundJob;
+  class FlushWork;
+  class CompactionWork;
+  class SpaceWork;
+  void StartJobs();
+  void StopJobs();
   void Wake() noexcept;
+  void WakeLocked() noexcept;
   void WakeSleepers() noexcept {
     // Sequentially consistent, behind what there is to be done, as the number of a write: either
     // this sees who goes to sleep, or that one sees the work.
@@ -278,10 +281,6 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void SealActive(const LoggedMemTable* expected);
 
   // background.cc
-  void FlushLoop();
-  void CompactionLoop();
-  void SpaceLoop();
-  bool PrefaultStep(uint64_t* touched);
   bool IsStopping() const;
   bool FlushOldest();
   bool FlushOldestLocked();
@@ -495,25 +494,13 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   // Background work: one mutex for the flags, one condition for all who wait.
   mutable std::mutex work_mutex_;
   std::condition_variable work_changed_;
-  std::mutex inline_mutex_;          // without threads: one runs the work at a time
-  std::mutex flush_mutex_;           // held by a flush; Verify keeps flushes out
-  std::mutex merge_mutex_;           // likewise for merges, indexing, collection
-  std::mutex checkpoint_mutex_;      // likewise for checkpoints
-  std::atomic<uint32_t> asleep_{0};  // background threads that sleep until they are woken
-  /// Counts what sleepers are to know of. The compaction thread waits for the word itself.
-  class WakeCount {
-   public:
-    void operator++() noexcept {
-      word_.fetch_add(1);
-      base::WakeWaiters(&word_, false);
-    }
-    uint32_t value() const noexcept { return word_.load(); }
-    const void* word() const noexcept { return &word_; }
-
-   private:
-    std::atomic<uint32_t> word_{0};
-  };
-  WakeCount wakes_;        // work_mutex_
+  std::mutex inline_mutex_;                 // without threads: one runs the work at a time
+  std::mutex flush_mutex_;                  // held by a flush; Verify keeps flushes out
+  std::mutex merge_mutex_;                  // likewise for merges, indexing, collection
+  std::mutex checkpoint_mutex_;             // likewise for checkpoints
+  std::atomic<uint32_t> asleep_{0};         // jobs that rest until they are woken
+  std::shared_ptr<base::Workers> workers_;  // work_mutex_; null without threads, and once closed
+  std::array<std::unique_ptr<base::Workers::Job>, 3> jobs_;
   bool stopping_ = false;  // work_mutex_
   std::atomic<bool> stop_merges_{false};
   // Callers that wait for all work that was there, by the number of their request; work_mutex_.
@@ -548,7 +535,6 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::optional<uint64_t> reader_flush_;             // who asks waits for tables up to this id
   std::optional<ViewRegistry::Handle> reader_pin_;   // of those that are granted
   std::optional<ViewRegistry::Handle> revoked_pin_;  // of calls that a revocation met
-  std::vector<std::thread> threads_;
 
   mutable std::mutex reclaim_mutex_;
   std::mutex sync_mutex_;

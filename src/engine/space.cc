@@ -150,8 +150,7 @@ void LsmEngine::Retire(Retired retired) {
   node.push_back(std::move(retired));
   const std::lock_guard lock(work_mutex_);
   retired_.splice(retired_.end(), node);
-  ++wakes_;
-  if (asleep_.load() != 0) work_changed_.notify_all();
+  if (asleep_.load() != 0) WakeLocked();
 }
 
 /// Logs whose entries a committed table has copies of. A recovered log may be one, whatever kind
@@ -181,8 +180,7 @@ void LsmEngine::RetireWriteAheadChunks() {
 void LsmEngine::RetireMemory(std::list<std::shared_ptr<const void>> memory) noexcept {
   const std::lock_guard lock(work_mutex_);
   retired_memory_.splice(retired_memory_.end(), memory);
-  ++wakes_;
-  if (asleep_.load() != 0) work_changed_.notify_all();
+  if (asleep_.load() != 0) WakeLocked();
 }
 
 /// Gives back what no reader and no view can reach. False when nothing could be.

@@ -7,7 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -42,11 +44,21 @@ long Switches() {
   return usage.ru_nvcsw;
 }
 
+size_t Threads() {
+  size_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    (void)task;
+    ++count;
+  }
+  return count;
+}
+
 /// Whether the system knows futex_waitv (Linux 5.16).
 bool CanWaitForTwo() { return ::syscall(449, nullptr, 0, 0, nullptr, 0) < 0 && errno != ENOSYS; }
 
 TEST(ManyPoolsTest, ThatNobodyUsesTakeHardlyAnyProcessorTime) {
   const uint64_t count = kSanitizer ? 20 : Sized(200, 1000);
+  const size_t threads_before = Threads();
   TempFolder folder;
   Options options = TinyOptions();
   std::vector<std::unique_ptr<DB>> pools;
@@ -57,6 +69,10 @@ TEST(ManyPoolsTest, ThatNobodyUsesTakeHardlyAnyProcessorTime) {
       BRAID_ASSERT_OK(pools.back()->Put(NumberedKey(n), std::string(100, 'v')));
     }
   }
+  // For all of them together: two or a processor each for flushes, merges and space, and one for a
+  // hundred pools that tells when a process wants to read.
+  EXPECT_LE(Threads() - threads_before,
+            3 * std::max(2u, std::thread::hardware_concurrency()) + count / 100 + 1);
   // A hundredth of a processor for two hundred of them.
   EXPECT_TRUE(ComesToRest(0.00005 * static_cast<double>(count) + 0.005));
   // Nothing wakes them, either: not even a look for processes that want to read.
@@ -76,6 +92,7 @@ TEST(ManyPoolsTest, ThatNobodyUsesTakeHardlyAnyProcessorTime) {
     EXPECT_EQ(GetText(&db, NumberedKey(77)), std::string(500, 'w'));
   }
   for (auto& db : pools) BRAID_EXPECT_OK(db->Close());
+  EXPECT_EQ(Threads(), threads_before);
 }
 
 TEST(ManyPoolsTest, OneThatSleptAnswersAFlushAtOnce) {

@@ -9,6 +9,7 @@
 
 #include "conformance.h"
 #include "support/child_process.h"
+#include "support/records.h"
 
 namespace braid::test {
 namespace {
@@ -218,6 +219,21 @@ TEST_P(RoomTest, AHalfEmptyPoolAtItsLimitTakesALargeValue) {
   ExpectVerified(db_.get());
   ASSERT_NO_FATAL_FAILURE(Reopen());
   ExpectContent(db_.get(), model_);
+}
+
+TEST_P(RoomTest, ALoadOfALargeValueToo) {
+  BRAID_NEEDS(ingest);
+  BRAID_ASSERT_OK(db_->Flush());
+  const Model load{{"wanted1", Wanted()}, {"wanted2", "small"}, {"wanted3", Wanted()}};
+  IngestReport report;
+  BRAID_ASSERT_OK(IngestSorted(db_.get(), load, &report));
+  EXPECT_EQ(report.records, 3u);
+  for (const auto& [key, value] : load) model_[key] = value;
+  ExpectContent(db_.get(), model_);
+  ExpectVerified(db_.get());
+  ASSERT_NO_FATAL_FAILURE(AbandonAndReopen());
+  ExpectContent(db_.get(), model_);
+  ExpectVerified(db_.get());
 }
 
 TEST_P(RoomTest, ReadersOfValuesThatMoveSeeThemWhole) {

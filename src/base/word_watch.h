@@ -1,0 +1,57 @@
+// Purpose: tells when one of many words in memory that other processes may change has changed,
+// without a look at them now and then. A thread waits for up to 127 of them at once (futex_waitv,
+// Linux 5.16).
+// Thread safety: any thread. Invariant 1: nobody is told of a word after its Remove has returned.
+// Invariant 2: who changes a word wakes those who wait for it afterwards (base/futex.h).
+// Persistence: none.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace braid::base {
+
+class WordWatch {
+ public:
+  /// `changed`: is called with the name of a word, once, by a thread of this object and under its
+  /// lock. Must not throw, nor call back.
+  explicit WordWatch(std::function<void(void* name)> changed);
+  ~WordWatch();
+
+  /// Tells of the word when it is, or becomes, other than `seen`. False, and nothing is watched,
+  /// where the system can't wait for it, or has no thread or memory for that.
+  bool Add(void* name, const void* word, uint32_t seen) noexcept;
+  /// Nothing when it was told of, or not added.
+  void Remove(void* name) noexcept;
+  size_t threads() const noexcept;
+
+ private:
+  struct Word {
+    void* name;
+    const uint32_t* place;
+    uint32_t seen;
+  };
+  /// What one thread waits for.
+  struct Group {
+    std::vector<Word> words;           // mutex_
+    std::atomic<uint32_t> changes{0};  // of `words`, or the end
+    std::thread thread;
+  };
+
+  Group* GroupWithRoom();
+  void Loop(Group* group) noexcept;
+  void Tell(Group* group) noexcept;
+
+  const std::function<void(void*)> changed_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Group>> groups_;
+  bool stopping_ = false;  // mutex_
+  bool can_wait_ = true;   // mutex_
+};
+
+}  // namespace braid::base

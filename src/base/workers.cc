@@ -1,0 +1,197 @@
+// Purpose: the threads of a process that do background work, and which job each takes next. Thread
+// safety, invariants, persistence: see workers.h.
+#include "base/workers.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/check.h"
+#include "base/forks.h"
+#include "base/no_throw.h"
+
+namespace braid::base {
+
+namespace {
+
+/// How long a job waits that is to be woken by a word which can't be watched.
+constexpr auto kLookAtWord = std::chrono::milliseconds(500);
+constexpr std::array<const char*, 3> kThreadNames{"braid-flush", "braid-merge", "braid-space"};
+
+}  // namespace
+
+/// Where those of a process are found. A child has another: the lock of its parent's may be held by
+/// a thread that it has not.
+struct Workers::Home {
+  const uint32_t generation = ForkGeneration();
+  Home* const parents;  // reachable, so that it does not count as lost
+  std::mutex mutex;
+  std::weak_ptr<Workers> workers;
+};
+
+std::shared_ptr<Workers> Workers::OfProcess() {
+  static constinit std::atomic<Home*> home_of_process{nullptr};
+  Home* home = home_of_process.load(std::memory_order_acquire);
+  while (home == nullptr || home->generation != ForkGeneration()) {
+    auto fresh = std::unique_ptr<Home>(new Home{.parents = home, .mutex = {}, .workers = {}});
+    if (home_of_process.compare_exchange_strong(home, fresh.get())) home = fresh.release();
+  }
+  const std::lock_guard lock(home->mutex);
+  std::shared_ptr<Workers> workers = home->workers.lock();
+  if (workers == nullptr) {
+    workers.reset(new Workers);
+    home->workers = workers;
+  }
+  return workers;
+}
+
+Workers::Workers() : watch_([this](void* job) { Wake(static_cast<Job*>(job)); }) {}
+
+Workers::~Workers() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  for (LaneState& lane : lanes_) {
+    BRAID_CHECK(lane.jobs == 0);
+    lane.changed.notify_all();
+    for (std::thread& thread : lane.threads) thread.join();
+  }
+}
+
+size_t Workers::most_threads() noexcept {
+  static const size_t most = std::max(2U, std::thread::hardware_concurrency());
+  return most;
+}
+
+size_t Workers::threads() const noexcept {
+  size_t sum = watch_.threads();
+  const std::lock_guard lock(mutex_);
+  for (const LaneState& lane : lanes_) sum += lane.threads.size();
+  return sum;
+}
+
+/// Under mutex_.
+void Workers::StartThread(Lane lane) {
+  LaneState& state = lanes_[static_cast<size_t>(lane)];
+  state.threads.reserve(most_threads());
+  state.threads.emplace_back([this, lane] { Loop(lane); });
+}
+
+void Workers::Add(Job* job, Lane lane) {
+  Job::Queue node;
+  node.emplace(Clock::time_point{}, job);
+  const std::lock_guard lock(mutex_);
+  BRAID_CHECK(job->state_ == Job::State::kOut);
+  LaneState& state = lanes_[static_cast<size_t>(lane)];
+  if (state.threads.empty()) StartThread(lane);
+  job->lane_ = lane;
+  job->node_ = node.extract(node.begin());
+  job->woken_ = false;
+  job->leaves_ = false;
+  ++state.jobs;
+  Enqueue(job, Clock::now());
+  state.changed.notify_one();
+}
+
+void Workers::Remove(Job* job) noexcept {
+  {
+    std::unique_lock lock(mutex_);
+    if (job->state_ == Job::State::kOut) return;
+    if (job->state_ == Job::State::kQueued) Dequeue(job);
+    job->leaves_ = true;
+    left_.wait(lock, [&] { return job->state_ != Job::State::kRunning; });
+    job->state_ = Job::State::kOut;
+    --LaneOf(*job).jobs;
+  }
+  if (job->is_watched_) watch_.Remove(job);
+  job->is_watched_ = false;
+}
+
+void Workers::Wake(Job* job) noexcept {
+  const std::lock_guard lock(mutex_);
+  switch (job->state_) {
+    case Job::State::kOut:
+      return;
+    case Job::State::kRunning:
+      job->woken_ = true;
+      return;
+    case Job::State::kQueued:
+      Dequeue(job);
+      break;
+    case Job::State::kResting:
+      break;
+  }
+  if (job->leaves_) return;
+  Enqueue(job, Clock::now());
+  LaneOf(*job).changed.notify_one();
+}
+
+/// Under mutex_.
+void Workers::Enqueue(Job* job, Clock::time_point due) noexcept {
+  job->node_.value().first = due;
+  job->place_ = LaneOf(*job).queue.insert(std::move(job->node_)).position;
+  job->state_ = Job::State::kQueued;
+}
+
+/// Under mutex_.
+void Workers::Dequeue(Job* job) noexcept {
+  job->node_ = LaneOf(*job).queue.extract(job->place_);
+  job->state_ = Job::State::kResting;
+}
+
+/// A job that is due, if there is one. Under mutex_.
+Workers::Job* Workers::Take(LaneState* lane) noexcept {
+  if (lane->queue.empty() || lane->queue.begin()->first > Clock::now()) return nullptr;
+  Job* const job = lane->queue.begin()->second;
+  Dequeue(job);
+  job->state_ = Job::State::kRunning;
+  job->woken_ = false;
+  return job;
+}
+
+void Workers::RunJob(Job* job, std::unique_lock<std::mutex>* lock) noexcept {
+  lock->unlock();
+  if (job->is_watched_) watch_.Remove(job);
+  Next next = job->Run();
+  job->is_watched_ = next.word != nullptr && watch_.Add(job, next.word, next.seen);
+  if (next.word != nullptr && !job->is_watched_) next = Next::After(kLookAtWord);
+  lock->lock();
+  job->state_ = Job::State::kResting;
+  if (job->leaves_) {
+    left_.notify_all();
+  } else if (job->woken_ || next.when != Next::When::kWhenWoken) {
+    const bool at_once = job->woken_ || next.when == Next::When::kNow;
+    Enqueue(job, at_once ? Clock::now() : Clock::now() + next.after);
+  }
+}
+
+void Workers::Loop(Lane lane) noexcept {
+  pthread_setname_np(pthread_self(), kThreadNames[static_cast<size_t>(lane)]);
+  LaneState& state = lanes_[static_cast<size_t>(lane)];
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (Job* const job = Take(&state)) {
+      // What comes next is another thread's.
+      if (state.idle != 0) {
+        if (!state.queue.empty()) state.changed.notify_one();
+      } else if (state.jobs > state.threads.size() && state.threads.size() < most_threads()) {
+        Try([&] { StartThread(lane); });
+      }
+      RunJob(job, &lock);
+      continue;
+    }
+    ++state.idle;
+    if (state.queue.empty()) {
+      state.changed.wait(lock);
+    } else {
+      // A copy: the queue may change meanwhile.
+      const Clock::time_point due = state.queue.begin()->first;
+      state.changed.wait_until(lock, due);
+    }
+    --state.idle;
+  }
+}
+
+}  // namespace braid::base

@@ -1,0 +1,116 @@
+// Purpose: the threads that do the background work of all databases of a process: few, however many
+// databases there are, and asleep while none of them has work.
+// Thread safety: any thread; a job runs on one thread at a time.
+// Invariant 1: a job runs once more after each Wake that came after its last Run began.
+// Invariant 2: after Remove a job is not touched any more.
+// Invariant 3: a lane whose threads all run jobs has another one, up to most_threads(), if it has
+// other jobs: no job waits for one of another database while a processor is idle.
+// Persistence: none. A process that was forked makes threads of its own; those of its parent, and
+// what they kept, are left alone.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/word_watch.h"
+
+namespace braid::base {
+
+class Workers {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// What never waits for each other: a flush for a merge, or either for space that is given back.
+  enum class Lane : uint8_t { kFlush, kMerge, kSpace, kCount };
+
+  /// When a job is to run again; in any case after a Wake.
+  struct Next {
+    enum class When : uint8_t { kNow, kAfter, kWhenWoken };
+    When when = When::kNow;
+    std::chrono::milliseconds after{0};
+    /// With kWhenWoken: or when this word, which other processes may change, is not `seen` any
+    /// more.
+    const void* word = nullptr;
+    uint32_t seen = 0;
+
+    static Next Now() noexcept { return {}; }
+    static Next After(std::chrono::milliseconds time) noexcept { return {When::kAfter, time}; }
+    static Next WhenWoken(const void* word = nullptr, uint32_t seen = 0) noexcept {
+      return {When::kWhenWoken, {}, word, seen};
+    }
+  };
+
+  class Job {
+   public:
+    Job() = default;
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+    virtual ~Job() = default;
+    /// One piece of its work. Not within a read section, nor with a lock held.
+    virtual Next Run() noexcept = 0;
+
+   private:
+    friend class Workers;
+    using Queue = std::set<std::pair<Clock::time_point, Job*>>;
+    enum class State : uint8_t { kOut, kResting, kQueued, kRunning };
+    // All but is_watched_, which is its thread's, under Workers::mutex_.
+    State state_ = State::kOut;
+    Lane lane_ = Lane::kFlush;
+    bool woken_ = false;     // since its Run began
+    bool leaves_ = false;    // Remove waits for it
+    Queue::node_type node_;  // when it is not queued: so that a Wake needs no memory
+    Queue::iterator place_;  // when it is
+    bool is_watched_ = false;
+  };
+
+  /// Those of this process. They end with the last who holds them. Throws std::bad_alloc.
+  static std::shared_ptr<Workers> OfProcess();
+  ~Workers();
+
+  /// Runs `job` from now on. Throws std::bad_alloc, or std::system_error without a thread for it.
+  void Add(Job* job, Lane lane);
+  /// Returns when it is not running, nor will be. Not by the job itself.
+  void Remove(Job* job) noexcept;
+  /// Nothing for a job that was not added, or has been removed. A lock, and no memory.
+  void Wake(Job* job) noexcept;
+
+  /// Of a lane.
+  static size_t most_threads() noexcept;
+  /// How many there are now, those that watch words included.
+  size_t threads() const noexcept;
+
+ private:
+  struct LaneState {
+    Job::Queue queue;  // by the time at which they are due
+    std::condition_variable changed;
+    std::vector<std::thread> threads;
+    size_t idle = 0;
+    size_t jobs = 0;
+  };
+  struct Home;
+
+  Workers();
+  LaneState& LaneOf(const Job& job) noexcept { return lanes_[static_cast<size_t>(job.lane_)]; }
+  void Loop(Lane lane) noexcept;
+  void StartThread(Lane lane);
+  Job* Take(LaneState* lane) noexcept;
+  void RunJob(Job* job, std::unique_lock<std::mutex>* lock) noexcept;
+  void Enqueue(Job* job, Clock::time_point due) noexcept;
+  void Dequeue(Job* job) noexcept;
+
+  mutable std::mutex mutex_;
+  std::array<LaneState, static_cast<size_t>(Lane::kCount)> lanes_;
+  std::condition_variable left_;  // a job that leaves_ has ended its Run
+  bool stopping_ = false;
+  // Its lock may be held when mutex_ is taken, not the other way round.
+  WordWatch watch_;
+};
+
+}  // namespace braid::base

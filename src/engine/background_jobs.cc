@@ -1,0 +1,181 @@
+// Purpose: what the background does in one step, and when it looks again. Thread safety,
+// invariants, persistence: see background_jobs.h and lsm_engine.h.
+#include "engine/background_jobs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/no_throw.h"
+#include "pmem/memory_blocks.h"
+
+namespace braid::engine {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Longer than it takes a store to be arranged once it rests (arrange.cc).
+constexpr uint64_t kRestNanos = 2'000'000'000;
+
+}  // namespace
+
+base::Workers::Next LsmEngine::BackgroundJob::Run() noexcept {
+  if (rests_) {
+    rests_ = false;
+    engine_->asleep_.fetch_sub(1);
+    since_ = 0;
+  }
+  Next next = Next::After(milliseconds(50));  // where a step fails that is not guarded itself
+  base::Try([&] { next = Step(); });
+  return next;
+}
+
+/// Whether nothing was done or written, nor is left to be done, for a while.
+bool LsmEngine::BackgroundJob::HasRested(bool idle) {
+  const uint64_t writes = engine_->sequence_.load();
+  const bool still = idle && writes == writes_;
+  writes_ = writes;
+  if (!still) {
+    since_ = 0;
+    return false;
+  }
+  const uint64_t now = NowNanos();
+  if (since_ == 0) since_ = now;
+  // A clock that goes back begins the rest anew.
+  if (now < since_) since_ = now;
+  return now - since_ >= kRestNanos;
+}
+
+base::Workers::Next LsmEngine::BackgroundJob::Pause(bool idle, milliseconds look_again,
+                                                    const void* word, uint32_t seen) {
+  if (!HasRested(idle)) return Next::After(look_again);
+  rests_ = true;
+  engine_->asleep_.fetch_add(1);
+  // What was written before anybody could know of this rest. What was asked for is followed by a
+  // wake, which a job that still runs remembers.
+  if (engine_->sequence_.load() != writes_) return Next::Now();
+  return Next::WhenWoken(word, seen);
+}
+
+base::Workers::Next LsmEngine::FlushWork::Step() {
+  if (engine().Guarded(&LsmEngine::FlushOldest)) {
+    engine().Wake();
+    return Next::Now();
+  }
+  return Pause(engine().sealed_memtables() == 0, milliseconds(50));
+}
+
+base::Workers::Next LsmEngine::CompactionWork::Step() {
+  LsmEngine& e = engine();
+  e.Guarded(&LsmEngine::ServeReaders);
+  if (e.Guarded(&LsmEngine::CompactionStep)) {
+    e.Wake();
+    return Next::Now();
+  }
+  // What a view keeps from being dropped, it lets go of without a word.
+  const bool readers = e.reader_pin_ || e.revoked_pin_ || e.reader_flush_;
+  return Pause(!readers && e.views_->count() == 0, milliseconds(20), e.reader_slots_.AsksWord(),
+               e.reader_slots_.seen_asks());
+}
+
+LsmEngine::SpaceWork::SpaceWork(LsmEngine* engine)
+    : BackgroundJob(engine),
+      // Beside the budget, so a small part of it: 8 MiB of 1 GiB.
+      blocks_(engine->options_.memory_budget_bytes / (128 * pmem::MemoryBlocks::kBytes)) {}
+
+/// Touches pages of the pool ahead of those that are in use: the first touch takes a microsecond or
+/// two, better here than in a put. In pieces, so that a close needs not wait for the rest. False
+/// when there are enough of them.
+bool LsmEngine::SpaceWork::Prefault() {
+  constexpr uint64_t kPiece = 8ull << 20;
+  constexpr uint64_t kMost = 256ull << 20;
+  constexpr uint64_t kFirst = 1ull << 20;
+  pmem::PmemPool& pool = *engine().pool_;
+  // Twice what is in use: a store that fills is ahead of its writers soon, one that stays small
+  // does not take the memory of a large one.
+  const uint64_t used = pool.used_chunks() * pool.chunk_bytes();
+  const uint64_t wanted = std::min({pool.pool_bytes(), kMost, 2 * used + kFirst});
+  if (touched_ >= wanted) return false;
+  const uint64_t bytes = std::min(kPiece, wanted - touched_);
+  pool.media().Prefault(touched_, bytes);
+  touched_ += bytes;
+  return true;
+}
+
+base::Workers::Next LsmEngine::SpaceWork::Step() {
+  // A segment takes tens of milliseconds to be made, and a writer that finds no chunk waits for it.
+  // So what is taken in 150 ms at the rate of the last waits is kept free. By what is taken in a
+  // wait and not by a clock, so that the crash simulator can repeat it.
+  constexpr uint64_t kWaitsAhead = 15;
+  LsmEngine& e = engine();
+  if (waited_) {
+    const uint64_t taken = e.pool_->chunks_taken() - taken_before_;
+    demand_ = std::max(taken * kWaitsAhead, demand_ - (demand_ + 7) / 8);
+    waited_ = false;
+  }
+  bool worked = e.Guarded(&LsmEngine::Reclaim);
+  if (!e.failed()) {
+    worked = e.pool_->GrowAhead(demand_) || worked;
+    if (Status s = e.pool_->media().SyncError(); !s.ok()) e.Fail(s);
+  }
+  worked = Prefault() || worked;
+  pmem::MemoryBlocks::Prepare(blocks_);
+  if (worked) return Next::Now();
+  taken_before_ = e.pool_->chunks_taken();
+  waited_ = true;
+  return Pause(demand_ == 0 && !e.HasRetired(), milliseconds(10));
+}
+
+void LsmEngine::StartJobs() {
+  if (options_.read_only) return;
+  if (!options_.background_threads) return pool_->media().RefuseReaders();
+  // Before the thread that answers.
+  reader_slots_ = pmem::WriterSlots(pool_->media().AnswerReaders());
+  using Lane = base::Workers::Lane;
+  jobs_ = {std::make_unique<FlushWork>(this), std::make_unique<CompactionWork>(this),
+           std::make_unique<SpaceWork>(this)};
+  {
+    const std::lock_guard lock(work_mutex_);
+    workers_ = base::Workers::OfProcess();
+  }
+  workers_->Add(jobs_[0].get(), Lane::kFlush);
+  workers_->Add(jobs_[1].get(), Lane::kMerge);
+  workers_->Add(jobs_[2].get(), Lane::kSpace);
+}
+
+void LsmEngine::StopJobs() {
+  stop_merges_.store(true);
+  std::shared_ptr<base::Workers> workers;
+  {
+    const std::lock_guard lock(work_mutex_);
+    stopping_ = true;
+    workers = std::exchange(workers_, nullptr);
+  }
+  work_changed_.notify_all();
+  if (workers == nullptr) return;
+  for (const auto& job : jobs_) workers->Remove(job.get());
+}
+
+/// There is something to be done.
+void LsmEngine::Wake() noexcept {
+  {
+    const std::lock_guard lock(work_mutex_);
+    WakeLocked();
+  }
+  work_changed_.notify_all();
+}
+
+/// Under work_mutex_.
+void LsmEngine::WakeLocked() noexcept {
+  if (workers_ == nullptr) return;
+  for (const auto& job : jobs_) workers_->Wake(job.get());
+}
+
+/// Something waits to be given back: its readers and views may leave without a word.
+bool LsmEngine::HasRetired() const {
+  const std::lock_guard lock(work_mutex_);
+  return !retired_.empty() || !retired_memory_.empty();
+}
+
+}  // namespace braid::engine
