@@ -26,6 +26,10 @@ SECOND_LANE = ("java", "python", "hadoop")
 PARTS = FIRST_LANE + SECOND_LANE + ("fuzz", "vm") + PRESETS[1:]
 PROGRESS_SECONDS = 60
 ONE_CRASH_TEST_IN = 2
+# Of the work of random tests, whose seed is new in each run, and of crash images.
+ONE_TRIAL_IN = 4
+ONE_IMAGE_IN = 2
+CRASH_SEEDS = 1000
 
 
 class Run:
@@ -134,8 +138,19 @@ class Run:
         for label in labels:
             path = self.root / f"build/{preset}/bin/braid_{label}_tests"
             found.append(gtest_programs.Program(path, label, label not in SHARING,
-                                                tuple(environment.items())))
+                                                tuple({**environment, **self.part_of(label)}
+                                                      .items())))
         return found
+
+    def part_of(self, label):
+        """How much of its random work a program does, by what is set for all, or what a push does."""
+        if self.choice.full or "BRAID_TEST_PART" in os.environ:
+            return {}
+        if label != "crash":
+            return {"BRAID_TEST_PART": str(ONE_TRIAL_IN)}
+        seed = str(1 + self.choice.seed % CRASH_SEEDS)
+        return {"BRAID_TEST_PART": str(ONE_IMAGE_IN),
+                "BRAID_SEED": os.environ.get("BRAID_SEED", seed)}
 
     def chosen(self, program, names):
         if program.label == "conformance":

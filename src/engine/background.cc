@@ -31,9 +31,7 @@ void LsmEngine::SwapState(NextState next) noexcept {
   relinks_.fetch_add(2, std::memory_order_release);
   next.retired.front() = std::move(state_owner_);
   state_owner_ = std::move(next.state);
-  const std::lock_guard lock(work_mutex_);
-  retired_memory_.splice(retired_memory_.end(), next.retired);
-  if (asleep_.load() != 0) WakeLocked();
+  reclaimer_.RetireMemory(std::move(next.retired));
 }
 
 void LsmEngine::UpdatePressure() {
@@ -195,13 +193,11 @@ Status LsmEngine::FlushTable(const std::shared_ptr<LoggedMemTable>& oldest, uint
   std::list<flush::WaitingTable> table(1);
   table.front() = {record, std::move(flushed->touched), std::move(flushed->dead_extents)};
   if (BRAID_MUTANT(kWaitingExtentsFreed)) {
-    Retire({.clock = 0, .chunks = {}, .extents = std::move(table.front().dead_extents)});
+    reclaimer_.Retire({.chunks = {}, .extents = std::move(table.front().dead_extents)});
   }
   if (Status s = ShowFlushed(*oldest, &table); !s.ok()) return s;
   if (!table.empty() && !table.front().dead_extents.empty()) {
-    Retired retired;
-    retired.extents = std::move(table.front().dead_extents);
-    Retire(std::move(retired));
+    reclaimer_.Retire({.chunks = {}, .extents = std::move(table.front().dead_extents)});
   }
   RetireWriteAheadChunks();
   counters_.Add(EngineCounter::kFlushes);
@@ -314,7 +310,7 @@ void LsmEngine::StartIndexAnew(level::PmemTable* l1) {
   l1->set_tree(nullptr, 1);
   next_index_.reset();  // nobody reads it yet
   index_.swap(fresh);
-  RetireMemory(std::move(old));
+  reclaimer_.RetireMemory(std::move(old));
 }
 
 /// The merge that is open, be it of copies or of a table; else the oldest table.

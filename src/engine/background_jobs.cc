@@ -47,14 +47,15 @@ bool LsmEngine::BackgroundJob::HasRested(bool idle) {
   return now - since_ >= kRestNanos;
 }
 
-base::Workers::Next LsmEngine::BackgroundJob::Pause(bool idle, milliseconds look_again,
-                                                    const void* word, uint32_t seen) {
-  if (!HasRested(idle)) return Next::After(look_again);
+base::Workers::Next LsmEngine::BackgroundJob::Pause(base::FunctionRef<bool()> is_idle,
+                                                    milliseconds look_again, const void* word,
+                                                    uint32_t seen) {
+  if (!HasRested(is_idle())) return Next::After(look_again);
   rests_ = true;
   engine_->asleep_.fetch_add(1);
-  // What was written before anybody could know of this rest. What was asked for is followed by a
-  // wake, which a job that still runs remembers.
-  if (engine_->sequence_.load() != writes_) return Next::Now();
+  // What was written or retired before anybody could know of this rest. What was asked for is
+  // followed by a wake in any case, which a job that still runs remembers.
+  if (engine_->sequence_.load() != writes_ || !is_idle()) return Next::Now();
   return Next::WhenWoken(word, seen);
 }
 
@@ -63,7 +64,7 @@ base::Workers::Next LsmEngine::FlushWork::Step() {
     engine().Wake();
     return Next::Now();
   }
-  return Pause(engine().sealed_memtables() == 0, milliseconds(50));
+  return Pause([this] { return engine().sealed_memtables() == 0; }, milliseconds(50));
 }
 
 base::Workers::Next LsmEngine::CompactionWork::Step() {
@@ -75,8 +76,8 @@ base::Workers::Next LsmEngine::CompactionWork::Step() {
   }
   // What a view keeps from being dropped, it lets go of without a word.
   const bool readers = e.reader_pin_ || e.revoked_pin_ || e.reader_flush_;
-  return Pause(!readers && e.views_->count() == 0, milliseconds(20), e.reader_slots_.AsksWord(),
-               e.reader_slots_.seen_asks());
+  return Pause([&] { return !readers && e.views_->count() == 0; }, milliseconds(20),
+               e.reader_slots_.AsksWord(), e.reader_slots_.seen_asks());
 }
 
 LsmEngine::SpaceWork::SpaceWork(LsmEngine* engine)
@@ -124,7 +125,7 @@ base::Workers::Next LsmEngine::SpaceWork::Step() {
   if (worked) return Next::Now();
   taken_before_ = e.pool_->chunks_taken();
   waited_ = true;
-  return Pause(demand_ == 0 && !e.HasRetired(), milliseconds(10));
+  return Pause([&] { return demand_ == 0 && !e.reclaimer_.HasRetired(); }, milliseconds(10));
 }
 
 void LsmEngine::StartJobs() {
@@ -170,12 +171,6 @@ void LsmEngine::Wake() noexcept {
 void LsmEngine::WakeLocked() noexcept {
   if (workers_ == nullptr) return;
   for (const auto& job : jobs_) workers_->Wake(job.get());
-}
-
-/// Something waits to be given back: its readers and views may leave without a word.
-bool LsmEngine::HasRetired() const {
-  const std::lock_guard lock(work_mutex_);
-  return !retired_.empty() || !retired_memory_.empty();
 }
 
 }  // namespace braid::engine

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "base/function_ref.h"
 #include "base/workers.h"
 #include "engine/lsm_engine.h"
 
@@ -23,10 +24,10 @@ class LsmEngine::BackgroundJob : public base::Workers::Job {
   using Next = base::Workers::Next;
 
   virtual Next Step() = 0;
-  /// After a step that did nothing. `idle`: nothing is left to be done, either; then the job rests
-  /// once nothing was written for a while, until it is woken or `word` changes.
-  Next Pause(bool idle, std::chrono::milliseconds look_again, const void* word = nullptr,
-             uint32_t seen = 0);
+  /// After a step that did nothing. While `is_idle`, nothing is left to be done, either, the job
+  /// rests once nothing was written for a while, until it is woken or `word` changes.
+  Next Pause(base::FunctionRef<bool()> is_idle, std::chrono::milliseconds look_again,
+             const void* word = nullptr, uint32_t seen = 0);
 
   LsmEngine& engine() const noexcept { return *engine_; }
 

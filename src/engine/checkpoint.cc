@@ -47,12 +47,12 @@ Status LsmEngine::CommitWaiting() {
     ChargeWaiting();
   }
   if (BRAID_MUTANT(kCheckpointBeforeWriteBack)) flush::WriteBackTables(pool_.get(), group);
-  Retired retired;
+  space::Retired retired;
   for (flush::WaitingTable& table : committed) {
     retired.extents.insert(retired.extents.end(), table.dead_extents.begin(),
                            table.dead_extents.end());
   }
-  if (!retired.extents.empty()) Retire(std::move(retired));
+  if (!retired.extents.empty()) reclaimer_.Retire(std::move(retired));
   RetireWriteAheadChunks();
   return Status::OK();
 }

@@ -32,8 +32,7 @@ Status LsmEngine::CopyOldest() {
   const std::lock_guard lock(structure_mutex_);
   if (!copied.ok() || !*copied) {
     manifest_.ReturnHead(head);
-    reclaims_.fetch_add(1,
-                        std::memory_order_relaxed);  // the room of the copies is a writer's again
+    reclaimer_.CountRoom();  // that of the copies is a writer's again
     return copied.ok() ? Status::OK() : copied.status();
   }
   if (BRAID_MUTANT(kOriginalsMarkedEarly)) {

@@ -98,7 +98,7 @@ Status LsmEngine::DeleteKeys(const WriteOptions& options, const KeyRange& range,
 Status LsmEngine::ReadKeys(const KeyRange& range, const std::string& from, size_t step,
                            KeysToDelete* keys) {
   keys->Clear();
-  const ViewRegistry::Handle handle = RegisterView(&reclaim_clock_);
+  const ViewRegistry::Handle handle = RegisterView(&reclaimer_.clock());
   index::ReadView view;
   view.sequence = handle.sequence();
   view.published = &sequence_;

@@ -49,7 +49,7 @@ class LsmEngine::Loading {
   ~Loading() {
     if (kept) return;
     if (!engine_->pool_->failed()) {  // else the next open finds it
-      const std::lock_guard reclaim_lock(engine_->reclaim_mutex_);
+      const auto reclaim_lock = engine_->reclaimer_.Hold();
       const std::lock_guard load_lock(engine_->load_mutex_);
       base::Try([&] { load.GiveBack(); });
     }
@@ -167,7 +167,7 @@ Status LsmEngine::LoadRecords(NumberedSource* source, Loading* loading) {
   while (source->Next(&key, &value)) {
     LargeValues::Scope room(&large_values_, {});
     for (;;) {
-      const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
+      const uint64_t reclaims = reclaimer_.times();
       Status s;
       {
         const std::lock_guard lock(load_mutex_);

@@ -277,7 +277,7 @@ Statistics LsmEngine::GetStatistics() {
   s.merges = counters_.Sum(EngineCounter::kMerges);
   s.merged_entries = counters_.Sum(EngineCounter::kMergedEntries);
   s.merge_micros = counters_.Sum(EngineCounter::kMergeNanos) / 1000;
-  s.collected_chunks = counters_.Sum(EngineCounter::kCollectedChunks);
+  s.collected_chunks = reclaimer_.chunks_given_back();
   s.arranged_entries = counters_.Sum(EngineCounter::kArrangedEntries);
   s.region_fallbacks = pool_->region_fallbacks();
   controller_.stalls()->Fill(&s);

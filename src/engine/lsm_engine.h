@@ -3,7 +3,7 @@
 // read_path.cc, multi_get.cc, background.cc, background_jobs.cc, finish_work.cc, space.cc,
 // make_room.cc, drop_kept.cc, arrange.cc, memory.cc, readers.cc; opening and closing here. Thread
 // safety: all public calls from any thread. Locks, in the order they may be taken: ingest_mutex_,
-// range_mutex_, inline_mutex_, merge_mutex_, flush_mutex_, checkpoint_mutex_, reclaim_mutex_,
+// range_mutex_, inline_mutex_, merge_mutex_, flush_mutex_, checkpoint_mutex_, the reclaimer's,
 // batch_mutex_, shard locks (ascending), load_mutex_, structure_mutex_, work_mutex_. Nothing is
 // waited for inside an EpochGuard but these. Invariant 1: sequence numbers are drawn under the lock
 // of the memtable leaf that the write goes to, and the leaf stays locked until the entry is durable
@@ -56,6 +56,7 @@
 #include "pmem/epoch.h"
 #include "pmem/reader_slots.h"
 #include "recovery/recovery_job.h"
+#include "space/reclaimer.h"
 
 namespace braid::engine {
 
@@ -75,7 +76,6 @@ enum class EngineCounter : uint8_t {
   kMerges,
   kMergedEntries,
   kMergeNanos,
-  kCollectedChunks,
   kArrangedEntries,
   kCount
 };
@@ -148,16 +148,10 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   };
   /// Who writes a batch: a DeleteRange may write to the range that it keeps for itself.
   enum class Writer : uint8_t { kUser, kRangeDelete };
-  /// What may be reused in the pool once the views and readers of its time are gone.
-  struct Retired {
-    uint64_t clock = 0;
-    std::vector<pmem::ChunkId> chunks;
-    std::vector<uint64_t> extents;
-  };
   /// What a swap of states needs memory for, made before anything durable depends on the swap.
   struct NextState {
     std::shared_ptr<ReadState> state;
-    std::list<std::shared_ptr<const void>> retired;  // one place for the old state
+    space::RetiredMemory retired;  // one place for the old state
   };
 
   /// Where a table of copies is made.
@@ -212,7 +206,6 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void CheckExtents(bool merging, level::CheckTotals* totals);
   void CheckExtent(uint64_t extent, bool merging, const std::unordered_set<uint64_t>& retired,
                    level::CheckTotals* totals) const;
-  bool IsRetired(uint64_t chunk) const;
   void CheckLogs(const ReadState& state, uint64_t flushed_table_id,
                  level::CheckTotals* totals) const;
 
@@ -231,7 +224,6 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
     if (asleep_.load() != 0) [[unlikely]]
       Wake();
   }
-  bool HasRetired() const;
 
   // write_path.cc
   Status AdmitWrite();
@@ -382,8 +374,6 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   void AccountMoved(const index::Replacement* moved, size_t count);
   void TakeFromLookupCache(const format::EntryHeader& entry, uint64_t offset);
   void RetireEmptyChunks();
-  void Retire(Retired retired);
-  void RetireMemory(std::list<std::shared_ptr<const void>> memory) noexcept;
   bool Reclaim();
   void FreeMemoryIfShort();
 
@@ -418,7 +408,6 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   uint64_t MemoryGoal() const;
   uint64_t MemoryToCome(const ReadState& state) const;
   bool IsFull(const LoggedMemTable& memtable) const;
-  bool RetiredMemoryWaits() const;
   void ChargeWaiting();
   void FitMemory();
   void FitSecondChance(bool at_least_once);
@@ -437,6 +426,8 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   level::Manifest manifest_;
   WriteController controller_;
   std::shared_ptr<ViewRegistry> views_;
+  space::Reclaimer reclaimer_{pool_.get(), [this] { return views_->OldestPin(); },
+                              [this] { WakeSleepers(); }};
   mutable base::Counters<EngineCounter, static_cast<size_t>(EngineCounter::kCount)> counters_;
   std::unique_ptr<index::VisitCounters> visits_;  // with lists.count_visits
 
@@ -446,12 +437,9 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::atomic<bool> closed_{false};
   std::atomic<bool> failed_{false};   // error_ is set
   std::atomic<bool> blocked_{false};  // blocked_reason_ is set
-  // How often space was given back. Here, since each write looks at it as at the flags around it.
-  std::atomic<uint64_t> reclaims_{0};
-  Status blocked_reason_;         // work_mutex_
-  uint64_t blocked_at_free_ = 0;  // work_mutex_: free chunks then
-  uint64_t logs_retired_to_ = 0;  // structure_mutex_: id of the last table whose log is retired
-  std::atomic<uint64_t> reclaim_clock_{1};
+  Status blocked_reason_;             // work_mutex_
+  uint64_t blocked_at_free_ = 0;      // work_mutex_: free chunks then
+  uint64_t logs_retired_to_ = 0;      // structure_mutex_: id of the last table whose log is retired
   std::atomic<uint64_t> relinks_{0};  // odd while a merge changes what lookups find, and tables
   std::shared_ptr<ReadState> state_owner_;  // structure_mutex_
   uint64_t next_table_id_ = 0;              // structure_mutex_
@@ -504,16 +492,13 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   bool stopping_ = false;  // work_mutex_
   std::atomic<bool> stop_merges_{false};
   // Callers that wait for all work that was there, by the number of their request; work_mutex_.
-  uint64_t finish_all_ = 0;     // how many wait
-  uint64_t finish_asked_ = 0;   // the last request
-  uint64_t finish_done_ = 0;    // the last one that is done with
-  uint64_t finish_tables_ = 0;  // tables up to this id are to be merged
-  Status finish_outcome_;       // of the last round
-  Status error_;                // work_mutex_
-  // Lists, so that what is taken out or put in needs no memory at that moment.
-  std::list<Retired> retired_;                             // work_mutex_
-  std::list<std::shared_ptr<const void>> retired_memory_;  // work_mutex_
-  std::vector<pmem::ChunkId> retiring_chunks_;  // compaction thread: in retired_, not yet free
+  uint64_t finish_all_ = 0;                     // how many wait
+  uint64_t finish_asked_ = 0;                   // the last request
+  uint64_t finish_done_ = 0;                    // the last one that is done with
+  uint64_t finish_tables_ = 0;                  // tables up to this id are to be merged
+  Status finish_outcome_;                       // of the last round
+  Status error_;                                // work_mutex_
+  std::vector<pmem::ChunkId> retiring_chunks_;  // compaction thread: retired, not yet free
   // Merging and arranging L1; compaction thread.
   uint64_t merged_last_ = 0;  // entries of the last merge
   bool arranging_ = false;
@@ -536,7 +521,6 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::optional<ViewRegistry::Handle> reader_pin_;   // of those that are granted
   std::optional<ViewRegistry::Handle> revoked_pin_;  // of calls that a revocation met
 
-  mutable std::mutex reclaim_mutex_;
   std::mutex sync_mutex_;
   std::mutex sync_round_mutex_;
   uint64_t syncs_begun_ = 0;  // sync_mutex_
@@ -550,7 +534,7 @@ template <class Attempt>
 Status LsmEngine::AttemptUntilDone(Writer writer, Attempt&& attempt) {
   for (;;) {
     if (Status s = AdmitWrite(); !s.ok()) return s;
-    const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
+    const uint64_t reclaims = reclaimer_.times();
     Status s = attempt();
     if (s.ok()) return s;
     if (s.IsTryAgain()) {

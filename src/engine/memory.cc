@@ -116,7 +116,8 @@ bool LsmEngine::RemakeIndexStep() {
   if (next_index_ == nullptr) {
     const bool mostly_free = IsMostlyFree(*index_->tree(), options_.memory_budget_bytes);
     if (index_->min_height() == 1 && !mostly_free) return false;
-    if (RetiredMemoryWaits()) return false;  // what there is room for shows when it is gone
+    if (reclaimer_.HasRetiredMemory())
+      return false;  // what there is room for shows when it is gone
     const uint32_t height = WantedMinHeight();
     if (height == index_->min_height() && !mostly_free) return false;
     next_index_ = std::make_unique<cache::DramIndex>(pool_.get(), height);
@@ -138,7 +139,7 @@ bool LsmEngine::RemakeIndexStep() {
       const std::lock_guard lock(structure_mutex_);
       index_ = std::move(next_index_);
     }
-    RetireMemory(std::move(old));
+    reclaimer_.RetireMemory(std::move(old));
   }
   FitMemory();
   return true;
@@ -241,7 +242,7 @@ void LsmEngine::FitSecondChance(bool at_least_once) {
       const std::lock_guard lock(structure_mutex_);
       state_owner_->version->l1->set_tree(sparser.tree, sparser.min_height);
       second_chance_->Replace(std::move(sparser));
-      RetireMemory(std::move(old));
+      reclaimer_.RetireMemory(std::move(old));
       return Status::OK();
     });
     // Without memory for a smaller one it stays as it is, until the next batch.
@@ -254,12 +255,6 @@ void LsmEngine::ChargeWaiting() {
   size_t words = 0;
   for (const flush::WaitingTable& table : waiting_) words += table.touched.capacity();
   waiting_charge_.Set(words * sizeof(uint64_t));
-}
-
-/// Something was given up that readers may still stand on.
-bool LsmEngine::RetiredMemoryWaits() const {
-  const std::lock_guard lock(work_mutex_);
-  return !retired_memory_.empty();
 }
 
 /// What background work keeps DRAM at: the budget but for what may be added until the next look.
@@ -312,7 +307,7 @@ void LsmEngine::FitMemory() {
     // once.
     std::list<std::shared_ptr<const void>> tree{table.tree()};
     table.set_tree(nullptr, 1);
-    RetireMemory(std::move(tree));
+    reclaimer_.RetireMemory(std::move(tree));
     if (fits()) return;
   }
   if (second_chance_ != nullptr && second_chance_->min_height() < format::kMaxHeight) {
@@ -324,14 +319,15 @@ void LsmEngine::FitMemory() {
   const uint32_t height = index_->min_height() + (mostly_free ? 0 : 1);
   if (height > format::kMaxHeight / 2) return;
   // Another try is due when what was given up before has been freed.
-  if (index_->tree()->memory_bytes() < MemoryGoal() / kWorthGivingUp || RetiredMemoryWaits())
+  if (index_->tree()->memory_bytes() < MemoryGoal() / kWorthGivingUp ||
+      reclaimer_.HasRetiredMemory())
     return;
   std::list<std::shared_ptr<const void>> tree{index_->tree()};
   auto sparser = std::make_unique<cache::DramIndex>(pool_.get(), height);
   const uint64_t bytes = index_->tree()->memory_bytes();
   const uint32_t was = index_->min_height();
   state->version->l1->set_tree(nullptr, height);
-  RetireMemory(std::move(tree));
+  reclaimer_.RetireMemory(std::move(tree));
   {
     const std::lock_guard lock(structure_mutex_);
     index_.swap(sparser);

@@ -175,8 +175,8 @@ Status LsmEngine::GetPinned(const ReadOptions& options, Slice key, PinnedValue* 
     // The view must be there before the offset is learnt (view_registry.h): once more, with it.
     loan = std::make_shared<Loan>(Loan{shared_from_this(), views_, {}});
     loan->view = options.snapshot != nullptr
-                     ? views_->Register(options.snapshot->sequence(), &reclaim_clock_)
-                     : RegisterView(&reclaim_clock_);
+                     ? views_->Register(options.snapshot->sequence(), &reclaimer_.clock())
+                     : RegisterView(&reclaimer_.clock());
   }
 }
 

@@ -302,8 +302,8 @@ std::unique_ptr<Iterator> LsmEngine::NewIterator(const ReadOptions& options) {
   // The view is registered before the state is read: nothing it may see is given back from here on.
   ViewRegistry::Handle handle =
       options.snapshot != nullptr && !BRAID_MUTANT(kIteratorViewNotRegistered)
-          ? views_->Register(options.snapshot->sequence(), &reclaim_clock_)
-          : RegisterView(&reclaim_clock_);
+          ? views_->Register(options.snapshot->sequence(), &reclaimer_.clock())
+          : RegisterView(&reclaimer_.clock());
   std::shared_ptr<const ReadState> state;
   {
     const pmem::EpochGuard guard;

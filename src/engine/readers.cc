@@ -73,7 +73,7 @@ std::optional<GrantWaitsFor> LsmEngine::WhatReadersWaitFor() const {
 void LsmEngine::GrantReaders() {
   // Before the tables are known to anybody: what is retired from here on is not given out again. A
   // pin and no view: versions are kept by the wait of the merges, and by nothing after it.
-  if (!reader_pin_) reader_pin_ = views_->Register(format::kMaxSequence, &reclaim_clock_);
+  if (!reader_pin_) reader_pin_ = views_->Register(format::kMaxSequence, &reclaimer_.clock());
   uint64_t tables = 0;
   {
     const std::lock_guard lock(structure_mutex_);

@@ -63,7 +63,7 @@ Status LsmEngine::RunMerge(compaction::CompactionJob* job,
 /// Takes entries that died out of the counts and the lookup cache, and retires the extents of those
 /// that had one.
 void LsmEngine::AccountDead(const std::vector<uint64_t>& dead) {
-  Retired retired;
+  space::Retired retired;
   for (size_t i = 0; i < dead.size(); ++i) {
     if (i + kAccountAhead < dead.size()) {
       base::PrefetchRange(pool_->At(dead[i + kAccountAhead]), kEntryFront);
@@ -77,7 +77,7 @@ void LsmEngine::AccountDead(const std::vector<uint64_t>& dead) {
       retired.extents.push_back(extent);
     }
   }
-  if (!retired.extents.empty()) Retire(std::move(retired));
+  if (!retired.extents.empty()) reclaimer_.Retire(std::move(retired));
 }
 
 /// The same for originals that gave way to their copies: in their buckets of the lookup cache, too.
@@ -135,28 +135,16 @@ void LsmEngine::RetireEmptyChunks() {
                                       options_.compaction.gc_live_ratio);
   }
   // A retired chunk looks empty until it is free; its generation tells it from its next life.
-  Retired retired;
+  space::Retired retired;
   retired.chunks = compaction::WithoutRetiring(survey.empty, retiring_chunks_).chunks;
-  if (!retired.chunks.empty()) Retire(std::move(retired));
+  if (!retired.chunks.empty()) reclaimer_.Retire(std::move(retired));
   retiring_chunks_ = std::move(survey.empty);
-}
-
-void LsmEngine::Retire(Retired retired) {
-  // What was unlinked before the clock moves can't be found by views that read the clock
-  // afterwards.
-  retired.clock =
-      BRAID_MUTANT(kReclaimClockStands) ? reclaim_clock_.load() : reclaim_clock_.fetch_add(1) + 1;
-  std::list<Retired> node;
-  node.push_back(std::move(retired));
-  const std::lock_guard lock(work_mutex_);
-  retired_.splice(retired_.end(), node);
-  if (asleep_.load() != 0) WakeLocked();
 }
 
 /// Logs whose entries a committed table has copies of. A recovered log may be one, whatever kind
 /// this session writes.
 void LsmEngine::RetireWriteAheadChunks() {
-  Retired retired;
+  space::Retired retired;
   {
     const std::lock_guard lock(structure_mutex_);
     const uint64_t flushed = manifest_.record().flushed_table_id;
@@ -173,70 +161,20 @@ void LsmEngine::RetireWriteAheadChunks() {
     for (const pmem::ChunkId& chunk : retired.chunks) pool_->FreeChunk(chunk.chunk);
     return;
   }
-  if (!retired.chunks.empty()) Retire(std::move(retired));
-}
-
-/// Frees DRAM once the readers of now have left; views own what they use.
-void LsmEngine::RetireMemory(std::list<std::shared_ptr<const void>> memory) noexcept {
-  const std::lock_guard lock(work_mutex_);
-  retired_memory_.splice(retired_memory_.end(), memory);
-  if (asleep_.load() != 0) WakeLocked();
+  if (!retired.chunks.empty()) reclaimer_.Retire(std::move(retired));
 }
 
 /// Gives back what no reader and no view can reach. False when nothing could be.
 bool LsmEngine::Reclaim() {
-  // Who waits for space must find what another thread is just giving back.
-  const std::lock_guard reclaim_lock(reclaim_mutex_);
-  // First the clock, then the views: a view that OldestPin does not see has a pin at least as high
-  // as this, and can't reach what was retired before.
-  const uint64_t now = reclaim_clock_.load();
-  const uint64_t oldest = BRAID_MUTANT(kPinIgnored) ? now : std::min(now, views_->OldestPin());
-  std::list<Retired> ready;
-  std::list<std::shared_ptr<const void>> memory;
-  {
-    const std::lock_guard lock(work_mutex_);
-    memory.swap(retired_memory_);
-    while (!retired_.empty() && retired_.front().clock <= oldest) {
-      ready.splice(ready.end(), retired_, retired_.begin());
-    }
-  }
-  if (ready.empty() && memory.empty()) return false;
-  pmem::SynchronizeEpoch();
-  memory.clear();
-  if (ready.empty()) return true;
-  const bool frees = std::any_of(ready.begin(), ready.end(), [](const Retired& retired) {
-    return !retired.chunks.empty() || !retired.extents.empty();
-  });
-  // What is dead was learnt from the medium, and is not to be trusted once that has failed.
-  if (failed() || pool_->failed()) return false;
-  // Marks of death must be on the medium before what they guard against is reused.
-  if (frees) {
-    if (Status s = SyncUnless(BRAID_MUTANT(kReclaimNotSynced)); !s.ok()) {
-      Fail(s);
-      return false;
-    }
-  }
-  for (const Retired& retired : ready) {
-    for (const pmem::ChunkId& chunk : retired.chunks) pool_->FreeChunk(chunk.chunk);
-    for (const uint64_t extent : retired.extents) pool_->FreeExtent(extent);
-    counters_.Add(EngineCounter::kCollectedChunks, retired.chunks.size());
-  }
-  // Relaxed: who waits for space looks under reclaim_mutex_; an earlier look that misses this one
-  // leads to one attempt more.
-  if (frees) reclaims_.fetch_add(1, std::memory_order_relaxed);
-  return true;
+  Result<bool> worked = reclaimer_.Reclaim(failed());
+  if (!worked.ok()) Fail(worked.status());
+  return worked.ok() && *worked;
 }
 
-/// The thread that reclaims may be busy touching pages for longer than writers need to fill the
-/// budget: where memory is short, whoever has just retired some does not wait for it.
+/// What reclaims may be busy touching pages for longer than writers need to fill the budget: where
+/// memory is short, whoever has just retired some does not wait for it.
 void LsmEngine::FreeMemoryIfShort() {
-  if (MemoryBytes() <= MemoryGoal()) return;
-  std::list<std::shared_ptr<const void>> memory;
-  {
-    const std::lock_guard lock(work_mutex_);
-    memory.swap(retired_memory_);
-  }
-  if (!memory.empty()) pmem::SynchronizeEpoch();
+  if (MemoryBytes() > MemoryGoal()) reclaimer_.ReclaimMemory();
 }
 
 /// Counts a few chunks of earlier sessions. False when all are known.
@@ -388,7 +326,7 @@ bool LsmEngine::CommitCopies(const CopySlot& slot, Result<format::TableRecord> c
     }
   }
   // The room of copies that came to nothing is a writer's again.
-  if (empty) reclaims_.fetch_add(1, std::memory_order_relaxed);
+  if (empty) reclaimer_.CountRoom();
   // Copies that found no room were given back. A sync or commit that failed is another matter, for
   // want of space too: what it covers may be on the medium.
   if (!s.ok() && !copies.status().IsOutOfSpace()) Fail(s);

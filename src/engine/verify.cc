@@ -66,7 +66,7 @@ void LsmEngine::SetEntriesOfL1(uint64_t entries) {
 void LsmEngine::CheckChunk(uint64_t chunk, const format::ManifestRecord& manifest,
                            level::CheckTotals* totals) const {
   // A chunk that is given back now would be written to while it is looked at.
-  const std::lock_guard reclaim_lock(reclaim_mutex_);
+  const auto reclaim_lock = reclaimer_.Hold();
   const ChunkKind kind = pool_->StateOf(chunk).kind();
   if (!format::HoldsEntries(kind) || kind == ChunkKind::kWriteAhead) return;
   Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);

@@ -52,13 +52,7 @@ bool LsmEngine::IsBeingLoaded(uint64_t chunk) const {
 
 /// Extents, and that no chunk of one is left without its head. Under structure_mutex_.
 void LsmEngine::CheckExtents(bool merging, level::CheckTotals* totals) {
-  std::unordered_set<uint64_t> retired;
-  {
-    const std::lock_guard lock(work_mutex_);
-    for (const Retired& batch : retired_) {
-      retired.insert(batch.extents.begin(), batch.extents.end());
-    }
-  }
+  std::unordered_set<uint64_t> retired = reclaimer_.RetiredExtents();
   for (const flush::WaitingTable& table : waiting_) {
     retired.insert(table.dead_extents.begin(), table.dead_extents.end());
   }
@@ -83,14 +77,6 @@ void LsmEngine::CheckExtents(bool merging, level::CheckTotals* totals) {
   }
 }
 
-bool LsmEngine::IsRetired(uint64_t chunk) const {
-  const std::lock_guard lock(work_mutex_);
-  return std::any_of(retired_.begin(), retired_.end(), [&](const Retired& retired) {
-    return std::find(retired.chunks.begin(), retired.chunks.end(), IdOf(chunk)) !=
-           retired.chunks.end();
-  });
-}
-
 /// Chunks of logs belong to a memtable, which knows all their live entries.
 void LsmEngine::CheckLogs(const ReadState& state, uint64_t flushed_table_id,
                           level::CheckTotals* totals) const {
@@ -106,7 +92,7 @@ void LsmEngine::CheckLogs(const ReadState& state, uint64_t flushed_table_id,
     // A write-ahead log is freed when its table is committed and its readers have left; a flush
     // that failed frees copies.
     const bool is_due = header->table_id <= logs_retired_to_;
-    if ((kind == ChunkKind::kWriteAhead && is_due && !IsRetired(chunk)) ||
+    if ((kind == ChunkKind::kWriteAhead && is_due && !reclaimer_.IsRetired(IdOf(chunk))) ||
         (kind == ChunkKind::kCopied && !flushed && header->table_id != loading_table_id_)) {
       totals->problems.emplace_back(
           pool_
@@ -136,7 +122,7 @@ void LsmEngine::CheckLogs(const ReadState& state, uint64_t flushed_table_id,
 
 void LsmEngine::CheckSpace(level::CheckTotals* totals) {
   // Nobody allocates or frees meanwhile: writers wait here for a moment.
-  const std::lock_guard reclaim_lock(reclaim_mutex_);
+  const auto reclaim_lock = reclaimer_.Hold();
   const std::lock_guard batch_lock(batch_mutex_);
   std::vector<std::unique_lock<std::mutex>> shard_locks;
   shard_locks.reserve(shards_.size());

@@ -407,12 +407,12 @@ bool LsmEngine::WaitForSpace(uint64_t reclaims) {
   // for copies that it gives back. And without the reserve, which a flush of copied logs makes
   // smaller.
   int64_t before = 0;
-  if (reclaims_.load(std::memory_order_relaxed) == reclaims) {
+  if (reclaimer_.times() == reclaims) {
     const std::lock_guard merge_lock(merge_mutex_);
-    const std::lock_guard reclaim_lock(reclaim_mutex_);
+    const auto reclaim_lock = reclaimer_.Hold();
     before = pool_->spare_chunks();
   }
-  if (reclaims_.load(std::memory_order_relaxed) != reclaims) return true;
+  if (reclaimer_.times() != reclaims) return true;
   SealActive(nullptr);
   if (Status s = WaitUntilIdle(true); !s.ok()) return false;
   if (Status s = Checkpoint(); !s.ok()) return false;

@@ -32,7 +32,8 @@ def unpacked(archive):
     """A fresh copy of an old pool."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("BRAID_TMP")) as folder:
         with tarfile.open(archive) as packed:
-            packed.extractall(folder, filter="data")
+            # Debian 12's Python has no filters; the archives are our own.
+            packed.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
         pool = pathlib.Path(folder) / "pool"
         pool.chmod(0o700)
         yield pool

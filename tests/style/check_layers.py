@@ -21,7 +21,7 @@ LAYERS = [
     {"index"},
     {"log", "memtable", "level", "cache"},
     {"flush", "compaction", "tiering"},
-    {"recovery"},
+    {"recovery", "space"},
     {"engine"},
     {"design"},
     {"db"},

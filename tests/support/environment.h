@@ -76,11 +76,21 @@ inline TestSize SizeOfRun() {
 /// True for the long runs.
 inline bool NightSize() { return SizeOfRun() != TestSize::kPush; }
 
+/// BRAID_TEST_PART=n: an n-th of a push's work, as in the many runs that cover it together; else 1.
+inline uint64_t PartOfPush() {
+  static const uint64_t part = [] {
+    const char* text = std::getenv("BRAID_TEST_PART");
+    const uint64_t asked = text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
+    return SizeOfRun() == TestSize::kPush && asked > 1 ? asked : 1;
+  }();
+  return part;
+}
+
 /// The amount of work of this run. Sanitizer builds do a share of it, since they are slower.
 inline uint64_t Sized(uint64_t push, uint64_t night, uint64_t release) {
   const TestSize size = SizeOfRun();
   const uint64_t full = size == TestSize::kPush ? push : size == TestSize::kNight ? night : release;
-  const uint64_t share = kThreadSanitizer ? 20 : kAddressSanitizer ? 5 : 1;
+  const uint64_t share = kThreadSanitizer ? 20 : kAddressSanitizer ? 5 : PartOfPush();
   return full / share > 0 ? full / share : 1;
 }
 inline uint64_t Sized(uint64_t push, uint64_t night) { return Sized(push, night, night); }
@@ -113,6 +123,7 @@ inline std::string ReplayLine() {
   std::string line = "replay: BRAID_SEED=" + std::to_string(BaseSeed());
   if (SizeOfRun() == TestSize::kNight) line += " BRAID_TEST_SIZE=night";
   if (SizeOfRun() == TestSize::kRelease) line += " BRAID_TEST_SIZE=release";
+  if (PartOfPush() != 1) line += " BRAID_TEST_PART=" + std::to_string(PartOfPush());
   if (const char* seconds = std::getenv("BRAID_TEST_SECONDS")) {
     line += std::string(" BRAID_TEST_SECONDS=") + seconds;
   }

@@ -1,0 +1,103 @@
+// Purpose: what is retired, and when it is given back. Thread safety, invariants, persistence: see
+// reclaimer.h.
+#include "space/reclaimer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/mutants.h"
+#include "pmem/epoch.h"
+
+namespace braid::space {
+
+void Reclaimer::Retire(Retired retired) {
+  std::list<Batch> node;
+  node.push_back({0, std::move(retired)});
+  node.front().clock = BRAID_MUTANT(kReclaimClockStands) ? clock_.load() : clock_.fetch_add(1) + 1;
+  {
+    const std::lock_guard lock(mutex_);
+    batches_.splice(batches_.end(), node);
+  }
+  wake_();
+}
+
+void Reclaimer::RetireMemory(RetiredMemory memory) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    memory_.splice(memory_.end(), memory);
+  }
+  wake_();
+}
+
+Result<bool> Reclaimer::Reclaim(bool in_doubt) {
+  // Who waits for space must find what another thread is just giving back.
+  const std::lock_guard reclaim_lock(reclaim_mutex_);
+  // First the clock, then the views: a view that is not seen has a pin at least as high as this,
+  // and can't reach what was retired before.
+  const uint64_t now = clock_.load();
+  const uint64_t oldest = BRAID_MUTANT(kPinIgnored) ? now : std::min(now, oldest_pin_());
+  std::list<Batch> ready;
+  RetiredMemory memory;
+  {
+    const std::lock_guard lock(mutex_);
+    memory.swap(memory_);
+    while (!batches_.empty() && batches_.front().clock <= oldest) {
+      ready.splice(ready.end(), batches_, batches_.begin());
+    }
+  }
+  if (ready.empty() && memory.empty()) return false;
+  pmem::SynchronizeEpoch();
+  memory.clear();
+  if (ready.empty()) return true;
+  if (in_doubt || pool_->failed()) return false;
+  const bool frees = std::any_of(ready.begin(), ready.end(),
+                                 [](const Batch& batch) { return !batch.retired.empty(); });
+  if (frees && !BRAID_MUTANT(kReclaimNotSynced)) {
+    if (Status s = pool_->media().Sync(); !s.ok()) return s;
+  }
+  for (const Batch& batch : ready) {
+    for (const pmem::ChunkId& chunk : batch.retired.chunks) pool_->FreeChunk(chunk.chunk);
+    for (const uint64_t extent : batch.retired.extents) pool_->FreeExtent(extent);
+    chunks_given_back_.fetch_add(batch.retired.chunks.size(), std::memory_order_relaxed);
+  }
+  if (frees) CountRoom();
+  return true;
+}
+
+void Reclaimer::ReclaimMemory() noexcept {
+  RetiredMemory memory;
+  {
+    const std::lock_guard lock(mutex_);
+    memory.swap(memory_);
+  }
+  if (!memory.empty()) pmem::SynchronizeEpoch();
+}
+
+bool Reclaimer::HasRetired() const {
+  const std::lock_guard lock(mutex_);
+  return !batches_.empty() || !memory_.empty();
+}
+
+bool Reclaimer::HasRetiredMemory() const {
+  const std::lock_guard lock(mutex_);
+  return !memory_.empty();
+}
+
+bool Reclaimer::IsRetired(const pmem::ChunkId& chunk) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(batches_.begin(), batches_.end(), [&](const Batch& batch) {
+    const auto& chunks = batch.retired.chunks;
+    return std::find(chunks.begin(), chunks.end(), chunk) != chunks.end();
+  });
+}
+
+std::unordered_set<uint64_t> Reclaimer::RetiredExtents() const {
+  std::unordered_set<uint64_t> extents;
+  const std::lock_guard lock(mutex_);
+  for (const Batch& batch : batches_) {
+    extents.insert(batch.retired.extents.begin(), batch.retired.extents.end());
+  }
+  return extents;
+}
+
+}  // namespace braid::space
