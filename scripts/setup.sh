@@ -41,6 +41,7 @@ cmd:valgrind valgrind"
 readonly package_needs="
 cmd:dpkg-shlibdeps dpkg-dev
 cmd:fakeroot fakeroot
+cmd:file file
 cmd:readelf binutils"
 readonly vm_needs="
 cmd:qemu-system-x86_64 qemu-system-x86

@@ -79,6 +79,12 @@ void Workers::StartThread(Lane lane) {
   state.threads.emplace_back([this, lane] { Loop(lane); });
 }
 
+/// One more, if so many jobs need it. Under mutex_.
+void Workers::StartThreadFor(Lane lane, size_t jobs) {
+  const size_t threads = lanes_[static_cast<size_t>(lane)].threads.size();
+  if (threads < std::min(jobs, most_threads())) StartThread(lane);
+}
+
 void Workers::Add(Job* job, Lane lane) {
   Job::Queue node;
   node.emplace(Clock::time_point{}, job);
@@ -86,6 +92,8 @@ void Workers::Add(Job* job, Lane lane) {
   BRAID_CHECK(job->state_ == Job::State::kOut);
   LaneState& state = lanes_[static_cast<size_t>(lane)];
   if (state.threads.empty()) StartThread(lane);
+  // Those that are there may all be at long jobs.
+  if (state.idle == 0) Try([&] { StartThreadFor(lane, state.jobs + 1); });
   job->lane_ = lane;
   job->node_ = node.extract(node.begin());
   job->woken_ = false;
@@ -176,8 +184,8 @@ void Workers::Loop(Lane lane) noexcept {
       // What comes next is another thread's.
       if (state.idle != 0) {
         if (!state.queue.empty()) state.changed.notify_one();
-      } else if (state.jobs > state.threads.size() && state.threads.size() < most_threads()) {
-        Try([&] { StartThread(lane); });
+      } else {
+        Try([&] { StartThreadFor(lane, state.jobs); });
       }
       RunJob(job, &lock);
       continue;

@@ -100,6 +100,7 @@ class Workers {
   LaneState& LaneOf(const Job& job) noexcept { return lanes_[static_cast<size_t>(job.lane_)]; }
   void Loop(Lane lane) noexcept;
   void StartThread(Lane lane);
+  void StartThreadFor(Lane lane, size_t jobs);
   Job* Take(LaneState* lane) noexcept;
   void RunJob(Job* job, std::unique_lock<std::mutex>* lock) noexcept;
   void Enqueue(Job* job, Clock::time_point due) noexcept;

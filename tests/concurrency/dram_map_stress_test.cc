@@ -20,6 +20,7 @@
 #include "index/dram_btree.h"
 #include "index/dram_skiplist.h"
 #include "pmem/epoch.h"
+#include "support/environment.h"
 
 namespace braid::index {
 namespace {
@@ -36,6 +37,9 @@ const Entry& EntryOf(uint64_t ref) { return *reinterpret_cast<const Entry*>(ref)
 struct EntryKey {
   std::string_view operator()(uint64_t ref) const { return EntryOf(ref).key; }
 };
+
+/// ThreadSanitizer is slow, and its share of the work finds as many races.
+constexpr size_t Share(size_t work) { return work / (test::kThreadSanitizer ? 5 : 1); }
 
 uint64_t NewSeed() {
   const char* given = std::getenv("BRAID_SEED");
@@ -296,7 +300,7 @@ TYPED_TEST(DramMapStressTest, MixedOperationsLoseNothing) {
     arena.Preload();
     RunThreads(kThreads, [&](size_t thread) {
       Random random(seed + 1000 * keys + thread);
-      for (int op = 0; op < 30000; ++op) OneOperation(arena, random, thread);
+      for (size_t op = 0; op < Share(30000); ++op) OneOperation(arena, random, thread);
     });
     arena.CheckBalance();
   }
@@ -311,7 +315,7 @@ TYPED_TEST(DramMapStressTest, ReadersWaitForCommitsUnderWay) {
   RunThreads(kThreads, [&](size_t thread) {
     Random random(seed + thread);
     if (thread < 2) {
-      for (int op = 0; op < 20000; ++op) {
+      for (size_t op = 0; op < Share(20000); ++op) {
         arena.Increment(thread, random.Uniform(arena.size() / 3) * 3, true);
       }
       writers.fetch_sub(1);
@@ -346,7 +350,7 @@ TYPED_TEST(DramMapStressTest, InsertsAtBothEndsAndBetweenAllArrive) {
   using Map = TypeParam;
   constexpr size_t kThreads = 6;
   const uint64_t seed = NewSeed();
-  Arena<Map> arena(30000, kThreads);
+  Arena<Map> arena(Share(30000), kThreads);
   // Two threads climb, two descend, two insert at random places, all through the same keys.
   RunThreads(kThreads, [&](size_t thread) {
     Random random(seed + thread);
@@ -368,7 +372,7 @@ TYPED_TEST(DramMapStressTest, FullScansSeeEveryOldKeyWhileLeavesSplitAndEmpty) {
   constexpr size_t kThreads = 5;
   const uint64_t seed = NewSeed();
   // Splits are what endangers a scan, and most happen while a tree is young: so many young trees.
-  for (size_t round = 0; round < 150 && !testing::Test::HasFailure(); ++round) {
+  for (size_t round = 0; round < Share(150) && !testing::Test::HasFailure(); ++round) {
     Arena<Map> arena(4000, kThreads);
     arena.Preload();
     std::atomic<size_t> writers{2};
@@ -412,7 +416,7 @@ TEST(DramBTreeStressTest, NodesGiveWayAndAreUsedAgainBesideReaders) {
   RunThreads(kWriters + kReaders + 1, [&](size_t thread) {
     Random random(seed + thread);
     if (thread < kWriters) {
-      for (int round = 0; round < 60; ++round) {
+      for (size_t round = 0; round < Share(60); ++round) {
         const size_t begin = random.Uniform(arena.size() - kStretch);
         for (size_t i = 0; i < kStretch; ++i) {
           const pmem::EpochGuard guard;
@@ -457,7 +461,7 @@ TYPED_TEST(DramMapStressTest, ManyThreadsGrowOneTreeFromTheFirstLeaf) {
   using Map = TypeParam;
   constexpr size_t kThreads = 8;
   // Again and again the first splits and the first roots, which happen once in a tree's life.
-  for (size_t round = 0; round < 200; ++round) {
+  for (size_t round = 0; round < Share(200); ++round) {
     Arena<Map> arena(300, kThreads);
     RunThreads(kThreads, [&](size_t thread) {
       for (size_t i = thread; i < arena.size(); i += kThreads) {

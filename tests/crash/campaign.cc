@@ -112,9 +112,8 @@ uint64_t ImagesFor(const Workload& workload) {
   const uint64_t share = workload.media_class == MediaClass::kCacheLine ? 3
                          : workload.media_class == MediaClass::kPage    ? 2
                                                                         : 1;
-  const uint64_t total =
-      Size().total_images /
-      (&Size() == &kPush ? workload.kind.share_of_trials() * PartOfPush() : 1);
+  const uint64_t total = Size().total_images /
+                         (&Size() == &kPush ? workload.kind.share_of_trials() * PartOfPush() : 1);
   return total * share / 6 / workloads / workload.cost + 1;
 }
 
