@@ -3,13 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
 #include "base/checksum.h"
 #include "log/index_unified_log.h"
-#include "pmem/file_media.h"
+#include "support/test_pool.h"
 
 namespace braid::cache {
 namespace {
@@ -18,22 +16,6 @@ using index::LookupResult;
 
 class LookupCacheTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const char* base = std::getenv("BRAID_TMP");
-    path_ = std::string(base != nullptr ? base : "/tmp") + "/braid-lookup-XXXXXX";
-    ASSERT_NE(::mkdtemp(path_.data()), nullptr);
-    options_.pool.initial_bytes = 1 << 20;
-    options_.pool.chunk_bytes = 16 << 10;
-    auto media = pmem::OpenFileMedia(path_, options_.pool, true);
-    ASSERT_TRUE(media.ok()) << media.status().ToString();
-    auto pool = pmem::PmemPool::Open(std::move(media).value(), options_,
-                                     [](pmem::PmemPool*) { return Status::OK(); });
-    ASSERT_TRUE(pool.ok()) << pool.status().ToString();
-    pool_ = std::move(pool).value();
-    log_ = std::make_unique<log::IndexUnifiedLog>(pool_.get(), 1, 1);
-  }
-  ~LookupCacheTest() override { std::filesystem::remove_all(path_); }
-
   /// Writes an entry; returns its offset.
   uint64_t Write(std::string_view key, format::EntryOp op = format::EntryOp::kPut) {
     log::Draft draft;
@@ -58,10 +40,9 @@ class LookupCacheTest : public ::testing::Test {
     return Find(cache, key, sequence).state == LookupResult::State::kAbsent;
   }
 
-  std::string path_;
-  Options options_;
-  std::unique_ptr<pmem::PmemPool> pool_;
-  std::unique_ptr<log::IndexUnifiedLog> log_;
+  test::TestPool pool_;
+  std::unique_ptr<log::IndexUnifiedLog> log_ =
+      std::make_unique<log::IndexUnifiedLog>(pool_.get(), 1, 1);
   uint64_t sequence_ = 0;
 };
 

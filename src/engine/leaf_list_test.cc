@@ -2,14 +2,11 @@
 #include "index/leaf_list.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <filesystem>
 
 #include "level/manifest.h"
 #include "log/entry_heap.h"
 #include "pmem/epoch.h"
-#include "pmem/file_media.h"
+#include "support/test_pool.h"
 
 namespace braid::index {
 namespace {
@@ -17,20 +14,6 @@ namespace {
 class LeafListTest : public ::testing::Test {
  protected:
   LeafListTest() {
-    const char* base = std::getenv("BRAID_TMP");
-    path_ = std::string(base != nullptr ? base : "/tmp") + "/braid-leaves-XXXXXX";
-    EXPECT_NE(::mkdtemp(path_.data()), nullptr);
-    Options options;
-    options.pool.initial_bytes = 1 << 20;
-    options.pool.chunk_bytes = 16 << 10;
-    auto media = pmem::OpenFileMedia(path_, options.pool, true);
-    EXPECT_TRUE(media.ok()) << media.status().ToString();
-    auto pool = pmem::PmemPool::Open(std::move(media).value(), options, [](pmem::PmemPool* fresh) {
-      LeafList::Create(fresh);
-      return level::Manifest(fresh).Create();
-    });
-    EXPECT_TRUE(pool.ok()) << pool.status().ToString();
-    pool_ = std::move(pool).value();
     usage_ = std::make_unique<pmem::ChunkUsage>(1024);
     heap_ = std::make_unique<log::EntryHeap>(pool_.get(), usage_.get(), 1);
     list_ = std::make_unique<LeafList>(pool_.get(), SpanSkipList::Limits{}, true);
@@ -38,8 +21,6 @@ class LeafListTest : public ::testing::Test {
   ~LeafListTest() override {
     LeafList::Forget(list_->TakeGarbage());
     list_.reset();
-    pool_.reset();
-    std::filesystem::remove_all(path_);
   }
 
   LeafItem Entry(const std::string& key) {
@@ -59,8 +40,10 @@ class LeafListTest : public ::testing::Test {
     return list_->head()->next.load();
   }
 
-  std::string path_;
-  std::unique_ptr<pmem::PmemPool> pool_;
+  test::TestPool pool_{[](pmem::PmemPool* fresh) {
+    LeafList::Create(fresh);
+    return level::Manifest(fresh).Create();
+  }};
   std::unique_ptr<pmem::ChunkUsage> usage_;
   std::unique_ptr<log::EntryHeap> heap_;
   std::unique_ptr<LeafList> list_;

@@ -3,12 +3,10 @@
 #include "level/manifest.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cstring>
-#include <filesystem>
 
-#include "pmem/file_media.h"
+#include "support/test_pool.h"
 
 namespace braid::level {
 namespace {
@@ -17,32 +15,11 @@ using format::ManifestRecord;
 
 class ManifestTest : public ::testing::Test {
  protected:
-  ManifestTest() {
-    const char* base = std::getenv("BRAID_TMP");
-    path_ = std::string(base != nullptr ? base : "/tmp") + "/braid-manifest-XXXXXX";
-    EXPECT_NE(::mkdtemp(path_.data()), nullptr);
-    Options options;
-    options.pool.initial_bytes = 1 << 20;
-    options.pool.chunk_bytes = 16 << 10;
-    auto media = pmem::OpenFileMedia(path_, options.pool, true);
-    EXPECT_TRUE(media.ok()) << media.status().ToString();
-    auto pool = pmem::PmemPool::Open(std::move(media).value(), options, [](pmem::PmemPool* fresh) {
-      return Manifest(fresh).Create();
-    });
-    EXPECT_TRUE(pool.ok()) << pool.status().ToString();
-    pool_ = std::move(pool).value();
-  }
-  ~ManifestTest() override {
-    pool_.reset();
-    std::filesystem::remove_all(path_);
-  }
-
   ManifestRecord* Copy(int which) {
     return pool_->As<ManifestRecord>(format::kManifestOffset[which]);
   }
 
-  std::string path_;
-  std::unique_ptr<pmem::PmemPool> pool_;
+  test::TestPool pool_{[](pmem::PmemPool* fresh) { return Manifest(fresh).Create(); }};
 };
 
 TEST_F(ManifestTest, ATornCopyCannotBeCompletedByTheCommitsOfALaterSession) {

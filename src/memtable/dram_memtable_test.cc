@@ -5,12 +5,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <thread>
 
 #include "base/checksum.h"
 #include "log/index_unified_log.h"
-#include "pmem/file_media.h"
+#include "support/test_pool.h"
 
 namespace braid::memtable {
 namespace {
@@ -19,23 +18,6 @@ using index::LookupResult;
 
 class DramMemTableTest : public ::testing::TestWithParam<MemTableKind> {
  protected:
-  void SetUp() override {
-    const char* base = std::getenv("BRAID_TMP");
-    path_ = std::string(base != nullptr ? base : "/tmp") + "/braid-memtable-XXXXXX";
-    ASSERT_NE(::mkdtemp(path_.data()), nullptr);
-    options_.pool.initial_bytes = 1 << 20;
-    options_.pool.chunk_bytes = 16 << 10;
-    auto media = pmem::OpenFileMedia(path_, options_.pool, true);
-    ASSERT_TRUE(media.ok()) << media.status().ToString();
-    auto pool = pmem::PmemPool::Open(std::move(media).value(), options_,
-                                     [](pmem::PmemPool*) { return Status::OK(); });
-    ASSERT_TRUE(pool.ok()) << pool.status().ToString();
-    pool_ = std::move(pool).value();
-    table_ = std::make_unique<DramMemTable>(pool_.get(), 1, GetParam());
-    log_ = std::make_unique<log::IndexUnifiedLog>(pool_.get(), 1, 1);
-  }
-  ~DramMemTableTest() override { std::filesystem::remove_all(path_); }
-
   /// Inserts as the write path does; `before_fence` runs when all is written and nothing fenced.
   void Put(std::string_view key, std::string_view value,
            const std::function<void()>& before_fence) {
@@ -61,11 +43,10 @@ class DramMemTableTest : public ::testing::TestWithParam<MemTableKind> {
     return pool_->As<format::EntryHeader>(offset)->sequence();
   }
 
-  std::string path_;
-  Options options_;
-  std::unique_ptr<pmem::PmemPool> pool_;
-  std::unique_ptr<DramMemTable> table_;
-  std::unique_ptr<log::IndexUnifiedLog> log_;
+  test::TestPool pool_;
+  std::unique_ptr<DramMemTable> table_ = std::make_unique<DramMemTable>(pool_.get(), 1, GetParam());
+  std::unique_ptr<log::IndexUnifiedLog> log_ =
+      std::make_unique<log::IndexUnifiedLog>(pool_.get(), 1, 1);
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint64_t> durable_{0};
 };

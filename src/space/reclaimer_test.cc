@@ -1,44 +1,17 @@
 #include "space/reclaimer.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <memory>
-#include <optional>
-#include <string>
 #include <utility>
 
-#include "pmem/epoch.h"
-#include "pmem/file_media.h"
+#include "support/test_pool.h"
 
 namespace braid::space {
 namespace {
 
 class ReclaimerTest : public ::testing::Test {
  protected:
-  ReclaimerTest() {
-    const char* base = std::getenv("BRAID_TMP");
-    path_ = std::string(base != nullptr ? base : "/tmp") + "/braid-reclaimer-XXXXXX";
-    EXPECT_NE(::mkdtemp(path_.data()), nullptr);
-    Options options;
-    options.pool.initial_bytes = 1 << 20;
-    options.pool.chunk_bytes = 16 << 10;
-    auto media = pmem::OpenFileMedia(path_, options.pool, true);
-    EXPECT_TRUE(media.ok()) << media.status().ToString();
-    auto pool = pmem::PmemPool::Open(std::move(media).value(), options,
-                                     [](pmem::PmemPool*) { return Status::OK(); });
-    EXPECT_TRUE(pool.ok()) << pool.status().ToString();
-    pool_ = std::move(pool).value();
-    reclaimer_.emplace(
-        pool_.get(), [this] { return oldest_pin_; }, [this] { ++wakes_; });
-  }
-  ~ReclaimerTest() override {
-    reclaimer_.reset();
-    pool_.reset();
-    std::filesystem::remove_all(path_);
-  }
-
   pmem::ChunkId Chunk() {
     auto chunk =
         pool_->AllocateLogChunk({}, format::ChunkKind::kLog, pmem::AllocationClass::kWrite);
@@ -49,42 +22,41 @@ class ReclaimerTest : public ::testing::Test {
     return pool_->StateOf(chunk.chunk).kind() == format::ChunkKind::kFree;
   }
   bool Reclaim(bool in_doubt = false) {
-    Result<bool> worked = reclaimer_->Reclaim(in_doubt);
+    Result<bool> worked = reclaimer_.Reclaim(in_doubt);
     EXPECT_TRUE(worked.ok()) << worked.status().ToString();
     return worked.ok() && *worked;
   }
 
-  std::string path_;
-  std::unique_ptr<pmem::PmemPool> pool_;
-  std::optional<Reclaimer> reclaimer_;
+  test::TestPool pool_;
   uint64_t oldest_pin_ = ~0ull;
   int wakes_ = 0;
+  Reclaimer reclaimer_{pool_.get(), [this] { return oldest_pin_; }, [this] { ++wakes_; }};
 };
 
 TEST_F(ReclaimerTest, WithoutViewsAllIsGivenBackAtOnce) {
   EXPECT_FALSE(Reclaim());
   const pmem::ChunkId chunk = Chunk();
   const pmem::ChunkId other = Chunk();
-  reclaimer_->Retire({.chunks = {chunk}, .extents = {}});
+  reclaimer_.Retire({.chunks = {chunk}, .extents = {}});
   EXPECT_EQ(wakes_, 1);
-  EXPECT_TRUE(reclaimer_->HasRetired());
-  EXPECT_TRUE(reclaimer_->IsRetired(chunk));
-  EXPECT_FALSE(reclaimer_->IsRetired(other));
+  EXPECT_TRUE(reclaimer_.HasRetired());
+  EXPECT_TRUE(reclaimer_.IsRetired(chunk));
+  EXPECT_FALSE(reclaimer_.IsRetired(other));
   EXPECT_FALSE(IsFree(chunk));
   EXPECT_TRUE(Reclaim());
   EXPECT_TRUE(IsFree(chunk));
   EXPECT_FALSE(IsFree(other));
-  EXPECT_FALSE(reclaimer_->HasRetired());
-  EXPECT_EQ(reclaimer_->times(), 1u);
-  EXPECT_EQ(reclaimer_->chunks_given_back(), 1u);
+  EXPECT_FALSE(reclaimer_.HasRetired());
+  EXPECT_EQ(reclaimer_.times(), 1u);
+  EXPECT_EQ(reclaimer_.chunks_given_back(), 1u);
 }
 
 TEST_F(ReclaimerTest, AViewKeepsWhatWasRetiredAfterItBegan) {
   const pmem::ChunkId before = Chunk();
   const pmem::ChunkId after = Chunk();
-  reclaimer_->Retire({.chunks = {before}, .extents = {}});
-  oldest_pin_ = reclaimer_->clock().load();
-  reclaimer_->Retire({.chunks = {after}, .extents = {}});
+  reclaimer_.Retire({.chunks = {before}, .extents = {}});
+  oldest_pin_ = reclaimer_.clock().load();
+  reclaimer_.Retire({.chunks = {after}, .extents = {}});
   EXPECT_TRUE(Reclaim());
   EXPECT_TRUE(IsFree(before));
   EXPECT_FALSE(IsFree(after));
@@ -100,11 +72,11 @@ TEST_F(ReclaimerTest, ExtentsGoTheSameWay) {
   auto extent = pool_->AllocateExtent(40'000, entry, pmem::AllocationClass::kWrite);
   ASSERT_TRUE(extent.ok()) << extent.status().ToString();
   const uint64_t free_before = pool_->free_chunks();
-  reclaimer_->Retire({.chunks = {}, .extents = {*extent}});
-  EXPECT_EQ(reclaimer_->RetiredExtents().count(*extent), 1u);
+  reclaimer_.Retire({.chunks = {}, .extents = {*extent}});
+  EXPECT_EQ(reclaimer_.RetiredExtents().count(*extent), 1u);
   EXPECT_TRUE(Reclaim());
   EXPECT_EQ(pool_->free_chunks(), free_before + 3);
-  EXPECT_TRUE(reclaimer_->RetiredExtents().empty());
+  EXPECT_TRUE(reclaimer_.RetiredExtents().empty());
 }
 
 TEST_F(ReclaimerTest, MemoryWaitsForItsReadersButForNoView) {
@@ -113,13 +85,13 @@ TEST_F(ReclaimerTest, MemoryWaitsForItsReadersButForNoView) {
   const std::weak_ptr<int> seen = memory;
   RetiredMemory retired;
   retired.push_back(std::move(memory));
-  reclaimer_->RetireMemory(std::move(retired));
-  EXPECT_TRUE(reclaimer_->HasRetiredMemory());
+  reclaimer_.RetireMemory(std::move(retired));
+  EXPECT_TRUE(reclaimer_.HasRetiredMemory());
   EXPECT_FALSE(seen.expired());
-  reclaimer_->ReclaimMemory();
+  reclaimer_.ReclaimMemory();
   EXPECT_TRUE(seen.expired());
-  EXPECT_FALSE(reclaimer_->HasRetiredMemory());
-  EXPECT_EQ(reclaimer_->times(), 0u);  // nobody finds room by that
+  EXPECT_FALSE(reclaimer_.HasRetiredMemory());
+  EXPECT_EQ(reclaimer_.times(), 0u);  // nobody finds room by that
 }
 
 TEST_F(ReclaimerTest, OfAMediumInDoubtNothingIsReused) {
@@ -127,17 +99,17 @@ TEST_F(ReclaimerTest, OfAMediumInDoubtNothingIsReused) {
   RetiredMemory memory;
   memory.push_back(std::make_shared<int>(7));
   const std::weak_ptr<const void> seen = memory.front();
-  reclaimer_->Retire({.chunks = {chunk}, .extents = {}});
-  reclaimer_->RetireMemory(std::move(memory));
+  reclaimer_.Retire({.chunks = {chunk}, .extents = {}});
+  reclaimer_.RetireMemory(std::move(memory));
   EXPECT_FALSE(Reclaim(true));
   EXPECT_FALSE(IsFree(chunk));
   EXPECT_TRUE(seen.expired());
-  EXPECT_EQ(reclaimer_->times(), 0u);
+  EXPECT_EQ(reclaimer_.times(), 0u);
 }
 
 TEST_F(ReclaimerTest, RoomThatCameFromElsewhereIsCounted) {
-  reclaimer_->CountRoom();
-  EXPECT_EQ(reclaimer_->times(), 1u);
+  reclaimer_.CountRoom();
+  EXPECT_EQ(reclaimer_.times(), 1u);
 }
 
 }  // namespace

@@ -1,0 +1,52 @@
+// A pool in a folder of its own, without an engine: for tests of the parts that engines are made
+// of.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "braid/options.h"
+#include "pmem/file_media.h"
+#include "pmem/pool.h"
+#include "support/temp_folder.h"
+
+namespace braid::test {
+
+/// `count` chunks of 16 KiB, headers included, that may grow.
+inline Options PoolOfSmallChunks(uint64_t count = 64) {
+  Options options;
+  options.pool.chunk_bytes = 16u << 10;
+  options.pool.initial_bytes = count * options.pool.chunk_bytes;
+  return options;
+}
+
+class TestPool {
+ public:
+  using Init = std::function<Status(pmem::PmemPool*)>;
+
+  /// `init` fills the pool before it is published.
+  explicit TestPool(
+      const Init& init = [](pmem::PmemPool*) { return Status::OK(); },
+      const Options& options = PoolOfSmallChunks()) {
+    Result<std::unique_ptr<pmem::Media>> media =
+        pmem::OpenFileMedia(folder_.Sub("pool"), options.pool, true);
+    EXPECT_TRUE(media.ok()) << media.status().ToString();
+    Result<std::unique_ptr<pmem::PmemPool>> pool =
+        pmem::PmemPool::Open(std::move(media).value(), options, init);
+    EXPECT_TRUE(pool.ok()) << pool.status().ToString();
+    pool_ = std::move(pool).value();
+  }
+
+  pmem::PmemPool* get() const noexcept { return pool_.get(); }
+  pmem::PmemPool* operator->() const noexcept { return pool_.get(); }
+  pmem::PmemPool& operator*() const noexcept { return *pool_; }
+
+ private:
+  TempFolder folder_;
+  std::unique_ptr<pmem::PmemPool> pool_;
+};
+
+}  // namespace braid::test
