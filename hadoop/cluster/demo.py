@@ -8,7 +8,8 @@ checks that all outputs are equal, prints tables, and removes everything. Job ti
 waits, from the start of the client to the end of the job; CPU is that of all daemons and containers,
 their start-up included. Times on a busy machine vary: --runs 3 gives medians of interleaved runs.
 
-With --skew node one worker is held at half a core by its cgroup; with --skew data some of the text's
+With --skew node one worker is held by its cgroup at half a core, or at half of what falls to each
+worker where that is less; with --skew data some of the text's
 records cost Grep far more than others. There are nine rounds of Grep then, under each way alone and
 beside a second one.
 """
@@ -39,7 +40,8 @@ BLOCKS = 64  # of the text, unless blocks would be smaller than 1 MB
 QUICK = {"size": 32 << 20, "block": 2 << 20, "jobs": ["wordcount"], "fairness": False,
          "modes": list(jobs.POLICIES)}
 SLOW = f"node{NODES}"  # not the first, which has a slot more for the application master
-HALF = 0.5
+# What it is left: half a core, or half of a worker's share where there are few.
+SLOW_CORES = min(0.5, os.cpu_count() / NODES / 2)
 SKEWED = {"jobs": ["grep"], "runs": 9}
 RESULTS = {skew: ROOT / "hadoop/docs" / name for skew, name in {
     "none": "measurements.json", "node": "measurements-node.json",
@@ -205,7 +207,7 @@ def demonstrate(options, cluster, folder):
     say(f"writing a text of {options.bytes >> 20} MB in blocks of {options.block >> 10} KB")
     write_text(cluster, options.bytes, options.block if options.skew == "data" else 0, folder)
     if options.skew == "node":
-        cluster.limit(SLOW, HALF)
+        cluster.limit(SLOW, SLOW_CORES)
     say(f"{len(options.jobs) * len(options.modes) * options.runs} runs of "
         f"{', '.join(options.jobs)} under {len(options.modes)} ways")
     runner = Runner(cluster, jar, "/in/text", options.bytes, 1800)
@@ -231,7 +233,7 @@ def begun(options):
         "pair": ["wordcount", "grep"] if options.skew == "none" else ["grep", "grep"],
         "runs": [], "together": []}
     if options.skew == "node":
-        results |= {"slow": SLOW, "throttled": []}
+        results |= {"slow": SLOW, "slow_cores": SLOW_CORES, "throttled": []}
     if options.json and options.json.exists():
         earlier = json.loads(options.json.read_text())
         for key in ("size", "block", "nodes", "slots", "replication", "machine", "skew"):

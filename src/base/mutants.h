@@ -173,6 +173,7 @@ enum class Mutant : int {
 
   // Room for a large value.
   kMovedValueNotCopied,  ///< an entry moves, and not the value in its extent
+  kRunNotKept,           ///< while it is emptied, others take what is free of it
   kRunKeptForever,       ///< nobody may have the chunks after a write that gave up
 
   // Dropping what views no longer need: a merge of an empty table.

@@ -2,6 +2,8 @@
 // invariants, persistence: see word_watch.h.
 #include "base/word_watch.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -81,6 +83,7 @@ void WordWatch::Tell(Group* group) noexcept {
 }
 
 void WordWatch::Loop(Group* group) noexcept {
+  pthread_setname_np(pthread_self(), "braid-watch");
   std::array<FutexWaiter, kMostWaiters> waiters;
   for (;;) {
     size_t count = 1;

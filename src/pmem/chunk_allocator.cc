@@ -209,6 +209,7 @@ std::optional<uint64_t> PmemPool::TakeFree(uint64_t count, uint32_t region,
 }
 
 void PmemPool::KeepRun(uint64_t first, uint64_t count) {
+  if (BRAID_MUTANT(kRunNotKept)) return;
   const std::lock_guard lock(mutex_);
   kept_ = {first, count, 0};
   const std::vector<uint64_t>& free = free_[RegionOfChunk(first)];

@@ -159,6 +159,8 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kCopiesNotSwept, "collection: copies", "leak", "Snapshot"},
     {Mutant::kTwinKept, "collection: merge", "both or neither", "Collection"},
     {Mutant::kMovedValueNotCopied, "room for large values", "flush", "Room"},
+    {Mutant::kRunNotKept, "room for large values", "others take it", nullptr,
+     "braid_unit_tests KeptRunTest.*"},
     {Mutant::kRunKeptForever, "room for large values", "leak", nullptr,
      "braid_conformance_tests *RoomTest*"},
     {Mutant::kEmptyHeadNotWritten, "drop of kept versions", "flush", "Kept"},

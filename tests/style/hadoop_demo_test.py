@@ -201,9 +201,10 @@ class ReportTest(unittest.TestCase):
 
     def test_what_was_uneven_is_said_first(self):
         self.assertEqual(self.setting(), "")
-        self.assertIn("node4, was held at half a core by its cgroup: it had used up its time in 30 "
-                      "of 100 tenths", self.setting(skew="node", slow="node4",
-                                                   throttled=[[10, 60], [20, 40]]))
+        self.assertIn("node4, was held at 0.5 of a core by its cgroup, where 1 fall to each: it had "
+                      "used up its time in 30 of 100 tenths",
+                      self.setting(skew="node", slow="node4", slow_cores=0.5,
+                                   throttled=[[10, 60], [20, 40]]))
         self.assertIn("Records were of uneven cost", self.setting(skew="data"))
 
     def setting(self, **facts):
