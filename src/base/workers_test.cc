@@ -1,8 +1,6 @@
 #include "base/workers.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -172,42 +170,6 @@ TEST(WorkersTest, ThreadsEndWithTheLastWhoHoldsThem) {
   workers.reset();
   EXPECT_TRUE(seen.expired());
   EXPECT_EQ(Workers::OfProcess()->threads(), 0u);
-}
-
-// Everything at once, from many threads.
-TEST(WorkersTest, JobsComeAndGoWhileOthersAreWoken) {
-  const auto workers = Workers::OfProcess();
-  std::vector<std::unique_ptr<CountedJob>> jobs;
-  for (int i = 0; i < 8; ++i) {
-    jobs.push_back(std::make_unique<CountedJob>([](int run) {
-      return run % 3 == 0   ? Next::Now()
-             : run % 3 == 1 ? Next::After(milliseconds(1))
-                            : Next::WhenWoken();
-    }));
-  }
-  std::atomic<bool> done{false};
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([&, thread] {
-      CountedJob& own = *jobs[static_cast<size_t>(thread)];
-      for (int round = 0; round < 300; ++round) {
-        workers->Add(&own, static_cast<Lane>(round % 3));
-        for (const auto& job : jobs) workers->Wake(job.get());
-        workers->Remove(&own);
-      }
-    });
-  }
-  std::thread waker([&] {
-    for (size_t i = 4; i < 8; ++i) workers->Add(jobs[i].get(), Lane::kSpace);
-    while (!done.load()) {
-      for (const auto& job : jobs) workers->Wake(job.get());
-    }
-    for (size_t i = 4; i < 8; ++i) workers->Remove(jobs[i].get());
-  });
-  for (std::thread& thread : threads) thread.join();
-  done.store(true);
-  waker.join();
-  for (size_t i = 4; i < 8; ++i) EXPECT_GT(jobs[i]->runs(), 10);
 }
 
 }  // namespace
