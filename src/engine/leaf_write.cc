@@ -6,6 +6,7 @@
 #include "base/mutants.h"
 #include "base/no_throw.h"
 #include "base/thread_slot.h"
+#include "engine/attempts.h"
 #include "engine/leaf_engine.h"
 #include "engine/leaf_split.h"
 
@@ -110,26 +111,31 @@ Status LeafEngine::Update(const WriteOptions& options, log::Draft draft, Conditi
   if (Status s = CheckSync(options); !s.ok()) return s;
   draft.key_hash = base::Hash64(draft.key);
   LargeValues::Scope large(&large_values_, {&draft, 1});
-  for (;;) {
-    if (Status s = AdmitWrite(); !s.ok()) return s;
-    const uint64_t reclaims = reclaims_.load(std::memory_order_relaxed);
-    Status s;
-    if (large.wants_copy() && (condition == nullptr || condition->wants_copy)) {
-      s = large.Copy(base::ThreadSlot() % pool_->regions(), pmem::ClassOf(draft.op));
-    }
-    if (s.ok()) s = TryUpdate(&draft, condition);
-    if (s.ok() && condition != nullptr && condition->wants_copy) continue;
-    if (s.IsTryAgain()) {
+  struct Host {
+    LeafEngine& engine;
+    Status Admit() const { return engine.AdmitWrite(); }
+    uint64_t TimesReclaimed() const { return engine.reclaims_.load(std::memory_order_relaxed); }
+    void AwaitTurn() {
       // Verify counts, and lets writes go on when it has.
-      const std::lock_guard wait(pause_mutex_);
-      continue;
+      const std::lock_guard wait(engine.pause_mutex_);
     }
-    if (s.IsOutOfSpace() && WaitForSpace(reclaims)) continue;
-    if (!s.ok()) NoteSyncError();  // of a growth
-    if (!s.ok()) return s;
-    if (condition == nullptr || condition->met) AfterWrite();
-    return Status::OK();
-  }
+    bool WaitForSpace(uint64_t reclaimed) { return engine.WaitForSpace(reclaimed); }
+    Status WhyRefused(Status s) {
+      engine.NoteSyncError();  // of a growth
+      return s;
+    }
+  };
+  const Status s = AttemptUntilDone(Host{*this}, [&] {
+    Status attempt;
+    if (large.wants_copy() && (condition == nullptr || condition->wants_copy)) {
+      attempt = large.Copy(base::ThreadSlot() % pool_->regions(), pmem::ClassOf(draft.op));
+    }
+    if (attempt.ok()) attempt = TryUpdate(&draft, condition);
+    const bool once_more = attempt.ok() && condition != nullptr && condition->wants_copy;
+    return once_more ? Status::TryAgain("") : attempt;
+  });
+  if (s.ok() && (condition == nullptr || condition->met)) AfterWrite();
+  return s;
 }
 
 /// Before each attempt of a write, of whatever kind.

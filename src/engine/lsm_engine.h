@@ -41,6 +41,7 @@
 #include "compaction/compaction_job.h"
 #include "compaction/kept_versions.h"
 #include "compaction/picker.h"
+#include "engine/attempts.h"
 #include "engine/call_gate.h"
 #include "engine/delete_range.h"
 #include "engine/engine.h"
@@ -532,18 +533,18 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
 
 template <class Attempt>
 Status LsmEngine::AttemptUntilDone(Writer writer, Attempt&& attempt) {
-  for (;;) {
-    if (Status s = AdmitWrite(); !s.ok()) return s;
-    const uint64_t reclaims = reclaimer_.times();
-    Status s = attempt();
-    if (s.ok()) return s;
-    if (s.IsTryAgain()) {
-      if (writer == Writer::kUser) AwaitRange();
-      continue;
+  struct Host {
+    LsmEngine& engine;
+    Writer writer;
+    Status Admit() { return engine.AdmitWrite(); }
+    uint64_t TimesReclaimed() const { return engine.reclaimer_.times(); }
+    void AwaitTurn() {
+      if (writer == Writer::kUser) engine.AwaitRange();
     }
-    if (s.IsOutOfSpace() && WaitForSpace(reclaims)) continue;
-    return WhyRefused(std::move(s));
-  }
+    bool WaitForSpace(uint64_t reclaimed) { return engine.WaitForSpace(reclaimed); }
+    Status WhyRefused(Status s) { return engine.WhyRefused(std::move(s)); }
+  };
+  return engine::AttemptUntilDone(Host{*this, writer}, std::forward<Attempt>(attempt));
 }
 
 }  // namespace braid::engine
