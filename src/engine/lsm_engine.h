@@ -47,6 +47,7 @@
 #include "engine/engine.h"
 #include "engine/large_values.h"
 #include "engine/read_state.h"
+#include "engine/sync_rounds.h"
 #include "engine/view_registry.h"
 #include "engine/write_controller.h"
 #include "flush/checkpoint.h"
@@ -522,10 +523,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
   std::optional<ViewRegistry::Handle> reader_pin_;   // of those that are granted
   std::optional<ViewRegistry::Handle> revoked_pin_;  // of calls that a revocation met
 
-  std::mutex sync_mutex_;
-  std::mutex sync_round_mutex_;
-  uint64_t syncs_begun_ = 0;  // sync_mutex_
-  std::atomic<uint64_t> syncs_done_{0};
+  SyncRounds syncs_;
 
   uint64_t open_micros_ = 0;
   uint64_t recovered_entries_ = 0;

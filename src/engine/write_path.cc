@@ -371,30 +371,16 @@ void LsmEngine::SealActive(const LoggedMemTable* expected) {
   }
 }
 
-/// One fdatasync round serves all writers that came before it began.
 Status LsmEngine::SyncPool() {
   const Stalls::Asked asked;
   const CallGate::Call call(&calls_);
   if (!call.entered()) return Status::Closed();
-  uint64_t ticket = 0;
-  {
-    const std::lock_guard lock(sync_mutex_);
-    ticket = syncs_begun_ + 1;  // the next round to begin covers this write
-  }
-  const std::lock_guard lock(sync_round_mutex_);
-  if (syncs_done_.load() >= ticket) return Status::OK();
-  {
-    const std::lock_guard begin(sync_mutex_);
-    ++syncs_begun_;
-  }
-  counters_.Add(EngineCounter::kSyncs);
-  Status s = SyncUnless(BRAID_MUTANT(kSyncPutNotSynced));
-  if (s.ok()) {
-    syncs_done_.store(syncs_begun_);
-  } else {
-    Fail(s);  // the medium gives the same error to all who sync after this
-  }
-  return s;
+  return syncs_.Run([this] {
+    counters_.Add(EngineCounter::kSyncs);
+    Status s = SyncUnless(BRAID_MUTANT(kSyncPutNotSynced));
+    if (!s.ok()) Fail(s);  // the medium gives the same error to all who sync after this
+    return s;
+  });
 }
 
 /// After a full pool: lets the background give back what it can. True when there is room again, as
