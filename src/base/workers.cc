@@ -99,7 +99,7 @@ void Workers::Add(Job* job, Lane lane) {
   job->woken_ = false;
   job->leaves_ = false;
   ++state.jobs;
-  Enqueue(job, Clock::now());
+  Enqueue(job, {});
   state.changed.notify_one();
 }
 
@@ -132,13 +132,14 @@ void Workers::Wake(Job* job) noexcept {
       break;
   }
   if (job->leaves_) return;
-  Enqueue(job, Clock::now());
+  Enqueue(job, {});
   LaneOf(*job).changed.notify_one();
 }
 
-/// Under mutex_.
-void Workers::Enqueue(Job* job, Clock::time_point due) noexcept {
-  job->node_.value().first = due;
+/// To run after `pause`. Under mutex_.
+void Workers::Enqueue(Job* job, std::chrono::milliseconds pause) noexcept {
+  job->pause_ = pause;
+  job->node_.value().first = Clock::now() + pause;
   job->place_ = LaneOf(*job).queue.insert(std::move(job->node_)).position;
   job->state_ = Job::State::kQueued;
 }
@@ -151,8 +152,11 @@ void Workers::Dequeue(Job* job) noexcept {
 
 /// A job that is due, if there is one. Under mutex_.
 Workers::Job* Workers::Take(LaneState* lane) noexcept {
-  if (lane->queue.empty() || lane->queue.begin()->first > Clock::now()) return nullptr;
-  Job* const job = lane->queue.begin()->second;
+  if (lane->queue.empty()) return nullptr;
+  const auto [due, job] = *lane->queue.begin();
+  const Clock::time_point now = Clock::now();
+  // Farther away than it was: the clock has gone back, and it is due as far as anybody can tell.
+  if (due > now && due - now <= job->pause_) return nullptr;
   Dequeue(job);
   job->state_ = Job::State::kRunning;
   job->woken_ = false;
@@ -170,8 +174,7 @@ void Workers::RunJob(Job* job, std::unique_lock<std::mutex>* lock) noexcept {
   if (job->leaves_) {
     left_.notify_all();
   } else if (job->woken_ || next.when != Next::When::kWhenWoken) {
-    const bool at_once = job->woken_ || next.when == Next::When::kNow;
-    Enqueue(job, at_once ? Clock::now() : Clock::now() + next.after);
+    Enqueue(job, job->woken_ ? std::chrono::milliseconds(0) : next.after);
   }
 }
 

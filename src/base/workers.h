@@ -63,10 +63,11 @@ class Workers {
     // All but is_watched_, which is its thread's, under Workers::mutex_.
     State state_ = State::kOut;
     Lane lane_ = Lane::kFlush;
-    bool woken_ = false;     // since its Run began
-    bool leaves_ = false;    // Remove waits for it
-    Queue::node_type node_;  // when it is not queued: so that a Wake needs no memory
-    Queue::iterator place_;  // when it is
+    bool woken_ = false;                  // since its Run began
+    bool leaves_ = false;                 // Remove waits for it
+    Queue::node_type node_;               // when it is not queued: so that a Wake needs no memory
+    Queue::iterator place_;               // when it is
+    std::chrono::milliseconds pause_{0};  // when it is queued: after which it is due
     bool is_watched_ = false;
   };
 
@@ -103,7 +104,7 @@ class Workers {
   void StartThreadFor(Lane lane, size_t jobs);
   Job* Take(LaneState* lane) noexcept;
   void RunJob(Job* job, std::unique_lock<std::mutex>* lock) noexcept;
-  void Enqueue(Job* job, Clock::time_point due) noexcept;
+  void Enqueue(Job* job, std::chrono::milliseconds pause) noexcept;
   void Dequeue(Job* job) noexcept;
 
   mutable std::mutex mutex_;

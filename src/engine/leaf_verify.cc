@@ -175,22 +175,25 @@ void LeafEngine::CheckSpace(Totals* totals) {
     leaf_chunks += pool_->StateOf(chunk).kind() == ChunkKind::kLeaf ? 1 : 0;
   }
   const uint64_t known = totals->leaves + list_->garbage_leaves() + list_->free_leaves();
+  // What is known of all of them lies with the record of their table.
+  const auto problem = [&](const std::string& what) {
+    totals->Add(pool_->CorruptionAt(format::kManifestOffset[0], "leaves", what));
+  };
   if (known != leaf_chunks * index::LeafList::LeavesInChunk(*pool_) ||
       totals->leaves != list_->leaves()) {
-    totals->problems.push_back("leaves: " + std::to_string(totals->leaves) + " in the list, " +
-                               std::to_string(list_->leaves()) + " counted, " +
-                               std::to_string(list_->garbage_leaves()) + " replaced, " +
-                               std::to_string(list_->free_leaves()) + " free, in " +
-                               std::to_string(leaf_chunks) + " chunks");
+    problem(std::to_string(totals->leaves) + " are in the list, " +
+            std::to_string(list_->leaves()) + " counted, " +
+            std::to_string(list_->garbage_leaves()) + " replaced, " +
+            std::to_string(list_->free_leaves()) + " free, in " + std::to_string(leaf_chunks) +
+            " chunks");
   }
   if (totals->linked != entries()) {
-    totals->problems.push_back(std::to_string(totals->linked) + " entries are in leaves, " +
-                               std::to_string(entries()) + " are counted");
+    problem(std::to_string(totals->linked) + " entries are in them, " + std::to_string(entries()) +
+            " are counted");
   }
   if (totals->max_sequence > sequence_.load()) {
-    totals->problems.push_back("an entry has the sequence number " +
-                               std::to_string(totals->max_sequence) + ", the last one drawn is " +
-                               std::to_string(sequence_.load()));
+    problem("an entry has the sequence number " + std::to_string(totals->max_sequence) +
+            ", the last one drawn is " + std::to_string(sequence_.load()));
   }
   CheckExtents(totals);
 }

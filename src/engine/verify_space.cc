@@ -115,8 +115,12 @@ void LsmEngine::CheckLogs(const ReadState& state, uint64_t flushed_table_id,
     });
   }
   if (live > known) {
-    totals->problems.push_back(std::to_string(live) + " entries of logs are live, only " +
-                               std::to_string(known) + " are in a memtable");
+    totals->problems.emplace_back(
+        pool_
+            ->CorruptionAt(format::kManifestOffset[0], "logs",
+                           std::to_string(live) + " entries are live, only " +
+                               std::to_string(known) + " are in a memtable")
+            .message());
   }
 }
 
@@ -137,9 +141,13 @@ void LsmEngine::CheckSpace(level::CheckTotals* totals) {
   CheckExtents(manifest.merge_id != 0, totals);
   CheckLogs(*state_owner_, manifest.flushed_table_id, totals);
   if (totals->max_sequence > sequence_.load()) {
-    totals->problems.push_back("an entry has the sequence number " +
-                               std::to_string(totals->max_sequence) + ", the last one drawn is " +
-                               std::to_string(sequence_.load()));
+    totals->problems.emplace_back(pool_
+                                      ->CorruptionAt(format::kManifestOffset[0], "manifest",
+                                                     "an entry has the sequence number " +
+                                                         std::to_string(totals->max_sequence) +
+                                                         ", the last one drawn is " +
+                                                         std::to_string(sequence_.load()))
+                                      .message());
   }
 }
 

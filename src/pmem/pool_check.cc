@@ -15,6 +15,9 @@ std::vector<std::string> PmemPool::CheckAllocator() {
   const auto problem = [&](uint64_t chunk, const std::string& what) {
     problems.emplace_back(CorruptionAt(ChunkOffset(chunk), "chunk", what).message());
   };
+  const auto all = [&](const std::string& object, const std::string& what) {
+    problems.emplace_back(CorruptionAt(format::kFirstStateTableOffset, object, what).message());
+  };
   uint64_t free_states = 0;
   uint64_t meta_states = 0;
   uint64_t redo_states = 0;
@@ -38,15 +41,15 @@ std::vector<std::string> PmemPool::CheckAllocator() {
     if (StateOf(sorted[i]).kind() != ChunkKind::kFree) problem(sorted[i], "it is free and in use");
   }
   if (free_states > sorted.size()) {
-    problems.push_back(std::to_string(free_states) + " chunks are free, only " +
-                       std::to_string(sorted.size()) + " can be allocated");
+    all("chunk states", std::to_string(free_states) + " chunks are free, only " +
+                            std::to_string(sorted.size()) + " can be allocated");
   }
   uint64_t meta = 0;
   for (const Segment& segment : segments_) meta += segment.meta_chunks;
   if (meta_states != meta || redo_states != std::size(redo_chunks_)) {
-    problems.push_back(std::to_string(meta_states) + " chunks hold headers and " +
-                       std::to_string(redo_states) + " redo records, " + std::to_string(meta) +
-                       " and 2 should");
+    all("chunk states", std::to_string(meta_states) + " chunks hold headers and " +
+                            std::to_string(redo_states) + " redo records, " + std::to_string(meta) +
+                            " and 2 should");
   }
   return problems;
 }
