@@ -150,13 +150,24 @@ void Workers::Dequeue(Job* job) noexcept {
   job->state_ = Job::State::kResting;
 }
 
-/// A job that is due, if there is one. Under mutex_.
-Workers::Job* Workers::Take(LaneState* lane) noexcept {
-  if (lane->queue.empty()) return nullptr;
-  const auto [due, job] = *lane->queue.begin();
-  const Clock::time_point now = Clock::now();
-  // Farther away than it was: the clock has gone back, and it is due as far as anybody can tell.
-  if (due > now && due - now <= job->pause_) return nullptr;
+/// The first of the queue, when its time has come. Waits for that, or for a job that comes before
+/// it, and then returns null. By the wait and not by the clock, which may be moved, so that the
+/// crash simulator can repeat what happens. Under mutex_.
+Workers::Job* Workers::TakeOrWait(LaneState* lane, std::unique_lock<std::mutex>* lock) noexcept {
+  ++lane->idle;
+  if (lane->queue.empty()) {
+    lane->changed.wait(*lock);
+    --lane->idle;
+    return nullptr;
+  }
+  const auto first = *lane->queue.begin();
+  if (first.second->pause_.count() != 0) {
+    // Where the clock has gone back, no longer than the job asked for.
+    lane->changed.wait_until(*lock, std::min(first.first, Clock::now() + first.second->pause_));
+  }
+  --lane->idle;
+  if (stopping_ || lane->queue.empty() || *lane->queue.begin() != first) return nullptr;
+  Job* const job = first.second;
   Dequeue(job);
   job->state_ = Job::State::kRunning;
   job->woken_ = false;
@@ -183,25 +194,15 @@ void Workers::Loop(Lane lane) noexcept {
   LaneState& state = lanes_[static_cast<size_t>(lane)];
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    if (Job* const job = Take(&state)) {
-      // What comes next is another thread's.
-      if (state.idle != 0) {
-        if (!state.queue.empty()) state.changed.notify_one();
-      } else {
-        Try([&] { StartThreadFor(lane, state.jobs); });
-      }
-      RunJob(job, &lock);
-      continue;
-    }
-    ++state.idle;
-    if (state.queue.empty()) {
-      state.changed.wait(lock);
+    Job* const job = TakeOrWait(&state, &lock);
+    if (job == nullptr) continue;
+    // What comes next is another thread's.
+    if (state.idle != 0) {
+      if (!state.queue.empty()) state.changed.notify_one();
     } else {
-      // A copy: the queue may change meanwhile.
-      const Clock::time_point due = state.queue.begin()->first;
-      state.changed.wait_until(lock, due);
+      Try([&] { StartThreadFor(lane, state.jobs); });
     }
-    --state.idle;
+    RunJob(job, &lock);
   }
 }
 

@@ -102,7 +102,7 @@ class Workers {
   void Loop(Lane lane) noexcept;
   void StartThread(Lane lane);
   void StartThreadFor(Lane lane, size_t jobs);
-  Job* Take(LaneState* lane) noexcept;
+  Job* TakeOrWait(LaneState* lane, std::unique_lock<std::mutex>* lock) noexcept;
   void RunJob(Job* job, std::unique_lock<std::mutex>* lock) noexcept;
   void Enqueue(Job* job, std::chrono::milliseconds pause) noexcept;
   void Dequeue(Job* job) noexcept;
