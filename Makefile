@@ -22,7 +22,7 @@ help: ## list the targets (this text)
 	  /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##@ Try it
-demo: $(BUILD_SETUP) ## see braid at work: load, read, kill, reopen, verify [5 min, then 30 s]
+demo: $(BUILD_SETUP) ## see braid at work: load, read, kill, reopen, verify [4 min on a bare machine, then 15 s]
 	@echo "demo: compiling the store, its command and the comparison"
 	@bash scripts/build.sh --brief release braid_command braid_compare
 	@bash scripts/demo.sh
@@ -52,10 +52,10 @@ $(BUILD)/setup-peers.stamp: scripts/setup.sh
 build: $(BUILD_SETUP) ## build the release: build/release/bin/braid, lib/libbraid.*
 	@bash scripts/build.sh --brief release
 
-java: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## build the Java binding: bindings/java/core/target/*.jar
+java: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## build the Java binding: bindings/java/core/target/*.jar [half a minute, once the release is built]
 	@bash scripts/java.sh build
 
-python: $(BUILD_SETUP) $(BUILD)/setup-python.stamp ## build the Python wheel: build/python/wheel
+python: $(BUILD_SETUP) $(BUILD)/setup-python.stamp ## build the Python wheel: build/python/wheel [half a minute, once the release is built]
 	@bash scripts/python.sh build
 
 docs: build ## renew the pages of docs/ that the command makes of itself
