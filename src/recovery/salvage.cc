@@ -249,7 +249,11 @@ void Salvage::Decide() {
         candidate.is(kCommitted) && (candidate.is(kValueIntact) || candidate.is(kLive));
     if (counts) versions.push_back(&candidate);
   }
-  const auto rank = [](const Candidate& c) { return c.facts & (kLive | kValueIntact); };
+  // Of two that count alike the one that a list leads to: the other one is an original whose table
+  // has its copies already, and which a merge that has yet to end will mark dead.
+  const auto rank = [](const Candidate& c) {
+    return 2 * (c.facts & (kLive | kValueIntact)) + (c.is(kLinked) ? 1 : 0);
+  };
   std::sort(versions.begin(), versions.end(), [&](const Candidate* a, const Candidate* b) {
     const EntryHeader& x = *EntryOf(*a);
     const EntryHeader& y = *EntryOf(*b);
