@@ -84,7 +84,7 @@ void LookupCache::Forget(uint64_t hash, uint64_t offset) noexcept {
   std::atomic<uint64_t>& bucket = buckets_[BucketOf(hash)];
   if (!Names(hash, offset)) return;
   // Relaxed: whoever must not find the word any more has waited for a grace period, or has read the
-  // clock of reclamation, which is moved after this (see LsmEngine::Retire).
+  // clock of reclamation, which is moved after this (see space::Reclaimer::Retire).
   const uint64_t emptied = BRAID_MUTANT(kLookupForgetsUse) ? kNeverUsed : kEmptied;
   if (bucket.compare_exchange_strong(word, emptied, std::memory_order_relaxed)) {
     entries_.fetch_sub(1, std::memory_order_relaxed);

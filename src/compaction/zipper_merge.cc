@@ -456,7 +456,7 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   const size_t replaced = result_.replaced.size() + batch_runs_.size();
   if (replaced > result_.replaced.capacity()) result_.replaced.reserve(2 * replaced);
   Charge();
-  // Acquire and release on both sides of the changes: see LsmEngine::Find.
+  // Acquire and release on both sides of the changes: see Reader::Find.
   if (input_.relinks != nullptr) input_.relinks->fetch_add(1, std::memory_order_acq_rel);
   Status outcome =
       input_.by_pointers ? pointers_.Commit(updates_, steps_) : redo_.Commit(updates_, progress);

@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Longer than it takes a store to be arranged once it rests (arrange.cc).
+/// Longer than it takes a store to be arranged once it rests (LsmEngine::IsAtRest).
 constexpr uint64_t kRestNanos = 2'000'000'000;
 
 }  // namespace
@@ -75,9 +75,9 @@ base::Workers::Next LsmEngine::CompactionWork::Step() {
     return Next::Now();
   }
   // What a view keeps from being dropped, it lets go of without a word.
-  const bool readers = e.reader_pin_ || e.revoked_pin_ || e.reader_flush_;
-  return Pause([&] { return !readers && e.views_->count() == 0; }, milliseconds(20),
-               e.reader_slots_.AsksWord(), e.reader_slots_.seen_asks());
+  const pmem::WriterSlots& slots = e.readers_.slots();
+  return Pause([&e] { return !e.readers_.IsBusy() && e.views_->count() == 0; }, milliseconds(20),
+               slots.AsksWord(), slots.seen_asks());
 }
 
 LsmEngine::SpaceWork::SpaceWork(LsmEngine* engine)
@@ -132,7 +132,7 @@ void LsmEngine::StartJobs() {
   if (options_.read_only) return;
   if (!options_.background_threads) return pool_->media().RefuseReaders();
   // Before the thread that answers.
-  reader_slots_ = pmem::WriterSlots(pool_->media().AnswerReaders());
+  readers_.Begin(pmem::WriterSlots(pool_->media().AnswerReaders()));
   using Lane = base::Workers::Lane;
   jobs_ = {std::make_unique<FlushWork>(this), std::make_unique<CompactionWork>(this),
            std::make_unique<SpaceWork>(this)};
@@ -147,28 +147,25 @@ void LsmEngine::StartJobs() {
 
 void LsmEngine::StopJobs() {
   stop_merges_.store(true);
+  stopping_.store(true);
   std::shared_ptr<base::Workers> workers;
   {
     const std::lock_guard lock(work_mutex_);
-    stopping_ = true;
     workers = std::exchange(workers_, nullptr);
   }
-  work_changed_.notify_all();
+  requests_.Notify();
   if (workers == nullptr) return;
   for (const auto& job : jobs_) workers->Remove(job.get());
 }
 
 /// There is something to be done.
 void LsmEngine::Wake() noexcept {
-  {
-    const std::lock_guard lock(work_mutex_);
-    WakeLocked();
-  }
-  work_changed_.notify_all();
+  WakeJobs();
+  requests_.Notify();
 }
 
-/// Under work_mutex_.
-void LsmEngine::WakeLocked() noexcept {
+void LsmEngine::WakeJobs() noexcept {
+  const std::lock_guard lock(work_mutex_);
   if (workers_ == nullptr) return;
   for (const auto& job : jobs_) workers_->Wake(job.get());
 }

@@ -1,5 +1,5 @@
 // Purpose: the conditional write: read, compare, insert unless somebody wrote in between.
-// Thread safety, invariants, persistence: see lsm_engine.h.
+// Thread safety, invariants, persistence: see writer.h.
 //
 // Why it is one step. A call that stores takes effect when it draws its number, under the lock of
 // the key's leaf in the memtable that was active before the read began. If that memtable is still
@@ -7,15 +7,16 @@
 // when the key was read there), and the leaf holds none but the version that was read: so at the
 // draw the key held what was compared. A call that does not store takes effect when it reads. A
 // batch inserts under all shard locks; a conditional insert, which holds one, meets it whole.
-#include "engine/lsm_engine.h"
+#include "engine/writer.h"
+#include "pmem/epoch.h"
 
 namespace braid::engine {
 
 using format::EntryHeader;
 using format::EntryOp;
 
-Result<bool> LsmEngine::CompareAndSwap(const WriteOptions& options, Slice key,
-                                       std::optional<Slice> expected, Slice desired) {
+Result<bool> Writer::CompareAndSwap(const WriteOptions& options, Slice key,
+                                    std::optional<Slice> expected, Slice desired) {
   if (Status s = CheckKey(key); !s.ok()) return s;
   if (Status s = CheckValue(desired); !s.ok()) return s;
   log::Draft draft;
@@ -23,11 +24,11 @@ Result<bool> LsmEngine::CompareAndSwap(const WriteOptions& options, Slice key,
   draft.key = key;
   draft.value = desired;
   draft.key_hash = base::Hash64(key);
-  const Stalls::WriteWatch watch(controller_.stalls());
-  LargeValues::Scope large(&large_values_, {&draft, 1});
+  const Stalls::WriteWatch watch(store_.controller->stalls());
+  LargeValues::Scope large(store_.large_values, {&draft, 1});
   bool wants_copy = false;
   bool stored = false;
-  Status s = AttemptUntilDone(Writer::kUser, [&] {
+  Status s = AttemptUntilDone(For::kUser, [&] {
     if (wants_copy) {
       if (Status copied = CopyLarge(&large, pmem::AllocationClass::kWrite); !copied.ok()) {
         return copied;
@@ -39,8 +40,8 @@ Result<bool> LsmEngine::CompareAndSwap(const WriteOptions& options, Slice key,
   });
   if (!s.ok()) return s;
   if (!stored) return false;
-  counters_.Add(EngineCounter::kPuts);
-  counters_.Add(EngineCounter::kBytesPut, key.size() + desired.size());
+  counters_.Add(Counter::kPuts);
+  counters_.Add(Counter::kBytesPut, key.size() + desired.size());
   if (s = AfterWrite(options); !s.ok()) return s;
   return true;
 }
@@ -48,23 +49,22 @@ Result<bool> LsmEngine::CompareAndSwap(const WriteOptions& options, Slice key,
 /// One attempt. TryAgain when the key was written, or the memtable sealed, after the read; or when
 /// the value must be copied first, which `*wants_copy` says: it is large, and what was compared was
 /// equal.
-Result<bool> LsmEngine::TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected,
-                                          const LargeValues::Scope& large, bool* wants_copy) {
+Result<bool> Writer::TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected,
+                                       const LargeValues::Scope& large, bool* wants_copy) {
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
   // Before the read, which may look at a newer state: a memtable that is no longer active then
-  // refuses the insert. Acquire pairs with SwapState.
-  Condition condition{state_.load(std::memory_order_acquire)->active.get(), 0};
-  index::ReadView view;
-  view.published = &sequence_;
+  // refuses the insert.
+  Condition condition{store_.versions->shown().active.get(), 0};
+  const index::ReadView view = store_.reader->ViewOfNow();
   Status status;
-  const EntryHeader* entry = FindVersion(draft->key, view, &status);
+  const EntryHeader* entry = store_.reader->FindVersion(draft->key, view, &status);
   if (!status.ok()) return status;
   const bool found = entry != nullptr && entry->op() != EntryOp::kDelete;
   if (found != expected.has_value()) return false;
   if (found) {
     std::string_view value;
-    if (Status s = ValueOf(*entry, &value); !s.ok()) return s;
+    if (Status s = store_.reader->ValueOf(*entry, &value); !s.ok()) return s;
     if (value != *expected) return false;
   }
   *wants_copy = large.wants_copy();

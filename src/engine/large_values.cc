@@ -31,9 +31,7 @@ Status LargeValues::Scope::AskForRoom(uint64_t value_bytes) {
     entered_ = true;
   }
   const std::lock_guard lock(all_->mutex_);
-  // A single chunk is no run: any that becomes free will do, and none is kept for it.
-  const uint64_t chunks = all_->pool_->ExtentChunks(value_bytes);
-  if (chunks > 1) all_->Want(*this, chunks);
+  all_->Want(*this, value_bytes);
   return Status::OK();
 }
 
@@ -50,9 +48,7 @@ Status LargeValues::Reserve(const Scope& scope, log::Draft* draft, uint32_t regi
   if (closed_) return Status::Closed();
   reserved_.reserve(reserved_.size() + 1);  // what is reserved must not be lost
   Result<uint64_t> extent = pool_->ReserveExtent(draft->value.size(), region, allocation);
-  // A single chunk is no run: any that becomes free will do, and none is kept for it.
-  const uint64_t chunks = pool_->ExtentChunks(draft->value.size());
-  if (extent.status().IsOutOfSpace() && chunks > 1) Want(scope, chunks);
+  if (extent.status().IsOutOfSpace()) Want(scope, draft->value.size());
   if (!extent.ok()) return extent.status();
   WantNoMore(scope);
   draft->reserved = *extent;
@@ -61,7 +57,10 @@ Status LargeValues::Reserve(const Scope& scope, log::Draft* draft, uint32_t regi
 }
 
 /// Under mutex_.
-void LargeValues::Want(const Scope& scope, uint64_t count) {
+void LargeValues::Want(const Scope& scope, uint64_t value_bytes) {
+  const uint64_t count = pool_->ExtentChunks(value_bytes);
+  // A single chunk is no run: any that becomes free will do, and none is kept for it.
+  if (count <= 1) return;
   for (Run& run : wanted_) {
     if (run.scope != &scope) continue;
     run.count = count;

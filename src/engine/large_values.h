@@ -89,7 +89,7 @@ class LargeValues {
     uint64_t count;
   };
   Status Enter();
-  void Want(const Scope& scope, uint64_t count);
+  void Want(const Scope& scope, uint64_t value_bytes);
   void WantNoMore(const Scope& scope) noexcept;
   void Leave(const Scope& scope) noexcept;
   Status Reserve(const Scope& scope, log::Draft* draft, uint32_t region,

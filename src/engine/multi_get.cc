@@ -1,5 +1,5 @@
 // Purpose: gets of many keys side by side, and gets that lend the value. Thread safety, invariants,
-// persistence: see lsm_engine.h.
+// persistence: see reader.h.
 //
 // Many keys are looked up table by table, newest first: each table is asked for all keys that the
 // ones before did not know, and its tree interleaves the lookups. What is out of the ordinary (an
@@ -8,7 +8,8 @@
 #include <array>
 
 #include "engine/failed_snapshot.h"
-#include "engine/lsm_engine.h"
+#include "engine/reader.h"
+#include "pmem/epoch.h"
 
 namespace braid::engine {
 
@@ -55,18 +56,18 @@ class Group {
 
 /// Keeps a lent value: the engine with its pool, and the view that holds the memory.
 struct Loan {
-  std::shared_ptr<const LsmEngine> engine;
+  Reader::Owner owner;
   std::shared_ptr<ViewRegistry> registry;
   ViewRegistry::Handle view;
 };
 
 }  // namespace
 
-void LsmEngine::MultiGet(const ReadOptions& options, std::span<const Slice> keys,
-                         std::string* values, Status* statuses) {
-  counters_.Add(EngineCounter::kGets, keys.size());
+void Reader::MultiGet(const ReadOptions& options, std::span<const Slice> keys, std::string* values,
+                      Status* statuses) {
+  counters_.Add(Counter::kGets, keys.size());
   if (options.snapshot != nullptr) {
-    if (Status s = CheckSnapshot(*options.snapshot, views_.get()); !s.ok()) {
+    if (Status s = CheckSnapshot(*options.snapshot, &views_); !s.ok()) {
       std::fill_n(statuses, keys.size(), s);
       return;
     }
@@ -74,8 +75,7 @@ void LsmEngine::MultiGet(const ReadOptions& options, std::span<const Slice> keys
   // Registered, so that merges keep what is older than the newest write while the groups go by.
   const ViewRegistry::Handle handle =
       options.snapshot == nullptr ? RegisterView(nullptr) : ViewRegistry::Handle();
-  index::ReadView view;
-  view.published = &sequence_;
+  index::ReadView view = ViewOfNow();
   view.sequence = options.snapshot != nullptr ? options.snapshot->sequence() : handle.sequence();
   for (size_t first = 0; first < keys.size(); first += index::kManyLookups) {
     const size_t count = std::min(index::kManyLookups, keys.size() - first);
@@ -85,8 +85,8 @@ void LsmEngine::MultiGet(const ReadOptions& options, std::span<const Slice> keys
 }
 
 /// At most kManyLookups keys. Inside an EpochGuard.
-void LsmEngine::GetGroup(const index::ReadView& view, std::span<const Slice> keys,
-                         std::string* values, Status* statuses) {
+void Reader::GetGroup(const index::ReadView& view, std::span<const Slice> keys, std::string* values,
+                      Status* statuses) {
   if (closed()) {
     std::fill_n(statuses, keys.size(), Status::Closed());
     return;
@@ -99,7 +99,7 @@ void LsmEngine::GetGroup(const index::ReadView& view, std::span<const Slice> key
     if (!statuses[i].ok()) continue;
     const EntryHeader* entry = nullptr;
     const bool known = results[i].state == LookupResult::State::kFound;
-    if (known) entry = pool_->EntryAt(results[i].offset);
+    if (known) entry = pool_.EntryAt(results[i].offset);
     const bool clear =
         known ? entry != nullptr && entry->state() != format::kStateDead
               : visits_ == nullptr && results[i].state != LookupResult::State::kCorrupt;
@@ -116,11 +116,11 @@ void LsmEngine::GetGroup(const index::ReadView& view, std::span<const Slice> key
     values[i].assign(value);
     ++found;
   }
-  counters_.Add(EngineCounter::kGetsFound, found);
+  counters_.Add(Counter::kGetsFound, found);
 }
 
-void LsmEngine::FindGroup(const index::ReadView& view, std::span<const Slice> keys,
-                          LookupResult* results) const {
+void Reader::FindGroup(const index::ReadView& view, std::span<const Slice> keys,
+                       LookupResult* results) const {
   Group group;
   for (size_t i = 0; i < keys.size(); ++i) group.Add(static_cast<uint32_t>(i), keys[i]);
   const auto ask = [&](const auto& table) {
@@ -128,15 +128,14 @@ void LsmEngine::FindGroup(const index::ReadView& view, std::span<const Slice> ke
                      LookupResult* out) { table.GetMany(open, n, view, out); },
                  results);
   };
-  // Acquire pairs with SwapState.
-  const ReadState& state = *state_.load(std::memory_order_acquire);
+  const ReadState& state = store_.versions->shown();
   ask(*state.active->table);
   for (const auto& table : state.immutables) ask(*table->table);
-  if (lookup_cache_ != nullptr) {
+  if (store_.lookup_cache != nullptr) {
     group.AskAll(
         [&](const LookupKey* open, size_t n, LookupResult* out) {
-          for (size_t i = 0; i < n; ++i) lookup_cache_->Prefetch(open[i].hash);
-          for (size_t i = 0; i < n; ++i) out[i] = lookup_cache_->Find(open[i], view);
+          for (size_t i = 0; i < n; ++i) store_.lookup_cache->Prefetch(open[i].hash);
+          for (size_t i = 0; i < n; ++i) out[i] = store_.lookup_cache->Find(open[i], view);
         },
         results);
   }
@@ -144,15 +143,12 @@ void LsmEngine::FindGroup(const index::ReadView& view, std::span<const Slice> ke
   ask(*state.version->l1);
 }
 
-Status LsmEngine::GetPinned(const ReadOptions& options, Slice key, PinnedValue* value) {
+Status Reader::GetPinned(const ReadOptions& options, Slice key, PinnedValue* value,
+                         base::FunctionRef<Owner()> owner) {
   if (Status s = CheckKey(key); !s.ok()) return s;
-  counters_.Add(EngineCounter::kGets);
+  counters_.Add(Counter::kGets);
   index::ReadView view;
-  view.published = &sequence_;
-  if (options.snapshot != nullptr) {
-    if (Status s = CheckSnapshot(*options.snapshot, views_.get()); !s.ok()) return s;
-    view.sequence = options.snapshot->sequence();
-  }
+  if (Status s = ViewFor(options, &view); !s.ok()) return s;
   std::shared_ptr<Loan> loan;
   for (;;) {
     const pmem::EpochGuard guard;
@@ -163,20 +159,20 @@ Status LsmEngine::GetPinned(const ReadOptions& options, Slice key, PinnedValue* 
     std::string_view found;
     if (Status s = ValueOf(*entry, &found); !s.ok()) return s;
     if (found.size() < kLendBytes) {
-      counters_.Add(EngineCounter::kGetsFound);
+      counters_.Add(Counter::kGetsFound);
       value->CopyTo()->assign(found);
       return Status::OK();
     }
     if (loan != nullptr) {
-      counters_.Add(EngineCounter::kGetsFound);
+      counters_.Add(Counter::kGetsFound);
       value->Lend(found, std::move(loan));
       return Status::OK();
     }
     // The view must be there before the offset is learnt (view_registry.h): once more, with it.
-    loan = std::make_shared<Loan>(Loan{shared_from_this(), views_, {}});
+    loan = std::make_shared<Loan>(Loan{owner(), store_.views, {}});
     loan->view = options.snapshot != nullptr
-                     ? views_->Register(options.snapshot->sequence(), &reclaimer_.clock())
-                     : RegisterView(&reclaimer_.clock());
+                     ? views_.Register(options.snapshot->sequence(), &store_.reclaimer->clock())
+                     : RegisterView(&store_.reclaimer->clock());
   }
 }
 

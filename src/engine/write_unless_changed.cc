@@ -1,5 +1,5 @@
 // Purpose: the conditional batch: write unless one of the keys was written since a snapshot.
-// Thread safety, invariants, persistence: see lsm_engine.h.
+// Thread safety, invariants, persistence: see writer.h.
 //
 // Why it is one step. The state that is shown is taken first, and then every key is looked up in
 // all its tables; a version newer than the snapshot ends the attempt. Then all shard locks are
@@ -14,7 +14,8 @@
 // A key whose newer versions are all gone again (a put and its delete that a merge has dropped) is
 // as it was: it was missing, and is missing.
 #include "base/mutants.h"
-#include "engine/lsm_engine.h"
+#include "engine/writer.h"
+#include "pmem/epoch.h"
 
 namespace braid::engine {
 
@@ -30,8 +31,8 @@ Status ChangedMeanwhile() {
 
 }  // namespace
 
-Status LsmEngine::WriteUnlessChanged(const WriteOptions& options, const WriteBatch& batch,
-                                     std::span<const Slice> keys, const Snapshot& since) {
+Status Writer::WriteUnlessChanged(const WriteOptions& options, const WriteBatch& batch,
+                                  std::span<const Slice> keys, const Snapshot& since) {
   Result<std::vector<log::Draft>> drafts = DraftsOf(batch);
   if (!drafts.ok()) return drafts.status();
   if (drafts->empty()) return closed() ? Status::Closed() : Status::OK();
@@ -42,20 +43,18 @@ Status LsmEngine::WriteUnlessChanged(const WriteOptions& options, const WriteBat
     condition.keys.push_back({key, base::Hash64(key)});
   }
   for (const log::Draft& draft : *drafts) condition.keys.push_back({draft.key, draft.key_hash});
-  return WriteDrafts(options, std::move(drafts).value(), Writer::kUser, &condition);
+  return WriteDrafts(options, std::move(drafts).value(), For::kUser, &condition);
 }
 
 /// Takes the state of now and looks the keys up. Busy when one was written.
-Status LsmEngine::LookBeforeBatch(BatchCondition* condition) const {
+Status Writer::LookBeforeBatch(BatchCondition* condition) const {
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
-  // Acquire pairs with SwapState.
-  condition->state = state_.load(std::memory_order_acquire)->shared_from_this();
-  index::ReadView view;
-  view.published = &sequence_;
+  condition->state = store_.versions->shown().shared_from_this();
+  const index::ReadView view = store_.reader->ViewOfNow();
   for (const index::LookupKey& key : condition->keys) {
     Status status;
-    const EntryHeader* newest = FindVersion(key.key, view, &status);
+    const EntryHeader* newest = store_.reader->FindVersion(key.key, view, &status);
     if (!status.ok()) return status;
     if (newest != nullptr && newest->sequence() > condition->since) return ChangedMeanwhile();
   }
@@ -64,24 +63,23 @@ Status LsmEngine::LookBeforeBatch(BatchCondition* condition) const {
 
 /// Under all shard locks. TryAgain when the keys must be looked up anew, or one of them is in a
 /// range that is being deleted; Busy when one was written.
-Status LsmEngine::CheckInMemTables(const BatchCondition& condition) const {
+Status Writer::CheckInMemTables(const BatchCondition& condition) const {
   if (BRAID_MUTANT(kConditionAskedOnce)) return Status::OK();
-  // Acquire pairs with SwapState. The state that was taken is kept: no other has its address.
-  const ReadState* const state = state_.load(std::memory_order_acquire);
+  // The state that was taken is kept: no other has its address.
+  const ReadState* const state = &store_.versions->shown();
   if (state != condition.state.get()) return Status::TryAgain("");
-  index::ReadView view;
-  view.published = &sequence_;
+  const index::ReadView view = store_.reader->ViewOfNow();
   const auto check = [&](const LoggedMemTable& table, const index::LookupKey& key) {
     const LookupResult result = table.table->Get(key, view);
     if (result.state == LookupResult::State::kAbsent) return Status::OK();
     if (result.state == LookupResult::State::kCorrupt) {
-      return index::DamageStatus(*pool_, result.offset);
+      return index::DamageStatus(pool_, result.offset);
     }
-    const uint64_t newest = pool_->As<EntryHeader>(result.offset)->sequence();
+    const uint64_t newest = pool_.As<EntryHeader>(result.offset)->sequence();
     return newest > condition.since ? ChangedMeanwhile() : Status::OK();
   };
   for (const index::LookupKey& key : condition.keys) {
-    if (IsBeingDeleted(key.key)) return Status::TryAgain("");
+    if (kept_range_.Covers(key.key)) return Status::TryAgain("");
     if (Status s = check(*state->active, key); !s.ok()) return s;
     for (const auto& table : state->immutables) {
       if (Status s = check(*table, key); !s.ok()) return s;

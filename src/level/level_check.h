@@ -21,6 +21,8 @@ struct CheckTotals {
   bool links_dead = false;                              // an entry that is linked is marked dead
   std::unordered_map<uint64_t, uint64_t> linked_bytes;  // chunk to bytes of linked entries
   std::vector<std::string> problems;
+
+  void AddProblem(const Status& problem) { problems.emplace_back(problem.message()); }
 };
 
 /// As an expected number of entries: it is not known.

@@ -158,7 +158,7 @@ class WriterSlots {
     // Relaxed: a hint. Who asks waits, and the next look finds it.
     return file_ != nullptr && file_->head().asks.load(std::memory_order_relaxed) != seen_;
   }
-  /// Where HasNewAskers becomes true, for those who wait for it with base::WaitForEither; null: it
+  /// Where HasNewAskers becomes true, for those who wait for it with base::WaitForAny; null: it
   /// never does. And its value until then.
   const void* AsksWord() const noexcept { return file_ != nullptr ? &file_->head().asks : nullptr; }
   uint32_t seen_asks() const noexcept { return static_cast<uint32_t>(seen_); }

@@ -14,6 +14,7 @@
 #include "base/mutant_names.h"
 #include "base/mutants.h"
 #include "crash/mutant_table.h"
+#include "support/environment.h"
 
 namespace braid::crash {
 namespace {
@@ -95,16 +96,8 @@ pmem::ImageLimits ImagesAtAPoint(const Workload& workload) {
   return images;
 }
 
-/// As for other tests (support/environment.h), whose seeds these are not.
-uint64_t PartOfPush() {
-  const char* text = Environment("BRAID_TEST_PART");
-  return text != nullptr ? std::max<uint64_t>(std::strtoull(text, nullptr, 10), 1) : 1;
-}
-
 uint64_t ImagesFor(const Workload& workload) {
-  if (workload.threads > 1) {
-    return Size().total_images / 20 / (&Size() == &kPush ? PartOfPush() : 1);
-  }
+  if (workload.threads > 1) return Size().total_images / 20 / test::PartOfPush();
   const auto workloads = static_cast<uint64_t>(
       std::count_if(AllWorkloads().begin(), AllWorkloads().end(), [&](const Workload& other) {
         return other.kind.name == workload.kind.name && other.media_class == workload.media_class;
@@ -112,8 +105,8 @@ uint64_t ImagesFor(const Workload& workload) {
   const uint64_t share = workload.media_class == MediaClass::kCacheLine ? 3
                          : workload.media_class == MediaClass::kPage    ? 2
                                                                         : 1;
-  const uint64_t total = Size().total_images /
-                         (&Size() == &kPush ? workload.kind.share_of_trials() * PartOfPush() : 1);
+  const uint64_t trials = &Size() == &kPush ? workload.kind.share_of_trials() : 1;
+  const uint64_t total = Size().total_images / (trials * test::PartOfPush());
   return total * share / 6 / workloads / workload.cost + 1;
 }
 

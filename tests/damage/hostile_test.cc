@@ -498,7 +498,7 @@ TEST(HostileIndexTest, AnIndexIsBuiltOverAKeyWithMoreVersionsThanASlice) {
   }
   ASSERT_TRUE(IsOk((*engine)->Put({}, "later", "")));
   ASSERT_TRUE(IsOk((*engine)->Compact()));
-  pmem::PmemPool& pool = const_cast<pmem::PmemPool&>((*engine)->pool());
+  pmem::PmemPool& pool = const_cast<pmem::PmemPool&>(*(*engine)->medium());
   const index::SkipList list(&pool, pool.As<uint64_t>(format::kTableHeadsOffset));
   cache::DramIndex index(&pool, 1);
   for (int slice = 0; slice < 20 && !index.complete(); ++slice) {
@@ -517,7 +517,7 @@ TEST(HostileIndexTest, AnIndexHoldsWhatTheBottomLayerHasWhateverUpperLayersSay) 
     ASSERT_TRUE(IsOk((*engine)->Put({}, Use::Key(i), "vvvv")));
   }
   ASSERT_TRUE(IsOk((*engine)->Compact()));
-  pmem::PmemPool& pool = const_cast<pmem::PmemPool&>((*engine)->pool());
+  pmem::PmemPool& pool = const_cast<pmem::PmemPool&>(*(*engine)->medium());
   const index::SkipList list(&pool, pool.As<uint64_t>(format::kTableHeadsOffset));
   std::vector<format::EntryHeader*> towers;
   index::Damage damage;

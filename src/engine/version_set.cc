@@ -1,0 +1,108 @@
+// Purpose: changes of the store's structure. Thread safety, invariants, persistence: see
+// version_set.h.
+#include "engine/version_set.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/mutants.h"
+
+namespace braid::engine {
+
+void NextState::Seal(std::shared_ptr<LoggedMemTable> fresh) {
+  state_->immutables.insert(state_->immutables.begin(), state_->active);
+  state_->active = std::move(fresh);
+}
+
+void NextState::AddNewest(std::shared_ptr<level::PmemTable> table) {
+  auto& l0 = ChangedVersion().l0;
+  l0.insert(l0.begin(), std::move(table));
+}
+
+level::Version& NextState::ChangedVersion() {
+  if (version_ == nullptr) {
+    version_ = std::make_shared<level::Version>(*state_->version);
+    state_->version = version_;
+  }
+  return *version_;
+}
+
+format::ManifestRecord VersionSet::ConstLocked::RecordToCome() const {
+  format::ManifestRecord to_come = record();
+  for (const flush::WaitingTable& table : waiting()) {
+    for (uint32_t i = to_come.table_count++; i > 0; --i) to_come.tables[i] = to_come.tables[i - 1];
+    to_come.tables[0] = table.record;
+    to_come.flushed_table_id = table.record.id;
+  }
+  return to_come;
+}
+
+bool VersionSet::ConstLocked::OldestWaits() const noexcept {
+  const auto& l0 = state().version->l0;
+  return !waiting().empty() && !l0.empty() && l0.back()->id() == waiting().front().record.id;
+}
+
+void VersionSet::Locked::Show(NextState next) const noexcept {
+  // Release pairs with shown().
+  set_->shown_.store(next.state_.get(), std::memory_order_release);
+  set_->relinks_.fetch_add(2, std::memory_order_release);
+  next.retired_.front() = std::exchange(set_->state_, std::move(next.state_));
+  set_->reclaimer_->RetireMemory(std::move(next.retired_));
+}
+
+void VersionSet::Locked::ShowWithNumber(NextState next, std::atomic<uint64_t>* sequence,
+                                        uint64_t last) const noexcept {
+  set_->switching_.store(true);
+  sequence->store(last);
+  Show(std::move(next));
+  set_->switching_.store(false);
+}
+
+void VersionSet::Locked::Begin(ReadState first, uint64_t next_table_id) const {
+  set_->state_ = std::make_shared<const ReadState>(std::move(first));
+  set_->next_table_id_ = next_table_id;
+  set_->logs_retired_to_ = record().flushed_table_id;
+  set_->shown_.store(set_->state_.get(), std::memory_order_release);
+}
+
+void VersionSet::Locked::AddTable(const format::TableRecord& table) const {
+  manifest().AddTable(table);
+  format::ManifestRecord& changed = record();
+  if (!BRAID_MUTANT(kFlushedIdNotRaised)) changed.flushed_table_id = table.id;
+  changed.next_table_id = std::max(changed.next_table_id, next_table_id());
+  changed.last_sequence = std::max(changed.last_sequence, table.max_sequence);
+}
+
+void VersionSet::Locked::SetEntriesOfL1(uint64_t entries) const {
+  l1()->set_counted(entries);
+  if (format::TableRecord* record = manifest().FindTable(l1()->id())) *record = l1()->record();
+}
+
+void VersionSet::Locked::AddWaiting(std::list<flush::WaitingTable>* table) const {
+  set_->waiting_.splice(set_->waiting_.end(), *table);
+  set_->ChargeWaiting();
+}
+
+Status VersionSet::Locked::CommitWaiting(size_t count,
+                                         std::list<flush::WaitingTable>* committed) const {
+  auto end = waiting().begin();
+  for (size_t i = 0; i < count; ++i, ++end) {
+    if (BRAID_MUTANT(kCheckpointForgetsATable) && i == 1) {
+      record().flushed_table_id = end->record.id;
+      continue;
+    }
+    AddTable(end->record);
+  }
+  if (Status s = manifest().Commit(); !s.ok()) return s;
+  committed->splice(committed->end(), set_->waiting_, waiting().begin(), end);
+  set_->ChargeWaiting();
+  return Status::OK();
+}
+
+void VersionSet::ChargeWaiting() {
+  size_t words = 0;
+  for (const flush::WaitingTable& table : waiting_) words += table.touched.capacity();
+  waiting_charge_.Set(words * sizeof(uint64_t));
+}
+
+}  // namespace braid::engine

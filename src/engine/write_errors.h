@@ -1,0 +1,48 @@
+// Purpose: why writes are refused, if they are: for good, since something has failed that only an
+// open can mend; or until there is room, since a flush has found none. In both cases reads go on,
+// and the log keeps what was acknowledged.
+// Thread safety: any thread. Invariant 1: the first failure is the one that all are told of.
+// Invariant 2: who finds failed() or blocked() finds the reason, or that it has just passed.
+// Persistence: none.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "braid/status.h"
+
+namespace braid::engine {
+
+/// What a flush finds where L0 holds all tables that there may be, and nothing is merged.
+Status L0IsFull();
+
+class WriteErrors {
+ public:
+  /// Writes end. False when they had ended before.
+  bool Fail(const Status& reason) noexcept;
+  /// One relaxed load.
+  bool failed() const noexcept { return failed_.load(std::memory_order_relaxed); }
+  /// OK: nothing has failed.
+  Status failure() const;
+
+  /// No room was found while so many chunks were free: writes get the reason instead of waiting.
+  void Block(const Status& reason, uint64_t free_chunks);
+  /// False when nothing was blocked.
+  bool Unblock() noexcept { return blocked_.exchange(false); }
+  bool blocked() const noexcept { return blocked_.load(); }
+  /// Whether trying again is of no use: nothing has become free.
+  bool IsBlockedAt(uint64_t free_chunks) const;
+  /// OK: nothing is blocked.
+  Status block_reason() const;
+
+ private:
+  std::atomic<bool> failed_{false};   // failure_ is set
+  std::atomic<bool> blocked_{false};  // block_reason_ is set
+  mutable std::mutex mutex_;
+  Status failure_;                  // mutex_
+  Status block_reason_;             // mutex_
+  uint64_t free_when_blocked_ = 0;  // mutex_
+};
+
+}  // namespace braid::engine

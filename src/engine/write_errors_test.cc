@@ -1,0 +1,59 @@
+#include "engine/write_errors.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace braid::engine {
+namespace {
+
+TEST(WriteErrorsTest, AtFirstThereAreNone) {
+  const WriteErrors errors;
+  EXPECT_FALSE(errors.failed());
+  EXPECT_FALSE(errors.blocked());
+  EXPECT_TRUE(errors.failure().ok());
+  EXPECT_TRUE(errors.block_reason().ok());
+  EXPECT_FALSE(errors.IsBlockedAt(0));
+}
+
+TEST(WriteErrorsTest, TheFirstFailureIsTold) {
+  WriteErrors errors;
+  EXPECT_TRUE(errors.Fail(Status::IOError("first")));
+  EXPECT_FALSE(errors.Fail(Status::IOError("second")));
+  EXPECT_TRUE(errors.failed());
+  EXPECT_EQ(errors.failure().message(), "first");
+}
+
+TEST(WriteErrorsTest, ABlockEndsWhenItIsTakenBack) {
+  WriteErrors errors;
+  EXPECT_FALSE(errors.Unblock());
+  errors.Block(Status::OutOfSpace("full"), 3);
+  EXPECT_TRUE(errors.blocked());
+  EXPECT_FALSE(errors.failed());
+  EXPECT_EQ(errors.block_reason().message(), "full");
+  EXPECT_TRUE(errors.IsBlockedAt(2));
+  EXPECT_TRUE(errors.IsBlockedAt(3));
+  EXPECT_FALSE(errors.IsBlockedAt(4)) << "there is more room than there was";
+  EXPECT_TRUE(errors.Unblock());
+  EXPECT_FALSE(errors.IsBlockedAt(3));
+  EXPECT_TRUE(errors.block_reason().ok());
+}
+
+TEST(WriteErrorsTest, WhoFindsAFailureFindsItsReason) {
+  for (int round = 0; round < 100; ++round) {
+    WriteErrors errors;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i) {
+      threads.emplace_back([&errors] { errors.Fail(Status::IOError("it failed")); });
+      threads.emplace_back([&errors] {
+        while (!errors.failed()) std::this_thread::yield();
+        EXPECT_EQ(errors.failure().message(), "it failed");
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+}  // namespace
+}  // namespace braid::engine
