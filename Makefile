@@ -52,10 +52,10 @@ $(BUILD)/setup-peers.stamp: scripts/setup.sh
 build: $(BUILD_SETUP) ## build the release: build/release/bin/braid, lib/libbraid.*
 	@bash scripts/build.sh --brief release
 
-java: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## build the Java binding: bindings/java/core/target/*.jar [half a minute, once the release is built]
+java: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## build the Java binding: bindings/java/core/target/*.jar [10 s, once the release is built]
 	@bash scripts/java.sh build
 
-python: $(BUILD_SETUP) $(BUILD)/setup-python.stamp ## build the Python wheel: build/python/wheel [half a minute, once the release is built]
+python: $(BUILD_SETUP) $(BUILD)/setup-python.stamp ## build the Python wheel: build/python/wheel [10 s, once the release is built]
 	@bash scripts/python.sh build
 
 docs: build ## renew the pages of docs/ that the command makes of itself
@@ -65,7 +65,7 @@ clean: ## remove everything that was built
 	@rm -rf $(BUILD)
 
 ##@ Test
-test: $(TEST_SETUP) ## test what a push must pass; ends in "N passed, M failed"; SIZE=full: everything
+test: $(TEST_SETUP) ## test what a push must pass; ends in "N passed, M failed"; SIZE=full: everything [40 min on a bare machine]
 	@BRAID_TEST_SHARE=$(SIZE) bash scripts/test.sh
 
 check: $(BUILD_SETUP) $(BUILD)/setup-check.stamp ## layout, clang-tidy, layers, limits, links, names of tests, as errors

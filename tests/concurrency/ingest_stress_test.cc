@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kLoaded = 200;  // keys of each load
 constexpr uint64_t kShared = 8;    // of these, also written by puts
-constexpr uint64_t kLoadRounds = 60;
+constexpr uint64_t kLoadRounds = kThreadSanitizer ? 20 : 60;
 
 std::string LoadedKey(uint64_t n) { return "load" + NumberedKey(n); }
 std::string SharedKey(uint64_t n) { return "shared" + NumberedKey(n); }

@@ -9,9 +9,9 @@ namespace {
 
 constexpr uint64_t kRangeKeys = 40;
 constexpr uint64_t kKinds = 3;
-constexpr uint64_t kDeletes = 300;
+constexpr uint64_t kDeletes = kThreadSanitizer ? 100 : 300;
 /// Rounds of each writer, so that a busy machine does not delete before anybody writes.
-constexpr uint64_t kRangeRounds = 40;
+constexpr uint64_t kRangeRounds = kThreadSanitizer ? 15 : 40;
 
 class RangeStressTest : public ::testing::TestWithParam<const char*> {
  protected:
