@@ -1,5 +1,5 @@
 // Purpose: what the background does in one step, and when it looks again. Thread safety,
-// invariants, persistence: see background_jobs.h and lsm_engine.h.
+// invariants, persistence: see background_jobs.h and scheduler.h.
 #include "engine/background_jobs.h"
 
 #include <algorithm>
@@ -15,15 +15,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Longer than it takes a store to be arranged once it rests (LsmEngine::IsAtRest).
+/// Longer than it takes a store to be arranged once it rests (Scheduler::IsAtRest).
 constexpr uint64_t kRestNanos = 2'000'000'000;
 
 }  // namespace
 
-base::Workers::Next LsmEngine::BackgroundJob::Run() noexcept {
+base::Workers::Next Scheduler::BackgroundJob::Run() noexcept {
   if (rests_) {
     rests_ = false;
-    engine_->asleep_.fetch_sub(1);
+    scheduler_->store_.jobs_asleep.fetch_sub(1);
     since_ = 0;
   }
   Next next = Next::After(milliseconds(50));  // where a step fails that is not guarded itself
@@ -32,8 +32,8 @@ base::Workers::Next LsmEngine::BackgroundJob::Run() noexcept {
 }
 
 /// Whether nothing was done or written, nor is left to be done, for a while.
-bool LsmEngine::BackgroundJob::HasRested(bool idle) {
-  const uint64_t writes = engine_->sequence_.load();
+bool Scheduler::BackgroundJob::HasRested(bool idle) {
+  const uint64_t writes = scheduler_->store_.sequence.load();
   const bool still = idle && writes == writes_;
   writes_ = writes;
   if (!still) {
@@ -47,52 +47,54 @@ bool LsmEngine::BackgroundJob::HasRested(bool idle) {
   return now - since_ >= kRestNanos;
 }
 
-base::Workers::Next LsmEngine::BackgroundJob::Pause(base::FunctionRef<bool()> is_idle,
+base::Workers::Next Scheduler::BackgroundJob::Pause(base::FunctionRef<bool()> is_idle,
                                                     milliseconds look_again, const void* word,
                                                     uint32_t seen) {
   if (!HasRested(is_idle())) return Next::After(look_again);
   rests_ = true;
-  engine_->asleep_.fetch_add(1);
+  scheduler_->store_.jobs_asleep.fetch_add(1);
   // What was written or retired before anybody could know of this rest. What was asked for is
   // followed by a wake in any case, which a job that still runs remembers.
-  if (engine_->sequence_.load() != writes_ || !is_idle()) return Next::Now();
+  if (scheduler_->store_.sequence.load() != writes_ || !is_idle()) return Next::Now();
   return Next::WhenWoken(word, seen);
 }
 
-base::Workers::Next LsmEngine::FlushWork::Step() {
-  if (engine().Guarded(&LsmEngine::FlushOldest)) {
-    engine().Wake();
+base::Workers::Next Scheduler::FlushWork::Step() {
+  if (scheduler().Guarded(&Scheduler::FlushOldest)) {
+    scheduler().Wake();
     return Next::Now();
   }
-  return Pause([this] { return engine().sealed_memtables() == 0; }, milliseconds(50));
+  return Pause([this] { return scheduler().store_.versions.Lock().state().immutables.empty(); },
+               milliseconds(50));
 }
 
-base::Workers::Next LsmEngine::CompactionWork::Step() {
-  LsmEngine& e = engine();
-  e.Guarded(&LsmEngine::ServeReaders);
-  if (e.Guarded(&LsmEngine::CompactionStep)) {
-    e.Wake();
+base::Workers::Next Scheduler::CompactionWork::Step() {
+  Scheduler& owner = scheduler();
+  owner.Guarded(&Scheduler::ServeReaders);
+  if (owner.Guarded(&Scheduler::CompactionStep)) {
+    owner.Wake();
     return Next::Now();
   }
   // What a view keeps from being dropped, it lets go of without a word.
-  const pmem::WriterSlots& slots = e.readers_.slots();
-  return Pause([&e] { return !e.readers_.IsBusy() && e.views_->count() == 0; }, milliseconds(20),
-               slots.AsksWord(), slots.seen_asks());
+  const pmem::WriterSlots& slots = owner.store_.readers.slots();
+  return Pause(
+      [&owner] { return !owner.store_.readers.IsBusy() && owner.store_.views->count() == 0; },
+      milliseconds(20), slots.AsksWord(), slots.seen_asks());
 }
 
-LsmEngine::SpaceWork::SpaceWork(LsmEngine* engine)
-    : BackgroundJob(engine),
+Scheduler::SpaceWork::SpaceWork(Scheduler* scheduler)
+    : BackgroundJob(scheduler),
       // Beside the budget, so a small part of it: 8 MiB of 1 GiB.
-      blocks_(engine->options_.memory_budget_bytes / (128 * pmem::MemoryBlocks::kBytes)) {}
+      blocks_(scheduler->store_.options.memory_budget_bytes / (128 * pmem::MemoryBlocks::kBytes)) {}
 
 /// Touches pages of the pool ahead of those that are in use: the first touch takes a microsecond or
 /// two, better here than in a put. In pieces, so that a close needs not wait for the rest. False
 /// when there are enough of them.
-bool LsmEngine::SpaceWork::Prefault() {
+bool Scheduler::SpaceWork::Prefault() {
   constexpr uint64_t kPiece = 8ull << 20;
   constexpr uint64_t kMost = 256ull << 20;
   constexpr uint64_t kFirst = 1ull << 20;
-  pmem::PmemPool& pool = *engine().pool_;
+  pmem::PmemPool& pool = *scheduler().store_.pool;
   // Twice what is in use: a store that fills is ahead of its writers soon, one that stays small
   // does not take the memory of a large one.
   const uint64_t used = pool.used_chunks() * pool.chunk_bytes();
@@ -104,35 +106,36 @@ bool LsmEngine::SpaceWork::Prefault() {
   return true;
 }
 
-base::Workers::Next LsmEngine::SpaceWork::Step() {
+base::Workers::Next Scheduler::SpaceWork::Step() {
   // A segment takes tens of milliseconds to be made, and a writer that finds no chunk waits for it.
   // So what is taken in 150 ms at the rate of the last waits is kept free. By what is taken in a
   // wait and not by a clock, so that the crash simulator can repeat it.
   constexpr uint64_t kWaitsAhead = 15;
-  LsmEngine& e = engine();
+  Scheduler& owner = scheduler();
   if (waited_) {
-    const uint64_t taken = e.pool_->chunks_taken() - taken_before_;
+    const uint64_t taken = owner.store_.pool->chunks_taken() - taken_before_;
     demand_ = std::max(taken * kWaitsAhead, demand_ - (demand_ + 7) / 8);
     waited_ = false;
   }
-  bool worked = e.Guarded(&LsmEngine::Reclaim);
-  if (!e.failed()) {
-    worked = e.pool_->GrowAhead(demand_) || worked;
-    if (Status s = e.pool_->media().SyncError(); !s.ok()) e.Fail(s);
+  bool worked = owner.Guarded(&Scheduler::Reclaim);
+  if (!owner.failed()) {
+    worked = owner.store_.pool->GrowAhead(demand_) || worked;
+    if (Status s = owner.store_.pool->media().SyncError(); !s.ok()) owner.Fail(s);
   }
   worked = Prefault() || worked;
   pmem::MemoryBlocks::Prepare(blocks_);
   if (worked) return Next::Now();
-  taken_before_ = e.pool_->chunks_taken();
+  taken_before_ = owner.store_.pool->chunks_taken();
   waited_ = true;
-  return Pause([&] { return demand_ == 0 && !e.reclaimer_.HasRetired(); }, milliseconds(10));
+  return Pause([&] { return demand_ == 0 && !owner.store_.reclaimer.HasRetired(); },
+               milliseconds(10));
 }
 
-void LsmEngine::StartJobs() {
-  if (options_.read_only) return;
-  if (!options_.background_threads) return pool_->media().RefuseReaders();
+void Scheduler::Start() {
+  if (store_.options.read_only) return;
+  if (!store_.options.background_threads) return store_.pool->media().RefuseReaders();
   // Before the thread that answers.
-  readers_.Begin(pmem::WriterSlots(pool_->media().AnswerReaders()));
+  store_.readers.Begin(pmem::WriterSlots(store_.pool->media().AnswerReaders()));
   using Lane = base::Workers::Lane;
   jobs_ = {std::make_unique<FlushWork>(this), std::make_unique<CompactionWork>(this),
            std::make_unique<SpaceWork>(this)};
@@ -145,8 +148,8 @@ void LsmEngine::StartJobs() {
   workers_->Add(jobs_[2].get(), Lane::kSpace);
 }
 
-void LsmEngine::StopJobs() {
-  stop_merges_.store(true);
+void Scheduler::Stop() {
+  store_.stop_merges.store(true);
   stopping_.store(true);
   std::shared_ptr<base::Workers> workers;
   {
@@ -159,12 +162,12 @@ void LsmEngine::StopJobs() {
 }
 
 /// There is something to be done.
-void LsmEngine::Wake() noexcept {
+void Scheduler::Wake() noexcept {
   WakeJobs();
   requests_.Notify();
 }
 
-void LsmEngine::WakeJobs() noexcept {
+void Scheduler::WakeJobs() noexcept {
   const std::lock_guard lock(work_mutex_);
   if (workers_ == nullptr) return;
   for (const auto& job : jobs_) workers_->Wake(job.get());

@@ -1,4 +1,4 @@
-// Purpose: what the engine has the process's threads do (base/workers.h): flushes, merges with all
+// Purpose: what a store has the process's threads do (base/workers.h): flushes, merges with all
 // that comes behind them, and space; and when each is looked at again. While there is work, every
 // few milliseconds; in a store where nothing happens not at all, so that a process may have many
 // of them. Thread safety: each job is one thread's at a time.
@@ -11,13 +11,13 @@
 
 #include "base/function_ref.h"
 #include "base/workers.h"
-#include "engine/lsm_engine.h"
+#include "engine/scheduler.h"
 
 namespace braid::engine {
 
-class LsmEngine::BackgroundJob : public base::Workers::Job {
+class Scheduler::BackgroundJob : public base::Workers::Job {
  public:
-  explicit BackgroundJob(LsmEngine* engine) : engine_(engine) {}
+  explicit BackgroundJob(Scheduler* scheduler) : scheduler_(scheduler) {}
   base::Workers::Next Run() noexcept final;
 
  protected:
@@ -29,19 +29,19 @@ class LsmEngine::BackgroundJob : public base::Workers::Job {
   Next Pause(base::FunctionRef<bool()> is_idle, std::chrono::milliseconds look_again,
              const void* word = nullptr, uint32_t seen = 0);
 
-  LsmEngine& engine() const noexcept { return *engine_; }
+  Scheduler& scheduler() const noexcept { return *scheduler_; }
 
  private:
   bool HasRested(bool idle);
 
-  LsmEngine* const engine_;
+  Scheduler* const scheduler_;
   bool rests_ = false;   // counted in asleep_
   uint64_t writes_ = 0;  // when the last step ended
   uint64_t since_ = 0;   // when the store came to rest; 0: it has not
 };
 
 /// Turns sealed memtables into tables.
-class LsmEngine::FlushWork final : public BackgroundJob {
+class Scheduler::FlushWork final : public BackgroundJob {
  public:
   using BackgroundJob::BackgroundJob;
 
@@ -50,7 +50,7 @@ class LsmEngine::FlushWork final : public BackgroundJob {
 };
 
 /// Merges, indexes, arranges, collects; answers processes that read beside this one.
-class LsmEngine::CompactionWork final : public BackgroundJob {
+class Scheduler::CompactionWork final : public BackgroundJob {
  public:
   using BackgroundJob::BackgroundJob;
 
@@ -59,9 +59,9 @@ class LsmEngine::CompactionWork final : public BackgroundJob {
 };
 
 /// Gives space back, and has some ready before it is asked for.
-class LsmEngine::SpaceWork final : public BackgroundJob {
+class Scheduler::SpaceWork final : public BackgroundJob {
  public:
-  explicit SpaceWork(LsmEngine* engine);
+  explicit SpaceWork(Scheduler* scheduler);
 
  private:
   Next Step() override;

@@ -3,13 +3,14 @@
 // tables up to the last id, then for one pass of everything else over what there was when the pass
 // began. The compaction thread serves all requests of a moment by one round, and while tables to be
 // merged keep coming, every other step is the round's. Thread safety, invariants, persistence: see
-// lsm_engine.h.
+// scheduler.h.
 #include <algorithm>
 #include <chrono>
 
 #include "base/no_throw.h"
 #include "compaction/garbage_collection.h"
-#include "engine/lsm_engine.h"
+#include "compaction/picker.h"
+#include "engine/scheduler.h"
 
 namespace braid::engine {
 
@@ -21,36 +22,34 @@ constexpr uint64_t kIndexedAStep = 32 * 1024;
 constexpr uint64_t kRoomsTried = 16;
 }  // namespace
 
-/// Tables that hold what was written until now have ids up to this one.
-uint64_t LsmEngine::LastTableId() const { return versions_.Lock().next_table_id() - 1; }
-
 /// Until no sealed memtable with an id up to `tables` is left, or flushes end.
-void LsmEngine::AwaitFlushes(uint64_t tables) {
+void Scheduler::AwaitFlushes(uint64_t tables) {
   requests_.Wait([this, tables] {
-    if (failed() || stopping_.load() || errors_.blocked()) return true;
-    const auto versions = versions_.Lock();
+    if (failed() || stopping_.load() || store_.errors.blocked()) return true;
+    const auto versions = store_.versions.Lock();
     const auto& sealed = versions.state().immutables;
     return sealed.empty() || sealed.back()->table->id() > tables;
   });
   // The last flush shows its table before it is counted and told of; whoever waits for it finds
   // that done.
-  const Flusher::Lock flushed = flusher_.HoldFlushes();
+  const Flusher::Lock flushed = store_.flusher.HoldFlushes();
 }
 
 /// Waits until no memtable that is sealed now is left and, if `merged_too`, what was written until
 /// now is merged, indexed and collected.
-Status LsmEngine::WaitUntilIdle(bool merged_too) {
-  const uint64_t tables = LastTableId();
+Status Scheduler::WaitUntilIdle(bool merged_too) {
+  // Tables that hold what was written until now have ids up to this one.
+  const uint64_t tables = store_.versions.Lock().next_table_id() - 1;
   if (!merged_too) {
-    options_.background_threads ? AwaitFlushes(tables) : RunInline();
-    return errors_.failure();
+    store_.options.background_threads ? AwaitFlushes(tables) : RunInline();
+    return store_.errors.failure();
   }
   std::optional<Status> answer;
   {
     const FinishRequests::Waiter waiter(&requests_);
-    if (options_.background_threads) AwaitFlushes(tables);
+    if (store_.options.background_threads) AwaitFlushes(tables);
     const uint64_t request = requests_.Ask(tables);
-    if (options_.background_threads) {
+    if (store_.options.background_threads) {
       requests_.Wait([this, request] {
         if (failed() || stopping_.load() || requests_.Answer(request)) return true;
         WakeJobs();
@@ -61,17 +60,17 @@ Status LsmEngine::WaitUntilIdle(bool merged_too) {
     }
     answer = requests_.Answer(request);
   }
-  Status outcome = errors_.failure();
+  Status outcome = store_.errors.failure();
   if (outcome.ok() && answer) outcome = *answer;
-  if (outcome.ok() && options_.background_threads) {
-    while (Guarded(&LsmEngine::Reclaim)) {
+  if (outcome.ok() && store_.options.background_threads) {
+    while (Guarded(&Scheduler::Reclaim)) {
     }
   }
   return outcome;
 }
 
 /// Takes up what was asked for, unless a round is under way.
-void LsmEngine::BeginRound() {
+void Scheduler::BeginRound() {
   if (round_) return;
   const std::optional<FinishRequests::Request> request = requests_.Unserved();
   if (request) round_.emplace().request = *request;
@@ -79,7 +78,7 @@ void LsmEngine::BeginRound() {
 
 /// Who asked before the round, or was to be served by the next one when it can't go on, has his
 /// answer.
-void LsmEngine::EndRound(const Status& outcome) noexcept {
+void Scheduler::EndRound(const Status& outcome) noexcept {
   if (!outcome.ok()) {
     requests_.GiveUp(outcome);
   } else if (round_) {
@@ -89,12 +88,12 @@ void LsmEngine::EndRound(const Status& outcome) noexcept {
 }
 
 /// The next step of the round, when its tables are merged. False when it has none any more.
-bool LsmEngine::RoundStep() {
+bool Scheduler::RoundStep() {
   for (;;) {
     if (round_->phase == Round::Phase::kDone) break;
     if (RoundWork()) return true;
     // What a close has stopped is not done.
-    if (stop_merges_.load() || failed() || medium_failed()) return false;
+    if (store_.stop_merges.load() || store_.failed()) return false;
     round_->phase = static_cast<Round::Phase>(static_cast<int>(round_->phase) + 1);
     round_->steps_left.reset();
     round_->began_pass = false;
@@ -104,30 +103,30 @@ bool LsmEngine::RoundStep() {
 }
 
 /// False when there is nothing left to do for the phase.
-bool LsmEngine::RoundWork() {
+bool Scheduler::RoundWork() {
   std::optional<uint64_t>& left = round_->steps_left;
   switch (round_->phase) {
     case Round::Phase::kIndex: {
       if (!left) {
-        left = pool_->chunks();
-        const auto versions = versions_.Lock();
+        left = store_.pool->chunks();
+        const auto versions = store_.versions.Lock();
         uint64_t entries = versions.l1()->entries();
         for (const auto& table : versions.state().version->l0) entries += table->entries();
         *left += kIndexesAnew * (2 + entries / kIndexedAStep);
       }
-      return (*left)-- > 0 && (IndexStep() || accounts_.CountStep());
+      return (*left)-- > 0 && (IndexStep() || store_.accounts.CountStep());
     }
     case Round::Phase::kDrop:
       return DropStep();
     case Round::Phase::kArrange:
       return ArrangeStep();
     case Round::Phase::kCollect: {
-      if (!left) left = accounts_.Survey(compaction::kSparseWhenOver).sparse.size();
+      if (!left) left = store_.accounts.Survey(compaction::kSparseWhenOver).sparse.size();
       return *left > 0 && (*left)-- > 0 && CollectStep();
     }
     case Round::Phase::kMakeRoom:
       if (!left) left = kRoomsTried;
-      return *left > 0 && (*left)-- > 0 && Worked(room_maker_.Step(&round_->stuck));
+      return *left > 0 && (*left)-- > 0 && Worked(store_.room_maker.Step(&round_->stuck));
     case Round::Phase::kDone:
       break;
   }

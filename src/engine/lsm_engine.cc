@@ -9,20 +9,15 @@
 #include "base/mutants.h"
 #include "base/no_throw.h"
 #include "engine/parts.h"
+#include "engine/verifier.h"
+#include "pmem/epoch.h"
+#include "recovery/recovery_job.h"
 
 namespace braid::engine {
 
 LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool)
-    : options_(options),
-      pool_(std::move(pool)),
-      lookup_cache_(
-          *options_.cache.lookup_bytes == 0 || options_.read_only  // nothing would ever fill it
-              ? nullptr
-              : std::make_unique<cache::LookupCache>(pool_.get(), *options_.cache.lookup_bytes)),
-      usage_(pool_->media().reserved_bytes() / pool_->chunk_bytes()),
-      controller_(options),
-      views_(std::make_shared<ViewRegistry>()) {
-  WatchMedium(pool_.get());
+    : store_(options, std::move(pool), &scheduler_, &scheduler_) {
+  WatchMedium(store_.pool.get());
 }
 
 Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
@@ -36,8 +31,7 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
       });
   if (!pool.ok()) return pool.status();
   std::shared_ptr<LsmEngine> engine(new LsmEngine(options, std::move(pool).value()), Deleter());
-  const auto& lookup = engine->lookup_cache_;
-  if (!engine->usage_.ok() || (lookup != nullptr && !lookup->ok())) return Status::OutOfMemory();
+  if (!engine->store_.ok()) return Status::OutOfMemory();
   Status s = engine->Recover();
   if (s.ok() && options.verify_on_open == VerifyOnOpen::kFull) {
     VerifyReport report;
@@ -45,41 +39,41 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
   }
   if (engine->medium_failed()) return engine->MediumStatus();
   if (!s.ok()) return s;
-  s = options.read_only ? engine->pool_->media().Seal() : engine->AnnounceWrites();
+  s = options.read_only ? engine->store_.pool->media().Seal() : engine->AnnounceWrites();
   if (!s.ok()) return s;
   engine->open_micros_ =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                 std::chrono::steady_clock::now() - begin)
                                 .count());
   engine->TellRecovery();
-  engine->StartJobs();
+  engine->scheduler_.Start();
   return engine;
 }
 
 void LsmEngine::TellRecovery() const {
-  if (options_.listener == nullptr) return;
-  options_.listener->OnRecovery({.clean = pool_->was_clean(),
-                                 .replayed_entries = recovered_entries_,
-                                 .micros = open_micros_});
+  if (store_.options.listener == nullptr) return;
+  store_.options.listener->OnRecovery({.clean = store_.pool->was_clean(),
+                                       .replayed_entries = recovered_entries_,
+                                       .micros = open_micros_});
 }
 
 /// From here on the pool changes; until now recovery could be repeated from the same bytes.
 Status LsmEngine::AnnounceWrites() {
-  const bool copies =
-      *options_.log.kind == LogKind::kWriteAhead || *options_.compaction.kind == MergeKind::kCopy;
-  return pool_->MarkDirty(copies ? format::kIncompatCopies : 0);
+  const bool copies = *store_.options.log.kind == LogKind::kWriteAhead ||
+                      *store_.options.compaction.kind == MergeKind::kCopy;
+  return store_.pool->MarkDirty(copies ? format::kIncompatCopies : 0);
 }
 
 Status LsmEngine::Recover() {
   const base::ActivityScope activity(base::Activity::kRecovery);
-  const VersionSet::Locked versions = versions_.Lock();
+  const VersionSet::Locked versions = store_.versions.Lock();
   level::Manifest& manifest = versions.manifest();
-  recovery::RecoveryJob job(pool_.get(), &manifest, &usage_, options_);
+  recovery::RecoveryJob job(store_.pool.get(), &manifest, &store_.usage, store_.options);
   Result<recovery::RecoveredState> recovered = job.Run();
   if (!recovered.ok()) return recovered.status();
   const format::ManifestRecord& record = manifest.record();
-  merger_.Begin(recovered->merge_progress);
-  sequence_.store(recovered->last_sequence);
+  store_.merger.Begin(recovered->merge_progress);
+  store_.sequence.store(recovered->last_sequence);
   // Numbers of torn entries are found in their log only: the commit that ends the log keeps them.
   if (!BRAID_MUTANT(kRecoveredSequenceNotSaved)) {
     manifest.record().last_sequence = recovered->last_sequence;
@@ -91,7 +85,8 @@ Status LsmEngine::Recover() {
   for (uint32_t i = 0; i < record.table_count; ++i) {
     const format::TableRecord& table = record.tables[i];
     if ((table.flags & format::kTableOfCopies) != 0) continue;
-    auto opened = std::make_shared<level::PmemTable>(pool_.get(), table, options_.verify_checksums);
+    auto opened = std::make_shared<level::PmemTable>(store_.pool.get(), table,
+                                                     store_.options.verify_checksums);
     if (table.level == 0) {
       version->l0.push_back(std::move(opened));
     } else {
@@ -102,140 +97,97 @@ Status LsmEngine::Recover() {
     manifest.record().flushed_table_id = next_table_id - 1;
     if (Status s = manifest.Commit(); !s.ok()) return s;
   }
-  l0_found_ = version->l0.size();
-  lookup_filler_.Begin(version->l0.empty() ? 0 : version->l0.front()->id());
-  if (Status s = indexes_.Begin(*version, record.merge_id != 0); !s.ok()) return s;
+  scheduler_.SetL0Found(version->l0.size());
+  store_.lookup_filler.Begin(version->l0.empty() ? 0 : version->l0.front()->id());
+  if (Status s = store_.indexes.Begin(*version, record.merge_id != 0); !s.ok()) return s;
   ReadState state;
   state.version = std::move(version);
   if (recovered->table != nullptr && recovered->table->entries() != 0) {
-    auto sealed =
-        std::make_shared<LoggedMemTable>(pool_.get(), recovered->table, recovered->write_ahead);
+    auto sealed = std::make_shared<LoggedMemTable>(store_.pool.get(), recovered->table,
+                                                   recovered->write_ahead);
     sealed->sealed.store(true);
     sealed->table->Advance(memtable::State::kSealed);
     state.immutables.push_back(std::move(sealed));
   }
-  state.active = NewMemTable(next_table_id);
+  state.active = store_.NewMemTable(next_table_id);
   versions.Begin(std::move(state), next_table_id + 1);
   if (recovered->replayed_entries != 0 || recovered->rebuilt) {
-    Log("recovered " + std::to_string(recovered->replayed_entries) + " log entries" +
-        (recovered->rebuilt ? "; lists were rebuilt after a power loss" : ""));
+    scheduler_.Log("recovered " + std::to_string(recovered->replayed_entries) + " log entries" +
+                   (recovered->rebuilt ? "; lists were rebuilt after a power loss" : ""));
   }
   return Status::OK();
 }
 
 LsmEngine::~LsmEngine() {
   // A database that was not closed is left as a crash leaves it: that is what recovery is for.
-  closed_.store(true);
-  controller_.Release();
-  StopJobs();
+  store_.closed.store(true);
+  store_.controller.Release();
+  scheduler_.Stop();
   pmem::SynchronizeEpoch();
 }
-
-std::shared_ptr<LoggedMemTable> LsmEngine::NewMemTable(uint64_t id) {
-  return std::make_shared<LoggedMemTable>(pool_.get(), id, writer_.shards(), options_);
-}
-
-size_t LsmEngine::sealed_memtables() const { return versions_.Lock().state().immutables.size(); }
 
 Status LsmEngine::Close() {
   const std::lock_guard close_lock(close_mutex_);
   if (closed()) return Status::Closed();
-  closed_.store(true);
-  calls_.Shut();
-  controller_.Release();
+  store_.closed.store(true);
+  store_.calls.Shut();
+  store_.controller.Release();
   pmem::SynchronizeEpoch();
-  StopJobs();         // those that wait for the jobs, or merge themselves, stop as well
-  calls_.AwaitAll();  // a load under way ends with its next record
-  large_values_.Close();
-  Status outcome = errors_.failure();
-  if (outcome.ok() && !options_.read_only) {
-    outcome = base::NoThrow([&] { return FlushForClose(); });
+  scheduler_.Stop();        // those that wait for the jobs, or merge themselves, stop as well
+  store_.calls.AwaitAll();  // a load under way ends with its next record
+  store_.large_values.Close();
+  Status outcome = store_.errors.failure();
+  if (outcome.ok() && !store_.options.read_only) {
+    outcome = base::NoThrow([&] { return scheduler_.FlushForClose(); });
   }
   if (outcome.ok() && medium_failed()) outcome = MediumStatus();
-  if (outcome.ok() && !options_.read_only) {
+  if (outcome.ok() && !store_.options.read_only) {
     {
-      const VersionSet::Locked versions = versions_.Lock();
+      const VersionSet::Locked versions = store_.versions.Lock();
       format::ManifestRecord& record = versions.record();
       // Refused writes may have drawn numbers above the last one.
       record.last_sequence =
-          std::max(record.last_sequence, std::min(sequence_.load(), format::kMaxSequence));
+          std::max(record.last_sequence, std::min(store_.sequence.load(), format::kMaxSequence));
       record.next_table_id = versions.next_table_id();
       outcome = versions.manifest().Commit();
     }
-    if (outcome.ok()) outcome = base::NoThrow([&] { return pool_->MarkClean(); });
+    if (outcome.ok()) outcome = base::NoThrow([&] { return store_.pool->MarkClean(); });
   }
   // A pool that is not marked clean is recovered at the next open, as after a crash.
-  pool_->media().Unlock();
+  store_.pool->media().Unlock();
   return outcome;
-}
-
-/// Everything the log holds becomes a table, so that the next open replays nothing.
-Status LsmEngine::FlushForClose() {
-  {
-    const VersionSet::Locked versions = versions_.Lock();
-    const std::shared_ptr<LoggedMemTable> active = versions.state().active;
-    if (active->table->entries() != 0) {
-      NextState next = versions.Next();
-      next.Seal(NewMemTable(versions.NewTableId()));
-      active->table->Advance(memtable::State::kSealed);
-      versions.Show(std::move(next));
-    }
-  }
-  stop_merges_.store(false);
-  if (BRAID_MUTANT(kCleanBeforeFlush)) (void)pool_->MarkClean();
-  // When no head is free for another table, a merge makes one.
-  const auto merge = [this] {
-    readers_.TakeBack();
-    return MergeNext();
-  };
-  while (!BRAID_MUTANT(kCloseLeavesLog) &&
-         (FlushOldest() || (sealed_memtables() != 0 && !failed() && merge()))) {
-  }
-  if (!failed()) {
-    if (Status s = Checkpoint(); !s.ok()) return s;
-    if (Status s = errors_.block_reason(); !s.ok()) return s;
-  }
-  while (Guarded(&LsmEngine::Reclaim)) {
-  }
-  return errors_.failure();
 }
 
 Status LsmEngine::BackgroundStatus() {
   if (closed()) return Status::Closed();
-  if (failed() || medium_failed()) return WhyEnded();
-  if (Status s = pool_->media().SyncError(); !s.ok()) return s;
-  return errors_.block_reason();
+  if (store_.failed()) return store_.WhyEnded();
+  if (Status s = store_.pool->media().SyncError(); !s.ok()) return s;
+  return store_.errors.block_reason();
 }
 
 Status LsmEngine::Resume() {
-  const CallGate::Call call(&calls_);
+  const CallGate::Call call(&store_.calls);
   if (!call.entered()) return Status::Closed();
   // A flush that found no room has changed nothing: it is tried again. What ended otherwise is half
   // done, and takes a recovery.
-  Unblock();
-  if (Status s = WaitUntilIdle(false); !s.ok()) return s;
+  scheduler_.Unblock();
+  if (Status s = scheduler_.WaitUntilIdle(false); !s.ok()) return s;
   return BackgroundStatus();
 }
 
 Statistics LsmEngine::GetStatistics() {
   Statistics s;
-  reader_.Fill(&s);
-  writer_.Fill(&s);
-  s.lines_flushed = pool_->ops().lines_flushed();
-  s.fences = pool_->ops().fences();
-  s.syncs = counters_.Sum(EngineCounter::kSyncs);
-  s.flushes = counters_.Sum(EngineCounter::kFlushes);
-  s.flushed_entries = counters_.Sum(EngineCounter::kFlushedEntries);
-  s.flush_micros = counters_.Sum(EngineCounter::kFlushNanos) / 1000;
-  s.merges = counters_.Sum(EngineCounter::kMerges);
-  s.merged_entries = counters_.Sum(EngineCounter::kMergedEntries);
-  s.merge_micros = counters_.Sum(EngineCounter::kMergeNanos) / 1000;
-  s.collected_chunks = reclaimer_.chunks_given_back();
-  s.arranged_entries = arranger_.arranged_entries();
-  s.region_fallbacks = pool_->region_fallbacks();
-  controller_.stalls()->Fill(&s);
+  store_.reader.Fill(&s);
+  store_.writer.Fill(&s);
+  scheduler_.Fill(&s);
+  s.lines_flushed = store_.pool->ops().lines_flushed();
+  s.fences = store_.pool->ops().fences();
+  s.collected_chunks = store_.reclaimer.chunks_given_back();
+  s.arranged_entries = store_.arranger.arranged_entries();
+  s.region_fallbacks = store_.pool->region_fallbacks();
+  store_.controller.stalls()->Fill(&s);
   {
-    const auto versions = versions_.Lock();
+    const auto versions = store_.versions.Lock();
     const ReadState& state = versions.state();
     s.memtable_entries = state.active->table->entries();
     s.memtable_bytes = state.active->table->bytes();
@@ -250,25 +202,93 @@ Statistics LsmEngine::GetStatistics() {
     s.l1_entries = state.version->l1->entries();
     const auto tree = state.version->l1->tree();
     const uint64_t covered = tree != nullptr ? tree->size() : 0;
-    s.index_complete = tree != nullptr && *options_.cache.index && indexes_.AllAreMade() ? 1 : 0;
-    s.index_entries = *options_.cache.index ? covered : 0;
-    s.second_chance_entries = *options_.cache.index ? 0 : covered;
-    s.memory_bytes = budget_.Used();
+    s.index_complete =
+        tree != nullptr && *store_.options.cache.index && store_.indexes.AllAreMade() ? 1 : 0;
+    s.index_entries = *store_.options.cache.index ? covered : 0;
+    s.second_chance_entries = *store_.options.cache.index ? 0 : covered;
+    s.memory_bytes = store_.budget.Used();
   }
-  s.memory_budget_bytes = options_.memory_budget_bytes;
+  s.memory_budget_bytes = store_.options.memory_budget_bytes;
   // In this order: the pool may grow between the two, but does not shrink.
-  s.pool_used_bytes = pool_->used_chunks() * pool_->chunk_bytes();
-  s.pool_bytes = pool_->pool_bytes();
-  s.pool_max_bytes = pool_->max_bytes();
-  s.last_sequence = sequence_.load();
-  s.snapshots = views_->count();
+  s.pool_used_bytes = store_.pool->used_chunks() * store_.pool->chunk_bytes();
+  s.pool_bytes = store_.pool->pool_bytes();
+  s.pool_max_bytes = store_.pool->max_bytes();
+  s.last_sequence = store_.sequence.load();
+  s.snapshots = store_.views->count();
   s.open_micros = open_micros_;
   s.recovered_entries = recovered_entries_;
-  s.clean_open = pool_->was_clean() ? 1 : 0;
-  s.media_class = pool_->ops().media_class();
-  s.media_class_forced = pool_->media().media_class_forced();
-  s.design = options_.design;
+  s.clean_open = store_.pool->was_clean() ? 1 : 0;
+  s.media_class = store_.pool->ops().media_class();
+  s.media_class_forced = store_.pool->media().media_class_forced();
+  s.design = store_.options.design;
   return s;
+}
+
+Status LsmEngine::Verify(VerifyReport* report, const std::function<void(double)>& progress) {
+  const CallGate::Call call(&store_.calls);
+  if (!call.entered()) return Status::Closed();
+  // Merges and flushes wait meanwhile, so that counts mean something; reads and writes go on.
+  const auto merges_held = scheduler_.HoldMerges();
+  const Flusher::Lock flushes_held = store_.flusher.HoldFlushes();
+  const Flusher::Lock checkpoints_held = store_.flusher.HoldCheckpoints();
+  if (closed()) return Status::Closed();
+  return VerifyAll(report, progress);
+}
+
+Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(double)>& progress) {
+  *report = VerifyReport{};
+  Verifier verifier({.pool = store_.pool.get(),
+                     .usage = &store_.usage,
+                     .versions = &store_.versions,
+                     .reclaimer = &store_.reclaimer,
+                     .large_values = &store_.large_values,
+                     .sequence = &store_.sequence,
+                     .open_merge = &store_.merger.open_merge(),
+                     .progress = &progress});
+  if (!verifier.CheckTables([this] { return closed(); })) return Status::Closed();
+  {
+    // Nobody allocates or frees meanwhile: writers wait here for a moment.
+    const auto reclaim_lock = store_.reclaimer.Hold();
+    const auto batches_held = store_.writer.HoldBatches();
+    const auto shards_held = store_.writer.LockShards();
+    const std::unique_lock large_lock = store_.large_values.Hold();
+    const auto chunks_held = store_.bulk_loader.HoldChunks();
+    verifier.CheckSpace();
+  }
+  // The same through the read path: what a user would see, each value checked. Not where a dead
+  // entry is linked: readers take it for one that a merge has just unlinked, and look again.
+  if (!verifier.links_dead()) {
+    const std::unique_ptr<Iterator> all = NewIterator({});
+    for (all->SeekToFirst(); all->Valid(); all->Next()) ++report->live_entries;
+    // Lack of memory is no damage.
+    if (Status s = all->status(); s.IsCorruption()) {
+      verifier.AddProblem(s);
+    } else if (!s.ok()) {
+      return s;
+    }
+  }
+  return verifier.Report(report);
+}
+
+Status LsmEngine::Flush() { return FinishWork(false); }
+
+Status LsmEngine::Compact() { return FinishWork(true); }
+
+Status LsmEngine::FinishWork(bool merged_too) {
+  const CallGate::Call call(&store_.calls);
+  if (!call.entered()) return Status::Closed();
+  scheduler_.SealActive(nullptr);
+  Status idle = scheduler_.WaitUntilIdle(merged_too);
+  if (idle.ok()) idle = scheduler_.Checkpoint();
+  if (idle.ok() && closed()) return Status::Closed();  // it may have come in between
+  return idle.ok() ? store_.errors.block_reason() : idle;
+}
+
+Status LsmEngine::Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report) {
+  const CallGate::Call call(&store_.calls);
+  if (!call.entered()) return Status::Closed();
+  if (Status blocked = store_.errors.block_reason(); !blocked.ok()) return blocked;
+  return store_.bulk_loader.Load(source, options, report);
 }
 
 }  // namespace braid::engine

@@ -1,0 +1,315 @@
+// Purpose: what the background does next. Thread safety, invariants, persistence: see scheduler.h.
+#include "engine/scheduler.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/mutants.h"
+#include "base/no_throw.h"
+#include "compaction/picker.h"
+
+namespace braid::engine {
+
+namespace {
+/// Without a write for so long, the store is taken to be at rest.
+constexpr uint64_t kQuietNanos = 1'000'000'000;
+}  // namespace
+
+void Scheduler::TellPressure(bool let_go) {
+  const auto versions = store_.versions.Lock();
+  const ReadState& state = versions.state();
+  const auto tell = [&](uint64_t l0, uint64_t sealed, bool full) {
+    let_go ? store_.controller.LetGo(l0, sealed, full) : store_.controller.Update(l0, sealed, full);
+  };
+  if (store_.errors.blocked()) return tell(0, 0, false);  // writers get the reason
+  tell(state.version->l0.size(), state.immutables.size(), store_.budget.IsFull(*state.active));
+}
+
+void Scheduler::Fail(const Status& status) noexcept {
+  if (store_.errors.Fail(status)) {
+    if (store_.options.listener != nullptr) store_.options.listener->OnBackgroundError(status);
+    base::Try([&] { Log("writes end until the database is opened again: " + status.ToString()); });
+  }
+  store_.controller.Release();
+  Wake();
+}
+
+/// A flush finds no room: no chunk for the copies of a write-ahead log, or no head for another
+/// table when nothing is merged. Unlike a failure it ends when there is room again.
+void Scheduler::Block(const Status& reason) {
+  store_.errors.Block(reason, store_.pool->free_chunks());
+  store_.controller.Update(0, 0, false);  // whoever waits gets the reason
+  Wake();
+}
+
+void Scheduler::Unblock() {
+  if (store_.errors.Unblock()) UpdatePressure();
+}
+
+/// Whether trying again is of no use.
+bool Scheduler::IsBlockedNow() const {
+  // Where nothing is merged, asking for a head is cheap.
+  return *store_.options.compaction.kind != MergeKind::kNone &&
+         store_.errors.IsBlockedAt(store_.pool->free_chunks());
+}
+
+bool Scheduler::Guarded(bool (Scheduler::*step)()) {
+  bool worked = false;
+  const Status s = base::NoThrow([&] {
+    worked = (this->*step)();
+    return Status::OK();
+  });
+  if (store_.pool->failed()) {
+    if (!failed()) Fail(base::NoThrow([&] { return store_.pool->FaultStatus(); }));
+    return false;
+  }
+  if (s.ok()) return worked;
+  // Nothing was changed: later again, when there is more memory. Who waits for it gets the reason.
+  base::Try([&] { Log("background work waits: " + s.ToString()); });
+  if (step == &Scheduler::CompactionStep) EndRound(s);
+  return false;
+}
+
+/// Turns the oldest sealed memtable into an L0 table. False when there is nothing to do.
+bool Scheduler::FlushOldest() { return FlushOldestHeld(store_.flusher.HoldFlushes()); }
+
+bool Scheduler::FlushOldestHeld(const Flusher::Lock& flushes_held) {
+  if (store_.failed() || IsBlockedNow()) return false;
+  using State = Flusher::Outcome::State;
+  const uint64_t begin = NowNanos();
+  const Result<Flusher::Outcome> flushed = store_.flusher.FlushOldest(flushes_held);
+  if (!flushed.ok()) {
+    Fail(flushed.status());
+    return false;
+  }
+  if (flushed->state == State::kNoRoom) Block(flushed->reason);
+  if (flushed->state != State::kFlushed) return false;
+  counters_.Add(Counter::kFlushes);
+  counters_.Add(Counter::kFlushedEntries, flushed->table_entries);
+  UpdatePressure();
+  FreeMemoryIfShort();
+  if (store_.flusher.GroupIsComplete() && !Checkpoint().ok()) return false;
+  const uint64_t nanos = NowNanos() - begin;
+  counters_.Add(Counter::kFlushNanos, nanos);
+  Unblock();
+  if (store_.options.listener != nullptr) {
+    store_.options.listener->OnFlush({.entries = flushed->entries, .nanos = nanos});
+  }
+  return true;
+}
+
+Status Scheduler::Checkpoint() {
+  const Flusher::Lock checkpoints_held = store_.flusher.HoldCheckpoints();
+  // Close, too, checkpoints: what stopped the store is the answer, not that it is closed.
+  if (store_.pool->failed()) return store_.pool->FaultStatus();
+  if (failed()) return store_.errors.failure();
+  Status s = store_.flusher.Checkpoint(checkpoints_held);
+  if (!s.ok()) Fail(s);
+  return s;
+}
+
+/// Merges the oldest L0 table into L1. False when there is nothing to do.
+bool Scheduler::MergeOldest() {
+  if (store_.versions.Lock().state().version->l0.empty()) return false;
+  const uint64_t begin = NowNanos();
+  const Result<Merger::Merged> merged = base::NoThrow([&] { return MergeTable(); });
+  const uint64_t nanos = NowNanos() - begin;
+  counters_.Add(Counter::kMergeNanos, nanos);
+  if (!merged.ok()) {
+    if (merged.status().code() != Status::Code::kAborted) Fail(merged.status());
+    return false;
+  }
+  if (store_.options.listener != nullptr) {
+    store_.options.listener->OnMerge({.entries = merged->entries, .nanos = nanos});
+  }
+  return true;
+}
+
+Result<Merger::Merged> Scheduler::MergeTable() {
+  if (store_.versions.Lock().OldestWaits()) {
+    if (Status s = Checkpoint(); !s.ok()) return s;
+  }
+  Result<Merger::Merged> merged = store_.merger.MergeOldest();
+  if (!merged.ok()) return merged;
+  counters_.Add(Counter::kMerges);
+  // What is adopted is in order: it gives no reason to arrange L1.
+  if (!merged->adopted) counters_.Add(Counter::kMergedEntries, merged->entries);
+  store_.indexes.Fit();
+  UpdatePressure();
+  return merged;
+}
+
+/// The merge that is open, be it of copies or of a table; else the oldest table.
+bool Scheduler::MergeNext() {
+  const Merger::OpenMerge open = store_.merger.FindOpenMerge();
+  if (open == Merger::OpenMerge::kOfCopies) return Worked(store_.merger.FinishCopies());
+  const bool may = *store_.options.compaction.kind != MergeKind::kNone;
+  return (may || open == Merger::OpenMerge::kOfTable) && MergeOldest();
+}
+
+/// Gives back what no reader and no view can reach. False when nothing could be.
+bool Scheduler::Reclaim() { return Worked(store_.reclaimer.Reclaim(failed())); }
+
+/// Whether writes have ended for now, or somebody waits for all work to be done.
+bool Scheduler::IsAtRest() {
+  if (requests_.AnyWaits()) return true;
+  if (!store_.options.background_threads) return false;
+  const uint64_t writes = store_.sequence.load(std::memory_order_relaxed);
+  const uint64_t now = NowNanos();
+  if (writes != writes_seen_) {
+    writes_seen_ = writes;
+    quiet_since_ = now;
+  }
+  return now - quiet_since_ >= kQuietNanos;
+}
+
+Occasion Scheduler::OccasionOfNow() {
+  return {.at_rest = IsAtRest(),
+          .awaited = requests_.AnyWaits(),
+          .in_round = round_.has_value(),
+          .may_begin = !round_ || !round_->began_pass,
+          .merged = counters_.Sum(Counter::kMergedEntries)};
+}
+
+bool Scheduler::DropStep() {
+  const uint64_t passes = store_.dropper.passes();
+  const bool worked = Worked(store_.dropper.Step(OccasionOfNow()));
+  if (round_ && store_.dropper.passes() != passes) round_->began_pass = true;
+  return worked;
+}
+
+bool Scheduler::ArrangeStep() {
+  const uint64_t passes = store_.arranger.passes();
+  const bool worked = Worked(store_.arranger.Step(OccasionOfNow()));
+  if (round_ && store_.arranger.passes() != passes) round_->began_pass = true;
+  return worked;
+}
+
+bool Scheduler::CollectStep() { return Worked(store_.collector.Step(OccasionOfNow())); }
+
+/// What makes reads faster. False when there is nothing to do.
+bool Scheduler::IndexStep() {
+  return Worked(store_.indexes.BuildStep()) || Worked(store_.indexes.RemakeStep()) ||
+         Worked(store_.lookup_filler.Step());
+}
+
+/// One piece of work of the compaction thread, the most urgent first.
+bool Scheduler::CompactionStep() {
+  const std::lock_guard merge_lock(merge_mutex_);
+  if (store_.stop_merges.load() || store_.failed()) return false;
+  store_.indexes.Fit();
+  FreeMemoryIfShort();
+  BeginRound();
+  compaction::StoreFacts facts;
+  facts.unindexed = store_.indexes.LackSome();
+  facts.l0_found = l0_found_;
+  bool merge_is_open = false;
+  {
+    const auto versions = store_.versions.Lock();
+    const auto& l0 = versions.state().version->l0;
+    facts.l0_tables = l0.size();
+    if (round_) {
+      facts.l0_awaited =
+          static_cast<uint64_t>(std::count_if(l0.begin(), l0.end(), [&](const auto& table) {
+            return table->id() <= round_->request.tables;
+          }));
+    }
+    merge_is_open = versions.record().merge_id != 0;
+    // How much a merge by pointers has done before a crash is only known by counting after it.
+    if ((versions.record().merge_flags & format::kMergeByPointers) != 0) facts.unindexed = false;
+  }
+  facts.finish_all = requests_.AnyWaits();
+  const bool may_hold = !facts.finish_all && !store_.errors.blocked();
+  if (store_.readers.Hold(may_hold, facts.l0_tables)) {
+    return facts.unindexed && Worked(store_.indexes.BuildStep());
+  }
+  compaction::CompactionPlan plan = compaction::Pick(facts, store_.options.compaction);
+  if (plan == compaction::CompactionPlan::kIndex) {
+    if (Worked(store_.indexes.BuildStep())) return true;
+    facts.unindexed = false;
+    plan = compaction::Pick(facts, store_.options.compaction);
+  }
+  // Its redo would be made again after a crash: nothing that it marked dead may be freed before it
+  // ends.
+  if (merge_is_open && !BRAID_MUTANT(kOpenMergeWaits)) return MergeNext();
+  // Every other step is that of who waits: beside a busy writer there are always tables to merge.
+  if (round_ && facts.l0_awaited == 0) round_->has_turn = !round_->has_turn;
+  const bool merges_first = !round_ || facts.l0_awaited > 0 || !round_->has_turn;
+  if (plan == compaction::CompactionPlan::kMergeOldest && merges_first) return MergeOldest();
+  if (round_) return RoundStep();
+  if (IndexStep()) return true;
+  if (store_.accounts.CountStep()) return true;
+  if (DropStep()) return true;
+  // First: it empties the chunks that a collection would copy from.
+  return ArrangeStep() || CollectStep();
+}
+
+/// Answers processes that read beside this one. Always false: it is no work that others wait for.
+bool Scheduler::ServeReaders() {
+  if (!store_.readers.AnyAsks()) return false;
+  if (store_.failed()) {
+    store_.readers.Tell(pmem::GrantWaitsFor::kFailure);
+    return false;
+  }
+  if (store_.stop_merges.load()) return false;  // it closes
+  if (store_.readers.WantSeal()) {
+    const uint64_t newest = store_.versions.Lock().state().active->table->id();
+    SealActive(nullptr);
+    store_.readers.AwaitFlush(newest);
+  }
+  if (!store_.readers.MayGrant(requests_.AnyWaits())) return false;
+  if (Checkpoint().ok()) store_.readers.Grant();
+  store_.readers.EndRequest();
+  return false;
+}
+
+/// Without threads: does all work there is.
+void Scheduler::RunInline() {
+  const std::lock_guard lock(inline_mutex_);
+  while (GuardedStep() || Guarded(&Scheduler::Reclaim)) {
+  }
+}
+
+/// Everything the log holds becomes a table, so that the next open replays nothing.
+Status Scheduler::FlushForClose() {
+  {
+    const VersionSet::Locked versions = store_.versions.Lock();
+    const std::shared_ptr<LoggedMemTable> active = versions.state().active;
+    if (active->table->entries() != 0) {
+      NextState next = versions.Next();
+      next.Seal(store_.NewMemTable(versions.NewTableId()));
+      active->table->Advance(memtable::State::kSealed);
+      versions.Show(std::move(next));
+    }
+  }
+  store_.stop_merges.store(false);
+  if (BRAID_MUTANT(kCleanBeforeFlush)) (void)store_.pool->MarkClean();
+  // When no head is free for another table, a merge makes one.
+  const auto merge = [this] {
+    store_.readers.TakeBack();
+    return MergeNext();
+  };
+  while (!BRAID_MUTANT(kCloseLeavesLog) &&
+         (FlushOldest() ||
+          (!store_.versions.Lock().state().immutables.empty() && !failed() && merge()))) {
+  }
+  if (!failed()) {
+    if (Status s = Checkpoint(); !s.ok()) return s;
+    if (Status s = store_.errors.block_reason(); !s.ok()) return s;
+  }
+  while (Guarded(&Scheduler::Reclaim)) {
+  }
+  return store_.errors.failure();
+}
+
+void Scheduler::Fill(Statistics* statistics) const {
+  statistics->syncs = counters_.Sum(Counter::kSyncs);
+  statistics->flushes = counters_.Sum(Counter::kFlushes);
+  statistics->flushed_entries = counters_.Sum(Counter::kFlushedEntries);
+  statistics->flush_micros = counters_.Sum(Counter::kFlushNanos) / 1000;
+  statistics->merges = counters_.Sum(Counter::kMerges);
+  statistics->merged_entries = counters_.Sum(Counter::kMergedEntries);
+  statistics->merge_micros = counters_.Sum(Counter::kMergeNanos) / 1000;
+}
+
+}  // namespace braid::engine
