@@ -2,7 +2,7 @@
 // for, and outside of any epoch: copying a gigabyte takes a second, in which else no batch could be
 // written and no memtable flushed.
 // Thread safety: any thread; a Scope belongs to one write and its thread. The mutex comes after the
-// shard locks (lsm_engine.h), and no thread waits for anything but the pool's growth under it.
+// shard locks (lsm_store.h), and no thread waits for anything but the pool's growth under it.
 // Invariant 1: an extent that is reserved and has no entry yet is in reserved_, so that a Verify
 // beside its write knows whose its chunks are. Invariant 2: after Close() nobody copies, and all
 // that was reserved has an entry or was given back: the pool may then be another's. Invariant 3: a

@@ -18,7 +18,7 @@ std::unique_ptr<cache::LookupCache> NewLookupCache(const Options& options,
 
 }  // namespace
 
-// One list of what each part uses; a part names only what is declared before it.
+// Long: one list of what each part uses; a part names only what is declared before it.
 LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pmem::PmemPool> opened,
                    Writer::Host* write_host, BulkLoader::Host* load_host)
     : options(chosen),

@@ -2,7 +2,7 @@
 // that makes it durable, the ids of tables, and the tables that wait for their checkpoint. They
 // change together, under one lock, and nobody gets at them without it but for the shown state.
 // Thread safety: any thread. The shown state is read inside an EpochGuard, without the lock. Its
-// place in the order of locks: lsm_engine.h.
+// place in the order of locks: lsm_store.h.
 // Invariant 1: a state that is shown never changes; one that was replaced is freed when its readers
 // have left.
 // Invariant 2: tables that wait for their checkpoint are the newest of L0, and in no manifest.
