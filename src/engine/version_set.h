@@ -35,9 +35,6 @@ class NextState {
   explicit NextState(const ReadState& now)
       : state_(std::make_shared<ReadState>(now)), retired_(1) {}
 
-  const ReadState& operator*() const noexcept { return *state_; }
-  const ReadState* operator->() const noexcept { return state_.get(); }
-
   /// `fresh` becomes the active memtable, and the active one the newest that is sealed.
   void Seal(std::shared_ptr<LoggedMemTable> fresh);
   /// `fresh` becomes the active memtable; what was active is dropped, and holds nothing.

@@ -56,7 +56,6 @@ class Writer {
   };
   /// What is written to, and outlives the writer.
   struct Store {
-    const Options* options;
     pmem::PmemPool* pool;
     const VersionSet* versions;
     const Reader* reader;

@@ -161,8 +161,7 @@ class StoreParts : private engine::Writer::Host {
   engine::KeptDropper dropper{{&options, pool.get(), &versions, views.get(), &indexes, &merger}};
   engine::Collector collector{
       {&options, pool.get(), &usage, &accounts, &reclaimer, &merger, &errors}};
-  engine::Writer writer{{.options = &options,
-                         .pool = pool.get(),
+  engine::Writer writer{{.pool = pool.get(),
                          .versions = &versions,
                          .reader = &reader,
                          .reclaimer = &reclaimer,
