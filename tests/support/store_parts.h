@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,27 +11,45 @@
 #include <utility>
 
 #include "design/design.h"
-#include "engine/arranger.h"
-#include "engine/collector.h"
-#include "engine/flusher.h"
-#include "engine/kept_dropper.h"
-#include "engine/lookup_filler.h"
-#include "engine/merger.h"
-#include "engine/reader.h"
-#include "engine/table_indexes.h"
+#include "engine/lsm_store.h"
 #include "engine/verifier.h"
-#include "engine/writer.h"
 #include "support/test_pool.h"
 
 namespace braid::test {
 
+/// What writes and loads have asked for, and nobody has done.
+class IdleHosts : public engine::Writer::Host, public engine::BulkLoader::Host {
+ public:
+  int wakes = 0;
+  int seals = 0;
+  int syncs = 0;
+  int waits_for_space = 0;
+
+ private:
+  void Wake() noexcept override { ++wakes; }
+  void SealFull(const engine::LoggedMemTable*) override { ++seals; }
+  bool WaitForSpace(uint64_t) override {
+    ++waits_for_space;
+    return false;
+  }
+  Status Sync() override {
+    ++syncs;
+    return Status::OK();
+  }
+  void LetWork(bool) override {}
+  void TellPressure(bool) override {}
+};
+
 /// For one thread.
-class StoreParts : private engine::Writer::Host {
+class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
  public:
   using Change = std::function<void(Options*)>;
 
   /// `change` may choose parts; the rest is the design's.
-  explicit StoreParts(const Change& change = [](Options*) {}) : options(Chosen(change)) {
+  explicit StoreParts(const Change& change = [](Options*) {})
+      : TestPool([](pmem::PmemPool* fresh) { return level::Manifest(fresh).Create(); },
+                 Chosen(change)),
+        LsmStore(Chosen(change), TakePool(), this, this) {
     const engine::VersionSet::Locked locked = versions.Lock();
     ExpectOk(locked.manifest().Load());
     auto version = std::make_shared<level::Version>();
@@ -41,7 +58,7 @@ class StoreParts : private engine::Writer::Host {
     engine::ReadState first;
     first.version = std::move(version);
     const uint64_t id = locked.record().next_table_id;
-    first.active = NewMemTable(id);
+    first.active = LsmStore::NewMemTable(id);
     locked.Begin(std::move(first), id + 1);
   }
   StoreParts(const StoreParts&) = delete;
@@ -63,7 +80,7 @@ class StoreParts : private engine::Writer::Host {
     const engine::VersionSet::Locked locked = versions.Lock();
     engine::NextState next = locked.Next();
     const std::shared_ptr<engine::LoggedMemTable> active = locked.state().active;
-    next.Seal(NewMemTable(locked.NewTableId()));
+    next.Seal(LsmStore::NewMemTable(locked.NewTableId()));
     active->table->Advance(memtable::State::kSealed);
     active->sealed.store(true);
     locked.Show(std::move(next));
@@ -118,67 +135,6 @@ class StoreParts : private engine::Writer::Host {
   uint64_t l1_entries() const { return versions.Lock().l1()->entries(); }
   static void ExpectOk(const Status& s) { EXPECT_TRUE(s.ok()) << s.ToString(); }
 
-  const Options options;
-  TestPool pool{[](pmem::PmemPool* fresh) { return level::Manifest(fresh).Create(); }, options};
-  pmem::ChunkUsage usage{pool->media().reserved_bytes() / pool->chunk_bytes()};
-  engine::MemoryBudget budget{options, pool.get(), nullptr};
-  engine::WriteController controller{options};
-  std::shared_ptr<engine::ViewRegistry> views = std::make_shared<engine::ViewRegistry>();
-  space::Reclaimer reclaimer{pool.get(), [this] { return views->OldestPin(); }, [] {}};
-  engine::VersionSet versions{pool.get(), &reclaimer};
-  std::atomic<uint64_t> sequence{0};
-  std::atomic<bool> closed{false};
-  std::atomic<bool> stop_merges{false};
-  std::atomic<uint32_t> jobs_asleep{0};
-  engine::WriteErrors errors;
-  engine::LargeValues large_values{pool.get()};
-  engine::Reader reader{
-      {&options, pool.get(), &versions, views, &reclaimer, nullptr, &sequence, &closed}};
-  engine::TableIndexes indexes{{&options, pool.get(), &versions, &reclaimer, &budget}};
-  engine::SpaceAccounts accounts{{&options, pool.get(), &usage, &versions, &reclaimer, nullptr}};
-  engine::Flusher flusher{{.options = &options,
-                           .pool = pool.get(),
-                           .usage = &usage,
-                           .versions = &versions,
-                           .views = views.get(),
-                           .reclaimer = &reclaimer,
-                           .accounts = &accounts,
-                           .budget = &budget,
-                           .lookup_cache = nullptr,
-                           .sequence = &sequence}};
-  engine::Merger merger{{.options = &options,
-                         .pool = pool.get(),
-                         .usage = &usage,
-                         .versions = &versions,
-                         .views = views.get(),
-                         .reclaimer = &reclaimer,
-                         .accounts = &accounts,
-                         .indexes = &indexes,
-                         .budget = &budget,
-                         .errors = &errors,
-                         .stop = &stop_merges}};
-  engine::Arranger arranger{{&options, pool.get(), &usage, &versions, &indexes, &merger}};
-  engine::KeptDropper dropper{{&options, pool.get(), &versions, views.get(), &indexes, &merger}};
-  engine::Collector collector{
-      {&options, pool.get(), &usage, &accounts, &reclaimer, &merger, &errors}};
-  engine::Writer writer{{.pool = pool.get(),
-                         .versions = &versions,
-                         .reader = &reader,
-                         .reclaimer = &reclaimer,
-                         .budget = &budget,
-                         .large_values = &large_values,
-                         .controller = &controller,
-                         .errors = &errors,
-                         .sequence = &sequence,
-                         .jobs_asleep = &jobs_asleep,
-                         .host = this},
-                        2};
-  // What writes have asked for.
-  int wakes = 0;
-  int seals = 0;
-  int syncs = 0;
-  int waits_for_space = 0;
-
  private:
   static Options Chosen(const Change& change) {
     Options chosen = PoolOfSmallChunks(256);
@@ -187,20 +143,21 @@ class StoreParts : private engine::Writer::Host {
     design::kBraid.choose(&chosen);
     return chosen;
   }
-  std::shared_ptr<engine::LoggedMemTable> NewMemTable(uint64_t id) {
-    return std::make_shared<engine::LoggedMemTable>(pool.get(), id, 2, options);
-  }
-  void Wake() noexcept override { ++wakes; }
-  void SealFull(const engine::LoggedMemTable*) override { ++seals; }
-  bool WaitForSpace(uint64_t) override {
-    ++waits_for_space;
-    return false;
-  }
-  Status Sync() override {
-    ++syncs;
-    return Status::OK();
+  // What hosts are asked for and can do.
+  std::shared_ptr<engine::LoggedMemTable> NewMemTable(uint64_t id) override {
+    return LsmStore::NewMemTable(id);
   }
   void Fail(const Status& reason) noexcept override { errors.Fail(reason); }
+  Status WhyNot() const override { return failed() ? WhyEnded() : Status::OK(); }
+  Status FlushMemTables() override {
+    Flush();
+    return Status::OK();
+  }
+  bool FlushOldestHeld(const engine::Flusher::Lock& held) override {
+    const Result<engine::Flusher::Outcome> flushed = flusher.FlushOldest(held);
+    return flushed.ok() && flushed->state == engine::Flusher::Outcome::State::kFlushed;
+  }
+  Status Checkpoint() override { return flusher.Checkpoint(flusher.HoldCheckpoints()); }
 
   const std::function<void(double)> no_progress;
 };
