@@ -89,7 +89,7 @@ Status Writer::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allocat
     return LockShards();
   }();
 
-  if (failed() && !BRAID_MUTANT(kFailureMissedByInsert)) return WhyEnded();  // invariant 9
+  if (failed() && !BRAID_MUTANT(kFailureMissedByInsert)) return WhyEnded();  // invariant 3
   if (whom == For::kUser && kept_range_.IsShown() &&
       std::any_of(drafts->begin(), drafts->end(),
                   [this](const log::Draft& draft) { return kept_range_.Covers(draft.key); })) {

@@ -7,7 +7,7 @@
 // Invariant 2: what only a flush made superfluous is given back after its table's commit.
 // Persistence: flush/link_flush.h, flush/copy_flush.h, flush/checkpoint.h; on page-cache media what
 // a table names is on the medium before the commit that names it.
-// Source: ListDB 6.3.3 (index-unified logging); its checkpoints of groups are braid's own.
+// Source: ListDB 6.3.2, Algorithm 5 (flush), and 6.3.4 (checkpoints of groups).
 #pragma once
 
 #include <atomic>

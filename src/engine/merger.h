@@ -6,7 +6,7 @@
 // Invariant 2: what a merge has marked dead is retired after its end is committed, so that a
 // recovery which makes its redo anew finds all of it.
 // Persistence: compaction/compaction_job.h; copies are durable before the commit that names them.
-// Source: ListDB 6.4, 6.5.
+// Source: ListDB 6.5, Algorithm 6.
 #pragma once
 
 #include <atomic>

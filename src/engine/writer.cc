@@ -83,7 +83,7 @@ Status Writer::Insert(LoggedMemTable* target, log::Draft* draft, const Condition
   const uint32_t shard = ShardOfThread();
   const auto lock =
       LockWatched<std::unique_lock<std::mutex>>(shards_[shard].mutex, store_.controller->stalls());
-  if (failed() && !BRAID_MUTANT(kFailureMissedByInsert)) return WhyEnded();  // invariant 9
+  if (failed() && !BRAID_MUTANT(kFailureMissedByInsert)) return WhyEnded();  // invariant 3
   if (kept_range_.Covers(draft->key)) return Status::TryAgain("");
   if (Status s = Place(target, shard, draft); !s.ok()) return s;
   WritePayload(target, draft);

@@ -137,8 +137,7 @@ class TableCheck {
         std::string(index::DamageStatus(list_.pool(), damage.at).message()) + ", in " + name_);
   }
   void Problem(uint64_t offset, const std::string& what) {
-    totals_->problems.push_back(
-        std::string(list_.pool().CorruptionAt(offset, name_, what).message()));
+    totals_->AddProblem(list_.pool().CorruptionAt(offset, name_, what));
   }
 
   const PmemTable& table_;

@@ -16,8 +16,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * A million blocks on 1,000 nodes in less than 10 s of processor in a Java machine of its own with a
- * heap of 1 GiB. Beside other work caches and memory are shared, and all takes up to a third longer:
- * a planner that is too slow is so three times in a row.
+ * heap of 1 GiB. Beside other work caches and memory are shared, and 8 s have become 11: a planner
+ * that is too slow is so three times in a row.
  */
 class PlannerScaleTest {
   @ParameterizedTest
@@ -50,8 +50,9 @@ class PlannerScaleTest {
       assertTrue(process.waitFor(5, TimeUnit.MINUTES), "still at it after 5 minutes");
       String text = Files.readString(output.toPath(), StandardCharsets.UTF_8);
       System.out.print(text);
-      assertTrue(process.exitValue() <= Million.TOO_SLOW, text);
-      return process.exitValue() == 0;
+      int exit = process.exitValue();
+      assertTrue(exit == 0 || exit == Million.TOO_SLOW, text);
+      return exit == 0;
     } finally {
       assertTrue(output.delete());
     }
@@ -63,7 +64,7 @@ class PlannerScaleTest {
    */
   static final class Million {
     static final double MOST_SECONDS = 10;
-    static final int TOO_SLOW = 1;
+    static final int TOO_SLOW = 3; // 1 is that of an exception
 
     public static void main(String[] args) {
       Inputs in =
