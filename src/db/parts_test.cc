@@ -200,5 +200,29 @@ TEST_F(PartsTest, WithoutMergesAFullL0EndsWritesWithTheReasonAndReadsGoOn) {
   }
 }
 
+TEST_F(PartsTest, ACloseThatFindsL0FullMergesFirst) {
+  for (const bool threads : {false, true}) {
+    SCOPED_TRACE(threads ? "threads" : "inline");
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directory(path_);
+    options_.background_threads = threads;
+    options_.compaction.kind = MergeKind::kNone;
+    options_.memtable.bytes = 1024;
+    EnginePtr engine = Open();
+    int written = 0;
+    while (engine->Put({}, Key(written), "v").ok()) ASSERT_LT(++written, 10'000);
+    engine.reset();
+    options_.compaction.kind = MergeKind::kZipper;
+    engine = Open();
+    ASSERT_TRUE(engine->Close().ok());
+    engine.reset();
+    engine = Open();
+    EXPECT_EQ(engine->GetStatistics().recovered_entries, 0u);
+    std::string value;
+    EXPECT_TRUE(engine->Get({}, Key(written - 1), &value).ok());
+    ExpectSound(engine);
+  }
+}
+
 }  // namespace
 }  // namespace braid

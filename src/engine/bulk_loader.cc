@@ -192,7 +192,7 @@ Status BulkLoader::Commit(Loading* loading) {
 Status BulkLoader::FlushMostEntries() {
   for (int round = 0; round < kMostRounds; ++round) {
     if (Status s = store_.host->FlushMemTables(); !s.ok()) return s;
-    if (store_.versions->Lock().state().active->table->entries() <= kFewEntries) break;
+    if (store_.versions->Lock().Keep()->active->table->entries() <= kFewEntries) break;
   }
   return Status::OK();
 }
@@ -206,7 +206,7 @@ Result<bool> BulkLoader::Show(Loading* loading) {
   while (!BRAID_MUTANT(kLoadBeforeFlush) && store_.host->FlushOldestHeld(flushes_held)) {
   }
   if (Status s = store_.host->WhyNot(); !s.ok()) return s;
-  const bool flushed = store_.versions->Lock().state().immutables.empty();
+  const bool flushed = !store_.versions->AnySealed();
   if (!flushed && !BRAID_MUTANT(kLoadBeforeFlush)) return false;
   if (Status s = store_.host->Checkpoint(); !s.ok()) return s;
   return CommitHeld(loading, &hold);

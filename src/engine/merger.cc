@@ -161,7 +161,7 @@ Status Merger::CopyOldest() {
 /// Before the end of a merge of copies of a table: what they were copied from is dead.
 std::vector<uint64_t> Merger::MarkCopiedOriginals(const level::PmemTable& source) {
   if ((source.record().flags & format::kTableWasCopied) == 0) return {};
-  const uint64_t after = store_.versions->Lock().record().merged_table_id;
+  const uint64_t after = store_.versions->Lock().merged_table_id();
   return compaction::MarkOriginals(&pool_, after, source.id());
 }
 

@@ -42,7 +42,7 @@ void ReaderGrants::Grant() {
   // Before the tables are known to anybody: what is retired from here on is not given out again. A
   // pin and no view: versions are kept by the wait of the merges, and by nothing after it.
   if (!pin_) pin_ = store_.views->Register(format::kMaxSequence, &store_.reclaimer->clock());
-  const uint64_t tables = store_.versions->Lock().record().flushed_table_id;
+  const uint64_t tables = store_.versions->Lock().flushed_table_id();
   slots_.GrantNoted(tables, std::min(store_.sequence->load(), format::kMaxSequence));
 }
 

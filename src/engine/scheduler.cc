@@ -110,7 +110,7 @@ Status Scheduler::Checkpoint() {
 
 /// Merges the oldest L0 table into L1. False when there is nothing to do.
 bool Scheduler::MergeOldest() {
-  if (store_.versions.Lock().state().version->l0.empty()) return false;
+  if (store_.versions.Lock().Keep()->version->l0.empty()) return false;
   const uint64_t begin = NowNanos();
   const Result<Merger::Merged> merged = base::NoThrow([&] { return MergeTable(); });
   const uint64_t nanos = NowNanos() - begin;
@@ -253,7 +253,7 @@ bool Scheduler::ServeReaders() {
   }
   if (store_.stop_merges.load()) return false;  // it closes
   if (store_.readers.WantSeal()) {
-    const uint64_t newest = store_.versions.Lock().state().active->table->id();
+    const uint64_t newest = store_.versions.Lock().Keep()->active->table->id();
     SealActive(nullptr);
     store_.readers.AwaitFlush(newest);
   }
@@ -290,8 +290,7 @@ Status Scheduler::FlushForClose() {
     return MergeNext();
   };
   while (!BRAID_MUTANT(kCloseLeavesLog) &&
-         (FlushOldest() ||
-          (!store_.versions.Lock().state().immutables.empty() && !failed() && merge()))) {
+         (FlushOldest() || (store_.versions.AnySealed() && !failed() && merge()))) {
   }
   if (!failed()) {
     if (Status s = Checkpoint(); !s.ok()) return s;

@@ -22,8 +22,8 @@ constexpr size_t kCountSlice = 8;
 }  // namespace
 
 compaction::ChunkSurvey SpaceAccounts::Survey(double live_ratio) const {
-  return compaction::SurveyChunks(pool_, *store_.usage, store_.versions->Lock().record(),
-                                  live_ratio);
+  const VersionSet::Locked versions = store_.versions->Lock();
+  return compaction::SurveyChunks(pool_, *store_.usage, versions.record(), live_ratio);
 }
 
 void SpaceAccounts::Died(const std::vector<uint64_t>& entries) {

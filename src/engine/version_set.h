@@ -60,15 +60,20 @@ class NextState {
 
 class VersionSet {
  public:
-  /// The lock, held to read.
+  /// The lock, held to read. One without a name is held to the end of its full expression, so that
+  /// what it refers to is only had from one with a name.
   class ConstLocked {
    public:
-    const ReadState& state() const noexcept { return *set_->state_; }
+    const ReadState& state() const& noexcept { return *set_->state_; }
+    const ReadState& state() const&& = delete;
     /// The same, for longer than the lock.
     std::shared_ptr<const ReadState> Keep() const { return set_->state_; }
     const std::shared_ptr<level::PmemTable>& l1() const noexcept { return state().version->l1; }
     const level::Manifest& manifest() const noexcept { return set_->manifest_; }
-    const format::ManifestRecord& record() const noexcept { return set_->manifest_.record(); }
+    const format::ManifestRecord& record() const& noexcept { return set_->manifest_.record(); }
+    const format::ManifestRecord& record() const&& = delete;
+    uint64_t flushed_table_id() const noexcept { return record().flushed_table_id; }
+    uint64_t merged_table_id() const noexcept { return record().merged_table_id; }
     /// The manifest as it will be when the tables that wait are committed.
     format::ManifestRecord RecordToCome() const;
     /// Oldest first.
@@ -96,7 +101,8 @@ class VersionSet {
   class Locked : public ConstLocked {
    public:
     level::Manifest& manifest() const noexcept { return set_->manifest_; }
-    format::ManifestRecord& record() const noexcept { return set_->manifest_.record(); }
+    format::ManifestRecord& record() const& noexcept { return set_->manifest_.record(); }
+    format::ManifestRecord& record() const&& = delete;
     uint64_t NewTableId() const noexcept { return set_->next_table_id_++; }
     /// Ids from here on; not below what was given out.
     void SetNextTableId(uint64_t id) const noexcept { set_->next_table_id_ = id; }
@@ -144,6 +150,7 @@ class VersionSet {
   Locked LockWatched(Stalls* stalls) {
     return {this, engine::LockWatched<std::unique_lock<std::mutex>>(mutex_, stalls)};
   }
+  bool AnySealed() const { return !Lock().Keep()->immutables.empty(); }
 
   /// What reads and writes look at. Inside an EpochGuard.
   const ReadState& shown() const noexcept {

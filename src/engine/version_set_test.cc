@@ -65,7 +65,7 @@ class VersionSetTest : public ::testing::Test {
 };
 
 TEST_F(VersionSetTest, WhoReadsFindsOneStateOrTheNext) {
-  const std::shared_ptr<LoggedMemTable> first = versions_.Lock().state().active;
+  const std::shared_ptr<LoggedMemTable> first = versions_.Lock().Keep()->active;
   const uint64_t relinks = versions_.relinks().load();
   {
     const VersionSet::Locked versions = versions_.Lock();
@@ -109,7 +109,7 @@ TEST_F(VersionSetTest, WhoKeepsAStateKeepsItsTables) {
   }
   reclaimer_.ReclaimMemory();
   EXPECT_EQ(kept->active->table->id(), kL1 + 1);
-  EXPECT_EQ(versions_.Lock().state().active->table->id(), kL1 + 2);
+  EXPECT_EQ(versions_.Lock().Keep()->active->table->id(), kL1 + 2);
 }
 
 TEST_F(VersionSetTest, TablesAreNewestFirst) {

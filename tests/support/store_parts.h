@@ -131,7 +131,8 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
     ExpectOk(verifier.Report(&report));
     return report;
   }
-  const engine::ReadState& state() const { return versions.Lock().state(); }
+  /// Of the moment. Kept alive by the store until the next one is shown.
+  const engine::ReadState& state() const { return *versions.Lock().Keep(); }
   uint64_t l1_entries() const { return versions.Lock().l1()->entries(); }
   static void ExpectOk(const Status& s) { EXPECT_TRUE(s.ok()) << s.ToString(); }
 
