@@ -13,15 +13,13 @@ import re
 import signal
 import subprocess
 import tempfile
-import time
 
 from reliability import parse
+from testing import processes
 
 # The most tests, and the most text of names, that one process is given.
 GROUP_TESTS = 60
 GROUP_CHARACTERS = 60_000
-# No output for so long, and the process is taken for stuck.
-SILENCE_SECONDS = 900
 
 _EVENT = re.compile(r"\[ (?:     RUN|RUN     ) \] (?P<run>\S+)\s*$"
                     r"|\[       OK \] (?P<ok>\S+) \((?P<ok_ms>\d+) ms\)"
@@ -103,6 +101,16 @@ def read_output(names, output, ended, why):
     return results
 
 
+def how_it_ended(code):
+    """Empty when the program came to its end by itself."""
+    # 0: all passed; 1: some failed, each of which is named.
+    if code in (0, 1):
+        return ""
+    if code < 0:
+        return f"the program was ended by {signal.Signals(-code).name}"
+    return f"the program ended with exit code {code}"
+
+
 class Runner:
     """Runs groups of tests. tell(result) is called once a test, from any thread."""
 
@@ -137,39 +145,15 @@ class Runner:
     def _run_process(self, program, names):
         environment = dict(os.environ, **self.environment, **dict(program.environment))
         with tempfile.TemporaryFile(dir=self.scratch) as output:
-            process = subprocess.Popen(
-                [program.path, "--gtest_filter=" + ":".join(names), "--gtest_color=no"],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=environment,
-                start_new_session=True)
-            why = self._wait(process, output)
+            code, why = processes.run(
+                [program.path, "--gtest_filter=" + ":".join(names), "--gtest_color=no"], output,
+                environment)
             output.seek(0)
             text = output.read().decode(errors="replace")
+        why = why or how_it_ended(code)
         results = read_output(names, text, ended=not why, why=why)
         if why and not any(result.outcome == "failed" for result in results.values()):
             # It died between tests, or after the last one: that is a failure of somebody.
             missing = [name for name in names if name not in results] or names[-1:]
             results[missing[0]] = Result(missing[0], "failed", 0.0, text[-8000:] + f"\n{why}")
         return results
-
-    @staticmethod
-    def _wait(process, output):
-        """Waits for the end. Empty when the program came to it by itself, else what happened."""
-        size, since = -1, time.monotonic()
-        while True:
-            try:
-                code = process.wait(timeout=5)
-            except subprocess.TimeoutExpired:
-                now = os.fstat(output.fileno()).st_size
-                if now != size:
-                    size, since = now, time.monotonic()
-                elif time.monotonic() - since > SILENCE_SECONDS:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
-                    return f"no output for {SILENCE_SECONDS} s: killed"
-                continue
-            # 0: all passed; 1: some failed, each of which is named.
-            if code in (0, 1):
-                return ""
-            if code < 0:
-                return f"the program was ended by {signal.Signals(-code).name}"
-            return f"the program ended with exit code {code}"

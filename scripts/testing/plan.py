@@ -7,7 +7,6 @@ moments in which a link, a download or a waiting test leaves a processor idle.""
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -15,7 +14,7 @@ import xml.etree.ElementTree as ElementTree
 
 import count_tests
 from testing import choice as choices
-from testing import gtest_programs, machine, mutant_share
+from testing import gtest_programs, machine, mutant_share, processes
 
 # Programs whose tests share processes; those of all others look at the whole process.
 SHARING = ("unit", "tools", "conformance", "crash", "model", "concurrency")
@@ -71,19 +70,23 @@ class Run:
     # ---- Commands ----------------------------------------------------------------------------
 
     def command(self, arguments, log, progress=None):
-        """Runs a command with its output in a file; tells progress(text) now and then."""
+        """Runs a command with its output in a file; tells progress(text) now and then. Returns its
+        exit code."""
+        told = time.monotonic()
+
+        def tick():
+            nonlocal told
+            if progress and time.monotonic() - told > PROGRESS_SECONDS:
+                told = time.monotonic()
+                progress(log.read_text(errors="replace")[-4000:])
+
         with open(log, "wb") as out:
-            process = subprocess.Popen([str(argument) for argument in arguments], stdout=out,
-                                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                       env=dict(os.environ, BRAID_JOBS=str(self.jobs)))
-            told = time.monotonic()
-            while True:
-                try:
-                    return process.wait(timeout=1)
-                except subprocess.TimeoutExpired:
-                    if progress and time.monotonic() - told > PROGRESS_SECONDS:
-                        told = time.monotonic()
-                        progress(log.read_text(errors="replace")[-4000:])
+            code, stuck = processes.run([str(argument) for argument in arguments], out,
+                                        dict(os.environ, BRAID_JOBS=str(self.jobs)), tick)
+        if stuck:
+            with open(log, "ab") as out:
+                out.write(f"\n{stuck}\n".encode())
+        return code
 
     def build(self, step, preset, *targets):
         log = self.results / f"{step}-build.log"
@@ -263,6 +266,29 @@ class Run:
                 self.library_built.set()
 
 
+    def lanes(self, parts):
+        """Runs the parts that were named one by one, else all in two lanes."""
+        if parts:
+            self.library_built.set()
+            self.lane(parts)
+            return
+        first = FIRST_LANE
+        if self.choice.full:
+            first = [{"tsan-concurrency": "tsan", "asan-model": "asan"}.get(part, part)
+                     for part in FIRST_LANE]
+        second = threading.Thread(target=lambda: (self.library_built.wait(),
+                                                  self.lane(SECOND_LANE)))
+        second.start()
+        try:
+            self.lane(first)
+        except BaseException:
+            processes.end_all()
+            raise
+        finally:
+            self.library_built.set()
+            second.join()
+
+
 def write_junit(path, suite, results):
     root = ElementTree.Element("testsuite", name=suite)
     for result in results:
@@ -285,20 +311,10 @@ def run(root, scratch, parts):
     share = "everything" if this.choice.full else f"BRAID_CHOICE={this.choice.seed}"
     this.say(f"{this.jobs} side by side; {share}; BRAID_TEST_SIZE="
              f"{os.environ.get('BRAID_TEST_SIZE', 'push')}")
-    if parts:
-        this.library_built.set()
-        this.lane(parts)
-    else:
-        first = FIRST_LANE
-        if this.choice.full:
-            first = [{"tsan-concurrency": "tsan", "asan-model": "asan"}.get(part, part)
-                     for part in FIRST_LANE]
-        second = threading.Thread(target=lambda: (this.library_built.wait(),
-                                                  this.lane(SECOND_LANE)))
-        second.start()
-        this.lane(first)
-        this.library_built.set()
-        second.join()
+    try:
+        this.lanes(parts)
+    finally:
+        processes.end_all()
     reports = [str(path) for path in sorted(this.results.glob("*.xml"))]
     print()
     count_tests.print_slowest(reports, 10)

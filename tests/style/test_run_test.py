@@ -3,16 +3,19 @@
 say nothing; and that the shares of pushes that follow each other cover everything."""
 
 import pathlib
+import signal
 import stat
+import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from testing import choice, gtest_programs, mutant_share  # noqa: E402
+from testing import choice, gtest_programs, mutant_share, processes  # noqa: E402
 
 # Stands in for a GoogleTest program: each test does what its name says.
 PROGRAM = """
@@ -112,6 +115,67 @@ class GtestProgramsTest(unittest.TestCase):
         for group in groups:
             self.assertLessEqual(len(group), gtest_programs.GROUP_TESTS)
             self.assertEqual(len({name[-1] for name in group}), 1)
+
+
+class ProcessesTest(unittest.TestCase):
+    def setUp(self):
+        output = tempfile.TemporaryFile()  # pylint: disable=consider-using-with
+        self.addCleanup(output.close)
+        self.output = output
+
+    def run_shell(self, script, **facts):
+        return processes.run(["sh", "-c", script], self.output, None, **facts)
+
+    def said(self):
+        self.output.seek(0)
+        return self.output.read().decode()
+
+    def test_who_speaks_now_and_then_may_take_its_time(self):
+        script = "for i in 1 2 3 4 5; do echo $i; sleep 0.7; done; exit 7"
+        self.assertEqual(self.run_shell(script, silence_seconds=2.5), (7, ""))
+
+    def test_who_is_silent_is_ended_with_all_it_started(self):
+        code, why = self.run_shell("sleep 1000 & echo $!; wait", silence_seconds=1)
+        self.assertEqual((code, why), (-signal.SIGABRT, processes.STUCK))
+        self.assert_ends(int(self.said()))
+
+    def test_who_does_not_abort_is_killed(self):
+        code, why = self.run_shell("trap '' ABRT; while :; do sleep 1000; done", silence_seconds=1)
+        self.assertEqual((code, why), (-signal.SIGKILL, processes.STUCK))
+
+    def test_nothing_outlives_the_program(self):
+        self.assertEqual(self.run_shell("sleep 1000 & echo $!"), (0, ""))
+        self.assert_ends(int(self.said()))
+
+    def test_the_end_of_the_run_is_that_of_its_programs(self):
+        script = f"""
+import sys, threading, time
+sys.path.insert(0, {str(ROOT / "scripts")!r})
+from testing import processes
+output = open(sys.argv[1], "wb")
+thread = threading.Thread(target=lambda: print(processes.run(["sleep", "1000"], output, None)))
+thread.start()
+time.sleep(0.5)
+processes.end_all()
+thread.join()
+try:
+    processes.run(["true"], output, None)
+except RuntimeError as error:
+    print(error)
+"""
+        with tempfile.NamedTemporaryFile() as file:
+            run = subprocess.run([sys.executable, "-c", script, file.name], text=True, check=True,
+                                 stdout=subprocess.PIPE, timeout=60)
+        self.assertEqual(run.stdout, "(-9, '')\nthe run is over\n")
+
+    def assert_ends(self, pid):
+        for _ in range(100):
+            status = pathlib.Path(f"/proc/{pid}/stat")
+            # What nobody waits for stays as a zombie where there is no init.
+            if not status.exists() or " Z " in status.read_text():
+                return
+            time.sleep(0.1)
+        self.fail(f"process {pid} is still there")
 
 
 class ChoiceTest(unittest.TestCase):
