@@ -73,9 +73,9 @@ def use(dice, part):
 
 def act(dice, parts):
     """Uses, closes or drops one of the parts."""
-    part = dice.choice(parts)
     doing = dice.randrange(10)
     try:
+        part = dice.choice(parts)
         if doing < 6:
             use(dice, part)
         elif doing < 8:
@@ -85,7 +85,7 @@ def act(dice, parts):
             parts.remove(part)
     except EXPECTED:
         pass
-    except ValueError:  # another thread has removed it from the list before
+    except (ValueError, IndexError):  # another thread has removed it, or the last one, before
         pass
 
 
