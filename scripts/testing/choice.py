@@ -33,19 +33,23 @@ class Choice:
         return [item for item in items if item in taken]
 
     def one_way_each(self, names):
-        """Of tests that run for each store in several ways, Suite.Test/STORE_WAY, one way for each
-        test and store: every pair of test and store, of store and way, and of test and way is there,
-        not every triple. Others are all taken."""
+        """Of tests that run for each store in several ways, Suite.Test/STORE_WAY: for each test every
+        other store, in one way. Every pair of test and way and of store and way is there, every pair
+        of test and store in one of two seeds that follow each other, and every triple in one of twice
+        as many seeds as there are ways. Others are all taken."""
         if self.full:
             return list(names)
         tests, stores, ways = {}, {}, {}
         for name in names:
             test, store, way = parts_of(name)
-            ways.setdefault((tests.setdefault(test, len(tests)),
-                             stores.setdefault(store, len(stores))), []).append((way, name))
+            ways.setdefault((tests.setdefault(test, len(tests)), stores.setdefault(store, len(stores)),
+                             bool(way)), []).append(name)
         taken = set()
-        for (test, store), found in ways.items():
-            taken.add(found[(self.seed + test + store) % len(found)][1])
+        for (test, store, has_ways), found in ways.items():
+            if not has_ways:
+                taken.update(found)
+            elif (test + store + self.seed) % 2 == 0:
+                taken.add(found[((test + store) // 2 + self.seed // 2) % len(found)])
         return [name for name in names if name in taken]
 
 

@@ -1,6 +1,9 @@
-"""How much a machine can do at once."""
+"""How much a machine can do at once, and how much of it a run takes."""
 
 import os
+import threading
+
+SAMPLES_A_SECOND = 2
 
 
 def available_memory():
@@ -27,6 +30,38 @@ def jobs(each=1_400 << 20):
         return int(asked)
     processors = len(os.sched_getaffinity(0))
     return max(1, min(processors, available_memory() // each))
+
+
+class Usage:
+    """What the machine gave while this was entered: the most memory, by how much less was available
+    than at first, scratch data in memory included; and the processors' busy time."""
+
+    def __enter__(self):
+        self.most_memory = 0
+        self._at_first = available_memory()
+        self._ticks = _busy_ticks()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._ended.set()
+        self._thread.join()
+        busy, total = (now - then for now, then in zip(_busy_ticks(), self._ticks))
+        self.busy_share = busy / max(total, 1)
+
+    def _watch(self):
+        while not self._ended.wait(1 / SAMPLES_A_SECOND):
+            self.most_memory = max(self.most_memory, self._at_first - available_memory())
+
+
+def _busy_ticks():
+    """Of all processors: (busy, all)."""
+    with open("/proc/stat", encoding="ascii") as facts:
+        ticks = [int(word) for word in facts.readline().split()[1:9]]
+    idle = ticks[3] + ticks[4]
+    return sum(ticks) - idle, sum(ticks)
 
 
 if __name__ == "__main__":

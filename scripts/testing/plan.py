@@ -24,9 +24,9 @@ FIRST_LANE = ("format", "release", "crash", "mutants", "tsan-concurrency", "asan
 SECOND_LANE = ("java", "python", "hadoop")
 PARTS = FIRST_LANE + SECOND_LANE + ("fuzz", "vm") + PRESETS[1:]
 PROGRESS_SECONDS = 60
-ONE_CRASH_TEST_IN = 2
+ONE_CRASH_TEST_IN = 3
 # Of the work of random tests, whose seed is new in each run, and of crash images.
-ONE_TRIAL_IN = 4
+ONE_TRIAL_IN = 6
 ONE_IMAGE_IN = 2
 
 
@@ -39,7 +39,7 @@ class Run:
         self.jobs = machine.jobs()
         full = os.environ.get("BRAID_TEST_SHARE", "push") == "full"
         self.choice = choices.Choice.of_environment(full)
-        self.times = {}  # step: seconds
+        self.steps = []  # name, seconds, usage
         self.lock = threading.Lock()
         self.library_built = threading.Event()
 
@@ -52,10 +52,11 @@ class Run:
     def timed(self, name, work):
         begin = time.monotonic()
         try:
-            return work()
+            with machine.Usage() as usage:
+                return work()
         finally:
             with self.lock:
-                self.times[name] = self.times.get(name, 0) + time.monotonic() - begin
+                self.steps.append((name, time.monotonic() - begin, usage))
 
     def record(self, step, failed, log):
         """One outcome of a step that counts no tests of its own."""
@@ -145,10 +146,13 @@ class Run:
         return found
 
     def part_of(self, label):
-        """How much of its random work a program does, by what is set for all, or what a push does."""
-        if self.choice.full or "BRAID_TEST_PART" in os.environ:
+        """How much of its random work a program does in a push, and which, unless set for all."""
+        if self.choice.full:
             return {}
-        return {"BRAID_TEST_PART": str(ONE_IMAGE_IN if label == "crash" else ONE_TRIAL_IN)}
+        part = {"BRAID_TEST_PART": str(ONE_IMAGE_IN if label == "crash" else ONE_TRIAL_IN)}
+        if label == "crash":  # all other programs draw one of their own
+            part["BRAID_SEED"] = str(self.choice.seed + 1)
+        return {name: value for name, value in part.items() if name not in os.environ}
 
     def chosen(self, program, names):
         if program.label == "conformance":
@@ -311,16 +315,19 @@ def run(root, scratch, parts):
     share = "everything" if this.choice.full else f"BRAID_CHOICE={this.choice.seed}"
     this.say(f"{this.jobs} side by side; {share}; BRAID_TEST_SIZE="
              f"{os.environ.get('BRAID_TEST_SIZE', 'push')}")
-    try:
-        this.lanes(parts)
-    finally:
-        processes.end_all()
+    with machine.Usage() as usage:
+        try:
+            this.lanes(parts)
+        finally:
+            processes.end_all()
     reports = [str(path) for path in sorted(this.results.glob("*.xml"))]
     print()
     count_tests.print_slowest(reports, 10)
-    print("steps, in seconds:")
-    for name, seconds in this.times.items():
-        print(f"  {seconds:6.0f}  {name}")
+    print("steps: seconds, and how busy the processors were")
+    for name, seconds, of_step in this.steps:
+        print(f"  {seconds:6.0f}  {of_step.busy_share:4.0%}  {name}")
+    print(f"the most memory at a time: {usage.most_memory / 2**30:.1f} GiB, "
+          "with scratch data where that lies in memory")
     this.say(f"done; logs are in {this.results.relative_to(root)}")
     sys.stdout.flush()
     return count_tests.main(reports)

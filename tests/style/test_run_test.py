@@ -193,15 +193,18 @@ class ChoiceTest(unittest.TestCase):
 
     def test_every_pair_of_test_store_and_way_is_there(self):
         ways = [f"{size}_{how}" for size in ("tiny", "default") for how in ("background", "inline")]
-        names = [f"S/T.test{t}/store{s}_{way}" for t in range(9) for s in range(5) for way in ways]
+        names = [f"S/T.test{t}/store{s}_{way}" for t in range(9) for s in range(16) for way in ways]
         names.append("Other.Test")
         taken = choice.Choice(5).one_way_each(names)
         self.assertIn("Other.Test", taken)
-        self.assertEqual(len(taken), 9 * 5 + 1)
+        self.assertEqual(len(taken), 9 * 16 / 2 + 1)
         parts = [choice.parts_of(name) for name in taken if name != "Other.Test"]
         self.assertEqual(len({(test, way) for test, _, way in parts}), 9 * 4)
-        self.assertEqual(len({(store, way) for _, store, way in parts}), 5 * 4)
-        others = {name for seed in range(4) for name in choice.Choice(seed).one_way_each(names)}
+        self.assertEqual(len({(store, way) for _, store, way in parts}), 16 * 4)
+        two = {choice.parts_of(name)[:2] for seed in (5, 6)
+               for name in choice.Choice(seed).one_way_each(names)}
+        self.assertEqual(len(two), 9 * 16 + 1)
+        others = {name for seed in range(5, 13) for name in choice.Choice(seed).one_way_each(names)}
         self.assertEqual(others, set(names))
 
     def test_faults_are_found_in_the_files_that_changed(self):
