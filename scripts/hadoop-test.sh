@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tests braid-hadoop with Maven: hadoop-test.sh [FOLDER]. The results, JUnit's XML, are copied into
 # the folder when one is given, as hadoop-CLASS.xml.
-#   BRAID_TEST_SIZE=push    unit and property tests, and jobs on a MiniCluster (default)
+#   BRAID_TEST_SIZE=push    unit and property tests, and jobs on a MiniCluster (default). With
+#                           BRAID_CHOICE=n, of long tests only those tagged "share-(n modulo 3)"
 #   BRAID_TEST_SIZE=night   also those tagged "night", Tez, Hive, and Spark: 3.5 by both of its
 #                           Scalas, 4.0
 # Maven fetches what it needs from Maven Central the first time (about 300 MB, at night more).
@@ -12,7 +13,13 @@ results=${1:-}
 log=$(mktemp "${BRAID_TMP:-${TMPDIR:-/tmp}}/braid-hadoop-test-XXXXXX") || exit 1
 trap 'rm -f "$log"' EXIT
 # Tests that need longer than a push may take carry JUnit's tag "night".
-choice=(-Pcluster-tests -pl "core,simulator,minicluster" -DexcludedGroups=night)
+excluded=night
+if [ -n "${BRAID_CHOICE:-}" ]; then
+  for share in 0 1 2; do
+    [ "$share" = $((BRAID_CHOICE % 3)) ] || excluded+=,share-$share
+  done
+fi
+choice=(-Pcluster-tests -pl "core,simulator,minicluster" "-DexcludedGroups=$excluded")
 [ "${BRAID_TEST_SIZE:-push}" = push ] || choice=(-Pcluster-tests,hive-tests)
 
 code=0

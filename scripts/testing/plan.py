@@ -25,9 +25,10 @@ SECOND_LANE = ("java", "python", "hadoop")
 PARTS = FIRST_LANE + SECOND_LANE + ("fuzz", "vm") + PRESETS[1:]
 PROGRESS_SECONDS = 60
 ONE_CRASH_TEST_IN = 3
+ONE_SANITIZED_TEST_IN = 2
 # Of the work of random tests, whose seed is new in each run, and of crash images.
 ONE_TRIAL_IN = 6
-ONE_IMAGE_IN = 2
+ONE_IMAGE_IN = 4
 
 
 class Run:
@@ -74,6 +75,9 @@ class Run:
         """Runs a command with its output in a file; tells progress(text) now and then. Returns its
         exit code."""
         told = time.monotonic()
+        environment = dict(os.environ, BRAID_JOBS=str(self.jobs))
+        if not self.choice.full:
+            environment["BRAID_CHOICE"] = str(self.choice.seed)
 
         def tick():
             nonlocal told
@@ -83,7 +87,7 @@ class Run:
 
         with open(log, "wb") as out:
             code, stuck = processes.run([str(argument) for argument in arguments], out,
-                                        dict(os.environ, BRAID_JOBS=str(self.jobs)), tick)
+                                        environment, tick)
         if stuck:
             with open(log, "ab") as out:
                 out.write(f"\n{stuck}\n".encode())
@@ -163,6 +167,9 @@ class Run:
             return [name for name in names if name in taken or name not in set(stores)]
         return names
 
+    def sanitized(self, _, names):
+        return self.choice.share(names, ONE_SANITIZED_TEST_IN)
+
     def run_programs(self, step, preset, labels, names_of=None):
         """Runs the tests of the programs, or those that names_of(program, all) chooses."""
         work, left_out = [], 0
@@ -227,10 +234,10 @@ class Run:
             self.mutants()
         elif part == "tsan-concurrency":
             if self.build(part, "tsan", "braid_concurrency_tests"):
-                self.run_programs(part, "tsan", ["concurrency"])
+                self.run_programs(part, "tsan", ["concurrency"], self.sanitized)
         elif part == "asan-model":
             if self.build(part, "asan", "braid_unit_tests", "braid_model_tests"):
-                self.run_programs(part, "asan", ["unit", "model"])
+                self.run_programs(part, "asan", ["unit", "model"], self.sanitized)
         elif part in PRESETS:
             built = self.build(part, part)
             self.library_built.set()

@@ -26,6 +26,7 @@ import org.apache.hadoop.mapreduce.lib.input.FileSplit;
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat;
 import org.apache.hadoop.mapreduce.lib.reduce.LongSumReducer;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -121,6 +122,7 @@ class LookOnceTest {
     return job.getCounters().findCounter(CoalescingCounters.GROUP, counter).getValue();
   }
 
+  @Tag("share-2")
   @ParameterizedTest
   @ValueSource(ints = {1, 4})
   void severalPathsMeanOneFileASplit(int threads) throws Exception {
@@ -140,6 +142,7 @@ class LookOnceTest {
     assertEquals(LINES, output());
   }
 
+  @Tag("share-1")
   @ParameterizedTest
   @ValueSource(ints = {1, 4})
   void whereFilesAreMixedTheCastFails(int threads) throws Exception {
@@ -160,6 +163,7 @@ class LookOnceTest {
     assertNull(job.getConfiguration().get(MRJobConfig.MAP_INPUT_FILE));
   }
 
+  @Tag("share-2")
   @Test
   void whoAsksAtEachRecordMayOptIn() throws Exception {
     write("in");
@@ -171,6 +175,7 @@ class LookOnceTest {
     assertEquals(2, ours(CoalescingCounters.SPLITS_AFTER));
   }
 
+  @Tag("share-0")
   @Test
   void bytesOfMixedFilesAreCountedToo() throws Exception {
     write("in");

@@ -160,6 +160,7 @@ class ClusterJobsTest {
     assertEquals(BLOCKS, containers(run("none")));
   }
 
+  @Tag("share-0")
   @Test
   void maximumRunsAContainerASlot() throws Exception {
     Counters counters = run("maximum");
@@ -228,6 +229,7 @@ class ClusterJobsTest {
   }
 
   /** A command learns the file's name once: its task's records must be of that file alone. */
+  @Tag("share-1")
   @Test
   void streamingKnowsTheFileOfItsRecords() throws Exception {
     String mapper = "awk '{ n++ } END { print ENVIRON[\"mapreduce_map_input_file\"] \"\\t\" n }'";
@@ -242,6 +244,7 @@ class ClusterJobsTest {
   }
 
   /** With the user's own rights, of the ResourceManager and the JobHistoryServer. */
+  @Tag("share-2")
   @Test
   void ownJobsTellTheirCosts() throws Exception {
     Configuration conf = cluster.conf();
