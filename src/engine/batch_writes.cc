@@ -1,12 +1,8 @@
 // Purpose: batches. Thread safety, invariants, persistence: see writer.h.
 #include <algorithm>
-#include <array>
 
 #include "base/mutants.h"
-#include "base/no_throw.h"
-#include "base/thread_random.h"
 #include "engine/writer.h"
-#include "index/version_links.h"
 #include "pmem/epoch.h"
 
 namespace braid::engine {
@@ -63,7 +59,7 @@ Status Writer::WriteDrafts(const WriteOptions& options, std::vector<log::Draft> 
   });
   const AllocationClass allocation =
       only_deletes ? AllocationClass::kDelete : AllocationClass::kWrite;
-  const Stalls::WriteWatch watch(store_.controller->stalls());
+  const base::Stalls::WriteWatch watch(store_.controller->stalls());
   LargeValues::Scope large(store_.large_values, drafts);
   Status s = AttemptUntilDone(whom, [&] {
     Status ready = condition != nullptr ? LookBeforeBatch(condition) : Status::OK();
@@ -81,11 +77,11 @@ Status Writer::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allocat
   const auto batch_lock = HoldBatchesWatched();
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
-  LoggedMemTable* target = store_.versions->shown().active.get();
-  if (target->sealed.load()) return Status::TryAgain("");
+  MemTable* target = store_.versions->shown().active.get();
+  if (target->is_frozen()) return Status::TryAgain("");
   const uint32_t shard = ShardOfThread();
   const std::vector<std::unique_lock<std::mutex>> locks = [this] {
-    const Stalls::Watch watch(store_.controller->stalls(), StallReason::kLock);
+    const base::Stalls::Watch watch(store_.controller->stalls(), StallReason::kLock);
     return LockShards();
   }();
 
@@ -98,71 +94,11 @@ Status Writer::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allocat
   if (condition != nullptr) {
     if (Status s = CheckInMemTables(*condition); !s.ok()) return s;
   }
-  const size_t count = drafts->size();
-  {
-    const Stalls::Watch watch(store_.controller->stalls(), StallReason::kRoom);
-    Status s = target->log.Place(shard, drafts->data(), count, base::ThreadRandom(), allocation);
-    if (!s.ok()) return s;
-  }
-  // No other write is under way (invariant 2), so the numbers can be used before they are
-  // published.
-  const uint64_t base_sequence = store_.sequence->load();
-  if (base_sequence + count > format::kMaxSequence) {
-    target->log.Abandon(shard, drafts->data(), count);
-    return NumbersUsedUp();
-  }
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < count; ++i) {
-    log::Draft& draft = (*drafts)[i];
-    target->log.WritePayload(&draft);
-    const bool first = i == 0 || BRAID_MUTANT(kBatchAsSingles);
-    const bool more = i + 1 < count && !BRAID_MUTANT(kBatchAsSingles);
-    const uint8_t flags =
-        static_cast<uint8_t>((first ? format::kFirstOfUnit : 0) | (more ? format::kMoreOfUnit : 0));
-    target->log.Seal(draft, base_sequence + 1 + i, flags, 0);
-    bytes += format::EntryHeader::EntryBytes(draft.key.size(), draft.stored_value().size(),
-                                             draft.height);
-  }
-  if (!BRAID_MUTANT(kEntryFenceSkipped) && !BRAID_MUTANT(kBatchShownBeforeFence)) {
-    pool_.ops().Fence();
-  }
-  if (BRAID_MUTANT(kBatchPublishedBeforeInsert)) store_.sequence->store(base_sequence + count);
-  if (pool_.failed()) return pool_.FaultStatus();
-  const Status inserted = base::NoThrow([&] {
-    InsertBatch(target, *drafts);
-    return Status::OK();
-  });
-  if (!inserted.ok()) {
-    // The batch is durable, and a part of it is in the memtable, where its numbers hide it. No
-    // other write may use them: writes end here, and the next open finds the whole batch.
-    store_.host->Fail(inserted);
-    return inserted;
-  }
-  // Release pairs with ReadView::Sees: whoever sees the number sees all entries.
-  store_.sequence->store(base_sequence + count);
-  if (BRAID_MUTANT(kBatchShownBeforeFence)) pool_.ops().Fence();
-  target->log.Accept(shard);
-  target->table->Account(bytes, count);
-  return Status::OK();
-}
-
-void Writer::InsertBatch(LoggedMemTable* target, const std::vector<log::Draft>& drafts) {
-  for (const log::Draft& draft : drafts) {
-    target->table->Insert(draft.key, [&](uint64_t older) {
-      if (older != 0) {
-        // Version links are not covered by the checks and need no flush: replay makes the bottom
-        // ones anew, and upper ones are hints.
-        std::array<uint64_t, format::kMaxHeight> links;
-        links[0] = pool_.LinkTo(older).raw;
-        index::LinkOlderVersions(pool_, older, draft.height, links.data());
-        auto* entry = pool_.As<format::EntryHeader>(draft.offset);
-        for (uint32_t layer = 0; layer < draft.height; ++layer) {
-          if (links[layer] != 0) pool_.ops().StoreU64(entry->links() + layer, links[layer]);
-        }
-      }
-      return draft.offset;
-    });
-  }
+  bool is_torn = false;
+  Status written = target->WriteBatch(shard, *drafts, allocation, &is_torn);
+  // Its numbers must not be drawn again: writes end here.
+  if (is_torn) store_.host->Fail(written);
+  return written;
 }
 
 }  // namespace braid::engine

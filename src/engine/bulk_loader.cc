@@ -59,15 +59,15 @@ class BulkLoader::Loading {
   bool kept = false;  // it is a table, or nobody knows
 };
 
-/// Writers wait as long as it lives. They find an active memtable that is sealed, and try again.
+/// Writers wait as long as it lives. They find an active memtable that is frozen, and try again.
 class BulkLoader::WriteHold {
  public:
   explicit WriteHold(BulkLoader* loader) : loader_(loader) { loader_->store_.controller->Hold(); }
   WriteHold(const WriteHold&) = delete;
   WriteHold& operator=(const WriteHold&) = delete;
   ~WriteHold() {
-    // Nobody has written to it, so it may go on as if it had never been sealed.
-    if (sealed != nullptr) sealed->sealed.store(false);
+    // Nobody has written to it, so it may go on as if it had never been frozen.
+    if (frozen != nullptr) frozen->Unfreeze();
     loader_->store_.host->TellPressure(true);
   }
 
@@ -75,7 +75,7 @@ class BulkLoader::WriteHold {
   BulkLoader* loader_;
 
  public:
-  std::shared_ptr<LoggedMemTable> sealed;
+  std::shared_ptr<MemTable> frozen;
 };
 
 Status BulkLoader::Load(RecordSource* source, const IngestOptions& options, IngestReport* report) {
@@ -192,7 +192,7 @@ Status BulkLoader::Commit(Loading* loading) {
 Status BulkLoader::FlushMostEntries() {
   for (int round = 0; round < kMostRounds; ++round) {
     if (Status s = store_.host->FlushMemTables(); !s.ok()) return s;
-    if (store_.versions->Lock().Keep()->active->table->entries() <= kFewEntries) break;
+    if (store_.versions->Lock().Keep()->active->entries() <= kFewEntries) break;
   }
   return Status::OK();
 }
@@ -215,21 +215,20 @@ Result<bool> BulkLoader::Show(Loading* loading) {
 /// Puts an empty memtable in the place of the active one that takes no writes, and waits until
 /// nobody writes to any.
 void BulkLoader::SealMemTable(WriteHold* hold) {
-  std::shared_ptr<LoggedMemTable> before;
+  std::shared_ptr<MemTable> before;
   {
     const auto batches_held = store_.writer->HoldBatches();
     const VersionSet::Locked versions = store_.versions->Lock();
     before = versions.state().active;
-    hold->sealed = store_.host->NewMemTable(versions.NewTableId());
-    hold->sealed->sealed.store(true);
+    hold->frozen = store_.host->NewMemTable(versions.NewTableId());
+    hold->frozen->FreezeForNow();
     NextState next = versions.Next();
-    next.Seal(hold->sealed);
-    before->table->Advance(memtable::State::kSealed);
-    before->sealed.store(true);
+    next.Seal(hold->frozen);
+    before->Freeze();
     versions.Show(std::move(next));
   }
   pmem::SynchronizeEpoch();
-  if (before->table->entries() != 0) return;
+  if (before->entries() != 0) return;
   const VersionSet::Locked versions = store_.versions->Lock();
   NextState next = versions.Next();
   next.DropNewestSealed();
@@ -271,7 +270,7 @@ Result<bool> BulkLoader::CommitHeld(Loading* loading, WriteHold* hold) {
   store_.lookup_filler->StartAnew(versions, table_id);
   versions.ShowWithNumber(std::move(next), store_.sequence,
                           BRAID_MUTANT(kLoadNumberNotKept) ? store_.sequence->load() : sequence);
-  hold->sealed.reset();  // it stays sealed: a writer that drew a lower number may still look at it
+  hold->frozen.reset();  // it stays so: a writer that drew a lower number may still look at it
   return true;
 }
 

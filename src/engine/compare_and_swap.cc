@@ -24,7 +24,7 @@ Result<bool> Writer::CompareAndSwap(const WriteOptions& options, Slice key,
   draft.key = key;
   draft.value = desired;
   draft.key_hash = base::Hash64(key);
-  const Stalls::WriteWatch watch(store_.controller->stalls());
+  const base::Stalls::WriteWatch watch(store_.controller->stalls());
   LargeValues::Scope large(store_.large_values, {&draft, 1});
   bool wants_copy = false;
   bool stored = false;
@@ -55,7 +55,8 @@ Result<bool> Writer::TryCompareAndSwap(log::Draft* draft, std::optional<Slice> e
   if (closed()) return Status::Closed();
   // Before the read, which may look at a newer state: a memtable that is no longer active then
   // refuses the insert.
-  Condition condition{store_.versions->shown().active.get(), 0};
+  MemTable* const target = store_.versions->shown().active.get();
+  MemTable::Condition condition{0};
   const index::ReadView view = store_.reader->ViewOfNow();
   Status status;
   const EntryHeader* entry = store_.reader->FindVersion(draft->key, view, &status);
@@ -70,7 +71,7 @@ Result<bool> Writer::TryCompareAndSwap(log::Draft* draft, std::optional<Slice> e
   *wants_copy = large.wants_copy();
   if (*wants_copy) return Status::TryAgain("");
   if (entry != nullptr) condition.sequence = entry->sequence();
-  if (Status s = Insert(condition.table, draft, &condition); !s.ok()) return s;
+  if (Status s = Insert(target, draft, &condition); !s.ok()) return s;
   return true;
 }
 

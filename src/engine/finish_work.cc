@@ -28,7 +28,7 @@ void Scheduler::AwaitFlushes(uint64_t tables) {
     if (failed() || stopping_.load() || store_.errors.blocked()) return true;
     const auto versions = store_.versions.Lock();
     const auto& sealed = versions.state().immutables;
-    return sealed.empty() || sealed.back()->table->id() > tables;
+    return sealed.empty() || sealed.back()->id() > tables;
   });
   // The last flush shows its table before it is counted and told of; whoever waits for it finds
   // that done.

@@ -16,7 +16,7 @@
 namespace braid::engine {
 
 Result<Flusher::Outcome> Flusher::FlushOldest(const Lock&) {
-  std::shared_ptr<LoggedMemTable> oldest;
+  std::shared_ptr<MemTable> oldest;
   uint32_t head = 0;
   {
     const VersionSet::Locked versions = store_.versions->Lock();
@@ -29,10 +29,11 @@ Result<Flusher::Outcome> Flusher::FlushOldest(const Lock&) {
     head = *free_head;
     oldest = versions.state().immutables.back();
   }
-  const uint64_t entries = oldest->table->entries();
+  const uint64_t entries = oldest->entries();
   // Not even lack of memory is waited out: the flush marks entries as it goes.
   const Result<uint64_t> flushed = base::NoThrow([&] { return FlushTable(oldest.get(), head); });
-  if (flushed.status().IsOutOfSpace() && oldest->is_copied) {  // nothing has changed
+  if (flushed.status().IsOutOfSpace() && oldest->flush_source().is_copied) {
+    // Nothing has changed.
     store_.versions->Lock().manifest().ReturnHead(head);
     return Outcome{Outcome::State::kNoRoom, 0, 0, flushed.status()};
   }
@@ -41,23 +42,22 @@ Result<Flusher::Outcome> Flusher::FlushOldest(const Lock&) {
 }
 
 /// Returns how many entries the table has.
-Result<uint64_t> Flusher::FlushTable(LoggedMemTable* memtable, uint32_t head) {
+Result<uint64_t> Flusher::FlushTable(MemTable* memtable, uint32_t head) {
   const base::ActivityScope activity(base::Activity::kFlush);
-  memtable::DramMemTable& oldest = *memtable->table;
   // Writers that found the memtable before it was sealed have left after this.
   pmem::SynchronizeEpoch();
-  if (oldest.state() == memtable::State::kSealed) {  // not if a flush found no room
-    oldest.Advance(memtable::State::kFlushing);
+  if (memtable->state() == memtable::State::kSealed) {  // not if a flush found no room
+    memtable->Advance(memtable::State::kFlushing);
   }
   // On page-cache media a version must be on the medium before the one it replaces is marked dead,
   // and a batch whole before it counts as flushed. Links need no sync: a rebuild makes them anew.
   if (Status s = SyncUnless(BRAID_MUTANT(kFlushEntriesNotSynced)); !s.ok()) return s;
   format::TableRecord record{};
-  record.id = oldest.id();
+  record.id = memtable->id();
   record.level = 0;
   record.head = head;
   if (BRAID_MUTANT(kManifestBeforeLinks)) {
-    record.entries = oldest.entries();
+    record.entries = memtable->entries();
     record.max_sequence = store_.sequence->load();
     const VersionSet::Locked versions = store_.versions->Lock();
     versions.AddTable(record);
@@ -82,16 +82,17 @@ Result<uint64_t> Flusher::FlushTable(LoggedMemTable* memtable, uint32_t head) {
 }
 
 /// Makes a list of the memtable's entries behind head `head`: durable, unless the table waits.
-Result<flush::FlushResult> Flusher::LinkOrCopy(const LoggedMemTable& memtable, uint32_t head) {
+Result<flush::FlushResult> Flusher::LinkOrCopy(const MemTable& memtable, uint32_t head) {
   const index::LiveViews views = store_.views->Collect();
+  const MemTable::FlushSource source = memtable.flush_source();
   const uint64_t place = format::kTableHeadsOffset + head * sizeof(format::TableHead);
-  if (!memtable.is_copied) {
+  if (!source.is_copied) {
     flush::LinkFlush flush(&pool_, store_.usage, store_.lookup_cache,
                            Waits(memtable) ? flush::WriteBack::kLater : flush::WriteBack::kNow);
-    return flush.Run(*memtable.table->tree(), views, place);
+    return flush.Run(*source.entries, views, place);
   }
-  flush::CopyFlush flush(&pool_, store_.usage, store_.lookup_cache, memtable.table->id());
-  Result<flush::FlushResult> flushed = flush.Run(memtable.table->tree().get(), views, place);
+  flush::CopyFlush flush(&pool_, store_.usage, store_.lookup_cache, memtable.id());
+  Result<flush::FlushResult> flushed = flush.Run(source.entries.get(), views, place);
   if (!flushed.ok()) return flushed;
   // On page-cache media copies, and chunks that stay, must be on the medium before their table is
   // named: a rebuild frees what the log still has of it.
@@ -101,14 +102,14 @@ Result<flush::FlushResult> Flusher::LinkOrCopy(const LoggedMemTable& memtable, u
 
 /// Shows the table that `memtable` has become to readers in the memtable's place. `table` is one
 /// node: it waits for its checkpoint from here on, or is committed at once.
-Status Flusher::Show(LoggedMemTable* memtable, std::list<flush::WaitingTable>* table) {
+Status Flusher::Show(MemTable* memtable, std::list<flush::WaitingTable>* table) {
   const VersionSet::Locked versions = store_.versions->Lock();
   // All that may fail comes before the commit.
   const format::TableRecord& record = table->front().record;
   auto shown = std::make_shared<level::PmemTable>(&pool_, record, store_.options->verify_checksums);
   // Where memory is short the table does without, as TableIndexes::Fit would decide.
   if (store_.budget->ToCome(versions.state()) <= store_.budget->Goal()) {
-    shown->set_tree(memtable->table->tree(), 1);
+    shown->set_tree(memtable->flush_source().entries, 1);
   }
   NextState next = versions.Next();
   next.DropOldestSealed();
@@ -121,7 +122,7 @@ Status Flusher::Show(LoggedMemTable* memtable, std::list<flush::WaitingTable>* t
     versions.AddTable(record);
     if (Status s = versions.manifest().Commit(); !s.ok()) return s;
   }
-  memtable->table->Advance(memtable::State::kFlushed);
+  memtable->Advance(memtable::State::kFlushed);
   versions.Show(std::move(next));
   return Status::OK();
 }

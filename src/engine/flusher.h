@@ -70,13 +70,13 @@ class Flusher {
   Status Checkpoint(const Lock& checkpoints_held);
 
  private:
-  Result<uint64_t> FlushTable(LoggedMemTable* memtable, uint32_t head);
-  Result<flush::FlushResult> LinkOrCopy(const LoggedMemTable& memtable, uint32_t head);
-  Status Show(LoggedMemTable* memtable, std::list<flush::WaitingTable>* table);
+  Result<uint64_t> FlushTable(MemTable* memtable, uint32_t head);
+  Result<flush::FlushResult> LinkOrCopy(const MemTable& memtable, uint32_t head);
+  Status Show(MemTable* memtable, std::list<flush::WaitingTable>* table);
   Status CommitWaiting();
   /// Whether the memtable's table waits for a checkpoint.
-  bool Waits(const LoggedMemTable& memtable) const noexcept {
-    return store_.options->flush.checkpoint_tables > 1 && !memtable.is_copied;
+  bool Waits(const MemTable& memtable) const noexcept {
+    return store_.options->flush.checkpoint_tables > 1 && !memtable.flush_source().is_copied;
   }
   /// Syncs page-cache media; `skip` is a seeded fault.
   Status SyncUnless(bool skip) { return skip ? Status::OK() : pool_.media().Sync(); }

@@ -20,11 +20,11 @@
 #include <mutex>
 
 #include "base/counters.h"
+#include "base/stalls.h"
 #include "base/workers.h"
 #include "engine/engine.h"
 #include "engine/failed_snapshot.h"
 #include "engine/large_values.h"
-#include "engine/stalls.h"
 #include "index/leaf_list.h"
 #include "level/manifest.h"
 #include "log/entry_heap.h"
@@ -155,7 +155,7 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   log::EntryHeap heap_;
   LargeValues large_values_{pool_.get()};
   base::Counters<LeafCounter, static_cast<size_t>(LeafCounter::kCount)> counters_;
-  Stalls stalls_;
+  base::Stalls stalls_;
 
   alignas(64) std::atomic<uint64_t> sequence_{0};  // last one drawn
   alignas(64) std::atomic<uint64_t> garbage_bytes_{0};

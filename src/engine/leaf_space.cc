@@ -226,7 +226,7 @@ void LeafEngine::MakeRoom() {
 /// After a full pool: gives back what can be. True when there is room again, as there is at once
 /// when another thread has given some back since the attempt.
 bool LeafEngine::WaitForSpace(uint64_t reclaims) {
-  const Stalls::Timer timer(&stalls_, StallReason::kFullPool);
+  const base::Stalls::Timer timer(&stalls_, StallReason::kFullPool);
   // Close waits for what is inside an EpochGuard; this is not, so it is kept out.
   const std::lock_guard close_lock(close_mutex_);
   if (closed()) return false;

@@ -102,12 +102,9 @@ Status LsmEngine::Recover() {
   if (Status s = store_.indexes.Begin(*version, record.merge_id != 0); !s.ok()) return s;
   ReadState state;
   state.version = std::move(version);
-  if (recovered->table != nullptr && recovered->table->entries() != 0) {
-    auto sealed = std::make_shared<LoggedMemTable>(store_.pool.get(), recovered->table,
-                                                   recovered->write_ahead);
-    sealed->sealed.store(true);
-    sealed->table->Advance(memtable::State::kSealed);
-    state.immutables.push_back(std::move(sealed));
+  if (recovered->entries != nullptr && recovered->entries->entries() != 0) {
+    state.immutables.push_back(memtable::DramMemTable::Recover(
+        store_.memtables, recovered->log_id, *recovered->entries, recovered->write_ahead));
   }
   state.active = store_.NewMemTable(next_table_id);
   versions.Begin(std::move(state), next_table_id + 1);
@@ -189,11 +186,11 @@ Statistics LsmEngine::GetStatistics() {
   {
     const auto versions = store_.versions.Lock();
     const ReadState& state = versions.state();
-    s.memtable_entries = state.active->table->entries();
-    s.memtable_bytes = state.active->table->bytes();
+    s.memtable_entries = state.active->entries();
+    s.memtable_bytes = state.active->bytes();
     for (const auto& table : state.immutables) {
-      s.memtable_entries += table->table->entries();
-      s.memtable_bytes += table->table->bytes();
+      s.memtable_entries += table->entries();
+      s.memtable_bytes += table->bytes();
     }
     s.immutable_memtables = state.immutables.size();
     s.l0_tables = state.version->l0.size();

@@ -36,6 +36,7 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pmem::PmemPool> opened
             if (jobs_asleep.load() != 0) write_host->Wake();
           }),
       versions(pool.get(), &reclaimer),
+      memtables{pool.get(), &sequence, controller.stalls()},
       large_values(pool.get()),
       reader({.options = &options,
               .pool = pool.get(),

@@ -33,6 +33,7 @@
 #include "engine/write_controller.h"
 #include "engine/write_errors.h"
 #include "engine/writer.h"
+#include "memtable/dram_memtable.h"
 #include "space/reclaimer.h"
 
 namespace braid::engine {
@@ -46,8 +47,8 @@ struct LsmStore {
 
   /// False: there was no memory for what is as large as the pool may grow.
   bool ok() const noexcept { return usage.ok() && (lookup_cache == nullptr || lookup_cache->ok()); }
-  std::shared_ptr<LoggedMemTable> NewMemTable(uint64_t id) {
-    return std::make_shared<LoggedMemTable>(pool.get(), id, writer.shards(), options);
+  std::shared_ptr<MemTable> NewMemTable(uint64_t id) {
+    return std::make_shared<memtable::DramMemTable>(memtables, id, writer.shards(), options);
   }
   bool failed() const noexcept { return errors.failed() || pool->failed(); }
   /// Why writes have ended.
@@ -66,6 +67,7 @@ struct LsmStore {
   space::Reclaimer reclaimer;
   VersionSet versions;
   alignas(64) std::atomic<uint64_t> sequence{0};  // last one drawn
+  const MemTable::Store memtables;
   std::atomic<bool> closed{false};
   WriteErrors errors;
   LargeValues large_values;

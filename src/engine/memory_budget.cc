@@ -40,8 +40,8 @@ uint64_t MemoryBudget::Goal() const noexcept {
 uint64_t MemoryBudget::ToCome(const ReadState& state) const {
   const uint64_t now = Used();
   if (!watches_memtables_) return now;
-  uint64_t memtables = state.active->table->tree()->memory_bytes();
-  for (const auto& table : state.immutables) memtables += table->table->tree()->memory_bytes();
+  uint64_t memtables = state.active->memory_bytes();
+  for (const auto& table : state.immutables) memtables += table->memory_bytes();
   const uint64_t most = memtable_memory_ * memtables_;
   return now + most - std::min(memtables, most);
 }

@@ -26,9 +26,9 @@ class MemoryBudget {
   uint64_t ToCome(const ReadState& state) const;
   /// Whether a memtable is to be sealed. Those that there may be take a sixth of the budget at
   /// most, so that they need not give way, which they can't. Some loads.
-  bool IsFull(const LoggedMemTable& memtable) const noexcept {
-    return memtable.table->bytes() >= memtable_bytes_ ||
-           (watches_memtables_ && memtable.table->tree()->memory_bytes() >= memtable_memory_);
+  bool IsFull(const MemTable& memtable) const noexcept {
+    return memtable.bytes() >= memtable_bytes_ ||
+           (watches_memtables_ && memtable.memory_bytes() >= memtable_memory_);
   }
 
  private:

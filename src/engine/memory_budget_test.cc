@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 
+#include "memtable/dram_memtable.h"
 #include "support/test_pool.h"
 
 namespace braid::engine {
@@ -21,12 +23,15 @@ class BudgetOfAStoreTest : public ::testing::Test {
     options_.memory_budget_bytes = bytes;
     return {options_, pool_.get(), nullptr};
   }
-  std::shared_ptr<LoggedMemTable> MemTable() {
-    return std::make_shared<LoggedMemTable>(pool_.get(), 2, 1, options_);
+  std::shared_ptr<MemTable> NewMemTable() {
+    return std::make_shared<memtable::DramMemTable>(
+        MemTable::Store{pool_.get(), &sequence_, &stalls_}, 2, 1, options_);
   }
 
   Options options_;
   test::TestPool pool_;
+  std::atomic<uint64_t> sequence_{0};
+  base::Stalls stalls_;
 };
 
 TEST_F(BudgetOfAStoreTest, TheGoalLeavesSomeForTheNextLook) {
@@ -49,19 +54,19 @@ TEST_F(BudgetOfAStoreTest, WhatUsersOfThePoolTakeCounts) {
 
 TEST_F(BudgetOfAStoreTest, MemTablesThatMayComeAreCountedWhereTheBudgetIsSmall) {
   ReadState state;
-  state.active = MemTable();
+  state.active = NewMemTable();
   const MemoryBudget large = Of(1u << 30);
   EXPECT_EQ(large.ToCome(state), large.Used()) << "their logs are full first";
   const MemoryBudget small = Of(6u << 20);
-  const uint64_t taken = state.active->table->tree()->memory_bytes();
+  const uint64_t taken = state.active->memory_bytes();
   // Three of them, a sixth of the budget together.
   EXPECT_NEAR(static_cast<double>(small.ToCome(state)),
               static_cast<double>(small.Used() - taken + (1u << 20)), 3.0);
 }
 
 TEST_F(BudgetOfAStoreTest, AnEmptyMemTableIsNotFull) {
-  EXPECT_FALSE(Of(1u << 30).IsFull(*MemTable()));
-  EXPECT_FALSE(Of(2u << 20).IsFull(*MemTable()));
+  EXPECT_FALSE(Of(1u << 30).IsFull(*NewMemTable()));
+  EXPECT_FALSE(Of(2u << 20).IsFull(*NewMemTable()));
 }
 
 }  // namespace

@@ -129,8 +129,8 @@ void Reader::FindGroup(const index::ReadView& view, std::span<const Slice> keys,
                  results);
   };
   const ReadState& state = store_.versions->shown();
-  ask(*state.active->table);
-  for (const auto& table : state.immutables) ask(*table->table);
+  ask(*state.active);
+  for (const auto& table : state.immutables) ask(*table);
   if (store_.lookup_cache != nullptr) {
     group.AskAll(
         [&](const LookupKey* open, size_t n, LookupResult* out) {

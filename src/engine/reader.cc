@@ -42,10 +42,10 @@ LookupResult FindNewest(const ReadState& state, const cache::LookupCache* lookup
     const LookupResult early = lookup->Find(key, view);
     if (early.state != LookupResult::State::kAbsent) return early;
   }
-  LookupResult result = state.active->table->Get(key, view);
+  LookupResult result = state.active->Get(key, view);
   if (result.state != LookupResult::State::kAbsent) return result;
   for (const auto& table : state.immutables) {
-    result = table->table->Get(key, view);
+    result = table->Get(key, view);
     if (result.state != LookupResult::State::kAbsent) return result;
   }
   if (lookup != nullptr) {
@@ -207,8 +207,8 @@ std::unique_ptr<Iterator> Reader::NewIterator(const ReadOptions& options, const 
 level::MergingIterator Reader::MergeOf(const ReadState& state, const index::ReadView& view) const {
   std::vector<std::unique_ptr<index::Cursor>> cursors;
   cursors.reserve(2 + state.immutables.size() + state.version->l0.size());
-  cursors.push_back(state.active->table->NewCursor(view));
-  for (const auto& table : state.immutables) cursors.push_back(table->table->NewCursor(view));
+  cursors.push_back(state.active->NewCursor(view));
+  for (const auto& table : state.immutables) cursors.push_back(table->NewCursor(view));
   for (const auto& table : state.version->l0) {
     cursors.push_back(level::PmemTable::NewCursor(table, view));
   }

@@ -253,7 +253,7 @@ bool Scheduler::ServeReaders() {
   }
   if (store_.stop_merges.load()) return false;  // it closes
   if (store_.readers.WantSeal()) {
-    const uint64_t newest = store_.versions.Lock().Keep()->active->table->id();
+    const uint64_t newest = store_.versions.Lock().Keep()->active->id();
     SealActive(nullptr);
     store_.readers.AwaitFlush(newest);
   }
@@ -274,11 +274,11 @@ void Scheduler::RunInline() {
 Status Scheduler::FlushForClose() {
   {
     const VersionSet::Locked versions = store_.versions.Lock();
-    const std::shared_ptr<LoggedMemTable> active = versions.state().active;
-    if (active->table->entries() != 0) {
+    const std::shared_ptr<MemTable> active = versions.state().active;
+    if (active->entries() != 0) {
       NextState next = versions.Next();
       next.Seal(store_.NewMemTable(versions.NewTableId()));
-      active->table->Advance(memtable::State::kSealed);
+      active->Advance(memtable::State::kSealed);
       versions.Show(std::move(next));
     }
   }

@@ -38,7 +38,7 @@ class Scheduler final : public Writer::Host, public BulkLoader::Host {
   Status FlushForClose();
 
   /// Puts an empty memtable in the place of `expected` (null: of whatever is active, unless empty).
-  void SealActive(const LoggedMemTable* expected);
+  void SealActive(const MemTable* expected);
   /// Waits until no memtable that is sealed now is left and, if `merged_too`, what was written
   /// until now is merged, indexed and collected. Errors: why it is not.
   Status WaitUntilIdle(bool merged_too);
@@ -53,14 +53,12 @@ class Scheduler final : public Writer::Host, public BulkLoader::Host {
 
   // Writer::Host and BulkLoader::Host; scheduler_hosts.cc.
   void Wake() noexcept override;
-  void SealFull(const LoggedMemTable* full) override;
+  void SealFull(const MemTable* full) override;
   bool WaitForSpace(uint64_t reclaimed) override;
   Status Sync() override;
   void Fail(const Status& reason) noexcept override;
   Status WhyNot() const override;
-  std::shared_ptr<LoggedMemTable> NewMemTable(uint64_t id) override {
-    return store_.NewMemTable(id);
-  }
+  std::shared_ptr<MemTable> NewMemTable(uint64_t id) override { return store_.NewMemTable(id); }
   Status FlushMemTables() override;
   bool FlushOldestHeld(const Flusher::Lock& flushes_held) override;
   /// Errors: why writes have ended.

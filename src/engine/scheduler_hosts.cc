@@ -7,19 +7,19 @@
 
 namespace braid::engine {
 
-void Scheduler::SealFull(const LoggedMemTable* full) {
+void Scheduler::SealFull(const MemTable* full) {
   const CallGate::Call call(&store_.calls);
   if (call.entered()) SealActive(full);
 }
 
 /// Puts an empty memtable in the place of `expected` (null: of whatever is active, unless empty).
-void Scheduler::SealActive(const LoggedMemTable* expected) {
+void Scheduler::SealActive(const MemTable* expected) {
   {
     const auto batches_held = store_.writer.HoldBatchesWatched();
     const VersionSet::Locked versions = store_.versions.LockWatched(store_.controller.stalls());
     const ReadState& current = versions.state();
     if (expected != nullptr && current.active.get() != expected) return;
-    if (current.active->table->entries() == 0) return;
+    if (current.active->entries() == 0) return;
     // The writers wait in Admit until there is room again; those past it write a little more here.
     if (expected != nullptr && current.immutables.size() >= store_.options.memtable.max_immutable) {
       if (!store_.errors.blocked()) {
@@ -29,20 +29,19 @@ void Scheduler::SealActive(const LoggedMemTable* expected) {
     }
     NextState next = versions.Next();
     next.Seal(store_.NewMemTable(versions.NewTableId()));
-    current.active->table->Advance(memtable::State::kSealed);
-    current.active->sealed.store(true);
+    current.active->Freeze();
     versions.Show(std::move(next));
   }
   if (store_.options.background_threads) {
     Wake();
   } else {
-    const Stalls::Watch watch(store_.controller.stalls(), StallReason::kBackground);
+    const base::Stalls::Watch watch(store_.controller.stalls(), StallReason::kBackground);
     RunInline();
   }
 }
 
 Status Scheduler::Sync() {
-  const Stalls::Asked asked;
+  const base::Stalls::Asked asked;
   const CallGate::Call call(&store_.calls);
   if (!call.entered()) return Status::Closed();
   return syncs_.Run([this] {
@@ -56,7 +55,7 @@ Status Scheduler::Sync() {
 /// After a full pool: lets the background give back what it can. True when there is room again, as
 /// there is at once when another thread has given some back since the attempt.
 bool Scheduler::WaitForSpace(uint64_t reclaimed) {
-  const Stalls::Timer timer(store_.controller.stalls(), StallReason::kFullPool);
+  const base::Stalls::Timer timer(store_.controller.stalls(), StallReason::kFullPool);
   const CallGate::Call call(&store_.calls);
   if (!call.entered()) return false;
   // What is free is counted between two steps of the background: one under way may hold most of it

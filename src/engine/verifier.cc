@@ -93,8 +93,8 @@ void Verifier::CheckSpace() {
   }
   CheckExtents(versions);
   const uint64_t live = CheckLogs(versions);
-  uint64_t known = versions.state().active->table->entries();
-  for (const auto& table : versions.state().immutables) known += table->table->entries();
+  uint64_t known = versions.state().active->entries();
+  for (const auto& table : versions.state().immutables) known += table->entries();
   if (live > known) {
     AddProblem(format::kManifestOffset[0], "logs",
                std::to_string(live) + " entries are live, only " + std::to_string(known) +

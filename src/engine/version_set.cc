@@ -9,7 +9,7 @@
 
 namespace braid::engine {
 
-void NextState::Seal(std::shared_ptr<LoggedMemTable> fresh) {
+void NextState::Seal(std::shared_ptr<MemTable> fresh) {
   state_->immutables.insert(state_->immutables.begin(), state_->active);
   state_->active = std::move(fresh);
 }

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "base/memory_users.h"
+#include "base/stalls.h"
 #include "engine/read_state.h"
-#include "engine/stalls.h"
 #include "flush/checkpoint.h"
 #include "level/manifest.h"
 #include "space/reclaimer.h"
@@ -36,9 +36,9 @@ class NextState {
       : state_(std::make_shared<ReadState>(now)), retired_(1) {}
 
   /// `fresh` becomes the active memtable, and the active one the newest that is sealed.
-  void Seal(std::shared_ptr<LoggedMemTable> fresh);
+  void Seal(std::shared_ptr<MemTable> fresh);
   /// `fresh` becomes the active memtable; what was active is dropped, and holds nothing.
-  void ReplaceActive(std::shared_ptr<LoggedMemTable> fresh) { state_->active = std::move(fresh); }
+  void ReplaceActive(std::shared_ptr<MemTable> fresh) { state_->active = std::move(fresh); }
   void DropNewestSealed() { state_->immutables.erase(state_->immutables.begin()); }
   void DropOldestSealed() { state_->immutables.pop_back(); }
   /// To L0.
@@ -147,8 +147,8 @@ class VersionSet {
   ConstLocked Lock() const { return {this, std::unique_lock(mutex_)}; }
   Locked Lock() { return {this, std::unique_lock(mutex_)}; }
   /// The same, where a writer waits.
-  Locked LockWatched(Stalls* stalls) {
-    return {this, engine::LockWatched<std::unique_lock<std::mutex>>(mutex_, stalls)};
+  Locked LockWatched(base::Stalls* stalls) {
+    return {this, base::LockWatched<std::unique_lock<std::mutex>>(mutex_, stalls)};
   }
   bool AnySealed() const { return !Lock().Keep()->immutables.empty(); }
 

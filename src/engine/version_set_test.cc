@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
+#include "memtable/dram_memtable.h"
 #include "pmem/epoch.h"
 #include "support/test_pool.h"
 
@@ -25,12 +27,13 @@ class VersionSetTest : public ::testing::Test {
     version->l1 = Table(versions.record().tables[0]);
     ReadState first;
     first.version = std::move(version);
-    first.active = MemTable(kL1 + 1);
+    first.active = NewMemTable(kL1 + 1);
     versions.Begin(std::move(first), kL1 + 2);
   }
 
-  std::shared_ptr<LoggedMemTable> MemTable(uint64_t id) {
-    return std::make_shared<LoggedMemTable>(pool_.get(), id, 1, options_);
+  std::shared_ptr<MemTable> NewMemTable(uint64_t id) {
+    return std::make_shared<memtable::DramMemTable>(
+        MemTable::Store{pool_.get(), &sequence_, &stalls_}, id, 1, options_);
   }
   std::shared_ptr<level::PmemTable> Table(const format::TableRecord& record) {
     return std::make_shared<level::PmemTable>(pool_.get(), record, true);
@@ -59,18 +62,20 @@ class VersionSetTest : public ::testing::Test {
   }
 
   Options options_;
+  std::atomic<uint64_t> sequence_{0};
+  base::Stalls stalls_;
   test::TestPool pool_{[](pmem::PmemPool* pool) { return level::Manifest(pool).Create(); }};
   space::Reclaimer reclaimer_{pool_.get(), [] { return ~0ull; }, [] {}};
   VersionSet versions_{pool_.get(), &reclaimer_};
 };
 
 TEST_F(VersionSetTest, WhoReadsFindsOneStateOrTheNext) {
-  const std::shared_ptr<LoggedMemTable> first = versions_.Lock().Keep()->active;
+  const std::shared_ptr<MemTable> first = versions_.Lock().Keep()->active;
   const uint64_t relinks = versions_.relinks().load();
   {
     const VersionSet::Locked versions = versions_.Lock();
     NextState next = versions.Next();
-    next.Seal(MemTable(versions.NewTableId()));
+    next.Seal(NewMemTable(versions.NewTableId()));
     const pmem::EpochGuard guard;
     EXPECT_EQ(versions_.shown().active, first) << "it is not shown yet";
     EXPECT_TRUE(versions_.shown().immutables.empty());
@@ -104,12 +109,12 @@ TEST_F(VersionSetTest, WhoKeepsAStateKeepsItsTables) {
   {
     const VersionSet::Locked versions = versions_.Lock();
     NextState next = versions.Next();
-    next.ReplaceActive(MemTable(versions.NewTableId()));
+    next.ReplaceActive(NewMemTable(versions.NewTableId()));
     versions.Show(std::move(next));
   }
   reclaimer_.ReclaimMemory();
-  EXPECT_EQ(kept->active->table->id(), kL1 + 1);
-  EXPECT_EQ(versions_.Lock().Keep()->active->table->id(), kL1 + 2);
+  EXPECT_EQ(kept->active->id(), kL1 + 1);
+  EXPECT_EQ(versions_.Lock().Keep()->active->id(), kL1 + 2);
 }
 
 TEST_F(VersionSetTest, TablesAreNewestFirst) {

@@ -9,7 +9,7 @@
 
 namespace braid::engine {
 
-using Clock = Stalls::Clock;
+using Clock = base::Stalls::Clock;
 
 void WriteController::Update(uint64_t l0_tables, uint64_t immutables, bool active_full) {
   uint32_t pressure = DelayNanos(l0_tables, slowdown_);
@@ -58,7 +58,7 @@ void WriteController::Release() {
 
 void WriteController::Delay() {
   // Relaxed: shown, and ordered with nothing.
-  const Stalls::Timer timer(&stalls_, reason_.load(std::memory_order_relaxed));
+  const base::Stalls::Timer timer(&stalls_, reason_.load(std::memory_order_relaxed));
   const uint32_t pressure = pressure_.load(std::memory_order_relaxed);
   if (pressure == kStop) {
     std::unique_lock lock(mutex_);

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include "base/stalls.h"
 #include "braid/options.h"
-#include "engine/stalls.h"
 
 namespace braid::engine {
 
@@ -46,7 +46,7 @@ class WriteController {
   void Release();
 
   /// Of all who were held back here; the engine adds its own.
-  Stalls* stalls() noexcept { return &stalls_; }
+  base::Stalls* stalls() noexcept { return &stalls_; }
 
  private:
   void Delay();
@@ -62,7 +62,7 @@ class WriteController {
   std::atomic<bool> released_{false};
   bool held_ = false;                                  // mutex_
   std::atomic<StallReason> reason_{StallReason::kL0};  // of the pressure
-  Stalls stalls_;
+  base::Stalls stalls_;
   std::mutex mutex_;
   std::condition_variable changed_;
 };

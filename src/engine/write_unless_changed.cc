@@ -69,8 +69,8 @@ Status Writer::CheckInMemTables(const BatchCondition& condition) const {
   const ReadState* const state = &store_.versions->shown();
   if (state != condition.state.get()) return Status::TryAgain("");
   const index::ReadView view = store_.reader->ViewOfNow();
-  const auto check = [&](const LoggedMemTable& table, const index::LookupKey& key) {
-    const LookupResult result = table.table->Get(key, view);
+  const auto check = [&](const MemTable& table, const index::LookupKey& key) {
+    const LookupResult result = table.Get(key, view);
     if (result.state == LookupResult::State::kAbsent) return Status::OK();
     if (result.state == LookupResult::State::kCorrupt) {
       return index::DamageStatus(pool_, result.offset);

@@ -55,7 +55,7 @@ Status Writer::WhyRefused(Status status) {
 
 Status Writer::Update(const WriteOptions& options, log::Draft draft) {
   draft.key_hash = base::Hash64(draft.key);
-  const Stalls::WriteWatch watch(store_.controller->stalls());
+  const base::Stalls::WriteWatch watch(store_.controller->stalls());
   LargeValues::Scope large(store_.large_values, {&draft, 1});
   Status s = AttemptUntilDone(For::kUser, [&] {
     Status copied = large.wants_copy() ? CopyLarge(&large, pmem::ClassOf(draft.op)) : Status::OK();
@@ -79,76 +79,13 @@ Status Writer::TryUpdate(log::Draft* draft) {
 
 /// Inside an EpochGuard. TryAgain when `target` was sealed, or does not meet the condition (null:
 /// none), or the key is in a range that is being deleted.
-Status Writer::Insert(LoggedMemTable* target, log::Draft* draft, const Condition* condition) {
+Status Writer::Insert(MemTable* target, log::Draft* draft, const MemTable::Condition* condition) {
   const uint32_t shard = ShardOfThread();
-  const auto lock =
-      LockWatched<std::unique_lock<std::mutex>>(shards_[shard].mutex, store_.controller->stalls());
+  const auto lock = base::LockWatched<std::unique_lock<std::mutex>>(shards_[shard].mutex,
+                                                                    store_.controller->stalls());
   if (failed() && !BRAID_MUTANT(kFailureMissedByInsert)) return WhyEnded();  // invariant 3
   if (kept_range_.Covers(draft->key)) return Status::TryAgain("");
-  if (Status s = Place(target, shard, draft); !s.ok()) return s;
-  WritePayload(target, draft);
-  Status refused = Status::OK();
-  const auto commit = [&](uint64_t older) -> uint64_t {
-    if (condition != nullptr && older != 0 &&
-        pool_.As<format::EntryHeader>(older)->sequence() != condition->sequence) {
-      return 0;
-    }
-    // Sequentially consistent, and in this order: see LoggedMemTable::sealed.
-    const uint64_t sequence = store_.sequence->fetch_add(1) + 1;
-    if (target->sealed.load()) return 0;
-    if (sequence > format::kMaxSequence) {
-      refused = NumbersUsedUp();
-      return 0;
-    }
-    target->log.Seal(*draft, sequence, format::kFirstOfUnit, older);
-    if (!BRAID_MUTANT(kEntryFenceSkipped) && !BRAID_MUTANT(kEntryShownBeforeFence)) {
-      pool_.ops().Fence();
-    }
-    // Stored where nothing is kept: nobody may see it.
-    return pool_.failed() ? 0 : draft->offset;
-  };
-  bool inserted = false;
-  // Memory runs out before commit is called, or not at all: then nothing is there but room taken.
-  const Status s = base::NoThrow([&] {
-    inserted = target->table->Insert(draft->key, commit);
-    return Status::OK();
-  });
-  if (BRAID_MUTANT(kEntryShownBeforeFence)) pool_.ops().Fence();
-  if (!inserted) {
-    if (pool_.failed()) return pool_.FaultStatus();  // and what was taken stays as it is
-    target->log.Abandon(shard, draft, 1);
-    if (!s.ok()) return s;
-    return refused.ok() ? Status::TryAgain("") : refused;
-  }
-  target->log.Accept(shard);
-  target->table->Account(format::EntryHeader::EntryBytes(
-                             draft->key.size(), draft->stored_value().size(), draft->height),
-                         1);
-  return Status::OK();
-}
-
-/// Room for `draft`, which the pool may have to make first.
-Status Writer::Place(LoggedMemTable* target, uint32_t shard, log::Draft* draft) {
-  const AllocationClass allocation = pmem::ClassOf(draft->op);
-  const uint64_t most =
-      format::EntryHeader::EntryBytes(draft->key.size(), draft->value.size(), format::kMaxHeight);
-  if (most <= target->log.room(shard)) [[likely]] {
-    return target->log.Place(shard, draft, 1, base::ThreadRandom(), allocation);
-  }
-  const Stalls::Watch watch(store_.controller->stalls(), StallReason::kRoom);
-  return target->log.Place(shard, draft, 1, base::ThreadRandom(), allocation);
-}
-
-/// Key and value. Where the entry is the first one in a page, the system may have to find it.
-void Writer::WritePayload(LoggedMemTable* target, log::Draft* draft) {
-  constexpr uint64_t kPage = 4096;
-  const uint64_t end =
-      draft->offset + format::EntryHeader::EntryBytes(draft->key.size(), draft->value.size(), 1);
-  if ((draft->offset - 1) / kPage == (end - 1) / kPage) [[likely]] {
-    return target->log.WritePayload(draft);
-  }
-  const Stalls::Watch watch(store_.controller->stalls(), StallReason::kPages);
-  target->log.WritePayload(draft);
+  return target->Write(shard, draft, condition);
 }
 
 /// All of them, in order.
@@ -157,14 +94,6 @@ std::vector<std::unique_lock<std::mutex>> Writer::LockShards() {
   locks.reserve(shards_.size());
   for (ShardLock& each : shards_) locks.emplace_back(each.mutex);
   return locks;
-}
-
-/// Of a pool that has 2^56 of them.
-Status Writer::NumbersUsedUp() noexcept {
-  return base::NoThrow([] {
-    return Status::IOError(
-        "the sequence numbers of this pool are used up; copy its content to a new one");
-  });
 }
 
 void Writer::ShowKeptRange(const KeyRange* range) noexcept {
@@ -180,7 +109,7 @@ void Writer::ShowKeptRange(const KeyRange* range) noexcept {
 void Writer::AwaitRange() {
   // Who misses the range meets it again under the shard lock.
   if (!kept_range_.IsShown()) return;
-  const Stalls::Timer timer(store_.controller->stalls(), StallReason::kRange);
+  const base::Stalls::Timer timer(store_.controller->stalls(), StallReason::kRange);
   const auto wait = kept_range_.Own();
 }
 
@@ -189,7 +118,7 @@ Status Writer::DeleteKept(const WriteOptions& options, std::vector<log::Draft> d
 }
 
 Status Writer::CopyLarge(LargeValues::Scope* large, AllocationClass allocation) {
-  const Stalls::Asked asked;  // a large value takes its time
+  const base::Stalls::Asked asked;  // a large value takes its time
   return large->Copy(ShardOfThread() % pool_.regions(), allocation);
 }
 
@@ -198,10 +127,10 @@ Status Writer::AfterWrite(const WriteOptions& options) {
   // that one sees the write.
   if (store_.jobs_asleep->load() != 0) [[unlikely]]
     store_.host->Wake();
-  const LoggedMemTable* full = nullptr;
+  const MemTable* full = nullptr;
   {
     const pmem::EpochGuard guard;
-    const LoggedMemTable* active = store_.versions->shown().active.get();
+    const MemTable* active = store_.versions->shown().active.get();
     if (store_.budget->IsFull(*active)) full = active;
   }
   if (full != nullptr) {

@@ -42,7 +42,7 @@ class Writer {
     /// There is work, and jobs that rest.
     virtual void Wake() noexcept = 0;
     /// `full` is to give way to an empty memtable. Throws std::bad_alloc.
-    virtual void SealFull(const LoggedMemTable* full) = 0;
+    virtual void SealFull(const MemTable* full) = 0;
     /// Whether there may be room again, for who found none; `reclaimed`, by Reclaimer::times, is
     /// from before.
     virtual bool WaitForSpace(uint64_t reclaimed) = 0;
@@ -88,7 +88,8 @@ class Writer {
   /// While it is held, no batch is written, and no memtable sealed.
   std::unique_lock<std::mutex> HoldBatches() { return std::unique_lock(batch_mutex_); }
   std::unique_lock<std::mutex> HoldBatchesWatched() {
-    return LockWatched<std::unique_lock<std::mutex>>(batch_mutex_, store_.controller->stalls());
+    return base::LockWatched<std::unique_lock<std::mutex>>(batch_mutex_,
+                                                           store_.controller->stalls());
   }
   /// While they are held, nobody writes. Under HoldBatches, but for a moment.
   std::vector<std::unique_lock<std::mutex>> LockShards();
@@ -108,12 +109,6 @@ class Writer {
   struct alignas(64) ShardLock {
     std::mutex mutex;
   };
-  /// What a conditional write has read: it goes into `table`, and only if that is still the active
-  /// one and holds no version of the key but the one with number `sequence` (0: none is known).
-  struct Condition {
-    LoggedMemTable* table;
-    uint64_t sequence;
-  };
   /// What a conditional batch has looked at: it is written only if `state` is still the one that
   /// is shown, and its memtables hold no version of `keys` with a number above `since`.
   struct BatchCondition {
@@ -127,16 +122,13 @@ class Writer {
   Status AttemptUntilDone(For whom, Attempt&& attempt);
   Status WhyRefused(Status status);
   Status WhyEnded() const;
-  static Status NumbersUsedUp() noexcept;
   void AwaitRange();
   bool failed() const noexcept { return store_.errors->failed(); }
   uint32_t ShardOfThread() const noexcept { return pool_.region_map().ShardOfThread(shards()); }
   Status CopyLarge(LargeValues::Scope* large, pmem::AllocationClass allocation);
   Status Update(const WriteOptions& options, log::Draft draft);
   Status TryUpdate(log::Draft* draft);
-  Status Insert(LoggedMemTable* target, log::Draft* draft, const Condition* condition);
-  Status Place(LoggedMemTable* target, uint32_t shard, log::Draft* draft);
-  void WritePayload(LoggedMemTable* target, log::Draft* draft);
+  Status Insert(MemTable* target, log::Draft* draft, const MemTable::Condition* condition);
   Status AfterWrite(const WriteOptions& options);
   // batch_writes.cc
   Result<std::vector<log::Draft>> DraftsOf(const WriteBatch& batch);
@@ -145,7 +137,6 @@ class Writer {
                      BatchCondition* condition);
   Status TryBatch(std::vector<log::Draft>* drafts, pmem::AllocationClass allocation, For whom,
                   const BatchCondition* condition);
-  void InsertBatch(LoggedMemTable* target, const std::vector<log::Draft>& drafts);
   // compare_and_swap.cc
   Result<bool> TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected,
                                  const LargeValues::Scope& large, bool* wants_copy);

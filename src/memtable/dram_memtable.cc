@@ -1,76 +1,211 @@
-// Purpose: recovery's inserts and the state machine. Thread safety, invariants, persistence: see
+// Purpose: writes and reads of a memtable in DRAM. Thread safety, invariants, persistence: see
 // dram_memtable.h.
 #include "memtable/dram_memtable.h"
 
-#include "base/check.h"
+#include <array>
+
 #include "base/mutants.h"
+#include "base/no_throw.h"
+#include "base/thread_random.h"
+#include "index/version_links.h"
 
 namespace braid::memtable {
 
 using format::EntryHeader;
-using format::EntryPtr;
 
-void DramMemTable::InsertRecovered(uint64_t offset) {
-  auto* entry = pool_->As<EntryHeader>(offset);
-  pmem::PersistOps& ops = pool_->ops();
-  const auto link_to = [&](EntryHeader* from, uint64_t older) {
-    // Not flushed: these links mean nothing after the next crash; the log is replayed again then.
-    const uint64_t link = older == 0 ? 0 : pool_->LinkTo(older).raw;
-    // Most are as the writer left them, and their lines may stay clean.
-    if (std::atomic_ref<uint64_t>(*from->links()).load(std::memory_order_relaxed) == link) return;
-    ops.StoreU64(from->links(), link);
-  };
-  Insert(entry->key(), [&](uint64_t newest) {
-    if (newest == 0) {
-      link_to(entry, 0);
-      return offset;
-    }
-    auto* current = pool_->As<EntryHeader>(newest);
-    const bool is_newest = BRAID_MUTANT(kReplayKeepsOlderVersion)
-                               ? current->sequence() > entry->sequence()
-                               : current->sequence() <= entry->sequence();
-    if (is_newest) {
-      link_to(entry, newest);
-      return offset;
-    }
-    for (;;) {
-      const EntryPtr next{
-          std::atomic_ref<uint64_t>(*current->links()).load(std::memory_order_relaxed)};
-      if (next.raw == 0) break;
-      auto* older = pool_->As<EntryHeader>(next.offset());
-      if (older->sequence() < entry->sequence()) break;
-      current = older;
-    }
-    const EntryPtr behind{
-        std::atomic_ref<uint64_t>(*current->links()).load(std::memory_order_relaxed)};
-    link_to(entry, behind.raw == 0 ? 0 : behind.offset());
-    link_to(current, offset);
-    return newest;  // the tree keeps pointing to the newest version
+namespace {
+
+format::ChunkKind ChunksOf(const Options& options) {
+  return *options.log.kind == LogKind::kWriteAhead ? format::ChunkKind::kWriteAhead
+                                                   : format::ChunkKind::kLog;
+}
+
+/// Of a pool that has 2^56 of them.
+Status NumbersUsedUp() noexcept {
+  return base::NoThrow([] {
+    return Status::IOError(
+        "the sequence numbers of this pool are used up; copy its content to a new one");
   });
+}
+
+uint64_t EntryBytes(const log::Draft& draft) noexcept {
+  return EntryHeader::EntryBytes(draft.key.size(), draft.stored_value().size(), draft.height);
+}
+
+}  // namespace
+
+DramMemTable::DramMemTable(const Store& store, uint64_t id, uint32_t shards, const Options& options)
+    : MemTable(id),
+      store_(store),
+      pool_(*store.pool),
+      is_copied_(*options.log.kind == LogKind::kWriteAhead),
+      log_(store.pool, id, shards, ChunksOf(options)),
+      tree_(index::NewEntryIndex(store.pool, *options.memtable.kind)) {}
+
+DramMemTable::DramMemTable(const Store& store, uint64_t id, const RecoveredEntries& recovered,
+                           bool is_copied)
+    : MemTable(id),
+      store_(store),
+      pool_(*store.pool),
+      is_copied_(is_copied),
+      log_(store.pool, id, 0),
+      tree_(recovered.tree()) {
+  Account(recovered.bytes(), recovered.entries());
+  Freeze();
+}
+
+std::shared_ptr<DramMemTable> DramMemTable::Recover(const Store& store, uint64_t id,
+                                                    const RecoveredEntries& recovered,
+                                                    bool is_copied) {
+  return std::shared_ptr<DramMemTable>(new DramMemTable(store, id, recovered, is_copied));
+}
+
+Status DramMemTable::Write(uint32_t shard, log::Draft* draft, const Condition* condition) {
+  if (Status s = Place(shard, draft); !s.ok()) return s;
+  WritePayload(draft);
+  Status refused = Status::OK();
+  bool inserted = false;
+  const auto commit = [&](uint64_t older) -> uint64_t {
+    if (condition != nullptr && older != 0 &&
+        pool_.As<EntryHeader>(older)->sequence() != condition->sequence) {
+      return 0;
+    }
+    // Sequentially consistent, and in this order: see is_frozen.
+    const uint64_t sequence = store_.sequence->fetch_add(1) + 1;
+    if (is_frozen()) return 0;
+    if (sequence > format::kMaxSequence) {
+      refused = NumbersUsedUp();
+      return 0;
+    }
+    log_.Seal(*draft, sequence, format::kFirstOfUnit, older);
+    if (!BRAID_MUTANT(kEntryFenceSkipped) && !BRAID_MUTANT(kEntryShownBeforeFence)) {
+      pool_.ops().Fence();
+    }
+    // Stored where nothing is kept: nobody may see it.
+    inserted = !pool_.failed();
+    return inserted ? draft->offset : 0;
+  };
+  // Memory runs out before commit is called, or not at all: then nothing is there but room taken.
+  const Status s = base::NoThrow([&] {
+    tree_->Upsert(draft->key, commit);
+    return Status::OK();
+  });
+  if (BRAID_MUTANT(kEntryShownBeforeFence)) pool_.ops().Fence();
+  if (!inserted) {
+    if (pool_.failed()) return pool_.FaultStatus();  // and what was taken stays as it is
+    log_.Abandon(shard, draft, 1);
+    if (!s.ok()) return s;
+    return refused.ok() ? Status::TryAgain("") : refused;
+  }
+  log_.Accept(shard);
+  Account(EntryBytes(*draft), 1);
+  return Status::OK();
+}
+
+/// Room for `draft`, which the pool may have to make first.
+Status DramMemTable::Place(uint32_t shard, log::Draft* draft) {
+  const pmem::AllocationClass allocation = pmem::ClassOf(draft->op);
+  const uint64_t most =
+      EntryHeader::EntryBytes(draft->key.size(), draft->value.size(), format::kMaxHeight);
+  if (most <= log_.room(shard)) [[likely]] {
+    return log_.Place(shard, draft, 1, base::ThreadRandom(), allocation);
+  }
+  const base::Stalls::Watch watch(store_.stalls, StallReason::kRoom);
+  return log_.Place(shard, draft, 1, base::ThreadRandom(), allocation);
+}
+
+/// Key and value. Where the entry is the first one in a page, the system may have to find it.
+void DramMemTable::WritePayload(log::Draft* draft) {
+  constexpr uint64_t kPage = 4096;
+  const uint64_t end =
+      draft->offset + EntryHeader::EntryBytes(draft->key.size(), draft->value.size(), 1);
+  if ((draft->offset - 1) / kPage == (end - 1) / kPage) [[likely]] {
+    return log_.WritePayload(draft);
+  }
+  const base::Stalls::Watch watch(store_.stalls, StallReason::kPages);
+  log_.WritePayload(draft);
+}
+
+Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::Draft> drafts,
+                                pmem::AllocationClass allocation, bool* is_torn) {
+  const size_t count = drafts.size();
+  {
+    const base::Stalls::Watch watch(store_.stalls, StallReason::kRoom);
+    Status s = log_.Place(shard, drafts.data(), count, base::ThreadRandom(), allocation);
+    if (!s.ok()) return s;
+  }
+  // Nobody else draws numbers, so these can be used before they are published.
+  const uint64_t base_sequence = store_.sequence->load();
+  if (base_sequence + count > format::kMaxSequence) {
+    log_.Abandon(shard, drafts.data(), count);
+    return NumbersUsedUp();
+  }
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < count; ++i) {
+    log::Draft& draft = drafts[i];
+    log_.WritePayload(&draft);
+    const bool first = i == 0 || BRAID_MUTANT(kBatchAsSingles);
+    const bool more = i + 1 < count && !BRAID_MUTANT(kBatchAsSingles);
+    const uint8_t flags =
+        static_cast<uint8_t>((first ? format::kFirstOfUnit : 0) | (more ? format::kMoreOfUnit : 0));
+    log_.Seal(draft, base_sequence + 1 + i, flags, 0);
+    bytes += EntryBytes(draft);
+  }
+  if (!BRAID_MUTANT(kEntryFenceSkipped) && !BRAID_MUTANT(kBatchShownBeforeFence)) {
+    pool_.ops().Fence();
+  }
+  if (BRAID_MUTANT(kBatchPublishedBeforeInsert)) store_.sequence->store(base_sequence + count);
+  if (pool_.failed()) return pool_.FaultStatus();
+  Status inserted = base::NoThrow([&] {
+    InsertBatch(drafts);
+    return Status::OK();
+  });
+  if (!inserted.ok()) {
+    *is_torn = true;
+    return inserted;
+  }
+  // Release pairs with ReadView::Sees: whoever sees the number sees all entries.
+  store_.sequence->store(base_sequence + count);
+  if (BRAID_MUTANT(kBatchShownBeforeFence)) pool_.ops().Fence();
+  log_.Accept(shard);
+  Account(bytes, count);
+  return Status::OK();
+}
+
+void DramMemTable::InsertBatch(std::span<const log::Draft> drafts) {
+  for (const log::Draft& draft : drafts) {
+    tree_->Upsert(draft.key, [&](uint64_t older) {
+      if (older != 0) {
+        // Version links are not covered by the checks and need no flush: replay makes the bottom
+        // ones anew, and upper ones are hints.
+        std::array<uint64_t, format::kMaxHeight> links;
+        links[0] = pool_.LinkTo(older).raw;
+        index::LinkOlderVersions(pool_, older, draft.height, links.data());
+        auto* entry = pool_.As<EntryHeader>(draft.offset);
+        for (uint32_t layer = 0; layer < draft.height; ++layer) {
+          if (links[layer] != 0) pool_.ops().StoreU64(entry->links() + layer, links[layer]);
+        }
+      }
+      return draft.offset;
+    });
+  }
 }
 
 index::LookupResult DramMemTable::Get(const index::LookupKey& key,
                                       const index::ReadView& view) const noexcept {
   for (;;) {
-    const index::LookupResult result = index::LookupInTree(*pool_, *tree_, key, view);
+    const index::LookupResult result = index::LookupInTree(pool_, *tree_, key, view);
     const bool known = result.state == index::LookupResult::State::kFound ||
                        result.state == index::LookupResult::State::kDeleted;
     if (!known || view.sequence != index::kLatest) return result;
-    const uint8_t unit = pool_->As<EntryHeader>(result.offset)->flags() &
+    const uint8_t unit = pool_.As<EntryHeader>(result.offset)->flags() &
                          (format::kFirstOfUnit | format::kMoreOfUnit);
     if (unit == format::kFirstOfUnit) return result;
     // Of a batch, which may have been published after the tree was asked: then a later update of
     // the same key in the same batch was not there yet. It is now.
     const uint64_t newest = tree_->Find(key.key);
-    if (newest == result.offset || !view.Sees(*pool_->As<EntryHeader>(newest))) {
-      return result;
-    }
+    if (newest == result.offset || !view.Sees(*pool_.As<EntryHeader>(newest))) return result;
   }
-}
-
-void DramMemTable::Advance(State next) noexcept {
-  const State before = state_.exchange(next, std::memory_order_acq_rel);
-  BRAID_CHECK(static_cast<int>(next) == static_cast<int>(before) + 1);
 }
 
 }  // namespace braid::memtable

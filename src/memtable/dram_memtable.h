@@ -1,85 +1,61 @@
-// Purpose: the volatile index over the newest entries of the log: a B+-tree or a skip list in DRAM,
-// from keys to entries. Older versions of a key hang behind the newest by the entries' bottom
-// links, which is the order the L0 table will have. Thread safety: Insert and reads from any
-// thread. An insert holds its place (a leaf; a node of the list) from before the sequence number is
-// drawn until the entry is in it; a reader that comes to the place waits. Invariant 1: a read that
-// finds it unlocked sees every write to its keys whose sequence number was drawn before. So
-// sequence numbers are the linearization order, and a snapshot is just a number. Invariant 2: an
-// entry is durable before it is in the tree. Persistence: none of its own; the log is replayed into
-// a new one. Source: ListDB 6.2 and 6.3; the B+-tree in the skip list's place is braid's
+// Purpose: a memtable whose index lies in DRAM, a B+-tree or a skip list from keys to entries of
+// its log. Older versions of a key hang behind the newest by the entries' bottom links, which is
+// the order the L0 table will have.
+// Thread safety: see mem_table.h. A write holds its place (a leaf; a node of the list) from before
+// its sequence number is drawn until the entry is in it; a reader that comes to the place waits.
+// Invariant 1: a read that finds the place unlocked sees every write to its keys whose sequence
+// number was drawn before. So sequence numbers are the linearization order, and a snapshot is just
+// a number.
+// Invariant 2: an entry is durable before it is in the index.
+// Invariant 3: the numbers of a batch are published when all its entries are in the index.
+// Persistence: none of its own; log/index_unified_log.h. The log is replayed into a new index.
+// Source: ListDB 6.2 and 6.3; the B+-tree in the skip list's place is braid's
 // (docs/decisions/0003).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 
-#include "index/entry_tree.h"
+#include "memtable/mem_table.h"
+#include "memtable/recovered_entries.h"
 
 namespace braid::memtable {
 
-/// Life of a memtable. Only forwards.
-enum class State : uint8_t {
-  kMutable,   ///< takes writes
-  kSealed,    ///< takes no new write; those under way may still finish
-  kFlushing,  ///< a flush job links its entries
-  kFlushed,   ///< the L0 table has taken its place
-};
-
-class DramMemTable {
+class DramMemTable final : public MemTable {
  public:
-  DramMemTable(pmem::PmemPool* pool, uint64_t id, MemTableKind kind)
-      : pool_(pool), id_(id), tree_(index::NewEntryIndex(pool, kind)) {}
+  /// Of the parts that `options` name. Throws std::bad_alloc, as Recover does.
+  DramMemTable(const Store& store, uint64_t id, uint32_t shards, const Options& options);
+  /// What logs held: sealed. `is_copied`: some of it lies in a write-ahead log.
+  static std::shared_ptr<DramMemTable> Recover(const Store& store, uint64_t id,
+                                               const RecoveredEntries& recovered, bool is_copied);
 
-  /// Inserts under the lock of the key's place. `commit(older)` draws the sequence number, makes
-  /// the entry durable and returns its offset, or 0 to leave everything as it was; `older` is the
-  /// offset of the version it replaces, or 0. Returns false when commit returned 0.
-  template <class Commit>
-  bool Insert(std::string_view key, Commit&& commit) {
-    bool added = false;
-    tree_->Upsert(key, [&](uint64_t older) {
-      const uint64_t offset = commit(older);
-      added = offset != 0;
-      return offset;
-    });
-    return added;
-  }
-
-  /// Inserts an entry that recovery read from the log: links it into the versions of its key by
-  /// sequence number. In any order, but the oldest first costs no walk over versions.
-  void InsertRecovered(uint64_t offset);
-
-  index::LookupResult Get(const index::LookupKey& key, const index::ReadView& view) const noexcept;
-  /// out[i] = Get(keys[i]) for i < n, at most index::kManyLookups, at a view that is not kLatest.
+  Status Write(uint32_t shard, log::Draft* draft, const Condition* condition) override;
+  Status WriteBatch(uint32_t shard, std::span<log::Draft> drafts, pmem::AllocationClass allocation,
+                    bool* is_torn) override;
+  index::LookupResult Get(const index::LookupKey& key,
+                          const index::ReadView& view) const noexcept override;
   void GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
-               index::LookupResult* out) const noexcept {
-    index::LookupManyInTree(*pool_, *tree_, keys, n, view, out);
+               index::LookupResult* out) const noexcept override {
+    index::LookupManyInTree(pool_, *tree_, keys, n, view, out);
   }
-  std::unique_ptr<index::Cursor> NewCursor(const index::ReadView& view) const {
-    return index::NewTreeCursor(pool_, tree_, view);
+  std::unique_ptr<index::Cursor> NewCursor(const index::ReadView& view) const override {
+    return index::NewTreeCursor(&pool_, tree_, view);
   }
-
-  uint64_t id() const noexcept { return id_; }
-  const std::shared_ptr<index::EntryIndex>& tree() const noexcept { return tree_; }
-  /// Number of entries and log bytes, for the decision to seal. Approximate under concurrency.
-  void Account(uint64_t bytes, uint64_t entries) noexcept {
-    bytes_.fetch_add(bytes, std::memory_order_relaxed);
-    entries_.fetch_add(entries, std::memory_order_relaxed);
-  }
-  uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-  uint64_t entries() const noexcept { return entries_.load(std::memory_order_relaxed); }
-
-  State state() const noexcept { return state_.load(std::memory_order_acquire); }
-  /// Moves to the next state; the order is checked.
-  void Advance(State next) noexcept;
+  FlushSource flush_source() const override { return {tree_, is_copied_}; }
+  uint64_t memory_bytes() const noexcept override { return tree_->memory_bytes(); }
 
  private:
-  pmem::PmemPool* pool_;
-  uint64_t id_;
-  std::shared_ptr<index::EntryIndex> tree_;
-  std::atomic<uint64_t> bytes_{0};
-  std::atomic<uint64_t> entries_{0};
-  std::atomic<State> state_{State::kMutable};
+  DramMemTable(const Store& store, uint64_t id, const RecoveredEntries& recovered, bool is_copied);
+  Status Place(uint32_t shard, log::Draft* draft);
+  void WritePayload(log::Draft* draft);
+  void InsertBatch(std::span<const log::Draft> drafts);
+
+  const Store store_;
+  pmem::PmemPool& pool_;
+  const bool is_copied_;
+  log::IndexUnifiedLog log_;
+  const std::shared_ptr<index::EntryIndex> tree_;
 };
 
 }  // namespace braid::memtable

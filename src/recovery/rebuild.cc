@@ -11,7 +11,7 @@
 #include "base/mutants.h"
 #include "flush/link_flush.h"
 #include "log/log_reader.h"
-#include "memtable/dram_memtable.h"
+#include "memtable/recovered_entries.h"
 #include "recovery/entry_scan.h"
 
 namespace braid::recovery {
@@ -137,8 +137,8 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
     if (BRAID_MUTANT(kRebuildLeavesTornEntries)) break;
     ops.StoreByte(pool->As<EntryHeader>(offset)->state_byte(), format::kStateVoid);
   }
-  memtable::DramMemTable table(pool, 0, MemTableKind::kBTree);
-  // Oldest first: InsertRecovered has nothing to look for then.
+  memtable::RecoveredEntries newest(pool, MemTableKind::kBTree);
+  // Oldest first: Insert has nothing to look for then.
   std::sort(survivors.entries.begin(), survivors.entries.end(), [&](uint64_t a, uint64_t b) {
     const uint64_t left = pool->As<EntryHeader>(a)->sequence();
     const uint64_t right = pool->As<EntryHeader>(b)->sequence();
@@ -157,7 +157,7 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
         !BRAID_MUTANT(kRebuildBelievesDeadDeletes)) {
       ops.StoreByte(entry->state_byte(), format::kStateLive);
     }
-    if (entry->state() == format::kStateLive) table.InsertRecovered(offset);
+    if (entry->state() == format::kStateLive) newest.Insert(offset);
   }
   FreeLostExtents(pool, survivors.entries);
   const format::TableRecord* l1 = manifest->FindTable(level::Manifest::kL1Id);
@@ -165,7 +165,7 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
     return pool->CorruptionAt(format::kManifestOffset[0], "manifest", "it names no L1 table");
   const uint64_t head = format::kTableHeadsOffset + l1->head * sizeof(format::TableHead);
   flush::LinkFlush flush(pool, usage);
-  Result<flush::FlushResult> linked = flush.Run(*table.tree(), {}, head);
+  Result<flush::FlushResult> linked = flush.Run(*newest.tree(), {}, head);
   if (!linked.ok()) return linked.status();
   if (Status s = pool->media().Sync(); !s.ok()) return s;
 

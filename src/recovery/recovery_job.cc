@@ -195,8 +195,8 @@ Status RecoveryJob::ReplayLogs() {
     shards[{header->table_id, header->shard}].push_back(*header);
     newest_id = std::max(newest_id, header->table_id);
   }
-  state_.table =
-      std::make_shared<memtable::DramMemTable>(pool_, newest_id, *options_.memtable.kind);
+  state_.log_id = newest_id;
+  state_.entries = std::make_unique<memtable::RecoveredEntries>(pool_, *options_.memtable.kind);
   std::vector<std::vector<log::LogChunk>> logs;
   for (auto& [place, chunks] : shards) {
     std::sort(chunks.begin(), chunks.end(),
@@ -221,7 +221,7 @@ Status RecoveryJob::ReplayLogs() {
     if (!outcome.ok()) return outcome;
   }
   if (!BRAID_MUTANT(kLastWritesNotFlushed)) FlushLastWrites(read);
-  Replay replay(pool_, state_.table.get(), &read, threads);
+  Replay replay(pool_, state_.entries.get(), &read, threads);
   if (Status s = replay.Run(); !s.ok()) return s;
   for (const log::ShardLog& shard : read) {
     state_.replayed_entries += shard.committed.size();

@@ -23,14 +23,15 @@
 #include "compaction/redo_log.h"
 #include "level/manifest.h"
 #include "log/log_reader.h"
-#include "memtable/dram_memtable.h"
+#include "memtable/recovered_entries.h"
 #include "pmem/chunk_usage.h"
 
 namespace braid::recovery {
 
 struct RecoveredState {
-  std::shared_ptr<memtable::DramMemTable> table;  // null when no log holds anything
-  compaction::BatchProgress merge_progress;       // of the merge in progress
+  std::unique_ptr<memtable::RecoveredEntries> entries;  // null when no log holds anything
+  uint64_t log_id = 0;                                  // of the newest of these logs
+  compaction::BatchProgress merge_progress;             // of the merge in progress
   uint64_t next_table_id = 0;
   uint64_t last_sequence = 0;
   uint64_t replayed_entries = 0;

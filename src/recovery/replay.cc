@@ -149,7 +149,7 @@ void Replay::InsertPart(size_t part) {
     entries += inserted != 0 ? 1 : 0;
   }
   // Once, since all threads would fight for the counters' line.
-  table_->Account(bytes, entries);
+  entries_->Account(bytes, entries);
 }
 
 /// Puts a committed entry into the memtable. A flush that was not committed may have marked it
@@ -163,7 +163,7 @@ uint64_t Replay::Insert(uint64_t offset) {
     pool_->ops().StoreByte(entry->state_byte(), format::kStateLive);
   }
   if (BRAID_MUTANT(kReplayIgnoresDeletes) && entry->op() == format::EntryOp::kDelete) return 0;
-  table_->InsertRecovered(offset);
+  entries_->Insert(offset);
   return entry->size();
 }
 

@@ -27,7 +27,7 @@ class IdleHosts : public engine::Writer::Host, public engine::BulkLoader::Host {
 
  private:
   void Wake() noexcept override { ++wakes; }
-  void SealFull(const engine::LoggedMemTable*) override { ++seals; }
+  void SealFull(const memtable::MemTable*) override { ++seals; }
   bool WaitForSpace(uint64_t) override {
     ++waits_for_space;
     return false;
@@ -79,10 +79,9 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
   void Seal() {
     const engine::VersionSet::Locked locked = versions.Lock();
     engine::NextState next = locked.Next();
-    const std::shared_ptr<engine::LoggedMemTable> active = locked.state().active;
+    const std::shared_ptr<memtable::MemTable> active = locked.state().active;
     next.Seal(LsmStore::NewMemTable(locked.NewTableId()));
-    active->table->Advance(memtable::State::kSealed);
-    active->sealed.store(true);
+    active->Freeze();
     locked.Show(std::move(next));
   }
   /// The oldest sealed memtable becomes a table of L0.
@@ -145,7 +144,7 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
     return chosen;
   }
   // What hosts are asked for and can do.
-  std::shared_ptr<engine::LoggedMemTable> NewMemTable(uint64_t id) override {
+  std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id) override {
     return LsmStore::NewMemTable(id);
   }
   void Fail(const Status& reason) noexcept override { errors.Fail(reason); }

@@ -1,11 +1,11 @@
-#include "engine/stalls.h"
+#include "base/stalls.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 #include <vector>
 
-namespace braid::engine {
+namespace braid::base {
 namespace {
 
 TEST(StallsTest, CountsSumsAndKeepsTheLongest) {
@@ -153,4 +153,4 @@ TEST(StallsTest, WhoWaitsIsShownWithTheReasonOfTheFirst) {
 }
 
 }  // namespace
-}  // namespace braid::engine
+}  // namespace braid::base

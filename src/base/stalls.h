@@ -20,7 +20,7 @@
 #include "braid/event_listener.h"
 #include "braid/statistics.h"
 
-namespace braid::engine {
+namespace braid::base {
 
 class Stalls {
  public:
@@ -174,4 +174,4 @@ Lock LockWatched(Mutex& mutex, Stalls* stalls) {
   return lock;
 }
 
-}  // namespace braid::engine
+}  // namespace braid::base

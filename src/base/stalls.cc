@@ -1,7 +1,7 @@
 // Purpose: counting stalls. Thread safety, invariants, persistence: see stalls.h.
-#include "engine/stalls.h"
+#include "base/stalls.h"
 
-namespace braid::engine {
+namespace braid::base {
 
 constinit thread_local uint64_t Stalls::counted_of_thread = 0;
 constinit thread_local uint32_t Stalls::timers_of_thread = 0;
@@ -103,4 +103,4 @@ void Stalls::Fill(Statistics* statistics) const noexcept {
   statistics->stalled_writer_reason = now.writers == 0 ? 0 : static_cast<uint64_t>(now.reason) + 1;
 }
 
-}  // namespace braid::engine
+}  // namespace braid::base

@@ -1,0 +1,51 @@
+// Purpose: inserting what was read from logs. Thread safety, invariant, persistence: see
+// recovered_entries.h.
+#include "memtable/recovered_entries.h"
+
+#include "base/mutants.h"
+
+namespace braid::memtable {
+
+using format::EntryHeader;
+using format::EntryPtr;
+
+void RecoveredEntries::Insert(uint64_t offset) {
+  auto* entry = pool_->As<EntryHeader>(offset);
+  pmem::PersistOps& ops = pool_->ops();
+  const auto link_to = [&](EntryHeader* from, uint64_t older) {
+    // Not flushed: these links mean nothing after the next crash; the log is replayed again then.
+    const uint64_t link = older == 0 ? 0 : pool_->LinkTo(older).raw;
+    // Most are as the writer left them, and their lines may stay clean.
+    if (std::atomic_ref<uint64_t>(*from->links()).load(std::memory_order_relaxed) == link) return;
+    ops.StoreU64(from->links(), link);
+  };
+  tree_->Upsert(entry->key(), [&](uint64_t newest) {
+    if (newest == 0) {
+      link_to(entry, 0);
+      return offset;
+    }
+    auto* current = pool_->As<EntryHeader>(newest);
+    const bool is_newest = BRAID_MUTANT(kReplayKeepsOlderVersion)
+                               ? current->sequence() > entry->sequence()
+                               : current->sequence() <= entry->sequence();
+    if (is_newest) {
+      link_to(entry, newest);
+      return offset;
+    }
+    for (;;) {
+      const EntryPtr next{
+          std::atomic_ref<uint64_t>(*current->links()).load(std::memory_order_relaxed)};
+      if (next.raw == 0) break;
+      auto* older = pool_->As<EntryHeader>(next.offset());
+      if (older->sequence() < entry->sequence()) break;
+      current = older;
+    }
+    const EntryPtr behind{
+        std::atomic_ref<uint64_t>(*current->links()).load(std::memory_order_relaxed)};
+    link_to(entry, behind.raw == 0 ? 0 : behind.offset());
+    link_to(current, offset);
+    return newest;  // the tree keeps pointing to the newest version
+  });
+}
+
+}  // namespace braid::memtable
