@@ -3,6 +3,7 @@
 #   check.sh                everything
 #   check.sh --format       only whether the layout is clang-format's
 #   check.sh --fix-format   lay the files out
+#   check.sh --clang FILE.. whether clang compiles these, and finds each lock held where it must be
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 jobs=${BRAID_JOBS:-$(nproc)}
@@ -18,6 +19,14 @@ all_sources() { sources include src tools bench tests fuzz examples bindings; }
 if [ "${1:-}" = --fix-format ]; then
   all_sources | xargs -r -P "$jobs" -n 16 clang-format -i
   exit 0
+fi
+
+if [ "${1:-}" = --clang ]; then
+  shift
+  printf '%s\n' "$@" | xargs -r -P "$jobs" -n 4 clang++ -std=c++20 -march=x86-64-v2 -fsyntax-only \
+    -Wall -Wextra -Wthread-safety -Werror -I src -I include -I . -I build/release
+  echo "check: clang takes $# files."
+  exit
 fi
 
 failed=()
@@ -39,7 +48,7 @@ python3 -B tests/style/check_names.py || failed+=(names)
 # clang-tidy reads how each file is compiled from the release build.
 if cmake --preset release >/dev/null; then
   if ! sources src tools | grep '\.cc$' | grep -v '_test\.cc$' |
-    xargs -r -P "$jobs" -n 1 clang-tidy --quiet -p build/release 2>/dev/null; then
+    xargs -r -P "$jobs" -n 1 clang-tidy --quiet -p build/release --extra-arg=-Wthread-safety 2>/dev/null; then
     failed+=(clang-tidy)
   fi
 else

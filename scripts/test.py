@@ -6,6 +6,7 @@ built, or did not run.
   test.py PART ...         one or more of:
     format                 whether all sources are laid out
     release                all tests of the release build
+    clang                  whether clang compiles the store, and what it finds about locks
     crash                  the crash simulator's tests
     mutants                seeded faults that the tests must find
     asan-model, tsan-concurrency   unit and model tests, concurrent ones, under a sanitizer

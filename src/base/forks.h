@@ -22,10 +22,11 @@ inline uint32_t ForkGeneration() noexcept {
 /// Remembers the process that made it.
 class Origin {
  public:
+  Origin() noexcept : generation_(ForkGeneration()) {}
   bool IsThisProcess() const noexcept { return generation_ == ForkGeneration(); }
 
  private:
-  uint32_t generation_ = ForkGeneration();
+  uint32_t generation_;
 };
 
 /// What a call says whose database was opened by the parent of this process.

@@ -7,9 +7,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
 #include "base/forks.h"
+#include "base/mutex.h"
 
 namespace braid::base {
 
@@ -40,19 +40,19 @@ class MemoryUsers {
   MemoryUsers& operator=(const MemoryUsers&) = delete;
 
   void Add(MemoryUser* user) noexcept {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     user->next_ = first_;
     if (first_ != nullptr) first_->previous_ = user;
     first_ = user;
   }
   void Remove(MemoryUser* user) noexcept {
     if (!origin_.IsThisProcess()) return;  // nobody sums there, and the lock may never be free
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     (user->previous_ != nullptr ? user->previous_->next_ : first_) = user->next_;
     if (user->next_ != nullptr) user->next_->previous_ = user->previous_;
   }
   uint64_t Sum() const noexcept {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     uint64_t sum = 0;
     for (const MemoryUser* user = first_; user != nullptr; user = user->next_) {
       sum += user->memory_bytes();
@@ -61,8 +61,8 @@ class MemoryUsers {
   }
 
  private:
-  mutable std::mutex mutex_;
-  MemoryUser* first_ = nullptr;  // mutex_, and the links of all
+  mutable Mutex mutex_;
+  MemoryUser* first_ BRAID_GUARDED_BY(mutex_) = nullptr;  // and the links of all
   const Origin origin_;
 };
 

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "base/mutex.h"
 #include "base/thread_slot.h"
 #include "braid/event_listener.h"
 #include "braid/statistics.h"
@@ -164,9 +165,8 @@ class Stalls {
 };
 
 /// Holds `mutex`; where it is held by another, the wait for it is watched.
-template <class Lock, class Mutex>
-Lock LockWatched(Mutex& mutex, Stalls* stalls) {
-  Lock lock(mutex, std::try_to_lock);
+inline MutexHold LockWatched(Mutex& mutex, Stalls* stalls) {
+  MutexHold lock(mutex, std::try_to_lock);
   if (lock.owns_lock()) [[likely]]
     return lock;
   const Stalls::Watch watch(stalls, StallReason::kLock);

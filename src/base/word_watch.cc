@@ -25,7 +25,7 @@ WordWatch::WordWatch(std::function<void(void*)> changed) : changed_(std::move(ch
 
 WordWatch::~WordWatch() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   for (const auto& group : groups_) {
@@ -35,7 +35,6 @@ WordWatch::~WordWatch() {
   }
 }
 
-/// Under mutex_.
 WordWatch::Group* WordWatch::GroupWithRoom() {
   constexpr size_t kWords = kMostWaiters - 1;  // one of them is the group's own
   for (const auto& group : groups_) {
@@ -50,11 +49,14 @@ WordWatch::Group* WordWatch::GroupWithRoom() {
 }
 
 bool WordWatch::Add(void* name, const void* word, uint32_t seen) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!can_wait_) return false;
   Group* group = nullptr;
-  Try([&] { group = GroupWithRoom(); });
-  if (group == nullptr) return false;
+  try {
+    group = GroupWithRoom();
+  } catch (...) {
+    return false;  // no memory, or no thread
+  }
   group->words.push_back({name, static_cast<const uint32_t*>(word), seen});
   group->changes.fetch_add(1);
   WakeWaiters(&group->changes, false);
@@ -62,7 +64,7 @@ bool WordWatch::Add(void* name, const void* word, uint32_t seen) noexcept {
 }
 
 void WordWatch::Remove(void* name) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& group : groups_) {
     if (std::erase_if(group->words, [&](const Word& word) { return word.name == name; }) == 0) {
       continue;
@@ -73,10 +75,11 @@ void WordWatch::Remove(void* name) noexcept {
   }
 }
 
-/// Tells of the words that have changed; of all where the system can't wait. Under mutex_.
+/// Tells of the words that have changed; of all where the system can't wait.
 void WordWatch::Tell(Group* group) noexcept {
+  const bool all = !can_wait_;
   std::erase_if(group->words, [&](const Word& word) {
-    if (can_wait_ && ValueOf(word.place) == word.seen) return false;
+    if (!all && ValueOf(word.place) == word.seen) return false;
     changed_(word.name);
     return true;
   });
@@ -89,7 +92,7 @@ void WordWatch::Loop(Group* group) noexcept {
     size_t count = 1;
     const uint32_t changes = group->changes.load();
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (stopping_) return;
       Tell(group);
       waiters[0] = FutexWaiter::OfProcess(&group->changes, changes);
@@ -99,13 +102,13 @@ void WordWatch::Loop(Group* group) noexcept {
     }
     if (WaitForAny(waiters.data(), count)) continue;
     // Not because a word was taken out, and its file unmapped, meanwhile.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (group->changes.load() == changes) can_wait_ = false;
   }
 }
 
 size_t WordWatch::threads() const noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return groups_.size();
 }
 

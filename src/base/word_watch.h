@@ -10,9 +10,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace braid::base {
 
@@ -43,15 +44,15 @@ class WordWatch {
     std::thread thread;
   };
 
-  Group* GroupWithRoom();
+  Group* GroupWithRoom() BRAID_REQUIRES(mutex_);
   void Loop(Group* group) noexcept;
-  void Tell(Group* group) noexcept;
+  void Tell(Group* group) noexcept BRAID_REQUIRES(mutex_);
 
   const std::function<void(void*)> changed_;
-  mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Group>> groups_;
-  bool stopping_ = false;  // mutex_
-  bool can_wait_ = true;   // mutex_
+  mutable Mutex mutex_;
+  std::vector<std::unique_ptr<Group>> groups_ BRAID_GUARDED_BY(mutex_);
+  bool stopping_ BRAID_GUARDED_BY(mutex_) = false;
+  bool can_wait_ BRAID_GUARDED_BY(mutex_) = true;
 };
 
 }  // namespace braid::base

@@ -26,7 +26,7 @@ constexpr std::array<const char*, 3> kThreadNames{"braid-flush", "braid-merge", 
 struct Workers::Home {
   const uint32_t generation = ForkGeneration();
   Home* const parents;  // reachable, so that it does not count as lost
-  std::mutex mutex;
+  Mutex mutex;
   std::weak_ptr<Workers> workers;
 };
 
@@ -37,7 +37,7 @@ std::shared_ptr<Workers> Workers::OfProcess() {
     auto fresh = std::unique_ptr<Home>(new Home{.parents = home, .mutex = {}, .workers = {}});
     if (home_of_process.compare_exchange_strong(home, fresh.get())) home = fresh.release();
   }
-  const std::lock_guard lock(home->mutex);
+  const MutexLock lock(home->mutex);
   std::shared_ptr<Workers> workers = home->workers.lock();
   if (workers == nullptr) {
     workers.reset(new Workers);
@@ -50,12 +50,12 @@ Workers::Workers() : watch_([this](void* job) { Wake(static_cast<Job*>(job)); })
 
 Workers::~Workers() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   for (LaneState& lane : lanes_) {
     BRAID_CHECK(lane.jobs == 0);
-    lane.changed.notify_all();
+    lane.changed.NotifyAll();
     for (std::thread& thread : lane.threads) thread.join();
   }
 }
@@ -67,49 +67,56 @@ size_t Workers::most_threads() noexcept {
 
 size_t Workers::threads() const noexcept {
   size_t sum = watch_.threads();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const LaneState& lane : lanes_) sum += lane.threads.size();
   return sum;
 }
 
-/// Under mutex_.
 void Workers::StartThread(Lane lane) {
   LaneState& state = lanes_[static_cast<size_t>(lane)];
   state.threads.reserve(most_threads());
   state.threads.emplace_back([this, lane] { Loop(lane); });
 }
 
-/// One more, if so many jobs need it. Under mutex_.
+/// One more, if so many jobs need it.
 void Workers::StartThreadFor(Lane lane, size_t jobs) {
   const size_t threads = lanes_[static_cast<size_t>(lane)].threads.size();
   if (threads < std::min(jobs, most_threads())) StartThread(lane);
 }
 
+void Workers::TryStartThreadFor(Lane lane, size_t jobs) noexcept {
+  try {
+    StartThreadFor(lane, jobs);
+  } catch (...) {
+    // Those that are there do.
+  }
+}
+
 void Workers::Add(Job* job, Lane lane) {
   Job::Queue node;
   node.emplace(Clock::time_point{}, job);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   BRAID_CHECK(job->state_ == Job::State::kOut);
   LaneState& state = lanes_[static_cast<size_t>(lane)];
   if (state.threads.empty()) StartThread(lane);
   // Those that are there may all be at long jobs.
-  if (state.idle == 0) Try([&] { StartThreadFor(lane, state.jobs + 1); });
+  if (state.idle == 0) TryStartThreadFor(lane, state.jobs + 1);
   job->lane_ = lane;
   job->node_ = node.extract(node.begin());
   job->woken_ = false;
   job->leaves_ = false;
   ++state.jobs;
   Enqueue(job, {});
-  state.changed.notify_one();
+  state.changed.NotifyOne();
 }
 
 void Workers::Remove(Job* job) noexcept {
   {
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (job->state_ == Job::State::kOut) return;
     if (job->state_ == Job::State::kQueued) Dequeue(job);
     job->leaves_ = true;
-    left_.wait(lock, [&] { return job->state_ != Job::State::kRunning; });
+    while (job->state_ == Job::State::kRunning) left_.Wait(mutex_);
     job->state_ = Job::State::kOut;
     --LaneOf(*job).jobs;
   }
@@ -118,7 +125,7 @@ void Workers::Remove(Job* job) noexcept {
 }
 
 void Workers::Wake(Job* job) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   switch (job->state_) {
     case Job::State::kOut:
       return;
@@ -133,10 +140,10 @@ void Workers::Wake(Job* job) noexcept {
   }
   if (job->leaves_) return;
   Enqueue(job, {});
-  LaneOf(*job).changed.notify_one();
+  LaneOf(*job).changed.NotifyOne();
 }
 
-/// To run after `pause`. Under mutex_.
+/// To run after `pause`.
 void Workers::Enqueue(Job* job, std::chrono::milliseconds pause) noexcept {
   job->pause_ = pause;
   job->node_.value().first = Clock::now() + pause;
@@ -144,7 +151,6 @@ void Workers::Enqueue(Job* job, std::chrono::milliseconds pause) noexcept {
   job->state_ = Job::State::kQueued;
 }
 
-/// Under mutex_.
 void Workers::Dequeue(Job* job) noexcept {
   job->node_ = LaneOf(*job).queue.extract(job->place_);
   job->state_ = Job::State::kResting;
@@ -152,18 +158,18 @@ void Workers::Dequeue(Job* job) noexcept {
 
 /// The first of the queue, when its time has come. Waits for that, or for a job that comes before
 /// it, and then returns null. By the wait and not by the clock, which may be moved, so that the
-/// crash simulator can repeat what happens. Under mutex_.
-Workers::Job* Workers::TakeOrWait(LaneState* lane, std::unique_lock<std::mutex>* lock) noexcept {
+/// crash simulator can repeat what happens.
+Workers::Job* Workers::TakeOrWait(LaneState* lane) noexcept {
   ++lane->idle;
   if (lane->queue.empty()) {
-    lane->changed.wait(*lock);
+    lane->changed.Wait(mutex_);
     --lane->idle;
     return nullptr;
   }
   const auto first = *lane->queue.begin();
   if (first.second->pause_.count() != 0) {
     // Where the clock has gone back, no longer than the job asked for.
-    lane->changed.wait_until(*lock, std::min(first.first, Clock::now() + first.second->pause_));
+    lane->changed.WaitUntil(mutex_, std::min(first.first, Clock::now() + first.second->pause_));
   }
   --lane->idle;
   if (stopping_ || lane->queue.empty() || *lane->queue.begin() != first) return nullptr;
@@ -174,16 +180,16 @@ Workers::Job* Workers::TakeOrWait(LaneState* lane, std::unique_lock<std::mutex>*
   return job;
 }
 
-void Workers::RunJob(Job* job, std::unique_lock<std::mutex>* lock) noexcept {
-  lock->unlock();
+void Workers::RunJob(Job* job) noexcept {
+  mutex_.unlock();
   if (job->is_watched_) watch_.Remove(job);
   Next next = job->Run();
   job->is_watched_ = next.word != nullptr && watch_.Add(job, next.word, next.seen);
   if (next.word != nullptr && !job->is_watched_) next = Next::After(kLookAtWord);
-  lock->lock();
+  mutex_.lock();
   job->state_ = Job::State::kResting;
   if (job->leaves_) {
-    left_.notify_all();
+    left_.NotifyAll();
   } else if (job->woken_ || next.when != Next::When::kWhenWoken) {
     Enqueue(job, job->woken_ ? std::chrono::milliseconds(0) : next.after);
   }
@@ -191,18 +197,18 @@ void Workers::RunJob(Job* job, std::unique_lock<std::mutex>* lock) noexcept {
 
 void Workers::Loop(Lane lane) noexcept {
   pthread_setname_np(pthread_self(), kThreadNames[static_cast<size_t>(lane)]);
+  const MutexLock lock(mutex_);
   LaneState& state = lanes_[static_cast<size_t>(lane)];
-  std::unique_lock lock(mutex_);
   while (!stopping_) {
-    Job* const job = TakeOrWait(&state, &lock);
+    Job* const job = TakeOrWait(&state);
     if (job == nullptr) continue;
     // What comes next is another thread's.
     if (state.idle != 0) {
-      if (!state.queue.empty()) state.changed.notify_one();
+      if (!state.queue.empty()) state.changed.NotifyOne();
     } else {
-      Try([&] { StartThreadFor(lane, state.jobs); });
+      TryStartThreadFor(lane, state.jobs);
     }
-    RunJob(job, &lock);
+    RunJob(job);
   }
 }
 

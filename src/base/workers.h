@@ -11,15 +11,14 @@
 
 #include <array>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/word_watch.h"
 
 namespace braid::base {
@@ -90,7 +89,7 @@ class Workers {
  private:
   struct LaneState {
     Job::Queue queue;  // by the time at which they are due
-    std::condition_variable changed;
+    CondVar changed;
     std::vector<std::thread> threads;
     size_t idle = 0;
     size_t jobs = 0;
@@ -98,19 +97,22 @@ class Workers {
   struct Home;
 
   Workers();
-  LaneState& LaneOf(const Job& job) noexcept { return lanes_[static_cast<size_t>(job.lane_)]; }
+  LaneState& LaneOf(const Job& job) noexcept BRAID_REQUIRES(mutex_) {
+    return lanes_[static_cast<size_t>(job.lane_)];
+  }
   void Loop(Lane lane) noexcept;
-  void StartThread(Lane lane);
-  void StartThreadFor(Lane lane, size_t jobs);
-  Job* TakeOrWait(LaneState* lane, std::unique_lock<std::mutex>* lock) noexcept;
-  void RunJob(Job* job, std::unique_lock<std::mutex>* lock) noexcept;
-  void Enqueue(Job* job, std::chrono::milliseconds pause) noexcept;
-  void Dequeue(Job* job) noexcept;
+  void StartThread(Lane lane) BRAID_REQUIRES(mutex_);
+  void StartThreadFor(Lane lane, size_t jobs) BRAID_REQUIRES(mutex_);
+  void TryStartThreadFor(Lane lane, size_t jobs) noexcept BRAID_REQUIRES(mutex_);
+  Job* TakeOrWait(LaneState* lane) noexcept BRAID_REQUIRES(mutex_);
+  void RunJob(Job* job) noexcept BRAID_REQUIRES(mutex_);
+  void Enqueue(Job* job, std::chrono::milliseconds pause) noexcept BRAID_REQUIRES(mutex_);
+  void Dequeue(Job* job) noexcept BRAID_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::array<LaneState, static_cast<size_t>(Lane::kCount)> lanes_;
-  std::condition_variable left_;  // a job that leaves_ has ended its Run
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  std::array<LaneState, static_cast<size_t>(Lane::kCount)> lanes_ BRAID_GUARDED_BY(mutex_);
+  CondVar left_;  // a job that leaves_ has ended its Run
+  bool stopping_ BRAID_GUARDED_BY(mutex_) = false;
   // Its lock may be held when mutex_ is taken, not the other way round.
   WordWatch watch_;
 };

@@ -165,6 +165,8 @@ struct CLogger {
   void (*destructor)(void*);
   void (*log)(void*, const char* line, size_t length);
 
+  CLogger(void* of, void (*to_log)(void*, const char* line, size_t length))
+      : state(of), destructor(nullptr), log(to_log) {}
   ~CLogger() {
     if (destructor != nullptr) destructor(state);
   }
@@ -177,7 +179,7 @@ braid_logger_t* braid_logger_create(void* state, void (*destructor)(void*),
   return braid::capi::NullOnThrow([&] {
     // The destructor is set last: what fails on the way leaves `state` to the caller.
     auto logger = std::make_unique<braid_logger_t>();
-    auto callee = std::make_shared<CLogger>(state, nullptr, log);
+    auto callee = std::make_shared<CLogger>(state, log);
     logger->rep = std::make_shared<const std::function<void(std::string_view)>>(
         [callee](std::string_view line) { callee->log(callee->state, line.data(), line.size()); });
     callee->destructor = destructor;

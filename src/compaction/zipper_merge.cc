@@ -503,13 +503,13 @@ Status ZipperMerge::UpdateTree(index::EntryIndex* tree, uint32_t min_height) {
   for (const TreeChange& change : tree_changes_) {
     if (Status s = UpdateTree(tree, min_height, change); !s.ok()) outcome = s;
   }
-  for (const auto& [begin, end] : batch_runs_) {
+  for (const auto& run : batch_runs_) {
     const index::Replacement* moved = input_.moved->data();
-    for (size_t i = begin; i < end;) {
+    for (size_t i = run.first; i < run.second;) {
       size_t done = 0;
       Status s = base::NoThrow([&] {
         if (min_height == 1) {
-          done = tree->ReplaceRun(pool_->KeyAt(moved[i].to), moved + i, end - i);
+          done = tree->ReplaceRun(pool_->KeyAt(moved[i].to), moved + i, run.second - i);
         }
         return Status::OK();
       });

@@ -138,13 +138,14 @@ void Scheduler::Start() {
   using Lane = base::Workers::Lane;
   jobs_ = {std::make_unique<FlushWork>(this), std::make_unique<CompactionWork>(this),
            std::make_unique<SpaceWork>(this)};
+  const std::shared_ptr<base::Workers> workers = base::Workers::OfProcess();
   {
-    const std::lock_guard lock(work_mutex_);
-    workers_ = base::Workers::OfProcess();
+    const base::MutexLock lock(work_mutex_);
+    workers_ = workers;
   }
-  workers_->Add(jobs_[0].get(), Lane::kFlush);
-  workers_->Add(jobs_[1].get(), Lane::kMerge);
-  workers_->Add(jobs_[2].get(), Lane::kSpace);
+  workers->Add(jobs_[0].get(), Lane::kFlush);
+  workers->Add(jobs_[1].get(), Lane::kMerge);
+  workers->Add(jobs_[2].get(), Lane::kSpace);
 }
 
 void Scheduler::Stop() {
@@ -152,7 +153,7 @@ void Scheduler::Stop() {
   stopping_.store(true);
   std::shared_ptr<base::Workers> workers;
   {
-    const std::lock_guard lock(work_mutex_);
+    const base::MutexLock lock(work_mutex_);
     workers = std::exchange(workers_, nullptr);
   }
   requests_.Notify();
@@ -167,7 +168,7 @@ void Scheduler::Wake() noexcept {
 }
 
 void Scheduler::WakeJobs() noexcept {
-  const std::lock_guard lock(work_mutex_);
+  const base::MutexLock lock(work_mutex_);
   if (workers_ == nullptr) return;
   for (const auto& job : jobs_) workers_->Wake(job.get());
 }

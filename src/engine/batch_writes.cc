@@ -80,7 +80,7 @@ Status Writer::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allocat
   MemTable* target = store_.versions->shown().active.get();
   if (target->is_frozen()) return Status::TryAgain("");
   const uint32_t shard = ShardOfThread();
-  const std::vector<std::unique_lock<std::mutex>> locks = [this] {
+  const std::vector<base::MutexHold> locks = [this] {
     const base::Stalls::Watch watch(store_.controller->stalls(), StallReason::kLock);
     return LockShards();
   }();

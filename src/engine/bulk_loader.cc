@@ -79,7 +79,7 @@ class BulkLoader::WriteHold {
 };
 
 Status BulkLoader::Load(RecordSource* source, const IngestOptions& options, IngestReport* report) {
-  const std::lock_guard one_at_a_time(load_mutex_);
+  const base::MutexLock one_at_a_time(load_mutex_);
   if (Status s = store_.host->WhyNot(); !s.ok()) return s;
   // Durable before there is a chunk that older programs would not understand.
   if (Status s = pool_.AnnounceIncompat(format::kIncompatCopies); !s.ok()) {

@@ -20,8 +20,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "engine/flusher.h"
 #include "engine/large_values.h"
 #include "engine/lookup_filler.h"
@@ -78,7 +78,7 @@ class BulkLoader {
   /// As DB::Ingest.
   Status Load(RecordSource* source, const IngestOptions& options, IngestReport* report);
   /// While it is held, no load takes or gives back chunks.
-  std::unique_lock<std::mutex> HoldChunks() { return std::unique_lock(chunks_mutex_); }
+  base::MutexHold HoldChunks() { return base::MutexHold(chunks_mutex_); }
 
  private:
   class Loading;
@@ -95,8 +95,8 @@ class BulkLoader {
 
   const Store store_;
   pmem::PmemPool& pool_;
-  std::mutex load_mutex_;
-  std::mutex chunks_mutex_;
+  base::Mutex load_mutex_;
+  base::Mutex chunks_mutex_;
 };
 
 }  // namespace braid::engine

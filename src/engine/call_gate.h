@@ -5,9 +5,10 @@
 // Persistence: none.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <mutex>
+
+#include "base/mutex.h"
 
 namespace braid::engine {
 
@@ -17,15 +18,15 @@ class CallGate {
   class Call {
    public:
     explicit Call(CallGate* gate) : gate_(gate) {
-      const std::lock_guard lock(gate->mutex_);
+      const base::MutexLock lock(gate->mutex_);
       entered_ = !gate->shut_;
       gate->inside_ += entered_ ? 1 : 0;
     }
     ~Call() {
       if (!entered_) return;
-      const std::lock_guard lock(gate_->mutex_);
+      const base::MutexLock lock(gate_->mutex_);
       // Under the lock: whoever waits may destroy the gate once it has the lock.
-      if (--gate_->inside_ == 0) gate_->left_.notify_all();
+      if (--gate_->inside_ == 0) gate_->left_.NotifyAll();
     }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
@@ -39,20 +40,20 @@ class CallGate {
 
   /// From here on nobody gets in.
   void Shut() {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     shut_ = true;
   }
   /// After Shut: waits until all have left.
   void AwaitAll() {
-    std::unique_lock lock(mutex_);
-    left_.wait(lock, [this] { return inside_ == 0; });
+    const base::MutexLock lock(mutex_);
+    while (inside_ != 0) left_.Wait(mutex_);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable left_;
-  uint64_t inside_ = 0;  // mutex_
-  bool shut_ = false;    // mutex_
+  base::Mutex mutex_;
+  base::CondVar left_;
+  uint64_t inside_ BRAID_GUARDED_BY(mutex_) = 0;
+  bool shut_ BRAID_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace braid::engine

@@ -13,56 +13,59 @@ constexpr auto kLook = std::chrono::milliseconds(10);
 }  // namespace
 
 uint64_t FinishRequests::Ask(uint64_t tables) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   tables_ = std::max(tables_, tables);
   return ++asked_;
 }
 
 std::optional<Status> FinishRequests::Answer(uint64_t number) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return served_ >= number ? std::optional(outcome_) : std::nullopt;
 }
 
 std::optional<FinishRequests::Request> FinishRequests::Unserved() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (asked_ == served_) return std::nullopt;
   return Request{asked_, tables_};
 }
 
 void FinishRequests::Served(const Request& request) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   served_ = request.number;
   outcome_ = Status::OK();
   ++notified_;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void FinishRequests::GiveUp(const Status& reason) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   served_ = asked_;
   outcome_ = reason;
   ++notified_;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void FinishRequests::Wait(base::FunctionRef<bool()> until) {
-  std::unique_lock lock(mutex_);
   for (;;) {
-    const uint64_t seen = notified_;
-    lock.unlock();
+    const uint64_t seen = Notified();
     if (until()) return;
-    lock.lock();
+    const base::MutexLock lock(mutex_);
     // No loop until a time has come: the crash simulator repeats waits, not the clock.
-    if (notified_ == seen) changed_.wait_for(lock, kLook);
+    if (notified_ == seen) changed_.WaitFor(mutex_, kLook);
   }
+}
+
+uint64_t FinishRequests::Notified() const {
+  const base::MutexLock lock(mutex_);
+  return notified_;
 }
 
 void FinishRequests::Notify() noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     ++notified_;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 }  // namespace braid::engine

@@ -5,12 +5,11 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 
 #include "base/function_ref.h"
+#include "base/mutex.h"
 #include "braid/status.h"
 
 namespace braid::engine {
@@ -55,14 +54,16 @@ class FinishRequests {
   void Notify() noexcept;
 
  private:
+  uint64_t Notified() const;
+
   std::atomic<uint64_t> waiters_{0};
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  uint64_t notified_ = 0;  // mutex_
-  uint64_t asked_ = 0;     // mutex_: the last request
-  uint64_t served_ = 0;    // mutex_: the last one that is done with
-  uint64_t tables_ = 0;    // mutex_
-  Status outcome_;         // mutex_: of those served last
+  mutable base::Mutex mutex_;
+  base::CondVar changed_;
+  uint64_t notified_ BRAID_GUARDED_BY(mutex_) = 0;
+  uint64_t asked_ BRAID_GUARDED_BY(mutex_) = 0;   // the last request
+  uint64_t served_ BRAID_GUARDED_BY(mutex_) = 0;  // the last one that is done with
+  uint64_t tables_ BRAID_GUARDED_BY(mutex_) = 0;
+  Status outcome_ BRAID_GUARDED_BY(mutex_);  // of those served last
 };
 
 }  // namespace braid::engine

@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "engine/memory_budget.h"
 #include "engine/space_accounts.h"
 #include "engine/version_set.h"
@@ -40,7 +40,7 @@ class Flusher {
     cache::LookupCache* lookup_cache;       // may be null
     const std::atomic<uint64_t>* sequence;  // last one drawn
   };
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = base::MutexHold;
 
   explicit Flusher(const Store& store) noexcept : store_(store), pool_(*store.pool) {}
 
@@ -83,8 +83,8 @@ class Flusher {
 
   const Store store_;
   pmem::PmemPool& pool_;
-  std::mutex flush_mutex_;
-  std::mutex checkpoint_mutex_;
+  base::Mutex flush_mutex_;
+  base::Mutex checkpoint_mutex_;
 };
 
 }  // namespace braid::engine

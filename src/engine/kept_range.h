@@ -5,9 +5,9 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.h"
 #include "braid/status.h"
 
 namespace braid::engine {
@@ -22,7 +22,7 @@ struct KeyRange {
 class KeptRange {
  public:
   /// Held by a DeleteRange from its begin to its end, and by who wants none beside it.
-  std::unique_lock<std::mutex> Own() { return std::unique_lock(mutex_); }
+  base::MutexHold Own() { return base::MutexHold(mutex_); }
   /// Null: none. By who owns it, under all shard locks.
   void Show(const KeyRange* range) noexcept { shown_.store(range, std::memory_order_relaxed); }
   /// Whether there is one. A hint without a shard lock: one relaxed load.
@@ -35,7 +35,7 @@ class KeptRange {
 
  private:
   std::atomic<const KeyRange*> shown_{nullptr};
-  std::mutex mutex_;
+  base::Mutex mutex_;
 };
 
 }  // namespace braid::engine

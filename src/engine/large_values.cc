@@ -30,13 +30,13 @@ Status LargeValues::Scope::AskForRoom(uint64_t value_bytes) {
     if (Status s = all_->Enter(); !s.ok()) return s;
     entered_ = true;
   }
-  const std::lock_guard lock(all_->mutex_);
+  const base::MutexLock lock(all_->mutex_);
   all_->Want(*this, value_bytes);
   return Status::OK();
 }
 
 Status LargeValues::Enter() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (closed_) return Status::Closed();
   ++writes_;
   return Status::OK();
@@ -44,7 +44,7 @@ Status LargeValues::Enter() {
 
 Status LargeValues::Reserve(const Scope& scope, log::Draft* draft, uint32_t region,
                             pmem::AllocationClass allocation) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   if (closed_) return Status::Closed();
   reserved_.reserve(reserved_.size() + 1);  // what is reserved must not be lost
   Result<uint64_t> extent = pool_->ReserveExtent(draft->value.size(), region, allocation);
@@ -56,7 +56,6 @@ Status LargeValues::Reserve(const Scope& scope, log::Draft* draft, uint32_t regi
   return Status::OK();
 }
 
-/// Under mutex_.
 void LargeValues::Want(const Scope& scope, uint64_t value_bytes) {
   const uint64_t count = pool_->ExtentChunks(value_bytes);
   // A single chunk is no run: any that becomes free will do, and none is kept for it.
@@ -69,7 +68,6 @@ void LargeValues::Want(const Scope& scope, uint64_t value_bytes) {
   wanted_.push_back({&scope, 0, count});
 }
 
-/// Under mutex_.
 void LargeValues::WantNoMore(const Scope& scope) noexcept {
   const bool wanted =
       std::erase_if(wanted_, [&scope](const Run& run) { return run.scope == &scope; }) != 0;
@@ -77,14 +75,14 @@ void LargeValues::WantNoMore(const Scope& scope) noexcept {
 }
 
 uint64_t LargeValues::WantedRun() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   uint64_t most = 0;
   for (const Run& run : wanted_) most = std::max(most, run.count);
   return most;
 }
 
 void LargeValues::Leave(const Scope& scope) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (const log::Draft& draft : scope.drafts_) {
     // A failed medium keeps what was taken as it is.
     if (draft.reserved == 0 || draft.extent == draft.reserved || pool_->failed()) continue;
@@ -93,16 +91,17 @@ void LargeValues::Leave(const Scope& scope) noexcept {
   std::erase_if(reserved_, [&scope](const Run& run) { return run.scope == &scope; });
   WantNoMore(scope);
   --writes_;
-  left_.notify_all();
+  left_.NotifyAll();
 }
 
 void LargeValues::Close() {
-  std::unique_lock lock(mutex_);
+  const base::MutexLock lock(mutex_);
   closed_ = true;
-  left_.wait(lock, [this] { return writes_ == 0; });
+  while (writes_ != 0) left_.Wait(mutex_);
 }
 
 bool LargeValues::HasReserved(uint64_t chunk) const noexcept {
+  mutex_.AssertHeld();
   return std::any_of(reserved_.begin(), reserved_.end(), [chunk](const Run& run) {
     return chunk >= run.first && chunk - run.first < run.count;
   });

@@ -11,13 +11,12 @@
 // open.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "log/index_unified_log.h"
 #include "pmem/pool.h"
 
@@ -77,7 +76,7 @@ class LargeValues {
   }
 
   /// While it is held nobody takes or gives back chunks here.
-  std::unique_lock<std::mutex> Hold() { return std::unique_lock(mutex_); }
+  base::MutexHold Hold() { return base::MutexHold(mutex_); }
   /// Whether the chunk is reserved for a value. Under Hold().
   bool HasReserved(uint64_t chunk) const noexcept;
 
@@ -89,19 +88,19 @@ class LargeValues {
     uint64_t count;
   };
   Status Enter();
-  void Want(const Scope& scope, uint64_t value_bytes);
-  void WantNoMore(const Scope& scope) noexcept;
+  void Want(const Scope& scope, uint64_t value_bytes) BRAID_REQUIRES(mutex_);
+  void WantNoMore(const Scope& scope) noexcept BRAID_REQUIRES(mutex_);
   void Leave(const Scope& scope) noexcept;
   Status Reserve(const Scope& scope, log::Draft* draft, uint32_t region,
                  pmem::AllocationClass allocation);
 
   pmem::PmemPool* const pool_;
-  std::mutex mutex_;
-  std::condition_variable left_;
-  bool closed_ = false;
-  uint64_t writes_ = 0;  // scopes that have entered
-  std::vector<Run> reserved_;
-  std::vector<Run> wanted_;  // `first` is nothing; one a scope
+  base::Mutex mutex_;
+  base::CondVar left_;
+  bool closed_ BRAID_GUARDED_BY(mutex_) = false;
+  uint64_t writes_ BRAID_GUARDED_BY(mutex_) = 0;  // scopes that have entered
+  std::vector<Run> reserved_ BRAID_GUARDED_BY(mutex_);
+  std::vector<Run> wanted_ BRAID_GUARDED_BY(mutex_);  // `first` is nothing; one a scope
 };
 
 }  // namespace braid::engine

@@ -137,15 +137,15 @@ LeafEngine::~LeafEngine() {
 }
 
 Status LeafEngine::Close() {
-  const std::lock_guard closing(closing_mutex_);
+  const base::MutexLock closing(closing_mutex_);
   {
-    const std::lock_guard close_lock(close_mutex_);
+    const base::MutexLock close_lock(close_mutex_);
     if (closed()) return Status::Closed();
     closed_.store(true);
   }
   // Not under close_mutex_: a write of a large value may wait for that one, for space.
   large_values_.Close();
-  const std::lock_guard close_lock(close_mutex_);
+  const base::MutexLock close_lock(close_mutex_);
   pmem::SynchronizeEpoch();  // no call is under way after this
   if (job_ != nullptr) workers_->Remove(job_.get());
   Status outcome;

@@ -17,9 +17,9 @@
 
 #include <list>
 #include <memory>
-#include <mutex>
 
 #include "base/counters.h"
+#include "base/mutex.h"
 #include "base/stalls.h"
 #include "base/workers.h"
 #include "engine/engine.h"
@@ -104,7 +104,7 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   Status UpdateLeaf(index::LeafNode* node, log::Draft* draft, Condition* condition);
   Status PutInLeaf(index::LeafNode* node, const index::LeafLookup& found, log::Draft* draft);
   Status RemoveFromLeaf(index::LeafNode* node, const index::LeafLookup& found);
-  Status LockLeaf(std::string_view key, std::unique_lock<std::mutex>* lock, index::LeafNode** node);
+  Status LockLeaf(std::string_view key, base::MutexHold* lock, index::LeafNode** node);
   Status MakeFirstLeaf(index::LeafNode* head, pmem::AllocationClass allocation);
   Status Split(index::LeafNode* node, pmem::AllocationClass allocation);
   Status Shrink(std::string_view key);
@@ -164,17 +164,16 @@ class LeafEngine final : public Engine, public std::enable_shared_from_this<Leaf
   std::atomic<bool> failed_{false};  // a sync has failed: writes have ended
   std::atomic<bool> paused_{false};  // writes wait at pause_mutex_
 
-  std::mutex closing_mutex_;  // held by Close
-  std::mutex close_mutex_;
-  std::mutex maintenance_mutex_;
-  // maintenance_mutex_: what a collection left sparse that gained no chunk; 0 chunks: the last one
-  // gained some.
-  size_t futile_chunks_ = 0;
-  int64_t futile_live_ = 0;
-  std::mutex pause_mutex_;
+  base::Mutex closing_mutex_;  // held by Close
+  base::Mutex close_mutex_;
+  base::Mutex maintenance_mutex_;
+  // What a collection left sparse that gained no chunk; 0 chunks: the last one gained some.
+  size_t futile_chunks_ BRAID_GUARDED_BY(maintenance_mutex_) = 0;
+  int64_t futile_live_ BRAID_GUARDED_BY(maintenance_mutex_) = 0;
+  base::Mutex pause_mutex_;
 
-  mutable std::mutex burial_mutex_;
-  std::list<uint64_t> extents_;  // burial_mutex_: of entries that no leaf names
+  mutable base::Mutex burial_mutex_;
+  std::list<uint64_t> extents_ BRAID_GUARDED_BY(burial_mutex_);  // of entries that no leaf names
 
   std::atomic<bool> maintenance_wanted_{false};
   std::shared_ptr<base::Workers> workers_;   // null without threads

@@ -15,7 +15,7 @@ namespace {
 Status NoSnapshots() { return NewUnsupportedSnapshot()->status(); }
 
 /// Waits until whoever is replacing the leaf has done so.
-void WaitForReplacement(LeafNode* node) { const std::lock_guard lock(node->mutex); }
+void WaitForReplacement(LeafNode* node) { const base::MutexLock lock(node->mutex); }
 
 class LeafIterator final : public Iterator {
  public:

@@ -37,7 +37,7 @@ void LeafEngine::Bury(uint64_t entry, Burial* burial) noexcept {
   uint64_t bytes = size;
   if (!burial->extent.empty()) {
     bytes += pool_->chunk_bytes();
-    const std::lock_guard lock(burial_mutex_);
+    const base::MutexLock lock(burial_mutex_);
     extents_.splice(extents_.end(), burial->extent);
   }
   // Last: a chunk without live bytes is freed, and what is said of its entries is said by then.
@@ -47,13 +47,13 @@ void LeafEngine::Bury(uint64_t entry, Burial* burial) noexcept {
 
 /// Gives back what nothing leads to. False when there was nothing. Not inside an EpochGuard.
 bool LeafEngine::Reclaim(bool open_too) {
-  const std::lock_guard maintenance(maintenance_mutex_);
+  const base::MutexLock maintenance(maintenance_mutex_);
   if (pool_->failed()) return false;
   garbage_bytes_.store(0, std::memory_order_relaxed);
   const std::vector<uint64_t> chunks = heap_.EmptyChunks(open_too);
   std::list<uint64_t> extents;
   {
-    const std::lock_guard lock(burial_mutex_);
+    const base::MutexLock lock(burial_mutex_);
     extents.swap(extents_);
   }
   index::LeafList::Garbage garbage = list_->TakeGarbage();
@@ -102,14 +102,14 @@ bool LeafEngine::CollectStep(bool finish_all) {
     return false;
   }
   {
-    const std::lock_guard maintenance(maintenance_mutex_);
+    const base::MutexLock maintenance(maintenance_mutex_);
     if (sparse.size() <= futile_chunks_ && live >= futile_live_) return false;
   }
   const bool moved = Collect(sparse);
   // Large entries waste the ends of chunks, so that the copies may be as sparse as the originals:
   // they would be copied again, without end. Not before something has died or more is sparse.
   const std::vector<uint64_t> left = heap_.SparseChunks(options_.compaction.gc_live_ratio);
-  const std::lock_guard maintenance(maintenance_mutex_);
+  const base::MutexLock maintenance(maintenance_mutex_);
   const bool futile = left.size() >= sparse.size();
   futile_chunks_ = futile ? left.size() : 0;
   futile_live_ = 0;
@@ -119,7 +119,7 @@ bool LeafEngine::CollectStep(bool finish_all) {
 
 /// False when nothing could be moved.
 bool LeafEngine::Collect(const std::vector<uint64_t>& sparse) {
-  const std::lock_guard maintenance(maintenance_mutex_);
+  const base::MutexLock maintenance(maintenance_mutex_);
   bool any = false;
   // What was placed in these chunks before they were left is written.
   pmem::SynchronizeEpoch();
@@ -159,7 +159,7 @@ Status LeafEngine::TryMove(uint64_t entry, log::Draft* draft, const LargeValues:
   const auto* original = pool_->As<EntryHeader>(entry);
   const std::string_view key = original->key();
   LeafNode* node = nullptr;
-  std::unique_lock<std::mutex> lock;
+  base::MutexHold lock;
   if (Status s = LockLeaf(key, &lock, &node); !s.ok()) return s;
   const uint64_t hash = base::Hash64(key);
   const LeafLookup found = node->offset == 0 ? LeafLookup{} : list_->Find(*node, key, hash);
@@ -199,7 +199,7 @@ void LeafEngine::MakeRoom() {
     (void)Reclaim(false);
     const uint64_t wanted = large_values_.WantedRun();
     if (wanted == 0 || pool_->HasRun(wanted) || pool_->failed()) return;
-    const std::lock_guard maintenance(maintenance_mutex_);
+    const base::MutexLock maintenance(maintenance_mutex_);
     // What was placed in chunks before they were left is written.
     const std::vector<uint64_t> movable = heap_.SparseChunks(2.0);
     pmem::SynchronizeEpoch();
@@ -228,11 +228,11 @@ void LeafEngine::MakeRoom() {
 bool LeafEngine::WaitForSpace(uint64_t reclaims) {
   const base::Stalls::Timer timer(&stalls_, StallReason::kFullPool);
   // Close waits for what is inside an EpochGuard; this is not, so it is kept out.
-  const std::lock_guard close_lock(close_mutex_);
+  const base::MutexLock close_lock(close_mutex_);
   if (closed()) return false;
   uint64_t before = 0;
   {
-    const std::lock_guard maintenance(maintenance_mutex_);  // no reclaim is half done
+    const base::MutexLock maintenance(maintenance_mutex_);  // no reclaim is half done
     if (reclaims_.load(std::memory_order_relaxed) != reclaims) return true;
     before = pool_->free_chunks();
   }
@@ -249,7 +249,7 @@ Status LeafEngine::Compact() {
   if (closed()) return Status::Closed();
   if (Status s = AdmitWrite(); !s.ok()) return s;
   {
-    const std::lock_guard close_lock(close_mutex_);  // as in WaitForSpace
+    const base::MutexLock close_lock(close_mutex_);  // as in WaitForSpace
     if (closed()) return Status::Closed();
     (void)Reclaim(true);
     // For what is sparse now: beside a busy writer there is always more.

@@ -29,7 +29,7 @@ class LeafEngine::Pause {
 
  private:
   LeafEngine* engine_;
-  std::lock_guard<std::mutex> lock_;
+  base::MutexHold lock_;
 };
 
 struct LeafEngine::Totals {
@@ -46,7 +46,7 @@ struct LeafEngine::Totals {
 };
 
 Status LeafEngine::Verify(VerifyReport* report, const std::function<void(double)>& progress) {
-  const std::lock_guard close_lock(close_mutex_);  // Close waits
+  const base::MutexLock close_lock(close_mutex_);  // Close waits
   if (closed()) return Status::Closed();
   return VerifyAll(report, progress);
 }
@@ -58,7 +58,7 @@ Status LeafEngine::VerifyAll(VerifyReport* report, const std::function<void(doub
   {
     // Nothing is moved or given back. Writes are held up for a chunk at a time, and at the end for
     // what is counted only.
-    const std::lock_guard maintenance(maintenance_mutex_);
+    const base::MutexLock maintenance(maintenance_mutex_);
     const uint64_t chunks = pool_->chunks();
     for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
       if (progress && chunk % 64 == 0) {
@@ -89,7 +89,7 @@ void LeafEngine::CheckLeaves(const std::function<void(double)>& progress, Totals
     }
     const pmem::EpochGuard guard;
     LeafNode* node = list_->upper().Find(at, nullptr);
-    const std::lock_guard lock(node->mutex);
+    const base::MutexLock lock(node->mutex);
     const LeafNode* next = node->next.load();
     if (node->dead.load() || (next != nullptr && next->low <= at)) continue;
     if (!CheckLeaf(node, totals) || next == nullptr) return;
@@ -158,7 +158,7 @@ bool LeafEngine::CheckLeaf(LeafNode* node, Totals* totals) {
 
 /// Who owns each leaf and extent: allocated must be reachable, free must not be. Writes are paused.
 void LeafEngine::CheckSpace(Totals* totals) {
-  const std::unique_lock large_lock = large_values_.Hold();
+  const base::MutexHold large_lock = large_values_.Hold();
   for (LeafNode* node = list_->head()->next.load(); node != nullptr; node = node->next.load()) {
     ++totals->leaves;
     if (!list_->Load(node).ok()) continue;  // CheckLeaf has said so
@@ -239,7 +239,7 @@ bool LeafEngine::IsNamed(uint64_t offset) {
   const pmem::EpochGuard guard;
   const auto* entry = pool_->As<EntryHeader>(offset);
   LeafNode* node = nullptr;
-  std::unique_lock<std::mutex> lock;
+  base::MutexHold lock;
   if (!LockLeaf(entry->key(), &lock, &node).ok()) return true;  // CheckLeaf has said so
   if (entry->state() != format::kStateLive) return true;
   if (node->offset == 0) return false;
@@ -250,7 +250,7 @@ bool LeafEngine::IsNamed(uint64_t offset) {
 void LeafEngine::CheckExtents(Totals* totals) {
   std::unordered_set<uint64_t> waiting;
   {
-    const std::lock_guard lock(burial_mutex_);
+    const base::MutexLock lock(burial_mutex_);
     waiting.insert(extents_.begin(), extents_.end());
   }
   uint64_t bodies = 0;

@@ -117,7 +117,7 @@ Status LeafEngine::Update(const WriteOptions& options, log::Draft draft, Conditi
     uint64_t TimesReclaimed() const { return engine.reclaims_.load(std::memory_order_relaxed); }
     void AwaitTurn() {
       // Verify counts, and lets writes go on when it has.
-      const std::lock_guard wait(engine.pause_mutex_);
+      const base::MutexLock wait(engine.pause_mutex_);
     }
     bool WaitForSpace(uint64_t reclaimed) { return engine.WaitForSpace(reclaimed); }
     Status WhyRefused(Status s) {
@@ -165,7 +165,7 @@ Status LeafEngine::TryUpdate(log::Draft* draft, Condition* condition) {
     if (paused_.load()) return Status::TryAgain("");
     for (;;) {
       LeafNode* node = nullptr;
-      std::unique_lock<std::mutex> lock;
+      base::MutexHold lock;
       if (Status s = LockLeaf(draft->key, &lock, &node); !s.ok()) return s;
       const Status s = UpdateLeaf(node, draft, condition);
       const int left = std::popcount(node->bitmap.load(std::memory_order_relaxed));
@@ -189,13 +189,12 @@ Status LeafEngine::TryUpdate(log::Draft* draft, Condition* condition) {
 }
 
 /// Finds the leaf that is responsible for `key` and locks it; it is alive and loaded.
-Status LeafEngine::LockLeaf(std::string_view key, std::unique_lock<std::mutex>* lock,
-                            LeafNode** node) {
+Status LeafEngine::LockLeaf(std::string_view key, base::MutexHold* lock, LeafNode** node) {
   for (;;) {
     index::SpanSkipList::Raises raises;
     LeafNode* found = list_->upper().Find(key, &raises);
     if (raises.count != 0) list_->upper().Raise(key, raises);
-    *lock = std::unique_lock(found->mutex);
+    *lock = base::MutexHold(found->mutex);
     const LeafNode* next = found->next.load();
     if (found->dead.load() || (next != nullptr && next->low <= key)) {
       lock->unlock();
@@ -308,8 +307,8 @@ Result<std::vector<index::LeafItem>> LeafEngine::ItemsOf(const LeafNode& node) c
 /// Puts two leaves in the place of a full one. Ok, too, when somebody else has.
 Status LeafEngine::Split(LeafNode* node, AllocationClass allocation) {
   if (node->offset == 0) return Status::OK();
-  std::unique_lock<std::mutex> before_lock;
-  std::unique_lock<std::mutex> lock;
+  base::MutexHold before_lock;
+  base::MutexHold lock;
   LeafNode* before = nullptr;
   if (!index::LeafList::LockWithPrevious(node, &before_lock, &lock, &before)) return Status::OK();
   if (node->bitmap.load(std::memory_order_relaxed) != kLeafBitmapMask) return Status::OK();
@@ -332,8 +331,8 @@ Status LeafEngine::Split(LeafNode* node, AllocationClass allocation) {
 /// Takes an empty leaf off the list, or unites a small one with the next.
 Status LeafEngine::Shrink(std::string_view key) {
   LeafNode* node = list_->upper().Find(key, nullptr);
-  std::unique_lock<std::mutex> before_lock;
-  std::unique_lock<std::mutex> lock;
+  base::MutexHold before_lock;
+  base::MutexHold lock;
   LeafNode* before = nullptr;
   if (node->offset == 0 || !index::LeafList::LockWithPrevious(node, &before_lock, &lock, &before)) {
     return Status::OK();
@@ -347,7 +346,7 @@ Status LeafEngine::Shrink(std::string_view key) {
   }
   LeafNode* next = node->next.load();
   if (count > kSmallLeaf || next == nullptr) return Status::OK();
-  const std::lock_guard next_lock(next->mutex);
+  const base::MutexLock next_lock(next->mutex);
   if (Status s = list_->LoadLocked(next); !s.ok()) return s;
   if (count + std::popcount(next->bitmap.load(std::memory_order_relaxed)) > kUnitedLeaf) {
     return Status::OK();
@@ -376,7 +375,7 @@ void LeafEngine::AfterWrite() {
     } else {
       // The write is done. What can't be given back now is given back later.
       const Status maintained = base::NoThrow([&] {
-        const std::lock_guard close_lock(close_mutex_);  // as in WaitForSpace
+        const base::MutexLock close_lock(close_mutex_);  // as in WaitForSpace
         if (!closed()) Maintain();
         return Status::OK();
       });

@@ -124,7 +124,7 @@ LsmEngine::~LsmEngine() {
 }
 
 Status LsmEngine::Close() {
-  const std::lock_guard close_lock(close_mutex_);
+  const base::MutexLock close_lock(close_mutex_);
   if (closed()) return Status::Closed();
   store_.closed.store(true);
   store_.calls.Shut();
@@ -248,7 +248,7 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
     const auto reclaim_lock = store_.reclaimer.Hold();
     const auto batches_held = store_.writer.HoldBatches();
     const auto shards_held = store_.writer.LockShards();
-    const std::unique_lock large_lock = store_.large_values.Hold();
+    const base::MutexHold large_lock = store_.large_values.Hold();
     const auto chunks_held = store_.bulk_loader.HoldChunks();
     verifier.CheckSpace();
   }

@@ -7,8 +7,7 @@
 // the lock of the VersionSet. Source: ListDB 6.2.
 #pragma once
 
-#include <mutex>
-
+#include "base/mutex.h"
 #include "engine/engine.h"
 #include "engine/lsm_store.h"
 #include "engine/scheduler.h"
@@ -77,7 +76,7 @@ class LsmEngine final : public Engine, public std::enable_shared_from_this<LsmEn
 
   Scheduler scheduler_{&store_};  // its jobs end before the store does: see ~LsmEngine
   LsmStore store_;
-  std::mutex close_mutex_;
+  base::Mutex close_mutex_;
   uint64_t open_micros_ = 0;
   uint64_t recovered_entries_ = 0;
 };

@@ -195,7 +195,7 @@ bool Scheduler::IndexStep() {
 
 /// One piece of work of the compaction thread, the most urgent first.
 bool Scheduler::CompactionStep() {
-  const std::lock_guard merge_lock(merge_mutex_);
+  const base::MutexLock merge_lock(merge_mutex_);
   if (store_.stop_merges.load() || store_.failed()) return false;
   store_.indexes.Fit();
   FreeMemoryIfShort();
@@ -265,7 +265,7 @@ bool Scheduler::ServeReaders() {
 
 /// Without threads: does all work there is.
 void Scheduler::RunInline() {
-  const std::lock_guard lock(inline_mutex_);
+  const base::MutexLock lock(inline_mutex_);
   while (GuardedStep() || Guarded(&Scheduler::Reclaim)) {
   }
 }

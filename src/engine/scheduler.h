@@ -11,18 +11,29 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_set>
 
 #include "base/counters.h"
+#include "base/mutex.h"
 #include "base/workers.h"
 #include "engine/finish_requests.h"
 #include "engine/lsm_store.h"
 #include "engine/sync_rounds.h"
 
 namespace braid::engine {
+
+/// All work that was there when somebody asked for it. Compaction thread (finish_work.cc).
+struct Round {
+  enum class Phase : uint8_t { kIndex, kDrop, kArrange, kCollect, kMakeRoom, kDone };
+  FinishRequests::Request request;
+  Phase phase = Phase::kIndex;
+  std::optional<uint64_t> steps_left;  // of the phase; none: it has not begun
+  bool began_pass = false;             // the phase has begun a pass over L1 of its own
+  bool has_turn = false;               // the next step is the round's, not a merge
+  std::unordered_set<uint64_t> stuck;  // chunks of rooms that could not be emptied
+};
 
 class Scheduler final : public Writer::Host, public BulkLoader::Host {
  public:
@@ -45,7 +56,7 @@ class Scheduler final : public Writer::Host, public BulkLoader::Host {
   /// A flush that has found no room is tried again.
   void Unblock();
   /// While it is held nothing is merged.
-  std::unique_lock<std::mutex> HoldMerges() { return std::unique_lock(merge_mutex_); }
+  base::MutexHold HoldMerges() { return base::MutexHold(merge_mutex_); }
   void Log(const std::string& line) const {
     if (store_.options.logger) store_.options.logger(line);
   }
@@ -77,17 +88,6 @@ class Scheduler final : public Writer::Host, public BulkLoader::Host {
     kMergeNanos,
     kCount
   };
-  /// All work that was there when somebody asked for it. Compaction thread (finish_work.cc).
-  struct Round {
-    enum class Phase : uint8_t { kIndex, kDrop, kArrange, kCollect, kMakeRoom, kDone };
-    FinishRequests::Request request;
-    Phase phase = Phase::kIndex;
-    std::optional<uint64_t> steps_left;  // of the phase; none: it has not begun
-    bool began_pass = false;             // the phase has begun a pass over L1 of its own
-    bool has_turn = false;               // the next step is the round's, not a merge
-    std::unordered_set<uint64_t> stuck;  // chunks of rooms that could not be emptied
-  };
-
   class BackgroundJob;
   class FlushWork;
   class CompactionWork;
@@ -140,10 +140,11 @@ class Scheduler final : public Writer::Host, public BulkLoader::Host {
   FinishRequests requests_;
   SyncRounds syncs_;
   std::atomic<bool> stopping_{false};
-  std::mutex inline_mutex_;                 // without threads: one runs the work at a time
-  std::mutex merge_mutex_;                  // held by merges, indexing, collection
-  std::mutex work_mutex_;                   // over workers_
-  std::shared_ptr<base::Workers> workers_;  // work_mutex_; null without threads, and once stopped
+  base::Mutex inline_mutex_;  // without threads: one runs the work at a time
+  base::Mutex merge_mutex_;   // held by merges, indexing, collection
+  base::Mutex work_mutex_;    // over workers_
+  std::shared_ptr<base::Workers> workers_
+      BRAID_GUARDED_BY(work_mutex_);  // null without threads, and once stopped
   std::array<std::unique_ptr<base::Workers::Job>, 3> jobs_;
   uint64_t l0_found_ = 0;
   // Compaction thread.

@@ -63,7 +63,7 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
   // smaller.
   int64_t before = 0;
   if (store_.reclaimer.times() == reclaimed) {
-    const std::lock_guard merge_lock(merge_mutex_);
+    const base::MutexLock merge_lock(merge_mutex_);
     const auto reclaim_lock = store_.reclaimer.Hold();
     before = store_.pool->spare_chunks();
   }
@@ -73,7 +73,7 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
   if (Status s = Checkpoint(); !s.ok()) return false;
   while (Guarded(&Scheduler::Reclaim)) {
   }
-  const std::lock_guard merge_lock(merge_mutex_);
+  const base::MutexLock merge_lock(merge_mutex_);
   return store_.pool->spare_chunks() > before || store_.large_values.HasWantedRun();
 }
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "braid/status.h"
 
 namespace braid::engine {
@@ -18,14 +18,14 @@ class SyncRounds {
   Status Run(Sync&& sync) {
     uint64_t ticket = 0;
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       ticket = begun_ + 1;  // the next round to begin covers this write
     }
-    const std::lock_guard round(round_mutex_);
+    const base::MutexLock round(round_mutex_);
     if (done_ >= ticket) return Status::OK();
     uint64_t mine = 0;
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       mine = ++begun_;
     }
     Status s = sync();
@@ -34,10 +34,10 @@ class SyncRounds {
   }
 
  private:
-  std::mutex mutex_;        // for moments, within round_mutex_ or alone
-  std::mutex round_mutex_;  // held by a sync
-  uint64_t begun_ = 0;      // mutex_
-  uint64_t done_ = 0;       // round_mutex_: the last one that succeeded
+  base::Mutex mutex_;        // for moments, within round_mutex_ or alone
+  base::Mutex round_mutex_;  // held by a sync
+  uint64_t begun_ BRAID_GUARDED_BY(mutex_) = 0;
+  uint64_t done_ BRAID_GUARDED_BY(round_mutex_) = 0;  // the last one that succeeded
 };
 
 }  // namespace braid::engine

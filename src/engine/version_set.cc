@@ -46,7 +46,7 @@ void VersionSet::Locked::Show(NextState next) const noexcept {
   // Release pairs with shown().
   set_->shown_.store(next.state_.get(), std::memory_order_release);
   set_->relinks_.fetch_add(2, std::memory_order_release);
-  next.retired_.front() = std::exchange(set_->state_, std::move(next.state_));
+  next.retired_.front() = std::exchange(data_->state, std::move(next.state_));
   set_->reclaimer_->RetireMemory(std::move(next.retired_));
 }
 
@@ -59,10 +59,10 @@ void VersionSet::Locked::ShowWithNumber(NextState next, std::atomic<uint64_t>* s
 }
 
 void VersionSet::Locked::Begin(ReadState first, uint64_t next_table_id) const {
-  set_->state_ = std::make_shared<const ReadState>(std::move(first));
-  set_->next_table_id_ = next_table_id;
-  set_->logs_retired_to_ = record().flushed_table_id;
-  set_->shown_.store(set_->state_.get(), std::memory_order_release);
+  data_->state = std::make_shared<const ReadState>(std::move(first));
+  data_->next_table_id = next_table_id;
+  data_->logs_retired_to = record().flushed_table_id;
+  set_->shown_.store(data_->state.get(), std::memory_order_release);
 }
 
 void VersionSet::Locked::AddTable(const format::TableRecord& table) const {
@@ -79,8 +79,8 @@ void VersionSet::Locked::SetEntriesOfL1(uint64_t entries) const {
 }
 
 void VersionSet::Locked::AddWaiting(std::list<flush::WaitingTable>* table) const {
-  set_->waiting_.splice(set_->waiting_.end(), *table);
-  set_->ChargeWaiting();
+  data_->waiting.splice(data_->waiting.end(), *table);
+  ChargeWaiting();
 }
 
 Status VersionSet::Locked::CommitWaiting(size_t count,
@@ -94,15 +94,15 @@ Status VersionSet::Locked::CommitWaiting(size_t count,
     AddTable(end->record);
   }
   if (Status s = manifest().Commit(); !s.ok()) return s;
-  committed->splice(committed->end(), set_->waiting_, waiting().begin(), end);
-  set_->ChargeWaiting();
+  committed->splice(committed->end(), data_->waiting, waiting().begin(), end);
+  ChargeWaiting();
   return Status::OK();
 }
 
-void VersionSet::ChargeWaiting() {
+void VersionSet::Locked::ChargeWaiting() const {
   size_t words = 0;
-  for (const flush::WaitingTable& table : waiting_) words += table.touched.capacity();
-  waiting_charge_.Set(words * sizeof(uint64_t));
+  for (const flush::WaitingTable& table : waiting()) words += table.touched.capacity();
+  data_->waiting_charge.Set(words * sizeof(uint64_t));
 }
 
 }  // namespace braid::engine

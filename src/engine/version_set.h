@@ -15,11 +15,11 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "base/memory_users.h"
+#include "base/mutex.h"
 #include "base/stalls.h"
 #include "engine/read_state.h"
 #include "flush/checkpoint.h"
@@ -59,57 +59,70 @@ class NextState {
 };
 
 class VersionSet {
+  /// Reached by what Lock returns, and by nobody else.
+  struct Data {
+    explicit Data(pmem::PmemPool* pool) : manifest(pool), waiting_charge(&pool->memory_users()) {}
+
+    std::shared_ptr<const ReadState> state;
+    level::Manifest manifest;
+    uint64_t next_table_id = 0;
+    uint64_t loading_table_id = 0;
+    uint64_t logs_retired_to = 0;
+    std::list<flush::WaitingTable> waiting;
+    base::MemoryCharge waiting_charge;
+  };
+
  public:
   /// The lock, held to read. One without a name is held to the end of its full expression, so that
   /// what it refers to is only had from one with a name.
   class ConstLocked {
    public:
-    const ReadState& state() const& noexcept { return *set_->state_; }
+    const ReadState& state() const& noexcept { return *data_->state; }
     const ReadState& state() const&& = delete;
     /// The same, for longer than the lock.
-    std::shared_ptr<const ReadState> Keep() const { return set_->state_; }
+    std::shared_ptr<const ReadState> Keep() const { return data_->state; }
     const std::shared_ptr<level::PmemTable>& l1() const noexcept { return state().version->l1; }
-    const level::Manifest& manifest() const noexcept { return set_->manifest_; }
-    const format::ManifestRecord& record() const& noexcept { return set_->manifest_.record(); }
+    const level::Manifest& manifest() const noexcept { return data_->manifest; }
+    const format::ManifestRecord& record() const& noexcept { return data_->manifest.record(); }
     const format::ManifestRecord& record() const&& = delete;
     uint64_t flushed_table_id() const noexcept { return record().flushed_table_id; }
     uint64_t merged_table_id() const noexcept { return record().merged_table_id; }
     /// The manifest as it will be when the tables that wait are committed.
     format::ManifestRecord RecordToCome() const;
     /// Oldest first.
-    const std::list<flush::WaitingTable>& waiting() const noexcept { return set_->waiting_; }
+    const std::list<flush::WaitingTable>& waiting() const noexcept { return data_->waiting; }
     /// Whether the next table to be merged is in no manifest yet.
     bool OldestWaits() const noexcept;
     /// That the next table will have.
-    uint64_t next_table_id() const noexcept { return set_->next_table_id_; }
+    uint64_t next_table_id() const noexcept { return data_->next_table_id; }
     /// Of the bulk load under way, or 0.
-    uint64_t loading_table_id() const noexcept { return set_->loading_table_id_; }
+    uint64_t loading_table_id() const noexcept { return data_->loading_table_id; }
     /// Write-ahead logs of tables up to this id are given back, or retired.
-    uint64_t logs_retired_to() const noexcept { return set_->logs_retired_to_; }
+    uint64_t logs_retired_to() const noexcept { return data_->logs_retired_to; }
 
    protected:
     friend class VersionSet;
-    ConstLocked(const VersionSet* set, std::unique_lock<std::mutex> lock) noexcept
-        : set_(set), lock_(std::move(lock)) {}
+    ConstLocked(const Data* data, base::MutexHold lock) noexcept
+        : data_(data), lock_(std::move(lock)) {}
 
    private:
-    const VersionSet* set_;
-    std::unique_lock<std::mutex> lock_;
+    const Data* data_;
+    base::MutexHold lock_;
   };
 
   /// The lock, held to change.
   class Locked : public ConstLocked {
    public:
-    level::Manifest& manifest() const noexcept { return set_->manifest_; }
-    format::ManifestRecord& record() const& noexcept { return set_->manifest_.record(); }
+    level::Manifest& manifest() const noexcept { return data_->manifest; }
+    format::ManifestRecord& record() const& noexcept { return data_->manifest.record(); }
     format::ManifestRecord& record() const&& = delete;
-    uint64_t NewTableId() const noexcept { return set_->next_table_id_++; }
+    uint64_t NewTableId() const noexcept { return data_->next_table_id++; }
     /// Ids from here on; not below what was given out.
-    void SetNextTableId(uint64_t id) const noexcept { set_->next_table_id_ = id; }
-    void SetLoadingTableId(uint64_t id) const noexcept { set_->loading_table_id_ = id; }
-    void SetLogsRetiredTo(uint64_t id) const noexcept { set_->logs_retired_to_ = id; }
+    void SetNextTableId(uint64_t id) const noexcept { data_->next_table_id = id; }
+    void SetLoadingTableId(uint64_t id) const noexcept { data_->loading_table_id = id; }
+    void SetLogsRetiredTo(uint64_t id) const noexcept { data_->logs_retired_to = id; }
 
-    NextState Next() const { return NextState(*set_->state_); }
+    NextState Next() const { return NextState(*data_->state); }
     /// The first state, before others know the set; the manifest is loaded.
     void Begin(ReadState first, uint64_t next_table_id) const;
     /// `next` takes the place of the state it was made from.
@@ -130,25 +143,24 @@ class VersionSet {
 
    private:
     friend class VersionSet;
-    Locked(VersionSet* set, std::unique_lock<std::mutex> lock) noexcept
-        : ConstLocked(set, std::move(lock)), set_(set) {}
+    Locked(VersionSet* set, Data* data, base::MutexHold lock) noexcept
+        : ConstLocked(data, std::move(lock)), set_(set), data_(data) {}
+    void ChargeWaiting() const;
 
     VersionSet* set_;
+    Data* data_;
   };
 
   VersionSet(pmem::PmemPool* pool, space::Reclaimer* reclaimer)
-      : pool_(pool),
-        reclaimer_(reclaimer),
-        manifest_(pool),
-        waiting_charge_(&pool->memory_users()) {}
+      : reclaimer_(reclaimer), data_(pool) {}
   VersionSet(const VersionSet&) = delete;
   VersionSet& operator=(const VersionSet&) = delete;
 
-  ConstLocked Lock() const { return {this, std::unique_lock(mutex_)}; }
-  Locked Lock() { return {this, std::unique_lock(mutex_)}; }
+  ConstLocked Lock() const { return {&data_, base::MutexHold(mutex_)}; }
+  Locked Lock() { return {this, &data_, base::MutexHold(mutex_)}; }
   /// The same, where a writer waits.
   Locked LockWatched(base::Stalls* stalls) {
-    return {this, base::LockWatched<std::unique_lock<std::mutex>>(mutex_, stalls)};
+    return {this, &data_, base::LockWatched(mutex_, stalls)};
   }
   bool AnySealed() const { return !Lock().Keep()->immutables.empty(); }
 
@@ -165,22 +177,12 @@ class VersionSet {
   const std::atomic<uint64_t>& relinks() const noexcept { return relinks_; }
 
  private:
-  void ChargeWaiting();
-
-  pmem::PmemPool* const pool_;
   space::Reclaimer* const reclaimer_;
-  alignas(64) std::atomic<const ReadState*> shown_{nullptr};  // owned by state_
+  alignas(64) std::atomic<const ReadState*> shown_{nullptr};  // owned by data_.state
   std::atomic<uint64_t> relinks_{0};
   std::atomic<bool> switching_{false};
-  mutable std::mutex mutex_;
-  // All of the following under mutex_.
-  std::shared_ptr<const ReadState> state_;
-  level::Manifest manifest_;
-  uint64_t next_table_id_ = 0;
-  uint64_t loading_table_id_ = 0;
-  uint64_t logs_retired_to_ = 0;
-  std::list<flush::WaitingTable> waiting_;
-  base::MemoryCharge waiting_charge_;
+  mutable base::Mutex mutex_;
+  Data data_ BRAID_GUARDED_BY(mutex_);
 };
 
 }  // namespace braid::engine

@@ -12,9 +12,9 @@
 #include <atomic>
 #include <cstdint>
 #include <list>
-#include <mutex>
 
 #include "base/forks.h"
+#include "base/mutex.h"
 #include "base/thread_slot.h"
 #include "index/retention.h"
 
@@ -48,7 +48,7 @@ class ViewRegistry {
       if (registry_ == nullptr) return;
       // In a child the lock may never be free, and nobody merges.
       if (!registry_->origin_.IsThisProcess()) return;
-      const std::lock_guard lock(registry_->shards_[shard_].mutex);
+      const base::MutexLock lock(registry_->shards_[shard_].mutex);
       registry_->shards_[shard_].views.erase(view_);
       registry_ = nullptr;
     }
@@ -70,7 +70,7 @@ class ViewRegistry {
   index::LiveViews Collect() {
     index::LiveViews views;
     for (Shard& shard : shards_) {
-      const std::lock_guard lock(shard.mutex);
+      const base::MutexLock lock(shard.mutex);
       for (const View& view : shard.views) views.push_back(view.sequence);
     }
     std::sort(views.begin(), views.end());
@@ -80,7 +80,7 @@ class ViewRegistry {
   uint64_t OldestPin() {
     uint64_t oldest = kNoPin;
     for (Shard& shard : shards_) {
-      const std::lock_guard lock(shard.mutex);
+      const base::MutexLock lock(shard.mutex);
       for (const View& view : shard.views) oldest = std::min(oldest, view.pin);
     }
     return oldest;
@@ -88,7 +88,7 @@ class ViewRegistry {
   uint64_t count() {
     uint64_t count = 0;
     for (Shard& shard : shards_) {
-      const std::lock_guard lock(shard.mutex);
+      const base::MutexLock lock(shard.mutex);
       count += shard.views.size();
     }
     return count;
@@ -98,8 +98,8 @@ class ViewRegistry {
   static constexpr uint32_t kShards = 16;
   static constexpr uint64_t kNoPin = ~0ull;
   struct alignas(64) Shard {
-    std::mutex mutex;
-    std::list<View> views;
+    base::Mutex mutex;
+    std::list<View> views BRAID_GUARDED_BY(mutex);
   };
 
   template <class Sequence>
@@ -107,7 +107,7 @@ class ViewRegistry {
     Handle handle;
     handle.shard_ = base::ThreadSlot() % kShards;
     Shard& shard = shards_[handle.shard_];
-    const std::lock_guard lock(shard.mutex);
+    const base::MutexLock lock(shard.mutex);
     const uint64_t pin = clock == nullptr ? kNoPin : clock->load(std::memory_order_seq_cst);
     shard.views.push_front({sequence(), pin});
     handle.view_ = shard.views.begin();

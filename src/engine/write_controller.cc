@@ -21,17 +21,17 @@ void WriteController::Update(uint64_t l0_tables, uint64_t immutables, bool activ
     reason = StallReason::kMemtables;
   }
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (held_) pressure = kStop;
     reason_.store(held_ ? StallReason::kIngest : reason, std::memory_order_relaxed);
     if (released_.load(std::memory_order_relaxed)) pressure = 0;
     pressure_.store(pressure, std::memory_order_relaxed);
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void WriteController::Hold() noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   held_ = true;
   if (!released_.load(std::memory_order_relaxed)) {
     reason_.store(StallReason::kIngest, std::memory_order_relaxed);
@@ -41,7 +41,7 @@ void WriteController::Hold() noexcept {
 
 void WriteController::LetGo(uint64_t l0_tables, uint64_t immutables, bool active_full) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     held_ = false;
   }
   Update(l0_tables, immutables, active_full);
@@ -50,10 +50,10 @@ void WriteController::LetGo(uint64_t l0_tables, uint64_t immutables, bool active
 void WriteController::Release() {
   released_.store(true, std::memory_order_relaxed);
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     pressure_.store(0, std::memory_order_relaxed);
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void WriteController::Delay() {
@@ -61,8 +61,8 @@ void WriteController::Delay() {
   const base::Stalls::Timer timer(&stalls_, reason_.load(std::memory_order_relaxed));
   const uint32_t pressure = pressure_.load(std::memory_order_relaxed);
   if (pressure == kStop) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return pressure_.load(std::memory_order_relaxed) != kStop; });
+    const base::MutexLock lock(mutex_);
+    while (pressure_.load(std::memory_order_relaxed) == kStop) changed_.Wait(mutex_);
   } else if (pressure > 20'000) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(pressure));
   } else {

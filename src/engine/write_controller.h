@@ -6,10 +6,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/stalls.h"
 #include "braid/options.h"
 
@@ -60,11 +59,11 @@ class WriteController {
   const uint32_t max_immutable_;
   std::atomic<uint32_t> pressure_{0};  // 0 none, kStop wait, else nanoseconds of delay a write
   std::atomic<bool> released_{false};
-  bool held_ = false;                                  // mutex_
+  bool held_ BRAID_GUARDED_BY(mutex_) = false;
   std::atomic<StallReason> reason_{StallReason::kL0};  // of the pressure
   base::Stalls stalls_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  base::Mutex mutex_;
+  base::CondVar changed_;
 };
 
 }  // namespace braid::engine

@@ -11,7 +11,7 @@ Status L0IsFull() {
 }
 
 bool WriteErrors::Fail(const Status& reason) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const bool first = failure_.ok();
   if (first) failure_ = reason;
   failed_.store(true);
@@ -20,13 +20,13 @@ bool WriteErrors::Fail(const Status& reason) noexcept {
 
 Status WriteErrors::failure() const {
   if (!failed()) return Status::OK();
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return failure_;
 }
 
 void WriteErrors::Block(const Status& reason, uint64_t free_chunks) {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     block_reason_ = reason;
     free_when_blocked_ = free_chunks;
   }
@@ -35,13 +35,13 @@ void WriteErrors::Block(const Status& reason, uint64_t free_chunks) {
 
 bool WriteErrors::IsBlockedAt(uint64_t free_chunks) const {
   if (!blocked()) return false;
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return free_chunks <= free_when_blocked_;
 }
 
 Status WriteErrors::block_reason() const {
   if (!blocked()) return Status::OK();
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return block_reason_;
 }
 

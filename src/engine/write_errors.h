@@ -8,8 +8,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "braid/status.h"
 
 namespace braid::engine {
@@ -39,10 +39,10 @@ class WriteErrors {
  private:
   std::atomic<bool> failed_{false};   // failure_ is set
   std::atomic<bool> blocked_{false};  // block_reason_ is set
-  mutable std::mutex mutex_;
-  Status failure_;                  // mutex_
-  Status block_reason_;             // mutex_
-  uint64_t free_when_blocked_ = 0;  // mutex_
+  mutable base::Mutex mutex_;
+  Status failure_ BRAID_GUARDED_BY(mutex_);
+  Status block_reason_ BRAID_GUARDED_BY(mutex_);
+  uint64_t free_when_blocked_ BRAID_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace braid::engine

@@ -81,22 +81,22 @@ Status Writer::TryUpdate(log::Draft* draft) {
 /// none), or the key is in a range that is being deleted.
 Status Writer::Insert(MemTable* target, log::Draft* draft, const MemTable::Condition* condition) {
   const uint32_t shard = ShardOfThread();
-  const auto lock = base::LockWatched<std::unique_lock<std::mutex>>(shards_[shard].mutex,
-                                                                    store_.controller->stalls());
+  const auto lock = base::LockWatched(shards_[shard].mutex, store_.controller->stalls());
   if (failed() && !BRAID_MUTANT(kFailureMissedByInsert)) return WhyEnded();  // invariant 3
   if (kept_range_.Covers(draft->key)) return Status::TryAgain("");
   return target->Write(shard, draft, condition);
 }
 
 /// All of them, in order.
-std::vector<std::unique_lock<std::mutex>> Writer::LockShards() {
-  std::vector<std::unique_lock<std::mutex>> locks;
+std::vector<base::MutexHold> Writer::LockShards() {
+  std::vector<base::MutexHold> locks;
   locks.reserve(shards_.size());
   for (ShardLock& each : shards_) locks.emplace_back(each.mutex);
   return locks;
 }
 
-void Writer::ShowKeptRange(const KeyRange* range) noexcept {
+// In loops, which clang does not follow.
+void Writer::ShowKeptRange(const KeyRange* range) noexcept BRAID_NO_THREAD_CHECK {
   const auto batches_held = HoldBatches();
   // One at a time would do as well, but for a batch, which holds them all. Without a list of them:
   // there may be no memory to take back what is shown.

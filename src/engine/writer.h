@@ -16,12 +16,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "base/counters.h"
+#include "base/mutex.h"
 #include "engine/attempts.h"
 #include "engine/kept_range.h"
 #include "engine/large_values.h"
@@ -86,16 +86,15 @@ class Writer {
   void CountDeletes(uint64_t keys) { counters_.Add(Counter::kDeletes, keys); }
 
   /// While it is held, no batch is written, and no memtable sealed.
-  std::unique_lock<std::mutex> HoldBatches() { return std::unique_lock(batch_mutex_); }
-  std::unique_lock<std::mutex> HoldBatchesWatched() {
-    return base::LockWatched<std::unique_lock<std::mutex>>(batch_mutex_,
-                                                           store_.controller->stalls());
+  base::MutexHold HoldBatches() { return base::MutexHold(batch_mutex_); }
+  base::MutexHold HoldBatchesWatched() {
+    return base::LockWatched(batch_mutex_, store_.controller->stalls());
   }
   /// While they are held, nobody writes. Under HoldBatches, but for a moment.
-  std::vector<std::unique_lock<std::mutex>> LockShards();
+  std::vector<base::MutexHold> LockShards();
   uint32_t shards() const noexcept { return static_cast<uint32_t>(shards_.size()); }
   /// Held by a DeleteRange, and by who wants none beside it.
-  std::unique_lock<std::mutex> OwnKeptRange() { return kept_range_.Own(); }
+  base::MutexHold OwnKeptRange() { return kept_range_.Own(); }
   /// The range that its owner keeps for itself; null: none. When this returns, no write is under
   /// way that has not seen it.
   void ShowKeptRange(const KeyRange* range) noexcept;
@@ -107,7 +106,7 @@ class Writer {
   /// Who writes a batch: a DeleteRange may write to the range that it keeps for itself.
   enum class For : uint8_t { kUser, kRangeDelete };
   struct alignas(64) ShardLock {
-    std::mutex mutex;
+    base::Mutex mutex;
   };
   /// What a conditional batch has looked at: it is written only if `state` is still the one that
   /// is shown, and its memtables hold no version of `keys` with a number above `since`.
@@ -147,7 +146,7 @@ class Writer {
   const Store store_;
   pmem::PmemPool& pool_;
   std::vector<ShardLock> shards_;
-  std::mutex batch_mutex_;
+  base::Mutex batch_mutex_;
   KeptRange kept_range_;
   base::Counters<Counter, static_cast<size_t>(Counter::kCount)> counters_;
 };

@@ -26,11 +26,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.h"
 #include "index/dram_btree_node.h"
 #include "pmem/dram_block.h"
 
@@ -54,7 +54,7 @@ class NodeArena {
   NodeType* New(NodeState initial) {
     void* memory = nullptr;
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       memory = free_nodes_[ClassOf<NodeType>()];
       if (memory != nullptr) {
         free_nodes_[ClassOf<NodeType>()] = NextFree(memory);
@@ -69,7 +69,7 @@ class NodeArena {
 
   /// A copy of `key`. Short ones share chunks, since they need no alignment of a whole line.
   const Separator* NewSeparator(std::string_view key) {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     const size_t which = SeparatorClass(key.size());
     const size_t bytes = SeparatorBytes(which);
     void* memory = free_separators_[which];
@@ -106,7 +106,7 @@ class NodeArena {
   /// Of a node whose last state is published. `separator`, which may be null, parted a leaf from
   /// its left neighbour.
   void Retire(Node* node, const Separator* separator) noexcept {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     // Readers that stand on it find its state changed before they use either.
     node->heads[0].store(reinterpret_cast<uintptr_t>(separator), std::memory_order_release);
     node->next.store(retired_.first_, std::memory_order_release);
@@ -117,14 +117,14 @@ class NodeArena {
 
   /// All that was retired until now.
   Retired TakeRetired() noexcept {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     retired_bytes_.store(0, std::memory_order_relaxed);
     return std::exchange(retired_, Retired{});
   }
 
   /// All operations that were under way when `retired` was taken have ended.
   void Reuse(Retired retired) noexcept {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     for (Node* node = retired.first_; node != nullptr;) {
       Node* next = node->next.load(std::memory_order_relaxed);
       const NodeState state{node->state.load(std::memory_order_relaxed)};
@@ -194,12 +194,16 @@ class NodeArena {
     *list = memory;
   }
 
-  // Under mutex_, so that nothing comes between the load and the store.
-  void AddUsed(size_t bytes) { used_.store(used_bytes() + bytes, std::memory_order_relaxed); }
-  void SubtractUsed(size_t bytes) { used_.store(used_bytes() - bytes, std::memory_order_relaxed); }
+  // Nothing comes between the load and the store.
+  void AddUsed(size_t bytes) BRAID_REQUIRES(mutex_) {
+    used_.store(used_bytes() + bytes, std::memory_order_relaxed);
+  }
+  void SubtractUsed(size_t bytes) BRAID_REQUIRES(mutex_) {
+    used_.store(used_bytes() - bytes, std::memory_order_relaxed);
+  }
 
   /// `bytes`, a multiple of a line, at the start of a line.
-  char* Carve(size_t bytes) {
+  char* Carve(size_t bytes) BRAID_REQUIRES(mutex_) {
     if (bytes > left_) AddBlock(bytes);
     char* memory = cursor_;
     cursor_ += bytes;
@@ -208,7 +212,7 @@ class NodeArena {
     return memory;
   }
 
-  void AddBlock(size_t bytes) {
+  void AddBlock(size_t bytes) BRAID_REQUIRES(mutex_) {
     const size_t size = std::max(next_block_, sizeof(Block) + bytes);
     auto* block = ::new (pmem::TakeDramBlock(size)) Block{blocks_, size};
     blocks_ = block;
@@ -222,14 +226,14 @@ class NodeArena {
   // The first split takes a leaf, an inner node and a chunk of separators.
   static constexpr size_t kSecondBlock = 4096;
 
-  std::mutex mutex_;
-  Block* blocks_ = nullptr;
-  char* cursor_ = nullptr;
-  size_t left_ = 0;
-  char* chunk_ = nullptr;
-  size_t chunk_left_ = 0;
-  size_t next_block_ = sizeof(Block) + sizeof(Leaf);
-  std::array<void*, 2> free_nodes_{};
+  base::Mutex mutex_;
+  Block* blocks_ BRAID_GUARDED_BY(mutex_) = nullptr;
+  char* cursor_ BRAID_GUARDED_BY(mutex_) = nullptr;
+  size_t left_ BRAID_GUARDED_BY(mutex_) = 0;
+  char* chunk_ BRAID_GUARDED_BY(mutex_) = nullptr;
+  size_t chunk_left_ BRAID_GUARDED_BY(mutex_) = 0;
+  size_t next_block_ BRAID_GUARDED_BY(mutex_) = sizeof(Block) + sizeof(Leaf);
+  std::array<void*, 2> free_nodes_ BRAID_GUARDED_BY(mutex_){};
   std::array<void*, kShortClasses + kLongClasses> free_separators_{};
   Retired retired_;
   std::atomic<size_t> used_{0};

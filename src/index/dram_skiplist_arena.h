@@ -14,9 +14,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <new>
 
+#include "base/mutex.h"
 #include "base/thread_slot.h"
 
 namespace braid::index {
@@ -39,8 +39,8 @@ class SkipListArena {
   /// `bytes`, a multiple of 8, aligned to 8. Throws std::bad_alloc and changes nothing then.
   void* Allocate(size_t bytes) {
     Stripe& stripe = StripeOfThread();
-    const std::lock_guard lock(stripe.mutex);
-    if (bytes > stripe.left) AddBlock(&stripe, bytes);
+    const base::MutexLock lock(stripe.mutex);
+    if (bytes > stripe.left) AddBlock(stripe, bytes);
     char* memory = stripe.cursor;
     stripe.cursor += bytes;
     stripe.left -= bytes;
@@ -53,7 +53,7 @@ class SkipListArena {
   /// served in between, the bytes stay unused.
   void GiveBack(void* memory, size_t bytes) noexcept {
     Stripe& stripe = StripeOfThread();
-    const std::lock_guard lock(stripe.mutex);
+    const base::MutexLock lock(stripe.mutex);
     if (static_cast<char*>(memory) + bytes != stripe.cursor) return;
     stripe.cursor -= bytes;
     stripe.left += bytes;
@@ -72,22 +72,22 @@ class SkipListArena {
     Block* next;
   };
   struct alignas(64) Stripe {
-    std::mutex mutex;
-    Block* blocks = nullptr;
-    char* cursor = nullptr;
-    size_t left = 0;
-    size_t next_block = kFirstBlock;
+    base::Mutex mutex;
+    Block* blocks BRAID_GUARDED_BY(mutex) = nullptr;
+    char* cursor BRAID_GUARDED_BY(mutex) = nullptr;
+    size_t left BRAID_GUARDED_BY(mutex) = 0;
+    size_t next_block BRAID_GUARDED_BY(mutex) = kFirstBlock;
   };
 
   Stripe& StripeOfThread() noexcept { return stripes_[base::ThreadSlot() % stripes_.size()]; }
 
-  void AddBlock(Stripe* stripe, size_t bytes) {
-    const size_t size = std::max(stripe->next_block, sizeof(Block) + bytes);
-    auto* block = ::new (::operator new(size)) Block{stripe->blocks};
-    stripe->blocks = block;
-    stripe->cursor = reinterpret_cast<char*>(block) + sizeof(Block);
-    stripe->left = size - sizeof(Block);
-    stripe->next_block = std::min(2 * stripe->next_block, kLargestBlock);
+  void AddBlock(Stripe& stripe, size_t bytes) BRAID_REQUIRES(stripe.mutex) {
+    const size_t size = std::max(stripe.next_block, sizeof(Block) + bytes);
+    auto* block = ::new (::operator new(size)) Block{stripe.blocks};
+    stripe.blocks = block;
+    stripe.cursor = reinterpret_cast<char*>(block) + sizeof(Block);
+    stripe.left = size - sizeof(Block);
+    stripe.next_block = std::min(2 * stripe.next_block, kLargestBlock);
     reserved_.fetch_add(size, std::memory_order_relaxed);
   }
 

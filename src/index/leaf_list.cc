@@ -102,7 +102,7 @@ Status LeafList::CheckLeaf(uint64_t offset) const {
 Status LeafList::Load(LeafNode* node) const {
   // Acquire: with the flag come bitmap and fingerprints.
   if (node->loaded.load(std::memory_order_acquire)) return Status::OK();
-  const std::lock_guard lock(node->mutex);
+  const base::MutexLock lock(node->mutex);
   return LoadLocked(node);
 }
 
@@ -276,10 +276,10 @@ Status LeafList::Replace(LeafNode* before, const std::vector<LeafNode*>& old,
   LeafNode* const behind = (old.empty() ? before : old.back())->next.load();
   std::vector<LeafNode*> made;
   made.reserve(plans.size());
-  std::vector<std::unique_lock<std::mutex>> locks;
+  std::vector<base::MutexHold> locks;
   locks.reserve(plans.size());
   {
-    const std::lock_guard lock(space_mutex_);
+    const base::MutexLock lock(space_mutex_);
     garbage_.reserve(garbage_.size() + old.size());
   }
   Status failed;
@@ -337,23 +337,23 @@ Status LeafList::Replace(LeafNode* before, const std::vector<LeafNode*>& old,
   before->version.fetch_add(1, std::memory_order_release);  // what it is responsible for changed
   upper_->Replace(before, old, made);
   leaves_.fetch_add(made.size() - old.size(), std::memory_order_relaxed);
-  const std::lock_guard lock(space_mutex_);
+  const base::MutexLock lock(space_mutex_);
   garbage_.insert(garbage_.end(), old.begin(), old.end());
   return Status::OK();
 }
 
-bool LeafList::LockWithPrevious(LeafNode* node, std::unique_lock<std::mutex>* previous_lock,
-                                std::unique_lock<std::mutex>* lock, LeafNode** previous) {
+bool LeafList::LockWithPrevious(LeafNode* node, base::MutexHold* previous_lock,
+                                base::MutexHold* lock, LeafNode** previous) {
   for (;;) {
     if (node->dead.load()) return false;
     LeafNode* before = node->prev.load();
-    *previous_lock = std::unique_lock(before->mutex);
+    *previous_lock = base::MutexHold(before->mutex);
     // Whoever replaced `before` has told this node while it held that mutex.
     if (before->dead.load() || before->next.load() != node) {
       previous_lock->unlock();
       continue;
     }
-    *lock = std::unique_lock(node->mutex);
+    *lock = base::MutexHold(node->mutex);
     *previous = before;
     return !node->dead.load();
   }
@@ -363,7 +363,7 @@ bool LeafList::LockWithPrevious(LeafNode* node, std::unique_lock<std::mutex>* pr
 // ---------------------------------------------------------------------------------------
 
 Result<uint64_t> LeafList::Allocate(pmem::AllocationClass allocation) {
-  const std::lock_guard lock(space_mutex_);
+  const base::MutexLock lock(space_mutex_);
   if (with_room_.empty()) {
     format::LogChunkHeader header{};
     Result<uint64_t> chunk = pool_->AllocateLogChunk(header, ChunkKind::kLeaf, allocation);
@@ -381,7 +381,7 @@ Result<uint64_t> LeafList::Allocate(pmem::AllocationClass allocation) {
 }
 
 void LeafList::FreeLeaf(uint64_t offset) {
-  const std::lock_guard lock(space_mutex_);
+  const base::MutexLock lock(space_mutex_);
   const uint64_t chunk = pool_->ChunkOf(offset);
   std::vector<uint32_t>& places = free_[chunk];
   places.push_back(static_cast<uint32_t>((offset - LeafPlace(chunk, 0)) / sizeof(Leaf)));
@@ -394,7 +394,7 @@ void LeafList::FreeLeaf(uint64_t offset) {
 
 LeafList::Garbage LeafList::TakeGarbage() {
   Garbage garbage{{}, upper_->TakeGarbage()};
-  const std::lock_guard lock(space_mutex_);
+  const base::MutexLock lock(space_mutex_);
   garbage.nodes.swap(garbage_);
   return garbage;
 }
@@ -408,7 +408,7 @@ void LeafList::Release(Garbage garbage) {
 
 void LeafList::PutBack(Garbage garbage) {
   upper_->PutBack(std::move(garbage.upper));
-  const std::lock_guard lock(space_mutex_);
+  const base::MutexLock lock(space_mutex_);
   garbage_.insert(garbage_.end(), garbage.nodes.begin(), garbage.nodes.end());
 }
 
@@ -417,12 +417,12 @@ void LeafList::Forget(Garbage garbage) {
 }
 
 size_t LeafList::garbage_leaves() const {
-  const std::lock_guard lock(space_mutex_);
+  const base::MutexLock lock(space_mutex_);
   return garbage_.size();
 }
 
 uint64_t LeafList::free_leaves() const {
-  const std::lock_guard lock(space_mutex_);
+  const base::MutexLock lock(space_mutex_);
   uint64_t count = 0;
   for (const auto& [chunk, places] : free_) count += places.size();
   return count;
@@ -448,7 +448,7 @@ void LeafList::TakeFreeLeaves() {
     places.resize(LeavesInChunk(*pool_));
     places[(node->offset - LeafPlace(chunk, 0)) / sizeof(Leaf)] = true;
   }
-  const std::lock_guard lock(space_mutex_);
+  const base::MutexLock lock(space_mutex_);
   for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {
     if (pool_->StateOf(chunk).kind() != ChunkKind::kLeaf) continue;
     const auto found = taken.find(chunk);

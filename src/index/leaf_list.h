@@ -16,12 +16,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "index/leaf_node.h"
 #include "index/span_skiplist.h"
 #include "pmem/pool.h"
@@ -91,8 +91,8 @@ class LeafList {
                  const std::vector<LeafPlan>& plans, pmem::AllocationClass allocation);
   /// Locks a leaf and the one before it. False when the leaf is dead. Without any leaf's mutex,
   /// inside an EpochGuard.
-  static bool LockWithPrevious(LeafNode* node, std::unique_lock<std::mutex>* previous_lock,
-                               std::unique_lock<std::mutex>* lock, LeafNode** previous);
+  static bool LockWithPrevious(LeafNode* node, base::MutexHold* previous_lock,
+                               base::MutexHold* lock, LeafNode** previous);
 
   // ---- Space ------------------------------------------------------------------------------------
 
@@ -153,10 +153,11 @@ class LeafList {
   std::unique_ptr<SpanSkipList> upper_;
   std::atomic<uint64_t> leaves_{0};
 
-  mutable std::mutex space_mutex_;
-  std::map<uint64_t, std::vector<uint32_t>> free_;  // by chunk: places of leaves
-  std::set<uint64_t> with_room_;                    // chunks that have a free leaf
-  std::vector<LeafNode*> garbage_;                  // space_mutex_
+  mutable base::Mutex space_mutex_;
+  // By chunk: places of leaves; chunks that have a free leaf.
+  std::map<uint64_t, std::vector<uint32_t>> free_ BRAID_GUARDED_BY(space_mutex_);
+  std::set<uint64_t> with_room_ BRAID_GUARDED_BY(space_mutex_);
+  std::vector<LeafNode*> garbage_ BRAID_GUARDED_BY(space_mutex_);
 };
 
 }  // namespace braid::index

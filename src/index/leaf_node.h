@@ -13,10 +13,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "format/leaf.h"
 
 namespace braid::index {
@@ -39,7 +39,7 @@ struct LeafNode {
   const std::string low;
   const uint64_t prefix;
   const uint64_t offset;  // 0: the list's head, which holds nothing
-  std::mutex mutex;
+  base::Mutex mutex;
   std::atomic<uint64_t> version{0};
   std::atomic<uint64_t> bitmap{0};
   std::atomic<LeafNode*> next{nullptr};

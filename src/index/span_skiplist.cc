@@ -168,7 +168,7 @@ SpanNode* SpanSkipList::PredecessorAt(const Range& range, size_t level, std::str
 
 void SpanSkipList::Raise(std::string_view key, const Raises& raises) noexcept {
   const Status raised = base::NoThrow([&] {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     for (int i = 0; i < raises.count; ++i) {
       if (raises.all[i].leaf != nullptr) {
         RaiseLeaf(key, raises.all[i].leaf);
@@ -240,7 +240,7 @@ void SpanSkipList::RemoveTower(SpanNode* bottom) noexcept {
 
 void SpanSkipList::Replace(LeafNode* before, const std::vector<LeafNode*>& old,
                            const std::vector<LeafNode*>& made) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   Range* range = directory_owner_->Find(old.empty() ? before->low : old.front()->low);
   range->leaves.fetch_add(static_cast<int64_t>(made.size()) - static_cast<int64_t>(old.size()),
                           std::memory_order_relaxed);
@@ -259,6 +259,7 @@ void SpanSkipList::Replace(LeafNode* before, const std::vector<LeafNode*>& old,
     }
   }
   const Status fitted = base::NoThrow([&] {
+    mutex_.AssertHeld();
     if (limits_.divide) FitRange(range);
     return Status::OK();
   });
@@ -266,10 +267,11 @@ void SpanSkipList::Replace(LeafNode* before, const std::vector<LeafNode*>& old,
 }
 
 void SpanSkipList::Count(const LeafNode* leaf) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   Range* range = directory_owner_->Find(leaf->low);
   range->leaves.fetch_add(1, std::memory_order_relaxed);
   const Status fitted = base::NoThrow([&] {
+    mutex_.AssertHeld();
     if (limits_.divide && range->leaves > static_cast<int64_t>(DivideAt())) Divide(range);
     return Status::OK();
   });
@@ -374,7 +376,7 @@ void SpanSkipList::Publish(std::shared_ptr<Directory> next) {
 }
 
 SpanSkipList::Garbage SpanSkipList::TakeGarbage() noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   Garbage garbage;
   garbage.nodes_ = std::exchange(garbage_, nullptr);
   garbage.others_.swap(discarded_);
@@ -382,7 +384,7 @@ SpanSkipList::Garbage SpanSkipList::TakeGarbage() noexcept {
 }
 
 void SpanSkipList::PutBack(Garbage garbage) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   discarded_.insert(discarded_.end(), garbage.others_.begin(), garbage.others_.end());
   while (SpanNode* node = garbage.nodes_) {
     garbage.nodes_ = node->sibling;
@@ -395,19 +397,19 @@ SpanSkipList::Garbage::~Garbage() {
 }
 
 uint64_t SpanSkipList::ranges() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return ranges_.size();
 }
 
 std::vector<std::string> SpanSkipList::RangeLows() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<std::string> lows;
   for (const auto& range : ranges_) lows.push_back(range->low);
   return lows;
 }
 
 std::vector<std::string> SpanSkipList::Check() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<std::string> problems;
   for (size_t i = 0; i < ranges_.size(); ++i) {
     const Range& range = *ranges_[i];

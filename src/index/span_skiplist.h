@@ -17,12 +17,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "index/leaf_node.h"
 
 namespace braid::index {
@@ -133,27 +133,28 @@ class SpanSkipList {
   LeafNode* Search(std::string_view key, Raises* raises) const noexcept;
   static SpanNode* PredecessorAt(const Range& range, size_t level, std::string_view key,
                                  bool strict) noexcept;
-  void RaiseLeaf(std::string_view key, LeafNode* leaf);
-  void RaiseNode(SpanNode* node);
-  void RemoveTower(SpanNode* bottom) noexcept;
+  void RaiseLeaf(std::string_view key, LeafNode* leaf) BRAID_REQUIRES(mutex_);
+  void RaiseNode(SpanNode* node) BRAID_REQUIRES(mutex_);
+  void RemoveTower(SpanNode* bottom) noexcept BRAID_REQUIRES(mutex_);
   static void Point(SpanNode* node, LeafNode* leaf) noexcept;
   static void Detach(SpanNode* node) noexcept;
   void AddHead(Range* range, LeafNode* leaf);
-  void Divide(Range* range);
-  void Unite(size_t left);
-  void FitRange(Range* range);
-  void Publish(std::shared_ptr<Directory> next);
-  void Discard(SpanNode* node) noexcept;
-  uint64_t DivideAt() const noexcept;
+  void Divide(Range* range) BRAID_REQUIRES(mutex_);
+  void Unite(size_t left) BRAID_REQUIRES(mutex_);
+  void FitRange(Range* range) BRAID_REQUIRES(mutex_);
+  void Publish(std::shared_ptr<Directory> next) BRAID_REQUIRES(mutex_);
+  void Discard(SpanNode* node) noexcept BRAID_REQUIRES(mutex_);
+  uint64_t DivideAt() const noexcept BRAID_REQUIRES(mutex_);
 
   const Limits limits_;
   LeafNode* const first_;
-  mutable std::mutex mutex_;
+  mutable base::Mutex mutex_;
   std::atomic<const Directory*> directory_{nullptr};
-  std::shared_ptr<Directory> directory_owner_;          // mutex_
-  std::vector<std::shared_ptr<Range>> ranges_;          // mutex_; those of the directory, in order
-  SpanNode* garbage_ = nullptr;                         // mutex_
-  std::vector<std::shared_ptr<const void>> discarded_;  // mutex_
+  std::shared_ptr<Directory> directory_owner_ BRAID_GUARDED_BY(mutex_);
+  // Those of the directory, in order.
+  std::vector<std::shared_ptr<Range>> ranges_ BRAID_GUARDED_BY(mutex_);
+  SpanNode* garbage_ BRAID_GUARDED_BY(mutex_) = nullptr;
+  std::vector<std::shared_ptr<const void>> discarded_ BRAID_GUARDED_BY(mutex_);
   std::atomic<uint64_t> nodes_{0};
 };
 

@@ -88,7 +88,7 @@ std::unique_ptr<index::Cursor> PmemTable::NewCursor(const std::shared_ptr<const 
   std::shared_ptr<const EntryIndex> tree;
   uint32_t min_height = 0;
   {
-    const std::lock_guard lock(self->mutex_);
+    const base::MutexLock lock(self->mutex_);
     tree = self->tree_owner_;
     min_height = self->Shown().min_height;
   }
@@ -99,13 +99,13 @@ std::unique_ptr<index::Cursor> PmemTable::NewCursor(const std::shared_ptr<const 
 }
 
 std::shared_ptr<const EntryIndex> PmemTable::tree() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return tree_owner_;
 }
 
 void PmemTable::set_tree(std::shared_ptr<const EntryIndex> tree, uint32_t min_height) {
   std::shared_ptr<const EntryIndex> old;
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const auto address = reinterpret_cast<uintptr_t>(tree.get());
   BRAID_CHECK((address & kHeightMask) == 0 && min_height <= kHeightMask);
   shown_.store(address | min_height, std::memory_order_release);

@@ -12,8 +12,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "format/layout.h"
 #include "index/entry_tree.h"
 #include "index/skiplist.h"
@@ -99,8 +99,8 @@ class PmemTable {
   // An address, a multiple of 64, and a height; the owner behind the mutex outlives it by the
   // epoch.
   std::atomic<uintptr_t> shown_{1};
-  mutable std::mutex mutex_;
-  std::shared_ptr<const index::EntryIndex> tree_owner_;
+  mutable base::Mutex mutex_;
+  std::shared_ptr<const index::EntryIndex> tree_owner_ BRAID_GUARDED_BY(mutex_);
 };
 
 }  // namespace braid::level

@@ -28,13 +28,13 @@ Status EntryHeap::Place(uint32_t shard_index, Draft* draft, pmem::AllocationClas
                                    " bytes; make the pool with a larger pool.chunk_bytes");
   }
   Shard& shard = shards_[shard_index % shards_.size()];
-  const std::lock_guard lock(shard.mutex);
+  const base::MutexLock lock(shard.mutex);
   if (shard.chunk == 0 ||
       shard.tail + size > pool_->ChunkOffset(shard.chunk) + pool_->chunk_bytes()) {
     format::LogChunkHeader header{};
     header.shard = shard_index;
     {
-      const std::lock_guard id_lock(id_mutex_);
+      const base::MutexLock id_lock(id_mutex_);
       header.table_id = next_id_++;
     }
     Result<uint64_t> chunk = pool_->AllocateLogChunk(header, ChunkKind::kLog, allocation);
@@ -66,17 +66,19 @@ void EntryHeap::Write(Draft* draft, uint64_t sequence) {
 /// Under all shard locks.
 bool EntryHeap::IsOpen(uint64_t chunk) const noexcept {
   for (const Shard& shard : shards_) {
+    shard.mutex.AssertHeld();
     if (shard.chunk == chunk) return true;
   }
   return false;
 }
 
 std::vector<uint64_t> EntryHeap::EmptyChunks(bool open_too) {
-  std::vector<std::unique_lock<std::mutex>> locks;
+  std::vector<base::MutexHold> locks;
   locks.reserve(shards_.size());
   for (Shard& shard : shards_) locks.emplace_back(shard.mutex);
   std::vector<uint64_t> empty;
   for (Shard& shard : shards_) {
+    shard.mutex.AssertHeld();
     if (open_too && shard.chunk != 0 && usage_->Live(shard.chunk) == 0) shard.chunk = 0;
   }
   for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {
@@ -87,7 +89,7 @@ std::vector<uint64_t> EntryHeap::EmptyChunks(bool open_too) {
 }
 
 std::vector<uint64_t> EntryHeap::SparseChunks(double ratio) {
-  std::vector<std::unique_lock<std::mutex>> locks;
+  std::vector<base::MutexHold> locks;
   locks.reserve(shards_.size());
   for (Shard& shard : shards_) locks.emplace_back(shard.mutex);
   std::vector<uint64_t> sparse;
@@ -101,12 +103,12 @@ std::vector<uint64_t> EntryHeap::SparseChunks(double ratio) {
 }
 
 uint64_t EntryHeap::next_id() const {
-  const std::lock_guard lock(id_mutex_);
+  const base::MutexLock lock(id_mutex_);
   return next_id_;
 }
 
 void EntryHeap::set_next_id(uint64_t id) {
-  const std::lock_guard lock(id_mutex_);
+  const base::MutexLock lock(id_mutex_);
   next_id_ = id;
 }
 

@@ -8,9 +8,9 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "log/index_unified_log.h"
 #include "pmem/chunk_usage.h"
 #include "pmem/pool.h"
@@ -41,9 +41,9 @@ class EntryHeap {
 
  private:
   struct alignas(64) Shard {
-    std::mutex mutex;
-    uint64_t chunk = 0;  // 0: none
-    uint64_t tail = 0;
+    base::Mutex mutex;
+    uint64_t chunk BRAID_GUARDED_BY(mutex) = 0;  // 0: none
+    uint64_t tail BRAID_GUARDED_BY(mutex) = 0;
   };
   bool IsOpen(uint64_t chunk) const noexcept;
 
@@ -51,8 +51,8 @@ class EntryHeap {
   pmem::ChunkUsage* usage_;
   IndexUnifiedLog writer_;  // of entries; it places none
   std::vector<Shard> shards_;
-  mutable std::mutex id_mutex_;
-  uint64_t next_id_ = 2;
+  mutable base::Mutex id_mutex_;
+  uint64_t next_id_ BRAID_GUARDED_BY(id_mutex_) = 2;
 };
 
 }  // namespace braid::log

@@ -6,8 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "pmem/fork_guard.h"
 
 namespace braid::pmem {
@@ -16,13 +16,13 @@ namespace {
 
 // More than that at a time are rarely open, and a kept range counts as virtual memory.
 constexpr size_t kKept = 16;
-constinit std::mutex kept_mutex;
+constinit base::Mutex kept_mutex;
 std::array<AddressRoom, kKept> kept_rooms;  // kept_mutex; those with a reservation
 
 std::atomic<uint64_t> rooms_in_use{0};
 
 AddressRoom TakeKept(uint64_t bytes) {
-  const std::lock_guard lock(kept_mutex);
+  const base::MutexLock lock(kept_mutex);
   for (AddressRoom& room : kept_rooms) {
     if (room.reservation == nullptr || room.bytes != bytes) continue;
     const AddressRoom taken = room;
@@ -33,7 +33,7 @@ AddressRoom TakeKept(uint64_t bytes) {
 }
 
 bool Keep(const AddressRoom& room) {
-  const std::lock_guard lock(kept_mutex);
+  const base::MutexLock lock(kept_mutex);
   for (AddressRoom& free : kept_rooms) {
     if (free.reservation != nullptr) continue;
     free = room;
@@ -77,8 +77,8 @@ void GiveBackAddressRoom(const AddressRoom& room, uint64_t mapped, bool emptied)
   pmem2_vm_reservation_delete(&reservation);
 }
 
-void LockAddressRoomsForFork() noexcept { kept_mutex.lock(); }
-void UnlockAddressRoomsAfterFork() noexcept { kept_mutex.unlock(); }
+void LockAddressRoomsForFork() noexcept BRAID_NO_THREAD_CHECK { kept_mutex.lock(); }
+void UnlockAddressRoomsAfterFork() noexcept BRAID_NO_THREAD_CHECK { kept_mutex.unlock(); }
 uint64_t RoomsInUse() noexcept { return rooms_in_use.load(); }
 
 }  // namespace braid::pmem

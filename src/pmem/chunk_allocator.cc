@@ -79,7 +79,7 @@ bool StateStaysInCache([[maybe_unused]] ChunkKind kind) {
 void PmemPool::SetState(uint64_t chunk, ChunkKind kind, uint32_t generation) {
   uint64_t* word = nullptr;
   {
-    const std::lock_guard lock(mutex_);  // segments_ may grow
+    const base::MutexLock lock(mutex_);  // segments_ may grow
     word = StateWord(chunk);
   }
   const ChunkState state = ChunkState::Make(kind, generation, chunk);
@@ -125,7 +125,7 @@ bool PmemPool::GrowAhead(uint64_t demand) {
   demand = std::min(demand, kMostFree >> chunk_shift_);
   std::optional<uint32_t> wanting;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     if (max_bytes_ != 0 && pool_bytes() + 4 * chunk_bytes() > max_bytes_) return false;
     for (uint32_t region = 0; region < regions_ && !wanting; ++region) {
       const uint64_t chunks = chunks_of(region);
@@ -183,7 +183,7 @@ std::optional<size_t> PmemPool::FindRun(uint64_t count, uint32_t region, bool ke
 /// Of the free chunks of a region. What is kept is for writes of large values only.
 std::optional<uint64_t> PmemPool::TakeFree(uint64_t count, uint32_t region,
                                            AllocationClass allocation) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<uint64_t>& free = free_[region];
   const bool takes_kept = count > 1 && allocation != AllocationClass::kBackground &&
                           kept_.count != 0 && kept_.free == kept_.count;
@@ -210,20 +210,19 @@ std::optional<uint64_t> PmemPool::TakeFree(uint64_t count, uint32_t region,
 
 void PmemPool::KeepRun(uint64_t first, uint64_t count) {
   if (BRAID_MUTANT(kRunNotKept)) return;
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   kept_ = {first, count, 0};
   const std::vector<uint64_t>& free = free_[RegionOfChunk(first)];
-  kept_.free = static_cast<uint64_t>(
-      std::count_if(free.begin(), free.end(), [this](uint64_t chunk) { return IsKept(chunk); }));
+  for (const uint64_t chunk : free) kept_.free += IsKept(chunk) ? 1 : 0;
 }
 
 void PmemPool::LetRunGo() {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   kept_ = {};
 }
 
 bool PmemPool::HasRun(uint64_t count) {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   const bool kept_too = kept_.free == kept_.count;
   const uint64_t out_of_reach = kept_too ? 0 : kept_.free;
   if (FreeCount() < count + ReserveFor(AllocationClass::kWrite) + out_of_reach) return false;
@@ -341,7 +340,7 @@ void PmemPool::FreeChunk(uint64_t chunk) {
   }
   SetState(chunk, ChunkKind::kFree, state.generation());
   if (!BRAID_MUTANT(kFreeStateNotFenced)) ops_.Fence();
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   free_[RegionOfChunk(chunk)].push_back(chunk);
   if (IsKept(chunk)) ++kept_.free;
 }
@@ -368,23 +367,23 @@ void PmemPool::FreeExtent(uint64_t extent) {
 }
 
 uint64_t PmemPool::free_chunks() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return FreeCount();
 }
 
 int64_t PmemPool::spare_chunks() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return static_cast<int64_t>(FreeCount()) -
          static_cast<int64_t>(ReserveFor(AllocationClass::kWrite));
 }
 
 uint64_t PmemPool::used_chunks() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return chunks() - FreeCount() - unlisted_;
 }
 
 uint64_t PmemPool::free_chunks_of(uint32_t region) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return free_[region].size();
 }
 

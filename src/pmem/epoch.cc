@@ -1,5 +1,6 @@
 // Purpose: the bridge to liburcu. Thread safety and invariants: see epoch.h. Persistence: none.
 #include "pmem/epoch.h"
+#include "base/mutex.h"
 
 #include <atomic>
 #include <memory>
@@ -39,7 +40,7 @@ std::atomic<int> registered_threads{0};
 
 /// Held by a fork; shared by those who are inside liburcu's own locks.
 std::shared_mutex fork_mutex;
-std::mutex list_mutex;  // the links of all registrations, and the first; inside fork_mutex
+base::Mutex list_mutex;  // the links of all registrations, and the first; inside fork_mutex
 constinit thread_local bool locked_for_fork = false;  // of the thread that forks
 
 struct Registration;
@@ -54,7 +55,7 @@ struct Registration {
     rcu_register_thread();
     own_registration = this;
     {
-      const std::lock_guard lock(list_mutex);
+      const base::MutexLock lock(list_mutex);
       next = first_registration;
       if (next != nullptr) next->previous = this;
       first_registration = this;
@@ -65,7 +66,7 @@ struct Registration {
     const std::shared_lock no_fork(fork_mutex);
     registered_threads.fetch_sub(1);
     {
-      const std::lock_guard lock(list_mutex);
+      const base::MutexLock lock(list_mutex);
       (previous != nullptr ? previous->next : first_registration) = next;
       if (next != nullptr) next->previous = previous;
     }

@@ -18,11 +18,11 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "base/mutants.h"
+#include "base/mutex.h"
 #include "base/no_throw.h"
 #include "pmem/address_room.h"
 #include "pmem/file_calls.h"
@@ -199,10 +199,10 @@ class FileMedia final : public Media {
   std::atomic<MediaClass> media_class_{MediaClass::kByte};
   bool forced_ = false;
   bool tmpfs_ = false;
-  mutable std::mutex maps_mutex_;  // maps_ grows while others sync and name places
-  std::vector<Mapping> maps_;      // the last one may not be published yet
-  size_t published_ = 0;           // maps_mutex_
-  mutable std::mutex
+  mutable base::Mutex maps_mutex_;  // maps_ grows while others sync and name places
+  std::vector<Mapping> maps_;       // the last one may not be published yet
+  size_t published_ = 0;            // maps_mutex_
+  mutable base::Mutex
       sync_mutex_;     // before maps_mutex_: held by a sync, from its call to its answer
   Status sync_error_;  // sync_mutex_: of the first one that failed
   std::atomic<bool> sync_failed_{false};
@@ -487,7 +487,7 @@ Status FileMedia::Map(Fd fd, size_t folder, uint64_t bytes, const std::string& n
     if (Status s = LockSegment(fd.get(), folder, name); !s.ok()) return s;
   }
   {
-    const std::lock_guard lock(maps_mutex_);
+    const base::MutexLock lock(maps_mutex_);
     maps_.reserve(maps_.size() + 1);  // so that nothing can fail between mapping and keeping it
   }
   // One for reading is only asked what it lies on, and then mapped in another way.
@@ -504,7 +504,7 @@ Status FileMedia::Map(Fd fd, size_t folder, uint64_t bytes, const std::string& n
     kept = nullptr;
     if (Status s = MapPrivately(fd.get(), at, bytes, FilePath(folder, name)); !s.ok()) return s;
   }
-  const std::lock_guard lock(maps_mutex_);
+  const base::MutexLock lock(maps_mutex_);
   maps_.push_back({std::move(fd), folder, kept, at, bytes});
   return Status::OK();
 }
@@ -526,7 +526,7 @@ Status FileMedia::Seal() {
 }
 
 std::vector<uint64_t> FileMedia::segment_bytes() const {
-  const std::lock_guard lock(maps_mutex_);
+  const base::MutexLock lock(maps_mutex_);
   std::vector<uint64_t> sizes;
   sizes.reserve(maps_.size());
   for (const Mapping& mapping : maps_) sizes.push_back(mapping.bytes);
@@ -569,7 +569,7 @@ Status FileMedia::PublishSegment() {
   s = SyncOnce([&] { return Again([&] { return ::fsync(directory); }); },
                [&] { return folder.path; });
   if (!s.ok()) return s;
-  const std::lock_guard lock(maps_mutex_);
+  const base::MutexLock lock(maps_mutex_);
   published_ = maps_.size();
   return Status::OK();
 }
@@ -580,7 +580,7 @@ Status FileMedia::DropSegment() {
   const auto index = static_cast<uint32_t>(maps_.size() - 1);
   const size_t folder = maps_.back().folder;
   {
-    const std::lock_guard lock(maps_mutex_);
+    const base::MutexLock lock(maps_mutex_);
     DeleteMap(&maps_.back().map);
     maps_.pop_back();
   }
@@ -601,7 +601,7 @@ Status FileMedia::DropSegment() {
 /// no other is made: whoever waited behind it gets its error as well.
 template <class Call, class Name>
 Status FileMedia::SyncOnce(Call&& call, Name&& name) {
-  const std::lock_guard lock(sync_mutex_);
+  const base::MutexLock lock(sync_mutex_);
   if (!sync_error_.ok() && !BRAID_MUTANT(kSyncErrorForgotten)) return sync_error_;
   if (std::forward<Call>(call)() == 0) return Status::OK();
   const int error = errno;
@@ -614,7 +614,7 @@ Status FileMedia::SyncOnce(Call&& call, Name&& name) {
 Status FileMedia::SyncError() const {
   // Acquire pairs with the release in SyncOnce; without an error nobody waits for a sync.
   if (!sync_failed_.load(std::memory_order_acquire)) return Status::OK();
-  const std::lock_guard lock(sync_mutex_);
+  const base::MutexLock lock(sync_mutex_);
   return sync_error_;
 }
 
@@ -626,7 +626,7 @@ Status FileMedia::Sync() {
     for (;; ++index) {
       int fd = -1;
       {
-        const std::lock_guard lock(maps_mutex_);
+        const base::MutexLock lock(maps_mutex_);
         if (index >= published_) return 0;
         fd = maps_[index].fd.get();  // stays open: what is published is not taken back
         folder = maps_[index].folder;
@@ -669,7 +669,7 @@ void FileMedia::Prefault(uint64_t offset, uint64_t bytes) noexcept {
 }
 
 int FileMedia::NodeAt(uint64_t offset) const {
-  const std::lock_guard lock(maps_mutex_);
+  const base::MutexLock lock(maps_mutex_);
   for (const Mapping& mapping : maps_) {
     if (offset < mapping.base || offset >= mapping.base + mapping.bytes) continue;
     return NodeOf(mapping.fd.get());
@@ -678,7 +678,7 @@ int FileMedia::NodeAt(uint64_t offset) const {
 }
 
 std::string FileMedia::Locate(uint64_t offset) const {
-  const std::lock_guard lock(maps_mutex_);
+  const base::MutexLock lock(maps_mutex_);
   for (size_t i = 0; i < maps_.size(); ++i) {
     if (offset >= maps_[i].base && offset < maps_[i].base + maps_[i].bytes) {
       char text[32];

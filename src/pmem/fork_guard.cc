@@ -19,7 +19,7 @@ namespace braid::pmem {
 
 namespace {
 
-constinit std::mutex files_mutex;
+constinit base::Mutex files_mutex;
 constexpr int kMostFiles = 1 << 16;
 constexpr int kWordBits = 64;
 /// files_mutex: a bit for each descriptor that children close.
@@ -34,8 +34,10 @@ void CloseKeptFiles() noexcept {
   }
 }
 
+// Held from BeforeFork to InParent or InChild.
+
 /// Epochs first: a grace period may wait for a reader that waits for one of the others.
-void BeforeFork() noexcept {
+void BeforeFork() noexcept BRAID_NO_THREAD_CHECK {
   LockEpochsForFork();
   LockAddressRoomsForFork();
   MemoryBlocks::LockForFork();
@@ -43,7 +45,7 @@ void BeforeFork() noexcept {
   files_mutex.lock();
 }
 
-void InParent() noexcept {
+void InParent() noexcept BRAID_NO_THREAD_CHECK {
   files_mutex.unlock();
   SigbusGuard::UnlockAfterFork();
   MemoryBlocks::UnlockAfterFork();
@@ -51,7 +53,7 @@ void InParent() noexcept {
   UnlockEpochsInParent();
 }
 
-void InChild() noexcept {
+void InChild() noexcept BRAID_NO_THREAD_CHECK {
   base::fork_generation.fetch_add(1, std::memory_order_relaxed);
   CloseKeptFiles();
   files_mutex.unlock();
@@ -64,9 +66,9 @@ void InChild() noexcept {
 }  // namespace
 
 Status WatchForks() noexcept {
-  static std::mutex mutex;
+  static base::Mutex mutex;
   static bool watches = false;
-  const std::lock_guard lock(mutex);
+  const base::MutexLock lock(mutex);
   if (!watches) watches = ::pthread_atfork(BeforeFork, InParent, InChild) == 0;
   return watches ? Status::OK() : Status::OutOfMemory();
 }

@@ -11,6 +11,7 @@
 
 #include <mutex>
 
+#include "base/mutex.h"
 #include "braid/status.h"
 
 namespace braid::pmem {
@@ -26,7 +27,7 @@ class NoFork {
   NoFork& operator=(const NoFork&) = delete;
 
  private:
-  std::lock_guard<std::mutex> lock_;
+  base::MutexHold lock_;
 };
 
 /// Children close `fd` before their fork() returns. Under a NoFork. Descriptors above 65,535 stay.

@@ -1,12 +1,12 @@
 // Purpose: blocks for nodes. Thread safety, invariants, persistence: see memory_blocks.h.
 #include "pmem/memory_blocks.h"
+#include "base/mutex.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <new>
 #include <utility>
 
@@ -15,7 +15,7 @@ namespace braid::pmem {
 namespace {
 
 struct Kept {
-  std::mutex mutex;
+  base::Mutex mutex;
   std::array<void*, MemoryBlocks::kKept> blocks;
   size_t count = 0;
   size_t most = 0;
@@ -62,7 +62,7 @@ char* MapHugePage() noexcept {
 void* MemoryBlocks::Take() {
   Kept& kept = TheKept();
   {
-    const std::lock_guard lock(kept.mutex);
+    const base::MutexLock lock(kept.mutex);
     ++kept.taken;
     if (kept.count > 0) return kept.blocks[--kept.count];
   }
@@ -74,7 +74,7 @@ void* MemoryBlocks::Take() {
 void MemoryBlocks::Give(void* block) noexcept {
   Kept& kept = TheKept();
   {
-    const std::lock_guard lock(kept.mutex);
+    const base::MutexLock lock(kept.mutex);
     if (kept.count < kept.most) {
       kept.blocks[kept.count++] = block;
       return;
@@ -83,14 +83,14 @@ void MemoryBlocks::Give(void* block) noexcept {
   ::munmap(block, kBytes);
 }
 
-void MemoryBlocks::LockForFork() noexcept { TheKept().mutex.lock(); }
-void MemoryBlocks::UnlockAfterFork() noexcept { TheKept().mutex.unlock(); }
+void MemoryBlocks::LockForFork() noexcept BRAID_NO_THREAD_CHECK { TheKept().mutex.lock(); }
+void MemoryBlocks::UnlockAfterFork() noexcept BRAID_NO_THREAD_CHECK { TheKept().mutex.unlock(); }
 
 void MemoryBlocks::Prepare(size_t most) noexcept {
   Kept& kept = TheKept();
   size_t missing = 0;
   {
-    const std::lock_guard lock(kept.mutex);
+    const base::MutexLock lock(kept.mutex);
     // Enough for as long as this thread may be busy with other work.
     const size_t taken = std::exchange(kept.taken, 0);
     kept.most = std::min(most, kKept);

@@ -237,7 +237,7 @@ PmemPool::Segment PmemPool::InitSegment(uint32_t index, uint32_t region, uint64_
 /// room in segments_, free_ and `fresh`: nothing here can fail.
 void PmemPool::AddSegment(const Segment& segment, std::vector<uint64_t>* fresh) {
   const uint64_t count = segment.bytes >> chunk_shift_;
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   MapRegion(segment);
   for (uint64_t i = 0; i < count; ++i) {
     const uint64_t chunk = segment.first_chunk + i;
@@ -460,13 +460,13 @@ Status PmemPool::LoadStates(const Segment& segment) {
 }
 
 Status PmemPool::RequireFeature(uint64_t incompat) {
-  const std::lock_guard lock(header_mutex_);
+  const base::MutexLock lock(header_mutex_);
   header_.incompat |= incompat;
   return WriteHeader();
 }
 
 Status PmemPool::MarkDirty(uint64_t incompat) {
-  const std::lock_guard lock(header_mutex_);
+  const base::MutexLock lock(header_mutex_);
   if (BRAID_MUTANT(kDirtyNotMarked)) return Status::OK();
   header_.clean = 0;
   header_.incompat |= incompat;
@@ -482,13 +482,13 @@ Status PmemPool::RaiseGenerations() {
   for (uint64_t chunk = 0; chunk < chunks(); ++chunk) {
     highest = std::max<uint64_t>(highest, StateOf(chunk).generation());
   }
-  const std::lock_guard lock(header_mutex_);
+  const base::MutexLock lock(header_mutex_);
   header_.generation_floor = ((highest >> kStepBits) + 2) << kStepBits;
   return WriteHeader();
 }
 
 Status PmemPool::AnnounceIncompat(uint64_t features) {
-  const std::lock_guard lock(header_mutex_);
+  const base::MutexLock lock(header_mutex_);
   if ((header_.incompat & features) == features) return Status::OK();
   header_.incompat |= features;
   return WriteHeader();
@@ -497,13 +497,13 @@ Status PmemPool::AnnounceIncompat(uint64_t features) {
 Status PmemPool::MarkClean() {
   {
     // What could not be taken back would look like a file too many in a pool that is clean.
-    const std::lock_guard lock(grow_mutex_);
+    const base::MutexLock lock(grow_mutex_);
     if (!growth_error_.ok()) return growth_error_;
   }
   // Page-cache media: everything before the mark must reach the medium before the mark does.
   if (Status s = media_->Sync(); !s.ok()) return s;
   if (failed()) return FaultStatus();
-  const std::lock_guard lock(header_mutex_);
+  const base::MutexLock lock(header_mutex_);
   header_.clean = 1;
   Status s = WriteHeader();
   if (s.ok() && failed()) s = FaultStatus();
@@ -532,11 +532,19 @@ Status PmemPool::WillCopy(uint64_t pages) {
 
 Status PmemPool::Grow(uint32_t region, uint64_t chunks_in_a_run) {
   const uint64_t before = chunks_of(region);
-  const std::lock_guard grow_lock(grow_mutex_);
+  const base::MutexLock grow_lock(grow_mutex_);
   if (chunks_of(region) != before) return Status::OK();  // another thread has just grown it
   if (failed()) return FaultStatus();
   if (!growth_error_.ok()) return growth_error_;
-  return base::NoThrow([&] { return GrowLocked(region, chunks_in_a_run); });
+  return base::NoThrow([&] {
+    grow_mutex_.AssertHeld();
+    return GrowLocked(region, chunks_in_a_run);
+  });
+}
+
+uint32_t PmemPool::segment_count() const {
+  const base::MutexLock lock(mutex_);
+  return static_cast<uint32_t>(segments_.size());
 }
 
 /// The size of a region's next segment: a quarter of what the region has, within limits. Small
@@ -546,7 +554,7 @@ uint64_t PmemPool::GrowthBytes(uint32_t region, uint64_t chunks_in_a_run) const 
   const uint64_t largest = std::max<uint64_t>(256ull << 20, chunk_bytes() * 16);
   const uint64_t smallest = std::min(ShareBytes(), largest);
   const uint64_t needed = (chunks_in_a_run + 2) * chunk_bytes();
-  const auto index = static_cast<uint32_t>(segments_.size());
+  const uint32_t index = segment_count();
   uint64_t bytes = std::clamp((chunks_of(region) << chunk_shift_) / 4, smallest, largest);
   bytes = std::max(bytes, needed + needed / 256);
   // The first segment of a region has more headers.
@@ -558,7 +566,7 @@ uint64_t PmemPool::GrowthBytes(uint32_t region, uint64_t chunks_in_a_run) const 
 Status PmemPool::GrowLocked(uint32_t region, uint64_t chunks_in_a_run) {
   const base::ActivityScope activity(base::Activity::kGrowth);
   const uint64_t total = pool_bytes();
-  const auto index = static_cast<uint32_t>(segments_.size());
+  const uint32_t index = segment_count();
   uint64_t bytes = GrowthBytes(region, chunks_in_a_run);
   Status s = FullError();
   while (bytes / chunk_bytes() >=
@@ -569,7 +577,7 @@ Status PmemPool::GrowLocked(uint32_t region, uint64_t chunks_in_a_run) {
   }
   if (!s.ok()) return s;
   const auto count_segment = [&] {
-    const std::lock_guard lock(header_mutex_);
+    const base::MutexLock lock(header_mutex_);
     header_.segments = index + 1;
     return WriteHeader();
   };
@@ -582,7 +590,7 @@ Status PmemPool::GrowLocked(uint32_t region, uint64_t chunks_in_a_run) {
     const Segment segment = InitSegment(index, region, total, bytes);
     if (failed()) return FaultStatus();
     {
-      const std::lock_guard lock(mutex_);
+      const base::MutexLock lock(mutex_);
       segments_.reserve(index + 1);
       free_[region].reserve(chunks_of(region) + (bytes >> chunk_shift_));
     }
@@ -599,7 +607,7 @@ Status PmemPool::GrowLocked(uint32_t region, uint64_t chunks_in_a_run) {
     growth_error_ = s;
     return s;
   }
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   free_[region].insert(free_[region].begin(), fresh.begin(), fresh.end());
   unlisted_ -= fresh.size();
   return Status::OK();

@@ -15,13 +15,13 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/memory_users.h"
 #include "base/mutants.h"
+#include "base/mutex.h"
 #include "braid/options.h"
 #include "braid/status.h"
 #include "format/layout.h"
@@ -296,41 +296,47 @@ class PmemPool {
   };
 
   PmemPool(std::unique_ptr<Media> media, const Options& options);
-  Status Create(const Options& options, const std::function<Status(PmemPool*)>& init);
-  Status Load(const Options& options);
-  Status LoadSegment(uint32_t index, uint64_t base, uint64_t bytes);
+  // Before others know the pool, and without locks:
+  Status Create(const Options& options,
+                const std::function<Status(PmemPool*)>& init) BRAID_NO_THREAD_CHECK;
+  Status Load(const Options& options) BRAID_NO_THREAD_CHECK;
+  Status LoadSegment(uint32_t index, uint64_t base, uint64_t bytes) BRAID_NO_THREAD_CHECK;
   Status CheckRegions(const Options& options) const;
   bool CountsSegments(uint64_t found) const noexcept;
   /// Gives each region that has none its first segment: a new pool, or one whose creation a crash
   /// has interrupted.
-  Status CompleteRegions();
+  Status CompleteRegions() BRAID_NO_THREAD_CHECK;
   void MapRegion(const Segment& segment);
   void InitRegionHeads(uint64_t base);
   uint64_t LeastBytes(uint32_t index, uint64_t chunks) const noexcept;
   Segment InitSegment(uint32_t index, uint32_t region, uint64_t base, uint64_t bytes);
   void AddSegment(const Segment& segment, std::vector<uint64_t>* fresh);
-  uint64_t GrowthBytes(uint32_t region, uint64_t chunks_in_a_run) const;
+  uint64_t GrowthBytes(uint32_t region, uint64_t chunks_in_a_run) const BRAID_REQUIRES(grow_mutex_);
   uint64_t ShareBytes() const noexcept;
-  Status GrowLocked(uint32_t region, uint64_t chunks_in_a_run);
-  Status TakeBackSegment(Status reason);
-  Status LoadStates(const Segment& segment);
+  Status GrowLocked(uint32_t region, uint64_t chunks_in_a_run) BRAID_REQUIRES(grow_mutex_);
+  Status TakeBackSegment(Status reason) BRAID_REQUIRES(grow_mutex_);
+  uint32_t segment_count() const;
+  Status LoadStates(const Segment& segment) BRAID_NO_THREAD_CHECK;
   Status WriteHeader();
   /// After a crash of the process only: writes back what it had stored and not flushed.
-  void FlushInherited();
+  void FlushInherited() BRAID_NO_THREAD_CHECK;
   /// Of the chunk's next life.
   uint32_t NextGeneration(uint64_t chunk) const noexcept;
   uint32_t AddressBits() const noexcept {
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(base_) >> 12);
   }
-  uint64_t* StateWord(uint64_t chunk) noexcept;
+  uint64_t* StateWord(uint64_t chunk) noexcept BRAID_REQUIRES(mutex_);
   void SetState(uint64_t chunk, format::ChunkKind kind, uint32_t generation);
   /// First of `count` neighbouring chunks.
   Result<uint64_t> Take(uint64_t count, uint32_t region, AllocationClass allocation);
   std::optional<uint64_t> TakeFree(uint64_t count, uint32_t region, AllocationClass allocation);
-  uint64_t TakeOne(std::vector<uint64_t>* free);
-  std::optional<size_t> FindRun(uint64_t count, uint32_t region, bool kept_too);
-  bool IsKept(uint64_t chunk) const noexcept { return chunk - kept_.first < kept_.count; }
-  uint64_t FreeCount() const noexcept;  // mutex_
+  uint64_t TakeOne(std::vector<uint64_t>* free) BRAID_REQUIRES(mutex_);
+  std::optional<size_t> FindRun(uint64_t count, uint32_t region, bool kept_too)
+      BRAID_REQUIRES(mutex_);
+  bool IsKept(uint64_t chunk) const noexcept BRAID_REQUIRES(mutex_) {
+    return chunk - kept_.first < kept_.count;
+  }
+  uint64_t FreeCount() const noexcept BRAID_REQUIRES(mutex_);
   uint64_t ReserveFor(AllocationClass allocation) const;
   Status FullError() const;
 
@@ -351,21 +357,22 @@ class PmemPool {
   bool boot_changed_ = false;
   uint64_t redo_chunks_[2] = {0, 0};
 
-  std::mutex header_mutex_;
-  std::mutex grow_mutex_;
-  std::atomic<uint64_t> taken_{0};  // chunks, since the open
-  Status growth_error_;             // grow_mutex_: a segment could not be taken back
-  mutable std::mutex mutex_;        // free_, segments_ (appended by Grow)
+  base::Mutex header_mutex_;
+  base::Mutex grow_mutex_;
+  std::atomic<uint64_t> taken_{0};                     // chunks, since the open
+  Status growth_error_ BRAID_GUARDED_BY(grow_mutex_);  // a segment could not be taken back
+  mutable base::Mutex mutex_;
   // A region: chunk numbers, taken from the back; has room for all there are.
-  std::array<std::vector<uint64_t>, format::kMaxRegions> free_;
-  std::vector<Segment> segments_;
-  // mutex_: the run that is kept, and how many of its chunks are free; no chunks: there is none.
+  std::array<std::vector<uint64_t>, format::kMaxRegions> free_ BRAID_GUARDED_BY(mutex_);
+  std::vector<Segment> segments_ BRAID_GUARDED_BY(mutex_);  // appended by Grow
+  // The run that is kept, and how many of its chunks are free; no chunks: there is none.
   struct {
     uint64_t first = 0;
     uint64_t count = 0;
     uint64_t free = 0;
-  } kept_;
-  uint64_t unlisted_ = 0;  // mutex_: free chunks of a segment that is just being added
+  } kept_ BRAID_GUARDED_BY(mutex_);
+  uint64_t unlisted_ BRAID_GUARDED_BY(mutex_) =
+      0;  // free chunks of a segment that is just being added
   /// Whose entries are to be copied; as many chunks are kept free for that, twice over.
   std::atomic<uint64_t> write_ahead_chunks_{0};
   std::atomic<uint64_t> chunks_{0};

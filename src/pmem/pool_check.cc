@@ -9,8 +9,8 @@ namespace braid::pmem {
 using format::ChunkKind;
 
 std::vector<std::string> PmemPool::CheckAllocator() {
-  const std::lock_guard grow_lock(grow_mutex_);
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock grow_lock(grow_mutex_);
+  const base::MutexLock lock(mutex_);
   std::vector<std::string> problems;
   const auto problem = [&](uint64_t chunk, const std::string& what) {
     problems.emplace_back(CorruptionAt(ChunkOffset(chunk), "chunk", what).message());

@@ -1,6 +1,7 @@
 // Purpose: the SIGBUS handler and the ranges it knows. Thread safety, invariants, persistence: see
 // sigbus_guard.h.
 #include "pmem/sigbus_guard.h"
+#include "base/mutex.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 #include <string>
 
 namespace braid::pmem {
@@ -47,14 +47,14 @@ struct SigbusRegistry {
   static Status Install();
   static void Uninstall() noexcept;
 
-  static std::mutex mutex;  // not taken by the handler
+  static base::Mutex mutex;  // not taken by the handler
   static std::atomic<Range*> first;
   static uint32_t watched;
   static bool installed;
   static struct sigaction previous;
 };
 
-std::mutex SigbusRegistry::mutex;
+base::Mutex SigbusRegistry::mutex;
 std::atomic<SigbusGuard::Range*> SigbusRegistry::first{nullptr};
 uint32_t SigbusRegistry::watched = 0;
 bool SigbusRegistry::installed = false;
@@ -145,7 +145,7 @@ void SigbusRegistry::Uninstall() noexcept {
 }
 
 Status SigbusGuard::Watch(const char* base, uint64_t bytes) {
-  const std::lock_guard lock(SigbusRegistry::mutex);
+  const base::MutexLock lock(SigbusRegistry::mutex);
   Range* range = SigbusRegistry::first.load(std::memory_order_relaxed);
   while (range != nullptr && range->begin.load(std::memory_order_relaxed) != 0) range = range->next;
   if (range == nullptr) {
@@ -166,14 +166,16 @@ Status SigbusGuard::Watch(const char* base, uint64_t bytes) {
 
 void SigbusGuard::Release() noexcept {
   if (range_ == nullptr) return;
-  const std::lock_guard lock(SigbusRegistry::mutex);
+  const base::MutexLock lock(SigbusRegistry::mutex);
   range_->begin.store(0, std::memory_order_release);
   range_ = nullptr;
   if (--SigbusRegistry::watched == 0) SigbusRegistry::Uninstall();
 }
 
-void SigbusGuard::LockForFork() noexcept { SigbusRegistry::mutex.lock(); }
-void SigbusGuard::UnlockAfterFork() noexcept { SigbusRegistry::mutex.unlock(); }
+void SigbusGuard::LockForFork() noexcept BRAID_NO_THREAD_CHECK { SigbusRegistry::mutex.lock(); }
+void SigbusGuard::UnlockAfterFork() noexcept BRAID_NO_THREAD_CHECK {
+  SigbusRegistry::mutex.unlock();
+}
 
 const std::atomic<uint64_t>& SigbusGuard::fault() const noexcept {
   static const std::atomic<uint64_t> none{0};

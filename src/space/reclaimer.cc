@@ -15,7 +15,7 @@ void Reclaimer::Retire(Retired retired) {
   node.push_back({0, std::move(retired)});
   node.front().clock = BRAID_MUTANT(kReclaimClockStands) ? clock_.load() : clock_.fetch_add(1) + 1;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     batches_.splice(batches_.end(), node);
   }
   wake_();
@@ -23,7 +23,7 @@ void Reclaimer::Retire(Retired retired) {
 
 void Reclaimer::RetireMemory(RetiredMemory memory) noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     memory_.splice(memory_.end(), memory);
   }
   wake_();
@@ -31,7 +31,7 @@ void Reclaimer::RetireMemory(RetiredMemory memory) noexcept {
 
 Result<bool> Reclaimer::Reclaim(bool in_doubt) {
   // Who waits for space must find what another thread is just giving back.
-  const std::lock_guard reclaim_lock(reclaim_mutex_);
+  const base::MutexLock reclaim_lock(reclaim_mutex_);
   // First the clock, then the views: a view that is not seen has a pin at least as high as this,
   // and can't reach what was retired before.
   const uint64_t now = clock_.load();
@@ -39,7 +39,7 @@ Result<bool> Reclaimer::Reclaim(bool in_doubt) {
   std::list<Batch> ready;
   RetiredMemory memory;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     memory.swap(memory_);
     while (!batches_.empty() && batches_.front().clock <= oldest) {
       ready.splice(ready.end(), batches_, batches_.begin());
@@ -67,24 +67,24 @@ Result<bool> Reclaimer::Reclaim(bool in_doubt) {
 void Reclaimer::ReclaimMemory() noexcept {
   RetiredMemory memory;
   {
-    const std::lock_guard lock(mutex_);
+    const base::MutexLock lock(mutex_);
     memory.swap(memory_);
   }
   if (!memory.empty()) pmem::SynchronizeEpoch();
 }
 
 bool Reclaimer::HasRetired() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return !batches_.empty() || !memory_.empty();
 }
 
 bool Reclaimer::HasRetiredMemory() const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return !memory_.empty();
 }
 
 bool Reclaimer::IsRetired(const pmem::ChunkId& chunk) const {
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   return std::any_of(batches_.begin(), batches_.end(), [&](const Batch& batch) {
     const auto& chunks = batch.retired.chunks;
     return std::find(chunks.begin(), chunks.end(), chunk) != chunks.end();
@@ -93,7 +93,7 @@ bool Reclaimer::IsRetired(const pmem::ChunkId& chunk) const {
 
 std::unordered_set<uint64_t> Reclaimer::RetiredExtents() const {
   std::unordered_set<uint64_t> extents;
-  const std::lock_guard lock(mutex_);
+  const base::MutexLock lock(mutex_);
   for (const Batch& batch : batches_) {
     extents.insert(batch.retired.extents.begin(), batch.retired.extents.end());
   }

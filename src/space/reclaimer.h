@@ -16,10 +16,10 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <unordered_set>
 #include <vector>
 
+#include "base/mutex.h"
 #include "braid/status.h"
 #include "pmem/pool.h"
 
@@ -58,7 +58,7 @@ class Reclaimer {
   /// DRAM alone, by whoever needs it now.
   void ReclaimMemory() noexcept;
   /// While it is held nothing is given back to the pool.
-  std::unique_lock<std::mutex> Hold() const { return std::unique_lock(reclaim_mutex_); }
+  base::MutexHold Hold() const { return base::MutexHold(reclaim_mutex_); }
 
   /// How often space was given back, here or elsewhere (CountRoom): who found no room looks whether
   /// that has changed since. One load.
@@ -90,11 +90,11 @@ class Reclaimer {
   std::atomic<uint64_t> clock_{1};
   std::atomic<uint64_t> times_{0};
   std::atomic<uint64_t> chunks_given_back_{0};
-  mutable std::mutex reclaim_mutex_;
-  mutable std::mutex mutex_;
-  // Lists, so that what is taken out or put in needs no memory at that moment. mutex_.
-  std::list<Batch> batches_;
-  RetiredMemory memory_;
+  mutable base::Mutex reclaim_mutex_;
+  mutable base::Mutex mutex_;
+  // Lists, so that what is taken out or put in needs no memory at that moment.
+  std::list<Batch> batches_ BRAID_GUARDED_BY(mutex_);
+  RetiredMemory memory_ BRAID_GUARDED_BY(mutex_);
 };
 
 }  // namespace braid::space

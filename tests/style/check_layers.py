@@ -4,6 +4,7 @@
 1. Dependencies point one way, along LAYERS; folders of one layer do not include each other.
 2. The names of the designs occur in code only below src/design.
 3. Only src/pmem maps, flushes and fences.
+4. Mutexes are those of src/base/mutex.h, whose use clang checks.
 """
 
 import argparse
@@ -42,6 +43,7 @@ SEAM = re.compile(
     r"|\b(?:clwb|clflush|clflushopt|sfence|movnti|movntdq)\b(?=[^\"\n]*\")"
     r"|__builtin_ia32_(?:clwb|clflush\w*|sfence|movnt\w+)"
 )
+LOCKS = re.compile(r"\bstd::(?:mutex|lock_guard|scoped_lock|condition_variable)\b")
 INLINE_ASM = re.compile(r"\basm\b")
 
 
@@ -105,6 +107,17 @@ def check_seam(path, code):
                       "pmem/persist.h (persist this range, publish this link)")
 
 
+def check_locks(path, code):
+    if path == pathlib.PurePath("src/base/mutex.h") or path.name.endswith("_test.cc"):
+        return
+    if path.parts[0] != "src":
+        return
+    for match in LOCKS.finditer(code):
+        yield Problem(str(path), line_of(code, match.start()),
+                      f"'{match.group()}': use Mutex, MutexLock, CondVar of base/mutex.h, and say "
+                      "with BRAID_GUARDED_BY what is under it")
+
+
 def check(root):
     problems = []
     for path in cpp_files(root, "src", "include", "tools"):
@@ -113,6 +126,7 @@ def check(root):
         problems += check_includes(path, code)
         problems += check_design_names(path, code)
         problems += check_seam(path, code)
+        problems += check_locks(path, code)
     return problems
 
 

@@ -20,8 +20,8 @@ class LayersTest(TreeCase):
         self.assertEqual(self.offences(), ["src/pmem/a.h:2"])
 
     def test_a_sibling_is_an_offence_except_in_a_unit_test(self):
-        self.write("src/log/a.cc", '// a\n\n#include "memtable/memtable.h"\n')
-        self.write("src/log/a_test.cc", '// a\n#include "memtable/memtable.h"\n')
+        self.write("src/log/a.cc", '// a\n\n#include "level/table.h"\n')
+        self.write("src/log/a_test.cc", '// a\n#include "level/table.h"\n')
         self.assertEqual(self.offences(), ["src/log/a.cc:3"])
 
     def test_a_unit_test_must_not_look_upward_either(self):
@@ -80,6 +80,17 @@ class SeamTest(TreeCase):
         self.write("src/log/a.cc", '// then clwb and sfence\nconst char* kText = "uses clwb";\n'
                                    "munmap(p, 1);\n// mmap(p)\n")
         self.assertEqual(self.offences(), [])
+
+
+class LocksTest(TreeCase):
+    def offences(self):
+        return self.places(check_layers.check(self.root))
+
+    def test_a_mutex_that_clang_does_not_check_is_an_offence(self):
+        self.write("src/engine/a.h", "// a\nstd::mutex mutex_;\n")
+        self.write("src/base/mutex.h", "// a\nstd::mutex inner_;\n")
+        self.write("src/engine/a_test.cc", "// a\nstd::mutex mutex;\n")
+        self.assertEqual(self.offences(), ["src/engine/a.h:2"])
 
 
 if __name__ == "__main__":
