@@ -150,6 +150,10 @@ class Run:
                 target = stage.target(self.size, self)
             except (OSError, subprocess.CalledProcessError) as error:
                 problem = f"what there is to run can't be listed: {error}"
+        if not problem and target is None:
+            progress["skipped"] = f"not in size {self.size}"
+            self.save()
+            return True
         if not target:
             self.note_failure(stage, progress, [problem or "there is nothing to run"], "", None)
             self.save()
