@@ -89,7 +89,9 @@ def ageing(curves):
              "<p>Each pattern keeps about 10,000 live records all the time. From left to right: what "
              "each tenth of its operations has found. A flat line does not age. Processor time, "
              "not time on the wall; “inline” is without background threads, so that an operation "
-             "does the flushes and merges it causes.</p>", key(kinds)]
+             "does the flushes and merges it causes. A queue's consumer passes what "
+             "it has deleted until it is merged, in a large memtable some tenths later.</p>",
+             key(kinds)]
     for pattern, measures in sorted(patterns.items()):
         parts.append(f"<h3>{html.escape(pattern)}</h3><div>")
         parts += [chart(measure, measures[measure]) for measure in AGEING_MEASURES]
@@ -101,8 +103,11 @@ def rows(facts):
     for row in facts["stages"]:
         counts = ", ".join(f"{name} {value:,}" for name, value in row["counts"].items() if value)
         failed = ' class="failed"' if row["failures"] else ""
-        done = f"skipped: {row['skipped']}" if row["skipped"] and not row["done"] else (
-            f"{row['done']:,} {row['unit']}")
+        if row["skipped"] and not row["done"]:
+            yield (f"<tr><td>{html.escape(row['title'])}</td><td class=n>skipped</td><td></td>"
+                   f"<td></td><td></td><td>{html.escape(row['skipped'])}</td></tr>")
+            continue
+        done = f"{row['done']:,} {row['unit']}"
         yield (f"<tr><td>{html.escape(row['title'])}</td><td class=n>{html.escape(done)}</td>"
                f"<td class=n>{report.percent(row['share'])}</td>"
                f"<td class=n><span{failed}>{row['failures']}</span></td>"
