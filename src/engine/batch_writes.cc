@@ -12,7 +12,7 @@ using pmem::AllocationClass;
 
 /// The updates of `batch`, whose bytes they point to; counts them.
 Result<std::vector<log::Draft>> Writer::DraftsOf(const WriteBatch& batch) {
-  struct Collector final : WriteBatch::Handler {
+  struct DraftMaker final : WriteBatch::Handler {
     std::vector<log::Draft> drafts;
     uint64_t bytes = 0;
     Status status;
@@ -29,16 +29,16 @@ Result<std::vector<log::Draft>> Writer::DraftsOf(const WriteBatch& batch) {
     }
     void Put(Slice key, Slice value) override { Add(EntryOp::kPut, key, value); }
     void Delete(Slice key) override { Add(EntryOp::kDelete, key, {}); }
-  } collector;
-  batch.Iterate(&collector);
-  if (!collector.status.ok()) return collector.status;
-  if (collector.bytes > kMaxBatchBytes) {
-    return Status::InvalidArgument("the batch has " + std::to_string(collector.bytes) +
+  } maker;
+  batch.Iterate(&maker);
+  if (!maker.status.ok()) return maker.status;
+  if (maker.bytes > kMaxBatchBytes) {
+    return Status::InvalidArgument("the batch has " + std::to_string(maker.bytes) +
                                    " bytes; the limit is " + std::to_string(kMaxBatchBytes));
   }
   counters_.Add(Counter::kBatches);
-  counters_.Add(Counter::kBytesPut, collector.bytes);
-  return std::move(collector.drafts);
+  counters_.Add(Counter::kBytesPut, maker.bytes);
+  return std::move(maker.drafts);
 }
 
 Status Writer::Write(const WriteOptions& options, const WriteBatch& batch) {
