@@ -158,6 +158,10 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
     return flushed.ok() && flushed->state == engine::Flusher::Outcome::State::kFlushed;
   }
   Status Checkpoint() override { return flusher.Checkpoint(flusher.HoldCheckpoints()); }
+  void TellPressure(bool let_go) override {
+    const engine::ReadState& now = state();
+    if (let_go) controller.LetGo(now.version->l0.size(), now.immutables.size(), false);
+  }
 
   const std::function<void(double)> no_progress;
 };
