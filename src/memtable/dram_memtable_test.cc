@@ -128,7 +128,8 @@ TEST_P(DramMemTableTest, ABatchHasNumbersThatFollowEachOther) {
 
 TEST_P(DramMemTableTest, ABatchThatFindsNoNumbersLeavesNothing) {
   sequence_.store(format::kMaxSequence - 1);
-  std::vector<log::Draft> drafts = {DraftOf("a", "1"), DraftOf("b", std::string(20'000, 'x'))};
+  const std::string large(20'000, 'x');
+  std::vector<log::Draft> drafts = {DraftOf("a", "1"), DraftOf("b", large)};
   const uint64_t free = pool_->free_chunks();
   bool is_torn = false;
   const Status s = table_->WriteBatch(0, drafts, pmem::AllocationClass::kWrite, &is_torn);
