@@ -32,14 +32,13 @@ def jobs(each=1_400 << 20):
     return max(1, min(processors, available_memory() // each))
 
 
-class Usage:
-    """What the machine gave while this was entered: the most memory, by how much less was available
-    than at first, scratch data in memory included; and the processors' busy time."""
+class MostMemory:
+    """The most that was taken while this was entered, scratch data in memory included: by how much
+    less was available than at first."""
 
     def __enter__(self):
-        self.most_memory = 0
+        self.bytes = 0
         self._at_first = available_memory()
-        self._ticks = _busy_ticks()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -48,20 +47,24 @@ class Usage:
     def __exit__(self, *_):
         self._ended.set()
         self._thread.join()
-        busy, total = (now - then for now, then in zip(_busy_ticks(), self._ticks))
-        self.busy_share = busy / max(total, 1)
 
     def _watch(self):
         while not self._ended.wait(1 / SAMPLES_A_SECOND):
-            self.most_memory = max(self.most_memory, self._at_first - available_memory())
+            self.bytes = max(self.bytes, self._at_first - available_memory())
 
 
-def _busy_ticks():
-    """Of all processors: (busy, all)."""
+def processor_ticks():
+    """Of all processors, since they were started: (busy, all)."""
     with open("/proc/stat", encoding="ascii") as facts:
         ticks = [int(word) for word in facts.readline().split()[1:9]]
     idle = ticks[3] + ticks[4]
     return sum(ticks) - idle, sum(ticks)
+
+
+def busy_share(since):
+    """Of the time since processor_ticks() was `since`."""
+    busy, total = (now - then for now, then in zip(processor_ticks(), since))
+    return busy / max(total, 1)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ class Run:
         self.jobs = machine.jobs()
         full = os.environ.get("BRAID_TEST_SHARE", "push") == "full"
         self.choice = choices.Choice.of_environment(full)
-        self.steps = []  # name, seconds, usage
+        self.steps = []  # name, seconds, how busy the processors were
         self.lock = threading.Lock()
         self.library_built = threading.Event()
 
@@ -52,13 +52,12 @@ class Run:
             print(f"[{time.monotonic() - self.begin:4.0f}s] {text}", flush=True)
 
     def timed(self, name, work):
-        begin = time.monotonic()
+        begin, ticks = time.monotonic(), machine.processor_ticks()
         try:
-            with machine.Usage() as usage:
-                return work()
+            return work()
         finally:
             with self.lock:
-                self.steps.append((name, time.monotonic() - begin, usage))
+                self.steps.append((name, time.monotonic() - begin, machine.busy_share(ticks)))
 
     def record(self, step, failed, log):
         """One outcome of a step that counts no tests of its own."""
@@ -331,7 +330,7 @@ def run(root, scratch, parts):
     share = "everything" if this.choice.full else f"BRAID_CHOICE={this.choice.seed}"
     this.say(f"{this.jobs} side by side; {share}; BRAID_TEST_SIZE="
              f"{os.environ.get('BRAID_TEST_SIZE', 'push')}")
-    with machine.Usage() as usage:
+    with machine.MostMemory() as memory:
         try:
             this.lanes(parts)
         finally:
@@ -340,9 +339,9 @@ def run(root, scratch, parts):
     print()
     count_tests.print_slowest(reports, 10)
     print("steps: seconds, and how busy the processors were")
-    for name, seconds, of_step in this.steps:
-        print(f"  {seconds:6.0f}  {of_step.busy_share:4.0%}  {name}")
-    print(f"the most memory at a time: {usage.most_memory / 2**30:.1f} GiB, "
+    for name, seconds, busy in this.steps:
+        print(f"  {seconds:6.0f}  {busy:4.0%}  {name}")
+    print(f"the most memory at a time: {memory.bytes / 2**30:.1f} GiB, "
           "with scratch data where that lies in memory")
     this.say(f"done; logs are in {this.results.relative_to(root)}")
     sys.stdout.flush()

@@ -32,7 +32,7 @@ Stalls::Timer::Waiter::Waiter(Stalls* stalls, StallReason reason) noexcept
   const uint64_t word = __rdtsc() << kReasonBits | static_cast<uint64_t>(reason);
   // Threads with equal slots are rare; a few tries find room for the next.
   for (uint32_t i = 0; i < 4; ++i) {
-    std::atomic<uint64_t>& slot = stalls->waiters_[(base::ThreadSlot() + i) % kSlots];
+    std::atomic<uint64_t>& slot = stalls->waiters_[(ThreadSlot() + i) % kSlots];
     uint64_t expected = 0;
     // Relaxed: shown to whoever asks, ordered with nothing.
     if (slot.compare_exchange_strong(expected, word, std::memory_order_relaxed)) {

@@ -52,11 +52,11 @@ bool WordWatch::Add(void* name, const void* word, uint32_t seen) noexcept {
   const MutexLock lock(mutex_);
   if (!can_wait_) return false;
   Group* group = nullptr;
-  try {
+  Try([&] {
+    mutex_.AssertHeld();
     group = GroupWithRoom();
-  } catch (...) {
-    return false;  // no memory, or no thread
-  }
+  });
+  if (group == nullptr) return false;
   group->words.push_back({name, static_cast<const uint32_t*>(word), seen});
   group->changes.fetch_add(1);
   WakeWaiters(&group->changes, false);

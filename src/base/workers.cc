@@ -84,14 +84,6 @@ void Workers::StartThreadFor(Lane lane, size_t jobs) {
   if (threads < std::min(jobs, most_threads())) StartThread(lane);
 }
 
-void Workers::TryStartThreadFor(Lane lane, size_t jobs) noexcept {
-  try {
-    StartThreadFor(lane, jobs);
-  } catch (...) {
-    // Those that are there do.
-  }
-}
-
 void Workers::Add(Job* job, Lane lane) {
   Job::Queue node;
   node.emplace(Clock::time_point{}, job);
@@ -100,7 +92,12 @@ void Workers::Add(Job* job, Lane lane) {
   LaneState& state = lanes_[static_cast<size_t>(lane)];
   if (state.threads.empty()) StartThread(lane);
   // Those that are there may all be at long jobs.
-  if (state.idle == 0) TryStartThreadFor(lane, state.jobs + 1);
+  if (state.idle == 0) {
+    Try([&] {
+      mutex_.AssertHeld();
+      StartThreadFor(lane, state.jobs + 1);
+    });
+  }
   job->lane_ = lane;
   job->node_ = node.extract(node.begin());
   job->woken_ = false;
@@ -206,7 +203,10 @@ void Workers::Loop(Lane lane) noexcept {
     if (state.idle != 0) {
       if (!state.queue.empty()) state.changed.NotifyOne();
     } else {
-      TryStartThreadFor(lane, state.jobs);
+      Try([&] {
+        mutex_.AssertHeld();
+        StartThreadFor(lane, state.jobs);
+      });
     }
     RunJob(job);
   }

@@ -103,7 +103,6 @@ class Workers {
   void Loop(Lane lane) noexcept;
   void StartThread(Lane lane) BRAID_REQUIRES(mutex_);
   void StartThreadFor(Lane lane, size_t jobs) BRAID_REQUIRES(mutex_);
-  void TryStartThreadFor(Lane lane, size_t jobs) noexcept BRAID_REQUIRES(mutex_);
   Job* TakeOrWait(LaneState* lane) noexcept BRAID_REQUIRES(mutex_);
   void RunJob(Job* job) noexcept BRAID_REQUIRES(mutex_);
   void Enqueue(Job* job, std::chrono::milliseconds pause) noexcept BRAID_REQUIRES(mutex_);

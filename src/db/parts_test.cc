@@ -26,6 +26,15 @@ class PartsTest : public ::testing::Test {
 
   using EnginePtr = std::shared_ptr<engine::Engine>;
 
+  /// A fresh pool, whose L0 is full after a few puts.
+  EnginePtr OpenWithoutMerges(bool threads) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directory(path_);
+    options_.background_threads = threads;
+    options_.compaction.kind = MergeKind::kNone;
+    options_.memtable.bytes = 1024;
+    return Open();
+  }
   EnginePtr Open() {
     auto media = pmem::OpenFileMedia(path_, options_.pool, true);
     EXPECT_TRUE(media.ok());
@@ -173,12 +182,7 @@ TEST_F(PartsTest, AMergeThatCopiesKeepsEverythingAndGivesTheOriginalsBack) {
 TEST_F(PartsTest, WithoutMergesAFullL0EndsWritesWithTheReasonAndReadsGoOn) {
   for (const bool threads : {false, true}) {
     SCOPED_TRACE(threads ? "threads" : "inline");
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directory(path_);
-    options_.background_threads = threads;
-    options_.compaction.kind = MergeKind::kNone;
-    options_.memtable.bytes = 1024;
-    EnginePtr engine = Open();
+    EnginePtr engine = OpenWithoutMerges(threads);
     Status s;
     int written = 0;
     for (; s.ok() && written < 10'000; ++written) s = engine->Put({}, Key(written), "v");
@@ -203,12 +207,7 @@ TEST_F(PartsTest, WithoutMergesAFullL0EndsWritesWithTheReasonAndReadsGoOn) {
 TEST_F(PartsTest, ACloseThatFindsL0FullMergesFirst) {
   for (const bool threads : {false, true}) {
     SCOPED_TRACE(threads ? "threads" : "inline");
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directory(path_);
-    options_.background_threads = threads;
-    options_.compaction.kind = MergeKind::kNone;
-    options_.memtable.bytes = 1024;
-    EnginePtr engine = Open();
+    EnginePtr engine = OpenWithoutMerges(threads);
     int written = 0;
     while (engine->Put({}, Key(written), "v").ok()) ASSERT_LT(++written, 10'000);
     engine.reset();

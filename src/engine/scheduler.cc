@@ -278,7 +278,7 @@ Status Scheduler::FlushForClose() {
     if (active->entries() != 0) {
       NextState next = versions.Next();
       next.Seal(store_.NewMemTable(versions.NewTableId()));
-      active->Advance(memtable::State::kSealed);
+      active->Freeze();
       versions.Show(std::move(next));
     }
   }

@@ -162,7 +162,10 @@ class VersionSet {
   Locked LockWatched(base::Stalls* stalls) {
     return {this, &data_, base::LockWatched(mutex_, stalls)};
   }
-  bool AnySealed() const { return !Lock().Keep()->immutables.empty(); }
+  bool AnySealed() const {
+    const ConstLocked versions = Lock();
+    return !versions.state().immutables.empty();
+  }
 
   /// What reads and writes look at. Inside an EpochGuard.
   const ReadState& shown() const noexcept {

@@ -77,6 +77,7 @@ void GiveBackAddressRoom(const AddressRoom& room, uint64_t mapped, bool emptied)
   pmem2_vm_reservation_delete(&reservation);
 }
 
+// Held over a fork, by fork_guard.cc.
 void LockAddressRoomsForFork() noexcept BRAID_NO_THREAD_CHECK { kept_mutex.lock(); }
 void UnlockAddressRoomsAfterFork() noexcept BRAID_NO_THREAD_CHECK { kept_mutex.unlock(); }
 uint64_t RoomsInUse() noexcept { return rooms_in_use.load(); }

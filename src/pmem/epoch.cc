@@ -1,15 +1,15 @@
 // Purpose: the bridge to liburcu. Thread safety and invariants: see epoch.h. Persistence: none.
 #include "pmem/epoch.h"
-#include "base/mutex.h"
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <shared_mutex>
 
 #define _LGPL_SOURCE
 #define RCU_MEMB
 #include <urcu.h>
+
+#include "base/mutex.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define BRAID_TSAN 1

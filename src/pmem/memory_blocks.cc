@@ -1,6 +1,5 @@
 // Purpose: blocks for nodes. Thread safety, invariants, persistence: see memory_blocks.h.
 #include "pmem/memory_blocks.h"
-#include "base/mutex.h"
 
 #include <sys/mman.h>
 
@@ -9,6 +8,8 @@
 #include <cstdint>
 #include <new>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace braid::pmem {
 
@@ -83,6 +84,7 @@ void MemoryBlocks::Give(void* block) noexcept {
   ::munmap(block, kBytes);
 }
 
+// Held over a fork, by fork_guard.cc.
 void MemoryBlocks::LockForFork() noexcept BRAID_NO_THREAD_CHECK { TheKept().mutex.lock(); }
 void MemoryBlocks::UnlockAfterFork() noexcept BRAID_NO_THREAD_CHECK { TheKept().mutex.unlock(); }
 

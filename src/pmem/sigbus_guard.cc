@@ -1,7 +1,6 @@
 // Purpose: the SIGBUS handler and the ranges it knows. Thread safety, invariants, persistence: see
 // sigbus_guard.h.
 #include "pmem/sigbus_guard.h"
-#include "base/mutex.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -12,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+
+#include "base/mutex.h"
 
 namespace braid::pmem {
 
@@ -172,6 +173,7 @@ void SigbusGuard::Release() noexcept {
   if (--SigbusRegistry::watched == 0) SigbusRegistry::Uninstall();
 }
 
+// Held over a fork, by fork_guard.cc.
 void SigbusGuard::LockForFork() noexcept BRAID_NO_THREAD_CHECK { SigbusRegistry::mutex.lock(); }
 void SigbusGuard::UnlockAfterFork() noexcept BRAID_NO_THREAD_CHECK {
   SigbusRegistry::mutex.unlock();

@@ -35,7 +35,7 @@ std::optional<std::string> RunWorkload(Device* device, const Workload& workload,
 std::optional<Position> ReplayFromEnvironment();
 std::optional<std::string> ReplayOne(Device* device, const Workload& workload, const Position& at);
 
-/// Seed of the first run: BRAID_SEED, or 1, so that a push always checks the same.
+/// Seed of the first run: BRAID_SEED, which scripts/test.py chooses anew for each push, or 1.
 uint64_t FirstSeed();
 
 /// One line of counts.
