@@ -35,9 +35,11 @@ from comparison.cluster import Cluster, Failure
 from comparison.runs import Runner
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NODES, SLOTS, REPLICATION = 4, 2, 2
+NODES, REPLICATION = 4, 2
+SLOTS = 2  # of a worker
 BLOCKS = 64  # of the text, unless blocks would be smaller than 1 MB
-QUICK = {"size": 32 << 20, "block": 2 << 20, "jobs": ["wordcount"], "fairness": False,
+TOGETHER = ("also", "only", "no")
+QUICK = {"size": 32 << 20, "block": 2 << 20, "jobs": ["wordcount"], "together": "no",
          "modes": list(jobs.POLICIES)}
 SLOW = f"node{NODES}"  # not the first, which has a slot more for the application master
 # What it is left: half a core, or half of a worker's share where there are few.
@@ -71,7 +73,10 @@ def parse(arguments):
     parser.add_argument("--runs", type=int, help="rounds over all jobs (1; with skew 9, quick 1)")
     parser.add_argument("--jobs", help="which of " + ",".join(jobs.JOBS) + " (with skew grep)")
     parser.add_argument("--modes", help="which ways, by ';': " + "; ".join(jobs.MODES))
-    parser.add_argument("--no-fairness", action="store_true", help="don't run two jobs at once")
+    parser.add_argument("--slots", type=int, default=SLOTS,
+                        help="containers that run at once on a worker (%(default)s)")
+    parser.add_argument("--together", choices=TOGETHER,
+                        help="two jobs at once: also, only these, or no (also; quick no)")
     parser.add_argument("--jar", type=pathlib.Path, help="braid-hadoop's, instead of building it")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no run after so many")
     parser.add_argument("--json", type=pathlib.Path,
@@ -92,7 +97,7 @@ def settle(options):
     options.bytes = QUICK["size"] if quick else bytes_of(options.size)
     options.block = QUICK["block"] if quick else max(1 << 20, options.bytes // options.blocks)
     options.block -= options.block % 512  # HDFS wants a multiple of its checksums' chunks
-    options.fairness = not (quick or options.no_fairness)
+    options.together = options.together or (QUICK["together"] if quick else "also")
     skewed = options.skew != "none"
     usual = SKEWED["jobs"] if skewed else QUICK["jobs"] if quick else list(jobs.JOBS)
     options.jobs = options.jobs.split(",") if options.jobs else usual
@@ -100,6 +105,8 @@ def settle(options):
         options.runs = SKEWED["runs"] if skewed and not quick else 1
     if options.runs < 1:
         raise argparse.ArgumentTypeError("there must be a round at least: --runs 1")
+    if options.slots < 1:
+        raise argparse.ArgumentTypeError("a worker must have a slot at least: --slots 1")
     chosen = options.modes.split(";") if options.modes else QUICK["modes"] if quick else jobs.MODES
     options.modes = [mode.strip() for mode in chosen]
     for given, known in ((options.jobs, jobs.JOBS), (options.modes, jobs.MODES)):
@@ -147,9 +154,10 @@ def in_turn(modes, turn):
 def measure(options, cluster, runner, results):
     """The rounds. Results are kept after each run, so that a run that is cut short counts."""
     pair = results["pair"]
-    rounds = max((run["round"] for run in results["runs"]), default=0)
+    counted = results["together"] if options.together == "only" else results["runs"]
+    rounds = max((run["round"] for run in counted), default=0)
     for turn in range(rounds, rounds + options.runs):
-        for job in options.jobs:
+        for job in options.jobs if options.together != "only" else ():
             # Who comes first finds the machine in another state.
             for name in in_turn(options.modes, turn):
                 if late(options):
@@ -160,7 +168,7 @@ def measure(options, cluster, runner, results):
                 keep(options, results)
                 say(f"{job}, {name}: {facts['job_s']:.1f} s, {facts['containers']} containers, "
                     f"CPU {facts['cpu_s']:.0f} s, load {facts['load']:.0f}")
-        for name in in_turn(options.modes, turn) if options.fairness else ():
+        for name in in_turn(options.modes, turn) if options.together != "no" else ():
             if late(options):
                 return
             times = runner.together(*pair, jobs.MODES[name])
@@ -196,7 +204,7 @@ def conclude(results, untrue):
 def demonstrate(options, cluster, folder):
     results = begun(options)
     if not set(results["pair"]) <= set(options.jobs):
-        options.fairness = False
+        options.together = "no"
     needs_jar = any(jobs.MODES[mode].input_format == jobs.COALESCING for mode in options.modes)
     jar = options.jar
     if needs_jar and not jar:
@@ -217,8 +225,8 @@ def demonstrate(options, cluster, folder):
         results["throttled"].append(cluster.throttled(SLOW))
         keep(options, results)
     untrue = []
-    if jar:
-        ids = [run["job_id"] for run in results["runs"][earlier:]]
+    ids = [run["job_id"] for run in results["runs"][earlier:]]
+    if jar and ids:
         untrue = history.differences(cluster, jar, ids)
         if not untrue:
             say(f"the history command says of {len(ids)} jobs what the JobHistoryServer says")
@@ -228,7 +236,7 @@ def demonstrate(options, cluster, folder):
 def begun(options):
     """Results without runs, or those of the file to which runs are to be added."""
     results = {
-        "size": options.bytes, "block": options.block, "nodes": NODES, "slots": SLOTS,
+        "size": options.bytes, "block": options.block, "nodes": NODES, "slots": options.slots,
         "replication": REPLICATION, "machine": machine(), "skew": options.skew,
         "pair": ["wordcount", "grep"] if options.skew == "none" else ["grep", "grep"],
         "runs": [], "together": []}
@@ -258,7 +266,7 @@ def main(arguments):
         return 0
     for number in ENDING:
         signal.signal(number, interrupted)
-    cluster = Cluster(f"demo{os.getpid()}", NODES, SLOTS, options.block)
+    cluster = Cluster(f"demo{os.getpid()}", NODES, options.slots, options.block)
     with tempfile.TemporaryDirectory(prefix="braid-hadoop-demo-",
                                      dir=os.environ.get("BRAID_TMP")) as folder:
         os.chmod(folder, 0o755)

@@ -268,18 +268,19 @@ class ScriptTest(unittest.TestCase):
         self.assertIn("there is no 'fastest'", self.refused("demo.py", "--modes", "fastest"))
         self.assertIn("invalid choice: 'rack'", self.refused("demo.py", "--skew", "rack"))
         self.assertIn("a round at least", self.refused("demo.py", "--runs", "0"))
+        self.assertIn("a slot at least", self.refused("demo.py", "--slots", "0"))
 
     def test_skew_means_nine_rounds_of_grep_unless_said_otherwise(self):
         def asked(*words):
             options = demo.parse(words)
-            return options.runs, options.jobs, options.fairness
+            return options.runs, options.jobs, options.together
 
-        self.assertEqual(asked(), (1, list(jobs.JOBS), True))
-        self.assertEqual(asked("--skew", "node"), (9, ["grep"], True))
+        self.assertEqual(asked(), (1, list(jobs.JOBS), "also"))
+        self.assertEqual(asked("--skew", "node"), (9, ["grep"], "also"))
         self.assertEqual(asked("--skew", "data", "--runs", "2", "--jobs", "sort"),
-                         (2, ["sort"], True))
-        self.assertEqual(asked("--skew", "data", "--size", "quick"), (1, ["grep"], False))
-        self.assertEqual(asked("--size", "quick"), (1, ["wordcount"], False))
+                         (2, ["sort"], "also"))
+        self.assertEqual(asked("--skew", "data", "--size", "quick"), (1, ["grep"], "no"))
+        self.assertEqual(asked("--size", "quick"), (1, ["wordcount"], "no"))
 
     def test_settings_that_make_no_sense(self):
         for name, value in {"ID": "../x", "NODES": "0", "SLOTS": "two", "SCHEDULER": "fifo",
