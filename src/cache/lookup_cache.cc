@@ -26,7 +26,7 @@ LookupResult LookupCache::Find(const index::LookupKey& key,
     // zero, so its number is by this one.
     if (complete_.load(std::memory_order_acquire) == complete) {
       counters_.Add(Counter::kAbsences);
-      return {LookupResult::State::kNowhere, 0};
+      return {LookupResult::State::kNowhere, 0, {}};
     }
   }
   const LookupResult result = Judge(word, key, view);
@@ -46,9 +46,7 @@ LookupResult LookupCache::Judge(uint64_t word, const index::LookupKey& key,
   if (!index::KeyIsIntact(*pool_, *entry, offset, hash)) return {};
   if (entry->state() != format::kStateLive) return {};
   if (!view.Sees(*entry) && !BRAID_MUTANT(kLookupIgnoresView)) return {};
-  return {entry->op() == format::EntryOp::kDelete ? LookupResult::State::kDeleted
-                                                  : LookupResult::State::kFound,
-          offset};
+  return LookupResult::Of(*entry, offset);
 }
 
 void LookupCache::Fill(uint64_t hash, uint64_t offset) noexcept {

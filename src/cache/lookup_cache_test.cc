@@ -56,7 +56,7 @@ TEST_F(LookupCacheTest, AnswersWithWhatWasFilledAndCountsHitsAndMisses) {
   cache.Fill(base::Hash64("a"), put);
   cache.Fill(base::Hash64("b"), removed);
   EXPECT_EQ(Find(cache, "a").state, LookupResult::State::kFound);
-  EXPECT_EQ(Find(cache, "a").offset, put);
+  EXPECT_EQ(Find(cache, "a").value.offset(), put);
   EXPECT_EQ(Find(cache, "b").state, LookupResult::State::kDeleted);
   EXPECT_TRUE(Misses(cache, "c"));
   EXPECT_EQ(cache.entries(), 2u);
@@ -71,11 +71,11 @@ TEST_F(LookupCacheTest, TheNewcomerTakesTheBucket) {
   cache.Fill(base::Hash64("a"), first);
   cache.Fill(base::Hash64("b"), second);
   EXPECT_TRUE(Misses(cache, "a"));
-  EXPECT_EQ(Find(cache, "b").offset, second);
+  EXPECT_EQ(Find(cache, "b").value.offset(), second);
   EXPECT_EQ(cache.entries(), 1u);
   // Only what names the entry is cleared.
   cache.Forget(base::Hash64("a"), first);
-  EXPECT_EQ(Find(cache, "b").offset, second);
+  EXPECT_EQ(Find(cache, "b").value.offset(), second);
   cache.Forget(base::Hash64("b"), second);
   EXPECT_TRUE(Misses(cache, "b"));
   EXPECT_EQ(cache.entries(), 0u);
@@ -88,7 +88,7 @@ TEST_F(LookupCacheTest, WhatIsFoundTakesOnlyABucketThatNeverWasUsed) {
   const uint64_t other = Write("b");
   cache.Fill(base::Hash64("a"), newer);
   cache.FillFound(base::Hash64("a"), older);
-  EXPECT_EQ(Find(cache, "a").offset, newer);
+  EXPECT_EQ(Find(cache, "a").value.offset(), newer);
   // Another key takes the bucket and is forgotten: nothing tells any more that "a" was there.
   cache.Fill(base::Hash64("b"), other);
   cache.Forget(base::Hash64("b"), other);
@@ -97,7 +97,7 @@ TEST_F(LookupCacheTest, WhatIsFoundTakesOnlyABucketThatNeverWasUsed) {
   EXPECT_EQ(cache.entries(), 0u);
   cache.Clear();
   cache.FillFound(base::Hash64("a"), newer);
-  EXPECT_EQ(Find(cache, "a").offset, newer);
+  EXPECT_EQ(Find(cache, "a").value.offset(), newer);
   EXPECT_EQ(cache.entries(), 1u);
 }
 

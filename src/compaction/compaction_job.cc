@@ -72,6 +72,7 @@ Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* 
     }
     input.adopted_entries = source_->entries();
   }
+  input.is_bottom = is_bottom_;
   input.target_head = target_->head_offset();
   input.tree = target_tree_;
   input.tree_min_height = target_->tree_min_height();

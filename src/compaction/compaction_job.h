@@ -28,6 +28,8 @@ class CompactionJob {
                 std::shared_ptr<level::PmemTable> source, std::shared_ptr<level::PmemTable> target,
                 index::EntryIndex* target_tree, const CompactionOptions& options);
 
+  /// A level is below the target: deletes are kept. Before Run.
+  void KeepDeletes() noexcept { is_bottom_ = false; }
   /// The target is empty, and the source a load: it becomes the target as it is. Before Run.
   void Adopt() noexcept { adopts_ = true; }
   /// See TargetTree::next. Before Run.
@@ -71,6 +73,7 @@ class CompactionJob {
   BatchProgress resumed_;
   uint64_t merge_id_ = 0;
   bool adopts_ = false;
+  bool is_bottom_ = true;
   const std::vector<index::Replacement>* moved_ = nullptr;
   const std::vector<uint64_t>* revisited_ = nullptr;
   std::unique_ptr<ZipperMerge> merge_;

@@ -1,20 +1,101 @@
-// Purpose: decides what the background should do next. A pure function from facts to a plan, tested
-// without threads. Thread safety: pure. Persistence: none.
+// Purpose: decides what the background does next. A pure function from facts to a plan, tested
+// without threads (picker_test.cc).
+// Thread safety: pure.
+// Persistence: none.
+// Source: the compaction pickers of LevelDB and Pebble, whose plans are values as well.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "braid/options.h"
 
 namespace braid::compaction {
 
+/// All that the background may do.
+enum class Action : uint8_t {
+  kNothing,
+  kMerge,         ///< the plan's inputs
+  kFinishCopies,  ///< the merge of copies that is open
+  kIndex,         ///< the next part of an index that lookups lack
+  kRemakeIndex,   ///< the next part of a better one
+  kFillLookups,   ///< the next part of the lookup cache
+  kCount,         ///< live bytes of chunks that nobody has counted
+  kDrop,          ///< a part of the versions that only views have kept
+  kArrange,       ///< a part of the last level, into the order of its keys
+  kCollect,       ///< live entries out of some sparse chunks
+  kMakeRoom,      ///< chunks that a large value needs, side by side
+  kNextPhase,     ///< the phase of the round is over
+};
+
+/// How inputs come into the level below.
+enum class MergeMethod : uint8_t {
+  kLink,         ///< entries stay where they are, and are linked
+  kCopyAndLink,  ///< copies of them are linked, close together
+};
+
+struct Plan {
+  Action action = Action::kNothing;
+  // Of a merge:
+  uint32_t from = 0;             // level of the inputs
+  uint32_t to = 0;               // level of the list that takes them in
+  std::vector<uint64_t> inputs;  // ids of tables, oldest last
+  MergeMethod method = MergeMethod::kLink;
+  bool is_bottom = false;  // no level is below `to`: deletes have nothing left to hide
+
+  /// As people read it: "merge 7 of L0 into L1, the bottom".
+  std::string ToString() const;
+};
+
+class ActionSet {
+ public:
+  ActionSet() = default;
+  ActionSet(std::initializer_list<Action> actions) {
+    for (const Action action : actions) Add(action);
+  }
+  void Add(Action action) noexcept { bits_ |= Bit(action); }
+  bool Has(Action action) const noexcept { return (bits_ & Bit(action)) != 0; }
+  bool none() const noexcept { return bits_ == 0; }
+
+ private:
+  static uint32_t Bit(Action action) noexcept { return 1u << static_cast<uint32_t>(action); }
+  uint32_t bits_ = 0;
+};
+
+/// What is done for those who wait for all work, once the tables they wait for are merged. In this
+/// order.
+enum class Phase : uint8_t { kIndex, kDrop, kArrange, kCollect, kMakeRoom, kDone };
+
+struct TableFacts {
+  uint64_t id = 0;
+  bool awaited = false;  // somebody waits for its merge
+};
+
 /// What the decision is made from.
 struct StoreFacts {
-  uint64_t l0_tables = 0;
-  uint64_t l0_found = 0;    // when the store was opened
-  uint64_t l0_awaited = 0;  // of l0_tables, those whose merge somebody waits for
-  bool unindexed = false;   // a table that lookups go through lacks the index it is to have
+  std::vector<std::vector<TableFacts>> levels;  // tables newest first
+  enum class OpenMerge : uint8_t { kNone, kOfTable, kOfCopies };
+  OpenMerge open_merge = OpenMerge::kNone;  // in the manifest
+  uint64_t l0_found = 0;                    // tables, when the store was opened
+  bool lacks_index = false;     // a table that lookups go through may get the index it is to have
+  bool is_granted = false;      // processes that read beside this one keep tables as they are
+  bool finish_all = false;      // somebody waits for all work to be done
+  std::optional<Phase> phase;   // of the round for those who wait
+  bool phase_is_over = false;   // it has had its steps
+  bool phase_has_turn = false;  // rather than a merge that nobody waits for
+  ActionSet tried;              // what has come to nothing, in this step
+};
+
+Plan Pick(const StoreFacts& facts, const CompactionOptions& options);
+/// The merge that comes next, whatever else there is to do: the open one, else that of the oldest
+/// table of L0.
+Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options);
+
+/// What a decision to collect is made from.
+struct SpaceFacts {
   uint64_t free_chunks = 0;
   uint64_t total_chunks = 0;
   uint64_t sparse_chunks = 0;  // merged chunks with a share of live bytes below the limit
@@ -25,8 +106,6 @@ struct StoreFacts {
   bool finish_all = false;  // somebody waits for all work to be done
 };
 
-enum class CompactionPlan : uint8_t { kNothing, kIndex, kMergeOldest, kCollect };
-
 /// Chunks may take so much more than what lives in them.
 inline constexpr double kMostSpace = 1.35;
 /// And so many chunks: the newest tables leave some half full, and copying them together again
@@ -36,32 +115,9 @@ inline constexpr uint64_t kSlackChunks = 16;
 /// the options say. There are such chunks then: 1 / kMostSpace is less.
 inline constexpr double kSparseWhenOver = 0.75;
 
-inline bool TakesTooMuch(const StoreFacts& facts) noexcept {
-  const uint64_t slack = std::min(facts.used_bytes, kSlackChunks * facts.chunk_bytes);
-  return static_cast<double>(facts.used_bytes - slack) >
-         kMostSpace * static_cast<double>(facts.live_bytes);
-}
-
-/// After an open, indexing comes first, since reads are slow until it is done, and a merge takes as
-/// long as the indexes of many tables; but not while L0 grows beyond what the open found, and not
-/// when somebody waits for merges. Merging comes before collection: it is what makes garbage known.
-/// Collection starts when the chunks of tables take too much for what lives in them, when a pool
-/// that can't grow runs low, or when all work is to be finished.
-inline CompactionPlan Pick(const StoreFacts& facts, const CompactionOptions& options) noexcept {
-  const bool merges = options.kind != MergeKind::kNone;
-  const uint64_t calm = std::max<uint64_t>(facts.l0_found, options.l0_slowdown / 2);
-  if (facts.unindexed && !facts.finish_all && (!merges || facts.l0_tables <= calm)) {
-    return CompactionPlan::kIndex;
-  }
-  if (merges && (facts.l0_tables >= options.l0_trigger || facts.l0_awaited > 0)) {
-    return CompactionPlan::kMergeOldest;
-  }
-  if (facts.sparse_chunks == 0) return CompactionPlan::kNothing;
-  const bool low = !facts.may_grow && facts.free_chunks < facts.total_chunks / 4;
-  if (facts.finish_all || low || TakesTooMuch(facts)) {
-    return CompactionPlan::kCollect;
-  }
-  return CompactionPlan::kNothing;
-}
+bool TakesTooMuch(const SpaceFacts& facts) noexcept;
+/// Whether sparse chunks are collected now: when chunks take too much for what lives in them, when
+/// a pool that can't grow runs low, or when all work is to be finished.
+bool WantsCollection(const SpaceFacts& facts) noexcept;
 
 }  // namespace braid::compaction

@@ -269,7 +269,7 @@ void ZipperMerge::ChooseKept(const Slice& slice) {
     kept_.erase(kept_.begin());
   }
   // At the bottom a delete hides nothing once it is the oldest version.
-  while (!kept_.empty() && kept_.back().entry->op() == EntryOp::kDelete) {
+  while (input_.is_bottom && !kept_.empty() && kept_.back().entry->op() == EntryOp::kDelete) {
     dropped_.push_back(kept_.back());
     kept_.pop_back();
   }

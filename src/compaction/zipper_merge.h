@@ -62,6 +62,7 @@ struct MergeInput {
   /// Of a merge of no entries: the newest entries of keys of the target, in list order, of whose
   /// versions those are to go that no view needs any more. May be null. By redo records only.
   const std::vector<uint64_t>* revisited = nullptr;
+  bool is_bottom = true;              // no level is below the target
   uint64_t target_head = 0;           // offset of the target's TableHead
   index::EntryIndex* tree = nullptr;  // over the target, kept up to date; may be null
   uint32_t tree_min_height = 1;

@@ -38,7 +38,7 @@ bool Arranger::WantsPass(const level::PmemTable& l1, const Occasion& occasion) c
 
 Result<bool> Arranger::Step(const Occasion& occasion) {
   if (!occasion.at_rest) return false;
-  const std::shared_ptr<level::PmemTable> l1 = store_.versions->Lock().l1();
+  const std::shared_ptr<level::PmemTable> l1 = store_.versions->Lock().bottom();
   if (!pass_.under_way()) {
     if (!occasion.may_begin || !WantsPass(*l1, occasion)) return false;
     pass_.Begin(l1->list());

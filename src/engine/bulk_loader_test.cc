@@ -48,8 +48,8 @@ TEST(BulkLoaderTest, SortedRecordsBecomeATableOfL0) {
   IngestReport report;
   ASSERT_TRUE(parts.bulk_loader.Load(&records, Sorted(), &report).ok());
   EXPECT_EQ(report.records, 3u);
-  ASSERT_FALSE(parts.state().version->l0.empty());
-  EXPECT_TRUE(parts.state().version->l0.front()->is_load());
+  ASSERT_FALSE(parts.state().version->l0().empty());
+  EXPECT_TRUE(parts.state().version->l0().front()->AsList()->is_load());
   EXPECT_EQ(parts.Get("a"), "1");
   EXPECT_EQ(parts.Get("b"), "2") << "what was written before lies below";
   EXPECT_EQ(parts.Get("c").size(), 20'000u);
@@ -84,7 +84,7 @@ TEST(BulkLoaderTest, WhatIsNotInOrderLeavesNothing) {
   EXPECT_TRUE(parts.bulk_loader.Load(&records, Sorted(), &report).IsInvalidArgument());
   EXPECT_EQ(report.records, 0u);
   EXPECT_EQ(parts.pool->free_chunks(), free);
-  EXPECT_TRUE(parts.state().version->l0.empty());
+  EXPECT_TRUE(parts.state().version->l0().empty());
   EXPECT_EQ(parts.Get("b"), "-");
   parts.Put("b", "5");
   EXPECT_EQ(parts.Get("b"), "5");
@@ -107,7 +107,7 @@ TEST(BulkLoaderTest, NoRecordsAreNoTable) {
   IngestReport report;
   ASSERT_TRUE(parts.bulk_loader.Load(&records, Sorted(), &report).ok());
   EXPECT_EQ(report.records, 0u);
-  EXPECT_TRUE(parts.state().version->l0.empty());
+  EXPECT_TRUE(parts.state().version->l0().empty());
 }
 
 TEST(BulkLoaderTest, WritesThatHaveEndedEndLoads) {

@@ -32,7 +32,7 @@ void Collector::Pin(const std::vector<uint64_t>& chunks, uint64_t free_chunks) {
 
 /// Whether collecting is worth it now, and which chunks.
 bool Collector::Plan(const Occasion& occasion, std::vector<uint64_t>* sparse) const {
-  compaction::StoreFacts facts;
+  compaction::SpaceFacts facts;
   const auto survey_with = [&](double live_ratio) {
     compaction::ChunkSurvey survey = store_.accounts->Survey(live_ratio);
     facts.chunk_bytes = pool_.chunk_bytes();
@@ -55,8 +55,7 @@ bool Collector::Plan(const Occasion& occasion, std::vector<uint64_t>* sparse) co
   facts.may_grow = pool_.max_bytes() == 0 || pool_.pool_bytes() < pool_.max_bytes();
   // Worth it only when fewer chunks remain: one alone would only move its entries to another.
   const uint64_t needed = static_cast<uint64_t>(live) * 8 / 7 / pool_.chunk_bytes() + 1;
-  return needed < sparse->size() && compaction::Pick(facts, store_.options->compaction) ==
-                                        compaction::CompactionPlan::kCollect;
+  return needed < sparse->size() && compaction::WantsCollection(facts);
 }
 
 Result<bool> Collector::Step(const Occasion& occasion) {

@@ -59,18 +59,18 @@ Result<bool> Writer::TryCompareAndSwap(log::Draft* draft, std::optional<Slice> e
   MemTable::Condition condition{0};
   const index::ReadView view = store_.reader->ViewOfNow();
   Status status;
-  const EntryHeader* entry = store_.reader->FindVersion(draft->key, view, &status);
+  const index::LookupResult now = store_.reader->FindVersion(draft->key, view, &status);
   if (!status.ok()) return status;
-  const bool found = entry != nullptr && entry->op() != EntryOp::kDelete;
+  const bool found = now.state == index::LookupResult::State::kFound;
   if (found != expected.has_value()) return false;
   if (found) {
     std::string_view value;
-    if (Status s = store_.reader->ValueOf(*entry, &value); !s.ok()) return s;
+    if (Status s = store_.reader->ValueOf(now.value, &value); !s.ok()) return s;
     if (value != *expected) return false;
   }
   *wants_copy = large.wants_copy();
   if (*wants_copy) return Status::TryAgain("");
-  if (entry != nullptr) condition.sequence = entry->sequence();
+  condition.sequence = now.sequence;
   if (Status s = Insert(target, draft, &condition); !s.ok()) return s;
   return true;
 }

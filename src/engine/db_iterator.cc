@@ -42,7 +42,10 @@ Status DbIterator::Settle(bool forward) {
   key_ = merged_.key();
   const bool outside = forward ? upper_ && key_ >= *upper_ : lower_ && key_ < *lower_;
   if (outside) return Status::OK();
-  if (Status s = reader_->ValueOf(*merged_.entry(), &value_); !s.ok()) return s;
+  const std::optional<index::ValueRef>& looked_up = merged_.looked_up();
+  Status s =
+      looked_up ? reader_->ValueOf(*looked_up, &value_) : reader_->ValueOf(merged_.item(), &value_);
+  if (!s.ok()) return s;
   valid_ = true;
   ReadAhead();
   return Status::OK();

@@ -9,7 +9,6 @@
 
 #include "base/no_throw.h"
 #include "compaction/garbage_collection.h"
-#include "compaction/picker.h"
 #include "engine/scheduler.h"
 
 namespace braid::engine {
@@ -87,50 +86,69 @@ void Scheduler::EndRound(const Status& outcome) noexcept {
   round_.reset();
 }
 
-/// The next step of the round, when its tables are merged. False when it has none any more.
-bool Scheduler::RoundStep() {
-  for (;;) {
-    if (round_->phase == Round::Phase::kDone) break;
-    if (RoundWork()) return true;
-    // What a close has stopped is not done.
-    if (store_.stop_merges.load() || store_.failed()) return false;
-    round_->phase = static_cast<Round::Phase>(static_cast<int>(round_->phase) + 1);
-    round_->steps_left.reset();
-    round_->began_pass = false;
-  }
-  EndRound(Status::OK());
-  return false;
+/// What the next plan has to know of the round, of which a step begins.
+void Scheduler::TellRound(compaction::StoreFacts* facts) {
+  if (!round_) return;
+  const auto& l0 = facts->levels.front();
+  const bool awaited =
+      std::any_of(l0.begin(), l0.end(), [](const auto& table) { return table.awaited; });
+  const bool is_free = !facts->is_granted && !awaited &&
+                       facts->open_merge == compaction::StoreFacts::OpenMerge::kNone;
+  if (is_free) round_->has_turn = !round_->has_turn;
+  facts->phase_has_turn = round_->has_turn;
+  BeginPhase(facts);
 }
 
-/// False when there is nothing left to do for the phase.
-bool Scheduler::RoundWork() {
+void Scheduler::BeginPhase(compaction::StoreFacts* facts) {
   std::optional<uint64_t>& left = round_->steps_left;
-  switch (round_->phase) {
-    case Round::Phase::kIndex: {
-      if (!left) {
+  if (!left) {
+    switch (round_->phase) {
+      case compaction::Phase::kIndex: {
         left = store_.pool->chunks();
         const auto versions = store_.versions.Lock();
-        uint64_t entries = versions.l1()->entries();
-        for (const auto& table : versions.state().version->l0) entries += table->entries();
+        uint64_t entries = 0;
+        for (const level::Level& level : versions.state().version->levels) {
+          for (const auto& table : level) entries += table->entries();
+        }
         *left += kIndexesAnew * (2 + entries / kIndexedAStep);
+        break;
       }
-      return (*left)-- > 0 && (IndexStep() || store_.accounts.CountStep());
+      case compaction::Phase::kCollect:
+        left = store_.accounts.Survey(compaction::kSparseWhenOver).sparse.size();
+        break;
+      case compaction::Phase::kMakeRoom:
+        left = kRoomsTried;
+        break;
+      case compaction::Phase::kDrop:
+      case compaction::Phase::kArrange:
+      case compaction::Phase::kDone:
+        left = ~0ull;  // a pass ends
+        break;
     }
-    case Round::Phase::kDrop:
-      return DropStep();
-    case Round::Phase::kArrange:
-      return ArrangeStep();
-    case Round::Phase::kCollect: {
-      if (!left) left = store_.accounts.Survey(compaction::kSparseWhenOver).sparse.size();
-      return *left > 0 && (*left)-- > 0 && CollectStep();
-    }
-    case Round::Phase::kMakeRoom:
-      if (!left) left = kRoomsTried;
-      return *left > 0 && (*left)-- > 0 && Worked(store_.room_maker.Step(&round_->stuck));
-    case Round::Phase::kDone:
-      break;
   }
-  return false;
+  facts->phase = round_->phase;
+  facts->phase_is_over = *left == 0;
+}
+
+/// Of the phase's actions that are tried in one step, all together are one.
+void Scheduler::CountPhaseStep(const compaction::Plan& plan, const compaction::StoreFacts& facts) {
+  const bool is_merge =
+      plan.action == compaction::Action::kMerge || plan.action == compaction::Action::kFinishCopies;
+  if (facts.phase && !is_merge && facts.tried.none()) --*round_->steps_left;
+}
+
+/// False: that was the last, and who waits has his answer.
+bool Scheduler::NextPhase(compaction::StoreFacts* facts) {
+  round_->phase = static_cast<compaction::Phase>(static_cast<int>(round_->phase) + 1);
+  round_->steps_left.reset();
+  round_->began_pass = false;
+  if (round_->phase == compaction::Phase::kDone) {
+    EndRound(Status::OK());
+    return false;
+  }
+  facts->tried = {};
+  BeginPhase(facts);
+  return true;
 }
 
 }  // namespace braid::engine

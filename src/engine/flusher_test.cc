@@ -27,7 +27,7 @@ TEST(FlusherTest, ASealedMemTableBecomesTheNewestTable) {
   EXPECT_EQ(flushed.entries, 3u);
   EXPECT_EQ(flushed.table_entries, 2u) << "no view needs the older version of a";
   EXPECT_TRUE(parts.state().immutables.empty());
-  ASSERT_EQ(parts.state().version->l0.size(), 1u);
+  ASSERT_EQ(parts.state().version->l0().size(), 1u);
   EXPECT_EQ(parts.Get("a"), "3");
   EXPECT_EQ(parts.Get("b"), "2");
   const format::ManifestRecord durable = Durable(&parts);
@@ -49,7 +49,7 @@ TEST(FlusherTest, TheOldestIsFlushedFirst) {
   ASSERT_EQ(parts.FlushOldest().state, State::kFlushed);
   EXPECT_EQ(parts.FlushOldest().state, State::kNothing);
   EXPECT_EQ(parts.Get("a"), "new");
-  EXPECT_GT(parts.state().version->l0[0]->id(), parts.state().version->l0[1]->id());
+  EXPECT_GT(parts.state().version->l0()[0]->id(), parts.state().version->l0()[1]->id());
 }
 
 TEST(FlusherTest, WhatASnapshotSeesIsKept) {
@@ -58,7 +58,7 @@ TEST(FlusherTest, WhatASnapshotSeesIsKept) {
   const std::shared_ptr<const Snapshot> snapshot = parts.reader.GetSnapshot();
   parts.Put("a", "new");
   parts.Flush();
-  EXPECT_EQ(parts.state().version->l0[0]->entries(), 2u);
+  EXPECT_EQ(parts.state().version->l0()[0]->entries(), 2u);
   ReadOptions then;
   then.snapshot = snapshot.get();
   std::string value;

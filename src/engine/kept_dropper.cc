@@ -32,13 +32,13 @@ bool KeptDropper::WantsPass(const Occasion& occasion) {
   const uint64_t for_none = kept.ForNone(store_.views->Collect());
   if (for_none == 0) return false;
   if (occasion.in_round) return true;
-  const uint64_t entries = store_.versions->Lock().l1()->entries();
+  const uint64_t entries = store_.versions->Lock().bottom()->entries();
   if (for_none >= kWorthAPass && for_none >= entries / kOneOf) return true;
   return for_none >= entries / kOneOfAtRest && occasion.at_rest;
 }
 
 Result<bool> KeptDropper::Step(const Occasion& occasion) {
-  const std::shared_ptr<level::PmemTable> l1 = store_.versions->Lock().l1();
+  const std::shared_ptr<level::PmemTable> l1 = store_.versions->Lock().bottom();
   if (!pass_.under_way()) {
     if (!occasion.may_begin || !WantsPass(occasion)) return false;
     pass_.Begin(l1->list());

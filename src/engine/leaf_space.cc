@@ -87,7 +87,7 @@ void LeafEngine::Maintain() {
 /// Copies what is live in sparse chunks together. False when it is not worth it.
 bool LeafEngine::CollectStep(bool finish_all) {
   std::vector<uint64_t> sparse = heap_.SparseChunks(options_.compaction.gc_live_ratio);
-  compaction::StoreFacts facts;
+  compaction::SpaceFacts facts;
   facts.sparse_chunks = sparse.size();
   facts.total_chunks = pool_->chunks();
   facts.free_chunks = pool_->free_chunks();
@@ -97,10 +97,7 @@ bool LeafEngine::CollectStep(bool finish_all) {
   for (const uint64_t chunk : sparse) live += usage_.Live(chunk);
   // Worth it only when fewer chunks remain: one alone would only move its entries to another.
   const uint64_t needed = static_cast<uint64_t>(live) * 8 / 7 / pool_->chunk_bytes() + 1;
-  if (needed >= sparse.size() ||
-      compaction::Pick(facts, options_.compaction) != compaction::CompactionPlan::kCollect) {
-    return false;
-  }
+  if (needed >= sparse.size() || !compaction::WantsCollection(facts)) return false;
   {
     const base::MutexLock maintenance(maintenance_mutex_);
     if (sparse.size() <= futile_chunks_ && live >= futile_live_) return false;

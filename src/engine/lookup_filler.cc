@@ -26,12 +26,12 @@ Result<bool> LookupFiller::Step() {
   std::shared_ptr<level::PmemTable> l1;
   {
     const VersionSet::Locked versions = versions_->Lock();
-    const auto& l0 = versions.state().version->l0;
+    const auto& l0 = versions.state().version->l0();
     const bool waits = !l0.empty() && l0.back()->id() <= unfilled_id_;
     if (waits && !BRAID_MUTANT(kLookupFilledTooSoon)) return false;
     if (begins_) fill_ = std::make_unique<cache::LookupFill>(pool_);
     begins_ = false;
-    l1 = versions.l1();
+    l1 = versions.bottom();
   }
   if (fill_->complete()) return false;  // it has met damage
   if (Status s = fill_->Find(l1->list(), kFillSlice); !s.ok()) return s;

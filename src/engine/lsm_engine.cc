@@ -85,20 +85,15 @@ Status LsmEngine::Recover() {
   for (uint32_t i = 0; i < record.table_count; ++i) {
     const format::TableRecord& table = record.tables[i];
     if ((table.flags & format::kTableOfCopies) != 0) continue;
-    auto opened = std::make_shared<level::PmemTable>(store_.pool.get(), table,
-                                                     store_.options.verify_checksums);
-    if (table.level == 0) {
-      version->l0.push_back(std::move(opened));
-    } else {
-      version->l1 = std::move(opened);
-    }
+    version->levels[table.level].push_back(std::make_shared<level::PmemTable>(
+        store_.pool.get(), table, store_.options.verify_checksums));
   }
   if (BRAID_MUTANT(kLogForgottenByRecovery)) {
     manifest.record().flushed_table_id = next_table_id - 1;
     if (Status s = manifest.Commit(); !s.ok()) return s;
   }
-  scheduler_.SetL0Found(version->l0.size());
-  store_.lookup_filler.Begin(version->l0.empty() ? 0 : version->l0.front()->id());
+  scheduler_.SetL0Found(version->l0().size());
+  store_.lookup_filler.Begin(version->l0().empty() ? 0 : version->l0().front()->id());
   if (Status s = store_.indexes.Begin(*version, record.merge_id != 0); !s.ok()) return s;
   ReadState state;
   state.version = std::move(version);
@@ -193,11 +188,11 @@ Statistics LsmEngine::GetStatistics() {
       s.memtable_bytes += table->bytes();
     }
     s.immutable_memtables = state.immutables.size();
-    s.l0_tables = state.version->l0.size();
-    for (const auto& table : state.version->l0) s.l0_entries += table->entries();
+    s.l0_tables = state.version->l0().size();
+    for (const auto& table : state.version->l0()) s.l0_entries += table->entries();
     s.waiting_tables = versions.waiting().size();
-    s.l1_entries = state.version->l1->entries();
-    const auto tree = state.version->l1->tree();
+    s.l1_entries = state.version->bottom().entries();
+    const auto tree = state.version->bottom().tree();
     const uint64_t covered = tree != nullptr ? tree->size() : 0;
     s.index_complete =
         tree != nullptr && *store_.options.cache.index && store_.indexes.AllAreMade() ? 1 : 0;

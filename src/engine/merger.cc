@@ -13,8 +13,8 @@
 
 namespace braid::engine {
 
-Merger::OpenMerge Merger::FindOpenMerge() const {
-  const VersionSet::Locked versions = store_.versions->Lock();
+compaction::StoreFacts::OpenMerge Merger::OpenMergeOf(const VersionSet::ConstLocked& versions) {
+  using OpenMerge = compaction::StoreFacts::OpenMerge;
   const format::ManifestRecord& record = versions.record();
   for (uint32_t i = 0; i < record.table_count; ++i) {
     if ((record.tables[i].flags & format::kTableOfCopies) != 0) return OpenMerge::kOfCopies;
@@ -22,11 +22,24 @@ Merger::OpenMerge Merger::FindOpenMerge() const {
   return record.merge_id != 0 ? OpenMerge::kOfTable : OpenMerge::kNone;
 }
 
-/// Into L1; the caller calls Begin.
+namespace {
+
+/// The plan's input: the oldest table of its level.
+std::shared_ptr<level::PmemTable> InputOf(const ReadState& state, const compaction::Plan& plan) {
+  const level::Level& level = state.version->levels[plan.from];
+  BRAID_CHECK(plan.inputs.size() == 1 && !level.empty() &&
+              level.back()->id() == plan.inputs.front());
+  return level::ListOf(level.back());
+}
+
+}  // namespace
+
+/// The caller calls Begin.
 std::unique_ptr<compaction::CompactionJob> Merger::NewJob(
-    const VersionSet::Locked& versions, std::shared_ptr<level::PmemTable> source) {
+    const VersionSet::Locked& versions, std::shared_ptr<level::PmemTable> source,
+    std::shared_ptr<level::PmemTable> target) {
   auto job = std::make_unique<compaction::CompactionJob>(
-      &pool_, &versions.manifest(), std::move(source), versions.l1(), store_.indexes->tree(),
+      &pool_, &versions.manifest(), std::move(source), std::move(target), store_.indexes->tree(),
       store_.options->compaction);
   const compaction::TargetTree trees = store_.indexes->MergeTarget();
   job->SetNextTree(trees.next, trees.next_min_height);
@@ -72,9 +85,9 @@ bool Merger::CanAdopt(const level::PmemTable& source, const level::PmemTable& ta
          *store_.options->compaction.persistence == MergePersistence::kRedoLog;
 }
 
-Result<Merger::Merged> Merger::MergeOldest() {
-  if (*store_.options->compaction.kind == MergeKind::kCopy) {
-    if (Status s = CopyOldest(); !s.ok()) return s;
+Result<Merger::Merged> Merger::Merge(const compaction::Plan& plan) {
+  if (plan.method == compaction::MergeMethod::kCopyAndLink) {
+    if (Status s = CopyInput(plan); !s.ok()) return s;
   }
   std::shared_ptr<level::PmemTable> source;
   compaction::BatchProgress resumed;
@@ -82,12 +95,15 @@ Result<Merger::Merged> Merger::MergeOldest() {
   Merged merged;
   {
     const VersionSet::Locked versions = store_.versions->Lock();
-    source = versions.state().version->l0.back();
+    source = InputOf(versions.state(), plan);
+    const std::shared_ptr<level::PmemTable> target =
+        level::ListOf(versions.state().version->levels[plan.to].front());
     const bool is_open = versions.record().merge_id != 0;
     if (is_open) resumed = open_merge_;
-    merged.adopted = !is_open && CanAdopt(*source, *versions.l1());
-    if (merged.adopted) store_.indexes->StartAnew(versions.l1().get());
-    job = NewJob(versions, source);
+    merged.adopted = !is_open && CanAdopt(*source, *target);
+    if (merged.adopted) store_.indexes->StartAnew(target.get());
+    job = NewJob(versions, source, target);
+    if (!plan.is_bottom) job->KeepDeletes();
     if (merged.adopted) job->Adopt();
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
@@ -96,7 +112,7 @@ Result<Merger::Merged> Merger::MergeOldest() {
   {
     const VersionSet::Locked versions = store_.versions->Lock();
     NextState next = versions.Next();
-    next.DropOldest();
+    next.DropOldest(plan.from);
     if (pool_.failed()) return pool_.FaultStatus();
     if (Status s = job->Finish(); !s.ok()) return s;
     open_merge_ = {};
@@ -109,9 +125,9 @@ Result<Merger::Merged> Merger::MergeOldest() {
   return merged;
 }
 
-/// For compaction.kind=copy: puts copies in the place of the oldest table and begins its merge.
-/// Where that can't be done the merge links the table's own entries.
-Status Merger::CopyOldest() {
+/// Puts copies in the place of the input and begins its merge. Where that can't be done the merge
+/// links the table's own entries.
+Status Merger::CopyInput(const compaction::Plan& plan) {
   std::shared_ptr<level::PmemTable> source;
   CopySlot slot;
   {
@@ -119,7 +135,7 @@ Status Merger::CopyOldest() {
     if (versions.record().merge_id != 0) return Status::OK();  // a merge goes on
     const Result<uint32_t> taken = versions.manifest().TakeHead();
     if (!taken.ok()) return Status::OK();
-    source = versions.state().version->l0.back();
+    source = InputOf(versions.state(), plan);
     slot = {*taken, versions.NewTableId()};
   }
   Result<bool> copied =
@@ -144,8 +160,8 @@ Status Merger::CopyOldest() {
   swapped.head = slot.head;
   swapped.flags |= format::kTableWasCopied;
   NextState next = versions.Next();
-  next.ReplaceOldest(
-      std::make_shared<level::PmemTable>(&pool_, swapped, store_.options->verify_checksums));
+  next.ReplaceOldest(plan.from, std::make_shared<level::PmemTable>(
+                                    &pool_, swapped, store_.options->verify_checksums));
   *manifest.FindTable(source->id()) = swapped;
   manifest.ReturnHead(slot.head);  // the record names it now
   record.collected_table_id = slot.table_id;
@@ -252,8 +268,9 @@ Status Merger::MergeCopies(const std::vector<index::Replacement>* moved,
       if ((record.tables[i].flags & format::kTableOfCopies) != 0) found = &record.tables[i];
     }
     if (found == nullptr) return Status::NotFound();
-    job = NewJob(versions, std::make_shared<level::PmemTable>(&pool_, *found,
-                                                              store_.options->verify_checksums));
+    auto copies =
+        std::make_shared<level::PmemTable>(&pool_, *found, store_.options->verify_checksums);
+    job = NewJob(versions, std::move(copies), versions.bottom());
     job->SetMoved(moved);
     job->SetRevisited(revisited);
     if (Status s = job->Begin(resumed); !s.ok()) return s;

@@ -1,6 +1,6 @@
-// Purpose: merges into L1: of the oldest table of L0, and of tables of copies, which collecting,
-// arranging and making room put in the place of their originals, and of no entries at all, by which
-// what views have kept is dropped.
+// Purpose: carries out plans to merge a table of a level into the list below it; and merges, into
+// the last level, tables of copies, which collecting, arranging and making room put in the place of
+// their originals, and of no entries at all, by which what views have kept is dropped.
 // Thread safety: the compaction thread; one merge at a time.
 // Invariant 1: the manifest names the merge that is open, and no other begins before it has ended.
 // Invariant 2: what a merge has marked dead is retired after its end is committed, so that a
@@ -16,6 +16,7 @@
 
 #include "compaction/compaction_job.h"
 #include "compaction/kept_versions.h"
+#include "compaction/picker.h"
 #include "engine/memory_budget.h"
 #include "engine/space_accounts.h"
 #include "engine/table_indexes.h"
@@ -58,12 +59,11 @@ class Merger {
   /// How far the merge that is open has come. Whoever reads it keeps merges out.
   const compaction::BatchProgress& open_merge() const noexcept { return open_merge_; }
 
-  enum class OpenMerge : uint8_t { kNone, kOfTable, kOfCopies };
-  OpenMerge FindOpenMerge() const;
+  static compaction::StoreFacts::OpenMerge OpenMergeOf(const VersionSet::ConstLocked& versions);
 
-  /// Merges the oldest table of L0, of which there is one, and which is committed. Errors: Aborted,
-  /// when it was stopped; all others end writes.
-  Result<Merged> MergeOldest();
+  /// Merges the one input of the plan, a list that is the oldest table of its level, and committed.
+  /// Errors: Aborted, when it was stopped; all others end writes.
+  Result<Merged> Merge(const compaction::Plan& plan);
 
   /// For whoever begins a merge of copies. False when it can't begin now.
   bool TakeSlot(CopySlot* slot);
@@ -86,11 +86,12 @@ class Merger {
   uint64_t left_by_revisit() const noexcept { return left_by_revisit_; }
 
  private:
-  Status CopyOldest();
+  Status CopyInput(const compaction::Plan& plan);
   std::vector<uint64_t> MarkCopiedOriginals(const level::PmemTable& source);
   bool CanAdopt(const level::PmemTable& source, const level::PmemTable& target) const;
   std::unique_ptr<compaction::CompactionJob> NewJob(const VersionSet::Locked& versions,
-                                                    std::shared_ptr<level::PmemTable> source);
+                                                    std::shared_ptr<level::PmemTable> source,
+                                                    std::shared_ptr<level::PmemTable> target);
   Status Run(compaction::CompactionJob* job, const compaction::BatchProgress& resumed);
   Status MergeCopies(const std::vector<index::Replacement>* moved,
                      const std::vector<uint64_t>* revisited);

@@ -9,7 +9,7 @@
 namespace braid::engine {
 namespace {
 
-using OpenMerge = Merger::OpenMerge;
+using OpenMerge = compaction::StoreFacts::OpenMerge;
 
 TEST(MergerTest, TheOldestTableGoesIntoL1) {
   test::StoreParts parts;
@@ -19,14 +19,14 @@ TEST(MergerTest, TheOldestTableGoesIntoL1) {
   parts.Put("a", "2");
   parts.Flush();
   EXPECT_EQ(parts.Merge().entries, 2u);
-  EXPECT_EQ(parts.state().version->l0.size(), 1u);
+  EXPECT_EQ(parts.state().version->l0().size(), 1u);
   EXPECT_EQ(parts.l1_entries(), 2u);
   EXPECT_EQ(parts.Get("a"), "2");
   EXPECT_EQ(parts.Merge().entries, 1u);
   EXPECT_EQ(parts.l1_entries(), 2u) << "the older version is gone";
   EXPECT_EQ(parts.Get("a"), "2");
   EXPECT_EQ(parts.Get("b"), "1");
-  EXPECT_EQ(parts.merger.FindOpenMerge(), OpenMerge::kNone);
+  EXPECT_EQ(parts.open_merge(), OpenMerge::kNone);
   parts.Verify();
 }
 
@@ -43,20 +43,33 @@ TEST(MergerTest, ADeleteGoesWithWhatItHides) {
   parts.Verify();
 }
 
+TEST(MergerTest, ADeleteStaysWhereALevelIsBelow) {
+  test::StoreParts parts;
+  parts.Put("a", "1");
+  parts.Flush();
+  parts.Merge();
+  parts.Delete("a");
+  parts.Flush();
+  parts.Merge(/*is_bottom=*/false);
+  EXPECT_EQ(parts.l1_entries(), 1u) << "the delete, which hides what may be below";
+  EXPECT_EQ(parts.Get("a"), "-");
+  parts.Verify();
+}
+
 TEST(MergerTest, AMergeThatIsStoppedStaysOpenAndGoesOn) {
   test::StoreParts parts;
   for (int i = 0; i < 20'000; ++i) parts.Put("key" + std::to_string(i), "value");
   parts.Flush();
   parts.stop_merges.store(true);
-  const Result<Merger::Merged> stopped = parts.merger.MergeOldest();
+  const Result<Merger::Merged> stopped = parts.merger.Merge(parts.PlanOfMerge());
   EXPECT_EQ(stopped.status().code(), Status::Code::kAborted);
-  EXPECT_EQ(parts.merger.FindOpenMerge(), OpenMerge::kOfTable);
+  EXPECT_EQ(parts.open_merge(), OpenMerge::kOfTable);
   Merger::CopySlot slot;
   EXPECT_FALSE(parts.merger.TakeSlot(&slot)) << "the manifest names one merge";
   EXPECT_EQ(parts.Get("key7"), "value");
   parts.stop_merges.store(false);
   parts.Merge();
-  EXPECT_EQ(parts.merger.FindOpenMerge(), OpenMerge::kNone);
+  EXPECT_EQ(parts.open_merge(), OpenMerge::kNone);
   EXPECT_EQ(parts.l1_entries(), 20'000u);
   parts.Verify();
 }

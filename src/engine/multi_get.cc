@@ -97,21 +97,15 @@ void Reader::GetGroup(const index::ReadView& view, std::span<const Slice> keys, 
   for (size_t i = 0; i < keys.size(); ++i) {
     statuses[i] = CheckKey(keys[i]);
     if (!statuses[i].ok()) continue;
-    const EntryHeader* entry = nullptr;
-    const bool known = results[i].state == LookupResult::State::kFound;
-    if (known) entry = pool_.EntryAt(results[i].offset);
-    const bool clear =
-        known ? entry != nullptr && entry->state() != format::kStateDead
-              : visits_ == nullptr && results[i].state != LookupResult::State::kCorrupt;
-    if (!clear) {
-      entry = FindCounting(keys[i], view, &statuses[i]);
+    if (visits_ != nullptr || !IsClear(results[i])) {
+      results[i] = FindCounting(keys[i], view, &statuses[i]);
     }
-    if (entry == nullptr) {
+    if (results[i].state != LookupResult::State::kFound) {
       if (statuses[i].ok()) statuses[i] = Status::NotFound();
       continue;
     }
     std::string_view value;
-    statuses[i] = ValueOf(*entry, &value);
+    statuses[i] = ValueOf(results[i].value, &value);
     if (!statuses[i].ok()) continue;
     values[i].assign(value);
     ++found;
@@ -119,18 +113,27 @@ void Reader::GetGroup(const index::ReadView& view, std::span<const Slice> keys, 
   counters_.Add(Counter::kGetsFound, found);
 }
 
+/// Whether the answer stands as it is, without a look at what merges may have done meanwhile.
+bool Reader::IsClear(const LookupResult& result) const {
+  if (result.state == LookupResult::State::kCorrupt) return false;
+  if (result.state != LookupResult::State::kFound || !result.value.is_of_entry()) return true;
+  const EntryHeader* entry = pool_.EntryAt(result.value.offset());
+  return entry != nullptr && entry->state() != format::kStateDead;
+}
+
 void Reader::FindGroup(const index::ReadView& view, std::span<const Slice> keys,
                        LookupResult* results) const {
   Group group;
   for (size_t i = 0; i < keys.size(); ++i) group.Add(static_cast<uint32_t>(i), keys[i]);
-  const auto ask = [&](const auto& table) {
-    group.AskAll([&](const LookupKey* open, size_t n,
-                     LookupResult* out) { table.GetMany(open, n, view, out); },
-                 results);
+  const auto ask = [&](std::span<const index::SortedRun* const> runs) {
+    for (const index::SortedRun* run : runs) {
+      group.AskAll([&](const LookupKey* open, size_t n,
+                       LookupResult* out) { run->GetMany(open, n, view, out); },
+                   results);
+    }
   };
   const ReadState& state = store_.versions->shown();
-  ask(*state.active);
-  for (const auto& table : state.immutables) ask(*table);
+  ask(state.memtables());
   if (store_.lookup_cache != nullptr) {
     group.AskAll(
         [&](const LookupKey* open, size_t n, LookupResult* out) {
@@ -139,8 +142,7 @@ void Reader::FindGroup(const index::ReadView& view, std::span<const Slice> keys,
         },
         results);
   }
-  for (const auto& table : state.version->l0) ask(*table);
-  ask(*state.version->l1);
+  ask(state.tables());
 }
 
 Status Reader::GetPinned(const ReadOptions& options, Slice key, PinnedValue* value,
@@ -154,11 +156,13 @@ Status Reader::GetPinned(const ReadOptions& options, Slice key, PinnedValue* val
     const pmem::EpochGuard guard;
     if (closed()) return Status::Closed();
     Status status;
-    const EntryHeader* entry = FindCounting(key, view, &status);
-    if (entry == nullptr) return status.ok() ? Status::NotFound() : status;
+    const LookupResult result = FindCounting(key, view, &status);
+    if (result.state != LookupResult::State::kFound) {
+      return status.ok() ? Status::NotFound() : status;
+    }
     std::string_view found;
-    if (Status s = ValueOf(*entry, &found); !s.ok()) return s;
-    if (found.size() < kLendBytes) {
+    if (Status s = ValueOf(result.value, &found); !s.ok()) return s;
+    if (found.size() < kLendBytes || !result.value.is_of_entry()) {
       counters_.Add(Counter::kGetsFound);
       value->CopyTo()->assign(found);
       return Status::OK();

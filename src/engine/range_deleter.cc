@@ -101,6 +101,18 @@ Status RangeDeleter::DeleteKeys(const WriteOptions& options, const KeyRange& ran
   return Status::OK();
 }
 
+/// Nobody is to delete a key that came of damage. What was looked up is checked.
+Status RangeDeleter::CheckKeyOf(const level::MergingIterator& at) const {
+  if (!store_.options->verify_checksums || at.looked_up()) return Status::OK();
+  const pmem::PmemPool& pool = *store_.pool;
+  const format::EntryHeader* entry = at.item().entry;
+  const uint64_t offset = pool.OffsetOf(entry);
+  if (!pool.Holds(entry) || index::KeyIsIntact(pool, *entry, offset, base::Hash64(at.key()))) {
+    return Status::OK();
+  }
+  return pool.CorruptionAt(offset, "entry", "its check does not match");
+}
+
 /// The first `step` keys of the range from the key `from` on.
 Status RangeDeleter::ReadKeys(const KeyRange& range, const std::string& from, size_t step,
                               Keys* keys) {
@@ -115,11 +127,7 @@ Status RangeDeleter::ReadKeys(const KeyRange& range, const std::string& from, si
   merged.SetBounds(range.begin, range.end);
   for (merged.SeekGE(from); merged.Valid() && range.Covers(merged.key()); merged.Next()) {
     if (keys->ends.size() == step || keys->bytes.size() >= kStepBytes) return merged.status();
-    const uint64_t offset = store_.pool->OffsetOf(merged.entry());
-    if (store_.options->verify_checksums &&
-        !index::KeyIsIntact(*store_.pool, *merged.entry(), offset, base::Hash64(merged.key()))) {
-      return store_.pool->CorruptionAt(offset, "entry", "its check does not match");
-    }
+    if (Status s = CheckKeyOf(merged); !s.ok()) return s;
     keys->Add(merged.key());
   }
   keys->is_last = true;

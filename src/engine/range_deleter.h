@@ -39,6 +39,7 @@ class RangeDeleter {
 
   Status DeleteKeys(const WriteOptions& options, const KeyRange& range, uint64_t* deleted);
   Status ReadKeys(const KeyRange& range, const std::string& from, size_t step, Keys* keys);
+  Status CheckKeyOf(const level::MergingIterator& at) const;
 
   const Store store_;
 };

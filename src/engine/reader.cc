@@ -34,7 +34,16 @@ class RegisteredSnapshot final : public Snapshot {
   ViewRegistry::Handle view_;
 };
 
-/// Asks the tables newest first. Ends at the first that knows the key. `lookup` may be null; it
+LookupResult FindIn(std::span<const index::SortedRun* const> runs, const index::LookupKey& key,
+                    const index::ReadView& view) {
+  for (const index::SortedRun* run : runs) {
+    const LookupResult result = run->Get(key, view);
+    if (result.state != LookupResult::State::kAbsent) return result;
+  }
+  return {};
+}
+
+/// Asks all runs, newest first. Ends at the first that knows the key. `lookup` may be null; it
 /// answers for all that is flushed (lookup_cache.h).
 LookupResult FindNewest(const ReadState& state, const cache::LookupCache* lookup,
                         const index::LookupKey& key, const index::ReadView& view) {
@@ -42,21 +51,12 @@ LookupResult FindNewest(const ReadState& state, const cache::LookupCache* lookup
     const LookupResult early = lookup->Find(key, view);
     if (early.state != LookupResult::State::kAbsent) return early;
   }
-  LookupResult result = state.active->Get(key, view);
+  if (lookup == nullptr) return FindIn(state.runs(), key, view);
+  LookupResult result = FindIn(state.memtables(), key, view);
   if (result.state != LookupResult::State::kAbsent) return result;
-  for (const auto& table : state.immutables) {
-    result = table->Get(key, view);
-    if (result.state != LookupResult::State::kAbsent) return result;
-  }
-  if (lookup != nullptr) {
-    result = lookup->Find(key, view);
-    if (result.state != LookupResult::State::kAbsent) return result;
-  }
-  for (const auto& table : state.version->l0) {
-    result = table->Get(key, view);
-    if (result.state != LookupResult::State::kAbsent) return result;
-  }
-  return state.version->l1->Get(key, view);
+  result = lookup->Find(key, view);
+  if (result.state != LookupResult::State::kAbsent) return result;
+  return FindIn(state.tables(), key, view);
 }
 
 }  // namespace
@@ -65,8 +65,18 @@ Reader::Reader(Store store) : store_(std::move(store)), pool_(*store_.pool), vie
   if (store_.options->lists.count_visits) visits_ = std::make_unique<index::VisitCounters>();
 }
 
-Status Reader::ValueOf(const EntryHeader& entry, std::string_view* value) const {
-  return ReadStoredValue(pool_, pool_.OffsetOf(&entry), store_.options->verify_checksums, value);
+Status Reader::ValueOf(const index::ValueRef& ref, std::string_view* value) const {
+  if (ref.is_of_entry()) {
+    return ReadStoredValue(pool_, ref.offset(), store_.options->verify_checksums, value);
+  }
+  *value = ref.bytes();
+  return Status::OK();
+}
+
+Status Reader::ValueOf(const index::CursorItem& item, std::string_view* value) const {
+  return ValueOf(pool_.Holds(item.entry) ? index::ValueRef::OfEntry(pool_.OffsetOf(item.entry))
+                                         : index::ValueRef::At(item.value),
+                 value);
 }
 
 size_t Reader::PlainValuesOf(std::span<const index::CursorItem> items) const noexcept {
@@ -90,32 +100,26 @@ Status Reader::Get(const ReadOptions& options, Slice key, std::string* value) {
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
   Status status;
-  const EntryHeader* entry = FindCounting(key, view, &status);
-  if (entry == nullptr) return status.ok() ? Status::NotFound() : status;
+  const LookupResult result = FindCounting(key, view, &status);
+  if (result.state != LookupResult::State::kFound) return status.ok() ? Status::NotFound() : status;
   std::string_view found;
-  if (Status s = ValueOf(*entry, &found); !s.ok()) return s;
+  if (Status s = ValueOf(result.value, &found); !s.ok()) return s;
   value->assign(found);
   counters_.Add(Counter::kGetsFound);
   return Status::OK();
 }
 
-const EntryHeader* Reader::Find(Slice key, const index::ReadView& view, Status* status) const {
-  const EntryHeader* entry = FindVersion(key, view, status);
-  return entry == nullptr || entry->op() == format::EntryOp::kDelete ? nullptr : entry;
-}
-
-/// As Find, and counts which nodes of lists it visits, where that was asked for.
-const EntryHeader* Reader::FindCounting(Slice key, index::ReadView view, Status* status) const {
-  if (visits_ == nullptr) return Find(key, view, status);
+/// As FindVersion, and counts which nodes of lists it visits, where that was asked for.
+LookupResult Reader::FindCounting(Slice key, index::ReadView view, Status* status) const {
+  if (visits_ == nullptr) return FindVersion(key, view, status);
   index::Visits visits(pool_);
   view.visits = &visits;
-  const EntryHeader* entry = Find(key, view, status);
+  const LookupResult result = FindVersion(key, view, status);
   visits_->Add(visits);
-  return entry;
+  return result;
 }
 
-const EntryHeader* Reader::FindVersion(Slice key, const index::ReadView& view,
-                                       Status* status) const {
+LookupResult Reader::FindVersion(Slice key, const index::ReadView& view, Status* status) const {
   const index::LookupKey lookup{key, base::Hash64(key)};
   if (store_.lookup_cache != nullptr) store_.lookup_cache->Prefetch(lookup.hash);
   // Its offset, and relinks before it was looked for.
@@ -125,24 +129,23 @@ const EntryHeader* Reader::FindVersion(Slice key, const index::ReadView& view,
     const LookupResult result =
         FindNewest(store_.versions->shown(), store_.lookup_cache, lookup, view);
     if (result.state == LookupResult::State::kCorrupt) {
-      *status = index::DamageStatus(pool_, result.offset);
-      return nullptr;
+      *status = index::DamageStatus(pool_, result.value.offset());
+      return {};
     }
-    if (result.state == LookupResult::State::kAbsent ||
-        result.state == LookupResult::State::kNowhere) {
-      return nullptr;
-    }
-    const EntryHeader* entry = pool_.EntryAt(result.offset);
+    if (!result.has_version()) return {};
+    if (!result.value.is_of_entry()) return result;
+    const uint64_t offset = result.value.offset();
+    const EntryHeader* entry = pool_.EntryAt(offset);
     if (pool_.failed()) {
       *status = pool_.FaultStatus();
-      return nullptr;
+      return {};
     }
     if (entry == nullptr) {
-      *status = pool_.CorruptionAt(result.offset, "entry", "it is no entry any more");
-      return nullptr;
+      *status = pool_.CorruptionAt(offset, "entry", "it is no entry any more");
+      return {};
     }
     if (result.state == LookupResult::State::kDeleted || entry->state() != format::kStateDead) {
-      return entry;
+      return result;
     }
     // Merges went by during this lookup: what hid the entry was asked for too late. Again, with the
     // tables of now. A dead entry that is found while no merge moves anything is damage.
@@ -150,16 +153,16 @@ const EntryHeader* Reader::FindVersion(Slice key, const index::ReadView& view,
     // Found so again while the merge is at the same batch: nothing newer hides it, since what does
     // leaves the source only after the entry is unlinked. So it is an original that is about to be
     // replaced by its copy, which is the same, and the merge need not be waited for.
-    if ((before & 1) != 0 && after == before && last_dead == std::pair(result.offset, before)) {
-      return entry;
+    if ((before & 1) != 0 && after == before && last_dead == std::pair(offset, before)) {
+      return result;
     }
-    last_dead = {result.offset, before};
+    last_dead = {offset, before};
     const bool moved = (before & 1) != 0 || after != before;
     still = moved ? 0 : still + 1;
     if (moved) std::this_thread::yield();
   }
   *status = pool_.CorruptionAt(0, "table", "it leads to an entry that is marked dead");
-  return nullptr;
+  return {};
 }
 
 /// A view of this moment. A bulk load draws its number just before its state is shown: a view with
@@ -206,15 +209,13 @@ std::unique_ptr<Iterator> Reader::NewIterator(const ReadOptions& options, const 
 /// All that `view` sees in the tables of `state`, which the caller keeps, as it does the engine.
 level::MergingIterator Reader::MergeOf(const ReadState& state, const index::ReadView& view) const {
   std::vector<std::unique_ptr<index::Cursor>> cursors;
-  cursors.reserve(2 + state.immutables.size() + state.version->l0.size());
-  cursors.push_back(state.active->NewCursor(view));
-  for (const auto& table : state.immutables) cursors.push_back(table->NewCursor(view));
-  for (const auto& table : state.version->l0) {
-    cursors.push_back(level::PmemTable::NewCursor(table, view));
-  }
-  cursors.push_back(level::PmemTable::NewCursor(state.version->l1, view));
-  return {std::move(cursors),
-          [this, view](Slice key, Status* status) { return Find(key, view, status); }};
+  cursors.reserve(state.runs().size());
+  for (const index::SortedRun* run : state.runs()) cursors.push_back(run->NewCursor(view));
+  return {std::move(cursors), [this, view](Slice key, Status* status) {
+            const LookupResult now = FindVersion(key, view, status);
+            return now.state == LookupResult::State::kFound ? std::optional(now.value)
+                                                            : std::nullopt;
+          }};
 }
 
 void Reader::Fill(Statistics* statistics) const {

@@ -2,8 +2,8 @@
 // Thread safety: any thread. A read is inside an EpochGuard, in which Close waits for it; no locks.
 // Invariant 1: a view is registered before a state is read: nothing it may see is given back from
 // then on.
-// Invariant 2: tables are asked newest first, and the first that knows the key, a delete included,
-// has the newest version that the view sees.
+// Invariant 2: runs (memtables, tables) are asked newest first, and the first that knows the key, a
+// delete included, has the newest version that the view sees.
 // Persistence: none. Source: ListDB 6.2.2.
 #pragma once
 
@@ -53,14 +53,12 @@ class Reader {
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options, const Owner& owner);
   std::shared_ptr<const Snapshot> GetSnapshot();
 
-  /// The entry that `view` sees for the key in the tables of now; null when there is none. Inside
-  /// an EpochGuard.
-  const format::EntryHeader* Find(Slice key, const index::ReadView& view, Status* status) const;
-  /// As Find, but a delete is an answer too: null only when no table knows the key.
-  const format::EntryHeader* FindVersion(Slice key, const index::ReadView& view,
-                                         Status* status) const;
-  /// Points to the value of an entry. Corruption when it does not verify.
-  Status ValueOf(const format::EntryHeader& entry, std::string_view* value) const;
+  /// The version of the key that `view` sees in all of now: found, deleted, or absent where none is
+  /// known; absent, too, with an error in `*status`. Inside an EpochGuard.
+  index::LookupResult FindVersion(Slice key, const index::ReadView& view, Status* status) const;
+  /// Points to a value. Corruption when it does not verify.
+  Status ValueOf(const index::ValueRef& ref, std::string_view* value) const;
+  Status ValueOf(const index::CursorItem& item, std::string_view* value) const;
   /// See PlainValues.
   size_t PlainValuesOf(std::span<const index::CursorItem> items) const noexcept;
   /// All that `view` sees in the tables of `state`, which the caller keeps, as it does the store.
@@ -83,10 +81,11 @@ class Reader {
   enum class Counter : uint8_t { kGets, kGetsFound, kIterators, kPassedEntries, kCount };
 
   Status ViewFor(const ReadOptions& options, index::ReadView* view) const;
-  const format::EntryHeader* FindCounting(Slice key, index::ReadView view, Status* status) const;
+  index::LookupResult FindCounting(Slice key, index::ReadView view, Status* status) const;
   // multi_get.cc
   void GetGroup(const index::ReadView& view, std::span<const Slice> keys, std::string* values,
                 Status* statuses);
+  bool IsClear(const index::LookupResult& result) const;
   void FindGroup(const index::ReadView& view, std::span<const Slice> keys,
                  index::LookupResult* results) const;
 

@@ -21,7 +21,7 @@ std::optional<GrantWaitsFor> ReaderGrants::WhatIsMissing(bool finishing) const {
   const VersionSet::Locked versions = store_.versions->Lock();
   const ReadState& state = versions.state();
   const auto& sealed = state.immutables;
-  if (state.version->l0.size() >= MostTables()) return GrantWaitsFor::kFullL0;
+  if (state.version->l0().size() >= MostTables()) return GrantWaitsFor::kFullL0;
   if (!sealed.empty() && sealed.back()->id() <= *flush_) return GrantWaitsFor::kFlush;
   if (versions.record().merge_id != 0) return GrantWaitsFor::kMerge;
   return std::nullopt;

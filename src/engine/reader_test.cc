@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pmem/epoch.h"
@@ -11,6 +15,81 @@
 
 namespace braid::engine {
 namespace {
+
+using LookupState = index::LookupResult::State;
+
+/// A table whose keys and values lie in DRAM.
+class TableElsewhere final : public level::Table {
+ public:
+  struct Record {
+    format::EntryHeader header;
+    std::string key;
+    std::string value;
+  };
+
+  explicit TableElsewhere(uint64_t id) : Table(id) {}
+
+  void Add(std::string_view key, uint64_t sequence, format::EntryOp op, std::string_view value) {
+    Record record{{}, std::string(key), std::string(value)};
+    record.header.sequence_and_op = sequence << 8 | static_cast<uint64_t>(op);
+    record.header.key_and_height = format::EntryHeader::PackKeyAndHeight(1, 1);
+    records_.emplace(key, std::move(record));
+  }
+
+  index::LookupResult Get(const index::LookupKey& key,
+                          const index::ReadView& view) const noexcept override {
+    const auto at = records_.find(key.key);
+    if (at == records_.end() || !view.Sees(at->second.header)) return {};
+    const bool deleted = at->second.header.op() == format::EntryOp::kDelete;
+    return {deleted ? LookupState::kDeleted : LookupState::kFound, at->second.header.sequence(),
+            index::ValueRef::At(at->second.value)};
+  }
+  void GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
+               index::LookupResult* out) const noexcept override {
+    for (size_t i = 0; i < n; ++i) out[i] = Get(keys[i], view);
+  }
+  std::unique_ptr<index::Cursor> NewCursor(const index::ReadView&) const override;
+  uint64_t entries() const noexcept override { return records_.size(); }
+  uint64_t max_sequence() const noexcept override { return 0; }
+  uint64_t index_bytes() const noexcept override { return 0; }
+  level::PmemTable* AsList() noexcept override { return nullptr; }
+
+ private:
+  class Walk;
+  std::map<std::string, Record, std::less<>> records_;
+};
+
+class TableElsewhere::Walk final : public index::Cursor {
+ public:
+  explicit Walk(const TableElsewhere& table) : records_(table.records_) {}
+  bool Valid() const override { return at_ != records_.end(); }
+  void SeekToFirst() override { Place(records_.begin()); }
+  void SeekToLast() override {
+    Place(records_.empty() ? records_.end() : std::prev(records_.end()));
+  }
+  void SeekGE(std::string_view key) override { Place(records_.lower_bound(key)); }
+  void SeekLE(std::string_view key) override { Back(records_.upper_bound(key)); }
+  void Next() override { Place(std::next(at_)); }
+  void Prev() override { Back(at_); }
+  const index::CursorItem& item() const override { return item_; }
+  Status status() const override { return Status::OK(); }
+
+ private:
+  using At = std::map<std::string, Record, std::less<>>::const_iterator;
+  void Back(At behind) { Place(behind == records_.begin() ? records_.end() : std::prev(behind)); }
+  void Place(At at) {
+    at_ = at;
+    if (Valid()) item_ = {&at->second.header, at->second.key, at->second.value};
+  }
+
+  const std::map<std::string, Record, std::less<>>& records_;
+  At at_ = records_.end();
+  index::CursorItem item_{};
+};
+
+std::unique_ptr<index::Cursor> TableElsewhere::NewCursor(const index::ReadView&) const {
+  return std::make_unique<Walk>(*this);
+}
 
 /// Versions of a few keys in every kind of table.
 class ReaderTest : public ::testing::Test {
@@ -55,12 +134,57 @@ TEST_F(ReaderTest, ADeleteIsAnAnswerToWhoAsksForVersions) {
   const pmem::EpochGuard guard;
   Status status;
   const index::ReadView now = parts_.reader.ViewOfNow();
-  const format::EntryHeader* version = parts_.reader.FindVersion("c", now, &status);
-  ASSERT_NE(version, nullptr) << status.ToString();
-  EXPECT_EQ(version->op(), format::EntryOp::kDelete);
-  EXPECT_EQ(parts_.reader.Find("c", now, &status), nullptr);
-  EXPECT_EQ(parts_.reader.FindVersion("f", now, &status), nullptr);
+  EXPECT_EQ(parts_.reader.FindVersion("c", now, &status).state, LookupState::kDeleted);
+  EXPECT_EQ(parts_.reader.FindVersion("f", now, &status).state, LookupState::kAbsent);
   EXPECT_TRUE(status.ok());
+}
+
+TEST_F(ReaderTest, ATableMayHaveItsDataElsewhere) {
+  const std::string large(10'000, 'x');
+  {
+    const VersionSet::Locked versions = parts_.versions.Lock();
+    auto elsewhere = std::make_shared<TableElsewhere>(versions.NewTableId());
+    const uint64_t now = parts_.sequence.load();
+    elsewhere->Add("a", now, format::EntryOp::kPut, "hidden by the active memtable");
+    elsewhere->Add("b", now, format::EntryOp::kDelete, "");
+    elsewhere->Add("d", now, format::EntryOp::kPut, large);
+    elsewhere->Add("g", now, format::EntryOp::kPut, "elsewhere");
+    NextState next = versions.Next();
+    next.AddNewest(elsewhere);
+    versions.Show(std::move(next));
+  }
+  EXPECT_EQ(parts_.Get("a"), "active");
+  EXPECT_EQ(parts_.Get("b"), "-");
+  EXPECT_EQ(parts_.Get("d"), large);
+  EXPECT_EQ(parts_.Get("g"), "elsewhere");
+
+  const std::array<Slice, 3> keys = {"b", "d", "g"};
+  std::array<std::string, 3> values;
+  std::array<Status, 3> statuses;
+  parts_.reader.MultiGet({}, keys, values.data(), statuses.data());
+  EXPECT_TRUE(statuses[0].IsNotFound());
+  EXPECT_EQ(values[1], large);
+  EXPECT_EQ(values[2], "elsewhere");
+
+  PinnedValue pinned;
+  ASSERT_TRUE(parts_.reader
+                  .GetPinned({}, "d", &pinned,
+                             []() -> Reader::Owner {
+                               ADD_FAILURE() << "what a read section keeps can't be lent";
+                               return nullptr;
+                             })
+                  .ok());
+  EXPECT_EQ(pinned.data(), large);
+
+  const pmem::EpochGuard guard;
+  level::MergingIterator merged = parts_.reader.MergeOf(parts_.state(), parts_.reader.ViewOfNow());
+  std::string all;
+  for (merged.SeekToFirst(); merged.Valid(); merged.Next()) {
+    std::string_view value;
+    ASSERT_TRUE(parts_.reader.ValueOf(merged.item(), &value).ok());
+    all += std::string(merged.key()) + (value == large ? "large" : std::string(value)) + " ";
+  }
+  EXPECT_EQ(all, "aactive dlarge esealed gelsewhere ");
 }
 
 TEST_F(ReaderTest, AllTablesTogetherAreInOrder) {
@@ -87,7 +211,7 @@ TEST_F(ReaderTest, ASnapshotSeesWhatItSawWhateverMovesSince) {
   parts_.Delete("a");
   parts_.Put("c", "again");
   parts_.Flush();
-  while (!parts_.state().version->l0.empty()) parts_.Merge();
+  while (!parts_.state().version->l0().empty()) parts_.Merge();
   ReadOptions then;
   then.snapshot = snapshot.get();
   std::string value;
@@ -127,8 +251,10 @@ TEST_F(ReaderTest, ADamagedValueIsNotReturned) {
   {
     const pmem::EpochGuard guard;
     Status status;
-    const format::EntryHeader* entry = parts_.reader.Find("d", parts_.reader.ViewOfNow(), &status);
-    ASSERT_NE(entry, nullptr);
+    const index::LookupResult found =
+        parts_.reader.FindVersion("d", parts_.reader.ViewOfNow(), &status);
+    ASSERT_EQ(found.state, LookupState::kFound);
+    const auto* entry = parts_.pool->As<format::EntryHeader>(found.value.offset());
     auto* at = reinterpret_cast<uint8_t*>(const_cast<char*>(entry->value().data()));
     parts_.pool->ops().StoreByte(at, static_cast<uint8_t>(*at ^ 1));
   }

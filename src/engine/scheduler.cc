@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/mutants.h"
 #include "base/no_throw.h"
-#include "compaction/picker.h"
 
 namespace braid::engine {
 
@@ -22,7 +21,7 @@ void Scheduler::TellPressure(bool let_go) {
     let_go ? store_.controller.LetGo(l0, sealed, full) : store_.controller.Update(l0, sealed, full);
   };
   if (store_.errors.blocked()) return tell(0, 0, false);  // writers get the reason
-  tell(state.version->l0.size(), state.immutables.size(), store_.budget.IsFull(*state.active));
+  tell(state.version->l0().size(), state.immutables.size(), store_.budget.IsFull(*state.active));
 }
 
 void Scheduler::Fail(const Status& status) noexcept {
@@ -108,11 +107,10 @@ Status Scheduler::Checkpoint() {
   return s;
 }
 
-/// Merges the oldest L0 table into L1. False when there is nothing to do.
-bool Scheduler::MergeOldest() {
-  if (store_.versions.Lock().Keep()->version->l0.empty()) return false;
+/// False when it was stopped, or has failed.
+bool Scheduler::Merge(const compaction::Plan& plan) {
   const uint64_t begin = NowNanos();
-  const Result<Merger::Merged> merged = base::NoThrow([&] { return MergeTable(); });
+  const Result<Merger::Merged> merged = base::NoThrow([&] { return MergeTables(plan); });
   const uint64_t nanos = NowNanos() - begin;
   counters_.Add(Counter::kMergeNanos, nanos);
   if (!merged.ok()) {
@@ -125,11 +123,11 @@ bool Scheduler::MergeOldest() {
   return true;
 }
 
-Result<Merger::Merged> Scheduler::MergeTable() {
+Result<Merger::Merged> Scheduler::MergeTables(const compaction::Plan& plan) {
   if (store_.versions.Lock().OldestWaits()) {
     if (Status s = Checkpoint(); !s.ok()) return s;
   }
-  Result<Merger::Merged> merged = store_.merger.MergeOldest();
+  Result<Merger::Merged> merged = store_.merger.Merge(plan);
   if (!merged.ok()) return merged;
   counters_.Add(Counter::kMerges);
   // What is adopted is in order: it gives no reason to arrange L1.
@@ -137,14 +135,6 @@ Result<Merger::Merged> Scheduler::MergeTable() {
   store_.indexes.Fit();
   UpdatePressure();
   return merged;
-}
-
-/// The merge that is open, be it of copies or of a table; else the oldest table.
-bool Scheduler::MergeNext() {
-  const Merger::OpenMerge open = store_.merger.FindOpenMerge();
-  if (open == Merger::OpenMerge::kOfCopies) return Worked(store_.merger.FinishCopies());
-  const bool may = *store_.options.compaction.kind != MergeKind::kNone;
-  return (may || open == Merger::OpenMerge::kOfTable) && MergeOldest();
 }
 
 /// Gives back what no reader and no view can reach. False when nothing could be.
@@ -185,12 +175,24 @@ bool Scheduler::ArrangeStep() {
   return worked;
 }
 
-bool Scheduler::CollectStep() { return Worked(store_.collector.Step(OccasionOfNow())); }
-
-/// What makes reads faster. False when there is nothing to do.
-bool Scheduler::IndexStep() {
-  return Worked(store_.indexes.BuildStep()) || Worked(store_.indexes.RemakeStep()) ||
-         Worked(store_.lookup_filler.Step());
+/// What the next plan is made from, but for the round.
+compaction::StoreFacts Scheduler::FactsOfNow() {
+  compaction::StoreFacts facts;
+  facts.lacks_index = store_.indexes.LackSome();
+  facts.l0_found = l0_found_;
+  facts.finish_all = requests_.AnyWaits();
+  const auto versions = store_.versions.Lock();
+  for (const level::Level& level : versions.state().version->levels) {
+    std::vector<compaction::TableFacts>& tables = facts.levels.emplace_back();
+    for (const auto& table : level) {
+      tables.push_back({table->id(), round_ && table->id() <= round_->request.tables});
+    }
+  }
+  facts.open_merge = Merger::OpenMergeOf(versions);
+  if (BRAID_MUTANT(kOpenMergeWaits)) facts.open_merge = compaction::StoreFacts::OpenMerge::kNone;
+  // How much a merge by pointers has done before a crash is only known by counting after it.
+  if ((versions.record().merge_flags & format::kMergeByPointers) != 0) facts.lacks_index = false;
+  return facts;
 }
 
 /// One piece of work of the compaction thread, the most urgent first.
@@ -200,48 +202,54 @@ bool Scheduler::CompactionStep() {
   store_.indexes.Fit();
   FreeMemoryIfShort();
   BeginRound();
-  compaction::StoreFacts facts;
-  facts.unindexed = store_.indexes.LackSome();
-  facts.l0_found = l0_found_;
-  bool merge_is_open = false;
-  {
-    const auto versions = store_.versions.Lock();
-    const auto& l0 = versions.state().version->l0;
-    facts.l0_tables = l0.size();
-    if (round_) {
-      facts.l0_awaited =
-          static_cast<uint64_t>(std::count_if(l0.begin(), l0.end(), [&](const auto& table) {
-            return table->id() <= round_->request.tables;
-          }));
-    }
-    merge_is_open = versions.record().merge_id != 0;
-    // How much a merge by pointers has done before a crash is only known by counting after it.
-    if ((versions.record().merge_flags & format::kMergeByPointers) != 0) facts.unindexed = false;
-  }
-  facts.finish_all = requests_.AnyWaits();
+  compaction::StoreFacts facts = FactsOfNow();
   const bool may_hold = !facts.finish_all && !store_.errors.blocked();
-  if (store_.readers.Hold(may_hold, facts.l0_tables)) {
-    return facts.unindexed && Worked(store_.indexes.BuildStep());
+  facts.is_granted = store_.readers.Hold(may_hold, facts.levels.front().size());
+  TellRound(&facts);
+  for (;;) {
+    const compaction::Plan plan = compaction::Pick(facts, store_.options.compaction);
+    if (plan.action == compaction::Action::kNothing) return false;
+    if (plan.action == compaction::Action::kNextPhase) {
+      if (!NextPhase(&facts)) return false;
+      continue;
+    }
+    CountPhaseStep(plan, facts);
+    if (CarryOut(plan)) return true;
+    // What a close has stopped is not done.
+    if (store_.stop_merges.load() || store_.failed()) return false;
+    facts.tried.Add(plan.action);
   }
-  compaction::CompactionPlan plan = compaction::Pick(facts, store_.options.compaction);
-  if (plan == compaction::CompactionPlan::kIndex) {
-    if (Worked(store_.indexes.BuildStep())) return true;
-    facts.unindexed = false;
-    plan = compaction::Pick(facts, store_.options.compaction);
+}
+
+/// False when it comes to nothing.
+bool Scheduler::CarryOut(const compaction::Plan& plan) {
+  using compaction::Action;
+  switch (plan.action) {
+    case Action::kMerge:
+      return Merge(plan);
+    case Action::kFinishCopies:
+      return Worked(store_.merger.FinishCopies());
+    case Action::kIndex:
+      return Worked(store_.indexes.BuildStep());
+    case Action::kRemakeIndex:
+      return Worked(store_.indexes.RemakeStep());
+    case Action::kFillLookups:
+      return Worked(store_.lookup_filler.Step());
+    case Action::kCount:
+      return store_.accounts.CountStep();
+    case Action::kDrop:
+      return DropStep();
+    case Action::kArrange:
+      return ArrangeStep();
+    case Action::kCollect:
+      return Worked(store_.collector.Step(OccasionOfNow()));
+    case Action::kMakeRoom:
+      return Worked(store_.room_maker.Step(&round_->stuck));
+    case Action::kNothing:
+    case Action::kNextPhase:
+      break;
   }
-  // Its redo would be made again after a crash: nothing that it marked dead may be freed before it
-  // ends.
-  if (merge_is_open && !BRAID_MUTANT(kOpenMergeWaits)) return MergeNext();
-  // Every other step is that of who waits: beside a busy writer there are always tables to merge.
-  if (round_ && facts.l0_awaited == 0) round_->has_turn = !round_->has_turn;
-  const bool merges_first = !round_ || facts.l0_awaited > 0 || !round_->has_turn;
-  if (plan == compaction::CompactionPlan::kMergeOldest && merges_first) return MergeOldest();
-  if (round_) return RoundStep();
-  if (IndexStep()) return true;
-  if (store_.accounts.CountStep()) return true;
-  if (DropStep()) return true;
-  // First: it empties the chunks that a collection would copy from.
-  return ArrangeStep() || CollectStep();
+  return false;
 }
 
 /// Answers processes that read beside this one. Always false: it is no work that others wait for.
@@ -287,7 +295,8 @@ Status Scheduler::FlushForClose() {
   // When no head is free for another table, a merge makes one.
   const auto merge = [this] {
     store_.readers.TakeBack();
-    return MergeNext();
+    const compaction::Plan plan = compaction::PickMerge(FactsOfNow(), store_.options.compaction);
+    return plan.action != compaction::Action::kNothing && CarryOut(plan);
   };
   while (!BRAID_MUTANT(kCloseLeavesLog) &&
          (FlushOldest() || (store_.versions.AnySealed() && !failed() && merge()))) {

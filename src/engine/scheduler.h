@@ -18,6 +18,7 @@
 #include "base/counters.h"
 #include "base/mutex.h"
 #include "base/workers.h"
+#include "compaction/picker.h"
 #include "engine/finish_requests.h"
 #include "engine/lsm_store.h"
 #include "engine/sync_rounds.h"
@@ -25,10 +26,9 @@
 namespace braid::engine {
 
 /// All work that was there when somebody asked for it. Compaction thread (finish_work.cc).
-struct Round {
-  enum class Phase : uint8_t { kIndex, kDrop, kArrange, kCollect, kMakeRoom, kDone };
+struct FinishRound {
   FinishRequests::Request request;
-  Phase phase = Phase::kIndex;
+  compaction::Phase phase = compaction::Phase::kIndex;
   std::optional<uint64_t> steps_left;  // of the phase; none: it has not begun
   bool began_pass = false;             // the phase has begun a pass over L1 of its own
   bool has_turn = false;               // the next step is the round's, not a merge
@@ -117,13 +117,12 @@ class Scheduler final : public Writer::Host, public BulkLoader::Host {
 
   bool FlushOldest();
   bool CompactionStep();
-  bool MergeNext();
-  bool MergeOldest();
-  Result<Merger::Merged> MergeTable();
-  bool IndexStep();
+  compaction::StoreFacts FactsOfNow();
+  bool CarryOut(const compaction::Plan& plan);
+  bool Merge(const compaction::Plan& plan);
+  Result<Merger::Merged> MergeTables(const compaction::Plan& plan);
   bool DropStep();
   bool ArrangeStep();
-  bool CollectStep();
   bool Reclaim();
   bool ServeReaders();
   bool IsAtRest();
@@ -132,8 +131,10 @@ class Scheduler final : public Writer::Host, public BulkLoader::Host {
   void AwaitFlushes(uint64_t tables);
   void BeginRound();
   void EndRound(const Status& outcome) noexcept;
-  bool RoundStep();
-  bool RoundWork();
+  void TellRound(compaction::StoreFacts* facts);
+  void BeginPhase(compaction::StoreFacts* facts);
+  void CountPhaseStep(const compaction::Plan& plan, const compaction::StoreFacts& facts);
+  bool NextPhase(compaction::StoreFacts* facts);
 
   LsmStore& store_;
   base::Counters<Counter, static_cast<size_t>(Counter::kCount)> counters_;
@@ -150,7 +151,7 @@ class Scheduler final : public Writer::Host, public BulkLoader::Host {
   // Compaction thread.
   uint64_t writes_seen_ = 0;
   uint64_t quiet_since_ = 0;
-  std::optional<Round> round_;
+  std::optional<FinishRound> round_;
 };
 
 }  // namespace braid::engine

@@ -80,11 +80,9 @@ void SpaceAccounts::TakeFromLookupCache(const format::EntryHeader& entry, uint64
   if (store_.lookup_cache->Names(key.hash, offset)) {
     const pmem::EpochGuard guard;
     const index::LookupResult found =
-        store_.versions->shown().version->l1->Get(key, index::ReadView{});
-    const bool known = found.state == index::LookupResult::State::kFound ||
-                       found.state == index::LookupResult::State::kDeleted;
-    if (known && pool_.As<format::EntryHeader>(found.offset)->sequence() == entry.sequence()) {
-      store_.lookup_cache->Replace(key.hash, offset, found.offset);
+        store_.versions->shown().version->bottom().Get(key, index::ReadView{});
+    if (found.has_version() && found.sequence == entry.sequence()) {
+      store_.lookup_cache->Replace(key.hash, offset, found.value.offset());
       return;
     }
   }

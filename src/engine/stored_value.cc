@@ -53,6 +53,7 @@ size_t PlainValues(const pmem::PmemPool& pool, std::span<const index::CursorItem
     if (!verify) continue;
     const uint64_t offset = pool.OffsetOf(entry);
     if (pool.ChunkOf(offset) != chunk) [[unlikely]] {
+      if (!pool.Holds(entry)) continue;  // its table has checked it
       chunk = pool.ChunkOf(offset);
       generation = pool.GenerationAt(offset);
     }

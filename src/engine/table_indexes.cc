@@ -44,10 +44,10 @@ TableIndexes::TableIndexes(const Store& store) : store_(store) {
 }
 
 Status TableIndexes::Begin(const level::Version& found, bool merge_is_open) {
-  level::PmemTable& l1 = *found.l1;
+  level::PmemTable& l1 = found.bottom();
   if (cache_ != nullptr) l1.set_tree(cache_->tree(), cache_->min_height());
   if (l1_ == nullptr) return Status::OK();
-  for (auto table = found.l0.rbegin(); table != found.l0.rend(); ++table) {
+  for (auto table = found.l0().rbegin(); table != found.l0().rend(); ++table) {
     found_.push_back((*table)->id());
   }
   found_left_.store(found_.size());
@@ -69,7 +69,7 @@ Result<bool> TableIndexes::BuildStep() {
   std::shared_ptr<level::PmemTable> l1;
   {
     const VersionSet::Locked versions = store_.versions->Lock();
-    l1 = versions.l1();
+    l1 = versions.bottom();
     // What is merged of an open merge is in L1 and in the merge's own count.
     if (versions.record().merge_id != 0) l1_->ForgetCount();
   }
@@ -77,7 +77,7 @@ Result<bool> TableIndexes::BuildStep() {
   if (l1_->complete()) {
     l1->set_tree(l1_->tree(), l1_->min_height());
     if (const auto counted = l1_->counted(); counted && !l1->is_counted()) {
-      store_.versions->Lock().SetEntriesOfL1(*counted);
+      store_.versions->Lock().SetEntriesOfBottom(*counted);
     }
   }
   Fit();
@@ -113,7 +113,7 @@ uint32_t TableIndexes::WantedMinHeight() const {
   const uint64_t taken = store_.budget->ToCome(*state);
   const uint64_t goal = store_.budget->Goal();
   const uint64_t room = goal - std::min(goal, taken);
-  const uint64_t all = state->version->l1->entries();
+  const uint64_t all = state->version->bottom().entries();
   // Both are there for a while. Twice what a tree takes that is built in order: inserts leave nodes
   // half full, and it is not to be given up again soon.
   for (uint32_t height = 1; height < now; ++height) {
@@ -137,7 +137,7 @@ Result<bool> TableIndexes::RemakeStep() {
     if (height == l1_->min_height() && !mostly_free) return false;
     next_l1_ = std::make_unique<cache::DramIndex>(store_.pool, height);
   }
-  const std::shared_ptr<level::PmemTable> l1 = store_.versions->Lock().l1();
+  const std::shared_ptr<level::PmemTable> l1 = store_.versions->Lock().bottom();
   if (Status s = next_l1_->BuildSlice(l1->list(), kIndexSlice); !s.ok()) return s;
   if (next_l1_->complete()) {
     // The place to wait for its readers in comes first.
@@ -154,7 +154,7 @@ Result<bool> TableIndexes::RemakeStep() {
 /// none left.
 std::shared_ptr<level::PmemTable> TableIndexes::NextFound() {
   const VersionSet::Locked versions = store_.versions->Lock();
-  const auto& l0 = versions.state().version->l0;
+  const auto& l0 = versions.state().version->l0();
   for (; !found_.empty(); found_.pop_back()) {
     const uint64_t id = found_.back();
     const auto found =
@@ -164,7 +164,7 @@ std::shared_ptr<level::PmemTable> TableIndexes::NextFound() {
       const uint64_t room = (*found)->entries() * kTreeBytesAnEntry;
       if (found_index_ != nullptr ||
           store_.budget->ToCome(versions.state()) + room <= store_.budget->Goal()) {
-        return *found;
+        return level::ListOf(*found);
       }
     }
     found_index_.reset();
@@ -196,7 +196,7 @@ void TableIndexes::FitCache(bool at_least_once) {
       cache::SecondChanceCache::Sparser sparser =
           at_least_once ? cache_->GiveUpLowest() : cache_->GiveUpGone();
       space::RetiredMemory old{cache_->tree()};
-      store_.versions->Lock().l1()->set_tree(sparser.tree, sparser.min_height);
+      store_.versions->Lock().bottom()->set_tree(sparser.tree, sparser.min_height);
       cache_->Replace(std::move(sparser));
       store_.reclaimer->RetireMemory(std::move(old));
       return Status::OK();
@@ -229,11 +229,11 @@ void TableIndexes::Fit() {
   if (fits()) return;
   next_l1_.reset();  // nobody reads it yet
   if (fits()) return;
-  const auto& l0 = state->version->l0;
+  const auto& l0 = state->version->l0();
   for (auto it = l0.rbegin(); it != l0.rend(); ++it) {
-    level::PmemTable& table = **it;
-    if (table.tree() == nullptr) continue;
-    freed += table.tree()->memory_bytes();
+    if ((*it)->index_bytes() == 0) continue;
+    level::PmemTable& table = *(*it)->AsList();
+    freed += table.index_bytes();
     // The place to wait for its readers in comes first: without one the tree would be freed at
     // once.
     space::RetiredMemory tree{table.tree()};
@@ -258,10 +258,10 @@ void TableIndexes::GiveUpL1(const ReadState& state) {
   if (store_.reclaimer->HasRetiredMemory()) return;
   space::RetiredMemory tree{l1_->tree()};
   auto sparser = std::make_unique<cache::DramIndex>(store_.pool, height);
-  state.version->l1->set_tree(nullptr, height);
+  state.version->bottom().set_tree(nullptr, height);
   store_.reclaimer->RetireMemory(std::move(tree));
   l1_.swap(sparser);
-  given_up_ = {bytes, state.version->l1->entries() + 1, was};
+  given_up_ = {bytes, state.version->bottom().entries() + 1, was};
   if (!store_.options->logger) return;
   store_.options->logger("the memory budget is reached: the index over L1 now covers every " +
                          std::to_string(1u << (2 * (height - 1))) + "th entry");

@@ -26,15 +26,15 @@ TEST(TableIndexesTest, MergesKeepTheIndexOverL1Complete) {
   FillL1(&parts, 1000);
   EXPECT_FALSE(parts.indexes.LackSome());
   EXPECT_EQ(parts.indexes.tree()->size(), 1000u);
-  EXPECT_EQ(parts.versions.Lock().l1()->tree().get(), parts.indexes.tree());
-  EXPECT_EQ(parts.versions.Lock().l1()->tree_min_height(), 1u);
+  EXPECT_EQ(parts.versions.Lock().bottom()->tree().get(), parts.indexes.tree());
+  EXPECT_EQ(parts.versions.Lock().bottom()->tree_min_height(), 1u);
 }
 
 TEST(TableIndexesTest, WhatStartsAnewIsShownWhenItIsComplete) {
   test::StoreParts parts;
   FillL1(&parts, 1000);
-  parts.indexes.StartAnew(parts.versions.Lock().l1().get());
-  EXPECT_EQ(parts.versions.Lock().l1()->tree(), nullptr);
+  parts.indexes.StartAnew(parts.versions.Lock().bottom().get());
+  EXPECT_EQ(parts.versions.Lock().bottom()->tree(), nullptr);
   EXPECT_TRUE(parts.indexes.LackSome());
   EXPECT_FALSE(parts.indexes.kept().has_value());
   EXPECT_EQ(parts.Get("key7"), "value") << "by the list";
@@ -56,7 +56,7 @@ TEST(TableIndexesTest, WhereMemoryIsShortTheIndexIsSparser) {
     Build(&parts);
   }
   EXPECT_EQ(parts.l1_entries(), 60'000u);
-  EXPECT_GT(parts.versions.Lock().l1()->tree_min_height(), 1u);
+  EXPECT_GT(parts.versions.Lock().bottom()->tree_min_height(), 1u);
   EXPECT_LT(parts.indexes.tree()->size(), 30'000u);
   EXPECT_EQ(parts.Get("key59999"), "v");
   EXPECT_EQ(parts.Get("key60000"), "-");

@@ -51,7 +51,7 @@ void Verifier::CheckTable(const format::TableRecord& record) {
       table, name, merging ? open_merge.boundary : 0, unknown ? level::kAnyCount : expected,
       [this](uint64_t offset) { return log::EntryVerifies(pool_, offset); }, &totals_);
   if (record.level == 1 && manifest_.merge_id == 0 && unknown && totals_.problems.empty()) {
-    store_.versions->Lock().SetEntriesOfL1(counted);
+    store_.versions->Lock().SetEntriesOfBottom(counted);
   }
 }
 

@@ -11,20 +11,41 @@ namespace braid::engine {
 
 void NextState::Seal(std::shared_ptr<MemTable> fresh) {
   state_->immutables.insert(state_->immutables.begin(), state_->active);
+  ReplaceActive(std::move(fresh));
+}
+
+void NextState::ReplaceActive(std::shared_ptr<MemTable> fresh) {
   state_->active = std::move(fresh);
+  state_->ListRuns();
 }
 
-void NextState::AddNewest(std::shared_ptr<level::PmemTable> table) {
-  auto& l0 = ChangedVersion().l0;
-  l0.insert(l0.begin(), std::move(table));
+void NextState::DropNewestSealed() {
+  state_->immutables.erase(state_->immutables.begin());
+  state_->ListRuns();
 }
 
-level::Version& NextState::ChangedVersion() {
-  if (version_ == nullptr) {
-    version_ = std::make_shared<level::Version>(*state_->version);
-    state_->version = version_;
-  }
-  return *version_;
+void NextState::DropOldestSealed() {
+  state_->immutables.pop_back();
+  state_->ListRuns();
+}
+
+void NextState::AddNewest(std::shared_ptr<level::Table> table) {
+  Change(0, [&](level::Level* l0) { l0->insert(l0->begin(), std::move(table)); });
+}
+
+void NextState::DropOldest(size_t level) {
+  Change(level, [](level::Level* tables) { tables->pop_back(); });
+}
+
+void NextState::ReplaceOldest(size_t level, std::shared_ptr<level::Table> table) {
+  Change(level, [&](level::Level* tables) { tables->back() = std::move(table); });
+}
+
+void NextState::Change(size_t level, base::FunctionRef<void(level::Level* tables)> change) {
+  auto version = std::make_shared<level::Version>(*state_->version);
+  change(&version->levels[level]);
+  state_->version = std::move(version);
+  state_->ListRuns();
 }
 
 format::ManifestRecord VersionSet::ConstLocked::RecordToCome() const {
@@ -38,7 +59,7 @@ format::ManifestRecord VersionSet::ConstLocked::RecordToCome() const {
 }
 
 bool VersionSet::ConstLocked::OldestWaits() const noexcept {
-  const auto& l0 = state().version->l0;
+  const auto& l0 = state().version->l0();
   return !waiting().empty() && !l0.empty() && l0.back()->id() == waiting().front().record.id;
 }
 
@@ -59,6 +80,7 @@ void VersionSet::Locked::ShowWithNumber(NextState next, std::atomic<uint64_t>* s
 }
 
 void VersionSet::Locked::Begin(ReadState first, uint64_t next_table_id) const {
+  first.ListRuns();
   data_->state = std::make_shared<const ReadState>(std::move(first));
   data_->next_table_id = next_table_id;
   data_->logs_retired_to = record().flushed_table_id;
@@ -73,9 +95,10 @@ void VersionSet::Locked::AddTable(const format::TableRecord& table) const {
   changed.last_sequence = std::max(changed.last_sequence, table.max_sequence);
 }
 
-void VersionSet::Locked::SetEntriesOfL1(uint64_t entries) const {
-  l1()->set_counted(entries);
-  if (format::TableRecord* record = manifest().FindTable(l1()->id())) *record = l1()->record();
+void VersionSet::Locked::SetEntriesOfBottom(uint64_t entries) const {
+  level::PmemTable& bottom = state().version->bottom();
+  bottom.set_counted(entries);
+  if (format::TableRecord* record = manifest().FindTable(bottom.id())) *record = bottom.record();
 }
 
 void VersionSet::Locked::AddWaiting(std::list<flush::WaitingTable>* table) const {

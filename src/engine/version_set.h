@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/memory_users.h"
 #include "base/mutex.h"
 #include "base/stalls.h"
@@ -38,24 +39,21 @@ class NextState {
   /// `fresh` becomes the active memtable, and the active one the newest that is sealed.
   void Seal(std::shared_ptr<MemTable> fresh);
   /// `fresh` becomes the active memtable; what was active is dropped, and holds nothing.
-  void ReplaceActive(std::shared_ptr<MemTable> fresh) { state_->active = std::move(fresh); }
-  void DropNewestSealed() { state_->immutables.erase(state_->immutables.begin()); }
-  void DropOldestSealed() { state_->immutables.pop_back(); }
+  void ReplaceActive(std::shared_ptr<MemTable> fresh);
+  void DropNewestSealed();
+  void DropOldestSealed();
   /// To L0.
-  void AddNewest(std::shared_ptr<level::PmemTable> table);
-  /// Of L0.
-  void DropOldest() { ChangedVersion().l0.pop_back(); }
-  void ReplaceOldest(std::shared_ptr<level::PmemTable> table) {
-    ChangedVersion().l0.back() = std::move(table);
-  }
+  void AddNewest(std::shared_ptr<level::Table> table);
+  /// Of a level.
+  void DropOldest(size_t level);
+  void ReplaceOldest(size_t level, std::shared_ptr<level::Table> table);
 
  private:
   friend class VersionSet;
-  level::Version& ChangedVersion();
+  void Change(size_t level, base::FunctionRef<void(level::Level* tables)> change);
 
   std::shared_ptr<ReadState> state_;
-  std::shared_ptr<level::Version> version_;  // null: that of the state before
-  space::RetiredMemory retired_;             // one place for the state before
+  space::RetiredMemory retired_;  // one place for the state before
 };
 
 class VersionSet {
@@ -81,7 +79,8 @@ class VersionSet {
     const ReadState& state() const&& = delete;
     /// The same, for longer than the lock.
     std::shared_ptr<const ReadState> Keep() const { return data_->state; }
-    const std::shared_ptr<level::PmemTable>& l1() const noexcept { return state().version->l1; }
+    /// The list that everything is merged into.
+    std::shared_ptr<level::PmemTable> bottom() const { return state().version->KeepBottom(); }
     const level::Manifest& manifest() const noexcept { return data_->manifest; }
     const format::ManifestRecord& record() const& noexcept { return data_->manifest.record(); }
     const format::ManifestRecord& record() const&& = delete;
@@ -133,9 +132,9 @@ class VersionSet {
                         uint64_t last) const noexcept;
     /// The newest of L0, in the manifest's record, which the caller commits.
     void AddTable(const format::TableRecord& table) const;
-    /// L1 was counted as a whole while no merge could change it. Durable with the next commit;
-    /// until then it is not known, which is true as well.
-    void SetEntriesOfL1(uint64_t entries) const;
+    /// The bottom was counted as a whole while no merge could change it. Durable with the next
+    /// commit; until then it is not known, which is true as well.
+    void SetEntriesOfBottom(uint64_t entries) const;
     /// Takes the one table of the list, to be committed with its group.
     void AddWaiting(std::list<flush::WaitingTable>* table) const;
     /// Commits the oldest `count` tables that wait, and moves them to `committed`.

@@ -24,7 +24,7 @@ class VersionSetTest : public ::testing::Test {
     const Status loaded = versions.manifest().Load();
     EXPECT_TRUE(loaded.ok()) << loaded.ToString();
     auto version = std::make_shared<level::Version>();
-    version->l1 = Table(versions.record().tables[0]);
+    version->levels.back() = {Table(versions.record().tables[0])};
     ReadState first;
     first.version = std::move(version);
     first.active = NewMemTable(kL1 + 1);
@@ -129,22 +129,22 @@ TEST_F(VersionSetTest, TablesAreNewestFirst) {
     ASSERT_TRUE(versions.manifest().Commit().ok());
     versions.Show(std::move(next));
   }
-  ASSERT_EQ(versions.state().version->l0.size(), 2u);
-  EXPECT_EQ(versions.state().version->l0.front()->id(), newer.id);
-  EXPECT_EQ(versions.state().version->l0.back()->id(), older.id);
+  ASSERT_EQ(versions.state().version->l0().size(), 2u);
+  EXPECT_EQ(versions.state().version->l0().front()->id(), newer.id);
+  EXPECT_EQ(versions.state().version->l0().back()->id(), older.id);
   const format::ManifestRecord durable = Durable();
   ASSERT_EQ(durable.table_count, 3u);
   EXPECT_EQ(durable.tables[0].id, newer.id);
   EXPECT_EQ(durable.flushed_table_id, newer.id);
   EXPECT_EQ(durable.next_table_id, versions.next_table_id()) << "else an id is given out twice";
 
-  const auto l1 = versions.l1();
+  const auto l1 = versions.bottom();
   NextState next = versions.Next();
-  next.DropOldest();
+  next.DropOldest(0);
   versions.Show(std::move(next));
-  ASSERT_EQ(versions.state().version->l0.size(), 1u);
-  EXPECT_EQ(versions.state().version->l0.front()->id(), newer.id);
-  EXPECT_EQ(versions.l1(), l1);
+  ASSERT_EQ(versions.state().version->l0().size(), 1u);
+  EXPECT_EQ(versions.state().version->l0().front()->id(), newer.id);
+  EXPECT_EQ(versions.bottom(), l1);
 }
 
 TEST_F(VersionSetTest, WhatWaitsIsInTheManifestWithItsGroup) {

@@ -54,9 +54,9 @@ Status Writer::LookBeforeBatch(BatchCondition* condition) const {
   const index::ReadView view = store_.reader->ViewOfNow();
   for (const index::LookupKey& key : condition->keys) {
     Status status;
-    const EntryHeader* newest = store_.reader->FindVersion(key.key, view, &status);
+    const LookupResult newest = store_.reader->FindVersion(key.key, view, &status);
     if (!status.ok()) return status;
-    if (newest != nullptr && newest->sequence() > condition->since) return ChangedMeanwhile();
+    if (newest.has_version() && newest.sequence > condition->since) return ChangedMeanwhile();
   }
   return Status::OK();
 }
@@ -70,13 +70,11 @@ Status Writer::CheckInMemTables(const BatchCondition& condition) const {
   if (state != condition.state.get()) return Status::TryAgain("");
   const index::ReadView view = store_.reader->ViewOfNow();
   const auto check = [&](const MemTable& table, const index::LookupKey& key) {
-    const LookupResult result = table.Get(key, view);
-    if (result.state == LookupResult::State::kAbsent) return Status::OK();
-    if (result.state == LookupResult::State::kCorrupt) {
-      return index::DamageStatus(pool_, result.offset);
+    const LookupResult newest = table.Get(key, view);
+    if (newest.state == LookupResult::State::kCorrupt) {
+      return index::DamageStatus(pool_, newest.value.offset());
     }
-    const uint64_t newest = pool_.As<EntryHeader>(result.offset)->sequence();
-    return newest > condition.since ? ChangedMeanwhile() : Status::OK();
+    return newest.sequence > condition.since ? ChangedMeanwhile() : Status::OK();
   };
   for (const index::LookupKey& key : condition.keys) {
     if (kept_range_.Covers(key.key)) return Status::TryAgain("");

@@ -57,15 +57,11 @@ namespace {
 LookupResult LookupFromNewest(const pmem::PmemPool& pool, uint64_t newest, const LookupKey& key,
                               const ReadView& view) noexcept {
   const VersionWalk walk = FindVersion(pool, newest, view);
-  if (walk.corrupt_at != 0) return {LookupResult::State::kCorrupt, walk.corrupt_at};
+  if (walk.corrupt_at != 0) return LookupResult::Corrupt(walk.corrupt_at);
   if (walk.entry == nullptr) return {};
   const uint64_t offset = pool.OffsetOf(walk.entry);
-  if (!KeyIsIntact(pool, *walk.entry, offset, key.hash)) {
-    return {LookupResult::State::kCorrupt, offset};
-  }
-  return {walk.entry->op() == EntryOp::kDelete ? LookupResult::State::kDeleted
-                                               : LookupResult::State::kFound,
-          offset};
+  if (!KeyIsIntact(pool, *walk.entry, offset, key.hash)) return LookupResult::Corrupt(offset);
+  return LookupResult::Of(*walk.entry, offset);
 }
 
 }  // namespace

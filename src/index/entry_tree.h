@@ -13,9 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "index/cursor.h"
 #include "index/entry_index.h"
-#include "index/read_view.h"
+#include "index/sorted_run.h"
 #include "pmem/pool.h"
 
 namespace braid::index {
@@ -47,9 +46,6 @@ VersionWalk FindVersion(const pmem::PmemPool& pool, uint64_t newest, const ReadV
 /// A lookup through a tree that holds the newest entry of every key of its table.
 LookupResult LookupInTree(const pmem::PmemPool& pool, const EntryIndex& tree, const LookupKey& key,
                           const ReadView& view) noexcept;
-
-/// Lookups that LookupManyInTree takes at a time.
-inline constexpr size_t kManyLookups = 32;
 
 /// out[i] = LookupInTree(keys[i]) for i < n, at most kManyLookups, with the misses of one hidden
 /// behind those of the others.

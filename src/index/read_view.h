@@ -31,12 +31,48 @@ struct ReadView {
   }
 };
 
-/// Outcome of a lookup in one table. Deleted is not absent: older tables must not be asked. Nowhere
-/// is what a cache knows of all tables: none has the key.
+/// Where a value lies: in the pool, in or beside an entry whose checks are still to be looked at;
+/// or at an address, as it is, until the read section ends.
+class ValueRef {
+ public:
+  ValueRef() = default;
+  static ValueRef OfEntry(uint64_t offset) noexcept { return {offset, kOfEntry}; }
+  static ValueRef At(std::string_view bytes) noexcept {
+    return {reinterpret_cast<uintptr_t>(bytes.data()), bytes.size()};
+  }
+
+  bool is_of_entry() const noexcept { return bytes_ == kOfEntry; }
+  /// Of the entry.
+  uint64_t offset() const noexcept { return word_; }
+  std::string_view bytes() const noexcept { return {reinterpret_cast<const char*>(word_), bytes_}; }
+
+ private:
+  static constexpr uint64_t kOfEntry = ~0ull;
+
+  ValueRef(uint64_t word, uint64_t bytes) noexcept : word_(word), bytes_(bytes) {}
+
+  uint64_t word_ = 0;
+  uint64_t bytes_ = kOfEntry;
+};
+
+/// Outcome of a lookup. Deleted is not absent: older versions must not be asked for. Nowhere is
+/// what a cache knows of all tables: none has the key.
 struct LookupResult {
   enum class State : uint8_t { kAbsent, kFound, kDeleted, kCorrupt, kNowhere };
   State state = State::kAbsent;
-  uint64_t offset = 0;  // of the entry; for kCorrupt the place of the damage
+  uint64_t sequence = 0;  // of the version that was found, a delete included
+  ValueRef value;         // its value; of a delete its place
+
+  /// The answer that an entry in the pool is.
+  static LookupResult Of(const format::EntryHeader& entry, uint64_t offset) noexcept {
+    return {entry.op() == format::EntryOp::kDelete ? State::kDeleted : State::kFound,
+            entry.sequence(), ValueRef::OfEntry(offset)};
+  }
+  static LookupResult Corrupt(uint64_t at) noexcept {
+    return {State::kCorrupt, 0, ValueRef::OfEntry(at)};
+  }
+  /// A version of the key is known, a delete or not.
+  bool has_version() const noexcept { return state == State::kFound || state == State::kDeleted; }
 };
 
 /// A key to look for, with its hash computed once.

@@ -193,14 +193,12 @@ const EntryHeader* SkipList::Visible(const EntryHeader* newest, const ReadView& 
 
 LookupResult SkipList::Judge(const EntryHeader* at, const LookupKey& key, const ReadView& view,
                              Damage damage) const noexcept {
-  if (damage) return {LookupResult::State::kCorrupt, damage.at};
+  if (damage) return LookupResult::Corrupt(damage.at);
   if (at == nullptr || at->key() != key.key) return {};
   const EntryHeader* entry = Visible(at, view, &damage);
-  if (damage) return {LookupResult::State::kCorrupt, damage.at};
+  if (damage) return LookupResult::Corrupt(damage.at);
   if (entry == nullptr) return {};
-  return {
-      entry->op() == EntryOp::kDelete ? LookupResult::State::kDeleted : LookupResult::State::kFound,
-      pool_->OffsetOf(entry)};
+  return LookupResult::Of(*entry, pool_->OffsetOf(entry));
 }
 
 LookupResult SkipList::Lookup(const LookupKey& key, const ReadView& view) const noexcept {

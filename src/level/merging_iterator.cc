@@ -104,7 +104,7 @@ void MergingIterator::StepPast(std::string_view key) {
 }
 
 std::span<const CursorItem> MergingIterator::Ahead() const {
-  if (current_ == nullptr || leader_ == nullptr) return {};
+  if (!valid_ || leader_ == nullptr) return {};
   std::span<const CursorItem> ahead(leader_->run);
   ahead = ahead.subspan(leader_->at + 1, leader_->count - leader_->at - 1);
   for (const Head* head : live_) {
@@ -145,18 +145,19 @@ void MergingIterator::Settle() {
         leader_ = head;
       }
     }
-    current_ = damaged_ ? nullptr : best.entry;
-    if (current_ == nullptr) return;
+    looked_up_.reset();
+    valid_ = !damaged_ && leader_ != nullptr;
+    if (!valid_) return;
+    current_ = best.entry;
     key_ = best.key;
-    if (forward_ ? upper_ && key_ >= *upper_ : lower_ && key_ < *lower_) {
-      current_ = nullptr;
-      return;
-    }
+    valid_ = forward_ ? !upper_ || key_ < *upper_ : !lower_ || key_ >= *lower_;
+    if (!valid_) return;
     if (current_->op() != EntryOp::kDelete) {
       if (current_->state() != format::kStateDead) return;
       leader_ = nullptr;
-      current_ = resolve_(key_, &status_);
-      if (current_ != nullptr || !status_.ok()) return;
+      looked_up_ = resolve_(key_, &status_);
+      valid_ = looked_up_.has_value();
+      if (valid_ || !status_.ok()) return;
     }
     ++passed_;
     StepPast(key_);

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "index/cursor.h"
+#include "index/read_view.h"
 
 namespace braid::level {
 
@@ -32,8 +33,9 @@ class MergingIterator {
   /// Steps that a cursor takes at a time, after fewer at first: many scans are short.
   static constexpr size_t kRun = 32;
 
-  /// Looks a key up at the iterator's view: the entry, or null when the view sees none.
-  using Resolve = std::function<const format::EntryHeader*(std::string_view key, Status* status)>;
+  /// Looks a key up at the iterator's view: its value, or nothing when the view sees none.
+  using Resolve =
+      std::function<std::optional<index::ValueRef>(std::string_view key, Status* status)>;
 
   MergingIterator(std::vector<std::unique_ptr<index::Cursor>> cursors, Resolve resolve)
       : cursors_(std::move(cursors)),
@@ -49,15 +51,17 @@ class MergingIterator {
     upper_ = upper;
   }
 
-  bool Valid() const { return current_ != nullptr; }
+  bool Valid() const { return valid_; }
   void SeekToFirst();
   void SeekToLast();
   void SeekGE(std::string_view key);
   void SeekLE(std::string_view key);
   void Next();
   void Prev();
-  const format::EntryHeader* entry() const { return current_; }
   std::string_view key() const { return key_; }
+  /// The value, where the key was looked up anew; else item() is what it stands on.
+  const std::optional<index::ValueRef>& looked_up() const { return looked_up_; }
+  const index::CursorItem& item() const { return leader_->item(); }
   Status status() const { return status_; }
 
   /// What the next moves in the same direction come to, one after the other, as far as that is
@@ -96,11 +100,13 @@ class MergingIterator {
   // One a cursor. Raw bytes: of a short scan most of a run is never written, nor need be.
   std::unique_ptr<std::byte[]> heads_;
   std::vector<Head*> live_;  // of the cursors that are not at their end, in their order
-  Head* leader_ = nullptr;   // the one that current_ comes from; null: a lookup gave it
+  Head* leader_ = nullptr;   // the one that it stands on; null: a lookup gave what it stands on
   bool damaged_ = false;
   Resolve resolve_;
-  const format::EntryHeader* current_ = nullptr;
-  std::string_view key_;  // of current_, in the pool
+  bool valid_ = false;
+  const format::EntryHeader* current_ = nullptr;  // that the leader has come to
+  std::string_view key_;                          // where that lies
+  std::optional<index::ValueRef> looked_up_;
   bool forward_ = true;
   std::optional<std::string_view> lower_;
   std::optional<std::string_view> upper_;

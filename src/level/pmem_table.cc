@@ -13,7 +13,8 @@ using index::EntryIndex;
 using index::LookupResult;
 
 PmemTable::PmemTable(pmem::PmemPool* pool, const format::TableRecord& record, bool verify)
-    : pool_(pool),
+    : Table(record.id),
+      pool_(pool),
       record_(record),
       verify_(verify),
       entries_(record.entries),
@@ -54,7 +55,7 @@ LookupResult PmemTable::Get(const index::LookupKey& key,
     // A merge changes the tree after the list. Where it has just dropped a key, the tree may still
     // name what the list no longer holds; the mark of death tells.
     if (result.state != LookupResult::State::kFound ||
-        pool_->As<EntryHeader>(result.offset)->state() != format::kStateDead) {
+        pool_->As<EntryHeader>(result.value.offset())->state() != format::kStateDead) {
       return result;
     }
     return list().Lookup(key, view);
@@ -77,25 +78,24 @@ void PmemTable::GetMany(const index::LookupKey* keys, size_t n, const index::Rea
   index::LookupManyInTree(*pool_, *tree, keys, n, view, out);
   for (size_t i = 0; i < n; ++i) {
     if (out[i].state == LookupResult::State::kFound &&
-        pool_->As<EntryHeader>(out[i].offset)->state() == format::kStateDead) {
+        pool_->As<EntryHeader>(out[i].value.offset())->state() == format::kStateDead) {
       out[i] = Get(keys[i], view);  // see there
     }
   }
 }
 
-std::unique_ptr<index::Cursor> PmemTable::NewCursor(const std::shared_ptr<const PmemTable>& self,
-                                                    const index::ReadView& view) {
+std::unique_ptr<index::Cursor> PmemTable::NewCursor(const index::ReadView& view) const {
   std::shared_ptr<const EntryIndex> tree;
   uint32_t min_height = 0;
   {
-    const base::MutexLock lock(self->mutex_);
-    tree = self->tree_owner_;
-    min_height = self->Shown().min_height;
+    const base::MutexLock lock(mutex_);
+    tree = tree_owner_;
+    min_height = Shown().min_height;
   }
   if (tree != nullptr && min_height == 1) {
-    return index::NewTreeCursor(self->pool_, std::move(tree), view);
+    return index::NewTreeCursor(pool_, std::move(tree), view);
   }
-  return index::NewListCursor(self->list(), self, view);
+  return index::NewListCursor(list(), shared_from_this(), view);
 }
 
 std::shared_ptr<const EntryIndex> PmemTable::tree() const {

@@ -17,24 +17,26 @@
 #include "format/layout.h"
 #include "index/entry_tree.h"
 #include "index/skiplist.h"
+#include "level/table.h"
 
 namespace braid::level {
 
-class PmemTable {
+class PmemTable final : public Table, public std::enable_shared_from_this<PmemTable> {
  public:
   /// An L0 table, whose head is copied, or the L1 table, whose head is read in place.
   PmemTable(pmem::PmemPool* pool, const format::TableRecord& record, bool verify);
 
-  index::LookupResult Get(const index::LookupKey& key, const index::ReadView& view) const noexcept;
-  /// out[i] = Get(keys[i]) for i < n, at most index::kManyLookups; side by side where a tree has
-  /// every key.
+  index::LookupResult Get(const index::LookupKey& key,
+                          const index::ReadView& view) const noexcept override;
   void GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
-               index::LookupResult* out) const noexcept;
-  /// `self` keeps the table alive as long as the cursor.
-  static std::unique_ptr<index::Cursor> NewCursor(const std::shared_ptr<const PmemTable>& self,
-                                                  const index::ReadView& view);
+               index::LookupResult* out) const noexcept override;
+  std::unique_ptr<index::Cursor> NewCursor(const index::ReadView& view) const override;
+  PmemTable* AsList() noexcept override { return this; }
+  uint64_t index_bytes() const noexcept override {
+    const std::shared_ptr<const index::EntryIndex> tree = this->tree();
+    return tree == nullptr ? 0 : tree->memory_bytes();
+  }
 
-  uint64_t id() const noexcept { return record_.id; }
   uint32_t level() const noexcept { return record_.level; }
   /// Copies of entries of L1, made by collection; only a merge reads it.
   bool is_copies() const noexcept { return (record_.flags & format::kTableOfCopies) != 0; }
@@ -46,7 +48,7 @@ class PmemTable {
   uint64_t head_offset() const noexcept {
     return format::kTableHeadsOffset + record_.head * sizeof(format::TableHead);
   }
-  uint64_t entries() const noexcept { return entries_.load(std::memory_order_relaxed); }
+  uint64_t entries() const noexcept override { return entries_.load(std::memory_order_relaxed); }
   void set_entries(uint64_t entries) noexcept {
     entries_.store(entries, std::memory_order_relaxed);
   }
@@ -56,7 +58,9 @@ class PmemTable {
     set_entries(entries);
     is_counted_.store(true, std::memory_order_relaxed);
   }
-  uint64_t max_sequence() const noexcept { return max_sequence_.load(std::memory_order_relaxed); }
+  uint64_t max_sequence() const noexcept override {
+    return max_sequence_.load(std::memory_order_relaxed);
+  }
   void set_max_sequence(uint64_t sequence) noexcept {
     max_sequence_.store(sequence, std::memory_order_relaxed);
   }

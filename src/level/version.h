@@ -1,17 +1,41 @@
-// Purpose: the set of tables at one moment, newest first. Immutable; a change makes a new one.
-// Thread safety: immutable; shared by pointer. Persistence: its image is the manifest.
+// Purpose: the tables of all levels at one moment. Immutable; a change makes a new one.
+// Thread safety: immutable; shared by pointer.
+// Invariant 1: lookups go through the levels in order, and through the tables of a level in order:
+// the first that knows a key has its newest version.
+// Invariant 2: there are two levels at least; memtables become tables of the first, and the last
+// holds what everything else is merged into.
+// Persistence: its image is the manifest.
+// Source: Version of LevelDB.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "base/check.h"
 #include "level/pmem_table.h"
+#include "level/table.h"
 
 namespace braid::level {
 
+/// Newest first.
+using Level = std::vector<std::shared_ptr<Table>>;
+
+/// The list that the table is. Of jobs that were given lists.
+inline std::shared_ptr<PmemTable> ListOf(const std::shared_ptr<Table>& table) {
+  PmemTable* const list = table->AsList();
+  BRAID_CHECK(list != nullptr);
+  return {table, list};
+}
+
 struct Version {
-  std::vector<std::shared_ptr<PmemTable>> l0;  // newest first
-  std::shared_ptr<PmemTable> l1;
+  std::vector<Level> levels = std::vector<Level>(2);
+
+  /// What flushes add to.
+  Level& l0() noexcept { return levels.front(); }
+  const Level& l0() const noexcept { return levels.front(); }
+  /// The one table of the last level, a list.
+  PmemTable& bottom() const noexcept { return *levels.back().front()->AsList(); }
+  std::shared_ptr<PmemTable> KeepBottom() const { return ListOf(levels.back().front()); }
 };
 
 }  // namespace braid::level

@@ -195,16 +195,15 @@ index::LookupResult DramMemTable::Get(const index::LookupKey& key,
                                       const index::ReadView& view) const noexcept {
   for (;;) {
     const index::LookupResult result = index::LookupInTree(pool_, *tree_, key, view);
-    const bool known = result.state == index::LookupResult::State::kFound ||
-                       result.state == index::LookupResult::State::kDeleted;
-    if (!known || view.sequence != index::kLatest) return result;
-    const uint8_t unit = pool_.As<EntryHeader>(result.offset)->flags() &
+    if (!result.has_version() || view.sequence != index::kLatest) return result;
+    const uint8_t unit = pool_.As<EntryHeader>(result.value.offset())->flags() &
                          (format::kFirstOfUnit | format::kMoreOfUnit);
     if (unit == format::kFirstOfUnit) return result;
     // Of a batch, which may have been published after the tree was asked: then a later update of
     // the same key in the same batch was not there yet. It is now.
     const uint64_t newest = tree_->Find(key.key);
-    if (newest == result.offset || !view.Sees(*pool_.As<EntryHeader>(newest))) return result;
+    if (newest == result.value.offset() || !view.Sees(*pool_.As<EntryHeader>(newest)))
+      return result;
   }
 }
 

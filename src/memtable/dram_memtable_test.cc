@@ -55,7 +55,7 @@ class DramMemTableTest : public ::testing::TestWithParam<MemTableKind> {
     view.sequence = at;
     const LookupResult result = Find(key, view);
     if (result.state != LookupState::kFound) return "-";
-    return std::string(pool_->As<format::EntryHeader>(result.offset)->value());
+    return std::string(pool_->As<format::EntryHeader>(result.value.offset())->value());
   }
   std::string Keys() const {
     std::string keys;
@@ -146,10 +146,10 @@ TEST_P(DramMemTableTest, WhatLogsHeldIsRecoveredInWhateverOrder) {
   std::vector<uint64_t> offsets;
   for (const std::string_view value : {"1", "2", "3"}) {
     ASSERT_TRUE(Put("a", value).ok());
-    offsets.push_back(Find("a").offset);
+    offsets.push_back(Find("a").value.offset());
   }
   ASSERT_TRUE(Put("b", "4").ok());
-  offsets.push_back(Find("b").offset);
+  offsets.push_back(Find("b").value.offset());
   for (const std::vector<size_t>& order :
        std::vector<std::vector<size_t>>{{0, 1, 2, 3}, {2, 3, 0, 1}, {3, 1, 2, 0}}) {
     RecoveredEntries recovered(pool_.get(), GetParam());
@@ -201,7 +201,7 @@ TEST_P(DramMemTableTest, AReaderWaitsUntilTheEntryIsDurable) {
       reader = std::thread([&] {
         const LookupResult result = Find("key");
         fences_when_seen = hook.fences.load();
-        if (result.state == LookupState::kFound) seen = SequenceAt(result.offset);
+        if (result.state == LookupState::kFound) seen = SequenceAt(result.value.offset());
         returned.store(true);
       });
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -244,7 +244,7 @@ TEST_P(DramMemTableTest, EverythingThatReadersSeeIsDurable) {
       const LookupResult result = Find("key");
       const uint64_t fences = hook.fences.load();
       if (result.state != LookupState::kFound) continue;
-      if (SequenceAt(result.offset) > fences + 1) too_early.fetch_add(1);
+      if (SequenceAt(result.value.offset()) > fences + 1) too_early.fetch_add(1);
     }
   });
   for (int i = 0; i < 2000; ++i) ASSERT_TRUE(Put("key", "value").ok());

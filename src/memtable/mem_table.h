@@ -28,7 +28,7 @@ enum class State : uint8_t {
   kFlushed,   ///< the L0 table has taken its place
 };
 
-class MemTable {
+class MemTable : public index::SortedRun {
  public:
   /// What all memtables of a store write with, and what outlives them.
   struct Store {
@@ -47,10 +47,6 @@ class MemTable {
     bool is_copied;  // they lie in a log of its own, else where the table is to have them
   };
 
-  MemTable(const MemTable&) = delete;
-  MemTable& operator=(const MemTable&) = delete;
-  virtual ~MemTable() = default;
-
   /// Writes one entry, with a number of its own. One writer a shard at a time, inside an
   /// EpochGuard; `condition` may be null. Errors, of which none leaves anything: TryAgain (the
   /// memtable is frozen, or does not meet the condition), OutOfSpace, OutOfMemory, InvalidArgument
@@ -63,13 +59,6 @@ class MemTable {
   /// next open finds the whole batch. One fence.
   virtual Status WriteBatch(uint32_t shard, std::span<log::Draft> drafts,
                             pmem::AllocationClass allocation, bool* is_torn) = 0;
-
-  virtual index::LookupResult Get(const index::LookupKey& key,
-                                  const index::ReadView& view) const noexcept = 0;
-  /// out[i] = Get(keys[i]) for i < n, at most index::kManyLookups, at a view that is not kLatest.
-  virtual void GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
-                       index::LookupResult* out) const noexcept = 0;
-  virtual std::unique_ptr<index::Cursor> NewCursor(const index::ReadView& view) const = 0;
 
   virtual FlushSource flush_source() const = 0;
   /// DRAM it takes.

@@ -59,6 +59,7 @@ PmemPool::PmemPool(std::unique_ptr<Media> media, const Options& options)
       fault_(media_->fault()),
       ops_(media_->media_class()),
       base_(media_->base()),
+      reserved_bytes_(media_->reserved_bytes()),
       max_bytes_(options.pool.max_bytes),
       initial_bytes_(options.pool.initial_bytes),
       memory_budget_(options.memory_budget_bytes) {

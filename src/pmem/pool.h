@@ -108,6 +108,8 @@ class PmemPool {
   T* As(uint64_t offset) noexcept {
     return reinterpret_cast<T*>(base_ + offset);
   }
+  /// Whether the address is one of the pool's, as that of an entry is that a table in it has.
+  bool Holds(const void* address) const noexcept { return OffsetOf(address) < reserved_bytes_; }
   uint64_t OffsetOf(const void* address) const noexcept {
     return static_cast<uint64_t>(static_cast<const char*>(address) - base_);
   }
@@ -346,6 +348,7 @@ class PmemPool {
   const std::atomic<uint64_t>& fault_;
   PersistOps ops_;
   char* base_;
+  uint64_t reserved_bytes_;  // from there on
   uint32_t chunk_shift_ = 0;
   uint64_t max_bytes_ = 0;
   uint64_t initial_bytes_ = 0;

@@ -53,7 +53,8 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
     const engine::VersionSet::Locked locked = versions.Lock();
     ExpectOk(locked.manifest().Load());
     auto version = std::make_shared<level::Version>();
-    version->l1 = std::make_shared<level::PmemTable>(pool.get(), locked.record().tables[0], true);
+    version->levels.back() = {
+        std::make_shared<level::PmemTable>(pool.get(), locked.record().tables[0], true)};
     ExpectOk(indexes.Begin(*version, false));
     engine::ReadState first;
     first.version = std::move(version);
@@ -97,10 +98,24 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
     }
   }
   /// The oldest table of L0 goes into L1.
-  engine::Merger::Merged Merge() {
-    Result<engine::Merger::Merged> merged = merger.MergeOldest();
+  engine::Merger::Merged Merge(bool is_bottom = true) {
+    Result<engine::Merger::Merged> merged = merger.Merge(PlanOfMerge(is_bottom));
     ExpectOk(merged.status());
     return merged.ok() ? *merged : engine::Merger::Merged{};
+  }
+  /// Of the oldest table of L0 into L1.
+  compaction::Plan PlanOfMerge(bool is_bottom = true) const {
+    compaction::Plan plan;
+    plan.action = compaction::Action::kMerge;
+    plan.to = 1;
+    plan.inputs = {state().version->l0().back()->id()};
+    const bool copies = *options.compaction.kind == MergeKind::kCopy;
+    plan.method = copies ? compaction::MergeMethod::kCopyAndLink : compaction::MergeMethod::kLink;
+    plan.is_bottom = is_bottom;
+    return plan;
+  }
+  compaction::StoreFacts::OpenMerge open_merge() const {
+    return engine::Merger::OpenMergeOf(versions.Lock());
   }
   void Reclaim() {
     while (Worked(reclaimer.Reclaim(false))) {
@@ -132,7 +147,7 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
   }
   /// Of the moment. Kept alive by the store until the next one is shown.
   const engine::ReadState& state() const { return *versions.Lock().Keep(); }
-  uint64_t l1_entries() const { return versions.Lock().l1()->entries(); }
+  uint64_t l1_entries() const { return versions.Lock().bottom()->entries(); }
   static void ExpectOk(const Status& s) { EXPECT_TRUE(s.ok()) << s.ToString(); }
 
  private:
@@ -160,7 +175,7 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
   Status Checkpoint() override { return flusher.Checkpoint(flusher.HoldCheckpoints()); }
   void TellPressure(bool let_go) override {
     const engine::ReadState& now = state();
-    if (let_go) controller.LetGo(now.version->l0.size(), now.immutables.size(), false);
+    if (let_go) controller.LetGo(now.version->l0().size(), now.immutables.size(), false);
   }
 
   const std::function<void(double)> no_progress;

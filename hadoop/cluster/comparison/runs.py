@@ -126,7 +126,8 @@ class Run:
         measured = uber = False
         for line in self.client.stderr:
             self.lines.append(line)
-            uber = uber or "running in uber mode : true" in line
+            if self.cpu_at_end is None:
+                uber = uber or "running in uber mode : true" in line
             if "put together into" in line or "is not coalesced" in line:
                 self.facts.setdefault("plan", line.partition("SplitCoalescer: ")[2].strip())
             if self.cpu_at_end is None and re.search(r"Job job_\S+ completed successfully", line):

@@ -1,0 +1,130 @@
+// Purpose: the order of the background's work. Thread safety, persistence: see picker.h.
+#include "compaction/picker.h"
+
+#include <algorithm>
+#include <span>
+
+namespace braid::compaction {
+
+namespace {
+
+// Arranging before collecting: it empties the chunks that a collection would copy from.
+constexpr Action kAtLeisure[] = {Action::kIndex,  Action::kRemakeIndex, Action::kFillLookups,
+                                 Action::kCount,  Action::kDrop,        Action::kArrange,
+                                 Action::kCollect};
+constexpr Action kOfIndexPhase[] = {Action::kIndex, Action::kRemakeIndex, Action::kFillLookups,
+                                    Action::kCount};
+constexpr Action kOfDropPhase[] = {Action::kDrop};
+constexpr Action kOfArrangePhase[] = {Action::kArrange};
+constexpr Action kOfCollectPhase[] = {Action::kCollect};
+constexpr Action kOfRoomPhase[] = {Action::kMakeRoom};
+
+std::span<const Action> ActionsOf(Phase phase) {
+  switch (phase) {
+    case Phase::kIndex:
+      return kOfIndexPhase;
+    case Phase::kDrop:
+      return kOfDropPhase;
+    case Phase::kArrange:
+      return kOfArrangePhase;
+    case Phase::kCollect:
+      return kOfCollectPhase;
+    case Phase::kMakeRoom:
+      return kOfRoomPhase;
+    case Phase::kDone:
+      break;
+  }
+  return {};
+}
+
+Plan Of(Action action) {
+  Plan plan;
+  plan.action = action;
+  return plan;
+}
+
+/// The first that has not come to nothing yet.
+Plan FirstOf(std::span<const Action> actions, const ActionSet& tried, Action otherwise) {
+  const auto next = std::find_if(actions.begin(), actions.end(),
+                                 [&](Action action) { return !tried.Has(action); });
+  return Of(next == actions.end() ? otherwise : *next);
+}
+
+bool AnyAwaited(const std::vector<TableFacts>& tables) {
+  return std::any_of(tables.begin(), tables.end(),
+                     [](const TableFacts& table) { return table.awaited; });
+}
+
+}  // namespace
+
+Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options) {
+  if (facts.open_merge == StoreFacts::OpenMerge::kOfCopies) return Of(Action::kFinishCopies);
+  const std::vector<TableFacts>& l0 = facts.levels.front();
+  const bool is_open = facts.open_merge == StoreFacts::OpenMerge::kOfTable;
+  if (l0.empty() || (*options.kind == MergeKind::kNone && !is_open)) return {};
+  Plan plan = Of(Action::kMerge);
+  plan.from = 0;
+  plan.to = 1;
+  plan.inputs = {l0.back().id};
+  plan.method = *options.kind == MergeKind::kCopy ? MergeMethod::kCopyAndLink : MergeMethod::kLink;
+  plan.is_bottom = plan.to + 1 == facts.levels.size();
+  return plan;
+}
+
+/// After an open, indexing comes first, since reads are slow until it is done, and a merge takes as
+/// long as the indexes of many tables; but not while L0 grows beyond what the open found, and not
+/// when somebody waits for merges. A merge that is open comes before all else: its redo would be
+/// made again after a crash, so that nothing that it marked dead may be freed before it ends.
+/// Merging comes before collection: it is what makes garbage known. For those who wait every other
+/// step is one of their round: beside a busy writer there are always tables to merge.
+Plan Pick(const StoreFacts& facts, const CompactionOptions& options) {
+  const bool lacks_index = facts.lacks_index && !facts.tried.Has(Action::kIndex);
+  if (facts.is_granted) return Of(lacks_index ? Action::kIndex : Action::kNothing);
+  const std::vector<TableFacts>& l0 = facts.levels.front();
+  const bool merges = *options.kind != MergeKind::kNone;
+  const uint64_t calm = std::max<uint64_t>(facts.l0_found, options.l0_slowdown / 2);
+  if (lacks_index && !facts.finish_all && (!merges || l0.size() <= calm)) {
+    return Of(Action::kIndex);
+  }
+  if (facts.open_merge != StoreFacts::OpenMerge::kNone) {
+    Plan plan = PickMerge(facts, options);
+    return facts.tried.Has(plan.action) ? Plan{} : plan;
+  }
+  const bool awaited = AnyAwaited(l0);
+  const bool due = merges && (l0.size() >= options.l0_trigger || awaited);
+  const bool may = !facts.phase || awaited || !facts.phase_has_turn;
+  if (due && may && !l0.empty() && !facts.tried.Has(Action::kMerge)) {
+    return PickMerge(facts, options);
+  }
+  if (facts.phase) {
+    if (facts.phase_is_over) return Of(Action::kNextPhase);
+    return FirstOf(ActionsOf(*facts.phase), facts.tried, Action::kNextPhase);
+  }
+  return FirstOf(kAtLeisure, facts.tried, Action::kNothing);
+}
+
+bool TakesTooMuch(const SpaceFacts& facts) noexcept {
+  const uint64_t slack = std::min(facts.used_bytes, kSlackChunks * facts.chunk_bytes);
+  return static_cast<double>(facts.used_bytes - slack) >
+         kMostSpace * static_cast<double>(facts.live_bytes);
+}
+
+bool WantsCollection(const SpaceFacts& facts) noexcept {
+  if (facts.sparse_chunks == 0) return false;
+  const bool low = !facts.may_grow && facts.free_chunks < facts.total_chunks / 4;
+  return facts.finish_all || low || TakesTooMuch(facts);
+}
+
+std::string Plan::ToString() const {
+  static constexpr const char* kNames[] = {
+      "nothing", "merge", "finish-copies", "index",   "remake-index", "fill-lookups",
+      "count",   "drop",  "arrange",       "collect", "make-room",    "next-phase"};
+  std::string text = kNames[static_cast<size_t>(action)];
+  if (action != Action::kMerge) return text;
+  for (const uint64_t id : inputs) text += " " + std::to_string(id);
+  text += " of L" + std::to_string(from) + " into L" + std::to_string(to);
+  if (method == MergeMethod::kCopyAndLink) text += " by copies";
+  return is_bottom ? text + ", the bottom" : text;
+}
+
+}  // namespace braid::compaction

@@ -1,0 +1,196 @@
+// What the background does next, as a table: facts on the left, the plan on the right. Options: a
+// merge is due from four tables on, L0 is calm up to three (l0_slowdown 6).
+#include "compaction/picker.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace braid::compaction {
+namespace {
+
+CompactionOptions PickerOptions() {
+  CompactionOptions options;
+  options.kind = MergeKind::kZipper;
+  options.l0_trigger = 4;
+  options.l0_slowdown = 6;
+  return options;
+}
+
+Action ActionNamed(const std::string& name) {
+  for (int i = 0; i <= static_cast<int>(Action::kNextPhase); ++i) {
+    Plan plan;
+    plan.action = static_cast<Action>(i);
+    if (plan.ToString().substr(0, name.size()) == name) return plan.action;
+  }
+  ADD_FAILURE() << "there is no action " << name;
+  return Action::kNothing;
+}
+
+/// "l0=5 awaited=2 lacks-index open=copies tried=index,count": tables have the ids 11, 12 ...; the
+/// oldest two are waited for.
+class Facts {
+ public:
+  explicit Facts(const std::string& text) {
+    facts.levels = {{}, {{1, false}}};
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+      const size_t equals = word.find('=');
+      const std::string name = word.substr(0, equals);
+      Set(name, equals == std::string::npos ? "" : word.substr(equals + 1));
+    }
+  }
+
+  StoreFacts facts;
+  CompactionOptions options = PickerOptions();
+
+ private:
+  void Set(const std::string& name, const std::string& value) {
+    if (name == "l0") {
+      for (uint64_t id = 10 + std::stoull(value); id > 10; --id) L0().push_back({id, false});
+    } else if (name == "awaited") {
+      for (TableFacts& table : L0()) table.awaited = table.id <= 10 + std::stoull(value);
+    } else if (name == "found") {
+      facts.l0_found = std::stoull(value);
+    } else if (name == "levels") {
+      facts.levels.resize(std::stoull(value));
+    } else if (name == "open") {
+      facts.open_merge =
+          value == "copies" ? StoreFacts::OpenMerge::kOfCopies : StoreFacts::OpenMerge::kOfTable;
+    } else if (name == "merge") {
+      options.kind = value == "none" ? MergeKind::kNone : MergeKind::kCopy;
+    } else if (name == "phase") {
+      facts.phase = static_cast<Phase>(std::string("idack").find(value));
+    } else if (name == "tried") {
+      std::istringstream actions(value);
+      for (std::string action; std::getline(actions, action, ',');) {
+        facts.tried.Add(ActionNamed(action));
+      }
+    } else {
+      SetFlag(name);
+    }
+  }
+  void SetFlag(const std::string& name) {
+    if (name == "lacks-index") {
+      facts.lacks_index = true;
+    } else if (name == "granted") {
+      facts.is_granted = true;
+    } else if (name == "finish-all") {
+      facts.finish_all = true;
+    } else if (name == "turn") {
+      facts.phase_has_turn = true;
+    } else if (name == "over") {
+      facts.phase_is_over = true;
+    } else {
+      ADD_FAILURE() << "there is no fact " << name;
+    }
+  }
+  std::vector<TableFacts>& L0() { return facts.levels.front(); }
+};
+
+TEST(PickerTest, Plans) {
+  const struct {
+    const char* facts;
+    const char* plan;
+  } rows[] = {
+      // At leisure: reads first, then space; each as long as it comes to something.
+      {"", "index"},
+      {"l0=3", "index"},
+      {"tried=index", "remake-index"},
+      {"tried=index,remake-index", "fill-lookups"},
+      {"tried=index,remake-index,fill-lookups", "count"},
+      {"tried=index,remake-index,fill-lookups,count", "drop"},
+      {"tried=index,remake-index,fill-lookups,count,drop", "arrange"},
+      {"tried=index,remake-index,fill-lookups,count,drop,arrange", "collect"},
+      {"tried=index,remake-index,fill-lookups,count,drop,arrange,collect", "nothing"},
+      // The oldest table, once there are enough.
+      {"l0=4", "merge 11 of L0 into L1, the bottom"},
+      {"l0=4 levels=3", "merge 11 of L0 into L1"},
+      {"l0=4 merge=copy", "merge 11 of L0 into L1 by copies, the bottom"},
+      {"l0=9 merge=none", "index"},
+      {"l0=4 tried=merge", "index"},
+      // What lookups lack comes first while L0 is calm, or as large as it was found.
+      {"l0=3 lacks-index", "index"},
+      {"l0=5 lacks-index", "merge 11 of L0 into L1, the bottom"},
+      {"l0=5 found=5 lacks-index", "index"},
+      {"l0=6 found=5 lacks-index", "merge 11 of L0 into L1, the bottom"},
+      {"l0=9 merge=none lacks-index", "index"},
+      {"l0=3 lacks-index finish-all awaited=1", "merge 11 of L0 into L1, the bottom"},
+      {"l0=5 found=5 lacks-index tried=index", "merge 11 of L0 into L1, the bottom"},
+      // A merge that is open comes before all but that, whatever the options say now.
+      {"open=table l0=1", "merge 11 of L0 into L1, the bottom"},
+      {"open=table l0=1 merge=none", "merge 11 of L0 into L1, the bottom"},
+      {"open=copies l0=9", "finish-copies"},
+      {"open=copies phase=d turn", "finish-copies"},
+      {"open=copies tried=finish-copies", "nothing"},
+      {"open=copies lacks-index", "index"},
+      // Beside processes that were granted tables nothing is stored to the pool.
+      {"granted l0=9 lacks-index", "index"},
+      {"granted l0=9 open=table", "nothing"},
+      {"granted lacks-index tried=index", "nothing"},
+      // For those who wait: their tables, then phase by phase, in turns with other merges.
+      {"l0=1 awaited=1", "merge 11 of L0 into L1, the bottom"},
+      {"l0=5 awaited=1 phase=i turn", "merge 11 of L0 into L1, the bottom"},
+      {"l0=5 phase=i turn", "index"},
+      {"l0=5 phase=i", "merge 11 of L0 into L1, the bottom"},
+      {"l0=1 phase=i", "index"},
+      {"phase=i tried=index,remake-index,fill-lookups", "count"},
+      {"phase=i tried=index,remake-index,fill-lookups,count", "next-phase"},
+      {"phase=i over", "next-phase"},
+      {"phase=d", "drop"},
+      {"phase=d tried=drop", "next-phase"},
+      {"phase=a", "arrange"},
+      {"phase=c", "collect"},
+      {"phase=k", "make-room"},
+      {"phase=k over", "next-phase"},
+  };
+  for (const auto& row : rows) {
+    const Facts facts(row.facts);
+    EXPECT_EQ(Pick(facts.facts, facts.options).ToString(), row.plan) << "facts: " << row.facts;
+  }
+}
+
+TEST(PickerTest, TheNextMergeOfWhoClosesIsTheOpenOneOrTheOldest) {
+  const struct {
+    const char* facts;
+    const char* plan;
+  } rows[] = {
+      {"", "nothing"},
+      {"l0=1", "merge 11 of L0 into L1, the bottom"},
+      {"l0=1 merge=none", "nothing"},
+      {"l0=1 merge=none open=table", "merge 11 of L0 into L1, the bottom"},
+      {"l0=2 open=copies", "finish-copies"},
+  };
+  for (const auto& row : rows) {
+    const Facts facts(row.facts);
+    EXPECT_EQ(PickMerge(facts.facts, facts.options).ToString(), row.plan) << "facts: " << row.facts;
+  }
+}
+
+TEST(PickerTest, ChunksAreCollectedWhenTheyTakeTooMuch) {
+  const auto wants = [](SpaceFacts facts) {
+    facts.chunk_bytes = 100;
+    return WantsCollection(facts);
+  };
+  constexpr uint64_t kSlack = kSlackChunks * 100;
+  SpaceFacts facts{.total_chunks = 100, .used_bytes = kSlack + 1350, .live_bytes = 1000};
+  EXPECT_FALSE(wants(facts)) << "no chunk is sparse";
+  facts.sparse_chunks = 3;
+  EXPECT_FALSE(wants(facts)) << "1.35 times what lives in them, and the slack";
+  facts.used_bytes += 1;
+  EXPECT_TRUE(wants(facts));
+  facts.used_bytes = kSlack / 2;
+  facts.live_bytes = 0;
+  EXPECT_FALSE(wants(facts)) << "all within the slack";
+  facts.finish_all = true;
+  EXPECT_TRUE(wants(facts));
+  facts.finish_all = false;
+  facts.may_grow = false;
+  facts.free_chunks = 25;
+  EXPECT_FALSE(wants(facts));
+  facts.free_chunks = 24;
+  EXPECT_TRUE(wants(facts)) << "less than a quarter is free, and there will be no more";
+}
+
+}  // namespace
+}  // namespace braid::compaction

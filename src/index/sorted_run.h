@@ -1,0 +1,36 @@
+// Purpose: what lookups and iterators go through: keys in order, each with its versions, wherever
+// they lie. Memtables are such runs, and the tables of the levels.
+// Thread safety: any thread, without locks, inside an EpochGuard.
+// Persistence: none here.
+// Source: the sorted runs of an LSM-tree; the one virtual call is one a run, none a node.
+#pragma once
+
+#include <memory>
+
+#include "index/cursor.h"
+#include "index/read_view.h"
+
+namespace braid::index {
+
+/// Lookups that GetMany takes at a time.
+inline constexpr size_t kManyLookups = 32;
+
+class SortedRun {
+ public:
+  SortedRun() = default;
+  SortedRun(const SortedRun&) = delete;
+  SortedRun& operator=(const SortedRun&) = delete;
+  virtual ~SortedRun() = default;
+
+  /// The newest version of the key that `view` sees.
+  virtual LookupResult Get(const LookupKey& key, const ReadView& view) const noexcept = 0;
+  /// out[i] = Get(keys[i]) for i < n, at most kManyLookups, side by side where that is faster. At a
+  /// view that is not kLatest.
+  virtual void GetMany(const LookupKey* keys, size_t n, const ReadView& view,
+                       LookupResult* out) const noexcept = 0;
+  /// The caller keeps the run, and what the view sees, as long as the cursor. Throws
+  /// std::bad_alloc.
+  virtual std::unique_ptr<Cursor> NewCursor(const ReadView& view) const = 0;
+};
+
+}  // namespace braid::index
