@@ -66,9 +66,10 @@ void ApplyPieces(Input* input, uint8_t mend, PoolSurgery* at) {
 void UseManifest(pmem::PmemPool* pool) {
   level::Manifest manifest(pool);
   if (!manifest.Load().ok()) return;
-  const format::ManifestRecord& record = manifest.record();
-  if (record.merge_id != 0) {
-    compaction::RedoLog redo(pool, record.merge_id);
+  const format::ManifestState& record = manifest.record();
+  for (const format::MergeRecord& merge : record.merges) {
+    if (merge.id == 0) continue;
+    compaction::RedoLog redo(pool, merge);
     std::vector<format::RedoUpdate> updates;
     Result<compaction::BatchProgress> progress = redo.Newest(&updates);
     Require(updates.size() <= redo.capacity(), "a redo record is larger than its chunk");
@@ -77,15 +78,14 @@ void UseManifest(pmem::PmemPool* pool) {
   for (;;) {
     Result<uint32_t> head = manifest.TakeHead();
     if (!head.ok()) break;
-    Require(*head < format::kTableHeads, "a head outside of the heads");
-    for (uint32_t i = 0; i < record.table_count; ++i) {
-      Require(record.tables[i].head != *head, "a head is given out twice");
+    Require(pool->IsHead(pool->HeadOffset(*head)), "a head outside of the heads");
+    for (const format::TableRecord& table : record.tables) {
+      Require(table.head != *head, "a head is given out twice");
     }
-    Require(record.table_count < format::kMaxTables, "there is a head but no room for a table");
-    manifest.AddTable({record.next_table_id + record.table_count, 0, 0, *head, 0, 0});
+    manifest.AddTable({record.next_table_id + record.tables.size(), 0, 0, *head, 0, 0});
   }
   (void)manifest.Commit();
-  while (record.table_count > 0) manifest.RemoveTable(record.tables[0].id);
+  while (!record.tables.empty()) manifest.RemoveTable(record.tables[0].id);
 }
 
 }  // namespace

@@ -154,18 +154,22 @@ class PoolMutator {
   void ChangeManifest() {
     format::ManifestRecord* record = at_.Manifest();
     uint64_t* const fields[] = {
-        &record->commit_count,  &record->flushed_table_id,   &record->next_table_id,
-        &record->last_sequence, &record->merge_id,           &record->merging_table_id,
-        &record->next_merge_id, &record->collected_table_id, &record->merged_table_id};
+        &record->commit_count,        &record->flushed_table_id,
+        &record->next_table_id,       &record->last_sequence,
+        &record->merges[0].id,        &record->merges[0].source_id,
+        &record->merges[0].target_id, &record->next_merge_id,
+        &record->collected_table_id,  &record->merged_table_id,
+        &record->extension,           &record->extension_check,
+        &record->merges[1].id,        &record->merges[0].redo_chunks[random_.Uniform(2)]};
     format::TableRecord* table = &record->tables[random_.Uniform(
-        std::min(record->table_count, format::kMaxTables - 1) + 1ull)];
+        std::min(record->table_count, format::kTablesInRecord - 1) + 1ull)];
     switch (random_.Uniform(8)) {
       case 0:
       case 1:
         Break(fields[random_.Uniform(std::size(fields))]);
         break;
       case 2:
-        Break(&record->table_count);
+        Break(random_.OneIn(4) ? &record->level_count : &record->table_count);
         break;
       case 3:
         table->flags ^= 1;
@@ -188,7 +192,7 @@ class PoolMutator {
 
   /// A table more, which may have the list of another.
   void AddTable(format::ManifestRecord* record) {
-    if (record->table_count >= format::kMaxTables) return;
+    if (record->table_count >= format::kTablesInRecord) return;
     const format::TableRecord copy = record->tables[random_.Uniform(record->table_count + 1ull)];
     format::TableRecord* added = &record->tables[record->table_count++];
     *added = copy;
@@ -198,8 +202,8 @@ class PoolMutator {
     added->head = static_cast<uint32_t>(random_.Uniform(format::kTableHeads));
     *at_.Head(added->head) = *at_.Head(copy.head % format::kTableHeads);
     if (random_.OneIn(2)) {
-      record->merging_table_id = added->id;
-      if (record->merge_id == 0) record->merge_id = record->next_merge_id++;
+      record->merges[0].source_id = added->id;
+      if (record->merges[0].id == 0) record->merges[0].id = record->next_merge_id++;
     }
   }
 
@@ -337,17 +341,19 @@ class PoolMutator {
     const std::vector<uint64_t> entries = at_.AllEntries();
     const uint64_t chunk = Pick(chunks);
     format::ManifestRecord* record = at_.Manifest();
-    if (record->merge_id == 0 && record->table_count > 0) {  // a merge is under way
-      record->merge_id = record->next_merge_id++;
-      record->merging_table_id = record->tables[(record->table_count - 1) % format::kMaxTables].id;
-      if (random_.OneIn(2)) record->merging_table_id = record->tables[0].id;
+    format::MergeRecord* merge = &record->merges[0];
+    if (merge->id == 0 && record->table_count > 0) {  // a merge is under way
+      merge->id = record->next_merge_id++;
+      merge->source_id = record->tables[(record->table_count - 1) % format::kTablesInRecord].id;
+      if (random_.OneIn(2)) merge->source_id = record->tables[0].id;
+      merge->target_id = format::kL1Id;
       at_.SpreadManifest();
     }
     format::RedoHeader* header = at_.Redo(chunk);
-    if (header->merge_id != record->merge_id || random_.OneIn(4)) {
+    if (header->merge_id != merge->id || random_.OneIn(4)) {
       *header = {};
       header->magic = format::kRedoMagic;
-      header->merge_id = record->merge_id;
+      header->merge_id = merge->id;
       header->batch = 1 + random_.Uniform(4);
       header->generation = at_.State(chunk).generation();
       header->count = static_cast<uint32_t>(random_.Uniform(6));

@@ -63,7 +63,7 @@ class PoolSurgery {
     return Manifest(Manifest(1)->commit_count > Manifest(0)->commit_count ? 1 : 0);
   }
   void SealManifest(int copy) {
-    Manifest(copy)->check = format::StructCheck(*Manifest(copy), format::kManifestOffset[copy]);
+    Manifest(copy)->check = format::ManifestCheck(*Manifest(copy), format::kManifestOffset[copy]);
   }
   /// Makes both copies the one that counts, sealed.
   void SpreadManifest() {

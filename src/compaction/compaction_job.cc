@@ -20,19 +20,14 @@ CompactionJob::CompactionJob(pmem::PmemPool* pool, level::Manifest* manifest,
       options_(options) {}
 
 Status NoteMergeBegin(pmem::PmemPool* pool, level::Manifest* manifest,
-                      const CompactionOptions& options, uint64_t merge_id, uint64_t source_id) {
-  format::ManifestRecord& record = manifest->record();
-  // Before the commit: a pool whose manifest told of two merges could not be opened.
-  BRAID_CHECK(record.merge_id == 0 || BRAID_MUTANT(kMergeResumedUnderNewId) ||
-              BRAID_MUTANT(kOpenMergeWaits));
-  record.merge_id = merge_id;
-  record.merging_table_id = source_id;
-  record.merge_flags = 0;
+                      const CompactionOptions& options, uint64_t source_id, uint64_t target_id) {
+  const Result<format::MergeRecord*> merge = manifest->BeginMerge(source_id, target_id);
+  if (!merge.ok()) return merge.status();
   if (options.persistence != MergePersistence::kPointer) return Status::OK();
   // Durable before the manifest says what older programs would not understand.
   if (Status s = pool->AnnounceIncompat(format::kIncompatPointerMerges); !s.ok()) return s;
-  record.merge_flags = format::kMergeByPointers;
-  format::TableRecord* target = manifest->FindTable(level::Manifest::kL1Id);
+  (*merge)->flags = format::kMergeByPointers;
+  format::TableRecord* target = manifest->FindTable(target_id);
   BRAID_CHECK(target != nullptr);
   target->flags |= format::kEntriesNotCounted;
   return Status::OK();
@@ -40,18 +35,20 @@ Status NoteMergeBegin(pmem::PmemPool* pool, level::Manifest* manifest,
 
 Status CompactionJob::Begin(const BatchProgress& resumed) {
   resumed_ = resumed;
-  format::ManifestRecord& record = manifest_->record();
-  if (record.merge_id != 0 && !BRAID_MUTANT(kMergeResumedUnderNewId)) {
-    // An interrupted merge goes on under its old number, whose redo records count.
-    BRAID_CHECK(record.merging_table_id == source_->id());
-    merge_id_ = record.merge_id;
-    return Status::OK();
+  format::ManifestState& record = manifest_->record();
+  const bool is_open = record.MergeOf(source_->id()) != nullptr;
+  if (!is_open) {
+    Status s = NoteMergeBegin(pool_, manifest_, options_, source_->id(), target_->id());
+    if (!s.ok()) return s;
+    if (BRAID_MUTANT(kMergeIdReused)) --record.next_merge_id;
+  } else if (BRAID_MUTANT(kMergeResumedUnderNewId)) {
+    record.MergeOf(source_->id())->id = record.next_merge_id++;
   }
-  merge_id_ = BRAID_MUTANT(kMergeIdReused) ? record.next_merge_id : record.next_merge_id++;
-  if (Status s = NoteMergeBegin(pool_, manifest_, options_, merge_id_, source_->id()); !s.ok()) {
-    return s;
-  }
-  return BRAID_MUTANT(kMergeBeginNotCommitted) ? Status::OK() : manifest_->Commit();
+  merge_record_ = *record.MergeOf(source_->id());
+  // An interrupted merge goes on under its old number, whose redo records count.
+  const bool commits =
+      BRAID_MUTANT(kMergeResumedUnderNewId) || (!is_open && !BRAID_MUTANT(kMergeBeginNotCommitted));
+  return commits ? manifest_->Commit() : Status::OK();
 }
 
 Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* relinks,
@@ -81,10 +78,10 @@ Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* 
   input.next_tree = next_tree_;
   input.next_tree_min_height = next_tree_min_height_;
   input.views = &views;
-  input.merge_id = merge_id_;
+  input.merge = merge_record_;
   input.resumed = resumed_;
   // As it was begun, whatever the options say now.
-  input.by_pointers = (manifest_->record().merge_flags & format::kMergeByPointers) != 0;
+  input.by_pointers = (merge_record_.flags & format::kMergeByPointers) != 0;
   input.batch_entries = options_.batch_entries;
   input.relinks = relinks;
   input.should_stop = should_stop;
@@ -107,9 +104,7 @@ Status CompactionJob::Finish() {
   if (!source_->is_copies() && !BRAID_MUTANT(kMergedIdNotRaised)) {
     manifest_->record().merged_table_id = source_->id();
   }
-  manifest_->record().merge_id = 0;
-  manifest_->record().merging_table_id = 0;
-  manifest_->record().merge_flags = 0;
+  manifest_->EndMerge(source_->id());
   return BRAID_MUTANT(kMergeEndNotCommitted) ? Status::OK() : manifest_->Commit();
 }
 

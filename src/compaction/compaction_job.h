@@ -16,9 +16,9 @@
 namespace braid::compaction {
 
 /// Writes into the manifest's record that the merge of `source_id` begins, and how it is persisted;
-/// the caller commits.
+/// the caller commits. OutOfSpace: there is no room for its redo records.
 Status NoteMergeBegin(pmem::PmemPool* pool, level::Manifest* manifest,
-                      const CompactionOptions& options, uint64_t merge_id, uint64_t source_id);
+                      const CompactionOptions& options, uint64_t source_id, uint64_t target_id);
 
 class CompactionJob {
  public:
@@ -71,7 +71,7 @@ class CompactionJob {
   uint32_t next_tree_min_height_ = 1;
   CompactionOptions options_;
   BatchProgress resumed_;
-  uint64_t merge_id_ = 0;
+  format::MergeRecord merge_record_{};
   bool adopts_ = false;
   bool is_bottom_ = true;
   const std::vector<index::Replacement>* moved_ = nullptr;

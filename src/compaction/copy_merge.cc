@@ -55,7 +55,7 @@ Result<bool> CopyTable(pmem::PmemPool* pool, pmem::ChunkUsage* usage, const inde
     give_back();
     return index::DamageStatus(*pool, damage.at);
   }
-  linked.Close(format::kTableHeadsOffset + head * sizeof(format::TableHead));
+  linked.Close(pool->HeadOffset(head));
   return true;
 }
 

@@ -23,9 +23,9 @@ namespace {
 bool IsLive(const EntryHeader& entry) { return entry.state() == format::kStateLive; }
 
 /// True when the chunk's entries are in L1 only: not in a log, not in L0, not on their way.
-bool IsMerged(const format::ManifestRecord& manifest, ChunkKind kind, uint64_t table_id) {
+bool IsMerged(const format::ManifestState& manifest, ChunkKind kind, uint64_t table_id) {
   if (kind != ChunkKind::kCollected) return table_id <= manifest.merged_table_id;
-  return table_id <= manifest.collected_table_id && table_id != manifest.merging_table_id;
+  return table_id <= manifest.collected_table_id && manifest.MergeOf(table_id) == nullptr;
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ uint64_t CountLiveBytes(const pmem::PmemPool& pool, uint64_t chunk) {
 }
 
 ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usage,
-                         const format::ManifestRecord& manifest, double live_ratio) {
+                         const format::ManifestState& manifest, double live_ratio) {
   ChunkSurvey survey;
   const auto limit = static_cast<int64_t>(live_ratio * static_cast<double>(pool.chunk_bytes()));
   for (uint64_t chunk = 0; chunk < pool.chunks(); ++chunk) {
@@ -196,9 +196,7 @@ class CopyWriter {
     return draft.offset;
   }
   size_t chunks() const { return log_.chunks().size(); }
-  void Close(uint32_t head) {
-    list_.Close(format::kTableHeadsOffset + head * sizeof(format::TableHead));
-  }
+  void Close(uint32_t head) { list_.Close(pool_->HeadOffset(head)); }
   void GiveBack() {
     for (const Large& large : reserved_) {
       if (large.copy == 0) continue;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "braid/status.h"
-#include "format/layout.h"
+#include "format/manifest.h"
 #include "index/entry_index.h"
 #include "level/manifest.h"
 #include "pmem/chunk_usage.h"
@@ -34,7 +34,7 @@ struct ChunkSurvey {
   int64_t live = 0;                  // bytes that live in them
 };
 ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usage,
-                         const format::ManifestRecord& manifest, double live_ratio);
+                         const format::ManifestState& manifest, double live_ratio);
 
 /// Those of the `empty` chunks that are not `retiring` yet, in one of their lives. Both in the
 /// order of chunks: they are long where a view holds what is retired, and each is gone through

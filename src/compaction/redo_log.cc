@@ -22,7 +22,7 @@ uint64_t RedoCheck(const RedoHeader& header, const RedoUpdate* updates, uint64_t
 }  // namespace
 
 uint64_t RedoLog::ChunkFor(uint64_t batch) const noexcept {
-  return pool_->redo_chunk(BRAID_MUTANT(kRedoSingleBuffer) ? 0 : static_cast<uint32_t>(batch & 1));
+  return merge_.redo_chunks[BRAID_MUTANT(kRedoSingleBuffer) ? 0 : batch & 1];
 }
 
 Status RedoLog::Commit(const std::vector<RedoUpdate>& updates, const BatchProgress& progress) {
@@ -36,7 +36,7 @@ Status RedoLog::Commit(const std::vector<RedoUpdate>& updates, const BatchProgre
   const uint64_t place = pool_->ChunkOffset(chunk);
   RedoHeader header{};
   header.magic = format::kRedoMagic;
-  header.merge_id = merge_id_;
+  header.merge_id = merge_.id;
   header.batch = progress.batch;
   header.count = static_cast<uint32_t>(updates.size());
   header.generation = pool_->StateOf(chunk).generation();
@@ -126,14 +126,14 @@ Result<BatchProgress> RedoLog::Newest(std::vector<RedoUpdate>* updates) const {
   BatchProgress progress;
   updates->clear();
   for (uint32_t which = 0; which < 2; ++which) {
-    const uint64_t place = pool_->ChunkOffset(pool_->redo_chunk(which));
+    const uint64_t place = pool_->ChunkOffset(merge_.redo_chunks[which]);
     RedoHeader header;
     std::memcpy(&header, pool_->At(place), sizeof header);
     const bool newer = BRAID_MUTANT(kRedoOlderCounts) && progress.batch != 0
                            ? header.batch < progress.batch
                            : header.batch > progress.batch;
     if (header.magic != format::kRedoMagic || !newer || header.count > capacity() ||
-        (header.merge_id != merge_id_ && !BRAID_MUTANT(kRedoMergeIdIgnored))) {
+        (header.merge_id != merge_.id && !BRAID_MUTANT(kRedoMergeIdIgnored))) {
       continue;
     }
     const auto* body = pool_->As<RedoUpdate>(place + sizeof header);

@@ -1,7 +1,8 @@
 // Purpose: the redo log of a merge: a bounded batch of absolute updates that is durable before any
-// of them is made, so that a merge needs two fences a batch instead of two a pointer. Thread
-// safety: one merge at a time. Invariant 1: batches alternate between two chunks; a batch's chunk
-// is overwritten only after all updates of that batch, and of the one after it, are durable.
+// of them is made, so that a merge needs two fences a batch instead of two a pointer.
+// Thread safety: one thread; each merge has a log of its own, in chunks of its own.
+// Invariant 1: batches alternate between two chunks; a batch's chunk is overwritten only after all
+// updates of that batch, and of the one after it, are durable.
 // Invariant 2: updates are absolute, so that replaying them any number of times gives the same.
 // Persistence: a batch commits when its record is durable (one fence; a torn one fails its check).
 // Before: the merge has not touched the links it names. After: recovery makes all its updates.
@@ -10,10 +11,11 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "base/mutants.h"
-#include "format/layout.h"
+#include "format/manifest.h"
 #include "pmem/pool.h"
 
 namespace braid::compaction {
@@ -26,6 +28,9 @@ struct BatchProgress {
   uint64_t merged_entries = 0;  // of the source so far
   bool counted = true;          // false: both counts leave out what was merged before a crash
 };
+
+/// How far the merges are that the manifest says are open, by the ids of the tables merged.
+using OpenMerges = std::map<uint64_t, BatchProgress>;
 
 /// What is added to the target of an update: nothing, but under the fault that keeps addresses.
 inline uint64_t TargetBias([[maybe_unused]] const pmem::PmemPool& pool) noexcept {
@@ -42,7 +47,8 @@ void MakeUpdate(pmem::PmemPool* pool, const format::RedoUpdate& update);
 
 class RedoLog {
  public:
-  RedoLog(pmem::PmemPool* pool, uint64_t merge_id) : pool_(pool), merge_id_(merge_id) {}
+  /// Of an open merge.
+  RedoLog(pmem::PmemPool* pool, const format::MergeRecord& merge) : pool_(pool), merge_(merge) {}
 
   /// Updates that fit one batch.
   size_t capacity() const noexcept {
@@ -65,7 +71,7 @@ class RedoLog {
   uint64_t ChunkFor(uint64_t batch) const noexcept;
 
   pmem::PmemPool* pool_;
-  uint64_t merge_id_;
+  format::MergeRecord merge_;
   // Of the batch that is being made: lines to write back, and the last ones noted, by their number.
   std::vector<uint64_t> lines_;
   std::array<uint64_t, 256> noted_{};

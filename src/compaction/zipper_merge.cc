@@ -25,7 +25,7 @@ using format::kMaxHeight;
 ZipperMerge::ZipperMerge(pmem::PmemPool* pool, const MergeInput& input)
     : pool_(pool),
       input_(input),
-      redo_(pool, input.merge_id),
+      redo_(pool, input.merge),
       pointers_(pool),
       target_(pool, pool->As<uint64_t>(input.target_head)),
       places_(pool, input.target_head,

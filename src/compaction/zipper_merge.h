@@ -70,9 +70,9 @@ struct MergeInput {
   index::EntryIndex* next_tree = nullptr;  // kept up to date beside it; may be null
   uint32_t next_tree_min_height = 1;
   const index::LiveViews* views = nullptr;
-  uint64_t merge_id = 0;
-  BatchProgress resumed;     // progress of the batches before a crash
-  bool by_pointers = false;  // each entry's links are made durable in turn, without redo records
+  format::MergeRecord merge{};  // as the manifest has it
+  BatchProgress resumed;        // progress of the batches before a crash
+  bool by_pointers = false;     // each entry's links are made durable in turn, without redo records
   uint32_t batch_entries = 1024;
   /// Asked after each batch, for the tree from there on; may be empty. For one of bounded size.
   std::function<TargetTree()> fit_tree;

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <thread>
 
-#include "format/layout.h"
+#include "format/manifest.h"
 #include "pmem/file_media.h"
 #include "support/database.h"
 #include "support/temp_folder.h"

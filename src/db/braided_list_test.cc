@@ -104,9 +104,8 @@ class BraidedListTest : public ::testing::TestWithParam<uint32_t> {
     ASSERT_TRUE(manifest.Load().ok());
     uint64_t entries = 0;
     std::vector<uint64_t> tall(GetParam());
-    for (uint32_t i = 0; i < manifest.record().table_count; ++i) {
-      const format::TableRecord& table = manifest.record().tables[i];
-      const uint64_t head = format::kTableHeadsOffset + table.head * sizeof(format::TableHead);
+    for (const format::TableRecord& table : manifest.record().tables) {
+      const uint64_t head = pool->HeadOffset(table.head);
       std::map<std::pair<uint32_t, uint32_t>, std::vector<uint64_t>> expected;
       const auto walk = [&](uint64_t from, uint32_t layer) {
         std::vector<uint64_t> offsets;

@@ -117,7 +117,7 @@ Status BulkLoader::LoadRun(NumberedSource* source, IngestReport* report) {
   if (Status s = LoadRecords(source, &loading); !s.ok()) return s;
   if (loading.load.records() == 0) return Status::OK();
   if (Status s = TakeHead(&loading); !s.ok()) return s;
-  loading.load.Close(format::kTableHeadsOffset + *loading.head * sizeof(format::TableHead));
+  loading.load.Close(pool_.HeadOffset(*loading.head));
   if (pool_.failed()) return pool_.FaultStatus();
   // On page-cache media the records must be on the medium before their table is named.
   if (Status s = BRAID_MUTANT(kLoadNotSynced) ? Status::OK() : pool_.media().Sync(); !s.ok()) {

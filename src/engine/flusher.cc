@@ -85,7 +85,7 @@ Result<uint64_t> Flusher::FlushTable(MemTable* memtable, uint32_t head) {
 Result<flush::FlushResult> Flusher::LinkOrCopy(const MemTable& memtable, uint32_t head) {
   const index::LiveViews views = store_.views->Collect();
   const MemTable::FlushSource source = memtable.flush_source();
-  const uint64_t place = format::kTableHeadsOffset + head * sizeof(format::TableHead);
+  const uint64_t place = pool_.HeadOffset(head);
   if (!source.is_copied) {
     flush::LinkFlush flush(&pool_, store_.usage, store_.lookup_cache,
                            Waits(memtable) ? flush::WriteBack::kLater : flush::WriteBack::kNow);

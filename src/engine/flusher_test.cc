@@ -9,7 +9,7 @@ namespace {
 
 using State = Flusher::Outcome::State;
 
-format::ManifestRecord Durable(test::StoreParts* parts) {
+format::ManifestState Durable(test::StoreParts* parts) {
   level::Manifest manifest(parts->pool.get());
   test::StoreParts::ExpectOk(manifest.Load());
   return manifest.record();
@@ -30,8 +30,8 @@ TEST(FlusherTest, ASealedMemTableBecomesTheNewestTable) {
   ASSERT_EQ(parts.state().version->l0().size(), 1u);
   EXPECT_EQ(parts.Get("a"), "3");
   EXPECT_EQ(parts.Get("b"), "2");
-  const format::ManifestRecord durable = Durable(&parts);
-  ASSERT_EQ(durable.table_count, 2u);
+  const format::ManifestState durable = Durable(&parts);
+  ASSERT_EQ(durable.tables.size(), 2u);
   EXPECT_EQ(durable.tables[0].entries, 2u);
   EXPECT_EQ(durable.last_sequence, 3u);
   parts.Verify();
@@ -70,22 +70,26 @@ TEST(FlusherTest, AGroupIsInTheManifestWithItsCheckpoint) {
   test::StoreParts parts([](Options* options) { options->flush.checkpoint_tables = 2; });
   parts.Put("a", "1");
   parts.Flush();
-  EXPECT_EQ(Durable(&parts).table_count, 1u);
+  EXPECT_EQ(Durable(&parts).tables.size(), 1u);
   EXPECT_FALSE(parts.flusher.GroupIsComplete());
   EXPECT_EQ(parts.Get("a"), "1") << "readers use it as soon as it is linked";
   parts.Put("b", "2");
   parts.Flush();
   EXPECT_TRUE(parts.flusher.GroupIsComplete());
   ASSERT_TRUE(parts.flusher.Checkpoint(parts.flusher.HoldCheckpoints()).ok());
-  EXPECT_EQ(Durable(&parts).table_count, 3u);
+  EXPECT_EQ(Durable(&parts).tables.size(), 3u);
   EXPECT_FALSE(parts.flusher.GroupIsComplete());
   parts.Verify();
 }
 
 TEST(FlusherTest, WhereNothingIsMergedAFullL0IsSaid) {
+  // Heads in the first pages, and those that the extension of the manifest has room for.
+  const uint64_t kMostTables =
+      format::kTableHeads +
+      format::ExtensionHeads(test::PoolOfSmallChunks(256).pool.chunk_bytes, 1);
   test::StoreParts parts([](Options* options) { options->compaction.kind = MergeKind::kNone; });
   Flusher::Outcome last;
-  for (uint32_t i = 0; i <= format::kMaxTables; ++i) {
+  for (uint64_t i = 0; i <= kMostTables; ++i) {
     parts.Put("key", std::to_string(i));
     parts.Seal();
     last = parts.FlushOldest();

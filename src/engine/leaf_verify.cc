@@ -164,7 +164,7 @@ void LeafEngine::CheckSpace(Totals* totals) {
     if (!list_->Load(node).ok()) continue;  // CheckLeaf has said so
     totals->linked += static_cast<uint64_t>(std::popcount(node->bitmap.load()));
   }
-  for (std::string& problem : pool_->CheckAllocator()) {
+  for (std::string& problem : pool_->CheckAllocator(manifest_.record().redo_chunks())) {
     totals->problems.push_back(std::move(problem));
   }
   for (std::string& problem : list_->upper().Check()) {

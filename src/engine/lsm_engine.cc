@@ -71,8 +71,8 @@ Status LsmEngine::Recover() {
   recovery::RecoveryJob job(store_.pool.get(), &manifest, &store_.usage, store_.options);
   Result<recovery::RecoveredState> recovered = job.Run();
   if (!recovered.ok()) return recovered.status();
-  const format::ManifestRecord& record = manifest.record();
-  store_.merger.Begin(recovered->merge_progress);
+  const format::ManifestState& record = manifest.record();
+  store_.merger.Begin(std::move(recovered->open_merges));
   store_.sequence.store(recovered->last_sequence);
   // Numbers of torn entries are found in their log only: the commit that ends the log keeps them.
   if (!BRAID_MUTANT(kRecoveredSequenceNotSaved)) {
@@ -82,8 +82,8 @@ Status LsmEngine::Recover() {
   recovered_entries_ = recovered->replayed_entries;
 
   auto version = std::make_shared<level::Version>();
-  for (uint32_t i = 0; i < record.table_count; ++i) {
-    const format::TableRecord& table = record.tables[i];
+  version->levels.resize(record.level_count);
+  for (const format::TableRecord& table : record.tables) {
     if ((table.flags & format::kTableOfCopies) != 0) continue;
     version->levels[table.level].push_back(std::make_shared<level::PmemTable>(
         store_.pool.get(), table, store_.options.verify_checksums));
@@ -94,7 +94,7 @@ Status LsmEngine::Recover() {
   }
   scheduler_.SetL0Found(version->l0().size());
   store_.lookup_filler.Begin(version->l0().empty() ? 0 : version->l0().front()->id());
-  if (Status s = store_.indexes.Begin(*version, record.merge_id != 0); !s.ok()) return s;
+  if (Status s = store_.indexes.Begin(*version, record.AnyMerge()); !s.ok()) return s;
   ReadState state;
   state.version = std::move(version);
   if (recovered->entries != nullptr && recovered->entries->entries() != 0) {
@@ -136,7 +136,7 @@ Status LsmEngine::Close() {
   if (outcome.ok() && !store_.options.read_only) {
     {
       const VersionSet::Locked versions = store_.versions.Lock();
-      format::ManifestRecord& record = versions.record();
+      format::ManifestState& record = versions.record();
       // Refused writes may have drawn numbers above the last one.
       record.last_sequence =
           std::max(record.last_sequence, std::min(store_.sequence.load(), format::kMaxSequence));
@@ -235,7 +235,7 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
                      .reclaimer = &store_.reclaimer,
                      .large_values = &store_.large_values,
                      .sequence = &store_.sequence,
-                     .open_merge = &store_.merger.open_merge(),
+                     .open_merges = &store_.merger.open(),
                      .progress = &progress});
   if (!verifier.CheckTables([this] { return closed(); })) return Status::Closed();
   {

@@ -15,11 +15,9 @@ namespace braid::engine {
 
 compaction::StoreFacts::OpenMerge Merger::OpenMergeOf(const VersionSet::ConstLocked& versions) {
   using OpenMerge = compaction::StoreFacts::OpenMerge;
-  const format::ManifestRecord& record = versions.record();
-  for (uint32_t i = 0; i < record.table_count; ++i) {
-    if ((record.tables[i].flags & format::kTableOfCopies) != 0) return OpenMerge::kOfCopies;
-  }
-  return record.merge_id != 0 ? OpenMerge::kOfTable : OpenMerge::kNone;
+  const format::ManifestState& record = versions.record();
+  if (record.Copies() != nullptr) return OpenMerge::kOfCopies;
+  return record.AnyMerge() ? OpenMerge::kOfTable : OpenMerge::kNone;
 }
 
 namespace {
@@ -46,7 +44,7 @@ std::unique_ptr<compaction::CompactionJob> Merger::NewJob(
   return job;
 }
 
-Status Merger::Run(compaction::CompactionJob* job, const compaction::BatchProgress& resumed) {
+Status Merger::Run(compaction::CompactionJob* job, uint64_t source_id) {
   const base::ActivityScope activity(base::Activity::kMerge);
   store_.indexes->ForgetCount();
   std::function<compaction::TargetTree()> fit_tree;
@@ -69,7 +67,7 @@ Status Merger::Run(compaction::CompactionJob* job, const compaction::BatchProgre
     return run;
   });
   // Until the merge has ended in the manifest, whoever checks the tables must know how far it is.
-  open_merge_ = job->progress().batch != 0 ? job->progress() : resumed;
+  if (job->progress().batch != 0) open_[source_id] = job->progress();
   if (s.ok() && BRAID_MUTANT(kChunkFreedTooEarly)) {
     store_.accounts->Died(job->dead());
     store_.accounts->RetireEmptyChunks();
@@ -98,8 +96,9 @@ Result<Merger::Merged> Merger::Merge(const compaction::Plan& plan) {
     source = InputOf(versions.state(), plan);
     const std::shared_ptr<level::PmemTable> target =
         level::ListOf(versions.state().version->levels[plan.to].front());
-    const bool is_open = versions.record().merge_id != 0;
-    if (is_open) resumed = open_merge_;
+    const bool is_open = versions.record().MergeOf(source->id()) != nullptr;
+    if (!is_open) open_.erase(source->id());
+    resumed = open_[source->id()];
     merged.adopted = !is_open && CanAdopt(*source, *target);
     if (merged.adopted) store_.indexes->StartAnew(target.get());
     job = NewJob(versions, source, target);
@@ -107,7 +106,7 @@ Result<Merger::Merged> Merger::Merge(const compaction::Plan& plan) {
     if (merged.adopted) job->Adopt();
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
-  if (Status s = Run(job.get(), resumed); !s.ok()) return s;
+  if (Status s = Run(job.get(), source->id()); !s.ok()) return s;
   const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);
   {
     const VersionSet::Locked versions = store_.versions->Lock();
@@ -115,7 +114,7 @@ Result<Merger::Merged> Merger::Merge(const compaction::Plan& plan) {
     next.DropOldest(plan.from);
     if (pool_.failed()) return pool_.FaultStatus();
     if (Status s = job->Finish(); !s.ok()) return s;
-    open_merge_ = {};
+    open_.erase(source->id());
     versions.Show(std::move(next));
   }
   merged.entries = job->merged_entries();
@@ -132,7 +131,7 @@ Status Merger::CopyInput(const compaction::Plan& plan) {
   CopySlot slot;
   {
     const VersionSet::Locked versions = store_.versions->Lock();
-    if (versions.record().merge_id != 0) return Status::OK();  // a merge goes on
+    if (versions.record().AnyMerge()) return Status::OK();  // a merge goes on
     const Result<uint32_t> taken = versions.manifest().TakeHead();
     if (!taken.ok()) return Status::OK();
     source = InputOf(versions.state(), plan);
@@ -152,7 +151,7 @@ Status Merger::CopyInput(const compaction::Plan& plan) {
     store_.reclaimer->CountRoom();  // that of the copies is a writer's again
     return copied.ok() ? Status::OK() : copied.status();
   }
-  format::ManifestRecord& record = manifest.record();
+  format::ManifestState& record = manifest.record();
   if (BRAID_MUTANT(kOriginalsMarkedEarly)) {
     compaction::MarkOriginals(&pool_, record.merged_table_id, source->id());
   }
@@ -166,10 +165,10 @@ Status Merger::CopyInput(const compaction::Plan& plan) {
   manifest.ReturnHead(slot.head);  // the record names it now
   record.collected_table_id = slot.table_id;
   record.next_table_id = std::max(record.next_table_id, versions.next_table_id());
-  record.merge_id = record.next_merge_id++;
-  record.merging_table_id = source->id();
+  const uint64_t target_id = versions.state().version->levels[plan.to].front()->id();
+  Result<format::MergeRecord*> begun = manifest.BeginMerge(source->id(), target_id);
+  if (!begun.ok()) return begun.status();
   if (Status s = manifest.Commit(); !s.ok()) return s;
-  open_merge_ = {};
   versions.Show(std::move(next));
   return Status::OK();
 }
@@ -185,7 +184,7 @@ bool Merger::TakeSlot(CopySlot* slot) {
   const VersionSet::Locked versions = store_.versions->Lock();
   if (store_.errors->failed() || pool_.failed()) return false;
   // The step before may have left its merge open, and the manifest tells of one only.
-  if (versions.record().merge_id != 0 && !BRAID_MUTANT(kOpenMergeWaits)) return false;
+  if (versions.record().AnyMerge() && !BRAID_MUTANT(kOpenMergeWaits)) return false;
   const Result<uint32_t> taken = versions.manifest().TakeHead();
   if (!taken.ok()) return false;
   *slot = {*taken, versions.NewTableId()};
@@ -203,15 +202,14 @@ Result<bool> Merger::CommitCopies(const CopySlot& slot, Result<format::TableReco
     if (empty) {
       manifest.ReturnHead(slot.head);
     } else {
-      format::ManifestRecord& record = manifest.record();
+      format::ManifestState& record = manifest.record();
       manifest.AddTable(*copies);
       if (!BRAID_MUTANT(kCollectedIdNotRaised)) record.collected_table_id = slot.table_id;
       record.next_table_id = versions.next_table_id();
-      s = compaction::NoteMergeBegin(&pool_, &manifest, store_.options->compaction,
-                                     record.next_merge_id++, slot.table_id);
-      if (BRAID_MUTANT(kCopiesMergeNotBegun)) record.merge_id = 0;
+      s = compaction::NoteMergeBegin(&pool_, &manifest, store_.options->compaction, slot.table_id,
+                                     versions.state().version->bottom().id());
+      if (BRAID_MUTANT(kCopiesMergeNotBegun)) manifest.EndMerge(slot.table_id);
       if (s.ok()) s = manifest.Commit();
-      open_merge_ = {};
     }
   }
   // The room of copies that came to nothing is a writer's again.
@@ -224,8 +222,7 @@ Result<bool> Merger::CommitCopies(const CopySlot& slot, Result<format::TableReco
 
 Status Merger::CommitNoCopies(const CopySlot& slot) {
   if (!BRAID_MUTANT(kEmptyHeadNotWritten)) {
-    level::CopiedList(&pool_).Close(format::kTableHeadsOffset +
-                                    slot.head * sizeof(format::TableHead));
+    level::CopiedList(&pool_).Close(pool_.HeadOffset(slot.head));
   }
   const VersionSet::Locked versions = store_.versions->Lock();
   level::Manifest& manifest = versions.manifest();
@@ -233,17 +230,16 @@ Status Merger::CommitNoCopies(const CopySlot& slot) {
     manifest.ReturnHead(slot.head);
     return pool_.FaultStatus();
   }
-  format::ManifestRecord& record = manifest.record();
+  format::ManifestState& record = manifest.record();
   manifest.AddTable({slot.table_id, 0, format::kTableOfCopies, slot.head, 0, 0});
   record.collected_table_id = slot.table_id;
   record.next_table_id = versions.next_table_id();
   // Without a source there is nothing to tell how far a merge by pointers would have come.
   CompactionOptions by_records = store_.options->compaction;
   if (!BRAID_MUTANT(kRevisitByPointers)) by_records.persistence = MergePersistence::kRedoLog;
-  Status s = compaction::NoteMergeBegin(&pool_, &manifest, by_records, record.next_merge_id++,
-                                        slot.table_id);
+  Status s = compaction::NoteMergeBegin(&pool_, &manifest, by_records, slot.table_id,
+                                        versions.state().version->bottom().id());
   if (s.ok() && !BRAID_MUTANT(kEmptyMergeNotCommitted)) s = manifest.Commit();
-  open_merge_ = {};
   return s;
 }
 
@@ -259,28 +255,25 @@ Result<bool> Merger::FinishCopies(const std::vector<index::Replacement>* moved,
 Status Merger::MergeCopies(const std::vector<index::Replacement>* moved,
                            const std::vector<uint64_t>* revisited) {
   std::unique_ptr<compaction::CompactionJob> job;
-  const compaction::BatchProgress resumed = open_merge_;
+  uint64_t copies_id = 0;
   {
     const VersionSet::Locked versions = store_.versions->Lock();
-    const format::ManifestRecord& record = versions.record();
-    const format::TableRecord* found = nullptr;
-    for (uint32_t i = 0; i < record.table_count; ++i) {
-      if ((record.tables[i].flags & format::kTableOfCopies) != 0) found = &record.tables[i];
-    }
+    const format::TableRecord* found = versions.record().Copies();
     if (found == nullptr) return Status::NotFound();
+    copies_id = found->id;
     auto copies =
         std::make_shared<level::PmemTable>(&pool_, *found, store_.options->verify_checksums);
     job = NewJob(versions, std::move(copies), versions.bottom());
     job->SetMoved(moved);
     job->SetRevisited(revisited);
-    if (Status s = job->Begin(resumed); !s.ok()) return s;
+    if (Status s = job->Begin(open_[copies_id]); !s.ok()) return s;
   }
-  if (Status s = Run(job.get(), resumed); !s.ok()) return s;
+  if (Status s = Run(job.get(), copies_id); !s.ok()) return s;
   {
     const VersionSet::Locked versions = store_.versions->Lock();
     if (pool_.failed()) return pool_.FaultStatus();
     if (Status s = job->Finish(); !s.ok()) return s;
-    open_merge_ = {};
+    open_.erase(copies_id);
   }
   store_.accounts->Died(job->dead());
   for (const auto& [begin, end] : job->replaced()) {

@@ -54,10 +54,10 @@ class Merger {
 
   explicit Merger(const Store& store) noexcept : store_(store), pool_(*store.pool) {}
 
-  /// How far the merge was that an open has found in the manifest. Before others know the store.
-  void Begin(const compaction::BatchProgress& open_merge) noexcept { open_merge_ = open_merge; }
-  /// How far the merge that is open has come. Whoever reads it keeps merges out.
-  const compaction::BatchProgress& open_merge() const noexcept { return open_merge_; }
+  /// How far merges were that an open has found in the manifest. Before others know the store.
+  void Begin(compaction::OpenMerges open) noexcept { open_ = std::move(open); }
+  /// How far merges that are open have come. Whoever reads it keeps merges out.
+  const compaction::OpenMerges& open() const noexcept { return open_; }
 
   static compaction::StoreFacts::OpenMerge OpenMergeOf(const VersionSet::ConstLocked& versions);
 
@@ -92,7 +92,7 @@ class Merger {
   std::unique_ptr<compaction::CompactionJob> NewJob(const VersionSet::Locked& versions,
                                                     std::shared_ptr<level::PmemTable> source,
                                                     std::shared_ptr<level::PmemTable> target);
-  Status Run(compaction::CompactionJob* job, const compaction::BatchProgress& resumed);
+  Status Run(compaction::CompactionJob* job, uint64_t source_id);
   Status MergeCopies(const std::vector<index::Replacement>* moved,
                      const std::vector<uint64_t>* revisited);
   /// Syncs page-cache media; `skip` is a seeded fault.
@@ -100,7 +100,7 @@ class Merger {
 
   const Store store_;
   pmem::PmemPool& pool_;
-  compaction::BatchProgress open_merge_;
+  compaction::OpenMerges open_;
   compaction::KeptVersions kept_;
   uint64_t left_by_revisit_ = 0;
 };

@@ -23,7 +23,7 @@ std::optional<GrantWaitsFor> ReaderGrants::WhatIsMissing(bool finishing) const {
   const auto& sealed = state.immutables;
   if (state.version->l0().size() >= MostTables()) return GrantWaitsFor::kFullL0;
   if (!sealed.empty() && sealed.back()->id() <= *flush_) return GrantWaitsFor::kFlush;
-  if (versions.record().merge_id != 0) return GrantWaitsFor::kMerge;
+  if (versions.record().AnyMerge()) return GrantWaitsFor::kMerge;
   return std::nullopt;
 }
 

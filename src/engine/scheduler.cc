@@ -191,7 +191,9 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
   facts.open_merge = Merger::OpenMergeOf(versions);
   if (BRAID_MUTANT(kOpenMergeWaits)) facts.open_merge = compaction::StoreFacts::OpenMerge::kNone;
   // How much a merge by pointers has done before a crash is only known by counting after it.
-  if ((versions.record().merge_flags & format::kMergeByPointers) != 0) facts.lacks_index = false;
+  for (const format::MergeRecord& merge : versions.record().merges) {
+    if ((merge.flags & format::kMergeByPointers) != 0) facts.lacks_index = false;
+  }
   return facts;
 }
 

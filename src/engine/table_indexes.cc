@@ -71,7 +71,7 @@ Result<bool> TableIndexes::BuildStep() {
     const VersionSet::Locked versions = store_.versions->Lock();
     l1 = versions.bottom();
     // What is merged of an open merge is in L1 and in the merge's own count.
-    if (versions.record().merge_id != 0) l1_->ForgetCount();
+    if (versions.record().IsTarget(l1->id())) l1_->ForgetCount();
   }
   if (Status s = l1_->BuildSlice(l1->list(), kIndexSlice); !s.ok()) return s;
   if (l1_->complete()) {
@@ -160,7 +160,7 @@ std::shared_ptr<level::PmemTable> TableIndexes::NextFound() {
     const auto found =
         std::find_if(l0.begin(), l0.end(), [&](const auto& table) { return table->id() == id; });
     // A list that is being merged leads on in L1; it will be gone soon.
-    if (found != l0.end() && versions.record().merging_table_id != id) {
+    if (found != l0.end() && versions.record().MergeOf(id) == nullptr) {
       const uint64_t room = (*found)->entries() * kTreeBytesAnEntry;
       if (found_index_ != nullptr ||
           store_.budget->ToCome(versions.state()) + room <= store_.budget->Goal()) {

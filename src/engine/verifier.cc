@@ -15,9 +15,10 @@ namespace braid::engine {
 using format::ChunkKind;
 
 bool Verifier::CheckTables(base::FunctionRef<bool()> is_closed) {
-  for (uint32_t i = 0; i < manifest_.table_count; ++i) {
-    Progress(0.8 * i / manifest_.table_count);
-    CheckTable(manifest_.tables[i]);
+  double checked = 0;
+  for (const format::TableRecord& table : manifest_.tables) {
+    Progress(0.8 * checked++ / static_cast<double>(manifest_.tables.size()));
+    CheckTable(table);
   }
   for (uint64_t chunk = 0; chunk < pool_.chunks(); ++chunk) {
     if (chunk % 256 == 0) {
@@ -30,27 +31,37 @@ bool Verifier::CheckTables(base::FunctionRef<bool()> is_closed) {
   return true;
 }
 
+/// Of the open merge of a table; nothing where none is open.
+compaction::BatchProgress Verifier::ProgressOf(uint64_t table_id) const {
+  const auto found = store_.open_merges->find(table_id);
+  const bool is_open = manifest_.MergeOf(table_id) != nullptr;
+  return is_open && found != store_.open_merges->end() ? found->second
+                                                       : compaction::BatchProgress();
+}
+
 void Verifier::CheckTable(const format::TableRecord& record) {
-  const compaction::BatchProgress& open_merge = *store_.open_merge;
-  const bool merging = manifest_.merge_id != 0 && manifest_.merging_table_id == record.id;
+  const compaction::BatchProgress open_merge = ProgressOf(record.id);
+  const bool merging = manifest_.MergeOf(record.id) != nullptr;
   const bool unknown =
       (record.flags & format::kEntriesNotCounted) != 0 || (merging && !open_merge.counted);
   uint64_t expected = record.entries;
   if (merging) expected -= std::min(expected, open_merge.merged_entries);
-  if (record.level == 1 && manifest_.merge_id != 0) {
-    expected = static_cast<uint64_t>(static_cast<int64_t>(expected) + open_merge.entries_delta);
+  for (const format::MergeRecord& merge : manifest_.merges) {
+    if (merge.id == 0 || merge.target_id != record.id) continue;
+    const int64_t delta = ProgressOf(merge.source_id).entries_delta;
+    expected = static_cast<uint64_t>(static_cast<int64_t>(expected) + delta);
   }
   const level::PmemTable table(&pool_, record, true);
   const std::string name =
       "L" + std::to_string(record.level) + " table " + std::to_string(record.id);
-  if ((heads_ >> record.head & 1) != 0) {
+  if (!heads_.insert(record.head).second) {
     AddProblem(table.head_offset(), "table", name + " shares its head with another");
   }
-  heads_ |= 1ull << record.head;
   const uint64_t counted = level::CheckTable(
       table, name, merging ? open_merge.boundary : 0, unknown ? level::kAnyCount : expected,
       [this](uint64_t offset) { return log::EntryVerifies(pool_, offset); }, &totals_);
-  if (record.level == 1 && manifest_.merge_id == 0 && unknown && totals_.problems.empty()) {
+  const bool is_bottom = record.level + 1u == manifest_.level_count;
+  if (is_bottom && !manifest_.AnyMerge() && unknown && totals_.problems.empty()) {
     store_.versions->Lock().SetEntriesOfBottom(counted);
   }
 }
@@ -73,7 +84,7 @@ void Verifier::CheckChunk(uint64_t chunk) {
   });
   // Entries a resumed merge has taken but not accounted, and copies beside their originals, are
   // in two lists or none for a while.
-  if (manifest_.merge_id != 0) return;
+  if (manifest_.AnyMerge()) return;
   const auto problem = [&](uint64_t other, const char* how) {
     AddProblem(pool_.ChunkOffset(chunk), "chunk",
                std::to_string(live) + " bytes of entries are live, " + std::to_string(other) + how);
@@ -88,7 +99,7 @@ void Verifier::CheckChunk(uint64_t chunk) {
 
 void Verifier::CheckSpace() {
   const auto versions = std::as_const(*store_.versions).Lock();
-  for (std::string& problem : pool_.CheckAllocator()) {
+  for (std::string& problem : pool_.CheckAllocator(versions.record().redo_chunks())) {
     totals_.problems.push_back(std::move(problem));
   }
   CheckExtents(versions);
@@ -153,7 +164,7 @@ void Verifier::CheckExtent(uint64_t extent, const VersionSet::ConstLocked& versi
   if (retired.count(extent) != 0) return;
   const recovery::ExtentOwner owner = recovery::OwnerOf(pool_, extent);
   if (owner == recovery::ExtentOwner::kNobody) return problem("no entry owns it");
-  if (owner == recovery::ExtentOwner::kDead && versions.record().merge_id == 0) {
+  if (owner == recovery::ExtentOwner::kDead && !versions.record().AnyMerge()) {
     problem("its entry is dead, and nobody will free it");
   }
 }

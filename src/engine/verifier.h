@@ -30,8 +30,8 @@ class Verifier {
     VersionSet* versions;
     const space::Reclaimer* reclaimer;
     const LargeValues* large_values;
-    const std::atomic<uint64_t>* sequence;        // last one drawn
-    const compaction::BatchProgress* open_merge;  // of the merge that is open in the manifest
+    const std::atomic<uint64_t>* sequence;  // last one drawn
+    const compaction::OpenMerges* open_merges;
     const std::function<void(double)>* progress;  // a share of the whole; may hold nothing
   };
 
@@ -60,6 +60,7 @@ class Verifier {
   uint64_t CheckLogs(const VersionSet::ConstLocked& versions);
   void CheckLog(uint64_t chunk, format::ChunkKind kind, uint64_t table_id, bool flushed,
                 const VersionSet::ConstLocked& versions);
+  compaction::BatchProgress ProgressOf(uint64_t table_id) const;
   void Progress(double share) const {
     if (*store_.progress) (*store_.progress)(share);
   }
@@ -69,9 +70,9 @@ class Verifier {
 
   const Store store_;
   pmem::PmemPool& pool_;
-  const format::ManifestRecord manifest_;
+  const format::ManifestState manifest_;
   level::CheckTotals totals_;
-  uint64_t heads_ = 0;  // of the tables that were checked; a bit each
+  std::unordered_set<uint32_t> heads_;  // of the tables that were checked
   uint64_t chunks_ = 0;
 };
 

@@ -48,11 +48,10 @@ void NextState::Change(size_t level, base::FunctionRef<void(level::Level* tables
   state_->ListRuns();
 }
 
-format::ManifestRecord VersionSet::ConstLocked::RecordToCome() const {
-  format::ManifestRecord to_come = record();
+format::ManifestState VersionSet::ConstLocked::RecordToCome() const {
+  format::ManifestState to_come = record();
   for (const flush::WaitingTable& table : waiting()) {
-    for (uint32_t i = to_come.table_count++; i > 0; --i) to_come.tables[i] = to_come.tables[i - 1];
-    to_come.tables[0] = table.record;
+    to_come.tables.insert(to_come.tables.begin(), table.record);
     to_come.flushed_table_id = table.record.id;
   }
   return to_come;
@@ -89,7 +88,7 @@ void VersionSet::Locked::Begin(ReadState first, uint64_t next_table_id) const {
 
 void VersionSet::Locked::AddTable(const format::TableRecord& table) const {
   manifest().AddTable(table);
-  format::ManifestRecord& changed = record();
+  format::ManifestState& changed = record();
   if (!BRAID_MUTANT(kFlushedIdNotRaised)) changed.flushed_table_id = table.id;
   changed.next_table_id = std::max(changed.next_table_id, next_table_id());
   changed.last_sequence = std::max(changed.last_sequence, table.max_sequence);

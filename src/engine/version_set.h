@@ -82,12 +82,12 @@ class VersionSet {
     /// The list that everything is merged into.
     std::shared_ptr<level::PmemTable> bottom() const { return state().version->KeepBottom(); }
     const level::Manifest& manifest() const noexcept { return data_->manifest; }
-    const format::ManifestRecord& record() const& noexcept { return data_->manifest.record(); }
-    const format::ManifestRecord& record() const&& = delete;
+    const format::ManifestState& record() const& noexcept { return data_->manifest.record(); }
+    const format::ManifestState& record() const&& = delete;
     uint64_t flushed_table_id() const noexcept { return record().flushed_table_id; }
     uint64_t merged_table_id() const noexcept { return record().merged_table_id; }
     /// The manifest as it will be when the tables that wait are committed.
-    format::ManifestRecord RecordToCome() const;
+    format::ManifestState RecordToCome() const;
     /// Oldest first.
     const std::list<flush::WaitingTable>& waiting() const noexcept { return data_->waiting; }
     /// Whether the next table to be merged is in no manifest yet.
@@ -113,8 +113,8 @@ class VersionSet {
   class Locked : public ConstLocked {
    public:
     level::Manifest& manifest() const noexcept { return data_->manifest; }
-    format::ManifestRecord& record() const& noexcept { return data_->manifest.record(); }
-    format::ManifestRecord& record() const&& = delete;
+    format::ManifestState& record() const& noexcept { return data_->manifest.record(); }
+    format::ManifestState& record() const&& = delete;
     uint64_t NewTableId() const noexcept { return data_->next_table_id++; }
     /// Ids from here on; not below what was given out.
     void SetNextTableId(uint64_t id) const noexcept { data_->next_table_id = id; }

@@ -54,7 +54,7 @@ class VersionSetTest : public ::testing::Test {
     return record;
   }
   /// What an open after a crash would read.
-  format::ManifestRecord Durable() {
+  format::ManifestState Durable() {
     level::Manifest manifest(pool_.get());
     const Status loaded = manifest.Load();
     EXPECT_TRUE(loaded.ok()) << loaded.ToString();
@@ -132,8 +132,8 @@ TEST_F(VersionSetTest, TablesAreNewestFirst) {
   ASSERT_EQ(versions.state().version->l0().size(), 2u);
   EXPECT_EQ(versions.state().version->l0().front()->id(), newer.id);
   EXPECT_EQ(versions.state().version->l0().back()->id(), older.id);
-  const format::ManifestRecord durable = Durable();
-  ASSERT_EQ(durable.table_count, 3u);
+  const format::ManifestState durable = Durable();
+  ASSERT_EQ(durable.tables.size(), 3u);
   EXPECT_EQ(durable.tables[0].id, newer.id);
   EXPECT_EQ(durable.flushed_table_id, newer.id);
   EXPECT_EQ(durable.next_table_id, versions.next_table_id()) << "else an id is given out twice";
@@ -165,21 +165,21 @@ TEST_F(VersionSetTest, WhatWaitsIsInTheManifestWithItsGroup) {
     EXPECT_TRUE(one.empty());
   }
   EXPECT_GE(pool_->memory_users().Sum(), 3 * 1000 * sizeof(uint64_t));
-  EXPECT_EQ(Durable().table_count, 1u);
-  EXPECT_EQ(versions_.Lock().RecordToCome().table_count, 4u);
+  EXPECT_EQ(Durable().tables.size(), 1u);
+  EXPECT_EQ(versions_.Lock().RecordToCome().tables.size(), 4u);
   EXPECT_EQ(versions_.Lock().RecordToCome().flushed_table_id, last);
   EXPECT_TRUE(versions_.Lock().OldestWaits());
 
   std::list<flush::WaitingTable> committed;
   ASSERT_TRUE(versions_.Lock().CommitWaiting(2, &committed).ok());
   EXPECT_EQ(committed.size(), 2u);
-  EXPECT_EQ(Durable().table_count, 3u);
+  EXPECT_EQ(Durable().tables.size(), 3u);
   EXPECT_EQ(Durable().flushed_table_id, last - 1);
   EXPECT_EQ(Durable().last_sequence, last - 1);
   EXPECT_EQ(versions_.Lock().waiting().size(), 1u);
   EXPECT_FALSE(versions_.Lock().OldestWaits());
   ASSERT_TRUE(versions_.Lock().CommitWaiting(1, &committed).ok());
-  EXPECT_EQ(Durable().table_count, 4u);
+  EXPECT_EQ(Durable().tables.size(), 4u);
   EXPECT_FALSE(versions_.Lock().OldestWaits());
 }
 

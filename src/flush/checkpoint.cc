@@ -31,8 +31,7 @@ void WriteBackTables(pmem::PmemPool* pool, const std::vector<const WaitingTable*
     flushed_to = (end + pmem::kLineBytes - 1) & ~uint64_t{pmem::kLineBytes - 1};
   }
   for (const WaitingTable* table : tables) {
-    const uint64_t head =
-        format::kTableHeadsOffset + table->record.head * sizeof(format::TableHead);
+    const uint64_t head = pool->HeadOffset(table->record.head);
     if (BRAID_MUTANT(kCheckpointHeadsNotFlushed)) break;
     for (uint32_t strand = 0; strand < pool->strands(); ++strand) {
       ops.Flush(pool->At(pool->StrandHead(head, strand)), sizeof(format::TableHead));

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "format/layout.h"
+#include "format/manifest.h"
 #include "pmem/pool.h"
 
 namespace braid::flush {

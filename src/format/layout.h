@@ -1,5 +1,6 @@
 // Purpose: the persistent layouts of a pool besides entries: segment and pool headers, chunk states
-// and headers, manifest, table heads, redo records, extents. Drawn in docs/formats.md.
+// and headers, table heads, redo records, extents. That of the manifest is manifest.h. Drawn in
+// docs/formats.md.
 // Thread safety: plain bytes. Invariant 1: every structure carries a check over all its bytes and
 // over its own place; a word that changes alone guards itself. Persistence: declared here, written
 // elsewhere; sizes and offsets are part of the format version.
@@ -26,15 +27,16 @@ inline constexpr uint64_t kMaxChunkBytes = 64ull << 20;
 /// Ids of tables and merges, and counts of commits, stay below: a pool does not live long enough to
 /// reach it, so a higher one is damage.
 inline constexpr uint64_t kMaxId = 1ull << 56;
-inline constexpr uint32_t kFormatVersionNumber = 1;
+/// Of new pools. Older ones can be read, and become of this version when they are opened to write.
+inline constexpr uint32_t kFormatVersionNumber = 2;
+inline constexpr uint32_t kOldestFormatVersion = 1;
 inline constexpr uint32_t kEndianMark = 0x01020304;
 
-inline constexpr uint64_t kSegmentMagic = 0x314745535F444942ull;   // "BID_SEG1"
-inline constexpr uint64_t kPoolMagic = 0x314C4F4F5F444942ull;      // "BID_OOL1"
-inline constexpr uint64_t kManifestMagic = 0x314E414D5F444942ull;  // "BID_MAN1"
-inline constexpr uint64_t kRedoMagic = 0x3144455F5F444942ull;      // "BID__ED1"
-inline constexpr uint32_t kLogChunkMagic = 0x474F4C42;             // "BLOG"
-inline constexpr uint32_t kExtentMagic = 0x54584542;               // "BEXT"
+inline constexpr uint64_t kSegmentMagic = 0x314745535F444942ull;  // "BID_SEG1"
+inline constexpr uint64_t kPoolMagic = 0x314C4F4F5F444942ull;     // "BID_OOL1"
+inline constexpr uint64_t kRedoMagic = 0x3144455F5F444942ull;     // "BID__ED1"
+inline constexpr uint32_t kLogChunkMagic = 0x474F4C42;            // "BLOG"
+inline constexpr uint32_t kExtentMagic = 0x54584542;              // "BEXT"
 
 inline constexpr uint64_t kPoolHeaderOffset[2] = {1 * kPageBytes, 2 * kPageBytes};
 inline constexpr uint64_t kManifestOffset[2] = {3 * kPageBytes, 5 * kPageBytes};
@@ -133,13 +135,14 @@ enum class ChunkKind : uint8_t {
   kCollected = 7,   ///< entries copied by garbage collection
   kWriteAhead = 8,  ///< entries of a memtable, of no table: a flush copies them
   kCopied = 9,      ///< entries of a table, copied by its flush
+  kManifest = 10,   ///< extension of the manifest (manifest.h)
   kLeaf = 12,       ///< leaves (leaf.h)
   kLeafIndex = 13,  ///< image of the index over leaves, written by an orderly close
 };
 
 /// Whether a chunk state may say so.
 constexpr bool IsChunkKind(ChunkKind kind) noexcept {
-  return (kind >= ChunkKind::kFree && kind <= ChunkKind::kCopied) || kind == ChunkKind::kLeaf ||
+  return (kind >= ChunkKind::kFree && kind <= ChunkKind::kManifest) || kind == ChunkKind::kLeaf ||
          kind == ChunkKind::kLeafIndex;
 }
 
@@ -205,51 +208,6 @@ struct TableHead {
 };
 inline constexpr uint32_t kTableHeads = 2 * kPageBytes / sizeof(TableHead);
 static_assert(sizeof(TableHead) == 128 && kTableHeads == 64);
-
-/// Flag of a table record: copies made by garbage collection, on their way into L1. Readers do not
-/// ask such a table, since the originals are still in L1.
-inline constexpr uint16_t kTableOfCopies = 1;
-/// The table's entries were copied, and its merge has begun: live entries of its logs are
-/// leftovers.
-inline constexpr uint16_t kTableWasCopied = 4;
-/// Flag of L1's record: a merge without records is open or was interrupted, so that `entries` is a
-/// guess until L1 is counted as a whole.
-inline constexpr uint16_t kEntriesNotCounted = 2;
-
-struct TableRecord {
-  uint64_t id;
-  uint16_t level;
-  uint16_t flags;
-  uint32_t head;     // index of its TableHead
-  uint64_t entries;  // linked at the bottom layer
-  uint64_t max_sequence;
-};
-static_assert(sizeof(TableRecord) == 32);
-
-inline constexpr uint32_t kMaxTables = kTableHeads - 1;
-
-/// Flag of a merge in progress: it has no redo records; each of its links was made durable in turn.
-inline constexpr uint32_t kMergeByPointers = 1;
-
-/// The state of the store: written whole at every change, to two places one after the other.
-struct ManifestRecord {
-  uint64_t magic;
-  uint64_t commit_count;
-  uint64_t flushed_table_id;  // log chunks of higher ids are replayed
-  uint64_t next_table_id;
-  uint64_t last_sequence;  // no lower one may be handed out
-  uint64_t merge_id;       // of the merge in progress, 0 when there is none
-  uint64_t merging_table_id;
-  uint64_t next_merge_id;
-  uint64_t collected_table_id;  // collected chunks up to this id belong to the store
-  uint64_t merged_table_id;     // log chunks up to this id hold entries of L1 only
-  uint32_t table_count;
-  uint32_t merge_flags;  // 0 while no merge is in progress
-  TableRecord tables[kMaxTables];
-  uint64_t check;
-};
-static_assert(sizeof(ManifestRecord) == 88 + 32 * kMaxTables + 8);
-static_assert(sizeof(ManifestRecord) <= kManifestBytes);
 
 /// One absolute update of a merge.
 struct RedoUpdate {

@@ -1,37 +1,46 @@
 // Purpose: reading and committing the manifest. Thread safety, invariants, persistence: manifest.h.
 #include "level/manifest.h"
 
-#include <bit>
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <unordered_set>
 
+#include "base/check.h"
 #include "base/mutants.h"
 
 namespace braid::level {
 
-using format::ManifestRecord;
+using format::ChunkKind;
+using format::ManifestState;
+using format::MergeRecord;
 using format::TableRecord;
 
-Status Manifest::Create() {
+Status Manifest::Create(uint32_t levels) {
+  BRAID_CHECK(levels >= 2 && levels <= format::kMaxLevels);
   format::TableHead head;
   for (uint64_t& link : head.links) link = format::EntryPtr::End().raw;
   pmem::PersistOps& ops = pool_->ops();
-  ops.Copy(pool_->At(format::kTableHeadsOffset), &head, sizeof head);
-  if (!BRAID_MUTANT(kL1HeadNotFlushed))
-    ops.Flush(pool_->At(format::kTableHeadsOffset), sizeof head);
+  state_ = {};
+  state_.level_count = levels;
+  for (uint16_t level = 1; level < levels; ++level) {
+    const uint32_t index = level - 1u;
+    char* const place = pool_->At(pool_->HeadOffset(index));
+    ops.Copy(place, &head, sizeof head);
+    if (!BRAID_MUTANT(kL1HeadNotFlushed)) ops.Flush(place, sizeof head);
+    state_.tables.push_back({kL1Id + index, level, 0, index, 0, 0});
+  }
   ops.Fence();
-  record_ = ManifestRecord{};
-  record_.magic = format::kManifestMagic;
-  record_.next_table_id = kL1Id + 1;
-  record_.flushed_table_id = kL1Id;
-  record_.next_merge_id = 1;
-  record_.table_count = 1;
-  record_.tables[0] = {kL1Id, 1, 0, 0, 0, 0};
-  record_.merged_table_id = kL1Id;
+  const uint64_t last = kL1Id + levels - 2;
+  state_.next_table_id = last + 1;
+  state_.flushed_table_id = last;
+  state_.merged_table_id = last;
+  for (uint32_t i = 0; i < 2; ++i) state_.merges[0].redo_chunks[i] = pool_->first_redo_chunk(i);
   return Commit();
 }
 
 Status Manifest::Commit() {
-  ++record_.commit_count;
+  ++state_.commit_count;
   // Both copies are equal here: at every moment one of them is intact, and it is the old or the new
   // record.
   if (Status s = WriteCopy(0); !s.ok()) return s;
@@ -42,130 +51,255 @@ Status Manifest::Commit() {
 }
 
 Status Manifest::WriteCopy(int copy) {
+  if (image_ == nullptr) image_ = std::make_unique<format::ManifestRecord>();
   pmem::PersistOps& ops = pool_->ops();
   const uint64_t to = format::kManifestOffset[copy];
-  record_.check = format::StructCheck(record_, to);
-  ops.Copy(pool_->At(to), &record_, sizeof record_);
+  const uint64_t bytes = format::EncodeManifest(state_, copy, image_.get());
+  const uint64_t outside =
+      state_.tables.size() - std::min<size_t>(state_.tables.size(), format::kTablesInRecord);
+  uint64_t tables_at = 0;
+  if (outside != 0) {
+    tables_at = pool_->ChunkOffset(state_.extension) +
+                format::ExtensionTablesOffset(pool_->chunk_bytes(), copy);
+    const uint64_t tables_bytes = outside * sizeof(TableRecord);
+    ops.Copy(pool_->At(tables_at), &state_.tables[format::kTablesInRecord], tables_bytes);
+    if (!BRAID_MUTANT(kExtensionNotFlushed)) ops.Flush(pool_->At(tables_at), tables_bytes);
+  }
+  ops.Copy(pool_->At(to), image_.get(), bytes);
   if (BRAID_MUTANT(kManifestNotFlushed)) return Status::OK();
-  ops.Flush(pool_->At(to), sizeof record_);
+  ops.Flush(pool_->At(to), bytes);
   if (!BRAID_MUTANT(kManifestBothAtOnce)) ops.Fence();
   if (BRAID_MUTANT(kManifestCopiesNotSynced)) return Status::OK();
-  return pool_->media().SyncRange(to, sizeof record_);
+  if (outside != 0) {
+    if (Status s = pool_->media().SyncRange(tables_at, outside * sizeof(TableRecord)); !s.ok()) {
+      return s;
+    }
+  }
+  return pool_->media().SyncRange(to, bytes);
 }
 
+namespace {
+
+bool AreEqual(const ManifestState& a, const ManifestState& b) {
+  const auto numbers = [](const ManifestState& state) {
+    return std::array{state.commit_count,    state.flushed_table_id, state.next_table_id,
+                      state.last_sequence,   state.next_merge_id,    state.collected_table_id,
+                      state.merged_table_id, state.extension,        uint64_t{state.level_count}};
+  };
+  return numbers(a) == numbers(b) && a.tables.size() == b.tables.size() &&
+         std::memcmp(a.merges.data(), b.merges.data(), sizeof a.merges) == 0 &&
+         std::memcmp(a.tables.data(), b.tables.data(), a.tables.size() * sizeof(TableRecord)) == 0;
+}
+
+}  // namespace
+
 Status Manifest::Load() {
-  ManifestRecord copies[2];
+  const auto extension = [this](uint64_t chunk, uint64_t offset, uint64_t) -> const char* {
+    const bool is_there =
+        chunk < pool_->chunks() && pool_->StateOf(chunk).kind() == ChunkKind::kManifest;
+    return is_there ? pool_->At(pool_->ChunkOffset(chunk) + offset) : nullptr;
+  };
+  ManifestState copies[2];
+  uint32_t versions[2] = {0, 0};
+  bool intact[2];
   int newest = -1;
   for (int which = 0; which < 2; ++which) {
-    const uint64_t place = format::kManifestOffset[which];
-    ManifestRecord& copy = copies[which];
-    // Copied before it is checked: beside a process that writes, the place may just change.
-    std::memcpy(&copy, pool_->At(place), sizeof copy);
-    if (copy.magic != format::kManifestMagic ||
-        (copy.check != format::StructCheck(copy, place) && !BRAID_MUTANT(kManifestCheckIgnored))) {
-      continue;
-    }
-    if (newest < 0 || copy.commit_count > copies[newest].commit_count) newest = which;
+    intact[which] =
+        format::DecodeManifest(pool_->At(format::kManifestOffset[which]), which,
+                               pool_->chunk_bytes(), extension, &copies[which], &versions[which]);
+    if (!intact[which]) continue;
+    if (newest < 0 || copies[which].commit_count > copies[newest].commit_count) newest = which;
   }
   if (newest < 0) {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "no copy of it is intact");
   }
-  std::memcpy(&record_, &copies[newest], sizeof record_);
+  const int other = 1 - newest;
+  const bool equal = intact[other] && versions[0] == versions[1] && AreEqual(copies[0], copies[1]);
+  state_ = std::move(copies[newest]);
+  const bool is_old = versions[newest] == 1;
+  if (is_old) {
+    for (uint32_t i = 0; i < 2; ++i) state_.merges[0].redo_chunks[i] = pool_->first_redo_chunk(i);
+  }
   if (const char* fault = FindFault(); fault != nullptr) {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", fault);
   }
+  if (state_.extension != 0) pool_->SetExtension(state_.extension);
   // That process makes its copies equal itself.
   if (pool_->media().cut()) return Status::OK();
+  if (is_old) return pool_->read_only() ? Status::OK() : Convert();
   // The other copy is made equal before anything else changes. A torn one might else get just the
   // lines that it lacks from the next commit, and be an older commit that names a head used anew.
-  const ManifestRecord& other = copies[1 - newest];
-  const uint64_t other_place = format::kManifestOffset[1 - newest];
-  const bool equal = std::memcmp(&other, &record_, offsetof(ManifestRecord, check)) == 0 &&
-                     other.check == format::StructCheck(other, other_place);
-  if (!equal && !BRAID_MUTANT(kManifestNotRepaired)) return WriteCopy(1 - newest);
+  if (!equal && !BRAID_MUTANT(kManifestNotRepaired)) return WriteCopy(other);
   return Status::OK();
+}
+
+/// From format version 1. After a crash in between, either copy is read as what it is.
+Status Manifest::Convert() {
+  if (Status s = pool_->AnnounceFormatVersion(); !s.ok()) return s;
+  return Commit();
 }
 
 /// The rest of the store relies on all of this.
 const char* Manifest::FindFault() const {
-  if (record_.table_count > format::kMaxTables) return "it names too many tables";
-  for (const uint64_t id : {record_.commit_count, record_.flushed_table_id, record_.next_table_id,
-                            record_.merge_id, record_.merging_table_id, record_.next_merge_id,
-                            record_.collected_table_id, record_.merged_table_id}) {
+  for (const uint64_t id :
+       {state_.commit_count, state_.flushed_table_id, state_.next_table_id, state_.next_merge_id,
+        state_.collected_table_id, state_.merged_table_id}) {
     if (id >= format::kMaxId) return "it has an impossible id";
   }
-  if (record_.last_sequence > format::kMaxSequence) return "its sequence number is impossible";
-  const TableRecord* l1 = nullptr;
-  const TableRecord* copies = nullptr;
-  const TableRecord* oldest_l0 = nullptr;
-  uint64_t heads = 0;
-  for (uint32_t i = 0; i < record_.table_count; ++i) {
-    const TableRecord& table = record_.tables[i];
-    if (table.level > 1 || table.head >= format::kTableHeads || table.id >= format::kMaxId ||
-        (table.flags &
-         ~(format::kTableOfCopies | format::kTableWasCopied | format::kEntriesNotCounted)) != 0 ||
-        table.max_sequence > format::kMaxSequence ||
+  if (state_.last_sequence > format::kMaxSequence) return "its sequence number is impossible";
+  if (state_.level_count < 2 || state_.level_count > format::kMaxLevels) {
+    return "its number of levels is impossible";
+  }
+  if (state_.extension != 0 && (state_.extension >= pool_->chunks() ||
+                                pool_->StateOf(state_.extension).kind() != ChunkKind::kManifest)) {
+    return "its extension is not there";
+  }
+  if (const char* fault = FindFaultOfTables(); fault != nullptr) return fault;
+  return FindFaultOfMerges();
+}
+
+const char* Manifest::FindFaultOfTables() const {
+  constexpr uint16_t kKnownFlags =
+      format::kTableOfCopies | format::kTableWasCopied | format::kEntriesNotCounted;
+  uint64_t heads = format::kTableHeads;
+  if (state_.extension != 0) {
+    heads += format::ExtensionHeads(pool_->chunk_bytes(), pool_->strands());
+  }
+  std::array<bool, format::kMaxLevels> has_list{};
+  bool has_copies = false;
+  std::unordered_set<uint64_t> ids;
+  std::unordered_set<uint32_t> used;
+  for (const TableRecord& table : state_.tables) {
+    if (table.level >= state_.level_count || table.head >= heads || table.id >= format::kMaxId ||
+        (table.flags & ~kKnownFlags) != 0 || table.max_sequence > format::kMaxSequence ||
         table.entries > pool_->pool_bytes() / sizeof(format::EntryHeader)) {
       return "a table is impossible";
     }
-    if ((heads & (1ull << table.head)) != 0) return "two tables have the same head";
-    heads |= 1ull << table.head;
-    for (uint32_t other = 0; other < i; ++other) {
-      if (record_.tables[other].id == table.id) return "two tables have the same id";
-    }
+    if (!used.insert(table.head).second) return "two tables have the same head";
+    if (!ids.insert(table.id).second) return "two tables have the same id";
     const bool is_copies = (table.flags & format::kTableOfCopies) != 0;
-    const TableRecord** kind = table.level == 1 ? &l1 : is_copies ? &copies : &oldest_l0;
-    if (*kind != nullptr && kind != &oldest_l0) return "it names a table too many";
-    *kind = &table;
+    bool* const only = is_copies ? &has_copies : table.level > 0 ? &has_list[table.level] : nullptr;
+    if (only != nullptr && std::exchange(*only, true)) return "it names a table too many";
+    if (is_copies && table.level != 0) return "a table is impossible";
   }
-  if (l1 == nullptr || l1->id != kL1Id || (l1->flags & format::kTableOfCopies) != 0) {
-    return "it names no L1 table";
-  }
-  if ((record_.merge_flags & ~format::kMergeByPointers) != 0)
-    return "its merge is of no known kind";
-  if (record_.merge_id == 0) {
-    if (record_.merge_flags != 0) return "its merge is of no known kind";
-    return copies == nullptr ? nullptr : "copies wait for no merge";
-  }
-  const TableRecord* source = copies != nullptr ? copies : oldest_l0;
-  if (source == nullptr || source->id != record_.merging_table_id) {
-    return "it merges a table that is not next";
+  for (uint32_t level = 1; level < state_.level_count; ++level) {
+    const TableRecord* list = state_.Find(kL1Id + level - 1);
+    if (!has_list[level] || list == nullptr || list->level != level) return "a level has no list";
   }
   return nullptr;
+}
+
+const char* Manifest::FindFaultOfMerges() const {
+  const TableRecord* const copies = state_.Copies();
+  const TableRecord* oldest = nullptr;  // of level 0
+  for (const TableRecord& table : state_.tables) {
+    if (table.level == 0 && &table != copies) oldest = &table;
+  }
+  std::unordered_set<uint64_t> redo_chunks;
+  for (const MergeRecord& merge : state_.merges) {
+    if ((merge.flags & ~format::kMergeByPointers) != 0) return "its merge is of no known kind";
+    for (const uint64_t chunk : merge.redo_chunks) {
+      if (chunk == 0 && merge.id == 0) continue;
+      if (chunk >= pool_->chunks() || pool_->StateOf(chunk).kind() != ChunkKind::kRedo ||
+          !redo_chunks.insert(chunk).second) {
+        return "its merge has no place for its records";
+      }
+    }
+    if (merge.id == 0) {
+      if (merge.flags != 0) return "its merge is of no known kind";
+      continue;
+    }
+    if (merge.id >= format::kMaxId || merge.source_id >= format::kMaxId) {
+      return "it has an impossible id";
+    }
+    const TableRecord* target = state_.Find(merge.target_id);
+    const TableRecord* next = copies != nullptr ? copies : oldest;
+    if (next == nullptr || next->id != merge.source_id) {
+      return "it merges a table that is not next";
+    }
+    if (target == nullptr || target->level == 0) return "it merges into no list";
+  }
+  if (copies != nullptr && state_.MergeOf(copies->id) == nullptr) return "copies wait for no merge";
+  return nullptr;
+}
+
+uint32_t Manifest::FirstFreeHead() const {
+  std::vector<bool> used(state_.tables.size() + taken_heads_.size() + 1);
+  const auto use = [&](uint32_t head) {
+    if (head < used.size()) used[head] = true;
+  };
+  for (const TableRecord& table : state_.tables) use(table.head);
+  for (const uint32_t head : taken_heads_) use(head);
+  return static_cast<uint32_t>(std::find(used.begin(), used.end(), false) - used.begin());
+}
+
+Status Manifest::ExtendHeads() {
+  if (state_.extension != 0) return Status::OK();
+  const Result<uint64_t> chunk = pool_->AllocatePlainChunk(ChunkKind::kManifest);
+  if (!chunk.ok()) return chunk.status();
+  // Named by the next commit, which comes before that of any table with a head in it.
+  state_.extension = *chunk;
+  pool_->SetExtension(*chunk);
+  return Status::OK();
 }
 
 Result<uint32_t> Manifest::TakeHead() {
-  uint64_t used = taken_heads_;
-  for (uint32_t i = 0; i < record_.table_count; ++i) used |= 1ull << record_.tables[i].head;
-  const auto head = static_cast<uint32_t>(std::countr_one(used));
-  if (std::popcount(used) >= static_cast<int>(format::kMaxTables)) {
-    return Status::OutOfSpace("too many tables wait for their merge");
+  const auto too_many = [] { return Status::OutOfSpace("too many tables wait for their merge"); };
+  const uint64_t tables = state_.tables.size() + taken_heads_.size() + 1;
+  state_.tables.reserve(tables);
+  taken_heads_.reserve(taken_heads_.size() + 1);
+  const uint32_t head = FirstFreeHead();
+  if (head >= format::kTableHeads) {
+    if (Status s = ExtendHeads(); !s.ok()) return s;
+    const uint64_t chunk_bytes = pool_->chunk_bytes();
+    if (head - format::kTableHeads >= format::ExtensionHeads(chunk_bytes, pool_->strands()) ||
+        tables > format::kTablesInRecord + format::ExtensionTables(chunk_bytes)) {
+      return too_many();
+    }
   }
-  taken_heads_ |= 1ull << head;
+  taken_heads_.push_back(head);
   return head;
 }
 
-void Manifest::AddTable(const TableRecord& table) {
+void Manifest::ReturnHead(uint32_t head) noexcept { std::erase(taken_heads_, head); }
+
+void Manifest::AddTable(const TableRecord& table) noexcept {
   ReturnHead(table.head);
-  for (uint32_t i = record_.table_count; i > 0; --i) record_.tables[i] = record_.tables[i - 1];
-  record_.tables[0] = table;
-  ++record_.table_count;
+  state_.tables.insert(state_.tables.begin(), table);
 }
 
-void Manifest::RemoveTable(uint64_t id) {
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < record_.table_count; ++i) {
-    if (record_.tables[i].id != id) record_.tables[kept++] = record_.tables[i];
-  }
-  for (uint32_t i = kept; i < record_.table_count; ++i) record_.tables[i] = TableRecord{};
-  record_.table_count = kept;
+void Manifest::RemoveTable(uint64_t id) noexcept {
+  std::erase_if(state_.tables, [id](const TableRecord& table) { return table.id == id; });
 }
 
-TableRecord* Manifest::FindTable(uint64_t id) {
-  for (uint32_t i = 0; i < record_.table_count; ++i) {
-    if (record_.tables[i].id == id) return &record_.tables[i];
+bool Manifest::HasRoomForMerge() const noexcept {
+  return std::any_of(state_.merges.begin(), state_.merges.end(),
+                     [](const MergeRecord& merge) { return merge.id == 0; });
+}
+
+Result<MergeRecord*> Manifest::BeginMerge(uint64_t source_id, uint64_t target_id) {
+  const auto merge = std::find_if(state_.merges.begin(), state_.merges.end(),
+                                  [](const MergeRecord& open) { return open.id == 0; });
+  // Before the commit: a pool whose manifest told of more could not be opened.
+  BRAID_CHECK(merge != state_.merges.end() && target_id != source_id);
+  for (uint64_t& chunk : merge->redo_chunks) {
+    if (chunk != 0) continue;
+    const Result<uint64_t> taken = pool_->AllocatePlainChunk(ChunkKind::kRedo);
+    if (!taken.ok()) return taken.status();
+    chunk = *taken;
   }
-  return nullptr;
+  merge->id = state_.next_merge_id++;
+  merge->source_id = source_id;
+  merge->target_id = target_id;
+  merge->flags = 0;
+  return &*merge;
+}
+
+void Manifest::EndMerge(uint64_t source_id) noexcept {
+  MergeRecord* merge = state_.MergeOf(source_id);
+  if (merge == nullptr) return;
+  merge->id = merge->source_id = merge->target_id = 0;
+  merge->flags = 0;
 }
 
 }  // namespace braid::level

@@ -1,14 +1,23 @@
-// Purpose: the durable description of the store: which tables there are, which merge is under way,
-// how far logs are flushed. Thread safety: the caller serialises (the engine's structure lock).
+// Purpose: the durable description of the store: which tables there are, which merges are open, how
+// far logs are flushed; and who has which head and which place for redo records.
+// Thread safety: the caller serialises (the engine's structure lock).
 // Invariant 1: both copies are written for every change, one after the other; nothing that the
 // change allows (freeing, reusing) is done before both are durable. So either copy is a state from
-// which recovery is right, and damage to one loses nothing. Persistence: Commit's first flush and
-// fence is the commit point. Before it: everything the record names must be durable. After a crash
-// between the two copies the newer one counts. Source: the MANIFEST of ListDB 6.2.1 and of LevelDB.
+// which recovery is right, and damage to one loses nothing.
+// Invariant 2: a head belongs to one table, or to one that is in the making; a place for redo
+// records to one merge.
+// Invariant 3: chunks that the manifest does not name hold none of its content: an open frees them.
+// Persistence: Commit's first flush and fence is the commit point. Before it: everything the record
+// names must be durable. After a crash between the two copies the newer one counts. A pool of
+// format version 1 has copies of that version until it is opened to write: its header says version
+// 2 before the first copy does. Source: the MANIFEST of ListDB 6.2.1 and of LevelDB.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "braid/status.h"
-#include "format/layout.h"
+#include "format/manifest.h"
 #include "pmem/pool.h"
 
 namespace braid::level {
@@ -17,38 +26,56 @@ class Manifest {
  public:
   explicit Manifest(pmem::PmemPool* pool) : pool_(pool) {}
 
-  /// Writes the first record of a new pool: an empty L1 at head 0, whose links it ends.
-  Status Create();
-  /// Loads the newest intact copy, checks it, and makes the other one equal to it.
-  /// Corruption when neither is intact.
+  /// Writes the first record of a new pool: below level 0 an empty list a level, with the ids and
+  /// heads from kL1Id and 0 on, whose links it ends.
+  Status Create(uint32_t levels = 2);
+  /// Loads the newest intact copy, checks it, and makes the other one equal to it. Corruption when
+  /// neither is intact.
   Status Load();
 
-  format::ManifestRecord& record() noexcept { return record_; }
-  const format::ManifestRecord& record() const noexcept { return record_; }
+  format::ManifestState& record() noexcept { return state_; }
+  const format::ManifestState& record() const noexcept { return state_; }
   /// Makes record() durable: two fences, on page-cache media two syncs of a page. What the record
   /// names must be durable before. After an error nobody knows which record counts: the caller
   /// stops writing.
   Status Commit();
 
-  /// A head no table uses, kept for the caller until AddTable or ReturnHead. OutOfSpace when there
-  /// are too many tables.
+  /// A head no table uses, kept for the caller until AddTable or ReturnHead. The first ones lie in
+  /// the pool's first pages; more of them take a chunk. OutOfSpace when there is no room for it, or
+  /// it is full. Throws std::bad_alloc.
   Result<uint32_t> TakeHead();
-  void ReturnHead(uint32_t head) { taken_heads_ &= ~(1ull << head); }
-  /// Inserts an L0 record as the newest; the caller commits.
-  void AddTable(const format::TableRecord& table);
-  void RemoveTable(uint64_t id);
-  format::TableRecord* FindTable(uint64_t id);
+  void ReturnHead(uint32_t head) noexcept;
+  /// Inserts a record as the newest of level 0; the caller commits. Its head was taken, so that
+  /// there is memory for it.
+  void AddTable(const format::TableRecord& table) noexcept;
+  void RemoveTable(uint64_t id) noexcept;
+  format::TableRecord* FindTable(uint64_t id) noexcept { return state_.Find(id); }
 
-  static constexpr uint64_t kL1Id = 1;
+  /// Notes that the merge of a table begins, with a number of its own and a place for its redo
+  /// records; the caller commits. OutOfSpace: there is no chunk for that place. Precondition: fewer
+  /// than kMaxMerges are open.
+  Result<format::MergeRecord*> BeginMerge(uint64_t source_id, uint64_t target_id);
+  /// Whether one more can be open.
+  bool HasRoomForMerge() const noexcept;
+  /// Notes that it has ended; the caller commits.
+  void EndMerge(uint64_t source_id) noexcept;
+
+  static constexpr uint64_t kL1Id = format::kL1Id;
 
  private:
   Status WriteCopy(int copy);
-  /// What is wrong with record_, or null.
+  /// What is wrong with state_, or null.
   const char* FindFault() const;
+  const char* FindFaultOfTables() const;
+  const char* FindFaultOfMerges() const;
+  uint32_t FirstFreeHead() const;
+  Status ExtendHeads();
+  Status Convert();
 
   pmem::PmemPool* pool_;
-  format::ManifestRecord record_{};
-  uint64_t taken_heads_ = 0;  // of tables in the making
+  format::ManifestState state_;
+  std::unique_ptr<format::ManifestRecord> image_;  // of what is written
+  std::vector<uint32_t> taken_heads_;              // of tables in the making
 };
 
 }  // namespace braid::level

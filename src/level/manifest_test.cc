@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
 
 #include "support/test_pool.h"
+#include "support/version1.h"
 
 namespace braid::level {
 namespace {
@@ -65,6 +67,103 @@ TEST_F(ManifestTest, ACommitSurvivesTheLossOfEitherCopy) {
     ASSERT_TRUE(after.Load().ok());
     EXPECT_NE(after.FindTable(id), nullptr) << "without copy " << lost;
   }
+}
+
+TEST_F(ManifestTest, ItHasRoomForMoreTablesThanItsPages) {
+  Manifest manifest(pool_.get());
+  ASSERT_TRUE(manifest.Load().ok());
+  const uint64_t used = pool_->used_chunks();
+  std::set<uint64_t> heads{pool_->HeadOffset(0)};
+  uint64_t id = manifest.record().next_table_id;
+  Result<uint32_t> head = manifest.TakeHead();
+  for (; head.ok(); head = manifest.TakeHead()) {
+    EXPECT_TRUE(heads.insert(pool_->HeadOffset(*head)).second) << "two tables have one head";
+    EXPECT_TRUE(pool_->IsHead(pool_->HeadOffset(*head)));
+    manifest.AddTable({id++, 0, 0, *head, id, id});
+    manifest.record().next_table_id = id;
+  }
+  EXPECT_TRUE(head.status().IsOutOfSpace()) << head.status().ToString();
+  const size_t tables = manifest.record().tables.size();
+  EXPECT_EQ(tables, format::kTableHeads + format::ExtensionHeads(pool_->chunk_bytes(), 1));
+  EXPECT_EQ(pool_->used_chunks(), used + 1);
+  ASSERT_TRUE(manifest.Commit().ok());
+  for (int lost = 0; lost < 2; ++lost) {
+    const ManifestRecord copy = *Copy(lost);
+    Copy(lost)->last_sequence ^= 1;
+    Manifest after(pool_.get());
+    ASSERT_TRUE(after.Load().ok());
+    ASSERT_EQ(after.record().tables.size(), tables) << "without copy " << lost;
+    EXPECT_EQ(std::memcmp(after.record().tables.data(), manifest.record().tables.data(),
+                          tables * sizeof(format::TableRecord)),
+              0);
+    EXPECT_EQ(std::memcmp(Copy(lost), &copy, format::ManifestBytes(copy)), 0) << "is mended";
+  }
+  manifest.RemoveTable(id - 1);
+  EXPECT_TRUE(manifest.TakeHead().ok()) << "a head is free again";
+}
+
+TEST_F(ManifestTest, APoolMayHaveMoreLevelsThanTwo) {
+  Manifest manifest(pool_.get());
+  ASSERT_TRUE(manifest.Create(4).ok());
+  manifest.AddTable({manifest.record().next_table_id++, 0, 0, 9, 3, 3});
+  ASSERT_TRUE(manifest.Commit().ok());
+  Manifest after(pool_.get());
+  const Status loaded = after.Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.ToString();
+  EXPECT_EQ(after.record().level_count, 4u);
+  ASSERT_EQ(after.record().tables.size(), 4u);
+  for (uint16_t level = 1; level < 4; ++level) {
+    const format::TableRecord* list = after.FindTable(Manifest::kL1Id + level - 1);
+    ASSERT_NE(list, nullptr);
+    EXPECT_EQ(list->level, level);
+    EXPECT_TRUE(format::EntryPtr{*pool_->As<uint64_t>(pool_->HeadOffset(list->head))}.IsEnd());
+  }
+}
+
+TEST_F(ManifestTest, EachOpenMergeHasAPlaceOfItsOwnForItsRecords) {
+  Manifest manifest(pool_.get());
+  ASSERT_TRUE(manifest.Load().ok());
+  std::set<uint64_t> chunks;
+  for (uint64_t source = 10; source < 10 + format::kMaxMerges; ++source) {
+    ASSERT_TRUE(manifest.HasRoomForMerge());
+    const Result<format::MergeRecord*> merge = manifest.BeginMerge(source, Manifest::kL1Id);
+    ASSERT_TRUE(merge.ok()) << merge.status().ToString();
+    for (const uint64_t chunk : (*merge)->redo_chunks) {
+      EXPECT_TRUE(chunks.insert(chunk).second);
+      EXPECT_EQ(pool_->StateOf(chunk).kind(), format::ChunkKind::kRedo);
+    }
+  }
+  EXPECT_FALSE(manifest.HasRoomForMerge());
+  EXPECT_EQ(manifest.record().redo_chunks(), chunks.size());
+  const uint64_t id = manifest.record().MergeOf(11)->id;
+  manifest.EndMerge(11);
+  EXPECT_EQ(manifest.record().MergeOf(11), nullptr);
+  EXPECT_NE(manifest.record().MergeOf(12), nullptr);
+  const Result<format::MergeRecord*> next = manifest.BeginMerge(30, Manifest::kL1Id);
+  ASSERT_TRUE(next.ok());
+  EXPECT_GT((*next)->id, id) << "records of the merge before must not count";
+  EXPECT_TRUE(chunks.contains((*next)->redo_chunks[0])) << "its place is used again";
+}
+
+TEST_F(ManifestTest, APoolOfVersion1IsConverted) {
+  Manifest before(pool_.get());
+  ASSERT_TRUE(before.Load().ok());
+  before.AddTable({7, 0, 0, 1, 3, 3});
+  before.record().next_table_id = 8;
+  ASSERT_TRUE(before.BeginMerge(7, Manifest::kL1Id).ok());
+  test::MakeVersion1(pool_->At(0), before.record());
+  Manifest converted(pool_.get());
+  const Status loaded = converted.Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.ToString();
+  for (const int copy : {0, 1}) EXPECT_EQ(Copy(copy)->magic, format::kManifestMagic);
+  Manifest after(pool_.get());
+  ASSERT_TRUE(after.Load().ok());
+  ASSERT_EQ(after.record().tables.size(), 2u);
+  EXPECT_EQ(after.record().tables[0].id, 7u);
+  EXPECT_EQ(after.record().next_table_id, 8u);
+  ASSERT_NE(after.record().MergeOf(7), nullptr);
+  EXPECT_EQ(after.record().MergeOf(7)->id, before.record().MergeOf(7)->id);
+  EXPECT_EQ(after.record().redo_chunks(), 2u);
 }
 
 }  // namespace

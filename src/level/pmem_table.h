@@ -14,7 +14,7 @@
 #include <memory>
 
 #include "base/mutex.h"
-#include "format/layout.h"
+#include "format/manifest.h"
 #include "index/entry_tree.h"
 #include "index/skiplist.h"
 #include "level/table.h"
@@ -45,9 +45,7 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
   /// Before others know the table.
   void set_is_load() noexcept { is_load_ = true; }
   uint32_t head_index() const noexcept { return record_.head; }
-  uint64_t head_offset() const noexcept {
-    return format::kTableHeadsOffset + record_.head * sizeof(format::TableHead);
-  }
+  uint64_t head_offset() const noexcept { return pool_->HeadOffset(record_.head); }
   uint64_t entries() const noexcept override { return entries_.load(std::memory_order_relaxed); }
   void set_entries(uint64_t entries) noexcept {
     entries_.store(entries, std::memory_order_relaxed);

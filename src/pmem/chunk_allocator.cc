@@ -283,6 +283,14 @@ Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkK
   return chunk;
 }
 
+Result<uint64_t> PmemPool::AllocatePlainChunk(ChunkKind kind) {
+  Result<uint64_t> taken = Take(1, 0, AllocationClass::kBackground);
+  if (!taken.ok()) return taken;
+  SetState(*taken, kind, NextGeneration(*taken));
+  ops_.Fence();
+  return taken;
+}
+
 Result<uint64_t> PmemPool::ReserveExtent(uint64_t bytes, uint32_t region,
                                          AllocationClass allocation) {
   const uint64_t count = ExtentChunks(bytes);

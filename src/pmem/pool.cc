@@ -399,7 +399,12 @@ void PmemPool::FlushInherited() {
     for (const Segment& segment : segments_) {
       ops_.Flush(At(segment.state_table), (segment.bytes >> chunk_shift_) * sizeof(uint64_t));
     }
-    for (const uint64_t chunk : redo_chunks_) ops_.Flush(At(ChunkOffset(chunk)), chunk_bytes());
+    for (uint64_t chunk = 0; chunk < chunks(); ++chunk) {
+      const ChunkKind kind = StateOf(chunk).kind();
+      if (kind == ChunkKind::kRedo || kind == ChunkKind::kManifest) {
+        ops_.Flush(At(ChunkOffset(chunk)), chunk_bytes());
+      }
+    }
   }
   ops_.Fence();
 }
@@ -492,6 +497,14 @@ Status PmemPool::AnnounceIncompat(uint64_t features) {
   const base::MutexLock lock(header_mutex_);
   if ((header_.incompat & features) == features) return Status::OK();
   header_.incompat |= features;
+  return WriteHeader();
+}
+
+Status PmemPool::AnnounceFormatVersion() {
+  const base::MutexLock lock(header_mutex_);
+  if (header_.version == format::kFormatVersionNumber) return Status::OK();
+  if (BRAID_MUTANT(kFormatNotAnnounced)) return Status::OK();
+  header_.version = format::kFormatVersionNumber;
   return WriteHeader();
 }
 

@@ -24,7 +24,7 @@
 #include "base/mutex.h"
 #include "braid/options.h"
 #include "braid/status.h"
-#include "format/layout.h"
+#include "format/manifest.h"
 #include "pmem/media.h"
 #include "pmem/persist.h"
 #include "pmem/sparse_table.h"
@@ -83,14 +83,28 @@ class PmemPool {
   /// Where the table whose head is at `head` has the head of a strand. That of strand 0 holds the
   /// bottom layer, of which there is one.
   uint64_t StrandHead(uint64_t head, uint32_t strand) const noexcept {
-    return strand == 0 ? head : head - format::kTableHeadsOffset + region_heads_[strand];
+    if (strand == 0) return head;
+    const uint64_t within = head - format::kTableHeadsOffset;
+    return within < kHeadPages ? within + region_heads_[strand]
+                               : head + strand * sizeof(format::TableHead);
   }
   /// Whether a head of a table, of any strand, may lie at `offset`.
   bool IsHead(uint64_t offset) const noexcept {
     for (uint32_t region = 0; region < regions_; ++region) {
-      if (offset - region_heads_[region] < 2 * format::kPageBytes) return true;
+      if (offset - region_heads_[region] < kHeadPages) return true;
     }
-    return false;
+    const uint64_t more = extension_.load(std::memory_order_relaxed);
+    return more != 0 && offset - more - chunk_bytes() / 2 < chunk_bytes() / 2;
+  }
+  /// Of the head with this index, strand 0.
+  uint64_t HeadOffset(uint32_t head) const noexcept {
+    // Relaxed: whoever learnt of a head there learnt it after the extension was made known.
+    return format::HeadOffset(head, extension_.load(std::memory_order_relaxed), chunk_bytes(),
+                              strands_);
+  }
+  /// The chunk that the manifest names as its extension; 0: none.
+  void SetExtension(uint64_t chunk) noexcept {
+    extension_.store(ChunkOffset(chunk), std::memory_order_relaxed);
   }
   uint32_t RegionOfChunk(uint64_t chunk) const noexcept {
     // Relaxed: whoever learnt the chunk learnt it after its segment was made known.
@@ -208,8 +222,13 @@ class PmemPool {
   void KeepWriteAhead(uint64_t chunk);
   /// The same for all chunks of an extent. Leaves alone what is none.
   void FreeExtent(uint64_t extent);
-  /// The two chunks for redo records, allocated with the pool.
-  uint64_t redo_chunk(uint32_t which) const noexcept { return redo_chunks_[which]; }
+  /// A chunk for redo records or for the extension of the manifest, which says what is in it. An
+  /// open frees what the manifest does not name. OutOfSpace.
+  Result<uint64_t> AllocatePlainChunk(format::ChunkKind kind);
+  /// Of a pool that has just been made, or of format version 1: its two chunks for redo records.
+  uint64_t first_redo_chunk(uint32_t which) const noexcept { return redo_chunks_[which]; }
+  /// Before anything is stored that programs of an older format version would not understand.
+  Status AnnounceFormatVersion();
 
   uint64_t free_chunks() const;
   /// Free chunks but for those that writes must leave alone; below zero when too few are left.
@@ -231,8 +250,9 @@ class PmemPool {
   uint64_t pool_bytes() const noexcept { return chunks() << chunk_shift_; }
   uint64_t max_bytes() const noexcept { return max_bytes_; }
   /// Compares the free list and the states in DRAM with the states on the medium; what differs, as
-  /// text. The caller keeps others from allocating and freeing.
-  std::vector<std::string> CheckAllocator();
+  /// text. `redo_chunks`: how many the manifest names. The caller keeps others from allocating and
+  /// freeing.
+  std::vector<std::string> CheckAllocator(uint64_t redo_chunks);
   /// Grows a region that has few free chunks, fewer than its share of `demand` or than is usual,
   /// and touches the new pages. By one thread. True when a region has grown.
   bool GrowAhead(uint64_t demand);
@@ -288,6 +308,8 @@ class PmemPool {
   Status CorruptionAt(uint64_t offset, const std::string& object, const std::string& detail) const;
 
  private:
+  static constexpr uint64_t kHeadPages = 2 * format::kPageBytes;
+
   struct Segment {
     uint64_t base = 0;
     uint64_t bytes = 0;
@@ -359,6 +381,7 @@ class PmemPool {
   bool created_ = false;
   bool boot_changed_ = false;
   uint64_t redo_chunks_[2] = {0, 0};
+  std::atomic<uint64_t> extension_{0};  // offset
 
   base::Mutex header_mutex_;
   base::Mutex grow_mutex_;

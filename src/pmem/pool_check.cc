@@ -8,7 +8,7 @@ namespace braid::pmem {
 
 using format::ChunkKind;
 
-std::vector<std::string> PmemPool::CheckAllocator() {
+std::vector<std::string> PmemPool::CheckAllocator(uint64_t redo_chunks) {
   const base::MutexLock grow_lock(grow_mutex_);
   const base::MutexLock lock(mutex_);
   std::vector<std::string> problems;
@@ -46,10 +46,10 @@ std::vector<std::string> PmemPool::CheckAllocator() {
   }
   uint64_t meta = 0;
   for (const Segment& segment : segments_) meta += segment.meta_chunks;
-  if (meta_states != meta || redo_states != std::size(redo_chunks_)) {
+  if (meta_states != meta || redo_states != redo_chunks) {
     all("chunk states", std::to_string(meta_states) + " chunks hold headers and " +
                             std::to_string(redo_states) + " redo records, " + std::to_string(meta) +
-                            " and 2 should");
+                            " and " + std::to_string(redo_chunks) + " should");
   }
   return problems;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/mutants.h"
+#include "format/manifest.h"
 #include "pmem/file_calls.h"
 #include "pmem/region_folders.h"
 
@@ -49,11 +50,12 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
   if (newest->endian != format::kEndianMark) {
     return Status::NotSupported("the pool was written on a machine of the other byte order");
   }
-  if (newest->version != format::kFormatVersionNumber) {
-    return Status::NotSupported("the pool has format version " + std::to_string(newest->version) +
-                                ", this library reads version " +
-                                std::to_string(format::kFormatVersionNumber) +
-                                "; use the braid release that wrote it");
+  if (newest->version < format::kOldestFormatVersion ||
+      newest->version > format::kFormatVersionNumber) {
+    return Status::NotSupported(
+        "the pool has format version " + std::to_string(newest->version) +
+        ", this library reads versions " + std::to_string(format::kOldestFormatVersion) + " to " +
+        std::to_string(format::kFormatVersionNumber) + "; use the braid release that wrote it");
   }
   if (const uint64_t unknown = newest->incompat & ~format::kKnownIncompat; unknown != 0) {
     return Status::NotSupported(
@@ -163,19 +165,25 @@ Status CountFree(const OneSegment& file, uint64_t table, uint64_t count, uint64_
 }
 
 /// Entries of all tables, by the newer intact copy of the manifest.
-uint64_t CountEntries(const OneSegment& file) {
-  const format::ManifestRecord* newest = nullptr;
-  format::ManifestRecord records[2];
+uint64_t CountEntries(const OneSegment& file, uint64_t chunk_bytes) {
+  format::ManifestState newest;
   for (int i = 0; i < 2; ++i) {
-    if (!file.Read(format::kManifestOffset[i], &records[i]).ok()) continue;
-    if (records[i].check != format::StructCheck(records[i], format::kManifestOffset[i])) continue;
-    if (newest == nullptr || records[i].commit_count > newest->commit_count) newest = &records[i];
+    std::array<char, format::kManifestBytes> copy;
+    if (!file.Read(format::kManifestOffset[i], &copy).ok()) continue;
+    std::vector<char> tables;
+    const auto extension = [&](uint64_t chunk, uint64_t offset, uint64_t bytes) -> const char* {
+      tables.resize(bytes);
+      const Status s = file.Read(chunk * chunk_bytes + offset, tables.data(), bytes);
+      return s.ok() ? tables.data() : nullptr;
+    };
+    format::ManifestState state;
+    uint32_t version = 0;
+    const bool intact =
+        format::DecodeManifest(copy.data(), i, chunk_bytes, extension, &state, &version);
+    if (intact && state.commit_count > newest.commit_count) newest = std::move(state);
   }
   uint64_t entries = 0;
-  for (uint32_t i = 0; newest != nullptr && i < newest->table_count && i < format::kMaxTables;
-       ++i) {
-    entries += newest->tables[i].entries;
-  }
+  for (const format::TableRecord& table : newest.tables) entries += table.entries;
   return entries;
 }
 
@@ -198,7 +206,7 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
   facts.regions.resize(regions);
   for (uint32_t i = 0; i < regions; ++i)
     facts.regions[i].folder = folders[i < folders.size() ? i : 0];
-  facts.entries = CountEntries(first);
+  facts.entries = CountEntries(first, header->chunk_bytes);
   for (uint64_t index = 0; index < header->segments; ++index) {
     const OneSegment segment(folders, index);
     if (!segment.ok() && errno == ENOENT) {

@@ -54,7 +54,7 @@ void CollectLog(const pmem::PmemPool& pool, std::vector<log::LogChunk>* chunks,
 }
 
 /// False for copies that were not committed, and for a log whose table has copies.
-bool BelongsToStore(ChunkKind kind, uint64_t table_id, const format::ManifestRecord& record) {
+bool BelongsToStore(ChunkKind kind, uint64_t table_id, const format::ManifestState& record) {
   switch (kind) {
     case ChunkKind::kCollected:
       return table_id <= record.collected_table_id || BRAID_MUTANT(kRebuildTakesCopies);
@@ -67,7 +67,7 @@ bool BelongsToStore(ChunkKind kind, uint64_t table_id, const format::ManifestRec
   }
 }
 
-Survivors CollectSurvivors(pmem::PmemPool* pool, const format::ManifestRecord& record) {
+Survivors CollectSurvivors(pmem::PmemPool* pool, const format::ManifestState& record) {
   Survivors survivors;
   survivors.max_sequence = record.last_sequence;
   survivors.max_id = record.next_table_id;
@@ -127,7 +127,7 @@ void FreeLostExtents(pmem::PmemPool* pool, const std::vector<uint64_t>& entries)
 
 Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
                           pmem::ChunkUsage* usage) {
-  format::ManifestRecord& record = manifest->record();
+  format::ManifestState& record = manifest->record();
   if (!BRAID_MUTANT(kRebuildReusesGenerations)) {
     if (Status s = pool->RaiseGenerations(); !s.ok()) return s;
   }
@@ -163,7 +163,7 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
   const format::TableRecord* l1 = manifest->FindTable(level::Manifest::kL1Id);
   if (l1 == nullptr)
     return pool->CorruptionAt(format::kManifestOffset[0], "manifest", "it names no L1 table");
-  const uint64_t head = format::kTableHeadsOffset + l1->head * sizeof(format::TableHead);
+  const uint64_t head = pool->HeadOffset(l1->head);
   flush::LinkFlush flush(pool, usage);
   Result<flush::FlushResult> linked = flush.Run(*newest.tree(), {}, head);
   if (!linked.ok()) return linked.status();
@@ -173,11 +173,8 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
   rebuilt.entries = linked->entries;
   rebuilt.flags = 0;
   rebuilt.max_sequence = linked->max_sequence;
-  while (record.table_count > 0) manifest->RemoveTable(record.tables[0].id);
-  manifest->AddTable(rebuilt);
-  record.merge_id = 0;
-  record.merging_table_id = 0;
-  record.merge_flags = 0;
+  record.tables.assign(1, rebuilt);
+  for (format::MergeRecord& merge : record.merges) manifest->EndMerge(merge.source_id);
   record.next_table_id = survivors.max_id;
   record.flushed_table_id = survivors.max_id - 1;
   record.merged_table_id = survivors.max_id - 1;

@@ -37,7 +37,7 @@ Result<RecoveredState> RecoveryJob::Run() {
     state_.last_sequence = manifest_->record().last_sequence;
   }
   state_.next_table_id = manifest_->record().next_table_id;
-  if (Status s = FinishMerge(); !s.ok()) return s;
+  if (Status s = FinishMerges(); !s.ok()) return s;
   if (Status s = ClassifyChunks(); !s.ok()) return s;
   if (Status s = ReplayLogs(); !s.ok()) return s;
   if (Status s = SweepExtents(); !s.ok()) return s;
@@ -47,12 +47,10 @@ Result<RecoveredState> RecoveryJob::Run() {
 
 /// Beside the process that writes: the tables that it has granted are complete, and all there is.
 RecoveredState RecoveryJob::TakeCut(const pmem::Media::Cut& cut) {
-  format::ManifestRecord& record = manifest_->record();
-  for (uint32_t i = record.table_count; i-- > 0;) {
-    if (record.tables[i].level == 0 && record.tables[i].id > cut.tables) {
-      manifest_->RemoveTable(record.tables[i].id);
-    }
-  }
+  format::ManifestState& record = manifest_->record();
+  std::erase_if(record.tables, [&](const format::TableRecord& table) {
+    return table.level == 0 && table.id > cut.tables;
+  });
   record.flushed_table_id = cut.tables;
   state_.last_sequence = cut.sequence;
   state_.next_table_id = record.next_table_id;
@@ -79,18 +77,27 @@ uint64_t RecoveryJob::PagesOf(const std::vector<format::RedoUpdate>& updates) {
   return pages.size();
 }
 
-Status RecoveryJob::FinishMerge() {
-  const uint64_t merge_id = manifest_->record().merge_id;
-  if (merge_id == 0) return Status::OK();
-  const bool by_pointers = (manifest_->record().merge_flags & format::kMergeByPointers) != 0;
-  if (by_pointers && !BRAID_MUTANT(kPointerTakenForRedo)) return SettleMerge();
-  compaction::RedoLog redo(pool_, merge_id);
+/// Makes what open merges have committed, and finds out how far they are.
+Status RecoveryJob::FinishMerges() {
+  for (const format::MergeRecord& merge : manifest_->record().merges) {
+    if (merge.id == 0) continue;
+    const bool by_pointers = (merge.flags & format::kMergeByPointers) != 0;
+    const Status s =
+        by_pointers && !BRAID_MUTANT(kPointerTakenForRedo) ? SettleMerge(merge) : Redo(merge);
+    if (!s.ok()) return s;
+  }
+  return Status::OK();
+}
+
+Status RecoveryJob::Redo(const format::MergeRecord& merge) {
+  compaction::RedoLog redo(pool_, merge);
   std::vector<format::RedoUpdate> updates;
   Result<compaction::BatchProgress> newest = redo.Newest(&updates);
   if (!newest.ok()) return newest.status();
-  state_.merge_progress = *newest;
-  if (BRAID_MUTANT(kMergeBoundaryIgnored)) state_.merge_progress.boundary = 0;
-  if (BRAID_MUTANT(kMergeCountsForgotten)) state_.merge_progress.entries_delta = 0;
+  compaction::BatchProgress& progress = state_.open_merges[merge.source_id];
+  progress = *newest;
+  if (BRAID_MUTANT(kMergeBoundaryIgnored)) progress.boundary = 0;
+  if (BRAID_MUTANT(kMergeCountsForgotten)) progress.entries_delta = 0;
   if (BRAID_MUTANT(kRedoCutByOption)) {
     updates.resize(std::min<size_t>(updates.size(), options_.compaction.batch_entries));
   }
@@ -102,27 +109,31 @@ Status RecoveryJob::FinishMerge() {
 }
 
 /// A merge without records: what it has done is seen in its lists.
-Status RecoveryJob::SettleMerge() {
-  const format::TableRecord* source = manifest_->FindTable(manifest_->record().merging_table_id);
-  const format::TableRecord* target = manifest_->FindTable(level::Manifest::kL1Id);
+Status RecoveryJob::SettleMerge(const format::MergeRecord& merge) {
+  const format::TableRecord* source = manifest_->FindTable(merge.source_id);
+  const format::TableRecord* target = manifest_->FindTable(merge.target_id);
   if (source == nullptr || target == nullptr) {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "its merge has no tables");
   }
-  const auto head_of = [](const format::TableRecord& table) {
-    return format::kTableHeadsOffset + table.head * sizeof(format::TableHead);
-  };
-  Result<uint64_t> boundary =
-      compaction::SettleInterruptedMerge(pool_, head_of(*source), head_of(*target));
+  Result<uint64_t> boundary = compaction::SettleInterruptedMerge(
+      pool_, pool_->HeadOffset(source->head), pool_->HeadOffset(target->head));
   if (!boundary.ok()) return boundary.status();
-  state_.merge_progress = {};
-  state_.merge_progress.boundary = *boundary;
-  state_.merge_progress.counted = BRAID_MUTANT(kPointerCountBelieved);
+  compaction::BatchProgress& progress = state_.open_merges[merge.source_id];
+  progress = {};
+  progress.boundary = *boundary;
+  progress.counted = BRAID_MUTANT(kPointerCountBelieved);
   return Status::OK();
+}
+
+bool RecoveryJob::IsNamed(const format::ManifestState& manifest, uint64_t redo_chunk) {
+  return std::any_of(manifest.merges.begin(), manifest.merges.end(), [&](const auto& merge) {
+    return merge.redo_chunks[0] == redo_chunk || merge.redo_chunks[1] == redo_chunk;
+  });
 }
 
 /// Sorts chunks into logs to replay, orphans to free, and chunks of tables, which are only noted.
 Status RecoveryJob::ClassifyChunks() {
-  const format::ManifestRecord& manifest = manifest_->record();
+  const format::ManifestState& manifest = manifest_->record();
   uint64_t bodies_left = 0;
   for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {
     const ChunkKind kind = pool_->StateOf(chunk).kind();
@@ -135,6 +146,12 @@ Status RecoveryJob::ClassifyChunks() {
       continue;
     }
     bodies_left = 0;
+    // Allocated for a commit that never came.
+    if ((kind == ChunkKind::kManifest && chunk != manifest.extension) ||
+        (kind == ChunkKind::kRedo && !IsNamed(manifest, chunk))) {
+      pool_->FreeChunk(chunk);
+      continue;
+    }
     if (kind == ChunkKind::kFree && !state_.rebuilt && log::HoldsUnknownLife(*pool_, chunk)) {
       return pool_->CorruptionAt(pool_->ChunkOffset(chunk), "chunk",
                                  "its state says that it is free and is older than its entries: "

@@ -31,7 +31,7 @@ namespace braid::recovery {
 struct RecoveredState {
   std::unique_ptr<memtable::RecoveredEntries> entries;  // null when no log holds anything
   uint64_t log_id = 0;                                  // of the newest of these logs
-  compaction::BatchProgress merge_progress;             // of the merge in progress
+  compaction::OpenMerges open_merges;
   uint64_t next_table_id = 0;
   uint64_t last_sequence = 0;
   uint64_t replayed_entries = 0;
@@ -51,8 +51,10 @@ class RecoveryJob {
   RecoveredState TakeCut(const pmem::Media::Cut& cut);
   Status ReserveCopies(bool rebuild);
   static uint64_t PagesOf(const std::vector<format::RedoUpdate>& updates);
-  Status FinishMerge();
-  Status SettleMerge();
+  Status FinishMerges();
+  Status Redo(const format::MergeRecord& merge);
+  Status SettleMerge(const format::MergeRecord& merge);
+  static bool IsNamed(const format::ManifestState& manifest, uint64_t redo_chunk);
   Status ClassifyChunks();
   Status ReplayLogs();
   void FlushLastWrites(const std::vector<log::ShardLog>& logs);

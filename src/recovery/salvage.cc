@@ -182,15 +182,14 @@ void Salvage::TakeLink(uint64_t raw, bool bottom, std::vector<uint64_t>* targets
 }
 
 /// The links of a table's head from a layer on; below it a strand's head has none.
-void Salvage::FollowHead(uint64_t head, uint32_t table, uint32_t layer,
+void Salvage::FollowHead(uint64_t head, const format::TableRecord& table, uint32_t layer,
                          std::vector<uint64_t>* lost) {
   if (!image_->Holds(head, sizeof(format::TableHead))) return;
   for (; layer < format::kMaxHeight; ++layer) {
     uint64_t raw;
     std::memcpy(&raw, image_->base() + head + layer * sizeof raw, sizeof raw);
     if (!EntryPtr{raw}.IsValid()) {
-      Note(head + layer * sizeof raw, sizeof raw,
-           "head of table " + std::to_string(manifest_.tables[table].id),
+      Note(head + layer * sizeof raw, sizeof raw, "head of table " + std::to_string(table.id),
            "its check does not match", false);
     }
     TakeLink(raw, layer == 0, lost);
@@ -214,6 +213,27 @@ void Salvage::FollowEntries(const EntryChunk& chunk, std::vector<uint64_t>* lost
   }
 }
 
+void Salvage::FollowTable(const format::TableRecord& table, std::vector<uint64_t>* lost) {
+  if (table.head >= format::kTableHeads) {
+    const uint64_t extension = manifest_.extension * geometry_.chunk_bytes;
+    const bool is_braided = geometry_.regions > 1 &&
+                            (!geometry_.header || geometry_.header->list_kind ==
+                                                      static_cast<uint8_t>(ListKind::kBraided));
+    const uint32_t strands = is_braided ? geometry_.regions : 1;
+    const uint64_t head = format::HeadOffset(table.head, extension, geometry_.chunk_bytes, strands);
+    for (uint32_t strand = 0; manifest_.extension != 0 && strand < strands; ++strand) {
+      FollowHead(head + strand * sizeof(format::TableHead), table, strand == 0 ? 0 : 1, lost);
+    }
+    return;
+  }
+  const uint64_t head = table.head * sizeof(format::TableHead);
+  FollowHead(format::kTableHeadsOffset + head, table, 0, lost);
+  for (const SegmentPlace& segment : geometry_.segments) {
+    if (!format::HasRegionHeads(segment.index, geometry_.regions)) continue;
+    FollowHead(segment.base + format::kRegionHeadsOffset + head, table, 1, lost);
+  }
+}
+
 void Salvage::FollowLinks() {
   if (!links_mean_something_ || has_leaves_) return;
   std::vector<uint64_t> lost;
@@ -223,15 +243,7 @@ void Salvage::FollowLinks() {
     }
   }
   for (const uint64_t raw : redo_links_) TakeLink(raw, true, &lost);
-  for (uint32_t i = 0; has_manifest_ && i < manifest_.table_count; ++i) {
-    if (manifest_.tables[i].head >= format::kTableHeads) continue;
-    const uint64_t head = manifest_.tables[i].head * sizeof(format::TableHead);
-    FollowHead(format::kTableHeadsOffset + head, i, 0, &lost);
-    for (const SegmentPlace& segment : geometry_.segments) {
-      if (!format::HasRegionHeads(segment.index, geometry_.regions)) continue;
-      FollowHead(segment.base + format::kRegionHeadsOffset + head, i, 1, &lost);
-    }
-  }
+  for (const format::TableRecord& table : manifest_.tables) FollowTable(table, &lost);
   std::sort(lost.begin(), lost.end());
   lost.erase(std::unique(lost.begin(), lost.end()), lost.end());
   const std::vector<pmem::PoolImage::Range> known = Joined(lost_ranges_);

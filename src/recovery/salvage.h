@@ -39,6 +39,7 @@
 #include <vector>
 
 #include "braid/repair.h"
+#include "format/manifest.h"
 #include "pmem/pool_image.h"
 #include "recovery/entry_scan.h"
 #include "recovery/geometry.h"
@@ -104,6 +105,7 @@ class Salvage {
   // salvage_chunks.cc: what lies where
   void LoadManifest();
   void ReadRedo();
+  void TakeUpdates(uint64_t place);
   void ClassifyChunks();
   void ClassifyChunk(const SegmentPlace& segment, uint64_t chunk);
   void ReadEntries(const std::function<void(double)>& progress);
@@ -157,8 +159,10 @@ class Salvage {
 
   // salvage.cc: what counts
   void FollowLinks();
+  void FollowTable(const format::TableRecord& table, std::vector<uint64_t>* lost);
   void FollowEntries(const EntryChunk& chunk, std::vector<uint64_t>* lost);
-  void FollowHead(uint64_t head, uint32_t table, uint32_t layer, std::vector<uint64_t>* lost);
+  void FollowHead(uint64_t head, const format::TableRecord& table, uint32_t layer,
+                  std::vector<uint64_t>* lost);
   void TakeLink(uint64_t raw, bool bottom, std::vector<uint64_t>* targets);
   void Decide();
   void DecideKey(const std::vector<const Candidate*>& versions);
@@ -179,7 +183,7 @@ class Salvage {
   Geometry geometry_;
   bool has_manifest_ = false;
   bool links_mean_something_ = true;  // false after a power loss on page-cache media
-  format::ManifestRecord manifest_{};
+  format::ManifestState manifest_;
   bool has_leaves_ = false;
   bool has_leaf_index_ = false;
   std::vector<EntryChunk> chunks_;  // ascending

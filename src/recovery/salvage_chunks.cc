@@ -16,21 +16,25 @@ using format::EntryHeader;
 using format::EntryOp;
 using format::EntryPtr;
 using format::LogChunkHeader;
-using format::ManifestRecord;
 
 void Salvage::LoadManifest() {
   for (int i = 0; i < 2; ++i) {
     const uint64_t place = format::kManifestOffset[i];
-    ManifestRecord record;
-    if (!image_->Holds(place, sizeof record)) continue;
-    std::memcpy(&record, image_->base() + place, sizeof record);
-    if (record.magic != format::kManifestMagic ||
-        record.check != format::StructCheck(record, place) ||
-        record.table_count > format::kMaxTables) {
-      Note(place, sizeof record, "manifest copy " + std::to_string(i + 1),
+    if (!image_->Holds(place, format::kManifestBytes)) continue;
+    const auto extension = [this](uint64_t chunk, uint64_t offset, uint64_t bytes) -> const char* {
+      const uint64_t at = chunk * geometry_.chunk_bytes + offset;
+      const bool is_there =
+          chunk < format::kMaxId / geometry_.chunk_bytes && image_->Holds(at, bytes);
+      return is_there ? image_->base() + at : nullptr;
+    };
+    format::ManifestState state;
+    uint32_t version = 0;
+    if (!format::DecodeManifest(image_->base() + place, i, geometry_.chunk_bytes, extension, &state,
+                                &version)) {
+      Note(place, sizeof(format::ManifestRecord), "manifest copy " + std::to_string(i + 1),
            "its check does not match", false);
-    } else if (!has_manifest_ || record.commit_count > manifest_.commit_count) {
-      manifest_ = record;
+    } else if (!has_manifest_ || state.commit_count > manifest_.commit_count) {
+      manifest_ = std::move(state);
       has_manifest_ = true;
     }
   }
@@ -39,31 +43,44 @@ void Salvage::LoadManifest() {
 /// A merge that was interrupted had said in its newest record what it was about to do, and may have
 /// done a part of it.
 void Salvage::ReadRedo() {
-  if (!has_manifest_ || manifest_.merge_id == 0) return;
-  uint64_t newest = 0;
+  struct Newest {
+    uint64_t batch = 0;
+    uint64_t place = 0;
+  };
+  std::map<uint64_t, Newest> newest;  // by the number of the merge
+  for (const format::MergeRecord& merge : manifest_.merges) {
+    if (merge.id != 0) newest[merge.id] = {};
+  }
   for (const uint64_t place : redo_chunks_) {
     format::RedoHeader header;
     std::memcpy(&header, image_->base() + place, sizeof header);
     const uint64_t room = (geometry_.chunk_bytes - sizeof header) / sizeof(format::RedoUpdate);
-    if (header.magic != format::kRedoMagic || header.merge_id != manifest_.merge_id ||
-        header.count > room || header.batch <= newest) {
+    const auto merge = newest.find(header.merge_id);
+    if (header.magic != format::kRedoMagic || merge == newest.end() || header.count > room ||
+        header.batch <= merge->second.batch) {
       continue;
     }
     const char* body = image_->base() + place + sizeof header;
     const uint64_t check = base::Mix(format::StructCheck(header, place),
                                      base::Hash64(body, header.count * sizeof(format::RedoUpdate)));
-    if (check != header.check) continue;
-    newest = header.batch;
-    redo_dead_.clear();
-    redo_links_.clear();
-    for (uint32_t i = 0; i < header.count; ++i) {
-      format::RedoUpdate update;
-      std::memcpy(&update, body + i * sizeof update, sizeof update);
-      if ((update.target & format::kRedoMarkDead) != 0) {
-        redo_dead_.insert(update.target & format::kOffsetMask);
-      } else {
-        redo_links_.push_back(update.value);
-      }
+    if (check == header.check) merge->second = {header.batch, place};
+  }
+  for (const auto& [id, record] : newest) {
+    if (record.batch != 0) TakeUpdates(record.place);
+  }
+}
+
+/// Of the redo record at `place`, which is intact.
+void Salvage::TakeUpdates(uint64_t place) {
+  format::RedoHeader header;
+  std::memcpy(&header, image_->base() + place, sizeof header);
+  for (uint32_t i = 0; i < header.count; ++i) {
+    format::RedoUpdate update;
+    std::memcpy(&update, image_->base() + place + sizeof header + i * sizeof update, sizeof update);
+    if ((update.target & format::kRedoMarkDead) != 0) {
+      redo_dead_.insert(update.target & format::kOffsetMask);
+    } else {
+      redo_links_.push_back(update.value);
     }
   }
 }

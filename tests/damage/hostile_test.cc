@@ -366,13 +366,13 @@ TEST_P(HostilePoolTest, AManifestThatContradictsItselfIsRefused) {
   };
   using Record = format::ManifestRecord;
   alter_manifest("as many tables as fit, on one head", [](Record* record) {
-    for (uint32_t i = record->table_count; i < format::kMaxTables; ++i) {
+    for (uint32_t i = record->table_count; i < format::kTablesInRecord; ++i) {
       record->tables[i] = record->tables[0];
       record->tables[i].id = 1000 + i;
     }
-    record->table_count = format::kMaxTables;
+    record->table_count = format::kTablesInRecord;
   });
-  alter_manifest("more tables than fit", [](Record* record) { record->table_count = 64; });
+  alter_manifest("more tables than fit", [](Record* record) { record->table_count = 1000; });
   alter_manifest("no table", [](Record* record) { record->table_count = 0; });
   alter_manifest("copies in the place of L1", [](Record* record) {
     record->tables[record->table_count - 1].flags = format::kTableOfCopies;
@@ -380,9 +380,33 @@ TEST_P(HostilePoolTest, AManifestThatContradictsItselfIsRefused) {
   alter_manifest("a merge of a table that is not next", [](Record* record) {
     record->tables[2] = {50, 0, format::kTableOfCopies, 9, 0, 0};
     record->table_count = 3;
-    record->merge_id = 5;
-    record->merging_table_id = record->tables[0].id;
+    record->merges[0].id = 5;
+    record->merges[0].source_id = record->tables[0].id;
+    record->merges[0].target_id = format::kL1Id;
   });
+  alter_manifest("a merge into a table that is not there", [](Record* record) {
+    record->merges[0].id = 5;
+    record->merges[0].source_id = record->tables[0].id;
+    record->merges[0].target_id = 77;
+  });
+  alter_manifest("a merge into itself", [](Record* record) {
+    record->merges[0].id = 5;
+    record->merges[0].source_id = record->tables[0].id;
+    record->merges[0].target_id = record->tables[0].id;
+  });
+  alter_manifest("a merge whose records would lie in a log", [](Record* record) {
+    record->merges[0].redo_chunks[1] = record->merges[0].redo_chunks[0] + 3;
+  });
+  alter_manifest("two places for redo records in one chunk", [](Record* record) {
+    record->merges[1].redo_chunks[0] = record->merges[0].redo_chunks[0];
+  });
+  alter_manifest("an extension that is none",
+                 [](Record* record) { record->extension = record->merges[0].redo_chunks[0]; });
+  alter_manifest("an extension beyond the pool",
+                 [](Record* record) { record->extension = 1ull << 40; });
+  alter_manifest("one level", [](Record* record) { record->level_count = 1; });
+  alter_manifest("a level without a list", [](Record* record) { record->level_count = 3; });
+  alter_manifest("more levels than there can be", [](Record* record) { record->level_count = 9; });
   alter_manifest("copies without a merge", [](Record* record) {
     record->tables[2] = {50, 0, format::kTableOfCopies, 9, 0, 0};
     record->table_count = 3;
@@ -403,13 +427,14 @@ TEST_P(HostilePoolTest, ARedoRecordChangesNothingButLinks) {
     pool_ = sound;
     Alter([&](PoolSurgery* at) {
       format::ManifestRecord* record = at->Manifest();
-      record->merge_id = record->next_merge_id++;
-      record->merging_table_id = record->tables[0].id;
+      record->merges[0].id = record->next_merge_id++;
+      record->merges[0].source_id = record->tables[0].id;
+      record->merges[0].target_id = format::kL1Id;
       at->SpreadManifest();
       const uint64_t chunk = at->ChunksOf(format::ChunkKind::kRedo)[1];
       *at->Redo(chunk) = {};
       at->Redo(chunk)->magic = format::kRedoMagic;
-      at->Redo(chunk)->merge_id = record->merge_id;
+      at->Redo(chunk)->merge_id = record->merges[0].id;
       at->Redo(chunk)->batch = 1;
       at->Redo(chunk)->count = 1;
       *at->RedoUpdates(chunk) = update;

@@ -59,7 +59,6 @@ void PoolMap::Mark(uint64_t offset, uint64_t size, ByteUse use) {
 }
 
 void PoolMap::MapHead() {
-  uint64_t count = 0;
   for (int i = 0; i < 2; ++i) {
     const auto header = Read<format::PoolHeader>(format::kPoolHeaderOffset[i]);
     if (header.check == format::StructCheck(header, format::kPoolHeaderOffset[i])) {
@@ -68,17 +67,21 @@ void PoolMap::MapHead() {
       strands_ = header.list_kind == static_cast<uint8_t>(ListKind::kBraided) ? regions_ : 1;
     }
     const auto record = Read<format::ManifestRecord>(format::kManifestOffset[i]);
-    if (record.check == format::StructCheck(record, format::kManifestOffset[i]) &&
-        record.commit_count > count) {
-      count = record.commit_count;
-      manifest_ = record;
+    // The pools of these tests have no extension.
+    const auto no_extension = [](uint64_t, uint64_t, uint64_t) -> const char* { return nullptr; };
+    format::ManifestState state;
+    uint32_t version = 0;
+    if (format::DecodeManifest(reinterpret_cast<const char*>(&record), i, chunk_bytes_,
+                               no_extension, &state, &version) &&
+        state.commit_count > manifest_.commit_count) {
+      manifest_ = std::move(state);
     }
     Mark(format::kPoolHeaderOffset[i], sizeof header, ByteUse::kSpareCopy);
-    Mark(format::kManifestOffset[i], sizeof record, ByteUse::kSpareCopy);
+    Mark(format::kManifestOffset[i], format::ManifestBytes(record), ByteUse::kSpareCopy);
   }
-  for (uint32_t i = 0; i < manifest_.table_count; ++i) {
-    Mark(format::kTableHeadsOffset + manifest_.tables[i].head * sizeof(format::TableHead),
-         manifest_.tables[i].level == 0 ? 8 : sizeof(format::TableHead), ByteUse::kNeeded);
+  for (const format::TableRecord& table : manifest_.tables) {
+    Mark(format::kTableHeadsOffset + table.head * sizeof(format::TableHead),
+         table.level == 0 ? 8 : sizeof(format::TableHead), ByteUse::kNeeded);
   }
 }
 
@@ -86,9 +89,9 @@ void PoolMap::MapSegment(uint32_t index, uint64_t base, uint64_t bytes) {
   Mark(base, sizeof(format::SegmentHeader), ByteUse::kNeeded);
   const uint64_t table = base + format::StateTableOffset(index, regions_);
   // Upper layers of L0 are set anew or passed over; those of L1 are followed.
-  for (uint32_t i = 0; format::HasRegionHeads(index, strands_) && i < manifest_.table_count; ++i) {
-    const uint64_t head = manifest_.tables[i].head * sizeof(format::TableHead);
-    if (manifest_.tables[i].level != 1) continue;
+  for (const format::TableRecord& record : manifest_.tables) {
+    const uint64_t head = record.head * sizeof(format::TableHead);
+    if (record.level == 0 || !format::HasRegionHeads(index, strands_)) continue;
     Mark(base + format::kRegionHeadsOffset + head + 8, sizeof(format::TableHead) - 8,
          ByteUse::kNeeded);
   }
@@ -112,7 +115,7 @@ void PoolMap::MapChunk(uint64_t chunk, ChunkState state) {
       break;
     case ChunkKind::kRedo: {
       const auto header = Read<format::RedoHeader>(begin);
-      const bool used = manifest_.merge_id != 0 && header.merge_id == manifest_.merge_id;
+      const bool used = merge_id() != 0 && header.merge_id == merge_id();
       const uint64_t size = sizeof header + header.count * sizeof(format::RedoUpdate);
       // Even of a merge under way: a damaged record is taken for a torn one, and the one before
       // it, or none, is made again. docs/formats.md says so.
@@ -131,6 +134,7 @@ void PoolMap::MapChunk(uint64_t chunk, ChunkState state) {
                  state.kind() == ChunkKind::kCollected || state.kind() == ChunkKind::kCopied);
       break;
     case ChunkKind::kMeta:
+    case ChunkKind::kManifest:
     case ChunkKind::kExtentBody:
     case ChunkKind::kLeaf:  // the pools of these tests have no leaves
     case ChunkKind::kLeafIndex:
@@ -191,13 +195,13 @@ void PoolMap::MarkEntry(const MappedEntry& entry) {
   const bool newest = newest_.at(entry.key) == entry.sequence;
   const bool counts = newest && (entry.live || !entry.flushed);
   // An open merge may have dropped a delete already, and only its mark is missing.
-  const bool needed = counts && (entry.put || !entry.flushed || manifest_.merge_id == 0);
+  const bool needed = counts && (entry.put || !entry.flushed || merge_id() == 0);
   const auto* header = reinterpret_cast<const EntryHeader*>(bytes_.data() + entry.offset);
   const uint64_t used =
       sizeof(EntryHeader) + entry.links + header->key_bytes() + header->value_bytes;
   Mark(entry.offset, used, needed ? ByteUse::kNeeded : ByteUse::kDead);
   // Recovery makes the newest batch of an interrupted merge again, and then the merge goes on.
-  if (!entry.flushed || manifest_.merge_id != 0) {
+  if (!entry.flushed || merge_id() != 0) {
     Mark(entry.offset + EntryHeader::kStateByteOffset, 1, ByteUse::kLogOnly);
     Mark(entry.offset + sizeof(EntryHeader), entry.links, ByteUse::kLogOnly);
   }

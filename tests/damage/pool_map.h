@@ -48,7 +48,8 @@ class PoolMap {
 
   const std::vector<MappedEntry>& entries() const { return entries_; }
   ByteUse UseOf(uint64_t offset) const { return static_cast<ByteUse>(uses_[offset]); }
-  uint64_t merge_id() const { return manifest_.merge_id; }
+  /// Of the merge that is open, of which there is one at most; or 0.
+  uint64_t merge_id() const { return manifest_.merges[0].id; }
   bool HasKind(format::ChunkKind kind) const;
 
   /// For each use how many bytes differ between the map's image and `harmed`; missing ones do.
@@ -105,7 +106,7 @@ class PoolMap {
   uint32_t strands_ = 1;
   std::vector<uint64_t> state_words_;  // offset of each chunk's state
   std::vector<format::ChunkState> states_;
-  format::ManifestRecord manifest_{};
+  format::ManifestState manifest_;
   std::vector<MappedEntry> entries_;
   std::map<std::string_view, uint64_t> newest_;  // sequence number
   std::map<std::pair<uint64_t, uint32_t>, std::map<uint32_t, std::vector<size_t>>> logs_;

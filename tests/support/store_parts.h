@@ -137,7 +137,7 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
                                .reclaimer = &reclaimer,
                                .large_values = &large_values,
                                .sequence = &sequence,
-                               .open_merge = &merger.open_merge(),
+                               .open_merges = &merger.open(),
                                .progress = &no_progress});
     EXPECT_TRUE(verifier.CheckTables([] { return false; }));
     verifier.CheckSpace();

@@ -1,0 +1,168 @@
+// Purpose: reading and making copies of the manifest. Thread safety, invariants, persistence: see
+// manifest.h.
+#include "format/manifest.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "base/checksum.h"
+#include "base/mutants.h"
+
+namespace braid::format {
+
+namespace {
+
+/// Of tables in the extension.
+uint64_t TablesCheck(const TableRecord* tables, uint64_t count, int copy) noexcept {
+  return base::Mix(base::Hash64(tables, count * sizeof(TableRecord)), kManifestOffset[copy]);
+}
+
+bool Decode1(const char* bytes, int copy, ManifestState* state) {
+  auto record = std::make_unique<Manifest1Record>();
+  std::memcpy(record.get(), bytes, sizeof *record);
+  if (record->check != StructCheck(*record, kManifestOffset[copy]) &&
+      !BRAID_MUTANT(kManifestCheckIgnored)) {
+    return false;
+  }
+  if (record->table_count > std::size(record->tables)) return false;
+  *state = {};
+  state->commit_count = record->commit_count;
+  state->flushed_table_id = record->flushed_table_id;
+  state->next_table_id = record->next_table_id;
+  state->last_sequence = record->last_sequence;
+  state->next_merge_id = record->next_merge_id;
+  state->collected_table_id = record->collected_table_id;
+  state->merged_table_id = record->merged_table_id;
+  state->merges[0].id = record->merge_id;
+  state->merges[0].source_id = record->merging_table_id;
+  state->merges[0].target_id = record->merge_id == 0 ? 0 : kL1Id;
+  state->merges[0].flags = record->merge_flags;
+  state->tables.assign(record->tables, record->tables + record->table_count);
+  return true;
+}
+
+}  // namespace
+
+uint64_t ManifestBytes(const ManifestRecord& record) noexcept {
+  return offsetof(ManifestRecord, tables) +
+         sizeof(TableRecord) * std::min(record.table_count, kTablesInRecord);
+}
+
+uint64_t ManifestCheck(const ManifestRecord& record, uint64_t place) noexcept {
+  constexpr uint64_t kFrom = offsetof(ManifestRecord, commit_count);
+  const char* bytes = reinterpret_cast<const char*>(&record) + kFrom;
+  return base::Mix(base::Hash64(bytes, ManifestBytes(record) - kFrom), place);
+}
+
+const MergeRecord* ManifestState::MergeOf(uint64_t source_id) const noexcept {
+  const auto merge = std::find_if(merges.begin(), merges.end(), [&](const MergeRecord& open) {
+    return open.id != 0 && open.source_id == source_id;
+  });
+  return merge == merges.end() ? nullptr : &*merge;
+}
+
+MergeRecord* ManifestState::MergeOf(uint64_t source_id) noexcept {
+  return const_cast<MergeRecord*>(std::as_const(*this).MergeOf(source_id));
+}
+
+bool ManifestState::IsTarget(uint64_t table_id) const noexcept {
+  return std::any_of(merges.begin(), merges.end(), [&](const MergeRecord& open) {
+    return open.id != 0 && open.target_id == table_id;
+  });
+}
+
+bool ManifestState::AnyMerge() const noexcept {
+  return std::any_of(merges.begin(), merges.end(),
+                     [](const MergeRecord& open) { return open.id != 0; });
+}
+
+uint64_t ManifestState::redo_chunks() const noexcept {
+  uint64_t count = 0;
+  for (const MergeRecord& merge : merges) {
+    for (const uint64_t chunk : merge.redo_chunks) count += chunk != 0 ? 1 : 0;
+  }
+  return count;
+}
+
+const TableRecord* ManifestState::Copies() const noexcept {
+  const auto table = std::find_if(tables.begin(), tables.end(), [](const TableRecord& record) {
+    return (record.flags & kTableOfCopies) != 0;
+  });
+  return table == tables.end() ? nullptr : &*table;
+}
+
+const TableRecord* ManifestState::Find(uint64_t id) const noexcept {
+  const auto table = std::find_if(tables.begin(), tables.end(),
+                                  [id](const TableRecord& record) { return record.id == id; });
+  return table == tables.end() ? nullptr : &*table;
+}
+
+TableRecord* ManifestState::Find(uint64_t id) noexcept {
+  return const_cast<TableRecord*>(std::as_const(*this).Find(id));
+}
+
+bool DecodeManifest(const char* bytes, int copy, uint64_t chunk_bytes, ExtensionReader extension,
+                    ManifestState* state, uint32_t* version) {
+  // Copied before it is checked: beside a process that writes, the place may just change.
+  auto record = std::make_unique<ManifestRecord>();
+  std::memcpy(record.get(), bytes, sizeof *record);
+  *version = record->magic == kManifest1Magic ? 1 : 2;
+  if (*version == 1) return Decode1(bytes, copy, state);
+  if (record->magic != kManifestMagic) return false;
+  if (record->check != ManifestCheck(*record, kManifestOffset[copy]) &&
+      !BRAID_MUTANT(kManifestCheckIgnored)) {
+    return false;
+  }
+  const uint64_t inside = std::min(record->table_count, kTablesInRecord);
+  const uint64_t outside = record->table_count - inside;
+  *state = {};
+  state->tables.assign(record->tables, record->tables + inside);
+  if (outside != 0) {
+    if (record->extension == 0 || outside > ExtensionTables(chunk_bytes)) return false;
+    const char* there = extension(record->extension, ExtensionTablesOffset(chunk_bytes, copy),
+                                  outside * sizeof(TableRecord));
+    if (there == nullptr) return false;
+    state->tables.resize(inside + outside);
+    std::memcpy(&state->tables[inside], there, outside * sizeof(TableRecord));
+    if (TablesCheck(&state->tables[inside], outside, copy) != record->extension_check) return false;
+  }
+  state->commit_count = record->commit_count;
+  state->flushed_table_id = record->flushed_table_id;
+  state->next_table_id = record->next_table_id;
+  state->last_sequence = record->last_sequence;
+  state->next_merge_id = record->next_merge_id;
+  state->collected_table_id = record->collected_table_id;
+  state->merged_table_id = record->merged_table_id;
+  state->level_count = record->level_count;
+  state->extension = record->extension;
+  std::copy(std::begin(record->merges), std::end(record->merges), state->merges.begin());
+  return true;
+}
+
+uint64_t EncodeManifest(const ManifestState& state, int copy, ManifestRecord* record) noexcept {
+  const uint64_t inside = std::min<uint64_t>(state.tables.size(), kTablesInRecord);
+  record->magic = kManifestMagic;
+  record->commit_count = state.commit_count;
+  record->flushed_table_id = state.flushed_table_id;
+  record->next_table_id = state.next_table_id;
+  record->last_sequence = state.last_sequence;
+  record->next_merge_id = state.next_merge_id;
+  record->collected_table_id = state.collected_table_id;
+  record->merged_table_id = state.merged_table_id;
+  record->level_count = state.level_count;
+  record->table_count = static_cast<uint32_t>(state.tables.size());
+  record->extension = state.extension;
+  record->extension_check =
+      state.tables.size() == inside
+          ? 0
+          : TablesCheck(&state.tables[inside], state.tables.size() - inside, copy);
+  std::copy(state.merges.begin(), state.merges.end(), record->merges);
+  std::copy_n(state.tables.begin(), inside, record->tables);
+  record->check = ManifestCheck(*record, kManifestOffset[copy]);
+  return ManifestBytes(*record);
+}
+
+}  // namespace braid::format
