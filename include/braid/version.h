@@ -8,5 +8,5 @@
 
 namespace braid {
 /// Version of the bytes in a pool that this library writes.
-inline constexpr unsigned kFormatVersion = 1;
+inline constexpr unsigned kFormatVersion = 2;
 }  // namespace braid

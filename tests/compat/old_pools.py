@@ -16,6 +16,10 @@ class OldPool:
 POOLS = (OldPool("closed", "braid", False), OldPool("killed", "braid", True),
          OldPool("leaves", "nvskiplist", False))
 
+# The format version of what older commits wrote; all later ones write the newest.
+OLD_FORMATS = {"7bcf489": 1}
+NEWEST_FORMAT = 2
+
 RECORDS = 2000
 LATE = 300  # written last, one by one; by the writer that is killed, if any
 

@@ -40,6 +40,9 @@ def unpacked(archive):
 
 
 class UpgradeTest(unittest.TestCase):
+    def assert_format(self, pool, version):
+        self.assertRegex(braid("info", pool), rf"(?m)^format version +{version}$")
+
     def for_each_pool(self, check):
         """Calls check(old, pool) for each, in a sub-test named for it."""
         self.assertTrue(COMMITS)
@@ -48,6 +51,8 @@ class UpgradeTest(unittest.TestCase):
                 archive = HERE / commit / f"{old.name}.tar.xz"
                 with self.subTest(commit=commit, pool=old.name), unpacked(archive) as pool:
                     self.assertLess(archive.stat().st_size, MOST_BYTES)
+                    written = old_pools.OLD_FORMATS.get(commit, old_pools.NEWEST_FORMAT)
+                    self.assert_format(pool, written)
                     check(old, pool)
 
     def assert_holds(self, pool, content):
@@ -62,7 +67,6 @@ class UpgradeTest(unittest.TestCase):
         def check(old, pool):
             facts = braid("info", pool)
             self.assertRegex(facts, rf"(?m)^design +{old.design}$")
-            self.assertRegex(facts, r"(?m)^format version +1$")
             self.assertRegex(facts, rf"(?m)^closed in order +{'no' if old.killed else 'yes'}")
         self.for_each_pool(check)
 
@@ -90,6 +94,7 @@ class UpgradeTest(unittest.TestCase):
                 del content[key]
             self.assert_holds(pool, content)
             braid("verify", pool)
+            self.assert_format(pool, old_pools.NEWEST_FORMAT)
         self.for_each_pool(check)
 
     def test_it_can_be_repaired(self):
