@@ -43,6 +43,7 @@ class IdleHosts : public engine::Writer::Host, public engine::BulkLoader::Host {
 /// For one thread.
 class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
  public:
+  using TestPool::path;
   using Change = std::function<void(Options*)>;
 
   /// `change` may choose parts; the rest is the design's.
@@ -148,9 +149,7 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
   /// Of the moment. Kept alive by the store until the next one is shown.
   const engine::ReadState& state() const { return *versions.Lock().Keep(); }
   uint64_t l1_entries() const { return versions.Lock().bottom()->entries(); }
-  static void ExpectOk(const Status& s) { EXPECT_TRUE(s.ok()) << s.ToString(); }
-
- private:
+  /// The design's parts, in a small pool.
   static Options Chosen(const Change& change) {
     Options chosen = PoolOfSmallChunks(256);
     change(&chosen);
@@ -158,6 +157,9 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
     design::kBraid.choose(&chosen);
     return chosen;
   }
+  static void ExpectOk(const Status& s) { EXPECT_TRUE(s.ok()) << s.ToString(); }
+
+ private:
   // What hosts are asked for and can do.
   std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id) override {
     return LsmStore::NewMemTable(id);

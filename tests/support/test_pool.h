@@ -40,6 +40,7 @@ class TestPool {
     pool_ = std::move(pool).value();
   }
 
+  std::string path() const { return folder_.Sub("pool"); }
   /// The pool is the caller's from here on; the folder stays this object's.
   std::unique_ptr<pmem::PmemPool> TakePool() noexcept { return std::move(pool_); }
   pmem::PmemPool* get() const noexcept { return pool_.get(); }
