@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/lsm_engine.h"
 #include "fuzz_common.h"
+#include "lsm/lsm_engine.h"
 
 namespace braid::fuzz {
 namespace {
@@ -239,8 +239,8 @@ class ApiRun {
     options.memtable.bytes = 1024u << (how >> 6);
     options.compaction.l0_trigger = 1 + (how & 1) * 3;
     options.log.shards = 1 + (how & 1);
-    Result<std::shared_ptr<engine::LsmEngine>> opened =
-        engine::LsmEngine::Open(options, MediaFor(memory_, 0));
+    Result<std::shared_ptr<lsm::LsmEngine>> opened =
+        lsm::LsmEngine::Open(options, MediaFor(memory_, 0));
     Expect(opened.status(), "open");
     engine_ = std::move(opened).value();
   }
@@ -254,7 +254,7 @@ class ApiRun {
 
   Input* input_;
   PoolMemory* memory_;
-  std::shared_ptr<engine::LsmEngine> engine_;
+  std::shared_ptr<lsm::LsmEngine> engine_;
   Model model_;
   std::vector<Held> held_;
   uint32_t writes_ = 0;

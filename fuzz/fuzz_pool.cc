@@ -7,7 +7,7 @@
 #include "engine/engine.h"
 #include "fuzz_common.h"
 #include "pool_mutator.h"
-#include "recovery/salvage.h"
+#include "repair/salvage.h"
 
 namespace braid::fuzz {
 namespace {
@@ -97,9 +97,9 @@ void Write(Engine* engine, uint8_t seed) {
 /// What a repair would bring back.
 void Repair(const PoolMemory& memory, uint8_t how) {
   constexpr size_t kMostFindings = 1 << 16;  // some for each word of the greatest pool
-  Result<std::unique_ptr<recovery::Salvage>> read =
-      recovery::Salvage::Read(pmem::PoolImage::OfMemory(memory.base(), memory.segments()), {},
-                              (how & kOtherBoot) != 0 ? "another" : kFuzzBoot);
+  Result<std::unique_ptr<repair::Salvage>> read =
+      repair::Salvage::Read(pmem::PoolImage::OfMemory(memory.base(), memory.segments()), {},
+                            (how & kOtherBoot) != 0 ? "another" : kFuzzBoot);
   if (!read.ok()) {
     Require(!read.status().message().empty(), "an error without a message");
     return;

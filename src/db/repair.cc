@@ -11,7 +11,7 @@
 #include "db/ordered_db.h"
 #include "db/pool_place.h"
 #include "db/progress.h"
-#include "recovery/salvage.h"
+#include "repair/salvage.h"
 
 namespace braid {
 
@@ -23,7 +23,7 @@ constexpr size_t kBatchBytes = 1 << 20;
 constexpr double kRead = 0.3;
 constexpr double kWritten = 0.8;
 
-Status WriteRecords(const recovery::Salvage& salvage, DB* db, RepairReport* report,
+Status WriteRecords(const repair::Salvage& salvage, DB* db, RepairReport* report,
                     const Progress& progress) {
   // Nobody reads the new pool before it is whole: where there are no batches, none is needed.
   const bool batches = db->GetCapabilities().atomic_batches;
@@ -50,7 +50,7 @@ Status WriteRecords(const recovery::Salvage& salvage, DB* db, RepairReport* repo
 }
 
 /// Reads the new pool back as any program would.
-Status CheckNewPool(const recovery::Salvage& salvage, DB* db, const Progress& progress) {
+Status CheckNewPool(const repair::Salvage& salvage, DB* db, const Progress& progress) {
   VerifyReport verified;
   if (Status s = db->Verify(&verified, progress); !s.ok()) return s;
   const std::unique_ptr<Iterator> it = db->NewIterator({});
@@ -69,9 +69,8 @@ Status CheckNewPool(const recovery::Salvage& salvage, DB* db, const Progress& pr
   return s;
 }
 
-Status FillNewPool(const Options& options, const recovery::Salvage& salvage,
-                   const std::string& path, const std::string& order_name, RepairReport* report,
-                   const Progress& progress) {
+Status FillNewPool(const Options& options, const repair::Salvage& salvage, const std::string& path,
+                   const std::string& order_name, RepairReport* report, const Progress& progress) {
   Options fresh = options;
   fresh.create_if_missing = true;
   fresh.error_if_exists = true;
@@ -86,7 +85,7 @@ Status FillNewPool(const Options& options, const recovery::Salvage& salvage,
 }
 
 /// The order of the new pool's keys, by name: see RepairOptions::key_order.
-Result<std::string> NameOfOrder(const recovery::Salvage& salvage, const KeyOrder* order) {
+Result<std::string> NameOfOrder(const repair::Salvage& salvage, const KeyOrder* order) {
   const char* known = salvage.key_order();
   if (order == nullptr) return std::string(known != nullptr ? known : kBytewiseOrder.data());
   if (Status s = CheckKeyOrder(*order); !s.ok()) return s;
@@ -98,14 +97,14 @@ Result<std::string> NameOfOrder(const recovery::Salvage& salvage, const KeyOrder
 
 /// Makes the new pool at `unfinished`. The salvage keeps the damaged pool locked as long as it
 /// lives.
-Result<std::unique_ptr<recovery::Salvage>> SalvageInto(const Options& options,
-                                                       const std::string& damaged,
-                                                       const std::string& unfinished,
-                                                       RepairReport* report,
-                                                       const RepairOptions& repair_options) {
+Result<std::unique_ptr<repair::Salvage>> SalvageInto(const Options& options,
+                                                     const std::string& damaged,
+                                                     const std::string& unfinished,
+                                                     RepairReport* report,
+                                                     const RepairOptions& repair_options) {
   RepairOptions reading = repair_options;
   reading.progress = PartOf(repair_options.progress, 0, kRead);
-  Result<std::unique_ptr<recovery::Salvage>> salvage = recovery::Salvage::Read(damaged, reading);
+  Result<std::unique_ptr<repair::Salvage>> salvage = repair::Salvage::Read(damaged, reading);
   if (!salvage.ok()) return salvage;
   const KeyOrder* const order = repair_options.key_order.get();
   Result<std::string> order_name = NameOfOrder(**salvage, order);

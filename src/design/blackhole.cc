@@ -1,7 +1,7 @@
 // Purpose: the recipe of the design that stores nothing: the template for a new design and the zero
 // line of every graph. Thread safety: none needed. Persistence: none.
 #include "design/design.h"
-#include "engine/null_engine.h"
+#include "null/null_engine.h"
 
 namespace braid::design {
 
@@ -10,7 +10,7 @@ const Design kBlackhole = {
     "stores nothing: the template for a new design and the zero line of every graph",
     Capabilities{.stores = false, .atomic_batches = true, .snapshots = true},
     [](Options*) {},
-    OpenEngine<engine::NullEngine>,
+    OpenEngine<null::NullEngine>,
 };
 
 }  // namespace braid::design

@@ -2,7 +2,7 @@
 // zipper merge with a redo log, DRAM index over L1, lookup cache (docs/designs/). Thread safety:
 // none needed. Persistence: that of its parts.
 #include "design/design.h"
-#include "engine/lsm_engine.h"
+#include "lsm/lsm_engine.h"
 
 namespace braid::design {
 
@@ -31,7 +31,7 @@ const Design kBraid = {
              *options->compaction.persistence == MergePersistence::kPointer ? 0.0 : 0.25);
       Choose(&options->cache.index, *options->cache.second_chance_bytes == 0);
     },
-    OpenEngine<engine::LsmEngine>,
+    OpenEngine<lsm::LsmEngine>,
 };
 
 }  // namespace braid::design

@@ -4,7 +4,7 @@
 // says where it differs and why. Thread safety: none needed. Persistence: that of its parts.
 // Source: Kim, chapter VI (ListDB).
 #include "design/design.h"
-#include "engine/lsm_engine.h"
+#include "lsm/lsm_engine.h"
 
 namespace braid::design {
 
@@ -27,7 +27,7 @@ const Design kListDb = {
       Choose(&options->cache.lookup_bytes, caches - caches / 23);
       Choose(&options->cache.second_chance_bytes, caches / 23);
     },
-    OpenEngine<engine::LsmEngine>,
+    OpenEngine<lsm::LsmEngine>,
 };
 
 }  // namespace braid::design

@@ -1,7 +1,7 @@
 // Purpose: the recipe of the store without log and memtable: leaves in persistent memory below an
 // index in DRAM. Thread safety: none needed. Persistence: that of its parts. Source: NV-Skiplist.
 #include "design/design.h"
-#include "engine/leaf_engine.h"
+#include "leaf/leaf_engine.h"
 
 namespace braid::design {
 
@@ -14,7 +14,7 @@ const Design kNvSkipList = {
       Choose(&options->leaf.divide_ranges, true);
       Choose(&options->leaf.span, 3);
     },
-    OpenEngine<engine::LeafEngine>,
+    OpenEngine<leaf::LeafEngine>,
 };
 
 }  // namespace braid::design

@@ -9,9 +9,9 @@ namespace braid::flush {
 
 using format::EntryHeader;
 
-void WriteBackTables(pmem::PmemPool* pool, const std::vector<const WaitingTable*>& tables) {
+void WriteBackTables(pmem::PmemPool* pool, const std::vector<const level::WaitingTable*>& tables) {
   std::vector<uint64_t> entries;
-  for (const WaitingTable* table : tables) {
+  for (const level::WaitingTable* table : tables) {
     entries.insert(entries.end(), table->touched.begin(), table->touched.end());
   }
   std::sort(entries.begin(), entries.end());
@@ -30,7 +30,7 @@ void WriteBackTables(pmem::PmemPool* pool, const std::vector<const WaitingTable*
     ops.Flush(pool->At(begin), end - begin);
     flushed_to = (end + pmem::kLineBytes - 1) & ~uint64_t{pmem::kLineBytes - 1};
   }
-  for (const WaitingTable* table : tables) {
+  for (const level::WaitingTable* table : tables) {
     const uint64_t head = pool->HeadOffset(table->record.head);
     if (BRAID_MUTANT(kCheckpointHeadsNotFlushed)) break;
     for (uint32_t strand = 0; strand < pool->strands(); ++strand) {

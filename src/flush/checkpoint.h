@@ -7,24 +7,16 @@
 // Source: ListDB 6.3.4 (checkpointing L0 lazily, in groups).
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
-#include "format/manifest.h"
+#include "level/waiting_table.h"
 #include "pmem/pool.h"
 
 namespace braid::flush {
 
-/// A table that readers use and that the manifest does not name yet.
-struct WaitingTable {
-  format::TableRecord record{};
-  std::vector<uint64_t> touched;       // entries whose links or marks changed
-  std::vector<uint64_t> dead_extents;  // to be retired after the commit: a replay needs them
-};
-
 /// Writes back what the flushes of `tables` stored. In the order of addresses, so that lines that
 /// several entries share, and neighbours in the medium's own blocks, are written once and together.
 /// Throws std::bad_alloc, and changes nothing then.
-void WriteBackTables(pmem::PmemPool* pool, const std::vector<const WaitingTable*>& tables);
+void WriteBackTables(pmem::PmemPool* pool, const std::vector<const level::WaitingTable*>& tables);
 
 }  // namespace braid::flush

@@ -5,9 +5,9 @@
 #include <atomic>
 #include <thread>
 
-#include "engine/write_controller.h"
 #include "support/database.h"
 #include "support/temp_folder.h"
+#include "write/write_controller.h"
 
 namespace braid::test {
 namespace {
@@ -17,7 +17,7 @@ TEST(EvenThroughputTest, TheSlowDownGrowsInSmallStepsAndStaysBelowATenthOfAMilli
   uint64_t before = 0;
   for (uint64_t tables = 0; tables < options.compaction.l0_stop; ++tables) {
     const uint64_t delay =
-        engine::WriteController::DelayNanos(tables, options.compaction.l0_slowdown);
+        write::WriteController::DelayNanos(tables, options.compaction.l0_slowdown);
     if (tables < options.compaction.l0_slowdown) {
       EXPECT_EQ(delay, 0u) << tables;
     } else {

@@ -11,7 +11,7 @@
 #include "fuzz/fuzz_common.h"
 #include "pmem/pool_facts.h"
 #include "pmem/sim_media.h"
-#include "recovery/salvage.h"
+#include "repair/salvage.h"
 
 namespace braid::crash {
 namespace {
@@ -274,7 +274,7 @@ std::string ImageChecker::CheckSalvage(const std::string& boot_id, Allowed allow
   const pmem::ReadPause pause;
   if (area_->published_bytes() == 0) return {};  // the crash was before the pool was made
   ++counts_.repaired;
-  Result<std::unique_ptr<recovery::Salvage>> read = recovery::Salvage::Read(
+  Result<std::unique_ptr<repair::Salvage>> read = repair::Salvage::Read(
       pmem::PoolImage::OfMemory(area_->base(), area_->segments()), {}, boot_id);
   if (!read.ok()) return "repair: " + read.status().ToString();
   Pairs found;

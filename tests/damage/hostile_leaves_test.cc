@@ -5,7 +5,7 @@
 
 #include "fuzz/fuzz_common.h"
 #include "fuzz/pool_surgery.h"
-#include "recovery/salvage.h"
+#include "repair/salvage.h"
 #include "support/child_process.h"
 #include "support/database.h"
 
@@ -106,7 +106,7 @@ class HostileLeavesTest : public ::testing::Test {
       fuzz::PoolMemory memory;
       memory.Load(pool_);
       memory.set_limit(pool_.bytes.size() + (128u << 10));
-      auto salvage = recovery::Salvage::Read(
+      auto salvage = repair::Salvage::Read(
           pmem::PoolImage::OfMemory(memory.base(), memory.segments()), {}, fuzz::kFuzzBoot);
       // Every entry is intact, whatever leaves say of them.
       if (!salvage.ok() || (*salvage)->records() == 0) all = false;

@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "cache/dram_index.h"
-#include "engine/lsm_engine.h"
 #include "fuzz/fuzz_common.h"
 #include "fuzz/pool_surgery.h"
-#include "recovery/salvage.h"
+#include "lsm/lsm_engine.h"
+#include "repair/salvage.h"
 #include "support/child_process.h"
 #include "support/database.h"
 #include "support/temp_folder.h"
@@ -19,10 +19,10 @@ namespace braid::test {
 namespace {
 
 using engine::Engine;
-using engine::LsmEngine;
 using format::EntryHeader;
 using fuzz::PoolBytes;
 using fuzz::PoolSurgery;
+using lsm::LsmEngine;
 
 constexpr unsigned kWalkSeconds = 20;
 constexpr uint32_t kL1Head = 0;
@@ -117,7 +117,7 @@ class HostilePoolTest : public ::testing::TestWithParam<Parts> {
 
   /// A repair reads it too, and ends.
   static void Salvage(const fuzz::PoolMemory& memory) {
-    auto salvage = recovery::Salvage::Read(
+    auto salvage = repair::Salvage::Read(
         pmem::PoolImage::OfMemory(memory.base(), memory.segments()), {}, fuzz::kFuzzBoot);
     if (!salvage.ok()) return;
     uint64_t bytes = 0;

@@ -11,14 +11,14 @@
 #include <utility>
 
 #include "design/design.h"
-#include "engine/lsm_store.h"
-#include "engine/verifier.h"
+#include "lsm/lsm_store.h"
+#include "lsm/verifier.h"
 #include "support/test_pool.h"
 
 namespace braid::test {
 
 /// What writes and loads have asked for, and nobody has done.
-class IdleHosts : public engine::Writer::Host, public engine::BulkLoader::Host {
+class IdleHosts : public write::Writer::Host, public lsm::BulkLoader::Host {
  public:
   int wakes = 0;
   int seals = 0;
@@ -41,7 +41,7 @@ class IdleHosts : public engine::Writer::Host, public engine::BulkLoader::Host {
 };
 
 /// For one thread.
-class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
+class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
  public:
   using TestPool::path;
   using Change = std::function<void(Options*)>;
@@ -51,13 +51,13 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
       : TestPool([](pmem::PmemPool* fresh) { return level::Manifest(fresh).Create(); },
                  Chosen(change)),
         LsmStore(Chosen(change), TakePool(), this, this) {
-    const engine::VersionSet::Locked locked = versions.Lock();
+    const level::VersionSet::Locked locked = versions.Lock();
     ExpectOk(locked.manifest().Load());
     auto version = std::make_shared<level::Version>();
     version->levels.back() = {
         std::make_shared<level::PmemTable>(pool.get(), locked.record().tables[0], true)};
     ExpectOk(indexes.Begin(*version, false));
-    engine::ReadState first;
+    level::ReadState first;
     first.version = std::move(version);
     const uint64_t id = locked.record().next_table_id;
     first.active = LsmStore::NewMemTable(id);
@@ -79,30 +79,30 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
   }
   /// The active memtable becomes a sealed one.
   void Seal() {
-    const engine::VersionSet::Locked locked = versions.Lock();
-    engine::NextState next = locked.Next();
+    const level::VersionSet::Locked locked = versions.Lock();
+    level::NextState next = locked.Next();
     const std::shared_ptr<memtable::MemTable> active = locked.state().active;
     next.Seal(LsmStore::NewMemTable(locked.NewTableId()));
     active->Freeze();
     locked.Show(std::move(next));
   }
   /// The oldest sealed memtable becomes a table of L0.
-  engine::Flusher::Outcome FlushOldest() {
-    Result<engine::Flusher::Outcome> flushed = flusher.FlushOldest(flusher.HoldFlushes());
+  flush::Flusher::Outcome FlushOldest() {
+    Result<flush::Flusher::Outcome> flushed = flusher.FlushOldest(flusher.HoldFlushes());
     ExpectOk(flushed.status());
-    return flushed.ok() ? std::move(flushed).value() : engine::Flusher::Outcome{};
+    return flushed.ok() ? std::move(flushed).value() : flush::Flusher::Outcome{};
   }
   /// What was put until now becomes a table of L0.
   void Flush() {
     Seal();
-    while (FlushOldest().state == engine::Flusher::Outcome::State::kFlushed) {
+    while (FlushOldest().state == flush::Flusher::Outcome::State::kFlushed) {
     }
   }
   /// The oldest table of L0 goes into L1.
-  engine::Merger::Merged Merge(bool is_bottom = true) {
-    Result<engine::Merger::Merged> merged = merger.Merge(PlanOfMerge(is_bottom));
+  compaction::Merger::Merged Merge(bool is_bottom = true) {
+    Result<compaction::Merger::Merged> merged = merger.Merge(PlanOfMerge(is_bottom));
     ExpectOk(merged.status());
-    return merged.ok() ? *merged : engine::Merger::Merged{};
+    return merged.ok() ? *merged : compaction::Merger::Merged{};
   }
   /// Of the oldest table of L0 into L1.
   compaction::Plan PlanOfMerge(bool is_bottom = true) const {
@@ -116,7 +116,7 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
     return plan;
   }
   compaction::StoreFacts::OpenMerge open_merge() const {
-    return engine::Merger::OpenMergeOf(versions.Lock());
+    return compaction::Merger::OpenMergeOf(versions.Lock());
   }
   void Reclaim() {
     while (Worked(reclaimer.Reclaim(false))) {
@@ -127,19 +127,19 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
     return step.ok() && *step;
   }
   /// Somebody waits for all work.
-  engine::Occasion Asked() const {
+  compaction::Occasion Asked() const {
     return {.at_rest = true, .awaited = true, .in_round = true, .may_begin = true, .merged = 0};
   }
   /// What is wrong, by the complete check.
   VerifyReport Verify() {
-    engine::Verifier verifier({.pool = pool.get(),
-                               .usage = &usage,
-                               .versions = &versions,
-                               .reclaimer = &reclaimer,
-                               .large_values = &large_values,
-                               .sequence = &sequence,
-                               .open_merges = &merger.open(),
-                               .progress = &no_progress});
+    lsm::Verifier verifier({.pool = pool.get(),
+                            .usage = &usage,
+                            .versions = &versions,
+                            .reclaimer = &reclaimer,
+                            .large_values = &large_values,
+                            .sequence = &sequence,
+                            .open_merges = &merger.open(),
+                            .progress = &no_progress});
     EXPECT_TRUE(verifier.CheckTables([] { return false; }));
     verifier.CheckSpace();
     VerifyReport report;
@@ -147,7 +147,7 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
     return report;
   }
   /// Of the moment. Kept alive by the store until the next one is shown.
-  const engine::ReadState& state() const { return *versions.Lock().Keep(); }
+  const level::ReadState& state() const { return *versions.Lock().Keep(); }
   uint64_t l1_entries() const { return versions.Lock().bottom()->entries(); }
   /// The design's parts, in a small pool.
   static Options Chosen(const Change& change) {
@@ -170,13 +170,13 @@ class StoreParts : private TestPool, public IdleHosts, public engine::LsmStore {
     Flush();
     return Status::OK();
   }
-  bool FlushOldestHeld(const engine::Flusher::Lock& held) override {
-    const Result<engine::Flusher::Outcome> flushed = flusher.FlushOldest(held);
-    return flushed.ok() && flushed->state == engine::Flusher::Outcome::State::kFlushed;
+  bool FlushOldestHeld(const flush::Flusher::Lock& held) override {
+    const Result<flush::Flusher::Outcome> flushed = flusher.FlushOldest(held);
+    return flushed.ok() && flushed->state == flush::Flusher::Outcome::State::kFlushed;
   }
   Status Checkpoint() override { return flusher.Checkpoint(flusher.HoldCheckpoints()); }
   void TellPressure(bool let_go) override {
-    const engine::ReadState& now = state();
+    const level::ReadState& now = state();
     if (let_go) controller.LetGo(now.version->l0().size(), now.immutables.size(), false);
   }
 

@@ -1,0 +1,288 @@
+// Purpose: beginning, running and ending merges. Thread safety, invariants, persistence: see
+// merger.h.
+#include "compaction/merger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/activity.h"
+#include "base/mutants.h"
+#include "base/no_throw.h"
+#include "compaction/copy_merge.h"
+#include "level/copied_list.h"
+
+namespace braid::compaction {
+
+compaction::StoreFacts::OpenMerge Merger::OpenMergeOf(
+    const level::VersionSet::ConstLocked& versions) {
+  using OpenMerge = compaction::StoreFacts::OpenMerge;
+  const format::ManifestState& record = versions.record();
+  if (record.Copies() != nullptr) return OpenMerge::kOfCopies;
+  return record.AnyMerge() ? OpenMerge::kOfTable : OpenMerge::kNone;
+}
+
+namespace {
+
+/// The plan's input: the oldest table of its level.
+std::shared_ptr<level::PmemTable> InputOf(const level::ReadState& state,
+                                          const compaction::Plan& plan) {
+  const level::Level& level = state.version->levels[plan.from];
+  BRAID_CHECK(plan.inputs.size() == 1 && !level.empty() &&
+              level.back()->id() == plan.inputs.front());
+  return level::ListOf(level.back());
+}
+
+}  // namespace
+
+/// The caller calls Begin.
+std::unique_ptr<compaction::CompactionJob> Merger::NewJob(
+    const level::VersionSet::Locked& versions, std::shared_ptr<level::PmemTable> source,
+    std::shared_ptr<level::PmemTable> target) {
+  auto job = std::make_unique<compaction::CompactionJob>(
+      &pool_, &versions.manifest(), std::move(source), std::move(target), store_.indexes->tree(),
+      store_.options->compaction);
+  const compaction::TargetTree trees = store_.indexes->MergeTarget();
+  job->SetNextTree(trees.next, trees.next_min_height);
+  return job;
+}
+
+Status Merger::Run(compaction::CompactionJob* job, uint64_t source_id) {
+  const base::ActivityScope activity(base::Activity::kMerge);
+  store_.indexes->ForgetCount();
+  std::function<compaction::TargetTree()> fit_tree;
+  if (store_.indexes->tree() != nullptr) {
+    fit_tree = [this]() -> compaction::TargetTree {
+      // Without memory for a smaller one it stays as it is, until the next batch.
+      base::Try([&] { store_.indexes->Fit(); });
+      if (store_.budget->IsShort()) store_.reclaimer->ReclaimMemory();
+      store_.indexes->FitCache();
+      return store_.indexes->MergeTarget();
+    };
+  }
+  const Status s = base::NoThrow([&] {
+    const index::LiveViews views = store_.views->Collect();
+    Status run = job->Run(
+        views, &store_.versions->relinks(), [this] { return store_.stop->load(); }, fit_tree);
+    if (job->revisits()) left_by_revisit_ = run.ok() ? job->kept().left : 0;
+    // A part that is looked at once more is counted then.
+    if (run.ok() && (!job->revisits() || left_by_revisit_ == 0)) kept_.Add(views, job->kept());
+    return run;
+  });
+  // Until the merge has ended in the manifest, whoever checks the tables must know how far it is.
+  if (job->progress().batch != 0) open_[source_id] = job->progress();
+  if (s.ok() && BRAID_MUTANT(kChunkFreedTooEarly)) {
+    store_.accounts->Died(job->dead());
+    store_.accounts->RetireEmptyChunks();
+    (void)store_.reclaimer->Reclaim(false);
+  }
+  return s;
+}
+
+/// Whether all of the source may become L1 as it is, where no merge is open.
+bool Merger::CanAdopt(const level::PmemTable& source, const level::PmemTable& target) const {
+  return source.is_load() && target.is_counted() && target.entries() == 0 &&
+         !store_.indexes->HasCache() &&
+         *store_.options->compaction.persistence == MergePersistence::kRedoLog;
+}
+
+Result<Merger::Merged> Merger::Merge(const compaction::Plan& plan) {
+  if (plan.method == compaction::MergeMethod::kCopyAndLink) {
+    if (Status s = CopyInput(plan); !s.ok()) return s;
+  }
+  std::shared_ptr<level::PmemTable> source;
+  compaction::BatchProgress resumed;
+  std::unique_ptr<compaction::CompactionJob> job;
+  Merged merged;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    source = InputOf(versions.state(), plan);
+    const std::shared_ptr<level::PmemTable> target =
+        level::ListOf(versions.state().version->levels[plan.to].front());
+    const bool is_open = versions.record().MergeOf(source->id()) != nullptr;
+    if (!is_open) open_.erase(source->id());
+    resumed = open_[source->id()];
+    merged.adopted = !is_open && CanAdopt(*source, *target);
+    if (merged.adopted) store_.indexes->StartAnew(target.get());
+    job = NewJob(versions, source, target);
+    if (!plan.is_bottom) job->KeepDeletes();
+    if (merged.adopted) job->Adopt();
+    if (Status s = job->Begin(resumed); !s.ok()) return s;
+  }
+  if (Status s = Run(job.get(), source->id()); !s.ok()) return s;
+  const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    level::NextState next = versions.Next();
+    next.DropOldest(plan.from);
+    if (pool_.failed()) return pool_.FaultStatus();
+    if (Status s = job->Finish(); !s.ok()) return s;
+    open_.erase(source->id());
+    versions.Show(std::move(next));
+  }
+  merged.entries = job->merged_entries();
+  store_.accounts->Died(job->dead());
+  store_.accounts->Died(originals);
+  store_.accounts->RetireEmptyChunks();
+  return merged;
+}
+
+/// Puts copies in the place of the input and begins its merge. Where that can't be done the merge
+/// links the table's own entries.
+Status Merger::CopyInput(const compaction::Plan& plan) {
+  std::shared_ptr<level::PmemTable> source;
+  CopySlot slot;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    if (versions.record().AnyMerge()) return Status::OK();  // a merge goes on
+    const Result<uint32_t> taken = versions.manifest().TakeHead();
+    if (!taken.ok()) return Status::OK();
+    source = InputOf(versions.state(), plan);
+    slot = {*taken, versions.NewTableId()};
+  }
+  Result<bool> copied =
+      compaction::CopyTable(&pool_, store_.usage, source->list(), slot.table_id, slot.head);
+  if (copied.ok() && pool_.failed()) copied = pool_.FaultStatus();
+  if (copied.ok() && *copied) {
+    // On page-cache media copies must be on the medium before their originals are marked dead.
+    if (Status s = SyncUnless(BRAID_MUTANT(kMergeCopiesNotSynced)); !s.ok()) return s;
+  }
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  level::Manifest& manifest = versions.manifest();
+  if (!copied.ok() || !*copied) {
+    manifest.ReturnHead(slot.head);
+    store_.reclaimer->CountRoom();  // that of the copies is a writer's again
+    return copied.ok() ? Status::OK() : copied.status();
+  }
+  format::ManifestState& record = manifest.record();
+  if (BRAID_MUTANT(kOriginalsMarkedEarly)) {
+    compaction::MarkOriginals(&pool_, record.merged_table_id, source->id());
+  }
+  format::TableRecord swapped = source->record();
+  swapped.head = slot.head;
+  swapped.flags |= format::kTableWasCopied;
+  level::NextState next = versions.Next();
+  next.ReplaceOldest(plan.from, std::make_shared<level::PmemTable>(
+                                    &pool_, swapped, store_.options->verify_checksums));
+  *manifest.FindTable(source->id()) = swapped;
+  manifest.ReturnHead(slot.head);  // the record names it now
+  record.collected_table_id = slot.table_id;
+  record.next_table_id = std::max(record.next_table_id, versions.next_table_id());
+  const uint64_t target_id = versions.state().version->levels[plan.to].front()->id();
+  Result<format::MergeRecord*> begun = manifest.BeginMerge(source->id(), target_id);
+  if (!begun.ok()) return begun.status();
+  if (Status s = manifest.Commit(); !s.ok()) return s;
+  versions.Show(std::move(next));
+  return Status::OK();
+}
+
+/// Before the end of a merge of copies of a table: what they were copied from is dead.
+std::vector<uint64_t> Merger::MarkCopiedOriginals(const level::PmemTable& source) {
+  if ((source.record().flags & format::kTableWasCopied) == 0) return {};
+  const uint64_t after = store_.versions->Lock().merged_table_id();
+  return compaction::MarkOriginals(&pool_, after, source.id());
+}
+
+bool Merger::TakeSlot(CopySlot* slot) {
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  if (store_.errors->failed() || pool_.failed()) return false;
+  // The step before may have left its merge open, and the manifest tells of one only.
+  if (versions.record().AnyMerge() && !BRAID_MUTANT(kOpenMergeWaits)) return false;
+  const Result<uint32_t> taken = versions.manifest().TakeHead();
+  if (!taken.ok()) return false;
+  *slot = {*taken, versions.NewTableId()};
+  return true;
+}
+
+Result<bool> Merger::CommitCopies(const CopySlot& slot, Result<format::TableRecord> copies) {
+  if (copies.ok() && pool_.failed()) copies = pool_.FaultStatus();
+  // On page-cache media the copies must be on the medium before the originals are marked dead.
+  Status s = copies.ok() ? SyncUnless(BRAID_MUTANT(kCollectedCopiesNotSynced)) : copies.status();
+  const bool empty = !s.ok() || copies->entries == 0;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    level::Manifest& manifest = versions.manifest();
+    if (empty) {
+      manifest.ReturnHead(slot.head);
+    } else {
+      format::ManifestState& record = manifest.record();
+      manifest.AddTable(*copies);
+      if (!BRAID_MUTANT(kCollectedIdNotRaised)) record.collected_table_id = slot.table_id;
+      record.next_table_id = versions.next_table_id();
+      s = compaction::NoteMergeBegin(&pool_, &manifest, store_.options->compaction, slot.table_id,
+                                     versions.state().version->bottom().id());
+      if (BRAID_MUTANT(kCopiesMergeNotBegun)) manifest.EndMerge(slot.table_id);
+      if (s.ok()) s = manifest.Commit();
+    }
+  }
+  // The room of copies that came to nothing is a writer's again.
+  if (empty) store_.reclaimer->CountRoom();
+  // Copies that found no room were given back. A sync or commit that failed is another matter, for
+  // want of space too: what it covers may be on the medium.
+  if (!s.ok() && !copies.status().IsOutOfSpace()) return s;
+  return s.ok() && !empty;
+}
+
+Status Merger::CommitNoCopies(const CopySlot& slot) {
+  if (!BRAID_MUTANT(kEmptyHeadNotWritten)) {
+    level::CopiedList(&pool_).Close(pool_.HeadOffset(slot.head));
+  }
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  level::Manifest& manifest = versions.manifest();
+  if (pool_.failed()) {
+    manifest.ReturnHead(slot.head);
+    return pool_.FaultStatus();
+  }
+  format::ManifestState& record = manifest.record();
+  manifest.AddTable({slot.table_id, 0, format::kTableOfCopies, slot.head, 0, 0});
+  record.collected_table_id = slot.table_id;
+  record.next_table_id = versions.next_table_id();
+  // Without a source there is nothing to tell how far a merge by pointers would have come.
+  CompactionOptions by_records = store_.options->compaction;
+  if (!BRAID_MUTANT(kRevisitByPointers)) by_records.persistence = MergePersistence::kRedoLog;
+  Status s = compaction::NoteMergeBegin(&pool_, &manifest, by_records, slot.table_id,
+                                        versions.state().version->bottom().id());
+  if (s.ok() && !BRAID_MUTANT(kEmptyMergeNotCommitted)) s = manifest.Commit();
+  return s;
+}
+
+Result<bool> Merger::FinishCopies(const std::vector<index::Replacement>* moved,
+                                  const std::vector<uint64_t>* revisited) {
+  const Status s = base::NoThrow([&] { return MergeCopies(moved, revisited); });
+  if (s.code() == Status::Code::kAborted || s.IsNotFound()) return false;
+  if (!s.ok()) return s;
+  return true;
+}
+
+/// NotFound when no merge of copies is open.
+Status Merger::MergeCopies(const std::vector<index::Replacement>* moved,
+                           const std::vector<uint64_t>* revisited) {
+  std::unique_ptr<compaction::CompactionJob> job;
+  uint64_t copies_id = 0;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    const format::TableRecord* found = versions.record().Copies();
+    if (found == nullptr) return Status::NotFound();
+    copies_id = found->id;
+    auto copies =
+        std::make_shared<level::PmemTable>(&pool_, *found, store_.options->verify_checksums);
+    job = NewJob(versions, std::move(copies), versions.bottom());
+    job->SetMoved(moved);
+    job->SetRevisited(revisited);
+    if (Status s = job->Begin(open_[copies_id]); !s.ok()) return s;
+  }
+  if (Status s = Run(job.get(), copies_id); !s.ok()) return s;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    if (pool_.failed()) return pool_.FaultStatus();
+    if (Status s = job->Finish(); !s.ok()) return s;
+    open_.erase(copies_id);
+  }
+  store_.accounts->Died(job->dead());
+  for (const auto& [begin, end] : job->replaced()) {
+    store_.accounts->Moved(&(*moved)[begin], end - begin);
+  }
+  store_.accounts->RetireEmptyChunks();
+  return Status::OK();
+}
+
+}  // namespace braid::compaction

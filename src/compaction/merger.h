@@ -1,0 +1,109 @@
+// Purpose: carries out plans to merge a table of a level into the list below it; and merges, into
+// the last level, tables of copies, which collecting, arranging and making room put in the place of
+// their originals, and of no entries at all, by which what views have kept is dropped.
+// Thread safety: the compaction thread; one merge at a time.
+// Invariant 1: the manifest names the merge that is open, and no other begins before it has ended.
+// Invariant 2: what a merge has marked dead is retired after its end is committed, so that a
+// recovery which makes its redo anew finds all of it.
+// Persistence: compaction/compaction_job.h; copies are durable before the commit that names them.
+// Source: ListDB 6.5, Algorithm 6.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "compaction/compaction_job.h"
+#include "compaction/kept_versions.h"
+#include "compaction/picker.h"
+#include "compaction/space_accounts.h"
+#include "compaction/table_indexes.h"
+#include "engine/write_errors.h"
+#include "level/memory_budget.h"
+#include "level/version_set.h"
+#include "level/view_registry.h"
+
+namespace braid::compaction {
+
+class Merger {
+ public:
+  /// What is merged, and outlives the merger.
+  struct Store {
+    const Options* options;
+    pmem::PmemPool* pool;
+    pmem::ChunkUsage* usage;
+    level::VersionSet* versions;
+    level::ViewRegistry* views;
+    space::Reclaimer* reclaimer;
+    SpaceAccounts* accounts;
+    TableIndexes* indexes;
+    const level::MemoryBudget* budget;
+    const engine::WriteErrors* errors;
+    const std::atomic<bool>* stop;  // a merge that is under way ends with its batch, and stays open
+  };
+  /// Where a table of copies is made.
+  struct CopySlot {
+    uint32_t head = 0;
+    uint64_t table_id = 0;
+  };
+  struct Merged {
+    uint64_t entries = 0;
+    bool adopted = false;  // the table became L1 as it is
+  };
+
+  explicit Merger(const Store& store) noexcept : store_(store), pool_(*store.pool) {}
+
+  /// How far merges were that an open has found in the manifest. Before others know the store.
+  void Begin(compaction::OpenMerges open) noexcept { open_ = std::move(open); }
+  /// How far merges that are open have come. Whoever reads it keeps merges out.
+  const compaction::OpenMerges& open() const noexcept { return open_; }
+
+  static compaction::StoreFacts::OpenMerge OpenMergeOf(
+      const level::VersionSet::ConstLocked& versions);
+
+  /// Merges the one input of the plan, a list that is the oldest table of its level, and committed.
+  /// Errors: Aborted, when it was stopped; all others end writes.
+  Result<Merged> Merge(const compaction::Plan& plan);
+
+  /// For whoever begins a merge of copies. False when it can't begin now.
+  bool TakeSlot(CopySlot* slot);
+  /// Makes copies that have been written a table of the store, whose merge begins with the same
+  /// commit. False when there are none, for want of space too. Errors end writes.
+  Result<bool> CommitCopies(const CopySlot& slot, Result<format::TableRecord> copies);
+  /// The same without copies: a merge that only looks at keys again (FinishCopies). What it drops
+  /// is known to a recovery by its redo records, as what any other merge does. Errors end writes.
+  Status CommitNoCopies(const CopySlot& slot);
+  /// Finishes the merge of copies that has begun, be it before a crash. `moved`: the copies and
+  /// their originals, where they were made just now; may be null. `revisited`: there are no copies,
+  /// but these keys are looked at again; may be null. False when there is none, or it was stopped.
+  /// Errors end writes.
+  Result<bool> FinishCopies(const std::vector<index::Replacement>* moved = nullptr,
+                            const std::vector<uint64_t>* revisited = nullptr);
+
+  /// What only views keep in L1.
+  compaction::KeptVersions* kept() noexcept { return &kept_; }
+  /// Entries that the last merge which looked at keys again had no room to drop.
+  uint64_t left_by_revisit() const noexcept { return left_by_revisit_; }
+
+ private:
+  Status CopyInput(const compaction::Plan& plan);
+  std::vector<uint64_t> MarkCopiedOriginals(const level::PmemTable& source);
+  bool CanAdopt(const level::PmemTable& source, const level::PmemTable& target) const;
+  std::unique_ptr<compaction::CompactionJob> NewJob(const level::VersionSet::Locked& versions,
+                                                    std::shared_ptr<level::PmemTable> source,
+                                                    std::shared_ptr<level::PmemTable> target);
+  Status Run(compaction::CompactionJob* job, uint64_t source_id);
+  Status MergeCopies(const std::vector<index::Replacement>* moved,
+                     const std::vector<uint64_t>* revisited);
+  /// Syncs page-cache media; `skip` is a seeded fault.
+  Status SyncUnless(bool skip) { return skip ? Status::OK() : pool_.media().Sync(); }
+
+  const Store store_;
+  pmem::PmemPool& pool_;
+  compaction::OpenMerges open_;
+  compaction::KeptVersions kept_;
+  uint64_t left_by_revisit_ = 0;
+};
+
+}  // namespace braid::compaction

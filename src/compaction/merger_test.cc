@@ -1,0 +1,107 @@
+#include "compaction/merger.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/store_parts.h"
+
+namespace braid::compaction {
+namespace {
+
+using OpenMerge = compaction::StoreFacts::OpenMerge;
+
+TEST(MergerTest, TheOldestTableGoesIntoL1) {
+  test::StoreParts parts;
+  parts.Put("a", "1");
+  parts.Put("b", "1");
+  parts.Flush();
+  parts.Put("a", "2");
+  parts.Flush();
+  EXPECT_EQ(parts.Merge().entries, 2u);
+  EXPECT_EQ(parts.state().version->l0().size(), 1u);
+  EXPECT_EQ(parts.l1_entries(), 2u);
+  EXPECT_EQ(parts.Get("a"), "2");
+  EXPECT_EQ(parts.Merge().entries, 1u);
+  EXPECT_EQ(parts.l1_entries(), 2u) << "the older version is gone";
+  EXPECT_EQ(parts.Get("a"), "2");
+  EXPECT_EQ(parts.Get("b"), "1");
+  EXPECT_EQ(parts.open_merge(), OpenMerge::kNone);
+  parts.Verify();
+}
+
+TEST(MergerTest, ADeleteGoesWithWhatItHides) {
+  test::StoreParts parts;
+  parts.Put("a", "1");
+  parts.Flush();
+  parts.Delete("a");
+  parts.Flush();
+  parts.Merge();
+  parts.Merge();
+  EXPECT_EQ(parts.l1_entries(), 0u);
+  EXPECT_EQ(parts.Get("a"), "-");
+  parts.Verify();
+}
+
+TEST(MergerTest, ADeleteStaysWhereALevelIsBelow) {
+  test::StoreParts parts;
+  parts.Put("a", "1");
+  parts.Flush();
+  parts.Merge();
+  parts.Delete("a");
+  parts.Flush();
+  parts.Merge(/*is_bottom=*/false);
+  EXPECT_EQ(parts.l1_entries(), 1u) << "the delete, which hides what may be below";
+  EXPECT_EQ(parts.Get("a"), "-");
+  parts.Verify();
+}
+
+TEST(MergerTest, AMergeThatIsStoppedStaysOpenAndGoesOn) {
+  test::StoreParts parts;
+  for (int i = 0; i < 20'000; ++i) parts.Put("key" + std::to_string(i), "value");
+  parts.Flush();
+  parts.stop_merges.store(true);
+  const Result<Merger::Merged> stopped = parts.merger.Merge(parts.PlanOfMerge());
+  EXPECT_EQ(stopped.status().code(), Status::Code::kAborted);
+  EXPECT_EQ(parts.open_merge(), OpenMerge::kOfTable);
+  Merger::CopySlot slot;
+  EXPECT_FALSE(parts.merger.TakeSlot(&slot)) << "the manifest names one merge";
+  EXPECT_EQ(parts.Get("key7"), "value");
+  parts.stop_merges.store(false);
+  parts.Merge();
+  EXPECT_EQ(parts.open_merge(), OpenMerge::kNone);
+  EXPECT_EQ(parts.l1_entries(), 20'000u);
+  parts.Verify();
+}
+
+TEST(MergerTest, CopiesThatCameToNothingLeaveTheirPlace) {
+  test::StoreParts parts;
+  Merger::CopySlot first;
+  ASSERT_TRUE(parts.merger.TakeSlot(&first));
+  const uint64_t times = parts.reclaimer.times();
+  const Result<bool> none =
+      parts.merger.CommitCopies(first, Result<format::TableRecord>(Status::OutOfSpace("full")));
+  ASSERT_TRUE(none.ok()) << none.status().ToString();
+  EXPECT_FALSE(*none);
+  EXPECT_GT(parts.reclaimer.times(), times) << "who waits for room may look again";
+  Merger::CopySlot second;
+  ASSERT_TRUE(parts.merger.TakeSlot(&second));
+  EXPECT_EQ(second.head, first.head);
+  EXPECT_NE(second.table_id, first.table_id) << "no id is given out twice";
+  EXPECT_FALSE(
+      parts.merger.CommitCopies(second, Result<format::TableRecord>(Status::IOError("it broke")))
+          .ok());
+  const Result<bool> finished = parts.merger.FinishCopies();
+  ASSERT_TRUE(finished.ok());
+  EXPECT_FALSE(*finished) << "there are none";
+}
+
+TEST(MergerTest, NothingBeginsOnceWritesHaveEnded) {
+  test::StoreParts parts;
+  parts.errors.Fail(Status::IOError("it failed"));
+  Merger::CopySlot slot;
+  EXPECT_FALSE(parts.merger.TakeSlot(&slot));
+}
+
+}  // namespace
+}  // namespace braid::compaction

@@ -1,0 +1,54 @@
+// Purpose: a walk over L1 in parts, as much as there was when it began, however many keys come
+// behind it meanwhile; and what it depends on whether one is due.
+// Thread safety: the compaction thread. Persistence: none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "index/skiplist.h"
+
+namespace braid::compaction {
+
+/// Why a step of the background is looked at.
+struct Occasion {
+  bool at_rest = false;   // nobody writes for now, or somebody waits for all work to be done
+  bool awaited = false;   // somebody waits for all work to be done
+  bool in_round = false;  // the step is one of the round for those who wait
+  bool may_begin = true;  // a pass; not twice in a round
+  uint64_t merged = 0;    // entries, since the store was opened
+};
+
+class PassOverL1 {
+ public:
+  bool under_way() const noexcept { return under_way_; }
+  /// How many have begun.
+  uint64_t begun() const noexcept { return begun_; }
+  /// The key that the next part begins with.
+  const std::string& from() const noexcept { return from_; }
+
+  void Begin(const index::SkipList& l1) {
+    index::Damage damage;
+    const format::EntryHeader* last = l1.FindLast(&damage);
+    // Where there is none, or it can't be read, the first part of the pass is the last.
+    to_ = last == nullptr ? std::string() : std::string(last->key());
+    from_.clear();
+    under_way_ = true;
+    ++begun_;
+  }
+  /// A part is done, and the next one begins with `next_key`.
+  void Advance(bool is_last, std::string next_key) {
+    from_ = std::move(next_key);
+    if (is_last || from_ > to_) End();
+  }
+  void End() noexcept { under_way_ = false; }
+
+ private:
+  std::string from_;
+  std::string to_;  // the last key when it began
+  bool under_way_ = false;
+  uint64_t begun_ = 0;
+};
+
+}  // namespace braid::compaction

@@ -1,0 +1,43 @@
+// Purpose: room for a large value where enough chunks are free, but no neighbouring ones: what lies
+// in a run of chunks is copied elsewhere. Only while a write wants such a run, which is kept from
+// others from then on.
+// Thread safety: the compaction thread.
+// Persistence: the copies are those of a collection (compaction/garbage_collection.h), large values
+// included, and their merge puts them in the place of their originals. So a crash leaves each value
+// in one place or in both, and what is not needed is swept at the next open.
+#pragma once
+
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+#include "compaction/merger.h"
+#include "space/large_values.h"
+
+namespace braid::compaction {
+
+class RoomMaker {
+ public:
+  /// Where room is made, and outlives the maker.
+  struct Store {
+    pmem::PmemPool* pool;
+    pmem::ChunkUsage* usage;
+    SpaceAccounts* accounts;
+    space::LargeValues* large_values;
+    Merger* merger;
+  };
+
+  explicit RoomMaker(const Store& store) noexcept : store_(store) {}
+
+  /// Empties the run of chunks that costs least; it is free when its readers have left. False when
+  /// there is nothing to do, or nothing that would help. `stuck`: chunks of runs that could not be
+  /// emptied; added to. Errors end writes. Throws std::bad_alloc.
+  Result<bool> Step(std::unordered_set<uint64_t>* stuck);
+
+ private:
+  Result<bool> MoveAway(const std::vector<uint64_t>& entries);
+
+  const Store store_;
+};
+
+}  // namespace braid::compaction

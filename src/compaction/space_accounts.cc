@@ -1,0 +1,135 @@
+// Purpose: counting what lives in chunks. Thread safety, invariants, persistence: see
+// space_accounts.h.
+#include "compaction/space_accounts.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/mutants.h"
+#include "base/prefetch.h"
+#include "log/log_reader.h"
+#include "pmem/epoch.h"
+
+namespace braid::compaction {
+
+namespace {
+/// Entries asked for ahead of their accounting, and how much of each.
+constexpr size_t kAccountAhead = 16;
+constexpr uint64_t kEntryFront = 64;
+/// Chunks counted between two looks for a merge that waits.
+constexpr size_t kCountSlice = 8;
+}  // namespace
+
+compaction::ChunkSurvey SpaceAccounts::Survey(double live_ratio) const {
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  return compaction::SurveyChunks(pool_, *store_.usage, versions.record(), live_ratio);
+}
+
+void SpaceAccounts::Died(const std::vector<uint64_t>& entries) {
+  space::Retired retired;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (i + kAccountAhead < entries.size()) {
+      base::PrefetchRange(pool_.At(entries[i + kAccountAhead]), kEntryFront);
+    }
+    const uint64_t offset = entries[i];
+    const format::EntryHeader* entry = pool_.EntryAt(offset);
+    if (entry == nullptr) continue;
+    if (store_.lookup_cache != nullptr) TakeFromLookupCache(*entry, offset);
+    if (!BRAID_MUTANT(kDeadNotAccounted))
+      store_.usage->Remove(pool_.ChunkOf(offset), entry->size());
+    if (const uint64_t extent = pool_.ExtentOf(offset); extent != 0) {
+      retired.extents.push_back(extent);
+    }
+  }
+  if (!retired.extents.empty()) store_.reclaimer->Retire(std::move(retired));
+}
+
+/// In their buckets of the lookup cache, too. In rounds, so that the misses of some are under way
+/// side by side.
+void SpaceAccounts::Moved(const index::Replacement* moved, size_t count) {
+  std::array<uint64_t, kAccountAhead> hashes{};
+  const auto ask = [&](size_t from) {
+    for (size_t i = from; i < std::min(count, from + kAccountAhead); ++i) {
+      base::PrefetchRange(pool_.At(moved[i].from), kEntryFront);
+    }
+  };
+  ask(0);
+  for (size_t begin = 0; begin < count; begin += kAccountAhead) {
+    ask(begin + kAccountAhead);
+    const size_t end = std::min(count, begin + kAccountAhead);
+    for (size_t i = begin; i < end; ++i) {
+      const format::EntryHeader* entry = pool_.EntryAt(moved[i].from);
+      if (entry == nullptr) continue;
+      store_.usage->Remove(pool_.ChunkOf(moved[i].from), entry->size());
+      if (store_.lookup_cache == nullptr) continue;
+      hashes[i - begin] = base::Hash64(entry->key());
+      store_.lookup_cache->Prefetch(hashes[i - begin]);
+    }
+    if (store_.lookup_cache == nullptr) continue;
+    for (size_t i = begin; i < end; ++i) {
+      if (pool_.EntryAt(moved[i].from) == nullptr) continue;
+      store_.lookup_cache->Replace(hashes[i - begin], moved[i].from, moved[i].to);
+    }
+  }
+}
+
+/// `entry`, at `offset`, is dead. If it is the original of a copy, the copy takes its place.
+void SpaceAccounts::TakeFromLookupCache(const format::EntryHeader& entry, uint64_t offset) {
+  const index::LookupKey key{entry.key(), base::Hash64(entry.key())};
+  if (store_.lookup_cache->Names(key.hash, offset)) {
+    const pmem::EpochGuard guard;
+    const index::LookupResult found =
+        store_.versions->shown().version->bottom().Get(key, index::ReadView{});
+    if (found.has_version() && found.sequence == entry.sequence()) {
+      store_.lookup_cache->Replace(key.hash, offset, found.value.offset());
+      return;
+    }
+  }
+  store_.lookup_cache->Forget(key.hash, offset);
+}
+
+void SpaceAccounts::RetireEmptyChunks() {
+  compaction::ChunkSurvey survey = Survey(store_.options->compaction.gc_live_ratio);
+  // A retired chunk looks empty until it is free; its generation tells it from its next life.
+  space::Retired retired;
+  retired.chunks = compaction::WithoutRetiring(survey.empty, retiring_).chunks;
+  if (!retired.chunks.empty()) store_.reclaimer->Retire(std::move(retired));
+  retiring_ = std::move(survey.empty);
+}
+
+bool SpaceAccounts::CountStep() {
+  compaction::ChunkSurvey survey = Survey(store_.options->compaction.gc_live_ratio);
+  if (survey.unknown.empty()) return false;
+  const size_t count = std::min(survey.unknown.size(), kCountSlice);
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t chunk = survey.unknown[i];
+    store_.usage->Set(chunk, static_cast<int64_t>(compaction::CountLiveBytes(pool_, chunk)));
+  }
+  RetireEmptyChunks();
+  return true;
+}
+
+void SpaceAccounts::RetireLogs() {
+  space::Retired retired;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    const uint64_t flushed = versions.record().flushed_table_id;
+    const uint64_t before = versions.logs_retired_to();
+    versions.SetLogsRetiredTo(flushed);
+    if (pool_.write_ahead_chunks() == 0 || flushed == before) return;
+    for (uint64_t chunk = 0; chunk < pool_.chunks(); ++chunk) {
+      if (pool_.StateOf(chunk).kind() != format::ChunkKind::kWriteAhead) continue;
+      Result<log::LogChunk> header = log::ReadLogChunk(pool_, chunk);
+      if (!header.ok() || header->table_id <= before || header->table_id > flushed) continue;
+      retired.chunks.push_back({chunk, pool_.StateOf(chunk).generation()});
+    }
+  }
+  if (BRAID_MUTANT(kWriteAheadFreedEarly)) {
+    for (const pmem::ChunkId& chunk : retired.chunks) pool_.FreeChunk(chunk.chunk);
+    return;
+  }
+  if (!retired.chunks.empty()) store_.reclaimer->Retire(std::move(retired));
+}
+
+}  // namespace braid::compaction

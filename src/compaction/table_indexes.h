@@ -1,0 +1,105 @@
+// Purpose: the indexes in DRAM over tables: the one over L1 (or the second-chance cache, where the
+// recipe says so), those over tables that the open has found in L0, and how many of them the memory
+// budget has room for.
+// Thread safety: the compaction thread, but for AllAreMade. Lookups go on beside, through the
+// tables (level::PmemTable::set_tree).
+// Invariant 1: a table is shown the tree only when it is complete.
+// Invariant 2: a tree that a table gives up is freed when its readers have left.
+// Invariant 3: while an index over L1 is made anew, merges keep both up to date.
+// Persistence: none.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cache/dram_index.h"
+#include "cache/second_chance_cache.h"
+#include "compaction/compaction_job.h"
+#include "level/memory_budget.h"
+#include "level/version_set.h"
+#include "space/reclaimer.h"
+
+namespace braid::compaction {
+
+class TableIndexes {
+ public:
+  /// What they belong to, and outlives them.
+  struct Store {
+    const Options* options;
+    pmem::PmemPool* pool;
+    level::VersionSet* versions;
+    space::Reclaimer* reclaimer;
+    const level::MemoryBudget* budget;
+  };
+
+  explicit TableIndexes(const Store& store);
+
+  /// For the tables that the open has found, before others know them. Errors: L1 is damaged.
+  Status Begin(const level::Version& found, bool merge_is_open);
+
+  /// Whether a table that lookups go through is still to get its index.
+  bool LackSome() const noexcept;
+  /// The same, any thread.
+  bool AllAreMade() const noexcept { return found_left_.load(std::memory_order_relaxed) == 0; }
+  /// Indexes the next part of L1, then of the tables that the open found in L0. False when there is
+  /// nothing left to index. Errors: a table is damaged. Throws std::bad_alloc, as all steps do.
+  Result<bool> BuildStep();
+  /// Makes the index over L1 anew, a part at a time, where the budget has room for more entries
+  /// than it covers, as after deletes, or where most of its memory is free. False when there is
+  /// nothing to do.
+  Result<bool> RemakeStep();
+  /// Keeps DRAM within the budget: first the trees of L0 go, oldest first, then the index over L1
+  /// is made anew over fewer entries. Between batches of a merge, too.
+  void Fit();
+  /// The second-chance cache, where there is one, back to its size.
+  void FitCache() {
+    if (cache_ != nullptr) FitCache(false);
+  }
+  /// L1 gets entries that its index does not know.
+  void StartAnew(level::PmemTable* l1);
+
+  /// What is kept over L1, or null; steps replace it.
+  index::EntryIndex* tree() const noexcept;
+  /// The same, for walks along L1: the second-chance cache does not have all.
+  index::EntryIndex* walk_tree() const noexcept {
+    return l1_ != nullptr ? l1_->tree().get() : nullptr;
+  }
+  /// What merges keep up to date.
+  compaction::TargetTree MergeTarget() const noexcept;
+  bool HasIndexOverL1() const noexcept { return l1_ != nullptr; }
+  bool HasCache() const noexcept { return cache_ != nullptr; }
+  /// Entries that only views keep, of those that the index over L1 was built from; nothing while it
+  /// is not complete.
+  std::optional<uint64_t> kept() const noexcept;
+  /// L1 changes: what was counted of it so far is of no use.
+  void ForgetCount() noexcept {
+    if (l1_ != nullptr) l1_->ForgetCount();
+  }
+
+ private:
+  /// Of the index given up last.
+  struct GivenUp {
+    uint64_t bytes = 0;    // that it took
+    uint64_t entries = 1;  // of L1 then, and one
+    uint32_t height = 0;   // from which on it had them
+  };
+
+  Result<bool> FoundTableStep();
+  std::shared_ptr<level::PmemTable> NextFound();
+  uint32_t WantedMinHeight() const;
+  void FitCache(bool at_least_once);
+  void GiveUpL1(const level::ReadState& state);
+
+  const Store store_;
+  std::unique_ptr<cache::DramIndex> l1_;             // may be null
+  std::unique_ptr<cache::DramIndex> next_l1_;        // takes its place when it is complete
+  std::unique_ptr<cache::SecondChanceCache> cache_;  // never both
+  GivenUp given_up_;
+  std::vector<uint64_t> found_;                    // tables the open found, to be indexed
+  std::unique_ptr<cache::DramIndex> found_index_;  // of the last of them
+  std::atomic<uint64_t> found_left_{0};            // size of found_
+};
+
+}  // namespace braid::compaction

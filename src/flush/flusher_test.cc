@@ -1,0 +1,105 @@
+#include "flush/flusher.h"
+
+#include <gtest/gtest.h>
+
+#include "support/store_parts.h"
+
+namespace braid::flush {
+namespace {
+
+using State = Flusher::Outcome::State;
+
+format::ManifestState Durable(test::StoreParts* parts) {
+  level::Manifest manifest(parts->pool.get());
+  test::StoreParts::ExpectOk(manifest.Load());
+  return manifest.record();
+}
+
+TEST(FlusherTest, ASealedMemTableBecomesTheNewestTable) {
+  test::StoreParts parts;
+  parts.Put("a", "1");
+  parts.Put("b", "2");
+  parts.Put("a", "3");
+  EXPECT_EQ(parts.FlushOldest().state, State::kNothing) << "it takes writes";
+  parts.Seal();
+  const Flusher::Outcome flushed = parts.FlushOldest();
+  EXPECT_EQ(flushed.state, State::kFlushed);
+  EXPECT_EQ(flushed.entries, 3u);
+  EXPECT_EQ(flushed.table_entries, 2u) << "no view needs the older version of a";
+  EXPECT_TRUE(parts.state().immutables.empty());
+  ASSERT_EQ(parts.state().version->l0().size(), 1u);
+  EXPECT_EQ(parts.Get("a"), "3");
+  EXPECT_EQ(parts.Get("b"), "2");
+  const format::ManifestState durable = Durable(&parts);
+  ASSERT_EQ(durable.tables.size(), 2u);
+  EXPECT_EQ(durable.tables[0].entries, 2u);
+  EXPECT_EQ(durable.last_sequence, 3u);
+  parts.Verify();
+}
+
+TEST(FlusherTest, TheOldestIsFlushedFirst) {
+  test::StoreParts parts;
+  parts.Put("a", "old");
+  parts.Seal();
+  parts.Put("a", "new");
+  parts.Seal();
+  ASSERT_EQ(parts.FlushOldest().state, State::kFlushed);
+  ASSERT_EQ(parts.state().immutables.size(), 1u);
+  EXPECT_EQ(parts.Get("a"), "new");
+  ASSERT_EQ(parts.FlushOldest().state, State::kFlushed);
+  EXPECT_EQ(parts.FlushOldest().state, State::kNothing);
+  EXPECT_EQ(parts.Get("a"), "new");
+  EXPECT_GT(parts.state().version->l0()[0]->id(), parts.state().version->l0()[1]->id());
+}
+
+TEST(FlusherTest, WhatASnapshotSeesIsKept) {
+  test::StoreParts parts;
+  parts.Put("a", "old");
+  const std::shared_ptr<const Snapshot> snapshot = parts.reader.GetSnapshot();
+  parts.Put("a", "new");
+  parts.Flush();
+  EXPECT_EQ(parts.state().version->l0()[0]->entries(), 2u);
+  ReadOptions then;
+  then.snapshot = snapshot.get();
+  std::string value;
+  ASSERT_TRUE(parts.reader.Get(then, "a", &value).ok());
+  EXPECT_EQ(value, "old");
+}
+
+TEST(FlusherTest, AGroupIsInTheManifestWithItsCheckpoint) {
+  test::StoreParts parts([](Options* options) { options->flush.checkpoint_tables = 2; });
+  parts.Put("a", "1");
+  parts.Flush();
+  EXPECT_EQ(Durable(&parts).tables.size(), 1u);
+  EXPECT_FALSE(parts.flusher.GroupIsComplete());
+  EXPECT_EQ(parts.Get("a"), "1") << "readers use it as soon as it is linked";
+  parts.Put("b", "2");
+  parts.Flush();
+  EXPECT_TRUE(parts.flusher.GroupIsComplete());
+  ASSERT_TRUE(parts.flusher.Checkpoint(parts.flusher.HoldCheckpoints()).ok());
+  EXPECT_EQ(Durable(&parts).tables.size(), 3u);
+  EXPECT_FALSE(parts.flusher.GroupIsComplete());
+  parts.Verify();
+}
+
+TEST(FlusherTest, WhereNothingIsMergedAFullL0IsSaid) {
+  // Heads in the first pages, and those that the extension of the manifest has room for.
+  const uint64_t kMostTables =
+      format::kTableHeads +
+      format::ExtensionHeads(test::PoolOfSmallChunks(256).pool.chunk_bytes, 1);
+  test::StoreParts parts([](Options* options) { options->compaction.kind = MergeKind::kNone; });
+  Flusher::Outcome last;
+  for (uint64_t i = 0; i <= kMostTables; ++i) {
+    parts.Put("key", std::to_string(i));
+    parts.Seal();
+    last = parts.FlushOldest();
+    if (last.state != State::kFlushed) break;
+  }
+  EXPECT_EQ(last.state, State::kNoRoom);
+  EXPECT_TRUE(last.reason.IsOutOfSpace()) << last.reason.ToString();
+  ASSERT_EQ(parts.state().immutables.size(), 1u) << "nothing has changed";
+  EXPECT_NE(parts.Get("key"), "-");
+}
+
+}  // namespace
+}  // namespace braid::flush

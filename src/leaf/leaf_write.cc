@@ -1,0 +1,390 @@
+// Purpose: puts, deletes, conditional puts; splitting and uniting leaves. Thread safety,
+// invariants, persistence: see leaf_engine.h.
+#include <algorithm>
+#include <bit>
+
+#include "base/mutants.h"
+#include "base/no_throw.h"
+#include "base/thread_slot.h"
+#include "leaf/leaf_engine.h"
+#include "leaf/leaf_split.h"
+#include "write/attempts.h"
+
+namespace braid::leaf {
+
+using format::EntryOp;
+using format::kLeafBitmapMask;
+using format::kLeafSlots;
+using pmem::AllocationClass;
+
+namespace {
+
+/// A leaf with at most so many entries is united with a neighbour, if both then fill half a leaf.
+constexpr int kSmallLeaf = kLeafSlots / 8;
+constexpr int kUnitedLeaf = kLeafSlots / 2;
+
+}  // namespace
+
+Status LeafEngine::Put(const WriteOptions& options, Slice key, Slice value) {
+  if (Status s = engine::CheckKey(key); !s.ok()) return s;
+  if (Status s = engine::CheckValue(value); !s.ok()) return s;
+  counters_.Add(LeafCounter::kPuts);
+  counters_.Add(LeafCounter::kBytesPut, key.size() + value.size());
+  log::Draft draft;
+  draft.op = EntryOp::kPut;
+  draft.key = key;
+  draft.value = value;
+  return Update(options, draft, nullptr);
+}
+
+Status LeafEngine::Delete(const WriteOptions& options, Slice key) {
+  if (Status s = engine::CheckKey(key); !s.ok()) return s;
+  counters_.Add(LeafCounter::kDeletes);
+  log::Draft draft;
+  draft.op = EntryOp::kDelete;
+  draft.key = key;
+  return Update(options, draft, nullptr);
+}
+
+Status LeafEngine::Write(const WriteOptions& options, const WriteBatch& batch) {
+  struct Collector final : WriteBatch::Handler {
+    log::Draft draft;
+    Status status;
+    void Add(EntryOp op, Slice key, Slice value) {
+      if (status.ok()) status = engine::CheckKey(key);
+      if (status.ok()) status = engine::CheckValue(value);
+      draft.op = op;
+      draft.key = key;
+      draft.value = value;
+    }
+    void Put(Slice key, Slice value) override { Add(EntryOp::kPut, key, value); }
+    void Delete(Slice key) override { Add(EntryOp::kDelete, key, {}); }
+  } collector;
+  batch.Iterate(&collector);
+  if (!collector.status.ok()) return collector.status;
+  if (closed()) return Status::Closed();
+  if (batch.Count() > 1) {
+    return Status::NotSupported(
+        "this design writes no batches of more than one update as a whole; write the updates one "
+        "by one, or use a pool of the design \"braid\"");
+  }
+  // Also of an empty batch: with sync it asks for what was written before.
+  if (Status s = CheckSync(options); !s.ok()) return s;
+  counters_.Add(LeafCounter::kBatches);
+  if (batch.Count() == 0) return options.sync ? AdmitWrite() : Status::OK();
+  counters_.Add(LeafCounter::kBytesPut, collector.draft.key.size() + collector.draft.value.size());
+  return Update(options, collector.draft, nullptr);
+}
+
+Result<bool> LeafEngine::CompareAndSwap(const WriteOptions& options, Slice key,
+                                        std::optional<Slice> expected, Slice desired) {
+  if (Status s = engine::CheckKey(key); !s.ok()) return s;
+  if (Status s = engine::CheckValue(desired); !s.ok()) return s;
+  Condition condition{expected};
+  log::Draft draft;
+  draft.op = EntryOp::kPut;
+  draft.key = key;
+  draft.value = desired;
+  const Status s = Update(options, draft, &condition);
+  if (!s.ok()) return medium_failed() ? MediumStatus() : s;
+  if (medium_failed()) return MediumStatus();
+  if (condition.met) {
+    counters_.Add(LeafCounter::kPuts);
+    counters_.Add(LeafCounter::kBytesPut, key.size() + desired.size());
+  }
+  return condition.met;
+}
+
+/// After a sync pages go on to reach page-cache media in any order, so a power loss may leave newer
+/// pages beside older ones, and leaves can't tell them apart.
+Status LeafEngine::CheckSync(const WriteOptions& options) const {
+  if (!options.sync || !page_media() || BRAID_MUTANT(kLeafSyncPromised)) return Status::OK();
+  return Status::NotSupported(
+      "a write with sync: this design keeps nothing beyond a crash of the process on page-cache "
+      "media until the pool is closed; use a pool of the design \"braid\", or a medium that keeps "
+      "what was flushed");
+}
+
+Status LeafEngine::Update(const WriteOptions& options, log::Draft draft, Condition* condition) {
+  if (Status s = CheckSync(options); !s.ok()) return s;
+  draft.key_hash = base::Hash64(draft.key);
+  space::LargeValues::Scope large(&large_values_, {&draft, 1});
+  struct Host {
+    LeafEngine& engine;
+    Status Admit() const { return engine.AdmitWrite(); }
+    uint64_t TimesReclaimed() const { return engine.reclaims_.load(std::memory_order_relaxed); }
+    void AwaitTurn() {
+      // Verify counts, and lets writes go on when it has.
+      const base::MutexLock wait(engine.pause_mutex_);
+    }
+    bool WaitForSpace(uint64_t reclaimed) { return engine.WaitForSpace(reclaimed); }
+    Status WhyRefused(Status s) {
+      engine.NoteSyncError();  // of a growth
+      return s;
+    }
+  };
+  const Status s = write::AttemptUntilDone(Host{*this}, [&] {
+    Status attempt;
+    if (large.wants_copy() && (condition == nullptr || condition->wants_copy)) {
+      attempt = large.Copy(base::ThreadSlot() % pool_->regions(), pmem::ClassOf(draft.op));
+    }
+    if (attempt.ok()) attempt = TryUpdate(&draft, condition);
+    const bool once_more = attempt.ok() && condition != nullptr && condition->wants_copy;
+    return once_more ? Status::TryAgain("") : attempt;
+  });
+  if (s.ok() && (condition == nullptr || condition->met)) AfterWrite();
+  return s;
+}
+
+/// Before each attempt of a write, of whatever kind.
+Status LeafEngine::AdmitWrite() const {
+  return failed_.load(std::memory_order_relaxed) || medium_failed() ? WriteError() : Status::OK();
+}
+
+/// Why writes have ended.
+Status LeafEngine::WriteError() const {
+  if (closed()) return Status::Closed();
+  return medium_failed() ? MediumStatus() : pool_->media().SyncError();
+}
+
+/// Where a sync has failed, what is on the medium is not known: writes end.
+void LeafEngine::NoteSyncError() noexcept {
+  if (!pool_->media().SyncError().ok()) failed_.store(true, std::memory_order_relaxed);
+}
+
+/// One attempt. TryAgain while writes are paused.
+Status LeafEngine::TryUpdate(log::Draft* draft, Condition* condition) {
+  bool shrink = false;
+  {
+    const pmem::EpochGuard guard;
+    if (closed()) return Status::Closed();
+    // Sequentially consistent: Pause sets it and then waits for the read sections that did not see
+    // it.
+    if (paused_.load()) return Status::TryAgain("");
+    for (;;) {
+      LeafNode* node = nullptr;
+      base::MutexHold lock;
+      if (Status s = LockLeaf(draft->key, &lock, &node); !s.ok()) return s;
+      const Status s = UpdateLeaf(node, draft, condition);
+      const int left = std::popcount(node->bitmap.load(std::memory_order_relaxed));
+      lock.unlock();
+      if (s.IsTryAgain()) {  // the leaf is full
+        if (Status split = Split(node, pmem::ClassOf(draft->op)); !split.ok()) return split;
+        continue;
+      }
+      if (!s.ok()) return s;
+      shrink = draft->op == EntryOp::kDelete && node->offset != 0 && left <= kSmallLeaf;
+      break;
+    }
+    if (shrink) {
+      // The delete is done. What is left over now is united by a later one, or by Compact.
+      const Status united = base::NoThrow([&] { return Shrink(draft->key); });
+      if (pool_->failed()) return pool_->FaultStatus();
+      (void)united;
+    }
+  }
+  return Status::OK();
+}
+
+/// Finds the leaf that is responsible for `key` and locks it; it is alive and loaded.
+Status LeafEngine::LockLeaf(std::string_view key, base::MutexHold* lock, LeafNode** node) {
+  for (;;) {
+    SpanSkipList::Raises raises;
+    LeafNode* found = list_->upper().Find(key, &raises);
+    if (raises.count != 0) list_->upper().Raise(key, raises);
+    *lock = base::MutexHold(found->mutex);
+    const LeafNode* next = found->next.load();
+    if (found->dead.load() || (next != nullptr && next->low <= key)) {
+      lock->unlock();
+      continue;
+    }
+    *node = found;
+    return list_->LoadLocked(found);
+  }
+}
+
+/// Under the leaf's mutex. TryAgain: it has no free slot.
+Status LeafEngine::UpdateLeaf(LeafNode* node, log::Draft* draft, Condition* condition) {
+  LeafLookup found;
+  if (node->offset != 0) found = list_->Find(*node, draft->key, draft->key_hash);
+  if (pool_->failed()) return pool_->FaultStatus();
+  if (found.state == LeafLookup::State::kCorrupt) {
+    return pool_->CorruptionAt(found.offset, "leaf or entry", "its check does not match");
+  }
+  const bool there = found.state == LeafLookup::State::kFound;
+  if (condition != nullptr) {
+    condition->met = there == condition->expected.has_value();
+    if (there && condition->met) {
+      std::string_view value;
+      if (Status s = ValueOf(found.offset, &value); !s.ok()) return s;
+      condition->met = value == *condition->expected;
+    }
+    if (pool_->failed()) return pool_->FaultStatus();
+    // Not under the leaf's mutex: it takes its time, and readers and writers would wait.
+    condition->wants_copy = condition->met && draft->reserved == 0 &&
+                            draft->value.size() > log::LargestInlineValue(*pool_);
+    if (!condition->met || condition->wants_copy) return Status::OK();
+  }
+  if (draft->op == EntryOp::kDelete) {
+    return there ? RemoveFromLeaf(node, found) : Status::OK();
+  }
+  if (node->offset == 0) {
+    if (Status s = MakeFirstLeaf(node, AllocationClass::kWrite); !s.ok()) return s;
+    return Status::TryAgain("");
+  }
+  if ((~node->bitmap.load(std::memory_order_relaxed) & kLeafBitmapMask) == 0) {
+    return Status::TryAgain("");
+  }
+  return PutInLeaf(node, found, draft);
+}
+
+/// Algorithm 1: the entry and a free slot that names it are made durable, then the bitmap, which
+/// shows the new slot and no longer the old one.
+Status LeafEngine::PutInLeaf(LeafNode* node, const LeafLookup& found, log::Draft* draft) {
+  const bool there = found.state == LeafLookup::State::kFound;
+  Burial burial;
+  if (there) burial = PrepareBurial(found.offset);
+  if (Status s = heap_.Place(base::ThreadSlot(), draft, AllocationClass::kWrite); !s.ok()) return s;
+  const uint64_t sequence = sequence_.fetch_add(1) + 1;
+  if (sequence > format::kMaxSequence) {
+    usage_.Remove(pool_->ChunkOf(draft->offset), log::EntryHeap::SizeOf(*draft));
+    if (draft->extent != 0) pool_->FreeExtent(draft->extent);
+    draft->extent = draft->reserved = 0;
+    return Status::IOError(
+        "the sequence numbers of this pool are used up; copy its content to a new one");
+  }
+  const uint64_t bitmap = node->bitmap.load(std::memory_order_relaxed);
+  const auto slot = static_cast<uint32_t>(std::countr_one(bitmap));
+  heap_.Write(draft, sequence);
+  uint64_t next = bitmap | 1ull << slot;
+  if (BRAID_MUTANT(kLeafBitmapBeforeSlot)) list_->Commit(node, next);
+  list_->Stage(node, slot, {draft->offset, draft->key_hash});
+  // Between the two: the bit must not become durable before what it shows.
+  if (!BRAID_MUTANT(kLeafSlotNotFenced)) pool_->ops().Fence();
+  if (there && BRAID_MUTANT(kLeafUpdateInTwoSteps)) {
+    list_->Commit(node, bitmap & ~(1ull << found.slot));
+  }
+  if (there) next &= ~(1ull << found.slot);
+  list_->Commit(node, next);
+  if (pool_->failed()) return pool_->FaultStatus();  // stored where nothing is kept
+  if (there) {
+    Bury(found.offset, &burial);
+  } else {
+    counters_.Add(LeafCounter::kInserted);
+  }
+  return Status::OK();
+}
+
+/// Algorithm 3.
+Status LeafEngine::RemoveFromLeaf(LeafNode* node, const LeafLookup& found) {
+  Burial burial = PrepareBurial(found.offset);
+  list_->Commit(node, node->bitmap.load(std::memory_order_relaxed) & ~(1ull << found.slot));
+  if (pool_->failed()) return pool_->FaultStatus();
+  Bury(found.offset, &burial);
+  counters_.Add(LeafCounter::kRemoved);
+  return Status::OK();
+}
+
+Status LeafEngine::MakeFirstLeaf(LeafNode* head, AllocationClass allocation) {
+  return list_->Replace(head, {}, {LeafPlan{}}, allocation);
+}
+
+/// What a leaf holds, in no order. Under its mutex.
+Result<std::vector<LeafItem>> LeafEngine::ItemsOf(const LeafNode& node) const {
+  std::vector<LeafItem> items;
+  for (uint64_t bits = node.bitmap.load(std::memory_order_relaxed); bits != 0; bits &= bits - 1) {
+    Status status;
+    const auto* entry =
+        list_->EntryOf(node, static_cast<uint32_t>(std::countr_zero(bits)), &status);
+    if (entry == nullptr) return status;
+    items.push_back({pool_->OffsetOf(entry), base::Hash64(entry->key())});
+  }
+  return items;
+}
+
+/// Puts two leaves in the place of a full one. Ok, too, when somebody else has.
+Status LeafEngine::Split(LeafNode* node, AllocationClass allocation) {
+  if (node->offset == 0) return Status::OK();
+  base::MutexHold before_lock;
+  base::MutexHold lock;
+  LeafNode* before = nullptr;
+  if (!LeafList::LockWithPrevious(node, &before_lock, &lock, &before)) return Status::OK();
+  if (node->bitmap.load(std::memory_order_relaxed) != kLeafBitmapMask) return Status::OK();
+  Result<std::vector<LeafItem>> items = ItemsOf(*node);
+  if (!items.ok()) return items.status();
+  std::vector<std::string_view> keys;
+  for (const LeafItem& item : *items) keys.push_back(pool_->KeyAt(item.entry));
+  const LeafCut cut = CutLeaf(keys);
+  std::vector<LeafPlan> plans(2);
+  plans[0].low = node->low;
+  plans[1].low = cut.low;
+  for (size_t i = 0; i < items->size(); ++i) {
+    plans[cut.right[i] ? 1 : 0].items.push_back((*items)[i]);
+  }
+  if (Status s = list_->Replace(before, {node}, plans, allocation); !s.ok()) return s;
+  counters_.Add(LeafCounter::kSplits);
+  return Status::OK();
+}
+
+/// Takes an empty leaf off the list, or unites a small one with the next.
+Status LeafEngine::Shrink(std::string_view key) {
+  LeafNode* node = list_->upper().Find(key, nullptr);
+  base::MutexHold before_lock;
+  base::MutexHold lock;
+  LeafNode* before = nullptr;
+  if (node->offset == 0 || !LeafList::LockWithPrevious(node, &before_lock, &lock, &before)) {
+    return Status::OK();
+  }
+  if (Status s = list_->LoadLocked(node); !s.ok()) return s;
+  const int count = std::popcount(node->bitmap.load(std::memory_order_relaxed));
+  if (count == 0) {
+    if (Status s = list_->Replace(before, {node}, {}, AllocationClass::kDelete); !s.ok()) return s;
+    counters_.Add(LeafCounter::kUnions);
+    return Status::OK();
+  }
+  LeafNode* next = node->next.load();
+  if (count > kSmallLeaf || next == nullptr) return Status::OK();
+  const base::MutexLock next_lock(next->mutex);
+  if (Status s = list_->LoadLocked(next); !s.ok()) return s;
+  if (count + std::popcount(next->bitmap.load(std::memory_order_relaxed)) > kUnitedLeaf) {
+    return Status::OK();
+  }
+  std::vector<LeafPlan> plans(1);
+  plans[0].low = node->low;
+  for (const LeafNode* leaf : {node, next}) {
+    Result<std::vector<LeafItem>> items = ItemsOf(*leaf);
+    if (!items.ok()) return items.status();
+    plans[0].items.insert(plans[0].items.end(), items->begin(), items->end());
+  }
+  if (Status s = list_->Replace(before, {node, next}, plans, AllocationClass::kDelete); !s.ok()) {
+    return s;
+  }
+  counters_.Add(LeafCounter::kUnions);
+  return Status::OK();
+}
+
+void LeafEngine::AfterWrite() {
+  if (garbage_bytes_.load(std::memory_order_relaxed) >= GarbageLimit()) {
+    if (options_.background_threads) {
+      if (!maintenance_wanted_.load(std::memory_order_relaxed) &&
+          !maintenance_wanted_.exchange(true)) {
+        workers_->Wake(job_.get());
+      }
+    } else {
+      // The write is done. What can't be given back now is given back later.
+      const Status maintained = base::NoThrow([&] {
+        const base::MutexLock close_lock(close_mutex_);  // as in WaitForSpace
+        if (!closed()) Maintain();
+        return Status::OK();
+      });
+      (void)maintained;
+    }
+  }
+}
+
+Status LeafEngine::Flush() {
+  if (closed()) return Status::Closed();
+  return AdmitWrite();
+}
+
+}  // namespace braid::leaf

@@ -1,0 +1,129 @@
+// Purpose: changes of the store's structure. Thread safety, invariants, persistence: see
+// version_set.h.
+#include "level/version_set.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/mutants.h"
+
+namespace braid::level {
+
+void NextState::Seal(std::shared_ptr<memtable::MemTable> fresh) {
+  state_->immutables.insert(state_->immutables.begin(), state_->active);
+  ReplaceActive(std::move(fresh));
+}
+
+void NextState::ReplaceActive(std::shared_ptr<memtable::MemTable> fresh) {
+  state_->active = std::move(fresh);
+  state_->ListRuns();
+}
+
+void NextState::DropNewestSealed() {
+  state_->immutables.erase(state_->immutables.begin());
+  state_->ListRuns();
+}
+
+void NextState::DropOldestSealed() {
+  state_->immutables.pop_back();
+  state_->ListRuns();
+}
+
+void NextState::AddNewest(std::shared_ptr<level::Table> table) {
+  Change(0, [&](level::Level* l0) { l0->insert(l0->begin(), std::move(table)); });
+}
+
+void NextState::DropOldest(size_t level) {
+  Change(level, [](level::Level* tables) { tables->pop_back(); });
+}
+
+void NextState::ReplaceOldest(size_t level, std::shared_ptr<level::Table> table) {
+  Change(level, [&](level::Level* tables) { tables->back() = std::move(table); });
+}
+
+void NextState::Change(size_t level, base::FunctionRef<void(level::Level* tables)> change) {
+  auto version = std::make_shared<level::Version>(*state_->version);
+  change(&version->levels[level]);
+  state_->version = std::move(version);
+  state_->ListRuns();
+}
+
+format::ManifestState VersionSet::ConstLocked::RecordToCome() const {
+  format::ManifestState to_come = record();
+  for (const WaitingTable& table : waiting()) {
+    to_come.tables.insert(to_come.tables.begin(), table.record);
+    to_come.flushed_table_id = table.record.id;
+  }
+  return to_come;
+}
+
+bool VersionSet::ConstLocked::OldestWaits() const noexcept {
+  const auto& l0 = state().version->l0();
+  return !waiting().empty() && !l0.empty() && l0.back()->id() == waiting().front().record.id;
+}
+
+void VersionSet::Locked::Show(NextState next) const noexcept {
+  // Release pairs with shown().
+  set_->shown_.store(next.state_.get(), std::memory_order_release);
+  set_->relinks_.fetch_add(2, std::memory_order_release);
+  next.retired_.front() = std::exchange(data_->state, std::move(next.state_));
+  set_->reclaimer_->RetireMemory(std::move(next.retired_));
+}
+
+void VersionSet::Locked::ShowWithNumber(NextState next, std::atomic<uint64_t>* sequence,
+                                        uint64_t last) const noexcept {
+  set_->switching_.store(true);
+  sequence->store(last);
+  Show(std::move(next));
+  set_->switching_.store(false);
+}
+
+void VersionSet::Locked::Begin(ReadState first, uint64_t next_table_id) const {
+  first.ListRuns();
+  data_->state = std::make_shared<const ReadState>(std::move(first));
+  data_->next_table_id = next_table_id;
+  data_->logs_retired_to = record().flushed_table_id;
+  set_->shown_.store(data_->state.get(), std::memory_order_release);
+}
+
+void VersionSet::Locked::AddTable(const format::TableRecord& table) const {
+  manifest().AddTable(table);
+  format::ManifestState& changed = record();
+  if (!BRAID_MUTANT(kFlushedIdNotRaised)) changed.flushed_table_id = table.id;
+  changed.next_table_id = std::max(changed.next_table_id, next_table_id());
+  changed.last_sequence = std::max(changed.last_sequence, table.max_sequence);
+}
+
+void VersionSet::Locked::SetEntriesOfBottom(uint64_t entries) const {
+  level::PmemTable& bottom = state().version->bottom();
+  bottom.set_counted(entries);
+  if (format::TableRecord* record = manifest().FindTable(bottom.id())) *record = bottom.record();
+}
+
+void VersionSet::Locked::AddWaiting(std::list<WaitingTable>* table) const {
+  data_->waiting.splice(data_->waiting.end(), *table);
+  ChargeWaiting();
+}
+
+Status VersionSet::Locked::CommitWaiting(size_t count, std::list<WaitingTable>* committed) const {
+  auto end = waiting().begin();
+  for (size_t i = 0; i < count; ++i, ++end) {
+    if (BRAID_MUTANT(kCheckpointForgetsATable) && i == 1) {
+      record().flushed_table_id = end->record.id;
+      continue;
+    }
+    AddTable(end->record);
+  }
+  if (Status s = manifest().Commit(); !s.ok()) return s;
+  committed->splice(committed->end(), data_->waiting, waiting().begin(), end);
+  ChargeWaiting();
+  return Status::OK();
+}
+
+void VersionSet::Locked::ChargeWaiting() const {
+  size_t words = 0;
+  for (const WaitingTable& table : waiting()) words += table.touched.capacity();
+  data_->waiting_charge.Set(words * sizeof(uint64_t));
+}
+
+}  // namespace braid::level

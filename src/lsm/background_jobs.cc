@@ -1,0 +1,176 @@
+// Purpose: what the background does in one step, and when it looks again. Thread safety,
+// invariants, persistence: see background_jobs.h and scheduler.h.
+#include "lsm/background_jobs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/no_throw.h"
+#include "pmem/memory_blocks.h"
+
+namespace braid::lsm {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Longer than it takes a store to be arranged once it rests (Scheduler::IsAtRest).
+constexpr uint64_t kRestNanos = 2'000'000'000;
+
+}  // namespace
+
+base::Workers::Next Scheduler::BackgroundJob::Run() noexcept {
+  if (rests_) {
+    rests_ = false;
+    scheduler_->store_.jobs_asleep.fetch_sub(1);
+    since_ = 0;
+  }
+  Next next = Next::After(milliseconds(50));  // where a step fails that is not guarded itself
+  base::Try([&] { next = Step(); });
+  return next;
+}
+
+/// Whether nothing was done or written, nor is left to be done, for a while.
+bool Scheduler::BackgroundJob::HasRested(bool idle) {
+  const uint64_t writes = scheduler_->store_.sequence.load();
+  const bool still = idle && writes == writes_;
+  writes_ = writes;
+  if (!still) {
+    since_ = 0;
+    return false;
+  }
+  const uint64_t now = NowNanos();
+  if (since_ == 0) since_ = now;
+  // A clock that goes back begins the rest anew.
+  if (now < since_) since_ = now;
+  return now - since_ >= kRestNanos;
+}
+
+base::Workers::Next Scheduler::BackgroundJob::Pause(base::FunctionRef<bool()> is_idle,
+                                                    milliseconds look_again, const void* word,
+                                                    uint32_t seen) {
+  if (!HasRested(is_idle())) return Next::After(look_again);
+  rests_ = true;
+  scheduler_->store_.jobs_asleep.fetch_add(1);
+  // What was written or retired before anybody could know of this rest. What was asked for is
+  // followed by a wake in any case, which a job that still runs remembers.
+  if (scheduler_->store_.sequence.load() != writes_ || !is_idle()) return Next::Now();
+  return Next::WhenWoken(word, seen);
+}
+
+base::Workers::Next Scheduler::FlushWork::Step() {
+  if (scheduler().Guarded(&Scheduler::FlushOldest)) {
+    scheduler().Wake();
+    return Next::Now();
+  }
+  return Pause([this] { return !scheduler().store_.versions.AnySealed(); }, milliseconds(50));
+}
+
+base::Workers::Next Scheduler::CompactionWork::Step() {
+  Scheduler& owner = scheduler();
+  owner.Guarded(&Scheduler::ServeReaders);
+  if (owner.Guarded(&Scheduler::CompactionStep)) {
+    owner.Wake();
+    return Next::Now();
+  }
+  // What a view keeps from being dropped, it lets go of without a word.
+  const pmem::WriterSlots& slots = owner.store_.readers.slots();
+  return Pause(
+      [&owner] { return !owner.store_.readers.IsBusy() && owner.store_.views->count() == 0; },
+      milliseconds(20), slots.AsksWord(), slots.seen_asks());
+}
+
+Scheduler::SpaceWork::SpaceWork(Scheduler* scheduler)
+    : BackgroundJob(scheduler),
+      // Beside the budget, so a small part of it: 8 MiB of 1 GiB.
+      blocks_(scheduler->store_.options.memory_budget_bytes / (128 * pmem::MemoryBlocks::kBytes)) {}
+
+/// Touches pages of the pool ahead of those that are in use: the first touch takes a microsecond or
+/// two, better here than in a put. In pieces, so that a close needs not wait for the rest. False
+/// when there are enough of them.
+bool Scheduler::SpaceWork::Prefault() {
+  constexpr uint64_t kPiece = 8ull << 20;
+  constexpr uint64_t kMost = 256ull << 20;
+  constexpr uint64_t kFirst = 1ull << 20;
+  pmem::PmemPool& pool = *scheduler().store_.pool;
+  // Twice what is in use: a store that fills is ahead of its writers soon, one that stays small
+  // does not take the memory of a large one.
+  const uint64_t used = pool.used_chunks() * pool.chunk_bytes();
+  const uint64_t wanted = std::min({pool.pool_bytes(), kMost, 2 * used + kFirst});
+  if (touched_ >= wanted) return false;
+  const uint64_t bytes = std::min(kPiece, wanted - touched_);
+  pool.media().Prefault(touched_, bytes);
+  touched_ += bytes;
+  return true;
+}
+
+base::Workers::Next Scheduler::SpaceWork::Step() {
+  // A segment takes tens of milliseconds to be made, and a writer that finds no chunk waits for it.
+  // So what is taken in 150 ms at the rate of the last waits is kept free. By what is taken in a
+  // wait and not by a clock, so that the crash simulator can repeat it.
+  constexpr uint64_t kWaitsAhead = 15;
+  Scheduler& owner = scheduler();
+  if (waited_) {
+    const uint64_t taken = owner.store_.pool->chunks_taken() - taken_before_;
+    demand_ = std::max(taken * kWaitsAhead, demand_ - (demand_ + 7) / 8);
+    waited_ = false;
+  }
+  bool worked = owner.Guarded(&Scheduler::Reclaim);
+  if (!owner.failed()) {
+    worked = owner.store_.pool->GrowAhead(demand_) || worked;
+    if (Status s = owner.store_.pool->media().SyncError(); !s.ok()) owner.Fail(s);
+  }
+  worked = Prefault() || worked;
+  pmem::MemoryBlocks::Prepare(blocks_);
+  if (worked) return Next::Now();
+  taken_before_ = owner.store_.pool->chunks_taken();
+  waited_ = true;
+  return Pause([&] { return demand_ == 0 && !owner.store_.reclaimer.HasRetired(); },
+               milliseconds(10));
+}
+
+void Scheduler::Start() {
+  if (store_.options.read_only) return;
+  if (!store_.options.background_threads) return store_.pool->media().RefuseReaders();
+  // Before the thread that answers.
+  store_.readers.Begin(pmem::WriterSlots(store_.pool->media().AnswerReaders()));
+  using Lane = base::Workers::Lane;
+  jobs_ = {std::make_unique<FlushWork>(this), std::make_unique<CompactionWork>(this),
+           std::make_unique<SpaceWork>(this)};
+  const std::shared_ptr<base::Workers> workers = base::Workers::OfProcess();
+  {
+    const base::MutexLock lock(work_mutex_);
+    workers_ = workers;
+  }
+  workers->Add(jobs_[0].get(), Lane::kFlush);
+  workers->Add(jobs_[1].get(), Lane::kMerge);
+  workers->Add(jobs_[2].get(), Lane::kSpace);
+}
+
+void Scheduler::Stop() {
+  store_.stop_merges.store(true);
+  stopping_.store(true);
+  std::shared_ptr<base::Workers> workers;
+  {
+    const base::MutexLock lock(work_mutex_);
+    workers = std::exchange(workers_, nullptr);
+  }
+  requests_.Notify();
+  if (workers == nullptr) return;
+  for (const auto& job : jobs_) workers->Remove(job.get());
+}
+
+/// There is something to be done.
+void Scheduler::Wake() noexcept {
+  WakeJobs();
+  requests_.Notify();
+}
+
+void Scheduler::WakeJobs() noexcept {
+  const base::MutexLock lock(work_mutex_);
+  if (workers_ == nullptr) return;
+  for (const auto& job : jobs_) workers_->Wake(job.get());
+}
+
+}  // namespace braid::lsm

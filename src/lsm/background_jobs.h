@@ -1,0 +1,77 @@
+// Purpose: what a store has the process's threads do (base/workers.h): flushes, merges with all
+// that comes behind them, and space; and when each is looked at again. While there is work, every
+// few milliseconds; in a store where nothing happens not at all, so that a process may have many
+// of them. Thread safety: each job is one thread's at a time.
+// Invariant 1: a job rests only where whatever makes work for it wakes it: a write, by
+// WakeSleepers; all else, by Wake. Persistence: none.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/function_ref.h"
+#include "base/workers.h"
+#include "lsm/scheduler.h"
+
+namespace braid::lsm {
+
+class Scheduler::BackgroundJob : public base::Workers::Job {
+ public:
+  explicit BackgroundJob(Scheduler* scheduler) : scheduler_(scheduler) {}
+  base::Workers::Next Run() noexcept final;
+
+ protected:
+  using Next = base::Workers::Next;
+
+  virtual Next Step() = 0;
+  /// After a step that did nothing. While `is_idle`, nothing is left to be done, either, the job
+  /// rests once nothing was written for a while, until it is woken or `word` changes.
+  Next Pause(base::FunctionRef<bool()> is_idle, std::chrono::milliseconds look_again,
+             const void* word = nullptr, uint32_t seen = 0);
+
+  Scheduler& scheduler() const noexcept { return *scheduler_; }
+
+ private:
+  bool HasRested(bool idle);
+
+  Scheduler* const scheduler_;
+  bool rests_ = false;   // counted in asleep_
+  uint64_t writes_ = 0;  // when the last step ended
+  uint64_t since_ = 0;   // when the store came to rest; 0: it has not
+};
+
+/// Turns sealed memtables into tables.
+class Scheduler::FlushWork final : public BackgroundJob {
+ public:
+  using BackgroundJob::BackgroundJob;
+
+ private:
+  Next Step() override;
+};
+
+/// Merges, indexes, arranges, collects; answers processes that read beside this one.
+class Scheduler::CompactionWork final : public BackgroundJob {
+ public:
+  using BackgroundJob::BackgroundJob;
+
+ private:
+  Next Step() override;
+};
+
+/// Gives space back, and has some ready before it is asked for.
+class Scheduler::SpaceWork final : public BackgroundJob {
+ public:
+  explicit SpaceWork(Scheduler* scheduler);
+
+ private:
+  Next Step() override;
+  bool Prefault();
+
+  const size_t blocks_;   // of DRAM that are kept ready
+  uint64_t demand_ = 0;   // chunks to keep free
+  uint64_t touched_ = 0;  // bytes of the pool whose pages were touched
+  uint64_t taken_before_ = 0;
+  bool waited_ = false;
+};
+
+}  // namespace braid::lsm

@@ -1,0 +1,286 @@
+// Purpose: opening, closing and inspecting the LSM engine. Thread safety, invariants, persistence:
+// see lsm_engine.h.
+#include "lsm/lsm_engine.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/activity.h"
+#include "base/mutants.h"
+#include "base/no_throw.h"
+#include "engine/parts.h"
+#include "lsm/verifier.h"
+#include "pmem/epoch.h"
+#include "recovery/recovery_job.h"
+
+namespace braid::lsm {
+
+LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool)
+    : store_(options, std::move(pool), &scheduler_, &scheduler_) {
+  WatchMedium(store_.pool.get());
+}
+
+Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
+                                                   std::unique_ptr<pmem::Media> media) {
+  if (Status s = engine::CheckLsmParts(options); !s.ok()) return s;
+  const auto begin = std::chrono::steady_clock::now();
+  Result<std::unique_ptr<pmem::PmemPool>> pool =
+      pmem::PmemPool::Open(std::move(media), options, [](pmem::PmemPool* fresh) {
+        level::Manifest manifest(fresh);
+        return manifest.Create();
+      });
+  if (!pool.ok()) return pool.status();
+  std::shared_ptr<LsmEngine> engine(new LsmEngine(options, std::move(pool).value()), Deleter());
+  if (!engine->store_.ok()) return Status::OutOfMemory();
+  Status s = engine->Recover();
+  if (s.ok() && options.verify_on_open == VerifyOnOpen::kFull) {
+    VerifyReport report;
+    s = engine->VerifyAll(&report, {});
+  }
+  if (engine->medium_failed()) return engine->MediumStatus();
+  if (!s.ok()) return s;
+  s = options.read_only ? engine->store_.pool->media().Seal() : engine->AnnounceWrites();
+  if (!s.ok()) return s;
+  engine->open_micros_ =
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                std::chrono::steady_clock::now() - begin)
+                                .count());
+  engine->TellRecovery();
+  engine->scheduler_.Start();
+  return engine;
+}
+
+void LsmEngine::TellRecovery() const {
+  if (store_.options.listener == nullptr) return;
+  store_.options.listener->OnRecovery({.clean = store_.pool->was_clean(),
+                                       .replayed_entries = recovered_entries_,
+                                       .micros = open_micros_});
+}
+
+/// From here on the pool changes; until now recovery could be repeated from the same bytes.
+Status LsmEngine::AnnounceWrites() {
+  const bool copies = *store_.options.log.kind == LogKind::kWriteAhead ||
+                      *store_.options.compaction.kind == MergeKind::kCopy;
+  return store_.pool->MarkDirty(copies ? format::kIncompatCopies : 0);
+}
+
+Status LsmEngine::Recover() {
+  const base::ActivityScope activity(base::Activity::kRecovery);
+  const level::VersionSet::Locked versions = store_.versions.Lock();
+  level::Manifest& manifest = versions.manifest();
+  recovery::RecoveryJob job(store_.pool.get(), &manifest, &store_.usage, store_.options);
+  Result<recovery::RecoveredState> recovered = job.Run();
+  if (!recovered.ok()) return recovered.status();
+  const format::ManifestState& record = manifest.record();
+  store_.merger.Begin(std::move(recovered->open_merges));
+  store_.sequence.store(recovered->last_sequence);
+  // Numbers of torn entries are found in their log only: the commit that ends the log keeps them.
+  if (!BRAID_MUTANT(kRecoveredSequenceNotSaved)) {
+    manifest.record().last_sequence = recovered->last_sequence;
+  }
+  const uint64_t next_table_id = std::max(recovered->next_table_id, record.next_table_id);
+  recovered_entries_ = recovered->replayed_entries;
+
+  auto version = std::make_shared<level::Version>();
+  version->levels.resize(record.level_count);
+  for (const format::TableRecord& table : record.tables) {
+    if ((table.flags & format::kTableOfCopies) != 0) continue;
+    version->levels[table.level].push_back(std::make_shared<level::PmemTable>(
+        store_.pool.get(), table, store_.options.verify_checksums));
+  }
+  if (BRAID_MUTANT(kLogForgottenByRecovery)) {
+    manifest.record().flushed_table_id = next_table_id - 1;
+    if (Status s = manifest.Commit(); !s.ok()) return s;
+  }
+  scheduler_.SetL0Found(version->l0().size());
+  store_.lookup_filler.Begin(version->l0().empty() ? 0 : version->l0().front()->id());
+  if (Status s = store_.indexes.Begin(*version, record.AnyMerge()); !s.ok()) return s;
+  level::ReadState state;
+  state.version = std::move(version);
+  if (recovered->entries != nullptr && recovered->entries->entries() != 0) {
+    state.immutables.push_back(memtable::DramMemTable::Recover(
+        store_.memtables, recovered->log_id, *recovered->entries, recovered->write_ahead));
+  }
+  state.active = store_.NewMemTable(next_table_id);
+  versions.Begin(std::move(state), next_table_id + 1);
+  if (recovered->replayed_entries != 0 || recovered->rebuilt) {
+    scheduler_.Log("recovered " + std::to_string(recovered->replayed_entries) + " log entries" +
+                   (recovered->rebuilt ? "; lists were rebuilt after a power loss" : ""));
+  }
+  return Status::OK();
+}
+
+LsmEngine::~LsmEngine() {
+  // A database that was not closed is left as a crash leaves it: that is what recovery is for.
+  store_.closed.store(true);
+  store_.controller.Release();
+  scheduler_.Stop();
+  pmem::SynchronizeEpoch();
+}
+
+Status LsmEngine::Close() {
+  const base::MutexLock close_lock(close_mutex_);
+  if (closed()) return Status::Closed();
+  store_.closed.store(true);
+  store_.calls.Shut();
+  store_.controller.Release();
+  pmem::SynchronizeEpoch();
+  scheduler_.Stop();        // those that wait for the jobs, or merge themselves, stop as well
+  store_.calls.AwaitAll();  // a load under way ends with its next record
+  store_.large_values.Close();
+  Status outcome = store_.errors.failure();
+  if (outcome.ok() && !store_.options.read_only) {
+    outcome = base::NoThrow([&] { return scheduler_.FlushForClose(); });
+  }
+  if (outcome.ok() && medium_failed()) outcome = MediumStatus();
+  if (outcome.ok() && !store_.options.read_only) {
+    {
+      const level::VersionSet::Locked versions = store_.versions.Lock();
+      format::ManifestState& record = versions.record();
+      // Refused writes may have drawn numbers above the last one.
+      record.last_sequence =
+          std::max(record.last_sequence, std::min(store_.sequence.load(), format::kMaxSequence));
+      record.next_table_id = versions.next_table_id();
+      outcome = versions.manifest().Commit();
+    }
+    if (outcome.ok()) outcome = base::NoThrow([&] { return store_.pool->MarkClean(); });
+  }
+  // A pool that is not marked clean is recovered at the next open, as after a crash.
+  store_.pool->media().Unlock();
+  return outcome;
+}
+
+Status LsmEngine::BackgroundStatus() {
+  if (closed()) return Status::Closed();
+  if (store_.failed()) return store_.WhyEnded();
+  if (Status s = store_.pool->media().SyncError(); !s.ok()) return s;
+  return store_.errors.block_reason();
+}
+
+Status LsmEngine::Resume() {
+  const engine::CallGate::Call call(&store_.calls);
+  if (!call.entered()) return Status::Closed();
+  // A flush that found no room has changed nothing: it is tried again. What ended otherwise is half
+  // done, and takes a recovery.
+  scheduler_.Unblock();
+  if (Status s = scheduler_.WaitUntilIdle(false); !s.ok()) return s;
+  return BackgroundStatus();
+}
+
+Statistics LsmEngine::GetStatistics() {
+  Statistics s;
+  store_.reader.Fill(&s);
+  store_.writer.Fill(&s);
+  scheduler_.Fill(&s);
+  s.lines_flushed = store_.pool->ops().lines_flushed();
+  s.fences = store_.pool->ops().fences();
+  s.collected_chunks = store_.reclaimer.chunks_given_back();
+  s.arranged_entries = store_.arranger.arranged_entries();
+  s.region_fallbacks = store_.pool->region_fallbacks();
+  store_.controller.stalls()->Fill(&s);
+  {
+    const auto versions = store_.versions.Lock();
+    const level::ReadState& state = versions.state();
+    s.memtable_entries = state.active->entries();
+    s.memtable_bytes = state.active->bytes();
+    for (const auto& table : state.immutables) {
+      s.memtable_entries += table->entries();
+      s.memtable_bytes += table->bytes();
+    }
+    s.immutable_memtables = state.immutables.size();
+    s.l0_tables = state.version->l0().size();
+    for (const auto& table : state.version->l0()) s.l0_entries += table->entries();
+    s.waiting_tables = versions.waiting().size();
+    s.l1_entries = state.version->bottom().entries();
+    const auto tree = state.version->bottom().tree();
+    const uint64_t covered = tree != nullptr ? tree->size() : 0;
+    s.index_complete =
+        tree != nullptr && *store_.options.cache.index && store_.indexes.AllAreMade() ? 1 : 0;
+    s.index_entries = *store_.options.cache.index ? covered : 0;
+    s.second_chance_entries = *store_.options.cache.index ? 0 : covered;
+    s.memory_bytes = store_.budget.Used();
+  }
+  s.memory_budget_bytes = store_.options.memory_budget_bytes;
+  // In this order: the pool may grow between the two, but does not shrink.
+  s.pool_used_bytes = store_.pool->used_chunks() * store_.pool->chunk_bytes();
+  s.pool_bytes = store_.pool->pool_bytes();
+  s.pool_max_bytes = store_.pool->max_bytes();
+  s.last_sequence = store_.sequence.load();
+  s.snapshots = store_.views->count();
+  s.open_micros = open_micros_;
+  s.recovered_entries = recovered_entries_;
+  s.clean_open = store_.pool->was_clean() ? 1 : 0;
+  s.media_class = store_.pool->ops().media_class();
+  s.media_class_forced = store_.pool->media().media_class_forced();
+  s.design = store_.options.design;
+  return s;
+}
+
+Status LsmEngine::Verify(VerifyReport* report, const std::function<void(double)>& progress) {
+  const engine::CallGate::Call call(&store_.calls);
+  if (!call.entered()) return Status::Closed();
+  // Merges and flushes wait meanwhile, so that counts mean something; reads and writes go on.
+  const auto merges_held = scheduler_.HoldMerges();
+  const flush::Flusher::Lock flushes_held = store_.flusher.HoldFlushes();
+  const flush::Flusher::Lock checkpoints_held = store_.flusher.HoldCheckpoints();
+  if (closed()) return Status::Closed();
+  return VerifyAll(report, progress);
+}
+
+Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(double)>& progress) {
+  *report = VerifyReport{};
+  Verifier verifier({.pool = store_.pool.get(),
+                     .usage = &store_.usage,
+                     .versions = &store_.versions,
+                     .reclaimer = &store_.reclaimer,
+                     .large_values = &store_.large_values,
+                     .sequence = &store_.sequence,
+                     .open_merges = &store_.merger.open(),
+                     .progress = &progress});
+  if (!verifier.CheckTables([this] { return closed(); })) return Status::Closed();
+  {
+    // Nobody allocates or frees meanwhile: writers wait here for a moment.
+    const auto reclaim_lock = store_.reclaimer.Hold();
+    const auto batches_held = store_.writer.HoldBatches();
+    const auto shards_held = store_.writer.LockShards();
+    const base::MutexHold large_lock = store_.large_values.Hold();
+    const auto chunks_held = store_.bulk_loader.HoldChunks();
+    verifier.CheckSpace();
+  }
+  // The same through the read path: what a user would see, each value checked. Not where a dead
+  // entry is linked: readers take it for one that a merge has just unlinked, and look again.
+  if (!verifier.links_dead()) {
+    const std::unique_ptr<Iterator> all = NewIterator({});
+    for (all->SeekToFirst(); all->Valid(); all->Next()) ++report->live_entries;
+    // Lack of memory is no damage.
+    if (Status s = all->status(); s.IsCorruption()) {
+      verifier.AddProblem(s);
+    } else if (!s.ok()) {
+      return s;
+    }
+  }
+  return verifier.Report(report);
+}
+
+Status LsmEngine::Flush() { return FinishWork(false); }
+
+Status LsmEngine::Compact() { return FinishWork(true); }
+
+Status LsmEngine::FinishWork(bool merged_too) {
+  const engine::CallGate::Call call(&store_.calls);
+  if (!call.entered()) return Status::Closed();
+  scheduler_.SealActive(nullptr);
+  Status idle = scheduler_.WaitUntilIdle(merged_too);
+  if (idle.ok()) idle = scheduler_.Checkpoint();
+  if (idle.ok() && closed()) return Status::Closed();  // it may have come in between
+  return idle.ok() ? store_.errors.block_reason() : idle;
+}
+
+Status LsmEngine::Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report) {
+  const engine::CallGate::Call call(&store_.calls);
+  if (!call.entered()) return Status::Closed();
+  if (Status blocked = store_.errors.block_reason(); !blocked.ok()) return blocked;
+  return store_.bulk_loader.Load(source, options, report);
+}
+
+}  // namespace braid::lsm

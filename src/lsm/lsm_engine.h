@@ -1,0 +1,84 @@
+// Purpose: the engine of log, memtable, tables and indexes: opens and closes a store (lsm_store.h)
+// and its scheduler, and forwards to them. Thread safety: all public calls from any thread; the
+// order of locks is at the head of lsm_store.h. Invariant 1: a ReadState is freed, and a chunk
+// reused, only after a grace period, and after the views that may stand on it are gone. Invariant
+// 2: when Close unlocks the pool, no call works on it: each is in a read section that Close waits
+// for, or counted by LsmStore::calls. Persistence: see the parts; the manifest is committed under
+// the lock of the VersionSet. Source: ListDB 6.2.
+#pragma once
+
+#include "base/mutex.h"
+#include "engine/engine.h"
+#include "lsm/lsm_store.h"
+#include "lsm/scheduler.h"
+
+namespace braid::lsm {
+
+class LsmEngine final : public engine::Engine, public std::enable_shared_from_this<LsmEngine> {
+ public:
+  /// Opens the engine on a pool that `media` holds or will hold.
+  static Result<std::shared_ptr<LsmEngine>> Open(const Options& options,
+                                                 std::unique_ptr<pmem::Media> media);
+  ~LsmEngine() override;
+
+  Status Put(const WriteOptions& options, Slice key, Slice value) override {
+    return store_.writer.Put(options, key, value);
+  }
+  Status Delete(const WriteOptions& options, Slice key) override {
+    return store_.writer.Delete(options, key);
+  }
+  Status Write(const WriteOptions& options, const WriteBatch& batch) override {
+    return store_.writer.Write(options, batch);
+  }
+  Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
+                              Slice desired) override {
+    return store_.writer.CompareAndSwap(options, key, expected, desired);
+  }
+  Status WriteUnlessChanged(const WriteOptions& options, const WriteBatch& batch,
+                            std::span<const Slice> keys, const Snapshot& since) override {
+    return store_.writer.WriteUnlessChanged(options, batch, keys, since);
+  }
+  Status DeleteRange(const WriteOptions& options, Slice begin, std::optional<Slice> end,
+                     uint64_t* deleted) override {
+    return store_.range_deleter.Delete(options, begin, end, deleted);
+  }
+  Status Get(const ReadOptions& options, Slice key, std::string* value) override {
+    return store_.reader.Get(options, key, value);
+  }
+  Status GetPinned(const ReadOptions& options, Slice key, PinnedValue* value) override {
+    return store_.reader.GetPinned(options, key, value, [this] { return shared_from_this(); });
+  }
+  void MultiGet(const ReadOptions& options, std::span<const Slice> keys, std::string* values,
+                Status* statuses) override {
+    store_.reader.MultiGet(options, keys, values, statuses);
+  }
+  std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override {
+    return store_.reader.NewIterator(options, shared_from_this());
+  }
+  std::shared_ptr<const Snapshot> GetSnapshot() override { return store_.reader.GetSnapshot(); }
+  Status Flush() override;
+  Status Compact() override;
+  Status Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report) override;
+  Statistics GetStatistics() override;
+  Status Verify(VerifyReport* report, const std::function<void(double)>& progress) override;
+  Status Close() override;
+  Status BackgroundStatus() override;
+  Status Resume() override;
+
+ private:
+  LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
+  bool closed() const noexcept { return store_.reader.closed(); }
+  Status AnnounceWrites();
+  Status Recover();
+  void TellRecovery() const;
+  Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
+  Status FinishWork(bool merged_too);
+
+  Scheduler scheduler_{&store_};  // its jobs end before the store does: see ~LsmEngine
+  LsmStore store_;
+  base::Mutex close_mutex_;
+  uint64_t open_micros_ = 0;
+  uint64_t recovered_entries_ = 0;
+};
+
+}  // namespace braid::lsm

@@ -1,0 +1,109 @@
+// Purpose: wires the parts of a store. Thread safety, invariant, persistence: see lsm_store.h.
+#include "lsm/lsm_store.h"
+
+#include <utility>
+
+#include "engine/parts.h"
+
+namespace braid::lsm {
+
+namespace {
+
+/// Null where nothing would ever fill it.
+std::unique_ptr<cache::LookupCache> NewLookupCache(const Options& options,
+                                                   const pmem::PmemPool* pool) {
+  if (*options.cache.lookup_bytes == 0 || options.read_only) return nullptr;
+  return std::make_unique<cache::LookupCache>(pool, *options.cache.lookup_bytes);
+}
+
+}  // namespace
+
+// Long: one list of what each part uses; a part names only what is declared before it.
+LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pmem::PmemPool> opened,
+                   write::Writer::Host* write_host, BulkLoader::Host* load_host)
+    : options(chosen),
+      pool(std::move(opened)),
+      lookup_cache(NewLookupCache(options, pool.get())),
+      budget(options, pool.get(), lookup_cache.get()),
+      usage(pool->media().reserved_bytes() / pool->chunk_bytes()),
+      controller(options),
+      views(std::make_shared<level::ViewRegistry>()),
+      // Sequentially consistent, behind what there is to be done, as the number of a write: either
+      // this sees who goes to sleep, or that one sees the work.
+      reclaimer(
+          pool.get(), [this] { return views->OldestPin(); },
+          [this, write_host] {
+            if (jobs_asleep.load() != 0) write_host->Wake();
+          }),
+      versions(pool.get(), &reclaimer),
+      memtables{pool.get(), &sequence, controller.stalls()},
+      large_values(pool.get()),
+      reader({.options = &options,
+              .pool = pool.get(),
+              .versions = &versions,
+              .views = views,
+              .reclaimer = &reclaimer,
+              .lookup_cache = lookup_cache.get(),
+              .sequence = &sequence,
+              .closed = &closed}),
+      indexes({&options, pool.get(), &versions, &reclaimer, &budget}),
+      lookup_filler(pool.get(), &versions, lookup_cache.get()),
+      accounts({&options, pool.get(), &usage, &versions, &reclaimer, lookup_cache.get()}),
+      flusher({.options = &options,
+               .pool = pool.get(),
+               .usage = &usage,
+               .versions = &versions,
+               .views = views.get(),
+               .reclaimer = &reclaimer,
+               .accounts = &accounts,
+               .budget = &budget,
+               .lookup_cache = lookup_cache.get(),
+               .sequence = &sequence}),
+      merger({.options = &options,
+              .pool = pool.get(),
+              .usage = &usage,
+              .versions = &versions,
+              .views = views.get(),
+              .reclaimer = &reclaimer,
+              .accounts = &accounts,
+              .indexes = &indexes,
+              .budget = &budget,
+              .errors = &errors,
+              .stop = &stop_merges}),
+      arranger({&options, pool.get(), &usage, &versions, &indexes, &merger}),
+      dropper({&options, pool.get(), &versions, views.get(), &indexes, &merger}),
+      collector({&options, pool.get(), &usage, &accounts, &reclaimer, &merger, &errors}),
+      room_maker({pool.get(), &usage, &accounts, &large_values, &merger}),
+      writer({.pool = pool.get(),
+              .versions = &versions,
+              .reader = &reader,
+              .reclaimer = &reclaimer,
+              .budget = &budget,
+              .large_values = &large_values,
+              .controller = &controller,
+              .errors = &errors,
+              .sequence = &sequence,
+              .jobs_asleep = &jobs_asleep,
+              .host = write_host},
+             engine::ShardCount(options)),
+      range_deleter({&options, pool.get(), &versions, &reclaimer, &reader, &writer}),
+      bulk_loader({.options = &options,
+                   .pool = pool.get(),
+                   .usage = &usage,
+                   .versions = &versions,
+                   .reclaimer = &reclaimer,
+                   .large_values = &large_values,
+                   .lookup_filler = &lookup_filler,
+                   .controller = &controller,
+                   .writer = &writer,
+                   .flusher = &flusher,
+                   .sequence = &sequence,
+                   .host = load_host}),
+      readers({&options, &versions, views.get(), &reclaimer, &sequence}) {}
+
+Status LsmStore::WhyEnded() const {
+  if (closed.load(std::memory_order_acquire)) return Status::Closed();
+  return pool->failed() ? pool->FaultStatus() : errors.failure();
+}
+
+}  // namespace braid::lsm

@@ -1,0 +1,90 @@
+// Purpose: the parts of one LSM store, wired to each other: what an engine forwards to, and what
+// the scheduler gives work to. Thread safety: that of each part. Locks, in the order they may be
+// taken: that of loads, KeptRange::Own, those of the Scheduler (inline, merges), those of Flusher,
+// Reclaimer::Hold, those of Writer, LargeValues::Hold, BulkLoader::HoldChunks, that of the
+// VersionSet, and then the small ones that are held for a moment (WriteErrors, FinishRequests, the
+// list of jobs). Nothing is waited for inside an EpochGuard but these. Invariant: a part uses those
+// above it, and outlives none of them. Persistence: none of its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "cache/lookup_cache.h"
+#include "compaction/arranger.h"
+#include "compaction/collector.h"
+#include "compaction/kept_dropper.h"
+#include "compaction/lookup_filler.h"
+#include "compaction/merger.h"
+#include "compaction/room_maker.h"
+#include "compaction/space_accounts.h"
+#include "compaction/table_indexes.h"
+#include "engine/call_gate.h"
+#include "engine/write_errors.h"
+#include "flush/flusher.h"
+#include "level/memory_budget.h"
+#include "level/version_set.h"
+#include "level/view_registry.h"
+#include "lsm/bulk_loader.h"
+#include "lsm/reader_grants.h"
+#include "memtable/dram_memtable.h"
+#include "read/reader.h"
+#include "space/large_values.h"
+#include "space/reclaimer.h"
+#include "write/range_deleter.h"
+#include "write/write_controller.h"
+#include "write/writer.h"
+
+namespace braid::lsm {
+
+struct LsmStore {
+  /// `options` are complete: a design has chosen all parts. The hosts may be made later than this.
+  LsmStore(const Options& chosen, std::unique_ptr<pmem::PmemPool> opened,
+           write::Writer::Host* write_host, BulkLoader::Host* load_host);
+  LsmStore(const LsmStore&) = delete;
+  LsmStore& operator=(const LsmStore&) = delete;
+
+  /// False: there was no memory for what is as large as the pool may grow.
+  bool ok() const noexcept { return usage.ok() && (lookup_cache == nullptr || lookup_cache->ok()); }
+  std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id) {
+    return std::make_shared<memtable::DramMemTable>(memtables, id, writer.shards(), options);
+  }
+  bool failed() const noexcept { return errors.failed() || pool->failed(); }
+  /// Why writes have ended.
+  Status WhyEnded() const;
+
+  const Options options;
+  const std::unique_ptr<pmem::PmemPool> pool;
+  const std::unique_ptr<cache::LookupCache> lookup_cache;  // may be null
+  const level::MemoryBudget budget;
+  pmem::ChunkUsage usage;
+  write::WriteController controller;
+  const std::shared_ptr<level::ViewRegistry> views;
+  std::atomic<uint32_t> jobs_asleep{0};  // that rest until they are woken
+  std::atomic<bool> stop_merges{false};
+  engine::CallGate calls;  // that work on the pool outside of a read section
+  space::Reclaimer reclaimer;
+  level::VersionSet versions;
+  alignas(64) std::atomic<uint64_t> sequence{0};  // last one drawn
+  const memtable::MemTable::Store memtables;
+  std::atomic<bool> closed{false};
+  engine::WriteErrors errors;
+  space::LargeValues large_values;
+  read::Reader reader;
+  compaction::TableIndexes indexes;
+  compaction::LookupFiller lookup_filler;
+  compaction::SpaceAccounts accounts;
+  flush::Flusher flusher;
+  compaction::Merger merger;
+  compaction::Arranger arranger;
+  compaction::KeptDropper dropper;
+  compaction::Collector collector;
+  compaction::RoomMaker room_maker;
+  write::Writer writer;
+  write::RangeDeleter range_deleter;
+  BulkLoader bulk_loader;
+  ReaderGrants readers;
+};
+
+}  // namespace braid::lsm

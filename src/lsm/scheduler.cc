@@ -1,0 +1,326 @@
+// Purpose: what the background does next. Thread safety, invariants, persistence: see scheduler.h.
+#include "lsm/scheduler.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/mutants.h"
+#include "base/no_throw.h"
+
+namespace braid::lsm {
+
+namespace {
+/// Without a write for so long, the store is taken to be at rest.
+constexpr uint64_t kQuietNanos = 1'000'000'000;
+}  // namespace
+
+void Scheduler::TellPressure(bool let_go) {
+  const auto versions = store_.versions.Lock();
+  const level::ReadState& state = versions.state();
+  const auto tell = [&](uint64_t l0, uint64_t sealed, bool full) {
+    let_go ? store_.controller.LetGo(l0, sealed, full) : store_.controller.Update(l0, sealed, full);
+  };
+  if (store_.errors.blocked()) return tell(0, 0, false);  // writers get the reason
+  tell(state.version->l0().size(), state.immutables.size(), store_.budget.IsFull(*state.active));
+}
+
+void Scheduler::Fail(const Status& status) noexcept {
+  if (store_.errors.Fail(status)) {
+    if (store_.options.listener != nullptr) store_.options.listener->OnBackgroundError(status);
+    base::Try([&] { Log("writes end until the database is opened again: " + status.ToString()); });
+  }
+  store_.controller.Release();
+  Wake();
+}
+
+/// A flush finds no room: no chunk for the copies of a write-ahead log, or no head for another
+/// table when nothing is merged. Unlike a failure it ends when there is room again.
+void Scheduler::Block(const Status& reason) {
+  store_.errors.Block(reason, store_.pool->free_chunks());
+  store_.controller.Update(0, 0, false);  // whoever waits gets the reason
+  Wake();
+}
+
+void Scheduler::Unblock() {
+  if (store_.errors.Unblock()) UpdatePressure();
+}
+
+/// Whether trying again is of no use.
+bool Scheduler::IsBlockedNow() const {
+  // Where nothing is merged, asking for a head is cheap.
+  return *store_.options.compaction.kind != MergeKind::kNone &&
+         store_.errors.IsBlockedAt(store_.pool->free_chunks());
+}
+
+bool Scheduler::Guarded(bool (Scheduler::*step)()) {
+  bool worked = false;
+  const Status s = base::NoThrow([&] {
+    worked = (this->*step)();
+    return Status::OK();
+  });
+  if (store_.pool->failed()) {
+    if (!failed()) Fail(base::NoThrow([&] { return store_.pool->FaultStatus(); }));
+    return false;
+  }
+  if (s.ok()) return worked;
+  // Nothing was changed: later again, when there is more memory. Who waits for it gets the reason.
+  base::Try([&] { Log("background work waits: " + s.ToString()); });
+  if (step == &Scheduler::CompactionStep) EndRound(s);
+  return false;
+}
+
+/// Turns the oldest sealed memtable into an L0 table. False when there is nothing to do.
+bool Scheduler::FlushOldest() { return FlushOldestHeld(store_.flusher.HoldFlushes()); }
+
+bool Scheduler::FlushOldestHeld(const flush::Flusher::Lock& flushes_held) {
+  if (store_.failed() || IsBlockedNow()) return false;
+  using State = flush::Flusher::Outcome::State;
+  const uint64_t begin = NowNanos();
+  const Result<flush::Flusher::Outcome> flushed = store_.flusher.FlushOldest(flushes_held);
+  if (!flushed.ok()) {
+    Fail(flushed.status());
+    return false;
+  }
+  if (flushed->state == State::kNoRoom) Block(flushed->reason);
+  if (flushed->state != State::kFlushed) return false;
+  counters_.Add(Counter::kFlushes);
+  counters_.Add(Counter::kFlushedEntries, flushed->table_entries);
+  UpdatePressure();
+  FreeMemoryIfShort();
+  if (store_.flusher.GroupIsComplete() && !Checkpoint().ok()) return false;
+  const uint64_t nanos = NowNanos() - begin;
+  counters_.Add(Counter::kFlushNanos, nanos);
+  Unblock();
+  if (store_.options.listener != nullptr) {
+    store_.options.listener->OnFlush({.entries = flushed->entries, .nanos = nanos});
+  }
+  return true;
+}
+
+Status Scheduler::Checkpoint() {
+  const flush::Flusher::Lock checkpoints_held = store_.flusher.HoldCheckpoints();
+  // Close, too, checkpoints: what stopped the store is the answer, not that it is closed.
+  if (store_.pool->failed()) return store_.pool->FaultStatus();
+  if (failed()) return store_.errors.failure();
+  Status s = store_.flusher.Checkpoint(checkpoints_held);
+  if (!s.ok()) Fail(s);
+  return s;
+}
+
+/// False when it was stopped, or has failed.
+bool Scheduler::Merge(const compaction::Plan& plan) {
+  const uint64_t begin = NowNanos();
+  const Result<compaction::Merger::Merged> merged =
+      base::NoThrow([&] { return MergeTables(plan); });
+  const uint64_t nanos = NowNanos() - begin;
+  counters_.Add(Counter::kMergeNanos, nanos);
+  if (!merged.ok()) {
+    if (merged.status().code() != Status::Code::kAborted) Fail(merged.status());
+    return false;
+  }
+  if (store_.options.listener != nullptr) {
+    store_.options.listener->OnMerge({.entries = merged->entries, .nanos = nanos});
+  }
+  return true;
+}
+
+Result<compaction::Merger::Merged> Scheduler::MergeTables(const compaction::Plan& plan) {
+  if (store_.versions.Lock().OldestWaits()) {
+    if (Status s = Checkpoint(); !s.ok()) return s;
+  }
+  Result<compaction::Merger::Merged> merged = store_.merger.Merge(plan);
+  if (!merged.ok()) return merged;
+  counters_.Add(Counter::kMerges);
+  // What is adopted is in order: it gives no reason to arrange L1.
+  if (!merged->adopted) counters_.Add(Counter::kMergedEntries, merged->entries);
+  store_.indexes.Fit();
+  UpdatePressure();
+  return merged;
+}
+
+/// Gives back what no reader and no view can reach. False when nothing could be.
+bool Scheduler::Reclaim() { return Worked(store_.reclaimer.Reclaim(failed())); }
+
+/// Whether writes have ended for now, or somebody waits for all work to be done.
+bool Scheduler::IsAtRest() {
+  if (requests_.AnyWaits()) return true;
+  if (!store_.options.background_threads) return false;
+  const uint64_t writes = store_.sequence.load(std::memory_order_relaxed);
+  const uint64_t now = NowNanos();
+  if (writes != writes_seen_) {
+    writes_seen_ = writes;
+    quiet_since_ = now;
+  }
+  return now - quiet_since_ >= kQuietNanos;
+}
+
+compaction::Occasion Scheduler::OccasionOfNow() {
+  return {.at_rest = IsAtRest(),
+          .awaited = requests_.AnyWaits(),
+          .in_round = round_.has_value(),
+          .may_begin = !round_ || !round_->began_pass,
+          .merged = counters_.Sum(Counter::kMergedEntries)};
+}
+
+bool Scheduler::DropStep() {
+  const uint64_t passes = store_.dropper.passes();
+  const bool worked = Worked(store_.dropper.Step(OccasionOfNow()));
+  if (round_ && store_.dropper.passes() != passes) round_->began_pass = true;
+  return worked;
+}
+
+bool Scheduler::ArrangeStep() {
+  const uint64_t passes = store_.arranger.passes();
+  const bool worked = Worked(store_.arranger.Step(OccasionOfNow()));
+  if (round_ && store_.arranger.passes() != passes) round_->began_pass = true;
+  return worked;
+}
+
+/// What the next plan is made from, but for the round.
+compaction::StoreFacts Scheduler::FactsOfNow() {
+  compaction::StoreFacts facts;
+  facts.lacks_index = store_.indexes.LackSome();
+  facts.l0_found = l0_found_;
+  facts.finish_all = requests_.AnyWaits();
+  const auto versions = store_.versions.Lock();
+  for (const level::Level& level : versions.state().version->levels) {
+    std::vector<compaction::TableFacts>& tables = facts.levels.emplace_back();
+    for (const auto& table : level) {
+      tables.push_back({table->id(), round_ && table->id() <= round_->request.tables});
+    }
+  }
+  facts.open_merge = compaction::Merger::OpenMergeOf(versions);
+  if (BRAID_MUTANT(kOpenMergeWaits)) facts.open_merge = compaction::StoreFacts::OpenMerge::kNone;
+  // How much a merge by pointers has done before a crash is only known by counting after it.
+  for (const format::MergeRecord& merge : versions.record().merges) {
+    if ((merge.flags & format::kMergeByPointers) != 0) facts.lacks_index = false;
+  }
+  return facts;
+}
+
+/// One piece of work of the compaction thread, the most urgent first.
+bool Scheduler::CompactionStep() {
+  const base::MutexLock merge_lock(merge_mutex_);
+  if (store_.stop_merges.load() || store_.failed()) return false;
+  store_.indexes.Fit();
+  FreeMemoryIfShort();
+  BeginRound();
+  compaction::StoreFacts facts = FactsOfNow();
+  const bool may_hold = !facts.finish_all && !store_.errors.blocked();
+  facts.is_granted = store_.readers.Hold(may_hold, facts.levels.front().size());
+  TellRound(&facts);
+  for (;;) {
+    const compaction::Plan plan = compaction::Pick(facts, store_.options.compaction);
+    if (plan.action == compaction::Action::kNothing) return false;
+    if (plan.action == compaction::Action::kNextPhase) {
+      if (!NextPhase(&facts)) return false;
+      continue;
+    }
+    CountPhaseStep(plan, facts);
+    if (CarryOut(plan)) return true;
+    // What a close has stopped is not done.
+    if (store_.stop_merges.load() || store_.failed()) return false;
+    facts.tried.Add(plan.action);
+  }
+}
+
+/// False when it comes to nothing.
+bool Scheduler::CarryOut(const compaction::Plan& plan) {
+  using compaction::Action;
+  switch (plan.action) {
+    case Action::kMerge:
+      return Merge(plan);
+    case Action::kFinishCopies:
+      return Worked(store_.merger.FinishCopies());
+    case Action::kIndex:
+      return Worked(store_.indexes.BuildStep());
+    case Action::kRemakeIndex:
+      return Worked(store_.indexes.RemakeStep());
+    case Action::kFillLookups:
+      return Worked(store_.lookup_filler.Step());
+    case Action::kCount:
+      return store_.accounts.CountStep();
+    case Action::kDrop:
+      return DropStep();
+    case Action::kArrange:
+      return ArrangeStep();
+    case Action::kCollect:
+      return Worked(store_.collector.Step(OccasionOfNow()));
+    case Action::kMakeRoom:
+      return Worked(store_.room_maker.Step(&round_->stuck));
+    case Action::kNothing:
+    case Action::kNextPhase:
+      break;
+  }
+  return false;
+}
+
+/// Answers processes that read beside this one. Always false: it is no work that others wait for.
+bool Scheduler::ServeReaders() {
+  if (!store_.readers.AnyAsks()) return false;
+  if (store_.failed()) {
+    store_.readers.Tell(pmem::GrantWaitsFor::kFailure);
+    return false;
+  }
+  if (store_.stop_merges.load()) return false;  // it closes
+  if (store_.readers.WantSeal()) {
+    const uint64_t newest = store_.versions.Lock().Keep()->active->id();
+    SealActive(nullptr);
+    store_.readers.AwaitFlush(newest);
+  }
+  if (!store_.readers.MayGrant(requests_.AnyWaits())) return false;
+  if (Checkpoint().ok()) store_.readers.Grant();
+  store_.readers.EndRequest();
+  return false;
+}
+
+/// Without threads: does all work there is.
+void Scheduler::RunInline() {
+  const base::MutexLock lock(inline_mutex_);
+  while (GuardedStep() || Guarded(&Scheduler::Reclaim)) {
+  }
+}
+
+/// Everything the log holds becomes a table, so that the next open replays nothing.
+Status Scheduler::FlushForClose() {
+  {
+    const level::VersionSet::Locked versions = store_.versions.Lock();
+    const std::shared_ptr<memtable::MemTable> active = versions.state().active;
+    if (active->entries() != 0) {
+      level::NextState next = versions.Next();
+      next.Seal(store_.NewMemTable(versions.NewTableId()));
+      active->Freeze();
+      versions.Show(std::move(next));
+    }
+  }
+  store_.stop_merges.store(false);
+  if (BRAID_MUTANT(kCleanBeforeFlush)) (void)store_.pool->MarkClean();
+  // When no head is free for another table, a merge makes one.
+  const auto merge = [this] {
+    store_.readers.TakeBack();
+    const compaction::Plan plan = compaction::PickMerge(FactsOfNow(), store_.options.compaction);
+    return plan.action != compaction::Action::kNothing && CarryOut(plan);
+  };
+  while (!BRAID_MUTANT(kCloseLeavesLog) &&
+         (FlushOldest() || (store_.versions.AnySealed() && !failed() && merge()))) {
+  }
+  if (!failed()) {
+    if (Status s = Checkpoint(); !s.ok()) return s;
+    if (Status s = store_.errors.block_reason(); !s.ok()) return s;
+  }
+  while (Guarded(&Scheduler::Reclaim)) {
+  }
+  return store_.errors.failure();
+}
+
+void Scheduler::Fill(Statistics* statistics) const {
+  statistics->syncs = counters_.Sum(Counter::kSyncs);
+  statistics->flushes = counters_.Sum(Counter::kFlushes);
+  statistics->flushed_entries = counters_.Sum(Counter::kFlushedEntries);
+  statistics->flush_micros = counters_.Sum(Counter::kFlushNanos) / 1000;
+  statistics->merges = counters_.Sum(Counter::kMerges);
+  statistics->merged_entries = counters_.Sum(Counter::kMergedEntries);
+  statistics->merge_micros = counters_.Sum(Counter::kMergeNanos) / 1000;
+}
+
+}  // namespace braid::lsm

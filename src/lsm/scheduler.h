@@ -1,0 +1,159 @@
+// Purpose: gives a store's parts their work: what is flushed, merged, indexed, arranged, collected
+// and given back, when, and on which thread; who waits for it; and what writes and loads want done.
+// Thread safety: any thread. Locks, in the order they may be taken: inline_mutex_, merge_mutex_,
+// and after all of the store's work_mutex_ (lsm_store.h). Invariant 1: memtables are flushed, and
+// L0 tables merged, in the order of their ids. Invariant 2: while processes that read beside this
+// one are granted tables, CompactionStep stores nothing to the pool; a merge elsewhere takes the
+// tables back before. Invariant 3: an error of a step ends writes; a step that throws has done
+// nothing, and comes again. Persistence: that of the parts.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+#include "base/counters.h"
+#include "base/mutex.h"
+#include "base/workers.h"
+#include "compaction/picker.h"
+#include "lsm/finish_requests.h"
+#include "lsm/lsm_store.h"
+#include "write/sync_rounds.h"
+
+namespace braid::lsm {
+
+/// All work that was there when somebody asked for it. Compaction thread (finish_work.cc).
+struct FinishRound {
+  FinishRequests::Request request;
+  compaction::Phase phase = compaction::Phase::kIndex;
+  std::optional<uint64_t> steps_left;  // of the phase; none: it has not begun
+  bool began_pass = false;             // the phase has begun a pass over L1 of its own
+  bool has_turn = false;               // the next step is the round's, not a merge
+  std::unordered_set<uint64_t> stuck;  // chunks of rooms that could not be emptied
+};
+
+class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
+ public:
+  /// The store may be made later than this, but before any call.
+  explicit Scheduler(LsmStore* store) noexcept : store_(*store) {}
+
+  /// Tables that the open has found in L0. Before Start.
+  void SetL0Found(uint64_t tables) noexcept { l0_found_ = tables; }
+  void Start();
+  /// No job runs when it returns, and none begins.
+  void Stop();
+  /// After Stop: everything that logs hold becomes a table, so that the next open replays nothing.
+  Status FlushForClose();
+
+  /// Puts an empty memtable in the place of `expected` (null: of whatever is active, unless empty).
+  void SealActive(const memtable::MemTable* expected);
+  /// Waits until no memtable that is sealed now is left and, if `merged_too`, what was written
+  /// until now is merged, indexed and collected. Errors: why it is not.
+  Status WaitUntilIdle(bool merged_too);
+  /// A flush that has found no room is tried again.
+  void Unblock();
+  /// While it is held nothing is merged.
+  base::MutexHold HoldMerges() { return base::MutexHold(merge_mutex_); }
+  void Log(const std::string& line) const {
+    if (store_.options.logger) store_.options.logger(line);
+  }
+  void Fill(Statistics* statistics) const;
+
+  // Writer::Host and BulkLoader::Host; scheduler_hosts.cc.
+  void Wake() noexcept override;
+  void SealFull(const memtable::MemTable* full) override;
+  bool WaitForSpace(uint64_t reclaimed) override;
+  Status Sync() override;
+  void Fail(const Status& reason) noexcept override;
+  Status WhyNot() const override;
+  std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id) override {
+    return store_.NewMemTable(id);
+  }
+  Status FlushMemTables() override;
+  bool FlushOldestHeld(const flush::Flusher::Lock& flushes_held) override;
+  /// Errors: why writes have ended.
+  Status Checkpoint() override;
+  void LetWork(bool wait) override;
+  void TellPressure(bool let_go) override;
+
+ private:
+  enum class Counter : uint8_t {
+    kSyncs,
+    kFlushes,
+    kFlushedEntries,
+    kFlushNanos,
+    kMerges,
+    kMergedEntries,
+    kMergeNanos,
+    kCount
+  };
+  class BackgroundJob;
+  class FlushWork;
+  class CompactionWork;
+  class SpaceWork;
+
+  bool failed() const noexcept { return store_.errors.failed(); }
+  /// Carries out a step of the background.
+  bool Guarded(bool (Scheduler::*step)());
+  bool GuardedStep() {
+    return Guarded(&Scheduler::FlushOldest) || Guarded(&Scheduler::CompactionStep);
+  }
+  /// What a step has come to.
+  bool Worked(const Result<bool>& step) noexcept {
+    if (!step.ok()) Fail(step.status());
+    return step.ok() && *step;
+  }
+  void RunInline();
+  void WakeJobs() noexcept;
+  void UpdatePressure() { TellPressure(false); }
+  /// What reclaims may be busy touching pages for longer than writers need to fill the budget:
+  /// where memory is short, whoever has just retired some does not wait for it.
+  void FreeMemoryIfShort() {
+    if (store_.budget.IsShort()) store_.reclaimer.ReclaimMemory();
+  }
+  void Block(const Status& reason);
+  bool IsBlockedNow() const;
+
+  bool FlushOldest();
+  bool CompactionStep();
+  compaction::StoreFacts FactsOfNow();
+  bool CarryOut(const compaction::Plan& plan);
+  bool Merge(const compaction::Plan& plan);
+  Result<compaction::Merger::Merged> MergeTables(const compaction::Plan& plan);
+  bool DropStep();
+  bool ArrangeStep();
+  bool Reclaim();
+  bool ServeReaders();
+  bool IsAtRest();
+  compaction::Occasion OccasionOfNow();
+  // finish_work.cc
+  void AwaitFlushes(uint64_t tables);
+  void BeginRound();
+  void EndRound(const Status& outcome) noexcept;
+  void TellRound(compaction::StoreFacts* facts);
+  void BeginPhase(compaction::StoreFacts* facts);
+  void CountPhaseStep(const compaction::Plan& plan, const compaction::StoreFacts& facts);
+  bool NextPhase(compaction::StoreFacts* facts);
+
+  LsmStore& store_;
+  base::Counters<Counter, static_cast<size_t>(Counter::kCount)> counters_;
+  FinishRequests requests_;
+  write::SyncRounds syncs_;
+  std::atomic<bool> stopping_{false};
+  base::Mutex inline_mutex_;  // without threads: one runs the work at a time
+  base::Mutex merge_mutex_;   // held by merges, indexing, collection
+  base::Mutex work_mutex_;    // over workers_
+  std::shared_ptr<base::Workers> workers_
+      BRAID_GUARDED_BY(work_mutex_);  // null without threads, and once stopped
+  std::array<std::unique_ptr<base::Workers::Job>, 3> jobs_;
+  uint64_t l0_found_ = 0;
+  // Compaction thread.
+  uint64_t writes_seen_ = 0;
+  uint64_t quiet_since_ = 0;
+  std::optional<FinishRound> round_;
+};
+
+}  // namespace braid::lsm

@@ -1,0 +1,100 @@
+// Purpose: what writes and bulk loads want done by the store: sealing memtables, syncing, waiting
+// for space.
+// Thread safety, invariants, persistence: see scheduler.h.
+#include "base/mutants.h"
+#include "base/no_throw.h"
+#include "lsm/scheduler.h"
+
+namespace braid::lsm {
+
+void Scheduler::SealFull(const memtable::MemTable* full) {
+  const engine::CallGate::Call call(&store_.calls);
+  if (call.entered()) SealActive(full);
+}
+
+/// Puts an empty memtable in the place of `expected` (null: of whatever is active, unless empty).
+void Scheduler::SealActive(const memtable::MemTable* expected) {
+  {
+    const auto batches_held = store_.writer.HoldBatchesWatched();
+    const level::VersionSet::Locked versions =
+        store_.versions.LockWatched(store_.controller.stalls());
+    const level::ReadState& current = versions.state();
+    if (expected != nullptr && current.active.get() != expected) return;
+    if (current.active->entries() == 0) return;
+    // The writers wait in Admit until there is room again; those past it write a little more here.
+    if (expected != nullptr && current.immutables.size() >= store_.options.memtable.max_immutable) {
+      if (!store_.errors.blocked()) {
+        store_.controller.Update(current.version->l0().size(), current.immutables.size(), true);
+      }
+      return;
+    }
+    level::NextState next = versions.Next();
+    next.Seal(store_.NewMemTable(versions.NewTableId()));
+    current.active->Freeze();
+    versions.Show(std::move(next));
+  }
+  if (store_.options.background_threads) {
+    Wake();
+  } else {
+    const base::Stalls::Watch watch(store_.controller.stalls(), StallReason::kBackground);
+    RunInline();
+  }
+}
+
+Status Scheduler::Sync() {
+  const base::Stalls::Asked asked;
+  const engine::CallGate::Call call(&store_.calls);
+  if (!call.entered()) return Status::Closed();
+  return syncs_.Run([this] {
+    counters_.Add(Counter::kSyncs);
+    Status s = BRAID_MUTANT(kSyncPutNotSynced) ? Status::OK() : store_.pool->media().Sync();
+    if (!s.ok()) Fail(s);  // the medium gives the same error to all who sync after this
+    return s;
+  });
+}
+
+/// After a full pool: lets the background give back what it can. True when there is room again, as
+/// there is at once when another thread has given some back since the attempt.
+bool Scheduler::WaitForSpace(uint64_t reclaimed) {
+  const base::Stalls::Timer timer(store_.controller.stalls(), StallReason::kFullPool);
+  const engine::CallGate::Call call(&store_.calls);
+  if (!call.entered()) return false;
+  // What is free is counted between two steps of the background: one under way may hold most of it
+  // for copies that it gives back. And without the reserve, which a flush of copied logs makes
+  // smaller.
+  int64_t before = 0;
+  if (store_.reclaimer.times() == reclaimed) {
+    const base::MutexLock merge_lock(merge_mutex_);
+    const auto reclaim_lock = store_.reclaimer.Hold();
+    before = store_.pool->spare_chunks();
+  }
+  if (store_.reclaimer.times() != reclaimed) return true;
+  SealActive(nullptr);
+  if (Status s = WaitUntilIdle(true); !s.ok()) return false;
+  if (Status s = Checkpoint(); !s.ok()) return false;
+  while (Guarded(&Scheduler::Reclaim)) {
+  }
+  const base::MutexLock merge_lock(merge_mutex_);
+  return store_.pool->spare_chunks() > before || store_.large_values.HasWantedRun();
+}
+
+Status Scheduler::WhyNot() const {
+  return store_.reader.closed() || store_.failed() ? store_.WhyEnded() : Status::OK();
+}
+
+Status Scheduler::FlushMemTables() {
+  SealActive(nullptr);
+  if (Status s = WaitUntilIdle(false); !s.ok()) return s;
+  if (Status s = WhyNot(); !s.ok()) return s;
+  return store_.errors.block_reason();
+}
+
+void Scheduler::LetWork(bool wait) {
+  if (!store_.options.background_threads) return RunInline();
+  Wake();
+  if (!wait) return;
+  bool looked = false;
+  requests_.Wait([&looked] { return std::exchange(looked, true); });
+}
+
+}  // namespace braid::lsm

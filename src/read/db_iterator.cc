@@ -1,0 +1,119 @@
+// Purpose: moves of the user's iterator. Thread safety, invariant, persistence: see db_iterator.h.
+#include "read/db_iterator.h"
+
+#include <utility>
+
+#include "base/no_throw.h"
+#include "pmem/epoch.h"
+
+namespace braid::read {
+
+DbIterator::DbIterator(Reader::Owner owner, Reader* reader,
+                       std::shared_ptr<level::ViewRegistry> registry,
+                       level::ViewRegistry::Handle view,
+                       std::shared_ptr<const level::ReadState> state, level::MergingIterator merged,
+                       const ReadOptions& options)
+    : owner_(std::move(owner)),
+      reader_(reader),
+      registry_(std::move(registry)),
+      view_(std::move(view)),
+      state_(std::move(state)),
+      merged_(std::move(merged)),
+      lower_(options.lower_bound),
+      upper_(options.upper_bound) {
+  merged_.SetBounds(lower_, upper_);
+}
+
+template <class Step>
+void DbIterator::Move(bool forward, Step&& step) {
+  const pmem::EpochGuard guard;
+  valid_ = false;
+  forward_ = forward;
+  ahead_at_ = ahead_count_ = 0;
+  if (reader_->closed() || owner_->is_parents()) return;
+  status_ = base::NoThrow([&] {
+    step();
+    return Settle(forward);
+  });
+  if (const uint64_t passed = merged_.TakePassed(); passed != 0) reader_->CountPassed(passed);
+  if (!status_.ok() || owner_->medium_failed()) valid_ = false;
+}
+
+Status DbIterator::Settle(bool forward) {
+  if (!merged_.Valid()) return Status::OK();
+  key_ = merged_.key();
+  const bool outside = forward ? upper_ && key_ >= *upper_ : lower_ && key_ < *lower_;
+  if (outside) return Status::OK();
+  const std::optional<index::ValueRef>& looked_up = merged_.looked_up();
+  Status s =
+      looked_up ? reader_->ValueOf(*looked_up, &value_) : reader_->ValueOf(merged_.item(), &value_);
+  if (!s.ok()) return s;
+  valid_ = true;
+  ReadAhead();
+  return Status::OK();
+}
+
+/// Reads what the next steps come to. In an epoch.
+void DbIterator::ReadAhead() {
+  ahead_ = merged_.Ahead();
+  // In order, so all are within the bounds if the last is.
+  if (!ahead_.empty() &&
+      (forward_ ? upper_ && ahead_.back().key >= *upper_ : lower_ && ahead_.back().key < *lower_)) {
+    return;
+  }
+  ahead_count_ = reader_->PlainValuesOf(ahead_);
+}
+
+/// By far the most steps find their entry read and checked: the view keeps it as it is.
+bool DbIterator::TakeAhead(bool forward) {
+  if (forward != forward_ || ahead_at_ == ahead_count_) return false;
+  key_ = ahead_[ahead_at_].key;
+  value_ = ahead_[ahead_at_].value;
+  ++ahead_at_;
+  valid_ = !owner_->medium_failed();
+  return true;
+}
+
+void DbIterator::StepOn(bool forward) {
+  if (!valid_) return;
+  merged_.SkipAhead(std::exchange(ahead_at_, 0));
+  Move(forward, [&] { forward ? merged_.Next() : merged_.Prev(); });
+}
+
+void DbIterator::SeekToFirst() {
+  Move(true, [&] { lower_ ? merged_.SeekGE(*lower_) : merged_.SeekToFirst(); });
+}
+
+void DbIterator::SeekToLast() {
+  Move(false, [&] {
+    if (!upper_) {
+      merged_.SeekToLast();
+      return;
+    }
+    merged_.SeekLE(*upper_);
+    if (merged_.Valid() && merged_.key() == *upper_) merged_.Prev();
+  });
+}
+
+void DbIterator::Seek(Slice target) {
+  Move(true, [&] { merged_.SeekGE(lower_ && target < *lower_ ? Slice(*lower_) : target); });
+}
+
+void DbIterator::SeekForPrev(Slice target) {
+  if (upper_ && target >= *upper_) {
+    SeekToLast();
+    return;
+  }
+  Move(false, [&] { merged_.SeekLE(target); });
+}
+
+Status DbIterator::status() const {
+  return base::NoThrow([&] {
+    if (owner_->is_parents()) return base::OpenedByParent();
+    if (reader_->closed()) return Status::Closed();
+    if (owner_->medium_failed()) return owner_->MediumStatus();
+    return status_.ok() ? merged_.status() : status_;
+  });
+}
+
+}  // namespace braid::read

@@ -1,0 +1,245 @@
+// Purpose: gets, snapshots, iterators. Thread safety, invariants, persistence: see reader.h.
+#include "read/reader.h"
+
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "base/mutants.h"
+#include "engine/empty_iterator.h"
+#include "engine/failed_snapshot.h"
+#include "engine/stored_value.h"
+#include "pmem/epoch.h"
+#include "read/db_iterator.h"
+
+namespace braid::read {
+
+using format::EntryHeader;
+using index::LookupResult;
+
+namespace {
+
+/// Lookups in a row that find a dead entry while no merge stores links, after which it is damage.
+constexpr int kMaxStillDead = 16;
+
+class RegisteredSnapshot final : public Snapshot {
+ public:
+  RegisteredSnapshot(std::shared_ptr<level::ViewRegistry> registry,
+                     level::ViewRegistry::Handle view)
+      : registry_(std::move(registry)), view_(std::move(view)) {}
+  uint64_t sequence() const noexcept override { return view_.sequence(); }
+  const void* owner() const noexcept override { return registry_.get(); }
+
+ private:
+  std::shared_ptr<level::ViewRegistry> registry_;  // before view_: it must outlive it
+  level::ViewRegistry::Handle view_;
+};
+
+LookupResult FindIn(std::span<const index::SortedRun* const> runs, const index::LookupKey& key,
+                    const index::ReadView& view) {
+  for (const index::SortedRun* run : runs) {
+    const LookupResult result = run->Get(key, view);
+    if (result.state != LookupResult::State::kAbsent) return result;
+  }
+  return {};
+}
+
+/// Asks all runs, newest first. Ends at the first that knows the key. `lookup` may be null; it
+/// answers for all that is flushed (lookup_cache.h).
+LookupResult FindNewest(const level::ReadState& state, const cache::LookupCache* lookup,
+                        const index::LookupKey& key, const index::ReadView& view) {
+  if (BRAID_MUTANT(kLookupAskedFirst) && lookup != nullptr) {
+    const LookupResult early = lookup->Find(key, view);
+    if (early.state != LookupResult::State::kAbsent) return early;
+  }
+  if (lookup == nullptr) return FindIn(state.runs(), key, view);
+  LookupResult result = FindIn(state.memtables(), key, view);
+  if (result.state != LookupResult::State::kAbsent) return result;
+  result = lookup->Find(key, view);
+  if (result.state != LookupResult::State::kAbsent) return result;
+  return FindIn(state.tables(), key, view);
+}
+
+}  // namespace
+
+Reader::Reader(Store store) : store_(std::move(store)), pool_(*store_.pool), views_(*store_.views) {
+  if (store_.options->lists.count_visits) visits_ = std::make_unique<index::VisitCounters>();
+}
+
+Status Reader::ValueOf(const index::ValueRef& ref, std::string_view* value) const {
+  if (ref.is_of_entry()) {
+    return engine::ReadStoredValue(pool_, ref.offset(), store_.options->verify_checksums, value);
+  }
+  *value = ref.bytes();
+  return Status::OK();
+}
+
+Status Reader::ValueOf(const index::CursorItem& item, std::string_view* value) const {
+  return ValueOf(pool_.Holds(item.entry) ? index::ValueRef::OfEntry(pool_.OffsetOf(item.entry))
+                                         : index::ValueRef::At(item.value),
+                 value);
+}
+
+size_t Reader::PlainValuesOf(std::span<const index::CursorItem> items) const noexcept {
+  return engine::PlainValues(pool_, items, store_.options->verify_checksums);
+}
+
+/// Not registered: for a read that ends with its epoch, or whose snapshot the caller keeps.
+Status Reader::ViewFor(const ReadOptions& options, index::ReadView* view) const {
+  *view = ViewOfNow();
+  if (options.snapshot == nullptr) return Status::OK();
+  if (Status s = engine::CheckSnapshot(*options.snapshot, &views_); !s.ok()) return s;
+  view->sequence = options.snapshot->sequence();
+  return Status::OK();
+}
+
+Status Reader::Get(const ReadOptions& options, Slice key, std::string* value) {
+  if (Status s = engine::CheckKey(key); !s.ok()) return s;
+  counters_.Add(Counter::kGets);
+  index::ReadView view;
+  if (Status s = ViewFor(options, &view); !s.ok()) return s;
+  const pmem::EpochGuard guard;
+  if (closed()) return Status::Closed();
+  Status status;
+  const LookupResult result = FindCounting(key, view, &status);
+  if (result.state != LookupResult::State::kFound) return status.ok() ? Status::NotFound() : status;
+  std::string_view found;
+  if (Status s = ValueOf(result.value, &found); !s.ok()) return s;
+  value->assign(found);
+  counters_.Add(Counter::kGetsFound);
+  return Status::OK();
+}
+
+/// As FindVersion, and counts which nodes of lists it visits, where that was asked for.
+LookupResult Reader::FindCounting(Slice key, index::ReadView view, Status* status) const {
+  if (visits_ == nullptr) return FindVersion(key, view, status);
+  index::Visits visits(pool_);
+  view.visits = &visits;
+  const LookupResult result = FindVersion(key, view, status);
+  visits_->Add(visits);
+  return result;
+}
+
+LookupResult Reader::FindVersion(Slice key, const index::ReadView& view, Status* status) const {
+  const index::LookupKey lookup{key, base::Hash64(key)};
+  if (store_.lookup_cache != nullptr) store_.lookup_cache->Prefetch(lookup.hash);
+  // Its offset, and relinks before it was looked for.
+  std::pair<uint64_t, uint64_t> last_dead{0, 0};
+  for (int still = 0; still < kMaxStillDead;) {
+    const uint64_t before = store_.versions->relinks().load(std::memory_order_acquire);
+    const LookupResult result =
+        FindNewest(store_.versions->shown(), store_.lookup_cache, lookup, view);
+    if (result.state == LookupResult::State::kCorrupt) {
+      *status = index::DamageStatus(pool_, result.value.offset());
+      return {};
+    }
+    if (!result.has_version()) return {};
+    if (!result.value.is_of_entry()) return result;
+    const uint64_t offset = result.value.offset();
+    const EntryHeader* entry = pool_.EntryAt(offset);
+    if (pool_.failed()) {
+      *status = pool_.FaultStatus();
+      return {};
+    }
+    if (entry == nullptr) {
+      *status = pool_.CorruptionAt(offset, "entry", "it is no entry any more");
+      return {};
+    }
+    if (result.state == LookupResult::State::kDeleted || entry->state() != format::kStateDead) {
+      return result;
+    }
+    // Merges went by during this lookup: what hid the entry was asked for too late. Again, with the
+    // tables of now. A dead entry that is found while no merge moves anything is damage.
+    const uint64_t after = store_.versions->relinks().load(std::memory_order_acquire);
+    // Found so again while the merge is at the same batch: nothing newer hides it, since what does
+    // leaves the source only after the entry is unlinked. So it is an original that is about to be
+    // replaced by its copy, which is the same, and the merge need not be waited for.
+    if ((before & 1) != 0 && after == before && last_dead == std::pair(offset, before)) {
+      return result;
+    }
+    last_dead = {offset, before};
+    const bool moved = (before & 1) != 0 || after != before;
+    still = moved ? 0 : still + 1;
+    if (moved) std::this_thread::yield();
+  }
+  *status = pool_.CorruptionAt(0, "table", "it leads to an entry that is marked dead");
+  return {};
+}
+
+/// A view of this moment. A bulk load draws its number just before its state is shown: a view with
+/// that number would see the state before first, and then the one after.
+level::ViewRegistry::Handle Reader::RegisterView(const std::atomic<uint64_t>* clock) {
+  for (;;) {
+    level::ViewRegistry::Handle handle = views_.Register(*store_.sequence, clock);
+    if (!store_.versions->is_switching()) return handle;
+    std::this_thread::yield();
+  }
+}
+
+std::shared_ptr<const Snapshot> Reader::GetSnapshot() {
+  return std::make_shared<RegisteredSnapshot>(store_.views, RegisterView(nullptr));
+}
+
+std::unique_ptr<Iterator> Reader::NewIterator(const ReadOptions& options, const Owner& owner) {
+  counters_.Add(Counter::kIterators);
+  if (options.snapshot != nullptr) {
+    if (Status s = engine::CheckSnapshot(*options.snapshot, &views_); !s.ok()) {
+      return std::make_unique<engine::StatusIterator>([s] { return s; });
+    }
+  }
+  // The view is registered before the state is read: nothing it may see is given back from here on.
+  level::ViewRegistry::Handle handle =
+      options.snapshot != nullptr && !BRAID_MUTANT(kIteratorViewNotRegistered)
+          ? views_.Register(options.snapshot->sequence(), &store_.reclaimer->clock())
+          : RegisterView(&store_.reclaimer->clock());
+  std::shared_ptr<const level::ReadState> state;
+  {
+    const pmem::EpochGuard guard;
+    if (closed()) return std::make_unique<engine::StatusIterator>(Status::Closed);
+    state = store_.versions->shown().shared_from_this();
+  }
+  index::ReadView view = ViewOfNow();
+  view.sequence = BRAID_MUTANT(kIteratorViewNotRegistered) && options.snapshot != nullptr
+                      ? options.snapshot->sequence()
+                      : handle.sequence();
+  level::MergingIterator merged = MergeOf(*state, view);
+  return std::make_unique<DbIterator>(owner, this, store_.views, std::move(handle),
+                                      std::move(state), std::move(merged), options);
+}
+
+/// All that `view` sees in the tables of `state`, which the caller keeps, as it does the engine.
+level::MergingIterator Reader::MergeOf(const level::ReadState& state,
+                                       const index::ReadView& view) const {
+  std::vector<std::unique_ptr<index::Cursor>> cursors;
+  cursors.reserve(state.runs().size());
+  for (const index::SortedRun* run : state.runs()) cursors.push_back(run->NewCursor(view));
+  return {std::move(cursors), [this, view](Slice key, Status* status) {
+            const LookupResult now = FindVersion(key, view, status);
+            return now.state == LookupResult::State::kFound ? std::optional(now.value)
+                                                            : std::nullopt;
+          }};
+}
+
+void Reader::Fill(Statistics* statistics) const {
+  statistics->gets = counters_.Sum(Counter::kGets);
+  statistics->gets_found = counters_.Sum(Counter::kGetsFound);
+  statistics->iterators = counters_.Sum(Counter::kIterators);
+  statistics->passed_entries = counters_.Sum(Counter::kPassedEntries);
+  if (store_.lookup_cache != nullptr) {
+    const cache::LookupCache& lookup = *store_.lookup_cache;
+    statistics->lookup_cache_entries = lookup.entries();
+    statistics->lookup_cache_hits = lookup.hits();
+    statistics->lookup_cache_absences = lookup.absences();
+    statistics->lookup_cache_misses = lookup.misses();
+  }
+  if (visits_ == nullptr) return;
+  statistics->upper_visits_local = visits_->nodes(0, 0);
+  statistics->upper_visits_remote = visits_->nodes(0, 1);
+  statistics->bottom_visits_local = visits_->nodes(1, 0);
+  statistics->bottom_visits_remote = visits_->nodes(1, 1);
+  static_assert(std::tuple_size_v<decltype(Statistics::lookup_paths)> == index::kPathBuckets);
+  for (uint32_t i = 0; i < index::kPathBuckets; ++i)
+    statistics->lookup_paths[i] = visits_->paths(i);
+}
+
+}  // namespace braid::read

@@ -1,0 +1,99 @@
+// Purpose: gets, multi-gets, snapshots and iterators: what a view sees in the tables of a moment.
+// Thread safety: any thread. A read is inside an EpochGuard, in which Close waits for it; no locks.
+// Invariant 1: a view is registered before a state is read: nothing it may see is given back from
+// then on.
+// Invariant 2: runs (memtables, tables) are asked newest first, and the first that knows the key, a
+// delete included, has the newest version that the view sees.
+// Persistence: none. Source: ListDB 6.2.2.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/counters.h"
+#include "base/function_ref.h"
+#include "cache/lookup_cache.h"
+#include "engine/engine.h"
+#include "index/visits.h"
+#include "level/merging_iterator.h"
+#include "level/version_set.h"
+#include "level/view_registry.h"
+#include "space/reclaimer.h"
+
+namespace braid::read {
+
+class Reader {
+ public:
+  /// What is read, and outlives the reader.
+  struct Store {
+    const Options* options;
+    pmem::PmemPool* pool;
+    const level::VersionSet* versions;
+    std::shared_ptr<level::ViewRegistry> views;
+    const space::Reclaimer* reclaimer;
+    cache::LookupCache* lookup_cache;       // may be null
+    const std::atomic<uint64_t>* sequence;  // last one drawn
+    const std::atomic<bool>* closed;
+  };
+  /// Keeps the store for iterators and lent values.
+  using Owner = std::shared_ptr<const engine::Engine>;
+
+  explicit Reader(Store store);
+
+  // As the DB calls of the same names.
+  Status Get(const ReadOptions& options, Slice key, std::string* value);
+  /// `owner` is called for a value that is lent.
+  Status GetPinned(const ReadOptions& options, Slice key, PinnedValue* value,
+                   base::FunctionRef<Owner()> owner);
+  void MultiGet(const ReadOptions& options, std::span<const Slice> keys, std::string* values,
+                Status* statuses);
+  std::unique_ptr<Iterator> NewIterator(const ReadOptions& options, const Owner& owner);
+  std::shared_ptr<const Snapshot> GetSnapshot();
+
+  /// The version of the key that `view` sees in all of now: found, deleted, or absent where none is
+  /// known; absent, too, with an error in `*status`. Inside an EpochGuard.
+  index::LookupResult FindVersion(Slice key, const index::ReadView& view, Status* status) const;
+  /// Points to a value. Corruption when it does not verify.
+  Status ValueOf(const index::ValueRef& ref, std::string_view* value) const;
+  Status ValueOf(const index::CursorItem& item, std::string_view* value) const;
+  /// See PlainValues.
+  size_t PlainValuesOf(std::span<const index::CursorItem> items) const noexcept;
+  /// All that `view` sees in the tables of `state`, which the caller keeps, as it does the store.
+  level::MergingIterator MergeOf(const level::ReadState& state, const index::ReadView& view) const;
+  /// A view of this moment. `clock`: null for a snapshot.
+  level::ViewRegistry::Handle RegisterView(const std::atomic<uint64_t>* clock);
+  /// The newest that is written, for who registers none.
+  index::ReadView ViewOfNow() const noexcept {
+    index::ReadView view;
+    view.published = store_.sequence;
+    return view;
+  }
+
+  bool closed() const noexcept { return store_.closed->load(std::memory_order_acquire); }
+  /// An iterator had to pass so many deleted keys.
+  void CountPassed(uint64_t keys) const { counters_.Add(Counter::kPassedEntries, keys); }
+  void Fill(Statistics* statistics) const;
+
+ private:
+  enum class Counter : uint8_t { kGets, kGetsFound, kIterators, kPassedEntries, kCount };
+
+  Status ViewFor(const ReadOptions& options, index::ReadView* view) const;
+  index::LookupResult FindCounting(Slice key, index::ReadView view, Status* status) const;
+  // multi_get.cc
+  void GetGroup(const index::ReadView& view, std::span<const Slice> keys, std::string* values,
+                Status* statuses);
+  bool IsClear(const index::LookupResult& result) const;
+  void FindGroup(const index::ReadView& view, std::span<const Slice> keys,
+                 index::LookupResult* results) const;
+
+  const Store store_;
+  pmem::PmemPool& pool_;
+  level::ViewRegistry& views_;
+  mutable base::Counters<Counter, static_cast<size_t>(Counter::kCount)> counters_;
+  std::unique_ptr<index::VisitCounters> visits_;  // with lists.count_visits
+};
+
+}  // namespace braid::read

@@ -1,0 +1,267 @@
+#include "read/reader.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pmem/epoch.h"
+#include "support/store_parts.h"
+
+namespace braid::read {
+namespace {
+
+using LookupState = index::LookupResult::State;
+
+/// A table whose keys and values lie in DRAM.
+class TableElsewhere final : public level::Table {
+ public:
+  struct Record {
+    format::EntryHeader header;
+    std::string key;
+    std::string value;
+  };
+
+  explicit TableElsewhere(uint64_t id) : Table(id) {}
+
+  void Add(std::string_view key, uint64_t sequence, format::EntryOp op, std::string_view value) {
+    Record record{{}, std::string(key), std::string(value)};
+    record.header.sequence_and_op = sequence << 8 | static_cast<uint64_t>(op);
+    record.header.key_and_height = format::EntryHeader::PackKeyAndHeight(1, 1);
+    records_.emplace(key, std::move(record));
+  }
+
+  index::LookupResult Get(const index::LookupKey& key,
+                          const index::ReadView& view) const noexcept override {
+    const auto at = records_.find(key.key);
+    if (at == records_.end() || !view.Sees(at->second.header)) return {};
+    const bool deleted = at->second.header.op() == format::EntryOp::kDelete;
+    return {deleted ? LookupState::kDeleted : LookupState::kFound, at->second.header.sequence(),
+            index::ValueRef::At(at->second.value)};
+  }
+  void GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
+               index::LookupResult* out) const noexcept override {
+    for (size_t i = 0; i < n; ++i) out[i] = Get(keys[i], view);
+  }
+  std::unique_ptr<index::Cursor> NewCursor(const index::ReadView&) const override;
+  uint64_t entries() const noexcept override { return records_.size(); }
+  uint64_t max_sequence() const noexcept override { return 0; }
+  uint64_t index_bytes() const noexcept override { return 0; }
+  level::PmemTable* AsList() noexcept override { return nullptr; }
+
+ private:
+  class Walk;
+  std::map<std::string, Record, std::less<>> records_;
+};
+
+class TableElsewhere::Walk final : public index::Cursor {
+ public:
+  explicit Walk(const TableElsewhere& table) : records_(table.records_) {}
+  bool Valid() const override { return at_ != records_.end(); }
+  void SeekToFirst() override { Place(records_.begin()); }
+  void SeekToLast() override {
+    Place(records_.empty() ? records_.end() : std::prev(records_.end()));
+  }
+  void SeekGE(std::string_view key) override { Place(records_.lower_bound(key)); }
+  void SeekLE(std::string_view key) override { Back(records_.upper_bound(key)); }
+  void Next() override { Place(std::next(at_)); }
+  void Prev() override { Back(at_); }
+  const index::CursorItem& item() const override { return item_; }
+  Status status() const override { return Status::OK(); }
+
+ private:
+  using At = std::map<std::string, Record, std::less<>>::const_iterator;
+  void Back(At behind) { Place(behind == records_.begin() ? records_.end() : std::prev(behind)); }
+  void Place(At at) {
+    at_ = at;
+    if (Valid()) item_ = {&at->second.header, at->second.key, at->second.value};
+  }
+
+  const std::map<std::string, Record, std::less<>>& records_;
+  At at_ = records_.end();
+  index::CursorItem item_{};
+};
+
+std::unique_ptr<index::Cursor> TableElsewhere::NewCursor(const index::ReadView&) const {
+  return std::make_unique<Walk>(*this);
+}
+
+/// Versions of a few keys in every kind of table.
+class ReaderTest : public ::testing::Test {
+ protected:
+  ReaderTest() {
+    for (const std::string_view key : {"a", "b", "c", "d"}) parts_.Put(key, "in L1");
+    parts_.Flush();
+    parts_.Merge();
+    parts_.Put("b", "in L0");
+    parts_.Delete("c");
+    parts_.Flush();
+    parts_.Put("e", "sealed");
+    parts_.Seal();
+    parts_.Put("a", "active");
+  }
+
+  test::StoreParts parts_;
+};
+
+TEST_F(ReaderTest, TheNewestTableThatKnowsTheKeyAnswers) {
+  EXPECT_EQ(parts_.Get("a"), "active");
+  EXPECT_EQ(parts_.Get("b"), "in L0");
+  EXPECT_EQ(parts_.Get("c"), "-");
+  EXPECT_EQ(parts_.Get("d"), "in L1");
+  EXPECT_EQ(parts_.Get("e"), "sealed");
+  EXPECT_EQ(parts_.Get("f"), "-");
+}
+
+TEST_F(ReaderTest, ManyKeysAreFoundAsOneIs) {
+  const std::array<Slice, 7> keys = {"f", "e", "d", "c", "b", "a", "a"};
+  std::array<std::string, 7> values;
+  std::array<Status, 7> statuses;
+  parts_.reader.MultiGet({}, keys, values.data(), statuses.data());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const std::string found = statuses[i].ok() ? values[i] : "-";
+    EXPECT_EQ(found, parts_.Get(keys[i])) << keys[i];
+    EXPECT_TRUE(statuses[i].ok() || statuses[i].IsNotFound()) << statuses[i].ToString();
+  }
+}
+
+TEST_F(ReaderTest, ADeleteIsAnAnswerToWhoAsksForVersions) {
+  const pmem::EpochGuard guard;
+  Status status;
+  const index::ReadView now = parts_.reader.ViewOfNow();
+  EXPECT_EQ(parts_.reader.FindVersion("c", now, &status).state, LookupState::kDeleted);
+  EXPECT_EQ(parts_.reader.FindVersion("f", now, &status).state, LookupState::kAbsent);
+  EXPECT_TRUE(status.ok());
+}
+
+TEST_F(ReaderTest, ATableMayHaveItsDataElsewhere) {
+  const std::string large(10'000, 'x');
+  {
+    const level::VersionSet::Locked versions = parts_.versions.Lock();
+    auto elsewhere = std::make_shared<TableElsewhere>(versions.NewTableId());
+    const uint64_t now = parts_.sequence.load();
+    elsewhere->Add("a", now, format::EntryOp::kPut, "hidden by the active memtable");
+    elsewhere->Add("b", now, format::EntryOp::kDelete, "");
+    elsewhere->Add("d", now, format::EntryOp::kPut, large);
+    elsewhere->Add("g", now, format::EntryOp::kPut, "elsewhere");
+    level::NextState next = versions.Next();
+    next.AddNewest(elsewhere);
+    versions.Show(std::move(next));
+  }
+  EXPECT_EQ(parts_.Get("a"), "active");
+  EXPECT_EQ(parts_.Get("b"), "-");
+  EXPECT_EQ(parts_.Get("d"), large);
+  EXPECT_EQ(parts_.Get("g"), "elsewhere");
+
+  const std::array<Slice, 3> keys = {"b", "d", "g"};
+  std::array<std::string, 3> values;
+  std::array<Status, 3> statuses;
+  parts_.reader.MultiGet({}, keys, values.data(), statuses.data());
+  EXPECT_TRUE(statuses[0].IsNotFound());
+  EXPECT_EQ(values[1], large);
+  EXPECT_EQ(values[2], "elsewhere");
+
+  PinnedValue pinned;
+  ASSERT_TRUE(parts_.reader
+                  .GetPinned({}, "d", &pinned,
+                             []() -> Reader::Owner {
+                               ADD_FAILURE() << "what a read section keeps can't be lent";
+                               return nullptr;
+                             })
+                  .ok());
+  EXPECT_EQ(pinned.data(), large);
+
+  const pmem::EpochGuard guard;
+  level::MergingIterator merged = parts_.reader.MergeOf(parts_.state(), parts_.reader.ViewOfNow());
+  std::string all;
+  for (merged.SeekToFirst(); merged.Valid(); merged.Next()) {
+    std::string_view value;
+    ASSERT_TRUE(parts_.reader.ValueOf(merged.item(), &value).ok());
+    all += std::string(merged.key()) + (value == large ? "large" : std::string(value)) + " ";
+  }
+  EXPECT_EQ(all, "aactive dlarge esealed gelsewhere ");
+}
+
+TEST_F(ReaderTest, AllTablesTogetherAreInOrder) {
+  const pmem::EpochGuard guard;
+  level::MergingIterator merged = parts_.reader.MergeOf(parts_.state(), parts_.reader.ViewOfNow());
+  std::string forwards;
+  for (merged.SeekToFirst(); merged.Valid(); merged.Next()) forwards += merged.key();
+  EXPECT_EQ(forwards, "abde");
+  std::string backwards;
+  for (merged.SeekToLast(); merged.Valid(); merged.Prev()) backwards += merged.key();
+  EXPECT_EQ(backwards, "edba");
+  merged.SeekGE("c");
+  ASSERT_TRUE(merged.Valid());
+  EXPECT_EQ(merged.key(), "d");
+  merged.SeekLE("c");
+  ASSERT_TRUE(merged.Valid());
+  EXPECT_EQ(merged.key(), "b");
+  EXPECT_TRUE(merged.status().ok());
+}
+
+TEST_F(ReaderTest, ASnapshotSeesWhatItSawWhateverMovesSince) {
+  const std::shared_ptr<const Snapshot> snapshot = parts_.reader.GetSnapshot();
+  ASSERT_NE(snapshot, nullptr);
+  parts_.Delete("a");
+  parts_.Put("c", "again");
+  parts_.Flush();
+  while (!parts_.state().version->l0().empty()) parts_.Merge();
+  ReadOptions then;
+  then.snapshot = snapshot.get();
+  std::string value;
+  ASSERT_TRUE(parts_.reader.Get(then, "a", &value).ok());
+  EXPECT_EQ(value, "active");
+  EXPECT_TRUE(parts_.reader.Get(then, "c", &value).IsNotFound());
+  EXPECT_EQ(parts_.Get("a"), "-");
+  EXPECT_EQ(parts_.Get("c"), "again");
+}
+
+TEST_F(ReaderTest, ASnapshotOfAnotherStoreIsRefused) {
+  test::StoreParts other;
+  const std::shared_ptr<const Snapshot> snapshot = other.reader.GetSnapshot();
+  ReadOptions options;
+  options.snapshot = snapshot.get();
+  std::string value;
+  EXPECT_TRUE(parts_.reader.Get(options, "a", &value).IsInvalidArgument());
+  const std::array<Slice, 1> keys = {"a"};
+  Status status;
+  parts_.reader.MultiGet(options, keys, &value, &status);
+  EXPECT_TRUE(status.IsInvalidArgument());
+}
+
+TEST_F(ReaderTest, AClosedStoreIsNotRead) {
+  parts_.closed.store(true);
+  std::string value;
+  EXPECT_TRUE(parts_.reader.Get({}, "a", &value).IsClosed());
+  const std::array<Slice, 2> keys = {"a", "b"};
+  std::array<std::string, 2> values;
+  std::array<Status, 2> statuses;
+  parts_.reader.MultiGet({}, keys, values.data(), statuses.data());
+  EXPECT_TRUE(statuses[0].IsClosed());
+  EXPECT_TRUE(statuses[1].IsClosed());
+}
+
+TEST_F(ReaderTest, ADamagedValueIsNotReturned) {
+  {
+    const pmem::EpochGuard guard;
+    Status status;
+    const index::LookupResult found =
+        parts_.reader.FindVersion("d", parts_.reader.ViewOfNow(), &status);
+    ASSERT_EQ(found.state, LookupState::kFound);
+    const auto* entry = parts_.pool->As<format::EntryHeader>(found.value.offset());
+    auto* at = reinterpret_cast<uint8_t*>(const_cast<char*>(entry->value().data()));
+    parts_.pool->ops().StoreByte(at, static_cast<uint8_t>(*at ^ 1));
+  }
+  std::string value = "as it was";
+  EXPECT_TRUE(parts_.reader.Get({}, "d", &value).IsCorruption());
+  EXPECT_EQ(value, "as it was");
+}
+
+}  // namespace
+}  // namespace braid::read

@@ -1,0 +1,110 @@
+// Purpose: copying large values before their writes take locks. Thread safety, invariants,
+// persistence: see large_values.h.
+#include "space/large_values.h"
+
+#include <algorithm>
+
+#include "base/mutants.h"
+
+namespace braid::space {
+
+Status LargeValues::Scope::Copy(uint32_t region, pmem::AllocationClass allocation) {
+  if (!entered_) {
+    if (Status s = all_->Enter(); !s.ok()) return s;
+    entered_ = true;
+  }
+  for (log::Draft& draft : drafts_) {
+    if (draft.value.size() <= log::LargestInlineValue(*all_->pool_) || draft.reserved != 0) {
+      continue;
+    }
+    if (Status s = all_->Reserve(*this, &draft, region, allocation); !s.ok()) return s;
+    log::WriteToExtent(all_->pool_, draft.reserved, draft.value);
+    draft.extent_ref = {draft.reserved, draft.value.size(), base::Hash64(draft.value)};
+  }
+  return Status::OK();
+}
+
+Status LargeValues::Scope::AskForRoom(uint64_t value_bytes) {
+  if (value_bytes <= log::LargestInlineValue(*all_->pool_)) return Status::OK();
+  if (!entered_) {
+    if (Status s = all_->Enter(); !s.ok()) return s;
+    entered_ = true;
+  }
+  const base::MutexLock lock(all_->mutex_);
+  all_->Want(*this, value_bytes);
+  return Status::OK();
+}
+
+Status LargeValues::Enter() {
+  const base::MutexLock lock(mutex_);
+  if (closed_) return Status::Closed();
+  ++writes_;
+  return Status::OK();
+}
+
+Status LargeValues::Reserve(const Scope& scope, log::Draft* draft, uint32_t region,
+                            pmem::AllocationClass allocation) {
+  const base::MutexLock lock(mutex_);
+  if (closed_) return Status::Closed();
+  reserved_.reserve(reserved_.size() + 1);  // what is reserved must not be lost
+  Result<uint64_t> extent = pool_->ReserveExtent(draft->value.size(), region, allocation);
+  if (extent.status().IsOutOfSpace()) Want(scope, draft->value.size());
+  if (!extent.ok()) return extent.status();
+  WantNoMore(scope);
+  draft->reserved = *extent;
+  reserved_.push_back({&scope, pool_->ChunkOf(*extent), pool_->ExtentChunks(draft->value.size())});
+  return Status::OK();
+}
+
+void LargeValues::Want(const Scope& scope, uint64_t value_bytes) {
+  const uint64_t count = pool_->ExtentChunks(value_bytes);
+  // A single chunk is no run: any that becomes free will do, and none is kept for it.
+  if (count <= 1) return;
+  for (Run& run : wanted_) {
+    if (run.scope != &scope) continue;
+    run.count = count;
+    return;
+  }
+  wanted_.push_back({&scope, 0, count});
+}
+
+void LargeValues::WantNoMore(const Scope& scope) noexcept {
+  const bool wanted =
+      std::erase_if(wanted_, [&scope](const Run& run) { return run.scope == &scope; }) != 0;
+  if (wanted && wanted_.empty() && !BRAID_MUTANT(kRunKeptForever)) pool_->LetRunGo();
+}
+
+uint64_t LargeValues::WantedRun() {
+  const base::MutexLock lock(mutex_);
+  uint64_t most = 0;
+  for (const Run& run : wanted_) most = std::max(most, run.count);
+  return most;
+}
+
+void LargeValues::Leave(const Scope& scope) noexcept {
+  const base::MutexLock lock(mutex_);
+  for (const log::Draft& draft : scope.drafts_) {
+    // A failed medium keeps what was taken as it is.
+    if (draft.reserved == 0 || draft.extent == draft.reserved || pool_->failed()) continue;
+    pool_->CancelExtent(draft.reserved, draft.value.size());
+  }
+  std::erase_if(reserved_, [&scope](const Run& run) { return run.scope == &scope; });
+  WantNoMore(scope);
+  --writes_;
+  left_.NotifyAll();
+}
+
+void LargeValues::Close() {
+  const base::MutexLock lock(mutex_);
+  closed_ = true;
+  while (writes_ != 0) left_.Wait(mutex_);
+}
+
+bool LargeValues::HasReserved(uint64_t chunk) const noexcept {
+  mutex_.AssertHeld();
+  return std::any_of(reserved_.begin(), reserved_.end(), [chunk](const Run& run) {
+    return chunk >= run.first && chunk - run.first < run.count;
+  });
+}
+
+}  // namespace braid::space

@@ -1,0 +1,32 @@
+// Purpose: the one loop in which a write is tried until it has written or can't: an attempt may
+// meet a memtable that was just sealed, a range that is being deleted, a pause, or a pool that is
+// full. Thread safety: any thread, without locks. Invariant 1: each attempt is admitted first, so
+// that no write goes on after writes have ended. Persistence: none.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "braid/status.h"
+
+namespace braid::write {
+
+/// `host` says what an engine does about each: Admit, TimesReclaimed, AwaitTurn after a TryAgain,
+/// WaitForSpace, and WhyRefused, which may know a better reason. Errors: whatever these return.
+template <class Host, class Attempt>
+Status AttemptUntilDone(Host&& host, Attempt&& attempt) {
+  for (;;) {
+    if (Status s = host.Admit(); !s.ok()) return s;
+    const uint64_t reclaimed = host.TimesReclaimed();
+    Status s = attempt();
+    if (s.ok()) return s;
+    if (s.IsTryAgain()) {
+      host.AwaitTurn();
+      continue;
+    }
+    if (s.IsOutOfSpace() && host.WaitForSpace(reclaimed)) continue;
+    return host.WhyRefused(std::move(s));
+  }
+}
+
+}  // namespace braid::write

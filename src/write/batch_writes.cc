@@ -1,0 +1,104 @@
+// Purpose: batches. Thread safety, invariants, persistence: see writer.h.
+#include <algorithm>
+
+#include "base/mutants.h"
+#include "pmem/epoch.h"
+#include "write/writer.h"
+
+namespace braid::write {
+
+using format::EntryOp;
+using pmem::AllocationClass;
+
+/// The updates of `batch`, whose bytes they point to; counts them.
+Result<std::vector<log::Draft>> Writer::DraftsOf(const WriteBatch& batch) {
+  struct DraftMaker final : WriteBatch::Handler {
+    std::vector<log::Draft> drafts;
+    uint64_t bytes = 0;
+    Status status;
+    void Add(EntryOp op, Slice key, Slice value) {
+      if (status.ok()) status = engine::CheckKey(key);
+      if (status.ok()) status = engine::CheckValue(value);
+      log::Draft draft;
+      draft.op = op;
+      draft.key = key;
+      draft.value = value;
+      draft.key_hash = base::Hash64(key);
+      drafts.push_back(draft);
+      bytes += key.size() + value.size();
+    }
+    void Put(Slice key, Slice value) override { Add(EntryOp::kPut, key, value); }
+    void Delete(Slice key) override { Add(EntryOp::kDelete, key, {}); }
+  } maker;
+  batch.Iterate(&maker);
+  if (!maker.status.ok()) return maker.status;
+  if (maker.bytes > kMaxBatchBytes) {
+    return Status::InvalidArgument("the batch has " + std::to_string(maker.bytes) +
+                                   " bytes; the limit is " + std::to_string(kMaxBatchBytes));
+  }
+  counters_.Add(Counter::kBatches);
+  counters_.Add(Counter::kBytesPut, maker.bytes);
+  return std::move(maker.drafts);
+}
+
+Status Writer::Write(const WriteOptions& options, const WriteBatch& batch) {
+  Result<std::vector<log::Draft>> drafts = DraftsOf(batch);
+  if (!drafts.ok()) return drafts.status();
+  if (drafts->empty()) {
+    if (closed()) return Status::Closed();
+    return options.sync ? AfterWrite(options) : Status::OK();  // what was written before
+  }
+  if (drafts->size() == 1) return Update(options, drafts->front());
+  return WriteDrafts(options, std::move(drafts).value(), For::kUser, nullptr);
+}
+
+Status Writer::WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts, For whom,
+                           BatchCondition* condition) {
+  const bool only_deletes = std::all_of(drafts.begin(), drafts.end(), [](const log::Draft& draft) {
+    return draft.op == EntryOp::kDelete;
+  });
+  const AllocationClass allocation =
+      only_deletes ? AllocationClass::kDelete : AllocationClass::kWrite;
+  const base::Stalls::WriteWatch watch(store_.controller->stalls());
+  space::LargeValues::Scope large(store_.large_values, drafts);
+  Status s = AttemptUntilDone(whom, [&] {
+    Status ready = condition != nullptr ? LookBeforeBatch(condition) : Status::OK();
+    if (ready.ok() && large.wants_copy()) ready = CopyLarge(&large, allocation);
+    return ready.ok() ? TryBatch(&drafts, allocation, whom, condition) : ready;
+  });
+  return s.ok() ? AfterWrite(options) : s;
+}
+
+/// One attempt. TryAgain while a bulk load is shown, or when `condition` (may be null) must look
+/// again; Busy when it is not met.
+Status Writer::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allocation, For whom,
+                        const BatchCondition* condition) {
+  // Also keeps the memtable from being sealed.
+  const auto batch_lock = HoldBatchesWatched();
+  const pmem::EpochGuard guard;
+  if (closed()) return Status::Closed();
+  memtable::MemTable* target = store_.versions->shown().active.get();
+  if (target->is_frozen()) return Status::TryAgain("");
+  const uint32_t shard = ShardOfThread();
+  const std::vector<base::MutexHold> locks = [this] {
+    const base::Stalls::Watch watch(store_.controller->stalls(), StallReason::kLock);
+    return LockShards();
+  }();
+
+  if (failed() && !BRAID_MUTANT(kFailureMissedByInsert)) return WhyEnded();  // invariant 3
+  if (whom == For::kUser && kept_range_.IsShown() &&
+      std::any_of(drafts->begin(), drafts->end(),
+                  [this](const log::Draft& draft) { return kept_range_.Covers(draft.key); })) {
+    return Status::TryAgain("");
+  }
+  if (condition != nullptr) {
+    if (Status s = CheckInMemTables(*condition); !s.ok()) return s;
+  }
+  bool is_torn = false;
+  Status written = target->WriteBatch(shard, *drafts, allocation, &is_torn);
+  // Its numbers must not be drawn again: writes end here.
+  if (is_torn) store_.host->Fail(written);
+  return written;
+}
+
+}  // namespace braid::write

@@ -1,0 +1,78 @@
+// Purpose: the conditional write: read, compare, insert unless somebody wrote in between.
+// Thread safety, invariants, persistence: see writer.h.
+//
+// Why it is one step. A call that stores takes effect when it draws its number, under the lock of
+// the key's leaf in the memtable that was active before the read began. If that memtable is still
+// active after the draw, every newer version of the key is in this leaf (or was in an older table
+// when the key was read there), and the leaf holds none but the version that was read: so at the
+// draw the key held what was compared. A call that does not store takes effect when it reads. A
+// batch inserts under all shard locks; a conditional insert, which holds one, meets it whole.
+#include "pmem/epoch.h"
+#include "write/writer.h"
+
+namespace braid::write {
+
+using format::EntryHeader;
+using format::EntryOp;
+
+Result<bool> Writer::CompareAndSwap(const WriteOptions& options, Slice key,
+                                    std::optional<Slice> expected, Slice desired) {
+  if (Status s = engine::CheckKey(key); !s.ok()) return s;
+  if (Status s = engine::CheckValue(desired); !s.ok()) return s;
+  log::Draft draft;
+  draft.op = EntryOp::kPut;
+  draft.key = key;
+  draft.value = desired;
+  draft.key_hash = base::Hash64(key);
+  const base::Stalls::WriteWatch watch(store_.controller->stalls());
+  space::LargeValues::Scope large(store_.large_values, {&draft, 1});
+  bool wants_copy = false;
+  bool stored = false;
+  Status s = AttemptUntilDone(For::kUser, [&] {
+    if (wants_copy) {
+      if (Status copied = CopyLarge(&large, pmem::AllocationClass::kWrite); !copied.ok()) {
+        return copied;
+      }
+    }
+    Result<bool> swapped = TryCompareAndSwap(&draft, expected, large, &wants_copy);
+    stored = swapped.ok() && *swapped;
+    return swapped.status();
+  });
+  if (!s.ok()) return s;
+  if (!stored) return false;
+  counters_.Add(Counter::kPuts);
+  counters_.Add(Counter::kBytesPut, key.size() + desired.size());
+  if (s = AfterWrite(options); !s.ok()) return s;
+  return true;
+}
+
+/// One attempt. TryAgain when the key was written, or the memtable sealed, after the read; or when
+/// the value must be copied first, which `*wants_copy` says: it is large, and what was compared was
+/// equal.
+Result<bool> Writer::TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected,
+                                       const space::LargeValues::Scope& large, bool* wants_copy) {
+  const pmem::EpochGuard guard;
+  if (closed()) return Status::Closed();
+  // Before the read, which may look at a newer state: a memtable that is no longer active then
+  // refuses the insert.
+  memtable::MemTable* const target = store_.versions->shown().active.get();
+  memtable::MemTable::Condition condition{0};
+  const index::ReadView view = store_.reader->ViewOfNow();
+  Status status;
+  const index::LookupResult now = store_.reader->FindVersion(draft->key, view, &status);
+  if (!status.ok()) return status;
+  const bool found = now.state == index::LookupResult::State::kFound;
+  if (found != expected.has_value()) return false;
+  if (found) {
+    std::string_view value;
+    if (Status s = store_.reader->ValueOf(now.value, &value); !s.ok()) return s;
+    if (value != *expected) return false;
+  }
+  *wants_copy = large.wants_copy();
+  if (*wants_copy) return Status::TryAgain("");
+  condition.sequence = now.sequence;
+  if (Status s = Insert(target, draft, &condition); !s.ok()) return s;
+  return true;
+}
+
+}  // namespace braid::write

@@ -1,0 +1,89 @@
+// Purpose: the conditional batch: write unless one of the keys was written since a snapshot.
+// Thread safety, invariants, persistence: see writer.h.
+//
+// Why it is one step. The state that is shown is taken first, and then every key is looked up in
+// all its tables; a version newer than the snapshot ends the attempt. Then all shard locks are
+// taken, so that no write is under way. If the state is still the one that was taken, versions that
+// came after the lookups can be in its memtables only: tables get none but by a flush or a bulk
+// load, and both show another state. So the memtables are asked once more, the sealed ones too,
+// since a write that drew its number before the seal may have ended after the first lookup. What
+// neither lookup finds is not there, and the batch, which draws its numbers under the same locks,
+// comes directly behind the state in which that was so. What is looked up under the locks is in
+// DRAM; lists in persistent memory are read before them.
+//
+// A key whose newer versions are all gone again (a put and its delete that a merge has dropped) is
+// as it was: it was missing, and is missing.
+#include "base/mutants.h"
+#include "pmem/epoch.h"
+#include "write/writer.h"
+
+namespace braid::write {
+
+using format::EntryHeader;
+using index::LookupResult;
+
+namespace {
+
+Status ChangedMeanwhile() {
+  return Status::Busy(
+      "another write came between this transaction's begin and its commit; begin it anew");
+}
+
+}  // namespace
+
+Status Writer::WriteUnlessChanged(const WriteOptions& options, const WriteBatch& batch,
+                                  std::span<const Slice> keys, const Snapshot& since) {
+  Result<std::vector<log::Draft>> drafts = DraftsOf(batch);
+  if (!drafts.ok()) return drafts.status();
+  if (drafts->empty()) return closed() ? Status::Closed() : Status::OK();
+  BatchCondition condition{{}, since.sequence(), nullptr};
+  condition.keys.reserve(keys.size() + drafts->size());
+  for (const Slice key : keys) {
+    if (Status s = engine::CheckKey(key); !s.ok()) return s;
+    condition.keys.push_back({key, base::Hash64(key)});
+  }
+  for (const log::Draft& draft : *drafts) condition.keys.push_back({draft.key, draft.key_hash});
+  return WriteDrafts(options, std::move(drafts).value(), For::kUser, &condition);
+}
+
+/// Takes the state of now and looks the keys up. Busy when one was written.
+Status Writer::LookBeforeBatch(BatchCondition* condition) const {
+  const pmem::EpochGuard guard;
+  if (closed()) return Status::Closed();
+  condition->state = store_.versions->shown().shared_from_this();
+  const index::ReadView view = store_.reader->ViewOfNow();
+  for (const index::LookupKey& key : condition->keys) {
+    Status status;
+    const LookupResult newest = store_.reader->FindVersion(key.key, view, &status);
+    if (!status.ok()) return status;
+    if (newest.has_version() && newest.sequence > condition->since) return ChangedMeanwhile();
+  }
+  return Status::OK();
+}
+
+/// Under all shard locks. TryAgain when the keys must be looked up anew, or one of them is in a
+/// range that is being deleted; Busy when one was written.
+Status Writer::CheckInMemTables(const BatchCondition& condition) const {
+  if (BRAID_MUTANT(kConditionAskedOnce)) return Status::OK();
+  // The state that was taken is kept: no other has its address.
+  const level::ReadState* const state = &store_.versions->shown();
+  if (state != condition.state.get()) return Status::TryAgain("");
+  const index::ReadView view = store_.reader->ViewOfNow();
+  const auto check = [&](const memtable::MemTable& table, const index::LookupKey& key) {
+    const LookupResult newest = table.Get(key, view);
+    if (newest.state == LookupResult::State::kCorrupt) {
+      return index::DamageStatus(pool_, newest.value.offset());
+    }
+    return newest.sequence > condition.since ? ChangedMeanwhile() : Status::OK();
+  };
+  for (const index::LookupKey& key : condition.keys) {
+    if (kept_range_.Covers(key.key)) return Status::TryAgain("");
+    if (Status s = check(*state->active, key); !s.ok()) return s;
+    for (const auto& table : state->immutables) {
+      if (Status s = check(*table, key); !s.ok()) return s;
+    }
+  }
+  return Status::OK();
+}
+
+}  // namespace braid::write

@@ -1,0 +1,152 @@
+// Purpose: writes of one key. Thread safety, invariants, persistence: see writer.h.
+#include "write/writer.h"
+
+#include <utility>
+
+#include "base/mutants.h"
+#include "base/no_throw.h"
+#include "base/thread_random.h"
+#include "pmem/epoch.h"
+
+namespace braid::write {
+
+using format::EntryOp;
+using pmem::AllocationClass;
+
+Writer::Writer(const Store& store, uint32_t shards)
+    : store_(store), pool_(*store.pool), shards_(shards) {}
+
+Status Writer::Put(const WriteOptions& options, Slice key, Slice value) {
+  if (Status s = engine::CheckKey(key); !s.ok()) return s;
+  if (Status s = engine::CheckValue(value); !s.ok()) return s;
+  counters_.Add(Counter::kPuts);
+  counters_.Add(Counter::kBytesPut, key.size() + value.size());
+  log::Draft draft;
+  draft.op = EntryOp::kPut;
+  draft.key = key;
+  draft.value = value;
+  return Update(options, draft);
+}
+
+Status Writer::Delete(const WriteOptions& options, Slice key) {
+  if (Status s = engine::CheckKey(key); !s.ok()) return s;
+  counters_.Add(Counter::kDeletes);
+  log::Draft draft;
+  draft.op = EntryOp::kDelete;
+  draft.key = key;
+  return Update(options, draft);
+}
+
+/// Before each attempt of a write, of whatever kind.
+Status Writer::Admit() {
+  store_.controller->Admit();
+  if (failed() || pool_.failed()) return WhyEnded();
+  return store_.errors->blocked() ? store_.errors->block_reason() : Status::OK();
+}
+
+/// A write may be the first to meet what ends all of them.
+Status Writer::WhyRefused(Status status) {
+  if (!failed() && !closed()) {
+    // Of a growth: the pool was given back to what it was, but the medium is not to be trusted.
+    if (Status s = pool_.media().SyncError(); !s.ok()) store_.host->Fail(s);
+  }
+  return failed() ? WhyEnded() : status;
+}
+
+Status Writer::Update(const WriteOptions& options, log::Draft draft) {
+  draft.key_hash = base::Hash64(draft.key);
+  const base::Stalls::WriteWatch watch(store_.controller->stalls());
+  space::LargeValues::Scope large(store_.large_values, {&draft, 1});
+  Status s = AttemptUntilDone(For::kUser, [&] {
+    Status copied = large.wants_copy() ? CopyLarge(&large, pmem::ClassOf(draft.op)) : Status::OK();
+    return copied.ok() ? TryUpdate(&draft) : copied;
+  });
+  return s.ok() ? AfterWrite(options) : s;
+}
+
+/// Why writes have ended.
+Status Writer::WhyEnded() const {
+  if (closed()) return Status::Closed();
+  return pool_.failed() ? pool_.FaultStatus() : store_.errors->failure();
+}
+
+/// One attempt. TryAgain when the memtable was sealed meanwhile.
+Status Writer::TryUpdate(log::Draft* draft) {
+  const pmem::EpochGuard guard;
+  if (closed()) return Status::Closed();
+  return Insert(store_.versions->shown().active.get(), draft, nullptr);
+}
+
+/// Inside an EpochGuard. TryAgain when `target` was sealed, or does not meet the condition (null:
+/// none), or the key is in a range that is being deleted.
+Status Writer::Insert(memtable::MemTable* target, log::Draft* draft,
+                      const memtable::MemTable::Condition* condition) {
+  const uint32_t shard = ShardOfThread();
+  const auto lock = base::LockWatched(shards_[shard].mutex, store_.controller->stalls());
+  if (failed() && !BRAID_MUTANT(kFailureMissedByInsert)) return WhyEnded();  // invariant 3
+  if (kept_range_.Covers(draft->key)) return Status::TryAgain("");
+  return target->Write(shard, draft, condition);
+}
+
+/// All of them, in order.
+std::vector<base::MutexHold> Writer::LockShards() {
+  std::vector<base::MutexHold> locks;
+  locks.reserve(shards_.size());
+  for (ShardLock& each : shards_) locks.emplace_back(each.mutex);
+  return locks;
+}
+
+// In loops, which clang does not follow.
+void Writer::ShowKeptRange(const KeyRange* range) noexcept BRAID_NO_THREAD_CHECK {
+  const auto batches_held = HoldBatches();
+  // One at a time would do as well, but for a batch, which holds them all. Without a list of them:
+  // there may be no memory to take back what is shown.
+  for (ShardLock& each : shards_) each.mutex.lock();
+  kept_range_.Show(range);
+  for (ShardLock& each : shards_) each.mutex.unlock();
+}
+
+/// Before another attempt of a write that was told to try again.
+void Writer::AwaitRange() {
+  // Who misses the range meets it again under the shard lock.
+  if (!kept_range_.IsShown()) return;
+  const base::Stalls::Timer timer(store_.controller->stalls(), StallReason::kRange);
+  const auto wait = kept_range_.Own();
+}
+
+Status Writer::DeleteKept(const WriteOptions& options, std::vector<log::Draft> drafts) {
+  return WriteDrafts(options, std::move(drafts), For::kRangeDelete, nullptr);
+}
+
+Status Writer::CopyLarge(space::LargeValues::Scope* large, AllocationClass allocation) {
+  const base::Stalls::Asked asked;  // a large value takes its time
+  return large->Copy(ShardOfThread() % pool_.regions(), allocation);
+}
+
+Status Writer::AfterWrite(const WriteOptions& options) {
+  // Sequentially consistent, behind the number of the write: either this sees who goes to sleep, or
+  // that one sees the write.
+  if (store_.jobs_asleep->load() != 0) [[unlikely]]
+    store_.host->Wake();
+  const memtable::MemTable* full = nullptr;
+  {
+    const pmem::EpochGuard guard;
+    const memtable::MemTable* active = store_.versions->shown().active.get();
+    if (store_.budget->IsFull(*active)) full = active;
+  }
+  if (full != nullptr) {
+    // The write is done. Where memory for the next memtable is missing, the next write tries again.
+    base::Try([&] { store_.host->SealFull(full); });
+  }
+  if (options.sync && pool_.ops().media_class() == MediaClass::kPage) return store_.host->Sync();
+  return Status::OK();
+}
+
+void Writer::Fill(Statistics* statistics) const {
+  statistics->puts = counters_.Sum(Counter::kPuts);
+  statistics->deletes = counters_.Sum(Counter::kDeletes);
+  statistics->batches = counters_.Sum(Counter::kBatches);
+  statistics->bytes_put = counters_.Sum(Counter::kBytesPut);
+}
+
+}  // namespace braid::write

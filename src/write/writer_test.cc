@@ -1,0 +1,130 @@
+#include "write/writer.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/store_parts.h"
+#include "write/range_deleter.h"
+
+namespace braid::write {
+namespace {
+
+TEST(WriterTest, EachUpdateHasANumber) {
+  test::StoreParts parts;
+  parts.Put("a", "1");
+  parts.Delete("a");
+  EXPECT_EQ(parts.sequence.load(), 2u);
+  WriteBatch batch;
+  batch.Put("b", "1");
+  batch.Put("c", "2");
+  ASSERT_TRUE(parts.writer.Write({}, batch).ok());
+  EXPECT_EQ(parts.sequence.load(), 4u);
+  EXPECT_EQ(parts.Get("a"), "-");
+  EXPECT_EQ(parts.Get("c"), "2");
+}
+
+TEST(WriterTest, JobsThatRestAreWoken) {
+  test::StoreParts parts;
+  parts.Put("a", "1");
+  EXPECT_EQ(parts.wakes, 0);
+  parts.jobs_asleep.store(1);
+  parts.Put("a", "2");
+  EXPECT_EQ(parts.wakes, 1);
+}
+
+TEST(WriterTest, AFullMemTableIsToBeSealed) {
+  test::StoreParts parts([](Options* options) { options->memtable.bytes = 4096; });
+  parts.Put("a", "1");
+  EXPECT_EQ(parts.seals, 0);
+  parts.Put("b", std::string(5000, 'v'));
+  EXPECT_EQ(parts.seals, 1);
+}
+
+TEST(WriterTest, WritesEndWithTheReason) {
+  test::StoreParts parts;
+  parts.Put("a", "1");
+  parts.errors.Fail(Status::IOError("it failed"));
+  EXPECT_EQ(parts.writer.Put({}, "a", "2").message(), "it failed");
+  WriteBatch batch;
+  batch.Put("b", "1");
+  batch.Put("c", "2");
+  EXPECT_EQ(parts.writer.Write({}, batch).message(), "it failed");
+  EXPECT_EQ(parts.writer.CompareAndSwap({}, "a", "1", "2").status().message(), "it failed");
+  EXPECT_EQ(parts.Get("a"), "1") << "reads go on";
+  EXPECT_EQ(parts.sequence.load(), 1u);
+}
+
+TEST(WriterTest, WhatFindsNoRoomIsSaidUntilThereIsSome) {
+  test::StoreParts parts;
+  parts.errors.Block(Status::OutOfSpace("no room"), 0);
+  EXPECT_EQ(parts.writer.Put({}, "a", "1").message(), "no room");
+  EXPECT_EQ(parts.waits_for_space, 0) << "nothing would come of it";
+  parts.errors.Unblock();
+  parts.Put("a", "1");
+  EXPECT_EQ(parts.Get("a"), "1");
+}
+
+TEST(WriterTest, AFullPoolIsAskedForRoomOnce) {
+  test::StoreParts parts([](Options* options) { options->pool.max_bytes = 4u << 20; });
+  const std::string value(4000, 'v');
+  Status s;
+  int written = 0;
+  for (; written < 5000 && s.ok(); ++written) {
+    s = parts.writer.Put({}, std::to_string(written), value);
+  }
+  EXPECT_TRUE(s.IsOutOfSpace()) << s.ToString();
+  EXPECT_EQ(parts.waits_for_space, 1);
+  EXPECT_EQ(parts.Get(std::to_string(written - 1)), "-");
+  EXPECT_EQ(parts.Get(std::to_string(written - 2)), value);
+}
+
+TEST(WriterTest, ASwapComparesWithTheNewestValue) {
+  test::StoreParts parts;
+  const auto swap = [&](std::optional<Slice> expected, Slice desired) {
+    const Result<bool> swapped = parts.writer.CompareAndSwap({}, "a", expected, desired);
+    test::StoreParts::ExpectOk(swapped.status());
+    return swapped.ok() && *swapped;
+  };
+  EXPECT_FALSE(swap("0", "1")) << "there is none";
+  EXPECT_TRUE(swap(std::nullopt, "1"));
+  EXPECT_FALSE(swap(std::nullopt, "2"));
+  parts.Flush();
+  EXPECT_TRUE(swap("1", "2")) << "what is compared lies in a table";
+  EXPECT_EQ(parts.Get("a"), "2");
+}
+
+TEST(WriterTest, AConditionalBatchIsWrittenUnlessAKeyHasChanged) {
+  test::StoreParts parts;
+  parts.Put("read", "1");
+  const std::shared_ptr<const Snapshot> since = parts.reader.GetSnapshot();
+  WriteBatch batch;
+  batch.Put("written", "1");
+  const Slice read = "read";
+  EXPECT_TRUE(parts.writer.WriteUnlessChanged({}, batch, {&read, 1}, *since).ok());
+  parts.Put("read", "2");
+  batch.Put("written", "2");
+  EXPECT_TRUE(parts.writer.WriteUnlessChanged({}, batch, {&read, 1}, *since).IsBusy());
+  EXPECT_EQ(parts.Get("written"), "1");
+}
+
+TEST(RangeDeleterTest, KeysOfTheRangeGo) {
+  test::StoreParts parts;
+  for (const char* key : {"a", "b", "c", "d"}) parts.Put(key, "1");
+  parts.Flush();
+  parts.Put("b2", "1");
+  RangeDeleter deleter({&parts.options, parts.pool.get(), &parts.versions, &parts.reclaimer,
+                        &parts.reader, &parts.writer});
+  uint64_t deleted = 0;
+  ASSERT_TRUE(deleter.Delete({}, "b", "d", &deleted).ok());
+  EXPECT_EQ(deleted, 3u);
+  for (const char* key : {"b", "b2", "c"}) EXPECT_EQ(parts.Get(key), "-") << key;
+  for (const char* key : {"a", "d"}) EXPECT_EQ(parts.Get(key), "1") << key;
+  ASSERT_TRUE(deleter.Delete({}, "a", std::nullopt, &deleted).ok());
+  EXPECT_EQ(deleted, 2u);
+  parts.Put("b", "again");
+  EXPECT_EQ(parts.Get("b"), "again") << "the range is nobody's any more";
+}
+
+}  // namespace
+}  // namespace braid::write
