@@ -17,7 +17,7 @@ namespace braid::base {
 template <class Name, size_t N>
 class Counters {
  public:
-  void Add(Name name, uint64_t amount = 1) noexcept {
+  [[gnu::always_inline]] void Add(Name name, uint64_t amount = 1) noexcept {
     const uint32_t slot = ThreadSlot();
     std::atomic<uint64_t>& counter = lanes_[slot].values[static_cast<size_t>(name)];
     if (slot < kMaxExclusiveSlots) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "format/entry.h"
@@ -36,37 +37,42 @@ struct ReadView {
 class ValueRef {
  public:
   ValueRef() = default;
-  static ValueRef OfEntry(uint64_t offset) noexcept { return {offset, kOfEntry}; }
-  static ValueRef At(std::string_view bytes) noexcept {
-    return {reinterpret_cast<uintptr_t>(bytes.data()), bytes.size()};
+  static ValueRef OfEntry(uint64_t offset) noexcept { return ValueRef(offset); }
+  /// `at`: the number of bytes in four, then the bytes.
+  static ValueRef At(const char* at) noexcept {
+    return ValueRef(kElsewhere | reinterpret_cast<uintptr_t>(at));
   }
 
-  bool is_of_entry() const noexcept { return bytes_ == kOfEntry; }
+  bool is_of_entry() const noexcept { return (word_ & kElsewhere) == 0; }
   /// Of the entry.
   uint64_t offset() const noexcept { return word_; }
-  std::string_view bytes() const noexcept { return {reinterpret_cast<const char*>(word_), bytes_}; }
+  std::string_view bytes() const noexcept {
+    const auto* at = reinterpret_cast<const char*>(word_ & ~kElsewhere);
+    uint32_t size;
+    std::memcpy(&size, at, sizeof size);
+    return {at + sizeof size, size};
+  }
 
  private:
-  static constexpr uint64_t kOfEntry = ~0ull;
+  static constexpr uint64_t kElsewhere = 1ull << 63;  // no address of a process has it
 
-  ValueRef(uint64_t word, uint64_t bytes) noexcept : word_(word), bytes_(bytes) {}
+  explicit ValueRef(uint64_t word) noexcept : word_(word) {}
 
   uint64_t word_ = 0;
-  uint64_t bytes_ = kOfEntry;
 };
 
 /// Outcome of a lookup. Deleted is not absent: older versions must not be asked for. Nowhere is
-/// what a cache knows of all tables: none has the key.
+/// what a cache knows of all tables: none has the key. Two words, which are returned in registers.
 struct LookupResult {
   enum class State : uint8_t { kAbsent, kFound, kDeleted, kCorrupt, kNowhere };
-  State state = State::kAbsent;
-  uint64_t sequence = 0;  // of the version that was found, a delete included
-  ValueRef value;         // its value; of a delete its place
+  State state : 8 = State::kAbsent;
+  uint64_t sequence : 56 = 0;  // of the version that was found, a delete included
+  ValueRef value;              // its value; of a delete its place
 
   /// The answer that an entry in the pool is.
   static LookupResult Of(const format::EntryHeader& entry, uint64_t offset) noexcept {
     return {entry.op() == format::EntryOp::kDelete ? State::kDeleted : State::kFound,
-            entry.sequence(), ValueRef::OfEntry(offset)};
+            entry.sequence() & format::kMaxSequence, ValueRef::OfEntry(offset)};
   }
   static LookupResult Corrupt(uint64_t at) noexcept {
     return {State::kCorrupt, 0, ValueRef::OfEntry(at)};
@@ -74,6 +80,8 @@ struct LookupResult {
   /// A version of the key is known, a delete or not.
   bool has_version() const noexcept { return state == State::kFound || state == State::kDeleted; }
 };
+
+static_assert(sizeof(LookupResult) == 16);
 
 /// A key to look for, with its hash computed once.
 struct LookupKey {

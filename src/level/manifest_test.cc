@@ -41,7 +41,7 @@ TEST_F(ManifestTest, ATornCopyCannotBeCompletedByTheCommitsOfALaterSession) {
   ASSERT_NE(std::memcmp(&torn, &lost, sizeof lost), 0);
   *Copy(0) = torn;
   *Copy(1) = old;
-  Copy(1)->check = format::StructCheck(*Copy(1), format::kManifestOffset[1]);
+  Copy(1)->check = format::ManifestCheck(*Copy(1), format::kManifestOffset[1]);
 
   Manifest after(pool_.get());
   ASSERT_TRUE(after.Load().ok());

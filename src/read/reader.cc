@@ -75,9 +75,11 @@ Status Reader::ValueOf(const index::ValueRef& ref, std::string_view* value) cons
 }
 
 Status Reader::ValueOf(const index::CursorItem& item, std::string_view* value) const {
-  return ValueOf(pool_.Holds(item.entry) ? index::ValueRef::OfEntry(pool_.OffsetOf(item.entry))
-                                         : index::ValueRef::At(item.value),
-                 value);
+  if (pool_.Holds(item.entry)) {
+    return ValueOf(index::ValueRef::OfEntry(pool_.OffsetOf(item.entry)), value);
+  }
+  *value = item.value;
+  return Status::OK();
 }
 
 size_t Reader::PlainValuesOf(std::span<const index::CursorItem> items) const noexcept {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,13 +25,17 @@ class TableElsewhere final : public level::Table {
   struct Record {
     format::EntryHeader header;
     std::string key;
-    std::string value;
+    std::string sized;  // its length, and the value
+
+    std::string_view value() const { return std::string_view(sized).substr(sizeof(uint32_t)); }
   };
 
   explicit TableElsewhere(uint64_t id) : Table(id) {}
 
   void Add(std::string_view key, uint64_t sequence, format::EntryOp op, std::string_view value) {
-    Record record{{}, std::string(key), std::string(value)};
+    const auto bytes = static_cast<uint32_t>(value.size());
+    Record record{{}, std::string(key), std::string(sizeof bytes, '\0').append(value)};
+    std::memcpy(record.sized.data(), &bytes, sizeof bytes);
     record.header.sequence_and_op = sequence << 8 | static_cast<uint64_t>(op);
     record.header.key_and_height = format::EntryHeader::PackKeyAndHeight(1, 1);
     records_.emplace(key, std::move(record));
@@ -41,8 +46,9 @@ class TableElsewhere final : public level::Table {
     const auto at = records_.find(key.key);
     if (at == records_.end() || !view.Sees(at->second.header)) return {};
     const bool deleted = at->second.header.op() == format::EntryOp::kDelete;
-    return {deleted ? LookupState::kDeleted : LookupState::kFound, at->second.header.sequence(),
-            index::ValueRef::At(at->second.value)};
+    return {deleted ? LookupState::kDeleted : LookupState::kFound,
+            at->second.header.sequence() & format::kMaxSequence,
+            index::ValueRef::At(at->second.sized.data())};
   }
   void GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
                index::LookupResult* out) const noexcept override {
@@ -79,7 +85,7 @@ class TableElsewhere::Walk final : public index::Cursor {
   void Back(At behind) { Place(behind == records_.begin() ? records_.end() : std::prev(behind)); }
   void Place(At at) {
     at_ = at;
-    if (Valid()) item_ = {&at->second.header, at->second.key, at->second.value};
+    if (Valid()) item_ = {&at->second.header, at->second.key, at->second.value()};
   }
 
   const std::map<std::string, Record, std::less<>>& records_;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "format/layout.h"
+#include "format/manifest.h"
 #include "support/child_process.h"
 #include "support/database.h"
 #include "support/temp_folder.h"
@@ -27,7 +27,11 @@ void ChangeStructure(const std::string& pool, uint64_t place, const Change& chan
   file.seekg(static_cast<std::streamoff>(place));
   file.read(reinterpret_cast<char*>(&structure), sizeof structure);
   change(&structure);
-  structure.check = format::StructCheck(structure, place);
+  if constexpr (std::is_same_v<Structure, format::ManifestRecord>) {
+    structure.check = format::ManifestCheck(structure, place);
+  } else {
+    structure.check = format::StructCheck(structure, place);
+  }
   file.seekp(static_cast<std::streamoff>(place));
   file.write(reinterpret_cast<const char*>(&structure), sizeof structure);
   ASSERT_TRUE(file.good());

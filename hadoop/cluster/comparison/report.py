@@ -176,11 +176,14 @@ def setting(results):
 
 def _skew(results):
     skew = results.get("skew", "none")
-    if skew == "node":
+    if skew == "node" and results["throttled"]:
         some, every = (sum(column) for column in zip(*results["throttled"]))
         return (f"One worker, {results['slow']}, was held at {results['slow_cores']:g} of a core by its "
                 f"cgroup, where {results['machine']['cpus'] / results['nodes']:g} fall to each: it had "
                 f"used up its time in {some} of {every} tenths of a second in which it ran. ")
+    if skew == "node":  # what was ended before it could ask the kernel
+        return (f"One worker, {results['slow']}, was held at {results['slow_cores']:g} of a core by its "
+                f"cgroup, where {results['machine']['cpus'] / results['nodes']:g} fall to each. ")
     if skew == "data":
         return "Records were of uneven cost, by a coefficient of variation of 1.5 from block to block. "
     return ""
