@@ -1,6 +1,8 @@
 // Purpose: BRAID_CHECK, for programmer errors: states that no input and no medium can bring about.
-// Bytes read from a pool are never checked with it; they give Status::Corruption.
-// Thread safety: none needed. Persistence: none.
+// Bytes read from a pool are never checked with it; they give Status::Corruption. BRAID_DCHECK is
+// the same in builds with assertions, and nothing in others: for what costs more than a compare,
+// and for invariants that stand in the way of a fast path. Thread safety: none needed. Persistence:
+// none.
 #pragma once
 
 namespace braid::base {
@@ -16,3 +18,12 @@ namespace braid::base {
       ::braid::base::CheckFailed(#condition, __FILE__, __LINE__); \
     }                                                             \
   } while (false)
+
+#if !defined(NDEBUG)
+#define BRAID_DCHECK(condition) BRAID_CHECK(condition)
+#else
+#define BRAID_DCHECK(condition) \
+  do {                          \
+    (void)sizeof(!(condition)); \
+  } while (false)
+#endif

@@ -17,7 +17,10 @@ CompactionJob::CompactionJob(pmem::PmemPool* pool, level::Manifest* manifest,
       source_(std::move(source)),
       target_(std::move(target)),
       target_tree_(target_tree),
-      options_(options) {}
+      options_(options) {
+  BRAID_CHECK(source_ != nullptr && target_ != nullptr && source_ != target_);
+  BRAID_DCHECK(target_->level() > 0);
+}
 
 Status NoteMergeBegin(pmem::PmemPool* pool, level::Manifest* manifest,
                       const CompactionOptions& options, uint64_t source_id, uint64_t target_id) {
@@ -45,6 +48,7 @@ Status CompactionJob::Begin(const BatchProgress& resumed) {
     record.MergeOf(source_->id())->id = record.next_merge_id++;
   }
   merge_record_ = *record.MergeOf(source_->id());
+  BRAID_CHECK(merge_record_.target_id == target_->id());
   // An interrupted merge goes on under its old number, whose redo records count.
   const bool commits =
       BRAID_MUTANT(kMergeResumedUnderNewId) || (!is_open && !BRAID_MUTANT(kMergeBeginNotCommitted));
@@ -91,6 +95,7 @@ Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* 
 }
 
 Status CompactionJob::Finish() {
+  BRAID_DCHECK(merge_ != nullptr && manifest_->record().MergeOf(source_->id()) != nullptr);
   const BatchProgress& progress = merge_->result().progress;
   // Both numbers were compared with the pool's size when they were read; the sum may still be
   // nonsense in a pool made by hand.

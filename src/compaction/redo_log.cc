@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/check.h"
 #include "base/mutants.h"
 #include "base/prefetch.h"
 
@@ -33,6 +34,8 @@ Status RedoLog::Commit(const std::vector<RedoUpdate>& updates, const BatchProgre
   lines_.reserve(updates.size());  // nothing may fail once the record is durable
   pmem::PersistOps& ops = pool_->ops();
   const uint64_t chunk = ChunkFor(progress.batch);
+  BRAID_DCHECK(merge_.id != 0 && progress.batch > 0);
+  BRAID_DCHECK(pool_->StateOf(chunk).kind() == format::ChunkKind::kRedo);
   const uint64_t place = pool_->ChunkOffset(chunk);
   RedoHeader header{};
   header.magic = format::kRedoMagic;

@@ -1,6 +1,7 @@
 // Purpose: the copying flush. Thread safety, invariants, persistence: see copy_flush.h.
 #include "flush/copy_flush.h"
 
+#include "base/check.h"
 #include "base/mutants.h"
 #include "base/prefetch.h"
 #include "log/log_reader.h"
@@ -13,6 +14,8 @@ using format::EntryPtr;
 
 Result<FlushResult> CopyFlush::Run(index::EntryIndex* tree, const index::LiveViews& views,
                                    uint64_t head_offset) {
+  BRAID_DCHECK(copy_of_.empty() && newest_.empty() && kept_chunks_.empty());
+  BRAID_DCHECK(pool_->IsHead(head_offset));
   if (Status s = CopyAll(*tree, views); !s.ok()) {
     GiveBack();
     return s;
@@ -100,6 +103,7 @@ Status CopyFlush::CopyEntry(const EntryHeader& entry, uint64_t offset) {
   const uint64_t sequence = entry.sequence() + (BRAID_MUTANT(kCopyGetsAnotherSequence) ? 1 : 0);
   copies_.Seal(draft, sequence, format::kFirstOfUnit, 0);
   copies_.Accept(shard);
+  BRAID_DCHECK(draft.offset != offset && draft.extent == 0);
   copy_of_.emplace(offset, draft.offset);
   return Status::OK();
 }
@@ -110,6 +114,7 @@ void CopyFlush::GiveBack() {
 
 void CopyFlush::ShowCopies(index::EntryIndex* tree) {
   for (const uint64_t copy : newest_) {
+    BRAID_DCHECK(pool_->EntryAt(copy) != nullptr);
     tree->Upsert(pool_->KeyAt(copy), [&](uint64_t) { return copy; });
   }
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/activity.h"
+#include "base/check.h"
 #include "base/mutants.h"
 #include "base/no_throw.h"
 #include "engine/write_errors.h"
@@ -28,6 +29,7 @@ Result<Flusher::Outcome> Flusher::FlushOldest(const Lock&) {
     }
     head = *free_head;
     oldest = versions.state().immutables.back();
+    BRAID_DCHECK(oldest->is_frozen() && oldest->id() < versions.state().active->id());
   }
   const uint64_t entries = oldest->entries();
   // Not even lack of memory is waited out: the flush marks entries as it goes.
@@ -106,6 +108,7 @@ Status Flusher::Show(memtable::MemTable* memtable, std::list<level::WaitingTable
   const level::VersionSet::Locked versions = store_.versions->Lock();
   // All that may fail comes before the commit.
   const format::TableRecord& record = table->front().record;
+  BRAID_DCHECK(table->size() == 1 && versions.state().immutables.back().get() == memtable);
   auto shown = std::make_shared<level::PmemTable>(&pool_, record, store_.options->verify_checksums);
   // Where memory is short the table does without, as TableIndexes::Fit would decide.
   if (store_.budget->ToCome(versions.state()) <= store_.budget->Goal()) {
@@ -151,6 +154,7 @@ Status Flusher::CommitWaiting() {
     const level::VersionSet::Locked versions = store_.versions->Lock();
     if (pool_.failed()) return pool_.FaultStatus();
     if (Status s = versions.CommitWaiting(group.size(), &committed); !s.ok()) return s;
+    BRAID_DCHECK(committed.size() == group.size());
   }
   if (BRAID_MUTANT(kCheckpointBeforeWriteBack)) flush::WriteBackTables(&pool_, group);
   space::Retired retired;

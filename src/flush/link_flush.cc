@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/check.h"
 #include "base/mutants.h"
 #include "base/prefetch.h"
 
@@ -20,6 +21,7 @@ constexpr int kMaxTwins = 1000;
 
 Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::LiveViews& views,
                                    uint64_t head_offset) {
+  BRAID_DCHECK(pool_->IsHead(head_offset) && unflushed_ == nullptr);
   result_ = FlushResult{};
   // The head is put together in DRAM; entries are linked where they are.
   for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
@@ -111,6 +113,7 @@ void LinkFlush::LinkEntry(EntryHeader* entry) {
   const uint64_t offset = pool_->OffsetOf(entry);
   const uint64_t link = pool_->LinkTo(offset).raw;
   const uint32_t own_strand = pool_->StrandOf(offset);
+  BRAID_DCHECK(own_strand < pool_->strands() && entry->height() >= 1);
   for (uint32_t layer = 0; layer < entry->height(); ++layer) {
     if (BRAID_MUTANT(kTowerHalfBuilt) && layer > 0 && layer + 1 == entry->height()) break;
     uint64_t*& last = last_[layer == 0 ? 0 : own_strand][layer];

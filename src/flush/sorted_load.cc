@@ -1,6 +1,7 @@
 // Purpose: loading sorted records. Thread safety, invariants, persistence: see sorted_load.h.
 #include "flush/sorted_load.h"
 
+#include "base/check.h"
 #include "base/mutants.h"
 
 namespace braid::flush {
@@ -28,6 +29,7 @@ Status SortedLoad::Add(std::string_view key, std::string_view value) {
       !s.ok()) {
     return s;
   }
+  BRAID_DCHECK(extents_.size() < extents_.capacity());
   if (draft.extent != 0) extents_.push_back(draft.extent);
   log_.Accept(shard_);
   log_.WriteExtent(&draft);
@@ -36,6 +38,7 @@ Status SortedLoad::Add(std::string_view key, std::string_view value) {
   const std::string_view stored = draft.stored_value();
   const uint64_t size = EntryHeader::EntryBytes(key.size(), stored.size(), draft.height);
   constexpr char kPadding[8] = {};
+  BRAID_DCHECK(size % 8 == 0 && header_bytes + key.size() + stored.size() <= size);
   staged_.Begin(draft.offset);
   list_.Append(draft.offset, draft.height);
   staged_.Append(&header, header_bytes);

@@ -40,6 +40,7 @@ Status Manifest::Create(uint32_t levels) {
 }
 
 Status Manifest::Commit() {
+  BRAID_DCHECK(state_.commit_count < format::kMaxId && state_.level_count >= 2);
   ++state_.commit_count;
   // Both copies are equal here: at every moment one of them is intact, and it is the old or the new
   // record.
@@ -93,7 +94,7 @@ bool AreEqual(const ManifestState& a, const ManifestState& b) {
 
 }  // namespace
 
-Status Manifest::Load() {
+Status Manifest::Load(uint32_t levels) {
   const auto extension = [this](uint64_t chunk, uint64_t offset, uint64_t) -> const char* {
     const bool is_there =
         chunk < pool_->chunks() && pool_->StateOf(chunk).kind() == ChunkKind::kManifest;
@@ -120,7 +121,7 @@ Status Manifest::Load() {
   if (is_old) {
     for (uint32_t i = 0; i < 2; ++i) state_.merges[0].redo_chunks[i] = pool_->first_redo_chunk(i);
   }
-  if (const char* fault = FindFault(); fault != nullptr) {
+  if (const char* fault = FindFault(levels); fault != nullptr) {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", fault);
   }
   if (state_.extension != 0) pool_->SetExtension(state_.extension);
@@ -140,7 +141,7 @@ Status Manifest::Convert() {
 }
 
 /// The rest of the store relies on all of this.
-const char* Manifest::FindFault() const {
+const char* Manifest::FindFault(uint32_t levels) const {
   for (const uint64_t id :
        {state_.commit_count, state_.flushed_table_id, state_.next_table_id, state_.next_merge_id,
         state_.collected_table_id, state_.merged_table_id}) {
@@ -150,6 +151,7 @@ const char* Manifest::FindFault() const {
   if (state_.level_count < 2 || state_.level_count > format::kMaxLevels) {
     return "its number of levels is impossible";
   }
+  if (state_.level_count != levels) return "it has more or fewer levels than this design";
   if (state_.extension != 0 && (state_.extension >= pool_->chunks() ||
                                 pool_->StateOf(state_.extension).kind() != ChunkKind::kManifest)) {
     return "its extension is not there";
@@ -257,6 +259,7 @@ Result<uint32_t> Manifest::TakeHead() {
       return too_many();
     }
   }
+  BRAID_DCHECK(pool_->IsHead(pool_->HeadOffset(head)));
   taken_heads_.push_back(head);
   return head;
 }
@@ -265,6 +268,8 @@ void Manifest::ReturnHead(uint32_t head) noexcept { std::erase(taken_heads_, hea
 
 void Manifest::AddTable(const TableRecord& table) noexcept {
   ReturnHead(table.head);
+  BRAID_DCHECK(table.level < state_.level_count);
+  BRAID_DCHECK(table.id < format::kMaxId && table.max_sequence <= format::kMaxSequence);
   state_.tables.insert(state_.tables.begin(), table);
 }
 
@@ -288,6 +293,8 @@ Result<MergeRecord*> Manifest::BeginMerge(uint64_t source_id, uint64_t target_id
     if (!taken.ok()) return taken.status();
     chunk = *taken;
   }
+  BRAID_DCHECK(state_.MergeOf(source_id) == nullptr);
+  BRAID_DCHECK(merge->redo_chunks[0] != merge->redo_chunks[1]);
   merge->id = state_.next_merge_id++;
   merge->source_id = source_id;
   merge->target_id = target_id;

@@ -29,9 +29,9 @@ class Manifest {
   /// Writes the first record of a new pool: below level 0 an empty list a level, with the ids and
   /// heads from kL1Id and 0 on, whose links it ends.
   Status Create(uint32_t levels = 2);
-  /// Loads the newest intact copy, checks it, and makes the other one equal to it. Corruption when
-  /// neither is intact.
-  Status Load();
+  /// Loads the newest intact copy, checks it, and makes the other one equal to it. `levels`: how
+  /// many the store knows. Corruption when neither is intact, or it has others.
+  Status Load(uint32_t levels = 2);
 
   format::ManifestState& record() noexcept { return state_; }
   const format::ManifestState& record() const noexcept { return state_; }
@@ -65,7 +65,7 @@ class Manifest {
  private:
   Status WriteCopy(int copy);
   /// What is wrong with state_, or null.
-  const char* FindFault() const;
+  const char* FindFault(uint32_t levels) const;
   const char* FindFaultOfTables() const;
   const char* FindFaultOfMerges() const;
   uint32_t FirstFreeHead() const;

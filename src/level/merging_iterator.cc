@@ -1,5 +1,6 @@
 // Purpose: the merge of cursors. Thread safety, invariants, persistence: see merging_iterator.h.
 #include "level/merging_iterator.h"
+#include "base/check.h"
 
 #include <algorithm>
 #include <string>
@@ -52,6 +53,7 @@ bool MergingIterator::Advance(Head* head) {
   if (++head->at < head->count) return true;
   head->at = 0;
   // It is not valid any more when the run before was cut short.
+  BRAID_DCHECK(head->cursor != nullptr);
   const size_t steps = kRuns[std::min(head->runs++, kRuns.size() - 1)];
   head->count = head->cursor->Valid() ? head->cursor->Run(forward_, head->run.data(), steps) : 0;
   if (head->count != 0) return true;
@@ -122,6 +124,7 @@ std::span<const CursorItem> MergingIterator::Ahead() const {
 
 void MergingIterator::SkipAhead(size_t count) {
   if (count == 0) return;
+  BRAID_DCHECK(leader_ != nullptr && leader_->at + count < leader_->count);
   leader_->at += count;
   current_ = leader_->item().entry;
   key_ = leader_->item().key;

@@ -20,6 +20,7 @@ PmemTable::PmemTable(pmem::PmemPool* pool, const format::TableRecord& record, bo
       entries_(record.entries),
       max_sequence_(record.max_sequence),
       is_counted_((record.flags & format::kEntriesNotCounted) == 0) {
+  BRAID_DCHECK(pool->IsHead(head_offset()));
   for (uint32_t strand = 0; record.level == 0 && strand < pool->strands(); ++strand) {
     std::memcpy(&head_copies_[strand], pool->At(pool->StrandHead(head_offset(), strand)),
                 sizeof head_copies_[strand]);
@@ -37,6 +38,7 @@ format::TableRecord PmemTable::record() const noexcept {
 }
 
 index::Tower PmemTable::head(uint32_t strand) const noexcept {
+  BRAID_DCHECK(strand < pool_->strands());
   return record_.level == 0 ? head_copies_[strand].links
                             : reinterpret_cast<const uint64_t*>(
                                   pool_->At(pool_->StrandHead(head_offset(), strand)));
@@ -108,6 +110,7 @@ void PmemTable::set_tree(std::shared_ptr<const EntryIndex> tree, uint32_t min_he
   const base::MutexLock lock(mutex_);
   const auto address = reinterpret_cast<uintptr_t>(tree.get());
   BRAID_CHECK((address & kHeightMask) == 0 && min_height <= kHeightMask);
+  BRAID_DCHECK(tree == nullptr || min_height >= 1);
   shown_.store(address | min_height, std::memory_order_release);
   old.swap(tree_owner_);
   tree_owner_ = std::move(tree);

@@ -5,26 +5,31 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/check.h"
 #include "base/mutants.h"
 
 namespace braid::level {
 
 void NextState::Seal(std::shared_ptr<memtable::MemTable> fresh) {
+  BRAID_DCHECK(fresh->id() > state_->active->id());
   state_->immutables.insert(state_->immutables.begin(), state_->active);
   ReplaceActive(std::move(fresh));
 }
 
 void NextState::ReplaceActive(std::shared_ptr<memtable::MemTable> fresh) {
+  BRAID_DCHECK(fresh != nullptr && !fresh->is_frozen());
   state_->active = std::move(fresh);
   state_->ListRuns();
 }
 
 void NextState::DropNewestSealed() {
+  BRAID_DCHECK(!state_->immutables.empty());
   state_->immutables.erase(state_->immutables.begin());
   state_->ListRuns();
 }
 
 void NextState::DropOldestSealed() {
+  BRAID_DCHECK(!state_->immutables.empty());
   state_->immutables.pop_back();
   state_->ListRuns();
 }
@@ -63,6 +68,9 @@ bool VersionSet::ConstLocked::OldestWaits() const noexcept {
 }
 
 void VersionSet::Locked::Show(NextState next) const noexcept {
+  // Made from the state that it replaces, or a change in between would be lost.
+  BRAID_DCHECK(next.retired_.size() == 1);
+  BRAID_DCHECK(next.state_->runs().size() >= 2);
   // Release pairs with shown().
   set_->shown_.store(next.state_.get(), std::memory_order_release);
   set_->relinks_.fetch_add(2, std::memory_order_release);
@@ -72,6 +80,7 @@ void VersionSet::Locked::Show(NextState next) const noexcept {
 
 void VersionSet::Locked::ShowWithNumber(NextState next, std::atomic<uint64_t>* sequence,
                                         uint64_t last) const noexcept {
+  BRAID_DCHECK(!set_->switching_.load() && last >= sequence->load());
   set_->switching_.store(true);
   sequence->store(last);
   Show(std::move(next));
@@ -79,6 +88,9 @@ void VersionSet::Locked::ShowWithNumber(NextState next, std::atomic<uint64_t>* s
 }
 
 void VersionSet::Locked::Begin(ReadState first, uint64_t next_table_id) const {
+  BRAID_CHECK(data_->state == nullptr);
+  BRAID_CHECK(first.active != nullptr && first.version->levels.size() >= 2);
+  BRAID_DCHECK(first.active->id() < next_table_id);
   first.ListRuns();
   data_->state = std::make_shared<const ReadState>(std::move(first));
   data_->next_table_id = next_table_id;
@@ -87,6 +99,7 @@ void VersionSet::Locked::Begin(ReadState first, uint64_t next_table_id) const {
 }
 
 void VersionSet::Locked::AddTable(const format::TableRecord& table) const {
+  BRAID_DCHECK(table.level == 0);
   manifest().AddTable(table);
   format::ManifestState& changed = record();
   if (!BRAID_MUTANT(kFlushedIdNotRaised)) changed.flushed_table_id = table.id;
@@ -101,11 +114,14 @@ void VersionSet::Locked::SetEntriesOfBottom(uint64_t entries) const {
 }
 
 void VersionSet::Locked::AddWaiting(std::list<WaitingTable>* table) const {
+  BRAID_DCHECK(table->size() == 1);
+  BRAID_DCHECK(waiting().empty() || waiting().back().record.id < table->front().record.id);
   data_->waiting.splice(data_->waiting.end(), *table);
   ChargeWaiting();
 }
 
 Status VersionSet::Locked::CommitWaiting(size_t count, std::list<WaitingTable>* committed) const {
+  BRAID_DCHECK(count <= waiting().size());
   auto end = waiting().begin();
   for (size_t i = 0; i < count; ++i, ++end) {
     if (BRAID_MUTANT(kCheckpointForgetsATable) && i == 1) {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/check.h"
 #include "base/mutants.h"
 #include "base/no_throw.h"
 #include "index/version_links.h"
@@ -45,6 +46,7 @@ uint64_t HeaderLinesEnd(uint64_t offset, uint32_t height) noexcept {
 }  // namespace
 
 void WriteToExtent(pmem::PmemPool* pool, uint64_t extent, std::string_view value) {
+  BRAID_DCHECK(extent != 0 && extent % pool->chunk_bytes() == 0);
   pmem::PersistOps& ops = pool->ops();
   char* bytes = pool->At(extent + sizeof(format::ExtentHeader));
   ops.Copy(bytes, value.data(), value.size());
@@ -53,9 +55,13 @@ void WriteToExtent(pmem::PmemPool* pool, uint64_t extent, std::string_view value
 
 IndexUnifiedLog::IndexUnifiedLog(pmem::PmemPool* pool, uint64_t table_id, uint32_t shards,
                                  format::ChunkKind kind)
-    : pool_(pool), table_id_(table_id), kind_(kind), shards_(shards) {}
+    : pool_(pool), table_id_(table_id), kind_(kind), shards_(shards) {
+  BRAID_CHECK(format::HoldsEntries(kind));
+  BRAID_DCHECK(table_id < format::kMaxId);
+}
 
 uint64_t IndexUnifiedLog::EntrySize(Draft* draft) const {
+  BRAID_DCHECK(draft->height >= 1 && draft->height <= kMaxHeight);
   const bool large = draft->value.size() > LargestInlineValue(*pool_);
   const uint64_t value_bytes = large ? sizeof(format::ExtentRef) : draft->value.size();
   uint64_t size = EntryHeader::EntryBytes(draft->key.size(), value_bytes, draft->height);
@@ -71,6 +77,7 @@ Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, bool within_unit,
                                      pmem::AllocationClass allocation) {
   Shard& shard = shards_[shard_index];
   Position& at = shard.placed;
+  BRAID_DCHECK(at.chunk == 0 || at.tail <= pool_->ChunkOffset(at.chunk) + pool_->chunk_bytes());
   // Room in both lists first: a chunk that is allocated, or an entry that is durable, must not be
   // lost to a list that can't grow.
   MakeRoomFor(shard.new_chunks.size() + 1, &shard.new_chunks);
@@ -83,6 +90,7 @@ Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, bool within_unit,
   header.within_unit = within_unit && !BRAID_MUTANT(kWithinUnitNotRecorded) ? 1 : 0;
   Result<uint64_t> chunk = pool_->AllocateLogChunk(header, kind_, allocation);
   if (!chunk.ok()) return chunk.status();
+  BRAID_DCHECK(pool_->StateOf(*chunk).kind() == kind_);
   at.chunk = *chunk;
   at.tail = pool_->ChunkOffset(*chunk) + sizeof(format::LogChunkHeader);
   ++at.next_ordinal;
@@ -92,6 +100,7 @@ Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, bool within_unit,
 
 Status IndexUnifiedLog::PlaceExtent(Draft* draft, pmem::AllocationClass allocation) {
   if (draft->reserved != 0) {
+    BRAID_DCHECK(draft->extent_ref.offset == draft->reserved);
     pool_->BindExtent(draft->reserved, draft->value.size(), draft->offset);
     draft->extent = draft->reserved;
     return Status::OK();
@@ -105,6 +114,7 @@ Status IndexUnifiedLog::PlaceExtent(Draft* draft, pmem::AllocationClass allocati
 
 Status IndexUnifiedLog::Place(uint32_t shard_index, Draft* drafts, size_t count, uint64_t random,
                               pmem::AllocationClass allocation) {
+  BRAID_DCHECK(shard_index < shards_.size() && count > 0);
   Shard& shard = shards_[shard_index];
   shard.placed = shard.accepted;
   shard.new_chunks.clear();
@@ -136,6 +146,8 @@ Status IndexUnifiedLog::Place(uint32_t shard_index, Draft* drafts, size_t count,
       Abandon(shard_index, drafts, i);
       return s;
     }
+    BRAID_DCHECK(draft.offset % 8 == 0);
+    BRAID_DCHECK(pool_->ChunkOf(draft.offset) == pool_->ChunkOf(draft.offset + size - 1));
     shard.placed.tail += size;
   }
   return Status::OK();
@@ -147,6 +159,7 @@ void IndexUnifiedLog::WriteExtent(Draft* draft) {
 }
 
 void IndexUnifiedLog::WritePayload(Draft* draft) {
+  BRAID_DCHECK(draft->offset != 0);
   WriteExtent(draft);
   pmem::PersistOps& ops = pool_->ops();
   const std::string_view value = draft->stored_value();
@@ -154,6 +167,7 @@ void IndexUnifiedLog::WritePayload(Draft* draft) {
   ops.Copy(pool_->At(key_at), draft->key.data(), draft->key.size());
   ops.Copy(pool_->At(key_at + draft->key.size()), value.data(), value.size());
   uint64_t end = key_at + draft->key.size() + value.size();
+  BRAID_DCHECK(pool_->ChunkOf(end - 1) == pool_->ChunkOf(draft->offset));
   if (BRAID_MUTANT(kEntryLastLineNotFlushed)) end -= end > kLineBytes ? kLineBytes : 0;
   const uint64_t begin = HeaderLinesEnd(draft->offset, draft->height);
   if (end > begin && !BRAID_MUTANT(kEntryPayloadNotFlushed)) {
@@ -163,6 +177,8 @@ void IndexUnifiedLog::WritePayload(Draft* draft) {
 
 size_t IndexUnifiedLog::MakeHeader(const Draft& draft, uint64_t sequence, uint8_t flags,
                                    uint64_t older, HeaderImage* image) const {
+  BRAID_DCHECK(sequence <= format::kMaxSequence && older != draft.offset);
+  BRAID_DCHECK(draft.key_hash == base::Hash64(draft.key));
   const std::string_view value = draft.stored_value();
   EntryHeader& header = image->header;
   if (draft.extent != 0) flags |= format::kValueInExtent;
@@ -200,6 +216,7 @@ void IndexUnifiedLog::Seal(const Draft& draft, uint64_t sequence, uint8_t flags,
 
 void IndexUnifiedLog::Accept(uint32_t shard_index) {
   Shard& shard = shards_[shard_index];
+  BRAID_DCHECK(shard.placed.next_ordinal == shard.accepted.next_ordinal + shard.new_chunks.size());
   shard.accepted = shard.placed;
   if (!shard.new_chunks.empty()) {
     shard.chunks.insert(shard.chunks.end(), shard.new_chunks.begin(), shard.new_chunks.end());
@@ -208,6 +225,7 @@ void IndexUnifiedLog::Accept(uint32_t shard_index) {
 }
 
 void IndexUnifiedLog::Abandon(uint32_t shard_index, Draft* drafts, size_t count) {
+  BRAID_DCHECK(shard_index < shards_.size());
   Shard& shard = shards_[shard_index];
   for (size_t i = 0; i < count; ++i) {
     if (drafts[i].extent != 0) pool_->FreeExtent(drafts[i].extent);

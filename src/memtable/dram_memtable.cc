@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/check.h"
 #include "base/mutants.h"
 #include "base/no_throw.h"
 #include "base/thread_random.h"
@@ -50,6 +51,7 @@ DramMemTable::DramMemTable(const Store& store, uint64_t id, const RecoveredEntri
       is_copied_(is_copied),
       log_(store.pool, id, 0),
       tree_(recovered.tree()) {
+  BRAID_DCHECK(tree_ != nullptr && log_.chunks().empty());
   Account(recovered.bytes(), recovered.entries());
   Freeze();
 }
@@ -61,6 +63,7 @@ std::shared_ptr<DramMemTable> DramMemTable::Recover(const Store& store, uint64_t
 }
 
 Status DramMemTable::Write(uint32_t shard, log::Draft* draft, const Condition* condition) {
+  BRAID_DCHECK(!draft->key.empty() && draft->key_hash == base::Hash64(draft->key));
   if (Status s = Place(shard, draft); !s.ok()) return s;
   WritePayload(draft);
   Status refused = Status::OK();
@@ -73,6 +76,8 @@ Status DramMemTable::Write(uint32_t shard, log::Draft* draft, const Condition* c
     // Sequentially consistent, and in this order: see is_frozen.
     const uint64_t sequence = store_.sequence->fetch_add(1) + 1;
     if (is_frozen()) return 0;
+    BRAID_DCHECK(older == 0 || pool_.As<EntryHeader>(older)->sequence() < sequence);
+    BRAID_DCHECK(older == 0 || pool_.As<EntryHeader>(older)->key() == draft->key);
     if (sequence > format::kMaxSequence) {
       refused = NumbersUsedUp();
       return 0;
@@ -129,6 +134,7 @@ void DramMemTable::WritePayload(log::Draft* draft) {
 Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::Draft> drafts,
                                 pmem::AllocationClass allocation, bool* is_torn) {
   const size_t count = drafts.size();
+  BRAID_DCHECK(count > 0 && !is_frozen());
   {
     const base::Stalls::Watch watch(store_.stalls, StallReason::kRoom);
     Status s = log_.Place(shard, drafts.data(), count, base::ThreadRandom(), allocation);
@@ -164,6 +170,8 @@ Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::Draft> drafts,
     *is_torn = true;
     return inserted;
   }
+  BRAID_DCHECK(BRAID_MUTANT(kBatchPublishedBeforeInsert) ||
+               store_.sequence->load() == base_sequence);
   // Release pairs with ReadView::Sees: whoever sees the number sees all entries.
   store_.sequence->store(base_sequence + count);
   if (BRAID_MUTANT(kBatchShownBeforeFence)) pool_.ops().Fence();
@@ -175,7 +183,10 @@ Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::Draft> drafts,
 void DramMemTable::InsertBatch(std::span<const log::Draft> drafts) {
   for (const log::Draft& draft : drafts) {
     tree_->Upsert(draft.key, [&](uint64_t older) {
+      BRAID_DCHECK(older != draft.offset);
       if (older != 0) {
+        BRAID_DCHECK(pool_.As<EntryHeader>(older)->sequence() <
+                     pool_.As<EntryHeader>(draft.offset)->sequence());
         // Version links are not covered by the checks and need no flush: replay makes the bottom
         // ones anew, and upper ones are hints.
         std::array<uint64_t, format::kMaxHeight> links;

@@ -2,8 +2,10 @@
 #include <pty.h>
 #include <sys/ioctl.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 
 #include "braid/db.h"
 #include "command/command_runner.h"
@@ -135,6 +137,12 @@ class TopOnTerminal {
     int status = 0;
     ::waitpid(pid_, &status, 0);
     pid_ = 0;
+    // The system passes on what was written last in its own time, and may say before that the
+    // other end is closed.
+    for (int i = 0; i < 20; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      (void)WaitFor("never shown", 1);
+    }
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
   const std::string& shown() const { return shown_; }
