@@ -19,7 +19,7 @@
 
 namespace braid::format {
 
-inline constexpr uint64_t kManifestMagic = 0x324E414D5F444942ull;   // "BID_MAN2"
+inline constexpr uint64_t kManifestMagic = 0x4E414D4449415242ull;   // "BRAIDMAN"
 inline constexpr uint64_t kManifest1Magic = 0x314E414D5F444942ull;  // "BID_MAN1"
 
 /// Flag of a table record: copies made by garbage collection, on their way into the last level.
