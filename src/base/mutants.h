@@ -120,6 +120,7 @@ enum class Mutant : int {
   kManifestNotRepaired,         ///< recovery: a torn copy is left for the next commit to complete
   kExtensionNotFlushed,         ///< the manifest's tables that lie in its extension are not
   kFormatNotAnnounced,          ///< a manifest of version 2 in a pool whose header says 1
+  kPlainChunksNotSwept,         ///< recovery: redo chunks of a commit that never came stay
 
   // The zipper merge and its redo log.
   kMergeBeginNotCommitted,  ///< links change before the manifest says that a merge is under way

@@ -146,6 +146,17 @@ constexpr bool IsChunkKind(ChunkKind kind) noexcept {
          kind == ChunkKind::kLeafIndex;
 }
 
+/// Whether a chunk of the one kind may become one of the other: anything but headers is free at
+/// first and in the end; what lies in between is a log that keeps its entries, and an extent that
+/// gets its head.
+constexpr bool MayBecome(ChunkKind from, ChunkKind to) noexcept {
+  if (from == ChunkKind::kMeta || to == ChunkKind::kMeta) return false;
+  if (from == ChunkKind::kFree || to == ChunkKind::kFree) return from != to;
+  return (from == ChunkKind::kWriteAhead && to == ChunkKind::kLog) ||
+         (from == ChunkKind::kExtentBody &&
+          (to == ChunkKind::kExtentHead || to == ChunkKind::kExtentBody));
+}
+
 /// Whether chunks of the kind begin with a LogChunkHeader and hold entries.
 constexpr bool HoldsEntries(ChunkKind kind) noexcept {
   return kind == ChunkKind::kLog || kind == ChunkKind::kCollected ||

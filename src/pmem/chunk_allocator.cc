@@ -82,6 +82,10 @@ void PmemPool::SetState(uint64_t chunk, ChunkKind kind, uint32_t generation) {
     const base::MutexLock lock(mutex_);  // segments_ may grow
     word = StateWord(chunk);
   }
+  // Under the faults that write a state twice it is the same one.
+  BRAID_DCHECK(format::MayBecome(StateOf(chunk).kind(), kind) ||
+               BRAID_MUTANT(kChunkStateBeforeHeader) || BRAID_MUTANT(kExtentHeadReserved));
+  BRAID_DCHECK(generation >= StateOf(chunk).generation());
   const ChunkState state = ChunkState::Make(kind, generation, chunk);
   states_[chunk].store(state.raw, std::memory_order_relaxed);
   ops_.StoreU64(word, state.raw);
@@ -152,9 +156,11 @@ uint64_t PmemPool::FreeCount() const noexcept {
 
 /// The last one that is not kept for a large value; there is one.
 uint64_t PmemPool::TakeOne(std::vector<uint64_t>* free) {
+  BRAID_DCHECK(!free->empty());
   auto at = free->end() - 1;
   while (IsKept(*at)) --at;
   const uint64_t chunk = *at;
+  BRAID_DCHECK(StateOf(chunk).kind() == ChunkKind::kFree);
   *at = free->back();
   free->pop_back();
   return chunk;
@@ -202,6 +208,7 @@ std::optional<uint64_t> PmemPool::TakeFree(uint64_t count, uint32_t region,
   }
   if (!at) return std::nullopt;
   taken_.fetch_add(count, std::memory_order_relaxed);
+  BRAID_DCHECK(*at + count <= free.size() && free[*at + count - 1] + count == free[*at] + 1);
   const uint64_t first = free[*at] + 1 - count;
   free.erase(free.begin() + static_cast<ptrdiff_t>(*at),
              free.begin() + static_cast<ptrdiff_t>(*at + count));
@@ -209,6 +216,7 @@ std::optional<uint64_t> PmemPool::TakeFree(uint64_t count, uint32_t region,
 }
 
 void PmemPool::KeepRun(uint64_t first, uint64_t count) {
+  BRAID_DCHECK(count > 0 && first + count <= chunks());
   if (BRAID_MUTANT(kRunNotKept)) return;
   const base::MutexLock lock(mutex_);
   kept_ = {first, count, 0};
@@ -283,7 +291,17 @@ Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkK
   return chunk;
 }
 
+namespace {
+
+/// Of kinds that only the manifest says to be in use.
+bool IsPlain(ChunkKind kind) noexcept {
+  return kind == ChunkKind::kRedo || kind == ChunkKind::kManifest;
+}
+
+}  // namespace
+
 Result<uint64_t> PmemPool::AllocatePlainChunk(ChunkKind kind) {
+  BRAID_CHECK(IsPlain(kind));
   Result<uint64_t> taken = Take(1, 0, AllocationClass::kBackground);
   if (!taken.ok()) return taken;
   SetState(*taken, kind, NextGeneration(*taken));
@@ -340,13 +358,21 @@ Result<uint64_t> PmemPool::AllocateExtent(uint64_t bytes, uint64_t owner,
 void PmemPool::FreeChunk(uint64_t chunk) {
   const ChunkState state = StateOf(chunk);
   if (state.kind() == ChunkKind::kFree || state.kind() == ChunkKind::kMeta ||
-      state.kind() == ChunkKind::kRedo) {
+      IsPlain(state.kind())) {
     return;
   }
   if (state.kind() == ChunkKind::kWriteAhead) {
     write_ahead_chunks_.fetch_sub(1, std::memory_order_relaxed);
   }
-  SetState(chunk, ChunkKind::kFree, state.generation());
+  MakeFree(chunk);
+}
+
+void PmemPool::FreePlainChunk(uint64_t chunk) {
+  if (IsPlain(StateOf(chunk).kind())) MakeFree(chunk);
+}
+
+void PmemPool::MakeFree(uint64_t chunk) {
+  SetState(chunk, ChunkKind::kFree, StateOf(chunk).generation());
   if (!BRAID_MUTANT(kFreeStateNotFenced)) ops_.Fence();
   const base::MutexLock lock(mutex_);
   free_[RegionOfChunk(chunk)].push_back(chunk);

@@ -225,6 +225,8 @@ class PmemPool {
   /// A chunk for redo records or for the extension of the manifest, which says what is in it. An
   /// open frees what the manifest does not name. OutOfSpace.
   Result<uint64_t> AllocatePlainChunk(format::ChunkKind kind);
+  /// Makes such a chunk free again; FreeChunk leaves them alone, as this does all others.
+  void FreePlainChunk(uint64_t chunk);
   /// Of a pool that has just been made, or of format version 1: its two chunks for redo records.
   uint64_t first_redo_chunk(uint32_t which) const noexcept { return redo_chunks_[which]; }
   /// Before anything is stored that programs of an older format version would not understand.
@@ -350,6 +352,7 @@ class PmemPool {
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(base_) >> 12);
   }
   uint64_t* StateWord(uint64_t chunk) noexcept BRAID_REQUIRES(mutex_);
+  void MakeFree(uint64_t chunk);
   void SetState(uint64_t chunk, format::ChunkKind kind, uint32_t generation);
   /// First of `count` neighbouring chunks.
   Result<uint64_t> Take(uint64_t count, uint32_t region, AllocationClass allocation);

@@ -149,7 +149,7 @@ Status RecoveryJob::ClassifyChunks() {
     // Allocated for a commit that never came.
     if ((kind == ChunkKind::kManifest && chunk != manifest.extension) ||
         (kind == ChunkKind::kRedo && !IsNamed(manifest, chunk))) {
-      pool_->FreeChunk(chunk);
+      if (!BRAID_MUTANT(kPlainChunksNotSwept)) pool_->FreePlainChunk(chunk);
       continue;
     }
     if (kind == ChunkKind::kFree && !state_.rebuilt && log::HoldsUnknownLife(*pool_, chunk)) {

@@ -114,6 +114,8 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kManifestNotRepaired, "manifest", "second crash", "Recovery"},
     {Mutant::kExtensionNotFlushed, "manifest", "flush", nullptr,
      "braid_crash_tests ManifestCrashTest.*"},
+    {Mutant::kPlainChunksNotSwept, "manifest", "leak", nullptr,
+     "braid_unit_tests RecoveryJobTest.*"},
     {Mutant::kFormatNotAnnounced, "manifest", "order", nullptr,
      "braid_crash_tests ManifestCrashTest.*"},
     {Mutant::kMergeBeginNotCommitted, "merge begin", "both or neither", "FlushAndCompact"},
