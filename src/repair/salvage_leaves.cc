@@ -30,6 +30,11 @@ void Salvage::FollowLeaves() {
     // A write that a crash interrupted, unless a leaf names something here.
     Note(gap.offset, gap.bytes, "entry", "no intact entry is in these bytes", !whole);
   }
+  for (const EntryChunk& chunk : chunks_) {
+    if (whole || chunk.has_header || chunk.candidates != 0) continue;
+    Note(chunk.chunk * geometry_.chunk_bytes, geometry_.chunk_bytes, "chunk of entries",
+         "neither its header nor an entry in it is intact, and no leaves tell what it held", true);
+  }
   if (!whole) {
     if (links_mean_something_) {
       Note(format::kLeafHeadOffset, 0, "list of leaves",

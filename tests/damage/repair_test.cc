@@ -2,6 +2,7 @@
 // never written, nothing old or missing without a finding; and the damaged pool stays as it is.
 #include <filesystem>
 
+#include "format/leaf.h"
 #include "pool_map.h"
 #include "support/child_process.h"
 #include "support/temp_folder.h"
@@ -290,6 +291,48 @@ TEST(RepairErrorsTest, AMissingSegmentIsNamedAndTheOthersAreSalvaged) {
     incomplete += got.size() < pool.content.size() ? 1 : 0;
   }
   EXPECT_GE(incomplete, 2) << "the segments held too little for this test";
+}
+
+/// Zeroes the chunk of log number `nth` of a pool of one segment, and the first leaf; false when
+/// there are fewer.
+bool LoseLogAndLeaf(PoolImage* image, size_t nth) {
+  std::string& bytes = image->files[1].bytes;
+  format::LeafPtr first;
+  std::memcpy(&first, bytes.data() + format::kLeafHeadOffset, sizeof first);
+  std::memset(bytes.data() + first.offset(), 0, sizeof(format::Leaf));
+  const uint64_t unit = DamageOptions().pool.chunk_bytes;
+  for (uint64_t at = 0; at + unit <= bytes.size(); at += unit) {
+    format::LogChunkHeader header;
+    std::memcpy(&header, bytes.data() + at, sizeof header);
+    if (header.magic != format::kLogChunkMagic || nth-- != 0) continue;
+    std::memset(bytes.data() + at, 0, unit);
+    return true;
+  }
+  return false;
+}
+
+TEST(RepairLeavesTest, AChunkOfEntriesThatIsGoneAlongWithALeafIsALoss) {
+  TempFolder folder;
+  StoreKind leaves = StoreKinds().front();
+  leaves.design = "nvskiplist";
+  const BuiltPool pool = BuildPool(PoolState::kMixed, folder.Sub("sound"), DeriveSeed(886), leaves);
+  ASSERT_EQ(pool.image.files[1].name, "segment-000000");
+  int incomplete = 0;
+  for (size_t nth = 0;; ++nth) {
+    PoolImage harmed = pool.image;
+    if (!LoseLogAndLeaf(&harmed, nth)) break;
+    ASSERT_TRUE(harmed.WriteTo(folder.Sub("harmed")));
+    std::filesystem::remove_all(folder.Sub("new"));
+    RepairReport report;
+    ASSERT_TRUE(
+        IsOk(DB::Repair(DamageOptions(leaves), folder.Sub("harmed"), folder.Sub("new"), &report)));
+    const auto db = OpenOrFail(DamageOptions(leaves), folder.Sub("new"));
+    ASSERT_NE(db, nullptr);
+    if (ScanForward(db.get()).size() >= pool.content.size()) continue;
+    ++incomplete;
+    EXPECT_GT(report.losses(), 0u) << nth << ": " << TextOf(report);
+  }
+  EXPECT_GE(incomplete, 2) << "the logs held too little for this test";
 }
 
 }  // namespace
