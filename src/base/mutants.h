@@ -119,8 +119,8 @@ enum class Mutant : int {
   kManifestCheckIgnored,        ///< a torn copy is taken
   kManifestNotRepaired,         ///< recovery: a torn copy is left for the next commit to complete
   kExtensionNotFlushed,         ///< the manifest's tables that lie in its extension are not
-  kFormatNotAnnounced,          ///< a manifest of version 2 in a pool whose header says 1
   kPlainChunksNotSwept,         ///< recovery: redo chunks of a commit that never came stay
+  kFormatNotAnnounced,          ///< a manifest of version 2 in a pool whose header says 1
 
   // The zipper merge and its redo log.
   kMergeBeginNotCommitted,  ///< links change before the manifest says that a merge is under way

@@ -17,7 +17,7 @@ void NextState::Seal(std::shared_ptr<memtable::MemTable> fresh) {
 }
 
 void NextState::ReplaceActive(std::shared_ptr<memtable::MemTable> fresh) {
-  BRAID_DCHECK(fresh != nullptr && !fresh->is_frozen());
+  BRAID_DCHECK(fresh != nullptr && fresh->state() == memtable::State::kMutable);
   state_->active = std::move(fresh);
   state_->ListRuns();
 }

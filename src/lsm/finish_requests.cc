@@ -45,6 +45,24 @@ void FinishRequests::GiveUp(const Status& reason) noexcept {
   changed_.NotifyAll();
 }
 
+void FinishRequests::FlushFailed(const Status& reason) noexcept {
+  const base::MutexLock lock(mutex_);
+  ++flush_failures_;
+  why_flush_failed_ = reason;
+  ++notified_;
+  changed_.NotifyAll();
+}
+
+uint64_t FinishRequests::flush_failures() const {
+  const base::MutexLock lock(mutex_);
+  return flush_failures_;
+}
+
+Status FinishRequests::WhyFlushFailed(uint64_t seen) const {
+  const base::MutexLock lock(mutex_);
+  return flush_failures_ > seen ? why_flush_failed_ : Status::OK();
+}
+
 void FinishRequests::Wait(base::FunctionRef<bool()> until) {
   for (;;) {
     const uint64_t seen = Notified();

@@ -48,6 +48,13 @@ class FinishRequests {
   /// All who ask now are told why they are not served.
   void GiveUp(const Status& reason) noexcept;
 
+  /// A flush found no memory. It is tried again, but who waits for it is told.
+  void FlushFailed(const Status& reason) noexcept;
+  /// How often that was so.
+  uint64_t flush_failures() const;
+  /// Of the last time; OK when there were no more than `seen`.
+  Status WhyFlushFailed(uint64_t seen) const;
+
   /// Waits until `until` is true. It is asked after each Notify, and now and then, should one be
   /// missed; without locks of this object.
   void Wait(base::FunctionRef<bool()> until);
@@ -64,6 +71,8 @@ class FinishRequests {
   uint64_t served_ BRAID_GUARDED_BY(mutex_) = 0;  // the last one that is done with
   uint64_t tables_ BRAID_GUARDED_BY(mutex_) = 0;
   Status outcome_ BRAID_GUARDED_BY(mutex_);  // of those served last
+  uint64_t flush_failures_ BRAID_GUARDED_BY(mutex_) = 0;
+  Status why_flush_failed_ BRAID_GUARDED_BY(mutex_);
 };
 
 }  // namespace braid::lsm

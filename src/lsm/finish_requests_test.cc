@@ -48,6 +48,16 @@ TEST(FinishRequestsTest, WhoIsGivenUpIsToldWhy) {
   EXPECT_TRUE(requests.Answer(next)->ok());
 }
 
+TEST(FinishRequestsTest, WhoWaitsForAFlushIsToldThatItFailed) {
+  FinishRequests requests;
+  requests.FlushFailed(Status::OutOfMemory());
+  const uint64_t seen = requests.flush_failures();
+  EXPECT_TRUE(requests.WhyFlushFailed(seen).ok()) << "that was before";
+  requests.FlushFailed(Status::OutOfMemory());
+  EXPECT_TRUE(requests.WhyFlushFailed(seen).IsOutOfMemory());
+  requests.Wait([&] { return !requests.WhyFlushFailed(seen).ok(); });
+}
+
 TEST(FinishRequestsTest, SomebodyWaitsAsLongAsAWaiterLives) {
   FinishRequests requests;
   EXPECT_FALSE(requests.AnyWaits());

@@ -21,17 +21,31 @@ constexpr uint64_t kIndexedAStep = 32 * 1024;
 constexpr uint64_t kRoomsTried = 16;
 }  // namespace
 
-/// Until no sealed memtable with an id up to `tables` is left, or flushes end.
-void Scheduler::AwaitFlushes(uint64_t tables) {
-  requests_.Wait([this, tables] {
-    if (failed() || stopping_.load() || store_.errors.blocked()) return true;
+/// Until no sealed memtable with an id up to `tables` is left, or flushes end. Errors: a flush
+/// finds no memory.
+Status Scheduler::AwaitFlushes(uint64_t tables) {
+  const uint64_t seen = requests_.flush_failures();
+  Status outcome;
+  const auto is_flushed = [this, tables] {
     const auto versions = store_.versions.Lock();
     const auto& sealed = versions.state().immutables;
     return sealed.empty() || sealed.back()->id() > tables;
-  });
+  };
+  const auto is_over = [&] {
+    if (failed() || stopping_.load() || store_.errors.blocked() || is_flushed()) return true;
+    outcome = requests_.WhyFlushFailed(seen);
+    return !outcome.ok();
+  };
+  if (store_.options.background_threads) {
+    requests_.Wait(is_over);
+  } else {
+    RunInline();
+    (void)is_over();
+  }
   // The last flush shows its table before it is counted and told of; whoever waits for it finds
   // that done.
   const flush::Flusher::Lock flushed = store_.flusher.HoldFlushes();
+  return outcome;
 }
 
 /// Waits until no memtable that is sealed now is left and, if `merged_too`, what was written until
@@ -40,13 +54,15 @@ Status Scheduler::WaitUntilIdle(bool merged_too) {
   // Tables that hold what was written until now have ids up to this one.
   const uint64_t tables = store_.versions.Lock().next_table_id() - 1;
   if (!merged_too) {
-    store_.options.background_threads ? AwaitFlushes(tables) : RunInline();
-    return store_.errors.failure();
+    const Status flushed = AwaitFlushes(tables);
+    return failed() ? store_.errors.failure() : flushed;
   }
   std::optional<Status> answer;
   {
     const FinishRequests::Waiter waiter(&requests_);
-    if (store_.options.background_threads) AwaitFlushes(tables);
+    if (store_.options.background_threads) {
+      if (Status s = AwaitFlushes(tables); !s.ok()) return s;
+    }
     const uint64_t request = requests_.Ask(tables);
     if (store_.options.background_threads) {
       requests_.Wait([this, request] {

@@ -65,6 +65,7 @@ bool Scheduler::Guarded(bool (Scheduler::*step)()) {
   if (s.ok()) return worked;
   // Nothing was changed: later again, when there is more memory. Who waits for it gets the reason.
   base::Try([&] { Log("background work waits: " + s.ToString()); });
+  if (step == &Scheduler::FlushOldest) requests_.FlushFailed(s);
   if (step == &Scheduler::CompactionStep) EndRound(s);
   return false;
 }

@@ -130,7 +130,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   bool IsAtRest();
   compaction::Occasion OccasionOfNow();
   // finish_work.cc
-  void AwaitFlushes(uint64_t tables);
+  Status AwaitFlushes(uint64_t tables);
   void BeginRound();
   void EndRound(const Status& outcome) noexcept;
   void TellRound(compaction::StoreFacts* facts);

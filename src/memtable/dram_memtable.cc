@@ -63,7 +63,7 @@ std::shared_ptr<DramMemTable> DramMemTable::Recover(const Store& store, uint64_t
 }
 
 Status DramMemTable::Write(uint32_t shard, log::Draft* draft, const Condition* condition) {
-  BRAID_DCHECK(!draft->key.empty() && draft->key_hash == base::Hash64(draft->key));
+  BRAID_DCHECK(draft->key_hash == base::Hash64(draft->key));
   if (Status s = Place(shard, draft); !s.ok()) return s;
   WritePayload(draft);
   Status refused = Status::OK();
