@@ -1,9 +1,10 @@
 // Purpose: the merge of cursors. Thread safety, invariants, persistence: see merging_iterator.h.
 #include "level/merging_iterator.h"
-#include "base/check.h"
 
 #include <algorithm>
 #include <string>
+
+#include "base/check.h"
 
 namespace braid::level {
 
