@@ -59,6 +59,7 @@ enum class Mutant : int {
   kExtentValueNotVerified,  ///< recovery: the bytes of an extent are not checked
   kExtentsNotSwept,         ///< recovery: extents without a live owner are kept
   kExtentsOfDeadKept,       ///< recovery: those whose owner is dead are kept
+  kSweepNotSynced,          ///< recovery: extents are freed before the marks of death are durable
   kExtentBodiesNotSwept,    ///< recovery: bodies without a head are kept
 
   // Creation, growth, the pool header.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -11,8 +12,10 @@
 
 #include "braid/db.h"
 #include "design/design.h"
+#include "format/entry.h"
 #include "format/layout.h"
 #include "pmem/file_media.h"
+#include "repair/salvage.h"
 
 namespace braid {
 namespace {
@@ -186,6 +189,80 @@ TEST_F(PowerLossTest, AnInterruptedRebuildStartsAgain) {
   LosePower();
   auto engine = OpenEngine();
   ExpectContent(engine.get());
+}
+
+TEST_F(PowerLossTest, AFlushedValueThatIsDamagedIsNotPassedOver) {
+  {
+    auto engine = OpenEngine();
+    ASSERT_TRUE(engine->Put({}, "key", "the value").ok());
+    ASSERT_TRUE(engine->Flush().ok());
+  }
+  LosePower();
+  Edit([](std::vector<char>* bytes) {
+    const std::string value = "the value";
+    const auto found = std::search(bytes->begin(), bytes->end(), value.begin(), value.end());
+    ASSERT_NE(found, bytes->end());
+    *found = 'T';
+  });
+  auto media = pmem::OpenFileMedia(path_, options_.pool, true);
+  ASSERT_TRUE(media.ok());
+  const auto engine = design::kBraid.Make(options_, std::move(media).value());
+  ASSERT_EQ(engine.status().code(), Status::Code::kCorruption);
+  EXPECT_NE(engine.status().message().find("braid repair"), std::string::npos);
+}
+
+/// The entry of `key`, which no other text in the pool begins with; by the nth place of it.
+format::EntryHeader* FindEntry(std::vector<char>* bytes, const std::string& key, int nth) {
+  auto from = bytes->begin();
+  for (;;) {
+    const auto at = std::search(from, bytes->end(), key.begin(), key.end());
+    if (at == bytes->end()) return nullptr;
+    for (uint32_t height = 1; height <= format::kMaxHeight; ++height) {
+      const size_t before = sizeof(format::EntryHeader) + height * sizeof(uint64_t);
+      auto* entry = reinterpret_cast<format::EntryHeader*>(&*at - before);
+      if (entry->height() == height && entry->key() == key && nth-- == 0) return entry;
+    }
+    from = at + 1;
+  }
+}
+
+TEST_F(PowerLossTest, RepairBelievesADeadDeleteOfABatch) {
+  options_.compaction.gc_live_ratio = 0;  // dead entries stay where they are
+  {
+    auto engine = OpenEngine();
+    ASSERT_TRUE(engine->Put({}, "the deleted key", "value").ok());
+    ASSERT_TRUE(engine->Put({}, "its neighbour", "value").ok());
+    ASSERT_TRUE(engine->Flush().ok());
+    WriteBatch batch;
+    batch.Put("another", "value");
+    batch.Delete("the deleted key");
+    ASSERT_TRUE(engine->Write({}, batch).ok());
+    ASSERT_TRUE(engine->Compact().ok());
+  }
+  LosePower();
+  // Of two marks of death the delete's has reached the medium, its links have not.
+  Edit([](std::vector<char>* bytes) {
+    for (int nth = 0; nth < 2; ++nth) {
+      format::EntryHeader* entry = FindEntry(bytes, "the deleted key", nth);
+      ASSERT_NE(entry, nullptr);
+      ASSERT_EQ(entry->state(), format::kStateDead);
+      if (entry->op() == format::EntryOp::kDelete) {
+        std::memset(entry->links(), 0, entry->height() * sizeof(uint64_t));
+      } else {
+        *entry->state_byte() = format::kStateLive;
+      }
+    }
+  });
+  const auto salvage = repair::Salvage::Read(path_, {});
+  ASSERT_TRUE(salvage.ok()) << salvage.status().ToString();
+  std::vector<std::string> keys;
+  EXPECT_TRUE((*salvage)
+                  ->ForEachRecord([&](std::string_view key, std::string_view) {
+                    keys.emplace_back(key);
+                    return Status::OK();
+                  })
+                  .ok());
+  EXPECT_EQ(keys, (std::vector<std::string>{"another", "its neighbour"}));
 }
 
 TEST_F(PowerLossTest, ARestartAfterACleanCloseRebuildsNothing) {

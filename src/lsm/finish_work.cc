@@ -60,9 +60,7 @@ Status Scheduler::WaitUntilIdle(bool merged_too) {
   std::optional<Status> answer;
   {
     const FinishRequests::Waiter waiter(&requests_);
-    if (store_.options.background_threads) {
-      if (Status s = AwaitFlushes(tables); !s.ok()) return s;
-    }
+    if (Status s = AwaitFlushes(tables); !s.ok()) return s;
     const uint64_t request = requests_.Ask(tables);
     if (store_.options.background_threads) {
       requests_.Wait([this, request] {

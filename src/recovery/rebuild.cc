@@ -28,6 +28,7 @@ struct Survivors {
   std::vector<uint64_t> torn;            // with an intact key, but of writes that are not whole
   uint64_t max_sequence = 0;
   uint64_t max_id = 0;
+  uint64_t damaged = 0;  // offset of a flushed entry that is not whole any more; 0: none
 };
 
 void CollectLog(const pmem::PmemPool& pool, std::vector<log::LogChunk>* chunks,
@@ -90,10 +91,15 @@ Survivors CollectSurvivors(pmem::PmemPool* pool, const format::ManifestState& re
       logs[{header->table_id, header->shard}].push_back(*header);
       continue;
     }
-    // Synced before it was flushed: its batches are whole.
+    // Synced before it was flushed: its batches are whole. So are the values of what is live: an
+    // extent is freed after the mark of death has reached the medium.
     log::ForEachEntry(*pool, chunk, [&](uint64_t offset, const EntryHeader& entry) {
       survivors.max_sequence = std::max(survivors.max_sequence, entry.sequence());
-      if (log::EntryVerifies(*pool, offset)) survivors.entries.push_back(offset);
+      if (log::EntryVerifies(*pool, offset)) {
+        survivors.entries.push_back(offset);
+      } else if (entry.state() == format::kStateLive && survivors.damaged == 0) {
+        survivors.damaged = offset;
+      }
     });
   }
   if (BRAID_MUTANT(kRebuildForgetsLogs)) logs.clear();
@@ -132,6 +138,10 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
     if (Status s = pool->RaiseGenerations(); !s.ok()) return s;
   }
   Survivors survivors = CollectSurvivors(pool, record);
+  if (survivors.damaged != 0) {
+    return pool->CorruptionAt(survivors.damaged, "entry",
+                              "its value does not match its check; braid repair salvages the rest");
+  }
   pmem::PersistOps& ops = pool->ops();
   for (const uint64_t offset : survivors.torn) {
     if (BRAID_MUTANT(kRebuildLeavesTornEntries)) break;

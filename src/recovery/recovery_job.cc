@@ -291,13 +291,22 @@ ExtentOwner OwnerOf(const pmem::PmemPool& pool, uint64_t extent) {
   return owner->state() == format::kStateLive ? ExtentOwner::kAlive : ExtentOwner::kDead;
 }
 
-/// Frees extents whose entry was never committed, or is dead.
+/// Frees extents whose entry was never committed, or is dead. A process that died in a merge has
+/// left marks of death in the page cache alone; on the medium they come first, lest a rebuild finds
+/// an entry that is live and has lost its value.
 Status RecoveryJob::SweepExtents() {
   if (BRAID_MUTANT(kExtentsNotSwept)) return Status::OK();
+  bool synced = state_.rebuilt || pool_->read_only() ||
+                pool_->ops().media_class() != MediaClass::kPage || BRAID_MUTANT(kSweepNotSynced);
   for (const uint64_t extent : extents_) {
     const ExtentOwner owner = OwnerOf(*pool_, extent);
     if (BRAID_MUTANT(kExtentsOfDeadKept) && owner == ExtentOwner::kDead) continue;
-    if (owner != ExtentOwner::kAlive) pool_->FreeExtent(extent);
+    if (owner == ExtentOwner::kAlive) continue;
+    if (owner == ExtentOwner::kDead && !synced) {
+      if (Status s = pool_->media().Sync(); !s.ok()) return s;
+      synced = true;
+    }
+    pool_->FreeExtent(extent);
   }
   return Status::OK();
 }

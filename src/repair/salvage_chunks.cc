@@ -318,13 +318,15 @@ void Salvage::JudgeLogs() {
       logs[{chunk.header.table_id, chunk.header.shard}].push_back(&chunk);
       if (!IsFlushed(chunk)) continue;
     }
-    // Of a table, or of a chunk that does not say: what is live counts, and of the dead what can't
-    // be of a torn write.
+    // Of a table: its writes were whole, or marked void before it was flushed. Of a chunk that does
+    // not say: what is live counts, and of the dead what can't be of a torn write.
+    const bool whole = has_manifest_ && IsFlushed(chunk) && !has_leaves_;
     for (size_t i = 0; i < chunk.candidates; ++i) {
       Candidate& candidate = candidates_[chunk.first_candidate + i];
       const EntryHeader& entry = *EntryOf(candidate);
       const bool alone = entry.has(format::kFirstOfUnit) && !entry.has(format::kMoreOfUnit);
-      if (candidate.is(kLive) || (candidate.is(kValueIntact) && (alone || WasLinked(entry)))) {
+      if (candidate.is(kLive) ||
+          (candidate.is(kValueIntact) && (whole || alone || WasLinked(entry)))) {
         candidate.facts |= kCommitted;
       }
       if (IsFlushed(chunk) && !has_leaves_) candidate.facts |= kFlushed;
