@@ -258,6 +258,7 @@ enum class Mutant : int {
   kSalvageBelievesLogMarks,     ///< repair: marks that a flush has left in a log are believed
   kSalvageTakesTornValues,      ///< repair: a log's last entry hides what it did not replace
   kSalvageForgetsLeaves,        ///< repair: what no leaf names counts
+  kSalvageBelievesRedo,         ///< repair: a redo record's marks count after a power loss, too
   kSalvageFollowsLogLinks,      ///< repair: links in a log that was not flushed are witnesses
   kRebuildReusesGenerations,    ///< rebuild: a chunk may get a generation that was lost
 

@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "braid/db.h"
+#include "compaction/garbage_collection.h"
 #include "design/design.h"
 #include "format/entry.h"
 #include "format/layout.h"
 #include "pmem/file_media.h"
 #include "repair/salvage.h"
+#include "support/store_parts.h"
 
 namespace braid {
 namespace {
@@ -63,6 +65,23 @@ class PowerLossTest : public ::testing::Test {
       // No head of a table reached the medium.
       std::memset(bytes->data() + format::kTableHeadsOffset, 0, 2 * format::kPageBytes);
     });
+  }
+
+  /// By a machine that was restarted. It must miss nothing.
+  std::vector<std::string> SalvagedKeys() {
+    Result<std::unique_ptr<pmem::PoolImage>> image = pmem::PoolImage::Open(path_);
+    EXPECT_TRUE(image.ok()) << image.status().ToString();
+    const auto salvage = repair::Salvage::Read(std::move(image).value(), {}, "another boot");
+    EXPECT_TRUE(salvage.ok()) << salvage.status().ToString();
+    std::vector<std::string> keys;
+    const Status taken = (*salvage)->ForEachRecord([&](std::string_view key, std::string_view) {
+      keys.emplace_back(key);
+      return Status::OK();
+    });
+    EXPECT_TRUE(taken.ok()) << taken.ToString();
+    const RepairReport report = (*salvage)->TakeReport();
+    EXPECT_EQ(report.losses(), 0u) << report.findings.front().ToString();
+    return keys;
   }
 
   void ExpectContent(engine::Engine* engine) {
@@ -253,16 +272,70 @@ TEST_F(PowerLossTest, RepairBelievesADeadDeleteOfABatch) {
       }
     }
   });
-  const auto salvage = repair::Salvage::Read(path_, {});
-  ASSERT_TRUE(salvage.ok()) << salvage.status().ToString();
-  std::vector<std::string> keys;
-  EXPECT_TRUE((*salvage)
-                  ->ForEachRecord([&](std::string_view key, std::string_view) {
-                    keys.emplace_back(key);
-                    return Status::OK();
-                  })
-                  .ok());
-  EXPECT_EQ(keys, (std::vector<std::string>{"another", "its neighbour"}));
+  EXPECT_EQ(SalvagedKeys(), (std::vector<std::string>{"another", "its neighbour"}));
+}
+
+TEST_F(PowerLossTest, RepairMissesNothingWhereARebuildHasRevivedADelete) {
+  options_.compaction.gc_live_ratio = 0;  // dead entries stay where they are
+  {
+    auto engine = OpenEngine();
+    ASSERT_TRUE(engine->Delete({}, "the deleted key").ok());
+    ASSERT_TRUE(engine->Put({}, "the deleted key", "value").ok());
+    ASSERT_TRUE(engine->Put({}, "its neighbour", "value").ok());
+    ASSERT_TRUE(engine->Flush().ok());
+    ASSERT_TRUE(engine->Delete({}, "the deleted key").ok());
+    ASSERT_TRUE(engine->Compact().ok());  // gives the last delete's chunk back
+  }
+  LosePower();
+  Edit([](std::vector<char>* bytes) {
+    format::EntryHeader* const entry = FindEntry(bytes, "the deleted key", 0);
+    ASSERT_NE(entry, nullptr);
+    ASSERT_EQ(entry->op(), format::EntryOp::kDelete);
+    *entry->state_byte() = format::kStateLive;
+  });
+  EXPECT_EQ(SalvagedKeys(), std::vector<std::string>{"its neighbour"});
+}
+
+TEST_F(PowerLossTest, RepairTakesTheCopyThatAnInterruptedRebuildHasLeft) {
+  const test::StoreParts::Change on_pages = [](Options* options) {
+    options->pool.force_media_class = MediaClass::kPage;
+  };
+  test::StoreParts parts(on_pages);
+  parts.Put("key", "value");
+  parts.Flush();
+  parts.Merge();
+  pmem::PmemPool* const pool = parts.pool.get();
+  ASSERT_TRUE(pool->MarkDirty().ok());
+  index::Damage damage;
+  const auto* const original =
+      parts.state().version->levels.back().back()->AsList()->list().First(&damage);
+  ASSERT_NE(original, nullptr);
+  compaction::Merger::CopySlot slot;
+  ASSERT_TRUE(parts.merger.TakeSlot(&slot));
+  const Result<bool> copied = parts.merger.CommitCopies(
+      slot, compaction::MoveEntries(pool, &parts.usage, {pool->OffsetOf(original)}, slot.table_id,
+                                    slot.head));
+  ASSERT_TRUE(copied.ok() && *copied) << copied.status().ToString();
+  const auto* const copy =
+      index::SkipList(pool, pool->As<uint64_t>(pool->HeadOffset(slot.head))).First(&damage);
+  ASSERT_NE(copy, nullptr);
+  format::MergeRecord merge;
+  {
+    const level::VersionSet::Locked versions = parts.versions.Lock();
+    merge = *versions.record().MergeOf(slot.table_id);
+  }
+  // The merge says that it drops the original, and is cut off; so is the rebuild, which has dropped
+  // the copy.
+  const uint64_t mark = pool->OffsetOf(original) | format::kRedoMarkDead;
+  ASSERT_TRUE(compaction::RedoLog(pool, merge).Commit({{mark, 0}}, {.batch = 1}).ok());
+  const auto state_of = [](const format::EntryHeader* entry) {
+    return const_cast<format::EntryHeader*>(entry)->state_byte();
+  };
+  ASSERT_EQ(*state_of(original), format::kStateDead);
+  *state_of(original) = format::kStateLive;
+  *state_of(copy) = format::kStateDead;
+  std::filesystem::copy(parts.path(), path_);  // the pool itself is open
+  EXPECT_EQ(SalvagedKeys(), std::vector<std::string>{"key"});
 }
 
 TEST_F(PowerLossTest, ARestartAfterACleanCloseRebuildsNothing) {

@@ -306,9 +306,12 @@ void Salvage::DecideKey(const std::vector<const Candidate*>& versions) {
   }
   if (entry.op() == EntryOp::kDelete) return;
   if (!newest.is(kLive)) {
+    // A rebuild that was interrupted takes all deletes for live.
     const bool older_is_live =
-        std::any_of(versions.begin(), versions.end(),
-                    [](const Candidate* version) { return version->is(kLive); });
+        std::any_of(versions.begin(), versions.end(), [&](const Candidate* version) {
+          return version->is(kLive) &&
+                 (links_mean_something_ || EntryOf(*version)->op() != EntryOp::kDelete);
+        });
     if (older_is_live) {
       Note(newest.offset, entry.size(), "entry",
            "a newer version took its place, and is lost; older ones were left out", true, &entry);

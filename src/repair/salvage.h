@@ -17,16 +17,18 @@
 // are there; one at the log's end that is not whole is what a crash may leave, and is left out and
 // listed, as recovery leaves it out. One in the middle was acknowledged: what is intact of it
 // counts; but not after a loss of the page cache, which takes what it likes of what was not synced.
-// Dead entries of such torn writes prove nothing and are passed over. Marks of death in a log are
-// of a flush that was not committed: they mean nothing, as recovery takes them back; nor do links
-// in such a log, which recovery makes anew. In a pool of leaves (format/leaf.h) what no leaf names
-// does not count, as long as all leaves can be read and the pool was not closed: a crash may come
-// between the store that takes an entry out of its leaf and the mark. With leaves damaged, entries
-// decide as elsewhere, and that is listed. Invariant 1: no byte is used before bounds and check.
-// Invariant 2: what is salvaged was written with this value under this key. Invariant 3: where a
-// version may be missing there is a finding. Known limit: of two lives of a chunk the newer counts;
-// entries lost at the very end of a log that was never flushed leave no trace when nothing but
-// zeros is in their place.
+// Dead entries of such torn writes prove nothing and are passed over; in a table there are none.
+// Marks of death in a log are of a flush that was not committed: they mean nothing, as recovery
+// takes them back; nor do links in such a log, which recovery makes anew. In a pool of leaves
+// (format/leaf.h) what no leaf names does not count, as long as all leaves can be read and the pool
+// was not closed: a crash may come between the store that takes an entry out of its leaf and the
+// mark. With leaves damaged, entries decide as elsewhere, and that is listed. After a loss of the
+// page cache a redo record's marks mean nothing, either: of an original and its copy a rebuild that
+// was interrupted may have kept the one that the merge was to drop. Invariant 1: no byte is used
+// before bounds and check. Invariant 2: what is salvaged was written with this value under this
+// key. Invariant 3: where a version may be missing there is a finding. Known limit: of two lives of
+// a chunk the newer counts; entries lost at the very end of a log that was never flushed leave no
+// trace when nothing but zeros is in their place.
 #pragma once
 
 #include <algorithm>
@@ -96,7 +98,7 @@ class Salvage {
     uint64_t end_of_entries = 0;      // offset behind the last intact one
     size_t first_candidate = 0;
     size_t candidates = 0;
-    std::vector<pmem::PoolImage::Range> gaps;  // of an open log
+    std::vector<pmem::PoolImage::Range> gaps;  // that are not judged yet
   };
   class ChunkVisitor;
 
@@ -112,6 +114,7 @@ class Salvage {
   void ReadChunk(EntryChunk* chunk);
   void JudgeLogs();
   void JudgeLog(std::vector<EntryChunk*>* chunks);
+  void NoteGaps(EntryChunk* chunk);
   void JudgeGaps(const std::vector<EntryChunk*>& chunks);
   void NoteEnds(const std::vector<EntryChunk*>& chunks);
   bool IsFlushed(const EntryChunk& chunk) const noexcept;
@@ -130,11 +133,15 @@ class Salvage {
     return !links_mean_something_ && !chunk.has_header && !has_leaves_;
   }
   /// Bytes of it that hold no entry may be what a power loss has taken before it was synced: of a
-  /// log now, or of chunks that a rebuild has made tables of.
+  /// log now, or of chunks that a rebuild has made tables of; or they are of another life. Once all
+  /// of the chunk was read.
   bool MayHaveGaps(const EntryChunk& chunk) const noexcept {
     return (!links_mean_something_ && IsOpenLog(chunk)) || LostHeaderWithPower(chunk) ||
-           chunk.generation < GenerationFloor();
+           chunk.generation < GenerationFloor() || MayBeOfAnExtent(chunk);
   }
+  /// A chunk that was given back, which waits for all marks of death, and of whose next life, that
+  /// of a large value, some sectors have reached the medium, the state has not.
+  bool MayBeOfAnExtent(const EntryChunk& chunk) const noexcept;
   uint32_t GenerationFloor() const noexcept {
     const uint64_t floor = geometry_.header ? geometry_.header->generation_floor : 0;
     return static_cast<uint32_t>(std::min<uint64_t>(floor, ~uint32_t{0}));

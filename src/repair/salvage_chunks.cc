@@ -78,6 +78,9 @@ void Salvage::TakeUpdates(uint64_t place) {
     format::RedoUpdate update;
     std::memcpy(&update, image_->base() + place + sizeof header + i * sizeof update, sizeof update);
     if ((update.target & format::kRedoMarkDead) != 0) {
+      // Not so after a loss of the page cache: of an original and its copy a rebuild that was
+      // interrupted may have chosen the one that the merge was about to drop.
+      if (!links_mean_something_ && !BRAID_MUTANT(kSalvageBelievesRedo)) continue;
       redo_dead_.insert(update.target & format::kOffsetMask);
     } else {
       redo_links_.push_back(update.value);
@@ -238,11 +241,8 @@ class Salvage::ChunkVisitor final : public recovery::EntryVisitor {
       salvage_->gaps_.push_back(gap);
     } else if (before_void) {
       // The write that recovery has left out as a crash had torn it.
-    } else if (salvage_->IsOpenLog(*chunk_)) {
-      chunk_->gaps.push_back(gap);
     } else {
-      salvage_->Note(gap.offset, gap.bytes, "entry", "no intact entry is in these bytes",
-                     !salvage_->MayHaveGaps(*chunk_));
+      chunk_->gaps.push_back(gap);
     }
   }
 
@@ -309,6 +309,7 @@ void Salvage::Commit(uint64_t offset) {
 void Salvage::JudgeLogs() {
   std::map<std::pair<uint64_t, uint32_t>, std::vector<EntryChunk*>> logs;
   for (EntryChunk& chunk : chunks_) {
+    if (!IsOpenLog(chunk)) NoteGaps(&chunk);
     if (LostHeaderWithPower(chunk)) {
       std::vector<EntryChunk*> alone{&chunk};
       JudgeLog(&alone);
@@ -390,6 +391,21 @@ void Salvage::JudgeLog(std::vector<EntryChunk*>* chunks) {
   }
 }
 
+bool Salvage::MayBeOfAnExtent(const EntryChunk& chunk) const noexcept {
+  if (links_mean_something_ || !IsFlushed(chunk)) return false;
+  for (size_t i = 0; i < chunk.candidates; ++i) {
+    if (candidates_[chunk.first_candidate + i].is(kLive)) return false;
+  }
+  return true;
+}
+
+/// Bytes without an entry in a chunk of a table, or in one that does not say what it is of.
+void Salvage::NoteGaps(EntryChunk* chunk) {
+  for (const pmem::PoolImage::Range& gap : std::exchange(chunk->gaps, {})) {
+    Note(gap.offset, gap.bytes, "entry", "no intact entry is in these bytes", !MayHaveGaps(*chunk));
+  }
+}
+
 /// Bytes without an entry in a log: behind which another write begins, or of the last one, which a
 /// crash may have torn.
 void Salvage::JudgeGaps(const std::vector<EntryChunk*>& chunks) {
@@ -419,7 +435,6 @@ void Salvage::JudgeGaps(const std::vector<EntryChunk*>& chunks) {
 /// Where each chunk of a log ends, by what the next one says; and chunks that are missing.
 void Salvage::NoteEnds(const std::vector<EntryChunk*>& chunks) {
   const bool flushed = IsFlushed(*chunks[0]);
-  const bool may_have_gaps = MayHaveGaps(*chunks[0]);
   // From here on chunks were taken for a write that was under way: the last one.
   size_t last_write = chunks.size();
   while (last_write > 1 && chunks[last_write - 1]->header.within_unit != 0) --last_write;
@@ -432,7 +447,7 @@ void Salvage::NoteEnds(const std::vector<EntryChunk*>& chunks) {
     // Chunks of tables are freed one by one.
     if (!flushed && has_manifest_ && chunk.header.ordinal != expected) {
       Note(begin, 0, log, "the chunk before this one is missing, or has lost its header",
-           !may_have_gaps);
+           !MayHaveGaps(chunk));
     }
     const uint64_t end = begin + geometry_.chunk_bytes;
     if (i + 1 < chunks.size() && chunks[i + 1]->header.ordinal == chunk.header.ordinal + 1) {
@@ -442,7 +457,7 @@ void Salvage::NoteEnds(const std::vector<EntryChunk*>& chunks) {
       const bool torn = i + 1 >= last_write;
       if (chunk.end_of_entries < used && !(torn && flushed)) {
         Note(chunk.end_of_entries, used - chunk.end_of_entries, "entry",
-             "no intact entry is in these bytes", !torn && !may_have_gaps);
+             "no intact entry is in these bytes", !torn && !MayHaveGaps(chunk));
       }
       continue;
     }

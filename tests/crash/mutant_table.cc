@@ -246,6 +246,8 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kSalvageBelievesLogMarks, "repair", "both or neither", "FlushAndCompact_WriteAhead"},
     {Mutant::kSalvageTakesTornValues, "repair", "tail", "Put"},
     {Mutant::kSalvageForgetsLeaves, "repair", "revenant", "Delete_nvskiplist"},
+    {Mutant::kSalvageBelievesRedo, "repair", "both or neither", nullptr,
+     "braid_unit_tests PowerLossTest.*"},
     {Mutant::kSalvageFollowsLogLinks, "repair", "reuse", "Batch"},
     {Mutant::kRebuildReusesGenerations, "rebuild", "reuse", "ReopenPage"},
     {Mutant::kLoadedTailNotDrained, "bulk load", "flush", "Ingest"},
