@@ -19,8 +19,9 @@ class EventListener {
     uint64_t entries = 0;
     uint64_t nanos = 0;  ///< it took
   };
-  /// A table has been merged into the lowest level.
+  /// A table has been merged into the lowest level, or several whose ranges of keys lie apart.
   struct Merge {
+    uint64_t tables = 1;  ///< merged side by side
     uint64_t entries = 0;
     uint64_t nanos = 0;  ///< it took
   };

@@ -161,6 +161,9 @@ enum class Mutant : int {
   kPointerBoundaryWrong,      ///< recovery: the entry under way counts as merged
   kPointerDeadNotMerged,      ///< recovery: an entry that was dropped does not count as merged
   kPointerDeadNotRevived,     ///< recovery: what was to be replaced stays marked dead
+  kBorderLow,                 ///< merge: a border is in the bottom layer alone
+  kBorderDroppedEarly,        ///< merge: while another one is open whose records name the border
+  kBordersCrossed,            ///< merge: side by side, the border is taken for a version of its key
   kPointerEndNotTakenBack,    ///< recovery: the source ends at the entry under way
   kPointerTowersNotRepaired,  ///< recovery: upper layers stay ahead of the bottom one
   kPointerRepairNotFlushed,   ///< recovery: what lies in the caches is not written back

@@ -78,7 +78,7 @@ Result<bool> Arranger::Part(const index::SkipList& list) {
     // Where nothing verifies there is nothing to merge.
     if (!*committed && !part->movable.empty()) return false;
     if (*committed) {
-      const Result<bool> merged = store_.merger->FinishCopies(&part->movable);
+      const Result<bool> merged = store_.merger->FinishCopies({.moved = &part->movable});
       if (!merged.ok() || !*merged) return merged;
     }
     arranged_.fetch_add(part->movable.size(), std::memory_order_relaxed);

@@ -55,9 +55,10 @@ Status CompactionJob::Begin(const BatchProgress& resumed) {
   return commits ? manifest_->Commit() : Status::OK();
 }
 
-Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* relinks,
-                          const std::function<bool()>& should_stop,
-                          const std::function<TargetTree()>& fit_tree) {
+Status CompactionJob::Start(index::LiveViews views, index::Relinks* relinks,
+                            const std::function<bool()>& should_stop,
+                            const std::function<TargetTree()>& fit_tree) {
+  views_ = std::move(views);
   MergeInput input;
   const index::SkipList source = source_->list();
   input.source_head = source.head();
@@ -74,6 +75,9 @@ Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* 
     input.adopted_entries = source_->entries();
   }
   input.is_bottom = is_bottom_;
+  input.brings_borders = brings_borders_;
+  input.within_borders = within_borders_;
+  input.left_border = left_border_;
   input.target_head = target_->head_offset();
   input.tree = target_tree_;
   input.tree_min_height = target_->tree_min_height();
@@ -81,7 +85,7 @@ Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* 
   input.tree_is_complete = target_->tree() != nullptr && target_->tree().get() == target_tree_;
   input.next_tree = next_tree_;
   input.next_tree_min_height = next_tree_min_height_;
-  input.views = &views;
+  input.views = &views_;
   input.merge = merge_record_;
   input.resumed = resumed_;
   // As it was begun, whatever the options say now.
@@ -91,7 +95,7 @@ Status CompactionJob::Run(const index::LiveViews& views, std::atomic<uint64_t>* 
   input.should_stop = should_stop;
   input.fit_tree = fit_tree;
   merge_ = std::make_unique<ZipperMerge>(pool_, input);
-  return merge_->Run();
+  return merge_->Start();
 }
 
 Status CompactionJob::Finish() {

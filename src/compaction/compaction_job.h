@@ -1,9 +1,9 @@
-// Purpose: carries out one merge: begin in the manifest, zipper, end in the manifest.
-// Thread safety: Begin and Finish under the caller's structure lock, Run outside of it; one job at
-// a time. Invariant 1: between Begin and Finish the manifest names the merge, so that recovery
-// finishes what redo has committed and the rest is merged later. Persistence: Finish's commit
-// removes the source; everything the merge did is durable before it. Source: ListDB Algorithm 6,
-// lines 1, 46, 47 (micro-log, MANIFEST).
+// Purpose: carries out one merge: begin in the manifest, zipper by steps, end in the manifest.
+// Thread safety: Begin and Finish under the caller's structure lock, Start and Step outside of it,
+// by a thread a job. Invariant 1: between Begin and Finish the manifest names the merge, so that
+// recovery finishes what redo has committed and the rest is merged later. Persistence: Finish's
+// commit removes the source; everything the merge did is durable before it. Source: ListDB
+// Algorithm 6, lines 1, 46, 47 (micro-log, MANIFEST).
 #pragma once
 
 #include <functional>
@@ -28,25 +28,37 @@ class CompactionJob {
                 std::shared_ptr<level::PmemTable> source, std::shared_ptr<level::PmemTable> target,
                 index::EntryIndex* target_tree, const CompactionOptions& options);
 
-  /// A level is below the target: deletes are kept. Before Run.
+  /// A level is below the target: deletes are kept. Before Start.
   void KeepDeletes() noexcept { is_bottom_ = false; }
-  /// The target is empty, and the source a load: it becomes the target as it is. Before Run.
+  /// The target is empty, and the source a load: it becomes the target as it is. Before Start.
   void Adopt() noexcept { adopts_ = true; }
-  /// See TargetTree::next. Before Run.
+  /// See MergeInput::brings_borders. Before Start.
+  void BringBorders() noexcept {
+    brings_borders_ = true;
+    is_bottom_ = false;  // a border is a delete that hides nothing
+  }
+  /// See MergeInput::within_borders. Before Start.
+  void StayWithinBorders(uint64_t left_border) noexcept {
+    within_borders_ = true;
+    left_border_ = left_border;
+  }
+  /// See TargetTree::next. Before Start.
   void SetNextTree(index::EntryIndex* tree, uint32_t min_height) noexcept {
     next_tree_ = tree;
     next_tree_min_height_ = min_height;
   }
-  /// See MergeInput::moved; must outlive Run. Before Run.
+  /// See MergeInput::moved; must outlive the steps. Before Start.
   void SetMoved(const std::vector<index::Replacement>* moved) noexcept { moved_ = moved; }
-  /// See MergeInput::revisited; must outlive Run. Before Run.
+  /// See MergeInput::revisited; must outlive the steps. Before Start.
   void SetRevisited(const std::vector<uint64_t>* revisited) noexcept { revisited_ = revisited; }
   Status Begin(const BatchProgress& resumed);
-  /// `relinks`, `fit_tree`: see MergeInput.
-  Status Run(const index::LiveViews& views, std::atomic<uint64_t>* relinks,
-             const std::function<bool()>& should_stop,
-             const std::function<TargetTree()>& fit_tree = {});
-  /// Only after Run returned ok.
+  /// `relinks`, `should_stop`, `fit_tree`: see MergeInput.
+  Status Start(index::LiveViews views, index::Relinks* relinks,
+               const std::function<bool()>& should_stop,
+               const std::function<TargetTree()>& fit_tree = {});
+  /// False: all is merged. Aborted: it was stopped. Not after an error.
+  Result<bool> Step() { return merge_->Step(); }
+  /// Only after all is merged.
   Status Finish();
 
   const std::vector<uint64_t>& dead() const { return merge_->result().dead; }
@@ -54,9 +66,10 @@ class CompactionJob {
     return merge_->result().replaced;
   }
   const KeptCount& kept() const { return merge_->result().kept; }
+  const index::LiveViews& views() const noexcept { return views_; }
   bool revisits() const noexcept { return revisited_ != nullptr; }
   uint64_t merged_entries() const { return merge_->result().progress.merged_entries; }
-  /// How far it came, when Run failed: where it began, if it failed at once.
+  /// How far it came: where it began, if it failed at once.
   const BatchProgress& progress() const {
     return merge_ != nullptr ? merge_->result().progress : resumed_;
   }
@@ -74,6 +87,10 @@ class CompactionJob {
   format::MergeRecord merge_record_{};
   bool adopts_ = false;
   bool is_bottom_ = true;
+  bool brings_borders_ = false;
+  bool within_borders_ = false;
+  uint64_t left_border_ = 0;
+  index::LiveViews views_;
   const std::vector<index::Replacement>* moved_ = nullptr;
   const std::vector<uint64_t>* revisited_ = nullptr;
   std::unique_ptr<ZipperMerge> merge_;

@@ -65,7 +65,7 @@ Result<bool> KeptDropper::Part(const index::SkipList& list) {
     Merger::CopySlot slot;
     if (!merger.TakeSlot(&slot)) return false;
     if (Status s = merger.CommitNoCopies(slot); !s.ok()) return s;
-    const Result<bool> merged = merger.FinishCopies(nullptr, &part->droppable);
+    const Result<bool> merged = merger.FinishCopies({.revisited = &part->droppable});
     if (!merged.ok()) return merged;
     // The merge that was begun is open, no other step comes before it has ended: then once more,
     // from where this part began. Also where not all could be dropped.

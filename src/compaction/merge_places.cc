@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/prefetch.h"
 
 namespace braid::compaction {
@@ -17,19 +18,23 @@ constexpr size_t kPlacesAhead = 16;
 constexpr uint64_t kEntryFront = 128;
 }  // namespace
 
-MergePlaces::MergePlaces(pmem::PmemPool* pool, uint64_t target_head, const index::EntryIndex* tree)
+MergePlaces::MergePlaces(pmem::PmemPool* pool, uint64_t target_head, const index::EntryIndex* tree,
+                         uint64_t left_border)
     : pool_(pool),
       target_head_(target_head),
       tree_(tree),
+      border_(left_border == 0 ? nullptr : pool->As<EntryHeader>(left_border)),
       target_(pool, pool->As<uint64_t>(target_head)),
-      fingers_(PredAt(pool->strands(), 0)) {}
+      fingers_(PredAt(pool->strands(), 0)) {
+  BRAID_DCHECK(border_ == nullptr || (pool->strands() == 1 && border_->height() == kMaxHeight));
+}
 
 Status MergePlaces::Find(const std::vector<uint64_t>& source, size_t begin, size_t end,
                          size_t most_versions, const MovedRuns* runs) {
   Cut(source, begin, end, most_versions, runs);
   if (tree_ != nullptr) AskTree();
   for (size_t i = 0; i < fingers_.size(); ++i) {
-    fingers_[i] = Head(static_cast<uint32_t>(i / kMaxHeight));
+    fingers_[i] = Begin(static_cast<uint32_t>(i / kMaxHeight));
   }
   places_.resize(slices_.size() * fingers_.size());
   for (size_t i = 0; i < slices_.size(); ++i) {
@@ -135,11 +140,11 @@ const EntryHeader* MergePlaces::Believed(uint64_t ref) {
 
 uint64_t* MergePlaces::BottomByTree(size_t i) {
   const Neighbours& found = neighbours_[i];
-  uint64_t* tower = Head(0);
+  uint64_t* tower = Begin(0);
   if (found.count != 0) {
     const EntryHeader* entry = Believed(found.refs[0]);
     if (entry == nullptr) return nullptr;
-    tower = const_cast<EntryHeader*>(entry)->links();
+    if (IsBehindBorder(*entry)) tower = const_cast<EntryHeader*>(entry)->links();
   }
   int free_hops = index::kFreeHops;
   return GoRight(tower, 0, keys_[i], &free_hops);
@@ -156,7 +161,7 @@ bool MergePlaces::UpperByTree(size_t i, uint64_t** preds) {
     while (n < found.count && pool_->As<EntryHeader>(found.refs[n])->height() <= layer) ++n;
     if (n == found.count) return false;
     const EntryHeader* entry = Believed(found.refs[n]);
-    if (entry == nullptr || entry->height() <= layer) return false;
+    if (entry == nullptr || entry->height() <= layer || !IsBehindBorder(*entry)) return false;
     preds[layer] = GoRight(const_cast<EntryHeader*>(entry)->links(), layer, keys_[i], &free_hops);
     if (damage_) return false;
   }

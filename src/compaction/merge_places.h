@@ -33,7 +33,10 @@ struct Slice {
 class MergePlaces {
  public:
   /// `tree`: has the newest entry of each key of the target; null when there is none such.
-  MergePlaces(pmem::PmemPool* pool, uint64_t target_head, const index::EntryIndex* tree);
+  /// `left_border`: the offset of an entry as tall as can be behind which all places lie, in a list
+  /// of one strand; 0: the list's head.
+  MergePlaces(pmem::PmemPool* pool, uint64_t target_head, const index::EntryIndex* tree,
+              uint64_t left_border = 0);
 
   /// Cuts source[begin, end) into slices of one key and at most `most_versions` entries, and finds
   /// their places. Until the next Find the target must not change at smaller keys than those of a
@@ -80,8 +83,13 @@ class MergePlaces {
   bool MustMove(uint32_t strand, uint32_t layer, std::string_view key);
   uint64_t* GoRight(uint64_t* tower, uint32_t layer, std::string_view key, int* free_hops);
   const format::EntryHeader* Believed(uint64_t ref);
-  uint64_t* Head(uint32_t strand) const {
-    return pool_->As<uint64_t>(pool_->StrandHead(target_head_, strand));
+  /// The tower that all places of the strand lie behind.
+  uint64_t* Begin(uint32_t strand) const {
+    return border_ != nullptr ? border_->links()
+                              : pool_->As<uint64_t>(pool_->StrandHead(target_head_, strand));
+  }
+  bool IsBehindBorder(const format::EntryHeader& entry) const {
+    return border_ == nullptr || index::InOrder(*border_, entry);
   }
   Status Outcome() const {
     return damage_ ? index::DamageStatus(*pool_, damage_.at) : Status::OK();
@@ -90,6 +98,7 @@ class MergePlaces {
   pmem::PmemPool* pool_;
   uint64_t target_head_;
   const index::EntryIndex* tree_;
+  format::EntryHeader* border_;  // may be null
   index::SkipList target_;
   std::vector<Slice> slices_;
   std::vector<std::string_view> keys_;  // a slice

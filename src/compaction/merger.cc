@@ -23,12 +23,11 @@ compaction::StoreFacts::OpenMerge Merger::OpenMergeOf(
 
 namespace {
 
-/// The plan's input: the oldest table of its level.
+/// The plan's oldest input: the oldest table of its level.
 std::shared_ptr<level::PmemTable> InputOf(const level::ReadState& state,
                                           const compaction::Plan& plan) {
   const level::Level& level = state.version->levels[plan.from];
-  BRAID_CHECK(plan.inputs.size() == 1 && !level.empty() &&
-              level.back()->id() == plan.inputs.front());
+  BRAID_CHECK(!plan.inputs.empty() && !level.empty() && level.back()->id() == plan.inputs.back());
   return level::ListOf(level.back());
 }
 
@@ -46,36 +45,56 @@ std::unique_ptr<compaction::CompactionJob> Merger::NewJob(
   return job;
 }
 
-Status Merger::Run(compaction::CompactionJob* job, uint64_t source_id) {
+/// Keeps DRAM within the budget between the batches of a merge that runs alone; empty where there
+/// is no tree.
+std::function<compaction::TargetTree()> Merger::FitTree() {
+  if (store_.indexes->tree() == nullptr) return {};
+  return [this]() -> compaction::TargetTree {
+    // Without memory for a smaller one it stays as it is, until the next batch.
+    base::Try([&] { store_.indexes->Fit(); });
+    if (store_.budget->IsShort()) store_.reclaimer->ReclaimMemory();
+    store_.indexes->FitCache();
+    return store_.indexes->MergeTarget();
+  };
+}
+
+Status Merger::Start(compaction::CompactionJob* job,
+                     const std::function<compaction::TargetTree()>& fit_tree) {
+  return job->Start(
+      store_.views->Collect(), &store_.versions->relinks(), [this] { return store_.stop->load(); },
+      fit_tree);
+}
+
+/// `counts`: what it keeps for views is counted.
+Status Merger::Run(compaction::CompactionJob* job, uint64_t source_id, bool counts) {
   const base::ActivityScope activity(base::Activity::kMerge);
   store_.indexes->ForgetCount();
-  std::function<compaction::TargetTree()> fit_tree;
-  if (store_.indexes->tree() != nullptr) {
-    fit_tree = [this]() -> compaction::TargetTree {
-      // Without memory for a smaller one it stays as it is, until the next batch.
-      base::Try([&] { store_.indexes->Fit(); });
-      if (store_.budget->IsShort()) store_.reclaimer->ReclaimMemory();
-      store_.indexes->FitCache();
-      return store_.indexes->MergeTarget();
-    };
-  }
   const Status s = base::NoThrow([&] {
-    const index::LiveViews views = store_.views->Collect();
-    Status run = job->Run(
-        views, &store_.versions->relinks(), [this] { return store_.stop->load(); }, fit_tree);
-    if (job->revisits()) left_by_revisit_ = run.ok() ? job->kept().left : 0;
-    // A part that is looked at once more is counted then.
-    if (run.ok() && (!job->revisits() || left_by_revisit_ == 0)) kept_.Add(views, job->kept());
-    return run;
+    if (Status started = Start(job, FitTree()); !started.ok()) return started;
+    for (;;) {
+      const Result<bool> more = job->Step();
+      if (!more.ok() || !*more) return more.status();
+    }
   });
-  // Until the merge has ended in the manifest, whoever checks the tables must know how far it is.
-  if (job->progress().batch != 0) open_[source_id] = job->progress();
+  Conclude(*job, source_id, s.ok(), counts);
   if (s.ok() && BRAID_MUTANT(kChunkFreedTooEarly)) {
     store_.accounts->Died(job->dead());
     store_.accounts->RetireEmptyChunks();
     (void)store_.reclaimer->Reclaim(false);
   }
   return s;
+}
+
+/// After the last step. `ran`: to the end.
+void Merger::Conclude(const compaction::CompactionJob& job, uint64_t source_id, bool ran,
+                      bool counts) {
+  if (job.revisits()) left_by_revisit_ = ran ? job.kept().left : 0;
+  // A part that is looked at once more is counted then.
+  if (ran && counts && (!job.revisits() || left_by_revisit_ == 0)) {
+    kept_.Add(job.views(), job.kept());
+  }
+  // Until the merge has ended in the manifest, whoever checks the tables must know how far it is.
+  if (job.progress().batch != 0) open_[source_id] = job.progress();
 }
 
 /// Whether all of the source may become L1 as it is, where no merge is open.
@@ -86,6 +105,10 @@ bool Merger::CanAdopt(const level::PmemTable& source, const level::PmemTable& ta
 }
 
 Result<Merger::Merged> Merger::Merge(const compaction::Plan& plan) {
+  return plan.inputs.size() > 1 ? MergeGroup(plan) : MergeOldest(plan);
+}
+
+Result<Merger::Merged> Merger::MergeOldest(const compaction::Plan& plan) {
   if (plan.method == compaction::MergeMethod::kCopyAndLink) {
     if (Status s = CopyInput(plan); !s.ok()) return s;
   }
@@ -106,24 +129,31 @@ Result<Merger::Merged> Merger::Merge(const compaction::Plan& plan) {
     job = NewJob(versions, source, target);
     if (!plan.is_bottom) job->KeepDeletes();
     if (merged.adopted) job->Adopt();
+    // The records of a merge that waits may name links of a border: it must not be given back.
+    const bool others_wait = versions.record().open_merges() > (is_open ? 1u : 0u);
+    if (others_wait && !BRAID_MUTANT(kBorderDroppedEarly)) job->StayWithinBorders(0);
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
   if (Status s = Run(job.get(), source->id()); !s.ok()) return s;
   const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);
-  {
-    const level::VersionSet::Locked versions = store_.versions->Lock();
-    level::NextState next = versions.Next();
-    next.DropOldest(plan.from);
-    if (pool_.failed()) return pool_.FaultStatus();
-    if (Status s = job->Finish(); !s.ok()) return s;
-    open_.erase(source->id());
-    versions.Show(std::move(next));
-  }
+  if (Status s = EndMerge(job.get(), source->id(), plan.from); !s.ok()) return s;
   merged.entries = job->merged_entries();
   store_.accounts->Died(job->dead());
   store_.accounts->Died(originals);
   store_.accounts->RetireEmptyChunks();
   return merged;
+}
+
+/// The source, the oldest table of level `from`, is there no more.
+Status Merger::EndMerge(compaction::CompactionJob* job, uint64_t source_id, uint32_t from) {
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  level::NextState next = versions.Next();
+  next.DropOldest(from);
+  if (pool_.failed()) return pool_.FaultStatus();
+  if (Status s = job->Finish(); !s.ok()) return s;
+  open_.erase(source_id);
+  versions.Show(std::move(next));
+  return Status::OK();
 }
 
 /// Puts copies in the place of the input and begins its merge. Where that can't be done the merge
@@ -245,17 +275,15 @@ Status Merger::CommitNoCopies(const CopySlot& slot) {
   return s;
 }
 
-Result<bool> Merger::FinishCopies(const std::vector<index::Replacement>* moved,
-                                  const std::vector<uint64_t>* revisited) {
-  const Status s = base::NoThrow([&] { return MergeCopies(moved, revisited); });
+Result<bool> Merger::FinishCopies(const Copies& copies) {
+  const Status s = base::NoThrow([&] { return MergeCopies(copies); });
   if (s.code() == Status::Code::kAborted || s.IsNotFound()) return false;
   if (!s.ok()) return s;
   return true;
 }
 
 /// NotFound when no merge of copies is open.
-Status Merger::MergeCopies(const std::vector<index::Replacement>* moved,
-                           const std::vector<uint64_t>* revisited) {
+Status Merger::MergeCopies(const Copies& what) {
   std::unique_ptr<compaction::CompactionJob> job;
   uint64_t copies_id = 0;
   {
@@ -266,11 +294,12 @@ Status Merger::MergeCopies(const std::vector<index::Replacement>* moved,
     auto copies =
         std::make_shared<level::PmemTable>(&pool_, *found, store_.options->verify_checksums);
     job = NewJob(versions, std::move(copies), versions.bottom());
-    job->SetMoved(moved);
-    job->SetRevisited(revisited);
+    job->SetMoved(what.moved);
+    job->SetRevisited(what.revisited);
+    if (what.are_borders && what.revisited == nullptr) job->BringBorders();
     if (Status s = job->Begin(open_[copies_id]); !s.ok()) return s;
   }
-  if (Status s = Run(job.get(), copies_id); !s.ok()) return s;
+  if (Status s = Run(job.get(), copies_id, !what.are_borders); !s.ok()) return s;
   {
     const level::VersionSet::Locked versions = store_.versions->Lock();
     if (pool_.failed()) return pool_.FaultStatus();
@@ -279,7 +308,7 @@ Status Merger::MergeCopies(const std::vector<index::Replacement>* moved,
   }
   store_.accounts->Died(job->dead());
   for (const auto& [begin, end] : job->replaced()) {
-    store_.accounts->Moved(&(*moved)[begin], end - begin);
+    store_.accounts->Moved(&(*what.moved)[begin], end - begin);
   }
   store_.accounts->RetireEmptyChunks();
   return Status::OK();

@@ -1,10 +1,13 @@
 // Purpose: carries out plans to merge a table of a level into the list below it; and merges, into
 // the last level, tables of copies, which collecting, arranging and making room put in the place of
 // their originals, and of no entries at all, by which what views have kept is dropped.
-// Thread safety: the compaction thread; one merge at a time.
-// Invariant 1: the manifest names the merge that is open, and no other begins before it has ended.
+// Thread safety: the compaction thread. Merges of one plan run side by side, on threads of the crew
+// (merge_group.cc).
+// Invariant 1: the manifest names the merges that are open; other work begins when all of them have
+// ended. Those of a group begin and end in the order of their tables' ids, so that open merges are
+// always those of the oldest tables, and merged ones are told from the rest by an id.
 // Invariant 2: what a merge has marked dead is retired after its end is committed, so that a
-// recovery which makes its redo anew finds all of it.
+// recovery which makes its redo anew finds all of it, and when nobody beside it is at work.
 // Persistence: compaction/compaction_job.h; copies are durable before the commit that names them.
 // Source: ListDB 6.5, Algorithm 6.
 #pragma once
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "compaction/compaction_job.h"
+#include "compaction/crew.h"
 #include "compaction/kept_versions.h"
 #include "compaction/picker.h"
 #include "compaction/space_accounts.h"
@@ -48,8 +52,18 @@ class Merger {
     uint64_t table_id = 0;
   };
   struct Merged {
+    uint64_t tables = 1;
     uint64_t entries = 0;
     bool adopted = false;  // the table became L1 as it is
+  };
+  /// What a merge of copies is about. Pointers may be null, and must outlive it.
+  struct Copies {
+    /// The copies and their originals, where they were made just now.
+    const std::vector<index::Replacement>* moved = nullptr;
+    /// There are no copies, but these keys are looked at again.
+    const std::vector<uint64_t>* revisited = nullptr;
+    /// Of a group of merges; those that are revisited go.
+    bool are_borders = false;
   };
 
   explicit Merger(const Store& store) noexcept : store_(store), pool_(*store.pool) {}
@@ -62,8 +76,12 @@ class Merger {
   static compaction::StoreFacts::OpenMerge OpenMergeOf(
       const level::VersionSet::ConstLocked& versions);
 
-  /// Merges the one input of the plan, a list that is the oldest table of its level, and committed.
-  /// Errors: Aborted, when it was stopped; all others end writes.
+  /// Who runs merges of one plan; else the caller's thread runs them in turn. Before any merge.
+  void SetCrew(Crew* crew) noexcept { crew_ = crew; }
+
+  /// Merges the inputs of the plan, lists that are the oldest tables of their level, and committed;
+  /// several ones side by side, where there is room for what that takes, else the oldest. Errors:
+  /// Aborted, when it was stopped; all others end writes.
   Result<Merged> Merge(const compaction::Plan& plan);
 
   /// For whoever begins a merge of copies. False when it can't begin now.
@@ -74,12 +92,10 @@ class Merger {
   /// The same without copies: a merge that only looks at keys again (FinishCopies). What it drops
   /// is known to a recovery by its redo records, as what any other merge does. Errors end writes.
   Status CommitNoCopies(const CopySlot& slot);
-  /// Finishes the merge of copies that has begun, be it before a crash. `moved`: the copies and
-  /// their originals, where they were made just now; may be null. `revisited`: there are no copies,
-  /// but these keys are looked at again; may be null. False when there is none, or it was stopped.
-  /// Errors end writes.
-  Result<bool> FinishCopies(const std::vector<index::Replacement>* moved = nullptr,
-                            const std::vector<uint64_t>* revisited = nullptr);
+  /// Finishes the merge of copies that has begun, be it before a crash. False when there is none,
+  /// or it was stopped. Errors end writes.
+  Result<bool> FinishCopies(const Copies& copies);
+  Result<bool> FinishCopies() { return FinishCopies({}); }
 
   /// What only views keep in L1.
   compaction::KeptVersions* kept() noexcept { return &kept_; }
@@ -87,15 +103,30 @@ class Merger {
   uint64_t left_by_revisit() const noexcept { return left_by_revisit_; }
 
  private:
+  struct Member;
+
+  Result<Merged> MergeOldest(const compaction::Plan& plan);
+  Status EndMerge(compaction::CompactionJob* job, uint64_t source_id, uint32_t from);
+  // merge_group.cc
+  Result<Merged> MergeGroup(const compaction::Plan& plan);
+  std::vector<Member> MembersOf(const compaction::Plan& plan);
+  Result<bool> BringBorders(const std::vector<std::string>& keys);
+  Status TakeBordersOut(const std::vector<std::string>& keys);
+  Status BeginGroup(const compaction::Plan& plan, std::vector<Member>* members);
+  void RunGroup(std::vector<Member>* members);
+  Result<Merged> EndGroup(const compaction::Plan& plan, std::vector<Member>* members);
   Status CopyInput(const compaction::Plan& plan);
   std::vector<uint64_t> MarkCopiedOriginals(const level::PmemTable& source);
   bool CanAdopt(const level::PmemTable& source, const level::PmemTable& target) const;
   std::unique_ptr<compaction::CompactionJob> NewJob(const level::VersionSet::Locked& versions,
                                                     std::shared_ptr<level::PmemTable> source,
                                                     std::shared_ptr<level::PmemTable> target);
-  Status Run(compaction::CompactionJob* job, uint64_t source_id);
-  Status MergeCopies(const std::vector<index::Replacement>* moved,
-                     const std::vector<uint64_t>* revisited);
+  std::function<compaction::TargetTree()> FitTree();
+  Status Start(compaction::CompactionJob* job,
+               const std::function<compaction::TargetTree()>& fit_tree);
+  Status Run(compaction::CompactionJob* job, uint64_t source_id, bool counts = true);
+  void Conclude(const compaction::CompactionJob& job, uint64_t source_id, bool ran, bool counts);
+  Status MergeCopies(const Copies& what);
   /// Syncs page-cache media; `skip` is a seeded fault.
   Status SyncUnless(bool skip) { return skip ? Status::OK() : pool_.media().Sync(); }
 
@@ -104,6 +135,8 @@ class Merger {
   compaction::OpenMerges open_;
   compaction::KeptVersions kept_;
   uint64_t left_by_revisit_ = 0;
+  TurnTakers turn_takers_;
+  Crew* crew_ = &turn_takers_;
 };
 
 }  // namespace braid::compaction

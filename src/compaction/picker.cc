@@ -55,6 +55,29 @@ bool AnyAwaited(const std::vector<TableFacts>& tables) {
                      [](const TableFacts& table) { return table.awaited; });
 }
 
+bool LieApart(const TableFacts& a, const TableFacts& b) {
+  return a.last_key < b.first_key || b.last_key < a.first_key;
+}
+
+/// Ids of the oldest tables that can be merged at once; oldest last.
+std::vector<uint64_t> SideBySide(const std::vector<TableFacts>& tables,
+                                 const CompactionOptions& options) {
+  const size_t most = options.threads.value_or(1);
+  size_t count = 1;
+  for (; count < std::min(most, tables.size()); ++count) {
+    const TableFacts& next = tables[tables.size() - 1 - count];
+    const auto older = std::span(tables).last(count);
+    const bool joins =
+        next.has_range && std::all_of(older.begin(), older.end(), [&](const TableFacts& table) {
+          return table.has_range && LieApart(table, next);
+        });
+    if (!joins) break;
+  }
+  std::vector<uint64_t> ids;
+  for (const TableFacts& table : std::span(tables).last(count)) ids.push_back(table.id);
+  return ids;
+}
+
 }  // namespace
 
 Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options) {
@@ -65,8 +88,9 @@ Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options) {
   Plan plan = Of(Action::kMerge);
   plan.from = 0;
   plan.to = 1;
-  plan.inputs = {l0.back().id};
   plan.method = *options.kind == MergeKind::kCopy ? MergeMethod::kCopyAndLink : MergeMethod::kLink;
+  const bool alone = is_open || plan.method != MergeMethod::kLink;
+  plan.inputs = alone ? std::vector{l0.back().id} : SideBySide(l0, options);
   plan.is_bottom = plan.to + 1 == facts.levels.size();
   return plan;
 }

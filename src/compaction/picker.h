@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "braid/options.h"
@@ -72,7 +73,15 @@ enum class Phase : uint8_t { kIndex, kDrop, kArrange, kCollect, kMakeRoom, kDone
 struct TableFacts {
   uint64_t id = 0;
   bool awaited = false;  // somebody waits for its merge
+  // Asked for where tables may be merged side by side:
+  bool has_range = false;  // its keys are known, and it is worth a thread
+  std::string_view first_key = {};
+  std::string_view last_key = {};
 };
+
+/// A table is worth a thread of its own from so many batches on: putting borders in and taking them
+/// out is two short merges.
+inline constexpr uint64_t kBatchesWorthAThread = 16;
 
 /// What the decision is made from.
 struct StoreFacts {
@@ -90,8 +99,8 @@ struct StoreFacts {
 };
 
 Plan Pick(const StoreFacts& facts, const CompactionOptions& options);
-/// The merge that comes next, whatever else there is to do: the open one, else that of the oldest
-/// table of L0.
+/// The merge that comes next, whatever else there is to do: the oldest that is open, else that of
+/// the oldest tables of L0 whose ranges of keys lie apart, at most compaction.threads of them.
 Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options);
 
 /// What a decision to collect is made from.

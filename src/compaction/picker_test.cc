@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <sstream>
 
 namespace braid::compaction {
@@ -32,7 +33,7 @@ Action ActionNamed(const std::string& name) {
 class Facts {
  public:
   explicit Facts(const std::string& text) {
-    facts.levels = {{}, {{1, false}}};
+    facts.levels = {{}, {{.id = 1}}};
     std::istringstream words(text);
     for (std::string word; words >> word;) {
       const size_t equals = word.find('=');
@@ -43,13 +44,27 @@ class Facts {
 
   StoreFacts facts;
   CompactionOptions options = PickerOptions();
+  std::deque<std::string> keys;  // of ranges
 
  private:
   void Set(const std::string& name, const std::string& value) {
     if (name == "l0") {
-      for (uint64_t id = 10 + std::stoull(value); id > 10; --id) L0().push_back({id, false});
+      for (uint64_t id = 10 + std::stoull(value); id > 10; --id) L0().push_back({.id = id});
     } else if (name == "awaited") {
       for (TableFacts& table : L0()) table.awaited = table.id <= 10 + std::stoull(value);
+    } else if (name == "ranges") {
+      // "ranges=ac,dg": of the oldest tables, each by its first and last key; "?": not known.
+      std::istringstream ranges(value);
+      auto table = L0().rbegin();
+      for (std::string range; std::getline(ranges, range, ','); ++table) {
+        keys.push_back(range);
+        if (range == "?") continue;
+        table->has_range = true;
+        table->first_key = std::string_view(keys.back()).substr(0, 1);
+        table->last_key = std::string_view(keys.back()).substr(1);
+      }
+    } else if (name == "threads") {
+      options.threads = static_cast<uint32_t>(std::stoul(value));
     } else if (name == "found") {
       facts.l0_found = std::stoull(value);
     } else if (name == "levels") {
@@ -143,6 +158,31 @@ TEST(PickerTest, Plans) {
       {"phase=c", "collect"},
       {"phase=k", "make-room"},
       {"phase=k over", "next-phase"},
+  };
+  for (const auto& row : rows) {
+    const Facts facts(row.facts);
+    EXPECT_EQ(Pick(facts.facts, facts.options).ToString(), row.plan) << "facts: " << row.facts;
+  }
+}
+
+TEST(PickerTest, TheOldestTablesThatLieApartAreMergedSideBySide) {
+  const struct {
+    const char* facts;
+    const char* plan;
+  } rows[] = {
+      {"l0=4 threads=2 ranges=am,nz", "merge 12 11 of L0 into L1, the bottom"},
+      {"l0=4 threads=2 ranges=nz,am", "merge 12 11 of L0 into L1, the bottom"},
+      {"l0=4 threads=4 ranges=ad,mz,eg", "merge 13 12 11 of L0 into L1, the bottom"},
+      {"l0=4 threads=2 ranges=ad,mz,eg", "merge 12 11 of L0 into L1, the bottom"},
+      {"l0=4 threads=4 ranges=ad,eg,am,nz", "merge 12 11 of L0 into L1, the bottom"},
+      {"l0=4 threads=2 ranges=am,mz", "merge 11 of L0 into L1, the bottom"},
+      {"l0=4 threads=2 ranges=az,dg", "merge 11 of L0 into L1, the bottom"},
+      {"l0=4 threads=2 ranges=?,am", "merge 11 of L0 into L1, the bottom"},
+      {"l0=4 threads=4 ranges=am,?,nz", "merge 11 of L0 into L1, the bottom"},
+      {"l0=4 threads=1 ranges=am,nz", "merge 11 of L0 into L1, the bottom"},
+      {"l0=4 ranges=am,nz", "merge 11 of L0 into L1, the bottom"},
+      {"l0=4 threads=2 ranges=am,nz merge=copy", "merge 11 of L0 into L1 by copies, the bottom"},
+      {"l0=4 threads=2 ranges=am,nz open=table", "merge 11 of L0 into L1, the bottom"},
   };
   for (const auto& row : rows) {
     const Facts facts(row.facts);

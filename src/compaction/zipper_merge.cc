@@ -1,7 +1,6 @@
 // Purpose: the zipper merge. Thread safety, invariants, persistence: see zipper_merge.h.
-// Steps of Run:
-//  1. Collect: walk the source's bottom layer, up to the boundary, into an array.
-//  2. From the tail of the array, range by range:
+//  1. Start, Collect: walk the source's bottom layer, up to the boundary, into an array.
+//  2. Step, from the tail of the array, range by range:
 //  3.   MergePlaces: find the predecessors of each key in the target (the stack).
 //  4.   MergeSlice, last slice first: decide what is kept, and note the link updates.
 //  5.   CommitBatch, whenever a redo record is full and at the end of a range.
@@ -13,6 +12,7 @@
 #include "base/check.h"
 #include "base/mutants.h"
 #include "base/no_throw.h"
+#include "compaction/borders.h"
 #include "compaction/walk_ahead.h"
 
 namespace braid::compaction {
@@ -29,7 +29,8 @@ ZipperMerge::ZipperMerge(pmem::PmemPool* pool, const MergeInput& input)
       pointers_(pool),
       target_(pool, pool->As<uint64_t>(input.target_head)),
       places_(pool, input.target_head,
-              input.tree_is_complete && input.tree_min_height == 1 ? input.tree : nullptr),
+              input.tree_is_complete && input.tree_min_height == 1 ? input.tree : nullptr,
+              input.left_border),
       runs_(pool, input.moved),
       pred_links_(1 + (kMaxHeight - 1) * size_t{pool->strands()}),
       max_versions_a_slice_(
@@ -38,31 +39,38 @@ ZipperMerge::ZipperMerge(pmem::PmemPool* pool, const MergeInput& input)
   result_.progress = input.resumed;
 }
 
-Status ZipperMerge::Run() {
+/// Where each entry's links are durable in turn a run is nothing to gain.
+bool ZipperMerge::ByRuns() const noexcept {
+  return input_.moved != nullptr && input_.copies && !input_.by_pointers &&
+         input_.source_boundary == 0;
+}
+
+Status ZipperMerge::Start() {
+  BRAID_DCHECK(source_.empty() && left_ == 0);
   if (CanAdopt()) return Adopt();
-  // Where each entry's links are durable in turn a run is nothing to gain.
-  const bool by_runs = input_.moved != nullptr && input_.copies && !input_.by_pointers &&
-                       input_.source_boundary == 0;
   if (input_.revisited != nullptr) {
     source_ = *input_.revisited;
     Charge();
-  } else if (by_runs) {
+  } else if (ByRuns()) {
     source_.reserve(input_.moved->size());
     for (const index::Replacement& moved : *input_.moved) source_.push_back(moved.to);
     Charge();
   } else {
     if (Status s = Collect(); !s.ok()) return s;
   }
-  size_t end = source_.size();
-  while (end > 0) {
-    if (input_.should_stop && input_.should_stop()) {
-      return Status::Aborted("the merge goes on when the pool is opened again");
-    }
-    size_t begin = end > input_.batch_entries ? end - input_.batch_entries : 0;
-    if (Status s = MergeRange(begin, end, by_runs ? &runs_ : nullptr); !s.ok()) return s;
-    end = begin;
-  }
+  left_ = source_.size();
   return Status::OK();
+}
+
+Result<bool> ZipperMerge::Step() {
+  if (left_ == 0) return false;
+  if (input_.should_stop && input_.should_stop()) {
+    return Status::Aborted("the merge goes on when the pool is opened again");
+  }
+  const size_t begin = left_ > input_.batch_entries ? left_ - input_.batch_entries : 0;
+  if (Status s = MergeRange(begin, left_, ByRuns() ? &runs_ : nullptr); !s.ok()) return s;
+  left_ = begin;
+  return left_ > 0;
 }
 
 /// Whether the target is as empty as the manifest says.
@@ -210,6 +218,8 @@ Status ZipperMerge::GatherVersions(size_t i) {
     EntryHeader* target = EntryOf(LinkNow(link), link, 0);
     if (damage_) return Damaged(damage_.at);
     if (target != nullptr && target->key() != key) target = nullptr;
+    // Behind its right border a merge changes nothing.
+    if (target != nullptr && input_.within_borders && IsBorder(*target)) target = nullptr;
     if (target != nullptr && target->sequence() >= sequence) {
       return Damaged(pool_->OffsetOf(target));
     }
@@ -252,6 +262,7 @@ void ZipperMerge::ChooseKept(const Slice& slice) {
         BRAID_MUTANT(kMergeIgnoresViews) ? index::LiveViews{} : *input_.views, sequence, newer);
     if (input_.copies && version.from_source) keep = has_twin;
     if (is_twin) keep = BRAID_MUTANT(kTwinKept);
+    if (IsBorder(*version.entry)) keep = input_.brings_borders;
     if (!keep && !version.from_source && !is_twin) {
       if (budget == 0) {
         keep = true;
@@ -456,13 +467,12 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   const size_t replaced = result_.replaced.size() + batch_runs_.size();
   if (replaced > result_.replaced.capacity()) result_.replaced.reserve(2 * replaced);
   Charge();
-  // Acquire and release on both sides of the changes: see Reader::Find.
-  if (input_.relinks != nullptr) input_.relinks->fetch_add(1, std::memory_order_acq_rel);
+  if (input_.relinks != nullptr) input_.relinks->Begin();
   Status outcome =
       input_.by_pointers ? pointers_.Commit(updates_, steps_) : redo_.Commit(updates_, progress);
   const bool committed = outcome.ok() && !pool_->failed();
   if (committed) outcome = UpdateTrees();
-  if (input_.relinks != nullptr) input_.relinks->fetch_add(1, std::memory_order_acq_rel);
+  if (input_.relinks != nullptr) input_.relinks->End();
   if (!committed) return outcome.ok() ? pool_->FaultStatus() : outcome;
   result_.progress = progress;
   result_.dead.insert(result_.dead.end(), batch_dead_.begin(), batch_dead_.end());

@@ -1,5 +1,6 @@
 // Purpose: merges one list of entries into a larger one in place: only links change.
-// Thread safety: one merge at a time; readers of both lists go on at every store, without locks.
+// Thread safety: one thread a merge; merges into one list side by side are kept apart by borders
+// (borders.h). Readers of both lists go on at every store, without locks.
 // Invariant 1: entries are merged from the tail of the source to its head. So a reader that follows
 // the source meets the entries that are not merged yet, and from the first merged one on the
 // target, which holds all the rest: nothing is missed, some may be seen twice. Invariant 2: an
@@ -33,6 +34,7 @@
 #include "compaction/pointer_persistence.h"
 #include "compaction/redo_log.h"
 #include "index/entry_tree.h"
+#include "index/relinks.h"
 #include "index/retention.h"
 #include "index/skiplist.h"
 
@@ -62,7 +64,12 @@ struct MergeInput {
   /// Of a merge of no entries: the newest entries of keys of the target, in list order, of whose
   /// versions those are to go that no view needs any more. May be null. By redo records only.
   const std::vector<uint64_t>* revisited = nullptr;
-  bool is_bottom = true;              // no level is below the target
+  bool is_bottom = true;  // no level is below the target
+  /// The source holds borders, which are put into the target as they are (borders.h).
+  bool brings_borders = false;
+  /// Merges beside this one own what is left and right of the target's borders, which stay.
+  bool within_borders = false;
+  uint64_t left_border = 0;           // offset; 0: none
   uint64_t target_head = 0;           // offset of the target's TableHead
   index::EntryIndex* tree = nullptr;  // over the target, kept up to date; may be null
   uint32_t tree_min_height = 1;
@@ -76,9 +83,8 @@ struct MergeInput {
   uint32_t batch_entries = 1024;
   /// Asked after each batch, for the tree from there on; may be empty. For one of bounded size.
   std::function<TargetTree()> fit_tree;
-  /// Odd while links, marks of death and the tree change; may be null. A lookup that finds a dead
-  /// entry while this stays even and the same has met damage, not a merge.
-  std::atomic<uint64_t>* relinks = nullptr;
+  /// Tells lookups of changes to links, marks of death and the tree (index/relinks.h); may be null.
+  index::Relinks* relinks = nullptr;
   std::function<bool()> should_stop;  // asked between batches; may be empty
 };
 
@@ -95,9 +101,12 @@ class ZipperMerge {
  public:
   ZipperMerge(pmem::PmemPool* pool, const MergeInput& input);
 
-  /// Merges everything up to the boundary. Aborted when should_stop said so: the merge can be
-  /// resumed from result().progress. Corruption when a link or key of either list is damaged.
-  Status Run();
+  /// Before the steps. Corruption when the source is damaged.
+  Status Start();
+  /// Merges the next range of the source. False: everything is merged, up to the boundary. Aborted
+  /// when should_stop said so: the merge can be resumed from result().progress. Corruption when a
+  /// link or key of either list is damaged.
+  Result<bool> Step();
   MergeResult& result() noexcept { return result_; }
 
  private:
@@ -111,6 +120,7 @@ class ZipperMerge {
   };
 
   bool CanAdopt() const;
+  bool ByRuns() const noexcept;
   Status Adopt();
   Status Collect();
   Status MergeRange(size_t begin, size_t end, const MovedRuns* runs);
@@ -148,6 +158,7 @@ class ZipperMerge {
   size_t max_versions_a_slice_;
   base::MemoryCharge charge_;     // for what follows
   std::vector<uint64_t> source_;  // offsets, in list order
+  size_t left_ = 0;               // of them: not merged yet
   std::vector<format::RedoUpdate> updates_;
   std::vector<UpdateStep> steps_;  // one an update
   PendingLinks pending_;           // of this batch

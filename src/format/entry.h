@@ -91,6 +91,9 @@ static_assert(offsetof(EntryHeader, key_and_height) == 20);
 
 using EntryPtr = PmemPtr<EntryHeader>;
 
+/// The number of entries that no write has made (compaction/borders.h); writes begin with 1.
+inline constexpr uint64_t kBorderSequence = 0;
+
 /// An entry and the places of its key and of the value it holds.
 struct EntryView {
   const EntryHeader* entry;

@@ -74,9 +74,9 @@ bool ManifestState::IsTarget(uint64_t table_id) const noexcept {
   });
 }
 
-bool ManifestState::AnyMerge() const noexcept {
-  return std::any_of(merges.begin(), merges.end(),
-                     [](const MergeRecord& open) { return open.id != 0; });
+uint32_t ManifestState::open_merges() const noexcept {
+  return static_cast<uint32_t>(std::count_if(
+      merges.begin(), merges.end(), [](const MergeRecord& merge) { return merge.id != 0; }));
 }
 
 uint64_t ManifestState::redo_chunks() const noexcept {

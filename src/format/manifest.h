@@ -147,7 +147,8 @@ struct ManifestState {
   const MergeRecord* MergeOf(uint64_t source_id) const noexcept;
   MergeRecord* MergeOf(uint64_t source_id) noexcept;
   bool IsTarget(uint64_t table_id) const noexcept;
-  bool AnyMerge() const noexcept;
+  uint32_t open_merges() const noexcept;
+  bool AnyMerge() const noexcept { return open_merges() != 0; }
   /// How many chunks hold redo records.
   uint64_t redo_chunks() const noexcept;
   /// Copies on their way into the last level, or null.

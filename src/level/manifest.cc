@@ -193,11 +193,9 @@ const char* Manifest::FindFaultOfTables() const {
 
 const char* Manifest::FindFaultOfMerges() const {
   const TableRecord* const copies = state_.Copies();
-  const TableRecord* oldest = nullptr;  // of level 0
-  for (const TableRecord& table : state_.tables) {
-    if (table.level == 0 && &table != copies) oldest = &table;
-  }
   std::unordered_set<uint64_t> redo_chunks;
+  std::unordered_set<uint64_t> sources;
+  bool alone = copies != nullptr;  // no other merge may be open
   for (const MergeRecord& merge : state_.merges) {
     if ((merge.flags & ~format::kMergeByPointers) != 0) return "its merge is of no known kind";
     for (const uint64_t chunk : merge.redo_chunks) {
@@ -215,12 +213,18 @@ const char* Manifest::FindFaultOfMerges() const {
       return "it has an impossible id";
     }
     const TableRecord* target = state_.Find(merge.target_id);
-    const TableRecord* next = copies != nullptr ? copies : oldest;
-    if (next == nullptr || next->id != merge.source_id) {
-      return "it merges a table that is not next";
-    }
     if (target == nullptr || target->level == 0) return "it merges into no list";
+    if (!sources.insert(merge.source_id).second) return "it merges a table twice";
+    alone = alone || (merge.flags & format::kMergeByPointers) != 0;
   }
+  if (alone && sources.size() > 1) return "a merge is open that goes alone";
+  // Merges that go side by side are of the oldest tables.
+  for (auto table = state_.tables.rbegin(); table != state_.tables.rend(); ++table) {
+    const bool may_be_next = copies != nullptr ? &*table == copies : table->level == 0;
+    if (!may_be_next) continue;
+    if (sources.erase(table->id) == 0) break;
+  }
+  if (!sources.empty()) return "it merges a table that is not next";
   if (copies != nullptr && state_.MergeOf(copies->id) == nullptr) return "copies wait for no merge";
   return nullptr;
 }

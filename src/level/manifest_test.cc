@@ -146,6 +146,38 @@ TEST_F(ManifestTest, EachOpenMergeHasAPlaceOfItsOwnForItsRecords) {
   EXPECT_TRUE(chunks.contains((*next)->redo_chunks[0])) << "its place is used again";
 }
 
+TEST_F(ManifestTest, OpenMergesAreThoseOfTheOldestTables) {
+  const struct {
+    std::vector<uint64_t> sources;  // of tables 10, 11 and 12
+    uint32_t flags;                 // of the first merge
+    bool is_sound;
+  } rows[] = {
+      {{10}, 0, true},
+      {{10, 11}, 0, true},
+      {{11, 10}, 0, true},
+      {{12, 10, 11}, 0, true},
+      {{11}, 0, false},
+      {{10, 12}, 0, false},
+      {{10, 13}, 0, false},
+      {{10}, format::kMergeByPointers, true},
+      {{10, 11}, format::kMergeByPointers, false},
+  };
+  for (const auto& row : rows) {
+    const test::TestPool fresh{[](pmem::PmemPool* made) { return Manifest(made).Create(); }};
+    Manifest manifest(fresh.get());
+    ASSERT_TRUE(manifest.Load().ok());
+    for (uint32_t head = 1; head < 4; ++head) manifest.AddTable({9 + head, 0, 0, head, 3, 3});
+    manifest.record().next_table_id = 20;
+    for (const uint64_t source : row.sources) {
+      ASSERT_TRUE(manifest.BeginMerge(source, Manifest::kL1Id).ok());
+    }
+    manifest.record().MergeOf(row.sources[0])->flags = row.flags;
+    ASSERT_TRUE(manifest.Commit().ok());
+    EXPECT_EQ(Manifest(fresh.get()).Load().ok(), row.is_sound)
+        << row.sources.size() << " merges, the first of " << row.sources[0];
+  }
+}
+
 TEST_F(ManifestTest, APoolOfVersion1IsConverted) {
   Manifest before(pool_.get());
   ASSERT_TRUE(before.Load().ok());

@@ -27,6 +27,15 @@ PmemTable::PmemTable(pmem::PmemPool* pool, const format::TableRecord& record, bo
   }
 }
 
+KeyRange PmemTable::range() {
+  if (range_.is_known) return range_;
+  index::Damage damage;
+  const EntryHeader* const first = list().First(&damage);
+  const EntryHeader* const last = first == nullptr ? nullptr : list().FindLast(&damage);
+  if (last != nullptr && !damage) range_ = {first->key(), last->key(), true};
+  return range_;
+}
+
 format::TableRecord PmemTable::record() const noexcept {
   format::TableRecord record = record_;
   record.entries = entries();

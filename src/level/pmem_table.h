@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "base/mutex.h"
 #include "format/manifest.h"
@@ -20,6 +21,13 @@
 #include "level/table.h"
 
 namespace braid::level {
+
+/// The keys of a table, as they lie in it; valid as long as the table.
+struct KeyRange {
+  std::string_view first;
+  std::string_view last;
+  bool is_known = false;
+};
 
 class PmemTable final : public Table, public std::enable_shared_from_this<PmemTable> {
  public:
@@ -56,6 +64,9 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
     set_entries(entries);
     is_counted_.store(true, std::memory_order_relaxed);
   }
+  /// Not known where there are no entries, or damage. Cost: a search, the first time. By the thread
+  /// that owns merges, while none of this table is open: then the list leads on into another one.
+  KeyRange range();
   uint64_t max_sequence() const noexcept override {
     return max_sequence_.load(std::memory_order_relaxed);
   }
@@ -94,6 +105,7 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
   format::TableRecord record_;
   bool verify_;
   bool is_load_ = false;
+  KeyRange range_;
   std::array<format::TableHead, format::kMaxRegions> head_copies_{};  // L0; a strand
   std::atomic<uint64_t> entries_;
   std::atomic<uint64_t> max_sequence_;

@@ -62,9 +62,8 @@ format::ManifestState VersionSet::ConstLocked::RecordToCome() const {
   return to_come;
 }
 
-bool VersionSet::ConstLocked::OldestWaits() const noexcept {
-  const auto& l0 = state().version->l0();
-  return !waiting().empty() && !l0.empty() && l0.back()->id() == waiting().front().record.id;
+bool VersionSet::ConstLocked::Waits(uint64_t id) const noexcept {
+  return !waiting().empty() && waiting().front().record.id <= id;
 }
 
 void VersionSet::Locked::Show(NextState next) const noexcept {
@@ -73,7 +72,7 @@ void VersionSet::Locked::Show(NextState next) const noexcept {
   BRAID_DCHECK(next.state_->runs().size() >= 2);
   // Release pairs with shown().
   set_->shown_.store(next.state_.get(), std::memory_order_release);
-  set_->relinks_.fetch_add(2, std::memory_order_release);
+  set_->relinks_.Shown();
   next.retired_.front() = std::exchange(data_->state, std::move(next.state_));
   set_->reclaimer_->RetireMemory(std::move(next.retired_));
 }

@@ -22,6 +22,7 @@
 #include "base/memory_users.h"
 #include "base/mutex.h"
 #include "base/stalls.h"
+#include "index/relinks.h"
 #include "level/manifest.h"
 #include "level/read_state.h"
 #include "level/waiting_table.h"
@@ -90,8 +91,8 @@ class VersionSet {
     format::ManifestState RecordToCome() const;
     /// Oldest first.
     const std::list<WaitingTable>& waiting() const noexcept { return data_->waiting; }
-    /// Whether the next table to be merged is in no manifest yet.
-    bool OldestWaits() const noexcept;
+    /// Whether a table up to this id is in no manifest yet.
+    bool Waits(uint64_t id) const noexcept;
     /// That the next table will have.
     uint64_t next_table_id() const noexcept { return data_->next_table_id; }
     /// Of the bulk load under way, or 0.
@@ -174,14 +175,14 @@ class VersionSet {
   /// Whether the last number drawn may be that of a state which is not shown yet: who has just
   /// learnt it registers anew.
   bool is_switching() const noexcept { return switching_.load(); }
-  /// Changes with each state that is shown; odd while a merge changes what lookups find.
-  std::atomic<uint64_t>& relinks() noexcept { return relinks_; }
-  const std::atomic<uint64_t>& relinks() const noexcept { return relinks_; }
+  /// What lookups ask that have met a dead entry.
+  index::Relinks& relinks() noexcept { return relinks_; }
+  const index::Relinks& relinks() const noexcept { return relinks_; }
 
  private:
   space::Reclaimer* const reclaimer_;
   alignas(64) std::atomic<const ReadState*> shown_{nullptr};  // owned by data_.state
-  std::atomic<uint64_t> relinks_{0};
+  index::Relinks relinks_;
   std::atomic<bool> switching_{false};
   mutable base::Mutex mutex_;
   Data data_ BRAID_GUARDED_BY(mutex_);

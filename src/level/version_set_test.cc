@@ -71,7 +71,7 @@ class VersionSetTest : public ::testing::Test {
 
 TEST_F(VersionSetTest, WhoReadsFindsOneStateOrTheNext) {
   const std::shared_ptr<memtable::MemTable> first = versions_.Lock().Keep()->active;
-  const uint64_t relinks = versions_.relinks().load();
+  const uint64_t relinks = versions_.relinks().Now();
   {
     const VersionSet::Locked versions = versions_.Lock();
     NextState next = versions.Next();
@@ -85,8 +85,8 @@ TEST_F(VersionSetTest, WhoReadsFindsOneStateOrTheNext) {
   EXPECT_NE(versions_.shown().active, first);
   ASSERT_EQ(versions_.shown().immutables.size(), 1u);
   EXPECT_EQ(versions_.shown().immutables[0], first);
-  EXPECT_NE(versions_.relinks().load(), relinks);
-  EXPECT_EQ(versions_.relinks().load() % 2, relinks % 2);
+  EXPECT_NE(versions_.relinks().Now(), relinks);
+  EXPECT_FALSE(index::Relinks::AnyAtWork(versions_.relinks().Now()));
 }
 
 TEST_F(VersionSetTest, AStateIsFreedWhenItsReadersHaveLeft) {
@@ -168,7 +168,8 @@ TEST_F(VersionSetTest, WhatWaitsIsInTheManifestWithItsGroup) {
   EXPECT_EQ(Durable().tables.size(), 1u);
   EXPECT_EQ(versions_.Lock().RecordToCome().tables.size(), 4u);
   EXPECT_EQ(versions_.Lock().RecordToCome().flushed_table_id, last);
-  EXPECT_TRUE(versions_.Lock().OldestWaits());
+  EXPECT_TRUE(versions_.Lock().Waits(last));
+  EXPECT_FALSE(versions_.Lock().Waits(last - 3));
 
   std::list<WaitingTable> committed;
   ASSERT_TRUE(versions_.Lock().CommitWaiting(2, &committed).ok());
@@ -177,10 +178,11 @@ TEST_F(VersionSetTest, WhatWaitsIsInTheManifestWithItsGroup) {
   EXPECT_EQ(Durable().flushed_table_id, last - 1);
   EXPECT_EQ(Durable().last_sequence, last - 1);
   EXPECT_EQ(versions_.Lock().waiting().size(), 1u);
-  EXPECT_FALSE(versions_.Lock().OldestWaits());
+  EXPECT_FALSE(versions_.Lock().Waits(last - 1));
+  EXPECT_TRUE(versions_.Lock().Waits(last));
   ASSERT_TRUE(versions_.Lock().CommitWaiting(1, &committed).ok());
   EXPECT_EQ(Durable().tables.size(), 4u);
-  EXPECT_FALSE(versions_.Lock().OldestWaits());
+  EXPECT_FALSE(versions_.Lock().Waits(last));
 }
 
 TEST_F(VersionSetTest, NoIdIsGivenOutTwice) {

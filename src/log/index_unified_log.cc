@@ -124,6 +124,7 @@ Status IndexUnifiedLog::Place(uint32_t shard_index, Draft* drafts, size_t count,
     draft.extent = 0;
     // Records of a write-ahead log are never linked; what stays is linked at the bottom only.
     draft.height = kind_ == format::ChunkKind::kWriteAhead ? 1 : RandomHeight(NextRandom(&random));
+    if (draft.wanted_height != 0) draft.height = draft.wanted_height;
     const uint64_t size = EntrySize(&draft);
     Status s = base::NoThrow([&] {
       if (size > room) {

@@ -31,6 +31,7 @@ struct Draft {
   /// A reserved extent that has the value already, as extent_ref says; 0: Place takes one for a
   /// large value, and WritePayload copies it.
   uint64_t reserved = 0;
+  uint32_t wanted_height = 0;  ///< 0: Place draws one
   // Filled in by Place:
   uint64_t offset = 0;
   uint64_t extent = 0;  // of a large value, else 0

@@ -143,6 +143,9 @@ void Scheduler::Start() {
     const base::MutexLock lock(work_mutex_);
     workers_ = workers;
   }
+  const uint32_t side_by_side = store_.options.compaction.threads.value_or(1);
+  crew_.Start(workers, side_by_side - 1);
+  store_.merger.SetCrew(&crew_);
   workers->Add(jobs_[0].get(), Lane::kFlush);
   workers->Add(jobs_[1].get(), Lane::kMerge);
   workers->Add(jobs_[2].get(), Lane::kSpace);
@@ -159,6 +162,7 @@ void Scheduler::Stop() {
   requests_.Notify();
   if (workers == nullptr) return;
   for (const auto& job : jobs_) workers->Remove(job.get());
+  crew_.Stop();
 }
 
 /// There is something to be done.

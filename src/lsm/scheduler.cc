@@ -120,18 +120,19 @@ bool Scheduler::Merge(const compaction::Plan& plan) {
     return false;
   }
   if (store_.options.listener != nullptr) {
-    store_.options.listener->OnMerge({.entries = merged->entries, .nanos = nanos});
+    store_.options.listener->OnMerge(
+        {.tables = merged->tables, .entries = merged->entries, .nanos = nanos});
   }
   return true;
 }
 
 Result<compaction::Merger::Merged> Scheduler::MergeTables(const compaction::Plan& plan) {
-  if (store_.versions.Lock().OldestWaits()) {
+  if (store_.versions.Lock().Waits(plan.inputs.front())) {
     if (Status s = Checkpoint(); !s.ok()) return s;
   }
   Result<compaction::Merger::Merged> merged = store_.merger.Merge(plan);
   if (!merged.ok()) return merged;
-  counters_.Add(Counter::kMerges);
+  counters_.Add(Counter::kMerges, merged->tables);
   // What is adopted is in order: it gives no reason to arrange L1.
   if (!merged->adopted) counters_.Add(Counter::kMergedEntries, merged->entries);
   store_.indexes.Fit();
@@ -177,6 +178,22 @@ bool Scheduler::ArrangeStep() {
   return worked;
 }
 
+/// Not where a merge is more than links, or nothing but a few; nor where the index over the bottom
+/// may have to shrink while it runs.
+bool Scheduler::MayMergeSideBySide(const level::VersionSet::ConstLocked& versions) const {
+  const CompactionOptions& options = store_.options.compaction;
+  const level::Level& l0 = versions.state().version->l0();
+  if (options.threads.value_or(1) < 2 || l0.size() < 2 || versions.record().AnyMerge())
+    return false;
+  if (*options.kind != MergeKind::kZipper || *options.persistence != MergePersistence::kRedoLog) {
+    return false;
+  }
+  if (store_.pool->strands() != 1 || store_.indexes.HasCache() || store_.budget.IsShort()) {
+    return false;
+  }
+  return versions.state().version->bottom().entries() != 0 || !level::ListOf(l0.back())->is_load();
+}
+
 /// What the next plan is made from, but for the round.
 compaction::StoreFacts Scheduler::FactsOfNow() {
   compaction::StoreFacts facts;
@@ -184,10 +201,22 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
   facts.l0_found = l0_found_;
   facts.finish_all = requests_.AnyWaits();
   const auto versions = store_.versions.Lock();
+  const uint64_t worth_a_thread =
+      compaction::kBatchesWorthAThread * store_.options.compaction.batch_entries;
+  const bool side_by_side = MayMergeSideBySide(versions);
   for (const level::Level& level : versions.state().version->levels) {
     std::vector<compaction::TableFacts>& tables = facts.levels.emplace_back();
     for (const auto& table : level) {
-      tables.push_back({table->id(), round_ && table->id() <= round_->request.tables});
+      compaction::TableFacts& of = tables.emplace_back();
+      of.id = table->id();
+      of.awaited = round_ && table->id() <= round_->request.tables;
+      level::PmemTable* const list = table->AsList();
+      if (!side_by_side || list == nullptr || list->level() != 0) continue;
+      if (table->entries() < worth_a_thread) continue;
+      const level::KeyRange range = list->range();
+      of.has_range = range.is_known;
+      of.first_key = range.first;
+      of.last_key = range.last;
     }
   }
   facts.open_merge = compaction::Merger::OpenMergeOf(versions);
@@ -299,7 +328,9 @@ Status Scheduler::FlushForClose() {
   // When no head is free for another table, a merge makes one.
   const auto merge = [this] {
     store_.readers.TakeBack();
-    const compaction::Plan plan = compaction::PickMerge(FactsOfNow(), store_.options.compaction);
+    CompactionOptions options = store_.options.compaction;
+    options.threads = 1;
+    const compaction::Plan plan = compaction::PickMerge(FactsOfNow(), options);
     return plan.action != compaction::Action::kNothing && CarryOut(plan);
   };
   while (!BRAID_MUTANT(kCloseLeavesLog) &&

@@ -21,6 +21,7 @@
 #include "compaction/picker.h"
 #include "lsm/finish_requests.h"
 #include "lsm/lsm_store.h"
+#include "lsm/merge_crew.h"
 #include "write/sync_rounds.h"
 
 namespace braid::lsm {
@@ -120,6 +121,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   bool FlushOldest();
   bool CompactionStep();
   compaction::StoreFacts FactsOfNow();
+  bool MayMergeSideBySide(const level::VersionSet::ConstLocked& versions) const;
   bool CarryOut(const compaction::Plan& plan);
   bool Merge(const compaction::Plan& plan);
   Result<compaction::Merger::Merged> MergeTables(const compaction::Plan& plan);
@@ -149,6 +151,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   std::shared_ptr<base::Workers> workers_
       BRAID_GUARDED_BY(work_mutex_);  // null without threads, and once stopped
   std::array<std::unique_ptr<base::Workers::Job>, 3> jobs_;
+  MergeCrew crew_;
   uint64_t l0_found_ = 0;
   // Compaction thread.
   uint64_t writes_seen_ = 0;

@@ -128,7 +128,7 @@ LookupResult Reader::FindVersion(Slice key, const index::ReadView& view, Status*
   // Its offset, and relinks before it was looked for.
   std::pair<uint64_t, uint64_t> last_dead{0, 0};
   for (int still = 0; still < kMaxStillDead;) {
-    const uint64_t before = store_.versions->relinks().load(std::memory_order_acquire);
+    const uint64_t before = store_.versions->relinks().Now();
     const LookupResult result =
         FindNewest(store_.versions->shown(), store_.lookup_cache, lookup, view);
     if (result.state == LookupResult::State::kCorrupt) {
@@ -152,15 +152,16 @@ LookupResult Reader::FindVersion(Slice key, const index::ReadView& view, Status*
     }
     // Merges went by during this lookup: what hid the entry was asked for too late. Again, with the
     // tables of now. A dead entry that is found while no merge moves anything is damage.
-    const uint64_t after = store_.versions->relinks().load(std::memory_order_acquire);
-    // Found so again while the merge is at the same batch: nothing newer hides it, since what does
+    const uint64_t after = store_.versions->relinks().Now();
+    // Found so again while merges are at the same batches: nothing newer hides it, since what does
     // leaves the source only after the entry is unlinked. So it is an original that is about to be
     // replaced by its copy, which is the same, and the merge need not be waited for.
-    if ((before & 1) != 0 && after == before && last_dead == std::pair(offset, before)) {
+    const bool at_work = index::Relinks::AnyAtWork(before);
+    if (at_work && after == before && last_dead == std::pair(offset, before)) {
       return result;
     }
     last_dead = {offset, before};
-    const bool moved = (before & 1) != 0 || after != before;
+    const bool moved = at_work || after != before;
     still = moved ? 0 : still + 1;
     if (moved) std::this_thread::yield();
   }

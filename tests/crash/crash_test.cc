@@ -86,6 +86,7 @@ TEST(MutantTableTest, EveryRowOfTheContractHasTwoMutantsAndEveryKindOfMistakeThr
                            "manifest",
                            "merge begin",
                            "redo batch",
+                           "merges side by side",
                            "updates of a batch",
                            "merge end",
                            "collection: copies",

@@ -75,18 +75,27 @@ std::string CheckStructure(DB* db, VerifyReport* into) {
 
 namespace {
 
-/// Headers and state tables, and the two redo chunks. The chunk size is the pool's own: one that an
+/// Headers and state tables, and redo chunks: two, and as many again for each other merge that ever
+/// was open beside the first. The chunk size is the pool's own: one that an
 /// image did not hold yet was made by the open that followed.
 uint64_t UsedByAnEmptyPool(const pmem::SimArea& area) {
   format::PoolHeader header;
   std::memcpy(&header, area.base() + format::kPoolHeaderOffset[0], sizeof header);
-  uint64_t used = 2 * header.chunk_bytes;
+  uint64_t redo_chunks = 0;
+  uint64_t segment = 0;  // where it begins
+  uint64_t used = 0;
   for (size_t i = 0; i < area.segments().size(); ++i) {
     const uint64_t table = format::StateTableOffset(static_cast<uint32_t>(i), header.regions);
     const uint64_t end = table + area.segments()[i] / header.chunk_bytes * sizeof(uint64_t);
     used += (end + header.chunk_bytes - 1) / header.chunk_bytes * header.chunk_bytes;
+    for (uint64_t at = table; at < end; at += sizeof(uint64_t)) {
+      format::ChunkState state;
+      std::memcpy(&state.raw, area.base() + segment + at, sizeof state.raw);
+      redo_chunks += state.kind() == format::ChunkKind::kRedo ? 1 : 0;
+    }
+    segment += area.segments()[i];
   }
-  return used;
+  return used + std::clamp<uint64_t>(redo_chunks, 2, 2 * format::kMaxMerges) * header.chunk_bytes;
 }
 
 /// The pool header counts the segments that there are.

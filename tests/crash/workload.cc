@@ -109,6 +109,22 @@ void AddSpace(std::vector<Workload>* workloads) {
   all.back().keys = 40;
   all.back().max_value = 300;
   all.back().operations = 150;
+  // Tables that lie apart, merged side by side.
+  all.push_back({"SideBySide",
+                 {{kPut, 30},
+                  {kDelete, 6},
+                  {kBatch, 1},
+                  {kTakeSnapshot, 1},
+                  {kDropSnapshot, 1},
+                  {kReopen, 1},
+                  {kCrash, 1}}});
+  all.back().keys = 30;
+  all.back().ranges = 3;
+  all.back().max_value = 40;
+  all.back().max_batch = 4;
+  all.back().memtable_bytes = 64u << 10;
+  all.back().operations = 180;
+  all.back().point_one_in = 4;
   all.push_back({"Growth", {{kPut, 10}, {kBatch, 2}, {kDelete, 1}}});
   all.back().keys = 200;
   all.back().max_value = 600;
@@ -332,6 +348,13 @@ Options DrawOptions(const Workload& workload, Random* random) {
     options.memory_budget_bytes =
         workload.memory_bytes / 2 + random->Uniform(workload.memory_bytes);
   }
+  options.compaction.threads = 1;
+  if (workload.ranges > 1) {
+    options.compaction.threads = static_cast<uint32_t>(2 + random->Uniform(3));
+    options.compaction.l0_trigger = 3;
+    options.compaction.batch_entries = 1;  // so that these tables are worth it
+    options.memory_budget_bytes = 16u << 20;
+  }
   workload.kind.ApplyTo(&options);
   return options;
 }
@@ -362,6 +385,13 @@ Options OtherSettings(const Options& options, Random* random) {
 }
 
 Action Generator::NextAction() {
+  constexpr uint32_t kKeysOfTable = 26;
+  if (workload_.ranges > 1 && drawn_ >= kKeysOfTable) {
+    drawn_ = 0;
+    range_ = (range_ + 1 + static_cast<uint32_t>(random_.Uniform(workload_.ranges - 1))) %
+             workload_.ranges;
+    return Action::kFlush;
+  }
   uint32_t sum = 0;
   for (const auto& [action, weight] : workload_.weights) sum += weight;
   uint64_t at = random_.Uniform(sum);
@@ -374,6 +404,10 @@ Action Generator::NextAction() {
 
 std::string Generator::Key() {
   const uint64_t number = random_.Uniform(workload_.keys);
+  ++drawn_;
+  if (workload_.ranges > 1) {
+    return std::string(1, static_cast<char>('a' + range_)) + std::to_string(number);
+  }
   // Mostly short keys with common beginnings; one is empty, some are longer than a cache line.
   if (number == 1) return {};
   std::string key = "k" + std::to_string(number);

@@ -46,6 +46,7 @@ struct Workload {
   uint32_t point_one_in = 1;  ///< of the points that follow one in so many is looked at
   uint32_t cost = 1;          ///< of an image: a dear one has its share of images divided by it
   uint32_t keys = 24;
+  uint32_t ranges = 1;        ///< of keys, written in turn, a table each
   uint32_t max_batch = 8;     ///< updates of a batch
   uint32_t max_ingest = 30;   ///< records of an ingest
   uint32_t max_value = 80;    ///< most values are at most this long
@@ -87,6 +88,8 @@ class Generator {
   const Workload& workload_;
   Random random_;
   uint64_t written_ = 0;
+  uint32_t range_ = 0;  // that keys are of
+  uint32_t drawn_ = 0;  // of it so far
 };
 
 }  // namespace braid::crash

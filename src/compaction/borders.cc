@@ -1,0 +1,57 @@
+// Purpose: writing and finding borders. Thread safety, invariant, persistence: see borders.h.
+#include "compaction/borders.h"
+
+#include "base/mutants.h"
+#include "level/copied_list.h"
+#include "log/index_unified_log.h"
+
+namespace braid::compaction {
+
+using format::EntryHeader;
+
+Result<format::TableRecord> WriteBorders(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
+                                         const std::vector<std::string>& keys, uint64_t table_id,
+                                         uint32_t head) {
+  log::IndexUnifiedLog log(pool, table_id, 1, format::ChunkKind::kCollected);
+  level::CopiedList list(pool);
+  const auto write = [&](const std::string& key) {
+    log::Draft draft;
+    draft.op = format::EntryOp::kDelete;
+    draft.key = key;
+    draft.key_hash = base::Hash64(key);
+    draft.wanted_height = BRAID_MUTANT(kBorderLow) ? 1 : format::kMaxHeight;
+    Status s = log.Place(0, &draft, 1, 0, pmem::AllocationClass::kBackground);
+    if (!s.ok()) return s;
+    log.Accept(0);
+    log.WritePayload(&draft);
+    log.Seal(draft, format::kBorderSequence, format::kFirstOfUnit, 0);
+    list.Append(draft.offset, draft.height);
+    usage->Add(pool->ChunkOf(draft.offset), EntryHeader::EntryBytes(key.size(), 0, draft.height));
+    return draft.height == draft.wanted_height ? Status::OK()
+                                               : Status::OutOfSpace("no room for its tower");
+  };
+  for (const std::string& key : keys) {
+    if (Status s = write(key); !s.ok()) {
+      for (const uint64_t chunk : log.chunks()) {
+        usage->Set(chunk, 0);
+        pool->FreeChunk(chunk);
+      }
+      return s;
+    }
+  }
+  list.Close(pool->HeadOffset(head));
+  return format::TableRecord{table_id, 0, format::kTableOfCopies, head, keys.size(), 0};
+}
+
+const EntryHeader* FindBorder(const index::SkipList& list, std::string_view key,
+                              index::Damage* damage) {
+  const EntryHeader* entry = list.FindGE(key, damage);
+  while (entry != nullptr && entry->key() == key && !IsBorder(*entry)) {
+    const EntryHeader* next = list.Next(entry, damage);
+    if (next != nullptr && !index::InOrder(*entry, *next)) return nullptr;  // perhaps a circle
+    entry = next;
+  }
+  return entry != nullptr && entry->key() == key ? entry : nullptr;
+}
+
+}  // namespace braid::compaction

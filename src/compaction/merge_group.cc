@@ -1,0 +1,169 @@
+// Purpose: merges of one plan that run side by side: tables whose ranges of keys lie apart, into
+// one list. Borders (borders.h) are put in between the ranges, the merges begin, run, and end in
+// the order of their ids, and the borders go. Thread safety, invariants, persistence: see merger.h.
+#include <algorithm>
+#include <utility>
+
+#include "base/activity.h"
+#include "base/mutants.h"
+#include "base/no_throw.h"
+#include "compaction/borders.h"
+#include "compaction/merger.h"
+
+namespace braid::compaction {
+
+/// One merge of a group.
+struct Merger::Member {
+  std::shared_ptr<level::PmemTable> source;
+  level::KeyRange range;         // of the source
+  const Member* left = nullptr;  // whose range is the next one to the left; null: there is none
+  std::unique_ptr<CompactionJob> job = nullptr;
+  Status outcome = Status::OK();
+};
+
+/// Oldest first.
+std::vector<Merger::Member> Merger::MembersOf(const Plan& plan) {
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  const level::Level& level = versions.state().version->levels[plan.from];
+  std::vector<Member> members;
+  for (size_t i = plan.inputs.size(); i-- > 0;) {
+    const size_t age = plan.inputs.size() - 1 - i;  // how many are older
+    BRAID_CHECK(age < level.size());
+    const auto& table = level[level.size() - 1 - age];
+    BRAID_CHECK(table->id() == plan.inputs[i]);
+    std::shared_ptr<level::PmemTable> source = level::ListOf(table);
+    const level::KeyRange range = source->range();
+    BRAID_CHECK(range.is_known);
+    members.push_back({std::move(source), range});
+  }
+  std::vector<Member*> by_key;
+  for (Member& member : members) by_key.push_back(&member);
+  std::sort(by_key.begin(), by_key.end(),
+            [](const Member* a, const Member* b) { return a->range.first < b->range.first; });
+  for (size_t i = 1; i < by_key.size(); ++i) {
+    BRAID_CHECK(by_key[i - 1]->range.last < by_key[i]->range.first);
+    by_key[i]->left = by_key[i - 1];
+  }
+  return members;
+}
+
+Result<Merger::Merged> Merger::MergeGroup(const Plan& plan) {
+  BRAID_DCHECK(plan.method == MergeMethod::kLink && pool_.strands() == 1);
+  std::vector<Member> members = MembersOf(plan);
+  std::vector<std::string> keys;  // of the borders
+  for (const Member& member : members) {
+    if (member.left != nullptr) keys.emplace_back(member.left->range.last);
+  }
+  std::sort(keys.begin(), keys.end());
+  const Result<bool> brought = BringBorders(keys);
+  if (!brought.ok()) return brought.status();
+  if (!*brought) {
+    Plan oldest = plan;
+    oldest.inputs = {plan.inputs.back()};
+    return MergeOldest(oldest);
+  }
+  if (Status s = BeginGroup(plan, &members); !s.ok()) return s;
+  RunGroup(&members);
+  Result<Merged> merged = EndGroup(plan, &members);
+  if (!merged.ok()) return merged;
+  if (Status s = TakeBordersOut(keys); !s.ok()) return s;
+  return merged;
+}
+
+/// False when there is no room for them.
+Result<bool> Merger::BringBorders(const std::vector<std::string>& keys) {
+  CopySlot slot;
+  if (!TakeSlot(&slot)) return false;
+  const Result<bool> committed =
+      CommitCopies(slot, base::NoThrow([&]() -> Result<format::TableRecord> {
+                     return WriteBorders(&pool_, store_.usage, keys, slot.table_id, slot.head);
+                   }));
+  if (!committed.ok() || !*committed) return committed;
+  const Result<bool> merged = FinishCopies({.are_borders = true});
+  if (!merged.ok() || *merged) return merged;
+  return Status::Aborted("the merge goes on when the pool is opened again");
+}
+
+/// Where they can't go now, they stay until a merge meets them.
+Status Merger::TakeBordersOut(const std::vector<std::string>& keys) {
+  const std::shared_ptr<level::PmemTable> target = store_.versions->Lock().bottom();
+  std::vector<uint64_t> newest;  // entries of the borders' keys
+  for (const std::string& key : keys) {
+    index::Damage damage;
+    const format::EntryHeader* entry = target->list().FindGE(key, &damage);
+    if (damage) return index::DamageStatus(pool_, damage.at);
+    if (entry != nullptr && entry->key() == key) newest.push_back(pool_.OffsetOf(entry));
+  }
+  CopySlot slot;
+  if (newest.empty() || !TakeSlot(&slot)) return Status::OK();
+  if (Status s = CommitNoCopies(slot); !s.ok()) return s;
+  return FinishCopies({.revisited = &newest, .are_borders = true}).status();
+}
+
+Status Merger::BeginGroup(const Plan& plan, std::vector<Member>* members) {
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  const std::shared_ptr<level::PmemTable> target =
+      level::ListOf(versions.state().version->levels[plan.to].front());
+  for (Member& member : *members) {
+    uint64_t left_border = 0;
+    if (member.left != nullptr) {
+      index::Damage damage;
+      const auto* border = FindBorder(target->list(), member.left->range.last, &damage);
+      if (damage) return index::DamageStatus(pool_, damage.at);
+      BRAID_CHECK(border != nullptr);
+      left_border = pool_.OffsetOf(border);
+    }
+    open_.erase(member.source->id());
+    member.job = NewJob(versions, member.source, target);
+    if (!plan.is_bottom) member.job->KeepDeletes();
+    if (!BRAID_MUTANT(kBordersCrossed)) member.job->StayWithinBorders(left_border);
+    Status s = member.job->Begin({});
+    if (s.IsOutOfSpace() && &member != members->data()) {
+      // No room for its records: it comes later.
+      members->erase(members->begin() + (&member - members->data()), members->end());
+      break;
+    }
+    if (!s.ok()) return s;
+  }
+  return Status::OK();
+}
+
+/// Each to its end, an error included. The index over the list is not made smaller meanwhile.
+void Merger::RunGroup(std::vector<Member>* members) {
+  store_.indexes->ForgetCount();
+  std::vector<Crew::Task> tasks;
+  for (Member& member : *members) {
+    tasks.push_back([this, &member, started = false]() mutable {
+      const base::ActivityScope activity(base::Activity::kMerge);
+      bool more = true;
+      member.outcome = base::NoThrow([&] {
+        if (!std::exchange(started, true)) return Start(member.job.get(), {});
+        const Result<bool> step = member.job->Step();
+        more = step.ok() && *step;
+        return step.status();
+      });
+      return more && member.outcome.ok();
+    });
+  }
+  crew_->Run(tasks);
+  for (const Member& member : *members) {
+    Conclude(*member.job, member.source->id(), member.outcome.ok(), true);
+  }
+}
+
+/// Those up to the first that has not come to its end.
+Result<Merger::Merged> Merger::EndGroup(const Plan& plan, std::vector<Member>* members) {
+  Merged merged;
+  merged.tables = 0;
+  for (Member& member : *members) {
+    if (!member.outcome.ok()) return member.outcome;
+    if (Status s = EndMerge(member.job.get(), member.source->id(), plan.from); !s.ok()) return s;
+    ++merged.tables;
+    merged.entries += member.job->merged_entries();
+    store_.accounts->Died(member.job->dead());
+  }
+  store_.accounts->RetireEmptyChunks();
+  return merged;
+}
+
+}  // namespace braid::compaction

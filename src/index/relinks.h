@@ -1,0 +1,30 @@
+// Purpose: tells lookups whether what they met may have been changed under them: a dead entry that
+// is found while nothing changes is damage, else the lookup comes again.
+// Thread safety: any thread. Invariant: the low bits count the merges that are changing links,
+// marks of death or trees; the others change with every such change, and with each state that is
+// shown. Persistence: none.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace braid::index {
+
+class Relinks {
+ public:
+  /// Acquire and release on both sides of the changes: see Reader::FindVersion.
+  void Begin() noexcept { word_.fetch_add(1, std::memory_order_acq_rel); }
+  void End() noexcept { word_.fetch_add(kOne - 1, std::memory_order_acq_rel); }
+  /// Another state is shown.
+  void Shown() noexcept { word_.fetch_add(kOne, std::memory_order_release); }
+
+  uint64_t Now() const noexcept { return word_.load(std::memory_order_acquire); }
+  /// Whether any merge was changing something then.
+  static bool AnyAtWork(uint64_t word) noexcept { return word % kOne != 0; }
+
+ private:
+  static constexpr uint64_t kOne = 256;  // more than there are merges
+  std::atomic<uint64_t> word_{0};
+};
+
+}  // namespace braid::index

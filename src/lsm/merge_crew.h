@@ -1,0 +1,46 @@
+// Purpose: runs the merges of one plan on the process's threads (base/workers.h): the thread that
+// carries out the plan takes one after the other, and so do helpers as they come.
+// Thread safety: Start, Stop and Run by one thread at a time. Invariant: who runs a plan waits for
+// tasks that were taken, never for a thread. Persistence: none.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/workers.h"
+#include "compaction/crew.h"
+
+namespace braid::lsm {
+
+class MergeCrew final : public compaction::Crew {
+ public:
+  /// So many threads beside the one that calls Run. Throws std::bad_alloc, or std::system_error.
+  void Start(const std::shared_ptr<base::Workers>& workers, size_t helpers);
+  /// Not within Run.
+  void Stop() noexcept;
+  void Run(const std::vector<Task>& tasks) override;
+
+ private:
+  class Helper final : public base::Workers::Job {
+   public:
+    explicit Helper(MergeCrew* crew) noexcept : crew_(crew) {}
+
+   private:
+    base::Workers::Next Run() noexcept override;
+
+    MergeCrew* const crew_;
+  };
+
+  bool RunNext() noexcept;
+
+  std::shared_ptr<base::Workers> workers_;
+  std::vector<std::unique_ptr<Helper>> helpers_;
+  base::Mutex mutex_;
+  base::CondVar changed_;
+  const std::vector<Task>* tasks_ BRAID_GUARDED_BY(mutex_) = nullptr;
+  size_t taken_ BRAID_GUARDED_BY(mutex_) = 0;    // of the tasks
+  size_t running_ BRAID_GUARDED_BY(mutex_) = 0;  // of those
+};
+
+}  // namespace braid::lsm
