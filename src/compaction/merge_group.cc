@@ -21,8 +21,8 @@ struct Merger::Member {
   Status outcome = Status::OK();
 };
 
-/// Oldest first.
-std::vector<Merger::Member> Merger::MembersOf(const Plan& plan) {
+/// Oldest first. Corruption where their ranges do not lie apart any more.
+Result<std::vector<Merger::Member>> Merger::MembersOf(const Plan& plan) {
   const level::VersionSet::Locked versions = store_.versions->Lock();
   const level::Level& level = versions.state().version->levels[plan.from];
   std::vector<Member> members;
@@ -33,23 +33,28 @@ std::vector<Merger::Member> Merger::MembersOf(const Plan& plan) {
     BRAID_CHECK(table->id() == plan.inputs[i]);
     std::shared_ptr<level::PmemTable> source = level::ListOf(table);
     const level::KeyRange range = source->range();
-    BRAID_CHECK(range.is_known);
     members.push_back({std::move(source), range});
   }
   std::vector<Member*> by_key;
   for (Member& member : members) by_key.push_back(&member);
   std::sort(by_key.begin(), by_key.end(),
             [](const Member* a, const Member* b) { return a->range.first < b->range.first; });
-  for (size_t i = 1; i < by_key.size(); ++i) {
-    BRAID_CHECK(by_key[i - 1]->range.last < by_key[i]->range.first);
-    by_key[i]->left = by_key[i - 1];
+  for (size_t i = 0; i < by_key.size(); ++i) {
+    const bool is_behind = i == 0 || by_key[i - 1]->range.last < by_key[i]->range.first;
+    if (!by_key[i]->range.is_known || !is_behind) {
+      return pool_.CorruptionAt(by_key[i]->source->head_offset(), "table",
+                                "its keys have changed since it was looked at");
+    }
+    if (i > 0) by_key[i]->left = by_key[i - 1];
   }
   return members;
 }
 
 Result<Merger::Merged> Merger::MergeGroup(const Plan& plan) {
   BRAID_DCHECK(plan.method == MergeMethod::kLink && pool_.strands() == 1);
-  std::vector<Member> members = MembersOf(plan);
+  Result<std::vector<Member>> found = MembersOf(plan);
+  if (!found.ok()) return found.status();
+  std::vector<Member>& members = *found;
   std::vector<std::string> keys;  // of the borders
   for (const Member& member : members) {
     if (member.left != nullptr) keys.emplace_back(member.left->range.last);
@@ -110,7 +115,9 @@ Status Merger::BeginGroup(const Plan& plan, std::vector<Member>* members) {
       index::Damage damage;
       const auto* border = FindBorder(target->list(), member.left->range.last, &damage);
       if (damage) return index::DamageStatus(pool_, damage.at);
-      BRAID_CHECK(border != nullptr);
+      if (border == nullptr) {
+        return pool_.CorruptionAt(target->head_offset(), "list", "it has lost a border");
+      }
       left_border = pool_.OffsetOf(border);
     }
     open_.erase(member.source->id());

@@ -109,7 +109,7 @@ class Merger {
   Status EndMerge(compaction::CompactionJob* job, uint64_t source_id, uint32_t from);
   // merge_group.cc
   Result<Merged> MergeGroup(const compaction::Plan& plan);
-  std::vector<Member> MembersOf(const compaction::Plan& plan);
+  Result<std::vector<Member>> MembersOf(const compaction::Plan& plan);
   Result<bool> BringBorders(const std::vector<std::string>& keys);
   Status TakeBordersOut(const std::vector<std::string>& keys);
   Status BeginGroup(const compaction::Plan& plan, std::vector<Member>* members);

@@ -32,7 +32,8 @@ KeyRange PmemTable::range() {
   index::Damage damage;
   const EntryHeader* const first = list().First(&damage);
   const EntryHeader* const last = first == nullptr ? nullptr : list().FindLast(&damage);
-  if (last != nullptr && !damage) range_ = {first->key(), last->key(), true};
+  if (last == nullptr || damage || last->key() < first->key()) return {};
+  range_ = {first->key(), last->key(), true};
   return range_;
 }
 
