@@ -18,16 +18,16 @@ class LookupCacheTest : public ::testing::Test {
  protected:
   /// Writes an entry; returns its offset.
   uint64_t Write(std::string_view key, format::EntryOp op = format::EntryOp::kPut) {
-    log::Draft draft;
-    draft.op = op;
-    draft.key = key;
-    draft.value = op == format::EntryOp::kPut ? std::string_view("value") : std::string_view();
-    draft.key_hash = base::Hash64(key);
-    EXPECT_TRUE(log_->Place(0, &draft, 1, 1, pmem::AllocationClass::kWrite).ok());
-    log_->WritePayload(&draft);
-    log_->Seal(draft, ++sequence_, format::kFirstOfUnit, 0);
+    log::PendingEntry pending;
+    pending.op = op;
+    pending.key = key;
+    pending.value = op == format::EntryOp::kPut ? std::string_view("value") : std::string_view();
+    pending.key_hash = base::Hash64(key);
+    EXPECT_TRUE(log_->Place(0, &pending, 1, 1, pmem::AllocationClass::kWrite).ok());
+    log_->WritePayload(&pending);
+    log_->Seal(pending, ++sequence_, format::kFirstOfUnit, 0);
     log_->Accept(0);
-    return draft.offset;
+    return pending.offset;
   }
   static LookupResult Find(const LookupCache& cache, std::string_view key,
                            uint64_t sequence = index::kLatest) {

@@ -15,20 +15,21 @@ Result<format::TableRecord> WriteBorders(pmem::PmemPool* pool, pmem::ChunkUsage*
   log::IndexUnifiedLog log(pool, table_id, 1, format::ChunkKind::kCollected);
   level::CopiedList list(pool);
   const auto write = [&](const std::string& key) {
-    log::Draft draft;
-    draft.op = format::EntryOp::kDelete;
-    draft.key = key;
-    draft.key_hash = base::Hash64(key);
-    draft.wanted_height = BRAID_MUTANT(kBorderLow) ? 1 : format::kMaxHeight;
-    Status s = log.Place(0, &draft, 1, 0, pmem::AllocationClass::kBackground);
+    log::PendingEntry pending;
+    pending.op = format::EntryOp::kDelete;
+    pending.key = key;
+    pending.key_hash = base::Hash64(key);
+    pending.wanted_height = BRAID_MUTANT(kBorderLow) ? 1 : format::kMaxHeight;
+    Status s = log.Place(0, &pending, 1, 0, pmem::AllocationClass::kBackground);
     if (!s.ok()) return s;
     log.Accept(0);
-    log.WritePayload(&draft);
-    log.Seal(draft, format::kBorderSequence, format::kFirstOfUnit, 0);
-    list.Append(draft.offset, draft.height);
-    usage->Add(pool->ChunkOf(draft.offset), EntryHeader::EntryBytes(key.size(), 0, draft.height));
-    return draft.height == draft.wanted_height ? Status::OK()
-                                               : Status::OutOfSpace("no room for its tower");
+    log.WritePayload(&pending);
+    log.Seal(pending, format::kBorderSequence, format::kFirstOfUnit, 0);
+    list.Append(pending.offset, pending.height);
+    usage->Add(pool->ChunkOf(pending.offset),
+               EntryHeader::EntryBytes(key.size(), 0, pending.height));
+    return pending.height == pending.wanted_height ? Status::OK()
+                                                   : Status::OutOfSpace("no room for its tower");
   };
   for (const std::string& key : keys) {
     if (Status s = write(key); !s.ok()) {

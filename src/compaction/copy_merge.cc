@@ -34,22 +34,22 @@ Result<bool> CopyTable(pmem::PmemPool* pool, pmem::ChunkUsage* usage, const inde
       return pool->CorruptionAt(offset, "entry", "its check does not match, or it is out of order");
     }
     if (entry->has(format::kValueInExtent)) return give_back();
-    log::Draft draft;
-    draft.op = entry->op();
-    draft.key = entry->key();
-    draft.value = entry->value();
-    draft.key_hash = base::Hash64(draft.key);
+    log::PendingEntry pending;
+    pending.op = entry->op();
+    pending.key = entry->key();
+    pending.value = entry->value();
+    pending.key_hash = base::Hash64(pending.key);
     const uint32_t shard = pool->RegionOf(offset);
     const Status placed =
-        copies.Place(shard, &draft, 1, base::Mix(table_id, entry->sequence_and_op),
+        copies.Place(shard, &pending, 1, base::Mix(table_id, entry->sequence_and_op),
                      pmem::AllocationClass::kBackground);
     if (placed.IsOutOfSpace()) return give_back();
     if (!placed.ok()) return placed;
-    copies.WritePayload(&draft);
-    copies.Seal(draft, entry->sequence(), format::kFirstOfUnit, 0);
+    copies.WritePayload(&pending);
+    copies.Seal(pending, entry->sequence(), format::kFirstOfUnit, 0);
     copies.Accept(shard);
-    linked.Append(draft.offset);
-    usage->Add(pool->ChunkOf(draft.offset), pool->As<EntryHeader>(draft.offset)->size());
+    linked.Append(pending.offset);
+    usage->Add(pool->ChunkOf(pending.offset), pool->As<EntryHeader>(pending.offset)->size());
   }
   if (damage) {
     give_back();

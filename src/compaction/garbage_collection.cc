@@ -165,17 +165,17 @@ class CopyWriter {
   /// Returns the place of the copy.
   Result<uint64_t> Copy(uint64_t offset) {
     const EntryHeader* original = log::Verified(*pool_, offset);
-    log::Draft draft;
-    draft.op = original->op();
-    draft.key = original->key();
-    draft.value = original->value();
+    log::PendingEntry pending;
+    pending.op = original->op();
+    pending.key = original->key();
+    pending.value = original->value();
     Large* const large = LargeOf(offset);
-    if (large != nullptr) CopyValue(*large, &draft);
-    draft.key_hash = base::Hash64(draft.key);
+    if (large != nullptr) CopyValue(*large, &pending);
+    pending.key_hash = base::Hash64(pending.key);
     random_ = base::Mix(random_, original->sequence_and_op);
     // A shard a region: copies stay where their originals are.
     const uint32_t shard = pool_->RegionOf(offset);
-    if (Status s = log_.Place(shard, &draft, 1, random_, pmem::AllocationClass::kBackground);
+    if (Status s = log_.Place(shard, &pending, 1, random_, pmem::AllocationClass::kBackground);
         !s.ok()) {
       return s;
     }
@@ -183,17 +183,17 @@ class CopyWriter {
     if (large != nullptr) large->is_bound = true;
     // A copy stands alone: its write was whole long ago.
     if (is_staged_) {
-      log_.WriteExtent(&draft);
-      Stage(draft, original->sequence());
+      log_.WriteExtent(&pending);
+      Stage(pending, original->sequence());
     } else {
-      log_.WritePayload(&draft);
-      log_.Seal(draft, original->sequence(), format::kFirstOfUnit, 0);
+      log_.WritePayload(&pending);
+      log_.Seal(pending, original->sequence(), format::kFirstOfUnit, 0);
     }
-    list_.Append(draft.offset, draft.height);
+    list_.Append(pending.offset, pending.height);
     usage_->Add(
-        pool_->ChunkOf(draft.offset),
-        EntryHeader::EntryBytes(draft.key.size(), draft.stored_value().size(), draft.height));
-    return draft.offset;
+        pool_->ChunkOf(pending.offset),
+        EntryHeader::EntryBytes(pending.key.size(), pending.stored_value().size(), pending.height));
+    return pending.offset;
   }
   size_t chunks() const { return log_.chunks().size(); }
   void Close(uint32_t head) { list_.Close(pool_->HeadOffset(head)); }
@@ -228,22 +228,22 @@ class CopyWriter {
                          [](const Large& large, uint64_t offset) { return large.entry < offset; });
     return found != reserved_.end() && found->entry == entry ? &*found : nullptr;
   }
-  void CopyValue(const Large& large, log::Draft* draft) {
-    draft->value = {pool_->At(large.extent + sizeof(format::ExtentHeader)), large.bytes};
-    draft->reserved = large.copy;
-    draft->extent_ref = {large.copy, large.bytes, base::Hash64(draft->value)};
-    if (!BRAID_MUTANT(kMovedValueNotCopied)) log::WriteToExtent(pool_, large.copy, draft->value);
+  void CopyValue(const Large& large, log::PendingEntry* pending) {
+    pending->value = {pool_->At(large.extent + sizeof(format::ExtentHeader)), large.bytes};
+    pending->reserved = large.copy;
+    pending->extent_ref = {large.copy, large.bytes, base::Hash64(pending->value)};
+    if (!BRAID_MUTANT(kMovedValueNotCopied)) log::WriteToExtent(pool_, large.copy, pending->value);
   }
-  void Stage(const log::Draft& draft, uint64_t sequence) {
+  void Stage(const log::PendingEntry& pending, uint64_t sequence) {
     log::IndexUnifiedLog::HeaderImage header;
-    const size_t bytes = log_.MakeHeader(draft, sequence, format::kFirstOfUnit, 0, &header);
-    staged_.Begin(draft.offset);
+    const size_t bytes = log_.MakeHeader(pending, sequence, format::kFirstOfUnit, 0, &header);
+    staged_.Begin(pending.offset);
     staged_.Append(&header, bytes);
-    staged_.Append(draft.key.data(), draft.key.size());
-    const std::string_view value = draft.stored_value();
+    staged_.Append(pending.key.data(), pending.key.size());
+    const std::string_view value = pending.stored_value();
     staged_.Append(value.data(), value.size());
     constexpr char kPadding[8] = {};
-    staged_.Append(kPadding, -(bytes + draft.key.size() + value.size()) % 8);
+    staged_.Append(kPadding, -(bytes + pending.key.size() + value.size()) % 8);
   }
 
   pmem::PmemPool* pool_;

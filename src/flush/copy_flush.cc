@@ -87,24 +87,25 @@ Status CopyFlush::CopyEntry(const EntryHeader& entry, uint64_t offset) {
     kept_chunks_.insert(chunk);
     return Status::OK();
   }
-  log::Draft draft;
-  draft.op = entry.op();
-  draft.key = entry.key();
-  draft.value = entry.value();
-  draft.key_hash = base::Hash64(draft.key);
+  log::PendingEntry pending;
+  pending.op = entry.op();
+  pending.key = entry.key();
+  pending.value = entry.value();
+  pending.key_hash = base::Hash64(pending.key);
   const uint32_t shard = pool_->RegionOfChunk(chunk);
-  if (Status s = copies_.Place(shard, &draft, 1, base::Mix(draft.key_hash, entry.sequence_and_op),
-                               pmem::AllocationClass::kBackground);
+  if (Status s =
+          copies_.Place(shard, &pending, 1, base::Mix(pending.key_hash, entry.sequence_and_op),
+                        pmem::AllocationClass::kBackground);
       !s.ok()) {
     return s;
   }
-  copies_.WritePayload(&draft);
+  copies_.WritePayload(&pending);
   // A copy stands alone: its write is whole.
   const uint64_t sequence = entry.sequence() + (BRAID_MUTANT(kCopyGetsAnotherSequence) ? 1 : 0);
-  copies_.Seal(draft, sequence, format::kFirstOfUnit, 0);
+  copies_.Seal(pending, sequence, format::kFirstOfUnit, 0);
   copies_.Accept(shard);
-  BRAID_DCHECK(draft.offset != offset && draft.extent == 0);
-  copy_of_.emplace(offset, draft.offset);
+  BRAID_DCHECK(pending.offset != offset && pending.extent == 0);
+  copy_of_.emplace(offset, pending.offset);
   return Status::OK();
 }
 

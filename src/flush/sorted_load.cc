@@ -9,11 +9,11 @@ namespace braid::flush {
 using format::EntryHeader;
 
 Status SortedLoad::Add(std::string_view key, std::string_view value) {
-  log::Draft draft;
-  draft.op = format::EntryOp::kPut;
-  draft.key = key;
-  draft.value = value;
-  draft.key_hash = base::Hash64(key);
+  log::PendingEntry pending;
+  pending.op = format::EntryOp::kPut;
+  pending.key = key;
+  pending.value = value;
+  pending.key_hash = base::Hash64(key);
   const uint64_t inline_bytes =
       value.size() > log::LargestInlineValue(*pool_) ? sizeof(format::ExtentRef) : value.size();
   if (log_.room(shard_) < EntryHeader::EntryBytes(key.size(), inline_bytes, format::kMaxHeight)) {
@@ -24,28 +24,28 @@ Status SortedLoad::Add(std::string_view key, std::string_view value) {
     extents_.reserve(2 * extents_.size() + 8);
     charge_.Set(extents_.capacity() * sizeof(uint64_t));
   }
-  if (Status s = log_.Place(shard_, &draft, 1, base::Mix(random_, records_),
+  if (Status s = log_.Place(shard_, &pending, 1, base::Mix(random_, records_),
                             pmem::AllocationClass::kWrite);
       !s.ok()) {
     return s;
   }
   BRAID_DCHECK(extents_.size() < extents_.capacity());
-  if (draft.extent != 0) extents_.push_back(draft.extent);
+  if (pending.extent != 0) extents_.push_back(pending.extent);
   log_.Accept(shard_);
-  log_.WriteExtent(&draft);
+  log_.WriteExtent(&pending);
   log::IndexUnifiedLog::HeaderImage header;
-  const size_t header_bytes = log_.MakeHeader(draft, sequence_, format::kFirstOfUnit, 0, &header);
-  const std::string_view stored = draft.stored_value();
-  const uint64_t size = EntryHeader::EntryBytes(key.size(), stored.size(), draft.height);
+  const size_t header_bytes = log_.MakeHeader(pending, sequence_, format::kFirstOfUnit, 0, &header);
+  const std::string_view stored = pending.stored_value();
+  const uint64_t size = EntryHeader::EntryBytes(key.size(), stored.size(), pending.height);
   constexpr char kPadding[8] = {};
   BRAID_DCHECK(size % 8 == 0 && header_bytes + key.size() + stored.size() <= size);
-  staged_.Begin(draft.offset);
-  list_.Append(draft.offset, draft.height);
+  staged_.Begin(pending.offset);
+  list_.Append(pending.offset, pending.height);
   staged_.Append(&header, header_bytes);
   staged_.Append(key.data(), key.size());
   staged_.Append(stored.data(), stored.size());
   staged_.Append(kPadding, size - header_bytes - key.size() - stored.size());
-  usage_->Add(pool_->ChunkOf(draft.offset), size);
+  usage_->Add(pool_->ChunkOf(pending.offset), size);
   ++records_;
   bytes_ += key.size() + value.size();
   return Status::OK();

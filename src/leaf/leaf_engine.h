@@ -101,10 +101,10 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
   void StartJob();
 
   // leaf_write.cc
-  Status Update(const WriteOptions& options, log::Draft draft, Condition* condition);
-  Status TryUpdate(log::Draft* draft, Condition* condition);
-  Status UpdateLeaf(LeafNode* node, log::Draft* draft, Condition* condition);
-  Status PutInLeaf(LeafNode* node, const LeafLookup& found, log::Draft* draft);
+  Status Update(const WriteOptions& options, log::PendingEntry pending, Condition* condition);
+  Status TryUpdate(log::PendingEntry* pending, Condition* condition);
+  Status UpdateLeaf(LeafNode* node, log::PendingEntry* pending, Condition* condition);
+  Status PutInLeaf(LeafNode* node, const LeafLookup& found, log::PendingEntry* pending);
   Status RemoveFromLeaf(LeafNode* node, const LeafLookup& found);
   Status LockLeaf(std::string_view key, base::MutexHold* lock, LeafNode** node);
   Status MakeFirstLeaf(LeafNode* head, pmem::AllocationClass allocation);
@@ -124,7 +124,7 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
   bool CollectStep(bool finish_all);
   bool Collect(const std::vector<uint64_t>& sparse);
   Status MoveEntry(uint64_t entry, bool* moved);
-  Status TryMove(uint64_t entry, log::Draft* draft, const space::LargeValues::Scope& large,
+  Status TryMove(uint64_t entry, log::PendingEntry* pending, const space::LargeValues::Scope& large,
                  bool* moved);
   void MakeRoom();
   /// `reclaims` is from before the attempt that found no room.

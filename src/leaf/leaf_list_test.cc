@@ -24,13 +24,13 @@ class LeafListTest : public ::testing::Test {
   }
 
   LeafItem Entry(const std::string& key) {
-    log::Draft draft;
-    draft.key = key;
-    draft.value = "value";
-    draft.key_hash = base::Hash64(key);
-    EXPECT_TRUE(heap_->Place(0, &draft, pmem::AllocationClass::kWrite).ok());
-    heap_->Write(&draft, ++sequence_);
-    return {draft.offset, draft.key_hash};
+    log::PendingEntry pending;
+    pending.key = key;
+    pending.value = "value";
+    pending.key_hash = base::Hash64(key);
+    EXPECT_TRUE(heap_->Place(0, &pending, pmem::AllocationClass::kWrite).ok());
+    heap_->Write(&pending, ++sequence_);
+    return {pending.offset, pending.key_hash};
   }
   /// A leaf with some keys, the only one of the list.
   LeafNode* OneLeaf() {

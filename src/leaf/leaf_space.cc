@@ -139,16 +139,16 @@ bool LeafEngine::Collect(const std::vector<uint64_t>& sparse) {
 /// Copies an entry, if a leaf names it, and lets the leaf name the copy. Under maintenance_mutex_:
 /// what is replaced meanwhile stays as it is.
 Status LeafEngine::MoveEntry(uint64_t entry, bool* moved) {
-  log::Draft draft;
-  space::LargeValues::Scope large(&large_values_, {&draft, 1});
-  Status s = TryMove(entry, &draft, large, moved);
+  log::PendingEntry pending;
+  space::LargeValues::Scope large(&large_values_, {&pending, 1});
+  Status s = TryMove(entry, &pending, large, moved);
   if (!s.IsTryAgain()) return s;
   s = large.Copy(pool_->RegionOf(entry), AllocationClass::kBackground);
-  return s.ok() ? TryMove(entry, &draft, large, moved) : s;
+  return s.ok() ? TryMove(entry, &pending, large, moved) : s;
 }
 
 /// TryAgain when the value must be copied first, which takes too long for a leaf's mutex.
-Status LeafEngine::TryMove(uint64_t entry, log::Draft* draft,
+Status LeafEngine::TryMove(uint64_t entry, log::PendingEntry* pending,
                            const space::LargeValues::Scope& large, bool* moved) {
   const pmem::EpochGuard guard;
   const auto* original = pool_->As<EntryHeader>(entry);
@@ -159,23 +159,23 @@ Status LeafEngine::TryMove(uint64_t entry, log::Draft* draft,
   const uint64_t hash = base::Hash64(key);
   const LeafLookup found = node->offset == 0 ? LeafLookup{} : list_->Find(*node, key, hash);
   if (found.state != LeafLookup::State::kFound || found.offset != entry) return Status::OK();
-  if (draft->reserved == 0) {
+  if (pending->reserved == 0) {
     std::string_view value;
     // Damage stays where it is.
     if (Status s = ValueOf(entry, &value); !s.ok()) return Status::OK();
-    draft->key = key;
-    draft->value = value;
-    draft->key_hash = hash;
+    pending->key = key;
+    pending->value = value;
+    pending->key_hash = hash;
     if (large.wants_copy()) return Status::TryAgain("");
   }
   Burial burial = PrepareBurial(entry);
   // A shard of the region where the value is.
   const uint32_t shard =
-      draft->reserved == 0 ? base::ThreadSlot() : pool_->RegionOf(draft->reserved);
-  if (Status s = heap_.Place(shard, draft, AllocationClass::kBackground); !s.ok()) return s;
-  heap_.Write(draft, original->sequence());
+      pending->reserved == 0 ? base::ThreadSlot() : pool_->RegionOf(pending->reserved);
+  if (Status s = heap_.Place(shard, pending, AllocationClass::kBackground); !s.ok()) return s;
+  heap_.Write(pending, original->sequence());
   if (!BRAID_MUTANT(kLeafCopyNotFenced)) pool_->ops().Fence();
-  list_->Redirect(node, found.slot, draft->offset);
+  list_->Redirect(node, found.slot, pending->offset);
   // Before the original is marked dead.
   pool_->ops().Fence();
   if (pool_->failed()) return pool_->FaultStatus();

@@ -30,32 +30,32 @@ Status LeafEngine::Put(const WriteOptions& options, Slice key, Slice value) {
   if (Status s = engine::CheckValue(value); !s.ok()) return s;
   counters_.Add(LeafCounter::kPuts);
   counters_.Add(LeafCounter::kBytesPut, key.size() + value.size());
-  log::Draft draft;
-  draft.op = EntryOp::kPut;
-  draft.key = key;
-  draft.value = value;
-  return Update(options, draft, nullptr);
+  log::PendingEntry pending;
+  pending.op = EntryOp::kPut;
+  pending.key = key;
+  pending.value = value;
+  return Update(options, pending, nullptr);
 }
 
 Status LeafEngine::Delete(const WriteOptions& options, Slice key) {
   if (Status s = engine::CheckKey(key); !s.ok()) return s;
   counters_.Add(LeafCounter::kDeletes);
-  log::Draft draft;
-  draft.op = EntryOp::kDelete;
-  draft.key = key;
-  return Update(options, draft, nullptr);
+  log::PendingEntry pending;
+  pending.op = EntryOp::kDelete;
+  pending.key = key;
+  return Update(options, pending, nullptr);
 }
 
 Status LeafEngine::Write(const WriteOptions& options, const WriteBatch& batch) {
   struct Collector final : WriteBatch::Handler {
-    log::Draft draft;
+    log::PendingEntry pending;
     Status status;
     void Add(EntryOp op, Slice key, Slice value) {
       if (status.ok()) status = engine::CheckKey(key);
       if (status.ok()) status = engine::CheckValue(value);
-      draft.op = op;
-      draft.key = key;
-      draft.value = value;
+      pending.op = op;
+      pending.key = key;
+      pending.value = value;
     }
     void Put(Slice key, Slice value) override { Add(EntryOp::kPut, key, value); }
     void Delete(Slice key) override { Add(EntryOp::kDelete, key, {}); }
@@ -72,8 +72,9 @@ Status LeafEngine::Write(const WriteOptions& options, const WriteBatch& batch) {
   if (Status s = CheckSync(options); !s.ok()) return s;
   counters_.Add(LeafCounter::kBatches);
   if (batch.Count() == 0) return options.sync ? AdmitWrite() : Status::OK();
-  counters_.Add(LeafCounter::kBytesPut, collector.draft.key.size() + collector.draft.value.size());
-  return Update(options, collector.draft, nullptr);
+  counters_.Add(LeafCounter::kBytesPut,
+                collector.pending.key.size() + collector.pending.value.size());
+  return Update(options, collector.pending, nullptr);
 }
 
 Result<bool> LeafEngine::CompareAndSwap(const WriteOptions& options, Slice key,
@@ -81,11 +82,11 @@ Result<bool> LeafEngine::CompareAndSwap(const WriteOptions& options, Slice key,
   if (Status s = engine::CheckKey(key); !s.ok()) return s;
   if (Status s = engine::CheckValue(desired); !s.ok()) return s;
   Condition condition{expected};
-  log::Draft draft;
-  draft.op = EntryOp::kPut;
-  draft.key = key;
-  draft.value = desired;
-  const Status s = Update(options, draft, &condition);
+  log::PendingEntry pending;
+  pending.op = EntryOp::kPut;
+  pending.key = key;
+  pending.value = desired;
+  const Status s = Update(options, pending, &condition);
   if (!s.ok()) return medium_failed() ? MediumStatus() : s;
   if (medium_failed()) return MediumStatus();
   if (condition.met) {
@@ -105,10 +106,11 @@ Status LeafEngine::CheckSync(const WriteOptions& options) const {
       "what was flushed");
 }
 
-Status LeafEngine::Update(const WriteOptions& options, log::Draft draft, Condition* condition) {
+Status LeafEngine::Update(const WriteOptions& options, log::PendingEntry pending,
+                          Condition* condition) {
   if (Status s = CheckSync(options); !s.ok()) return s;
-  draft.key_hash = base::Hash64(draft.key);
-  space::LargeValues::Scope large(&large_values_, {&draft, 1});
+  pending.key_hash = base::Hash64(pending.key);
+  space::LargeValues::Scope large(&large_values_, {&pending, 1});
   struct Host {
     LeafEngine& engine;
     Status Admit() const { return engine.AdmitWrite(); }
@@ -126,9 +128,9 @@ Status LeafEngine::Update(const WriteOptions& options, log::Draft draft, Conditi
   const Status s = write::AttemptUntilDone(Host{*this}, [&] {
     Status attempt;
     if (large.wants_copy() && (condition == nullptr || condition->wants_copy)) {
-      attempt = large.Copy(base::ThreadSlot() % pool_->regions(), pmem::ClassOf(draft.op));
+      attempt = large.Copy(base::ThreadSlot() % pool_->regions(), pmem::ClassOf(pending.op));
     }
-    if (attempt.ok()) attempt = TryUpdate(&draft, condition);
+    if (attempt.ok()) attempt = TryUpdate(&pending, condition);
     const bool once_more = attempt.ok() && condition != nullptr && condition->wants_copy;
     return once_more ? Status::TryAgain("") : attempt;
   });
@@ -153,7 +155,7 @@ void LeafEngine::NoteSyncError() noexcept {
 }
 
 /// One attempt. TryAgain while writes are paused.
-Status LeafEngine::TryUpdate(log::Draft* draft, Condition* condition) {
+Status LeafEngine::TryUpdate(log::PendingEntry* pending, Condition* condition) {
   bool shrink = false;
   {
     const pmem::EpochGuard guard;
@@ -164,21 +166,21 @@ Status LeafEngine::TryUpdate(log::Draft* draft, Condition* condition) {
     for (;;) {
       LeafNode* node = nullptr;
       base::MutexHold lock;
-      if (Status s = LockLeaf(draft->key, &lock, &node); !s.ok()) return s;
-      const Status s = UpdateLeaf(node, draft, condition);
+      if (Status s = LockLeaf(pending->key, &lock, &node); !s.ok()) return s;
+      const Status s = UpdateLeaf(node, pending, condition);
       const int left = std::popcount(node->bitmap.load(std::memory_order_relaxed));
       lock.unlock();
       if (s.IsTryAgain()) {  // the leaf is full
-        if (Status split = Split(node, pmem::ClassOf(draft->op)); !split.ok()) return split;
+        if (Status split = Split(node, pmem::ClassOf(pending->op)); !split.ok()) return split;
         continue;
       }
       if (!s.ok()) return s;
-      shrink = draft->op == EntryOp::kDelete && node->offset != 0 && left <= kSmallLeaf;
+      shrink = pending->op == EntryOp::kDelete && node->offset != 0 && left <= kSmallLeaf;
       break;
     }
     if (shrink) {
       // The delete is done. What is left over now is united by a later one, or by Compact.
-      const Status united = base::NoThrow([&] { return Shrink(draft->key); });
+      const Status united = base::NoThrow([&] { return Shrink(pending->key); });
       if (pool_->failed()) return pool_->FaultStatus();
       (void)united;
     }
@@ -204,9 +206,9 @@ Status LeafEngine::LockLeaf(std::string_view key, base::MutexHold* lock, LeafNod
 }
 
 /// Under the leaf's mutex. TryAgain: it has no free slot.
-Status LeafEngine::UpdateLeaf(LeafNode* node, log::Draft* draft, Condition* condition) {
+Status LeafEngine::UpdateLeaf(LeafNode* node, log::PendingEntry* pending, Condition* condition) {
   LeafLookup found;
-  if (node->offset != 0) found = list_->Find(*node, draft->key, draft->key_hash);
+  if (node->offset != 0) found = list_->Find(*node, pending->key, pending->key_hash);
   if (pool_->failed()) return pool_->FaultStatus();
   if (found.state == LeafLookup::State::kCorrupt) {
     return pool_->CorruptionAt(found.offset, "leaf or entry", "its check does not match");
@@ -221,11 +223,11 @@ Status LeafEngine::UpdateLeaf(LeafNode* node, log::Draft* draft, Condition* cond
     }
     if (pool_->failed()) return pool_->FaultStatus();
     // Not under the leaf's mutex: it takes its time, and readers and writers would wait.
-    condition->wants_copy = condition->met && draft->reserved == 0 &&
-                            draft->value.size() > log::LargestInlineValue(*pool_);
+    condition->wants_copy = condition->met && pending->reserved == 0 &&
+                            pending->value.size() > log::LargestInlineValue(*pool_);
     if (!condition->met || condition->wants_copy) return Status::OK();
   }
-  if (draft->op == EntryOp::kDelete) {
+  if (pending->op == EntryOp::kDelete) {
     return there ? RemoveFromLeaf(node, found) : Status::OK();
   }
   if (node->offset == 0) {
@@ -235,30 +237,31 @@ Status LeafEngine::UpdateLeaf(LeafNode* node, log::Draft* draft, Condition* cond
   if ((~node->bitmap.load(std::memory_order_relaxed) & kLeafBitmapMask) == 0) {
     return Status::TryAgain("");
   }
-  return PutInLeaf(node, found, draft);
+  return PutInLeaf(node, found, pending);
 }
 
 /// Algorithm 1: the entry and a free slot that names it are made durable, then the bitmap, which
 /// shows the new slot and no longer the old one.
-Status LeafEngine::PutInLeaf(LeafNode* node, const LeafLookup& found, log::Draft* draft) {
+Status LeafEngine::PutInLeaf(LeafNode* node, const LeafLookup& found, log::PendingEntry* pending) {
   const bool there = found.state == LeafLookup::State::kFound;
   Burial burial;
   if (there) burial = PrepareBurial(found.offset);
-  if (Status s = heap_.Place(base::ThreadSlot(), draft, AllocationClass::kWrite); !s.ok()) return s;
+  if (Status s = heap_.Place(base::ThreadSlot(), pending, AllocationClass::kWrite); !s.ok())
+    return s;
   const uint64_t sequence = sequence_.fetch_add(1) + 1;
   if (sequence > format::kMaxSequence) {
-    usage_.Remove(pool_->ChunkOf(draft->offset), log::EntryHeap::SizeOf(*draft));
-    if (draft->extent != 0) pool_->FreeExtent(draft->extent);
-    draft->extent = draft->reserved = 0;
+    usage_.Remove(pool_->ChunkOf(pending->offset), log::EntryHeap::SizeOf(*pending));
+    if (pending->extent != 0) pool_->FreeExtent(pending->extent);
+    pending->extent = pending->reserved = 0;
     return Status::IOError(
         "the sequence numbers of this pool are used up; copy its content to a new one");
   }
   const uint64_t bitmap = node->bitmap.load(std::memory_order_relaxed);
   const auto slot = static_cast<uint32_t>(std::countr_one(bitmap));
-  heap_.Write(draft, sequence);
+  heap_.Write(pending, sequence);
   uint64_t next = bitmap | 1ull << slot;
   if (BRAID_MUTANT(kLeafBitmapBeforeSlot)) list_->Commit(node, next);
-  list_->Stage(node, slot, {draft->offset, draft->key_hash});
+  list_->Stage(node, slot, {pending->offset, pending->key_hash});
   // Between the two: the bit must not become durable before what it shows.
   if (!BRAID_MUTANT(kLeafSlotNotFenced)) pool_->ops().Fence();
   if (there && BRAID_MUTANT(kLeafUpdateInTwoSteps)) {

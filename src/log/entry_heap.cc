@@ -10,19 +10,20 @@ using format::ChunkKind;
 EntryHeap::EntryHeap(pmem::PmemPool* pool, pmem::ChunkUsage* usage, uint32_t shards)
     : pool_(pool), usage_(usage), writer_(pool, 0, 1), shards_(shards) {}
 
-uint64_t EntryHeap::SizeOf(const Draft& draft) noexcept {
-  return format::EntryHeader::EntryBytes(draft.key.size(), draft.stored_value().size(),
-                                         draft.height);
+uint64_t EntryHeap::SizeOf(const PendingEntry& pending) noexcept {
+  return format::EntryHeader::EntryBytes(pending.key.size(), pending.stored_value().size(),
+                                         pending.height);
 }
 
-Status EntryHeap::Place(uint32_t shard_index, Draft* draft, pmem::AllocationClass allocation) {
-  draft->height = 1;  // nothing is linked; the format knows no entry without a link
-  draft->extent = 0;
-  const bool large = draft->value.size() > LargestInlineValue(*pool_);
+Status EntryHeap::Place(uint32_t shard_index, PendingEntry* pending,
+                        pmem::AllocationClass allocation) {
+  pending->height = 1;  // nothing is linked; the format knows no entry without a link
+  pending->extent = 0;
+  const bool large = pending->value.size() > LargestInlineValue(*pool_);
   const uint64_t size = format::EntryHeader::EntryBytes(
-      draft->key.size(), large ? sizeof(format::ExtentRef) : draft->value.size(), 1);
+      pending->key.size(), large ? sizeof(format::ExtentRef) : pending->value.size(), 1);
   if (size > pool_->chunk_bytes() - sizeof(format::LogChunkHeader)) {
-    return Status::InvalidArgument("a key of " + std::to_string(draft->key.size()) +
+    return Status::InvalidArgument("a key of " + std::to_string(pending->key.size()) +
                                    " bytes does not fit a chunk of " +
                                    std::to_string(pool_->chunk_bytes()) +
                                    " bytes; make the pool with a larger pool.chunk_bytes");
@@ -43,24 +44,25 @@ Status EntryHeap::Place(uint32_t shard_index, Draft* draft, pmem::AllocationClas
     shard.tail = pool_->ChunkOffset(*chunk) + sizeof(format::LogChunkHeader);
     usage_->Set(*chunk, 0);
   }
-  draft->offset = shard.tail;
-  if (large && draft->reserved != 0) {
-    pool_->BindExtent(draft->reserved, draft->value.size(), draft->offset);
-    draft->extent = draft->reserved;
+  pending->offset = shard.tail;
+  if (large && pending->reserved != 0) {
+    pool_->BindExtent(pending->reserved, pending->value.size(), pending->offset);
+    pending->extent = pending->reserved;
   } else if (large) {
-    Result<uint64_t> extent = pool_->AllocateExtent(draft->value.size(), draft->offset, allocation);
+    Result<uint64_t> extent =
+        pool_->AllocateExtent(pending->value.size(), pending->offset, allocation);
     if (!extent.ok()) return extent.status();
-    draft->extent = *extent;
-    draft->extent_ref = {*extent, draft->value.size(), base::Hash64(draft->value)};
+    pending->extent = *extent;
+    pending->extent_ref = {*extent, pending->value.size(), base::Hash64(pending->value)};
   }
   shard.tail += size;
   usage_->Add(shard.chunk, size);
   return Status::OK();
 }
 
-void EntryHeap::Write(Draft* draft, uint64_t sequence) {
-  writer_.WritePayload(draft);
-  writer_.Seal(*draft, sequence, format::kFirstOfUnit, 0);
+void EntryHeap::Write(PendingEntry* pending, uint64_t sequence) {
+  writer_.WritePayload(pending);
+  writer_.Seal(*pending, sequence, format::kFirstOfUnit, 0);
 }
 
 /// Under all shard locks.

@@ -21,13 +21,14 @@ class EntryHeap {
  public:
   EntryHeap(pmem::PmemPool* pool, pmem::ChunkUsage* usage, uint32_t shards);
 
-  /// Finds room for the entry, and for its value where that needs an extent. The draft's offset is
-  /// set. Errors: OutOfSpace, InvalidArgument (the key does not fit a chunk); then nothing is held.
-  Status Place(uint32_t shard, Draft* draft, pmem::AllocationClass allocation);
+  /// Finds room for the entry, and for its value where that needs an extent. The pending entry's
+  /// offset is set. Errors: OutOfSpace, InvalidArgument (the key does not fit a chunk); then
+  /// nothing is held.
+  Status Place(uint32_t shard, PendingEntry* pending, pmem::AllocationClass allocation);
   /// Writes and flushes the whole entry; durable by the caller's next fence.
-  void Write(Draft* draft, uint64_t sequence);
+  void Write(PendingEntry* pending, uint64_t sequence);
   /// Bytes the entry takes in its chunk.
-  static uint64_t SizeOf(const Draft& draft) noexcept;
+  static uint64_t SizeOf(const PendingEntry& pending) noexcept;
 
   /// Chunks of entries without live bytes that nobody writes to any more. `open_too`: chunks that
   /// are being filled and hold nothing are given up first.

@@ -60,14 +60,14 @@ IndexUnifiedLog::IndexUnifiedLog(pmem::PmemPool* pool, uint64_t table_id, uint32
   BRAID_DCHECK(table_id < format::kMaxId);
 }
 
-uint64_t IndexUnifiedLog::EntrySize(Draft* draft) const {
-  BRAID_DCHECK(draft->height >= 1 && draft->height <= kMaxHeight);
-  const bool large = draft->value.size() > LargestInlineValue(*pool_);
-  const uint64_t value_bytes = large ? sizeof(format::ExtentRef) : draft->value.size();
-  uint64_t size = EntryHeader::EntryBytes(draft->key.size(), value_bytes, draft->height);
+uint64_t IndexUnifiedLog::EntrySize(PendingEntry* pending) const {
+  BRAID_DCHECK(pending->height >= 1 && pending->height <= kMaxHeight);
+  const bool large = pending->value.size() > LargestInlineValue(*pool_);
+  const uint64_t value_bytes = large ? sizeof(format::ExtentRef) : pending->value.size();
+  uint64_t size = EntryHeader::EntryBytes(pending->key.size(), value_bytes, pending->height);
   // A key that nearly fills a small chunk leaves no room for a tall tower.
-  while (size > pool_->chunk_bytes() - sizeof(format::LogChunkHeader) && draft->height > 1) {
-    --draft->height;
+  while (size > pool_->chunk_bytes() - sizeof(format::LogChunkHeader) && pending->height > 1) {
+    --pending->height;
     size -= 8;
   }
   return size;
@@ -98,37 +98,39 @@ Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, bool within_unit,
   return Status::OK();
 }
 
-Status IndexUnifiedLog::PlaceExtent(Draft* draft, pmem::AllocationClass allocation) {
-  if (draft->reserved != 0) {
-    BRAID_DCHECK(draft->extent_ref.offset == draft->reserved);
-    pool_->BindExtent(draft->reserved, draft->value.size(), draft->offset);
-    draft->extent = draft->reserved;
+Status IndexUnifiedLog::PlaceExtent(PendingEntry* pending, pmem::AllocationClass allocation) {
+  if (pending->reserved != 0) {
+    BRAID_DCHECK(pending->extent_ref.offset == pending->reserved);
+    pool_->BindExtent(pending->reserved, pending->value.size(), pending->offset);
+    pending->extent = pending->reserved;
     return Status::OK();
   }
-  Result<uint64_t> extent = pool_->AllocateExtent(draft->value.size(), draft->offset, allocation);
+  Result<uint64_t> extent =
+      pool_->AllocateExtent(pending->value.size(), pending->offset, allocation);
   if (!extent.ok()) return extent.status();
-  draft->extent = *extent;
-  draft->extent_ref = {*extent, draft->value.size(), base::Hash64(draft->value)};
+  pending->extent = *extent;
+  pending->extent_ref = {*extent, pending->value.size(), base::Hash64(pending->value)};
   return Status::OK();
 }
 
-Status IndexUnifiedLog::Place(uint32_t shard_index, Draft* drafts, size_t count, uint64_t random,
-                              pmem::AllocationClass allocation) {
+Status IndexUnifiedLog::Place(uint32_t shard_index, PendingEntry* entries, size_t count,
+                              uint64_t random, pmem::AllocationClass allocation) {
   BRAID_DCHECK(shard_index < shards_.size() && count > 0);
   Shard& shard = shards_[shard_index];
   shard.placed = shard.accepted;
   shard.new_chunks.clear();
   const uint64_t room = pool_->chunk_bytes() - sizeof(format::LogChunkHeader);
   for (size_t i = 0; i < count; ++i) {
-    Draft& draft = drafts[i];
-    draft.extent = 0;
+    PendingEntry& pending = entries[i];
+    pending.extent = 0;
     // Records of a write-ahead log are never linked; what stays is linked at the bottom only.
-    draft.height = kind_ == format::ChunkKind::kWriteAhead ? 1 : RandomHeight(NextRandom(&random));
-    if (draft.wanted_height != 0) draft.height = draft.wanted_height;
-    const uint64_t size = EntrySize(&draft);
+    pending.height =
+        kind_ == format::ChunkKind::kWriteAhead ? 1 : RandomHeight(NextRandom(&random));
+    if (pending.wanted_height != 0) pending.height = pending.wanted_height;
+    const uint64_t size = EntrySize(&pending);
     Status s = base::NoThrow([&] {
       if (size > room) {
-        return Status::InvalidArgument("a key of " + std::to_string(draft.key.size()) +
+        return Status::InvalidArgument("a key of " + std::to_string(pending.key.size()) +
                                        " bytes does not fit a chunk of " +
                                        std::to_string(pool_->chunk_bytes()) +
                                        " bytes; make the pool with a larger pool.chunk_bytes");
@@ -139,80 +141,81 @@ Status IndexUnifiedLog::Place(uint32_t shard_index, Draft* drafts, size_t count,
       if (!fits) {
         if (Status next = AdvanceChunk(shard_index, i > 0, allocation); !next.ok()) return next;
       }
-      draft.offset = at.tail;
-      if (draft.value.size() <= LargestInlineValue(*pool_)) return Status::OK();
-      return PlaceExtent(&draft, allocation);
+      pending.offset = at.tail;
+      if (pending.value.size() <= LargestInlineValue(*pool_)) return Status::OK();
+      return PlaceExtent(&pending, allocation);
     });
     if (!s.ok()) {
-      Abandon(shard_index, drafts, i);
+      Abandon(shard_index, entries, i);
       return s;
     }
-    BRAID_DCHECK(draft.offset % 8 == 0);
-    BRAID_DCHECK(pool_->ChunkOf(draft.offset) == pool_->ChunkOf(draft.offset + size - 1));
+    BRAID_DCHECK(pending.offset % 8 == 0);
+    BRAID_DCHECK(pool_->ChunkOf(pending.offset) == pool_->ChunkOf(pending.offset + size - 1));
     shard.placed.tail += size;
   }
   return Status::OK();
 }
 
-void IndexUnifiedLog::WriteExtent(Draft* draft) {
-  if (draft->extent != draft->reserved) WriteToExtent(pool_, draft->extent, draft->value);
-  draft->value_check = format::ValueCheck(draft->stored_value());
+void IndexUnifiedLog::WriteExtent(PendingEntry* pending) {
+  if (pending->extent != pending->reserved) WriteToExtent(pool_, pending->extent, pending->value);
+  pending->value_check = format::ValueCheck(pending->stored_value());
 }
 
-void IndexUnifiedLog::WritePayload(Draft* draft) {
-  BRAID_DCHECK(draft->offset != 0);
-  WriteExtent(draft);
+void IndexUnifiedLog::WritePayload(PendingEntry* pending) {
+  BRAID_DCHECK(pending->offset != 0);
+  WriteExtent(pending);
   pmem::PersistOps& ops = pool_->ops();
-  const std::string_view value = draft->stored_value();
-  const uint64_t key_at = draft->offset + sizeof(EntryHeader) + 8ull * draft->height;
-  ops.Copy(pool_->At(key_at), draft->key.data(), draft->key.size());
-  ops.Copy(pool_->At(key_at + draft->key.size()), value.data(), value.size());
-  uint64_t end = key_at + draft->key.size() + value.size();
-  BRAID_DCHECK(pool_->ChunkOf(end - 1) == pool_->ChunkOf(draft->offset));
+  const std::string_view value = pending->stored_value();
+  const uint64_t key_at = pending->offset + sizeof(EntryHeader) + 8ull * pending->height;
+  ops.Copy(pool_->At(key_at), pending->key.data(), pending->key.size());
+  ops.Copy(pool_->At(key_at + pending->key.size()), value.data(), value.size());
+  uint64_t end = key_at + pending->key.size() + value.size();
+  BRAID_DCHECK(pool_->ChunkOf(end - 1) == pool_->ChunkOf(pending->offset));
   if (BRAID_MUTANT(kEntryLastLineNotFlushed)) end -= end > kLineBytes ? kLineBytes : 0;
-  const uint64_t begin = HeaderLinesEnd(draft->offset, draft->height);
+  const uint64_t begin = HeaderLinesEnd(pending->offset, pending->height);
   if (end > begin && !BRAID_MUTANT(kEntryPayloadNotFlushed)) {
     ops.Flush(pool_->At(begin), end - begin);
   }
 }
 
-size_t IndexUnifiedLog::MakeHeader(const Draft& draft, uint64_t sequence, uint8_t flags,
+size_t IndexUnifiedLog::MakeHeader(const PendingEntry& pending, uint64_t sequence, uint8_t flags,
                                    uint64_t older, HeaderImage* image) const {
-  BRAID_DCHECK(sequence <= format::kMaxSequence && older != draft.offset);
-  BRAID_DCHECK(draft.key_hash == base::Hash64(draft.key));
-  const std::string_view value = draft.stored_value();
+  BRAID_DCHECK(sequence <= format::kMaxSequence && older != pending.offset);
+  BRAID_DCHECK(pending.key_hash == base::Hash64(pending.key));
+  const std::string_view value = pending.stored_value();
   EntryHeader& header = image->header;
-  if (draft.extent != 0) flags |= format::kValueInExtent;
-  header.value_check = draft.value_check;
-  header.sequence_and_op = (sequence << 8) | flags | static_cast<uint8_t>(draft.op);
+  if (pending.extent != 0) flags |= format::kValueInExtent;
+  header.value_check = pending.value_check;
+  header.sequence_and_op = (sequence << 8) | flags | static_cast<uint8_t>(pending.op);
   header.value_bytes = static_cast<uint32_t>(value.size());
   header.key_and_height =
-      EntryHeader::PackKeyAndHeight(static_cast<uint32_t>(draft.key.size()), draft.height);
+      EntryHeader::PackKeyAndHeight(static_cast<uint32_t>(pending.key.size()), pending.height);
   const uint32_t generation =
-      BRAID_MUTANT(kGenerationNotInChecksum) ? 0 : pool_->GenerationAt(draft.offset);
-  header.key_check = format::KeyCheck(header, draft.key_hash, draft.offset, generation);
+      BRAID_MUTANT(kGenerationNotInChecksum) ? 0 : pool_->GenerationAt(pending.offset);
+  header.key_check = format::KeyCheck(header, pending.key_hash, pending.offset, generation);
   image->links[0] = older == 0 ? 0 : pool_->LinkTo(older).raw;
   if (older == 0) {
-    std::fill(image->links + 1, image->links + draft.height, 0);
+    std::fill(image->links + 1, image->links + pending.height, 0);
   } else {
-    index::LinkOlderVersions(*pool_, older, draft.height, image->links);
+    index::LinkOlderVersions(*pool_, older, pending.height, image->links);
   }
-  return sizeof(EntryHeader) + 8ull * draft.height;
+  return sizeof(EntryHeader) + 8ull * pending.height;
 }
 
-void IndexUnifiedLog::Seal(const Draft& draft, uint64_t sequence, uint8_t flags, uint64_t older) {
+void IndexUnifiedLog::Seal(const PendingEntry& pending, uint64_t sequence, uint8_t flags,
+                           uint64_t older) {
   HeaderImage image;
-  const size_t bytes = MakeHeader(draft, sequence, flags, older, &image);
-  const std::string_view value = draft.stored_value();
+  const size_t bytes = MakeHeader(pending, sequence, flags, older, &image);
+  const std::string_view value = pending.stored_value();
   pmem::PersistOps& ops = pool_->ops();
-  ops.Copy(pool_->At(draft.offset), &image, bytes);
+  ops.Copy(pool_->At(pending.offset), &image, bytes);
   if (BRAID_MUTANT(kEntryFlushSkipped)) return;
   if (BRAID_MUTANT(kBatchFenceOnlyFirst) && (flags & format::kFirstOfUnit) == 0) return;
   // The last header line may also hold payload; nothing of the entry lies behind its end.
-  uint64_t end = HeaderLinesEnd(draft.offset, draft.height);
-  const uint64_t entry_end = draft.offset + bytes + draft.key.size() + value.size();
+  uint64_t end = HeaderLinesEnd(pending.offset, pending.height);
+  const uint64_t entry_end = pending.offset + bytes + pending.key.size() + value.size();
   if (end > entry_end) end = entry_end;
-  ops.Flush(pool_->At(draft.offset), end - draft.offset);
+  ops.Flush(pool_->At(pending.offset), end - pending.offset);
 }
 
 void IndexUnifiedLog::Accept(uint32_t shard_index) {
@@ -225,13 +228,13 @@ void IndexUnifiedLog::Accept(uint32_t shard_index) {
   }
 }
 
-void IndexUnifiedLog::Abandon(uint32_t shard_index, Draft* drafts, size_t count) {
+void IndexUnifiedLog::Abandon(uint32_t shard_index, PendingEntry* entries, size_t count) {
   BRAID_DCHECK(shard_index < shards_.size());
   Shard& shard = shards_[shard_index];
   for (size_t i = 0; i < count; ++i) {
-    if (drafts[i].extent != 0) pool_->FreeExtent(drafts[i].extent);
-    if (drafts[i].extent == drafts[i].reserved) drafts[i].reserved = 0;
-    drafts[i].extent = 0;
+    if (entries[i].extent != 0) pool_->FreeExtent(entries[i].extent);
+    if (entries[i].extent == entries[i].reserved) entries[i].reserved = 0;
+    entries[i].extent = 0;
   }
   if (BRAID_MUTANT(kAbandonedChunksKept)) shard.new_chunks.clear();
   if (BRAID_MUTANT(kAbandonOldestFirst)) {

@@ -23,7 +23,7 @@
 namespace braid::log {
 
 /// An update on its way into the log.
-struct Draft {
+struct PendingEntry {
   format::EntryOp op = format::EntryOp::kPut;
   std::string_view key;
   std::string_view value;
@@ -53,27 +53,28 @@ class IndexUnifiedLog {
 
   /// Finds room for `count` entries and chooses their heights; allocates chunks and extents as
   /// needed. On error nothing is held. `random` is any well-mixed word.
-  Status Place(uint32_t shard, Draft* drafts, size_t count, uint64_t random,
+  Status Place(uint32_t shard, PendingEntry* entries, size_t count, uint64_t random,
                pmem::AllocationClass allocation);
-  /// Writes key and value of a placed draft; the lines that the header does not touch are flushed.
-  void WritePayload(Draft* draft);
+  /// Writes key and value of a placed pending entry; the lines that the header does not touch are
+  /// flushed.
+  void WritePayload(PendingEntry* pending);
   /// The part of WritePayload that an entry which is not written here needs, too: a large value
-  /// goes to its extent, flushed; the draft learns its check.
-  void WriteExtent(Draft* draft);
-  /// Header and links of a placed draft, as they will lie in the pool. Returns their bytes.
+  /// goes to its extent, flushed; the pending entry learns its check.
+  void WriteExtent(PendingEntry* pending);
+  /// Header and links of a placed pending entry, as they will lie in the pool. Returns their bytes.
   struct HeaderImage {
     format::EntryHeader header;
     uint64_t links[format::kMaxHeight];
   };
-  size_t MakeHeader(const Draft& draft, uint64_t sequence, uint8_t flags, uint64_t older,
+  size_t MakeHeader(const PendingEntry& pending, uint64_t sequence, uint8_t flags, uint64_t older,
                     HeaderImage* image) const;
   /// Writes the header with its place in the order and flushes the rest. The entry is committed by
   /// the caller's next Fence. `older`: the version it replaces in the memtable, or 0.
-  void Seal(const Draft& draft, uint64_t sequence, uint8_t flags, uint64_t older);
+  void Seal(const PendingEntry& pending, uint64_t sequence, uint8_t flags, uint64_t older);
   /// Moves the shard's tail behind what was placed. Without it the next Place reuses the room.
   void Accept(uint32_t shard);
   /// Gives back what Place took, reserved extents too, after a failure elsewhere.
-  void Abandon(uint32_t shard, Draft* drafts, size_t count);
+  void Abandon(uint32_t shard, PendingEntry* entries, size_t count);
 
   uint64_t table_id() const noexcept { return table_id_; }
   /// Bytes left in the chunk that the shard's next entry goes to.
@@ -97,9 +98,9 @@ class IndexUnifiedLog {
     std::vector<uint64_t> new_chunks;  // by the last Place
   };
 
-  uint64_t EntrySize(Draft* draft) const;
+  uint64_t EntrySize(PendingEntry* pending) const;
   Status AdvanceChunk(uint32_t shard_index, bool within_unit, pmem::AllocationClass allocation);
-  Status PlaceExtent(Draft* draft, pmem::AllocationClass allocation);
+  Status PlaceExtent(PendingEntry* pending, pmem::AllocationClass allocation);
 
   pmem::PmemPool* pool_;
   uint64_t table_id_;

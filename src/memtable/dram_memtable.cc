@@ -29,8 +29,8 @@ Status NumbersUsedUp() noexcept {
   });
 }
 
-uint64_t EntryBytes(const log::Draft& draft) noexcept {
-  return EntryHeader::EntryBytes(draft.key.size(), draft.stored_value().size(), draft.height);
+uint64_t EntryBytes(const log::PendingEntry& pending) noexcept {
+  return EntryHeader::EntryBytes(pending.key.size(), pending.stored_value().size(), pending.height);
 }
 
 }  // namespace
@@ -62,10 +62,10 @@ std::shared_ptr<DramMemTable> DramMemTable::Recover(const Store& store, uint64_t
   return std::shared_ptr<DramMemTable>(new DramMemTable(store, id, recovered, is_copied));
 }
 
-Status DramMemTable::Write(uint32_t shard, log::Draft* draft, const Condition* condition) {
-  BRAID_DCHECK(draft->key_hash == base::Hash64(draft->key));
-  if (Status s = Place(shard, draft); !s.ok()) return s;
-  WritePayload(draft);
+Status DramMemTable::Write(uint32_t shard, log::PendingEntry* pending, const Condition* condition) {
+  BRAID_DCHECK(pending->key_hash == base::Hash64(pending->key));
+  if (Status s = Place(shard, pending); !s.ok()) return s;
+  WritePayload(pending);
   Status refused = Status::OK();
   bool inserted = false;
   const auto commit = [&](uint64_t older) -> uint64_t {
@@ -77,85 +77,85 @@ Status DramMemTable::Write(uint32_t shard, log::Draft* draft, const Condition* c
     const uint64_t sequence = store_.sequence->fetch_add(1) + 1;
     if (is_frozen()) return 0;
     BRAID_DCHECK(older == 0 || pool_.As<EntryHeader>(older)->sequence() < sequence);
-    BRAID_DCHECK(older == 0 || pool_.As<EntryHeader>(older)->key() == draft->key);
+    BRAID_DCHECK(older == 0 || pool_.As<EntryHeader>(older)->key() == pending->key);
     if (sequence > format::kMaxSequence) {
       refused = NumbersUsedUp();
       return 0;
     }
-    log_.Seal(*draft, sequence, format::kFirstOfUnit, older);
+    log_.Seal(*pending, sequence, format::kFirstOfUnit, older);
     if (!BRAID_MUTANT(kEntryFenceSkipped) && !BRAID_MUTANT(kEntryShownBeforeFence)) {
       pool_.ops().Fence();
     }
     // Stored where nothing is kept: nobody may see it.
     inserted = !pool_.failed();
-    return inserted ? draft->offset : 0;
+    return inserted ? pending->offset : 0;
   };
   // Memory runs out before commit is called, or not at all: then nothing is there but room taken.
   const Status s = base::NoThrow([&] {
-    tree_->Upsert(draft->key, commit);
+    tree_->Upsert(pending->key, commit);
     return Status::OK();
   });
   if (BRAID_MUTANT(kEntryShownBeforeFence)) pool_.ops().Fence();
   if (!inserted) {
     if (pool_.failed()) return pool_.FaultStatus();  // and what was taken stays as it is
-    log_.Abandon(shard, draft, 1);
+    log_.Abandon(shard, pending, 1);
     if (!s.ok()) return s;
     return refused.ok() ? Status::TryAgain("") : refused;
   }
   log_.Accept(shard);
-  Account(EntryBytes(*draft), 1);
+  Account(EntryBytes(*pending), 1);
   return Status::OK();
 }
 
-/// Room for `draft`, which the pool may have to make first.
-Status DramMemTable::Place(uint32_t shard, log::Draft* draft) {
-  const pmem::AllocationClass allocation = pmem::ClassOf(draft->op);
+/// Room for `pending`, which the pool may have to make first.
+Status DramMemTable::Place(uint32_t shard, log::PendingEntry* pending) {
+  const pmem::AllocationClass allocation = pmem::ClassOf(pending->op);
   const uint64_t most =
-      EntryHeader::EntryBytes(draft->key.size(), draft->value.size(), format::kMaxHeight);
+      EntryHeader::EntryBytes(pending->key.size(), pending->value.size(), format::kMaxHeight);
   if (most <= log_.room(shard)) [[likely]] {
-    return log_.Place(shard, draft, 1, base::ThreadRandom(), allocation);
+    return log_.Place(shard, pending, 1, base::ThreadRandom(), allocation);
   }
   const base::Stalls::Watch watch(store_.stalls, StallReason::kRoom);
-  return log_.Place(shard, draft, 1, base::ThreadRandom(), allocation);
+  return log_.Place(shard, pending, 1, base::ThreadRandom(), allocation);
 }
 
 /// Key and value. Where the entry is the first one in a page, the system may have to find it.
-void DramMemTable::WritePayload(log::Draft* draft) {
+void DramMemTable::WritePayload(log::PendingEntry* pending) {
   constexpr uint64_t kPage = 4096;
   const uint64_t end =
-      draft->offset + EntryHeader::EntryBytes(draft->key.size(), draft->value.size(), 1);
-  if ((draft->offset - 1) / kPage == (end - 1) / kPage) [[likely]] {
-    return log_.WritePayload(draft);
+      pending->offset + EntryHeader::EntryBytes(pending->key.size(), pending->value.size(), 1);
+  if ((pending->offset - 1) / kPage == (end - 1) / kPage) [[likely]] {
+    return log_.WritePayload(pending);
   }
   const base::Stalls::Watch watch(store_.stalls, StallReason::kPages);
-  log_.WritePayload(draft);
+  log_.WritePayload(pending);
 }
 
-Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::Draft> drafts,
+Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::PendingEntry> entries,
                                 pmem::AllocationClass allocation, bool* is_torn) {
-  const size_t count = drafts.size();
+  const size_t count = entries.size();
   BRAID_DCHECK(count > 0 && !is_frozen());
   {
     const base::Stalls::Watch watch(store_.stalls, StallReason::kRoom);
-    Status s = log_.Place(shard, drafts.data(), count, base::ThreadRandom(), allocation);
+    Status s = log_.Place(shard, entries.data(), count, base::ThreadRandom(), allocation);
     if (!s.ok()) return s;
   }
   // Nobody else draws numbers, so these can be used before they are published.
   const uint64_t base_sequence = store_.sequence->load();
   if (base_sequence + count > format::kMaxSequence) {
-    log_.Abandon(shard, drafts.data(), count);
+    log_.Abandon(shard, entries.data(), count);
     return NumbersUsedUp();
   }
   uint64_t bytes = 0;
   for (size_t i = 0; i < count; ++i) {
-    log::Draft& draft = drafts[i];
-    log_.WritePayload(&draft);
+    log::PendingEntry& pending = entries[i];
+    log_.WritePayload(&pending);
     const bool first = i == 0 || BRAID_MUTANT(kBatchAsSingles);
     const bool more = i + 1 < count && !BRAID_MUTANT(kBatchAsSingles);
     const uint8_t flags =
         static_cast<uint8_t>((first ? format::kFirstOfUnit : 0) | (more ? format::kMoreOfUnit : 0));
-    log_.Seal(draft, base_sequence + 1 + i, flags, 0);
-    bytes += EntryBytes(draft);
+    log_.Seal(pending, base_sequence + 1 + i, flags, 0);
+    bytes += EntryBytes(pending);
   }
   if (!BRAID_MUTANT(kEntryFenceSkipped) && !BRAID_MUTANT(kBatchShownBeforeFence)) {
     pool_.ops().Fence();
@@ -163,7 +163,7 @@ Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::Draft> drafts,
   if (BRAID_MUTANT(kBatchPublishedBeforeInsert)) store_.sequence->store(base_sequence + count);
   if (pool_.failed()) return pool_.FaultStatus();
   Status inserted = base::NoThrow([&] {
-    InsertBatch(drafts);
+    InsertBatch(entries);
     return Status::OK();
   });
   if (!inserted.ok()) {
@@ -180,24 +180,24 @@ Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::Draft> drafts,
   return Status::OK();
 }
 
-void DramMemTable::InsertBatch(std::span<const log::Draft> drafts) {
-  for (const log::Draft& draft : drafts) {
-    tree_->Upsert(draft.key, [&](uint64_t older) {
-      BRAID_DCHECK(older != draft.offset);
+void DramMemTable::InsertBatch(std::span<const log::PendingEntry> entries) {
+  for (const log::PendingEntry& pending : entries) {
+    tree_->Upsert(pending.key, [&](uint64_t older) {
+      BRAID_DCHECK(older != pending.offset);
       if (older != 0) {
         BRAID_DCHECK(pool_.As<EntryHeader>(older)->sequence() <
-                     pool_.As<EntryHeader>(draft.offset)->sequence());
+                     pool_.As<EntryHeader>(pending.offset)->sequence());
         // Version links are not covered by the checks and need no flush: replay makes the bottom
         // ones anew, and upper ones are hints.
         std::array<uint64_t, format::kMaxHeight> links;
         links[0] = pool_.LinkTo(older).raw;
-        index::LinkOlderVersions(pool_, older, draft.height, links.data());
-        auto* entry = pool_.As<EntryHeader>(draft.offset);
-        for (uint32_t layer = 0; layer < draft.height; ++layer) {
+        index::LinkOlderVersions(pool_, older, pending.height, links.data());
+        auto* entry = pool_.As<EntryHeader>(pending.offset);
+        for (uint32_t layer = 0; layer < pending.height; ++layer) {
           if (links[layer] != 0) pool_.ops().StoreU64(entry->links() + layer, links[layer]);
         }
       }
-      return draft.offset;
+      return pending.offset;
     });
   }
 }

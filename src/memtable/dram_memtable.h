@@ -30,9 +30,9 @@ class DramMemTable final : public MemTable {
   static std::shared_ptr<DramMemTable> Recover(const Store& store, uint64_t id,
                                                const RecoveredEntries& recovered, bool is_copied);
 
-  Status Write(uint32_t shard, log::Draft* draft, const Condition* condition) override;
-  Status WriteBatch(uint32_t shard, std::span<log::Draft> drafts, pmem::AllocationClass allocation,
-                    bool* is_torn) override;
+  Status Write(uint32_t shard, log::PendingEntry* pending, const Condition* condition) override;
+  Status WriteBatch(uint32_t shard, std::span<log::PendingEntry> entries,
+                    pmem::AllocationClass allocation, bool* is_torn) override;
   index::LookupResult Get(const index::LookupKey& key,
                           const index::ReadView& view) const noexcept override;
   void GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
@@ -47,9 +47,9 @@ class DramMemTable final : public MemTable {
 
  private:
   DramMemTable(const Store& store, uint64_t id, const RecoveredEntries& recovered, bool is_copied);
-  Status Place(uint32_t shard, log::Draft* draft);
-  void WritePayload(log::Draft* draft);
-  void InsertBatch(std::span<const log::Draft> drafts);
+  Status Place(uint32_t shard, log::PendingEntry* pending);
+  void WritePayload(log::PendingEntry* pending);
+  void InsertBatch(std::span<const log::PendingEntry> entries);
 
   const Store store_;
   pmem::PmemPool& pool_;

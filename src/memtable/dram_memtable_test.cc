@@ -29,19 +29,19 @@ class DramMemTableTest : public ::testing::TestWithParam<MemTableKind> {
   }
   MemTable::Store store() { return {pool_.get(), &sequence_, &stalls_}; }
 
-  static log::Draft DraftOf(std::string_view key, std::string_view value,
-                            format::EntryOp op = format::EntryOp::kPut) {
-    log::Draft draft;
-    draft.op = op;
-    draft.key = key;
-    draft.value = value;
-    draft.key_hash = base::Hash64(key);
-    return draft;
+  static log::PendingEntry DraftOf(std::string_view key, std::string_view value,
+                                   format::EntryOp op = format::EntryOp::kPut) {
+    log::PendingEntry pending;
+    pending.op = op;
+    pending.key = key;
+    pending.value = value;
+    pending.key_hash = base::Hash64(key);
+    return pending;
   }
   Status Put(std::string_view key, std::string_view value,
              const MemTable::Condition* condition = nullptr) {
-    log::Draft draft = DraftOf(key, value);
-    return table_->Write(0, &draft, condition);
+    log::PendingEntry pending = DraftOf(key, value);
+    return table_->Write(0, &pending, condition);
   }
   LookupResult Find(std::string_view key, const index::ReadView& view = {}) const {
     return table_->Get({key, base::Hash64(key)}, view);
@@ -74,7 +74,7 @@ class DramMemTableTest : public ::testing::TestWithParam<MemTableKind> {
 TEST_P(DramMemTableTest, WhatWasWrittenIsFoundAtEachNumber) {
   ASSERT_TRUE(Put("a", "1").ok());
   ASSERT_TRUE(Put("a", "2").ok());
-  log::Draft removal = DraftOf("a", "", format::EntryOp::kDelete);
+  log::PendingEntry removal = DraftOf("a", "", format::EntryOp::kDelete);
   ASSERT_TRUE(table_->Write(1, &removal, nullptr).ok());
   ASSERT_TRUE(Put("b", std::string(20'000, 'x')).ok()) << "too large for a chunk: an extent";
   EXPECT_EQ(sequence_.load(), 4u);
@@ -115,9 +115,10 @@ TEST_P(DramMemTableTest, AFrozenOneRefusesWritesAndLeavesNothing) {
 
 TEST_P(DramMemTableTest, ABatchHasNumbersThatFollowEachOther) {
   ASSERT_TRUE(Put("a", "1").ok());
-  std::vector<log::Draft> drafts = {DraftOf("a", "2"), DraftOf("b", "3"), DraftOf("a", "4")};
+  std::vector<log::PendingEntry> entries = {DraftOf("a", "2"), DraftOf("b", "3"),
+                                            DraftOf("a", "4")};
   bool is_torn = false;
-  ASSERT_TRUE(table_->WriteBatch(0, drafts, pmem::AllocationClass::kWrite, &is_torn).ok());
+  ASSERT_TRUE(table_->WriteBatch(0, entries, pmem::AllocationClass::kWrite, &is_torn).ok());
   EXPECT_FALSE(is_torn);
   EXPECT_EQ(sequence_.load(), 4u);
   EXPECT_EQ(Get("a", 1), "1");
@@ -129,10 +130,10 @@ TEST_P(DramMemTableTest, ABatchHasNumbersThatFollowEachOther) {
 TEST_P(DramMemTableTest, ABatchThatFindsNoNumbersLeavesNothing) {
   sequence_.store(format::kMaxSequence - 1);
   const std::string large(20'000, 'x');
-  std::vector<log::Draft> drafts = {DraftOf("a", "1"), DraftOf("b", large)};
+  std::vector<log::PendingEntry> entries = {DraftOf("a", "1"), DraftOf("b", large)};
   const uint64_t free = pool_->free_chunks();
   bool is_torn = false;
-  const Status s = table_->WriteBatch(0, drafts, pmem::AllocationClass::kWrite, &is_torn);
+  const Status s = table_->WriteBatch(0, entries, pmem::AllocationClass::kWrite, &is_torn);
   EXPECT_TRUE(s.IsIOError()) << s.ToString();
   EXPECT_FALSE(is_torn);
   EXPECT_EQ(pool_->free_chunks(), free);

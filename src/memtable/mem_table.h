@@ -52,12 +52,12 @@ class MemTable : public index::SortedRun {
   /// memtable is frozen, or does not meet the condition), OutOfSpace, OutOfMemory, InvalidArgument
   /// (a key too long for a chunk), IOError (the medium, or no number is left). One fence; allocates
   /// where a node of the index or a chunk is full.
-  virtual Status Write(uint32_t shard, log::Draft* draft, const Condition* condition) = 0;
+  virtual Status Write(uint32_t shard, log::PendingEntry* pending, const Condition* condition) = 0;
   /// Writes all entries, with numbers that follow each other, or none. Nobody else writes to any
   /// memtable of the store. Errors as for Write; but where `*is_torn` is set the batch is durable,
   /// a part of it is in the memtable, hidden by its numbers, and no other write may draw these: the
   /// next open finds the whole batch. One fence.
-  virtual Status WriteBatch(uint32_t shard, std::span<log::Draft> drafts,
+  virtual Status WriteBatch(uint32_t shard, std::span<log::PendingEntry> entries,
                             pmem::AllocationClass allocation, bool* is_torn) = 0;
 
   virtual FlushSource flush_source() const = 0;

@@ -13,13 +13,13 @@ Status LargeValues::Scope::Copy(uint32_t region, pmem::AllocationClass allocatio
     if (Status s = all_->Enter(); !s.ok()) return s;
     entered_ = true;
   }
-  for (log::Draft& draft : drafts_) {
-    if (draft.value.size() <= log::LargestInlineValue(*all_->pool_) || draft.reserved != 0) {
+  for (log::PendingEntry& pending : drafts_) {
+    if (pending.value.size() <= log::LargestInlineValue(*all_->pool_) || pending.reserved != 0) {
       continue;
     }
-    if (Status s = all_->Reserve(*this, &draft, region, allocation); !s.ok()) return s;
-    log::WriteToExtent(all_->pool_, draft.reserved, draft.value);
-    draft.extent_ref = {draft.reserved, draft.value.size(), base::Hash64(draft.value)};
+    if (Status s = all_->Reserve(*this, &pending, region, allocation); !s.ok()) return s;
+    log::WriteToExtent(all_->pool_, pending.reserved, pending.value);
+    pending.extent_ref = {pending.reserved, pending.value.size(), base::Hash64(pending.value)};
   }
   return Status::OK();
 }
@@ -42,17 +42,18 @@ Status LargeValues::Enter() {
   return Status::OK();
 }
 
-Status LargeValues::Reserve(const Scope& scope, log::Draft* draft, uint32_t region,
+Status LargeValues::Reserve(const Scope& scope, log::PendingEntry* pending, uint32_t region,
                             pmem::AllocationClass allocation) {
   const base::MutexLock lock(mutex_);
   if (closed_) return Status::Closed();
   reserved_.reserve(reserved_.size() + 1);  // what is reserved must not be lost
-  Result<uint64_t> extent = pool_->ReserveExtent(draft->value.size(), region, allocation);
-  if (extent.status().IsOutOfSpace()) Want(scope, draft->value.size());
+  Result<uint64_t> extent = pool_->ReserveExtent(pending->value.size(), region, allocation);
+  if (extent.status().IsOutOfSpace()) Want(scope, pending->value.size());
   if (!extent.ok()) return extent.status();
   WantNoMore(scope);
-  draft->reserved = *extent;
-  reserved_.push_back({&scope, pool_->ChunkOf(*extent), pool_->ExtentChunks(draft->value.size())});
+  pending->reserved = *extent;
+  reserved_.push_back(
+      {&scope, pool_->ChunkOf(*extent), pool_->ExtentChunks(pending->value.size())});
   return Status::OK();
 }
 
@@ -83,10 +84,10 @@ uint64_t LargeValues::WantedRun() {
 
 void LargeValues::Leave(const Scope& scope) noexcept {
   const base::MutexLock lock(mutex_);
-  for (const log::Draft& draft : scope.drafts_) {
+  for (const log::PendingEntry& pending : scope.drafts_) {
     // A failed medium keeps what was taken as it is.
-    if (draft.reserved == 0 || draft.extent == draft.reserved || pool_->failed()) continue;
-    pool_->CancelExtent(draft.reserved, draft.value.size());
+    if (pending.reserved == 0 || pending.extent == pending.reserved || pool_->failed()) continue;
+    pool_->CancelExtent(pending.reserved, pending.value.size());
   }
   std::erase_if(reserved_, [&scope](const Run& run) { return run.scope == &scope; });
   WantNoMore(scope);

@@ -31,7 +31,8 @@ class LargeValues {
   /// The large values of one write, which it outlives.
   class Scope {
    public:
-    Scope(LargeValues* all, std::span<log::Draft> drafts) noexcept : all_(all), drafts_(drafts) {}
+    Scope(LargeValues* all, std::span<log::PendingEntry> entries) noexcept
+        : all_(all), drafts_(entries) {}
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
     /// Gives back what no entry has got.
@@ -43,8 +44,8 @@ class LargeValues {
     /// to be copied again.
     bool wants_copy() const noexcept {
       const uint64_t inline_bytes = log::LargestInlineValue(*all_->pool_);
-      for (const log::Draft& draft : drafts_) {
-        if (draft.value.size() > inline_bytes && draft.reserved == 0) [[unlikely]]
+      for (const log::PendingEntry& pending : drafts_) {
+        if (pending.value.size() > inline_bytes && pending.reserved == 0) [[unlikely]]
           return true;
       }
       return false;
@@ -60,7 +61,7 @@ class LargeValues {
     friend class LargeValues;
 
     LargeValues* const all_;
-    const std::span<log::Draft> drafts_;
+    const std::span<log::PendingEntry> drafts_;
     bool entered_ = false;
   };
 
@@ -91,7 +92,7 @@ class LargeValues {
   void Want(const Scope& scope, uint64_t value_bytes) BRAID_REQUIRES(mutex_);
   void WantNoMore(const Scope& scope) noexcept BRAID_REQUIRES(mutex_);
   void Leave(const Scope& scope) noexcept;
-  Status Reserve(const Scope& scope, log::Draft* draft, uint32_t region,
+  Status Reserve(const Scope& scope, log::PendingEntry* pending, uint32_t region,
                  pmem::AllocationClass allocation);
 
   pmem::PmemPool* const pool_;

@@ -11,20 +11,20 @@ using format::EntryOp;
 using pmem::AllocationClass;
 
 /// The updates of `batch`, whose bytes they point to; counts them.
-Result<std::vector<log::Draft>> Writer::DraftsOf(const WriteBatch& batch) {
+Result<std::vector<log::PendingEntry>> Writer::DraftsOf(const WriteBatch& batch) {
   struct DraftMaker final : WriteBatch::Handler {
-    std::vector<log::Draft> drafts;
+    std::vector<log::PendingEntry> entries;
     uint64_t bytes = 0;
     Status status;
     void Add(EntryOp op, Slice key, Slice value) {
       if (status.ok()) status = engine::CheckKey(key);
       if (status.ok()) status = engine::CheckValue(value);
-      log::Draft draft;
-      draft.op = op;
-      draft.key = key;
-      draft.value = value;
-      draft.key_hash = base::Hash64(key);
-      drafts.push_back(draft);
+      log::PendingEntry pending;
+      pending.op = op;
+      pending.key = key;
+      pending.value = value;
+      pending.key_hash = base::Hash64(key);
+      entries.push_back(pending);
       bytes += key.size() + value.size();
     }
     void Put(Slice key, Slice value) override { Add(EntryOp::kPut, key, value); }
@@ -38,41 +38,41 @@ Result<std::vector<log::Draft>> Writer::DraftsOf(const WriteBatch& batch) {
   }
   counters_.Add(Counter::kBatches);
   counters_.Add(Counter::kBytesPut, maker.bytes);
-  return std::move(maker.drafts);
+  return std::move(maker.entries);
 }
 
 Status Writer::Write(const WriteOptions& options, const WriteBatch& batch) {
-  Result<std::vector<log::Draft>> drafts = DraftsOf(batch);
-  if (!drafts.ok()) return drafts.status();
-  if (drafts->empty()) {
+  Result<std::vector<log::PendingEntry>> entries = DraftsOf(batch);
+  if (!entries.ok()) return entries.status();
+  if (entries->empty()) {
     if (closed()) return Status::Closed();
     return options.sync ? AfterWrite(options) : Status::OK();  // what was written before
   }
-  if (drafts->size() == 1) return Update(options, drafts->front());
-  return WriteDrafts(options, std::move(drafts).value(), For::kUser, nullptr);
+  if (entries->size() == 1) return Update(options, entries->front());
+  return WriteDrafts(options, std::move(entries).value(), For::kUser, nullptr);
 }
 
-Status Writer::WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts, For whom,
-                           BatchCondition* condition) {
-  const bool only_deletes = std::all_of(drafts.begin(), drafts.end(), [](const log::Draft& draft) {
-    return draft.op == EntryOp::kDelete;
-  });
+Status Writer::WriteDrafts(const WriteOptions& options, std::vector<log::PendingEntry> entries,
+                           For whom, BatchCondition* condition) {
+  const bool only_deletes =
+      std::all_of(entries.begin(), entries.end(),
+                  [](const log::PendingEntry& pending) { return pending.op == EntryOp::kDelete; });
   const AllocationClass allocation =
       only_deletes ? AllocationClass::kDelete : AllocationClass::kWrite;
   const base::Stalls::WriteWatch watch(store_.controller->stalls());
-  space::LargeValues::Scope large(store_.large_values, drafts);
+  space::LargeValues::Scope large(store_.large_values, entries);
   Status s = AttemptUntilDone(whom, [&] {
     Status ready = condition != nullptr ? LookBeforeBatch(condition) : Status::OK();
     if (ready.ok() && large.wants_copy()) ready = CopyLarge(&large, allocation);
-    return ready.ok() ? TryBatch(&drafts, allocation, whom, condition) : ready;
+    return ready.ok() ? TryBatch(&entries, allocation, whom, condition) : ready;
   });
   return s.ok() ? AfterWrite(options) : s;
 }
 
 /// One attempt. TryAgain while a bulk load is shown, or when `condition` (may be null) must look
 /// again; Busy when it is not met.
-Status Writer::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allocation, For whom,
-                        const BatchCondition* condition) {
+Status Writer::TryBatch(std::vector<log::PendingEntry>* entries, AllocationClass allocation,
+                        For whom, const BatchCondition* condition) {
   // Also keeps the memtable from being sealed.
   const auto batch_lock = HoldBatchesWatched();
   const pmem::EpochGuard guard;
@@ -87,15 +87,16 @@ Status Writer::TryBatch(std::vector<log::Draft>* drafts, AllocationClass allocat
 
   if (failed() && !BRAID_MUTANT(kFailureMissedByInsert)) return WhyEnded();  // invariant 3
   if (whom == For::kUser && kept_range_.IsShown() &&
-      std::any_of(drafts->begin(), drafts->end(),
-                  [this](const log::Draft& draft) { return kept_range_.Covers(draft.key); })) {
+      std::any_of(entries->begin(), entries->end(), [this](const log::PendingEntry& pending) {
+        return kept_range_.Covers(pending.key);
+      })) {
     return Status::TryAgain("");
   }
   if (condition != nullptr) {
     if (Status s = CheckInMemTables(*condition); !s.ok()) return s;
   }
   bool is_torn = false;
-  Status written = target->WriteBatch(shard, *drafts, allocation, &is_torn);
+  Status written = target->WriteBatch(shard, *entries, allocation, &is_torn);
   // Its numbers must not be drawn again: writes end here.
   if (is_torn) store_.host->Fail(written);
   return written;

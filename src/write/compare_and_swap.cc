@@ -19,13 +19,13 @@ Result<bool> Writer::CompareAndSwap(const WriteOptions& options, Slice key,
                                     std::optional<Slice> expected, Slice desired) {
   if (Status s = engine::CheckKey(key); !s.ok()) return s;
   if (Status s = engine::CheckValue(desired); !s.ok()) return s;
-  log::Draft draft;
-  draft.op = EntryOp::kPut;
-  draft.key = key;
-  draft.value = desired;
-  draft.key_hash = base::Hash64(key);
+  log::PendingEntry pending;
+  pending.op = EntryOp::kPut;
+  pending.key = key;
+  pending.value = desired;
+  pending.key_hash = base::Hash64(key);
   const base::Stalls::WriteWatch watch(store_.controller->stalls());
-  space::LargeValues::Scope large(store_.large_values, {&draft, 1});
+  space::LargeValues::Scope large(store_.large_values, {&pending, 1});
   bool wants_copy = false;
   bool stored = false;
   Status s = AttemptUntilDone(For::kUser, [&] {
@@ -34,7 +34,7 @@ Result<bool> Writer::CompareAndSwap(const WriteOptions& options, Slice key,
         return copied;
       }
     }
-    Result<bool> swapped = TryCompareAndSwap(&draft, expected, large, &wants_copy);
+    Result<bool> swapped = TryCompareAndSwap(&pending, expected, large, &wants_copy);
     stored = swapped.ok() && *swapped;
     return swapped.status();
   });
@@ -49,7 +49,7 @@ Result<bool> Writer::CompareAndSwap(const WriteOptions& options, Slice key,
 /// One attempt. TryAgain when the key was written, or the memtable sealed, after the read; or when
 /// the value must be copied first, which `*wants_copy` says: it is large, and what was compared was
 /// equal.
-Result<bool> Writer::TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected,
+Result<bool> Writer::TryCompareAndSwap(log::PendingEntry* pending, std::optional<Slice> expected,
                                        const space::LargeValues::Scope& large, bool* wants_copy) {
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
@@ -59,7 +59,7 @@ Result<bool> Writer::TryCompareAndSwap(log::Draft* draft, std::optional<Slice> e
   memtable::MemTable::Condition condition{0};
   const index::ReadView view = store_.reader->ViewOfNow();
   Status status;
-  const index::LookupResult now = store_.reader->FindVersion(draft->key, view, &status);
+  const index::LookupResult now = store_.reader->FindVersion(pending->key, view, &status);
   if (!status.ok()) return status;
   const bool found = now.state == index::LookupResult::State::kFound;
   if (found != expected.has_value()) return false;
@@ -71,7 +71,7 @@ Result<bool> Writer::TryCompareAndSwap(log::Draft* draft, std::optional<Slice> e
   *wants_copy = large.wants_copy();
   if (*wants_copy) return Status::TryAgain("");
   condition.sequence = now.sequence;
-  if (Status s = Insert(target, draft, &condition); !s.ok()) return s;
+  if (Status s = Insert(target, pending, &condition); !s.ok()) return s;
   return true;
 }
 

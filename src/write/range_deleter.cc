@@ -52,14 +52,14 @@ struct RangeDeleter::Keys {
     return Slice(bytes).substr(begin, ends[i] - begin);
   }
   /// Point to the keys.
-  std::vector<log::Draft> Drafts() const {
-    std::vector<log::Draft> drafts(ends.size());
-    for (size_t i = 0; i < drafts.size(); ++i) {
-      drafts[i].op = format::EntryOp::kDelete;
-      drafts[i].key = Key(i);
-      drafts[i].key_hash = base::Hash64(drafts[i].key);
+  std::vector<log::PendingEntry> Drafts() const {
+    std::vector<log::PendingEntry> entries(ends.size());
+    for (size_t i = 0; i < entries.size(); ++i) {
+      entries[i].op = format::EntryOp::kDelete;
+      entries[i].key = Key(i);
+      entries[i].key_hash = base::Hash64(entries[i].key);
     }
-    return drafts;
+    return entries;
   }
 };
 

@@ -33,17 +33,18 @@ Status ChangedMeanwhile() {
 
 Status Writer::WriteUnlessChanged(const WriteOptions& options, const WriteBatch& batch,
                                   std::span<const Slice> keys, const Snapshot& since) {
-  Result<std::vector<log::Draft>> drafts = DraftsOf(batch);
-  if (!drafts.ok()) return drafts.status();
-  if (drafts->empty()) return closed() ? Status::Closed() : Status::OK();
+  Result<std::vector<log::PendingEntry>> entries = DraftsOf(batch);
+  if (!entries.ok()) return entries.status();
+  if (entries->empty()) return closed() ? Status::Closed() : Status::OK();
   BatchCondition condition{{}, since.sequence(), nullptr};
-  condition.keys.reserve(keys.size() + drafts->size());
+  condition.keys.reserve(keys.size() + entries->size());
   for (const Slice key : keys) {
     if (Status s = engine::CheckKey(key); !s.ok()) return s;
     condition.keys.push_back({key, base::Hash64(key)});
   }
-  for (const log::Draft& draft : *drafts) condition.keys.push_back({draft.key, draft.key_hash});
-  return WriteDrafts(options, std::move(drafts).value(), For::kUser, &condition);
+  for (const log::PendingEntry& pending : *entries)
+    condition.keys.push_back({pending.key, pending.key_hash});
+  return WriteDrafts(options, std::move(entries).value(), For::kUser, &condition);
 }
 
 /// Takes the state of now and looks the keys up. Busy when one was written.

@@ -21,20 +21,20 @@ Status Writer::Put(const WriteOptions& options, Slice key, Slice value) {
   if (Status s = engine::CheckValue(value); !s.ok()) return s;
   counters_.Add(Counter::kPuts);
   counters_.Add(Counter::kBytesPut, key.size() + value.size());
-  log::Draft draft;
-  draft.op = EntryOp::kPut;
-  draft.key = key;
-  draft.value = value;
-  return Update(options, draft);
+  log::PendingEntry pending;
+  pending.op = EntryOp::kPut;
+  pending.key = key;
+  pending.value = value;
+  return Update(options, pending);
 }
 
 Status Writer::Delete(const WriteOptions& options, Slice key) {
   if (Status s = engine::CheckKey(key); !s.ok()) return s;
   counters_.Add(Counter::kDeletes);
-  log::Draft draft;
-  draft.op = EntryOp::kDelete;
-  draft.key = key;
-  return Update(options, draft);
+  log::PendingEntry pending;
+  pending.op = EntryOp::kDelete;
+  pending.key = key;
+  return Update(options, pending);
 }
 
 /// Before each attempt of a write, of whatever kind.
@@ -53,13 +53,14 @@ Status Writer::WhyRefused(Status status) {
   return failed() ? WhyEnded() : status;
 }
 
-Status Writer::Update(const WriteOptions& options, log::Draft draft) {
-  draft.key_hash = base::Hash64(draft.key);
+Status Writer::Update(const WriteOptions& options, log::PendingEntry pending) {
+  pending.key_hash = base::Hash64(pending.key);
   const base::Stalls::WriteWatch watch(store_.controller->stalls());
-  space::LargeValues::Scope large(store_.large_values, {&draft, 1});
+  space::LargeValues::Scope large(store_.large_values, {&pending, 1});
   Status s = AttemptUntilDone(For::kUser, [&] {
-    Status copied = large.wants_copy() ? CopyLarge(&large, pmem::ClassOf(draft.op)) : Status::OK();
-    return copied.ok() ? TryUpdate(&draft) : copied;
+    Status copied =
+        large.wants_copy() ? CopyLarge(&large, pmem::ClassOf(pending.op)) : Status::OK();
+    return copied.ok() ? TryUpdate(&pending) : copied;
   });
   return s.ok() ? AfterWrite(options) : s;
 }
@@ -71,21 +72,21 @@ Status Writer::WhyEnded() const {
 }
 
 /// One attempt. TryAgain when the memtable was sealed meanwhile.
-Status Writer::TryUpdate(log::Draft* draft) {
+Status Writer::TryUpdate(log::PendingEntry* pending) {
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
-  return Insert(store_.versions->shown().active.get(), draft, nullptr);
+  return Insert(store_.versions->shown().active.get(), pending, nullptr);
 }
 
 /// Inside an EpochGuard. TryAgain when `target` was sealed, or does not meet the condition (null:
 /// none), or the key is in a range that is being deleted.
-Status Writer::Insert(memtable::MemTable* target, log::Draft* draft,
+Status Writer::Insert(memtable::MemTable* target, log::PendingEntry* pending,
                       const memtable::MemTable::Condition* condition) {
   const uint32_t shard = ShardOfThread();
   const auto lock = base::LockWatched(shards_[shard].mutex, store_.controller->stalls());
   if (failed() && !BRAID_MUTANT(kFailureMissedByInsert)) return WhyEnded();  // invariant 3
-  if (kept_range_.Covers(draft->key)) return Status::TryAgain("");
-  return target->Write(shard, draft, condition);
+  if (kept_range_.Covers(pending->key)) return Status::TryAgain("");
+  return target->Write(shard, pending, condition);
 }
 
 /// All of them, in order.
@@ -114,8 +115,8 @@ void Writer::AwaitRange() {
   const auto wait = kept_range_.Own();
 }
 
-Status Writer::DeleteKept(const WriteOptions& options, std::vector<log::Draft> drafts) {
-  return WriteDrafts(options, std::move(drafts), For::kRangeDelete, nullptr);
+Status Writer::DeleteKept(const WriteOptions& options, std::vector<log::PendingEntry> entries) {
+  return WriteDrafts(options, std::move(entries), For::kRangeDelete, nullptr);
 }
 
 Status Writer::CopyLarge(space::LargeValues::Scope* large, AllocationClass allocation) {

@@ -82,7 +82,7 @@ class Writer {
   /// Why writes are refused now, if they are; waits where the store is behind.
   Status Admit();
   /// Deletes keys of the range that the caller keeps, as one batch.
-  Status DeleteKept(const WriteOptions& options, std::vector<log::Draft> drafts);
+  Status DeleteKept(const WriteOptions& options, std::vector<log::PendingEntry> entries);
   void CountDeletes(uint64_t keys) { counters_.Add(Counter::kDeletes, keys); }
 
   /// While it is held, no batch is written, and no memtable sealed.
@@ -125,20 +125,20 @@ class Writer {
   bool failed() const noexcept { return store_.errors->failed(); }
   uint32_t ShardOfThread() const noexcept { return pool_.region_map().ShardOfThread(shards()); }
   Status CopyLarge(space::LargeValues::Scope* large, pmem::AllocationClass allocation);
-  Status Update(const WriteOptions& options, log::Draft draft);
-  Status TryUpdate(log::Draft* draft);
-  Status Insert(memtable::MemTable* target, log::Draft* draft,
+  Status Update(const WriteOptions& options, log::PendingEntry pending);
+  Status TryUpdate(log::PendingEntry* pending);
+  Status Insert(memtable::MemTable* target, log::PendingEntry* pending,
                 const memtable::MemTable::Condition* condition);
   Status AfterWrite(const WriteOptions& options);
   // batch_writes.cc
-  Result<std::vector<log::Draft>> DraftsOf(const WriteBatch& batch);
+  Result<std::vector<log::PendingEntry>> DraftsOf(const WriteBatch& batch);
   /// `condition` may be null.
-  Status WriteDrafts(const WriteOptions& options, std::vector<log::Draft> drafts, For whom,
+  Status WriteDrafts(const WriteOptions& options, std::vector<log::PendingEntry> entries, For whom,
                      BatchCondition* condition);
-  Status TryBatch(std::vector<log::Draft>* drafts, pmem::AllocationClass allocation, For whom,
-                  const BatchCondition* condition);
+  Status TryBatch(std::vector<log::PendingEntry>* entries, pmem::AllocationClass allocation,
+                  For whom, const BatchCondition* condition);
   // compare_and_swap.cc
-  Result<bool> TryCompareAndSwap(log::Draft* draft, std::optional<Slice> expected,
+  Result<bool> TryCompareAndSwap(log::PendingEntry* pending, std::optional<Slice> expected,
                                  const space::LargeValues::Scope& large, bool* wants_copy);
   // write_unless_changed.cc
   Status LookBeforeBatch(BatchCondition* condition) const;
