@@ -27,7 +27,7 @@ uint64_t LoadLink(const uint64_t* link) noexcept {
 
 }  // namespace
 
-VersionWalk FindVersion(const pmem::PmemPool& pool, uint64_t newest,
+VersionWalk LookupEntry(const pmem::PmemPool& pool, uint64_t newest,
                         const ReadView& view) noexcept {
   // The offset was checked when it came into the tree; its chunk, or its bytes, may be others now.
   const EntryHeader* entry = pool.EntryAt(newest);
@@ -56,7 +56,7 @@ namespace {
 /// What `view` sees of the key whose newest entry is at `newest`.
 LookupResult LookupFromNewest(const pmem::PmemPool& pool, uint64_t newest, const LookupKey& key,
                               const ReadView& view) noexcept {
-  const VersionWalk walk = FindVersion(pool, newest, view);
+  const VersionWalk walk = LookupEntry(pool, newest, view);
   if (walk.corrupt_at != 0) return LookupResult::Corrupt(walk.corrupt_at);
   if (walk.entry == nullptr) return {};
   const uint64_t offset = pool.OffsetOf(walk.entry);
@@ -218,7 +218,7 @@ class TreeCursor final : public Cursor {
       const EntryHeader* newest = pool_->EntryAt(refs_[position_]);
       if (newest != nullptr && view_.Sees(*newest) && Stand(newest)) [[likely]]
         return;
-      const VersionWalk walk = FindVersion(*pool_, refs_[position_], view_);
+      const VersionWalk walk = LookupEntry(*pool_, refs_[position_], view_);
       if (walk.corrupt_at != 0) {
         status_ = pool_->CorruptionAt(walk.corrupt_at, "version link", "its check does not match");
         return;

@@ -41,7 +41,7 @@ struct VersionWalk {
 };
 
 /// The newest version, from `newest` on, that `view` sees.
-VersionWalk FindVersion(const pmem::PmemPool& pool, uint64_t newest, const ReadView& view) noexcept;
+VersionWalk LookupEntry(const pmem::PmemPool& pool, uint64_t newest, const ReadView& view) noexcept;
 
 /// A lookup through a tree that holds the newest entry of every key of its table.
 LookupResult LookupInTree(const pmem::PmemPool& pool, const EntryIndex& tree, const LookupKey& key,

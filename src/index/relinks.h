@@ -12,7 +12,7 @@ namespace braid::index {
 
 class Relinks {
  public:
-  /// Acquire and release on both sides of the changes: see Reader::FindVersion.
+  /// Acquire and release on both sides of the changes: see Reader::LookupEntry.
   void Begin() noexcept { word_.fetch_add(1, std::memory_order_acq_rel); }
   void End() noexcept { word_.fetch_add(kOne - 1, std::memory_order_acq_rel); }
   /// Another state is shown.

@@ -98,7 +98,7 @@ void Reader::GetGroup(const index::ReadView& view, std::span<const Slice> keys, 
     statuses[i] = engine::CheckKey(keys[i]);
     if (!statuses[i].ok()) continue;
     if (visits_ != nullptr || !IsClear(results[i])) {
-      results[i] = FindCounting(keys[i], view, &statuses[i]);
+      results[i] = Lookup(keys[i], view, &statuses[i]);
     }
     if (results[i].state != LookupResult::State::kFound) {
       if (statuses[i].ok()) statuses[i] = Status::NotFound();
@@ -156,7 +156,7 @@ Status Reader::GetPinned(const ReadOptions& options, Slice key, PinnedValue* val
     const pmem::EpochGuard guard;
     if (closed()) return Status::Closed();
     Status status;
-    const LookupResult result = FindCounting(key, view, &status);
+    const LookupResult result = Lookup(key, view, &status);
     if (result.state != LookupResult::State::kFound) {
       return status.ok() ? Status::NotFound() : status;
     }

@@ -46,8 +46,8 @@ LookupResult FindIn(std::span<const index::SortedRun* const> runs, const index::
 
 /// Asks all runs, newest first. Ends at the first that knows the key. `lookup` may be null; it
 /// answers for all that is flushed (lookup_cache.h).
-LookupResult FindNewest(const level::ReadState& state, const cache::LookupCache* lookup,
-                        const index::LookupKey& key, const index::ReadView& view) {
+LookupResult SearchTables(const level::ReadState& state, const cache::LookupCache* lookup,
+                          const index::LookupKey& key, const index::ReadView& view) {
   if (BRAID_MUTANT(kLookupAskedFirst) && lookup != nullptr) {
     const LookupResult early = lookup->Find(key, view);
     if (early.state != LookupResult::State::kAbsent) return early;
@@ -103,7 +103,7 @@ Status Reader::Get(const ReadOptions& options, Slice key, std::string* value) {
   const pmem::EpochGuard guard;
   if (closed()) return Status::Closed();
   Status status;
-  const LookupResult result = FindCounting(key, view, &status);
+  const LookupResult result = Lookup(key, view, &status);
   if (result.state != LookupResult::State::kFound) return status.ok() ? Status::NotFound() : status;
   std::string_view found;
   if (Status s = ValueOf(result.value, &found); !s.ok()) return s;
@@ -112,17 +112,17 @@ Status Reader::Get(const ReadOptions& options, Slice key, std::string* value) {
   return Status::OK();
 }
 
-/// As FindVersion, and counts which nodes of lists it visits, where that was asked for.
-LookupResult Reader::FindCounting(Slice key, index::ReadView view, Status* status) const {
-  if (visits_ == nullptr) return FindVersion(key, view, status);
+/// As LookupEntry, and counts which nodes of lists it visits, where that was asked for.
+LookupResult Reader::Lookup(Slice key, index::ReadView view, Status* status) const {
+  if (visits_ == nullptr) return LookupEntry(key, view, status);
   index::Visits visits(pool_);
   view.visits = &visits;
-  const LookupResult result = FindVersion(key, view, status);
+  const LookupResult result = LookupEntry(key, view, status);
   visits_->Add(visits);
   return result;
 }
 
-LookupResult Reader::FindVersion(Slice key, const index::ReadView& view, Status* status) const {
+LookupResult Reader::LookupEntry(Slice key, const index::ReadView& view, Status* status) const {
   const index::LookupKey lookup{key, base::Hash64(key)};
   if (store_.lookup_cache != nullptr) store_.lookup_cache->Prefetch(lookup.hash);
   // Its offset, and relinks before it was looked for.
@@ -130,7 +130,7 @@ LookupResult Reader::FindVersion(Slice key, const index::ReadView& view, Status*
   for (int still = 0; still < kMaxStillDead;) {
     const uint64_t before = store_.versions->relinks().Now();
     const LookupResult result =
-        FindNewest(store_.versions->shown(), store_.lookup_cache, lookup, view);
+        SearchTables(store_.versions->shown(), store_.lookup_cache, lookup, view);
     if (result.state == LookupResult::State::kCorrupt) {
       *status = index::DamageStatus(pool_, result.value.offset());
       return {};
@@ -217,7 +217,7 @@ level::MergingIterator Reader::MergeOf(const level::ReadState& state,
   cursors.reserve(state.runs().size());
   for (const index::SortedRun* run : state.runs()) cursors.push_back(run->NewCursor(view));
   return {std::move(cursors), [this, view](Slice key, Status* status) {
-            const LookupResult now = FindVersion(key, view, status);
+            const LookupResult now = LookupEntry(key, view, status);
             return now.state == LookupResult::State::kFound ? std::optional(now.value)
                                                             : std::nullopt;
           }};

@@ -55,7 +55,7 @@ class Reader {
 
   /// The version of the key that `view` sees in all of now: found, deleted, or absent where none is
   /// known; absent, too, with an error in `*status`. Inside an EpochGuard.
-  index::LookupResult FindVersion(Slice key, const index::ReadView& view, Status* status) const;
+  index::LookupResult LookupEntry(Slice key, const index::ReadView& view, Status* status) const;
   /// Points to a value. Corruption when it does not verify.
   Status ValueOf(const index::ValueRef& ref, std::string_view* value) const;
   Status ValueOf(const index::CursorItem& item, std::string_view* value) const;
@@ -81,7 +81,7 @@ class Reader {
   enum class Counter : uint8_t { kGets, kGetsFound, kIterators, kPassedEntries, kCount };
 
   Status ViewFor(const ReadOptions& options, index::ReadView* view) const;
-  index::LookupResult FindCounting(Slice key, index::ReadView view, Status* status) const;
+  index::LookupResult Lookup(Slice key, index::ReadView view, Status* status) const;
   // multi_get.cc
   void GetGroup(const index::ReadView& view, std::span<const Slice> keys, std::string* values,
                 Status* statuses);

@@ -55,7 +55,7 @@ Status Writer::LookBeforeBatch(BatchCondition* condition) const {
   const index::ReadView view = store_.reader->ViewOfNow();
   for (const index::LookupKey& key : condition->keys) {
     Status status;
-    const LookupResult newest = store_.reader->FindVersion(key.key, view, &status);
+    const LookupResult newest = store_.reader->LookupEntry(key.key, view, &status);
     if (!status.ok()) return status;
     if (newest.has_version() && newest.sequence > condition->since) return ChangedMeanwhile();
   }
