@@ -55,7 +55,7 @@ Status CompactionJob::Begin(const BatchProgress& resumed) {
   return commits ? manifest_->Commit() : Status::OK();
 }
 
-Status CompactionJob::Start(index::LiveViews views, index::Relinks* relinks,
+Status CompactionJob::Start(index::LiveViews views, index::MergeEpoch* merge_epoch,
                             const std::function<bool()>& should_stop,
                             const std::function<TargetTree()>& fit_tree) {
   views_ = std::move(views);
@@ -91,7 +91,7 @@ Status CompactionJob::Start(index::LiveViews views, index::Relinks* relinks,
   // As it was begun, whatever the options say now.
   input.by_pointers = (merge_record_.flags & format::kMergeByPointers) != 0;
   input.batch_entries = options_.batch_entries;
-  input.relinks = relinks;
+  input.merge_epoch = merge_epoch;
   input.should_stop = should_stop;
   input.fit_tree = fit_tree;
   merge_ = std::make_unique<ZipperMerge>(pool_, input);

@@ -52,8 +52,8 @@ class CompactionJob {
   /// See MergeInput::revisited; must outlive the steps. Before Start.
   void SetRevisited(const std::vector<uint64_t>* revisited) noexcept { revisited_ = revisited; }
   Status Begin(const BatchProgress& resumed);
-  /// `relinks`, `should_stop`, `fit_tree`: see MergeInput.
-  Status Start(index::LiveViews views, index::Relinks* relinks,
+  /// `merge_epoch`, `should_stop`, `fit_tree`: see MergeInput.
+  Status Start(index::LiveViews views, index::MergeEpoch* merge_epoch,
                const std::function<bool()>& should_stop,
                const std::function<TargetTree()>& fit_tree = {});
   /// False: all is merged. Aborted: it was stopped. Not after an error.

@@ -61,8 +61,8 @@ std::function<compaction::TargetTree()> Merger::FitTree() {
 Status Merger::Start(compaction::CompactionJob* job,
                      const std::function<compaction::TargetTree()>& fit_tree) {
   return job->Start(
-      store_.views->Collect(), &store_.versions->relinks(), [this] { return store_.stop->load(); },
-      fit_tree);
+      store_.views->Collect(), &store_.versions->merge_epoch(),
+      [this] { return store_.stop->load(); }, fit_tree);
 }
 
 /// `counts`: what it keeps for views is counted.

@@ -467,12 +467,12 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   const size_t replaced = result_.replaced.size() + batch_runs_.size();
   if (replaced > result_.replaced.capacity()) result_.replaced.reserve(2 * replaced);
   Charge();
-  if (input_.relinks != nullptr) input_.relinks->Begin();
+  if (input_.merge_epoch != nullptr) input_.merge_epoch->Begin();
   Status outcome =
       input_.by_pointers ? pointers_.Commit(updates_, steps_) : redo_.Commit(updates_, progress);
   const bool committed = outcome.ok() && !pool_->failed();
   if (committed) outcome = UpdateTrees();
-  if (input_.relinks != nullptr) input_.relinks->End();
+  if (input_.merge_epoch != nullptr) input_.merge_epoch->End();
   if (!committed) return outcome.ok() ? pool_->FaultStatus() : outcome;
   result_.progress = progress;
   result_.dead.insert(result_.dead.end(), batch_dead_.begin(), batch_dead_.end());

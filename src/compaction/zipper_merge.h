@@ -34,7 +34,7 @@
 #include "compaction/pointer_persistence.h"
 #include "compaction/redo_log.h"
 #include "index/entry_tree.h"
-#include "index/relinks.h"
+#include "index/merge_epoch.h"
 #include "index/retention.h"
 #include "index/skiplist.h"
 
@@ -83,8 +83,9 @@ struct MergeInput {
   uint32_t batch_entries = 1024;
   /// Asked after each batch, for the tree from there on; may be empty. For one of bounded size.
   std::function<TargetTree()> fit_tree;
-  /// Tells lookups of changes to links, marks of death and the tree (index/relinks.h); may be null.
-  index::Relinks* relinks = nullptr;
+  /// Tells lookups of changes to links, marks of death and the tree (index/merge_epoch.h); may be
+  /// null.
+  index::MergeEpoch* merge_epoch = nullptr;
   std::function<bool()> should_stop;  // asked between batches; may be empty
 };
 

@@ -72,7 +72,7 @@ void VersionSet::Locked::Show(NextState next) const noexcept {
   BRAID_DCHECK(next.state_->runs().size() >= 2);
   // Release pairs with shown().
   set_->shown_.store(next.state_.get(), std::memory_order_release);
-  set_->relinks_.Shown();
+  set_->merge_epoch_.Shown();
   next.retired_.front() = std::exchange(data_->state, std::move(next.state_));
   set_->reclaimer_->RetireMemory(std::move(next.retired_));
 }

@@ -22,7 +22,7 @@
 #include "base/memory_users.h"
 #include "base/mutex.h"
 #include "base/stalls.h"
-#include "index/relinks.h"
+#include "index/merge_epoch.h"
 #include "level/manifest.h"
 #include "level/read_state.h"
 #include "level/waiting_table.h"
@@ -176,13 +176,13 @@ class VersionSet {
   /// learnt it registers anew.
   bool is_switching() const noexcept { return switching_.load(); }
   /// What lookups ask that have met a dead entry.
-  index::Relinks& relinks() noexcept { return relinks_; }
-  const index::Relinks& relinks() const noexcept { return relinks_; }
+  index::MergeEpoch& merge_epoch() noexcept { return merge_epoch_; }
+  const index::MergeEpoch& merge_epoch() const noexcept { return merge_epoch_; }
 
  private:
   space::Reclaimer* const reclaimer_;
   alignas(64) std::atomic<const ReadState*> shown_{nullptr};  // owned by data_.state
-  index::Relinks relinks_;
+  index::MergeEpoch merge_epoch_;
   std::atomic<bool> switching_{false};
   mutable base::Mutex mutex_;
   Data data_ BRAID_GUARDED_BY(mutex_);

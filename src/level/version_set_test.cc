@@ -71,7 +71,7 @@ class VersionSetTest : public ::testing::Test {
 
 TEST_F(VersionSetTest, WhoReadsFindsOneStateOrTheNext) {
   const std::shared_ptr<memtable::MemTable> first = versions_.Lock().Keep()->active;
-  const uint64_t relinks = versions_.relinks().Now();
+  const uint64_t merge_epoch = versions_.merge_epoch().Now();
   {
     const VersionSet::Locked versions = versions_.Lock();
     NextState next = versions.Next();
@@ -85,8 +85,8 @@ TEST_F(VersionSetTest, WhoReadsFindsOneStateOrTheNext) {
   EXPECT_NE(versions_.shown().active, first);
   ASSERT_EQ(versions_.shown().immutables.size(), 1u);
   EXPECT_EQ(versions_.shown().immutables[0], first);
-  EXPECT_NE(versions_.relinks().Now(), relinks);
-  EXPECT_FALSE(index::Relinks::AnyAtWork(versions_.relinks().Now()));
+  EXPECT_NE(versions_.merge_epoch().Now(), merge_epoch);
+  EXPECT_FALSE(index::MergeEpoch::AnyAtWork(versions_.merge_epoch().Now()));
 }
 
 TEST_F(VersionSetTest, AStateIsFreedWhenItsReadersHaveLeft) {

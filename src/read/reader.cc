@@ -125,10 +125,10 @@ LookupResult Reader::Lookup(Slice key, index::ReadView view, Status* status) con
 LookupResult Reader::LookupEntry(Slice key, const index::ReadView& view, Status* status) const {
   const index::LookupKey lookup{key, base::Hash64(key)};
   if (store_.lookup_cache != nullptr) store_.lookup_cache->Prefetch(lookup.hash);
-  // Its offset, and relinks before it was looked for.
+  // Its offset, and merge_epoch before it was looked for.
   std::pair<uint64_t, uint64_t> last_dead{0, 0};
   for (int still = 0; still < kMaxStillDead;) {
-    const uint64_t before = store_.versions->relinks().Now();
+    const uint64_t before = store_.versions->merge_epoch().Now();
     const LookupResult result =
         SearchTables(store_.versions->shown(), store_.lookup_cache, lookup, view);
     if (result.state == LookupResult::State::kCorrupt) {
@@ -152,11 +152,11 @@ LookupResult Reader::LookupEntry(Slice key, const index::ReadView& view, Status*
     }
     // Merges went by during this lookup: what hid the entry was asked for too late. Again, with the
     // tables of now. A dead entry that is found while no merge moves anything is damage.
-    const uint64_t after = store_.versions->relinks().Now();
+    const uint64_t after = store_.versions->merge_epoch().Now();
     // Found so again while merges are at the same batches: nothing newer hides it, since what does
     // leaves the source only after the entry is unlinked. So it is an original that is about to be
     // replaced by its copy, which is the same, and the merge need not be waited for.
-    const bool at_work = index::Relinks::AnyAtWork(before);
+    const bool at_work = index::MergeEpoch::AnyAtWork(before);
     if (at_work && after == before && last_dead == std::pair(offset, before)) {
       return result;
     }

@@ -10,7 +10,7 @@
 
 namespace braid::index {
 
-class Relinks {
+class MergeEpoch {
  public:
   /// Acquire and release on both sides of the changes: see Reader::LookupEntry.
   void Begin() noexcept { word_.fetch_add(1, std::memory_order_acq_rel); }
