@@ -269,7 +269,7 @@ Status LsmEngine::Compact() { return FinishWork(true); }
 Status LsmEngine::FinishWork(bool merged_too) {
   const engine::CallGate::Call call(&store_.calls);
   if (!call.entered()) return Status::Closed();
-  scheduler_.SealActive(nullptr);
+  scheduler_.SwitchMemTable(nullptr);
   Status idle = scheduler_.WaitUntilIdle(merged_too);
   if (idle.ok()) idle = scheduler_.Checkpoint();
   if (idle.ok() && closed()) return Status::Closed();  // it may have come in between

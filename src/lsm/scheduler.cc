@@ -295,7 +295,7 @@ bool Scheduler::ServeReaders() {
   if (store_.stop_merges.load()) return false;  // it closes
   if (store_.readers.WantSeal()) {
     const uint64_t newest = store_.versions.Lock().Keep()->active->id();
-    SealActive(nullptr);
+    SwitchMemTable(nullptr);
     store_.readers.AwaitFlush(newest);
   }
   if (!store_.readers.MayGrant(requests_.AnyWaits())) return false;

@@ -50,7 +50,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   Status FlushForClose();
 
   /// Puts an empty memtable in the place of `expected` (null: of whatever is active, unless empty).
-  void SealActive(const memtable::MemTable* expected);
+  void SwitchMemTable(const memtable::MemTable* expected);
   /// Waits until no memtable that is sealed now is left and, if `merged_too`, what was written
   /// until now is merged, indexed and collected. Errors: why it is not.
   Status WaitUntilIdle(bool merged_too);
@@ -65,7 +65,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
 
   // Writer::Host and BulkLoader::Host; scheduler_hosts.cc.
   void Wake() noexcept override;
-  void SealFull(const memtable::MemTable* full) override;
+  void SwitchFullMemTable(const memtable::MemTable* full) override;
   bool WaitForSpace(uint64_t reclaimed) override;
   Status Sync() override;
   void Fail(const Status& reason) noexcept override;

@@ -7,13 +7,13 @@
 
 namespace braid::lsm {
 
-void Scheduler::SealFull(const memtable::MemTable* full) {
+void Scheduler::SwitchFullMemTable(const memtable::MemTable* full) {
   const engine::CallGate::Call call(&store_.calls);
-  if (call.entered()) SealActive(full);
+  if (call.entered()) SwitchMemTable(full);
 }
 
 /// Puts an empty memtable in the place of `expected` (null: of whatever is active, unless empty).
-void Scheduler::SealActive(const memtable::MemTable* expected) {
+void Scheduler::SwitchMemTable(const memtable::MemTable* expected) {
   {
     const auto batches_held = store_.writer.HoldBatchesWatched();
     const level::VersionSet::Locked versions =
@@ -69,7 +69,7 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
     before = store_.pool->spare_chunks();
   }
   if (store_.reclaimer.times() != reclaimed) return true;
-  SealActive(nullptr);
+  SwitchMemTable(nullptr);
   if (Status s = WaitUntilIdle(true); !s.ok()) return false;
   if (Status s = Checkpoint(); !s.ok()) return false;
   while (Guarded(&Scheduler::Reclaim)) {
@@ -83,7 +83,7 @@ Status Scheduler::WhyNot() const {
 }
 
 Status Scheduler::FlushMemTables() {
-  SealActive(nullptr);
+  SwitchMemTable(nullptr);
   if (Status s = WaitUntilIdle(false); !s.ok()) return s;
   if (Status s = WhyNot(); !s.ok()) return s;
   return store_.errors.block_reason();

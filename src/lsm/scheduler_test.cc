@@ -55,7 +55,7 @@ class SchedulerTest : public ::testing::Test {
   void Put(std::string_view key) { ExpectOk(store_.writer.Put({}, key, "value")); }
   void PutAndSeal(std::string_view key) {
     Put(key);
-    scheduler_.SealActive(nullptr);
+    scheduler_.SwitchMemTable(nullptr);
   }
   size_t l0() const { return store_.versions.Lock().Keep()->version->l0().size(); }
   size_t sealed() const { return store_.versions.Lock().Keep()->immutables.size(); }
@@ -86,11 +86,11 @@ TEST_F(SchedulerTest, WhatIsSealedIsFlushedAndMergedWhenThereIsEnough) {
 }
 
 TEST_F(SchedulerTest, AnEmptyMemTableIsNotSealed) {
-  scheduler_.SealActive(nullptr);
+  scheduler_.SwitchMemTable(nullptr);
   EXPECT_EQ(l0(), 0u);
   const memtable::MemTable* const active = store_.versions.Lock().Keep()->active.get();
   Put("a");
-  scheduler_.SealActive(active + 1);
+  scheduler_.SwitchMemTable(active + 1);
   EXPECT_EQ(l0(), 0u) << "another one was meant";
 }
 
@@ -99,7 +99,7 @@ TEST_F(SchedulerTest, WhoWaitsForAllFindsEverythingMerged) {
   Put("b");
   ExpectOk(scheduler_.WaitUntilIdle(false));
   EXPECT_EQ(l0(), 1u) << "what is active was not asked for";
-  scheduler_.SealActive(nullptr);
+  scheduler_.SwitchMemTable(nullptr);
   ExpectOk(scheduler_.WaitUntilIdle(true));
   EXPECT_EQ(l0(), 0u);
   EXPECT_EQ(store_.versions.Lock().bottom()->entries(), 2u);

@@ -42,7 +42,7 @@ class Writer {
     /// There is work, and jobs that rest.
     virtual void Wake() noexcept = 0;
     /// `full` is to give way to an empty memtable. Throws std::bad_alloc.
-    virtual void SealFull(const memtable::MemTable* full) = 0;
+    virtual void SwitchFullMemTable(const memtable::MemTable* full) = 0;
     /// Whether there may be room again, for who found none; `reclaimed`, by Reclaimer::times, is
     /// from before.
     virtual bool WaitForSpace(uint64_t reclaimed) = 0;

@@ -27,7 +27,7 @@ class IdleHosts : public write::Writer::Host, public lsm::BulkLoader::Host {
 
  private:
   void Wake() noexcept override { ++wakes; }
-  void SealFull(const memtable::MemTable*) override { ++seals; }
+  void SwitchFullMemTable(const memtable::MemTable*) override { ++seals; }
   bool WaitForSpace(uint64_t) override {
     ++waits_for_space;
     return false;
