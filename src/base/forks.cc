@@ -8,7 +8,7 @@ namespace braid::base {
 constinit std::atomic<uint32_t> fork_generation{0};
 
 Status OpenedByParent() noexcept {
-  return NoThrow([] {
+  return CatchToStatus([] {
     return Status::InvalidArgument(
         "the database was opened before a fork and belongs to the parent process; let the parent "
         "use it, or close it there and open it in this process");

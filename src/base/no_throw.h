@@ -14,7 +14,7 @@ Status StatusOfException() noexcept;
 
 /// Runs `call`, which returns a Status, something made of one, or nothing: then ok stands for that.
 template <class Call>
-auto NoThrow(Call&& call) noexcept {
+auto CatchToStatus(Call&& call) noexcept {
   using Outcome = decltype(call());
   try {
     if constexpr (std::is_void_v<Outcome>) {

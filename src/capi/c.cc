@@ -213,7 +213,7 @@ braid_iterator_t* braid_create_iterator(braid_t* db, const braid_readoptions_t* 
 const braid_snapshot_t* braid_create_snapshot(braid_t* db) {
   auto* const handle = new (std::nothrow) braid_snapshot_t;
   if (handle == nullptr) return SnapshotWithoutMemory();
-  handle->status = braid::base::NoThrow([&] {
+  handle->status = braid::base::CatchToStatus([&] {
     handle->rep = db->rep->GetSnapshot();
     return handle->rep != nullptr ? handle->rep->status() : Status::OutOfMemory();
   });

@@ -54,7 +54,7 @@ Result<bool> Arranger::Step(const Occasion& occasion) {
 Result<bool> Arranger::Part(const index::SkipList& list) {
   const base::ActivityScope activity(base::Activity::kCollect);
   pmem::PmemPool* const pool = store_.pool;
-  Result<compaction::PartOfL1> part = base::NoThrow([&] {
+  Result<compaction::PartOfL1> part = base::CatchToStatus([&] {
     const uint64_t budget = store_.options->memory_budget_bytes / kBudgetOfAPartChunk;
     const uint64_t chunks =
         std::min(std::clamp(budget, kFewestPartChunks, kPartChunks), pool->chunks());
@@ -69,7 +69,7 @@ Result<bool> Arranger::Part(const index::SkipList& list) {
   if (part->IsScattered(*store_.options->compaction.arrange_share)) {
     Merger::CopySlot slot;
     if (!store_.merger->TakeSlot(&slot)) return false;
-    Result<format::TableRecord> copies = base::NoThrow([&]() -> Result<format::TableRecord> {
+    Result<format::TableRecord> copies = base::CatchToStatus([&]() -> Result<format::TableRecord> {
       return compaction::CopyEntries(pool, store_.usage, &part->movable, slot.table_id, slot.head,
                                      ~0ull);
     });

@@ -70,7 +70,7 @@ Result<bool> Collector::Step(const Occasion& occasion) {
   Merger::CopySlot slot;
   if (!store_.merger->TakeSlot(&slot)) return false;
   const uint64_t room = std::min(kChunksAtATime, pool_.free_chunks()) * pool_.chunk_bytes();
-  auto collected = base::NoThrow([&]() -> Result<compaction::CollectedTable> {
+  auto collected = base::CatchToStatus([&]() -> Result<compaction::CollectedTable> {
     return compaction::CopyLiveEntries(&pool_, store_.usage, sparse, slot.table_id, slot.head,
                                        room - room / 8);
   });

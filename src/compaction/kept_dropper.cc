@@ -52,7 +52,7 @@ Result<bool> KeptDropper::Part(const index::SkipList& list) {
   const base::ActivityScope activity(base::Activity::kCollect);
   Merger& merger = *store_.merger;
   const index::LiveViews views = store_.views->Collect();
-  Result<compaction::KeptPart> part = base::NoThrow([&] {
+  Result<compaction::KeptPart> part = base::CatchToStatus([&] {
     return compaction::SurveyKept(list, store_.indexes->walk_tree(), pass_.from(), kDropSlice,
                                   views);
   });

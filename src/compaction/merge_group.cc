@@ -80,7 +80,7 @@ Result<bool> Merger::BringBorders(const std::vector<std::string>& keys) {
   CopySlot slot;
   if (!TakeSlot(&slot)) return false;
   const Result<bool> committed =
-      CommitCopies(slot, base::NoThrow([&]() -> Result<format::TableRecord> {
+      CommitCopies(slot, base::CatchToStatus([&]() -> Result<format::TableRecord> {
                      return WriteBorders(&pool_, store_.usage, keys, slot.table_id, slot.head);
                    }));
   if (!committed.ok() || !*committed) return committed;
@@ -143,7 +143,7 @@ void Merger::RunGroup(std::vector<Member>* members) {
     tasks.push_back([this, &member, started = false]() mutable {
       const base::ActivityScope activity(base::Activity::kMerge);
       bool more = true;
-      member.outcome = base::NoThrow([&] {
+      member.outcome = base::CatchToStatus([&] {
         if (!std::exchange(started, true)) return Start(member.job.get(), {});
         const Result<bool> step = member.job->Step();
         more = step.ok() && *step;

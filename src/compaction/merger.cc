@@ -69,7 +69,7 @@ Status Merger::Start(compaction::CompactionJob* job,
 Status Merger::Run(compaction::CompactionJob* job, uint64_t source_id, bool counts) {
   const base::ActivityScope activity(base::Activity::kMerge);
   store_.indexes->ForgetCount();
-  const Status s = base::NoThrow([&] {
+  const Status s = base::CatchToStatus([&] {
     if (Status started = Start(job, FitTree()); !started.ok()) return started;
     for (;;) {
       const Result<bool> more = job->Step();
@@ -276,7 +276,7 @@ Status Merger::CommitNoCopies(const CopySlot& slot) {
 }
 
 Result<bool> Merger::FinishCopies(const Copies& copies) {
-  const Status s = base::NoThrow([&] { return MergeCopies(copies); });
+  const Status s = base::CatchToStatus([&] { return MergeCopies(copies); });
   if (s.code() == Status::Code::kAborted || s.IsNotFound()) return false;
   if (!s.ok()) return s;
   return true;

@@ -46,7 +46,7 @@ Result<bool> RoomMaker::Step(std::unordered_set<uint64_t>* stuck) {
 Result<bool> RoomMaker::MoveAway(const std::vector<uint64_t>& entries) {
   Merger::CopySlot slot;
   if (!store_.merger->TakeSlot(&slot)) return false;
-  Result<format::TableRecord> copies = base::NoThrow([&] {
+  Result<format::TableRecord> copies = base::CatchToStatus([&] {
     return compaction::MoveEntries(store_.pool, store_.usage, entries, slot.table_id, slot.head);
   });
   const Result<bool> committed = store_.merger->CommitCopies(slot, std::move(copies));

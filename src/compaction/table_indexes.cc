@@ -192,7 +192,7 @@ Result<bool> TableIndexes::FoundTableStep() {
 /// Brings the second-chance cache back to its size; `at_least_once`: makes it smaller anyhow.
 void TableIndexes::FitCache(bool at_least_once) {
   for (bool more = at_least_once || cache_->IsFull(); more; more = cache_->IsFull()) {
-    const Status given_up = base::NoThrow([&] {
+    const Status given_up = base::CatchToStatus([&] {
       cache::SecondChanceCache::Sparser sparser =
           at_least_once ? cache_->GiveUpLowest() : cache_->GiveUpGone();
       space::RetiredMemory old{cache_->tree()};

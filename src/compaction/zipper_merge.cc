@@ -517,7 +517,7 @@ Status ZipperMerge::UpdateTree(index::EntryIndex* tree, uint32_t min_height) {
     const index::Replacement* moved = input_.moved->data();
     for (size_t i = run.first; i < run.second;) {
       size_t done = 0;
-      Status s = base::NoThrow([&] {
+      Status s = base::CatchToStatus([&] {
         if (min_height == 1) {
           done = tree->ReplaceRun(pool_->KeyAt(moved[i].to), moved + i, run.second - i);
         }
@@ -536,7 +536,7 @@ Status ZipperMerge::UpdateTree(index::EntryIndex* tree, uint32_t min_height,
   const std::string_view key = pool_->KeyAt(change.key_from);
   const EntryHeader* newest = change.newest == 0 ? nullptr : pool_->EntryAt(change.newest);
   const bool indexed = newest != nullptr && newest->height() >= min_height;
-  return base::NoThrow([&] {
+  return base::CatchToStatus([&] {
     if (indexed) {
       tree->Upsert(key, [&](uint64_t) { return change.newest; });
     } else if (!BRAID_MUTANT(kTreeEraseSkipped) &&

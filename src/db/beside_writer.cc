@@ -28,9 +28,9 @@ Status TakenBack(const pmem::ReaderSlot& slot) {
 
 /// Runs `read`, which gives a Status or what has one inside.
 template <class Read>
-auto Guarded(const Slot& slot, Read&& read) noexcept -> decltype(read()) {
+auto RunStep(const Slot& slot, Read&& read) noexcept -> decltype(read()) {
   using Outcome = decltype(read());
-  return base::NoThrow([&]() -> Outcome {
+  return base::CatchToStatus([&]() -> Outcome {
     const pmem::ReaderSlot::Call call(slot.get());
     if (!call.began()) return TakenBack(*slot);
     Outcome outcome = read();
@@ -68,7 +68,7 @@ class BesideIterator final : public Iterator {
   Slice key() const override { return key_; }
   Slice value() const override { return value_; }
   Status status() const override {
-    return base::NoThrow([&] {
+    return base::CatchToStatus([&] {
       if (slot_->is_parents()) return base::OpenedByParent();
       const Status inner = inner_->status();
       return inner.IsClosed() ? inner : status_;
@@ -79,7 +79,7 @@ class BesideIterator final : public Iterator {
   template <class Step>
   void Move(Step&& step) {
     valid_ = false;
-    status_ = Guarded(slot_, [&] {
+    status_ = RunStep(slot_, [&] {
       step();
       valid_ = inner_->Valid();
       if (valid_) {
@@ -132,7 +132,7 @@ class BesideWriter final : public DB {
   Status Compact() override { return inner_->Compact(); }
 
   Status Get(const ReadOptions& options, Slice key, std::string* value) override {
-    return Guarded(slot_, [&] { return inner_->Get(options, key, value); });
+    return RunStep(slot_, [&] { return inner_->Get(options, key, value); });
   }
   /// Always a copy.
   Status GetPinned(const ReadOptions& options, Slice key, PinnedValue* value) override {
@@ -143,7 +143,7 @@ class BesideWriter final : public DB {
   std::vector<Status> MultiGet(const ReadOptions& options, std::span<const Slice> keys,
                                std::vector<std::string>* values) override {
     std::vector<Status> statuses;
-    const Status s = Guarded(slot_, [&] {
+    const Status s = RunStep(slot_, [&] {
       statuses = inner_->MultiGet(options, keys, values);
       return Status::OK();
     });

@@ -205,7 +205,7 @@ Status WriteCheckpoint(engine::Engine* engine, const Options& options, const std
 
 Status DB::Restore(const Options& options, const std::string& checkpoint, const std::string& target,
                    const CheckpointOptions& checkpoint_options) {
-  return base::NoThrow(
+  return base::CatchToStatus(
       [&] { return RestoreTo(options, checkpoint, target, checkpoint_options.progress); });
 }
 

@@ -73,7 +73,7 @@ class DbHandle final : public DB {
     return swapped;
   }
   Result<std::unique_ptr<Transaction>> BeginTransaction() override {
-    return base::NoThrow([&]() -> Result<std::unique_ptr<Transaction>> {
+    return base::CatchToStatus([&]() -> Result<std::unique_ptr<Transaction>> {
       if (engine_->is_parents()) return base::OpenedByParent();
       if (options_.read_only) return ReadOnlyStatus();
       if (closed_.load()) return Status::Closed();
@@ -169,17 +169,17 @@ class DbHandle final : public DB {
   Status Run(Call&& call) noexcept {
     if (engine_->is_parents()) [[unlikely]]
       return base::OpenedByParent();
-    Status s = base::NoThrow(std::forward<Call>(call));
+    Status s = base::CatchToStatus(std::forward<Call>(call));
     if (!engine_->medium_failed() || s.IsClosed()) [[likely]]
       return s;
-    return base::NoThrow([&] { return engine_->MediumStatus(); });
+    return base::CatchToStatus([&] { return engine_->MediumStatus(); });
   }
   /// The same of a call that changes the pool: that stops here when it is opened read-only, so that
   /// no engine has to know of it.
   template <class Call>
   Status Change(Call&& call) noexcept {
     if (options_.read_only && !engine_->is_parents()) [[unlikely]]
-      return base::NoThrow([&] { return ReadOnlyStatus(); });
+      return base::CatchToStatus([&] { return ReadOnlyStatus(); });
     return Run(std::forward<Call>(call));
   }
   Status ReadOnlyStatus() const {
@@ -476,7 +476,7 @@ Result<PoolInfo> InspectPath(const std::string& path, const Options& options) {
 
 Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
                                         std::unique_ptr<pmem::Media> media) {
-  return base::NoThrow([&] { return MakeHandle(options, std::move(media)); });
+  return base::CatchToStatus([&] { return MakeHandle(options, std::move(media)); });
 }
 
 Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path) {
@@ -486,24 +486,24 @@ Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& 
 Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path,
                                      std::shared_ptr<const KeyOrder> order) {
   if (order == nullptr) return Open(options, path);
-  return base::NoThrow([&] { return OpenInOrder(options, path, std::move(order)); });
+  return base::CatchToStatus([&] { return OpenInOrder(options, path, std::move(order)); });
 }
 
 Result<std::unique_ptr<DB>> DB::OpenEncoded(const Options& options, const std::string& path) {
-  return base::NoThrow([&] { return OpenForLooking(options, path); });
+  return base::CatchToStatus([&] { return OpenForLooking(options, path); });
 }
 
 Result<std::unique_ptr<DB>> OpenNamed(const Options& options, const std::string& path,
                                       const std::string& order_name) {
-  return base::NoThrow([&] { return OpenPath(options, path, order_name); });
+  return base::CatchToStatus([&] { return OpenPath(options, path, order_name); });
 }
 
 Status DB::Destroy(const std::string& path) {
-  return base::NoThrow([&] { return DestroyPath(path); });
+  return base::CatchToStatus([&] { return DestroyPath(path); });
 }
 
 Result<PoolInfo> DB::Inspect(const std::string& path, const Options& options) {
-  return base::NoThrow([&] { return InspectPath(path, options); });
+  return base::CatchToStatus([&] { return InspectPath(path, options); });
 }
 
 }  // namespace braid

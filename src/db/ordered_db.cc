@@ -1,7 +1,7 @@
 // Purpose: keys in the caller's order. Thread safety, persistence: see ordered_db.h. What the
 // caller gets here are the answers of the database below for the encoded keys; bounds, snapshots,
 // steps among writes and crashes are its own. The order is code of the caller, that may throw:
-// every call of it stands inside NoThrow.
+// every call of it stands inside CatchToStatus.
 #include "db/ordered_db.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ std::string Shown(Slice key) {
 /// What `call` answers for the encoded key, or why there is none.
 template <class Call>
 Status WithEncoded(const KeyOrder& order, Slice key, Call&& call) noexcept {
-  return base::NoThrow([&] {
+  return base::CatchToStatus([&] {
     std::string encoded;
     if (Status s = EncodeKey(order, key, &encoded); !s.ok()) return s;
     return std::forward<Call>(call)(Slice(encoded));
@@ -116,7 +116,7 @@ class OrderedIterator final : public Iterator {
   void Move(Step&& step) noexcept {
     if (encoded_ == nullptr) return;
     valid_ = false;
-    status_ = base::NoThrow([&] {
+    status_ = base::CatchToStatus([&] {
       step();
       return encoded_->Valid() ? DecodeKey(*order_, encoded_->key(), &key_) : Status::OK();
     });
@@ -126,7 +126,7 @@ class OrderedIterator final : public Iterator {
   void MoveTo(Slice target, Step&& step) noexcept {
     if (encoded_ == nullptr) return;
     valid_ = false;
-    status_ = base::NoThrow([&] { return EncodeKey(*order_, target, &target_); });
+    status_ = base::CatchToStatus([&] { return EncodeKey(*order_, target, &target_); });
     if (status_.ok()) Move(std::forward<Step>(step));
   }
 
@@ -174,7 +174,7 @@ class EncodedSource final : public RecordSource {
     Slice users;
     if (!status_.ok() || !source_->Next(&users, value)) return false;
     ++number_;
-    status_ = base::NoThrow([&] { return Take(users, *value); });
+    status_ = base::CatchToStatus([&] { return Take(users, *value); });
     *key = encoded_;
     return status_.ok();
   }
@@ -247,7 +247,7 @@ class OrderedDb final : public DB {
     return With(key, [&](Slice encoded) { return db_->Delete(options, encoded); });
   }
   Status Write(const WriteOptions& options, const WriteBatch& batch) override {
-    return base::NoThrow([&] {
+    return base::CatchToStatus([&] {
       if (!batch.status().ok()) return batch.status();
       EncodedBatch encoded(*order_);
       batch.Iterate(&encoded);
@@ -264,7 +264,7 @@ class OrderedDb final : public DB {
   }
   Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
                               Slice desired) override {
-    return base::NoThrow([&]() -> Result<bool> {
+    return base::CatchToStatus([&]() -> Result<bool> {
       std::string encoded;
       if (Status s = EncodeKey(*order_, key, &encoded); !s.ok()) return s;
       return db_->CompareAndSwap(options, encoded, expected, desired);
@@ -279,7 +279,7 @@ class OrderedDb final : public DB {
     return s;
   }
   Result<std::unique_ptr<Transaction>> BeginTransaction() override {
-    return base::NoThrow([&]() -> Result<std::unique_ptr<Transaction>> {
+    return base::CatchToStatus([&]() -> Result<std::unique_ptr<Transaction>> {
       Result<std::unique_ptr<Transaction>> begun = db_->BeginTransaction();
       if (!begun.ok()) return begun;
       return std::unique_ptr<Transaction>(
@@ -300,7 +300,7 @@ class OrderedDb final : public DB {
   }
   Statistics GetStatistics() override { return db_->GetStatistics(); }
   Status Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report) override {
-    return base::NoThrow([&] {
+    return base::CatchToStatus([&] {
       EncodedSource encoded(*order_, source, options.sorted);
       return db_->Ingest(&encoded, options, report);
     });
@@ -330,7 +330,7 @@ std::vector<Status> OrderedDb::MultiGet(const ReadOptions& options, std::span<co
   std::vector<Slice> asked;  // those that are keys of the order
   asked.reserve(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
-    statuses[i] = base::NoThrow([&] { return EncodeKey(*order_, keys[i], &encoded[i]); });
+    statuses[i] = base::CatchToStatus([&] { return EncodeKey(*order_, keys[i], &encoded[i]); });
     if (statuses[i].ok()) asked.emplace_back(encoded[i]);
   }
   std::vector<Status> answers = db_->MultiGet(options, asked, values);
@@ -352,7 +352,7 @@ std::vector<Status> OrderedDb::MultiGet(const ReadOptions& options, std::span<co
 std::unique_ptr<Iterator> OrderedDb::NewIterator(const ReadOptions& options) {
   try {
     ReadOptions bounds;
-    Status refused = base::NoThrow([&] { return EncodeBounds(*order_, options, &bounds); });
+    Status refused = base::CatchToStatus([&] { return EncodeBounds(*order_, options, &bounds); });
     std::unique_ptr<Iterator> encoded;
     if (refused.ok()) {
       encoded = db_->NewIterator(bounds);
@@ -389,7 +389,7 @@ std::unique_ptr<DB> InOrder(std::unique_ptr<DB> db, std::shared_ptr<const KeyOrd
 
 std::string DecodedOrSame(const KeyOrder& order, const std::string& encoded) {
   std::string key;
-  const Status s = base::NoThrow([&] { return DecodeKey(order, encoded, &key); });
+  const Status s = base::CatchToStatus([&] { return DecodeKey(order, encoded, &key); });
   return s.ok() ? key : encoded;
 }
 

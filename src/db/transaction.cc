@@ -64,7 +64,7 @@ class EngineTransaction final : public Transaction {
   /// As the border of DB: nothing thrown gets out, and nothing that a failed medium gave is told.
   template <class Call>
   Status Run(Call&& call) noexcept {
-    return base::NoThrow([&] {
+    return base::CatchToStatus([&] {
       if (engine_->is_parents()) return base::OpenedByParent();
       if (is_over_) {
         return Status::InvalidArgument(

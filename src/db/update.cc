@@ -7,7 +7,7 @@
 namespace braid {
 
 Result<bool> Update(DB* db, const WriteOptions& options, Slice key, const ValueChange& change) {
-  return base::NoThrow([&]() -> Result<bool> {
+  return base::CatchToStatus([&]() -> Result<bool> {
     for (;;) {
       std::string value;
       const Status found = db->Get(key, &value);

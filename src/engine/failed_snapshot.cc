@@ -10,7 +10,7 @@ namespace {
 Status NoMemory() noexcept { return Status::OutOfMemory(); }
 
 Status NotSupportedHere() noexcept {
-  return base::NoThrow([] {
+  return base::CatchToStatus([] {
     return Status::NotSupported(
         "the design of this database has no snapshots; a pool of the design \"braid\" has them");
   });
@@ -48,7 +48,7 @@ std::shared_ptr<const Snapshot> NewUnsupportedSnapshot() noexcept {
 Status CheckSnapshot(const Snapshot& snapshot, const void* owner) noexcept {
   if (snapshot.owner() == owner) return Status::OK();
   if (&snapshot == &WithoutMemory() || &snapshot == &NotSupported()) return snapshot.status();
-  return base::NoThrow([] {
+  return base::CatchToStatus([] {
     return Status::InvalidArgument(
         "the snapshot is of another database; take one of this database with GetSnapshot()");
   });

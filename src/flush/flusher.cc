@@ -33,7 +33,8 @@ Result<Flusher::Outcome> Flusher::FlushOldest(const Lock&) {
   }
   const uint64_t entries = oldest->entries();
   // Not even lack of memory is waited out: the flush marks entries as it goes.
-  const Result<uint64_t> flushed = base::NoThrow([&] { return FlushTable(oldest.get(), head); });
+  const Result<uint64_t> flushed =
+      base::CatchToStatus([&] { return FlushTable(oldest.get(), head); });
   if (flushed.status().IsOutOfSpace() && oldest->flush_source().is_copied) {
     // Nothing has changed.
     store_.versions->Lock().manifest().ReturnHead(head);
@@ -136,7 +137,7 @@ bool Flusher::GroupIsComplete() const {
 }
 
 Status Flusher::Checkpoint(const Lock&) {
-  return base::NoThrow([&] { return CommitWaiting(); });
+  return base::CatchToStatus([&] { return CommitWaiting(); });
 }
 
 Status Flusher::CommitWaiting() {

@@ -148,10 +148,10 @@ Status LeafEngine::Close() {
   pmem::SynchronizeEpoch();  // no call is under way after this
   if (job_ != nullptr) workers_->Remove(job_.get());
   Status outcome;
-  if (!options_.read_only) outcome = base::NoThrow([&] { return CloseInOrder(); });
+  if (!options_.read_only) outcome = base::CatchToStatus([&] { return CloseInOrder(); });
   if (outcome.ok() && medium_failed()) outcome = MediumStatus();
   if (outcome.ok() && !options_.read_only)
-    outcome = base::NoThrow([&] { return pool_->MarkClean(); });
+    outcome = base::CatchToStatus([&] { return pool_->MarkClean(); });
   // A pool that is not marked clean is recovered at the next open, as after a crash.
   pool_->media().Unlock();
   return outcome;

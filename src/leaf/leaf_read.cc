@@ -53,7 +53,7 @@ class LeafIterator final : public Iterator {
   Slice key() const override { return key_; }
   Slice value() const override { return value_; }
   Status status() const override {
-    return base::NoThrow([&] {
+    return base::CatchToStatus([&] {
       if (engine_->is_parents()) return base::OpenedByParent();
       if (engine_->closed()) return Status::Closed();
       if (engine_->medium_failed()) return engine_->MediumStatus();
@@ -70,7 +70,7 @@ class LeafIterator final : public Iterator {
     valid_ = false;
     if (engine_->closed() || engine_->is_parents()) return;
     bool found = false;
-    status_ = base::NoThrow([&] {
+    status_ = base::CatchToStatus([&] {
       Result<bool> moved = step();
       if (!moved.ok()) return moved.status();
       found = *moved;

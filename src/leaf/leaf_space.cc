@@ -231,7 +231,7 @@ bool LeafEngine::WaitForSpace(uint64_t reclaims) {
     if (reclaims_.load(std::memory_order_relaxed) != reclaims) return true;
     before = pool_->free_chunks();
   }
-  const Status done = base::NoThrow([&] {
+  const Status done = base::CatchToStatus([&] {
     (void)Reclaim(false);
     if (pool_->free_chunks() <= before && CollectStep(true)) (void)Reclaim(false);
     MakeRoom();

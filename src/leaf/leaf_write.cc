@@ -180,7 +180,7 @@ Status LeafEngine::TryUpdate(log::PendingEntry* pending, Condition* condition) {
     }
     if (shrink) {
       // The delete is done. What is left over now is united by a later one, or by Compact.
-      const Status united = base::NoThrow([&] { return Shrink(pending->key); });
+      const Status united = base::CatchToStatus([&] { return Shrink(pending->key); });
       if (pool_->failed()) return pool_->FaultStatus();
       (void)united;
     }
@@ -375,7 +375,7 @@ void LeafEngine::AfterWrite() {
       }
     } else {
       // The write is done. What can't be given back now is given back later.
-      const Status maintained = base::NoThrow([&] {
+      const Status maintained = base::CatchToStatus([&] {
         const base::MutexLock close_lock(close_mutex_);  // as in WaitForSpace
         if (!closed()) Maintain();
         return Status::OK();

@@ -167,7 +167,7 @@ SpanNode* SpanSkipList::PredecessorAt(const Range& range, size_t level, std::str
 }
 
 void SpanSkipList::Raise(std::string_view key, const Raises& raises) noexcept {
-  const Status raised = base::NoThrow([&] {
+  const Status raised = base::CatchToStatus([&] {
     const base::MutexLock lock(mutex_);
     for (int i = 0; i < raises.count; ++i) {
       if (raises.all[i].leaf != nullptr) {
@@ -258,7 +258,7 @@ void SpanSkipList::Replace(LeafNode* before, const std::vector<LeafNode*>& old,
       Point(tower, heir);
     }
   }
-  const Status fitted = base::NoThrow([&] {
+  const Status fitted = base::CatchToStatus([&] {
     mutex_.AssertHeld();
     if (limits_.divide) FitRange(range);
     return Status::OK();
@@ -270,7 +270,7 @@ void SpanSkipList::Count(const LeafNode* leaf) noexcept {
   const base::MutexLock lock(mutex_);
   Range* range = directory_owner_->Find(leaf->low);
   range->leaves.fetch_add(1, std::memory_order_relaxed);
-  const Status fitted = base::NoThrow([&] {
+  const Status fitted = base::CatchToStatus([&] {
     mutex_.AssertHeld();
     if (limits_.divide && range->leaves > static_cast<int64_t>(DivideAt())) Divide(range);
     return Status::OK();

@@ -128,7 +128,7 @@ Status IndexUnifiedLog::Place(uint32_t shard_index, PendingEntry* entries, size_
         kind_ == format::ChunkKind::kWriteAhead ? 1 : RandomHeight(NextRandom(&random));
     if (pending.wanted_height != 0) pending.height = pending.wanted_height;
     const uint64_t size = EntrySize(&pending);
-    Status s = base::NoThrow([&] {
+    Status s = base::CatchToStatus([&] {
       if (size > room) {
         return Status::InvalidArgument("a key of " + std::to_string(pending.key.size()) +
                                        " bytes does not fit a chunk of " +

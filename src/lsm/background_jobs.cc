@@ -60,7 +60,7 @@ base::Workers::Next Scheduler::BackgroundJob::Pause(base::FunctionRef<bool()> is
 }
 
 base::Workers::Next Scheduler::FlushWork::Step() {
-  if (scheduler().Guarded(&Scheduler::FlushOldest)) {
+  if (scheduler().RunStep(&Scheduler::FlushOldest)) {
     scheduler().Wake();
     return Next::Now();
   }
@@ -69,8 +69,8 @@ base::Workers::Next Scheduler::FlushWork::Step() {
 
 base::Workers::Next Scheduler::CompactionWork::Step() {
   Scheduler& owner = scheduler();
-  owner.Guarded(&Scheduler::ServeReaders);
-  if (owner.Guarded(&Scheduler::CompactionStep)) {
+  owner.RunStep(&Scheduler::ServeReaders);
+  if (owner.RunStep(&Scheduler::CompactionStep)) {
     owner.Wake();
     return Next::Now();
   }
@@ -116,7 +116,7 @@ base::Workers::Next Scheduler::SpaceWork::Step() {
     demand_ = std::max(taken * kWaitsAhead, demand_ - (demand_ + 7) / 8);
     waited_ = false;
   }
-  bool worked = owner.Guarded(&Scheduler::Reclaim);
+  bool worked = owner.RunStep(&Scheduler::Reclaim);
   if (!owner.failed()) {
     worked = owner.store_.pool->GrowAhead(demand_) || worked;
     if (Status s = owner.store_.pool->media().SyncError(); !s.ok()) owner.Fail(s);

@@ -76,7 +76,7 @@ Status Scheduler::WaitUntilIdle(bool merged_too) {
   Status outcome = store_.errors.failure();
   if (outcome.ok() && answer) outcome = *answer;
   if (outcome.ok() && store_.options.background_threads) {
-    while (Guarded(&Scheduler::Reclaim)) {
+    while (RunStep(&Scheduler::Reclaim)) {
     }
   }
   return outcome;

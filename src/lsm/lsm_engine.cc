@@ -130,7 +130,7 @@ Status LsmEngine::Close() {
   store_.large_values.Close();
   Status outcome = store_.errors.failure();
   if (outcome.ok() && !store_.options.read_only) {
-    outcome = base::NoThrow([&] { return scheduler_.FlushForClose(); });
+    outcome = base::CatchToStatus([&] { return scheduler_.FlushForClose(); });
   }
   if (outcome.ok() && medium_failed()) outcome = MediumStatus();
   if (outcome.ok() && !store_.options.read_only) {
@@ -143,7 +143,7 @@ Status LsmEngine::Close() {
       record.next_table_id = versions.next_table_id();
       outcome = versions.manifest().Commit();
     }
-    if (outcome.ok()) outcome = base::NoThrow([&] { return store_.pool->MarkClean(); });
+    if (outcome.ok()) outcome = base::CatchToStatus([&] { return store_.pool->MarkClean(); });
   }
   // A pool that is not marked clean is recovered at the next open, as after a crash.
   store_.pool->media().Unlock();

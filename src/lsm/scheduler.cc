@@ -52,14 +52,14 @@ bool Scheduler::IsBlockedNow() const {
          store_.errors.IsBlockedAt(store_.pool->free_chunks());
 }
 
-bool Scheduler::Guarded(bool (Scheduler::*step)()) {
+bool Scheduler::RunStep(bool (Scheduler::*step)()) {
   bool worked = false;
-  const Status s = base::NoThrow([&] {
+  const Status s = base::CatchToStatus([&] {
     worked = (this->*step)();
     return Status::OK();
   });
   if (store_.pool->failed()) {
-    if (!failed()) Fail(base::NoThrow([&] { return store_.pool->FaultStatus(); }));
+    if (!failed()) Fail(base::CatchToStatus([&] { return store_.pool->FaultStatus(); }));
     return false;
   }
   if (s.ok()) return worked;
@@ -112,7 +112,7 @@ Status Scheduler::Checkpoint() {
 bool Scheduler::Merge(const compaction::Plan& plan) {
   const uint64_t begin = NowNanos();
   const Result<compaction::Merger::Merged> merged =
-      base::NoThrow([&] { return MergeTables(plan); });
+      base::CatchToStatus([&] { return MergeTables(plan); });
   const uint64_t nanos = NowNanos() - begin;
   counters_.Add(Counter::kMergeNanos, nanos);
   if (!merged.ok()) {
@@ -307,7 +307,7 @@ bool Scheduler::ServeReaders() {
 /// Without threads: does all work there is.
 void Scheduler::RunInline() {
   const base::MutexLock lock(inline_mutex_);
-  while (GuardedStep() || Guarded(&Scheduler::Reclaim)) {
+  while (RunAnyStep() || RunStep(&Scheduler::Reclaim)) {
   }
 }
 
@@ -340,7 +340,7 @@ Status Scheduler::FlushForClose() {
     if (Status s = Checkpoint(); !s.ok()) return s;
     if (Status s = store_.errors.block_reason(); !s.ok()) return s;
   }
-  while (Guarded(&Scheduler::Reclaim)) {
+  while (RunStep(&Scheduler::Reclaim)) {
   }
   return store_.errors.failure();
 }

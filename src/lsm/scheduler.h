@@ -98,9 +98,9 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
 
   bool failed() const noexcept { return store_.errors.failed(); }
   /// Carries out a step of the background.
-  bool Guarded(bool (Scheduler::*step)());
-  bool GuardedStep() {
-    return Guarded(&Scheduler::FlushOldest) || Guarded(&Scheduler::CompactionStep);
+  bool RunStep(bool (Scheduler::*step)());
+  bool RunAnyStep() {
+    return RunStep(&Scheduler::FlushOldest) || RunStep(&Scheduler::CompactionStep);
   }
   /// What a step has come to.
   bool Worked(const Result<bool>& step) noexcept {

@@ -72,7 +72,7 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
   SwitchMemTable(nullptr);
   if (Status s = WaitUntilIdle(true); !s.ok()) return false;
   if (Status s = Checkpoint(); !s.ok()) return false;
-  while (Guarded(&Scheduler::Reclaim)) {
+  while (RunStep(&Scheduler::Reclaim)) {
   }
   const base::MutexLock merge_lock(merge_mutex_);
   return store_.pool->spare_chunks() > before || store_.large_values.HasWantedRun();

@@ -23,7 +23,7 @@ format::ChunkKind ChunksOf(const Options& options) {
 
 /// Of a pool that has 2^56 of them.
 Status NumbersUsedUp() noexcept {
-  return base::NoThrow([] {
+  return base::CatchToStatus([] {
     return Status::IOError(
         "the sequence numbers of this pool are used up; copy its content to a new one");
   });
@@ -91,7 +91,7 @@ Status DramMemTable::Write(uint32_t shard, log::PendingEntry* pending, const Con
     return inserted ? pending->offset : 0;
   };
   // Memory runs out before commit is called, or not at all: then nothing is there but room taken.
-  const Status s = base::NoThrow([&] {
+  const Status s = base::CatchToStatus([&] {
     tree_->Upsert(pending->key, commit);
     return Status::OK();
   });
@@ -162,7 +162,7 @@ Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::PendingEntry> ent
   }
   if (BRAID_MUTANT(kBatchPublishedBeforeInsert)) store_.sequence->store(base_sequence + count);
   if (pool_.failed()) return pool_.FaultStatus();
-  Status inserted = base::NoThrow([&] {
+  Status inserted = base::CatchToStatus([&] {
     InsertBatch(entries);
     return Status::OK();
   });

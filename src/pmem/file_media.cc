@@ -547,9 +547,10 @@ Status FileMedia::AddSegmentOf(uint32_t region, uint64_t bytes) {
   if (!fd.ok()) return FileError("cannot create", path, errno);
   int error = EINTR;
   while (error == EINTR) error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes));
-  Status s = error == 0 ? base::NoThrow([&] { return Map(std::move(fd), folder, bytes, name); })
-                        : FileError("cannot allocate " + std::to_string(bytes) + " bytes for", path,
-                                    error);
+  Status s =
+      error == 0
+          ? base::CatchToStatus([&] { return Map(std::move(fd), folder, bytes, name); })
+          : FileError("cannot allocate " + std::to_string(bytes) + " bytes for", path, error);
   if (!s.ok()) ::unlinkat(directory, name.c_str(), 0);
   return s;
 }
@@ -606,7 +607,7 @@ Status FileMedia::SyncOnce(Call&& call, Name&& name) {
   if (std::forward<Call>(call)() == 0) return Status::OK();
   const int error = errno;
   // Where there is no memory for the words, that there was an error is kept all the same.
-  sync_error_ = base::NoThrow([&] { return FileError("cannot sync", name(), error); });
+  sync_error_ = base::CatchToStatus([&] { return FileError("cannot sync", name(), error); });
   sync_failed_.store(true, std::memory_order_release);
   return sync_error_;
 }

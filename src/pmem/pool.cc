@@ -550,7 +550,7 @@ Status PmemPool::Grow(uint32_t region, uint64_t chunks_in_a_run) {
   if (chunks_of(region) != before) return Status::OK();  // another thread has just grown it
   if (failed()) return FaultStatus();
   if (!growth_error_.ok()) return growth_error_;
-  return base::NoThrow([&] {
+  return base::CatchToStatus([&] {
     grow_mutex_.AssertHeld();
     return GrowLocked(region, chunks_in_a_run);
   });
@@ -600,7 +600,7 @@ Status PmemPool::GrowLocked(uint32_t region, uint64_t chunks_in_a_run) {
     if (s = media_->PublishSegment(); !s.ok()) return s;
   }
   std::vector<uint64_t> fresh;
-  s = base::NoThrow([&] {
+  s = base::CatchToStatus([&] {
     const Segment segment = InitSegment(index, region, total, bytes);
     if (failed()) return FaultStatus();
     {
@@ -630,7 +630,7 @@ Status PmemPool::GrowLocked(uint32_t region, uint64_t chunks_in_a_run) {
 /// A segment that could not be published must not be there: the next one would take a place that
 /// no open would look at.
 Status PmemPool::TakeBackSegment(Status reason) {
-  Status dropped = base::NoThrow([&] { return media_->DropSegment(); });
+  Status dropped = base::CatchToStatus([&] { return media_->DropSegment(); });
   if (!dropped.ok()) growth_error_ = dropped;
   return reason;
 }
@@ -638,7 +638,7 @@ Status PmemPool::TakeBackSegment(Status reason) {
 Status PmemPool::FaultStatus() const {
   const uint64_t word = fault_.load(std::memory_order_acquire);
   if (word == 0) return Status::OK();
-  return base::NoThrow([&] {
+  return base::CatchToStatus([&] {
     return Status::IOError(media_->Locate(word - 1) +
                            ": the medium does not answer (SIGBUS): the file was truncated, or a "
                            "block is bad; close the database, look at the file and the kernel's "

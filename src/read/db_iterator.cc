@@ -31,7 +31,7 @@ void DbIterator::Move(bool forward, Step&& step) {
   forward_ = forward;
   ahead_at_ = ahead_count_ = 0;
   if (reader_->closed() || owner_->is_parents()) return;
-  status_ = base::NoThrow([&] {
+  status_ = base::CatchToStatus([&] {
     step();
     return Settle(forward);
   });
@@ -108,7 +108,7 @@ void DbIterator::SeekForPrev(Slice target) {
 }
 
 Status DbIterator::status() const {
-  return base::NoThrow([&] {
+  return base::CatchToStatus([&] {
     if (owner_->is_parents()) return base::OpenedByParent();
     if (reader_->closed()) return Status::Closed();
     if (owner_->medium_failed()) return owner_->MediumStatus();

@@ -30,7 +30,7 @@ Status OnThreads(size_t threads, size_t parts, const std::function<void(size_t)>
   std::atomic<size_t> next{0};
   const auto take_parts = [&] {
     for (size_t i = next.fetch_add(1); i < parts; i = next.fetch_add(1)) {
-      outcomes[i] = base::NoThrow([&] {
+      outcomes[i] = base::CatchToStatus([&] {
         work(i);
         return Status::OK();
       });

@@ -72,7 +72,7 @@ Status RangeDeleter::Delete(const WriteOptions& options, Slice begin, std::optio
   const auto one_at_a_time = store_.writer->OwnKeptRange();
   const KeyRange range{begin, end};
   if (!BRAID_MUTANT(kRangeNotKept)) store_.writer->ShowKeptRange(&range);
-  const Status s = base::NoThrow([&] { return DeleteKeys(options, range, deleted); });
+  const Status s = base::CatchToStatus([&] { return DeleteKeys(options, range, deleted); });
   store_.writer->ShowKeptRange(nullptr);
   return s;
 }

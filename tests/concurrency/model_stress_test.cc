@@ -29,7 +29,7 @@ std::string ValueOf(const std::string& key, uint64_t number) {
 
 class ModelStressTest : public ConcurrencyTest {
  protected:
-  struct Guarded {
+  struct RunStep {
     std::mutex mutex;
     Stripe numbers{};
   };
@@ -184,7 +184,7 @@ class ModelStressTest : public ConcurrencyTest {
     }
     const uint64_t stripe = random->Below(kStripes);
     const uint64_t k = random->Below(kKeysOfAStripe);
-    Guarded& guarded = stripes_[stripe];
+    RunStep& guarded = stripes_[stripe];
     const std::lock_guard lock(guarded.mutex);
     if (dice < 12) return WriteOne(random, stripe, k, &guarded.numbers[k]);
     if (dice < 15) return SwapOne(random, stripe, k, &guarded.numbers[k]);
@@ -208,7 +208,7 @@ class ModelStressTest : public ConcurrencyTest {
     ExpectContent(db_.get(), model);
   }
 
-  std::array<Guarded, kStripes> stripes_;
+  std::array<RunStep, kStripes> stripes_;
   std::array<std::atomic<uint64_t>, kCounters> counted_{};
   std::atomic<uint64_t> next_{1};
 };
