@@ -34,7 +34,7 @@ auto CatchToStatus(Call&& call) noexcept {
 
 /// Runs `call`; what it throws is of no consequence.
 template <class Call>
-void Try(Call&& call) noexcept {
+void IgnoreExceptions(Call&& call) noexcept {
   try {
     std::forward<Call>(call)();
   } catch (...) {

@@ -52,7 +52,7 @@ bool WordWatch::Add(void* name, const void* word, uint32_t seen) noexcept {
   const MutexLock lock(mutex_);
   if (!can_wait_) return false;
   Group* group = nullptr;
-  Try([&] {
+  IgnoreExceptions([&] {
     mutex_.AssertHeld();
     group = GroupWithRoom();
   });

@@ -93,7 +93,7 @@ void Workers::Add(Job* job, Lane lane) {
   if (state.threads.empty()) StartThread(lane);
   // Those that are there may all be at long jobs.
   if (state.idle == 0) {
-    Try([&] {
+    IgnoreExceptions([&] {
       mutex_.AssertHeld();
       StartThreadFor(lane, state.jobs + 1);
     });
@@ -203,7 +203,7 @@ void Workers::Loop(Lane lane) noexcept {
     if (state.idle != 0) {
       if (!state.queue.empty()) state.changed.NotifyOne();
     } else {
-      Try([&] {
+      IgnoreExceptions([&] {
         mutex_.AssertHeld();
         StartThreadFor(lane, state.jobs);
       });

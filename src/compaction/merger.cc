@@ -51,7 +51,7 @@ std::function<compaction::TargetTree()> Merger::FitTree() {
   if (store_.indexes->tree() == nullptr) return {};
   return [this]() -> compaction::TargetTree {
     // Without memory for a smaller one it stays as it is, until the next batch.
-    base::Try([&] { store_.indexes->Fit(); });
+    base::IgnoreExceptions([&] { store_.indexes->Fit(); });
     if (store_.budget->IsShort()) store_.reclaimer->ReclaimMemory();
     store_.indexes->FitCache();
     return store_.indexes->MergeTarget();

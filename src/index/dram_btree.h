@@ -505,7 +505,7 @@ class alignas(64) DramBTree {
   void Split(Node* parent, NodeState parent_state, uint32_t index, Node* node, NodeState state,
              std::string_view key, bool leftmost, bool rightmost) {
     NodeLock parent_lock;
-    if (parent != nullptr && !parent_lock.Try(parent, parent_state)) return;
+    if (parent != nullptr && !parent_lock.IgnoreExceptions(parent, parent_state)) return;
     NodeLock lock(node, state);
     if (!lock.held()) return;
     // Without a parent, node still is the root: it was when its state was taken (AwaitRoot), and

@@ -164,7 +164,7 @@ inline bool Unchanged(const Node* node, NodeState state) {
 class NodeLock {
  public:
   NodeLock() = default;
-  NodeLock(Node* node, NodeState expected) { Try(node, expected); }
+  NodeLock(Node* node, NodeState expected) { IgnoreExceptions(node, expected); }
   ~NodeLock() {
     if (node_ != nullptr) Publish(state_);
   }
@@ -172,7 +172,7 @@ class NodeLock {
   NodeLock& operator=(const NodeLock&) = delete;
 
   /// Locks `node` if its state still is `expected`; never waits.
-  bool Try(Node* node, NodeState expected) {
+  bool IgnoreExceptions(Node* node, NodeState expected) {
     uint64_t word = expected.word;
     // Acquire pairs with the release of the last unlock; nothing is published by locking.
     if (!node->state.compare_exchange_strong(word, word | 1, std::memory_order_acquire,

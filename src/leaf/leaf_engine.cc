@@ -108,7 +108,7 @@ class LeafEngine::Maintenance final : public base::Workers::Job {
 
   base::Workers::Next Run() noexcept override {
     engine_->maintenance_wanted_.store(false);
-    base::Try([&] {  // without memory it is done later
+    base::IgnoreExceptions([&] {  // without memory it is done later
       engine_->Maintain();
       engine_->pool_->GrowAhead(0);
       engine_->NoteSyncError();

@@ -27,7 +27,7 @@ base::Workers::Next Scheduler::BackgroundJob::Run() noexcept {
     since_ = 0;
   }
   Next next = Next::After(milliseconds(50));  // where a step fails that is not guarded itself
-  base::Try([&] { next = Step(); });
+  base::IgnoreExceptions([&] { next = Step(); });
   return next;
 }
 

@@ -43,7 +43,7 @@ class BulkLoader::Loading {
     if (!loader_->pool_.failed()) {  // else the next open finds it
       const auto reclaim_lock = loader_->store_.reclaimer->Hold();
       const auto chunks_held = loader_->HoldChunks();
-      base::Try([&] { load.GiveBack(); });
+      base::IgnoreExceptions([&] { load.GiveBack(); });
     }
     const level::VersionSet::Locked versions = loader_->store_.versions->Lock();
     if (head) versions.manifest().ReturnHead(*head);

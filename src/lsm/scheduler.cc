@@ -27,7 +27,8 @@ void Scheduler::TellPressure(bool let_go) {
 void Scheduler::Fail(const Status& status) noexcept {
   if (store_.errors.Fail(status)) {
     if (store_.options.listener != nullptr) store_.options.listener->OnBackgroundError(status);
-    base::Try([&] { Log("writes end until the database is opened again: " + status.ToString()); });
+    base::IgnoreExceptions(
+        [&] { Log("writes end until the database is opened again: " + status.ToString()); });
   }
   store_.controller.Release();
   Wake();
@@ -64,7 +65,7 @@ bool Scheduler::RunStep(bool (Scheduler::*step)()) {
   }
   if (s.ok()) return worked;
   // Nothing was changed: later again, when there is more memory. Who waits for it gets the reason.
-  base::Try([&] { Log("background work waits: " + s.ToString()); });
+  base::IgnoreExceptions([&] { Log("background work waits: " + s.ToString()); });
   if (step == &Scheduler::FlushOldest) requests_.FlushFailed(s);
   if (step == &Scheduler::CompactionStep) EndRound(s);
   return false;

@@ -37,7 +37,7 @@ Status OnThreads(size_t threads, size_t parts, const std::function<void(size_t)>
     }
   };
   // Where no thread can be had, those that are there do the work.
-  base::Try([&] {
+  base::IgnoreExceptions([&] {
     for (size_t i = 1; i < threads; ++i) helpers.emplace_back(take_parts);
   });
   take_parts();

@@ -137,7 +137,7 @@ Status Writer::AfterWrite(const WriteOptions& options) {
   }
   if (full != nullptr) {
     // The write is done. Where memory for the next memtable is missing, the next write tries again.
-    base::Try([&] { store_.host->SwitchFullMemTable(full); });
+    base::IgnoreExceptions([&] { store_.host->SwitchFullMemTable(full); });
   }
   if (options.sync && pool_.ops().media_class() == MediaClass::kPage) return store_.host->Sync();
   return Status::OK();
