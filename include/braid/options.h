@@ -129,10 +129,7 @@ struct CompactionOptions {
   uint32_t l0_slowdown = 16;      ///< L0 tables from which writers are slowed down smoothly
   uint32_t l0_stop = 48;          ///< L0 tables at which writers wait; at most 56
   uint32_t batch_entries = 1024;  ///< entries whose links one redo record covers
-  /// L0 tables whose ranges of keys lie apart are merged side by side, so many at most, 1 to 4. Not
-  /// set: as many as there are processors. Only where writes outrun one merge are there several.
-  std::optional<uint32_t> threads;
-  double gc_live_ratio = 0.5;  ///< chunks with a smaller share of live bytes are collected
+  double gc_live_ratio = 0.5;     ///< chunks with a smaller share of live bytes are collected
   /// A part of L1 is copied into the order of its keys when more than this share of its entries do
   /// not stand behind the one before them: in Compact(), and after a second without writes when as
   /// large a share of L1 is new. Takes as much space again for the time of it. 0: never.

@@ -139,9 +139,6 @@ Status Options::Validate() const {
   if (s.ok()) {
     s = CheckRange<uint32_t>("compaction.batch_entries", compaction.batch_entries, 1, 1u << 20);
   }
-  if (s.ok() && compaction.threads) {
-    s = CheckRange<uint32_t>("compaction.threads", *compaction.threads, 1, 4);
-  }
   if (s.ok() && !(compaction.gc_live_ratio >= 0.0 && compaction.gc_live_ratio <= 0.9)) {
     s = Status::InvalidArgument("options.compaction.gc_live_ratio must be between 0 and 0.9");
   }

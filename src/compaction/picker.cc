@@ -60,9 +60,7 @@ bool LieApart(const TableFacts& a, const TableFacts& b) {
 }
 
 /// Ids of the oldest tables that can be merged at once; oldest last.
-std::vector<uint64_t> SideBySide(const std::vector<TableFacts>& tables,
-                                 const CompactionOptions& options) {
-  const size_t most = options.threads.value_or(1);
+std::vector<uint64_t> SideBySide(const std::vector<TableFacts>& tables, size_t most) {
   size_t count = 1;
   for (; count < std::min(most, tables.size()); ++count) {
     const TableFacts& next = tables[tables.size() - 1 - count];
@@ -90,7 +88,7 @@ Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options) {
   plan.to = 1;
   plan.method = *options.kind == MergeKind::kCopy ? MergeMethod::kCopyAndLink : MergeMethod::kLink;
   const bool alone = is_open || plan.method != MergeMethod::kLink;
-  plan.inputs = alone ? std::vector{l0.back().id} : SideBySide(l0, options);
+  plan.inputs = alone ? std::vector{l0.back().id} : SideBySide(l0, facts.most_merges);
   plan.is_bottom = plan.to + 1 == facts.levels.size();
   return plan;
 }

@@ -89,6 +89,7 @@ struct StoreFacts {
   enum class OpenMerge : uint8_t { kNone, kOfTable, kOfCopies };
   OpenMerge open_merge = OpenMerge::kNone;  // in the manifest
   uint64_t l0_found = 0;                    // tables, when the store was opened
+  size_t most_merges = 1;                   // side by side
   bool lacks_index = false;     // a table that lookups go through may get the index it is to have
   bool is_granted = false;      // processes that read beside this one keep tables as they are
   bool finish_all = false;      // somebody waits for all work to be done
@@ -100,7 +101,7 @@ struct StoreFacts {
 
 Plan Pick(const StoreFacts& facts, const CompactionOptions& options);
 /// The merge that comes next, whatever else there is to do: the oldest that is open, else that of
-/// the oldest tables of L0 whose ranges of keys lie apart, at most compaction.threads of them.
+/// the oldest tables of L0 whose ranges of keys lie apart, at most facts.most_merges of them.
 Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options);
 
 /// What a decision to collect is made from.

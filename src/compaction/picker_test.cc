@@ -64,7 +64,7 @@ class Facts {
         table->last_key = std::string_view(keys.back()).substr(1);
       }
     } else if (name == "threads") {
-      options.threads = static_cast<uint32_t>(std::stoul(value));
+      facts.most_merges = std::stoul(value);
     } else if (name == "found") {
       facts.l0_found = std::stoull(value);
     } else if (name == "levels") {

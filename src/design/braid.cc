@@ -1,11 +1,7 @@
 // Purpose: the recipe of the default design: index-unified log, DRAM B+-tree memtable, link flush,
 // zipper merge with a redo log, DRAM index over L1, lookup cache (docs/designs/). Thread safety:
 // none needed. Persistence: that of its parts.
-#include <algorithm>
-#include <thread>
-
 #include "design/design.h"
-#include "format/manifest.h"
 #include "lsm/lsm_engine.h"
 
 namespace braid::design {
@@ -24,8 +20,6 @@ const Design kBraid = {
       Choose(&options->flush.checkpoint_tables, 1);
       Choose(&options->compaction.kind, MergeKind::kZipper);
       Choose(&options->compaction.persistence, MergePersistence::kRedoLog);
-      Choose(&options->compaction.threads,
-             std::clamp(std::thread::hardware_concurrency(), 1u, format::kMaxMerges));
       // A bucket a record for as many small records as their index leaves room for. It can't give
       // way when memory is short, so a small budget is better spent on what can.
       Choose<uint64_t>(&options->cache.lookup_bytes, options->memory_budget_bytes < kLeastForLookups

@@ -19,7 +19,6 @@ const Design kListDb = {
              options->log.kind == LogKind::kIndexUnified ? 4u : 1u);
       Choose(&options->compaction.kind, MergeKind::kZipper);
       Choose(&options->compaction.persistence, MergePersistence::kPointer);
-      Choose<uint32_t>(&options->compaction.threads, 1);
       Choose(&options->compaction.arrange_share, 0.0);
       Choose(&options->cache.index, false);
       // The paper's 979 MB of 1 GB for the hash table and 45 MB for the list (6.8.2.2), of what the

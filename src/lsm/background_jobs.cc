@@ -143,8 +143,7 @@ void Scheduler::Start() {
     const base::MutexLock lock(work_mutex_);
     workers_ = workers;
   }
-  const uint32_t side_by_side = store_.options.compaction.threads.value_or(1);
-  crew_.Start(workers, side_by_side - 1);
+  crew_.Start(workers, MostMerges() - 1);
   store_.merger.SetCrew(&crew_);
   workers->Add(jobs_[0].get(), Lane::kFlush);
   workers->Add(jobs_[1].get(), Lane::kMerge);

@@ -2,6 +2,7 @@
 #include "lsm/scheduler.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/mutants.h"
@@ -179,13 +180,19 @@ bool Scheduler::ArrangeStep() {
   return worked;
 }
 
+/// As many as there are processors. Those that take turns are as many on any machine, so that what
+/// they do can be repeated.
+size_t Scheduler::MostMerges() const {
+  if (!store_.options.background_threads) return format::kMaxMerges;
+  return std::clamp(std::thread::hardware_concurrency(), 1u, format::kMaxMerges);
+}
+
 /// Not where a merge is more than links, or nothing but a few; nor where the index over the bottom
 /// may have to shrink while it runs.
 bool Scheduler::MayMergeSideBySide(const level::VersionSet::ConstLocked& versions) const {
   const CompactionOptions& options = store_.options.compaction;
   const level::Level& l0 = versions.state().version->l0();
-  if (options.threads.value_or(1) < 2 || l0.size() < 2 || versions.record().AnyMerge())
-    return false;
+  if (MostMerges() < 2 || l0.size() < 2 || versions.record().AnyMerge()) return false;
   if (*options.kind != MergeKind::kZipper || *options.persistence != MergePersistence::kRedoLog) {
     return false;
   }
@@ -205,6 +212,7 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
   const uint64_t worth_a_thread =
       compaction::kBatchesWorthAThread * store_.options.compaction.batch_entries;
   const bool side_by_side = MayMergeSideBySide(versions);
+  facts.most_merges = side_by_side ? MostMerges() : 1;
   for (const level::Level& level : versions.state().version->levels) {
     std::vector<compaction::TableFacts>& tables = facts.levels.emplace_back();
     for (const auto& table : level) {
@@ -329,9 +337,9 @@ Status Scheduler::FlushForClose() {
   // When no head is free for another table, a merge makes one.
   const auto merge = [this] {
     store_.readers.TakeBack();
-    CompactionOptions options = store_.options.compaction;
-    options.threads = 1;
-    const compaction::Plan plan = compaction::PickMerge(FactsOfNow(), options);
+    compaction::StoreFacts facts = FactsOfNow();
+    facts.most_merges = 1;
+    const compaction::Plan plan = compaction::PickMerge(facts, store_.options.compaction);
     return plan.action != compaction::Action::kNothing && CarryOut(plan);
   };
   while (!BRAID_MUTANT(kCloseLeavesLog) &&

@@ -121,6 +121,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   bool FlushOldest();
   bool CompactionStep();
   compaction::StoreFacts FactsOfNow();
+  size_t MostMerges() const;
   bool MayMergeSideBySide(const level::VersionSet::ConstLocked& versions) const;
   bool CarryOut(const compaction::Plan& plan);
   bool Merge(const compaction::Plan& plan);

@@ -32,7 +32,6 @@ class SideBySideTest : public ::testing::Test {
     options.memory_budget_bytes = 64ull << 20;
     options.compaction.l0_trigger = l0_trigger;
     options.compaction.batch_entries = 16;
-    options.compaction.threads = 3;
     options.listener = listener_;
     db_ = OpenOrFail(options, folder_.Sub("pool"));
     ASSERT_NE(db_, nullptr);
@@ -88,7 +87,9 @@ TEST_F(SideBySideTest, ReadersFindAllThatWasWritten) {
     for (std::thread& thread : threads) thread.join();
   }
   ASSERT_EQ(failure_.text(), "") << ReplayLine();
-  EXPECT_GT(listener_->most(), 1u) << "nothing was merged side by side";
+  if (std::thread::hardware_concurrency() > 1) {
+    EXPECT_GT(listener_->most(), 1u) << "nothing was merged side by side";
+  }
   VerifyReport report;
   BRAID_EXPECT_OK(db_->Verify(&report));
   db_.reset();

@@ -348,9 +348,7 @@ Options DrawOptions(const Workload& workload, Random* random) {
     options.memory_budget_bytes =
         workload.memory_bytes / 2 + random->Uniform(workload.memory_bytes);
   }
-  options.compaction.threads = 1;
   if (workload.ranges > 1) {
-    options.compaction.threads = static_cast<uint32_t>(2 + random->Uniform(3));
     options.compaction.l0_trigger = 3;
     options.compaction.batch_entries = 1;  // so that these tables are worth it
     options.memory_budget_bytes = 16u << 20;
