@@ -1,13 +1,13 @@
-// Purpose: what keeps merges into one list apart that run side by side. A border is an entry as
-// tall as can be: a delete with a number below that of any write, so that it stands behind all
-// versions of its key and hides nothing. So no link of any layer leads from one side of it to the
-// other: who is left of it changes links of entries there, which lead to it at most, and who is
-// right of it changes its own links and those behind.
-// Thread safety: one thread at a time. Invariant 1: borders are put in before merges begin that
-// they keep apart, and taken out after all of these have ended; what a crash leaves of them any
-// later merge of their keys drops, and so does a collection. Persistence: borders come in as copies
-// do, by a table and a merge of their own (merger.h), and go by a merge that looks at their keys
-// again. Source: braid's; sentinels of lists, as in the bounds of Harris's lists.
+// Purpose: borders, the sentinels that separate concurrent merges into one skip list. A border is a
+// delete of maximum height whose sequence number is lower than that of any write, so it follows all
+// versions of its key and hides nothing. No link in any layer crosses it: the merge on its left
+// changes only links of entries on the left, which lead to the border at most; the merge on its
+// right changes the border's own links and those behind it.
+// Thread safety: one thread at a time. Invariant 1: borders are inserted before the merges that
+// they separate begin, and removed after all of these have ended. A border that a crash leaves
+// behind is dropped by the next merge of its key, or by a collection. Persistence: borders are
+// inserted as copies are, by a table and a merge of their own (merger.h), and removed by a merge
+// that revisits their keys. Source: braid's.
 #pragma once
 
 #include <string>
@@ -25,13 +25,13 @@ inline bool IsBorder(const format::EntryHeader& entry) noexcept {
   return entry.sequence() == format::kBorderSequence && entry.op() == format::EntryOp::kDelete;
 }
 
-/// Makes a table of a border behind each of `keys`, which ascend. Errors: OutOfSpace, also where a
-/// key leaves its chunk no room for a border; then nothing is held. Cost: a chunk; two fences.
+/// Writes a table with one border for each of `keys`, which must ascend. Errors: OutOfSpace, also
+/// when a key is too large for a border to fit in a chunk; then nothing is held. Cost: a chunk.
 Result<format::TableRecord> WriteBorders(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
                                          const std::vector<std::string>& keys, uint64_t table_id,
                                          uint32_t head);
 
-/// Behind the versions of `key`; null: there is none, or damage was met.
+/// The border of `key`, or null when there is none or the list is damaged.
 const format::EntryHeader* FindBorder(const index::SkipList& list, std::string_view key,
                                       index::Damage* damage);
 

@@ -1,6 +1,6 @@
-// Purpose: runs tasks of several steps side by side, on as many threads as there are for it;
-// without threads they take turns, a step each, so that the crash simulator sees them interleaved
-// in an order that can be repeated. Thread safety: one caller at a time. Persistence: none.
+// Purpose: runs the merges of one plan concurrently; without threads, round robin and a step at a
+// time, so that the crash simulator interleaves them in a repeatable order. Thread safety: one
+// caller at a time. Persistence: none.
 #pragma once
 
 #include <functional>
@@ -10,15 +10,15 @@ namespace braid::compaction {
 
 class Crew {
  public:
-  /// One step. False: there are no more. Throws nothing.
+  /// Runs one step and returns whether there are more. Must not throw.
   using Task = std::function<bool()>;
 
   virtual ~Crew() = default;
-  /// Returns when all tasks have come to their ends. Each is one thread's from its first step on.
+  /// Returns when all tasks are done. A task stays on the thread that ran its first step.
   virtual void Run(const std::vector<Task>& tasks) = 0;
 };
 
-/// The calling thread alone.
+/// Round robin, on the calling thread.
 class TurnTakers final : public Crew {
  public:
   void Run(const std::vector<Task>& tasks) override {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <span>
 #include <sstream>
 
 namespace braid::compaction {
@@ -103,11 +104,21 @@ class Facts {
   std::vector<TableFacts>& L0() { return facts.levels.front(); }
 };
 
+struct Row {
+  const char* facts;
+  const char* plan;
+};
+
+template <class Picker>
+void ExpectPlans(Picker pick, std::span<const Row> rows) {
+  for (const Row& row : rows) {
+    const Facts facts(row.facts);
+    EXPECT_EQ(pick(facts.facts, facts.options).ToString(), row.plan) << "facts: " << row.facts;
+  }
+}
+
 TEST(PickerTest, Plans) {
-  const struct {
-    const char* facts;
-    const char* plan;
-  } rows[] = {
+  const Row rows[] = {
       // At leisure: reads first, then space; each as long as it comes to something.
       {"", "index"},
       {"l0=3", "index"},
@@ -159,17 +170,11 @@ TEST(PickerTest, Plans) {
       {"phase=k", "make-room"},
       {"phase=k over", "next-phase"},
   };
-  for (const auto& row : rows) {
-    const Facts facts(row.facts);
-    EXPECT_EQ(Pick(facts.facts, facts.options).ToString(), row.plan) << "facts: " << row.facts;
-  }
+  ExpectPlans(Pick, rows);
 }
 
 TEST(PickerTest, TheOldestTablesThatLieApartAreMergedSideBySide) {
-  const struct {
-    const char* facts;
-    const char* plan;
-  } rows[] = {
+  const Row rows[] = {
       {"l0=4 threads=2 ranges=am,nz", "merge 12 11 of L0 into L1, the bottom"},
       {"l0=4 threads=2 ranges=nz,am", "merge 12 11 of L0 into L1, the bottom"},
       {"l0=4 threads=4 ranges=ad,mz,eg", "merge 13 12 11 of L0 into L1, the bottom"},
@@ -184,27 +189,18 @@ TEST(PickerTest, TheOldestTablesThatLieApartAreMergedSideBySide) {
       {"l0=4 threads=2 ranges=am,nz merge=copy", "merge 11 of L0 into L1 by copies, the bottom"},
       {"l0=4 threads=2 ranges=am,nz open=table", "merge 11 of L0 into L1, the bottom"},
   };
-  for (const auto& row : rows) {
-    const Facts facts(row.facts);
-    EXPECT_EQ(Pick(facts.facts, facts.options).ToString(), row.plan) << "facts: " << row.facts;
-  }
+  ExpectPlans(Pick, rows);
 }
 
 TEST(PickerTest, TheNextMergeOfWhoClosesIsTheOpenOneOrTheOldest) {
-  const struct {
-    const char* facts;
-    const char* plan;
-  } rows[] = {
+  const Row rows[] = {
       {"", "nothing"},
       {"l0=1", "merge 11 of L0 into L1, the bottom"},
       {"l0=1 merge=none", "nothing"},
       {"l0=1 merge=none open=table", "merge 11 of L0 into L1, the bottom"},
       {"l0=2 open=copies", "finish-copies"},
   };
-  for (const auto& row : rows) {
-    const Facts facts(row.facts);
-    EXPECT_EQ(PickMerge(facts.facts, facts.options).ToString(), row.plan) << "facts: " << row.facts;
-  }
+  ExpectPlans(PickMerge, rows);
 }
 
 TEST(PickerTest, ChunksAreCollectedWhenTheyTakeTooMuch) {

@@ -1,4 +1,5 @@
 // Purpose: the zipper merge. Thread safety, invariants, persistence: see zipper_merge.h.
+// Steps:
 //  1. Start, Collect: walk the source's bottom layer, up to the boundary, into an array.
 //  2. Step, from the tail of the array, range by range:
 //  3.   MergePlaces: find the predecessors of each key in the target (the stack).

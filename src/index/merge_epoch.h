@@ -1,8 +1,7 @@
-// Purpose: tells lookups whether what they met may have been changed under them: a dead entry that
-// is found while nothing changes is damage, else the lookup comes again.
-// Thread safety: any thread. Invariant: the low bits count the merges that are changing links,
-// marks of death or trees; the others change with every such change, and with each state that is
-// shown. Persistence: none.
+// Purpose: lets a lookup that finds a dead entry tell a concurrent merge, after which it retries,
+// from damage. Thread safety: any thread. Invariant: the low bits count the merges that are
+// changing links, marks of death or trees; the high bits change with each such change, and whenever
+// a new state is published. Persistence: none.
 #pragma once
 
 #include <atomic>

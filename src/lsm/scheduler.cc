@@ -2,7 +2,6 @@
 #include "lsm/scheduler.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/mutants.h"
@@ -180,11 +179,11 @@ bool Scheduler::ArrangeStep() {
   return worked;
 }
 
-/// As many as there are processors. Those that take turns are as many on any machine, so that what
-/// they do can be repeated.
+/// As many as there are threads for merges. Without threads a constant, so that a run of the crash
+/// simulator is the same on every machine.
 size_t Scheduler::MostMerges() const {
   if (!store_.options.background_threads) return format::kMaxMerges;
-  return std::clamp(std::thread::hardware_concurrency(), 1u, format::kMaxMerges);
+  return std::min<size_t>(base::Workers::most_threads(), format::kMaxMerges);
 }
 
 /// Not where a merge is more than links, or nothing but a few; nor where the index over the bottom
@@ -192,7 +191,7 @@ size_t Scheduler::MostMerges() const {
 bool Scheduler::MayMergeSideBySide(const level::VersionSet::ConstLocked& versions) const {
   const CompactionOptions& options = store_.options.compaction;
   const level::Level& l0 = versions.state().version->l0();
-  if (MostMerges() < 2 || l0.size() < 2 || versions.record().AnyMerge()) return false;
+  if (l0.size() < 2 || MostMerges() < 2 || versions.record().AnyMerge()) return false;
   if (*options.kind != MergeKind::kZipper || *options.persistence != MergePersistence::kRedoLog) {
     return false;
   }

@@ -15,17 +15,9 @@
 namespace braid::crash {
 namespace {
 
-constexpr uint64_t kBareChunkBytes = 4096;
-
 class StructureTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    options_.background_threads = false;
-    options_.pool.chunk_bytes = kBareChunkBytes;
-    options_.pool.initial_bytes = 256u << 10;
-    options_.memtable.bytes = 2048;
-    options_.log.shards = 1;
-    options_.memory_budget_bytes = 16u << 20;
     sim_.set_tracking(false);
     db_ = Open();
   }
@@ -73,7 +65,7 @@ class StructureTest : public ::testing::Test {
 
   pmem::SimArea area_{8u << 20};
   pmem::SimPersist sim_{&area_, nullptr, 1};
-  Options options_;
+  const Options options_ = BareOptions();
   std::unique_ptr<DB> db_;
 };
 

@@ -17,8 +17,6 @@
 namespace braid::crash {
 namespace {
 
-constexpr uint64_t kPageChunkBytes = 4096;  // so that no two chunks share a page
-
 /// A page-cache device. `memory` is what processes see; `medium` what has been written back.
 struct PageDevice {
   pmem::SimArea memory{4u << 20};
@@ -28,15 +26,6 @@ struct PageDevice {
 
 class TwoCrashesTest : public ::testing::Test {
  protected:
-  TwoCrashesTest() {
-    options_.background_threads = false;
-    options_.pool.chunk_bytes = kPageChunkBytes;
-    options_.pool.initial_bytes = 256u << 10;
-    options_.memtable.bytes = 2048;
-    options_.log.shards = 1;
-    options_.memory_budget_bytes = 16u << 20;
-  }
-
   std::unique_ptr<DB> Open(PageDevice* device, const std::string& boot) {
     Result<std::unique_ptr<DB>> opened =
         OpenBare(options_, std::make_unique<pmem::SimMedia>(&device->sim, boot));
@@ -50,10 +39,10 @@ class TwoCrashesTest : public ::testing::Test {
   static uint64_t OwnerOfTheExtent(const pmem::SimArea& area) {
     const auto* states =
         reinterpret_cast<const uint64_t*>(area.base() + format::kFirstStateTableOffset);
-    for (uint64_t chunk = 0; chunk < area.published_bytes() / kPageChunkBytes; ++chunk) {
+    for (uint64_t chunk = 0; chunk < area.published_bytes() / kBareChunkBytes; ++chunk) {
       if (format::ChunkState{states[chunk]}.kind() != format::ChunkKind::kExtentHead) continue;
       format::ExtentHeader header;
-      std::memcpy(&header, area.base() + chunk * kPageChunkBytes, sizeof header);
+      std::memcpy(&header, area.base() + chunk * kBareChunkBytes, sizeof header);
       return header.owner;
     }
     ADD_FAILURE() << "there is no extent";
@@ -64,7 +53,7 @@ class TwoCrashesTest : public ::testing::Test {
   /// it was then, over the medium.
   void DieInTheMerge(PageDevice* dies, PageDevice* next) {
     const std::unique_ptr<DB> db = Open(dies, "boot");
-    ASSERT_TRUE(db->Put("large", std::string(3 * kPageChunkBytes, 'l')).ok());
+    ASSERT_TRUE(db->Put("large", std::string(3 * kBareChunkBytes, 'l')).ok());
     ASSERT_TRUE(db->Compact().ok());
     entry_ = OwnerOfTheExtent(dies->memory);
     ASSERT_EQ(StateAt(dies->memory, entry_), format::kStateLive);
@@ -121,7 +110,7 @@ class TwoCrashesTest : public ::testing::Test {
     return lost;
   }
 
-  Options options_;
+  const Options options_ = BareOptions();
   uint64_t entry_ = 0;
 };
 
