@@ -78,7 +78,7 @@ endif()
 
 # The crash tests want to know which words of a pool are read. With the checks that the compiler
 # makes for AddressSanitizer, but without its library, each load looks at a byte of shadow memory and
-# calls a function of ours where it is set (src/pmem/sim_reads.cc). Memory functions stay calls, so
+# calls a function of ours where it is set (src/sim/sim_reads.cc). Memory functions stay calls, so
 # that they can be stood in for (tests/crash/read_hooks.cc).
 set(BRAID_READ_HOOK_FLAGS "")
 set(BRAID_NO_READ_HOOK_FLAGS "--param asan-instrument-reads=0")
@@ -132,4 +132,7 @@ function(braid_own_code target)
     -Wall -Wextra -Wpedantic ${BRAID_SHADOW_WARNING}
     $<$<COMPILE_LANGUAGE:CXX>:-Wconversion> $<$<COMPILE_LANGUAGE:CXX>:-Wno-sign-conversion>
     $<$<BOOL:${BRAID_WERROR}>:-Werror>)
+  if(TARGET braid_woven)
+    add_dependencies(${target} braid_woven)
+  endif()
 endfunction()

@@ -6,7 +6,7 @@ list(FILTER BRAID_FUZZ_SOURCES EXCLUDE REGEX "_test\\.cc$")
 
 # The readers of `braid load` need nothing of the other verbs, which the preset does not build.
 set(BRAID_LOADER_SOURCES "")
-foreach(name common_range common_text deb822_reader interrupt jsonl_reader line_source tsv_reader)
+foreach(name key_range_flags text_format deb822_reader interrupt jsonl_reader line_source tsv_reader)
   list(APPEND BRAID_LOADER_SOURCES "${PROJECT_SOURCE_DIR}/tools/${name}.cc")
 endforeach()
 add_library(braid_fuzz_loaders STATIC ${BRAID_LOADER_SOURCES})

@@ -199,7 +199,8 @@ function(braid_add_script label script)
     LABELS ${label} TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()
 
-foreach(check check_layers check_limits check_links check_names)
+foreach(check check_asserts check_classes check_heads check_layers check_limits check_links
+        check_names check_words)
   braid_add_script(style style/${check}.py)
   braid_add_script(style style/${check}_test.py)
 endforeach()
@@ -208,6 +209,7 @@ braid_add_script(style style/reliability_test.py)
 braid_add_script(style style/bench_tables_test.py)
 braid_add_script(style style/count_tests_test.py)
 braid_add_script(style style/test_run_test.py)
+braid_add_script(style style/weave_faults_test.py)
 braid_add_script(style style/hadoop_demo_test.py)
 
 if(TARGET braid_figures)

@@ -25,7 +25,7 @@
 #include "braid/options.h"
 #include "design/design.h"
 #include "format/layout.h"
-#include "pmem/media.h"
+#include "media/media.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
@@ -226,7 +226,7 @@ class PoolMemory {
 };
 
 /// A handle on the memory, as the store wants it.
-class MemoryMedia final : public pmem::Media {
+class MemoryMedia final : public media::Media {
  public:
   MemoryMedia(PoolMemory* memory, MediaClass media_class, std::string boot_id)
       : memory_(memory), class_(media_class), boot_id_(std::move(boot_id)) {}
@@ -247,8 +247,8 @@ class MemoryMedia final : public pmem::Media {
     memory_->Drop();
     return Status::OK();
   }
-  Status Sync() override { return Status::OK(); }
-  Status SyncRange(uint64_t, uint64_t) override { return Status::OK(); }
+  Status SyncAll() override { return Status::OK(); }
+  Status SyncPages(uint64_t, uint64_t) override { return Status::OK(); }
   void Prefault(uint64_t, uint64_t) noexcept override {}
   std::string boot_id() const override { return boot_id_; }
   std::string Locate(uint64_t offset) const override {
@@ -265,7 +265,7 @@ class MemoryMedia final : public pmem::Media {
 
 inline constexpr const char* kFuzzBoot = "fuzz";
 
-inline std::unique_ptr<pmem::Media> MediaFor(PoolMemory* memory, uint8_t how) {
+inline std::unique_ptr<media::Media> MediaFor(PoolMemory* memory, uint8_t how) {
   return std::make_unique<MemoryMedia>(
       memory, (how & kPageMedia) != 0 ? MediaClass::kPage : MediaClass::kByte,
       (how & kOtherBoot) != 0 ? "another" : kFuzzBoot);
@@ -300,10 +300,10 @@ inline Options FuzzOptions(uint8_t how, const design::Design& design) {
   options.design = design.name;
   options.log.kind.reset();
   options.memtable.kind.reset();
-  options.flush.checkpoint_tables = 0;
+  options.flush.group_tables = 0;
   options.compaction.kind.reset();
   options.compaction.persistence.reset();
-  options.compaction.arrange_share.reset();
+  options.compaction.recluster_share.reset();
   options.cache.index.reset();
   options.cache.lookup_bytes.reset();
   options.cache.second_chance_bytes.reset();

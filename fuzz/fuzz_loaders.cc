@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "fuzz_common.h"
-#include "tools/common_range.h"
-#include "tools/common_text.h"
+#include "tools/key_range_flags.h"
 #include "tools/line_source.h"
 #include "tools/record_reader.h"
+#include "tools/text_format.h"
 
 namespace braid::fuzz {
 namespace {

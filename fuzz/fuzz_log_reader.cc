@@ -6,7 +6,7 @@
 
 #include "fuzz_common.h"
 #include "log/log_reader.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 #include "pool_surgery.h"
 
 namespace braid::fuzz {
@@ -20,8 +20,8 @@ const PoolBytes& EmptyPool() {
     PoolMemory memory;
     Options options = FuzzOptions(0);
     options.pool.initial_bytes = 96u << 10;
-    auto opened = pmem::PmemPool::Open(MediaFor(&memory, 0), options,
-                                       [](pmem::PmemPool*) { return Status::OK(); });
+    auto opened = pool::PmemPool::Open(MediaFor(&memory, 0), options,
+                                       [](pool::PmemPool*) { return Status::OK(); });
     Require(opened.ok(), "an empty pool can't be made");
     return memory.Save();
   }();
@@ -56,7 +56,7 @@ std::vector<uint64_t> FillChunks(Input* input, PoolSurgery* at) {
   return chunks;
 }
 
-void CheckShard(const pmem::PmemPool& pool, const std::vector<uint64_t>& chunks) {
+void CheckShard(const pool::PmemPool& pool, const std::vector<uint64_t>& chunks) {
   std::vector<log::LogChunk> log;
   for (const uint64_t chunk : chunks) {
     Result<log::LogChunk> header = log::ReadLogChunk(pool, chunk);
@@ -93,8 +93,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::vector<uint64_t> chunks = FillChunks(&input, &surgery);
   memory.Load(bytes);
   auto pool =
-      braid::pmem::PmemPool::Open(MediaFor(&memory, 0), FuzzOptions(0),
-                                  [](braid::pmem::PmemPool*) { return braid::Status::OK(); });
+      braid::pool::PmemPool::Open(MediaFor(&memory, 0), FuzzOptions(0),
+                                  [](braid::pool::PmemPool*) { return braid::Status::OK(); });
   Require(pool.ok(), "the pool around the log can't be opened");
   CheckShard(**pool, chunks);
   return 0;

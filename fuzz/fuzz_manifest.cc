@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "compaction/redo_log.h"
 #include "fuzz_common.h"
 #include "level/manifest.h"
-#include "pmem/pool.h"
-#include "pmem/pool_facts.h"
+#include "merge/redo_log.h"
+#include "pool/pool.h"
+#include "pool/pool_facts.h"
 #include "pool_surgery.h"
 
 namespace braid::fuzz {
@@ -19,7 +19,7 @@ const PoolBytes& EmptyPool() {
   static const PoolBytes pool = [] {
     PoolMemory memory;
     auto opened =
-        pmem::PmemPool::Open(MediaFor(&memory, 0), FuzzOptions(0), [](pmem::PmemPool* fresh) {
+        pool::PmemPool::Open(MediaFor(&memory, 0), FuzzOptions(0), [](pool::PmemPool* fresh) {
           level::Manifest manifest(fresh);
           return manifest.Create();
         });
@@ -63,15 +63,15 @@ void ApplyPieces(Input* input, uint8_t mend, PoolSurgery* at) {
 }
 
 /// What the engine does with a manifest that it believes.
-void UseManifest(pmem::PmemPool* pool) {
+void UseManifest(pool::PmemPool* pool) {
   level::Manifest manifest(pool);
   if (!manifest.Load().ok()) return;
   const format::ManifestState& record = manifest.record();
   for (const format::MergeRecord& merge : record.merges) {
     if (merge.id == 0) continue;
-    compaction::RedoLog redo(pool, merge);
+    merge::RedoLog redo(pool, merge);
     std::vector<format::RedoUpdate> updates;
-    Result<compaction::BatchProgress> progress = redo.Newest(&updates);
+    Result<merge::BatchProgress> progress = redo.Newest(&updates);
     Require(updates.size() <= redo.capacity(), "a redo record is larger than its chunk");
     if (progress.ok()) (void)redo.Apply(updates);
   }
@@ -101,8 +101,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ApplyPieces(&input, mend, &surgery);
   memory.Load(bytes);
   auto pool =
-      braid::pmem::PmemPool::Open(MediaFor(&memory, mend & kPageMedia), FuzzOptions(0),
-                                  [](braid::pmem::PmemPool*) { return braid::Status::OK(); });
+      braid::pool::PmemPool::Open(MediaFor(&memory, mend & kPageMedia), FuzzOptions(0),
+                                  [](braid::pool::PmemPool*) { return braid::Status::OK(); });
   if (pool.ok()) UseManifest(pool->get());
   return 0;
 }

@@ -98,7 +98,7 @@ void Write(Engine* engine, uint8_t seed) {
 void Repair(const PoolMemory& memory, uint8_t how) {
   constexpr size_t kMostFindings = 1 << 16;  // some for each word of the greatest pool
   Result<std::unique_ptr<repair::Salvage>> read =
-      repair::Salvage::Read(pmem::PoolImage::OfMemory(memory.base(), memory.segments()), {},
+      repair::Salvage::Read(media::PoolImage::OfMemory(memory.base(), memory.segments()), {},
                             (how & kOtherBoot) != 0 ? "another" : kFuzzBoot);
   if (!read.ok()) {
     Require(!read.status().message().empty(), "an error without a message");

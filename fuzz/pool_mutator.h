@@ -290,7 +290,7 @@ class PoolMutator {
       case 5:
         *entry->state_byte() =
             random_.OneIn(4) ? static_cast<uint8_t>(random_.Next())
-                             : *entry->state_byte() ^ (format::kStateLive ^ format::kStateDead);
+                             : *entry->state_byte() ^ (format::kStateLive ^ format::kStateObsolete);
         return;
       case 6:  // a key of another entry
         CopyKey(at_.Entry(Pick(entries)), entry);
@@ -388,7 +388,7 @@ class PoolMutator {
     if (entries.empty() || random_.OneIn(5)) {
       *update = {Number(format::kTableHeadsOffset), Target(entries)};
     } else if (random_.OneIn(3)) {
-      *update = {Pick(entries) | format::kRedoMarkDead, 0};
+      *update = {Pick(entries) | format::kRedoMarkObsolete, 0};
     } else {
       const uint64_t from = Pick(entries);
       const uint64_t place = random_.Uniform(at_.Entry(from)->height() + 1ull) * 8;

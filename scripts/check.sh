@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The checks that need no run: layout, layers, limits, links, clang with its checks of locks, clang-tidy. All of them, then the verdict.
+# The checks that need no run: layout, those of tests/style, clang with its checks of locks, clang-tidy. All of them, then the verdict.
 #   check.sh                everything
 #   check.sh --format       only whether the layout is clang-format's
 #   check.sh --fix-format   lay the files out
@@ -45,10 +45,10 @@ if [ "${1:-}" = --format ]; then
   exit
 fi
 
-python3 -B tests/style/check_layers.py || failed+=(layers)
-python3 -B tests/style/check_limits.py || failed+=(limits)
-python3 -B tests/style/check_links.py || failed+=(links)
-python3 -B tests/style/check_names.py || failed+=(names)
+for name in asserts classes heads layers limits links names words; do
+  python3 -B "tests/style/check_$name.py" || failed+=("$name")
+done
+python3 -B scripts/weave_faults.py --check || failed+=(faults)
 
 sources src | grep '\.cc$' | grep -v '_test\.cc$' | clang_takes || failed+=(clang)
 
@@ -66,4 +66,4 @@ if [ ${#failed[@]} -gt 0 ]; then
   echo "check: failed: ${failed[*]}" >&2
   exit 1
 fi
-echo "check: layout, layers, limits, links and clang-tidy are clean."
+echo "check: layout, style, locks and clang-tidy are clean."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the tests: switches on one seeded fault after the other (src/base/mutants.h) and expects the
+# Tests the tests: switches on one seeded fault after the other (src/sim/faults.h, src/media/sites.h) and expects the
 # crash tests, or another test program, to find each. Prints a table, and fails when one survives.
 #   mutants.sh                      all of them
 #   mutants.sh kRedoNotFlushed ...  these

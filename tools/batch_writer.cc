@@ -10,7 +10,7 @@
 #include <new>
 #include <string_view>
 
-#include "tools/common_text.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {

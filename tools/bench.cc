@@ -12,10 +12,10 @@
 #include "bench/harness/report.h"
 #include "bench/harness/runner.h"
 #include "bench/harness/scratch.h"
-#include "tools/common.h"
-#include "tools/common_text.h"
+#include "tools/pool_flags.h"
 #include "tools/publishing_engine.h"
 #include "tools/stats_file.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "tools/common.h"
-#include "tools/common_text.h"
+#include "tools/pool_flags.h"
 #include "tools/progress.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {
@@ -37,14 +37,15 @@ class Watcher {
 
  private:
   void Loop() {
-    // Every entry outside L1 is merged; what is arranged after that is known only when it is done.
+    // Every entry outside L1 is merged; what is reclustered after that is known only when it is
+    // done.
     const uint64_t waiting = start_.memtable_entries + start_.l0_entries;
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, kLook, [this] { return stopped_; })) {
       const Statistics now = db_->GetStatistics();
       const uint64_t left = now.memtable_entries + now.l0_entries;
-      const uint64_t moved = now.merged_entries + now.arranged_entries - start_.merged_entries -
-                             start_.arranged_entries;
+      const uint64_t moved = now.merged_entries + now.reclustered_entries - start_.merged_entries -
+                             start_.reclustered_entries;
       double share = Progress::kUnknownShare;
       if (left > 0 && waiting >= left) {
         share = static_cast<double>(waiting - left) / static_cast<double>(waiting);
@@ -67,7 +68,7 @@ class CompactVerb final : public Verb {
   std::string name() const override { return "compact"; }
   std::string summary() const override { return "merge all tables and free what is overwritten"; }
   std::string description() const override {
-    return "Merges all tables of a pool into one level, arranges records in the order of their "
+    return "Merges all tables of a pool into one level, reclusters records in the order of their "
            "keys where that pays, and frees the chunks of what was overwritten or deleted.";
   }
 
@@ -106,12 +107,12 @@ class CompactVerb final : public Verb {
  private:
   void Print(const Statistics& before, const Statistics& after, double seconds, Output* out) const {
     const uint64_t merged = after.merged_entries - before.merged_entries;
-    const uint64_t arranged = after.arranged_entries - before.arranged_entries;
+    const uint64_t reclustered = after.reclustered_entries - before.reclustered_entries;
     const uint64_t collected = after.collected_chunks - before.collected_chunks;
     if (json_) {
       out->WriteLine(nlohmann::ordered_json{
           {"merged_entries", merged},
-          {"arranged_entries", arranged},
+          {"reclustered_entries", reclustered},
           {"collected_chunks", collected},
           {"used_bytes_before", before.pool_used_bytes},
           {"used_bytes", after.pool_used_bytes},
@@ -119,8 +120,8 @@ class CompactVerb final : public Verb {
            seconds}}.dump());
       return;
     }
-    out->WriteLine(fmt::format("merged {}, arranged {}, freed {} in {}; {} in use",
-                               Counted(merged, "record"), GroupDigits(arranged),
+    out->WriteLine(fmt::format("merged {}, reclustered {}, freed {} in {}; {} in use",
+                               Counted(merged, "record"), GroupDigits(reclustered),
                                Counted(collected, "chunk"), DurationText(seconds),
                                SizeText(after.pool_used_bytes)));
   }

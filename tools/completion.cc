@@ -1,7 +1,7 @@
 // braid completion bash: the script that lets a shell complete the command's words.
 //
 // All of it but the frame is made from the definitions of the verbs, so that it can't fall behind
-// them. What follows a value's name (POOL, FILE, NAME=VALUE) tells what may stand there.
+// them. What follows a value's name (POOL, FILE, NAME=VALUE) tells what may follow.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "braid/options.h"
 #include "braid/statistics.h"
 #include "design/design.h"
-#include "tools/common.h"
+#include "tools/pool_flags.h"
 #include "tools/verb_pages.h"
 
 namespace braid::tools {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "tools/common.h"
-#include "tools/common_range.h"
+#include "tools/key_range_flags.h"
+#include "tools/pool_flags.h"
 #include "tools/progress.h"
 
 namespace braid::tools {

@@ -7,8 +7,8 @@
 
 #include <utility>
 
-#include "tools/common_text.h"
 #include "tools/record_reader.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {

@@ -1,9 +1,9 @@
 // braid delete POOL KEY, or POOL --from/--to/--prefix: removes a key, or the keys of a range.
 #include <fmt/format.h>
 
-#include "tools/common.h"
-#include "tools/common_range.h"
-#include "tools/common_text.h"
+#include "tools/key_range_flags.h"
+#include "tools/pool_flags.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {

@@ -5,12 +5,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "tools/common.h"
-#include "tools/common_range.h"
-#include "tools/common_text.h"
 #include "tools/interrupt.h"
+#include "tools/key_range_flags.h"
+#include "tools/pool_flags.h"
 #include "tools/progress.h"
 #include "tools/record_sink.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "tools/common.h"
-#include "tools/common_text.h"
+#include "tools/pool_flags.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {

@@ -14,8 +14,8 @@
 #include <cstring>
 #include <optional>
 
-#include "tools/common_text.h"
 #include "tools/interrupt.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {

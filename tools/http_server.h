@@ -1,11 +1,12 @@
 // A small HTTP/1.1 server for one text: what `braid metrics --listen` answers a scraper with.
 //
-// Thread safety: one thread. Persistence: none.
+// Thread safety: one thread.
+// Persistence: none.
 // Invariants:
 //   1. At most kMaxConnections at a time, each with at most kMaxRequestBytes and kRequestSeconds: a
 //      client that is slow or says too much is cut off, and holds up no other one.
-//   2. Who can't be let in, since descriptors or memory have run out, waits kAcceptPause and is not
-//      asked for meanwhile: a connection that waits would make every poll return at once.
+//   2. When descriptors or memory have run out, no connection is accepted for kAcceptPause: a
+//      connection that waits would make every poll return at once.
 //   3. Nothing of a request is acted upon but its method and path.
 #pragma once
 

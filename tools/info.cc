@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/common.h"
-#include "tools/common_text.h"
 #include "tools/media_advice.h"
+#include "tools/pool_flags.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {
@@ -110,7 +110,7 @@ class InfoVerb final : public Verb {
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);
     AddJsonFlag(app, &json_, "print the facts as one object");
-    app.footer("Reads the pool without opening it; works beside a process that has it open.");
+    app.footer("Reads the pool without opening it; works while another process has it open.");
   }
 
   int Run() override {

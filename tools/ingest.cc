@@ -5,11 +5,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "tools/common.h"
-#include "tools/common_text.h"
 #include "tools/interrupt.h"
+#include "tools/pool_flags.h"
 #include "tools/progress.h"
 #include "tools/record_input.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {
@@ -152,7 +152,7 @@ class IngestVerb final : public Verb {
                                  ? "nothing was loaded"
                                  : Counted(report.records, "record") + " before it are loaded";
     return Fail(fmt::format(
-        "{}; {}: mend this and ingest '{}' again{}", text, left, file_,
+        "{}; {}: fix this and ingest '{}' again{}", text, left, file_,
         sorted && source.status().ok() && status.IsInvalidArgument() && reader_.format != "sst"
             ? ", or leave --sorted out"
             : ""));

@@ -1,5 +1,5 @@
 // The handler writes to a pipe, so that a wait for input sees a signal that arrives at any moment
-// and in any thread: a flag alone could be set just before a read that then waits for ever.
+// and in any thread: a flag alone could be set just before a read that then waits forever.
 #include "tools/interrupt.h"
 
 #include <fcntl.h>

@@ -1,8 +1,9 @@
 // Reads the lines of `braid shell`: with editing, history and completion on a terminal where
 // libedit is there, else as they come.
 //
-// Thread safety: one thread. Persistence: lines go to the history file one by one, as they are
-// entered, so that several shells share it and none is lost with a process; it is not synced.
+// Thread safety: one thread.
+// Persistence: lines go to the history file one by one, as they are entered, so that several shells
+// share it and none is lost with a process; it is not synced.
 #pragma once
 
 #include <functional>
@@ -24,7 +25,7 @@ struct Completion {
 struct EditorSettings {
   bool terminal = false;     ///< somebody types
   std::string history_path;  ///< empty: no history beyond this shell
-  /// What may stand before the cursor; `line` ends there.
+  /// The completions of the word before the cursor; `line` ends there.
   std::function<Completion(std::string_view line)> complete;
 };
 

@@ -1,6 +1,7 @@
 // A file or stdin, line by line, in bounded memory.
 //
-// Thread safety: one thread. Persistence: none.
+// Thread safety: one thread.
+// Persistence: none.
 #pragma once
 
 #include <cstdint>

@@ -13,12 +13,12 @@
 #include <utility>
 
 #include "tools/batch_writer.h"
-#include "tools/common.h"
-#include "tools/common_text.h"
 #include "tools/interrupt.h"
+#include "tools/pool_flags.h"
 #include "tools/progress.h"
 #include "tools/record_input.h"
 #include "tools/stats_file.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {
@@ -211,7 +211,7 @@ int LoadVerb::Report(End end, const RecordInput& source, const BatchWriter& writ
       return exit_code;
     case End::kBadRecord:
       return Fail(
-          fmt::format("{}; the records before it are loaded: mend it and {}, or leave bad "
+          fmt::format("{}; the records before it are loaded: fix it and {}, or leave bad "
                       "records out with --on-error skip",
                       bad_record_, GoOn(source)));
     case End::kStopped:
@@ -220,7 +220,7 @@ int LoadVerb::Report(End end, const RecordInput& source, const BatchWriter& writ
     case End::kReadError:
       return Fail(source.status());
     case End::kWriteError:
-      return Fail(fmt::format("{}; the records before line {} are loaded: mend this, then {}",
+      return Fail(fmt::format("{}; the records before line {} are loaded: fix this, then {}",
                               written.ToString(), next_line_, GoOn(source)));
   }
   return kExitError;

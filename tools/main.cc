@@ -16,8 +16,8 @@
 #include <fmt/format.h>
 
 #include "braid/version.h"
-#include "tools/common.h"
-#include "tools/common_text.h"
+#include "tools/pool_flags.h"
+#include "tools/text_format.h"
 #include "tools/verb.h"
 #include "tools/verb_list.h"
 #include "tools/verb_pages.h"
@@ -57,7 +57,7 @@ int FailUnknownVerb(const Verbs& verbs, std::string_view name) {
   }
   if (name.starts_with("-")) {
     return Fail(
-        fmt::format("option '{}' stands before the verb: write 'braid VERB POOL {}'", name, name));
+        fmt::format("option '{}' comes before the verb: write 'braid VERB POOL {}'", name, name));
   }
   if (nearest.empty()) {
     return Fail(fmt::format("unknown verb '{}': 'braid help' lists the verbs", name));

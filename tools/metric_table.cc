@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/common_text.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {
@@ -68,8 +68,8 @@ const std::vector<Metric>& MetricTable() {
       {"merge_micros", "braid_merge_seconds_total", "", true, kMicro, "Time these merges took"},
       {"collected_chunks", "braid_collected_chunks_total", "", true, 1,
        "Chunks freed by garbage collection"},
-      {"arranged_entries", "braid_arranged_entries_total", "", true, 1,
-       "Entries copied to stand beside their neighbours by key"},
+      {"reclustered_entries", "braid_reclustered_entries_total", "", true, 1,
+       "Entries copied next to their neighbours by key"},
       {"passed_entries", "braid_passed_entries_total", "", true, 1,
        "Deleted keys that iterators had to pass on their way"},
       {"region_fallbacks", "braid_region_fallbacks_total", "", true, 1,

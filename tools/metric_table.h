@@ -1,9 +1,11 @@
 // The statistics of a store as Prometheus metrics: the one table that `braid metrics` and
 // docs/metrics.md are made from.
 //
-// Thread safety: pure functions. Persistence: none.
-// Invariant 1: every field of ListFields() is in the table once, and the table has no other
-// (metric_table_test.cc).
+// Thread safety: pure functions.
+// Persistence: none.
+// Invariants:
+//   1. Every field of ListFields() is in the table once, and the table has no other
+//      (metric_table_test.cc).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +26,7 @@ struct Metric {
   const char* help;   ///< one sentence without a full stop; shared by the rows of one name
 };
 
-/// Rows of one name stand together.
+/// Rows of one name are adjacent.
 const std::vector<Metric>& MetricTable();
 
 /// What the text says beside the statistics.

@@ -13,7 +13,7 @@ TEST(MetricTableTest, NamesEveryStatisticOnceAndNoOther) {
   for (const StatisticsField& field : ListFields({})) fields[field.name] = field.monotonic;
   std::set<std::string> seen;
   for (const Metric& metric : MetricTable()) {
-    EXPECT_TRUE(seen.insert(metric.field).second) << metric.field << " stands twice";
+    EXPECT_TRUE(seen.insert(metric.field).second) << metric.field << " is there twice";
     ASSERT_TRUE(fields.contains(metric.field)) << metric.field << " is no field of Statistics";
     EXPECT_EQ(metric.counter, fields[metric.field]) << metric.field;
   }

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "braid/version.h"
-#include "tools/common.h"
-#include "tools/common_text.h"
 #include "tools/http_server.h"
 #include "tools/interrupt.h"
 #include "tools/metric_table.h"
+#include "tools/pool_flags.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {
@@ -120,7 +120,7 @@ class MetricsVerb final : public Verb {
     MetricsSource source;
     source.pool = path_;
     source.snapshot = snapshot;
-    // Works beside the process that has the pool open.
+    // Works while another process has the pool open.
     if (Result<PoolInfo> info = DB::Inspect(path_); info.ok()) {
       source.facts = {{"design", info->design},
                       {"media_class", MediaClassName(info->media_class)},

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "braid/options.h"
-#include "tools/common.h"
+#include "tools/pool_flags.h"
 
 namespace braid::tools {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "tools/common_text.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {

@@ -3,7 +3,8 @@
 // On a terminal the line is redrawn in place, at most ten times a second. Elsewhere nothing is
 // printed, or with Style::kPlain an ordinary line every ten seconds.
 //
-// Thread safety: one thread. Persistence: none.
+// Thread safety: one thread.
+// Persistence: none.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,7 @@
 // A store of the bench harness that tells `braid top` what it does while it is open.
 //
-// Thread safety: as KvEngine's. Persistence: see stats_file.h.
+// Thread safety: as KvEngine's.
+// Persistence: see stats_file.h.
 #pragma once
 
 #include <memory>

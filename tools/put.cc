@@ -7,8 +7,8 @@
 #include <cstring>
 #include <optional>
 
-#include "tools/common.h"
-#include "tools/common_text.h"
+#include "tools/pool_flags.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {

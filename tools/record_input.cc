@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "braid/options.h"
-#include "tools/common_text.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {

@@ -1,6 +1,7 @@
 // A file of records in any of the formats that `load` and `ingest` read.
 //
-// Thread safety: one thread. Persistence: none.
+// Thread safety: one thread.
+// Persistence: none.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,8 @@
 // Formats that `load` reads. One reader a format; each turns lines into records and says of a bad
 // record where it is, what is wrong and what to do.
 //
-// Thread safety: one thread. Persistence: none.
+// Thread safety: one thread.
+// Persistence: none.
 #pragma once
 
 #include <cstdint>

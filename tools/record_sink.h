@@ -1,8 +1,9 @@
 // Where `dump` writes: a file that takes its name when it is whole, or stdout.
 //
 // Thread safety: one thread.
-// Invariant 1: under the file's name there is what was there before, or the whole of what was
-// written; a dump that fails or is stopped leaves neither a part of it nor anything beside it.
+// Invariants:
+//   1. Under the file's name there is what was there before, or the whole of what was written; a
+//      dump that fails or is stopped leaves neither a part of it nor anything beside it.
 // Persistence: the bytes of the file are synced before it takes its name, and its folder after
 // that. stdout is not synced.
 #pragma once

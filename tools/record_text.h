@@ -1,6 +1,7 @@
 // A record as a line of text: what `scan`, `dump` and `shell` print, and `load` reads.
 //
-// Thread safety: pure. Persistence: none.
+// Thread safety: pure.
+// Persistence: none.
 #pragma once
 
 #include <string>

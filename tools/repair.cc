@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/common.h"
-#include "tools/common_text.h"
+#include "tools/pool_flags.h"
 #include "tools/progress.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {

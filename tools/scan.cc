@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "tools/common.h"
-#include "tools/common_range.h"
+#include "tools/key_range_flags.h"
+#include "tools/pool_flags.h"
 #include "tools/record_text.h"
 
 namespace braid::tools {
@@ -19,8 +19,8 @@ class ScanVerb final : public Verb {
   std::string summary() const override { return "print records in key order"; }
   std::string description() const override {
     return "Prints the records of one moment in the byte order of their keys, all or those within "
-           "the bounds. Several bounds together mean the keys that satisfy all of them. Beside a "
-           "process that writes to the pool a long scan may be of several moments; it says so.";
+           "the bounds. Several bounds together mean the keys that satisfy all of them. While "
+           "another process writes to the pool a long scan may be of several moments; it says so.";
   }
 
   void Configure(CLI::App& app) override {

@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "tools/common.h"
-#include "tools/common_range.h"
-#include "tools/common_text.h"
+#include "tools/key_range_flags.h"
 #include "tools/line_editor.h"
+#include "tools/pool_flags.h"
 #include "tools/record_text.h"
 #include "tools/shell_words.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {
@@ -108,7 +108,7 @@ class Shell {
 Status Expect(const std::vector<Word>& words, size_t least, size_t most, const char* usage) {
   if (words.size() - 1 >= least && words.size() - 1 <= most) return Status::OK();
   return Status::InvalidArgument(
-      fmt::format("write '{}'; a word with blanks stands in double quotes", usage));
+      fmt::format("write '{}'; put a word with blanks in double quotes", usage));
 }
 
 bool Shell::Run(const std::string& line, uint64_t number) {
@@ -132,7 +132,7 @@ bool Shell::Run(const std::string& line, uint64_t number) {
   // A person sees the message and goes on; a script must not.
   const std::string full = status.ToString();
   exit_code_ =
-      Fail(fmt::format("line {} of the input: {}; what stands before it is done", number,
+      Fail(fmt::format("line {} of the input: {}; the lines before it are done", number,
                        status.IsInvalidArgument() ? status.message() : std::string_view(full)));
   return false;
 }
@@ -216,7 +216,7 @@ Status Shell::ParseScan(const Words& words, ScanArguments* arguments) const {
     if (named && !bound && name != "--limit") {
       return Status::InvalidArgument(
           fmt::format("unknown option '{}': there are --from, --to, --prefix, --limit, --reverse "
-                      "and --keys-only; a key that starts with -- stands in double quotes",
+                      "and --keys-only; put a key that starts with -- in double quotes",
                       name));
     }
     if (named && ++i == words.size()) {
@@ -232,7 +232,7 @@ Status Shell::ParseScan(const Words& words, ScanArguments* arguments) const {
     std::optional<std::string>* const place =
         !named || name == "--prefix" ? &arguments->prefix
                                      : (name == "--from" ? &arguments->from : &arguments->to);
-    if (*place) return Status::InvalidArgument("a bound stands twice: leave one of them out");
+    if (*place) return Status::InvalidArgument("a bound is given twice: leave one of them out");
     *place = std::move(bytes);
   }
   return Status::OK();
@@ -315,7 +315,7 @@ void Shell::Help() {
   }
   out_.Write(
       "\n"
-      "A word with blanks stands in double quotes, with \\\" for a quote; \\t \\n \\r \\\\ and\n"
+      "Put a word with blanks in double quotes, with \\\" for a quote; \\t \\n \\r \\\\ and\n"
       "\\xHH are bytes. What was gathered since 'begin' is not seen before 'write'.\n");
 }
 
@@ -402,7 +402,7 @@ class ShellVerb final : public Verb {
     app.footer(
         commands +
         "\n"
-        "A word with blanks stands in double quotes, with \\\" for a quote; \\t \\n \\r \\\\ and\n"
+        "Put a word with blanks in double quotes, with \\\" for a quote; \\t \\n \\r \\\\ and\n"
         "\\xHH are bytes. On a terminal Tab completes commands and keys, and lines are kept\n"
         "in $XDG_STATE_HOME/braid/history, or ~/.local/state/braid/history. From a pipe the\n"
         "first error ends it with exit code 2.\n"

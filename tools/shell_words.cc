@@ -1,6 +1,6 @@
 #include "tools/shell_words.h"
 
-#include "tools/common_text.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {

@@ -1,10 +1,11 @@
-// The words of a shell line, with the escapes of common_text.h.
+// The words of a shell line, with the escapes of text_format.h.
 //
 // Words are parted by blanks. A word in double quotes may hold blanks, and \" for a quote; in and
 // out of quotes the escapes \t \n \r \\ and \xHH stand for their bytes. With hex a word is hex
 // digits.
 //
-// Thread safety: pure. Persistence: none.
+// Thread safety: pure.
+// Persistence: none.
 #pragma once
 
 #include <string>

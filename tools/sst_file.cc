@@ -5,10 +5,10 @@
 // versions in it, and merge operands, which need their database's operator, are an error.
 #include <fmt/format.h>
 
-#include "tools/common_text.h"
 #include "tools/interrupt.h"
 #include "tools/record_input.h"
 #include "tools/record_sink.h"
+#include "tools/text_format.h"
 
 #if defined(BRAID_HAVE_ROCKSDB)
 

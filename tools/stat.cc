@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/common.h"
-#include "tools/common_text.h"
+#include "tools/pool_flags.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {
@@ -41,7 +41,7 @@ const std::vector<Group>& Groups() {
         "merges",
         "merged_entries",
         "collected_chunks",
-        "arranged_entries",
+        "reclustered_entries",
         "flush_micros",
         "merge_micros",
         "stall_micros",

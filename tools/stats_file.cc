@@ -15,7 +15,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "tools/common_text.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {

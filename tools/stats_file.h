@@ -55,7 +55,7 @@ Result<StatsSnapshot> ParseSnapshot(std::string_view text);
 
 /// What became of the process that publishes.
 enum class Seen : uint8_t { kSnapshot, kNoFile, kStale, kUnreadable };
-/// Reads the pool's file. With kStale and kUnreadable `why` says what is the matter.
+/// Reads the pool's file. With kStale and kUnreadable `why` says what is wrong.
 Seen ReadStatsFile(const std::string& pool, StatsSnapshot* snapshot, std::string* why);
 
 class StatsPublisher {

@@ -15,10 +15,10 @@
 #include <cstring>
 #include <string>
 
-#include "tools/common.h"
-#include "tools/common_text.h"
 #include "tools/interrupt.h"
+#include "tools/pool_flags.h"
 #include "tools/stats_file.h"
+#include "tools/text_format.h"
 #include "tools/top_text.h"
 
 namespace braid::tools {
@@ -27,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kLookAgain = std::chrono::milliseconds(50);
-constexpr auto kGrace = std::chrono::seconds(2);  // a benchmark that makes its pool anew
+constexpr auto kGrace = std::chrono::seconds(2);  // a benchmark that recreates its pool
 constexpr int kHeaderEvery = 20;
 
 /// Keys without echo and Enter, and a screen of our own, for as long as it lives.
@@ -57,7 +57,7 @@ class Terminal {
     if (has_keys_) ::tcsetattr(STDIN_FILENO, TCSANOW, &saved_);
   }
 
-  /// Over what stands there, line by line, so that nothing flickers; as many lines as there is
+  /// Over the present screen, line by line, so that nothing flickers; as many lines as there is
   /// room for, so that nothing scrolls.
   static bool Draw(std::string screen) {
     screen += "\n  q quits\n";
@@ -181,7 +181,7 @@ class TopVerb final : public Verb {
     if (terminal) Terminal::Draw(*last = TopScreen(pool_, now, nullptr, Terminal::Columns()));
     for (uint64_t looks = 0; count_ == 0 || looks < count_; ++looks) {
       if (!WaitForNext(before, screen, &now)) return kExitOk;
-      // A process that has opened the pool anew counts from nought.
+      // A process that has reopened the pool counts from zero.
       const bool same = now.pid == before.pid && now.seconds > before.seconds;
       const StatsSnapshot* earlier = same ? &before : nullptr;
       bool shown = true;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "braid/statistics.h"
-#include "tools/common_text.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {
@@ -210,7 +210,7 @@ std::string TopJson(const StatsSnapshot& now, const StatsSnapshot* before) {
   nlohmann::ordered_json object = {{"pid", now.pid}, {"seconds", now.seconds}};
   object["a_second"] = nlohmann::ordered_json::object();
   for (const auto& [name, value] : now.values) {
-    // What is no counter has no rate; those that top shows are told apart by their names.
+    // What is no counter has no rate; those that top shows are distinguished by their names.
     const std::optional<double> rate = RateOf(name, now, before);
     const bool shown =
         std::any_of(kCounters.begin(), kCounters.end(),

@@ -1,6 +1,7 @@
 // What `braid top` shows: a screen, a line, an object; from two looks at a process.
 //
-// Thread safety: functions without state. Persistence: none.
+// Thread safety: functions without state.
+// Persistence: none.
 // Invariants:
 //   1. Rates are growth over the time between the two snapshots by the publisher's clock; without
 //      an earlier snapshot there is none, and "-" is shown, not nought.
@@ -15,7 +16,7 @@
 
 namespace braid::tools {
 
-/// Growth of a counter a second; none without `before`, and when the counter has begun anew.
+/// Growth of a counter a second; none without `before`, and when the counter has restarted.
 std::optional<double> RateOf(std::string_view name, const StatsSnapshot& now,
                              const StatsSnapshot* before);
 

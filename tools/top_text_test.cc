@@ -67,7 +67,7 @@ TEST(TopTextTest, RatesAreGrowthOverThePublishersTime) {
   EXPECT_EQ(RateOf("no_such", now, &before), std::nullopt);
   EXPECT_EQ(RateOf("puts", now, nullptr), std::nullopt);
   EXPECT_EQ(RateOf("puts", now, &now), std::nullopt) << "no time has passed";
-  EXPECT_EQ(RateOf("puts", At(13, 5, 0), &before), std::nullopt) << "it has begun anew";
+  EXPECT_EQ(RateOf("puts", At(13, 5, 0), &before), std::nullopt) << "it has restarted";
 }
 
 TEST(TopTextTest, TheScreenSaysWhoIsHeldBackAndWhy) {

@@ -1,10 +1,10 @@
-// TSV: KEY, TAB, VALUE, newline, with the escapes of common_text.h; what `braid scan` prints.
+// TSV: KEY, TAB, VALUE, newline, with the escapes of text_format.h; what `braid scan` prints.
 // Blank lines are skipped, and a carriage return before the newline is dropped: `scan` writes one
 // that belongs to the value as \r.
 #include <fmt/format.h>
 
-#include "tools/common_text.h"
 #include "tools/record_reader.h"
+#include "tools/text_format.h"
 
 namespace braid::tools {
 namespace {

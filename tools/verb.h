@@ -3,7 +3,8 @@
 //
 // main.cc calls Configure() once on every verb, parses the command line, and calls Run() on the one
 // that was chosen. A verb prints its result on stdout, progress and messages on stderr, and
-// returns an exit code. Errors go through Fail() (common.h): one line, "braid: ...: what to do".
+// returns an exit code. Errors go through Fail() (pool_flags.h): one line, "braid: ...: what to
+// do".
 #pragma once
 
 #include <CLI/CLI.hpp>

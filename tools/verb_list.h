@@ -1,7 +1,8 @@
 // All verbs of the command, and the definition of a verb's command line: what parses, helps,
 // completes and documents it comes from the same place.
 //
-// Thread safety: one thread. Persistence: none.
+// Thread safety: one thread.
+// Persistence: none.
 #pragma once
 
 #include <CLI/CLI.hpp>

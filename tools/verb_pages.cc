@@ -104,7 +104,7 @@ std::string Sections(const std::vector<Argument>& arguments) {
   return text;
 }
 
-/// What stands behind the options of --help; its last paragraph may be an example.
+/// What follows the options of --help; its last paragraph may be an example.
 struct Footer {
   std::string text;
   std::string example;
@@ -233,7 +233,8 @@ std::string ManPageOfCommand(const Verbs& verbs) {
       ".B braid help\n[\\fIVERB\\fR]\n.br\n.B braid \\-\\-version\n"
       ".SH DESCRIPTION\n"
       "braid is a library that programs embed: an ordered key\\-value store on persistent memory,\n"
-      "or on an ordinary file system. This command reads, writes, measures and mends its pools. A\n"
+      "or on an ordinary file system. This command reads, writes, measures and repairs its pools. "
+      "A\n"
       "pool is a directory that holds one database, and is open in one process at a time.\n"
       ".PP\n"
       "Keys and values are bytes. Arguments are taken as they are; with \\fB\\-\\-hex\\fR they "

@@ -1,6 +1,7 @@
 // What a verb's definition is shown as: the text of --help, and a manual page.
 //
-// Thread safety: pure, but for WritePages. Persistence: WritePages makes ordinary files.
+// Thread safety: pure, except WritePages.
+// Persistence: WritePages makes ordinary files.
 #pragma once
 
 #include <string>

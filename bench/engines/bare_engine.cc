@@ -10,8 +10,8 @@
 
 #include "bench/engines/engines.h"
 #include "index/dram_btree.h"
-#include "pmem/file_media.h"
-#include "pmem/persist.h"
+#include "media/file_media.h"
+#include "media/persist.h"
 
 namespace braid::bench {
 namespace {
@@ -42,11 +42,11 @@ class KeyAt {
 
 /// What the sessions share.
 struct BareStore {
-  explicit BareStore(std::unique_ptr<pmem::Media> opened)
+  explicit BareStore(std::unique_ptr<media::Media> opened)
       : media(std::move(opened)), ops(media->media_class()), index(KeyAt(media->base())) {}
 
-  std::unique_ptr<pmem::Media> media;
-  pmem::PersistOps ops;
+  std::unique_ptr<media::Media> media;
+  media::PersistOps ops;
   index::DramBTree<KeyAt> index;
   uint64_t bytes = 0;
   std::atomic<uint64_t> taken{kPieceBytes};  // 0 is no offset of a record
@@ -72,8 +72,8 @@ class BareSession final : public KvSession {
     store_->ops.Copy(to, &header, sizeof header);
     store_->ops.Copy(to + sizeof header, key.data(), key.size());
     store_->ops.Copy(to + sizeof header + key.size(), value.data(), value.size());
-    store_->ops.Flush(to, bytes);
-    store_->ops.Fence();
+    store_->ops.Flush(to, bytes, media::Site::kOutside);
+    store_->ops.Fence(media::Site::kOutside);
     const uint64_t offset = at_;
     store_->index.Upsert(key, [offset](uint64_t) { return offset; });
     at_ += bytes;
@@ -116,7 +116,8 @@ class BareEngine final : public KvEngine {
     PoolOptions pool;
     pool.force_media_class = config.force_media_class;
     pool.initial_bytes = pieces * kPieceBytes;
-    Result<std::unique_ptr<pmem::Media>> media = pmem::OpenFileMedia(config.directory, pool, true);
+    Result<std::unique_ptr<media::Media>> media =
+        media::OpenFileMedia(config.directory, pool, true);
     if (!media.ok()) return media.status();
     if (Status s = (*media)->AddSegment(pool.initial_bytes); !s.ok()) return s;
     (*media)->Prefault(0, pool.initial_bytes);

@@ -111,7 +111,7 @@ class RegionWorker {
 
  private:
   void Run(int node) {
-    if (node != pmem::kNoNode) {
+    if (node != media::kNoNode) {
       const cpu_set_t set = ProcessorsOfNode(node);
       // Where it is forbidden, or nothing is known, it runs unpinned.
       if (CPU_COUNT(&set) > 0) (void)::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);

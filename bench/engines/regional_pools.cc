@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "bench/harness/workload_options.h"
-#include "pmem/file_media.h"
+#include "media/file_media.h"
 
 namespace braid::bench {
 namespace {
@@ -75,14 +75,14 @@ Status RegionalPools::Open(const EngineConfig& config) {
   options.pool.regions = 1;
   options.pool.region_paths.clear();
   std::array<int, format::kMaxRegions> nodes{};
-  nodes.fill(pmem::kNoNode);
+  nodes.fill(media::kNoNode);
   for (uint32_t region = 0; region < regions; ++region) {
     Result<std::unique_ptr<DB>> db = DB::Open(options, folders[region]);
     if (!db.ok()) return db.status();
     pools_.push_back(std::move(db).value());
-    nodes[region] = pmem::NodeOfFolder(folders[region]);
+    nodes[region] = media::NodeOfFolder(folders[region]);
   }
-  map_ = pmem::RegionMap(regions, nodes);
+  map_ = media::RegionMap(regions, nodes);
   write_options_.sync = config.sync;
   parameters_ = Describe(regions, config);
   return Status::OK();
@@ -99,7 +99,7 @@ Status RegionalPools::Close() {
 }
 
 int RegionalPools::NodeOf(uint32_t region) const noexcept {
-  return map_.by_node() ? map_.node(region) : pmem::kNoNode;
+  return map_.by_node() ? map_.node(region) : media::kNoNode;
 }
 
 uint32_t RegionalPools::NextSession() noexcept {

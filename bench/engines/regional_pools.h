@@ -18,7 +18,7 @@
 
 #include "bench/harness/kv_engine.h"
 #include "braid/db.h"
-#include "pmem/thread_region.h"
+#include "media/thread_region.h"
 
 namespace braid::bench {
 
@@ -34,7 +34,7 @@ class RegionalPools {
 
   uint32_t regions() const noexcept { return static_cast<uint32_t>(pools_.size()); }
   DB* pool(uint32_t region) const noexcept { return pools_[region].get(); }
-  /// The region's NUMA node, where each region has one of its own; else pmem::kNoNode.
+  /// The region's NUMA node, where each region has one of its own; else media::kNoNode.
   int NodeOf(uint32_t region) const noexcept;
   const WriteOptions& write_options() const noexcept { return write_options_; }
   const std::string& parameters() const noexcept { return parameters_; }
@@ -59,7 +59,7 @@ class RegionalPools {
                         std::vector<std::string>* folders) const;
 
   std::vector<std::unique_ptr<DB>> pools_;
-  pmem::RegionMap map_;
+  media::RegionMap map_;
   WriteOptions write_options_;
   std::string parameters_;
   std::atomic<uint32_t> sessions_{0};

@@ -7,7 +7,7 @@
 #include "bench/engines/engines.h"
 #include "bench/harness/workload_options.h"
 #include "bench/wbtree/wb_tree.h"
-#include "pmem/file_media.h"
+#include "media/file_media.h"
 
 namespace braid::bench {
 namespace {
@@ -97,7 +97,8 @@ class WbTreeEngine : public KvEngine {
     }
     PoolOptions pool;
     pool.force_media_class = config.force_media_class;
-    Result<std::unique_ptr<pmem::Media>> media = pmem::OpenFileMedia(config.directory, pool, true);
+    Result<std::unique_ptr<media::Media>> media =
+        media::OpenFileMedia(config.directory, pool, true);
     if (!media.ok()) return media.status();
     wbtree::WbTreeOptions options;
     options.update_in_place = update_in_place_;

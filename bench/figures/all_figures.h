@@ -1,6 +1,7 @@
 // Purpose: every figure there is; each is one file beside this one. A new figure is declared here
 // and listed in all_figures.cc.
-// Thread safety: immutable. Persistence: none.
+// Thread safety: immutable.
+// Persistence: none.
 #pragma once
 
 #include <vector>

@@ -1,7 +1,8 @@
 // Purpose: the Facebook workload "prefix dist" as the ListDB chapter runs it: keys of 48 bytes,
 // values of 16 bytes to 10 KB, put to get 3 to 7, arrivals by a noisy sine. Open loop: an operation
 // is due when it arrives, and its latency counts from there, also while it waits for its turn.
-// Thread safety: one call at a time; it starts its own threads. Persistence: the store's.
+// Thread safety: one call at a time; it starts its own threads.
+// Persistence: the store's.
 #pragma once
 
 #include <cstdint>

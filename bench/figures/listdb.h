@@ -1,5 +1,6 @@
 // Purpose: what the figures of the ListDB chapter have in common.
-// Thread safety: pure. Persistence: none.
+// Thread safety: pure.
+// Persistence: none.
 #pragma once
 
 #include <string>

@@ -64,7 +64,7 @@ FigureSpec ListDbFigure29() {
       "With a write-ahead log one background thread copies memtables more slowly than one client "
       "fills them, so the client stalls once four sealed tables wait. With an index-unified log "
       "the flush only sets links and is much faster than the client, so nothing stalls.",
-      "One client, 8-byte keys and values, no merges, four sealed memtables at most. 3 million "
+      "One client, 8-byte keys and values, no merges, four immutable memtables at most. 3 million "
       "records and memtables of 3.5 MiB instead of 20 million and 64 MiB.",
       true,
       Run};

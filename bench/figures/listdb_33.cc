@@ -98,7 +98,7 @@ FigureSpec ListDbFigure33() {
       "seconds, virtually without stalls.",
       "8-byte keys and values, 1.5 million records instead of 500 million, a client a processor "
       "instead of 80, memtables of 4 MiB, a pool of four regions on one memory node. Writers wait "
-      "for sealed memtables only, not for L0.",
+      "for immutable memtables only, not for L0.",
       true,
       Run};
 }

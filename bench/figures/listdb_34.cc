@@ -120,11 +120,11 @@ struct AsyncPoint {
   double longest_put_seconds = 0;
 };
 
-bench::WorkloadOptions AsyncWorkload(const FigureRun& run, uint32_t checkpoint_tables) {
+bench::WorkloadOptions AsyncWorkload(const FigureRun& run, uint32_t group_tables) {
   bench::WorkloadOptions workload = run.Workload(run.Scaled(kKeys, 1000), kFacebookKeyBytes, 40);
   workload.threads = run.cores();
   workload.settings = {"log.kind=index-unified", "memtable.bytes=8M",
-                       "flush.checkpoint_tables=" + std::to_string(checkpoint_tables)};
+                       "flush.group_tables=" + std::to_string(group_tables)};
   return workload;
 }
 
@@ -182,8 +182,8 @@ Status MeasureAsync(FigureRun& run, const bench::WorkloadOptions& workload, doub
   return Status::OK();
 }
 
-Status RunAsync(FigureRun& run, uint32_t checkpoint_tables, std::vector<AsyncPoint>* points) {
-  const bench::WorkloadOptions workload = AsyncWorkload(run, checkpoint_tables);
+Status RunAsync(FigureRun& run, uint32_t group_tables, std::vector<AsyncPoint>* points) {
+  const bench::WorkloadOptions workload = AsyncWorkload(run, group_tables);
   Json fastest;
   {
     Result<bench::ScratchDirectory> scratch = run.Scratch();
@@ -286,7 +286,7 @@ FigureSpec ListDbFigure34() {
       "Keys and values of the Facebook workload, 400,000 keys instead of 100 million; two seconds "
       "of puts at shares of the highest rate, by a noisy sine, then the process ends without a "
       "close. braid has its links on the medium after each flush, so that only memtables are "
-      "replayed; with flush.checkpoint_tables=8 it behaves as ListDB does.",
+      "replayed; with flush.group_tables=8 it behaves as ListDB does.",
       false,
       Run};
 }

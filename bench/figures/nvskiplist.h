@@ -1,6 +1,7 @@
 // Purpose: what the figures of the NV-Skiplist article have in common: the stores that are compared
 // and how they are measured in turn.
-// Thread safety: one thread. Persistence: the scratch folders, while they are used.
+// Thread safety: one thread.
+// Persistence: the scratch folders, while they are used.
 #pragma once
 
 #include <cstdint>

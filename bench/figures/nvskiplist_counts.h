@@ -1,6 +1,7 @@
 // Purpose: data references and cache misses of puts and gets, counted by cachegrind: the same on
 // every machine, and there where performance counters are not.
-// Thread safety: one thread. Persistence: scratch folders, while they are used.
+// Thread safety: one thread.
+// Persistence: scratch folders, while they are used.
 #pragma once
 
 #include <cstdint>

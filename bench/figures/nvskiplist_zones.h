@@ -1,7 +1,8 @@
 // Purpose: inserts of keys that are spread over the key space evenly or in hot zones, for the
 // figures about ranges. All keys are different in both cases, so that both build equally many
 // records, and only where they lie differs.
-// Thread safety: one thread. Persistence: scratch folders, while they are used.
+// Thread safety: one thread.
+// Persistence: scratch folders, while they are used.
 #pragma once
 
 #include <cstdint>

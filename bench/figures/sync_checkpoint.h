@@ -1,7 +1,9 @@
-// Purpose: what braid's recovery is compared with: a store whose index lives in DRAM and is
-// written out as a whole now and then, while its clients wait; after a crash the last such
-// checkpoint is read and the log behind it is replayed.
-// Thread safety: one thread. Invariant 1: an entry is in the log before it is in the index.
+// Purpose: what braid's recovery is compared with: a store whose index lives in DRAM and is written
+// out as a whole now and then, while its clients wait; after a crash the last such checkpoint is
+// read and the log behind it is replayed.
+// Thread safety: one thread.
+// Invariants:
+//   1. An entry is in the log before it is in the index.
 // Persistence: the log by write(2), which survives a crash of the process; a checkpoint counts once
 // it is renamed to its name.
 #pragma once

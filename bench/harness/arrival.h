@@ -1,7 +1,8 @@
 // Purpose: when operations arrive at a store that is watched from outside: a rate that swings like
 // a sine and is noisy, and the moments that follow from it. An operation is due at its moment,
 // whether or not the one before is done (an open loop).
-// Thread safety: one schedule a thread. Persistence: none.
+// Thread safety: one schedule a thread.
+// Persistence: none.
 // Source: the mixgraph workload of RocksDB's db_bench, whose rate is a sine with noise (Cao et al.,
 // FAST 2020).
 #pragma once

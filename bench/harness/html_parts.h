@@ -1,7 +1,8 @@
 // What the pages of braid bench and braid-compare have in common: cards with charts, throughput
 // over time from samples, latency curves, tables of facts.
 //
-// Thread safety: functions without state. Persistence: none.
+// Thread safety: functions without state.
+// Persistence: none.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,8 @@
 // The page that --report writes: what `braid bench --json` and `braid-compare --json` hold, with
 // plots, in one file that needs nothing else: no network, no script.
 //
-// Thread safety: functions without state. Persistence: none.
+// Thread safety: functions without state.
+// Persistence: none.
 // Invariants:
 //   1. Every number on the page is in the results, or is a quotient or difference of two of them.
 //   2. The page is well-formed as XML, whatever the texts in the results are.

@@ -1,6 +1,7 @@
 // Text for pages: escaping, numbers as people read them, tables.
 //
-// Thread safety: functions without state. Persistence: none.
+// Thread safety: functions without state.
+// Persistence: none.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // Keys of benchmarks: how a key number becomes bytes, and in which order numbers are visited.
 //
-// Thread safety: const after construction. Persistence: none.
+// Thread safety: const after construction.
+// Persistence: none.
 #pragma once
 
 #include <cstddef>

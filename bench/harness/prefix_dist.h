@@ -1,7 +1,8 @@
 // Purpose: the keys and values of the Facebook workload "prefix dist" (RocksDB's mixgraph): keys
 // lie in ranges of unequal heat, and within a range a few are hot; values have sizes after a
 // generalised Pareto distribution.
-// Thread safety: const after construction. Persistence: none.
+// Thread safety: const after construction.
+// Persistence: none.
 // Source: Cao et al., "Characterizing, modeling, and benchmarking RocksDB key-value workloads at
 // Facebook", FAST 2020; the constants are db_bench's for the ZippyDB model.
 #pragma once

@@ -1,6 +1,7 @@
 // Runner: runs benchmarks one after another on one store, with threads, clock and counters.
 //
-// Thread safety: one thread calls it. Persistence: the store's own.
+// Thread safety: one thread calls it.
+// Persistence: the store's own.
 #pragma once
 
 #include <array>

@@ -2,7 +2,8 @@
 // that the page's style sheet fills in, for light and for dark. What a mark stands for shows when
 // the pointer rests on it, by SVG's own titles, without a script.
 //
-// Thread safety: functions without state. Persistence: none.
+// Thread safety: functions without state.
+// Persistence: none.
 // Invariants:
 //   1. Text stays inside the picture and off other text: margins follow the longest label.
 //   2. A chart without values says "no values" instead of showing empty axes.

@@ -6,7 +6,8 @@
 // only bytes of the hash of the key. Any reader can so tell, from key and value alone, whether the
 // value was written for this key by this harness, and in which generation.
 //
-// Thread safety: const after construction. Persistence: none.
+// Thread safety: const after construction.
+// Persistence: none.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 // Worker: one thread's operations on a store. Each read is checked against the Dataset, each
 // operation is timed.
 //
-// Thread safety: one thread; Dataset and RunControl are shared. Persistence: none.
+// Thread safety: one thread; Dataset and RunControl are shared.
+// Persistence: none.
 #pragma once
 
 #include <array>

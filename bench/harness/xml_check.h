@@ -1,6 +1,7 @@
 // For tests of pages: whether a text is well-formed, and what its elements hold.
 //
-// Thread safety: functions without state. Persistence: none.
+// Thread safety: functions without state.
+// Persistence: none.
 #pragma once
 
 #include <string>

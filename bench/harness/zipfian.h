@@ -1,6 +1,7 @@
 // Skewed key choices, as YCSB makes them.
 //
-// Thread safety: one generator a thread. Persistence: none.
+// Thread safety: one generator a thread.
+// Persistence: none.
 // Source: Gray et al. 1994, "Quickly generating billion-record synthetic databases"; YCSB's core
 // package for the constants.
 #pragma once

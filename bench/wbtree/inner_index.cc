@@ -1,5 +1,6 @@
 // Purpose: the inner nodes' search, insertion and splits. Thread safety, invariants: see
-// inner_index.h; relaxed loads are those of the thread that holds the mutex. Persistence: none.
+// inner_index.h; relaxed loads are those of the thread that holds the mutex.
+// Persistence: none.
 #include "bench/wbtree/inner_index.h"
 
 #include <sched.h>

@@ -13,31 +13,31 @@ Slots SlotsOf(const Leaf& leaf) {
 }
 
 /// Step (a).
-void InvalidateSlots(pmem::PersistOps* ops, Leaf* leaf) {
+void InvalidateSlots(media::PersistOps* ops, Leaf* leaf) {
   ops->StoreU64(&leaf->bitmap, leaf->bitmap & ~kSlotsValid);
-  ops->Persist(&leaf->bitmap, sizeof leaf->bitmap);
+  ops->Persist(&leaf->bitmap, sizeof leaf->bitmap, media::Site::kOutside);
 }
 
 /// Steps (b) and (c). The caller may have flushed an entry; the first fence covers it.
-void CommitSlots(pmem::PersistOps* ops, Leaf* leaf, const Slots& slots, uint64_t bits) {
+void CommitSlots(media::PersistOps* ops, Leaf* leaf, const Slots& slots, uint64_t bits) {
   StoreSlots(ops, leaf, slots);
-  ops->Persist(leaf->slots, sizeof leaf->slots);
+  ops->Persist(leaf->slots, sizeof leaf->slots, media::Site::kOutside);
   ops->StoreU64(&leaf->bitmap, bits | kSlotsValid);
-  ops->Persist(&leaf->bitmap, sizeof leaf->bitmap);
+  ops->Persist(&leaf->bitmap, sizeof leaf->bitmap, media::Site::kOutside);
 }
 
 /// Writes the entry to a free place and flushes it.
-uint32_t AppendEntry(pmem::PersistOps* ops, Leaf* leaf, Entry entry) {
+uint32_t AppendEntry(media::PersistOps* ops, Leaf* leaf, Entry entry) {
   const auto place = static_cast<uint32_t>(std::countr_one(leaf->bitmap));
   ops->StoreU64(&leaf->entries[place].key, entry.key);
   ops->StoreU64(&leaf->entries[place].value, entry.value);
-  ops->Flush(&leaf->entries[place], sizeof entry);
+  ops->Flush(&leaf->entries[place], sizeof entry, media::Site::kOutside);
   return place;
 }
 
 }  // namespace
 
-void StoreSlots(pmem::PersistOps* ops, Leaf* leaf, const Slots& slots) {
+void StoreSlots(media::PersistOps* ops, Leaf* leaf, const Slots& slots) {
   uint64_t words[8];
   static_assert(sizeof words == sizeof(Slots));
   std::memcpy(words, slots.data(), sizeof words);
@@ -46,7 +46,7 @@ void StoreSlots(pmem::PersistOps* ops, Leaf* leaf, const Slots& slots) {
   }
 }
 
-void InsertEntry(pmem::PersistOps* ops, Leaf* leaf, uint32_t rank, Entry entry) {
+void InsertEntry(media::PersistOps* ops, Leaf* leaf, uint32_t rank, Entry entry) {
   InvalidateSlots(ops, leaf);
   const uint32_t place = AppendEntry(ops, leaf, entry);
   Slots slots = SlotsOf(*leaf);
@@ -57,7 +57,7 @@ void InsertEntry(pmem::PersistOps* ops, Leaf* leaf, uint32_t rank, Entry entry) 
   CommitSlots(ops, leaf, slots, leaf->bitmap | uint64_t{1} << place);
 }
 
-void ReplaceEntry(pmem::PersistOps* ops, Leaf* leaf, uint32_t rank, Entry entry) {
+void ReplaceEntry(media::PersistOps* ops, Leaf* leaf, uint32_t rank, Entry entry) {
   InvalidateSlots(ops, leaf);
   const uint32_t place = AppendEntry(ops, leaf, entry);
   Slots slots = SlotsOf(*leaf);
@@ -67,12 +67,12 @@ void ReplaceEntry(pmem::PersistOps* ops, Leaf* leaf, uint32_t rank, Entry entry)
   CommitSlots(ops, leaf, slots, others | uint64_t{1} << place);
 }
 
-void OverwriteValue(pmem::PersistOps* ops, Leaf* leaf, uint32_t entry, uint64_t value) {
+void OverwriteValue(media::PersistOps* ops, Leaf* leaf, uint32_t entry, uint64_t value) {
   ops->StoreU64(&leaf->entries[entry].value, value);
-  ops->Persist(&leaf->entries[entry].value, sizeof value);
+  ops->Persist(&leaf->entries[entry].value, sizeof value, media::Site::kOutside);
 }
 
-void EraseEntry(pmem::PersistOps* ops, Leaf* leaf, uint32_t rank) {
+void EraseEntry(media::PersistOps* ops, Leaf* leaf, uint32_t rank) {
   InvalidateSlots(ops, leaf);
   Slots slots = SlotsOf(*leaf);
   const uint32_t place = slots[rank + 1];
@@ -81,7 +81,7 @@ void EraseEntry(pmem::PersistOps* ops, Leaf* leaf, uint32_t rank) {
   CommitSlots(ops, leaf, slots, leaf->bitmap & ~(uint64_t{1} << place));
 }
 
-void RebuildSlots(pmem::PersistOps* ops, Leaf* leaf) {
+void RebuildSlots(media::PersistOps* ops, Leaf* leaf) {
   const uint64_t bits = leaf->bitmap & kEntryBits;
   Slots slots = SlotsOf(*leaf);
   uint32_t count = 0;

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "bench/wbtree/wb_format.h"
-#include "pmem/persist.h"
+#include "media/persist.h"
 
 namespace braid::bench::wbtree {
 
@@ -41,22 +41,22 @@ inline LeafPosition FindInLeaf(const Leaf& leaf, uint64_t key) {
 }
 
 /// Adds an entry at `rank`; there is room and the key is new. Four lines, three fences.
-void InsertEntry(pmem::PersistOps* ops, Leaf* leaf, uint32_t rank, Entry entry);
+void InsertEntry(media::PersistOps* ops, Leaf* leaf, uint32_t rank, Entry entry);
 /// Replaces the entry at `rank` by one with the same key, in another place; there is room. Four
 /// lines, three fences.
-void ReplaceEntry(pmem::PersistOps* ops, Leaf* leaf, uint32_t rank, Entry entry);
+void ReplaceEntry(media::PersistOps* ops, Leaf* leaf, uint32_t rank, Entry entry);
 /// Overwrites the value of the entry at place `entry`: eight bytes, so that the store commits. One
 /// line, one fence.
-void OverwriteValue(pmem::PersistOps* ops, Leaf* leaf, uint32_t entry, uint64_t value);
+void OverwriteValue(media::PersistOps* ops, Leaf* leaf, uint32_t entry, uint64_t value);
 /// Takes the entry at `rank` away. Three lines, three fences.
-void EraseEntry(pmem::PersistOps* ops, Leaf* leaf, uint32_t rank);
+void EraseEntry(media::PersistOps* ops, Leaf* leaf, uint32_t rank);
 /// Makes the slots from the entries that the bitmap shows. For recovery.
-void RebuildSlots(pmem::PersistOps* ops, Leaf* leaf);
+void RebuildSlots(media::PersistOps* ops, Leaf* leaf);
 
 /// Whether the slots name the entries that the bitmap shows, each once. Keys are not looked at.
 bool SlotsMatchBitmap(const Leaf& leaf);
 
 /// Stores the slots; only words that change are touched.
-void StoreSlots(pmem::PersistOps* ops, Leaf* leaf, const Slots& slots);
+void StoreSlots(media::PersistOps* ops, Leaf* leaf, const Slots& slots);
 
 }  // namespace braid::bench::wbtree

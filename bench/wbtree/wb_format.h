@@ -21,7 +21,7 @@
 #include <type_traits>
 
 #include "base/checksum.h"
-#include "pmem/persist.h"
+#include "media/persist.h"
 
 namespace braid::bench::wbtree {
 
@@ -40,7 +40,7 @@ struct Entry {
 /// The array that keeps the order: its first byte counts, the others name entries in key order.
 using Slots = std::array<uint8_t, 64>;
 
-struct alignas(pmem::kLineBytes) Leaf {
+struct alignas(media::kLineBytes) Leaf {
   uint64_t bitmap;  ///< kSlotsValid, and a bit for each entry in use
   uint64_t next;    ///< LeafNumber
   uint64_t low;     ///< the smallest key that belongs here
@@ -59,9 +59,9 @@ struct alignas(pmem::kLineBytes) Leaf {
 };
 
 inline constexpr size_t kLeafHeadBytes = offsetof(Leaf, entries);
-inline constexpr size_t kLeafLines = sizeof(Leaf) / pmem::kLineBytes;
+inline constexpr size_t kLeafLines = sizeof(Leaf) / media::kLineBytes;
 
-struct alignas(pmem::kLineBytes) Header {
+struct alignas(media::kLineBytes) Header {
   uint64_t magic;
   uint64_t version;
   uint64_t leaf_bytes;
@@ -78,9 +78,10 @@ inline constexpr uint64_t kRedoOffset = sizeof(Header);
 inline constexpr uint64_t kLeavesOffset = kRedoOffset + kRedoRecords * sizeof(Leaf);
 
 static_assert(sizeof(Entry) == 16 && sizeof(Header) == 64);
-static_assert(sizeof(Leaf) == 18 * pmem::kLineBytes && kLeafHeadBytes == 2 * pmem::kLineBytes);
-static_assert(offsetof(Leaf, next) / pmem::kLineBytes == offsetof(Leaf, bitmap) / pmem::kLineBytes);
-static_assert(offsetof(Leaf, slots) == pmem::kLineBytes && sizeof(Slots) == sizeof(Leaf::slots));
+static_assert(sizeof(Leaf) == 18 * media::kLineBytes && kLeafHeadBytes == 2 * media::kLineBytes);
+static_assert(offsetof(Leaf, next) / media::kLineBytes ==
+              offsetof(Leaf, bitmap) / media::kLineBytes);
+static_assert(offsetof(Leaf, slots) == media::kLineBytes && sizeof(Slots) == sizeof(Leaf::slots));
 static_assert(std::is_trivially_copyable_v<Leaf> && std::is_trivially_copyable_v<Header>);
 
 /// Acquire: a reader that sees a word of an unfinished change also sees that the leaf is locked

@@ -1,5 +1,7 @@
 // Purpose: opening the wB+-tree: creation, recovery from the bytes that are there, and the check of
-// all of them. Thread safety: one thread, nobody else knows the tree. Invariants: of wb_tree.h.
+// all of them.
+// Thread safety: one thread, nobody else knows the tree.
+// Invariants: of wb_tree.h.
 //
 // Persistence: creation is committed by the publication of the first segment. Recovery first
 // repeats the splits whose records count, then trusts the chain of leaves. It may be interrupted
@@ -12,7 +14,7 @@
 
 namespace braid::bench::wbtree {
 
-WbTree::WbTree(std::unique_ptr<pmem::Media> media, const WbTreeOptions& options)
+WbTree::WbTree(std::unique_ptr<media::Media> media, const WbTreeOptions& options)
     : options_(options),
       media_(std::move(media)),
       ops_(media_->media_class()),
@@ -22,11 +24,11 @@ WbTree::WbTree(std::unique_ptr<pmem::Media> media, const WbTreeOptions& options)
 #endif
 }
 
-Result<std::unique_ptr<WbTree>> WbTree::Open(std::unique_ptr<pmem::Media> media,
+Result<std::unique_ptr<WbTree>> WbTree::Open(std::unique_ptr<media::Media> media,
                                              const WbTreeOptions& options) {
   const uint64_t least = kLeavesOffset + sizeof(Leaf);
-  if (options.initial_bytes < least || options.initial_bytes % pmem::kLineBytes != 0 ||
-      options.growth_bytes < sizeof(Leaf) || options.growth_bytes % pmem::kLineBytes != 0) {
+  if (options.initial_bytes < least || options.initial_bytes % media::kLineBytes != 0 ||
+      options.growth_bytes < sizeof(Leaf) || options.growth_bytes % media::kLineBytes != 0) {
     return Status::InvalidArgument("WbTreeOptions: initial_bytes must be at least " +
                                    std::to_string(least) + ", growth_bytes at least " +
                                    std::to_string(sizeof(Leaf)) +
@@ -50,7 +52,7 @@ Result<std::unique_ptr<WbTree>> WbTree::Open(std::unique_ptr<pmem::Media> media,
 Status WbTree::Create() {
   ops_.set_media_class(media_->media_class());
   ops_.StoreU64(&LeafAt(1)->bitmap, kSlotsValid);
-  ops_.Flush(&LeafAt(1)->bitmap, sizeof(uint64_t));
+  ops_.Flush(&LeafAt(1)->bitmap, sizeof(uint64_t), media::Site::kOutside);
   Header header{};
   header.magic = kMagic;
   header.version = kVersion;
@@ -58,7 +60,7 @@ Status WbTree::Create() {
   header.redo_records = kRedoRecords;
   header.check = HeaderCheck(header);
   ops_.Copy(media_->base(), &header, sizeof header);
-  ops_.Persist(media_->base(), sizeof header);
+  ops_.Persist(media_->base(), sizeof header, media::Site::kOutside);
   return Status::OK();
 }
 
@@ -92,14 +94,14 @@ Status WbTree::RedoSplits() {
     Leaf* left = LeafAt(source);
     if (left->next != record->next) continue;  // the split has happened
     MakeNewLeaf(LeafAt(target), *record);
-    ops_.Fence();
+    ops_.Fence(media::Site::kOutside);
     uint64_t bits = 0;
     for (uint64_t rest = left->bitmap & kEntryBits; rest != 0; rest &= rest - 1) {
       if (left->entries[std::countr_zero(rest)].key < record->low) bits |= rest & -rest;
     }
     ops_.StoreU64(&left->bitmap, bits);  // without kSlotsValid: WalkLeaves makes the slots anew
     ops_.StoreU64(&left->next, target);
-    ops_.Persist(left, pmem::kLineBytes);
+    ops_.Persist(left, media::kLineBytes, media::Site::kOutside);
     ++redone_splits_;
   }
   return Status::OK();

@@ -195,7 +195,7 @@ void WbTree::MakeNewLeaf(Leaf* leaf, const Leaf& image) {
   std::memcpy(&content, &image, bytes);
   content.redo_source = content.redo_target = content.redo_check = 0;
   ops_.Copy(leaf, &content, bytes);
-  ops_.Flush(leaf, bytes);
+  ops_.Flush(leaf, bytes, media::Site::kOutside);
 }
 
 /// Halves a full leaf. The caller holds its lock.
@@ -233,19 +233,20 @@ Status WbTree::Split(LeafNumber number) {
     const size_t record = base::ThreadSlot() % kRedoRecords;
     const std::lock_guard lock(redo_locks_[record].mutex);
     ops_.Copy(RedoRecord(record), &image, LeafBytes(image.count()));
-    ops_.Persist(RedoRecord(record), LeafBytes(image.count()));  // from here on it will happen
+    ops_.Persist(RedoRecord(record), LeafBytes(image.count()),
+                 media::Site::kOutside);  // from here on it will happen
 
     MakeNewLeaf(LeafAt(right_number), image);
     std::memcpy(slots.data(), left->slots, sizeof slots);
     slots[0] = static_cast<uint8_t>(kept);  // the lower keys stay where they are
     StoreSlots(&ops_, left, slots);
-    ops_.Flush(left->slots, sizeof left->slots);
+    ops_.Flush(left->slots, sizeof left->slots, media::Site::kOutside);
     // Everything but the line that ends the split: while next is the old one, recovery repeats it.
-    ops_.Fence();
+    ops_.Fence(media::Site::kOutside);
 
     ops_.StoreU64(&left->bitmap, left_bits | kSlotsValid);
     ops_.StoreU64(&left->next, right_number);
-    ops_.Persist(left, pmem::kLineBytes);
+    ops_.Persist(left, media::kLineBytes, media::Site::kOutside);
   }
   LeafState* left_state = StateOf(number);
   // Relaxed: the left leaf is locked, and nobody knows the right one.

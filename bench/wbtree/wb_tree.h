@@ -37,8 +37,8 @@
 #include "bench/wbtree/leaf_ops.h"
 #include "bench/wbtree/wb_format.h"
 #include "braid/status.h"
-#include "pmem/media.h"
-#include "pmem/persist.h"
+#include "media/media.h"
+#include "media/persist.h"
 
 namespace braid::bench::wbtree {
 
@@ -68,7 +68,7 @@ class WbTree {
  public:
   /// Opens the tree on the media, or makes one where the media has no segment. Errors: Corruption,
   /// OutOfSpace, IOError.
-  static Result<std::unique_ptr<WbTree>> Open(std::unique_ptr<pmem::Media> media,
+  static Result<std::unique_ptr<WbTree>> Open(std::unique_ptr<media::Media> media,
                                               const WbTreeOptions& options);
   WbTree(const WbTree&) = delete;
   WbTree& operator=(const WbTree&) = delete;
@@ -139,7 +139,7 @@ class WbTree {
   };
   class LeafLock;
 
-  WbTree(std::unique_ptr<pmem::Media> media, const WbTreeOptions& options);
+  WbTree(std::unique_ptr<media::Media> media, const WbTreeOptions& options);
 
   Leaf* LeafAt(LeafNumber number) const {
     return reinterpret_cast<Leaf*>(media_->base() + kLeavesOffset) + (number - 1);
@@ -171,8 +171,8 @@ class WbTree {
   void CopyLeaf(uint64_t key, std::optional<LeafNumber> hint, LeafCopy* copy) const;
 
   const WbTreeOptions options_;
-  const std::unique_ptr<pmem::Media> media_;
-  pmem::PersistOps ops_;
+  const std::unique_ptr<media::Media> media_;
+  media::PersistOps ops_;
   InnerIndex inner_;
   std::unique_ptr<std::atomic<StatePage*>[]> state_pages_;
   std::array<RedoLock, kRedoRecords> redo_locks_;

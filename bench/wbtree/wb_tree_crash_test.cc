@@ -13,21 +13,21 @@
 #include <vector>
 
 #include "bench/wbtree/wb_tree.h"
-#include "pmem/sim_media.h"
-#include "pmem/sim_persist.h"
+#include "sim/sim_media.h"
+#include "sim/sim_persist.h"
 #include "support/environment.h"
 
 namespace braid::bench::wbtree {
 namespace {
 
-using pmem::SimArea;
-using pmem::SimMedia;
-using pmem::SimPersist;
+using sim::SimArea;
+using sim::SimMedia;
+using sim::SimPersist;
 using Model = std::map<uint64_t, uint64_t>;
 
 constexpr uint64_t kBytes = 128 * 1024;
 constexpr uint64_t kSegment = 32 * 1024;  // so that the pool grows, too
-constexpr pmem::ImageLimits kLimits{256, 40};
+constexpr sim::ImageLimits kLimits{256, 40};
 
 WbTreeOptions TestOptions(bool update_in_place) {
   WbTreeOptions options;
@@ -52,7 +52,7 @@ enum class Fault {
 };
 
 /// Stands between the tree and the simulator, and leaves out what the fault says.
-class FaultyHook final : public pmem::PersistHook {
+class FaultyHook final : public media::PersistHook {
  public:
   FaultyHook(SimPersist* sim, Fault fault) : sim_(sim), fault_(fault) {}
   void BeginOperation() { fences_ = 0; }
@@ -79,7 +79,7 @@ class FaultyHook final : public pmem::PersistHook {
     const uint64_t in_leaf = (offset - kLeavesOffset) % sizeof(Leaf);
     if (in_leaf >= kLeafHeadBytes) return Fault::kEntryNotFlushed;
     if (in_leaf >= offsetof(Leaf, slots)) return Fault::kSlotsNotFlushed;
-    if (n > pmem::kLineBytes) return Fault::kNewLeafNotFlushed;
+    if (n > media::kLineBytes) return Fault::kNewLeafNotFlushed;
     const uint64_t bitmap = *static_cast<const uint64_t*>(address);
     return (bitmap & kSlotsValid) != 0 ? Fault::kBitmapNotFlushed : Fault::kInvalidSlotsNotFlushed;
   }
@@ -90,9 +90,9 @@ class FaultyHook final : public pmem::PersistHook {
 };
 
 /// A simulated medium with another hook.
-class HookedMedia final : public pmem::Media {
+class HookedMedia final : public media::Media {
  public:
-  HookedMedia(SimPersist* sim, pmem::PersistHook* hook) : media_(sim, "boot"), hook_(hook) {}
+  HookedMedia(SimPersist* sim, media::PersistHook* hook) : media_(sim, "boot"), hook_(hook) {}
   char* base() const noexcept override { return media_.base(); }
   uint64_t reserved_bytes() const noexcept override { return media_.reserved_bytes(); }
   MediaClass media_class() const noexcept override { return media_.media_class(); }
@@ -101,18 +101,18 @@ class HookedMedia final : public pmem::Media {
   Status AddSegment(uint64_t bytes) override { return media_.AddSegment(bytes); }
   Status PublishSegment() override { return media_.PublishSegment(); }
   Status DropSegment() override { return media_.DropSegment(); }
-  Status Sync() override { return media_.Sync(); }
-  Status SyncRange(uint64_t offset, uint64_t bytes) override {
-    return media_.SyncRange(offset, bytes);
+  Status SyncAll() override { return media_.Sync(media::Site::kOutside); }
+  Status SyncPages(uint64_t offset, uint64_t bytes) override {
+    return media_.SyncRange(offset, bytes, media::Site::kOutside);
   }
   void Prefault(uint64_t, uint64_t) noexcept override {}
   std::string boot_id() const override { return media_.boot_id(); }
   std::string Locate(uint64_t offset) const override { return media_.Locate(offset); }
-  pmem::PersistHook* hook() noexcept override { return hook_; }
+  media::PersistHook* hook() noexcept override { return hook_; }
 
  private:
   SimMedia media_;
-  pmem::PersistHook* hook_;
+  media::PersistHook* hook_;
 };
 
 std::string Describe(const Model& found, const Model& before, const Model& after) {
@@ -140,7 +140,7 @@ class CrashRun {
 
   /// Empty, or the first thing that went wrong.
   std::string Run(uint64_t operations, uint64_t key_space) {
-    sim_.set_on_point([this](pmem::PointKind) { LookAtImages(); });
+    sim_.set_on_point([this](sim::PointKind) { LookAtImages(); });
     Result<std::unique_ptr<WbTree>> tree =
         WbTree::Open(std::make_unique<HookedMedia>(&sim_, &hook_), options_);
     if (!tree.ok()) return tree.status().ToString();
@@ -174,8 +174,8 @@ class CrashRun {
   /// At a point of the run: the images that are allowed now.
   void LookAtImages() {
     if (!wrong_.empty()) return;
-    const pmem::WritebackUnits units = sim_.Units();
-    const pmem::ImagePlan plan(units.counts(), kLimits, random_.Next());
+    const sim::WritebackUnits units = sim_.Units();
+    const sim::ImagePlan plan(units.counts(), kLimits, random_.Next());
     std::vector<uint32_t> choice;
     for (uint64_t image = 0; image < plan.size() && wrong_.empty(); ++image) {
       plan.Choose(image, &choice);
@@ -196,7 +196,7 @@ class CrashRun {
     const bool nest = random_.Below(16) == 0;
     if (nest) {
       recovery.Start(hash);
-      recovery.set_on_point([&](pmem::PointKind) { LookInsideRecovery(&recovery); });
+      recovery.set_on_point([&](sim::PointKind) { LookInsideRecovery(&recovery); });
     } else {
       recovery.set_tracking(false);
     }
@@ -209,8 +209,8 @@ class CrashRun {
 
   /// A crash while a crashed tree recovers.
   void LookInsideRecovery(SimPersist* recovery) {
-    const pmem::WritebackUnits units = recovery->Units();
-    const pmem::ImagePlan plan(units.counts(), {16, 8}, random_.Next());
+    const sim::WritebackUnits units = recovery->Units();
+    const sim::ImagePlan plan(units.counts(), {16, 8}, random_.Next());
     std::vector<uint32_t> choice;
     for (uint64_t image = 0; image < plan.size() && wrong_.empty(); ++image) {
       ++nested_;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "pmem/file_media.h"
+#include "media/file_media.h"
 #include "support/environment.h"
 #include "support/temp_folder.h"
 
@@ -31,7 +31,7 @@ WbTreeOptions SmallOptions() {
 Result<std::unique_ptr<WbTree>> OpenAt(const std::string& path, const WbTreeOptions& options) {
   PoolOptions pool;
   pool.force_media_class = MediaClass::kCacheLine;
-  Result<std::unique_ptr<pmem::Media>> media = pmem::OpenFileMedia(path, pool, true);
+  Result<std::unique_ptr<media::Media>> media = media::OpenFileMedia(path, pool, true);
   if (!media.ok()) return media.status();
   return WbTree::Open(std::move(media).value(), options);
 }
@@ -161,7 +161,7 @@ TEST(WbTreeTest, EveryChangeCostsTheLinesAndFencesThatItsHeadNames) {
   for (uint64_t key = 0; key < kLeafEntries; ++key) put(key)();
   EXPECT_EQ(tree->Statistics().splits, 0u);
   // 2k + 2 lines for the split, where k is the lines that the new leaf's 32 entries take.
-  const uint64_t k = (LeafBytes(32) + pmem::kLineBytes - 1) / pmem::kLineBytes;
+  const uint64_t k = (LeafBytes(32) + media::kLineBytes - 1) / media::kLineBytes;
   EXPECT_EQ(cost(put(kLeafEntries)), Cost(2 * k + 2 + 4, 3 + 3));
   EXPECT_EQ(tree->Statistics().splits, 1u);
 }

@@ -1,4 +1,4 @@
-/* The C API of braid: LevelDB's C API under the prefix braid_.
+/* Purpose: the C API of braid, LevelDB's C API under the prefix braid_.
  *
  * Names after the prefix, the order of arguments, ownership and errors are those of leveldb/c.h, so
  * that a client ports by renaming leveldb_ to braid_ (docs/leveldb-porting.md has the differences).
@@ -73,7 +73,7 @@ BRAID_C_EXPORT void braid_delete(braid_t* db, const braid_writeoptions_t* option
 
 /* Ours. Deletes all keys from `begin` to before `end`; `end` NULL: to the last key. `*deleted` (may
  * be NULL) becomes their number. One step among writes: writes to the range wait until it is done.
- * Readers beside it, and a crash, find it done in steps, the lower keys first (DB::DeleteRange). */
+ * Concurrent readers, and a crash, see it in steps, the lower keys first (DB::DeleteRange). */
 BRAID_C_EXPORT void braid_delete_range(braid_t* db, const braid_writeoptions_t* options,
                                        const char* begin, size_t beginlen, const char* end,
                                        size_t endlen, uint64_t* deleted, char** errptr);
@@ -128,8 +128,8 @@ BRAID_C_EXPORT const char* braid_pinned_value(const braid_pinned_t*, size_t* val
 BRAID_C_EXPORT void braid_pinned_destroy(braid_pinned_t*);
 
 /* A cursor over the keys in their order (bytes, or braid_options_set_key_order), as of the snapshot
- * in `options`, or of this moment. It stands nowhere until one of the seek calls. `options` is not
- * kept. Release with braid_iter_destroy. If memory runs out the result is NULL, which all
+ * in `options`, or of this moment. It is not positioned until one of the seek calls. `options` is
+ * not kept. Release with braid_iter_destroy. If memory runs out the result is NULL, which all
  * braid_iter_ calls take as an empty iterator whose error is set. */
 BRAID_C_EXPORT braid_iterator_t* braid_create_iterator(braid_t* db,
                                                        const braid_readoptions_t* options);
@@ -234,7 +234,7 @@ BRAID_C_EXPORT void braid_restore(const braid_options_t* options, const char* na
 /* Frees the iterator; allowed after braid_close. */
 BRAID_C_EXPORT void braid_iter_destroy(braid_iterator_t*);
 
-/* True while the iterator stands on an entry. */
+/* True while the iterator is positioned on an entry. */
 BRAID_C_EXPORT uint8_t braid_iter_valid(const braid_iterator_t*);
 
 BRAID_C_EXPORT void braid_iter_seek_to_first(braid_iterator_t*);
@@ -251,7 +251,7 @@ BRAID_C_EXPORT void braid_iter_seek_for_prev(braid_iterator_t*, const char* k, s
 BRAID_C_EXPORT void braid_iter_next(braid_iterator_t*);
 BRAID_C_EXPORT void braid_iter_prev(braid_iterator_t*);
 
-/* Key and value of the entry the iterator stands on; NULL and length 0 when it is invalid. The
+/* Key and value of the current entry; NULL and length 0 when it is invalid. The
  * bytes belong to the iterator and stay until it is moved or destroyed. */
 BRAID_C_EXPORT const char* braid_iter_key(const braid_iterator_t*, size_t* klen);
 BRAID_C_EXPORT const char* braid_iter_value(const braid_iterator_t*, size_t* vlen);
@@ -287,7 +287,7 @@ BRAID_C_EXPORT void braid_writebatch_append(braid_writebatch_t* destination,
 
 /* ---- Options ------------------------------------------------------------------------------- */
 
-/* The defaults of braid, but for create_if_missing, which is off as in LevelDB. What an option
+/* The defaults of braid, except create_if_missing, which is off as in LevelDB. What an option
  * points to (comparator, filter policy, cache, environment) still belongs to the caller. */
 BRAID_C_EXPORT braid_options_t* braid_options_create(void);
 BRAID_C_EXPORT void braid_options_destroy(braid_options_t*);

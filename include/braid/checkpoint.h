@@ -1,4 +1,4 @@
-// What DB::CreateCheckpoint and DB::Restore are told.
+// Purpose: the arguments and results of DB::CreateCheckpoint and DB::Restore.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// braid: an embedded, ordered key-value store for byte-addressable persistent memory.
+// Purpose: DB, an embedded, ordered key-value store for byte-addressable persistent memory.
 #pragma once
 
 #include <functional>
@@ -74,7 +74,7 @@ struct Capabilities {
   bool ingest = false;        ///< Ingest
   bool checkpoints = false;   ///< CreateCheckpoint
   bool transactions = false;  ///< BeginTransaction
-  /// Options::read_only beside a handle, of any process, that has the pool open for writing.
+  /// Options::read_only while a handle, of any process, has the pool open for writing.
   bool readers_beside_writer = false;
 
   static constexpr Capabilities All() {
@@ -139,12 +139,11 @@ class DB {
 
   /// Makes a new pool at `target` of the checkpoint at `checkpoint`, which is any pool that is
   /// closed; it is only read. Every byte of what was copied is verified before the new pool takes
-  /// its name, so that no half of one is ever at `target`. `options` are those with which the new
-  /// pool will be opened; its design, order of keys, size of a chunk and regions are the
-  /// checkpoint's. Errors: NotFound (no checkpoint), InvalidArgument (it is no pool; something lies
-  /// at `target`), Busy (it is open), Corruption (it is damaged; names file and offset),
-  /// NotSupported (another format version), OutOfSpace, IOError. After an error there is nothing at
-  /// `target`.
+  /// its name, so `target` is never left half-written. `options` are those with which the new pool
+  /// will be opened; its design, order of keys, size of a chunk and regions are the checkpoint's.
+  /// Errors: NotFound (no checkpoint), InvalidArgument (it is no pool; something lies at `target`),
+  /// Busy (it is open), Corruption (it is damaged; names file and offset), NotSupported (another
+  /// format version), OutOfSpace, IOError. After an error there is nothing at `target`.
   static Status Restore(const Options& options, const std::string& checkpoint,
                         const std::string& target,
                         const CheckpointOptions& checkpoint_options = {});
@@ -168,8 +167,8 @@ class DB {
   Status Write(const WriteBatch& batch) { return Write(WriteOptions{}, batch); }
 
   /// Deletes all keys from `begin` (inclusive) to `end` (exclusive; none: to the last key). One
-  /// step among writes: writes to the range wait until it is done, other writes go on. Readers and
-  /// snapshots beside it, and a crash, find its deletes made in steps, the lower keys first, of
+  /// step among writes: writes to the range wait until it is done, other writes go on. Concurrent
+  /// readers and snapshots, and a crash, find its deletes made in steps, the lower keys first, of
   /// 8,192 keys each (fewer where these have more than 16 MiB, or a full pool has no room for so
   /// many), or, in designs without atomic batches, of one. `*deleted` (may be null) becomes the
   /// number of keys. An empty range is ok. Cost: a scan of the keys, without their values, and a
@@ -243,8 +242,9 @@ class DB {
   /// waited for.
   virtual Status Flush() = 0;
 
-  /// Flush, then wait until every L0 table of now is merged, what only views that are gone have
-  /// kept is dropped, garbage is collected and indexes are built; returns beside busy writers, too.
+  /// Flush, then wait until every current L0 table is merged, what only views that are gone have
+  /// kept is dropped, garbage is collected and indexes are built; returns even while writers are
+  /// busy.
   virtual Status Compact() = 0;
 
   /// A property by name, as text: "braid.stats", "braid.stats.json", "braid.num-entries",

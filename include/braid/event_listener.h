@@ -1,4 +1,4 @@
-// EventListener: told what a database does in the background, as it happens.
+// Purpose: EventListener, callbacks for background events: flushes, merges, stalls, errors.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@ namespace braid {
 
 /// Override what you need, and give it to Options::listener. Called from the background threads,
 /// which all databases of a process share, and from those that write, several at a time; it must
-/// return soon (a call holds up the work that it is told of), must not throw, must not call back
-/// into the database, nor wait for the background of another. It lives at least as long as the
-/// database. Designs without a memtable tell of recovery and stalls only.
+/// return soon (a call delays the work that it reports), must not throw, must not call back into
+/// the database, nor wait for the background of another. It lives at least as long as the database.
+/// Designs without a memtable report recovery and stalls only.
 class EventListener {
  public:
   /// A memtable has become a table in persistent memory.

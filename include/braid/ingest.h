@@ -1,4 +1,4 @@
-// What DB::Ingest is given and what it tells.
+// Purpose: the arguments and results of DB::Ingest.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// KeyOrder: an order of keys other than that of their bytes.
+// Purpose: KeyOrder, an order of keys other than that of their bytes.
 #pragma once
 
 #include <cstddef>

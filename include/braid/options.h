@@ -1,4 +1,4 @@
-// Options of braid. Sub-structs are named for the step they tune; units are in the names.
+// Purpose: options of braid. Sub-structs are named for the step they tune; units are in the names.
 // Defaults are what is benchmarked. Nothing is clamped silently: Validate() names the first
 // offence.
 #pragma once
@@ -81,7 +81,7 @@ enum class MemTableKind : uint8_t {
 struct MemTableOptions {
   std::optional<MemTableKind> kind;
   uint64_t bytes = 64ull << 20;  ///< log bytes after which the memtable is sealed
-  uint32_t max_immutable = 4;    ///< sealed tables waiting for their flush before writers wait
+  uint32_t max_immutable = 4;  ///< immutable memtables waiting for their flush before writers wait
 };
 
 /// Making an L0 table of a full memtable. With a write-ahead log it copies the entries in key
@@ -90,7 +90,7 @@ struct FlushOptions {
   /// Tables whose links are written back to the medium together, with one fence. 1: each table at
   /// once. More: later and cheaper, and an open after a crash replays the logs of the tables that
   /// were not written back yet. 0: the design's choice. At most 32.
-  uint32_t checkpoint_tables = 0;
+  uint32_t group_tables = 0;
 };
 
 /// How lists are cut and linked across the regions of a pool (PoolOptions::regions).
@@ -131,10 +131,11 @@ struct CompactionOptions {
   uint32_t batch_entries = 1024;  ///< entries whose links one redo record covers
   double gc_live_ratio = 0.5;     ///< chunks with a smaller share of live bytes are collected
   /// A part of L1 is copied into the order of its keys when more than this share of its entries do
-  /// not stand behind the one before them: in Compact(), and after a second without writes when as
-  /// large a share of L1 is new. Takes as much space again for the time of it. 0: never.
-  std::optional<double> arrange_share;
-  uint64_t arrange_min_entries = 16384;  ///< a smaller L1 is left as it is
+  /// not directly follow their predecessor in memory: in Compact(), and after a second without
+  /// writes when as large a share of L1 is new. Takes as much space again for the time of it. 0:
+  /// never.
+  std::optional<double> recluster_share;
+  uint64_t recluster_min_entries = 16384;  ///< a smaller L1 is left as it is
 };
 
 /// What is kept in DRAM to speed reads up, within memory_budget_bytes.
@@ -166,10 +167,10 @@ struct Options {
   bool error_if_exists = false;   ///< fail when the pool is there already
   /// Opens without changing the pool: its files may be on a filesystem that is mounted read-only,
   /// and any number of handles and processes may have it open so at once.
-  /// Beside a handle that writes, in this process or another one, it shows the state of its open,
-  /// which has every write that had returned when Open was called, until that handle must merge:
-  /// from then on every read is TryAgain, and the pool is to be opened again. Busy, with the
-  /// reason, where the writer does not grant that (docs/decisions/0014-readers.md).
+  /// While another handle writes, in this process or another one, reads see the database as of
+  /// Open. When the writer has to compact, it revokes the grant: reads return TryAgain; reopen to
+  /// continue. Busy, with the reason, where the writer does not grant that
+  /// (docs/decisions/0014-readers.md).
   /// Writes, Flush and Compact are NotSupported. What a crash has left undone is done on private
   /// copies of the pages concerned, which count against memory_budget_bytes. No threads run.
   bool read_only = false;

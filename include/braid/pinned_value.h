@@ -1,4 +1,4 @@
-// PinnedValue: the value of a key, lent by the database where copying it would cost more.
+// Purpose: PinnedValue, a value that the database lends where copying it would cost more.
 #pragma once
 
 #include <memory>

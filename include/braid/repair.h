@@ -1,4 +1,4 @@
-// What DB::Repair is told and what it found.
+// Purpose: the arguments and results of DB::Repair.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct RepairOptions {
   uint64_t chunk_bytes = 0;
   /// The order of keys that the damaged pool was made with. With it, RepairFinding::key is the
   /// caller's key, otherwise it is the encoded one. The new pool gets the order that an intact
-  /// header names, and this must be it (InvalidArgument); where no header is intact it gets this
+  /// header names, which this must match (InvalidArgument); where no header is intact it gets this
   /// one, and byte order when this is null.
   std::shared_ptr<const KeyOrder> key_order;
   /// Called now and then with the share done, 0 to 1; may be empty.
@@ -46,7 +46,7 @@ struct RepairReport {
   uint64_t segments = 0;     ///< files that were read
   uint64_t chunk_bytes = 0;  ///< of the damaged pool
   uint64_t chunks = 0;       ///< chunks of entries that were read
-  uint64_t entries = 0;      ///< intact entries found, all versions, dead ones included
+  uint64_t entries = 0;      ///< intact entries found, all versions, obsolete ones included
   uint64_t records = 0;      ///< keys in the new pool
   uint64_t bytes = 0;        ///< of their keys and values
   uint64_t unreadable = 0;   ///< bytes the medium refused to read

@@ -1,4 +1,4 @@
-// Counters and facts of a database, all since it was opened unless a field says otherwise.
+// Purpose: counters and facts of a database, all since it was opened unless a field says otherwise.
 #pragma once
 
 #include <array>
@@ -53,10 +53,10 @@ struct Statistics {
   uint64_t flush_micros = 0;  ///< time these flushes took, waits for a medium included
   uint64_t merges = 0;        ///< L0 tables merged into L1
   uint64_t merged_entries = 0;
-  uint64_t merge_micros = 0;      ///< time these merges took
-  uint64_t collected_chunks = 0;  ///< chunks freed by garbage collection
-  uint64_t arranged_entries = 0;  ///< entries copied to stand beside their neighbours by key
-  uint64_t region_fallbacks = 0;  ///< allocations that another region than theirs has served
+  uint64_t merge_micros = 0;         ///< time these merges took
+  uint64_t collected_chunks = 0;     ///< chunks freed by garbage collection
+  uint64_t reclustered_entries = 0;  ///< entries copied next to their neighbours by key
+  uint64_t region_fallbacks = 0;     ///< allocations that another region than theirs has served
   /// With ListOptions::count_visits: nodes of lists that gets have visited, by layer, and whether
   /// they lie in the region of the thread that reads. Trees and caches in DRAM are not counted.
   uint64_t upper_visits_local = 0;
@@ -125,7 +125,7 @@ struct RegionInfo {
   uint64_t chunks_free = 0;
 };
 
-/// Facts about a pool that can be told without opening it for writing.
+/// Facts about a pool that can be read without opening it for writing.
 struct PoolInfo {
   std::string path;
   std::string uuid;

@@ -1,4 +1,5 @@
-// Status and Result<T>: how braid reports errors. No call of the public API throws.
+// Purpose: Status and Result<T>, how braid reports errors. No call of the public API throws.
+// Thread safety: const calls from any thread; the message that copies share is never changed.
 #pragma once
 
 #include <atomic>

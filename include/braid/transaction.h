@@ -1,4 +1,4 @@
-// Transaction: several reads and writes that take effect as one step, or not at all.
+// Purpose: Transaction, several reads and writes that take effect as one step, or not at all.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 namespace braid {
 
 /// Made by DB::BeginTransaction. Optimistic: nothing is locked, and nobody waits for it; when
-/// others have written in between what it builds upon, Commit says so (Busy), nothing is written,
-/// and the caller begins anew. All its reads show the state at its begin, and its own writes.
+/// another write has changed what it builds upon, Commit returns Busy, nothing is written, and the
+/// caller starts over. All its reads show the state at its begin, and its own writes.
 ///
 /// Commit succeeds only if, since the begin, nobody else has written a key that this transaction
 /// has written, or has read with GetForUpdate; its writes then become visible and durable together,
@@ -20,7 +20,7 @@ namespace braid {
 /// GetForUpdate, transactions are serializable. There a key that is missing counts as read too; a
 /// key that came and went again in between does not count as written.
 ///
-/// Keeps what it has written in DRAM, beside the memory budget, and versions of overwritten keys
+/// Keeps what it has written in DRAM, outside the memory budget, and versions of overwritten keys
 /// alive as a snapshot does: keep it short. One thread at a time. Outlives its database; then its
 /// calls are Closed. Destroying it without a Commit drops it.
 class Transaction {

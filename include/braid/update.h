@@ -1,4 +1,4 @@
-// Update: a read, a change and a write of one key, as one step.
+// Purpose: Update, a read, a change and a write of one key, as one step.
 #pragma once
 
 #include <functional>

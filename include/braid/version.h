@@ -1,4 +1,5 @@
-// The version of the library. SemVer for the API; the format version is an integer of its own.
+// Purpose: the version of the library. SemVer for the API; the format version is an integer of its
+// own.
 #pragma once
 
 #define BRAID_VERSION_MAJOR 0

@@ -1,4 +1,4 @@
-// WriteBatch: updates that become visible and durable together or not at all.
+// Purpose: WriteBatch, updates that become visible and durable together or not at all.
 #pragma once
 
 #include <cstddef>

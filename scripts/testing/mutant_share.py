@@ -3,6 +3,7 @@
 import re
 import subprocess
 
+import weave_faults
 from testing import choice as choices
 
 ONE_IN = 4
@@ -45,11 +46,11 @@ class Share:
 
 
 def mutants_in(root, files):
-    """The faults that the files named switch on."""
-    found = set()
+    """The faults that are seeded in the files named: woven into them, or sites of theirs."""
+    found = weave_faults.faults_in(root, set(files))
     for file in files:
         if file.startswith("src/") and file.endswith((".cc", ".h")) and \
-                file != "src/base/mutants.h" and (root / file).is_file():
+                file != "src/media/sites.h" and (root / file).is_file():
             text = (root / file).read_text(errors="replace")
-            found |= set(re.findall(r"\b(?:BRAID_MUTANT\(|Mutant::)(k\w+)", text))
+            found |= set(re.findall(r"\bSite::(k\w+)", text)) - {"kOutside", "kNone"}
     return found

@@ -1,6 +1,7 @@
 // Purpose: what the store is doing at this moment: how many jobs of each kind are under way in this
 // process. Tests that kill a process aim by it, and read afterwards in which job the process died.
-// Thread safety: any thread; the board is set before any database is opened. Persistence: none.
+// Thread safety: any thread; the board is set before any database is opened.
+// Persistence: none.
 #pragma once
 
 #include <array>

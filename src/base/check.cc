@@ -1,4 +1,6 @@
-// Purpose: the cold path of BRAID_CHECK. Thread safety: any thread. Persistence: none.
+// Purpose: the cold path of BRAID_CHECK.
+// Thread safety: any thread.
+// Persistence: none.
 #include "base/check.h"
 
 #include <cstdio>

@@ -1,8 +1,9 @@
-// Purpose: BRAID_CHECK, for programmer errors: states that no input and no medium can bring about.
-// Bytes read from a pool are never checked with it; they give Status::Corruption. BRAID_DCHECK is
-// the same in builds with assertions, and nothing in others: for what costs more than a compare,
-// and for invariants that stand in the way of a fast path. Thread safety: none needed. Persistence:
-// none.
+// Purpose: BRAID_CHECK, for programmer errors: states that no input and no medium can cause. Bytes
+// read from a pool are never checked with it; they give Status::Corruption. BRAID_DCHECK is the
+// same in builds with assertions and in the simulator's, and nothing in others: for what costs more
+// than a compare, and for invariants that stand in the way of a fast path.
+// Thread safety: none needed.
+// Persistence: none.
 #pragma once
 
 namespace braid::base {
@@ -19,7 +20,7 @@ namespace braid::base {
     }                                                             \
   } while (false)
 
-#if !defined(NDEBUG)
+#if !defined(NDEBUG) || defined(BRAID_CRASHSIM)
 #define BRAID_DCHECK(condition) BRAID_CHECK(condition)
 #else
 #define BRAID_DCHECK(condition) \

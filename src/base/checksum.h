@@ -1,7 +1,8 @@
 // Purpose: the hash functions that guard persistent bytes, and that name keys in DRAM structures.
 // XXH3 (64 bits) for runs of bytes; a multiply-fold mix for combining words; CRC-32C, cut to 12 or
 // 16 bits, for words that guard themselves (links, chunk states).
-// Thread safety: pure functions. Persistence: none; changing any of them changes the format.
+// Thread safety: pure functions.
+// Persistence: none; changing any of them changes the format.
 #pragma once
 
 #define XXH_INLINE_ALL

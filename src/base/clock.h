@@ -1,6 +1,6 @@
-// A steady clock in nanoseconds, for latencies and intervals.
-//
-// Thread safety: any thread. Persistence: none.
+// Purpose: a steady clock in nanoseconds, for latencies and intervals.
+// Thread safety: any thread.
+// Persistence: none.
 #pragma once
 
 #include <ctime>

@@ -1,6 +1,7 @@
 // Purpose: event counters that threads bump without sharing a cache line, summed when read.
 // Thread safety: Add from any thread; Sum sees every Add that happened before it, and may see
-// others. Persistence: none.
+// others.
+// Persistence: none.
 #pragma once
 
 #include <array>

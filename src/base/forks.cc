@@ -1,4 +1,5 @@
-// Purpose, thread safety, invariants, persistence: see forks.h.
+// Purpose: detects forks, with a handler that runs in the child.
+// Thread safety, invariants, persistence: see forks.h.
 #include "base/forks.h"
 
 #include "base/no_throw.h"

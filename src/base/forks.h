@@ -1,7 +1,11 @@
 // Purpose: tells a process from the one that it was forked from, so that a child leaves alone what
 // belongs to its parent: files and their locks, threads, mutexes that another thread held at the
-// fork. Thread safety: any thread. Invariant 1: the generation moves in a child only, before its
-// fork() returns, and only once a pool was opened (pmem/fork_guard.h). Persistence: none.
+// fork.
+// Thread safety: any thread.
+// Invariants:
+//   1. The generation moves in a child only, before its fork() returns, and only once a pool was
+//      opened (media/fork_guard.h).
+// Persistence: none.
 #pragma once
 
 #include <atomic>
@@ -15,7 +19,7 @@ extern constinit std::atomic<uint32_t> fork_generation;
 
 /// Another number in a child than in its parent.
 inline uint32_t ForkGeneration() noexcept {
-  // Relaxed: a child begins with one thread, and whoever that makes comes after.
+  // Relaxed: a child begins with one thread; those that it makes come later.
   return fork_generation.load(std::memory_order_relaxed);
 }
 

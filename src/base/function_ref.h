@@ -1,6 +1,9 @@
 // Purpose: FunctionRef, a reference to something that can be called, for virtual functions that
-// take a functor: no allocation, one indirect call. Thread safety: that of what it refers to.
-// Invariant 1: it owns nothing, so it is a parameter only, never a member. Persistence: none.
+// take a functor: no allocation, one indirect call.
+// Thread safety: that of what it refers to.
+// Invariants:
+//   1. It owns nothing, so it is a parameter only, never a member.
+// Persistence: none.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,10 @@
 // Purpose: waiting for words in memory, of this process or of a file that several have mapped,
-// where a condition variable can't: for many words at once. Thread safety: any thread. Invariant 1:
-// who changes a word wakes after the change, so that whoever has seen the old one is woken or finds
-// the new one. Persistence: none.
+// where a condition variable can't: for many words at once.
+// Thread safety: any thread.
+// Invariants:
+//   1. A thread that changes a word wakes the waiters after the change, so that one that has seen
+//      the old value is woken or finds the new one.
+// Persistence: none.
 #pragma once
 
 #include <errno.h>

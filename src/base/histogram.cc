@@ -1,6 +1,6 @@
-// Merging, percentiles and the table; recording is inline in the header.
-//
-// Thread safety: none, as the header says. Persistence: none.
+// Purpose: merging, percentiles and the table; recording is inline in the header.
+// Thread safety: none, as the header says.
+// Persistence: none.
 #include "base/histogram.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Histogram: counts of 64-bit values in log-linear buckets, for latencies in nanoseconds.
+// Purpose: Histogram, counts of 64-bit values in log-linear buckets, for latencies in nanoseconds.
 //
 // Values below 128 have a bucket each; above, every power of two is cut into 64 buckets, so that a
 // bucket is at most 1/64 of its values wide and its midpoint at most 0.8 % off.

@@ -1,5 +1,6 @@
-// Purpose: the orders of keys that come with the library. Thread safety: immutable. Persistence:
-// what Encode makes lies in pools: none of it may ever change.
+// Purpose: the orders of keys that come with the library.
+// Thread safety: immutable.
+// Persistence: what Encode makes lies in pools: none of it may ever change.
 #include "braid/key_order.h"
 
 #include <algorithm>

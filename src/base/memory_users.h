@@ -1,7 +1,10 @@
 // Purpose: what takes DRAM in proportion to data, so that one budget can cover it: indexes, also
-// those that only an iterator keeps alive, and the working memory of jobs. Thread safety: all calls
-// from any thread; a user may change its size at any time. Invariant 1: a user is counted from its
-// construction until its destruction begins, so that nobody has to find it. Persistence: none.
+// those that only an iterator keeps alive, and the working memory of jobs.
+// Thread safety: all calls from any thread; a user may change its size at any time.
+// Invariants:
+//   1. A user is counted from its construction until its destruction begins, so that nobody has to
+//      find it.
+// Persistence: none.
 #pragma once
 
 #include <atomic>

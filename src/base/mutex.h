@@ -2,8 +2,9 @@
 // function wants held (-Wthread-safety, an error in `make check`). To all other compilers they are
 // the standard library's.
 // Thread safety: that is what they are for.
-// Invariant 1: no thread takes a mutex that it holds: checked in builds with assertions, where it
-// would wait for itself for ever.
+// Invariants:
+//   1. No thread takes a mutex that it holds: checked in builds with assertions, where it would
+//      wait for itself forever.
 // Persistence: none.
 #pragma once
 
@@ -106,7 +107,7 @@ using MutexHold = std::unique_lock<Mutex>;
 
 class CondVar {
  public:
-  /// Gives `mutex` back, waits to be told, or for nothing at all, and takes it again.
+  /// Releases `mutex`, waits for a notification (or wakes spuriously), and takes it again.
   void Wait(Mutex& mutex) BRAID_REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock = Adopt(&mutex);
     inner_.wait(lock);

@@ -1,5 +1,6 @@
 // Purpose: the border that no exception crosses: what was thrown becomes a Status.
-// Thread safety: any thread. Persistence: none.
+// Thread safety: any thread.
+// Persistence: none.
 #pragma once
 
 #include <type_traits>

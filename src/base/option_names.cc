@@ -1,5 +1,6 @@
 // Purpose: options by name, for the command, benchmarks and configuration files.
-// Thread safety: pure. Persistence: none.
+// Thread safety: pure.
+// Persistence: none.
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -208,10 +209,10 @@ std::vector<Row> WriteRows() {
       Plain("memtable.bytes", kBytes, "log bytes after which the memtable is sealed",
             BRAID_FIELD(memtable.bytes)),
       Plain("memtable.max_immutable", "a number, 1 to 32",
-            "sealed tables waiting for their flush before writers wait",
+            "immutable memtables waiting for their flush before writers wait",
             BRAID_FIELD(memtable.max_immutable)),
-      Plain("flush.checkpoint_tables", "a number, 0 to 32; 0: the design's choice",
-            "tables whose links are written back together", BRAID_FIELD(flush.checkpoint_tables)),
+      Plain("flush.group_tables", "a number, 0 to 32; 0: the design's choice",
+            "tables whose links are written back together", BRAID_FIELD(flush.group_tables)),
       Kind<ListKind>("lists.kind", "how lists are linked across regions; new pools only",
                      {{"oblivious", ListKind::kOblivious}, {"braided", ListKind::kBraided}},
                      BRAID_FIELD(lists.kind)),
@@ -241,11 +242,11 @@ std::vector<Row> MergeRows() {
       Plain("compaction.gc_live_ratio", "a share, 0 to 0.9",
             "chunks with a smaller share of live bytes are collected",
             BRAID_FIELD(compaction.gc_live_ratio)),
-      Plain("compaction.arrange_share", "a share, 0 to 0.9; 0: never",
+      Plain("compaction.recluster_share", "a share, 0 to 0.9; 0: never",
             "parts of L1 with more entries out of order in memory are copied into order",
-            BRAID_FIELD(compaction.arrange_share)),
-      Plain("compaction.arrange_min_entries", kCount, "a smaller L1 is left as it is",
-            BRAID_FIELD(compaction.arrange_min_entries)),
+            BRAID_FIELD(compaction.recluster_share)),
+      Plain("compaction.recluster_min_entries", kCount, "a smaller L1 is left as it is",
+            BRAID_FIELD(compaction.recluster_min_entries)),
   };
 }
 
@@ -265,7 +266,7 @@ std::vector<Row> ReadRows() {
             "nodes passed on a level after which a search raises one", BRAID_FIELD(leaf.span)),
       Plain("memory_budget_bytes", kBytes, "DRAM for memtables, indexes and caches together",
             BRAID_FIELD(memory_budget_bytes)),
-      Plain("read_only", kSwitch, "open without changing the pool, beside others who do so",
+      Plain("read_only", kSwitch, "open without changing the pool; other processes may do the same",
             BRAID_FIELD(read_only)),
       Plain("verify_checksums", kSwitch, "check entries when they are read",
             BRAID_FIELD(verify_checksums)),

@@ -1,4 +1,6 @@
-// Purpose: validation of options. Thread safety: pure. Persistence: none.
+// Purpose: validation of options.
+// Thread safety: pure.
+// Persistence: none.
 #include "braid/options.h"
 
 #include <bit>
@@ -120,7 +122,7 @@ Status Options::Validate() const {
   if (s.ok()) s = CheckRange<uint32_t>("memtable.max_immutable", memtable.max_immutable, 1, 32);
   if (s.ok()) s = CheckRange<uint32_t>("log.shards", log.shards, 0, 64);
   if (s.ok()) {
-    s = CheckRange<uint32_t>("flush.checkpoint_tables", flush.checkpoint_tables, 0, 32);
+    s = CheckRange<uint32_t>("flush.group_tables", flush.group_tables, 0, 32);
   }
   if (s.ok()) {
     s = CheckRange<uint64_t>("memory_budget_bytes", memory_budget_bytes, 1 << 20, kMaxPool);
@@ -142,9 +144,9 @@ Status Options::Validate() const {
   if (s.ok() && !(compaction.gc_live_ratio >= 0.0 && compaction.gc_live_ratio <= 0.9)) {
     s = Status::InvalidArgument("options.compaction.gc_live_ratio must be between 0 and 0.9");
   }
-  const double arrange = compaction.arrange_share.value_or(0);
-  if (s.ok() && !(arrange >= 0.0 && arrange <= 0.9)) {
-    s = Status::InvalidArgument("options.compaction.arrange_share must be between 0 and 0.9");
+  const double recluster = compaction.recluster_share.value_or(0);
+  if (s.ok() && !(recluster >= 0.0 && recluster <= 0.9)) {
+    s = Status::InvalidArgument("options.compaction.recluster_share must be between 0 and 0.9");
   }
   if (s.ok()) s = CheckCaches(*this);
   if (s.ok()) s = CheckRange<uint32_t>("leaf.ranges", leaf.ranges, 0, 1u << 16);

@@ -1,5 +1,6 @@
-// Purpose: asks for cache lines ahead of their use. Thread safety: pure. Persistence: none; nothing
-// is read, so that the crash simulator does not see it.
+// Purpose: asks for cache lines ahead of their use.
+// Thread safety: pure.
+// Persistence: none; nothing is read, so that the crash simulator does not see it.
 // Why not the compiler's builtin: g++ 12 takes a function that does nothing but prefetch for one
 // without effect, and removes calls of it that it does not inline.
 #pragma once

@@ -1,6 +1,7 @@
-// Fast pseudo-random numbers for tests, benchmarks and randomized data structures. Not for secrets.
-//
-// Thread safety: one generator a thread. Persistence: none.
+// Purpose: fast pseudo-random numbers for tests, benchmarks and randomized data structures. Not for
+// secrets.
+// Thread safety: one generator a thread.
+// Persistence: none.
 // Source: Steele, Lea, Flood 2014 (SplitMix64); Blackman, Vigna 2018 (xoshiro256++).
 #pragma once
 

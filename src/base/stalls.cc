@@ -1,4 +1,5 @@
-// Purpose: counting stalls. Thread safety, invariants, persistence: see stalls.h.
+// Purpose: counting stalls.
+// Thread safety, invariants, persistence: see stalls.h.
 #include "base/stalls.h"
 
 namespace braid::base {
@@ -34,7 +35,7 @@ Stalls::Timer::Waiter::Waiter(Stalls* stalls, StallReason reason) noexcept
   for (uint32_t i = 0; i < 4; ++i) {
     std::atomic<uint64_t>& slot = stalls->waiters_[(ThreadSlot() + i) % kSlots];
     uint64_t expected = 0;
-    // Relaxed: shown to whoever asks, ordered with nothing.
+    // Relaxed: a reported number, ordered with nothing.
     if (slot.compare_exchange_strong(expected, word, std::memory_order_relaxed)) {
       slot_ = &slot;
       return;

@@ -1,8 +1,9 @@
 // Purpose: what holds writers back: how often, how long in all and at most, and why; and who waits
 // at this moment.
 // Thread safety: any thread; a reader may see one number before another.
-// Invariant 1: no time of a thread is counted twice: a timer inside another of its thread does
-// nothing, and what a write took beyond its timers is counted by its WriteWatch alone.
+// Invariants:
+//   1. No time of a thread is counted twice: a timer inside another of its thread does nothing, and
+//      what a write took beyond its timers is counted by its WriteWatch alone.
 // Persistence: none.
 #pragma once
 
@@ -30,7 +31,7 @@ class Stalls {
   /// What is shorter is a part of any write, where it is not a wait for background work.
   static constexpr uint64_t kNoticeable = 1'000'000;
 
-  /// `listener` (may be null) is told of stalls of a millisecond or longer.
+  /// `listener` (may be null) is called for stalls of a millisecond or longer.
   explicit Stalls(EventListener* listener = nullptr) : listener_(listener) {}
 
   /// A wait for background work, from its making to its end: counted however short it is.
@@ -69,8 +70,8 @@ class Stalls {
     Waiter waiter_;
   };
 
-  /// A step that is short but for bad luck: a lock, room in the pool, the touch of a page. Counted
-  /// when it is noticeable. Costs two looks at the processor's cycles.
+  /// A step that is usually short: a lock, room in the pool, the touch of a page. Counted when it
+  /// is noticeable. Costs two looks at the processor's cycles.
   class Watch {
    public:
     Watch(Stalls* stalls, StallReason reason) noexcept

@@ -1,4 +1,6 @@
-// Purpose: the fields of Statistics by name. Thread safety: pure. Persistence: none.
+// Purpose: the fields of Statistics by name.
+// Thread safety: pure.
+// Persistence: none.
 #include "braid/statistics.h"
 
 namespace braid {
@@ -24,7 +26,7 @@ std::vector<StatisticsField> ListFields(const Statistics& s) {
       {"merged_entries", s.merged_entries, true},
       {"merge_micros", s.merge_micros, true},
       {"collected_chunks", s.collected_chunks, true},
-      {"arranged_entries", s.arranged_entries, true},
+      {"reclustered_entries", s.reclustered_entries, true},
       {"region_fallbacks", s.region_fallbacks, true},
       {"upper_visits_local", s.upper_visits_local, true},
       {"upper_visits_remote", s.upper_visits_remote, true},

@@ -1,4 +1,6 @@
-// Purpose: texts of Status. Thread safety: values. Persistence: none.
+// Purpose: texts of Status.
+// Thread safety: values.
+// Persistence: none.
 #include "braid/status.h"
 
 #include <exception>
@@ -42,7 +44,7 @@ const char* CodeName(Status::Code code) {
 }  // namespace
 
 Status Status::OutOfMemory() noexcept {
-  // Made once and never given back, so that running out of memory can always be told.
+  // Allocated once and never freed, so that running out of memory can always be reported.
   alignas(Rep) static unsigned char place[sizeof(Rep)];
   static Rep* const rep = new (place) Rep{Code::kOutOfMemory, {}};
   Status status;

@@ -1,4 +1,6 @@
-// Purpose: hands out thread slots. Thread safety: lock-free bitmap. Persistence: none.
+// Purpose: hands out thread slots.
+// Thread safety: lock-free bitmap.
+// Persistence: none.
 #include "base/thread_slot.h"
 
 #include <atomic>
@@ -26,7 +28,8 @@ struct SlotHolder {
   ~SlotHolder() {
     slot_of_thread = kMaxExclusiveSlots;  // what other destructors count is shared
     if (slot < kMaxExclusiveSlots) {
-      // Release pairs with nothing: whoever reuses the slot only adds to counters that are summed.
+      // Release pairs with nothing: the next owner of the slot only adds to counters that are
+      // summed.
       taken_slots.fetch_and(~(1ull << slot), std::memory_order_relaxed);
     }
   }

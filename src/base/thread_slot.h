@@ -1,7 +1,10 @@
 // Purpose: a small number for each living thread, so that per-thread counters, logs and locks can
-// be arrays. Numbers are reused after a thread ends. Thread safety: any thread. Invariant 1: two
-// living threads never have the same exclusive slot; threads beyond kMaxExclusiveSlots share slot
-// kMaxExclusiveSlots. Persistence: none.
+// be arrays. Numbers are reused after a thread ends.
+// Thread safety: any thread.
+// Invariants:
+//   1. Two living threads never have the same exclusive slot; threads beyond kMaxExclusiveSlots
+//      share slot kMaxExclusiveSlots.
+// Persistence: none.
 #pragma once
 
 #include <cstdint>

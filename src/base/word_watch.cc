@@ -1,5 +1,5 @@
-// Purpose: waiting for many words at once, in groups of what the system takes. Thread safety,
-// invariants, persistence: see word_watch.h.
+// Purpose: waiting for many words at once, in groups of what the system takes.
+// Thread safety, invariants, persistence: see word_watch.h.
 #include "base/word_watch.h"
 
 #include <pthread.h>

@@ -1,8 +1,9 @@
-// Purpose: tells when one of many words in memory that other processes may change has changed,
-// without a look at them now and then. A thread waits for up to 127 of them at once (futex_waitv,
-// Linux 5.16).
-// Thread safety: any thread. Invariant 1: nobody is told of a word after its Remove has returned.
-// Invariant 2: who changes a word wakes those who wait for it afterwards (base/futex.h).
+// Purpose: waits, without polling, until one of many words in memory that other processes may
+// change has changed. A thread waits for up to 127 of them at once (futex_waitv, Linux 5.16).
+// Thread safety: any thread.
+// Invariants:
+//   1. No callback is made for a word after its Remove has returned.
+//   2. A thread that changes a word then wakes its waiters (base/futex.h).
 // Persistence: none.
 #pragma once
 
@@ -27,7 +28,7 @@ class WordWatch {
   /// Tells of the word when it is, or becomes, other than `seen`. False, and nothing is watched,
   /// where the system can't wait for it, or has no thread or memory for that.
   bool Add(void* name, const void* word, uint32_t seen) noexcept;
-  /// Nothing when it was told of, or not added.
+  /// No effect when it was reported already, or not added.
   void Remove(void* name) noexcept;
   size_t threads() const noexcept;
 

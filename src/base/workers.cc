@@ -1,5 +1,5 @@
-// Purpose: the threads of a process that do background work, and which job each takes next. Thread
-// safety, invariants, persistence: see workers.h.
+// Purpose: the threads of a process that do background work, and which job each takes next.
+// Thread safety, invariants, persistence: see workers.h.
 #include "base/workers.h"
 
 #include <pthread.h>

@@ -1,10 +1,11 @@
 // Purpose: the threads that do the background work of all databases of a process: few, however many
 // databases there are, and asleep while none of them has work.
 // Thread safety: any thread; a job runs on one thread at a time.
-// Invariant 1: a job runs once more after each Wake that came after its last Run began.
-// Invariant 2: after Remove a job is not touched any more.
-// Invariant 3: a lane whose threads all run jobs has another one, up to most_threads(), if it has
-// other jobs: no job waits for one of another database while a processor is idle.
+// Invariants:
+//   1. A job runs once more after each Wake that came after its last Run began.
+//   2. After Remove a job is not touched any more.
+//   3. A lane whose threads all run jobs has another one, up to most_threads(), if it has other
+//      jobs: no job waits for one of another database while a processor is idle.
 // Persistence: none. A process that was forked makes threads of its own; those of its parent, and
 // what they kept, are left alone.
 #pragma once

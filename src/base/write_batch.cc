@@ -1,4 +1,6 @@
-// Purpose: the record list of a WriteBatch. Thread safety: none. Persistence: none.
+// Purpose: the record list of a WriteBatch.
+// Thread safety: none.
+// Persistence: none.
 #include "braid/write_batch.h"
 
 #include <algorithm>
@@ -73,7 +75,7 @@ void WriteBatch::Append(const WriteBatch& other) {
 
 void WriteBatch::Iterate(Handler* handler) const {
   for (size_t at = 0; at < rep_.size();) {
-    // Never beyond the bytes that are there, whoever has written into them.
+    // Never beyond the bytes that are there, whatever has been written into them.
     BRAID_CHECK(rep_.size() - at >= kRecordHead);
     uint32_t key_bytes = 0;
     uint32_t value_bytes = 0;

@@ -1,15 +1,20 @@
-// Purpose: building the DRAM index over L1. Thread safety, invariants, persistence: dram_index.h.
+// Purpose: building the DRAM index over L1.
+// Thread safety, invariants, persistence: dram_index.h.
 #include "cache/dram_index.h"
+
+#include "base/check.h"
 
 namespace braid::cache {
 
 using format::EntryHeader;
 
-DramIndex::DramIndex(pmem::PmemPool* pool, uint32_t min_height)
+DramIndex::DramIndex(pool::PmemPool* pool, uint32_t min_height)
     : pool_(pool),
       min_height_(min_height),
       tree_(index::NewEntryIndex(pool, MemTableKind::kBTree)),
-      walk_(pool) {}
+      walk_(pool) {
+  BRAID_CHECK(min_height >= 1 && min_height <= format::kMaxHeight);
+}
 
 void DramIndex::Add(const EntryHeader& entry) {
   if (entry.height() < min_height_) return;

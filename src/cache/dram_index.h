@@ -1,10 +1,12 @@
 // Purpose: the DRAM index over L1: a tree from keys to entries, over every entry, or, when the
 // budget is smaller, over those whose towers are tall (every fourth, sixteenth ... one). It is
-// built in slices after an instant open, and kept up to date by merges. Thread safety: the
-// background thread that merges builds and changes it; lookups go on beside. Invariant 1: the table
-// is given the tree only when it is complete. Invariant 2: merges update the tree from the first
-// slice on, so that a slice never has to be done again. Persistence: none; rebuilt from the list.
-// Keys come in order, which leaves the nodes of a B+-tree full.
+// built in slices after an instant open, and kept up to date by merges.
+// Thread safety: the background thread that merges builds and changes it; lookups run concurrently.
+// Invariants:
+//   1. The table is given the tree only when it is complete.
+//   2. Merges update the tree from the first slice on, so that a slice never has to be done again.
+// Persistence: none; rebuilt from the list. Keys come in order, which leaves the nodes of a B+-tree
+// full.
 // Source: the second-chance lookup cache of ListDB 6.6 (tall elements), made exact.
 #pragma once
 
@@ -19,7 +21,7 @@ namespace braid::cache {
 
 class DramIndex {
  public:
-  DramIndex(pmem::PmemPool* pool, uint32_t min_height);
+  DramIndex(pool::PmemPool* pool, uint32_t min_height);
 
   const std::shared_ptr<index::EntryIndex>& tree() const noexcept { return tree_; }
   uint32_t min_height() const noexcept { return min_height_; }
@@ -40,7 +42,7 @@ class DramIndex {
  private:
   void Add(const format::EntryHeader& entry);
 
-  pmem::PmemPool* pool_;
+  pool::PmemPool* pool_;
   uint32_t min_height_;
   std::shared_ptr<index::EntryIndex> tree_;
   index::NewestWalk walk_;

@@ -1,9 +1,10 @@
-// Purpose: the lookup cache. Thread safety, invariants, persistence: see lookup_cache.h.
+// Purpose: the lookup cache.
+// Thread safety, invariants, persistence: see lookup_cache.h.
 #include "cache/lookup_cache.h"
 
 #include <algorithm>
 
-#include "base/mutants.h"
+#include "base/check.h"
 #include "index/entry_tree.h"
 
 namespace braid::cache {
@@ -11,7 +12,7 @@ namespace braid::cache {
 using format::EntryHeader;
 using index::LookupResult;
 
-LookupCache::LookupCache(const pmem::PmemPool* pool, uint64_t bytes)
+LookupCache::LookupCache(const pool::PmemPool* pool, uint64_t bytes)
     : pool_(pool), count_(std::max<uint64_t>(bytes / sizeof(uint64_t), 1)), buckets_(count_) {}
 
 LookupResult LookupCache::Find(const index::LookupKey& key,
@@ -21,7 +22,7 @@ LookupResult LookupCache::Find(const index::LookupKey& key,
   const uint64_t complete = complete_.load(std::memory_order_acquire);
   // Acquire pairs with the release in Fill: the entry behind the word is complete.
   const uint64_t word = bucket.load(std::memory_order_acquire);
-  if (word == kNeverUsed && (complete != 0 || BRAID_MUTANT(kLookupKnowsTooSoon))) {
+  if (word == kNeverUsed && complete != 0) {
     // A Clear in between has made zeroes of what was known. Its release is seen by the load of the
     // zero, so its number is by this one.
     if (complete_.load(std::memory_order_acquire) == complete) {
@@ -39,19 +40,16 @@ LookupResult LookupCache::Judge(uint64_t word, const index::LookupKey& key,
   const uint64_t offset = word & format::kOffsetMask;
   if (word <= kEmptied || word != WordOf(key.hash, offset)) return {};
   const EntryHeader* entry = pool_->EntryAt(offset);
-  if (entry == nullptr || (entry->key() != key.key && !BRAID_MUTANT(kLookupKeyNotCompared))) {
-    return {};
-  }
-  const uint64_t hash = BRAID_MUTANT(kLookupKeyNotCompared) ? base::Hash64(entry->key()) : key.hash;
-  if (!index::KeyIsIntact(*pool_, *entry, offset, hash)) return {};
+  if (entry == nullptr || entry->key() != key.key) return {};
+  if (!index::KeyIsIntact(*pool_, *entry, offset, key.hash)) return {};
   if (entry->state() != format::kStateLive) return {};
-  if (!view.Sees(*entry) && !BRAID_MUTANT(kLookupIgnoresView)) return {};
+  if (!view.Sees(*entry)) return {};
   return LookupResult::Of(*entry, offset);
 }
 
 void LookupCache::Fill(uint64_t hash, uint64_t offset) noexcept {
+  BRAID_DCHECK(offset % 8 == 0 && offset > kEmptied);
   std::atomic<uint64_t>& bucket = buckets_[BucketOf(hash)];
-  if (BRAID_MUTANT(kLookupKeepsOlder) && bucket.load() > kEmptied) return;
   // Release pairs with Find; acquire is not needed, the old word is only compared.
   if (bucket.exchange(WordOf(hash, offset), std::memory_order_release) <= kEmptied) {
     // Relaxed: a number for statistics.
@@ -60,6 +58,7 @@ void LookupCache::Fill(uint64_t hash, uint64_t offset) noexcept {
 }
 
 void LookupCache::FillFound(uint64_t hash, uint64_t offset) noexcept {
+  BRAID_DCHECK(offset % 8 == 0 && offset > kEmptied);
   uint64_t word = kNeverUsed;
   std::atomic<uint64_t>& bucket = buckets_[BucketOf(hash)];
   // Relaxed: the exchange looks again.
@@ -77,19 +76,18 @@ void LookupCache::KnowAll() noexcept {
 }
 
 void LookupCache::Forget(uint64_t hash, uint64_t offset) noexcept {
-  if (BRAID_MUTANT(kLookupNotForgotten)) return;
   uint64_t word = WordOf(hash, offset);
   std::atomic<uint64_t>& bucket = buckets_[BucketOf(hash)];
   if (!Names(hash, offset)) return;
-  // Relaxed: whoever must not find the word any more has waited for a grace period, or has read the
-  // clock of reclamation, which is moved after this (see space::Reclaimer::Retire).
-  const uint64_t emptied = BRAID_MUTANT(kLookupForgetsUse) ? kNeverUsed : kEmptied;
-  if (bucket.compare_exchange_strong(word, emptied, std::memory_order_relaxed)) {
+  // Relaxed: a thread that must not find the word any more has waited for a grace period, or has
+  // read the clock of reclamation, which is moved after this (see space::Reclaimer::Retire).
+  if (bucket.compare_exchange_strong(word, kEmptied, std::memory_order_relaxed)) {
     entries_.fetch_sub(1, std::memory_order_relaxed);
   }
 }
 
 void LookupCache::Replace(uint64_t hash, uint64_t from, uint64_t to) noexcept {
+  BRAID_DCHECK(to % 8 == 0 && to > kEmptied);
   uint64_t word = WordOf(hash, from);
   // Release pairs with Find: the copy was complete before. A flush that has filled the bucket
   // meanwhile knows a newer version.
@@ -98,9 +96,8 @@ void LookupCache::Replace(uint64_t hash, uint64_t from, uint64_t to) noexcept {
 }
 
 void LookupCache::Clear() noexcept {
-  if (BRAID_MUTANT(kLookupKeptByLoad)) return;
-  // Relaxed: the zeroes are stored with release, and who loads one sees this; who loads the state
-  // that is stored with release afterwards sees it too.
+  // Relaxed: the zeroes are stored with release, and a reader that loads one sees this; so does a
+  // reader that loads the state that is stored with release afterwards.
   complete_.store(0, std::memory_order_relaxed);
   for (uint64_t i = 0; i < count_; ++i) {
     // Relaxed: nothing is filled meanwhile.

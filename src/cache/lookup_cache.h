@@ -3,58 +3,55 @@
 // L1; and once it has met every key of the tables, it also knows of most keys that are in none.
 // Thread safety: Find from any thread, inside an EpochGuard; Fill by the flush under way; Forget,
 // Replace and FillFound by the thread that merges. No locks: a bucket is one word, and every change
-// of it is one atomic step. Invariant 1: memtables are flushed one at a time, oldest first, and a
-// flush fills every key it links with the newest version it links, deletes included; a newcomer
-// takes its bucket from whatever is there. So a bucket never names a version of a key when a flush
-// has gone over a newer one. Invariant 2: a flush of a memtable begins after a grace period in
-// which no reader was left that took it for the active one. So what is filled beside a reader comes
-// from memtables that are immutable in the reader's state, which it has asked before. Invariant 3:
-// buckets are filled before the state that shows the new L0 table is stored. Whoever loads that
-// state finds in a bucket what this flush has put there, or something later. Invariant 4: an entry
-// that dies in a merge is forgotten after it is marked dead and before its chunk or extent is
-// retired, so before the grace period after which these are reused. Entries that a flush drops were
-// never filled. So what is found inside an epoch stays readable in it. The bucket of an entry that
-// was copied is handed to the copy, which is the same version, once that is in L1. Invariant 5: an
-// answer is an entry whose place, header and key verify, whose key is the one sought, which is not
-// marked dead, and which the view sees; anything else is a miss, and the tables say what is the
-// matter. Why answers are linearizable: let a get load its state at T and find no version in its
-// memtables that its view sees. For the newest state: by 2, versions that are filled later are in
-// memtables it has asked, so they are of a batch that was published after it asked, during the get,
-// when no newer version was visible: the get takes effect at that publication. Without such a one
-// the newest version at T is in a table, its flush was over before T, and by 1 and 3 the bucket
-// names it or another key: the get takes effect at T. For a snapshot: newer versions than the one
-// in the bucket are in the memtables, whose versions the view does not see, so the bucket's is the
-// newest that it may see; if the view does not see that one either, the tables are asked. By 5 and
-// 4 a dead entry is no answer: what a delete no longer hides is gone before the delete dies.
-// Invariant 6: a bucket that was used stays used, also when what it named is forgotten. FillFound
-// takes buckets that never were. So where a flush has gone over a key, no older version that is
-// found in L1 after an open gets in, whatever became of the newer one. Tables of L0 that no flush
-// of this session filled (found by the open, or loaded in bulk) would be overlooked: nothing is
-// filled from L1 before they are merged. Invariant 7: KnowsAll is called when every key of the
-// tables was filled, or found its bucket used. From then on a bucket that was never used tells that
-// its keys are in no table: a memtable's keys are filled before it is taken from the state.
-// Persistence: none; filled from L1 after an open (cache/lookup_fill.h). Source: ListDB 6.6,
-// Algorithm 7 lines 9-12. Deviation: the 16 bits that an address leaves free hold a part of the
-// hash, so that most misses are told without a look at persistent memory. The tall entries that a
-// newcomer pushes out are not handed to the second-chance cache: that is filled by merges
-// (Algorithm 6 line 44).
+// of it is one atomic step.
+// Invariants:
+//   1. Memtables are flushed one at a time, oldest first, and a flush fills every key it links with
+//      the newest version it links, deletes included; a newcomer takes its bucket from whatever is
+//      there. So a bucket never names a version of a key when a flush has gone over a newer one.
+//   2. A flush of a memtable begins after a grace period in which no reader was left that took it
+//      for the active one. So what is filled while a reader runs comes from memtables that are
+//      immutable in the reader's state, which it has asked before.
+//   3. Buckets are filled before the state that shows the new L0 table is stored. A reader that
+//      loads that state finds in a bucket what this flush has put there, or something later.
+//   4. An entry that a merge makes obsolete is forgotten after it is marked and before its chunk or
+//      extent is retired, so before the grace period after which these are reused. Entries that a
+//      flush drops were never filled. So what is found inside an epoch stays readable in it. The
+//      bucket of an entry that was copied is handed to the copy, which is the same version, once
+//      that is in L1.
+//   5. An answer is an entry whose place, header and key verify, whose key is the one sought, which
+//      is not marked obsolete, and which the view sees; anything else is a miss, and the tables are
+//      searched. Why answers are linearizable is in docs/internals/lookup-cache.md.
+//   6. A bucket that was used stays used, also when what it named is forgotten. FillFound takes
+//      buckets that never were. So where a flush has gone over a key, no older version that is
+//      found in L1 after an open gets in, whatever became of the newer one. Tables of L0 that no
+//      flush of this session filled (found by the open, or loaded in bulk) would be overlooked:
+//      nothing is filled from L1 before they are merged.
+//   7. KnowsAll is called when every key of the tables was filled, or found its bucket used. From
+//      then on a bucket that was never used tells that its keys are in no table: a memtable's keys
+//      are filled before it is taken from the state.
+// Persistence: none; filled from L1 after an open (cache/lookup_fill.h).
+// Source: ListDB 6.6, Algorithm 7 lines 9-12. Deviation: the 16 bits that an address leaves free
+// hold a part of the hash, so that most misses are detected without reading persistent memory. The
+// tall entries that a newcomer pushes out are not handed to the second-chance cache: that is filled
+// by merges (Algorithm 6 line 44).
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/counters.h"
 #include "base/prefetch.h"
 #include "index/read_view.h"
-#include "pmem/pool.h"
-#include "pmem/sparse_table.h"
+#include "media/sparse_table.h"
+#include "pool/pool.h"
 
 namespace braid::cache {
 
 class LookupCache {
  public:
   /// As many buckets of 8 bytes as `bytes` hold, at least one.
-  LookupCache(const pmem::PmemPool* pool, uint64_t bytes);
+  LookupCache(const pool::PmemPool* pool, uint64_t bytes);
   /// False: there is no address space for the table.
   bool ok() const noexcept { return buckets_.ok(); }
 
@@ -66,15 +63,16 @@ class LookupCache {
 
   /// `offset` is the newest version of its key that the flush under way links.
   void Fill(uint64_t hash, uint64_t offset) noexcept;
-  /// The entry is dead; `hash` is that of its key. Nothing happens when its bucket names another.
+  /// The entry is obsolete; `hash` is that of its key. Nothing happens when its bucket names
+  /// another.
   void Forget(uint64_t hash, uint64_t offset) noexcept;
 
-  /// The entry at `from` is dead, and `to` is its copy: the same key, value and sequence number.
-  /// Nothing happens when the bucket names another.
+  /// The entry at `from` is obsolete, and `to` is its copy: the same key, value and sequence
+  /// number. Nothing happens when the bucket names another.
   void Replace(uint64_t hash, uint64_t from, uint64_t to) noexcept;
   /// Whether the bucket of `hash` names `offset`.
   bool Names(uint64_t hash, uint64_t offset) const noexcept {
-    // Relaxed: who changes the bucket compares it once more.
+    // Relaxed: a change of the bucket compares it once more.
     return buckets_[BucketOf(hash)].load(std::memory_order_relaxed) == WordOf(hash, offset);
   }
 
@@ -101,19 +99,24 @@ class LookupCache {
 
   static constexpr uint64_t kNeverUsed = 0;
   static constexpr uint64_t kEmptied = 1;  // no entry is at an odd offset
+  static_assert(kNeverUsed == 0);          // a new table is all zeroes
+  static_assert(kEmptied % 8 != 0 && kEmptied != kNeverUsed);
 
   /// High bits choose the bucket, low ones are the fingerprint.
   uint64_t BucketOf(uint64_t hash) const noexcept {
     __extension__ using Product = unsigned __int128;
     return static_cast<uint64_t>((static_cast<Product>(hash) * count_) >> 64);
   }
-  static uint64_t WordOf(uint64_t hash, uint64_t offset) noexcept { return hash << 48 | offset; }
+  static uint64_t WordOf(uint64_t hash, uint64_t offset) noexcept {
+    BRAID_DCHECK(offset <= format::kOffsetMask);  // the rest of the word is the hash's
+    return hash << 48 | offset;
+  }
   index::LookupResult Judge(uint64_t word, const index::LookupKey& key,
                             const index::ReadView& view) const noexcept;
 
-  const pmem::PmemPool* pool_;
+  const pool::PmemPool* pool_;
   uint64_t count_;
-  pmem::SparseTable<std::atomic<uint64_t>> buckets_;
+  media::SparseTable<std::atomic<uint64_t>> buckets_;
   std::atomic<uint64_t> complete_{0};  // knows all; a number that each Clear makes a new one of
   uint64_t completions_ = 0;           // the thread that merges
   alignas(64) std::atomic<uint64_t> entries_{0};

@@ -23,10 +23,10 @@ class LookupCacheTest : public ::testing::Test {
     pending.key = key;
     pending.value = op == format::EntryOp::kPut ? std::string_view("value") : std::string_view();
     pending.key_hash = base::Hash64(key);
-    EXPECT_TRUE(log_->Place(0, &pending, 1, 1, pmem::AllocationClass::kWrite).ok());
+    EXPECT_TRUE(log_->Reserve(0, &pending, 1, 1, pool::AllocationClass::kWrite).ok());
     log_->WritePayload(&pending);
-    log_->Seal(pending, ++sequence_, format::kFirstOfUnit, 0);
-    log_->Accept(0);
+    log_->Publish(pending, ++sequence_, format::kFirstOfUnit, 0);
+    log_->Commit(0);
     return pending.offset;
   }
   static LookupResult Find(const LookupCache& cache, std::string_view key,
@@ -122,8 +122,8 @@ TEST_F(LookupCacheTest, KnowsWhatIsNowhereOnceAllKeysAreFilled) {
 }
 
 TEST_F(LookupCacheTest, AFingerprintIsNoKey) {
-  // Two keys whose hashes have the same low 16 bits; in a table of one bucket they are told apart
-  // by their keys alone.
+  // Two keys whose hashes have the same low 16 bits; in a table of one bucket only their keys
+  // differ.
   const std::string key = "a";
   std::string other;
   for (int i = 0; other.empty(); ++i) {
@@ -145,12 +145,13 @@ TEST_F(LookupCacheTest, WhatTheViewDoesNotSeeIsNoAnswer) {
   EXPECT_FALSE(Misses(cache, "a", sequence_));
 }
 
-TEST_F(LookupCacheTest, DeadOrDamagedEntriesAndPlacesThatHoldNoneAreNoAnswers) {
+TEST_F(LookupCacheTest, ObsoleteOrDamagedEntriesAndPlacesThatHoldNoneAreNoAnswers) {
   LookupCache cache(pool_.get(), 1 << 12);
-  const uint64_t dead = Write("dead");
-  cache.Fill(base::Hash64("dead"), dead);
-  pool_->ops().StoreByte(pool_->As<format::EntryHeader>(dead)->state_byte(), format::kStateDead);
-  EXPECT_TRUE(Misses(cache, "dead"));
+  const uint64_t obsolete = Write("obsolete");
+  cache.Fill(base::Hash64("obsolete"), obsolete);
+  pool_->ops().StoreByte(pool_->As<format::EntryHeader>(obsolete)->state_byte(),
+                         format::kStateObsolete);
+  EXPECT_TRUE(Misses(cache, "obsolete"));
   const uint64_t damaged = Write("damaged");
   cache.Fill(base::Hash64("damaged"), damaged);
   pool_->As<format::EntryHeader>(damaged)->sequence_and_op ^= 0x100;

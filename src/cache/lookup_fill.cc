@@ -1,5 +1,5 @@
-// Purpose: finding in L1 what the lookup cache is filled with. Thread safety, invariants,
-// persistence: see lookup_fill.h.
+// Purpose: finding in L1 what the lookup cache is filled with.
+// Thread safety, invariants, persistence: see lookup_fill.h.
 #include "cache/lookup_fill.h"
 
 #include "base/checksum.h"

@@ -1,7 +1,10 @@
 // Purpose: fills the lookup cache from L1, in slices, where no flush of this session has done so:
-// after an open, and after a bulk load. Thread safety: the thread that merges. Invariant 1: a key
-// that does not match its check is not filled, and then nothing is known of all keys: a lookup has
-// to meet the damage in the table. Persistence: none.
+// after an open, and after a bulk load.
+// Thread safety: the thread that merges.
+// Invariants:
+//   1. A key that does not match its check is not filled, and then nothing is known of all keys: a
+//      lookup has to meet the damage in the table.
+// Persistence: none.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +16,7 @@ namespace braid::cache {
 
 class LookupFill {
  public:
-  explicit LookupFill(const pmem::PmemPool* pool) : pool_(pool), walk_(pool) {}
+  explicit LookupFill(const pool::PmemPool* pool) : pool_(pool), walk_(pool) {}
 
   /// The newest version of a key in L1.
   struct Found {
@@ -30,7 +33,7 @@ class LookupFill {
   bool sound() const noexcept { return sound_; }
 
  private:
-  const pmem::PmemPool* pool_;
+  const pool::PmemPool* pool_;
   index::NewestWalk walk_;
   std::vector<Found> found_;
   bool sound_ = true;

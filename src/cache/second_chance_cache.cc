@@ -1,13 +1,16 @@
-// Purpose: the second-chance cache. Thread safety, invariants, persistence: second_chance_cache.h.
+// Purpose: the second-chance cache.
+// Thread safety, invariants, persistence: second_chance_cache.h.
 #include "cache/second_chance_cache.h"
 
 #include <string>
+
+#include "base/check.h"
 
 namespace braid::cache {
 
 using format::EntryHeader;
 
-SecondChanceCache::SecondChanceCache(const pmem::PmemPool* pool, uint64_t bytes)
+SecondChanceCache::SecondChanceCache(const pool::PmemPool* pool, uint64_t bytes)
     : pool_(pool), bytes_(bytes), tree_(index::NewEntryIndex(pool, MemTableKind::kSkipList)) {}
 
 bool SecondChanceCache::IsFull() const noexcept {
@@ -30,6 +33,7 @@ SecondChanceCache::Sparser SecondChanceCache::GiveUpGone() const {
 }
 
 SecondChanceCache::Sparser SecondChanceCache::CopyFrom(uint32_t min_height) const {
+  BRAID_DCHECK(min_height >= 2 && min_height <= format::kMaxHeight);  // invariant 2
   Sparser sparser{index::NewEntryIndex(pool_, MemTableKind::kSkipList), min_height};
   constexpr size_t kAtOnce = 64;
   uint64_t offsets[kAtOnce];

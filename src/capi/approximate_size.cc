@@ -1,5 +1,6 @@
 // Purpose: size of a key range, from as much of it as is cheap to read (approximate_size.h).
-// Thread safety: as the iterator's. Persistence: none.
+// Thread safety: as the iterator's.
+// Persistence: none.
 #include "capi/approximate_size.h"
 
 #include <algorithm>

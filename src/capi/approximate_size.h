@@ -1,4 +1,5 @@
-// How many bytes of keys and values lie in a key range, without reading all of a large one.
+// Purpose: how many bytes of keys and values lie in a key range, without reading all of a large
+// one.
 #pragma once
 
 #include <cstdint>

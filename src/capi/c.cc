@@ -1,6 +1,7 @@
-// The calls of braid/c.h that work on a database: the database itself, iterators and batches.
-//
-// Thread safety: as in braid/c.h. Persistence: none; every promise is that of braid/db.h.
+// Purpose: the calls of braid/c.h that work on a database: the database itself, iterators and
+// batches.
+// Thread safety: as in braid/c.h.
+// Persistence: none; every promise is that of braid/db.h.
 #include <optional>
 #include <vector>
 

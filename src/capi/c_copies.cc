@@ -1,6 +1,6 @@
-// The calls of braid/c.h that move whole databases: bulk load, checkpoint, restore.
-//
-// Thread safety: as in braid/c.h. Persistence: none; every promise is that of braid/db.h.
+// Purpose: the calls of braid/c.h that move whole databases: bulk load, checkpoint, restore.
+// Thread safety: as in braid/c.h.
+// Persistence: none; every promise is that of braid/db.h.
 #include "capi/handles.h"
 
 using braid::DB;

@@ -1,6 +1,6 @@
-// The calls of braid/c.h that make orders of keys.
-//
-// Thread safety: as in braid/c.h. Persistence: none.
+// Purpose: the calls of braid/c.h that make orders of keys.
+// Thread safety: as in braid/c.h.
+// Persistence: none.
 #include "capi/c_key_order.h"
 
 #include <utility>

@@ -1,4 +1,5 @@
-// Purpose: orders of keys as the C API needs them. Thread safety: as the iterator's.
+// Purpose: orders of keys as the C API needs them.
+// Thread safety: as the iterator's.
 // Persistence: none.
 #pragma once
 

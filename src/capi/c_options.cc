@@ -1,6 +1,6 @@
-// The calls of braid/c.h that describe how to open, read and write, and the utilities.
-//
-// Thread safety: as in braid/c.h. Persistence: none.
+// Purpose: the calls of braid/c.h that describe how to open, read and write, and the utilities.
+// Thread safety: as in braid/c.h.
+// Persistence: none.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -159,7 +159,7 @@ braid_filterpolicy_t* braid_filterpolicy_create_bloom(int /*bits_per_key*/) {
 
 namespace {
 
-/// What a logger of C calls, and at last frees.
+/// What a logger of C calls, and finally frees.
 struct CLogger {
   void* state;
   void (*destructor)(void*);

@@ -1,5 +1,6 @@
 // Purpose: the error convention of braid/c.h (handles.h).
-// Thread safety: all calls are safe. Persistence: none.
+// Thread safety: all calls are safe.
+// Persistence: none.
 #include "capi/handles.h"
 
 #include <cstdlib>

@@ -1,5 +1,4 @@
-// What the opaque types of braid/c.h hold, and how errors cross into C.
-//
+// Purpose: what the opaque types of braid/c.h hold, and how errors cross into C.
 // Thread safety: as stated in braid/c.h; nothing here has state of its own.
 // Persistence: none.
 #pragma once

@@ -1,10 +1,11 @@
-// Purpose: choosing and collecting sparse chunks. Thread safety, invariant, persistence: see
-// collector.h.
+// Purpose: choosing and collecting sparse chunks.
+// Thread safety, invariant, persistence: see collector.h.
 #include "compaction/collector.h"
 
 #include <algorithm>
 
 #include "base/activity.h"
+#include "base/check.h"
 #include "base/no_throw.h"
 #include "compaction/garbage_collection.h"
 #include "compaction/picker.h"
@@ -32,9 +33,9 @@ void Collector::Pin(const std::vector<uint64_t>& chunks, uint64_t free_chunks) {
 
 /// Whether collecting is worth it now, and which chunks.
 bool Collector::Plan(const Occasion& occasion, std::vector<uint64_t>* sparse) const {
-  compaction::SpaceFacts facts;
+  SpaceFacts facts;
   const auto survey_with = [&](double live_ratio) {
-    compaction::ChunkSurvey survey = store_.accounts->Survey(live_ratio);
+    ChunkSurvey survey = store_.accounts->Survey(live_ratio);
     facts.chunk_bytes = pool_.chunk_bytes();
     facts.used_bytes = survey.counted * facts.chunk_bytes;
     facts.live_bytes = static_cast<uint64_t>(std::max<int64_t>(survey.live, 0));
@@ -42,20 +43,20 @@ bool Collector::Plan(const Occasion& occasion, std::vector<uint64_t>* sparse) co
   };
   const double live_ratio = store_.options->compaction.gc_live_ratio;
   survey_with(live_ratio);
-  if (live_ratio < compaction::kSparseWhenOver && compaction::TakesTooMuch(facts)) {
+  if (live_ratio < compaction::kSparseWhenOver && TakesTooMuch(facts)) {
     survey_with(compaction::kSparseWhenOver);
   }
   int64_t live = 0;
   std::erase_if(*sparse, [&](uint64_t chunk) { return IsPinned(chunk); });
   for (const uint64_t chunk : *sparse) live += store_.usage->Live(chunk);
-  facts.finish_all = occasion.awaited;
+  facts.drain = occasion.awaited;
   facts.sparse_chunks = sparse->size();
   facts.total_chunks = pool_.chunks();
   facts.free_chunks = pool_.free_chunks();
   facts.may_grow = pool_.max_bytes() == 0 || pool_.pool_bytes() < pool_.max_bytes();
   // Worth it only when fewer chunks remain: one alone would only move its entries to another.
   const uint64_t needed = static_cast<uint64_t>(live) * 8 / 7 / pool_.chunk_bytes() + 1;
-  return needed < sparse->size() && compaction::WantsCollection(facts);
+  return needed < sparse->size() && WantsCollection(facts);
 }
 
 Result<bool> Collector::Step(const Occasion& occasion) {
@@ -70,16 +71,17 @@ Result<bool> Collector::Step(const Occasion& occasion) {
   Merger::CopySlot slot;
   if (!store_.merger->TakeSlot(&slot)) return false;
   const uint64_t room = std::min(kChunksAtATime, pool_.free_chunks()) * pool_.chunk_bytes();
-  auto collected = base::CatchToStatus([&]() -> Result<compaction::CollectedTable> {
-    return compaction::CopyLiveEntries(&pool_, store_.usage, sparse, slot.table_id, slot.head,
-                                       room - room / 8);
+  auto collected = base::CatchToStatus([&]() -> Result<CollectedTable> {
+    return CopyLiveEntries(&pool_, store_.usage, sparse, slot.table_id, slot.head, room - room / 8);
   });
   const Result<bool> committed = store_.merger->CommitCopies(
       slot, collected.ok() ? Result<format::TableRecord>(collected->record) : collected.status());
   if (!committed.ok()) return committed;
   if (!collected.ok()) return false;
+  BRAID_DCHECK(collected->copied.size() + collected->unmovable.size() <= sparse.size());
   Pin(collected->unmovable, pool_.free_chunks());
   if (!*committed) return false;
+  BRAID_DCHECK(!collected->copied.empty() && collected->record.entries != 0);
   const Result<bool> merged = store_.merger->FinishCopies();
   if (!merged.ok() || !*merged) return merged;
   // What is still live by its mark was in no table, so that its copies were dropped: damage, which

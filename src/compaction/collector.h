@@ -2,8 +2,9 @@
 // together, and a merge puts the copies in the places of their originals, so that the chunks can be
 // freed.
 // Thread safety: the compaction thread.
-// Invariant: a chunk whose collection has gained nothing is not collected again until something in
-// it, or in the room there is, has changed.
+// Invariants:
+//   1. A chunk whose collection has gained nothing is not collected again until something in it, or
+//      in the room there is, has changed.
 // Persistence: compaction/garbage_collection.h, merger.h.
 #pragma once
 
@@ -21,8 +22,8 @@ class Collector {
   /// What is collected, and outlives the collector.
   struct Store {
     const Options* options;
-    pmem::PmemPool* pool;
-    pmem::ChunkUsage* usage;
+    pool::PmemPool* pool;
+    pool::ChunkUsage* usage;
     SpaceAccounts* accounts;
     space::Reclaimer* reclaimer;
     Merger* merger;
@@ -38,7 +39,7 @@ class Collector {
  private:
   /// A chunk that can't be collected while it has so many live bytes and no more chunks are free.
   struct Pinned {
-    pmem::ChunkId id{};
+    pool::ChunkId id{};
     int64_t live = 0;
     uint64_t free_chunks = 0;
   };
@@ -48,10 +49,10 @@ class Collector {
   /// Keeps chunks from being collected again until their live bytes change, or more than
   /// `free_chunks` are free.
   void Pin(const std::vector<uint64_t>& chunks, uint64_t free_chunks);
-  pmem::ChunkId IdOf(uint64_t chunk) const { return {chunk, pool_.StateOf(chunk).generation()}; }
+  pool::ChunkId IdOf(uint64_t chunk) const { return {chunk, pool_.StateOf(chunk).generation()}; }
 
   const Store store_;
-  pmem::PmemPool& pool_;
+  pool::PmemPool& pool_;
   std::unordered_map<uint64_t, Pinned> pinned_;  // by chunk
 };
 

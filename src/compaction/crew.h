@@ -1,10 +1,14 @@
 // Purpose: runs the merges of one plan concurrently; without threads, round robin and a step at a
-// time, so that the crash simulator interleaves them in a repeatable order. Thread safety: one
-// caller at a time. Persistence: none.
+// time, so that the crash simulator interleaves them in a repeatable order.
+// Thread safety: one caller at a time.
+// Persistence: none.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <vector>
+
+#include "base/check.h"
 
 namespace braid::compaction {
 
@@ -31,6 +35,7 @@ class TurnTakers final : public Crew {
         any = any || !ended[i];
       }
     }
+    BRAID_DCHECK(std::find(ended.begin(), ended.end(), false) == ended.end());
   }
 };
 

@@ -1,11 +1,11 @@
-// Purpose: survey and copying collection. Thread safety, invariants, persistence: see
-// garbage_collection.h.
+// Purpose: survey and copying collection.
+// Thread safety, invariants, persistence: see garbage_collection.h.
 #include "compaction/garbage_collection.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "base/mutants.h"
+#include "base/check.h"
 #include "base/prefetch.h"
 #include "level/copied_list.h"
 #include "log/index_unified_log.h"
@@ -30,7 +30,7 @@ bool IsMerged(const format::ManifestState& manifest, ChunkKind kind, uint64_t ta
 
 }  // namespace
 
-uint64_t CountLiveBytes(const pmem::PmemPool& pool, uint64_t chunk) {
+uint64_t CountLiveBytes(const pool::PmemPool& pool, uint64_t chunk) {
   uint64_t live = 0;
   log::ForEachEntry(pool, chunk, [&](uint64_t, const EntryHeader& entry) {
     if (IsLive(entry)) live += entry.size();
@@ -38,8 +38,9 @@ uint64_t CountLiveBytes(const pmem::PmemPool& pool, uint64_t chunk) {
   return live;
 }
 
-ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usage,
+ChunkSurvey SurveyChunks(const pool::PmemPool& pool, const pool::ChunkUsage& usage,
                          const format::ManifestState& manifest, double live_ratio) {
+  BRAID_DCHECK(live_ratio >= 0 && live_ratio <= 1);
   ChunkSurvey survey;
   const auto limit = static_cast<int64_t>(live_ratio * static_cast<double>(pool.chunk_bytes()));
   for (uint64_t chunk = 0; chunk < pool.chunks(); ++chunk) {
@@ -67,28 +68,35 @@ ChunkSurvey SurveyChunks(const pmem::PmemPool& pool, const pmem::ChunkUsage& usa
       survey.sparse.push_back(chunk);
     }
   }
+  BRAID_DCHECK(survey.empty.size() + survey.sparse.size() <= survey.counted);
   std::sort(survey.sparse.begin(), survey.sparse.end(),
             [&](uint64_t a, uint64_t b) { return usage.Live(a) < usage.Live(b); });
   return survey;
 }
 
-NewlyEmpty WithoutRetiring(const std::vector<pmem::ChunkId>& empty,
-                           const std::vector<pmem::ChunkId>& retiring) {
+NewlyEmpty WithoutRetiring(const std::vector<pool::ChunkId>& empty,
+                           const std::vector<pool::ChunkId>& retiring) {
+  const auto in_order = [](const pool::ChunkId& a, const pool::ChunkId& b) {
+    return a.chunk < b.chunk;
+  };
+  BRAID_DCHECK(std::is_sorted(empty.begin(), empty.end(), in_order));
+  BRAID_DCHECK(std::is_sorted(retiring.begin(), retiring.end(), in_order));
   NewlyEmpty fresh;
   size_t at = 0;
-  for (const pmem::ChunkId& chunk : empty) {
+  for (const pool::ChunkId& chunk : empty) {
     ++fresh.looked_at;
     for (; at < retiring.size() && retiring[at].chunk < chunk.chunk; ++at) ++fresh.looked_at;
     const bool is_retiring = at < retiring.size() && retiring[at] == chunk;
-    if (BRAID_MUTANT(kChunkRetiredTwice) || !is_retiring) fresh.chunks.push_back(chunk);
+    if (!is_retiring) fresh.chunks.push_back(chunk);
   }
+  BRAID_DCHECK(fresh.looked_at <= empty.size() + retiring.size());  // each is gone through once
   return fresh;
 }
 
 namespace {
 
 /// Puts entries that verify into the order of a list.
-void SortAsList(const pmem::PmemPool& pool, std::vector<Replacement>* entries) {
+void SortAsList(const pool::PmemPool& pool, std::vector<Replacement>* entries) {
   const auto before = [&pool](const Replacement& a, const Replacement& b) {
     const EntryHeader* left = log::Verified(pool, a.from);
     const EntryHeader* right = log::Verified(pool, b.from);
@@ -101,7 +109,7 @@ void SortAsList(const pmem::PmemPool& pool, std::vector<Replacement>* entries) {
 }
 
 /// The live entries worth copying of as many chunks as fit.
-std::vector<Replacement> GatherLive(const pmem::PmemPool& pool, const std::vector<uint64_t>& chunks,
+std::vector<Replacement> GatherLive(const pool::PmemPool& pool, const std::vector<uint64_t>& chunks,
                                     uint64_t max_bytes, CollectedTable* collected) {
   std::vector<Replacement> live;
   uint64_t bytes = 0;
@@ -125,6 +133,8 @@ std::vector<Replacement> GatherLive(const pmem::PmemPool& pool, const std::vecto
     bytes += here_bytes;
     live.insert(live.end(), here.begin(), here.end());
   }
+  BRAID_DCHECK(bytes <= max_bytes);
+  BRAID_DCHECK(collected->copied.size() + collected->unmovable.size() <= chunks.size());
   SortAsList(pool, &live);
   return live;
 }
@@ -133,7 +143,7 @@ std::vector<Replacement> GatherLive(const pmem::PmemPool& pool, const std::vecto
 /// through DRAM, and to the pool in whole lines.
 class CopyWriter {
  public:
-  CopyWriter(pmem::PmemPool* pool, pmem::ChunkUsage* usage, uint64_t table_id)
+  CopyWriter(pool::PmemPool* pool, pool::ChunkUsage* usage, uint64_t table_id)
       : pool_(pool),
         usage_(usage),
         log_(pool, table_id, pool->regions(), ChunkKind::kCollected),
@@ -144,21 +154,35 @@ class CopyWriter {
 
   /// Takes extents for the copies of those `entries` that have one.
   Status ReserveExtents(const std::vector<Replacement>& entries) {
+    BRAID_DCHECK(reserved_.empty());  // what was taken before would be forgotten
     for (const Replacement& entry : entries) {
       const uint64_t extent = pool_->ExtentOf(entry.from);
       if (extent == 0) continue;
-      reserved_.push_back({entry.from, extent, pool_->ExtentAt(extent)->value_bytes, 0, false});
+      const format::ExtentHeader* header = pool_->ExtentAt(extent);
+      if (header == nullptr) return pool_->FaultStatus();  // it was there a moment ago
+      const uint64_t bytes = header->value_bytes;
+      // The copy would hold the value itself, and have no use for an extent.
+      if (bytes <= log::LargestInlineValue(*pool_)) {
+        return pool_->CorruptionAt(entry.from, "log entry", "its value is too small for an extent");
+      }
+      reserved_.push_back({entry.from, extent, bytes, 0, false});
     }
     std::sort(reserved_.begin(), reserved_.end(),
               [](const Large& a, const Large& b) { return a.bytes > b.bytes; });
     for (Large& large : reserved_) {
       Result<uint64_t> taken = pool_->ReserveExtent(large.bytes, pool_->RegionOf(large.entry),
-                                                    pmem::AllocationClass::kBackground);
+                                                    pool::AllocationClass::kBackground);
       if (!taken.ok()) return taken.status();
+      BRAID_DCHECK(*taken != 0);  // which says that none is taken
       large.copy = *taken;
     }
     std::sort(reserved_.begin(), reserved_.end(),
               [](const Large& a, const Large& b) { return a.entry < b.entry; });
+    // An entry has one value, and its copy one extent.
+    BRAID_DCHECK(
+        std::adjacent_find(reserved_.begin(), reserved_.end(), [](const Large& a, const Large& b) {
+          return a.entry == b.entry;
+        }) == reserved_.end());
     return Status::OK();
   }
 
@@ -175,19 +199,21 @@ class CopyWriter {
     random_ = base::Mix(random_, original->sequence_and_op);
     // A shard a region: copies stay where their originals are.
     const uint32_t shard = pool_->RegionOf(offset);
-    if (Status s = log_.Place(shard, &pending, 1, random_, pmem::AllocationClass::kBackground);
+    if (Status s = log_.Reserve(shard, &pending, 1, random_, pool::AllocationClass::kBackground);
         !s.ok()) {
       return s;
     }
-    log_.Accept(shard);
+    log_.Commit(shard);
     if (large != nullptr) large->is_bound = true;
+    // Until the commit an open frees what it finds in such chunks, and in no others.
+    BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(pending.offset)).kind() == ChunkKind::kCollected);
     // A copy stands alone: its write was whole long ago.
     if (is_staged_) {
       log_.WriteExtent(&pending);
       Stage(pending, original->sequence());
     } else {
       log_.WritePayload(&pending);
-      log_.Seal(pending, original->sequence(), format::kFirstOfUnit, 0);
+      log_.Publish(pending, original->sequence(), format::kFirstOfUnit, 0);
     }
     list_.Append(pending.offset, pending.height);
     usage_->Add(
@@ -229,10 +255,11 @@ class CopyWriter {
     return found != reserved_.end() && found->entry == entry ? &*found : nullptr;
   }
   void CopyValue(const Large& large, log::PendingEntry* pending) {
+    BRAID_DCHECK(large.copy != 0 && !large.is_bound);  // each is moved once
     pending->value = {pool_->At(large.extent + sizeof(format::ExtentHeader)), large.bytes};
     pending->reserved = large.copy;
     pending->extent_ref = {large.copy, large.bytes, base::Hash64(pending->value)};
-    if (!BRAID_MUTANT(kMovedValueNotCopied)) log::WriteToExtent(pool_, large.copy, pending->value);
+    log::WriteToExtent(pool_, large.copy, pending->value);
   }
   void Stage(const log::PendingEntry& pending, uint64_t sequence) {
     log::IndexUnifiedLog::HeaderImage header;
@@ -246,8 +273,8 @@ class CopyWriter {
     staged_.Append(kPadding, -(bytes + pending.key.size() + value.size()) % 8);
   }
 
-  pmem::PmemPool* pool_;
-  pmem::ChunkUsage* usage_;
+  pool::PmemPool* pool_;
+  pool::ChunkUsage* usage_;
   log::IndexUnifiedLog log_;
   level::StagedEntries staged_;
   bool is_staged_;
@@ -258,7 +285,7 @@ class CopyWriter {
 
 }  // namespace
 
-Result<format::TableRecord> CopyEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
+Result<format::TableRecord> CopyEntries(pool::PmemPool* pool, pool::ChunkUsage* usage,
                                         std::vector<Replacement>* entries, uint64_t table_id,
                                         uint32_t head, uint64_t fewer_than) {
   constexpr size_t kAhead = 12;         // entries asked for ahead of the copy
@@ -271,7 +298,7 @@ Result<format::TableRecord> CopyEntries(pmem::PmemPool* pool, pmem::ChunkUsage* 
       base::PrefetchRange(pool->At((*entries)[i + kAhead].from), likely_bytes);
     }
     const uint64_t offset = (*entries)[i].from;
-    if (!log::EntryVerifies(*pool, offset) && !BRAID_MUTANT(kArrangeCopiesDamage)) continue;
+    if (!log::EntryVerifies(*pool, offset)) continue;
     likely_bytes = std::min(log::Verified(*pool, offset)->size(), kMaxAsked);
     Result<uint64_t> copy = writer.Copy(offset);
     if (!copy.ok()) {
@@ -290,7 +317,7 @@ Result<format::TableRecord> CopyEntries(pmem::PmemPool* pool, pmem::ChunkUsage* 
   return format::TableRecord{table_id, 0, format::kTableOfCopies, head, entries->size(), 0};
 }
 
-Result<format::TableRecord> MoveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
+Result<format::TableRecord> MoveEntries(pool::PmemPool* pool, pool::ChunkUsage* usage,
                                         const std::vector<uint64_t>& entries, uint64_t table_id,
                                         uint32_t head) {
   std::vector<Replacement> moved;
@@ -308,7 +335,7 @@ Result<format::TableRecord> MoveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* 
   return format::TableRecord{table_id, 0, format::kTableOfCopies, head, moved.size(), 0};
 }
 
-Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* usage,
+Result<CollectedTable> CopyLiveEntries(pool::PmemPool* pool, pool::ChunkUsage* usage,
                                        const std::vector<uint64_t>& chunks, uint64_t table_id,
                                        uint32_t head, uint64_t max_bytes) {
   CollectedTable collected;
@@ -317,6 +344,8 @@ Result<CollectedTable> CopyLiveEntries(pmem::PmemPool* pool, pmem::ChunkUsage* u
       CopyEntries(pool, usage, &live, table_id, head, collected.copied.size());
   if (!record.ok()) return record.status();
   collected.record = *record;
+  BRAID_DCHECK(record->entries == live.size());
+  BRAID_DCHECK(record->entries == 0 || !collected.copied.empty());
   if (record->entries == 0) {
     // Nothing is gained: large entries waste the ends of chunks, or there was room for few. The
     // copies would be as sparse, and be copied again, without end.

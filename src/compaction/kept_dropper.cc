@@ -1,8 +1,9 @@
-// Purpose: the parts of a pass that drops what views have kept. Thread safety, persistence: see
-// kept_dropper.h.
+// Purpose: the parts of a pass that drops what views have kept.
+// Thread safety, persistence: see kept_dropper.h.
 #include "compaction/kept_dropper.h"
 
 #include "base/activity.h"
+#include "base/check.h"
 #include "base/memory_users.h"
 #include "base/no_throw.h"
 
@@ -20,7 +21,7 @@ constexpr uint64_t kOneOfAtRest = 64;
 
 bool KeptDropper::WantsPass(const Occasion& occasion) {
   if (*store_.options->compaction.kind == MergeKind::kNone) return false;
-  compaction::KeptVersions& kept = *store_.merger->kept();
+  merge::KeptVersions& kept = *store_.merger->kept();
   if (!kept.is_known()) {
     // What earlier sessions have left is met when the index is built; without one, by a pass.
     if (const auto met = store_.indexes->kept(); met) kept.Found(*met);
@@ -30,6 +31,7 @@ bool KeptDropper::WantsPass(const Occasion& occasion) {
   }
   if (kept.all() == 0) return false;
   const uint64_t for_none = kept.ForNone(store_.views->Collect());
+  BRAID_DCHECK(for_none <= kept.all());
   if (for_none == 0) return false;
   if (occasion.in_round) return true;
   const uint64_t entries = store_.versions->Lock().bottom()->entries();
@@ -50,11 +52,11 @@ Result<bool> KeptDropper::Step(const Occasion& occasion) {
 /// False when it can't be done now, and nothing is begun.
 Result<bool> KeptDropper::Part(const index::SkipList& list) {
   const base::ActivityScope activity(base::Activity::kCollect);
+  BRAID_DCHECK(pass_.under_way() && store_.merger->kept()->is_known());
   Merger& merger = *store_.merger;
   const index::LiveViews views = store_.views->Collect();
-  Result<compaction::KeptPart> part = base::CatchToStatus([&] {
-    return compaction::SurveyKept(list, store_.indexes->walk_tree(), pass_.from(), kDropSlice,
-                                  views);
+  Result<merge::KeptPart> part = base::CatchToStatus([&] {
+    return merge::SurveyKept(list, store_.indexes->walk_tree(), pass_.from(), kDropSlice, views);
   });
   // Nothing is begun: without memory it can wait.
   if (part.status().IsOutOfMemory()) return false;

@@ -14,7 +14,7 @@ class KeptDropper {
   /// What is looked through, and outlives the dropper.
   struct Store {
     const Options* options;
-    pmem::PmemPool* pool;
+    pool::PmemPool* pool;
     level::VersionSet* versions;
     level::ViewRegistry* views;
     TableIndexes* indexes;

@@ -1,11 +1,10 @@
-// Purpose: the parts of a fill of the lookup cache. Thread safety, invariant, persistence: see
-// lookup_filler.h.
+// Purpose: the parts of a fill of the lookup cache.
+// Thread safety, invariant, persistence: see lookup_filler.h.
 #include "compaction/lookup_filler.h"
 
 #include <algorithm>
 
-#include "base/mutants.h"
-
+#include "base/check.h"
 namespace braid::compaction {
 
 namespace {
@@ -17,7 +16,7 @@ constexpr size_t kFillsAtATime = 256;
 
 void LookupFiller::StartAnew(const level::VersionSet::Locked&, uint64_t table_id) noexcept {
   if (cache_ != nullptr) cache_->Clear();
-  unfilled_id_ = table_id;
+  lookup_cache_floor_id_ = table_id;
   begins_ = true;
 }
 
@@ -27,12 +26,13 @@ Result<bool> LookupFiller::Step() {
   {
     const level::VersionSet::Locked versions = versions_->Lock();
     const auto& l0 = versions.state().version->l0();
-    const bool waits = !l0.empty() && l0.back()->id() <= unfilled_id_;
-    if (waits && !BRAID_MUTANT(kLookupFilledTooSoon)) return false;
+    const bool waits = !l0.empty() && l0.back()->id() <= lookup_cache_floor_id_;
+    if (waits) return false;
     if (begins_) fill_ = std::make_unique<cache::LookupFill>(pool_);
     begins_ = false;
     l1 = versions.bottom();
   }
+  BRAID_DCHECK(fill_ != nullptr);
   if (fill_->complete()) return false;  // it has met damage
   if (Status s = fill_->Find(l1->list(), kFillSlice); !s.ok()) return s;
   const auto& found = fill_->found();

@@ -1,8 +1,9 @@
 // Purpose: fills the lookup cache from L1, a part at a time, where no flush of this session has
 // done so: after an open, and after a bulk load.
-// Thread safety: the compaction thread, but for StartAnew; what they share is under the lock of the
+// Thread safety: the compaction thread, except StartAnew; what they share is under the lock of the
 // VersionSet, which is passed as a proof.
-// Invariant: what was found before a bulk load does not get into the cache after it.
+// Invariants:
+//   1. What was found before a bulk load does not get into the cache after it.
 // Persistence: none.
 #pragma once
 
@@ -18,12 +19,12 @@ namespace braid::compaction {
 class LookupFiller {
  public:
   /// `cache` may be null: then there is nothing to do.
-  LookupFiller(const pmem::PmemPool* pool, level::VersionSet* versions,
+  LookupFiller(const pool::PmemPool* pool, level::VersionSet* versions,
                cache::LookupCache* cache) noexcept
       : pool_(pool), versions_(versions), cache_(cache) {}
 
   /// The newest table of L0 that an open has found, before others know it; 0: none.
-  void Begin(uint64_t table_id) noexcept { unfilled_id_ = table_id; }
+  void Begin(uint64_t table_id) noexcept { lookup_cache_floor_id_ = table_id; }
   /// A bulk load shows its table, the newest of L0: what the cache knows is of no use any more.
   void StartAnew(const level::VersionSet::Locked& versions, uint64_t table_id) noexcept;
   /// Fills in the next part of L1. False when the cache knows all, or the step has to wait. Errors:
@@ -31,12 +32,13 @@ class LookupFiller {
   Result<bool> Step();
 
  private:
-  const pmem::PmemPool* const pool_;
+  const pool::PmemPool* const pool_;
   level::VersionSet* const versions_;
   cache::LookupCache* const cache_;
   std::unique_ptr<cache::LookupFill> fill_;  // may be null
   bool begins_ = true;                       // lock of versions_: what was found is of no use
-  uint64_t unfilled_id_ = 0;  // lock of versions_: tables up to it were not filled in by a flush
+  uint64_t lookup_cache_floor_id_ =
+      0;  // lock of versions_: tables up to it were not filled in by a flush
 };
 
 }  // namespace braid::compaction

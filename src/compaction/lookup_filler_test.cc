@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "pmem/epoch.h"
+#include "base/epoch.h"
 #include "support/store_parts.h"
 
 namespace braid::compaction {
@@ -21,7 +21,7 @@ class LookupFillerTest : public ::testing::Test {
   }
 
   State Ask(std::string_view key) const {
-    const pmem::EpochGuard guard;
+    const base::EpochGuard guard;
     return parts_.lookup_cache->Find({key, base::Hash64(key)}, parts_.reader.ViewOfNow()).state;
   }
   bool Step() { return test::StoreParts::Worked(parts_.lookup_filler.Step()); }

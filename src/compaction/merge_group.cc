@@ -1,14 +1,15 @@
 // Purpose: merges of one plan that run side by side: tables whose ranges of keys lie apart, into
 // one list. Borders (borders.h) are put in between the ranges, the merges begin, run, and end in
-// the order of their ids, and the borders go. Thread safety, invariants, persistence: see merger.h.
+// the order of their ids, and the borders go.
+// Thread safety, invariants, persistence: see merger.h.
 #include <algorithm>
 #include <utility>
 
 #include "base/activity.h"
-#include "base/mutants.h"
+#include "base/check.h"
 #include "base/no_throw.h"
-#include "compaction/borders.h"
 #include "compaction/merger.h"
+#include "merge/borders.h"
 
 namespace braid::compaction {
 
@@ -17,13 +18,14 @@ struct Merger::Member {
   std::shared_ptr<level::PmemTable> source;
   level::KeyRange range;         // of the source
   const Member* left = nullptr;  // whose range is the next one to the left; null: there is none
-  std::unique_ptr<CompactionJob> job = nullptr;
+  std::unique_ptr<merge::MergeJob> job = nullptr;
   Status outcome = Status::OK();
 };
 
 /// Oldest first. Corruption where their ranges do not lie apart any more.
 Result<std::vector<Merger::Member>> Merger::MembersOf(const Plan& plan) {
   const level::VersionSet::Locked versions = store_.versions->Lock();
+  BRAID_DCHECK(!versions.record().AnyMerge());  // invariant 1
   const level::Level& level = versions.state().version->levels[plan.from];
   std::vector<Member> members;
   for (size_t i = plan.inputs.size(); i-- > 0;) {
@@ -52,6 +54,7 @@ Result<std::vector<Merger::Member>> Merger::MembersOf(const Plan& plan) {
 
 Result<Merger::Merged> Merger::MergeGroup(const Plan& plan) {
   BRAID_DCHECK(plan.method == MergeMethod::kLink && pool_.strands() == 1);
+  BRAID_DCHECK(plan.inputs.size() > 1 && plan.inputs.size() <= format::kMaxMerges);
   Result<std::vector<Member>> found = MembersOf(plan);
   if (!found.ok()) return found.status();
   std::vector<Member>& members = *found;
@@ -59,6 +62,7 @@ Result<Merger::Merged> Merger::MergeGroup(const Plan& plan) {
   for (const Member& member : members) {
     if (member.left != nullptr) keys.emplace_back(member.left->range.last);
   }
+  BRAID_DCHECK(keys.size() + 1 == members.size());  // a border between each two
   std::sort(keys.begin(), keys.end());
   const Result<bool> brought = BringBorders(keys);
   if (!brought.ok()) return brought.status();
@@ -79,10 +83,10 @@ Result<Merger::Merged> Merger::MergeGroup(const Plan& plan) {
 Result<bool> Merger::BringBorders(const std::vector<std::string>& keys) {
   CopySlot slot;
   if (!TakeSlot(&slot)) return false;
-  const Result<bool> committed =
-      CommitCopies(slot, base::CatchToStatus([&]() -> Result<format::TableRecord> {
-                     return WriteBorders(&pool_, store_.usage, keys, slot.table_id, slot.head);
-                   }));
+  const Result<bool> committed = CommitCopies(
+      slot, base::CatchToStatus([&]() -> Result<format::TableRecord> {
+        return merge::WriteBorders(&pool_, store_.usage, keys, slot.table_id, slot.head);
+      }));
   if (!committed.ok() || !*committed) return committed;
   const Result<bool> merged = FinishCopies({.are_borders = true});
   if (!merged.ok() || *merged) return merged;
@@ -113,7 +117,7 @@ Status Merger::BeginGroup(const Plan& plan, std::vector<Member>* members) {
     uint64_t left_border = 0;
     if (member.left != nullptr) {
       index::Damage damage;
-      const auto* border = FindBorder(target->list(), member.left->range.last, &damage);
+      const auto* border = merge::FindBorder(target->list(), member.left->range.last, &damage);
       if (damage) return index::DamageStatus(pool_, damage.at);
       if (border == nullptr) {
         return pool_.CorruptionAt(target->head_offset(), "list", "it has lost a border");
@@ -123,7 +127,7 @@ Status Merger::BeginGroup(const Plan& plan, std::vector<Member>* members) {
     open_.erase(member.source->id());
     member.job = NewJob(versions, member.source, target);
     if (!plan.is_bottom) member.job->KeepDeletes();
-    if (!BRAID_MUTANT(kBordersCrossed)) member.job->StayWithinBorders(left_border);
+    member.job->StayWithinBorders(left_border);
     Status s = member.job->Begin({});
     if (s.IsOutOfSpace() && &member != members->data()) {
       // No room for its records: it comes later.
@@ -132,6 +136,7 @@ Status Merger::BeginGroup(const Plan& plan, std::vector<Member>* members) {
     }
     if (!s.ok()) return s;
   }
+  BRAID_DCHECK(!members->empty() && versions.record().open_merges() <= members->size());
   return Status::OK();
 }
 
@@ -140,6 +145,7 @@ void Merger::RunGroup(std::vector<Member>* members) {
   store_.indexes->ForgetCount();
   std::vector<Crew::Task> tasks;
   for (Member& member : *members) {
+    BRAID_DCHECK(member.job != nullptr && member.outcome.ok());
     tasks.push_back([this, &member, started = false]() mutable {
       const base::ActivityScope activity(base::Activity::kMerge);
       bool more = true;
@@ -167,8 +173,9 @@ Result<Merger::Merged> Merger::EndGroup(const Plan& plan, std::vector<Member>* m
     if (Status s = EndMerge(member.job.get(), member.source->id(), plan.from); !s.ok()) return s;
     ++merged.tables;
     merged.entries += member.job->merged_entries();
-    store_.accounts->Died(member.job->dead());
+    store_.accounts->Died(member.job->obsolete());
   }
+  BRAID_DCHECK(merged.tables == members->size());
   store_.accounts->RetireEmptyChunks();
   return merged;
 }

@@ -1,12 +1,15 @@
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include "base/random.h"
-#include "compaction/borders.h"
 #include "compaction/merger.h"
+#include "merge/borders.h"
+#include "support/idle_engine.h"
 #include "support/store_parts.h"
 
 namespace braid::compaction {
@@ -67,7 +70,7 @@ class MergeGroupTest : public ::testing::TestWithParam<bool> {
     index::Damage damage;
     const index::SkipList list = parts_.state().version->bottom().list();
     for (const auto* e = list.First(&damage); e != nullptr; e = list.Next(e, &damage)) {
-      borders += IsBorder(*e) ? 1 : 0;
+      borders += merge::IsBorder(*e) ? 1 : 0;
     }
     EXPECT_FALSE(damage);
     return borders;
@@ -85,6 +88,8 @@ class MergeGroupTest : public ::testing::TestWithParam<bool> {
   Threads threads_;
   test::StoreParts parts_;
   std::map<std::string, std::string> model_;
+  // An iterator keeps its engine; who that is, is all the same here.
+  const read::Reader::Owner engine_ = std::make_shared<test::IdleEngine>();
 };
 
 TEST_P(MergeGroupTest, RangesBehindAllThatL1HoldsGoInAtOnce) {
@@ -213,7 +218,104 @@ TEST_P(MergeGroupTest, ABorderStaysWhileItsRightNeighbourIsOpen) {
   EXPECT_EQ(Borders(), 2u) << "its merge had begun";
   Merge(1);
   EXPECT_EQ(parts_.l1_entries(), 300u + Borders());
-  CheckReads();  // what was dead when they were stopped is counted by the next open
+  CheckReads();  // what was obsolete when they were stopped is counted by the next open
+}
+
+TEST_P(MergeGroupTest, ABorderThatWasLeftBehindGoesWithTheNextMergeOfItsKey) {
+  PutRange('a', 100, "1");
+  parts_.Flush();
+  PutRange('b', 100, "1");
+  parts_.Flush();
+  // Stops before either has merged anything: both end later, one by one, and nobody takes it out.
+  class StopsAtOnce final : public Crew {
+   public:
+    explicit StopsAtOnce(std::atomic<bool>* stop) : stop_(stop) {}
+    void Run(const std::vector<Task>& tasks) override {
+      stop_->store(true);
+      for (const Task& task : tasks) {
+        while (task()) {
+        }
+      }
+    }
+
+   private:
+    std::atomic<bool>* stop_;
+  } stops(&parts_.stop_merges);
+  parts_.merger.SetCrew(&stops);
+  EXPECT_FALSE(parts_.merger.Merge(PlanOf(2)).ok());
+  parts_.stop_merges.store(false);
+  EXPECT_EQ(Borders(), 1u);
+  Put(Key('b', 200), "2");
+  parts_.Flush();
+  while (!parts_.state().version->l0().empty()) Merge(1);
+  EXPECT_EQ(Borders(), 1u) << "none of them has met its key alone";
+  EXPECT_EQ(parts_.l1_entries(), 202u);
+  Check();
+  Put(Key('a', 99), "2");
+  parts_.Flush();
+  Merge(1);
+  EXPECT_EQ(Borders(), 0u);
+  EXPECT_EQ(parts_.l1_entries(), 201u);
+  Check();
+}
+
+TEST_P(MergeGroupTest, ASnapshotSeesOldValuesOnBothSidesOfABorder) {
+  PutRange('a', 60, "old");
+  PutRange('b', 60, "old");
+  parts_.Flush();
+  parts_.Merge();
+  const std::shared_ptr<const Snapshot> snapshot = parts_.reader.GetSnapshot();
+  PutRange('a', 60, "new");
+  Delete(Key('a', 59));  // the border's key
+  parts_.Flush();
+  PutRange('b', 60, "new");
+  Delete(Key('b', 0));
+  parts_.Flush();
+  const auto read = [&] {
+    ReadOptions then;
+    then.snapshot = snapshot.get();
+    std::string value;
+    for (const char range : {'a', 'b'}) {
+      for (int i = 0; i < 60; ++i) {
+        const Status s = parts_.reader.Get(then, Key(range, i), &value);
+        EXPECT_TRUE(s.ok()) << s.ToString();
+        EXPECT_EQ(value, "old") << Key(range, i);
+      }
+    }
+    const std::unique_ptr<Iterator> all = parts_.reader.NewIterator(then, engine_);
+    int count = 0;
+    for (all->SeekToFirst(); all->Valid(); all->Next(), ++count) EXPECT_EQ(all->value(), "old");
+    EXPECT_TRUE(all->status().ok()) << all->status().ToString();
+    EXPECT_EQ(count, 120);
+    CheckReads();
+  };
+  class ReadsBetween final : public Crew {
+   public:
+    explicit ReadsBetween(std::function<void()> read) : read_(std::move(read)) {}
+    void Run(const std::vector<Task>& tasks) override {
+      std::vector<bool> ended(tasks.size());
+      for (bool more = true; more; read_()) {
+        more = false;
+        for (size_t i = 0; i < tasks.size(); ++i) {
+          ended[i] = ended[i] || !tasks[i]();
+          more = more || !ended[i];
+        }
+      }
+    }
+
+   private:
+    std::function<void()> read_;
+  } reads([&] {
+    EXPECT_EQ(Borders(), 1u);
+    read();
+  });
+  if (!GetParam()) parts_.merger.SetCrew(&reads);
+  EXPECT_EQ(Merge(2).tables, 2u);
+  EXPECT_EQ(Borders(), 0u);
+  EXPECT_EQ(parts_.Get(Key('a', 59)), "-");
+  EXPECT_EQ(parts_.Get(Key('b', 0)), "-");
+  read();
+  Check();
 }
 
 TEST_P(MergeGroupTest, WithoutAHeadForTheBordersTheOldestIsMergedAlone) {

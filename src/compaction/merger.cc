@@ -1,21 +1,20 @@
-// Purpose: beginning, running and ending merges. Thread safety, invariants, persistence: see
-// merger.h.
+// Purpose: beginning, running and ending merges.
+// Thread safety, invariants, persistence: see merger.h.
 #include "compaction/merger.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/activity.h"
-#include "base/mutants.h"
+#include "base/check.h"
 #include "base/no_throw.h"
-#include "compaction/copy_merge.h"
 #include "level/copied_list.h"
+#include "merge/copy_merge.h"
 
 namespace braid::compaction {
 
-compaction::StoreFacts::OpenMerge Merger::OpenMergeOf(
-    const level::VersionSet::ConstLocked& versions) {
-  using OpenMerge = compaction::StoreFacts::OpenMerge;
+StoreFacts::OpenMerge Merger::OpenMergeOf(const level::VersionSet::ConstLocked& versions) {
+  using OpenMerge = StoreFacts::OpenMerge;
   const format::ManifestState& record = versions.record();
   if (record.Copies() != nullptr) return OpenMerge::kOfCopies;
   return record.AnyMerge() ? OpenMerge::kOfTable : OpenMerge::kNone;
@@ -24,8 +23,7 @@ compaction::StoreFacts::OpenMerge Merger::OpenMergeOf(
 namespace {
 
 /// The plan's oldest input: the oldest table of its level.
-std::shared_ptr<level::PmemTable> InputOf(const level::ReadState& state,
-                                          const compaction::Plan& plan) {
+std::shared_ptr<level::PmemTable> InputOf(const level::ReadState& state, const Plan& plan) {
   const level::Level& level = state.version->levels[plan.from];
   BRAID_CHECK(!plan.inputs.empty() && !level.empty() && level.back()->id() == plan.inputs.back());
   return level::ListOf(level.back());
@@ -34,22 +32,23 @@ std::shared_ptr<level::PmemTable> InputOf(const level::ReadState& state,
 }  // namespace
 
 /// The caller calls Begin.
-std::unique_ptr<compaction::CompactionJob> Merger::NewJob(
-    const level::VersionSet::Locked& versions, std::shared_ptr<level::PmemTable> source,
-    std::shared_ptr<level::PmemTable> target) {
-  auto job = std::make_unique<compaction::CompactionJob>(
-      &pool_, &versions.manifest(), std::move(source), std::move(target), store_.indexes->tree(),
-      store_.options->compaction);
-  const compaction::TargetTree trees = store_.indexes->MergeTarget();
+std::unique_ptr<merge::MergeJob> Merger::NewJob(const level::VersionSet::Locked& versions,
+                                                std::shared_ptr<level::PmemTable> source,
+                                                std::shared_ptr<level::PmemTable> target) {
+  BRAID_DCHECK(source->level() < target->level());
+  auto job = std::make_unique<merge::MergeJob>(&pool_, &versions.manifest(), std::move(source),
+                                               std::move(target), store_.indexes->tree(),
+                                               store_.options->compaction);
+  const merge::TargetTree trees = store_.indexes->MergeTarget();
   job->SetNextTree(trees.next, trees.next_min_height);
   return job;
 }
 
 /// Keeps DRAM within the budget between the batches of a merge that runs alone; empty where there
 /// is no tree.
-std::function<compaction::TargetTree()> Merger::FitTree() {
+std::function<merge::TargetTree()> Merger::FitTree() {
   if (store_.indexes->tree() == nullptr) return {};
-  return [this]() -> compaction::TargetTree {
+  return [this]() -> merge::TargetTree {
     // Without memory for a smaller one it stays as it is, until the next batch.
     base::IgnoreExceptions([&] { store_.indexes->Fit(); });
     if (store_.budget->IsShort()) store_.reclaimer->ReclaimMemory();
@@ -58,15 +57,14 @@ std::function<compaction::TargetTree()> Merger::FitTree() {
   };
 }
 
-Status Merger::Start(compaction::CompactionJob* job,
-                     const std::function<compaction::TargetTree()>& fit_tree) {
+Status Merger::Start(merge::MergeJob* job, const std::function<merge::TargetTree()>& fit_tree) {
   return job->Start(
       store_.views->Collect(), &store_.versions->merge_epoch(),
       [this] { return store_.stop->load(); }, fit_tree);
 }
 
 /// `counts`: what it keeps for views is counted.
-Status Merger::Run(compaction::CompactionJob* job, uint64_t source_id, bool counts) {
+Status Merger::Run(merge::MergeJob* job, uint64_t source_id, bool counts) {
   const base::ActivityScope activity(base::Activity::kMerge);
   store_.indexes->ForgetCount();
   const Status s = base::CatchToStatus([&] {
@@ -77,23 +75,17 @@ Status Merger::Run(compaction::CompactionJob* job, uint64_t source_id, bool coun
     }
   });
   Conclude(*job, source_id, s.ok(), counts);
-  if (s.ok() && BRAID_MUTANT(kChunkFreedTooEarly)) {
-    store_.accounts->Died(job->dead());
-    store_.accounts->RetireEmptyChunks();
-    (void)store_.reclaimer->Reclaim(false);
-  }
   return s;
 }
 
 /// After the last step. `ran`: to the end.
-void Merger::Conclude(const compaction::CompactionJob& job, uint64_t source_id, bool ran,
-                      bool counts) {
+void Merger::Conclude(const merge::MergeJob& job, uint64_t source_id, bool ran, bool counts) {
   if (job.revisits()) left_by_revisit_ = ran ? job.kept().left : 0;
   // A part that is looked at once more is counted then.
   if (ran && counts && (!job.revisits() || left_by_revisit_ == 0)) {
     kept_.Add(job.views(), job.kept());
   }
-  // Until the merge has ended in the manifest, whoever checks the tables must know how far it is.
+  // Until the merge has ended in the manifest, a check of the tables must know how far it is.
   if (job.progress().batch != 0) open_[source_id] = job.progress();
 }
 
@@ -104,21 +96,22 @@ bool Merger::CanAdopt(const level::PmemTable& source, const level::PmemTable& ta
          *store_.options->compaction.persistence == MergePersistence::kRedoLog;
 }
 
-Result<Merger::Merged> Merger::Merge(const compaction::Plan& plan) {
+Result<Merger::Merged> Merger::Merge(const Plan& plan) {
   return plan.inputs.size() > 1 ? MergeGroup(plan) : MergeOldest(plan);
 }
 
-Result<Merger::Merged> Merger::MergeOldest(const compaction::Plan& plan) {
-  if (plan.method == compaction::MergeMethod::kCopyAndLink) {
+Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
+  if (plan.method == MergeMethod::kCopyAndLink) {
     if (Status s = CopyInput(plan); !s.ok()) return s;
   }
   std::shared_ptr<level::PmemTable> source;
-  compaction::BatchProgress resumed;
-  std::unique_ptr<compaction::CompactionJob> job;
+  merge::BatchProgress resumed;
+  std::unique_ptr<merge::MergeJob> job;
   Merged merged;
   {
     const level::VersionSet::Locked versions = store_.versions->Lock();
     source = InputOf(versions.state(), plan);
+    BRAID_DCHECK(plan.to == plan.from + 1 && versions.record().Copies() == nullptr);  // invariant 1
     const std::shared_ptr<level::PmemTable> target =
         level::ListOf(versions.state().version->levels[plan.to].front());
     const bool is_open = versions.record().MergeOf(source->id()) != nullptr;
@@ -131,22 +124,24 @@ Result<Merger::Merged> Merger::MergeOldest(const compaction::Plan& plan) {
     if (merged.adopted) job->Adopt();
     // The records of a merge that waits may name links of a border: it must not be given back.
     const bool others_wait = versions.record().open_merges() > (is_open ? 1u : 0u);
-    if (others_wait && !BRAID_MUTANT(kBorderDroppedEarly)) job->StayWithinBorders(0);
+    if (others_wait) job->StayWithinBorders(0);
     if (Status s = job->Begin(resumed); !s.ok()) return s;
   }
   if (Status s = Run(job.get(), source->id()); !s.ok()) return s;
   const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);
   if (Status s = EndMerge(job.get(), source->id(), plan.from); !s.ok()) return s;
   merged.entries = job->merged_entries();
-  store_.accounts->Died(job->dead());
+  store_.accounts->Died(job->obsolete());
   store_.accounts->Died(originals);
   store_.accounts->RetireEmptyChunks();
   return merged;
 }
 
 /// The source, the oldest table of level `from`, is there no more.
-Status Merger::EndMerge(compaction::CompactionJob* job, uint64_t source_id, uint32_t from) {
+Status Merger::EndMerge(merge::MergeJob* job, uint64_t source_id, uint32_t from) {
   const level::VersionSet::Locked versions = store_.versions->Lock();
+  const level::Level& level = versions.state().version->levels[from];
+  BRAID_CHECK(!level.empty() && level.back()->id() == source_id);
   level::NextState next = versions.Next();
   next.DropOldest(from);
   if (pool_.failed()) return pool_.FaultStatus();
@@ -158,7 +153,7 @@ Status Merger::EndMerge(compaction::CompactionJob* job, uint64_t source_id, uint
 
 /// Puts copies in the place of the input and begins its merge. Where that can't be done the merge
 /// links the table's own entries.
-Status Merger::CopyInput(const compaction::Plan& plan) {
+Status Merger::CopyInput(const Plan& plan) {
   std::shared_ptr<level::PmemTable> source;
   CopySlot slot;
   {
@@ -170,11 +165,11 @@ Status Merger::CopyInput(const compaction::Plan& plan) {
     slot = {*taken, versions.NewTableId()};
   }
   Result<bool> copied =
-      compaction::CopyTable(&pool_, store_.usage, source->list(), slot.table_id, slot.head);
+      merge::CopyTable(&pool_, store_.usage, source->list(), slot.table_id, slot.head);
   if (copied.ok() && pool_.failed()) copied = pool_.FaultStatus();
   if (copied.ok() && *copied) {
-    // On page-cache media copies must be on the medium before their originals are marked dead.
-    if (Status s = SyncUnless(BRAID_MUTANT(kMergeCopiesNotSynced)); !s.ok()) return s;
+    // On page-cache media copies must be on the medium before their originals are marked obsolete.
+    if (Status s = pool_.media().Sync(media::Site::kMergeCopiesSync); !s.ok()) return s;
   }
   const level::VersionSet::Locked versions = store_.versions->Lock();
   level::Manifest& manifest = versions.manifest();
@@ -184,12 +179,10 @@ Status Merger::CopyInput(const compaction::Plan& plan) {
     return copied.ok() ? Status::OK() : copied.status();
   }
   format::ManifestState& record = manifest.record();
-  if (BRAID_MUTANT(kOriginalsMarkedEarly)) {
-    compaction::MarkOriginals(&pool_, record.merged_table_id, source->id());
-  }
   format::TableRecord swapped = source->record();
   swapped.head = slot.head;
   swapped.flags |= format::kTableWasCopied;
+  BRAID_DCHECK(!record.AnyMerge() && manifest.FindTable(source->id()) != nullptr);
   level::NextState next = versions.Next();
   next.ReplaceOldest(plan.from, std::make_shared<level::PmemTable>(
                                     &pool_, swapped, store_.options->verify_checksums));
@@ -205,18 +198,18 @@ Status Merger::CopyInput(const compaction::Plan& plan) {
   return Status::OK();
 }
 
-/// Before the end of a merge of copies of a table: what they were copied from is dead.
+/// Before the end of a merge of copies of a table: what they were copied from is obsolete.
 std::vector<uint64_t> Merger::MarkCopiedOriginals(const level::PmemTable& source) {
   if ((source.record().flags & format::kTableWasCopied) == 0) return {};
   const uint64_t after = store_.versions->Lock().merged_table_id();
-  return compaction::MarkOriginals(&pool_, after, source.id());
+  return merge::MarkOriginals(&pool_, after, source.id());
 }
 
 bool Merger::TakeSlot(CopySlot* slot) {
   const level::VersionSet::Locked versions = store_.versions->Lock();
   if (store_.errors->failed() || pool_.failed()) return false;
   // The step before may have left its merge open, and the manifest tells of one only.
-  if (versions.record().AnyMerge() && !BRAID_MUTANT(kOpenMergeWaits)) return false;
+  if (versions.record().AnyMerge()) return false;
   const Result<uint32_t> taken = versions.manifest().TakeHead();
   if (!taken.ok()) return false;
   *slot = {*taken, versions.NewTableId()};
@@ -224,9 +217,11 @@ bool Merger::TakeSlot(CopySlot* slot) {
 }
 
 Result<bool> Merger::CommitCopies(const CopySlot& slot, Result<format::TableRecord> copies) {
+  BRAID_DCHECK(!copies.ok() || (copies->id == slot.table_id && copies->head == slot.head));
+  BRAID_DCHECK(!copies.ok() || (copies->flags & format::kTableOfCopies) != 0);
   if (copies.ok() && pool_.failed()) copies = pool_.FaultStatus();
-  // On page-cache media the copies must be on the medium before the originals are marked dead.
-  Status s = copies.ok() ? SyncUnless(BRAID_MUTANT(kCollectedCopiesNotSynced)) : copies.status();
+  // On page-cache media the copies must be on the medium before the originals are marked obsolete.
+  Status s = copies.ok() ? pool_.media().Sync(media::Site::kCollectedCopiesSync) : copies.status();
   const bool empty = !s.ok() || copies->entries == 0;
   {
     const level::VersionSet::Locked versions = store_.versions->Lock();
@@ -235,12 +230,12 @@ Result<bool> Merger::CommitCopies(const CopySlot& slot, Result<format::TableReco
       manifest.ReturnHead(slot.head);
     } else {
       format::ManifestState& record = manifest.record();
+      BRAID_DCHECK(record.Copies() == nullptr);  // the manifest may name one such table
       manifest.AddTable(*copies);
-      if (!BRAID_MUTANT(kCollectedIdNotRaised)) record.collected_table_id = slot.table_id;
+      record.collected_table_id = slot.table_id;
       record.next_table_id = versions.next_table_id();
-      s = compaction::NoteMergeBegin(&pool_, &manifest, store_.options->compaction, slot.table_id,
-                                     versions.state().version->bottom().id());
-      if (BRAID_MUTANT(kCopiesMergeNotBegun)) manifest.EndMerge(slot.table_id);
+      s = merge::NoteMergeBegin(&pool_, &manifest, store_.options->compaction, slot.table_id,
+                                versions.state().version->bottom().id());
       if (s.ok()) s = manifest.Commit();
     }
   }
@@ -253,9 +248,7 @@ Result<bool> Merger::CommitCopies(const CopySlot& slot, Result<format::TableReco
 }
 
 Status Merger::CommitNoCopies(const CopySlot& slot) {
-  if (!BRAID_MUTANT(kEmptyHeadNotWritten)) {
-    level::CopiedList(&pool_).Close(pool_.HeadOffset(slot.head));
-  }
+  level::CopiedList(&pool_).Close(pool_.HeadOffset(slot.head));
   const level::VersionSet::Locked versions = store_.versions->Lock();
   level::Manifest& manifest = versions.manifest();
   if (pool_.failed()) {
@@ -263,15 +256,16 @@ Status Merger::CommitNoCopies(const CopySlot& slot) {
     return pool_.FaultStatus();
   }
   format::ManifestState& record = manifest.record();
+  BRAID_DCHECK(record.Copies() == nullptr && slot.table_id < versions.next_table_id());
   manifest.AddTable({slot.table_id, 0, format::kTableOfCopies, slot.head, 0, 0});
   record.collected_table_id = slot.table_id;
   record.next_table_id = versions.next_table_id();
   // Without a source there is nothing to tell how far a merge by pointers would have come.
   CompactionOptions by_records = store_.options->compaction;
-  if (!BRAID_MUTANT(kRevisitByPointers)) by_records.persistence = MergePersistence::kRedoLog;
-  Status s = compaction::NoteMergeBegin(&pool_, &manifest, by_records, slot.table_id,
-                                        versions.state().version->bottom().id());
-  if (s.ok() && !BRAID_MUTANT(kEmptyMergeNotCommitted)) s = manifest.Commit();
+  by_records.persistence = MergePersistence::kRedoLog;
+  Status s = merge::NoteMergeBegin(&pool_, &manifest, by_records, slot.table_id,
+                                   versions.state().version->bottom().id());
+  if (s.ok()) s = manifest.Commit();
   return s;
 }
 
@@ -284,13 +278,16 @@ Result<bool> Merger::FinishCopies(const Copies& copies) {
 
 /// NotFound when no merge of copies is open.
 Status Merger::MergeCopies(const Copies& what) {
-  std::unique_ptr<compaction::CompactionJob> job;
+  std::unique_ptr<merge::MergeJob> job;
   uint64_t copies_id = 0;
   {
     const level::VersionSet::Locked versions = store_.versions->Lock();
     const format::TableRecord* found = versions.record().Copies();
     if (found == nullptr) return Status::NotFound();
     copies_id = found->id;
+    // They are about the copies that were made just now, and not about those of a crash.
+    BRAID_DCHECK(what.moved == nullptr || what.moved->size() == found->entries);
+    BRAID_DCHECK(what.revisited == nullptr || found->entries == 0);
     auto copies =
         std::make_shared<level::PmemTable>(&pool_, *found, store_.options->verify_checksums);
     job = NewJob(versions, std::move(copies), versions.bottom());
@@ -306,8 +303,10 @@ Status Merger::MergeCopies(const Copies& what) {
     if (Status s = job->Finish(); !s.ok()) return s;
     open_.erase(copies_id);
   }
-  store_.accounts->Died(job->dead());
+  store_.accounts->Died(job->obsolete());
+  BRAID_DCHECK(what.moved != nullptr || job->replaced().empty());
   for (const auto& [begin, end] : job->replaced()) {
+    BRAID_DCHECK(begin < end && end <= what.moved->size());
     store_.accounts->Moved(&(*what.moved)[begin], end - begin);
   }
   store_.accounts->RetireEmptyChunks();

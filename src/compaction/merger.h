@@ -1,14 +1,15 @@
 // Purpose: carries out plans to merge a table of a level into the list below it; and merges, into
-// the last level, tables of copies, which collecting, arranging and making room put in the place of
-// their originals, and of no entries at all, by which what views have kept is dropped.
+// the last level, tables of copies, which collecting, reclustering and making room put in the place
+// of their originals, and of no entries at all, by which what views have kept is dropped.
 // Thread safety: the compaction thread. Merges of one plan run side by side, on threads of the crew
 // (merge_group.cc).
-// Invariant 1: the manifest names the merges that are open; other work begins when all of them have
-// ended. Those of a group begin and end in the order of their tables' ids, so that open merges are
-// always those of the oldest tables, and merged ones are told from the rest by an id.
-// Invariant 2: what a merge has marked dead is retired after its end is committed, so that a
-// recovery which makes its redo anew finds all of it, and when nobody beside it is at work.
-// Persistence: compaction/compaction_job.h; copies are durable before the commit that names them.
+// Invariants:
+//   1. The manifest names the merges that are open; other work begins when all of them have ended.
+//      Those of a group begin and end in the order of their tables' ids, so that open merges are
+//      always those of the oldest tables, and one id separates merged ones from the rest.
+//   2. What a merge has marked obsolete is retired after its end is committed, so that a recovery
+//      that replays its redo finds all of it, and when no concurrent merge is running.
+// Persistence: merge/merge_job.h; copies are durable before the commit that names them.
 // Source: ListDB 6.5, Algorithm 6.
 #pragma once
 
@@ -17,9 +18,8 @@
 #include <memory>
 #include <vector>
 
-#include "compaction/compaction_job.h"
+#include "base/check.h"
 #include "compaction/crew.h"
-#include "compaction/kept_versions.h"
 #include "compaction/picker.h"
 #include "compaction/space_accounts.h"
 #include "compaction/table_indexes.h"
@@ -27,6 +27,8 @@
 #include "level/memory_budget.h"
 #include "level/version_set.h"
 #include "level/view_registry.h"
+#include "merge/kept_versions.h"
+#include "merge/merge_job.h"
 
 namespace braid::compaction {
 
@@ -35,8 +37,8 @@ class Merger {
   /// What is merged, and outlives the merger.
   struct Store {
     const Options* options;
-    pmem::PmemPool* pool;
-    pmem::ChunkUsage* usage;
+    pool::PmemPool* pool;
+    pool::ChunkUsage* usage;
     level::VersionSet* versions;
     level::ViewRegistry* views;
     space::Reclaimer* reclaimer;
@@ -69,22 +71,27 @@ class Merger {
   explicit Merger(const Store& store) noexcept : store_(store), pool_(*store.pool) {}
 
   /// How far merges were that an open has found in the manifest. Before others know the store.
-  void Begin(compaction::OpenMerges open) noexcept { open_ = std::move(open); }
-  /// How far merges that are open have come. Whoever reads it keeps merges out.
-  const compaction::OpenMerges& open() const noexcept { return open_; }
+  void Begin(merge::OpenMerges open) noexcept {
+    BRAID_DCHECK(open_.empty());
+    open_ = std::move(open);
+  }
+  /// How far merges that are open have come. The caller keeps merges out while it reads.
+  const merge::OpenMerges& open() const noexcept { return open_; }
 
-  static compaction::StoreFacts::OpenMerge OpenMergeOf(
-      const level::VersionSet::ConstLocked& versions);
+  static StoreFacts::OpenMerge OpenMergeOf(const level::VersionSet::ConstLocked& versions);
 
   /// Who runs merges of one plan; else the caller's thread runs them in turn. Before any merge.
-  void SetCrew(Crew* crew) noexcept { crew_ = crew; }
+  void SetCrew(Crew* crew) noexcept {
+    BRAID_DCHECK(crew != nullptr);
+    crew_ = crew;
+  }
 
   /// Merges the inputs of the plan, lists that are the oldest tables of their level, and committed;
   /// several ones side by side, where there is room for what that takes, else the oldest. Errors:
   /// Aborted, when it was stopped; all others end writes.
-  Result<Merged> Merge(const compaction::Plan& plan);
+  Result<Merged> Merge(const Plan& plan);
 
-  /// For whoever begins a merge of copies. False when it can't begin now.
+  /// For callers that begin a merge of copies. False when it can't begin now.
   bool TakeSlot(CopySlot* slot);
   /// Makes copies that have been written a table of the store, whose merge begins with the same
   /// commit. False when there are none, for want of space too. Errors end writes.
@@ -92,48 +99,45 @@ class Merger {
   /// The same without copies: a merge that only looks at keys again (FinishCopies). What it drops
   /// is known to a recovery by its redo records, as what any other merge does. Errors end writes.
   Status CommitNoCopies(const CopySlot& slot);
-  /// Finishes the merge of copies that has begun, be it before a crash. False when there is none,
-  /// or it was stopped. Errors end writes.
+  /// Finishes the merge of copies that has begun, even if it began before a crash. False when there
+  /// is none, or it was stopped. Errors end writes.
   Result<bool> FinishCopies(const Copies& copies);
   Result<bool> FinishCopies() { return FinishCopies({}); }
 
   /// What only views keep in L1.
-  compaction::KeptVersions* kept() noexcept { return &kept_; }
+  merge::KeptVersions* kept() noexcept { return &kept_; }
   /// Entries that the last merge which looked at keys again had no room to drop.
   uint64_t left_by_revisit() const noexcept { return left_by_revisit_; }
 
  private:
   struct Member;
 
-  Result<Merged> MergeOldest(const compaction::Plan& plan);
-  Status EndMerge(compaction::CompactionJob* job, uint64_t source_id, uint32_t from);
+  Result<Merged> MergeOldest(const Plan& plan);
+  Status EndMerge(merge::MergeJob* job, uint64_t source_id, uint32_t from);
   // merge_group.cc
-  Result<Merged> MergeGroup(const compaction::Plan& plan);
-  Result<std::vector<Member>> MembersOf(const compaction::Plan& plan);
+  Result<Merged> MergeGroup(const Plan& plan);
+  Result<std::vector<Member>> MembersOf(const Plan& plan);
   Result<bool> BringBorders(const std::vector<std::string>& keys);
   Status TakeBordersOut(const std::vector<std::string>& keys);
-  Status BeginGroup(const compaction::Plan& plan, std::vector<Member>* members);
+  Status BeginGroup(const Plan& plan, std::vector<Member>* members);
   void RunGroup(std::vector<Member>* members);
-  Result<Merged> EndGroup(const compaction::Plan& plan, std::vector<Member>* members);
-  Status CopyInput(const compaction::Plan& plan);
+  Result<Merged> EndGroup(const Plan& plan, std::vector<Member>* members);
+  Status CopyInput(const Plan& plan);
   std::vector<uint64_t> MarkCopiedOriginals(const level::PmemTable& source);
   bool CanAdopt(const level::PmemTable& source, const level::PmemTable& target) const;
-  std::unique_ptr<compaction::CompactionJob> NewJob(const level::VersionSet::Locked& versions,
-                                                    std::shared_ptr<level::PmemTable> source,
-                                                    std::shared_ptr<level::PmemTable> target);
-  std::function<compaction::TargetTree()> FitTree();
-  Status Start(compaction::CompactionJob* job,
-               const std::function<compaction::TargetTree()>& fit_tree);
-  Status Run(compaction::CompactionJob* job, uint64_t source_id, bool counts = true);
-  void Conclude(const compaction::CompactionJob& job, uint64_t source_id, bool ran, bool counts);
+  std::unique_ptr<merge::MergeJob> NewJob(const level::VersionSet::Locked& versions,
+                                          std::shared_ptr<level::PmemTable> source,
+                                          std::shared_ptr<level::PmemTable> target);
+  std::function<merge::TargetTree()> FitTree();
+  Status Start(merge::MergeJob* job, const std::function<merge::TargetTree()>& fit_tree);
+  Status Run(merge::MergeJob* job, uint64_t source_id, bool counts = true);
+  void Conclude(const merge::MergeJob& job, uint64_t source_id, bool ran, bool counts);
   Status MergeCopies(const Copies& what);
-  /// Syncs page-cache media; `skip` is a seeded fault.
-  Status SyncUnless(bool skip) { return skip ? Status::OK() : pool_.media().Sync(); }
 
   const Store store_;
-  pmem::PmemPool& pool_;
-  compaction::OpenMerges open_;
-  compaction::KeptVersions kept_;
+  pool::PmemPool& pool_;
+  merge::OpenMerges open_;
+  merge::KeptVersions kept_;
   uint64_t left_by_revisit_ = 0;
   TurnTakers turn_takers_;
   Crew* crew_ = &turn_takers_;

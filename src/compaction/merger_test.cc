@@ -9,7 +9,7 @@
 namespace braid::compaction {
 namespace {
 
-using OpenMerge = compaction::StoreFacts::OpenMerge;
+using OpenMerge = StoreFacts::OpenMerge;
 
 TEST(MergerTest, TheOldestTableGoesIntoL1) {
   test::StoreParts parts;

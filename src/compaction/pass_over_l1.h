@@ -1,12 +1,14 @@
 // Purpose: a walk over L1 in parts, as much as there was when it began, however many keys come
 // behind it meanwhile; and what it depends on whether one is due.
-// Thread safety: the compaction thread. Persistence: none.
+// Thread safety: the compaction thread.
+// Persistence: none.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "index/skiplist.h"
 
 namespace braid::compaction {
@@ -29,6 +31,7 @@ class PassOverL1 {
   const std::string& from() const noexcept { return from_; }
 
   void Begin(const index::SkipList& l1) {
+    BRAID_DCHECK(!under_way_);
     index::Damage damage;
     const format::EntryHeader* last = l1.FindLast(&damage);
     // Where there is none, or it can't be read, the first part of the pass is the last.
@@ -39,6 +42,7 @@ class PassOverL1 {
   }
   /// A part is done, and the next one begins with `next_key`.
   void Advance(bool is_last, std::string next_key) {
+    BRAID_DCHECK(under_way_);
     from_ = std::move(next_key);
     if (is_last || from_ > to_) End();
   }

@@ -1,13 +1,13 @@
-// Passes over L1: arranging it, and dropping what views have kept; and collections.
+// Passes over L1: reclustering it, and dropping what views have kept; and collections.
 #include <gtest/gtest.h>
 
 #include <random>
 #include <string>
 #include <vector>
 
-#include "compaction/arranger.h"
 #include "compaction/collector.h"
 #include "compaction/kept_dropper.h"
+#include "compaction/reclusterer.h"
 #include "support/store_parts.h"
 
 namespace braid::compaction {
@@ -29,21 +29,21 @@ void Fill(test::StoreParts* parts, int keys) {
   }
 }
 
-TEST(ArrangerTest, WhatIsScatteredIsBroughtIntoTheOrderOfKeys) {
-  test::StoreParts parts([](Options* options) { options->compaction.arrange_min_entries = 100; });
+TEST(ReclustererTest, WhatIsScatteredIsBroughtIntoTheOrderOfKeys) {
+  test::StoreParts parts([](Options* options) { options->compaction.recluster_min_entries = 100; });
   Fill(&parts, 8000);
-  EXPECT_FALSE(parts.Worked(parts.arranger.Step({.merged = 8000}))) << "somebody writes";
+  EXPECT_FALSE(parts.Worked(parts.reclusterer.Step({.merged = 8000}))) << "somebody writes";
   uint64_t steps = 0;
-  while (parts.Worked(parts.arranger.Step(
+  while (parts.Worked(parts.reclusterer.Step(
       {.at_rest = true, .awaited = true, .may_begin = steps == 0, .merged = 8000}))) {
     ++steps;
   }
   EXPECT_GT(steps, 1u) << "a part each";
-  EXPECT_EQ(parts.arranger.passes(), 1u);
-  EXPECT_GT(parts.arranger.arranged_entries(), 6000u);
+  EXPECT_EQ(parts.reclusterer.passes(), 1u);
+  EXPECT_GT(parts.reclusterer.reclustered_entries(), 6000u);
   parts.Reclaim();
   // Nothing has changed since, so another pass is not due.
-  EXPECT_FALSE(parts.Worked(parts.arranger.Step({.at_rest = true, .merged = 8000})));
+  EXPECT_FALSE(parts.Worked(parts.reclusterer.Step({.at_rest = true, .merged = 8000})));
   for (int i = 0; i < 8000; i += 97) EXPECT_EQ(parts.Get(Key(i)), "value");
   parts.Verify();
 }

@@ -1,21 +1,25 @@
-// Purpose: the order of the background's work. Thread safety, persistence: see picker.h.
+// Purpose: the order of the background's work.
+// Thread safety, persistence: see picker.h.
 #include "compaction/picker.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
+
+#include "base/check.h"
 
 namespace braid::compaction {
 
 namespace {
 
-// Arranging before collecting: it empties the chunks that a collection would copy from.
+// Reclustering before collecting: it empties the chunks that a collection would copy from.
 constexpr Action kAtLeisure[] = {Action::kIndex,  Action::kRemakeIndex, Action::kFillLookups,
-                                 Action::kCount,  Action::kDrop,        Action::kArrange,
+                                 Action::kCount,  Action::kDrop,        Action::kRecluster,
                                  Action::kCollect};
 constexpr Action kOfIndexPhase[] = {Action::kIndex, Action::kRemakeIndex, Action::kFillLookups,
                                     Action::kCount};
 constexpr Action kOfDropPhase[] = {Action::kDrop};
-constexpr Action kOfArrangePhase[] = {Action::kArrange};
+constexpr Action kOfReclusterPhase[] = {Action::kRecluster};
 constexpr Action kOfCollectPhase[] = {Action::kCollect};
 constexpr Action kOfRoomPhase[] = {Action::kMakeRoom};
 
@@ -25,8 +29,8 @@ std::span<const Action> ActionsOf(Phase phase) {
       return kOfIndexPhase;
     case Phase::kDrop:
       return kOfDropPhase;
-    case Phase::kArrange:
-      return kOfArrangePhase;
+    case Phase::kRecluster:
+      return kOfReclusterPhase;
     case Phase::kCollect:
       return kOfCollectPhase;
     case Phase::kMakeRoom:
@@ -56,11 +60,13 @@ bool AnyAwaited(const std::vector<TableFacts>& tables) {
 }
 
 bool LieApart(const TableFacts& a, const TableFacts& b) {
+  BRAID_DCHECK(a.has_range && b.has_range);
   return a.last_key < b.first_key || b.last_key < a.first_key;
 }
 
 /// Ids of the oldest tables that can be merged at once; oldest last.
 std::vector<uint64_t> SideBySide(const std::vector<TableFacts>& tables, size_t most) {
+  BRAID_DCHECK(!tables.empty() && most > 0);
   size_t count = 1;
   for (; count < std::min(most, tables.size()); ++count) {
     const TableFacts& next = tables[tables.size() - 1 - count];
@@ -80,6 +86,7 @@ std::vector<uint64_t> SideBySide(const std::vector<TableFacts>& tables, size_t m
 
 Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options) {
   if (facts.open_merge == StoreFacts::OpenMerge::kOfCopies) return Of(Action::kFinishCopies);
+  BRAID_DCHECK(facts.levels.size() >= 2);  // so that there is a list below L0
   const std::vector<TableFacts>& l0 = facts.levels.front();
   const bool is_open = facts.open_merge == StoreFacts::OpenMerge::kOfTable;
   if (l0.empty() || (*options.kind == MergeKind::kNone && !is_open)) return {};
@@ -89,6 +96,8 @@ Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options) {
   plan.method = *options.kind == MergeKind::kCopy ? MergeMethod::kCopyAndLink : MergeMethod::kLink;
   const bool alone = is_open || plan.method != MergeMethod::kLink;
   plan.inputs = alone ? std::vector{l0.back().id} : SideBySide(l0, facts.most_merges);
+  // Open merges are always those of the oldest tables.
+  BRAID_DCHECK(!plan.inputs.empty() && plan.inputs.back() == l0.back().id);
   plan.is_bottom = plan.to + 1 == facts.levels.size();
   return plan;
 }
@@ -96,16 +105,16 @@ Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options) {
 /// After an open, indexing comes first, since reads are slow until it is done, and a merge takes as
 /// long as the indexes of many tables; but not while L0 grows beyond what the open found, and not
 /// when somebody waits for merges. A merge that is open comes before all else: its redo would be
-/// made again after a crash, so that nothing that it marked dead may be freed before it ends.
+/// made again after a crash, so that nothing that it marked obsolete may be freed before it ends.
 /// Merging comes before collection: it is what makes garbage known. For those who wait every other
-/// step is one of their round: beside a busy writer there are always tables to merge.
+/// step is one of their round: while writers are busy there are always tables to merge.
 Plan Pick(const StoreFacts& facts, const CompactionOptions& options) {
   const bool lacks_index = facts.lacks_index && !facts.tried.Has(Action::kIndex);
   if (facts.is_granted) return Of(lacks_index ? Action::kIndex : Action::kNothing);
   const std::vector<TableFacts>& l0 = facts.levels.front();
   const bool merges = *options.kind != MergeKind::kNone;
   const uint64_t calm = std::max<uint64_t>(facts.l0_found, options.l0_slowdown / 2);
-  if (lacks_index && !facts.finish_all && (!merges || l0.size() <= calm)) {
+  if (lacks_index && !facts.drain && (!merges || l0.size() <= calm)) {
     return Of(Action::kIndex);
   }
   if (facts.open_merge != StoreFacts::OpenMerge::kNone) {
@@ -118,6 +127,7 @@ Plan Pick(const StoreFacts& facts, const CompactionOptions& options) {
   if (due && may && !l0.empty() && !facts.tried.Has(Action::kMerge)) {
     return PickMerge(facts, options);
   }
+  BRAID_DCHECK(facts.phase || !facts.phase_is_over);
   if (facts.phase) {
     if (facts.phase_is_over) return Of(Action::kNextPhase);
     return FirstOf(ActionsOf(*facts.phase), facts.tried, Action::kNextPhase);
@@ -134,13 +144,14 @@ bool TakesTooMuch(const SpaceFacts& facts) noexcept {
 bool WantsCollection(const SpaceFacts& facts) noexcept {
   if (facts.sparse_chunks == 0) return false;
   const bool low = !facts.may_grow && facts.free_chunks < facts.total_chunks / 4;
-  return facts.finish_all || low || TakesTooMuch(facts);
+  return facts.drain || low || TakesTooMuch(facts);
 }
 
 std::string Plan::ToString() const {
   static constexpr const char* kNames[] = {
       "nothing", "merge", "finish-copies", "index",   "remake-index", "fill-lookups",
-      "count",   "drop",  "arrange",       "collect", "make-room",    "next-phase"};
+      "count",   "drop",  "recluster",     "collect", "make-room",    "next-phase"};
+  static_assert(std::size(kNames) == static_cast<size_t>(Action::kNextPhase) + 1);
   std::string text = kNames[static_cast<size_t>(action)];
   if (action != Action::kMerge) return text;
   for (const uint64_t id : inputs) text += " " + std::to_string(id);

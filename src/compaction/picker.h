@@ -26,7 +26,7 @@ enum class Action : uint8_t {
   kFillLookups,   ///< the next part of the lookup cache
   kCount,         ///< live bytes of chunks that nobody has counted
   kDrop,          ///< a part of the versions that only views have kept
-  kArrange,       ///< a part of the last level, into the order of its keys
+  kRecluster,     ///< a part of the last level, into the order of its keys
   kCollect,       ///< live entries out of some sparse chunks
   kMakeRoom,      ///< chunks that a large value needs, side by side
   kNextPhase,     ///< the phase of the round is over
@@ -63,12 +63,13 @@ class ActionSet {
 
  private:
   static uint32_t Bit(Action action) noexcept { return 1u << static_cast<uint32_t>(action); }
+  static_assert(static_cast<uint32_t>(Action::kNextPhase) < 32);  // the last one has a bit
   uint32_t bits_ = 0;
 };
 
 /// What is done for those who wait for all work, once the tables they wait for are merged. In this
 /// order.
-enum class Phase : uint8_t { kIndex, kDrop, kArrange, kCollect, kMakeRoom, kDone };
+enum class Phase : uint8_t { kIndex, kDrop, kRecluster, kCollect, kMakeRoom, kDone };
 
 struct TableFacts {
   uint64_t id = 0;
@@ -91,8 +92,8 @@ struct StoreFacts {
   uint64_t l0_found = 0;                    // tables, when the store was opened
   size_t most_merges = 1;                   // side by side
   bool lacks_index = false;     // a table that lookups go through may get the index it is to have
-  bool is_granted = false;      // processes that read beside this one keep tables as they are
-  bool finish_all = false;      // somebody waits for all work to be done
+  bool is_granted = false;      // concurrent reader processes keep tables as they are
+  bool drain = false;           // somebody waits for all work to be done
   std::optional<Phase> phase;   // of the round for those who wait
   bool phase_is_over = false;   // it has had its steps
   bool phase_has_turn = false;  // rather than a merge that nobody waits for
@@ -112,8 +113,8 @@ struct SpaceFacts {
   uint64_t used_bytes = 0;     // of chunks of tables
   uint64_t live_bytes = 0;     // in them
   uint64_t chunk_bytes = 0;
-  bool may_grow = true;     // the pool is below its limit
-  bool finish_all = false;  // somebody waits for all work to be done
+  bool may_grow = true;  // the pool is below its limit
+  bool drain = false;    // somebody waits for all work to be done
 };
 
 /// Chunks may take so much more than what lives in them.
@@ -124,6 +125,7 @@ inline constexpr uint64_t kSlackChunks = 16;
 /// Where they take more, chunks with a smaller share of live bytes than this are sparse, whatever
 /// the options say. There are such chunks then: 1 / kMostSpace is less.
 inline constexpr double kSparseWhenOver = 0.75;
+static_assert(1 / kMostSpace < kSparseWhenOver);
 
 bool TakesTooMuch(const SpaceFacts& facts) noexcept;
 /// Whether sparse chunks are collected now: when chunks take too much for what lives in them, when

@@ -92,7 +92,7 @@ class Facts {
     } else if (name == "granted") {
       facts.is_granted = true;
     } else if (name == "finish-all") {
-      facts.finish_all = true;
+      facts.drain = true;
     } else if (name == "turn") {
       facts.phase_has_turn = true;
     } else if (name == "over") {
@@ -126,9 +126,9 @@ TEST(PickerTest, Plans) {
       {"tried=index,remake-index", "fill-lookups"},
       {"tried=index,remake-index,fill-lookups", "count"},
       {"tried=index,remake-index,fill-lookups,count", "drop"},
-      {"tried=index,remake-index,fill-lookups,count,drop", "arrange"},
-      {"tried=index,remake-index,fill-lookups,count,drop,arrange", "collect"},
-      {"tried=index,remake-index,fill-lookups,count,drop,arrange,collect", "nothing"},
+      {"tried=index,remake-index,fill-lookups,count,drop", "recluster"},
+      {"tried=index,remake-index,fill-lookups,count,drop,recluster", "collect"},
+      {"tried=index,remake-index,fill-lookups,count,drop,recluster,collect", "nothing"},
       // The oldest table, once there are enough.
       {"l0=4", "merge 11 of L0 into L1, the bottom"},
       {"l0=4 levels=3", "merge 11 of L0 into L1"},
@@ -150,7 +150,7 @@ TEST(PickerTest, Plans) {
       {"open=copies phase=d turn", "finish-copies"},
       {"open=copies tried=finish-copies", "nothing"},
       {"open=copies lacks-index", "index"},
-      // Beside processes that were granted tables nothing is stored to the pool.
+      // While other processes are granted tables, nothing is stored to the pool.
       {"granted l0=9 lacks-index", "index"},
       {"granted l0=9 open=table", "nothing"},
       {"granted lacks-index tried=index", "nothing"},
@@ -165,7 +165,7 @@ TEST(PickerTest, Plans) {
       {"phase=i over", "next-phase"},
       {"phase=d", "drop"},
       {"phase=d tried=drop", "next-phase"},
-      {"phase=a", "arrange"},
+      {"phase=a", "recluster"},
       {"phase=c", "collect"},
       {"phase=k", "make-room"},
       {"phase=k over", "next-phase"},
@@ -218,9 +218,9 @@ TEST(PickerTest, ChunksAreCollectedWhenTheyTakeTooMuch) {
   facts.used_bytes = kSlack / 2;
   facts.live_bytes = 0;
   EXPECT_FALSE(wants(facts)) << "all within the slack";
-  facts.finish_all = true;
+  facts.drain = true;
   EXPECT_TRUE(wants(facts));
-  facts.finish_all = false;
+  facts.drain = false;
   facts.may_grow = false;
   facts.free_chunks = 25;
   EXPECT_FALSE(wants(facts));

@@ -1,10 +1,10 @@
-// Purpose: finding neighbouring chunks that can be emptied. Thread safety, invariants, persistence:
-// see room.h.
+// Purpose: finding neighbouring chunks that can be emptied.
+// Thread safety, invariants, persistence: see room.h.
 #include "compaction/room.h"
 
 #include <algorithm>
 
-#include "base/mutants.h"
+#include "base/check.h"
 #include "log/log_reader.h"
 
 namespace braid::compaction {
@@ -17,7 +17,7 @@ namespace {
 
 /// The entry that owns the extent; null when that is not known to be in one of `uses` that may be
 /// moved.
-const EntryHeader* OwnerAmong(const pmem::PmemPool& pool, const std::vector<ChunkUse>& uses,
+const EntryHeader* OwnerAmong(const pool::PmemPool& pool, const std::vector<ChunkUse>& uses,
                               uint64_t extent) {
   const format::ExtentHeader* header = pool.ExtentAt(extent);
   if (header == nullptr) return nullptr;
@@ -30,14 +30,16 @@ const EntryHeader* OwnerAmong(const pmem::PmemPool& pool, const std::vector<Chun
 
 }  // namespace
 
-std::vector<ChunkUse> SurveyUses(const pmem::PmemPool& pool, const pmem::ChunkUsage& usage,
+std::vector<ChunkUse> SurveyUses(const pool::PmemPool& pool, const pool::ChunkUsage& usage,
                                  std::span<const uint64_t> movable, uint64_t wanted) {
+  BRAID_DCHECK(wanted != 0);
   std::vector<ChunkUse> uses(pool.chunks());
   for (uint64_t chunk = 0; chunk < uses.size(); ++chunk) {
     const bool free = pool.StateOf(chunk).kind() == ChunkKind::kFree;
     uses[chunk] = {free ? Kind::kFree : Kind::kFixed, 0, chunk, chunk + 1};
   }
   for (const uint64_t chunk : movable) {
+    BRAID_DCHECK(chunk < uses.size());  // a pool does not shrink
     const auto live = static_cast<uint64_t>(std::max<int64_t>(usage.Live(chunk), 0));
     uses[chunk] = {Kind::kMovable, live, chunk, chunk + 1};
   }
@@ -46,8 +48,10 @@ std::vector<ChunkUse> SurveyUses(const pmem::PmemPool& pool, const pmem::ChunkUs
     if (pool.StateOf(chunk).kind() != ChunkKind::kExtentHead) continue;
     const EntryHeader* owner = OwnerAmong(pool, uses, pool.ChunkOffset(chunk));
     if (owner == nullptr) continue;
-    const uint64_t count = pool.ExtentAt(pool.ChunkOffset(chunk))->chunks;
-    // What is dead waits for its readers only.
+    const format::ExtentHeader* extent = pool.ExtentAt(pool.ChunkOffset(chunk));
+    if (extent == nullptr) continue;  // the medium has failed meanwhile
+    const uint64_t count = extent->chunks;
+    // What is obsolete waits for its readers only.
     const bool live = owner->state() == format::kStateLive;
     const uint64_t owners_chunk = pool.ChunkOf(pool.OffsetOf(owner));
     if (live) uses[owners_chunk].bytes += count * pool.chunk_bytes();
@@ -65,6 +69,7 @@ std::vector<ChunkUse> SurveyUses(const pmem::PmemPool& pool, const pmem::ChunkUs
 
 std::optional<Room> CheapestRoom(std::span<const ChunkUse> uses, uint64_t count,
                                  uint64_t chunk_bytes) {
+  BRAID_DCHECK(count != 0 && chunk_bytes != 0);
   // Sums over all chunks below.
   std::vector<uint64_t> fixed(uses.size() + 1, 0);
   std::vector<uint64_t> free(uses.size() + 1, 0);
@@ -78,6 +83,8 @@ std::optional<Room> CheapestRoom(std::span<const ChunkUse> uses, uint64_t count,
   uint64_t best_bytes = ~0ull;
   for (uint64_t first = 0; first + count <= uses.size(); ++first) {
     const Room room{first, uses[first].begin, uses[first + count - 1].end};
+    // What lies in the run, and with it what reaches into it.
+    BRAID_DCHECK(room.begin <= first && first + count <= room.end && room.end <= uses.size());
     if (fixed[room.end] != fixed[room.begin]) continue;
     const uint64_t cost = bytes[room.end] - bytes[room.begin];
     // Ends of chunks stay unused where large entries are copied.
@@ -89,10 +96,13 @@ std::optional<Room> CheapestRoom(std::span<const ChunkUse> uses, uint64_t count,
   return best;
 }
 
-std::optional<std::vector<uint64_t>> EntriesIn(const pmem::PmemPool& pool,
+std::optional<std::vector<uint64_t>> EntriesIn(const pool::PmemPool& pool,
                                                std::span<const ChunkUse> uses, const Room& room) {
+  BRAID_DCHECK(room.begin < room.end && room.end <= uses.size());
   std::vector<uint64_t> entries;
   for (uint64_t chunk = room.begin; chunk < room.end; chunk = uses[chunk].end) {
+    BRAID_DCHECK(uses[chunk].kind != Kind::kFixed);  // invariant 1
+    BRAID_DCHECK(uses[chunk].end > chunk);
     if (uses[chunk].kind == Kind::kFree) continue;
     if (pool.StateOf(chunk).kind() == ChunkKind::kExtentHead) {
       const format::ExtentHeader* extent = pool.ExtentAt(pool.ChunkOffset(chunk));

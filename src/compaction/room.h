@@ -1,8 +1,10 @@
 // Purpose: makes room for a large value where enough chunks are free, but no neighbouring ones:
-// finds the run of chunks that is cheapest to empty, and what lies in it. Thread safety: the
-// survey, one thread that moves entries; the choice is a pure function. Invariant 1: nothing is
-// chosen that must stay where it is: chunks of a log or of an L0 table, leaves, headers, values on
-// their way into the pool. Persistence: none; whoever moves entries says how that survives a crash.
+// finds the run of chunks that is cheapest to empty, and what lies in it.
+// Thread safety: the survey, one thread that moves entries; the choice is a pure function.
+// Invariants:
+//   1. Nothing is chosen that must stay where it is: chunks of a log or of an L0 table, leaves,
+//      headers, values on their way into the pool.
+// Persistence: none; the code that moves entries says how that survives a crash.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "pmem/chunk_usage.h"
-#include "pmem/pool.h"
+#include "pool/chunk_usage.h"
+#include "pool/pool.h"
 
 namespace braid::compaction {
 
@@ -26,7 +28,7 @@ struct ChunkUse {
 
 /// Of all chunks. `movable`: those whose entries may be moved; their extents may be, too, when they
 /// take fewer than `wanted` chunks.
-std::vector<ChunkUse> SurveyUses(const pmem::PmemPool& pool, const pmem::ChunkUsage& usage,
+std::vector<ChunkUse> SurveyUses(const pool::PmemPool& pool, const pool::ChunkUsage& usage,
                                  std::span<const uint64_t> movable, uint64_t wanted);
 
 /// `count` neighbouring chunks, and those from which something is to be moved.
@@ -41,7 +43,7 @@ std::optional<Room> CheapestRoom(std::span<const ChunkUse> uses, uint64_t count,
 
 /// The entries that are to be moved, each once. None when the room can't be emptied: something in
 /// it is damaged.
-std::optional<std::vector<uint64_t>> EntriesIn(const pmem::PmemPool& pool,
+std::optional<std::vector<uint64_t>> EntriesIn(const pool::PmemPool& pool,
                                                std::span<const ChunkUse> uses, const Room& room);
 
 }  // namespace braid::compaction

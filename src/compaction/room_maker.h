@@ -20,8 +20,8 @@ class RoomMaker {
  public:
   /// Where room is made, and outlives the maker.
   struct Store {
-    pmem::PmemPool* pool;
-    pmem::ChunkUsage* usage;
+    pool::PmemPool* pool;
+    pool::ChunkUsage* usage;
     SpaceAccounts* accounts;
     space::LargeValues* large_values;
     Merger* merger;

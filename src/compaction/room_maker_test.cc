@@ -66,7 +66,7 @@ TEST_F(RoomMakerTest, ARunOfChunksIsEmptiedForWhoAsks) {
   header.table_id = parts_.versions.Lock().next_table_id() + 100;
   while (parts_.pool->free_chunks() > 0) {
     const Result<uint64_t> chunk = parts_.pool->AllocateLogChunk(
-        header, format::ChunkKind::kCopied, pmem::AllocationClass::kBackground);
+        header, format::ChunkKind::kCopied, pool::AllocationClass::kBackground);
     ASSERT_TRUE(chunk.ok()) << chunk.status().ToString();
     taken.push_back(*chunk);
   }

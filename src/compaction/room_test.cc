@@ -1,4 +1,4 @@
-// Which neighbouring chunks are emptied for a large value; what is given back beside a long view.
+// Which neighbouring chunks are emptied for a large value; what is given back during a long view.
 #include "compaction/room.h"
 
 #include <gtest/gtest.h>
@@ -74,8 +74,8 @@ TEST(RoomTest, CopiesMustFindRoomElsewhere) {
 
 TEST(RetiringTest, GivingBackBesideALongViewLooksAtEachChunkOnce) {
   constexpr uint64_t kChunks = 50'000;
-  std::vector<pmem::ChunkId> empty;
-  std::vector<pmem::ChunkId> retiring;
+  std::vector<pool::ChunkId> empty;
+  std::vector<pool::ChunkId> retiring;
   for (uint64_t chunk = 0; chunk < kChunks; ++chunk) {
     empty.push_back({chunk, 1});
     // Some came to be empty just now, some are in another life.

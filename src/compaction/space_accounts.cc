@@ -1,15 +1,15 @@
-// Purpose: counting what lives in chunks. Thread safety, invariants, persistence: see
-// space_accounts.h.
+// Purpose: counting what lives in chunks.
+// Thread safety, invariants, persistence: see space_accounts.h.
 #include "compaction/space_accounts.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "base/mutants.h"
+#include "base/check.h"
+#include "base/epoch.h"
 #include "base/prefetch.h"
 #include "log/log_reader.h"
-#include "pmem/epoch.h"
 
 namespace braid::compaction {
 
@@ -21,9 +21,9 @@ constexpr uint64_t kEntryFront = 64;
 constexpr size_t kCountSlice = 8;
 }  // namespace
 
-compaction::ChunkSurvey SpaceAccounts::Survey(double live_ratio) const {
+ChunkSurvey SpaceAccounts::Survey(double live_ratio) const {
   const level::VersionSet::Locked versions = store_.versions->Lock();
-  return compaction::SurveyChunks(pool_, *store_.usage, versions.record(), live_ratio);
+  return SurveyChunks(pool_, *store_.usage, versions.record(), live_ratio);
 }
 
 void SpaceAccounts::Died(const std::vector<uint64_t>& entries) {
@@ -36,8 +36,7 @@ void SpaceAccounts::Died(const std::vector<uint64_t>& entries) {
     const format::EntryHeader* entry = pool_.EntryAt(offset);
     if (entry == nullptr) continue;
     if (store_.lookup_cache != nullptr) TakeFromLookupCache(*entry, offset);
-    if (!BRAID_MUTANT(kDeadNotAccounted))
-      store_.usage->Remove(pool_.ChunkOf(offset), entry->size());
+    store_.usage->Remove(pool_.ChunkOf(offset), entry->size());
     if (const uint64_t extent = pool_.ExtentOf(offset); extent != 0) {
       retired.extents.push_back(extent);
     }
@@ -48,6 +47,7 @@ void SpaceAccounts::Died(const std::vector<uint64_t>& entries) {
 /// In their buckets of the lookup cache, too. In rounds, so that the misses of some are under way
 /// side by side.
 void SpaceAccounts::Moved(const index::Replacement* moved, size_t count) {
+  BRAID_DCHECK(moved != nullptr && count != 0);
   std::array<uint64_t, kAccountAhead> hashes{};
   const auto ask = [&](size_t from) {
     for (size_t i = from; i < std::min(count, from + kAccountAhead); ++i) {
@@ -74,11 +74,11 @@ void SpaceAccounts::Moved(const index::Replacement* moved, size_t count) {
   }
 }
 
-/// `entry`, at `offset`, is dead. If it is the original of a copy, the copy takes its place.
+/// `entry`, at `offset`, is obsolete. If it is the original of a copy, the copy takes its place.
 void SpaceAccounts::TakeFromLookupCache(const format::EntryHeader& entry, uint64_t offset) {
   const index::LookupKey key{entry.key(), base::Hash64(entry.key())};
   if (store_.lookup_cache->Names(key.hash, offset)) {
-    const pmem::EpochGuard guard;
+    const base::EpochGuard guard;
     const index::LookupResult found =
         store_.versions->shown().version->bottom().Get(key, index::ReadView{});
     if (found.has_version() && found.sequence == entry.sequence()) {
@@ -90,21 +90,21 @@ void SpaceAccounts::TakeFromLookupCache(const format::EntryHeader& entry, uint64
 }
 
 void SpaceAccounts::RetireEmptyChunks() {
-  compaction::ChunkSurvey survey = Survey(store_.options->compaction.gc_live_ratio);
+  ChunkSurvey survey = Survey(store_.options->compaction.gc_live_ratio);
   // A retired chunk looks empty until it is free; its generation tells it from its next life.
   space::Retired retired;
-  retired.chunks = compaction::WithoutRetiring(survey.empty, retiring_).chunks;
+  retired.chunks = WithoutRetiring(survey.empty, retiring_).chunks;
   if (!retired.chunks.empty()) store_.reclaimer->Retire(std::move(retired));
   retiring_ = std::move(survey.empty);
 }
 
 bool SpaceAccounts::CountStep() {
-  compaction::ChunkSurvey survey = Survey(store_.options->compaction.gc_live_ratio);
+  ChunkSurvey survey = Survey(store_.options->compaction.gc_live_ratio);
   if (survey.unknown.empty()) return false;
   const size_t count = std::min(survey.unknown.size(), kCountSlice);
   for (size_t i = 0; i < count; ++i) {
     const uint64_t chunk = survey.unknown[i];
-    store_.usage->Set(chunk, static_cast<int64_t>(compaction::CountLiveBytes(pool_, chunk)));
+    store_.usage->Set(chunk, static_cast<int64_t>(CountLiveBytes(pool_, chunk)));
   }
   RetireEmptyChunks();
   return true;
@@ -124,10 +124,6 @@ void SpaceAccounts::RetireLogs() {
       if (!header.ok() || header->table_id <= before || header->table_id > flushed) continue;
       retired.chunks.push_back({chunk, pool_.StateOf(chunk).generation()});
     }
-  }
-  if (BRAID_MUTANT(kWriteAheadFreedEarly)) {
-    for (const pmem::ChunkId& chunk : retired.chunks) pool_.FreeChunk(chunk.chunk);
-    return;
   }
   if (!retired.chunks.empty()) store_.reclaimer->Retire(std::move(retired));
 }

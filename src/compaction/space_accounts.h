@@ -1,10 +1,11 @@
-// Purpose: what is live in each chunk of tables, and what follows from it: entries that died leave
+// Purpose: what is live in each chunk of tables, and what follows from it: obsolete entries leave
 // the counts and the lookup cache, and chunks that hold nothing live any more are retired, as are
 // logs whose entries a committed table has copies of.
 // Thread safety: RetireLogs by any thread; all else by the compaction thread.
-// Invariant 1: an entry is taken out of the counts once: by the merge that marked it dead.
-// Invariant 2: a chunk is retired once in each of its lives.
-// Persistence: none; an open finds out anew, by the entries' marks.
+// Invariants:
+//   1. An entry is taken out of the counts once: by the merge that marked it obsolete.
+//   2. A chunk is retired once in each of its lives.
+// Persistence: none; each open derives it again from the entries' marks.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 #include "cache/lookup_cache.h"
 #include "compaction/garbage_collection.h"
 #include "level/version_set.h"
-#include "pmem/chunk_usage.h"
+#include "pool/chunk_usage.h"
 #include "space/reclaimer.h"
 
 namespace braid::compaction {
@@ -23,8 +24,8 @@ class SpaceAccounts {
   /// What is counted, and outlives the accounts.
   struct Store {
     const Options* options;
-    pmem::PmemPool* pool;
-    pmem::ChunkUsage* usage;
+    pool::PmemPool* pool;
+    pool::ChunkUsage* usage;
     level::VersionSet* versions;
     space::Reclaimer* reclaimer;
     cache::LookupCache* lookup_cache;  // may be null
@@ -33,8 +34,8 @@ class SpaceAccounts {
   explicit SpaceAccounts(const Store& store) noexcept : store_(store), pool_(*store.pool) {}
 
   /// Chunks of the tables that the manifest names now.
-  compaction::ChunkSurvey Survey(double live_ratio) const;
-  /// Entries that died; their extents are retired. A miss an entry.
+  ChunkSurvey Survey(double live_ratio) const;
+  /// Entries that became obsolete; their extents are retired. A miss an entry.
   void Died(const std::vector<uint64_t>& entries);
   /// Originals that gave way to their copies; they have no extents.
   void Moved(const index::Replacement* moved, size_t count);
@@ -49,8 +50,8 @@ class SpaceAccounts {
   void TakeFromLookupCache(const format::EntryHeader& entry, uint64_t offset);
 
   const Store store_;
-  pmem::PmemPool& pool_;
-  std::vector<pmem::ChunkId> retiring_;  // retired, not yet free
+  pool::PmemPool& pool_;
+  std::vector<pool::ChunkId> retiring_;  // retired, not yet free
 };
 
 }  // namespace braid::compaction

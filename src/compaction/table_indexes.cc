@@ -1,12 +1,12 @@
-// Purpose: building the indexes over tables, and giving them up. Thread safety, invariants,
-// persistence: see table_indexes.h.
+// Purpose: building the indexes over tables, and giving them up.
+// Thread safety, invariants, persistence: see table_indexes.h.
 #include "compaction/table_indexes.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
-#include "base/mutants.h"
+#include "base/check.h"
 #include "base/no_throw.h"
 
 namespace braid::compaction {
@@ -26,6 +26,7 @@ constexpr size_t kLeastMostFree = 256 << 10;
 /// Nodes that merges have emptied are used again when they come to this, or to a part of the index.
 constexpr size_t kReclaimedAtOnce = 64 << 10;
 constexpr size_t kReclaimedPart = 16;
+static_assert(kLeastMostFree <= kMostFree);
 
 bool IsMostlyFree(const index::EntryIndex& tree, uint64_t budget) {
   const size_t used = tree.used_bytes();
@@ -41,12 +42,14 @@ TableIndexes::TableIndexes(const Store& store) : store_(store) {
   if (*options.second_chance_bytes != 0) {
     cache_ = std::make_unique<cache::SecondChanceCache>(store.pool, *options.second_chance_bytes);
   }
+  BRAID_CHECK(l1_ == nullptr || cache_ == nullptr);  // L1 shows one tree
 }
 
 Status TableIndexes::Begin(const level::Version& found, bool merge_is_open) {
   level::PmemTable& l1 = found.bottom();
   if (cache_ != nullptr) l1.set_tree(cache_->tree(), cache_->min_height());
   if (l1_ == nullptr) return Status::OK();
+  BRAID_DCHECK(found_.empty() && next_l1_ == nullptr);
   for (auto table = found.l0().rbegin(); table != found.l0().rend(); ++table) {
     found_.push_back((*table)->id());
   }
@@ -55,7 +58,6 @@ Status TableIndexes::Begin(const level::Version& found, bool merge_is_open) {
     if (Status s = l1_->BuildSlice(l1.list(), 1); !s.ok()) return s;
     if (l1_->complete()) l1.set_tree(l1_->tree(), 1);
   }
-  if (BRAID_MUTANT(kTreeShownIncomplete)) l1.set_tree(l1_->tree(), 1);
   return Status::OK();
 }
 
@@ -89,11 +91,13 @@ index::EntryIndex* TableIndexes::tree() const noexcept {
   return cache_ != nullptr ? cache_->tree().get() : nullptr;
 }
 
-compaction::TargetTree TableIndexes::MergeTarget() const noexcept {
+merge::TargetTree TableIndexes::MergeTarget() const noexcept {
   if (cache_ != nullptr) return {tree(), cache_->min_height(), nullptr, 1};
   if (l1_ == nullptr) return {};
-  compaction::TargetTree trees{tree(), l1_->min_height(), nullptr, 1};
+  merge::TargetTree trees{tree(), l1_->min_height(), nullptr, 1};
   if (next_l1_ != nullptr) {
+    // A new one is begun beside a complete one only, and there is one at a time.
+    BRAID_DCHECK(l1_->complete());
     trees.next = next_l1_->tree().get();
     trees.next_min_height = next_l1_->min_height();
   }
@@ -106,10 +110,11 @@ std::optional<uint64_t> TableIndexes::kept() const noexcept {
 }
 
 /// The least height of the entries that an index over L1 is to cover; that of the one there is when
-/// that need not be made anew.
+/// that need not be rebuilt.
 uint32_t TableIndexes::WantedMinHeight() const {
   const std::shared_ptr<const level::ReadState> state = store_.versions->Lock().Keep();
   const uint32_t now = l1_->min_height();
+  BRAID_DCHECK(now >= 1 && now <= format::kMaxHeight && given_up_.entries != 0);
   const uint64_t taken = store_.budget->ToCome(*state);
   const uint64_t goal = store_.budget->Goal();
   const uint64_t room = goal - std::min(goal, taken);
@@ -155,6 +160,7 @@ Result<bool> TableIndexes::RemakeStep() {
 std::shared_ptr<level::PmemTable> TableIndexes::NextFound() {
   const level::VersionSet::Locked versions = store_.versions->Lock();
   const auto& l0 = versions.state().version->l0();
+  BRAID_DCHECK(found_left_.load(std::memory_order_relaxed) == found_.size());
   for (; !found_.empty(); found_.pop_back()) {
     const uint64_t id = found_.back();
     const auto found =
@@ -177,6 +183,7 @@ std::shared_ptr<level::PmemTable> TableIndexes::NextFound() {
 Result<bool> TableIndexes::FoundTableStep() {
   const std::shared_ptr<level::PmemTable> table = NextFound();
   if (table == nullptr) return false;
+  BRAID_DCHECK(!found_.empty() && found_.back() == table->id());
   if (found_index_ == nullptr) found_index_ = std::make_unique<cache::DramIndex>(store_.pool, 1);
   if (Status s = found_index_->BuildSlice(table->list(), kIndexSlice); !s.ok()) return s;
   if (found_index_->complete()) {
@@ -207,7 +214,7 @@ void TableIndexes::FitCache(bool at_least_once) {
 }
 
 void TableIndexes::StartAnew(level::PmemTable* l1) {
-  if (l1_ == nullptr || BRAID_MUTANT(kAdoptionKeepsIndex)) return;
+  if (l1_ == nullptr) return;
   auto fresh = std::make_unique<cache::DramIndex>(store_.pool, 1);
   space::RetiredMemory old{l1_->tree()};
   // Before L1 shows the entries: a complete index would say that there are none.
@@ -245,8 +252,9 @@ void TableIndexes::Fit() {
   if (l1_ != nullptr) GiveUpL1(*state);
 }
 
-/// Makes the index over L1 anew over fewer entries, if that is of use.
+/// Rebuilds the index over L1 over fewer entries, if that is of use.
 void TableIndexes::GiveUpL1(const level::ReadState& state) {
+  BRAID_DCHECK(next_l1_ == nullptr);  // which goes first
   // Where most of it is free a new one over the same entries gives memory back as well.
   const bool mostly_free = IsMostlyFree(*l1_->tree(), store_.budget->bytes());
   const uint32_t was = l1_->min_height();
@@ -261,6 +269,7 @@ void TableIndexes::GiveUpL1(const level::ReadState& state) {
   state.version->bottom().set_tree(nullptr, height);
   store_.reclaimer->RetireMemory(std::move(tree));
   l1_.swap(sparser);
+  static_assert(2 * (format::kMaxHeight / 2 - 1) < 32);  // the shift below
   given_up_ = {bytes, state.version->bottom().entries() + 1, was};
   if (!store_.options->logger) return;
   store_.options->logger("the memory budget is reached: the index over L1 now covers every " +

@@ -1,11 +1,12 @@
 // Purpose: the indexes in DRAM over tables: the one over L1 (or the second-chance cache, where the
 // recipe says so), those over tables that the open has found in L0, and how many of them the memory
 // budget has room for.
-// Thread safety: the compaction thread, but for AllAreMade. Lookups go on beside, through the
+// Thread safety: the compaction thread, except AllAreMade. Lookups run concurrently, through the
 // tables (level::PmemTable::set_tree).
-// Invariant 1: a table is shown the tree only when it is complete.
-// Invariant 2: a tree that a table gives up is freed when its readers have left.
-// Invariant 3: while an index over L1 is made anew, merges keep both up to date.
+// Invariants:
+//   1. A table is shown the tree only when it is complete.
+//   2. A tree that a table gives up is freed when its readers have left.
+//   3. While an index over L1 is rebuilt, merges keep both up to date.
 // Persistence: none.
 #pragma once
 
@@ -16,9 +17,9 @@
 
 #include "cache/dram_index.h"
 #include "cache/second_chance_cache.h"
-#include "compaction/compaction_job.h"
 #include "level/memory_budget.h"
 #include "level/version_set.h"
+#include "merge/merge_job.h"
 #include "space/reclaimer.h"
 
 namespace braid::compaction {
@@ -28,7 +29,7 @@ class TableIndexes {
   /// What they belong to, and outlives them.
   struct Store {
     const Options* options;
-    pmem::PmemPool* pool;
+    pool::PmemPool* pool;
     level::VersionSet* versions;
     space::Reclaimer* reclaimer;
     const level::MemoryBudget* budget;
@@ -46,12 +47,12 @@ class TableIndexes {
   /// Indexes the next part of L1, then of the tables that the open found in L0. False when there is
   /// nothing left to index. Errors: a table is damaged. Throws std::bad_alloc, as all steps do.
   Result<bool> BuildStep();
-  /// Makes the index over L1 anew, a part at a time, where the budget has room for more entries
-  /// than it covers, as after deletes, or where most of its memory is free. False when there is
-  /// nothing to do.
+  /// Rebuilds the index over L1, a part at a time, where the budget has room for more entries than
+  /// it covers, as after deletes, or where most of its memory is free. False when there is nothing
+  /// to do.
   Result<bool> RemakeStep();
   /// Keeps DRAM within the budget: first the trees of L0 go, oldest first, then the index over L1
-  /// is made anew over fewer entries. Between batches of a merge, too.
+  /// is rebuilt over fewer entries. Between batches of a merge, too.
   void Fit();
   /// The second-chance cache, where there is one, back to its size.
   void FitCache() {
@@ -67,7 +68,7 @@ class TableIndexes {
     return l1_ != nullptr ? l1_->tree().get() : nullptr;
   }
   /// What merges keep up to date.
-  compaction::TargetTree MergeTarget() const noexcept;
+  merge::TargetTree MergeTarget() const noexcept;
   bool HasIndexOverL1() const noexcept { return l1_ != nullptr; }
   bool HasCache() const noexcept { return cache_ != nullptr; }
   /// Entries that only views keep, of those that the index over L1 was built from; nothing while it

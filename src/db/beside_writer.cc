@@ -1,4 +1,5 @@
-// Purpose, thread safety, invariants, persistence: see beside_writer.h.
+// Purpose: reads under a grant of the process that writes.
+// Thread safety, invariants, persistence: see beside_writer.h.
 #include "db/beside_writer.h"
 
 #include <thread>
@@ -9,16 +10,16 @@
 #include "db/open_on_media.h"
 #include "design/design.h"
 #include "engine/failed_iterator.h"
-#include "pmem/file_media.h"
-#include "pmem/pool_lock.h"
+#include "media/file_media.h"
+#include "media/pool_lock.h"
 
 namespace braid {
 
 namespace {
 
-using Slot = std::shared_ptr<pmem::ReaderSlot>;
+using Slot = std::shared_ptr<media::ReaderSlot>;
 
-Status TakenBack(const pmem::ReaderSlot& slot) {
+Status TakenBack(const media::ReaderSlot& slot) {
   if (slot.is_parents()) return base::OpenedByParent();
   if (slot.released()) return Status::Closed();
   return Status::TryAgain(
@@ -31,7 +32,7 @@ template <class Read>
 auto RunStep(const Slot& slot, Read&& read) noexcept -> decltype(read()) {
   using Outcome = decltype(read());
   return base::CatchToStatus([&]() -> Outcome {
-    const pmem::ReaderSlot::Call call(slot.get());
+    const media::ReaderSlot::Call call(slot.get());
     if (!call.began()) return TakenBack(*slot);
     Outcome outcome = read();
     if (!call.holds()) return TakenBack(*slot);
@@ -104,7 +105,7 @@ class BesideWriter final : public DB {
   BesideWriter(std::unique_ptr<DB> inner, Slot slot)
       : slot_(std::move(slot)), inner_(std::move(inner)) {}
 
-  // What changes the pool is refused by the inner one, without a look at it.
+  // Calls that change the pool are refused by the inner database, without reading it.
   Status Put(const WriteOptions& options, Slice key, Slice value) override {
     return inner_->Put(options, key, value);
   }
@@ -193,23 +194,23 @@ class BesideWriter final : public DB {
 };
 
 Status WithReason(const Status& busy, const std::string& reason) {
-  return Status::Busy(std::string(busy.message()) + " (read-only beside it: " + reason + ")");
+  return Status::Busy(std::string(busy.message()) + " (concurrent read-only open: " + reason + ")");
 }
 
 /// What is read of headers and manifest may be torn, while the writer is just writing them.
 Result<std::unique_ptr<DB>> OpenGranted(const Options& options, const std::string& path,
-                                        const std::string& order_name, pmem::ReaderSlot* slot,
-                                        pmem::ReaderSlot::Clock::time_point deadline) {
+                                        const std::string& order_name, media::ReaderSlot* slot,
+                                        media::ReaderSlot::Clock::time_point deadline) {
   for (;;) {
-    const pmem::ReaderSlot::Call call(slot);
+    const media::ReaderSlot::Call call(slot);
     if (!call.began()) return Status::TryAgain("the tables were taken back");
-    Result<std::unique_ptr<pmem::Media>> media =
-        pmem::OpenFileMediaBeside(path, options.pool, {slot->tables(), slot->sequence()});
+    Result<std::unique_ptr<media::Media>> media =
+        media::OpenFileMediaBeside(path, options.pool, {slot->tables(), slot->sequence()});
     if (!media.ok()) return media.status();
     (*media)->set_key_order(order_name);
     Result<std::unique_ptr<DB>> db = OpenOnMedia(options, std::move(media).value());
     if (!call.holds()) return Status::TryAgain("the tables were taken back");
-    const bool again = db.status().IsCorruption() && pmem::ReaderSlot::Clock::now() < deadline;
+    const bool again = db.status().IsCorruption() && media::ReaderSlot::Clock::now() < deadline;
     if (!again) return db;
   }
 }
@@ -218,42 +219,42 @@ Result<std::unique_ptr<DB>> OpenGranted(const Options& options, const std::strin
 
 Result<std::unique_ptr<DB>> OpenBesideWriter(const Options& options, const std::string& path,
                                              const std::string& order_name, const Status& busy,
-                                             pmem::ReaderSlot::Clock::time_point deadline) {
+                                             media::ReaderSlot::Clock::time_point deadline) {
   Result<const design::Design*> design = design::FindDesign(options.design);
   if (!design.ok()) return design.status();
   if (!(*design)->capabilities.readers_beside_writer) {
     return WithReason(busy, "design " + options.design + " stores in place what it shows");
   }
-  const pmem::LockHolder writer = pmem::ProbeLock(path);
+  const media::LockHolder writer = media::ProbeLock(path);
   if (!writer.held || writer.reads) {
-    if (pmem::ReaderSlot::Clock::now() >= deadline) return busy;  // they come and go
+    if (media::ReaderSlot::Clock::now() >= deadline) return busy;  // they come and go
     return Status::TryAgain("the writer has gone");
   }
-  if (writer.answers == pmem::AnswersReaders::kNo) {
+  if (writer.answers == media::AnswersReaders::kNo) {
     return WithReason(
         busy,
         "it runs without background threads, one of which would answer, or can't make the file "
         "\"readers\"");
   }
-  if (writer.answers == pmem::AnswersReaders::kNotYet) {
-    if (pmem::ReaderSlot::Clock::now() >= deadline) {
+  if (writer.answers == media::AnswersReaders::kNotYet) {
+    if (media::ReaderSlot::Clock::now() >= deadline) {
       return WithReason(busy, "it has not opened the pool yet");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return Status::TryAgain("it has not opened the pool yet");
   }
-  Result<std::unique_ptr<pmem::ReaderSlot>> asked = pmem::ReaderSlot::Ask(path, deadline);
+  Result<std::unique_ptr<media::ReaderSlot>> asked = media::ReaderSlot::Ask(path, deadline);
   if (!asked.ok()) {
-    const bool waited = pmem::ReaderSlot::Clock::now() >= deadline;
+    const bool waited = media::ReaderSlot::Clock::now() >= deadline;
     if (asked.status().IsTryAgain() && !waited) return asked.status();
     return WithReason(busy, std::string(asked.status().message()));
   }
-  const std::shared_ptr<pmem::ReaderSlot> slot = std::move(asked).value();
+  const std::shared_ptr<media::ReaderSlot> slot = std::move(asked).value();
   Options inner = options;
   inner.verify_on_open = VerifyOnOpen::kQuick;  // a full one looks at all chunks, which change
   Result<std::unique_ptr<DB>> db = OpenGranted(inner, path, order_name, slot.get(), deadline);
   if (db.ok()) return std::unique_ptr<DB>(std::make_unique<BesideWriter>(std::move(*db), slot));
-  if (db.status().IsTryAgain() && pmem::ReaderSlot::Clock::now() >= deadline) {
+  if (db.status().IsTryAgain() && media::ReaderSlot::Clock::now() >= deadline) {
     return WithReason(busy, "it merges too often");
   }
   return db.status();

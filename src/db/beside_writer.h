@@ -1,9 +1,12 @@
-// Purpose: a database that is read beside the process that writes to it: each look is made inside a
+// Purpose: a database that is read while another process writes to it: each look is made inside a
 // call that the writer knows of, what was read is copied out, and is an answer only if the writer
-// had not taken the tables back by then (pmem/reader_slots.h). Thread safety: that of DB.
-// Invariant 1: what a call returns was read before its last look at the slot; from a slot that is
-// revoked nothing is returned. Invariant 2: no key or value that is handed out points into the
-// pool. Persistence: none.
+// had not taken the tables back by then (media/reader_slots.h).
+// Thread safety: that of DB.
+// Invariants:
+//   1. What a call returns was read before its last look at the slot; from a slot that is revoked
+//      nothing is returned.
+//   2. No key or value that is handed out points into the pool.
+// Persistence: none.
 #pragma once
 
 #include <atomic>
@@ -12,7 +15,7 @@
 #include <string>
 
 #include "braid/db.h"
-#include "pmem/reader_slots.h"
+#include "media/reader_slots.h"
 
 namespace braid {
 
@@ -25,6 +28,6 @@ inline std::atomic<std::chrono::seconds> patience_beside_writer{std::chrono::sec
 /// has granted and taken back.
 Result<std::unique_ptr<DB>> OpenBesideWriter(const Options& options, const std::string& path,
                                              const std::string& order_name, const Status& busy,
-                                             pmem::ReaderSlot::Clock::time_point deadline);
+                                             media::ReaderSlot::Clock::time_point deadline);
 
 }  // namespace braid

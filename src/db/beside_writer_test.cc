@@ -1,5 +1,6 @@
-// A database that is opened beside a writer: what a revocation does to it in each phase, and what
-// the writer does when readers do not let go. The writer is the test, where a phase must be held.
+// A database that is opened while another handle writes: what a revocation does to it in each
+// phase, and what the writer does when readers do not let go. The writer is the test, where a phase
+// must be held.
 #include "db/beside_writer.h"
 
 #include <fcntl.h>
@@ -10,14 +11,14 @@
 #include <thread>
 
 #include "format/manifest.h"
-#include "pmem/file_media.h"
+#include "media/file_media.h"
 #include "support/database.h"
 #include "support/temp_folder.h"
 
 namespace braid {
 namespace {
 
-using pmem::ReaderSlot;
+using media::ReaderSlot;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using test::HasCode;
@@ -55,10 +56,10 @@ class BesideWriterTest : public ::testing::Test {
   }
   /// The test writes to the pool from here on.
   void StartWriter() {
-    Result<std::unique_ptr<pmem::Media>> media = pmem::OpenFileMedia(path_, {}, false);
+    Result<std::unique_ptr<media::Media>> media = media::OpenFileMedia(path_, {}, false);
     ASSERT_TRUE(media.ok()) << media.status().ToString();
     media_ = std::move(media).value();
-    writer_ = pmem::WriterSlots(media_->AnswerReaders());
+    writer_ = media::WriterSlots(media_->AnswerReaders());
   }
   void OpenBeside() {
     opening_ = std::thread([this] {
@@ -82,8 +83,8 @@ class BesideWriterTest : public ::testing::Test {
   test::TempFolder folder_;
   const std::string path_;
   Options options_;
-  std::unique_ptr<pmem::Media> media_;
-  pmem::WriterSlots writer_;
+  std::unique_ptr<media::Media> media_;
+  media::WriterSlots writer_;
   std::unique_ptr<DB> reader_;
   Status opened_;
   std::thread opening_;
@@ -245,7 +246,7 @@ TEST_F(BesideWriterTest, MergesWaitForAReaderUntilL0Fills) {
   std::this_thread::sleep_for(milliseconds(200));
   EXPECT_EQ(db->GetStatistics().merges, merges);
   EXPECT_EQ(test::GetText(reader.get(), "key"), "value");
-  // One more, and the writer goes on whoever reads.
+  // One more, and the writer goes on despite readers.
   BRAID_ASSERT_OK(db->Put("key", "last"));
   BRAID_ASSERT_OK(db->Flush());
   while (db->GetStatistics().merges == merges) std::this_thread::sleep_for(milliseconds(1));
@@ -284,7 +285,7 @@ TEST_F(BesideWriterTest, WhatACallIsReadingIsNotGivenOutAgainButTheWriterGoesOn)
   ASSERT_TRUE(call->began());
   const uint64_t before = db->GetStatistics().collected_chunks;
   fill(std::string(100, 'b'));
-  BRAID_ASSERT_OK(db->Compact());  // all that the call reads is dead now
+  BRAID_ASSERT_OK(db->Compact());  // all that the call reads is obsolete now
   EXPECT_FALSE(call->holds());
   EXPECT_EQ(db->GetStatistics().collected_chunks, before);
   // Others may read, and close, meanwhile.

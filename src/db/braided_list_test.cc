@@ -11,8 +11,8 @@
 #include "level/level_check.h"
 #include "level/manifest.h"
 #include "log/log_reader.h"
-#include "pmem/file_media.h"
-#include "pmem/pool.h"
+#include "media/file_media.h"
+#include "pool/pool.h"
 
 namespace braid {
 namespace {
@@ -35,10 +35,10 @@ class BraidedListTest : public ::testing::TestWithParam<uint32_t> {
     options_.memtable.bytes = 16 << 10;
     options_.compaction.batch_entries = 32;
     options_.memory_budget_bytes = 1 << 20;
-    pmem::SetRegionRule([](uint32_t) { return region_of_this_thread; });
+    media::SetRegionRule([](uint32_t) { return region_of_this_thread; });
   }
   ~BraidedListTest() override {
-    pmem::SetRegionRule(nullptr);
+    media::SetRegionRule(nullptr);
     std::error_code error;
     fs::remove_all(path_, error);
   }
@@ -49,10 +49,10 @@ class BraidedListTest : public ::testing::TestWithParam<uint32_t> {
     return db.ok() ? std::move(*db) : nullptr;
   }
   /// The pool below a database that is closed.
-  std::unique_ptr<pmem::PmemPool> OpenPool() {
-    auto media = pmem::OpenFileMedia(path_ + "/pool", options_.pool, false);
+  std::unique_ptr<pool::PmemPool> OpenPool() {
+    auto media = media::OpenFileMedia(path_ + "/pool", options_.pool, false);
     EXPECT_TRUE(media.ok()) << media.status().ToString();
-    auto pool = pmem::PmemPool::Open(std::move(*media), options_, {});
+    auto pool = pool::PmemPool::Open(std::move(*media), options_, {});
     EXPECT_TRUE(pool.ok()) << pool.status().ToString();
     return std::move(*pool);
   }
@@ -99,7 +99,7 @@ class BraidedListTest : public ::testing::TestWithParam<uint32_t> {
   }
 
   /// Every layer of every table as the medium has it, read without the code under test.
-  void ExpectBraided(pmem::PmemPool* pool) {
+  void ExpectBraided(pool::PmemPool* pool) {
     level::Manifest manifest(pool);
     ASSERT_TRUE(manifest.Load().ok());
     uint64_t entries = 0;
@@ -189,7 +189,7 @@ TEST_P(BraidedListTest, ACollectionKeepsCopiesInTheRegionsOfTheirOriginals) {
     ASSERT_TRUE(db->Compact().ok());
     ASSERT_TRUE(db->Close().ok());
   }
-  const std::unique_ptr<pmem::PmemPool> pool = OpenPool();
+  const std::unique_ptr<pool::PmemPool> pool = OpenPool();
   std::vector<uint64_t> copies(GetParam());
   for (uint64_t chunk = 0; chunk < pool->chunks(); ++chunk) {
     if (pool->StateOf(chunk).kind() != format::ChunkKind::kCollected) continue;
@@ -268,7 +268,7 @@ TEST_P(BraidedListTest, ALinkThatNamesAnotherRegionIsFoundByVerify) {
     ASSERT_TRUE(db->Close().ok());
   }
   {
-    const std::unique_ptr<pmem::PmemPool> pool = OpenPool();
+    const std::unique_ptr<pool::PmemPool> pool = OpenPool();
     auto* link = pool->As<uint64_t>(format::kTableHeadsOffset);
     const format::EntryPtr first{*link};
     *link = format::EntryPtr::To(first.offset(), first.region() ^ 1).raw;
@@ -293,7 +293,7 @@ TEST_P(BraidedListTest, DamageToTheHeadOfAStrandIsSeenByWhoGoesAlongIt) {
   const uint32_t last = GetParam() - 1;
   std::string place;
   {
-    const std::unique_ptr<pmem::PmemPool> pool = OpenPool();
+    const std::unique_ptr<pool::PmemPool> pool = OpenPool();
     const uint64_t head = pool->StrandHead(format::kTableHeadsOffset, last);
     pool->As<uint64_t>(head)[1] = 0;
     place = pool->media().Locate(head);

@@ -1,6 +1,6 @@
-// Purpose: writing and restoring checkpoints. Thread safety, persistence: see checkpoint.h. Why one
-// is a logical copy and the other a copy of bytes is in
-// docs/decisions/0013-ingest-and-checkpoint.md.
+// Purpose: writing and restoring checkpoints.
+// Thread safety, persistence: see checkpoint.h. Why one is a logical copy and the other a copy of
+// bytes is in docs/decisions/0013-ingest-and-checkpoint.md.
 #include "db/checkpoint.h"
 
 #include <algorithm>
@@ -10,15 +10,15 @@
 #include "db/open_named.h"
 #include "db/pool_place.h"
 #include "db/progress.h"
-#include "pmem/file_media.h"
-#include "pmem/pool_copy.h"
+#include "media/file_media.h"
+#include "media/pool_copy.h"
 
 namespace braid {
 
 namespace {
 
 constexpr const char* kUnfinished = ".partial";
-/// Records after which the iterator is made anew: it pins chunks that merges have emptied.
+/// Records after which a new iterator is made: it pins chunks that merges have emptied.
 constexpr uint64_t kRecordsAnIterator = 64 << 10;
 /// DRAM of the pool that is written, which keeps nothing there but the records on their way.
 constexpr uint64_t kMostMemory = 16 << 20;
@@ -76,13 +76,13 @@ class SnapshotSource final : public RecordSource {
 
 /// Of the pool that is written: what is fixed when a pool is made is as in `source`; what serves
 /// reads is left out.
-Options OptionsOfCheckpoint(const Options& options, const pmem::PmemPool& source) {
+Options OptionsOfCheckpoint(const Options& options, const pool::PmemPool& source) {
   Options fresh = options;
   fresh.create_if_missing = true;
   fresh.error_if_exists = true;
   fresh.verify_on_open = VerifyOnOpen::kQuick;
   fresh.read_only = false;
-  fresh.listener = nullptr;  // it is told of the database, not of its copy
+  fresh.listener = nullptr;  // its events are the database's, not its copy's
   fresh.background_threads = false;
   fresh.memory_budget_bytes = std::min(options.memory_budget_bytes, kMostMemory);
   fresh.cache.index = false;
@@ -165,11 +165,11 @@ Status RestoreTo(const Options& options, const std::string& checkpoint, const st
   if (Status s = CheckPlace(to); !s.ok()) return s;
   if (Status s = CheckApart(from, to); !s.ok()) return s;
   // Keeps the checkpoint locked while it is read.
-  Result<std::unique_ptr<pmem::PoolImage>> image = pmem::PoolImage::Open(from);
+  Result<std::unique_ptr<media::PoolImage>> image = media::PoolImage::Open(from);
   if (!image.ok()) return image.status();
   const std::string unfinished = to + kUnfinished;
   if (Status s = RemoveInterrupted(unfinished); !s.ok()) return s;  // of one that was interrupted
-  Status s = pmem::CopySegments(**image, from, unfinished, PartOf(progress, 0, kCopied));
+  Status s = media::CopySegments(**image, from, unfinished, PartOf(progress, 0, kCopied));
   if (s.ok()) {
     s = Elsewhere(VerifyCopy(options, unfinished, PartOf(progress, kCopied, 1.0)), unfinished,
                   from);

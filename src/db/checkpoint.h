@@ -1,6 +1,7 @@
-// Purpose: checkpoints of an open database, and pools made of them. Thread safety: any thread; two
-// to one target get in each other's way, and one of them fails. Persistence: the new pool is made
-// under another name, closed and synced; its rename is the commit point.
+// Purpose: checkpoints of an open database, and pools made of them.
+// Thread safety: any thread; two to one target get in each other's way, and one of them fails.
+// Persistence: the new pool is made under another name, closed and synced; its rename is the commit
+// point.
 #pragma once
 
 #include <string>

@@ -53,7 +53,7 @@ TEST_F(CollectionTest, EndsWhenLargeEntriesLeaveEveryChunkSparse) {
 // A chunk that waits for two iterators is seen empty by two merges. Given back for each, it would
 // be taken from its next owner the second time.
 TEST_F(CollectionTest, AChunkThatIsSeenEmptyTwiceIsGivenBackOnce) {
-  std::unique_ptr<Iterator> first = db_->NewIterator({});  // sees nothing, holds all that dies
+  std::unique_ptr<Iterator> first = db_->NewIterator({});  // sees nothing, pins all garbage
   Fill("key", 20, 600);
   ASSERT_TRUE(db_->Flush().ok());
   Fill("key", 20, 600);

@@ -23,12 +23,12 @@
 #include "engine/empty_iterator.h"
 #include "engine/failed_iterator.h"
 #include "engine/failed_snapshot.h"
-#include "pmem/file_media.h"
-#include "pmem/fork_guard.h"
-#include "pmem/pool.h"
-#include "pmem/pool_facts.h"
-#include "pmem/pool_lock.h"
-#include "pmem/region_folders.h"
+#include "media/file_media.h"
+#include "media/fork_guard.h"
+#include "media/pool_lock.h"
+#include "media/region_folders.h"
+#include "pool/pool.h"
+#include "pool/pool_facts.h"
 
 namespace braid {
 
@@ -163,8 +163,8 @@ class DbHandle final : public DB {
   Capabilities GetCapabilities() const override { return capabilities_; }
 
  private:
-  /// The border of the public API: nothing thrown gets out, and nothing that a failed medium gave
-  /// or took is told as if it were true.
+  /// The border of the public API: nothing thrown gets out, and nothing that a failed medium
+  /// returned or swallowed is reported as if it were true.
   template <class Call>
   Status Run(Call&& call) noexcept {
     if (engine_->is_parents()) [[unlikely]]
@@ -327,9 +327,10 @@ std::vector<Status> DB::MultiGet(const ReadOptions& options, std::span<const Sli
 
 namespace {
 
-Result<std::unique_ptr<DB>> MakeHandle(const Options& options, std::unique_ptr<pmem::Media> media) {
+Result<std::unique_ptr<DB>> MakeHandle(const Options& options,
+                                       std::unique_ptr<media::Media> media) {
   if (Status s = options.Validate(); !s.ok()) return s;
-  if (Status s = pmem::WatchForks(); !s.ok()) return s;
+  if (Status s = media::WatchForks(); !s.ok()) return s;
   Result<const design::Design*> design = design::FindDesign(options.design);
   if (!design.ok()) return design.status();
   Result<std::shared_ptr<engine::Engine>> engine = (*design)->Make(options, std::move(media));
@@ -340,10 +341,10 @@ Result<std::unique_ptr<DB>> MakeHandle(const Options& options, std::unique_ptr<p
 
 Result<std::unique_ptr<DB>> OpenToRead(const Options& options, const std::string& path,
                                        const std::string& order_name) {
-  // Beside a writer it takes some time, in which that may end and others may come.
-  const auto deadline = pmem::ReaderSlot::Clock::now() + patience_beside_writer.load();
+  // While another process writes it takes some time, in which that one may end and others may come.
+  const auto deadline = media::ReaderSlot::Clock::now() + patience_beside_writer.load();
   for (;;) {
-    Result<std::unique_ptr<pmem::Media>> media = pmem::OpenFileMediaToRead(path, options.pool);
+    Result<std::unique_ptr<media::Media>> media = media::OpenFileMediaToRead(path, options.pool);
     if (media.ok() && (*media)->segment_bytes().empty()) {
       return Status::Corruption(path + "/segment-000000+0x0: segment: the file is missing");
     }
@@ -365,28 +366,28 @@ Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& 
   if (Result<const design::Design*> design = design::FindDesign(options.design); !design.ok()) {
     return design.status();  // before anything is made at the path
   }
-  Result<pmem::PathKind> kind = pmem::ProbePath(path);
+  Result<media::PathKind> kind = media::ProbePath(path);
   if (!kind.ok()) return kind.status();
-  if (*kind == pmem::PathKind::kForeign) {
+  if (*kind == media::PathKind::kForeign) {
     return Status::InvalidArgument(path +
                                    " is not a braid pool: it holds no segment-000000; name a "
                                    "pool, or a new or empty directory");
   }
-  if (*kind == pmem::PathKind::kMissing && options.read_only) {
-    return Status::NotFound("there is no pool at " + path + "; to read makes none");
+  if (*kind == media::PathKind::kMissing && options.read_only) {
+    return Status::NotFound("no pool at " + path + " (a read-only open never creates one)");
   }
-  if (*kind == pmem::PathKind::kMissing && !options.create_if_missing) {
+  if (*kind == media::PathKind::kMissing && !options.create_if_missing) {
     return Status::NotFound("there is no pool at " + path +
                             "; set create_if_missing, or load data into it first");
   }
-  if (*kind == pmem::PathKind::kPool && options.error_if_exists) {
+  if (*kind == media::PathKind::kPool && options.error_if_exists) {
     return Status::InvalidArgument("there is a pool at " + path + " already");
   }
   if (options.read_only) return OpenToRead(options, path, order_name);
-  Result<std::unique_ptr<pmem::Media>> media =
-      pmem::OpenFileMedia(path, options.pool, *kind == pmem::PathKind::kMissing);
+  Result<std::unique_ptr<media::Media>> media =
+      media::OpenFileMedia(path, options.pool, *kind == media::PathKind::kMissing);
   if (!media.ok()) return media.status();
-  if (*kind == pmem::PathKind::kPool && (*media)->segment_bytes().empty()) {
+  if (*kind == media::PathKind::kPool && (*media)->segment_bytes().empty()) {
     return Status::Corruption(path + "/segment-000000+0x0: segment: the file is missing");
   }
   (*media)->set_key_order(order_name);
@@ -412,33 +413,33 @@ Result<std::unique_ptr<DB>> OpenForLooking(const Options& options, const std::st
 }
 
 Status DestroyPath(const std::string& path) {
-  Result<pmem::PathKind> kind = pmem::ProbePath(path);
+  Result<media::PathKind> kind = media::ProbePath(path);
   if (!kind.ok()) return kind.status();
-  if (*kind == pmem::PathKind::kForeign) {
+  if (*kind == media::PathKind::kForeign) {
     return Status::InvalidArgument(path + " is not a braid pool; nothing was removed");
   }
-  const pmem::LockHolder holder = pmem::ProbeLock(path);
+  const media::LockHolder holder = media::ProbeLock(path);
   if (holder.held) {
     return Status::Busy("the pool " + path + " is open in " +
                         (holder.pid > 0 ? "process " + std::to_string(holder.pid)
                                         : std::string("another process")));
   }
   // Without segments, the folders of its regions may still be named.
-  const bool unfinished = ::access((path + "/" + pmem::kRegionsFileName).c_str(), F_OK) == 0;
-  if (*kind == pmem::PathKind::kMissing && !unfinished) return Status::OK();
-  return pmem::RemovePool(path);
+  const bool unfinished = ::access((path + "/" + media::kRegionsFileName).c_str(), F_OK) == 0;
+  if (*kind == media::PathKind::kMissing && !unfinished) return Status::OK();
+  return media::RemovePool(path);
 }
 
 Result<PoolInfo> InspectPath(const std::string& path, const Options& options) {
-  Result<pmem::PathKind> kind = pmem::ProbePath(path);
+  Result<media::PathKind> kind = media::ProbePath(path);
   if (!kind.ok()) return kind.status();
-  if (*kind == pmem::PathKind::kMissing) return Status::NotFound("there is no pool at " + path);
-  if (*kind == pmem::PathKind::kForeign) {
+  if (*kind == media::PathKind::kMissing) return Status::NotFound("there is no pool at " + path);
+  if (*kind == media::PathKind::kForeign) {
     return Status::InvalidArgument(path + " is not a braid pool: it holds no segment-000000");
   }
-  Result<MediaClass> found = pmem::ProbeMediaClass(path);
+  Result<MediaClass> found = media::ProbeMediaClass(path);
   if (!found.ok()) return found.status();
-  Result<pmem::PoolFacts> facts = pmem::ReadPoolFacts(path);
+  Result<pool::PoolFacts> facts = pool::ReadPoolFacts(path);
   if (!facts.ok()) return facts.status();
   const format::PoolHeader& header = facts->header;
   PoolInfo info;
@@ -449,7 +450,7 @@ Result<PoolInfo> InspectPath(const std::string& path, const Options& options) {
   info.comparator = header.comparator;
   info.media_class_forced = options.pool.force_media_class.has_value();
   info.media_class = options.pool.force_media_class.value_or(*found);
-  info.flush_instruction = info.media_class == MediaClass::kCacheLine ? pmem::FlushInstruction()
+  info.flush_instruction = info.media_class == MediaClass::kCacheLine ? media::FlushInstruction()
                            : info.media_class == MediaClass::kByte    ? "none"
                                                                       : "msync";
   info.chunk_bytes = header.chunk_bytes;
@@ -459,12 +460,12 @@ Result<PoolInfo> InspectPath(const std::string& path, const Options& options) {
   info.chunks_free = facts->free_chunks;
   info.entries = facts->entries;
   if (header.list_kind != 0) info.list_kind = static_cast<ListKind>(header.list_kind);
-  for (const pmem::RegionFacts& region : facts->regions) {
-    info.regions.push_back({region.folder, pmem::NodeOfFolder(region.folder), region.bytes,
+  for (const pool::RegionFacts& region : facts->regions) {
+    info.regions.push_back({region.folder, media::NodeOfFolder(region.folder), region.bytes,
                             region.bytes / header.chunk_bytes, region.free_chunks});
   }
   info.clean = header.clean == 1;
-  const pmem::LockHolder holder = pmem::ProbeLock(path);
+  const media::LockHolder holder = media::ProbeLock(path);
   info.in_use = holder.held;
   info.in_use_for_reading = holder.reads;
   info.in_use_by_pid = holder.pid;
@@ -475,7 +476,7 @@ Result<PoolInfo> InspectPath(const std::string& path, const Options& options) {
 }  // namespace
 
 Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
-                                        std::unique_ptr<pmem::Media> media) {
+                                        std::unique_ptr<media::Media> media) {
   return base::CatchToStatus([&] { return MakeHandle(options, std::move(media)); });
 }
 

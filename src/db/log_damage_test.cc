@@ -11,7 +11,7 @@
 
 #include "braid/db.h"
 #include "design/design.h"
-#include "pmem/file_media.h"
+#include "media/file_media.h"
 
 namespace braid {
 namespace {
@@ -32,7 +32,7 @@ class LogDamageTest : public ::testing::Test {
   ~LogDamageTest() override { std::filesystem::remove_all(path_); }
 
   Result<std::shared_ptr<engine::Engine>> Open() {
-    auto media = pmem::OpenFileMedia(path_, options_.pool, true);
+    auto media = media::OpenFileMedia(path_, options_.pool, true);
     if (!media.ok()) return media.status();
     return design::kBraid.Make(options_, std::move(media).value());
   }
@@ -81,7 +81,7 @@ TEST_F(LogDamageTest, ATornWriteAheadLogIsGivenBackWithTheCommitOfTheNextTable) 
   Write(1);
   Harm(0, false);
   options_.log.kind = LogKind::kIndexUnified;
-  options_.flush.checkpoint_tables = 3;
+  options_.flush.group_tables = 3;
   options_.compaction.l0_trigger = 5;
   options_.memtable.bytes = 1024;
   auto engine = Open();

@@ -1,5 +1,6 @@
 // Purpose: opens a pool by the name of its order of keys alone, for what works on the encoded keys.
-// Thread safety: any thread. Persistence: the name is in the header of a new pool.
+// Thread safety: any thread.
+// Persistence: the name is in the header of a new pool.
 #pragma once
 
 #include <memory>

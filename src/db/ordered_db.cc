@@ -1,7 +1,8 @@
-// Purpose: keys in the caller's order. Thread safety, persistence: see ordered_db.h. What the
-// caller gets here are the answers of the database below for the encoded keys; bounds, snapshots,
-// steps among writes and crashes are its own. The order is code of the caller, that may throw:
-// every call of it stands inside CatchToStatus.
+// Purpose: keys in the caller's order.
+// Thread safety, persistence: see ordered_db.h. What the caller gets here are the answers of the
+// database below for the encoded keys; bounds, snapshots, steps among writes and crashes are its
+// own. The order is code of the caller, that may throw: every call of it stands inside
+// CatchToStatus.
 #include "db/ordered_db.h"
 
 #include <algorithm>

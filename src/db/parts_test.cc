@@ -6,7 +6,7 @@
 #include <string>
 
 #include "design/design.h"
-#include "pmem/file_media.h"
+#include "media/file_media.h"
 
 namespace braid {
 namespace {
@@ -36,7 +36,7 @@ class PartsTest : public ::testing::Test {
     return Open();
   }
   EnginePtr Open() {
-    auto media = pmem::OpenFileMedia(path_, options_.pool, true);
+    auto media = media::OpenFileMedia(path_, options_.pool, true);
     EXPECT_TRUE(media.ok());
     auto engine = design::kBraid.Make(options_, std::move(media).value());
     EXPECT_TRUE(engine.ok()) << engine.status().ToString();
@@ -68,7 +68,7 @@ class PartsTest : public ::testing::Test {
 };
 
 TEST_F(PartsTest, TablesWaitForTheirGroupAndAreReplayedAfterACrash) {
-  options_.flush.checkpoint_tables = 4;
+  options_.flush.group_tables = 4;
   options_.compaction.l0_trigger = 8;
   options_.compaction.l0_slowdown = 16;
   options_.memtable.bytes = 4096;
@@ -104,7 +104,7 @@ TEST_F(PartsTest, AGroupTakesOneCommit) {
   for (const uint32_t group : {1u, 8u}) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directory(path_);
-    options_.flush.checkpoint_tables = group;
+    options_.flush.group_tables = group;
     const EnginePtr engine = Open();
     for (int i = 0; engine->GetStatistics().flushes < 8; ++i) Put(engine, i, i + 1, "v");
     EXPECT_EQ(engine->GetStatistics().waiting_tables, 0u);

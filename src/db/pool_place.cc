@@ -1,4 +1,5 @@
-// Purpose: places of new pools. Thread safety, persistence: see pool_place.h.
+// Purpose: places of new pools.
+// Thread safety, persistence: see pool_place.h.
 #include "db/pool_place.h"
 
 #include <fcntl.h>
@@ -11,9 +12,9 @@
 #include <vector>
 
 #include "braid/db.h"
-#include "pmem/file_calls.h"
-#include "pmem/file_media.h"
-#include "pmem/region_folders.h"
+#include "media/file_calls.h"
+#include "media/file_media.h"
+#include "media/region_folders.h"
 
 namespace braid {
 
@@ -26,7 +27,7 @@ Status SyncPath(const std::string& path, int flags) {
   const bool synced = fd >= 0 && ::fsync(fd) == 0;
   const int error = errno;
   if (fd >= 0) ::close(fd);
-  return synced ? Status::OK() : pmem::FileError("cannot sync", path, error);
+  return synced ? Status::OK() : media::FileError("cannot sync", path, error);
 }
 
 Status SyncParent(const std::string& path) {
@@ -66,7 +67,7 @@ Status CheckPlace(const std::string& target) {
 
 Status CheckApart(const std::string& source, const std::string& target) {
   std::vector<std::string> folders{source};
-  if (Result<std::vector<std::string>> regions = pmem::ReadRegionFolders(source); regions.ok()) {
+  if (Result<std::vector<std::string>> regions = media::ReadRegionFolders(source); regions.ok()) {
     folders.insert(folders.end(), regions->begin(), regions->end());
   }
   std::error_code error;
@@ -107,7 +108,7 @@ Status RemoveInterrupted(const std::string& path) {
   if (Status s = DB::Destroy(path); !s.ok()) return s;
   std::error_code error;
   if (fs::symlink_status(path, error).type() == fs::file_type::not_found) return Status::OK();
-  return pmem::RemovePool(path);
+  return media::RemovePool(path);
 }
 
 Status RemoveUnfinished(const std::string& path, Status reason) {

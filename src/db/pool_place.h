@@ -1,6 +1,7 @@
-// Purpose: making a pool under another name and giving it its own when it is whole. Thread safety:
-// pure but for the files. Persistence: the rename is the commit point; what it names is durable
-// before it, and it is when TakePlace returns.
+// Purpose: making a pool under another name and giving it its own when it is whole.
+// Thread safety: pure except for the files.
+// Persistence: the rename is the commit point; what it names is durable before it, and it is when
+// TakePlace returns.
 #pragma once
 
 #include <string>
@@ -31,7 +32,7 @@ Status TakePlace(const std::string& from, const std::string& to);
 /// and also a folder in which no segment was made yet.
 Status RemoveInterrupted(const std::string& path);
 
-/// Removes the unfinished pool; `reason` is what the caller is told.
+/// Removes the unfinished pool; `reason` is what the error message says.
 Status RemoveUnfinished(const std::string& path, Status reason);
 
 }  // namespace braid

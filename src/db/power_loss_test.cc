@@ -15,7 +15,7 @@
 #include "design/design.h"
 #include "format/entry.h"
 #include "format/layout.h"
-#include "pmem/file_media.h"
+#include "media/file_media.h"
 #include "repair/salvage.h"
 #include "support/store_parts.h"
 
@@ -38,7 +38,7 @@ class PowerLossTest : public ::testing::Test {
 
   /// An engine that is dropped without Close, as a crash leaves the pool.
   std::shared_ptr<engine::Engine> OpenEngine() {
-    auto media = pmem::OpenFileMedia(path_, options_.pool, true);
+    auto media = media::OpenFileMedia(path_, options_.pool, true);
     EXPECT_TRUE(media.ok()) << media.status().ToString();
     auto engine = design::kBraid.Make(options_, std::move(media).value());
     EXPECT_TRUE(engine.ok()) << engine.status().ToString();
@@ -69,7 +69,7 @@ class PowerLossTest : public ::testing::Test {
 
   /// By a machine that was restarted. It must miss nothing.
   std::vector<std::string> SalvagedKeys() {
-    Result<std::unique_ptr<pmem::PoolImage>> image = pmem::PoolImage::Open(path_);
+    Result<std::unique_ptr<media::PoolImage>> image = media::PoolImage::Open(path_);
     EXPECT_TRUE(image.ok()) << image.status().ToString();
     const auto salvage = repair::Salvage::Read(std::move(image).value(), {}, "another boot");
     EXPECT_TRUE(salvage.ok()) << salvage.status().ToString();
@@ -152,7 +152,7 @@ TEST_F(PowerLossTest, AReaderRebuildsInMemoryWithinItsBudgetAndLeavesThePoolAsIt
   std::vector<char> before;
   Edit([&](std::vector<char>* bytes) { before = *bytes; });
   const auto open_to_read = [&]() -> Result<std::shared_ptr<engine::Engine>> {
-    auto media = pmem::OpenFileMediaToRead(path_, options_.pool);
+    auto media = media::OpenFileMediaToRead(path_, options_.pool);
     if (!media.ok()) return media.status();
     return design::kBraid.Make(options_, std::move(media).value());
   };
@@ -223,7 +223,7 @@ TEST_F(PowerLossTest, AFlushedValueThatIsDamagedIsNotPassedOver) {
     ASSERT_NE(found, bytes->end());
     *found = 'T';
   });
-  auto media = pmem::OpenFileMedia(path_, options_.pool, true);
+  auto media = media::OpenFileMedia(path_, options_.pool, true);
   ASSERT_TRUE(media.ok());
   const auto engine = design::kBraid.Make(options_, std::move(media).value());
   ASSERT_EQ(engine.status().code(), Status::Code::kCorruption);
@@ -245,8 +245,8 @@ format::EntryHeader* FindEntry(std::vector<char>* bytes, const std::string& key,
   }
 }
 
-TEST_F(PowerLossTest, RepairBelievesADeadDeleteOfABatch) {
-  options_.compaction.gc_live_ratio = 0;  // dead entries stay where they are
+TEST_F(PowerLossTest, RepairBelievesAObsoleteDeleteOfABatch) {
+  options_.compaction.gc_live_ratio = 0;  // obsolete entries stay where they are
   {
     auto engine = OpenEngine();
     ASSERT_TRUE(engine->Put({}, "the deleted key", "value").ok());
@@ -259,12 +259,12 @@ TEST_F(PowerLossTest, RepairBelievesADeadDeleteOfABatch) {
     ASSERT_TRUE(engine->Compact().ok());
   }
   LosePower();
-  // Of two marks of death the delete's has reached the medium, its links have not.
+  // Of two obsolete marks the delete's has reached the medium, its links have not.
   Edit([](std::vector<char>* bytes) {
     for (int nth = 0; nth < 2; ++nth) {
       format::EntryHeader* entry = FindEntry(bytes, "the deleted key", nth);
       ASSERT_NE(entry, nullptr);
-      ASSERT_EQ(entry->state(), format::kStateDead);
+      ASSERT_EQ(entry->state(), format::kStateObsolete);
       if (entry->op() == format::EntryOp::kDelete) {
         std::memset(entry->links(), 0, entry->height() * sizeof(uint64_t));
       } else {
@@ -276,7 +276,7 @@ TEST_F(PowerLossTest, RepairBelievesADeadDeleteOfABatch) {
 }
 
 TEST_F(PowerLossTest, RepairMissesNothingWhereARebuildHasRevivedADelete) {
-  options_.compaction.gc_live_ratio = 0;  // dead entries stay where they are
+  options_.compaction.gc_live_ratio = 0;  // obsolete entries stay where they are
   {
     auto engine = OpenEngine();
     ASSERT_TRUE(engine->Delete({}, "the deleted key").ok());
@@ -304,7 +304,7 @@ TEST_F(PowerLossTest, RepairTakesTheCopyThatAnInterruptedRebuildHasLeft) {
   parts.Put("key", "value");
   parts.Flush();
   parts.Merge();
-  pmem::PmemPool* const pool = parts.pool.get();
+  pool::PmemPool* const pool = parts.pool.get();
   ASSERT_TRUE(pool->MarkDirty().ok());
   index::Damage damage;
   const auto* const original =
@@ -326,14 +326,14 @@ TEST_F(PowerLossTest, RepairTakesTheCopyThatAnInterruptedRebuildHasLeft) {
   }
   // The merge says that it drops the original, and is cut off; so is the rebuild, which has dropped
   // the copy.
-  const uint64_t mark = pool->OffsetOf(original) | format::kRedoMarkDead;
-  ASSERT_TRUE(compaction::RedoLog(pool, merge).Commit({{mark, 0}}, {.batch = 1}).ok());
+  const uint64_t mark = pool->OffsetOf(original) | format::kRedoMarkObsolete;
+  ASSERT_TRUE(merge::RedoLog(pool, merge).Commit({{mark, 0}}, {.batch = 1}).ok());
   const auto state_of = [](const format::EntryHeader* entry) {
     return const_cast<format::EntryHeader*>(entry)->state_byte();
   };
-  ASSERT_EQ(*state_of(original), format::kStateDead);
+  ASSERT_EQ(*state_of(original), format::kStateObsolete);
   *state_of(original) = format::kStateLive;
-  *state_of(copy) = format::kStateDead;
+  *state_of(copy) = format::kStateObsolete;
   std::filesystem::copy(parts.path(), path_);  // the pool itself is open
   EXPECT_EQ(SalvagedKeys(), std::vector<std::string>{"key"});
 }

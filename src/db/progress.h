@@ -1,4 +1,5 @@
-// Purpose: telling how far a long call has come. Thread safety: that of the function told.
+// Purpose: telling how far a long call has come.
+// Thread safety: that of the function told.
 // Persistence: none.
 #pragma once
 

@@ -11,8 +11,8 @@
 
 #include "braid/db.h"
 #include "format/layout.h"
-#include "pmem/file_media.h"
-#include "pmem/pool.h"
+#include "media/file_media.h"
+#include "pool/pool.h"
 
 namespace braid {
 namespace {
@@ -36,10 +36,10 @@ class RegionsTest : public ::testing::Test {
     options_.lists.kind = ListKind::kOblivious;
     options_.log.shards = 6;
     region_of_writer = 0;
-    pmem::SetRegionRule([](uint32_t) { return region_of_writer; });
+    media::SetRegionRule([](uint32_t) { return region_of_writer; });
   }
   ~RegionsTest() override {
-    pmem::SetRegionRule(nullptr);
+    media::SetRegionRule(nullptr);
     std::error_code error;
     fs::remove_all(folder_, error);
   }
@@ -243,7 +243,7 @@ TEST_F(RegionsTest, AFolderThatIsMissingIsNamed) {
   s = OpenError();
   EXPECT_NE(s.message().find("/two/region"), std::string::npos) << s.ToString();
   fs::remove(folder_ + "/two");
-  // Written anew, the file leads to the place where it is now.
+  // Rewritten, the file leads to the place where it is now.
   std::ofstream(pool_ + "/regions")
       << "region 1 " << folder_ << "/one\nregion 2 " << folder_ << "/elsewhere\n";
   options_.pool.region_paths.clear();

@@ -1,6 +1,8 @@
-// Purpose: DB::Repair: writes what a salvage found into a new pool. Thread safety: one thread; two
-// repairs to one target get in each other's way, and one of them fails. Persistence: the new pool
-// is made under another name, closed and synced; its rename is the commit point.
+// Purpose: DB::Repair: writes what a salvage found into a new pool.
+// Thread safety: one thread; two repairs to one target get in each other's way, and one of them
+// fails.
+// Persistence: the new pool is made under another name, closed and synced; its rename is the commit
+// point.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Purpose: what a transaction keeps until its commit. Thread safety, persistence: see
-// transaction.h.
+// Purpose: what a transaction keeps until its commit.
+// Thread safety, persistence: see transaction.h.
 #include "db/transaction.h"
 
 #include <functional>
@@ -61,7 +61,8 @@ class EngineTransaction final : public Transaction {
   }
 
  private:
-  /// As the border of DB: nothing thrown gets out, and nothing that a failed medium gave is told.
+  /// As the border of DB: nothing thrown gets out, and nothing that a failed medium returned is
+  /// passed on.
   template <class Call>
   Status Run(Call&& call) noexcept {
     return base::CatchToStatus([&] {

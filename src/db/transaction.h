@@ -1,4 +1,5 @@
-// Purpose: transactions over an engine. Thread safety: one thread at a time, as transaction.h says.
+// Purpose: transactions over an engine.
+// Thread safety: one thread at a time, as transaction.h says.
 // Persistence: none before Commit, which is the engine's conditional batch.
 #pragma once
 

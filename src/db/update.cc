@@ -1,5 +1,6 @@
 // Purpose: changes a value by compare-and-swap until no other write comes in between.
-// Thread safety: any thread. Persistence: that of CompareAndSwap.
+// Thread safety: any thread.
+// Persistence: that of CompareAndSwap.
 #include "braid/update.h"
 
 #include "base/no_throw.h"

@@ -1,5 +1,7 @@
 // Purpose: the recipe of the design that stores nothing: the template for a new design and the zero
-// line of every graph. Thread safety: none needed. Persistence: none.
+// line of every graph.
+// Thread safety: none needed.
+// Persistence: none.
 #include "design/design.h"
 #include "null/null_engine.h"
 

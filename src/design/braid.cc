@@ -1,6 +1,7 @@
 // Purpose: the recipe of the default design: index-unified log, DRAM B+-tree memtable, link flush,
-// zipper merge with a redo log, DRAM index over L1, lookup cache (docs/designs/). Thread safety:
-// none needed. Persistence: that of its parts.
+// zipper merge with a redo log, DRAM index over L1, lookup cache (docs/designs/).
+// Thread safety: none needed.
+// Persistence: that of its parts.
 #include "design/design.h"
 #include "lsm/lsm_engine.h"
 
@@ -17,7 +18,7 @@ const Design kBraid = {
     [](Options* options) {
       Choose(&options->log.kind, LogKind::kIndexUnified);
       Choose(&options->memtable.kind, MemTableKind::kBTree);
-      Choose(&options->flush.checkpoint_tables, 1);
+      Choose(&options->flush.group_tables, 1);
       Choose(&options->compaction.kind, MergeKind::kZipper);
       Choose(&options->compaction.persistence, MergePersistence::kRedoLog);
       // A bucket a record for as many small records as their index leaves room for. It can't give
@@ -27,7 +28,7 @@ const Design kBraid = {
                                                          : options->memory_budget_bytes / 16);
       Choose<uint64_t>(&options->cache.second_chance_bytes, 0);
       // Persisting each pointer of copies that nobody asked for takes four fences an entry.
-      Choose(&options->compaction.arrange_share,
+      Choose(&options->compaction.recluster_share,
              *options->compaction.persistence == MergePersistence::kPointer ? 0.0 : 0.25);
       Choose(&options->cache.index, *options->cache.second_chance_bytes == 0);
     },

@@ -1,4 +1,6 @@
-// Purpose: the list of designs. Thread safety: immutable. Persistence: none.
+// Purpose: the list of designs.
+// Thread safety: immutable.
+// Persistence: none.
 #include "design/design.h"
 
 namespace braid::design {

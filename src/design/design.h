@@ -1,6 +1,7 @@
 // Purpose: the registry of designs: a name, what it is and can do, which parts it picks, and how
-// its engine is made from them. Thread safety: the registry is immutable. Persistence: the name is
-// in the pool header.
+// its engine is made from them.
+// Thread safety: the registry is immutable.
+// Persistence: the name is in the pool header.
 #pragma once
 
 #include <memory>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "pmem/media.h"
+#include "media/media.h"
 
 namespace braid::design {
 
@@ -21,11 +22,11 @@ struct Design {
   void (*choose)(Options* options);
   /// Of options that choose() has completed.
   Result<std::shared_ptr<engine::Engine>> (*open)(const Options& options,
-                                                  std::unique_ptr<pmem::Media> media);
+                                                  std::unique_ptr<media::Media> media);
 
   /// Opens the engine of this design on a pool that `media` holds or will hold.
   Result<std::shared_ptr<engine::Engine>> Make(Options options,
-                                               std::unique_ptr<pmem::Media> media) const {
+                                               std::unique_ptr<media::Media> media) const {
     choose(&options);
     return open(options, std::move(media));
   }
@@ -43,7 +44,7 @@ inline void Choose(uint32_t* option, uint32_t value) {
 /// Opens an engine of type E.
 template <class E>
 Result<std::shared_ptr<engine::Engine>> OpenEngine(const Options& options,
-                                                   std::unique_ptr<pmem::Media> media) {
+                                                   std::unique_ptr<media::Media> media) {
   Result<std::shared_ptr<E>> engine = E::Open(options, std::move(media));
   if (!engine.ok()) return engine.status();
   return std::shared_ptr<engine::Engine>(std::move(engine).value());

@@ -1,5 +1,8 @@
 // Purpose: the recipe of the store without log and memtable: leaves in persistent memory below an
-// index in DRAM. Thread safety: none needed. Persistence: that of its parts. Source: NV-Skiplist.
+// index in DRAM.
+// Thread safety: none needed.
+// Persistence: that of its parts.
+// Source: NV-Skiplist.
 #include "design/design.h"
 #include "leaf/leaf_engine.h"
 

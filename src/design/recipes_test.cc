@@ -24,9 +24,8 @@ std::string MemTable(const Options& options) {
 std::string Flush(const Options& options) {
   if (!options.log.kind) return "none";
   if (*options.log.kind == LogKind::kWriteAhead) return "copy";
-  if (options.flush.checkpoint_tables == 1) return "link";
-  return "link, written back " + std::to_string(options.flush.checkpoint_tables) +
-         " tables at a time";
+  if (options.flush.group_tables == 1) return "link";
+  return "link, written back " + std::to_string(options.flush.group_tables) + " tables at a time";
 }
 
 std::string Levels(const Options& options) {
@@ -78,7 +77,7 @@ std::string Lacks(const Capabilities& can) {
   add(can.ingest || !can.stores, "ingest");
   add(can.checkpoints || !can.stores, "checkpoints");
   add(can.transactions || !can.stores, "transactions");
-  add(can.readers_beside_writer || !can.stores, "readers beside a writer");
+  add(can.readers_beside_writer || !can.stores, "concurrent readers");
   // What stores nothing has nothing to lose.
   add(can.survives_power_loss_on_page_media || !can.stores, "power loss on page media");
   return lacks.empty() ? "nothing" : lacks;
@@ -123,12 +122,12 @@ TEST(RecipesTest, ChoicesOfTheUserStay) {
     Options options;
     options.log.kind = LogKind::kWriteAhead;
     options.cache.lookup_bytes = 12345;
-    options.flush.checkpoint_tables = 7;
+    options.flush.group_tables = 7;
     options.leaf.span = 9;
     design.choose(&options);
     EXPECT_EQ(options.log.kind, LogKind::kWriteAhead) << design.name;
     EXPECT_EQ(options.cache.lookup_bytes, 12345u) << design.name;
-    EXPECT_EQ(options.flush.checkpoint_tables, 7u) << design.name;
+    EXPECT_EQ(options.flush.group_tables, 7u) << design.name;
     EXPECT_EQ(options.leaf.span, 9u) << design.name;
   }
 }

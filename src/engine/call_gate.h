@@ -1,7 +1,9 @@
 // Purpose: counts the calls that are inside, so that a close can wait for them: for those that work
-// on the pool outside of a read section (pmem/epoch.h), since they wait, flush, merge or sync. What
+// on the pool outside of a read section (base/epoch.h), since they wait, flush, merge or sync. What
 // they store must be stored before the pool is unlocked for the next process.
-// Thread safety: any thread. Invariant 1: after AwaitAll nobody is inside, and nobody gets in.
+// Thread safety: any thread.
+// Invariants:
+//   1. After AwaitAll nobody is inside, and nobody gets in.
 // Persistence: none.
 #pragma once
 
@@ -25,7 +27,7 @@ class CallGate {
     ~Call() {
       if (!entered_) return;
       const base::MutexLock lock(gate_->mutex_);
-      // Under the lock: whoever waits may destroy the gate once it has the lock.
+      // Under the lock: a waiter may destroy the gate once it has the lock.
       if (--gate_->inside_ == 0) gate_->left_.NotifyAll();
     }
     Call(const Call&) = delete;

@@ -1,5 +1,6 @@
 // Purpose: iterators over nothing that say why: for a closed database, for an engine that stores
-// nothing, and where there was no memory for another one. Thread safety: one thread at a time.
+// nothing, and where there was no memory for another one.
+// Thread safety: one thread at a time.
 // Persistence: none.
 #pragma once
 

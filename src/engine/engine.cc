@@ -1,5 +1,6 @@
-// Purpose: limits that every design refuses alike, and calls that a design may lack. Thread safety:
-// pure. Persistence: none.
+// Purpose: limits that every design refuses alike, and calls that a design may lack.
+// Thread safety: pure.
+// Persistence: none.
 #include "engine/engine.h"
 
 #include <atomic>

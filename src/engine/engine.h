@@ -1,5 +1,7 @@
 // Purpose: what a design gives to the public API: one database. The recipes in src/design/ make
-// them. Thread safety: all calls from any thread. Persistence: the implementation's.
+// them.
+// Thread safety: all calls from any thread.
+// Persistence: the implementation's.
 #pragma once
 
 #include <functional>
@@ -10,7 +12,7 @@
 
 #include "base/forks.h"
 #include "braid/db.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 
 namespace braid::engine {
 
@@ -62,15 +64,15 @@ class Engine {
   /// True when the medium has failed: whatever the last call said, it can't be relied on.
   bool medium_failed() const noexcept { return medium_ != nullptr && medium_->failed(); }
   /// The pool; null where the design watches none.
-  const pmem::PmemPool* medium() const noexcept { return medium_; }
+  const pool::PmemPool* medium() const noexcept { return medium_; }
   Status MediumStatus() const { return medium_->FaultStatus(); }
 
  protected:
   /// Once, while the engine is made; the pool lives as long as the engine.
-  void WatchMedium(const pmem::PmemPool* pool) noexcept { medium_ = pool; }
+  void WatchMedium(const pool::PmemPool* pool) noexcept { medium_ = pool; }
 
  private:
-  const pmem::PmemPool* medium_ = nullptr;
+  const pool::PmemPool* medium_ = nullptr;
   const base::Origin origin_;
   Engine* next_left_ = nullptr;  // of those that a child has left as they were
 };

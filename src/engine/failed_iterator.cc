@@ -1,5 +1,5 @@
-// Purpose: the iterator of a failed NewIterator and its reserve of memory. Thread safety,
-// persistence: see failed_iterator.h.
+// Purpose: the iterator of a failed NewIterator and its reserve of memory.
+// Thread safety, persistence: see failed_iterator.h.
 #include "engine/failed_iterator.h"
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // Purpose: the iterator that says that there was no memory for one.
-// Thread safety: one thread at a time, as for any iterator. Persistence: none.
+// Thread safety: one thread at a time, as for any iterator.
+// Persistence: none.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// Purpose, thread safety, persistence: see failed_snapshot.h.
+// Purpose: snapshots that carry an error.
+// Thread safety, persistence: see failed_snapshot.h.
 #include "engine/failed_snapshot.h"
 
 #include "base/no_throw.h"

@@ -1,5 +1,7 @@
 // Purpose: the snapshots that say why there is none (no memory, or a design without them), and the
-// look whether a snapshot is the database's own. Thread safety: any thread. Persistence: none.
+// look whether a snapshot is the database's own.
+// Thread safety: any thread.
+// Persistence: none.
 #pragma once
 
 #include <memory>
@@ -8,7 +10,7 @@
 
 namespace braid::engine {
 
-/// Not null, so that whoever reads at it does not read the newest state. Takes no memory.
+/// Not null, so that a read at it does not read the newest state. Takes no memory.
 std::shared_ptr<const Snapshot> NewFailedSnapshot() noexcept;
 /// The same for a design that has none.
 std::shared_ptr<const Snapshot> NewUnsupportedSnapshot() noexcept;

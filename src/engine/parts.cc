@@ -1,4 +1,5 @@
-// Purpose: parts that fit each other. Thread safety, persistence: see parts.h.
+// Purpose: parts that fit each other.
+// Thread safety, persistence: see parts.h.
 #include "engine/parts.h"
 
 #include <algorithm>
@@ -16,13 +17,13 @@ Status Unfit(const std::string& what) { return Status::InvalidArgument("options.
 
 Status CheckLsmParts(const Options& options) {
   BRAID_CHECK(options.log.kind && options.memtable.kind && options.compaction.kind &&
-              options.compaction.persistence && options.compaction.arrange_share &&
+              options.compaction.persistence && options.compaction.recluster_share &&
               options.cache.index && options.cache.lookup_bytes &&
               options.cache.second_chance_bytes);
   if (*options.log.kind == LogKind::kWriteAhead) {
-    if (options.flush.checkpoint_tables > 1) {
+    if (options.flush.group_tables > 1) {
       return Unfit(
-          "flush.checkpoint_tables above 1 needs log.kind=index-unified: a copying flush "
+          "flush.group_tables above 1 needs log.kind=index-unified: a copying flush "
           "has nothing to write back later");
     }
   }
@@ -54,11 +55,11 @@ Status RefuseLsmParts(const Options& options) {
   const char* unfit = nullptr;
   if (options.log.kind) unfit = "log.kind";
   if (options.memtable.kind) unfit = "memtable.kind";
-  if (options.flush.checkpoint_tables != 0) unfit = "flush.checkpoint_tables";
+  if (options.flush.group_tables != 0) unfit = "flush.group_tables";
   if (options.lists.kind || options.lists.count_visits) unfit = "lists";
   if (options.compaction.kind) unfit = "compaction.kind";
   if (options.compaction.persistence) unfit = "compaction.persistence";
-  if (options.compaction.arrange_share) unfit = "compaction.arrange_share";
+  if (options.compaction.recluster_share) unfit = "compaction.recluster_share";
   if (options.cache.index || options.cache.lookup_bytes || options.cache.second_chance_bytes) {
     unfit = "cache";
   }

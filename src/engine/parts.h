@@ -1,5 +1,7 @@
 // Purpose: which parts an engine has and which go together. A wrong choice is refused when a pool
-// is opened, with the reason. Thread safety: pure. Persistence: none.
+// is opened, with the reason.
+// Thread safety: pure.
+// Persistence: none.
 #pragma once
 
 #include "braid/options.h"

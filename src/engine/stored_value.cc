@@ -1,4 +1,5 @@
-// Purpose: reading values of entries. Thread safety, persistence: see stored_value.h.
+// Purpose: reading values of entries.
+// Thread safety, persistence: see stored_value.h.
 #include "engine/stored_value.h"
 
 #include <cstring>
@@ -7,7 +8,7 @@
 
 namespace braid::engine {
 
-Status ReadStoredValue(const pmem::PmemPool& pool, uint64_t offset, bool verify,
+Status ReadStoredValue(const pool::PmemPool& pool, uint64_t offset, bool verify,
                        std::string_view* value) {
   // Again, since an iterator may have stood here for long: its sizes must lie in its chunk.
   const format::EntryHeader* entry = pool.EntryAt(offset);
@@ -37,7 +38,7 @@ Status ReadStoredValue(const pmem::PmemPool& pool, uint64_t offset, bool verify,
   return Status::OK();
 }
 
-size_t PlainValues(const pmem::PmemPool& pool, std::span<const index::CursorItem> items,
+size_t PlainValues(const pool::PmemPool& pool, std::span<const index::CursorItem> items,
                    bool verify) noexcept {
   // Neighbours mostly lie in one chunk.
   uint64_t chunk = ~0ull;
@@ -48,7 +49,7 @@ size_t PlainValues(const pmem::PmemPool& pool, std::span<const index::CursorItem
     constexpr uint64_t kKind = format::kOpMask | format::kValueInExtent;
     const bool plain =
         (entry->sequence_and_op & kKind) == static_cast<uint64_t>(format::EntryOp::kPut) &&
-        entry->state() != format::kStateDead;
+        entry->state() != format::kStateObsolete;
     if (!plain) break;
     if (!verify) continue;
     const uint64_t offset = pool.OffsetOf(entry);

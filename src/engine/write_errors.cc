@@ -1,5 +1,5 @@
-// Purpose: keeps why writes are refused. Thread safety, invariants, persistence: see
-// write_errors.h.
+// Purpose: keeps why writes are refused.
+// Thread safety, invariants, persistence: see write_errors.h.
 #include "engine/write_errors.h"
 
 namespace braid::engine {

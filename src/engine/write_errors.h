@@ -1,8 +1,10 @@
-// Purpose: why writes are refused, if they are: for good, since something has failed that only an
-// open can mend; or until there is room, since a flush has found none. In both cases reads go on,
+// Purpose: why writes are refused, if they are: for good, since something has failed that only a
+// reopen can fix; or until there is room, since a flush has found none. In both cases reads go on,
 // and the log keeps what was acknowledged.
-// Thread safety: any thread. Invariant 1: the first failure is the one that all are told of.
-// Invariant 2: who finds failed() or blocked() finds the reason, or that it has just passed.
+// Thread safety: any thread.
+// Invariants:
+//   1. The first failure is the one that every caller gets.
+//   2. A caller that finds failed() or blocked() finds the reason, or that it has just passed.
 // Persistence: none.
 #pragma once
 

@@ -1,8 +1,8 @@
-// Purpose: the copying flush. Thread safety, invariants, persistence: see copy_flush.h.
+// Purpose: the copying flush.
+// Thread safety, invariants, persistence: see copy_flush.h.
 #include "flush/copy_flush.h"
 
 #include "base/check.h"
-#include "base/mutants.h"
 #include "base/prefetch.h"
 #include "log/log_reader.h"
 
@@ -26,7 +26,7 @@ Result<FlushResult> CopyFlush::Run(index::EntryIndex* tree, const index::LiveVie
   if (!linked.ok()) return linked;
   ShowCopies(tree);
   KeepChunks();
-  if (!BRAID_MUTANT(kCopyFlushNotFenced)) pool_->ops().Fence();
+  pool_->ops().Fence(media::Site::kCopyFlushFence);
   return linked;
 }
 
@@ -94,23 +94,26 @@ Status CopyFlush::CopyEntry(const EntryHeader& entry, uint64_t offset) {
   pending.key_hash = base::Hash64(pending.key);
   const uint32_t shard = pool_->RegionOfChunk(chunk);
   if (Status s =
-          copies_.Place(shard, &pending, 1, base::Mix(pending.key_hash, entry.sequence_and_op),
-                        pmem::AllocationClass::kBackground);
+          copies_.Reserve(shard, &pending, 1, base::Mix(pending.key_hash, entry.sequence_and_op),
+                          pool::AllocationClass::kBackground);
       !s.ok()) {
     return s;
   }
   copies_.WritePayload(&pending);
   // A copy stands alone: its write is whole.
-  const uint64_t sequence = entry.sequence() + (BRAID_MUTANT(kCopyGetsAnotherSequence) ? 1 : 0);
-  copies_.Seal(pending, sequence, format::kFirstOfUnit, 0);
-  copies_.Accept(shard);
+  copies_.Publish(pending, entry.sequence(), format::kFirstOfUnit, 0);
+  copies_.Commit(shard);
+  BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(pending.offset)).kind() == ChunkKind::kCopied);
   BRAID_DCHECK(pending.offset != offset && pending.extent == 0);
   copy_of_.emplace(offset, pending.offset);
   return Status::OK();
 }
 
 void CopyFlush::GiveBack() {
-  for (const uint64_t chunk : copies_.chunks()) pool_->FreeChunk(chunk);
+  for (const uint64_t chunk : copies_.chunks()) {
+    BRAID_DCHECK(pool_->StateOf(chunk).kind() == ChunkKind::kCopied);  // never the log's own
+    pool_->FreeChunk(chunk);
+  }
 }
 
 void CopyFlush::ShowCopies(index::EntryIndex* tree) {
@@ -122,16 +125,16 @@ void CopyFlush::ShowCopies(index::EntryIndex* tree) {
 
 /// Write-ahead chunks with large values become chunks of the table, in which only these are live.
 void CopyFlush::KeepChunks() {
-  pmem::PersistOps& ops = pool_->ops();
+  media::PersistOps& ops = pool_->ops();
   for (const uint64_t chunk : kept_chunks_) {
+    BRAID_DCHECK(pool_->StateOf(chunk).kind() == ChunkKind::kWriteAhead);  // invariant 3
     log::ForEachEntry(*pool_, chunk, [&](uint64_t offset, const EntryHeader& entry) {
       if (entry.has(format::kValueInExtent) || entry.state() != format::kStateLive) return;
-      if (BRAID_MUTANT(kKeptChunkNotMarked)) return;
       auto* copied = pool_->As<EntryHeader>(offset);
-      ops.StoreByte(copied->state_byte(), format::kStateDead);
-      ops.Flush(copied->state_byte(), 1);
+      ops.StoreByte(copied->state_byte(), format::kStateObsolete);
+      ops.Flush(copied->state_byte(), 1, media::Site::kKeptChunkMark);
     });
-    if (!BRAID_MUTANT(kKeptChunkNotTurned)) pool_->KeepWriteAhead(chunk);
+    pool_->KeepWriteAhead(chunk);
   }
 }
 

@@ -1,18 +1,22 @@
 // Purpose: the flush of a memtable whose log is write-ahead: the versions that are needed are
 // copied in key order, with towers, into chunks of the kind kCopied, and linked there; then the log
-// can go. Thread safety: one flush at a time for a memtable; its readers go on, through the tree.
-// Invariant 1: a record of a write-ahead chunk is never changed but for its mark of death, so that
-// readers who stand on it walk its versions as before. Invariant 2: the tree is given a copy only
-// when the whole list is linked, so that all its versions follow it. Invariant 3: a record whose
-// value lies in an extent is not copied, since the extent names its owner for good: it is linked
-// where it is, its chunk becomes one of the kind kLog, and all else in that chunk is marked dead,
-// after the tree was told. Entries of other logs (a recovered memtable may have both kinds) are
-// linked where they are, too. Invariant 4: a copy keeps the sequence number of its original.
+// can go.
+// Thread safety: one flush at a time for a memtable; its readers go on, through the tree.
+// Invariants:
+//   1. A record of a write-ahead chunk is never changed except for its obsolete mark, so that
+//      readers positioned on it walk its versions as before.
+//   2. The tree is given a copy only when the whole list is linked, so that all its versions follow
+//      it.
+//   3. A record whose value lies in an extent is not copied, since the extent names its owner for
+//      good: it is linked where it is, its chunk becomes one of the kind kLog, and all else in that
+//      chunk is marked obsolete, after the tree was updated. Entries of other logs (a recovered
+//      memtable may have both kinds) are linked where they are, too.
+//   4. A copy keeps the sequence number of its original.
 // Persistence: nothing is committed here. Copies, links, marks, chunk states and the head are
 // flushed and fenced when Run returns. The manifest's commit makes the copies a table: from then on
 // write-ahead chunks up to its id are garbage. Before it a crash frees the copies and replays the
-// log, marks of death notwithstanding. Source: the write-ahead variant that ListDB 6.8.2 compares
-// index-unified logging with.
+// log, whatever its obsolete marks say.
+// Source: the write-ahead variant that ListDB 6.8.2 compares index-unified logging with.
 #pragma once
 
 #include <unordered_set>
@@ -24,8 +28,8 @@ namespace braid::flush {
 
 class CopyFlush {
  public:
-  /// `lookup`: is told each key's newest entry; may be null.
-  CopyFlush(pmem::PmemPool* pool, pmem::ChunkUsage* usage, cache::LookupCache* lookup,
+  /// `lookup`: filled with each key's newest entry; may be null.
+  CopyFlush(pool::PmemPool* pool, pool::ChunkUsage* usage, cache::LookupCache* lookup,
             uint64_t table_id)
       : pool_(pool),
         usage_(usage),
@@ -46,8 +50,8 @@ class CopyFlush {
   void ShowCopies(index::EntryIndex* tree);
   void KeepChunks();
 
-  pmem::PmemPool* pool_;
-  pmem::ChunkUsage* usage_;
+  pool::PmemPool* pool_;
+  pool::ChunkUsage* usage_;
   cache::LookupCache* lookup_;
   log::IndexUnifiedLog copies_;
   base::MemoryCharge charge_;  // for what follows

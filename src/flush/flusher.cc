@@ -1,5 +1,5 @@
-// Purpose: the steps of a flush and of a checkpoint. Thread safety, invariants, persistence: see
-// flusher.h.
+// Purpose: the steps of a flush and of the write-back of a group.
+// Thread safety, invariants, persistence: see flusher.h.
 #include "flush/flusher.h"
 
 #include <algorithm>
@@ -8,15 +8,15 @@
 
 #include "base/activity.h"
 #include "base/check.h"
-#include "base/mutants.h"
+#include "base/epoch.h"
 #include "base/no_throw.h"
 #include "engine/write_errors.h"
 #include "flush/copy_flush.h"
-#include "pmem/epoch.h"
 
 namespace braid::flush {
 
-Result<Flusher::Outcome> Flusher::FlushOldest(const Lock&) {
+Result<Flusher::Outcome> Flusher::FlushOldest(const Lock& flushes_held) {
+  BRAID_DCHECK(flushes_held.owns_lock() && flushes_held.mutex() == &flush_mutex_);
   std::shared_ptr<memtable::MemTable> oldest;
   uint32_t head = 0;
   {
@@ -48,37 +48,29 @@ Result<Flusher::Outcome> Flusher::FlushOldest(const Lock&) {
 Result<uint64_t> Flusher::FlushTable(memtable::MemTable* memtable, uint32_t head) {
   const base::ActivityScope activity(base::Activity::kFlush);
   // Writers that found the memtable before it was sealed have left after this.
-  pmem::SynchronizeEpoch();
+  base::SynchronizeEpoch();
   if (memtable->state() == memtable::State::kSealed) {  // not if a flush found no room
     memtable->Advance(memtable::State::kFlushing);
   }
-  // On page-cache media a version must be on the medium before the one it replaces is marked dead,
-  // and a batch whole before it counts as flushed. Links need no sync: a rebuild makes them anew.
-  if (Status s = SyncUnless(BRAID_MUTANT(kFlushEntriesNotSynced)); !s.ok()) return s;
+  BRAID_CHECK(memtable->state() == memtable::State::kFlushing);
+  // On page-cache media a version must be on the medium before the one it replaces is marked
+  // obsolete, and a batch whole before it counts as flushed. Links need no sync: a rebuild sets
+  // them again.
+  if (Status s = pool_.media().Sync(media::Site::kFlushEntriesSync); !s.ok()) return s;
   format::TableRecord record{};
   record.id = memtable->id();
   record.level = 0;
   record.head = head;
-  if (BRAID_MUTANT(kManifestBeforeLinks)) {
-    record.entries = memtable->entries();
-    record.max_sequence = store_.sequence->load();
-    const level::VersionSet::Locked versions = store_.versions->Lock();
-    versions.AddTable(record);
-    if (Status s = versions.manifest().Commit(); !s.ok()) return s;
-    versions.manifest().RemoveTable(record.id);
-  }
   Result<flush::FlushResult> flushed = LinkOrCopy(*memtable, head);
   if (!flushed.ok()) return flushed.status();
   record.entries = flushed->entries;
   record.max_sequence = flushed->max_sequence;
   std::list<level::WaitingTable> table(1);
-  table.front() = {record, std::move(flushed->touched), std::move(flushed->dead_extents)};
-  if (BRAID_MUTANT(kWaitingExtentsFreed)) {
-    store_.reclaimer->Retire({.chunks = {}, .extents = std::move(table.front().dead_extents)});
-  }
+  table.front() = {record, std::move(flushed->touched), std::move(flushed->obsolete_extents)};
   if (Status s = Show(memtable, &table); !s.ok()) return s;
-  if (!table.empty() && !table.front().dead_extents.empty()) {
-    store_.reclaimer->Retire({.chunks = {}, .extents = std::move(table.front().dead_extents)});
+  BRAID_DCHECK(table.empty() == Waits(*memtable));
+  if (!table.empty() && !table.front().obsolete_extents.empty()) {
+    store_.reclaimer->Retire({.chunks = {}, .extents = std::move(table.front().obsolete_extents)});
   }
   store_.accounts->RetireLogs();
   return record.entries;
@@ -99,12 +91,12 @@ Result<flush::FlushResult> Flusher::LinkOrCopy(const memtable::MemTable& memtabl
   if (!flushed.ok()) return flushed;
   // On page-cache media copies, and chunks that stay, must be on the medium before their table is
   // named: a rebuild frees what the log still has of it.
-  if (Status s = SyncUnless(BRAID_MUTANT(kCopyFlushNotSynced)); !s.ok()) return s;
+  if (Status s = pool_.media().Sync(media::Site::kCopyFlushSync); !s.ok()) return s;
   return flushed;
 }
 
 /// Shows the table that `memtable` has become to readers in the memtable's place. `table` is one
-/// node: it waits for its checkpoint from here on, or is committed at once.
+/// node: it waits for its group from here on, or is committed at once.
 Status Flusher::Show(memtable::MemTable* memtable, std::list<level::WaitingTable>* table) {
   const level::VersionSet::Locked versions = store_.versions->Lock();
   // All that may fail comes before the commit.
@@ -120,7 +112,6 @@ Status Flusher::Show(memtable::MemTable* memtable, std::list<level::WaitingTable
   next.AddNewest(std::move(shown));
   if (pool_.failed()) return pool_.FaultStatus();
   if (Waits(*memtable)) {
-    if (BRAID_MUTANT(kCheckpointBoundaryEarly)) versions.record().flushed_table_id = record.id;
     versions.AddWaiting(table);
   } else {
     versions.AddTable(record);
@@ -132,24 +123,28 @@ Status Flusher::Show(memtable::MemTable* memtable, std::list<level::WaitingTable
 }
 
 bool Flusher::GroupIsComplete() const {
-  const size_t group = std::max(store_.options->flush.checkpoint_tables, 1u);
+  const size_t group = std::max(store_.options->flush.group_tables, 1u);
   return store_.versions->Lock().waiting().size() >= group;
 }
 
-Status Flusher::Checkpoint(const Lock&) {
+Status Flusher::WriteBackGroup(const Lock& groups_held) {
+  BRAID_DCHECK(groups_held.owns_lock() && groups_held.mutex() == &group_mutex_);
   return base::CatchToStatus([&] { return CommitWaiting(); });
 }
 
 Status Flusher::CommitWaiting() {
-  // Only checkpoints take them out, so they stay where they are.
+  // Only the write-back of a group takes them out, so they stay where they are.
   std::vector<const level::WaitingTable*> group;
   {
     const level::VersionSet::Locked versions = store_.versions->Lock();
-    for (const level::WaitingTable& table : versions.waiting()) group.push_back(&table);
+    for (const level::WaitingTable& table : versions.waiting()) {
+      BRAID_DCHECK(group.empty() || group.back()->record.id < table.record.id);  // invariant 1
+      group.push_back(&table);
+    }
   }
   if (group.empty()) return Status::OK();
   const base::ActivityScope activity(base::Activity::kFlush);
-  if (!BRAID_MUTANT(kCheckpointBeforeWriteBack)) flush::WriteBackTables(&pool_, group);
+  flush::WriteBackTables(&pool_, group);
   std::list<level::WaitingTable> committed;
   {
     const level::VersionSet::Locked versions = store_.versions->Lock();
@@ -157,11 +152,10 @@ Status Flusher::CommitWaiting() {
     if (Status s = versions.CommitWaiting(group.size(), &committed); !s.ok()) return s;
     BRAID_DCHECK(committed.size() == group.size());
   }
-  if (BRAID_MUTANT(kCheckpointBeforeWriteBack)) flush::WriteBackTables(&pool_, group);
   space::Retired retired;
   for (const level::WaitingTable& table : committed) {
-    retired.extents.insert(retired.extents.end(), table.dead_extents.begin(),
-                           table.dead_extents.end());
+    retired.extents.insert(retired.extents.end(), table.obsolete_extents.begin(),
+                           table.obsolete_extents.end());
   }
   if (!retired.extents.empty()) store_.reclaimer->Retire(std::move(retired));
   store_.accounts->RetireLogs();

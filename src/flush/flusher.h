@@ -1,12 +1,13 @@
-// Purpose: turns sealed memtables into tables of L0, and makes groups of them durable
-// (flush.checkpoint_tables above 1): readers use a table as soon as it is linked, the manifest
+// Purpose: turns immutable memtables into tables of L0, and makes groups of them durable
+// (flush.group_tables above 1): readers use a table as soon as it is linked, the manifest
 // learns of it with its group.
-// Thread safety: any thread. Two locks: one is held by a flush, the other by a checkpoint; in this
-// order, and both before that of the VersionSet.
-// Invariant 1: memtables are flushed in the order of their ids.
-// Invariant 2: what only a flush made superfluous is given back after its table's commit.
-// Persistence: flush/link_flush.h, flush/copy_flush.h, flush/checkpoint.h; on page-cache media what
-// a table names is on the medium before the commit that names it.
+// Thread safety: any thread. Two locks: one is held by a flush, the other by the write-back of a
+// group; in this order, and both before that of the VersionSet.
+// Invariants:
+//   1. Memtables are flushed in the order of their ids.
+//   2. What only a flush made superfluous is given back after its table's commit.
+// Persistence: flush/link_flush.h, flush/copy_flush.h, flush/group_write_back.h; on page-cache
+// media what a table names is on the medium before the commit that names it.
 // Source: ListDB 6.3.2, Algorithm 5 (flush), and 6.3.4 (checkpoints of groups).
 #pragma once
 
@@ -17,7 +18,7 @@
 
 #include "base/mutex.h"
 #include "compaction/space_accounts.h"
-#include "flush/checkpoint.h"
+#include "flush/group_write_back.h"
 #include "flush/link_flush.h"
 #include "level/memory_budget.h"
 #include "level/version_set.h"
@@ -30,8 +31,8 @@ class Flusher {
   /// What is flushed, and outlives the flusher.
   struct Store {
     const Options* options;
-    pmem::PmemPool* pool;
-    pmem::ChunkUsage* usage;
+    pool::PmemPool* pool;
+    pool::ChunkUsage* usage;
     level::VersionSet* versions;
     level::ViewRegistry* views;
     space::Reclaimer* reclaimer;
@@ -47,7 +48,7 @@ class Flusher {
   /// While it is held, nothing is flushed but by who holds it.
   Lock HoldFlushes() { return Lock(flush_mutex_); }
   /// While it is held, nothing is committed with its group.
-  Lock HoldCheckpoints() { return Lock(checkpoint_mutex_); }
+  Lock HoldGroups() { return Lock(group_mutex_); }
 
   struct Outcome {
     enum class State : uint8_t {
@@ -60,31 +61,29 @@ class Flusher {
     uint64_t table_entries = 0;  // that its table has: not those that no view needs
     Status reason;
   };
-  /// Flushes the oldest sealed memtable. Errors end writes.
+  /// Flushes the oldest immutable memtable. Errors end writes.
   Result<Outcome> FlushOldest(const Lock& flushes_held);
 
-  /// Whether as many tables wait for their checkpoint as are committed together.
+  /// Whether as many tables wait to be written back as are committed together.
   bool GroupIsComplete() const;
   /// Makes the tables that wait durable: writes them back and commits them together. Errors end
   /// writes.
-  Status Checkpoint(const Lock& checkpoints_held);
+  Status WriteBackGroup(const Lock& groups_held);
 
  private:
   Result<uint64_t> FlushTable(memtable::MemTable* memtable, uint32_t head);
   Result<flush::FlushResult> LinkOrCopy(const memtable::MemTable& memtable, uint32_t head);
   Status Show(memtable::MemTable* memtable, std::list<level::WaitingTable>* table);
   Status CommitWaiting();
-  /// Whether the memtable's table waits for a checkpoint.
+  /// Whether the memtable's table waits for its group's write-back.
   bool Waits(const memtable::MemTable& memtable) const noexcept {
-    return store_.options->flush.checkpoint_tables > 1 && !memtable.flush_source().is_copied;
+    return store_.options->flush.group_tables > 1 && !memtable.flush_source().is_copied;
   }
-  /// Syncs page-cache media; `skip` is a seeded fault.
-  Status SyncUnless(bool skip) { return skip ? Status::OK() : pool_.media().Sync(); }
 
   const Store store_;
-  pmem::PmemPool& pool_;
+  pool::PmemPool& pool_;
   base::Mutex flush_mutex_;
-  base::Mutex checkpoint_mutex_;
+  base::Mutex group_mutex_;
 };
 
 }  // namespace braid::flush

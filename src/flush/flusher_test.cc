@@ -21,7 +21,7 @@ TEST(FlusherTest, ASealedMemTableBecomesTheNewestTable) {
   parts.Put("b", "2");
   parts.Put("a", "3");
   EXPECT_EQ(parts.FlushOldest().state, State::kNothing) << "it takes writes";
-  parts.Seal();
+  parts.SwitchMemTable();
   const Flusher::Outcome flushed = parts.FlushOldest();
   EXPECT_EQ(flushed.state, State::kFlushed);
   EXPECT_EQ(flushed.entries, 3u);
@@ -40,9 +40,9 @@ TEST(FlusherTest, ASealedMemTableBecomesTheNewestTable) {
 TEST(FlusherTest, TheOldestIsFlushedFirst) {
   test::StoreParts parts;
   parts.Put("a", "old");
-  parts.Seal();
+  parts.SwitchMemTable();
   parts.Put("a", "new");
-  parts.Seal();
+  parts.SwitchMemTable();
   ASSERT_EQ(parts.FlushOldest().state, State::kFlushed);
   ASSERT_EQ(parts.state().immutables.size(), 1u);
   EXPECT_EQ(parts.Get("a"), "new");
@@ -66,8 +66,8 @@ TEST(FlusherTest, WhatASnapshotSeesIsKept) {
   EXPECT_EQ(value, "old");
 }
 
-TEST(FlusherTest, AGroupIsInTheManifestWithItsCheckpoint) {
-  test::StoreParts parts([](Options* options) { options->flush.checkpoint_tables = 2; });
+TEST(FlusherTest, AGroupIsInTheManifestOnceItIsWrittenBack) {
+  test::StoreParts parts([](Options* options) { options->flush.group_tables = 2; });
   parts.Put("a", "1");
   parts.Flush();
   EXPECT_EQ(Durable(&parts).tables.size(), 1u);
@@ -76,7 +76,7 @@ TEST(FlusherTest, AGroupIsInTheManifestWithItsCheckpoint) {
   parts.Put("b", "2");
   parts.Flush();
   EXPECT_TRUE(parts.flusher.GroupIsComplete());
-  ASSERT_TRUE(parts.flusher.Checkpoint(parts.flusher.HoldCheckpoints()).ok());
+  ASSERT_TRUE(parts.flusher.WriteBackGroup(parts.flusher.HoldGroups()).ok());
   EXPECT_EQ(Durable(&parts).tables.size(), 3u);
   EXPECT_FALSE(parts.flusher.GroupIsComplete());
   parts.Verify();
@@ -91,7 +91,7 @@ TEST(FlusherTest, WhereNothingIsMergedAFullL0IsSaid) {
   Flusher::Outcome last;
   for (uint64_t i = 0; i <= kMostTables; ++i) {
     parts.Put("key", std::to_string(i));
-    parts.Seal();
+    parts.SwitchMemTable();
     last = parts.FlushOldest();
     if (last.state != State::kFlushed) break;
   }

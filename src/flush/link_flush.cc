@@ -1,10 +1,11 @@
-// Purpose: the link flush. Thread safety, invariants, persistence: see link_flush.h.
+// Purpose: the link flush.
+// Thread safety, invariants, persistence: see link_flush.h.
 #include "flush/link_flush.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/check.h"
-#include "base/mutants.h"
 #include "base/prefetch.h"
 
 namespace braid::flush {
@@ -14,14 +15,17 @@ using format::EntryPtr;
 using format::kMaxHeight;
 
 namespace {
-/// Entries of one sequence number that a rebuild may meet: an original and copies of it whose marks
-/// of death did not reach the medium.
+/// Entries of one sequence number that a rebuild may meet: an original and copies of it whose
+/// obsolete marks did not reach the medium.
 constexpr int kMaxTwins = 1000;
 }  // namespace
 
 Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::LiveViews& views,
                                    uint64_t head_offset) {
   BRAID_DCHECK(pool_->IsHead(head_offset) && unflushed_ == nullptr);
+  BRAID_DCHECK(pool_->strands() <= format::kMaxRegions);
+  // Copies are linked at once: their group would not know which of them to write back.
+  BRAID_DCHECK(copies_ == nullptr || write_back_ == WriteBack::kNow);
   result_ = FlushResult{};
   // The head is put together in DRAM; entries are linked where they are.
   for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
@@ -31,14 +35,18 @@ Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::L
   }
   if (Status s = LinkAll(tree, views); !s.ok()) return s;
   Close();
-  pmem::PersistOps& ops = pool_->ops();
+  BRAID_DCHECK(write_back_ == WriteBack::kNow ? result_.touched.empty()
+                                              : result_.touched.size() >= result_.entries);
+  media::PersistOps& ops = pool_->ops();
   for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
+    // A link that is zero would be damage to a reader that follows it.
+    BRAID_DCHECK(std::count(heads_[strand], heads_[strand] + kMaxHeight, 0u) == 0);
     char* head = pool_->At(pool_->StrandHead(head_offset, strand));
     ops.Copy(head, heads_[strand], sizeof heads_[strand]);
-    if (strand > 0 && BRAID_MUTANT(kFlushStrandHeadsNotFlushed)) continue;
-    if (!BRAID_MUTANT(kFlushHeadNotFlushed)) Flush(head, sizeof heads_[strand]);
+    Flush(head, sizeof heads_[strand],
+          strand == 0 ? media::Site::kFlushHead : media::Site::kFlushStrandHead);
   }
-  if (write_back_ == WriteBack::kNow && !BRAID_MUTANT(kFlushNotFenced)) ops.Fence();
+  if (write_back_ == WriteBack::kNow) ops.Fence(media::Site::kFlushFence);
   return std::move(result_);
 }
 
@@ -89,14 +97,11 @@ Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
     if (write_back_ == WriteBack::kLater) result_.touched.push_back(offset);
     const uint64_t sequence = entry->sequence();
     const EntryPtr next{std::atomic_ref<uint64_t>(*entry->links()).load(std::memory_order_relaxed)};
-    const bool seen = index::IsVersionNeeded(
-        BRAID_MUTANT(kFlushIgnoresViews) ? index::LiveViews{} : views, sequence, newer);
-    if (seen && !(BRAID_MUTANT(kFlushDropsDeletes) && entry->op() == format::EntryOp::kDelete)) {
+    const bool seen = index::IsVersionNeeded(views, sequence, newer);
+    if (seen) {
       const uint64_t placed = Placed(offset);
       LinkEntry(pool_->As<EntryHeader>(placed));
-      const bool skipped =
-          BRAID_MUTANT(kLookupSkipsDeletes) && entry->op() == format::EntryOp::kDelete;
-      if (lookup_ != nullptr && offset == newest && !skipped) {
+      if (lookup_ != nullptr && offset == newest) {
         lookup_->Fill(base::Hash64(entry->key()), placed);
       }
     } else {
@@ -109,29 +114,26 @@ Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
 }
 
 void LinkFlush::LinkEntry(EntryHeader* entry) {
-  pmem::PersistOps& ops = pool_->ops();
+  media::PersistOps& ops = pool_->ops();
   const uint64_t offset = pool_->OffsetOf(entry);
   const uint64_t link = pool_->LinkTo(offset).raw;
   const uint32_t own_strand = pool_->StrandOf(offset);
   BRAID_DCHECK(own_strand < pool_->strands() && entry->height() >= 1);
   for (uint32_t layer = 0; layer < entry->height(); ++layer) {
-    if (BRAID_MUTANT(kTowerHalfBuilt) && layer > 0 && layer + 1 == entry->height()) break;
     uint64_t*& last = last_[layer == 0 ? 0 : own_strand][layer];
     uint64_t* target = last;
+    BRAID_DCHECK(target != nullptr);  // Run has begun every layer of every strand
     if (IsHeadLink(target)) {
       *target = link;  // the head's copy in DRAM
     } else {
       ops.StoreU64(target, link);
       // The predecessor's bottom link is flushed with its header below; upper ones stand alone.
-      if (layer > 0 && !BRAID_MUTANT(kFlushLinksNotFlushed) &&
-          !BRAID_MUTANT(kFlushUpperLinksNotFlushed)) {
-        Flush(target, sizeof *target);
-      }
+      if (layer > 0) Flush(target, sizeof *target, media::Site::kFlushUpperLink);
     }
     last = entry->links() + layer;
   }
-  if (unflushed_ != nullptr && !BRAID_MUTANT(kFlushLinksNotFlushed)) {
-    Flush(unflushed_->links(), sizeof(uint64_t));
+  if (unflushed_ != nullptr) {
+    Flush(unflushed_->links(), sizeof(uint64_t), media::Site::kFlushLink);
   }
   unflushed_ = entry;
   ++result_.entries;
@@ -140,18 +142,17 @@ void LinkFlush::LinkEntry(EntryHeader* entry) {
 }
 
 void LinkFlush::Drop(EntryHeader* entry) {
-  pmem::PersistOps& ops = pool_->ops();
-  ops.StoreByte(entry->state_byte(), format::kStateDead);
-  if (!BRAID_MUTANT(kDeadMarkNotFlushed)) Flush(entry->state_byte(), 1);
+  media::PersistOps& ops = pool_->ops();
+  ops.StoreByte(entry->state_byte(), format::kStateObsolete);
+  Flush(entry->state_byte(), 1, media::Site::kFlushObsoleteMark);
   if (const uint64_t extent = pool_->ExtentOf(pool_->OffsetOf(entry)); extent != 0) {
-    if (BRAID_MUTANT(kExtentFreedTooEarly)) return pool_->FreeExtent(extent);
-    result_.dead_extents.push_back(extent);
+    result_.obsolete_extents.push_back(extent);
   }
 }
 
 /// Ends every layer.
 void LinkFlush::Close() {
-  pmem::PersistOps& ops = pool_->ops();
+  media::PersistOps& ops = pool_->ops();
   const uint64_t end = EntryPtr::End().raw;
   for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
     for (uint64_t* target : last_[strand]) {
@@ -160,9 +161,7 @@ void LinkFlush::Close() {
         continue;
       }
       ops.StoreU64(target, end);
-      if (!BRAID_MUTANT(kFlushLinksNotFlushed) && !BRAID_MUTANT(kFlushEndsNotFlushed)) {
-        Flush(target, sizeof *target);
-      }
+      Flush(target, sizeof *target, media::Site::kFlushEnd);
     }
   }
   unflushed_ = nullptr;

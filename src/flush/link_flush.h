@@ -1,15 +1,17 @@
-// Purpose: turns a sealed memtable into an L0 table by linking its log entries into a skip list, in
-// place: no key or value is copied.
+// Purpose: turns an immutable memtable into an L0 table by linking its log entries into a skip
+// list, in place: no key or value is copied.
 // Thread safety: one flush at a time for a memtable; its readers go on, through the tree.
-// Invariant 1: at every store the bottom link of an entry leads to an older version of its key, to
-// a later key, or to the end, so that readers of the memtable never miss a version they may see.
-// Invariant 2: versions that no live view sees are left out and marked dead. Invariant 3: upper
-// layers are linked a strand, each from a head in its own region; the bottom layer links all.
+// Invariants:
+//   1. At every store the bottom link of an entry leads to an older version of its key, to a later
+//      key, or to the end, so that readers of the memtable never miss a version they may see.
+//   2. Versions that no live view sees are left out and marked obsolete.
+//   3. Upper layers are linked a strand, each from a head in its own region; the bottom layer links
+//      all.
 // Persistence: nothing is committed here. All links and the head are flushed and fenced before Run
-// returns, or, with WriteBack::kLater, by a checkpoint (checkpoint.h); the manifest's commit makes
-// them a table. Before that a crash replays the log.
-// Source: ListDB 6.3.2, Algorithm 5, which stores links and leaves them to a checkpoint. By default
-// they are written back at once, so that L0 is never rebuilt (docs/decisions/0004).
+// returns, or, with WriteBack::kLater, by its group (group_write_back.h); the manifest's commit
+// makes them a table. Before that a crash replays the log.
+// Source: ListDB 6.3.2, Algorithm 5, which stores links and leaves them to a later checkpoint. By
+// default they are written back at once, so that L0 is never rebuilt (docs/decisions/0004).
 #pragma once
 
 #include <cstdint>
@@ -20,18 +22,18 @@
 #include "cache/lookup_cache.h"
 #include "index/entry_tree.h"
 #include "index/retention.h"
-#include "pmem/chunk_usage.h"
+#include "pool/chunk_usage.h"
 
 namespace braid::flush {
 
 struct FlushResult {
   uint64_t entries = 0;  // linked
   uint64_t max_sequence = 0;
-  std::vector<uint64_t> dead_extents;  // of versions left out
-  std::vector<uint64_t> touched;       // with kLater: offsets of all entries, linked or left out
+  std::vector<uint64_t> obsolete_extents;  // of versions left out
+  std::vector<uint64_t> touched;  // with kLater: offsets of all entries, linked or left out
 };
 
-/// When links and marks of death are written back to the medium.
+/// When links and obsolete marks are written back to the medium.
 enum class WriteBack : uint8_t { kNow, kLater };
 
 /// Entries that copies take the place of (copy_flush.h), by offset.
@@ -39,12 +41,12 @@ using Copies = std::unordered_map<uint64_t, uint64_t>;
 
 class LinkFlush {
  public:
-  /// `lookup`: is told each key's newest entry; may be null.
-  LinkFlush(pmem::PmemPool* pool, pmem::ChunkUsage* usage, cache::LookupCache* lookup = nullptr,
+  /// `lookup`: filled with each key's newest entry; may be null.
+  LinkFlush(pool::PmemPool* pool, pool::ChunkUsage* usage, cache::LookupCache* lookup = nullptr,
             WriteBack write_back = WriteBack::kNow)
       : pool_(pool), usage_(usage), lookup_(lookup), write_back_(write_back) {}
 
-  /// Links the copies of entries that have one in their place. Their tree is to be told of it.
+  /// Links the copies of entries that have one in their place. The caller updates their tree.
   void set_copies(const Copies* copies) { copies_ = copies; }
   /// Links everything in `tree` behind the head at `head_offset`. The tree gets no more inserts.
   Result<FlushResult> Run(const index::EntryIndex& tree, const index::LiveViews& views,
@@ -66,12 +68,12 @@ class LinkFlush {
   }
   void Drop(format::EntryHeader* entry);
   void Close();
-  void Flush(const void* begin, size_t bytes) {
-    if (write_back_ == WriteBack::kNow) pool_->ops().Flush(begin, bytes);
+  void Flush(const void* begin, size_t bytes, media::Site site) {
+    if (write_back_ == WriteBack::kNow) pool_->ops().Flush(begin, bytes, site);
   }
 
-  pmem::PmemPool* pool_;
-  pmem::ChunkUsage* usage_;
+  pool::PmemPool* pool_;
+  pool::ChunkUsage* usage_;
   cache::LookupCache* lookup_;
   WriteBack write_back_;
   const Copies* copies_ = nullptr;

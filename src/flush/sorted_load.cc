@@ -1,8 +1,8 @@
-// Purpose: loading sorted records. Thread safety, invariants, persistence: see sorted_load.h.
+// Purpose: loading sorted records.
+// Thread safety, invariants, persistence: see sorted_load.h.
 #include "flush/sorted_load.h"
 
 #include "base/check.h"
-#include "base/mutants.h"
 
 namespace braid::flush {
 
@@ -24,20 +24,22 @@ Status SortedLoad::Add(std::string_view key, std::string_view value) {
     extents_.reserve(2 * extents_.size() + 8);
     charge_.Set(extents_.capacity() * sizeof(uint64_t));
   }
-  if (Status s = log_.Place(shard_, &pending, 1, base::Mix(random_, records_),
-                            pmem::AllocationClass::kWrite);
+  if (Status s = log_.Reserve(shard_, &pending, 1, base::Mix(random_, records_),
+                              pool::AllocationClass::kWrite);
       !s.ok()) {
     return s;
   }
   BRAID_DCHECK(extents_.size() < extents_.capacity());
   if (pending.extent != 0) extents_.push_back(pending.extent);
-  log_.Accept(shard_);
+  BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(pending.offset)).kind() == format::ChunkKind::kCopied);
+  log_.Commit(shard_);
   log_.WriteExtent(&pending);
   log::IndexUnifiedLog::HeaderImage header;
   const size_t header_bytes = log_.MakeHeader(pending, sequence_, format::kFirstOfUnit, 0, &header);
   const std::string_view stored = pending.stored_value();
   const uint64_t size = EntryHeader::EntryBytes(key.size(), stored.size(), pending.height);
   constexpr char kPadding[8] = {};
+  BRAID_DCHECK(stored.size() == inline_bytes);  // as was asked for above
   BRAID_DCHECK(size % 8 == 0 && header_bytes + key.size() + stored.size() <= size);
   staged_.Begin(pending.offset);
   list_.Append(pending.offset, pending.height);
@@ -52,9 +54,9 @@ Status SortedLoad::Add(std::string_view key, std::string_view value) {
 }
 
 void SortedLoad::GiveBack() {
-  if (BRAID_MUTANT(kAbandonedLoadKept)) return;
   for (const uint64_t extent : extents_) pool_->FreeExtent(extent);
   for (const uint64_t chunk : log_.chunks()) {
+    BRAID_DCHECK(pool_->StateOf(chunk).kind() == format::ChunkKind::kCopied);
     usage_->Set(chunk, 0);
     pool_->FreeChunk(chunk);
   }

@@ -1,12 +1,13 @@
 // Purpose: the log entry, which is the later skip-list node: header, links, key, value.
 // Thread safety: plain bytes. Links and the state byte change after the entry was committed and are
 // read with atomics; everything else is immutable from then on.
-// Invariant 1: an entry is 8-byte aligned and never straddles a chunk.
-// Invariant 2: key_check covers the header (but for the state byte), the key, the entry's own
-// offset and the generation of its chunk; value_check, itself covered, covers the value. Links and
-// the state byte guard themselves. Persistence: the entry is committed when all its lines are
-// durable; a torn one fails its checks. Source: ListDB 6.3 (index-unified logging), Fig. 24;
-// checks, batches and versions are braid's.
+// Invariants:
+//   1. An entry is 8-byte aligned and never straddles a chunk.
+//   2. key_check covers the header (except the state byte), the key, the entry's own offset and the
+//      generation of its chunk; value_check, itself covered, covers the value. Links and the state
+//      byte guard themselves.
+// Persistence: the entry is committed when all its lines are durable; a torn one fails its checks.
+// Source: ListDB 6.3 (index-unified logging), Fig. 24; checks, batches and versions are braid's.
 #pragma once
 
 #include <atomic>
@@ -33,7 +34,8 @@ inline constexpr uint8_t kOpMask = 0x0F;
 
 /// The state byte. Far apart, so that no single flip turns one into the other.
 inline constexpr uint8_t kStateLive = 0x5A;
-inline constexpr uint8_t kStateDead = 0xA5;  ///< superseded, or a delete with nothing left to hide
+inline constexpr uint8_t kStateObsolete =
+    0xA5;                                    ///< superseded, or a delete with nothing left to hide
 inline constexpr uint8_t kStateVoid = 0x33;  ///< never happened: part of a write that was torn
 
 struct EntryHeader {
@@ -64,8 +66,8 @@ struct EntryHeader {
   }
   std::string_view key() const noexcept { return {key_data(), key_bytes()}; }
   std::string_view value() const noexcept { return {key_data() + key_bytes(), value_bytes}; }
-  /// Acquire pairs with the release store of a merge: whoever sees a link that the merge stored
-  /// after the mark sees the mark.
+  /// Acquire pairs with the release store of a merge: a reader that sees a link that the merge
+  /// stored after the mark sees the mark.
   uint8_t state() const noexcept {
     return std::atomic_ref<const uint8_t>(
                *(reinterpret_cast<const uint8_t*>(this) + kStateByteOffset))
@@ -91,7 +93,7 @@ static_assert(offsetof(EntryHeader, key_and_height) == 20);
 
 using EntryPtr = PmemPtr<EntryHeader>;
 
-/// The number of entries that no write has made (compaction/borders.h); writes begin with 1.
+/// The number of entries that no write has made (merge/borders.h); writes begin with 1.
 inline constexpr uint64_t kBorderSequence = 0;
 
 /// An entry and the places of its key and of the value it holds.

@@ -1,9 +1,11 @@
 // Purpose: the persistent layouts of a pool besides entries: segment and pool headers, chunk states
 // and headers, table heads, redo records, extents. That of the manifest is manifest.h. Drawn in
 // docs/formats.md.
-// Thread safety: plain bytes. Invariant 1: every structure carries a check over all its bytes and
-// over its own place; a word that changes alone guards itself. Persistence: declared here, written
-// elsewhere; sizes and offsets are part of the format version.
+// Thread safety: plain bytes.
+// Invariants:
+//   1. Every structure carries a check over all its bytes and over its own place; a word that
+//      changes alone guards itself.
+// Persistence: declared here, written elsewhere; sizes and offsets are part of the format version.
 //
 // Segment 0:  page 0 segment header | pages 1, 2 pool header A, B | pages 3-4, 5-6 manifest A, B |
 //             pages 7-8 table heads | chunk states | ... chunks
@@ -27,6 +29,8 @@ inline constexpr uint64_t kMaxChunkBytes = 64ull << 20;
 /// Ids of tables and merges, and counts of commits, stay below: a pool does not live long enough to
 /// reach it, so a higher one is damage.
 inline constexpr uint64_t kMaxId = 1ull << 56;
+/// So do the lives of a chunk.
+inline constexpr uint32_t kMaxGeneration = 0xffff0000;
 /// Of new pools. Older ones can be read, and become of this version when they are opened to write.
 inline constexpr uint32_t kFormatVersionNumber = 2;
 inline constexpr uint32_t kOldestFormatVersion = 1;
@@ -118,7 +122,8 @@ struct PoolHeader {
   char design[24];
   char comparator[24];
   uint64_t segments;          // published ones; a crash may leave one more than this
-  uint64_t generation_floor;  // chunks begin their next life at this generation or a higher one
+  uint64_t generation_floor;  // below kMaxGeneration; chunks begin their next life at this
+                              // generation or a higher one
   uint64_t check;
 };
 static_assert(sizeof(PoolHeader) == 192);
@@ -222,10 +227,10 @@ static_assert(sizeof(TableHead) == 128 && kTableHeads == 64);
 
 /// One absolute update of a merge.
 struct RedoUpdate {
-  uint64_t target;  // bits 0..47 offset of the word or entry; bit 63: mark the entry dead
+  uint64_t target;  // bits 0..47 offset of the word or entry; bit 63: mark the entry obsolete
   uint64_t value;
 };
-inline constexpr uint64_t kRedoMarkDead = 1ull << 63;
+inline constexpr uint64_t kRedoMarkObsolete = 1ull << 63;
 
 /// First line of a redo chunk; the updates follow.
 struct RedoHeader {

@@ -2,13 +2,15 @@
 // them count, and the link to the next leaf; and of the image of the index over leaves.
 // Thread safety: plain bytes. Commit word, link and references of slots change and are read with
 // atomics; the rest is immutable while the leaf is in the list.
-// Invariant 1: every word that changes alone guards itself: the commit word by 16 bits of check,
-// links by those of PmemPtr. What does not change is covered by the header's check, a slot's tag by
-// its own; both take the place and the chunk's generation into account, so that a leaf in another's
-// place, or of an earlier life, is seen. Invariant 2: a slot whose bit is not set says nothing.
+// Invariants:
+//   1. Every word that changes alone guards itself: the commit word by 16 bits of check, links by
+//      those of PmemPtr. What does not change is covered by the header's check, a slot's tag by its
+//      own; both take the place and the chunk's generation into account, so that a leaf in
+//      another's place, or of an earlier life, is seen.
+//   2. A slot whose bit is not set says nothing.
 // Persistence: a put or delete commits by one store of the commit word; a leaf takes the place of
-// another by one store of the link that leads to it. Source: NV-Skiplist 3.3; the checks, and
-// references in place of fixed-size pairs, are braid's.
+// another by one store of the link that leads to it.
+// Source: NV-Skiplist 3.3; the checks, and references in place of fixed-size pairs, are braid's.
 #pragma once
 
 #include <cstddef>

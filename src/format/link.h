@@ -1,8 +1,11 @@
 // Purpose: links between nodes in persistent memory: 8 bytes that one aligned store publishes and
 // that guard themselves. Bits 0..47 offset in the pool, 48..59 CRC of the rest, 60..63 region.
-// Thread safety: values. Invariant 1: zero is never a valid link; the end of a list is kEnd, so
-// that a zeroed page can't end a list early. Invariant 2: every one-bit and two-bit flip is
-// detected. Persistence: part of the format. The CRC is checked at every hop.
+// Thread safety: values.
+// Invariants:
+//   1. Zero is never a valid link; the end of a list is kEnd, so that a zeroed page can't end a
+//      list early.
+//   2. Every one-bit and two-bit flip is detected.
+// Persistence: part of the format. The CRC is checked at every hop.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Purpose: reading and making copies of the manifest. Thread safety, invariants, persistence: see
-// manifest.h.
+// Purpose: reading and making copies of the manifest.
+// Thread safety, invariants, persistence: see manifest.h.
 #include "format/manifest.h"
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/checksum.h"
-#include "base/mutants.h"
 
 namespace braid::format {
 
@@ -23,8 +22,7 @@ uint64_t TablesCheck(const TableRecord* tables, uint64_t count, int copy) noexce
 bool Decode1(const char* bytes, int copy, ManifestState* state) {
   auto record = std::make_unique<Manifest1Record>();
   std::memcpy(record.get(), bytes, sizeof *record);
-  if (record->check != StructCheck(*record, kManifestOffset[copy]) &&
-      !BRAID_MUTANT(kManifestCheckIgnored)) {
+  if (record->check != StructCheck(*record, kManifestOffset[copy])) {
     return false;
   }
   if (record->table_count > std::size(record->tables)) return false;
@@ -106,14 +104,13 @@ TableRecord* ManifestState::Find(uint64_t id) noexcept {
 
 bool DecodeManifest(const char* bytes, int copy, uint64_t chunk_bytes, ExtensionReader extension,
                     ManifestState* state, uint32_t* version) {
-  // Copied before it is checked: beside a process that writes, the place may just change.
+  // Copied before it is checked: while another process writes, the place may just change.
   auto record = std::make_unique<ManifestRecord>();
   std::memcpy(record.get(), bytes, sizeof *record);
   *version = record->magic == kManifest1Magic ? 1 : 2;
   if (*version == 1) return Decode1(bytes, copy, state);
   if (record->magic != kManifestMagic) return false;
-  if (record->check != ManifestCheck(*record, kManifestOffset[copy]) &&
-      !BRAID_MUTANT(kManifestCheckIgnored)) {
+  if (record->check != ManifestCheck(*record, kManifestOffset[copy])) {
     return false;
   }
   const uint64_t inside = std::min(record->table_count, kTablesInRecord);

@@ -1,12 +1,13 @@
 // Purpose: the manifest: what a pool's tables are, which merges are open, how far logs are flushed.
-// How its two copies are written, and what lies in an extension, is drawn in docs/formats.md; who
-// writes them, and in which order, is level/manifest.h.
+// How its two copies are written, and what lies in an extension, is drawn in docs/formats.md; they
+// are written by level/manifest.h.
 // Thread safety: plain values.
-// Invariant 1: a copy is as long as its content; its check covers all of it, its place, and, where
-// tables lie in the extension, the check of those.
-// Invariant 2: both copies name the same extension, and each has tables of its own in it.
-// Persistence: declared here, written elsewhere. Copies of format version 1 can be read, and are
-// told from others by their magic.
+// Invariants:
+//   1. A copy is as long as its content; its check covers all of it, its place, and, where tables
+//      lie in the extension, the check of those.
+//   2. Both copies name the same extension, and each has tables of its own in it.
+// Persistence: declared here, written elsewhere. Copies of format version 1 can be read; their
+// magic distinguishes them.
 #pragma once
 
 #include <array>

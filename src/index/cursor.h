@@ -1,11 +1,13 @@
 // Purpose: the interface of ordered iteration over one table: user keys in byte order, each with
-// the newest version that a view sees (which may be a delete). Thread safety: one thread at a time;
-// the caller keeps the entries alive (a registered view). Persistence: none.
+// the newest version that a view sees (which may be a delete).
+// Thread safety: one thread at a time; the caller keeps the entries alive (a registered view).
+// Persistence: none.
 #pragma once
 
 #include <cstddef>
 #include <string_view>
 
+#include "base/check.h"
 #include "braid/status.h"
 #include "format/entry.h"
 
@@ -29,6 +31,7 @@ class Cursor {
   /// many steps. Returns their number; fewer than `cap` only at the end or at damage, and then it
   /// is not valid any more. The cursor must be valid.
   virtual size_t Run(bool forward, CursorItem* out, size_t cap) {
+    BRAID_DCHECK(Valid());
     for (size_t n = 0; n < cap; ++n) {
       forward ? Next() : Prev();
       if (!Valid()) return n;

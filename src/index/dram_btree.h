@@ -10,11 +10,10 @@
 //
 // Invariants (1 to 6 are those of dram_btree_node.h):
 //   7. A key is in the leaf that a descent by it leads to, or in none: a node's range shrinks only
-//   in
-//      a split, or when it shares with a neighbour, which changes its state and its parent's.
+//      in a split, or when it shares with a neighbour, which changes its state and its parent's.
 //   8. A read that begins after a commit functor began in a leaf, and touches this leaf, waits for
-//      the outcome. So whoever takes a snapshot number after a commit took a lower one and then
-//      reads, sees that commit.
+//      the outcome. So a thread that takes a snapshot number after a commit took a lower one, and
+//      then reads, sees that commit.
 //   9. Leaves are linked in key order; the leftmost is always the first one made, since the right
 //      one of two leaves gives way. A leaf may be empty as long as nothing was erased from it; what
 //      an erasure leaves sparse is joined with its neighbour.
@@ -22,7 +21,7 @@
 //      threads wait in a circle.
 //
 // Persistence: none; the entries that the refs name are made durable by the commit functor, and
-// recovery inserts them anew.
+// recovery inserts them again.
 #pragma once
 
 #include <array>
@@ -32,6 +31,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/check.h"
 #include "base/prefetch.h"
 #include "base/thread_slot.h"
 #include "index/dram_btree_arena.h"
@@ -58,13 +58,14 @@ class alignas(64) DramBTree {
 
   /// Calls commit(old_ref) under the lock of the leaf that holds or will hold `key`; old_ref is the
   /// ref stored for an equal key, or 0. commit returns the ref to store, whose key must equal
-  /// `key`, or 0 to leave all as it is. Returns old_ref. Cost: one descent; no allocation but for a
-  /// split, about once in 32 new keys.
+  /// `key`, or 0 to leave all as it is. Returns old_ref. Cost: one descent; no allocation except
+  /// for a split, about once in 32 new keys.
   template <class Commit>
   uint64_t Upsert(std::string_view key, Commit&& commit) {
     for (;;) {
       const Reached at = Descend(key);
       const LeafPosition where = SearchLeaf(at.leaf, at.state, key, key_of_);
+      BRAID_DCHECK(where.index + (where.equal ? 1u : 0u) <= at.state.count());
       if (!where.equal && at.state.full()) {
         MakeRoom(key);
         continue;
@@ -266,8 +267,10 @@ class alignas(64) DramBTree {
       // Acquire pairs with the release store of the thread that made this root.
       const Node* root = root_.load(std::memory_order_acquire);
       const NodeState state = AwaitState(root);
-      if (root_.load(std::memory_order_acquire) == root) [[likely]]
+      if (root_.load(std::memory_order_acquire) == root) [[likely]] {
+        BRAID_DCHECK(!state.unlinked());  // invariant 6
         return {root, state};
+      }
     }
   }
 
@@ -284,6 +287,8 @@ class alignas(64) DramBTree {
         // was responsible for the key (invariant 6).
         if (!Unchanged(node, state)) [[unlikely]]
           break;
+        // All leaves have the same depth.
+        BRAID_DCHECK(child_state.level() + 1 == state.level() && !child_state.unlinked());
         node = child;
         state = child_state;
       }
@@ -301,6 +306,7 @@ class alignas(64) DramBTree {
         const Node* child = inner->children[state.count()].load(std::memory_order_acquire);
         const NodeState child_state = AwaitState(child);
         if (!Unchanged(node, state)) break;
+        BRAID_DCHECK(child_state.level() + 1 == state.level() && !child_state.unlinked());
         node = child;
         state = child_state;
       }
@@ -334,9 +340,10 @@ class alignas(64) DramBTree {
 
   /// Adds the first refs at or behind `node` to the *n in `out`, leaf by leaf, up to `cap`. What
   /// was in a leaf stays before what its neighbour to the right begins with, whichever of the two
-  /// is split meanwhile, and whoever joins them. False when there is none yet and the way is lost:
-  /// a leaf on it has given way. The caller begins again then, by the key.
+  /// is split meanwhile, and even if they are joined. False when there is none yet and the way is
+  /// lost: a leaf on it has given way. The caller begins again then, by the key.
   static bool WalkForward(const Node* node, uint64_t* out, size_t cap, size_t* n) {
+    BRAID_DCHECK(*n <= cap);
     while (node != nullptr && *n < cap) {
       const Leaf* leaf = btree_internal::AsLeaf(node);
       const NodeState state = AwaitState(leaf);
@@ -356,6 +363,7 @@ class alignas(64) DramBTree {
   /// 5), the walk goes right from there until it stands directly before `behind`.
   static bool WalkBackward(const Node* behind, const Node* node, uint64_t* out, size_t cap,
                            size_t* n) {
+    BRAID_DCHECK(*n <= cap);
     while (node != nullptr && *n < cap) {
       const Leaf* leaf = btree_internal::AsLeaf(node);
       const NodeState state = AwaitState(leaf);
@@ -408,8 +416,10 @@ class alignas(64) DramBTree {
 
   /// The only child of the root takes its place.
   bool LowerRoot(Node* root, NodeState state) {
+    BRAID_DCHECK(!state.is_leaf() && state.count() == 0);
     NodeLock lock(root, state);
     if (!lock.held()) return true;
+    BRAID_DCHECK(root_.load(std::memory_order_relaxed) == root);  // see Split
     // Release pairs with AwaitRoot. Before the root says that it is left: a thread that finds it
     // so finds the next one.
     root_.store(btree_internal::AsInner(root)->children[0].load(std::memory_order_relaxed),
@@ -423,6 +433,7 @@ class alignas(64) DramBTree {
   /// share with the other. False when they are to stay as they are; true, too, when somebody else
   /// was there first.
   bool JoinAt(Inner* parent, NodeState state, uint32_t index) {
+    BRAID_DCHECK(!state.is_leaf() && index < state.count());
     Node* left = parent->children[index].load(std::memory_order_acquire);
     Node* right = parent->children[index + 1].load(std::memory_order_acquire);
     const NodeState left_state = AwaitState(left);
@@ -437,6 +448,8 @@ class alignas(64) DramBTree {
     if (!left_lock.held()) return true;
     NodeLock right_lock(right, right_state);
     if (!right_lock.held()) return true;
+    BRAID_DCHECK(left_state.level() + 1 == state.level());
+    BRAID_DCHECK(right != first_leaf_);  // invariant 9
     const btree_internal::Separator* between =
         parent->separators[index].load(std::memory_order_relaxed);
     if (left_state.is_leaf()) {
@@ -504,12 +517,14 @@ class alignas(64) DramBTree {
 
   void Split(Node* parent, NodeState parent_state, uint32_t index, Node* node, NodeState state,
              std::string_view key, bool leftmost, bool rightmost) {
+    BRAID_DCHECK(state.full() && (parent == nullptr || !parent_state.full()));
     NodeLock parent_lock;
     if (parent != nullptr && !parent_lock.IgnoreExceptions(parent, parent_state)) return;
     NodeLock lock(node, state);
     if (!lock.held()) return;
     // Without a parent, node still is the root: it was when its state was taken (AwaitRoot), and
     // the split that would have changed that would have changed its state.
+    BRAID_DCHECK(parent != nullptr || root_.load(std::memory_order_relaxed) == node);
     Inner* new_root = nullptr;
     if (parent == nullptr) {  // made before anything changes, since memory may run out
       new_root = arena_.template New<Inner>(
@@ -519,6 +534,7 @@ class alignas(64) DramBTree {
     const btree_internal::SplitOutcome done =
         state.is_leaf() ? SplitLeaf(btree_internal::AsLeaf(node), state, at, key, key_of_, arena_)
                         : SplitInner(btree_internal::AsInner(node), state, at, arena_);
+    BRAID_DCHECK(done.left_state.count() == at);
     if (parent != nullptr) {
       parent_lock.Publish(InsertIntoInner(btree_internal::AsInner(parent), parent_state, index,
                                           done.separator, done.right));
@@ -537,6 +553,7 @@ class alignas(64) DramBTree {
   /// Find for up to eight keys, level by level. All leaves have the same depth, so the lookups stay
   /// in step; one that meets a change falls back to Find.
   void FindGroup(const std::string_view* keys, uint64_t* refs, size_t n) const {
+    BRAID_DCHECK(n <= kGroup);
     std::array<const Node*, kGroup> nodes;
     std::array<NodeState, kGroup> states;
     std::array<LeafPosition, kGroup> where;
@@ -554,6 +571,7 @@ class alignas(64) DramBTree {
       }
       for (size_t i = 0; i < n; ++i) {
         const NodeState child_state = AwaitState(children[i]);
+        BRAID_DCHECK(child_state.level() + 1 == level);  // in step, also where one has failed
         failed[i] = failed[i] || !Unchanged(nodes[i], states[i]);
         nodes[i] = children[i];
         states[i] = child_state;

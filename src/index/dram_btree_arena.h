@@ -8,8 +8,7 @@
 //
 // Invariants:
 //   1. What was handed out stays as it is, and is not handed out again, before it was retired,
-//   taken
-//      by TakeRetired and given to Reuse: readers of the tree may follow old pointers
+//      taken by TakeRetired and given to Reuse: readers of the tree may follow old pointers
 //      (dram_btree_node.h, invariant 3). Between the last two the caller waits for them.
 //   2. used_bytes() counts every byte handed out and not yet given to Reuse, with its rounding;
 //      reserved_bytes() every byte taken from the system.
@@ -30,9 +29,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "index/dram_btree_node.h"
-#include "pmem/dram_block.h"
+#include "media/dram_block.h"
 
 namespace braid::index::btree_internal {
 
@@ -42,7 +42,7 @@ class NodeArena {
   ~NodeArena() {
     while (blocks_ != nullptr) {
       Block* next = blocks_->next;
-      pmem::GiveDramBlock(blocks_, blocks_->bytes);
+      media::GiveDramBlock(blocks_, blocks_->bytes);
       blocks_ = next;
     }
   }
@@ -72,6 +72,7 @@ class NodeArena {
     const base::MutexLock lock(mutex_);
     const size_t which = SeparatorClass(key.size());
     const size_t bytes = SeparatorBytes(which);
+    BRAID_DCHECK(which < free_separators_.size() && bytes >= sizeof(Separator) + key.size());
     void* memory = free_separators_[which];
     if (memory != nullptr) {
       free_separators_[which] = NextFree(memory);
@@ -107,11 +108,12 @@ class NodeArena {
   /// its left neighbour.
   void Retire(Node* node, const Separator* separator) noexcept {
     const base::MutexLock lock(mutex_);
+    const NodeState state{node->state.load(std::memory_order_relaxed)};
+    BRAID_DCHECK(state.unlinked() && (separator == nullptr || state.is_leaf()));
     // Readers that stand on it find its state changed before they use either.
     node->heads[0].store(reinterpret_cast<uintptr_t>(separator), std::memory_order_release);
     node->next.store(retired_.first_, std::memory_order_release);
     retired_.first_ = node;
-    const NodeState state{node->state.load(std::memory_order_relaxed)};
     retired_bytes_.store(retired_bytes() + NodeBytes(state), std::memory_order_relaxed);
   }
 
@@ -128,6 +130,7 @@ class NodeArena {
     for (Node* node = retired.first_; node != nullptr;) {
       Node* next = node->next.load(std::memory_order_relaxed);
       const NodeState state{node->state.load(std::memory_order_relaxed)};
+      BRAID_DCHECK(state.unlinked());  // invariant 1: it was retired
       const uintptr_t parted = node->heads[0].load(std::memory_order_relaxed);
       if (auto* separator = reinterpret_cast<Separator*>(parted); separator != nullptr) {
         const size_t which = SeparatorClass(separator->length);
@@ -154,7 +157,7 @@ class NodeArena {
   static constexpr size_t kShortStep = 16;
   static constexpr size_t kShortClasses = kLargestShort / kShortStep;
   static constexpr size_t kLongClasses = 26;  // up to 2^33 bytes, since a length has 32 bits
-  static constexpr size_t kLargestBlock = pmem::MemoryBlocks::kBytes;
+  static constexpr size_t kLargestBlock = media::MemoryBlocks::kBytes;
 
   struct alignas(kLine) Block {
     Block* next;
@@ -170,6 +173,10 @@ class NodeArena {
     return sizeof(NodeType) == sizeof(Leaf) ? 0 : 1;
   }
   static_assert(sizeof(Leaf) != sizeof(Inner) && sizeof(Inner) % kLine == 0);
+  static_assert(sizeof(Leaf) % kLine == 0 && sizeof(Block) % kLine == 0 && kChunk % kLine == 0);
+  static_assert(2 * kLargestShort % kLine == 0, "long separators are whole lines");
+  static_assert(kLargestShort % kShortStep == 0 && kShortStep % alignof(Separator) == 0);
+  static_assert(kShortStep >= sizeof(void*), "what is free holds an address");
   static size_t NodeBytes(NodeState state) {
     return state.is_leaf() ? sizeof(Leaf) : sizeof(Inner);
   }
@@ -197,15 +204,19 @@ class NodeArena {
   // Nothing comes between the load and the store.
   void AddUsed(size_t bytes) BRAID_REQUIRES(mutex_) {
     used_.store(used_bytes() + bytes, std::memory_order_relaxed);
+    BRAID_DCHECK(used_bytes() <= reserved_bytes());  // invariant 2
   }
   void SubtractUsed(size_t bytes) BRAID_REQUIRES(mutex_) {
+    BRAID_DCHECK(used_bytes() >= bytes);  // invariant 2
     used_.store(used_bytes() - bytes, std::memory_order_relaxed);
   }
 
   /// `bytes`, a multiple of a line, at the start of a line.
   char* Carve(size_t bytes) BRAID_REQUIRES(mutex_) {
     if (bytes > left_) AddBlock(bytes);
+    BRAID_DCHECK(bytes % kLine == 0 && bytes <= left_);
     char* memory = cursor_;
+    BRAID_DCHECK(reinterpret_cast<uintptr_t>(memory) % kLine == 0);
     cursor_ += bytes;
     left_ -= bytes;
     AddUsed(bytes);
@@ -214,7 +225,7 @@ class NodeArena {
 
   void AddBlock(size_t bytes) BRAID_REQUIRES(mutex_) {
     const size_t size = std::max(next_block_, sizeof(Block) + bytes);
-    auto* block = ::new (pmem::TakeDramBlock(size)) Block{blocks_, size};
+    auto* block = ::new (media::TakeDramBlock(size)) Block{blocks_, size};
     blocks_ = block;
     cursor_ = reinterpret_cast<char*>(block) + sizeof(Block);
     left_ = size - sizeof(Block);

@@ -11,6 +11,7 @@
 // Persistence: none.
 #pragma once
 
+#include "base/check.h"
 #include "index/dram_btree_arena.h"
 #include "index/dram_btree_node.h"
 
@@ -27,11 +28,13 @@ inline uint32_t CommonLength(std::string_view a, std::string_view b, size_t limi
 class KeyBuffer {
  public:
   KeyBuffer(const Node* node, uint32_t prefix_length) : length_(prefix_length) {
+    BRAID_DCHECK(prefix_length <= kMaxPrefix);
     for (uint32_t at = 0; at < prefix_length; at += 8) {
       Put(at, node->prefix[at / 8].load(std::memory_order_relaxed));
     }
   }
   KeyBuffer& Append(uint64_t head) {
+    BRAID_DCHECK(length_ <= kMaxPrefix);  // there is room for one head
     Put(length_, head);
     length_ += kHeadBytes;
     return *this;
@@ -49,6 +52,7 @@ class KeyBuffer {
 };
 
 inline void StorePrefix(Node* node, std::string_view prefix) {
+  BRAID_DCHECK(prefix.size() <= kMaxPrefix);
   for (uint32_t at = 0; at < prefix.size(); at += 8) {
     node->prefix[at / 8].store(HeadAt(prefix, at), std::memory_order_release);
   }
@@ -57,6 +61,7 @@ inline void StorePrefix(Node* node, std::string_view prefix) {
 /// Moves the heads from behind a prefix of `from` bytes to behind its first `to` bytes. The bytes
 /// that leave the prefix are known, so no key is read.
 inline void ShrinkPrefix(Node* node, uint32_t count, uint32_t from, uint32_t to) {
+  BRAID_DCHECK(to < from && count <= node->heads.size());
   const KeyBuffer buffer(node, from);
   const uint64_t leaving = HeadAt(buffer.view(), to);
   const uint32_t bytes = from - to;
@@ -82,6 +87,7 @@ inline bool TiesAreCommon(const Node* node, uint32_t count) {
 /// the prefix length from now on.
 template <class KeyAt>
 uint32_t TightenPrefix(Node* node, uint32_t count, uint32_t prefix_length, const KeyAt& key_at) {
+  BRAID_DCHECK(count <= node->heads.size() && prefix_length <= kMaxPrefix);
   if (count == 0 || prefix_length == kMaxPrefix || !TiesAreCommon(node, count)) {
     return prefix_length;
   }
@@ -109,6 +115,7 @@ inline uint32_t AdmitToPrefix(Node* node, NodeState state, std::string_view key)
 
 template <class Slots>
 void OpenSlot(Slots& slots, uint32_t index, uint32_t count) {
+  BRAID_DCHECK(index <= count && count < slots.size());
   for (uint32_t i = count; i > index; --i) {
     slots[i].store(slots[i - 1].load(std::memory_order_relaxed), std::memory_order_release);
   }
@@ -116,6 +123,7 @@ void OpenSlot(Slots& slots, uint32_t index, uint32_t count) {
 
 template <class Slots>
 void CloseSlot(Slots& slots, uint32_t index, uint32_t count) {
+  BRAID_DCHECK(index < count && count <= slots.size());
   for (uint32_t i = index + 1; i < count; ++i) {
     slots[i - 1].store(slots[i].load(std::memory_order_relaxed), std::memory_order_release);
   }
@@ -123,6 +131,7 @@ void CloseSlot(Slots& slots, uint32_t index, uint32_t count) {
 
 template <class Slots>
 void CopySlots(Slots& to, const Slots& from, uint32_t begin, uint32_t end) {
+  BRAID_DCHECK(begin <= end && end <= from.size());
   for (uint32_t i = begin; i < end; ++i) {
     to[i - begin].store(from[i].load(std::memory_order_relaxed), std::memory_order_release);
   }
@@ -130,6 +139,7 @@ void CopySlots(Slots& to, const Slots& from, uint32_t begin, uint32_t end) {
 
 /// Fills the heads from `begin` on with padding (invariant 1).
 inline void PadHeads(Node* node, uint32_t begin, uint32_t end) {
+  BRAID_DCHECK(begin <= end && end <= node->heads.size());
   for (uint32_t i = begin; i < end; ++i) {
     node->heads[i].store(kPaddingHead, std::memory_order_release);
   }
@@ -139,6 +149,8 @@ inline void PadHeads(Node* node, uint32_t begin, uint32_t end) {
 template <class KeyOf>
 NodeState InsertIntoLeaf(Leaf* leaf, NodeState state, const LeafPosition& where,
                          std::string_view key, uint64_t ref, const KeyOf& key_of) {
+  BRAID_DCHECK(state.is_leaf() && !state.full() && ref != 0);
+  BRAID_DCHECK(!where.equal && where.index <= state.count());
   const uint32_t count = state.count();
   uint32_t prefix = AdmitToPrefix(leaf, state, key);
   const uint32_t length = static_cast<uint32_t>(std::min(key.size(), size_t{kMixedLengths}));
@@ -172,6 +184,10 @@ inline auto SeparatorsOf(const Inner* inner) {
 inline NodeState InsertIntoInner(Inner* inner, NodeState state, uint32_t index,
                                  const Separator* separator, Node* right) {
   const uint32_t count = state.count();
+  BRAID_DCHECK(!state.is_leaf() && !state.full());
+  // All leaves have the same depth. Relaxed: a node never changes its level.
+  BRAID_DCHECK(NodeState{right->state.load(std::memory_order_relaxed)}.level() + 1 ==
+               state.level());
   const std::string_view key = separator->view();
   uint32_t prefix = AdmitToPrefix(inner, state, key);
   OpenSlot(inner->heads, index, count);
@@ -202,6 +218,7 @@ struct SplitOutcome {
 template <class KeyOf>
 const Separator* LeafSeparator(const Leaf* leaf, NodeState state, uint32_t at,
                                std::string_view new_key, const KeyOf& key_of, NodeArena& arena) {
+  BRAID_DCHECK(state.full() && at <= state.count());
   const auto key_at = [&](uint32_t i) -> std::string_view {
     return key_of(leaf->refs[i].load(std::memory_order_relaxed));
   };
@@ -245,6 +262,8 @@ SplitOutcome SplitLeaf(Leaf* leaf, NodeState state, uint32_t at, std::string_vie
   PadHeads(leaf, at, count);
   const uint32_t left_prefix = tightened(leaf, at);
   Node* next = leaf->next.load(std::memory_order_relaxed);
+  // Invariant 5: under the lock of the left one both directions are exact.
+  BRAID_DCHECK(next == nullptr || next->prev.load(std::memory_order_relaxed) == leaf);
   right->next.store(next, std::memory_order_release);
   right->prev.store(leaf, std::memory_order_release);
   if (next != nullptr) next->prev.store(right, std::memory_order_release);
@@ -254,6 +273,7 @@ SplitOutcome SplitLeaf(Leaf* leaf, NodeState state, uint32_t at, std::string_vie
 
 /// Moves the separators behind `at` into a new inner node; the one at `at` goes up.
 inline SplitOutcome SplitInner(Inner* inner, NodeState state, uint32_t at, NodeArena& arena) {
+  BRAID_DCHECK(!state.is_leaf() && at < state.count());
   const uint32_t count = state.count();
   const uint32_t prefix = state.prefix_length();
   Inner* right = arena.New<Inner>(NodeState{});

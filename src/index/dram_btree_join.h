@@ -9,6 +9,7 @@
 // Persistence: none.
 #pragma once
 
+#include "base/check.h"
 #include "index/dram_btree_edit.h"
 
 namespace braid::index::btree_internal {
@@ -18,6 +19,7 @@ inline constexpr uint32_t kJoined = kLeafSlots * 3 / 4;
 
 /// Whether neighbours with these states are to become one. An empty leaf always gives way.
 inline bool FitTogether(NodeState left, NodeState right) {
+  BRAID_DCHECK(left.level() == right.level());
   const uint32_t between = left.is_leaf() ? 0 : 1;  // the separator comes down
   if (left.count() + between + right.count() <= kJoined) return true;
   return left.is_leaf() && (left.count() == 0 || right.count() == 0);
@@ -41,6 +43,8 @@ NodeState JoinLeaves(Leaf* left, NodeState state, const Leaf* right, NodeState r
                      const KeyOf& key_of) {
   const uint32_t count = state.count();
   const uint32_t more = right_state.count();
+  BRAID_DCHECK(state.is_leaf() && FitTogether(state, right_state));
+  BRAID_DCHECK(left->next.load(std::memory_order_relaxed) == right);  // invariant 5
   uint32_t prefix = state.prefix_length();
   uint32_t uniform = state.uniform_length();
   if (more != 0) {
@@ -57,6 +61,7 @@ NodeState JoinLeaves(Leaf* left, NodeState state, const Leaf* right, NodeState r
       if (right_state.uniform_length() != uniform) uniform = kMixedLengths;
     }
     // The bytes that are in right's prefix and not in the common one.
+    BRAID_DCHECK(prefix <= right_state.prefix_length());
     const uint64_t leaving = HeadAt(right_prefix.view(), prefix);
     const uint32_t bytes = right_state.prefix_length() - prefix;
     for (uint32_t i = 0; i < more; ++i) {
@@ -72,6 +77,7 @@ NodeState JoinLeaves(Leaf* left, NodeState state, const Leaf* right, NodeState r
   }
   // Nobody else stores to the one behind: its left neighbour is locked.
   Node* next = right->next.load(std::memory_order_relaxed);
+  BRAID_DCHECK(next == nullptr || next->prev.load(std::memory_order_relaxed) == right);
   left->next.store(next, std::memory_order_release);
   if (next != nullptr) next->prev.store(left, std::memory_order_release);
   return state.After(count + more, prefix, uniform);
@@ -85,14 +91,20 @@ class InnerRow {
     Append(left, left_count);
     separators_[count_++] = between;
     Append(right, right_count);
+    BRAID_DCHECK(count_ == left_count + 1 + right_count);
   }
   uint32_t count() const { return count_; }  // of separators; there is a child more
-  const Separator* separator(uint32_t i) const { return separators_[i]; }
+  const Separator* separator(uint32_t i) const {
+    BRAID_DCHECK(i < count_);
+    return separators_[i];
+  }
 
   /// Makes separators begin .. end - 1, and the children around them, all that `inner` has. Returns
   /// its next state.
   NodeState CopyTo(Inner* inner, NodeState state, uint32_t begin, uint32_t end) const {
+    BRAID_DCHECK(!state.is_leaf() && begin <= end && end <= count_);
     const uint32_t n = end - begin;
+    BRAID_DCHECK(n <= kInnerKeys);
     for (uint32_t i = 0; i < n; ++i) {
       inner->heads[i].store(HeadAt(separators_[begin + i]->view(), 0), std::memory_order_release);
       inner->separators[i].store(separators_[begin + i], std::memory_order_release);
@@ -123,6 +135,7 @@ class InnerRow {
 /// Puts `separator` in the place of the one at `index`. Returns the next state.
 inline NodeState ReplaceSeparator(Inner* inner, NodeState state, uint32_t index,
                                   const Separator* separator) {
+  BRAID_DCHECK(!state.is_leaf() && index < state.count());
   const std::string_view key = separator->view();
   const uint32_t prefix = AdmitToPrefix(inner, state, key);
   inner->heads[index].store(HeadAt(key, prefix), std::memory_order_release);

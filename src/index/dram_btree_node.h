@@ -24,7 +24,7 @@
 //   6. A node that was unlinked says so in its state, which never changes again: nothing leads to
 //      it any more, and it is used again only when all operations of that time have ended.
 //
-// Persistence: none; recovery builds the tree anew from the entries its refs point to.
+// Persistence: none; recovery rebuilds the tree from the entries its refs point to.
 #pragma once
 
 #include <sched.h>
@@ -39,6 +39,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/check.h"
 #include "base/prefetch.h"
 
 namespace braid::index::btree_internal {
@@ -50,12 +51,19 @@ inline constexpr uint32_t kMaxPrefix = 40;
 inline constexpr uint32_t kMixedLengths = 63;
 inline constexpr uint64_t kPaddingHead = ~uint64_t{0};
 
+// Each fits its part of the state word.
+static_assert(kLeafSlots < 1u << 7 && kInnerKeys < 1u << 7);
+static_assert(kMaxPrefix < 1u << 6 && kMixedLengths < 1u << 6);
+static_assert(kMaxPrefix % kHeadBytes == 0, "a prefix is kept in whole words");
+
 /// The state word of a node: bit 0 lock, then level (4 bits), count (7), prefix length (6), uniform
 /// key length (6), unlinked (1) and a version that grows with every change (39).
 struct NodeState {
   uint64_t word = 0;
 
   static NodeState Make(uint32_t level, uint32_t count, uint32_t prefix, uint32_t uniform) {
+    BRAID_DCHECK(level < 1u << 4 && count <= (level == 0 ? kLeafSlots : kInnerKeys));
+    BRAID_DCHECK(prefix <= kMaxPrefix && uniform <= kMixedLengths);
     return {uint64_t{level} << 1 | uint64_t{count} << 5 | uint64_t{prefix} << 12 |
             uint64_t{uniform} << 18};
   }
@@ -69,15 +77,18 @@ struct NodeState {
   /// Worth a look whether a neighbour has room for what is left.
   bool sparse() const { return count() <= (is_leaf() ? kLeafSlots : kInnerKeys) / 4; }
   bool unlinked() const { return (word & kUnlinked) != 0; }
+  uint64_t version() const { return word >> 25; }
 
   /// The unlocked state that follows a change.
   NodeState After(uint32_t count, uint32_t prefix, uint32_t uniform) const {
-    const uint64_t version = (word >> 25) + 1;
-    return {version << 25 | Make(level(), count, prefix, uniform).word};
+    return {(version() + 1) << 25 | Make(level(), count, prefix, uniform).word};
   }
   NodeState After(uint32_t count) const { return After(count, prefix_length(), uniform_length()); }
   /// The last state of a node that is left.
-  NodeState Unlinked() const { return {After(count()).word | kUnlinked}; }
+  NodeState Unlinked() const {
+    BRAID_DCHECK(!unlinked());  // invariant 6
+    return {After(count()).word | kUnlinked};
+  }
 
  private:
   static constexpr uint64_t kUnlinked = uint64_t{1} << 24;
@@ -116,6 +127,9 @@ struct Inner : Node {
 
 static_assert(sizeof(Leaf) == 64 + 512 + 512, "a leaf is one header line, heads and refs");
 static_assert(sizeof(Inner) <= 64 + 512 + 512 + 512);
+static_assert(std::tuple_size_v<decltype(Node::heads)> == kLeafSlots,
+              "a search looks at eight lines of eight heads, whatever the count");
+static_assert(std::tuple_size_v<decltype(Inner::children)> <= kLeafSlots);
 
 inline Leaf* AsLeaf(Node* node) { return static_cast<Leaf*>(node); }
 inline const Leaf* AsLeaf(const Node* node) { return static_cast<const Leaf*>(node); }
@@ -173,24 +187,38 @@ class NodeLock {
 
   /// Locks `node` if its state still is `expected`; never waits.
   bool IgnoreExceptions(Node* node, NodeState expected) {
+    BRAID_DCHECK(node_ == nullptr && !expected.locked());
     uint64_t word = expected.word;
     // Acquire pairs with the release of the last unlock; nothing is published by locking.
     if (!node->state.compare_exchange_strong(word, word | 1, std::memory_order_acquire,
                                              std::memory_order_relaxed)) {
       return false;
     }
+    BRAID_DCHECK(!expected.unlinked());  // invariant 6: nothing has led here
     node_ = node;
     state_ = expected;
     return true;
   }
   bool held() const { return node_ != nullptr; }
   void Publish(NodeState next) {
+    BRAID_DCHECK(node_ != nullptr && !next.locked());
+    BRAID_DCHECK(next.level() == state_.level());
+    // A reader must see of a change that there was one.
+    BRAID_DCHECK(next.word == state_.word || next.version() == state_.After(0).version());
+    BRAID_DCHECK(PaddedFrom(next.count()));  // invariant 1
     // Release pairs with AwaitState and with the compare-and-swap of the next writer.
     node_->state.store(next.word, std::memory_order_release);
     node_ = nullptr;
   }
 
  private:
+  /// Whether the heads from `count` on are padding, judged by the first of them.
+  bool PaddedFrom(uint32_t count) const {
+    // Relaxed: the lock is held.
+    return count == node_->heads.size() ||
+           node_->heads[count].load(std::memory_order_relaxed) == kPaddingHead;
+  }
+
   Node* node_ = nullptr;
   NodeState state_;
 };
@@ -219,11 +247,13 @@ inline uint64_t HeadAt(std::string_view key, size_t offset) {
 
 /// Keeps the first `bytes` (below 8) of a big-endian word.
 inline uint64_t KeepBytes(uint64_t word, uint32_t bytes) {
+  BRAID_DCHECK(bytes < kHeadBytes);
   return bytes == 0 ? 0 : word & (~uint64_t{0} << (64 - 8 * bytes));
 }
 
 /// Below, equal or above 0 as `key` sorts before, starts with, or sorts behind the node's prefix.
 inline int CompareToPrefix(const Node* node, uint32_t prefix_length, std::string_view key) {
+  BRAID_DCHECK(prefix_length <= kMaxPrefix);
   for (uint32_t at = 0; at < prefix_length; at += 8) {
     const uint64_t expected = node->prefix[at / 8].load(std::memory_order_acquire);
     uint64_t word = HeadAt(key, at);
@@ -278,6 +308,7 @@ inline void PrefetchHeads(const Node* node) { base::PrefetchRange(node, sizeof(N
 
 /// The index of the child whose range holds `key`: the number of separators not above it.
 inline uint32_t ChildIndex(const Inner* node, NodeState state, std::string_view key) {
+  BRAID_DCHECK(!state.is_leaf());
   const uint32_t prefix = state.prefix_length();
   if (prefix != 0) {
     const int order = CompareToPrefix(node, prefix, key);
@@ -307,6 +338,7 @@ struct LeafPosition {
 /// The part of SearchLeaf that reads no entry: if `tied` and not `equal`, whole keys must decide
 /// from `index` on.
 inline LeafPosition CandidateInLeaf(const Leaf* leaf, NodeState state, std::string_view key) {
+  BRAID_DCHECK(state.is_leaf());
   const uint32_t count = state.count();
   const uint32_t prefix = state.prefix_length();
   if (prefix != 0) {
@@ -329,6 +361,7 @@ inline LeafPosition CandidateInLeaf(const Leaf* leaf, NodeState state, std::stri
 template <class KeyOf>
 LeafPosition Resolve(const Leaf* leaf, NodeState state, std::string_view key,
                      LeafPosition candidate, const KeyOf& key_of) {
+  BRAID_DCHECK(candidate.tied && !candidate.equal && candidate.index < state.count());
   const uint64_t head = HeadAt(key, state.prefix_length());
   uint32_t low = candidate.index;
   uint32_t high = low + 1;

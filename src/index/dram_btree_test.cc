@@ -99,7 +99,7 @@ TEST(DramBTreeTest, EmptiedLeavesGiveWayAndTheirRoomIsFilledAgain) {
 struct Window {
   const char* name;
   std::string (*key)(uint64_t i);
-  uint64_t kept_in;  // one key of so many stays behind the window for ever; 0: none
+  uint64_t kept_in;  // one key of so many stays behind the window forever; 0: none
 };
 
 class AgeingTree : public testing::TestWithParam<Window> {};
@@ -262,7 +262,7 @@ TEST(DramBTreeTest, CommitMayThrowAndChangesNothing) {
   harness.Put("a", 1);
   EXPECT_THROW(harness.tree().Upsert("b", [](uint64_t) -> uint64_t { throw 1; }), int);
   EXPECT_EQ(harness.tree().Find("b"), 0u);
-  harness.Put("b", 2);  // would wait for ever if the leaf were still locked
+  harness.Put("b", 2);  // would wait forever if the leaf were still locked
   harness.CheckAll();
 }
 

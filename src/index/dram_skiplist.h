@@ -18,7 +18,7 @@
 //      of the bottom layer. A search is right without them.
 //   5. No thread holds two locks.
 //
-// Persistence: none; the commit functor makes entries durable, and recovery inserts them anew.
+// Persistence: none; the commit functor makes entries durable, and recovery inserts them again.
 // Source: ListDB 6.2 (skip list as the memtable); locks and the waiting of readers are braid's.
 #pragma once
 
@@ -30,6 +30,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/check.h"
 #include "base/thread_random.h"
 #include "base/thread_slot.h"
 #include "index/dram_btree_node.h"
@@ -80,7 +81,7 @@ class alignas(64) DramSkipList {
   }
 
   /// Erases `key` if it is there and pred(ref), called under the lock, is true. Returns whether it
-  /// erased. The node stays until the list dies.
+  /// erased. The node stays until the list is destroyed.
   template <class Pred>
   bool EraseIf(std::string_view key, Pred&& pred) {
     const Target target(key);
@@ -168,6 +169,7 @@ class alignas(64) DramSkipList {
         : head(btree_internal::HeadAt(key, 0)),
           key_bytes(static_cast<uint32_t>(key.size())),
           height(static_cast<uint16_t>(tower)) {
+      BRAID_DCHECK(tower >= 1 && tower <= kMaxHeight && key_bytes == key.size());
       for (uint32_t layer = 0; layer < tower; ++layer) {
         ::new (&link(layer)) std::atomic<Node*>(nullptr);
       }
@@ -178,6 +180,7 @@ class alignas(64) DramSkipList {
     }
     /// The links lie behind the node, bottom first; the key follows them.
     std::atomic<Node*>& link(uint32_t layer) noexcept {
+      BRAID_DCHECK(layer <= height);  // the key lies where one more would be
       return reinterpret_cast<std::atomic<Node*>*>(this + 1)[layer];
     }
     const std::atomic<Node*>& link(uint32_t layer) const noexcept {
@@ -199,6 +202,7 @@ class alignas(64) DramSkipList {
     std::atomic<uint16_t> locked{0};
   };
   static_assert(sizeof(Node) == 24);
+  static_assert(sizeof(Node) % alignof(std::atomic<Node*>) == 0, "links lie behind it");
 
   using Path = std::array<Node*, kMaxHeight>;
 
@@ -229,6 +233,7 @@ class alignas(64) DramSkipList {
     NodeLock& operator=(const NodeLock&) = delete;
     void Unlock() {
       if (node_ == nullptr) return;
+      BRAID_DCHECK(node_->locked.load(std::memory_order_relaxed) == 1);
       // Release pairs with AwaitUnlocked and with the next holder.
       node_->locked.store(0, std::memory_order_release);
       node_ = nullptr;
@@ -247,9 +252,13 @@ class alignas(64) DramSkipList {
     Unused(const Unused&) = delete;
     Unused& operator=(const Unused&) = delete;
     void Make(std::string_view key, uint32_t height) {
+      BRAID_DCHECK(node == nullptr);
       node = ::new (arena->Allocate(Node::Bytes(height, key.size()))) Node(height, key);
     }
-    Node* Take() noexcept { return std::exchange(node, nullptr); }
+    Node* Take() noexcept {
+      BRAID_DCHECK(node != nullptr);  // nothing may fail behind the commit
+      return std::exchange(node, nullptr);
+    }
     SkipListArena* arena;
     Node* node = nullptr;
   };
@@ -271,6 +280,7 @@ class alignas(64) DramSkipList {
   }
 
   static Node* Next(const Node* node, uint32_t layer) noexcept {
+    BRAID_DCHECK(layer < node->height);  // invariant 4: it was found in this layer
     // Acquire pairs with the release that linked the node behind.
     return node->link(layer).load(std::memory_order_acquire);
   }
@@ -357,6 +367,7 @@ class alignas(64) DramSkipList {
   /// Refs from the first node on that is not before `target` (null: of the list). `at` is before
   /// it.
   size_t Collect(Node* at, const Target* target, bool inclusive, uint64_t* out, size_t cap) const {
+    BRAID_DCHECK(inclusive || target != nullptr);
     Node* next = nullptr;
     for (;;) {
       next = target == nullptr ? Next(at, 0) : Walk(*target, &at);
@@ -390,6 +401,7 @@ class alignas(64) DramSkipList {
       for (const Node* at = start; at != nullptr;) {
         AwaitUnlocked(at);  // for its ref and for the gap behind it
         const uint64_t ref = at->ref.load(std::memory_order_acquire);
+        BRAID_DCHECK(at != head_ || ref == 0);
         if (ref != 0) ring[seen++ % cap] = ref;  // the head has none
         at = Next(at, 0);
         const int order = at != nullptr && bounded ? at->Compare(bound) : -1;

@@ -2,10 +2,10 @@
 // empty list is one small allocation, and double up to 256 KiB. All of it is freed with the list.
 // Thread safety: any thread may allocate; the threads are spread over stripes, each with a mutex.
 // Invariants:
-//   1. What was handed out stays mapped and is not handed out again before the arena dies, unless
-//      it was given back: readers of the list may follow old pointers.
+//   1. What was handed out stays mapped and is not handed out again before the arena is destroyed,
+//      unless it was given back: readers of the list may follow old pointers.
 //   2. used_bytes() counts every byte handed out; reserved_bytes() every byte taken from the
-//   system.
+//      system.
 // Persistence: none.
 #pragma once
 
@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <new>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "base/thread_slot.h"
 
@@ -38,9 +39,11 @@ class SkipListArena {
 
   /// `bytes`, a multiple of 8, aligned to 8. Throws std::bad_alloc and changes nothing then.
   void* Allocate(size_t bytes) {
+    BRAID_DCHECK(bytes % kUnit == 0);
     Stripe& stripe = StripeOfThread();
     const base::MutexLock lock(stripe.mutex);
     if (bytes > stripe.left) AddBlock(stripe, bytes);
+    BRAID_DCHECK(bytes <= stripe.left);
     char* memory = stripe.cursor;
     stripe.cursor += bytes;
     stripe.left -= bytes;
@@ -54,6 +57,9 @@ class SkipListArena {
   void GiveBack(void* memory, size_t bytes) noexcept {
     Stripe& stripe = StripeOfThread();
     const base::MutexLock lock(stripe.mutex);
+    BRAID_DCHECK(bytes % kUnit == 0 && stripe.blocks != nullptr);  // it gave them
+    // Relaxed: what this thread has added is in it.
+    BRAID_DCHECK(used_.load(std::memory_order_relaxed) >= bytes);
     if (static_cast<char*>(memory) + bytes != stripe.cursor) return;
     stripe.cursor -= bytes;
     stripe.left += bytes;
@@ -65,12 +71,14 @@ class SkipListArena {
   size_t reserved_bytes() const { return reserved_.load(std::memory_order_relaxed); }
 
  private:
+  static constexpr size_t kUnit = 8;
   static constexpr size_t kFirstBlock = 512;
   static constexpr size_t kLargestBlock = size_t{256} << 10;
 
   struct Block {
     Block* next;
   };
+  static_assert(sizeof(Block) % kUnit == 0, "what is behind it is aligned, too");
   struct alignas(64) Stripe {
     base::Mutex mutex;
     Block* blocks BRAID_GUARDED_BY(mutex) = nullptr;

@@ -95,7 +95,7 @@ TEST(DramSkipListTest, CommitMayThrowAndChangesNothing) {
   EXPECT_THROW(harness.tree().Upsert("b", [](uint64_t) -> uint64_t { throw 1; }), int);
   EXPECT_THROW(harness.tree().Upsert("a", [](uint64_t) -> uint64_t { throw 1; }), int);
   EXPECT_EQ(harness.tree().Find("b"), 0u);
-  harness.Put("b", 2);  // would wait for ever if the gap were still locked
+  harness.Put("b", 2);  // would wait forever if the gap were still locked
   harness.Put("a", 3);
   harness.CheckAll();
 }

@@ -1,12 +1,13 @@
-// Purpose: the kinds of EntryIndex. Thread safety, invariants, persistence: see entry_index.h.
+// Purpose: the kinds of EntryIndex.
+// Thread safety, invariants, persistence: see entry_index.h.
 #include "index/entry_index.h"
 
 #include <algorithm>
 
+#include "base/epoch.h"
 #include "index/dram_btree.h"
 #include "index/dram_skiplist.h"
 #include "index/entry_tree.h"
-#include "pmem/epoch.h"
 
 namespace braid::index {
 
@@ -17,7 +18,7 @@ template <class Map>
 class MapIndex final : public EntryIndex {
  public:
   template <class... Arguments>
-  explicit MapIndex(const pmem::PmemPool& pool, Arguments&&... arguments)
+  explicit MapIndex(const pool::PmemPool& pool, Arguments&&... arguments)
       : users_(&pool.memory_users()), map_(std::forward<Arguments>(arguments)...) {
     users_->Add(this);
   }
@@ -67,7 +68,7 @@ class MapIndex final : public EntryIndex {
     if constexpr (requires { map_.TakeRetired(); }) {
       if (map_.retired_bytes() < std::max<size_t>(least, 1)) return;
       auto retired = map_.TakeRetired();
-      pmem::SynchronizeEpoch();
+      base::SynchronizeEpoch();
       map_.Reuse(retired);
     }
   }
@@ -79,7 +80,7 @@ class MapIndex final : public EntryIndex {
 
 }  // namespace
 
-std::shared_ptr<EntryIndex> NewEntryIndex(const pmem::PmemPool* pool, MemTableKind kind) {
+std::shared_ptr<EntryIndex> NewEntryIndex(const pool::PmemPool* pool, MemTableKind kind) {
   if (kind == MemTableKind::kSkipList) return std::make_shared<MapIndex<DramSkipList>>(*pool);
   return std::make_shared<MapIndex<DramBTree<EntryKeyOf>>>(*pool, EntryKeyOf(pool));
 }

@@ -1,12 +1,14 @@
 // Purpose: EntryIndex, what memtables and the index over L1 need of an ordered structure in DRAM:
 // from a key to the offset of its newest entry. Implemented by the B+-tree and the skip list.
-// Thread safety: all operations at the same time, but for construction and destruction. Entries are
-// kept alive by the caller's epoch or view. Invariant 1: Upsert runs `commit` under the lock of the
-// place that holds or will hold the key. A read that comes to that place after a commit began waits
-// for its outcome. So whoever takes a snapshot number after a commit drew a lower one, and then
-// reads, sees that commit (docs/decisions/0002). Invariant 2: one virtual call an operation, none a
-// node. Persistence: none; the commit functor makes entries durable, and recovery inserts them
-// anew.
+// Thread safety: all operations at the same time, except construction and destruction. Entries are
+// kept alive by the caller's epoch or view.
+// Invariants:
+//   1. Upsert runs `commit` under the lock of the place that holds or will hold the key. A read
+//      that comes to that place after a commit began waits for its outcome. So a thread that takes
+//      a snapshot number after a commit drew a lower one, and then reads, sees that commit
+//      (docs/decisions/0002).
+//   2. One virtual call an operation, none a node.
+// Persistence: none; the commit functor makes entries durable, and recovery inserts them again.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +19,7 @@
 #include "base/function_ref.h"
 #include "base/memory_users.h"
 #include "braid/options.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 
 namespace braid::index {
 
@@ -74,6 +76,6 @@ class EntryIndex : public base::MemoryUser {
 };
 
 /// An empty index over entries of `pool`, which counts it (PmemPool::memory_users).
-std::shared_ptr<EntryIndex> NewEntryIndex(const pmem::PmemPool* pool, MemTableKind kind);
+std::shared_ptr<EntryIndex> NewEntryIndex(const pool::PmemPool* pool, MemTableKind kind);
 
 }  // namespace braid::index

@@ -1,10 +1,11 @@
-// Purpose: version walks, lookups and cursors over an EntryIndex. Thread safety, invariants,
-// persistence: see entry_tree.h.
+// Purpose: version walks, lookups and cursors over an EntryIndex.
+// Thread safety, invariants, persistence: see entry_tree.h.
 #include "index/entry_tree.h"
 
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
 #include "base/prefetch.h"
 #include "index/version_links.h"
 #include "index/visits.h"
@@ -21,14 +22,15 @@ namespace {
 constexpr uint64_t kLikelyEntryBytes = 160;
 
 uint64_t LoadLink(const uint64_t* link) noexcept {
-  // Acquire pairs with the release store of whoever published the entry behind the link.
+  // Acquire pairs with the release store that published the entry behind the link.
   return std::atomic_ref<const uint64_t>(*link).load(std::memory_order_acquire);
 }
 
 }  // namespace
 
-VersionWalk LookupEntry(const pmem::PmemPool& pool, uint64_t newest,
+VersionWalk LookupEntry(const pool::PmemPool& pool, uint64_t newest,
                         const ReadView& view) noexcept {
+  BRAID_DCHECK(newest != 0);
   // The offset was checked when it came into the tree; its chunk, or its bytes, may be others now.
   const EntryHeader* entry = pool.EntryAt(newest);
   if (entry == nullptr) return {nullptr, newest};
@@ -54,7 +56,7 @@ VersionWalk LookupEntry(const pmem::PmemPool& pool, uint64_t newest,
 namespace {
 
 /// What `view` sees of the key whose newest entry is at `newest`.
-LookupResult LookupFromNewest(const pmem::PmemPool& pool, uint64_t newest, const LookupKey& key,
+LookupResult LookupFromNewest(const pool::PmemPool& pool, uint64_t newest, const LookupKey& key,
                               const ReadView& view) noexcept {
   const VersionWalk walk = LookupEntry(pool, newest, view);
   if (walk.corrupt_at != 0) return LookupResult::Corrupt(walk.corrupt_at);
@@ -66,7 +68,7 @@ LookupResult LookupFromNewest(const pmem::PmemPool& pool, uint64_t newest, const
 
 }  // namespace
 
-LookupResult LookupInTree(const pmem::PmemPool& pool, const EntryIndex& tree, const LookupKey& key,
+LookupResult LookupInTree(const pool::PmemPool& pool, const EntryIndex& tree, const LookupKey& key,
                           const ReadView& view) noexcept {
   const uint64_t newest = tree.Find(key.key);
   if (newest == 0) return {};
@@ -75,8 +77,9 @@ LookupResult LookupInTree(const pmem::PmemPool& pool, const EntryIndex& tree, co
   return LookupFromNewest(pool, newest, key, view);
 }
 
-void LookupManyInTree(const pmem::PmemPool& pool, const EntryIndex& tree, const LookupKey* keys,
+void LookupManyInTree(const pool::PmemPool& pool, const EntryIndex& tree, const LookupKey* keys,
                       size_t n, const ReadView& view, LookupResult* out) noexcept {
+  BRAID_DCHECK(n <= kManyLookups);
   std::array<std::string_view, kManyLookups> texts;
   std::array<uint64_t, kManyLookups> newest;
   for (size_t i = 0; i < n; ++i) texts[i] = keys[i].key;
@@ -96,7 +99,7 @@ namespace {
 /// after the other takes a miss an entry. A key is enough to go on, whatever happened to the tree.
 class TreeCursor final : public Cursor {
  public:
-  TreeCursor(const pmem::PmemPool* pool, std::shared_ptr<const EntryIndex> tree,
+  TreeCursor(const pool::PmemPool* pool, std::shared_ptr<const EntryIndex> tree,
              const ReadView& view)
       : pool_(pool), tree_(std::move(tree)), view_(view) {}
 
@@ -114,6 +117,7 @@ class TreeCursor final : public Cursor {
   void Next() override { Step(true); }
   void Prev() override { Step(false); }
   size_t Run(bool forward, CursorItem* out, size_t cap) override {
+    BRAID_DCHECK(Valid());
     for (size_t n = 0;;) {
       if (forward == forward_) n += RunOfNewest(out + n, cap - n);
       if (n == cap) return n;
@@ -147,6 +151,7 @@ class TreeCursor final : public Cursor {
   }
 
   void Load(size_t count) {
+    BRAID_DCHECK(count <= kFirstCopy);
     status_ = Status::OK();
     count_ = count;
     position_ = 0;
@@ -190,6 +195,8 @@ class TreeCursor final : public Cursor {
       at_end_ = true;
       return;
     }
+    BRAID_DCHECK(count_ != 0 && position_ <= count_ && count_ - position_ <= kAhead);
+    BRAID_DCHECK(position_ <= fetched_ && fetched_ <= count_);
     const uint64_t last = refs_[count_ - 1];
     std::copy(refs_ + position_, refs_ + count_, refs_);
     count_ -= position_;
@@ -204,6 +211,7 @@ class TreeCursor final : public Cursor {
     }
     last_copied_ = last;
     const size_t more = Copy(key, false, refs_ + count_, kCopy);
+    BRAID_DCHECK(more <= kCopy);
     at_end_ = more == 0;
     count_ += more;
   }
@@ -233,6 +241,7 @@ class TreeCursor final : public Cursor {
 
   /// Steps over what is copied already, as long as the view sees the newest version of each key.
   size_t RunOfNewest(CursorItem* out, size_t cap) {
+    BRAID_DCHECK(Valid() && position_ < count_);
     // As SettleFrom: where fewer are left, more is copied first.
     const size_t left = at_end_ ? count_ : count_ - std::min(count_, kAhead);
     const size_t steps = std::min(cap, left - std::min(left, position_ + 1));
@@ -276,7 +285,7 @@ class TreeCursor final : public Cursor {
     likely_bytes_ = std::min(bytes, kMaxFetched);
   }
 
-  const pmem::PmemPool* pool_;
+  const pool::PmemPool* pool_;
   std::shared_ptr<const EntryIndex> tree_;
   ReadView view_;
   uint64_t refs_[kCopy + kAhead];
@@ -294,7 +303,7 @@ class TreeCursor final : public Cursor {
 
 }  // namespace
 
-std::unique_ptr<Cursor> NewTreeCursor(const pmem::PmemPool* pool,
+std::unique_ptr<Cursor> NewTreeCursor(const pool::PmemPool* pool,
                                       std::shared_ptr<const EntryIndex> tree,
                                       const ReadView& view) {
   return std::make_unique<TreeCursor>(pool, std::move(tree), view);

@@ -2,9 +2,10 @@
 // as memtables and the index over L1 use it: from a key to its newest entry. Older versions follow
 // through the entries' bottom links.
 // Thread safety: see entry_index.h; entries are kept alive by the caller's epoch or view.
-// Invariant 1: following next[0] from an entry leads to the older versions of its key, newest
-// first, until a zero link, the end, or another key. Link flush and merges keep this true at every
-// store. Persistence: none; the links in the entries are owned by the memtable, then by the tables.
+// Invariants:
+//   1. Following next[0] from an entry leads to the older versions of its key, newest first, until
+//      a zero link, the end, or another key. Link flush and merges keep this true at every store.
+// Persistence: none; the links in the entries are owned by the memtable, then by the tables.
 #pragma once
 
 #include <atomic>
@@ -13,9 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "index/entry_index.h"
 #include "index/sorted_run.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 
 namespace braid::index {
 
@@ -23,9 +25,10 @@ namespace braid::index {
 /// their chunk ends, as PmemPool::KeyAt does.
 class EntryKeyOf {
  public:
-  explicit EntryKeyOf(const pmem::PmemPool* pool)
+  explicit EntryKeyOf(const pool::PmemPool* pool)
       : base_(pool->At(0)), chunk_bytes_(pool->chunk_bytes()) {}
   std::string_view operator()(uint64_t offset) const noexcept {
+    BRAID_DCHECK(offset != 0 && offset % 8 == 0);
     return format::KeyWithin(base_ + offset, chunk_bytes_ - (offset & (chunk_bytes_ - 1)));
   }
 
@@ -41,23 +44,23 @@ struct VersionWalk {
 };
 
 /// The newest version, from `newest` on, that `view` sees.
-VersionWalk LookupEntry(const pmem::PmemPool& pool, uint64_t newest, const ReadView& view) noexcept;
+VersionWalk LookupEntry(const pool::PmemPool& pool, uint64_t newest, const ReadView& view) noexcept;
 
 /// A lookup through a tree that holds the newest entry of every key of its table.
-LookupResult LookupInTree(const pmem::PmemPool& pool, const EntryIndex& tree, const LookupKey& key,
+LookupResult LookupInTree(const pool::PmemPool& pool, const EntryIndex& tree, const LookupKey& key,
                           const ReadView& view) noexcept;
 
 /// out[i] = LookupInTree(keys[i]) for i < n, at most kManyLookups, with the misses of one hidden
 /// behind those of the others.
-void LookupManyInTree(const pmem::PmemPool& pool, const EntryIndex& tree, const LookupKey* keys,
+void LookupManyInTree(const pool::PmemPool& pool, const EntryIndex& tree, const LookupKey* keys,
                       size_t n, const ReadView& view, LookupResult* out) noexcept;
 
 /// A cursor over such a tree. `owner` keeps the tree alive.
-std::unique_ptr<Cursor> NewTreeCursor(const pmem::PmemPool* pool,
+std::unique_ptr<Cursor> NewTreeCursor(const pool::PmemPool* pool,
                                       std::shared_ptr<const EntryIndex> tree, const ReadView& view);
 
 /// True when the header and key of `entry` match their check; `hash` is that of its key.
-inline bool KeyIsIntact(const pmem::PmemPool& pool, const format::EntryHeader& entry,
+inline bool KeyIsIntact(const pool::PmemPool& pool, const format::EntryHeader& entry,
                         uint64_t offset, uint64_t hash) noexcept {
   return format::KeyCheck(entry, hash, offset, pool.GenerationAt(offset)) == entry.key_check;
 }

@@ -1,8 +1,11 @@
-// Purpose: walking a list in several places. Thread safety, invariants, persistence: list_walk.h.
+// Purpose: walking a list in several places.
+// Thread safety, invariants, persistence: list_walk.h.
 #include "index/list_walk.h"
 
+#include <algorithm>
 #include <array>
 
+#include "base/check.h"
 #include "base/prefetch.h"
 
 namespace braid::index {
@@ -25,11 +28,13 @@ size_t ListWalk::Split() {
     place.entries.clear();
     begin = place.stop;
   }
+  BRAID_DCHECK(places > 0 && places == std::min(found + 1, kPlaces));
   return places;
 }
 
 /// Takes the next entry. False when the place is done.
 bool ListWalk::Step(Place* place) const {
+  BRAID_DCHECK(place->next != nullptr && place->entries.size() < kMostOfAPlace);  // invariant 2
   const EntryHeader* entry = place->next;
   place->entries.push_back(entry);
   place->next = list_.Next(entry, &place->damage);
@@ -57,6 +62,7 @@ void ListWalk::WalkAll(size_t places) {
       }
     }
   }
+  BRAID_DCHECK(begun == places);
 }
 
 const std::vector<const EntryHeader*>& ListWalk::Round(Damage* damage) {
@@ -71,6 +77,7 @@ const std::vector<const EntryHeader*>& ListWalk::Round(Damage* damage) {
     *damage = place.damage;
     if (*damage || place.next == nullptr || place.next != place.stop) break;
   }
+  BRAID_DCHECK(!round_.empty());  // the entry that it began with, at least
   return round_;
 }
 

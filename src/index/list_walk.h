@@ -1,10 +1,14 @@
 // Purpose: walks a list that nobody changes meanwhile in several places at a time, so that the
 // misses of one are hidden behind those of the others. A plain walk of a list waits for memory once
-// an entry. Thread safety: one thread a walk; others may read the list. Invariant 1: what Round
-// gives is what a walk along the bottom layer would give, in its order: where upper layers, which
-// only say where to begin, contradict the bottom layer, the round ends before that place.
-// Invariant 2: a round ends, whatever the links are: the caller looks for circles, by the order of
-// what it gets. Persistence: none.
+// an entry.
+// Thread safety: one thread a walk; others may read the list.
+// Invariants:
+//   1. What Round gives is what a walk along the bottom layer would give, in its order: where upper
+//      layers, which only say where to begin, contradict the bottom layer, the round ends before
+//      that place.
+//   2. A round ends, whatever the links are: the caller looks for circles, by the order of what it
+//      gets.
+// Persistence: none.
 #pragma once
 
 #include <cstdint>

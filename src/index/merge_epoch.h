@@ -1,19 +1,30 @@
-// Purpose: lets a lookup that finds a dead entry tell a concurrent merge, after which it retries,
-// from damage. Thread safety: any thread. Invariant: the low bits count the merges that are
-// changing links, marks of death or trees; the high bits change with each such change, and whenever
-// a new state is published. Persistence: none.
+// Purpose: lets a lookup that finds an obsolete entry tell a concurrent merge, after which it
+// retries, from damage.
+// Thread safety: any thread.
+// Invariants:
+//   1. The low bits count the merges that are changing links, obsolete marks or trees; the high
+//      bits change with each such change, and whenever a new state is published.
+// Persistence: none.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+
+#include "base/check.h"
 
 namespace braid::index {
 
 class MergeEpoch {
  public:
   /// Acquire and release on both sides of the changes: see Reader::LookupEntry.
-  void Begin() noexcept { word_.fetch_add(1, std::memory_order_acq_rel); }
-  void End() noexcept { word_.fetch_add(kOne - 1, std::memory_order_acq_rel); }
+  void Begin() noexcept {
+    const uint64_t before = word_.fetch_add(1, std::memory_order_acq_rel);
+    BRAID_CHECK(before % kOne != kOne - 1);  // one more would carry into the changes
+  }
+  void End() noexcept {
+    const uint64_t before = word_.fetch_add(kOne - 1, std::memory_order_acq_rel);
+    BRAID_CHECK(AnyAtWork(before));
+  }
   /// Another state is shown.
   void Shown() noexcept { word_.fetch_add(kOne, std::memory_order_release); }
 

@@ -1,22 +1,26 @@
 // Purpose: walks a list slice by slice, so that other work can be done in between, and shows each
-// key's newest version. Thread safety: one thread, the one that merges; the list may change between
-// slices. Invariant 1: a slice ends between two keys, and the next one begins behind the last key
-// that was shown: what a merge has brought in before that place is not shown. Invariant 2: a
-// circle, or any entry out of order, ends the walk as damage. Persistence: none.
+// key's newest version.
+// Thread safety: one thread, the one that merges; the list may change between slices.
+// Invariants:
+//   1. A slice ends between two keys, and the next one begins behind the last key that was shown:
+//      what a merge has brought in before that place is not shown.
+//   2. A circle, or any entry out of order, ends the walk as damage.
+// Persistence: none.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "base/check.h"
 #include "base/prefetch.h"
 #include "index/list_walk.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 
 namespace braid::index {
 
 class NewestWalk {
  public:
-  explicit NewestWalk(const pmem::PmemPool* pool) : pool_(pool) {}
+  explicit NewestWalk(const pool::PmemPool* pool) : pool_(pool) {}
 
   bool complete() const noexcept { return complete_; }
   /// All that were walked over, older versions included.
@@ -28,6 +32,7 @@ class NewestWalk {
   /// Corruption when the list is damaged.
   template <class Show>
   Status Slice(const SkipList& list, uint64_t count, Show&& show) {
+    BRAID_DCHECK(count > 0);
     Damage damage;
     const format::EntryHeader* start =
         begun_ ? list.FindGE(last_key_, &damage) : list.First(&damage);
@@ -62,10 +67,12 @@ class NewestWalk {
     // The next slice begins at a key's newest version, so it would not get past a key with more
     // versions than a slice has entries.
     const format::EntryHeader* entry = damage ? nullptr : walk.next();
+    BRAID_DCHECK(entry == nullptr || previous != nullptr);
     while (entry != nullptr && entry->key() == previous->key() && take(entry)) {
       entry = list.Next(entry, &damage);
     }
     if (damage) return DamageStatus(*pool_, damage.at);
+    BRAID_DCHECK(kept_ <= entries_);
     complete_ = entry == nullptr;
     last_key_.assign(complete_ ? std::string_view() : entry->key());
     return Status::OK();
@@ -75,7 +82,7 @@ class NewestWalk {
   /// Entries whose keys are on their way while one is shown.
   static constexpr size_t kAhead = 8;
 
-  const pmem::PmemPool* pool_;
+  const pool::PmemPool* pool_;
   bool complete_ = false;
   bool begun_ = false;
   uint64_t entries_ = 0;

@@ -1,12 +1,15 @@
 // Purpose: what a read may see, and how it tells what it found. Shared by memtables and tables.
-// Thread safety: values. Persistence: none.
+// Thread safety: values.
+// Persistence: none.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 
+#include "base/check.h"
 #include "format/entry.h"
 
 namespace braid::index {
@@ -40,13 +43,18 @@ class ValueRef {
   static ValueRef OfEntry(uint64_t offset) noexcept { return ValueRef(offset); }
   /// `at`: the number of bytes in four, then the bytes.
   static ValueRef At(const char* at) noexcept {
+    BRAID_DCHECK((reinterpret_cast<uintptr_t>(at) & kElsewhere) == 0);
     return ValueRef(kElsewhere | reinterpret_cast<uintptr_t>(at));
   }
 
   bool is_of_entry() const noexcept { return (word_ & kElsewhere) == 0; }
   /// Of the entry.
-  uint64_t offset() const noexcept { return word_; }
+  uint64_t offset() const noexcept {
+    BRAID_DCHECK(is_of_entry());
+    return word_;
+  }
   std::string_view bytes() const noexcept {
+    BRAID_DCHECK(!is_of_entry());
     const auto* at = reinterpret_cast<const char*>(word_ & ~kElsewhere);
     uint32_t size;
     std::memcpy(&size, at, sizeof size);
@@ -82,6 +90,7 @@ struct LookupResult {
 };
 
 static_assert(sizeof(LookupResult) == 16);
+static_assert(std::is_trivially_copyable_v<LookupResult>, "else it is returned in memory");
 
 /// A key to look for, with its hash computed once.
 struct LookupKey {

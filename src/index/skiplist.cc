@@ -1,10 +1,11 @@
-// Purpose: searches and walks of persistent skip lists. Thread safety, invariants, persistence: see
-// skiplist.h.
+// Purpose: searches and walks of persistent skip lists.
+// Thread safety, invariants, persistence: see skiplist.h.
 #include "index/skiplist.h"
 
 #include <algorithm>
 #include <string>
 
+#include "base/check.h"
 #include "index/version_links.h"
 #include "index/visits.h"
 
@@ -51,7 +52,7 @@ bool SkipList::CheckHop(Tower tower, const EntryHeader* next, Damage* damage) co
   return false;
 }
 
-Status DamageStatus(const pmem::PmemPool& pool, uint64_t at) {
+Status DamageStatus(const pool::PmemPool& pool, uint64_t at) {
   const auto is_entry = [&](uint64_t offset) {
     const EntryHeader* entry = pool.EntryAt(offset);
     return entry != nullptr && format::KeyCheck(*entry, base::Hash64(entry->key()), offset,
@@ -159,6 +160,7 @@ const EntryHeader* SkipList::FindLast(Damage* damage) const noexcept {
 
 size_t SkipList::Towers(const EntryHeader& entry, uint32_t layer, const EntryHeader** out,
                         size_t cap, Damage* damage) const noexcept {
+  BRAID_DCHECK(layer < kMaxHeight);
   size_t found = 0;
   // Along the tallest layer of each until one is tall enough, then in that layer. All hops are
   // checked: they are few.
@@ -242,10 +244,12 @@ class ListCursor final : public Cursor {
     Settle(false);
   }
   void Next() override {
+    BRAID_DCHECK(Valid());
     SkipKey();
     Settle(true);
   }
   void Prev() override {
+    BRAID_DCHECK(Valid());
     newest_ = list_.FindLess(NewestKey(), &damage_);
     Settle(false);
   }

@@ -1,15 +1,19 @@
-// Purpose: the skip list in persistent memory: searches, walks and a cursor. Who links nodes in is
-// elsewhere (flush/link_flush, compaction/zipper_merge).
-// Thread safety: any number of readers beside one writer; readers take no lock and write nothing.
-// Invariant 1: the bottom layer is sorted by key, then by falling sequence number; every upper
-// layer is a sorted part of it, or a shortcut that leads no further than the bottom layer would.
-// Invariant 2: every link is checked when it is followed, and every entry's header and key before
-// it is compared, so that damage gives an error and never a wrong path. Invariant 3: every walk
-// ends: cursors check the order at each step, searches once they are longer than any search should
-// be, so that a circle, which can't be in order, is damage. Invariant 4: in a braided list the
-// upper layers that begin at the head of a strand link the entries of that strand's region, all of
-// them; the bottom layer links all entries. So a search stays in one region until it is down there.
-// Persistence: none here. Source: ZipperDB 5.1.1 (upper layers are hints), ListDB 6.4 (braids).
+// Purpose: the skip list in persistent memory: searches, walks and a cursor. The code that links
+// nodes in is elsewhere (flush/link_flush, merge/zipper_merge).
+// Thread safety: any number of readers and one writer concurrently; readers take no lock and write
+// nothing.
+// Invariants:
+//   1. The bottom layer is sorted by key, then by falling sequence number; every upper layer is a
+//      sorted part of it, or a shortcut that leads no further than the bottom layer would.
+//   2. Every link is checked when it is followed, and every entry's header and key before it is
+//      compared, so that damage gives an error and never a wrong path.
+//   3. Every walk ends: cursors check the order at each step, searches once they are longer than
+//      any search should be, so that a circle, which can't be in order, is damage.
+//   4. In a braided list the upper layers that begin at the head of a strand link the entries of
+//      that strand's region, all of them; the bottom layer links all entries. So a search stays in
+//      one region until it is down there.
+// Persistence: none here.
+// Source: ZipperDB 5.1.1 (upper layers are hints), ListDB 6.4 (braids).
 #pragma once
 
 #include <array>
@@ -18,9 +22,10 @@
 #include <memory>
 #include <string_view>
 
+#include "base/check.h"
 #include "index/cursor.h"
 #include "index/read_view.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 
 namespace braid::index {
 
@@ -31,7 +36,7 @@ struct Damage {
 };
 
 /// The Corruption for damage at `at`: an entry, or the links of one, or of a list's head.
-Status DamageStatus(const pmem::PmemPool& pool, uint64_t at);
+Status DamageStatus(const pool::PmemPool& pool, uint64_t at);
 
 /// The links of a node or of a list's head.
 using Tower = const uint64_t*;
@@ -49,12 +54,15 @@ inline bool InOrder(const format::EntryHeader& entry, const format::EntryHeader&
 class SkipList {
  public:
   /// `head`: kMaxHeight links, in the pool or a copy of them in DRAM.
-  SkipList(const pmem::PmemPool* pool, Tower head, bool verify = true)
+  SkipList(const pool::PmemPool* pool, Tower head, bool verify = true)
       : SkipList(pool, head, head, verify) {}
   /// Of a braided list: `upper` is the head of the strand that searches go along, `head` that of
   /// strand 0, where the bottom layer begins.
-  SkipList(const pmem::PmemPool* pool, Tower head, Tower upper, bool verify)
-      : pool_(pool), head_(head), upper_(upper), verify_(verify) {}
+  SkipList(const pool::PmemPool* pool, Tower head, Tower upper, bool verify)
+      : pool_(pool), head_(head), upper_(upper), verify_(verify) {
+    BRAID_DCHECK(head != nullptr && upper != nullptr);
+    BRAID_DCHECK(head == upper || pool->strands() > 1);  // invariant 4
+  }
 
   /// Follows one link. Null at the end of the list or at damage.
   const format::EntryHeader* Follow(Tower tower, uint32_t layer, Damage* damage) const noexcept {
@@ -97,7 +105,7 @@ class SkipList {
   LookupResult LookupFrom(const format::EntryHeader* start, const LookupKey& key,
                           const ReadView& view) const noexcept;
 
-  const pmem::PmemPool& pool() const noexcept { return *pool_; }
+  const pool::PmemPool& pool() const noexcept { return *pool_; }
   Tower head() const noexcept { return head_; }
 
  private:
@@ -121,7 +129,7 @@ class SkipList {
   LookupResult Judge(const format::EntryHeader* at, const LookupKey& key, const ReadView& view,
                      Damage damage) const noexcept;
 
-  const pmem::PmemPool* pool_;
+  const pool::PmemPool* pool_;
   Tower head_;
   Tower upper_;
   bool verify_;

@@ -1,9 +1,11 @@
-// Purpose: upper links between versions. Thread safety, invariants, persistence: version_links.h.
+// Purpose: upper links between versions.
+// Thread safety, invariants, persistence: version_links.h.
 #include "index/version_links.h"
 
 #include <algorithm>
 #include <atomic>
 
+#include "base/check.h"
 #include "index/visits.h"
 
 namespace braid::index {
@@ -18,14 +20,14 @@ namespace {
 constexpr int kMostHops = 64;
 
 /// What a link names, if that is an entry.
-const EntryHeader* EntryBehind(const pmem::PmemPool& pool, uint64_t raw) noexcept {
+const EntryHeader* EntryBehind(const pool::PmemPool& pool, uint64_t raw) noexcept {
   const EntryPtr link{raw};
   if (raw == 0 || link.IsEnd() || !link.IsValid()) return nullptr;
   return pool.EntryAt(link.offset());
 }
 
 uint64_t UpperLink(const EntryHeader& entry, uint32_t layer) noexcept {
-  // Acquire pairs with the release store of whoever published the entry behind the link.
+  // Acquire pairs with the release store that published the entry behind the link.
   return std::atomic_ref<const uint64_t>(entry.links()[layer]).load(std::memory_order_acquire);
 }
 
@@ -35,8 +37,9 @@ uint32_t LayersOf(const EntryHeader& entry) noexcept {
 
 }  // namespace
 
-void LinkOlderVersions(const pmem::PmemPool& pool, uint64_t older, uint32_t height,
+void LinkOlderVersions(const pool::PmemPool& pool, uint64_t older, uint32_t height,
                        uint64_t* links) noexcept {
+  BRAID_DCHECK(older != 0 && height >= 1 && height <= format::kMaxHeight);
   std::fill(links + 1, links + height, 0);
   if (height <= 1) return;
   const EntryHeader* entry = pool.EntryAt(older);
@@ -51,7 +54,7 @@ void LinkOlderVersions(const pmem::PmemPool& pool, uint64_t older, uint32_t heig
   }
 }
 
-const EntryHeader* SkipUnseen(const pmem::PmemPool& pool, const EntryHeader* entry,
+const EntryHeader* SkipUnseen(const pool::PmemPool& pool, const EntryHeader* entry,
                               std::string_view key, const ReadView& view) noexcept {
   if (view.sequence == kLatest) return entry;  // few are newer than what it sees
   for (uint32_t layer = LayersOf(*entry); layer-- > 1;) {

@@ -1,24 +1,27 @@
 // Purpose: which nodes of lists a lookup has visited: near or far from the thread that reads, in
 // upper layers or at the bottom. What the NUMA figures of ListDB count (6.8.3).
-// Thread safety: Visits is one lookup's; VisitCounters from any thread. Invariant 1: a node counts
-// each time its key is read on the way; one that is known to lie too far right already is not read
-// again. Persistence: none.
+// Thread safety: Visits is one lookup's; VisitCounters from any thread.
+// Invariants:
+//   1. A node counts each time its key is read on the way; one that is known to lie too far right
+//      already is not read again.
+// Persistence: none.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/counters.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 
 namespace braid::index {
 
 /// What one lookup has visited.
 struct Visits {
-  explicit Visits(const pmem::PmemPool& pool) : region(pool.region_map().OfThread()) {}
+  explicit Visits(const pool::PmemPool& pool) : region(pool.region_map().OfThread()) {}
 
-  void Count(const pmem::PmemPool& pool, const void* node, uint32_t layer) noexcept {
+  void Count(const pool::PmemPool& pool, const void* node, uint32_t layer) noexcept {
     const uint32_t remote = pool.RegionOf(pool.OffsetOf(node)) == region ? 0 : 1;
     ++nodes[layer == 0 ? 1 : 0][remote];
   }
@@ -43,12 +46,17 @@ class VisitCounters {
     counters_.Add(kFirstPath + std::min(bucket, kPathBuckets - 1));
   }
   uint64_t nodes(uint32_t bottom, uint32_t remote) const noexcept {
+    BRAID_DCHECK(bottom < 2 && remote < 2);
     return counters_.Sum(bottom * 2 + remote);
   }
-  uint64_t paths(uint32_t bucket) const noexcept { return counters_.Sum(kFirstPath + bucket); }
+  uint64_t paths(uint32_t bucket) const noexcept {
+    BRAID_DCHECK(bucket < kPathBuckets);
+    return counters_.Sum(kFirstPath + bucket);
+  }
 
  private:
   static constexpr uint32_t kFirstPath = 4;
+  static_assert(kFirstPath == sizeof(Visits::nodes) / sizeof(uint64_t));
 
   base::Counters<uint32_t, kFirstPath + kPathBuckets> counters_;
 };

@@ -1,12 +1,12 @@
-// Purpose: opening, closing and inspecting the engine of leaves. Thread safety, invariants,
-// persistence: see leaf_engine.h.
+// Purpose: opening, closing and inspecting the engine of leaves.
+// Thread safety, invariants, persistence: see leaf_engine.h.
 #include "leaf/leaf_engine.h"
 
 #include <algorithm>
 #include <chrono>
 
 #include "base/activity.h"
-#include "base/mutants.h"
+#include "base/check.h"
 #include "base/no_throw.h"
 #include "engine/parts.h"
 #include "engine/stored_value.h"
@@ -25,7 +25,7 @@ SpanSkipList::Limits LimitsOf(const Options& options) {
 
 }  // namespace
 
-LeafEngine::LeafEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool)
+LeafEngine::LeafEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool)
     : options_(options),
       pool_(std::move(pool)),
       usage_(pool_->media().reserved_bytes() / pool_->chunk_bytes()),
@@ -37,11 +37,11 @@ LeafEngine::LeafEngine(const Options& options, std::unique_ptr<pmem::PmemPool> p
 }
 
 Result<std::shared_ptr<LeafEngine>> LeafEngine::Open(const Options& options,
-                                                     std::unique_ptr<pmem::Media> media) {
+                                                     std::unique_ptr<media::Media> media) {
   if (Status s = engine::CheckLeafParts(options); !s.ok()) return s;
   const auto begin = std::chrono::steady_clock::now();
-  Result<std::unique_ptr<pmem::PmemPool>> pool =
-      pmem::PmemPool::Open(std::move(media), options, [](pmem::PmemPool* fresh) {
+  Result<std::unique_ptr<pool::PmemPool>> pool =
+      pool::PmemPool::Open(std::move(media), options, [](pool::PmemPool* fresh) {
         if (Status s = fresh->RequireFeature(format::kIncompatLeaves); !s.ok()) return s;
         LeafList::Create(fresh);
         level::Manifest manifest(fresh);
@@ -63,7 +63,7 @@ Result<std::shared_ptr<LeafEngine>> LeafEngine::Open(const Options& options,
     if (s = engine->pool_->MarkDirty(); !s.ok()) return s;
     // The image is of no use from here on: a crash leads to a scan.
     engine->image_served_ = true;
-    if (!BRAID_MUTANT(kLeafImageKept)) FreeLeafImage(engine->pool_.get());
+    FreeLeafImage(engine->pool_.get());
   }
   engine->open_micros_ =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
@@ -122,6 +122,7 @@ class LeafEngine::Maintenance final : public base::Workers::Job {
 
 void LeafEngine::StartJob() {
   if (!options_.background_threads || options_.read_only) return;
+  BRAID_CHECK(workers_ == nullptr && job_ == nullptr);
   job_ = std::make_unique<Maintenance>(this);
   workers_ = base::Workers::OfProcess();
   workers_->Add(job_.get(), base::Workers::Lane::kMerge);
@@ -131,7 +132,7 @@ LeafEngine::~LeafEngine() {
   // A database that was not closed is left as a crash leaves it: that is what recovery is for.
   closed_.store(true);
   if (job_ != nullptr) workers_->Remove(job_.get());
-  pmem::SynchronizeEpoch();
+  base::SynchronizeEpoch();
   list_->Forget(list_->TakeGarbage());
 }
 
@@ -145,7 +146,7 @@ Status LeafEngine::Close() {
   // Not under close_mutex_: a write of a large value may wait for that one, for space.
   large_values_.Close();
   const base::MutexLock close_lock(close_mutex_);
-  pmem::SynchronizeEpoch();  // no call is under way after this
+  base::SynchronizeEpoch();  // no call is under way after this
   if (job_ != nullptr) workers_->Remove(job_.get());
   Status outcome;
   if (!options_.read_only) outcome = base::CatchToStatus([&] { return CloseInOrder(); });
@@ -163,8 +164,10 @@ Status LeafEngine::BackgroundStatus() {
 }
 
 Status LeafEngine::CloseInOrder() {
+  BRAID_DCHECK(closed());  // nobody writes any more
   while (Reclaim(true)) {
   }
+  BRAID_DCHECK(pool_->failed() || list_->garbage_leaves() == 0);
   RecoveredLeaves facts;
   facts.last_sequence = std::min(sequence_.load(), format::kMaxSequence);
   facts.next_chunk_id = heap_.next_id();

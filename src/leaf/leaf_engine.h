@@ -1,24 +1,28 @@
 // Purpose: an engine without log and memtable: entries lie where a put has placed them, leaves in
 // persistent memory name them, an index in DRAM leads to the leaves. Paths: leaf_write.cc,
 // leaf_read.cc, leaf_space.cc, leaf_verify.cc; opening and closing here.
-// Thread safety: all public calls from any thread. Locks, in the order they may be taken:
-// closing_mutex_, close_mutex_, maintenance_mutex_, pause_mutex_, mutexes of leaves (left to
-// right), locks of heap, list and index, burial_mutex_. Nothing is waited for inside an EpochGuard
-// but mutexes of leaves and what follows them. Invariant 1: a write takes effect under the mutex of
-// the leaf that is responsible for its key, when readers are shown a bitmap that is durable. That
-// is its place in the order of all calls, and a read's is its last look at the leaf's version.
-// Invariant 2: sequence numbers of a key grow with its versions; they order what a salvage finds,
-// and nothing else. Invariant 3: what no leaf names any more is used anew only after a grace
-// period. Persistence: see leaf_list.h. On page-cache media nothing but Close outlives the
-// operating system: writes that ask for more are refused, and so is a pool that was open when the
-// system went down (leaf_recovery.h). Source: NV-Skiplist; entries of any size, concurrency and
-// space are braid's.
+// Thread safety: all public calls from any thread.
+// Locks, in the order they may be taken: closing_mutex_, close_mutex_, maintenance_mutex_,
+// pause_mutex_, mutexes of leaves (left to right), locks of heap, list and index, burial_mutex_.
+// Inside an EpochGuard, block only on mutexes of leaves and on what follows them.
+// Invariants:
+//   1. A write takes effect under the mutex of the leaf that is responsible for its key, when
+//      readers are shown a bitmap that is durable. That is its place in the order of all calls, and
+//      a read's is its last look at the leaf's version.
+//   2. Sequence numbers of a key grow with its versions; they order what a salvage finds, and
+//      nothing else.
+//   3. What no leaf names any more is reused only after a grace period.
+// Persistence: see leaf_list.h. On page-cache media nothing but Close outlives the operating
+// system: writes that ask for more are refused, and so is a pool that was open when the system went
+// down (leaf_recovery.h).
+// Source: NV-Skiplist; entries of any size, concurrency and space are braid's.
 #pragma once
 
 #include <list>
 #include <memory>
 
 #include "base/counters.h"
+#include "base/epoch.h"
 #include "base/mutex.h"
 #include "base/stalls.h"
 #include "base/workers.h"
@@ -28,7 +32,6 @@
 #include "leaf/leaf_recovery.h"
 #include "level/manifest.h"
 #include "log/entry_heap.h"
-#include "pmem/epoch.h"
 #include "space/large_values.h"
 
 namespace braid::leaf {
@@ -53,7 +56,7 @@ enum class LeafCounter : uint8_t {
 class LeafEngine final : public engine::Engine, public std::enable_shared_from_this<LeafEngine> {
  public:
   static Result<std::shared_ptr<LeafEngine>> Open(const Options& options,
-                                                  std::unique_ptr<pmem::Media> media);
+                                                  std::unique_ptr<media::Media> media);
   ~LeafEngine() override;
 
   Status Put(const WriteOptions& options, Slice key, Slice value) override;
@@ -79,7 +82,7 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
   // For iterators:
   bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
   LeafList& list() noexcept { return *list_; }
-  const pmem::PmemPool& pool() const noexcept { return *pool_; }
+  const pool::PmemPool& pool() const noexcept { return *pool_; }
   Status ValueOf(uint64_t entry, std::string_view* value) const;
 
  private:
@@ -90,11 +93,11 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
     bool wants_copy = false;  // it was met, and nothing written: the value is to be copied first
   };
   /// What a write must do once it has counted; made before, where memory may be missing.
-  struct Burial {
+  struct RetiredEntry {
     std::list<uint64_t> extent;  // one place, or none
   };
 
-  LeafEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
+  LeafEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool);
   Status Recover();
   Status CloseInOrder();
   class Maintenance;
@@ -107,8 +110,8 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
   Status PutInLeaf(LeafNode* node, const LeafLookup& found, log::PendingEntry* pending);
   Status RemoveFromLeaf(LeafNode* node, const LeafLookup& found);
   Status LockLeaf(std::string_view key, base::MutexHold* lock, LeafNode** node);
-  Status MakeFirstLeaf(LeafNode* head, pmem::AllocationClass allocation);
-  Status Split(LeafNode* node, pmem::AllocationClass allocation);
+  Status MakeFirstLeaf(LeafNode* head, pool::AllocationClass allocation);
+  Status Split(LeafNode* node, pool::AllocationClass allocation);
   Status Shrink(std::string_view key);
   Result<std::vector<LeafItem>> ItemsOf(const LeafNode& node) const;
   void AfterWrite();
@@ -118,10 +121,10 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
   Status CheckSync(const WriteOptions& options) const;
 
   // leaf_space.cc
-  Burial PrepareBurial(uint64_t entry) const;
-  void Bury(uint64_t entry, Burial* burial) noexcept;
+  RetiredEntry PrepareBurial(uint64_t entry) const;
+  void Retire(uint64_t entry, RetiredEntry* burial) noexcept;
   bool Reclaim(bool open_too);
-  bool CollectStep(bool finish_all);
+  bool CollectStep(bool drain);
   bool Collect(const std::vector<uint64_t>& sparse);
   Status MoveEntry(uint64_t entry, bool* moved);
   Status TryMove(uint64_t entry, log::PendingEntry* pending, const space::LargeValues::Scope& large,
@@ -151,8 +154,8 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
   bool page_media() const noexcept { return pool_->ops().media_class() == MediaClass::kPage; }
 
   const Options options_;
-  std::unique_ptr<pmem::PmemPool> pool_;
-  pmem::ChunkUsage usage_;
+  std::unique_ptr<pool::PmemPool> pool_;
+  pool::ChunkUsage usage_;
   level::Manifest manifest_;
   std::unique_ptr<LeafList> list_;
   log::EntryHeap heap_;

@@ -1,5 +1,5 @@
-// Purpose: the image of the index that an orderly close leaves. Thread safety, invariants,
-// persistence: see leaf_recovery.h.
+// Purpose: the image of the index that an orderly close leaves.
+// Thread safety, invariants, persistence: see leaf_recovery.h.
 //
 // The image is a sequence of 64-bit numbers and keys (a length, then its bytes): last sequence
 // number, id of the next chunk, number of entries; number of leaves, and of each its offset and
@@ -7,8 +7,9 @@
 // its live bytes.
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
-#include "base/mutants.h"
+#include "base/check.h"
 #include "leaf/leaf_recovery.h"
 
 namespace braid::leaf {
@@ -19,6 +20,7 @@ using format::LeafIndexHeader;
 namespace {
 
 constexpr uint64_t kBodyOffset = sizeof(format::LogChunkHeader) + sizeof(LeafIndexHeader);
+static_assert(kBodyOffset < format::kPageBytes);  // each chunk holds a part of the image
 
 void Append(std::string* out, uint64_t number) {
   out->append(reinterpret_cast<const char*>(&number), sizeof number);
@@ -51,7 +53,7 @@ class Reader {
   bool ok_ = true;
 };
 
-std::vector<uint64_t> ChunksOf(const pmem::PmemPool& pool, ChunkKind kind) {
+std::vector<uint64_t> ChunksOf(const pool::PmemPool& pool, ChunkKind kind) {
   std::vector<uint64_t> chunks;
   for (uint64_t chunk = 0; chunk < pool.chunks(); ++chunk) {
     if (pool.StateOf(chunk).kind() == kind) chunks.push_back(chunk);
@@ -61,11 +63,11 @@ std::vector<uint64_t> ChunksOf(const pmem::PmemPool& pool, ChunkKind kind) {
 
 }  // namespace
 
-void FreeLeafImage(pmem::PmemPool* pool) {
+void FreeLeafImage(pool::PmemPool* pool) {
   for (const uint64_t chunk : ChunksOf(*pool, ChunkKind::kLeafIndex)) pool->FreeChunk(chunk);
 }
 
-Status WriteLeafImage(pmem::PmemPool* pool, const LeafNode* first, const pmem::ChunkUsage& usage,
+Status WriteLeafImage(pool::PmemPool* pool, const LeafNode* first, const pool::ChunkUsage& usage,
                       const RecoveredLeaves& facts) {
   std::string image;
   Append(&image, facts.last_sequence);
@@ -75,6 +77,7 @@ Status WriteLeafImage(pmem::PmemPool* pool, const LeafNode* first, const pmem::C
   for (const LeafNode* n = first; n != nullptr; n = n->next.load()) ++leaves;
   Append(&image, leaves);
   for (const LeafNode* n = first; n != nullptr; n = n->next.load()) {
+    BRAID_DCHECK(n->offset != 0);  // the head is no leaf
     Append(&image, n->offset);
     Append(&image, n->low.size());
     image += n->low;
@@ -86,7 +89,7 @@ Status WriteLeafImage(pmem::PmemPool* pool, const LeafNode* first, const pmem::C
     Append(&image, static_cast<uint64_t>(usage.Live(chunk)));
   }
   const uint64_t room = pool->chunk_bytes() - kBodyOffset;
-  pmem::PersistOps& ops = pool->ops();
+  media::PersistOps& ops = pool->ops();
   std::string_view rest = image;
   for (uint32_t ordinal = 0; !rest.empty(); ++ordinal) {
     const std::string_view part = rest.substr(0, room);
@@ -94,7 +97,7 @@ Status WriteLeafImage(pmem::PmemPool* pool, const LeafNode* first, const pmem::C
     format::LogChunkHeader header{};
     header.ordinal = ordinal;
     Result<uint64_t> chunk =
-        pool->AllocateLogChunk(header, ChunkKind::kLeafIndex, pmem::AllocationClass::kBackground);
+        pool->AllocateLogChunk(header, ChunkKind::kLeafIndex, pool::AllocationClass::kBackground);
     if (!chunk.ok()) {
       FreeLeafImage(pool);
       return chunk.status();
@@ -109,11 +112,9 @@ Status WriteLeafImage(pmem::PmemPool* pool, const LeafNode* first, const pmem::C
     index.check = format::StructCheck(index, place);
     ops.Copy(pool->At(place), &index, sizeof index);
     ops.Copy(pool->At(place + sizeof index), part.data(), part.size());
-    if (!BRAID_MUTANT(kLeafImageNotFlushed)) {
-      ops.Flush(pool->At(place), sizeof index + part.size());
-    }
+    ops.Flush(pool->At(place), sizeof index + part.size(), media::Site::kLeafImage);
   }
-  ops.Fence();
+  // The mark that the pool is clean is fenced; an image that is not whole then is not believed.
   return Status::OK();
 }
 
@@ -149,6 +150,7 @@ bool LeafRecovery::ReadImage(std::string* image) const {
 }
 
 bool LeafRecovery::LoadImage() {
+  BRAID_DCHECK(list_->leaves() == 0 && linked_.empty());
   std::string image;
   if (!ReadImage(&image)) return false;
   Reader reader(image);
@@ -167,6 +169,10 @@ bool LeafRecovery::LoadImage() {
     const size_t last = leaves.size() - 1;
     if (list_->LeafAt(offset) == nullptr) return false;
     if (last > 0 && leaves[last].low <= leaves[last - 1].low) return false;
+  }
+  std::unordered_set<uint64_t> offsets;
+  for (const Place& leaf : leaves) {
+    if (!offsets.insert(leaf.offset).second) return false;
   }
   std::vector<std::pair<uint64_t, uint64_t>> live;
   for (uint64_t count = reader.Number(); count > 0 && reader.ok(); --count) {

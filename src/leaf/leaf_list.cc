@@ -1,11 +1,12 @@
-// Purpose: reading and changing leaves. Thread safety, invariants, persistence: leaf_list.h.
+// Purpose: reading and changing leaves.
+// Thread safety, invariants, persistence: leaf_list.h.
 #include "leaf/leaf_list.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "base/mutants.h"
+#include "base/check.h"
 #include "index/entry_tree.h"
 
 namespace braid::leaf {
@@ -22,16 +23,21 @@ using format::LeafTag;
 
 namespace {
 
+// Leaves begin with a cache line, and the smallest chunk holds one.
+static_assert(sizeof(format::LogChunkHeader) % 64 == 0 && sizeof(Leaf) % 64 == 0);
+static_assert(sizeof(format::LogChunkHeader) + sizeof(Leaf) <= format::kPageBytes);
+
 uint8_t Fingerprint(uint64_t key_hash) noexcept { return static_cast<uint8_t>(key_hash >> 32); }
 
 uint64_t LoadWord(const uint64_t& word) noexcept {
-  // Acquire pairs with the release of StoreU64: who finds a reference finds what it names.
+  // Acquire pairs with the release of StoreU64: a reader that finds a reference finds what it
+  // names.
   return std::atomic_ref<const uint64_t>(word).load(std::memory_order_acquire);
 }
 
 }  // namespace
 
-LeafList::LeafList(pmem::PmemPool* pool, const SpanSkipList::Limits& limits, bool verify)
+LeafList::LeafList(pool::PmemPool* pool, const SpanSkipList::Limits& limits, bool verify)
     : pool_(pool), verify_(verify), head_(new LeafNode(std::string(), 0)), last_(head_) {
   head_->loaded.store(true);
   upper_ = std::make_unique<SpanSkipList>(head_, limits);
@@ -41,16 +47,16 @@ LeafList::~LeafList() {
   for (LeafNode* node : garbage_) node->Unref();
   for (LeafNode* node = head_; node != nullptr;) {
     LeafNode* next = node->next.load(std::memory_order_relaxed);
-    node->dead.store(true);  // an iterator may still hold it
+    node->replaced.store(true);  // an iterator may still hold it
     node->Unref();
     node = next;
   }
 }
 
-void LeafList::Create(pmem::PmemPool* pool) {
+void LeafList::Create(pool::PmemPool* pool) {
   auto* link = pool->As<uint64_t>(format::kLeafHeadOffset);
   pool->ops().StoreU64(link, LeafPtr::End().raw);
-  pool->ops().Persist(link, sizeof *link);
+  pool->ops().Persist(link, sizeof *link, media::Site::kLeafHead);
 }
 
 // ---- Bytes
@@ -80,7 +86,7 @@ Status LeafList::CheckLeaf(uint64_t offset) const {
     return pool_->CorruptionAt(offset, "leaf", "its header's check does not match");
   }
   const LeafCommit commit{LoadWord(leaf->commit)};
-  if (!BRAID_MUTANT(kLeafCommitCheckIgnored) && !commit.IsValid(offset, generation)) {
+  if (!commit.IsValid(offset, generation)) {
     return pool_->CorruptionAt(offset, "leaf", "the check of its bitmap does not match");
   }
   for (uint64_t bits = commit.bitmap(); bits != 0; bits &= bits - 1) {
@@ -108,6 +114,7 @@ Status LeafList::Load(LeafNode* node) const {
 
 Status LeafList::LoadLocked(LeafNode* node) const {
   if (node->loaded.load(std::memory_order_relaxed)) return Status::OK();
+  BRAID_DCHECK(node->offset != 0);  // the head holds nothing, and is loaded
   if (Status s = CheckLeaf(node->offset); !s.ok()) return s;
   const auto* leaf = pool_->As<Leaf>(node->offset);
   for (uint32_t i = 0; i < kLeafSlots; ++i) {
@@ -146,7 +153,7 @@ LeafLookup LeafList::Find(const LeafNode& node, std::string_view key,
   const uint64_t version = node.version.load(std::memory_order_acquire);
   const auto changed = [&] {
     return node.version.load(std::memory_order_acquire) != version ||
-           node.dead.load(std::memory_order_acquire);
+           node.replaced.load(std::memory_order_acquire);
   };
   for (uint64_t bits = node.bitmap.load(std::memory_order_acquire); bits != 0; bits &= bits - 1) {
     const auto slot = static_cast<uint32_t>(std::countr_zero(bits));
@@ -176,7 +183,7 @@ Result<bool> LeafList::View(const LeafNode& node, LeafView* view) const {
   found.reserve(kLeafSlots);
   const auto changed = [&] {
     return node.version.load(std::memory_order_acquire) != view->version ||
-           node.dead.load(std::memory_order_acquire);
+           node.replaced.load(std::memory_order_acquire);
   };
   for (uint64_t bits = node.bitmap.load(std::memory_order_acquire); bits != 0; bits &= bits - 1) {
     Status status;
@@ -214,43 +221,51 @@ Result<bool> LeafList::View(const LeafNode& node, LeafView* view) const {
 // ------------------------------------------------------------------------------------
 
 void LeafList::Stage(LeafNode* node, uint32_t slot, const LeafItem& item) {
+  node->mutex.AssertHeld();
+  // Invariants 2 and 3 of leaf_node.h.
+  BRAID_DCHECK((node->bitmap.load(std::memory_order_relaxed) >> slot & 1) == 0);
+  BRAID_DCHECK(!node->replaced.load(std::memory_order_relaxed));
+  BRAID_DCHECK(item.entry != 0 && item.entry % 8 == 0);
   const uint64_t place = SlotPlace(node->offset, slot);
   auto* target = pool_->As<LeafSlot>(place);
-  pmem::PersistOps& ops = pool_->ops();
+  media::PersistOps& ops = pool_->ops();
   // Release: a reader that still looks at the slot's earlier life sees that it has ended.
   node->fingerprints[slot].store(Fingerprint(item.key_hash), std::memory_order_release);
   ops.StoreU64(&target->entry, EntryPtr::To(item.entry).raw);
   ops.StoreU64(&target->tag,
                LeafTag::Make(item.key_hash, place, pool_->GenerationAt(node->offset)).raw);
-  if (!BRAID_MUTANT(kLeafSlotNotFlushed)) ops.Flush(target, sizeof *target);
+  ops.Flush(target, sizeof *target, media::Site::kLeafSlot);
 }
 
 void LeafList::Commit(LeafNode* node, uint64_t bitmap) {
+  node->mutex.AssertHeld();
+  BRAID_DCHECK((bitmap & ~format::kLeafBitmapMask) == 0);  // the other bits are the check's
+  BRAID_DCHECK(node->offset != 0 && node->loaded.load(std::memory_order_relaxed));
+  BRAID_DCHECK(!node->replaced.load(std::memory_order_relaxed));  // invariant 3 of leaf_node.h
   auto* leaf = pool_->As<Leaf>(node->offset);
-  pmem::PersistOps& ops = pool_->ops();
-  if (BRAID_MUTANT(kLeafShownBeforeFence)) {
-    node->bitmap.store(bitmap, std::memory_order_release);
-    node->version.fetch_add(1, std::memory_order_release);
-  }
+  media::PersistOps& ops = pool_->ops();
   ops.StoreU64(&leaf->commit,
                LeafCommit::Make(bitmap, node->offset, pool_->GenerationAt(node->offset)).raw);
-  if (!BRAID_MUTANT(kLeafCommitNotFlushed)) ops.Flush(&leaf->commit, sizeof leaf->commit);
-  if (!BRAID_MUTANT(kLeafCommitNotFenced)) ops.Fence();
-  if (BRAID_MUTANT(kLeafShownBeforeFence)) return;
-  // Release pairs with Find. The bitmap first: who sees the greater version sees it, too.
+  ops.Flush(&leaf->commit, sizeof leaf->commit, media::Site::kLeafCommit);
+  ops.Fence(media::Site::kLeafCommitFence);
+  // Release pairs with Find. The bitmap first: a reader that sees the greater version sees it, too.
   node->bitmap.store(bitmap, std::memory_order_release);
   node->version.fetch_add(1, std::memory_order_release);
 }
 
 void LeafList::Redirect(LeafNode* node, uint32_t slot, uint64_t entry) {
+  node->mutex.AssertHeld();
+  BRAID_DCHECK((node->bitmap.load(std::memory_order_relaxed) >> slot & 1) != 0);
+  BRAID_DCHECK(!node->replaced.load(std::memory_order_relaxed));  // invariant 3 of leaf_node.h
   auto* target = pool_->As<LeafSlot>(SlotPlace(node->offset, slot));
-  pmem::PersistOps& ops = pool_->ops();
+  media::PersistOps& ops = pool_->ops();
   ops.StoreU64(&target->entry, EntryPtr::To(entry).raw);
-  if (!BRAID_MUTANT(kLeafRedirectNotFlushed)) ops.Flush(target, sizeof *target);
+  ops.Flush(target, sizeof *target, media::Site::kLeafRedirect);
   node->version.fetch_add(1, std::memory_order_release);
 }
 
 void LeafList::WriteLeaf(uint64_t offset, const LeafPlan& plan, uint64_t next) {
+  BRAID_DCHECK(plan.items.size() <= kLeafSlots && next != offset);
   Leaf image{};
   const uint32_t generation = pool_->GenerationAt(offset);
   uint64_t bitmap = 0;
@@ -268,12 +283,26 @@ void LeafList::WriteLeaf(uint64_t offset, const LeafPlan& plan, uint64_t next) {
   // Slots behind the last one stay what they are: no bit shows them.
   const size_t bytes = Leaf::kHeaderBytes + plan.items.size() * sizeof(LeafSlot);
   pool_->ops().Copy(pool_->At(offset), &image, bytes);
-  if (!BRAID_MUTANT(kNewLeavesNotFlushed)) pool_->ops().Flush(pool_->At(offset), bytes);
+  pool_->ops().Flush(pool_->At(offset), bytes, media::Site::kNewLeaves);
 }
 
+namespace {
+
+/// What comes behind `old`, which follow `before` in the list. Under the mutexes of all of them.
+LeafNode* Behind(LeafNode* before, const std::vector<LeafNode*>& old) {
+  BRAID_DCHECK(!before->replaced.load());
+  for (LeafNode* node : old) {
+    BRAID_DCHECK(before->next.load() == node && !node->replaced.load());
+    before = node;
+  }
+  return before->next.load();
+}
+
+}  // namespace
+
 Status LeafList::Replace(LeafNode* before, const std::vector<LeafNode*>& old,
-                         const std::vector<LeafPlan>& plans, pmem::AllocationClass allocation) {
-  LeafNode* const behind = (old.empty() ? before : old.back())->next.load();
+                         const std::vector<LeafPlan>& plans, pool::AllocationClass allocation) {
+  LeafNode* const behind = Behind(before, old);
   std::vector<LeafNode*> made;
   made.reserve(plans.size());
   std::vector<base::MutexHold> locks;
@@ -298,21 +327,17 @@ Status LeafList::Replace(LeafNode* before, const std::vector<LeafNode*>& old,
     }
     return failed;
   }
-  pmem::PersistOps& ops = pool_->ops();
+  media::PersistOps& ops = pool_->ops();
   const LeafNode* first = made.empty() ? behind : made.front();
   const uint64_t link = LeafPtr::To(first == nullptr ? 0 : first->offset).raw;
-  if (BRAID_MUTANT(kLeafLinkBeforeLeaves)) {
-    ops.StoreU64(LinkOf(*before), link);
-    ops.Persist(LinkOf(*before), sizeof(uint64_t));
-  }
   for (size_t i = 0; i < made.size(); ++i) {
     const LeafNode* next = i + 1 < made.size() ? made[i + 1] : behind;
     WriteLeaf(made[i]->offset, plans[i], next == nullptr ? 0 : next->offset);
   }
-  if (!BRAID_MUTANT(kNewLeavesNotFenced)) ops.Fence();
+  ops.Fence(media::Site::kNewLeavesFence);
   ops.StoreU64(LinkOf(*before), link);
-  if (!BRAID_MUTANT(kLeafLinkNotFlushed)) ops.Flush(LinkOf(*before), sizeof(uint64_t));
-  ops.Fence();
+  ops.Flush(LinkOf(*before), sizeof(uint64_t), media::Site::kLeafLink);
+  ops.Fence(media::Site::kLeafLinkFence);
   if (pool_->failed()) return pool_->FaultStatus();  // nobody knows; the engine stops
 
   // The last of the new ones stays locked until no way leads to the old ones any more: a search
@@ -329,9 +354,9 @@ Status LeafList::Replace(LeafNode* before, const std::vector<LeafNode*>& old,
     made[i]->next.store(i + 1 < made.size() ? made[i + 1] : behind, std::memory_order_relaxed);
     made[i]->prev.store(i == 0 ? before : made[i - 1], std::memory_order_relaxed);
   }
-  // Dead before the new ones can be found: nobody may go on reading here once somebody may write
-  // there.
-  for (LeafNode* node : old) node->dead.store(true);
+  // Obsolete before the new ones can be found: nobody may go on reading here once somebody may
+  // write there.
+  for (LeafNode* node : old) node->replaced.store(true);
   before->next.store(made.empty() ? behind : made.front());
   if (behind != nullptr) behind->prev.store(made.empty() ? before : made.back());
   before->version.fetch_add(1, std::memory_order_release);  // what it is responsible for changed
@@ -345,24 +370,24 @@ Status LeafList::Replace(LeafNode* before, const std::vector<LeafNode*>& old,
 bool LeafList::LockWithPrevious(LeafNode* node, base::MutexHold* previous_lock,
                                 base::MutexHold* lock, LeafNode** previous) {
   for (;;) {
-    if (node->dead.load()) return false;
+    if (node->replaced.load()) return false;
     LeafNode* before = node->prev.load();
     *previous_lock = base::MutexHold(before->mutex);
-    // Whoever replaced `before` has told this node while it held that mutex.
-    if (before->dead.load() || before->next.load() != node) {
+    // The thread that replaced `before` updated this node while it held that mutex.
+    if (before->replaced.load() || before->next.load() != node) {
       previous_lock->unlock();
       continue;
     }
     *lock = base::MutexHold(node->mutex);
     *previous = before;
-    return !node->dead.load();
+    return !node->replaced.load();
   }
 }
 
 // ---- Space
 // ---------------------------------------------------------------------------------------
 
-Result<uint64_t> LeafList::Allocate(pmem::AllocationClass allocation) {
+Result<uint64_t> LeafList::Allocate(pool::AllocationClass allocation) {
   const base::MutexLock lock(space_mutex_);
   if (with_room_.empty()) {
     format::LogChunkHeader header{};
@@ -374,6 +399,7 @@ Result<uint64_t> LeafList::Allocate(pmem::AllocationClass allocation) {
   }
   const uint64_t chunk = *with_room_.begin();
   std::vector<uint32_t>& places = free_[chunk];
+  BRAID_DCHECK(!places.empty());
   const uint32_t index = places.back();
   places.pop_back();
   if (places.empty()) with_room_.erase(chunk);
@@ -384,7 +410,9 @@ void LeafList::FreeLeaf(uint64_t offset) {
   const base::MutexLock lock(space_mutex_);
   const uint64_t chunk = pool_->ChunkOf(offset);
   std::vector<uint32_t>& places = free_[chunk];
-  places.push_back(static_cast<uint32_t>((offset - LeafPlace(chunk, 0)) / sizeof(Leaf)));
+  const auto index = static_cast<uint32_t>((offset - LeafPlace(chunk, 0)) / sizeof(Leaf));
+  BRAID_DCHECK(LeafPlace(chunk, index) == offset);
+  places.push_back(index);
   with_room_.insert(chunk);
   if (places.size() < LeavesInChunk(*pool_)) return;
   free_.erase(chunk);
@@ -401,6 +429,7 @@ LeafList::Garbage LeafList::TakeGarbage() {
 
 void LeafList::Release(Garbage garbage) {
   for (LeafNode* node : garbage.nodes) {
+    BRAID_DCHECK(node->replaced.load());  // invariant 4
     FreeLeaf(node->offset);
     node->Unref();
   }
@@ -432,6 +461,7 @@ uint64_t LeafList::free_leaves() const {
 // ----------------------------------------------------------------------------------------
 
 LeafNode* LeafList::Append(std::string low, uint64_t offset) {
+  BRAID_DCHECK(LeafAt(offset) != nullptr && last_->next.load() == nullptr);
   auto* node = new LeafNode(std::move(low), offset);
   node->prev.store(last_);
   last_->next.store(node);
@@ -449,6 +479,7 @@ void LeafList::TakeFreeLeaves() {
     places[(node->offset - LeafPlace(chunk, 0)) / sizeof(Leaf)] = true;
   }
   const base::MutexLock lock(space_mutex_);
+  BRAID_DCHECK(free_.empty() && with_room_.empty());
   for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {
     if (pool_->StateOf(chunk).kind() != ChunkKind::kLeaf) continue;
     const auto found = taken.find(chunk);

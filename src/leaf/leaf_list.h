@@ -2,15 +2,18 @@
 // levels are in DRAM (span_skiplist.h), and the only one that is durable.
 // Thread safety: Find inside an EpochGuard, without locks. What changes leaves needs the mutexes
 // that each function names. Allocation has a lock of its own.
-// Invariant 1: the leaves that the links lead to from the head are sorted and do not overlap.
-// Invariant 2: a slot, and what it names, is durable before the bit that shows it; a leaf is before
-// the link that leads to it. Invariant 3: readers see a bit, or leave a leaf that was replaced,
-// only when that is durable (leaf_node.h). Invariant 4: a leaf that was replaced is used anew after
-// a grace period. Persistence: Commit and Replace each commit by one store of 8 bytes: the leaf's
-// bitmap, with the new bit set and the old one cleared; the link before the leaves that are
-// replaced. Before that store nothing has changed, after it everything has. Source:
-// NV-Skiplist 3.3, Algorithms 1 and 3; checks, concurrency, replacing of several leaves by any
-// number and what becomes of empty ones are braid's.
+// Invariants:
+//   1. The leaves that the links lead to from the head are sorted and do not overlap.
+//   2. A slot, and what it names, is durable before the bit that shows it; a leaf is before the
+//      link that leads to it.
+//   3. Readers see a bit, or leave a leaf that was replaced, only when that is durable
+//      (leaf_node.h).
+//   4. A leaf that was replaced is reused only after a grace period.
+// Persistence: Commit and Replace each commit by one store of 8 bytes: the leaf's bitmap, with the
+// new bit set and the old one cleared; the link before the leaves that are replaced. Before that
+// store nothing has changed, after it everything has.
+// Source: NV-Skiplist 3.3, Algorithms 1 and 3; checks, concurrency, replacing of several leaves by
+// any number and what becomes of empty ones are braid's.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +24,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "leaf/leaf_node.h"
 #include "leaf/span_skiplist.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 
 namespace braid::leaf {
 
@@ -55,11 +59,11 @@ struct LeafView {
 
 class LeafList {
  public:
-  LeafList(pmem::PmemPool* pool, const SpanSkipList::Limits& limits, bool verify);
+  LeafList(pool::PmemPool* pool, const SpanSkipList::Limits& limits, bool verify);
   ~LeafList();
 
   /// The end of an empty list, durable with the pool.
-  static void Create(pmem::PmemPool* pool);
+  static void Create(pool::PmemPool* pool);
 
   LeafNode* head() noexcept { return head_; }
   SpanSkipList& upper() noexcept { return *upper_; }
@@ -88,8 +92,8 @@ class LeafList {
   /// Puts leaves made by `plans` in the place of `old`, which follow `before` in the list; the
   /// mutexes of `before` and `old` are held. On error nothing has happened.
   Status Replace(LeafNode* before, const std::vector<LeafNode*>& old,
-                 const std::vector<LeafPlan>& plans, pmem::AllocationClass allocation);
-  /// Locks a leaf and the one before it. False when the leaf is dead. Without any leaf's mutex,
+                 const std::vector<LeafPlan>& plans, pool::AllocationClass allocation);
+  /// Locks a leaf and the one before it. False when the leaf is replaced. Without any leaf's mutex,
   /// inside an EpochGuard.
   static bool LockWithPrevious(LeafNode* node, base::MutexHold* previous_lock,
                                base::MutexHold* lock, LeafNode** previous);
@@ -103,7 +107,7 @@ class LeafList {
     bool empty() const noexcept { return nodes.empty() && upper.empty(); }
   };
   Garbage TakeGarbage();
-  /// After a grace period: leaves are used anew, chunks without any are freed.
+  /// After a grace period: leaves are reused, chunks without any are freed.
   void Release(Garbage garbage);
   /// Keeps it for later.
   void PutBack(Garbage garbage);
@@ -127,26 +131,28 @@ class LeafList {
   /// What is wrong with its header, commit word and tags; ok when nothing is.
   Status CheckLeaf(uint64_t offset) const;
   uint64_t* LinkOf(const LeafNode& node) const noexcept;
-  static uint64_t LeavesInChunk(const pmem::PmemPool& pool) noexcept {
+  static uint64_t LeavesInChunk(const pool::PmemPool& pool) noexcept {
     return (pool.chunk_bytes() - sizeof(format::LogChunkHeader)) / sizeof(format::Leaf);
   }
   uint64_t leaves() const noexcept { return leaves_.load(std::memory_order_relaxed); }
   uint64_t free_leaves() const;
-  const pmem::PmemPool& pool() const noexcept { return *pool_; }
+  const pool::PmemPool& pool() const noexcept { return *pool_; }
 
  private:
-  Result<uint64_t> Allocate(pmem::AllocationClass allocation);
+  Result<uint64_t> Allocate(pool::AllocationClass allocation);
   void FreeLeaf(uint64_t offset);
   void WriteLeaf(uint64_t offset, const LeafPlan& plan, uint64_t next);
   static uint64_t SlotPlace(uint64_t leaf, uint32_t slot) noexcept {
+    BRAID_DCHECK(slot < format::kLeafSlots);
     return leaf + format::Leaf::kHeaderBytes + slot * sizeof(format::LeafSlot);
   }
   uint64_t LeafPlace(uint64_t chunk, uint64_t index) const noexcept {
+    BRAID_DCHECK(index < LeavesInChunk(*pool_));
     return pool_->ChunkOffset(chunk) + sizeof(format::LogChunkHeader) +
            index * sizeof(format::Leaf);
   }
 
-  pmem::PmemPool* pool_;
+  pool::PmemPool* pool_;
   const bool verify_;
   LeafNode* head_;
   LeafNode* last_;  // open only

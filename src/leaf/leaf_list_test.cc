@@ -1,11 +1,11 @@
-// Leaves on their own: what damage to any of their bytes gives, and what is used anew when.
+// Leaves on their own: what damage to any of their bytes gives, and what is reused when.
 #include "leaf/leaf_list.h"
 
 #include <gtest/gtest.h>
 
+#include "base/epoch.h"
 #include "level/manifest.h"
 #include "log/entry_heap.h"
-#include "pmem/epoch.h"
 #include "support/test_pool.h"
 
 namespace braid::leaf {
@@ -14,7 +14,7 @@ namespace {
 class LeafListTest : public ::testing::Test {
  protected:
   LeafListTest() {
-    usage_ = std::make_unique<pmem::ChunkUsage>(1024);
+    usage_ = std::make_unique<pool::ChunkUsage>(1024);
     heap_ = std::make_unique<log::EntryHeap>(pool_.get(), usage_.get(), 1);
     list_ = std::make_unique<LeafList>(pool_.get(), SpanSkipList::Limits{}, true);
   }
@@ -28,7 +28,7 @@ class LeafListTest : public ::testing::Test {
     pending.key = key;
     pending.value = "value";
     pending.key_hash = base::Hash64(key);
-    EXPECT_TRUE(heap_->Place(0, &pending, pmem::AllocationClass::kWrite).ok());
+    EXPECT_TRUE(heap_->Reserve(0, &pending, pool::AllocationClass::kWrite).ok());
     heap_->Write(&pending, ++sequence_);
     return {pending.offset, pending.key_hash};
   }
@@ -36,15 +36,15 @@ class LeafListTest : public ::testing::Test {
   LeafNode* OneLeaf() {
     std::vector<LeafPlan> plans(1);
     for (const char* key : {"a", "b", "c", "d", "e"}) plans[0].items.push_back(Entry(key));
-    EXPECT_TRUE(list_->Replace(list_->head(), {}, plans, pmem::AllocationClass::kWrite).ok());
+    EXPECT_TRUE(list_->Replace(list_->head(), {}, plans, pool::AllocationClass::kWrite).ok());
     return list_->head()->next.load();
   }
 
-  test::TestPool pool_{[](pmem::PmemPool* fresh) {
+  test::TestPool pool_{[](pool::PmemPool* fresh) {
     LeafList::Create(fresh);
     return level::Manifest(fresh).Create();
   }};
-  std::unique_ptr<pmem::ChunkUsage> usage_;
+  std::unique_ptr<pool::ChunkUsage> usage_;
   std::unique_ptr<log::EntryHeap> heap_;
   std::unique_ptr<LeafList> list_;
   uint64_t sequence_ = 0;
@@ -77,7 +77,7 @@ TEST_F(LeafListTest, ALeafInAnothersPlaceIsSeen) {
 
 TEST_F(LeafListTest, AReaderThatCameBeforeAChangeLooksAgain) {
   LeafNode* node = OneLeaf();
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   LeafView view;
   ASSERT_TRUE(list_->View(*node, &view).ok());
   EXPECT_EQ(view.entries.size(), 5u);
@@ -91,7 +91,7 @@ TEST_F(LeafListTest, AReaderThatCameBeforeAChangeLooksAgain) {
   const std::lock_guard lock(list_->head()->mutex);
   {
     const std::lock_guard node_lock(node->mutex);
-    ASSERT_TRUE(list_->Replace(list_->head(), {node}, {}, pmem::AllocationClass::kWrite).ok());
+    ASSERT_TRUE(list_->Replace(list_->head(), {node}, {}, pool::AllocationClass::kWrite).ok());
   }
   EXPECT_EQ(list_->Find(*node, "a", base::Hash64("a")).state, LeafLookup::State::kRetry);
   EXPECT_EQ(list_->head()->next.load(), nullptr);
@@ -103,12 +103,12 @@ TEST_F(LeafListTest, AReplacedLeafIsUsedAnewOnlyWhenItIsReleased) {
   {
     const std::lock_guard head_lock(list_->head()->mutex);
     const std::lock_guard lock(node->mutex);
-    ASSERT_TRUE(list_->Replace(list_->head(), {node}, {}, pmem::AllocationClass::kWrite).ok());
+    ASSERT_TRUE(list_->Replace(list_->head(), {node}, {}, pool::AllocationClass::kWrite).ok());
   }
   EXPECT_EQ(list_->free_leaves(), free_before);
   EXPECT_EQ(list_->garbage_leaves(), 1u);
   LeafList::Garbage garbage = list_->TakeGarbage();
-  pmem::SynchronizeEpoch();
+  base::SynchronizeEpoch();
   list_->Release(std::move(garbage));
   EXPECT_EQ(list_->free_leaves(), 0u) << "the chunk held no other leaf, and is free";
   EXPECT_EQ(list_->leaves(), 0u);

@@ -1,6 +1,8 @@
-// Purpose: gets and iterators over leaves. Thread safety, invariants, persistence: leaf_engine.h.
+// Purpose: gets and iterators over leaves.
+// Thread safety, invariants, persistence: leaf_engine.h.
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/no_throw.h"
 #include "engine/empty_iterator.h"
 #include "leaf/leaf_engine.h"
@@ -11,7 +13,7 @@ namespace {
 
 Status NoSnapshots() { return engine::NewUnsupportedSnapshot()->status(); }
 
-/// Waits until whoever is replacing the leaf has done so.
+/// Waits until the thread that is replacing the leaf has done so.
 void WaitForReplacement(LeafNode* node) { const base::MutexLock lock(node->mutex); }
 
 class LeafIterator final : public Iterator {
@@ -63,10 +65,10 @@ class LeafIterator final : public Iterator {
 
  private:
   /// A move happens inside an epoch, so that Close waits for it. One that fails leaves the iterator
-  /// invalid until it is placed anew.
+  /// invalid until the next seek.
   template <class Step>
   void Move(Step&& step) {
-    const pmem::EpochGuard guard;
+    const base::EpochGuard guard;
     valid_ = false;
     if (engine_->closed() || engine_->is_parents()) return;
     bool found = false;
@@ -81,7 +83,7 @@ class LeafIterator final : public Iterator {
 
   /// The leaf is as it was when its view was taken: what that names is still there.
   bool Unchanged() const noexcept {
-    return node_ != nullptr && !node_->dead.load(std::memory_order_acquire) &&
+    return node_ != nullptr && !node_->replaced.load(std::memory_order_acquire) &&
            node_->version.load(std::memory_order_acquire) == view_.version;
   }
   void Hold(LeafNode* node) noexcept {
@@ -90,9 +92,9 @@ class LeafIterator final : public Iterator {
     node_ = node;
   }
 
-  /// Takes a view of the leaf. False: it was being replaced or changed, look for it anew.
+  /// Takes a view of the leaf. False: it was being replaced or changed: search again.
   Result<bool> Take(LeafNode* node) {
-    if (node->dead.load(std::memory_order_acquire)) {
+    if (node->replaced.load(std::memory_order_acquire)) {
       WaitForReplacement(node);
       return false;
     }
@@ -101,7 +103,7 @@ class LeafIterator final : public Iterator {
     view_.version = node->version.load(std::memory_order_acquire);
     if (node->offset == 0) return true;
     if (Status s = engine_->list().Load(node); !s.ok()) {
-      if (node->dead.load()) return false;
+      if (node->replaced.load()) return false;
       return s;
     }
     return engine_->list().View(*node, &view_);
@@ -109,6 +111,7 @@ class LeafIterator final : public Iterator {
   /// The keys of the view are those of its leaf: a walk that goes on in key order ends. With the
   /// leaf that followed it when the view was taken.
   Status CheckBounds(const LeafNode* next) const {
+    BRAID_DCHECK(node_ != nullptr && next != node_);
     if (view_.entries.empty()) return Status::OK();
     const bool below = KeyAt(0) < node_->low;
     if (!below && (next == nullptr || KeyAt(view_.entries.size() - 1) < next->low)) {
@@ -117,7 +120,10 @@ class LeafIterator final : public Iterator {
     return engine_->pool().CorruptionAt(below ? view_.entries.front() : view_.entries.back(),
                                         "entry", "its key belongs to another leaf");
   }
-  std::string_view KeyAt(size_t at) const { return engine_->pool().KeyAt(view_.entries[at]); }
+  std::string_view KeyAt(size_t at) const {
+    BRAID_DCHECK(at < view_.entries.size());
+    return engine_->pool().KeyAt(view_.entries[at]);
+  }
 
   /// To the first key behind `target`, or at it.
   Result<bool> Forward(std::string_view target, bool inclusive) {
@@ -145,7 +151,7 @@ class LeafIterator final : public Iterator {
       Result<bool> taken = Take(node);
       if (!taken.ok()) return taken;
       if (!*taken) {
-        if (node->dead.load()) return Forward(node->low, true);
+        if (node->replaced.load()) return Forward(node->low, true);
         continue;
       }
       LeafNode* next = node->next.load();
@@ -226,13 +232,13 @@ Status LeafEngine::Get(const ReadOptions& options, Slice key, std::string* value
   if (options.snapshot != nullptr) return NoSnapshots();
   counters_.Add(LeafCounter::kGets);
   const uint64_t hash = base::Hash64(key);
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   if (closed()) return Status::Closed();
   for (;;) {
     LeafNode* node = list_->upper().Find(key, nullptr);
     if (!node->loaded.load(std::memory_order_acquire)) {
       Status s = list_->Load(node);
-      if (node->dead.load()) continue;
+      if (node->replaced.load()) continue;
       if (!s.ok()) return s;
     }
     const uint64_t version = node->version.load(std::memory_order_acquire);
@@ -241,7 +247,7 @@ Status LeafEngine::Get(const ReadOptions& options, Slice key, std::string* value
     const LeafLookup found = list_->Find(*node, key, hash);
     if (found.state == LeafLookup::State::kRetry ||
         node->version.load(std::memory_order_acquire) != version) {
-      if (node->dead.load()) WaitForReplacement(node);
+      if (node->replaced.load()) WaitForReplacement(node);
       continue;
     }
     if (found.state == LeafLookup::State::kCorrupt) {

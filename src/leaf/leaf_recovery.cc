@@ -1,12 +1,13 @@
-// Purpose: the scan of leaves after a crash. Thread safety, invariants, persistence: see
-// leaf_recovery.h.
+// Purpose: the scan of leaves after a crash.
+// Thread safety, invariants, persistence: see leaf_recovery.h.
 #include "leaf/leaf_recovery.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
-#include "base/mutants.h"
+#include "base/check.h"
 #include "log/log_reader.h"
 #include "recovery/recovery_job.h"
 
@@ -18,11 +19,12 @@ using format::LeafPtr;
 
 /// Pages may have reached the medium in any order, also old ones in the place of newer ones.
 bool LeafRecovery::LostPageCache() const {
-  return !pool_->was_clean() && pool_->boot_changed() && !BRAID_MUTANT(kLeafLostPagesBelieved) &&
+  return !pool_->was_clean() && pool_->boot_changed() &&
          pool_->header().media_class == static_cast<uint32_t>(MediaClass::kPage);
 }
 
 Result<RecoveredLeaves> LeafRecovery::Run() {
+  BRAID_CHECK(list_->leaves() == 0 && linked_.empty() && !any_key_);  // runs once
   if (LostPageCache()) {
     return pool_->CorruptionAt(
         format::kPoolHeaderOffset[0], "pool",
@@ -31,7 +33,7 @@ Result<RecoveredLeaves> LeafRecovery::Run() {
   }
   if (Status s = manifest_->Load(); !s.ok()) return s;
   state_.last_sequence = manifest_->record().last_sequence;
-  if ((pool_->was_clean() || BRAID_MUTANT(kLeafImageBelieved)) && LoadImage()) {
+  if (pool_->was_clean() && LoadImage()) {
     state_.from_image = true;
     return state_;
   }
@@ -46,7 +48,7 @@ Result<RecoveredLeaves> LeafRecovery::Run() {
 // ------------------------------------------------------------------------------------
 
 Status LeafRecovery::ScanLeaves() {
-  pmem::PersistOps& ops = pool_->ops();
+  media::PersistOps& ops = pool_->ops();
   const uint64_t most = pool_->chunks() * LeafList::LeavesInChunk(*pool_);
   auto* link = pool_->As<uint64_t>(format::kLeafHeadOffset);
   for (uint64_t count = 0;; ++count) {
@@ -69,16 +71,14 @@ Status LeafRecovery::ScanLeaves() {
       }
       if (Status s = pool_->WillCopy(1); !s.ok()) return s;
       ops.StoreU64(link, leaf->next);
-      ops.Flush(link, sizeof *link);
+      ops.Flush(link, sizeof *link, media::Site::kLeafEmptyUnlinked);
       continue;
     }
-    if (!pool_->was_clean() && !BRAID_MUTANT(kLeafInheritedNotFlushed)) {
-      ops.Flush(leaf, sizeof *leaf);
-    }
+    if (!pool_->was_clean()) ops.Flush(leaf, sizeof *leaf, media::Site::kLeafInherited);
     if (Status s = ScanLeaf(offset); !s.ok()) return s;
     link = &leaf->next;
   }
-  ops.Fence();
+  ops.Fence(media::Site::kLeafInheritedFence);
   std::sort(linked_.begin(), linked_.end());
   state_.entries = linked_.size();
   return Status::OK();
@@ -88,6 +88,8 @@ Status LeafRecovery::ScanLeaf(uint64_t offset) {
   const auto* leaf = pool_->As<format::Leaf>(offset);
   std::string_view least;
   std::string_view greatest;
+  std::array<uint64_t, 64> hashes;  // a bit of the map each
+  size_t keys = 0;
   const uint64_t bitmap = format::LeafCommit{leaf->commit}.bitmap();
   for (uint64_t bits = bitmap; bits != 0; bits &= bits - 1) {
     const format::LeafSlot& slot = leaf->slots[std::countr_zero(bits)];
@@ -101,6 +103,12 @@ Status LeafRecovery::ScanLeaf(uint64_t offset) {
       return pool_->CorruptionAt(pool_->OffsetOf(&slot), "slot of a leaf",
                                  "it names an entry of another key");
     }
+    for (size_t i = 0; i < keys; ++i) {
+      if (hashes[i] == hash && pool_->KeyAt(linked_[linked_.size() - keys + i]) == entry->key()) {
+        return pool_->CorruptionAt(offset, "leaf", "it names two entries of one key");
+      }
+    }
+    hashes[keys++] = hash;
     if (bits == bitmap || entry->key() < least) least = entry->key();
     if (bits == bitmap || entry->key() > greatest) greatest = entry->key();
     linked_.push_back(at);
@@ -137,7 +145,7 @@ Status LeafRecovery::SweepChunks() {
       if (Status s = SweepExtent(chunk, &bodies); !s.ok()) return s;
     } else if (kind == ChunkKind::kLog) {
       if (Status s = SweepEntries(chunk); !s.ok()) return s;
-    } else if (kind == ChunkKind::kLeafIndex && !BRAID_MUTANT(kLeafImageKept)) {
+    } else if (kind == ChunkKind::kLeafIndex) {
       pool_->FreeChunk(chunk);
     }
   }
@@ -148,15 +156,12 @@ Status LeafRecovery::SweepEntries(uint64_t chunk) {
   Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
   if (!header.ok()) return header.status();
   state_.next_chunk_id = std::max(state_.next_chunk_id, header->table_id + 1);
-  pmem::PersistOps& ops = pool_->ops();
+  media::PersistOps& ops = pool_->ops();
   Status copies;
   uint64_t copied_page = 0;
   log::ForEachEntry(*pool_, chunk, [&](uint64_t offset, const EntryHeader& entry) {
-    if (!BRAID_MUTANT(kLeafTornSequenceReused)) {
-      state_.last_sequence = std::max(state_.last_sequence, entry.sequence());
-    }
+    state_.last_sequence = std::max(state_.last_sequence, entry.sequence());
     if (entry.state() != format::kStateLive || IsLinked(offset)) return;
-    if (BRAID_MUTANT(kLeafLostEntriesLive)) return;
     if (const uint64_t page = offset / format::kPageBytes; page != copied_page && copies.ok()) {
       copies = pool_->WillCopy(1);
       copied_page = page;
@@ -166,10 +171,11 @@ Status LeafRecovery::SweepEntries(uint64_t chunk) {
     // entries, must not take it for one that counts.
     uint8_t* state = pool_->As<EntryHeader>(offset)->state_byte();
     ops.StoreByte(state, format::kStateVoid);
-    ops.Flush(state, 1);
+    ops.Flush(state, 1, media::Site::kLeafLostMark);
   });
-  ops.Fence();
+  ops.Fence(media::Site::kLeafLostMarkFence);
   if (!copies.ok()) return copies;
+  BRAID_DCHECK(usage_->Live(chunk) >= 0);  // nothing has died since the scan counted
   if (usage_->Live(chunk) == 0) pool_->FreeChunk(chunk);
   return Status::OK();
 }
@@ -187,10 +193,8 @@ Status LeafRecovery::SweepExtent(uint64_t chunk, uint64_t* bodies) {
       IsLinked(header.owner) && recovery::OwnerOf(*pool_, offset) != recovery::ExtentOwner::kNobody;
   if (owned) {
     *bodies = header.chunks - 1;
-  } else if (!BRAID_MUTANT(kLeafExtentsNotSwept)) {
-    pool_->FreeExtent(offset);
   } else {
-    *bodies = header.chunks - 1;
+    pool_->FreeExtent(offset);
   }
   return Status::OK();
 }

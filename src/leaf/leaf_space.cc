@@ -1,11 +1,11 @@
 // Purpose: giving space back: what is to be done when an entry counts no longer, reclamation after
-// readers are gone, collection of sparse chunks. Thread safety, invariants, persistence: see
-// leaf_engine.h.
+// readers are gone, collection of sparse chunks.
+// Thread safety, invariants, persistence: see leaf_engine.h.
 #include <algorithm>
 #include <unordered_set>
 
 #include "base/activity.h"
-#include "base/mutants.h"
+#include "base/check.h"
 #include "base/no_throw.h"
 #include "base/thread_slot.h"
 #include "compaction/picker.h"
@@ -16,22 +16,23 @@
 namespace braid::leaf {
 
 using format::EntryHeader;
-using pmem::AllocationClass;
+using pool::AllocationClass;
 
-LeafEngine::Burial LeafEngine::PrepareBurial(uint64_t entry) const {
-  Burial burial;
+LeafEngine::RetiredEntry LeafEngine::PrepareBurial(uint64_t entry) const {
+  RetiredEntry burial;
   if (const uint64_t extent = pool_->ExtentOf(entry); extent != 0) burial.extent.push_back(extent);
   return burial;
 }
 
 /// An entry that no leaf names any more. Under the mutex of the leaf that did, once that is
 /// durable.
-void LeafEngine::Bury(uint64_t entry, Burial* burial) noexcept {
+void LeafEngine::Retire(uint64_t entry, RetiredEntry* burial) noexcept {
+  BRAID_DCHECK(burial->extent.size() <= 1);
   auto* header = pool_->As<EntryHeader>(entry);
   const uint64_t size = header->size();
-  pool_->ops().StoreByte(header->state_byte(), format::kStateDead);
+  pool_->ops().StoreByte(header->state_byte(), format::kStateObsolete);
   // Durable with the next fence of anybody: only a salvage looks at it.
-  pool_->ops().Flush(header->state_byte(), 1);
+  pool_->ops().Flush(header->state_byte(), 1, media::Site::kLeafObsoleteMark);
   uint64_t bytes = size;
   if (!burial->extent.empty()) {
     bytes += pool_->chunk_bytes();
@@ -39,7 +40,7 @@ void LeafEngine::Bury(uint64_t entry, Burial* burial) noexcept {
     extents_.splice(extents_.end(), burial->extent);
   }
   // Last: a chunk without live bytes is freed, and what is said of its entries is said by then.
-  if (!BRAID_MUTANT(kLeafDeadNotAccounted)) usage_.Remove(pool_->ChunkOf(entry), size);
+  usage_.Remove(pool_->ChunkOf(entry), size);
   garbage_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
@@ -56,7 +57,7 @@ bool LeafEngine::Reclaim(bool open_too) {
   }
   LeafList::Garbage garbage = list_->TakeGarbage();
   if (chunks.empty() && extents.empty() && garbage.empty()) return false;
-  if (!BRAID_MUTANT(kLeafReclaimTooEarly)) pmem::SynchronizeEpoch();
+  base::SynchronizeEpoch();
   if (pool_->failed()) {
     list_->PutBack(std::move(garbage));
     return false;
@@ -65,14 +66,15 @@ bool LeafEngine::Reclaim(bool open_too) {
   for (const uint64_t chunk : chunks) pool_->FreeChunk(chunk);
   counters_.Add(LeafCounter::kFreedChunks, chunks.size());
   list_->Release(std::move(garbage));
-  // Relaxed: who waits for space looks under maintenance_mutex_; an earlier look that misses this
-  // one leads to one attempt more.
+  // Relaxed: a writer that waits for space looks under maintenance_mutex_; an earlier look that
+  // misses this one leads to one attempt more.
   if (!chunks.empty() || !extents.empty()) reclaims_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
 /// Bytes that count no longer after which it is worth looking for what can be given back.
 uint64_t LeafEngine::GarbageLimit() const {
+  static_assert(format::kMaxChunkBytes <= uint64_t{64} << 20);  // the limits are in order
   return std::clamp(pool_->pool_bytes() / 32, pool_->chunk_bytes(), uint64_t{64} << 20);
 }
 
@@ -83,14 +85,14 @@ void LeafEngine::Maintain() {
 }
 
 /// Copies what is live in sparse chunks together. False when it is not worth it.
-bool LeafEngine::CollectStep(bool finish_all) {
+bool LeafEngine::CollectStep(bool drain) {
   std::vector<uint64_t> sparse = heap_.SparseChunks(options_.compaction.gc_live_ratio);
   compaction::SpaceFacts facts;
   facts.sparse_chunks = sparse.size();
   facts.total_chunks = pool_->chunks();
   facts.free_chunks = pool_->free_chunks();
   facts.may_grow = pool_->max_bytes() == 0 || pool_->pool_bytes() < pool_->max_bytes();
-  facts.finish_all = finish_all;
+  facts.drain = drain;
   int64_t live = 0;
   for (const uint64_t chunk : sparse) live += usage_.Live(chunk);
   // Worth it only when fewer chunks remain: one alone would only move its entries to another.
@@ -102,7 +104,8 @@ bool LeafEngine::CollectStep(bool finish_all) {
   }
   const bool moved = Collect(sparse);
   // Large entries waste the ends of chunks, so that the copies may be as sparse as the originals:
-  // they would be copied again, without end. Not before something has died or more is sparse.
+  // they would be copied again, without end. Not before something has become obsolete or more is
+  // sparse.
   const std::vector<uint64_t> left = heap_.SparseChunks(options_.compaction.gc_live_ratio);
   const base::MutexLock maintenance(maintenance_mutex_);
   const bool futile = left.size() >= sparse.size();
@@ -117,7 +120,7 @@ bool LeafEngine::Collect(const std::vector<uint64_t>& sparse) {
   const base::MutexLock maintenance(maintenance_mutex_);
   bool any = false;
   // What was placed in these chunks before they were left is written.
-  pmem::SynchronizeEpoch();
+  base::SynchronizeEpoch();
   for (const uint64_t chunk : sparse) {
     std::vector<uint64_t> entries;
     log::ForEachEntry(*pool_, chunk, [&](uint64_t offset, const EntryHeader& entry) {
@@ -150,7 +153,8 @@ Status LeafEngine::MoveEntry(uint64_t entry, bool* moved) {
 /// TryAgain when the value must be copied first, which takes too long for a leaf's mutex.
 Status LeafEngine::TryMove(uint64_t entry, log::PendingEntry* pending,
                            const space::LargeValues::Scope& large, bool* moved) {
-  const pmem::EpochGuard guard;
+  maintenance_mutex_.AssertHeld();
+  const base::EpochGuard guard;
   const auto* original = pool_->As<EntryHeader>(entry);
   const std::string_view key = original->key();
   LeafNode* node = nullptr;
@@ -168,18 +172,18 @@ Status LeafEngine::TryMove(uint64_t entry, log::PendingEntry* pending,
     pending->key_hash = hash;
     if (large.wants_copy()) return Status::TryAgain("");
   }
-  Burial burial = PrepareBurial(entry);
+  RetiredEntry burial = PrepareBurial(entry);
   // A shard of the region where the value is.
   const uint32_t shard =
       pending->reserved == 0 ? base::ThreadSlot() : pool_->RegionOf(pending->reserved);
-  if (Status s = heap_.Place(shard, pending, AllocationClass::kBackground); !s.ok()) return s;
+  if (Status s = heap_.Reserve(shard, pending, AllocationClass::kBackground); !s.ok()) return s;
   heap_.Write(pending, original->sequence());
-  if (!BRAID_MUTANT(kLeafCopyNotFenced)) pool_->ops().Fence();
+  pool_->ops().Fence(media::Site::kLeafCopyFence);
   list_->Redirect(node, found.slot, pending->offset);
-  // Before the original is marked dead.
-  pool_->ops().Fence();
+  // Before the original is marked obsolete.
+  pool_->ops().Fence(media::Site::kLeafRedirectFence);
   if (pool_->failed()) return pool_->FaultStatus();
-  Bury(entry, &burial);
+  Retire(entry, &burial);
   counters_.Add(LeafCounter::kMoved);
   *moved = true;
   return Status::OK();
@@ -197,12 +201,13 @@ void LeafEngine::MakeRoom() {
     const base::MutexLock maintenance(maintenance_mutex_);
     // What was placed in chunks before they were left is written.
     const std::vector<uint64_t> movable = heap_.SparseChunks(2.0);
-    pmem::SynchronizeEpoch();
+    base::SynchronizeEpoch();
     std::vector<compaction::ChunkUse> uses =
         compaction::SurveyUses(*pool_, usage_, movable, wanted);
     for (const uint64_t chunk : stuck) uses[chunk].kind = compaction::ChunkUse::Kind::kFixed;
     const auto room = compaction::CheapestRoom(uses, wanted, pool_->chunk_bytes());
     if (!room) return;
+    BRAID_DCHECK(room->begin <= room->first && room->first + wanted <= room->end);
     pool_->KeepRun(room->first, wanted);
     const auto entries = compaction::EntriesIn(*pool_, uses, *room);
     Status s;
@@ -247,7 +252,7 @@ Status LeafEngine::Compact() {
     const base::MutexLock close_lock(close_mutex_);  // as in WaitForSpace
     if (closed()) return Status::Closed();
     (void)Reclaim(true);
-    // For what is sparse now: beside a busy writer there is always more.
+    // For what is sparse now: while writers are busy there is always more.
     size_t steps = heap_.SparseChunks(options_.compaction.gc_live_ratio).size();
     for (; steps > 0 && CollectStep(true); --steps) {
       if (!Reclaim(true)) break;

@@ -1,9 +1,11 @@
-// Purpose: the cut of a leaf. Thread safety, persistence: see leaf_split.h.
+// Purpose: the cut of a leaf.
+// Thread safety, persistence: see leaf_split.h.
 #include "leaf/leaf_split.h"
 
 #include <algorithm>
 #include <numeric>
 
+#include "base/check.h"
 #include "leaf/leaf_node.h"
 
 namespace braid::leaf {
@@ -19,6 +21,7 @@ size_t CommonLength(std::string_view a, std::string_view b) {
 size_t CutAtMean(const std::vector<std::string_view>& sorted) {
   const size_t common = CommonLength(sorted.front(), sorted.back());
   __extension__ using Wide = unsigned __int128;
+  BRAID_DCHECK(sorted.size() > 2);  // there is a mean without the least and the greatest
   Wide sum = 0;
   for (size_t i = 1; i + 1 < sorted.size(); ++i) {
     sum += KeyPrefix(sorted[i].substr(common));
@@ -33,11 +36,13 @@ size_t CutAtMean(const std::vector<std::string_view>& sorted) {
 }  // namespace
 
 LeafCut CutLeaf(const std::vector<std::string_view>& keys) {
+  BRAID_DCHECK(keys.size() >= 2);
   std::vector<std::string_view> sorted = keys;
   std::sort(sorted.begin(), sorted.end());
   size_t left = sorted.size() > 2 ? CutAtMean(sorted) : 1;
   const size_t least = std::max<size_t>(sorted.size() / 4, 1);
   if (left < least || sorted.size() - left < least) left = sorted.size() / 2;
+  BRAID_DCHECK(left > 0 && left < sorted.size());
   LeafCut cut;
   const std::string_view below = sorted[left - 1];
   const std::string_view above = sorted[left];

@@ -1,4 +1,6 @@
-// Purpose: where a full leaf is cut in two. Thread safety: a pure function. Persistence: none.
+// Purpose: where a full leaf is cut in two.
+// Thread safety: a pure function.
+// Persistence: none.
 #pragma once
 
 #include <string>

@@ -1,10 +1,11 @@
-// Purpose: the complete check of an open pool of leaves. Thread safety, invariants, persistence:
-// see leaf_engine.h.
+// Purpose: the complete check of an open pool of leaves.
+// Thread safety, invariants, persistence: see leaf_engine.h.
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <unordered_set>
 
+#include "base/check.h"
 #include "leaf/leaf_engine.h"
 #include "log/log_reader.h"
 #include "recovery/recovery_job.h"
@@ -18,10 +19,14 @@ using format::EntryHeader;
 class LeafEngine::Pause {
  public:
   explicit Pause(LeafEngine* engine) : engine_(engine), lock_(engine->pause_mutex_) {
+    BRAID_DCHECK(!engine_->paused_.load());  // one at a time
     engine_->paused_.store(true);
-    pmem::SynchronizeEpoch();  // those that did not see it have ended
+    base::SynchronizeEpoch();  // those that did not see it have ended
   }
-  ~Pause() { engine_->paused_.store(false); }
+  ~Pause() {
+    BRAID_DCHECK(engine_->paused_.load());
+    engine_->paused_.store(false);
+  }
   Pause(const Pause&) = delete;
   Pause& operator=(const Pause&) = delete;
 
@@ -85,11 +90,11 @@ void LeafEngine::CheckLeaves(const std::function<void(double)>& progress, Totals
       const auto all = static_cast<double>(std::max<uint64_t>(list_->leaves(), 1));
       progress(0.9 * std::min(1.0, static_cast<double>(count) / all));
     }
-    const pmem::EpochGuard guard;
+    const base::EpochGuard guard;
     LeafNode* node = list_->upper().Find(at, nullptr);
     const base::MutexLock lock(node->mutex);
     const LeafNode* next = node->next.load();
-    if (node->dead.load() || (next != nullptr && next->low <= at)) continue;
+    if (node->replaced.load() || (next != nullptr && next->low <= at)) continue;
     if (!CheckLeaf(node, totals) || next == nullptr) return;
     at = next->low;
   }
@@ -230,10 +235,10 @@ void LeafEngine::CheckChunk(uint64_t chunk, Totals* totals) {
   }
 }
 
-/// Whether a leaf names the entry, unless it has died by now. An entry is written, and shown or
+/// Whether a leaf names the entry, unless it is obsolete by now. An entry is written, and shown or
 /// not, under the mutex of its leaf.
 bool LeafEngine::IsNamed(uint64_t offset) {
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   const auto* entry = pool_->As<EntryHeader>(offset);
   LeafNode* node = nullptr;
   base::MutexHold lock;
@@ -273,8 +278,9 @@ void LeafEngine::CheckExtents(Totals* totals) {
     }
     bodies = extent->chunks - 1;
     // CheckChunk has asked whether a leaf names it.
-    const bool owned = pool_->ExtentOf(extent->owner) == offset &&
-                       pool_->EntryAt(extent->owner)->state() == format::kStateLive;
+    const EntryHeader* owner =
+        pool_->ExtentOf(extent->owner) == offset ? pool_->EntryAt(extent->owner) : nullptr;
+    const bool owned = owner != nullptr && owner->state() == format::kStateLive;
     if (!owned && !waiting.contains(offset)) {
       totals->Add(pool_->CorruptionAt(offset, "extent", "no entry that counts owns it"));
     }

@@ -1,9 +1,9 @@
-// Purpose: puts, deletes, conditional puts; splitting and uniting leaves. Thread safety,
-// invariants, persistence: see leaf_engine.h.
+// Purpose: puts, deletes, conditional puts; splitting and uniting leaves.
+// Thread safety, invariants, persistence: see leaf_engine.h.
 #include <algorithm>
 #include <bit>
 
-#include "base/mutants.h"
+#include "base/check.h"
 #include "base/no_throw.h"
 #include "base/thread_slot.h"
 #include "leaf/leaf_engine.h"
@@ -15,13 +15,14 @@ namespace braid::leaf {
 using format::EntryOp;
 using format::kLeafBitmapMask;
 using format::kLeafSlots;
-using pmem::AllocationClass;
+using pool::AllocationClass;
 
 namespace {
 
 /// A leaf with at most so many entries is united with a neighbour, if both then fill half a leaf.
 constexpr int kSmallLeaf = kLeafSlots / 8;
 constexpr int kUnitedLeaf = kLeafSlots / 2;
+static_assert(kSmallLeaf > 0 && kSmallLeaf < kUnitedLeaf);  // what is united is not small at once
 
 }  // namespace
 
@@ -99,7 +100,7 @@ Result<bool> LeafEngine::CompareAndSwap(const WriteOptions& options, Slice key,
 /// After a sync pages go on to reach page-cache media in any order, so a power loss may leave newer
 /// pages beside older ones, and leaves can't tell them apart.
 Status LeafEngine::CheckSync(const WriteOptions& options) const {
-  if (!options.sync || !page_media() || BRAID_MUTANT(kLeafSyncPromised)) return Status::OK();
+  if (!options.sync || !page_media()) return Status::OK();
   return Status::NotSupported(
       "a write with sync: this design keeps nothing beyond a crash of the process on page-cache "
       "media until the pool is closed; use a pool of the design \"braid\", or a medium that keeps "
@@ -128,7 +129,7 @@ Status LeafEngine::Update(const WriteOptions& options, log::PendingEntry pending
   const Status s = write::AttemptUntilDone(Host{*this}, [&] {
     Status attempt;
     if (large.wants_copy() && (condition == nullptr || condition->wants_copy)) {
-      attempt = large.Copy(base::ThreadSlot() % pool_->regions(), pmem::ClassOf(pending.op));
+      attempt = large.Copy(base::ThreadSlot() % pool_->regions(), pool::ClassOf(pending.op));
     }
     if (attempt.ok()) attempt = TryUpdate(&pending, condition);
     const bool once_more = attempt.ok() && condition != nullptr && condition->wants_copy;
@@ -158,7 +159,7 @@ void LeafEngine::NoteSyncError() noexcept {
 Status LeafEngine::TryUpdate(log::PendingEntry* pending, Condition* condition) {
   bool shrink = false;
   {
-    const pmem::EpochGuard guard;
+    const base::EpochGuard guard;
     if (closed()) return Status::Closed();
     // Sequentially consistent: Pause sets it and then waits for the read sections that did not see
     // it.
@@ -171,7 +172,7 @@ Status LeafEngine::TryUpdate(log::PendingEntry* pending, Condition* condition) {
       const int left = std::popcount(node->bitmap.load(std::memory_order_relaxed));
       lock.unlock();
       if (s.IsTryAgain()) {  // the leaf is full
-        if (Status split = Split(node, pmem::ClassOf(pending->op)); !split.ok()) return split;
+        if (Status split = Split(node, pool::ClassOf(pending->op)); !split.ok()) return split;
         continue;
       }
       if (!s.ok()) return s;
@@ -196,7 +197,7 @@ Status LeafEngine::LockLeaf(std::string_view key, base::MutexHold* lock, LeafNod
     if (raises.count != 0) list_->upper().Raise(key, raises);
     *lock = base::MutexHold(found->mutex);
     const LeafNode* next = found->next.load();
-    if (found->dead.load() || (next != nullptr && next->low <= key)) {
+    if (found->replaced.load() || (next != nullptr && next->low <= key)) {
       lock->unlock();
       continue;
     }
@@ -207,6 +208,8 @@ Status LeafEngine::LockLeaf(std::string_view key, base::MutexHold* lock, LeafNod
 
 /// Under the leaf's mutex. TryAgain: it has no free slot.
 Status LeafEngine::UpdateLeaf(LeafNode* node, log::PendingEntry* pending, Condition* condition) {
+  node->mutex.AssertHeld();
+  BRAID_DCHECK(!node->replaced.load() && pending->key_hash == base::Hash64(pending->key));
   LeafLookup found;
   if (node->offset != 0) found = list_->Find(*node, pending->key, pending->key_hash);
   if (pool_->failed()) return pool_->FaultStatus();
@@ -244,9 +247,9 @@ Status LeafEngine::UpdateLeaf(LeafNode* node, log::PendingEntry* pending, Condit
 /// shows the new slot and no longer the old one.
 Status LeafEngine::PutInLeaf(LeafNode* node, const LeafLookup& found, log::PendingEntry* pending) {
   const bool there = found.state == LeafLookup::State::kFound;
-  Burial burial;
+  RetiredEntry burial;
   if (there) burial = PrepareBurial(found.offset);
-  if (Status s = heap_.Place(base::ThreadSlot(), pending, AllocationClass::kWrite); !s.ok())
+  if (Status s = heap_.Reserve(base::ThreadSlot(), pending, AllocationClass::kWrite); !s.ok())
     return s;
   const uint64_t sequence = sequence_.fetch_add(1) + 1;
   if (sequence > format::kMaxSequence) {
@@ -258,20 +261,18 @@ Status LeafEngine::PutInLeaf(LeafNode* node, const LeafLookup& found, log::Pendi
   }
   const uint64_t bitmap = node->bitmap.load(std::memory_order_relaxed);
   const auto slot = static_cast<uint32_t>(std::countr_one(bitmap));
+  BRAID_DCHECK(slot < kLeafSlots);  // UpdateLeaf has seen that one is free
+  BRAID_DCHECK(!there || (bitmap >> found.slot & 1) != 0);
   heap_.Write(pending, sequence);
   uint64_t next = bitmap | 1ull << slot;
-  if (BRAID_MUTANT(kLeafBitmapBeforeSlot)) list_->Commit(node, next);
   list_->Stage(node, slot, {pending->offset, pending->key_hash});
   // Between the two: the bit must not become durable before what it shows.
-  if (!BRAID_MUTANT(kLeafSlotNotFenced)) pool_->ops().Fence();
-  if (there && BRAID_MUTANT(kLeafUpdateInTwoSteps)) {
-    list_->Commit(node, bitmap & ~(1ull << found.slot));
-  }
+  pool_->ops().Fence(media::Site::kLeafSlotFence);
   if (there) next &= ~(1ull << found.slot);
   list_->Commit(node, next);
   if (pool_->failed()) return pool_->FaultStatus();  // stored where nothing is kept
   if (there) {
-    Bury(found.offset, &burial);
+    Retire(found.offset, &burial);
   } else {
     counters_.Add(LeafCounter::kInserted);
   }
@@ -280,15 +281,17 @@ Status LeafEngine::PutInLeaf(LeafNode* node, const LeafLookup& found, log::Pendi
 
 /// Algorithm 3.
 Status LeafEngine::RemoveFromLeaf(LeafNode* node, const LeafLookup& found) {
-  Burial burial = PrepareBurial(found.offset);
+  BRAID_DCHECK(found.state == LeafLookup::State::kFound);
+  RetiredEntry burial = PrepareBurial(found.offset);
   list_->Commit(node, node->bitmap.load(std::memory_order_relaxed) & ~(1ull << found.slot));
   if (pool_->failed()) return pool_->FaultStatus();
-  Bury(found.offset, &burial);
+  Retire(found.offset, &burial);
   counters_.Add(LeafCounter::kRemoved);
   return Status::OK();
 }
 
 Status LeafEngine::MakeFirstLeaf(LeafNode* head, AllocationClass allocation) {
+  BRAID_DCHECK(head->offset == 0);
   return list_->Replace(head, {}, {LeafPlan{}}, allocation);
 }
 
@@ -302,6 +305,8 @@ Result<std::vector<LeafItem>> LeafEngine::ItemsOf(const LeafNode& node) const {
     if (entry == nullptr) return status;
     items.push_back({pool_->OffsetOf(entry), base::Hash64(entry->key())});
   }
+  BRAID_DCHECK(items.size() ==
+               static_cast<size_t>(std::popcount(node.bitmap.load(std::memory_order_relaxed))));
   return items;
 }
 
@@ -318,6 +323,7 @@ Status LeafEngine::Split(LeafNode* node, AllocationClass allocation) {
   std::vector<std::string_view> keys;
   for (const LeafItem& item : *items) keys.push_back(pool_->KeyAt(item.entry));
   const LeafCut cut = CutLeaf(keys);
+  BRAID_DCHECK(cut.right.size() == items->size());
   std::vector<LeafPlan> plans(2);
   plans[0].low = node->low;
   plans[1].low = cut.low;
@@ -371,6 +377,7 @@ void LeafEngine::AfterWrite() {
     if (options_.background_threads) {
       if (!maintenance_wanted_.load(std::memory_order_relaxed) &&
           !maintenance_wanted_.exchange(true)) {
+        BRAID_DCHECK(workers_ != nullptr && job_ != nullptr);
         workers_->Wake(job_.get());
       }
     } else {

@@ -1,8 +1,10 @@
-// Purpose: searching and balancing the upper levels. Thread safety, invariants: span_skiplist.h.
+// Purpose: searching and balancing the upper levels.
+// Thread safety, invariants: span_skiplist.h.
 #include "leaf/span_skiplist.h"
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/no_throw.h"
 
 namespace braid::leaf {
@@ -23,6 +25,7 @@ bool Passes(const SpanNode& node, std::string_view key, uint64_t prefix, bool st
 }  // namespace
 
 size_t SpanSkipList::Directory::Position(std::string_view key) const noexcept {
+  BRAID_DCHECK(!ranges.empty() && ranges.size() == prefixes.size());
   const uint64_t prefix = KeyPrefix(key);
   size_t at = static_cast<size_t>(std::upper_bound(prefixes.begin(), prefixes.end(), prefix) -
                                   prefixes.begin());
@@ -32,6 +35,7 @@ size_t SpanSkipList::Directory::Position(std::string_view key) const noexcept {
 }
 
 SpanSkipList::SpanSkipList(LeafNode* first, const Limits& limits) : limits_(limits), first_(first) {
+  BRAID_CHECK(first != nullptr && limits.span > 0);
   auto directory = std::make_shared<Directory>();
   const uint64_t count = std::max(limits.ranges, 1u);
   const uint64_t width = count == 1 ? 0 : ~uint64_t{0} / count + 1;
@@ -62,6 +66,7 @@ SpanSkipList::~SpanSkipList() {
 
 /// One more level for a range; the first one stands on `leaf`.
 void SpanSkipList::AddHead(Range* range, LeafNode* leaf) {
+  BRAID_DCHECK(range->heads.size() < kMaxLevels && (leaf != nullptr) == range->heads.empty());
   range->heads.reserve(range->heads.size() + 1);
   auto head = std::make_unique<SpanNode>(range->low, true);
   if (range->heads.empty()) {
@@ -72,12 +77,13 @@ void SpanSkipList::AddHead(Range* range, LeafNode* leaf) {
   }
   range->heads.push_back(head.get());
   nodes_.fetch_add(1, std::memory_order_relaxed);
-  // Release pairs with the acquire of Search: who sees the head sees what it leads to.
+  // Release pairs with the acquire of Search: a reader that sees the head sees what it leads to.
   range->top.store(head.release(), std::memory_order_release);
 }
 
 /// Lets a node of level 1 stand on `leaf`.
 void SpanSkipList::Point(SpanNode* node, LeafNode* leaf) noexcept {
+  BRAID_DCHECK(leaf != nullptr && node->down == nullptr);  // those above stand on nodes
   Detach(node);
   node->sibling = std::exchange(leaf->towers, node);
   node->leaf.store(leaf, std::memory_order_release);
@@ -88,7 +94,10 @@ void SpanSkipList::Detach(SpanNode* node) noexcept {
   LeafNode* leaf = node->leaf.load(std::memory_order_relaxed);
   if (leaf == nullptr) return;
   SpanNode** link = &leaf->towers;
-  while (*link != node) link = &(*link)->sibling;
+  while (*link != node) {
+    BRAID_DCHECK(*link != nullptr);  // it is among its leaf's
+    link = &(*link)->sibling;
+  }
   *link = node->sibling;
   node->sibling = nullptr;
 }
@@ -153,6 +162,7 @@ LeafNode* SpanSkipList::FindLast() const noexcept {
 /// The last node of `level` (from 0) at or before `key`, or the range's head.
 SpanNode* SpanSkipList::PredecessorAt(const Range& range, size_t level, std::string_view key,
                                       bool strict) noexcept {
+  BRAID_DCHECK(level < range.heads.size());
   const uint64_t prefix = KeyPrefix(key);
   SpanNode* node = range.heads.back();
   for (size_t at = range.heads.size() - 1;; --at) {
@@ -182,8 +192,9 @@ void SpanSkipList::Raise(std::string_view key, const Raises& raises) noexcept {
 }
 
 void SpanSkipList::RaiseLeaf(std::string_view key, LeafNode* leaf) {
-  // Dead ones are marked before Replace takes the mutex, so that no tower is left behind on one.
-  if (leaf->dead.load(std::memory_order_acquire)) return;
+  // Obsolete ones are marked before Replace takes the mutex, so that no tower is left behind on
+  // one.
+  if (leaf->replaced.load(std::memory_order_acquire)) return;
   Range* range = directory_owner_->Find(key);
   if (leaf->low <= range->low) {
     LeafNode* at = range->heads[0]->leaf.load(std::memory_order_relaxed);
@@ -192,6 +203,7 @@ void SpanSkipList::RaiseLeaf(std::string_view key, LeafNode* leaf) {
   }
   SpanNode* before = PredecessorAt(*range, 0, leaf->low, false);
   if (!before->head && before->key == leaf->low) return;
+  BRAID_DCHECK(before->key < leaf->low);  // invariant 1, and 2: the leaf begins at the node's key
   auto node = std::make_unique<SpanNode>(leaf->low, false);
   Point(node.get(), leaf);
   node->next.store(before->next.load(std::memory_order_relaxed), std::memory_order_relaxed);
@@ -208,6 +220,7 @@ void SpanSkipList::RaiseNode(SpanNode* node) {
   auto raised = std::make_unique<SpanNode>(node->key, false);
   if (level == range->heads.size()) AddHead(range, nullptr);
   SpanNode* before = PredecessorAt(*range, level, node->key, true);
+  BRAID_DCHECK(before->head || before->key < node->key);  // invariant 1
   raised->down = node;
   raised->next.store(before->next.load(std::memory_order_relaxed), std::memory_order_relaxed);
   node->up = raised.get();
@@ -216,6 +229,7 @@ void SpanSkipList::RaiseNode(SpanNode* node) {
 }
 
 void SpanSkipList::Discard(SpanNode* node) noexcept {
+  BRAID_DCHECK(!node->removed && nodes() > 0);  // or it would be deleted twice
   node->removed = true;
   nodes_.fetch_sub(1, std::memory_order_relaxed);
   node->sibling = std::exchange(garbage_, node);
@@ -230,6 +244,7 @@ void SpanSkipList::RemoveTower(SpanNode* bottom) noexcept {
   for (;; --level) {
     SpanNode* before = PredecessorAt(*range, level, node->key, true);
     SpanNode* below = node->down;
+    BRAID_DCHECK(before->next.load(std::memory_order_relaxed) == node);
     // Its own link stays, so that a search that stands here goes on.
     before->next.store(node->next.load(std::memory_order_relaxed), std::memory_order_release);
     Discard(node);
@@ -244,7 +259,9 @@ void SpanSkipList::Replace(LeafNode* before, const std::vector<LeafNode*>& old,
   Range* range = directory_owner_->Find(old.empty() ? before->low : old.front()->low);
   range->leaves.fetch_add(static_cast<int64_t>(made.size()) - static_cast<int64_t>(old.size()),
                           std::memory_order_relaxed);
+  BRAID_DCHECK(!before->replaced.load());
   for (LeafNode* gone : old) {
+    BRAID_DCHECK(gone->replaced.load());  // or RaiseLeaf could put a tower on it again
     while (SpanNode* tower = gone->towers) {
       LeafNode* heir = before;
       for (LeafNode* leaf : made) {
@@ -307,6 +324,7 @@ void SpanSkipList::Divide(Range* range) {
   auto right = std::make_shared<Range>();
   right->low = middle->key;
   const size_t at = directory_owner_->Position(range->low);
+  BRAID_DCHECK(directory_owner_->ranges[at] == range && range->low < right->low);
   auto next = std::make_shared<Directory>(*directory_owner_);
   next->ranges.insert(next->ranges.begin() + static_cast<ptrdiff_t>(at) + 1, right.get());
   next->prefixes.insert(next->prefixes.begin() + static_cast<ptrdiff_t>(at) + 1,
@@ -346,6 +364,7 @@ void SpanSkipList::Divide(Range* range) {
 
 /// Makes one range of `left` and the next one.
 void SpanSkipList::Unite(size_t left) {
+  BRAID_DCHECK(left + 1 < ranges_.size());
   Range& into = *ranges_[left];
   const std::shared_ptr<Range> gone = ranges_[left + 1];
   auto next = std::make_shared<Directory>(*directory_owner_);
@@ -370,6 +389,8 @@ void SpanSkipList::Unite(size_t left) {
 }
 
 void SpanSkipList::Publish(std::shared_ptr<Directory> next) {
+  BRAID_DCHECK(next->ranges.size() == ranges_.size() && next->ranges[0] == ranges_[0].get());
+  BRAID_DCHECK(std::is_sorted(next->prefixes.begin(), next->prefixes.end()));
   discarded_.push_back(std::move(directory_owner_));
   directory_owner_ = std::move(next);
   directory_.store(directory_owner_.get(), std::memory_order_release);
@@ -431,7 +452,7 @@ std::vector<std::string> SpanSkipList::Check() const {
           continue;
         }
         const LeafNode* leaf = n->leaf.load();
-        if (leaf == nullptr || leaf->dead.load() || leaf->low > n->key) {
+        if (leaf == nullptr || leaf->replaced.load() || leaf->low > n->key) {
           problem("a node stands on the wrong leaf");
         }
       }

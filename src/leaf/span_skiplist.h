@@ -4,14 +4,16 @@
 // space is cut into ranges, each with heads of its own; ranges that get large are divided, small
 // neighbours are united.
 // Thread safety: Find from any thread, inside an EpochGuard, without locks. Changes are serialised
-// by a mutex of this object, which is the last in every order of locks and is held for a few
-// steps.
-// Invariant 1: every level of a range is sorted by key; a node of a level stands on one of the
-// level below. Invariant 2: a node's leaf begins at or before the node's key, and is not dead for
-// longer than its replacement takes. So a search ends at or to the left of the leaf it looks for,
-// and the leaves' own links lead on. Invariant 3: what was unlinked is deleted after a grace
-// period. Persistence: none. Source: NV-Skiplist 3.4, Algorithm 2 (deterministic heights), multiple
-// headers; the division of ranges is what the source leaves as future work.
+// by a mutex of this object, which is the last in every order of locks and is held for a few steps.
+// Invariants:
+//   1. Every level of a range is sorted by key; a node of a level stands on one of the level below.
+//   2. A node's leaf begins at or before the node's key, and is not replaced for longer than its
+//      replacement takes. So a search ends at or to the left of the leaf it looks for, and the
+//      leaves' own links lead on.
+//   3. What was unlinked is deleted after a grace period.
+// Persistence: none.
+// Source: NV-Skiplist 3.4, Algorithm 2 (deterministic heights), multiple headers; the division of
+// ranges is what the source leaves as future work.
 #pragma once
 
 #include <atomic>
@@ -80,12 +82,12 @@ class SpanSkipList {
     std::vector<std::shared_ptr<const void>> others_;
   };
 
-  /// `first`: the head of the list of leaves, which never dies.
+  /// `first`: the head of the list of leaves, which is never destroyed.
   SpanSkipList(LeafNode* first, const Limits& limits);
   ~SpanSkipList();
 
   /// The last leaf that begins at or before `key` (`before`: strictly before it, or the list's
-  /// head), as of some moment of the call; dead when it is just being replaced. Inside an
+  /// head), as of some moment of the call; replaced when it is just being so. Inside an
   /// EpochGuard. `raises` may be null.
   LeafNode* Find(std::string_view key, Raises* raises) const noexcept {
     return Search<false>(key, raises);
@@ -99,7 +101,7 @@ class SpanSkipList {
   /// search. Without memory it does nothing.
   void Raise(std::string_view key, const Raises& raises) noexcept;
 
-  /// Towers of `old` leaves, which are marked dead, go to those of `made`, or to `before`.
+  /// Towers of `old` leaves, which are marked replaced, go to those of `made`, or to `before`.
   void Replace(LeafNode* before, const std::vector<LeafNode*>& old,
                const std::vector<LeafNode*>& made) noexcept;
 

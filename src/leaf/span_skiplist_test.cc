@@ -7,8 +7,8 @@
 #include <atomic>
 #include <thread>
 
+#include "base/epoch.h"
 #include "base/random.h"
-#include "pmem/epoch.h"
 
 namespace braid::leaf {
 namespace {
@@ -28,7 +28,7 @@ class SpanSkipListTest : public ::testing::Test {
   }
 
   LeafNode* Search(const std::string& key) {
-    const pmem::EpochGuard guard;
+    const base::EpochGuard guard;
     SpanSkipList::Raises raises;
     LeafNode* found = upper_->Find(key, &raises);
     if (raises.count != 0) upper_->Raise(key, raises);
@@ -61,7 +61,7 @@ class SpanSkipListTest : public ::testing::Test {
     for (size_t i = 0; i < made.size(); ++i) {
       made[i]->next.store(i + 1 < made.size() ? made[i + 1] : behind);
     }
-    for (LeafNode* leaf : old) leaf->dead.store(true);
+    for (LeafNode* leaf : old) leaf->replaced.store(true);
     before->next.store(made.empty() ? behind : made.front());
     upper_->Replace(before, old, made);
     gone_.insert(gone_.end(), old.begin(), old.end());
@@ -77,7 +77,7 @@ class SpanSkipListTest : public ::testing::Test {
     return found;
   }
   LeafNode* SearchBefore(const std::string& key) {
-    const pmem::EpochGuard guard;
+    const base::EpochGuard guard;
     return upper_->FindBefore(key);
   }
   LeafNode* ExpectedBefore(const std::string& key) const {
@@ -140,7 +140,7 @@ TEST_F(SpanSkipListTest, SearchesAreShortWithoutAnyChance) {
   EXPECT_GE(upper_->nodes(), 3000u / 8);
   EXPECT_LE(upper_->nodes(), 3000u);
   SpanSkipList::Raises raises;
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   uint64_t asked = 0;
   for (uint64_t i = 1; i <= 3000; ++i) {
     raises.count = 0;

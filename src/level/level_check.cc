@@ -1,9 +1,11 @@
-// Purpose: complete checks of tables. Thread safety, persistence: see level_check.h.
+// Purpose: complete checks of tables.
+// Thread safety, persistence: see level_check.h.
 #include "level/level_check.h"
 
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
 #include "base/checksum.h"
 
 namespace braid::level {
@@ -57,6 +59,8 @@ class TableCheck {
 
   /// Upper layers are sorted, and hold every entry of their strand that is tall enough.
   void UpperLayer(uint32_t strand, uint32_t layer) {
+    // The bottom layer is one for all strands, and has counted what the others must hold.
+    BRAID_DCHECK(layer > 0 && layer < kMaxHeight && strand < table_.strands());
     index::Damage damage;
     const EntryHeader* previous = nullptr;
     uint64_t count = 0;
@@ -115,10 +119,11 @@ class TableCheck {
       taller_set_[strand][layer] ^= Mark(offset);
     }
     if (!intact_(offset)) Problem(offset, "the entry's value does not match its check");
-    totals_->links_dead = totals_->links_dead || entry.state() == format::kStateDead;
+    totals_->links_obsolete = totals_->links_obsolete || entry.state() == format::kStateObsolete;
     if (entry.state() != format::kStateLive) {
-      Problem(offset, entry.state() == format::kStateDead ? "the entry is linked, but marked dead"
-                                                          : "the entry's state is damaged");
+      Problem(offset, entry.state() == format::kStateObsolete
+                          ? "the entry is linked, but marked obsolete"
+                          : "the entry's state is damaged");
     }
   }
 

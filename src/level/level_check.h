@@ -1,5 +1,7 @@
 // Purpose: checks a linked table completely: order, links of all layers, checks of all entries,
-// counts. Thread safety: one thread; the table must not be merged meanwhile. Persistence: none.
+// counts.
+// Thread safety: one thread; the table must not be merged meanwhile.
+// Persistence: none.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +20,7 @@ struct CheckTotals {
   uint64_t links = 0;
   uint64_t bytes = 0;
   uint64_t max_sequence = 0;
-  bool links_dead = false;                              // an entry that is linked is marked dead
+  bool links_obsolete = false;  // an entry that is linked is marked obsolete
   std::unordered_map<uint64_t, uint64_t> linked_bytes;  // chunk to bytes of linked entries
   std::vector<std::string> problems;
 

@@ -1,13 +1,14 @@
-// Purpose: reading and committing the manifest. Thread safety, invariants, persistence: manifest.h.
+// Purpose: reading and committing the manifest.
+// Thread safety, invariants, persistence: manifest.h.
 #include "level/manifest.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 #include <unordered_set>
 
 #include "base/check.h"
-#include "base/mutants.h"
 
 namespace braid::level {
 
@@ -16,21 +17,26 @@ using format::ManifestState;
 using format::MergeRecord;
 using format::TableRecord;
 
+// More tables than a copy has room for come with more heads, and so with an extension.
+static_assert(format::kTableHeads <= format::kTablesInRecord);
+// Records are compared as bytes.
+static_assert(std::has_unique_object_representations_v<TableRecord>);
+static_assert(std::has_unique_object_representations_v<MergeRecord>);
+
 Status Manifest::Create(uint32_t levels) {
   BRAID_CHECK(levels >= 2 && levels <= format::kMaxLevels);
   format::TableHead head;
   for (uint64_t& link : head.links) link = format::EntryPtr::End().raw;
-  pmem::PersistOps& ops = pool_->ops();
+  media::PersistOps& ops = pool_->ops();
   state_ = {};
   state_.level_count = levels;
   for (uint16_t level = 1; level < levels; ++level) {
     const uint32_t index = level - 1u;
     char* const place = pool_->At(pool_->HeadOffset(index));
     ops.Copy(place, &head, sizeof head);
-    if (!BRAID_MUTANT(kL1HeadNotFlushed)) ops.Flush(place, sizeof head);
+    ops.Flush(place, sizeof head, media::Site::kLevelHead);
     state_.tables.push_back({kL1Id + index, level, 0, index, 0, 0});
   }
-  ops.Fence();
   const uint64_t last = kL1Id + levels - 2;
   state_.next_table_id = last + 1;
   state_.flushed_table_id = last;
@@ -45,38 +51,37 @@ Status Manifest::Commit() {
   // Both copies are equal here: at every moment one of them is intact, and it is the old or the new
   // record.
   if (Status s = WriteCopy(0); !s.ok()) return s;
-  if (BRAID_MUTANT(kManifestOneCopy)) return Status::OK();
-  if (Status s = WriteCopy(BRAID_MUTANT(kManifestInPlace) ? 0 : 1); !s.ok()) return s;
-  if (BRAID_MUTANT(kManifestBothAtOnce)) pool_->ops().Fence();
-  return Status::OK();
+  return WriteCopy(1);
 }
 
 Status Manifest::WriteCopy(int copy) {
   if (image_ == nullptr) image_ = std::make_unique<format::ManifestRecord>();
-  pmem::PersistOps& ops = pool_->ops();
+  media::PersistOps& ops = pool_->ops();
   const uint64_t to = format::kManifestOffset[copy];
   const uint64_t bytes = format::EncodeManifest(state_, copy, image_.get());
   const uint64_t outside =
       state_.tables.size() - std::min<size_t>(state_.tables.size(), format::kTablesInRecord);
+  BRAID_DCHECK(bytes <= format::kManifestBytes);  // else it would run into the other copy
   uint64_t tables_at = 0;
   if (outside != 0) {
+    BRAID_DCHECK(state_.extension != 0 && outside <= format::ExtensionTables(pool_->chunk_bytes()));
     tables_at = pool_->ChunkOffset(state_.extension) +
                 format::ExtensionTablesOffset(pool_->chunk_bytes(), copy);
     const uint64_t tables_bytes = outside * sizeof(TableRecord);
     ops.Copy(pool_->At(tables_at), &state_.tables[format::kTablesInRecord], tables_bytes);
-    if (!BRAID_MUTANT(kExtensionNotFlushed)) ops.Flush(pool_->At(tables_at), tables_bytes);
+    ops.Flush(pool_->At(tables_at), tables_bytes, media::Site::kManifestTables);
   }
   ops.Copy(pool_->At(to), image_.get(), bytes);
-  if (BRAID_MUTANT(kManifestNotFlushed)) return Status::OK();
-  ops.Flush(pool_->At(to), bytes);
-  if (!BRAID_MUTANT(kManifestBothAtOnce)) ops.Fence();
-  if (BRAID_MUTANT(kManifestCopiesNotSynced)) return Status::OK();
+  ops.Flush(pool_->At(to), bytes, media::Site::kManifest);
+  ops.Fence(media::Site::kManifestFence);
   if (outside != 0) {
-    if (Status s = pool_->media().SyncRange(tables_at, outside * sizeof(TableRecord)); !s.ok()) {
+    if (Status s = pool_->media().SyncRange(tables_at, outside * sizeof(TableRecord),
+                                            media::Site::kManifestTablesSync);
+        !s.ok()) {
       return s;
     }
   }
-  return pool_->media().SyncRange(to, bytes);
+  return pool_->media().SyncRange(to, bytes, media::Site::kManifestSync);
 }
 
 namespace {
@@ -129,13 +134,15 @@ Status Manifest::Load(uint32_t levels) {
   if (pool_->media().cut()) return Status::OK();
   if (is_old) return pool_->read_only() ? Status::OK() : Convert();
   // The other copy is made equal before anything else changes. A torn one might else get just the
-  // lines that it lacks from the next commit, and be an older commit that names a head used anew.
-  if (!equal && !BRAID_MUTANT(kManifestNotRepaired)) return WriteCopy(other);
+  // lines that it lacks from the next commit, and be an older commit that names a head that was
+  // reused.
+  if (!equal) return WriteCopy(other);
   return Status::OK();
 }
 
 /// From format version 1. After a crash in between, either copy is read as what it is.
 Status Manifest::Convert() {
+  BRAID_DCHECK(!pool_->read_only());
   if (Status s = pool_->AnnounceFormatVersion(); !s.ok()) return s;
   return Commit();
 }
@@ -145,8 +152,10 @@ const char* Manifest::FindFault(uint32_t levels) const {
   for (const uint64_t id :
        {state_.commit_count, state_.flushed_table_id, state_.next_table_id, state_.next_merge_id,
         state_.collected_table_id, state_.merged_table_id}) {
-    if (id >= format::kMaxId) return "it has an impossible id";
+    // Half of them: what the store hands out from here on stays below the limit.
+    if (id >= format::kMaxId / 2) return "it has an impossible id";
   }
+  if (state_.next_merge_id == 0) return "it has an impossible id";  // 0 says that none is open
   if (state_.last_sequence > format::kMaxSequence) return "its sequence number is impossible";
   if (state_.level_count < 2 || state_.level_count > format::kMaxLevels) {
     return "its number of levels is impossible";
@@ -177,6 +186,7 @@ const char* Manifest::FindFaultOfTables() const {
         table.entries > pool_->pool_bytes() / sizeof(format::EntryHeader)) {
       return "a table is impossible";
     }
+    if (table.id >= state_.next_table_id) return "it would hand out the id of a table again";
     if (!used.insert(table.head).second) return "two tables have the same head";
     if (!ids.insert(table.id).second) return "two tables have the same id";
     const bool is_copies = (table.flags & format::kTableOfCopies) != 0;
@@ -209,9 +219,7 @@ const char* Manifest::FindFaultOfMerges() const {
       if (merge.flags != 0) return "its merge is of no known kind";
       continue;
     }
-    if (merge.id >= format::kMaxId || merge.source_id >= format::kMaxId) {
-      return "it has an impossible id";
-    }
+    if (merge.id >= state_.next_merge_id) return "it would hand out the id of a merge again";
     const TableRecord* target = state_.Find(merge.target_id);
     if (target == nullptr || target->level == 0) return "it merges into no list";
     if (!sources.insert(merge.source_id).second) return "it merges a table twice";
@@ -236,13 +244,16 @@ uint32_t Manifest::FirstFreeHead() const {
   };
   for (const TableRecord& table : state_.tables) use(table.head);
   for (const uint32_t head : taken_heads_) use(head);
-  return static_cast<uint32_t>(std::find(used.begin(), used.end(), false) - used.begin());
+  const auto free = std::find(used.begin(), used.end(), false);
+  BRAID_DCHECK(free != used.end());  // there is one place more than there are heads in use
+  return static_cast<uint32_t>(free - used.begin());
 }
 
 Status Manifest::ExtendHeads() {
   if (state_.extension != 0) return Status::OK();
   const Result<uint64_t> chunk = pool_->AllocatePlainChunk(ChunkKind::kManifest);
   if (!chunk.ok()) return chunk.status();
+  BRAID_DCHECK(*chunk != 0);  // which would say that there is none
   // Named by the next commit, which comes before that of any table with a head in it.
   state_.extension = *chunk;
   pool_->SetExtension(*chunk);
@@ -272,13 +283,18 @@ void Manifest::ReturnHead(uint32_t head) noexcept { std::erase(taken_heads_, hea
 
 void Manifest::AddTable(const TableRecord& table) noexcept {
   ReturnHead(table.head);
+  // Invariant 2.
+  BRAID_DCHECK(std::none_of(state_.tables.begin(), state_.tables.end(),
+                            [&](const TableRecord& other) { return other.head == table.head; }));
   BRAID_DCHECK(table.level < state_.level_count);
   BRAID_DCHECK(table.id < format::kMaxId && table.max_sequence <= format::kMaxSequence);
   state_.tables.insert(state_.tables.begin(), table);
 }
 
 void Manifest::RemoveTable(uint64_t id) noexcept {
-  std::erase_if(state_.tables, [id](const TableRecord& table) { return table.id == id; });
+  const size_t removed =
+      std::erase_if(state_.tables, [id](const TableRecord& table) { return table.id == id; });
+  BRAID_DCHECK(removed != 0);
 }
 
 bool Manifest::HasRoomForMerge() const noexcept {
@@ -289,7 +305,7 @@ bool Manifest::HasRoomForMerge() const noexcept {
 Result<MergeRecord*> Manifest::BeginMerge(uint64_t source_id, uint64_t target_id) {
   const auto merge = std::find_if(state_.merges.begin(), state_.merges.end(),
                                   [](const MergeRecord& open) { return open.id == 0; });
-  // Before the commit: a pool whose manifest told of more could not be opened.
+  // Before the commit: a pool whose manifest named more could not be opened.
   BRAID_CHECK(merge != state_.merges.end() && target_id != source_id);
   for (uint64_t& chunk : merge->redo_chunks) {
     if (chunk != 0) continue;

@@ -1,16 +1,18 @@
 // Purpose: the durable description of the store: which tables there are, which merges are open, how
 // far logs are flushed; and who has which head and which place for redo records.
 // Thread safety: the caller serialises (the engine's structure lock).
-// Invariant 1: both copies are written for every change, one after the other; nothing that the
-// change allows (freeing, reusing) is done before both are durable. So either copy is a state from
-// which recovery is right, and damage to one loses nothing.
-// Invariant 2: a head belongs to one table, or to one that is in the making; a place for redo
-// records to one merge.
-// Invariant 3: chunks that the manifest does not name hold none of its content: an open frees them.
+// Invariants:
+//   1. Both copies are written for every change, one after the other; nothing that the change
+//      allows (freeing, reusing) is done before both are durable. So either copy is a state from
+//      which recovery is right, and damage to one loses nothing.
+//   2. A head belongs to one table, or to one that is in the making; a place for redo records to
+//      one merge.
+//   3. Chunks that the manifest does not name hold none of its content: an open frees them.
 // Persistence: Commit's first flush and fence is the commit point. Before it: everything the record
 // names must be durable. After a crash between the two copies the newer one counts. A pool of
 // format version 1 has copies of that version until it is opened to write: its header says version
-// 2 before the first copy does. Source: the MANIFEST of ListDB 6.2.1 and of LevelDB.
+// 2 before the first copy does.
+// Source: the MANIFEST of ListDB 6.2.1 and of LevelDB.
 #pragma once
 
 #include <memory>
@@ -18,13 +20,13 @@
 
 #include "braid/status.h"
 #include "format/manifest.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 
 namespace braid::level {
 
 class Manifest {
  public:
-  explicit Manifest(pmem::PmemPool* pool) : pool_(pool) {}
+  explicit Manifest(pool::PmemPool* pool) : pool_(pool) {}
 
   /// Writes the first record of a new pool: below level 0 an empty list a level, with the ids and
   /// heads from kL1Id and 0 on, whose links it ends.
@@ -72,7 +74,7 @@ class Manifest {
   Status ExtendHeads();
   Status Convert();
 
-  pmem::PmemPool* pool_;
+  pool::PmemPool* pool_;
   format::ManifestState state_;
   std::unique_ptr<format::ManifestRecord> image_;  // of what is written
   std::vector<uint32_t> taken_heads_;              // of tables in the making

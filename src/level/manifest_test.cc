@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <set>
 
 #include "support/test_pool.h"
@@ -21,7 +22,7 @@ class ManifestTest : public ::testing::Test {
     return pool_->As<ManifestRecord>(format::kManifestOffset[which]);
   }
 
-  test::TestPool pool_{[](pmem::PmemPool* fresh) { return Manifest(fresh).Create(); }};
+  test::TestPool pool_{[](pool::PmemPool* fresh) { return Manifest(fresh).Create(); }};
 };
 
 TEST_F(ManifestTest, ATornCopyCannotBeCompletedByTheCommitsOfALaterSession) {
@@ -61,6 +62,7 @@ TEST_F(ManifestTest, ACommitSurvivesTheLossOfEitherCopy) {
     Manifest before(pool_.get());
     ASSERT_TRUE(before.Load().ok());
     before.AddTable({id, 0, 0, 1 + static_cast<uint32_t>(lost), 3, 3});
+    before.record().next_table_id = id + 1;
     ASSERT_TRUE(before.Commit().ok());
     Copy(lost)->last_sequence ^= 1;
     Manifest after(pool_.get());
@@ -96,10 +98,37 @@ TEST_F(ManifestTest, ItHasRoomForMoreTablesThanItsPages) {
     EXPECT_EQ(std::memcmp(after.record().tables.data(), manifest.record().tables.data(),
                           tables * sizeof(format::TableRecord)),
               0);
-    EXPECT_EQ(std::memcmp(Copy(lost), &copy, format::ManifestBytes(copy)), 0) << "is mended";
+    EXPECT_EQ(std::memcmp(Copy(lost), &copy, format::ManifestBytes(copy)), 0) << "is repaired";
   }
   manifest.RemoveTable(id - 1);
   EXPECT_TRUE(manifest.TakeHead().ok()) << "a head is free again";
+}
+
+TEST_F(ManifestTest, IdsThatLeaveNoneToHandOutAreNotBelieved) {
+  Manifest manifest(pool_.get());
+  ASSERT_TRUE(manifest.Load().ok());
+  manifest.record().next_table_id = format::kMaxId - 1;
+  ASSERT_TRUE(manifest.Commit().ok());
+  Manifest after(pool_.get());
+  EXPECT_TRUE(after.Load().IsCorruption());
+}
+
+TEST_F(ManifestTest, IdsThatWouldBeHandedOutAgainAreNotBelieved) {
+  const auto loads = [this](const std::function<void(format::ManifestState*)>& change) {
+    Manifest manifest(pool_.get());
+    EXPECT_TRUE(manifest.Create(2).ok());
+    manifest.AddTable({7, 0, 0, 1, 3, 3});
+    manifest.record().next_table_id = 8;
+    manifest.record().next_merge_id = 5;
+    EXPECT_TRUE(manifest.BeginMerge(7, Manifest::kL1Id).ok());
+    change(&manifest.record());
+    EXPECT_TRUE(manifest.Commit().ok());
+    return Manifest(pool_.get()).Load();
+  };
+  EXPECT_TRUE(loads([](auto*) {}).ok());
+  EXPECT_TRUE(loads([](auto* state) { state->next_table_id = 7; }).IsCorruption());
+  EXPECT_TRUE(loads([](auto* state) { state->next_merge_id = 5; }).IsCorruption());
+  EXPECT_TRUE(loads([](auto* state) { state->next_merge_id = 0; }).IsCorruption());
 }
 
 TEST_F(ManifestTest, APoolMayHaveMoreLevelsThanTwo) {
@@ -163,7 +192,7 @@ TEST_F(ManifestTest, OpenMergesAreThoseOfTheOldestTables) {
       {{10, 11}, format::kMergeByPointers, false},
   };
   for (const auto& row : rows) {
-    const test::TestPool fresh{[](pmem::PmemPool* made) { return Manifest(made).Create(); }};
+    const test::TestPool fresh{[](pool::PmemPool* made) { return Manifest(made).Create(); }};
     Manifest manifest(fresh.get());
     ASSERT_TRUE(manifest.Load().ok());
     for (uint32_t head = 1; head < 4; ++head) manifest.AddTable({9 + head, 0, 0, head, 3, 3});

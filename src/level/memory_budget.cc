@@ -1,7 +1,10 @@
-// Purpose: what DRAM there is to be had. Thread safety, persistence: see memory_budget.h.
+// Purpose: what DRAM there is to be had.
+// Thread safety, persistence: see memory_budget.h.
 #include "level/memory_budget.h"
 
 #include <algorithm>
+
+#include "base/check.h"
 
 namespace braid::level {
 
@@ -14,9 +17,10 @@ constexpr uint64_t kPartOfMemTables = 6;
 constexpr uint64_t kMostHeadroom = 32 << 20;
 /// And where it is small, since a thread that loses its processor looks late; a quarter at most.
 constexpr uint64_t kLeastHeadroom = 4 << 20;
+static_assert(kLeastHeadroom < kMostHeadroom);
 }  // namespace
 
-MemoryBudget::MemoryBudget(const Options& options, const pmem::PmemPool* pool,
+MemoryBudget::MemoryBudget(const Options& options, const pool::PmemPool* pool,
                            const cache::LookupCache* lookup_cache)
     : pool_(pool),
       lookup_cache_(lookup_cache),
@@ -27,13 +31,14 @@ MemoryBudget::MemoryBudget(const Options& options, const pmem::PmemPool* pool,
       watches_memtables_(memtable_memory_ < memtable_bytes_) {}
 
 uint64_t MemoryBudget::Used() const {
-  const uint64_t usage = pool_->chunks() * sizeof(int64_t);  // pmem::ChunkUsage
+  const uint64_t usage = pool_->chunks() * sizeof(int64_t);  // pool::ChunkUsage
   const uint64_t used = pool_->memory_users().Sum() + pool_->memory_bytes() + usage;
   return lookup_cache_ != nullptr ? used + lookup_cache_->memory_bytes() : used;
 }
 
 uint64_t MemoryBudget::Goal() const noexcept {
   const uint64_t headroom = std::max(bytes_ / 8, std::min(bytes_ / 4, kLeastHeadroom));
+  BRAID_DCHECK(headroom <= bytes_ / 4);  // most of it is for use, however small it is
   return bytes_ - std::min(headroom, kMostHeadroom);
 }
 

@@ -1,25 +1,26 @@
 // Purpose: what DRAM the store takes, and what it is to keep to (memory_budget_bytes).
-// Thread safety: any thread; nothing here changes. Persistence: none.
+// Thread safety: any thread; nothing here changes.
+// Persistence: none.
 #pragma once
 
 #include <cstdint>
 
 #include "cache/lookup_cache.h"
 #include "level/read_state.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 
 namespace braid::level {
 
 class MemoryBudget {
  public:
   /// `lookup_cache` may be null.
-  MemoryBudget(const Options& options, const pmem::PmemPool* pool,
+  MemoryBudget(const Options& options, const pool::PmemPool* pool,
                const cache::LookupCache* lookup_cache);
 
   uint64_t bytes() const noexcept { return bytes_; }
   /// Taken now.
   uint64_t Used() const;
-  /// What background work keeps it at: the budget but for what may be added until the next look.
+  /// What background work keeps it at: the budget minus what may be added until the next look.
   uint64_t Goal() const noexcept;
   bool IsShort() const { return Used() > Goal(); }
   /// What is taken, and what memtables may still add to it.
@@ -32,7 +33,7 @@ class MemoryBudget {
   }
 
  private:
-  const pmem::PmemPool* const pool_;
+  const pool::PmemPool* const pool_;
   const cache::LookupCache* const lookup_cache_;
   const uint64_t bytes_;
   const uint64_t memtable_bytes_;   // of its log

@@ -1,7 +1,9 @@
-// Purpose: the merge of cursors. Thread safety, invariants, persistence: see merging_iterator.h.
+// Purpose: the merge of cursors.
+// Thread safety, invariants, persistence: see merging_iterator.h.
 #include "level/merging_iterator.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "base/check.h"
@@ -16,6 +18,8 @@ namespace {
 /// Steps of the runs after a cursor was placed, the last for good: together with the place itself
 /// 59, for the usual scan of 50.
 constexpr std::array<size_t, 4> kRuns{2, 8, 16, MergingIterator::kRun};
+static_assert(std::is_sorted(kRuns.begin(), kRuns.end()));  // so that all fit a head
+static_assert(std::accumulate(kRuns.begin(), kRuns.end(), size_t{1}) == 59);
 }  // namespace
 
 template <class Place>
@@ -57,6 +61,7 @@ bool MergingIterator::Advance(Head* head) {
   BRAID_DCHECK(head->cursor != nullptr);
   const size_t steps = kRuns[std::min(head->runs++, kRuns.size() - 1)];
   head->count = head->cursor->Valid() ? head->cursor->Run(forward_, head->run.data(), steps) : 0;
+  BRAID_DCHECK(head->count <= steps);
   if (head->count != 0) return true;
   CheckEnd(*head);
   return false;
@@ -83,12 +88,14 @@ void MergingIterator::SeekLE(std::string_view key) {
 }
 
 void MergingIterator::Next() {
+  BRAID_DCHECK(valid_);
   if (!forward_) SwitchDirection(true);
   StepPast(key_);
   Settle();
 }
 
 void MergingIterator::Prev() {
+  BRAID_DCHECK(valid_);
   if (forward_) SwitchDirection(false);
   StepPast(key_);
   Settle();
@@ -108,6 +115,7 @@ void MergingIterator::StepPast(std::string_view key) {
 
 std::span<const CursorItem> MergingIterator::Ahead() const {
   if (!valid_ || leader_ == nullptr) return {};
+  BRAID_DCHECK(leader_->at < leader_->count);  // it stands on one of its run
   std::span<const CursorItem> ahead(leader_->run);
   ahead = ahead.subspan(leader_->at + 1, leader_->count - leader_->at - 1);
   for (const Head* head : live_) {
@@ -150,6 +158,7 @@ void MergingIterator::Settle() {
       }
     }
     looked_up_.reset();
+    BRAID_DCHECK(!damaged_ || !status_.ok());  // or a part of the keys would pass for all
     valid_ = !damaged_ && leader_ != nullptr;
     if (!valid_) return;
     current_ = best.entry;
@@ -157,7 +166,7 @@ void MergingIterator::Settle() {
     valid_ = forward_ ? !upper_ || key_ < *upper_ : !lower_ || key_ >= *lower_;
     if (!valid_) return;
     if (current_->op() != EntryOp::kDelete) {
-      if (current_->state() != format::kStateDead) return;
+      if (current_->state() != format::kStateObsolete) return;
       leader_ = nullptr;
       looked_up_ = resolve_(key_, &status_);
       valid_ = looked_up_.has_value();

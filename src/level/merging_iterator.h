@@ -1,14 +1,17 @@
 // Purpose: one ordered view over the cursors of memtables and tables: per key the newest version
-// that the view sees, deletes left out. Thread safety: one thread at a time. Invariant 1: cursors
-// are given newest table first; where two have the same key, the higher sequence number wins (an
-// entry that a merge is moving may be met twice). Invariant 2: an entry marked dead is not what the
-// view sees, since merges keep what a view needs: a cursor stands on it from before a merge, or
-// came to it over links of entries that are dead themselves, while the delete or newer version that
-// hid it has left the table where its cursor would have met it. Then the key is looked up anew in
-// the tables of now. Invariant 3: cursors are read ahead, each by itself. A cursor gives whatever
-// its table had when the iterator was made, whenever it is asked; and what hid an entry leaves its
-// table after the entry was marked dead. So an entry is right if it is not marked dead after all
-// other cursors have come to where they stand: Ahead gives what is still to be looked at then.
+// that the view sees, deletes left out.
+// Thread safety: one thread at a time.
+// Invariants:
+//   1. Cursors are given newest table first; where two have the same key, the higher sequence
+//      number wins (an entry that a merge is moving may be met twice).
+//   2. An entry marked obsolete is not what the view sees, since merges keep what a view needs: a
+//      cursor stands on it from before a merge, or came to it over links of entries that are
+//      obsolete themselves, while the delete or newer version that hid it has left the table where
+//      its cursor would have met it. Then the key is looked up again in the current tables.
+//   3. Cursors are read ahead, each by itself. A cursor gives whatever its table had when the
+//      iterator was made, whenever it is asked; and what hid an entry leaves its table after the
+//      entry was marked obsolete. So an entry is right if it is not marked obsolete after all other
+//      cursors have come to where they stand: Ahead gives what is still to be looked at then.
 // Persistence: none.
 #pragma once
 
@@ -23,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "index/cursor.h"
 #include "index/read_view.h"
 
@@ -59,14 +63,17 @@ class MergingIterator {
   void Next();
   void Prev();
   std::string_view key() const { return key_; }
-  /// The value, where the key was looked up anew; else item() is what it stands on.
+  /// The value, where the key was looked up again; else item() is what it stands on.
   const std::optional<index::ValueRef>& looked_up() const { return looked_up_; }
-  const index::CursorItem& item() const { return leader_->item(); }
+  const index::CursorItem& item() const {
+    BRAID_DCHECK(valid_ && leader_ != nullptr);
+    return leader_->item();
+  }
   Status status() const { return status_; }
 
   /// What the next moves in the same direction come to, one after the other, as far as that is
   /// known: entries of one cursor that come before those of all others. Not looked at so far:
-  /// bounds, deletes, marks of death.
+  /// bounds, deletes, obsolete marks.
   std::span<const index::CursorItem> Ahead() const;
   /// Makes `count` of those moves.
   void SkipAhead(size_t count);

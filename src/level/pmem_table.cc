@@ -1,5 +1,5 @@
-// Purpose: lookups and cursors of a table. Thread safety, invariants, persistence: see
-// pmem_table.h.
+// Purpose: lookups and cursors of a table.
+// Thread safety, invariants, persistence: see pmem_table.h.
 #include "level/pmem_table.h"
 
 #include <cstring>
@@ -12,7 +12,7 @@ using format::EntryHeader;
 using index::EntryIndex;
 using index::LookupResult;
 
-PmemTable::PmemTable(pmem::PmemPool* pool, const format::TableRecord& record, bool verify)
+PmemTable::PmemTable(pool::PmemPool* pool, const format::TableRecord& record, bool verify)
     : Table(record.id),
       pool_(pool),
       record_(record),
@@ -65,9 +65,9 @@ LookupResult PmemTable::Get(const index::LookupKey& key,
   if (min_height == 1) {
     const LookupResult result = index::LookupInTree(*pool_, *tree, key, view);
     // A merge changes the tree after the list. Where it has just dropped a key, the tree may still
-    // name what the list no longer holds; the mark of death tells.
+    // name what the list no longer holds; the obsolete mark tells.
     if (result.state != LookupResult::State::kFound ||
-        pool_->As<EntryHeader>(result.value.offset())->state() != format::kStateDead) {
+        pool_->As<EntryHeader>(result.value.offset())->state() != format::kStateObsolete) {
       return result;
     }
     return list().Lookup(key, view);
@@ -76,7 +76,7 @@ LookupResult PmemTable::Get(const index::LookupKey& key,
   if (floor == 0) return list().Lookup(key, view);
   const auto* start = reinterpret_cast<const EntryHeader*>(pool_->At(floor));
   // One that a merge has just unlinked leads past what the merge put in its place.
-  if (start->state() == format::kStateDead) return list().Lookup(key, view);
+  if (start->state() == format::kStateObsolete) return list().Lookup(key, view);
   return list().LookupFrom(start, key, view);
 }
 
@@ -90,7 +90,7 @@ void PmemTable::GetMany(const index::LookupKey* keys, size_t n, const index::Rea
   index::LookupManyInTree(*pool_, *tree, keys, n, view, out);
   for (size_t i = 0; i < n; ++i) {
     if (out[i].state == LookupResult::State::kFound &&
-        pool_->As<EntryHeader>(out[i].value.offset())->state() == format::kStateDead) {
+        pool_->As<EntryHeader>(out[i].value.offset())->state() == format::kStateObsolete) {
       out[i] = Get(keys[i], view);  // see there
     }
   }
@@ -101,6 +101,7 @@ std::unique_ptr<index::Cursor> PmemTable::NewCursor(const index::ReadView& view)
   uint32_t min_height = 0;
   {
     const base::MutexLock lock(mutex_);
+    BRAID_DCHECK(Shown().tree == tree_owner_.get());
     tree = tree_owner_;
     min_height = Shown().min_height;
   }
@@ -112,6 +113,7 @@ std::unique_ptr<index::Cursor> PmemTable::NewCursor(const index::ReadView& view)
 
 std::shared_ptr<const EntryIndex> PmemTable::tree() const {
   const base::MutexLock lock(mutex_);
+  BRAID_DCHECK(Shown().tree == tree_owner_.get());  // who keeps it keeps what lookups use
   return tree_owner_;
 }
 
@@ -124,6 +126,7 @@ void PmemTable::set_tree(std::shared_ptr<const EntryIndex> tree, uint32_t min_he
   shown_.store(address | min_height, std::memory_order_release);
   old.swap(tree_owner_);
   tree_owner_ = std::move(tree);
+  BRAID_DCHECK(Shown().tree == tree_owner_.get() && Shown().min_height == min_height);
 }
 
 }  // namespace braid::level

@@ -1,11 +1,14 @@
 // Purpose: a table in persistent memory: a linked list of entries with its record in the manifest,
-// and, where DRAM allows, a tree over it. Thread safety: reads from any thread; entries() and
-// set_tree by the background thread that owns merges, read by any. Invariant 1: the head of an L0
-// table never changes once the table is made, so a copy in DRAM serves readers, and the place in
-// the pool may be reused as soon as the manifest has forgotten the table. Invariant 2: a tree given
-// to set_tree holds the newest entry of every key (kFull), or of every key whose newest entry is at
-// least min_height tall (kSparse). Persistence: the manifest's commit makes a table exist
-// (manifest.h).
+// and, where DRAM allows, a tree over it.
+// Thread safety: reads from any thread; entries() and set_tree by the background thread that owns
+// merges, read by any.
+// Invariants:
+//   1. The head of an L0 table never changes once the table is made, so a copy in DRAM serves
+//      readers, and the place in the pool may be reused as soon as the manifest has forgotten the
+//      table.
+//   2. A tree given to set_tree holds the newest entry of every key (kFull), or of every key whose
+//      newest entry is at least min_height tall (kSparse).
+// Persistence: the manifest's commit makes a table exist (manifest.h).
 #pragma once
 
 #include <array>
@@ -14,6 +17,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "format/manifest.h"
 #include "index/entry_tree.h"
@@ -32,7 +36,7 @@ struct KeyRange {
 class PmemTable final : public Table, public std::enable_shared_from_this<PmemTable> {
  public:
   /// An L0 table, whose head is copied, or the L1 table, whose head is read in place.
-  PmemTable(pmem::PmemPool* pool, const format::TableRecord& record, bool verify);
+  PmemTable(pool::PmemPool* pool, const format::TableRecord& record, bool verify);
 
   index::LookupResult Get(const index::LookupKey& key,
                           const index::ReadView& view) const noexcept override;
@@ -51,7 +55,10 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
   /// Loaded in bulk by this session: puts only, one a key.
   bool is_load() const noexcept { return is_load_; }
   /// Before others know the table.
-  void set_is_load() noexcept { is_load_ = true; }
+  void set_is_load() noexcept {
+    BRAID_DCHECK(record_.level == 0 && !is_copies());
+    is_load_ = true;
+  }
   uint32_t head_index() const noexcept { return record_.head; }
   uint64_t head_offset() const noexcept { return pool_->HeadOffset(record_.head); }
   uint64_t entries() const noexcept override { return entries_.load(std::memory_order_relaxed); }
@@ -101,7 +108,7 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
             static_cast<uint32_t>(shown & kHeightMask)};
   }
 
-  pmem::PmemPool* pool_;
+  pool::PmemPool* pool_;
   format::TableRecord record_;
   bool verify_;
   bool is_load_ = false;

@@ -1,15 +1,18 @@
 // Purpose: all that a read or write looks at, newest first, as one immutable object that is swapped
 // as a whole.
 // Thread safety: immutable, shared by pointer; the current one is read inside an EpochGuard.
-// Invariant: runs() are the memtables and the tables of all levels, newest first, as they stand in
-// the fields.
+// Invariants:
+//   1. Runs() are the memtables and the tables of all levels, newest first, as they stand in the
+//      fields.
 // Persistence: none.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "base/check.h"
 #include "level/version.h"
 #include "memtable/mem_table.h"
 
@@ -33,6 +36,11 @@ struct ReadState : std::enable_shared_from_this<ReadState> {
 
   /// After each change of the above. Throws std::bad_alloc.
   void ListRuns() {
+    BRAID_DCHECK(active != nullptr && version != nullptr);
+    // Newest first, or a read would stop at an older version.
+    BRAID_DCHECK(std::is_sorted(immutables.begin(), immutables.end(),
+                                [](const auto& a, const auto& b) { return a->id() > b->id(); }));
+    BRAID_DCHECK(immutables.empty() || immutables.front()->id() < active->id());
     runs_.clear();
     runs_.push_back(active.get());
     for (const auto& memtable : immutables) runs_.push_back(memtable.get());

@@ -1,9 +1,10 @@
 // Purpose: the tables of all levels at one moment. Immutable; a change makes a new one.
 // Thread safety: immutable; shared by pointer.
-// Invariant 1: lookups go through the levels in order, and through the tables of a level in order:
-// the first that knows a key has its newest version.
-// Invariant 2: there are two levels at least; memtables become tables of the first, and the last
-// holds what everything else is merged into.
+// Invariants:
+//   1. Lookups go through the levels in order, and through the tables of a level in order: the
+//      first that knows a key has its newest version.
+//   2. There are two levels at least; memtables become tables of the first, and the last holds what
+//      everything else is merged into.
 // Persistence: its image is the manifest.
 // Source: Version of LevelDB.
 #pragma once
@@ -34,7 +35,10 @@ struct Version {
   Level& l0() noexcept { return levels.front(); }
   const Level& l0() const noexcept { return levels.front(); }
   /// The one table of the last level, a list.
-  PmemTable& bottom() const noexcept { return *levels.back().front()->AsList(); }
+  PmemTable& bottom() const noexcept {
+    BRAID_DCHECK(levels.size() >= 2 && levels.back().size() == 1);  // invariant 2
+    return *levels.back().front()->AsList();
+  }
   std::shared_ptr<PmemTable> KeepBottom() const { return ListOf(levels.back().front()); }
 };
 

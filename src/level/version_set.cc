@@ -1,16 +1,15 @@
-// Purpose: changes of the store's structure. Thread safety, invariants, persistence: see
-// version_set.h.
+// Purpose: changes of the store's structure.
+// Thread safety, invariants, persistence: see version_set.h.
 #include "level/version_set.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "base/check.h"
-#include "base/mutants.h"
 
 namespace braid::level {
 
-void NextState::Seal(std::shared_ptr<memtable::MemTable> fresh) {
+void NextState::SwitchMemTable(std::shared_ptr<memtable::MemTable> fresh) {
   BRAID_DCHECK(fresh->id() > state_->active->id());
   state_->immutables.insert(state_->immutables.begin(), state_->active);
   ReplaceActive(std::move(fresh));
@@ -39,16 +38,25 @@ void NextState::AddNewest(std::shared_ptr<level::Table> table) {
 }
 
 void NextState::DropOldest(size_t level) {
-  Change(level, [](level::Level* tables) { tables->pop_back(); });
+  Change(level, [](level::Level* tables) {
+    BRAID_DCHECK(!tables->empty());
+    tables->pop_back();
+  });
 }
 
 void NextState::ReplaceOldest(size_t level, std::shared_ptr<level::Table> table) {
-  Change(level, [&](level::Level* tables) { tables->back() = std::move(table); });
+  Change(level, [&](level::Level* tables) {
+    // Another list of the same entries, and no other table.
+    BRAID_DCHECK(!tables->empty() && tables->back()->id() == table->id());
+    tables->back() = std::move(table);
+  });
 }
 
 void NextState::Change(size_t level, base::FunctionRef<void(level::Level* tables)> change) {
   auto version = std::make_shared<level::Version>(*state_->version);
+  BRAID_DCHECK(level < version->levels.size());
   change(&version->levels[level]);
+  BRAID_DCHECK(version->levels.back().size() == 1);  // the list that all is merged into stays
   state_->version = std::move(version);
   state_->ListRuns();
 }
@@ -99,9 +107,10 @@ void VersionSet::Locked::Begin(ReadState first, uint64_t next_table_id) const {
 
 void VersionSet::Locked::AddTable(const format::TableRecord& table) const {
   BRAID_DCHECK(table.level == 0);
+  BRAID_DCHECK(table.id < next_table_id());  // invariant 3: it was given out
   manifest().AddTable(table);
   format::ManifestState& changed = record();
-  if (!BRAID_MUTANT(kFlushedIdNotRaised)) changed.flushed_table_id = table.id;
+  changed.flushed_table_id = table.id;
   changed.next_table_id = std::max(changed.next_table_id, next_table_id());
   changed.last_sequence = std::max(changed.last_sequence, table.max_sequence);
 }
@@ -123,10 +132,6 @@ Status VersionSet::Locked::CommitWaiting(size_t count, std::list<WaitingTable>* 
   BRAID_DCHECK(count <= waiting().size());
   auto end = waiting().begin();
   for (size_t i = 0; i < count; ++i, ++end) {
-    if (BRAID_MUTANT(kCheckpointForgetsATable) && i == 1) {
-      record().flushed_table_id = end->record.id;
-      continue;
-    }
     AddTable(end->record);
   }
   if (Status s = manifest().Commit(); !s.ok()) return s;

@@ -1,12 +1,13 @@
 // Purpose: the structure of the store: the state that readers and writers look at, the manifest
-// that makes it durable, the ids of tables, and the tables that wait for their checkpoint. They
-// change together, under one lock, and nobody gets at them without it but for the shown state.
+// that makes it durable, the ids of tables, and the tables that wait for their group. They
+// change together, under one lock, and only the shown state can be accessed without it.
 // Thread safety: any thread. The shown state is read inside an EpochGuard, without the lock. Its
 // place in the order of locks: lsm_store.h.
-// Invariant 1: a state that is shown never changes; one that was replaced is freed when its readers
-// have left.
-// Invariant 2: tables that wait for their checkpoint are the newest of L0, and in no manifest.
-// Invariant 3: no id is given out twice, though its table may come to nothing.
+// Invariants:
+//   1. A state that is shown never changes; one that was replaced is freed when its readers have
+//      left.
+//   2. Tables that wait for their group are the newest of L0, and in no manifest.
+//   3. No id is given out twice, though its table may come to nothing.
 // Persistence: level/manifest.h; all that may fail comes before a commit.
 // Source: VersionSet and SuperVersion of LevelDB and RocksDB; the MANIFEST of ListDB 6.2.1.
 #pragma once
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/function_ref.h"
 #include "base/memory_users.h"
 #include "base/mutex.h"
@@ -38,7 +40,7 @@ class NextState {
       : state_(std::make_shared<ReadState>(now)), retired_(1) {}
 
   /// `fresh` becomes the active memtable, and the active one the newest that is sealed.
-  void Seal(std::shared_ptr<memtable::MemTable> fresh);
+  void SwitchMemTable(std::shared_ptr<memtable::MemTable> fresh);
   /// `fresh` becomes the active memtable; what was active is dropped, and holds nothing.
   void ReplaceActive(std::shared_ptr<memtable::MemTable> fresh);
   void DropNewestSealed();
@@ -60,7 +62,7 @@ class NextState {
 class VersionSet {
   /// Reached by what Lock returns, and by nobody else.
   struct Data {
-    explicit Data(pmem::PmemPool* pool) : manifest(pool), waiting_charge(&pool->memory_users()) {}
+    explicit Data(pool::PmemPool* pool) : manifest(pool), waiting_charge(&pool->memory_users()) {}
 
     std::shared_ptr<const ReadState> state;
     level::Manifest manifest;
@@ -118,7 +120,10 @@ class VersionSet {
     format::ManifestState& record() const&& = delete;
     uint64_t NewTableId() const noexcept { return data_->next_table_id++; }
     /// Ids from here on; not below what was given out.
-    void SetNextTableId(uint64_t id) const noexcept { data_->next_table_id = id; }
+    void SetNextTableId(uint64_t id) const noexcept {
+      BRAID_DCHECK(id >= data_->next_table_id);  // invariant 3
+      data_->next_table_id = id;
+    }
     void SetLoadingTableId(uint64_t id) const noexcept { data_->loading_table_id = id; }
     void SetLogsRetiredTo(uint64_t id) const noexcept { data_->logs_retired_to = id; }
 
@@ -151,7 +156,7 @@ class VersionSet {
     Data* data_;
   };
 
-  VersionSet(pmem::PmemPool* pool, space::Reclaimer* reclaimer)
+  VersionSet(pool::PmemPool* pool, space::Reclaimer* reclaimer)
       : reclaimer_(reclaimer), data_(pool) {}
   VersionSet(const VersionSet&) = delete;
   VersionSet& operator=(const VersionSet&) = delete;
@@ -172,10 +177,10 @@ class VersionSet {
     // Acquire pairs with Locked::Show.
     return *shown_.load(std::memory_order_acquire);
   }
-  /// Whether the last number drawn may be that of a state which is not shown yet: who has just
-  /// learnt it registers anew.
+  /// Whether the last number drawn may be that of a state which is not shown yet: a caller that has
+  /// just read it registers again.
   bool is_switching() const noexcept { return switching_.load(); }
-  /// What lookups ask that have met a dead entry.
+  /// What lookups ask that have met an obsolete entry.
   index::MergeEpoch& merge_epoch() noexcept { return merge_epoch_; }
   const index::MergeEpoch& merge_epoch() const noexcept { return merge_epoch_; }
 

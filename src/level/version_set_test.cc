@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/epoch.h"
 #include "memtable/dram_memtable.h"
-#include "pmem/epoch.h"
 #include "support/test_pool.h"
 
 namespace braid::level {
@@ -49,8 +49,7 @@ class VersionSetTest : public ::testing::Test {
     for (uint64_t& link : links.links) link = format::EntryPtr::End().raw;
     void* place = pool_->At(format::kTableHeadsOffset + record.head * sizeof links);
     pool_->ops().Copy(place, &links, sizeof links);
-    pool_->ops().Flush(place, sizeof links);
-    pool_->ops().Fence();
+    pool_->ops().Persist(place, sizeof links, media::Site::kOutside);
     return record;
   }
   /// What an open after a crash would read.
@@ -64,7 +63,7 @@ class VersionSetTest : public ::testing::Test {
   Options options_;
   std::atomic<uint64_t> sequence_{0};
   base::Stalls stalls_;
-  test::TestPool pool_{[](pmem::PmemPool* pool) { return level::Manifest(pool).Create(); }};
+  test::TestPool pool_{[](pool::PmemPool* pool) { return level::Manifest(pool).Create(); }};
   space::Reclaimer reclaimer_{pool_.get(), [] { return ~0ull; }, [] {}};
   VersionSet versions_{pool_.get(), &reclaimer_};
 };
@@ -75,13 +74,13 @@ TEST_F(VersionSetTest, WhoReadsFindsOneStateOrTheNext) {
   {
     const VersionSet::Locked versions = versions_.Lock();
     NextState next = versions.Next();
-    next.Seal(NewMemTable(versions.NewTableId()));
-    const pmem::EpochGuard guard;
+    next.SwitchMemTable(NewMemTable(versions.NewTableId()));
+    const base::EpochGuard guard;
     EXPECT_EQ(versions_.shown().active, first) << "it is not shown yet";
     EXPECT_TRUE(versions_.shown().immutables.empty());
     versions.Show(std::move(next));
   }
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   EXPECT_NE(versions_.shown().active, first);
   ASSERT_EQ(versions_.shown().immutables.size(), 1u);
   EXPECT_EQ(versions_.shown().immutables[0], first);
@@ -103,7 +102,7 @@ TEST_F(VersionSetTest, AStateIsFreedWhenItsReadersHaveLeft) {
 TEST_F(VersionSetTest, WhoKeepsAStateKeepsItsTables) {
   std::shared_ptr<const ReadState> kept;
   {
-    const pmem::EpochGuard guard;
+    const base::EpochGuard guard;
     kept = versions_.shown().shared_from_this();
   }
   {

@@ -1,10 +1,13 @@
 // Purpose: the views that are alive: snapshots and iterators. Flushes and merges keep the versions
-// they see; reclamation keeps the chunks they may stand on. Thread safety: any thread. Registration
-// touches one of several shards. Invariant 1: a view's sequence number is read under its shard's
-// lock. So when Collect has left the shard, a view that it did not see has a number at least as
-// high as the last one drawn before Collect. Invariant 2: an iterator's pin is the reclamation
-// clock before it could learn any offset. Snapshots pin no memory: each read through one starts
-// anew. Persistence: none.
+// they see; reclamation keeps the chunks they may stand on.
+// Thread safety: any thread. Registration touches one of several shards.
+// Invariants:
+//   1. A view's sequence number is read under its shard's lock. So when Collect has left the shard,
+//      a view that it did not see has a number at least as high as the last one drawn before
+//      Collect.
+//   2. An iterator's pin is the reclamation clock before it could learn any offset. Snapshots pin
+//      no memory: each read through one starts afresh.
+// Persistence: none.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +16,7 @@
 #include <cstdint>
 #include <list>
 
+#include "base/check.h"
 #include "base/forks.h"
 #include "base/mutex.h"
 #include "base/thread_slot.h"
@@ -40,7 +44,10 @@ class ViewRegistry {
       return *this;
     }
     ~Handle() { Release(); }
-    uint64_t sequence() const noexcept { return view_->sequence; }
+    uint64_t sequence() const noexcept {
+      BRAID_DCHECK(registry_ != nullptr);
+      return view_->sequence;
+    }
 
    private:
     friend class ViewRegistry;
@@ -49,6 +56,7 @@ class ViewRegistry {
       // In a child the lock may never be free, and nobody merges.
       if (!registry_->origin_.IsThisProcess()) return;
       const base::MutexLock lock(registry_->shards_[shard_].mutex);
+      BRAID_DCHECK(!registry_->shards_[shard_].views.empty());  // its own is there
       registry_->shards_[shard_].views.erase(view_);
       registry_ = nullptr;
     }

@@ -1,22 +1,25 @@
-// Purpose: placing entries. Thread safety, invariants, persistence: see entry_heap.h.
+// Purpose: placing entries.
+// Thread safety, invariants, persistence: see entry_heap.h.
 #include "log/entry_heap.h"
 
-#include "base/mutants.h"
-
+#include "base/check.h"
 namespace braid::log {
 
 using format::ChunkKind;
 
-EntryHeap::EntryHeap(pmem::PmemPool* pool, pmem::ChunkUsage* usage, uint32_t shards)
-    : pool_(pool), usage_(usage), writer_(pool, 0, 1), shards_(shards) {}
+EntryHeap::EntryHeap(pool::PmemPool* pool, pool::ChunkUsage* usage, uint32_t shards)
+    : pool_(pool), usage_(usage), writer_(pool, 0, 1), shards_(shards) {
+  BRAID_CHECK(shards > 0);
+}
 
 uint64_t EntryHeap::SizeOf(const PendingEntry& pending) noexcept {
+  BRAID_DCHECK(pending.offset != 0 && pending.height == 1);
   return format::EntryHeader::EntryBytes(pending.key.size(), pending.stored_value().size(),
                                          pending.height);
 }
 
-Status EntryHeap::Place(uint32_t shard_index, PendingEntry* pending,
-                        pmem::AllocationClass allocation) {
+Status EntryHeap::Reserve(uint32_t shard_index, PendingEntry* pending,
+                          pool::AllocationClass allocation) {
   pending->height = 1;  // nothing is linked; the format knows no entry without a link
   pending->extent = 0;
   const bool large = pending->value.size() > LargestInlineValue(*pool_);
@@ -46,6 +49,7 @@ Status EntryHeap::Place(uint32_t shard_index, PendingEntry* pending,
   }
   pending->offset = shard.tail;
   if (large && pending->reserved != 0) {
+    BRAID_DCHECK(pending->extent_ref.offset == pending->reserved);
     pool_->BindExtent(pending->reserved, pending->value.size(), pending->offset);
     pending->extent = pending->reserved;
   } else if (large) {
@@ -56,13 +60,17 @@ Status EntryHeap::Place(uint32_t shard_index, PendingEntry* pending,
     pending->extent_ref = {*extent, pending->value.size(), base::Hash64(pending->value)};
   }
   shard.tail += size;
+  // Invariant 1.
+  BRAID_DCHECK(shard.tail % 8 == 0);
+  BRAID_DCHECK(shard.tail <= pool_->ChunkOffset(shard.chunk) + pool_->chunk_bytes());
   usage_->Add(shard.chunk, size);
   return Status::OK();
 }
 
 void EntryHeap::Write(PendingEntry* pending, uint64_t sequence) {
+  BRAID_DCHECK(pending->offset != 0 && pending->height == 1);  // Reserve has placed it
   writer_.WritePayload(pending);
-  writer_.Seal(*pending, sequence, format::kFirstOfUnit, 0);
+  writer_.Publish(*pending, sequence, format::kFirstOfUnit, 0);
 }
 
 /// Under all shard locks.
@@ -81,6 +89,8 @@ std::vector<uint64_t> EntryHeap::EmptyChunks(bool open_too) {
   std::vector<uint64_t> empty;
   for (Shard& shard : shards_) {
     shard.mutex.AssertHeld();
+    // Nobody has freed it: neither EmptyChunks nor SparseChunks names a chunk that is being filled.
+    BRAID_DCHECK(shard.chunk == 0 || pool_->StateOf(shard.chunk).kind() == ChunkKind::kLog);
     if (open_too && shard.chunk != 0 && usage_->Live(shard.chunk) == 0) shard.chunk = 0;
   }
   for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {

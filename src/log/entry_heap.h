@@ -1,10 +1,14 @@
 // Purpose: places entries of a store that has no log: in chunks of shards, one after the other, in
 // whatever order they come. Something else leads to them and says which of them count.
-// Thread safety: any thread. Invariant 1: an entry has its room to itself from Place on. Invariant
-// 2: a chunk's live bytes grow in Place, under the shard's lock, before any other thread could take
-// the chunk for empty. Invariant 3: no two chunks of the pool have the same table id, so that each
-// is, to a salvage, a log of its own. Persistence: an entry is durable with the fence that follows
-// Write, a torn one fails its checks; it counts when something durable leads to it.
+// Thread safety: any thread.
+// Invariants:
+//   1. An entry has its room to itself from Reserve on.
+//   2. A chunk's live bytes grow in Reserve, under the shard's lock, before any other thread could
+//      take the chunk for empty.
+//   3. No two chunks of the pool have the same table id, so that each is, to a salvage, a log of
+//      its own.
+// Persistence: an entry is durable with the fence that follows Write, a torn one fails its checks;
+// it counts when something durable leads to it.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +16,19 @@
 
 #include "base/mutex.h"
 #include "log/index_unified_log.h"
-#include "pmem/chunk_usage.h"
-#include "pmem/pool.h"
+#include "pool/chunk_usage.h"
+#include "pool/pool.h"
 
 namespace braid::log {
 
 class EntryHeap {
  public:
-  EntryHeap(pmem::PmemPool* pool, pmem::ChunkUsage* usage, uint32_t shards);
+  EntryHeap(pool::PmemPool* pool, pool::ChunkUsage* usage, uint32_t shards);
 
   /// Finds room for the entry, and for its value where that needs an extent. The pending entry's
   /// offset is set. Errors: OutOfSpace, InvalidArgument (the key does not fit a chunk); then
   /// nothing is held.
-  Status Place(uint32_t shard, PendingEntry* pending, pmem::AllocationClass allocation);
+  Status Reserve(uint32_t shard, PendingEntry* pending, pool::AllocationClass allocation);
   /// Writes and flushes the whole entry; durable by the caller's next fence.
   void Write(PendingEntry* pending, uint64_t sequence);
   /// Bytes the entry takes in its chunk.
@@ -48,8 +52,8 @@ class EntryHeap {
   };
   bool IsOpen(uint64_t chunk) const noexcept;
 
-  pmem::PmemPool* pool_;
-  pmem::ChunkUsage* usage_;
+  pool::PmemPool* pool_;
+  pool::ChunkUsage* usage_;
   IndexUnifiedLog writer_;  // of entries; it places none
   std::vector<Shard> shards_;
   mutable base::Mutex id_mutex_;

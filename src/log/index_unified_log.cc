@@ -1,5 +1,5 @@
-// Purpose: placing, writing and sealing log entries. Thread safety, invariants, persistence: see
-// index_unified_log.h.
+// Purpose: placing, writing and sealing log entries.
+// Thread safety, invariants, persistence: see index_unified_log.h.
 #include "log/index_unified_log.h"
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "base/mutants.h"
 #include "base/no_throw.h"
 #include "index/version_links.h"
 
@@ -15,7 +14,7 @@ namespace braid::log {
 
 using format::EntryHeader;
 using format::kMaxHeight;
-using pmem::kLineBytes;
+using media::kLineBytes;
 
 namespace {
 
@@ -38,22 +37,23 @@ void MakeRoomFor(size_t count, std::vector<uint64_t>* list) {
   if (count > list->capacity()) list->reserve(std::max(count, 2 * list->capacity()));
 }
 
-/// End of the lines that hold the header and the links; Seal flushes them, WritePayload the rest.
+/// End of the lines that hold the header and the links; Publish flushes them, WritePayload the
+/// rest.
 uint64_t HeaderLinesEnd(uint64_t offset, uint32_t height) noexcept {
   return (offset + sizeof(EntryHeader) + 8ull * height + kLineBytes - 1) & ~(kLineBytes - 1);
 }
 
 }  // namespace
 
-void WriteToExtent(pmem::PmemPool* pool, uint64_t extent, std::string_view value) {
+void WriteToExtent(pool::PmemPool* pool, uint64_t extent, std::string_view value) {
   BRAID_DCHECK(extent != 0 && extent % pool->chunk_bytes() == 0);
-  pmem::PersistOps& ops = pool->ops();
+  media::PersistOps& ops = pool->ops();
   char* bytes = pool->At(extent + sizeof(format::ExtentHeader));
   ops.Copy(bytes, value.data(), value.size());
-  if (!BRAID_MUTANT(kExtentNotFlushed)) ops.Flush(bytes, value.size());
+  ops.Flush(bytes, value.size(), media::Site::kExtentValue);
 }
 
-IndexUnifiedLog::IndexUnifiedLog(pmem::PmemPool* pool, uint64_t table_id, uint32_t shards,
+IndexUnifiedLog::IndexUnifiedLog(pool::PmemPool* pool, uint64_t table_id, uint32_t shards,
                                  format::ChunkKind kind)
     : pool_(pool), table_id_(table_id), kind_(kind), shards_(shards) {
   BRAID_CHECK(format::HoldsEntries(kind));
@@ -74,10 +74,11 @@ uint64_t IndexUnifiedLog::EntrySize(PendingEntry* pending) const {
 }
 
 Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, bool within_unit,
-                                     pmem::AllocationClass allocation) {
+                                     pool::AllocationClass allocation) {
   Shard& shard = shards_[shard_index];
   Position& at = shard.placed;
   BRAID_DCHECK(at.chunk == 0 || at.tail <= pool_->ChunkOffset(at.chunk) + pool_->chunk_bytes());
+  BRAID_DCHECK(at.next_ordinal == shard.chunks.size() + shard.new_chunks.size());
   // Room in both lists first: a chunk that is allocated, or an entry that is durable, must not be
   // lost to a list that can't grow.
   MakeRoomFor(shard.new_chunks.size() + 1, &shard.new_chunks);
@@ -87,18 +88,21 @@ Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, bool within_unit,
   header.shard = shard_index;
   header.ordinal = at.next_ordinal;
   header.previous_used = at.chunk == 0 ? 0 : at.tail - pool_->ChunkOffset(at.chunk);
-  header.within_unit = within_unit && !BRAID_MUTANT(kWithinUnitNotRecorded) ? 1 : 0;
+  // What the reader takes for possible (invariant 1).
+  BRAID_DCHECK(at.chunk == 0 || header.previous_used > sizeof(format::LogChunkHeader));
+  header.within_unit = within_unit ? 1 : 0;
   Result<uint64_t> chunk = pool_->AllocateLogChunk(header, kind_, allocation);
   if (!chunk.ok()) return chunk.status();
   BRAID_DCHECK(pool_->StateOf(*chunk).kind() == kind_);
   at.chunk = *chunk;
   at.tail = pool_->ChunkOffset(*chunk) + sizeof(format::LogChunkHeader);
   ++at.next_ordinal;
+  BRAID_DCHECK(shard.new_chunks.size() < shard.new_chunks.capacity());
   shard.new_chunks.push_back(*chunk);
   return Status::OK();
 }
 
-Status IndexUnifiedLog::PlaceExtent(PendingEntry* pending, pmem::AllocationClass allocation) {
+Status IndexUnifiedLog::PlaceExtent(PendingEntry* pending, pool::AllocationClass allocation) {
   if (pending->reserved != 0) {
     BRAID_DCHECK(pending->extent_ref.offset == pending->reserved);
     pool_->BindExtent(pending->reserved, pending->value.size(), pending->offset);
@@ -113,8 +117,8 @@ Status IndexUnifiedLog::PlaceExtent(PendingEntry* pending, pmem::AllocationClass
   return Status::OK();
 }
 
-Status IndexUnifiedLog::Place(uint32_t shard_index, PendingEntry* entries, size_t count,
-                              uint64_t random, pmem::AllocationClass allocation) {
+Status IndexUnifiedLog::Reserve(uint32_t shard_index, PendingEntry* entries, size_t count,
+                                uint64_t random, pool::AllocationClass allocation) {
   BRAID_DCHECK(shard_index < shards_.size() && count > 0);
   Shard& shard = shards_[shard_index];
   shard.placed = shard.accepted;
@@ -146,17 +150,20 @@ Status IndexUnifiedLog::Place(uint32_t shard_index, PendingEntry* entries, size_
       return PlaceExtent(&pending, allocation);
     });
     if (!s.ok()) {
-      Abandon(shard_index, entries, i);
+      Rollback(shard_index, entries, i);
       return s;
     }
     BRAID_DCHECK(pending.offset % 8 == 0);
     BRAID_DCHECK(pool_->ChunkOf(pending.offset) == pool_->ChunkOf(pending.offset + size - 1));
+    // One rule decides on the size and on the extent.
+    BRAID_DCHECK((pending.extent != 0) == (pending.value.size() > LargestInlineValue(*pool_)));
     shard.placed.tail += size;
   }
   return Status::OK();
 }
 
 void IndexUnifiedLog::WriteExtent(PendingEntry* pending) {
+  BRAID_DCHECK(pending->extent == 0 || pending->extent == pending->extent_ref.offset);
   if (pending->extent != pending->reserved) WriteToExtent(pool_, pending->extent, pending->value);
   pending->value_check = format::ValueCheck(pending->stored_value());
 }
@@ -164,17 +171,16 @@ void IndexUnifiedLog::WriteExtent(PendingEntry* pending) {
 void IndexUnifiedLog::WritePayload(PendingEntry* pending) {
   BRAID_DCHECK(pending->offset != 0);
   WriteExtent(pending);
-  pmem::PersistOps& ops = pool_->ops();
+  media::PersistOps& ops = pool_->ops();
   const std::string_view value = pending->stored_value();
   const uint64_t key_at = pending->offset + sizeof(EntryHeader) + 8ull * pending->height;
   ops.Copy(pool_->At(key_at), pending->key.data(), pending->key.size());
   ops.Copy(pool_->At(key_at + pending->key.size()), value.data(), value.size());
   uint64_t end = key_at + pending->key.size() + value.size();
   BRAID_DCHECK(pool_->ChunkOf(end - 1) == pool_->ChunkOf(pending->offset));
-  if (BRAID_MUTANT(kEntryLastLineNotFlushed)) end -= end > kLineBytes ? kLineBytes : 0;
   const uint64_t begin = HeaderLinesEnd(pending->offset, pending->height);
-  if (end > begin && !BRAID_MUTANT(kEntryPayloadNotFlushed)) {
-    ops.Flush(pool_->At(begin), end - begin);
+  if (end > begin) {
+    ops.Flush(pool_->At(begin), end - begin, media::Site::kEntryPayload);
   }
 }
 
@@ -182,6 +188,9 @@ size_t IndexUnifiedLog::MakeHeader(const PendingEntry& pending, uint64_t sequenc
                                    uint64_t older, HeaderImage* image) const {
   BRAID_DCHECK(sequence <= format::kMaxSequence && older != pending.offset);
   BRAID_DCHECK(pending.key_hash == base::Hash64(pending.key));
+  BRAID_DCHECK(pending.key.size() < 1u << 17);  // more would run into the bits of the height
+  // The other flags are of the entry's value, and set here.
+  BRAID_DCHECK((flags & ~(format::kFirstOfUnit | format::kMoreOfUnit)) == 0);
   const std::string_view value = pending.stored_value();
   EntryHeader& header = image->header;
   if (pending.extent != 0) flags |= format::kValueInExtent;
@@ -190,8 +199,7 @@ size_t IndexUnifiedLog::MakeHeader(const PendingEntry& pending, uint64_t sequenc
   header.value_bytes = static_cast<uint32_t>(value.size());
   header.key_and_height =
       EntryHeader::PackKeyAndHeight(static_cast<uint32_t>(pending.key.size()), pending.height);
-  const uint32_t generation =
-      BRAID_MUTANT(kGenerationNotInChecksum) ? 0 : pool_->GenerationAt(pending.offset);
+  const uint32_t generation = pool_->GenerationAt(pending.offset);
   header.key_check = format::KeyCheck(header, pending.key_hash, pending.offset, generation);
   image->links[0] = older == 0 ? 0 : pool_->LinkTo(older).raw;
   if (older == 0) {
@@ -202,43 +210,45 @@ size_t IndexUnifiedLog::MakeHeader(const PendingEntry& pending, uint64_t sequenc
   return sizeof(EntryHeader) + 8ull * pending.height;
 }
 
-void IndexUnifiedLog::Seal(const PendingEntry& pending, uint64_t sequence, uint8_t flags,
-                           uint64_t older) {
+void IndexUnifiedLog::Publish(const PendingEntry& pending, uint64_t sequence, uint8_t flags,
+                              uint64_t older) {
+  // Its checks have the generation of a chunk of this log, from which it can't have been taken yet.
+  BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(pending.offset)).kind() == kind_);
   HeaderImage image;
   const size_t bytes = MakeHeader(pending, sequence, flags, older, &image);
   const std::string_view value = pending.stored_value();
-  pmem::PersistOps& ops = pool_->ops();
+  media::PersistOps& ops = pool_->ops();
   ops.Copy(pool_->At(pending.offset), &image, bytes);
-  if (BRAID_MUTANT(kEntryFlushSkipped)) return;
-  if (BRAID_MUTANT(kBatchFenceOnlyFirst) && (flags & format::kFirstOfUnit) == 0) return;
   // The last header line may also hold payload; nothing of the entry lies behind its end.
   uint64_t end = HeaderLinesEnd(pending.offset, pending.height);
   const uint64_t entry_end = pending.offset + bytes + pending.key.size() + value.size();
   if (end > entry_end) end = entry_end;
-  ops.Flush(pool_->At(pending.offset), end - pending.offset);
+  ops.Flush(pool_->At(pending.offset), end - pending.offset, media::Site::kEntryHeader);
 }
 
-void IndexUnifiedLog::Accept(uint32_t shard_index) {
+void IndexUnifiedLog::Commit(uint32_t shard_index) {
   Shard& shard = shards_[shard_index];
   BRAID_DCHECK(shard.placed.next_ordinal == shard.accepted.next_ordinal + shard.new_chunks.size());
+  // Invariant 1: the tail only moves on, and into the newest chunk.
+  BRAID_DCHECK(shard.new_chunks.empty() ? shard.placed.chunk == shard.accepted.chunk
+                                        : shard.placed.chunk == shard.new_chunks.back());
+  BRAID_DCHECK(!shard.new_chunks.empty() || shard.placed.tail >= shard.accepted.tail);
   shard.accepted = shard.placed;
   if (!shard.new_chunks.empty()) {
+    // An entry that is durable must not be lost to a list that can't grow (AdvanceChunk).
+    BRAID_DCHECK(shard.chunks.capacity() >= shard.chunks.size() + shard.new_chunks.size());
     shard.chunks.insert(shard.chunks.end(), shard.new_chunks.begin(), shard.new_chunks.end());
     shard.new_chunks.clear();
   }
 }
 
-void IndexUnifiedLog::Abandon(uint32_t shard_index, PendingEntry* entries, size_t count) {
+void IndexUnifiedLog::Rollback(uint32_t shard_index, PendingEntry* entries, size_t count) {
   BRAID_DCHECK(shard_index < shards_.size());
   Shard& shard = shards_[shard_index];
   for (size_t i = 0; i < count; ++i) {
     if (entries[i].extent != 0) pool_->FreeExtent(entries[i].extent);
     if (entries[i].extent == entries[i].reserved) entries[i].reserved = 0;
     entries[i].extent = 0;
-  }
-  if (BRAID_MUTANT(kAbandonedChunksKept)) shard.new_chunks.clear();
-  if (BRAID_MUTANT(kAbandonOldestFirst)) {
-    std::reverse(shard.new_chunks.begin(), shard.new_chunks.end());
   }
   // Newest first: after a crash in between, the chunks that remain have ordinals without a gap.
   for (size_t i = shard.new_chunks.size(); i-- > 0;) pool_->FreeChunk(shard.new_chunks[i]);
@@ -249,6 +259,7 @@ void IndexUnifiedLog::Abandon(uint32_t shard_index, PendingEntry* entries, size_
 std::vector<uint64_t> IndexUnifiedLog::chunks() const {
   std::vector<uint64_t> all;
   for (const Shard& shard : shards_) {
+    BRAID_DCHECK(shard.new_chunks.empty());  // each write was committed, or rolled back
     all.insert(all.end(), shard.chunks.begin(), shard.chunks.end());
   }
   return all;

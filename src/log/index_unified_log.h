@@ -1,24 +1,28 @@
 // Purpose: the log of one memtable. Its entries are written in the shape of skip-list nodes, so
 // that flushing the memtable links them instead of copying them. One log has several shards, each a
-// list of chunks, so that writers on different shards share nothing. Thread safety: calls on one
-// shard are serialised by the caller (its shard lock); calls on different shards run side by side.
-// chunks() only after the writers have left. Invariant 1: within a shard, entries lie in the order
-// of their writes; a chunk is left only when the next one's header records how much of it is used.
-// Invariant 2: every line of an entry is flushed once, and Fence comes before the entry is shown to
-// anybody (durable linearizability).
+// list of chunks, so that writers on different shards share nothing.
+// Thread safety: calls on one shard are serialised by the caller (its shard lock); calls on
+// different shards run side by side. chunks() only after the writers have left.
+// Invariants:
+//   1. Within a shard, entries lie in the order of their writes; a chunk is left only when the next
+//      one's header records how much of it is used.
+//   2. Every line of an entry is flushed once, and Fence comes before the entry is shown to anybody
+//      (durable linearizability).
 // Persistence: an entry commits when its lines are durable: one flush, one fence, since a torn
 // entry fails its checks. A batch commits as its last entry does: an entry marked kMoreOfUnit
-// counts only if the whole chain up to one without the mark is intact (log_reader.h). Source:
-// ListDB 6.3, Algorithm 4; checks in place of a committed length, shards and batches are braid's.
+// counts only if the whole chain up to one without the mark is intact (log_reader.h).
+// Source: ListDB 6.3, Algorithm 4; checks in place of a committed length, shards and batches are
+// braid's.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "base/check.h"
 #include "braid/status.h"
 #include "format/entry.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 
 namespace braid::log {
 
@@ -28,11 +32,11 @@ struct PendingEntry {
   std::string_view key;
   std::string_view value;
   uint64_t key_hash = 0;
-  /// A reserved extent that has the value already, as extent_ref says; 0: Place takes one for a
+  /// A reserved extent that has the value already, as extent_ref says; 0: Reserve takes one for a
   /// large value, and WritePayload copies it.
   uint64_t reserved = 0;
-  uint32_t wanted_height = 0;  ///< 0: Place draws one
-  // Filled in by Place:
+  uint32_t wanted_height = 0;  ///< 0: Reserve draws one
+  // Filled in by Reserve:
   uint64_t offset = 0;
   uint64_t extent = 0;  // of a large value, else 0
   uint32_t height = 0;
@@ -48,13 +52,13 @@ struct PendingEntry {
 
 class IndexUnifiedLog {
  public:
-  IndexUnifiedLog(pmem::PmemPool* pool, uint64_t table_id, uint32_t shards,
+  IndexUnifiedLog(pool::PmemPool* pool, uint64_t table_id, uint32_t shards,
                   format::ChunkKind kind = format::ChunkKind::kLog);
 
   /// Finds room for `count` entries and chooses their heights; allocates chunks and extents as
   /// needed. On error nothing is held. `random` is any well-mixed word.
-  Status Place(uint32_t shard, PendingEntry* entries, size_t count, uint64_t random,
-               pmem::AllocationClass allocation);
+  Status Reserve(uint32_t shard, PendingEntry* entries, size_t count, uint64_t random,
+                 pool::AllocationClass allocation);
   /// Writes key and value of a placed pending entry; the lines that the header does not touch are
   /// flushed.
   void WritePayload(PendingEntry* pending);
@@ -66,19 +70,21 @@ class IndexUnifiedLog {
     format::EntryHeader header;
     uint64_t links[format::kMaxHeight];
   };
+  static_assert(sizeof(HeaderImage) == sizeof(format::EntryHeader) + 8 * format::kMaxHeight);
   size_t MakeHeader(const PendingEntry& pending, uint64_t sequence, uint8_t flags, uint64_t older,
                     HeaderImage* image) const;
   /// Writes the header with its place in the order and flushes the rest. The entry is committed by
   /// the caller's next Fence. `older`: the version it replaces in the memtable, or 0.
-  void Seal(const PendingEntry& pending, uint64_t sequence, uint8_t flags, uint64_t older);
-  /// Moves the shard's tail behind what was placed. Without it the next Place reuses the room.
-  void Accept(uint32_t shard);
-  /// Gives back what Place took, reserved extents too, after a failure elsewhere.
-  void Abandon(uint32_t shard, PendingEntry* entries, size_t count);
+  void Publish(const PendingEntry& pending, uint64_t sequence, uint8_t flags, uint64_t older);
+  /// Moves the shard's tail behind what was placed. Without it the next Reserve reuses the room.
+  void Commit(uint32_t shard);
+  /// Gives back what Reserve took, reserved extents too, after a failure elsewhere.
+  void Rollback(uint32_t shard, PendingEntry* entries, size_t count);
 
   uint64_t table_id() const noexcept { return table_id_; }
   /// Bytes left in the chunk that the shard's next entry goes to.
   uint64_t room(uint32_t shard) const noexcept {
+    BRAID_DCHECK(shard < shards_.size());
     const Position& at = shards_[shard].accepted;
     return at.chunk == 0 ? 0 : pool_->ChunkOffset(at.chunk) + pool_->chunk_bytes() - at.tail;
   }
@@ -95,24 +101,24 @@ class IndexUnifiedLog {
     Position accepted;
     Position placed;
     std::vector<uint64_t> chunks;
-    std::vector<uint64_t> new_chunks;  // by the last Place
+    std::vector<uint64_t> new_chunks;  // by the last Reserve
   };
 
   uint64_t EntrySize(PendingEntry* pending) const;
-  Status AdvanceChunk(uint32_t shard_index, bool within_unit, pmem::AllocationClass allocation);
-  Status PlaceExtent(PendingEntry* pending, pmem::AllocationClass allocation);
+  Status AdvanceChunk(uint32_t shard_index, bool within_unit, pool::AllocationClass allocation);
+  Status PlaceExtent(PendingEntry* pending, pool::AllocationClass allocation);
 
-  pmem::PmemPool* pool_;
+  pool::PmemPool* pool_;
   uint64_t table_id_;
   format::ChunkKind kind_;
   std::vector<Shard> shards_;
 };
 
 /// Writes `value` to a reserved extent, flushed.
-void WriteToExtent(pmem::PmemPool* pool, uint64_t extent, std::string_view value);
+void WriteToExtent(pool::PmemPool* pool, uint64_t extent, std::string_view value);
 
 /// Values of more bytes than this go to extents of their own.
-inline uint64_t LargestInlineValue(const pmem::PmemPool& pool) noexcept {
+inline uint64_t LargestInlineValue(const pool::PmemPool& pool) noexcept {
   return pool.chunk_bytes() / 2;
 }
 

@@ -1,11 +1,11 @@
-// Purpose: reading logs back. Thread safety, invariants, persistence: see log_reader.h.
+// Purpose: reading logs back.
+// Thread safety, invariants, persistence: see log_reader.h.
 #include "log/log_reader.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "base/mutants.h"
-
+#include "base/check.h"
 namespace braid::log {
 
 using format::EntryHeader;
@@ -13,13 +13,12 @@ using format::LogChunkHeader;
 
 namespace {
 
-bool KeyVerifies(const pmem::PmemPool& pool, const EntryHeader& entry, uint64_t offset) {
-  const uint32_t generation =
-      BRAID_MUTANT(kGenerationNotInChecksum) ? 0 : pool.GenerationAt(offset);
+bool KeyVerifies(const pool::PmemPool& pool, const EntryHeader& entry, uint64_t offset) {
+  const uint32_t generation = pool.GenerationAt(offset);
   return format::KeyCheck(entry, base::Hash64(entry.key()), offset, generation) == entry.key_check;
 }
 
-bool ExtentVerifies(const pmem::PmemPool& pool, const EntryHeader& entry, uint64_t offset) {
+bool ExtentVerifies(const pool::PmemPool& pool, const EntryHeader& entry, uint64_t offset) {
   format::ExtentRef ref;
   if (entry.value_bytes != sizeof ref) return false;
   std::memcpy(&ref, entry.value().data(), sizeof ref);
@@ -27,7 +26,6 @@ bool ExtentVerifies(const pmem::PmemPool& pool, const EntryHeader& entry, uint64
   if (extent == nullptr || extent->owner != offset || extent->value_bytes != ref.bytes) {
     return false;
   }
-  if (BRAID_MUTANT(kExtentValueNotVerified)) return true;
   return base::Hash64(pool.At(ref.offset + sizeof *extent), ref.bytes) == ref.check;
 }
 
@@ -37,7 +35,7 @@ bool HasSaneOp(const EntryHeader& entry) {
 
 }  // namespace
 
-Result<LogChunk> ReadLogChunk(const pmem::PmemPool& pool, uint64_t chunk) {
+Result<LogChunk> ReadLogChunk(const pool::PmemPool& pool, uint64_t chunk) {
   LogChunkHeader header;
   const uint64_t offset = pool.ChunkOffset(chunk);
   std::memcpy(&header, pool.At(offset), sizeof header);
@@ -53,7 +51,7 @@ Result<LogChunk> ReadLogChunk(const pmem::PmemPool& pool, uint64_t chunk) {
                   header.ordinal, header.previous_used, header.within_unit != 0};
 }
 
-bool HoldsUnknownLife(const pmem::PmemPool& pool, uint64_t chunk) {
+bool HoldsUnknownLife(const pool::PmemPool& pool, uint64_t chunk) {
   const uint64_t begin = pool.ChunkOffset(chunk);
   LogChunkHeader header;
   std::memcpy(&header, pool.At(begin), sizeof header);
@@ -70,16 +68,14 @@ bool HoldsUnknownLife(const pmem::PmemPool& pool, uint64_t chunk) {
              entry->key_check;
 }
 
-bool EntryVerifies(const pmem::PmemPool& pool, uint64_t offset) {
+bool EntryVerifies(const pool::PmemPool& pool, uint64_t offset) {
   const EntryHeader* entry = pool.EntryAt(offset);
   if (entry == nullptr) return false;
-  if (BRAID_MUTANT(kEntryChecksumNotVerified)) return entry->sequence() != 0;
   if (!HasSaneOp(*entry) || !KeyVerifies(pool, *entry, offset)) return false;
   return ValueVerifies(pool, offset, *entry);
 }
 
-bool ValueVerifies(const pmem::PmemPool& pool, uint64_t offset, const EntryHeader& entry) {
-  if (BRAID_MUTANT(kEntryValueNotVerified)) return true;
+bool ValueVerifies(const pool::PmemPool& pool, uint64_t offset, const EntryHeader& entry) {
   if (format::ValueCheck(entry.value()) != entry.value_check) return false;
   return !entry.has(format::kValueInExtent) || ExtentVerifies(pool, entry, offset);
 }
@@ -89,11 +85,12 @@ namespace {
 /// Reads one shard; holds the batch that is being put together.
 class ShardReader {
  public:
-  explicit ShardReader(const pmem::PmemPool& pool) : pool_(pool) {}
+  explicit ShardReader(const pool::PmemPool& pool) : pool_(pool) {}
 
   /// Reads a chunk up to `used` (0: unknown, up to the first entry that does not verify). `whole`:
   /// the chunk was left only when everything in it was committed.
   Status ReadChunk(uint64_t chunk, uint64_t used, bool whole) {
+    BRAID_DCHECK(used == 0 || (used >= sizeof(LogChunkHeader) && used <= pool_.chunk_bytes()));
     const uint64_t begin = pool_.ChunkOffset(chunk);
     const uint64_t chunk_end = begin + pool_.chunk_bytes();
     uint64_t offset = begin + sizeof(LogChunkHeader);
@@ -105,7 +102,7 @@ class ShardReader {
       offset += entry->size();
     }
     if (used != 0 && offset == end) return Status::OK();
-    if (whole && !BRAID_MUTANT(kShortChunkTakenForTail)) {
+    if (whole) {
       return pool_.CorruptionAt(offset, "log entry",
                                 "its check does not match, and the log goes on behind it");
     }
@@ -114,10 +111,6 @@ class ShardReader {
   }
 
   ShardLog Finish() {
-    if (BRAID_MUTANT(kBatchTornAccepted)) {
-      log_.committed.insert(log_.committed.end(), unit_.begin(), unit_.end());
-      unit_.clear();
-    }
     log_.torn.insert(log_.torn.end(), unit_.begin(), unit_.end());
     return std::move(log_);
   }
@@ -138,17 +131,14 @@ class ShardReader {
 
   /// Invariant 2: behind the end of the log no intact entry may start a write.
   Status CheckTail(uint64_t offset, uint64_t end) {
+    BRAID_DCHECK(torn_at_ != 0 && offset % 8 == 0);
     for (uint64_t at = offset; at + sizeof(EntryHeader) <= end; at += 8) {
       const EntryHeader* entry = pool_.EntryAt(at);
       if (entry == nullptr || !HasSaneOp(*entry) || !KeyVerifies(pool_, *entry, at)) continue;
-      if (!BRAID_MUTANT(kTornSequenceReused)) {
-        log_.max_sequence = std::max(log_.max_sequence, entry->sequence());
-      }
+      log_.max_sequence = std::max(log_.max_sequence, entry->sequence());
       // The torn entry itself may have an intact header and key, and so may the rest of its batch.
       const bool torn =
-          !BRAID_MUTANT(kTailTakenForDamage) &&
-          (BRAID_MUTANT(kDamageTakenForTail) ||
-           (at == torn_at_ ? !EntryVerifies(pool_, at) : !entry->has(format::kFirstOfUnit)));
+          at == torn_at_ ? !EntryVerifies(pool_, at) : !entry->has(format::kFirstOfUnit);
       if (torn) {
         log_.torn.push_back(at);
         continue;
@@ -160,7 +150,7 @@ class ShardReader {
     return Status::OK();
   }
 
-  const pmem::PmemPool& pool_;
+  const pool::PmemPool& pool_;
   ShardLog log_;
   std::vector<uint64_t> unit_;
   uint64_t torn_at_ = 0;  // the first entry that does not verify
@@ -168,9 +158,11 @@ class ShardReader {
 
 }  // namespace
 
-Result<ShardLog> ReadShardLog(const pmem::PmemPool& pool, const std::vector<LogChunk>& chunks) {
+Result<ShardLog> ReadShardLog(const pool::PmemPool& pool, const std::vector<LogChunk>& chunks) {
   ShardReader reader(pool);
   for (size_t i = 0; i < chunks.size(); ++i) {
+    BRAID_DCHECK(chunks[i].table_id == chunks[0].table_id && chunks[i].shard == chunks[0].shard);
+    BRAID_DCHECK(i == 0 || chunks[i - 1].ordinal <= chunks[i].ordinal);
     if (chunks[i].ordinal != i) {
       return pool.CorruptionAt(pool.ChunkOffset(chunks[i].chunk), "log",
                                "chunk " + std::to_string(i) + " of shard " +
@@ -188,8 +180,9 @@ Result<ShardLog> ReadShardLog(const pmem::PmemPool& pool, const std::vector<LogC
   return reader.Finish();
 }
 
-void ForEachEntry(const pmem::PmemPool& pool, uint64_t chunk,
+void ForEachEntry(const pool::PmemPool& pool, uint64_t chunk,
                   const std::function<void(uint64_t, const EntryHeader&)>& visit) {
+  BRAID_DCHECK(chunk < pool.chunks());
   uint64_t offset = pool.ChunkOffset(chunk) + sizeof(LogChunkHeader);
   const uint64_t end = pool.ChunkOffset(chunk) + pool.chunk_bytes();
   while (offset + sizeof(EntryHeader) <= end) {

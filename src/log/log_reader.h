@@ -1,11 +1,14 @@
 // Purpose: reads logs back: which entries of a shard's chunks are committed, where the log ends,
-// and whether it ends because nothing more was written or because bytes are damaged. Thread safety:
-// one thread a call; different shards may be read side by side. Invariant 1: no byte is used before
-// bounds and checks have been verified. Invariant 2: at most one write a shard was under way at a
-// crash. So behind the first entry that does not verify nothing can start a write; if something
-// does, the log is damaged in the middle. A chunk that was left for the next write holds whole
-// writes only; one left within a batch may be torn. Persistence: none. Source: ListDB Algorithm 8;
-// the distinction of a torn tail from damage is braid's.
+// and whether it ends because nothing more was written or because bytes are damaged.
+// Thread safety: one thread a call; different shards may be read side by side.
+// Invariants:
+//   1. No byte is used before bounds and checks have been verified.
+//   2. At most one write a shard was under way at a crash. So behind the first entry that does not
+//      verify nothing can start a write; if something does, the log is damaged in the middle. A
+//      chunk that was left for the next write holds whole writes only; one left within a batch may
+//      be torn.
+// Persistence: none.
+// Source: ListDB Algorithm 8; the distinction of a torn tail from damage is braid's.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +17,7 @@
 
 #include "braid/status.h"
 #include "format/entry.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 
 namespace braid::log {
 
@@ -29,22 +32,22 @@ struct LogChunk {
 };
 
 /// The checked header of a log or collected chunk. Corruption when it does not verify.
-Result<LogChunk> ReadLogChunk(const pmem::PmemPool& pool, uint64_t chunk);
+Result<LogChunk> ReadLogChunk(const pool::PmemPool& pool, uint64_t chunk);
 
 /// True when the entry at `offset` is whole: bounds, header, key, value, and the value's extent.
-bool EntryVerifies(const pmem::PmemPool& pool, uint64_t offset);
+bool EntryVerifies(const pool::PmemPool& pool, uint64_t offset);
 /// The second half of it: the value, and its extent, of an entry whose header and key verify.
-bool ValueVerifies(const pmem::PmemPool& pool, uint64_t offset, const format::EntryHeader& entry);
+bool ValueVerifies(const pool::PmemPool& pool, uint64_t offset, const format::EntryHeader& entry);
 /// The entry at an offset that has just verified. Not EntryAt: that finds none where the medium has
 /// failed since.
-inline const format::EntryHeader* Verified(const pmem::PmemPool& pool, uint64_t offset) noexcept {
+inline const format::EntryHeader* Verified(const pool::PmemPool& pool, uint64_t offset) noexcept {
   return reinterpret_cast<const format::EntryHeader*>(pool.At(offset));
 }
 
 /// True when a chunk that is free begins with an intact entry of a life that its state does not
 /// know of. States are durable before the entries of their life, except on page-cache media when
 /// power is lost: so the state's page is older than the chunk, a write that the medium has lost.
-bool HoldsUnknownLife(const pmem::PmemPool& pool, uint64_t chunk);
+bool HoldsUnknownLife(const pool::PmemPool& pool, uint64_t chunk);
 
 /// What one shard's log holds.
 struct ShardLog {
@@ -55,11 +58,11 @@ struct ShardLog {
 
 /// Reads the chunks of one shard (same table and shard, sorted by ordinal). Corruption when a chunk
 /// is missing or an entry inside the log does not verify.
-Result<ShardLog> ReadShardLog(const pmem::PmemPool& pool, const std::vector<LogChunk>& chunks);
+Result<ShardLog> ReadShardLog(const pool::PmemPool& pool, const std::vector<LogChunk>& chunks);
 
-/// Calls `visit` for every entry of a chunk of a flushed table whose header and key verify, dead
-/// ones included. Behind a damaged entry it looks for the next intact one.
-void ForEachEntry(const pmem::PmemPool& pool, uint64_t chunk,
+/// Calls `visit` for every entry of a chunk of a flushed table whose header and key verify,
+/// obsolete ones included. Behind a damaged entry it looks for the next intact one.
+void ForEachEntry(const pool::PmemPool& pool, uint64_t chunk,
                   const std::function<void(uint64_t offset, const format::EntryHeader&)>& visit);
 
 }  // namespace braid::log

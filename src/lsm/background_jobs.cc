@@ -1,13 +1,14 @@
-// Purpose: what the background does in one step, and when it looks again. Thread safety,
-// invariants, persistence: see background_jobs.h and scheduler.h.
+// Purpose: what the background does in one step, and when it looks again.
+// Thread safety, invariants, persistence: see background_jobs.h and scheduler.h.
 #include "lsm/background_jobs.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/no_throw.h"
-#include "pmem/memory_blocks.h"
+#include "media/memory_blocks.h"
 
 namespace braid::lsm {
 
@@ -15,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Longer than it takes a store to be arranged once it rests (Scheduler::IsAtRest).
+/// Longer than it takes a store to be reclustered once it rests (Scheduler::IsAtRest).
 constexpr uint64_t kRestNanos = 2'000'000'000;
 
 }  // namespace
@@ -23,6 +24,7 @@ constexpr uint64_t kRestNanos = 2'000'000'000;
 base::Workers::Next Scheduler::BackgroundJob::Run() noexcept {
   if (rests_) {
     rests_ = false;
+    BRAID_DCHECK(scheduler_->store_.jobs_asleep.load() > 0);  // this one is counted
     scheduler_->store_.jobs_asleep.fetch_sub(1);
     since_ = 0;
   }
@@ -42,8 +44,9 @@ bool Scheduler::BackgroundJob::HasRested(bool idle) {
   }
   const uint64_t now = NowNanos();
   if (since_ == 0) since_ = now;
-  // A clock that goes back begins the rest anew.
+  // A clock that goes back restarts the rest.
   if (now < since_) since_ = now;
+  BRAID_DCHECK(since_ != 0 && since_ <= now);
   return now - since_ >= kRestNanos;
 }
 
@@ -51,6 +54,7 @@ base::Workers::Next Scheduler::BackgroundJob::Pause(base::FunctionRef<bool()> is
                                                     milliseconds look_again, const void* word,
                                                     uint32_t seen) {
   if (!HasRested(is_idle())) return Next::After(look_again);
+  BRAID_DCHECK(!rests_);  // a job that runs does not rest
   rests_ = true;
   scheduler_->store_.jobs_asleep.fetch_add(1);
   // What was written or retired before anybody could know of this rest. What was asked for is
@@ -75,7 +79,7 @@ base::Workers::Next Scheduler::CompactionWork::Step() {
     return Next::Now();
   }
   // What a view keeps from being dropped, it lets go of without a word.
-  const pmem::WriterSlots& slots = owner.store_.readers.slots();
+  const media::WriterSlots& slots = owner.store_.readers.slots();
   return Pause(
       [&owner] { return !owner.store_.readers.IsBusy() && owner.store_.views->count() == 0; },
       milliseconds(20), slots.AsksWord(), slots.seen_asks());
@@ -84,7 +88,8 @@ base::Workers::Next Scheduler::CompactionWork::Step() {
 Scheduler::SpaceWork::SpaceWork(Scheduler* scheduler)
     : BackgroundJob(scheduler),
       // Beside the budget, so a small part of it: 8 MiB of 1 GiB.
-      blocks_(scheduler->store_.options.memory_budget_bytes / (128 * pmem::MemoryBlocks::kBytes)) {}
+      blocks_(scheduler->store_.options.memory_budget_bytes / (128 * media::MemoryBlocks::kBytes)) {
+}
 
 /// Touches pages of the pool ahead of those that are in use: the first touch takes a microsecond or
 /// two, better here than in a put. In pieces, so that a close needs not wait for the rest. False
@@ -93,7 +98,7 @@ bool Scheduler::SpaceWork::Prefault() {
   constexpr uint64_t kPiece = 8ull << 20;
   constexpr uint64_t kMost = 256ull << 20;
   constexpr uint64_t kFirst = 1ull << 20;
-  pmem::PmemPool& pool = *scheduler().store_.pool;
+  pool::PmemPool& pool = *scheduler().store_.pool;
   // Twice what is in use: a store that fills is ahead of its writers soon, one that stays small
   // does not take the memory of a large one.
   const uint64_t used = pool.used_chunks() * pool.chunk_bytes();
@@ -102,6 +107,7 @@ bool Scheduler::SpaceWork::Prefault() {
   const uint64_t bytes = std::min(kPiece, wanted - touched_);
   pool.media().Prefault(touched_, bytes);
   touched_ += bytes;
+  BRAID_DCHECK(touched_ <= pool.pool_bytes());
   return true;
 }
 
@@ -112,6 +118,7 @@ base::Workers::Next Scheduler::SpaceWork::Step() {
   constexpr uint64_t kWaitsAhead = 15;
   Scheduler& owner = scheduler();
   if (waited_) {
+    BRAID_DCHECK(owner.store_.pool->chunks_taken() >= taken_before_);
     const uint64_t taken = owner.store_.pool->chunks_taken() - taken_before_;
     demand_ = std::max(taken * kWaitsAhead, demand_ - (demand_ + 7) / 8);
     waited_ = false;
@@ -122,7 +129,7 @@ base::Workers::Next Scheduler::SpaceWork::Step() {
     if (Status s = owner.store_.pool->media().SyncError(); !s.ok()) owner.Fail(s);
   }
   worked = Prefault() || worked;
-  pmem::MemoryBlocks::Prepare(blocks_);
+  media::MemoryBlocks::Prepare(blocks_);
   if (worked) return Next::Now();
   taken_before_ = owner.store_.pool->chunks_taken();
   waited_ = true;
@@ -133,8 +140,9 @@ base::Workers::Next Scheduler::SpaceWork::Step() {
 void Scheduler::Start() {
   if (store_.options.read_only) return;
   if (!store_.options.background_threads) return store_.pool->media().RefuseReaders();
+  BRAID_CHECK(jobs_[0] == nullptr);  // once
   // Before the thread that answers.
-  store_.readers.Begin(pmem::WriterSlots(store_.pool->media().AnswerReaders()));
+  store_.readers.Begin(media::WriterSlots(store_.pool->media().AnswerReaders()));
   using Lane = base::Workers::Lane;
   jobs_ = {std::make_unique<FlushWork>(this), std::make_unique<CompactionWork>(this),
            std::make_unique<SpaceWork>(this)};
@@ -173,6 +181,7 @@ void Scheduler::Wake() noexcept {
 void Scheduler::WakeJobs() noexcept {
   const base::MutexLock lock(work_mutex_);
   if (workers_ == nullptr) return;
+  BRAID_DCHECK(jobs_.back() != nullptr);  // Start makes them first
   for (const auto& job : jobs_) workers_->Wake(job.get());
 }
 

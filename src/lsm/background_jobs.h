@@ -1,9 +1,12 @@
 // Purpose: what a store has the process's threads do (base/workers.h): flushes, merges with all
 // that comes behind them, and space; and when each is looked at again. While there is work, every
-// few milliseconds; in a store where nothing happens not at all, so that a process may have many
-// of them. Thread safety: each job is one thread's at a time.
-// Invariant 1: a job rests only where whatever makes work for it wakes it: a write, by
-// WakeSleepers; all else, by Wake. Persistence: none.
+// few milliseconds; in a store where nothing happens not at all, so that a process may have many of
+// them.
+// Thread safety: each job is one thread's at a time.
+// Invariants:
+//   1. A job rests only where whatever makes work for it wakes it: a write, by WakeSleepers; all
+//      else, by Wake.
+// Persistence: none.
 #pragma once
 
 #include <chrono>
@@ -40,7 +43,7 @@ class Scheduler::BackgroundJob : public base::Workers::Job {
   uint64_t since_ = 0;   // when the store came to rest; 0: it has not
 };
 
-/// Turns sealed memtables into tables.
+/// Turns immutable memtables into tables.
 class Scheduler::FlushWork final : public BackgroundJob {
  public:
   using BackgroundJob::BackgroundJob;
@@ -49,7 +52,7 @@ class Scheduler::FlushWork final : public BackgroundJob {
   Next Step() override;
 };
 
-/// Merges, indexes, arranges, collects; answers processes that read beside this one.
+/// Merges, indexes, reclusters, collects; answers concurrent reader processes.
 class Scheduler::CompactionWork final : public BackgroundJob {
  public:
   using BackgroundJob::BackgroundJob;

@@ -1,21 +1,22 @@
-// Purpose: the steps of a bulk load. Thread safety, invariant, persistence: see bulk_loader.h.
+// Purpose: the steps of a bulk load.
+// Thread safety, invariant, persistence: see bulk_loader.h.
 #include "lsm/bulk_loader.h"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "base/activity.h"
-#include "base/mutants.h"
+#include "base/check.h"
+#include "base/epoch.h"
 #include "base/no_throw.h"
 #include "flush/sorted_load.h"
 #include "lsm/record_run.h"
-#include "pmem/epoch.h"
 
 namespace braid::lsm {
 
 namespace {
 
-/// Numbers and ids that are left to those who write beside a load. A pool has 2^56 of each.
+/// Numbers and ids that are left to writes that run during a load. A pool has 2^56 of each.
 constexpr uint64_t kSequenceGap = 1ull << 32;
 constexpr uint64_t kTableIdGap = 1ull << 24;
 /// Entries in the memtable for whose flush writers are held.
@@ -60,12 +61,12 @@ class BulkLoader::Loading {
 };
 
 /// Writers wait as long as it lives. They find an active memtable that is frozen, and try again.
-class BulkLoader::WriteHold {
+class BulkLoader::WritePause {
  public:
-  explicit WriteHold(BulkLoader* loader) : loader_(loader) { loader_->store_.controller->Hold(); }
-  WriteHold(const WriteHold&) = delete;
-  WriteHold& operator=(const WriteHold&) = delete;
-  ~WriteHold() {
+  explicit WritePause(BulkLoader* loader) : loader_(loader) { loader_->store_.controller->Pause(); }
+  WritePause(const WritePause&) = delete;
+  WritePause& operator=(const WritePause&) = delete;
+  ~WritePause() {
     // Nobody has written to it, so it may go on as if it had never been frozen.
     if (frozen != nullptr) frozen->Unfreeze();
     loader_->store_.host->TellPressure(true);
@@ -111,6 +112,9 @@ Status BulkLoader::LoadRun(NumberedSource* source, IngestReport* report) {
     if (gap == 0 || table_id + 2 >= format::kMaxId) {
       return Status::IOError("the numbers of this pool are used up; copy its content to a new one");
     }
+    BRAID_DCHECK(versions.loading_table_id() == 0);  // one load at a time
+    // Those who write beside the load stay below its number and its id.
+    BRAID_DCHECK(sequence > last && table_id > versions.next_table_id());
     versions.SetLoadingTableId(table_id);
   }
   Loading loading(this, table_id, sequence);
@@ -120,7 +124,7 @@ Status BulkLoader::LoadRun(NumberedSource* source, IngestReport* report) {
   loading.load.Close(pool_.HeadOffset(*loading.head));
   if (pool_.failed()) return pool_.FaultStatus();
   // On page-cache media the records must be on the medium before their table is named.
-  if (Status s = BRAID_MUTANT(kLoadNotSynced) ? Status::OK() : pool_.media().Sync(); !s.ok()) {
+  if (Status s = pool_.media().Sync(media::Site::kLoadSync); !s.ok()) {
     store_.host->Fail(s);
     return s;
   }
@@ -164,6 +168,7 @@ Status BulkLoader::LoadRecords(NumberedSource* source, Loading* loading) {
 
 /// Waits for a merge to free one, if need be.
 Status BulkLoader::TakeHead(Loading* loading) {
+  BRAID_DCHECK(!loading->head);
   for (;;) {
     const Result<uint32_t> head = store_.versions->Lock().manifest().TakeHead();
     if (head.ok()) {
@@ -178,11 +183,10 @@ Status BulkLoader::TakeHead(Loading* loading) {
 
 Status BulkLoader::Commit(Loading* loading) {
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    if (!BRAID_MUTANT(kLoadBeforeFlush)) {
-      if (Status s = FlushMostEntries(); !s.ok()) return s;
-    }
+    if (Status s = FlushMostEntries(); !s.ok()) return s;
     Result<bool> shown = Show(loading);
     if (!shown.ok()) return shown.status();
+    BRAID_DCHECK(*shown == loading->kept);
     if (*shown) return Status::OK();
   }
   return Status::TryAgain("the memtables could not be flushed while writes go on; try again");
@@ -201,20 +205,21 @@ Status BulkLoader::FlushMostEntries() {
 Result<bool> BulkLoader::Show(Loading* loading) {
   const auto beside_no_range = store_.writer->OwnKeptRange();  // its records may lie in the range
   const flush::Flusher::Lock flushes_held = store_.flusher->HoldFlushes();
-  WriteHold hold(this);
+  WritePause hold(this);
   SealMemTable(&hold);
-  while (!BRAID_MUTANT(kLoadBeforeFlush) && store_.host->FlushOldestHeld(flushes_held)) {
+  while (store_.host->FlushOldestHeld(flushes_held)) {
   }
   if (Status s = store_.host->WhyNot(); !s.ok()) return s;
   const bool flushed = !store_.versions->AnySealed();
-  if (!flushed && !BRAID_MUTANT(kLoadBeforeFlush)) return false;
-  if (Status s = store_.host->Checkpoint(); !s.ok()) return s;
+  if (!flushed) return false;
+  if (Status s = store_.host->WriteBackGroup(); !s.ok()) return s;
   return CommitHeld(loading, &hold);
 }
 
 /// Puts an empty memtable in the place of the active one that takes no writes, and waits until
 /// nobody writes to any.
-void BulkLoader::SealMemTable(WriteHold* hold) {
+void BulkLoader::SealMemTable(WritePause* hold) {
+  BRAID_DCHECK(hold->frozen == nullptr);
   std::shared_ptr<memtable::MemTable> before;
   {
     const auto batches_held = store_.writer->HoldBatches();
@@ -223,11 +228,11 @@ void BulkLoader::SealMemTable(WriteHold* hold) {
     hold->frozen = store_.host->NewMemTable(versions.NewTableId());
     hold->frozen->FreezeForNow();
     level::NextState next = versions.Next();
-    next.Seal(hold->frozen);
+    next.SwitchMemTable(hold->frozen);
     before->Freeze();
     versions.Show(std::move(next));
   }
-  pmem::SynchronizeEpoch();
+  base::SynchronizeEpoch();
   if (before->entries() != 0) return;
   const level::VersionSet::Locked versions = store_.versions->Lock();
   level::NextState next = versions.Next();
@@ -236,11 +241,15 @@ void BulkLoader::SealMemTable(WriteHold* hold) {
 }
 
 /// While nobody writes and no memtable holds anything.
-Result<bool> BulkLoader::CommitHeld(Loading* loading, WriteHold* hold) {
+Result<bool> BulkLoader::CommitHeld(Loading* loading, WritePause* hold) {
   const auto batches_held = store_.writer->HoldBatches();
   const level::VersionSet::Locked versions = store_.versions->Lock();
   const uint64_t sequence = loading->load.sequence();
   const uint64_t table_id = loading->load.table_id();
+  // The invariant of bulk_loader.h.
+  BRAID_DCHECK(versions.state().active == hold->frozen && hold->frozen->entries() == 0);
+  BRAID_DCHECK(versions.state().immutables.empty() && versions.waiting().empty());
+  BRAID_DCHECK(loading->head.has_value() && versions.loading_table_id() == table_id);
   if (store_.sequence->load() >= sequence || versions.next_table_id() > table_id) {
     return Status::TryAgain(
         "more writes came during the ingest than it left numbers for; repeat it");
@@ -258,9 +267,8 @@ Result<bool> BulkLoader::CommitHeld(Loading* loading, WriteHold* hold) {
   next.AddNewest(std::move(table));
   next.ReplaceActive(store_.host->NewMemTable(table_id + 1));
   if (pool_.failed()) return pool_.FaultStatus();
-  if (!BRAID_MUTANT(kLoadIdNotKept)) versions.SetNextTableId(table_id + 2);
+  versions.SetNextTableId(table_id + 2);
   loading->kept = true;
-  if (BRAID_MUTANT(kLoadShownInSteps)) store_.sequence->store(sequence);
   versions.AddTable(record);
   if (Status s = versions.manifest().Commit(); !s.ok()) {
     store_.host->Fail(s);
@@ -268,8 +276,7 @@ Result<bool> BulkLoader::CommitHeld(Loading* loading, WriteHold* hold) {
   }
   versions.SetLoadingTableId(0);
   store_.lookup_filler->StartAnew(versions, table_id);
-  versions.ShowWithNumber(std::move(next), store_.sequence,
-                          BRAID_MUTANT(kLoadNumberNotKept) ? store_.sequence->load() : sequence);
+  versions.ShowWithNumber(std::move(next), store_.sequence, sequence);
   hold->frozen.reset();  // it stays so: a writer that drew a lower number may still look at it
   return true;
 }

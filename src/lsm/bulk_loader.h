@@ -1,15 +1,16 @@
 // Purpose: bulk load: records become a table of L0 without passing log and memtable.
-// Thread safety: any thread; one load at a time, the others wait. Locks, in the order they may be
-// taken: that of loads, KeptRange::Own, Flusher::HoldFlushes, Writer::HoldBatches, and those over
-// chunks and the VersionSet.
-// Invariant: a load is committed while no memtable holds anything and no table waits, with an id
-// and a number above all that were drawn before; so it is the newest table.
+// Thread safety: any thread; one load at a time, the others wait.
+// Locks, in the order they may be taken: that of loads, KeptRange::Own, Flusher::HoldFlushes,
+// Writer::HoldBatches, and those over chunks and the VersionSet.
+// Invariants:
+//   1. A load is committed while no memtable holds anything and no table waits, with an id and a
+//      number above all that were drawn before; so it is the newest table.
 // Persistence: flush/sorted_load.h; what a crash leaves of a load that was not committed is swept
 // at the next open.
 //
 // Steps of a run of sorted records:
-//  1. Choose the table's id and its one sequence number far above those of now, so that all tables
-//     and writes that come while it is written stay below them. The entries carry both.
+//  1. Choose the table's id and its one sequence number far above the current ones, so that all
+//     tables and writes that come while it is written stay below them. The entries carry both.
 //  2. Write the entries; reads and writes go on. What is written belongs to nobody yet.
 //  3. Flush the memtables. When little is left, hold the writers, and flush the rest.
 //  4. Commit the table with the manifest, draw its number, and show it, as the newest of L0 below a
@@ -45,14 +46,14 @@ class BulkLoader {
     virtual std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id) = 0;
     /// Seals the active memtable, and waits until no sealed one is left. Errors: why some are.
     virtual Status FlushMemTables() = 0;
-    /// Flushes the oldest sealed memtable. False when there is none, or no room for its table.
+    /// Flushes the oldest immutable memtable. False when there is none, or no room for its table.
     virtual bool FlushOldestHeld(const flush::Flusher::Lock& flushes_held) = 0;
     /// Makes the tables that wait durable.
-    virtual Status Checkpoint() = 0;
+    virtual Status WriteBackGroup() = 0;
     /// The background has work: lets it do some, and waits a moment for it where `wait`.
     virtual void LetWork(bool wait) = 0;
-    /// Tells writers how far the background is behind; `let_go`: they were held until now.
-    virtual void TellPressure(bool let_go) = 0;
+    /// Tells writers how far the background is behind; `resume`: they were held until now.
+    virtual void TellPressure(bool resume) = 0;
 
    protected:
     ~Host() = default;
@@ -60,8 +61,8 @@ class BulkLoader {
   /// What is loaded into, and outlives the loader.
   struct Store {
     const Options* options;
-    pmem::PmemPool* pool;
-    pmem::ChunkUsage* usage;
+    pool::PmemPool* pool;
+    pool::ChunkUsage* usage;
     level::VersionSet* versions;
     space::Reclaimer* reclaimer;
     space::LargeValues* large_values;
@@ -82,7 +83,7 @@ class BulkLoader {
 
  private:
   class Loading;
-  class WriteHold;
+  class WritePause;
 
   Status LoadRun(NumberedSource* source, IngestReport* report);
   Status LoadRecords(NumberedSource* source, Loading* loading);
@@ -90,11 +91,11 @@ class BulkLoader {
   Status Commit(Loading* loading);
   Status FlushMostEntries();
   Result<bool> Show(Loading* loading);
-  void SealMemTable(WriteHold* hold);
-  Result<bool> CommitHeld(Loading* loading, WriteHold* hold);
+  void SealMemTable(WritePause* hold);
+  Result<bool> CommitHeld(Loading* loading, WritePause* hold);
 
   const Store store_;
-  pmem::PmemPool& pool_;
+  pool::PmemPool& pool_;
   base::Mutex load_mutex_;
   base::Mutex chunks_mutex_;
 };

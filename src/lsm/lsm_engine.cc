@@ -1,31 +1,31 @@
-// Purpose: opening, closing and inspecting the LSM engine. Thread safety, invariants, persistence:
-// see lsm_engine.h.
+// Purpose: opening, closing and inspecting the LSM engine.
+// Thread safety, invariants, persistence: see lsm_engine.h.
 #include "lsm/lsm_engine.h"
 
 #include <algorithm>
 #include <chrono>
 
 #include "base/activity.h"
-#include "base/mutants.h"
+#include "base/check.h"
+#include "base/epoch.h"
 #include "base/no_throw.h"
 #include "engine/parts.h"
 #include "lsm/verifier.h"
-#include "pmem/epoch.h"
 #include "recovery/recovery_job.h"
 
 namespace braid::lsm {
 
-LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool)
+LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool)
     : store_(options, std::move(pool), &scheduler_, &scheduler_) {
   WatchMedium(store_.pool.get());
 }
 
 Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
-                                                   std::unique_ptr<pmem::Media> media) {
+                                                   std::unique_ptr<media::Media> media) {
   if (Status s = engine::CheckLsmParts(options); !s.ok()) return s;
   const auto begin = std::chrono::steady_clock::now();
-  Result<std::unique_ptr<pmem::PmemPool>> pool =
-      pmem::PmemPool::Open(std::move(media), options, [](pmem::PmemPool* fresh) {
+  Result<std::unique_ptr<pool::PmemPool>> pool =
+      pool::PmemPool::Open(std::move(media), options, [](pool::PmemPool* fresh) {
         level::Manifest manifest(fresh);
         return manifest.Create();
       });
@@ -45,12 +45,12 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                 std::chrono::steady_clock::now() - begin)
                                 .count());
-  engine->TellRecovery();
+  engine->NotifyRecovery();
   engine->scheduler_.Start();
   return engine;
 }
 
-void LsmEngine::TellRecovery() const {
+void LsmEngine::NotifyRecovery() const {
   if (store_.options.listener == nullptr) return;
   store_.options.listener->OnRecovery({.clean = store_.pool->was_clean(),
                                        .replayed_entries = recovered_entries_,
@@ -75,9 +75,7 @@ Status LsmEngine::Recover() {
   store_.merger.Begin(std::move(recovered->open_merges));
   store_.sequence.store(recovered->last_sequence);
   // Numbers of torn entries are found in their log only: the commit that ends the log keeps them.
-  if (!BRAID_MUTANT(kRecoveredSequenceNotSaved)) {
-    manifest.record().last_sequence = recovered->last_sequence;
-  }
+  manifest.record().last_sequence = recovered->last_sequence;
   const uint64_t next_table_id = std::max(recovered->next_table_id, record.next_table_id);
   recovered_entries_ = recovered->replayed_entries;
 
@@ -85,12 +83,9 @@ Status LsmEngine::Recover() {
   version->levels.resize(record.level_count);
   for (const format::TableRecord& table : record.tables) {
     if ((table.flags & format::kTableOfCopies) != 0) continue;
+    BRAID_DCHECK(table.level < version->levels.size());  // Manifest::Load has looked
     version->levels[table.level].push_back(std::make_shared<level::PmemTable>(
         store_.pool.get(), table, store_.options.verify_checksums));
-  }
-  if (BRAID_MUTANT(kLogForgottenByRecovery)) {
-    manifest.record().flushed_table_id = next_table_id - 1;
-    if (Status s = manifest.Commit(); !s.ok()) return s;
   }
   scheduler_.SetL0Found(version->l0().size());
   store_.lookup_filler.Begin(version->l0().empty() ? 0 : version->l0().front()->id());
@@ -98,6 +93,7 @@ Status LsmEngine::Recover() {
   level::ReadState state;
   state.version = std::move(version);
   if (recovered->entries != nullptr && recovered->entries->entries() != 0) {
+    BRAID_DCHECK(recovered->log_id < next_table_id);
     state.immutables.push_back(memtable::DramMemTable::Recover(
         store_.memtables, recovered->log_id, *recovered->entries, recovered->write_ahead));
   }
@@ -115,7 +111,7 @@ LsmEngine::~LsmEngine() {
   store_.closed.store(true);
   store_.controller.Release();
   scheduler_.Stop();
-  pmem::SynchronizeEpoch();
+  base::SynchronizeEpoch();
 }
 
 Status LsmEngine::Close() {
@@ -124,7 +120,7 @@ Status LsmEngine::Close() {
   store_.closed.store(true);
   store_.calls.Shut();
   store_.controller.Release();
-  pmem::SynchronizeEpoch();
+  base::SynchronizeEpoch();
   scheduler_.Stop();        // those that wait for the jobs, or merge themselves, stop as well
   store_.calls.AwaitAll();  // a load under way ends with its next record
   store_.large_values.Close();
@@ -140,6 +136,7 @@ Status LsmEngine::Close() {
       // Refused writes may have drawn numbers above the last one.
       record.last_sequence =
           std::max(record.last_sequence, std::min(store_.sequence.load(), format::kMaxSequence));
+      BRAID_DCHECK(record.next_table_id <= versions.next_table_id());  // no id is given out twice
       record.next_table_id = versions.next_table_id();
       outcome = versions.manifest().Commit();
     }
@@ -175,7 +172,7 @@ Statistics LsmEngine::GetStatistics() {
   s.lines_flushed = store_.pool->ops().lines_flushed();
   s.fences = store_.pool->ops().fences();
   s.collected_chunks = store_.reclaimer.chunks_given_back();
-  s.arranged_entries = store_.arranger.arranged_entries();
+  s.reclustered_entries = store_.reclusterer.reclustered_entries();
   s.region_fallbacks = store_.pool->region_fallbacks();
   store_.controller.stalls()->Fill(&s);
   {
@@ -222,7 +219,7 @@ Status LsmEngine::Verify(VerifyReport* report, const std::function<void(double)>
   // Merges and flushes wait meanwhile, so that counts mean something; reads and writes go on.
   const auto merges_held = scheduler_.HoldMerges();
   const flush::Flusher::Lock flushes_held = store_.flusher.HoldFlushes();
-  const flush::Flusher::Lock checkpoints_held = store_.flusher.HoldCheckpoints();
+  const flush::Flusher::Lock groups_held = store_.flusher.HoldGroups();
   if (closed()) return Status::Closed();
   return VerifyAll(report, progress);
 }
@@ -247,9 +244,10 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
     const auto chunks_held = store_.bulk_loader.HoldChunks();
     verifier.CheckSpace();
   }
-  // The same through the read path: what a user would see, each value checked. Not where a dead
-  // entry is linked: readers take it for one that a merge has just unlinked, and look again.
-  if (!verifier.links_dead()) {
+  // The same through the read path: what a user would see, each value checked. Not where an
+  // obsolete entry is linked: readers take it for one that a merge has just unlinked, and look
+  // again.
+  if (!verifier.links_obsolete()) {
     const std::unique_ptr<Iterator> all = NewIterator({});
     for (all->SeekToFirst(); all->Valid(); all->Next()) ++report->live_entries;
     // Lack of memory is no damage.
@@ -271,7 +269,7 @@ Status LsmEngine::FinishWork(bool merged_too) {
   if (!call.entered()) return Status::Closed();
   scheduler_.SwitchMemTable(nullptr);
   Status idle = scheduler_.WaitUntilIdle(merged_too);
-  if (idle.ok()) idle = scheduler_.Checkpoint();
+  if (idle.ok()) idle = scheduler_.WriteBackGroup();
   if (idle.ok() && closed()) return Status::Closed();  // it may have come in between
   return idle.ok() ? store_.errors.block_reason() : idle;
 }

@@ -1,10 +1,14 @@
 // Purpose: the engine of log, memtable, tables and indexes: opens and closes a store (lsm_store.h)
-// and its scheduler, and forwards to them. Thread safety: all public calls from any thread; the
-// order of locks is at the head of lsm_store.h. Invariant 1: a ReadState is freed, and a chunk
-// reused, only after a grace period, and after the views that may stand on it are gone. Invariant
-// 2: when Close unlocks the pool, no call works on it: each is in a read section that Close waits
-// for, or counted by LsmStore::calls. Persistence: see the parts; the manifest is committed under
-// the lock of the VersionSet. Source: ListDB 6.2.
+// and its scheduler, and forwards to them.
+// Thread safety: all public calls from any thread; the order of locks is at the head of
+// lsm_store.h.
+// Invariants:
+//   1. A ReadState is freed, and a chunk reused, only after a grace period, and after the views
+//      that may stand on it are gone.
+//   2. When Close unlocks the pool, no call works on it: each is in a read section that Close waits
+//      for, or counted by LsmStore::calls.
+// Persistence: see the parts; the manifest is committed under the lock of the VersionSet.
+// Source: ListDB 6.2.
 #pragma once
 
 #include "base/mutex.h"
@@ -18,7 +22,7 @@ class LsmEngine final : public engine::Engine, public std::enable_shared_from_th
  public:
   /// Opens the engine on a pool that `media` holds or will hold.
   static Result<std::shared_ptr<LsmEngine>> Open(const Options& options,
-                                                 std::unique_ptr<pmem::Media> media);
+                                                 std::unique_ptr<media::Media> media);
   ~LsmEngine() override;
 
   Status Put(const WriteOptions& options, Slice key, Slice value) override {
@@ -66,11 +70,11 @@ class LsmEngine final : public engine::Engine, public std::enable_shared_from_th
   Status Resume() override;
 
  private:
-  LsmEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool);
+  LsmEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool);
   bool closed() const noexcept { return store_.reader.closed(); }
   Status AnnounceWrites();
   Status Recover();
-  void TellRecovery() const;
+  void NotifyRecovery() const;
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
   Status FinishWork(bool merged_too);
 

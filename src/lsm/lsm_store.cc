@@ -1,8 +1,10 @@
-// Purpose: wires the parts of a store. Thread safety, invariant, persistence: see lsm_store.h.
+// Purpose: wires the parts of a store.
+// Thread safety, invariant, persistence: see lsm_store.h.
 #include "lsm/lsm_store.h"
 
 #include <utility>
 
+#include "base/check.h"
 #include "engine/parts.h"
 
 namespace braid::lsm {
@@ -11,7 +13,7 @@ namespace {
 
 /// Null where nothing would ever fill it.
 std::unique_ptr<cache::LookupCache> NewLookupCache(const Options& options,
-                                                   const pmem::PmemPool* pool) {
+                                                   const pool::PmemPool* pool) {
   if (*options.cache.lookup_bytes == 0 || options.read_only) return nullptr;
   return std::make_unique<cache::LookupCache>(pool, *options.cache.lookup_bytes);
 }
@@ -19,7 +21,7 @@ std::unique_ptr<cache::LookupCache> NewLookupCache(const Options& options,
 }  // namespace
 
 // Long: one list of what each part uses; a part names only what is declared before it.
-LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pmem::PmemPool> opened,
+LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened,
                    write::Writer::Host* write_host, BulkLoader::Host* load_host)
     : options(chosen),
       pool(std::move(opened)),
@@ -70,7 +72,7 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pmem::PmemPool> opened
               .budget = &budget,
               .errors = &errors,
               .stop = &stop_merges}),
-      arranger({&options, pool.get(), &usage, &versions, &indexes, &merger}),
+      reclusterer({&options, pool.get(), &usage, &versions, &indexes, &merger}),
       dropper({&options, pool.get(), &versions, views.get(), &indexes, &merger}),
       collector({&options, pool.get(), &usage, &accounts, &reclaimer, &merger, &errors}),
       room_maker({pool.get(), &usage, &accounts, &large_values, &merger}),
@@ -99,7 +101,9 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pmem::PmemPool> opened
                    .flusher = &flusher,
                    .sequence = &sequence,
                    .host = load_host}),
-      readers({&options, &versions, views.get(), &reclaimer, &sequence}) {}
+      readers({&options, &versions, views.get(), &reclaimer, &sequence}) {
+  BRAID_CHECK(write_host != nullptr && load_host != nullptr);
+}
 
 Status LsmStore::WhyEnded() const {
   if (closed.load(std::memory_order_acquire)) return Status::Closed();

@@ -1,10 +1,14 @@
 // Purpose: the parts of one LSM store, wired to each other: what an engine forwards to, and what
-// the scheduler gives work to. Thread safety: that of each part. Locks, in the order they may be
-// taken: that of loads, KeptRange::Own, those of the Scheduler (inline, merges), those of Flusher,
-// Reclaimer::Hold, those of Writer, LargeValues::Hold, BulkLoader::HoldChunks, that of the
-// VersionSet, and then the small ones that are held for a moment (WriteErrors, FinishRequests, the
-// list of jobs). Nothing is waited for inside an EpochGuard but these. Invariant: a part uses those
-// above it, and outlives none of them. Persistence: none of its own.
+// the scheduler gives work to.
+// Thread safety: that of each part.
+// Locks, in the order they may be taken: that of loads, KeptRange::Own, those of the Scheduler
+// (inline, merges), those of Flusher, Reclaimer::Hold, those of Writer, LargeValues::Hold,
+// BulkLoader::HoldChunks, that of the VersionSet, and then the small ones that are held for a
+// moment (WriteErrors, DrainRequests, the list of jobs). Inside an EpochGuard, block only on the
+// locks above.
+// Invariants:
+//   1. A part uses those above it, and outlives none of them.
+// Persistence: none of its own.
 #pragma once
 
 #include <atomic>
@@ -12,11 +16,11 @@
 #include <memory>
 
 #include "cache/lookup_cache.h"
-#include "compaction/arranger.h"
 #include "compaction/collector.h"
 #include "compaction/kept_dropper.h"
 #include "compaction/lookup_filler.h"
 #include "compaction/merger.h"
+#include "compaction/reclusterer.h"
 #include "compaction/room_maker.h"
 #include "compaction/space_accounts.h"
 #include "compaction/table_indexes.h"
@@ -40,7 +44,7 @@ namespace braid::lsm {
 
 struct LsmStore {
   /// `options` are complete: a design has chosen all parts. The hosts may be made later than this.
-  LsmStore(const Options& chosen, std::unique_ptr<pmem::PmemPool> opened,
+  LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened,
            write::Writer::Host* write_host, BulkLoader::Host* load_host);
   LsmStore(const LsmStore&) = delete;
   LsmStore& operator=(const LsmStore&) = delete;
@@ -55,10 +59,10 @@ struct LsmStore {
   Status WhyEnded() const;
 
   const Options options;
-  const std::unique_ptr<pmem::PmemPool> pool;
+  const std::unique_ptr<pool::PmemPool> pool;
   const std::unique_ptr<cache::LookupCache> lookup_cache;  // may be null
   const level::MemoryBudget budget;
-  pmem::ChunkUsage usage;
+  pool::ChunkUsage usage;
   write::WriteController controller;
   const std::shared_ptr<level::ViewRegistry> views;
   std::atomic<uint32_t> jobs_asleep{0};  // that rest until they are woken
@@ -77,7 +81,7 @@ struct LsmStore {
   compaction::SpaceAccounts accounts;
   flush::Flusher flusher;
   compaction::Merger merger;
-  compaction::Arranger arranger;
+  compaction::Reclusterer reclusterer;
   compaction::KeptDropper dropper;
   compaction::Collector collector;
   compaction::RoomMaker room_maker;

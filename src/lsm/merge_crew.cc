@@ -1,5 +1,5 @@
-// Purpose: merges of one plan on several threads. Thread safety, invariant, persistence: see
-// merge_crew.h.
+// Purpose: merges of one plan on several threads.
+// Thread safety, invariant, persistence: see merge_crew.h.
 #include "lsm/merge_crew.h"
 
 #include "base/check.h"
@@ -13,6 +13,7 @@ base::Workers::Next MergeCrew::Helper::Run() noexcept {
 }
 
 void MergeCrew::Start(const std::shared_ptr<base::Workers>& workers, size_t helpers) {
+  BRAID_DCHECK(workers != nullptr);
   workers_ = workers;
   while (helpers_.size() < helpers) {
     helpers_.push_back(std::make_unique<Helper>(this));
@@ -39,6 +40,7 @@ void MergeCrew::Run(const std::vector<Task>& tasks) {
   }
   const base::MutexLock lock(mutex_);
   while (running_ != 0) changed_.Wait(mutex_);
+  BRAID_DCHECK(taken_ == tasks.size());  // all are at their end
   tasks_ = nullptr;
 }
 
@@ -54,6 +56,7 @@ bool MergeCrew::RunNext() noexcept {
   while ((*task)()) {
   }
   const base::MutexLock lock(mutex_);
+  BRAID_DCHECK(tasks_ != nullptr && running_ > 0);  // Run waits for this one
   --running_;
   changed_.NotifyAll();
   return true;

@@ -1,7 +1,9 @@
 // Purpose: runs the merges of one plan on the process's background threads (base/workers.h). The
 // calling thread takes one task after the other, and so do helper jobs as they are scheduled.
-// Thread safety: Start, Stop and Run by one thread at a time. Invariant: Run waits for tasks that
-// have been taken, never for a thread to become free. Persistence: none.
+// Thread safety: Start, Stop and Run by one thread at a time.
+// Invariants:
+//   1. Run waits for tasks that have been taken, never for a thread to become free.
+// Persistence: none.
 #pragma once
 
 #include <memory>
@@ -15,8 +17,8 @@ namespace braid::lsm {
 
 class MergeCrew final : public compaction::Crew {
  public:
-  /// Adds `helpers` jobs, to run beside the thread that calls Run. Throws std::bad_alloc, or
-  /// std::system_error.
+  /// Adds `helpers` jobs, to run concurrently with the thread that calls Run. Throws
+  /// std::bad_alloc, or std::system_error.
   void Start(const std::shared_ptr<base::Workers>& workers, size_t helpers);
   /// Not within Run.
   void Stop() noexcept;

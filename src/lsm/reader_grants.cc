@@ -1,13 +1,15 @@
-// Purpose: granting tables to processes that read, and taking them back. Thread safety, invariant,
-// persistence: see reader_grants.h.
+// Purpose: granting tables to processes that read, and taking them back.
+// Thread safety, invariant, persistence: see reader_grants.h.
 #include "lsm/reader_grants.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
+
 namespace braid::lsm {
 
-using pmem::GrantWaitsFor;
+using media::GrantWaitsFor;
 
 uint64_t ReaderGrants::MostTables() const noexcept {
   const CompactionOptions& options = store_.options->compaction;
@@ -17,6 +19,7 @@ uint64_t ReaderGrants::MostTables() const noexcept {
 }
 
 std::optional<GrantWaitsFor> ReaderGrants::WhatIsMissing(bool finishing) const {
+  BRAID_DCHECK(flush_.has_value());
   if (finishing) return GrantWaitsFor::kMerge;
   const level::VersionSet::Locked versions = store_.versions->Lock();
   const level::ReadState& state = versions.state();
@@ -39,6 +42,7 @@ bool ReaderGrants::MayGrant(bool finishing) {
 }
 
 void ReaderGrants::Grant() {
+  BRAID_DCHECK(flush_.has_value());  // MayGrant
   // Before the tables are known to anybody: what is retired from here on is not given out again. A
   // pin and no view: versions are kept by the wait of the merges, and by nothing after it.
   if (!pin_) pin_ = store_.views->Register(format::kMaxSequence, &store_.reclaimer->clock());
@@ -60,6 +64,7 @@ void ReaderGrants::TakeBack() {
   // An older one covers what the newer one does.
   if (!revoked_pin_) revoked_pin_ = std::move(pin_);
   pin_.reset();
+  BRAID_DCHECK(revoked_pin_.has_value());  // until the calls of that time have ended
 }
 
 }  // namespace braid::lsm

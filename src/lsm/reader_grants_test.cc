@@ -15,11 +15,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A reader of this process, beside the store.
+/// A reader of this process, concurrent with the store.
 class ReaderGrantsTest : public ::testing::Test {
  protected:
   ReaderGrantsTest() {
-    parts_.readers.Begin(pmem::WriterSlots(parts_.pool->media().AnswerReaders()));
+    parts_.readers.Begin(media::WriterSlots(parts_.pool->media().AnswerReaders()));
     parts_.Put("a", "1");
     parts_.Flush();
   }
@@ -30,7 +30,7 @@ class ReaderGrantsTest : public ::testing::Test {
   void Ask() {
     asking_ = std::thread([this] {
       auto slot =
-          pmem::ReaderSlot::Ask(parts_.path(), pmem::ReaderSlot::Clock::now() + seconds(60));
+          media::ReaderSlot::Ask(parts_.path(), media::ReaderSlot::Clock::now() + seconds(60));
       if (slot.ok()) reader_ = std::move(slot).value();
     });
     while (!parts_.readers.AnyAsks()) std::this_thread::sleep_for(milliseconds(1));
@@ -39,7 +39,7 @@ class ReaderGrantsTest : public ::testing::Test {
   bool Serve(bool finishing = false) {
     if (parts_.readers.WantSeal()) {
       const uint64_t newest = parts_.state().active->id();
-      if (parts_.state().active->entries() != 0) parts_.Seal();
+      if (parts_.state().active->entries() != 0) parts_.SwitchMemTable();
       parts_.readers.AwaitFlush(newest);
     }
     if (!parts_.readers.MayGrant(finishing)) return false;
@@ -50,7 +50,7 @@ class ReaderGrantsTest : public ::testing::Test {
   }
 
   test::StoreParts parts_;
-  std::unique_ptr<pmem::ReaderSlot> reader_;
+  std::unique_ptr<media::ReaderSlot> reader_;
   std::thread asking_;
 };
 

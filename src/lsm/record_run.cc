@@ -1,9 +1,11 @@
-// Purpose: checking and sorting records. Thread safety, persistence: see record_run.h.
+// Purpose: checking and sorting records.
+// Thread safety, persistence: see record_run.h.
 #include "lsm/record_run.h"
 
 #include <algorithm>
 #include <cstdio>
 
+#include "base/check.h"
 #include "engine/engine.h"
 
 namespace braid::lsm {
@@ -64,6 +66,8 @@ bool RecordRun::Fits(Slice key, Slice value) const {
 }
 
 void RecordRun::Take(uint64_t number, Slice key, Slice value) {
+  // Of equal keys the one with the highest number is kept: it came last.
+  BRAID_DCHECK(records_.empty() || records_.back().number < number);
   records_.push_back({number, bytes_.size(), value.size(), key.size()});
   bytes_.append(key);
   bytes_.append(value);
@@ -89,6 +93,7 @@ bool RecordRun::Fill(NumberedSource* source) {
     }
     Take(source->number(), key, value);
   }
+  BRAID_DCHECK(!waits_ || !records_.empty());  // one record fits, however large
   Sort();
   return waits_;
 }
@@ -100,9 +105,14 @@ void RecordRun::Sort() {
   });
   const auto same_key = [this](const Record& a, const Record& b) { return KeyOf(a) == KeyOf(b); };
   records_.erase(std::unique(records_.begin(), records_.end(), same_key), records_.end());
+  BRAID_DCHECK(std::adjacent_find(records_.begin(), records_.end(),
+                                  [this](const Record& a, const Record& b) {
+                                    return KeyOf(a) >= KeyOf(b);
+                                  }) == records_.end());
 }
 
 bool RecordRun::Next(Slice* key, Slice* value) {
+  BRAID_DCHECK(at_ <= records_.size());
   if (at_ == records_.size()) return false;
   const Record& record = records_[at_++];
   *key = KeyOf(record);

@@ -1,11 +1,14 @@
 // Purpose: records on their way into a bulk load: checked as they come, and sorted in DRAM where
-// they do not come in order. Thread safety: one thread an object. Persistence: none.
+// they do not come in order.
+// Thread safety: one thread an object.
+// Persistence: none.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "base/memory_users.h"
 #include "braid/ingest.h"
 
@@ -53,7 +56,10 @@ class RecordRun final : public NumberedSource {
 
   bool Next(Slice* key, Slice* value) override;
   Status status() const override { return Status::OK(); }
-  uint64_t number() const override { return records_[at_ - 1].number; }
+  uint64_t number() const override {
+    BRAID_DCHECK(at_ > 0);  // of the one that Next has given
+    return records_[at_ - 1].number;
+  }
 
  private:
   struct Record {

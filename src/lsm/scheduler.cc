@@ -1,10 +1,11 @@
-// Purpose: what the background does next. Thread safety, invariants, persistence: see scheduler.h.
+// Purpose: what the background does next.
+// Thread safety, invariants, persistence: see scheduler.h.
 #include "lsm/scheduler.h"
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/clock.h"
-#include "base/mutants.h"
 #include "base/no_throw.h"
 
 namespace braid::lsm {
@@ -14,11 +15,12 @@ namespace {
 constexpr uint64_t kQuietNanos = 1'000'000'000;
 }  // namespace
 
-void Scheduler::TellPressure(bool let_go) {
+void Scheduler::TellPressure(bool resume) {
   const auto versions = store_.versions.Lock();
   const level::ReadState& state = versions.state();
   const auto tell = [&](uint64_t l0, uint64_t sealed, bool full) {
-    let_go ? store_.controller.LetGo(l0, sealed, full) : store_.controller.Update(l0, sealed, full);
+    resume ? store_.controller.Resume(l0, sealed, full)
+           : store_.controller.Update(l0, sealed, full);
   };
   if (store_.errors.blocked()) return tell(0, 0, false);  // writers get the reason
   tell(state.version->l0().size(), state.immutables.size(), store_.budget.IsFull(*state.active));
@@ -38,7 +40,7 @@ void Scheduler::Fail(const Status& status) noexcept {
 /// table when nothing is merged. Unlike a failure it ends when there is room again.
 void Scheduler::Block(const Status& reason) {
   store_.errors.Block(reason, store_.pool->free_chunks());
-  store_.controller.Update(0, 0, false);  // whoever waits gets the reason
+  store_.controller.Update(0, 0, false);  // callers that wait get the reason
   Wake();
 }
 
@@ -64,14 +66,15 @@ bool Scheduler::RunStep(bool (Scheduler::*step)()) {
     return false;
   }
   if (s.ok()) return worked;
-  // Nothing was changed: later again, when there is more memory. Who waits for it gets the reason.
+  // Nothing was changed: later again, when there is more memory. Callers that wait for it get the
+  // reason.
   base::IgnoreExceptions([&] { Log("background work waits: " + s.ToString()); });
   if (step == &Scheduler::FlushOldest) requests_.FlushFailed(s);
   if (step == &Scheduler::CompactionStep) EndRound(s);
   return false;
 }
 
-/// Turns the oldest sealed memtable into an L0 table. False when there is nothing to do.
+/// Turns the oldest immutable memtable into an L0 table. False when there is nothing to do.
 bool Scheduler::FlushOldest() { return FlushOldestHeld(store_.flusher.HoldFlushes()); }
 
 bool Scheduler::FlushOldestHeld(const flush::Flusher::Lock& flushes_held) {
@@ -89,7 +92,7 @@ bool Scheduler::FlushOldestHeld(const flush::Flusher::Lock& flushes_held) {
   counters_.Add(Counter::kFlushedEntries, flushed->table_entries);
   UpdatePressure();
   FreeMemoryIfShort();
-  if (store_.flusher.GroupIsComplete() && !Checkpoint().ok()) return false;
+  if (store_.flusher.GroupIsComplete() && !WriteBackGroup().ok()) return false;
   const uint64_t nanos = NowNanos() - begin;
   counters_.Add(Counter::kFlushNanos, nanos);
   Unblock();
@@ -99,12 +102,12 @@ bool Scheduler::FlushOldestHeld(const flush::Flusher::Lock& flushes_held) {
   return true;
 }
 
-Status Scheduler::Checkpoint() {
-  const flush::Flusher::Lock checkpoints_held = store_.flusher.HoldCheckpoints();
-  // Close, too, checkpoints: what stopped the store is the answer, not that it is closed.
+Status Scheduler::WriteBackGroup() {
+  const flush::Flusher::Lock groups_held = store_.flusher.HoldGroups();
+  // Close writes the group back, too: what stopped the store is the answer, not that it is closed.
   if (store_.pool->failed()) return store_.pool->FaultStatus();
   if (failed()) return store_.errors.failure();
-  Status s = store_.flusher.Checkpoint(checkpoints_held);
+  Status s = store_.flusher.WriteBackGroup(groups_held);
   if (!s.ok()) Fail(s);
   return s;
 }
@@ -128,13 +131,14 @@ bool Scheduler::Merge(const compaction::Plan& plan) {
 }
 
 Result<compaction::Merger::Merged> Scheduler::MergeTables(const compaction::Plan& plan) {
+  BRAID_DCHECK(!plan.inputs.empty() && plan.from < plan.to);
   if (store_.versions.Lock().Waits(plan.inputs.front())) {
-    if (Status s = Checkpoint(); !s.ok()) return s;
+    if (Status s = WriteBackGroup(); !s.ok()) return s;
   }
   Result<compaction::Merger::Merged> merged = store_.merger.Merge(plan);
   if (!merged.ok()) return merged;
   counters_.Add(Counter::kMerges, merged->tables);
-  // What is adopted is in order: it gives no reason to arrange L1.
+  // What is adopted is in order: it gives no reason to recluster L1.
   if (!merged->adopted) counters_.Add(Counter::kMergedEntries, merged->entries);
   store_.indexes.Fit();
   UpdatePressure();
@@ -152,9 +156,9 @@ bool Scheduler::IsAtRest() {
   const uint64_t now = NowNanos();
   if (writes != writes_seen_) {
     writes_seen_ = writes;
-    quiet_since_ = now;
+    idle_since_ = now;
   }
-  return now - quiet_since_ >= kQuietNanos;
+  return now - idle_since_ >= kQuietNanos;
 }
 
 compaction::Occasion Scheduler::OccasionOfNow() {
@@ -172,10 +176,10 @@ bool Scheduler::DropStep() {
   return worked;
 }
 
-bool Scheduler::ArrangeStep() {
-  const uint64_t passes = store_.arranger.passes();
-  const bool worked = Worked(store_.arranger.Step(OccasionOfNow()));
-  if (round_ && store_.arranger.passes() != passes) round_->began_pass = true;
+bool Scheduler::ReclusterStep() {
+  const uint64_t passes = store_.reclusterer.passes();
+  const bool worked = Worked(store_.reclusterer.Step(OccasionOfNow()));
+  if (round_ && store_.reclusterer.passes() != passes) round_->began_pass = true;
   return worked;
 }
 
@@ -201,17 +205,18 @@ bool Scheduler::MayMergeSideBySide(const level::VersionSet::ConstLocked& version
   return versions.state().version->bottom().entries() != 0 || !level::ListOf(l0.back())->is_load();
 }
 
-/// What the next plan is made from, but for the round.
+/// What the next plan is made from, except the round.
 compaction::StoreFacts Scheduler::FactsOfNow() {
   compaction::StoreFacts facts;
   facts.lacks_index = store_.indexes.LackSome();
   facts.l0_found = l0_found_;
-  facts.finish_all = requests_.AnyWaits();
+  facts.drain = requests_.AnyWaits();
   const auto versions = store_.versions.Lock();
   const uint64_t worth_a_thread =
       compaction::kBatchesWorthAThread * store_.options.compaction.batch_entries;
   const bool side_by_side = MayMergeSideBySide(versions);
   facts.most_merges = side_by_side ? MostMerges() : 1;
+  BRAID_DCHECK(facts.most_merges >= 1 && facts.most_merges <= format::kMaxMerges);
   for (const level::Level& level : versions.state().version->levels) {
     std::vector<compaction::TableFacts>& tables = facts.levels.emplace_back();
     for (const auto& table : level) {
@@ -228,7 +233,6 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
     }
   }
   facts.open_merge = compaction::Merger::OpenMergeOf(versions);
-  if (BRAID_MUTANT(kOpenMergeWaits)) facts.open_merge = compaction::StoreFacts::OpenMerge::kNone;
   // How much a merge by pointers has done before a crash is only known by counting after it.
   for (const format::MergeRecord& merge : versions.record().merges) {
     if ((merge.flags & format::kMergeByPointers) != 0) facts.lacks_index = false;
@@ -244,7 +248,7 @@ bool Scheduler::CompactionStep() {
   FreeMemoryIfShort();
   BeginRound();
   compaction::StoreFacts facts = FactsOfNow();
-  const bool may_hold = !facts.finish_all && !store_.errors.blocked();
+  const bool may_hold = !facts.drain && !store_.errors.blocked();
   facts.is_granted = store_.readers.Hold(may_hold, facts.levels.front().size());
   TellRound(&facts);
   for (;;) {
@@ -280,11 +284,12 @@ bool Scheduler::CarryOut(const compaction::Plan& plan) {
       return store_.accounts.CountStep();
     case Action::kDrop:
       return DropStep();
-    case Action::kArrange:
-      return ArrangeStep();
+    case Action::kRecluster:
+      return ReclusterStep();
     case Action::kCollect:
       return Worked(store_.collector.Step(OccasionOfNow()));
     case Action::kMakeRoom:
+      BRAID_DCHECK(round_.has_value());  // room is made in a round only
       return Worked(store_.room_maker.Step(&round_->stuck));
     case Action::kNothing:
     case Action::kNextPhase:
@@ -293,11 +298,11 @@ bool Scheduler::CarryOut(const compaction::Plan& plan) {
   return false;
 }
 
-/// Answers processes that read beside this one. Always false: it is no work that others wait for.
+/// Answers concurrent reader processes. Always false: it is no work that others wait for.
 bool Scheduler::ServeReaders() {
   if (!store_.readers.AnyAsks()) return false;
   if (store_.failed()) {
-    store_.readers.Tell(pmem::GrantWaitsFor::kFailure);
+    store_.readers.Tell(media::GrantWaitsFor::kFailure);
     return false;
   }
   if (store_.stop_merges.load()) return false;  // it closes
@@ -307,7 +312,7 @@ bool Scheduler::ServeReaders() {
     store_.readers.AwaitFlush(newest);
   }
   if (!store_.readers.MayGrant(requests_.AnyWaits())) return false;
-  if (Checkpoint().ok()) store_.readers.Grant();
+  if (WriteBackGroup().ok()) store_.readers.Grant();
   store_.readers.EndRequest();
   return false;
 }
@@ -326,13 +331,12 @@ Status Scheduler::FlushForClose() {
     const std::shared_ptr<memtable::MemTable> active = versions.state().active;
     if (active->entries() != 0) {
       level::NextState next = versions.Next();
-      next.Seal(store_.NewMemTable(versions.NewTableId()));
+      next.SwitchMemTable(store_.NewMemTable(versions.NewTableId()));
       active->Freeze();
       versions.Show(std::move(next));
     }
   }
   store_.stop_merges.store(false);
-  if (BRAID_MUTANT(kCleanBeforeFlush)) (void)store_.pool->MarkClean();
   // When no head is free for another table, a merge makes one.
   const auto merge = [this] {
     store_.readers.TakeBack();
@@ -341,11 +345,10 @@ Status Scheduler::FlushForClose() {
     const compaction::Plan plan = compaction::PickMerge(facts, store_.options.compaction);
     return plan.action != compaction::Action::kNothing && CarryOut(plan);
   };
-  while (!BRAID_MUTANT(kCloseLeavesLog) &&
-         (FlushOldest() || (store_.versions.AnySealed() && !failed() && merge()))) {
+  while (FlushOldest() || (store_.versions.AnySealed() && !failed() && merge())) {
   }
   if (!failed()) {
-    if (Status s = Checkpoint(); !s.ok()) return s;
+    if (Status s = WriteBackGroup(); !s.ok()) return s;
     if (Status s = store_.errors.block_reason(); !s.ok()) return s;
   }
   while (RunStep(&Scheduler::Reclaim)) {

@@ -1,11 +1,15 @@
-// Purpose: gives a store's parts their work: what is flushed, merged, indexed, arranged, collected
-// and given back, when, and on which thread; who waits for it; and what writes and loads want done.
-// Thread safety: any thread. Locks, in the order they may be taken: inline_mutex_, merge_mutex_,
-// and after all of the store's work_mutex_ (lsm_store.h). Invariant 1: memtables are flushed, and
-// L0 tables merged, in the order of their ids. Invariant 2: while processes that read beside this
-// one are granted tables, CompactionStep stores nothing to the pool; a merge elsewhere takes the
-// tables back before. Invariant 3: an error of a step ends writes; a step that throws has done
-// nothing, and comes again. Persistence: that of the parts.
+// Purpose: gives a store's parts their work: what is flushed, merged, indexed, reclustered,
+// collected and given back, when, and on which thread; callers that wait for work; and what writes
+// and loads want done.
+// Thread safety: any thread.
+// Locks, in the order they may be taken: inline_mutex_, merge_mutex_, and after all of the store's
+// work_mutex_ (lsm_store.h).
+// Invariants:
+//   1. Memtables are flushed, and L0 tables merged, in the order of their ids.
+//   2. While concurrent reader processes are granted tables, CompactionStep stores nothing to the
+//      pool; a merge elsewhere takes the tables back before.
+//   3. An error of a step ends writes; a step that throws has done nothing, and comes again.
+// Persistence: that of the parts.
 #pragma once
 
 #include <array>
@@ -15,20 +19,21 @@
 #include <string>
 #include <unordered_set>
 
+#include "base/check.h"
 #include "base/counters.h"
 #include "base/mutex.h"
 #include "base/workers.h"
 #include "compaction/picker.h"
-#include "lsm/finish_requests.h"
+#include "lsm/drain_requests.h"
 #include "lsm/lsm_store.h"
 #include "lsm/merge_crew.h"
 #include "write/sync_rounds.h"
 
 namespace braid::lsm {
 
-/// All work that was there when somebody asked for it. Compaction thread (finish_work.cc).
+/// All work that was there when somebody asked for it. Compaction thread (drain.cc).
 struct FinishRound {
-  FinishRequests::Request request;
+  DrainRequests::Request request;
   compaction::Phase phase = compaction::Phase::kIndex;
   std::optional<uint64_t> steps_left;  // of the phase; none: it has not begun
   bool began_pass = false;             // the phase has begun a pass over L1 of its own
@@ -42,7 +47,10 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   explicit Scheduler(LsmStore* store) noexcept : store_(*store) {}
 
   /// Tables that the open has found in L0. Before Start.
-  void SetL0Found(uint64_t tables) noexcept { l0_found_ = tables; }
+  void SetL0Found(uint64_t tables) noexcept {
+    BRAID_DCHECK(jobs_[0] == nullptr);
+    l0_found_ = tables;
+  }
   void Start();
   /// No job runs when it returns, and none begins.
   void Stop();
@@ -76,9 +84,9 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   Status FlushMemTables() override;
   bool FlushOldestHeld(const flush::Flusher::Lock& flushes_held) override;
   /// Errors: why writes have ended.
-  Status Checkpoint() override;
+  Status WriteBackGroup() override;
   void LetWork(bool wait) override;
-  void TellPressure(bool let_go) override;
+  void TellPressure(bool resume) override;
 
  private:
   enum class Counter : uint8_t {
@@ -111,7 +119,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   void WakeJobs() noexcept;
   void UpdatePressure() { TellPressure(false); }
   /// What reclaims may be busy touching pages for longer than writers need to fill the budget:
-  /// where memory is short, whoever has just retired some does not wait for it.
+  /// where memory is short, the thread that has just retired some does not wait for it.
   void FreeMemoryIfShort() {
     if (store_.budget.IsShort()) store_.reclaimer.ReclaimMemory();
   }
@@ -127,12 +135,12 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   bool Merge(const compaction::Plan& plan);
   Result<compaction::Merger::Merged> MergeTables(const compaction::Plan& plan);
   bool DropStep();
-  bool ArrangeStep();
+  bool ReclusterStep();
   bool Reclaim();
   bool ServeReaders();
   bool IsAtRest();
   compaction::Occasion OccasionOfNow();
-  // finish_work.cc
+  // drain.cc
   Status AwaitFlushes(uint64_t tables);
   void BeginRound();
   void EndRound(const Status& outcome) noexcept;
@@ -143,7 +151,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
 
   LsmStore& store_;
   base::Counters<Counter, static_cast<size_t>(Counter::kCount)> counters_;
-  FinishRequests requests_;
+  DrainRequests requests_;
   write::SyncRounds syncs_;
   std::atomic<bool> stopping_{false};
   base::Mutex inline_mutex_;  // without threads: one runs the work at a time
@@ -156,7 +164,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   uint64_t l0_found_ = 0;
   // Compaction thread.
   uint64_t writes_seen_ = 0;
-  uint64_t quiet_since_ = 0;
+  uint64_t idle_since_ = 0;
   std::optional<FinishRound> round_;
 };
 

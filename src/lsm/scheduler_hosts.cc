@@ -1,7 +1,7 @@
 // Purpose: what writes and bulk loads want done by the store: sealing memtables, syncing, waiting
 // for space.
 // Thread safety, invariants, persistence: see scheduler.h.
-#include "base/mutants.h"
+#include "base/check.h"
 #include "base/no_throw.h"
 #include "lsm/scheduler.h"
 
@@ -28,8 +28,9 @@ void Scheduler::SwitchMemTable(const memtable::MemTable* expected) {
       }
       return;
     }
+    BRAID_DCHECK(current.active->id() < versions.next_table_id());  // invariant 1
     level::NextState next = versions.Next();
-    next.Seal(store_.NewMemTable(versions.NewTableId()));
+    next.SwitchMemTable(store_.NewMemTable(versions.NewTableId()));
     current.active->Freeze();
     versions.Show(std::move(next));
   }
@@ -47,7 +48,7 @@ Status Scheduler::Sync() {
   if (!call.entered()) return Status::Closed();
   return syncs_.Run([this] {
     counters_.Add(Counter::kSyncs);
-    Status s = BRAID_MUTANT(kSyncPutNotSynced) ? Status::OK() : store_.pool->media().Sync();
+    Status s = store_.pool->media().Sync(media::Site::kPutSync);
     if (!s.ok()) Fail(s);  // the medium gives the same error to all who sync after this
     return s;
   });
@@ -71,7 +72,7 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
   if (store_.reclaimer.times() != reclaimed) return true;
   SwitchMemTable(nullptr);
   if (Status s = WaitUntilIdle(true); !s.ok()) return false;
-  if (Status s = Checkpoint(); !s.ok()) return false;
+  if (Status s = WriteBackGroup(); !s.ok()) return false;
   while (RunStep(&Scheduler::Reclaim)) {
   }
   const base::MutexLock merge_lock(merge_mutex_);

@@ -15,7 +15,7 @@
 namespace braid::lsm {
 namespace {
 
-/// Notes what it is told.
+/// Records its events.
 class Notes final : public EventListener {
  public:
   void OnFlush(const Flush& event) noexcept override { flushed.push_back(event.entries); }
@@ -66,7 +66,7 @@ class SchedulerTest : public ::testing::Test {
   }
 
   const std::shared_ptr<Notes> notes_ = std::make_shared<Notes>();
-  test::TestPool pool_{[](pmem::PmemPool* fresh) { return level::Manifest(fresh).Create(); },
+  test::TestPool pool_{[](pool::PmemPool* fresh) { return level::Manifest(fresh).Create(); },
                        Chosen()};
   Scheduler scheduler_{&store_};
   LsmStore store_{Chosen(), pool_.TakePool(), &scheduler_, &scheduler_};

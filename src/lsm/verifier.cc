@@ -1,5 +1,5 @@
-// Purpose: walks over a store's tables, chunks, extents and logs. Thread safety, invariants,
-// persistence: see verifier.h.
+// Purpose: walks over a store's tables, chunks, extents and logs.
+// Thread safety, invariants, persistence: see verifier.h.
 #include "lsm/verifier.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "log/log_reader.h"
 #include "recovery/recovery_job.h"
 
@@ -15,6 +16,7 @@ namespace braid::lsm {
 using format::ChunkKind;
 
 bool Verifier::CheckTables(base::FunctionRef<bool()> is_closed) {
+  BRAID_DCHECK(chunks_ == 0 && heads_.empty());  // an object checks once
   double checked = 0;
   for (const format::TableRecord& table : manifest_.tables) {
     Progress(0.8 * checked++ / static_cast<double>(manifest_.tables.size()));
@@ -32,15 +34,14 @@ bool Verifier::CheckTables(base::FunctionRef<bool()> is_closed) {
 }
 
 /// Of the open merge of a table; nothing where none is open.
-compaction::BatchProgress Verifier::ProgressOf(uint64_t table_id) const {
+merge::BatchProgress Verifier::ProgressOf(uint64_t table_id) const {
   const auto found = store_.open_merges->find(table_id);
   const bool is_open = manifest_.MergeOf(table_id) != nullptr;
-  return is_open && found != store_.open_merges->end() ? found->second
-                                                       : compaction::BatchProgress();
+  return is_open && found != store_.open_merges->end() ? found->second : merge::BatchProgress();
 }
 
 void Verifier::CheckTable(const format::TableRecord& record) {
-  const compaction::BatchProgress open_merge = ProgressOf(record.id);
+  const merge::BatchProgress open_merge = ProgressOf(record.id);
   const bool merging = manifest_.MergeOf(record.id) != nullptr;
   const bool unknown =
       (record.flags & format::kEntriesNotCounted) != 0 || (merging && !open_merge.counted);
@@ -123,7 +124,7 @@ void Verifier::CheckSpace() {
 void Verifier::CheckExtents(const level::VersionSet::ConstLocked& versions) {
   std::unordered_set<uint64_t> retired = store_.reclaimer->RetiredExtents();
   for (const level::WaitingTable& table : versions.waiting()) {
-    retired.insert(table.dead_extents.begin(), table.dead_extents.end());
+    retired.insert(table.obsolete_extents.begin(), table.obsolete_extents.end());
   }
   uint64_t bodies = 0;
   for (uint64_t chunk = 0; chunk < pool_.chunks(); ++chunk) {
@@ -144,7 +145,8 @@ void Verifier::CheckExtents(const level::VersionSet::ConstLocked& versions) {
   }
 }
 
-/// An extent belongs to a live entry, or its entry died and it waits for its readers to leave.
+/// An extent belongs to a live entry, or its entry is obsolete and it waits for its readers to
+/// leave.
 void Verifier::CheckExtent(uint64_t extent, const level::VersionSet::ConstLocked& versions,
                            const std::unordered_set<uint64_t>& retired) {
   const auto problem = [&](const char* what) { AddProblem(extent, "extent", what); };
@@ -164,8 +166,8 @@ void Verifier::CheckExtent(uint64_t extent, const level::VersionSet::ConstLocked
   if (retired.count(extent) != 0) return;
   const recovery::ExtentOwner owner = recovery::OwnerOf(pool_, extent);
   if (owner == recovery::ExtentOwner::kNobody) return problem("no entry owns it");
-  if (owner == recovery::ExtentOwner::kDead && !versions.record().AnyMerge()) {
-    problem("its entry is dead, and nobody will free it");
+  if (owner == recovery::ExtentOwner::kObsolete && !versions.record().AnyMerge()) {
+    problem("its entry is obsolete, and nobody will free it");
   }
 }
 

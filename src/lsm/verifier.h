@@ -1,8 +1,10 @@
 // Purpose: the complete check of a store while it is open: every table, every chunk, and who owns
 // each of them: what is allocated must be reachable, what is free must not be.
 // Thread safety: one thread. The caller keeps merges, flushes and checkpoints out from the first
-// check to the last; reads and writes go on but for CheckSpace.
-// Invariant: nothing in the pool is changed. Persistence: none.
+// check to the last; reads and writes go on except during CheckSpace.
+// Invariants:
+//   1. Nothing in the pool is changed.
+// Persistence: none.
 #pragma once
 
 #include <atomic>
@@ -11,11 +13,11 @@
 #include <unordered_set>
 
 #include "base/function_ref.h"
-#include "compaction/compaction_job.h"
 #include "level/level_check.h"
 #include "level/version_set.h"
-#include "pmem/chunk_usage.h"
-#include "pmem/pool.h"
+#include "merge/merge_job.h"
+#include "pool/chunk_usage.h"
+#include "pool/pool.h"
 #include "space/large_values.h"
 #include "space/reclaimer.h"
 
@@ -25,13 +27,13 @@ class Verifier {
  public:
   /// What is checked; outlives the verifier.
   struct Store {
-    pmem::PmemPool* pool;
-    const pmem::ChunkUsage* usage;
+    pool::PmemPool* pool;
+    const pool::ChunkUsage* usage;
     level::VersionSet* versions;
     const space::Reclaimer* reclaimer;
     const space::LargeValues* large_values;
     const std::atomic<uint64_t>* sequence;  // last one drawn
-    const compaction::OpenMerges* open_merges;
+    const merge::OpenMerges* open_merges;
     const std::function<void(double)>* progress;  // a share of the whole; may hold nothing
   };
 
@@ -43,9 +45,9 @@ class Verifier {
   /// Chunks, extents and logs. Nobody allocates or frees meanwhile: the caller holds every lock of
   /// writers, LargeValues::Hold and Reclaimer::Hold.
   void CheckSpace();
-  /// Whether an entry that a table links is marked dead: readers take it for one that a merge has
-  /// just unlinked, and look again for ever.
-  bool links_dead() const noexcept { return totals_.links_dead; }
+  /// Whether an entry that a table links is marked obsolete: readers take it for one that a merge
+  /// has just unlinked, and look again forever.
+  bool links_obsolete() const noexcept { return totals_.links_obsolete; }
   void AddProblem(const Status& problem) { totals_.AddProblem(problem); }
   /// What was found. Corruption, with the first problem, where there is one.
   Status Report(VerifyReport* report);
@@ -60,7 +62,7 @@ class Verifier {
   uint64_t CheckLogs(const level::VersionSet::ConstLocked& versions);
   void CheckLog(uint64_t chunk, format::ChunkKind kind, uint64_t table_id, bool flushed,
                 const level::VersionSet::ConstLocked& versions);
-  compaction::BatchProgress ProgressOf(uint64_t table_id) const;
+  merge::BatchProgress ProgressOf(uint64_t table_id) const;
   void Progress(double share) const {
     if (*store_.progress) (*store_.progress)(share);
   }
@@ -69,7 +71,7 @@ class Verifier {
   }
 
   const Store store_;
-  pmem::PmemPool& pool_;
+  pool::PmemPool& pool_;
   const format::ManifestState manifest_;
   level::CheckTotals totals_;
   std::unordered_set<uint32_t> heads_;  // of the tables that were checked

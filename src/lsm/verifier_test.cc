@@ -71,11 +71,11 @@ TEST_F(VerifierTest, ADamagedValueIsNamedByItsPlace) {
   EXPECT_NE(problems.find("entry"), std::string::npos) << problems;
 }
 
-TEST_F(VerifierTest, AnEntryThatIsLinkedAndMarkedDeadIsAProblemOfItsOwn) {
-  parts_.pool->ops().StoreByte(EntryOf("key30")->state_byte(), format::kStateDead);
+TEST_F(VerifierTest, AnEntryThatIsLinkedAndMarkedObsoleteIsAProblemOfItsOwn) {
+  parts_.pool->ops().StoreByte(EntryOf("key30")->state_byte(), format::kStateObsolete);
   Verifier verifier = Make();
   EXPECT_TRUE(verifier.CheckTables([] { return false; }));
-  EXPECT_TRUE(verifier.links_dead());
+  EXPECT_TRUE(verifier.links_obsolete());
 }
 
 TEST_F(VerifierTest, AChunkThatNobodyOwnsIsFound) {
@@ -83,7 +83,7 @@ TEST_F(VerifierTest, AChunkThatNobodyOwnsIsFound) {
   header.table_id = 1;
   ASSERT_TRUE(parts_.pool
                   ->AllocateLogChunk(header, format::ChunkKind::kWriteAhead,
-                                     pmem::AllocationClass::kBackground)
+                                     pool::AllocationClass::kBackground)
                   .ok());
   EXPECT_NE(Problems(), "");
 }

@@ -1,11 +1,10 @@
-// Purpose: writes and reads of a memtable in DRAM. Thread safety, invariants, persistence: see
-// dram_memtable.h.
+// Purpose: writes and reads of a memtable in DRAM.
+// Thread safety, invariants, persistence: see dram_memtable.h.
 #include "memtable/dram_memtable.h"
 
 #include <array>
 
 #include "base/check.h"
-#include "base/mutants.h"
 #include "base/no_throw.h"
 #include "base/thread_random.h"
 #include "index/version_links.h"
@@ -41,7 +40,9 @@ DramMemTable::DramMemTable(const Store& store, uint64_t id, uint32_t shards, con
       pool_(*store.pool),
       is_copied_(*options.log.kind == LogKind::kWriteAhead),
       log_(store.pool, id, shards, ChunksOf(options)),
-      tree_(index::NewEntryIndex(store.pool, *options.memtable.kind)) {}
+      tree_(index::NewEntryIndex(store.pool, *options.memtable.kind)) {
+  BRAID_CHECK(shards > 0);  // it takes writes
+}
 
 DramMemTable::DramMemTable(const Store& store, uint64_t id, const RecoveredEntries& recovered,
                            bool is_copied)
@@ -52,6 +53,7 @@ DramMemTable::DramMemTable(const Store& store, uint64_t id, const RecoveredEntri
       log_(store.pool, id, 0),
       tree_(recovered.tree()) {
   BRAID_DCHECK(tree_ != nullptr && log_.chunks().empty());
+  BRAID_DCHECK(tree_->size() <= recovered.entries());  // a key at most for each entry
   Account(recovered.bytes(), recovered.entries());
   Freeze();
 }
@@ -64,7 +66,8 @@ std::shared_ptr<DramMemTable> DramMemTable::Recover(const Store& store, uint64_t
 
 Status DramMemTable::Write(uint32_t shard, log::PendingEntry* pending, const Condition* condition) {
   BRAID_DCHECK(pending->key_hash == base::Hash64(pending->key));
-  if (Status s = Place(shard, pending); !s.ok()) return s;
+  BRAID_DCHECK(pending->op == format::EntryOp::kPut || pending->op == format::EntryOp::kDelete);
+  if (Status s = Reserve(shard, pending); !s.ok()) return s;
   WritePayload(pending);
   Status refused = Status::OK();
   bool inserted = false;
@@ -82,10 +85,8 @@ Status DramMemTable::Write(uint32_t shard, log::PendingEntry* pending, const Con
       refused = NumbersUsedUp();
       return 0;
     }
-    log_.Seal(*pending, sequence, format::kFirstOfUnit, older);
-    if (!BRAID_MUTANT(kEntryFenceSkipped) && !BRAID_MUTANT(kEntryShownBeforeFence)) {
-      pool_.ops().Fence();
-    }
+    log_.Publish(*pending, sequence, format::kFirstOfUnit, older);
+    pool_.ops().Fence(media::Site::kEntryFence);
     // Stored where nothing is kept: nobody may see it.
     inserted = !pool_.failed();
     return inserted ? pending->offset : 0;
@@ -95,28 +96,28 @@ Status DramMemTable::Write(uint32_t shard, log::PendingEntry* pending, const Con
     tree_->Upsert(pending->key, commit);
     return Status::OK();
   });
-  if (BRAID_MUTANT(kEntryShownBeforeFence)) pool_.ops().Fence();
+  BRAID_DCHECK(!inserted || (s.ok() && refused.ok()));
   if (!inserted) {
     if (pool_.failed()) return pool_.FaultStatus();  // and what was taken stays as it is
-    log_.Abandon(shard, pending, 1);
+    log_.Rollback(shard, pending, 1);
     if (!s.ok()) return s;
     return refused.ok() ? Status::TryAgain("") : refused;
   }
-  log_.Accept(shard);
+  log_.Commit(shard);
   Account(EntryBytes(*pending), 1);
   return Status::OK();
 }
 
 /// Room for `pending`, which the pool may have to make first.
-Status DramMemTable::Place(uint32_t shard, log::PendingEntry* pending) {
-  const pmem::AllocationClass allocation = pmem::ClassOf(pending->op);
+Status DramMemTable::Reserve(uint32_t shard, log::PendingEntry* pending) {
+  const pool::AllocationClass allocation = pool::ClassOf(pending->op);
   const uint64_t most =
       EntryHeader::EntryBytes(pending->key.size(), pending->value.size(), format::kMaxHeight);
   if (most <= log_.room(shard)) [[likely]] {
-    return log_.Place(shard, pending, 1, base::ThreadRandom(), allocation);
+    return log_.Reserve(shard, pending, 1, base::ThreadRandom(), allocation);
   }
   const base::Stalls::Watch watch(store_.stalls, StallReason::kRoom);
-  return log_.Place(shard, pending, 1, base::ThreadRandom(), allocation);
+  return log_.Reserve(shard, pending, 1, base::ThreadRandom(), allocation);
 }
 
 /// Key and value. Where the entry is the first one in a page, the system may have to find it.
@@ -132,35 +133,32 @@ void DramMemTable::WritePayload(log::PendingEntry* pending) {
 }
 
 Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::PendingEntry> entries,
-                                pmem::AllocationClass allocation, bool* is_torn) {
+                                pool::AllocationClass allocation, bool* is_torn) {
   const size_t count = entries.size();
-  BRAID_DCHECK(count > 0 && !is_frozen());
+  BRAID_DCHECK(count > 0 && !is_frozen() && !*is_torn);
   {
     const base::Stalls::Watch watch(store_.stalls, StallReason::kRoom);
-    Status s = log_.Place(shard, entries.data(), count, base::ThreadRandom(), allocation);
+    Status s = log_.Reserve(shard, entries.data(), count, base::ThreadRandom(), allocation);
     if (!s.ok()) return s;
   }
   // Nobody else draws numbers, so these can be used before they are published.
   const uint64_t base_sequence = store_.sequence->load();
   if (base_sequence + count > format::kMaxSequence) {
-    log_.Abandon(shard, entries.data(), count);
+    log_.Rollback(shard, entries.data(), count);
     return NumbersUsedUp();
   }
   uint64_t bytes = 0;
   for (size_t i = 0; i < count; ++i) {
     log::PendingEntry& pending = entries[i];
     log_.WritePayload(&pending);
-    const bool first = i == 0 || BRAID_MUTANT(kBatchAsSingles);
-    const bool more = i + 1 < count && !BRAID_MUTANT(kBatchAsSingles);
+    const bool first = i == 0;
+    const bool more = i + 1 < count;
     const uint8_t flags =
         static_cast<uint8_t>((first ? format::kFirstOfUnit : 0) | (more ? format::kMoreOfUnit : 0));
-    log_.Seal(pending, base_sequence + 1 + i, flags, 0);
+    log_.Publish(pending, base_sequence + 1 + i, flags, 0);
     bytes += EntryBytes(pending);
   }
-  if (!BRAID_MUTANT(kEntryFenceSkipped) && !BRAID_MUTANT(kBatchShownBeforeFence)) {
-    pool_.ops().Fence();
-  }
-  if (BRAID_MUTANT(kBatchPublishedBeforeInsert)) store_.sequence->store(base_sequence + count);
+  pool_.ops().Fence(media::Site::kBatchFence);
   if (pool_.failed()) return pool_.FaultStatus();
   Status inserted = base::CatchToStatus([&] {
     InsertBatch(entries);
@@ -170,12 +168,12 @@ Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::PendingEntry> ent
     *is_torn = true;
     return inserted;
   }
-  BRAID_DCHECK(BRAID_MUTANT(kBatchPublishedBeforeInsert) ||
-               store_.sequence->load() == base_sequence);
-  // Release pairs with ReadView::Sees: whoever sees the number sees all entries.
+  BRAID_DCHECK(store_.sequence->load() == base_sequence);
+  // Release pairs with ReadView::Sees: a reader that sees the number sees all entries.
+  // Invariant 2 of mem_table.h: nobody could freeze it, so nothing newer has drawn a number.
+  BRAID_DCHECK(!is_frozen());
   store_.sequence->store(base_sequence + count);
-  if (BRAID_MUTANT(kBatchShownBeforeFence)) pool_.ops().Fence();
-  log_.Accept(shard);
+  log_.Commit(shard);
   Account(bytes, count);
   return Status::OK();
 }
@@ -183,12 +181,12 @@ Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::PendingEntry> ent
 void DramMemTable::InsertBatch(std::span<const log::PendingEntry> entries) {
   for (const log::PendingEntry& pending : entries) {
     tree_->Upsert(pending.key, [&](uint64_t older) {
-      BRAID_DCHECK(older != pending.offset);
+      BRAID_DCHECK(pending.offset != 0 && older != pending.offset);
       if (older != 0) {
         BRAID_DCHECK(pool_.As<EntryHeader>(older)->sequence() <
                      pool_.As<EntryHeader>(pending.offset)->sequence());
-        // Version links are not covered by the checks and need no flush: replay makes the bottom
-        // ones anew, and upper ones are hints.
+        // Version links are not covered by the checks and need no flush: replay sets the bottom
+        // ones again, and upper ones are hints.
         std::array<uint64_t, format::kMaxHeight> links;
         links[0] = pool_.LinkTo(older).raw;
         index::LinkOlderVersions(pool_, older, pending.height, links.data());

@@ -3,11 +3,12 @@
 // the order the L0 table will have.
 // Thread safety: see mem_table.h. A write holds its place (a leaf; a node of the list) from before
 // its sequence number is drawn until the entry is in it; a reader that comes to the place waits.
-// Invariant 1: a read that finds the place unlocked sees every write to its keys whose sequence
-// number was drawn before. So sequence numbers are the linearization order, and a snapshot is just
-// a number.
-// Invariant 2: an entry is durable before it is in the index.
-// Invariant 3: the numbers of a batch are published when all its entries are in the index.
+// Invariants:
+//   1. A read that finds the place unlocked sees every write to its keys whose sequence number was
+//      drawn before. So sequence numbers are the linearization order, and a snapshot is just a
+//      number.
+//   2. An entry is durable before it is in the index.
+//   3. The numbers of a batch are published when all its entries are in the index.
 // Persistence: none of its own; log/index_unified_log.h. The log is replayed into a new index.
 // Source: ListDB 6.2 and 6.3; the B+-tree in the skip list's place is braid's
 // (docs/decisions/0003).
@@ -32,7 +33,7 @@ class DramMemTable final : public MemTable {
 
   Status Write(uint32_t shard, log::PendingEntry* pending, const Condition* condition) override;
   Status WriteBatch(uint32_t shard, std::span<log::PendingEntry> entries,
-                    pmem::AllocationClass allocation, bool* is_torn) override;
+                    pool::AllocationClass allocation, bool* is_torn) override;
   index::LookupResult Get(const index::LookupKey& key,
                           const index::ReadView& view) const noexcept override;
   void GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
@@ -47,12 +48,12 @@ class DramMemTable final : public MemTable {
 
  private:
   DramMemTable(const Store& store, uint64_t id, const RecoveredEntries& recovered, bool is_copied);
-  Status Place(uint32_t shard, log::PendingEntry* pending);
+  Status Reserve(uint32_t shard, log::PendingEntry* pending);
   void WritePayload(log::PendingEntry* pending);
   void InsertBatch(std::span<const log::PendingEntry> entries);
 
   const Store store_;
-  pmem::PmemPool& pool_;
+  pool::PmemPool& pool_;
   const bool is_copied_;
   log::IndexUnifiedLog log_;
   const std::shared_ptr<index::EntryIndex> tree_;

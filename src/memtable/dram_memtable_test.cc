@@ -118,7 +118,7 @@ TEST_P(DramMemTableTest, ABatchHasNumbersThatFollowEachOther) {
   std::vector<log::PendingEntry> entries = {DraftOf("a", "2"), DraftOf("b", "3"),
                                             DraftOf("a", "4")};
   bool is_torn = false;
-  ASSERT_TRUE(table_->WriteBatch(0, entries, pmem::AllocationClass::kWrite, &is_torn).ok());
+  ASSERT_TRUE(table_->WriteBatch(0, entries, pool::AllocationClass::kWrite, &is_torn).ok());
   EXPECT_FALSE(is_torn);
   EXPECT_EQ(sequence_.load(), 4u);
   EXPECT_EQ(Get("a", 1), "1");
@@ -133,7 +133,7 @@ TEST_P(DramMemTableTest, ABatchThatFindsNoNumbersLeavesNothing) {
   std::vector<log::PendingEntry> entries = {DraftOf("a", "1"), DraftOf("b", large)};
   const uint64_t free = pool_->free_chunks();
   bool is_torn = false;
-  const Status s = table_->WriteBatch(0, entries, pmem::AllocationClass::kWrite, &is_torn);
+  const Status s = table_->WriteBatch(0, entries, pool::AllocationClass::kWrite, &is_torn);
   EXPECT_TRUE(s.IsIOError()) << s.ToString();
   EXPECT_FALSE(is_torn);
   EXPECT_EQ(pool_->free_chunks(), free);
@@ -171,9 +171,9 @@ TEST_P(DramMemTableTest, WhatLogsHeldIsRecoveredInWhateverOrder) {
 #if defined(BRAID_CRASHSIM)
 
 /// Does something when all of a write is stored, and nothing fenced.
-class FenceHook final : public pmem::PersistHook {
+class FenceHook final : public media::PersistHook {
  public:
-  explicit FenceHook(pmem::PmemPool* pool) : pool_(pool) { pool_->ops().set_hook(this); }
+  explicit FenceHook(pool::PmemPool* pool) : pool_(pool) { pool_->ops().set_hook(this); }
   ~FenceHook() override { pool_->ops().set_hook(nullptr); }
   std::function<void()> before_fence = [] {};
   std::atomic<uint64_t> fences{0};
@@ -186,7 +186,7 @@ class FenceHook final : public pmem::PersistHook {
     before_fence();
     fences.fetch_add(1);
   }
-  pmem::PmemPool* pool_;
+  pool::PmemPool* pool_;
 };
 
 TEST_P(DramMemTableTest, AReaderWaitsUntilTheEntryIsDurable) {

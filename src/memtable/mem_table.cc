@@ -1,4 +1,5 @@
-// Purpose: the life of a memtable. Thread safety, invariants, persistence: see mem_table.h.
+// Purpose: the life of a memtable.
+// Thread safety, invariants, persistence: see mem_table.h.
 #include "memtable/mem_table.h"
 
 #include "base/check.h"
@@ -13,6 +14,7 @@ void MemTable::Freeze() noexcept {
 void MemTable::Advance(State next) noexcept {
   const State before = state_.exchange(next, std::memory_order_acq_rel);
   BRAID_CHECK(static_cast<int>(next) == static_cast<int>(before) + 1);
+  BRAID_CHECK(next == State::kSealed || is_frozen());  // a flush must not miss a write
 }
 
 }  // namespace braid::memtable

@@ -2,9 +2,10 @@
 // durable. Here is what all kinds of it have in common: number, life and size.
 // Thread safety: reads from any thread, without locks. Of writes: see there. The order of states,
 // and who may change them, is the store's.
-// Invariant 1: a write that has returned is durable, and each read that begins later finds it.
-// Invariant 2: what a write has drawn a sequence number for, in a memtable that is not frozen yet,
-// has a lower number than anything in a newer memtable.
+// Invariants:
+//   1. A write that has returned is durable, and each read that begins later finds it.
+//   2. What a write has drawn a sequence number for, in a memtable that is not frozen yet, has a
+//      lower number than anything in a newer memtable.
 // Persistence: each kind's own.
 // Source: LevelDB's MemTable and log, as one object; ListDB 6.2.1 (its log is the table to come).
 #pragma once
@@ -14,6 +15,7 @@
 #include <memory>
 #include <span>
 
+#include "base/check.h"
 #include "base/stalls.h"
 #include "index/entry_tree.h"
 #include "log/index_unified_log.h"
@@ -32,7 +34,7 @@ class MemTable : public index::SortedRun {
  public:
   /// What all memtables of a store write with, and what outlives them.
   struct Store {
-    pmem::PmemPool* pool;
+    pool::PmemPool* pool;
     std::atomic<uint64_t>* sequence;  // last number drawn
     base::Stalls* stalls;             // counts what holds a write back
   };
@@ -58,14 +60,14 @@ class MemTable : public index::SortedRun {
   /// a part of it is in the memtable, hidden by its numbers, and no other write may draw these: the
   /// next open finds the whole batch. One fence.
   virtual Status WriteBatch(uint32_t shard, std::span<log::PendingEntry> entries,
-                            pmem::AllocationClass allocation, bool* is_torn) = 0;
+                            pool::AllocationClass allocation, bool* is_torn) = 0;
 
   virtual FlushSource flush_source() const = 0;
   /// DRAM it takes.
   virtual uint64_t memory_bytes() const noexcept = 0;
 
   uint64_t id() const noexcept { return id_; }
-  /// Of the entries written to it. Approximate beside writers.
+  /// Of the entries written to it. Approximate while others write.
   uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
   uint64_t entries() const noexcept { return entries_.load(std::memory_order_relaxed); }
   State state() const noexcept { return state_.load(std::memory_order_acquire); }
@@ -73,8 +75,14 @@ class MemTable : public index::SortedRun {
   /// It takes no more writes, from before a newer memtable is shown.
   void Freeze() noexcept;
   /// The same for one that nobody has written to, and which Unfreeze makes as it was.
-  void FreezeForNow() noexcept { is_frozen_.store(true); }
-  void Unfreeze() noexcept { is_frozen_.store(false); }
+  void FreezeForNow() noexcept {
+    BRAID_DCHECK(state() == State::kMutable);
+    is_frozen_.store(true);
+  }
+  void Unfreeze() noexcept {
+    BRAID_CHECK(state() == State::kMutable);  // what is sealed may be under flush
+    is_frozen_.store(false);
+  }
   /// A writer that has drawn its number and then still finds it false drew a lower number than any
   /// writer of a newer memtable. Sequentially consistent.
   bool is_frozen() const noexcept { return is_frozen_.load(); }

@@ -1,17 +1,18 @@
-// Purpose: inserting what was read from logs. Thread safety, invariant, persistence: see
-// recovered_entries.h.
+// Purpose: inserting what was read from logs.
+// Thread safety, invariant, persistence: see recovered_entries.h.
 #include "memtable/recovered_entries.h"
 
-#include "base/mutants.h"
-
+#include "base/check.h"
 namespace braid::memtable {
 
 using format::EntryHeader;
 using format::EntryPtr;
 
 void RecoveredEntries::Insert(uint64_t offset) {
+  // Who has read it has looked where it lies; what lies there may have been lost since.
+  BRAID_DCHECK(offset % 8 == 0 && pool_->IsEntryRoom(offset, sizeof(EntryHeader)));
   auto* entry = pool_->As<EntryHeader>(offset);
-  pmem::PersistOps& ops = pool_->ops();
+  media::PersistOps& ops = pool_->ops();
   const auto link_to = [&](EntryHeader* from, uint64_t older) {
     // Not flushed: these links mean nothing after the next crash; the log is replayed again then.
     const uint64_t link = older == 0 ? 0 : pool_->LinkTo(older).raw;
@@ -24,11 +25,9 @@ void RecoveredEntries::Insert(uint64_t offset) {
       link_to(entry, 0);
       return offset;
     }
+    BRAID_DCHECK(newest != offset);  // each is read once
     auto* current = pool_->As<EntryHeader>(newest);
-    const bool is_newest = BRAID_MUTANT(kReplayKeepsOlderVersion)
-                               ? current->sequence() > entry->sequence()
-                               : current->sequence() <= entry->sequence();
-    if (is_newest) {
+    if (current->sequence() <= entry->sequence()) {
       link_to(entry, newest);
       return offset;
     }

@@ -1,8 +1,9 @@
 // Purpose: what recovery has read from logs, in the order and with the links that a memtable has:
 // an index from keys to newest entries, older versions behind them.
 // Thread safety: inserts of different keys may run side by side.
-// Invariant 1: what it holds does not hang on the order of the inserts.
-// Persistence: links are stored, not flushed: after another crash they are made anew.
+// Invariants:
+//   1. What it holds does not depend on the order of the inserts.
+// Persistence: links are stored, not flushed: after another crash they are set again.
 // Source: ListDB 6.7, Algorithm 8.
 #pragma once
 
@@ -16,7 +17,7 @@ namespace braid::memtable {
 
 class RecoveredEntries {
  public:
-  RecoveredEntries(pmem::PmemPool* pool, MemTableKind kind)
+  RecoveredEntries(pool::PmemPool* pool, MemTableKind kind)
       : pool_(pool), tree_(index::NewEntryIndex(pool, kind)) {}
 
   /// Links the entry into the versions of its key by sequence number. In any order, but the oldest
@@ -32,7 +33,7 @@ class RecoveredEntries {
   const std::shared_ptr<index::EntryIndex>& tree() const noexcept { return tree_; }
 
  private:
-  pmem::PmemPool* pool_;
+  pool::PmemPool* pool_;
   std::shared_ptr<index::EntryIndex> tree_;
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> entries_{0};

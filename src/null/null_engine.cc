@@ -1,4 +1,5 @@
-// Purpose: the engine that stores nothing. Thread safety, persistence: see null_engine.h.
+// Purpose: the engine that stores nothing.
+// Thread safety, persistence: see null_engine.h.
 #include "null/null_engine.h"
 
 #include "engine/empty_iterator.h"
@@ -23,10 +24,10 @@ class NullSnapshot final : public Snapshot {
 }  // namespace
 
 Result<std::shared_ptr<NullEngine>> NullEngine::Open(const Options& options,
-                                                     std::unique_ptr<pmem::Media> media) {
+                                                     std::unique_ptr<media::Media> media) {
   if (Status s = engine::RefuseLsmParts(options); !s.ok()) return s;
-  Result<std::unique_ptr<pmem::PmemPool>> pool =
-      pmem::PmemPool::Open(std::move(media), options, [](pmem::PmemPool* fresh) {
+  Result<std::unique_ptr<pool::PmemPool>> pool =
+      pool::PmemPool::Open(std::move(media), options, [](pool::PmemPool* fresh) {
         level::Manifest manifest(fresh);
         return manifest.Create();
       });

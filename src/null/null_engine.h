@@ -1,20 +1,21 @@
 // Purpose: an engine that accepts writes and stores nothing. It has a real pool, so that opening,
 // locking and the limits behave as everywhere.
-// Thread safety: any thread. Persistence: none beyond the pool header.
+// Thread safety: any thread.
+// Persistence: none beyond the pool header.
 #pragma once
 
 #include <atomic>
 #include <memory>
 
 #include "engine/engine.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 
 namespace braid::null {
 
 class NullEngine final : public engine::Engine, public std::enable_shared_from_this<NullEngine> {
  public:
   static Result<std::shared_ptr<NullEngine>> Open(const Options& options,
-                                                  std::unique_ptr<pmem::Media> media);
+                                                  std::unique_ptr<media::Media> media);
 
   Status Put(const WriteOptions& options, Slice key, Slice value) override;
   Status Delete(const WriteOptions& options, Slice key) override;
@@ -33,11 +34,11 @@ class NullEngine final : public engine::Engine, public std::enable_shared_from_t
   Status OpenStatus() const { return closed_.load() ? Status::Closed() : Status::OK(); }
 
  private:
-  NullEngine(const Options& options, std::unique_ptr<pmem::PmemPool> pool)
+  NullEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool)
       : options_(options), pool_(std::move(pool)) {}
 
   const Options options_;
-  std::unique_ptr<pmem::PmemPool> pool_;
+  std::unique_ptr<pool::PmemPool> pool_;
   std::atomic<bool> closed_{false};
   std::atomic<uint64_t> puts_{0};
   std::atomic<uint64_t> deletes_{0};

@@ -1,10 +1,12 @@
-// Purpose: moves of the user's iterator. Thread safety, invariant, persistence: see db_iterator.h.
+// Purpose: moves of the user's iterator.
+// Thread safety, invariant, persistence: see db_iterator.h.
 #include "read/db_iterator.h"
 
 #include <utility>
 
+#include "base/check.h"
+#include "base/epoch.h"
 #include "base/no_throw.h"
-#include "pmem/epoch.h"
 
 namespace braid::read {
 
@@ -21,12 +23,13 @@ DbIterator::DbIterator(Reader::Owner owner, Reader* reader,
       merged_(std::move(merged)),
       lower_(options.lower_bound),
       upper_(options.upper_bound) {
+  BRAID_CHECK(reader_ != nullptr && registry_ != nullptr && state_ != nullptr);
   merged_.SetBounds(lower_, upper_);
 }
 
 template <class Step>
 void DbIterator::Move(bool forward, Step&& step) {
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   valid_ = false;
   forward_ = forward;
   ahead_at_ = ahead_count_ = 0;
@@ -40,6 +43,7 @@ void DbIterator::Move(bool forward, Step&& step) {
 }
 
 Status DbIterator::Settle(bool forward) {
+  BRAID_DCHECK(!valid_ && ahead_count_ == 0);  // until the entry is read and checked
   if (!merged_.Valid()) return Status::OK();
   key_ = merged_.key();
   const bool outside = forward ? upper_ && key_ >= *upper_ : lower_ && key_ < *lower_;
@@ -62,11 +66,13 @@ void DbIterator::ReadAhead() {
     return;
   }
   ahead_count_ = reader_->PlainValuesOf(ahead_);
+  BRAID_DCHECK(ahead_at_ == 0 && ahead_count_ <= ahead_.size());
 }
 
 /// By far the most steps find their entry read and checked: the view keeps it as it is.
 bool DbIterator::TakeAhead(bool forward) {
   if (forward != forward_ || ahead_at_ == ahead_count_) return false;
+  BRAID_DCHECK(ahead_at_ < ahead_count_ && ahead_count_ <= ahead_.size());
   key_ = ahead_[ahead_at_].key;
   value_ = ahead_[ahead_at_].value;
   ++ahead_at_;

@@ -1,7 +1,8 @@
-// Purpose: the iterator that users see, over all tables of a view. Thread safety: one thread at a
-// time; the store may be closed, or forked, beside it.
-// Invariant: a move is one read section, so that Close waits for it; one that fails leaves the
-// iterator invalid until it is placed anew.
+// Purpose: the iterator that users see, over all tables of a view.
+// Thread safety: one thread at a time; the store may be closed, or forked, concurrently.
+// Invariants:
+//   1. A move is one read section, so that Close waits for it; one that fails leaves the iterator
+//      invalid until the next seek.
 // Persistence: none.
 #pragma once
 

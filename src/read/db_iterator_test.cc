@@ -41,7 +41,7 @@ class DbIteratorTest : public ::testing::Test {
   }
 
   test::StoreParts parts_;
-  // An iterator keeps its engine; who that is, is all the same here.
+  // An iterator keeps its engine alive; any engine will do here.
   const Reader::Owner owner_ = std::make_shared<test::IdleEngine>();
 };
 

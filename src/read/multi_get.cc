@@ -1,14 +1,15 @@
-// Purpose: gets of many keys side by side, and gets that lend the value. Thread safety, invariants,
-// persistence: see reader.h.
+// Purpose: gets of many keys side by side, and gets that lend the value.
+// Thread safety, invariants, persistence: see reader.h.
 //
 // Many keys are looked up table by table, newest first: each table is asked for all keys that the
 // ones before did not know, and its tree interleaves the lookups. What is out of the ordinary (an
-// entry that a merge has just marked dead, damage) is looked up anew by itself.
+// entry that a merge has just marked obsolete, damage) is looked up again by itself.
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
+#include "base/epoch.h"
 #include "engine/failed_snapshot.h"
-#include "pmem/epoch.h"
 #include "read/reader.h"
 
 namespace braid::read {
@@ -27,6 +28,7 @@ constexpr size_t kLendBytes = 4096;
 class Group {
  public:
   void Add(uint32_t index, Slice key) {
+    BRAID_DCHECK(count_ < index::kManyLookups);
     open_[count_] = {key, base::Hash64(key)};
     index_[count_++] = index;
   }
@@ -79,7 +81,7 @@ void Reader::MultiGet(const ReadOptions& options, std::span<const Slice> keys, s
   view.sequence = options.snapshot != nullptr ? options.snapshot->sequence() : handle.sequence();
   for (size_t first = 0; first < keys.size(); first += index::kManyLookups) {
     const size_t count = std::min(index::kManyLookups, keys.size() - first);
-    const pmem::EpochGuard guard;
+    const base::EpochGuard guard;
     GetGroup(view, keys.subspan(first, count), values + first, statuses + first);
   }
 }
@@ -87,6 +89,7 @@ void Reader::MultiGet(const ReadOptions& options, std::span<const Slice> keys, s
 /// At most kManyLookups keys. Inside an EpochGuard.
 void Reader::GetGroup(const index::ReadView& view, std::span<const Slice> keys, std::string* values,
                       Status* statuses) {
+  BRAID_DCHECK(keys.size() <= index::kManyLookups);
   if (closed()) {
     std::fill_n(statuses, keys.size(), Status::Closed());
     return;
@@ -113,16 +116,17 @@ void Reader::GetGroup(const index::ReadView& view, std::span<const Slice> keys, 
   counters_.Add(Counter::kGetsFound, found);
 }
 
-/// Whether the answer stands as it is, without a look at what merges may have done meanwhile.
+/// Whether the answer is final, without checking what merges may have done meanwhile.
 bool Reader::IsClear(const LookupResult& result) const {
   if (result.state == LookupResult::State::kCorrupt) return false;
   if (result.state != LookupResult::State::kFound || !result.value.is_of_entry()) return true;
   const EntryHeader* entry = pool_.EntryAt(result.value.offset());
-  return entry != nullptr && entry->state() != format::kStateDead;
+  return entry != nullptr && entry->state() != format::kStateObsolete;
 }
 
 void Reader::FindGroup(const index::ReadView& view, std::span<const Slice> keys,
                        LookupResult* results) const {
+  BRAID_DCHECK(visits_ == nullptr);  // lookups side by side count none
   Group group;
   for (size_t i = 0; i < keys.size(); ++i) group.Add(static_cast<uint32_t>(i), keys[i]);
   const auto ask = [&](std::span<const index::SortedRun* const> runs) {
@@ -153,7 +157,7 @@ Status Reader::GetPinned(const ReadOptions& options, Slice key, PinnedValue* val
   if (Status s = ViewFor(options, &view); !s.ok()) return s;
   std::shared_ptr<Loan> loan;
   for (;;) {
-    const pmem::EpochGuard guard;
+    const base::EpochGuard guard;
     if (closed()) return Status::Closed();
     Status status;
     const LookupResult result = Lookup(key, view, &status);

@@ -1,15 +1,16 @@
-// Purpose: gets, snapshots, iterators. Thread safety, invariants, persistence: see reader.h.
+// Purpose: gets, snapshots, iterators.
+// Thread safety, invariants, persistence: see reader.h.
 #include "read/reader.h"
 
 #include <span>
 #include <thread>
 #include <utility>
 
-#include "base/mutants.h"
+#include "base/check.h"
+#include "base/epoch.h"
 #include "engine/empty_iterator.h"
 #include "engine/failed_snapshot.h"
 #include "engine/stored_value.h"
-#include "pmem/epoch.h"
 #include "read/db_iterator.h"
 
 namespace braid::read {
@@ -19,8 +20,9 @@ using index::LookupResult;
 
 namespace {
 
-/// Lookups in a row that find a dead entry while no merge stores links, after which it is damage.
-constexpr int kMaxStillDead = 16;
+/// Lookups in a row that find an obsolete entry while no merge stores links, after which it is
+/// damage.
+constexpr int kMaxStillObsolete = 16;
 
 class RegisteredSnapshot final : public Snapshot {
  public:
@@ -48,10 +50,6 @@ LookupResult FindIn(std::span<const index::SortedRun* const> runs, const index::
 /// answers for all that is flushed (lookup_cache.h).
 LookupResult SearchTables(const level::ReadState& state, const cache::LookupCache* lookup,
                           const index::LookupKey& key, const index::ReadView& view) {
-  if (BRAID_MUTANT(kLookupAskedFirst) && lookup != nullptr) {
-    const LookupResult early = lookup->Find(key, view);
-    if (early.state != LookupResult::State::kAbsent) return early;
-  }
   if (lookup == nullptr) return FindIn(state.runs(), key, view);
   LookupResult result = FindIn(state.memtables(), key, view);
   if (result.state != LookupResult::State::kAbsent) return result;
@@ -63,6 +61,7 @@ LookupResult SearchTables(const level::ReadState& state, const cache::LookupCach
 }  // namespace
 
 Reader::Reader(Store store) : store_(std::move(store)), pool_(*store_.pool), views_(*store_.views) {
+  BRAID_CHECK(store_.sequence != nullptr && store_.closed != nullptr);
   if (store_.options->lists.count_visits) visits_ = std::make_unique<index::VisitCounters>();
 }
 
@@ -100,7 +99,7 @@ Status Reader::Get(const ReadOptions& options, Slice key, std::string* value) {
   counters_.Add(Counter::kGets);
   index::ReadView view;
   if (Status s = ViewFor(options, &view); !s.ok()) return s;
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   if (closed()) return Status::Closed();
   Status status;
   const LookupResult result = Lookup(key, view, &status);
@@ -126,8 +125,8 @@ LookupResult Reader::LookupEntry(Slice key, const index::ReadView& view, Status*
   const index::LookupKey lookup{key, base::Hash64(key)};
   if (store_.lookup_cache != nullptr) store_.lookup_cache->Prefetch(lookup.hash);
   // Its offset, and merge_epoch before it was looked for.
-  std::pair<uint64_t, uint64_t> last_dead{0, 0};
-  for (int still = 0; still < kMaxStillDead;) {
+  std::pair<uint64_t, uint64_t> last_obsolete{0, 0};
+  for (int still = 0; still < kMaxStillObsolete;) {
     const uint64_t before = store_.versions->merge_epoch().Now();
     const LookupResult result =
         SearchTables(store_.versions->shown(), store_.lookup_cache, lookup, view);
@@ -147,25 +146,25 @@ LookupResult Reader::LookupEntry(Slice key, const index::ReadView& view, Status*
       *status = pool_.CorruptionAt(offset, "entry", "it is no entry any more");
       return {};
     }
-    if (result.state == LookupResult::State::kDeleted || entry->state() != format::kStateDead) {
+    if (result.state == LookupResult::State::kDeleted || entry->state() != format::kStateObsolete) {
       return result;
     }
     // Merges went by during this lookup: what hid the entry was asked for too late. Again, with the
-    // tables of now. A dead entry that is found while no merge moves anything is damage.
+    // current tables. An obsolete entry that is found while no merge moves anything is damage.
     const uint64_t after = store_.versions->merge_epoch().Now();
     // Found so again while merges are at the same batches: nothing newer hides it, since what does
     // leaves the source only after the entry is unlinked. So it is an original that is about to be
     // replaced by its copy, which is the same, and the merge need not be waited for.
     const bool at_work = index::MergeEpoch::AnyAtWork(before);
-    if (at_work && after == before && last_dead == std::pair(offset, before)) {
+    if (at_work && after == before && last_obsolete == std::pair(offset, before)) {
       return result;
     }
-    last_dead = {offset, before};
+    last_obsolete = {offset, before};
     const bool moved = at_work || after != before;
     still = moved ? 0 : still + 1;
     if (moved) std::this_thread::yield();
   }
-  *status = pool_.CorruptionAt(0, "table", "it leads to an entry that is marked dead");
+  *status = pool_.CorruptionAt(0, "table", "it leads to an entry that is marked obsolete");
   return {};
 }
 
@@ -174,6 +173,7 @@ LookupResult Reader::LookupEntry(Slice key, const index::ReadView& view, Status*
 level::ViewRegistry::Handle Reader::RegisterView(const std::atomic<uint64_t>* clock) {
   for (;;) {
     level::ViewRegistry::Handle handle = views_.Register(*store_.sequence, clock);
+    BRAID_DCHECK(handle.sequence() <= store_.sequence->load());  // numbers are not given back
     if (!store_.versions->is_switching()) return handle;
     std::this_thread::yield();
   }
@@ -192,19 +192,18 @@ std::unique_ptr<Iterator> Reader::NewIterator(const ReadOptions& options, const 
   }
   // The view is registered before the state is read: nothing it may see is given back from here on.
   level::ViewRegistry::Handle handle =
-      options.snapshot != nullptr && !BRAID_MUTANT(kIteratorViewNotRegistered)
+      options.snapshot != nullptr
           ? views_.Register(options.snapshot->sequence(), &store_.reclaimer->clock())
           : RegisterView(&store_.reclaimer->clock());
   std::shared_ptr<const level::ReadState> state;
   {
-    const pmem::EpochGuard guard;
+    const base::EpochGuard guard;
     if (closed()) return std::make_unique<engine::StatusIterator>(Status::Closed);
     state = store_.versions->shown().shared_from_this();
   }
   index::ReadView view = ViewOfNow();
-  view.sequence = BRAID_MUTANT(kIteratorViewNotRegistered) && options.snapshot != nullptr
-                      ? options.snapshot->sequence()
-                      : handle.sequence();
+  view.sequence = handle.sequence();
+  BRAID_DCHECK(options.snapshot == nullptr || view.sequence == options.snapshot->sequence());
   level::MergingIterator merged = MergeOf(*state, view);
   return std::make_unique<DbIterator>(owner, this, store_.views, std::move(handle),
                                       std::move(state), std::move(merged), options);

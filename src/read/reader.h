@@ -1,10 +1,11 @@
 // Purpose: gets, multi-gets, snapshots and iterators: what a view sees in the tables of a moment.
 // Thread safety: any thread. A read is inside an EpochGuard, in which Close waits for it; no locks.
-// Invariant 1: a view is registered before a state is read: nothing it may see is given back from
-// then on.
-// Invariant 2: runs (memtables, tables) are asked newest first, and the first that knows the key, a
-// delete included, has the newest version that the view sees.
-// Persistence: none. Source: ListDB 6.2.2.
+// Invariants:
+//   1. A view is registered before a state is read: nothing it may see is given back from then on.
+//   2. Runs (memtables, tables) are asked newest first, and the first that knows the key, a delete
+//      included, has the newest version that the view sees.
+// Persistence: none.
+// Source: ListDB 6.2.2.
 #pragma once
 
 #include <atomic>
@@ -30,7 +31,7 @@ class Reader {
   /// What is read, and outlives the reader.
   struct Store {
     const Options* options;
-    pmem::PmemPool* pool;
+    pool::PmemPool* pool;
     const level::VersionSet* versions;
     std::shared_ptr<level::ViewRegistry> views;
     const space::Reclaimer* reclaimer;
@@ -53,8 +54,8 @@ class Reader {
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options, const Owner& owner);
   std::shared_ptr<const Snapshot> GetSnapshot();
 
-  /// The version of the key that `view` sees in all of now: found, deleted, or absent where none is
-  /// known; absent, too, with an error in `*status`. Inside an EpochGuard.
+  /// The version of the key that `view` sees in all current tables: found, deleted, or absent where
+  /// none is known; absent, too, with an error in `*status`. Inside an EpochGuard.
   index::LookupResult LookupEntry(Slice key, const index::ReadView& view, Status* status) const;
   /// Points to a value. Corruption when it does not verify.
   Status ValueOf(const index::ValueRef& ref, std::string_view* value) const;
@@ -90,7 +91,7 @@ class Reader {
                  index::LookupResult* results) const;
 
   const Store store_;
-  pmem::PmemPool& pool_;
+  pool::PmemPool& pool_;
   level::ViewRegistry& views_;
   mutable base::Counters<Counter, static_cast<size_t>(Counter::kCount)> counters_;
   std::unique_ptr<index::VisitCounters> visits_;  // with lists.count_visits

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "pmem/epoch.h"
+#include "base/epoch.h"
 #include "support/store_parts.h"
 
 namespace braid::read {
@@ -108,7 +108,7 @@ class ReaderTest : public ::testing::Test {
     parts_.Delete("c");
     parts_.Flush();
     parts_.Put("e", "sealed");
-    parts_.Seal();
+    parts_.SwitchMemTable();
     parts_.Put("a", "active");
   }
 
@@ -137,7 +137,7 @@ TEST_F(ReaderTest, ManyKeysAreFoundAsOneIs) {
 }
 
 TEST_F(ReaderTest, ADeleteIsAnAnswerToWhoAsksForVersions) {
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   Status status;
   const index::ReadView now = parts_.reader.ViewOfNow();
   EXPECT_EQ(parts_.reader.LookupEntry("c", now, &status).state, LookupState::kDeleted);
@@ -182,7 +182,7 @@ TEST_F(ReaderTest, ATableMayHaveItsDataElsewhere) {
                   .ok());
   EXPECT_EQ(pinned.data(), large);
 
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   level::MergingIterator merged = parts_.reader.MergeOf(parts_.state(), parts_.reader.ViewOfNow());
   std::string all;
   for (merged.SeekToFirst(); merged.Valid(); merged.Next()) {
@@ -194,7 +194,7 @@ TEST_F(ReaderTest, ATableMayHaveItsDataElsewhere) {
 }
 
 TEST_F(ReaderTest, AllTablesTogetherAreInOrder) {
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   level::MergingIterator merged = parts_.reader.MergeOf(parts_.state(), parts_.reader.ViewOfNow());
   std::string forwards;
   for (merged.SeekToFirst(); merged.Valid(); merged.Next()) forwards += merged.key();
@@ -255,7 +255,7 @@ TEST_F(ReaderTest, AClosedStoreIsNotRead) {
 
 TEST_F(ReaderTest, ADamagedValueIsNotReturned) {
   {
-    const pmem::EpochGuard guard;
+    const base::EpochGuard guard;
     Status status;
     const index::LookupResult found =
         parts_.reader.LookupEntry("d", parts_.reader.ViewOfNow(), &status);

@@ -1,13 +1,22 @@
-// Purpose: finding entries by their checks. Thread safety, invariants, persistence: entry_scan.h.
+// Purpose: finding entries by their checks.
+// Thread safety, invariants, persistence: entry_scan.h.
 #include "recovery/entry_scan.h"
 
+#include "base/check.h"
 #include "base/checksum.h"
-#include "base/mutants.h"
 
 namespace braid::recovery {
 
 using format::EntryHeader;
 using format::EntryOp;
+
+// Entries lie side by side from behind the header on, so steps of 8 bytes meet each of them.
+static_assert(sizeof(format::LogChunkHeader) % 8 == 0 && sizeof(EntryHeader) % 8 == 0);
+static_assert(EntryHeader::EntryBytes(1, 0, 1) % 8 == 0);
+// No entry is what another one of these states says.
+static_assert(format::kStateLive != format::kStateObsolete &&
+              format::kStateObsolete != format::kStateVoid &&
+              format::kStateVoid != format::kStateLive);
 
 const EntryHeader* EntryIn(const EntryRegion& region, uint64_t offset) noexcept {
   if (offset % 8 != 0 || offset < region.begin + sizeof(format::LogChunkHeader) ||
@@ -26,6 +35,7 @@ const EntryHeader* EntryIn(const EntryRegion& region, uint64_t offset) noexcept 
 }
 
 uint64_t ScanEntries(const EntryRegion& region, EntryVisitor* visitor) {
+  BRAID_DCHECK(region.base != nullptr && region.begin < region.end);
   uint64_t last_end = region.begin + sizeof(format::LogChunkHeader);
   for (uint64_t at = last_end; at + sizeof(EntryHeader) <= region.end;) {
     const EntryHeader* entry = EntryIn(region, at);
@@ -43,8 +53,9 @@ uint64_t ScanEntries(const EntryRegion& region, EntryVisitor* visitor) {
 }
 
 void UnitCollector::Take(uint64_t offset, const EntryHeader& entry, bool intact) {
+  BRAID_DCHECK(offset >= sizeof(format::LogChunkHeader) && offset % 8 == 0);
   // The numbers of a write follow each other: a hole is an entry that is lost.
-  if (entry.sequence() != next_sequence_ && !BRAID_MUTANT(kRebuildAcceptsHoles)) Break();
+  if (entry.sequence() != next_sequence_) Break();
   next_sequence_ = entry.sequence() + 1;
   if (entry.has(format::kFirstOfUnit)) {
     broken_.insert(broken_.end(), unit_.begin(), unit_.end());

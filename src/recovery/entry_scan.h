@@ -1,8 +1,11 @@
 // Purpose: finds entries in chunks by their own checks, without a link, a table or a log that leads
 // to them: for the rebuild after a power loss and for the salvage of a damaged pool.
-// Thread safety: one thread an object; the bytes must not change meanwhile. Invariant 1: no byte is
-// used before bounds and check. Invariant 2: an entry that is reported had its header and key
-// verified for this place and this life of its chunk. Persistence: none.
+// Thread safety: one thread an object; the bytes must not change meanwhile.
+// Invariants:
+//   1. No byte is used before bounds and check.
+//   2. An entry that is reported had its header and key verified for this place and this life of
+//      its chunk.
+// Persistence: none.
 #pragma once
 
 #include <cstdint>

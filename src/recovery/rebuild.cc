@@ -1,5 +1,5 @@
-// Purpose: the rebuild after a power loss on page-cache media. Thread safety, invariants,
-// persistence: see rebuild.h.
+// Purpose: the rebuild after a power loss on page-cache media.
+// Thread safety, invariants, persistence: see rebuild.h.
 #include "recovery/rebuild.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/mutants.h"
+#include "base/check.h"
 #include "flush/link_flush.h"
 #include "log/log_reader.h"
 #include "memtable/recovered_entries.h"
@@ -31,10 +31,16 @@ struct Survivors {
   uint64_t damaged = 0;  // offset of a flushed entry that is not whole any more; 0: none
 };
 
-void CollectLog(const pmem::PmemPool& pool, std::vector<log::LogChunk>* chunks,
+void CollectLog(const pool::PmemPool& pool, std::vector<log::LogChunk>* chunks,
                 Survivors* survivors) {
   std::sort(chunks->begin(), chunks->end(),
             [](const log::LogChunk& a, const log::LogChunk& b) { return a.ordinal < b.ordinal; });
+  // One shard's of one table: only in such a log entries have an order.
+  BRAID_DCHECK(!chunks->empty() &&
+               std::all_of(chunks->begin(), chunks->end(), [&](const log::LogChunk& chunk) {
+                 return chunk.table_id == chunks->front().table_id &&
+                        chunk.shard == chunks->front().shard;
+               }));
   UnitCollector units;
   for (const log::LogChunk& chunk : *chunks) {
     log::ForEachEntry(pool, chunk.chunk, [&](uint64_t offset, const EntryHeader& entry) {
@@ -58,7 +64,7 @@ void CollectLog(const pmem::PmemPool& pool, std::vector<log::LogChunk>* chunks,
 bool BelongsToStore(ChunkKind kind, uint64_t table_id, const format::ManifestState& record) {
   switch (kind) {
     case ChunkKind::kCollected:
-      return table_id <= record.collected_table_id || BRAID_MUTANT(kRebuildTakesCopies);
+      return table_id <= record.collected_table_id;
     case ChunkKind::kCopied:
       return table_id <= record.flushed_table_id;
     case ChunkKind::kWriteAhead:
@@ -68,7 +74,7 @@ bool BelongsToStore(ChunkKind kind, uint64_t table_id, const format::ManifestSta
   }
 }
 
-Survivors CollectSurvivors(pmem::PmemPool* pool, const format::ManifestState& record) {
+Survivors CollectSurvivors(pool::PmemPool* pool, const format::ManifestState& record) {
   Survivors survivors;
   survivors.max_sequence = record.last_sequence;
   survivors.max_id = record.next_table_id;
@@ -87,12 +93,12 @@ Survivors CollectSurvivors(pmem::PmemPool* pool, const format::ManifestState& re
     if (format::IsLogKind(kind) && header->table_id > record.flushed_table_id) {
       // The rebuilt list takes its entries as they are. Still a log, should the rebuild start
       // again.
-      if (!BRAID_MUTANT(kRebuildLeavesWriteAhead)) pool->KeepWriteAhead(chunk);
+      pool->KeepWriteAhead(chunk);
       logs[{header->table_id, header->shard}].push_back(*header);
       continue;
     }
     // Synced before it was flushed: its batches are whole. So are the values of what is live: an
-    // extent is freed after the mark of death has reached the medium.
+    // extent is freed after the obsolete mark has reached the medium.
     log::ForEachEntry(*pool, chunk, [&](uint64_t offset, const EntryHeader& entry) {
       survivors.max_sequence = std::max(survivors.max_sequence, entry.sequence());
       if (log::EntryVerifies(*pool, offset)) {
@@ -102,16 +108,18 @@ Survivors CollectSurvivors(pmem::PmemPool* pool, const format::ManifestState& re
       }
     });
   }
-  if (BRAID_MUTANT(kRebuildForgetsLogs)) logs.clear();
   for (auto& [place, chunks] : logs) CollectLog(*pool, &chunks, &survivors);
+  // Invariant 3 of recovery_job.h: no number and no id is handed out again.
+  BRAID_DCHECK(survivors.max_sequence >= record.last_sequence);
+  BRAID_DCHECK(survivors.max_id >= record.next_table_id);
   return survivors;
 }
 
 /// Frees the chunks of extents that no entry among `entries` owns: what their writes left behind.
-/// Those of dead entries stay as well: the next open sweeps them. (To free them here would lose
-/// nothing: in a log marks of death are taken back before this, and what is dead in a flushed table
-/// is needed by nobody if the rebuild has to start again.)
-void FreeLostExtents(pmem::PmemPool* pool, const std::vector<uint64_t>& entries) {
+/// Those of obsolete entries stay as well: the next open sweeps them. (To free them here would lose
+/// nothing: in a log obsolete marks are taken back before this, and what is obsolete in a flushed
+/// table is needed by nobody if the rebuild has to start again.)
+void FreeLostExtents(pool::PmemPool* pool, const std::vector<uint64_t>& entries) {
   std::unordered_set<uint64_t> owned;
   for (const uint64_t offset : entries) {
     const auto* entry = pool->As<EntryHeader>(offset);
@@ -131,20 +139,18 @@ void FreeLostExtents(pmem::PmemPool* pool, const std::vector<uint64_t>& entries)
 
 }  // namespace
 
-Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
-                          pmem::ChunkUsage* usage) {
+Status RebuildFromEntries(pool::PmemPool* pool, level::Manifest* manifest,
+                          pool::ChunkUsage* usage) {
+  BRAID_CHECK(!pool->was_clean() && !pool->media().cut());
   format::ManifestState& record = manifest->record();
-  if (!BRAID_MUTANT(kRebuildReusesGenerations)) {
-    if (Status s = pool->RaiseGenerations(); !s.ok()) return s;
-  }
+  if (Status s = pool->RaiseGenerations(); !s.ok()) return s;
   Survivors survivors = CollectSurvivors(pool, record);
   if (survivors.damaged != 0) {
     return pool->CorruptionAt(survivors.damaged, "entry",
                               "its value does not match its check; braid repair salvages the rest");
   }
-  pmem::PersistOps& ops = pool->ops();
+  media::PersistOps& ops = pool->ops();
   for (const uint64_t offset : survivors.torn) {
-    if (BRAID_MUTANT(kRebuildLeavesTornEntries)) break;
     ops.StoreByte(pool->As<EntryHeader>(offset)->state_byte(), format::kStateVoid);
   }
   memtable::RecoveredEntries newest(pool, MemTableKind::kBTree);
@@ -154,17 +160,18 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
     const uint64_t right = pool->As<EntryHeader>(b)->sequence();
     return left != right ? left < right : a < b;
   });
+  // Each chunk was read once; an entry that is met twice would be an older version of itself.
+  BRAID_DCHECK(std::adjacent_find(survivors.entries.begin(), survivors.entries.end()) ==
+               survivors.entries.end());
   for (const uint64_t offset : survivors.entries) {
     auto* entry = pool->As<EntryHeader>(offset);
     // A copying flush that was not committed has marked what it had copied: its copies are gone.
-    if (survivors.of_logs.contains(offset) && entry->state() == format::kStateDead &&
-        !BRAID_MUTANT(kRebuildBelievesCopyMarks)) {
+    if (survivors.of_logs.contains(offset) && entry->state() == format::kStateObsolete) {
       ops.StoreByte(entry->state_byte(), format::kStateLive);
     }
     // The mark on a delete may have reached the medium before the marks on what it hides did. So a
     // delete counts for as long as its chunk was not freed, which waits for all marks.
-    if (entry->state() == format::kStateDead && entry->op() == format::EntryOp::kDelete &&
-        !BRAID_MUTANT(kRebuildBelievesDeadDeletes)) {
+    if (entry->state() == format::kStateObsolete && entry->op() == format::EntryOp::kDelete) {
       ops.StoreByte(entry->state_byte(), format::kStateLive);
     }
     if (entry->state() == format::kStateLive) newest.Insert(offset);
@@ -177,7 +184,7 @@ Status RebuildFromEntries(pmem::PmemPool* pool, level::Manifest* manifest,
   flush::LinkFlush flush(pool, usage);
   Result<flush::FlushResult> linked = flush.Run(*newest.tree(), {}, head);
   if (!linked.ok()) return linked.status();
-  if (Status s = pool->media().Sync(); !s.ok()) return s;
+  if (Status s = pool->media().Sync(media::Site::kRebuildSync); !s.ok()) return s;
 
   format::TableRecord rebuilt = *l1;
   rebuilt.entries = linked->entries;

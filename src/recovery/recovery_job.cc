@@ -1,4 +1,5 @@
-// Purpose: recovery at open. Thread safety, invariants, persistence: see recovery_job.h.
+// Purpose: recovery at open.
+// Thread safety, invariants, persistence: see recovery_job.h.
 #include "recovery/recovery_job.h"
 
 #include <algorithm>
@@ -7,9 +8,9 @@
 #include <thread>
 #include <unordered_set>
 
-#include "base/mutants.h"
-#include "compaction/pointer_persistence.h"
+#include "base/check.h"
 #include "log/log_reader.h"
+#include "merge/pointer_persistence.h"
 #include "recovery/rebuild.h"
 #include "recovery/replay.h"
 
@@ -20,11 +21,12 @@ using format::EntryHeader;
 
 bool RecoveryJob::NeedsRebuild() const {
   // Links stored through the page cache mean nothing after the cache is lost.
-  return !BRAID_MUTANT(kRebuildSkipped) && !pool_->was_clean() && pool_->boot_changed() &&
+  return !pool_->was_clean() && pool_->boot_changed() &&
          pool_->header().media_class == static_cast<uint32_t>(MediaClass::kPage);
 }
 
 Result<RecoveredState> RecoveryJob::Run() {
+  BRAID_CHECK(log_chunks_.empty() && extents_.empty() && state_.entries == nullptr);  // runs once
   if (Status s = manifest_->Load(); !s.ok()) return s;
   if (const auto cut = pool_->media().cut()) return TakeCut(*cut);
   const bool rebuild = NeedsRebuild();
@@ -33,20 +35,21 @@ Result<RecoveredState> RecoveryJob::Run() {
     if (Status s = RebuildFromEntries(pool_, manifest_, usage_); !s.ok()) return s;
     state_.rebuilt = true;
   }
-  if (!BRAID_MUTANT(kManifestSequenceIgnored)) {
-    state_.last_sequence = manifest_->record().last_sequence;
-  }
+  state_.last_sequence = manifest_->record().last_sequence;
   state_.next_table_id = manifest_->record().next_table_id;
   if (Status s = FinishMerges(); !s.ok()) return s;
   if (Status s = ClassifyChunks(); !s.ok()) return s;
   if (Status s = ReplayLogs(); !s.ok()) return s;
   if (Status s = SweepExtents(); !s.ok()) return s;
-  if (BRAID_MUTANT(kSequenceRestartsAtZero)) state_.last_sequence = 0;
+  // Invariant 3.
+  BRAID_DCHECK(state_.last_sequence >= manifest_->record().last_sequence);
+  BRAID_DCHECK(state_.next_table_id >= manifest_->record().next_table_id);
   return std::move(state_);
 }
 
-/// Beside the process that writes: the tables that it has granted are complete, and all there is.
-RecoveredState RecoveryJob::TakeCut(const pmem::Media::Cut& cut) {
+/// While another process writes: the tables that it has granted are complete, and all there is.
+RecoveredState RecoveryJob::TakeCut(const media::Media::Cut& cut) {
+  BRAID_CHECK(pool_->read_only());
   format::ManifestState& record = manifest_->record();
   std::erase_if(record.tables, [&](const format::TableRecord& table) {
     return table.level == 0 && table.id > cut.tables;
@@ -82,26 +85,22 @@ Status RecoveryJob::FinishMerges() {
   for (const format::MergeRecord& merge : manifest_->record().merges) {
     if (merge.id == 0) continue;
     const bool by_pointers = (merge.flags & format::kMergeByPointers) != 0;
-    const Status s =
-        by_pointers && !BRAID_MUTANT(kPointerTakenForRedo) ? SettleMerge(merge) : Redo(merge);
+    const Status s = by_pointers ? SettleMerge(merge) : Redo(merge);
     if (!s.ok()) return s;
+    // The thread that resumes the merge has to know how far it is.
+    BRAID_DCHECK(state_.open_merges.contains(merge.source_id));
   }
   return Status::OK();
 }
 
 Status RecoveryJob::Redo(const format::MergeRecord& merge) {
-  compaction::RedoLog redo(pool_, merge);
+  BRAID_DCHECK(merge.id != 0);
+  merge::RedoLog redo(pool_, merge);
   std::vector<format::RedoUpdate> updates;
-  Result<compaction::BatchProgress> newest = redo.Newest(&updates);
+  Result<merge::BatchProgress> newest = redo.Newest(&updates);
   if (!newest.ok()) return newest.status();
-  compaction::BatchProgress& progress = state_.open_merges[merge.source_id];
+  merge::BatchProgress& progress = state_.open_merges[merge.source_id];
   progress = *newest;
-  if (BRAID_MUTANT(kMergeBoundaryIgnored)) progress.boundary = 0;
-  if (BRAID_MUTANT(kMergeCountsForgotten)) progress.entries_delta = 0;
-  if (BRAID_MUTANT(kRedoCutByOption)) {
-    updates.resize(std::min<size_t>(updates.size(), options_.compaction.batch_entries));
-  }
-  if (BRAID_MUTANT(kRedoNotReplayed)) return Status::OK();
   if (pool_->read_only()) {
     if (Status s = pool_->WillCopy(PagesOf(updates)); !s.ok()) return s;
   }
@@ -110,18 +109,19 @@ Status RecoveryJob::Redo(const format::MergeRecord& merge) {
 
 /// A merge without records: what it has done is seen in its lists.
 Status RecoveryJob::SettleMerge(const format::MergeRecord& merge) {
+  BRAID_DCHECK(merge.id != 0 && (merge.flags & format::kMergeByPointers) != 0);
   const format::TableRecord* source = manifest_->FindTable(merge.source_id);
   const format::TableRecord* target = manifest_->FindTable(merge.target_id);
   if (source == nullptr || target == nullptr) {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", "its merge has no tables");
   }
-  Result<uint64_t> boundary = compaction::SettleInterruptedMerge(
-      pool_, pool_->HeadOffset(source->head), pool_->HeadOffset(target->head));
+  Result<uint64_t> boundary = merge::SettleInterruptedMerge(pool_, pool_->HeadOffset(source->head),
+                                                            pool_->HeadOffset(target->head));
   if (!boundary.ok()) return boundary.status();
-  compaction::BatchProgress& progress = state_.open_merges[merge.source_id];
+  merge::BatchProgress& progress = state_.open_merges[merge.source_id];
   progress = {};
   progress.boundary = *boundary;
-  progress.counted = BRAID_MUTANT(kPointerCountBelieved);
+  progress.counted = false;
   return Status::OK();
 }
 
@@ -140,7 +140,7 @@ Status RecoveryJob::ClassifyChunks() {
     if (kind == ChunkKind::kExtentBody) {
       if (bodies_left > 0) {
         --bodies_left;
-      } else if (!BRAID_MUTANT(kExtentBodiesNotSwept)) {
+      } else {
         pool_->FreeChunk(chunk);  // its head was freed, or never written
       }
       continue;
@@ -149,7 +149,7 @@ Status RecoveryJob::ClassifyChunks() {
     // Allocated for a commit that never came.
     if ((kind == ChunkKind::kManifest && chunk != manifest.extension) ||
         (kind == ChunkKind::kRedo && !IsNamed(manifest, chunk))) {
-      if (!BRAID_MUTANT(kPlainChunksNotSwept)) pool_->FreePlainChunk(chunk);
+      pool_->FreePlainChunk(chunk);
       continue;
     }
     if (kind == ChunkKind::kFree && !state_.rebuilt && log::HoldsUnknownLife(*pool_, chunk)) {
@@ -175,24 +175,20 @@ Status RecoveryJob::ClassifyChunks() {
     if (!format::HoldsEntries(kind)) continue;
     Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
     if (!header.ok()) return header.status();
-    if (!BRAID_MUTANT(kTableIdReused)) {
-      state_.next_table_id = std::max(state_.next_table_id, header->table_id + 1);
-    }
+    state_.next_table_id = std::max(state_.next_table_id, header->table_id + 1);
     const bool in_table =
         header->table_id <=
         (kind == ChunkKind::kCollected ? manifest.collected_table_id : manifest.flushed_table_id);
     if (kind == ChunkKind::kWriteAhead) {
-      if (in_table && !BRAID_MUTANT(kWriteAheadNotSwept)) {
+      if (in_table) {
         pool_->FreeChunk(chunk);  // its table has copies
       } else if (!in_table) {
         log_chunks_.push_back(chunk);
         state_.write_ahead = true;
       }
     } else if (in_table) {
-      usage_->Set(chunk, pmem::ChunkUsage::kUnknown);
-    } else if (kind != ChunkKind::kLog &&
-               !(kind == ChunkKind::kCollected ? BRAID_MUTANT(kCopiesNotSwept)
-                                               : BRAID_MUTANT(kFlushCopiesNotSwept))) {
+      usage_->Set(chunk, pool::ChunkUsage::kUnknown);
+    } else if (kind != ChunkKind::kLog) {
       pool_->FreeChunk(chunk);  // the collection, or the flush, was not committed
     } else if (kind == ChunkKind::kLog) {
       log_chunks_.push_back(chunk);
@@ -202,16 +198,20 @@ Status RecoveryJob::ClassifyChunks() {
 }
 
 Status RecoveryJob::ReplayLogs() {
+  // A rebuild has put all that logs held into L1.
+  BRAID_DCHECK(!state_.rebuilt || log_chunks_.empty());
+  BRAID_DCHECK(!state_.write_ahead || !log_chunks_.empty());
   if (log_chunks_.empty()) return Status::OK();
   std::map<std::pair<uint64_t, uint32_t>, std::vector<log::LogChunk>> shards;
   uint64_t newest_id = 0;
   for (const uint64_t chunk : log_chunks_) {
     Result<log::LogChunk> header = log::ReadLogChunk(*pool_, chunk);
     if (!header.ok()) return header.status();
-    if (BRAID_MUTANT(kReplayShardsByOption) && header->shard >= options_.log.shards) continue;
     shards[{header->table_id, header->shard}].push_back(*header);
     newest_id = std::max(newest_id, header->table_id);
   }
+  // The memtable that comes next has an id above those of all logs.
+  BRAID_DCHECK(newest_id < state_.next_table_id);
   state_.log_id = newest_id;
   state_.entries = std::make_unique<memtable::RecoveredEntries>(pool_, *options_.memtable.kind);
   std::vector<std::vector<log::LogChunk>> logs;
@@ -222,9 +222,10 @@ Status RecoveryJob::ReplayLogs() {
   }
   std::vector<Status> outcomes(logs.size());
   std::vector<log::ShardLog> read(logs.size());
-  const size_t threads = options_.background_threads && log_chunks_.size() > 2 * logs.size()
-                             ? std::min<size_t>(logs.size(), std::thread::hardware_concurrency())
-                             : 1;
+  const size_t threads =
+      options_.background_threads && log_chunks_.size() > 2 * logs.size()
+          ? std::clamp<size_t>(std::thread::hardware_concurrency(), 1, logs.size())
+          : 1;
   const Status ran = OnThreads(threads, logs.size(), [&](size_t i) {
     Result<log::ShardLog> shard = log::ReadShardLog(*pool_, logs[i]);
     if (shard.ok()) {
@@ -237,7 +238,7 @@ Status RecoveryJob::ReplayLogs() {
   for (const Status& outcome : outcomes) {
     if (!outcome.ok()) return outcome;
   }
-  if (!BRAID_MUTANT(kLastWritesNotFlushed)) FlushLastWrites(read);
+  FlushLastWrites(read);
   Replay replay(pool_, state_.entries.get(), &read, threads);
   if (Status s = replay.Run(); !s.ok()) return s;
   for (const log::ShardLog& shard : read) {
@@ -245,11 +246,10 @@ Status RecoveryJob::ReplayLogs() {
     state_.last_sequence = std::max(state_.last_sequence, shard.max_sequence);
     if (Status s = pool_->WillCopy(shard.torn.size()); !s.ok()) return s;
     // So that nobody takes what was never acknowledged for an entry of the table to come.
-    if (BRAID_MUTANT(kTornEntriesNotMarked)) continue;
     for (const uint64_t offset : shard.torn) {
       auto* entry = pool_->As<EntryHeader>(offset);
       pool_->ops().StoreByte(entry->state_byte(), format::kStateVoid);
-      if (!BRAID_MUTANT(kTornMarkNotFlushed)) pool_->ops().Persist(entry->state_byte(), 1);
+      pool_->ops().Persist(entry->state_byte(), 1, media::Site::kTornMark);
     }
   }
   return Status::OK();
@@ -258,23 +258,24 @@ Status RecoveryJob::ReplayLogs() {
 /// The process that died may have been about to flush the last write of each shard: it is whole in
 /// the caches, and will be shown. The writes before it had returned.
 void RecoveryJob::FlushLastWrites(const std::vector<log::ShardLog>& logs) {
-  pmem::PersistOps& ops = pool_->ops();
+  media::PersistOps& ops = pool_->ops();
   for (const log::ShardLog& shard : logs) {
     for (size_t i = shard.committed.size(); i-- > 0;) {
       const uint64_t offset = shard.committed[i];
       const auto* entry = pool_->As<EntryHeader>(offset);
-      ops.Flush(entry, entry->size());
+      ops.Flush(entry, entry->size(), media::Site::kLastWrites);
       if (const uint64_t extent = pool_->ExtentOf(offset); extent != 0) {
         const auto* header = pool_->As<format::ExtentHeader>(extent);
-        ops.Flush(header, sizeof *header + header->value_bytes);
+        ops.Flush(header, sizeof *header + header->value_bytes, media::Site::kLastWrites);
       }
       if (entry->has(format::kFirstOfUnit)) break;
     }
   }
-  ops.Fence();
+  ops.Fence(media::Site::kLastWritesFence);
 }
 
-ExtentOwner OwnerOf(const pmem::PmemPool& pool, uint64_t extent) {
+ExtentOwner OwnerOf(const pool::PmemPool& pool, uint64_t extent) {
+  BRAID_DCHECK(extent == pool.ChunkOffset(pool.ChunkOf(extent)));
   format::ExtentHeader header;
   std::memcpy(&header, pool.At(extent), sizeof header);
   const EntryHeader* owner = pool.EntryAt(header.owner);
@@ -288,22 +289,22 @@ ExtentOwner OwnerOf(const pmem::PmemPool& pool, uint64_t extent) {
   if (format::ValueCheck(owner->value()) != owner->value_check || ref.offset != extent) {
     return ExtentOwner::kNobody;
   }
-  return owner->state() == format::kStateLive ? ExtentOwner::kAlive : ExtentOwner::kDead;
+  return owner->state() == format::kStateLive ? ExtentOwner::kAlive : ExtentOwner::kObsolete;
 }
 
-/// Frees extents whose entry was never committed, or is dead. A process that died in a merge has
-/// left marks of death in the page cache alone; on the medium they come first, lest a rebuild finds
-/// an entry that is live and has lost its value.
+/// Frees extents whose entry was never committed, or is obsolete. A process that died in a merge
+/// has left obsolete marks in the page cache alone; on the medium they come first, lest a rebuild
+/// finds an entry that is live and has lost its value.
 Status RecoveryJob::SweepExtents() {
-  if (BRAID_MUTANT(kExtentsNotSwept)) return Status::OK();
-  bool synced = state_.rebuilt || pool_->read_only() ||
-                pool_->ops().media_class() != MediaClass::kPage || BRAID_MUTANT(kSweepNotSynced);
+  bool synced =
+      state_.rebuilt || pool_->read_only() || pool_->ops().media_class() != MediaClass::kPage;
   for (const uint64_t extent : extents_) {
     const ExtentOwner owner = OwnerOf(*pool_, extent);
-    if (BRAID_MUTANT(kExtentsOfDeadKept) && owner == ExtentOwner::kDead) continue;
+    // Nobody else gives extents back at an open.
+    BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(extent)).kind() == ChunkKind::kExtentHead);
     if (owner == ExtentOwner::kAlive) continue;
-    if (owner == ExtentOwner::kDead && !synced) {
-      if (Status s = pool_->media().Sync(); !s.ok()) return s;
+    if (owner == ExtentOwner::kObsolete && !synced) {
+      if (Status s = pool_->media().Sync(media::Site::kSweepSync); !s.ok()) return s;
       synced = true;
     }
     pool_->FreeExtent(extent);

@@ -1,15 +1,18 @@
 // Purpose: the path backwards: brings a pool that was not closed, or was closed in order, to a
 // state the engine can run on, without copying data and without work that grows with the database.
 // Thread safety: runs before anybody else sees the pool; reads logs with several threads when
-// large. Invariant 1: every step may be interrupted and repeated. Invariant 2: nothing depends on
-// options of the last session. Invariant 3: sequence numbers found in any intact header, torn ones
-// included, are never handed out again. Persistence: steps and their commit points:
+// large.
+// Invariants:
+//   1. Every step may be interrupted and repeated.
+//   2. Nothing depends on options of the last session.
+//   3. Sequence numbers found in any intact header, torn ones included, are never handed out again.
+// Persistence: steps and their commit points:
 //  1. manifest: newest intact copy.
 //  2. after a power loss on page-cache media: rebuild (rebuild.h) instead of 3 to 5.
 //  3. merge in progress: the newest intact redo batch is made again; of a merge without records the
-//  entry under way is taken back (pointer_persistence.h).
+//     entry under way is taken back (pointer_persistence.h).
 //  4. logs above flushed_table_id are read into a memtable. Nothing is committed; the flush does
-//  that.
+//     that.
 //  5. sweep: chunks and extents that nothing can reach are freed, each by its state word.
 // Of a pool that is opened for reading all of that is done on private copies of pages (media.h):
 // nothing commits, and the next open finds what this one found.
@@ -20,18 +23,18 @@
 #include <vector>
 
 #include "braid/options.h"
-#include "compaction/redo_log.h"
 #include "level/manifest.h"
 #include "log/log_reader.h"
 #include "memtable/recovered_entries.h"
-#include "pmem/chunk_usage.h"
+#include "merge/redo_log.h"
+#include "pool/chunk_usage.h"
 
 namespace braid::recovery {
 
 struct RecoveredState {
   std::unique_ptr<memtable::RecoveredEntries> entries;  // null when no log holds anything
   uint64_t log_id = 0;                                  // of the newest of these logs
-  compaction::OpenMerges open_merges;
+  merge::OpenMerges open_merges;
   uint64_t next_table_id = 0;
   uint64_t last_sequence = 0;
   uint64_t replayed_entries = 0;
@@ -41,14 +44,14 @@ struct RecoveredState {
 
 class RecoveryJob {
  public:
-  RecoveryJob(pmem::PmemPool* pool, level::Manifest* manifest, pmem::ChunkUsage* usage,
+  RecoveryJob(pool::PmemPool* pool, level::Manifest* manifest, pool::ChunkUsage* usage,
               const Options& options)
       : pool_(pool), manifest_(manifest), usage_(usage), options_(options) {}
 
   Result<RecoveredState> Run();
 
  private:
-  RecoveredState TakeCut(const pmem::Media::Cut& cut);
+  RecoveredState TakeCut(const media::Media::Cut& cut);
   Status ReserveCopies(bool rebuild);
   static uint64_t PagesOf(const std::vector<format::RedoUpdate>& updates);
   Status FinishMerges();
@@ -61,9 +64,9 @@ class RecoveryJob {
   Status SweepExtents();
   bool NeedsRebuild() const;
 
-  pmem::PmemPool* pool_;
+  pool::PmemPool* pool_;
   level::Manifest* manifest_;
-  pmem::ChunkUsage* usage_;
+  pool::ChunkUsage* usage_;
   const Options& options_;
   std::vector<uint64_t> log_chunks_;  // to be replayed
   std::vector<uint64_t> extents_;
@@ -72,10 +75,10 @@ class RecoveryJob {
 
 /// Who owns an extent, by the entry that its header names.
 enum class ExtentOwner : uint8_t {
-  kAlive,   ///< an intact, live entry names it
-  kDead,    ///< the entry is marked dead: the extent is about to be freed
-  kNobody,  ///< no intact entry names it
+  kAlive,     ///< an intact, live entry names it
+  kObsolete,  ///< the entry is marked obsolete: the extent is about to be freed
+  kNobody,    ///< no intact entry names it
 };
-ExtentOwner OwnerOf(const pmem::PmemPool& pool, uint64_t extent);
+ExtentOwner OwnerOf(const pool::PmemPool& pool, uint64_t extent);
 
 }  // namespace braid::recovery

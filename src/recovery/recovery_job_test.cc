@@ -28,9 +28,9 @@ class RecoveryJobTest : public ::testing::Test {
   ChunkKind KindOf(uint64_t chunk) const { return pool_->StateOf(chunk).kind(); }
 
   const Options options_ = test::PoolOfSmallChunks();
-  test::TestPool pool_{[](pmem::PmemPool* fresh) { return level::Manifest(fresh).Create(); }};
+  test::TestPool pool_{[](pool::PmemPool* fresh) { return level::Manifest(fresh).Create(); }};
   level::Manifest manifest_{pool_.get()};
-  pmem::ChunkUsage usage_{1024};
+  pool::ChunkUsage usage_{1024};
 };
 
 TEST_F(RecoveryJobTest, WhatWasAllocatedForACommitThatNeverCameIsFreed) {

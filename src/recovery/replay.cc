@@ -1,4 +1,5 @@
-// Purpose: replaying logs. Thread safety, invariants, persistence: see replay.h.
+// Purpose: replaying logs.
+// Thread safety, invariants, persistence: see replay.h.
 #include "recovery/replay.h"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include <cstring>
 #include <thread>
 
-#include "base/mutants.h"
+#include "base/check.h"
 #include "base/no_throw.h"
 #include "base/prefetch.h"
 
@@ -42,6 +43,7 @@ Status OnThreads(size_t threads, size_t parts, const std::function<void(size_t)>
   });
   take_parts();
   for (std::thread& helper : helpers) helper.join();
+  BRAID_DCHECK(next.load() >= parts);  // the last one to finish has looked for one more
   for (Status& outcome : outcomes) {
     if (!outcome.ok()) return std::move(outcome);
   }
@@ -49,6 +51,7 @@ Status OnThreads(size_t threads, size_t parts, const std::function<void(size_t)>
 }
 
 Status Replay::Run() {
+  BRAID_DCHECK(threads_ > 0 && parts_.size() == logs_->size());
   if (Status s = FindCommonPrefix(); !s.ok()) return s;
   ChooseBounds();
   if (Status s = OnThreads(threads_, logs_->size(), [&](size_t log) { Divide(log); }); !s.ok()) {
@@ -89,6 +92,7 @@ Status Replay::FindCommonPrefix() {
     common[log] = here;
   });
   common_ = common.empty() ? 0 : *std::min_element(common.begin(), common.end());
+  BRAID_DCHECK(common_ <= first.size());
   return s;
 }
 
@@ -109,12 +113,15 @@ void Replay::ChooseBounds() {
       bounds_.clear();
       return;
     }
+    BRAID_DCHECK(bounds_.empty() || bounds_.back() < bound);  // or a key could have two parts
     bounds_.push_back(bound);
   }
+  BRAID_DCHECK(bounds_.empty() || bounds_.size() + 1 == threads_);
 }
 
 void Replay::Divide(size_t log) {
   std::vector<std::vector<Replayed>>& parts = parts_[log];
+  BRAID_DCHECK(parts.empty());  // each log is divided once, by one thread
   parts.resize(threads_);
   for (const uint64_t offset : (*logs_)[log].committed) {
     const std::string_view key = pool_->KeyAt(offset);
@@ -124,6 +131,7 @@ void Replay::Divide(size_t log) {
             ? (threads_ == 1 ? 0 : base::Hash64(key) % threads_)
             : static_cast<size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), head) -
                                   bounds_.begin());
+    BRAID_DCHECK(part < threads_);
     parts[part].push_back({head, pool_->As<EntryHeader>(offset)->sequence(), offset});
   }
 }
@@ -131,6 +139,7 @@ void Replay::Divide(size_t log) {
 void Replay::InsertPart(size_t part) {
   std::vector<Replayed> mine;
   for (const auto& parts : parts_) {
+    BRAID_DCHECK(parts.size() == threads_);  // all logs are divided by now
     mine.insert(mine.end(), parts[part].begin(), parts[part].end());
   }
   // Among keys with the same head only versions of one key need an order.
@@ -153,16 +162,15 @@ void Replay::InsertPart(size_t part) {
 }
 
 /// Puts a committed entry into the memtable. A flush that was not committed may have marked it
-/// dead. Returns its size.
+/// obsolete. Returns its size.
 uint64_t Replay::Insert(uint64_t offset) {
   auto* entry = pool_->As<EntryHeader>(offset);
-  if (entry->state() == format::kStateDead && !BRAID_MUTANT(kReviveSkipped)) {
+  if (entry->state() == format::kStateObsolete) {
     // Not flushed. The sweep of extents must see it, nobody after the next crash: the version that
-    // made this one obsolete is in the same log, so the flush to come marks it dead again, and
+    // made this one obsolete is in the same log, so the flush to come marks it obsolete again, and
     // until that is committed every recovery comes by here.
     pool_->ops().StoreByte(entry->state_byte(), format::kStateLive);
   }
-  if (BRAID_MUTANT(kReplayIgnoresDeletes) && entry->op() == format::EntryOp::kDelete) return 0;
   entries_->Insert(offset);
   return entry->size();
 }

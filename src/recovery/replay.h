@@ -1,10 +1,12 @@
 // Purpose: puts what logs hold into the entries of a memtable, in key order: so each entry finds
 // its place in the tree near that of the one before, and threads work at places of their own.
-// Thread safety: has the entries for itself, but for threads that it makes. Invariant 1: all
-// versions of a key are inserted by one thread, the oldest first; a key that was written from many
-// shards would otherwise cost a walk over its versions for each of them. Invariant 2: no order of
-// keys and no choice of threads changes what the memtable holds. Persistence: nothing is committed,
-// marks of death that an uncommitted flush has left are taken back in the caches only; see Insert.
+// Thread safety: has the entries for itself, except for threads that it makes.
+// Invariants:
+//   1. All versions of a key are inserted by one thread, the oldest first; a key that was written
+//      from many shards would otherwise cost a walk over its versions for each of them.
+//   2. No order of keys and no choice of threads changes what the memtable holds.
+// Persistence: nothing is committed, obsolete marks that an uncommitted flush has left are taken
+// back in the caches only; see Insert.
 // Source: ListDB 6.7, Algorithm 8.
 #pragma once
 
@@ -23,7 +25,7 @@ Status OnThreads(size_t threads, size_t parts, const std::function<void(size_t)>
 
 class Replay {
  public:
-  Replay(pmem::PmemPool* pool, memtable::RecoveredEntries* entries,
+  Replay(pool::PmemPool* pool, memtable::RecoveredEntries* entries,
          const std::vector<log::ShardLog>* logs, size_t threads)
       : pool_(pool), entries_(entries), logs_(logs), threads_(threads), parts_(logs->size()) {}
 
@@ -46,7 +48,7 @@ class Replay {
   void InsertPart(size_t part);
   uint64_t Insert(uint64_t offset);
 
-  pmem::PmemPool* pool_;
+  pool::PmemPool* pool_;
   memtable::RecoveredEntries* entries_;
   const std::vector<log::ShardLog>* logs_;
   size_t threads_;

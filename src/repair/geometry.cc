@@ -1,4 +1,5 @@
-// Purpose: finding a damaged pool's geometry. Thread safety, persistence: see geometry.h.
+// Purpose: finding a damaged pool's geometry.
+// Thread safety, persistence: see geometry.h.
 #include "repair/geometry.h"
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "pmem/pool_facts.h"
+#include "pool/pool_facts.h"
 
 namespace braid::repair {
 
@@ -16,7 +17,7 @@ using format::kPageBytes;
 using format::LogChunkHeader;
 using format::PoolHeader;
 using format::SegmentHeader;
-using pmem::PoolImage;
+using media::PoolImage;
 
 namespace {
 
@@ -86,7 +87,7 @@ class GeometryFinder {
              "its check does not match", false);
       }
     }
-    Result<PoolHeader> header = pmem::ChooseHeader(copies, first->name + "+0x1000");
+    Result<PoolHeader> header = pool::ChooseHeader(copies, first->name + "+0x1000");
     if (header.ok()) {
       found_.header = *header;
     } else if (!header.status().IsCorruption()) {

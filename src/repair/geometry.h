@@ -1,7 +1,9 @@
 // Purpose: where everything of a damaged pool lies: the size of its chunks and the place of each of
 // its files, from the headers that are left, or from what chunks say of their own place.
-// Thread safety: functions without state. Invariant 1: nothing is believed that has no check of its
-// own. Persistence: none; the files are only read.
+// Thread safety: functions without state.
+// Invariants:
+//   1. Nothing is believed that has no check of its own.
+// Persistence: none; the files are only read.
 #pragma once
 
 #include <optional>
@@ -9,7 +11,7 @@
 
 #include "braid/repair.h"
 #include "format/layout.h"
-#include "pmem/pool_image.h"
+#include "media/pool_image.h"
 
 namespace braid::repair {
 
@@ -35,6 +37,6 @@ struct Geometry {
 /// `chunk_bytes`: what the caller knows, 0 when nothing. Errors: NotSupported (a pool of another
 /// format version), Corruption (nothing is left to go by), InvalidArgument (chunk_bytes contradicts
 /// an intact header).
-Result<Geometry> FindGeometry(const pmem::PoolImage& image, uint64_t chunk_bytes);
+Result<Geometry> FindGeometry(const media::PoolImage& image, uint64_t chunk_bytes);
 
 }  // namespace braid::repair

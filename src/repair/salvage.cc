@@ -1,12 +1,12 @@
 // Purpose: the second half of a salvage: what links still tell, and which version of each key
-// counts. Thread safety, invariants, persistence: see salvage.h.
+// counts.
+// Thread safety, invariants, persistence: see salvage.h.
 #include "repair/salvage.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "base/mutants.h"
-#include "pmem/file_media.h"
+#include "media/file_media.h"
 
 namespace braid::repair {
 
@@ -16,14 +16,14 @@ using format::EntryPtr;
 
 namespace {
 
-using Ranges = std::vector<pmem::PoolImage::Range>;
+using Ranges = std::vector<media::PoolImage::Range>;
 
 /// The same bytes, by ranges that are ascending and apart.
 Ranges Joined(Ranges ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](const auto& a, const auto& b) { return a.offset < b.offset; });
   Ranges joined;
-  for (const pmem::PoolImage::Range& range : ranges) {
+  for (const media::PoolImage::Range& range : ranges) {
     const uint64_t end = range.offset + range.bytes;
     if (joined.empty() || range.offset > joined.back().offset + joined.back().bytes) {
       joined.push_back(range);
@@ -38,9 +38,9 @@ Ranges Joined(Ranges ranges) {
 bool Meets(const Ranges& ranges, uint64_t offset, uint64_t bytes) {
   const auto behind = std::lower_bound(
       ranges.begin(), ranges.end(), offset + bytes,
-      [](const pmem::PoolImage::Range& range, uint64_t end) { return range.offset < end; });
+      [](const media::PoolImage::Range& range, uint64_t end) { return range.offset < end; });
   if (behind == ranges.begin()) return false;
-  const pmem::PoolImage::Range& last = *std::prev(behind);
+  const media::PoolImage::Range& last = *std::prev(behind);
   return last.offset + last.bytes > offset;
 }
 
@@ -50,12 +50,12 @@ Salvage::~Salvage() = default;
 
 Result<std::unique_ptr<Salvage>> Salvage::Read(const std::string& path,
                                                const RepairOptions& options) {
-  Result<std::unique_ptr<pmem::PoolImage>> image = pmem::PoolImage::Open(path);
+  Result<std::unique_ptr<media::PoolImage>> image = media::PoolImage::Open(path);
   if (!image.ok()) return image.status();
-  return Read(std::move(image).value(), options, pmem::CurrentBootId());
+  return Read(std::move(image).value(), options, media::CurrentBootId());
 }
 
-Result<std::unique_ptr<Salvage>> Salvage::Read(std::unique_ptr<pmem::PoolImage> image,
+Result<std::unique_ptr<Salvage>> Salvage::Read(std::unique_ptr<media::PoolImage> image,
                                                const RepairOptions& options,
                                                const std::string& boot_id) {
   Result<Geometry> geometry = FindGeometry(*image, options.chunk_bytes);
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Salvage>> Salvage::Read(std::unique_ptr<pmem::PoolImage> 
   salvage->report_.findings = found.findings;
   salvage->report_.chunk_bytes = found.chunk_bytes;
   salvage->report_.segments = found.segments.size();
-  std::vector<pmem::PoolImage::Place> places;
+  std::vector<media::PoolImage::Place> places;
   for (const SegmentPlace& segment : found.segments) places.push_back({segment.file, segment.base});
   // A file may be longer than its segment was.
   uint64_t bytes = found.pool_bytes;
@@ -77,12 +77,12 @@ Result<std::unique_ptr<Salvage>> Salvage::Read(std::unique_ptr<pmem::PoolImage> 
   const uint64_t unit = found.chunk_bytes;
   bytes = (bytes + unit - 1) / unit * unit;
   if (Status s = salvage->image_->Map(places, bytes); !s.ok()) return s;
-  // A sound pool's extents share no byte. Those of a damaged one are named in vain now and then;
-  // and a copy of a pool may have holes where values are zero.
+  // A sound pool's extents share no byte. Those of a damaged one are sometimes named by entries
+  // that are not intact; and a copy of a pool may have holes where values are zero.
   constexpr uint64_t kInVain = 8;
   constexpr uint64_t kInHoles = 1ull << 36;
   salvage->extent_bytes_left_ = kInHoles;
-  for (const pmem::PoolImage::File& file : salvage->image_->files()) {
+  for (const media::PoolImage::File& file : salvage->image_->files()) {
     for (const auto& data : file.data) salvage->extent_bytes_left_ += kInVain * data.bytes;
   }
   if (found.header && found.header->clean == 0 &&
@@ -110,7 +110,7 @@ Result<std::unique_ptr<Salvage>> Salvage::Read(std::unique_ptr<pmem::PoolImage> 
 void Salvage::Note(uint64_t offset, uint64_t bytes, const std::string& object,
                    const std::string& problem, bool lost, const EntryHeader* entry) {
   RepairFinding finding;
-  const pmem::PoolImage::File* file = image_->FileAt(offset);
+  const media::PoolImage::File* file = image_->FileAt(offset);
   finding.file = file != nullptr ? file->name : "(no file)";
   finding.offset = file != nullptr ? offset - file->base : offset;
   finding.bytes = bytes;
@@ -123,7 +123,7 @@ void Salvage::Note(uint64_t offset, uint64_t bytes, const std::string& object,
 }
 
 void Salvage::NoteUnreadable() {
-  for (const pmem::PoolImage::Range& range : image_->unreadable()) {
+  for (const media::PoolImage::Range& range : image_->unreadable()) {
     report_.unreadable += range.bytes;
     Note(range.offset, range.bytes, "medium", "it can't be read", true);
   }
@@ -134,7 +134,7 @@ bool Salvage::ValueIsIntact(const EntryHeader& entry, bool live) {
   if (!entry.has(format::kValueInExtent)) return true;
   format::ExtentRef ref;
   if (entry.value_bytes != sizeof ref) return false;
-  // Of a dead entry the extent is given back, and another may have it.
+  // Of an obsolete entry the extent is given back, and another may have it.
   if (!live) return true;
   std::memcpy(&ref, entry.value().data(), sizeof ref);
   return ExtentIsIntact(ref);
@@ -238,7 +238,7 @@ void Salvage::FollowLinks() {
   if (!links_mean_something_ || has_leaves_) return;
   std::vector<uint64_t> lost;
   for (const EntryChunk& chunk : chunks_) {
-    if (LinksAreOfTable(chunk) || BRAID_MUTANT(kSalvageFollowsLogLinks)) {
+    if (LinksAreOfTable(chunk)) {
       FollowEntries(chunk, &lost);
     }
   }
@@ -246,7 +246,7 @@ void Salvage::FollowLinks() {
   for (const format::TableRecord& table : manifest_.tables) FollowTable(table, &lost);
   std::sort(lost.begin(), lost.end());
   lost.erase(std::unique(lost.begin(), lost.end()), lost.end());
-  const std::vector<pmem::PoolImage::Range> known = Joined(lost_ranges_);
+  const std::vector<media::PoolImage::Range> known = Joined(lost_ranges_);
   for (const uint64_t offset : lost) {
     if (Meets(known, offset, 1) || image_->FileAt(offset) == nullptr) continue;
     Note(offset, 0, "entry", "a link leads here, but no intact entry is here", true);
@@ -256,13 +256,13 @@ void Salvage::FollowLinks() {
 void Salvage::Decide() {
   std::vector<const Candidate*> versions;
   for (const Candidate& candidate : candidates_) {
-    // A dead entry with a damaged value may be the torn write of an earlier crash.
+    // An obsolete entry with a damaged value may be the torn write of an earlier crash.
     const bool counts =
         candidate.is(kCommitted) && (candidate.is(kValueIntact) || candidate.is(kLive));
     if (counts) versions.push_back(&candidate);
   }
   // Of two that count alike the one that a list leads to: the other one is an original whose table
-  // has its copies already, and which a merge that has yet to end will mark dead.
+  // has its copies already, and which a merge that has yet to end will mark obsolete.
   const auto rank = [](const Candidate& c) {
     return 2 * (c.facts & (kLive | kValueIntact)) + (c.is(kLinked) ? 1 : 0);
   };
@@ -302,7 +302,7 @@ void Salvage::DecideKey(const std::vector<const Candidate*>& versions) {
   }
   if (newest.is(kStateDamaged)) {
     Note(newest.offset + EntryHeader::kStateByteOffset, 1, "state of an entry",
-         "it says neither live nor dead; the entry was taken for live", false, &entry);
+         "it says neither live nor obsolete; the entry was taken for live", false, &entry);
   }
   if (entry.op() == EntryOp::kDelete) return;
   if (!newest.is(kLive)) {
@@ -327,7 +327,7 @@ void Salvage::DecideKey(const std::vector<const Candidate*>& versions) {
 
 /// Chunks of which nothing tells what they held. Those within a salvaged extent held that.
 void Salvage::NoteUnknownChunks() {
-  std::vector<pmem::PoolImage::Range> extents;
+  std::vector<media::PoolImage::Range> extents;
   for (const uint64_t offset : records_) {
     const auto* entry = reinterpret_cast<const EntryHeader*>(image_->base() + offset);
     if (!entry->has(format::kValueInExtent)) continue;

@@ -1,34 +1,23 @@
 // Purpose: finds what a damaged pool still holds: the newest intact version of each key, from the
 // entries themselves. Reads only; trusts no link, table or count.
-// Thread safety: one thread. Persistence: none; the pool is not changed.
+// Thread safety: one thread.
+// Persistence: none; the pool is not changed.
 //
-// Which version counts. Entries carry the sequence number of their write; of all intact entries of
-// a key the newest decides:
+// Of all entries of a key that count, the newest by sequence number decides. Which entries count,
+// and why, is in docs/internals/repair.md; in short:
 //  - a live put: its value is salvaged.
-//  - a delete, live or dead: the key is gone. (A merge that drops a delete drops what it hid first
-//    or last, as the crash may have it; the delete still says so.)
-//  - a dead put: a newer version, or a delete, took its place. If that one is lost, so is the key:
-//    an old value is never shown as if it were the newest.
-//  - a live put whose header and key are intact but not its value: the key is lost, and listed by
-//    name. Older versions stay away, for the same reason.
-//  - an entry whose own bytes are damaged is not seen at all: an older version may then be salvaged
-//    in its place. The damaged range is listed, without the key.
-// Not all intact entries count. In a log that was never flushed a write counts when all its entries
-// are there; one at the log's end that is not whole is what a crash may leave, and is left out and
-// listed, as recovery leaves it out. One in the middle was acknowledged: what is intact of it
-// counts; but not after a loss of the page cache, which takes what it likes of what was not synced.
-// Dead entries of such torn writes prove nothing and are passed over; in a table there are none.
-// Marks of death in a log are of a flush that was not committed: they mean nothing, as recovery
-// takes them back; nor do links in such a log, which recovery makes anew. In a pool of leaves
-// (format/leaf.h) what no leaf names does not count, as long as all leaves can be read and the pool
-// was not closed: a crash may come between the store that takes an entry out of its leaf and the
-// mark. With leaves damaged, entries decide as elsewhere, and that is listed. After a loss of the
-// page cache a redo record's marks mean nothing, either: of an original and its copy a rebuild that
-// was interrupted may have kept the one that the merge was to drop. Invariant 1: no byte is used
-// before bounds and check. Invariant 2: what is salvaged was written with this value under this
-// key. Invariant 3: where a version may be missing there is a finding. Known limit: of two lives of
-// a chunk the newer counts; entries lost at the very end of a log that was never flushed leave no
-// trace when nothing but zeros is in their place.
+//  - a delete, live or obsolete: the key is gone.
+//  - an obsolete put: what superseded it is lost, and so is the key.
+//  - a live put with a damaged value: the key is lost, and listed by name.
+//  - entries with a damaged header or key are not recognised; the damaged range is listed.
+//  - torn writes, and marks or links of a flush that did not commit, do not count.
+//
+// Invariants:
+//   1. No byte is used before bounds and check.
+//   2. What is salvaged was written with this value under this key.
+//   3. Where a version may be missing there is a finding. Known limit: of two lives of a chunk the
+//      newer counts; entries lost at the very end of a log that was never flushed leave no trace
+//      when nothing but zeros is in their place.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +31,7 @@
 
 #include "braid/repair.h"
 #include "format/manifest.h"
-#include "pmem/pool_image.h"
+#include "media/pool_image.h"
 #include "recovery/entry_scan.h"
 #include "repair/geometry.h"
 
@@ -55,7 +44,7 @@ class Salvage {
   static Result<std::unique_ptr<Salvage>> Read(const std::string& path,
                                                const RepairOptions& options);
   /// The same of an image that is open; `boot_id`: of the machine as it runs now.
-  static Result<std::unique_ptr<Salvage>> Read(std::unique_ptr<pmem::PoolImage> image,
+  static Result<std::unique_ptr<Salvage>> Read(std::unique_ptr<media::PoolImage> image,
                                                const RepairOptions& options,
                                                const std::string& boot_id);
   ~Salvage();
@@ -77,7 +66,7 @@ class Salvage {
   enum Fact : uint16_t {
     kValueIntact = 1,
     kLive = 2,
-    kStateDamaged = 4,  // neither live nor dead
+    kStateDamaged = 4,  // neither live nor obsolete
     kCommitted = 8,     // its write was whole
     kFlushed = 16,      // it belongs to a table
     kLinked = 32,       // a bottom link, or a leaf, leads to it
@@ -98,7 +87,7 @@ class Salvage {
     uint64_t end_of_entries = 0;      // offset behind the last intact one
     size_t first_candidate = 0;
     size_t candidates = 0;
-    std::vector<pmem::PoolImage::Range> gaps;  // that are not judged yet
+    std::vector<media::PoolImage::Range> gaps;  // that are not judged yet
   };
   class ChunkVisitor;
 
@@ -122,7 +111,7 @@ class Salvage {
   bool IsOpenLog(const EntryChunk& chunk) const noexcept {
     return has_manifest_ && chunk.has_header && chunk.is_log && !has_leaves_ && !IsFlushed(chunk);
   }
-  /// Not of a log whose table is known not to be flushed: recovery makes its links anew. There they
+  /// Not of a log whose table is known not to be flushed: recovery sets its links again. There they
   /// lead to older versions, are of a flush that was not committed, or, since no check covers them,
   /// of the chunk's earlier life, where a crash took the store of a link out of a last write.
   bool LinksAreOfTable(const EntryChunk& chunk) const noexcept {
@@ -139,7 +128,7 @@ class Salvage {
     return (!links_mean_something_ && IsOpenLog(chunk)) || LostHeaderWithPower(chunk) ||
            chunk.generation < GenerationFloor() || MayBeOfAnExtent(chunk);
   }
-  /// A chunk that was given back, which waits for all marks of death, and of whose next life, that
+  /// A chunk that was given back, which waits for all obsolete marks, and of whose next life, that
   /// of a large value, some sectors have reached the medium, the state has not.
   bool MayBeOfAnExtent(const EntryChunk& chunk) const noexcept;
   uint32_t GenerationFloor() const noexcept {
@@ -186,7 +175,7 @@ class Salvage {
   void NoteUnreadable();
   void NoteUnknownChunks();
 
-  std::unique_ptr<pmem::PoolImage> image_;
+  std::unique_ptr<media::PoolImage> image_;
   Geometry geometry_;
   bool has_manifest_ = false;
   bool links_mean_something_ = true;  // false after a power loss on page-cache media
@@ -196,13 +185,13 @@ class Salvage {
   std::vector<EntryChunk> chunks_;  // ascending
   std::vector<Candidate> candidates_;
   std::vector<uint64_t> records_;  // offsets of the entries that were salvaged, in key order
-  std::unordered_set<uint64_t> redo_dead_;
-  std::vector<uint64_t> redo_links_;                 // link words that a merge was about to store
-  std::vector<uint64_t> redo_chunks_;                // offsets
-  std::vector<uint64_t> idle_chunks_;                // numbers: free, or left out; ascending
-  std::vector<uint64_t> unknown_chunks_;             // offsets: neither state nor header is intact
-  std::vector<pmem::PoolImage::Range> gaps_;         // in chunks of a pool of leaves
-  std::vector<pmem::PoolImage::Range> lost_ranges_;  // what findings cover already
+  std::unordered_set<uint64_t> redo_obsolete_;
+  std::vector<uint64_t> redo_links_;                  // link words that a merge was about to store
+  std::vector<uint64_t> redo_chunks_;                 // offsets
+  std::vector<uint64_t> idle_chunks_;                 // numbers: free, or left out; ascending
+  std::vector<uint64_t> unknown_chunks_;              // offsets: neither state nor header is intact
+  std::vector<media::PoolImage::Range> gaps_;         // in chunks of a pool of leaves
+  std::vector<media::PoolImage::Range> lost_ranges_;  // what findings cover already
   /// Bytes of extents that are intact, by their begin: no two of a pool share any. So all of them
   /// are read once, whatever entries name.
   struct IntactExtent {

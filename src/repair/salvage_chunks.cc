@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "base/mutants.h"
 #include "repair/salvage.h"
 
 namespace braid::repair {
@@ -77,11 +76,11 @@ void Salvage::TakeUpdates(uint64_t place) {
   for (uint32_t i = 0; i < header.count; ++i) {
     format::RedoUpdate update;
     std::memcpy(&update, image_->base() + place + sizeof header + i * sizeof update, sizeof update);
-    if ((update.target & format::kRedoMarkDead) != 0) {
+    if ((update.target & format::kRedoMarkObsolete) != 0) {
       // Not so after a loss of the page cache: of an original and its copy a rebuild that was
       // interrupted may have chosen the one that the merge was about to drop.
-      if (!links_mean_something_ && !BRAID_MUTANT(kSalvageBelievesRedo)) continue;
-      redo_dead_.insert(update.target & format::kOffsetMask);
+      if (!links_mean_something_) continue;
+      redo_obsolete_.insert(update.target & format::kOffsetMask);
     } else {
       redo_links_.push_back(update.value);
     }
@@ -99,13 +98,13 @@ void Salvage::ClassifyChunks() {
 /// Those that hold any bytes, or have a state: a header, or a file that is one hole, may claim any
 /// size. Ascending.
 std::vector<uint64_t> Salvage::ChunksToLookAt(const SegmentPlace& segment) const {
-  const pmem::PoolImage::File& file = image_->files()[segment.file];
+  const media::PoolImage::File& file = image_->files()[segment.file];
   const uint64_t unit = geometry_.chunk_bytes;
   const uint64_t count = std::min(segment.bytes, (file.bytes + unit - 1) / unit * unit) / unit;
   const uint64_t meta = format::MetaChunks(segment.index, segment.bytes, unit, geometry_.regions);
   const uint64_t table = segment.state_table() - segment.base;
   std::vector<uint64_t> found;
-  for (const pmem::PoolImage::Range& data : file.data) {
+  for (const media::PoolImage::Range& data : file.data) {
     const uint64_t end = data.offset + data.bytes;
     for (uint64_t i = data.offset / unit; i * unit < end; ++i) found.push_back(i);
     const uint64_t first = std::max(data.offset, table);
@@ -192,7 +191,7 @@ void Salvage::ClassifyChunk(const SegmentPlace& segment, uint64_t chunk) {
 }
 
 /// A log whose table has copies of all that counts in it, and which was about to be freed; copies
-/// of a flush, a bulk load or a collection that was not committed: nobody was told of it.
+/// of a flush, a bulk load or a collection that was not committed: no caller ever saw its success.
 bool Salvage::IsLeftOut(const EntryChunk& chunk, ChunkKind kind) const noexcept {
   if (!has_manifest_) return false;
   const uint64_t id = chunk.header.table_id;
@@ -211,20 +210,18 @@ bool Salvage::IsLeftOut(const EntryChunk& chunk, ChunkKind kind) const noexcept 
 class Salvage::ChunkVisitor final : public recovery::EntryVisitor {
  public:
   ChunkVisitor(Salvage* salvage, EntryChunk* chunk)
-      : salvage_(salvage),
-        chunk_(chunk),
-        believes_marks_(!salvage->IsOpenLog(*chunk) || BRAID_MUTANT(kSalvageBelievesLogMarks)) {}
+      : salvage_(salvage), chunk_(chunk), believes_marks_(!salvage->IsOpenLog(*chunk)) {}
 
   void Entry(uint64_t offset, const EntryHeader& entry) override {
     const bool is_void = entry.state() == format::kStateVoid;
     if (gap_.bytes != 0) TakeGap(is_void);
     if (is_void) return;  // of a write that was never whole
     if (salvage_->IsOfNoTable(*chunk_, entry)) return;
-    const bool live = entry.state() != format::kStateDead || !believes_marks_;
+    const bool live = entry.state() != format::kStateObsolete || !believes_marks_;
     uint16_t facts = salvage_->ValueIsIntact(entry, live) ? kValueIntact : 0;
     if (entry.state() == format::kStateLive) {
-      if (!salvage_->redo_dead_.contains(offset)) facts |= kLive;
-    } else if (entry.state() != format::kStateDead) {
+      if (!salvage_->redo_obsolete_.contains(offset)) facts |= kLive;
+    } else if (entry.state() != format::kStateObsolete) {
       facts |= kLive | kStateDamaged;
     } else if (!believes_marks_) {
       facts |= kLive;
@@ -236,7 +233,7 @@ class Salvage::ChunkVisitor final : public recovery::EntryVisitor {
 
  private:
   void TakeGap(bool before_void) {
-    const pmem::PoolImage::Range gap = std::exchange(gap_, {});
+    const media::PoolImage::Range gap = std::exchange(gap_, {});
     if (salvage_->has_leaves_) {
       salvage_->gaps_.push_back(gap);
     } else if (before_void) {
@@ -249,7 +246,7 @@ class Salvage::ChunkVisitor final : public recovery::EntryVisitor {
   Salvage* salvage_;
   EntryChunk* chunk_;
   const bool believes_marks_;
-  pmem::PoolImage::Range gap_;
+  media::PoolImage::Range gap_;
 };
 
 recovery::EntryRegion Salvage::RegionOf(const EntryChunk& chunk) const {
@@ -320,7 +317,7 @@ void Salvage::JudgeLogs() {
       if (!IsFlushed(chunk)) continue;
     }
     // Of a table: its writes were whole, or marked void before it was flushed. Of a chunk that does
-    // not say: what is live counts, and of the dead what can't be of a torn write.
+    // not say: what is live counts, and of the obsolete what can't be of a torn write.
     const bool whole = has_manifest_ && IsFlushed(chunk) && !has_leaves_;
     for (size_t i = 0; i < chunk.candidates; ++i) {
       Candidate& candidate = candidates_[chunk.first_candidate + i];
@@ -354,8 +351,7 @@ void Salvage::JudgeLog(std::vector<EntryChunk*>* chunks) {
     for (size_t c = 0; c < chunk.candidates; ++c) {
       const Candidate& candidate = candidates_[chunk.first_candidate + c];
       if (candidate.offset != end) units.Break();
-      units.Take(candidate.offset, *EntryOf(candidate),
-                 candidate.is(kValueIntact) || BRAID_MUTANT(kSalvageTakesTornValues));
+      units.Take(candidate.offset, *EntryOf(candidate), candidate.is(kValueIntact));
       end = candidate.offset + EntryOf(candidate)->size();
     }
     if (i + 1 == chunks->size() ||
@@ -401,7 +397,7 @@ bool Salvage::MayBeOfAnExtent(const EntryChunk& chunk) const noexcept {
 
 /// Bytes without an entry in a chunk of a table, or in one that does not say what it is of.
 void Salvage::NoteGaps(EntryChunk* chunk) {
-  for (const pmem::PoolImage::Range& gap : std::exchange(chunk->gaps, {})) {
+  for (const media::PoolImage::Range& gap : std::exchange(chunk->gaps, {})) {
     Note(gap.offset, gap.bytes, "entry", "no intact entry is in these bytes", !MayHaveGaps(*chunk));
   }
 }
@@ -409,9 +405,9 @@ void Salvage::NoteGaps(EntryChunk* chunk) {
 /// Bytes without an entry in a log: behind which another write begins, or of the last one, which a
 /// crash may have torn.
 void Salvage::JudgeGaps(const std::vector<EntryChunk*>& chunks) {
-  std::vector<pmem::PoolImage::Range> open;
+  std::vector<media::PoolImage::Range> open;
   const auto note = [&](bool lost) {
-    for (const pmem::PoolImage::Range& gap : open) {
+    for (const media::PoolImage::Range& gap : open) {
       Note(gap.offset, gap.bytes, "entry",
            lost ? "no intact entry is in these bytes"
                 : "no intact entry is in these bytes; a crash or a loss of power tore their write",

@@ -1,10 +1,9 @@
-// Purpose: what the leaves of a damaged pool still tell: which entries count. Thread safety,
-// invariants, persistence: see salvage.h.
+// Purpose: what the leaves of a damaged pool still tell: which entries count.
+// Thread safety, invariants, persistence: see salvage.h.
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "base/mutants.h"
 #include "format/leaf.h"
 #include "repair/salvage.h"
 
@@ -15,7 +14,7 @@ using format::EntryPtr;
 using format::Leaf;
 using format::LeafPtr;
 
-/// Whether all marks of death had become durable.
+/// Whether all obsolete marks had become durable.
 bool Salvage::WasClosed() const noexcept {
   // The image of the index is written by a close, and freed by the open that follows.
   return geometry_.header ? geometry_.header->clean != 0 : has_leaf_index_;
@@ -26,7 +25,7 @@ void Salvage::FollowLeaves() {
   std::vector<uint64_t> named;
   const bool whole = links_mean_something_ && ReadLeaves(&named);
   std::sort(named.begin(), named.end());
-  for (const pmem::PoolImage::Range& gap : gaps_) {
+  for (const media::PoolImage::Range& gap : gaps_) {
     // A write that a crash interrupted, unless a leaf names something here.
     Note(gap.offset, gap.bytes, "entry", "no intact entry is in these bytes", !whole);
   }
@@ -56,7 +55,7 @@ void Salvage::FollowLeaves() {
     if (WasClosed()) {
       Note(candidate.offset, EntryOf(candidate)->size(), "entry",
            "no leaf names it: what it holds may be an older version", false, EntryOf(candidate));
-    } else if (!BRAID_MUTANT(kSalvageForgetsLeaves)) {
+    } else {
       candidate.facts = 0;
     }
   }

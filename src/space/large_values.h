@@ -3,10 +3,12 @@
 // written and no memtable flushed.
 // Thread safety: any thread; a Scope belongs to one write and its thread. The mutex comes after the
 // shard locks (lsm_store.h), and no thread waits for anything but the pool's growth under it.
-// Invariant 1: an extent that is reserved and has no entry yet is in reserved_, so that a Verify
-// beside its write knows whose its chunks are. Invariant 2: after Close() nobody copies, and all
-// that was reserved has an entry or was given back: the pool may then be another's. Invariant 3: a
-// run of chunks is kept for large values (PmemPool::KeepRun) only while a write wants one.
+// Invariants:
+//   1. An extent that is reserved and has no entry yet is in reserved_, so that a concurrent Verify
+//      knows whose its chunks are.
+//   2. After Close() nobody copies, and all that was reserved has an entry or was given back: the
+//      pool may then be another's.
+//   3. A run of chunks is kept for large values (PmemPool::KeepRun) only while a write wants one.
 // Persistence: that of PmemPool::ReserveExtent; what a crash leaves of it is swept at the next
 // open.
 #pragma once
@@ -18,13 +20,13 @@
 
 #include "base/mutex.h"
 #include "log/index_unified_log.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 
 namespace braid::space {
 
 class LargeValues {
  public:
-  explicit LargeValues(pmem::PmemPool* pool) noexcept : pool_(pool) {}
+  explicit LargeValues(pool::PmemPool* pool) noexcept : pool_(pool) {}
   LargeValues(const LargeValues&) = delete;
   LargeValues& operator=(const LargeValues&) = delete;
 
@@ -52,7 +54,7 @@ class LargeValues {
     }
     /// Copies what is to be copied; nothing for small values. Errors: OutOfSpace, and some may have
     /// been copied; Closed. Without locks, and not inside an EpochGuard.
-    Status Copy(uint32_t region, pmem::AllocationClass allocation);
+    Status Copy(uint32_t region, pool::AllocationClass allocation);
     /// What copies a value elsewhere has found no room for it: until this scope ends, a run of
     /// chunks that is long enough is asked for. Errors: Closed.
     Status AskForRoom(uint64_t value_bytes);
@@ -93,9 +95,9 @@ class LargeValues {
   void WantNoMore(const Scope& scope) noexcept BRAID_REQUIRES(mutex_);
   void Leave(const Scope& scope) noexcept;
   Status Reserve(const Scope& scope, log::PendingEntry* pending, uint32_t region,
-                 pmem::AllocationClass allocation);
+                 pool::AllocationClass allocation);
 
-  pmem::PmemPool* const pool_;
+  pool::PmemPool* const pool_;
   base::Mutex mutex_;
   base::CondVar left_;
   bool closed_ BRAID_GUARDED_BY(mutex_) = false;

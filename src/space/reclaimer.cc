@@ -1,19 +1,21 @@
-// Purpose: what is retired, and when it is given back. Thread safety, invariants, persistence: see
-// reclaimer.h.
+// Purpose: what is retired, and when it is given back.
+// Thread safety, invariants, persistence: see reclaimer.h.
 #include "space/reclaimer.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "base/mutants.h"
-#include "pmem/epoch.h"
+#include "base/check.h"
+#include "base/epoch.h"
 
 namespace braid::space {
 
 void Reclaimer::Retire(Retired retired) {
   std::list<Batch> node;
   node.push_back({0, std::move(retired)});
-  node.front().clock = BRAID_MUTANT(kReclaimClockStands) ? clock_.load() : clock_.fetch_add(1) + 1;
+  node.front().clock = clock_.fetch_add(1) + 1;
+  BRAID_DCHECK(node.front().clock <=
+               clock_.load());  // invariant 2: a reader of it from now on does not hold this back
   {
     const base::MutexLock lock(mutex_);
     batches_.splice(batches_.end(), node);
@@ -35,7 +37,8 @@ Result<bool> Reclaimer::Reclaim(bool in_doubt) {
   // First the clock, then the views: a view that is not seen has a pin at least as high as this,
   // and can't reach what was retired before.
   const uint64_t now = clock_.load();
-  const uint64_t oldest = BRAID_MUTANT(kPinIgnored) ? now : std::min(now, oldest_pin_());
+  const uint64_t oldest = std::min(now, oldest_pin_());
+  BRAID_DCHECK(oldest <= now);
   std::list<Batch> ready;
   RetiredMemory memory;
   {
@@ -46,17 +49,23 @@ Result<bool> Reclaimer::Reclaim(bool in_doubt) {
     }
   }
   if (ready.empty() && memory.empty()) return false;
-  pmem::SynchronizeEpoch();
+  base::SynchronizeEpoch();
   memory.clear();
   if (ready.empty()) return true;
   if (in_doubt || pool_->failed()) return false;
   const bool frees = std::any_of(ready.begin(), ready.end(),
                                  [](const Batch& batch) { return !batch.retired.empty(); });
-  if (frees && !BRAID_MUTANT(kReclaimNotSynced)) {
-    if (Status s = pool_->media().Sync(); !s.ok()) return s;
+  if (frees) {
+    if (Status s = pool_->media().Sync(media::Site::kReclaimSync); !s.ok()) return s;
   }
   for (const Batch& batch : ready) {
-    for (const pmem::ChunkId& chunk : batch.retired.chunks) pool_->FreeChunk(chunk.chunk);
+    BRAID_DCHECK(batch.clock <= oldest);  // invariant 1
+    // Nobody else has freed them, or this would be the next life of one.
+    BRAID_DCHECK(std::all_of(batch.retired.chunks.begin(), batch.retired.chunks.end(),
+                             [this](const pool::ChunkId& id) {
+                               return pool_->StateOf(id.chunk).generation() == id.generation;
+                             }));
+    for (const pool::ChunkId& chunk : batch.retired.chunks) pool_->FreeChunk(chunk.chunk);
     for (const uint64_t extent : batch.retired.extents) pool_->FreeExtent(extent);
     chunks_given_back_.fetch_add(batch.retired.chunks.size(), std::memory_order_relaxed);
   }
@@ -70,7 +79,7 @@ void Reclaimer::ReclaimMemory() noexcept {
     const base::MutexLock lock(mutex_);
     memory.swap(memory_);
   }
-  if (!memory.empty()) pmem::SynchronizeEpoch();
+  if (!memory.empty()) base::SynchronizeEpoch();
 }
 
 bool Reclaimer::HasRetired() const {
@@ -83,7 +92,7 @@ bool Reclaimer::HasRetiredMemory() const {
   return !memory_.empty();
 }
 
-bool Reclaimer::IsRetired(const pmem::ChunkId& chunk) const {
+bool Reclaimer::IsRetired(const pool::ChunkId& chunk) const {
   const base::MutexLock lock(mutex_);
   return std::any_of(batches_.begin(), batches_.end(), [&](const Batch& batch) {
     const auto& chunks = batch.retired.chunks;

@@ -1,13 +1,15 @@
 // Purpose: gives back what merges and flushes have retired, once nobody can reach it any more:
 // chunks and extents of the pool, and DRAM.
-// Thread safety: any thread. Locks, in the order they may be taken: that of Hold() and Reclaim(),
-// then the one over the lists; neither is held while another object's is waited for, but views'.
-// Invariant 1: what is retired is given back after a grace period (pmem/epoch.h), and after the
-// views whose pin is older than it are gone.
-// Invariant 2: what was unlinked before the clock moves can't be found by views that read the clock
-// afterwards: their pins let it go.
-// Invariant 3: on media that need it, the marks of death are on the medium before what they guard
-// against is reused.
+// Thread safety: any thread.
+// Locks, in the order they may be taken: that of Hold() and Reclaim(), then the one over the lists;
+// neither is held while another object's is waited for, but views'.
+// Invariants:
+//   1. What is retired is given back after a grace period (base/epoch.h), and after the views whose
+//      pin is older than it are gone.
+//   2. What was unlinked before the clock moves can't be found by views that read the clock
+//      afterwards: their pins let it go.
+//   3. On media that need it, the obsolete marks are on the medium before what they guard against
+//      is reused.
 // Persistence: states of chunks, by PmemPool; a crash before that leaves them to the next open.
 #pragma once
 
@@ -21,7 +23,7 @@
 
 #include "base/mutex.h"
 #include "braid/status.h"
-#include "pmem/pool.h"
+#include "pool/pool.h"
 
 namespace braid::space {
 
@@ -30,7 +32,7 @@ using RetiredMemory = std::list<std::shared_ptr<const void>>;
 
 /// What may be reused in the pool once the views and readers of its time are gone.
 struct Retired {
-  std::vector<pmem::ChunkId> chunks;
+  std::vector<pool::ChunkId> chunks;
   std::vector<uint64_t> extents;
 
   bool empty() const noexcept { return chunks.empty() && extents.empty(); }
@@ -40,7 +42,7 @@ class Reclaimer {
  public:
   /// `oldest_pin`: the oldest value of clock() that a view holds, ~0 without views. `wake`: there
   /// is something to be given back; called without locks of this object.
-  Reclaimer(pmem::PmemPool* pool, std::function<uint64_t()> oldest_pin, std::function<void()> wake)
+  Reclaimer(pool::PmemPool* pool, std::function<uint64_t()> oldest_pin, std::function<void()> wake)
       : pool_(pool), oldest_pin_(std::move(oldest_pin)), wake_(std::move(wake)) {}
   Reclaimer(const Reclaimer&) = delete;
   Reclaimer& operator=(const Reclaimer&) = delete;
@@ -52,19 +54,19 @@ class Reclaimer {
   void RetireMemory(RetiredMemory memory) noexcept;
 
   /// Gives back what no reader and no view can reach. `in_doubt`: the medium has failed, and what
-  /// it says to be dead may not be; then DRAM alone. False when there was nothing. Errors: a
+  /// it says to be obsolete may not be; then DRAM alone. False when there was nothing. Errors: a
   /// sync's, and nothing was given back.
   Result<bool> Reclaim(bool in_doubt);
-  /// DRAM alone, by whoever needs it now.
+  /// DRAM alone, by a thread that needs it now.
   void ReclaimMemory() noexcept;
   /// While it is held nothing is given back to the pool.
   base::MutexHold Hold() const { return base::MutexHold(reclaim_mutex_); }
 
-  /// How often space was given back, here or elsewhere (CountRoom): who found no room looks whether
-  /// that has changed since. One load.
+  /// How often space was given back, here or elsewhere (CountRoom): a caller that found no room
+  /// looks whether that has changed since. One load.
   uint64_t times() const noexcept {
-    // Relaxed: who waits for space looks under Hold(); an earlier look that misses the last one
-    // leads to one attempt more.
+    // Relaxed: a writer that waits for space looks under Hold(); an earlier look that misses the
+    // last one leads to one attempt more.
     return times_.load(std::memory_order_relaxed);
   }
   void CountRoom() noexcept { times_.fetch_add(1, std::memory_order_relaxed); }
@@ -74,7 +76,7 @@ class Reclaimer {
 
   bool HasRetired() const;
   bool HasRetiredMemory() const;
-  bool IsRetired(const pmem::ChunkId& chunk) const;
+  bool IsRetired(const pool::ChunkId& chunk) const;
   /// Extents that wait to be given back.
   std::unordered_set<uint64_t> RetiredExtents() const;
 
@@ -84,7 +86,7 @@ class Reclaimer {
     Retired retired;
   };
 
-  pmem::PmemPool* const pool_;
+  pool::PmemPool* const pool_;
   const std::function<uint64_t()> oldest_pin_;
   const std::function<void()> wake_;
   std::atomic<uint64_t> clock_{1};

@@ -12,13 +12,13 @@ namespace {
 
 class ReclaimerTest : public ::testing::Test {
  protected:
-  pmem::ChunkId Chunk() {
+  pool::ChunkId Chunk() {
     auto chunk =
-        pool_->AllocateLogChunk({}, format::ChunkKind::kLog, pmem::AllocationClass::kWrite);
+        pool_->AllocateLogChunk({}, format::ChunkKind::kLog, pool::AllocationClass::kWrite);
     EXPECT_TRUE(chunk.ok()) << chunk.status().ToString();
     return {*chunk, pool_->StateOf(*chunk).generation()};
   }
-  bool IsFree(const pmem::ChunkId& chunk) const {
+  bool IsFree(const pool::ChunkId& chunk) const {
     return pool_->StateOf(chunk.chunk).kind() == format::ChunkKind::kFree;
   }
   bool Reclaim(bool in_doubt = false) {
@@ -35,8 +35,8 @@ class ReclaimerTest : public ::testing::Test {
 
 TEST_F(ReclaimerTest, WithoutViewsAllIsGivenBackAtOnce) {
   EXPECT_FALSE(Reclaim());
-  const pmem::ChunkId chunk = Chunk();
-  const pmem::ChunkId other = Chunk();
+  const pool::ChunkId chunk = Chunk();
+  const pool::ChunkId other = Chunk();
   reclaimer_.Retire({.chunks = {chunk}, .extents = {}});
   EXPECT_EQ(wakes_, 1);
   EXPECT_TRUE(reclaimer_.HasRetired());
@@ -52,8 +52,8 @@ TEST_F(ReclaimerTest, WithoutViewsAllIsGivenBackAtOnce) {
 }
 
 TEST_F(ReclaimerTest, AViewKeepsWhatWasRetiredAfterItBegan) {
-  const pmem::ChunkId before = Chunk();
-  const pmem::ChunkId after = Chunk();
+  const pool::ChunkId before = Chunk();
+  const pool::ChunkId after = Chunk();
   reclaimer_.Retire({.chunks = {before}, .extents = {}});
   oldest_pin_ = reclaimer_.clock().load();
   reclaimer_.Retire({.chunks = {after}, .extents = {}});
@@ -67,9 +67,9 @@ TEST_F(ReclaimerTest, AViewKeepsWhatWasRetiredAfterItBegan) {
 }
 
 TEST_F(ReclaimerTest, ExtentsGoTheSameWay) {
-  const pmem::ChunkId owner = Chunk();
+  const pool::ChunkId owner = Chunk();
   const uint64_t entry = pool_->ChunkOffset(owner.chunk) + sizeof(format::LogChunkHeader);
-  auto extent = pool_->AllocateExtent(40'000, entry, pmem::AllocationClass::kWrite);
+  auto extent = pool_->AllocateExtent(40'000, entry, pool::AllocationClass::kWrite);
   ASSERT_TRUE(extent.ok()) << extent.status().ToString();
   const uint64_t free_before = pool_->free_chunks();
   reclaimer_.Retire({.chunks = {}, .extents = {*extent}});
@@ -95,7 +95,7 @@ TEST_F(ReclaimerTest, MemoryWaitsForItsReadersButForNoView) {
 }
 
 TEST_F(ReclaimerTest, OfAMediumInDoubtNothingIsReused) {
-  const pmem::ChunkId chunk = Chunk();
+  const pool::ChunkId chunk = Chunk();
   RetiredMemory memory;
   memory.push_back(std::make_shared<int>(7));
   const std::weak_ptr<const void> seen = memory.front();

@@ -1,12 +1,16 @@
 // Purpose: the one loop in which a write is tried until it has written or can't: an attempt may
 // meet a memtable that was just sealed, a range that is being deleted, a pause, or a pool that is
-// full. Thread safety: any thread, without locks. Invariant 1: each attempt is admitted first, so
-// that no write goes on after writes have ended. Persistence: none.
+// full.
+// Thread safety: any thread, without locks.
+// Invariants:
+//   1. Each attempt is admitted first, so that no write goes on after writes have ended.
+// Persistence: none.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 
+#include "base/check.h"
 #include "braid/status.h"
 
 namespace braid::write {
@@ -25,7 +29,9 @@ Status AttemptUntilDone(Host&& host, Attempt&& attempt) {
       continue;
     }
     if (s.IsOutOfSpace() && host.WaitForSpace(reclaimed)) continue;
-    return host.WhyRefused(std::move(s));
+    Status why = host.WhyRefused(std::move(s));
+    BRAID_DCHECK(!why.ok());  // nothing was written
+    return why;
   }
 }
 

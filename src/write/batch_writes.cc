@@ -1,14 +1,15 @@
-// Purpose: batches. Thread safety, invariants, persistence: see writer.h.
+// Purpose: batches.
+// Thread safety, invariants, persistence: see writer.h.
 #include <algorithm>
 
-#include "base/mutants.h"
-#include "pmem/epoch.h"
+#include "base/check.h"
+#include "base/epoch.h"
 #include "write/writer.h"
 
 namespace braid::write {
 
 using format::EntryOp;
-using pmem::AllocationClass;
+using pool::AllocationClass;
 
 /// The updates of `batch`, whose bytes they point to; counts them.
 Result<std::vector<log::PendingEntry>> Writer::DraftsOf(const WriteBatch& batch) {
@@ -54,6 +55,7 @@ Status Writer::Write(const WriteOptions& options, const WriteBatch& batch) {
 
 Status Writer::WriteDrafts(const WriteOptions& options, std::vector<log::PendingEntry> entries,
                            For whom, BatchCondition* condition) {
+  BRAID_DCHECK(!entries.empty());
   const bool only_deletes =
       std::all_of(entries.begin(), entries.end(),
                   [](const log::PendingEntry& pending) { return pending.op == EntryOp::kDelete; });
@@ -75,7 +77,7 @@ Status Writer::TryBatch(std::vector<log::PendingEntry>* entries, AllocationClass
                         For whom, const BatchCondition* condition) {
   // Also keeps the memtable from being sealed.
   const auto batch_lock = HoldBatchesWatched();
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   if (closed()) return Status::Closed();
   memtable::MemTable* target = store_.versions->shown().active.get();
   if (target->is_frozen()) return Status::TryAgain("");
@@ -85,7 +87,8 @@ Status Writer::TryBatch(std::vector<log::PendingEntry>* entries, AllocationClass
     return LockShards();
   }();
 
-  if (failed() && !BRAID_MUTANT(kFailureMissedByInsert)) return WhyEnded();  // invariant 3
+  BRAID_DCHECK(locks.size() == shards_.size());  // invariant 2
+  if (failed()) return WhyEnded();               // invariant 3
   if (whom == For::kUser && kept_range_.IsShown() &&
       std::any_of(entries->begin(), entries->end(), [this](const log::PendingEntry& pending) {
         return kept_range_.Covers(pending.key);

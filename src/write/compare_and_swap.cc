@@ -4,10 +4,11 @@
 // Why it is one step. A call that stores takes effect when it draws its number, under the lock of
 // the key's leaf in the memtable that was active before the read began. If that memtable is still
 // active after the draw, every newer version of the key is in this leaf (or was in an older table
-// when the key was read there), and the leaf holds none but the version that was read: so at the
-// draw the key held what was compared. A call that does not store takes effect when it reads. A
-// batch inserts under all shard locks; a conditional insert, which holds one, meets it whole.
-#include "pmem/epoch.h"
+// when the key was read there), and the leaf holds only the version that was read: so at the draw
+// the key held what was compared. A call that does not store takes effect when it reads. A batch
+// inserts under all shard locks; a conditional insert, which holds one, meets it whole.
+#include "base/check.h"
+#include "base/epoch.h"
 #include "write/writer.h"
 
 namespace braid::write {
@@ -30,7 +31,7 @@ Result<bool> Writer::CompareAndSwap(const WriteOptions& options, Slice key,
   bool stored = false;
   Status s = AttemptUntilDone(For::kUser, [&] {
     if (wants_copy) {
-      if (Status copied = CopyLarge(&large, pmem::AllocationClass::kWrite); !copied.ok()) {
+      if (Status copied = CopyLarge(&large, pool::AllocationClass::kWrite); !copied.ok()) {
         return copied;
       }
     }
@@ -51,7 +52,7 @@ Result<bool> Writer::CompareAndSwap(const WriteOptions& options, Slice key,
 /// equal.
 Result<bool> Writer::TryCompareAndSwap(log::PendingEntry* pending, std::optional<Slice> expected,
                                        const space::LargeValues::Scope& large, bool* wants_copy) {
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   if (closed()) return Status::Closed();
   // Before the read, which may look at a newer state: a memtable that is no longer active then
   // refuses the insert.
@@ -70,6 +71,8 @@ Result<bool> Writer::TryCompareAndSwap(log::PendingEntry* pending, std::optional
   }
   *wants_copy = large.wants_copy();
   if (*wants_copy) return Status::TryAgain("");
+  // The leaf is to hold what was read, or nothing where no version is known.
+  BRAID_DCHECK(now.has_version() || now.sequence == 0);
   condition.sequence = now.sequence;
   if (Status s = Insert(target, pending, &condition); !s.ok()) return s;
   return true;

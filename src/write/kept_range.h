@@ -1,12 +1,14 @@
 // Purpose: the range of keys that a DeleteRange under way keeps for itself.
 // Thread safety: any thread; Show under all shard locks, Covers under one of them.
-// Invariant: it is one thread's at a time, from Own() on; the range lives as long as it is shown.
+// Invariants:
+//   1. It is one thread's at a time, from Own() on; the range lives as long as it is shown.
 // Persistence: none.
 #pragma once
 
 #include <atomic>
 #include <optional>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "braid/status.h"
 
@@ -21,10 +23,15 @@ struct KeyRange {
 
 class KeptRange {
  public:
-  /// Held by a DeleteRange from its begin to its end, and by who wants none beside it.
+  /// Held by a DeleteRange from its begin to its end, and by callers that must exclude one.
   base::MutexHold Own() { return base::MutexHold(mutex_); }
   /// Null: none. By who owns it, under all shard locks.
-  void Show(const KeyRange* range) noexcept { shown_.store(range, std::memory_order_relaxed); }
+  void Show(const KeyRange* range) noexcept {
+    mutex_.AssertHeld();
+    BRAID_DCHECK(range == nullptr || !IsShown());  // one at a time
+    BRAID_DCHECK(range == nullptr || !range->end || range->begin < *range->end);
+    shown_.store(range, std::memory_order_relaxed);
+  }
   /// Whether there is one. A hint without a shard lock: one relaxed load.
   bool IsShown() const noexcept { return shown_.load(std::memory_order_relaxed) != nullptr; }
   /// Under a shard lock.

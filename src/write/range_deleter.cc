@@ -1,23 +1,23 @@
-// Purpose: reads and deletes the keys of a range. Thread safety, invariant, persistence: see
-// range_deleter.h.
+// Purpose: reads and deletes the keys of a range.
+// Thread safety, invariant, persistence: see range_deleter.h.
 //
 // Why writes to the range cannot slip in between. The range is shown to writers while all shard
 // locks are held, when no write is under way; from then on a writer whose key it covers finds it
 // under its shard lock, and waits (KeptRange::Own). So no key of the range changes from the read to
 // the last delete, and the whole is one step among writes: each other write to the range comes
 // before all of it or after all of it. It ends in the same way, so that nobody looks at a range
-// that is gone. Reads and snapshots beside it see a batch whole or not at all.
+// that is gone. Concurrent reads and snapshots see a batch whole or not at all.
 #include "write/range_deleter.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/checksum.h"
-#include "base/mutants.h"
+#include "base/epoch.h"
 #include "base/no_throw.h"
 #include "level/merging_iterator.h"
-#include "pmem/epoch.h"
 
 namespace braid::write {
 
@@ -48,6 +48,7 @@ struct RangeDeleter::Keys {
     ends.push_back(bytes.size());
   }
   Slice Key(size_t i) const {
+    BRAID_DCHECK(i < ends.size());
     const size_t begin = i == 0 ? 0 : ends[i - 1];
     return Slice(bytes).substr(begin, ends[i] - begin);
   }
@@ -71,7 +72,7 @@ Status RangeDeleter::Delete(const WriteOptions& options, Slice begin, std::optio
   if (Status s = store_.writer->Admit(); !s.ok()) return s;  // it may find nothing to delete
   const auto one_at_a_time = store_.writer->OwnKeptRange();
   const KeyRange range{begin, end};
-  if (!BRAID_MUTANT(kRangeNotKept)) store_.writer->ShowKeptRange(&range);
+  store_.writer->ShowKeptRange(&range);
   const Status s = base::CatchToStatus([&] { return DeleteKeys(options, range, deleted); });
   store_.writer->ShowKeptRange(nullptr);
   return s;
@@ -86,10 +87,12 @@ Status RangeDeleter::DeleteKeys(const WriteOptions& options, const KeyRange& ran
   for (Keys keys; !keys.is_last;) {
     if (Status s = ReadKeys(range, from, step, &keys); !s.ok()) return s;
     const size_t count = keys.ends.size();
+    BRAID_DCHECK(count <= step);
     if (count == 0) break;
     Status s = store_.writer->DeleteKept(options, keys.Drafts());
     if (s.IsOutOfSpace() && count > 1) {
       step = std::max<size_t>(count / kFewer, 1);
+      BRAID_DCHECK(step < count);  // in the end one delete is tried, and its error told
       keys.is_last = false;
       continue;
     }
@@ -104,7 +107,7 @@ Status RangeDeleter::DeleteKeys(const WriteOptions& options, const KeyRange& ran
 /// Nobody is to delete a key that came of damage. What was looked up is checked.
 Status RangeDeleter::CheckKeyOf(const level::MergingIterator& at) const {
   if (!store_.options->verify_checksums || at.looked_up()) return Status::OK();
-  const pmem::PmemPool& pool = *store_.pool;
+  const pool::PmemPool& pool = *store_.pool;
   const format::EntryHeader* entry = at.item().entry;
   const uint64_t offset = pool.OffsetOf(entry);
   if (!pool.Holds(entry) || index::KeyIsIntact(pool, *entry, offset, base::Hash64(at.key()))) {
@@ -116,12 +119,13 @@ Status RangeDeleter::CheckKeyOf(const level::MergingIterator& at) const {
 /// The first `step` keys of the range from the key `from` on.
 Status RangeDeleter::ReadKeys(const KeyRange& range, const std::string& from, size_t step,
                               Keys* keys) {
+  BRAID_DCHECK(step > 0);  // or it would be asked for the same keys forever
   keys->Clear();
   const level::ViewRegistry::Handle handle =
       store_.reader->RegisterView(&store_.reclaimer->clock());
   index::ReadView view = store_.reader->ViewOfNow();
   view.sequence = handle.sequence();
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   if (store_.reader->closed()) return Status::Closed();
   const std::shared_ptr<const level::ReadState> state = store_.versions->shown().shared_from_this();
   level::MergingIterator merged = store_.reader->MergeOf(*state, view);

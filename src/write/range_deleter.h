@@ -2,7 +2,8 @@
 // by one mark: a mark would have to be asked for by every later read of the range, and outlive
 // every table that it covers. So deleting costs by the number of keys, and nothing afterwards.
 // Thread safety: any thread; one at a time, the others wait.
-// Invariant: the whole is one step among writes; see range_deleter.cc.
+// Invariants:
+//   1. The whole is one step among writes; see range_deleter.cc.
 // Persistence: that of batches (writer.h); a crash in the middle leaves some of the keys.
 #pragma once
 
@@ -20,7 +21,7 @@ class RangeDeleter {
   /// What is deleted from, and outlives the deleter.
   struct Store {
     const Options* options;
-    pmem::PmemPool* pool;
+    pool::PmemPool* pool;
     const level::VersionSet* versions;
     const space::Reclaimer* reclaimer;
     read::Reader* reader;

@@ -1,10 +1,14 @@
 // Purpose: one fdatasync for all writers that came before it began.
-// Thread safety: any thread. Invariant 1: a call that returns ok was followed by a whole sync: one
-// that began after the call did, and succeeded. Persistence: that of the sync.
+// Thread safety: any thread.
+// Invariants:
+//   1. A call that returns ok was followed by a whole sync: one that began after the call did, and
+//      succeeded.
+// Persistence: that of the sync.
 #pragma once
 
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "braid/status.h"
 
@@ -12,8 +16,9 @@ namespace braid::write {
 
 class SyncRounds {
  public:
-  /// Calls `sync`, unless another thread's serves this one. Errors: those of `sync`; who waited for
-  /// one that failed calls it himself. Cost: a sync, or a wait for one and a half at most.
+  /// Calls `sync`, unless another thread's serves this one. Errors: those of `sync`; a caller that
+  /// waited for one that failed calls `sync` itself. Cost: a sync, or a wait for one and a half at
+  /// most.
   template <class Sync>
   Status Run(Sync&& sync) {
     uint64_t ticket = 0;
@@ -28,6 +33,9 @@ class SyncRounds {
       const base::MutexLock lock(mutex_);
       mine = ++begun_;
     }
+    // Invariant 1: this one begins after the call did, and after all that have succeeded.
+    BRAID_DCHECK(mine >= ticket);
+    BRAID_DCHECK(done_ < mine);
     Status s = sync();
     if (s.ok()) done_ = mine;
     return s;

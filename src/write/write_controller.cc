@@ -1,4 +1,5 @@
-// Purpose: delays and waits of writers. Thread safety, invariants, persistence: write_controller.h.
+// Purpose: delays and waits of writers.
+// Thread safety, invariants, persistence: write_controller.h.
 #include "write/write_controller.h"
 
 #include <immintrin.h>
@@ -6,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+
+#include "base/check.h"
 
 namespace braid::write {
 
@@ -30,8 +33,9 @@ void WriteController::Update(uint64_t l0_tables, uint64_t immutables, bool activ
   changed_.NotifyAll();
 }
 
-void WriteController::Hold() noexcept {
+void WriteController::Pause() noexcept {
   const base::MutexLock lock(mutex_);
+  BRAID_DCHECK(!held_);  // Resume of the one would let the writers of the other go
   held_ = true;
   if (!released_.load(std::memory_order_relaxed)) {
     reason_.store(StallReason::kIngest, std::memory_order_relaxed);
@@ -39,9 +43,10 @@ void WriteController::Hold() noexcept {
   }
 }
 
-void WriteController::LetGo(uint64_t l0_tables, uint64_t immutables, bool active_full) {
+void WriteController::Resume(uint64_t l0_tables, uint64_t immutables, bool active_full) {
   {
     const base::MutexLock lock(mutex_);
+    BRAID_DCHECK(held_);
     held_ = false;
   }
   Update(l0_tables, immutables, active_full);

@@ -1,13 +1,17 @@
-// Purpose: keeps writers from outrunning the background: a smooth delay first, a wait at last.
-// Thread safety: any thread. Invariant 1: a writer waits only while the background has work that
-// will end the wait; when the background has failed, writers are let through to get its error.
-// Persistence: none. Source: ZipperDB 5.2.2.5 (slow-down instead of stop).
+// Purpose: keeps writers from outrunning the background: a smooth delay first, then a wait.
+// Thread safety: any thread.
+// Invariants:
+//   1. A writer waits only while the background has work that will end the wait; when the
+//      background has failed, writers are let through to get its error.
+// Persistence: none.
+// Source: ZipperDB 5.2.2.5 (slow-down instead of stop).
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/mutex.h"
 #include "base/stalls.h"
 #include "braid/options.h"
@@ -20,7 +24,9 @@ class WriteController {
       : slowdown_(Merges(options) ? options.compaction.l0_slowdown : kNever),
         stop_(Merges(options) ? options.compaction.l0_stop : kNever),
         max_immutable_(options.memtable.max_immutable),
-        stalls_(options.listener.get()) {}
+        stalls_(options.listener.get()) {
+    BRAID_CHECK(slowdown_ <= stop_);
+  }
 
   /// How long a write is held back while so many tables wait in L0, fewer than the stop: doubles
   /// every four tables, gentle where the background nearly keeps up, and at the end slower than any
@@ -36,11 +42,11 @@ class WriteController {
   }
   /// The background tells how far it is behind.
   void Update(uint64_t l0_tables, uint64_t immutables, bool active_full);
-  /// Writers wait until LetGo, whatever the background says; for moments only. They may have passed
-  /// Admit just before.
-  void Hold() noexcept;
+  /// Writers wait until Resume, whatever the background says; for moments only. They may have
+  /// passed Admit just before.
+  void Pause() noexcept;
   /// `l0_tables` and the rest as for Update.
-  void LetGo(uint64_t l0_tables, uint64_t immutables, bool active_full);
+  void Resume(uint64_t l0_tables, uint64_t immutables, bool active_full);
   /// Nobody waits any more (closing, or a sticky error).
   void Release();
 
@@ -54,6 +60,7 @@ class WriteController {
 
   static constexpr uint32_t kNever = ~0u;
   static constexpr uint32_t kStop = ~0u;
+  static_assert((500ull << 8) < kStop);  // the longest delay is no stop
   const uint32_t slowdown_;
   const uint32_t stop_;
   const uint32_t max_immutable_;

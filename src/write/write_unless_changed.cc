@@ -4,17 +4,17 @@
 // Why it is one step. The state that is shown is taken first, and then every key is looked up in
 // all its tables; a version newer than the snapshot ends the attempt. Then all shard locks are
 // taken, so that no write is under way. If the state is still the one that was taken, versions that
-// came after the lookups can be in its memtables only: tables get none but by a flush or a bulk
-// load, and both show another state. So the memtables are asked once more, the sealed ones too,
-// since a write that drew its number before the seal may have ended after the first lookup. What
-// neither lookup finds is not there, and the batch, which draws its numbers under the same locks,
-// comes directly behind the state in which that was so. What is looked up under the locks is in
-// DRAM; lists in persistent memory are read before them.
+// came after the lookups can be in its memtables only: tables get new ones only by a flush or a
+// bulk load, and both show another state. So the memtables are asked once more, the sealed ones
+// too, since a write that drew its number before the seal may have ended after the first lookup.
+// What neither lookup finds is not there, and the batch, which draws its numbers under the same
+// locks, comes directly behind the state in which that was so. What is looked up under the locks is
+// in DRAM; lists in persistent memory are read before them.
 //
 // A key whose newer versions are all gone again (a put and its delete that a merge has dropped) is
 // as it was: it was missing, and is missing.
-#include "base/mutants.h"
-#include "pmem/epoch.h"
+#include "base/check.h"
+#include "base/epoch.h"
 #include "write/writer.h"
 
 namespace braid::write {
@@ -26,7 +26,7 @@ namespace {
 
 Status ChangedMeanwhile() {
   return Status::Busy(
-      "another write came between this transaction's begin and its commit; begin it anew");
+      "another write came between this transaction's begin and its commit; begin it again");
 }
 
 }  // namespace
@@ -47,9 +47,9 @@ Status Writer::WriteUnlessChanged(const WriteOptions& options, const WriteBatch&
   return WriteDrafts(options, std::move(entries).value(), For::kUser, &condition);
 }
 
-/// Takes the state of now and looks the keys up. Busy when one was written.
+/// Takes the current state and looks the keys up. Busy when one was written.
 Status Writer::LookBeforeBatch(BatchCondition* condition) const {
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   if (closed()) return Status::Closed();
   condition->state = store_.versions->shown().shared_from_this();
   const index::ReadView view = store_.reader->ViewOfNow();
@@ -62,10 +62,10 @@ Status Writer::LookBeforeBatch(BatchCondition* condition) const {
   return Status::OK();
 }
 
-/// Under all shard locks. TryAgain when the keys must be looked up anew, or one of them is in a
+/// Under all shard locks. TryAgain when the keys must be looked up again, or one of them is in a
 /// range that is being deleted; Busy when one was written.
 Status Writer::CheckInMemTables(const BatchCondition& condition) const {
-  if (BRAID_MUTANT(kConditionAskedOnce)) return Status::OK();
+  BRAID_DCHECK(condition.state != nullptr);  // LookBeforeBatch has taken it
   // The state that was taken is kept: no other has its address.
   const level::ReadState* const state = &store_.versions->shown();
   if (state != condition.state.get()) return Status::TryAgain("");

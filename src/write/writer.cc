@@ -1,20 +1,24 @@
-// Purpose: writes of one key. Thread safety, invariants, persistence: see writer.h.
+// Purpose: writes of one key.
+// Thread safety, invariants, persistence: see writer.h.
 #include "write/writer.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "base/mutants.h"
+#include "base/check.h"
+#include "base/epoch.h"
 #include "base/no_throw.h"
 #include "base/thread_random.h"
-#include "pmem/epoch.h"
 
 namespace braid::write {
 
 using format::EntryOp;
-using pmem::AllocationClass;
+using pool::AllocationClass;
 
 Writer::Writer(const Store& store, uint32_t shards)
-    : store_(store), pool_(*store.pool), shards_(shards) {}
+    : store_(store), pool_(*store.pool), shards_(shards) {
+  BRAID_CHECK(shards > 0);
+}
 
 Status Writer::Put(const WriteOptions& options, Slice key, Slice value) {
   if (Status s = engine::CheckKey(key); !s.ok()) return s;
@@ -59,7 +63,7 @@ Status Writer::Update(const WriteOptions& options, log::PendingEntry pending) {
   space::LargeValues::Scope large(store_.large_values, {&pending, 1});
   Status s = AttemptUntilDone(For::kUser, [&] {
     Status copied =
-        large.wants_copy() ? CopyLarge(&large, pmem::ClassOf(pending.op)) : Status::OK();
+        large.wants_copy() ? CopyLarge(&large, pool::ClassOf(pending.op)) : Status::OK();
     return copied.ok() ? TryUpdate(&pending) : copied;
   });
   return s.ok() ? AfterWrite(options) : s;
@@ -73,7 +77,7 @@ Status Writer::WhyEnded() const {
 
 /// One attempt. TryAgain when the memtable was sealed meanwhile.
 Status Writer::TryUpdate(log::PendingEntry* pending) {
-  const pmem::EpochGuard guard;
+  const base::EpochGuard guard;
   if (closed()) return Status::Closed();
   return Insert(store_.versions->shown().active.get(), pending, nullptr);
 }
@@ -83,8 +87,9 @@ Status Writer::TryUpdate(log::PendingEntry* pending) {
 Status Writer::Insert(memtable::MemTable* target, log::PendingEntry* pending,
                       const memtable::MemTable::Condition* condition) {
   const uint32_t shard = ShardOfThread();
+  BRAID_DCHECK(shard < shards_.size() && pending->key_hash == base::Hash64(pending->key));
   const auto lock = base::LockWatched(shards_[shard].mutex, store_.controller->stalls());
-  if (failed() && !BRAID_MUTANT(kFailureMissedByInsert)) return WhyEnded();  // invariant 3
+  if (failed()) return WhyEnded();  // invariant 3
   if (kept_range_.Covers(pending->key)) return Status::TryAgain("");
   return target->Write(shard, pending, condition);
 }
@@ -100,14 +105,14 @@ std::vector<base::MutexHold> Writer::LockShards() {
 // In loops, which clang does not follow.
 void Writer::ShowKeptRange(const KeyRange* range) noexcept BRAID_NO_THREAD_CHECK {
   const auto batches_held = HoldBatches();
-  // One at a time would do as well, but for a batch, which holds them all. Without a list of them:
-  // there may be no memory to take back what is shown.
+  // One at a time would do as well, if a batch did not hold them all. Without a list of them: there
+  // may be no memory to take back what is shown.
   for (ShardLock& each : shards_) each.mutex.lock();
   kept_range_.Show(range);
   for (ShardLock& each : shards_) each.mutex.unlock();
 }
 
-/// Before another attempt of a write that was told to try again.
+/// Before another attempt of a write that got TryAgain.
 void Writer::AwaitRange() {
   // Who misses the range meets it again under the shard lock.
   if (!kept_range_.IsShown()) return;
@@ -116,6 +121,10 @@ void Writer::AwaitRange() {
 }
 
 Status Writer::DeleteKept(const WriteOptions& options, std::vector<log::PendingEntry> entries) {
+  BRAID_DCHECK(kept_range_.IsShown());
+  BRAID_DCHECK(std::all_of(entries.begin(), entries.end(), [](const log::PendingEntry& pending) {
+    return pending.op == EntryOp::kDelete;
+  }));
   return WriteDrafts(options, std::move(entries), For::kRangeDelete, nullptr);
 }
 
@@ -131,7 +140,7 @@ Status Writer::AfterWrite(const WriteOptions& options) {
     store_.host->Wake();
   const memtable::MemTable* full = nullptr;
   {
-    const pmem::EpochGuard guard;
+    const base::EpochGuard guard;
     const memtable::MemTable* active = store_.versions->shown().active.get();
     if (store_.budget->IsFull(*active)) full = active;
   }

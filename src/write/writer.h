@@ -1,17 +1,20 @@
 // Purpose: all writes but range deletes and bulk loads: puts, deletes, batches, and the conditional
 // ones.
-// Thread safety: any thread. Locks, in the order they may be taken: that of batches, then the
-// shards', ascending; both before those of LargeValues and the VersionSet.
-// Invariant 1: sequence numbers are drawn under the lock of the memtable leaf that the write goes
-// to, and the leaf stays locked until the entry is durable and inserted. So the order of sequence
-// numbers is a linearization, and a snapshot at the last drawn number needs no waiting.
-// Invariant 2: a batch of several updates holds all shard locks, so that no other write draws a
-// number between its own; its numbers are published when all its entries are inserted.
-// Invariant 3: all writes are admitted in one place, and look once more under their shard lock
-// whether writes have ended: the numbers of a batch that failed after it was durable are not drawn
-// again.
+// Thread safety: any thread.
+// Locks, in the order they may be taken: that of batches, then the shards', ascending; both before
+// those of LargeValues and the VersionSet.
+// Invariants:
+//   1. Sequence numbers are drawn under the lock of the memtable leaf that the write goes to, and
+//      the leaf stays locked until the entry is durable and inserted. So the order of sequence
+//      numbers is a linearization, and a snapshot at the last drawn number needs no waiting.
+//   2. A batch of several updates holds all shard locks, so that no other write draws a number
+//      between its own; its numbers are published when all its entries are inserted.
+//   3. All writes are admitted in one place, and look once more under their shard lock whether
+//      writes have ended: the numbers of a batch that failed after it was durable are not drawn
+//      again.
 // Persistence: a write is durable when its call returns (log/index_unified_log.h); on page-cache
-// media with WriteOptions::sync. Source: ListDB 6.2.1, 6.3.1.
+// media with WriteOptions::sync.
+// Source: ListDB 6.2.1, 6.3.1.
 #pragma once
 
 #include <atomic>
@@ -56,7 +59,7 @@ class Writer {
   };
   /// What is written to, and outlives the writer.
   struct Store {
-    pmem::PmemPool* pool;
+    pool::PmemPool* pool;
     const level::VersionSet* versions;
     const read::Reader* reader;
     const space::Reclaimer* reclaimer;
@@ -90,10 +93,10 @@ class Writer {
   base::MutexHold HoldBatchesWatched() {
     return base::LockWatched(batch_mutex_, store_.controller->stalls());
   }
-  /// While they are held, nobody writes. Under HoldBatches, but for a moment.
+  /// While they are held, nobody writes. Under HoldBatches, except for a moment.
   std::vector<base::MutexHold> LockShards();
   uint32_t shards() const noexcept { return static_cast<uint32_t>(shards_.size()); }
-  /// Held by a DeleteRange, and by who wants none beside it.
+  /// Held by a DeleteRange, and by callers that must exclude one.
   base::MutexHold OwnKeptRange() { return kept_range_.Own(); }
   /// The range that its owner keeps for itself; null: none. When this returns, no write is under
   /// way that has not seen it.
@@ -103,7 +106,7 @@ class Writer {
 
  private:
   enum class Counter : uint8_t { kPuts, kDeletes, kBatches, kBytesPut, kCount };
-  /// Who writes a batch: a DeleteRange may write to the range that it keeps for itself.
+  /// The writer of a batch: a DeleteRange may write to the range that it keeps for itself.
   enum class For : uint8_t { kUser, kRangeDelete };
   struct alignas(64) ShardLock {
     base::Mutex mutex;
@@ -124,7 +127,7 @@ class Writer {
   void AwaitRange();
   bool failed() const noexcept { return store_.errors->failed(); }
   uint32_t ShardOfThread() const noexcept { return pool_.region_map().ShardOfThread(shards()); }
-  Status CopyLarge(space::LargeValues::Scope* large, pmem::AllocationClass allocation);
+  Status CopyLarge(space::LargeValues::Scope* large, pool::AllocationClass allocation);
   Status Update(const WriteOptions& options, log::PendingEntry pending);
   Status TryUpdate(log::PendingEntry* pending);
   Status Insert(memtable::MemTable* target, log::PendingEntry* pending,
@@ -135,7 +138,7 @@ class Writer {
   /// `condition` may be null.
   Status WriteDrafts(const WriteOptions& options, std::vector<log::PendingEntry> entries, For whom,
                      BatchCondition* condition);
-  Status TryBatch(std::vector<log::PendingEntry>* entries, pmem::AllocationClass allocation,
+  Status TryBatch(std::vector<log::PendingEntry>* entries, pool::AllocationClass allocation,
                   For whom, const BatchCondition* condition);
   // compare_and_swap.cc
   Result<bool> TryCompareAndSwap(log::PendingEntry* pending, std::optional<Slice> expected,
@@ -145,7 +148,7 @@ class Writer {
   Status CheckInMemTables(const BatchCondition& condition) const;
 
   const Store store_;
-  pmem::PmemPool& pool_;
+  pool::PmemPool& pool_;
   std::vector<ShardLock> shards_;
   base::Mutex batch_mutex_;
   KeptRange kept_range_;

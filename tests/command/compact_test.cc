@@ -21,7 +21,8 @@ TEST_F(CompactTest, MergesEverythingAndKeepsTheRecords) {
   EXPECT_EQ(Out({"scan", Pool()}), before);
   // Nothing is left to do.
   EXPECT_EQ(nlohmann::json::parse(Out({"compact", Pool(), "--json"}))["merged_entries"], 0);
-  EXPECT_TRUE(Out({"compact", Pool()}).starts_with("merged 0 records, arranged 0, freed 0 chunks"));
+  EXPECT_TRUE(
+      Out({"compact", Pool()}).starts_with("merged 0 records, reclustered 0, freed 0 chunks"));
 }
 
 TEST_F(CompactTest, NeedsAPool) {

@@ -16,10 +16,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/epoch.h"
 #include "base/random.h"
 #include "index/dram_btree.h"
 #include "index/dram_skiplist.h"
-#include "pmem/epoch.h"
 #include "support/environment.h"
 
 namespace braid::index {
@@ -419,13 +419,13 @@ TEST(DramBTreeStressTest, NodesGiveWayAndAreUsedAgainBesideReaders) {
       for (size_t round = 0; round < Share(60); ++round) {
         const size_t begin = random.Uniform(arena.size() - kStretch);
         for (size_t i = 0; i < kStretch; ++i) {
-          const pmem::EpochGuard guard;
+          const base::EpochGuard guard;
           arena.Increment(thread, begin + i);
         }
         const bool backward = random.OneIn(2);
         for (size_t i = 0; i < kStretch; ++i) {
           const size_t at = begin + (backward ? kStretch - 1 - i : i);
-          const pmem::EpochGuard guard;
+          const base::EpochGuard guard;
           if (!arena.Lasting(at)) arena.Erase(thread, at);
         }
       }
@@ -433,17 +433,17 @@ TEST(DramBTreeStressTest, NodesGiveWayAndAreUsedAgainBesideReaders) {
     } else if (thread < kWriters + kReaders) {
       while (writers.load() != 0) {
         for (int op = 0; op < 20; ++op) {
-          const pmem::EpochGuard guard;
+          const base::EpochGuard guard;
           OneOperation(arena, random, thread);
         }
-        const pmem::EpochGuard guard;
+        const base::EpochGuard guard;
         const bool backward = random.OneIn(2);
         arena.Scan(backward ? arena.size() - 1 : 0, backward, 200);
       }
     } else {
       while (writers.load() != 0) {
         const Map::Retired retired = arena.tree().TakeRetired();
-        pmem::SynchronizeEpoch();
+        base::SynchronizeEpoch();
         arena.tree().Reuse(retired);
         std::this_thread::yield();
       }

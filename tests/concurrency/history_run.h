@@ -62,8 +62,8 @@ class HistoryRun {
     for (size_t r = 0; r < kRegisters; ++r) hint_[r].store(state_[group_][r]);
   }
 
-  /// Keys that no history reads. They live on in old chunks among the dead versions of the others,
-  /// so that collection has something to copy.
+  /// Keys that no history reads. They live on in old chunks among the obsolete versions of the
+  /// others, so that collection has something to copy.
   void WriteBallast() {
     for (int i = 0; i < 2; ++i) {
       const std::string key = "ballast" + std::to_string(random_.Below(500));

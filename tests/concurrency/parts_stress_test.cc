@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
     Stress, PartsStressTest,
     ::testing::Values(
         Parts{"SkipList", {{"memtable.kind", "skiplist"}}},
-        Parts{"Lazy", {{"flush.checkpoint_tables", "3"}, {"compaction.l0_trigger", "5"}}},
+        Parts{"Lazy", {{"flush.group_tables", "3"}, {"compaction.l0_trigger", "5"}}},
         Parts{"WriteAhead", {{"log.kind", "write-ahead"}, {"cache.lookup_bytes", "512"}}},
         Parts{"CopyMerge", {{"compaction.kind", "copy"}, {"cache.lookup_bytes", "512"}}},
         Parts{"CopyTwice",

@@ -4,7 +4,7 @@
 
 #include "concurrency.h"
 #include "design/design.h"
-#include "pmem/file_media.h"
+#include "media/file_media.h"
 #include "support/region_turns.h"
 
 namespace braid::test {
@@ -23,7 +23,7 @@ class RegionsStressTest : public ::testing::TestWithParam<int> {
     // Less than DB::Open takes: so few entries are indexed in DRAM that lookups go along the lists.
     options_.memory_budget_bytes = 16 << 10;
     options_.lists.count_visits = true;
-    auto media = pmem::OpenFileMedia(folder_.Sub("pool"), options_.pool, true);
+    auto media = media::OpenFileMedia(folder_.Sub("pool"), options_.pool, true);
     ASSERT_TRUE(media.ok()) << media.status().ToString();
     auto engine = (*design::FindDesign("braid"))->Make(options_, std::move(*media));
     ASSERT_TRUE(engine.ok()) << engine.status().ToString();

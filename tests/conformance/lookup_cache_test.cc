@@ -118,9 +118,9 @@ TEST_F(LookupCacheTest, CopiesTakeThePlaceOfTheirOriginals) {
   options_ = TinyOptions();
   options_.background_threads = false;
   options_.cache.lookup_bytes = 64 << 10;
-  options_.compaction.arrange_share = 0.01;
-  options_.compaction.arrange_min_entries = 100;
-  db_ = OpenOrFail(options_, folder_.Sub("arranged"));
+  options_.compaction.recluster_share = 0.01;
+  options_.compaction.recluster_min_entries = 100;
+  db_ = OpenOrFail(options_, folder_.Sub("reclustered"));
   ASSERT_NE(db_, nullptr);
   constexpr uint64_t kKeys = 997;
   for (uint64_t i = 0; i < kKeys; ++i) {
@@ -131,7 +131,7 @@ TEST_F(LookupCacheTest, CopiesTakeThePlaceOfTheirOriginals) {
   EXPECT_GT(filled, 800u);
   BRAID_ASSERT_OK(db_->Compact());
   const Statistics before = Now();
-  EXPECT_GT(before.arranged_entries, 500u);
+  EXPECT_GT(before.reclustered_entries, 500u);
   EXPECT_EQ(before.lookup_cache_entries, filled);
   for (uint64_t i = 0; i < kKeys; ++i) {
     EXPECT_EQ(GetText(db_.get(), NumberedKey((i * 577) % kKeys)), std::to_string(i));

@@ -55,7 +55,7 @@ class BareDatabase final : public DB {
 
 }  // namespace
 
-Result<std::unique_ptr<DB>> OpenBare(const Options& options, std::unique_ptr<pmem::Media> media) {
+Result<std::unique_ptr<DB>> OpenBare(const Options& options, std::unique_ptr<media::Media> media) {
   // The crash tests' few entries never fill the least budget that a user may set.
   Options valid = options;
   valid.memory_budget_bytes = std::max<uint64_t>(options.memory_budget_bytes, 1 << 20);

@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "braid/db.h"
-#include "pmem/media.h"
+#include "media/media.h"
 
 namespace braid::crash {
 
-Result<std::unique_ptr<DB>> OpenBare(const Options& options, std::unique_ptr<pmem::Media> media);
+Result<std::unique_ptr<DB>> OpenBare(const Options& options, std::unique_ptr<media::Media> media);
 
 /// So that no two chunks share a page.
 inline constexpr uint64_t kBareChunkBytes = 4096;

@@ -11,9 +11,8 @@
 #include <limits>
 #include <string_view>
 
-#include "base/mutant_names.h"
-#include "base/mutants.h"
 #include "crash/mutant_table.h"
+#include "sim/faults.h"
 #include "support/environment.h"
 
 namespace braid::crash {
@@ -88,8 +87,8 @@ const CampaignSize& Size() {
 }
 
 /// With several threads the order of their steps matters more than the lines: many short looks.
-pmem::ImageLimits ImagesAtAPoint(const Workload& workload) {
-  pmem::ImageLimits images = Size().images;
+sim::ImageLimits ImagesAtAPoint(const Workload& workload) {
+  sim::ImageLimits images = Size().images;
   if (workload.threads > 1) images = {images.exhaustive, images.sampled / 4, images.runs / 4};
   // Where nothing is pruned, every image is a run.
   if (workload.media_class != MediaClass::kCacheLine) images.exhaustive = images.runs * 3 / 2;
@@ -191,12 +190,11 @@ void InstallDeathReport() {
 }
 
 int RunMutant(const std::string& name) {
-  const std::optional<base::Mutant> mutant = base::FindMutant(name);
-  if (!mutant.has_value()) {
-    std::fprintf(stderr, "no mutant is called %s; --list_mutants names them\n", name.c_str());
+  const MutantFacts* const facts = FactsOf(name);
+  if (facts == nullptr || !sim::SwitchOn(name)) {
+    std::fprintf(stderr, "no fault is called %s; --list_mutants names them\n", name.c_str());
     return 2;
   }
-  base::active_mutant = *mutant;
   mutant_under_test = name.c_str();
   Device device;
   device_under_test = &device;
@@ -211,7 +209,7 @@ int RunMutant(const std::string& name) {
     return true;
   };
   // First the workload that is known to find it; then all, in small rounds first.
-  const char* const hint = FactsOf(*mutant).workload;
+  const char* const hint = facts->workload;
   for (size_t i = 0; hint != nullptr && i < AllWorkloads().size(); ++i) {
     if (std::string_view(AllWorkloads()[i].name) == hint && killed_by(i, 60'000)) return 0;
   }
@@ -227,9 +225,8 @@ int RunMutant(const std::string& name) {
 
 void ListMutants() {
   for (const MutantFacts& facts : AllMutants()) {
-    const std::string_view name = base::NameOf(facts.mutant);
-    std::printf("%.*s\t%s\t%s\t%s\n", static_cast<int>(name.size()), name.data(), facts.part,
-                facts.mistake, facts.tests != nullptr ? facts.tests : "");
+    std::printf("%.*s\t%s\t%s\t%s\n", static_cast<int>(facts.name.size()), facts.name.data(),
+                facts.part, facts.mistake, facts.tests != nullptr ? facts.tests : "");
   }
 }
 

@@ -13,7 +13,7 @@ namespace braid::crash {
 /// How large the whole test run is: BRAID_TEST_SIZE=push (default), night or release.
 struct CampaignSize {
   const char* name;
-  pmem::ImageLimits images;
+  sim::ImageLimits images;
   uint64_t total_images;  // checked ones, over all workloads
 };
 const CampaignSize& Size();

@@ -29,7 +29,7 @@ CrashPoints::CrashPoints(Device* device, const Workload& workload, uint64_t seed
            seed, workload.media_class),
       first_image_count_(device->checker.counts().images) {
   sim_.Start(0);
-  sim_.set_on_point([this](pmem::PointKind) { OnPoint(); });
+  sim_.set_on_point([this](sim::PointKind) { OnPoint(); });
   current_workload = workload.name.c_str();
   current_position = {seed, 0, 0, false, {}};
   ++device->checker.counts().runs;
@@ -49,8 +49,8 @@ void CrashPoints::OnPoint() {
   current_position = {seed_, point_, 0, false, {}};
   alarm(kHangSeconds);
   const uint64_t seed = Mix64(seed_ * 0x9E3779B97F4A7C15u + point_);
-  const pmem::WritebackUnits units = sim_.Units();
-  const pmem::ImagePlan plan(units.counts(), settings_.images, seed);
+  const sim::WritebackUnits units = sim_.Units();
+  const sim::ImagePlan plan(units.counts(), settings_.images, seed);
   if (settings_.replay.has_value()) {
     if (settings_.replay->point == point_) ReplayPoint(units, plan, seed);
   } else if (Mix64(seed + 5) % workload_.point_one_in == 0) {
@@ -62,7 +62,7 @@ void CrashPoints::OnPoint() {
   AfterPoint(units, plan);
 }
 
-void CrashPoints::ExplorePoint(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan,
+void CrashPoints::ExplorePoint(const sim::WritebackUnits& units, const sim::ImagePlan& plan,
                                uint64_t seed) {
   uint64_t number = 0;
   if (device_->checker.prunes()) {
@@ -80,7 +80,7 @@ void CrashPoints::ExplorePoint(const pmem::WritebackUnits& units, const pmem::Im
   }
 }
 
-void CrashPoints::ReplayPoint(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan,
+void CrashPoints::ReplayPoint(const sim::WritebackUnits& units, const sim::ImagePlan& plan,
                               uint64_t seed) {
   const Position& position = *settings_.replay;
   if (!position.by_prefixes) {
@@ -108,7 +108,7 @@ Image CrashPoints::Demands(uint64_t seed, bool process_crash) {
   return image;
 }
 
-bool CrashPoints::CheckImage(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan,
+bool CrashPoints::CheckImage(const sim::WritebackUnits& units, const sim::ImagePlan& plan,
                              uint64_t number, uint64_t seed) {
   current_position = {seed_, point_, number, false, {}};
   Image image = Demands(seed, number == plan.size());

@@ -11,12 +11,12 @@
 #include "crash/oracle.h"
 #include "crash/position.h"
 #include "crash/workload.h"
-#include "pmem/sim_persist.h"
+#include "sim/sim_persist.h"
 
 namespace braid::crash {
 
 struct RunSettings {
-  pmem::ImageLimits images;
+  sim::ImageLimits images;
   uint64_t max_images = ~0ull;     ///< the run ends after so many
   std::optional<Position> replay;  ///< check this image only
 };
@@ -24,8 +24,8 @@ struct RunSettings {
 /// The memory of all runs, reused.
 struct Device {
   Device();
-  pmem::SimArea memory;   ///< what the running database sees
-  pmem::SimArea durable;  ///< what is on the medium; images are made and recovered here
+  sim::SimArea memory;   ///< what the running database sees
+  sim::SimArea durable;  ///< what is on the medium; images are made and recovered here
   ImageChecker checker;
 };
 
@@ -46,7 +46,7 @@ class CrashPoints {
   /// Grows whenever less is allowed than before.
   virtual uint64_t version() const = 0;
   /// Looks at a point that was checked.
-  virtual void AfterPoint(const pmem::WritebackUnits&, const pmem::ImagePlan&) {}
+  virtual void AfterPoint(const sim::WritebackUnits&, const sim::ImagePlan&) {}
 
   void OnPoint();
   void Fail(std::string what, Position position);
@@ -57,17 +57,17 @@ class CrashPoints {
   const Workload& workload_;
   uint64_t seed_;
   RunSettings settings_;
-  pmem::SimPersist sim_;
+  sim::SimPersist sim_;
   uint64_t point_ = 0;
   bool muted_ = false;  // no further images of this run are wanted
   std::optional<Failure> failure_;
 
  private:
-  void ExplorePoint(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan, uint64_t seed);
-  void ReplayPoint(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan, uint64_t seed);
+  void ExplorePoint(const sim::WritebackUnits& units, const sim::ImagePlan& plan, uint64_t seed);
+  void ReplayPoint(const sim::WritebackUnits& units, const sim::ImagePlan& plan, uint64_t seed);
   /// What is demanded of every image of this point.
   Image Demands(uint64_t seed, bool process_crash);
-  bool CheckImage(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan, uint64_t number,
+  bool CheckImage(const sim::WritebackUnits& units, const sim::ImagePlan& plan, uint64_t number,
                   uint64_t seed);
 
   uint64_t first_image_count_;

@@ -8,7 +8,7 @@
 #include "base/thread_slot.h"
 #include "crash/bare_database.h"
 #include "crash/threaded_run.h"
-#include "pmem/sim_media.h"
+#include "sim/sim_media.h"
 #include "support/records.h"
 
 namespace braid::crash {
@@ -29,14 +29,14 @@ Allowed CrashRun::AllowedNow(bool process_crash) {
   return process_crash ? oracle_.allowed() : oracle_.allowed_after_power_loss();
 }
 
-void CrashRun::AfterPoint(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan) {
+void CrashRun::AfterPoint(const sim::WritebackUnits& units, const sim::ImagePlan& plan) {
   // What a reader would see that comes while a flush or merge stands at its fence.
   if (readers_beside_ && point_ % 4 == 0) ReadAll();
   if (capture_in_ != 0 && --capture_in_ == 0 && !muted_) Capture(units, plan);
 }
 
 /// Chooses one image for the run to go on with, after the operation under way has come to its end.
-void CrashRun::Capture(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan) {
+void CrashRun::Capture(const sim::WritebackUnits& units, const sim::ImagePlan& plan) {
   Random random(Mix64(seed_ + 3) ^ point_);
   std::vector<uint32_t> choice;
   plan.Choose(random.Uniform(plan.size()), &choice);
@@ -83,7 +83,7 @@ void CrashRun::Prefill() {
 void CrashRun::Open(bool other_settings) {
   const Options options = other_settings ? OtherSettings(options_, &random_) : options_;
   Result<std::unique_ptr<DB>> opened =
-      OpenBare(options, std::make_unique<pmem::SimMedia>(&sim_, BootId(boot_)));
+      OpenBare(options, std::make_unique<sim::SimMedia>(&sim_, BootId(boot_)));
   if (!opened.ok()) {
     Fail("open: " + opened.status().ToString());
     return;
@@ -237,7 +237,7 @@ void CrashRun::Reopen() {
 /// follows.
 void CrashRun::LosePower() {
   Abandon();
-  for (pmem::SimArea* area : {&device_->memory, &device_->durable}) {
+  for (sim::SimArea* area : {&device_->memory, &device_->durable}) {
     area->Reset();
     area->set_segments(captured_->segments);
     std::copy(captured_->bytes.begin(), captured_->bytes.end(), area->base());

@@ -38,8 +38,8 @@ class CrashRun final : CrashPoints {
 
   Allowed AllowedNow(bool process_crash) override;
   uint64_t version() const override { return oracle_.version(); }
-  void AfterPoint(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan) override;
-  void Capture(const pmem::WritebackUnits& units, const pmem::ImagePlan& plan);
+  void AfterPoint(const sim::WritebackUnits& units, const sim::ImagePlan& plan) override;
+  void Capture(const sim::WritebackUnits& units, const sim::ImagePlan& plan);
 
   void Prefill();
   void Open(bool other_settings);

@@ -80,7 +80,7 @@ TEST(MutantTableTest, EveryRowOfTheContractHasTwoMutantsAndEveryKindOfMistakeThr
                            "entry",
                            "batch",
                            "link flush",
-                           "checkpoint",
+                           "group write-back",
                            "copy flush",
                            "copy merge",
                            "manifest",

@@ -12,14 +12,14 @@
 
 #include "crash/bare_database.h"
 #include "crash/workload.h"
-#include "pmem/media.h"
+#include "media/media.h"
 #include "support/store_kind.h"
 
 namespace braid::crash {
 namespace {
 
 /// Stops the thread that it is told to watch at each fence until it is let go on.
-class Gate final : public pmem::PersistHook {
+class Gate final : public media::PersistHook {
  public:
   void BeforeStore(const void*, size_t) override {}
   void AfterStore(const void*, size_t) override {}
@@ -63,7 +63,7 @@ class Gate final : public pmem::PersistHook {
 };
 
 /// One segment in ordinary memory, behind the gate.
-class GatedMedia final : public pmem::Media {
+class GatedMedia final : public media::Media {
  public:
   explicit GatedMedia(Gate* gate)
       : memory_(static_cast<char*>(std::aligned_alloc(4096, kBytes))), gate_(gate) {
@@ -79,13 +79,13 @@ class GatedMedia final : public pmem::Media {
     return bytes <= kBytes ? Status::OK() : Status::OutOfSpace("one segment is all there is");
   }
   Status PublishSegment() override { return Status::OK(); }
-  Status Sync() override { return Status::OK(); }
+  Status SyncAll() override { return Status::OK(); }
   Status DropSegment() override { return Status::OK(); }
-  Status SyncRange(uint64_t, uint64_t) override { return Status::OK(); }
+  Status SyncPages(uint64_t, uint64_t) override { return Status::OK(); }
   void Prefault(uint64_t, uint64_t) noexcept override {}
   std::string boot_id() const override { return "boot"; }
   std::string Locate(uint64_t offset) const override { return std::to_string(offset); }
-  pmem::PersistHook* hook() noexcept override { return gate_; }
+  media::PersistHook* hook() noexcept override { return gate_; }
 
  private:
   static constexpr uint64_t kBytes = 256 << 10;

@@ -19,9 +19,8 @@ uint64_t HashOf(const std::vector<uint32_t>& prefixes) {
 
 }  // namespace
 
-std::string ImageChecker::CheckPrefixes(pmem::SimPersist* sim,
-                                        const std::vector<uint32_t>& prefixes, const Image& demands,
-                                        size_t depth) {
+std::string ImageChecker::CheckPrefixes(sim::SimPersist* sim, const std::vector<uint32_t>& prefixes,
+                                        const Image& demands, size_t depth) {
   if (depth == 0) AdoptThread();
   Image image = demands;
   image.hash = sim->ImageHash(prefixes);
@@ -33,8 +32,8 @@ std::string ImageChecker::CheckPrefixes(pmem::SimPersist* sim,
   return wrong;
 }
 
-std::string ImageChecker::Explore(pmem::SimPersist* sim, const Image& demands,
-                                  const pmem::ImageLimits& limits, size_t depth,
+std::string ImageChecker::Explore(sim::SimPersist* sim, const Image& demands,
+                                  const sim::ImageLimits& limits, size_t depth,
                                   Position* position) {
   if (depth == 0) AdoptThread();
   Level& level = levels_[depth];
@@ -83,7 +82,7 @@ std::string ImageChecker::Explore(pmem::SimPersist* sim, const Image& demands,
 }
 
 /// Runs an image that need not be run: it must read and give the same as the one it equals.
-std::string ImageChecker::Recheck(pmem::SimPersist* sim, ReadTree* tree, const Image& demands,
+std::string ImageChecker::Recheck(sim::SimPersist* sim, ReadTree* tree, const Image& demands,
                                   size_t depth, Random* random) {
   std::vector<uint32_t> prefixes;
   if (!tree->AnyPruned(random, &prefixes)) return {};

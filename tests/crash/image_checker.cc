@@ -9,23 +9,23 @@
 #include "crash/bare_database.h"
 #include "format/layout.h"
 #include "fuzz/fuzz_common.h"
-#include "pmem/pool_facts.h"
-#include "pmem/sim_media.h"
+#include "pool/pool_facts.h"
 #include "repair/salvage.h"
+#include "sim/sim_media.h"
 
 namespace braid::crash {
 namespace {
 
 constexpr uint64_t kNestedOneIn[kMaxDepth] = {16, 8, 8};  // by depth of the image
 constexpr uint64_t kNestedPointOneIn = 3;
-constexpr pmem::ImageLimits kNestedImages{6, 5};
+constexpr sim::ImageLimits kNestedImages{6, 5};
 constexpr uint64_t kContinueOneIn = 32;
 constexpr int kContinuedOperations = 32;
 constexpr uint64_t kOtherSettingsOneIn = 4;
 constexpr uint64_t kDumpOneIn = 499;
 
 /// BRAID_CRASH_DUMP=<folder>: keeps some images there, as inputs of fuzz_pool.
-void DumpSome(const pmem::SimArea& area, uint64_t number) {
+void DumpSome(const sim::SimArea& area, uint64_t number) {
   const char* folder = std::getenv("BRAID_CRASH_DUMP");
   if (folder == nullptr || number % kDumpOneIn != 0) return;
   fuzz::PoolBytes pool;
@@ -78,7 +78,7 @@ namespace {
 /// Headers and state tables, and redo chunks: two, and as many again for each other merge that ever
 /// was open beside the first. The chunk size is the pool's own: one that an
 /// image did not hold yet was made by the open that followed.
-uint64_t UsedByAnEmptyPool(const pmem::SimArea& area) {
+uint64_t UsedByAnEmptyPool(const sim::SimArea& area) {
   format::PoolHeader header;
   std::memcpy(&header, area.base() + format::kPoolHeaderOffset[0], sizeof header);
   uint64_t redo_chunks = 0;
@@ -99,12 +99,12 @@ uint64_t UsedByAnEmptyPool(const pmem::SimArea& area) {
 }
 
 /// The pool header counts the segments that there are.
-std::string CheckSegments(const pmem::SimArea& area) {
+std::string CheckSegments(const sim::SimArea& area) {
   format::PoolHeader copies[2];
   for (int i = 0; i < 2; ++i) {
     std::memcpy(&copies[i], area.base() + format::kPoolHeaderOffset[i], sizeof copies[i]);
   }
-  Result<format::PoolHeader> header = pmem::ChooseHeader(copies, "the pool");
+  Result<format::PoolHeader> header = pool::ChooseHeader(copies, "the pool");
   if (!header.ok()) return header.status().ToString();
   if (header->segments == area.segments().size()) return {};
   return "the pool header counts " + std::to_string(header->segments) + " segments, there are " +
@@ -113,7 +113,7 @@ std::string CheckSegments(const pmem::SimArea& area) {
 
 }  // namespace
 
-std::string CheckEmptied(DB* db, const std::set<std::string>& keys, const pmem::SimArea& area) {
+std::string CheckEmptied(DB* db, const std::set<std::string>& keys, const sim::SimArea& area) {
   uint64_t used = 0;
   // A merge drops a few old versions of a key at a time, so one round may leave some.
   for (int round = 0; round < 4; ++round) {
@@ -130,13 +130,13 @@ std::string CheckEmptied(DB* db, const std::set<std::string>& keys, const pmem::
          std::to_string(UsedByAnEmptyPool(area));
 }
 
-ImageChecker::ImageChecker(pmem::SimArea* area) : area_(area) {
+ImageChecker::ImageChecker(sim::SimArea* area) : area_(area) {
   const char* prune = std::getenv("BRAID_CRASH_PRUNE");
-  may_prune_ = pmem::ReadsAreHooked() && (prune == nullptr || *prune != '0');
+  may_prune_ = sim::ReadsAreHooked() && (prune == nullptr || *prune != '0');
   for (size_t depth = 0; depth <= kMaxDepth; ++depth) {
-    levels_[depth].sim = std::make_unique<pmem::SimPersist>(area, nullptr, depth + 1);
+    levels_[depth].sim = std::make_unique<sim::SimPersist>(area, nullptr, depth + 1);
     levels_[depth].sim->set_tracking(false);
-    levels_[depth].tracker = std::make_unique<pmem::ReadTracker>(*area);
+    levels_[depth].tracker = std::make_unique<sim::ReadTracker>(*area);
   }
 }
 
@@ -167,7 +167,7 @@ bool ImageChecker::IsNew(const Image& image) {
 
 Result<std::unique_ptr<DB>> ImageChecker::Open(size_t depth, const Options& options,
                                                const std::string& boot_id) {
-  return OpenBare(options, std::make_unique<pmem::SimMedia>(levels_[depth].sim.get(), boot_id));
+  return OpenBare(options, std::make_unique<sim::SimMedia>(levels_[depth].sim.get(), boot_id));
 }
 
 void ImageChecker::Abandon(std::unique_ptr<DB> db) {
@@ -191,7 +191,7 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
   const Options options = settings_random.OneIn(kOtherSettingsOneIn)
                               ? OtherSettings(options_, &settings_random)
                               : options_;
-  pmem::SimPersist& sim = *levels_[depth].sim;
+  sim::SimPersist& sim = *levels_[depth].sim;
   // Not while reads are noted: what recovery inside recovery reads is its own.
   const bool nest = !levels_[depth].tracked && WillCrashAgain(image, depth);
   Allowed allowed = image.allowed;
@@ -199,7 +199,7 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
     sim.Start(image.hash);
     if (image.cache != nullptr) sim.Inherit(*image.cache);
     Random nested_random(random.Next());
-    sim.set_on_point([&, nested_random](pmem::PointKind) mutable {
+    sim.set_on_point([&, nested_random](sim::PointKind) mutable {
       NestedPoint(image, allowed, depth, &nested_random);
     });
   }
@@ -261,8 +261,8 @@ std::string ImageChecker::CheckReader(const Image& image, Options options,
   area_->PushFrame();
   std::string wrong;
   {
-    Result<std::unique_ptr<DB>> reader = OpenBare(
-        options, std::make_unique<pmem::SimMedia>(levels_[depth].sim.get(), boot_id, true));
+    Result<std::unique_ptr<DB>> reader =
+        OpenBare(options, std::make_unique<sim::SimMedia>(levels_[depth].sim.get(), boot_id, true));
     if (reader.ok()) {
       wrong = CheckContent(reader->get(), allowed);
       if (wrong.empty()) wrong = CheckStructure(reader->get());
@@ -280,11 +280,11 @@ std::string ImageChecker::CheckRepair(const Image& image, const std::string& boo
 }
 
 std::string ImageChecker::CheckSalvage(const std::string& boot_id, Allowed allowed, bool closed) {
-  const pmem::ReadPause pause;
+  const sim::ReadPause pause;
   if (area_->published_bytes() == 0) return {};  // the crash was before the pool was made
   ++counts_.repaired;
   Result<std::unique_ptr<repair::Salvage>> read = repair::Salvage::Read(
-      pmem::PoolImage::OfMemory(area_->base(), area_->segments()), {}, boot_id);
+      media::PoolImage::OfMemory(area_->base(), area_->segments()), {}, boot_id);
   if (!read.ok()) return "repair: " + read.status().ToString();
   Pairs found;
   const Status taken = (*read)->ForEachRecord([&](std::string_view key, std::string_view value) {
@@ -314,9 +314,9 @@ std::string ImageChecker::CheckSalvage(const std::string& boot_id, Allowed allow
 /// A second recovery finds everything done: it changes nothing but the pool header, whose count of
 /// updates grows.
 std::string ImageChecker::CheckBytes() const {
-  const pmem::ReadPause pause;
+  const sim::ReadPause pause;
   for (const uint64_t line : area_->ChangedLines()) {
-    const uint64_t offset = line * pmem::kLineBytes;
+    const uint64_t offset = line * media::kLineBytes;
     if (offset >= format::kPoolHeaderOffset[0] && offset < format::kManifestOffset[0]) continue;
     return "second recovery: it changes the line at offset " + std::to_string(offset) +
            ", which the first left otherwise";
@@ -342,10 +342,10 @@ void ImageChecker::NestedPoint(const Image& outer, const Allowed& allowed, size_
                                Random* random) {
   if (!nested_failure_.empty() || !random->OneIn(kNestedPointOneIn)) return;
   const ReadSectionPause pause;
-  const pmem::ReadPause reads_pause;
-  pmem::SimPersist& sim = *levels_[depth].sim;
+  const sim::ReadPause reads_pause;
+  sim::SimPersist& sim = *levels_[depth].sim;
   const uint64_t seed = random->Next();
-  const pmem::WritebackUnits units = sim.Units();
+  const sim::WritebackUnits units = sim.Units();
   if (prunes_) {
     Image demands;
     demands.seed = seed;
@@ -359,7 +359,7 @@ void ImageChecker::NestedPoint(const Image& outer, const Allowed& allowed, size_
     }
     return;
   }
-  const pmem::ImagePlan plan(units.counts(), kNestedImages, seed);
+  const sim::ImagePlan plan(units.counts(), kNestedImages, seed);
   std::vector<uint32_t> choice;
   for (uint64_t number = 0; number < plan.size() && nested_failure_.empty(); ++number) {
     plan.Choose(number, &choice);

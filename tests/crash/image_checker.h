@@ -14,8 +14,8 @@
 #include "crash/position.h"
 #include "crash/read_tree.h"
 #include "crash/workload.h"
-#include "pmem/sim_persist.h"
-#include "pmem/sim_reads.h"
+#include "sim/sim_persist.h"
+#include "sim/sim_reads.h"
 
 namespace braid::crash {
 
@@ -49,7 +49,7 @@ struct Image {
   uint64_t version = 0;        ///< of the oracle
   bool process_crash = false;
   /// Of a process crash: what lies in the caches, and may still be lost with the power.
-  const pmem::SimPersist* cache = nullptr;
+  const sim::SimPersist* cache = nullptr;
   Allowed allowed;
 };
 
@@ -57,7 +57,7 @@ class ImageChecker {
  public:
   /// Images lie in `area`, which the checker leaves as it found it only if the caller has pushed a
   /// frame.
-  explicit ImageChecker(pmem::SimArea* area);
+  explicit ImageChecker(sim::SimArea* area);
 
   /// A new run: forgets the images seen.
   void Begin(const Workload& workload, const Options& options, const std::string& boot_id);
@@ -69,10 +69,10 @@ class ImageChecker {
   /// Looks at the images of the point at which `sim` stands, under `demands`, until all that
   /// recovery may read is known, or the limits are reached. Returns what is wrong with the image
   /// that *position then names; `position` may be null.
-  std::string Explore(pmem::SimPersist* sim, const Image& demands, const pmem::ImageLimits& limits,
+  std::string Explore(sim::SimPersist* sim, const Image& demands, const sim::ImageLimits& limits,
                       size_t depth, Position* position);
   /// Makes one image and checks it.
-  std::string CheckPrefixes(pmem::SimPersist* sim, const std::vector<uint32_t>& prefixes,
+  std::string CheckPrefixes(sim::SimPersist* sim, const std::vector<uint32_t>& prefixes,
                             const Image& demands, size_t depth);
   /// Recovers the image and checks it. Empty when all is well.
   std::string Check(const Image& image) {
@@ -89,8 +89,8 @@ class ImageChecker {
 
  private:
   struct Level {
-    std::unique_ptr<pmem::SimPersist> sim;       ///< what the recovery at that depth stores
-    std::unique_ptr<pmem::ReadTracker> tracker;  ///< what it reads
+    std::unique_ptr<sim::SimPersist> sim;       ///< what the recovery at that depth stores
+    std::unique_ptr<sim::ReadTracker> tracker;  ///< what it reads
     bool tracked = false;
     uint64_t outcome = 0;  ///< hash of what came out of the last check
   };
@@ -114,7 +114,7 @@ class ImageChecker {
   std::string CheckAgain(const Options& options, const std::string& boot_id, size_t depth,
                          Allowed* allowed, std::unique_ptr<DB>* db);
   std::string CheckBytes() const;
-  std::string Recheck(pmem::SimPersist* sim, ReadTree* tree, const Image& demands, size_t depth,
+  std::string Recheck(sim::SimPersist* sim, ReadTree* tree, const Image& demands, size_t depth,
                       Random* random);
   Result<std::unique_ptr<DB>> Open(size_t depth, const Options& options,
                                    const std::string& boot_id);
@@ -129,7 +129,7 @@ class ImageChecker {
   std::string ContinueAndReopen(std::unique_ptr<DB> db, const Allowed& found, size_t depth,
                                 const std::string& boot_id, Random* random);
 
-  pmem::SimArea* area_;
+  sim::SimArea* area_;
   const Workload* workload_ = nullptr;
   Options options_;
   std::string boot_id_;
@@ -146,6 +146,6 @@ class ImageChecker {
 std::string CheckStructure(DB* db, VerifyReport* report = nullptr);
 /// Deletes everything and expects the pool to be as empty as a new one of these segments: a chunk
 /// that is not is lost. Empty when all is well, and when a full pool takes no more deletes.
-std::string CheckEmptied(DB* db, const std::set<std::string>& keys, const pmem::SimArea& area);
+std::string CheckEmptied(DB* db, const std::set<std::string>& keys, const sim::SimArea& area);
 
 }  // namespace braid::crash

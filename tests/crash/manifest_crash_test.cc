@@ -8,7 +8,7 @@
 #include <string>
 
 #include "level/manifest.h"
-#include "pmem/sim_media.h"
+#include "sim/sim_media.h"
 #include "support/version1.h"
 
 namespace braid::crash {
@@ -28,10 +28,10 @@ class ManifestCrashTest : public ::testing::Test {
     options_.design = "braid";
   }
 
-  std::unique_ptr<pmem::PmemPool> Open(pmem::SimPersist* sim, const std::string& boot_id) {
+  std::unique_ptr<pool::PmemPool> Open(sim::SimPersist* sim, const std::string& boot_id) {
     auto pool =
-        pmem::PmemPool::Open(std::make_unique<pmem::SimMedia>(sim, boot_id), options_,
-                             [](pmem::PmemPool* fresh) { return level::Manifest(fresh).Create(); });
+        pool::PmemPool::Open(std::make_unique<sim::SimMedia>(sim, boot_id), options_,
+                             [](pool::PmemPool* fresh) { return level::Manifest(fresh).Create(); });
     EXPECT_TRUE(pool.ok()) << pool.status().ToString();
     return pool.ok() ? std::move(*pool) : nullptr;
   }
@@ -39,31 +39,34 @@ class ManifestCrashTest : public ::testing::Test {
   void Track() {
     durable_.set_segments(memory_.segments());
     std::memcpy(durable_.base(), memory_.base(), kAreaBytes);
-    sim_.Start(pmem::SimPersist::HashOf(memory_));
+    sim_.Start(sim::SimPersist::HashOf(memory_));
     sim_.set_tracking(true);
   }
   /// Calls `check` with what an open finds in each image of each crash point of `work`.
   void OnEachCrash(const std::function<void()>& work, const Check& check) {
-    sim_.set_on_point([&](pmem::PointKind) {
-      const pmem::WritebackUnits units = sim_.Units();
-      const pmem::ImagePlan plan(units.counts(), {.exhaustive = 64, .sampled = 64}, ++points_);
+    sim_.set_on_point([&](sim::PointKind) {
+      const sim::WritebackUnits units = sim_.Units();
+      const sim::ImagePlan plan(units.counts(), {.exhaustive = 64, .sampled = 64}, ++points_);
       std::vector<uint32_t> choice;
       for (uint64_t image = 0; image < plan.size(); ++image) {
         plan.Choose(image, &choice);
         durable_.PushFrame();
-        sim_.MakeImage(units.LinePrefixes(choice, 0));
+        sim_.MakeImage(units.LinePrefixes(choice, image % 2 == 0 ? 0 : image));
         LookAt(check);
         durable_.PopFrame();
       }
     });
     work();
+    sim_.Acknowledge();
     sim_.set_on_point({});
   }
 
+  void CommitInTheExtension();
+
   Options options_;
-  pmem::SimArea memory_{kAreaBytes};
-  pmem::SimArea durable_{kAreaBytes};
-  pmem::SimPersist sim_{&memory_, &durable_, 1};
+  sim::SimArea memory_{kAreaBytes};
+  sim::SimArea durable_{kAreaBytes};
+  sim::SimPersist sim_{&memory_, &durable_, 1};
   uint64_t points_ = 0;
   uint64_t images_ = 0;
   uint64_t magics_[2] = {0, 0};  // of the copies that the crash has left
@@ -71,7 +74,7 @@ class ManifestCrashTest : public ::testing::Test {
  private:
   void LookAt(const Check& check) {
     ++images_;
-    pmem::SimPersist inner(&durable_, nullptr, 1);
+    sim::SimPersist inner(&durable_, nullptr, 1);
     inner.set_tracking(false);
     const auto pool = Open(&inner, "after the crash");
     ASSERT_NE(pool, nullptr);
@@ -87,7 +90,7 @@ class ManifestCrashTest : public ::testing::Test {
   }
 };
 
-TEST_F(ManifestCrashTest, ACommitOfTablesInTheExtensionIsAllOrNothing) {
+void ManifestCrashTest::CommitInTheExtension() {
   sim_.set_tracking(false);
   const auto pool = Open(&sim_, "boot");
   ASSERT_NE(pool, nullptr);
@@ -120,6 +123,13 @@ TEST_F(ManifestCrashTest, ACommitOfTablesInTheExtensionIsAllOrNothing) {
         EXPECT_EQ(found.tables.back().id, format::kL1Id);
       });
   EXPECT_GT(images_, 20u);
+}
+
+TEST_F(ManifestCrashTest, ACommitOfTablesInTheExtensionIsAllOrNothing) { CommitInTheExtension(); }
+
+TEST_F(ManifestCrashTest, SoItIsInThePageCache) {
+  sim_.set_media_class(MediaClass::kPage);
+  CommitInTheExtension();
 }
 
 TEST_F(ManifestCrashTest, APoolOfVersion1BecomesOneOfVersion2OrStaysWhatItIs) {

@@ -1,14 +1,17 @@
 #include "crash/mutant_table.h"
 
+#include <algorithm>
+#include <vector>
+
+#include "crash/mutant_rows.h"
+#include "sim/fault_names.h"
+
 namespace braid::crash {
 namespace {
 
-using base::Mutant;
+using sim::Mutant;
 
-constexpr MutantFacts kTable[] = {
-    {Mutant::kEntryFlushSkipped, "entry", "flush", "Put"},
-    {Mutant::kEntryFenceSkipped, "entry", "flush", "Put"},
-    {Mutant::kEntryPayloadNotFlushed, "entry", "flush", "Put"},
+constexpr Row<Mutant> kTable[] = {
     {Mutant::kEntryLastLineNotFlushed, "entry", "flush", "Put"},
     {Mutant::kEntryShownBeforeFence, "entry", "early read", nullptr,
      "braid_crash_tests DurableReadTest.*"},
@@ -25,11 +28,7 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kFailureMissedByInsert, "batch", "sequence", nullptr,
      "braid_faults_tests *FailedBatchTest*"},
     {Mutant::kBatchTornAccepted, "batch", "tail", "Batch"},
-    {Mutant::kChunkHeaderNotFlushed, "chunk allocation", "flush", "Put"},
-    {Mutant::kChunkHeaderNotFenced, "chunk allocation", "flush", "Put"},
     {Mutant::kChunkStateBeforeHeader, "chunk allocation", "order", "Put"},
-    {Mutant::kChunkStateNotFlushed, "chunk allocation", "flush", "Put"},
-    {Mutant::kChunkStateNotFenced, "chunk allocation", "order", "Recovery"},
     {Mutant::kGenerationNotRaised, "chunk allocation", "reuse", "Delete"},
     {Mutant::kWithinUnitNotRecorded, "batch", "tail", "FullPool"},
     {Mutant::kAbandonedChunksKept, "full pool", "leak", "FullPool"},
@@ -41,34 +40,20 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kChunkFreedTooEarly, "chunk free", "reuse", "Batch"},
     {Mutant::kChunkRetiredTwice, "chunk free", "reuse", nullptr,
      "braid_unit_tests CollectionTest.*"},
-    {Mutant::kFreeStateNotFlushed, "chunk free", "flush", "Overwrite"},
-    {Mutant::kFreeStateNotFenced, "chunk free", "flush", "Overwrite"},
-    {Mutant::kDeadNotAccounted, "chunk free", "leak", "Overwrite"},
-    {Mutant::kExtentNotFlushed, "extent allocation", "flush", "LargeValue"},
-    {Mutant::kExtentHeaderNotFlushed, "extent allocation", "flush", "LargeValue"},
-    {Mutant::kExtentHeaderNotFenced, "extent allocation", "flush", "LargeValue"},
-    {Mutant::kExtentStatesNotFlushed, "extent allocation", "flush", "LargeValue"},
+    {Mutant::kObsoleteNotAccounted, "chunk free", "leak", "Overwrite"},
     {Mutant::kExtentBodiesAfterHead, "extent allocation", "order", "LargeValue"},
     {Mutant::kExtentHeadReserved, "extent allocation", "order", "LargeValue"},
     {Mutant::kExtentBodiesFreedFirst, "extent free", "order", "LargeValue"},
     {Mutant::kExtentFreedTooEarly, "extent free", "reuse", "LargeValue"},
     {Mutant::kExtentValueNotVerified, "extent allocation", "tail", "LargeValuePage"},
     {Mutant::kExtentsNotSwept, "extent free", "leak", "LargeValue"},
-    {Mutant::kExtentsOfDeadKept, "extent free", "leak", "LargeValue"},
-    {Mutant::kSweepNotSynced, "extent free", "order", nullptr,
-     "braid_crash_tests TwoCrashesTest.*"},
+    {Mutant::kExtentsOfObsoleteKept, "extent free", "leak", "LargeValue"},
     {Mutant::kExtentBodiesNotSwept, "extent free", "leak", "LargeValue"},
     {Mutant::kPoolPublishedEarly, "pool creation", "creation", "Creation"},
-    {Mutant::kSegmentHeaderNotFlushed, "pool creation", "creation", "Creation"},
-    {Mutant::kStateTableNotFlushed, "pool creation", "creation", "Creation"},
-    {Mutant::kRedoChunksNotFlushed, "pool creation", "creation", "Creation"},
-    {Mutant::kL1HeadNotFlushed, "pool creation", "creation", "Creation"},
     {Mutant::kRegionsNotCompleted, "pool creation", "second crash", "Creation_regions2"},
-    {Mutant::kRegionHeadsNotFlushed, "pool creation", "creation", "Creation_regions2"},
     {Mutant::kSegmentPublishedEarly, "growth", "order", "Growth"},
     {Mutant::kSegmentCountedEarly, "growth", "order", "Growth"},
     {Mutant::kSegmentLeftUncounted, "growth", "repeat", "GrowthOfExtents"},
-    {Mutant::kHeaderNotFlushed, "pool header", "flush", "Put"},
     {Mutant::kHeaderBothAtOnce, "pool header", "flush", "Put"},
     {Mutant::kHeaderNewestFirst, "pool header", "second crash", "Reopen"},
     {Mutant::kHeaderInPlace, "pool header", "alternation", "Reopen"},
@@ -77,27 +62,17 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kDirtyNotMarked, "open: dirty", "close", "Growth"},
     {Mutant::kLockKeptInPool, "open: dirty", "address", "Put"},
     {Mutant::kChunkBytesFromOptions, "growth", "options", "Reopen"},
-    {Mutant::kFlushLinksNotFlushed, "link flush", "flush", "FlushAndCompact"},
-    {Mutant::kFlushUpperLinksNotFlushed, "link flush", "tower", "FlushAndCompact"},
-    {Mutant::kFlushEndsNotFlushed, "link flush", "flush", "FlushAndCompact"},
-    {Mutant::kFlushHeadNotFlushed, "link flush", "flush", "FlushAndCompact"},
-    {Mutant::kFlushStrandHeadsNotFlushed, "link flush", "flush", "FlushAndCompact_regions2"},
-    {Mutant::kFlushNotFenced, "link flush", "flush", "FlushAndCompact"},
     {Mutant::kTowerHalfBuilt, "link flush", "tower", "FlushAndCompact"},
     {Mutant::kFlushIgnoresViews, "link flush", "views", "Snapshot"},
     {Mutant::kFlushDropsDeletes, "link flush", "revenant", "Delete"},
     {Mutant::kManifestBeforeLinks, "link flush", "order", "FlushAndCompact"},
     {Mutant::kFlushedIdNotRaised, "link flush", "both or neither", "FlushAndCompact"},
-    {Mutant::kCheckpointLinksNotFlushed, "checkpoint", "flush", "FlushAndCompact_LazyCheckpoint"},
-    {Mutant::kCheckpointTowersNotFlushed, "checkpoint", "tower", "FlushAndCompact_LazyCheckpoint"},
-    {Mutant::kCheckpointMarksNotFlushed, "checkpoint", "flush", "Overwrite_LazyCheckpoint"},
-    {Mutant::kCheckpointHeadsNotFlushed, "checkpoint", "flush", "FlushAndCompact_LazyCheckpoint"},
-    {Mutant::kCheckpointNotFenced, "checkpoint", "flush", "FlushAndCompact_LazyCheckpoint"},
-    {Mutant::kCheckpointBeforeWriteBack, "checkpoint", "order", "FlushAndCompact_LazyCheckpoint"},
-    {Mutant::kCheckpointForgetsATable, "checkpoint", "both or neither", "Put_LazyCheckpoint"},
-    {Mutant::kCheckpointBoundaryEarly, "checkpoint", "order", "Everything_LazyCheckpoint"},
-    {Mutant::kWaitingExtentsFreed, "checkpoint", "reuse", "LargeValue_LazyCheckpoint"},
-    {Mutant::kCopyFlushNotFenced, "copy flush", "flush", "LargeValue_WriteAhead"},
+    {Mutant::kGroupTowersNotFlushed, "group write-back", "tower", "FlushAndCompact_LazyWriteBack"},
+    {Mutant::kGroupMarksNotFlushed, "group write-back", "flush", "Overwrite_LazyWriteBack"},
+    {Mutant::kGroupBeforeWriteBack, "group write-back", "order", "FlushAndCompact_LazyWriteBack"},
+    {Mutant::kGroupForgetsATable, "group write-back", "both or neither", "Put_LazyWriteBack"},
+    {Mutant::kGroupBoundaryEarly, "group write-back", "order", "Everything_LazyWriteBack"},
+    {Mutant::kWaitingExtentsFreed, "group write-back", "reuse", "LargeValue_LazyWriteBack"},
     {Mutant::kCopyGetsAnotherSequence, "copy flush", "sequence", "Overwrite_WriteAhead"},
     {Mutant::kKeptChunkNotMarked, "copy flush", "leak", "LargeValue_WriteAhead"},
     {Mutant::kKeptChunkNotTurned, "copy flush", "both or neither", "LargeValue_WriteAhead"},
@@ -105,17 +80,13 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kWriteAheadNotSwept, "copy flush", "leak", "FlushAndCompact_WriteAhead"},
     {Mutant::kFlushCopiesNotSwept, "copy flush", "leak", "FlushAndCompact_WriteAhead"},
     {Mutant::kOriginalsNotMarked, "copy merge", "leak", "FlushAndCompact_CopyMerge"},
-    {Mutant::kOriginalsMarkNotFlushed, "copy merge", "flush", "FlushAndCompact_CopyMerge"},
     {Mutant::kOriginalsMarkedEarly, "copy merge", "order", "FlushAndCompact_CopyMerge"},
-    {Mutant::kManifestNotFlushed, "manifest", "flush", "Put"},
     {Mutant::kManifestInPlace, "manifest", "alternation", "FlushAndCompact"},
     {Mutant::kManifestBothAtOnce, "manifest", "flush", "Put"},
     {Mutant::kManifestOneCopy, "manifest", "alternation", nullptr,
      "braid_unit_tests ManifestTest.*"},
     {Mutant::kManifestCheckIgnored, "manifest", "atomic", "FlushAndCompact"},
     {Mutant::kManifestNotRepaired, "manifest", "second crash", "Recovery"},
-    {Mutant::kExtensionNotFlushed, "manifest", "flush", nullptr,
-     "braid_crash_tests ManifestCrashTest.*"},
     {Mutant::kPlainChunksNotSwept, "manifest", "leak", nullptr,
      "braid_unit_tests RecoveryJobTest.*"},
     {Mutant::kFormatNotAnnounced, "manifest", "order", nullptr,
@@ -123,9 +94,7 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kMergeBeginNotCommitted, "merge begin", "both or neither", "FlushAndCompact"},
     {Mutant::kMergeIdReused, "merge begin", "repeat", "FlushAndCompact"},
     {Mutant::kMergeResumedUnderNewId, "merge begin", "repeat", "MergeAndCrash"},
-    {Mutant::kRedoNotFlushed, "redo batch", "flush", "FlushAndCompact"},
     {Mutant::kRedoBodyNotFlushed, "redo batch", "flush", "FlushAndCompact"},
-    {Mutant::kRedoNotFenced, "redo batch", "flush", "FlushAndCompact"},
     {Mutant::kRedoSingleBuffer, "redo batch", "alternation", "FlushAndCompact"},
     {Mutant::kRedoNotReplayed, "redo batch", "repeat", "FlushAndCompact"},
     {Mutant::kRedoCheckIgnored, "redo batch", "atomic", "FlushAndCompact"},
@@ -133,28 +102,23 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kRedoOlderCounts, "redo batch", "repeat", "MergeAndCrash"},
     {Mutant::kRedoCutByOption, "redo batch", "options", "FlushAndCompact"},
     {Mutant::kAddressInRedo, "redo batch", "address", "FlushAndCompact"},
-    {Mutant::kMergeLinksNotFlushed, "updates of a batch", "flush", "FlushAndCompact"},
-    {Mutant::kMergeLinksNotFenced, "updates of a batch", "flush", "FlushAndCompact"},
     {Mutant::kMergeOneStrand, "updates of a batch", "tower", "FlushAndCompact_regions2"},
     {Mutant::kMergeBottomOnly, "updates of a batch", "tower", "FlushAndCompact"},
     {Mutant::kMergeIgnoresViews, "updates of a batch", "views", "Snapshot"},
     {Mutant::kMergeDropsDeleteEarly, "updates of a batch", "revenant", "Snapshot"},
-    {Mutant::kMergeDeadMarkSkipped, "updates of a batch", "leak", "Overwrite"},
-    {Mutant::kDeadMarkNotFlushed, "updates of a batch", "flush", "FlushAndCompact"},
+    {Mutant::kMergeObsoleteMarkSkipped, "updates of a batch", "leak", "Overwrite"},
+    {Mutant::kObsoleteMarkNotFlushed, "updates of a batch", "flush", "FlushAndCompact"},
     {Mutant::kMergeBoundaryIgnored, "merge end", "both or neither", "FlushAndCompact"},
     {Mutant::kMergeCountsForgotten, "merge end", "repeat", "FlushAndCompact"},
     {Mutant::kOpenMergeWaits, "merge end", "repeat", "FlushAndCompact"},
     {Mutant::kMergedSourceKept, "merge end", "both or neither", "FlushAndCompact"},
     {Mutant::kMergedIdNotRaised, "merge end", "leak", "Overwrite"},
     {Mutant::kMergeEndNotCommitted, "merge end", "both or neither", "FlushAndCompact"},
-    {Mutant::kPointerTowerNotFenced, "pointer merge", "tower", "FlushAndCompact_pointer"},
-    {Mutant::kPointerUnlinkNotFenced, "pointer merge", "order", "Delete_pointer2"},
-    {Mutant::kPointerLastNotFenced, "pointer merge", "order", "FlushAndCompact_pointer"},
     {Mutant::kPointerSourceMarkedFirst, "pointer merge", "revenant", "Collection_listdb"},
     {Mutant::kPointerTakenForRedo, "pointer merge", "repeat", "FlushAndCompact_pointer"},
     {Mutant::kPointerBoundaryWrong, "pointer merge", "repeat", "FlushAndCompact_pointer"},
-    {Mutant::kPointerDeadNotMerged, "pointer merge", "repeat", "Delete_pointer"},
-    {Mutant::kPointerDeadNotRevived, "pointer merge", "repeat", "Overwrite_pointer"},
+    {Mutant::kPointerObsoleteNotMerged, "pointer merge", "repeat", "Delete_pointer"},
+    {Mutant::kPointerObsoleteNotRevived, "pointer merge", "repeat", "Overwrite_pointer"},
     {Mutant::kBorderLow, "merges side by side", "order", "SideBySide"},
     {Mutant::kBorderDroppedEarly, "merges side by side", "reuse", nullptr,
      "braid_unit_tests *MergeGroupTest*"},
@@ -162,11 +126,7 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kPointerEndNotTakenBack, "pointer merge", "repeat", nullptr,
      "braid_unit_tests SettleInterruptedMergeTest.*"},
     {Mutant::kPointerTowersNotRepaired, "pointer merge", "tower", "FlushAndCompact_pointer"},
-    {Mutant::kPointerRepairNotFlushed, "pointer merge", "second crash", "Everything_listdb"},
     {Mutant::kPointerCountBelieved, "pointer merge", "repeat", "FlushAndCompact_pointer"},
-    {Mutant::kCopiesNotFlushed, "collection: copies", "flush", "Collection"},
-    {Mutant::kCopiesHeadNotFlushed, "collection: copies", "flush", "Collection"},
-    {Mutant::kCopiesNotFenced, "collection: copies", "flush", "Collection"},
     {Mutant::kCopiesMergeNotBegun, "collection: merge", "order", "Collection"},
     {Mutant::kCollectedIdNotRaised, "collection: copies", "order", "Collection"},
     {Mutant::kCopiesNotSwept, "collection: copies", "leak", "Snapshot"},
@@ -185,7 +145,6 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kReplayShardsByOption, "entry", "options", "Put"},
     {Mutant::kReviveSkipped, "link flush", "repeat", "LargeValue"},
     {Mutant::kTornEntriesNotMarked, "torn entries", "leak", "Batch"},
-    {Mutant::kTornMarkNotFlushed, "torn entries", "second crash", "Recovery"},
     {Mutant::kLogForgottenByRecovery, "link flush", "second crash", "Put"},
     {Mutant::kDamageTakenForTail, "entry", "tail", nullptr, "braid_unit_tests LogDamageTest.*"},
     {Mutant::kShortChunkTakenForTail, "entry", "tail", nullptr, "braid_unit_tests LogDamageTest.*"},
@@ -221,30 +180,20 @@ constexpr MutantFacts kTable[] = {
      "braid_conformance_tests LookupCacheTest.*"},
     {Mutant::kLookupKnowsTooSoon, "lookup cache", "stale cache", nullptr,
      "braid_conformance_tests LookupCacheTest.*"},
-    {Mutant::kArrangeMovesExtents, "collection: copies", "both or neither", nullptr,
-     "braid_unit_tests ArrangementTest.*"},
-    {Mutant::kArrangeCopiesDamage, "collection: copies", "both or neither", nullptr,
-     "braid_unit_tests ArrangementTest.*"},
-    {Mutant::kRunNotMarkedDead, "collection: merge", "leak", "Collection_arranged"},
-    {Mutant::kRunEndNotLinked, "collection: merge", "both or neither", "Collection_arranged"},
-    {Mutant::kRunBottomOnly, "collection: merge", "both or neither", "Collection_arranged"},
-    {Mutant::kInheritedNotFlushed, "open: dirty", "second crash", "LargeValue"},
-    {Mutant::kLastWritesNotFlushed, "open: dirty", "early read", "Put"},
-    {Mutant::kSyncPutNotSynced, "page sync", "flush", "PutPage"},
-    {Mutant::kFlushEntriesNotSynced, "page sync", "order", "BatchPage"},
-    {Mutant::kCollectedCopiesNotSynced, "page sync", "order", "FlushAndCompactPage"},
-    {Mutant::kReclaimNotSynced, "page sync", "reuse", "LargeValuePage"},
+    {Mutant::kReclusterMovesExtents, "collection: copies", "both or neither", nullptr,
+     "braid_unit_tests ReclusterTest.*"},
+    {Mutant::kReclusterCopiesDamage, "collection: copies", "both or neither", nullptr,
+     "braid_unit_tests ReclusterTest.*"},
+    {Mutant::kRunNotMarkedObsolete, "collection: merge", "leak", "Collection_reclustered"},
+    {Mutant::kRunEndNotLinked, "collection: merge", "both or neither", "Collection_reclustered"},
+    {Mutant::kRunBottomOnly, "collection: merge", "both or neither", "Collection_reclustered"},
     {Mutant::kSyncErrorForgotten, "page sync", "early read", nullptr,
      "braid_faults_tests *SyncErrorTest*"},
-    {Mutant::kHeaderCopiesNotSynced, "page sync", "order", "PutPage"},
-    {Mutant::kManifestCopiesNotSynced, "page sync", "order", "PutPage"},
     {Mutant::kRebuildSkipped, "rebuild", "flush", "PutPage"},
-    {Mutant::kRebuildBelievesDeadDeletes, "rebuild", "revenant", "BatchPage"},
+    {Mutant::kRebuildBelievesObsoleteDeletes, "rebuild", "revenant", "BatchPage"},
     {Mutant::kRebuildLeavesTornEntries, "rebuild", "tail", "PutPage"},
     {Mutant::kRebuildAcceptsHoles, "rebuild", "atomic", "BatchPage"},
     {Mutant::kRebuildTakesCopies, "rebuild", "tail", "FullPoolPage"},
-    {Mutant::kCopyFlushNotSynced, "page sync", "order", "FlushAndCompactPage_WriteAhead"},
-    {Mutant::kMergeCopiesNotSynced, "page sync", "order", "FlushAndCompactPage_CopyMerge"},
     {Mutant::kRebuildLeavesWriteAhead, "rebuild", "repeat", "PutPage_WriteAhead"},
     {Mutant::kRebuildBelievesCopyMarks, "rebuild", "both or neither", "LargeValuePage_WriteAhead"},
     {Mutant::kSalvageBelievesLogMarks, "repair", "both or neither", "LargeValue_WriteAhead"},
@@ -255,8 +204,6 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kSalvageFollowsLogLinks, "repair", "reuse", "Batch"},
     {Mutant::kRebuildReusesGenerations, "rebuild", "reuse", "ReopenPage"},
     {Mutant::kLoadedTailNotDrained, "bulk load", "flush", "Ingest"},
-    {Mutant::kLoadedLinkNotFlushed, "bulk load", "flush", "Ingest"},
-    {Mutant::kLoadNotSynced, "page sync", "order", "IngestPage"},
     {Mutant::kLoadBeforeFlush, "bulk load", "order", "Ingest"},
     {Mutant::kLoadNumberNotKept, "bulk load", "sequence", "Ingest"},
     {Mutant::kLoadIdNotKept, "bulk load", "sequence", "Ingest"},
@@ -270,30 +217,18 @@ constexpr MutantFacts kTable[] = {
      "braid_concurrency_tests *RangeStressTest*"},
     {Mutant::kConditionAskedOnce, "transaction", "atomic", nullptr,
      "braid_concurrency_tests *TransactionStressTest*"},
-    {Mutant::kLeafSlotNotFlushed, "leaf: put", "flush", "Put_nvskiplist"},
-    {Mutant::kLeafSlotNotFenced, "leaf: put", "flush", "Put_nvskiplist"},
     {Mutant::kLeafBitmapBeforeSlot, "leaf: put", "order", "Put_nvskiplist"},
-    {Mutant::kLeafCommitNotFlushed, "leaf: put", "flush", "Put_nvskiplist"},
-    {Mutant::kLeafCommitNotFenced, "leaf: put", "flush", "Put_nvskiplist"},
     {Mutant::kLeafCommitCheckIgnored, "leaf: put", "atomic", nullptr,
      "braid_unit_tests LeafListTest.*"},
     {Mutant::kLeafShownBeforeFence, "leaf: put", "early read", nullptr,
      "braid_crash_tests DurableReadTest.*"},
     {Mutant::kLeafUpdateInTwoSteps, "leaf: put", "atomic", "Overwrite_nvskiplist"},
-    {Mutant::kNewLeavesNotFlushed, "leaf: split", "flush", "Put_nvskiplist"},
-    {Mutant::kNewLeavesNotFenced, "leaf: split", "flush", "Put_nvskiplist"},
     {Mutant::kLeafLinkBeforeLeaves, "leaf: split", "order", "Put_nvskiplist"},
-    {Mutant::kLeafLinkNotFlushed, "leaf: split", "flush", "Put_nvskiplist"},
     {Mutant::kLeafReclaimTooEarly, "leaf: space", "reuse", nullptr,
      "braid_unit_tests NvSkipListTest.*"},
-    {Mutant::kLeafDeadNotAccounted, "leaf: space", "leak", "Overwrite_nvskiplist"},
-    {Mutant::kLeafRedirectNotFlushed, "leaf: collection", "flush", "Collection_nvskiplist"},
-    {Mutant::kLeafCopyNotFenced, "leaf: collection", "flush", "Collection_nvskiplist"},
-    {Mutant::kLeafImageNotFlushed, "leaf: image", "flush", nullptr,
-     "braid_unit_tests NvSkipListTest.*"},
+    {Mutant::kLeafObsoleteNotAccounted, "leaf: space", "leak", "Overwrite_nvskiplist"},
     {Mutant::kLeafImageBelieved, "leaf: image", "stale cache", "Reopen_nvskiplist"},
     {Mutant::kLeafImageKept, "leaf: image", "leak", "Reopen_nvskiplist"},
-    {Mutant::kLeafInheritedNotFlushed, "leaf: recovery", "second crash", "Put_nvskiplist"},
     {Mutant::kLeafLostEntriesLive, "leaf: recovery", "leak", "Put_nvskiplist"},
     {Mutant::kLeafTornSequenceReused, "leaf: recovery", "sequence", nullptr,
      "braid_unit_tests NvSkipListTest.*"},
@@ -303,20 +238,31 @@ constexpr MutantFacts kTable[] = {
     {Mutant::kLeafLostPagesBelieved, "leaf: page media", "stale pages", nullptr,
      "braid_unit_tests NvSkipListTest.*"},
 };
+static_assert(IsComplete(kTable, static_cast<Mutant>(1), Mutant::kCount),
+              "rows stand in the order of the enumerators");
 
-constexpr bool EveryMutantHasItsRow() {
-  if (std::size(kTable) + 1 != static_cast<size_t>(Mutant::kCount)) return false;
-  for (size_t i = 0; i < std::size(kTable); ++i) {
-    if (static_cast<size_t>(kTable[i].mutant) != i + 1) return false;
-  }
-  return true;
+std::vector<MutantFacts> MakeAll() {
+  std::vector<MutantFacts> all;
+  const auto add = [&all](const auto& row) {
+    all.push_back({sim::NameOf(row.fault), row.part, row.mistake, row.workload, row.tests});
+  };
+  for (const Row<Mutant>& row : kTable) add(row);
+  for (const Row<media::Site>& row : SiteTable()) add(row);
+  return all;
 }
-static_assert(EveryMutantHasItsRow(), "rows stand in the order of the enumerators");
 
 }  // namespace
 
-std::span<const MutantFacts> AllMutants() { return kTable; }
+std::span<const MutantFacts> AllMutants() {
+  static const std::vector<MutantFacts> all = MakeAll();
+  return all;
+}
 
-const MutantFacts& FactsOf(base::Mutant mutant) { return kTable[static_cast<size_t>(mutant) - 1]; }
+const MutantFacts* FactsOf(std::string_view name) {
+  const std::span<const MutantFacts> all = AllMutants();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [name](const MutantFacts& facts) { return facts.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
 
 }  // namespace braid::crash

@@ -2,21 +2,21 @@
 #pragma once
 
 #include <span>
-
-#include "base/mutants.h"
+#include <string_view>
 
 namespace braid::crash {
 
 struct MutantFacts {
-  base::Mutant mutant;
+  std::string_view name;  ///< of a woven fault (sim/faults.h) or of a site (media/sites.h)
   const char* part;     ///< row of the contract table in docs/persistence.md, or what else it is of
   const char* mistake;  ///< the class of bug that it is a case of
-  const char* workload;         ///< found soonest by this workload; null: not by the crash tests
-  const char* tests = nullptr;  ///< "<program> <gtest filter>" of the tests that find it instead
+  const char* workload;  ///< found soonest by this workload; null: not by the crash tests
+  const char* tests;     ///< "<program> <gtest filter>" of the tests that find it instead, or null
 };
 
-/// By number, kNone left out.
+/// The woven faults, by number, and behind them the sites, each of which may be dropped.
 std::span<const MutantFacts> AllMutants();
-const MutantFacts& FactsOf(base::Mutant mutant);
+/// Null: none is called so.
+const MutantFacts* FactsOf(std::string_view name);
 
 }  // namespace braid::crash

@@ -1,18 +1,18 @@
 // Stands in for the C functions that read memory, in this program and in the shared libraries it
 // uses (std::string lives in one): notes what is read, and calls the real one. Loads in our own
-// code call the hooks of src/pmem/sim_reads.cc. This file is compiled without hooks.
+// code call the hooks of src/sim/sim_reads.cc. This file is compiled without hooks.
 #include <dlfcn.h>
 
 #include <cstddef>
 #include <cstdint>
 
-#include "pmem/sim_reads.h"
+#include "sim/sim_reads.h"
 
 #if defined(BRAID_READ_HOOKS)
 
 namespace {
 
-using braid::pmem::NoteRead;
+using braid::sim::NoteRead;
 
 /// The C library's function of that name. Null while the program is being loaded.
 template <typename Function>

@@ -5,12 +5,12 @@
 
 namespace braid::crash {
 
-ReadTree::ReadTree(std::vector<uint32_t> pending, std::vector<pmem::WordChoices> choices)
+ReadTree::ReadTree(std::vector<uint32_t> pending, std::vector<sim::WordChoices> choices)
     : pending_(std::move(pending)), choices_(std::move(choices)), distinct_(pending_.size()) {
   // Prefixes that leave the same content are one image: the first of them stands for all.
   std::vector<std::vector<uint64_t>> content(pending_.size());
   for (size_t line = 0; line < pending_.size(); ++line) content[line].resize(pending_[line] + 1);
-  for (const pmem::WordChoices& word : choices_) {
+  for (const sim::WordChoices& word : choices_) {
     std::vector<uint64_t>& hashes = content[word.line];
     for (size_t i = 0; i < hashes.size(); ++i) {
       hashes[i] = Mix64(hashes[i] + Mix64(word.word)) ^ word.values[i];
@@ -30,7 +30,7 @@ ReadTree::ReadTree(std::vector<uint32_t> pending, std::vector<pmem::WordChoices>
 std::vector<uint64_t> ReadTree::Words() const {
   std::vector<uint64_t> words;
   words.reserve(choices_.size());
-  for (const pmem::WordChoices& word : choices_) words.push_back(word.word);
+  for (const sim::WordChoices& word : choices_) words.push_back(word.word);
   return words;
 }
 
@@ -101,7 +101,7 @@ bool ReadTree::AnyPruned(Random* random, std::vector<uint32_t>* prefixes) const 
     for (size_t line = 0; line < pending_.size(); ++line) {
       const auto other = static_cast<uint32_t>(random->Uniform(pending_[line] + 1u));
       const bool same =
-          std::all_of(choices_.begin(), choices_.end(), [&](const pmem::WordChoices& word) {
+          std::all_of(choices_.begin(), choices_.end(), [&](const sim::WordChoices& word) {
             return word.line != line || !read[static_cast<size_t>(&word - choices_.data())] ||
                    word.values[other] == word.values[run.prefixes[line]];
           });
@@ -119,7 +119,7 @@ uint32_t ReadTree::NewNode(uint32_t word) {
 
 /// Branches of a new node that the run at hand does not take.
 void ReadTree::NoteOpen(uint32_t node, uint32_t position, uint64_t value) {
-  const pmem::WordChoices& word = choices_[nodes_[node].word];
+  const sim::WordChoices& word = choices_[nodes_[node].word];
   std::vector<uint64_t> values{value};
   for (const uint32_t choice : possible_[word.line]) {
     const uint64_t other = word.values[choice];
@@ -143,7 +143,7 @@ std::string ReadTree::Add(const std::vector<uint32_t>& prefixes, const std::vect
   uint32_t at = 0;
   for (size_t i = 0; i < trace.size(); ++i) {
     if (nodes_[at].word != trace[i]) return contradiction(i, "another word is read");
-    const pmem::WordChoices& word = choices_[trace[i]];
+    const sim::WordChoices& word = choices_[trace[i]];
     const uint64_t value = ValueOf(trace[i], prefixes);
     if (is_new) NoteOpen(at, static_cast<uint32_t>(i), value);
     std::erase_if(possible_[word.line],

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "base/random.h"
-#include "pmem/sim_persist.h"
+#include "sim/sim_persist.h"
 
 namespace braid::crash {
 
 class ReadTree {
  public:
   /// `pending`: number of pending stores of each dirty line; `choices`: the words that differ.
-  ReadTree(std::vector<uint32_t> pending, std::vector<pmem::WordChoices> choices);
+  ReadTree(std::vector<uint32_t> pending, std::vector<sim::WordChoices> choices);
 
   /// Words of the area to watch while an image is run; a trace holds positions in this list.
   std::vector<uint64_t> Words() const;
@@ -66,7 +66,7 @@ class ReadTree {
 
   static uint64_t ToCount(double images) noexcept;
   uint64_t ValueOf(uint32_t word, const std::vector<uint32_t>& prefixes) const {
-    const pmem::WordChoices& choices = choices_[word];
+    const sim::WordChoices& choices = choices_[word];
     return choices.values[prefixes[choices.line]];
   }
   uint32_t Follow(const Node& node, uint64_t value) const noexcept;
@@ -76,7 +76,7 @@ class ReadTree {
   void Randomize(const Open& open, Random* random, std::vector<uint32_t>* prefixes) const;
 
   std::vector<uint32_t> pending_;
-  std::vector<pmem::WordChoices> choices_;
+  std::vector<sim::WordChoices> choices_;
   std::vector<std::vector<uint32_t>> distinct_;  // by line: prefixes of different content
   std::vector<Node> nodes_;                      // the first is the root
   std::vector<Run> runs_;

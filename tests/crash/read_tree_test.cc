@@ -13,16 +13,16 @@
 
 #include "base/checksum.h"
 #include "format/entry.h"
-#include "pmem/persist.h"
-#include "pmem/sim_persist.h"
-#include "pmem/sim_reads.h"
+#include "media/persist.h"
+#include "sim/sim_persist.h"
+#include "sim/sim_reads.h"
 
 namespace braid::crash {
 namespace {
 
-using pmem::ReadTracker;
-using pmem::SimArea;
-using pmem::SimPersist;
+using sim::ReadTracker;
+using sim::SimArea;
+using sim::SimPersist;
 
 constexpr uint64_t kBytes = 1u << 16;
 
@@ -49,7 +49,7 @@ T* Opaque(void* at) {
 class ReadsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!pmem::ReadsAreHooked()) GTEST_SKIP() << "this build does not note reads";
+    if (!sim::ReadsAreHooked()) GTEST_SKIP() << "this build does not note reads";
     for (uint64_t i = 0; i < kBytes; ++i) area_.base()[i] = static_cast<char>('a' + i % 23);
     std::vector<uint64_t> words;
     for (uint64_t word = 0; word < kBytes / 8; ++word) words.push_back(word);
@@ -181,7 +181,7 @@ TEST_F(ReadsTest, WordsOverwrittenInFullAreNotReadFromTheImage) {
   area_.PushFrame();
   SimPersist sim(&area_, nullptr, 1);
   sim.set_tracking(false);
-  pmem::PersistOps ops(MediaClass::kCacheLine);
+  media::PersistOps ops(MediaClass::kCacheLine);
   ops.set_hook(&sim);
   EXPECT_EQ(Trace([&] {
               ops.StoreU64(At<uint64_t>(800), 1);
@@ -205,7 +205,7 @@ TEST_F(ReadsTest, AnInnerTrackerLeavesTheOuterOneWhatItNeeds) {
   inner.Watch({100, 101, 200});
   EXPECT_EQ(Trace([&] {
               Load(At<uint64_t>(800));
-              const pmem::ReadPause pause;
+              const sim::ReadPause pause;
               inner.Begin();
               Load(At<uint64_t>(800));
               Load(At<uint64_t>(808));
@@ -216,7 +216,7 @@ TEST_F(ReadsTest, AnInnerTrackerLeavesTheOuterOneWhatItNeeds) {
             Range(100, 1));
   EXPECT_EQ(Trace([&] {
               {
-                const pmem::ReadPause pause;
+                const sim::ReadPause pause;
                 inner.Begin();
                 Load(At<uint64_t>(800));
                 Load(At<uint64_t>(808));
@@ -247,7 +247,7 @@ class TreeTest : public ::testing::Test {
     return {0, 1, 2, 5};
   }
 
-  std::vector<pmem::WordChoices> choices_;
+  std::vector<sim::WordChoices> choices_;
 };
 
 TEST_F(TreeTest, FindsEveryBehaviorAndCountsEveryImage) {

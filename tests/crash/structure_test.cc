@@ -10,7 +10,7 @@
 #include "crash/image_checker.h"
 #include "format/entry.h"
 #include "format/layout.h"
-#include "pmem/sim_media.h"
+#include "sim/sim_media.h"
 
 namespace braid::crash {
 namespace {
@@ -24,7 +24,7 @@ class StructureTest : public ::testing::Test {
 
   std::unique_ptr<DB> Open() {
     Result<std::unique_ptr<DB>> opened =
-        OpenBare(options_, std::make_unique<pmem::SimMedia>(&sim_, "boot"));
+        OpenBare(options_, std::make_unique<sim::SimMedia>(&sim_, "boot"));
     EXPECT_TRUE(opened.ok()) << opened.status().ToString();
     return opened.ok() ? std::move(*opened) : nullptr;
   }
@@ -63,8 +63,8 @@ class StructureTest : public ::testing::Test {
     return 0;
   }
 
-  pmem::SimArea area_{8u << 20};
-  pmem::SimPersist sim_{&area_, nullptr, 1};
+  sim::SimArea area_{8u << 20};
+  sim::SimPersist sim_{&area_, nullptr, 1};
   const Options options_ = BareOptions();
   std::unique_ptr<DB> db_;
 };
@@ -83,7 +83,7 @@ TEST_F(StructureTest, AnExtentThatNobodyWillFreeIsNoticed) {
   format::ExtentHeader header;
   std::memcpy(&header, area_.base() + extent, sizeof header);
   auto* owner = reinterpret_cast<format::EntryHeader*>(area_.base() + header.owner);
-  *owner->state_byte() = format::kStateDead;
+  *owner->state_byte() = format::kStateObsolete;
   EXPECT_NE(Problems().find("nobody will free it"), std::string::npos);
 }
 
@@ -109,8 +109,8 @@ TEST_F(StructureTest, ASecondRecoveryChangesThePoolHeaderAndNothingElse) {
   const std::vector<uint64_t> changed = area_.ChangedLines();
   EXPECT_FALSE(changed.empty());
   for (const uint64_t line : changed) {
-    EXPECT_GE(line * pmem::kLineBytes, format::kPoolHeaderOffset[0]);
-    EXPECT_LT(line * pmem::kLineBytes, format::kManifestOffset[0]);
+    EXPECT_GE(line * media::kLineBytes, format::kPoolHeaderOffset[0]);
+    EXPECT_LT(line * media::kLineBytes, format::kManifestOffset[0]);
   }
   db_.reset();
   area_.PopFrame();

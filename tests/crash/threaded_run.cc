@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "crash/bare_database.h"
-#include "pmem/sim_media.h"
+#include "sim/sim_media.h"
 
 namespace braid::crash {
 namespace {
@@ -94,7 +94,7 @@ std::optional<Failure> ThreadedRun::Run() {
   sim_.set_on_step([] {
     if (Scheduler* const scheduler = Scheduler::Current()) scheduler->Yield();
   });
-  sim_.set_on_point([this](pmem::PointKind) {
+  sim_.set_on_point([this](sim::PointKind) {
     scheduler_->set_paused(true);
     OnPoint();
     scheduler_->set_paused(false);
@@ -102,7 +102,7 @@ std::optional<Failure> ThreadedRun::Run() {
   });
   alarm(kHangSeconds);
   Result<std::unique_ptr<DB>> opened =
-      OpenBare(options_, std::make_unique<pmem::SimMedia>(&sim_, BootId(1)));
+      OpenBare(options_, std::make_unique<sim::SimMedia>(&sim_, BootId(1)));
   if (opened.ok()) {
     db_ = std::move(*opened);
     Fill(random_.Uniform(9));

@@ -12,31 +12,31 @@
 #include "crash/image_checker.h"
 #include "format/entry.h"
 #include "format/layout.h"
-#include "pmem/sim_media.h"
+#include "sim/sim_media.h"
 
 namespace braid::crash {
 namespace {
 
 /// A page-cache device. `memory` is what processes see; `medium` what has been written back.
 struct PageDevice {
-  pmem::SimArea memory{4u << 20};
-  pmem::SimArea medium{4u << 20};
-  pmem::SimPersist sim{&memory, &medium, 1, MediaClass::kPage};
+  sim::SimArea memory{4u << 20};
+  sim::SimArea medium{4u << 20};
+  sim::SimPersist sim{&memory, &medium, 1, MediaClass::kPage};
 };
 
 class TwoCrashesTest : public ::testing::Test {
  protected:
   std::unique_ptr<DB> Open(PageDevice* device, const std::string& boot) {
     Result<std::unique_ptr<DB>> opened =
-        OpenBare(options_, std::make_unique<pmem::SimMedia>(&device->sim, boot));
+        OpenBare(options_, std::make_unique<sim::SimMedia>(&device->sim, boot));
     EXPECT_TRUE(opened.ok()) << opened.status().ToString();
     return opened.ok() ? std::move(*opened) : nullptr;
   }
-  static uint8_t StateAt(const pmem::SimArea& area, uint64_t entry) {
+  static uint8_t StateAt(const sim::SimArea& area, uint64_t entry) {
     return reinterpret_cast<const format::EntryHeader*>(area.base() + entry)->state();
   }
   /// Of the one large value that there is.
-  static uint64_t OwnerOfTheExtent(const pmem::SimArea& area) {
+  static uint64_t OwnerOfTheExtent(const sim::SimArea& area) {
     const auto* states =
         reinterpret_cast<const uint64_t*>(area.base() + format::kFirstStateTableOffset);
     for (uint64_t chunk = 0; chunk < area.published_bytes() / kBareChunkBytes; ++chunk) {
@@ -49,8 +49,8 @@ class TwoCrashesTest : public ::testing::Test {
     return 0;
   }
 
-  /// Dies in a merge that has marked a large value's entry dead. The new one is the page cache as
-  /// it was then, over the medium.
+  /// Dies in a merge that has marked a large value's entry obsolete. The new one is the page cache
+  /// as it was then, over the medium.
   void DieInTheMerge(PageDevice* dies, PageDevice* next) {
     const std::unique_ptr<DB> db = Open(dies, "boot");
     ASSERT_TRUE(db->Put("large", std::string(3 * kBareChunkBytes, 'l')).ok());
@@ -59,11 +59,11 @@ class TwoCrashesTest : public ::testing::Test {
     ASSERT_EQ(StateAt(dies->memory, entry_), format::kStateLive);
     ASSERT_TRUE(db->Put("large", "small").ok());
     std::vector<char> cached;
-    dies->sim.set_on_point([&](pmem::PointKind) {
-      if (!cached.empty() || StateAt(dies->memory, entry_) != format::kStateDead) return;
+    dies->sim.set_on_point([&](sim::PointKind) {
+      if (!cached.empty() || StateAt(dies->memory, entry_) != format::kStateObsolete) return;
       const char* bytes = dies->memory.base();
       cached.assign(bytes, bytes + dies->memory.published_bytes());
-      for (pmem::SimArea* area : {&next->memory, &next->medium}) {
+      for (sim::SimArea* area : {&next->memory, &next->medium}) {
         area->set_segments(dies->memory.segments());
         std::memcpy(area->base(), dies->medium.base(), cached.size());
       }
@@ -73,14 +73,14 @@ class TwoCrashesTest : public ::testing::Test {
     });
     ASSERT_TRUE(db->Compact().ok());
     ASSERT_FALSE(cached.empty());
-    ASSERT_EQ(StateAt(next->memory, entry_), format::kStateDead);
+    ASSERT_EQ(StateAt(next->memory, entry_), format::kStateObsolete);
     ASSERT_EQ(StateAt(next->medium, entry_), format::kStateLive) << "in the page cache alone";
   }
 
   /// Loses power now: all pages were written back but the entry's. True when that page had
   /// anything to lose.
   bool LosePower(PageDevice* device) {
-    const pmem::WritebackUnits units = device->sim.Units();
+    const sim::WritebackUnits units = device->sim.Units();
     bool lost = false;
     for (size_t unit = 0; unit < units.counts().size(); ++unit) {
       std::vector<uint32_t> choice = units.counts();
@@ -90,7 +90,7 @@ class TwoCrashesTest : public ::testing::Test {
       device->sim.MakeImage(units.LinePrefixes(choice, 0));
       const bool is_its_page = StateAt(device->medium, entry_) == format::kStateLive;
       if (is_its_page) {
-        for (pmem::SimArea* area : {&after.memory, &after.medium}) {
+        for (sim::SimArea* area : {&after.memory, &after.medium}) {
           area->set_segments(device->medium.segments());
           std::memcpy(area->base(), device->medium.base(), device->medium.published_bytes());
         }
@@ -119,7 +119,7 @@ TEST_F(TwoCrashesTest, AMarkOfDeathIsOnTheMediumBeforeItsExtentIsFreed) {
   PageDevice second;
   DieInTheMerge(&first, &second);
   int losses = 0;
-  second.sim.set_on_point([&](pmem::PointKind) { losses += LosePower(&second) ? 1 : 0; });
+  second.sim.set_on_point([&](sim::PointKind) { losses += LosePower(&second) ? 1 : 0; });
   const std::unique_ptr<DB> db = Open(&second, "boot");
   ASSERT_NE(db, nullptr);
   second.sim.Acknowledge();

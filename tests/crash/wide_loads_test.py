@@ -1,7 +1,7 @@
 """Struct copies of more than 65 bytes must not read a pool.
 
 The compiler checks such a load at its first and last byte only, so a line in between could be read
-without the crash tests noticing (src/pmem/sim_reads.cc). This lists them in the object files, with the
+without the crash tests noticing (src/sim/sim_reads.cc). This lists them in the object files, with the
 function they are in, and fails for those not known to read ordinary memory. Copies by memcpy are calls
 and seen in full. Usage: wide_loads_test.py <folder with object files>...
 """
@@ -14,8 +14,8 @@ import sys
 WIDEST = 65
 # Functions whose wide copies have their source in ordinary memory.
 ORDINARY = (
-    "braid::pmem::ChooseHeader(",  # of two copies made with memcpy
-    "std::vector<braid::compaction::MergePlaces::Neighbours",  # its own elements, in DRAM
+    "braid::pool::ChooseHeader(",  # of two copies made with memcpy
+    "std::vector<braid::merge::MergePlaces::Neighbours",  # its own elements, in DRAM
     "braid::engine::LsmEngine::ManifestOfNow(",  # of the manifest in DRAM
     "braid::engine::LsmEngine::VerifyAll(",  # of the manifest in DRAM
     "braid::engine::LsmEngine::Write(",  # drafts of a batch

@@ -370,7 +370,7 @@ Options OtherSettings(const Options& options, Random* random) {
     const bool copies =
         random->OneIn(3) && options.compaction.persistence != MergePersistence::kPointer;
     other.compaction.kind = copies ? MergeKind::kCopy : MergeKind::kZipper;
-    other.flush.checkpoint_tables =
+    other.flush.group_tables =
         *other.log.kind == LogKind::kWriteAhead ? 1 : static_cast<uint32_t>(1 + random->Uniform(4));
   }
   other.verify_on_open = random->OneIn(4) ? VerifyOnOpen::kFull : VerifyOnOpen::kQuick;

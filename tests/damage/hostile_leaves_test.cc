@@ -107,7 +107,7 @@ class HostileLeavesTest : public ::testing::Test {
       memory.Load(pool_);
       memory.set_limit(pool_.bytes.size() + (128u << 10));
       auto salvage = repair::Salvage::Read(
-          pmem::PoolImage::OfMemory(memory.base(), memory.segments()), {}, fuzz::kFuzzBoot);
+          media::PoolImage::OfMemory(memory.base(), memory.segments()), {}, fuzz::kFuzzBoot);
       // Every entry is intact, whatever leaves say of them.
       if (!salvage.ok() || (*salvage)->records() == 0) all = false;
       auto engine = OpenLeaves(&memory, how);

@@ -118,7 +118,7 @@ class HostilePoolTest : public ::testing::TestWithParam<Parts> {
   /// A repair reads it too, and ends.
   static void Salvage(const fuzz::PoolMemory& memory) {
     auto salvage = repair::Salvage::Read(
-        pmem::PoolImage::OfMemory(memory.base(), memory.segments()), {}, fuzz::kFuzzBoot);
+        media::PoolImage::OfMemory(memory.base(), memory.segments()), {}, fuzz::kFuzzBoot);
     if (!salvage.ok()) return;
     uint64_t bytes = 0;
     (void)(*salvage)->ForEachRecord([&](std::string_view key, std::string_view value) {
@@ -273,11 +273,11 @@ TEST_P(HostilePoolTest, ALinkInALayerAboveItsEntryIsCorruption) {
   ExpectCorruption();
 }
 
-TEST_P(HostilePoolTest, ALinkedEntryThatIsMarkedDeadIsCorruptionForAGet) {
+TEST_P(HostilePoolTest, ALinkedEntryThatIsMarkedObsoleteIsCorruptionForAGet) {
   BuildMerged();
   Alter([](PoolSurgery* at) {
     for (const uint64_t entry : at->Walk(kL1Head, 0)) {
-      *at->Entry(entry)->state_byte() = format::kStateDead;
+      *at->Entry(entry)->state_byte() = format::kStateObsolete;
     }
   });
   ExpectCorruption();
@@ -298,7 +298,7 @@ TEST_P(HostilePoolTest, LiveMarksOutsideOfTablesDoNotKeepCollectionBusyForEver) 
     for (const uint64_t chunk : at->ChunksOf(format::ChunkKind::kLog)) {
       int left = 3;
       for (const uint64_t entry : at->EntriesOf(chunk)) {
-        *at->Entry(entry)->state_byte() = left-- > 0 ? format::kStateLive : format::kStateDead;
+        *at->Entry(entry)->state_byte() = left-- > 0 ? format::kStateLive : format::kStateObsolete;
       }
     }
   });
@@ -458,7 +458,7 @@ TEST_P(HostilePoolTest, ARedoRecordChangesNothingButLinks) {
   with_update({format::kFirstStateTableOffset, link});     // a chunk state
   with_update({~0ull >> 16, link});                        // outside
   with_update({format::kTableHeadsOffset, 0x1234});        // a head, but no link
-  with_update({format::kTableHeadsOffset | format::kRedoMarkDead, 0});
+  with_update({format::kTableHeadsOffset | format::kRedoMarkObsolete, 0});
 }
 
 TEST_P(HostilePoolTest, ANameWithoutAnEndInThePoolHeaderIsRefused) {
@@ -523,7 +523,7 @@ TEST(HostileIndexTest, AnIndexIsBuiltOverAKeyWithMoreVersionsThanASlice) {
   }
   ASSERT_TRUE(IsOk((*engine)->Put({}, "later", "")));
   ASSERT_TRUE(IsOk((*engine)->Compact()));
-  pmem::PmemPool& pool = const_cast<pmem::PmemPool&>(*(*engine)->medium());
+  pool::PmemPool& pool = const_cast<pool::PmemPool&>(*(*engine)->medium());
   const index::SkipList list(&pool, pool.As<uint64_t>(format::kTableHeadsOffset));
   cache::DramIndex index(&pool, 1);
   for (int slice = 0; slice < 20 && !index.complete(); ++slice) {
@@ -542,7 +542,7 @@ TEST(HostileIndexTest, AnIndexHoldsWhatTheBottomLayerHasWhateverUpperLayersSay) 
     ASSERT_TRUE(IsOk((*engine)->Put({}, Use::Key(i), "vvvv")));
   }
   ASSERT_TRUE(IsOk((*engine)->Compact()));
-  pmem::PmemPool& pool = const_cast<pmem::PmemPool&>(*(*engine)->medium());
+  pool::PmemPool& pool = const_cast<pool::PmemPool&>(*(*engine)->medium());
   const index::SkipList list(&pool, pool.As<uint64_t>(format::kTableHeadsOffset));
   std::vector<format::EntryHeader*> towers;
   index::Damage damage;

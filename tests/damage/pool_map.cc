@@ -21,7 +21,7 @@ const PoolFile* FileOf(const PoolImage& image, const std::string& name) {
 }  // namespace
 
 const char* ByteUseName(ByteUse use) {
-  static const char* const kNames[] = {"unused",     "free",     "dead",  "spare copy",
+  static const char* const kNames[] = {"unused",     "free",     "obsolete", "spare copy",
                                        "spare redo", "log only", "needed"};
   return kNames[static_cast<int>(use)];
 }
@@ -190,8 +190,8 @@ void PoolMap::MapEntries(uint64_t chunk, uint32_t generation, bool collected) {
 }
 
 void PoolMap::MarkEntry(const MappedEntry& entry) {
-  // In a log that is read again a dead mark means nothing yet. An older version may be merged away
-  // before anybody reads it.
+  // In a log that is read again an obsolete mark means nothing yet. An older version may be merged
+  // away before anybody reads it.
   const bool newest = newest_.at(entry.key) == entry.sequence;
   const bool counts = newest && (entry.live || !entry.flushed);
   // An open merge may have dropped a delete already, and only its mark is missing.
@@ -199,7 +199,7 @@ void PoolMap::MarkEntry(const MappedEntry& entry) {
   const auto* header = reinterpret_cast<const EntryHeader*>(bytes_.data() + entry.offset);
   const uint64_t used =
       sizeof(EntryHeader) + entry.links + header->key_bytes() + header->value_bytes;
-  Mark(entry.offset, used, needed ? ByteUse::kNeeded : ByteUse::kDead);
+  Mark(entry.offset, used, needed ? ByteUse::kNeeded : ByteUse::kObsolete);
   // Recovery makes the newest batch of an interrupted merge again, and then the merge goes on.
   if (!entry.flushed || merge_id() != 0) {
     Mark(entry.offset + EntryHeader::kStateByteOffset, 1, ByteUse::kLogOnly);

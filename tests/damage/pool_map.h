@@ -17,7 +17,7 @@ namespace braid::test {
 enum class ByteUse : uint8_t {
   kUnused,     ///< no structure covers it: rest of a page, of a chunk, reserved, padding
   kFree,       ///< in a free chunk
-  kDead,       ///< in an entry that is dead or superseded, or in its extent
+  kObsolete,   ///< in an entry that is obsolete or superseded, or in its extent
   kSpareCopy,  ///< one of two copies: the other is used in its place
   kSpareRedo,  ///< a redo record of a merge that has ended
   kLogOnly,    ///< links and states set anew: of a log, of an open merge, upper ones of L0

@@ -14,12 +14,12 @@
 #include <map>
 #include <vector>
 
+#include "base/epoch.h"
 #include "braid/db.h"
 #include "design/design.h"
 #include "format/layout.h"
 #include "format/leaf.h"
-#include "pmem/epoch.h"
-#include "pmem/file_media.h"
+#include "media/file_media.h"
 
 namespace braid {
 namespace {
@@ -43,7 +43,7 @@ class NvSkipListTest : public ::testing::Test {
 
   /// An engine that is dropped without Close, as a crash leaves the pool.
   Result<std::shared_ptr<engine::Engine>> Open() {
-    auto media = pmem::OpenFileMedia(path_, options_.pool, true);
+    auto media = media::OpenFileMedia(path_, options_.pool, true);
     if (!media.ok()) return media.status();
     return design::kNvSkipList.Make(options_, std::move(media).value());
   }
@@ -195,7 +195,7 @@ TEST_F(NvSkipListTest, SpaceIsUsedAnewOnlyAfterReadersHaveLeft) {
   const uint64_t freed = engine->GetStatistics().collected_chunks;
   std::future<Status> compacted;
   {
-    const pmem::EpochGuard reader;
+    const base::EpochGuard reader;
     compacted = std::async(std::launch::async, [&] { return engine->Compact(); });
     EXPECT_EQ(compacted.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout)
         << "it did not wait for who may still read what was deleted";

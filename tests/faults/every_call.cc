@@ -122,7 +122,7 @@ class Caller {
     return change("entries", before.memtable_entries, after.memtable_entries) +
            change("used bytes", before.pool_used_bytes, after.pool_used_bytes) +
            change("bytes", before.pool_bytes, after.pool_bytes) +
-           change("sealed memtables", before.immutable_memtables, after.immutable_memtables);
+           change("immutable memtables", before.immutable_memtables, after.immutable_memtables);
   }
   static Status StoredBy(Result<bool> stored) {
     return stored.ok() && !*stored ? Status::Aborted("another value is there") : stored.status();

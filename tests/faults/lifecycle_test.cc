@@ -158,7 +158,7 @@ TEST(CloseBesideDropTest, ADropThatIsStoppedGoesOnAtTheNextOpen) {
     options.compaction.batch_entries = 2;  // asked after each whether to stop
     options.compaction.l0_trigger = 20;
     options.compaction.l0_slowdown = 30;
-    options.compaction.arrange_share = 0;
+    options.compaction.recluster_share = 0;
     std::unique_ptr<DB> db = OpenOrFail(options, folder.Sub("pool"));
     ASSERT_NE(db, nullptr);
     Model model;

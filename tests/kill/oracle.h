@@ -2,11 +2,13 @@
 //
 // Thread safety: a key belongs to one writer thread; readers of the same process only raise
 // `observed`. The parent reads everything after the writer is dead.
-// Invariants: 1. The content of a key is a function of (thread, key, number of the write).
-// 2. A number is used for one write only, also over kills. 3. A thread has one write in flight at
-// most; `phase` tells how far it is. 4. What `pending` names is acknowledged once phase is kAcked.
-// 5. A counter is moved by compare-and-swap from n to n + 1 by all threads, so it holds the number
-// of swaps that succeeded: those acknowledged, and at most one more a thread.
+// Invariants:
+//   1. The content of a key is a function of (thread, key, number of the write).
+//   2. A number is used for one write only, also over kills.
+//   3. A thread has one write in flight at most; `phase` tells how far it is.
+//   4. What `pending` names is acknowledged once phase is kAcked.
+//   5. A counter is moved by compare-and-swap from n to n + 1 by all threads, so it holds the
+//      number of swaps that succeeded: those acknowledged, and at most one more a thread.
 #pragma once
 
 #include <sys/mman.h>

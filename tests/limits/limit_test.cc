@@ -120,7 +120,7 @@ TEST(LimitTest, AValueLargerThanThePoolMayGrowIsOutOfSpaceAndChangesNothing) {
 
 /// Open pools that have taken all ranges of addresses that this process keeps of closed ones.
 std::vector<std::unique_ptr<DB>> HoldKeptRanges(const TempFolder& folder) {
-  constexpr int kKept = 16;  // pmem/address_room.cc
+  constexpr int kKept = 16;  // media/address_room.cc
   Options options = TinyOptions();
   options.background_threads = false;
   std::vector<std::unique_ptr<DB>> pools;

@@ -6,7 +6,8 @@
 //    "writes":[[0,9]]}, ...]}
 // `initial` holds the value of each key before the history, 0 for no such key. An operation has the
 // keys and values that it read, that it wrote, and that it found not to be there (a swap that was
-// refused). Thread safety: one thread at a time.
+// refused).
+// Thread safety: one thread at a time.
 #pragma once
 
 #include <cstdio>

@@ -1,6 +1,7 @@
 // Purpose: tests of the ordered maps in DRAM by one thread, against std::map: a harness that does
 // each operation on both, and kinds of keys. Random tests print their seed; BRAID_SEED repeats one.
-// Thread safety: one thread. Persistence: none.
+// Thread safety: one thread.
+// Persistence: none.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "pmem/thread_region.h"
+#include "media/thread_region.h"
 
 namespace braid::test {
 
@@ -14,7 +14,7 @@ inline thread_local std::optional<uint32_t> region_of_thread;
 inline thread_local uint32_t region_turns = 0;
 
 inline void TakeRegionsInTurns() {
-  pmem::SetRegionRule([](uint32_t regions) -> uint32_t {
+  media::SetRegionRule([](uint32_t regions) -> uint32_t {
     if (region_of_thread) return *region_of_thread % regions;
     // Mixed: a pattern of calls must not meet a pattern of regions.
     return (++region_turns * 0x9E3779B1u >> 16) % regions;

@@ -46,23 +46,22 @@ inline const std::vector<StoreKind>& StoreKinds() {
     }
     all.push_back({"SkipListMemTable", "braid", {{"memtable.kind", "skiplist"}}});
     // Merges begin late, so that groups come together.
-    all.push_back({"LazyCheckpoint",
-                   "braid",
-                   {{"flush.checkpoint_tables", "3"}, {"compaction.l0_trigger", "5"}}});
+    all.push_back(
+        {"LazyWriteBack", "braid", {{"flush.group_tables", "3"}, {"compaction.l0_trigger", "5"}}});
     // Small enough that keys meet in a bucket.
     all.push_back({"cached", "braid", {{"cache.lookup_bytes", "256"}}});
     all.push_back({"regions2", "braid", {{"pool.regions", "2"}}});
     // Beside it heads of strands that are written back late.
-    all.push_back({"regions4", "braid", {{"pool.regions", "4"}, {"flush.checkpoint_tables", "3"}}});
+    all.push_back({"regions4", "braid", {{"pool.regions", "4"}, {"flush.group_tables", "3"}}});
     all.push_back({"oblivious2", "braid", {{"pool.regions", "2"}, {"lists.kind", "oblivious"}}});
     all.push_back(
         {"WriteAhead", "braid", {{"log.kind", "write-ahead"}, {"memtable.kind", "skiplist"}}});
     all.push_back({"CopyMerge", "braid", {{"compaction.kind", "copy"}}});
     all.push_back({"SecondChance", "braid", {{"cache.second_chance_bytes", "2K"}}});
     all.push_back(
-        {"arranged",
+        {"reclustered",
          "braid",
-         {{"compaction.arrange_share", "0.01"}, {"compaction.arrange_min_entries", "2"}}});
+         {{"compaction.recluster_share", "0.01"}, {"compaction.recluster_min_entries", "2"}}});
     all.push_back({"pointer", "braid", {{"compaction.persistence", "pointer"}}});
     all.push_back(
         {"pointer2", "braid", {{"compaction.persistence", "pointer"}, {"pool.regions", "2"}}});

@@ -48,7 +48,7 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
 
   /// `change` may choose parts; the rest is the design's.
   explicit StoreParts(const Change& change = [](Options*) {})
-      : TestPool([](pmem::PmemPool* fresh) { return level::Manifest(fresh).Create(); },
+      : TestPool([](pool::PmemPool* fresh) { return level::Manifest(fresh).Create(); },
                  Chosen(change)),
         LsmStore(Chosen(change), TakePool(), this, this) {
     const level::VersionSet::Locked locked = versions.Lock();
@@ -78,15 +78,15 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
     return value;
   }
   /// The active memtable becomes a sealed one.
-  void Seal() {
+  void SwitchMemTable() {
     const level::VersionSet::Locked locked = versions.Lock();
     level::NextState next = locked.Next();
     const std::shared_ptr<memtable::MemTable> active = locked.state().active;
-    next.Seal(LsmStore::NewMemTable(locked.NewTableId()));
+    next.SwitchMemTable(LsmStore::NewMemTable(locked.NewTableId()));
     active->Freeze();
     locked.Show(std::move(next));
   }
-  /// The oldest sealed memtable becomes a table of L0.
+  /// The oldest immutable memtable becomes a table of L0.
   flush::Flusher::Outcome FlushOldest() {
     Result<flush::Flusher::Outcome> flushed = flusher.FlushOldest(flusher.HoldFlushes());
     ExpectOk(flushed.status());
@@ -94,7 +94,7 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
   }
   /// What was put until now becomes a table of L0.
   void Flush() {
-    Seal();
+    SwitchMemTable();
     while (FlushOldest().state == flush::Flusher::Outcome::State::kFlushed) {
     }
   }
@@ -174,10 +174,10 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
     const Result<flush::Flusher::Outcome> flushed = flusher.FlushOldest(held);
     return flushed.ok() && flushed->state == flush::Flusher::Outcome::State::kFlushed;
   }
-  Status Checkpoint() override { return flusher.Checkpoint(flusher.HoldCheckpoints()); }
-  void TellPressure(bool let_go) override {
+  Status WriteBackGroup() override { return flusher.WriteBackGroup(flusher.HoldGroups()); }
+  void TellPressure(bool resume) override {
     const level::ReadState& now = state();
-    if (let_go) controller.LetGo(now.version->l0().size(), now.immutables.size(), false);
+    if (resume) controller.Resume(now.version->l0().size(), now.immutables.size(), false);
   }
 
   const std::function<void(double)> no_progress;

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "braid/options.h"
-#include "pmem/file_media.h"
-#include "pmem/pool.h"
+#include "media/file_media.h"
+#include "pool/pool.h"
 #include "support/temp_folder.h"
 
 namespace braid::test {
@@ -25,31 +25,31 @@ inline Options PoolOfSmallChunks(uint64_t count = 64) {
 
 class TestPool {
  public:
-  using Init = std::function<Status(pmem::PmemPool*)>;
+  using Init = std::function<Status(pool::PmemPool*)>;
 
   /// `init` fills the pool before it is published.
   explicit TestPool(
-      const Init& init = [](pmem::PmemPool*) { return Status::OK(); },
+      const Init& init = [](pool::PmemPool*) { return Status::OK(); },
       const Options& options = PoolOfSmallChunks()) {
-    Result<std::unique_ptr<pmem::Media>> media =
-        pmem::OpenFileMedia(folder_.Sub("pool"), options.pool, true);
+    Result<std::unique_ptr<media::Media>> media =
+        media::OpenFileMedia(folder_.Sub("pool"), options.pool, true);
     EXPECT_TRUE(media.ok()) << media.status().ToString();
-    Result<std::unique_ptr<pmem::PmemPool>> pool =
-        pmem::PmemPool::Open(std::move(media).value(), options, init);
+    Result<std::unique_ptr<pool::PmemPool>> pool =
+        pool::PmemPool::Open(std::move(media).value(), options, init);
     EXPECT_TRUE(pool.ok()) << pool.status().ToString();
     pool_ = std::move(pool).value();
   }
 
   std::string path() const { return folder_.Sub("pool"); }
   /// The pool is the caller's from here on; the folder stays this object's.
-  std::unique_ptr<pmem::PmemPool> TakePool() noexcept { return std::move(pool_); }
-  pmem::PmemPool* get() const noexcept { return pool_.get(); }
-  pmem::PmemPool* operator->() const noexcept { return pool_.get(); }
-  pmem::PmemPool& operator*() const noexcept { return *pool_; }
+  std::unique_ptr<pool::PmemPool> TakePool() noexcept { return std::move(pool_); }
+  pool::PmemPool* get() const noexcept { return pool_.get(); }
+  pool::PmemPool* operator->() const noexcept { return pool_.get(); }
+  pool::PmemPool& operator*() const noexcept { return *pool_; }
 
  private:
   TempFolder folder_;
-  std::unique_ptr<pmem::PmemPool> pool_;
+  std::unique_ptr<pool::PmemPool> pool_;
 };
 
 }  // namespace braid::test

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "braid/db.h"
-#include "pmem/thread_region.h"
+#include "media/thread_region.h"
 
 namespace braid::test {
 namespace {
@@ -35,7 +35,7 @@ bool OnEachNode(const Work& work) {
       CPU_ZERO(&one);
       CPU_SET(node, &one);
       const bool there = ::sched_setaffinity(0, sizeof one, &one) == 0 &&
-                         pmem::ThreadNode() == static_cast<int>(node);
+                         media::ThreadNode() == static_cast<int>(node);
       if (!there) std::printf("@fail no thread runs on node %u\n", node);
       if (!there || !work(node)) right = false;
     });

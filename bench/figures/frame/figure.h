@@ -1,6 +1,7 @@
 // Purpose: what a figure is made of: panels with series of numbers, and the claim of a paper with
 // the checks that hold our numbers against it.
-// Thread safety: none needed. Persistence: none.
+// Thread safety: none needed.
+// Persistence: none.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
 // Purpose: one run of a figure: measures stores, each in a process of its own on an empty folder
 // that is removed afterwards, and collects panels, checks and notes into the figure's JSON.
-// Thread safety: one thread. Persistence: the scratch folders, while they are used.
+// Thread safety: one thread.
+// Persistence: the scratch folders, while they are used.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // Purpose: rates over time from the samples that the harness took while a benchmark ran.
-// Thread safety: pure. Persistence: none.
+// Thread safety: pure.
+// Persistence: none.
 #pragma once
 
 #include <string>

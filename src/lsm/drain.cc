@@ -1,0 +1,174 @@
+// Purpose: waiting for work to be done: for flushes, and for merges and all that comes behind them.
+// A caller waits for what was there when it asked, however much others write meanwhile: for the
+// tables up to the last id, then for one pass of everything else over what there was when the pass
+// began. The compaction thread serves all requests of a moment by one round, and while tables to be
+// merged keep coming, every other step is the round's.
+// Thread safety, invariants, persistence: see scheduler.h.
+#include <algorithm>
+#include <chrono>
+
+#include "base/check.h"
+#include "base/no_throw.h"
+#include "compaction/garbage_collection.h"
+#include "lsm/scheduler.h"
+
+namespace braid::lsm {
+
+namespace {
+/// Indexes may have to be rebuilt over fewer entries, each time there is no memory for them.
+constexpr uint64_t kIndexesAnew = 8;
+constexpr uint64_t kIndexedAStep = 32 * 1024;
+/// Places for a large value that may turn out to be of no use.
+constexpr uint64_t kRoomsTried = 16;
+}  // namespace
+
+/// Until no immutable memtable with an id up to `tables` is left, or flushes end. Errors: a flush
+/// finds no memory.
+Status Scheduler::AwaitFlushes(uint64_t tables) {
+  const uint64_t seen = requests_.flush_failures();
+  Status outcome;
+  const auto is_flushed = [this, tables] {
+    const auto versions = store_.versions.Lock();
+    const auto& sealed = versions.state().immutables;
+    return sealed.empty() || sealed.back()->id() > tables;
+  };
+  const auto is_over = [&] {
+    if (failed() || stopping_.load() || store_.errors.blocked() || is_flushed()) return true;
+    outcome = requests_.WhyFlushFailed(seen);
+    return !outcome.ok();
+  };
+  if (store_.options.background_threads) {
+    requests_.Wait(is_over);
+  } else {
+    RunInline();
+    (void)is_over();
+  }
+  // The last flush shows its table before it is counted and reported; a thread that waits for it
+  // finds that done.
+  const flush::Flusher::Lock flushed = store_.flusher.HoldFlushes();
+  return outcome;
+}
+
+/// Waits until no memtable that is sealed now is left and, if `merged_too`, what was written until
+/// now is merged, indexed and collected.
+Status Scheduler::WaitUntilIdle(bool merged_too) {
+  // Tables that hold what was written until now have ids up to this one.
+  const uint64_t tables = store_.versions.Lock().next_table_id() - 1;
+  if (!merged_too) {
+    const Status flushed = AwaitFlushes(tables);
+    return failed() ? store_.errors.failure() : flushed;
+  }
+  std::optional<Status> answer;
+  {
+    const DrainRequests::Waiter waiter(&requests_);
+    if (Status s = AwaitFlushes(tables); !s.ok()) return s;
+    const uint64_t request = requests_.Ask(tables);
+    if (store_.options.background_threads) {
+      requests_.Wait([this, request] {
+        if (failed() || stopping_.load() || requests_.Answer(request)) return true;
+        WakeJobs();
+        return false;
+      });
+    } else {
+      RunInline();
+    }
+    answer = requests_.Answer(request);
+  }
+  Status outcome = store_.errors.failure();
+  if (outcome.ok() && answer) outcome = *answer;
+  if (outcome.ok() && store_.options.background_threads) {
+    while (RunStep(&Scheduler::Reclaim)) {
+    }
+  }
+  return outcome;
+}
+
+/// Takes up what was asked for, unless a round is under way.
+void Scheduler::BeginRound() {
+  if (round_) return;
+  const std::optional<DrainRequests::Request> request = requests_.Unserved();
+  if (request) round_.emplace().request = *request;
+}
+
+/// Who asked before the round, or was to be served by the next one when it can't go on, has his
+/// answer.
+void Scheduler::EndRound(const Status& outcome) noexcept {
+  if (!outcome.ok()) {
+    requests_.GiveUp(outcome);
+  } else if (round_) {
+    BRAID_DCHECK(round_->phase == compaction::Phase::kDone);
+    requests_.Served(round_->request);
+  }
+  round_.reset();
+}
+
+/// What the next plan has to know of the round, of which a step begins.
+void Scheduler::TellRound(compaction::StoreFacts* facts) {
+  if (!round_) return;
+  BRAID_DCHECK(!facts->levels.empty() && !facts->phase);
+  const auto& l0 = facts->levels.front();
+  const bool awaited =
+      std::any_of(l0.begin(), l0.end(), [](const auto& table) { return table.awaited; });
+  const bool is_free = !facts->is_granted && !awaited &&
+                       facts->open_merge == compaction::StoreFacts::OpenMerge::kNone;
+  if (is_free) round_->has_turn = !round_->has_turn;
+  facts->phase_has_turn = round_->has_turn;
+  BeginPhase(facts);
+}
+
+void Scheduler::BeginPhase(compaction::StoreFacts* facts) {
+  BRAID_DCHECK(round_ && round_->phase < compaction::Phase::kDone);
+  std::optional<uint64_t>& left = round_->steps_left;
+  if (!left) {
+    switch (round_->phase) {
+      case compaction::Phase::kIndex: {
+        left = store_.pool->chunks();
+        const auto versions = store_.versions.Lock();
+        uint64_t entries = 0;
+        for (const level::Level& level : versions.state().version->levels) {
+          for (const auto& table : level) entries += table->entries();
+        }
+        *left += kIndexesAnew * (2 + entries / kIndexedAStep);
+        break;
+      }
+      case compaction::Phase::kCollect:
+        left = store_.accounts.Survey(compaction::kSparseWhenOver).sparse.size();
+        break;
+      case compaction::Phase::kMakeRoom:
+        left = kRoomsTried;
+        break;
+      case compaction::Phase::kDrop:
+      case compaction::Phase::kRecluster:
+      case compaction::Phase::kDone:
+        left = ~0ull;  // a pass ends
+        break;
+    }
+  }
+  facts->phase = round_->phase;
+  facts->phase_is_over = *left == 0;
+}
+
+/// Of the phase's actions that are tried in one step, all together are one.
+void Scheduler::CountPhaseStep(const compaction::Plan& plan, const compaction::StoreFacts& facts) {
+  const bool is_merge =
+      plan.action == compaction::Action::kMerge || plan.action == compaction::Action::kFinishCopies;
+  BRAID_DCHECK(!facts.phase || (round_ && round_->steps_left));
+  if (facts.phase && !is_merge && facts.tried.none()) --*round_->steps_left;
+}
+
+/// False: that was the last, and who waits has his answer.
+bool Scheduler::NextPhase(compaction::StoreFacts* facts) {
+  BRAID_DCHECK(round_ && facts->phase == round_->phase);
+  round_->phase = static_cast<compaction::Phase>(static_cast<int>(round_->phase) + 1);
+  round_->steps_left.reset();
+  round_->began_pass = false;
+  if (round_->phase == compaction::Phase::kDone) {
+    EndRound(Status::OK());
+    return false;
+  }
+  facts->tried = {};
+  BeginPhase(facts);
+  return true;
+}
+
+}  // namespace braid::lsm

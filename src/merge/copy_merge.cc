@@ -1,0 +1,86 @@
+// Purpose: copying an L0 table.
+// Thread safety, invariants, persistence: see copy_merge.h.
+#include "merge/copy_merge.h"
+
+#include "base/check.h"
+#include "level/copied_list.h"
+#include "log/index_unified_log.h"
+#include "log/log_reader.h"
+
+namespace braid::merge {
+
+using format::ChunkKind;
+using format::EntryHeader;
+
+Result<bool> CopyTable(pool::PmemPool* pool, pool::ChunkUsage* usage, const index::SkipList& list,
+                       uint64_t table_id, uint32_t head) {
+  log::IndexUnifiedLog copies(pool, table_id, pool->regions(), ChunkKind::kCollected);
+  level::CopiedList linked(pool);
+  const auto give_back = [&] {
+    for (const uint64_t chunk : copies.chunks()) {
+      usage->Set(chunk, 0);
+      pool->FreeChunk(chunk);
+    }
+    return false;
+  };
+  index::Damage damage;
+  const EntryHeader* previous = nullptr;
+  for (const EntryHeader* entry = list.First(&damage); entry != nullptr;
+       previous = entry, entry = list.Next(entry, &damage)) {
+    const uint64_t offset = pool->OffsetOf(entry);
+    // A copy gets new checks: damage must not be copied. Without order the walk may be a circle.
+    const bool sound = log::EntryVerifies(*pool, offset) &&
+                       (previous == nullptr || index::InOrder(*previous, *entry));
+    if (!sound) {
+      give_back();
+      return pool->CorruptionAt(offset, "entry", "its check does not match, or it is out of order");
+    }
+    if (entry->has(format::kValueInExtent)) return give_back();
+    log::PendingEntry pending;
+    pending.op = entry->op();
+    pending.key = entry->key();
+    pending.value = entry->value();
+    pending.key_hash = base::Hash64(pending.key);
+    const uint32_t shard = pool->RegionOf(offset);
+    const Status placed =
+        copies.Reserve(shard, &pending, 1, base::Mix(table_id, entry->sequence_and_op),
+                       pool::AllocationClass::kBackground);
+    if (placed.IsOutOfSpace()) return give_back();
+    if (!placed.ok()) return placed;
+    // Until the commit an open frees what it finds in such chunks, and in no others.
+    BRAID_DCHECK(pool->StateOf(pool->ChunkOf(pending.offset)).kind() == ChunkKind::kCollected);
+    copies.WritePayload(&pending);
+    copies.Publish(pending, entry->sequence(), format::kFirstOfUnit, 0);
+    copies.Commit(shard);
+    linked.Append(pending.offset);
+    usage->Add(pool->ChunkOf(pending.offset), pool->As<EntryHeader>(pending.offset)->size());
+  }
+  if (damage) {
+    give_back();
+    return index::DamageStatus(*pool, damage.at);
+  }
+  linked.Close(pool->HeadOffset(head));
+  return true;
+}
+
+std::vector<uint64_t> MarkOriginals(pool::PmemPool* pool, uint64_t after, uint64_t table_id) {
+  std::vector<uint64_t> marked;
+  media::PersistOps& ops = pool->ops();
+  for (uint64_t chunk = 0; chunk < pool->chunks(); ++chunk) {
+    const ChunkKind kind = pool->StateOf(chunk).kind();
+    if (kind != ChunkKind::kLog && kind != ChunkKind::kCopied) continue;
+    Result<log::LogChunk> header = log::ReadLogChunk(*pool, chunk);
+    if (!header.ok() || header->table_id <= after || header->table_id > table_id) continue;
+    log::ForEachEntry(*pool, chunk, [&](uint64_t offset, const EntryHeader& entry) {
+      if (entry.state() != format::kStateLive) return;
+      uint8_t* state = pool->As<EntryHeader>(offset)->state_byte();
+      ops.StoreByte(state, format::kStateObsolete);
+      ops.Flush(state, 1, media::Site::kOriginalsMark);
+      marked.push_back(offset);
+    });
+  }
+  ops.Fence(media::Site::kOriginalsMarkFence);
+  return marked;
+}
+
+}  // namespace braid::merge

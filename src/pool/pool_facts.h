@@ -1,0 +1,36 @@
+// Purpose: reads the headers of a pool's files without mapping, locking or changing anything.
+// Thread safety: any thread. The pool may be open elsewhere: what is read is a moment's picture.
+// Persistence: none.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "braid/status.h"
+#include "format/layout.h"
+
+namespace braid::pool {
+
+struct RegionFacts {
+  std::string folder;
+  uint64_t bytes = 0;
+  uint64_t free_chunks = 0;
+};
+
+struct PoolFacts {
+  format::PoolHeader header{};
+  uint64_t pool_bytes = 0;
+  uint64_t free_chunks = 0;
+  uint64_t entries = 0;  // of all tables, by the manifest
+  std::vector<RegionFacts> regions;
+};
+
+/// Errors: Corruption (no intact header), NotSupported (another version), IOError.
+Result<PoolFacts> ReadPoolFacts(const std::string& path);
+
+/// Chooses the newer intact one of two header copies and checks that this library can read it.
+/// `where` names the file for messages.
+Result<format::PoolHeader> ChooseHeader(const format::PoolHeader (&copies)[2],
+                                        const std::string& where);
+
+}  // namespace braid::pool

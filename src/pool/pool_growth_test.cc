@@ -1,0 +1,108 @@
+// GrowAhead: room for what is being written is made before a writer needs it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "media/file_media.h"
+#include "pool/pool.h"
+#include "support/temp_folder.h"
+
+namespace braid::pool {
+namespace {
+
+class PoolGrowthTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    options_.pool.initial_bytes = 8ull << 20;
+    options_.pool.chunk_bytes = 64ull << 10;
+    Result<std::unique_ptr<media::Media>> media =
+        media::OpenFileMedia(folder_.Sub("pool"), options_.pool, true);
+    ASSERT_TRUE(media.ok()) << media.status().ToString();
+    Result<std::unique_ptr<PmemPool>> pool =
+        PmemPool::Open(std::move(media).value(), options_, [](PmemPool*) { return Status::OK(); });
+    ASSERT_TRUE(pool.ok()) << pool.status().ToString();
+    pool_ = std::move(pool).value();
+  }
+  void Take(uint64_t chunks) {
+    for (uint64_t i = 0; i < chunks; ++i) {
+      const Result<uint64_t> taken = pool_->AllocateLogChunk(
+          format::LogChunkHeader{}, format::ChunkKind::kLog, AllocationClass::kWrite);
+      ASSERT_TRUE(taken.ok()) << taken.status().ToString();
+    }
+  }
+
+  test::TempFolder folder_;
+  Options options_;
+  std::unique_ptr<PmemPool> pool_;
+};
+
+TEST_F(PoolGrowthTest, LeavesAPoolThatIsHalfFreeAlone) {
+  const uint64_t bytes = pool_->pool_bytes();
+  Take(pool_->free_chunks() / 3);
+  EXPECT_FALSE(pool_->GrowAhead(0));
+  EXPECT_EQ(pool_->pool_bytes(), bytes);
+  Take(pool_->free_chunks() / 2);
+  EXPECT_TRUE(pool_->GrowAhead(0));
+}
+
+TEST_F(PoolGrowthTest, MakesRoomForWhatIsWanted) {
+  const uint64_t taken = pool_->chunks_taken();
+  Take(5);
+  EXPECT_EQ(pool_->chunks_taken() - taken, 5u);
+  const uint64_t demand = 2 * pool_->free_chunks();
+  int rounds = 0;
+  while (pool_->GrowAhead(demand)) ASSERT_LT(++rounds, 100);
+  EXPECT_GE(rounds, 1);
+  EXPECT_GE(pool_->free_chunks(), demand);
+  const uint64_t bytes = pool_->pool_bytes();
+  EXPECT_FALSE(pool_->GrowAhead(demand));
+  EXPECT_FALSE(pool_->GrowAhead(0));
+  EXPECT_EQ(pool_->pool_bytes(), bytes);
+}
+
+TEST_F(PoolGrowthTest, KeepsNoMoreThanHalfAGigabyteFree) {
+  while (pool_->GrowAhead(~0ull)) {
+  }
+  EXPECT_LT(pool_->pool_bytes(), 1ull << 30);
+}
+
+TEST_F(PoolGrowthTest, WhatIsUsedIsToldRightWhileItGrows) {
+  Take(pool_->free_chunks());
+  std::atomic<bool> done{false};
+  std::thread growing([&] {
+    while (pool_->GrowAhead(1500)) {
+    }
+    done = true;
+  });
+  uint64_t most = 0;
+  const uint64_t least = pool_->used_chunks();
+  for (uint64_t used = least; !done; used = pool_->used_chunks()) {
+    EXPECT_GE(used, least);
+    most = std::max(most, used);
+  }
+  growing.join();
+  // The headers of the segments that were added.
+  EXPECT_LE(most, pool_->used_chunks());
+}
+
+TEST_F(PoolGrowthTest, StaysWithinTheLimitOfThePool) {
+  options_.pool.max_bytes = 16ull << 20;
+  pool_.reset();
+  Result<std::unique_ptr<media::Media>> media =
+      media::OpenFileMedia(folder_.Sub("small"), options_.pool, true);
+  ASSERT_TRUE(media.ok());
+  Result<std::unique_ptr<PmemPool>> pool =
+      PmemPool::Open(std::move(media).value(), options_, [](PmemPool*) { return Status::OK(); });
+  ASSERT_TRUE(pool.ok()) << pool.status().ToString();
+  pool_ = std::move(pool).value();
+  for (int i = 0; i < 20; ++i) {
+    Take(4);
+    pool_->GrowAhead(1000);
+  }
+  EXPECT_LE(pool_->pool_bytes(), options_.pool.max_bytes);
+}
+
+}  // namespace
+}  // namespace braid::pool

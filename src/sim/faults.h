@@ -1,0 +1,262 @@
+// Purpose: the seeded faults with which the tests test themselves (docs/crash-simulator.md). Each
+// one weakens or reorders a step, a check or an undo at one place; that flushes, fences and syncs
+// are dropped is media/sites.h. The product has nothing of them: tests/crash/faults says what is
+// written where, and scripts/weave_faults.py weaves it into the sources that the crashsim build
+// compiles. There one fault at a time can be switched on, by BRAID_MUTANT=<name> in the environment
+// of a test program. What kind of mistake each is, and which test finds it first, stands in
+// tests/crash/mutant_table.cc.
+// Thread safety: set before any database is opened.
+// Persistence: none.
+#pragma once
+
+#if defined(BRAID_CRASHSIM)
+
+#include <string_view>
+
+namespace braid::sim {
+
+enum class Mutant : int {
+  kNone = 0,
+
+  // Entries and batches.
+  kEntryLastLineNotFlushed,     ///< the flush stops one line early
+  kEntryShownBeforeFence,       ///< readers find a put that is not durable yet
+  kEntryChecksumNotVerified,    ///< recovery: a torn entry is replayed
+  kEntryValueNotVerified,       ///< recovery: only the key's checksum is checked
+  kGenerationNotInChecksum,     ///< entries of a chunk's earlier life verify
+  kAddressInCheck,              ///< checks depend on where the pool is mapped
+  kBatchFenceOnlyFirst,         ///< only the first entry of a batch is flushed
+  kBatchAsSingles,              ///< the entries of a batch are not chained
+  kBatchShownBeforeFence,       ///< readers find a batch that is not durable yet
+  kBatchPublishedBeforeInsert,  ///< readers may see the part of a batch that is inserted already
+  kFailureMissedByInsert,       ///< a write that was admitted draws the numbers of a failed batch
+  kBatchTornAccepted,           ///< recovery: an incomplete batch is replayed
+
+  // Chunks: allocation and release.
+  kChunkStateBeforeHeader,    ///< the chunk is published before its header is durable
+  kGenerationNotRaised,       ///< a chunk begins a new life under its old generation
+  kWithinUnitNotRecorded,     ///< a chunk that was left within a batch looks as if it were whole
+  kAbandonedChunksKept,       ///< a refused write keeps the chunks that it had taken
+  kAbandonOldestFirst,        ///< a refused write gives its chunks back in the wrong order
+  kReserveForDeletesIgnored,  ///< deletes may not use the last chunks of a full pool
+  kReserveForCopiesIgnored,   ///< neither may collection
+  kChunkFreedTooEarly,        ///< chunks are freed before the merge is committed
+  kChunkRetiredTwice,         ///< an empty chunk is given back once a look
+  kObsoleteNotAccounted,      ///< what a merge marks obsolete stays in the counts of live bytes
+
+  // Extents.
+  kExtentBodiesAfterHead,   ///< the head is taken before the bodies are
+  kExtentHeadReserved,      ///< the head is taken while the value is copied, before its header
+  kExtentBodiesFreedFirst,  ///< a head is left whose bodies are free
+  kExtentFreedTooEarly,     ///< a flush frees extents before it is committed
+  kExtentValueNotVerified,  ///< recovery: the bytes of an extent are not checked
+  kExtentsNotSwept,         ///< recovery: extents without a live owner are kept
+  kExtentsOfObsoleteKept,   ///< recovery: those whose owner is obsolete are kept
+  kExtentBodiesNotSwept,    ///< recovery: bodies without a head are kept
+
+  // Creation, growth, the pool header.
+  kPoolPublishedEarly,     ///< the pool exists before its first manifest does
+  kRegionsNotCompleted,    ///< recovery: regions that a creation had not come to stay without
+  kSegmentPublishedEarly,  ///< growth: the segment exists before anything is in it
+  kSegmentCountedEarly,    ///< growth: the pool header counts a segment that does not exist
+  kSegmentLeftUncounted,   ///< recovery: a pool header that says one less is not corrected
+  kHeaderBothAtOnce,       ///< one fence for both copies
+  kHeaderNewestFirst,      ///< the copy that may be the only intact one is overwritten first
+  kHeaderInPlace,          ///< there is only one copy
+  kHeaderCheckIgnored,     ///< a torn copy is taken
+  kDirtyNotMarked,         ///< open: the pool stays marked as closed in order
+  kLockKeptInPool,         ///< the mark of an unclean pool is taken for a lock that is held
+  kChunkBytesFromOptions,  ///< open: the chunk size is what the options say
+
+  // The flush of memtables, and the manifest.
+  kTowerHalfBuilt,           ///< the topmost layer of a tall entry is not linked
+  kFlushIgnoresViews,        ///< versions that a snapshot sees are dropped
+  kFlushDropsDeletes,        ///< deletes are dropped although L1 has older versions
+  kManifestBeforeLinks,      ///< the table is committed before its links are durable
+  kFlushedIdNotRaised,       ///< the manifest has the table, and its log is replayed too
+  kGroupTowersNotFlushed,    ///< group: only links of the bottom layer are
+  kGroupMarksNotFlushed,     ///< group: obsolete marks are not
+  kGroupBeforeWriteBack,     ///< group: committed first, written back then
+  kGroupForgetsATable,       ///< group: the boundary moves past a table that is not added
+  kGroupBoundaryEarly,       ///< lazy flush: the boundary moves with the next commit of anything
+  kWaitingExtentsFreed,      ///< lazy flush: extents of versions left out are freed at once
+  kCopyGetsAnotherSequence,  ///< copying flush: a copy does not keep its number
+  kKeptChunkNotMarked,       ///< copying flush: what was copied from a chunk that stays lives on
+  kKeptChunkNotTurned,       ///< copying flush: a chunk with large values stays write-ahead
+  kWriteAheadFreedEarly,     ///< copying flush: the log is freed under its readers
+  kWriteAheadNotSwept,       ///< recovery keeps logs whose tables have copies
+  kFlushCopiesNotSwept,      ///< recovery keeps copies that were not committed
+  kOriginalsNotMarked,       ///< merge that copies: what was copied is never marked obsolete
+  kOriginalsMarkedEarly,     ///< merge that copies: marked before the table's copies count
+  kManifestInPlace,          ///< there is only one copy
+  kManifestBothAtOnce,       ///< one fence for both copies
+  kManifestOneCopy,          ///< only the first copy is written: damage to it loses the commit
+  kManifestCheckIgnored,     ///< a torn copy is taken
+  kManifestNotRepaired,      ///< recovery: a torn copy is left for the next commit to complete
+  kPlainChunksNotSwept,      ///< recovery: redo chunks of a commit that never came stay
+  kFormatNotAnnounced,       ///< a manifest of version 2 in a pool whose header says 1
+
+  // The zipper merge and its redo log.
+  kMergeBeginNotCommitted,    ///< links change before the manifest says that a merge is under way
+  kMergeIdReused,             ///< redo records of an earlier merge count
+  kMergeResumedUnderNewId,    ///< the redo records of the interrupted merge do not count
+  kRedoBodyNotFlushed,        ///< only the first line of the record is written back
+  kRedoSingleBuffer,          ///< every batch overwrites the same redo chunk
+  kRedoNotReplayed,           ///< recovery: the newest batch is not made again
+  kRedoCheckIgnored,          ///< recovery: a torn record is taken
+  kRedoMergeIdIgnored,        ///< recovery: a record of another merge is taken
+  kRedoOlderCounts,           ///< recovery: the older of two records is taken
+  kRedoCutByOption,           ///< recovery: no more updates than a batch has entries by the options
+  kAddressInRedo,             ///< redo records name addresses
+  kMergeOneStrand,            ///< versions in other regions than the newest stay in upper layers
+  kMergeBottomOnly,           ///< only the bottom layer is merged
+  kMergeIgnoresViews,         ///< versions that a snapshot sees are dropped
+  kMergeDropsDeleteEarly,     ///< a delete is dropped although older versions are kept
+  kMergeObsoleteMarkSkipped,  ///< entries that are unlinked are not marked obsolete
+  kObsoleteMarkNotFlushed,    ///< marks of obsolete entries are not written back
+  kMergeBoundaryIgnored,      ///< recovery: a resumed merge starts over from the head
+  kMergeCountsForgotten,      ///< recovery: a resumed merge counts from zero
+  kOpenMergeWaits,            ///< recovery: other work is done before the open merge is ended
+  kMergedSourceKept,          ///< merge end: the source stays a table
+  kMergedIdNotRaised,         ///< merge end: chunks of the source are never given back
+  kMergeEndNotCommitted,      ///< merge end: space is given back before the manifest says so
+
+  // Merges that are persisted link by link.
+  kPointerSourceMarkedFirst,   ///< a source entry is marked obsolete before what it hides is
+                               ///< unlinked
+  kPointerTakenForRedo,        ///< recovery: looks for redo records
+  kPointerBoundaryWrong,       ///< recovery: the entry under way counts as merged
+  kPointerObsoleteNotMerged,   ///< recovery: an entry that was dropped does not count as merged
+  kPointerObsoleteNotRevived,  ///< recovery: what was to be replaced stays marked obsolete
+  kBorderLow,                  ///< merge: a border is in the bottom layer alone
+  kBorderDroppedEarly,         ///< merge: while another one is open whose records name the border
+  kBordersCrossed,            ///< merge: side by side, the border is taken for a version of its key
+  kPointerEndNotTakenBack,    ///< recovery: the source ends at the entry under way
+  kPointerTowersNotRepaired,  ///< recovery: upper layers stay ahead of the bottom one
+  kPointerCountBelieved,      ///< recovery: the number of entries in the manifest is believed
+
+  // Collection.
+  kCopiesMergeNotBegun,   ///< the table of copies is committed, but not that it is being merged
+  kCollectedIdNotRaised,  ///< recovery frees the chunks of committed copies
+  kCopiesNotSwept,        ///< recovery: chunks of an uncommitted collection are kept
+  kTwinKept,              ///< the original of a copy stays in L1
+
+  // Room for a large value.
+  kMovedValueNotCopied,  ///< an entry moves, and not the value in its extent
+  kRunNotKept,           ///< while it is emptied, others take what is free of it
+  kRunKeptForever,       ///< nobody may have the chunks after a write that gave up
+
+  // Dropping what views no longer need: a merge of an empty table.
+  kEmptyHeadNotWritten,     ///< its head is as the table that had it before has left it
+  kEmptyMergeNotCommitted,  ///< links change before the manifest names the merge
+  kRevisitHasBoundary,      ///< redo records name an entry of the target as what was merged
+  kRevisitByPointers,       ///< it is begun as a merge by pointers, whose recovery finds nothing
+
+  // Recovery of logs.
+  kReplayKeepsOlderVersion,  ///< replay lets an older version win
+  kReplayIgnoresDeletes,     ///< deletes are not replayed
+  kReplayShardsByOption,     ///< only as many shards are read as the options say
+  kReviveSkipped,            ///< marks of a flush that was not committed are believed
+  kTornEntriesNotMarked,     ///< intact entries of a torn batch are left alive
+  kLogForgottenByRecovery,   ///< a replayed log counts as flushed
+  kDamageTakenForTail,       ///< intact entries behind a damaged one are taken for torn
+  kShortChunkTakenForTail,   ///< a chunk that is not intact up to its length is the end of the log
+  kTailTakenForDamage,       ///< a torn entry with an intact header makes the open fail
+  kTableIdReused,            ///< a new log gets the number of one that is replayed
+  kSequenceRestartsAtZero,   ///< sequence numbers are reused
+  kManifestSequenceIgnored,  ///< those of flushed entries are reused
+  kTornSequenceReused,       ///< those of torn entries are reused
+  kRecoveredSequenceNotSaved,  ///< those of torn entries are, once their log is flushed
+  kRebuildForgetsLogs,         ///< page media: what was not flushed is not looked for
+
+  // Close.
+  kCloseLeavesLog,    ///< memtables are not flushed
+  kCleanBeforeFlush,  ///< the pool is marked as closed before they are
+
+  // Views, and the DRAM index over L1.
+  kPinIgnored,                 ///< chunks are reused that an iterator may stand on
+  kReclaimClockStands,         ///< those retired in an iterator's lifetime look older than it
+  kIteratorViewNotRegistered,  ///< an iterator relies on the snapshot it was made from
+  kTreeNotUpdatedByMerge,      ///< the index leads to what a merge has unlinked
+  kTreeEraseSkipped,           ///< the index keeps keys that are gone
+  kSparseTreeNotErased,        ///< a thin index keeps an entry whose place a short one has taken
+  kTreeShownIncomplete,        ///< lookups use the index before it is built
+  // The lookup cache.
+  kLookupKeyNotCompared,  ///< the fingerprint is taken for the key
+  kLookupIgnoresView,     ///< a snapshot gets the newest version
+  kLookupKeepsOlder,      ///< a newcomer does not take its bucket
+  kLookupSkipsDeletes,    ///< deletes are not filled
+  kLookupAskedFirst,      ///< it is asked before the memtables
+  kLookupNotForgotten,    ///< obsolete entries stay in it
+  kLookupForgetsUse,      ///< a bucket that was emptied takes what is found in L1
+  kLookupFilledTooSoon,   ///< L1 is taken for the newest while tables of before the open are in L0
+  kLookupKnowsTooSoon,    ///< an empty bucket is believed before all keys were filled
+
+  // Reclustering L1.
+  kReclusterMovesExtents,  ///< an entry whose value is an extent is copied as if it held the value
+  kReclusterCopiesDamage,  ///< an entry that does not verify is copied, and gets checks that fit
+  kRunNotMarkedObsolete,   ///< originals that gave way as a run are not marked obsolete
+  kRunEndNotLinked,        ///< the last copies of a run keep the links they were written with
+  kRunBottomOnly,          ///< upper layers go on leading to originals that gave way as a run
+
+  // A power loss after a crash of the process.
+
+  // Page-cache media after a power loss.
+  ///< synced
+  kSyncErrorForgotten,  ///< a sync that failed: those after it are asked for, and succeed
+  kRebuildSkipped,      ///< recovery: links are believed after the page cache was lost
+  kRebuildBelievesObsoleteDeletes,  ///< rebuild: a delete marked obsolete does not count
+  kRebuildLeavesTornEntries,        ///< rebuild: entries of torn batches stay live
+  kRebuildAcceptsHoles,             ///< rebuild: a batch that lost an entry in the middle counts
+  kRebuildTakesCopies,              ///< rebuild: copies of an uncommitted collection are kept
+  kRebuildLeavesWriteAhead,   ///< rebuild: linked entries stay in chunks that the next open frees
+  kRebuildBelievesCopyMarks,  ///< rebuild: what an uncommitted copying flush marked is left out
+  kSalvageBelievesLogMarks,   ///< repair: marks that a flush has left in a log are believed
+  kSalvageTakesTornValues,    ///< repair: a log's last entry hides what it did not replace
+  kSalvageForgetsLeaves,      ///< repair: what no leaf names counts
+  kSalvageBelievesRedo,       ///< repair: a redo record's marks count after a power loss, too
+  kSalvageFollowsLogLinks,    ///< repair: links in a log that was not flushed are witnesses
+  kRebuildReusesGenerations,  ///< rebuild: a chunk may get a generation that was lost
+
+  // Bulk loads.
+  kLoadedTailNotDrained,  ///< the last entries stay in DRAM
+  kLoadBeforeFlush,       ///< the table is committed while older memtables wait for their flush
+  kLoadNumberNotKept,     ///< later writes get numbers below the load's
+  kLoadIdNotKept,         ///< later memtables get ids below the table's
+  kAdoptionBottomOnly,    ///< a load becomes L1 without its upper layers
+  kAdoptionKeepsIndex,    ///< lookups go on asking the index of the empty L1
+  kAbandonedLoadKept,     ///< a load that failed keeps its chunks
+  kLookupKeptByLoad,      ///< the lookup cache goes on naming what a load has replaced
+  kLoadShownInSteps,      ///< a snapshot may have a load's number and the state before it
+  kRangeNotKept,          ///< writes go on in a range that is being deleted
+  kConditionAskedOnce,    ///< a conditional batch does not look again when no write is under way
+
+  // Leaves.
+  kLeafBitmapBeforeSlot,      ///< the bitmap shows a slot before it is written
+  kLeafCommitCheckIgnored,    ///< a bitmap is believed whatever its check says
+  kLeafShownBeforeFence,      ///< readers see a bitmap that is not durable
+  kLeafUpdateInTwoSteps,      ///< an update takes the old version away first
+  kLeafLinkBeforeLeaves,      ///< split: the link is stored before the leaves
+  kLeafReclaimTooEarly,       ///< what readers may still hold is reused
+  kLeafObsoleteNotAccounted,  ///< bytes of obsolete entries count as live
+  kLeafImageBelieved,         ///< recovery: the image is believed after a crash
+  kLeafImageKept,             ///< an image that has served is kept
+  kLeafLostEntriesLive,       ///< recovery: entries that never came to count stay live
+  kLeafTornSequenceReused,    ///< recovery: the numbers of such entries are reused
+  kLeafExtentsNotSwept,       ///< recovery: extents of such entries are kept
+  kLeafSyncPromised,          ///< page media: a write with sync is acknowledged
+  kLeafLostPagesBelieved,     ///< page media: leaves are believed after the page cache was lost
+  kCount
+};
+
+extern Mutant active_mutant;
+
+/// Switches one fault on, by the name of a mutant or of a site (media/sites.h). False when none is
+/// called so.
+bool SwitchOn(std::string_view name);
+
+}  // namespace braid::sim
+
+#define BRAID_MUTANT(name) (::braid::sim::active_mutant == ::braid::sim::Mutant::name)
+
+#endif  // BRAID_CRASHSIM
