@@ -3,8 +3,11 @@
 
 1. Dependencies point one way, along LAYERS; folders of one layer do not include each other.
 2. The names of the designs occur in code only below src/design.
-3. Only src/pmem maps, flushes and fences.
+3. Only src/media maps, flushes and fences (and src/sim, which plays the medium).
 4. Mutexes are those of src/base/mutex.h, whose use clang checks.
+5. A recipe in src/design knows engines by their public headers (DESIGN_INCLUDES) and parts by
+   options alone, so that no file outside src/design is changed for one design.
+6. Seeded faults are woven in (tests/crash/faults): the sources have none.
 """
 
 import argparse
@@ -18,11 +21,14 @@ from source_text import ROOT, Problem, cpp_files, read, report, without_comments
 LAYERS = [
     {"base"},
     {"format"},
-    {"pmem"},
+    {"media"},
+    {"sim"},
+    {"pool"},
     {"index"},
     {"log", "cache", "engine"},
     {"memtable", "space"},
     {"level"},
+    {"merge"},
     {"compaction"},
     {"flush"},
     {"recovery", "read"},
@@ -37,6 +43,15 @@ LAYER_OF = {folder: number for number, folders in enumerate(LAYERS) for folder i
 # Folders that the store itself must not know.
 OUTSIDE = {"tests", "bench", "fuzz", "examples", "support"}
 
+# What a file of src/design may include besides its own folder, base/ and braid/.
+DESIGN_INCLUDES = {
+    "engine/engine.h",
+    "leaf/leaf_engine.h",
+    "lsm/lsm_engine.h",
+    "media/media.h",
+    "null/null_engine.h",
+}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 DESIGN_NAMES = re.compile(r"listdb|zipperdb|novelsm|tlsm|nvskiplist", re.IGNORECASE)
 SEAM = re.compile(
@@ -47,6 +62,7 @@ SEAM = re.compile(
     r"|__builtin_ia32_(?:clwb|clflush\w*|sfence|movnt\w+)"
 )
 LOCKS = re.compile(r"\bstd::(?:mutex|lock_guard|scoped_lock|condition_variable)\b")
+FAULT = re.compile(r"\bBRAID_MUTANT\b")
 INLINE_ASM = re.compile(r"\basm\b")
 
 
@@ -87,6 +103,19 @@ def check_includes(path, code):
                           "not know its tests and tools")
 
 
+def check_design_includes(path, code):
+    if path.parts[:2] != ("src", "design") or path.name.endswith("_test.cc"):
+        return
+    for match in INCLUDE.finditer(code):
+        header = match.group(1)
+        if header in DESIGN_INCLUDES or "/" not in header or (
+                header.split("/")[0] in ("design", "base", "braid")):
+            continue
+        yield Problem(str(path), line_of(code, match.start(1)),
+                      f"a recipe must not include {header}: choose the part by an option of its "
+                      "engine; a new engine goes to DESIGN_INCLUDES in tests/style/check_layers.py")
+
+
 def check_design_names(path, code):
     if path.parts[:2] == ("src", "design"):
         return
@@ -97,7 +126,7 @@ def check_design_names(path, code):
 
 
 def check_seam(path, code):
-    if path.parts[:2] == ("src", "pmem"):
+    if path.parts[:2] in (("src", "media"), ("src", "sim")):
         return
     for match in SEAM.finditer(code):
         word = match.group().rstrip("( ")
@@ -106,8 +135,8 @@ def check_seam(path, code):
         is_bare_instruction = re.fullmatch(r"clwb|clflush\w*|sfence|movnt\w+", word)
         if is_bare_instruction and not INLINE_ASM.search(text):
             continue  # a word in a message, not an instruction
-        yield Problem(str(path), line, f"'{word}' outside src/pmem: say what you mean through "
-                      "pmem/persist.h (persist this range, publish this link)")
+        yield Problem(str(path), line, f"'{word}' outside src/media: say what you mean through "
+                      "media/persist.h (persist this range, publish this link)")
 
 
 def check_locks(path, code):
@@ -121,15 +150,26 @@ def check_locks(path, code):
                       "with BRAID_GUARDED_BY what is under it")
 
 
+def check_faults(path, code):
+    if path.parts[:2] == ("src", "sim"):
+        return
+    for match in FAULT.finditer(code):
+        yield Problem(str(path), line_of(code, match.start()),
+                      "a seeded fault in the product: write it to tests/crash/faults, from where it "
+                      "is woven in (docs/crash-simulator.md)")
+
+
 def check(root):
     problems = []
     for path in cpp_files(root, "src", "include", "tools"):
         code = without_comments(read(root, path))
         # A name in a string is a name in code; an instruction in a string is a message.
         problems += check_includes(path, code)
+        problems += check_design_includes(path, code)
         problems += check_design_names(path, code)
         problems += check_seam(path, code)
         problems += check_locks(path, code)
+        problems += check_faults(path, code)
     return problems
 
 

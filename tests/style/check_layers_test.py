@@ -12,12 +12,12 @@ class LayersTest(TreeCase):
         return self.places(check_layers.check(self.root))
 
     def test_an_include_of_a_lower_layer_is_allowed(self):
-        self.write("src/log/a.cc", '// a\n#include "pmem/pool.h"\n#include "braid/db.h"\n')
+        self.write("src/log/a.cc", '// a\n#include "pool/pool.h"\n#include "braid/db.h"\n')
         self.assertEqual(self.offences(), [])
 
     def test_an_include_of_a_higher_layer_is_an_offence(self):
-        self.write("src/pmem/a.h", '// a\n#include "log/log.h"\n')
-        self.assertEqual(self.offences(), ["src/pmem/a.h:2"])
+        self.write("src/media/a.h", '// a\n#include "log/log.h"\n')
+        self.assertEqual(self.offences(), ["src/media/a.h:2"])
 
     def test_a_sibling_is_an_offence_except_in_a_unit_test(self):
         self.write("src/log/a.cc", '// a\n\n#include "cache/dram_index.h"\n')
@@ -44,6 +44,27 @@ class LayersTest(TreeCase):
 
     def test_an_include_in_a_comment_is_none(self):
         self.write("src/base/a.h", '// a\n// #include "db/db.h"\n/*\n#include "db/db.h"\n*/\n')
+        self.assertEqual(self.offences(), [])
+
+
+class DesignIncludesTest(TreeCase):
+    def offences(self):
+        return self.places(check_layers.check(self.root))
+
+    def test_engines_options_and_base_are_allowed(self):
+        self.write("src/design/a.cc", '// a\n#include "design/design.h"\n#include "base/check.h"\n'
+                                      '#include "braid/options.h"\n#include "lsm/lsm_engine.h"\n'
+                                      "#include <string>\n")
+        self.assertEqual(self.offences(), [])
+
+    def test_a_part_of_an_engine_is_an_offence(self):
+        self.write("src/design/a.cc", '// a\n#include "merge/zipper_merge.h"\n'
+                                      '#include "lsm/scheduler.h"\n#include "engine/parts.h"\n')
+        self.assertEqual(self.offences(), [f"src/design/a.cc:{line}" for line in (2, 3, 4)])
+
+    def test_a_test_and_other_folders_may_include_parts(self):
+        self.write("src/design/a_test.cc", '// a\n#include "merge/zipper_merge.h"\n')
+        self.write("src/db/a.cc", '// a\n#include "merge/zipper_merge.h"\n')
         self.assertEqual(self.offences(), [])
 
 
@@ -76,7 +97,7 @@ class SeamTest(TreeCase):
         self.assertEqual(self.offences(), sorted(expected, key=lambda p: int(p.split(":")[1])))
 
     def test_pmem_itself_comments_and_messages_are_allowed(self):
-        self.write("src/pmem/a.cc", "// a\n_mm_sfence();\n")
+        self.write("src/media/a.cc", "// a\n_mm_sfence();\n")
         self.write("src/log/a.cc", '// then clwb and sfence\nconst char* kText = "uses clwb";\n'
                                    "munmap(p, 1);\n// mmap(p)\n")
         self.assertEqual(self.offences(), [])
@@ -91,6 +112,13 @@ class LocksTest(TreeCase):
         self.write("src/base/mutex.h", "// a\nstd::mutex inner_;\n")
         self.write("src/engine/a_test.cc", "// a\nstd::mutex mutex;\n")
         self.assertEqual(self.offences(), ["src/engine/a.h:2"])
+
+
+class FaultsTest(TreeCase):
+    def test_a_seeded_fault_in_the_product_is_an_offence(self):
+        self.write("src/log/a.cc", "// BRAID_MUTANT in a comment\nif (BRAID_MUTANT(kX)) return;\n")
+        self.write("src/sim/faults.h", "// a\n#define BRAID_MUTANT(name) false\n")
+        self.assertEqual(self.places(check_layers.check(self.root)), ["src/log/a.cc:2"])
 
 
 if __name__ == "__main__":

@@ -209,8 +209,10 @@ class ChoiceTest(unittest.TestCase):
 
     def test_faults_are_found_in_the_files_that_changed(self):
         found = mutant_share.mutants_in(ROOT, {"src/recovery/recovery_job.cc", "README.md",
-                                               "src/gone.cc", "src/base/mutants.h"})
-        self.assertTrue(found)
+                                               "src/gone.cc", "src/media/sites.h"})
+        self.assertIn("kRedoNotReplayed", found, "woven into the file")
+        self.assertIn("kSweepSync", found, "a site of it")
+        self.assertNotIn("kEntryHeader", found, "a site of another file")
         self.assertNotIn("kNone", found)
 
 
