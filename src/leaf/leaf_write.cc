@@ -330,6 +330,11 @@ Status LeafEngine::Split(LeafNode* node, AllocationClass allocation) {
   for (size_t i = 0; i < items->size(); ++i) {
     plans[cut.right[i] ? 1 : 0].items.push_back((*items)[i]);
   }
+  // Keys that differ leave none on one side. An image of the leaves may have hidden that some do
+  // not.
+  if (plans[0].items.empty() || plans[1].items.empty()) {
+    return pool_->CorruptionAt(node->offset, "leaf", "it names two entries of one key");
+  }
   if (Status s = list_->Replace(before, {node}, plans, allocation); !s.ok()) return s;
   counters_.Add(LeafCounter::kSplits);
   return Status::OK();

@@ -296,6 +296,14 @@ TEST_F(RedoLogTest, CountsThatNoPoolCanHaveAreDamage) {
   EXPECT_TRUE(read(0, static_cast<uint64_t>(most) + 1).IsCorruption());
 }
 
+TEST_F(RedoLogTest, ANumberBehindWhichThereIsNoneIsDamage) {
+  Commit({Mark(0)}, format::kMaxId - 1);
+  EXPECT_EQ(Newest(), format::kMaxId - 1);
+  Commit({Mark(0)}, format::kMaxId);
+  std::vector<RedoUpdate> updates;
+  EXPECT_TRUE(redo_.Newest(&updates).status().IsCorruption());
+}
+
 TEST_F(RedoLogTest, ABatchTakesTwoFences) {
   const uint64_t fences = pool_->ops().fences();
   std::vector<RedoUpdate> updates;

@@ -67,5 +67,14 @@ TEST(ChooseHeaderTest, ACopyInThePlaceOfTheOtherIsNotTaken) {
   EXPECT_EQ(header->update_count, 5u);
 }
 
+TEST(ChooseHeaderTest, AFloorThatLeavesNoGenerationsIsDamage) {
+  PoolHeader copies[2] = {HeaderOf(5, 0), HeaderOf(6, 1)};
+  for (int copy = 0; copy < 2; ++copy) {
+    copies[copy].generation_floor = format::kMaxGeneration;
+    copies[copy].check = format::StructCheck(copies[copy], format::kPoolHeaderOffset[copy]);
+  }
+  EXPECT_TRUE(ChooseHeader(copies, "here").status().IsCorruption());
+}
+
 }  // namespace
 }  // namespace braid::pool

@@ -163,6 +163,16 @@ TEST_F(HostileLeavesTest, AnEntryThatIsNamedTwiceIsCorruption) {
   });
 }
 
+TEST_F(HostileLeavesTest, ALeafFullOfOneKeyIsCorruptionAndIsNotDividedForever) {
+  ExpectCorruption([](PoolSurgery* at, const std::vector<uint64_t>& leaves) {
+    auto* leaf = at->As<Leaf>(leaves[1]);
+    const auto one = std::countr_zero(leaf->commit & format::kLeafBitmapMask);
+    std::fill_n(leaf->slots, format::kLeafSlots, format::LeafSlot{leaf->slots[one]});
+    leaf->commit |= format::kLeafBitmapMask;
+    at->SealLeaf(leaves[1]);
+  });
+}
+
 TEST_F(HostileLeavesTest, ASlotThatNamesNoEntryIsCorruption) {
   for (const uint64_t target : {uint64_t{0}, uint64_t{4096}, format::kOffsetMask & ~uint64_t{7}}) {
     ExpectCorruption([&](PoolSurgery* at, const std::vector<uint64_t>& leaves) {
