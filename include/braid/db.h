@@ -75,7 +75,7 @@ struct Capabilities {
   bool checkpoints = false;   ///< CreateCheckpoint
   bool transactions = false;  ///< BeginTransaction
   /// Options::read_only while a handle, of any process, has the pool open for writing.
-  bool readers_beside_writer = false;
+  bool concurrent_readers = false;
 
   static constexpr Capabilities All() {
     return {true, true, true, true, true, true, true, true, true};

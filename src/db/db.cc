@@ -13,8 +13,8 @@
 #include "base/forks.h"
 #include "base/no_throw.h"
 #include "braid/version.h"
-#include "db/beside_writer.h"
 #include "db/checkpoint.h"
+#include "db/concurrent_reader.h"
 #include "db/open_named.h"
 #include "db/open_on_media.h"
 #include "db/ordered_db.h"
@@ -342,7 +342,7 @@ Result<std::unique_ptr<DB>> MakeHandle(const Options& options,
 Result<std::unique_ptr<DB>> OpenToRead(const Options& options, const std::string& path,
                                        const std::string& order_name) {
   // While another process writes it takes some time, in which that one may end and others may come.
-  const auto deadline = media::ReaderSlot::Clock::now() + patience_beside_writer.load();
+  const auto deadline = media::ReaderSlot::Clock::now() + concurrent_reader_patience.load();
   for (;;) {
     Result<std::unique_ptr<media::Media>> media = media::OpenFileMediaToRead(path, options.pool);
     if (media.ok() && (*media)->segment_bytes().empty()) {
@@ -354,7 +354,7 @@ Result<std::unique_ptr<DB>> OpenToRead(const Options& options, const std::string
     }
     if (!media.status().IsBusy()) return media.status();
     Result<std::unique_ptr<DB>> beside =
-        OpenBesideWriter(options, path, order_name, media.status(), deadline);
+        OpenConcurrentReader(options, path, order_name, media.status(), deadline);
     if (beside.ok() || !beside.status().IsTryAgain()) return beside;
   }
 }

@@ -77,7 +77,7 @@ std::string Lacks(const Capabilities& can) {
   add(can.ingest || !can.stores, "ingest");
   add(can.checkpoints || !can.stores, "checkpoints");
   add(can.transactions || !can.stores, "transactions");
-  add(can.readers_beside_writer || !can.stores, "concurrent readers");
+  add(can.concurrent_readers || !can.stores, "concurrent readers");
   // What stores nothing has nothing to lose.
   add(can.survives_power_loss_on_page_media || !can.stores, "power loss on page media");
   return lacks.empty() ? "nothing" : lacks;

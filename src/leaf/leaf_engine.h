@@ -3,7 +3,7 @@
 // leaf_read.cc, leaf_space.cc, leaf_verify.cc; opening and closing here.
 // Thread safety: all public calls from any thread.
 // Locks, in the order they may be taken: closing_mutex_, close_mutex_, maintenance_mutex_,
-// pause_mutex_, mutexes of leaves (left to right), locks of heap, list and index, burial_mutex_.
+// pause_mutex_, mutexes of leaves (left to right), locks of heap, list and index, retired_mutex_.
 // Inside an EpochGuard, block only on mutexes of leaves and on what follows them.
 // Invariants:
 //   1. A write takes effect under the mutex of the leaf that is responsible for its key, when
@@ -121,8 +121,8 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
   Status CheckSync(const WriteOptions& options) const;
 
   // leaf_space.cc
-  RetiredEntry PrepareBurial(uint64_t entry) const;
-  void Retire(uint64_t entry, RetiredEntry* burial) noexcept;
+  RetiredEntry PrepareToRetire(uint64_t entry) const;
+  void Retire(uint64_t entry, RetiredEntry* retired) noexcept;
   bool Reclaim(bool open_too);
   bool CollectStep(bool drain);
   bool Collect(const std::vector<uint64_t>& sparse);
@@ -178,8 +178,8 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
   int64_t futile_live_ BRAID_GUARDED_BY(maintenance_mutex_) = 0;
   base::Mutex pause_mutex_;
 
-  mutable base::Mutex burial_mutex_;
-  std::list<uint64_t> extents_ BRAID_GUARDED_BY(burial_mutex_);  // of entries that no leaf names
+  mutable base::Mutex retired_mutex_;
+  std::list<uint64_t> extents_ BRAID_GUARDED_BY(retired_mutex_);  // of entries that no leaf names
 
   std::atomic<bool> maintenance_wanted_{false};
   std::shared_ptr<base::Workers> workers_;   // null without threads

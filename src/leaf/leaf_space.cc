@@ -18,26 +18,26 @@ namespace braid::leaf {
 using format::EntryHeader;
 using pool::AllocationClass;
 
-LeafEngine::RetiredEntry LeafEngine::PrepareBurial(uint64_t entry) const {
-  RetiredEntry burial;
-  if (const uint64_t extent = pool_->ExtentOf(entry); extent != 0) burial.extent.push_back(extent);
-  return burial;
+LeafEngine::RetiredEntry LeafEngine::PrepareToRetire(uint64_t entry) const {
+  RetiredEntry retired;
+  if (const uint64_t extent = pool_->ExtentOf(entry); extent != 0) retired.extent.push_back(extent);
+  return retired;
 }
 
 /// An entry that no leaf names any more. Under the mutex of the leaf that did, once that is
 /// durable.
-void LeafEngine::Retire(uint64_t entry, RetiredEntry* burial) noexcept {
-  BRAID_DCHECK(burial->extent.size() <= 1);
+void LeafEngine::Retire(uint64_t entry, RetiredEntry* retired) noexcept {
+  BRAID_DCHECK(retired->extent.size() <= 1);
   auto* header = pool_->As<EntryHeader>(entry);
   const uint64_t size = header->size();
   pool_->ops().StoreByte(header->state_byte(), format::kStateObsolete);
   // Durable with the next fence of anybody: only a salvage looks at it.
   pool_->ops().Flush(header->state_byte(), 1, media::Site::kLeafObsoleteMark);
   uint64_t bytes = size;
-  if (!burial->extent.empty()) {
+  if (!retired->extent.empty()) {
     bytes += pool_->chunk_bytes();
-    const base::MutexLock lock(burial_mutex_);
-    extents_.splice(extents_.end(), burial->extent);
+    const base::MutexLock lock(retired_mutex_);
+    extents_.splice(extents_.end(), retired->extent);
   }
   // Last: a chunk without live bytes is freed, and what is said of its entries is said by then.
   usage_.Remove(pool_->ChunkOf(entry), size);
@@ -52,7 +52,7 @@ bool LeafEngine::Reclaim(bool open_too) {
   const std::vector<uint64_t> chunks = heap_.EmptyChunks(open_too);
   std::list<uint64_t> extents;
   {
-    const base::MutexLock lock(burial_mutex_);
+    const base::MutexLock lock(retired_mutex_);
     extents.swap(extents_);
   }
   LeafList::Garbage garbage = list_->TakeGarbage();
@@ -172,7 +172,7 @@ Status LeafEngine::TryMove(uint64_t entry, log::PendingEntry* pending,
     pending->key_hash = hash;
     if (large.wants_copy()) return Status::TryAgain("");
   }
-  RetiredEntry burial = PrepareBurial(entry);
+  RetiredEntry retired = PrepareToRetire(entry);
   // A shard of the region where the value is.
   const uint32_t shard =
       pending->reserved == 0 ? base::ThreadSlot() : pool_->RegionOf(pending->reserved);
@@ -183,7 +183,7 @@ Status LeafEngine::TryMove(uint64_t entry, log::PendingEntry* pending,
   // Before the original is marked obsolete.
   pool_->ops().Fence(media::Site::kLeafRedirectFence);
   if (pool_->failed()) return pool_->FaultStatus();
-  Retire(entry, &burial);
+  Retire(entry, &retired);
   counters_.Add(LeafCounter::kMoved);
   *moved = true;
   return Status::OK();

@@ -252,7 +252,7 @@ bool LeafEngine::IsNamed(uint64_t offset) {
 void LeafEngine::CheckExtents(Totals* totals) {
   std::unordered_set<uint64_t> waiting;
   {
-    const base::MutexLock lock(burial_mutex_);
+    const base::MutexLock lock(retired_mutex_);
     waiting.insert(extents_.begin(), extents_.end());
   }
   uint64_t bodies = 0;

@@ -247,8 +247,8 @@ Status LeafEngine::UpdateLeaf(LeafNode* node, log::PendingEntry* pending, Condit
 /// shows the new slot and no longer the old one.
 Status LeafEngine::PutInLeaf(LeafNode* node, const LeafLookup& found, log::PendingEntry* pending) {
   const bool there = found.state == LeafLookup::State::kFound;
-  RetiredEntry burial;
-  if (there) burial = PrepareBurial(found.offset);
+  RetiredEntry retired;
+  if (there) retired = PrepareToRetire(found.offset);
   if (Status s = heap_.Reserve(base::ThreadSlot(), pending, AllocationClass::kWrite); !s.ok())
     return s;
   const uint64_t sequence = sequence_.fetch_add(1) + 1;
@@ -272,7 +272,7 @@ Status LeafEngine::PutInLeaf(LeafNode* node, const LeafLookup& found, log::Pendi
   list_->Commit(node, next);
   if (pool_->failed()) return pool_->FaultStatus();  // stored where nothing is kept
   if (there) {
-    Retire(found.offset, &burial);
+    Retire(found.offset, &retired);
   } else {
     counters_.Add(LeafCounter::kInserted);
   }
@@ -282,10 +282,10 @@ Status LeafEngine::PutInLeaf(LeafNode* node, const LeafLookup& found, log::Pendi
 /// Algorithm 3.
 Status LeafEngine::RemoveFromLeaf(LeafNode* node, const LeafLookup& found) {
   BRAID_DCHECK(found.state == LeafLookup::State::kFound);
-  RetiredEntry burial = PrepareBurial(found.offset);
+  RetiredEntry retired = PrepareToRetire(found.offset);
   list_->Commit(node, node->bitmap.load(std::memory_order_relaxed) & ~(1ull << found.slot));
   if (pool_->failed()) return pool_->FaultStatus();
-  Retire(found.offset, &burial);
+  Retire(found.offset, &retired);
   counters_.Add(LeafCounter::kRemoved);
   return Status::OK();
 }

@@ -765,8 +765,9 @@ Result<std::unique_ptr<Media>> OpenFileMedia(const std::string& path, const Pool
   return Result<std::unique_ptr<Media>>(std::move(media));
 }
 
-Result<std::unique_ptr<Media>> OpenFileMediaBeside(const std::string& path,
-                                                   const PoolOptions& options, Media::Cut cut) {
+Result<std::unique_ptr<Media>> OpenFileMediaOfConcurrentReader(const std::string& path,
+                                                               const PoolOptions& options,
+                                                               Media::Cut cut) {
   auto media = std::make_unique<FileMedia>(path, options, LockKind::kNone, cut);
   if (Status s = media->Init(options, false); !s.ok()) return s;
   return Result<std::unique_ptr<Media>>(std::move(media));

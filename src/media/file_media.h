@@ -42,8 +42,9 @@ Result<std::unique_ptr<Media>> OpenFileMediaToRead(const std::string& path,
                                                    const PoolOptions& options);
 
 /// The same while another process writes, which has granted `cut`.
-Result<std::unique_ptr<Media>> OpenFileMediaBeside(const std::string& path,
-                                                   const PoolOptions& options, Media::Cut cut);
+Result<std::unique_ptr<Media>> OpenFileMediaOfConcurrentReader(const std::string& path,
+                                                               const PoolOptions& options,
+                                                               Media::Cut cut);
 
 /// NUMA node of the device that the folder lies on; -1 when it is not known.
 int NodeOfFolder(const std::string& path);

@@ -39,7 +39,7 @@ TEST_F(ErrorsTest, APoolThatIsOpenElsewhereNamesTheProcess) {
     return Run({"info", Pool()}).out.find("by process") != std::string::npos;
   }));
   const std::string process = "process " + std::to_string(load.pid());
-  // Those that only read go on beside it: BesideWriterCommandTest.
+  // Those that only read go on beside it: ConcurrentReaderCommandTest.
   const std::set<std::string> readers = {"stat", "get", "scan", "count", "dump"};
   for (const Words& words : VerbsOf(Pool(), Path("free"))) {
     if (readers.contains(words[0])) continue;

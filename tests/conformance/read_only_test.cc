@@ -196,7 +196,7 @@ TEST_P(ReadOnlyTest, AnyNumberReadAtOnceAndNobodyWritesMeanwhile) {
 }
 
 TEST_P(ReadOnlyTest, BesideAWriterThatDoesNotAnswerAReaderIsToldWhatToDo) {
-  if (Has(&Capabilities::readers_beside_writer) && GetParam().background) GTEST_SKIP();
+  if (Has(&Capabilities::concurrent_readers) && GetParam().background) GTEST_SKIP();
   Fill(0, 10, 20);
   const Status status = DB::Open(ReadOnly(), path_).status();
   EXPECT_TRUE(HasCode(status, Status::Code::kBusy));
@@ -209,7 +209,7 @@ TEST_P(ReadOnlyTest, BesideAWriterThatDoesNotAnswerAReaderIsToldWhatToDo) {
 }
 
 TEST_P(ReadOnlyTest, BesideAWriterAReaderSeesTheStateOfItsOpenUntilMergesTakeItBack) {
-  BRAID_NEEDS(readers_beside_writer);
+  BRAID_NEEDS(concurrent_readers);
   if (!GetParam().background) GTEST_SKIP() << "nobody answers";
   Fill(0, 3000, 100);
   // Few tables in L0, however slow merges are: the reader is not to be taken back by what follows.

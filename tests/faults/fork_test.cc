@@ -352,7 +352,7 @@ TEST_P(ForkTest, ChildrenMadeWhileThreadsAreInsideCallsEndInOrder) {
   BRAID_EXPECT_OK(static_db->Close());
 }
 
-TEST(ForkBesideWriterTest, AChildOfAReaderDoesNotGiveUpItsPlace) {
+TEST(ForkConcurrentReaderTest, AChildOfAReaderDoesNotGiveUpItsPlace) {
   TempFolder folder;
   Options options = TinyOptions();
   const std::unique_ptr<DB> writer = OpenOrFail(options, folder.Sub("pool"));

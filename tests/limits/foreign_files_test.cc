@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "db/beside_writer.h"
+#include "db/concurrent_reader.h"
 #include "support/child_process.h"
 #include "support/database.h"
 #include "support/temp_folder.h"
@@ -165,10 +165,10 @@ TEST(RemovedReadersFileTest, AReaderThatNobodyCanTellAnyMoreKeepsTheNextWriterOu
   BRAID_ASSERT_OK(writer->Put("k", "v"));
   Options reading = options;
   reading.read_only = true;
-  const std::chrono::seconds patience = patience_beside_writer.load();
-  patience_beside_writer = std::chrono::seconds(3600);  // a busy machine is no reason
+  const std::chrono::seconds patience = concurrent_reader_patience.load();
+  concurrent_reader_patience = std::chrono::seconds(3600);  // a busy machine is no reason
   auto reader = OpenOrFail(reading, pool);
-  patience_beside_writer = patience;
+  concurrent_reader_patience = patience;
   ASSERT_NE(reader, nullptr);
   for (const bool again : {false, true}) {
     if (again) {  // a file of the same name is not the one that the reader has

@@ -1,7 +1,7 @@
 // A database that is opened while another handle writes: what a revocation does to it in each
 // phase, and what the writer does when readers do not let go. The writer is the test, where a phase
 // must be held.
-#include "db/beside_writer.h"
+#include "db/concurrent_reader.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -23,19 +23,19 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using test::HasCode;
 
-class BesideWriterTest : public ::testing::Test {
+class ConcurrentReaderTest : public ::testing::Test {
  protected:
-  BesideWriterTest() : path_(folder_.Sub("pool")), options_(test::TinyOptions()) {
+  ConcurrentReaderTest() : path_(folder_.Sub("pool")), options_(test::TinyOptions()) {
     ::alarm(600);
-    patience_beside_writer = seconds(3600);  // the alarm ends what is not answered
+    concurrent_reader_patience = seconds(3600);  // the alarm ends what is not answered
   }
-  ~BesideWriterTest() override {
-    patience_beside_writer = default_patience_;
+  ~ConcurrentReaderTest() override {
+    concurrent_reader_patience = default_patience_;
     ::alarm(0);
   }
   /// Opens to read until the refusal says why: a writer that is slow to answer is no reason yet.
   Status ReasonOfRefusal() {
-    patience_beside_writer = default_patience_;
+    concurrent_reader_patience = default_patience_;
     for (;;) {
       const Status status = DB::Open(ReadOnly(), path_).status();
       if (status.ToString().find("does not answer") == std::string::npos) return status;
@@ -78,7 +78,7 @@ class BesideWriterTest : public ::testing::Test {
   /// All tables of the closed pool.
   void Grant() { writer_.GrantNoted(format::kMaxId - 1, format::kMaxSequence); }
 
-  const seconds default_patience_ = patience_beside_writer;
+  const seconds default_patience_ = concurrent_reader_patience;
 
   test::TempFolder folder_;
   const std::string path_;
@@ -91,7 +91,7 @@ class BesideWriterTest : public ::testing::Test {
   std::atomic<bool> is_opened_{false};
 };
 
-TEST_F(BesideWriterTest, AnOpenThatIsRefusedOrTakenBackAsksAgain) {
+TEST_F(ConcurrentReaderTest, AnOpenThatIsRefusedOrTakenBackAsksAgain) {
   MakePool();
   StartWriter();
   OpenBeside();
@@ -113,7 +113,7 @@ TEST_F(BesideWriterTest, AnOpenThatIsRefusedOrTakenBackAsksAgain) {
   while (!writer_.IsQuiet()) std::this_thread::sleep_for(milliseconds(1));
 }
 
-TEST_F(BesideWriterTest, AnOpenGoesOnWithoutTheWriterThatEndsWhileItAsks) {
+TEST_F(ConcurrentReaderTest, AnOpenGoesOnWithoutTheWriterThatEndsWhileItAsks) {
   MakePool();
   StartWriter();
   OpenBeside();
@@ -126,10 +126,10 @@ TEST_F(BesideWriterTest, AnOpenGoesOnWithoutTheWriterThatEndsWhileItAsks) {
   EXPECT_EQ(test::GetText(reader_.get(), "key"), "value") << "it has the pool alone";
 }
 
-TEST_F(BesideWriterTest, AWriterThatDoesNotAnswerIsWaitedForForAMoment) {
+TEST_F(ConcurrentReaderTest, AWriterThatDoesNotAnswerIsWaitedForForAMoment) {
   MakePool();
   StartWriter();
-  patience_beside_writer = default_patience_;
+  concurrent_reader_patience = default_patience_;
   const auto begin = std::chrono::steady_clock::now();
   const Status status = DB::Open(ReadOnly(), path_).status();
   EXPECT_TRUE(HasCode(status, Status::Code::kBusy));
@@ -138,7 +138,7 @@ TEST_F(BesideWriterTest, AWriterThatDoesNotAnswerIsWaitedForForAMoment) {
   EXPECT_GE(took, default_patience_);
 }
 
-TEST_F(BesideWriterTest, AManifestThatIsJustBeingWrittenIsReadAgain) {
+TEST_F(ConcurrentReaderTest, AManifestThatIsJustBeingWrittenIsReadAgain) {
   MakePool();
   StartWriter();
   const int fd = ::open((path_ + "/segment-000000").c_str(), O_RDWR | O_CLOEXEC);
@@ -171,7 +171,7 @@ TEST_F(BesideWriterTest, AManifestThatIsJustBeingWrittenIsReadAgain) {
   ::close(fd);
 }
 
-TEST_F(BesideWriterTest, WhatIsTakenBackBetweenCallsSaysWhatToDo) {
+TEST_F(ConcurrentReaderTest, WhatIsTakenBackBetweenCallsSaysWhatToDo) {
   MakePool();
   StartWriter();
   OpenBeside();
@@ -205,7 +205,7 @@ TEST_F(BesideWriterTest, WhatIsTakenBackBetweenCallsSaysWhatToDo) {
   EXPECT_TRUE(writer_.IsQuiet());
 }
 
-TEST_F(BesideWriterTest, AFullL0IsAReasonNotToWaitWithMerges) {
+TEST_F(ConcurrentReaderTest, AFullL0IsAReasonNotToWaitWithMerges) {
   options_.compaction.kind = MergeKind::kNone;
   const auto db = test::OpenOrFail(options_, path_);
   ASSERT_NE(db, nullptr);
@@ -219,7 +219,7 @@ TEST_F(BesideWriterTest, AFullL0IsAReasonNotToWaitWithMerges) {
   BRAID_EXPECT_OK(db->Put("key", "after"));
 }
 
-TEST_F(BesideWriterTest, WithoutBackgroundThreadsNobodyAnswersAndNobodyWaits) {
+TEST_F(ConcurrentReaderTest, WithoutBackgroundThreadsNobodyAnswersAndNobodyWaits) {
   options_.background_threads = false;
   const auto db = test::OpenOrFail(options_, path_);
   ASSERT_NE(db, nullptr);
@@ -229,7 +229,7 @@ TEST_F(BesideWriterTest, WithoutBackgroundThreadsNobodyAnswersAndNobodyWaits) {
   EXPECT_NE(status.ToString().find("background threads"), std::string::npos) << status.ToString();
 }
 
-TEST_F(BesideWriterTest, MergesWaitForAReaderUntilL0Fills) {
+TEST_F(ConcurrentReaderTest, MergesWaitForAReaderUntilL0Fills) {
   const auto db = test::OpenOrFail(options_, path_);
   ASSERT_NE(db, nullptr);
   BRAID_ASSERT_OK(db->Put("key", "value"));
@@ -255,7 +255,7 @@ TEST_F(BesideWriterTest, MergesWaitForAReaderUntilL0Fills) {
   EXPECT_EQ(test::GetText(db.get(), "key"), "last");
 }
 
-TEST_F(BesideWriterTest, MergesGoOnWhenTheReaderCloses) {
+TEST_F(ConcurrentReaderTest, MergesGoOnWhenTheReaderCloses) {
   const auto db = test::OpenOrFail(options_, path_);
   ASSERT_NE(db, nullptr);
   BRAID_ASSERT_OK(db->Put("key", "value"));
@@ -272,7 +272,7 @@ TEST_F(BesideWriterTest, MergesGoOnWhenTheReaderCloses) {
   EXPECT_TRUE(it->status().IsClosed()) << it->status().ToString();
 }
 
-TEST_F(BesideWriterTest, WhatACallIsReadingIsNotGivenOutAgainButTheWriterGoesOn) {
+TEST_F(ConcurrentReaderTest, WhatACallIsReadingIsNotGivenOutAgainButTheWriterGoesOn) {
   auto db = test::OpenOrFail(options_, path_);
   ASSERT_NE(db, nullptr);
   const auto fill = [&](const std::string& value) {
@@ -310,7 +310,7 @@ TEST_F(BesideWriterTest, WhatACallIsReadingIsNotGivenOutAgainButTheWriterGoesOn)
   EXPECT_GT(db->GetStatistics().collected_chunks, 0u);
 }
 
-TEST_F(BesideWriterTest, AFullPoolTakesBackWhatReadersHold) {
+TEST_F(ConcurrentReaderTest, AFullPoolTakesBackWhatReadersHold) {
   options_.pool.max_bytes = 2ull << 20;
   const auto db = test::OpenOrFail(options_, path_);
   ASSERT_NE(db, nullptr);

@@ -21,13 +21,13 @@ namespace braid {
 
 /// How long an open waits for the writer's answer. A variable for the tests: those that are about
 /// something else make it longer than any machine takes.
-inline std::atomic<std::chrono::seconds> patience_beside_writer{std::chrono::seconds(2)};
+inline std::atomic<std::chrono::seconds> concurrent_reader_patience{std::chrono::seconds(2)};
 
 /// Opens, to read, a pool that another handle has open for writing; `busy` says so. Errors: Busy,
 /// with the reason, when that process does not grant it until `deadline`; TryAgain: it has gone, or
 /// has granted and taken back.
-Result<std::unique_ptr<DB>> OpenBesideWriter(const Options& options, const std::string& path,
-                                             const std::string& order_name, const Status& busy,
-                                             media::ReaderSlot::Clock::time_point deadline);
+Result<std::unique_ptr<DB>> OpenConcurrentReader(const Options& options, const std::string& path,
+                                                 const std::string& order_name, const Status& busy,
+                                                 media::ReaderSlot::Clock::time_point deadline);
 
 }  // namespace braid

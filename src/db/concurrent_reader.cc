@@ -1,6 +1,6 @@
 // Purpose: reads under a grant of the process that writes.
-// Thread safety, invariants, persistence: see beside_writer.h.
-#include "db/beside_writer.h"
+// Thread safety, invariants, persistence: see concurrent_reader.h.
+#include "db/concurrent_reader.h"
 
 #include <thread>
 #include <utility>
@@ -40,9 +40,9 @@ auto RunStep(const Slot& slot, Read&& read) noexcept -> decltype(read()) {
   });
 }
 
-class BesideIterator final : public Iterator {
+class ConcurrentIterator final : public Iterator {
  public:
-  BesideIterator(std::unique_ptr<Iterator> inner, Slot slot)
+  ConcurrentIterator(std::unique_ptr<Iterator> inner, Slot slot)
       : slot_(std::move(slot)), inner_(std::move(inner)) {}
 
   bool Valid() const override {
@@ -100,9 +100,9 @@ class BesideIterator final : public Iterator {
   Status status_;
 };
 
-class BesideWriter final : public DB {
+class ConcurrentReader final : public DB {
  public:
-  BesideWriter(std::unique_ptr<DB> inner, Slot slot)
+  ConcurrentReader(std::unique_ptr<DB> inner, Slot slot)
       : slot_(std::move(slot)), inner_(std::move(inner)) {}
 
   // Calls that change the pool are refused by the inner database, without reading it.
@@ -154,7 +154,7 @@ class BesideWriter final : public DB {
   }
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) override {
     try {
-      return std::make_unique<BesideIterator>(inner_->NewIterator(options), slot_);
+      return std::make_unique<ConcurrentIterator>(inner_->NewIterator(options), slot_);
     } catch (...) {
       return engine::NewFailedIterator();
     }
@@ -204,8 +204,8 @@ Result<std::unique_ptr<DB>> OpenGranted(const Options& options, const std::strin
   for (;;) {
     const media::ReaderSlot::Call call(slot);
     if (!call.began()) return Status::TryAgain("the tables were taken back");
-    Result<std::unique_ptr<media::Media>> media =
-        media::OpenFileMediaBeside(path, options.pool, {slot->tables(), slot->sequence()});
+    Result<std::unique_ptr<media::Media>> media = media::OpenFileMediaOfConcurrentReader(
+        path, options.pool, {slot->tables(), slot->sequence()});
     if (!media.ok()) return media.status();
     (*media)->set_key_order(order_name);
     Result<std::unique_ptr<DB>> db = OpenOnMedia(options, std::move(media).value());
@@ -217,12 +217,12 @@ Result<std::unique_ptr<DB>> OpenGranted(const Options& options, const std::strin
 
 }  // namespace
 
-Result<std::unique_ptr<DB>> OpenBesideWriter(const Options& options, const std::string& path,
-                                             const std::string& order_name, const Status& busy,
-                                             media::ReaderSlot::Clock::time_point deadline) {
+Result<std::unique_ptr<DB>> OpenConcurrentReader(const Options& options, const std::string& path,
+                                                 const std::string& order_name, const Status& busy,
+                                                 media::ReaderSlot::Clock::time_point deadline) {
   Result<const design::Design*> design = design::FindDesign(options.design);
   if (!design.ok()) return design.status();
-  if (!(*design)->capabilities.readers_beside_writer) {
+  if (!(*design)->capabilities.concurrent_readers) {
     return WithReason(busy, "design " + options.design + " stores in place what it shows");
   }
   const media::LockHolder writer = media::ProbeLock(path);
@@ -253,7 +253,7 @@ Result<std::unique_ptr<DB>> OpenBesideWriter(const Options& options, const std::
   Options inner = options;
   inner.verify_on_open = VerifyOnOpen::kQuick;  // a full one looks at all chunks, which change
   Result<std::unique_ptr<DB>> db = OpenGranted(inner, path, order_name, slot.get(), deadline);
-  if (db.ok()) return std::unique_ptr<DB>(std::make_unique<BesideWriter>(std::move(*db), slot));
+  if (db.ok()) return std::unique_ptr<DB>(std::make_unique<ConcurrentReader>(std::move(*db), slot));
   if (db.status().IsTryAgain() && media::ReaderSlot::Clock::now() >= deadline) {
     return WithReason(busy, "it merges too often");
   }

@@ -9,7 +9,7 @@
 namespace braid::test {
 namespace {
 
-class BesideWriterCommandTest : public CommandTest {
+class ConcurrentReaderCommandTest : public CommandTest {
  protected:
   static constexpr int kRecords = 5000;
   /// More than fits the pipe and the buffers on the way.
@@ -44,7 +44,7 @@ class BesideWriterCommandTest : public CommandTest {
   }
 };
 
-TEST_F(BesideWriterCommandTest, AScanGoesOnInTheNewerStateAndSaysSo) {
+TEST_F(ConcurrentReaderCommandTest, AScanGoesOnInTheNewerStateAndSaysSo) {
   LoadRecords();
   std::vector<std::string> lines;
   std::string err;
@@ -56,7 +56,7 @@ TEST_F(BesideWriterCommandTest, AScanGoesOnInTheNewerStateAndSaysSo) {
   EXPECT_EQ(lines.back(), "z2\tsecond\n");
 }
 
-TEST_F(BesideWriterCommandTest, AScanBackwardsGoesOnToo) {
+TEST_F(ConcurrentReaderCommandTest, AScanBackwardsGoesOnToo) {
   LoadRecords();
   std::vector<std::string> lines;
   std::string err;
@@ -68,7 +68,7 @@ TEST_F(BesideWriterCommandTest, AScanBackwardsGoesOnToo) {
   EXPECT_EQ(std::adjacent_find(lines.begin(), lines.end()), lines.end());
 }
 
-TEST_F(BesideWriterCommandTest, ADumpIsOfOneMomentOrFails) {
+TEST_F(ConcurrentReaderCommandTest, ADumpIsOfOneMomentOrFails) {
   LoadRecords();
   std::vector<std::string> lines;
   std::string err;
