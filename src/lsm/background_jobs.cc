@@ -140,49 +140,33 @@ base::Workers::Next Scheduler::SpaceWork::Step() {
 void Scheduler::Start() {
   if (store_.options.read_only) return;
   if (!store_.options.background_threads) return store_.pool->media().RefuseReaders();
-  BRAID_CHECK(jobs_[0] == nullptr);  // once
   // Before the thread that answers.
   store_.readers.Begin(media::WriterSlots(store_.pool->media().AnswerReaders()));
-  using Lane = base::Workers::Lane;
-  jobs_ = {std::make_unique<FlushWork>(this), std::make_unique<CompactionWork>(this),
-           std::make_unique<SpaceWork>(this)};
+  JobSet::Jobs jobs;
+  jobs.emplace_back(std::make_unique<FlushWork>(this), JobSet::Lane::kFlush);
+  jobs.emplace_back(std::make_unique<CompactionWork>(this), JobSet::Lane::kMerge);
+  jobs.emplace_back(std::make_unique<SpaceWork>(this), JobSet::Lane::kSpace);
   const std::shared_ptr<base::Workers> workers = base::Workers::OfProcess();
-  {
-    const base::MutexLock lock(work_mutex_);
-    workers_ = workers;
-  }
-  crew_.Start(workers, MostMerges() - 1);
-  store_.merger.SetCrew(&crew_);
-  workers->Add(jobs_[0].get(), Lane::kFlush);
-  workers->Add(jobs_[1].get(), Lane::kMerge);
-  workers->Add(jobs_[2].get(), Lane::kSpace);
+  jobs_.Start(workers, std::move(jobs), [&] {
+    crew_.Start(workers, MostMerges() - 1);
+    store_.merger.SetCrew(&crew_);
+  });
 }
 
 void Scheduler::Stop() {
   store_.stop_merges.store(true);
   stopping_.store(true);
-  std::shared_ptr<base::Workers> workers;
-  {
-    const base::MutexLock lock(work_mutex_);
-    workers = std::exchange(workers_, nullptr);
-  }
+  const bool ran = jobs_.Close();
   requests_.Notify();
-  if (workers == nullptr) return;
-  for (const auto& job : jobs_) workers->Remove(job.get());
+  if (!ran) return;
+  jobs_.Remove();
   crew_.Stop();
 }
 
 /// There is something to be done.
 void Scheduler::Wake() noexcept {
-  WakeJobs();
+  jobs_.Wake();
   requests_.Notify();
-}
-
-void Scheduler::WakeJobs() noexcept {
-  const base::MutexLock lock(work_mutex_);
-  if (workers_ == nullptr) return;
-  BRAID_DCHECK(jobs_.back() != nullptr);  // Start makes them first
-  for (const auto& job : jobs_) workers_->Wake(job.get());
 }
 
 }  // namespace braid::lsm

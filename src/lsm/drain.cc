@@ -66,7 +66,7 @@ Status Scheduler::WaitUntilIdle(bool merged_too) {
     if (store_.options.background_threads) {
       requests_.Wait([this, request] {
         if (failed() || stopping_.load() || requests_.Answer(request)) return true;
-        WakeJobs();
+        jobs_.Wake();
         return false;
       });
     } else {

@@ -3,7 +3,7 @@
 // and loads want done.
 // Thread safety: any thread.
 // Locks, in the order they may be taken: inline_mutex_, merge_mutex_, and after all of the store's
-// work_mutex_ (lsm_store.h).
+// (lsm_store.h) that of the set of jobs.
 // Invariants:
 //   1. Memtables are flushed, and L0 tables merged, in the order of their ids.
 //   2. While concurrent reader processes are granted tables, CompactionStep stores nothing to the
@@ -12,7 +12,6 @@
 // Persistence: that of the parts.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -25,6 +24,7 @@
 #include "base/workers.h"
 #include "compaction/picker.h"
 #include "lsm/drain_requests.h"
+#include "lsm/job_set.h"
 #include "lsm/lsm_store.h"
 #include "lsm/merge_crew.h"
 #include "write/sync_rounds.h"
@@ -48,7 +48,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
 
   /// Tables that the open has found in L0. Before Start.
   void SetL0Found(uint64_t tables) noexcept {
-    BRAID_DCHECK(jobs_[0] == nullptr);
+    BRAID_DCHECK(!jobs_.has_started());
     l0_found_ = tables;
   }
   void Start();
@@ -116,7 +116,6 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
     return step.ok() && *step;
   }
   void RunInline();
-  void WakeJobs() noexcept;
   void UpdatePressure() { TellPressure(false); }
   /// What reclaims may be busy touching pages for longer than writers need to fill the budget:
   /// where memory is short, the thread that has just retired some does not wait for it.
@@ -156,10 +155,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   std::atomic<bool> stopping_{false};
   base::Mutex inline_mutex_;  // without threads: one runs the work at a time
   base::Mutex merge_mutex_;   // held by merges, indexing, collection
-  base::Mutex work_mutex_;    // over workers_
-  std::shared_ptr<base::Workers> workers_
-      BRAID_GUARDED_BY(work_mutex_);  // null without threads, and once stopped
-  std::array<std::unique_ptr<base::Workers::Job>, 3> jobs_;
+  JobSet jobs_;
   MergeCrew crew_;
   uint64_t l0_found_ = 0;
   // Compaction thread.

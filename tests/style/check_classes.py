@@ -23,7 +23,6 @@ STILL_LARGE = {
     "braid::pool::PmemPool": (1340, 3),
     "braid::leaf::LeafEngine": (1125, 5),
     "braid::repair::Salvage": (920, 0),
-    "braid::lsm::Scheduler": (0, 3),
 }
 
 NAMESPACE = re.compile(r"(?:inline\s+)?namespace\b\s*([\w:]*)\s*$")

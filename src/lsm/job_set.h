@@ -1,0 +1,68 @@
+// Purpose: the jobs that a store has the process's threads do, from its start to its stop: added,
+// woken and taken away together.
+// Thread safety: Wake by any thread at any time; Start and Stop once each, in this order, by one
+// thread.
+// Invariants:
+//   1. A job is woken only between Start and Stop, and none runs once Stop has returned.
+// Persistence: none.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/mutex.h"
+#include "base/workers.h"
+
+namespace braid::lsm {
+
+class JobSet {
+ public:
+  using Lane = base::Workers::Lane;
+  using Jobs = std::vector<std::pair<std::unique_ptr<base::Workers::Job>, Lane>>;
+
+  /// Adds `jobs` to `workers`, once `before` has run: from then on they may be woken, and run when
+  /// it returns. Throws what Workers::Add throws; Stop takes away those that were added.
+  template <class Before>
+  void Start(std::shared_ptr<base::Workers> workers, Jobs jobs, Before&& before) {
+    BRAID_CHECK(jobs_.empty());  // once
+    jobs_ = std::move(jobs);
+    {
+      const base::MutexLock lock(mutex_);
+      workers_ = workers;
+    }
+    before();
+    for (const auto& [job, lane] : jobs_) workers->Add(job.get(), lane);
+  }
+  bool has_started() const noexcept { return !jobs_.empty(); }
+
+  /// Nothing is woken from here on, but what runs goes on until Remove. False: nothing was started,
+  /// or it was stopped before.
+  bool Close() noexcept {
+    const base::MutexLock lock(mutex_);
+    closed_ = std::exchange(workers_, nullptr);
+    return closed_ != nullptr;
+  }
+  /// After a Close that returned true. None of the jobs runs on return.
+  void Remove() noexcept {
+    BRAID_DCHECK(closed_ != nullptr);
+    for (const auto& [job, lane] : jobs_) closed_->Remove(job.get());
+    closed_ = nullptr;
+  }
+
+  /// There may be something to be done.
+  void Wake() noexcept {
+    const base::MutexLock lock(mutex_);
+    if (workers_ == nullptr) return;
+    for (const auto& [job, lane] : jobs_) workers_->Wake(job.get());
+  }
+
+ private:
+  base::Mutex mutex_;
+  std::shared_ptr<base::Workers> workers_ BRAID_GUARDED_BY(mutex_);  // null before and after
+  std::shared_ptr<base::Workers> closed_;                            // of the thread that stops
+  Jobs jobs_;  // change before workers_ is there only
+};
+
+}  // namespace braid::lsm
