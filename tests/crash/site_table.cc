@@ -55,7 +55,7 @@ constexpr Row<Site> kTable[] = {
     {Site::kGroupHead, "group write-back", "flush", "FlushAndCompact_LazyWriteBack"},
     {Site::kGroupFence, "group write-back", "flush", "FlushAndCompact_LazyWriteBack"},
     {Site::kCopies, "bulk load", "flush", "Ingest"},
-    {Site::kCopiesLink, "collection: copies", "flush", "Collection"},
+    {Site::kCopiesLink, "collection: copies", "flush", "Collection_regions2"},
     {Site::kCopiesHead, "collection: copies", "flush", "Collection"},
     {Site::kCopiesFence, "collection: copies", "flush", "Collection"},
     {Site::kLoadedLink, "bulk load", "flush", "Ingest"},
