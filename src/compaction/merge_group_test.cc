@@ -221,26 +221,28 @@ TEST_P(MergeGroupTest, ABorderStaysWhileItsRightNeighbourIsOpen) {
   CheckReads();  // what was obsolete when they were stopped is counted by the next open
 }
 
+/// Stops before any has merged anything: all end later, one by one, and nobody takes borders out.
+class StopsAtOnce final : public Crew {
+ public:
+  explicit StopsAtOnce(std::atomic<bool>* stop) : stop_(stop) {}
+  void Run(const std::vector<Task>& tasks) override {
+    stop_->store(true);
+    for (const Task& task : tasks) {
+      while (task()) {
+      }
+    }
+  }
+
+ private:
+  std::atomic<bool>* stop_;
+};
+
 TEST_P(MergeGroupTest, ABorderThatWasLeftBehindGoesWithTheNextMergeOfItsKey) {
   PutRange('a', 100, "1");
   parts_.Flush();
   PutRange('b', 100, "1");
   parts_.Flush();
-  // Stops before either has merged anything: both end later, one by one, and nobody takes it out.
-  class StopsAtOnce final : public Crew {
-   public:
-    explicit StopsAtOnce(std::atomic<bool>* stop) : stop_(stop) {}
-    void Run(const std::vector<Task>& tasks) override {
-      stop_->store(true);
-      for (const Task& task : tasks) {
-        while (task()) {
-        }
-      }
-    }
-
-   private:
-    std::atomic<bool>* stop_;
-  } stops(&parts_.stop_merges);
+  StopsAtOnce stops(&parts_.stop_merges);
   parts_.merger.SetCrew(&stops);
   EXPECT_FALSE(parts_.merger.Merge(PlanOf(2)).ok());
   parts_.stop_merges.store(false);
@@ -256,6 +258,29 @@ TEST_P(MergeGroupTest, ABorderThatWasLeftBehindGoesWithTheNextMergeOfItsKey) {
   Merge(1);
   EXPECT_EQ(Borders(), 0u);
   EXPECT_EQ(parts_.l1_entries(), 201u);
+  Check();
+}
+
+TEST_P(MergeGroupTest, ABorderThatWasLeftBehindGivesWayToTheNextOneOfItsKey) {
+  const auto flush_both = [this](const std::string& value) {
+    PutRange('a', 100, value);
+    parts_.Flush();
+    PutRange('b', 100, value);
+    parts_.Flush();
+  };
+  flush_both("1");
+  StopsAtOnce stops(&parts_.stop_merges);
+  parts_.merger.SetCrew(&stops);
+  EXPECT_FALSE(parts_.merger.Merge(PlanOf(2)).ok());
+  parts_.stop_merges.store(false);
+  while (!parts_.state().version->l0().empty()) Merge(1);
+  ASSERT_EQ(Borders(), 1u);
+  TurnTakers turns;
+  parts_.merger.SetCrew(&turns);
+  flush_both("2");
+  Merge(2);
+  EXPECT_EQ(Borders(), 0u);
+  EXPECT_EQ(parts_.l1_entries(), 200u);
   Check();
 }
 

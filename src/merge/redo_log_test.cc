@@ -297,9 +297,9 @@ TEST_F(RedoLogTest, CountsThatNoPoolCanHaveAreDamage) {
 }
 
 TEST_F(RedoLogTest, ANumberBehindWhichThereIsNoneIsDamage) {
-  Commit({Mark(0)}, format::kMaxId - 1);
+  ASSERT_TRUE(redo_.Commit({Mark(0)}, {format::kMaxId - 1, entries_[0], 0, 0}).ok());
   EXPECT_EQ(Newest(), format::kMaxId - 1);
-  Commit({Mark(0)}, format::kMaxId);
+  ASSERT_TRUE(redo_.Commit({Mark(0)}, {format::kMaxId, entries_[0], 0, 0}).ok());
   std::vector<RedoUpdate> updates;
   EXPECT_TRUE(redo_.Newest(&updates).status().IsCorruption());
 }

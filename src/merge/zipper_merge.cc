@@ -285,7 +285,8 @@ void ZipperMerge::ChooseKept(const Slice& slice) {
     bool keep = index::IsVersionNeeded(*input_.views, sequence, newer);
     if (input_.copies && version.from_source) keep = has_twin;
     if (is_twin) keep = false;
-    if (IsBorder(*version.entry)) keep = input_.brings_borders;
+    // One that an earlier group has left gives way to a new one of its key: they have one number.
+    if (IsBorder(*version.entry)) keep = input_.brings_borders && !is_twin;
     if (!keep && !version.from_source && !is_twin) {
       if (budget == 0) {
         keep = true;
