@@ -210,8 +210,7 @@ Result<bool> BulkLoader::Show(Loading* loading) {
   while (store_.host->FlushOldestHeld(flushes_held)) {
   }
   if (Status s = store_.host->WhyNot(); !s.ok()) return s;
-  const bool flushed = !store_.versions->AnySealed();
-  if (!flushed) return false;
+  if (store_.versions->AnySealed()) return false;
   if (Status s = store_.host->WriteBackGroup(); !s.ok()) return s;
   return CommitHeld(loading, &hold);
 }

@@ -1,9 +1,8 @@
 // Purpose: the jobs that a store has the process's threads do, from its start to its stop: added,
 // woken and taken away together.
-// Thread safety: Wake by any thread at any time; Start and Stop once each, in this order, by one
-// thread.
+// Thread safety: Wake by any thread at any time; Start, Close and Remove by one thread at a time.
 // Invariants:
-//   1. A job is woken only between Start and Stop, and none runs once Stop has returned.
+//   1. A job is woken only between Start and Close, and none runs once Remove has returned.
 // Persistence: none.
 #pragma once
 
@@ -23,7 +22,7 @@ class JobSet {
   using Jobs = std::vector<std::pair<std::unique_ptr<base::Workers::Job>, Lane>>;
 
   /// Adds `jobs` to `workers`, once `before` has run: from then on they may be woken, and run when
-  /// it returns. Throws what Workers::Add throws; Stop takes away those that were added.
+  /// it returns. Throws what Workers::Add throws; Remove takes away those that were added.
   template <class Before>
   void Start(std::shared_ptr<base::Workers> workers, Jobs jobs, Before&& before) {
     BRAID_CHECK(jobs_.empty());  // once
@@ -61,8 +60,8 @@ class JobSet {
  private:
   base::Mutex mutex_;
   std::shared_ptr<base::Workers> workers_ BRAID_GUARDED_BY(mutex_);  // null before and after
-  std::shared_ptr<base::Workers> closed_;                            // of the thread that stops
-  Jobs jobs_;  // change before workers_ is there only
+  std::shared_ptr<base::Workers> closed_;                            // between Close and Remove
+  Jobs jobs_;  // set before workers_, and constant from then on
 };
 
 }  // namespace braid::lsm

@@ -85,8 +85,7 @@ uint64_t StoreUpdate(pool::PmemPool* pool, const RedoUpdate& update) {
 }
 
 void MakeUpdate(pool::PmemPool* pool, const RedoUpdate& update) {
-  const uint64_t offset = StoreUpdate(pool, update);
-  if (offset != 0) pool->ops().Flush(pool->At(offset), 1, media::Site::kMergeLines);
+  pool->ops().Flush(pool->At(StoreUpdate(pool, update)), 1, media::Site::kMergeLines);
 }
 
 Status RedoLog::Apply(const std::vector<RedoUpdate>& updates) {
@@ -115,8 +114,7 @@ void RedoLog::Make(const std::vector<RedoUpdate>& updates) {
     if (i + kAhead < updates.size()) {
       base::Prefetch(pool_->At(updates[i + kAhead].target & format::kOffsetMask));
     }
-    const uint64_t offset = StoreUpdate(pool_, updates[i]);
-    if (offset != 0) NoteLine(offset);
+    NoteLine(StoreUpdate(pool_, updates[i]));
   }
   media::PersistOps& ops = pool_->ops();
   for (const uint64_t line : lines_) ops.Flush(pool_->At(line), 1, media::Site::kMergeLines);

@@ -182,16 +182,16 @@ Status RecoveryJob::ClassifyChunks() {
     if (kind == ChunkKind::kWriteAhead) {
       if (in_table) {
         pool_->FreeChunk(chunk);  // its table has copies
-      } else if (!in_table) {
+      } else {
         log_chunks_.push_back(chunk);
         state_.write_ahead = true;
       }
     } else if (in_table) {
       usage_->Set(chunk, pool::ChunkUsage::kUnknown);
-    } else if (kind != ChunkKind::kLog) {
-      pool_->FreeChunk(chunk);  // the collection, or the flush, was not committed
     } else if (kind == ChunkKind::kLog) {
       log_chunks_.push_back(chunk);
+    } else {
+      pool_->FreeChunk(chunk);  // the collection, or the flush, was not committed
     }
   }
   return Status::OK();

@@ -130,6 +130,7 @@ enum class Mutant : int {
   kPointerObsoleteNotRevived,  ///< recovery: what was to be replaced stays marked obsolete
   kBorderLow,                  ///< merge: a border is in the bottom layer alone
   kBorderDroppedEarly,         ///< merge: while another one is open whose records name the border
+  kOldBorderKept,              ///< merge: a border that was left behind stays beside a new one
   kBordersCrossed,            ///< merge: side by side, the border is taken for a version of its key
   kPointerEndNotTakenBack,    ///< recovery: the source ends at the entry under way
   kPointerTowersNotRepaired,  ///< recovery: upper layers stay ahead of the bottom one

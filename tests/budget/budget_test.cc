@@ -80,6 +80,16 @@ TEST_F(BudgetTest, PutOf16And1024TakesOneFence) {
   EXPECT_NEAR(cost.lines, 17.75, 0.5);
 }
 
+TEST_F(BudgetTest, PutOfAValueInAnExtentTakesTwoFences) {
+  const std::string value(1u << 20, 'v');
+  ASSERT_TRUE(db_->Put("first", value).ok());  // opens a chunk
+  constexpr uint64_t kLarge = 8;
+  const Cost cost = CostOf(kLarge, [&] {
+    for (uint64_t i = 0; i < kLarge; ++i) ASSERT_TRUE(db_->Put(Key(i, 16), value).ok());
+  });
+  EXPECT_EQ(cost.fences, 2.0);
+}
+
 TEST_F(BudgetTest, BatchTakesOneFence) {
   const std::string value(100, 'v');
   constexpr uint64_t kBatches = 200;

@@ -122,6 +122,8 @@ constexpr Row<Mutant> kTable[] = {
     {Mutant::kBorderLow, "merges side by side", "order", "SideBySide"},
     {Mutant::kBorderDroppedEarly, "merges side by side", "reuse", nullptr,
      "braid_unit_tests *MergeGroupTest*"},
+    {Mutant::kOldBorderKept, "merges side by side", "order", nullptr,
+     "braid_unit_tests *MergeGroupTest*"},
     {Mutant::kBordersCrossed, "merges side by side", "order", "SideBySide"},
     {Mutant::kPointerEndNotTakenBack, "pointer merge", "repeat", nullptr,
      "braid_unit_tests SettleInterruptedMergeTest.*"},

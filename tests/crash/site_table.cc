@@ -98,7 +98,7 @@ constexpr Row<Site> kTable[] = {
     {Site::kNewLeavesFence, "leaf: split", "flush", "Put_nvskiplist"},
     {Site::kLeafLink, "leaf: split", "flush", "Put_nvskiplist"},
     {Site::kLeafLinkFence, "leaf: split", "spare", nullptr,
-     "the put that divided the leaf fences; other threads write to the new leaves before"},
+     "the write that divided the leaf fences; it is needed for those of other threads meanwhile"},
     {Site::kLeafImage, "leaf: image", "flush", nullptr, "braid_unit_tests NvSkipListTest.*"},
     {Site::kLeafEmptyUnlinked, "leaf: recovery", "second crash", "Delete_nvskiplist"},
     {Site::kLeafInherited, "leaf: recovery", "second crash", "Put_nvskiplist"},

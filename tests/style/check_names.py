@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the tests that pages name are there.
+"""Checks that the tests and the seeded faults that pages name are there.
 
 `SuiteTest` and `SuiteTest.Name` in backquotes, in the pages that promise something and say what
 shows it."""
@@ -17,6 +17,10 @@ JAVA_FOLDERS = ("bindings", "hadoop")
 JAVA_CLASS = re.compile(r"^(?:public |final |abstract )*class (\w+Test)\b", re.MULTILINE)
 JAVA_METHOD = re.compile(r"^  (?:public )?void (\w+)\(", re.MULTILINE)
 DEFINITION = re.compile(r"\bTEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)")
+FAULTS = ("src/sim/faults.h", "src/media/sites.h")
+FAULT_PAGES = ("docs/persistence.md", "docs/testing.md", "docs/crash-simulator.md")
+ENUMERATOR = re.compile(r"^  (k[A-Z]\w*),", re.MULTILINE)
+FAULT = re.compile(r"`(k[A-Z]\w*)`")
 NAMED = re.compile(r"`([A-Z]\w*Test)(?:\.(\w+))?`")
 
 
@@ -44,7 +48,18 @@ def check(root):
                     problems.append(Problem(page, number, f"there is no test suite {suite}"))
                 elif name and name not in suites[suite]:
                     problems.append(Problem(page, number, f"{suite} has no test {name}"))
-    return problems
+    return problems + check_faults(root)
+
+
+def check_faults(root):
+    """A page that names a fault or a site names one that there is."""
+    known = set()
+    for path in FAULTS:
+        known.update(ENUMERATOR.findall(read(root, pathlib.Path(path))))
+    return [Problem(page, number, f"there is no fault or site {name}")
+            for page in FAULT_PAGES
+            for number, line in enumerate(read(root, pathlib.Path(page)).splitlines(), 1)
+            for name in FAULT.findall(line) if name not in known]
 
 
 def main():

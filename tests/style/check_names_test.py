@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that check_names.py finds tests that are not there and lets the others be."""
+"""Shows that check_names.py finds tests and faults that are not there and lets the others be."""
 
 import unittest
 
@@ -10,8 +10,10 @@ from tree_case import TreeCase
 class NamesTest(TreeCase):
     def setUp(self):
         super().setUp()
-        for page in check_names.PAGES:
+        for page in check_names.PAGES + check_names.FAULT_PAGES:
             self.write(page, "x\n")
+        for path, name in zip(check_names.FAULTS, ("kWoven", "kSite")):
+            self.write(path, f"enum class E {{\n  kNone = 0,\n  {name},  ///< a fault\n}};\n")
         self.write("tests/a_test.cc",
                    "TEST(OneTest, Works) {}\nTEST_P(TwoTest,\n       IsLong) {}\n")
 
@@ -27,6 +29,10 @@ class NamesTest(TreeCase):
         self.write("docs/limitations.md", "`TwoTest.Works`\n")
         self.assertEqual(self.offences(),
                          ["docs/features.md:1", "docs/features.md:3", "docs/limitations.md:1"])
+
+    def test_a_fault_that_is_not_there_is_an_offence(self):
+        self.write("docs/testing.md", "`kWoven` and `kSite`, `keys`\n`kGone`\n")
+        self.assertEqual(self.offences(), ["docs/testing.md:2"])
 
     def test_other_words_in_backquotes_are_left_alone(self):
         self.write("docs/features.md", "`Options`, `test`, `tests/capi`, OneTest.Fails\n")
