@@ -200,6 +200,13 @@ class PoolSurgery {
     entry->key_check = format::KeyCheck(*entry, base::Hash64(entry->key()), offset,
                                         State(ChunkOf(offset)).generation());
   }
+  /// Of the list that everything is merged into.
+  const format::TableRecord& Bottom() {
+    const format::ManifestRecord& record = *Manifest();
+    const format::TableRecord* bottom = record.tables;
+    while (bottom->level + 1u != record.level_count) ++bottom;
+    return *bottom;
+  }
   format::TableHead* Head(uint32_t index) {
     return As<format::TableHead>(format::kTableHeadsOffset + index * sizeof(format::TableHead));
   }

@@ -4,11 +4,11 @@ namespace braid::figures {
 
 std::vector<FigureSpec> AllFigures() {
   return {
-      ListDbFigure29(),     ListDbFigure30(),    ListDbFigure31(),     ListDbFigure32(),
-      ListDbFigure33(),     ListDbFigure34(),    ListDbFigure35(),     ListDbWriteAmplification(),
-      ListDbFigure36(),     ListDbFigure37(),    NvSkiplistFigure6(),  NvSkiplistFigure7(),
-      NvSkiplistFigure8(),  NvSkiplistFigure9(), NvSkiplistFigure10(), NvSkiplistFigure11(),
-      NvSkiplistFigure12(),
+      ListDbFigure29(),     ListDbFigure30(),     ListDbFigure31(),     ListDbFigure32(),
+      ListDbFigure33(),     ListDbFigure34(),     ListDbFigure35(),     ListDbWriteAmplification(),
+      ListDbFigure36(),     ListDbFigure37(),     ZipperDbFigure15(),   ZipperDbFigure16(),
+      NvSkiplistFigure6(),  NvSkiplistFigure7(),  NvSkiplistFigure8(),  NvSkiplistFigure9(),
+      NvSkiplistFigure10(), NvSkiplistFigure11(), NvSkiplistFigure12(),
   };
 }
 

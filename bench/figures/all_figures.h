@@ -20,6 +20,8 @@ FigureSpec ListDbFigure35();
 FigureSpec ListDbWriteAmplification();
 FigureSpec ListDbFigure36();
 FigureSpec ListDbFigure37();
+FigureSpec ZipperDbFigure15();
+FigureSpec ZipperDbFigure16();
 FigureSpec NvSkiplistFigure6();
 FigureSpec NvSkiplistFigure7();
 FigureSpec NvSkiplistFigure8();

@@ -121,6 +121,8 @@ std::vector<Seed> Seeds() {
       {"pointer_merges_crash", kPointerMerges, 1, false, Mixed},
       {"listdb", 0, 4, true, Mixed, &design::kListDb},
       {"listdb_crash", 0, 4, false, Mixed, &design::kListDb},
+      {"lists", 0, 1, true, Mixed, &design::kZipperDb},
+      {"lists_crash", 0, 1, false, Mixed, &design::kZipperDb},
       {"leaves", 0, 1, true, Singles, &design::kNvSkipList},
       {"leaves_crash", 0, 1, false, Singles, &design::kNvSkipList},
       {"leaves_other_boot", kPageMedia | kOtherBoot, 1, false, Singles, &design::kNvSkipList},

@@ -138,6 +138,19 @@ struct CompactionOptions {
   uint64_t recluster_min_entries = 16384;  ///< a smaller L1 is left as it is
 };
 
+/// Lists below L0, for designs that keep several: each level is one list, and a list that has grown
+/// beyond its level's size is merged into the next one.
+struct LevelOptions {
+  /// Levels, L0 among them, 3 to 8; fixed when the pool is made. 0: the pool's, or the design's.
+  uint32_t count = 0;
+  /// Size from which L1 is merged into L2; 0: the design's choice, 16 times memtable.bytes.
+  uint64_t l1_bytes = 0;
+  uint32_t growth = 0;  ///< sizes of neighbouring levels, 2 to 100 to one; 0: the design's choice
+  /// Levels from L1 on between which entries stay where they are; from one such group into the next
+  /// they are copied, in the order of their keys. 1: each merge copies; 0: the design's choice.
+  uint32_t per_group = 0;
+};
+
 /// What is kept in DRAM to speed reads up, within memory_budget_bytes.
 struct CacheOptions {
   std::optional<bool> index;  ///< an ordered index over L1, as fine as the budget allows
@@ -184,6 +197,7 @@ struct Options {
   FlushOptions flush;
   ListOptions lists;
   CompactionOptions compaction;
+  LevelOptions levels;
   CacheOptions cache;
   LeafOptions leaf;
   /// Called with lines worth telling an operator (recovery, slow-down, error); may be empty.

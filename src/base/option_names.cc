@@ -250,6 +250,20 @@ std::vector<Row> MergeRows() {
   };
 }
 
+std::vector<Row> LevelRows() {
+  return {
+      Plain("levels.count", "a number, 3 to 8; 0: the design's choice",
+            "levels, L0 among them; new pools only", BRAID_FIELD(levels.count)),
+      Plain("levels.l1_bytes", "bytes; 0: the design's choice",
+            "size from which L1 is merged into L2", BRAID_FIELD(levels.l1_bytes)),
+      Plain("levels.growth", "a number, 2 to 100; 0: the design's choice",
+            "how many times the size of a level the next one has", BRAID_FIELD(levels.growth)),
+      Plain("levels.per_group", "a number, 1 to 8; 0: the design's choice",
+            "levels between which merges link; from group to group they copy",
+            BRAID_FIELD(levels.per_group)),
+  };
+}
+
 std::vector<Row> ReadRows() {
   return {
       Plain("cache.index", kSwitch, "an ordered index over L1 in DRAM", BRAID_FIELD(cache.index)),
@@ -284,7 +298,7 @@ std::vector<Row> ReadRows() {
 const std::vector<Row>& Rows() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (std::vector<Row> part : {PoolRows(), WriteRows(), MergeRows(), ReadRows()}) {
+    for (std::vector<Row> part : {PoolRows(), WriteRows(), MergeRows(), LevelRows(), ReadRows()}) {
       for (Row& row : part) all.push_back(std::move(row));
     }
     return all;

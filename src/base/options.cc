@@ -87,6 +87,21 @@ Status CheckPoolSizes(const PoolOptions& pool) {
                                  ": lower that one too, or raise the limit");
 }
 
+/// 0 leaves each of them to the design.
+Status CheckLevels(const LevelOptions& levels) {
+  Status s;
+  if (levels.count != 0) s = CheckRange<uint32_t>("levels.count", levels.count, 3, 8);
+  if (s.ok() && levels.l1_bytes != 0) {
+    s = CheckRange<uint64_t>("levels.l1_bytes", levels.l1_bytes, 1024, kMaxPool);
+  }
+  if (s.ok() && levels.growth != 0)
+    s = CheckRange<uint32_t>("levels.growth", levels.growth, 2, 100);
+  if (s.ok() && levels.per_group != 0) {
+    s = CheckRange<uint32_t>("levels.per_group", levels.per_group, 1, 8);
+  }
+  return s;
+}
+
 /// The caches are a part of what the budget is for.
 Status CheckCaches(const Options& options) {
   const uint64_t budget = options.memory_budget_bytes;
@@ -148,6 +163,7 @@ Status Options::Validate() const {
   if (s.ok() && !(recluster >= 0.0 && recluster <= 0.9)) {
     s = Status::InvalidArgument("options.compaction.recluster_share must be between 0 and 0.9");
   }
+  if (s.ok()) s = CheckLevels(levels);
   if (s.ok()) s = CheckCaches(*this);
   if (s.ok()) s = CheckRange<uint32_t>("leaf.ranges", leaf.ranges, 0, 1u << 16);
   if (s.ok()) s = CheckRange<uint32_t>("leaf.span", leaf.span, 0, 64);

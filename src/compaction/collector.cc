@@ -84,8 +84,8 @@ Result<bool> Collector::Step(const Occasion& occasion) {
   BRAID_DCHECK(!collected->copied.empty() && collected->record.entries != 0);
   const Result<bool> merged = store_.merger->FinishCopies();
   if (!merged.ok() || !*merged) return merged;
-  // What is still live by its mark was in no table, so that its copies were dropped: damage, which
-  // must not be collected again and again.
+  // What is still live by its mark was not in the last level, so that its copies were dropped: it
+  // is in a list above, or damage, which must not be collected again and again.
   std::erase_if(collected->copied, [&](uint64_t chunk) { return store_.usage->Live(chunk) <= 0; });
   Pin(collected->copied, ~0ull);  // whatever becomes free
   return true;

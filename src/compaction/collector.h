@@ -35,6 +35,9 @@ class Collector {
   /// Copies the live entries of some sparse chunks together. False when there is nothing worth
   /// doing. Errors end writes. Throws std::bad_alloc.
   Result<bool> Step(const Occasion& occasion);
+  /// Entries of other lists have come into the last level: what could not be collected since they
+  /// were not there may be now.
+  void ForgetPinned() noexcept { pinned_.clear(); }
 
  private:
   /// A chunk that can't be collected while it has so many live bytes and no more chunks are free.

@@ -73,7 +73,7 @@ Result<Merger::Merged> Merger::MergeGroup(const Plan& plan) {
   }
   if (Status s = BeginGroup(plan, &members); !s.ok()) return s;
   RunGroup(&members);
-  Result<Merged> merged = EndGroup(plan, &members);
+  Result<Merged> merged = EndGroup(&members);
   if (!merged.ok()) return merged;
   if (Status s = TakeBordersOut(keys); !s.ok()) return s;
   return merged;
@@ -165,12 +165,12 @@ void Merger::RunGroup(std::vector<Member>* members) {
 }
 
 /// Those up to the first that has not come to its end.
-Result<Merger::Merged> Merger::EndGroup(const Plan& plan, std::vector<Member>* members) {
+Result<Merger::Merged> Merger::EndGroup(std::vector<Member>* members) {
   Merged merged;
   merged.tables = 0;
   for (Member& member : *members) {
     if (!member.outcome.ok()) return member.outcome;
-    if (Status s = EndMerge(member.job.get(), member.source->id(), plan.from); !s.ok()) return s;
+    if (Status s = EndMerge(member.job.get(), member.source); !s.ok()) return s;
     ++merged.tables;
     merged.entries += member.job->merged_entries();
     store_.accounts->Died(member.job->obsolete());

@@ -20,25 +20,23 @@ StoreFacts::OpenMerge Merger::OpenMergeOf(const level::VersionSet::ConstLocked& 
   return record.AnyMerge() ? OpenMerge::kOfTable : OpenMerge::kNone;
 }
 
-namespace {
-
-/// The plan's oldest input: the oldest table of its level.
 std::shared_ptr<level::PmemTable> InputOf(const level::ReadState& state, const Plan& plan) {
   const level::Level& level = state.version->levels[plan.from];
   BRAID_CHECK(!plan.inputs.empty() && !level.empty() && level.back()->id() == plan.inputs.back());
   return level::ListOf(level.back());
 }
 
-}  // namespace
-
 /// The caller calls Begin.
 std::unique_ptr<merge::MergeJob> Merger::NewJob(const level::VersionSet::Locked& versions,
                                                 std::shared_ptr<level::PmemTable> source,
                                                 std::shared_ptr<level::PmemTable> target) {
   BRAID_DCHECK(source->level() < target->level());
-  auto job = std::make_unique<merge::MergeJob>(&pool_, &versions.manifest(), std::move(source),
-                                               std::move(target), store_.indexes->tree(),
-                                               store_.options->compaction);
+  // There are trees over the bottom only.
+  const bool is_bottom = target == versions.bottom();
+  auto job = std::make_unique<merge::MergeJob>(
+      &pool_, &versions.manifest(), std::move(source), std::move(target),
+      is_bottom ? store_.indexes->tree() : nullptr, store_.options->compaction);
+  if (!is_bottom) return job;
   const merge::TargetTree trees = store_.indexes->MergeTarget();
   job->SetNextTree(trees.next, trees.next_min_height);
   return job;
@@ -46,14 +44,14 @@ std::unique_ptr<merge::MergeJob> Merger::NewJob(const level::VersionSet::Locked&
 
 /// Keeps DRAM within the budget between the batches of a merge that runs alone; empty where there
 /// is no tree.
-std::function<merge::TargetTree()> Merger::FitTree() {
+std::function<merge::TargetTree()> Merger::FitTree(const merge::MergeJob& job) {
   if (store_.indexes->tree() == nullptr) return {};
-  return [this]() -> merge::TargetTree {
+  return [this, has_tree = job.has_tree()]() -> merge::TargetTree {
     // Without memory for a smaller one it stays as it is, until the next batch.
     base::IgnoreExceptions([&] { store_.indexes->Fit(); });
     if (store_.budget->IsShort()) store_.reclaimer->ReclaimMemory();
     store_.indexes->FitCache();
-    return store_.indexes->MergeTarget();
+    return has_tree ? store_.indexes->MergeTarget() : merge::TargetTree{};
   };
 }
 
@@ -68,7 +66,7 @@ Status Merger::Run(merge::MergeJob* job, uint64_t source_id, bool counts) {
   const base::ActivityScope activity(base::Activity::kMerge);
   store_.indexes->ForgetCount();
   const Status s = base::CatchToStatus([&] {
-    if (Status started = Start(job, FitTree()); !started.ok()) return started;
+    if (Status started = Start(job, FitTree(*job)); !started.ok()) return started;
     for (;;) {
       const Result<bool> more = job->Step();
       if (!more.ok() || !*more) return more.status();
@@ -82,7 +80,7 @@ Status Merger::Run(merge::MergeJob* job, uint64_t source_id, bool counts) {
 void Merger::Conclude(const merge::MergeJob& job, uint64_t source_id, bool ran, bool counts) {
   if (job.revisits()) left_by_revisit_ = ran ? job.kept().left : 0;
   // A part that is looked at once more is counted then.
-  if (ran && counts && (!job.revisits() || left_by_revisit_ == 0)) {
+  if (ran && counts && !job.keeps_deletes() && (!job.revisits() || left_by_revisit_ == 0)) {
     kept_.Add(job.views(), job.kept());
   }
   // Until the merge has ended in the manifest, a check of the tables must know how far it is.
@@ -102,7 +100,7 @@ Result<Merger::Merged> Merger::Merge(const Plan& plan) {
 
 Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
   if (plan.method == MergeMethod::kCopyAndLink) {
-    if (Status s = CopyInput(plan); !s.ok()) return s;
+    if (Status s = plan.from == 0 ? CopyInput(plan) : CopyList(plan); !s.ok()) return s;
   }
   std::shared_ptr<level::PmemTable> source;
   merge::BatchProgress resumed;
@@ -112,12 +110,11 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
     const level::VersionSet::Locked versions = store_.versions->Lock();
     source = InputOf(versions.state(), plan);
     BRAID_DCHECK(plan.to == plan.from + 1 && versions.record().Copies() == nullptr);  // invariant 1
-    const std::shared_ptr<level::PmemTable> target =
-        level::ListOf(versions.state().version->levels[plan.to].front());
+    const std::shared_ptr<level::PmemTable> target = versions.state().version->KeepList(plan.to);
     const bool is_open = versions.record().MergeOf(source->id()) != nullptr;
     if (!is_open) open_.erase(source->id());
     resumed = open_[source->id()];
-    merged.adopted = !is_open && CanAdopt(*source, *target);
+    merged.adopted = !is_open && plan.is_bottom && CanAdopt(*source, *target);
     if (merged.adopted) store_.indexes->StartAnew(target.get());
     job = NewJob(versions, source, target);
     if (!plan.is_bottom) job->KeepDeletes();
@@ -125,11 +122,18 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
     // The records of a merge that waits may name links of a border: it must not be given back.
     const bool others_wait = versions.record().open_merges() > (is_open ? 1u : 0u);
     if (others_wait) job->StayWithinBorders(0);
-    if (Status s = job->Begin(resumed); !s.ok()) return s;
+    if (is_open || plan.from == 0) {
+      if (Status s = job->Begin(resumed); !s.ok()) return s;
+    } else {
+      Result<level::NextState> sealed = Seal(versions, plan.from);
+      if (!sealed.ok()) return sealed.status();
+      if (Status s = job->Begin(resumed); !s.ok()) return s;
+      versions.Show(std::move(*sealed));
+    }
   }
   if (Status s = Run(job.get(), source->id()); !s.ok()) return s;
   const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);
-  if (Status s = EndMerge(job.get(), source->id(), plan.from); !s.ok()) return s;
+  if (Status s = EndMerge(job.get(), source); !s.ok()) return s;
   merged.entries = job->merged_entries();
   store_.accounts->Died(job->obsolete());
   store_.accounts->Died(originals);
@@ -137,16 +141,17 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
   return merged;
 }
 
-/// The source, the oldest table of level `from`, is there no more.
-Status Merger::EndMerge(merge::MergeJob* job, uint64_t source_id, uint32_t from) {
+/// The source, the oldest table of its level, is there no more.
+Status Merger::EndMerge(merge::MergeJob* job, const std::shared_ptr<level::PmemTable>& source) {
   const level::VersionSet::Locked versions = store_.versions->Lock();
-  const level::Level& level = versions.state().version->levels[from];
-  BRAID_CHECK(!level.empty() && level.back()->id() == source_id);
+  const level::Level& level = versions.state().version->levels[source->level()];
+  BRAID_CHECK(!level.empty() && level.back()->id() == source->id());
   level::NextState next = versions.Next();
-  next.DropOldest(from);
+  next.DropOldest(source->level());
+  if (source->level() > 0) versions.KeepHead(source);
   if (pool_.failed()) return pool_.FaultStatus();
   if (Status s = job->Finish(); !s.ok()) return s;
-  open_.erase(source_id);
+  open_.erase(source->id());
   versions.Show(std::move(next));
   return Status::OK();
 }
@@ -200,7 +205,8 @@ Status Merger::CopyInput(const Plan& plan) {
 
 /// Before the end of a merge of copies of a table: what they were copied from is obsolete.
 std::vector<uint64_t> Merger::MarkCopiedOriginals(const level::PmemTable& source) {
-  if ((source.record().flags & format::kTableWasCopied) == 0) return {};
+  // Those of a list were marked when it was copied.
+  if (source.level() > 0 || (source.record().flags & format::kTableWasCopied) == 0) return {};
   const uint64_t after = store_.versions->Lock().merged_table_id();
   return merge::MarkOriginals(&pool_, after, source.id());
 }

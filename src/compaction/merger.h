@@ -1,6 +1,7 @@
-// Purpose: carries out plans to merge a table of a level into the list below it; and merges, into
-// the last level, tables of copies, which collecting, reclustering and making room put in the place
-// of their originals, and of no entries at all, by which what views have kept is dropped.
+// Purpose: carries out plans to merge a table of a level into the list below it (of lists:
+// list_merges.cc); and merges, into the last level, tables of copies, which collecting,
+// reclustering and making room put in the place of their originals, and of no entries at all, by
+// which what views have kept is dropped.
 // Thread safety: the compaction thread. Merges of one plan run side by side, on threads of the crew
 // (merge_group.cc).
 // Invariants:
@@ -9,8 +10,11 @@
 //      always those of the oldest tables, and one id separates merged ones from the rest.
 //   2. What a merge has marked obsolete is retired after its end is committed, so that a recovery
 //      that replays its redo finds all of it, and when no concurrent merge is running.
+//   3. A list that is merged into the next level has been sealed: the commit that begins the merge
+//      gives its level an empty list. A list that was copied is in the manifest until all of its
+//      entries are marked obsolete.
 // Persistence: merge/merge_job.h; copies are durable before the commit that names them.
-// Source: ListDB 6.5, Algorithm 6.
+// Source: ListDB 6.5, Algorithm 6; between lists ZipperDB 5.1.2 and 5.1.3.
 #pragma once
 
 #include <atomic>
@@ -91,6 +95,10 @@ class Merger {
   /// Aborted, when it was stopped; all others end writes.
   Result<Merged> Merge(const Plan& plan);
 
+  /// Marks the entries of a list obsolete that was copied, and forgets the list. False when there
+  /// is none. Errors end writes.
+  Result<bool> DropOriginals();
+
   /// For callers that begin a merge of copies. False when it can't begin now.
   bool TakeSlot(CopySlot* slot);
   /// Makes copies that have been written a table of the store, whose merge begins with the same
@@ -113,7 +121,10 @@ class Merger {
   struct Member;
 
   Result<Merged> MergeOldest(const Plan& plan);
-  Status EndMerge(merge::MergeJob* job, uint64_t source_id, uint32_t from);
+  Status EndMerge(merge::MergeJob* job, const std::shared_ptr<level::PmemTable>& source);
+  // list_merges.cc
+  Result<level::NextState> Seal(const level::VersionSet::Locked& versions, uint32_t level);
+  Status CopyList(const Plan& plan);
   // merge_group.cc
   Result<Merged> MergeGroup(const Plan& plan);
   Result<std::vector<Member>> MembersOf(const Plan& plan);
@@ -121,14 +132,14 @@ class Merger {
   Status TakeBordersOut(const std::vector<std::string>& keys);
   Status BeginGroup(const Plan& plan, std::vector<Member>* members);
   void RunGroup(std::vector<Member>* members);
-  Result<Merged> EndGroup(const Plan& plan, std::vector<Member>* members);
+  Result<Merged> EndGroup(std::vector<Member>* members);
   Status CopyInput(const Plan& plan);
   std::vector<uint64_t> MarkCopiedOriginals(const level::PmemTable& source);
   bool CanAdopt(const level::PmemTable& source, const level::PmemTable& target) const;
   std::unique_ptr<merge::MergeJob> NewJob(const level::VersionSet::Locked& versions,
                                           std::shared_ptr<level::PmemTable> source,
                                           std::shared_ptr<level::PmemTable> target);
-  std::function<merge::TargetTree()> FitTree();
+  std::function<merge::TargetTree()> FitTree(const merge::MergeJob& job);
   Status Start(merge::MergeJob* job, const std::function<merge::TargetTree()>& fit_tree);
   Status Run(merge::MergeJob* job, uint64_t source_id, bool counts = true);
   void Conclude(const merge::MergeJob& job, uint64_t source_id, bool ran, bool counts);
@@ -139,8 +150,15 @@ class Merger {
   merge::OpenMerges open_;
   merge::KeptVersions kept_;
   uint64_t left_by_revisit_ = 0;
+  std::weak_ptr<level::PmemTable> originals_;  // the list that was copied, while readers look at it
   TurnTakers turn_takers_;
   Crew* crew_ = &turn_takers_;
 };
+
+/// The plan's oldest input: the oldest table of its level.
+std::shared_ptr<level::PmemTable> InputOf(const level::ReadState& state, const Plan& plan);
+
+/// Bytes of the pool that an entry of a table takes, garbage included; 0: there is none.
+uint64_t BytesAnEntry(const pool::PmemPool& pool, const level::Version& version);
 
 }  // namespace braid::compaction

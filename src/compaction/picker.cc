@@ -35,6 +35,7 @@ std::span<const Action> ActionsOf(Phase phase) {
       return kOfCollectPhase;
     case Phase::kMakeRoom:
       return kOfRoomPhase;
+    case Phase::kMergeDown:
     case Phase::kDone:
       break;
   }
@@ -82,10 +83,58 @@ std::vector<uint64_t> SideBySide(const std::vector<TableFacts>& tables, size_t m
   return ids;
 }
 
+/// The list of a level into that of the next.
+Plan MergeOfList(const StoreFacts& facts, uint32_t level) {
+  BRAID_DCHECK(level > 0 && level + 1 < facts.levels.size() && facts.levels_per_group > 0);
+  Plan plan = Of(Action::kMerge);
+  plan.from = level;
+  plan.to = level + 1;
+  plan.inputs = {facts.levels[level].back().id};
+  const bool leaves_group = level % facts.levels_per_group == 0;
+  plan.method = leaves_group ? MergeMethod::kCopyAndLink : MergeMethod::kLink;
+  plan.is_bottom = plan.to + 1 == facts.levels.size();
+  return plan;
+}
+
+/// The level whose list has grown furthest beyond its size, if any has.
+std::optional<uint32_t> MostOvergrownLevel(const StoreFacts& facts) {
+  std::optional<uint32_t> most;
+  double share = 1;
+  for (uint32_t level = 1; level + 1 < facts.levels.size(); ++level) {
+    if (Overgrown(facts, level) < share) continue;
+    share = Overgrown(facts, level);
+    most = level;
+  }
+  return most;
+}
+
+/// For those who wait: the next list that something of what they wait for may be in.
+Plan PickDown(const StoreFacts& facts) {
+  for (uint32_t level = facts.down_from; level + 1 < facts.levels.size(); ++level) {
+    if (facts.levels[level].back().entries == 0) continue;
+    Plan plan = MergeOfList(facts, level);
+    plan.is_awaited = true;
+    return plan;
+  }
+  return {};
+}
+
 }  // namespace
 
+double Overgrown(const StoreFacts& facts, size_t level) noexcept {
+  if (level == 0 || level + 1 >= facts.levels.size() || level >= facts.level_entries.size())
+    return 0;
+  const uint64_t most = facts.level_entries[level];
+  if (most == 0 || facts.levels[level].empty()) return 0;
+  return static_cast<double>(facts.levels[level].front().entries) / static_cast<double>(most);
+}
+
 Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options) {
+  if (facts.has_originals) return Of(Action::kMarkOriginals);
   if (facts.open_merge == StoreFacts::OpenMerge::kOfCopies) return Of(Action::kFinishCopies);
+  if (facts.open_merge == StoreFacts::OpenMerge::kOfTable && facts.open_from > 0) {
+    return MergeOfList(facts, facts.open_from);
+  }
   BRAID_DCHECK(facts.levels.size() >= 2);  // so that there is a list below L0
   const std::vector<TableFacts>& l0 = facts.levels.front();
   const bool is_open = facts.open_merge == StoreFacts::OpenMerge::kOfTable;
@@ -117,19 +166,29 @@ Plan Pick(const StoreFacts& facts, const CompactionOptions& options) {
   if (lacks_index && !facts.drain && (!merges || l0.size() <= calm)) {
     return Of(Action::kIndex);
   }
-  if (facts.open_merge != StoreFacts::OpenMerge::kNone) {
+  if (facts.open_merge != StoreFacts::OpenMerge::kNone || facts.has_originals) {
     Plan plan = PickMerge(facts, options);
     return facts.tried.Has(plan.action) ? Plan{} : plan;
   }
   const bool awaited = AnyAwaited(l0);
   const bool due = merges && (l0.size() >= options.l0_trigger || awaited);
   const bool may = !facts.phase || awaited || !facts.phase_has_turn;
-  if (due && may && !l0.empty() && !facts.tried.Has(Action::kMerge)) {
+  const bool may_merge = merges && !facts.tried.Has(Action::kMerge);
+  const std::optional<uint32_t> overgrown = MostOvergrownLevel(facts);
+  if (overgrown && may && may_merge &&
+      (Overgrown(facts, *overgrown) >= kMostOvergrown || l0.size() <= calm)) {
+    return MergeOfList(facts, *overgrown);
+  }
+  if (due && may && !l0.empty() && may_merge) {
     return PickMerge(facts, options);
   }
   BRAID_DCHECK(facts.phase || !facts.phase_is_over);
   if (facts.phase) {
     if (facts.phase_is_over) return Of(Action::kNextPhase);
+    if (*facts.phase == Phase::kMergeDown) {
+      Plan down = may_merge ? PickDown(facts) : Plan{};
+      return down.action == Action::kMerge ? down : Of(Action::kNextPhase);
+    }
     return FirstOf(ActionsOf(*facts.phase), facts.tried, Action::kNextPhase);
   }
   return FirstOf(kAtLeisure, facts.tried, Action::kNothing);
@@ -149,8 +208,9 @@ bool WantsCollection(const SpaceFacts& facts) noexcept {
 
 std::string Plan::ToString() const {
   static constexpr const char* kNames[] = {
-      "nothing", "merge", "finish-copies", "index",   "remake-index", "fill-lookups",
-      "count",   "drop",  "recluster",     "collect", "make-room",    "next-phase"};
+      "nothing",      "merge",        "finish-copies", "mark-originals", "index",
+      "remake-index", "fill-lookups", "count",         "drop",           "recluster",
+      "collect",      "make-room",    "next-phase"};
   static_assert(std::size(kNames) == static_cast<size_t>(Action::kNextPhase) + 1);
   std::string text = kNames[static_cast<size_t>(action)];
   if (action != Action::kMerge) return text;

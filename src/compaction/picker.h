@@ -19,17 +19,18 @@ namespace braid::compaction {
 /// All that the background may do.
 enum class Action : uint8_t {
   kNothing,
-  kMerge,         ///< the plan's inputs
-  kFinishCopies,  ///< the merge of copies that is open
-  kIndex,         ///< the next part of an index that lookups lack
-  kRemakeIndex,   ///< the next part of a better one
-  kFillLookups,   ///< the next part of the lookup cache
-  kCount,         ///< live bytes of chunks that nobody has counted
-  kDrop,          ///< a part of the versions that only views have kept
-  kRecluster,     ///< a part of the last level, into the order of its keys
-  kCollect,       ///< live entries out of some sparse chunks
-  kMakeRoom,      ///< chunks that a large value needs, side by side
-  kNextPhase,     ///< the phase of the round is over
+  kMerge,          ///< the plan's inputs
+  kFinishCopies,   ///< the merge of copies that is open
+  kMarkOriginals,  ///< a list that was copied, which is not marked obsolete yet
+  kIndex,          ///< the next part of an index that lookups lack
+  kRemakeIndex,    ///< the next part of a better one
+  kFillLookups,    ///< the next part of the lookup cache
+  kCount,          ///< live bytes of chunks that nobody has counted
+  kDrop,           ///< a part of the versions that only views have kept
+  kRecluster,      ///< a part of the last level, into the order of its keys
+  kCollect,        ///< live entries out of some sparse chunks
+  kMakeRoom,       ///< chunks that a large value needs, side by side
+  kNextPhase,      ///< the phase of the round is over
 };
 
 /// How inputs come into the level below.
@@ -45,7 +46,8 @@ struct Plan {
   uint32_t to = 0;               // level of the list that takes them in
   std::vector<uint64_t> inputs;  // ids of tables, oldest last
   MergeMethod method = MergeMethod::kLink;
-  bool is_bottom = false;  // no level is below `to`: deletes have nothing left to hide
+  bool is_bottom = false;   // no level is below `to`: deletes have nothing left to hide
+  bool is_awaited = false;  // a step down of all there is, for those who wait
 
   /// As people read it: "merge 7 of L0 into L1, the bottom".
   std::string ToString() const;
@@ -69,11 +71,12 @@ class ActionSet {
 
 /// What is done for those who wait for all work, once the tables they wait for are merged. In this
 /// order.
-enum class Phase : uint8_t { kIndex, kDrop, kRecluster, kCollect, kMakeRoom, kDone };
+enum class Phase : uint8_t { kMergeDown, kIndex, kDrop, kRecluster, kCollect, kMakeRoom, kDone };
 
 struct TableFacts {
   uint64_t id = 0;
   bool awaited = false;  // somebody waits for its merge
+  uint64_t entries = 0;
   // Asked for where tables may be merged side by side:
   bool has_range = false;  // its keys are known, and it is worth a thread
   std::string_view first_key = {};
@@ -87,8 +90,14 @@ inline constexpr uint64_t kBatchesWorthAThread = 16;
 /// What the decision is made from.
 struct StoreFacts {
   std::vector<std::vector<TableFacts>> levels;  // tables newest first
+  // Where there are lists between L0 and the bottom:
+  std::vector<uint64_t> level_entries;  // from which the list of a level is merged into the next
+  uint32_t levels_per_group = 1;        // between which merges link
+  uint32_t down_from = 1;               // lists above are merged down, for those who wait
+  bool has_originals = false;           // that were copied, and are not marked obsolete
   enum class OpenMerge : uint8_t { kNone, kOfTable, kOfCopies };
   OpenMerge open_merge = OpenMerge::kNone;  // in the manifest
+  uint32_t open_from = 0;                   // level of the table that is merged
   uint64_t l0_found = 0;                    // tables, when the store was opened
   size_t most_merges = 1;                   // side by side
   bool lacks_index = false;     // a table that lookups go through may get the index it is to have
@@ -101,6 +110,11 @@ struct StoreFacts {
 };
 
 Plan Pick(const StoreFacts& facts, const CompactionOptions& options);
+/// How far a list may grow beyond its level's size while tables of L0 wait: from there on it is
+/// merged first.
+inline constexpr double kMostOvergrown = 2.0;
+/// How large the list of a level is, of what it may be; 0 for those that are never merged down.
+double Overgrown(const StoreFacts& facts, size_t level) noexcept;
 /// The merge that comes next, whatever else there is to do: the oldest that is open, else that of
 /// the oldest tables of L0 whose ranges of keys lie apart, at most facts.most_merges of them.
 Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options);

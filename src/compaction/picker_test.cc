@@ -70,13 +70,35 @@ class Facts {
       facts.l0_found = std::stoull(value);
     } else if (name == "levels") {
       facts.levels.resize(std::stoull(value));
+    } else if (name == "lists") {
+      // "lists=30,5": entries of L1, L2 ..., whose sizes are 10, 20 and so on; below them the last.
+      // Where a level has two lists, "3+30", the second is on its way down.
+      facts.levels.resize(1);
+      facts.level_entries = {0};
+      std::istringstream lists(value);
+      for (std::string list; std::getline(lists, list, ',');) {
+        const uint64_t level = facts.levels.size();
+        std::vector<TableFacts>& tables = facts.levels.emplace_back();
+        std::istringstream sizes(list);
+        for (std::string entries; std::getline(sizes, entries, '+');) {
+          tables.push_back({.id = 10 * level + tables.size(), .entries = std::stoull(entries)});
+        }
+        facts.level_entries.push_back(10ull << (level - 1));
+      }
+      facts.levels.push_back({{.id = 1}});
+    } else if (name == "group") {
+      facts.levels_per_group = static_cast<uint32_t>(std::stoul(value));
+    } else if (name == "down") {
+      facts.down_from = static_cast<uint32_t>(std::stoul(value));
+    } else if (name == "from") {
+      facts.open_from = static_cast<uint32_t>(std::stoul(value));
     } else if (name == "open") {
       facts.open_merge =
           value == "copies" ? StoreFacts::OpenMerge::kOfCopies : StoreFacts::OpenMerge::kOfTable;
     } else if (name == "merge") {
       options.kind = value == "none" ? MergeKind::kNone : MergeKind::kCopy;
     } else if (name == "phase") {
-      facts.phase = static_cast<Phase>(std::string("idack").find(value));
+      facts.phase = static_cast<Phase>(std::string("midack").find(value));
     } else if (name == "tried") {
       std::istringstream actions(value);
       for (std::string action; std::getline(actions, action, ',');) {
@@ -93,6 +115,8 @@ class Facts {
       facts.is_granted = true;
     } else if (name == "finish-all") {
       facts.drain = true;
+    } else if (name == "originals") {
+      facts.has_originals = true;
     } else if (name == "turn") {
       facts.phase_has_turn = true;
     } else if (name == "over") {
@@ -188,6 +212,46 @@ TEST(PickerTest, TheOldestTablesThatLieApartAreMergedSideBySide) {
       {"l0=4 ranges=am,nz", "merge 11 of L0 into L1, the bottom"},
       {"l0=4 threads=2 ranges=am,nz merge=copy", "merge 11 of L0 into L1 by copies, the bottom"},
       {"l0=4 threads=2 ranges=am,nz open=table", "merge 11 of L0 into L1, the bottom"},
+  };
+  ExpectPlans(Pick, rows);
+}
+
+TEST(PickerTest, ListsGoDownWhenTheyHaveGrown) {
+  const Row rows[] = {
+      {"lists=9,0", "index"},
+      {"lists=10,0 group=2", "merge 10 of L1 into L2"},
+      {"lists=10,0 group=1", "merge 10 of L1 into L2 by copies"},
+      {"lists=0,20 group=2", "merge 20 of L2 into L3 by copies, the bottom"},
+      {"lists=0,20 group=8", "merge 20 of L2 into L3, the bottom"},
+      // The one that has grown most, of what it may be.
+      {"lists=15,20 group=8", "merge 10 of L1 into L2"},
+      {"lists=15,40 group=8", "merge 20 of L2 into L3, the bottom"},
+      {"lists=99,0 merge=none", "index"},
+      {"lists=99,0 tried=merge", "index"},
+      {"lists=99,0 granted", "nothing"},
+      // Tables of L0 that pile up go first while a list is below twice its size.
+      {"lists=19,0 l0=3 group=2", "merge 10 of L1 into L2"},
+      {"lists=19,0 l0=4 group=2", "merge 11 of L0 into L1"},
+      {"lists=20,0 l0=9 group=2", "merge 10 of L1 into L2"},
+      // What is open goes on, before all else; marks of what was copied come first.
+      {"lists=1+10,0 open=table from=1 l0=9 group=8", "merge 11 of L1 into L2"},
+      {"lists=0,0 open=table l0=1 group=8", "merge 11 of L0 into L1"},
+      {"lists=10,0 originals l0=9", "mark-originals"},
+      {"lists=1+10,0 originals open=table from=1", "mark-originals"},
+      {"lists=10,0 originals tried=mark-originals", "nothing"},
+      {"lists=10,0 originals granted", "nothing"},
+      // For those who wait each list has its turn once, from the top, in turns with other merges.
+      {"lists=99,0 phase=i turn", "index"},
+      {"lists=99,0 phase=i group=2", "merge 10 of L1 into L2"},
+      {"lists=1,1 phase=m group=8", "merge 10 of L1 into L2"},
+      {"lists=1,1 phase=m down=2 group=8", "merge 20 of L2 into L3, the bottom"},
+      {"lists=0,1 phase=m group=8", "merge 20 of L2 into L3, the bottom"},
+      {"lists=1,1 phase=m down=3", "next-phase"},
+      {"lists=1,1 phase=m tried=merge", "next-phase"},
+      {"lists=0,0 phase=m", "next-phase"},
+      {"phase=m", "next-phase"},
+      {"lists=1,1 phase=m l0=1 awaited=1 group=8", "merge 11 of L0 into L1"},
+      {"lists=1,1 phase=m merge=none", "next-phase"},
   };
   ExpectPlans(Pick, rows);
 }

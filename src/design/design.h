@@ -23,13 +23,11 @@ struct Design {
   /// Of options that choose() has completed.
   Result<std::shared_ptr<engine::Engine>> (*open)(const Options& options,
                                                   std::unique_ptr<media::Media> media);
+  bool several_lists = false;  ///< one a level, below L0: options.levels is for such designs
 
   /// Opens the engine of this design on a pool that `media` holds or will hold.
   Result<std::shared_ptr<engine::Engine>> Make(Options options,
-                                               std::unique_ptr<media::Media> media) const {
-    choose(&options);
-    return open(options, std::move(media));
-  }
+                                               std::unique_ptr<media::Media> media) const;
 };
 
 /// Sets an option that the user has left to the design.
@@ -57,6 +55,7 @@ Result<const Design*> FindDesign(std::string_view name);
 
 extern const Design kBraid;
 extern const Design kListDb;
+extern const Design kZipperDb;
 extern const Design kNvSkipList;
 extern const Design kBlackhole;
 

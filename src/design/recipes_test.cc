@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "design/design.h"
+#include "level/level_sizes.h"
 #include "support/build_paths.h"
 
 namespace braid::design {
@@ -34,12 +35,17 @@ std::string Levels(const Options& options) {
            (options.leaf.divide_ranges.value_or(false) ? ", divided as they grow" : "");
   }
   if (!options.compaction.kind) return "none";
+  const std::string lists = level::HasSeveralLists(options.levels)
+                                ? "one list a level, " +
+                                      std::to_string(level::LevelsOfNewPool(options.levels) - 1) +
+                                      " levels"
+                                : "L0 lists, one L1 list";
   // Left open, it is the pool's; a new pool's lists are braided.
   switch (options.lists.kind.value_or(ListKind::kBraided)) {
     case ListKind::kOblivious:
-      return "L0 lists, one L1 list";
+      return lists;
     case ListKind::kBraided:
-      return "L0 lists, one L1 list, braided";
+      return lists + ", braided";
   }
   return "unknown";
 }
@@ -50,7 +56,11 @@ std::string Compaction(const Options& options) {
   if (*options.compaction.kind == MergeKind::kNone) return "none";
   const std::string how =
       *options.compaction.persistence == MergePersistence::kRedoLog ? "redo log" : "each pointer";
-  return (*options.compaction.kind == MergeKind::kZipper ? "zipper, " : "copy, ") + how;
+  const std::string groups =
+      level::HasSeveralLists(options.levels)
+          ? ", copies between groups of " + std::to_string(options.levels.per_group)
+          : "";
+  return (*options.compaction.kind == MergeKind::kZipper ? "zipper, " : "copy, ") + how + groups;
 }
 
 std::string Caches(const Options& options) {

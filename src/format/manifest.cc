@@ -85,9 +85,28 @@ uint64_t ManifestState::redo_chunks() const noexcept {
   return count;
 }
 
+namespace {
+
+const TableRecord* FindFlag(const std::vector<TableRecord>& tables, uint16_t flag) noexcept {
+  const auto table = std::find_if(tables.begin(), tables.end(), [flag](const TableRecord& record) {
+    return (record.flags & flag) != 0;
+  });
+  return table == tables.end() ? nullptr : &*table;
+}
+
+}  // namespace
+
 const TableRecord* ManifestState::Copies() const noexcept {
-  const auto table = std::find_if(tables.begin(), tables.end(), [](const TableRecord& record) {
-    return (record.flags & kTableOfCopies) != 0;
+  return FindFlag(tables, kTableOfCopies);
+}
+
+const TableRecord* ManifestState::Originals() const noexcept {
+  return FindFlag(tables, kTableOfOriginals);
+}
+
+const TableRecord* ManifestState::ListOf(uint32_t level) const noexcept {
+  const auto table = std::find_if(tables.begin(), tables.end(), [&](const TableRecord& record) {
+    return level > 0 && record.level == level && (record.flags & kTableOfOriginals) == 0;
   });
   return table == tables.end() ? nullptr : &*table;
 }

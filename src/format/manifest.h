@@ -32,6 +32,9 @@ inline constexpr uint16_t kEntriesNotCounted = 2;
 /// The table's entries were copied, and its merge has begun: live entries of its logs are
 /// leftovers.
 inline constexpr uint16_t kTableWasCopied = 4;
+/// A list whose entries were copied, and whose level has a list of the copies in its place: what is
+/// left is to mark its entries obsolete. Readers do not ask it.
+inline constexpr uint16_t kTableOfOriginals = 8;
 
 struct TableRecord {
   uint64_t id;
@@ -101,7 +104,7 @@ struct Manifest1Record {
 };
 static_assert(sizeof(Manifest1Record) == 88 + 32 * 63 + 8);
 
-/// The id of the list that is the last level of a pool of two.
+/// The id of the first list of a new pool: of the last level, where there are two.
 inline constexpr uint64_t kL1Id = 1;
 
 /// Bytes of a copy that are written; the most there are, where its counts are impossible.
@@ -154,6 +157,12 @@ struct ManifestState {
   uint64_t redo_chunks() const noexcept;
   /// Copies on their way into the last level, or null.
   const TableRecord* Copies() const noexcept;
+  /// The list of originals that are not marked obsolete yet, or null.
+  const TableRecord* Originals() const noexcept;
+  /// The list that `level` takes entries in with, or null; of the last level the one there is.
+  const TableRecord* ListOf(uint32_t level) const noexcept;
+  /// The list that everything is merged into, or null.
+  const TableRecord* Bottom() const noexcept { return ListOf(level_count - 1); }
   const TableRecord* Find(uint64_t id) const noexcept;
   TableRecord* Find(uint64_t id) noexcept;
 };

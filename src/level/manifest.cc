@@ -126,8 +126,14 @@ Status Manifest::Load(uint32_t levels) {
   if (is_old) {
     for (uint32_t i = 0; i < 2; ++i) state_.merges[0].redo_chunks[i] = pool_->first_redo_chunk(i);
   }
-  if (const char* fault = FindFault(levels); fault != nullptr) {
+  if (const char* fault = FindFault(); fault != nullptr) {
     return pool_->CorruptionAt(format::kManifestOffset[0], "manifest", fault);
+  }
+  if (levels != 0 && state_.level_count != levels) {
+    return Status::InvalidArgument(
+        "the pool was made with levels.count=" + std::to_string(state_.level_count) +
+        ", the options say " + std::to_string(levels) +
+        "; leave it away, or copy the content to a new pool");
   }
   if (state_.extension != 0) pool_->SetExtension(state_.extension);
   // That process makes its copies equal itself.
@@ -148,7 +154,7 @@ Status Manifest::Convert() {
 }
 
 /// The rest of the store relies on all of this.
-const char* Manifest::FindFault(uint32_t levels) const {
+const char* Manifest::FindFault() const {
   for (const uint64_t id :
        {state_.commit_count, state_.flushed_table_id, state_.next_table_id, state_.next_merge_id,
         state_.collected_table_id, state_.merged_table_id}) {
@@ -160,24 +166,22 @@ const char* Manifest::FindFault(uint32_t levels) const {
   if (state_.level_count < 2 || state_.level_count > format::kMaxLevels) {
     return "its number of levels is impossible";
   }
-  if (state_.level_count != levels) return "it has more or fewer levels than this design";
   if (state_.extension != 0 && (state_.extension >= pool_->chunks() ||
                                 pool_->StateOf(state_.extension).kind() != ChunkKind::kManifest)) {
     return "its extension is not there";
   }
   if (const char* fault = FindFaultOfTables(); fault != nullptr) return fault;
+  if (const char* fault = FindFaultOfLists(); fault != nullptr) return fault;
   return FindFaultOfMerges();
 }
 
 const char* Manifest::FindFaultOfTables() const {
-  constexpr uint16_t kKnownFlags =
-      format::kTableOfCopies | format::kTableWasCopied | format::kEntriesNotCounted;
+  constexpr uint16_t kKnownFlags = format::kTableOfCopies | format::kTableWasCopied |
+                                   format::kEntriesNotCounted | format::kTableOfOriginals;
   uint64_t heads = format::kTableHeads;
   if (state_.extension != 0) {
     heads += format::ExtensionHeads(pool_->chunk_bytes(), pool_->strands());
   }
-  std::array<bool, format::kMaxLevels> has_list{};
-  bool has_copies = false;
   std::unordered_set<uint64_t> ids;
   std::unordered_set<uint32_t> used;
   for (const TableRecord& table : state_.tables) {
@@ -190,13 +194,35 @@ const char* Manifest::FindFaultOfTables() const {
     if (!used.insert(table.head).second) return "two tables have the same head";
     if (!ids.insert(table.id).second) return "two tables have the same id";
     const bool is_copies = (table.flags & format::kTableOfCopies) != 0;
-    bool* const only = is_copies ? &has_copies : table.level > 0 ? &has_list[table.level] : nullptr;
-    if (only != nullptr && std::exchange(*only, true)) return "it names a table too many";
-    if (is_copies && table.level != 0) return "a table is impossible";
+    const bool is_originals = (table.flags & format::kTableOfOriginals) != 0;
+    if ((is_copies && table.level != 0) || (is_originals && table.level == 0)) {
+      return "a table is impossible";
+    }
   }
+  return nullptr;
+}
+
+/// Invariant 4.
+const char* Manifest::FindFaultOfLists() const {
+  std::array<uint32_t, format::kMaxLevels> lists{};
+  uint32_t copies = 0;
+  uint32_t originals = 0;
+  for (const TableRecord& table : state_.tables) {
+    if ((table.flags & format::kTableOfCopies) != 0) {
+      ++copies;
+    } else if ((table.flags & format::kTableOfOriginals) != 0) {
+      ++originals;
+    } else if (table.level > 0) {
+      // Newest first: behind another one it is on its way into the next level.
+      const uint32_t newer = lists[table.level]++;
+      const bool leaves = newer == 1 && table.level + 1u < state_.level_count &&
+                          state_.MergeOf(table.id) != nullptr;
+      if (newer > 0 && !leaves) return "it names a table too many";
+    }
+  }
+  if (copies > 1 || originals > 1) return "it names a table too many";
   for (uint32_t level = 1; level < state_.level_count; ++level) {
-    const TableRecord* list = state_.Find(kL1Id + level - 1);
-    if (!has_list[level] || list == nullptr || list->level != level) return "a level has no list";
+    if (lists[level] == 0) return "a level has no list";
   }
   return nullptr;
 }
@@ -222,19 +248,35 @@ const char* Manifest::FindFaultOfMerges() const {
     if (merge.id >= state_.next_merge_id) return "it would hand out the id of a merge again";
     const TableRecord* target = state_.Find(merge.target_id);
     if (target == nullptr || target->level == 0) return "it merges into no list";
+    if (target != state_.ListOf(target->level)) return "it merges into a list that is merged";
     if (!sources.insert(merge.source_id).second) return "it merges a table twice";
     alone = alone || (merge.flags & format::kMergeByPointers) != 0;
   }
   if (alone && sources.size() > 1) return "a merge is open that goes alone";
-  // Merges that go side by side are of the oldest tables.
+  if (const char* fault = FindFaultOfSources(std::move(sources)); fault != nullptr) return fault;
+  if (copies != nullptr && state_.MergeOf(copies->id) == nullptr) return "copies wait for no merge";
+  return nullptr;
+}
+
+/// Merges that go side by side are of the oldest tables of level 0; one of a list is into the next
+/// level, while a newer one has its place.
+const char* Manifest::FindFaultOfSources(std::unordered_set<uint64_t> sources) const {
+  const TableRecord* const copies = state_.Copies();
   for (auto table = state_.tables.rbegin(); table != state_.tables.rend(); ++table) {
     const bool may_be_next = copies != nullptr ? &*table == copies : table->level == 0;
     if (!may_be_next) continue;
     if (sources.erase(table->id) == 0) break;
   }
-  if (!sources.empty()) return "it merges a table that is not next";
-  if (copies != nullptr && state_.MergeOf(copies->id) == nullptr) return "copies wait for no merge";
-  return nullptr;
+  for (const MergeRecord& merge : state_.merges) {
+    const TableRecord* const source = merge.id == 0 ? nullptr : state_.Find(merge.source_id);
+    if (source == nullptr || source->level == 0) continue;
+    const bool leaves =
+        source != state_.ListOf(source->level) && (source->flags & format::kTableOfOriginals) == 0;
+    if (leaves && state_.Find(merge.target_id)->level == source->level + 1u) {
+      sources.erase(source->id);
+    }
+  }
+  return sources.empty() ? nullptr : "it merges a table that is not next";
 }
 
 uint32_t Manifest::FirstFreeHead() const {
@@ -295,6 +337,11 @@ void Manifest::RemoveTable(uint64_t id) noexcept {
   const size_t removed =
       std::erase_if(state_.tables, [id](const TableRecord& table) { return table.id == id; });
   BRAID_DCHECK(removed != 0);
+}
+
+void Manifest::KeepHead(uint32_t head) {
+  BRAID_DCHECK(pool_->IsHead(pool_->HeadOffset(head)));
+  taken_heads_.push_back(head);
 }
 
 bool Manifest::HasRoomForMerge() const noexcept {

@@ -8,6 +8,8 @@
 //   2. A head belongs to one table, or to one that is in the making; a place for redo records to
 //      one merge.
 //   3. Chunks that the manifest does not name hold none of its content: an open frees them.
+//   4. Below level 0 each level has one list that takes entries in. Another one may be on its way
+//      into the next level: the oldest of its level, and the source of an open merge.
 // Persistence: Commit's first flush and fence is the commit point. Before it: everything the record
 // names must be durable. After a crash between the two copies the newer one counts. A pool of
 // format version 1 has copies of that version until it is opened to write: its header says version
@@ -16,6 +18,7 @@
 #pragma once
 
 #include <memory>
+#include <unordered_set>
 #include <vector>
 
 #include "braid/status.h"
@@ -32,7 +35,8 @@ class Manifest {
   /// heads from kL1Id and 0 on, whose links it ends.
   Status Create(uint32_t levels = 2);
   /// Loads the newest intact copy, checks it, and makes the other one equal to it. `levels`: how
-  /// many the store knows. Corruption when neither is intact, or it has others.
+  /// many there are to be; 0: as many as there are. Corruption when neither is intact;
+  /// InvalidArgument when it has more or fewer levels.
   Status Load(uint32_t levels = 2);
 
   format::ManifestState& record() noexcept { return state_; }
@@ -47,10 +51,13 @@ class Manifest {
   /// it is full. Throws std::bad_alloc.
   Result<uint32_t> TakeHead();
   void ReturnHead(uint32_t head) noexcept;
-  /// Inserts a record as the newest of level 0; the caller commits. Its head was taken, so that
+  /// Inserts a record as the newest of its level; the caller commits. Its head was taken, so that
   /// there is memory for it.
   void AddTable(const format::TableRecord& table) noexcept;
   void RemoveTable(uint64_t id) noexcept;
+  /// The head of a list that is about to be removed is no table's until ReturnHead: readers may
+  /// look at it for a while yet. Throws std::bad_alloc.
+  void KeepHead(uint32_t head);
   format::TableRecord* FindTable(uint64_t id) noexcept { return state_.Find(id); }
 
   /// Notes that the merge of a table begins, with a number of its own and a place for its redo
@@ -67,9 +74,11 @@ class Manifest {
  private:
   Status WriteCopy(int copy);
   /// What is wrong with state_, or null.
-  const char* FindFault(uint32_t levels) const;
+  const char* FindFault() const;
   const char* FindFaultOfTables() const;
+  const char* FindFaultOfLists() const;
   const char* FindFaultOfMerges() const;
+  const char* FindFaultOfSources(std::unordered_set<uint64_t> sources) const;
   uint32_t FirstFreeHead() const;
   Status ExtendHeads();
   Status Convert();

@@ -4,7 +4,8 @@
 //   1. Lookups go through the levels in order, and through the tables of a level in order: the
 //      first that knows a key has its newest version.
 //   2. There are two levels at least; memtables become tables of the first, and the last holds what
-//      everything else is merged into.
+//      everything else is merged into. Each level but the first has a list that takes entries in;
+//      behind it there may be one that is on its way into the next level.
 // Persistence: its image is the manifest.
 // Source: Version of LevelDB.
 #pragma once
@@ -34,6 +35,11 @@ struct Version {
   /// What flushes add to.
   Level& l0() noexcept { return levels.front(); }
   const Level& l0() const noexcept { return levels.front(); }
+  /// The list that a level below L0 takes entries in with.
+  std::shared_ptr<PmemTable> KeepList(size_t level) const {
+    BRAID_DCHECK(level > 0 && level < levels.size() && !levels[level].empty());
+    return ListOf(levels[level].front());
+  }
   /// The one table of the last level, a list.
   PmemTable& bottom() const noexcept {
     BRAID_DCHECK(levels.size() >= 2 && levels.back().size() == 1);  // invariant 2

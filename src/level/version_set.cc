@@ -44,6 +44,13 @@ void NextState::DropOldest(size_t level) {
   });
 }
 
+void NextState::AddList(size_t level, std::shared_ptr<level::PmemTable> list) {
+  Change(level, [&](level::Level* tables) {
+    BRAID_DCHECK(level > 0 && tables->size() == 1);  // one list at a time leaves its level
+    tables->insert(tables->begin(), std::move(list));
+  });
+}
+
 void NextState::ReplaceOldest(size_t level, std::shared_ptr<level::Table> table) {
   Change(level, [&](level::Level* tables) {
     // Another list of the same entries, and no other table.
@@ -113,6 +120,22 @@ void VersionSet::Locked::AddTable(const format::TableRecord& table) const {
   changed.flushed_table_id = table.id;
   changed.next_table_id = std::max(changed.next_table_id, next_table_id());
   changed.last_sequence = std::max(changed.last_sequence, table.max_sequence);
+}
+
+Result<uint32_t> VersionSet::Locked::TakeHead() const {
+  auto& lists = data_->removed_lists;
+  std::erase_if(lists, [this](RemovedList& removed) {
+    if (!removed.list.expired()) return false;
+    manifest().ReturnHead(removed.head);
+    return true;
+  });
+  return manifest().TakeHead();
+}
+
+void VersionSet::Locked::KeepHead(const std::shared_ptr<level::PmemTable>& list) const {
+  BRAID_DCHECK(list->level() > 0);
+  data_->removed_lists.push_back({list->head_index(), list});
+  manifest().KeepHead(list->head_index());
 }
 
 void VersionSet::Locked::SetEntriesOfBottom(uint64_t entries) const {

@@ -49,6 +49,8 @@ class NextState {
   void AddNewest(std::shared_ptr<level::Table> table);
   /// Of a level.
   void DropOldest(size_t level);
+  /// The list that a level takes entries in with from here on.
+  void AddList(size_t level, std::shared_ptr<level::PmemTable> list);
   void ReplaceOldest(size_t level, std::shared_ptr<level::Table> table);
 
  private:
@@ -60,6 +62,12 @@ class NextState {
 };
 
 class VersionSet {
+  /// A list that the manifest does not name any more; readers of earlier states may look at its
+  /// head, in place.
+  struct RemovedList {
+    uint32_t head;
+    std::weak_ptr<const level::PmemTable> list;
+  };
   /// Reached by what Lock returns, and by nobody else.
   struct Data {
     explicit Data(pool::PmemPool* pool) : manifest(pool), waiting_charge(&pool->memory_users()) {}
@@ -71,6 +79,7 @@ class VersionSet {
     uint64_t logs_retired_to = 0;
     std::list<WaitingTable> waiting;
     base::MemoryCharge waiting_charge;
+    std::vector<RemovedList> removed_lists;
   };
 
  public:
@@ -124,6 +133,11 @@ class VersionSet {
       BRAID_DCHECK(id >= data_->next_table_id);  // invariant 3
       data_->next_table_id = id;
     }
+    /// As Manifest::TakeHead, once heads are given back that no reader of a list looks at any more.
+    Result<uint32_t> TakeHead() const;
+    /// The list is about to leave its level. Its head is no other table's for as long as anybody
+    /// has the list.
+    void KeepHead(const std::shared_ptr<level::PmemTable>& list) const;
     void SetLoadingTableId(uint64_t id) const noexcept { data_->loading_table_id = id; }
     void SetLogsRetiredTo(uint64_t id) const noexcept { data_->logs_retired_to = id; }
 

@@ -137,6 +137,7 @@ void Scheduler::BeginPhase(compaction::StoreFacts* facts) {
       case compaction::Phase::kMakeRoom:
         left = kRoomsTried;
         break;
+      case compaction::Phase::kMergeDown:
       case compaction::Phase::kDrop:
       case compaction::Phase::kRecluster:
       case compaction::Phase::kDone:
@@ -144,6 +145,7 @@ void Scheduler::BeginPhase(compaction::StoreFacts* facts) {
         break;
     }
   }
+  facts->down_from = round_->down_from;
   facts->phase = round_->phase;
   facts->phase_is_over = *left == 0;
 }

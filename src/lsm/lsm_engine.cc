@@ -10,6 +10,7 @@
 #include "base/epoch.h"
 #include "base/no_throw.h"
 #include "engine/parts.h"
+#include "level/level_sizes.h"
 #include "lsm/verifier.h"
 #include "recovery/recovery_job.h"
 
@@ -25,9 +26,9 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
   if (Status s = engine::CheckLsmParts(options); !s.ok()) return s;
   const auto begin = std::chrono::steady_clock::now();
   Result<std::unique_ptr<pool::PmemPool>> pool =
-      pool::PmemPool::Open(std::move(media), options, [](pool::PmemPool* fresh) {
+      pool::PmemPool::Open(std::move(media), options, [&options](pool::PmemPool* fresh) {
         level::Manifest manifest(fresh);
-        return manifest.Create();
+        return manifest.Create(level::LevelsOfNewPool(options.levels));
       });
   if (!pool.ok()) return pool.status();
   std::shared_ptr<LsmEngine> engine(new LsmEngine(options, std::move(pool).value()), Deleter());
@@ -60,7 +61,8 @@ void LsmEngine::NotifyRecovery() const {
 /// From here on the pool changes; until now recovery could be repeated from the same bytes.
 Status LsmEngine::AnnounceWrites() {
   const bool copies = *store_.options.log.kind == LogKind::kWriteAhead ||
-                      *store_.options.compaction.kind == MergeKind::kCopy;
+                      *store_.options.compaction.kind == MergeKind::kCopy ||
+                      level::HasSeveralLists(store_.options.levels);
   return store_.pool->MarkDirty(copies ? format::kIncompatCopies : 0);
 }
 
@@ -82,7 +84,7 @@ Status LsmEngine::Recover() {
   auto version = std::make_shared<level::Version>();
   version->levels.resize(record.level_count);
   for (const format::TableRecord& table : record.tables) {
-    if ((table.flags & format::kTableOfCopies) != 0) continue;
+    if ((table.flags & (format::kTableOfCopies | format::kTableOfOriginals)) != 0) continue;
     BRAID_DCHECK(table.level < version->levels.size());  // Manifest::Load has looked
     version->levels[table.level].push_back(std::make_shared<level::PmemTable>(
         store_.pool.get(), table, store_.options.verify_checksums));
@@ -188,7 +190,9 @@ Statistics LsmEngine::GetStatistics() {
     s.l0_tables = state.version->l0().size();
     for (const auto& table : state.version->l0()) s.l0_entries += table->entries();
     s.waiting_tables = versions.waiting().size();
-    s.l1_entries = state.version->bottom().entries();
+    for (size_t i = 1; i < state.version->levels.size(); ++i) {
+      for (const auto& table : state.version->levels[i]) s.l1_entries += table->entries();
+    }
     const auto tree = state.version->bottom().tree();
     const uint64_t covered = tree != nullptr ? tree->size() : 0;
     s.index_complete =

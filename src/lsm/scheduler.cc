@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/no_throw.h"
+#include "level/level_sizes.h"
 
 namespace braid::lsm {
 
@@ -23,7 +24,23 @@ void Scheduler::TellPressure(bool resume) {
            : store_.controller.Update(l0, sealed, full);
   };
   if (store_.errors.blocked()) return tell(0, 0, false);  // writers get the reason
-  tell(state.version->l0().size(), state.immutables.size(), store_.budget.IsFull(*state.active));
+  tell(TablesBehind(state), state.immutables.size(), store_.budget.IsFull(*state.active));
+}
+
+/// What the background is behind by, in tables of L0: those that are there, and, where L1 has grown
+/// far beyond its size, what it has too much. That alone slows writers down and never stops them.
+/// Source: ZipperDB 5.2.2.5.
+uint64_t Scheduler::TablesBehind(const level::ReadState& state) const {
+  const uint64_t l0 = state.version->l0().size();
+  const uint64_t stop = store_.options.compaction.l0_stop;
+  if (!level::HasSeveralLists(store_.options.levels) || l0 >= stop) return l0;
+  const double l1 = static_cast<double>(state.version->KeepList(1)->entries()) *
+                    static_cast<double>(compaction::BytesAnEntry(*store_.pool, *state.version));
+  const double most = compaction::kMostOvergrown *
+                      static_cast<double>(level::MostBytesOfLevel(store_.options.levels, 1));
+  if (l1 <= most) return l0;
+  const double behind = (l1 - most) / static_cast<double>(store_.options.memtable.bytes);
+  return std::min(l0 + static_cast<uint64_t>(std::min(behind, 1e9)), stop - 1);
 }
 
 void Scheduler::Fail(const Status& status) noexcept {
@@ -137,6 +154,7 @@ Result<compaction::Merger::Merged> Scheduler::MergeTables(const compaction::Plan
   }
   Result<compaction::Merger::Merged> merged = store_.merger.Merge(plan);
   if (!merged.ok()) return merged;
+  if (plan.from > 0 && plan.is_bottom) store_.collector.ForgetPinned();
   counters_.Add(Counter::kMerges, merged->tables);
   // What is adopted is in order: it gives no reason to recluster L1.
   if (!merged->adopted) counters_.Add(Counter::kMergedEntries, merged->entries);
@@ -195,6 +213,8 @@ size_t Scheduler::MostMerges() const {
 bool Scheduler::MayMergeSideBySide(const level::VersionSet::ConstLocked& versions) const {
   const CompactionOptions& options = store_.options.compaction;
   const level::Level& l0 = versions.state().version->l0();
+  // Borders stand in the bottom.
+  if (versions.state().version->levels.size() != 2) return false;
   if (l0.size() < 2 || MostMerges() < 2 || versions.record().AnyMerge()) return false;
   if (*options.kind != MergeKind::kZipper || *options.persistence != MergePersistence::kRedoLog) {
     return false;
@@ -203,6 +223,28 @@ bool Scheduler::MayMergeSideBySide(const level::VersionSet::ConstLocked& version
     return false;
   }
   return versions.state().version->bottom().entries() != 0 || !level::ListOf(l0.back())->is_load();
+}
+
+/// What the next plan has to know of lists between L0 and the bottom.
+void Scheduler::TellOfLists(const level::VersionSet::ConstLocked& versions,
+                            compaction::StoreFacts* facts) const {
+  const LevelOptions& levels = store_.options.levels;
+  if (!level::HasSeveralLists(levels)) return;
+  facts->levels_per_group = levels.per_group;
+  facts->has_originals = versions.record().Originals() != nullptr;
+  const uint64_t entry_bytes =
+      std::max<uint64_t>(compaction::BytesAnEntry(*store_.pool, *versions.state().version), 1);
+  const size_t count = versions.state().version->levels.size();
+  facts->level_entries.assign(count, 0);
+  for (size_t level = 1; level + 1 < count; ++level) {
+    facts->level_entries[level] =
+        std::max<uint64_t>(level::MostBytesOfLevel(levels, level) / entry_bytes, 1);
+  }
+  for (const format::MergeRecord& merge : versions.record().merges) {
+    const format::TableRecord* const source =
+        merge.id == 0 ? nullptr : versions.record().Find(merge.source_id);
+    if (source != nullptr) facts->open_from = std::max<uint32_t>(facts->open_from, source->level);
+  }
 }
 
 /// What the next plan is made from, except the round.
@@ -222,8 +264,10 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
     for (const auto& table : level) {
       compaction::TableFacts& of = tables.emplace_back();
       of.id = table->id();
-      of.awaited = round_ && table->id() <= round_->request.tables;
+      of.entries = table->entries();
       level::PmemTable* const list = table->AsList();
+      if (list != nullptr && !list->is_counted()) of.entries = std::max<uint64_t>(of.entries, 1);
+      of.awaited = round_ && table->id() <= round_->request.tables;
       if (!side_by_side || list == nullptr || list->level() != 0) continue;
       if (table->entries() < worth_a_thread) continue;
       const level::KeyRange range = list->range();
@@ -232,6 +276,7 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
       of.last_key = range.last;
     }
   }
+  TellOfLists(versions, &facts);
   facts.open_merge = compaction::Merger::OpenMergeOf(versions);
   // How much a merge by pointers has done before a crash is only known by counting after it.
   for (const format::MergeRecord& merge : versions.record().merges) {
@@ -271,9 +316,13 @@ bool Scheduler::CarryOut(const compaction::Plan& plan) {
   using compaction::Action;
   switch (plan.action) {
     case Action::kMerge:
+      // Each list has its turn once, whatever comes into it behind that.
+      if (plan.is_awaited) round_->down_from = plan.from + 1;
       return Merge(plan);
     case Action::kFinishCopies:
       return Worked(store_.merger.FinishCopies());
+    case Action::kMarkOriginals:
+      return Worked(store_.merger.DropOriginals());
     case Action::kIndex:
       return Worked(store_.indexes.BuildStep());
     case Action::kRemakeIndex:

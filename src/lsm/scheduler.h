@@ -34,7 +34,8 @@ namespace braid::lsm {
 /// All work that was there when somebody asked for it. Compaction thread (drain.cc).
 struct FinishRound {
   DrainRequests::Request request;
-  compaction::Phase phase = compaction::Phase::kIndex;
+  compaction::Phase phase = compaction::Phase::kMergeDown;
+  uint32_t down_from = 1;              // lists of levels above have been merged down
   std::optional<uint64_t> steps_left;  // of the phase; none: it has not begun
   bool began_pass = false;             // the phase has begun a pass over L1 of its own
   bool has_turn = false;               // the next step is the round's, not a merge
@@ -129,6 +130,9 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   bool CompactionStep();
   compaction::StoreFacts FactsOfNow();
   size_t MostMerges() const;
+  uint64_t TablesBehind(const level::ReadState& state) const;
+  void TellOfLists(const level::VersionSet::ConstLocked& versions,
+                   compaction::StoreFacts* facts) const;
   bool MayMergeSideBySide(const level::VersionSet::ConstLocked& versions) const;
   bool CarryOut(const compaction::Plan& plan);
   bool Merge(const compaction::Plan& plan);

@@ -24,7 +24,7 @@ void Scheduler::SwitchMemTable(const memtable::MemTable* expected) {
     // The writers wait in Admit until there is room again; those past it write a little more here.
     if (expected != nullptr && current.immutables.size() >= store_.options.memtable.max_immutable) {
       if (!store_.errors.blocked()) {
-        store_.controller.Update(current.version->l0().size(), current.immutables.size(), true);
+        store_.controller.Update(TablesBehind(current), current.immutables.size(), true);
       }
       return;
     }

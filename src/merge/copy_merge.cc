@@ -63,9 +63,37 @@ Result<bool> CopyTable(pool::PmemPool* pool, pool::ChunkUsage* usage, const inde
   return true;
 }
 
+namespace {
+
+void MarkOriginal(pool::PmemPool* pool, uint64_t offset) {
+  uint8_t* const state = pool->As<EntryHeader>(offset)->state_byte();
+  pool->ops().StoreByte(state, format::kStateObsolete);
+  pool->ops().Flush(state, 1, media::Site::kOriginalsMark);
+}
+
+}  // namespace
+
+Result<std::vector<uint64_t>> MarkOriginals(pool::PmemPool* pool, const index::SkipList& list) {
+  std::vector<uint64_t> marked;
+  index::Damage damage;
+  const EntryHeader* previous = nullptr;
+  for (const EntryHeader* entry = list.First(&damage); entry != nullptr;
+       previous = entry, entry = list.Next(entry, &damage)) {
+    const uint64_t offset = pool->OffsetOf(entry);
+    // Without order the walk may be a circle.
+    if (previous != nullptr && !index::InOrder(*previous, *entry)) damage.at = offset;
+    if (damage) break;
+    if (entry->state() != format::kStateLive) continue;
+    marked.push_back(offset);
+    MarkOriginal(pool, offset);
+  }
+  if (damage) return index::DamageStatus(*pool, damage.at);
+  pool->ops().Fence(media::Site::kOriginalsMarkFence);
+  return marked;
+}
+
 std::vector<uint64_t> MarkOriginals(pool::PmemPool* pool, uint64_t after, uint64_t table_id) {
   std::vector<uint64_t> marked;
-  media::PersistOps& ops = pool->ops();
   for (uint64_t chunk = 0; chunk < pool->chunks(); ++chunk) {
     const ChunkKind kind = pool->StateOf(chunk).kind();
     if (kind != ChunkKind::kLog && kind != ChunkKind::kCopied) continue;
@@ -73,13 +101,11 @@ std::vector<uint64_t> MarkOriginals(pool::PmemPool* pool, uint64_t after, uint64
     if (!header.ok() || header->table_id <= after || header->table_id > table_id) continue;
     log::ForEachEntry(*pool, chunk, [&](uint64_t offset, const EntryHeader& entry) {
       if (entry.state() != format::kStateLive) return;
-      uint8_t* state = pool->As<EntryHeader>(offset)->state_byte();
-      ops.StoreByte(state, format::kStateObsolete);
-      ops.Flush(state, 1, media::Site::kOriginalsMark);
+      MarkOriginal(pool, offset);
       marked.push_back(offset);
     });
   }
-  ops.Fence(media::Site::kOriginalsMarkFence);
+  pool->ops().Fence(media::Site::kOriginalsMarkFence);
   return marked;
 }
 

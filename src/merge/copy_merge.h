@@ -25,6 +25,10 @@ namespace braid::merge {
 Result<bool> CopyTable(pool::PmemPool* pool, pool::ChunkUsage* usage, const index::SkipList& list,
                        uint64_t table_id, uint32_t head);
 
+/// Marks all live entries of `list` obsolete; durable on return. Returns their offsets. Errors:
+/// Corruption.
+Result<std::vector<uint64_t>> MarkOriginals(pool::PmemPool* pool, const index::SkipList& list);
+
 /// Marks all live entries of logs and flush copies of tables with ids in (after, table_id]
 /// obsolete; durable on return. Returns their offsets.
 std::vector<uint64_t> MarkOriginals(pool::PmemPool* pool, uint64_t after, uint64_t table_id);

@@ -112,7 +112,7 @@ Status MergeJob::Finish() {
   BRAID_CHECK(record != nullptr);
   *record = target_->record();
   manifest_->RemoveTable(source_->id());
-  if (!source_->is_copies()) {
+  if (source_->level() == 0 && !source_->is_copies()) {
     manifest_->record().merged_table_id = source_->id();
   }
   manifest_->EndMerge(source_->id());

@@ -91,6 +91,8 @@ class MergeJob {
   const KeptCount& kept() const { return merge_->result().kept; }
   const index::LiveViews& views() const noexcept { return views_; }
   bool revisits() const noexcept { return revisited_ != nullptr; }
+  bool keeps_deletes() const noexcept { return !is_bottom_; }
+  bool has_tree() const noexcept { return target_tree_ != nullptr; }
   uint64_t merged_entries() const { return merge_->result().progress.merged_entries; }
   /// How far it came: where it began, if it failed at once.
   const BatchProgress& progress() const {

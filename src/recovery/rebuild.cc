@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "flush/link_flush.h"
+#include "level/copied_list.h"
 #include "log/log_reader.h"
 #include "memtable/recovered_entries.h"
 #include "recovery/entry_scan.h"
@@ -177,20 +178,29 @@ Status RebuildFromEntries(pool::PmemPool* pool, level::Manifest* manifest,
     if (entry->state() == format::kStateLive) newest.Insert(offset);
   }
   FreeLostExtents(pool, survivors.entries);
-  const format::TableRecord* l1 = manifest->FindTable(level::Manifest::kL1Id);
-  if (l1 == nullptr)
-    return pool->CorruptionAt(format::kManifestOffset[0], "manifest", "it names no L1 table");
-  const uint64_t head = pool->HeadOffset(l1->head);
+  const format::TableRecord* bottom = record.Bottom();
+  BRAID_CHECK(bottom != nullptr);  // Manifest::Load has looked
+  const uint64_t head = pool->HeadOffset(bottom->head);
   flush::LinkFlush flush(pool, usage);
   Result<flush::FlushResult> linked = flush.Run(*newest.tree(), {}, head);
   if (!linked.ok()) return linked.status();
+  // The lists of the other levels hold nothing any more.
+  std::vector<format::TableRecord> lists;
+  for (uint32_t level = 1; level + 1 < record.level_count; ++level) {
+    format::TableRecord list = *record.ListOf(level);
+    level::CopiedList(pool).Close(pool->HeadOffset(list.head));
+    list.entries = list.max_sequence = 0;
+    list.flags = 0;
+    lists.push_back(list);
+  }
   if (Status s = pool->media().Sync(media::Site::kRebuildSync); !s.ok()) return s;
 
-  format::TableRecord rebuilt = *l1;
+  format::TableRecord rebuilt = *bottom;
   rebuilt.entries = linked->entries;
   rebuilt.flags = 0;
   rebuilt.max_sequence = linked->max_sequence;
-  record.tables.assign(1, rebuilt);
+  lists.push_back(rebuilt);
+  record.tables = std::move(lists);
   for (format::MergeRecord& merge : record.merges) manifest->EndMerge(merge.source_id);
   record.next_table_id = survivors.max_id;
   record.flushed_table_id = survivors.max_id - 1;

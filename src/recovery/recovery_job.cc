@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "level/level_sizes.h"
 #include "log/log_reader.h"
 #include "merge/pointer_persistence.h"
 #include "recovery/rebuild.h"
@@ -27,7 +28,7 @@ bool RecoveryJob::NeedsRebuild() const {
 
 Result<RecoveredState> RecoveryJob::Run() {
   BRAID_CHECK(log_chunks_.empty() && extents_.empty() && state_.entries == nullptr);  // runs once
-  if (Status s = manifest_->Load(); !s.ok()) return s;
+  if (Status s = manifest_->Load(level::LevelsOfPool(options_.levels)); !s.ok()) return s;
   if (const auto cut = pool_->media().cut()) return TakeCut(*cut);
   const bool rebuild = NeedsRebuild();
   if (Status s = ReserveCopies(rebuild); !s.ok()) return s;

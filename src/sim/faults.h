@@ -128,6 +128,14 @@ enum class Mutant : int {
   kPointerBoundaryWrong,       ///< recovery: the entry under way counts as merged
   kPointerObsoleteNotMerged,   ///< recovery: an entry that was dropped does not count as merged
   kPointerObsoleteNotRevived,  ///< recovery: what was to be replaced stays marked obsolete
+  kSealedListNotNamed,         ///< list merge: the level's new list is in no manifest
+  kSealedHeadNotWritten,       ///< list merge: the new list begins with what its head held before
+  kListHeadNotKept,            ///< list merge: a head is used again while readers look at it
+  kListDeletesDropped,         ///< list merge: a delete goes although levels below may hold its key
+  kOriginalsNotNamed,          ///< list merge: the manifest forgets the list that was copied
+  kListMarkedEarly,            ///< list merge: before the copies are a list
+  kOriginalsAreAsked,          ///< open: the list that was copied is taken for one of its level
+  kRebuiltListsKept,           ///< recovery: lists above the rebuilt one keep their links
   kBorderLow,                  ///< merge: a border is in the bottom layer alone
   kBorderDroppedEarly,         ///< merge: while another one is open whose records name the border
   kOldBorderKept,              ///< merge: a border that was left behind stays beside a new one

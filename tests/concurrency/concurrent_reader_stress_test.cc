@@ -79,7 +79,8 @@ class BesideStressTest : public ::testing::TestWithParam<const char*> {
   std::atomic<bool> stop_{false};
   Tally tally_;
 };
-INSTANTIATE_TEST_SUITE_P(Designs, BesideStressTest, ::testing::Values("braid", "listdb"));
+INSTANTIATE_TEST_SUITE_P(Designs, BesideStressTest,
+                         ::testing::Values("braid", "listdb", "zipperdb"));
 
 TEST_P(BesideStressTest, ReadersBesideAWriterSeeWholeStates) {
   Random random(DeriveSeed(811));

@@ -170,7 +170,8 @@ class IngestStressTest : public ::testing::TestWithParam<const char*> {
   std::atomic<uint64_t> begun_{0};
   std::atomic<uint64_t> done_{0};
 };
-INSTANTIATE_TEST_SUITE_P(Designs, IngestStressTest, ::testing::Values("braid", "listdb"));
+INSTANTIATE_TEST_SUITE_P(Designs, IngestStressTest,
+                         ::testing::Values("braid", "listdb", "zipperdb"));
 
 TEST_P(IngestStressTest, SortedLoads) { Run(true); }
 TEST_P(IngestStressTest, UnsortedLoads) { Run(false); }

@@ -98,7 +98,8 @@ class RangeStressTest : public ::testing::TestWithParam<const char*> {
   std::atomic<bool> running_{true};
   std::array<std::atomic<uint64_t>, kKinds> rounds_{};
 };
-INSTANTIATE_TEST_SUITE_P(Designs, RangeStressTest, ::testing::Values("braid", "listdb"));
+INSTANTIATE_TEST_SUITE_P(Designs, RangeStressTest,
+                         ::testing::Values("braid", "listdb", "zipperdb"));
 
 TEST_P(RangeStressTest, EveryWriteComesBeforeOrAfterTheWholeDelete) {
   std::vector<std::thread> threads;

@@ -25,7 +25,6 @@ using fuzz::PoolSurgery;
 using lsm::LsmEngine;
 
 constexpr unsigned kWalkSeconds = 20;
-constexpr uint32_t kL1Head = 0;
 
 enum Answer : int { kNoError = 0, kCorruption = 10, kOtherError = 11 };
 
@@ -170,7 +169,8 @@ INSTANTIATE_TEST_SUITE_P(Lists, HostilePoolTest,
                                            Parts{"WriteAhead", fuzz::kWriteAheadLog},
                                            Parts{"CopyMerge", fuzz::kCopyMerges},
                                            Parts{"pointer", fuzz::kPointerMerges},
-                                           Parts{"listdb", 0, &design::kListDb}),
+                                           Parts{"listdb", 0, &design::kListDb},
+                                           Parts{"zipperdb", 0, &design::kZipperDb}),
                          [](const auto& param) { return std::string(param.param.name); });
 
 TEST_P(HostilePoolTest, AnUnchangedPoolGivesNoError) {
@@ -189,7 +189,7 @@ TEST_P(HostilePoolTest, AnUnchangedPoolGivesNoError) {
 TEST_P(HostilePoolTest, ACircleInTheBottomLayerIsCorruption) {
   BuildMerged();
   Alter([](PoolSurgery* at) {
-    const std::vector<uint64_t> list = at->Walk(kL1Head, 0);
+    const std::vector<uint64_t> list = at->Walk(at->Bottom().head, 0);
     ASSERT_EQ(list.size(), 30u);
     at->Entry(list.back())->links()[0] = PoolSurgery::LinkTo(list[2]);
   });
@@ -199,7 +199,7 @@ TEST_P(HostilePoolTest, ACircleInTheBottomLayerIsCorruption) {
 TEST_P(HostilePoolTest, AnEntryThatLinksToItselfIsCorruption) {
   BuildMerged();
   Alter([](PoolSurgery* at) {
-    const uint64_t entry = at->Walk(kL1Head, 0)[15];
+    const uint64_t entry = at->Walk(at->Bottom().head, 0)[15];
     at->Entry(entry)->links()[0] = PoolSurgery::LinkTo(entry);
   });
   ExpectCorruption();
@@ -211,7 +211,7 @@ TEST_P(HostilePoolTest, ACircleInAnUpperLayerIsCorruption) {
     ASSERT_TRUE(IsOk(engine->Compact()));
   });
   Alter([](PoolSurgery* at) {
-    const std::vector<uint64_t> layer = at->Walk(kL1Head, 1);
+    const std::vector<uint64_t> layer = at->Walk(at->Bottom().head, 1);
     ASSERT_GE(layer.size(), 2u) << "no two towers are tall enough";
     at->Entry(layer[1])->links()[1] = PoolSurgery::LinkTo(layer[0]);
   });
@@ -240,7 +240,7 @@ TEST_P(HostilePoolTest, VersionsInACircleAreCorruption) {
     ASSERT_TRUE(IsOk(engine->Compact()));
   });
   Alter([](PoolSurgery* at) {
-    const std::vector<uint64_t> list = at->Walk(kL1Head, 0);
+    const std::vector<uint64_t> list = at->Walk(at->Bottom().head, 0);
     ASSERT_GE(list.size(), 3u) << "the versions were not kept";
     at->Entry(list.back())->links()[0] = PoolSurgery::LinkTo(list[1]);
   });
@@ -252,7 +252,7 @@ TEST_P(HostilePoolTest, ALinkInALayerAboveItsEntryIsCorruption) {
   Alter([](PoolSurgery* at) {
     // A low entry at the very end of the pool's last chunk: its links of higher layers would lie
     // behind the pool.
-    const uint64_t from = at->Walk(kL1Head, 0)[0];
+    const uint64_t from = at->Walk(at->Bottom().head, 0)[0];
     const uint64_t chunk = at->chunks() - 1;
     const uint64_t size = EntryHeader::EntryBytes(at->Entry(from)->key_bytes(), 0, 1);
     const uint64_t to = at->ChunkOffset(chunk + 1) - size;
@@ -268,7 +268,7 @@ TEST_P(HostilePoolTest, ALinkInALayerAboveItsEntryIsCorruption) {
     at->Entry(to)->links()[0] = at->Entry(from)->links()[0];
     std::memcpy(at->As<char>(to + sizeof(EntryHeader) + 8), key.data(), key.size());
     at->SealEntry(to);
-    for (uint64_t& link : at->Head(kL1Head)->links) link = PoolSurgery::LinkTo(to);
+    for (uint64_t& link : at->Head(at->Bottom().head)->links) link = PoolSurgery::LinkTo(to);
   });
   ExpectCorruption();
 }
@@ -276,7 +276,7 @@ TEST_P(HostilePoolTest, ALinkInALayerAboveItsEntryIsCorruption) {
 TEST_P(HostilePoolTest, ALinkedEntryThatIsMarkedObsoleteIsCorruptionForAGet) {
   BuildMerged();
   Alter([](PoolSurgery* at) {
-    for (const uint64_t entry : at->Walk(kL1Head, 0)) {
+    for (const uint64_t entry : at->Walk(at->Bottom().head, 0)) {
       *at->Entry(entry)->state_byte() = format::kStateObsolete;
     }
   });
@@ -291,7 +291,7 @@ TEST_P(HostilePoolTest, LiveMarksOutsideOfTablesDoNotKeepCollectionBusyForEver) 
     }
   });
   Alter([](PoolSurgery* at) {
-    for (uint64_t& link : at->Head(kL1Head)->links) link = PoolSurgery::LinkTo(0);
+    for (uint64_t& link : at->Head(at->Bottom().head)->links) link = PoolSurgery::LinkTo(0);
     at->Manifest()->tables[0].entries = 0;
     at->SpreadManifest();
     // A few live entries in each chunk, so that all are worth collecting.
@@ -339,7 +339,7 @@ TEST_P(HostilePoolTest, AReferenceToAnExtentThatIsNoneIsNeverFollowedNorFreed) {
     for (const uint64_t bytes : {uint64_t{0}, uint64_t{8}, ~uint64_t{0}, uint64_t{1} << 20}) {
       pool_ = sound;
       Alter([&](PoolSurgery* at) {
-        for (const uint64_t entry : at->Walk(kL1Head, 0)) {
+        for (const uint64_t entry : at->Walk(at->Bottom().head, 0)) {
           const format::ExtentRef ref{offset, bytes, base::Hash64("", 0)};
           at->Entry(entry)->sequence_and_op |= format::kValueInExtent;
           std::memcpy(const_cast<char*>(at->Entry(entry)->value().data()), &ref, sizeof ref);
@@ -429,7 +429,7 @@ TEST_P(HostilePoolTest, ARedoRecordChangesNothingButLinks) {
       format::ManifestRecord* record = at->Manifest();
       record->merges[0].id = record->next_merge_id++;
       record->merges[0].source_id = record->tables[0].id;
-      record->merges[0].target_id = format::kL1Id;
+      record->merges[0].target_id = at->Bottom().id;
       at->SpreadManifest();
       const uint64_t chunk = at->ChunksOf(format::ChunkKind::kRedo)[1];
       *at->Redo(chunk) = {};
@@ -501,7 +501,7 @@ TEST_P(HostilePoolTest, EntriesInTheBytesOfOthersDoNoHarm) {
       PutKeys(engine, 5, 12, 80);
     });
     Alter([&](PoolSurgery* at) {
-      const std::vector<uint64_t> list = at->Walk(kL1Head, 0);
+      const std::vector<uint64_t> list = at->Walk(at->Bottom().head, 0);
       const uint64_t to = list[4] + shift;
       std::memmove(at->As<char>(to), at->As<char>(list[4]), at->Entry(list[4])->size());
       at->SealEntry(to);

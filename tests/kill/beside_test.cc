@@ -169,7 +169,7 @@ pid_t Start(const std::function<int()>& body) {
 }
 
 class BesideTest : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Designs, BesideTest, ::testing::Values("braid", "listdb"));
+INSTANTIATE_TEST_SUITE_P(Designs, BesideTest, ::testing::Values("braid", "listdb", "zipperdb"));
 
 TEST_P(BesideTest, ReadersBesideAWriterSeeWholeStatesThoughAllAreKilled) {
   const std::string design = GetParam();

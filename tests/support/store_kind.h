@@ -44,6 +44,16 @@ inline const std::vector<StoreKind>& StoreKinds() {
         all.push_back({std::string(design.name), std::string(design.name)});
       }
     }
+    // Small enough that lists go down through all levels.
+    all.push_back({"ListsCopied",
+                   "zipperdb",
+                   {{"levels.l1_bytes", "1K"}, {"levels.growth", "2"}, {"levels.per_group", "1"}}});
+    all.push_back({"ListsLinked",
+                   "zipperdb",
+                   {{"levels.l1_bytes", "1K"},
+                    {"levels.growth", "2"},
+                    {"levels.per_group", "8"},
+                    {"compaction.persistence", "redo-log"}}});
     all.push_back({"SkipListMemTable", "braid", {{"memtable.kind", "skiplist"}}});
     // Merges begin late, so that groups come together.
     all.push_back(
