@@ -519,7 +519,7 @@ class alignas(64) DramBTree {
              std::string_view key, bool leftmost, bool rightmost) {
     BRAID_DCHECK(state.full() && (parent == nullptr || !parent_state.full()));
     NodeLock parent_lock;
-    if (parent != nullptr && !parent_lock.IgnoreExceptions(parent, parent_state)) return;
+    if (parent != nullptr && !parent_lock.TryLock(parent, parent_state)) return;
     NodeLock lock(node, state);
     if (!lock.held()) return;
     // Without a parent, node still is the root: it was when its state was taken (AwaitRoot), and

@@ -178,7 +178,7 @@ inline bool Unchanged(const Node* node, NodeState state) {
 class NodeLock {
  public:
   NodeLock() = default;
-  NodeLock(Node* node, NodeState expected) { IgnoreExceptions(node, expected); }
+  NodeLock(Node* node, NodeState expected) { TryLock(node, expected); }
   ~NodeLock() {
     if (node_ != nullptr) Publish(state_);
   }
@@ -186,7 +186,7 @@ class NodeLock {
   NodeLock& operator=(const NodeLock&) = delete;
 
   /// Locks `node` if its state still is `expected`; never waits.
-  bool IgnoreExceptions(Node* node, NodeState expected) {
+  bool TryLock(Node* node, NodeState expected) {
     BRAID_DCHECK(node_ == nullptr && !expected.locked());
     uint64_t word = expected.word;
     // Acquire pairs with the release of the last unlock; nothing is published by locking.
