@@ -157,6 +157,22 @@ class PoolSurgery {
                       .raw;
     }
   }
+  /// The image of the index begins with numbers: last sequence number, next chunk, entries. Null
+  /// where there is none.
+  uint64_t* LeafImage() {
+    for (const uint64_t chunk : ChunksOf(format::ChunkKind::kLeafIndex)) {
+      if (LeafImagePart(chunk)->ordinal != 0) continue;
+      return As<uint64_t>(LeafImagePlace(chunk) + sizeof(format::LeafIndexHeader));
+    }
+    return nullptr;
+  }
+  void SealLeafImage() {
+    for (const uint64_t chunk : ChunksOf(format::ChunkKind::kLeafIndex)) {
+      format::LeafIndexHeader* part = LeafImagePart(chunk);
+      part->content = base::Hash64(As<char>(LeafImagePlace(chunk) + sizeof *part), part->bytes);
+      part->check = format::StructCheck(*part, LeafImagePlace(chunk));
+    }
+  }
 
   // ---- entries and links ----------------------------------------------------------------------
 
@@ -225,6 +241,13 @@ class PoolSurgery {
   }
 
  private:
+  uint64_t LeafImagePlace(uint64_t chunk) const {
+    return ChunkOffset(chunk) + sizeof(format::LogChunkHeader);
+  }
+  format::LeafIndexHeader* LeafImagePart(uint64_t chunk) {
+    return As<format::LeafIndexHeader>(LeafImagePlace(chunk));
+  }
+
   std::vector<char>* bytes_;
   std::vector<uint64_t> segments_;
   uint64_t chunk_bytes_ = format::kPageBytes;

@@ -157,6 +157,10 @@ bool LeafRecovery::LoadImage() {
   RecoveredLeaves found = state_;
   found.last_sequence = std::max(found.last_sequence, reader.Number());
   found.next_chunk_id = reader.Number();
+  // Both are counted on from here. Half of all ids are more than a pool can ever use.
+  if (found.last_sequence > format::kMaxSequence || found.next_chunk_id >= format::kMaxId / 2) {
+    return false;
+  }
   found.entries = reader.Number();
   struct Place {
     uint64_t offset;

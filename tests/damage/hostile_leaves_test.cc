@@ -184,5 +184,33 @@ TEST_F(HostileLeavesTest, ASlotThatNamesNoEntryIsCorruption) {
   }
 }
 
+/// A pool whose image is not believed is read leaf by leaf; what is written then is found again.
+TEST_F(HostileLeavesTest, AnImageWithNumbersNearTheirLimitsIsNotBelieved) {
+  constexpr size_t kNextChunk = 1;
+  for (const size_t number : {size_t{0}, kNextChunk}) {
+    for (const uint64_t value : {~uint64_t{0}, ~uint64_t{0} - 1, format::kMaxSequence + 1}) {
+      Build(true);
+      if (HasFatalFailure()) return;
+      PoolSurgery surgery(&pool_.bytes, pool_.segments);
+      ASSERT_NE(surgery.LeafImage(), nullptr);
+      surgery.LeafImage()[number] = value;
+      surgery.SealLeafImage();
+      fuzz::PoolMemory memory;
+      memory.Load(pool_);
+      memory.set_limit(pool_.bytes.size() + (128u << 10));
+      {
+        auto engine = OpenLeaves(&memory, 0);
+        ASSERT_TRUE(IsOk(engine.status()));
+        EXPECT_TRUE(IsOk((*engine)->Put({}, LeafKey(kLeafKeys), "new"))) << number;
+      }
+      auto engine = OpenLeaves(&memory, fuzz::kVerifyFull);
+      ASSERT_TRUE(IsOk(engine.status())) << number << ": " << value;
+      std::string found;
+      EXPECT_TRUE(IsOk((*engine)->Get({}, LeafKey(kLeafKeys), &found)));
+      EXPECT_EQ(found, "new");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace braid::test
