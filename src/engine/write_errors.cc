@@ -24,6 +24,15 @@ Status WriteErrors::failure() const {
   return failure_;
 }
 
+void WriteErrors::NoteSyncError() noexcept {
+  if (Status s = pool_->media().SyncError(); !s.ok()) Fail(s);
+}
+
+Status WriteErrors::WhyEnded() const {
+  if (closed_->load(std::memory_order_acquire)) return Status::Closed();
+  return pool_->failed() ? pool_->FaultStatus() : failure();
+}
+
 void WriteErrors::Block(const Status& reason, uint64_t free_chunks) {
   {
     const base::MutexLock lock(mutex_);

@@ -13,6 +13,7 @@
 
 #include "base/mutex.h"
 #include "braid/status.h"
+#include "pool/pool.h"
 
 namespace braid::engine {
 
@@ -21,12 +22,24 @@ Status L0IsFull();
 
 class WriteErrors {
  public:
+  /// Of a store in `pool`, which says by `closed` that it is; both outlive this object.
+  WriteErrors(const pool::PmemPool* pool, const std::atomic<bool>* closed) noexcept
+      : pool_(pool), closed_(closed) {}
+  WriteErrors(const WriteErrors&) = delete;
+  WriteErrors& operator=(const WriteErrors&) = delete;
+
   /// Writes end. False when they had ended before.
   bool Fail(const Status& reason) noexcept;
   /// One relaxed load.
   bool failed() const noexcept { return failed_.load(std::memory_order_relaxed); }
   /// OK: nothing has failed.
   Status failure() const;
+  /// Where a sync has failed, what is on the medium is not known: writes end.
+  void NoteSyncError() noexcept;
+  /// Writes have ended: by a failure, or since the medium has failed. Two loads.
+  bool ended() const noexcept { return failed() || pool_->failed(); }
+  /// Why they have; of a store that is closed, that it is.
+  Status WhyEnded() const;
 
   /// No room was found while so many chunks were free: writes get the reason instead of waiting.
   void Block(const Status& reason, uint64_t free_chunks);
@@ -39,6 +52,8 @@ class WriteErrors {
   Status block_reason() const;
 
  private:
+  const pool::PmemPool* const pool_;
+  const std::atomic<bool>* const closed_;
   std::atomic<bool> failed_{false};   // failure_ is set
   std::atomic<bool> blocked_{false};  // block_reason_ is set
   mutable base::Mutex mutex_;

@@ -5,11 +5,20 @@
 #include <thread>
 #include <vector>
 
+#include "support/test_pool.h"
+
 namespace braid::engine {
 namespace {
 
-TEST(WriteErrorsTest, AtFirstThereAreNone) {
-  const WriteErrors errors;
+class WriteErrorsTest : public ::testing::Test {
+ protected:
+  test::TestPool pool_;
+  std::atomic<bool> closed_{false};
+};
+
+TEST_F(WriteErrorsTest, AtFirstThereAreNone) {
+  const WriteErrors errors(pool_.get(), &closed_);
+  EXPECT_FALSE(errors.ended());
   EXPECT_FALSE(errors.failed());
   EXPECT_FALSE(errors.blocked());
   EXPECT_TRUE(errors.failure().ok());
@@ -17,16 +26,16 @@ TEST(WriteErrorsTest, AtFirstThereAreNone) {
   EXPECT_FALSE(errors.IsBlockedAt(0));
 }
 
-TEST(WriteErrorsTest, TheFirstFailureIsTold) {
-  WriteErrors errors;
+TEST_F(WriteErrorsTest, TheFirstFailureIsTold) {
+  WriteErrors errors(pool_.get(), &closed_);
   EXPECT_TRUE(errors.Fail(Status::IOError("first")));
   EXPECT_FALSE(errors.Fail(Status::IOError("second")));
   EXPECT_TRUE(errors.failed());
   EXPECT_EQ(errors.failure().message(), "first");
 }
 
-TEST(WriteErrorsTest, ABlockEndsWhenItIsTakenBack) {
-  WriteErrors errors;
+TEST_F(WriteErrorsTest, ABlockEndsWhenItIsTakenBack) {
+  WriteErrors errors(pool_.get(), &closed_);
   EXPECT_FALSE(errors.Unblock());
   errors.Block(Status::OutOfSpace("full"), 3);
   EXPECT_TRUE(errors.blocked());
@@ -40,9 +49,26 @@ TEST(WriteErrorsTest, ABlockEndsWhenItIsTakenBack) {
   EXPECT_TRUE(errors.block_reason().ok());
 }
 
-TEST(WriteErrorsTest, WhoFindsAFailureFindsItsReason) {
+TEST_F(WriteErrorsTest, OfAStoreThatIsClosedItIsSaidThatItIs) {
+  WriteErrors errors(pool_.get(), &closed_);
+  errors.Fail(Status::IOError("it failed"));
+  EXPECT_TRUE(errors.ended());
+  EXPECT_EQ(errors.WhyEnded().message(), "it failed");
+  closed_.store(true);
+  EXPECT_TRUE(errors.WhyEnded().IsClosed()) << errors.WhyEnded().ToString();
+}
+
+TEST_F(WriteErrorsTest, WithoutASyncThatFailedWritesGoOn) {
+  WriteErrors errors(pool_.get(), &closed_);
+  errors.NoteSyncError();
+  EXPECT_FALSE(errors.ended());
+  errors.Block(Status::OutOfSpace("full"), 3);
+  EXPECT_FALSE(errors.ended()) << "a block ends when there is room";
+}
+
+TEST_F(WriteErrorsTest, WhoFindsAFailureFindsItsReason) {
   for (int round = 0; round < 100; ++round) {
-    WriteErrors errors;
+    WriteErrors errors(pool_.get(), &closed_);
     std::vector<std::thread> threads;
     for (int i = 0; i < 2; ++i) {
       threads.emplace_back([&errors] { errors.Fail(Status::IOError("it failed")); });

@@ -111,7 +111,7 @@ class LeafEngine::Maintenance final : public base::Workers::Job {
     base::IgnoreExceptions([&] {  // without memory it is done later
       engine_->Maintain();
       engine_->pool_->GrowAhead(0);
-      engine_->NoteSyncError();
+      engine_->errors_.NoteSyncError();
     });
     return base::Workers::Next::WhenWoken();
   }

@@ -28,6 +28,7 @@
 #include "base/workers.h"
 #include "engine/engine.h"
 #include "engine/failed_snapshot.h"
+#include "engine/write_errors.h"
 #include "leaf/leaf_list.h"
 #include "leaf/leaf_recovery.h"
 #include "level/manifest.h"
@@ -116,8 +117,6 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
   Result<std::vector<LeafItem>> ItemsOf(const LeafNode& node) const;
   void AfterWrite();
   Status AdmitWrite() const;
-  Status WriteError() const;
-  void NoteSyncError() noexcept;
   Status CheckSync(const WriteOptions& options) const;
 
   // leaf_space.cc
@@ -167,7 +166,7 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
   alignas(64) std::atomic<uint64_t> garbage_bytes_{0};
   std::atomic<uint64_t> reclaims_{0};  // that gave space back
   std::atomic<bool> closed_{false};
-  std::atomic<bool> failed_{false};  // a sync has failed: writes have ended
+  engine::WriteErrors errors_{pool_.get(), &closed_};
   std::atomic<bool> paused_{false};  // writes wait at pause_mutex_
 
   base::Mutex closing_mutex_;  // held by Close

@@ -122,7 +122,7 @@ Status LeafEngine::Update(const WriteOptions& options, log::PendingEntry pending
     }
     bool WaitForSpace(uint64_t reclaimed) { return engine.WaitForSpace(reclaimed); }
     Status WhyRefused(Status s) {
-      engine.NoteSyncError();  // of a growth
+      engine.errors_.NoteSyncError();  // of a growth
       return s;
     }
   };
@@ -141,18 +141,7 @@ Status LeafEngine::Update(const WriteOptions& options, log::PendingEntry pending
 
 /// Before each attempt of a write, of whatever kind.
 Status LeafEngine::AdmitWrite() const {
-  return failed_.load(std::memory_order_relaxed) || medium_failed() ? WriteError() : Status::OK();
-}
-
-/// Why writes have ended.
-Status LeafEngine::WriteError() const {
-  if (closed()) return Status::Closed();
-  return medium_failed() ? MediumStatus() : pool_->media().SyncError();
-}
-
-/// Where a sync has failed, what is on the medium is not known: writes end.
-void LeafEngine::NoteSyncError() noexcept {
-  if (!pool_->media().SyncError().ok()) failed_.store(true, std::memory_order_relaxed);
+  return errors_.ended() ? errors_.WhyEnded() : Status::OK();
 }
 
 /// One attempt. TryAgain while writes are paused.

@@ -151,7 +151,7 @@ Status LsmEngine::Close() {
 
 Status LsmEngine::BackgroundStatus() {
   if (closed()) return Status::Closed();
-  if (store_.failed()) return store_.WhyEnded();
+  if (store_.errors.ended()) return store_.errors.WhyEnded();
   if (Status s = store_.pool->media().SyncError(); !s.ok()) return s;
   return store_.errors.block_reason();
 }

@@ -105,9 +105,4 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
   BRAID_CHECK(write_host != nullptr && load_host != nullptr);
 }
 
-Status LsmStore::WhyEnded() const {
-  if (closed.load(std::memory_order_acquire)) return Status::Closed();
-  return pool->failed() ? pool->FaultStatus() : errors.failure();
-}
-
 }  // namespace braid::lsm

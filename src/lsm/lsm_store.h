@@ -54,9 +54,6 @@ struct LsmStore {
   std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id) {
     return std::make_shared<memtable::DramMemTable>(memtables, id, writer.shards(), options);
   }
-  bool failed() const noexcept { return errors.failed() || pool->failed(); }
-  /// Why writes have ended.
-  Status WhyEnded() const;
 
   const Options options;
   const std::unique_ptr<pool::PmemPool> pool;
@@ -73,7 +70,7 @@ struct LsmStore {
   alignas(64) std::atomic<uint64_t> sequence{0};  // last one drawn
   const memtable::MemTable::Store memtables;
   std::atomic<bool> closed{false};
-  engine::WriteErrors errors;
+  engine::WriteErrors errors{pool.get(), &closed};
   space::LargeValues large_values;
   read::Reader reader;
   compaction::TableIndexes indexes;

@@ -95,7 +95,7 @@ bool Scheduler::RunStep(bool (Scheduler::*step)()) {
 bool Scheduler::FlushOldest() { return FlushOldestHeld(store_.flusher.HoldFlushes()); }
 
 bool Scheduler::FlushOldestHeld(const flush::Flusher::Lock& flushes_held) {
-  if (store_.failed() || IsBlockedNow()) return false;
+  if (store_.errors.ended() || IsBlockedNow()) return false;
   using State = flush::Flusher::Outcome::State;
   const uint64_t begin = NowNanos();
   const Result<flush::Flusher::Outcome> flushed = store_.flusher.FlushOldest(flushes_held);
@@ -288,7 +288,7 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
 /// One piece of work of the compaction thread, the most urgent first.
 bool Scheduler::CompactionStep() {
   const base::MutexLock merge_lock(merge_mutex_);
-  if (store_.stop_merges.load() || store_.failed()) return false;
+  if (store_.stop_merges.load() || store_.errors.ended()) return false;
   store_.indexes.Fit();
   FreeMemoryIfShort();
   BeginRound();
@@ -306,7 +306,7 @@ bool Scheduler::CompactionStep() {
     CountPhaseStep(plan, facts);
     if (CarryOut(plan)) return true;
     // What a close has stopped is not done.
-    if (store_.stop_merges.load() || store_.failed()) return false;
+    if (store_.stop_merges.load() || store_.errors.ended()) return false;
     facts.tried.Add(plan.action);
   }
 }
@@ -350,7 +350,7 @@ bool Scheduler::CarryOut(const compaction::Plan& plan) {
 /// Answers concurrent reader processes. Always false: it is no work that others wait for.
 bool Scheduler::ServeReaders() {
   if (!store_.readers.AnyAsks()) return false;
-  if (store_.failed()) {
+  if (store_.errors.ended()) {
     store_.readers.Tell(media::GrantWaitsFor::kFailure);
     return false;
   }

@@ -80,7 +80,7 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
 }
 
 Status Scheduler::WhyNot() const {
-  return store_.reader.closed() || store_.failed() ? store_.WhyEnded() : Status::OK();
+  return store_.reader.closed() || store_.errors.ended() ? store_.errors.WhyEnded() : Status::OK();
 }
 
 Status Scheduler::FlushMemTables() {

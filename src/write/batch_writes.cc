@@ -87,8 +87,8 @@ Status Writer::TryBatch(std::vector<log::PendingEntry>* entries, AllocationClass
     return LockShards();
   }();
 
-  BRAID_DCHECK(locks.size() == shards_.size());  // invariant 2
-  if (failed()) return WhyEnded();               // invariant 3
+  BRAID_DCHECK(locks.size() == shards_.size());    // invariant 2
+  if (failed()) return store_.errors->WhyEnded();  // invariant 3
   if (whom == For::kUser && kept_range_.IsShown() &&
       std::any_of(entries->begin(), entries->end(), [this](const log::PendingEntry& pending) {
         return kept_range_.Covers(pending.key);

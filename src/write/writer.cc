@@ -44,8 +44,9 @@ Status Writer::Delete(const WriteOptions& options, Slice key) {
 /// Before each attempt of a write, of whatever kind.
 Status Writer::Admit() {
   store_.controller->Admit();
-  if (failed() || pool_.failed()) return WhyEnded();
-  return store_.errors->blocked() ? store_.errors->block_reason() : Status::OK();
+  const engine::WriteErrors& errors = *store_.errors;
+  if (errors.ended()) return errors.WhyEnded();
+  return errors.blocked() ? errors.block_reason() : Status::OK();
 }
 
 /// A write may be the first to meet what ends all of them.
@@ -54,7 +55,7 @@ Status Writer::WhyRefused(Status status) {
     // Of a growth: the pool was given back to what it was, but the medium is not to be trusted.
     if (Status s = pool_.media().SyncError(); !s.ok()) store_.host->Fail(s);
   }
-  return failed() ? WhyEnded() : status;
+  return failed() ? store_.errors->WhyEnded() : status;
 }
 
 Status Writer::Update(const WriteOptions& options, log::PendingEntry pending) {
@@ -67,12 +68,6 @@ Status Writer::Update(const WriteOptions& options, log::PendingEntry pending) {
     return copied.ok() ? TryUpdate(&pending) : copied;
   });
   return s.ok() ? AfterWrite(options) : s;
-}
-
-/// Why writes have ended.
-Status Writer::WhyEnded() const {
-  if (closed()) return Status::Closed();
-  return pool_.failed() ? pool_.FaultStatus() : store_.errors->failure();
 }
 
 /// One attempt. TryAgain when the memtable was sealed meanwhile.
@@ -89,7 +84,7 @@ Status Writer::Insert(memtable::MemTable* target, log::PendingEntry* pending,
   const uint32_t shard = ShardOfThread();
   BRAID_DCHECK(shard < shards_.size() && pending->key_hash == base::Hash64(pending->key));
   const auto lock = base::LockWatched(shards_[shard].mutex, store_.controller->stalls());
-  if (failed()) return WhyEnded();  // invariant 3
+  if (failed()) return store_.errors->WhyEnded();  // invariant 3
   if (kept_range_.Covers(pending->key)) return Status::TryAgain("");
   return target->Write(shard, pending, condition);
 }

@@ -123,7 +123,6 @@ class Writer {
   template <class Attempt>
   Status AttemptUntilDone(For whom, Attempt&& attempt);
   Status WhyRefused(Status status);
-  Status WhyEnded() const;
   void AwaitRange();
   bool failed() const noexcept { return store_.errors->failed(); }
   uint32_t ShardOfThread() const noexcept { return pool_.region_map().ShardOfThread(shards()); }

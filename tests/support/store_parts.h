@@ -165,7 +165,7 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
     return LsmStore::NewMemTable(id);
   }
   void Fail(const Status& reason) noexcept override { errors.Fail(reason); }
-  Status WhyNot() const override { return failed() ? WhyEnded() : Status::OK(); }
+  Status WhyNot() const override { return errors.ended() ? errors.WhyEnded() : Status::OK(); }
   Status FlushMemTables() override {
     Flush();
     return Status::OK();
