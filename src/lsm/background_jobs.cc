@@ -142,10 +142,10 @@ void Scheduler::Start() {
   if (!store_.options.background_threads) return store_.pool->media().RefuseReaders();
   // Before the thread that answers.
   store_.readers.Begin(media::WriterSlots(store_.pool->media().AnswerReaders()));
-  JobSet::Jobs jobs;
-  jobs.emplace_back(std::make_unique<FlushWork>(this), JobSet::Lane::kFlush);
-  jobs.emplace_back(std::make_unique<CompactionWork>(this), JobSet::Lane::kMerge);
-  jobs.emplace_back(std::make_unique<SpaceWork>(this), JobSet::Lane::kSpace);
+  base::JobSet::Jobs jobs;
+  jobs.emplace_back(std::make_unique<FlushWork>(this), base::JobSet::Lane::kFlush);
+  jobs.emplace_back(std::make_unique<CompactionWork>(this), base::JobSet::Lane::kMerge);
+  jobs.emplace_back(std::make_unique<SpaceWork>(this), base::JobSet::Lane::kSpace);
   const std::shared_ptr<base::Workers> workers = base::Workers::OfProcess();
   jobs_.Start(workers, std::move(jobs), [&] {
     crew_.Start(workers, MostMerges() - 1);

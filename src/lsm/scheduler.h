@@ -20,11 +20,11 @@
 
 #include "base/check.h"
 #include "base/counters.h"
+#include "base/job_set.h"
 #include "base/mutex.h"
 #include "base/workers.h"
 #include "compaction/picker.h"
 #include "lsm/drain_requests.h"
-#include "lsm/job_set.h"
 #include "lsm/lsm_store.h"
 #include "lsm/merge_crew.h"
 #include "write/sync_rounds.h"
@@ -159,7 +159,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   std::atomic<bool> stopping_{false};
   base::Mutex inline_mutex_;  // without threads: one runs the work at a time
   base::Mutex merge_mutex_;   // held by merges, indexing, collection
-  JobSet jobs_;
+  base::JobSet jobs_;
   MergeCrew crew_;
   uint64_t l0_found_ = 0;
   // Compaction thread.

@@ -1,5 +1,5 @@
 // Jobs that are started, woken and taken away together.
-#include "lsm/job_set.h"
+#include "base/job_set.h"
 
 #include <gtest/gtest.h>
 
@@ -7,15 +7,15 @@
 #include <chrono>
 #include <thread>
 
-namespace braid::lsm {
+namespace braid::base {
 namespace {
 
-class CountingJob final : public base::Workers::Job {
+class CountingJob final : public Workers::Job {
  public:
   explicit CountingJob(std::atomic<int>* runs) : runs_(runs) {}
-  base::Workers::Next Run() noexcept override {
+  Workers::Next Run() noexcept override {
     runs_->fetch_add(1);
-    return base::Workers::Next::WhenWoken();
+    return Workers::Next::WhenWoken();
   }
 
  private:
@@ -28,7 +28,7 @@ class JobSetTest : public ::testing::Test {
     JobSet::Jobs jobs;
     jobs.emplace_back(std::make_unique<CountingJob>(&flushes_), JobSet::Lane::kFlush);
     jobs.emplace_back(std::make_unique<CountingJob>(&merges_), JobSet::Lane::kMerge);
-    set_.Start(base::Workers::OfProcess(), std::move(jobs), [this] {
+    set_.Start(Workers::OfProcess(), std::move(jobs), [this] {
       EXPECT_EQ(flushes_.load() + merges_.load(), 0) << "nothing runs yet";
       set_.Wake();  // of a job that is not there yet: nothing
     });
@@ -71,4 +71,4 @@ TEST_F(JobSetTest, WhatWasNotStartedNeedsNoStop) {
 }
 
 }  // namespace
-}  // namespace braid::lsm
+}  // namespace braid::base

@@ -14,21 +14,21 @@
 #include "base/mutex.h"
 #include "base/workers.h"
 
-namespace braid::lsm {
+namespace braid::base {
 
 class JobSet {
  public:
-  using Lane = base::Workers::Lane;
-  using Jobs = std::vector<std::pair<std::unique_ptr<base::Workers::Job>, Lane>>;
+  using Lane = Workers::Lane;
+  using Jobs = std::vector<std::pair<std::unique_ptr<Workers::Job>, Lane>>;
 
   /// Adds `jobs` to `workers`, once `before` has run: from then on they may be woken, and run when
   /// it returns. Throws what Workers::Add throws; Remove takes away those that were added.
   template <class Before>
-  void Start(std::shared_ptr<base::Workers> workers, Jobs jobs, Before&& before) {
+  void Start(std::shared_ptr<Workers> workers, Jobs jobs, Before&& before) {
     BRAID_CHECK(jobs_.empty());  // once
     jobs_ = std::move(jobs);
     {
-      const base::MutexLock lock(mutex_);
+      const MutexLock lock(mutex_);
       workers_ = workers;
     }
     before();
@@ -39,7 +39,7 @@ class JobSet {
   /// Nothing is woken from here on, but what runs goes on until Remove. False: nothing was started,
   /// or it was stopped before.
   bool Close() noexcept {
-    const base::MutexLock lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = std::exchange(workers_, nullptr);
     return closed_ != nullptr;
   }
@@ -52,16 +52,16 @@ class JobSet {
 
   /// There may be something to be done.
   void Wake() noexcept {
-    const base::MutexLock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (workers_ == nullptr) return;
     for (const auto& [job, lane] : jobs_) workers_->Wake(job.get());
   }
 
  private:
-  base::Mutex mutex_;
-  std::shared_ptr<base::Workers> workers_ BRAID_GUARDED_BY(mutex_);  // null before and after
-  std::shared_ptr<base::Workers> closed_;                            // between Close and Remove
+  Mutex mutex_;
+  std::shared_ptr<Workers> workers_ BRAID_GUARDED_BY(mutex_);  // null before and after
+  std::shared_ptr<Workers> closed_;                            // between Close and Remove
   Jobs jobs_;  // set before workers_, and constant from then on
 };
 
-}  // namespace braid::lsm
+}  // namespace braid::base
