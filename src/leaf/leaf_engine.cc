@@ -4,36 +4,20 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/activity.h"
 #include "base/check.h"
+#include "base/epoch.h"
 #include "base/no_throw.h"
 #include "engine/parts.h"
-#include "engine/stored_value.h"
+#include "leaf/leaf_recovery.h"
 
 namespace braid::leaf {
 
-namespace {
-
-SpanSkipList::Limits LimitsOf(const Options& options) {
-  SpanSkipList::Limits limits;
-  limits.span = options.leaf.span;
-  limits.ranges = options.leaf.ranges;
-  limits.divide = *options.leaf.divide_ranges;
-  return limits;
-}
-
-}  // namespace
-
 LeafEngine::LeafEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool)
-    : options_(options),
-      pool_(std::move(pool)),
-      usage_(pool_->media().reserved_bytes() / pool_->chunk_bytes()),
-      manifest_(pool_.get()),
-      list_(std::make_unique<LeafList>(pool_.get(), LimitsOf(options), options.verify_checksums)),
-      heap_(pool_.get(), &usage_, engine::ShardCount(options)),
-      stalls_(options.listener.get()) {
-  WatchMedium(pool_.get());
+    : store_(options, std::move(pool)) {
+  WatchMedium(store_.pool.get());
 }
 
 Result<std::shared_ptr<LeafEngine>> LeafEngine::Open(const Options& options,
@@ -49,7 +33,7 @@ Result<std::shared_ptr<LeafEngine>> LeafEngine::Open(const Options& options,
       });
   if (!pool.ok()) return pool.status();
   std::shared_ptr<LeafEngine> engine(new LeafEngine(options, std::move(pool).value()), Deleter());
-  if (!engine->usage_.ok()) return Status::OutOfMemory();
+  if (!engine->store_.ok()) return Status::OutOfMemory();
   Status s = engine->Recover();
   if (s.ok() && options.verify_on_open == VerifyOnOpen::kFull) {
     VerifyReport report;
@@ -57,36 +41,39 @@ Result<std::shared_ptr<LeafEngine>> LeafEngine::Open(const Options& options,
   }
   if (engine->medium_failed()) return engine->MediumStatus();
   if (!s.ok()) return s;
+  pool::PmemPool* const opened = engine->store_.pool.get();
   if (options.read_only) {
-    if (s = engine->pool_->media().Seal(); !s.ok()) return s;
+    if (s = opened->media().Seal(); !s.ok()) return s;
   } else {
-    if (s = engine->pool_->MarkDirty(); !s.ok()) return s;
+    if (s = opened->MarkDirty(); !s.ok()) return s;
     // The image is of no use from here on: a crash leads to a scan.
     engine->image_served_ = true;
-    FreeLeafImage(engine->pool_.get());
+    FreeLeafImage(opened);
   }
   engine->open_micros_ =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                 std::chrono::steady_clock::now() - begin)
                                 .count());
-  if (options.listener != nullptr) {
-    options.listener->OnRecovery({.clean = engine->pool_->was_clean(),
-                                  .replayed_entries = engine->recovered_entries_,
-                                  .micros = engine->open_micros_});
-  }
-  engine->StartJob();
+  engine->TellRecovery();
+  engine->store_.scheduler.Start();
   return engine;
+}
+
+void LeafEngine::TellRecovery() const {
+  if (store_.options.listener == nullptr) return;
+  store_.options.listener->OnRecovery({.clean = store_.pool->was_clean(),
+                                       .replayed_entries = recovered_entries_,
+                                       .micros = open_micros_});
 }
 
 Status LeafEngine::Recover() {
   const base::ActivityScope activity(base::Activity::kRecovery);
-  LeafRecovery job(pool_.get(), &manifest_, list_.get(), &usage_);
+  LeafRecovery job(store_.pool.get(), &store_.manifest, &store_.list, &store_.usage);
   Result<RecoveredLeaves> found = job.Run();
   if (!found.ok()) return found.status();
-  sequence_.store(found->last_sequence);
-  heap_.set_next_id(found->next_chunk_id);
-  opened_entries_ = found->entries;
-  if (pool_->was_clean()) {
+  store_.writer.Begin(found->last_sequence, found->entries);
+  store_.heap.set_next_id(found->next_chunk_id);
+  if (store_.pool->was_clean()) {
     if (!found->from_image && found->entries != 0) {
       Log("the pool was closed in order and has no image of its index: its leaves were read");
     }
@@ -98,122 +85,112 @@ Status LeafEngine::Recover() {
 }
 
 void LeafEngine::Log(const std::string& line) const {
-  if (options_.logger) options_.logger(line);
-}
-
-/// Reclaims and collects when garbage has come together.
-class LeafEngine::Maintenance final : public base::Workers::Job {
- public:
-  explicit Maintenance(LeafEngine* engine) : engine_(engine) {}
-
-  base::Workers::Next Run() noexcept override {
-    engine_->maintenance_wanted_.store(false);
-    base::IgnoreExceptions([&] {  // without memory it is done later
-      engine_->Maintain();
-      engine_->pool_->GrowAhead(0);
-      engine_->errors_.NoteSyncError();
-    });
-    return base::Workers::Next::WhenWoken();
-  }
-
- private:
-  LeafEngine* const engine_;
-};
-
-void LeafEngine::StartJob() {
-  if (!options_.background_threads || options_.read_only) return;
-  BRAID_CHECK(workers_ == nullptr && job_ == nullptr);
-  job_ = std::make_unique<Maintenance>(this);
-  workers_ = base::Workers::OfProcess();
-  workers_->Add(job_.get(), base::Workers::Lane::kMerge);
+  if (store_.options.logger) store_.options.logger(line);
 }
 
 LeafEngine::~LeafEngine() {
   // A database that was not closed is left as a crash leaves it: that is what recovery is for.
-  closed_.store(true);
-  if (job_ != nullptr) workers_->Remove(job_.get());
+  store_.closed.store(true);
+  store_.scheduler.Stop();
   base::SynchronizeEpoch();
-  list_->Forget(list_->TakeGarbage());
+  LeafList::Forget(store_.list.TakeGarbage());
 }
 
 Status LeafEngine::Close() {
-  const base::MutexLock closing(closing_mutex_);
+  const base::MutexLock closing(close_mutex_);
   {
-    const base::MutexLock close_lock(close_mutex_);
+    const base::MutexHold held = store_.scheduler.Hold();
     if (closed()) return Status::Closed();
-    closed_.store(true);
+    store_.closed.store(true);
   }
-  // Not under close_mutex_: a write of a large value may wait for that one, for space.
-  large_values_.Close();
-  const base::MutexLock close_lock(close_mutex_);
+  // Not under the scheduler's lock: a write of a large value may wait for that one, for space.
+  store_.large_values.Close();
+  const base::MutexHold held = store_.scheduler.Hold();
   base::SynchronizeEpoch();  // no call is under way after this
-  if (job_ != nullptr) workers_->Remove(job_.get());
+  store_.scheduler.Stop();
   Status outcome;
-  if (!options_.read_only) outcome = base::CatchToStatus([&] { return CloseInOrder(); });
+  const bool writable = !store_.options.read_only;
+  if (writable) outcome = base::CatchToStatus([&] { return CloseInOrder(); });
   if (outcome.ok() && medium_failed()) outcome = MediumStatus();
-  if (outcome.ok() && !options_.read_only)
-    outcome = base::CatchToStatus([&] { return pool_->MarkClean(); });
+  if (outcome.ok() && writable) {
+    outcome = base::CatchToStatus([&] { return store_.pool->MarkClean(); });
+  }
   // A pool that is not marked clean is recovered at the next open, as after a crash.
-  pool_->media().Unlock();
+  store_.pool->media().Unlock();
   return outcome;
+}
+
+Status LeafEngine::Flush() {
+  if (closed()) return Status::Closed();
+  return store_.writer.Admit();
+}
+
+Status LeafEngine::Compact() {
+  if (closed()) return Status::Closed();
+  if (Status s = store_.writer.Admit(); !s.ok()) return s;
+  if (Status s = store_.scheduler.Compact(); !s.ok()) return s;
+  return store_.writer.Admit();
+}
+
+Status LeafEngine::Verify(VerifyReport* report, const std::function<void(double)>& progress) {
+  const base::MutexHold held = store_.scheduler.Hold();  // Close waits
+  if (closed()) return Status::Closed();
+  return VerifyAll(report, progress);
+}
+
+Status LeafEngine::VerifyAll(VerifyReport* report, const std::function<void(double)>& progress) {
+  return LeafVerifier(store_.ToVerify(image_served_, &progress)).Run(report);
 }
 
 Status LeafEngine::BackgroundStatus() {
   if (closed()) return Status::Closed();
-  return medium_failed() ? MediumStatus() : pool_->media().SyncError();
+  return medium_failed() ? MediumStatus() : store_.pool->media().SyncError();
 }
 
 Status LeafEngine::CloseInOrder() {
   BRAID_DCHECK(closed());  // nobody writes any more
-  while (Reclaim(true)) {
+  while (store_.reclaimer.Reclaim(true)) {
   }
-  BRAID_DCHECK(pool_->failed() || list_->garbage_leaves() == 0);
+  BRAID_DCHECK(store_.pool->failed() || store_.list.garbage_leaves() == 0);
   RecoveredLeaves facts;
-  facts.last_sequence = std::min(sequence_.load(), format::kMaxSequence);
-  facts.next_chunk_id = heap_.next_id();
-  facts.entries = entries();
-  const Status image = WriteLeafImage(pool_.get(), list_->head()->next.load(), usage_, facts);
+  facts.last_sequence = std::min(store_.writer.last_sequence(), format::kMaxSequence);
+  facts.next_chunk_id = store_.heap.next_id();
+  facts.entries = store_.writer.entries();
+  const Status image =
+      WriteLeafImage(store_.pool.get(), store_.list.head()->next.load(), store_.usage, facts);
   if (!image.ok()) Log("no image of the index was written: " + image.ToString());
-  manifest_.record().last_sequence = facts.last_sequence;
-  if (format::TableRecord* table = manifest_.FindTable(level::Manifest::kL1Id)) {
+  store_.manifest.record().last_sequence = facts.last_sequence;
+  if (format::TableRecord* table = store_.manifest.FindTable(level::Manifest::kL1Id)) {
     table->entries = facts.entries;  // for those who read the pool's facts
   }
-  return manifest_.Commit();
-}
-
-Status LeafEngine::ValueOf(uint64_t entry, std::string_view* value) const {
-  return engine::ReadStoredValue(*pool_, entry, options_.verify_checksums, value);
+  return store_.manifest.Commit();
 }
 
 Statistics LeafEngine::GetStatistics() {
   Statistics s;
-  s.puts = counters_.Sum(LeafCounter::kPuts);
-  s.deletes = counters_.Sum(LeafCounter::kDeletes);
-  s.batches = counters_.Sum(LeafCounter::kBatches);
-  s.gets = counters_.Sum(LeafCounter::kGets);
-  s.gets_found = counters_.Sum(LeafCounter::kGetsFound);
-  s.iterators = counters_.Sum(LeafCounter::kIterators);
-  s.bytes_put = counters_.Sum(LeafCounter::kBytesPut);
-  s.lines_flushed = pool_->ops().lines_flushed();
-  s.fences = pool_->ops().fences();
-  s.collected_chunks = counters_.Sum(LeafCounter::kFreedChunks);
-  stalls_.Fill(&s);
-  s.l1_entries = entries();
+  store_.writer.Fill(&s);
+  s.gets = counters_.Sum(Counter::kGets);
+  s.gets_found = counters_.Sum(Counter::kGetsFound);
+  s.iterators = counters_.Sum(Counter::kIterators);
+  s.lines_flushed = store_.pool->ops().lines_flushed();
+  s.fences = store_.pool->ops().fences();
+  s.collected_chunks = store_.reclaimer.chunks_given_back();
+  store_.stalls.Fill(&s);
   s.index_entries = s.l1_entries;
   s.index_complete = 1;
-  s.memory_bytes = list_->leaves() * sizeof(LeafNode) + list_->upper().nodes() * sizeof(SpanNode);
-  s.memory_budget_bytes = options_.memory_budget_bytes;
+  s.memory_bytes =
+      store_.list.leaves() * sizeof(LeafNode) + store_.list.upper().nodes() * sizeof(SpanNode);
+  s.memory_budget_bytes = store_.options.memory_budget_bytes;
   // In this order: the pool may grow between the two, but does not shrink.
-  s.pool_used_bytes = pool_->used_chunks() * pool_->chunk_bytes();
-  s.pool_bytes = pool_->pool_bytes();
-  s.pool_max_bytes = pool_->max_bytes();
-  s.last_sequence = sequence_.load();
+  s.pool_used_bytes = store_.pool->used_chunks() * store_.pool->chunk_bytes();
+  s.pool_bytes = store_.pool->pool_bytes();
+  s.pool_max_bytes = store_.pool->max_bytes();
   s.open_micros = open_micros_;
   s.recovered_entries = recovered_entries_;
-  s.clean_open = pool_->was_clean() ? 1 : 0;
-  s.media_class = pool_->ops().media_class();
-  s.media_class_forced = pool_->media().media_class_forced();
-  s.design = options_.design;
+  s.clean_open = store_.pool->was_clean() ? 1 : 0;
+  s.media_class = store_.pool->ops().media_class();
+  s.media_class_forced = store_.pool->media().media_class_forced();
+  s.design = store_.options.design;
   return s;
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "engine/stored_value.h"
 #include "index/entry_tree.h"
 
 namespace braid::leaf {
@@ -217,6 +218,10 @@ Result<bool> LeafList::View(const LeafNode& node, LeafView* view) const {
   return true;
 }
 
+Status LeafList::ValueOf(uint64_t entry, std::string_view* value) const {
+  return engine::ReadStoredValue(*pool_, entry, verify_, value);
+}
+
 // ---- Changing
 // ------------------------------------------------------------------------------------
 
@@ -365,6 +370,22 @@ Status LeafList::Replace(LeafNode* before, const std::vector<LeafNode*>& old,
   const base::MutexLock lock(space_mutex_);
   garbage_.insert(garbage_.end(), old.begin(), old.end());
   return Status::OK();
+}
+
+Status LeafList::Lock(std::string_view key, base::MutexHold* lock, LeafNode** node) {
+  for (;;) {
+    SpanSkipList::Raises raises;
+    LeafNode* found = upper_->Find(key, &raises);
+    if (raises.count != 0) upper_->Raise(key, raises);
+    *lock = base::MutexHold(found->mutex);
+    const LeafNode* next = found->next.load();
+    if (found->replaced.load() || (next != nullptr && next->low <= key)) {
+      lock->unlock();
+      continue;
+    }
+    *node = found;
+    return LoadLocked(found);
+  }
 }
 
 bool LeafList::LockWithPrevious(LeafNode* node, base::MutexHold* previous_lock,

@@ -78,6 +78,8 @@ class LeafList {
   LeafLookup Find(const LeafNode& node, std::string_view key, uint64_t key_hash) const noexcept;
   /// The entries of a loaded leaf in key order; false: it changed meanwhile.
   Result<bool> View(const LeafNode& node, LeafView* view) const;
+  /// What a search has found, checked; Corruption at damage. While the entry can't be freed.
+  Status ValueOf(uint64_t entry, std::string_view* value) const;
   /// The entry a slot names, checked; null, and what is wrong, at damage.
   const format::EntryHeader* EntryOf(const LeafNode& node, uint32_t slot, Status* status) const;
 
@@ -93,6 +95,9 @@ class LeafList {
   /// mutexes of `before` and `old` are held. On error nothing has happened.
   Status Replace(LeafNode* before, const std::vector<LeafNode*>& old,
                  const std::vector<LeafPlan>& plans, pool::AllocationClass allocation);
+  /// Finds the leaf that is responsible for `key` and locks it; it is alive and loaded. Without any
+  /// leaf's mutex, inside an EpochGuard.
+  Status Lock(std::string_view key, base::MutexHold* lock, LeafNode** node);
   /// Locks a leaf and the one before it. False when the leaf is replaced. Without any leaf's mutex,
   /// inside an EpochGuard.
   static bool LockWithPrevious(LeafNode* node, base::MutexHold* previous_lock,

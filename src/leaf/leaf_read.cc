@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/epoch.h"
 #include "base/no_throw.h"
 #include "engine/empty_iterator.h"
 #include "leaf/leaf_engine.h"
@@ -207,7 +208,7 @@ class LeafIterator final : public Iterator {
     const std::string_view key = KeyAt(at);
     if ((upper_ && key >= *upper_) || (lower_ && key < *lower_)) return false;
     std::string_view value;
-    if (Status s = engine_->ValueOf(view_.entries[at], &value); !s.ok()) return s;
+    if (Status s = engine_->list().ValueOf(view_.entries[at], &value); !s.ok()) return s;
     key_.assign(key);
     value_.assign(value);
     return true;
@@ -230,40 +231,40 @@ class LeafIterator final : public Iterator {
 Status LeafEngine::Get(const ReadOptions& options, Slice key, std::string* value) {
   if (Status s = engine::CheckKey(key); !s.ok()) return s;
   if (options.snapshot != nullptr) return NoSnapshots();
-  counters_.Add(LeafCounter::kGets);
+  counters_.Add(Counter::kGets);
   const uint64_t hash = base::Hash64(key);
   const base::EpochGuard guard;
   if (closed()) return Status::Closed();
   for (;;) {
-    LeafNode* node = list_->upper().Find(key, nullptr);
+    LeafNode* node = store_.list.upper().Find(key, nullptr);
     if (!node->loaded.load(std::memory_order_acquire)) {
-      Status s = list_->Load(node);
+      Status s = store_.list.Load(node);
       if (node->replaced.load()) continue;
       if (!s.ok()) return s;
     }
     const uint64_t version = node->version.load(std::memory_order_acquire);
     const LeafNode* next = node->next.load(std::memory_order_acquire);
     if (next != nullptr && next->low <= key) continue;
-    const LeafLookup found = list_->Find(*node, key, hash);
+    const LeafLookup found = store_.list.Find(*node, key, hash);
     if (found.state == LeafLookup::State::kRetry ||
         node->version.load(std::memory_order_acquire) != version) {
       if (node->replaced.load()) WaitForReplacement(node);
       continue;
     }
     if (found.state == LeafLookup::State::kCorrupt) {
-      return pool_->CorruptionAt(found.offset, "leaf or entry", "its check does not match");
+      return store_.pool->CorruptionAt(found.offset, "leaf or entry", "its check does not match");
     }
     if (found.state == LeafLookup::State::kAbsent) return Status::NotFound();
     std::string_view stored;
-    if (Status s = ValueOf(found.offset, &stored); !s.ok()) return s;
+    if (Status s = store_.list.ValueOf(found.offset, &stored); !s.ok()) return s;
     value->assign(stored);
-    counters_.Add(LeafCounter::kGetsFound);
+    counters_.Add(Counter::kGetsFound);
     return Status::OK();
   }
 }
 
 std::unique_ptr<Iterator> LeafEngine::NewIterator(const ReadOptions& options) {
-  counters_.Add(LeafCounter::kIterators);
+  counters_.Add(Counter::kIterators);
   if (options.snapshot != nullptr) return std::make_unique<engine::StatusIterator>(NoSnapshots);
   return std::make_unique<LeafIterator>(shared_from_this(), options);
 }
