@@ -1,0 +1,42 @@
+// Purpose: what merges that were interrupted had said in their newest redo records that they were
+// about to do, and may have done a part of.
+// Thread safety: one thread.
+// Invariants:
+//   1. An update counts when its record is intact, of a merge that the manifest names, and the
+//      newest one of it.
+// Persistence: none.
+// Source: docs/internals/repair.md, "Which entries count".
+#pragma once
+
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "format/manifest.h"
+#include "media/pool_image.h"
+
+namespace braid::repair {
+
+class RedoUpdates {
+ public:
+  RedoUpdates() = default;
+  /// `places`: offsets of the chunks that may hold redo records. `believes_marks`: false after a
+  /// loss of the page cache; then of an original and its copy a rebuild that was interrupted may
+  /// have chosen the one that the merge was about to drop.
+  RedoUpdates(const media::PoolImage& image, uint64_t chunk_bytes,
+              std::span<const format::MergeRecord> merges, const std::vector<uint64_t>& places,
+              bool believes_marks);
+
+  /// Whether a merge was about to mark the entry obsolete.
+  bool MarksObsolete(uint64_t offset) const { return obsolete_.contains(offset); }
+  /// Link words that merges were about to store.
+  const std::vector<uint64_t>& links() const noexcept { return links_; }
+
+ private:
+  void Take(const char* record, bool believes_marks);
+
+  std::unordered_set<uint64_t> obsolete_;
+  std::vector<uint64_t> links_;
+};
+
+}  // namespace braid::repair
