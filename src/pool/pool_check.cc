@@ -10,8 +10,7 @@ namespace braid::pool {
 using format::ChunkKind;
 
 std::vector<std::string> PmemPool::CheckAllocator(uint64_t redo_chunks) {
-  const base::MutexLock grow_lock(grow_mutex_);
-  const base::MutexLock lock(mutex_);
+  const base::MutexLock lock(grow_mutex_);
   std::vector<std::string> problems;
   const auto problem = [&](uint64_t chunk, const std::string& what) {
     problems.emplace_back(CorruptionAt(ChunkOffset(chunk), "chunk", what).message());
@@ -24,15 +23,18 @@ std::vector<std::string> PmemPool::CheckAllocator(uint64_t redo_chunks) {
   uint64_t redo_states = 0;
   for (uint64_t chunk = 0; chunk < chunks(); ++chunk) {
     const format::ChunkState state = StateOf(chunk);
-    if (*StateWord(chunk) != state.raw) problem(chunk, "its state on the medium is another one");
+    if (segments_.StateOnMedium(chunk).raw != state.raw) {
+      problem(chunk, "its state on the medium is another one");
+    }
     free_states += state.kind() == ChunkKind::kFree ? 1 : 0;
     meta_states += state.kind() == ChunkKind::kMeta ? 1 : 0;
     redo_states += state.kind() == ChunkKind::kRedo ? 1 : 0;
   }
   std::vector<uint64_t> sorted;
-  for (uint32_t region = 0; region < regions_; ++region) {
-    BRAID_DCHECK(free_[region].size() <= chunks_of(region));
-    for (const uint64_t chunk : free_[region]) {
+  for (uint32_t region = 0; region < regions(); ++region) {
+    const std::vector<uint64_t> list = free_.ListOf(region);
+    BRAID_DCHECK(list.size() <= chunks_of(region));
+    for (const uint64_t chunk : list) {
       if (RegionOfChunk(chunk) != region) problem(chunk, "it is free in another region");
       sorted.push_back(chunk);
     }
@@ -47,9 +49,10 @@ std::vector<std::string> PmemPool::CheckAllocator(uint64_t redo_chunks) {
                             std::to_string(sorted.size()) + " can be allocated");
   }
   // Segments lie side by side from the first chunk to the last.
-  BRAID_DCHECK(ChunkOffset(chunks()) == segments_.back().base + segments_.back().bytes);
+  const std::vector<Segment> segments = segments_.All();
+  BRAID_DCHECK(ChunkOffset(chunks()) == segments.back().base + segments.back().bytes);
   uint64_t meta = 0;
-  for (const Segment& segment : segments_) meta += segment.meta_chunks;
+  for (const Segment& segment : segments) meta += segment.meta_chunks;
   if (meta_states != meta || redo_states != redo_chunks) {
     all("chunk states", std::to_string(meta_states) + " chunks hold headers and " +
                             std::to_string(redo_states) + " redo records, " + std::to_string(meta) +

@@ -1,0 +1,107 @@
+// Purpose: which chunks of a pool are free: a list for each region, what is set aside for deletes
+// and copies, and a run of neighbours that is kept for a large value. Numbers only; what the medium
+// says of a chunk is the caller's to store.
+// Thread safety: all calls from any thread; each is one step to the others.
+// Invariants:
+//   1. A chunk is in one list at most, that of its region, and no chunk twice: else two would get
+//      it.
+//   2. A list has room for all chunks of its region: to give one back takes no memory.
+//   3. The chunks of a segment that was announced and not yet listed count neither as free nor as
+//      used.
+// Persistence: none; an open fills the lists from the states on the medium.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/mutex.h"
+#include "format/layout.h"
+
+namespace braid::pool {
+
+/// What an allocation is for: it decides whether the last free chunks may be used.
+enum class AllocationClass : uint8_t {
+  kWrite,       ///< puts and batches: leave the reserve alone
+  kDelete,      ///< deletes: may use the reserve, so that space can be freed in a full pool
+  kBackground,  ///< merges and collection: may use everything
+};
+
+/// The class of one write.
+constexpr AllocationClass ClassOf(format::EntryOp op) noexcept {
+  return op == format::EntryOp::kDelete ? AllocationClass::kDelete : AllocationClass::kWrite;
+}
+
+class FreeChunks {
+ public:
+  /// Room for so many chunks in the list of a region.
+  void Reserve(uint32_t region, uint64_t chunks);
+  /// A segment of `chunks`, some of them in use, as it is found or made before anybody allocates.
+  /// The last one of `free` is taken first.
+  void Add(uint32_t region, uint64_t chunks, const std::vector<uint64_t>& free);
+  /// The same in two steps, for a segment that comes while others allocate: it is there; its free
+  /// chunks can be taken, after all that were free before. Reserve has made room.
+  void Announce(uint64_t chunks, uint64_t free) noexcept;
+  void List(uint32_t region, const std::vector<uint64_t>& free) noexcept;
+
+  /// First of `count` neighbouring chunks of a region, none when there are none that this class may
+  /// have. What is kept is for writes of large values only.
+  std::optional<uint64_t> Take(uint64_t count, uint32_t region, AllocationClass allocation);
+  void GiveBack(uint64_t chunk, uint32_t region) noexcept;
+  /// A chunk has become one whose entries are to be copied; as many chunks are kept free for that,
+  /// twice over. / It has ceased to be one.
+  void AddWriteAhead() noexcept { write_ahead_.fetch_add(1, std::memory_order_relaxed); }
+  void RemoveWriteAhead() noexcept;
+
+  /// Keeps the free chunks of a run, and those that become free there, for an extent of up to
+  /// `count` chunks that a write asks for; one run at a time, the last one. So the rest of it can
+  /// be emptied without other allocations filling it again.
+  void KeepRun(uint64_t first, uint64_t count, uint32_t region);
+  /// Anybody may have the chunks of the run that was kept.
+  void LetRunGo() noexcept;
+  /// Whether a write could have a run of `count` chunks now, without growth.
+  bool HasRun(uint64_t count);
+
+  uint64_t free() const;
+  uint64_t free_of(uint32_t region) const;
+  /// Free chunks except those that writes must leave alone; below zero when too few are left.
+  int64_t spare() const;
+  /// Chunks that hold something, headers among them.
+  uint64_t used() const;
+  /// Exact when none is allocated or freed meanwhile.
+  uint64_t write_ahead() const noexcept { return write_ahead_.load(std::memory_order_relaxed); }
+  /// Chunks that were taken in all.
+  uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
+  /// The list of a region, as it is now.
+  std::vector<uint64_t> ListOf(uint32_t region) const;
+
+ private:
+  uint64_t TakeOne(std::vector<uint64_t>* free) BRAID_REQUIRES(mutex_);
+  std::optional<size_t> FindRun(uint64_t count, uint32_t region, bool kept_too)
+      BRAID_REQUIRES(mutex_);
+  bool IsKept(uint64_t chunk) const noexcept BRAID_REQUIRES(mutex_) {
+    return chunk - kept_.first < kept_.count;
+  }
+  uint64_t Count() const noexcept BRAID_REQUIRES(mutex_);
+  uint64_t ReserveFor(AllocationClass allocation) const noexcept BRAID_REQUIRES(mutex_);
+
+  mutable base::Mutex mutex_;
+  // A region: chunk numbers, taken from the back; has room for all there are.
+  std::array<std::vector<uint64_t>, format::kMaxRegions> free_ BRAID_GUARDED_BY(mutex_);
+  uint64_t chunks_ BRAID_GUARDED_BY(mutex_) = 0;  // free or not, those of the next field among them
+  uint64_t unlisted_ BRAID_GUARDED_BY(mutex_) =
+      0;  // free chunks of a segment that is just being added
+  // The run that is kept, and how many of its chunks are free; no chunks: there is none.
+  struct {
+    uint64_t first = 0;
+    uint64_t count = 0;
+    uint64_t free = 0;
+    uint32_t region = 0;
+  } kept_ BRAID_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> write_ahead_{0};
+  std::atomic<uint64_t> taken_{0};
+};
+
+}  // namespace braid::pool
