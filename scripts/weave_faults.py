@@ -155,6 +155,18 @@ def faults_in(root, files):
             if edit.file in files or edit.source.rsplit(":", 1)[0] in files for name in edit.names()}
 
 
+def write_all(folder, texts):
+    """What is woven, and nothing else: a header that has no fault any more must not be found here."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.relative_to(folder).as_posix() not in texts:
+            path.unlink()
+    for file, text in texts.items():
+        path = folder / file
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--root", type=pathlib.Path, default=ROOT)
@@ -171,11 +183,8 @@ def main():
     except WeaveError as error:
         print(f"weave_faults: {error}", file=sys.stderr)
         return 1
-    for file, text in texts.items() if arguments.out else ():
-        path = arguments.out / file
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+    if arguments.out:
+        write_all(arguments.out, texts)
     if arguments.check:
         print(f"faults: {sum(len(e.names()) for e in read_edits(arguments.root))} find their places")
     return 0

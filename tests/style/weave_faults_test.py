@@ -44,6 +44,13 @@ class WeaveFaultsTest(TreeCase):
         self.assertEqual(weave_faults.faults_in(self.root, {"tests/crash/faults/log.txt"}), {"kA", "kB"})
         self.assertEqual(weave_faults.faults_in(self.root, {"src/log/b.cc"}), set())
 
+    def test_what_has_no_fault_any_more_is_not_woven(self):
+        woven = self.root / "woven"
+        weave_faults.write_all(woven, {"src/log/a.cc": "1", "src/log/b.h": "2"})
+        weave_faults.write_all(woven, {"src/log/a.cc": "3"})
+        self.assertEqual([path.name for path in sorted(woven.rglob("*.*"))], ["a.cc"])
+        self.assertEqual((woven / "src/log/a.cc").read_text(encoding="utf-8"), "3")
+
     def test_a_place_that_is_gone_or_there_twice_is_refused(self):
         self.assertIn("tests/crash/faults/log.txt:3: ", self.refusal("- Fence();\n+ ;\n"))
         self.assertIn("is not there any more", self.refusal("- Fence();\n+ ;\n"))
