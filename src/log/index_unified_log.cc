@@ -121,6 +121,8 @@ Status IndexUnifiedLog::Reserve(uint32_t shard_index, PendingEntry* entries, siz
                                 uint64_t random, pool::AllocationClass allocation) {
   BRAID_DCHECK(shard_index < shards_.size() && count > 0);
   Shard& shard = shards_[shard_index];
+  // Nobody would give them back. After a failure of the medium what was taken stays as it is.
+  BRAID_DCHECK(shard.new_chunks.empty() || pool_->failed());
   shard.placed = shard.accepted;
   shard.new_chunks.clear();
   const uint64_t room = pool_->chunk_bytes() - sizeof(format::LogChunkHeader);

@@ -56,7 +56,9 @@ class IndexUnifiedLog {
                   format::ChunkKind kind = format::ChunkKind::kLog);
 
   /// Finds room for `count` entries and chooses their heights; allocates chunks and extents as
-  /// needed. On error nothing is held. `random` is any well-mixed word.
+  /// needed. On error nothing is held. `random` is any well-mixed word. Commit or Rollback comes
+  /// before the next Reserve of the shard, unless no chunk and no extent was taken: then this room
+  /// is used again.
   Status Reserve(uint32_t shard, PendingEntry* entries, size_t count, uint64_t random,
                  pool::AllocationClass allocation);
   /// Writes key and value of a placed pending entry; the lines that the header does not touch are
@@ -76,7 +78,7 @@ class IndexUnifiedLog {
   /// Writes the header with its place in the order and flushes the rest. The entry is committed by
   /// the caller's next Fence. `older`: the version it replaces in the memtable, or 0.
   void Publish(const PendingEntry& pending, uint64_t sequence, uint8_t flags, uint64_t older);
-  /// Moves the shard's tail behind what was placed. Without it the next Reserve reuses the room.
+  /// Moves the shard's tail behind what was placed.
   void Commit(uint32_t shard);
   /// Gives back what Reserve took, reserved extents too, after a failure elsewhere.
   void Rollback(uint32_t shard, PendingEntry* entries, size_t count);

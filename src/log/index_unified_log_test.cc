@@ -302,6 +302,7 @@ TEST_F(IndexUnifiedLogTest, ALargeValueLiesInAnExtentOfItsOwn) {
   const std::string inline_value(LargestInlineValue(*pool_), 'i');
   PendingEntry small = Reserved(DraftOf("small", inline_value));
   EXPECT_EQ(small.extent, 0u) << "not yet large";
+  log_.Commit(0);
   const std::string value(inline_value.size() + 1, 'x');
   PendingEntry large = Reserved(DraftOf("large", value));
   log_.WritePayload(&large);
@@ -373,6 +374,25 @@ TEST_F(IndexUnifiedLogTest, AnExtentThatFindsNoRoomIsAFullPool) {
   one = {DraftOf("key", "small")};
   EXPECT_TRUE(Reserve(&one).ok()) << "there is room in the chunk";
 }
+
+#if !defined(NDEBUG) || defined(BRAID_CRASHSIM)
+
+TEST(IndexUnifiedLogDeathTest, AChunkThatWasTakenIsNotForgottenByTheNextReserve) {
+  // A child that is forked does not have the pool.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const test::TestPool pool;
+  IndexUnifiedLog log(pool.get(), 1, 1);
+  PendingEntry first = DraftOf("first", "1");
+  PendingEntry next = DraftOf("next", "2");
+  const AllocationClass allocation = AllocationClass::kWrite;
+  ASSERT_TRUE(log.Reserve(0, &first, 1, 42, allocation).ok());
+  EXPECT_DEATH((void)log.Reserve(0, &next, 1, 42, allocation), "new_chunks");
+  log.Rollback(0, &first, 1);
+  ASSERT_TRUE(log.Reserve(0, &next, 1, 42, allocation).ok());
+  log.Commit(0);
+}
+
+#endif
 
 }  // namespace
 }  // namespace braid::log
