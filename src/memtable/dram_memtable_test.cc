@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/checksum.h"
+#include "support/log_entries.h"
 #include "support/test_pool.h"
 
 namespace braid::memtable {
@@ -19,6 +20,7 @@ namespace {
 
 using index::LookupResult;
 using LookupState = index::LookupResult::State;
+using test::DraftOf;
 
 class DramMemTableTest : public ::testing::TestWithParam<MemTableKind> {
  protected:
@@ -29,15 +31,6 @@ class DramMemTableTest : public ::testing::TestWithParam<MemTableKind> {
   }
   MemTable::Store store() { return {pool_.get(), &sequence_, &stalls_}; }
 
-  static log::PendingEntry DraftOf(std::string_view key, std::string_view value,
-                                   format::EntryOp op = format::EntryOp::kPut) {
-    log::PendingEntry pending;
-    pending.op = op;
-    pending.key = key;
-    pending.value = value;
-    pending.key_hash = base::Hash64(key);
-    return pending;
-  }
   Status Put(std::string_view key, std::string_view value,
              const MemTable::Condition* condition = nullptr) {
     log::PendingEntry pending = DraftOf(key, value);

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <string>
@@ -21,11 +20,7 @@ namespace {
 using Parts = test::ZipperParts;
 using Strings = Parts::Strings;
 
-std::string KeyOf(int i) {
-  char text[16];
-  std::snprintf(text, sizeof text, "k%04d", i);
-  return text;
-}
+std::string KeyOf(int i) { return Parts::KeyOf(i); }
 
 /// By redo records, and link by link.
 class ZipperMergeTest : public ::testing::TestWithParam<bool> {
@@ -38,6 +33,11 @@ class ZipperMergeTest : public ::testing::TestWithParam<bool> {
   MergeResult Merge() { return parts_.Run(Begin()); }
   void LinkTarget(const index::LiveViews& views = {}) { parts_.Link(Parts::kTarget, views); }
   void LinkSource(const index::LiveViews& views = {}) { parts_.Link(Parts::kSource, views); }
+  /// Before the merge has done anything.
+  void ExpectDamage(const MergeInput& input) {
+    ZipperMerge merge(parts_.pool.get(), input);
+    EXPECT_TRUE(merge.Start().IsCorruption());
+  }
   /// The newest version of each key that a reader finds who asks the source, then the target.
   std::map<std::string, std::string> Read() {
     std::map<std::string, std::string> newest;
@@ -180,8 +180,7 @@ TEST_P(ZipperMergeTest, ADeleteOfTheTargetGivesWayToANewPut) {
 }
 
 TEST_P(ZipperMergeTest, EveryLayerLeadsThroughWhatIsTallEnough) {
-  for (int i = 0; i < 600; ++i) parts_.Put(KeyOf(2 * i), "old");
-  LinkTarget();
+  parts_.LinkKeys(Parts::kTarget, 600, 2, "old");
   for (int i = 0; i < 600; ++i) {
     if (i % 5 == 0) {
       parts_.Delete(KeyOf(3 * i));
@@ -195,10 +194,8 @@ TEST_P(ZipperMergeTest, EveryLayerLeadsThroughWhatIsTallEnough) {
 }
 
 TEST_P(ZipperMergeTest, ReadersMissNothingAtAnyStep) {
-  for (int i = 0; i < 60; ++i) parts_.Put(KeyOf(2 * i), "old");
-  LinkTarget();
-  for (int i = 0; i < 60; ++i) parts_.Put(KeyOf(3 * i), "new");
-  LinkSource();
+  parts_.LinkKeys(Parts::kTarget, 60, 2, "old");
+  parts_.LinkKeys(Parts::kSource, 60, 3, "new");
   const auto before = Read();
   EXPECT_EQ(before.size(), 100u);
   MergeInput input = Begin();
@@ -294,10 +291,8 @@ TEST_P(ZipperMergeTest, ATreeOfTallEntriesKeepsThoseAlone) {
 }
 
 TEST_P(ZipperMergeTest, AMergeThatIsStoppedGoesOnWhereItWas) {
-  for (int i = 0; i < 40; ++i) parts_.Put(KeyOf(2 * i), "old");
-  LinkTarget();
-  for (int i = 0; i < 40; ++i) parts_.Put(KeyOf(3 * i), "new");
-  LinkSource();
+  parts_.LinkKeys(Parts::kTarget, 40, 2, "old");
+  parts_.LinkKeys(Parts::kSource, 40, 3, "new");
   const auto expected = Read();
   int steps = 0;
   MergeInput input = Begin();
@@ -344,8 +339,7 @@ TEST_P(ZipperMergeTest, ASourceThatIsACircleIsDamage) {
   const uint64_t b = parts_.Put("b", "2");
   LinkSource();
   parts_.Entry(b)->links()[0] = parts_.pool->LinkTo(a).raw;
-  ZipperMerge merge(parts_.pool.get(), Begin());
-  EXPECT_TRUE(merge.Start().IsCorruption());
+  ExpectDamage(Begin());
 }
 
 TEST_P(ZipperMergeTest, ASourceThatEndsInABrokenLinkIsDamage) {
@@ -354,8 +348,7 @@ TEST_P(ZipperMergeTest, ASourceThatEndsInABrokenLinkIsDamage) {
   const uint64_t b = parts_.Put("b", "2");
   LinkSource();
   parts_.Entry(b)->links()[0] ^= 8;
-  ZipperMerge merge(parts_.pool.get(), Begin());
-  EXPECT_TRUE(merge.Start().IsCorruption());
+  ExpectDamage(Begin());
 }
 
 TEST_P(ZipperMergeTest, ABoundaryThatIsNotInTheSourceIsDamage) {
@@ -365,8 +358,7 @@ TEST_P(ZipperMergeTest, ABoundaryThatIsNotInTheSourceIsDamage) {
   LinkSource();
   MergeInput input = Begin();
   input.source_boundary = elsewhere;
-  ZipperMerge merge(parts_.pool.get(), input);
-  EXPECT_TRUE(merge.Start().IsCorruption());
+  ExpectDamage(input);
 }
 
 TEST_P(ZipperMergeTest, ADamagedKeyOfTheTargetIsNotPassed) {
@@ -461,8 +453,7 @@ INSTANTIATE_TEST_SUITE_P(Persistence, ZipperMergeTest, ::testing::Values(false, 
 TEST(ZipperBatchTest, AStepIsABatchFromTheTail) {
   Parts parts;
   parts.Link(Parts::kTarget);
-  for (int i = 0; i < 20; ++i) parts.Put(KeyOf(i), "value");
-  parts.Link(Parts::kSource);
+  parts.LinkKeys(Parts::kSource, 20, 1, "value");
   const std::vector<uint64_t> source = parts.Places(Parts::kSource);
   MergeInput input = parts.Begin();
   input.batch_entries = 8;
@@ -488,8 +479,7 @@ TEST(ZipperBatchTest, AStepIsABatchFromTheTail) {
 TEST(ZipperBatchTest, ARangeThatOneRecordDoesNotHoldIsSeveralBatches) {
   Parts parts;
   parts.Link(Parts::kTarget);
-  for (int i = 0; i < 2000; ++i) parts.Put(KeyOf(i), "value");
-  parts.Link(Parts::kSource);
+  parts.LinkKeys(Parts::kSource, 2000, 1, "value");
   MergeInput input = parts.Begin();
   input.batch_entries = 2000;
   const MergeResult merged = parts.Run(input);
@@ -543,8 +533,7 @@ class PoolBytes {
 
 TEST(ZipperReplayTest, ABatchThatWasRecordedAndNotMadeIsMadeFromItsRecord) {
   Parts parts;
-  for (int i = 0; i < 40; ++i) parts.Put(KeyOf(2 * i), "old");
-  parts.Link(Parts::kTarget);
+  parts.LinkKeys(Parts::kTarget, 40, 2, "old");
   for (int i = 0; i < 40; ++i) {
     i % 4 == 0 ? parts.Delete(KeyOf(3 * i)) : parts.Put(KeyOf(3 * i), "new");
   }
@@ -606,8 +595,7 @@ TEST(ZipperKeptTest, WhatStaysForViewsIsCountedByView) {
 TEST(ZipperAdoptTest, ALoadBecomesTheEmptyTarget) {
   Parts parts;
   parts.Link(Parts::kTarget);
-  for (int i = 0; i < 300; ++i) parts.Put(KeyOf(i), "value");
-  const uint64_t entries = parts.Link(Parts::kSource).entries;
+  const uint64_t entries = parts.LinkKeys(Parts::kSource, 300, 1, "value").entries;
   MergeInput input = parts.Begin();
   input.adopted_heads = {input.source_head};
   input.adopted_entries = entries;
@@ -763,8 +751,7 @@ TEST_F(ZipperCopiesTest, OfTwinsTheOneOfTheSourceStays) {
 }
 
 TEST_F(ZipperCopiesTest, RunsGiveWayAsAWhole) {
-  for (int i = 0; i < 300; ++i) parts_.Put(KeyOf(i), "value");
-  parts_.Link(Parts::kTarget);
+  parts_.LinkKeys(Parts::kTarget, 300, 1, "value");
   const Strings before = parts_.Merged();
   CopyTarget();
   MergeInput input = BeginCopies();
@@ -783,8 +770,7 @@ TEST_F(ZipperCopiesTest, RunsGiveWayAsAWhole) {
 }
 
 TEST_F(ZipperCopiesTest, ARunEndsWhereTheTargetHasChanged) {
-  for (int i = 0; i < 100; ++i) parts_.Put(KeyOf(i), "value");
-  parts_.Link(Parts::kTarget);
+  parts_.LinkKeys(Parts::kTarget, 100, 1, "value");
   CopyTarget();
   parts_.Put(KeyOf(30), "newer");
   parts_.Put(KeyOf(50) + "a", "between");

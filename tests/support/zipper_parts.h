@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +25,17 @@ class ZipperParts : public FlushParts {
     for (uint32_t i = 0; i < 2; ++i) merge.redo_chunks[i] = pool->first_redo_chunk(i);
     merge.source_id = 10;
     merge.target_id = 1;
+  }
+
+  static std::string KeyOf(int i) {
+    char text[16];
+    std::snprintf(text, sizeof text, "k%04d", i);
+    return text;
+  }
+  /// Makes `count` puts of each `stride`-th key the list behind a head.
+  flush::FlushResult LinkKeys(uint32_t head, int count, int stride, std::string_view value) {
+    for (int i = 0; i < count; ++i) Put(KeyOf(stride * i), value);
+    return Link(head);
   }
 
   /// Of a merge that begins now.
