@@ -118,7 +118,7 @@ void CopyFlush::GiveBack() {
 
 void CopyFlush::ShowCopies(index::EntryIndex* tree) {
   for (const uint64_t copy : newest_) {
-    BRAID_DCHECK(pool_->EntryAt(copy) != nullptr);
+    BRAID_DCHECK(pool_->EntryAt(copy) != nullptr || pool_->failed());
     tree->Upsert(pool_->KeyAt(copy), [&](uint64_t) { return copy; });
   }
 }

@@ -118,7 +118,8 @@ void LinkFlush::LinkEntry(EntryHeader* entry) {
   const uint64_t offset = pool_->OffsetOf(entry);
   const uint64_t link = pool_->LinkTo(offset).raw;
   const uint32_t own_strand = pool_->StrandOf(offset);
-  BRAID_DCHECK(own_strand < pool_->strands() && entry->height() >= 1);
+  BRAID_DCHECK(own_strand < pool_->strands());
+  BRAID_DCHECK(entry->height() >= 1 || pool_->failed());
   for (uint32_t layer = 0; layer < entry->height(); ++layer) {
     uint64_t*& last = last_[layer == 0 ? 0 : own_strand][layer];
     uint64_t* target = last;

@@ -189,7 +189,8 @@ void IndexUnifiedLog::WritePayload(PendingEntry* pending) {
 size_t IndexUnifiedLog::MakeHeader(const PendingEntry& pending, uint64_t sequence, uint8_t flags,
                                    uint64_t older, HeaderImage* image) const {
   BRAID_DCHECK(sequence <= format::kMaxSequence && older != pending.offset);
-  BRAID_DCHECK(pending.key_hash == base::Hash64(pending.key));
+  // The key may lie in the pool, whose medium may have failed since.
+  BRAID_DCHECK(pending.key_hash == base::Hash64(pending.key) || pool_->failed());
   BRAID_DCHECK(pending.key.size() < 1u << 17);  // more would run into the bits of the height
   // The other flags are of the entry's value, and set here.
   BRAID_DCHECK((flags & ~(format::kFirstOfUnit | format::kMoreOfUnit)) == 0);

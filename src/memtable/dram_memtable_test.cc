@@ -3,6 +3,7 @@
 #include "memtable/dram_memtable.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -104,6 +105,13 @@ TEST_P(DramMemTableTest, AFrozenOneRefusesWritesAndLeavesNothing) {
   EXPECT_EQ(table_->state(), State::kSealed);
   EXPECT_TRUE(Put("c", "3").IsTryAgain());
   EXPECT_EQ(Keys(), "ab");
+}
+
+TEST_P(DramMemTableTest, AMediumThatFailsUnderAWriteIsItsError) {
+  ASSERT_TRUE(Put("a", "1").ok());
+  ASSERT_EQ(::truncate((pool_.path() + "/segment-000000").c_str(), 0), 0);
+  const Status s = Put("a", "2");  // what it is compared with has become zeros
+  EXPECT_TRUE(s.IsIOError()) << s.ToString();
 }
 
 TEST_P(DramMemTableTest, ABatchHasNumbersThatFollowEachOther) {
