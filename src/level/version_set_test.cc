@@ -116,6 +116,30 @@ TEST_F(VersionSetTest, WhoKeepsAStateKeepsItsTables) {
   EXPECT_EQ(versions_.Lock().Keep()->active->id(), kL1 + 2);
 }
 
+TEST_F(VersionSetTest, AHeadIsKeptForAsLongAsAnybodyHasItsList) {
+  const VersionSet::Locked versions = versions_.Lock();
+  std::shared_ptr<PmemTable> list = versions.state().version->KeepList(1);
+  const uint32_t head = list->head_index();
+  versions.KeepHead(list);
+  versions.manifest().RemoveTable(list->id());
+  for (int i = 0; i < 3; ++i) {
+    const Result<uint32_t> other = versions.TakeHead();
+    ASSERT_TRUE(other.ok());
+    EXPECT_NE(*other, head) << "a reader looks at it";
+  }
+  // The state has it, too; nobody has another reference than these.
+  const std::weak_ptr<PmemTable> alive = list;
+  NextState next = versions.Next();
+  next.ReplaceOldest(1, std::make_shared<PmemTable>(pool_.get(), list->record(), true));
+  versions.Show(std::move(next));
+  list.reset();
+  reclaimer_.ReclaimMemory();
+  ASSERT_TRUE(alive.expired());
+  const Result<uint32_t> again = versions.TakeHead();
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*again, head);
+}
+
 TEST_F(VersionSetTest, TablesAreNewestFirst) {
   const VersionSet::Locked versions = versions_.Lock();
   const format::TableRecord older = NewTable(versions);
