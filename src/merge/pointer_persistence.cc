@@ -58,21 +58,22 @@ class Settlement {
  public:
   Settlement(pool::PmemPool* pool, uint64_t source, uint64_t target)
       : pool_(pool),
+        source_head_(source),
         source_(pool, pool->As<uint64_t>(source)),
         target_head_(target),
         target_(pool, pool->As<uint64_t>(target)) {}
 
   Result<uint64_t> Run() {
     const EntryHeader* unmerged = nullptr;  // the last one
-    const EntryHeader* merged = FindBoundary(&unmerged);
-    BRAID_DCHECK(damage_ || merged == nullptr || merged != unmerged);
+    const EntryHeader* merged = FindBoundary(0, &unmerged);
     // The own links of the entry under way may be set, to the end of a target that holds nothing
-    // behind it. Then only obsolete entries follow in the source; it leads to one of them again, so
-    // that there is something to stop at.
-    if (!damage_ && unmerged != nullptr && merged != nullptr &&
-        source_.Next(unmerged, &damage_) == nullptr) {
-      Store(const_cast<uint64_t*>(unmerged->links()), pool_->LinkTo(pool_->OffsetOf(merged)).raw);
+    // behind it. Then only obsolete entries follow in the source, if any; it leads to one of them
+    // again, so that there is something to stop at.
+    if (!damage_ && unmerged != nullptr && source_.Next(unmerged, &damage_) == nullptr) {
+      merged = FindObsolete(merged);
+      if (!damage_ && merged != nullptr) LinkTo(unmerged, merged);
     }
+    BRAID_DCHECK(damage_ || merged == nullptr || merged != unmerged);
     // The key that was under way, and the last one that may lie in the caches of a process that
     // died.
     if (!damage_ && unmerged != nullptr) RepairKey(unmerged);
@@ -95,11 +96,15 @@ class Settlement {
   bool IsMerged(const EntryHeader* entry) {
     return entry->state() == format::kStateObsolete || InTarget(entry);
   }
-  const EntryHeader* FindBoundary(const EntryHeader** unmerged);
+  const EntryHeader* FindBoundary(uint32_t strand, const EntryHeader** unmerged);
+  const EntryHeader* FindObsolete(const EntryHeader* first);
   void RepairKey(const EntryHeader* of);
   bool FindBefore(std::string_view key, uint32_t strand, uint64_t* before[kMaxHeight]);
   void RepairLayer(const std::vector<EntryHeader*>& here, std::string_view key, uint32_t strand,
                    uint64_t* before, uint32_t layer);
+  void LinkTo(const EntryHeader* from, const EntryHeader* to) {
+    Store(const_cast<uint64_t*>(from->links()), pool_->LinkTo(pool_->OffsetOf(to)).raw);
+  }
   void Store(uint64_t* link, uint64_t value) {
     if (LoadLink(link) != value) pool_->ops().StoreU64(link, value);
     // Equal too: the process that died may not have made it durable.
@@ -110,18 +115,20 @@ class Settlement {
   }
 
   pool::PmemPool* pool_;
+  uint64_t source_head_;
   SkipList source_;
   uint64_t target_head_;
   SkipList target_;
   Damage damage_;
 };
 
-/// Goes down the source, to the right as long as the next entry is not merged: by invariant 1 of
-/// the header all that are not come before all that are.
-const EntryHeader* Settlement::FindBoundary(const EntryHeader** unmerged) {
-  index::Tower tower = source_.head();
+/// Goes down a strand of the source, to the right as long as the next entry is not merged: by
+/// invariant 1 of the header all that are not come before all that are. The bottom layer, which
+/// leads through all strands, belongs to strand 0. Returns the first entry found that is merged.
+const EntryHeader* Settlement::FindBoundary(uint32_t strand, const EntryHeader** unmerged) {
+  index::Tower tower = pool_->As<uint64_t>(pool_->StrandHead(source_head_, strand));
   const EntryHeader* merged = nullptr;
-  for (uint32_t layer = kMaxHeight; layer-- > 0;) {
+  for (uint32_t layer = kMaxHeight; layer-- > (strand == 0 ? 0u : 1u);) {
     for (;;) {
       const EntryHeader* next = source_.Follow(tower, layer, &damage_);
       if (damage_) return nullptr;
@@ -141,6 +148,17 @@ const EntryHeader* Settlement::FindBoundary(const EntryHeader** unmerged) {
     }
   }
   return merged;
+}
+
+/// What upper layers still lead to where the bottom layer ends at the entry under way: the first of
+/// `first`, which strand 0 leads to, and what the others do; null when nothing does.
+const EntryHeader* Settlement::FindObsolete(const EntryHeader* first) {
+  for (uint32_t strand = 1; strand < pool_->strands() && !damage_; ++strand) {
+    const EntryHeader* unmerged = nullptr;
+    const EntryHeader* found = FindBoundary(strand, &unmerged);
+    if (found != nullptr && (first == nullptr || index::InOrder(*found, *first))) first = found;
+  }
+  return first;
 }
 
 /// The towers before `key` in the layers of a strand; the bottom one only for strand 0, which has

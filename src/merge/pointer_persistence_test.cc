@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "support/region_turns.h"
 #include "support/store_parts.h"
 
 namespace braid::merge {
@@ -14,14 +15,21 @@ namespace {
 /// that crashes comes by such a state too seldom.
 class SettleInterruptedMergeTest : public ::testing::Test {
  protected:
-  /// A table of "b", which is as low as can be, and a taller "c", each in as many versions as it
-  /// takes to draw such towers; the newest of both are `b_` and `c_`. L1 holds "a".
+  explicit SettleInterruptedMergeTest(uint32_t regions = 1)
+      : parts_([regions](Options* options) { options->pool.regions = regions; }) {}
+
+  /// A table of "b", which is as low as can be, and a taller "c" in the last region, each in as
+  /// many versions as it takes to draw such towers; the newest of both are `b_` and `c_`. L1 holds
+  /// "a".
   void SetUp() override {
     parts_.Put("a", "1");
     parts_.Flush();
     parts_.Merge();
+    test::TakeRegionsInTurns();
     for (int tries = 0; tries < 1000; ++tries) {
+      test::region_of_thread = 0;
       parts_.Put("b", "1");
+      test::region_of_thread = parts_.pool->regions() - 1;
       parts_.Delete("c");
       parts_.Flush();
       head_ = parts_.state().version->l0().front()->AsList()->head_offset();
@@ -33,6 +41,10 @@ class SettleInterruptedMergeTest : public ::testing::Test {
       while (!parts_.state().version->l0().empty()) parts_.Merge();
     }
     FAIL() << "no such towers were drawn";
+  }
+  void TearDown() override {
+    test::region_of_thread.reset();
+    media::SetRegionRule(nullptr);
   }
 
   static format::EntryHeader* Mutable(const format::EntryHeader* entry) {
@@ -71,6 +83,22 @@ TEST_F(SettleInterruptedMergeTest, NothingWasMerged) {
 TEST_F(SettleInterruptedMergeTest, TheOwnLinkOfTheEntryUnderWayEndsTheSource) {
   *c_->state_byte() = format::kStateObsolete;    // merged: a delete with nothing to hide
   b_->links()[0] = format::EntryPtr::End().raw;  // where it is to stand in L1: behind "a"
+  const Result<uint64_t> boundary = SettleInterruptedMerge(parts_.pool.get(), head_, target());
+  ASSERT_TRUE(boundary.ok()) << boundary.status().ToString();
+  EXPECT_EQ(*boundary, parts_.pool->OffsetOf(c_));
+  EXPECT_EQ(Waiting(*boundary), std::vector<std::string>{"b"});
+}
+
+class SettleMergeOfRegionsTest : public SettleInterruptedMergeTest {
+ protected:
+  SettleMergeOfRegionsTest() : SettleInterruptedMergeTest(2) {}
+};
+
+TEST_F(SettleMergeOfRegionsTest, WhatAnotherStrandAloneLeadsToIsFound) {
+  ASSERT_EQ(parts_.pool->strands(), 2u);
+  ASSERT_EQ(parts_.pool->StrandOf(parts_.pool->OffsetOf(c_)), 1u);
+  *c_->state_byte() = format::kStateObsolete;
+  b_->links()[0] = format::EntryPtr::End().raw;
   const Result<uint64_t> boundary = SettleInterruptedMerge(parts_.pool.get(), head_, target());
   ASSERT_TRUE(boundary.ok()) << boundary.status().ToString();
   EXPECT_EQ(*boundary, parts_.pool->OffsetOf(c_));

@@ -141,6 +141,7 @@ enum class Mutant : int {
   kOldBorderKept,              ///< merge: a border that was left behind stays beside a new one
   kBordersCrossed,            ///< merge: side by side, the border is taken for a version of its key
   kPointerEndNotTakenBack,    ///< recovery: the source ends at the entry under way
+  kPointerStrandNotAsked,     ///< recovery: what other strands lead to is not looked for there
   kPointerTowersNotRepaired,  ///< recovery: upper layers stay ahead of the bottom one
   kPointerCountBelieved,      ///< recovery: the number of entries in the manifest is believed
 

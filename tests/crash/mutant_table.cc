@@ -135,6 +135,8 @@ constexpr Row<Mutant> kTable[] = {
     {Mutant::kBordersCrossed, "merges side by side", "order", "SideBySide"},
     {Mutant::kPointerEndNotTakenBack, "pointer merge", "repeat", nullptr,
      "braid_unit_tests SettleInterruptedMergeTest.*"},
+    {Mutant::kPointerStrandNotAsked, "pointer merge", "repeat", nullptr,
+     "braid_unit_tests SettleMergeOfRegionsTest.*"},
     {Mutant::kPointerTowersNotRepaired, "pointer merge", "tower", "FlushAndCompact_pointer"},
     {Mutant::kPointerCountBelieved, "pointer merge", "repeat", "FlushAndCompact_pointer"},
     {Mutant::kCopiesMergeNotBegun, "collection: merge", "order", "Collection"},
