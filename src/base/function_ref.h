@@ -21,6 +21,7 @@ class FunctionRef<Returned(Arguments...)> {
   template <class Callable>
   requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef> &&
            std::is_invocable_r_v<Returned, Callable&, Arguments...>)
+      // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): `requires` leaves copies out
       FunctionRef(Callable&& callable)
   noexcept  // implicit: a lambda is passed as it is
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),

@@ -24,7 +24,7 @@ class JobSet {
   /// Adds `jobs` to `workers`, once `before` has run: from then on they may be woken, and run when
   /// it returns. Throws what Workers::Add throws; Remove takes away those that were added.
   template <class Before>
-  void Start(std::shared_ptr<Workers> workers, Jobs jobs, Before&& before) {
+  void Start(const std::shared_ptr<Workers>& workers, Jobs jobs, Before&& before) {
     BRAID_CHECK(jobs_.empty());  // once
     jobs_ = std::move(jobs);
     {

@@ -139,7 +139,7 @@ Row Kind(std::string name, std::string summary, KindNames<T> kinds, Field field)
 }
 
 #define BRAID_FIELD(member) \
-  [](Options & o) -> auto& { return o.member; }
+  [](Options & o) -> auto& { return o.member; }  // NOLINT(bugprone-macro-parentheses): a name
 
 constexpr const char* kBytes = "bytes";
 constexpr const char* kCount = "a number";

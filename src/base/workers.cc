@@ -34,6 +34,7 @@ std::shared_ptr<Workers> Workers::OfProcess() {
   static constinit std::atomic<Home*> home_of_process{nullptr};
   Home* home = home_of_process.load(std::memory_order_acquire);
   while (home == nullptr || home->generation != ForkGeneration()) {
+    // NOLINTNEXTLINE(modernize-make-unique): clang 14 makes no aggregate so.
     auto fresh = std::unique_ptr<Home>(new Home{.parents = home, .mutex = {}, .workers = {}});
     if (home_of_process.compare_exchange_strong(home, fresh.get())) home = fresh.release();
   }

@@ -28,6 +28,7 @@ Result<std::vector<Merger::Member>> Merger::MembersOf(const Plan& plan) {
   BRAID_DCHECK(!versions.record().AnyMerge());  // invariant 1
   const level::Level& level = versions.state().version->levels[plan.from];
   std::vector<Member> members;
+  members.reserve(plan.inputs.size());
   for (size_t i = plan.inputs.size(); i-- > 0;) {
     const size_t age = plan.inputs.size() - 1 - i;  // how many are older
     BRAID_CHECK(age < level.size());
@@ -38,6 +39,7 @@ Result<std::vector<Merger::Member>> Merger::MembersOf(const Plan& plan) {
     members.push_back({std::move(source), range});
   }
   std::vector<Member*> by_key;
+  by_key.reserve(members.size());
   for (Member& member : members) by_key.push_back(&member);
   std::sort(by_key.begin(), by_key.end(),
             [](const Member* a, const Member* b) { return a->range.first < b->range.first; });

@@ -30,12 +30,12 @@ Status Manifest::Create(uint32_t levels) {
   media::PersistOps& ops = pool_->ops();
   state_ = {};
   state_.level_count = levels;
-  for (uint16_t level = 1; level < levels; ++level) {
-    const uint32_t index = level - 1u;
+  for (uint32_t level = 1; level < levels; ++level) {
+    const uint32_t index = level - 1;
     char* const place = pool_->At(pool_->HeadOffset(index));
     ops.Copy(place, &head, sizeof head);
     ops.Flush(place, sizeof head, media::Site::kLevelHead);
-    state_.tables.push_back({kL1Id + index, level, 0, index, 0, 0});
+    state_.tables.push_back({kL1Id + index, static_cast<uint16_t>(level), 0, index, 0, 0});
   }
   const uint64_t last = kL1Id + levels - 2;
   state_.next_table_id = last + 1;

@@ -55,7 +55,7 @@ Status Writer::WhyRefused(Status status) {
     // Of a growth: the pool was given back to what it was, but the medium is not to be trusted.
     if (Status s = pool_.media().SyncError(); !s.ok()) store_.host->Fail(s);
   }
-  return failed() ? store_.errors->WhyEnded() : status;
+  return failed() ? store_.errors->WhyEnded() : std::move(status);
 }
 
 Status Writer::Update(const WriteOptions& options, log::PendingEntry pending) {
