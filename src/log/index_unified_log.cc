@@ -262,7 +262,8 @@ void IndexUnifiedLog::Rollback(uint32_t shard_index, PendingEntry* entries, size
 std::vector<uint64_t> IndexUnifiedLog::chunks() const {
   std::vector<uint64_t> all;
   for (const Shard& shard : shards_) {
-    BRAID_DCHECK(shard.new_chunks.empty());  // each write was committed, or rolled back
+    // Each write was committed, or rolled back.
+    BRAID_DCHECK(shard.new_chunks.empty() || pool_->failed());
     all.insert(all.end(), shard.chunks.begin(), shard.chunks.end());
   }
   return all;
