@@ -10,7 +10,6 @@
 #include "base/epoch.h"
 #include "engine/empty_iterator.h"
 #include "engine/failed_snapshot.h"
-#include "engine/stored_value.h"
 #include "read/db_iterator.h"
 
 namespace braid::read {
@@ -65,14 +64,6 @@ Reader::Reader(Store store) : store_(std::move(store)), pool_(*store_.pool), vie
   if (store_.options->lists.count_visits) visits_ = std::make_unique<index::VisitCounters>();
 }
 
-Status Reader::ValueOf(const index::ValueRef& ref, std::string_view* value) const {
-  if (ref.is_of_entry()) {
-    return engine::ReadStoredValue(pool_, ref.offset(), store_.options->verify_checksums, value);
-  }
-  *value = ref.bytes();
-  return Status::OK();
-}
-
 Status Reader::ValueOf(const index::CursorItem& item, std::string_view* value) const {
   if (pool_.Holds(item.entry)) {
     return ValueOf(index::ValueRef::OfEntry(pool_.OffsetOf(item.entry)), value);
@@ -85,12 +76,9 @@ size_t Reader::PlainValuesOf(std::span<const index::CursorItem> items) const noe
   return engine::PlainValues(pool_, items, store_.options->verify_checksums);
 }
 
-/// Not registered: for a read that ends with its epoch, or whose snapshot the caller keeps.
-Status Reader::ViewFor(const ReadOptions& options, index::ReadView* view) const {
-  *view = ViewOfNow();
-  if (options.snapshot == nullptr) return Status::OK();
-  if (Status s = engine::CheckSnapshot(*options.snapshot, &views_); !s.ok()) return s;
-  view->sequence = options.snapshot->sequence();
+Status Reader::ViewOf(const Snapshot& snapshot, index::ReadView* view) const {
+  if (Status s = engine::CheckSnapshot(snapshot, &views_); !s.ok()) return s;
+  view->sequence = snapshot.sequence();
   return Status::OK();
 }
 
@@ -111,9 +99,7 @@ Status Reader::Get(const ReadOptions& options, Slice key, std::string* value) {
   return Status::OK();
 }
 
-/// As LookupEntry, and counts which nodes of lists it visits, where that was asked for.
-LookupResult Reader::Lookup(Slice key, index::ReadView view, Status* status) const {
-  if (visits_ == nullptr) return LookupEntry(key, view, status);
+LookupResult Reader::LookupCounting(Slice key, index::ReadView view, Status* status) const {
   index::Visits visits(pool_);
   view.visits = &visits;
   const LookupResult result = LookupEntry(key, view, status);

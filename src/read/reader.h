@@ -18,6 +18,7 @@
 #include "base/function_ref.h"
 #include "cache/lookup_cache.h"
 #include "engine/engine.h"
+#include "engine/stored_value.h"
 #include "index/visits.h"
 #include "level/merging_iterator.h"
 #include "level/version_set.h"
@@ -58,7 +59,13 @@ class Reader {
   /// none is known; absent, too, with an error in `*status`. Inside an EpochGuard.
   index::LookupResult LookupEntry(Slice key, const index::ReadView& view, Status* status) const;
   /// Points to a value. Corruption when it does not verify.
-  Status ValueOf(const index::ValueRef& ref, std::string_view* value) const;
+  Status ValueOf(const index::ValueRef& ref, std::string_view* value) const {
+    if (ref.is_of_entry()) {
+      return engine::ReadStoredValue(pool_, ref.offset(), store_.options->verify_checksums, value);
+    }
+    *value = ref.bytes();
+    return Status::OK();
+  }
   Status ValueOf(const index::CursorItem& item, std::string_view* value) const;
   /// See PlainValues.
   size_t PlainValuesOf(std::span<const index::CursorItem> items) const noexcept;
@@ -81,8 +88,18 @@ class Reader {
  private:
   enum class Counter : uint8_t { kGets, kGetsFound, kIterators, kPassedEntries, kCount };
 
-  Status ViewFor(const ReadOptions& options, index::ReadView* view) const;
-  index::LookupResult Lookup(Slice key, index::ReadView view, Status* status) const;
+  // The short ones that each read passes are inline: what is behind them is rare.
+  /// Not registered: for a read that ends with its epoch, or whose snapshot the caller keeps.
+  Status ViewFor(const ReadOptions& options, index::ReadView* view) const {
+    *view = ViewOfNow();
+    return options.snapshot == nullptr ? Status::OK() : ViewOf(*options.snapshot, view);
+  }
+  Status ViewOf(const Snapshot& snapshot, index::ReadView* view) const;
+  /// As LookupEntry, and counts which nodes of lists it visits, where that was asked for.
+  index::LookupResult Lookup(Slice key, const index::ReadView& view, Status* status) const {
+    return visits_ == nullptr ? LookupEntry(key, view, status) : LookupCounting(key, view, status);
+  }
+  index::LookupResult LookupCounting(Slice key, index::ReadView view, Status* status) const;
   // multi_get.cc
   void GetGroup(const index::ReadView& view, std::span<const Slice> keys, std::string* values,
                 Status* statuses);
