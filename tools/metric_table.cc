@@ -136,7 +136,7 @@ const std::vector<Metric>& MetricTable() {
       {"l0_entries", "braid_l0_entries", "", false, 1, "Entries in these tables"},
       {"waiting_tables", "braid_waiting_tables", "", false, 1,
        "Tables of L0 that wait for their checkpoint"},
-      {"l1_entries", "braid_l1_entries", "", false, 1, "Entries in L1"},
+      {"l1_entries", "braid_l1_entries", "", false, 1, "Entries in L1, and below it"},
       {"index_entries", "braid_index_entries", "", false, 1,
        "Entries of L1 that the index in DRAM covers"},
       {"index_complete", "braid_index_complete", "", false, 1,

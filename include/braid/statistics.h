@@ -82,7 +82,7 @@ struct Statistics {
   uint64_t l0_tables = 0;              ///< now
   uint64_t l0_entries = 0;             ///< now
   uint64_t waiting_tables = 0;         ///< now: L0 tables that wait for their checkpoint
-  uint64_t l1_entries = 0;             ///< now
+  uint64_t l1_entries = 0;             ///< now: of all levels below L0
   uint64_t index_entries = 0;          ///< now: L1 entries the DRAM index covers
   uint64_t index_complete = 0;         ///< 1 when the DRAM index covers what it is meant to cover
   uint64_t lookup_cache_entries = 0;   ///< now: buckets of the lookup cache that are in use
