@@ -7,6 +7,7 @@ std::vector<FigureSpec> AllFigures() {
       ListDbFigure29(),     ListDbFigure30(),     ListDbFigure31(),     ListDbFigure32(),
       ListDbFigure33(),     ListDbFigure34(),     ListDbFigure35(),     ListDbWriteAmplification(),
       ListDbFigure36(),     ListDbFigure37(),     ZipperDbFigure15(),   ZipperDbFigure16(),
+      ZipperDbFigure17(),   ZipperDbFigure18(),   ZipperDbFigure19(),   ZipperDbFigure20(),
       NvSkiplistFigure6(),  NvSkiplistFigure7(),  NvSkiplistFigure8(),  NvSkiplistFigure9(),
       NvSkiplistFigure10(), NvSkiplistFigure11(), NvSkiplistFigure12(),
   };

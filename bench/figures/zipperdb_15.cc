@@ -3,16 +3,12 @@
 #include <fmt/format.h>
 
 #include "bench/figures/all_figures.h"
-#include "bench/figures/frame/figure_run.h"
+#include "bench/figures/zipperdb.h"
 
 namespace braid::figures {
 namespace {
 
-constexpr const char* kPaper = "ZipperDB (dissertation, chapter V)";
 constexpr uint64_t kRecords = 300'000;  // of 1 KB
-// What the paper's 50 GB are to these records: so much smaller are memtables and lists.
-constexpr uint64_t kPaperBytes = 50ull << 30;
-constexpr uint64_t kMiB = 1ull << 20;
 
 struct Rates {
   std::vector<double> fill;
@@ -21,10 +17,9 @@ struct Rates {
   std::vector<double> written;  // bytes written back for each byte put
 };
 
+/// As much smaller as these records are than the paper's.
 uint64_t ScaledBytes(const FigureRun& run, uint64_t paper_mib) {
-  const double share =
-      static_cast<double>(run.Scaled(kRecords) * 1024) / static_cast<double>(kPaperBytes);
-  return static_cast<uint64_t>(static_cast<double>(paper_mib * kMiB) * share);
+  return ScaledToZipperDb(paper_mib, run.Scaled(kRecords) * 1024);
 }
 
 Status MeasureLists(FigureRun& run, const std::string& label, uint64_t l1_mib, uint32_t growth,
@@ -109,7 +104,7 @@ FigureSpec ZipperDbFigure15() {
   return {
       "zipperdb-15",
       "Levels that are merged in place before entries are copied",
-      kPaper,
+      kZipperDbPaper,
       "5.2.2.1, figure 15",
       "The more levels are merged in place, the fewer bytes are written: all levels write 1.79 "
       "times "
@@ -123,7 +118,7 @@ FigureSpec ZipperDbFigure15() {
 FigureSpec ZipperDbFigure16() {
   return {"zipperdb-16",
           "Size of the first list",
-          kPaper,
+          kZipperDbPaper,
           "5.2.2.2, figure 16",
           "A larger first list is copied less often, which helps writes, and leaves fewer lists to "
           "merge, which helps scans: 2 GB twice as fast as 256 MB. Random reads suffer above 1 GB.",
