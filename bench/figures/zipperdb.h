@@ -1,5 +1,6 @@
-// Purpose: what the figures of ZipperDB share: the design at the scale of a run, and the stores
-// that it is measured beside. Thread safety: none needed. Persistence: none.
+// Purpose: what the figures of ZipperDB share: the design at a run's scale, and stores beside it.
+// Thread safety: none needed.
+// Persistence: none.
 #pragma once
 
 #include <string>

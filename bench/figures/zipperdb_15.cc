@@ -107,8 +107,7 @@ FigureSpec ZipperDbFigure15() {
       kZipperDbPaper,
       "5.2.2.1, figure 15",
       "The more levels are merged in place, the fewer bytes are written: all levels write 1.79 "
-      "times "
-      "as fast as copies at each level. Reads lose the order in memory: to a sixth.",
+      "times as fast as copies at each level. Reads lose the order in memory: to a sixth.",
       "16-byte keys and values of 1 KB, 300,000 records instead of 50 million, memtables and lists "
       "smaller by as much, factor 4 from level to level.",
       true,

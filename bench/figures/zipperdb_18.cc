@@ -1,6 +1,8 @@
 // Figures 18 to 20: YCSB, its throughput, its latencies, and with several clients.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bench/figures/all_figures.h"
 #include "bench/figures/zipperdb.h"
 
@@ -161,9 +163,8 @@ Status RunClients(FigureRun& run) {
 
 constexpr const char* kSetting =
     "200,000 records of 1 KB with 23-byte keys instead of 50 million, 100,000 operations instead "
-    "of "
-    "10 million, lists and memtables smaller by as much. LevelDB runs on memory as it is; NoveLSM "
-    "is not at hand.";
+    "of 10 million, lists and memtables smaller by as much. LevelDB runs on memory as it is; "
+    "NoveLSM is not at hand.";
 
 }  // namespace
 

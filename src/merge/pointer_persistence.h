@@ -60,8 +60,8 @@ class PointerPersistence {
 
 /// Brings the lists of a merge that a crash has interrupted to a state as it is between two
 /// entries, and makes it durable; both are named by the offsets of their heads. Returns the first
-/// source entry that is merged, 0 when none is. Cost: a search of the source, with one of the
-/// target at each hop. Errors: Corruption.
+/// source entry that is merged, 0 when none is. Cost: a search of the source, at worst one a
+/// strand, with one of the target at each hop. Errors: Corruption.
 Result<uint64_t> SettleInterruptedMerge(pool::PmemPool* pool, uint64_t source, uint64_t target);
 
 }  // namespace braid::merge

@@ -2,52 +2,34 @@
 // only when the merge has gone on to its end.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <string>
 #include <vector>
 
-#include "crash/bare_database.h"
 #include "crash/image_checker.h"
-#include "sim/sim_media.h"
+#include "crash/small_device.h"
 
 namespace braid::crash {
 namespace {
-
-struct LineDevice {
-  sim::SimArea memory{4u << 20};
-  sim::SimArea medium{4u << 20};
-  sim::SimPersist sim{&memory, &medium, 1, MediaClass::kCacheLine};
-};
 
 class PointerMergeTest : public ::testing::Test {
  protected:
   PointerMergeTest() { options_.compaction.persistence = MergePersistence::kPointer; }
 
-  std::unique_ptr<DB> Open(LineDevice* device, const std::string& boot) {
-    Result<std::unique_ptr<DB>> opened =
-        OpenBare(options_, std::make_unique<sim::SimMedia>(&device->sim, boot));
-    EXPECT_TRUE(opened.ok()) << opened.status().ToString();
-    return opened.ok() ? std::move(*opened) : nullptr;
-  }
-
   /// Loses power now, where one line alone of those that wait was written back, then another one.
   /// After the merge has gone on, what was deleted must be so still.
-  void LosePower(LineDevice* device) {
+  void LosePower(SmallDevice* device) {
     const sim::WritebackUnits units = device->sim.Units();
     for (size_t unit = 0; unit < units.counts().size(); ++unit) {
       std::vector<uint32_t> choice(units.counts().size(), 0);
       choice[unit] = units.counts()[unit];
-      LineDevice after;
+      SmallDevice after(MediaClass::kCacheLine);
       device->medium.PushFrame();
       device->sim.MakeImage(units.LinePrefixes(choice, 0));
-      for (sim::SimArea* area : {&after.memory, &after.medium}) {
-        area->set_segments(device->medium.segments());
-        std::memcpy(area->base(), device->medium.base(), device->medium.published_bytes());
-      }
+      after.CopyMedium(device->medium);
       device->medium.PopFrame();
       after.sim.set_tracking(false);
       const ReadSectionPause pause;
-      const std::unique_ptr<DB> db = Open(&after, "another boot");
+      const std::unique_ptr<DB> db = after.Open(options_, "another boot");
       if (db == nullptr) return;
       ++images_;
       ASSERT_TRUE(db->Compact().ok());
@@ -63,9 +45,9 @@ class PointerMergeTest : public ::testing::Test {
 };
 
 TEST_F(PointerMergeTest, ADeleteIsMarkedAsMergedWhenWhatItHidesIsUnlinked) {
-  LineDevice device;
+  SmallDevice device(MediaClass::kCacheLine);
   device.sim.Start(0);
-  const std::unique_ptr<DB> db = Open(&device, "boot");
+  const std::unique_ptr<DB> db = device.Open(options_, "boot");
   ASSERT_NE(db, nullptr);
   for (const char* key : {"a", "after", "deleted"}) ASSERT_TRUE(db->Put(key, "value").ok());
   ASSERT_TRUE(db->Compact().ok());

@@ -8,30 +8,16 @@
 #include <utility>
 #include <vector>
 
-#include "crash/bare_database.h"
 #include "crash/image_checker.h"
+#include "crash/small_device.h"
 #include "format/entry.h"
 #include "format/layout.h"
-#include "sim/sim_media.h"
 
 namespace braid::crash {
 namespace {
 
-/// A page-cache device. `memory` is what processes see; `medium` what has been written back.
-struct PageDevice {
-  sim::SimArea memory{4u << 20};
-  sim::SimArea medium{4u << 20};
-  sim::SimPersist sim{&memory, &medium, 1, MediaClass::kPage};
-};
-
 class TwoCrashesTest : public ::testing::Test {
  protected:
-  std::unique_ptr<DB> Open(PageDevice* device, const std::string& boot) {
-    Result<std::unique_ptr<DB>> opened =
-        OpenBare(options_, std::make_unique<sim::SimMedia>(&device->sim, boot));
-    EXPECT_TRUE(opened.ok()) << opened.status().ToString();
-    return opened.ok() ? std::move(*opened) : nullptr;
-  }
   static uint8_t StateAt(const sim::SimArea& area, uint64_t entry) {
     return reinterpret_cast<const format::EntryHeader*>(area.base() + entry)->state();
   }
@@ -51,8 +37,8 @@ class TwoCrashesTest : public ::testing::Test {
 
   /// Dies in a merge that has marked a large value's entry obsolete. The new one is the page cache
   /// as it was then, over the medium.
-  void DieInTheMerge(PageDevice* dies, PageDevice* next) {
-    const std::unique_ptr<DB> db = Open(dies, "boot");
+  void DieInTheMerge(SmallDevice* dies, SmallDevice* next) {
+    const std::unique_ptr<DB> db = dies->Open(options_, "boot");
     ASSERT_TRUE(db->Put("large", std::string(3 * kBareChunkBytes, 'l')).ok());
     ASSERT_TRUE(db->Compact().ok());
     entry_ = OwnerOfTheExtent(dies->memory);
@@ -63,10 +49,7 @@ class TwoCrashesTest : public ::testing::Test {
       if (!cached.empty() || StateAt(dies->memory, entry_) != format::kStateObsolete) return;
       const char* bytes = dies->memory.base();
       cached.assign(bytes, bytes + dies->memory.published_bytes());
-      for (sim::SimArea* area : {&next->memory, &next->medium}) {
-        area->set_segments(dies->memory.segments());
-        std::memcpy(area->base(), dies->medium.base(), cached.size());
-      }
+      next->CopyMedium(dies->medium);
       next->sim.Start(dies->sim.durable_hash());
       std::memcpy(next->memory.base(), cached.data(), cached.size());
       next->sim.Inherit(dies->sim);
@@ -79,28 +62,25 @@ class TwoCrashesTest : public ::testing::Test {
 
   /// Loses power now: all pages were written back but the entry's. True when that page had
   /// anything to lose.
-  bool LosePower(PageDevice* device) {
+  bool LosePower(SmallDevice* device) {
     const sim::WritebackUnits units = device->sim.Units();
     bool lost = false;
     for (size_t unit = 0; unit < units.counts().size(); ++unit) {
       std::vector<uint32_t> choice = units.counts();
       choice[unit] = 0;
-      PageDevice after;
+      SmallDevice after(MediaClass::kPage);
       device->medium.PushFrame();
       device->sim.MakeImage(units.LinePrefixes(choice, 0));
       const bool is_its_page = StateAt(device->medium, entry_) == format::kStateLive;
       if (is_its_page) {
-        for (sim::SimArea* area : {&after.memory, &after.medium}) {
-          area->set_segments(device->medium.segments());
-          std::memcpy(area->base(), device->medium.base(), device->medium.published_bytes());
-        }
+        after.CopyMedium(device->medium);
       }
       device->medium.PopFrame();
       if (!is_its_page) continue;
       lost = true;
       after.sim.set_tracking(false);
       const ReadSectionPause pause;
-      const std::unique_ptr<DB> db = Open(&after, "another boot");
+      const std::unique_ptr<DB> db = after.Open(options_, "another boot");
       if (db == nullptr) return lost;
       std::string value;
       EXPECT_TRUE(db->Get("large", &value).ok());
@@ -115,12 +95,12 @@ class TwoCrashesTest : public ::testing::Test {
 };
 
 TEST_F(TwoCrashesTest, AMarkOfDeathIsOnTheMediumBeforeItsExtentIsFreed) {
-  PageDevice first;
-  PageDevice second;
+  SmallDevice first(MediaClass::kPage);
+  SmallDevice second(MediaClass::kPage);
   DieInTheMerge(&first, &second);
   int losses = 0;
   second.sim.set_on_point([&](sim::PointKind) { losses += LosePower(&second) ? 1 : 0; });
-  const std::unique_ptr<DB> db = Open(&second, "boot");
+  const std::unique_ptr<DB> db = second.Open(options_, "boot");
   ASSERT_NE(db, nullptr);
   second.sim.Acknowledge();
   EXPECT_GT(losses, 0);
