@@ -132,6 +132,36 @@ TEST_F(ManifestCrashTest, SoItIsInThePageCache) {
   CommitInTheExtension();
 }
 
+TEST_F(ManifestCrashTest, AChunkThatItNamesIsInUse) {
+  sim_.set_tracking(false);
+  const auto pool = Open(&sim_, "boot");
+  ASSERT_NE(pool, nullptr);
+  level::Manifest manifest(pool.get());
+  ASSERT_TRUE(manifest.Load().ok());
+  for (const uint64_t id : {7, 8}) {
+    const Result<uint32_t> head = manifest.TakeHead();
+    ASSERT_TRUE(head.ok()) << head.status().ToString();
+    manifest.AddTable({id, 0, 0, *head, id, id});
+  }
+  manifest.record().next_table_id = 9;
+  // A pool is made with chunks for the records of one merge.
+  ASSERT_TRUE(manifest.BeginMerge(7, format::kL1Id).ok());
+  ASSERT_TRUE(manifest.Commit().ok());
+  Track();
+  uint64_t begun = 0;
+  // Load refuses a manifest whose redo chunks are free: the next one to need a chunk would get
+  // them.
+  OnEachCrash(
+      [&] {
+        ASSERT_TRUE(manifest.BeginMerge(8, format::kL1Id).ok());
+        ASSERT_TRUE(manifest.Commit().ok());
+      },
+      [&](const format::ManifestState& found, const format::PoolHeader&) {
+        if (found.MergeOf(8) != nullptr) ++begun;
+      });
+  EXPECT_GT(begun, 0u);
+}
+
 TEST_F(ManifestCrashTest, APoolOfVersion1BecomesOneOfVersion2OrStaysWhatItIs) {
   sim_.set_tracking(false);
   format::ManifestState old;
