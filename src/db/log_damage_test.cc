@@ -12,6 +12,7 @@
 #include "braid/db.h"
 #include "design/design.h"
 #include "media/file_media.h"
+#include "repair/salvage.h"
 
 namespace braid {
 namespace {
@@ -96,6 +97,28 @@ TEST_F(LogDamageTest, ATornWriteAheadLogIsGivenBackWithTheCommitOfTheNextTable) 
   const uint64_t freed = (*engine)->GetStatistics().collected_chunks;
   ASSERT_TRUE((*engine)->Compact().ok());
   EXPECT_GT((*engine)->GetStatistics().collected_chunks, freed);
+}
+
+// Its chunks are taken before anything is written to them.
+TEST_F(LogDamageTest, ASalvageFindsNoGapWhereABatchOfSeveralChunksWasTorn) {
+  constexpr int kEntries = 10;
+  {
+    auto engine = Open();
+    ASSERT_TRUE(engine.ok()) << engine.status().ToString();
+    ASSERT_TRUE((*engine)->Put({}, "key0", ValueOf(0)).ok());
+    WriteBatch batch;
+    for (int i = 1; i < kEntries; ++i) batch.Put("key" + std::to_string(i), ValueOf(i));
+    ASSERT_TRUE((*engine)->Write({}, batch).ok());
+  }
+  for (int i = 1; i < kEntries; ++i) Harm(i, true);
+  const auto salvage = repair::Salvage::Read(path_, {});
+  ASSERT_TRUE(salvage.ok()) << salvage.status().ToString();
+  const RepairReport report = (*salvage)->TakeReport();
+  EXPECT_EQ(report.losses(), 0u);
+  EXPECT_FALSE(report.findings.empty());
+  for (const RepairFinding& finding : report.findings) {
+    EXPECT_TRUE(finding.problem.starts_with("the log ends here")) << finding.problem;
+  }
 }
 
 TEST_F(LogDamageTest, DamageBeforeAnIntactWriteIsAnError) {

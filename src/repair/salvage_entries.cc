@@ -8,6 +8,12 @@
 
 namespace braid::repair {
 
+namespace {
+constexpr char kEndOfLog[] =
+    "the log ends here; the bytes behind are of a torn write or of the chunk's earlier life, or "
+    "they are damaged";
+}  // namespace
+
 using format::EntryHeader;
 using format::EntryPtr;
 using format::LogChunkHeader;
@@ -252,19 +258,17 @@ void Salvage::NoteEnds(const std::vector<ScannedChunk*>& chunks) {
       // A write that a crash interrupted may have left nothing here.
       const bool torn = i + 1 >= last_write;
       if (chunk.end_of_entries < used && !(torn && flushed)) {
-        findings_.Note(chunk.end_of_entries, used - chunk.end_of_entries, "entry",
-                       "no intact entry is in these bytes", !torn && !MayHaveGaps(chunk));
+        findings_.Note(
+            chunk.end_of_entries, used - chunk.end_of_entries, torn ? "log entry" : "entry",
+            torn ? kEndOfLog : "no intact entry is in these bytes", !torn && !MayHaveGaps(chunk));
       }
       continue;
     }
     if (flushed) continue;  // links tell what is missing here
     const char* rest = pool_->base() + chunk.end_of_entries;
     if (std::any_of(rest, pool_->base() + end, [](char byte) { return byte != 0; })) {
-      findings_.Note(
-          chunk.end_of_entries, end - chunk.end_of_entries, "log entry",
-          "the log ends here; the bytes behind are of a torn write or of the chunk's earlier life, "
-          "or they are damaged",
-          false);
+      findings_.Note(chunk.end_of_entries, end - chunk.end_of_entries, "log entry", kEndOfLog,
+                     false);
     }
   }
 }
