@@ -20,8 +20,10 @@ class Share:
         self.choice = choice
         self._program = {}
         for line in listed.splitlines():
-            name, _, _, tests = (line.split("\t") + ["", "", ""])[:4]
-            self._program[name] = tests.split(" ")[0] if tests else BUILT_ANYWAY[0]
+            name, _, kind, tests = (line.split("\t") + ["", "", ""])[:4]
+            # That of a spare step is the reason why nothing finds it.
+            named = tests and kind != "spare"
+            self._program[name] = tests.split(" ")[0] if named else BUILT_ANYWAY[0]
         self.total = len(self._program)
         self.names = self._choose(mutants_in(root, choices.changed_files(root)))
 

@@ -11,6 +11,7 @@ import tempfile
 import textwrap
 import time
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -214,6 +215,17 @@ class ChoiceTest(unittest.TestCase):
         self.assertIn("kSweepSync", found, "a site of it")
         self.assertNotIn("kEntryHeader", found, "a site of another file")
         self.assertNotIn("kNone", found)
+
+    def test_a_spare_step_names_no_program(self):
+        listed = ("kFound\tlog\tflush\t\n"
+                  "kByOthers\tlog\torder\tbraid_limits_tests A.*\n"
+                  "kSpare\tlog\tspare\tthe commit fences\n")
+        done = subprocess.CompletedProcess([], 0, stdout=listed)
+        with unittest.mock.patch.object(mutant_share.subprocess, "run", return_value=done):
+            shares = [mutant_share.Share(ROOT, choice.Choice(seed)) for seed in range(8)]
+        for share in shares:
+            self.assertEqual(share.programs(), ["braid_crash_tests", "braid_limits_tests"])
+        self.assertIn("kSpare", {name for share in shares for name in share.names})
 
 
 if __name__ == "__main__":
