@@ -221,10 +221,6 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
       NestedPoint(image, allowed, depth, &nested_random);
     });
   }
-  const auto end_nesting = [&] {
-    sim.set_on_point({});
-    sim.set_tracking(false);
-  };
 
   Level& level = levels_[depth];
   std::string wrong = CheckRepair(image, boot_id);
@@ -244,7 +240,8 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
     if (nest && wrong.empty()) sim.Acknowledge();
   }
   if (nest) {
-    end_nesting();
+    sim.set_on_point({});
+    sim.set_tracking(false);
     if (wrong.empty()) wrong = sim.violation();
     if (wrong.empty()) std::swap(wrong, nested_failure_);
   }
