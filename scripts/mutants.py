@@ -138,7 +138,8 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         # A test that fails without any fault would find them all.
         controls = {tests: pool.submit(runner.tests, tests)
-                    for tests in sorted({mutant["tests"] for mutant in mutants} - {""})}
+                    for tests in sorted({mutant["tests"] for mutant in mutants
+                                         if mutant["mistake"] != "spare"} - {""})}
         rows = list(pool.map(lambda mutant: examine(runner, mutant), mutants))
         broken = [f"{tests}: {control.result()}" for tests, control in controls.items()
                   if control.result()]
