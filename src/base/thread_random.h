@@ -23,10 +23,13 @@ inline uint64_t NewStreamSeed() noexcept {
   return Mix64(streams.fetch_add(1, std::memory_order_relaxed) + 0x2545F4914F6CDD1Du);
 }
 
-/// The next 64 random bits of this thread.
-inline uint64_t ThreadRandom() noexcept {
+/// The stream of this thread. Tests whose runs must be alike put it back.
+inline SplitMix64& ThreadStream() noexcept {
   thread_local SplitMix64 stream(NewStreamSeed());
-  return stream.Next();
+  return stream;
 }
+
+/// The next 64 random bits of this thread.
+inline uint64_t ThreadRandom() noexcept { return ThreadStream().Next(); }
 
 }  // namespace braid::base

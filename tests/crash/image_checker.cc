@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/thread_random.h"
 #include "crash/bare_database.h"
 #include "format/layout.h"
 #include "fuzz/fuzz_common.h"
@@ -23,6 +24,22 @@ constexpr uint64_t kContinueOneIn = 32;
 constexpr int kContinuedOperations = 32;
 constexpr uint64_t kOtherSettingsOneIn = 4;
 constexpr uint64_t kDumpOneIn = 499;
+
+/// What a database draws at random comes from a stream of its thread: here from one of its own, so
+/// that the stream of the running one does not depend on which images were looked at, and a replay,
+/// which looks at one, comes by the same.
+class OwnDraws {
+ public:
+  explicit OwnDraws(uint64_t seed) : before_(base::ThreadStream()) {
+    base::ThreadStream() = SplitMix64(seed);
+  }
+  OwnDraws(const OwnDraws&) = delete;
+  OwnDraws& operator=(const OwnDraws&) = delete;
+  ~OwnDraws() { base::ThreadStream() = before_; }
+
+ private:
+  SplitMix64 before_;
+};
 
 /// BRAID_CRASH_DUMP=<folder>: keeps some images there, as inputs of fuzz_pool.
 void DumpSome(const sim::SimArea& area, uint64_t number) {
@@ -183,6 +200,7 @@ bool ImageChecker::WillCrashAgain(const Image& image, size_t depth) {
 
 std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
   DumpSome(*area_, counts_.images);
+  const OwnDraws draws(image.seed);
   if (image.process_crash) ++counts_.process_crashes;
   Random settings_random(image.settings_seed);
   Random random(image.seed);
@@ -235,9 +253,9 @@ std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
                   report.links * report.chunks;
   if (wrong.empty() && depth == 0 && random.OneIn(kContinueOneIn)) {
     ++counts_.continued;
-    // In a thread of its own: what a write draws at random comes from a stream of its thread, and
-    // the running database's stream must not depend on which images were looked at.
+    // In a thread of its own, as another process would be.
     std::thread worker([&] {
+      const OwnDraws worker_draws(image.seed);
       sim.AdoptThread();
       wrong = ContinueAndReopen(std::move(db), allowed, depth, boot_id, &random);
     });
