@@ -127,6 +127,8 @@ Status Merger::BeginGroup(const Plan& plan, std::vector<Member>* members) {
       left_border = pool_.OffsetOf(border);
     }
     open_.erase(member.source->id());
+    // What it has no version of may be in a member that is older, and lookups ask newer ones first.
+    merge::BoundSource(pool_, {}, member.source.get());
     member.job = NewJob(versions, member.source, target);
     if (!plan.is_bottom) member.job->KeepDeletes();
     member.job->StayWithinBorders(left_border);

@@ -221,6 +221,51 @@ TEST_P(MergeGroupTest, ABorderStaysWhileItsRightNeighbourIsOpen) {
   CheckReads();  // what was obsolete when they were stopped is counted by the next open
 }
 
+/// Takes turns as far as a test wants; reads between the steps.
+class ReadsBetween final : public Crew {
+ public:
+  explicit ReadsBetween(std::function<void()> read) : read_(std::move(read)) {}
+  void Run(const std::vector<Task>& tasks) override {
+    std::vector<bool> ended(tasks.size());
+    for (bool more = true; more; read_()) {
+      more = false;
+      for (size_t i = 0; i < tasks.size(); ++i) {
+        ended[i] = ended[i] || !tasks[i]();
+        more = more || !ended[i];
+      }
+    }
+  }
+
+ private:
+  std::function<void()> read_;
+};
+
+TEST_P(MergeGroupTest, ANewerTableDoesNotHideWhatAnOlderOneOfHigherKeysHolds) {
+  PutRange('a', 60, "1");
+  PutRange('b', 60, "1");
+  parts_.Flush();
+  parts_.Merge();
+  PutRange('b', 60, "2");
+  Delete(Key('b', 30));
+  parts_.Flush();
+  PutRange('a', 60, "2");
+  parts_.Flush();
+  ReadsBetween reads([&] {
+    CheckReads();
+    EXPECT_EQ(parts_.Get(Key('b', 30)), "-");
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : model_) keys.push_back(key);
+    const std::vector<Slice> slices(keys.begin(), keys.end());
+    std::vector<std::string> values(keys.size());
+    std::vector<Status> statuses(keys.size());
+    parts_.reader.MultiGet({}, slices, values.data(), statuses.data());
+    for (size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(values[i], "2") << keys[i];
+  });
+  parts_.merger.SetCrew(&reads);
+  EXPECT_EQ(Merge(2).tables, 2u);
+  Check();
+}
+
 /// Stops before any has merged anything: all end later, one by one, and nobody takes borders out.
 class StopsAtOnce final : public Crew {
  public:
@@ -314,23 +359,7 @@ TEST_P(MergeGroupTest, ASnapshotSeesOldValuesOnBothSidesOfABorder) {
     EXPECT_EQ(count, 120);
     CheckReads();
   };
-  class ReadsBetween final : public Crew {
-   public:
-    explicit ReadsBetween(std::function<void()> read) : read_(std::move(read)) {}
-    void Run(const std::vector<Task>& tasks) override {
-      std::vector<bool> ended(tasks.size());
-      for (bool more = true; more; read_()) {
-        more = false;
-        for (size_t i = 0; i < tasks.size(); ++i) {
-          ended[i] = ended[i] || !tasks[i]();
-          more = more || !ended[i];
-        }
-      }
-    }
-
-   private:
-    std::function<void()> read_;
-  } reads([&] {
+  ReadsBetween reads([&] {
     EXPECT_EQ(Borders(), 1u);
     read();
   });

@@ -58,8 +58,21 @@ index::SkipList PmemTable::list() const noexcept {
   return index::SkipList(pool_, head(0), head(pool_->StrandOfThread()), verify_);
 }
 
+void PmemTable::SetBound(std::string_view last) {
+  if (is_bounded_.load(std::memory_order_relaxed)) return;
+  bound_ = last;
+  is_bounded_.store(true, std::memory_order_release);  // pairs with IsWithinBound
+}
+
 LookupResult PmemTable::Get(const index::LookupKey& key,
                             const index::ReadView& view) const noexcept {
+  const LookupResult result = Search(key, view);
+  if (result.state == LookupResult::State::kAbsent || IsWithinBound(key.key)) return result;
+  return {};
+}
+
+LookupResult PmemTable::Search(const index::LookupKey& key,
+                               const index::ReadView& view) const noexcept {
   const auto [tree, min_height] = Shown();
   if (tree == nullptr) return list().Lookup(key, view);
   if (min_height == 1) {
@@ -91,8 +104,9 @@ void PmemTable::GetMany(const index::LookupKey* keys, size_t n, const index::Rea
   for (size_t i = 0; i < n; ++i) {
     if (out[i].state == LookupResult::State::kFound &&
         pool_->As<EntryHeader>(out[i].value.offset())->state() == format::kStateObsolete) {
-      out[i] = Get(keys[i], view);  // see there
+      out[i] = Search(keys[i], view);  // see there
     }
+    if (out[i].state != LookupResult::State::kAbsent && !IsWithinBound(keys[i].key)) out[i] = {};
   }
 }
 

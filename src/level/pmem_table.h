@@ -8,6 +8,9 @@
 //      table.
 //   2. A tree given to set_tree holds the newest entry of every key (kFull), or of every key whose
 //      newest entry is at least min_height tall (kSparse).
+//   3. A bounded table answers for no key behind its bound. While its merge is open the list leads
+//      on into the target, whose version of such a key may be older than the one in a table that is
+//      asked later.
 // Persistence: the manifest's commit makes a table exist (manifest.h).
 #pragma once
 
@@ -15,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/check.h"
@@ -74,6 +78,9 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
   /// Not known where there are no entries, or damage. Cost: a search, the first time. By the thread
   /// that owns merges, while none of this table is open: then the list leads on into another one.
   KeyRange range();
+  /// Invariant 3. `last`: its last key, or the first that is merged already. Before the merge
+  /// stores a link; by the thread that owns merges. Once: a merge that goes on keeps the bound.
+  void SetBound(std::string_view last);
   uint64_t max_sequence() const noexcept override {
     return max_sequence_.load(std::memory_order_relaxed);
   }
@@ -108,10 +115,20 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
             static_cast<uint32_t>(shown & kHeightMask)};
   }
 
+  index::LookupResult Search(const index::LookupKey& key,
+                             const index::ReadView& view) const noexcept;
+  /// Asked after the search. Acquire pairs with SetBound: a search that a link has led into the
+  /// target sees the bound, which was set before that link.
+  bool IsWithinBound(std::string_view key) const noexcept {
+    return !is_bounded_.load(std::memory_order_acquire) || key <= bound_;
+  }
+
   pool::PmemPool* pool_;
   format::TableRecord record_;
   bool verify_;
   bool is_load_ = false;
+  std::atomic<bool> is_bounded_{false};
+  std::string bound_;  // not changed any more once is_bounded_ is set
   KeyRange range_;
   std::array<format::TableHead, format::kMaxRegions> head_copies_{};  // L0; a strand
   std::atomic<uint64_t> entries_;

@@ -74,6 +74,7 @@ Status LsmEngine::Recover() {
   Result<recovery::RecoveredState> recovered = job.Run();
   if (!recovered.ok()) return recovered.status();
   const format::ManifestState& record = manifest.record();
+  const merge::OpenMerges open_merges = recovered->open_merges;
   store_.merger.Begin(std::move(recovered->open_merges));
   store_.sequence.store(recovered->last_sequence);
   // Numbers of torn entries are found in their log only: the commit that ends the log keeps them.
@@ -86,8 +87,12 @@ Status LsmEngine::Recover() {
   for (const format::TableRecord& table : record.tables) {
     if ((table.flags & (format::kTableOfCopies | format::kTableOfOriginals)) != 0) continue;
     BRAID_DCHECK(table.level < version->levels.size());  // Manifest::Load has looked
-    version->levels[table.level].push_back(std::make_shared<level::PmemTable>(
-        store_.pool.get(), table, store_.options.verify_checksums));
+    auto list = std::make_shared<level::PmemTable>(store_.pool.get(), table,
+                                                   store_.options.verify_checksums);
+    if (const auto open = open_merges.find(table.id); open != open_merges.end()) {
+      merge::BoundSource(*store_.pool, open->second, list.get());
+    }
+    version->levels[table.level].push_back(std::move(list));
   }
   scheduler_.SetL0Found(version->l0().size());
   store_.lookup_filler.Begin(version->l0().empty() ? 0 : version->l0().front()->id());

@@ -37,6 +37,16 @@ Status NoteMergeBegin(pool::PmemPool* pool, level::Manifest* manifest,
   return Status::OK();
 }
 
+void BoundSource(const pool::PmemPool& pool, const BatchProgress& progress,
+                 level::PmemTable* source) {
+  if (progress.boundary == 0) {  // it leads nowhere else yet
+    const level::KeyRange range = source->range();
+    if (range.is_known) source->SetBound(range.last);
+  } else if (pool.EntryAt(progress.boundary) != nullptr) {
+    source->SetBound(pool.KeyAt(progress.boundary));
+  }
+}
+
 Status MergeJob::Begin(const BatchProgress& resumed) {
   BRAID_DCHECK(merge_ == nullptr);
   resumed_ = resumed;

@@ -23,6 +23,12 @@ namespace braid::merge {
 Status NoteMergeBegin(pool::PmemPool* pool, level::Manifest* manifest,
                       const CompactionOptions& options, uint64_t source_id, uint64_t target_id);
 
+/// Lookups in `source`, whose merge came as far as `progress`, answer for no key behind its own
+/// (PmemTable::SetBound): what an interrupted merge has merged already is the target's. Before the
+/// merge begins or goes on.
+void BoundSource(const pool::PmemPool& pool, const BatchProgress& progress,
+                 level::PmemTable* source);
+
 class MergeJob {
  public:
   /// Merges `source` into `target`. `resumed`: where an interrupted merge of the same source

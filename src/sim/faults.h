@@ -139,6 +139,8 @@ enum class Mutant : int {
   kBorderLow,                  ///< merge: a border is in the bottom layer alone
   kBorderDroppedEarly,         ///< merge: while another one is open whose records name the border
   kOldBorderKept,              ///< merge: a border that was left behind stays beside a new one
+  kMemberUnbounded,           ///< merge: a list that leads into the target answers for all keys
+  kOpenListUnbounded,         ///< open: the same of a list whose merge was interrupted
   kBordersCrossed,            ///< merge: side by side, the border is taken for a version of its key
   kPointerEndNotTakenBack,    ///< recovery: the source ends at the entry under way
   kPointerStrandNotAsked,     ///< recovery: what other strands lead to is not looked for there
