@@ -77,7 +77,7 @@ class OpenMergesTest : public ::testing::TestWithParam<int> {
 
 TEST_P(OpenMergesTest, EachKeyIsReadFromTheTableThatHasItsNewestVersion) {
   LeaveMergesOpen();
-  const TempFolder folder;
+  const test::TempFolder folder;
   const std::string copy = folder.Sub("copy");
   std::filesystem::copy(parts_.path(), copy, std::filesystem::copy_options::recursive);
   Options options;
