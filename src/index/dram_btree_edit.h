@@ -54,7 +54,7 @@ class KeyBuffer {
 inline void StorePrefix(Node* node, std::string_view prefix) {
   BRAID_DCHECK(prefix.size() <= kMaxPrefix);
   for (uint32_t at = 0; at < prefix.size(); at += 8) {
-    node->prefix[at / 8].store(HeadAt(prefix, at), std::memory_order_release);
+    node->prefix[at / 8].store(base::WordAt(prefix, at), std::memory_order_release);
   }
 }
 
@@ -63,7 +63,7 @@ inline void StorePrefix(Node* node, std::string_view prefix) {
 inline void ShrinkPrefix(Node* node, uint32_t count, uint32_t from, uint32_t to) {
   BRAID_DCHECK(to < from && count <= node->heads.size());
   const KeyBuffer buffer(node, from);
-  const uint64_t leaving = HeadAt(buffer.view(), to);
+  const uint64_t leaving = base::WordAt(buffer.view(), to);
   const uint32_t bytes = from - to;
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t head = node->heads[i].load(std::memory_order_relaxed);
@@ -99,7 +99,7 @@ uint32_t TightenPrefix(Node* node, uint32_t count, uint32_t prefix_length, const
   if (longest <= prefix_length) return prefix_length;
   StorePrefix(node, first.substr(0, longest));
   for (uint32_t i = 0; i < count; ++i) {
-    node->heads[i].store(HeadAt(key_at(i), longest), std::memory_order_release);
+    node->heads[i].store(base::WordAt(key_at(i), longest), std::memory_order_release);
   }
   return longest;
 }
@@ -157,7 +157,7 @@ NodeState InsertIntoLeaf(Leaf* leaf, NodeState state, const LeafPosition& where,
   const uint32_t uniform = count == 0 || state.uniform_length() == length ? length : kMixedLengths;
   OpenSlot(leaf->heads, where.index, count);
   OpenSlot(leaf->refs, where.index, count);
-  leaf->heads[where.index].store(HeadAt(key, prefix), std::memory_order_release);
+  leaf->heads[where.index].store(base::WordAt(key, prefix), std::memory_order_release);
   leaf->refs[where.index].store(ref, std::memory_order_release);
   if (where.tied) {
     prefix = TightenPrefix(leaf, count + 1, prefix, [&](uint32_t i) -> std::string_view {
@@ -193,7 +193,7 @@ inline NodeState InsertIntoInner(Inner* inner, NodeState state, uint32_t index,
   OpenSlot(inner->heads, index, count);
   OpenSlot(inner->separators, index, count);
   OpenSlot(inner->children, index + 1, count + 1);
-  inner->heads[index].store(HeadAt(key, prefix), std::memory_order_release);
+  inner->heads[index].store(base::WordAt(key, prefix), std::memory_order_release);
   inner->separators[index].store(separator, std::memory_order_release);
   inner->children[index + 1].store(right, std::memory_order_release);
   prefix = TightenPrefix(inner, count + 1, prefix, SeparatorsOf(inner));

@@ -62,7 +62,7 @@ NodeState JoinLeaves(Leaf* left, NodeState state, const Leaf* right, NodeState r
     }
     // The bytes that are in right's prefix and not in the common one.
     BRAID_DCHECK(prefix <= right_state.prefix_length());
-    const uint64_t leaving = HeadAt(right_prefix.view(), prefix);
+    const uint64_t leaving = base::WordAt(right_prefix.view(), prefix);
     const uint32_t bytes = right_state.prefix_length() - prefix;
     for (uint32_t i = 0; i < more; ++i) {
       const uint64_t head = right->heads[i].load(std::memory_order_relaxed);
@@ -106,7 +106,8 @@ class InnerRow {
     const uint32_t n = end - begin;
     BRAID_DCHECK(n <= kInnerKeys);
     for (uint32_t i = 0; i < n; ++i) {
-      inner->heads[i].store(HeadAt(separators_[begin + i]->view(), 0), std::memory_order_release);
+      inner->heads[i].store(base::WordAt(separators_[begin + i]->view(), 0),
+                            std::memory_order_release);
       inner->separators[i].store(separators_[begin + i], std::memory_order_release);
     }
     for (uint32_t i = 0; i <= n; ++i) {
@@ -138,7 +139,7 @@ inline NodeState ReplaceSeparator(Inner* inner, NodeState state, uint32_t index,
   BRAID_DCHECK(!state.is_leaf() && index < state.count());
   const std::string_view key = separator->view();
   const uint32_t prefix = AdmitToPrefix(inner, state, key);
-  inner->heads[index].store(HeadAt(key, prefix), std::memory_order_release);
+  inner->heads[index].store(base::WordAt(key, prefix), std::memory_order_release);
   inner->separators[index].store(separator, std::memory_order_release);
   return state.After(state.count(), prefix, kMixedLengths);
 }

@@ -40,6 +40,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/compare.h"
 #include "base/prefetch.h"
 
 namespace braid::index::btree_internal {
@@ -225,26 +226,6 @@ class NodeLock {
 
 // ---- Heads and prefixes -------------------------------------------------------------------------
 
-/// Bytes offset .. offset + 7 of `key` as a big-endian number, zeros behind its end.
-inline uint64_t HeadAt(std::string_view key, size_t offset) {
-  static_assert(std::endian::native == std::endian::little);
-  if (offset >= key.size()) return 0;
-  const size_t rest = key.size() - offset;
-  uint64_t bytes = 0;
-  if (rest >= kHeadBytes) {
-    std::memcpy(&bytes, key.data() + offset, kHeadBytes);
-    return __builtin_bswap64(bytes);
-  }
-  if (key.size() >= kHeadBytes) {  // read the last eight bytes and push out those before offset
-    std::memcpy(&bytes, key.data() + key.size() - kHeadBytes, kHeadBytes);
-    return __builtin_bswap64(bytes) << (8 * (kHeadBytes - rest));
-  }
-  for (size_t i = 0; i < rest; ++i) {
-    bytes |= uint64_t{static_cast<uint8_t>(key[offset + i])} << (8 * (7 - i));
-  }
-  return bytes;
-}
-
 /// Keeps the first `bytes` (below 8) of a big-endian word.
 inline uint64_t KeepBytes(uint64_t word, uint32_t bytes) {
   BRAID_DCHECK(bytes < kHeadBytes);
@@ -256,7 +237,7 @@ inline int CompareToPrefix(const Node* node, uint32_t prefix_length, std::string
   BRAID_DCHECK(prefix_length <= kMaxPrefix);
   for (uint32_t at = 0; at < prefix_length; at += 8) {
     const uint64_t expected = node->prefix[at / 8].load(std::memory_order_acquire);
-    uint64_t word = HeadAt(key, at);
+    uint64_t word = base::WordAt(key, at);
     if (prefix_length - at < 8) word = KeepBytes(word, prefix_length - at);
     if (word != expected) return word < expected ? -1 : 1;
   }
@@ -314,7 +295,7 @@ inline uint32_t ChildIndex(const Inner* node, NodeState state, std::string_view 
     const int order = CompareToPrefix(node, prefix, key);
     if (order != 0) return order < 0 ? 0 : state.count();
   }
-  const uint64_t head = HeadAt(key, prefix);
+  const uint64_t head = base::WordAt(key, prefix);
   uint32_t high = std::min(CountNotAbove(node, head), state.count());
   if (high == 0 || node->heads[high - 1].load(std::memory_order_acquire) != head) return high;
   uint32_t low = std::min(CountBelow(node, head), high);
@@ -345,7 +326,7 @@ inline LeafPosition CandidateInLeaf(const Leaf* leaf, NodeState state, std::stri
     const int order = CompareToPrefix(leaf, prefix, key);
     if (order != 0) return {order < 0 ? 0 : count, false, false};
   }
-  const uint64_t head = HeadAt(key, prefix);
+  const uint64_t head = base::WordAt(key, prefix);
   const uint32_t low = CountBelow(leaf, head);
   if (low >= count || leaf->heads[low].load(std::memory_order_acquire) != head) {
     return {std::min(low, count), false, false};
@@ -362,7 +343,7 @@ template <class KeyOf>
 LeafPosition Resolve(const Leaf* leaf, NodeState state, std::string_view key,
                      LeafPosition candidate, const KeyOf& key_of) {
   BRAID_DCHECK(candidate.tied && !candidate.equal && candidate.index < state.count());
-  const uint64_t head = HeadAt(key, state.prefix_length());
+  const uint64_t head = base::WordAt(key, state.prefix_length());
   uint32_t low = candidate.index;
   uint32_t high = low + 1;
   while (high < state.count() && leaf->heads[high].load(std::memory_order_acquire) == head) ++high;

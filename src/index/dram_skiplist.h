@@ -31,6 +31,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/compare.h"
 #include "base/thread_random.h"
 #include "base/thread_slot.h"
 #include "index/dram_btree_node.h"
@@ -158,15 +159,14 @@ class alignas(64) DramSkipList {
  private:
   /// A key to compare with, and its first eight bytes as a number.
   struct Target {
-    explicit Target(std::string_view sought)
-        : key(sought), head(btree_internal::HeadAt(sought, 0)) {}
+    explicit Target(std::string_view sought) : key(sought), head(base::WordAt(sought, 0)) {}
     std::string_view key;
     uint64_t head;
   };
 
   struct Node {
     Node(uint32_t tower, std::string_view key)
-        : head(btree_internal::HeadAt(key, 0)),
+        : head(base::WordAt(key, 0)),
           key_bytes(static_cast<uint32_t>(key.size())),
           height(static_cast<uint16_t>(tower)) {
       BRAID_DCHECK(tower >= 1 && tower <= kMaxHeight && key_bytes == key.size());

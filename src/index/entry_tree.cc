@@ -103,14 +103,18 @@ class TreeCursor final : public Cursor {
              const ReadView& view)
       : pool_(pool), tree_(std::move(tree)), view_(view) {}
 
+  void ShareScan(size_t cursors) override {
+    BRAID_DCHECK(cursors > 0 && !Valid());
+    share_ = cursors;
+  }
   bool Valid() const override { return item_.entry != nullptr; }
   void SeekToFirst() override {
-    forward_ = true;
-    Load(tree_->ScanFromStart(refs_, kFirstCopy));
+    Begin(true);
+    Load(tree_->ScanFromStart(refs_, copy_));
   }
   void SeekToLast() override {
-    forward_ = false;
-    Load(tree_->ScanFromEnd(refs_, kFirstCopy));
+    Begin(false);
+    Load(tree_->ScanFromEnd(refs_, copy_));
   }
   void SeekGE(std::string_view key) override { Restart(key, true, true); }
   void SeekLE(std::string_view key) override { Restart(key, true, false); }
@@ -118,6 +122,7 @@ class TreeCursor final : public Cursor {
   void Prev() override { Step(false); }
   size_t Run(bool forward, CursorItem* out, size_t cap) override {
     BRAID_DCHECK(Valid());
+    ahead_ = std::min(2 * ahead_, kAhead);
     for (size_t n = 0;;) {
       if (forward == forward_) n += RunOfNewest(out + n, cap - n);
       if (n == cap) return n;
@@ -131,18 +136,27 @@ class TreeCursor final : public Cursor {
 
  private:
   /// Offsets copied at a time: at first enough for a scan of 50 with what is read ahead, then as
-  /// many as make a descent through the tree cheap.
+  /// many as make a descent through the tree cheap. Of the first a share, where it is shared.
   static constexpr size_t kFirstCopy = 80;
+  static constexpr size_t kLeastCopy = 12;
   static constexpr size_t kCopy = 192;
   /// Entries fetched ahead: as many misses as a core has under way, and some more. Measured
-  /// (docs/decisions/0010): 8 to 24 are equal.
+  /// (docs/decisions/0010): 8 to 24 are equal. At first a share.
   static constexpr size_t kAhead = 16;
+  static constexpr size_t kLeastAhead = 3;
+  static_assert(kLeastAhead < kLeastCopy && kAhead < kFirstCopy);
   /// What is fetched of one entry, at most; the hardware goes on behind that.
   static constexpr uint64_t kMaxFetched = 512;
 
-  void Restart(std::string_view key, bool inclusive, bool forward) {
+  void Begin(bool forward) {
     forward_ = forward;
-    Load(Copy(key, inclusive, refs_, kFirstCopy));
+    ahead_ = std::max(kAhead / share_, kLeastAhead);
+    copy_ = std::max(kFirstCopy / share_, kLeastCopy);
+  }
+
+  void Restart(std::string_view key, bool inclusive, bool forward) {
+    Begin(forward);
+    Load(Copy(key, inclusive, refs_, copy_));
   }
 
   size_t Copy(std::string_view key, bool inclusive, uint64_t* out, size_t cap) const {
@@ -157,7 +171,7 @@ class TreeCursor final : public Cursor {
     position_ = 0;
     last_copied_ = 0;
     at_end_ = count == 0;
-    for (fetched_ = 0; fetched_ < std::min(count, kAhead); ++fetched_) Fetch(refs_[fetched_]);
+    for (fetched_ = 0; fetched_ < std::min(count, ahead_); ++fetched_) Fetch(refs_[fetched_]);
     SettleFrom();
   }
 
@@ -210,8 +224,9 @@ class TreeCursor final : public Cursor {
       return;
     }
     last_copied_ = last;
-    const size_t more = Copy(key, false, refs_ + count_, kCopy);
-    BRAID_DCHECK(more <= kCopy);
+    copy_ = std::min(4 * copy_, kCopy);
+    const size_t more = Copy(key, false, refs_ + count_, copy_);
+    BRAID_DCHECK(more <= copy_);
     at_end_ = more == 0;
     count_ += more;
   }
@@ -220,9 +235,9 @@ class TreeCursor final : public Cursor {
   void SettleFrom() {
     item_ = {};
     for (;; ++position_) {
-      if (position_ + kAhead >= count_ && !at_end_) Refill();
+      if (position_ + ahead_ >= count_ && !at_end_) Refill();
       if (position_ >= count_ || !status_.ok()) return;
-      for (; fetched_ < std::min(position_ + kAhead, count_); ++fetched_) Fetch(refs_[fetched_]);
+      for (; fetched_ < std::min(position_ + ahead_, count_); ++fetched_) Fetch(refs_[fetched_]);
       const EntryHeader* newest = pool_->EntryAt(refs_[position_]);
       if (newest != nullptr && view_.Sees(*newest) && Stand(newest)) [[likely]]
         return;
@@ -243,7 +258,7 @@ class TreeCursor final : public Cursor {
   size_t RunOfNewest(CursorItem* out, size_t cap) {
     BRAID_DCHECK(Valid() && position_ < count_);
     // As SettleFrom: where fewer are left, more is copied first.
-    const size_t left = at_end_ ? count_ : count_ - std::min(count_, kAhead);
+    const size_t left = at_end_ ? count_ : count_ - std::min(count_, ahead_);
     const size_t steps = std::min(cap, left - std::min(left, position_ + 1));
     for (const size_t end = std::min(fetched_ + steps, count_); fetched_ < end; ++fetched_) {
       Fetch(refs_[fetched_]);
@@ -293,6 +308,9 @@ class TreeCursor final : public Cursor {
   size_t count_ = 0;
   size_t position_ = 0;
   size_t fetched_ = 0;  // refs before this one
+  size_t share_ = 1;    // cursors that are merged
+  size_t ahead_ = kAhead;
+  size_t copy_ = kFirstCopy;
   bool at_end_ = true;  // nothing comes behind refs_
   bool forward_ = true;
   uint64_t likely_bytes_ = 128;

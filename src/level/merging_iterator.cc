@@ -3,10 +3,10 @@
 #include "level/merging_iterator.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 #include "base/check.h"
+#include "base/compare.h"
 
 namespace braid::level {
 
@@ -15,34 +15,69 @@ using index::Cursor;
 using index::CursorItem;
 
 namespace {
-/// Steps of the runs after a cursor was placed, the last for good: together with the place itself
-/// 59, for the usual scan of 50.
-constexpr std::array<size_t, 4> kRuns{2, 8, 16, MergingIterator::kRun};
-static_assert(std::is_sorted(kRuns.begin(), kRuns.end()));  // so that all fit a head
-static_assert(std::accumulate(kRuns.begin(), kRuns.end(), size_t{1}) == 59);
+/// Deleted keys that a batch which has something to show passes on its way to more.
+constexpr size_t kPassedInBatch = 16;
 }  // namespace
 
-template <class Place>
-void MergingIterator::PlaceAll(bool forward, Place&& place) {
+MergingIterator::MergingIterator(std::vector<std::unique_ptr<Cursor>> cursors, Resolve resolve)
+    : cursors_(std::move(cursors)),
+      heads_(std::make_unique_for_overwrite<std::byte[]>(cursors_.size() * sizeof(Head))),
+      resolve_(std::move(resolve)) {
+  order_.reserve(cursors_.size());
+  for (const auto& cursor : cursors_) cursor->ShareScan(cursors_.size());
+}
+
+MergingIterator::Place MergingIterator::PlaceOf(Head* head) {
+  const std::string_view key = head->item().key;
+  return {head, {base::WordAt(key, 0), base::WordAt(key, sizeof(uint64_t))}};
+}
+
+int MergingIterator::CompareKeys(const Place& a, const Place& b) {
+  for (size_t i = 0; i < std::size(a.words); ++i) {
+    if (a.words[i] != b.words[i]) return a.words[i] < b.words[i] ? -1 : 1;
+  }
+  const std::string_view left = a.item().key;
+  const std::string_view right = b.item().key;
+  if (left.size() == right.size() && left.size() <= sizeof a.words) return 0;
+  return base::CompareBytes(left, right);
+}
+
+/// Key by key in the direction; versions of one, newest first.
+bool MergingIterator::ComesBefore(const Place& a, const Place& b) const {
+  const int order = CompareKeys(a, b);
+  if (order == 0) return a.item().entry->sequence() > b.item().entry->sequence();
+  return (order < 0) == forward_;
+}
+
+bool MergingIterator::IsOutside(std::string_view key) const {
+  return forward_ ? upper_ && base::CompareBytes(key, *upper_) >= 0
+                  : lower_ && base::CompareBytes(key, *lower_) < 0;
+}
+
+template <class Put>
+void MergingIterator::PlaceAll(bool forward, Put&& put) {
   forward_ = forward;
-  damaged_ = false;
-  leader_ = nullptr;
-  live_.clear();
+  status_ = Status::OK();
+  ended_ = false;
+  order_.clear();
+  cap_ = 1;
   for (size_t i = 0; i < cursors_.size(); ++i) {
     Cursor& cursor = *cursors_[i];
     Head& head = HeadOf(i);
-    place(cursor);
+    put(cursor);
     head.cursor = &cursor;
     head.at = 0;
     head.count = 1;
-    head.runs = 0;
+    head.steps = 1;
     if (cursor.Valid()) {
       head.run[0] = cursor.item();
-      live_.push_back(&head);
+      order_.push_back(PlaceOf(&head));
     } else {
       CheckEnd(head);
     }
   }
+  std::sort(order_.begin(), order_.end(),
+            [this](const Place& a, const Place& b) { return ComesBefore(a, b); });
 }
 
 /// A table that stopped at damage could hide keys; nothing after it may be shown.
@@ -50,16 +85,17 @@ void MergingIterator::CheckEnd(const Head& head) {
   Status s = head.cursor->status();
   if (s.ok()) return;
   status_ = std::move(s);
-  damaged_ = true;
+  ended_ = true;
 }
 
 /// To what the cursor comes to next. False at its end.
 bool MergingIterator::Advance(Head* head) {
   if (++head->at < head->count) return true;
   head->at = 0;
+  // As many as it has given so far: of a scan that ends, few are read for nothing.
+  const size_t steps = head->steps;
+  head->steps = std::min(2 * steps, kRun);
   // It is not valid any more when the run before was cut short.
-  BRAID_DCHECK(head->cursor != nullptr);
-  const size_t steps = kRuns[std::min(head->runs++, kRuns.size() - 1)];
   head->count = head->cursor->Valid() ? head->cursor->Run(forward_, head->run.data(), steps) : 0;
   BRAID_DCHECK(head->count <= steps);
   if (head->count != 0) return true;
@@ -67,114 +103,140 @@ bool MergingIterator::Advance(Head* head) {
   return false;
 }
 
+/// Puts order_[i] where it belongs among those behind it, which are in order. Few: a heap would
+/// cost more than it saves.
+void MergingIterator::Sift(size_t i) {
+  const Place place = PlaceOf(order_[i].head);
+  for (; i + 1 < order_.size() && ComesBefore(order_[i + 1], place); ++i) {
+    order_[i] = order_[i + 1];
+  }
+  order_[i] = place;
+}
+
+/// Moves the first `heads` of the order by one.
+void MergingIterator::Pass(size_t heads) {
+  for (size_t i = heads; i-- > 0;) {
+    if (Advance(order_[i].head)) {
+      Sift(i);
+    } else {
+      order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
+/// What is left of its run where there is no other cursor goes to the batch as it is, without the
+/// last one. Returns how many; 0: there is no such run.
+size_t MergingIterator::TakeRun() {
+  Head& head = *order_.front().head;
+  const size_t room = std::min(head.count - head.at - 1, cap_ - count_);
+  size_t taken = 0;
+  for (; taken < room; ++taken) {
+    const CursorItem& item = head.run[head.at + taken];
+    if (item.entry->op() == EntryOp::kDelete || IsOutside(item.key)) break;
+    batch_[count_ + taken] = item;
+  }
+  if (taken == 0) return 0;
+  head.at += taken;
+  count_ += taken;
+  order_.front() = PlaceOf(&head);
+  return taken;
+}
+
+/// Merges what comes next into the batch: one entry at least, unless the end is reached.
+void MergingIterator::MergeBatch() {
+  at_ = count_ = 0;
+  const uint64_t passed = passed_;
+  while (count_ < cap_ && !ended_) {
+    if (order_.empty()) {
+      ended_ = true;
+      break;
+    }
+    if (order_.size() == 1 && TakeRun() != 0) continue;
+    const CursorItem item = order_.front().item();
+    if (IsOutside(item.key)) {
+      ended_ = true;
+      break;
+    }
+    size_t same = 1;
+    while (same < order_.size() && CompareKeys(order_[same], order_.front()) == 0) ++same;
+    // Invariant 4: the newest of them is the first.
+    if (item.entry->op() != EntryOp::kDelete) {
+      batch_[count_++] = item;
+    } else if (++passed_ - passed > kPassedInBatch && count_ != 0) {
+      Pass(same);
+      break;
+    }
+    Pass(same);
+  }
+  cap_ = std::min(2 * cap_, kRun);
+}
+
+/// Stands on the first entry from here on that the view sees.
+void MergingIterator::Land() {
+  for (;; ++at_) {
+    looked_up_.reset();
+    if (at_ >= count_) {
+      // The end of a batch may be damage that was met beyond it.
+      if (!ended_) MergeBatch();
+      if (at_ >= count_) {
+        valid_ = false;
+        return;
+      }
+    }
+    valid_ = true;
+    if (batch_[at_].entry->state() != format::kStateObsolete) return;
+    looked_up_ = resolve_(batch_[at_].key, &status_);
+    if (looked_up_.has_value()) return;
+    valid_ = false;
+    if (!status_.ok()) {
+      ended_ = true;
+      return;
+    }
+    ++passed_;
+  }
+}
+
+template <class Put>
+void MergingIterator::Seek(bool forward, Put&& put) {
+  PlaceAll(forward, put);
+  at_ = count_ = 0;
+  Land();
+}
+
 void MergingIterator::SeekToFirst() {
-  PlaceAll(true, [](Cursor& cursor) { cursor.SeekToFirst(); });
-  Settle();
+  Seek(true, [](Cursor& cursor) { cursor.SeekToFirst(); });
 }
 
 void MergingIterator::SeekToLast() {
-  PlaceAll(false, [](Cursor& cursor) { cursor.SeekToLast(); });
-  Settle();
+  Seek(false, [](Cursor& cursor) { cursor.SeekToLast(); });
 }
 
 void MergingIterator::SeekGE(std::string_view key) {
-  PlaceAll(true, [key](Cursor& cursor) { cursor.SeekGE(key); });
-  Settle();
+  Seek(true, [key](Cursor& cursor) { cursor.SeekGE(key); });
 }
 
 void MergingIterator::SeekLE(std::string_view key) {
-  PlaceAll(false, [key](Cursor& cursor) { cursor.SeekLE(key); });
-  Settle();
+  Seek(false, [key](Cursor& cursor) { cursor.SeekLE(key); });
 }
 
-void MergingIterator::Next() {
+void MergingIterator::Step(bool forward) {
   BRAID_DCHECK(valid_);
-  if (!forward_) SwitchDirection(true);
-  StepPast(key_);
-  Settle();
-}
-
-void MergingIterator::Prev() {
-  BRAID_DCHECK(valid_);
-  if (forward_) SwitchDirection(false);
-  StepPast(key_);
-  Settle();
-}
-
-/// Moves every cursor that stands on `key` by one. Few cursors: a heap would cost more than it
-/// saves.
-void MergingIterator::StepPast(std::string_view key) {
-  size_t kept = 0;
-  for (Head* head : live_) {
-    const CursorItem& item = head->item();
-    // After a change of direction one may stand behind a key that a lookup found.
-    if ((item.entry != current_ && item.key != key) || Advance(head)) live_[kept++] = head;
+  if (forward != forward_) {
+    SwitchDirection(forward);
+  } else {
+    ++at_;
   }
-  live_.resize(kept);
+  Land();
 }
 
-std::span<const CursorItem> MergingIterator::Ahead() const {
-  if (!valid_ || leader_ == nullptr) return {};
-  BRAID_DCHECK(leader_->at < leader_->count);  // it stands on one of its run
-  std::span<const CursorItem> ahead(leader_->run);
-  ahead = ahead.subspan(leader_->at + 1, leader_->count - leader_->at - 1);
-  for (const Head* head : live_) {
-    if (head == leader_ || ahead.empty()) continue;
-    const std::string_view limit = head->item().key;
-    const auto comes_before = [&](const CursorItem& item) {
-      return forward_ ? item.key < limit : item.key > limit;
-    };
-    if (comes_before(ahead.back())) continue;
-    const auto end = std::partition_point(ahead.begin(), ahead.end(), comes_before);
-    ahead = ahead.first(static_cast<size_t>(end - ahead.begin()));
-  }
-  return ahead;
-}
-
-void MergingIterator::SkipAhead(size_t count) {
-  if (count == 0) return;
-  BRAID_DCHECK(leader_ != nullptr && leader_->at + count < leader_->count);
-  leader_->at += count;
-  current_ = leader_->item().entry;
-  key_ = leader_->item().key;
-}
-
+/// To before what comes behind its key in the other direction.
 void MergingIterator::SwitchDirection(bool forward) {
-  const std::string key(key_);
+  const std::string key(this->key());
   PlaceAll(forward, [&](Cursor& cursor) { forward ? cursor.SeekGE(key) : cursor.SeekLE(key); });
-}
-
-void MergingIterator::Settle() {
-  for (;;) {
-    CursorItem best{};
-    leader_ = nullptr;
-    for (Head* head : live_) {
-      const CursorItem& item = head->item();
-      const int order = leader_ == nullptr ? 0 : item.key.compare(best.key);
-      if (leader_ == nullptr || (order == 0 ? item.entry->sequence() > best.entry->sequence()
-                                            : (order < 0) == forward_)) {
-        best = item;
-        leader_ = head;
-      }
-    }
-    looked_up_.reset();
-    BRAID_DCHECK(!damaged_ || !status_.ok());  // or a part of the keys would pass for all
-    valid_ = !damaged_ && leader_ != nullptr;
-    if (!valid_) return;
-    current_ = best.entry;
-    key_ = best.key;
-    valid_ = forward_ ? !upper_ || key_ < *upper_ : !lower_ || key_ >= *lower_;
-    if (!valid_) return;
-    if (current_->op() != EntryOp::kDelete) {
-      if (current_->state() != format::kStateObsolete) return;
-      leader_ = nullptr;
-      looked_up_ = resolve_(key_, &status_);
-      valid_ = looked_up_.has_value();
-      if (valid_ || !status_.ok()) return;
-    }
-    ++passed_;
-    StepPast(key_);
-  }
+  at_ = count_ = 0;
+  size_t same = 0;
+  while (same < order_.size() && order_[same].item().key == key) ++same;
+  Pass(same);
 }
 
 }  // namespace braid::level

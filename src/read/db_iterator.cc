@@ -36,18 +36,16 @@ void DbIterator::Move(bool forward, Step&& step) {
   if (reader_->closed() || owner_->is_parents()) return;
   status_ = base::CatchToStatus([&] {
     step();
-    return Settle(forward);
+    return Settle();
   });
   if (const uint64_t passed = merged_.TakePassed(); passed != 0) reader_->CountPassed(passed);
   if (!status_.ok() || owner_->medium_failed()) valid_ = false;
 }
 
-Status DbIterator::Settle(bool forward) {
+Status DbIterator::Settle() {
   BRAID_DCHECK(!valid_ && ahead_count_ == 0);  // until the entry is read and checked
   if (!merged_.Valid()) return Status::OK();
   key_ = merged_.key();
-  const bool outside = forward ? upper_ && key_ >= *upper_ : lower_ && key_ < *lower_;
-  if (outside) return Status::OK();
   const std::optional<index::ValueRef>& looked_up = merged_.looked_up();
   Status s =
       looked_up ? reader_->ValueOf(*looked_up, &value_) : reader_->ValueOf(merged_.item(), &value_);
@@ -60,11 +58,6 @@ Status DbIterator::Settle(bool forward) {
 /// Reads what the next steps come to. In an epoch.
 void DbIterator::ReadAhead() {
   ahead_ = merged_.Ahead();
-  // In order, so all are within the bounds if the last is.
-  if (!ahead_.empty() &&
-      (forward_ ? upper_ && ahead_.back().key >= *upper_ : lower_ && ahead_.back().key < *lower_)) {
-    return;
-  }
   ahead_count_ = reader_->PlainValuesOf(ahead_);
   BRAID_DCHECK(ahead_at_ == 0 && ahead_count_ <= ahead_.size());
 }

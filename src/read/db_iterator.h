@@ -43,7 +43,7 @@ class DbIterator final : public Iterator {
   void ReadAhead();
   template <class Step>
   void Move(bool forward, Step&& step);
-  Status Settle(bool forward);
+  Status Settle();
 
   const Reader::Owner owner_;
   Reader* const reader_;
