@@ -135,7 +135,7 @@ class TreeCursor final : public Cursor {
   static constexpr size_t kFirstCopy = 80;
   static constexpr size_t kCopy = 192;
   /// Entries fetched ahead: as many misses as a core has under way, and some more. Measured
-  /// (docs/decisions/0010): 8 to 24 are equal.
+  /// (docs/internals/decisions/0010): 8 to 24 are equal.
   static constexpr size_t kAhead = 16;
   /// What is fetched of one entry, at most; the hardware goes on behind that.
   static constexpr uint64_t kMaxFetched = 512;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Shows that bench/compare.py writes tables of results between the marks of a document and nothing
-else, and that README.md and docs/benchmarking.md have the tables of the results checked in."""
+else, and that README.md and docs/evidence/benchmarking.md have the tables of the results checked in."""
 
 import contextlib
 import copy
@@ -143,13 +143,13 @@ class TablesTest(unittest.TestCase):
 
 class CheckedInTest(unittest.TestCase):
     def test_the_documents_have_the_tables_of_the_results(self):
-        marked = ["--update", str(ROOT / "docs/benchmarking.md"),
+        marked = ["--update", str(ROOT / "docs/evidence/benchmarking.md"),
                   "--update-short", str(ROOT / "README.md")]
         results = sorted(str(path) for path in (ROOT / "bench/results").glob("*.json"))
         mode = ["--check", *ordered(results)] if results else ["--marks"]
         with mock.patch.object(sys, "argv", ["compare.py", *marked, *mode]):
             self.assertEqual(compare.main(), 0, "run: python3 bench/compare.py "
-                             "--update docs/benchmarking.md --update-short README.md ...")
+                             "--update docs/evidence/benchmarking.md --update-short README.md ...")
 
 
 def ordered(paths):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the words of comments, messages and pages (docs/style.md): those of LevelDB, RocksDB, SQLite
+"""Checks the words of comments, messages and pages (docs/internals/style.md): those of LevelDB, RocksDB, SQLite
 and LMDB, in sentences that read as if they had been written in English. Looks at src, include, tools,
 README.md and the pages in docs/ and docs/internals/; decisions and the changelog stay as written."""
 

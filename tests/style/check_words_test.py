@@ -54,7 +54,7 @@ class WordsTest(TreeCase):
         self.assertEqual(self.offences("// stands for a byte\n", "include/braid/a.h"), [])
 
     def test_decisions_the_changelog_and_data_are_left_alone(self):
-        for path in ("docs/decisions/1.md", "CHANGELOG.md", "docs/a.json", "docs/figures/a.svg",
+        for path in ("docs/internals/decisions/1.md", "CHANGELOG.md", "docs/a.json", "docs/evidence/figures/a.svg",
                      "tests/a.cc"):
             self.assertEqual(self.offences("anew\n", path), [], path)
         for path in ("tools/a.cc", "docs/a.md", "docs/internals/a.md", "README.md"):
