@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the words of comments, messages and pages (docs/internals/style.md): those of LevelDB, RocksDB, SQLite
 and LMDB, in sentences that read as if they had been written in English. Looks at src, include, tools,
-README.md and the pages in docs/ and docs/internals/; decisions and the changelog stay as written."""
+README.md and the pages of docs/; decisions, designs, figures and the changelog stay as written."""
 
 import argparse
 import bisect
@@ -14,7 +14,8 @@ from source_text import ROOT, Problem, read, report
 
 FOLDERS = ("include", "src", "tools")
 SUFFIXES = {".h", ".cc", ".c", ".md"}
-PAGES = ("README.md", "docs/*.md", "docs/internals/*.md")
+PAGES = ("README.md", "docs/*.md", "docs/start/*.md", "docs/guide/*.md", "docs/internals/*.md",
+         "docs/evidence/*.md", "scripts/site/pages/**/*.md")
 
 # What a line of a comment begins with.
 _MARK = re.compile(r"[ \t]*(?:///<|///|//|\*(?!/))?[ \t]*")
