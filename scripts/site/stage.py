@@ -127,7 +127,7 @@ class Site:
         self.style = style.group(1)
         drawing = STYLE.sub("", text).replace('role="img"', f'role="img" aria-label="{alt}"').strip()
         drawing = re.sub(r"<title>.*?</title>\n", "", drawing)
-        return f'<figure class="braid-picture">\n{drawing}\n</figure>'
+        return f'<figure class="braid-picture" data-search-exclude>\n{drawing}\n</figure>'
 
     def pictures_css(self):
         """The shared style, for drawings inside pages and for the reader's choice of colours."""
