@@ -36,8 +36,8 @@ class JsonTest : public CommandTest {
   };
   JsonTest() {
     std::string verb;
-    const std::string page = ReadFileText(BRAID_TEST_SOURCE_DIR "/docs/guide/json.md");
-    for (const std::string& line : Lines(page)) {
+    const std::string described = ReadFileText(BRAID_TEST_SOURCE_DIR "/docs/guide/json.md");
+    for (const std::string& line : Lines(described)) {
       if (line.starts_with("## ")) verb = line.substr(3);
       if (!line.starts_with("| `")) continue;
       const std::string field = line.substr(3, line.find('`', 3) - 3);
