@@ -36,7 +36,7 @@ if ! cmp -s "$wanted" "$venv/requirements.txt"; then
 fi
 
 python3 -B scripts/site/stage.py . "$out" || exit 1
-NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true \
+NO_MKDOCS_2_WARNING=1 \
   "$venv/bin/mkdocs" --quiet build --strict --clean --config-file "$out/mkdocs.yml" ||
   die "MkDocs found what is named above"
 
