@@ -14,7 +14,7 @@ TEST_SETUP := $(BUILD_SETUP) $(BUILD)/setup-check.stamp $(BUILD)/setup-hadoop.st
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test fresh bench figures check format crash mutants porcupine porting asan tsan ubsan fuzz \
-        coverage vm-test reliability java java-test python python-test hadoop-test hadoop-cluster hadoop-demo docs install package clean
+        coverage vm-test reliability java java-test python python-test hadoop-test hadoop-cluster hadoop-demo docs site install package clean
 
 # Lines "##@ Group" and "target: ... ## what it does" make the help.
 help: ## list the targets (this text)
@@ -60,6 +60,9 @@ python: $(BUILD_SETUP) $(BUILD)/setup-python.stamp ## build the Python wheel: bu
 
 docs: build ## renew the pages of docs/ that the command makes of itself
 	@bash scripts/docs.sh
+
+site: $(BUILD)/setup-site.stamp ## build the pages of docs/ and the API references as a site: build/site/html; SITE=serve serves it
+	@bash scripts/site.sh $(SITE)
 
 clean: ## remove everything that was built
 	@rm -rf $(BUILD)

@@ -1,4 +1,4 @@
-# What braid stands on. docs/dependencies.md says what each is for. Nothing is downloaded here.
+# What braid stands on. docs/evidence/dependencies.md says what each is for. Nothing is downloaded here.
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)

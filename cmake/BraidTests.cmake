@@ -207,6 +207,7 @@ endforeach()
 
 braid_add_script(style style/reliability_test.py)
 braid_add_script(style style/bench_tables_test.py)
+braid_add_script(style style/site_test.py)
 braid_add_script(style style/count_tests_test.py)
 braid_add_script(style style/test_run_test.py)
 braid_add_script(style style/weave_faults_test.py)

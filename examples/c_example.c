@@ -7,7 +7,7 @@
  *   begin, commit   what is between them is done together or not at all
  *   mark, past KEY  remember this moment; show a note as it was at that moment
  *
- * It was written for LevelDB's C API and ported by renaming (docs/leveldb-porting.md). */
+ * It was written for LevelDB's C API and ported by renaming (docs/guide/leveldb-porting.md). */
 #include <braid/c.h>
 
 #include <stdio.h>

@@ -3,11 +3,11 @@
 #   SIZE=small   about three minutes: 16-byte keys, 100-byte values, 1 and 4 threads (the default)
 #   SIZE=medium  about half an hour: three record sizes, the usual workloads, 5 runs
 #   SIZE=full    hours: three record sizes, all workloads, 5 runs
-# medium and full replace bench/results, and the tables of docs/benchmarking.md and README.md.
+# medium and full replace bench/results, and the tables of docs/evidence/benchmarking.md and README.md.
 #   BRAID_BIN_DIR  folder of the programs, when it is not build/release/bin
 #   BRAID_TMP      where the data goes; default: /dev/shm when it has room
 #   BRAID_RESULTS  where the JSON and the page go; then no document changes, unless
-#   BRAID_DOCS     is a folder with docs/benchmarking.md and README.md to write the tables into
+#   BRAID_DOCS     is a folder with docs/evidence/benchmarking.md and README.md to write the tables into
 # `make bench` builds first. Flags given here go to every braid-compare, behind those set below, and
 # count instead of them (--num, --runs, --duration).
 set -euo pipefail
@@ -70,7 +70,7 @@ else
 fi
 tables=()
 if [ -n "$tree" ]; then
-  tables=(--update "$tree/docs/benchmarking.md" --update-short "$tree/README.md")
+  tables=(--update "$tree/docs/evidence/benchmarking.md" --update-short "$tree/README.md")
   # Hours of measuring must not end in a document that has no place for the table.
   python3 bench/compare.py "${tables[@]}" --marks
 fi

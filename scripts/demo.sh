@@ -226,4 +226,4 @@ else
 fi
 
 heading "Done in $SECONDS s: all results were as they should be"
-say "Next: 'braid help' lists the verbs; docs/user-guide.md explains them."
+say "Next: 'braid help' lists the verbs; docs/guide/user-guide.md explains them."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Renews the pages below docs/ that the command makes of itself. Usage: scripts/docs.sh [BRAID]
+# Renews the pages below docs/guide that the command makes of itself. Usage: scripts/docs.sh [BRAID]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,6 +11,6 @@ fi
 for page in options metrics; do
   # A page is only replaced by a whole one.
   text=$("$braid" "$page" --markdown)
-  printf '%s\n' "$text" >"docs/$page.md"
-  echo "docs/$page.md"
+  printf '%s\n' "$text" >"docs/guide/$page.md"
+  echo "docs/guide/$page.md"
 done

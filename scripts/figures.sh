@@ -7,7 +7,7 @@
 #   BRAID_TMP             where the data goes; default: /dev/shm when it has room
 #   BRAID_BIN_DIR         folder of the programs, when it is not build/release/bin
 #   BRAID_FIGURES         folder of the results; default: build/figures
-#   BRAID_FIGURES_PAGE    folder of page and pictures; default: docs/figures, at another scale than
+#   BRAID_FIGURES_PAGE    folder of page and pictures; default: docs/evidence/figures, at another scale than
 #                         1 the folder of the results
 # It goes on where it was stopped: what is measured already, with this commit and these settings,
 # is only drawn. `make figures` builds first.
@@ -18,7 +18,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scale=${SCALE:-1}
 results=${BRAID_FIGURES:-build/figures}
 if [ "$scale" = 1 ]; then
-  page=${BRAID_FIGURES_PAGE:-docs/figures}
+  page=${BRAID_FIGURES_PAGE:-docs/evidence/figures}
 else
   page=${BRAID_FIGURES_PAGE:-$results}
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ports a foreign program to braid as docs/leveldb-porting.md says, and runs its own tests: levigo,
+# Ports a foreign program to braid as docs/guide/leveldb-porting.md says, and runs its own tests: levigo,
 # a Go binding of LevelDB's C API.
 #
 #   porting.sh            fetch, rename, build against build/release, test; first with LevelDB itself,
@@ -57,7 +57,7 @@ if [ -f /usr/include/leveldb/c.h ]; then
 fi
 
 copy "$work/after" || exit 1
-# Step 1 of docs/leveldb-porting.md, and step 2 where the program names the library.
+# Step 1 of docs/guide/leveldb-porting.md, and step 2 where the program names the library.
 find "$work/after" -name '*.go' -exec \
   sed -i 's/\bleveldb_/braid_/g; s#leveldb/c\.h#braid/c.h#; s/-lleveldb\b/-lbraid/' {} +
 # The one change by hand: its message says "less than zero", its check says less than one.

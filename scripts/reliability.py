@@ -2,7 +2,7 @@
 """Runs the long tests, stage by stage, up to the amounts of a size, and writes what was done.
 
   reliability.py [push|night|release]      minutes, hours, days; goes on where it was stopped
-  reliability.py --table [FILE]            puts a run's facts into docs/testing.md
+  reliability.py --table [FILE]            puts a run's facts into docs/evidence/testing.md
 
 Every stage runs in slices of a few minutes with seeds of their own. What was done is in
 build/reliability/state-SIZE.json after each, and in build/reliability/reliability.json at the end,
@@ -25,8 +25,8 @@ from reliability.run import Run, say, write_atomically
 from reliability.stages import SIZES, all_stages
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-TESTING = ROOT / "docs/testing.md"
-LAST_RUN = ROOT / "docs/reliability.json"
+TESTING = ROOT / "docs/evidence/testing.md"
+LAST_RUN = ROOT / "docs/evidence/reliability.json"
 
 
 def parse_arguments():
@@ -43,7 +43,7 @@ def parse_arguments():
     parser.add_argument("--with-vm", action="store_true", help="run stage vm in size push too")
     parser.add_argument("--output", type=pathlib.Path, help="where the report goes")
     parser.add_argument("--table", nargs="?", type=pathlib.Path, const=LAST_RUN, metavar="FILE",
-                        help="write the table of docs/testing.md from FILE (docs/reliability.json)")
+                        help="write the table of docs/evidence/testing.md from FILE (docs/evidence/reliability.json)")
     arguments = parser.parse_args()
     if arguments.seconds is not None and arguments.seconds < 1:
         parser.error("--seconds must be at least 1")

@@ -3,7 +3,7 @@
 
 sbom.py --library libbraid.so [--command braid] [--out FILE]
 
-What each part is and its licence come from the tables of docs/dependencies.md, what is loaded from
+What each part is and its licence come from the tables of docs/evidence/dependencies.md, what is loaded from
 the built files themselves (readelf), versions from pkg-config. The three must agree: a library that
 is loaded and not in a table, or in a table and not loaded, is an error (exit code 1). What a table
 calls optional may be missing; then it is not in the bill either."""
@@ -20,7 +20,7 @@ import sys
 import uuid
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "dependencies.md"
+PAGE = ROOT / "docs/evidence/dependencies.md"
 FINDERS = ROOT / "cmake" / "BraidDependencies.cmake"
 VERSION = ROOT / "include" / "braid" / "version.h"
 # What a linker may find that a file does not need after all, by compiler and machine.
@@ -29,7 +29,7 @@ OPTIONAL = re.compile(r"^(ld-linux|libm$|libgcc_s)")
 
 @dataclasses.dataclass
 class Part:
-    """A row of docs/dependencies.md."""
+    """A row of docs/evidence/dependencies.md."""
     package: str     # "libpmem2-dev"
     loads: list      # ["libpmem2"]: what stands before .so; empty for headers only
     licence: str     # an SPDX expression
@@ -91,12 +91,12 @@ def disagreements(rows, files):
     for section, sonames in files.items():
         stems = {stem(name) for name in sonames}
         for name in sorted(stems - known[section]):
-            problems.append(f"the {section} loads {name}, which docs/dependencies.md does not list")
+            problems.append(f"the {section} loads {name}, which docs/evidence/dependencies.md does not list")
         own = {name for row in rows if row.section == section and not row.optional
                for name in row.loads}
         for name in sorted(own - stems):
             if not OPTIONAL.match(name):
-                problems.append(f"docs/dependencies.md lists {name}, which the {section} does not load")
+                problems.append(f"docs/evidence/dependencies.md lists {name}, which the {section} does not load")
     return problems
 
 

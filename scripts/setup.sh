@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that the packages of the named groups are there: build, check, bench, figures,
-# package, vm, hadoop, python, fresh.
+# package, vm, hadoop, python, site, fresh.
 # Installs what is missing where it may (root, or sudo without a password, on Debian and its kin);
 # elsewhere names what is missing in one line and exits 2. Does nothing, quickly, when all is there.
 #   setup.sh --optional GROUP...   what can't be had is said, and is no error
@@ -61,6 +61,10 @@ readonly fresh_needs="
 cmd:python3 python3
 cmd:unshare util-linux
 cmd:mmdebstrap mmdebstrap"
+readonly site_needs="
+py:ensurepip python3-venv
+cmd:doxygen doxygen
+cmd:javadoc openjdk-17-jdk-headless"
 readonly python_needs="
 py:ensurepip python3-venv
 cmd:python3-config python3-dev"
@@ -109,9 +113,9 @@ fi
 [ $# -gt 0 ] || set -- build check bench hadoop
 for group in "$@"; do
   case "$group" in
-    build | check | bench | figures | package | vm | hadoop | python | fresh) ;;
+    build | check | bench | figures | package | vm | hadoop | python | site | fresh) ;;
     *)
-      echo "setup.sh: unknown group '$group': use build, check, bench, figures, package, vm, hadoop, python or fresh" >&2
+      echo "setup.sh: unknown group '$group': use build, check, bench, figures, package, vm, hadoop, python, site or fresh" >&2
       exit 2
       ;;
   esac

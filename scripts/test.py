@@ -2,7 +2,7 @@
 """Runs the tests and ends in one line: N passed, M failed. Exits 1 when anything failed, was not
 built, or did not run.
 
-  test.py                  what a push must pass (SIZE=full: everything, docs/testing.md has the times)
+  test.py                  what a push must pass (SIZE=full: everything, docs/evidence/testing.md has the times)
   test.py PART ...         one or more of:
     format                 whether all sources are laid out
     release                all tests of the release build

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs braid on emulated persistent memory in QEMU (docs/vm-tests.md). One line a check; ends in
+# Runs braid on emulated persistent memory in QEMU (docs/evidence/vm-tests.md). One line a check; ends in
 # "N passed, M failed, K skipped", and leaves build/vm/vm.json. What is missing is skipped.
 #   vm-test.sh [PART...]     parts: see vm-test.sh --help; default all
 #   vm-test.sh --require     what is missing is a failure

@@ -56,8 +56,8 @@ class BenchVerb final : public Verb {
     app.footer(
         "Names of flags and benchmarks are those of db_bench. Every value that is read is "
         "checked;\n"
-        "a wrong or missing one ends the run with exit code 2. docs/benchmarking.md explains the\n"
-        "columns. braid-compare runs the same workloads on other stores, too.");
+        "a wrong or missing one ends the run with exit code 2. docs/evidence/benchmarking.md\n"
+        "explains the columns. braid-compare runs the same workloads on other stores, too.");
   }
 
   int Run() override {

@@ -1,5 +1,5 @@
 // The statistics of a store as Prometheus metrics: the one table that `braid metrics` and
-// docs/metrics.md are made from.
+// docs/guide/metrics.md are made from.
 //
 // Thread safety: pure functions.
 // Persistence: none.
@@ -39,7 +39,7 @@ struct MetricsSource {
 /// Prometheus' text exposition format, version 0.0.4. Fields that the snapshot lacks are left out.
 std::string MetricsText(const MetricsSource& source);
 
-/// docs/metrics.md.
+/// docs/guide/metrics.md.
 std::string MetricsPage();
 
 }  // namespace braid::tools

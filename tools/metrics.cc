@@ -22,7 +22,7 @@ class MetricsVerb final : public Verb {
   }
   std::string description() const override {
     return "Prints the statistics of a pool in the text exposition format of Prometheus, or serves "
-           "them over HTTP. docs/metrics.md describes every metric.";
+           "them over HTTP. docs/guide/metrics.md describes every metric.";
   }
 
   void Configure(CLI::App& app) override {
@@ -36,7 +36,7 @@ class MetricsVerb final : public Verb {
                  "let --listen take an address that other machines can reach; nobody is asked for "
                  "a password")
         ->needs(listen);
-    app.add_flag("--markdown", markdown_, "print docs/metrics.md, the table of all metrics")
+    app.add_flag("--markdown", markdown_, "print docs/guide/metrics.md, the table of all metrics")
         ->excludes(pool)
         ->excludes(listen);
     app.footer(

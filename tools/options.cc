@@ -21,7 +21,7 @@ class OptionsVerb final : public Verb {
 
   void Configure(CLI::App& app) override {
     AddJsonFlag(app, &json_, "print one object a line");
-    app.add_flag("--markdown", markdown_, "print docs/options.md, the table of all options")
+    app.add_flag("--markdown", markdown_, "print docs/guide/options.md, the table of all options")
         ->excludes("--json");
     app.footer(
         "braid bench --set NAME=VALUE sets them; in C++, Options::Set does. \"design's\" means\n"
@@ -56,7 +56,8 @@ class OptionsVerb final : public Verb {
         "# Options by name\n"
         "\n"
         "`braid bench --set NAME=VALUE` sets these; in C++, `Options::Set` does, and\n"
-        "[include/braid/options.h](../include/braid/options.h) has the fields themselves. Sizes\n"
+        "[include/braid/options.h](../../include/braid/options.h) has the fields themselves. "
+        "Sizes\n"
         "are bytes, or a number with `K`, `M`, `G` or `T` (powers of 1024). Where the default is\n"
         "*design's*, the design of the pool chooses. A value that is outside its limits, or that\n"
         "does not go together with others, is refused when the pool is opened, with the reason.\n"

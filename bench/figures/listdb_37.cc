@@ -146,7 +146,7 @@ FigureSpec ListDbFigure37() {
       "distribution, put to get 3 to 7, a client a processor instead of 80, 300,000 keys, six "
       "seconds a load, open loop: latency counts from the arrival. What has not been done when "
       "the time is over counts as not done. RocksDB instead of Pmem-RocksDB, with a write buffer "
-      "and caches as docs/benchmarking.md says.",
+      "and caches as docs/evidence/benchmarking.md says.",
       true,
       Run};
 }

@@ -1,7 +1,8 @@
 /* Purpose: the C API of braid, LevelDB's C API under the prefix braid_.
  *
  * Names after the prefix, the order of arguments, ownership and errors are those of leveldb/c.h, so
- * that a client ports by renaming leveldb_ to braid_ (docs/leveldb-porting.md has the differences).
+ * that a client ports by renaming leveldb_ to braid_ (docs/guide/leveldb-porting.md has the
+ * differences).
  * Calls that LevelDB does not have are marked "braid:".
  *
  * Bytes       Keys and values are a pointer and a length; they may hold zero bytes. Every call

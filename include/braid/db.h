@@ -122,8 +122,8 @@ class DB {
   /// Salvages what is intact of the pool at `damaged` into a new pool at `target`, made with
   /// `options`, and verifies that one. The damaged pool is only read and never changed; its links,
   /// tables and counts are not trusted. Which version of a key counts, and what becomes of deletes
-  /// and of batches that are not whole, is in docs/user-guide.md. ok when the new pool is there and
-  /// sound; report->losses() tells whether anything is missing from it. Errors: NotFound,
+  /// and of batches that are not whole, is in docs/guide/user-guide.md. ok when the new pool is
+  /// there and sound; report->losses() tells whether anything is missing from it. Errors: NotFound,
   /// InvalidArgument (no pool; something lies at `target`), Busy (the damaged pool is open),
   /// NotSupported (another format version), Corruption (nothing can be salvaged), OutOfSpace,
   /// IOError. After an error there is nothing at `target`.
@@ -149,9 +149,9 @@ class DB {
                         const CheckpointOptions& checkpoint_options = {});
 
   /// Stores `value` under `key`. What an ok write survives is the medium's matter, as for all
-  /// writes below (docs/persistence.md, `braid info`): on persistent memory a loss of power; on
-  /// page-cache media, where WriteOptions::sync is not set, a crash of the process alone. Costs one
-  /// flush of the entry's lines and one fence, no allocation; with sync on page-cache media an
+  /// writes below (docs/guide/durability.md, `braid info`): on persistent memory a loss of power;
+  /// on page-cache media, where WriteOptions::sync is not set, a crash of the process alone. Costs
+  /// one flush of the entry's lines and one fence, no allocation; with sync on page-cache media an
   /// fdatasync. Errors: InvalidArgument (limits), OutOfSpace (reads and deletes go on), Closed,
   /// IOError: after a sync that failed there is no other write until the next open.
   virtual Status Put(const WriteOptions& options, Slice key, Slice value) = 0;

@@ -27,7 +27,8 @@ inline constexpr size_t kMaxKeyOrderName = 23;
 /// is refused when it is opened with another order. Of a name there must be only one order, ever:
 /// give a changed order a new one.
 ///
-/// What must hold, for all keys a and b that Encode takes (docs/decisions/0017-key-orders.md):
+/// What must hold, for all keys a and b that Encode takes
+/// (docs/internals/decisions/0017-key-orders.md):
 ///   1. a is before b exactly when Encode(a) is before Encode(b) byte by byte, as in std::string.
 ///   2. Decode(Encode(a)) is a, or a key that encodes alike: keys that do are one key.
 ///   3. Both are functions of their argument alone, today and in the next release.

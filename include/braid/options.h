@@ -19,7 +19,7 @@ namespace braid {
 class EventListener;
 class Snapshot;
 
-/// What makes a write durable on the medium below a pool (docs/persistence.md).
+/// What makes a write durable on the medium below a pool (docs/guide/durability.md).
 enum class MediaClass : uint8_t {
   kPage = 1,       ///< page cache: survives a process crash; power loss only with sync
   kCacheLine = 2,  ///< flushed cache lines survive power loss (ADR, CXL)
@@ -175,7 +175,7 @@ enum class VerifyOnOpen : uint8_t {
 
 /// How a database is opened.
 struct Options {
-  std::string design = "braid";   ///< a recipe: see docs/designs/
+  std::string design = "braid";   ///< a recipe: see docs/internals/designs/
   bool create_if_missing = true;  ///< make the pool when the path does not exist
   bool error_if_exists = false;   ///< fail when the pool is there already
   /// Opens without changing the pool: its files may be on a filesystem that is mounted read-only,
@@ -183,7 +183,7 @@ struct Options {
   /// While another handle writes, in this process or another one, reads see the database as of
   /// Open. When the writer has to compact, it revokes the grant: reads return TryAgain; reopen to
   /// continue. Busy, with the reason, where the writer does not grant that
-  /// (docs/decisions/0014-readers.md).
+  /// (docs/internals/decisions/0014-readers.md).
   /// Writes, Flush and Compact are NotSupported. What a crash has left undone is done on private
   /// copies of the pages concerned, which count against memory_budget_bytes. No threads run.
   bool read_only = false;

@@ -1,4 +1,4 @@
-"""The report of a run as JSON, and as the table of docs/testing.md (page.py draws it as HTML)."""
+"""The report of a run as JSON, and as the table of docs/evidence/testing.md (page.py draws it as HTML)."""
 
 import os
 import pathlib

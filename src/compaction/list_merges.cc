@@ -1,7 +1,7 @@
 // Purpose: what merges between lists take besides the merge itself: an empty list in the place of
 // the one that is merged, and copies in the order of their keys where a list leaves its group.
 // Thread safety, invariants, persistence: see merger.h.
-// Source: ZipperDB 5.1.3. Deviations: docs/designs/zipperdb.md.
+// Source: ZipperDB 5.1.3. Deviations: docs/internals/designs/zipperdb.md.
 #include <algorithm>
 #include <utility>
 

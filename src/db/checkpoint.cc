@@ -1,6 +1,6 @@
 // Purpose: writing and restoring checkpoints.
 // Thread safety, persistence: see checkpoint.h. Why one is a logical copy and the other a copy of
-// bytes is in docs/decisions/0013-ingest-and-checkpoint.md.
+// bytes is in docs/internals/decisions/0013-ingest-and-checkpoint.md.
 #include "db/checkpoint.h"
 
 #include <algorithm>

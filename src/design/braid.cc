@@ -1,5 +1,5 @@
 // Purpose: the recipe of the default design: index-unified log, DRAM B+-tree memtable, link flush,
-// zipper merge with a redo log, DRAM index over L1, lookup cache (docs/designs/).
+// zipper merge with a redo log, DRAM index over L1, lookup cache (docs/internals/designs/).
 // Thread safety: none needed.
 // Persistence: that of its parts.
 #include "design/design.h"

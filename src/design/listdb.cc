@@ -1,7 +1,7 @@
 // Purpose: the recipe of ListDB to the letter, as far as its text says and is right: skip-list
 // memtable, index-unified log, lazy checkpoints in groups, braided lists, zipper merge that
-// persists each pointer, lookup cache and second-chance cache, no rebuilt index. docs/designs/ says
-// where it differs and why.
+// persists each pointer, lookup cache and second-chance cache, no rebuilt index.
+// docs/internals/designs/ says where it differs and why.
 // Thread safety: none needed.
 // Persistence: that of its parts.
 // Source: Kim, chapter VI (ListDB).

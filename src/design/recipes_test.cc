@@ -1,4 +1,4 @@
-// The table of recipes in docs/designs/README.md is what the recipes choose.
+// The table of recipes in docs/internals/designs/README.md is what the recipes choose.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -109,7 +109,7 @@ std::string Table() {
 
 // BRAID_WRITE_DOCS=1 writes the table instead of comparing it.
 TEST(RecipesTest, TheTableInTheDocsIsWhatTheRecipesChoose) {
-  const std::string path = BRAID_TEST_SOURCE_DIR "/docs/designs/README.md";
+  const std::string path = BRAID_TEST_SOURCE_DIR "/docs/internals/designs/README.md";
   std::stringstream file;
   file << std::ifstream(path).rdbuf();
   const std::string text = file.str();

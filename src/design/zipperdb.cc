@@ -1,7 +1,7 @@
 // Purpose: the recipe of ZipperDB, as far as its text says and is right: a write-ahead log in the
 // pool, one persistent list a level, zipper merges that persist each pointer within a group of two
-// levels, copies in the order of their keys from group to group. docs/designs/ says where it
-// differs and why.
+// levels, copies in the order of their keys from group to group.
+// docs/internals/designs/ says where it differs and why.
 // Thread safety: none needed.
 // Persistence: that of its parts.
 // Source: Kim, chapter V (ZipperDB).

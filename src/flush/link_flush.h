@@ -11,7 +11,8 @@
 // returns, or, with WriteBack::kLater, by its group (group_write_back.h); the manifest's commit
 // makes them a table. Before that a crash replays the log.
 // Source: ListDB 6.3.2, Algorithm 5, which stores links and leaves them to a later checkpoint. By
-// default they are written back at once, so that L0 is never rebuilt (docs/decisions/0004).
+// default they are written back at once, so that L0 is never rebuilt
+// (docs/internals/decisions/0004).
 #pragma once
 
 #include <cstdint>

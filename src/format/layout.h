@@ -1,6 +1,6 @@
 // Purpose: the persistent layouts of a pool besides entries: segment and pool headers, chunk states
 // and headers, table heads, redo records, extents. That of the manifest is manifest.h. Drawn in
-// docs/formats.md.
+// docs/internals/formats.md.
 // Thread safety: plain bytes.
 // Invariants:
 //   1. Every structure carries a check over all its bytes and over its own place; a word that

@@ -1,6 +1,6 @@
 // Purpose: the manifest: what a pool's tables are, which merges are open, how far logs are flushed.
-// How its two copies are written, and what lies in an extension, is drawn in docs/formats.md; they
-// are written by level/manifest.h.
+// How its two copies are written, and what lies in an extension, is drawn in
+// docs/internals/formats.md; they are written by level/manifest.h.
 // Thread safety: plain values.
 // Invariants:
 //   1. A copy is as long as its content; its check covers all of it, its place, and, where tables

@@ -19,8 +19,8 @@ using CursorItem = format::EntryView;
 class Cursor {
  public:
   virtual ~Cursor() = default;
-  /// It is one of `cursors` that are merged: each has to give a part of what a scan reads, and reads
-  /// ahead accordingly. Before it is placed.
+  /// It is one of `cursors` that are merged: each has to give a part of what a scan reads, and
+  /// reads ahead accordingly. Before it is placed.
   virtual void ShareScan(size_t cursors) { BRAID_DCHECK(cursors > 0); }
   virtual bool Valid() const = 0;
   virtual void SeekToFirst() = 0;

@@ -6,7 +6,7 @@
 //   1. Upsert runs `commit` under the lock of the place that holds or will hold the key. A read
 //      that comes to that place after a commit began waits for its outcome. So a thread that takes
 //      a snapshot number after a commit drew a lower one, and then reads, sees that commit
-//      (docs/decisions/0002).
+//      (docs/internals/decisions/0002).
 //   2. One virtual call an operation, none a node.
 // Persistence: none; the commit functor makes entries durable, and recovery inserts them again.
 #pragma once

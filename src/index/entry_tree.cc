@@ -141,7 +141,7 @@ class TreeCursor final : public Cursor {
   static constexpr size_t kLeastCopy = 12;
   static constexpr size_t kCopy = 192;
   /// Entries fetched ahead: as many misses as a core has under way, and some more. Measured
-  /// (docs/decisions/0010): 8 to 24 are equal. At first a share.
+  /// (docs/internals/decisions/0010): 8 to 24 are equal. At first a share.
   static constexpr size_t kAhead = 16;
   static constexpr size_t kLeastAhead = 3;
   static_assert(kLeastAhead < kLeastCopy && kAhead < kFirstCopy);

@@ -11,7 +11,7 @@
 //   3. The numbers of a batch are published when all its entries are in the index.
 // Persistence: none of its own; log/index_unified_log.h. The log is replayed into a new index.
 // Source: ListDB 6.2 and 6.3; the B+-tree in the skip list's place is braid's
-// (docs/decisions/0003).
+// (docs/internals/decisions/0003).
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
-// Purpose: the seeded faults with which the tests test themselves (docs/crash-simulator.md). Each
-// one weakens or reorders a step, a check or an undo at one place; that flushes, fences and syncs
-// are dropped is media/sites.h. The product has nothing of them: tests/crash/faults says what is
-// written where, and scripts/weave_faults.py weaves it into the sources that the crashsim build
-// compiles. There one fault at a time can be switched on, by BRAID_MUTANT=<name> in the environment
-// of a test program. What kind of mistake each is, and which test finds it first, stands in
-// tests/crash/mutant_table.cc.
+// Purpose: the seeded faults with which the tests test themselves
+// (docs/internals/crash-simulator.md). Each one weakens or reorders a step, a check or an undo at
+// one place; that flushes, fences and syncs are dropped is media/sites.h. The product has nothing
+// of them: tests/crash/faults says what is written where, and scripts/weave_faults.py weaves it
+// into the sources that the crashsim build compiles. There one fault at a time can be switched on,
+// by BRAID_MUTANT=<name> in the environment of a test program. What kind of mistake each is, and
+// which test finds it first, stands in tests/crash/mutant_table.cc.
 // Thread safety: set before any database is opened.
 // Persistence: none.
 #pragma once

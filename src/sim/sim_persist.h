@@ -1,6 +1,7 @@
 // Purpose: the crash simulator below the seam (persist.h): it records which stores are durable,
 // which are pending in which cache line, and produces the memory that a power loss would leave
-// behind. Only in the crashsim build; docs/crash-simulator.md has the model and how it is used.
+// behind. Only in the crashsim build; docs/internals/crash-simulator.md has the model and how it
+// is used.
 // Thread safety: one thread for everything; a store from another thread is reported as a violation.
 // Invariants:
 //   1. A line's pending stores are kept in program order; what a crash leaves of the line is its

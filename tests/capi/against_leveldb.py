@@ -19,7 +19,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 EXAMPLE = ROOT / "examples" / "c_example.c"
-GUIDE = ROOT / "docs" / "leveldb-porting.md"
+GUIDE = ROOT / "docs/guide/leveldb-porting.md"
 FLAGS = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic"]
 SKIPPED = 77
 

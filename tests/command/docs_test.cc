@@ -8,9 +8,9 @@ namespace {
 class DocsTest : public CommandTest {
  protected:
   void ExpectFresh(const std::string& page) {
-    EXPECT_EQ(ReadFileText(BRAID_TEST_SOURCE_DIR "/docs/" + page + ".md"),
+    EXPECT_EQ(ReadFileText(BRAID_TEST_SOURCE_DIR "/docs/guide/" + page + ".md"),
               Out({page, "--markdown"}))
-        << "docs/" << page << ".md is stale: renew it with scripts/docs.sh";
+        << "docs/guide/" << page << ".md is stale: renew it with scripts/docs.sh";
   }
 };
 

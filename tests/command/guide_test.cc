@@ -1,4 +1,4 @@
-// The commands of docs/user-guide.md do what the guide says: its blocks marked "sh" are run.
+// The commands of docs/guide/user-guide.md do what the guide says: its blocks marked "sh" are run.
 #include <sys/stat.h>
 
 #include "command/command_runner.h"
@@ -14,7 +14,8 @@ TEST_F(GuideTest, CommandsOfTheUserGuideWork) {
       "set -euo pipefail\nPATH=" + Path("bin") + ":$PATH\ncd " + folder_.path() + "\n";
   bool inside = false;
   int blocks = 0;
-  for (const std::string& line : Lines(ReadFileText(BRAID_TEST_SOURCE_DIR "/docs/user-guide.md"))) {
+  const std::string guide = ReadFileText(BRAID_TEST_SOURCE_DIR "/docs/guide/user-guide.md");
+  for (const std::string& line : Lines(guide)) {
     if (line.starts_with("```")) {
       inside = line == "```sh";
       blocks += inside ? 1 : 0;

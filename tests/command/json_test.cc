@@ -1,4 +1,4 @@
-// docs/json.md says of every verb with --json which fields it prints, and these are all.
+// docs/guide/json.md says of every verb with --json which fields it prints, and these are all.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -36,7 +36,8 @@ class JsonTest : public CommandTest {
   };
   JsonTest() {
     std::string verb;
-    for (const std::string& line : Lines(ReadFileText(BRAID_TEST_SOURCE_DIR "/docs/json.md"))) {
+    const std::string described = ReadFileText(BRAID_TEST_SOURCE_DIR "/docs/guide/json.md");
+    for (const std::string& line : Lines(described)) {
       if (line.starts_with("## ")) verb = line.substr(3);
       if (!line.starts_with("| `")) continue;
       const std::string field = line.substr(3, line.find('`', 3) - 3);
@@ -47,7 +48,7 @@ class JsonTest : public CommandTest {
   /// Compares the first object that the command prints with the page.
   void Check(const std::string& verb, const std::string& out) {
     checked_.insert(verb);
-    ASSERT_TRUE(documented_.contains(verb)) << "docs/json.md has no part '" << verb << "'";
+    ASSERT_TRUE(documented_.contains(verb)) << "docs/guide/json.md has no part '" << verb << "'";
     ASSERT_FALSE(out.empty()) << verb;
     Fields found;
     AddFields(json::parse(Lines(out).front()), "", &found);
@@ -73,7 +74,7 @@ class JsonTest : public CommandTest {
     for (const std::string& field : found) {
       EXPECT_TRUE(documented_[verb].always.contains(field) ||
                   documented_[verb].sometimes.contains(field))
-          << "docs/json.md does not tell of '" << field << "' of " << verb;
+          << "docs/guide/json.md does not tell of '" << field << "' of " << verb;
     }
   }
 

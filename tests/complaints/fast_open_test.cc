@@ -76,8 +76,8 @@ TEST(FastOpenTest, AnOpenAfterACloseTouchesHardlyMoreOfALargeStore) {
   EXPECT_EQ(work[0].replayed, 0u);
   EXPECT_EQ(work[1].replayed, 0u);
   ASSERT_GE(work[1].chunks, 4 * work[0].chunks);
-  // What grows is a look at each chunk (docs/limitations.md), a page of the 256 of a MiB, and what
-  // segments take.
+  // What grows is a look at each chunk (docs/guide/limitations.md), a page of the 256 of a MiB, and
+  // what segments take.
   EXPECT_LE(work[1].pages, work[0].pages + 2 * (work[1].chunks - work[0].chunks) + 64);
 }
 

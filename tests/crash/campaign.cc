@@ -19,7 +19,7 @@ namespace braid::crash {
 namespace {
 
 // Most points are known completely after a few runs; the rest is worth fewer images than more
-// histories are (docs/crash-simulator.md has the numbers).
+// histories are (docs/internals/crash-simulator.md has the numbers).
 constexpr CampaignSize kPush{"push", {4096, 24, 32}, 1'000'000};
 constexpr CampaignSize kNight{"night", {65'536, 256, 512}, 50'000'000};
 constexpr CampaignSize kRelease{"release", {1u << 20, 2048, 4096}, 1'000'000'000};

@@ -1,4 +1,5 @@
-// The crash tests: every workload, every crash point, many images a point. docs/crash-simulator.md.
+// The crash tests: every workload, every crash point, many images a point
+// (docs/internals/crash-simulator.md).
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Readers and durability (docs/persistence.md, rule 4): while a write has not passed its last
-// fence, nobody sees it. The writer is stopped at its fences, and readers are sent.
+// Readers and durability (docs/internals/persistence.md, rule 4): while a write has not passed its
+// last fence, nobody sees it. The writer is stopped at its fences, and readers are sent.
 #include <gtest/gtest.h>
 
 #include <chrono>

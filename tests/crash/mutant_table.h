@@ -8,10 +8,10 @@ namespace braid::crash {
 
 struct MutantFacts {
   std::string_view name;  ///< of a woven fault (sim/faults.h) or of a site (media/sites.h)
-  const char* part;     ///< row of the contract table in docs/persistence.md, or what else it is of
-  const char* mistake;  ///< the class of bug that it is a case of
-  const char* workload;  ///< found soonest by this workload; null: not by the crash tests
-  const char* tests;     ///< "<program> <gtest filter>" of the tests that find it instead, or null
+  const char* part;       ///< row of the table in docs/internals/persistence.md, or what else
+  const char* mistake;    ///< the class of bug that it is a case of
+  const char* workload;   ///< found soonest by this workload; null: not by the crash tests
+  const char* tests;      ///< "<program> <gtest filter>" of the tests that find it instead, or null
 };
 
 /// The woven faults, by number, and behind them the sites, each of which may be dropped.

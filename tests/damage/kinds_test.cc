@@ -128,7 +128,7 @@ TEST_P(KindsTest, ARepairInventsNothingAndTellsWhatItLeavesOut) {
   const uint64_t rounds = Sized(1, 20, 200);
   for (uint64_t trial = 0; trial < rounds * kHarms && !HasFailure(); ++trial) {
     const auto harm = static_cast<Harm>(trial % kHarms);
-    // What an older page hides of logs looks like a torn write (docs/limitations.md).
+    // What an older page hides of logs looks like a torn write (docs/guide/limitations.md).
     if (harm == Harm::kStalePage) continue;
     std::string place;
     const PoolImage harmed = Harmed(pool, harm, seeds.Next(), &place);

@@ -118,7 +118,7 @@ void PoolMap::MapChunk(uint64_t chunk, ChunkState state) {
       const bool used = merge_id() != 0 && header.merge_id == merge_id();
       const uint64_t size = sizeof header + header.count * sizeof(format::RedoUpdate);
       // Even of a merge under way: a damaged record is taken for a torn one, and the one before
-      // it, or none, is made again. docs/formats.md says so.
+      // it, or none, is made again. docs/internals/formats.md says so.
       if (used && size <= chunk_bytes_) Mark(begin, size, ByteUse::kSpareRedo);
       break;
     }

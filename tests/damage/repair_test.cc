@@ -162,7 +162,7 @@ TEST_P(RepairTest, BringsBackWhateverIsIntact) {
       PoolFile& file = harmed.files[random.Below(harmed.files.size())];
       if (file.bytes.size() < kPageBytes && !random.OneIn(20)) continue;
       const auto harm = static_cast<Harm>(random.Below(kHarms));
-      // What an older page hides of logs looks like a torn write (docs/limitations.md).
+      // What an older page hides of logs looks like a torn write (docs/guide/limitations.md).
       const bool has_logs = state() == PoolState::kKilled || state() == PoolState::kMidMerge;
       if (harm == Harm::kStalePage && has_logs) continue;
       places += Damage(&file, harm, &random, DamageOptions().pool.chunk_bytes,

@@ -11,7 +11,7 @@
 namespace braid::test {
 
 /// What was acknowledged, and what may or may not have happened: an update that failed after its
-/// commit point (docs/persistence.md), as a whole.
+/// commit point (docs/internals/persistence.md), as a whole.
 struct Ledger {
   Model model;
   std::vector<Model> maybe;  // each: key to value, "" for a delete

@@ -18,8 +18,8 @@ DOCUMENT = "# Title\n\n<!-- results: begin -->\nold\n<!-- results: end -->\n"
 class BenchScriptTest(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        (self.folder / "docs").mkdir()
-        (self.folder / "docs/benchmarking.md").write_text(DOCUMENT)
+        (self.folder / "docs/evidence").mkdir(parents=True)
+        (self.folder / "docs/evidence/benchmarking.md").write_text(DOCUMENT)
         (self.folder / "README.md").write_text(DOCUMENT)
         self.results = self.folder / "results"
 
@@ -47,7 +47,7 @@ class BenchScriptTest(unittest.TestCase):
                           "ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"])
         page = (self.results / "report.html").read_text()
         self.assertEqual(page.count("<h2>"), 3 * len(threads))
-        for document in ("docs/benchmarking.md", "README.md"):
+        for document in ("docs/evidence/benchmarking.md", "README.md"):
             text = (self.folder / document).read_text()
             self.assertIn("| fillrandom |", text)
             self.assertNotIn("old", text.splitlines())

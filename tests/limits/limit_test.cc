@@ -1,4 +1,4 @@
-// Limits that nobody meets by chance, each with what refuses it: docs/limitations.md.
+// Limits that nobody meets by chance, each with what refuses it: docs/guide/limitations.md.
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -13,7 +13,7 @@ import unittest
 
 SOURCE_DIR, LIBRARY, COMMAND = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 SCRIPT = SOURCE_DIR / "scripts" / "sbom.py"
-PAGE = SOURCE_DIR / "docs" / "dependencies.md"
+PAGE = SOURCE_DIR / "docs/evidence/dependencies.md"
 
 
 def sbom(*arguments):
@@ -68,7 +68,7 @@ class BillOfMaterialsTest(unittest.TestCase):
 
     def test_a_library_that_is_loaded_and_not_written_down_is_an_error(self):
         self.expect_error(re.sub(r"(?m)^\| libpmem2-dev .*\n", "", PAGE.read_text(encoding="utf-8")),
-                          "loads libpmem2, which docs/dependencies.md does not list")
+                          "loads libpmem2, which docs/evidence/dependencies.md does not list")
 
     def test_a_library_that_is_written_down_and_not_loaded_is_an_error(self):
         page = PAGE.read_text(encoding="utf-8")

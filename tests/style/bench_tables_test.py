@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Shows that bench/compare.py writes tables of results between the marks of a document and nothing
-else, and that README.md and docs/benchmarking.md have the tables of the results checked in."""
+else, and that README.md and docs/evidence/benchmarking.md have the tables of the results checked in."""
 
 import contextlib
 import copy
@@ -72,11 +72,21 @@ class TablesTest(unittest.TestCase):
         self.assertIn("| fillrandom | 1,300 | 200 | 400 | **3.25** |", text)
         self.assertIn("|  | braid 1.0 | lmdb 0.9 | rocksdb 7.8 | braid / best other |", text)
         self.assertIn("with 4 threads on 4 cores, medians of 3 interleaved runs: 2,000,000 records "
-                      "of 16 + 100 bytes on tmpfs, class cache_line forced for braid, commit abc123.",
+                      "of 16 + 100 bytes on tmpfs; braid issues real cache-line flushes, as on "
+                      "persistent memory; commit abc123.",
                       text)
         self.assertIn("rocksdb: slow build.", text)
         self.assertNotIn("9,000", text)
         self.assertNotIn("8,000", text)
+
+    def test_the_short_table_has_a_few_benchmarks_only(self):
+        data = copy.deepcopy(result())
+        for entry in data["summary"]:
+            if entry["benchmark"] == "ycsb-a":
+                entry["benchmark"] = "ycsb-b"
+        text = compare.render_short([data])
+        self.assertIn("| fillrandom |", text)
+        self.assertNotIn("ycsb-b", text)
 
     def test_only_what_is_between_the_marks_changes_and_twice_is_as_once(self):
         path = self.file("doc.md", DOCUMENT)
@@ -143,13 +153,13 @@ class TablesTest(unittest.TestCase):
 
 class CheckedInTest(unittest.TestCase):
     def test_the_documents_have_the_tables_of_the_results(self):
-        marked = ["--update", str(ROOT / "docs/benchmarking.md"),
+        marked = ["--update", str(ROOT / "docs/evidence/benchmarking.md"),
                   "--update-short", str(ROOT / "README.md")]
         results = sorted(str(path) for path in (ROOT / "bench/results").glob("*.json"))
         mode = ["--check", *ordered(results)] if results else ["--marks"]
         with mock.patch.object(sys, "argv", ["compare.py", *marked, *mode]):
             self.assertEqual(compare.main(), 0, "run: python3 bench/compare.py "
-                             "--update docs/benchmarking.md --update-short README.md ...")
+                             "--update docs/evidence/benchmarking.md --update-short README.md ...")
 
 
 def ordered(paths):

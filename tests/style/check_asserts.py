@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the folders that keep data safe state what they rely on (docs/style.md): at least 20
+"""Checks that the folders that keep data safe state what they rely on (docs/internals/style.md): at least 20
 assertions (BRAID_CHECK, BRAID_DCHECK, static_assert) per 1,000 lines of source, tests left out.
 
     check_asserts.py --list   the numbers of each folder

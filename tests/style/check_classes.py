@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that no class of src/ has grown into several (docs/style.md): at most 800 lines, those of
+"""Checks that no class of src/ has grown into several (docs/internals/style.md): at most 800 lines, those of
 its definition and of all its member functions in all files together, and at most two mutexes.
 
     check_classes.py --list   the five largest

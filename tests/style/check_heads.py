@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the comments that the files of src/ and include/ begin with (docs/style.md):
+"""Checks the comments that the files of src/ and include/ begin with (docs/internals/style.md):
 
 1. A head begins with "Purpose:".
 2. Thread safety, Locks, Invariants, Persistence and Source each begin a line of their own.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the rules that keep the folders of src/ apart (docs/style.md, CONTRIBUTING.md):
+"""Checks the rules that keep the folders of src/ apart (docs/internals/style.md, CONTRIBUTING.md):
 
 1. Dependencies point one way, along LAYERS; folders of one layer do not include each other.
 2. The names of the designs occur in code only below src/design.
@@ -156,7 +156,7 @@ def check_faults(path, code):
     for match in FAULT.finditer(code):
         yield Problem(str(path), line_of(code, match.start()),
                       "a seeded fault in the product: write it to tests/crash/faults, from where it "
-                      "is woven in (docs/crash-simulator.md)")
+                      "is woven in (docs/internals/crash-simulator.md)")
 
 
 def check(root):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the sizes and the tidiness of our sources (docs/style.md):
+"""Checks the sizes and the tidiness of our sources (docs/internals/style.md):
 
 files of at most 1,000 lines, functions of at most 70 (or a '// Long: reason' right above), lines of
 at most 100 columns, recipes of at most 150 lines, no parked code, no open ends, a head in each file.
@@ -147,7 +147,7 @@ def check_head(path, text):
         path.parts[0] in HEADER_HEADS_FOLDERS and path.suffix == ".h")
     if needs_head and not text.startswith(("//", "/*")):
         yield Problem(str(path), 1, "no head: start the file with a comment that says what it is "
-                      "for (docs/style.md has the four headings)")
+                      "for (docs/internals/style.md has the four headings)")
 
 
 def other_files(root):

@@ -29,7 +29,7 @@ def files(root):
 
 
 def is_there(path):
-    """Whether the path is there, or for a numbered page (docs/decisions/0004) one of that number."""
+    """Whether the path is there, or for a numbered page (docs/internals/decisions/0004) one of that number."""
     numbered = re.fullmatch(r"\d{4}", path.name)
     return path.exists() or (numbered is not None and any(path.parent.glob(f"{path.name}-*.md")))
 

@@ -21,16 +21,16 @@ class LinksTest(TreeCase):
         self.assertEqual(self.offences(), [])
 
     def test_a_page_that_a_comment_names_must_be_there(self):
-        self.write("src/base/a.h", "// see docs/a.md.\n// (docs/b.md draws it)\n// docs/designs/\n")
+        self.write("src/base/a.h", "// see docs/a.md.\n// (docs/b.md draws it)\n// docs/internals/designs/\n")
         self.write("docs/a.md", "x\n")
         self.assertEqual(self.offences(), ["src/base/a.h:2", "src/base/a.h:3"])
         self.write("docs/b.md", "x\n")
-        self.write("docs/designs/README.md", "x\n")
+        self.write("docs/internals/designs/README.md", "x\n")
         self.assertEqual(self.offences(), [])
 
     def test_a_decision_may_be_named_by_its_number(self):
-        self.write("src/base/a.h", "// docs/decisions/0004\n// docs/decisions/0005\n")
-        self.write("docs/decisions/0004-links.md", "x\n")
+        self.write("src/base/a.h", "// docs/internals/decisions/0004\n// docs/internals/decisions/0005\n")
+        self.write("docs/internals/decisions/0004-links.md", "x\n")
         self.assertEqual(self.offences(), ["src/base/a.h:2"])
 
     def test_paths_of_other_trees_are_left_alone(self):

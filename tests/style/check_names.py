@@ -11,14 +11,14 @@ import sys
 
 from source_text import ROOT, Problem, cpp_files, read, report
 
-PAGES = ("docs/features.md", "docs/limitations.md", "docs/complaints.md")
+PAGES = ("docs/evidence/features.md", "docs/guide/limitations.md", "docs/evidence/complaints.md")
 FOLDERS = ("tests", "src", "tools", "bench")
 JAVA_FOLDERS = ("bindings", "hadoop")
 JAVA_CLASS = re.compile(r"^(?:public |final |abstract )*class (\w+Test)\b", re.MULTILINE)
 JAVA_METHOD = re.compile(r"^  (?:public )?void (\w+)\(", re.MULTILINE)
 DEFINITION = re.compile(r"\bTEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 FAULTS = ("src/sim/faults.h", "src/media/sites.h")
-FAULT_PAGES = ("docs/persistence.md", "docs/testing.md", "docs/crash-simulator.md")
+FAULT_PAGES = ("docs/internals/persistence.md", "docs/evidence/testing.md", "docs/internals/crash-simulator.md")
 ENUMERATOR = re.compile(r"^  (k[A-Z]\w*),", re.MULTILINE)
 FAULT = re.compile(r"`(k[A-Z]\w*)`")
 NAMED = re.compile(r"`([A-Z]\w*Test)(?:\.(\w+))?`")

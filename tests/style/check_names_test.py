@@ -21,21 +21,21 @@ class NamesTest(TreeCase):
         return self.places(check_names.check(self.root))
 
     def test_tests_that_are_there_are_found_in_suites_of_all_kinds(self):
-        self.write("docs/features.md", "`OneTest`, `OneTest.Works`, `TwoTest.IsLong`\n")
+        self.write("docs/evidence/features.md", "`OneTest`, `OneTest.Works`, `TwoTest.IsLong`\n")
         self.assertEqual(self.offences(), [])
 
     def test_a_missing_test_and_a_missing_suite_are_offences(self):
-        self.write("docs/features.md", "`OneTest.Fails`\n\n`ThreeTest`\n")
-        self.write("docs/limitations.md", "`TwoTest.Works`\n")
+        self.write("docs/evidence/features.md", "`OneTest.Fails`\n\n`ThreeTest`\n")
+        self.write("docs/guide/limitations.md", "`TwoTest.Works`\n")
         self.assertEqual(self.offences(),
-                         ["docs/features.md:1", "docs/features.md:3", "docs/limitations.md:1"])
+                         ["docs/evidence/features.md:1", "docs/evidence/features.md:3", "docs/guide/limitations.md:1"])
 
     def test_a_fault_that_is_not_there_is_an_offence(self):
-        self.write("docs/testing.md", "`kWoven` and `kSite`, `keys`\n`kGone`\n")
-        self.assertEqual(self.offences(), ["docs/testing.md:2"])
+        self.write("docs/evidence/testing.md", "`kWoven` and `kSite`, `keys`\n`kGone`\n")
+        self.assertEqual(self.offences(), ["docs/evidence/testing.md:2"])
 
     def test_other_words_in_backquotes_are_left_alone(self):
-        self.write("docs/features.md", "`Options`, `test`, `tests/capi`, OneTest.Fails\n")
+        self.write("docs/evidence/features.md", "`Options`, `test`, `tests/capi`, OneTest.Fails\n")
         self.assertEqual(self.offences(), [])
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks the words of comments, messages and pages (docs/style.md): those of LevelDB, RocksDB, SQLite
+"""Checks the words of comments, messages and pages (docs/internals/style.md): those of LevelDB, RocksDB, SQLite
 and LMDB, in sentences that read as if they had been written in English. Looks at src, include, tools,
-README.md and the pages in docs/ and docs/internals/; decisions and the changelog stay as written."""
+README.md and the pages of docs/; decisions, designs, figures and the changelog stay as written."""
 
 import argparse
 import bisect
@@ -14,7 +14,8 @@ from source_text import ROOT, Problem, read, report
 
 FOLDERS = ("include", "src", "tools")
 SUFFIXES = {".h", ".cc", ".c", ".md"}
-PAGES = ("README.md", "docs/*.md", "docs/internals/*.md")
+PAGES = ("README.md", "docs/*.md", "docs/start/*.md", "docs/guide/*.md", "docs/internals/*.md",
+         "docs/evidence/*.md", "scripts/site/pages/**/*.md")
 
 # What a line of a comment begins with.
 _MARK = re.compile(r"[ \t]*(?:///<|///|//|\*(?!/))?[ \t]*")
@@ -22,14 +23,16 @@ _MARK = re.compile(r"[ \t]*(?:///<|///|//|\*(?!/))?[ \t]*")
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """A banned phrase, and what to write for it. `pages`: only in include/, tools/ and pages."""
+    """A banned phrase, and what to write for it. `pages`: only in include/, tools/ and pages. `guide`:
+    only in what a new user reads first: README.md, docs/start and docs/guide, written by hand."""
     pattern: re.Pattern
     advice: str
     pages: bool = False
+    guide: bool = False
 
 
-def rule(pattern, advice, pages=False):
-    return Rule(re.compile(pattern), advice, pages)
+def rule(pattern, advice, pages=False, guide=False):
+    return Rule(re.compile(pattern), advice, pages, guide)
 
 
 _BE = r"(?:is|are|was|were|be|been|being)"
@@ -75,7 +78,31 @@ RULES = (
     rule(r"\bno half of one\b", "say 'is never left half-written'"),
     rule(r"\bstands? (?:twice|on an?|on the|on no|before|behind|in (?:double )?quotes|in the line|there|"
          r"nowhere|beside|together|against)\b", "say 'is'", pages=True),
+    rule(r"\b[Pp]ower cuts?\b", "say 'power loss'", guide=True),
+    rule(r"\b[Tt]ells? (?:of|what|how|which|all|whether)\b", "say 'shows', 'reports' or 'lists'",
+         guide=True),
+    rule(r"\b[Ss]omebody\b", "name the subject: a process, a reader", guide=True),
+    rule(r"\b(?:go|goes|went) on\b(?! [a-z]*ing\b)", "say 'continues', 'still works' or 'resumes'",
+         guide=True),
+    rule(r"\b(?:is|are) no (?:pool|terminal|string|number|key|store)s?\b", "say 'is not a ...'",
+         guide=True),
+    rule(r"\bpast (?:the )?log\b", "say 'bypassing the log'", guide=True),
+    rule(r"\bfor itself\b", "say 'exclusive access'", guide=True),
+    rule(r"\b[Bb]eside (?:it|the|a|that|them|its)\b", "say 'next to', or 'besides'", guide=True),
+    rule(r"\b[Mm]akes? (?:a|the|no|any) (?:new )?(?:pool|database|table)\b", "say 'creates'", guide=True),
+    rule(r"\b[Ss]tands?\b(?! for\b)", "say 'is', or 'appears'", guide=True),
+    rule(r"\b(?:names|words) of (?:its|their|one's) own\b", "say 'its own names'", guide=True),
+    rule(r"\bhowever it ends\b|\bhalf a backup\b|\bin the making\b", "say what happens", guide=True),
 )
+
+# Made by the command, from texts of the sources.
+GENERATED = {"docs/guide/options.md", "docs/guide/metrics.md"}
+
+
+def is_guide(path):
+    name = path.as_posix()
+    return name not in GENERATED and (name == "README.md" or
+                                      name.startswith(("docs/start/", "docs/guide/")))
 
 
 def files(root):
@@ -106,7 +133,7 @@ def check_text(path, text):
     line, begins = flat(text)
     is_page = path.parts[0] != "src"
     for banned in RULES:
-        if banned.pages and not is_page:
+        if (banned.pages and not is_page) or (banned.guide and not is_guide(path)):
             continue
         for match in banned.pattern.finditer(line):
             words = match.group().strip(" .;:,|-")

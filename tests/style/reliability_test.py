@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Shows that scripts/reliability reads what the programs say, resumes, and that the table of
-docs/testing.md is that of docs/reliability.json."""
+docs/evidence/testing.md is that of docs/evidence/reliability.json."""
 
 import json
 import pathlib
@@ -226,8 +226,8 @@ class RunTest(unittest.TestCase):
 
 class TableTest(unittest.TestCase):
     def setUp(self):
-        self.facts = json.loads((ROOT / "docs/reliability.json").read_text())
-        self.page = (ROOT / "docs/testing.md").read_text()
+        self.facts = json.loads((ROOT / "docs/evidence/reliability.json").read_text())
+        self.page = (ROOT / "docs/evidence/testing.md").read_text()
 
     def test_the_page_shows_the_last_run(self):
         self.assertEqual(report.between_markers(self.page), report.table(self.facts),

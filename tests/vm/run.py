@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs braid on emulated persistent memory: a stock Debian kernel in QEMU, without KVM.
 
-docs/vm-tests.md says what is tested, how long it takes, and what it does not prove.
+docs/evidence/vm-tests.md says what is tested, how long it takes, and what it does not prove.
 """
 
 import argparse

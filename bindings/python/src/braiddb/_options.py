@@ -1,4 +1,4 @@
-"""From the arguments of plyvel.DB to options of braid by name (docs/options.md of the project)."""
+"""From the arguments of plyvel.DB to options of braid by name (docs/guide/options.md of the project)."""
 
 from __future__ import annotations
 

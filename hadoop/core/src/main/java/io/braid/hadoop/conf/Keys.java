@@ -5,7 +5,7 @@ import io.braid.hadoop.plan.PlanSettings;
 import io.braid.hadoop.plan.Policy;
 import java.util.List;
 
-/** Every configuration key, with its default and what it does; docs/options.md is made of it. */
+/** Every configuration key, with its default and what it does; hadoop/docs/options.md is made of it. */
 public final class Keys {
   public static final Key DELEGATE =
       Key.text(

@@ -2,7 +2,7 @@ package io.braid.hadoop.conf;
 
 import java.util.List;
 
-/** Writes docs/options.md from {@link Keys}. Stateless. */
+/** Writes hadoop/docs/options.md from {@link Keys}. Stateless. */
 public final class OptionsPage {
   private static final int WIDTH = 100;
 

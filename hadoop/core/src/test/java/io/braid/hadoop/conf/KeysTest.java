@@ -28,7 +28,7 @@ class KeysTest {
     assertEquals(
         OptionsPage.markdown(Keys.ALL),
         page,
-        "print it again: java -cp ... io.braid.hadoop.conf.OptionsPage > docs/options.md");
+        "print it again: java -cp ... io.braid.hadoop.conf.OptionsPage > hadoop/docs/options.md");
   }
 
   @Test
