@@ -7,8 +7,7 @@
 
 #include "base/check.h"
 #include "base/prefetch.h"
-#include "level/copied_list.h"
-#include "log/index_unified_log.h"
+#include "level/copied_entries.h"
 #include "log/log_reader.h"
 
 namespace braid::compaction {
@@ -139,18 +138,11 @@ std::vector<Replacement> GatherLive(const pool::PmemPool& pool, const std::vecto
   return live;
 }
 
-/// Writes copies of entries, and links them while they are written. What lies in one region goes
-/// through DRAM, and to the pool in whole lines.
+/// Writes copies of entries, large values included.
 class CopyWriter {
  public:
   CopyWriter(pool::PmemPool* pool, pool::ChunkUsage* usage, uint64_t table_id)
-      : pool_(pool),
-        usage_(usage),
-        log_(pool, table_id, pool->regions(), ChunkKind::kCollected),
-        staged_(pool),
-        is_staged_(pool->regions() == 1),
-        list_(pool, is_staged_ ? &staged_ : nullptr),
-        random_(table_id) {}
+      : pool_(pool), copies_(pool, usage, table_id, ChunkKind::kCollected) {}
 
   /// Takes extents for the copies of those `entries` that have one.
   Status ReserveExtents(const std::vector<Replacement>& entries) {
@@ -196,33 +188,13 @@ class CopyWriter {
     Large* const large = LargeOf(offset);
     if (large != nullptr) CopyValue(*large, &pending);
     pending.key_hash = base::Hash64(pending.key);
-    random_ = base::Mix(random_, original->sequence_and_op);
-    // A shard a region: copies stay where their originals are.
-    const uint32_t shard = pool_->RegionOf(offset);
-    if (Status s = log_.Reserve(shard, &pending, 1, random_, pool::AllocationClass::kBackground);
-        !s.ok()) {
-      return s;
-    }
-    log_.Commit(shard);
-    if (large != nullptr) large->is_bound = true;
-    // Until the commit an open frees what it finds in such chunks, and in no others.
-    BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(pending.offset)).kind() == ChunkKind::kCollected);
-    // A copy stands alone: its write was whole long ago.
-    if (is_staged_) {
-      log_.WriteExtent(&pending);
-      Stage(pending, original->sequence());
-    } else {
-      log_.WritePayload(&pending);
-      log_.Publish(pending, original->sequence(), format::kFirstOfUnit, 0);
-    }
-    list_.Append(pending.offset, pending.height);
-    usage_->Add(
-        pool_->ChunkOf(pending.offset),
-        EntryHeader::EntryBytes(pending.key.size(), pending.stored_value().size(), pending.height));
-    return pending.offset;
+    pending.value_check = original->value_check;
+    Result<uint64_t> copy = copies_.Add(&pending, original->sequence(), pool_->RegionOf(offset));
+    if (copy.ok() && large != nullptr) large->is_bound = true;
+    return copy;
   }
-  size_t chunks() const { return log_.chunks().size(); }
-  void Close(uint32_t head) { list_.Close(pool_->HeadOffset(head)); }
+  size_t chunks() const { return copies_.chunks(); }
+  void Close(uint32_t head) { copies_.Close(pool_->HeadOffset(head)); }
   void GiveBack() {
     for (const Large& large : reserved_) {
       if (large.copy == 0) continue;
@@ -232,10 +204,7 @@ class CopyWriter {
         pool_->CancelExtent(large.copy, large.bytes);
       }
     }
-    for (const uint64_t chunk : log_.chunks()) {
-      usage_->Set(chunk, 0);
-      pool_->FreeChunk(chunk);
-    }
+    copies_.GiveBack();
   }
 
  private:
@@ -261,25 +230,9 @@ class CopyWriter {
     pending->extent_ref = {large.copy, large.bytes, base::Hash64(pending->value)};
     log::WriteToExtent(pool_, large.copy, pending->value);
   }
-  void Stage(const log::PendingEntry& pending, uint64_t sequence) {
-    log::IndexUnifiedLog::HeaderImage header;
-    const size_t bytes = log_.MakeHeader(pending, sequence, format::kFirstOfUnit, 0, &header);
-    staged_.Begin(pending.offset);
-    staged_.Append(&header, bytes);
-    staged_.Append(pending.key.data(), pending.key.size());
-    const std::string_view value = pending.stored_value();
-    staged_.Append(value.data(), value.size());
-    constexpr char kPadding[8] = {};
-    staged_.Append(kPadding, -(bytes + pending.key.size() + value.size()) % 8);
-  }
 
   pool::PmemPool* pool_;
-  pool::ChunkUsage* usage_;
-  log::IndexUnifiedLog log_;
-  level::StagedEntries staged_;
-  bool is_staged_;
-  level::CopiedList list_;
-  uint64_t random_;
+  level::CopiedEntries copies_;
   std::vector<Large> reserved_;
 };
 

@@ -2,7 +2,11 @@
 // Thread safety, invariants, persistence: see copy_flush.h.
 #include "flush/copy_flush.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/check.h"
+#include "base/no_throw.h"
 #include "base/prefetch.h"
 #include "log/log_reader.h"
 
@@ -14,41 +18,50 @@ using format::EntryPtr;
 
 Result<FlushResult> CopyFlush::Run(index::EntryIndex* tree, const index::LiveViews& views,
                                    uint64_t head_offset) {
-  BRAID_DCHECK(copy_of_.empty() && newest_.empty() && kept_chunks_.empty());
+  BRAID_DCHECK(newest_.empty() && dropped_.empty() && kept_chunks_.empty());
   BRAID_DCHECK(pool_->IsHead(head_offset));
-  if (Status s = CopyAll(*tree, views); !s.ok()) {
-    GiveBack();
-    return s;
+  Status copied = base::CatchToStatus([&] { return CopyAll(*tree, views); });
+  if (copied.ok() && pool_->failed()) copied = pool_->FaultStatus();
+  if (!copied.ok()) {
+    copies_.GiveBack();
+    return copied;
   }
-  LinkFlush link(pool_, usage_, lookup_);
-  link.set_copies(&copy_of_);
-  Result<FlushResult> linked = link.Run(*tree, views, head_offset);
-  if (!linked.ok()) return linked;
+  copies_.Close(head_offset);
+  MarkDropped();
   ShowCopies(tree);
+  FillLookups();
   KeepChunks();
   pool_->ops().Fence(media::Site::kCopyFlushFence);
-  return linked;
+  return std::move(result_);
 }
 
-/// All that needs room in the pool, before anything else changes.
+/// All that needs room in the pool, before anything else changes. Leaf by leaf; the entries of the
+/// next one are on their way while those of this one are copied.
 Status CopyFlush::CopyAll(const index::EntryIndex& tree, const index::LiveViews& views) {
   constexpr size_t kLeaf = 64;
-  uint64_t refs[kLeaf];
-  size_t count = tree.ScanFromStart(refs, kLeaf);
-  while (count > 0) {
-    for (size_t i = 0; i < count; ++i) base::Prefetch(pool_->At(refs[i]));
+  constexpr uint64_t kLikelyBytes = 192;  // the hardware goes on behind that
+  std::array<uint64_t, kLeaf> leaves[2];
+  const auto ask = [&](const std::array<uint64_t, kLeaf>& refs, size_t count) {
+    for (size_t i = 0; i < count; ++i) base::PrefetchRange(pool_->At(refs[i]), kLikelyBytes);
+  };
+  size_t count = tree.ScanFromStart(leaves[0].data(), kLeaf);
+  ask(leaves[0], count);
+  for (size_t turn = 0; count > 0; turn ^= 1) {
+    const std::array<uint64_t, kLeaf>& refs = leaves[turn];
+    std::array<uint64_t, kLeaf>& next = leaves[turn ^ 1];
+    const uint64_t last = refs[count - 1];
+    const std::string_view key = pool_->KeyAt(last);
+    const size_t next_count = tree.ScanForward(key, false, next.data(), kLeaf);
+    ask(next, next_count);
     for (size_t i = 0; i < count; ++i) {
       if (Status s = CopyVersions(refs[i], views); !s.ok()) return s;
     }
-    // A node of the map takes about six words.
-    charge_.Set(sizeof(uint64_t) *
-                (copy_of_.bucket_count() + 6 * copy_of_.size() + newest_.capacity()));
+    charge_.Set(newest_.capacity() * sizeof(index::Replacement) +
+                (hashes_.capacity() + dropped_.capacity()) * sizeof(uint64_t));
+    // The next leaf is found by a key in the pool; where that is lost the walk would not end.
     if (pool_->failed()) return pool_->FaultStatus();
-    const uint64_t last = refs[count - 1];
-    const std::string_view key = pool_->KeyAt(last);
-    count = tree.ScanForward(key, false, refs, kLeaf);
-    // The next keys are found by a key in the pool; where that is lost the walk would not end.
-    if (count > 0 && pool_->KeyAt(refs[count - 1]) <= key) {
+    count = next_count;
+    if (count > 0 && pool_->KeyAt(next[count - 1]) <= key) {
       if (pool_->failed()) return pool_->FaultStatus();
       return pool_->CorruptionAt(last, "log entry", "its key has changed since it was written");
     }
@@ -61,65 +74,100 @@ Status CopyFlush::CopyVersions(uint64_t newest, const index::LiveViews& views) {
   uint64_t newer = index::kLatest;
   for (uint64_t offset = newest; offset != 0;) {
     const EntryHeader* entry = pool_->EntryAt(offset);
-    // A copy gets new checks: damage must not be copied, or nobody would see it again.
-    if (entry == nullptr || entry->sequence() >= newer || !log::EntryVerifies(*pool_, offset)) {
+    if (entry == nullptr || entry->sequence() >= newer) {
       return pool_->CorruptionAt(offset, "log entry", "it has changed since it was written");
     }
     const uint64_t sequence = entry->sequence();
     const EntryPtr next{
         std::atomic_ref<const uint64_t>(*entry->links()).load(std::memory_order_relaxed)};
     if (index::IsVersionNeeded(views, sequence, newer)) {
-      if (Status s = CopyEntry(*entry, offset); !s.ok()) return s;
+      if (Status s = Place(*entry, offset, offset == newest); !s.ok()) return s;
+    } else {
+      Drop(*entry, offset);
     }
     newer = sequence;
     offset = next.raw == 0 ? 0 : next.offset();
   }
-  if (const auto copy = copy_of_.find(newest); copy != copy_of_.end()) {
-    newest_.push_back(copy->second);
-  }
   return Status::OK();
 }
 
-Status CopyFlush::CopyEntry(const EntryHeader& entry, uint64_t offset) {
-  const uint64_t chunk = pool_->ChunkOf(offset);
-  if (pool_->StateOf(chunk).kind() != ChunkKind::kWriteAhead) return Status::OK();
-  if (entry.has(format::kValueInExtent)) {
-    kept_chunks_.insert(chunk);
-    return Status::OK();
-  }
+bool CopyFlush::IsCopied(const EntryHeader& entry, uint64_t offset) const {
+  return !entry.has(format::kValueInExtent) &&
+         pool_->StateOf(pool_->ChunkOf(offset)).kind() == ChunkKind::kWriteAhead;
+}
+
+/// Into the list: a copy, or the entry itself.
+Status CopyFlush::Place(const EntryHeader& entry, uint64_t offset, bool is_newest) {
   log::PendingEntry pending;
   pending.op = entry.op();
   pending.key = entry.key();
   pending.value = entry.value();
   pending.key_hash = base::Hash64(pending.key);
-  const uint32_t shard = pool_->RegionOfChunk(chunk);
-  if (Status s =
-          copies_.Reserve(shard, &pending, 1, base::Mix(pending.key_hash, entry.sequence_and_op),
-                          pool::AllocationClass::kBackground);
-      !s.ok()) {
-    return s;
+  pending.value_check = entry.value_check;
+  uint64_t place = offset;
+  if (IsCopied(entry, offset)) {
+    // A copy gets new checks: damage must not be copied, or nobody would see it again.
+    if (!index::KeyIsIntact(*pool_, entry, offset, pending.key_hash) ||
+        format::ValueCheck(pending.value) != entry.value_check) {
+      return pool_->CorruptionAt(offset, "log entry", "it has changed since it was written");
+    }
+    const uint32_t region = pool_->RegionOfChunk(pool_->ChunkOf(offset));
+    const Result<uint64_t> copy = copies_.Add(&pending, entry.sequence(), region);
+    if (!copy.ok()) return copy.status();
+    place = *copy;
+    BRAID_DCHECK(place != offset && pending.extent == 0);
+  } else {
+    const uint64_t chunk = pool_->ChunkOf(offset);
+    if (pool_->StateOf(chunk).kind() == ChunkKind::kWriteAhead) kept_chunks_.insert(chunk);
+    copies_.AddInPlace(offset);
   }
-  copies_.WritePayload(&pending);
-  // A copy stands alone: its write is whole.
-  copies_.Publish(pending, entry.sequence(), format::kFirstOfUnit, 0);
-  copies_.Commit(shard);
-  BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(pending.offset)).kind() == ChunkKind::kCopied);
-  BRAID_DCHECK(pending.offset != offset && pending.extent == 0);
-  copy_of_.emplace(offset, pending.offset);
+  ++result_.entries;
+  result_.max_sequence = std::max(result_.max_sequence, entry.sequence());
+  if (!is_newest) return Status::OK();
+  newest_.push_back({offset, place});
+  if (lookup_ != nullptr) hashes_.push_back(pending.key_hash);
   return Status::OK();
 }
 
-void CopyFlush::GiveBack() {
-  for (const uint64_t chunk : copies_.chunks()) {
-    BRAID_DCHECK(pool_->StateOf(chunk).kind() == ChunkKind::kCopied);  // never the log's own
-    pool_->FreeChunk(chunk);
+/// Not into the list. A record that goes with its chunk needs no mark.
+void CopyFlush::Drop(const EntryHeader& entry, uint64_t offset) {
+  if (!IsCopied(entry, offset)) dropped_.push_back(offset);
+}
+
+void CopyFlush::MarkDropped() {
+  media::PersistOps& ops = pool_->ops();
+  for (const uint64_t offset : dropped_) {
+    auto* entry = pool_->As<EntryHeader>(offset);
+    ops.StoreByte(entry->state_byte(), format::kStateObsolete);
+    ops.Flush(entry->state_byte(), 1, media::Site::kCopyFlushMark);
+    if (const uint64_t extent = pool_->ExtentOf(offset); extent != 0) {
+      result_.obsolete_extents.push_back(extent);
+    }
   }
 }
 
+/// A leaf of the tree at a time.
 void CopyFlush::ShowCopies(index::EntryIndex* tree) {
-  for (const uint64_t copy : newest_) {
-    BRAID_DCHECK(pool_->EntryAt(copy) != nullptr || pool_->failed());
-    tree->Upsert(pool_->KeyAt(copy), [&](uint64_t) { return copy; });
+  for (size_t i = 0; i < newest_.size();) {
+    const auto [from, to] = newest_[i];
+    BRAID_DCHECK(pool_->EntryAt(to) != nullptr || pool_->failed());
+    size_t shown = 1;
+    if (from != to) {
+      shown = tree->ReplaceRun(pool_->KeyAt(to), &newest_[i], newest_.size() - i);
+      if (shown == 0) {
+        tree->Upsert(pool_->KeyAt(to), [&](uint64_t) { return to; });
+        shown = 1;
+      }
+    }
+    i += shown;
+  }
+}
+
+void CopyFlush::FillLookups() {
+  constexpr size_t kAhead = 16;
+  for (size_t i = 0; i < hashes_.size(); ++i) {
+    if (i + kAhead < hashes_.size()) lookup_->Prefetch(hashes_[i + kAhead]);
+    lookup_->Fill(hashes_[i], newest_[i].to);
   }
 }
 

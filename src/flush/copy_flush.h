@@ -1,6 +1,6 @@
 // Purpose: the flush of a memtable whose log is write-ahead: the versions that are needed are
 // copied in key order, with towers, into chunks of the kind kCopied, and linked there; then the log
-// can go.
+// can go. So entries that follow each other lie side by side.
 // Thread safety: one flush at a time for a memtable; its readers go on, through the tree.
 // Invariants:
 //   1. A record of a write-ahead chunk is never changed except for its obsolete mark, so that
@@ -12,6 +12,7 @@
 //      chunk is marked obsolete, after the tree was updated. Entries of other logs (a recovered
 //      memtable may have both kinds) are linked where they are, too.
 //   4. A copy keeps the sequence number of its original.
+//   5. Until all copies are written nothing else has changed.
 // Persistence: nothing is committed here. Copies, links, marks, chunk states and the head are
 // flushed and fenced when Run returns. The manifest's commit makes the copies a table: from then on
 // write-ahead chunks up to its id are garbage. Before it a crash frees the copies and replays the
@@ -19,10 +20,12 @@
 // Source: the write-ahead variant that ListDB 6.8.2 compares index-unified logging with.
 #pragma once
 
+#include <span>
 #include <unordered_set>
+#include <vector>
 
 #include "flush/link_flush.h"
-#include "log/index_unified_log.h"
+#include "level/copied_entries.h"
 
 namespace braid::flush {
 
@@ -32,9 +35,9 @@ class CopyFlush {
   CopyFlush(pool::PmemPool* pool, pool::ChunkUsage* usage, cache::LookupCache* lookup,
             uint64_t table_id)
       : pool_(pool),
-        usage_(usage),
         lookup_(lookup),
-        copies_(pool, table_id, pool->regions(), format::ChunkKind::kCopied),
+        usage_(usage),
+        copies_(pool, usage, table_id, format::ChunkKind::kCopied),
         charge_(&pool->memory_users()) {}
 
   /// As LinkFlush::Run, and leaves `tree` with copies. Errors: OutOfSpace, after which nothing has
@@ -45,18 +48,23 @@ class CopyFlush {
  private:
   Status CopyAll(const index::EntryIndex& tree, const index::LiveViews& views);
   Status CopyVersions(uint64_t newest, const index::LiveViews& views);
-  Status CopyEntry(const format::EntryHeader& entry, uint64_t offset);
-  void GiveBack();
+  Status Place(const format::EntryHeader& entry, uint64_t offset, bool is_newest);
+  void Drop(const format::EntryHeader& entry, uint64_t offset);
+  bool IsCopied(const format::EntryHeader& entry, uint64_t offset) const;
+  void MarkDropped();
   void ShowCopies(index::EntryIndex* tree);
+  void FillLookups();
   void KeepChunks();
 
   pool::PmemPool* pool_;
-  pool::ChunkUsage* usage_;
   cache::LookupCache* lookup_;
-  log::IndexUnifiedLog copies_;
-  base::MemoryCharge charge_;  // for what follows
-  Copies copy_of_;
-  std::vector<uint64_t> newest_;              // of each key that has copies, the newest one's copy
+  pool::ChunkUsage* usage_;
+  level::CopiedEntries copies_;
+  FlushResult result_;
+  base::MemoryCharge charge_;               // for what follows
+  std::vector<index::Replacement> newest_;  // of each key, in order; of one that stays: from == to
+  std::vector<uint64_t> hashes_;            // of their keys, where there is a lookup cache
+  std::vector<uint64_t> dropped_;           // that are marked obsolete
   std::unordered_set<uint64_t> kept_chunks_;  // write-ahead chunks with entries that stay
 };
 

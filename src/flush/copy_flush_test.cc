@@ -2,6 +2,7 @@
 #include "flush/copy_flush.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -123,9 +124,8 @@ TEST_F(CopyFlushTest, AVersionStaysWithTheViewsThatSeeIt) {
   const FlushResult flushed = Flush({2, 4, 7});
   EXPECT_EQ(parts_.Entries(kHead), (Strings{"k@6=6", "k@4=4", "k@2=2", "l@8=8", "l@7=7"}));
   EXPECT_EQ(flushed.entries, 5u);
-  for (int i = 1; i <= 6; ++i) {
-    EXPECT_EQ(parts_.IsObsolete(places[i - 1]), i % 2 == 1) << i;
-  }
+  // What is left out goes with its chunk.
+  for (const uint64_t place : places) EXPECT_FALSE(parts_.IsObsolete(place));
 }
 
 TEST_F(CopyFlushTest, TheTreeLeadsToCopiesAndFromThemToOlderOnes) {
@@ -231,6 +231,56 @@ TEST_F(CopyFlushTest, DamageIsNotCopied) {
   *parts_.pool->At(parts_.pool->OffsetOf(entry->value().data())) ^= 1;
   EXPECT_TRUE(Run().status().IsCorruption());
   EXPECT_EQ(ChunksOf(ChunkKind::kCopied), 0u) << "what was copied before is given back";
+}
+
+TEST_F(CopyFlushTest, AMediumThatFailsFailsTheFlush) {
+  const uint64_t first = parts_.Put("a", "1");
+  uint64_t last = first;
+  while (parts_.pool->ChunkOf(last) == parts_.pool->ChunkOf(first)) {
+    last = parts_.Put("b" + std::to_string(last), std::string(7000, 'v'));
+  }
+  const auto end = static_cast<off_t>(parts_.pool->ChunkOffset(parts_.pool->ChunkOf(last)));
+  ASSERT_EQ(::truncate((parts_.pool.path() + "/segment-000000").c_str(), end), 0);
+  EXPECT_FALSE(Run().ok());
+  EXPECT_TRUE(parts_.pool->failed());
+}
+
+TEST_F(CopyFlushTest, LinksOfWhatStaysAreStoredOnceAllIsCopied) {
+  const std::string large(2 * kChunkBytes, 'x');
+  const uint64_t kept = parts_.Put("a", large);
+  parts_.Put("b", "2");
+  const uint64_t also_kept = parts_.Put("c", large);
+  parts_.Put("d", "4");
+  const uint64_t damaged = parts_.Put("e", "5");
+  const uint64_t link = parts_.Entry(kept)->links()[0];
+  char* const byte = parts_.pool->At(parts_.pool->OffsetOf(parts_.Entry(damaged)->value().data()));
+  *byte ^= 1;
+  EXPECT_TRUE(Run().status().IsCorruption());
+  EXPECT_EQ(parts_.Entry(kept)->links()[0], link) << "its readers go on in the memtable";
+  *byte ^= 1;
+  Flush();
+  EXPECT_EQ(parts_.Entries(kHead),
+            (Strings{"a@1=(large)", "b@2=2", "c@3=(large)", "d@4=4", "e@5=5"}));
+  EXPECT_EQ(parts_.Places(kHead).at(0), kept);
+  EXPECT_EQ(parts_.Places(kHead).at(2), also_kept);
+  EXPECT_EQ(parts_.tree()->Find("c"), also_kept);
+  EXPECT_EQ(parts_.tree()->Find("d"), parts_.Places(kHead).at(3));
+  parts_.ExpectSoundTowers(kHead);
+}
+
+TEST_F(CopyFlushTest, CopiesLieInTheOrderOfTheirKeys) {
+  for (int i = 0; i < 400; ++i) {
+    parts_.Put("key" + std::to_string(i * 7 % 400), std::string(60, 'v'));
+  }
+  Flush();
+  const std::vector<uint64_t> copies = parts_.Places(kHead);
+  ASSERT_EQ(copies.size(), 400u);
+  uint64_t jumps = 0;
+  for (size_t i = 1; i < copies.size(); ++i) {
+    const uint64_t end = copies[i - 1] + parts_.Entry(copies[i - 1])->size();
+    jumps += copies[i] == end ? 0 : 1;
+  }
+  EXPECT_LE(jumps, 6u) << "from chunk to chunk only";
 }
 
 TEST_F(CopyFlushTest, TheLookupCacheIsToldOfCopies) {

@@ -24,8 +24,6 @@ Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::L
                                    uint64_t head_offset) {
   BRAID_DCHECK(pool_->IsHead(head_offset) && unflushed_ == nullptr);
   BRAID_DCHECK(pool_->strands() <= format::kMaxRegions);
-  // Copies are linked at once: their group would not know which of them to write back.
-  BRAID_DCHECK(copies_ == nullptr || write_back_ == WriteBack::kNow);
   result_ = FlushResult{};
   // The head is put together in DRAM; entries are linked where they are.
   for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
@@ -99,10 +97,9 @@ Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
     const EntryPtr next{std::atomic_ref<uint64_t>(*entry->links()).load(std::memory_order_relaxed)};
     const bool seen = index::IsVersionNeeded(views, sequence, newer);
     if (seen) {
-      const uint64_t placed = Placed(offset);
-      LinkEntry(pool_->As<EntryHeader>(placed));
+      LinkEntry(entry);
       if (lookup_ != nullptr && offset == newest) {
-        lookup_->Fill(base::Hash64(entry->key()), placed);
+        lookup_->Fill(base::Hash64(entry->key()), offset);
       }
     } else {
       Drop(entry);

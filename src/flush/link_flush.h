@@ -16,7 +16,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "braid/status.h"
@@ -37,9 +36,6 @@ struct FlushResult {
 /// When links and obsolete marks are written back to the medium.
 enum class WriteBack : uint8_t { kNow, kLater };
 
-/// Entries that copies take the place of (copy_flush.h), by offset.
-using Copies = std::unordered_map<uint64_t, uint64_t>;
-
 class LinkFlush {
  public:
   /// `lookup`: filled with each key's newest entry; may be null.
@@ -47,8 +43,6 @@ class LinkFlush {
             WriteBack write_back = WriteBack::kNow)
       : pool_(pool), usage_(usage), lookup_(lookup), write_back_(write_back) {}
 
-  /// Links the copies of entries that have one in their place. The caller updates their tree.
-  void set_copies(const Copies* copies) { copies_ = copies; }
   /// Links everything in `tree` behind the head at `head_offset`. The tree gets no more inserts.
   Result<FlushResult> Run(const index::EntryIndex& tree, const index::LiveViews& views,
                           uint64_t head_offset);
@@ -56,11 +50,6 @@ class LinkFlush {
  private:
   Status LinkAll(const index::EntryIndex& tree, const index::LiveViews& views);
   Status LinkVersions(uint64_t newest, const index::LiveViews& views);
-  uint64_t Placed(uint64_t offset) const {
-    if (copies_ == nullptr) return offset;
-    const auto copy = copies_->find(offset);
-    return copy == copies_->end() ? offset : copy->second;
-  }
   void LinkEntry(format::EntryHeader* entry);
   /// Whether a link is one of the list's head, which is put together in DRAM.
   bool IsHeadLink(const uint64_t* link) const noexcept {
@@ -77,7 +66,6 @@ class LinkFlush {
   pool::ChunkUsage* usage_;
   cache::LookupCache* lookup_;
   WriteBack write_back_;
-  const Copies* copies_ = nullptr;
   FlushResult result_;
   using Links = uint64_t[format::kMaxHeight];
   // A strand: the link of each layer that waits for its target. The bottom layer is strand 0's.

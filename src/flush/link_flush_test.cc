@@ -2,7 +2,6 @@
 #include "flush/link_flush.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -42,22 +41,6 @@ TEST(LinkFlushTest, EntriesStayWhereTheyAre) {
   const uint64_t b = parts.Put("b", "2");
   parts.Link(kHead);
   EXPECT_EQ(parts.Places(kHead), (std::vector<uint64_t>{a, b}));
-}
-
-TEST(LinkFlushTest, AMediumThatFailsUnderACopyFailsTheFlush) {
-  test::FlushParts parts;
-  const uint64_t a = parts.Put("a", "1");
-  uint64_t copy = a;
-  while (parts.pool->ChunkOf(copy) == parts.pool->ChunkOf(a)) {
-    copy = parts.Put("b", std::string(7000, 'v'));
-  }
-  const Copies copies{{a, copy}};
-  LinkFlush flush(parts.pool.get(), &parts.usage, nullptr);
-  flush.set_copies(&copies);
-  const auto end = static_cast<off_t>(parts.pool->ChunkOffset(parts.pool->ChunkOf(copy)));
-  ASSERT_EQ(::truncate((parts.pool.path() + "/segment-000000").c_str(), end), 0);
-  EXPECT_FALSE(flush.Run(*parts.tree(), {}, parts.Head(kHead)).ok());
-  EXPECT_TRUE(parts.pool->failed());
 }
 
 TEST(LinkFlushTest, AVersionStaysWithTheViewsThatSeeIt) {

@@ -4,12 +4,15 @@
 // Invariants:
 //   1. What is staged lies in DRAM only, and goes to the pool in whole lines, once; a link that
 //      waits for its target is stored where its entry is, staged or in the pool.
+//   2. Links of entries that others see already are stored by Close: until then nothing of them
+//      has changed.
 // Persistence: nothing is committed here; links and heads are flushed, and fenced by Close.
 #pragma once
 
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -89,7 +92,7 @@ class CopiedList {
   explicit CopiedList(pool::PmemPool* pool, StagedEntries* staged = nullptr)
       : pool_(pool), staged_(staged), links_(pool->strands() * format::kMaxHeight) {
     BRAID_DCHECK(links_ <= std::size(heads_));
-    for (size_t i = 0; i < links_; ++i) last_[i] = &heads_[i];
+    for (size_t i = 0; i < links_; ++i) last_[i] = {&heads_[i], false};
   }
 
   /// An entry in the pool.
@@ -97,24 +100,17 @@ class CopiedList {
     const uint32_t height = pool_->As<format::EntryHeader>(offset)->height();
     Append(offset, std::min(height, format::kMaxHeight));  // the medium may fail meanwhile
   }
-  void Append(uint64_t offset, uint32_t height) {
-    BRAID_DCHECK(offset != 0);  // a link there would end the list
-    // Where its links are, or will be.
-    uint64_t* const links = pool_->As<uint64_t>(offset + sizeof(format::EntryHeader));
-    const uint64_t link = pool_->LinkTo(offset).raw;
-    const uint32_t strand = pool_->StrandOf(offset);
-    for (uint32_t layer = 0; layer < height; ++layer) {
-      uint64_t*& waiting = last_[(layer == 0 ? 0 : strand * format::kMaxHeight) + layer];
-      Store(waiting, link);
-      waiting = links + layer;
-    }
-  }
+  void Append(uint64_t offset, uint32_t height) { Append(offset, height, false); }
+  /// One that others see (invariant 2). Throws std::bad_alloc.
+  void AppendForeign(uint64_t offset, uint32_t height) { Append(offset, height, true); }
+  uint64_t memory_bytes() const noexcept { return foreign_.capacity() * sizeof foreign_[0]; }
 
   /// Ends the list and writes its heads; all of it is durable on return.
   void Close(uint64_t head) {
     BRAID_DCHECK(pool_->IsHead(head));
     media::PersistOps& ops = pool_->ops();
     for (size_t i = 0; i < links_; ++i) Store(last_[i], format::EntryPtr::End().raw);
+    for (const auto& [link, value] : foreign_) StoreInPool(link, value);
     if (staged_ != nullptr) staged_->Drain();
     for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
       char* to = pool_->At(pool_->StrandHead(head, strand));
@@ -125,15 +121,46 @@ class CopiedList {
   }
 
  private:
-  void Store(uint64_t* link, uint64_t value) {
+  /// A link, and whether others see its entry.
+  struct Waiting {
+    uint64_t* link;
+    bool is_foreign;
+  };
+
+  void Append(uint64_t offset, uint32_t height, bool is_foreign) {
+    BRAID_DCHECK(offset != 0);  // a link there would end the list
+    // Where its links are, or will be.
+    uint64_t* const links = pool_->As<uint64_t>(offset + sizeof(format::EntryHeader));
+    const uint64_t link = pool_->LinkTo(offset).raw;
+    const uint32_t strand = pool_->StrandOf(offset);
+    for (uint32_t layer = 0; layer < height; ++layer) {
+      Waiting& waiting = last_[(layer == 0 ? 0 : strand * format::kMaxHeight) + layer];
+      Store(waiting, link);
+      waiting = {links + layer, is_foreign};
+    }
+    // Room for all that wait, so that Close needs no memory.
+    if (is_foreign && foreign_.capacity() < foreign_.size() + links_) {
+      foreign_.reserve(2 * (foreign_.size() + links_));
+    }
+  }
+  void Store(const Waiting& waiting, uint64_t value) {
+    uint64_t* const link = waiting.link;
     if (link >= heads_ && link < heads_ + links_) {
       *link = value;  // put together in DRAM
+      return;
+    }
+    if (waiting.is_foreign) {
+      BRAID_DCHECK(foreign_.size() < foreign_.capacity());
+      foreign_.emplace_back(link, value);
       return;
     }
     if (char* staged = staged_ != nullptr ? staged_->Find(pool_->OffsetOf(link)) : nullptr) {
       std::memcpy(staged, &value, sizeof value);
       return;
     }
+    StoreInPool(link, value);
+  }
+  void StoreInPool(uint64_t* link, uint64_t value) {
     pool_->ops().StoreU64(link, value);
     pool_->ops().Flush(link, sizeof *link,
                        staged_ == nullptr ? media::Site::kCopiesLink : media::Site::kLoadedLink);
@@ -143,7 +170,8 @@ class CopiedList {
   StagedEntries* staged_;
   size_t links_;
   uint64_t heads_[format::kMaxRegions * format::kMaxHeight];
-  uint64_t* last_[format::kMaxRegions * format::kMaxHeight];
+  Waiting last_[format::kMaxRegions * format::kMaxHeight];
+  std::vector<std::pair<uint64_t*, uint64_t>> foreign_;  // links and what they are to be
 };
 
 }  // namespace braid::level

@@ -81,6 +81,7 @@ enum class Site : uint8_t {
   kLoadedLink,
   kLoadSync,
   kKeptChunkMark,
+  kCopyFlushMark,
   kCopyFlushFence,
   kCopyFlushSync,
   kCollectedCopiesSync,

@@ -3,8 +3,7 @@
 #include "merge/copy_merge.h"
 
 #include "base/check.h"
-#include "level/copied_list.h"
-#include "log/index_unified_log.h"
+#include "level/copied_entries.h"
 #include "log/log_reader.h"
 
 namespace braid::merge {
@@ -14,13 +13,9 @@ using format::EntryHeader;
 
 Result<bool> CopyTable(pool::PmemPool* pool, pool::ChunkUsage* usage, const index::SkipList& list,
                        uint64_t table_id, uint32_t head) {
-  log::IndexUnifiedLog copies(pool, table_id, pool->regions(), ChunkKind::kCollected);
-  level::CopiedList linked(pool);
+  level::CopiedEntries copies(pool, usage, table_id, ChunkKind::kCollected);
   const auto give_back = [&] {
-    for (const uint64_t chunk : copies.chunks()) {
-      usage->Set(chunk, 0);
-      pool->FreeChunk(chunk);
-    }
+    copies.GiveBack();
     return false;
   };
   index::Damage damage;
@@ -41,25 +36,16 @@ Result<bool> CopyTable(pool::PmemPool* pool, pool::ChunkUsage* usage, const inde
     pending.key = entry->key();
     pending.value = entry->value();
     pending.key_hash = base::Hash64(pending.key);
-    const uint32_t shard = pool->RegionOf(offset);
-    const Status placed =
-        copies.Reserve(shard, &pending, 1, base::Mix(table_id, entry->sequence_and_op),
-                       pool::AllocationClass::kBackground);
+    pending.value_check = entry->value_check;
+    const Status placed = copies.Add(&pending, entry->sequence(), pool->RegionOf(offset)).status();
     if (placed.IsOutOfSpace()) return give_back();
     if (!placed.ok()) return placed;
-    // Until the commit an open frees what it finds in such chunks, and in no others.
-    BRAID_DCHECK(pool->StateOf(pool->ChunkOf(pending.offset)).kind() == ChunkKind::kCollected);
-    copies.WritePayload(&pending);
-    copies.Publish(pending, entry->sequence(), format::kFirstOfUnit, 0);
-    copies.Commit(shard);
-    linked.Append(pending.offset);
-    usage->Add(pool->ChunkOf(pending.offset), pool->As<EntryHeader>(pending.offset)->size());
   }
   if (damage) {
     give_back();
     return index::DamageStatus(*pool, damage.at);
   }
-  linked.Close(pool->HeadOffset(head));
+  copies.Close(pool->HeadOffset(head));
   return true;
 }
 

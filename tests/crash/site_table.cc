@@ -62,6 +62,7 @@ constexpr Row<Site> kTable[] = {
     {Site::kLoadedLink, "bulk load", "flush", "Ingest"},
     {Site::kLoadSync, "page sync", "order", "IngestPage"},
     {Site::kKeptChunkMark, "copy flush", "flush", "LargeValue_WriteAhead"},
+    {Site::kCopyFlushMark, "copy flush", "flush", "LargeValue_WriteAhead"},
     {Site::kCopyFlushFence, "copy flush", "flush", "LargeValue_WriteAhead"},
     {Site::kCopyFlushSync, "page sync", "order", "FlushAndCompactPage_WriteAhead"},
     {Site::kCollectedCopiesSync, "page sync", "order", "FlushAndCompactPage"},
