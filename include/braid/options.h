@@ -62,6 +62,9 @@ struct PoolOptions {
 enum class LogKind : uint8_t {
   kIndexUnified = 1,  ///< entries have the shape of list nodes; a flush links them where they are
   kWriteAhead = 2,    ///< entries are records only; a flush copies them, and the log is freed
+  /// Each memtable's log is write-ahead where the entries of the memtable before it were small on
+  /// average, 256 bytes at most, else index-unified.
+  kBySize = 3,
 };
 
 /// The log that makes writes durable. A kind that is not set is the design's choice, here and
@@ -84,8 +87,9 @@ struct MemTableOptions {
   uint32_t max_immutable = 4;  ///< immutable memtables waiting for their flush before writers wait
 };
 
-/// Making an L0 table of a full memtable. With a write-ahead log it copies the entries in key
-/// order; with an index-unified log it sets links between them.
+/// Making an L0 table of a full memtable. From a write-ahead log it copies the entries in the order
+/// of their keys, so that scans read what lies side by side and overwritten versions are left
+/// behind; in an index-unified log it sets links between them, and writes nothing twice.
 struct FlushOptions {
   /// Tables whose links are written back to the medium together, with one fence. 1: each table at
   /// once. More: later and cheaper, and an open after a crash replays the logs of the tables that

@@ -52,7 +52,7 @@ Status CheckKinds(const Options& options) {
     return Status::InvalidArgument(
         "options.read_only makes no pool, options.error_if_exists takes no other; set one of them");
   }
-  Status s = CheckKind("log.kind", options.log.kind, LogKind::kWriteAhead);
+  Status s = CheckKind("log.kind", options.log.kind, LogKind::kBySize);
   if (s.ok()) s = CheckKind("memtable.kind", options.memtable.kind, MemTableKind::kSkipList);
   if (s.ok()) s = CheckKind("lists.kind", options.lists.kind, ListKind::kBraided);
   if (s.ok()) s = CheckKind("compaction.kind", options.compaction.kind, MergeKind::kNone);

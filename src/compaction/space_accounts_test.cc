@@ -48,7 +48,7 @@ TEST(SpaceAccountsTest, ChunksWithoutLifeAreGivenBack) {
 }
 
 TEST(SpaceAccountsTest, AViewKeepsChunksUntilItHasPassed) {
-  test::StoreParts parts;
+  test::StoreParts parts([](Options* options) { options->log.kind = LogKind::kIndexUnified; });
   for (int i = 0; i < 1000; ++i) parts.Put(NumberedKey(i), "value");
   parts.Flush();
   parts.Merge();

@@ -95,6 +95,7 @@ TEST_F(PartsTest, TablesWaitForTheirGroupAndAreReplayedAfterACrash) {
 }
 
 TEST_F(PartsTest, AGroupTakesOneCommit) {
+  options_.log.kind = LogKind::kIndexUnified;
   options_.memtable.bytes = 4096;
   options_.compaction.l0_trigger = 16;
   options_.pool.force_media_class = MediaClass::kCacheLine;

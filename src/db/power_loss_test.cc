@@ -32,6 +32,7 @@ class PowerLossTest : public ::testing::Test {
     options_.pool.initial_bytes = 1 << 20;
     options_.pool.chunk_bytes = 16 << 10;
     options_.memtable.bytes = 32 << 10;
+    options_.log.kind = LogKind::kIndexUnified;  // entries stay where they were written
     options_.background_threads = false;
   }
   ~PowerLossTest() override { std::filesystem::remove_all(path_); }

@@ -20,6 +20,7 @@ class ReclusterTest : public ::testing::Test {
     options_.pool.chunk_bytes = 16 << 10;
     options_.pool.initial_bytes = 8 << 20;
     options_.log.shards = 1;
+    options_.log.kind = LogKind::kIndexUnified;  // or a flush would bring the order
     options_.compaction.recluster_min_entries = 16;
     Open();
   }

@@ -35,6 +35,7 @@ class RegionsTest : public ::testing::Test {
     options_.pool.regions = 3;
     options_.lists.kind = ListKind::kOblivious;
     options_.log.shards = 6;
+    options_.log.kind = LogKind::kIndexUnified;  // entries stay in the region of their writer
     region_of_writer = 0;
     media::SetRegionRule([](uint32_t) { return region_of_writer; });
   }

@@ -1,5 +1,6 @@
-// Purpose: the recipe of the default design: index-unified log, DRAM B+-tree memtable, link flush,
-// zipper merge with a redo log, DRAM index over L1, lookup cache (docs/internals/designs/).
+// Purpose: the recipe of the default design: a log by the size of entries, DRAM B+-tree memtable,
+// flush by links or copies, zipper merge with a redo log, DRAM index over L1, lookup cache
+// (docs/internals/designs/).
 // Thread safety: none needed.
 // Persistence: that of its parts.
 #include "design/design.h"
@@ -13,10 +14,13 @@ constexpr uint64_t kLeastForLookups = 64 << 20;
 
 const Design kBraid = {
     "braid",
-    "index-unified log, DRAM B+-tree memtable, link flush, zipper merge with redo log, DRAM index",
+    "small entries copied in order at the flush, large ones linked; DRAM B+-tree memtable, zipper "
+    "merge with redo log, DRAM index",
     Capabilities::All(),
     [](Options* options) {
-      Choose(&options->log.kind, LogKind::kIndexUnified);
+      // A group that is written back later has nothing to copy.
+      Choose(&options->log.kind,
+             options->flush.group_tables > 1 ? LogKind::kIndexUnified : LogKind::kBySize);
       Choose(&options->memtable.kind, MemTableKind::kBTree);
       Choose(&options->flush.group_tables, 1);
       Choose(&options->compaction.kind, MergeKind::kZipper);

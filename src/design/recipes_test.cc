@@ -14,6 +14,8 @@ namespace {
 
 std::string Log(const Options& options) {
   if (!options.log.kind) return "none";
+  if (*options.log.kind == LogKind::kBySize)
+    return "write-ahead for small entries, else index-unified";
   return *options.log.kind == LogKind::kIndexUnified ? "index-unified" : "write-ahead";
 }
 
@@ -25,6 +27,7 @@ std::string MemTable(const Options& options) {
 std::string Flush(const Options& options) {
   if (!options.log.kind) return "none";
   if (*options.log.kind == LogKind::kWriteAhead) return "copy";
+  if (*options.log.kind == LogKind::kBySize) return "copy, or link";
   if (options.flush.group_tables == 1) return "link";
   return "link, written back " + std::to_string(options.flush.group_tables) + " tables at a time";
 }

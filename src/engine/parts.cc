@@ -20,7 +20,7 @@ Status CheckLsmParts(const Options& options) {
               options.compaction.persistence && options.compaction.recluster_share &&
               options.cache.index && options.cache.lookup_bytes &&
               options.cache.second_chance_bytes);
-  if (*options.log.kind == LogKind::kWriteAhead) {
+  if (*options.log.kind != LogKind::kIndexUnified) {
     if (options.flush.group_tables > 1) {
       return Unfit(
           "flush.group_tables above 1 needs log.kind=index-unified: a copying flush "

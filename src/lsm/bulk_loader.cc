@@ -224,7 +224,7 @@ void BulkLoader::SealMemTable(WritePause* hold) {
     const auto batches_held = store_.writer->HoldBatches();
     const level::VersionSet::Locked versions = store_.versions->Lock();
     before = versions.state().active;
-    hold->frozen = store_.host->NewMemTable(versions.NewTableId());
+    hold->frozen = store_.host->NewMemTable(versions.NewTableId(), before.get());
     hold->frozen->FreezeForNow();
     level::NextState next = versions.Next();
     next.SwitchMemTable(hold->frozen);
@@ -264,7 +264,7 @@ Result<bool> BulkLoader::CommitHeld(Loading* loading, WritePause* hold) {
   table->set_is_load();
   level::NextState next = versions.Next();
   next.AddNewest(std::move(table));
-  next.ReplaceActive(store_.host->NewMemTable(table_id + 1));
+  next.ReplaceActive(store_.host->NewMemTable(table_id + 1, hold->frozen.get()));
   if (pool_.failed()) return pool_.FaultStatus();
   versions.SetNextTableId(table_id + 2);
   loading->kept = true;

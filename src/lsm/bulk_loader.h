@@ -43,7 +43,8 @@ class BulkLoader {
     virtual void Fail(const Status& reason) noexcept = 0;
     /// Why the load is to end, if it is: the store closes, or writes have ended.
     virtual Status WhyNot() const = 0;
-    virtual std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id) = 0;
+    virtual std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id,
+                                                            const memtable::MemTable* before) = 0;
     /// Seals the active memtable, and waits until no sealed one is left. Errors: why some are.
     virtual Status FlushMemTables() = 0;
     /// Flushes the oldest immutable memtable. False when there is none, or no room for its table.

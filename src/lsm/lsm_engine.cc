@@ -60,7 +60,7 @@ void LsmEngine::NotifyRecovery() const {
 
 /// From here on the pool changes; until now recovery could be repeated from the same bytes.
 Status LsmEngine::AnnounceWrites() {
-  const bool copies = *store_.options.log.kind == LogKind::kWriteAhead ||
+  const bool copies = *store_.options.log.kind != LogKind::kIndexUnified ||
                       *store_.options.compaction.kind == MergeKind::kCopy ||
                       level::HasSeveralLists(store_.options.levels);
   return store_.pool->MarkDirty(copies ? format::kIncompatCopies : 0);
@@ -104,7 +104,7 @@ Status LsmEngine::Recover() {
     state.immutables.push_back(memtable::DramMemTable::Recover(
         store_.memtables, recovered->log_id, *recovered->entries, recovered->write_ahead));
   }
-  state.active = store_.NewMemTable(next_table_id);
+  state.active = store_.NewMemTable(next_table_id, nullptr);
   versions.Begin(std::move(state), next_table_id + 1);
   if (recovered->replayed_entries != 0 || recovered->rebuilt) {
     scheduler_.Log("recovered " + std::to_string(recovered->replayed_entries) + " log entries" +

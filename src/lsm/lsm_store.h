@@ -51,8 +51,10 @@ struct LsmStore {
 
   /// False: there was no memory for what is as large as the pool may grow.
   bool ok() const noexcept { return usage.ok() && (lookup_cache == nullptr || lookup_cache->ok()); }
-  std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id) {
-    return std::make_shared<memtable::DramMemTable>(memtables, id, writer.shards(), options);
+  /// `before`: whose place it takes; null: nobody's.
+  std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id, const memtable::MemTable* before) {
+    return std::make_shared<memtable::DramMemTable>(memtables, id, writer.shards(), options,
+                                                    before);
   }
 
   const Options options;

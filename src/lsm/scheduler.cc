@@ -380,7 +380,7 @@ Status Scheduler::FlushForClose() {
     const std::shared_ptr<memtable::MemTable> active = versions.state().active;
     if (active->entries() != 0) {
       level::NextState next = versions.Next();
-      next.SwitchMemTable(store_.NewMemTable(versions.NewTableId()));
+      next.SwitchMemTable(store_.NewMemTable(versions.NewTableId(), active.get()));
       active->Freeze();
       versions.Show(std::move(next));
     }

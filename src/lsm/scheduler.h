@@ -79,8 +79,9 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   Status Sync() override;
   void Fail(const Status& reason) noexcept override;
   Status WhyNot() const override;
-  std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id) override {
-    return store_.NewMemTable(id);
+  std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id,
+                                                  const memtable::MemTable* before) override {
+    return store_.NewMemTable(id, before);
   }
   Status FlushMemTables() override;
   bool FlushOldestHeld(const flush::Flusher::Lock& flushes_held) override;

@@ -30,7 +30,7 @@ void Scheduler::SwitchMemTable(const memtable::MemTable* expected) {
     }
     BRAID_DCHECK(current.active->id() < versions.next_table_id());  // invariant 1
     level::NextState next = versions.Next();
-    next.SwitchMemTable(store_.NewMemTable(versions.NewTableId()));
+    next.SwitchMemTable(store_.NewMemTable(versions.NewTableId(), current.active.get()));
     current.active->Freeze();
     versions.Show(std::move(next));
   }

@@ -36,7 +36,7 @@ class SchedulerTest : public ::testing::Test {
     level::ReadState first;
     first.version = std::move(version);
     const uint64_t id = versions.record().next_table_id;
-    first.active = store_.NewMemTable(id);
+    first.active = store_.NewMemTable(id, nullptr);
     versions.Begin(std::move(first), id + 1);
   }
   ~SchedulerTest() override {

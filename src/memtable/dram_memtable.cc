@@ -15,9 +15,16 @@ using format::EntryHeader;
 
 namespace {
 
-format::ChunkKind ChunksOf(const Options& options) {
-  return *options.log.kind == LogKind::kWriteAhead ? format::ChunkKind::kWriteAhead
-                                                   : format::ChunkKind::kLog;
+/// Of an entry with 256 bytes of key and value: up to here a flush that copies costs less than the
+/// order that it brings saves (docs/internals/decisions/0032).
+constexpr uint64_t kLargestCopied = EntryHeader::EntryBytes(0, 256, 1);
+
+/// Whether a flush will copy what is written.
+bool WillBeCopied(LogKind kind, const MemTable* before) {
+  if (kind != LogKind::kBySize) return kind == LogKind::kWriteAhead;
+  if (before == nullptr) return true;
+  if (before->entries() == 0) return before->flush_source().is_copied;
+  return before->bytes() / before->entries() <= kLargestCopied;
 }
 
 /// Of a pool that has 2^56 of them.
@@ -34,12 +41,14 @@ uint64_t EntryBytes(const log::PendingEntry& pending) noexcept {
 
 }  // namespace
 
-DramMemTable::DramMemTable(const Store& store, uint64_t id, uint32_t shards, const Options& options)
+DramMemTable::DramMemTable(const Store& store, uint64_t id, uint32_t shards, const Options& options,
+                           const MemTable* before)
     : MemTable(id),
       store_(store),
       pool_(*store.pool),
-      is_copied_(*options.log.kind == LogKind::kWriteAhead),
-      log_(store.pool, id, shards, ChunksOf(options)),
+      is_copied_(WillBeCopied(*options.log.kind, before)),
+      log_(store.pool, id, shards,
+           is_copied_ ? format::ChunkKind::kWriteAhead : format::ChunkKind::kLog),
       tree_(index::NewEntryIndex(store.pool, *options.memtable.kind)) {
   BRAID_CHECK(shards > 0);  // it takes writes
 }

@@ -25,8 +25,11 @@ namespace braid::memtable {
 
 class DramMemTable final : public MemTable {
  public:
-  /// Of the parts that `options` name. Throws std::bad_alloc, as Recover does.
-  DramMemTable(const Store& store, uint64_t id, uint32_t shards, const Options& options);
+  /// Of the parts that `options` name. `before`: the memtable that comes before it, whose entries
+  /// tell how large those to come may be; null: nothing is known. Throws std::bad_alloc, as Recover
+  /// does.
+  DramMemTable(const Store& store, uint64_t id, uint32_t shards, const Options& options,
+               const MemTable* before = nullptr);
   /// What logs held: sealed. `is_copied`: some of it lies in a write-ahead log.
   static std::shared_ptr<DramMemTable> Recover(const Store& store, uint64_t id,
                                                const RecoveredEntries& recovered, bool is_copied);

@@ -57,7 +57,7 @@ struct Workload {
   uint64_t memory_bytes = 0;    ///< about the memory budget; 0: drawn, mostly plenty
   MediaClass media_class = MediaClass::kCacheLine;
   uint32_t threads = 1;  ///< more: threaded_run.h
-  test::StoreKind kind = test::StoreKinds().front();
+  test::StoreKind kind = test::KindNamed(test::StoreKind::kLinked);
 };
 
 /// For gtest, which would print bytes.

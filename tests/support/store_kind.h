@@ -19,7 +19,11 @@ struct StoreKind {
   std::string design;
   std::vector<std::pair<std::string, std::string>> settings = {};  ///< for Options::Set
   /// Of the default store's random trials in a push; a design has a larger one than a combination.
-  uint64_t share_of_trials() const { return name == "braid" ? 1 : settings.empty() ? 8 : 24; }
+  uint64_t share_of_trials() const {
+    return name == "braid" || name == kLinked ? 1 : settings.empty() ? 8 : 24;
+  }
+  /// The default store, all of whose flushes set links.
+  static constexpr const char* kLinked = "IndexUnified";
 
   /// Makes `options` those of this kind.
   void ApplyTo(Options* options) const {
@@ -44,6 +48,7 @@ inline const std::vector<StoreKind>& StoreKinds() {
         all.push_back({std::string(design.name), std::string(design.name)});
       }
     }
+    all.push_back({StoreKind::kLinked, "braid", {{"log.kind", "index-unified"}}});
     // Small enough that lists go down through all levels.
     all.push_back({"ListsCopied",
                    "zipperdb",
@@ -78,6 +83,15 @@ inline const std::vector<StoreKind>& StoreKinds() {
     return all;
   }();
   return kinds;
+}
+
+/// One of them.
+inline const StoreKind& KindNamed(const std::string& name) {
+  for (const StoreKind& kind : StoreKinds()) {
+    if (kind.name == name) return kind;
+  }
+  std::fprintf(stderr, "no store is called %s\n", name.c_str());
+  std::abort();
 }
 
 }  // namespace braid::test

@@ -60,7 +60,7 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
     level::ReadState first;
     first.version = std::move(version);
     const uint64_t id = locked.record().next_table_id;
-    first.active = LsmStore::NewMemTable(id);
+    first.active = LsmStore::NewMemTable(id, nullptr);
     locked.Begin(std::move(first), id + 1);
   }
   StoreParts(const StoreParts&) = delete;
@@ -82,7 +82,7 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
     const level::VersionSet::Locked locked = versions.Lock();
     level::NextState next = locked.Next();
     const std::shared_ptr<memtable::MemTable> active = locked.state().active;
-    next.SwitchMemTable(LsmStore::NewMemTable(locked.NewTableId()));
+    next.SwitchMemTable(LsmStore::NewMemTable(locked.NewTableId(), active.get()));
     active->Freeze();
     locked.Show(std::move(next));
   }
@@ -161,8 +161,9 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
 
  private:
   // What hosts are asked for and can do.
-  std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id) override {
-    return LsmStore::NewMemTable(id);
+  std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id,
+                                                  const memtable::MemTable* before) override {
+    return LsmStore::NewMemTable(id, before);
   }
   void Fail(const Status& reason) noexcept override { errors.Fail(reason); }
   Status WhyNot() const override { return errors.ended() ? errors.WhyEnded() : Status::OK(); }
