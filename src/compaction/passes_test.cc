@@ -3,6 +3,7 @@
 
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compaction/collector.h"
@@ -30,7 +31,10 @@ void Fill(test::StoreParts* parts, int keys) {
 }
 
 TEST(ReclustererTest, WhatIsScatteredIsBroughtIntoTheOrderOfKeys) {
-  test::StoreParts parts([](Options* options) { options->compaction.recluster_min_entries = 100; });
+  test::StoreParts parts([](Options* options) {
+    options->compaction.recluster_min_entries = 100;
+    options->log.kind = LogKind::kIndexUnified;  // or the flush would bring the order
+  });
   Fill(&parts, 8000);
   EXPECT_FALSE(parts.Worked(parts.reclusterer.Step({.merged = 8000}))) << "somebody writes";
   uint64_t steps = 0;
@@ -47,6 +51,34 @@ TEST(ReclustererTest, WhatIsScatteredIsBroughtIntoTheOrderOfKeys) {
   for (int i = 0; i < 8000; i += 97) EXPECT_EQ(parts.Get(Key(i)), "value");
   parts.Verify();
 }
+
+/// What a pass moves of an L1 that `runs` flushes have made, each of every `runs`th key.
+uint64_t MovedOfRuns(int runs) {
+  test::StoreParts parts([](Options* options) {
+    options->compaction.recluster_min_entries = 100;
+    options->log.kind = LogKind::kBySize;
+  });
+  for (int run = 0; run < runs; ++run) {
+    for (int i = run; i < 4000; i += runs) parts.Put(Key(i), std::string(100, 'v'));
+    parts.Flush();
+    parts.Merge();
+  }
+  bool begins = true;
+  while (parts.Worked(parts.reclusterer.Step({.at_rest = true,
+                                              .awaited = true,
+                                              .may_begin = std::exchange(begins, false),
+                                              .merged = 4000}))) {
+  }
+  parts.Verify();
+  return parts.reclusterer.reclustered_entries();
+}
+
+TEST(ReclustererTest, AFewSortedRunsAreReadAsFastAsOne) {
+  EXPECT_EQ(MovedOfRuns(1), 0u);
+  EXPECT_EQ(MovedOfRuns(12), 0u);
+}
+
+TEST(ReclustererTest, ManySortedRunsAreRewritten) { EXPECT_GT(MovedOfRuns(40), 3000u); }
 
 TEST(KeptDropperTest, WhatASnapshotKeptGoesWhenItIsGone) {
   test::StoreParts parts;

@@ -13,9 +13,32 @@ using format::EntryHeader;
 
 namespace {
 
-/// Where the entry before ended, and how far behind it one may begin to count as its neighbour: the
-/// hardware fetches ahead within a page.
-constexpr uint64_t kNear = 4096;
+/// How far behind the end of an entry one may begin to count as its neighbour: the hardware fetches
+/// ahead within a page.
+constexpr uint64_t kNear = 1024;
+/// Sequences of neighbours that a scan follows side by side without waiting for memory: sorted runs
+/// of so many flushes, merged by links, are read as fast as a single one (measured: decision 0032).
+constexpr size_t kFollowed = 16;
+
+/// Where the sequences that were met last have ended.
+class Sequences {
+ public:
+  /// Whether an entry goes on with one of them; else it begins one.
+  bool Follow(uint64_t offset, uint64_t bytes) {
+    for (uint64_t& end : ends_) {
+      if (offset < end || offset - end > kNear) continue;
+      end = offset + bytes;
+      return true;
+    }
+    ends_[oldest_] = offset + bytes;
+    oldest_ = (oldest_ + 1) % kFollowed;
+    return false;
+  }
+
+ private:
+  std::array<uint64_t, kFollowed> ends_{};
+  size_t oldest_ = 0;
+};
 
 bool IsMovable(const pool::PmemPool& pool, const EntryHeader& entry) {
   return entry.state() == format::kStateLive && !entry.has(format::kValueInExtent) &&
@@ -29,7 +52,7 @@ Result<PartOfL1> SurveyPart(const index::SkipList& list, const index::EntryIndex
   BRAID_DCHECK(max_bytes != 0);  // else the walk would not get on
   const pool::PmemPool& pool = list.pool();
   PartOfL1 part;
-  std::array<uint64_t, format::kMaxRegions> ends{};  // copies stay in the region of their originals
+  Sequences sequences;
   uint64_t bytes = 0;
   index::Damage damage;
   merge::WalkAhead ahead(&pool, tree, from);
@@ -45,9 +68,7 @@ Result<PartOfL1> SurveyPart(const index::SkipList& list, const index::EntryIndex
     previous = entry;
     ahead.Passed(offset);
     if (!IsMovable(pool, *entry)) continue;
-    uint64_t& end = ends[pool.RegionOf(offset)];
-    if (offset < end || offset - end > kNear) ++part.jumps;
-    end = offset + entry->size();
+    if (!sequences.Follow(offset, entry->size())) ++part.jumps;
     bytes += entry->size();
     part.movable.push_back({offset, 0});
   }

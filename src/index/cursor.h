@@ -19,9 +19,9 @@ using CursorItem = format::EntryView;
 class Cursor {
  public:
   virtual ~Cursor() = default;
-  /// It is one of `cursors` that are merged: each has to give a part of what a scan reads, and
+  /// What part of the keys that a scan over several cursors meets is expected to be its own: it
   /// reads ahead accordingly. Before it is placed.
-  virtual void ShareScan(size_t cursors) { BRAID_DCHECK(cursors > 0); }
+  virtual void ExpectShare(double share) { BRAID_DCHECK(share >= 0 && share <= 1); }
   virtual bool Valid() const = 0;
   virtual void SeekToFirst() = 0;
   virtual void SeekToLast() = 0;

@@ -103,9 +103,10 @@ class TreeCursor final : public Cursor {
              const ReadView& view)
       : pool_(pool), tree_(std::move(tree)), view_(view) {}
 
-  void ShareScan(size_t cursors) override {
-    BRAID_DCHECK(cursors > 0 && !Valid());
-    share_ = cursors;
+  void ExpectShare(double share) override {
+    BRAID_DCHECK(share >= 0 && share <= 1 && !Valid());
+    first_ahead_ = std::max(static_cast<size_t>(share * kAhead), kLeastAhead);
+    first_copy_ = std::max(static_cast<size_t>(share * kFirstCopy), kLeastCopy);
   }
   bool Valid() const override { return item_.entry != nullptr; }
   void SeekToFirst() override {
@@ -150,8 +151,8 @@ class TreeCursor final : public Cursor {
 
   void Begin(bool forward) {
     forward_ = forward;
-    ahead_ = std::max(kAhead / share_, kLeastAhead);
-    copy_ = std::max(kFirstCopy / share_, kLeastCopy);
+    ahead_ = first_ahead_;
+    copy_ = first_copy_;
   }
 
   void Restart(std::string_view key, bool inclusive, bool forward) {
@@ -308,7 +309,8 @@ class TreeCursor final : public Cursor {
   size_t count_ = 0;
   size_t position_ = 0;
   size_t fetched_ = 0;  // refs before this one
-  size_t share_ = 1;    // cursors that are merged
+  size_t first_ahead_ = kAhead;
+  size_t first_copy_ = kFirstCopy;
   size_t ahead_ = kAhead;
   size_t copy_ = kFirstCopy;
   bool at_end_ = true;  // nothing comes behind refs_

@@ -22,6 +22,8 @@ class SortedRun {
   SortedRun& operator=(const SortedRun&) = delete;
   virtual ~SortedRun() = default;
 
+  /// Versions in it, deletes included; a guess where it is not counted, or written to.
+  virtual uint64_t entries() const noexcept = 0;
   /// The newest version of the key that `view` sees.
   virtual LookupResult Get(const LookupKey& key, const ReadView& view) const noexcept = 0;
   /// out[i] = Get(keys[i]) for i < n, at most kManyLookups, side by side where that is faster. At a

@@ -3,6 +3,8 @@
 #include "level/merging_iterator.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <string>
 
 #include "base/check.h"
@@ -15,6 +17,18 @@ using index::Cursor;
 using index::CursorItem;
 
 namespace {
+/// Steps of the runs of a cursor after it was placed, the last for good, and so of batches:
+/// together with the place itself 59, for the usual scan of 50. Where there are several cursors
+/// each gives a part of that.
+constexpr std::array<uint8_t, 4> kRuns{2, 8, 16, MergingIterator::kRun};
+constexpr std::array<uint8_t, 5> kSharedRuns{2, 4, 8, 16, MergingIterator::kRun};
+static_assert(std::accumulate(kRuns.begin(), kRuns.end(), 1) == 59);
+
+template <size_t n>
+size_t StepsOf(const std::array<uint8_t, n>& runs, size_t i) {
+  return runs[std::min(i, n - 1)];
+}
+
 /// Deleted keys that a batch which has something to show passes on its way to more.
 constexpr size_t kPassedInBatch = 16;
 }  // namespace
@@ -24,7 +38,6 @@ MergingIterator::MergingIterator(std::vector<std::unique_ptr<Cursor>> cursors, R
       heads_(std::make_unique_for_overwrite<std::byte[]>(cursors_.size() * sizeof(Head))),
       resolve_(std::move(resolve)) {
   order_.reserve(cursors_.size());
-  for (const auto& cursor : cursors_) cursor->ShareScan(cursors_.size());
 }
 
 MergingIterator::Place MergingIterator::PlaceOf(Head* head) {
@@ -60,7 +73,8 @@ void MergingIterator::PlaceAll(bool forward, Put&& put) {
   status_ = Status::OK();
   ended_ = false;
   order_.clear();
-  cap_ = 1;
+  batches_ = 0;
+  taken_ = 0;
   for (size_t i = 0; i < cursors_.size(); ++i) {
     Cursor& cursor = *cursors_[i];
     Head& head = HeadOf(i);
@@ -68,7 +82,7 @@ void MergingIterator::PlaceAll(bool forward, Put&& put) {
     head.cursor = &cursor;
     head.at = 0;
     head.count = 1;
-    head.steps = 1;
+    head.runs = 0;
     if (cursor.Valid()) {
       head.run[0] = cursor.item();
       order_.push_back(PlaceOf(&head));
@@ -92,9 +106,9 @@ void MergingIterator::CheckEnd(const Head& head) {
 bool MergingIterator::Advance(Head* head) {
   if (++head->at < head->count) return true;
   head->at = 0;
-  // As many as it has given so far: of a scan that ends, few are read for nothing.
-  const size_t steps = head->steps;
-  head->steps = std::min(2 * steps, kRun);
+  const size_t steps =
+      order_.size() == 1 ? StepsOf(kRuns, head->runs) : StepsOf(kSharedRuns, head->runs);
+  ++head->runs;
   // It is not valid any more when the run before was cut short.
   head->count = head->cursor->Valid() ? head->cursor->Run(forward_, head->run.data(), steps) : 0;
   BRAID_DCHECK(head->count <= steps);
@@ -124,11 +138,11 @@ void MergingIterator::Pass(size_t heads) {
   }
 }
 
-/// What is left of its run where there is no other cursor goes to the batch as it is, without the
-/// last one. Returns how many; 0: there is no such run.
-size_t MergingIterator::TakeRun() {
+/// Where there is no other cursor, what is left of its run but for the last one goes to the batch
+/// as it is, up to `cap` in all. Returns how many; 0: there is no such run.
+size_t MergingIterator::TakeRun(size_t cap) {
   Head& head = *order_.front().head;
-  const size_t room = std::min(head.count - head.at - 1, cap_ - count_);
+  const size_t room = std::min(head.count - head.at - 1, cap - count_);
   size_t taken = 0;
   for (; taken < room; ++taken) {
     const CursorItem& item = head.run[head.at + taken];
@@ -142,33 +156,35 @@ size_t MergingIterator::TakeRun() {
   return taken;
 }
 
-/// Merges what comes next into the batch: one entry at least, unless the end is reached.
+/// Merges what comes next into the batch: one entry at least, unless the end is reached. Cursors
+/// that stand on its last one move when more is wanted: what they come to then is read in vain by
+/// a scan that has ended.
 void MergingIterator::MergeBatch() {
   at_ = count_ = 0;
+  const size_t cap = batches_ == 0 ? 1 : StepsOf(kRuns, batches_ - 1);
+  ++batches_;
   const uint64_t passed = passed_;
-  while (count_ < cap_ && !ended_) {
-    if (order_.empty()) {
+  while (count_ < cap) {
+    Pass(std::exchange(taken_, 0));
+    if (ended_ || order_.empty()) {
       ended_ = true;
-      break;
+      return;
     }
-    if (order_.size() == 1 && TakeRun() != 0) continue;
+    if (order_.size() == 1 && TakeRun(cap) != 0) continue;
     const CursorItem item = order_.front().item();
     if (IsOutside(item.key)) {
       ended_ = true;
-      break;
+      return;
     }
-    size_t same = 1;
-    while (same < order_.size() && CompareKeys(order_[same], order_.front()) == 0) ++same;
+    taken_ = 1;
+    while (taken_ < order_.size() && CompareKeys(order_[taken_], order_.front()) == 0) ++taken_;
     // Invariant 4: the newest of them is the first.
     if (item.entry->op() != EntryOp::kDelete) {
       batch_[count_++] = item;
     } else if (++passed_ - passed > kPassedInBatch && count_ != 0) {
-      Pass(same);
-      break;
+      return;
     }
-    Pass(same);
   }
-  cap_ = std::min(2 * cap_, kRun);
 }
 
 /// Stands on the first entry from here on that the view sees.
@@ -234,9 +250,7 @@ void MergingIterator::SwitchDirection(bool forward) {
   const std::string key(this->key());
   PlaceAll(forward, [&](Cursor& cursor) { forward ? cursor.SeekGE(key) : cursor.SeekLE(key); });
   at_ = count_ = 0;
-  size_t same = 0;
-  while (same < order_.size() && order_[same].item().key == key) ++same;
-  Pass(same);
+  while (taken_ < order_.size() && order_[taken_].item().key == key) ++taken_;
 }
 
 }  // namespace braid::level

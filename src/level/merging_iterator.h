@@ -13,8 +13,9 @@
 //      entry leaves its table after the entry was marked obsolete. So an entry is right if it is
 //      not marked obsolete after all other cursors have come to its key: the mark of what is in a
 //      batch is looked at once the batch is merged, or later.
-//   4. Cursors that are not at their end stand in `order_` by what they come to next, the newest
-//      version of a key first, and all of that lies behind the batch.
+//   4. Cursors that are not at their end stand in `order_` by what they have come to, the newest
+//      version of a key first. All of that lies behind the batch, but for the first `taken_` ones,
+//      which stand on its last key.
 // Persistence: none.
 #pragma once
 
@@ -93,7 +94,7 @@ class MergingIterator {
     index::Cursor* cursor;
     size_t at;
     size_t count;
-    size_t steps;  // of the next run
+    size_t runs;  // since it was placed
     std::array<index::CursorItem, kRun> run;
 
     const index::CursorItem& item() const { return run[at]; }
@@ -124,7 +125,7 @@ class MergingIterator {
   bool IsOutside(std::string_view key) const;
   void Sift(size_t i);
   void Pass(size_t heads);
-  size_t TakeRun();
+  size_t TakeRun(size_t cap);
   void MergeBatch();
   void Land();
 
@@ -135,8 +136,9 @@ class MergingIterator {
   std::array<index::CursorItem, kRun> batch_;
   size_t at_ = 0;  // in the batch: where it stands
   size_t count_ = 0;
-  size_t cap_ = 1;     // of the next batch
-  bool ended_ = true;  // nothing comes behind the batch
+  size_t taken_ = 0;    // invariant 4
+  size_t batches_ = 0;  // since the cursors were placed
+  bool ended_ = true;   // nothing comes behind the batch
   Resolve resolve_;
   bool valid_ = false;
   std::optional<index::ValueRef> looked_up_;

@@ -18,8 +18,6 @@ class Table : public index::SortedRun {
  public:
   /// No other table of the pool has it, now or later. Of level 0, newer tables have higher ones.
   uint64_t id() const noexcept { return id_; }
-  /// Versions in it, deletes included; a guess where it is not counted.
-  virtual uint64_t entries() const noexcept = 0;
   /// No version in it has a higher one.
   virtual uint64_t max_sequence() const noexcept = 0;
   /// DRAM that its index takes, and that can be had back by giving the index up.

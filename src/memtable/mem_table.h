@@ -69,7 +69,7 @@ class MemTable : public index::SortedRun {
   uint64_t id() const noexcept { return id_; }
   /// Of the entries written to it. Approximate while others write.
   uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-  uint64_t entries() const noexcept { return entries_.load(std::memory_order_relaxed); }
+  uint64_t entries() const noexcept final { return entries_.load(std::memory_order_relaxed); }
   State state() const noexcept { return state_.load(std::memory_order_acquire); }
 
   /// It takes no more writes, from before a newer memtable is shown.

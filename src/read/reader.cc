@@ -2,6 +2,7 @@
 // Thread safety, invariants, persistence: see reader.h.
 #include "read/reader.h"
 
+#include <algorithm>
 #include <span>
 #include <thread>
 #include <utility>
@@ -200,7 +201,13 @@ level::MergingIterator Reader::MergeOf(const level::ReadState& state,
                                        const index::ReadView& view) const {
   std::vector<std::unique_ptr<index::Cursor>> cursors;
   cursors.reserve(state.runs().size());
-  for (const index::SortedRun* run : state.runs()) cursors.push_back(run->NewCursor(view));
+  uint64_t entries = 1;
+  for (const index::SortedRun* run : state.runs()) entries += run->entries();
+  for (const index::SortedRun* run : state.runs()) {
+    cursors.push_back(run->NewCursor(view));
+    const auto share = static_cast<double>(run->entries()) / static_cast<double>(entries);
+    cursors.back()->ExpectShare(std::min(share, 1.0));  // it may have grown meanwhile
+  }
   return {std::move(cursors), [this, view](Slice key, Status* status) {
             const LookupResult now = LookupEntry(key, view, status);
             return now.state == LookupResult::State::kFound ? std::optional(now.value)
