@@ -25,6 +25,9 @@ constexpr uint64_t kFewEntries = 4096;
 constexpr int kMostRounds = 8;
 /// Attempts to find all memtables flushed.
 constexpr int kMostAttempts = 100;
+/// Attempts to find room for a record. That there is room again may be true of what its value takes
+/// and not of its entry: then the next attempt fails as the one before.
+constexpr int kMostWaits = 16;
 /// DRAM for records that are being sorted: a share of the budget, within limits.
 constexpr uint64_t kBudgetShare = 8;
 constexpr uint64_t kLeastRun = 64 << 10;
@@ -142,7 +145,7 @@ Status BulkLoader::LoadRecords(NumberedSource* source, Loading* loading) {
   Slice value;
   while (source->Next(&key, &value)) {
     space::LargeValues::Scope room(store_.large_values, {});
-    for (;;) {
+    for (int waits = 0;;) {
       const uint64_t reclaims = store_.reclaimer->times();
       Status s;
       {
@@ -150,8 +153,11 @@ Status BulkLoader::LoadRecords(NumberedSource* source, Loading* loading) {
         s = loading->load.Add(key, value);
       }
       if (s.IsOutOfSpace()) {
-        if (Status asked = room.AskForRoom(value.size()); !asked.ok()) return asked;
-        if (store_.host->WaitForSpace(reclaims)) continue;
+        // Of a large one with a chunk for its entry, which is taken first.
+        const bool is_large = value.size() > log::LargestInlineValue(pool_);
+        const uint64_t wanted = value.size() + (is_large ? pool_.chunk_bytes() : 0);
+        if (Status asked = room.AskForRoom(wanted); !asked.ok()) return asked;
+        if (++waits < kMostWaits && store_.host->WaitForSpace(reclaims)) continue;
       }
       if (store_.writer->closed()) return Status::Closed();
       if (s.IsInvalidArgument()) {

@@ -40,6 +40,33 @@ IngestOptions Sorted() {
   return options;
 }
 
+/// A host that always says that there is room again.
+class Hopeful final : public test::StoreParts {
+ public:
+  using test::StoreParts::StoreParts;
+  int waits = 0;
+
+ private:
+  bool WaitForSpace(uint64_t) override { return ++waits < 10'000; }
+};
+
+TEST(BulkLoaderTest, RoomThatIsNotEnoughIsNotWaitedForForever) {
+  Hopeful parts([](Options* options) { options->pool.max_bytes = options->pool.initial_bytes; });
+  while (parts.pool->free_chunks() > 3) {
+    ASSERT_TRUE(
+        parts.pool
+            ->AllocateLogChunk({}, format::ChunkKind::kLog, pool::AllocationClass::kBackground)
+            .ok());
+  }
+  const uint64_t before = parts.pool->free_chunks();
+  ListedRecords records({{"k", std::string(100'000, 'x')}});
+  IngestReport report;
+  const Status s = parts.bulk_loader.Load(&records, Sorted(), &report);
+  EXPECT_TRUE(s.IsOutOfSpace()) << s.ToString();
+  EXPECT_LT(parts.waits, 100);
+  EXPECT_EQ(parts.pool->free_chunks(), before);
+}
+
 TEST(BulkLoaderTest, SortedRecordsBecomeATableOfL0) {
   test::StoreParts parts;
   parts.Put("b", "old");
