@@ -73,7 +73,8 @@ BRAID_C_EXPORT void braid_delete(braid_t* db, const braid_writeoptions_t* option
 
 /* Ours. Deletes all keys from `begin` to before `end`; `end` NULL: to the last key. `*deleted` (may
  * be NULL) becomes their number. One step among writes: writes to the range wait until it is done.
- * Concurrent readers, and a crash, see it in steps, the lower keys first (DB::DeleteRange). */
+ * Concurrent readers, and a crash, see it in steps, the lower keys first (DB::DeleteRange);
+ * braid_writebatch_delete_range is atomic. */
 BRAID_C_EXPORT void braid_delete_range(braid_t* db, const braid_writeoptions_t* options,
                                        const char* begin, size_t beginlen, const char* end,
                                        size_t endlen, uint64_t* deleted, char** errptr);
@@ -274,12 +275,27 @@ BRAID_C_EXPORT void braid_writebatch_put(braid_writebatch_t*, const char* key, s
                                          const char* val, size_t vlen);
 BRAID_C_EXPORT void braid_writebatch_delete(braid_writebatch_t*, const char* key, size_t klen);
 
-/* Calls `put` or `deleted` with `state` for every update in order. The bytes stay until the
- * callback returns, which must not change the batch. */
+/* braid: Adds the delete of all keys from `begin` to before `end`; `begin` NULL: from the first,
+ * `end` NULL: to the last. braid_write deletes those that the database holds then, however many,
+ * and those of the updates before this one, in one step with the rest of the batch
+ * (WriteBatch::DeleteRange says what that costs). */
+BRAID_C_EXPORT void braid_writebatch_delete_range(braid_writebatch_t*, const char* begin,
+                                                  size_t beginlen, const char* end, size_t endlen);
+
+/* Calls `put` or `deleted` with `state` for every update in order, but not for ranges. The bytes
+ * stay until the callback returns, which must not change the batch. */
 BRAID_C_EXPORT void braid_writebatch_iterate(const braid_writebatch_t*, void* state,
                                              void (*put)(void*, const char* k, size_t klen,
                                                          const char* v, size_t vlen),
                                              void (*deleted)(void*, const char* k, size_t klen));
+
+/* braid: The same with `range_deleted` for ranges; a bound that there is not is NULL. */
+BRAID_C_EXPORT void braid_writebatch_iterate_all(
+    const braid_writebatch_t*, void* state,
+    void (*put)(void*, const char* k, size_t klen, const char* v, size_t vlen),
+    void (*deleted)(void*, const char* k, size_t klen),
+    void (*range_deleted)(void*, const char* begin, size_t beginlen, const char* end,
+                          size_t endlen));
 
 /* Adds the updates of `source` to `destination`. */
 BRAID_C_EXPORT void braid_writebatch_append(braid_writebatch_t* destination,

@@ -110,8 +110,12 @@ class DbHandle final : public DB {
   }
   std::shared_ptr<const Snapshot> GetSnapshot() override {
     try {
-      if (engine_->is_parents()) return engine::NewFailedSnapshot();
-      return engine_->GetSnapshot();
+      if (engine_->is_parents()) return engine::NewFailedSnapshot(base::OpenedByParent());
+      if (closed_.load()) return engine::NewFailedSnapshot(Status::Closed());
+      std::shared_ptr<const Snapshot> snapshot = engine_->GetSnapshot();
+      if (engine_->medium_failed()) [[unlikely]]
+        return engine::NewFailedSnapshot(engine_->MediumStatus());
+      return snapshot;
     } catch (...) {
       return engine::NewFailedSnapshot();
     }
@@ -287,6 +291,17 @@ std::string UuidText(const uint8_t* uuid) {
 }
 
 }  // namespace
+
+Status DB::GetSnapshot(std::shared_ptr<const Snapshot>* snapshot) noexcept {
+  return base::CatchToStatus([&] {
+    snapshot->reset();
+    std::shared_ptr<const Snapshot> made = GetSnapshot();
+    if (made == nullptr) return Status::OutOfMemory();
+    Status s = made->status();
+    if (s.ok()) *snapshot = std::move(made);
+    return s;
+  });
+}
 
 // What a DB that wraps another one answers until it passes the call on.
 Result<bool> DB::CompareAndSwap(const WriteOptions&, Slice, std::optional<Slice>, Slice) {

@@ -149,6 +149,14 @@ class EncodedBatch final : public WriteBatch::Handler {
   void Delete(Slice key) override {
     if (Encode(key)) batch_.Delete(encoded_);
   }
+  void DeleteRange(std::optional<Slice> begin, std::optional<Slice> end) override {
+    std::string first;
+    if (begin && Encode(*begin)) first = encoded_;
+    if (end) Encode(*end);
+    if (!status_.ok()) return;
+    batch_.DeleteRange(begin ? std::optional<Slice>(first) : std::nullopt,
+                       end ? std::optional<Slice>(encoded_) : std::nullopt);
+  }
   const WriteBatch& batch() const { return batch_; }
   const Status& status() const { return status_; }
 
@@ -222,6 +230,20 @@ class OrderedTransaction final : public Transaction {
   }
   Status Delete(Slice key) override {
     return With(key, [&](Slice encoded) { return encoded_->Delete(encoded); });
+  }
+  Status DeleteRange(std::optional<Slice> begin, std::optional<Slice> end) override {
+    return base::CatchToStatus([&] {
+      std::string first;
+      std::string last;
+      if (begin) {
+        if (Status s = EncodeKey(*order_, *begin, &first); !s.ok()) return s;
+      }
+      if (end) {
+        if (Status s = EncodeKey(*order_, *end, &last); !s.ok()) return s;
+      }
+      return encoded_->DeleteRange(begin ? std::optional<Slice>(first) : std::nullopt,
+                                   end ? std::optional<Slice>(last) : std::nullopt);
+    });
   }
   const Snapshot* snapshot() const noexcept override { return encoded_->snapshot(); }
   Status Commit(const WriteOptions& options) override { return encoded_->Commit(options); }

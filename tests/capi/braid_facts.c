@@ -155,6 +155,56 @@ static void TestIterator(braid_t* db) {
   braid_readoptions_destroy(read);
 }
 
+static void NotePut(void* text, const char* k, size_t klen, const char* v, size_t vlen) {
+  (void)v, (void)vlen;
+  strcat(text, "+");
+  strncat(text, k, klen);
+}
+static void NoteDelete(void* text, const char* k, size_t klen) {
+  strcat(text, "-");
+  strncat(text, k, klen);
+}
+static void NoteRange(void* text, const char* begin, size_t beginlen, const char* end,
+                      size_t endlen) {
+  strcat(text, "/");
+  strncat(text, begin != NULL ? begin : "*", begin != NULL ? beginlen : 1);
+  strcat(text, "..");
+  strncat(text, end != NULL ? end : "*", end != NULL ? endlen : 1);
+}
+
+static void TestRangesOfBatches(braid_t* db) {
+  char* err = NULL;
+  char text[64] = "";
+  braid_writeoptions_t* write = braid_writeoptions_create();
+  braid_writebatch_t* batch = braid_writebatch_create();
+  braid_writebatch_t* copy = braid_writebatch_create();
+  braid_put(db, write, "range-a", 7, "v", 1, &err);
+  braid_put(db, write, "range-b", 7, "v", 1, &err);
+  NoError(&err, "two keys are put");
+  braid_writebatch_put(batch, "range-c", 7, "v", 1);
+  braid_writebatch_delete_range(batch, "range-", 6, "range.", 6);
+  braid_writebatch_put(batch, "range-b", 7, "new", 3);
+  braid_writebatch_delete(batch, "k", 1);
+  braid_writebatch_append(copy, batch);
+  braid_writebatch_iterate_all(copy, text, NotePut, NoteDelete, NoteRange);
+  Fact(strcmp(text, "+range-c/range-..range.+range-b-k") == 0, "a batch shows its ranges");
+  text[0] = '\0';
+  braid_writebatch_iterate(copy, text, NotePut, NoteDelete);
+  Fact(strcmp(text, "+range-c+range-b-k") == 0, "LevelDB's call leaves them out");
+  braid_write(db, write, batch, &err);
+  NoError(&err, "a batch with a range is written");
+  Fact(Holds(db, "range-a", NULL) && Holds(db, "range-c", NULL) && Holds(db, "range-b", "new"),
+       "its updates take effect in their order");
+  braid_writebatch_clear(batch);
+  braid_writebatch_delete_range(batch, NULL, 0, NULL, 0);
+  text[0] = '\0';
+  braid_writebatch_iterate_all(batch, text, NotePut, NoteDelete, NoteRange);
+  Fact(strcmp(text, "/*..*") == 0, "both bounds may be missing");
+  braid_writebatch_destroy(copy);
+  braid_writebatch_destroy(batch);
+  braid_writeoptions_destroy(write);
+}
+
 static void TestAfterClose(void) {
   char* err = NULL;
   size_t length = 0;
@@ -413,6 +463,7 @@ int main(void) {
   TestOwnCalls(db);
   TestCompareAndSwap(db);
   TestDeleteRange(db);
+  TestRangesOfBatches(db);
   braid_close(db);
   TestAfterClose();
   TestRefusedOptions();

@@ -16,6 +16,8 @@ void AddOperations(std::vector<Workload>* workloads) {
   all.push_back({"Overwrite", {{kPut, 20}, {kFlush, 1}, {kRead, 1}}});
   all.back().keys = 4;
   all.push_back({"Batch", {{kBatch, 10}, {kPut, 2}, {kFlush, 1}}});
+  all.push_back(
+      {"RangeBatch", {{kRangeBatch, 10}, {kPut, 12}, {kFlush, 1}, {kCompact, 1}, {kCrash, 1}}});
   all.push_back({"Transaction", {{kTransaction, 10}, {kPut, 2}, {kFlush, 1}, {kCompact, 1}}});
   all.push_back({"Delete", {{kPut, 8}, {kDelete, 8}, {kBatch, 2}, {kFlush, 1}, {kCompact, 1}}});
   all.back().keys = 12;
@@ -278,6 +280,11 @@ Workload OnStore(Workload workload, const test::StoreKind& kind) {
   if (workload.max_bytes != 0) workload.max_bytes += (options.pool.regions - 1) * 8 * kChunkBytes;
   const Capabilities can = kind.capabilities();
   if (!can.atomic_batches) workload.max_batch = 1;
+  if (!can.atomic_batches) {
+    std::erase_if(workload.weights, [](const std::pair<Action, uint32_t>& weight) {
+      return weight.first == Action::kRangeBatch;
+    });
+  }
   if (!can.transactions) {
     for (auto& [action, weight] : workload.weights) {
       if (action == Action::kTransaction) action = Action::kPut;
@@ -430,6 +437,12 @@ std::string Generator::Value() {
   return value;
 }
 
+std::optional<std::string> Generator::RangeEnd(const std::string& begin) {
+  if (!random_.OneIn(3)) return std::nullopt;
+  std::string end = Key();
+  return end < begin ? begin + "~" : end;
+}
+
 std::vector<Update> Generator::Updates(Action action) {
   std::vector<Update> updates;
   if (action == Action::kIngest || action == Action::kBrokenIngest) {
@@ -438,7 +451,8 @@ std::vector<Update> Generator::Updates(Action action) {
     for (const std::string& key : keys) updates.push_back({key, Value()});
     return updates;
   }
-  const bool several = action == Action::kBatch || action == Action::kTransaction;
+  const bool several =
+      action == Action::kBatch || action == Action::kTransaction || action == Action::kRangeBatch;
   const uint64_t count = several ? 1 + random_.Uniform(workload_.max_batch) : 1;
   for (uint64_t i = 0; i < count; ++i) {
     Update update{Key(), {}};

@@ -21,6 +21,9 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 Options MakeOptions(const Settings& settings, bool create_if_missing, bool error_if_exists,
                     const std::string& design);
 
+/// The first key behind all that begin with `prefix`, or none.
+std::optional<std::string> Behind(std::string prefix);
+
 /// The handle of a _core.Database. Throws ClosedError, or TypeError for anything else.
 HandlePtr HandleOf(nb::handle database);
 
@@ -55,6 +58,7 @@ class BatchObject {
 
   void Put(const nb::bytes& key, nb::handle value);
   void Delete(const nb::bytes& key);
+  void DeleteRange(const std::optional<nb::bytes>& start, const std::optional<nb::bytes>& stop);
   void Clear();
   void Write();
   void Append(const BatchObject& source);

@@ -105,8 +105,10 @@ class OneRecord final : public braid::RecordSource {
 struct CountUpdates final : braid::WriteBatch::Handler {
   void Put(braid::Slice, braid::Slice) override { ++puts; }
   void Delete(braid::Slice) override { ++deletes; }
+  void DeleteRange(std::optional<braid::Slice>, std::optional<braid::Slice>) override { ++ranges; }
   int puts = 0;
   int deletes = 0;
+  int ranges = 0;
 };
 
 void CallWithoutDatabase() {

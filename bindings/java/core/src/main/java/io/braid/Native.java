@@ -86,6 +86,8 @@ final class Native {
 
   static native void batchDelete(long batch, long buffer, int keySize);
 
+  static native void batchDeleteRange(long batch, long buffer, int beginSize, int endSize);
+
   static native long iteratorMove(long iterator, int how, long buffer, int keySize, long capacity);
 
   // ---- jni_handles.c

@@ -183,6 +183,29 @@ class BraidDBTest extends TempPools {
   }
 
   @Test
+  void aBatchDeletesARangeInItsOrder() throws IOException {
+    try (BraidDB db = open(pool())) {
+      for (String key : new String[] {"a", "b", "c", "d"}) db.put(bytes(key), bytes("old"));
+      try (BraidWriteBatch batch = db.createWriteBatch()) {
+        batch.put(bytes("b1"), bytes("gone"));
+        batch.deleteRange(bytes("b"), bytes("d"));
+        batch.put(bytes("c"), bytes("new"));
+        db.write(batch);
+      }
+      assertNull(db.get(bytes("b")));
+      assertNull(db.get(bytes("b1")));
+      assertEquals("new", text(db.get(bytes("c"))));
+      assertEquals("old", text(db.get(bytes("d"))));
+      try (BraidWriteBatch batch = db.createWriteBatch()) {
+        db.write(batch.deleteRange(null, bytes("c")).deleteRange(bytes("d"), null));
+      }
+      assertNull(db.get(bytes("a")));
+      assertEquals("new", text(db.get(bytes("c"))));
+      assertNull(db.get(bytes("d")));
+    }
+  }
+
+  @Test
   void propertiesSizesAndMaintenance() throws IOException {
     File copy = pool();
     try (BraidDB db = open(pool())) {
