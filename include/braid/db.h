@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "braid/checkpoint.h"
+#include "braid/comparator.h"
 #include "braid/event_listener.h"
 #include "braid/ingest.h"
 #include "braid/key_order.h"
@@ -105,6 +106,18 @@ class DB {
   /// Decode for each that an iterator comes to.
   static Result<std::unique_ptr<DB>> Open(const Options& options, const std::string& path,
                                           std::shared_ptr<const KeyOrder> order);
+
+  /// The same with keys in the order of a function of the caller, as LevelDB has them
+  /// (comparator.h, which says what that costs; not null). The name belongs to the pool: a new pool
+  /// keeps it, and the open of a pool that has another one, or none, is InvalidArgument and names
+  /// both. Keys of all calls are in this order, and such that compare as equal are one key. Writes
+  /// take turns. A key has one byte less than kMaxKeyBytes. After a repair, and on page-cache media
+  /// after a pool was not closed, the open makes the index of keys again, which takes time by their
+  /// number. Errors besides: NotSupported (the design has no snapshots or no atomic batches; or the
+  /// index is to be made again, and the open is read-only).
+  static Result<std::unique_ptr<DB>> OpenWithComparator(
+      const Options& options, const std::string& path,
+      std::shared_ptr<const Comparator> comparator);
 
   /// Opens a pool whatever its order of keys, for programs that must look at pools that they don't
   /// know: keys are the encoded bytes, in byte order. Only with options.read_only, since a key that

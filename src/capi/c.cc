@@ -30,7 +30,10 @@ braid_t* braid_open(const braid_options_t* options, const char* name, char** err
     if (!made.ok()) return made.status();
     auto handle = std::make_unique<braid_t>();
     handle->order = options->order;
-    Result<std::unique_ptr<DB>> opened = DB::Open(*made, name, handle->order);
+    handle->comparator = options->comparator;
+    Result<std::unique_ptr<DB>> opened =
+        handle->comparator != nullptr ? DB::OpenWithComparator(*made, name, handle->comparator)
+                                      : DB::Open(*made, name, handle->order);
     if (!opened.ok()) return opened.status();
     handle->rep = std::move(opened).value();
     db = std::move(handle);
@@ -261,7 +264,10 @@ void braid_approximate_sizes(braid_t* db, int num_ranges, const char* const* ran
         start = encoded_start;
         limit = encoded_limit;
       }
-      sizes[i] = braid::capi::ApproximateSize(iterator.get(), start, limit, entries);
+      sizes[i] = db->comparator != nullptr
+                     ? braid::capi::ApproximateSizeBy(*db->comparator, iterator.get(), start, limit,
+                                                      entries)
+                     : braid::capi::ApproximateSize(iterator.get(), start, limit, entries);
     }
     return Status::OK();
   });
@@ -314,7 +320,10 @@ void braid_repair_db(const braid_options_t* options, const char* name, char** er
     braid::RepairReport report;
     std::string kept;
     braid::RepairOptions how;
-    if (options != nullptr) how.key_order = options->order;
+    if (options != nullptr) {
+      how.key_order = options->order;
+      how.comparator = options->comparator;
+    }
     return DB::RepairInPlace(*made, name, &report, &kept, how);
   });
 }

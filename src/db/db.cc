@@ -14,6 +14,7 @@
 #include "base/no_throw.h"
 #include "braid/version.h"
 #include "db/checkpoint.h"
+#include "db/compared_db.h"
 #include "db/concurrent_reader.h"
 #include "db/open_named.h"
 #include "db/open_on_media.h"
@@ -417,6 +418,17 @@ Result<std::unique_ptr<DB>> OpenInOrder(const Options& options, const std::strin
   return InOrder(std::move(db).value(), std::move(order));
 }
 
+Result<std::unique_ptr<DB>> OpenCompared(const Options& options, const std::string& path,
+                                         std::shared_ptr<const Comparator> comparator) {
+  if (comparator == nullptr) {
+    return Status::InvalidArgument("no comparator is given; open the pool with DB::Open");
+  }
+  if (Status s = CheckComparator(*comparator); !s.ok()) return s;
+  Result<std::unique_ptr<DB>> db = OpenPath(options, path, HeaderNameOf(comparator->Name()));
+  if (!db.ok()) return db;
+  return InComparison(std::move(db).value(), std::move(comparator), options.read_only);
+}
+
 Result<std::unique_ptr<DB>> OpenForLooking(const Options& options, const std::string& path) {
   if (!options.read_only) {
     return Status::InvalidArgument(
@@ -503,6 +515,11 @@ Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& 
                                      std::shared_ptr<const KeyOrder> order) {
   if (order == nullptr) return Open(options, path);
   return base::CatchToStatus([&] { return OpenInOrder(options, path, std::move(order)); });
+}
+
+Result<std::unique_ptr<DB>> DB::OpenWithComparator(const Options& options, const std::string& path,
+                                                   std::shared_ptr<const Comparator> comparator) {
+  return base::CatchToStatus([&] { return OpenCompared(options, path, std::move(comparator)); });
 }
 
 Result<std::unique_ptr<DB>> DB::OpenEncoded(const Options& options, const std::string& path) {

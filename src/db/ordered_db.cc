@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/no_throw.h"
+#include "db/compared_db.h"
 #include "engine/engine.h"
 #include "engine/failed_iterator.h"
 
@@ -397,6 +398,11 @@ Status CheckKeyOrder(const KeyOrder& order) {
     return Status::InvalidArgument("an order of keys is named by 1 to " +
                                    std::to_string(kMaxKeyOrderName) +
                                    " printable characters of ASCII, not by " + Shown(name));
+  }
+  if (IsComparatorName(name)) {
+    return Status::InvalidArgument(Quoted(name) +
+                                   " begins as names of comparators do in pools; give the order "
+                                   "another name");
   }
   const Order built_in = FindKeyOrder(name);
   if (name == kBytewiseOrder || (built_in != nullptr && built_in.get() != &order)) {

@@ -241,6 +241,8 @@ enum class Mutant : int {
   kLookupKeptByLoad,      ///< the lookup cache goes on naming what a load has replaced
   kLoadShownInSteps,      ///< a snapshot may have a load's number and the state before it
   kRangeNotKept,          ///< writes go on in a range that is being deleted
+  kTreeApart,             ///< comparator: nodes of the tree are written before the values
+  kTreeBelieved,          ///< comparator, page media: the tree is believed after a power loss
   kBatchRangeApart,       ///< the ranges of a batch are deleted before the rest of it
   kCoveredUpdateWritten,  ///< an update stays that a later range of its batch covers
   kRangeAgeIgnored,       ///< a transaction deletes what was put into its range since its begin

@@ -83,7 +83,7 @@ void CrashRun::Prefill() {
 void CrashRun::Open(bool other_settings) {
   const Options options = other_settings ? OtherSettings(options_, &random_) : options_;
   Result<std::unique_ptr<DB>> opened =
-      OpenBare(options, std::make_unique<sim::SimMedia>(&sim_, BootId(boot_)));
+      OpenBare(options, std::make_unique<sim::SimMedia>(&sim_, BootId(boot_)), workload_.compared);
   if (!opened.ok()) {
     Fail("open: " + opened.status().ToString());
     return;

@@ -232,6 +232,8 @@ constexpr Row<Mutant> kTable[] = {
      "braid_concurrency_tests *IngestStressTest*"},
     {Mutant::kRangeNotKept, "range delete", "atomic", nullptr,
      "braid_concurrency_tests *RangeStressTest*"},
+    {Mutant::kTreeApart, "comparator", "atomic", "Comparator"},
+    {Mutant::kTreeBelieved, "comparator", "stale pages", "ComparatorPage"},
     {Mutant::kBatchRangeApart, "range delete", "atomic", "RangeBatch"},
     {Mutant::kCoveredUpdateWritten, "range delete", "order", "RangeBatch"},
     {Mutant::kRangeAgeIgnored, "transaction", "atomic", nullptr,

@@ -68,6 +68,32 @@ void AddOperations(std::vector<Workload>* workloads) {
   all.back().cost = 8;
 }
 
+/// In the order of a comparator.
+void AddComparator(std::vector<Workload>* workloads) {
+  using enum Action;
+  std::vector<Workload>& all = *workloads;
+  // Nodes of its tree are split and go again.
+  all.push_back({"Comparator",
+                 {{kPut, 20},
+                  {kDelete, 6},
+                  {kBatch, 4},
+                  {kRangeBatch, 3},
+                  {kTakeSnapshot, 1},
+                  {kDropSnapshot, 1},
+                  {kReadSnapshot, 1},
+                  {kFlush, 1},
+                  {kCompact, 1},
+                  {kReopen, 1},
+                  {kCrash, 1}}});
+  all.back().compared = true;
+  all.back().keys = 240;
+  all.back().prefill = 40;
+  all.back().point_one_in = 4;
+  all.back().operations = 50;
+  all.back().initial_bytes = 256u << 10;
+  all.back().cost = 4;
+}
+
 /// So many keys that nodes of indexes are split, and united when the keys go.
 void AddManyKeys(std::vector<Workload>* workloads) {
   using enum Action;
@@ -236,6 +262,7 @@ void AddSessions(std::vector<Workload>* workloads) {
 std::vector<Workload> MakeWorkloads() {
   std::vector<Workload> all;
   AddOperations(&all);
+  AddComparator(&all);
   AddManyKeys(&all);
   AddVersions(&all);
   AddSpace(&all);
@@ -315,6 +342,8 @@ std::vector<Workload> OnAllStores(const std::vector<Workload>& workloads) {
       if (workload.threads != 1) continue;
       const test::StoreKind& kind = test::StoreKinds()[i];
       // Puts with sync come with this class of media only.
+      // A design without snapshots refuses a comparator.
+      if (workload.compared && !kind.capabilities().snapshots) continue;
       const bool keeps = workload.media_class != MediaClass::kPage ||
                          kind.capabilities().survives_power_loss_on_page_media;
       if (keeps) all.push_back(OnStore(workload, kind));

@@ -58,7 +58,8 @@ struct Workload {
   uint64_t memtable_bytes = 0;  ///< 0: drawn, 1 to 4 KiB
   uint64_t memory_bytes = 0;    ///< about the memory budget; 0: drawn, mostly plenty
   MediaClass media_class = MediaClass::kCacheLine;
-  uint32_t threads = 1;  ///< more: threaded_run.h
+  bool compared = false;  ///< in the order of a comparator, which is that of bytes
+  uint32_t threads = 1;   ///< more: threaded_run.h
   test::StoreKind kind = test::StoreKinds().front();
 };
 

@@ -1,4 +1,6 @@
 // Purpose: WriteBatch. Thread safety: any thread, under the GIL. Persistence: none.
+#include <nanobind/stl/optional.h>
+
 #include "objects.h"
 
 namespace braid::python {

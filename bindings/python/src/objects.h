@@ -21,6 +21,10 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 Options MakeOptions(const Settings& settings, bool create_if_missing, bool error_if_exists,
                     const std::string& design);
 
+/// None: null. Compare throws what the function of Python has raised, as a C++ exception.
+std::shared_ptr<const Comparator> MakeComparator(const nb::object& comparator,
+                                                 const std::optional<nb::bytes>& name);
+
 /// The first key behind all that begin with `prefix`, or none.
 std::optional<std::string> Behind(std::string prefix);
 

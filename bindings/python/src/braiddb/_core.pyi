@@ -1,6 +1,6 @@
 """The part of braiddb that is written in C++. Use the names of braiddb; what begins with _ is for it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Generic, Literal, Optional, TypeVar, Union, final, overload
 
@@ -20,6 +20,8 @@ class Database:
         create_if_missing: bool,
         error_if_exists: bool,
         design: str,
+        comparator: Optional[Callable[[bytes, bytes], int]] = ...,
+        comparator_name: Optional[bytes] = ...,
     ) -> None: ...
     @property
     def closed(self) -> bool: ...
@@ -333,7 +335,13 @@ def write_batch(
 def snapshot(database: Database, prefix: bytes, /) -> Snapshot: ...
 def raw_iterator(database: Database, /) -> RawIterator: ...
 def destroy(path: bytes, /) -> None: ...
-def repair(path: bytes, settings: list[tuple[str, str]], design: str, /) -> bytes: ...
+def repair(
+    path: bytes,
+    settings: list[tuple[str, str]],
+    design: str,
+    comparator: Optional[Callable[[bytes, bytes], int]] = ...,
+    comparator_name: Optional[bytes] = ...,
+) -> bytes: ...
 def restore(
     checkpoint: bytes, target: bytes, settings: list[tuple[str, str]], design: str, /
 ) -> None: ...
