@@ -74,7 +74,8 @@ BRAID_C_EXPORT void braid_delete(braid_t* db, const braid_writeoptions_t* option
 
 /* Ours. Deletes all keys from `begin` to before `end`; `end` NULL: to the last key. `*deleted` (may
  * be NULL) becomes their number. One step among writes: writes to the range wait until it is done.
- * Concurrent readers, and a crash, see it in steps, the lower keys first (DB::DeleteRange). */
+ * Concurrent readers, and a crash, see it in steps, the lower keys first (DB::DeleteRange);
+ * braid_writebatch_delete_range is atomic. */
 BRAID_C_EXPORT void braid_delete_range(braid_t* db, const braid_writeoptions_t* options,
                                        const char* begin, size_t beginlen, const char* end,
                                        size_t endlen, uint64_t* deleted, char** errptr);
@@ -275,12 +276,27 @@ BRAID_C_EXPORT void braid_writebatch_put(braid_writebatch_t*, const char* key, s
                                          const char* val, size_t vlen);
 BRAID_C_EXPORT void braid_writebatch_delete(braid_writebatch_t*, const char* key, size_t klen);
 
-/* Calls `put` or `deleted` with `state` for every update in order. The bytes stay until the
- * callback returns, which must not change the batch. */
+/* braid: Adds the delete of all keys from `begin` to before `end`; `begin` NULL: from the first,
+ * `end` NULL: to the last. braid_write deletes those that the database holds then, however many,
+ * and those of the updates before this one, in one step with the rest of the batch
+ * (WriteBatch::DeleteRange says what that costs). */
+BRAID_C_EXPORT void braid_writebatch_delete_range(braid_writebatch_t*, const char* begin,
+                                                  size_t beginlen, const char* end, size_t endlen);
+
+/* Calls `put` or `deleted` with `state` for every update in order, but not for ranges. The bytes
+ * stay until the callback returns, which must not change the batch. */
 BRAID_C_EXPORT void braid_writebatch_iterate(const braid_writebatch_t*, void* state,
                                              void (*put)(void*, const char* k, size_t klen,
                                                          const char* v, size_t vlen),
                                              void (*deleted)(void*, const char* k, size_t klen));
+
+/* braid: The same with `range_deleted` for ranges; a bound that there is not is NULL. */
+BRAID_C_EXPORT void braid_writebatch_iterate_all(
+    const braid_writebatch_t*, void* state,
+    void (*put)(void*, const char* k, size_t klen, const char* v, size_t vlen),
+    void (*deleted)(void*, const char* k, size_t klen),
+    void (*range_deleted)(void*, const char* begin, size_t beginlen, const char* end,
+                          size_t endlen));
 
 /* Adds the updates of `source` to `destination`. */
 BRAID_C_EXPORT void braid_writebatch_append(braid_writebatch_t* destination,
@@ -293,8 +309,9 @@ BRAID_C_EXPORT void braid_writebatch_append(braid_writebatch_t* destination,
 BRAID_C_EXPORT braid_options_t* braid_options_create(void);
 BRAID_C_EXPORT void braid_options_destroy(braid_options_t*);
 
-/* Anything but NULL makes braid_open fail: braid compares bytes. For another order of keys see
- * braid_options_set_key_order. */
+/* The order of the keys by a function; NULL: that of their bytes, the default. A new pool keeps the
+ * comparator's name, and braid_open refuses a pool that has another one. Slower than an order by
+ * encoding, which braid_options_set_key_order takes (braid/comparator.h says by how much). */
 BRAID_C_EXPORT void braid_options_set_comparator(braid_options_t*, braid_comparator_t*);
 
 /* braid: The order of the keys, from braid_key_order_create or braid_key_order_create_builtin;
@@ -363,26 +380,38 @@ BRAID_C_EXPORT void braid_options_set(braid_options_t*, const char* name, const 
 /* ---- Comparator, order of keys, filter policy, logger
  * ---------------------------------------------------- */
 
-/* A comparator can be made, so that clients compile, but not be used to open a database: a function
- * that compares can't be asked by what compares bytes. braid_key_order_create makes an order.
- * `destructor` is called with `state` by braid_comparator_destroy. */
+/* An order of keys: `compare` is called with `state` and two keys and returns a number below 0, 0
+ * or above 0. It must be a total order and give the same answer for the same keys, always; it may
+ * be called from any thread, several at once, and must not call the database. Keys that compare as
+ * equal are one key. `name` is called here: 1 to 255 bytes; a changed order must get another name.
+ * `destructor` (may be NULL) is called once with `state` when the comparator is destroyed and no
+ * options and no open database use it any more, so braid_comparator_destroy may come at any time.
+ */
 BRAID_C_EXPORT braid_comparator_t* braid_comparator_create(
     void* state, void (*destructor)(void*),
     int (*compare)(void*, const char* a, size_t alen, const char* b, size_t blen),
     const char* (*name)(void*));
 BRAID_C_EXPORT void braid_comparator_destroy(braid_comparator_t*);
 
+/* braid: The same for a `compare` that may fail, as one of another language does: it then sets
+ * *errptr, which is NULL, to a message from malloc, which is taken; the call that asked fails with
+ * that message, and changes nothing. */
+BRAID_C_EXPORT braid_comparator_t* braid_comparator_create_fallible(
+    void* state, void (*destructor)(void*),
+    int (*compare)(void*, const char* a, size_t alen, const char* b, size_t blen, char** errptr),
+    const char* (*name)(void*));
+
 /* braid: An order of keys, as an encoding into bytes that sort as the keys shall: for all keys a
  * and b, a is before b exactly when the encoded a is before the encoded b by memcmp, a shorter one
  * before the longer ones that begin with it. `encode` is called with `state`, a key, and `room`
- * bytes at `out`; it returns how many bytes the encoded key has, at most 64 KiB, and writes them if
- * there is room for all. When there is not it is called again with as much room as it returned. It
- * returns (size_t)-1 for what is no key of this order: the call that brought it then fails.
- * `decode` goes the other way and returns (size_t)-1 for what `encode` never makes. Both must give
- * the same answer for the same bytes, always, and may be called from any thread, several at once.
- * `name` is called here: 1 to 23 printable characters, not those of a built-in order; a changed
- * order must get another name. `destructor` (may be NULL) is called once with `state` when the
- * order is destroyed and no options and no open database use it any more, so
+ * bytes at `out`; it returns how many bytes the encoded key has, at most 128 KiB - 1, and writes
+ * them if there is room for all. When there is not it is called again with as much room as it
+ * returned. It returns (size_t)-1 for what is no key of this order: the call that brought it then
+ * fails. `decode` goes the other way and returns (size_t)-1 for what `encode` never makes. Both
+ * must give the same answer for the same bytes, always, and may be called from any thread, several
+ * at once. `name` is called here: 1 to 23 printable characters, not those of a built-in order; a
+ * changed order must get another name. `destructor` (may be NULL) is called once with `state` when
+ * the order is destroyed and no options and no open database use it any more, so
  * braid_key_order_destroy may come at any time. */
 BRAID_C_EXPORT braid_key_order_t* braid_key_order_create(
     void* state, void (*destructor)(void*),

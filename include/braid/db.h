@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "braid/checkpoint.h"
+#include "braid/comparator.h"
 #include "braid/event_listener.h"
 #include "braid/ingest.h"
 #include "braid/key_order.h"
@@ -33,7 +34,7 @@ class Snapshot {
   virtual uint64_t sequence() const noexcept = 0;
   /// For databases, which refuse to read at a snapshot of another one: whose it is.
   virtual const void* owner() const noexcept { return nullptr; }
-  /// Why it could not be made: OutOfMemory, NotSupported (by the design). Reads at it say the same.
+  /// Why it could not be made, as GetSnapshot's error. Reads at it say the same.
   virtual Status status() const noexcept { return Status::OK(); }
 };
 
@@ -63,7 +64,7 @@ class Iterator {
 /// What a design can do. A call that it can't is NotSupported, and changes nothing.
 struct Capabilities {
   bool stores = true;             ///< what is put can be read back
-  bool atomic_batches = false;    ///< batches of more than one update
+  bool atomic_batches = false;    ///< batches of more than one update, or with ranges
   bool snapshots = false;         ///< GetSnapshot; iterators show one moment
   bool compare_and_swap = false;  ///< CompareAndSwap and PutIfAbsent
   /// On page-cache media, too, a pool that is open when power is lost can be opened again, and
@@ -105,6 +106,18 @@ class DB {
   /// Decode for each that an iterator comes to.
   static Result<std::unique_ptr<DB>> Open(const Options& options, const std::string& path,
                                           std::shared_ptr<const KeyOrder> order);
+
+  /// The same with keys in the order of a function of the caller, as LevelDB has them
+  /// (comparator.h, which says what that costs; not null). The name belongs to the pool: a new pool
+  /// keeps it, and the open of a pool that has another one, or none, is InvalidArgument and names
+  /// both. Keys of all calls are in this order, and such that compare as equal are one key. Writes
+  /// take turns. A key has one byte less than kMaxKeyBytes. After a repair, and on page-cache media
+  /// after a pool was not closed, the open makes the index of keys again, which takes time by their
+  /// number. Errors besides: NotSupported (the design has no snapshots or no atomic batches; or the
+  /// index is to be made again, and the open is read-only).
+  static Result<std::unique_ptr<DB>> OpenWithComparator(
+      const Options& options, const std::string& path,
+      std::shared_ptr<const Comparator> comparator);
 
   /// Opens a pool whatever its order of keys, for programs that must look at pools that they don't
   /// know: keys are the encoded bytes, in byte order. Only with options.read_only, since a key that
@@ -162,7 +175,9 @@ class DB {
   Status Delete(Slice key) { return Delete(WriteOptions{}, key); }
 
   /// Applies all updates of `batch` atomically, with one fence. An empty batch is ok; with sync, it
-  /// syncs what was written before.
+  /// syncs what was written before. The keys and values of a batch have 1 GiB at most
+  /// (InvalidArgument); what its ranges delete has no limit but the room in the pool (OutOfSpace)
+  /// and in DRAM (OutOfMemory, and then nothing was written).
   virtual Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
   Status Write(const WriteBatch& batch) { return Write(WriteOptions{}, batch); }
 
@@ -170,7 +185,8 @@ class DB {
   /// step among writes: writes to the range wait until it is done, other writes go on. Concurrent
   /// readers and snapshots, and a crash, find its deletes made in steps, the lower keys first, of
   /// 8,192 keys each (fewer where these have more than 16 MiB, or a full pool has no room for so
-  /// many), or, in designs without atomic batches, of one. `*deleted` (may be null) becomes the
+  /// many), or, in designs without atomic batches, of one; a batch with WriteBatch::DeleteRange is
+  /// atomic, whatever its size. `*deleted` (may be null) becomes the
   /// number of keys. An empty range is ok. Cost: a scan of the keys, without their values, and a
   /// delete a key; nothing for later reads. Errors: those of Delete, and Corruption; what was
   /// deleted stays so.
@@ -233,9 +249,13 @@ class DB {
   /// What the design of this pool can do.
   virtual Capabilities GetCapabilities() const { return Capabilities::All(); }
 
-  /// The state of this moment. Cheap: no write waits for it. Never null: where the design has no
-  /// snapshots (GetCapabilities), or memory is out, it is one whose status() says so, and so does
-  /// every read at it. Reads of another database at it are InvalidArgument.
+  /// The state of this moment. Cheap: no write waits for it. `*snapshot` is null after an error:
+  /// NotSupported (the design has none), OutOfMemory, Closed, IOError (the medium). Reads of
+  /// another database at it are InvalidArgument.
+  Status GetSnapshot(std::shared_ptr<const Snapshot>* snapshot) noexcept;
+
+  /// The same without an error of its own, and never null: where there can be none it is one whose
+  /// status() says why, and so does every read at it.
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
 
   /// Seals the memtable and waits until it is an L0 table. What others write meanwhile is not

@@ -246,7 +246,7 @@ struct ReadOptions {
 };
 
 /// Limits that are refused with Status::InvalidArgument.
-inline constexpr size_t kMaxKeyBytes = 64 * 1024;
+inline constexpr size_t kMaxKeyBytes = 128 * 1024 - 1;
 inline constexpr uint64_t kMaxValueBytes = 0xFFFFFFFFull;
 inline constexpr uint64_t kMaxBatchBytes = 1ull << 30;
 

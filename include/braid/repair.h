@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "braid/comparator.h"
 #include "braid/key_order.h"
 #include "braid/status.h"
 
@@ -23,6 +24,10 @@ struct RepairOptions {
   /// header names, which this must match (InvalidArgument); where no header is intact it gets this
   /// one, and byte order when this is null.
   std::shared_ptr<const KeyOrder> key_order;
+  /// The same of a pool that was made with DB::OpenWithComparator; not both. Without it such a pool
+  /// is repaired as well, where a header is intact. Its index of keys is not salvaged but made
+  /// again by the next open. A finding's key is the caller's.
+  std::shared_ptr<const Comparator> comparator;
   /// Called now and then with the share done, 0 to 1; may be empty.
   std::function<void(double share)> progress;
 };

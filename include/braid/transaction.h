@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "braid/options.h"
@@ -18,7 +19,12 @@ namespace braid {
 /// at a moment when that is so. A key that was read with Get alone may have changed: use Get where
 /// that does not matter, GetForUpdate for what the writes depend on. When all such reads are
 /// GetForUpdate, transactions are serializable. There a key that is missing counts as read too; a
-/// key that came and went again in between does not count as written.
+/// key that came and went again in between does not count as written. Of a range that this
+/// transaction has deleted, a key that another has put counts as written, and one that another has
+/// deleted does not: it is gone either way.
+///
+/// A transaction without writes is validated as well: Commit is ok only if, at one moment within
+/// the call, no key that was read with GetForUpdate had changed since the begin.
 ///
 /// Keeps what it has written in DRAM, outside the memory budget, and versions of overwritten keys
 /// alive as a snapshot does: keep it short. One thread at a time. Outlives its database; then its
@@ -38,15 +44,21 @@ class Transaction {
   virtual Status Put(Slice key, Slice value) = 0;
   virtual Status Delete(Slice key) = 0;
 
+  /// Deletes the keys from `begin` (inclusive; none: from the first) to `end` (exclusive; none: to
+  /// the last): what this transaction has written there, and, at Commit, what the database holds.
+  /// Kept until Commit, which deletes all of it in one step with the other writes, at the cost of
+  /// WriteBatch::DeleteRange. Errors: InvalidArgument (limits).
+  virtual Status DeleteRange(std::optional<Slice> begin, std::optional<Slice> end) = 0;
+
   /// The state at the begin: iterators at it (ReadOptions::snapshot) show what is there without the
   /// writes of this transaction; what they show is not watched. It is this object's.
   virtual const Snapshot* snapshot() const noexcept = 0;
 
   /// Writes all, with one fence, or nothing. Busy: another came in between; begin a new
   /// transaction. The other errors are those of DB::Write. Whatever it says, the transaction is
-  /// over: later calls are InvalidArgument. Without writes it is ok and does nothing: what was read
-  /// was true at the begin. Cost: a lookup for each watched key, and one more in the memtables
-  /// while, as for a batch, other writes wait.
+  /// over: later calls are InvalidArgument. Without writes and without GetForUpdate it is ok and
+  /// does nothing: what was read was true at the begin. Cost: a lookup for each watched key; with
+  /// writes, one more in the memtables while, as for a batch, other writes wait.
   virtual Status Commit(const WriteOptions& options) = 0;
   Status Commit() { return Commit(WriteOptions{}); }
 

@@ -15,6 +15,10 @@ namespace braid {
 namespace {
 constexpr char kPutRecord = 1;
 constexpr char kDeleteRecord = 2;
+// A range. Its bounds may be missing, which empty ones don't say: the empty key is a key.
+constexpr char kRangeRecord = 4;
+constexpr char kWithBegin = 1;
+constexpr char kWithEnd = 2;
 constexpr size_t kRecordHead = 9;
 constexpr const char* kKey = "key";
 constexpr const char* kValue = "value";
@@ -35,7 +39,9 @@ void WriteBatch::Add(char op, Slice key, Slice value) {
   if (std::max(key.size(), value.size()) > kMaxValueBytes) [[unlikely]] {
     const bool is_key = key.size() > kMaxValueBytes;
     if (status_.ok()) {
-      status_ = TooLong(count_ + 1, is_key ? kKey : kValue, is_key ? key.size() : value.size());
+      const bool has_two_keys = (op & kRangeRecord) != 0;
+      status_ = TooLong(count_ + 1, is_key || has_two_keys ? kKey : kValue,
+                        is_key ? key.size() : value.size());
     }
     return;
   }
@@ -59,9 +65,17 @@ void WriteBatch::Put(Slice key, Slice value) { Add(kPutRecord, key, value); }
 
 void WriteBatch::Delete(Slice key) { Add(kDeleteRecord, key, {}); }
 
+void WriteBatch::DeleteRange(std::optional<Slice> begin, std::optional<Slice> end) {
+  const size_t before = count_;
+  const int op = kRangeRecord | (begin ? kWithBegin : 0) | (end ? kWithEnd : 0);
+  Add(static_cast<char>(op), begin.value_or(Slice()), end.value_or(Slice()));
+  ranges_ += count_ - before;
+}
+
 void WriteBatch::Clear() noexcept {
   rep_.clear();
   count_ = 0;
+  ranges_ = 0;
   status_ = Status::OK();
 }
 
@@ -70,6 +84,7 @@ void WriteBatch::Append(const WriteBatch& other) {
   const std::string added = other.rep_;
   rep_ += added;
   count_ += other.count_;
+  ranges_ += other.ranges_;
   if (status_.ok()) status_ = other.status_;
 }
 
@@ -85,8 +100,12 @@ void WriteBatch::Iterate(Handler* handler) const {
     BRAID_CHECK(rep_.size() - at >= record);
     const Slice key(rep_.data() + at + kRecordHead, key_bytes);
     const Slice value(key.data() + key_bytes, value_bytes);
-    if (rep_[at] == kPutRecord) {
+    const char op = rep_[at];
+    if (op == kPutRecord) {
       handler->Put(key, value);
+    } else if ((op & kRangeRecord) != 0) {
+      handler->DeleteRange((op & kWithBegin) != 0 ? std::optional(key) : std::nullopt,
+                           (op & kWithEnd) != 0 ? std::optional(value) : std::nullopt);
     } else {
       handler->Delete(key);
     }

@@ -91,4 +91,20 @@ uint64_t ApproximateSize(Iterator* iterator, Slice start, Slice limit, uint64_t 
   return static_cast<uint64_t>(std::llround(std::min(estimate, ceiling)));
 }
 
+uint64_t ApproximateSizeBy(const Comparator& comparator, Iterator* iterator, Slice start,
+                           Slice limit, uint64_t total_entries) {
+  uint64_t entries = 0;
+  uint64_t bytes = 0;
+  iterator->Seek(start);
+  for (; iterator->Valid() && comparator.Compare(iterator->key(), limit) < 0; iterator->Next()) {
+    if (entries == kMaxEntriesRead) {
+      const uint64_t rest = (std::max(total_entries, entries) - entries) / 2;
+      return bytes + bytes / entries * rest;
+    }
+    bytes += iterator->key().size() + iterator->value().size();
+    entries++;
+  }
+  return bytes;
+}
+
 }  // namespace braid::capi

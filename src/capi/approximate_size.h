@@ -17,4 +17,9 @@ inline constexpr uint64_t kMaxEntriesRead = 16384;
 /// Moves the iterator. 0 when the iterator fails.
 uint64_t ApproximateSize(Iterator* iterator, Slice start, Slice limit, uint64_t total_entries);
 
+/// The same in the order of a comparator, which says nothing about how far two keys are apart: a
+/// range of more than kMaxEntriesRead entries is taken for half of what is left beside them.
+uint64_t ApproximateSizeBy(const Comparator& comparator, Iterator* iterator, Slice start,
+                           Slice limit, uint64_t total_entries);
+
 }  // namespace braid::capi

@@ -30,7 +30,10 @@ braid_t* braid_open(const braid_options_t* options, const char* name, char** err
     if (!made.ok()) return made.status();
     auto handle = std::make_unique<braid_t>();
     handle->order = options->order;
-    Result<std::unique_ptr<DB>> opened = DB::Open(*made, name, handle->order);
+    handle->comparator = options->comparator;
+    Result<std::unique_ptr<DB>> opened =
+        handle->comparator != nullptr ? DB::OpenWithComparator(*made, name, handle->comparator)
+                                      : DB::Open(*made, name, handle->order);
     if (!opened.ok()) return opened.status();
     handle->rep = std::move(opened).value();
     db = std::move(handle);
@@ -214,10 +217,7 @@ braid_iterator_t* braid_create_iterator(braid_t* db, const braid_readoptions_t* 
 const braid_snapshot_t* braid_create_snapshot(braid_t* db) {
   auto* const handle = new (std::nothrow) braid_snapshot_t;
   if (handle == nullptr) return SnapshotWithoutMemory();
-  handle->status = braid::base::CatchToStatus([&] {
-    handle->rep = db->rep->GetSnapshot();
-    return handle->rep != nullptr ? handle->rep->status() : Status::OutOfMemory();
-  });
+  handle->status = braid::base::CatchToStatus([&] { return db->rep->GetSnapshot(&handle->rep); });
   return handle;
 }
 
@@ -264,7 +264,10 @@ void braid_approximate_sizes(braid_t* db, int num_ranges, const char* const* ran
         start = encoded_start;
         limit = encoded_limit;
       }
-      sizes[i] = braid::capi::ApproximateSize(iterator.get(), start, limit, entries);
+      sizes[i] = db->comparator != nullptr
+                     ? braid::capi::ApproximateSizeBy(*db->comparator, iterator.get(), start, limit,
+                                                      entries)
+                     : braid::capi::ApproximateSize(iterator.get(), start, limit, entries);
     }
     return Status::OK();
   });
@@ -317,7 +320,10 @@ void braid_repair_db(const braid_options_t* options, const char* name, char** er
     braid::RepairReport report;
     std::string kept;
     braid::RepairOptions how;
-    if (options != nullptr) how.key_order = options->order;
+    if (options != nullptr) {
+      how.key_order = options->order;
+      how.comparator = options->comparator;
+    }
     return DB::RepairInPlace(*made, name, &report, &kept, how);
   });
 }
@@ -412,19 +418,29 @@ void UpdateBatch(braid_writebatch_t* batch, Update&& update) noexcept {
 
 class CallbackHandler : public braid::WriteBatch::Handler {
  public:
-  CallbackHandler(void* state, void (*put)(void*, const char*, size_t, const char*, size_t),
-                  void (*deleted)(void*, const char*, size_t))
-      : state_(state), put_(put), deleted_(deleted) {}
+  using OnTwo = void (*)(void*, const char*, size_t, const char*, size_t);
+  using OnOne = void (*)(void*, const char*, size_t);
+
+  CallbackHandler(void* state, OnTwo put, OnOne deleted, OnTwo range_deleted)
+      : state_(state), put_(put), deleted_(deleted), range_deleted_(range_deleted) {}
 
   void Put(Slice key, Slice value) override {
     put_(state_, key.data(), key.size(), value.data(), value.size());
   }
   void Delete(Slice key) override { deleted_(state_, key.data(), key.size()); }
+  void DeleteRange(std::optional<Slice> begin, std::optional<Slice> end) override {
+    if (range_deleted_ == nullptr) return;
+    const Slice from = begin.value_or(Slice());
+    const Slice to = end.value_or(Slice());
+    range_deleted_(state_, begin ? from.data() : nullptr, from.size(), end ? to.data() : nullptr,
+                   to.size());
+  }
 
  private:
   void* state_;
-  void (*put_)(void*, const char*, size_t, const char*, size_t);
-  void (*deleted_)(void*, const char*, size_t);
+  OnTwo put_;
+  OnOne deleted_;
+  OnTwo range_deleted_;
 };
 
 }  // namespace
@@ -453,11 +469,33 @@ void braid_writebatch_delete(braid_writebatch_t* batch, const char* key, size_t 
   UpdateBatch(batch, [&](braid::WriteBatch& rep) { rep.Delete(Slice(key, klen)); });
 }
 
+void braid_writebatch_delete_range(braid_writebatch_t* batch, const char* begin, size_t beginlen,
+                                   const char* end, size_t endlen) {
+  if (beginlen > braid::kMaxKeyBytes || endlen > braid::kMaxKeyBytes) {
+    batch->Refuse(Refusal::kTooLarge);
+    return;
+  }
+  UpdateBatch(batch, [&](braid::WriteBatch& rep) {
+    rep.DeleteRange(begin != nullptr ? std::optional(Slice(begin, beginlen)) : std::nullopt,
+                    end != nullptr ? std::optional(Slice(end, endlen)) : std::nullopt);
+  });
+}
+
 void braid_writebatch_iterate(const braid_writebatch_t* batch, void* state,
                               void (*put)(void*, const char* k, size_t klen, const char* v,
                                           size_t vlen),
                               void (*deleted)(void*, const char* k, size_t klen)) {
-  CallbackHandler handler(state, put, deleted);
+  CallbackHandler handler(state, put, deleted, nullptr);
+  batch->rep.Iterate(&handler);
+}
+
+void braid_writebatch_iterate_all(const braid_writebatch_t* batch, void* state,
+                                  void (*put)(void*, const char* k, size_t klen, const char* v,
+                                              size_t vlen),
+                                  void (*deleted)(void*, const char* k, size_t klen),
+                                  void (*range_deleted)(void*, const char* begin, size_t beginlen,
+                                                        const char* end, size_t endlen)) {
+  CallbackHandler handler(state, put, deleted, range_deleted);
   batch->rep.Iterate(&handler);
 }
 

@@ -14,10 +14,9 @@ namespace braid::capi {
 
 Result<Options> MakeOptions(const braid_options_t& options) {
   if (options.out_of_memory) throw std::bad_alloc();
-  if (options.has_comparator) {
-    return Status::NotSupported(
-        "a comparator is set, but braid compares bytes: leave out braid_options_set_comparator, "
-        "and give the order of keys as an encoding, made with braid_key_order_create, to "
+  if (options.comparator != nullptr && options.order != nullptr) {
+    return Status::InvalidArgument(
+        "a comparator and an order of keys are set: leave out braid_options_set_comparator or "
         "braid_options_set_key_order");
   }
   Options made = options.rep;
@@ -44,10 +43,6 @@ braid_options_t* braid_options_create(void) {
 }
 
 void braid_options_destroy(braid_options_t* options) { delete options; }
-
-void braid_options_set_comparator(braid_options_t* options, braid_comparator_t* comparator) {
-  options->has_comparator = comparator != nullptr;
-}
 
 void braid_options_set_filter_policy(braid_options_t*, braid_filterpolicy_t*) {}
 
@@ -124,19 +119,6 @@ void braid_options_set(braid_options_t* options, const char* name, const char* v
 
 // ---- Comparator, filter policy, logger, cache
 // --------------------------------------------------------
-
-braid_comparator_t* braid_comparator_create(void* state, void (*destructor)(void*),
-                                            int (*)(void*, const char* a, size_t alen,
-                                                    const char* b, size_t blen),
-                                            const char* (*)(void*)) {
-  return new (std::nothrow) braid_comparator_t{state, destructor};
-}
-
-void braid_comparator_destroy(braid_comparator_t* comparator) {
-  if (comparator == nullptr) return;
-  if (comparator->destructor != nullptr) comparator->destructor(comparator->state);
-  delete comparator;
-}
 
 braid_filterpolicy_t* braid_filterpolicy_create(
     void* state, void (*destructor)(void*),

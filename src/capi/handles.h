@@ -17,7 +17,8 @@
 
 struct braid_t {
   std::unique_ptr<braid::DB> rep;
-  std::shared_ptr<const braid::KeyOrder> order = nullptr;  // null: bytes
+  std::shared_ptr<const braid::KeyOrder> order = nullptr;  // null: bytes, or
+  std::shared_ptr<const braid::Comparator> comparator = nullptr;
 };
 
 struct braid_snapshot_t {
@@ -49,8 +50,8 @@ struct braid_writebatch_t {
 };
 
 struct braid_comparator_t {
-  void* state;
-  void (*destructor)(void*);
+  /// Shared with the options and databases that use it; the last one calls the destructor.
+  std::shared_ptr<const braid::Comparator> rep;
 };
 
 struct braid_key_order_t {
@@ -81,7 +82,7 @@ struct braid_options_t {
   uint64_t cache_bytes = 0;
   bool budget_is_set = false;
   std::shared_ptr<const braid::KeyOrder> order;  // null: bytes
-  bool has_comparator = false;
+  std::shared_ptr<const braid::Comparator> comparator;
   bool out_of_memory = false;  // a setter could not keep its value; braid_open reports it
 };
 

@@ -14,6 +14,7 @@
 #include "base/no_throw.h"
 #include "braid/version.h"
 #include "db/checkpoint.h"
+#include "db/compared_db.h"
 #include "db/concurrent_reader.h"
 #include "db/open_named.h"
 #include "db/open_on_media.h"
@@ -110,8 +111,12 @@ class DbHandle final : public DB {
   }
   std::shared_ptr<const Snapshot> GetSnapshot() override {
     try {
-      if (engine_->is_parents()) return engine::NewFailedSnapshot();
-      return engine_->GetSnapshot();
+      if (engine_->is_parents()) return engine::NewFailedSnapshot(base::OpenedByParent());
+      if (closed_.load()) return engine::NewFailedSnapshot(Status::Closed());
+      std::shared_ptr<const Snapshot> snapshot = engine_->GetSnapshot();
+      if (engine_->medium_failed()) [[unlikely]]
+        return engine::NewFailedSnapshot(engine_->MediumStatus());
+      return snapshot;
     } catch (...) {
       return engine::NewFailedSnapshot();
     }
@@ -288,6 +293,17 @@ std::string UuidText(const uint8_t* uuid) {
 
 }  // namespace
 
+Status DB::GetSnapshot(std::shared_ptr<const Snapshot>* snapshot) noexcept {
+  return base::CatchToStatus([&] {
+    snapshot->reset();
+    std::shared_ptr<const Snapshot> made = GetSnapshot();
+    if (made == nullptr) return Status::OutOfMemory();
+    Status s = made->status();
+    if (s.ok()) *snapshot = std::move(made);
+    return s;
+  });
+}
+
 // What a DB that wraps another one answers until it passes the call on.
 Result<bool> DB::CompareAndSwap(const WriteOptions&, Slice, std::optional<Slice>, Slice) {
   return Status::NotSupported("this database has no compare-and-swap");
@@ -402,6 +418,17 @@ Result<std::unique_ptr<DB>> OpenInOrder(const Options& options, const std::strin
   return InOrder(std::move(db).value(), std::move(order));
 }
 
+Result<std::unique_ptr<DB>> OpenCompared(const Options& options, const std::string& path,
+                                         std::shared_ptr<const Comparator> comparator) {
+  if (comparator == nullptr) {
+    return Status::InvalidArgument("no comparator is given; open the pool with DB::Open");
+  }
+  if (Status s = CheckComparator(*comparator); !s.ok()) return s;
+  Result<std::unique_ptr<DB>> db = OpenPath(options, path, HeaderNameOf(comparator->Name()));
+  if (!db.ok()) return db;
+  return InComparison(std::move(db).value(), std::move(comparator), options.read_only);
+}
+
 Result<std::unique_ptr<DB>> OpenForLooking(const Options& options, const std::string& path) {
   if (!options.read_only) {
     return Status::InvalidArgument(
@@ -488,6 +515,11 @@ Result<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& 
                                      std::shared_ptr<const KeyOrder> order) {
   if (order == nullptr) return Open(options, path);
   return base::CatchToStatus([&] { return OpenInOrder(options, path, std::move(order)); });
+}
+
+Result<std::unique_ptr<DB>> DB::OpenWithComparator(const Options& options, const std::string& path,
+                                                   std::shared_ptr<const Comparator> comparator) {
+  return base::CatchToStatus([&] { return OpenCompared(options, path, std::move(comparator)); });
 }
 
 Result<std::unique_ptr<DB>> DB::OpenEncoded(const Options& options, const std::string& path) {

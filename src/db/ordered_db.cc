@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/no_throw.h"
+#include "db/compared_db.h"
 #include "engine/engine.h"
 #include "engine/failed_iterator.h"
 
@@ -149,6 +150,14 @@ class EncodedBatch final : public WriteBatch::Handler {
   void Delete(Slice key) override {
     if (Encode(key)) batch_.Delete(encoded_);
   }
+  void DeleteRange(std::optional<Slice> begin, std::optional<Slice> end) override {
+    std::string first;
+    if (begin && Encode(*begin)) first = encoded_;
+    if (end) Encode(*end);
+    if (!status_.ok()) return;
+    batch_.DeleteRange(begin ? std::optional<Slice>(first) : std::nullopt,
+                       end ? std::optional<Slice>(encoded_) : std::nullopt);
+  }
   const WriteBatch& batch() const { return batch_; }
   const Status& status() const { return status_; }
 
@@ -222,6 +231,20 @@ class OrderedTransaction final : public Transaction {
   }
   Status Delete(Slice key) override {
     return With(key, [&](Slice encoded) { return encoded_->Delete(encoded); });
+  }
+  Status DeleteRange(std::optional<Slice> begin, std::optional<Slice> end) override {
+    return base::CatchToStatus([&] {
+      std::string first;
+      std::string last;
+      if (begin) {
+        if (Status s = EncodeKey(*order_, *begin, &first); !s.ok()) return s;
+      }
+      if (end) {
+        if (Status s = EncodeKey(*order_, *end, &last); !s.ok()) return s;
+      }
+      return encoded_->DeleteRange(begin ? std::optional<Slice>(first) : std::nullopt,
+                                   end ? std::optional<Slice>(last) : std::nullopt);
+    });
   }
   const Snapshot* snapshot() const noexcept override { return encoded_->snapshot(); }
   Status Commit(const WriteOptions& options) override { return encoded_->Commit(options); }
@@ -375,6 +398,11 @@ Status CheckKeyOrder(const KeyOrder& order) {
     return Status::InvalidArgument("an order of keys is named by 1 to " +
                                    std::to_string(kMaxKeyOrderName) +
                                    " printable characters of ASCII, not by " + Shown(name));
+  }
+  if (IsComparatorName(name)) {
+    return Status::InvalidArgument(Quoted(name) +
+                                   " begins as names of comparators do in pools; give the order "
+                                   "another name");
   }
   const Order built_in = FindKeyOrder(name);
   if (name == kBytewiseOrder || (built_in != nullptr && built_in.get() != &order)) {

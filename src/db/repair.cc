@@ -9,6 +9,8 @@
 #include <cstdio>
 
 #include "braid/db.h"
+#include "db/compared_db.h"
+#include "db/key_tree.h"
 #include "db/open_named.h"
 #include "db/ordered_db.h"
 #include "db/pool_place.h"
@@ -82,19 +84,44 @@ Status FillNewPool(const Options& options, const repair::Salvage& salvage, const
   Status s = WriteRecords(salvage, &db, report, PartOf(progress, kRead, kWritten));
   if (s.ok()) s = db.Flush();
   if (s.ok()) s = CheckNewPool(salvage, &db, PartOf(progress, kWritten, 1.0));
+  // The next open, which has the comparator, makes the index of keys again.
+  if (s.ok() && IsComparatorName(order_name)) s = ForgetTree(&db);
   const Status closed = db.Close();
   return s.ok() ? closed : s;
 }
 
 /// The order of the new pool's keys, by name: see RepairOptions::key_order.
-Result<std::string> NameOfOrder(const repair::Salvage& salvage, const KeyOrder* order) {
+Result<std::string> NameOfOrder(const repair::Salvage& salvage, const RepairOptions& options) {
   const char* known = salvage.key_order();
+  if (options.comparator != nullptr) {
+    if (options.key_order != nullptr) {
+      return Status::InvalidArgument("a pool has an order of keys or a comparator, not both");
+    }
+    if (Status s = CheckComparator(*options.comparator); !s.ok()) return s;
+    std::string name = HeaderNameOf(options.comparator->Name());
+    if (known == nullptr || name == known) return name;
+    return Status::InvalidArgument("the damaged pool's keys are in the order \"" +
+                                   std::string(known) + "\", not in that of the comparator \"" +
+                                   std::string(options.comparator->Name()) + "\"");
+  }
+  const KeyOrder* const order = options.key_order.get();
   if (order == nullptr) return std::string(known != nullptr ? known : kBytewiseOrder.data());
   if (Status s = CheckKeyOrder(*order); !s.ok()) return s;
   if (known == nullptr || order->Name() == known) return std::string(order->Name());
   return Status::InvalidArgument("the damaged pool's keys are in the order \"" +
                                  std::string(known) + "\", not in \"" + std::string(order->Name()) +
                                  "\"");
+}
+
+/// Of a pool with a comparator: a finding about a value has the caller's key; what is lost of the
+/// index is no loss.
+void TellOfTree(RepairFinding* finding) {
+  if (finding->key->starts_with(kValues[0])) {
+    finding->key->erase(0, kValues[0].size());
+  } else {
+    finding->key.reset();
+    finding->lost = false;
+  }
 }
 
 /// Makes the new pool at `unfinished`. The salvage keeps the damaged pool locked as long as it
@@ -109,10 +136,11 @@ Result<std::unique_ptr<repair::Salvage>> SalvageInto(const Options& options,
   Result<std::unique_ptr<repair::Salvage>> salvage = repair::Salvage::Read(damaged, reading);
   if (!salvage.ok()) return salvage;
   const KeyOrder* const order = repair_options.key_order.get();
-  Result<std::string> order_name = NameOfOrder(**salvage, order);
+  Result<std::string> order_name = NameOfOrder(**salvage, repair_options);
   if (!order_name.ok()) return order_name.status();
   *report = (*salvage)->TakeReport();
   for (RepairFinding& finding : report->findings) {
+    if (finding.key && IsComparatorName(*order_name)) TellOfTree(&finding);
     if (order != nullptr && finding.key) finding.key = DecodedOrSame(*order, *finding.key);
   }
   if (Status s = RemoveInterrupted(unfinished); !s.ok()) return s;

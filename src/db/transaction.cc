@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/key_range_set.h"
 #include "base/no_throw.h"
 
 namespace braid {
@@ -48,6 +49,20 @@ class EngineTransaction final : public Transaction {
       return s;
     });
   }
+  Status DeleteRange(std::optional<Slice> begin, std::optional<Slice> end) override {
+    return Run([&] {
+      for (const std::optional<Slice>& bound : {begin, end}) {
+        if (!bound) continue;
+        if (Status s = engine::CheckKey(*bound); !s.ok()) return s;
+      }
+      const Slice first = begin.value_or(Slice());
+      if (end && *end <= first) return Status::OK();
+      ranges_.Add(first, end);
+      const auto from = writes_.lower_bound(first);
+      writes_.erase(from, end ? writes_.lower_bound(*end) : writes_.end());
+      return Status::OK();
+    });
+  }
   const Snapshot* snapshot() const noexcept override { return snapshot_.get(); }
   Status Commit(const WriteOptions& options) override {
     const Status s = Run([&] { return WriteAll(options); });
@@ -57,6 +72,7 @@ class EngineTransaction final : public Transaction {
   void Rollback() noexcept override {
     is_over_ = true;
     writes_.clear();
+    ranges_.Clear();
     watched_.clear();
   }
 
@@ -83,6 +99,7 @@ class EngineTransaction final : public Transaction {
       value->assign(*own->second);
       return Status::OK();
     }
+    if (ranges_.Covers(key)) return Status::NotFound();
     ReadOptions options;
     options.snapshot = snapshot_.get();
     return engine_->Get(options, key, value);
@@ -90,6 +107,9 @@ class EngineTransaction final : public Transaction {
 
   Status WriteAll(const WriteOptions& options) {
     WriteBatch batch;
+    for (const auto& [begin, end] : ranges_.ranges()) {
+      batch.DeleteRange(begin, end ? std::optional<Slice>(*end) : std::nullopt);
+    }
     for (const auto& [key, value] : writes_) {
       if (value) {
         batch.Put(key, *value);
@@ -107,6 +127,7 @@ class EngineTransaction final : public Transaction {
 
   const std::shared_ptr<engine::Engine> engine_;
   const std::shared_ptr<const Snapshot> snapshot_;
+  base::KeyRangeSet ranges_;  // deleted before what follows is written
   std::map<std::string, std::optional<std::string>, std::less<>> writes_;  // none: a delete
   std::set<std::string, std::less<>> watched_;
   bool is_over_ = false;

@@ -26,8 +26,10 @@ class Engine {
   /// NotSupported unless the design overrides it.
   virtual Result<bool> CompareAndSwap(const WriteOptions& options, Slice key,
                                       std::optional<Slice> expected, Slice desired);
-  /// Write, if no key of the batch and none of `keys` has been written since `since`; else Busy,
-  /// and nothing is written. One step among writes. NotSupported unless the design overrides it.
+  /// Write, if no key of the batch and none of `keys` has been written since `since`, and in its
+  /// ranges none was put; else Busy, and nothing is written. One step among writes. Of an empty
+  /// batch the answer is that of one moment within the call. NotSupported unless the design
+  /// overrides it.
   virtual Status WriteUnlessChanged(const WriteOptions& options, const WriteBatch& batch,
                                     std::span<const Slice> keys, const Snapshot& since);
   /// Key by key, unless the design overrides it. `deleted` is not null.

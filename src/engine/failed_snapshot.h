@@ -1,4 +1,4 @@
-// Purpose: the snapshots that say why there is none (no memory, or a design without them), and the
+// Purpose: the snapshots that say why there is none (no memory, a closed database, ...), and the
 // look whether a snapshot is the database's own.
 // Thread safety: any thread.
 // Persistence: none.
@@ -12,11 +12,13 @@ namespace braid::engine {
 
 /// Not null, so that a read at it does not read the newest state. Takes no memory.
 std::shared_ptr<const Snapshot> NewFailedSnapshot() noexcept;
-/// The same for a design that has none.
+/// The same for another reason, which is not ok. Throws std::bad_alloc.
+std::shared_ptr<const Snapshot> NewFailedSnapshot(Status why);
+/// The same for a design that has none; takes no memory.
 std::shared_ptr<const Snapshot> NewUnsupportedSnapshot() noexcept;
 
 /// `owner`: of the database that is to read at the snapshot. Errors: InvalidArgument (another
-/// database's), OutOfMemory or NotSupported (one that could not be made).
+/// database's), or why it could not be made.
 Status CheckSnapshot(const Snapshot& snapshot, const void* owner) noexcept;
 
 }  // namespace braid::engine

@@ -90,10 +90,16 @@ Status LeafWriter::Write(const WriteOptions& options, const WriteBatch& batch) {
     }
     void Put(Slice key, Slice value) override { Add(EntryOp::kPut, key, value); }
     void Delete(Slice key) override { Add(EntryOp::kDelete, key, {}); }
+    void DeleteRange(std::optional<Slice>, std::optional<Slice>) override {}  // refused below
   } collector;
   batch.Iterate(&collector);
   if (!collector.status.ok()) return collector.status;
   if (closed()) return Status::Closed();
+  if (batch.Ranges() > 0) {
+    return Status::NotSupported(
+        "this design deletes no range as a whole, in a batch; use DeleteRange of the database, "
+        "which deletes key by key, or a pool of the design \"braid\"");
+  }
   if (batch.Count() > 1) {
     return Status::NotSupported(
         "this design writes no batches of more than one update as a whole; write the updates one "

@@ -32,7 +32,7 @@ class LsmEngine final : public engine::Engine, public std::enable_shared_from_th
     return store_.writer.Delete(options, key);
   }
   Status Write(const WriteOptions& options, const WriteBatch& batch) override {
-    return store_.writer.Write(options, batch);
+    return store_.range_deleter.Write(options, batch, nullptr);
   }
   Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
                               Slice desired) override {
@@ -40,7 +40,8 @@ class LsmEngine final : public engine::Engine, public std::enable_shared_from_th
   }
   Status WriteUnlessChanged(const WriteOptions& options, const WriteBatch& batch,
                             std::span<const Slice> keys, const Snapshot& since) override {
-    return store_.writer.WriteUnlessChanged(options, batch, keys, since);
+    const write::Writer::Unchanged unchanged{keys, &since};
+    return store_.range_deleter.Write(options, batch, &unchanged);
   }
   Status DeleteRange(const WriteOptions& options, Slice begin, std::optional<Slice> end,
                      uint64_t* deleted) override {

@@ -58,6 +58,10 @@ Status NullEngine::Write(const WriteOptions&, const WriteBatch& batch) {
     void Delete(Slice key) override {
       if (status.ok()) status = engine::CheckKey(key);
     }
+    void DeleteRange(std::optional<Slice> begin, std::optional<Slice> end) override {
+      if (status.ok() && begin) status = engine::CheckKey(*begin);
+      if (status.ok() && end) status = engine::CheckKey(*end);
+    }
   } checker;
   batch.Iterate(&checker);
   if (!checker.status.ok()) return checker.status;

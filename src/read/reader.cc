@@ -157,7 +157,7 @@ LookupResult Reader::LookupEntry(Slice key, const index::ReadView& view, Status*
 
 /// A view of this moment. A bulk load draws its number just before its state is shown: a view with
 /// that number would see the state before first, and then the one after.
-level::ViewRegistry::Handle Reader::RegisterView(const std::atomic<uint64_t>* clock) {
+level::ViewRegistry::Handle Reader::RegisterView(const std::atomic<uint64_t>* clock) const {
   for (;;) {
     level::ViewRegistry::Handle handle = views_.Register(*store_.sequence, clock);
     BRAID_DCHECK(handle.sequence() <= store_.sequence->load());  // numbers are not given back
@@ -166,7 +166,7 @@ level::ViewRegistry::Handle Reader::RegisterView(const std::atomic<uint64_t>* cl
   }
 }
 
-std::shared_ptr<const Snapshot> Reader::GetSnapshot() {
+std::shared_ptr<const Snapshot> Reader::GetSnapshot() const {
   return std::make_shared<RegisteredSnapshot>(store_.views, RegisterView(nullptr));
 }
 

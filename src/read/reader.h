@@ -53,7 +53,7 @@ class Reader {
   void MultiGet(const ReadOptions& options, std::span<const Slice> keys, std::string* values,
                 Status* statuses);
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options, const Owner& owner);
-  std::shared_ptr<const Snapshot> GetSnapshot();
+  std::shared_ptr<const Snapshot> GetSnapshot() const;
 
   /// The version of the key that `view` sees in all current tables: found, deleted, or absent where
   /// none is known; absent, too, with an error in `*status`. Inside an EpochGuard.
@@ -72,7 +72,7 @@ class Reader {
   /// All that `view` sees in the tables of `state`, which the caller keeps, as it does the store.
   level::MergingIterator MergeOf(const level::ReadState& state, const index::ReadView& view) const;
   /// A view of this moment. `clock`: null for a snapshot.
-  level::ViewRegistry::Handle RegisterView(const std::atomic<uint64_t>* clock);
+  level::ViewRegistry::Handle RegisterView(const std::atomic<uint64_t>* clock) const;
   /// The newest that is written, for who registers none.
   index::ReadView ViewOfNow() const noexcept {
     index::ReadView view;

@@ -139,8 +139,8 @@ enum class Mutant : int {
   kBorderLow,                  ///< merge: a border is in the bottom layer alone
   kBorderDroppedEarly,         ///< merge: while another one is open whose records name the border
   kOldBorderKept,              ///< merge: a border that was left behind stays beside a new one
-  kMemberUnbounded,           ///< merge: a list that leads into the target answers for all keys
-  kOpenListUnbounded,         ///< open: the same of a list whose merge was interrupted
+  kMemberUnbounded,            ///< merge: a list that leads into the target answers for all keys
+  kOpenListUnbounded,          ///< open: the same of a list whose merge was interrupted
   kBordersCrossed,            ///< merge: side by side, the border is taken for a version of its key
   kPointerEndNotTakenBack,    ///< recovery: the source ends at the entry under way
   kPointerStrandNotAsked,     ///< recovery: what other strands lead to is not looked for there
@@ -241,6 +241,12 @@ enum class Mutant : int {
   kLookupKeptByLoad,      ///< the lookup cache goes on naming what a load has replaced
   kLoadShownInSteps,      ///< a snapshot may have a load's number and the state before it
   kRangeNotKept,          ///< writes go on in a range that is being deleted
+  kTreeApart,             ///< comparator: nodes of the tree are written before the values
+  kTreeBelieved,          ///< comparator, page media: the tree is believed after a power loss
+  kBatchRangeApart,       ///< the ranges of a batch are deleted before the rest of it
+  kCoveredUpdateWritten,  ///< an update stays that a later range of its batch covers
+  kRangeAgeIgnored,       ///< a transaction deletes what was put into its range since its begin
+  kReadsNotValidated,     ///< a transaction without writes is not validated
   kConditionAskedOnce,    ///< a conditional batch does not look again when no write is under way
 
   // Leaves.

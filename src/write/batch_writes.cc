@@ -1,6 +1,9 @@
 // Purpose: batches.
 // Thread safety, invariants, persistence: see writer.h.
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
 
 #include "base/check.h"
 #include "base/epoch.h"
@@ -11,26 +14,71 @@ namespace braid::write {
 using format::EntryOp;
 using pool::AllocationClass;
 
-/// The updates of `batch`, whose bytes they point to; counts them.
-Result<std::vector<log::PendingEntry>> Writer::DraftsOf(const WriteBatch& batch) {
-  struct DraftMaker final : WriteBatch::Handler {
-    std::vector<log::PendingEntry> entries;
-    uint64_t bytes = 0;
-    Status status;
-    void Add(EntryOp op, Slice key, Slice value) {
-      if (status.ok()) status = engine::CheckKey(key);
-      if (status.ok()) status = engine::CheckValue(value);
-      log::PendingEntry pending;
-      pending.op = op;
-      pending.key = key;
-      pending.value = value;
-      pending.key_hash = base::Hash64(key);
-      entries.push_back(pending);
-      bytes += key.size() + value.size();
+namespace {
+
+/// The updates of a batch, in order.
+struct DraftMaker final : WriteBatch::Handler {
+  struct Range {
+    size_t before;  // so many entries come before it
+    std::optional<Slice> begin;
+    std::optional<Slice> end;
+  };
+  std::vector<log::PendingEntry> entries;
+  std::vector<Range> ranges;
+  uint64_t bytes = 0;
+  Status status;
+
+  void Add(EntryOp op, Slice key, Slice value) {
+    if (status.ok()) status = engine::CheckKey(key);
+    if (status.ok()) status = engine::CheckValue(value);
+    log::PendingEntry pending;
+    pending.op = op;
+    pending.key = key;
+    pending.value = value;
+    pending.key_hash = base::Hash64(key);
+    entries.push_back(pending);
+    bytes += key.size() + value.size();
+  }
+  void Put(Slice key, Slice value) override { Add(EntryOp::kPut, key, value); }
+  void Delete(Slice key) override { Add(EntryOp::kDelete, key, {}); }
+  void DeleteRange(std::optional<Slice> begin, std::optional<Slice> end) override {
+    for (const std::optional<Slice>& bound : {begin, end}) {
+      if (!bound) continue;
+      if (status.ok()) status = engine::CheckKey(*bound);
+      bytes += bound->size();
     }
-    void Put(Slice key, Slice value) override { Add(EntryOp::kPut, key, value); }
-    void Delete(Slice key) override { Add(EntryOp::kDelete, key, {}); }
-  } maker;
+    ranges.push_back({entries.size(), begin, end});
+  }
+};
+
+/// From the last update to the first: what a later range covers is not written.
+Writer::NetUpdates NetOf(DraftMaker* maker) {
+  Writer::NetUpdates net;
+  std::vector<log::PendingEntry>& entries = maker->entries;
+  size_t kept = entries.size();  // where those begin that are written
+  size_t next = entries.size();
+  const auto keep_from = [&](size_t first) {
+    while (next > first) {
+      const log::PendingEntry& pending = entries[--next];
+      if (!net.ranges.Covers(pending.key)) entries[--kept] = pending;
+    }
+  };
+  for (size_t i = maker->ranges.size(); i-- > 0;) {
+    const DraftMaker::Range& range = maker->ranges[i];
+    keep_from(range.before);
+    net.ranges.Add(range.begin.value_or(Slice()), range.end);
+  }
+  keep_from(0);
+  BRAID_DCHECK(next == 0 && (kept == 0 || !net.ranges.empty()));
+  entries.erase(entries.begin(), entries.begin() + static_cast<ptrdiff_t>(kept));
+  net.entries = std::move(entries);
+  return net;
+}
+
+}  // namespace
+
+Result<Writer::NetUpdates> Writer::UpdatesOf(const WriteBatch& batch) {
+  DraftMaker maker;
   batch.Iterate(&maker);
   if (!maker.status.ok()) return maker.status;
   if (maker.bytes > kMaxBatchBytes) {
@@ -39,18 +87,37 @@ Result<std::vector<log::PendingEntry>> Writer::DraftsOf(const WriteBatch& batch)
   }
   counters_.Add(Counter::kBatches);
   counters_.Add(Counter::kBytesPut, maker.bytes);
-  return std::move(maker.entries);
+  return NetOf(&maker);
 }
 
-Status Writer::Write(const WriteOptions& options, const WriteBatch& batch) {
-  Result<std::vector<log::PendingEntry>> entries = DraftsOf(batch);
-  if (!entries.ok()) return entries.status();
-  if (entries->empty()) {
+Status Writer::WriteAll(const WriteOptions& options, std::vector<log::PendingEntry> entries,
+                        const Unchanged* unchanged) {
+  if (entries.empty()) {
     if (closed()) return Status::Closed();
+    if (unchanged != nullptr) {
+      if (Status s = CheckUnchanged(*unchanged); !s.ok()) return s;
+    }
     return options.sync ? AfterWrite(options) : Status::OK();  // what was written before
   }
-  if (entries->size() == 1) return Update(options, entries->front());
-  return WriteDrafts(options, std::move(entries).value(), For::kUser, nullptr);
+  if (unchanged == nullptr) {
+    if (entries.size() == 1) return Update(options, entries.front());
+    return WriteDrafts(options, std::move(entries), For::kUser, nullptr);
+  }
+  Result<BatchCondition> condition = ConditionOf(*unchanged, entries);
+  if (!condition.ok()) return condition.status();
+  return WriteDrafts(options, std::move(entries), For::kUser, &*condition);
+}
+
+Status Writer::WriteKept(const WriteOptions& options, std::vector<log::PendingEntry> entries,
+                         size_t after, const Unchanged* unchanged) {
+  BRAID_DCHECK(kept_range_.IsShown() && after <= entries.size());
+  if (entries.empty()) return WriteAll(options, {}, unchanged);
+  if (unchanged == nullptr) {
+    return WriteDrafts(options, std::move(entries), For::kRangeDelete, nullptr);
+  }
+  Result<BatchCondition> condition = ConditionOf(*unchanged, std::span(entries).last(after));
+  if (!condition.ok()) return condition.status();
+  return WriteDrafts(options, std::move(entries), For::kRangeDelete, &*condition);
 }
 
 Status Writer::WriteDrafts(const WriteOptions& options, std::vector<log::PendingEntry> entries,
@@ -96,7 +163,7 @@ Status Writer::TryBatch(std::vector<log::PendingEntry>* entries, AllocationClass
     return Status::TryAgain("");
   }
   if (condition != nullptr) {
-    if (Status s = CheckInMemTables(*condition); !s.ok()) return s;
+    if (Status s = CheckInMemTables(*condition, whom); !s.ok()) return s;
   }
   bool is_torn = false;
   Status written = target->WriteBatch(shard, *entries, allocation, &is_torn);

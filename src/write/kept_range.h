@@ -1,47 +1,40 @@
-// Purpose: the range of keys that a DeleteRange under way keeps for itself.
+// Purpose: the ranges of keys that a delete of ranges under way keeps for itself.
 // Thread safety: any thread; Show under all shard locks, Covers under one of them.
 // Invariants:
-//   1. It is one thread's at a time, from Own() on; the range lives as long as it is shown.
+//   1. They are one thread's at a time, from Own() on, and live as long as they are shown.
 // Persistence: none.
 #pragma once
 
 #include <atomic>
-#include <optional>
 
 #include "base/check.h"
+#include "base/key_range_set.h"
 #include "base/mutex.h"
 #include "braid/status.h"
 
 namespace braid::write {
 
-struct KeyRange {
-  Slice begin;
-  std::optional<Slice> end;  // exclusive; none: to the last key
-
-  bool Covers(Slice key) const noexcept { return key >= begin && (!end || key < *end); }
-};
-
 class KeptRange {
  public:
-  /// Held by a DeleteRange from its begin to its end, and by callers that must exclude one.
+  /// Held by a delete of ranges from its begin to its end, and by callers that must exclude one.
   base::MutexHold Own() { return base::MutexHold(mutex_); }
   /// Null: none. By who owns it, under all shard locks.
-  void Show(const KeyRange* range) noexcept {
+  void Show(const base::KeyRangeSet* ranges) noexcept {
     mutex_.AssertHeld();
-    BRAID_DCHECK(range == nullptr || !IsShown());  // one at a time
-    BRAID_DCHECK(range == nullptr || !range->end || range->begin < *range->end);
-    shown_.store(range, std::memory_order_relaxed);
+    BRAID_DCHECK(ranges == nullptr || !IsShown());  // one delete at a time
+    BRAID_DCHECK(ranges == nullptr || !ranges->empty());
+    shown_.store(ranges, std::memory_order_relaxed);
   }
-  /// Whether there is one. A hint without a shard lock: one relaxed load.
+  /// Whether there are any. A hint without a shard lock: one relaxed load.
   bool IsShown() const noexcept { return shown_.load(std::memory_order_relaxed) != nullptr; }
   /// Under a shard lock.
   bool Covers(Slice key) const noexcept {
-    const KeyRange* range = shown_.load(std::memory_order_relaxed);
-    return range != nullptr && range->Covers(key);
+    const base::KeyRangeSet* ranges = shown_.load(std::memory_order_relaxed);
+    return ranges != nullptr && ranges->Covers(key);
   }
 
  private:
-  std::atomic<const KeyRange*> shown_{nullptr};
+  std::atomic<const base::KeyRangeSet*> shown_{nullptr};
   base::Mutex mutex_;
 };
 

@@ -1,4 +1,4 @@
-// Purpose: reads and deletes the keys of a range.
+// Purpose: reads and deletes the keys of ranges.
 // Thread safety, invariant, persistence: see range_deleter.h.
 //
 // Why writes to the range cannot slip in between. The range is shown to writers while all shard
@@ -7,9 +7,16 @@
 // the last delete, and the whole is one step among writes: each other write to the range comes
 // before all of it or after all of it. It ends in the same way, so that nobody looks at a range
 // that is gone. Concurrent reads and snapshots see a batch whole or not at all.
+//
+// A batch with ranges is the same with one batch at the end: the keys of all its ranges are read
+// while these are shown, and its deletes come first. Of its other updates those are left that no
+// later range of the batch covers (Writer::UpdatesOf), so that what they say stands after the
+// deletes.
 #include "write/range_deleter.h"
 
 #include <algorithm>
+#include <memory>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -54,15 +61,29 @@ struct RangeDeleter::Keys {
   }
   /// Point to the keys.
   std::vector<log::PendingEntry> Drafts() const {
-    std::vector<log::PendingEntry> entries(ends.size());
-    for (size_t i = 0; i < entries.size(); ++i) {
-      entries[i].op = format::EntryOp::kDelete;
-      entries[i].key = Key(i);
-      entries[i].key_hash = base::Hash64(entries[i].key);
-    }
+    std::vector<log::PendingEntry> entries;
+    entries.reserve(ends.size());
+    for (size_t i = 0; i < ends.size(); ++i) entries.push_back(Draft(i));
     return entries;
   }
+  log::PendingEntry Draft(size_t i) const {
+    log::PendingEntry pending;
+    pending.op = format::EntryOp::kDelete;
+    pending.key = Key(i);
+    pending.key_hash = base::Hash64(pending.key);
+    return pending;
+  }
 };
+
+/// What `call` returns while nobody else writes to the ranges.
+template <class Call>
+Status RangeDeleter::WhileKept(const base::KeyRangeSet& ranges, Call&& call) {
+  const auto one_at_a_time = store_.writer->OwnKeptRange();
+  store_.writer->ShowKeptRange(&ranges);
+  const Status s = base::CatchToStatus(std::forward<Call>(call));
+  store_.writer->ShowKeptRange(nullptr);
+  return s;
+}
 
 Status RangeDeleter::Delete(const WriteOptions& options, Slice begin, std::optional<Slice> end,
                             uint64_t* deleted) {
@@ -70,22 +91,70 @@ Status RangeDeleter::Delete(const WriteOptions& options, Slice begin, std::optio
   if (Status s = engine::CheckKey(begin); !s.ok()) return s;
   if (end && *end <= begin) return store_.reader->closed() ? Status::Closed() : Status::OK();
   if (Status s = store_.writer->Admit(); !s.ok()) return s;  // it may find nothing to delete
-  const auto one_at_a_time = store_.writer->OwnKeptRange();
-  const KeyRange range{begin, end};
-  store_.writer->ShowKeptRange(&range);
-  const Status s = base::CatchToStatus([&] { return DeleteKeys(options, range, deleted); });
-  store_.writer->ShowKeptRange(nullptr);
+  base::KeyRangeSet kept;
+  kept.Add(begin, end);
+  return WhileKept(kept, [&] { return DeleteKeys(options, {begin, end}, deleted); });
+}
+
+Status RangeDeleter::Write(const WriteOptions& options, const WriteBatch& batch,
+                           const Writer::Unchanged* unchanged) {
+  Result<Writer::NetUpdates> updates = store_.writer->UpdatesOf(batch);
+  if (!updates.ok()) return updates.status();
+  if (updates->ranges.empty()) {
+    return store_.writer->WriteAll(options, std::move(updates->entries), unchanged);
+  }
+  if (Status s = store_.writer->Admit(); !s.ok()) return s;  // it may find nothing to delete
+  const base::KeyRangeSet kept = updates->ranges;
+  return WhileKept(kept,
+                   [&] { return WriteShown(options, std::move(updates).value(), unchanged); });
+}
+
+/// While the ranges are shown. All keys are read before the first is deleted: no view is held while
+/// the batch finds its room.
+Status RangeDeleter::WriteShown(const WriteOptions& options, Writer::NetUpdates updates,
+                                const Writer::Unchanged* unchanged) {
+  const uint64_t since = unchanged != nullptr ? unchanged->since->sequence() : index::kLatest;
+  std::vector<std::unique_ptr<Keys>> read;
+  size_t count = 0;
+  for (const auto& [begin, end] : updates.ranges.ranges()) {
+    const Range range{begin, end ? std::optional<Slice>(*end) : std::nullopt};
+    std::string from = begin;
+    do {
+      read.push_back(std::make_unique<Keys>());
+      Keys* const keys = read.back().get();
+      if (Status s = ReadKeys(range, {&from, kStep, since}, keys); !s.ok()) return s;
+      BRAID_DCHECK(keys->is_last || !keys->ends.empty());  // or this would not end
+      count += keys->ends.size();
+      if (keys->is_last) break;
+      from.assign(keys->Key(keys->ends.size() - 1)).push_back('\0');  // the next possible key
+    } while (true);
+  }
+  // What is written anyway need not be deleted before.
+  std::unordered_set<Slice> written;
+  for (const log::PendingEntry& pending : updates.entries) written.insert(pending.key);
+  std::vector<log::PendingEntry> entries;
+  entries.reserve(count + updates.entries.size());
+  for (const std::unique_ptr<Keys>& keys : read) {
+    for (size_t i = 0; i < keys->ends.size(); ++i) {
+      if (!written.contains(keys->Key(i))) entries.push_back(keys->Draft(i));
+    }
+  }
+  const size_t deletes = entries.size();
+  entries.insert(entries.end(), updates.entries.begin(), updates.entries.end());
+  const Status s =
+      store_.writer->WriteKept(options, std::move(entries), updates.entries.size(), unchanged);
+  if (s.ok()) store_.writer->CountDeletes(deletes);
   return s;
 }
 
 /// No view is held while a batch is written: merges that make room for it would keep what the
 /// batches before it have deleted. Nobody else changes the range, so each batch finds what is left.
-Status RangeDeleter::DeleteKeys(const WriteOptions& options, const KeyRange& range,
+Status RangeDeleter::DeleteKeys(const WriteOptions& options, const Range& range,
                                 uint64_t* deleted) {
   std::string from(range.begin);
   size_t step = kStep;
   for (Keys keys; !keys.is_last;) {
-    if (Status s = ReadKeys(range, from, step, &keys); !s.ok()) return s;
+    if (Status s = ReadKeys(range, {&from, step}, &keys); !s.ok()) return s;
     const size_t count = keys.ends.size();
     BRAID_DCHECK(count <= step);
     if (count == 0) break;
@@ -116,10 +185,24 @@ Status RangeDeleter::CheckKeyOf(const level::MergingIterator& at) const {
   return pool.CorruptionAt(offset, "entry", "its check does not match");
 }
 
-/// The first `step` keys of the range from the key `from` on.
-Status RangeDeleter::ReadKeys(const KeyRange& range, const std::string& from, size_t step,
-                              Keys* keys) {
-  BRAID_DCHECK(step > 0);  // or it would be asked for the same keys forever
+/// Of a condition: whether the key that the iterator has come to was put after `since`.
+Status RangeDeleter::CheckAge(const level::MergingIterator& at, const index::ReadView& view,
+                              uint64_t since) const {
+  if (since == index::kLatest) return Status::OK();
+  uint64_t sequence = 0;
+  if (at.looked_up()) {
+    Status status;
+    sequence = store_.reader->LookupEntry(at.key(), view, &status).sequence;
+    if (!status.ok()) return status;
+  } else {
+    sequence = at.item().entry->sequence();
+  }
+  return sequence > since ? ChangedMeanwhile() : Status::OK();
+}
+
+/// What `look` says of the range.
+Status RangeDeleter::ReadKeys(const Range& range, const Look& look, Keys* keys) {
+  BRAID_DCHECK(look.step > 0);  // or it would be asked for the same keys forever
   keys->Clear();
   const level::ViewRegistry::Handle handle =
       store_.reader->RegisterView(&store_.reclaimer->clock());
@@ -130,9 +213,13 @@ Status RangeDeleter::ReadKeys(const KeyRange& range, const std::string& from, si
   const std::shared_ptr<const level::ReadState> state = store_.versions->shown().shared_from_this();
   level::MergingIterator merged = store_.reader->MergeOf(*state, view);
   merged.SetBounds(range.begin, range.end);
-  for (merged.SeekGE(from); merged.Valid() && range.Covers(merged.key()); merged.Next()) {
-    if (keys->ends.size() == step || keys->bytes.size() >= kStepBytes) return merged.status();
+  const auto covers = [&](Slice key) {
+    return key >= range.begin && (!range.end || key < *range.end);
+  };
+  for (merged.SeekGE(*look.from); merged.Valid() && covers(merged.key()); merged.Next()) {
+    if (keys->ends.size() == look.step || keys->bytes.size() >= kStepBytes) return merged.status();
     if (Status s = CheckKeyOf(merged); !s.ok()) return s;
+    if (Status s = CheckAge(merged, view, look.since); !s.ok()) return s;
     keys->Add(merged.key());
   }
   keys->is_last = true;

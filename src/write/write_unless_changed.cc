@@ -8,8 +8,9 @@
 // bulk load, and both show another state. So the memtables are asked once more, the sealed ones
 // too, since a write that drew its number before the seal may have ended after the first lookup.
 // What neither lookup finds is not there, and the batch, which draws its numbers under the same
-// locks, comes directly behind the state in which that was so. What is looked up under the locks is
-// in DRAM; lists in persistent memory are read before them.
+// locks, comes directly behind the state in which that was so. A key in a range that the batch
+// itself keeps (range_deleter.h) can't be written by others meanwhile. What is looked up under the
+// locks is in DRAM; lists in persistent memory are read before them.
 //
 // A key whose newer versions are all gone again (a put and its delete that a merge has dropped) is
 // as it was: it was missing, and is missing.
@@ -22,29 +23,38 @@ namespace braid::write {
 using format::EntryHeader;
 using index::LookupResult;
 
-namespace {
-
 Status ChangedMeanwhile() {
   return Status::Busy(
       "another write came between this transaction's begin and its commit; begin it again");
 }
 
-}  // namespace
-
-Status Writer::WriteUnlessChanged(const WriteOptions& options, const WriteBatch& batch,
-                                  std::span<const Slice> keys, const Snapshot& since) {
-  Result<std::vector<log::PendingEntry>> entries = DraftsOf(batch);
-  if (!entries.ok()) return entries.status();
-  if (entries->empty()) return closed() ? Status::Closed() : Status::OK();
-  BatchCondition condition{{}, since.sequence(), nullptr};
-  condition.keys.reserve(keys.size() + entries->size());
-  for (const Slice key : keys) {
+Result<Writer::BatchCondition> Writer::ConditionOf(const Unchanged& unchanged,
+                                                   std::span<const log::PendingEntry> entries) {
+  BatchCondition condition{{}, unchanged.since->sequence(), nullptr};
+  condition.keys.reserve(unchanged.keys.size() + entries.size());
+  for (const Slice key : unchanged.keys) {
     if (Status s = engine::CheckKey(key); !s.ok()) return s;
     condition.keys.push_back({key, base::Hash64(key)});
   }
-  for (const log::PendingEntry& pending : *entries)
+  for (const log::PendingEntry& pending : entries) {
     condition.keys.push_back({pending.key, pending.key_hash});
-  return WriteDrafts(options, std::move(entries).value(), For::kUser, &condition);
+  }
+  return condition;
+}
+
+/// Of a batch that writes nothing: at the moment of a snapshot that is taken here, which needs no
+/// locks.
+Status Writer::CheckUnchanged(const Unchanged& unchanged) const {
+  if (unchanged.keys.empty()) return Status::OK();
+  Result<BatchCondition> condition = ConditionOf(unchanged, {});
+  if (!condition.ok()) return condition.status();
+  const std::shared_ptr<const Snapshot> now = store_.reader->GetSnapshot();
+  BRAID_DCHECK(now->sequence() >= condition->since);
+  index::ReadView view = store_.reader->ViewOfNow();
+  view.sequence = now->sequence();
+  const base::EpochGuard guard;
+  if (closed()) return Status::Closed();
+  return LookUp(*condition, view);
 }
 
 /// Takes the current state and looks the keys up. Busy when one was written.
@@ -52,19 +62,23 @@ Status Writer::LookBeforeBatch(BatchCondition* condition) const {
   const base::EpochGuard guard;
   if (closed()) return Status::Closed();
   condition->state = store_.versions->shown().shared_from_this();
-  const index::ReadView view = store_.reader->ViewOfNow();
-  for (const index::LookupKey& key : condition->keys) {
+  return LookUp(*condition, store_.reader->ViewOfNow());
+}
+
+/// Inside an EpochGuard. Busy when one of the keys was written.
+Status Writer::LookUp(const BatchCondition& condition, const index::ReadView& view) const {
+  for (const index::LookupKey& key : condition.keys) {
     Status status;
     const LookupResult newest = store_.reader->LookupEntry(key.key, view, &status);
     if (!status.ok()) return status;
-    if (newest.has_version() && newest.sequence > condition->since) return ChangedMeanwhile();
+    if (newest.has_version() && newest.sequence > condition.since) return ChangedMeanwhile();
   }
   return Status::OK();
 }
 
 /// Under all shard locks. TryAgain when the keys must be looked up again, or one of them is in a
 /// range that is being deleted; Busy when one was written.
-Status Writer::CheckInMemTables(const BatchCondition& condition) const {
+Status Writer::CheckInMemTables(const BatchCondition& condition, For whom) const {
   BRAID_DCHECK(condition.state != nullptr);  // LookBeforeBatch has taken it
   // The state that was taken is kept: no other has its address.
   const level::ReadState* const state = &store_.versions->shown();
@@ -78,7 +92,7 @@ Status Writer::CheckInMemTables(const BatchCondition& condition) const {
     return newest.sequence > condition.since ? ChangedMeanwhile() : Status::OK();
   };
   for (const index::LookupKey& key : condition.keys) {
-    if (kept_range_.Covers(key.key)) return Status::TryAgain("");
+    if (whom == For::kUser && kept_range_.Covers(key.key)) return Status::TryAgain("");
     if (Status s = check(*state->active, key); !s.ok()) return s;
     for (const auto& table : state->immutables) {
       if (Status s = check(*table, key); !s.ok()) return s;

@@ -98,12 +98,12 @@ std::vector<base::MutexHold> Writer::LockShards() {
 }
 
 // In loops, which clang does not follow.
-void Writer::ShowKeptRange(const KeyRange* range) noexcept BRAID_NO_THREAD_CHECK {
+void Writer::ShowKeptRange(const base::KeyRangeSet* ranges) noexcept BRAID_NO_THREAD_CHECK {
   const auto batches_held = HoldBatches();
   // One at a time would do as well, if a batch did not hold them all. Without a list of them: there
   // may be no memory to take back what is shown.
   for (ShardLock& each : shards_) each.mutex.lock();
-  kept_range_.Show(range);
+  kept_range_.Show(ranges);
   for (ShardLock& each : shards_) each.mutex.unlock();
 }
 

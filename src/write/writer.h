@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/counters.h"
+#include "base/key_range_set.h"
 #include "base/mutex.h"
 #include "engine/write_errors.h"
 #include "level/memory_budget.h"
@@ -36,6 +37,9 @@
 #include "write/write_controller.h"
 
 namespace braid::write {
+
+/// The answer to a transaction that comes too late.
+Status ChangedMeanwhile();
 
 class Writer {
  public:
@@ -76,16 +80,35 @@ class Writer {
   // As the DB calls of the same names.
   Status Put(const WriteOptions& options, Slice key, Slice value);
   Status Delete(const WriteOptions& options, Slice key);
-  Status Write(const WriteOptions& options, const WriteBatch& batch);
   Result<bool> CompareAndSwap(const WriteOptions& options, Slice key, std::optional<Slice> expected,
                               Slice desired);
-  Status WriteUnlessChanged(const WriteOptions& options, const WriteBatch& batch,
-                            std::span<const Slice> keys, const Snapshot& since);
+
+  /// What a batch comes to: no key of `ranges` is left, and then `entries` are written. None of
+  /// these was covered by a later range of the batch, whose bytes they point to.
+  struct NetUpdates {
+    base::KeyRangeSet ranges;
+    std::vector<log::PendingEntry> entries;
+  };
+  /// Counts them. Errors: InvalidArgument (limits).
+  Result<NetUpdates> UpdatesOf(const WriteBatch& batch);
+  /// A condition of a batch: nobody has written one of its keys, or of `keys`, since then.
+  struct Unchanged {
+    std::span<const Slice> keys;
+    const Snapshot* since;
+  };
+  /// Writes all, in order, as one step; none: with sync, syncs what was written before. Of no
+  /// ranges. `unchanged` may be null; Busy when it is not met.
+  Status WriteAll(const WriteOptions& options, std::vector<log::PendingEntry> entries,
+                  const Unchanged* unchanged);
 
   /// Why writes are refused now, if they are; waits where the store is behind.
   Status Admit();
-  /// Deletes keys of the range that the caller keeps, as one batch.
+  /// Deletes keys of the ranges that the caller keeps, as one batch.
   Status DeleteKept(const WriteOptions& options, std::vector<log::PendingEntry> entries);
+  /// As WriteAll. All but the last `after` entries are such deletes, which `unchanged` says nothing
+  /// about.
+  Status WriteKept(const WriteOptions& options, std::vector<log::PendingEntry> entries,
+                   size_t after, const Unchanged* unchanged);
   void CountDeletes(uint64_t keys) { counters_.Add(Counter::kDeletes, keys); }
 
   /// While it is held, no batch is written, and no memtable sealed.
@@ -98,15 +121,15 @@ class Writer {
   uint32_t shards() const noexcept { return static_cast<uint32_t>(shards_.size()); }
   /// Held by a DeleteRange, and by callers that must exclude one.
   base::MutexHold OwnKeptRange() { return kept_range_.Own(); }
-  /// The range that its owner keeps for itself; null: none. When this returns, no write is under
-  /// way that has not seen it.
-  void ShowKeptRange(const KeyRange* range) noexcept;
+  /// The ranges that their owner keeps for itself; null: none. When this returns, no write is under
+  /// way that has not seen them.
+  void ShowKeptRange(const base::KeyRangeSet* ranges) noexcept;
   bool closed() const noexcept { return store_.reader->closed(); }
   void Fill(Statistics* statistics) const;
 
  private:
   enum class Counter : uint8_t { kPuts, kDeletes, kBatches, kBytesPut, kCount };
-  /// The writer of a batch: a DeleteRange may write to the range that it keeps for itself.
+  /// The writer of a batch: a delete of ranges may write to those that it keeps for itself.
   enum class For : uint8_t { kUser, kRangeDelete };
   struct alignas(64) ShardLock {
     base::Mutex mutex;
@@ -133,7 +156,6 @@ class Writer {
                 const memtable::MemTable::Condition* condition);
   Status AfterWrite(const WriteOptions& options);
   // batch_writes.cc
-  Result<std::vector<log::PendingEntry>> DraftsOf(const WriteBatch& batch);
   /// `condition` may be null.
   Status WriteDrafts(const WriteOptions& options, std::vector<log::PendingEntry> entries, For whom,
                      BatchCondition* condition);
@@ -143,8 +165,12 @@ class Writer {
   Result<bool> TryCompareAndSwap(log::PendingEntry* pending, std::optional<Slice> expected,
                                  const space::LargeValues::Scope& large, bool* wants_copy);
   // write_unless_changed.cc
+  static Result<BatchCondition> ConditionOf(const Unchanged& unchanged,
+                                            std::span<const log::PendingEntry> entries);
+  Status CheckUnchanged(const Unchanged& unchanged) const;
   Status LookBeforeBatch(BatchCondition* condition) const;
-  Status CheckInMemTables(const BatchCondition& condition) const;
+  Status LookUp(const BatchCondition& condition, const index::ReadView& view) const;
+  Status CheckInMemTables(const BatchCondition& condition, For whom) const;
 
   const Store store_;
   pool::PmemPool& pool_;

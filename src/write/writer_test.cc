@@ -10,6 +10,13 @@
 namespace braid::write {
 namespace {
 
+Status WriteBatchTo(test::StoreParts* parts, const WriteBatch& batch,
+                    const Writer::Unchanged* unchanged = nullptr) {
+  RangeDeleter deleter({&parts->options, parts->pool.get(), &parts->versions, &parts->reclaimer,
+                        &parts->reader, &parts->writer});
+  return deleter.Write({}, batch, unchanged);
+}
+
 TEST(WriterTest, EachUpdateHasANumber) {
   test::StoreParts parts;
   parts.Put("a", "1");
@@ -18,7 +25,7 @@ TEST(WriterTest, EachUpdateHasANumber) {
   WriteBatch batch;
   batch.Put("b", "1");
   batch.Put("c", "2");
-  ASSERT_TRUE(parts.writer.Write({}, batch).ok());
+  ASSERT_TRUE(WriteBatchTo(&parts, batch).ok());
   EXPECT_EQ(parts.sequence.load(), 4u);
   EXPECT_EQ(parts.Get("a"), "-");
   EXPECT_EQ(parts.Get("c"), "2");
@@ -49,7 +56,7 @@ TEST(WriterTest, WritesEndWithTheReason) {
   WriteBatch batch;
   batch.Put("b", "1");
   batch.Put("c", "2");
-  EXPECT_EQ(parts.writer.Write({}, batch).message(), "it failed");
+  EXPECT_EQ(WriteBatchTo(&parts, batch).message(), "it failed");
   EXPECT_EQ(parts.writer.CompareAndSwap({}, "a", "1", "2").status().message(), "it failed");
   EXPECT_EQ(parts.Get("a"), "1") << "reads go on";
   EXPECT_EQ(parts.sequence.load(), 1u);
@@ -101,10 +108,13 @@ TEST(WriterTest, AConditionalBatchIsWrittenUnlessAKeyHasChanged) {
   WriteBatch batch;
   batch.Put("written", "1");
   const Slice read = "read";
-  EXPECT_TRUE(parts.writer.WriteUnlessChanged({}, batch, {&read, 1}, *since).ok());
+  const Writer::Unchanged unchanged{{&read, 1}, since.get()};
+  EXPECT_TRUE(WriteBatchTo(&parts, {}, &unchanged).ok()) << "nothing to write";
+  EXPECT_TRUE(WriteBatchTo(&parts, batch, &unchanged).ok());
   parts.Put("read", "2");
   batch.Put("written", "2");
-  EXPECT_TRUE(parts.writer.WriteUnlessChanged({}, batch, {&read, 1}, *since).IsBusy());
+  EXPECT_TRUE(WriteBatchTo(&parts, batch, &unchanged).IsBusy());
+  EXPECT_TRUE(WriteBatchTo(&parts, {}, &unchanged).IsBusy());
   EXPECT_EQ(parts.Get("written"), "1");
 }
 
@@ -124,6 +134,43 @@ TEST(RangeDeleterTest, KeysOfTheRangeGo) {
   EXPECT_EQ(deleted, 2u);
   parts.Put("b", "again");
   EXPECT_EQ(parts.Get("b"), "again") << "the range is nobody's any more";
+}
+
+TEST(RangeDeleterTest, ABatchTakesItsUpdatesInTheirOrder) {
+  test::StoreParts parts;
+  for (const char* key : {"a", "b", "c", "d"}) parts.Put(key, "old");
+  parts.Flush();
+  WriteBatch batch;
+  batch.Put("b", "gone");
+  batch.Put("b1", "gone");
+  batch.Put("e", "stays");
+  batch.DeleteRange("b", "d");
+  batch.Put("c", "new");
+  batch.Delete("a");
+  ASSERT_TRUE(WriteBatchTo(&parts, batch).ok());
+  EXPECT_EQ(parts.Get("a"), "-");
+  EXPECT_EQ(parts.Get("b"), "-");
+  EXPECT_EQ(parts.Get("b1"), "-");
+  EXPECT_EQ(parts.Get("c"), "new");
+  EXPECT_EQ(parts.Get("d"), "old");
+  EXPECT_EQ(parts.Get("e"), "stays");
+  EXPECT_EQ(parts.sequence.load(), 8u) << "b is deleted; e, c and a are written once each";
+}
+
+TEST(RangeDeleterTest, ABatchOfRangesIsConditionalToo) {
+  test::StoreParts parts;
+  for (const char* key : {"a", "b", "c"}) parts.Put(key, "1");
+  const std::shared_ptr<const Snapshot> since = parts.reader.GetSnapshot();
+  const Writer::Unchanged unchanged{{}, since.get()};
+  WriteBatch batch;
+  batch.DeleteRange("b", std::nullopt);
+  batch.Put("b", "2");
+  parts.Delete("c");
+  EXPECT_TRUE(WriteBatchTo(&parts, batch, &unchanged).ok()) << "c is gone either way";
+  EXPECT_EQ(parts.Get("b"), "2");
+  parts.Put("d", "1");
+  EXPECT_TRUE(WriteBatchTo(&parts, batch, &unchanged).IsBusy());
+  EXPECT_EQ(parts.Get("d"), "1");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ static void TestNullArguments(braid_t* db) {
 }
 
 static void TestLimits(braid_t* db) {
-  const size_t too_long = 64u * 1024 + 1;
+  const size_t too_long = 128u * 1024;
   char* key = calloc(1, too_long);
   char* err = NULL;
   size_t length = 0;
@@ -51,18 +51,18 @@ static void TestLimits(braid_t* db) {
   braid_writebatch_t* other = braid_writebatch_create();
   Require(key != NULL, "memory for a long key");
   braid_put(db, write, key, too_long - 1, "v", 1, &err);
-  NoError(&err, "a key of 64 KiB can be put");
+  NoError(&err, "a key of 128 KiB - 1 can be put");
   found = braid_get(db, read, key, too_long - 1, &length, &err);
   Fact(found != NULL && length == 1, "and be read");
   braid_free(found);
   braid_put(db, write, key, too_long, "v", 1, &err);
-  HasError(&err, "a key above 64 KiB is refused");
+  HasError(&err, "a key above 128 KiB - 1 is refused");
 
   braid_writebatch_put(batch, "in-batch", 8, "v", 1);
   braid_writebatch_put(batch, key, too_long, "v", 1);
   braid_writebatch_put(batch, "in-batch-2", 10, "v", 1);
   braid_write(db, write, batch, &err);
-  HasError(&err, "a batch with a key above 64 KiB is refused");
+  HasError(&err, "a batch with a key above 128 KiB - 1 is refused");
   Fact(Holds(db, "in-batch", NULL) && Holds(db, "in-batch-2", NULL), "as a whole");
   braid_writebatch_append(other, batch);
   braid_write(db, write, other, &err);
@@ -155,6 +155,56 @@ static void TestIterator(braid_t* db) {
   braid_readoptions_destroy(read);
 }
 
+static void NotePut(void* text, const char* k, size_t klen, const char* v, size_t vlen) {
+  (void)v, (void)vlen;
+  strcat(text, "+");
+  strncat(text, k, klen);
+}
+static void NoteDelete(void* text, const char* k, size_t klen) {
+  strcat(text, "-");
+  strncat(text, k, klen);
+}
+static void NoteRange(void* text, const char* begin, size_t beginlen, const char* end,
+                      size_t endlen) {
+  strcat(text, "/");
+  strncat(text, begin != NULL ? begin : "*", begin != NULL ? beginlen : 1);
+  strcat(text, "..");
+  strncat(text, end != NULL ? end : "*", end != NULL ? endlen : 1);
+}
+
+static void TestRangesOfBatches(braid_t* db) {
+  char* err = NULL;
+  char text[64] = "";
+  braid_writeoptions_t* write = braid_writeoptions_create();
+  braid_writebatch_t* batch = braid_writebatch_create();
+  braid_writebatch_t* copy = braid_writebatch_create();
+  braid_put(db, write, "range-a", 7, "v", 1, &err);
+  braid_put(db, write, "range-b", 7, "v", 1, &err);
+  NoError(&err, "two keys are put");
+  braid_writebatch_put(batch, "range-c", 7, "v", 1);
+  braid_writebatch_delete_range(batch, "range-", 6, "range.", 6);
+  braid_writebatch_put(batch, "range-b", 7, "new", 3);
+  braid_writebatch_delete(batch, "k", 1);
+  braid_writebatch_append(copy, batch);
+  braid_writebatch_iterate_all(copy, text, NotePut, NoteDelete, NoteRange);
+  Fact(strcmp(text, "+range-c/range-..range.+range-b-k") == 0, "a batch shows its ranges");
+  text[0] = '\0';
+  braid_writebatch_iterate(copy, text, NotePut, NoteDelete);
+  Fact(strcmp(text, "+range-c+range-b-k") == 0, "LevelDB's call leaves them out");
+  braid_write(db, write, batch, &err);
+  NoError(&err, "a batch with a range is written");
+  Fact(Holds(db, "range-a", NULL) && Holds(db, "range-c", NULL) && Holds(db, "range-b", "new"),
+       "its updates take effect in their order");
+  braid_writebatch_clear(batch);
+  braid_writebatch_delete_range(batch, NULL, 0, NULL, 0);
+  text[0] = '\0';
+  braid_writebatch_iterate_all(batch, text, NotePut, NoteDelete, NoteRange);
+  Fact(strcmp(text, "/*..*") == 0, "both bounds may be missing");
+  braid_writebatch_destroy(copy);
+  braid_writebatch_destroy(batch);
+  braid_writeoptions_destroy(write);
+}
+
 static void TestAfterClose(void) {
   char* err = NULL;
   size_t length = 0;
@@ -213,19 +263,64 @@ static const char* NameNothing(void* state) {
   return "by length";
 }
 
+static int CompareOrFail(void* state, const char* a, size_t alen, const char* b, size_t blen,
+                         char** errptr) {
+  const int order = memcmp(a, b, alen < blen ? alen : blen);
+  (void)state;
+  if ((alen == 3 && memcmp(a, "bad", 3) == 0) || (blen == 3 && memcmp(b, "bad", 3) == 0)) {
+    *errptr = strdup("a bad key");
+    return 0;
+  }
+  return order != 0 ? order : (alen > blen) - (alen < blen);
+}
+
+static void TestFailingComparator(void) {
+  char* err = NULL;
+  braid_options_t* options = braid_options_create();
+  braid_writeoptions_t* write = braid_writeoptions_create();
+  braid_comparator_t* comparator =
+      braid_comparator_create_fallible(NULL, NULL, CompareOrFail, NameNothing);
+  braid_t* db;
+  braid_options_set_create_if_missing(options, 1);
+  braid_options_set_comparator(options, comparator);
+  braid_comparator_destroy(comparator);
+  db = braid_open(options, ScratchPath("fallible"), &err);
+  NoError(&err, "a comparator may be destroyed before the open");
+  Require(db != NULL, "a database with a comparator that may fail");
+  braid_put(db, write, "good", 4, "v", 1, &err);
+  NoError(&err, "it takes good keys");
+  braid_put(db, write, "bad", 3, "v", 1, &err);
+  Mentions(&err, "a bad key", "what the comparator says is the error");
+  Fact(Holds(db, "good", "v"), "and what was there stays");
+  braid_close(db);
+  braid_writeoptions_destroy(write);
+  braid_options_destroy(options);
+}
+
 static void TestRefusedOptions(void) {
   char* err = NULL;
   const char* path = ScratchPath("refused");
   braid_options_t* options = braid_options_create();
   braid_comparator_t* comparator = braid_comparator_create(NULL, NULL, CompareNothing, NameNothing);
+  braid_key_order_t* order;
   braid_t* db = braid_open(options, path, &err);
   Fact(db == NULL && !Exists(path), "a failed open leaves nothing at a missing path");
   HasError(&err, "and is an error");
   braid_options_set_create_if_missing(options, 1);
   braid_options_set_comparator(options, comparator);
+  order = braid_key_order_create_builtin("reverse-bytewise");
+  braid_options_set_key_order(options, order);
   db = braid_open(options, path, &err);
-  Fact(db == NULL && !Exists(path), "a comparator of the caller is refused");
-  Mentions(&err, "braid_options_set_key_order", "and the message names the call to use");
+  Fact(db == NULL && !Exists(path), "a comparator and an order of keys are refused together");
+  Mentions(&err, "braid_options_set_key_order", "and the message names the calls");
+  braid_options_set_key_order(options, NULL);
+  braid_key_order_destroy(order);
+  braid_options_set_design(options, "nvskiplist");
+  db = braid_open(options, path, &err);
+  Fact(db == NULL, "a design without snapshots refuses a comparator");
+  Mentions(&err, "comparator", "and says so");
+  braid_destroy_db(options, path, &err);
+  NoError(&err, "what the attempt has made is removed");
   braid_options_set_comparator(options, NULL);
   braid_options_set_design(options, "no-such-design");
   db = braid_open(options, path, &err);
@@ -413,9 +508,11 @@ int main(void) {
   TestOwnCalls(db);
   TestCompareAndSwap(db);
   TestDeleteRange(db);
+  TestRangesOfBatches(db);
   braid_close(db);
   TestAfterClose();
   TestRefusedOptions();
+  TestFailingComparator();
   TestForeignFolder();
   TestRepair();
   TestMaxSize();

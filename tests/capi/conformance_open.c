@@ -16,6 +16,15 @@ static const char* Name(void* state) {
   return "braid.tests.name";
 }
 
+static int Reversed(void* state, const char* a, size_t alen, const char* b, size_t blen) {
+  return Compare(state, b, blen, a, alen);
+}
+
+static const char* OtherName(void* state) {
+  (void)state;
+  return "braid.tests.a-longer-name-than-that";
+}
+
 static char* CreateFilter(void* state, const char* const* keys, const size_t* lengths, int count,
                           size_t* length) {
   (void)state;
@@ -201,6 +210,58 @@ static void TestOwnPolicies(const char* path) {
   Fact(destroyed == 11, "filterpolicy_destroy calls the destructor once");
 }
 
+static void TestComparator(const char* path) {
+  int weight = 1;
+  char* err = NULL;
+  const int destroyed_before = destroyed;
+  braid_comparator_t* reversed = braid_comparator_create(&weight, CountDestroy, Reversed, Name);
+  braid_comparator_t* other = braid_comparator_create(&weight, CountDestroy, Reversed, OtherName);
+  braid_options_t* options = braid_options_create();
+  braid_options_t* plain = braid_options_create();
+  braid_readoptions_t* read = braid_readoptions_create();
+  braid_iterator_t* iterator;
+  size_t length = 0;
+  braid_t* db;
+  braid_options_set_create_if_missing(options, 1);
+  braid_options_set_comparator(options, reversed);
+  db = braid_open(options, path, &err);
+  NoError(&err, "a database can be opened with a comparator");
+  Require(db != NULL, "a database with a comparator");
+  PutText(db, "a", "1");
+  PutText(db, "c", "3");
+  PutText(db, "b", "2");
+  iterator = braid_create_iterator(db, read);
+  braid_iter_seek_to_first(iterator);
+  Fact(braid_iter_valid(iterator) && *braid_iter_key(iterator, &length) == 'c', "the order is its");
+  braid_iter_seek(iterator, "bb", 2);
+  Fact(braid_iter_valid(iterator) && *braid_iter_key(iterator, &length) == 'b', "so are seeks");
+  braid_iter_next(iterator);
+  Fact(braid_iter_valid(iterator) && *braid_iter_key(iterator, &length) == 'a', "and steps");
+  braid_iter_next(iterator);
+  Fact(!braid_iter_valid(iterator), "to the end");
+  braid_iter_destroy(iterator);
+  Fact(Holds(db, "b", "2") && Holds(db, "d", NULL), "keys are found");
+  braid_close(db);
+  braid_options_set_comparator(options, other);
+  db = braid_open(options, path, &err);
+  Fact(db == NULL, "a comparator of another name is refused");
+  HasError(&err, "with an error");
+  db = braid_open(plain, path, &err);
+  Fact(db == NULL, "and so is none");
+  HasError(&err, "with an error, too");
+  braid_options_set_comparator(options, reversed);
+  db = braid_open(options, path, &err);
+  NoError(&err, "with its own the database opens again");
+  Fact(db != NULL && Holds(db, "c", "3"), "and holds what it held");
+  braid_close(db);
+  braid_readoptions_destroy(read);
+  braid_options_destroy(plain);
+  braid_options_destroy(options);
+  braid_comparator_destroy(other);
+  braid_comparator_destroy(reversed);
+  Fact(destroyed == destroyed_before + 2, "each comparator is destroyed once");
+}
+
 static void TestUtilities(const char* path) {
   braid_t* db = OpenOrCreate(path);
   braid_env_t* env = braid_create_default_env();
@@ -233,6 +294,7 @@ int main(void) {
   TestDestroy(path);
   TestEveryOption(ScratchPath("options"));
   TestOwnPolicies(ScratchPath("policies"));
+  TestComparator(ScratchPath("comparator"));
   TestUtilities("utilities");
   return Report();
 }

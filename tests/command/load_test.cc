@@ -117,7 +117,7 @@ TEST_F(LoadCommandTest, BadTsvIsNamedByFileAndLine) {
   ExpectBad("a\tx\\x4\n", {}, 1, "no escape");
   ExpectBad("a\\xg0\tx\n", {}, 1, "in the key");
   ExpectBad("61\t6\n", {"--hex"}, 1, "odd number");
-  ExpectBad(std::string(70000, 'k') + "\tv\n", {}, 1, "the key has 70,000 bytes");
+  ExpectBad(std::string(140000, 'k') + "\tv\n", {}, 1, "the key has 140,000 bytes");
 }
 
 TEST_F(LoadCommandTest, StopKeepsWhatCameBeforeAndFromLineGoesOn) {

@@ -124,5 +124,54 @@ TEST_P(RangeStressTest, EveryWriteComesBeforeOrAfterTheWholeDelete) {
   ExpectVerified(db_.get());
 }
 
+/// A batch that deletes a range and fills it again is seen whole, however it is read.
+TEST_P(RangeStressTest, ABatchWithARangeIsSeenWhole) {
+  constexpr uint64_t kKeys = 200;
+  const auto fill = [&](uint64_t round) {
+    WriteBatch batch;
+    batch.DeleteRange("r/", "r0");
+    // Never the same keys as in the round before.
+    for (uint64_t i = 0; i < kKeys; ++i) {
+      batch.Put("r/" + NumberedKey(2 * i + round % 2), std::to_string(round));
+    }
+    failure_.Check(db_->Write(batch), "batch with a range");
+  };
+  fill(0);
+  std::vector<std::thread> threads;
+  for (const bool at_snapshot : {true, false}) {
+    threads.emplace_back([&, at_snapshot] {
+      while (running_.load() && !failure_.failed()) {
+        const auto snapshot = db_->GetSnapshot();
+        ReadOptions options;
+        if (at_snapshot) options.snapshot = snapshot.get();
+        const std::unique_ptr<Iterator> it = db_->NewIterator(options);
+        uint64_t seen = 0;
+        std::string round;
+        for (it->Seek("r/"); it->Valid() && it->key() < Slice("r0"); it->Next(), ++seen) {
+          if (seen == 0) round = it->value();
+          if (it->value() != round) failure_.Report("values of two rounds");
+        }
+        failure_.Check(it->status(), "scan");
+        if (seen != kKeys) failure_.Report(std::to_string(seen) + " keys of a round");
+      }
+    });
+  }
+  // Whose puts are gone with the next batch, or stand behind it: never between.
+  threads.emplace_back([&] {
+    while (running_.load() && !failure_.failed()) {
+      failure_.Check(db_->Put("s", "beside it"), "put");
+      failure_.Check(db_->DeleteRange("s", Slice("t")), "delete of another range");
+    }
+  });
+  for (uint64_t round = 1; round < kDeletes && !failure_.failed(); ++round) {
+    fill(round);
+    if (round % 50 == 0) failure_.Check(db_->Compact(), "compact");
+  }
+  running_.store(false);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(failure_.failed()) << failure_.text();
+  ExpectVerified(db_.get());
+}
+
 }  // namespace
 }  // namespace braid::test

@@ -18,6 +18,10 @@ class BatchRecorder : public WriteBatch::Handler {
     text_ += "+" + std::string(key) + "=" + std::string(value) + " ";
   }
   void Delete(Slice key) override { text_ += "-" + std::string(key) + " "; }
+  void DeleteRange(std::optional<Slice> begin, std::optional<Slice> end) override {
+    const auto bound = [](std::optional<Slice> key) { return std::string(key.value_or("*")); };
+    text_ += "-" + bound(begin) + ".." + bound(end) + " ";
+  }
   const std::string& text() const { return text_; }
 
  private:

@@ -107,5 +107,127 @@ TEST_P(DeleteRangeTest, RefusesWhatDeleteRefuses) {
   EXPECT_TRUE(HasCode(db_->DeleteRange("b", Slice("a")), Status::Code::kClosed));
 }
 
+class BatchRangeTest : public ConformanceTest {
+ protected:
+  void ExpectModel() { ExpectContent(db_.get(), model_); }
+};
+INSTANTIATE_TEST_SUITE_P(Designs, BatchRangeTest, ::testing::ValuesIn(StoringSetups()), SetupName);
+
+TEST_P(BatchRangeTest, UpdatesTakeEffectInTheirOrder) {
+  BRAID_NEEDS(atomic_batches);
+  for (const char* key : {"a", "b", "c", "d", ""}) Put(key, "old");
+  BRAID_ASSERT_OK(db_->Flush());
+  WriteBatch batch;
+  batch.Put("b", "gone");
+  batch.Put("b1", "gone");
+  batch.DeleteRange("b", "d");
+  batch.Put("c", "new");
+  batch.DeleteRange(std::nullopt, "a");
+  batch.Put("z", "gone");
+  batch.DeleteRange("y", std::nullopt);
+  batch.Delete("nothing");
+  batch.DeleteRange("x", "x");
+  batch.DeleteRange("q", "p");
+  EXPECT_EQ(batch.Count(), 10u);
+  EXPECT_EQ(batch.Ranges(), 5u);
+  BRAID_ASSERT_OK(db_->Write(batch));
+  model_ = {{"a", "old"}, {"c", "new"}, {"d", "old"}};
+  ExpectModel();
+  AbandonAndReopen();
+  ExpectModel();
+  WriteBatch all;
+  all.DeleteRange(std::nullopt, std::nullopt);
+  BRAID_ASSERT_OK(db_->Write(all));
+  model_.clear();
+  ExpectModel();
+  ExpectVerified(db_.get());
+}
+
+TEST_P(BatchRangeTest, ReplacesARangeOfAnySizeForASnapshotAtOnce) {
+  BRAID_NEEDS(atomic_batches);
+  Fill(0, 20'000, 1);  // more than DeleteRange deletes in one step
+  BRAID_ASSERT_OK(db_->Compact());
+  Fill(5'000, 8'000, 1, "newer");
+  const Model before = model_;
+  std::shared_ptr<const Snapshot> snapshot;
+  if (Has(&Capabilities::snapshots)) snapshot = db_->GetSnapshot();
+  const uint64_t first = db_->GetStatistics().last_sequence;
+  WriteBatch batch;
+  batch.DeleteRange(NumberedKey(100), NumberedKey(19'900));
+  batch.Put(NumberedKey(150), "the only one");
+  batch.Put("another", "stays");
+  BRAID_ASSERT_OK(db_->Write(batch));
+  EXPECT_EQ(db_->GetStatistics().last_sequence - first, 19'801u) << "a number for each update";
+  model_.erase(model_.lower_bound(NumberedKey(100)), model_.lower_bound(NumberedKey(19'900)));
+  model_[NumberedKey(150)] = "the only one";
+  model_["another"] = "stays";
+  ExpectModel();
+  if (snapshot != nullptr) ExpectContent(db_.get(), before, snapshot.get());
+  AbandonAndReopen();
+  ExpectModel();
+  BRAID_ASSERT_OK(db_->Compact());
+  ExpectModel();
+}
+
+TEST_P(BatchRangeTest, TakesLargeValuesAndTheirSpace) {
+  BRAID_NEEDS(atomic_batches);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 10; ++i) Put(NumberedKey(i), std::string(100'000, 'v'));
+    WriteBatch batch;
+    batch.DeleteRange(NumberedKey(2), NumberedKey(8));
+    batch.Put(NumberedKey(5), std::string(100'000, 'w'));
+    BRAID_ASSERT_OK(db_->Write(batch));
+    model_.erase(model_.lower_bound(NumberedKey(2)), model_.lower_bound(NumberedKey(8)));
+    model_[NumberedKey(5)] = std::string(100'000, 'w');
+    ExpectModel();
+    BRAID_ASSERT_OK(db_->Compact());
+  }
+  ExpectVerified(db_.get());
+}
+
+TEST_P(BatchRangeTest, ARefusedBatchChangesNothing) {
+  Fill(0, 10, 10);
+  WriteBatch batch;
+  batch.Put("a", "1");
+  batch.DeleteRange(NumberedKey(0), std::nullopt);
+  if (!Has(&Capabilities::atomic_batches)) {
+    WriteBatch alone;
+    alone.DeleteRange("a", "b");
+    const Status s = db_->Write(alone);
+    EXPECT_TRUE(s.IsNotSupported()) << s.ToString();
+    EXPECT_NE(s.message().find("DeleteRange"), std::string::npos) << s.ToString();
+    EXPECT_TRUE(db_->Write(batch).IsNotSupported());
+    return ExpectModel();
+  }
+  batch.DeleteRange("a", std::string(kMaxKeyBytes + 1, 'k'));
+  EXPECT_TRUE(HasCode(db_->Write(batch), Status::Code::kInvalidArgument));
+  ExpectModel();
+  BRAID_ASSERT_OK(db_->Close());
+  WriteBatch other;
+  other.DeleteRange("a", "b");
+  EXPECT_TRUE(HasCode(db_->Write(other), Status::Code::kClosed));
+  other.Clear();
+  other.DeleteRange("b", "a");
+  EXPECT_TRUE(HasCode(db_->Write(other), Status::Code::kClosed));
+}
+
+TEST_P(BatchRangeTest, ABatchWithoutRoomDeletesNothing) {
+  BRAID_NEEDS(atomic_batches);
+  if (!GetParam().tiny) GTEST_SKIP() << "a small pool is filled sooner";
+  options_.pool.max_bytes = 16u << 20;
+  db_.reset();
+  BRAID_ASSERT_OK(DB::Destroy(path_));
+  db_ = OpenOrFail(options_, path_);
+  ASSERT_NE(db_, nullptr);
+  Fill(0, 2000, 100);
+  WriteBatch batch;
+  batch.DeleteRange(NumberedKey(0), std::nullopt);
+  for (int i = 0; i < 40; ++i) batch.Put("big" + std::to_string(i), std::string(1u << 20, 'v'));
+  const Status s = db_->Write(batch);
+  EXPECT_TRUE(HasCode(s, Status::Code::kOutOfSpace)) << s.ToString();
+  ExpectModel();
+  BRAID_EXPECT_OK(db_->DeleteRange("", std::nullopt)) << "and writes go on";
+}
+
 }  // namespace
 }  // namespace braid::test

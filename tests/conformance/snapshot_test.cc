@@ -212,5 +212,32 @@ TEST_P(SnapshotTest, ReleasedSnapshotsLetGarbageGo) {
   EXPECT_LT(std::stoull(entries), 1000u) << "300 generations of 100 keys";
 }
 
+TEST_P(SnapshotTest, GetSnapshotSaysWhyThereIsNone) {
+  Put("k", "old");
+  std::shared_ptr<const Snapshot> snapshot;
+  BRAID_ASSERT_OK(db_->GetSnapshot(&snapshot));
+  ASSERT_NE(snapshot, nullptr);
+  Put("k", "new");
+  EXPECT_EQ(GetText(db_.get(), "k", snapshot.get()), "old");
+  BRAID_ASSERT_OK(db_->Close());
+  EXPECT_TRUE(HasCode(db_->GetSnapshot(&snapshot), Status::Code::kClosed));
+  EXPECT_EQ(snapshot, nullptr);
+  snapshot = db_->GetSnapshot();
+  ASSERT_NE(snapshot, nullptr);
+  EXPECT_TRUE(HasCode(snapshot->status(), Status::Code::kClosed));
+}
+
+TEST_P(NoSnapshotTest, GetSnapshotIsRefusedByADesignWithoutThem) {
+  std::shared_ptr<const Snapshot> snapshot;
+  const Status s = db_->GetSnapshot(&snapshot);
+  if (Has(&Capabilities::snapshots)) {
+    BRAID_EXPECT_OK(s);
+    EXPECT_NE(snapshot, nullptr);
+    return;
+  }
+  EXPECT_TRUE(HasCode(s, Status::Code::kNotSupported)) << s.ToString();
+  EXPECT_EQ(snapshot, nullptr);
+}
+
 }  // namespace
 }  // namespace braid::test

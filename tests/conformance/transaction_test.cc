@@ -19,6 +19,15 @@ class TransactionTest : public ConformanceTest {
         for_update ? transaction->GetForUpdate(key, &value) : transaction->Get(key, &value);
     return s.ok() ? value : s.IsNotFound() ? "(not found)" : s.ToString();
   }
+  /// What was written: 0 stays where it is, 1 to L0, 2 to the last level.
+  void Move(int how_far) {
+    if (how_far == 1) {
+      BRAID_EXPECT_OK(db_->Flush());
+    }
+    if (how_far == 2) {
+      BRAID_EXPECT_OK(db_->Compact());
+    }
+  }
   static std::string Watch(Transaction* transaction, Slice key) {
     return Read(transaction, key, true);
   }
@@ -199,10 +208,10 @@ TEST_P(TransactionTest, IsOverAfterCommitAndRollback) {
   EXPECT_EQ(GetText(db_.get(), "dropped"), "(not found)");
 }
 
-TEST_P(TransactionTest, WithoutWritesItCommitsWhateverOthersDid) {
+TEST_P(TransactionTest, WithoutWritesAndWatchedKeysItCommitsWhateverOthersDid) {
   Put("a", "1");
   const auto transaction = Begin();
-  EXPECT_EQ(Watch(transaction.get(), "a"), "1");
+  EXPECT_EQ(Read(transaction.get(), "a"), "1");
   Put("a", "2");
   BRAID_EXPECT_OK(transaction->Commit());
 }
@@ -273,6 +282,95 @@ TEST_P(NoTransactionTest, ADesignWithoutThemAndAPoolOpenedForReadingSaySo) {
   db_ = OpenOrFail(reading, path_);
   ASSERT_NE(db_, nullptr);
   EXPECT_TRUE(HasCode(db_->BeginTransaction().status(), Status::Code::kNotSupported));
+}
+
+TEST_P(TransactionTest, DeletesARangeAndShowsItToItselfBefore) {
+  for (const char* key : {"a", "b", "c", "d"}) Put(key, "1");
+  const auto transaction = Begin();
+  BRAID_ASSERT_OK(transaction->Put("b", "own"));
+  BRAID_ASSERT_OK(transaction->Put("b1", "own"));
+  BRAID_ASSERT_OK(transaction->DeleteRange("b", "d"));
+  BRAID_ASSERT_OK(transaction->Put("c", "later"));
+  BRAID_ASSERT_OK(transaction->DeleteRange("x", "x"));
+  EXPECT_EQ(Read(transaction.get(), "a"), "1");
+  EXPECT_EQ(Read(transaction.get(), "b"), "(not found)");
+  EXPECT_EQ(Watch(transaction.get(), "b1"), "(not found)");
+  EXPECT_EQ(Read(transaction.get(), "c"), "later");
+  EXPECT_EQ(Read(transaction.get(), "d"), "1");
+  ExpectContent(db_.get(), model_);
+  BRAID_ASSERT_OK(transaction->Commit());
+  model_ = {{"a", "1"}, {"c", "later"}, {"d", "1"}};
+  ExpectContent(db_.get(), model_);
+  const auto rest = Begin();
+  BRAID_ASSERT_OK(rest->DeleteRange(std::nullopt, std::nullopt));
+  BRAID_ASSERT_OK(rest->Commit());
+  ExpectContent(db_.get(), {});
+  AbandonAndReopen();
+  ExpectContent(db_.get(), {});
+  const auto over = Begin();
+  EXPECT_TRUE(HasCode(over->DeleteRange(std::string(kMaxKeyBytes + 1, 'k'), std::nullopt),
+                      Status::Code::kInvalidArgument));
+  over->Rollback();
+  EXPECT_TRUE(HasCode(over->DeleteRange("a", "b"), Status::Code::kInvalidArgument));
+}
+
+TEST_P(TransactionTest, APutOfAnotherIntoADeletedRangeIsBusyAndADeleteIsNot) {
+  for (const int moved : {0, 1, 2}) {
+    Put("a", "1");
+    Put("b", "1");
+    const auto late = Begin();
+    BRAID_ASSERT_OK(late->DeleteRange("a", "c"));
+    BRAID_ASSERT_OK(late->Put("z", "late"));
+    Put("b", "2");
+    Move(moved);
+    EXPECT_TRUE(late->Commit().IsBusy()) << moved;
+    ExpectContent(db_.get(), model_);
+
+    const auto early = Begin();
+    BRAID_ASSERT_OK(early->DeleteRange("a", "c"));
+    Delete("a");
+    Put("c", "behind it");
+    Move(moved);
+    BRAID_EXPECT_OK(early->Commit()) << moved;
+    model_ = {{"c", "behind it"}};
+    ExpectContent(db_.get(), model_);
+  }
+}
+
+TEST_P(TransactionTest, WithoutWritesItIsOkOnlyIfWhatItWatchedIsUnchanged) {
+  for (const int moved : {0, 1, 2}) {
+    Put("a", "1");
+    BRAID_ASSERT_OK(db_->Delete("missing"));
+    const auto begin = [&] {
+      auto transaction = Begin();
+      Watch(transaction.get(), "a");
+      Watch(transaction.get(), "missing");
+      Read(transaction.get(), "other");
+      return transaction;
+    };
+    auto transaction = begin();
+    Put("other", "changed, and not watched");
+    Move(moved);
+    BRAID_EXPECT_OK(transaction->Commit());
+    transaction = begin();
+    Put("a", "1");  // the same value
+    Move(moved);
+    EXPECT_TRUE(transaction->Commit().IsBusy()) << moved;
+    transaction = begin();
+    BRAID_ASSERT_OK(db_->Put("missing", "here"));
+    Move(moved);
+    EXPECT_TRUE(transaction->Commit().IsBusy()) << moved;
+    BRAID_ASSERT_OK(db_->Delete("missing"));
+    transaction = begin();
+    Delete("a");
+    Move(moved);
+    EXPECT_TRUE(transaction->Commit().IsBusy()) << moved;
+    EXPECT_TRUE(HasCode(transaction->Commit(), Status::Code::kInvalidArgument)) << "it is over";
+  }
+  const auto transaction = Begin();
+  Watch(transaction.get(), "a");
+  BRAID_ASSERT_OK(db_->Close());
+  EXPECT_TRUE(HasCode(transaction->Commit(), Status::Code::kClosed));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "db/compared_db.h"
 #include "db/transaction.h"
 #include "design/design.h"
 #include "engine/engine.h"
@@ -53,9 +54,17 @@ class BareDatabase final : public DB {
   std::shared_ptr<engine::Engine> engine_;
 };
 
+class BytesCompared final : public Comparator {
+ public:
+  std::string_view Name() const override { return "tests.the-order-of-bytes-compared"; }
+  int Compare(Slice a, Slice b) const override { return a.compare(b); }
+};
+
 }  // namespace
 
-Result<std::unique_ptr<DB>> OpenBare(const Options& options, std::unique_ptr<media::Media> media) {
+Result<std::unique_ptr<DB>> OpenBare(const Options& options, std::unique_ptr<media::Media> media,
+                                     bool compared) {
+  if (compared) media->set_key_order(HeaderNameOf(BytesCompared().Name()));
   // The crash tests' few entries never fill the least budget that a user may set.
   Options valid = options;
   valid.memory_budget_bytes = std::max<uint64_t>(options.memory_budget_bytes, 1 << 20);
@@ -64,7 +73,9 @@ Result<std::unique_ptr<DB>> OpenBare(const Options& options, std::unique_ptr<med
   if (!design.ok()) return design.status();
   Result<std::shared_ptr<engine::Engine>> engine = (*design)->Make(options, std::move(media));
   if (!engine.ok()) return engine.status();
-  return std::unique_ptr<DB>(std::make_unique<BareDatabase>(std::move(engine).value()));
+  std::unique_ptr<DB> db = std::make_unique<BareDatabase>(std::move(engine).value());
+  if (!compared) return db;
+  return InComparison(std::move(db), std::make_shared<BytesCompared>(), options.read_only);
 }
 
 ReadSectionPause::ReadSectionPause() noexcept {

@@ -9,7 +9,9 @@
 
 namespace braid::crash {
 
-Result<std::unique_ptr<DB>> OpenBare(const Options& options, std::unique_ptr<media::Media> media);
+/// `compared`: in the order of a comparator, which is that of bytes.
+Result<std::unique_ptr<DB>> OpenBare(const Options& options, std::unique_ptr<media::Media> media,
+                                     bool compared = false);
 
 /// So that no two chunks share a page.
 inline constexpr uint64_t kBareChunkBytes = 4096;

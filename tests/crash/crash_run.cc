@@ -83,7 +83,7 @@ void CrashRun::Prefill() {
 void CrashRun::Open(bool other_settings) {
   const Options options = other_settings ? OtherSettings(options_, &random_) : options_;
   Result<std::unique_ptr<DB>> opened =
-      OpenBare(options, std::make_unique<sim::SimMedia>(&sim_, BootId(boot_)));
+      OpenBare(options, std::make_unique<sim::SimMedia>(&sim_, BootId(boot_)), workload_.compared);
   if (!opened.ok()) {
     Fail("open: " + opened.status().ToString());
     return;
@@ -124,6 +124,8 @@ void CrashRun::Step(Action action) {
     case Action::kBatch:
     case Action::kTransaction:
       return Write(action);
+    case Action::kRangeBatch:
+      return WriteRanges();
     case Action::kIngest:
     case Action::kBrokenIngest:
       return Ingest(action == Action::kBrokenIngest);
@@ -185,6 +187,43 @@ void CrashRun::Write(Action action) {
   }
   if (update.value.has_value()) return Finish(db_->Put(update.key, *update.value), "put");
   Finish(db_->Delete(update.key), "delete");
+}
+
+/// A batch with ranges, whose deletes are those of the keys that it finds.
+void CrashRun::WriteRanges() {
+  WriteBatch batch;
+  std::unique_ptr<Transaction> transaction;
+  if (db_->GetCapabilities().transactions && random_.OneIn(2)) {
+    Result<std::unique_ptr<Transaction>> begun = db_->BeginTransaction();
+    if (!begun.ok()) return Fail("begin: " + begun.status().ToString());
+    transaction = std::move(begun).value();
+  }
+  Content content = oracle_.acknowledged();
+  std::vector<Update> made;
+  Status kept;
+  for (const Update& update : generator_.Updates(Action::kRangeBatch)) {
+    const std::optional<std::string> end = generator_.RangeEnd(update.key);
+    std::vector<Update> step{update};
+    if (end) {
+      step.clear();
+      for (auto at = content.lower_bound(update.key); at != content.end() && at->first < *end; ++at)
+        step.push_back({at->first, std::nullopt});
+    }
+    Apply(step, &content);
+    made.insert(made.end(), step.begin(), step.end());
+    const auto write_to = [&](auto* to) {
+      if (end) return to->DeleteRange(update.key, *end);
+      return update.value.has_value() ? to->Put(update.key, *update.value) : to->Delete(update.key);
+    };
+    if (transaction == nullptr) {
+      write_to(&batch);
+    } else if (kept.ok()) {
+      kept = write_to(transaction.get());
+    }
+  }
+  if (!kept.ok()) return Fail("transaction: " + kept.ToString());
+  oracle_.Begin(made);
+  Finish(transaction != nullptr ? transaction->Commit() : db_->Write(batch), "batch with ranges");
 }
 
 /// Reads each key that it writes; nobody else writes, so that it is never told to begin anew.

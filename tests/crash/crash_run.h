@@ -45,6 +45,7 @@ class CrashRun final : CrashPoints {
   void Open(bool other_settings);
   void Step(Action action);
   void Write(Action action);
+  void WriteRanges();
   Status Commit(const std::vector<Update>& updates);
   void Ingest(bool breaks);
   void Finish(const Status& status, const char* what, bool synced = false);

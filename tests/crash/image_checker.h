@@ -145,7 +145,9 @@ class ImageChecker {
 /// Checks all that Verify can see. Empty when all is well.
 std::string CheckStructure(DB* db, VerifyReport* report = nullptr);
 /// Deletes everything and expects the pool to be as empty as a new one of these segments: a chunk
-/// that is not is lost. Empty when all is well, and when a full pool takes no more deletes.
-std::string CheckEmptied(DB* db, const std::set<std::string>& keys, const sim::SimArea& area);
+/// that is not is lost. `most_left`: what lives in an emptied pool takes so many bytes at most.
+/// Empty when all is well, and when a full pool takes no more deletes.
+std::string CheckEmptied(DB* db, const std::set<std::string>& keys, const sim::SimArea& area,
+                         uint64_t most_left = 0);
 
 }  // namespace braid::crash

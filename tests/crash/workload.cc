@@ -16,6 +16,8 @@ void AddOperations(std::vector<Workload>* workloads) {
   all.push_back({"Overwrite", {{kPut, 20}, {kFlush, 1}, {kRead, 1}}});
   all.back().keys = 4;
   all.push_back({"Batch", {{kBatch, 10}, {kPut, 2}, {kFlush, 1}}});
+  all.push_back(
+      {"RangeBatch", {{kRangeBatch, 10}, {kPut, 12}, {kFlush, 1}, {kCompact, 1}, {kCrash, 1}}});
   all.push_back({"Transaction", {{kTransaction, 10}, {kPut, 2}, {kFlush, 1}, {kCompact, 1}}});
   all.push_back({"Delete", {{kPut, 8}, {kDelete, 8}, {kBatch, 2}, {kFlush, 1}, {kCompact, 1}}});
   all.back().keys = 12;
@@ -64,6 +66,32 @@ void AddOperations(std::vector<Workload>* workloads) {
   all.back().operations = 80;
   all.back().memory_bytes = 10u << 10;
   all.back().cost = 8;
+}
+
+/// In the order of a comparator.
+void AddComparator(std::vector<Workload>* workloads) {
+  using enum Action;
+  std::vector<Workload>& all = *workloads;
+  // Nodes of its tree are split and go again.
+  all.push_back({"Comparator",
+                 {{kPut, 20},
+                  {kDelete, 6},
+                  {kBatch, 4},
+                  {kRangeBatch, 3},
+                  {kTakeSnapshot, 1},
+                  {kDropSnapshot, 1},
+                  {kReadSnapshot, 1},
+                  {kFlush, 1},
+                  {kCompact, 1},
+                  {kReopen, 1},
+                  {kCrash, 1}}});
+  all.back().compared = true;
+  all.back().keys = 240;
+  all.back().prefill = 40;
+  all.back().point_one_in = 4;
+  all.back().operations = 50;
+  all.back().initial_bytes = 256u << 10;
+  all.back().cost = 4;
 }
 
 /// So many keys that nodes of indexes are split, and united when the keys go.
@@ -234,6 +262,7 @@ void AddSessions(std::vector<Workload>* workloads) {
 std::vector<Workload> MakeWorkloads() {
   std::vector<Workload> all;
   AddOperations(&all);
+  AddComparator(&all);
   AddManyKeys(&all);
   AddVersions(&all);
   AddSpace(&all);
@@ -278,6 +307,11 @@ Workload OnStore(Workload workload, const test::StoreKind& kind) {
   if (workload.max_bytes != 0) workload.max_bytes += (options.pool.regions - 1) * 8 * kChunkBytes;
   const Capabilities can = kind.capabilities();
   if (!can.atomic_batches) workload.max_batch = 1;
+  if (!can.atomic_batches) {
+    std::erase_if(workload.weights, [](const std::pair<Action, uint32_t>& weight) {
+      return weight.first == Action::kRangeBatch;
+    });
+  }
   if (!can.transactions) {
     for (auto& [action, weight] : workload.weights) {
       if (action == Action::kTransaction) action = Action::kPut;
@@ -310,6 +344,8 @@ std::vector<Workload> OnAllStores(const std::vector<Workload>& workloads) {
       if (workload.threads != 1) continue;
       const test::StoreKind& kind = test::StoreKinds()[i];
       // Puts with sync come with this class of media only.
+      // A design without snapshots refuses a comparator.
+      if (workload.compared && !kind.capabilities().snapshots) continue;
       const bool keeps = workload.media_class != MediaClass::kPage ||
                          kind.capabilities().survives_power_loss_on_page_media;
       if (keeps) all.push_back(OnStore(workload, kind));
@@ -434,6 +470,12 @@ std::string Generator::Value() {
   return value;
 }
 
+std::optional<std::string> Generator::RangeEnd(const std::string& begin) {
+  if (!random_.OneIn(3)) return std::nullopt;
+  std::string end = Key();
+  return end < begin ? begin + "~" : end;
+}
+
 std::vector<Update> Generator::Updates(Action action) {
   std::vector<Update> updates;
   if (action == Action::kIngest || action == Action::kBrokenIngest) {
@@ -442,7 +484,8 @@ std::vector<Update> Generator::Updates(Action action) {
     for (const std::string& key : keys) updates.push_back({key, Value()});
     return updates;
   }
-  const bool several = action == Action::kBatch || action == Action::kTransaction;
+  const bool several =
+      action == Action::kBatch || action == Action::kTransaction || action == Action::kRangeBatch;
   const uint64_t count = several ? 1 + random_.Uniform(workload_.max_batch) : 1;
   for (uint64_t i = 0; i < count; ++i) {
     Update update{Key(), {}};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ enum class Action : uint8_t {
   kDelete,
   kBatch,
   kTransaction,   ///< that reads what it writes, and commits
+  kRangeBatch,    ///< puts, deletes, and deletes of ranges; half of them by a transaction
   kIngest,        ///< many records, sorted
   kBrokenIngest,  ///< one whose source fails somewhere
   kFlush,
@@ -56,7 +58,8 @@ struct Workload {
   uint64_t memtable_bytes = 0;  ///< 0: drawn, 1 to 4 KiB
   uint64_t memory_bytes = 0;    ///< about the memory budget; 0: drawn, mostly plenty
   MediaClass media_class = MediaClass::kCacheLine;
-  uint32_t threads = 1;  ///< more: threaded_run.h
+  bool compared = false;  ///< in the order of a comparator, which is that of bytes
+  uint32_t threads = 1;   ///< more: threaded_run.h
   test::StoreKind kind = test::KindNamed(test::StoreKind::kLinked);
 };
 
@@ -79,6 +82,8 @@ class Generator {
   Action NextAction();
   /// Updates of a put, delete, batch or ingest; of the last the keys ascend.
   std::vector<Update> Updates(Action action);
+  /// For one update of a range batch in three: the end of the range that begins with its key.
+  std::optional<std::string> RangeEnd(const std::string& begin);
   Random& random() noexcept { return random_; }
 
  private:

@@ -44,6 +44,16 @@ TEST(NoMemorySnapshotTest, ReadsAtItAreOutOfMemory) {
     ASSERT_NE(snapshot, nullptr);
     if (failed) {
       ExpectReadsSaySo(db.get(), snapshot.get());
+      std::shared_ptr<const Snapshot> other = snapshot;
+      Inject({Call::kNew, k, true, ENOMEM});
+      Status said;
+      {
+        const Armed armed;
+        said = db->GetSnapshot(&other);
+      }
+      Inject({});
+      EXPECT_TRUE(HasCode(said, Status::Code::kOutOfMemory)) << said.ToString();
+      EXPECT_EQ(other, nullptr);
     } else {
       EXPECT_EQ(GetText(db.get(), "k", snapshot.get()), "old");
     }

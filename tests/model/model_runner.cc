@@ -91,7 +91,9 @@ bool ModelRunner::DoBatch() {
   for (uint64_t i = 0; i < updates; ++i) {
     const std::string key = RandomKey();
     if (keys.size() < 200) keys += " " + Printable(key, 16);
-    if (random_.OneIn(3)) {
+    if (can_.atomic_batches && random_.OneIn(12)) {
+      keys += DeleteRangeBy(&batch, key);
+    } else if (random_.OneIn(3)) {
       batch.Delete(key);
       model_.erase(key);
     } else {
@@ -102,6 +104,32 @@ bool ModelRunner::DoBatch() {
   }
   Note("batch of " + std::to_string(updates) + keys);
   return Check(db()->Write(batch), "batch");
+}
+
+/// Adds the delete of a few keys from `begin` on, now and then of all on one side of it. Returns
+/// what to note of it.
+std::string ModelRunner::DeleteRangeBy(WriteBatch* batch, const std::string& begin) {
+  const bool is_all_mine = prefix_.empty();
+  if (is_all_mine && random_.OneIn(60)) {
+    const bool is_below = random_.OneIn(2);
+    const auto at = model_.lower_bound(begin);
+    if (is_below) {
+      batch->DeleteRange(std::nullopt, begin);
+      model_.erase(model_.begin(), at);
+    } else {
+      batch->DeleteRange(begin, std::nullopt);
+      model_.erase(at, model_.end());
+    }
+    return is_below ? " .." : " to the end";
+  }
+  const auto from = model_.lower_bound(begin);
+  auto to = from;
+  for (uint64_t i = random_.Below(8); i > 0 && to != model_.end(); --i) ++to;
+  const std::string end = to != model_.end() ? to->first : begin;
+  batch->DeleteRange(begin, end);
+  if (to == model_.end()) return " (nothing)";  // an empty range
+  model_.erase(from, to);
+  return " to " + Printable(end, 16);
 }
 
 bool ModelRunner::DoCompareAndSwap() {

@@ -55,6 +55,7 @@ class ModelRunner {
   bool DoPut();
   bool DoDelete();
   bool DoBatch();
+  std::string DeleteRangeBy(WriteBatch* batch, const std::string& begin);
   bool DoCompareAndSwap();
   bool DoGet();
   bool DoScan();

@@ -111,6 +111,17 @@ BRAID_JNI(void, batchDelete)(JNIEnv* env, jclass self, jlong batch, jlong buffer
   braid_writebatch_delete((braid_writebatch_t*)Bytes(batch), Bytes(buffer), (size_t)key_size);
 }
 
+/* A size below 0: no bound. */
+BRAID_JNI(void, batchDeleteRange)
+(JNIEnv* env, jclass self, jlong batch, jlong buffer, jint begin_size, jint end_size) {
+  (void)env, (void)self;
+  const char* begin = Bytes(buffer);
+  const size_t begin_bytes = begin_size < 0 ? 0 : (size_t)begin_size;
+  braid_writebatch_delete_range((braid_writebatch_t*)Bytes(batch), begin_size < 0 ? NULL : begin,
+                                begin_bytes, end_size < 0 ? NULL : begin + begin_bytes,
+                                end_size < 0 ? 0 : (size_t)end_size);
+}
+
 /* ---- Iterators ------------------------------------------------------------------------------ */
 
 /* As in BraidIterator.java. */

@@ -6,7 +6,9 @@
 
 static JavaVM* virtual_machine;
 static jclass exception_class;
-static jmethodID log_method; /* Native.log(Object, byte[]) */
+static jmethodID log_method;     /* Native.log(Object, byte[]) */
+static jmethodID compare_method; /* Native.compare(Object, byte[], byte[]) */
+static jmethodID to_string_method;
 static jclass native_class;
 static pthread_key_t attached; /* a thread that Attach() has attached */
 
@@ -27,7 +29,14 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void* reserved) {
   exception_class = (*env)->NewGlobalRef(env, exception);
   native_class = (*env)->NewGlobalRef(env, native);
   log_method = (*env)->GetStaticMethodID(env, native, "log", "(Ljava/lang/Object;[B)V");
-  if (exception_class == NULL || native_class == NULL || log_method == NULL) return JNI_ERR;
+  compare_method = (*env)->GetStaticMethodID(env, native, "compare", "(Ljava/lang/Object;[B[B)I");
+  jclass object = (*env)->FindClass(env, "java/lang/Object");
+  if (object == NULL) return JNI_ERR;
+  to_string_method = (*env)->GetMethodID(env, object, "toString", "()Ljava/lang/String;");
+  if (exception_class == NULL || native_class == NULL || log_method == NULL ||
+      compare_method == NULL || to_string_method == NULL) {
+    return JNI_ERR;
+  }
   return JNI_VERSION_1_8;
 }
 
@@ -62,13 +71,19 @@ jstring TakeText(JNIEnv* env, char* text) {
   return result;
 }
 
+/* Unless an exception is under way. */
+static void ThrowOutOfMemory(JNIEnv* env) {
+  if ((*env)->ExceptionCheck(env)) return;
+  jclass error = (*env)->FindClass(env, "java/lang/OutOfMemoryError");
+  if (error != NULL) (*env)->ThrowNew(env, error, "no memory for a copy of a path, name or key");
+}
+
 /* A copy with a zero byte behind it; NULL with an exception under way when memory runs out. */
 static char* CopyOf(JNIEnv* env, jbyteArray bytes) {
   const jsize size = (*env)->GetArrayLength(env, bytes);
   char* copy = malloc((size_t)size + 1);
   if (copy == NULL) {
-    jclass error = (*env)->FindClass(env, "java/lang/OutOfMemoryError");
-    if (error != NULL) (*env)->ThrowNew(env, error, "no memory for a copy of a path or key");
+    ThrowOutOfMemory(env);
     return NULL;
   }
   (*env)->GetByteArrayRegion(env, bytes, 0, size, (jbyte*)copy);
@@ -115,6 +130,75 @@ static void ForgetLogger(void* state) {
   if (env != NULL) (*env)->DeleteGlobalRef(env, (jobject)state);
 }
 
+/* ---- Comparator ------------------------------------------------------------------------------ */
+
+typedef struct {
+  jobject object;
+  char* name;
+} JavaComparator;
+
+static const char* NameOfComparator(void* state) { return ((JavaComparator*)state)->name; }
+
+static void ForgetComparator(void* state) {
+  JavaComparator* comparator = state;
+  JNIEnv* env = comparator->object == NULL ? NULL : Attach();
+  if (env != NULL) (*env)->DeleteGlobalRef(env, comparator->object);
+  free(comparator->name);
+  free(comparator);
+}
+
+static jbyteArray ArrayOf(JNIEnv* env, const char* bytes, size_t size) {
+  jbyteArray array = (*env)->NewByteArray(env, (jsize)size);
+  if (array != NULL) (*env)->SetByteArrayRegion(env, array, 0, (jsize)size, (const jbyte*)bytes);
+  return array;
+}
+
+static char* Duplicate(const char* text) {
+  const size_t size = strlen(text) + 1;
+  char* copy = malloc(size);
+  if (copy != NULL) memcpy(copy, text, size);
+  return copy;
+}
+
+/* What was thrown, as text from malloc; it is no longer pending. */
+static char* TakeException(JNIEnv* env) {
+  char* text = NULL;
+  jthrowable thrown = (*env)->ExceptionOccurred(env);
+  (*env)->ExceptionClear(env);
+  jstring shown = (jstring)(*env)->CallObjectMethod(env, thrown, to_string_method);
+  if (shown != NULL && !(*env)->ExceptionCheck(env)) {
+    const char* chars = (*env)->GetStringUTFChars(env, shown, NULL);
+    if (chars != NULL) {
+      text = Duplicate(chars);
+      (*env)->ReleaseStringUTFChars(env, shown, chars);
+    }
+  }
+  (*env)->ExceptionClear(env);
+  if (shown != NULL) (*env)->DeleteLocalRef(env, shown);
+  (*env)->DeleteLocalRef(env, thrown);
+  return text != NULL ? text : Duplicate("it has thrown an exception");
+}
+
+static int Compare(void* state, const char* a, size_t asize, const char* b, size_t bsize,
+                   char** error) {
+  JNIEnv* env = Attach();
+  if (env == NULL) {
+    *error = Duplicate("the Java virtual machine is gone");
+    return 0;
+  }
+  jint order = 0;
+  jbyteArray left = ArrayOf(env, a, asize);
+  jbyteArray right = left == NULL ? NULL : ArrayOf(env, b, bsize);
+  if (right != NULL) {
+    order = (*env)->CallStaticIntMethod(env, native_class, compare_method,
+                                        ((JavaComparator*)state)->object, left, right);
+  }
+  if ((*env)->ExceptionCheck(env)) *error = TakeException(env);
+  if (right != NULL) (*env)->DeleteLocalRef(env, right);
+  if (left != NULL) (*env)->DeleteLocalRef(env, left);
+  return order;
+}
+
 /* ---- Options --------------------------------------------------------------------------------- */
 
 BRAID_JNI(jlong, createOptions)
@@ -141,6 +225,29 @@ BRAID_JNI(jlong, createOptions)
     braid_logger_destroy(made);
   }
   return (jlong)(intptr_t)options;
+}
+
+BRAID_JNI(void, setComparator)
+(JNIEnv* env, jclass self, jlong options, jbyteArray name, jobject comparator) {
+  (void)self;
+  JavaComparator* made = calloc(1, sizeof *made);
+  if (made == NULL) {
+    ThrowOutOfMemory(env);
+    return;
+  }
+  made->name = CopyOf(env, name);
+  made->object = made->name == NULL ? NULL : (*env)->NewGlobalRef(env, comparator);
+  braid_comparator_t* handle =
+      made->object == NULL
+          ? NULL
+          : braid_comparator_create_fallible(made, ForgetComparator, Compare, NameOfComparator);
+  if (handle == NULL) {
+    ForgetComparator(made);
+    ThrowOutOfMemory(env);
+    return;
+  }
+  braid_options_set_comparator((braid_options_t*)Bytes(options), handle);
+  braid_comparator_destroy(handle);
 }
 
 BRAID_JNI(void, setOption)

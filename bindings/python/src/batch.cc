@@ -1,4 +1,6 @@
 // Purpose: WriteBatch. Thread safety: any thread, under the GIL. Persistence: none.
+#include <nanobind/stl/optional.h>
+
 #include "objects.h"
 
 namespace braid::python {
@@ -49,6 +51,22 @@ void BatchObject::Delete(const nb::bytes& key) {
   Changing().Delete(Key(key));
 }
 
+void BatchObject::DeleteRange(const std::optional<nb::bytes>& start,
+                              const std::optional<nb::bytes>& stop) {
+  CheckOpen();
+  CheckSizes(prefix_.size() + (start ? start->size() : 0), 0);
+  CheckSizes(prefix_.size() + (stop ? stop->size() : 0), 0);
+  std::optional<std::string> from;
+  std::optional<std::string> to;
+  if (start || !prefix_.empty()) from = prefix_ + (start ? std::string(SliceOf(*start)) : "");
+  if (stop) {
+    to = prefix_ + std::string(SliceOf(*stop));
+  } else {
+    to = Behind(prefix_);
+  }
+  Changing().DeleteRange(from, to);
+}
+
 void BatchObject::Clear() {
   CheckOpen();
   updates_ = std::make_shared<WriteBatch>();
@@ -89,6 +107,8 @@ void BindBatch(nb::module_& module) {
   nb::class_<BatchObject>(module, "WriteBatch", nb::is_final(), nb::is_weak_referenceable())
       .def("put", &BatchObject::Put, "key"_a, "value"_a)
       .def("delete", &BatchObject::Delete, "key"_a)
+      .def("delete_range", &BatchObject::DeleteRange, "start"_a.none() = nb::none(),
+           "stop"_a.none() = nb::none())
       .def("clear", &BatchObject::Clear)
       .def("write", &BatchObject::Write)
       .def("append", &BatchObject::Append, "source"_a)

@@ -18,8 +18,9 @@ using nb::literals::operator""_a;
 /// Python's handle: the last to go closes, unless something still reads.
 class DatabaseObject {
  public:
-  DatabaseObject(const nb::bytes& path, nb::object name, const Options& options)
-      : handle_(Open(PathOf(path), options)), name_(std::move(name)) {}
+  DatabaseObject(const nb::bytes& path, nb::object name, const Options& options,
+                 std::shared_ptr<const Comparator> comparator)
+      : handle_(Open(PathOf(path), options, std::move(comparator))), name_(std::move(name)) {}
 
   DB* Use() const { return handle_->Use(); }
   HandlePtr handle() const { return handle_; }
@@ -28,11 +29,14 @@ class DatabaseObject {
   void Close() { Check(handle_->Close()); }
 
  private:
-  static std::shared_ptr<Handle> Open(const std::string& path, const Options& options) {
+  static std::shared_ptr<Handle> Open(const std::string& path, const Options& options,
+                                      std::shared_ptr<const Comparator> comparator) {
     std::optional<Result<std::unique_ptr<DB>>> opened;
     {
       const WithoutGil others;
-      opened.emplace(DB::Open(options, path));
+      opened.emplace(comparator != nullptr
+                         ? DB::OpenWithComparator(options, path, std::move(comparator))
+                         : DB::Open(options, path));
     }
     Check(opened->status());
     return std::make_shared<Handle>(std::move(*opened).value());
@@ -330,12 +334,17 @@ HandlePtr HandleOf(nb::handle database) {
 
 void BindDatabase(nb::module_& module) {
   nb::class_<DatabaseObject> type(module, "Database", nb::is_weak_referenceable());
-  type.def("__init__", [](DatabaseObject* self, const nb::bytes& path, nb::object name,
-                          const Settings& settings, bool create_if_missing, bool error_if_exists,
-                          const std::string& design) {
-    new (self) DatabaseObject(path, std::move(name),
-                              MakeOptions(settings, create_if_missing, error_if_exists, design));
-  });
+  type.def(
+      "__init__",
+      [](DatabaseObject* self, const nb::bytes& path, nb::object name, const Settings& settings,
+         bool create_if_missing, bool error_if_exists, const std::string& design,
+         const nb::object& comparator, const std::optional<nb::bytes>& comparator_name) {
+        new (self) DatabaseObject(path, std::move(name),
+                                  MakeOptions(settings, create_if_missing, error_if_exists, design),
+                                  MakeComparator(comparator, comparator_name));
+      },
+      "path"_a, "name"_a, "settings"_a, "create_if_missing"_a, "error_if_exists"_a, "design"_a,
+      "comparator"_a.none() = nb::none(), "comparator_name"_a.none() = nb::none());
   type.def("close", &DatabaseObject::Close);
   type.def_prop_ro("closed", &DatabaseObject::closed);
   type.def_prop_ro("name", [](Self self) { return self.name(); });

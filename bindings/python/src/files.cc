@@ -1,5 +1,6 @@
 // Purpose: options by name, and the calls for pools that are not open.
 // Thread safety: any thread. Persistence: none of its own.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -20,6 +21,8 @@ Options MakeOptions(const Settings& settings, bool create_if_missing, bool error
 
 namespace {
 
+using nb::literals::operator""_a;
+
 void Destroy(const nb::bytes& path) {
   const std::string name = PathOf(path);
   Status s;
@@ -31,15 +34,18 @@ void Destroy(const nb::bytes& path) {
 }
 
 /// Returns the path at which the damaged pool is kept.
-nb::bytes Repair(const nb::bytes& path, const Settings& settings, const std::string& design) {
+nb::bytes Repair(const nb::bytes& path, const Settings& settings, const std::string& design,
+                 const nb::object& comparator, const std::optional<nb::bytes>& comparator_name) {
   const std::string name = PathOf(path);
   const Options options = MakeOptions(settings, true, false, design);
   RepairReport report;
+  RepairOptions how;
+  how.comparator = MakeComparator(comparator, comparator_name);
   std::string kept;
   Status s;
   {
     const WithoutGil others;
-    s = DB::RepairInPlace(options, name, &report, &kept);
+    s = DB::RepairInPlace(options, name, &report, &kept, how);
   }
   Check(s);
   return BytesOf(kept);
@@ -62,7 +68,8 @@ void Restore(const nb::bytes& checkpoint, const nb::bytes& target, const Setting
 
 void BindFiles(nb::module_& module) {
   module.def("destroy", &Destroy);
-  module.def("repair", &Repair);
+  module.def("repair", &Repair, "path"_a, "settings"_a, "design"_a,
+             "comparator"_a.none() = nb::none(), "comparator_name"_a.none() = nb::none());
   module.def("restore", &Restore);
 }
 

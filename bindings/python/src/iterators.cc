@@ -4,17 +4,16 @@
 
 namespace braid::python {
 
-namespace {
-using nb::literals::operator""_a;
-constexpr char kClosed[] = "Database or iterator is closed";
-
-/// The first key behind all that begin with `prefix`, or none.
 std::optional<std::string> Behind(std::string prefix) {
   while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
   if (prefix.empty()) return std::nullopt;
   prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
   return prefix;
 }
+
+namespace {
+using nb::literals::operator""_a;
+constexpr char kClosed[] = "Database or iterator is closed";
 
 /// The first key behind `key`.
 std::string After(const std::string& key) { return key + '\0'; }

@@ -21,6 +21,13 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 Options MakeOptions(const Settings& settings, bool create_if_missing, bool error_if_exists,
                     const std::string& design);
 
+/// None: null. Compare throws what the function of Python has raised, as a C++ exception.
+std::shared_ptr<const Comparator> MakeComparator(const nb::object& comparator,
+                                                 const std::optional<nb::bytes>& name);
+
+/// The first key behind all that begin with `prefix`, or none.
+std::optional<std::string> Behind(std::string prefix);
+
 /// The handle of a _core.Database. Throws ClosedError, or TypeError for anything else.
 HandlePtr HandleOf(nb::handle database);
 
@@ -55,6 +62,7 @@ class BatchObject {
 
   void Put(const nb::bytes& key, nb::handle value);
   void Delete(const nb::bytes& key);
+  void DeleteRange(const std::optional<nb::bytes>& start, const std::optional<nb::bytes>& stop);
   void Clear();
   void Write();
   void Append(const BatchObject& source);

@@ -62,16 +62,14 @@ constexpr char kClosed[] = "Database or snapshot is closed";
 SnapshotObject::SnapshotObject(HandlePtr handle, std::string prefix)
     : handle_(std::move(handle)), prefix_(std::move(prefix)) {
   DB* const db = handle_->Use();
+  Status s;
   {
     const WithoutGil others;
-    snapshot_ = db->GetSnapshot();
+    s = db->GetSnapshot(&snapshot_);
   }
-  if (snapshot_->status().ok()) return;
+  if (s.ok()) return;
   (void)handle_->Use();  // closed meanwhile?
-  if (!db->GetCapabilities().snapshots) {
-    RaiseNamed("NotSupportedError", "the design of this database has no snapshots");
-  }
-  throw std::bad_alloc();
+  Check(s);
 }
 
 std::shared_ptr<const Snapshot> SnapshotObject::Use() const {

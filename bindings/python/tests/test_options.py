@@ -1,5 +1,7 @@
 """plyvel's options: which of them do something here, and which are refused."""
 
+import threading
+
 import pytest
 
 import braiddb
@@ -37,11 +39,70 @@ def test_other_compressions_are_refused(path):
         braiddb.DB(path, compression=1)
 
 
-def test_a_comparator_is_refused_with_what_to_do(path):
-    with pytest.raises(braiddb.NotSupportedError, match="big-endian"):
-        braiddb.DB(path, comparator=lambda a, b: 0, comparator_name=b"any")
-    with pytest.raises(braiddb.NotSupportedError, match="order of their bytes"):
-        braiddb.repair_db(path, comparator=lambda a, b: 0, comparator_name=b"any")
+def reversed_order(a, b):
+    return (a < b) - (a > b)
+
+
+def test_a_comparator_orders_keys(path):
+    arguments = dict(create_if_missing=True, comparator=reversed_order,
+                     comparator_name=b"a-name-of-more-than-23-characters")
+    with braiddb.DB(path, **arguments) as db:
+        for key in (b"b", b"a", b"c"):
+            db.put(key, key)
+        assert list(db) == [(b"c", b"c"), (b"b", b"b"), (b"a", b"a")]
+        assert list(db.iterator(start=b"b", include_value=False)) == [b"b", b"a"]
+        assert list(db.iterator(reverse=True, include_value=False)) == [b"a", b"b", b"c"]
+        with db.write_batch() as batch:
+            batch.delete_range(b"c", b"a")
+            batch.put(b"d", b"d")
+        assert dict(db) == {b"d": b"d", b"a": b"a"}
+    for other in (dict(create_if_missing=True),
+                  dict(arguments, comparator_name=b"a-name-of-more-than-23-letters")):
+        with pytest.raises(braiddb.InvalidArgumentError, match="a-name"):
+            braiddb.DB(path, **other)
+    kept = braiddb.repair_db(path, comparator=reversed_order,
+                             comparator_name=b"a-name-of-more-than-23-characters")
+    assert kept.endswith(".damaged-1")
+    with braiddb.DB(path, **arguments) as db:
+        assert list(db.iterator(include_value=False)) == [b"d", b"a"]
+
+
+def test_what_a_comparator_raises_ends_the_call(path):
+    def careful(a, b):
+        if b"bad" in (a, b):
+            raise KeyError("no such key")
+        return (a > b) - (a < b)
+
+    with braiddb.DB(path, create_if_missing=True, comparator=careful,
+                    comparator_name=b"careful") as db:
+        db.put(b"k", b"v")
+        with pytest.raises(braiddb.Error, match="no such key"):
+            db.put(b"bad", b"v")
+        with pytest.raises(braiddb.Error, match="no such key"):
+            list(db.iterator(start=b"bad"))
+        db.put(b"l", b"v")
+        assert list(db.iterator(include_value=False)) == [b"k", b"l"]
+    with braiddb.DB(path, comparator=lambda a, b: "no number", comparator_name=b"careful") as db:
+        with pytest.raises(braiddb.Error, match="careful"):
+            db.put(b"m", b"v")
+
+
+def test_threads_compare_side_by_side(path):
+    with braiddb.DB(path, create_if_missing=True, comparator=reversed_order,
+                    comparator_name=b"reversed") as db:
+        def work(name):
+            for i in range(200):
+                db.put(b"%s%03d" % (name, i), name)
+                assert db.get(b"%s%03d" % (name, i)) == name
+                assert next(db.iterator())
+
+        threads = [threading.Thread(target=work, args=(name,)) for name in (b"a", b"b", b"c")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        keys = list(db.iterator(include_value=False))
+        assert keys == sorted(keys, reverse=True) and len(keys) == 600
 
 
 def test_options_by_name(path):

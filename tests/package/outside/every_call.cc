@@ -67,6 +67,12 @@ class Wrapper final : public braid::DB {
 };
 
 // Longer keys come later.
+class Backwards final : public braid::Comparator {
+ public:
+  std::string_view Name() const override { return "backwards"; }
+  int Compare(braid::Slice a, braid::Slice b) const override { return b.compare(a); }
+};
+
 class ByLength final : public braid::KeyOrder {
  public:
   std::string_view Name() const override { return "by-length"; }
@@ -105,8 +111,10 @@ class OneRecord final : public braid::RecordSource {
 struct CountUpdates final : braid::WriteBatch::Handler {
   void Put(braid::Slice, braid::Slice) override { ++puts; }
   void Delete(braid::Slice) override { ++deletes; }
+  void DeleteRange(std::optional<braid::Slice>, std::optional<braid::Slice>) override { ++ranges; }
   int puts = 0;
   int deletes = 0;
+  int ranges = 0;
 };
 
 void CallWithoutDatabase() {
@@ -128,6 +136,9 @@ void CallWithoutDatabase() {
   batch.Put("one", "1");
   batch.Delete("one");
   batch.Append(batch);
+  braid::WriteBatch range;
+  range.DeleteRange("one", std::nullopt);
+  REQUIRE(range.Ranges() == 1);
   CountUpdates counted;
   batch.Iterate(&counted);
   REQUIRE(counted.puts == 2 && counted.deletes == 2);
@@ -170,6 +181,8 @@ void CallDatabase(const std::string& folder) {
   const auto changed = braid::Update(
       db.get(), "key", [](std::optional<braid::Slice> value) { return std::string(*value) + "!"; });
   REQUIRE(changed.status());
+  std::shared_ptr<const braid::Snapshot> held;
+  REQUIRE(db->GetSnapshot(&held));
   auto transaction = db->BeginTransaction();
   REQUIRE(transaction.status());
   std::string value;
@@ -192,6 +205,14 @@ void CallOnPools(const std::string& folder) {
   std::string kept;
   REQUIRE(braid::DB::RepairInPlace(options, folder + "/pool", &report, &kept));
 
+  {
+    const std::string compared = folder + "/compared";
+    auto db = braid::DB::OpenWithComparator(options, compared, std::make_shared<Backwards>());
+    REQUIRE(db.status());
+    REQUIRE((*db)->Put("a", "1"));
+    db->reset();
+    REQUIRE(braid::DB::Destroy(compared));
+  }
   const std::string ordered = folder + "/ordered";
   {
     auto db = braid::DB::Open(options, ordered, std::make_shared<ByLength>());

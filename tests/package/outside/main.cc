@@ -10,6 +10,7 @@ namespace {
 struct CountUpdates : braid::WriteBatch::Handler {
   void Put(braid::Slice, braid::Slice) override { ++puts; }
   void Delete(braid::Slice) override { ++deletes; }
+  void DeleteRange(std::optional<braid::Slice>, std::optional<braid::Slice>) override {}
   int puts = 0;
   int deletes = 0;
 };

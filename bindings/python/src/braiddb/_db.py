@@ -67,7 +67,8 @@ class DB(_core.Database):
             read_only=read_only,
             options=options,
         )
-        super().__init__(path, given, by_name, bool(create_if_missing), bool(error_if_exists), design)
+        super().__init__(path, given, by_name, bool(create_if_missing), bool(error_if_exists), design,
+                         comparator, comparator_name)
         _open_databases.add(self)
 
     def __repr__(self) -> str:
@@ -308,7 +309,9 @@ def repair_db(
         comparator_name=comparator_name,
         options=options,
     )
-    return os.fsdecode(_core.repair(file_system_name(name)[0], by_name, design))
+    return os.fsdecode(
+        _core.repair(file_system_name(name)[0], by_name, design, comparator, comparator_name)
+    )
 
 
 def destroy_db(name: Path) -> None:

@@ -7,8 +7,6 @@ import os
 from collections.abc import Mapping
 from typing import Any, Optional, Union
 
-from ._errors import NotSupportedError
-
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Value = Union[str, int, float, bool]
 
@@ -48,10 +46,6 @@ def _check_comparator(comparator: Any, comparator_name: Any) -> None:
         raise TypeError("'comparator_name' must be bytes")
     if not callable(comparator):
         raise TypeError("'comparator' must be callable")
-    raise NotSupportedError(
-        "braid keeps keys in the order of their bytes and takes no comparator; encode keys so that "
-        "their bytes sort as wanted: integers big-endian, text in one case"
-    )
 
 
 def _check_compression(compression: Any) -> None:

@@ -213,7 +213,7 @@ public final class BraidDB extends Handle implements DB {
   }
 
   @Override
-  public WriteBatch createWriteBatch() {
+  public BraidWriteBatch createWriteBatch() {
     return new BraidWriteBatch();
   }
 

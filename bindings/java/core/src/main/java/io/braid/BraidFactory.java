@@ -4,6 +4,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import org.iq80.leveldb.DBComparator;
 import org.iq80.leveldb.DBException;
 import org.iq80.leveldb.DBFactory;
 import org.iq80.leveldb.Options;
@@ -13,8 +14,10 @@ import org.iq80.leveldb.Options;
  *
  * <p>Of LevelDB's options, block size, restart interval, open files, compression and checksums have
  * no effect (there are no blocks, and every read verifies); the memory budget becomes at least the
- * cache size. A comparator is refused: keys are in byte order. A write buffer size other than
- * LevelDB's default of 4 MiB is taken.
+ * cache size. A comparator orders the keys, slower than byte order (the project's page on
+ * comparators says by how much); it is called from any thread, and what it throws ends the call
+ * with a DBException. Its findShortestSeparator and findShortSuccessor are not called. A write
+ * buffer size other than LevelDB's default of 4 MiB is taken.
  */
 public final class BraidFactory implements DBFactory {
   /** The one there needs to be. */
@@ -31,16 +34,15 @@ public final class BraidFactory implements DBFactory {
   }
 
   private static void with(Options options, Call call) throws IOException {
-    if (options.comparator() != null) {
-      throw new IllegalArgumentException("the comparator \"" + options.comparator().name()
-          + "\" can't be used: braid keeps keys in byte order; encode keys so that their bytes "
-          + "sort as wanted");
-    }
     int buffer = options.writeBufferSize();
     long made = Handle.made(Native.createOptions(options.createIfMissing(),
         options.errorIfExists(), options.paranoidChecks(),
         buffer == LEVELDB_WRITE_BUFFER ? 0 : buffer, options.cacheSize(), options.logger()));
     try {
+      DBComparator comparator = options.comparator();
+      if (comparator != null) {
+        Native.setComparator(made, bytes(comparator.name()), comparator);
+      }
       if (options instanceof BraidOptions) {
         Native.setDesign(made, bytes(((BraidOptions) options).design()));
         for (Map.Entry<String, String> option : ((BraidOptions) options).named().entrySet()) {

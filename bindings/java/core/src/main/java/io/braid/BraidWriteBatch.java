@@ -4,7 +4,7 @@ import java.util.Objects;
 import org.iq80.leveldb.WriteBatch;
 
 /** Updates that are applied as one atomic step. Calls from several threads take turns. */
-final class BraidWriteBatch extends Handle implements WriteBatch {
+public final class BraidWriteBatch extends Handle implements WriteBatch {
   BraidWriteBatch() {
     super("the write batch", Native.createBatch(), Native::destroyBatch);
   }
@@ -33,6 +33,25 @@ final class BraidWriteBatch extends Handle implements WriteBatch {
     long batch = enter(scratch);
     try {
       Native.batchDelete(batch, scratch.address(), key.length);
+    } finally {
+      leave(scratch);
+    }
+    return this;
+  }
+
+  /**
+   * Deletes the keys from {@code begin} to before {@code end}; null: from the first, to the last.
+   * These are the keys that the database holds when the batch is written, however many, and those
+   * of the updates before this one. Readers and crashes find all of the batch or nothing.
+   */
+  public synchronized BraidWriteBatch deleteRange(byte[] begin, byte[] end) {
+    byte[] none = new byte[0];
+    Scratch scratch = Scratch.mine();
+    scratch.load(begin == null ? none : begin, end == null ? none : end);
+    long batch = enter(scratch);
+    try {
+      Native.batchDeleteRange(batch, scratch.address(), begin == null ? -1 : begin.length,
+          end == null ? -1 : end.length);
     } finally {
       leave(scratch);
     }

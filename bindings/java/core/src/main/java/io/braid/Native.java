@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Locale;
+import org.iq80.leveldb.DBComparator;
 import org.iq80.leveldb.Logger;
 
 /**
@@ -64,6 +65,12 @@ final class Native {
     ((Logger) logger).log(new String(line, StandardCharsets.UTF_8));
   }
 
+  /** Called by whoever calls the store, and by its threads; what it throws ends that call. */
+  @SuppressWarnings("unused")
+  private static int compare(Object comparator, byte[] a, byte[] b) {
+    return Integer.signum(((DBComparator) comparator).compare(a, b));
+  }
+
   // ---- braid_jni.c
   static native long addressOf(ByteBuffer buffer);
 
@@ -86,6 +93,8 @@ final class Native {
 
   static native void batchDelete(long batch, long buffer, int keySize);
 
+  static native void batchDeleteRange(long batch, long buffer, int beginSize, int endSize);
+
   static native long iteratorMove(long iterator, int how, long buffer, int keySize, long capacity);
 
   // ---- jni_handles.c
@@ -93,6 +102,8 @@ final class Native {
       boolean paranoidChecks, long writeBufferSize, long cacheSize, Object logger);
 
   static native void setOption(long options, byte[] name, byte[] value);
+
+  static native void setComparator(long options, byte[] name, Object comparator);
 
   static native void setDesign(long options, byte[] name);
 

@@ -183,6 +183,29 @@ class BraidDBTest extends TempPools {
   }
 
   @Test
+  void aBatchDeletesARangeInItsOrder() throws IOException {
+    try (BraidDB db = open(pool())) {
+      for (String key : new String[] {"a", "b", "c", "d"}) db.put(bytes(key), bytes("old"));
+      try (BraidWriteBatch batch = db.createWriteBatch()) {
+        batch.put(bytes("b1"), bytes("gone"));
+        batch.deleteRange(bytes("b"), bytes("d"));
+        batch.put(bytes("c"), bytes("new"));
+        db.write(batch);
+      }
+      assertNull(db.get(bytes("b")));
+      assertNull(db.get(bytes("b1")));
+      assertEquals("new", text(db.get(bytes("c"))));
+      assertEquals("old", text(db.get(bytes("d"))));
+      try (BraidWriteBatch batch = db.createWriteBatch()) {
+        db.write(batch.deleteRange(null, bytes("c")).deleteRange(bytes("d"), null));
+      }
+      assertNull(db.get(bytes("a")));
+      assertEquals("new", text(db.get(bytes("c"))));
+      assertNull(db.get(bytes("d")));
+    }
+  }
+
+  @Test
   void propertiesSizesAndMaintenance() throws IOException {
     File copy = pool();
     try (BraidDB db = open(pool())) {
@@ -230,29 +253,70 @@ class BraidDBTest extends TempPools {
     IOException design = assertThrows(IOException.class,
         () -> BraidFactory.factory.open(path, new BraidOptions().design("no-such")));
     assertTrue(design.getMessage().contains("no-such"), design.getMessage());
-    DBComparator reverse = new DBComparator() {
-      @Override
-      public String name() {
-        return "reverse";
-      }
+  }
 
-      @Override
-      public byte[] findShortestSeparator(byte[] start, byte[] limit) {
-        return start;
-      }
+  /** Refuses the key "bad". */
+  private static final class Reverse implements DBComparator {
+    private final String name;
 
-      @Override
-      public byte[] findShortSuccessor(byte[] key) {
-        return key;
-      }
+    Reverse(String name) {
+      this.name = name;
+    }
 
-      @Override
-      public int compare(byte[] a, byte[] b) {
-        return Arrays.compare(b, a);
+    @Override
+    public String name() {
+      return name;
+    }
+
+    @Override
+    public byte[] findShortestSeparator(byte[] start, byte[] limit) {
+      return start;
+    }
+
+    @Override
+    public byte[] findShortSuccessor(byte[] key) {
+      return key;
+    }
+
+    @Override
+    public int compare(byte[] a, byte[] b) {
+      if (text(a).equals("bad") || text(b).equals("bad")) {
+        throw new IllegalStateException("no key");
       }
-    };
-    assertThrows(IllegalArgumentException.class,
-        () -> BraidFactory.factory.open(path, new Options().comparator(reverse)));
+      return Arrays.compare(b, a);
+    }
+  }
+
+  @Test
+  void aComparatorOrdersKeys() throws IOException {
+    File path = pool();
+    Options options = new Options().comparator(new Reverse("a name of more than 23 characters"));
+    try (BraidDB db = BraidFactory.factory.open(path, options)) {
+      for (String key : new String[] {"b", "a", "c"}) db.put(bytes(key), bytes(key));
+      try (BraidIterator keys = (BraidIterator) db.iterator()) {
+        keys.seekToFirst();
+        StringBuilder found = new StringBuilder();
+        while (keys.hasNext()) found.append(text(keys.next().getKey()));
+        assertEquals("cba", found.toString());
+        keys.seek(bytes("bb"));
+        assertEquals("b", text(keys.next().getKey()));
+      }
+      DBException thrown =
+          assertThrows(DBException.class, () -> db.put(bytes("bad"), bytes("v")));
+      assertTrue(thrown.getMessage().contains("no key"), thrown.getMessage());
+      db.put(bytes("d"), bytes("v"));
+      assertEquals(2, db.deleteRange(bytes("d"), bytes("b")));
+      assertNull(db.get(bytes("c")));
+      assertEquals("b", text(db.get(bytes("b"))));
+    }
+    IOException other = assertThrows(IOException.class, () -> BraidFactory.factory.open(path,
+        new Options().comparator(new Reverse("a name of more than 23 letters"))));
+    assertTrue(other.getMessage().contains("a name of"), other.getMessage());
+    assertThrows(IOException.class, () -> BraidFactory.factory.open(path, new Options()));
+    BraidFactory.factory.repair(path, options);
+    try (BraidDB db = BraidFactory.factory.open(path, options)) {
+      assertEquals("a", text(db.get(bytes("a"))));
+    }
   }
 
   @Test
