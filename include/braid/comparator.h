@@ -20,7 +20,8 @@ inline constexpr size_t kMaxComparatorName = 255;
 /// keys sorts as they shall: the store keeps the order of these keys in a tree of its own. A put of
 /// a new key, and a delete, write a node of it, 2 KiB on the average, and take turns with all other
 /// writes; an iterator's step costs a lookup; a lookup that finds nothing costs a walk down the
-/// tree, some twenty calls of Compare (docs/internals/decisions/0042-comparators.md has what was measured).
+/// tree, some twenty calls of Compare (docs/internals/decisions/0042-comparators.md has what was
+/// measured).
 ///
 /// What must hold, for all keys: Compare is a function of its arguments alone, today and in the
 /// next release; it is a total order, in which keys that compare as equal are one key: a put of the

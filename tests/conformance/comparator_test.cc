@@ -401,9 +401,9 @@ INSTANTIATE_TEST_SUITE_P(Designs, NoComparatorTest, ::testing::ValuesIn(SetupsWi
                          SetupName);
 
 TEST_P(NoComparatorTest, ADesignThatCanNotSaysSo) {
-  const Status s = DB::OpenWithComparator(options_, folder_.Sub("other"),
-                                          MakeComparator("any", CompareReversed))
-                       .status();
+  const Status s =
+      DB::OpenWithComparator(options_, folder_.Sub("other"), MakeComparator("any", CompareReversed))
+          .status();
   EXPECT_TRUE(HasCode(s, Status::Code::kNotSupported));
   EXPECT_NE(s.message().find("comparator"), std::string::npos) << s.ToString();
 }
