@@ -222,6 +222,12 @@ BRAID_C_EXPORT void braid_destroy_db(const braid_options_t* options, const char*
 BRAID_C_EXPORT void braid_repair_db(const braid_options_t* options, const char* name,
                                     char** errptr);
 
+/* braid: The facts of the pool `name` as one JSON object (the fields of `braid info --json` but
+ * "explanation", docs/json.md), to be released with braid_free: its media class, the provider of
+ * its memory, what becomes of it when power is lost, bad blocks, dirty shutdowns. Neither opens nor
+ * changes the pool. NULL and an error if there is none. */
+BRAID_C_EXPORT char* braid_inspect_json(const char* name, char** errptr);
+
 /* braid: Makes a new pool at `target`, where nothing may be yet, of the checkpoint (any closed
  * pool) `name`, which is only read, and verifies it. `options` are those the new pool will be
  * opened with. `progress` as for braid_checkpoint. After an error there is nothing at `target`. */

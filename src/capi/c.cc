@@ -322,6 +322,18 @@ void braid_repair_db(const braid_options_t* options, const char* name, char** er
   });
 }
 
+char* braid_inspect_json(const char* name, char** errptr) {
+  char* copy = nullptr;
+  Guard(errptr, [&] {
+    const Result<braid::PoolInfo> info = DB::Inspect(name);
+    if (!info.ok()) return info.status();
+    copy = CopyBytes(braid::ToJson(*info));
+    if (copy == nullptr) throw std::bad_alloc();
+    return Status::OK();
+  });
+  return copy;
+}
+
 // ---- Iterator --------------------------------------------------------------------------------
 
 namespace {

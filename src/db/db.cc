@@ -4,7 +4,6 @@
 #include "braid/db.h"
 
 #include <atomic>
-#include <cstdio>
 #include <cstring>
 
 #include <unistd.h>
@@ -28,7 +27,6 @@
 #include "media/pool_lock.h"
 #include "media/region_folders.h"
 #include "pool/pool.h"
-#include "pool/pool_facts.h"
 
 namespace braid {
 
@@ -263,29 +261,6 @@ bool DbHandle::Property(std::string_view name, std::string* value) {
   return true;
 }
 
-std::string PromiseOf(MediaClass media_class) {
-  switch (media_class) {
-    case MediaClass::kByte:
-    case MediaClass::kCacheLine:
-      return "an acknowledged write survives a crash of the process and a loss of power";
-    case MediaClass::kPage:
-      break;
-  }
-  return "an acknowledged write survives a crash of the process; it survives a loss of power if it "
-         "was written with sync";
-}
-
-std::string UuidText(const uint8_t* uuid) {
-  std::string text;
-  for (int i = 0; i < 16; ++i) {
-    char hex[3];
-    std::snprintf(hex, sizeof hex, "%02x", uuid[i]);
-    text += hex;
-    if (i == 3 || i == 5 || i == 7 || i == 9) text += '-';
-  }
-  return text;
-}
-
 }  // namespace
 
 // What a DB that wraps another one answers until it passes the call on.
@@ -430,49 +405,6 @@ Status DestroyPath(const std::string& path) {
   return media::RemovePool(path);
 }
 
-Result<PoolInfo> InspectPath(const std::string& path, const Options& options) {
-  Result<media::PathKind> kind = media::ProbePath(path);
-  if (!kind.ok()) return kind.status();
-  if (*kind == media::PathKind::kMissing) return Status::NotFound("there is no pool at " + path);
-  if (*kind == media::PathKind::kForeign) {
-    return Status::InvalidArgument(path + " is not a braid pool: it holds no segment-000000");
-  }
-  Result<MediaClass> found = media::ProbeMediaClass(path);
-  if (!found.ok()) return found.status();
-  Result<pool::PoolFacts> facts = pool::ReadPoolFacts(path);
-  if (!facts.ok()) return facts.status();
-  const format::PoolHeader& header = facts->header;
-  PoolInfo info;
-  info.path = path;
-  info.uuid = UuidText(header.uuid);
-  info.format_version = header.version;
-  info.design = header.design;
-  info.comparator = header.comparator;
-  info.media_class_forced = options.pool.force_media_class.has_value();
-  info.media_class = options.pool.force_media_class.value_or(*found);
-  info.flush_instruction = info.media_class == MediaClass::kCacheLine ? media::FlushInstruction()
-                           : info.media_class == MediaClass::kByte    ? "none"
-                                                                      : "msync";
-  info.chunk_bytes = header.chunk_bytes;
-  info.pool_bytes = facts->pool_bytes;
-  info.segments = header.segments;
-  info.chunks = facts->pool_bytes / header.chunk_bytes;
-  info.chunks_free = facts->free_chunks;
-  info.entries = facts->entries;
-  if (header.list_kind != 0) info.list_kind = static_cast<ListKind>(header.list_kind);
-  for (const pool::RegionFacts& region : facts->regions) {
-    info.regions.push_back({region.folder, media::NodeOfFolder(region.folder), region.bytes,
-                            region.bytes / header.chunk_bytes, region.free_chunks});
-  }
-  info.clean = header.clean == 1;
-  const media::LockHolder holder = media::ProbeLock(path);
-  info.in_use = holder.held;
-  info.in_use_for_reading = holder.reads;
-  info.in_use_by_pid = holder.pid;
-  info.promise = PromiseOf(info.media_class);
-  return info;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
@@ -501,10 +433,6 @@ Result<std::unique_ptr<DB>> OpenNamed(const Options& options, const std::string&
 
 Status DB::Destroy(const std::string& path) {
   return base::CatchToStatus([&] { return DestroyPath(path); });
-}
-
-Result<PoolInfo> DB::Inspect(const std::string& path, const Options& options) {
-  return base::CatchToStatus([&] { return InspectPath(path, options); });
 }
 
 }  // namespace braid

@@ -403,6 +403,20 @@ static void TestCompareAndSwap(braid_t* db) {
   braid_writeoptions_destroy(options);
 }
 
+/* While the pool "own" is open. */
+static void TestInspect(void) {
+  char* err = NULL;
+  char* text = braid_inspect_json(ScratchPath("own"), &err);
+  NoError(&err, "the facts of a pool are read while it is open");
+  Fact(text != NULL && strstr(text, "\"media_class\":") != NULL &&
+           strstr(text, "\"power_loss\":") != NULL && strstr(text, "\"in_use\":true") != NULL,
+       "they are JSON with the medium, and say that the pool is open");
+  braid_free(text);
+  text = braid_inspect_json("/nowhere/at/all", &err);
+  Fact(text == NULL, "where there is no pool there are no facts");
+  HasError(&err, "and it is an error");
+}
+
 int main(void) {
   braid_t* db;
   MakeScratch();
@@ -413,6 +427,7 @@ int main(void) {
   TestOwnCalls(db);
   TestCompareAndSwap(db);
   TestDeleteRange(db);
+  TestInspect();
   braid_close(db);
   TestAfterClose();
   TestRefusedOptions();

@@ -248,6 +248,16 @@ BRAID_JNI(void, destroy)(JNIEnv* env, jclass self, jlong options, jbyteArray pat
   ThrowIf(env, error);
 }
 
+BRAID_JNI(jstring, inspect)(JNIEnv* env, jclass self, jbyteArray path) {
+  (void)self;
+  char* error = NULL;
+  char* name = CopyOf(env, path);
+  if (name == NULL) return NULL;
+  char* json = braid_inspect_json(name, &error);
+  free(name);
+  return ThrowIf(env, error) ? NULL : TakeText(env, json);
+}
+
 BRAID_JNI(void, repair)(JNIEnv* env, jclass self, jlong options, jbyteArray path) {
   (void)self;
   char* name = CopyOf(env, path);

@@ -58,12 +58,24 @@ void Restore(const nb::bytes& checkpoint, const nb::bytes& target, const Setting
   Check(s);
 }
 
+/// PoolInfo as JSON.
+std::string Inspect(const nb::bytes& path) {
+  const std::string name = PathOf(path);
+  Result<PoolInfo> info = [&] {
+    const WithoutGil others;
+    return DB::Inspect(name);
+  }();
+  Check(info.status());
+  return ToJson(*info);
+}
+
 }  // namespace
 
 void BindFiles(nb::module_& module) {
   module.def("destroy", &Destroy);
   module.def("repair", &Repair);
   module.def("restore", &Restore);
+  module.def("inspect", &Inspect);
 }
 
 }  // namespace braid::python

@@ -6,7 +6,7 @@
 
 from ._core import Iterator, RawIterator, Snapshot, WriteBatch
 from ._core import version as __version__
-from ._db import DB, PrefixedDB, destroy_db, repair_db, restore_db
+from ._db import DB, PrefixedDB, destroy_db, inspect_db, repair_db, restore_db
 from ._errors import (
     BusyError,
     ClosedError,
@@ -34,6 +34,7 @@ __all__ = [
     "repair_db",
     "destroy_db",
     "restore_db",
+    "inspect_db",
     "Error",
     "IOError",
     "CorruptionError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -332,3 +333,12 @@ def restore_db(
         settings(options=options),
         design,
     )
+
+
+def inspect_db(name: Path) -> dict[str, Any]:
+    """The facts of a pool, without opening or changing it: the fields of `braid info --json`. Among
+    them `media_class`; `power_loss` ("kept", "gone": ordinary memory, "as_host", "unknown") and
+    `promise`, what an acknowledged write survives; and for each of the `regions` its `device`, with
+    the `provider` of its memory, `bad_blocks` and `dirty_shutdowns`."""
+    facts: dict[str, Any] = json.loads(_core.inspect(file_system_name(name)[0]))
+    return facts

@@ -120,6 +120,8 @@ final class Native {
 
   static native void repair(long options, byte[] path);
 
+  static native String inspect(byte[] path);
+
   static native String property(long db, byte[] name);
 
   static native String statistics(long db);

@@ -196,6 +196,9 @@ class BraidDBTest extends TempPools {
       assertEquals("braid", db.getProperty("braid.design"));
       assertNull(db.getProperty("no.such"));
       assertTrue(db.statistics().contains("\"puts\":1000"), db.statistics());
+      String facts = factory.inspect(pool);
+      assertTrue(facts.contains("\"power_loss\":"), facts);
+      assertTrue(facts.contains("\"in_use\":true"), facts);
       db.flush();
       db.compactRange(null, null);
       db.checkpoint(copy);
