@@ -239,6 +239,10 @@ struct ReadOptions {
   const Snapshot* snapshot = nullptr;      ///< read as of this snapshot; null: the newest state
   std::optional<std::string> lower_bound;  ///< iterators: first key that is shown (inclusive)
   std::optional<std::string> upper_bound;  ///< iterators: first key that is not (exclusive)
+  /// The same without a copy: the bytes stay the caller's, unchanged, until the iterator is gone.
+  /// They count instead of the two above.
+  std::optional<Slice> lower_slice;
+  std::optional<Slice> upper_slice;
 };
 
 /// Limits that are refused with Status::InvalidArgument.

@@ -3,6 +3,7 @@
 // Persistence: none of its own.
 #include "braid/db.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -12,6 +13,7 @@
 #include "base/forks.h"
 #include "base/no_throw.h"
 #include "braid/version.h"
+#include "db/approximate_size.h"
 #include "db/checkpoint.h"
 #include "db/concurrent_reader.h"
 #include "db/open_named.h"
@@ -119,6 +121,19 @@ class DbHandle final : public DB {
   }
   Status Compact() override {
     return Change([&] { return engine_->Compact(); });
+  }
+  Status CompactRange(const CompactOptions& options, std::optional<Slice> begin,
+                      std::optional<Slice> end) override {
+    return Change([&] { return engine_->CompactRange(options, begin, end); });
+  }
+  Status SetBackgroundLimit(uint64_t bytes_per_second) override {
+    return Change([&] {
+      if (closed_.load()) return Status::Closed();
+      if (!options_.background_threads) {
+        return Status::NotSupported("background_threads is false: writers do the work themselves");
+      }
+      return engine_->SetBackgroundLimit(bytes_per_second);
+    });
   }
   Status Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report) override {
     IngestReport unused;
@@ -275,6 +290,34 @@ Result<std::unique_ptr<Transaction>> DB::BeginTransaction() {
 }
 Status DB::CreateCheckpoint(const std::string&, const CheckpointOptions&) {
   return Status::NotSupported("this database makes no checkpoints");
+}
+
+Status DB::CompactRange(const CompactOptions&, std::optional<Slice>, std::optional<Slice>) {
+  return Status::NotSupported("this database compacts no range: call Compact");
+}
+Status DB::SetBackgroundLimit(uint64_t) {
+  return Status::NotSupported("this database has no limit for background work");
+}
+
+Status DB::ApproximateSizes(std::span<const KeyRange> ranges, uint64_t* sizes) {
+  std::fill_n(sizes, ranges.size(), 0);
+  return base::CatchToStatus([&] {
+    const Statistics now = GetStatistics();
+    const uint64_t entries = now.memtable_entries + now.l0_entries + now.l1_entries;
+    // One iterator, so that all ranges are seen at one moment and neighbours add up.
+    const std::unique_ptr<Iterator> iterator = NewIterator({});
+    Status s;
+    for (size_t i = 0; i < ranges.size() && s.ok(); ++i) {
+      sizes[i] = ApproximateSize(iterator.get(), ranges[i].begin, ranges[i].end, entries);
+      s = iterator->status();
+    }
+    if (!s.ok()) std::fill_n(sizes, ranges.size(), 0);
+    return s;
+  });
+}
+
+Status Iterator::Refresh() {
+  return Status::NotSupported("this iterator shows one state only: make a new one");
 }
 
 Status DB::BackgroundStatus() {

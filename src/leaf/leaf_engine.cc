@@ -128,10 +128,13 @@ Status LeafEngine::Flush() {
   return store_.writer.Admit();
 }
 
-Status LeafEngine::Compact() {
+Status LeafEngine::CompactRange(const CompactOptions& options, std::optional<Slice>,
+                                std::optional<Slice>) {
   if (closed()) return Status::Closed();
   if (Status s = store_.writer.Admit(); !s.ok()) return s;
-  if (Status s = store_.scheduler.Compact(); !s.ok()) return s;
+  if (options.progress && !options.progress(0)) return engine::CompactionCancelled();
+  if (Status s = store_.scheduler.Compact(options.progress); !s.ok()) return s;
+  if (options.progress) options.progress(1);
   return store_.writer.Admit();
 }
 

@@ -280,7 +280,24 @@ Status LsmEngine::FinishWork(bool merged_too) {
   const engine::CallGate::Call call(&store_.calls);
   if (!call.entered()) return Status::Closed();
   scheduler_.SwitchMemTable(nullptr);
-  Status idle = scheduler_.WaitUntilIdle(merged_too);
+  return BehindWork(scheduler_.WaitUntilIdle(merged_too));
+}
+
+Status LsmEngine::CompactRange(const CompactOptions& options, std::optional<Slice> begin,
+                               std::optional<Slice> end) {
+  const engine::CallGate::Call call(&store_.calls);
+  if (!call.entered()) return Status::Closed();
+  if (options.progress && !options.progress(0)) return engine::CompactionCancelled();
+  const bool all = !begin && !end;
+  if (all || scheduler_.MemTableHasKeys(begin, end)) scheduler_.SwitchMemTable(nullptr);
+  const uint64_t tables =
+      all ? scheduler_.NewestTable() : scheduler_.NewestTableWithKeys(begin, end);
+  Status s = BehindWork(scheduler_.Drain(tables, options.progress));
+  if (s.ok() && options.progress) options.progress(1);
+  return s;
+}
+
+Status LsmEngine::BehindWork(Status idle) {
   if (idle.ok()) idle = scheduler_.WriteBackGroup();
   if (idle.ok() && closed()) return Status::Closed();  // it may have come in between
   return idle.ok() ? store_.errors.block_reason() : idle;

@@ -1,5 +1,6 @@
 // Purpose: options by name, and the calls for pools that are not open.
 // Thread safety: any thread. Persistence: none of its own.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -76,6 +77,18 @@ void BindFiles(nb::module_& module) {
   module.def("repair", &Repair);
   module.def("restore", &Restore);
   module.def("inspect", &Inspect);
+  module.def(
+      "time_key",
+      [](const nb::bytes& prefix, uint64_t time, const nb::bytes& rest) {
+        return BytesOf(TimeKey(SliceOf(prefix), time, SliceOf(rest)));
+      },
+      nb::arg("prefix"), nb::arg("time"), nb::arg("rest") = nb::bytes(""));
+  module.def(
+      "time_of_key",
+      [](const nb::bytes& prefix, const nb::bytes& key) {
+        return TimeOfKey(SliceOf(prefix), SliceOf(key));
+      },
+      nb::arg("prefix"), nb::arg("key"));
 }
 
 }  // namespace braid::python

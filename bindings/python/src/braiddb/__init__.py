@@ -5,6 +5,7 @@
 """
 
 from ._core import Iterator, RawIterator, Snapshot, WriteBatch
+from ._core import time_key, time_of_key
 from ._core import version as __version__
 from ._db import DB, PrefixedDB, destroy_db, inspect_db, repair_db, restore_db
 from ._errors import (
@@ -35,6 +36,8 @@ __all__ = [
     "destroy_db",
     "restore_db",
     "inspect_db",
+    "time_key",
+    "time_of_key",
     "Error",
     "IOError",
     "CorruptionError",

@@ -131,12 +131,20 @@ class DB(_core.Database):
             "--- level 1 ---\n{l1_entries} entries\n"
         ).format(**now).encode()
 
-    def compact_range(self, *, start: Optional[bytes] = None, stop: Optional[bytes] = None) -> None:
-        """Flushes, merges and collects garbage, and waits for it. Always of the whole database."""
+    def compact_range(
+        self,
+        *,
+        start: Optional[bytes] = None,
+        stop: Optional[bytes] = None,
+        progress: Optional[Callable[[float], Optional[bool]]] = None,
+    ) -> None:
+        """Flushes and merges what holds keys from `start` to before `stop`, collects garbage, and
+        waits for it. `progress` is called with the share done, 0 to 1, some twenty times a second;
+        False cancels, as an exception and Ctrl-C do. What was done by then stays."""
         for bound in (start, stop):
             if bound is not None and not isinstance(bound, bytes):
                 raise TypeError("'start' and 'stop' must be bytes or None")
-        self._compact()
+        self._compact(start, stop, progress)
 
     def approximate_size(self, start: bytes, stop: bytes) -> int:
         return self.approximate_sizes((start, stop))[0]

@@ -112,7 +112,12 @@ final class Native {
 
   static native void verify(long db);
 
-  static native void compact(long db);
+  static native void compact(
+      long db, long buffer, int beginSize, int endSize, CompactionProgress progress);
+
+  static native void setBackgroundLimit(long db, long bytesPerSecond);
+
+  static native void refresh(long iterator);
 
   static native void checkpoint(long db, byte[] target);
 
