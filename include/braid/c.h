@@ -217,6 +217,10 @@ BRAID_C_EXPORT void braid_resume(braid_t* db, char** errptr);
  * runs out. */
 BRAID_C_EXPORT char* braid_statistics_json(braid_t* db);
 
+/* braid: While `on`, `braid top` and `braid metrics` of another process see this database: its
+ * statistics are written once a second to "<path>.stats.json" (DB::PublishStatistics). */
+BRAID_C_EXPORT void braid_publish_statistics(braid_t* db, uint8_t on, char** errptr);
+
 /* braid: Loads many records past log and memtable. `next` is called with `state` for one record
  * after the other, by the thread of the call: it returns 1 and sets key and value, whose bytes stay
  * until the next call; 0 when there are no more; 2 to give up, which is an error. It must not call

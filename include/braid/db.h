@@ -278,6 +278,13 @@ class DB {
   /// background_threads is false.
   virtual Status SetBackgroundLimit(uint64_t bytes_per_second);
 
+  /// Lets `braid top POOL` and `braid metrics POOL` watch this database from another process: while
+  /// it is on, the statistics are written once a second to "<path>.stats.json", beside the pool's
+  /// folder, by a thread of its own. Off at each open, and when the database is closed, which
+  /// removes the file. Errors: IOError (the folder that holds the pool's is not writable), Closed,
+  /// NotSupported (opened read-only, or a pool without a path).
+  virtual Status PublishStatistics(bool on);
+
   /// A property by name, as text: "braid.stats", "braid.stats.json", "braid.num-entries",
   /// "braid.approximate-memory-usage", "braid.l0-tables", "braid.media-class", "braid.design".
   /// False when the name is unknown.

@@ -346,6 +346,10 @@ void braid_resume(braid_t* db, char** errptr) {
   Guard(errptr, [&] { return db->rep->Resume(); });
 }
 
+void braid_publish_statistics(braid_t* db, uint8_t on, char** errptr) {
+  Guard(errptr, [&] { return db->rep->PublishStatistics(on != 0); });
+}
+
 char* braid_statistics_json(braid_t* db) { return braid_property_value(db, "braid.stats.json"); }
 
 // ---- Pools that are not open -----------------------------------------------------------------

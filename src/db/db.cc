@@ -11,6 +11,7 @@
 
 #include "base/activity.h"
 #include "base/forks.h"
+#include "base/mutex.h"
 #include "base/no_throw.h"
 #include "braid/version.h"
 #include "db/approximate_size.h"
@@ -19,6 +20,7 @@
 #include "db/open_named.h"
 #include "db/open_on_media.h"
 #include "db/ordered_db.h"
+#include "db/statistics_publisher.h"
 #include "db/transaction.h"
 #include "design/design.h"
 #include "engine/empty_iterator.h"
@@ -37,9 +39,14 @@ namespace {
 class DbHandle final : public DB {
  public:
   DbHandle(std::shared_ptr<engine::Engine> engine, const Capabilities& capabilities,
-           const Options& options)
-      : engine_(std::move(engine)), capabilities_(capabilities), options_(options) {}
+           const Options& options, std::string path)
+      : engine_(std::move(engine)),
+        capabilities_(capabilities),
+        options_(options),
+        path_(std::move(path)) {}
   ~DbHandle() override {
+    // In a child its thread is not there, and the file is the parent's.
+    if (engine_->is_parents()) (void)publisher_.release();
     const Status closed = Close();
     (void)closed;  // Close() before is the way to learn of an error
   }
@@ -162,8 +169,15 @@ class DbHandle final : public DB {
   Status Verify(VerifyReport* report, const std::function<void(double share)>& progress) override {
     return Run([&] { return engine_->Verify(report, progress); });
   }
+  Status PublishStatistics(bool on) override {
+    return Change([&] { return Publish(on); });
+  }
   Status Close() override {
     closed_.store(true);
+    if (!engine_->is_parents()) {
+      const base::MutexLock lock(publish_mutex_);
+      publisher_.reset();  // first: it reads the store
+    }
     return Run([&] { return engine_->Close(); });
   }
   Status BackgroundStatus() override {
@@ -201,12 +215,32 @@ class DbHandle final : public DB {
                                 "the pool is opened read-only; open it without read_only to write");
   }
   bool Property(std::string_view name, std::string* value);
+  Status Publish(bool on);
 
   std::shared_ptr<engine::Engine> engine_;
   Capabilities capabilities_;
   const Options options_;
   std::atomic<bool> closed_{false};
+  const std::string path_;  // empty: the medium is no folder
+  base::Mutex publish_mutex_;
+  std::unique_ptr<StatisticsPublisher> publisher_ BRAID_GUARDED_BY(publish_mutex_);
 };
+
+Status DbHandle::Publish(bool on) {
+  const base::MutexLock lock(publish_mutex_);
+  if (closed_.load()) return Status::Closed();
+  if (!on) {
+    publisher_.reset();
+    return Status::OK();
+  }
+  if (publisher_ != nullptr) return Status::OK();
+  if (path_.empty()) return Status::NotSupported("the pool has no path");
+  Result<std::unique_ptr<StatisticsPublisher>> started =
+      StatisticsPublisher::Start(path_, [this] { return GetStatistics(); });
+  if (!started.ok()) return started.status();
+  publisher_ = std::move(started).value();
+  return Status::OK();
+}
 
 std::vector<Status> DbHandle::MultiGet(const ReadOptions& options, std::span<const Slice> keys,
                                        std::vector<std::string>* values) {
@@ -299,6 +333,10 @@ Status DB::SetBackgroundLimit(uint64_t) {
   return Status::NotSupported("this database has no limit for background work");
 }
 
+Status DB::PublishStatistics(bool) {
+  return Status::NotSupported("this database does not publish its statistics");
+}
+
 Status DB::ApproximateSizes(std::span<const KeyRange> ranges, uint64_t* sizes) {
   std::fill_n(sizes, ranges.size(), 0);
   return base::CatchToStatus([&] {
@@ -345,16 +383,16 @@ std::vector<Status> DB::MultiGet(const ReadOptions& options, std::span<const Sli
 
 namespace {
 
-Result<std::unique_ptr<DB>> MakeHandle(const Options& options,
-                                       std::unique_ptr<media::Media> media) {
+Result<std::unique_ptr<DB>> MakeHandle(const Options& options, std::unique_ptr<media::Media> media,
+                                       const std::string& path = {}) {
   if (Status s = options.Validate(); !s.ok()) return s;
   if (Status s = media::WatchForks(); !s.ok()) return s;
   Result<const design::Design*> design = design::FindDesign(options.design);
   if (!design.ok()) return design.status();
   Result<std::shared_ptr<engine::Engine>> engine = (*design)->Make(options, std::move(media));
   if (!engine.ok()) return engine.status();
-  return std::unique_ptr<DB>(
-      std::make_unique<DbHandle>(std::move(engine).value(), (*design)->capabilities, options));
+  return std::unique_ptr<DB>(std::make_unique<DbHandle>(std::move(engine).value(),
+                                                        (*design)->capabilities, options, path));
 }
 
 Result<std::unique_ptr<DB>> OpenToRead(const Options& options, const std::string& path,
@@ -368,7 +406,7 @@ Result<std::unique_ptr<DB>> OpenToRead(const Options& options, const std::string
     }
     if (media.ok()) {
       (*media)->set_key_order(order_name);
-      return MakeHandle(options, std::move(media).value());
+      return MakeHandle(options, std::move(media).value(), path);
     }
     if (!media.status().IsBusy()) return media.status();
     Result<std::unique_ptr<DB>> beside =
@@ -409,7 +447,7 @@ Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& 
     return Status::Corruption(path + "/segment-000000+0x0: segment: the file is missing");
   }
   (*media)->set_key_order(order_name);
-  return MakeHandle(options, std::move(media).value());
+  return MakeHandle(options, std::move(media).value(), path);
 }
 
 Result<std::unique_ptr<DB>> OpenInOrder(const Options& options, const std::string& path,

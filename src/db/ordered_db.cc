@@ -337,6 +337,7 @@ class OrderedDb final : public DB {
       return db_->ApproximateSizes(inner, sizes);
     });
   }
+  Status PublishStatistics(bool on) override { return db_->PublishStatistics(on); }
   Status SetBackgroundLimit(uint64_t bytes_per_second) override {
     return db_->SetBackgroundLimit(bytes_per_second);
   }

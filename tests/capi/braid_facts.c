@@ -449,6 +449,12 @@ static void TestSteering(braid_t* db) {
   NoError(&err, "the background has a limit");
   braid_set_background_limit(db, 0, &err);
   NoError(&err, "and none");
+  braid_publish_statistics(db, 1, &err);
+  NoError(&err, "statistics are published");
+  Fact(Exists(ScratchPath("own.stats.json")), "in a file beside the pool");
+  braid_publish_statistics(db, 0, &err);
+  NoError(&err, "until that ends");
+  Fact(!Exists(ScratchPath("own.stats.json")), "and the file is gone");
   braid_readoptions_set_iterate_lower_bound(read, "t.", 2);
   braid_readoptions_set_iterate_upper_bound(read, "t/", 2);
   it = braid_create_iterator(db, read);

@@ -269,6 +269,13 @@ BRAID_JNI(void, setBackgroundLimit)(JNIEnv* env, jclass self, jlong db, jlong by
   ThrowIf(env, error);
 }
 
+BRAID_JNI(void, publishStatistics)(JNIEnv* env, jclass self, jlong db, jboolean on) {
+  (void)self;
+  char* error = NULL;
+  braid_publish_statistics((braid_t*)Bytes(db), on, &error);
+  ThrowIf(env, error);
+}
+
 BRAID_JNI(void, refresh)(JNIEnv* env, jclass self, jlong iterator) {
   (void)self;
   char* error = NULL;

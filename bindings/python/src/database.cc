@@ -162,6 +162,16 @@ void SetBackgroundLimit(Self self, uint64_t bytes_per_second) {
   Check(db->SetBackgroundLimit(bytes_per_second));
 }
 
+void PublishStatistics(Self self, bool on) {
+  DB* const db = self.Use();
+  Status s;
+  {
+    const WithoutGil others;
+    s = db->PublishStatistics(on);
+  }
+  Check(s);
+}
+
 uint64_t Expire(Self self, const nb::bytes& prefix, uint64_t time, Flag sync) {
   DB* const db = self.Use();
   uint64_t deleted = 0;
@@ -396,6 +406,7 @@ void BindDatabase(nb::module_& module) {
   type.def("_approximate_sizes", &ApproximateSizes);
   type.def("flush", &Run<&DB::Flush>);
   type.def("_compact", &CompactRange, "start"_a.none(), "stop"_a.none(), "progress"_a.none());
+  type.def("publish_statistics", &PublishStatistics, "on"_a = true);
   type.def("set_background_limit", &SetBackgroundLimit, "bytes_per_second"_a);
   type.def("expire_before", &Expire, "prefix"_a, "time"_a, nb::kw_only(), "sync"_a.none() = false);
   type.def("statistics", &GetStatistics);

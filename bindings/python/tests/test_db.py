@@ -322,6 +322,17 @@ def test_compact_range_tells_and_can_be_cancelled(db):
     assert db.get(b"a") == b"b"
 
 
+def test_statistics_are_published_until_the_close(db):
+    file = pathlib.Path(str(db.name) + ".stats.json")
+    db.publish_statistics()
+    assert json.loads(file.read_text())["pid"] == os.getpid()
+    db.publish_statistics(False)
+    assert not file.exists()
+    db.publish_statistics()
+    db.close()
+    assert not file.exists()
+
+
 def test_what_is_over_expires(db):
     for time in range(100):
         db.put(braiddb.time_key(b"cpu.", time, b"host"), b"1")

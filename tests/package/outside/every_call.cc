@@ -159,6 +159,7 @@ void CallWrapper(braid::DB* db, const std::string& folder) {
   REQUIRE(wrapper.braid::DB::CreateCheckpoint(folder + "/no", {}).IsNotSupported());
   REQUIRE(wrapper.braid::DB::CompactRange({}, std::nullopt, std::nullopt).IsNotSupported());
   REQUIRE(wrapper.braid::DB::SetBackgroundLimit(1).IsNotSupported());
+  REQUIRE(wrapper.braid::DB::PublishStatistics(true).IsNotSupported());
   const braid::KeyRange range{"", std::nullopt};
   uint64_t size = 0;
   REQUIRE(wrapper.braid::DB::ApproximateSizes({&range, 1}, &size));
@@ -191,6 +192,7 @@ void CallDatabase(const std::string& folder) {
   REQUIRE((*transaction)->Commit());
   REQUIRE(db->CompactRange({}, "a", "b"));
   REQUIRE(db->SetBackgroundLimit(0));
+  REQUIRE(db->PublishStatistics(true));
   REQUIRE(braid::ExpireBefore(db.get(), {}, "a", 7));
   OneRecord record;
   REQUIRE(db->Ingest(&record, {}, nullptr));

@@ -357,6 +357,17 @@ public final class BraidDB extends Handle implements DB {
   }
 
   /**
+   * While it is on, `braid top` and `braid metrics` of another process see this database: its
+   * statistics are written once a second to a file beside the pool's folder, until the close.
+   */
+  public void publishStatistics(boolean on) throws DBException {
+    call(db -> {
+      Native.publishStatistics(db, on);
+      return null;
+    });
+  }
+
+  /**
    * Deletes what is over: the keys of timeKey() with this prefix whose time is before `time`.
    * Returns their number. It is one deleteRange: a scan of the keys that go.
    */

@@ -119,6 +119,8 @@ final class Native {
 
   static native void refresh(long iterator);
 
+  static native void publishStatistics(long db, boolean on);
+
   static native void checkpoint(long db, byte[] target);
 
   static native void destroy(long options, byte[] path);

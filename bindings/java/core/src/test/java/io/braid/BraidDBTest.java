@@ -209,6 +209,8 @@ class BraidDBTest extends TempPools {
       }));
       db.setBackgroundLimit(1 << 20);
       db.setBackgroundLimit(0);
+      db.publishStatistics(true);
+      db.publishStatistics(false);
       for (long time = 0; time < 10; ++time) {
         db.put(BraidDB.timeKey(bytes("cpu."), time, null), bytes("1"));
       }
