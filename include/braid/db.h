@@ -155,12 +155,13 @@ class DB {
                         const std::string& target,
                         const CheckpointOptions& checkpoint_options = {});
 
-  /// Stores `value` under `key`. What an ok write survives is the medium's matter, as for all
-  /// writes below (docs/persistence.md, `braid info`): on persistent memory a loss of power; on
-  /// page-cache media, where WriteOptions::sync is not set, a crash of the process alone. Costs one
-  /// flush of the entry's lines and one fence, no allocation; with sync on page-cache media an
-  /// fdatasync. Errors: InvalidArgument (limits), OutOfSpace (reads and deletes go on), Closed,
-  /// IOError: after a sync that failed there is no other write until the next open.
+  /// Stores `value` under `key`. What an ok write survives depends on the medium, as for all writes
+  /// below: on persistent memory a loss of power; on a disk a crash of the process, and with
+  /// WriteOptions::sync a loss of power; on tmpfs, and on DRAM that only looks persistent, a crash
+  /// of the process alone. PoolInfo::promise and `braid info` say which it is. Costs one flush of
+  /// the entry's lines and one fence, no allocation; with sync on page-cache media an fdatasync.
+  /// Errors: InvalidArgument (limits), OutOfSpace (reads and deletes go on), Closed, IOError: after
+  /// a sync that failed there is no other write until the next open.
   virtual Status Put(const WriteOptions& options, Slice key, Slice value) = 0;
   Status Put(Slice key, Slice value) { return Put(WriteOptions{}, key, value); }
 
