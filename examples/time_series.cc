@@ -28,19 +28,17 @@ using braid::Status;
 constexpr uint64_t kTopBit = 1ull << 63;
 constexpr size_t kTimeBytes = 8;
 
+uint64_t Ordered(int64_t time) { return static_cast<uint64_t>(time) ^ kTopBit; }
+
+std::string Prefix(const std::string& series) { return series + '\0'; }
+
 std::string Key(const std::string& series, int64_t time) {
-  std::string key = series + '\0';
-  const uint64_t ordered = static_cast<uint64_t>(time) ^ kTopBit;
-  for (int shift = 56; shift >= 0; shift -= 8) key.push_back(static_cast<char>(ordered >> shift));
-  return key;
+  return braid::TimeKey(Prefix(series), Ordered(time));
 }
 
 int64_t TimeOf(std::string_view key) {
-  uint64_t ordered = 0;
-  for (const char byte : key.substr(key.size() - kTimeBytes)) {
-    ordered = ordered << 8 | static_cast<uint8_t>(byte);
-  }
-  return static_cast<int64_t>(ordered ^ kTopBit);
+  const std::string_view prefix = key.substr(0, key.size() - kTimeBytes);
+  return static_cast<int64_t>(*braid::TimeOfKey(prefix, key) ^ kTopBit);
 }
 
 // A cursor over the measurements of a series with from <= time < to. The bounds belong to the
@@ -86,25 +84,16 @@ Status ShowAverages(braid::DB* db, const std::string& series, int64_t from, int6
   return at->status();
 }
 
-// Deletes in batches, so that neither memory nor the batch grows with what is dropped. Nothing else
-// need be done: deleted entries are collected in the background, and no seek steps over them twice.
+// What is over goes, series by series: a seek finds each one, and ExpireBefore looks at nothing
+// that stays. Deleted entries are collected in the background.
 Status Keep(braid::DB* db, int64_t since) {
-  constexpr size_t kBatch = 1000;
-  braid::WriteBatch drop;
   const auto at = db->NewIterator({});
   at->SeekToFirst();
   while (at->Valid()) {
-    if (TimeOf(at->key()) < since) {
-      drop.Delete(at->key());
-      at->Next();
-    } else {  // the rest of this series is younger: on to the next
-      const std::string_view key = at->key();
-      at->Seek(std::string(key.substr(0, key.size() - kTimeBytes - 1)) + '\1');
-    }
-    if (drop.Count() == kBatch || !at->Valid()) {
-      if (Status status = db->Write(drop); !status.ok()) return status;
-      drop.Clear();
-    }
+    const std::string prefix(at->key().substr(0, at->key().size() - kTimeBytes));
+    const Status status = braid::ExpireBefore(db, {}, prefix, Ordered(since));
+    if (!status.ok()) return status;
+    at->Seek(*braid::PrefixUpperBound(prefix));
   }
   return at->status();
 }

@@ -2,11 +2,10 @@
 // without garbage.
 #include <fmt/format.h>
 
-#include <condition_variable>
-#include <mutex>
 #include <nlohmann/json.hpp>
-#include <thread>
 
+#include "tools/interrupt.h"
+#include "tools/key_range_flags.h"
 #include "tools/pool_flags.h"
 #include "tools/progress.h"
 #include "tools/text_format.h"
@@ -14,66 +13,21 @@
 namespace braid::tools {
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(100);
-
-/// Draws the progress of a call that has none of its own, from the store's statistics.
-class Watcher {
- public:
-  Watcher(DB* db, Progress* progress) : db_(db), progress_(progress), start_(db->GetStatistics()) {
-    thread_ = std::thread([this] { Loop(); });
-  }
-  ~Watcher() { Stop(); }
-  Watcher(const Watcher&) = delete;
-  Watcher& operator=(const Watcher&) = delete;
-
-  void Stop() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopped_ = true;
-    }
-    wake_.notify_all();
-    if (thread_.joinable()) thread_.join();
-  }
-
- private:
-  void Loop() {
-    // Every entry outside L1 is merged; what is reclustered after that is known only when it is
-    // done.
-    const uint64_t waiting = start_.memtable_entries + start_.l0_entries;
-    std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, kLook, [this] { return stopped_; })) {
-      const Statistics now = db_->GetStatistics();
-      const uint64_t left = now.memtable_entries + now.l0_entries;
-      const uint64_t moved = now.merged_entries + now.reclustered_entries - start_.merged_entries -
-                             start_.reclustered_entries;
-      double share = Progress::kUnknownShare;
-      if (left > 0 && waiting >= left) {
-        share = static_cast<double>(waiting - left) / static_cast<double>(waiting);
-      }
-      progress_->Update(moved, share);
-    }
-  }
-
-  DB* const db_;
-  Progress* const progress_;
-  const Statistics start_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopped_ = false;
-  std::thread thread_;
-};
-
 class CompactVerb final : public Verb {
  public:
   std::string name() const override { return "compact"; }
   std::string summary() const override { return "merge all tables and free what is overwritten"; }
   std::string description() const override {
     return "Merges all tables of a pool into one level, reclusters records in the order of their "
-           "keys where that pays, and frees the chunks of what was overwritten or deleted.";
+           "keys where that pays, and frees the chunks of what was overwritten or deleted. With a "
+           "range, only tables that hold keys of it are merged. Ctrl-C ends it in good order: what "
+           "was done by then stays.";
   }
 
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);
+    range_.AddTo(app);
+    AddHexFlag(app, &hex_, "bounds are hex digits");
     AddJsonFlag(app, &json_, "print what was done as one object");
     app.add_flag("--progress", plain_progress_,
                  "a line every 10 s when stderr is no terminal, too");
@@ -88,17 +42,33 @@ class CompactVerb final : public Verb {
     auto opened = pool_.OpenExisting();
     if (!opened.ok()) return Fail(opened.status());
     DB& db = **opened;
+    const Result<KeyRange> range = range_.MakeRange(hex_, pool_.KeyOrderOfPool().get());
+    if (!range.ok()) return Fail(range.status());
     const Statistics before = db.GetStatistics();
     Progress progress("compact", "entries",
                       plain_progress_ ? Progress::Style::kPlain : Progress::Style::kAuto);
-    Status status;
-    {
-      Watcher watcher(&db, &progress);
-      status = db.Compact();
-    }
+    StopOnSignal();
+    CompactOptions options;
+    options.progress = [&](double share) {
+      const Statistics now = db.GetStatistics();
+      progress.Update(now.merged_entries + now.reclustered_entries - before.merged_entries -
+                          before.reclustered_entries,
+                      share);
+      return !StopRequested();
+    };
+    const ReadOptions& bounds = range->options;
+    const auto slice = [](const std::optional<std::string>& bound) {
+      return bound ? std::optional<Slice>(*bound) : std::nullopt;
+    };
+    const Status status = range->empty ? Status::OK()
+                                       : db.CompactRange(options, slice(bounds.lower_bound),
+                                                         slice(bounds.upper_bound));
     const double seconds = progress.ElapsedSeconds();
     progress.Finish();
-    if (!status.ok()) return Fail(status);
+    if (!status.ok()) {
+      const Status closed = db.Close();
+      return Fail(closed.ok() ? status : closed);
+    }
     Output out;
     Print(before, db.GetStatistics(), seconds, &out);
     return out.Finish(CloseAndReturn(db, kExitOk));
@@ -127,6 +97,8 @@ class CompactVerb final : public Verb {
   }
 
   PoolFlags pool_;
+  RangeFlags range_;
+  bool hex_ = false;
   bool json_ = false;
   bool plain_progress_ = false;
 };

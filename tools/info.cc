@@ -19,6 +19,46 @@ std::string InUse(const PoolInfo& info) {
                                              : fmt::format("process {}", info.in_use_by_pid));
 }
 
+std::string AtPowerLoss(PowerLoss power_loss) {
+  switch (power_loss) {
+    case PowerLoss::kKept:
+      return "kept";
+    case PowerLoss::kGone:
+      return "ordinary memory, gone at power loss";
+    case PowerLoss::kAsHost:
+      return "what the host of the virtual device keeps";
+    case PowerLoss::kUnknown:
+      break;
+  }
+  return "not known: the kernel does not say what lies below";
+}
+
+/// Lines of one region's device; `of` is behind the names of the lines.
+template <class Row>
+void PrintDevice(const DeviceInfo& device, const std::string& of, const Row& row) {
+  if (!device.name.empty()) row("device" + of, device.name);
+  if (!device.provider.empty()) {
+    row("provider" + of, device.provider);
+    row("persists" + of, device.persistence_domain.empty() ? "no persistence domain is named"
+                                                           : device.persistence_domain);
+  }
+  if (device.dirty_shutdowns) {
+    row("dirty shutdowns" + of, GroupDigits(*device.dirty_shutdowns));
+  }
+  if (device.bad_blocks.empty()) return;
+  uint64_t sectors = 0;
+  std::string places;
+  constexpr size_t kShown = 4;
+  for (size_t i = 0; i < device.bad_blocks.size(); ++i) {
+    const BadBlocks& blocks = device.bad_blocks[i];
+    sectors += blocks.sectors;
+    if (i < kShown) places += fmt::format(", {}+{}", blocks.first_sector, blocks.sectors);
+  }
+  row("bad blocks" + of,
+      fmt::format("{} of 512 bytes{}{}: reads of them fail", Counted(sectors, "sector"), places,
+                  device.bad_blocks.size() > kShown ? ", ..." : ""));
+}
+
 void PrintText(const PoolInfo& info, Output* out) {
   const auto row = [out](std::string_view name, std::string_view text) {
     out->WriteLine(fmt::format("{:<18}{}", name, EscapeForTerminal(text)));
@@ -45,9 +85,15 @@ void PrintText(const PoolInfo& info, Output* out) {
   row("entries",
       fmt::format("{} in tables (newer ones are in the log)", GroupDigits(info.entries)));
   out->WriteLine("");
+  for (const RegionInfo& region : info.regions) {
+    const std::string of =
+        info.regions.size() > 1 ? fmt::format(" {}", &region - info.regions.data()) : std::string();
+    PrintDevice(region.device, of, row);
+  }
   row("media class", fmt::format("{}{}", MediaClassName(info.media_class),
                                  info.media_class_forced ? " (forced)" : ""));
   row("flush with", info.flush_instruction);
+  row("at power loss", AtPowerLoss(info.power_loss));
   row("promise", info.promise);
   out->WriteLine("");
   for (const std::string& sentence : ExplainMedia(info)) {
@@ -56,38 +102,7 @@ void PrintText(const PoolInfo& info, Output* out) {
 }
 
 void PrintJson(const PoolInfo& info, Output* out) {
-  nlohmann::ordered_json object;
-  // Paths are bytes; JSON takes UTF-8 alone.
-  object["path"] = IsUtf8(info.path) ? info.path : EscapeText(info.path);
-  object["uuid"] = info.uuid;
-  object["design"] = info.design;
-  object["comparator"] = info.comparator;
-  object["format_version"] = info.format_version;
-  object["clean"] = info.clean;
-  object["in_use"] = info.in_use;
-  object["in_use_by_pid"] = info.in_use_by_pid;
-  object["in_use_for_reading"] = info.in_use_for_reading;
-  object["pool_bytes"] = info.pool_bytes;
-  object["segments"] = info.segments;
-  object["chunk_bytes"] = info.chunk_bytes;
-  object["chunks"] = info.chunks;
-  object["chunks_free"] = info.chunks_free;
-  object["entries"] = info.entries;
-  object["lists"] = info.regions.size() > 1 ? ListKindName(info.list_kind) : "one region";
-  object["regions"] = nlohmann::json::array();
-  for (const RegionInfo& region : info.regions) {
-    nlohmann::ordered_json entry;
-    entry["path"] = IsUtf8(region.path) ? region.path : EscapeText(region.path);
-    entry["node"] = region.node;
-    entry["bytes"] = region.bytes;
-    entry["chunks"] = region.chunks;
-    entry["chunks_free"] = region.chunks_free;
-    object["regions"].push_back(std::move(entry));
-  }
-  object["media_class"] = MediaClassName(info.media_class);
-  object["media_class_forced"] = info.media_class_forced;
-  object["flush_instruction"] = info.flush_instruction;
-  object["promise"] = info.promise;
+  auto object = nlohmann::ordered_json::parse(ToJson(info));
   object["explanation"] = nlohmann::json::array();
   for (const std::string& sentence : ExplainMedia(info)) {
     object["explanation"].push_back(EscapeForTerminal(sentence));

@@ -113,7 +113,9 @@ std::vector<std::string> ExplainMedia(MediaClass media_class, bool forced, const
                     "with '-o dax=always' to get class cache_line.",
                     names));
   }
-  text.emplace_back("A write with sync survives power loss here as well ('braid put --sync').");
+  if (mount.type != "tmpfs" && mount.type != "ramfs") {
+    text.emplace_back("A write with sync survives power loss here as well ('braid put --sync').");
+  }
   text.emplace_back(
       "To measure the flushes of real persistent memory on this medium, use --force-media-class "
       "cache_line; it makes nothing safer.");
@@ -132,8 +134,26 @@ std::vector<std::string> ExplainMedia(const PoolInfo& info) {
     if (device.starts_with("/dev/pmem")) devices.push_back(device);
   }
   std::sort(devices.begin(), devices.end());
-  return ExplainMedia(info.media_class, info.media_class_forced,
-                      FindMount(mountinfo, path.string()), devices);
+  std::vector<std::string> text = ExplainMedia(info.media_class, info.media_class_forced,
+                                               FindMount(mountinfo, path.string()), devices);
+  // What the device really is, where the class promises more than it keeps.
+  for (const RegionInfo& region : info.regions) {
+    const bool doubtful = info.media_class != MediaClass::kPage || !region.device.provider.empty();
+    if (doubtful && !region.device.power_loss_reason.empty()) {
+      text.push_back(region.device.power_loss_reason + ".");
+    }
+    if (!region.device.bad_blocks.empty()) {
+      text.push_back("The kernel knows of bad blocks on " + region.device.name +
+                     ": run `braid verify`, and `braid repair` where it finds damage.");
+    }
+  }
+  if (info.media_loss_possible) {
+    text.emplace_back(
+        "The pool was open when its memory was shut down dirty: acknowledged writes may be "
+        "missing. "
+        "The next open verifies all of it.");
+  }
+  return text;
 }
 
 }  // namespace braid::tools

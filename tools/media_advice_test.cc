@@ -41,6 +41,28 @@ TEST(MediaAdviceTest, ReasonOfClassPageIsThatOfTheFilesystem) {
   EXPECT_NE(Explained(FindMount(kMounts, "/mnt/pmem/p")).find("MAP_SYNC"), std::string::npos);
 }
 
+TEST(MediaAdviceTest, NoSyncIsPromisedToKeepOrdinaryMemory) {
+  EXPECT_EQ(Explained(FindMount(kMounts, "/dev/shm/p")).find("sync survives"), std::string::npos);
+  EXPECT_NE(Explained(FindMount(kMounts, "/p")).find("sync survives"), std::string::npos);
+}
+
+TEST(MediaAdviceTest, WhatTheDeviceIsComesAfterTheClass) {
+  PoolInfo info;
+  info.path = "/";
+  info.media_class = MediaClass::kCacheLine;
+  info.media_loss_possible = true;
+  info.regions.resize(1);
+  info.regions[0].device.provider = "e820";
+  info.regions[0].device.name = "pmem0";
+  info.regions[0].device.power_loss_reason = "pmem0 is ordinary memory, gone at power loss";
+  info.regions[0].device.bad_blocks = {{8, 1}};
+  const std::vector<std::string> text = ExplainMedia(info);
+  ASSERT_EQ(text.size(), 4u);
+  EXPECT_EQ(text[1], "pmem0 is ordinary memory, gone at power loss.");
+  EXPECT_NE(text[2].find("bad blocks on pmem0"), std::string::npos);
+  EXPECT_NE(text[3].find("may be missing"), std::string::npos);
+}
+
 TEST(MediaAdviceTest, DevicesOfTheMachineAreNamed) {
   const std::string with = Explained(FindMount(kMounts, "/p"), {"/dev/pmem0", "/dev/pmem1"});
   EXPECT_NE(with.find("/dev/pmem0, /dev/pmem1"), std::string::npos) << with;

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "braid/db.h"
 #include "support/temp_folder.h"
 
 namespace braid::tools {
@@ -144,6 +145,20 @@ TEST(StatsPublisherTest, AFolderThatGoesAwayDoesNotEndTheWork) {
   std::filesystem::rename(folder.Sub("parent"), folder.Sub("gone"));
   const int before = calls;
   EXPECT_TRUE(WaitUntil([&] { return calls > before + 3; })) << "it goes on trying";
+}
+
+TEST(StatsFileTest, WhatAProgramPublishesIsRead) {
+  const test::TempFolder folder;
+  auto db = DB::Open({}, folder.Sub("pool"));
+  ASSERT_TRUE(db.ok()) << db.status().ToString();
+  ASSERT_TRUE((*db)->Put("key", "value").ok());
+  ASSERT_TRUE((*db)->PublishStatistics(true).ok());
+  StatsSnapshot snapshot;
+  std::string why;
+  ASSERT_EQ(ReadStatsFile(folder.Sub("pool"), &snapshot, &why), Seen::kSnapshot) << why;
+  EXPECT_EQ(snapshot.Value("puts"), 1u);
+  EXPECT_EQ(snapshot.about, MakeSnapshot((*db)->GetStatistics()).about);
+  EXPECT_EQ(snapshot.pid, ::getpid());
 }
 
 }  // namespace

@@ -165,10 +165,40 @@ BRAID_C_EXPORT void braid_approximate_sizes(braid_t* db, int num_ranges,
                                             const char* const* range_limit_key,
                                             const size_t* range_limit_key_len, uint64_t* sizes);
 
-/* Flushes, merges and collects garbage in the whole database and waits for it: in this version the
- * range is not looked at, NULL keys are fine. An error shows in the next write. */
+/* Flushes and merges what holds keys from start_key (NULL: the first) to before limit_key (NULL: to
+ * the last), collects garbage, and waits for it. An error shows in the next write. */
 BRAID_C_EXPORT void braid_compact_range(braid_t* db, const char* start_key, size_t start_key_len,
                                         const char* limit_key, size_t limit_key_len);
+
+/* braid: The same with progress and cancellation. `progress` (may be NULL) is called by the calling
+ * thread with `state` and the share done, 0 to 1, some twenty times a second; it must not call back
+ * into `db`. 0 cancels: what was done stays, and the error says so. */
+BRAID_C_EXPORT void braid_compact(braid_t* db, const char* start_key, size_t start_key_len,
+                                  const char* limit_key, size_t limit_key_len, void* state,
+                                  uint8_t (*progress)(void*, double share), char** errptr);
+
+/* braid: From now on the background writes at most so many bytes a second; 0: as many as it can, as
+ * after each braid_open. Lifted while a writer waits (DB::SetBackgroundLimit). */
+BRAID_C_EXPORT void braid_set_background_limit(braid_t* db, uint64_t bytes_per_second,
+                                               char** errptr);
+
+/* braid: Deletes what is over: the keys of braid_time_key with this prefix whose time is before
+ * `time`. `*deleted` (may be NULL) becomes their number. As braid_delete_range, in byte order. */
+BRAID_C_EXPORT void braid_expire_before(braid_t* db, const braid_writeoptions_t* options,
+                                        const char* prefix, size_t prefixlen, uint64_t time,
+                                        uint64_t* deleted, char** errptr);
+
+/* braid: A key that is ordered by time: `prefix`, `time` in eight bytes, the most significant
+ * first, and `rest`, which tells keys of one time apart. *keylen bytes, to be released with
+ * braid_free; NULL only when memory runs out. */
+BRAID_C_EXPORT char* braid_time_key(const char* prefix, size_t prefixlen, uint64_t time,
+                                    const char* rest, size_t restlen, size_t* keylen);
+
+/* braid: The first key, in byte order, behind all that begin with `prefix`, for
+ * braid_readoptions_set_iterate_upper_bound: *boundlen bytes, to be released with braid_free. NULL
+ * where there is none (nothing but 0xFF), or memory runs out. */
+BRAID_C_EXPORT char* braid_prefix_upper_bound(const char* prefix, size_t prefixlen,
+                                              size_t* boundlen);
 
 /* braid: Turns what is in the memtable into a table and waits for it. */
 BRAID_C_EXPORT void braid_flush(braid_t* db, char** errptr);
@@ -188,6 +218,10 @@ BRAID_C_EXPORT void braid_resume(braid_t* db, char** errptr);
 /* braid: All counters as one JSON object, to be released with braid_free; NULL only when memory
  * runs out. */
 BRAID_C_EXPORT char* braid_statistics_json(braid_t* db);
+
+/* braid: While `on`, `braid top` and `braid metrics` of another process see this database: its
+ * statistics are written once a second to "<path>.stats.json" (DB::PublishStatistics). */
+BRAID_C_EXPORT void braid_publish_statistics(braid_t* db, uint8_t on, char** errptr);
 
 /* braid: Loads many records past log and memtable. `next` is called with `state` for one record
  * after the other, by the thread of the call: it returns 1 and sets key and value, whose bytes stay
@@ -223,6 +257,12 @@ BRAID_C_EXPORT void braid_destroy_db(const braid_options_t* options, const char*
  * a crash no repair is needed: opening recovers. */
 BRAID_C_EXPORT void braid_repair_db(const braid_options_t* options, const char* name,
                                     char** errptr);
+
+/* braid: The facts of the pool `name` as one JSON object (the fields of `braid info --json` but
+ * "explanation", docs/guide/json.md), to be released with braid_free: its media class, the provider of
+ * its memory, what becomes of it when power is lost, bad blocks, dirty shutdowns. Neither opens nor
+ * changes the pool. NULL and an error if there is none. */
+BRAID_C_EXPORT char* braid_inspect_json(const char* name, char** errptr);
 
 /* braid: Makes a new pool at `target`, where nothing may be yet, of the checkpoint (any closed
  * pool) `name`, which is only read, and verifies it. `options` are those the new pool will be
@@ -261,6 +301,9 @@ BRAID_C_EXPORT const char* braid_iter_value(const braid_iterator_t*, size_t* vle
 /* Sets the error that made the iterator invalid. Ask at the end of every loop: without an error
  * the iterator has seen all there is. */
 BRAID_C_EXPORT void braid_iter_get_error(const braid_iterator_t*, char** errptr);
+
+/* braid: Shows the newest state from now on; bounds stay. Not positioned until the next seek. */
+BRAID_C_EXPORT void braid_iter_refresh(braid_iterator_t*, char** errptr);
 
 /* ---- Write batch --------------------------------------------------------------------------- */
 
@@ -463,6 +506,13 @@ BRAID_C_EXPORT void braid_readoptions_set_fill_cache(braid_readoptions_t*, uint8
  * use of these options. */
 BRAID_C_EXPORT void braid_readoptions_set_snapshot(braid_readoptions_t*,
                                                    const braid_snapshot_t* snapshot);
+
+/* braid: Iterators show keys from `key` on / before `key`; NULL: without this bound. Not copied:
+ * the bytes must stay until the iterators that were made with it are destroyed. */
+BRAID_C_EXPORT void braid_readoptions_set_iterate_lower_bound(braid_readoptions_t*, const char* key,
+                                                              size_t keylen);
+BRAID_C_EXPORT void braid_readoptions_set_iterate_upper_bound(braid_readoptions_t*, const char* key,
+                                                              size_t keylen);
 
 BRAID_C_EXPORT braid_writeoptions_t* braid_writeoptions_create(void);
 BRAID_C_EXPORT void braid_writeoptions_destroy(braid_writeoptions_t*);

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "braid/checkpoint.h"
+#include "braid/compact.h"
 #include "braid/comparator.h"
 #include "braid/event_listener.h"
 #include "braid/ingest.h"
 #include "braid/key_order.h"
+#include "braid/key_ranges.h"
 #include "braid/options.h"
 #include "braid/pinned_value.h"
 #include "braid/repair.h"
@@ -59,6 +61,12 @@ class Iterator {
   virtual Slice value() const = 0;
   /// ok, or why the iterator became invalid before the end.
   virtual Status status() const = 0;
+  /// Shows the newest state from now on, also where it was made at a snapshot; bounds stay. Invalid
+  /// until the next seek. Cheaper than a new iterator, and what only the old state kept alive is
+  /// given back. After an error it is as it was. Errors: Closed, OutOfMemory, NotSupported (an
+  /// iterator of a concurrent reader, of a transaction, of a comparator, or of a design that has
+  /// none).
+  virtual Status Refresh();
 };
 
 /// What a design can do. A call that it can't is NotSupported, and changes nothing.
@@ -161,12 +169,14 @@ class DB {
                         const std::string& target,
                         const CheckpointOptions& checkpoint_options = {});
 
-  /// Stores `value` under `key`. What an ok write survives is the medium's matter, as for all
-  /// writes below (docs/guide/durability.md, `braid info`): on persistent memory a loss of power;
-  /// on page-cache media, where WriteOptions::sync is not set, a crash of the process alone. Costs
-  /// one flush of the entry's lines and one fence, no allocation; with sync on page-cache media an
-  /// fdatasync. Errors: InvalidArgument (limits), OutOfSpace (reads and deletes go on), Closed,
-  /// IOError: after a sync that failed there is no other write until the next open.
+  /// Stores `value` under `key`. What an ok write survives depends on the medium, as for all writes
+  /// below: on persistent memory a loss of power; on a disk a crash of the process, and with
+  /// WriteOptions::sync a loss of power; on tmpfs, and on DRAM that only looks persistent, a crash
+  /// of the process alone. PoolInfo::promise and `braid info` say which it is
+  /// (docs/guide/durability.md). Costs one flush of
+  /// the entry's lines and one fence, no allocation; with sync on page-cache media an fdatasync.
+  /// Errors: InvalidArgument (limits), OutOfSpace (reads and deletes go on), Closed, IOError: after
+  /// a sync that failed there is no other write until the next open.
   virtual Status Put(const WriteOptions& options, Slice key, Slice value) = 0;
   Status Put(Slice key, Slice value) { return Put(WriteOptions{}, key, value); }
 
@@ -266,6 +276,37 @@ class DB {
   /// kept is dropped, garbage is collected and indexes are built; returns even while writers are
   /// busy.
   virtual Status Compact() = 0;
+
+  /// Compact for the keys from `begin` (none: from the first) to before `end` (none: to the last),
+  /// with progress and cancellation. Tables without a key of the range, and newer than all that
+  /// have one, are left as they are. What comes behind the merges (dropping, reclustering,
+  /// collection) looks at the whole pool: a chunk holds keys of any range. Errors: Aborted
+  /// (cancelled), Closed, those of BackgroundStatus.
+  virtual Status CompactRange(const CompactOptions& options, std::optional<Slice> begin,
+                              std::optional<Slice> end);
+
+  /// Estimates the bytes of keys and values of live entries in each range, in memory or not, as of
+  /// one moment; no overhead and no old versions. Exact for a range of at most 16,384 entries; a
+  /// larger one is extrapolated from how densely its first 16,384 keys lie, which can be far off
+  /// where keys are spread unevenly. `sizes` has a place for each range. Reads those entries, so it
+  /// costs milliseconds a range. Errors: those of iterators; then all sizes are 0.
+  virtual Status ApproximateSizes(std::span<const KeyRange> ranges, uint64_t* sizes);
+
+  /// From now on the background (flushes, merges, collection, reclustering) writes at most so many
+  /// bytes a second; 0: as many as it can, as after each open. The limit is lifted while a writer
+  /// waits for the background, and a step that took more is paid for by a pause of ten seconds at
+  /// most: it never stops writers. Counted are the cache lines written back; on page-cache media,
+  /// where the kernel writes, an estimate. A pause takes a background thread, which the databases
+  /// of a process share. NotSupported: the design has no background that could be limited, or
+  /// background_threads is false.
+  virtual Status SetBackgroundLimit(uint64_t bytes_per_second);
+
+  /// Lets `braid top POOL` and `braid metrics POOL` watch this database from another process: while
+  /// it is on, the statistics are written once a second to "<path>.stats.json", beside the pool's
+  /// folder, by a thread of its own. Off at each open, and when the database is closed, which
+  /// removes the file. Errors: IOError (the folder that holds the pool's is not writable), Closed,
+  /// NotSupported (opened read-only, or a pool without a path).
+  virtual Status PublishStatistics(bool on);
 
   /// A property by name, as text: "braid.stats", "braid.stats.json", "braid.num-entries",
   /// "braid.approximate-memory-usage", "braid.l0-tables", "braid.media-class", "braid.design".

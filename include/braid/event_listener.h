@@ -35,6 +35,9 @@ class EventListener {
     bool clean = false;             ///< it had been closed in order
     uint64_t replayed_entries = 0;  ///< of the log, into memtables
     uint64_t micros = 0;            ///< the open took
+    /// Its memory was shut down dirty while it was open: acknowledged writes may be missing. The
+    /// open has verified all of it, and found no damage.
+    bool media_loss_possible = false;
   };
 
   virtual ~EventListener() = default;

@@ -179,9 +179,11 @@ enum class VerifyOnOpen : uint8_t {
 
 /// How a database is opened.
 struct Options {
-  std::string design = "braid";   ///< a recipe: see docs/internals/designs/
-  bool create_if_missing = true;  ///< make the pool when the path does not exist
-  bool error_if_exists = false;   ///< fail when the pool is there already
+  std::string design = "braid";  ///< a recipe: see docs/internals/designs/
+  /// Make the pool when the path does not exist; false: the open is NotFound then. On in C++; off
+  /// in C and Python, as in LevelDB and plyvel.
+  bool create_if_missing = true;
+  bool error_if_exists = false;  ///< fail when the pool is there already
   /// Opens without changing the pool: its files may be on a filesystem that is mounted read-only,
   /// and any number of handles and processes may have it open so at once.
   /// While another handle writes, in this process or another one, reads see the database as of
@@ -231,7 +233,8 @@ std::vector<OptionName> OptionNames();
 
 /// How one write is done.
 struct WriteOptions {
-  /// On page-cache media: survive power loss too, together with every write acknowledged before.
+  /// On page-cache media: survive power loss too, together with every write acknowledged before; on
+  /// memory that is gone at power loss (tmpfs, `memmap=`) nothing does (PoolInfo::power_loss).
   /// Costs one fdatasync, shared by the writers that wait at the same time. On other media every
   /// write is durable when it returns, and this changes nothing. Designs that can't keep that
   /// promise (Capabilities::survives_power_loss_on_page_media) answer NotSupported.
@@ -243,6 +246,10 @@ struct ReadOptions {
   const Snapshot* snapshot = nullptr;      ///< read as of this snapshot; null: the newest state
   std::optional<std::string> lower_bound;  ///< iterators: first key that is shown (inclusive)
   std::optional<std::string> upper_bound;  ///< iterators: first key that is not (exclusive)
+  /// The same without a copy: the bytes stay the caller's, unchanged, until the iterator is gone.
+  /// They count instead of the two above.
+  std::optional<Slice> lower_slice;
+  std::optional<Slice> upper_slice;
 };
 
 /// Limits that are refused with Status::InvalidArgument.

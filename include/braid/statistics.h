@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,36 @@ struct StatisticsField {
 /// Every numeric field of `statistics`, in the order of the struct.
 std::vector<StatisticsField> ListFields(const Statistics& statistics);
 
+/// What becomes of the bytes of a device when power is lost.
+enum class PowerLoss : uint8_t {
+  kUnknown = 0,  ///< the kernel does not say what the device is
+  kKept = 1,     ///< what was made durable is kept
+  kGone = 2,     ///< ordinary memory, gone at power loss: tmpfs, DRAM set aside by `memmap=`
+  kAsHost = 3,   ///< a virtual device: kept if its host keeps it, gone if it is in the host's cache
+};
+
+/// "unknown", "kept", "gone" or "as_host".
+const char* PowerLossName(PowerLoss power_loss);
+
+/// Sectors of 512 bytes that the kernel knows to be unreadable.
+struct BadBlocks {
+  uint64_t first_sector = 0;
+  uint64_t sectors = 0;
+};
+
+/// The device below a folder, as the kernel describes it in sysfs. What it does not say is empty.
+struct DeviceInfo {
+  std::string name;                ///< "pmem0", "nvme0n1p2"
+  std::string filesystem;          ///< "tmpfs", where there is no device; otherwise empty
+  std::string provider;            ///< of persistent memory: "ACPI.NFIT", "CXL", "e820", "virtio1"
+  std::string persistence_domain;  ///< of its region: "memory_controller", "cpu_cache"
+  PowerLoss power_loss = PowerLoss::kUnknown;
+  std::string power_loss_reason;  ///< in a sentence
+  /// Times that its memory modules were shut down without having saved everything, in sum.
+  std::optional<uint64_t> dirty_shutdowns;
+  std::vector<BadBlocks> bad_blocks;  ///< of the whole device, wherever the pool lies on it
+};
+
 /// A region of a pool.
 struct RegionInfo {
   std::string path;  ///< folder of its segments
@@ -123,6 +154,7 @@ struct RegionInfo {
   uint64_t bytes = 0;
   uint64_t chunks = 0;
   uint64_t chunks_free = 0;
+  DeviceInfo device;
 };
 
 /// Facts about a pool that can be read without opening it for writing.
@@ -147,8 +179,20 @@ struct PoolInfo {
   bool in_use = false;                        ///< a process has it open
   bool in_use_for_reading = false;            ///< some have, and none of them for writing
   int64_t in_use_by_pid = 0;                  ///< one of them; 0 when unknown
+  /// What becomes of the pool when power is lost: the worst of its regions' devices.
+  PowerLoss power_loss = PowerLoss::kUnknown;
   std::string promise;  ///< what an acknowledged write survives, in a sentence
+  /// Dirty shutdowns of its devices when the pool was opened to write last; none: they were not
+  /// told then.
+  std::optional<uint64_t> dirty_shutdowns_at_open;
+  /// It was not closed in order, and devices were shut down dirty since: what was acknowledged may
+  /// be missing. The next open verifies all of it.
+  bool media_loss_possible = false;
 };
+
+/// `info` as one JSON object, with the fields of docs/guide/json.md; names that are no UTF-8 with \x
+/// escapes.
+std::string ToJson(const PoolInfo& info);
 
 /// What DB::Verify found.
 struct VerifyReport {

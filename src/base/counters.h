@@ -29,6 +29,11 @@ class Counters {
     }
   }
 
+  /// What this thread has added; beyond kMaxExclusiveSlots threads what several have.
+  uint64_t OfThread(Name name) const noexcept {
+    return lanes_[ThreadSlot()].values[static_cast<size_t>(name)].load(std::memory_order_relaxed);
+  }
+
   uint64_t Sum(Name name) const noexcept {
     uint64_t sum = 0;
     for (const Lane& lane : lanes_) {

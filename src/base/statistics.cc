@@ -5,6 +5,20 @@
 
 namespace braid {
 
+const char* PowerLossName(PowerLoss power_loss) {
+  switch (power_loss) {
+    case PowerLoss::kKept:
+      return "kept";
+    case PowerLoss::kGone:
+      return "gone";
+    case PowerLoss::kAsHost:
+      return "as_host";
+    case PowerLoss::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
 // Long: a table, a line a field.
 std::vector<StatisticsField> ListFields(const Statistics& s) {
   return {

@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "base/no_throw.h"
-#include "capi/approximate_size.h"
-#include "capi/c_key_order.h"
 #include "capi/handles.h"
 #include "engine/empty_iterator.h"
 
@@ -246,39 +244,83 @@ void braid_approximate_sizes(braid_t* db, int num_ranges, const char* const* ran
   for (int i = 0; i < num_ranges; i++) sizes[i] = 0;
   char* error = nullptr;
   Guard(&error, [&] {
-    const braid::Statistics now = db->rep->GetStatistics();
-    const uint64_t entries = now.memtable_entries + now.l0_entries + now.l1_entries;
-    // One iterator, so that all ranges are seen at one moment and neighbours add up.
-    std::unique_ptr<braid::Iterator> iterator = db->rep->NewIterator({});
-    const braid::KeyOrder* const order = db->order.get();
-    if (order != nullptr) iterator = braid::capi::EncodedView(std::move(iterator), order);
+    std::vector<braid::KeyRange> ranges;
+    ranges.reserve(num_ranges > 0 ? static_cast<size_t>(num_ranges) : 0);
     for (int i = 0; i < num_ranges; i++) {
-      Slice start(range_start_key[i], range_start_key_len[i]);
-      Slice limit(range_limit_key[i], range_limit_key_len[i]);
-      std::string encoded_start;
-      std::string encoded_limit;
-      if (order != nullptr) {
-        // What is no key of the order bounds nothing: the estimate stays 0.
-        if (!order->Encode(start, &encoded_start).ok()) continue;
-        if (!order->Encode(limit, &encoded_limit).ok()) continue;
-        start = encoded_start;
-        limit = encoded_limit;
-      }
-      sizes[i] = db->comparator != nullptr
-                     ? braid::capi::ApproximateSizeBy(*db->comparator, iterator.get(), start, limit,
-                                                      entries)
-                     : braid::capi::ApproximateSize(iterator.get(), start, limit, entries);
+      ranges.push_back({Slice(range_start_key[i], range_start_key_len[i]),
+                        Slice(range_limit_key[i], range_limit_key_len[i])});
     }
-    return Status::OK();
+    const Status s = db->rep->ApproximateSizes(ranges, sizes);
+    if (s.ok() || ranges.size() < 2) return s;
+    // What is no key of the order bounds nothing: the estimate of that range alone is 0.
+    for (int i = 0; i < num_ranges; i++) {
+      (void)db->rep->ApproximateSizes({&ranges[static_cast<size_t>(i)], 1}, sizes + i);
+    }
+    return s;
   });
   braid_free(error);
 }
 
-void braid_compact_range(braid_t* db, const char* /*start_key*/, size_t /*start_key_len*/,
-                         const char* /*limit_key*/, size_t /*limit_key_len*/) {
+namespace {
+
+std::optional<Slice> BoundOf(const char* key, size_t length) {
+  return key != nullptr ? std::optional(Slice(key, length)) : std::nullopt;
+}
+
+}  // namespace
+
+void braid_compact_range(braid_t* db, const char* start_key, size_t start_key_len,
+                         const char* limit_key, size_t limit_key_len) {
   char* error = nullptr;
-  Guard(&error, [&] { return db->rep->Compact(); });
+  braid_compact(db, start_key, start_key_len, limit_key, limit_key_len, nullptr, nullptr, &error);
   braid_free(error);
+}
+
+void braid_compact(braid_t* db, const char* start_key, size_t start_key_len, const char* limit_key,
+                   size_t limit_key_len, void* state, uint8_t (*progress)(void*, double share),
+                   char** errptr) {
+  Guard(errptr, [&] {
+    braid::CompactOptions options;
+    if (progress != nullptr) {
+      options.progress = [state, progress](double share) { return progress(state, share) != 0; };
+    }
+    return db->rep->CompactRange(options, BoundOf(start_key, start_key_len),
+                                 BoundOf(limit_key, limit_key_len));
+  });
+}
+
+void braid_set_background_limit(braid_t* db, uint64_t bytes_per_second, char** errptr) {
+  Guard(errptr, [&] { return db->rep->SetBackgroundLimit(bytes_per_second); });
+}
+
+void braid_expire_before(braid_t* db, const braid_writeoptions_t* options, const char* prefix,
+                         size_t prefixlen, uint64_t time, uint64_t* deleted, char** errptr) {
+  Guard(errptr, [&] {
+    return braid::ExpireBefore(db->rep.get(), options->rep, Slice(prefix, prefixlen), time,
+                               deleted);
+  });
+}
+
+char* braid_time_key(const char* prefix, size_t prefixlen, uint64_t time, const char* rest,
+                     size_t restlen, size_t* keylen) {
+  *keylen = 0;
+  return NullOnThrow([&] {
+    const std::string key = braid::TimeKey(Slice(prefix, prefixlen), time, Slice(rest, restlen));
+    char* const copy = CopyBytes(key);
+    if (copy != nullptr) *keylen = key.size();
+    return copy;
+  });
+}
+
+char* braid_prefix_upper_bound(const char* prefix, size_t prefixlen, size_t* boundlen) {
+  *boundlen = 0;
+  return NullOnThrow([&]() -> char* {
+    const std::optional<std::string> bound = braid::PrefixUpperBound(Slice(prefix, prefixlen));
+    if (!bound) return nullptr;
+    char* const copy = CopyBytes(*bound);
+    if (copy != nullptr) *boundlen = bound->size();
+    return copy;
+  });
 }
 
 void braid_flush(braid_t* db, char** errptr) {
@@ -304,6 +346,10 @@ void braid_resume(braid_t* db, char** errptr) {
   Guard(errptr, [&] { return db->rep->Resume(); });
 }
 
+void braid_publish_statistics(braid_t* db, uint8_t on, char** errptr) {
+  Guard(errptr, [&] { return db->rep->PublishStatistics(on != 0); });
+}
+
 char* braid_statistics_json(braid_t* db) { return braid_property_value(db, "braid.stats.json"); }
 
 // ---- Pools that are not open -----------------------------------------------------------------
@@ -326,6 +372,18 @@ void braid_repair_db(const braid_options_t* options, const char* name, char** er
     }
     return DB::RepairInPlace(*made, name, &report, &kept, how);
   });
+}
+
+char* braid_inspect_json(const char* name, char** errptr) {
+  char* copy = nullptr;
+  Guard(errptr, [&] {
+    const Result<braid::PoolInfo> info = DB::Inspect(name);
+    if (!info.ok()) return info.status();
+    copy = CopyBytes(braid::ToJson(*info));
+    if (copy == nullptr) throw std::bad_alloc();
+    return Status::OK();
+  });
+  return copy;
 }
 
 // ---- Iterator --------------------------------------------------------------------------------
@@ -398,6 +456,15 @@ void braid_iter_get_error(const braid_iterator_t* iterator, char** errptr) {
   Guard(errptr, [&] {
     if (iterator == nullptr || iterator->out_of_memory) throw std::bad_alloc();
     return iterator->rep->status();
+  });
+}
+
+void braid_iter_refresh(braid_iterator_t* iterator, char** errptr) {
+  Guard(errptr, [&] {
+    if (iterator == nullptr) throw std::bad_alloc();
+    const Status s = iterator->rep->Refresh();
+    if (s.ok()) iterator->out_of_memory = false;
+    return s;
   });
 }
 

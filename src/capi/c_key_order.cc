@@ -1,7 +1,6 @@
 // Purpose: the calls of braid/c.h that make orders of keys.
 // Thread safety: as in braid/c.h.
 // Persistence: none.
-#include "capi/c_key_order.h"
 
 #include <utility>
 
@@ -72,63 +71,7 @@ class CKeyOrder final : public KeyOrder {
   void (*destructor_)(void*) = nullptr;
 };
 
-class EncodedIterator final : public Iterator {
- public:
-  EncodedIterator(std::unique_ptr<Iterator> iterator, const KeyOrder* order)
-      : iterator_(std::move(iterator)), order_(order) {}
-
-  bool Valid() const override { return iterator_->Valid() && status_.ok(); }
-  void SeekToFirst() override {
-    iterator_->SeekToFirst();
-    Note();
-  }
-  void SeekToLast() override {
-    iterator_->SeekToLast();
-    Note();
-  }
-  void Seek(Slice target) override {
-    iterator_->Seek(Decoded(target));
-    Note();
-  }
-  void SeekForPrev(Slice target) override {
-    iterator_->SeekForPrev(Decoded(target));
-    Note();
-  }
-  void Next() override {
-    iterator_->Next();
-    Note();
-  }
-  void Prev() override {
-    iterator_->Prev();
-    Note();
-  }
-  Slice key() const override { return key_; }
-  Slice value() const override { return iterator_->value(); }
-  Status status() const override { return status_.ok() ? iterator_->status() : status_; }
-
- private:
-  std::string Decoded(Slice encoded) const {
-    std::string key;
-    // What can't be decoded is then refused by the iterator, which stays invalid.
-    const Status decoded = order_->Decode(encoded, &key);
-    return decoded.ok() ? key : std::string(encoded);
-  }
-  void Note() {
-    key_.clear();
-    status_ = iterator_->Valid() ? order_->Encode(iterator_->key(), &key_) : Status::OK();
-  }
-
-  const std::unique_ptr<Iterator> iterator_;
-  const KeyOrder* const order_;
-  std::string key_;
-  Status status_;
-};
-
 }  // namespace
-
-std::unique_ptr<Iterator> EncodedView(std::unique_ptr<Iterator> iterator, const KeyOrder* order) {
-  return std::make_unique<EncodedIterator>(std::move(iterator), order);
-}
 
 }  // namespace braid::capi
 

@@ -195,6 +195,18 @@ void braid_readoptions_set_snapshot(braid_readoptions_t* options,
   options->refusal = snapshot != nullptr ? snapshot->status : braid::Status::OK();
 }
 
+void braid_readoptions_set_iterate_lower_bound(braid_readoptions_t* options, const char* key,
+                                               size_t keylen) {
+  options->rep.lower_slice =
+      key != nullptr ? std::optional<braid::Slice>(std::in_place, key, keylen) : std::nullopt;
+}
+
+void braid_readoptions_set_iterate_upper_bound(braid_readoptions_t* options, const char* key,
+                                               size_t keylen) {
+  options->rep.upper_slice =
+      key != nullptr ? std::optional<braid::Slice>(std::in_place, key, keylen) : std::nullopt;
+}
+
 braid_writeoptions_t* braid_writeoptions_create(void) {
   return new (std::nothrow) braid_writeoptions_t;
 }

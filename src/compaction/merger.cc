@@ -58,7 +58,13 @@ std::function<merge::TargetTree()> Merger::FitTree(const merge::MergeJob& job) {
 Status Merger::Start(merge::MergeJob* job, const std::function<merge::TargetTree()>& fit_tree) {
   return job->Start(
       store_.views->Collect(), &store_.versions->merge_epoch(),
-      [this] { return store_.stop->load(); }, fit_tree);
+      [this] {
+        // A batch stores some two lines an entry.
+        store_.limit->Charge(uint64_t{store_.options->compaction.batch_entries} * 128);
+        store_.limit->Pause(*store_.stop);
+        return store_.stop->load();
+      },
+      fit_tree);
 }
 
 /// `counts`: what it keeps for views is counted.

@@ -27,6 +27,7 @@
 #include "compaction/picker.h"
 #include "compaction/space_accounts.h"
 #include "compaction/table_indexes.h"
+#include "engine/background_limit.h"
 #include "engine/write_errors.h"
 #include "level/memory_budget.h"
 #include "level/version_set.h"
@@ -50,6 +51,7 @@ class Merger {
     TableIndexes* indexes;
     const level::MemoryBudget* budget;
     const engine::WriteErrors* errors;
+    engine::BackgroundLimit* limit;
     const std::atomic<bool>* stop;  // a merge that is under way ends with its batch, and stays open
   };
   /// Where a table of copies is made.

@@ -11,6 +11,7 @@
 #include "base/forks.h"
 #include "base/mutex.h"
 #include "base/no_throw.h"
+#include "db/approximate_size.h"
 #include "db/compared_edit.h"
 #include "db/compared_iterator.h"
 #include "db/compared_transaction.h"
@@ -103,6 +104,16 @@ class ComparedDb final : public DB {
   std::shared_ptr<const Snapshot> GetSnapshot() override { return db_->GetSnapshot(); }
   Status Flush() override { return db_->Flush(); }
   Status Compact() override { return db_->Compact(); }
+  /// A range of the comparator's is none of the bytes': all is compacted.
+  Status CompactRange(const CompactOptions& options, std::optional<Slice>,
+                      std::optional<Slice>) override {
+    return db_->CompactRange(options, std::nullopt, std::nullopt);
+  }
+  Status ApproximateSizes(std::span<const KeyRange> ranges, uint64_t* sizes) override;
+  Status SetBackgroundLimit(uint64_t bytes_per_second) override {
+    return db_->SetBackgroundLimit(bytes_per_second);
+  }
+  Status PublishStatistics(bool on) override { return db_->PublishStatistics(on); }
   bool GetProperty(std::string_view name, std::string* value) override {
     return db_->GetProperty(name, value);
   }
@@ -199,6 +210,23 @@ std::vector<Status> ComparedDb::MultiGet(const ReadOptions& options, std::span<c
     if (statuses[i].IsNotFound()) statuses[i] = Get(at, keys[i], &(*values)[i]);
   }
   return statuses;
+}
+
+Status ComparedDb::ApproximateSizes(std::span<const KeyRange> ranges, uint64_t* sizes) {
+  std::fill_n(sizes, ranges.size(), 0);
+  return base::CatchToStatus([&] {
+    const Statistics now = GetStatistics();
+    const uint64_t entries = now.memtable_entries + now.l0_entries + now.l1_entries;
+    const std::unique_ptr<Iterator> iterator = NewIterator({});
+    Status s;
+    for (size_t i = 0; i < ranges.size() && s.ok(); ++i) {
+      sizes[i] =
+          ApproximateSizeBy(*comparator_, iterator.get(), ranges[i].begin, ranges[i].end, entries);
+      s = iterator->status();
+    }
+    if (!s.ok()) std::fill_n(sizes, ranges.size(), 0);
+    return s;
+  });
 }
 
 std::unique_ptr<Iterator> ComparedDb::NewIterator(const ReadOptions& options) {

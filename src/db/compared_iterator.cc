@@ -13,13 +13,24 @@ namespace braid {
 
 namespace {
 
+std::optional<std::string> BoundOf(const std::optional<Slice>& slice,
+                                   const std::optional<std::string>& bound) {
+  return slice ? std::optional<std::string>(*slice) : bound;
+}
+std::optional<std::string> LowerOf(const ReadOptions& options) {
+  return BoundOf(options.lower_slice, options.lower_bound);
+}
+std::optional<std::string> UpperOf(const ReadOptions& options) {
+  return BoundOf(options.upper_slice, options.upper_bound);
+}
+
 class ComparedIterator final : public Iterator {
  public:
   ComparedIterator(std::shared_ptr<const Comparator> comparator, const ReadOptions& bounds,
                    std::unique_ptr<Iterator> nodes, std::unique_ptr<Iterator> values)
       : comparator_(std::move(comparator)),
-        lower_(bounds.lower_bound),
-        upper_(bounds.upper_bound),
+        lower_(LowerOf(bounds)),
+        upper_(UpperOf(bounds)),
         nodes_(std::move(nodes)),
         values_(std::move(values)),
         cursor_(comparator_.get(), NodesOf(nodes_.get())) {}

@@ -131,6 +131,13 @@ class ConcurrentReader final : public DB {
   }
   Status Flush() override { return inner_->Flush(); }
   Status Compact() override { return inner_->Compact(); }
+  Status CompactRange(const CompactOptions& options, std::optional<Slice> begin,
+                      std::optional<Slice> end) override {
+    return inner_->CompactRange(options, begin, end);
+  }
+  Status SetBackgroundLimit(uint64_t bytes_per_second) override {
+    return inner_->SetBackgroundLimit(bytes_per_second);
+  }
 
   Status Get(const ReadOptions& options, Slice key, std::string* value) override {
     return RunStep(slot_, [&] { return inner_->Get(options, key, value); });

@@ -3,22 +3,25 @@
 // Persistence: none of its own.
 #include "braid/db.h"
 
+#include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <cstring>
 
 #include <unistd.h>
 
 #include "base/activity.h"
 #include "base/forks.h"
+#include "base/mutex.h"
 #include "base/no_throw.h"
 #include "braid/version.h"
+#include "db/approximate_size.h"
 #include "db/checkpoint.h"
 #include "db/compared_db.h"
 #include "db/concurrent_reader.h"
 #include "db/open_named.h"
 #include "db/open_on_media.h"
 #include "db/ordered_db.h"
+#include "db/statistics_publisher.h"
 #include "db/transaction.h"
 #include "design/design.h"
 #include "engine/empty_iterator.h"
@@ -29,7 +32,6 @@
 #include "media/pool_lock.h"
 #include "media/region_folders.h"
 #include "pool/pool.h"
-#include "pool/pool_facts.h"
 
 namespace braid {
 
@@ -38,9 +40,14 @@ namespace {
 class DbHandle final : public DB {
  public:
   DbHandle(std::shared_ptr<engine::Engine> engine, const Capabilities& capabilities,
-           const Options& options)
-      : engine_(std::move(engine)), capabilities_(capabilities), options_(options) {}
+           const Options& options, std::string path)
+      : engine_(std::move(engine)),
+        capabilities_(capabilities),
+        options_(options),
+        path_(std::move(path)) {}
   ~DbHandle() override {
+    // In a child its thread is not there, and the file is the parent's.
+    if (engine_->is_parents()) (void)publisher_.release();
     const Status closed = Close();
     (void)closed;  // Close() before is the way to learn of an error
   }
@@ -127,6 +134,19 @@ class DbHandle final : public DB {
   Status Compact() override {
     return Change([&] { return engine_->Compact(); });
   }
+  Status CompactRange(const CompactOptions& options, std::optional<Slice> begin,
+                      std::optional<Slice> end) override {
+    return Change([&] { return engine_->CompactRange(options, begin, end); });
+  }
+  Status SetBackgroundLimit(uint64_t bytes_per_second) override {
+    return Change([&] {
+      if (closed_.load()) return Status::Closed();
+      if (!options_.background_threads) {
+        return Status::NotSupported("background_threads is false: writers do the work themselves");
+      }
+      return engine_->SetBackgroundLimit(bytes_per_second);
+    });
+  }
   Status Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report) override {
     IngestReport unused;
     IngestReport* const told = report != nullptr ? report : &unused;
@@ -154,8 +174,15 @@ class DbHandle final : public DB {
   Status Verify(VerifyReport* report, const std::function<void(double share)>& progress) override {
     return Run([&] { return engine_->Verify(report, progress); });
   }
+  Status PublishStatistics(bool on) override {
+    return Change([&] { return Publish(on); });
+  }
   Status Close() override {
     closed_.store(true);
+    if (!engine_->is_parents()) {
+      const base::MutexLock lock(publish_mutex_);
+      publisher_.reset();  // first: it reads the store
+    }
     return Run([&] { return engine_->Close(); });
   }
   Status BackgroundStatus() override {
@@ -193,12 +220,32 @@ class DbHandle final : public DB {
                                 "the pool is opened read-only; open it without read_only to write");
   }
   bool Property(std::string_view name, std::string* value);
+  Status Publish(bool on);
 
   std::shared_ptr<engine::Engine> engine_;
   Capabilities capabilities_;
   const Options options_;
   std::atomic<bool> closed_{false};
+  const std::string path_;  // empty: the medium is no folder
+  base::Mutex publish_mutex_;
+  std::unique_ptr<StatisticsPublisher> publisher_ BRAID_GUARDED_BY(publish_mutex_);
 };
+
+Status DbHandle::Publish(bool on) {
+  const base::MutexLock lock(publish_mutex_);
+  if (closed_.load()) return Status::Closed();
+  if (!on) {
+    publisher_.reset();
+    return Status::OK();
+  }
+  if (publisher_ != nullptr) return Status::OK();
+  if (path_.empty()) return Status::NotSupported("the pool has no path");
+  Result<std::unique_ptr<StatisticsPublisher>> started =
+      StatisticsPublisher::Start(path_, [this] { return GetStatistics(); });
+  if (!started.ok()) return started.status();
+  publisher_ = std::move(started).value();
+  return Status::OK();
+}
 
 std::vector<Status> DbHandle::MultiGet(const ReadOptions& options, std::span<const Slice> keys,
                                        std::vector<std::string>* values) {
@@ -268,29 +315,6 @@ bool DbHandle::Property(std::string_view name, std::string* value) {
   return true;
 }
 
-std::string PromiseOf(MediaClass media_class) {
-  switch (media_class) {
-    case MediaClass::kByte:
-    case MediaClass::kCacheLine:
-      return "an acknowledged write survives a crash of the process and a loss of power";
-    case MediaClass::kPage:
-      break;
-  }
-  return "an acknowledged write survives a crash of the process; it survives a loss of power if it "
-         "was written with sync";
-}
-
-std::string UuidText(const uint8_t* uuid) {
-  std::string text;
-  for (int i = 0; i < 16; ++i) {
-    char hex[3];
-    std::snprintf(hex, sizeof hex, "%02x", uuid[i]);
-    text += hex;
-    if (i == 3 || i == 5 || i == 7 || i == 9) text += '-';
-  }
-  return text;
-}
-
 }  // namespace
 
 Status DB::GetSnapshot(std::shared_ptr<const Snapshot>* snapshot) noexcept {
@@ -318,6 +342,38 @@ Status DB::CreateCheckpoint(const std::string&, const CheckpointOptions&) {
   return Status::NotSupported("this database makes no checkpoints");
 }
 
+Status DB::CompactRange(const CompactOptions&, std::optional<Slice>, std::optional<Slice>) {
+  return Status::NotSupported("this database compacts no range: call Compact");
+}
+Status DB::SetBackgroundLimit(uint64_t) {
+  return Status::NotSupported("this database has no limit for background work");
+}
+
+Status DB::PublishStatistics(bool) {
+  return Status::NotSupported("this database does not publish its statistics");
+}
+
+Status DB::ApproximateSizes(std::span<const KeyRange> ranges, uint64_t* sizes) {
+  std::fill_n(sizes, ranges.size(), 0);
+  return base::CatchToStatus([&] {
+    const Statistics now = GetStatistics();
+    const uint64_t entries = now.memtable_entries + now.l0_entries + now.l1_entries;
+    // One iterator, so that all ranges are seen at one moment and neighbours add up.
+    const std::unique_ptr<Iterator> iterator = NewIterator({});
+    Status s;
+    for (size_t i = 0; i < ranges.size() && s.ok(); ++i) {
+      sizes[i] = ApproximateSize(iterator.get(), ranges[i].begin, ranges[i].end, entries);
+      s = iterator->status();
+    }
+    if (!s.ok()) std::fill_n(sizes, ranges.size(), 0);
+    return s;
+  });
+}
+
+Status Iterator::Refresh() {
+  return Status::NotSupported("this iterator shows one state only: make a new one");
+}
+
 Status DB::BackgroundStatus() {
   return Status::NotSupported("this database does not say how its background does");
 }
@@ -343,16 +399,16 @@ std::vector<Status> DB::MultiGet(const ReadOptions& options, std::span<const Sli
 
 namespace {
 
-Result<std::unique_ptr<DB>> MakeHandle(const Options& options,
-                                       std::unique_ptr<media::Media> media) {
+Result<std::unique_ptr<DB>> MakeHandle(const Options& options, std::unique_ptr<media::Media> media,
+                                       const std::string& path = {}) {
   if (Status s = options.Validate(); !s.ok()) return s;
   if (Status s = media::WatchForks(); !s.ok()) return s;
   Result<const design::Design*> design = design::FindDesign(options.design);
   if (!design.ok()) return design.status();
   Result<std::shared_ptr<engine::Engine>> engine = (*design)->Make(options, std::move(media));
   if (!engine.ok()) return engine.status();
-  return std::unique_ptr<DB>(
-      std::make_unique<DbHandle>(std::move(engine).value(), (*design)->capabilities, options));
+  return std::unique_ptr<DB>(std::make_unique<DbHandle>(std::move(engine).value(),
+                                                        (*design)->capabilities, options, path));
 }
 
 Result<std::unique_ptr<DB>> OpenToRead(const Options& options, const std::string& path,
@@ -366,7 +422,7 @@ Result<std::unique_ptr<DB>> OpenToRead(const Options& options, const std::string
     }
     if (media.ok()) {
       (*media)->set_key_order(order_name);
-      return MakeHandle(options, std::move(media).value());
+      return MakeHandle(options, std::move(media).value(), path);
     }
     if (!media.status().IsBusy()) return media.status();
     Result<std::unique_ptr<DB>> beside =
@@ -407,7 +463,7 @@ Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& 
     return Status::Corruption(path + "/segment-000000+0x0: segment: the file is missing");
   }
   (*media)->set_key_order(order_name);
-  return MakeHandle(options, std::move(media).value());
+  return MakeHandle(options, std::move(media).value(), path);
 }
 
 Result<std::unique_ptr<DB>> OpenInOrder(const Options& options, const std::string& path,
@@ -457,49 +513,6 @@ Status DestroyPath(const std::string& path) {
   return media::RemovePool(path);
 }
 
-Result<PoolInfo> InspectPath(const std::string& path, const Options& options) {
-  Result<media::PathKind> kind = media::ProbePath(path);
-  if (!kind.ok()) return kind.status();
-  if (*kind == media::PathKind::kMissing) return Status::NotFound("there is no pool at " + path);
-  if (*kind == media::PathKind::kForeign) {
-    return Status::InvalidArgument(path + " is not a braid pool: it holds no segment-000000");
-  }
-  Result<MediaClass> found = media::ProbeMediaClass(path);
-  if (!found.ok()) return found.status();
-  Result<pool::PoolFacts> facts = pool::ReadPoolFacts(path);
-  if (!facts.ok()) return facts.status();
-  const format::PoolHeader& header = facts->header;
-  PoolInfo info;
-  info.path = path;
-  info.uuid = UuidText(header.uuid);
-  info.format_version = header.version;
-  info.design = header.design;
-  info.comparator = header.comparator;
-  info.media_class_forced = options.pool.force_media_class.has_value();
-  info.media_class = options.pool.force_media_class.value_or(*found);
-  info.flush_instruction = info.media_class == MediaClass::kCacheLine ? media::FlushInstruction()
-                           : info.media_class == MediaClass::kByte    ? "none"
-                                                                      : "msync";
-  info.chunk_bytes = header.chunk_bytes;
-  info.pool_bytes = facts->pool_bytes;
-  info.segments = header.segments;
-  info.chunks = facts->pool_bytes / header.chunk_bytes;
-  info.chunks_free = facts->free_chunks;
-  info.entries = facts->entries;
-  if (header.list_kind != 0) info.list_kind = static_cast<ListKind>(header.list_kind);
-  for (const pool::RegionFacts& region : facts->regions) {
-    info.regions.push_back({region.folder, media::NodeOfFolder(region.folder), region.bytes,
-                            region.bytes / header.chunk_bytes, region.free_chunks});
-  }
-  info.clean = header.clean == 1;
-  const media::LockHolder holder = media::ProbeLock(path);
-  info.in_use = holder.held;
-  info.in_use_for_reading = holder.reads;
-  info.in_use_by_pid = holder.pid;
-  info.promise = PromiseOf(info.media_class);
-  return info;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<DB>> OpenOnMedia(const Options& options,
@@ -533,10 +546,6 @@ Result<std::unique_ptr<DB>> OpenNamed(const Options& options, const std::string&
 
 Status DB::Destroy(const std::string& path) {
   return base::CatchToStatus([&] { return DestroyPath(path); });
-}
-
-Result<PoolInfo> DB::Inspect(const std::string& path, const Options& options) {
-  return base::CatchToStatus([&] { return InspectPath(path, options); });
 }
 
 }  // namespace braid

@@ -68,15 +68,21 @@ Status WithEncoded(const KeyOrder& order, Slice key, Call&& call) noexcept {
 /// `options` with encoded bounds.
 Status EncodeBounds(const KeyOrder& order, const ReadOptions& options, ReadOptions* encoded) {
   encoded->snapshot = options.snapshot;
-  if (options.lower_bound) {
+  const std::optional<Slice> lower = options.lower_slice || !options.lower_bound
+                                         ? options.lower_slice
+                                         : std::optional<Slice>(*options.lower_bound);
+  const std::optional<Slice> upper = options.upper_slice || !options.upper_bound
+                                         ? options.upper_slice
+                                         : std::optional<Slice>(*options.upper_bound);
+  if (lower) {
     encoded->lower_bound.emplace();
-    if (Status s = EncodeKey(order, *options.lower_bound, &*encoded->lower_bound); !s.ok()) {
+    if (Status s = EncodeKey(order, *lower, &*encoded->lower_bound); !s.ok()) {
       return s;
     }
   }
-  if (!options.upper_bound) return Status::OK();
+  if (!upper) return Status::OK();
   encoded->upper_bound.emplace();
-  return EncodeKey(order, *options.upper_bound, &*encoded->upper_bound);
+  return EncodeKey(order, *upper, &*encoded->upper_bound);
 }
 
 /// A cursor over encoded keys that shows the caller's.
@@ -104,6 +110,12 @@ class OrderedIterator final : public Iterator {
   }
   void Prev() override {
     if (valid_) Move([&] { encoded_->Prev(); });
+  }
+  Status Refresh() override {
+    if (encoded_ == nullptr) return status_;
+    Status s = encoded_->Refresh();
+    if (s.ok()) valid_ = false;
+    return s;
   }
   Slice key() const override { return key_; }
   Slice value() const override { return encoded_->value(); }
@@ -319,6 +331,39 @@ class OrderedDb final : public DB {
   std::shared_ptr<const Snapshot> GetSnapshot() override { return db_->GetSnapshot(); }
   Status Flush() override { return db_->Flush(); }
   Status Compact() override { return db_->Compact(); }
+  Status CompactRange(const CompactOptions& options, std::optional<Slice> begin,
+                      std::optional<Slice> end) override {
+    return base::CatchToStatus([&] {
+      std::string from;
+      std::string to;
+      if (begin) {
+        if (Status s = EncodeKey(*order_, *begin, &from); !s.ok()) return s;
+      }
+      if (end) {
+        if (Status s = EncodeKey(*order_, *end, &to); !s.ok()) return s;
+      }
+      return db_->CompactRange(options, begin ? std::optional<Slice>(from) : std::nullopt,
+                               end ? std::optional<Slice>(to) : std::nullopt);
+    });
+  }
+  Status ApproximateSizes(std::span<const KeyRange> ranges, uint64_t* sizes) override {
+    return base::CatchToStatus([&] {
+      std::vector<std::pair<std::string, std::string>> encoded(ranges.size());
+      std::vector<KeyRange> inner(ranges.size());
+      for (size_t i = 0; i < ranges.size(); ++i) {
+        if (Status s = EncodeKey(*order_, ranges[i].begin, &encoded[i].first); !s.ok()) return s;
+        inner[i].begin = encoded[i].first;
+        if (!ranges[i].end) continue;
+        if (Status s = EncodeKey(*order_, *ranges[i].end, &encoded[i].second); !s.ok()) return s;
+        inner[i].end = encoded[i].second;
+      }
+      return db_->ApproximateSizes(inner, sizes);
+    });
+  }
+  Status PublishStatistics(bool on) override { return db_->PublishStatistics(on); }
+  Status SetBackgroundLimit(uint64_t bytes_per_second) override {
+    return db_->SetBackgroundLimit(bytes_per_second);
+  }
   bool GetProperty(std::string_view name, std::string* value) override {
     return db_->GetProperty(name, value);
   }

@@ -71,4 +71,16 @@ Status Engine::Ingest(RecordSource*, const IngestOptions&, IngestReport*) {
       "\"braid\"");
 }
 
+Status Engine::CompactRange(const CompactOptions& options, std::optional<Slice>,
+                            std::optional<Slice>) {
+  if (options.progress && !options.progress(0)) return CompactionCancelled();
+  if (Status s = Compact(); !s.ok()) return s;
+  if (options.progress) options.progress(1);
+  return Status::OK();
+}
+
+Status Engine::SetBackgroundLimit(uint64_t) {
+  return Status::NotSupported("this design has no limit for background work");
+}
+
 }  // namespace braid::engine

@@ -17,6 +17,11 @@
 namespace braid::engine {
 
 /// Calls have the meaning of the DB calls of the same name.
+/// What a compaction answers that its progress has cancelled.
+inline Status CompactionCancelled() {
+  return Status::Aborted("the compaction was cancelled; what it had done by then stays");
+}
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -46,6 +51,11 @@ class Engine {
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
   virtual Status Flush() = 0;
   virtual Status Compact() = 0;
+  /// All of it, unless the design overrides it; then `options.progress` is asked before and behind.
+  virtual Status CompactRange(const CompactOptions& options, std::optional<Slice> begin,
+                              std::optional<Slice> end);
+  /// NotSupported unless the design overrides it.
+  virtual Status SetBackgroundLimit(uint64_t bytes_per_second);
   /// NotSupported unless the design overrides it. `report` is never null.
   virtual Status Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report);
   virtual Statistics GetStatistics() = 0;

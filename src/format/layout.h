@@ -82,6 +82,8 @@ inline constexpr uint64_t kIncompatPointerMerges = 1ull << 3;
 /// Incompat: the data lies in leaves (leaf.h): chunks of the kinds kLeaf and kLeafIndex, and a list
 /// of leaves.
 inline constexpr uint64_t kIncompatLeaves = 1ull << 4;
+/// Compat: a DeviceRecord lies behind each copy of the pool header.
+inline constexpr uint64_t kCompatDeviceRecord = 1;
 inline constexpr uint64_t kKnownIncompat =
     kIncompatRegions | kIncompatCopies | kIncompatPointerMerges | kIncompatLeaves;
 inline constexpr uint64_t kKnownRoCompat = 0;
@@ -128,6 +130,22 @@ struct PoolHeader {
 };
 static_assert(sizeof(PoolHeader) == 192);
 static_assert(offsetof(PoolHeader, clean) == 76 && offsetof(PoolHeader, boot_id) == 80);
+
+/// What the kernel said of the devices below the pool when it was opened to write last. In the page
+/// of each copy of the pool header, behind it; with kCompatDeviceRecord. It belongs to the copy
+/// with the same update_count alone: a program that does not know of it leaves one behind that no
+/// longer counts.
+struct DeviceRecord {
+  uint64_t magic;
+  uint64_t update_count;     // of the copy of the header
+  uint64_t dirty_shutdowns;  // of all memory modules, in sum
+  uint64_t check;
+};
+static_assert(sizeof(DeviceRecord) == 32);
+inline constexpr uint64_t kDeviceRecordMagic = 0x4345524456454442ull;  // "BDEVDREC"
+inline constexpr uint64_t kDeviceRecordOffset = 256;  // from the copy of the pool header
+static_assert(kDeviceRecordOffset >= sizeof(PoolHeader) &&
+              kDeviceRecordOffset + sizeof(DeviceRecord) <= kPageBytes);
 
 /// Kinds of chunk. A chunk's state word: bits 0..31 generation, 44..47 kind, 48..63 check.
 enum class ChunkKind : uint8_t {

@@ -34,8 +34,10 @@ Result<std::shared_ptr<LeafEngine>> LeafEngine::Open(const Options& options,
   if (!pool.ok()) return pool.status();
   std::shared_ptr<LeafEngine> engine(new LeafEngine(options, std::move(pool).value()), Deleter());
   if (!engine->store_.ok()) return Status::OutOfMemory();
+  const pool::PmemPool& found = *engine->store_.pool;
+  if (found.media_loss_possible()) engine->Log(found.MediaLossText());
   Status s = engine->Recover();
-  if (s.ok() && options.verify_on_open == VerifyOnOpen::kFull) {
+  if (s.ok() && (options.verify_on_open == VerifyOnOpen::kFull || found.media_loss_possible())) {
     VerifyReport report;
     s = engine->VerifyAll(&report, {});
   }
@@ -63,7 +65,8 @@ void LeafEngine::TellRecovery() const {
   if (store_.options.listener == nullptr) return;
   store_.options.listener->OnRecovery({.clean = store_.pool->was_clean(),
                                        .replayed_entries = recovered_entries_,
-                                       .micros = open_micros_});
+                                       .micros = open_micros_,
+                                       .media_loss_possible = store_.pool->media_loss_possible()});
 }
 
 Status LeafEngine::Recover() {
@@ -125,10 +128,13 @@ Status LeafEngine::Flush() {
   return store_.writer.Admit();
 }
 
-Status LeafEngine::Compact() {
+Status LeafEngine::CompactRange(const CompactOptions& options, std::optional<Slice>,
+                                std::optional<Slice>) {
   if (closed()) return Status::Closed();
   if (Status s = store_.writer.Admit(); !s.ok()) return s;
-  if (Status s = store_.scheduler.Compact(); !s.ok()) return s;
+  if (options.progress && !options.progress(0)) return engine::CompactionCancelled();
+  if (Status s = store_.scheduler.Compact(options.progress); !s.ok()) return s;
+  if (options.progress) options.progress(1);
   return store_.writer.Admit();
 }
 

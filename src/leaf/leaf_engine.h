@@ -55,7 +55,10 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
     return engine::NewUnsupportedSnapshot();
   }
   Status Flush() override;
-  Status Compact() override;
+  Status Compact() override { return CompactRange({}, std::nullopt, std::nullopt); }
+  /// Of all: the chunks of entries hold keys of any range.
+  Status CompactRange(const CompactOptions& options, std::optional<Slice> begin,
+                      std::optional<Slice> end) override;
   Statistics GetStatistics() override;
   Status Verify(VerifyReport* report, const std::function<void(double)>& progress) override;
   Status Close() override;

@@ -20,7 +20,11 @@ void WaitForReplacement(LeafNode* node) { const base::MutexLock lock(node->mutex
 class LeafIterator final : public Iterator {
  public:
   LeafIterator(std::shared_ptr<LeafEngine> engine, const ReadOptions& options)
-      : engine_(std::move(engine)), lower_(options.lower_bound), upper_(options.upper_bound) {}
+      : engine_(std::move(engine)),
+        lower_copy_(options.lower_slice ? std::nullopt : options.lower_bound),
+        upper_copy_(options.upper_slice ? std::nullopt : options.upper_bound),
+        lower_(lower_copy_ ? std::optional<Slice>(*lower_copy_) : options.lower_slice),
+        upper_(upper_copy_ ? std::optional<Slice>(*upper_copy_) : options.upper_slice) {}
   ~LeafIterator() override { Hold(nullptr); }
 
   bool Valid() const override { return valid_ && !engine_->closed() && !engine_->is_parents(); }
@@ -36,6 +40,14 @@ class LeafIterator final : public Iterator {
   void SeekForPrev(Slice target) override {
     if (upper_ && target >= *upper_) return SeekToLast();
     Move([&] { return Backward(target, true); });
+  }
+  /// Every seek finds what is there then.
+  Status Refresh() override {
+    if (engine_->is_parents()) return base::OpenedByParent();
+    if (engine_->closed()) return Status::Closed();
+    valid_ = false;
+    status_ = Status::OK();
+    return Status::OK();
   }
   void Next() override {
     if (!valid_) return;
@@ -215,8 +227,11 @@ class LeafIterator final : public Iterator {
   }
 
   std::shared_ptr<LeafEngine> engine_;
-  std::optional<std::string> lower_;
-  std::optional<std::string> upper_;
+  // Bounds: copies, where the caller does not keep them, and what counts.
+  std::optional<std::string> lower_copy_;
+  std::optional<std::string> upper_copy_;
+  std::optional<Slice> lower_;
+  std::optional<Slice> upper_;
   LeafNode* node_ = nullptr;  // referenced
   LeafView view_;
   size_t at_ = 0;

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/no_throw.h"
 #include "base/workers.h"
+#include "engine/engine.h"
 
 namespace braid::leaf {
 
@@ -87,15 +88,17 @@ bool LeafScheduler::WaitForSpace(uint64_t reclaimed) {
   return done.ok() && (store_.pool->free_chunks() > before || store_.large_values->HasWantedRun());
 }
 
-Status LeafScheduler::Compact() {
+Status LeafScheduler::Compact(const std::function<bool(double)>& progress) {
   const base::MutexLock lock(mutex_);
   if (closed()) return Status::Closed();  // invariant 1
   LeafReclaimer& reclaimer = *store_.reclaimer;
   (void)reclaimer.Reclaim(true);
   // For what is sparse now: while writers are busy there is always more.
-  size_t steps = store_.collector->SparseChunks().size();
-  for (; steps > 0 && store_.collector->CollectStep(true); --steps) {
+  const size_t steps = store_.collector->SparseChunks().size();
+  for (size_t done = 0; done < steps && store_.collector->CollectStep(true); ++done) {
     if (!reclaimer.Reclaim(true)) break;
+    const double share = static_cast<double>(done + 1) / static_cast<double>(steps);
+    if (progress && !progress(share)) return engine::CompactionCancelled();
   }
   (void)reclaimer.Reclaim(true);
   return Status::OK();

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 
 #include "base/job_set.h"
 #include "base/mutex.h"
@@ -57,8 +58,9 @@ class LeafScheduler {
   /// when another thread has given some back since the attempt. `reclaimed`, by
   /// LeafReclaimer::times, is from before that.
   bool WaitForSpace(uint64_t reclaimed);
-  /// Gives back all that is worth it. Errors: Closed.
-  Status Compact();
+  /// Gives back all that is worth it. `progress` may be empty (CompactOptions). Errors: Closed,
+  /// Aborted.
+  Status Compact(const std::function<bool(double)>& progress = {});
 
  private:
   class Maintenance;

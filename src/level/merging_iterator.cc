@@ -138,7 +138,7 @@ void MergingIterator::Pass(size_t heads) {
   }
 }
 
-/// Where there is no other cursor, what is left of its run but for the last one goes to the batch
+/// Where there is no other cursor, what is left of its run except the last one goes to the batch
 /// as it is, up to `cap` in all. Returns how many; 0: there is no such run.
 size_t MergingIterator::TakeRun(size_t cap) {
   Head& head = *order_.front().head;
@@ -157,8 +157,8 @@ size_t MergingIterator::TakeRun(size_t cap) {
 }
 
 /// Merges what comes next into the batch: one entry at least, unless the end is reached. Cursors
-/// that stand on its last one move when more is wanted: what they come to then is read in vain by
-/// a scan that has ended.
+/// that stand on its last one move when more is wanted: a scan that has ended has no use for what
+/// they come to then.
 void MergingIterator::MergeBatch() {
   at_ = count_ = 0;
   const size_t cap = batches_ == 0 ? 1 : StepsOf(kRuns, batches_ - 1);

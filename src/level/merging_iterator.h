@@ -14,7 +14,7 @@
 //      not marked obsolete after all other cursors have come to its key: the mark of what is in a
 //      batch is looked at once the batch is merged, or later.
 //   4. Cursors that are not at their end stand in `order_` by what they have come to, the newest
-//      version of a key first. All of that lies behind the batch, but for the first `taken_` ones,
+//      version of a key first. All of that lies behind the batch, except the first `taken_` ones,
 //      which stand on its last key.
 // Persistence: none.
 #pragma once

@@ -64,6 +64,9 @@ base::Workers::Next Scheduler::BackgroundJob::Pause(base::FunctionRef<bool()> is
 }
 
 base::Workers::Next Scheduler::FlushWork::Step() {
+  if (const auto wait = scheduler().store_.limit.Wait(); wait.count() != 0) {
+    return Next::After(wait);
+  }
   if (scheduler().RunStep(&Scheduler::FlushOldest)) {
     scheduler().Wake();
     return Next::Now();
@@ -74,6 +77,7 @@ base::Workers::Next Scheduler::FlushWork::Step() {
 base::Workers::Next Scheduler::CompactionWork::Step() {
   Scheduler& owner = scheduler();
   owner.RunStep(&Scheduler::ServeReaders);
+  if (const auto wait = owner.store_.limit.Wait(); wait.count() != 0) return Next::After(wait);
   if (owner.RunStep(&Scheduler::CompactionStep)) {
     owner.Wake();
     return Next::Now();

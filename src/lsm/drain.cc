@@ -8,6 +8,8 @@
 #include <chrono>
 
 #include "base/check.h"
+#include "base/clock.h"
+#include "base/epoch.h"
 #include "base/no_throw.h"
 #include "compaction/garbage_collection.h"
 #include "lsm/scheduler.h"
@@ -20,11 +22,65 @@ constexpr uint64_t kIndexesAnew = 8;
 constexpr uint64_t kIndexedAStep = 32 * 1024;
 /// Places for a large value that may turn out to be of no use.
 constexpr uint64_t kRoomsTried = 16;
+/// Share of a drain that is done when its tables are merged; the rest is that of what comes behind.
+constexpr double kShareOfMerges = 0.8;
+constexpr uint64_t kTellEvery = 50'000'000;
+
+bool Overlaps(const index::SortedRun& run, std::optional<Slice> begin, std::optional<Slice> end) {
+  const std::unique_ptr<index::Cursor> cursor = run.NewCursor(index::ReadView{});
+  begin ? cursor->SeekGE(*begin) : cursor->SeekToFirst();
+  // Damage is for the merge to report.
+  return cursor->Valid() ? !end || cursor->item().key < *end : !cursor->status().ok();
+}
 }  // namespace
 
-/// Until no immutable memtable with an id up to `tables` is left, or flushes end. Errors: a flush
-/// finds no memory.
-Status Scheduler::AwaitFlushes(uint64_t tables) {
+bool DrainProgress::IsDue() noexcept { return call_ && NowNanos() - told_at_ >= kTellEvery; }
+
+bool DrainProgress::Tell(double share) {
+  if (!call_ || cancelled_) return !cancelled_;
+  told_at_ = NowNanos();
+  share_ = std::clamp(share, share_, 1.0);
+  cancelled_ = !call_(share_);
+  return !cancelled_;
+}
+
+uint64_t Scheduler::NewestTable() const { return store_.versions.Lock().next_table_id() - 1; }
+
+bool Scheduler::MemTableHasKeys(std::optional<Slice> begin, std::optional<Slice> end) const {
+  const std::shared_ptr<const level::ReadState> state = store_.versions.Lock().Keep();
+  const base::EpochGuard guard;
+  return Overlaps(*state->active, begin, end);
+}
+
+uint64_t Scheduler::NewestTableWithKeys(std::optional<Slice> begin,
+                                        std::optional<Slice> end) const {
+  const std::shared_ptr<const level::ReadState> state = store_.versions.Lock().Keep();
+  const base::EpochGuard guard;
+  for (const auto& table : state->immutables) {
+    if (Overlaps(*table, begin, end)) return table->id();
+  }
+  for (const auto& table : state->version->l0()) {
+    if (Overlaps(*table, begin, end)) return table->id();
+  }
+  return 0;
+}
+
+/// In tables up to this one that are not merged yet, sealed memtables among them.
+uint64_t Scheduler::EntriesToMerge(uint64_t tables) const {
+  const auto versions = store_.versions.Lock();
+  uint64_t entries = 0;
+  for (const auto& table : versions.state().immutables) {
+    if (table->id() <= tables) entries += table->entries();
+  }
+  for (const auto& table : versions.state().version->l0()) {
+    if (table->id() <= tables) entries += table->entries();
+  }
+  return entries;
+}
+
+/// Until no immutable memtable with an id up to `tables` is left, or flushes end, or the caller
+/// gives up. Errors: a flush finds no memory.
+Status Scheduler::AwaitFlushes(uint64_t tables, DrainProgress* progress) {
   const uint64_t seen = requests_.flush_failures();
   Status outcome;
   const auto is_flushed = [this, tables] {
@@ -34,13 +90,14 @@ Status Scheduler::AwaitFlushes(uint64_t tables) {
   };
   const auto is_over = [&] {
     if (failed() || stopping_.load() || store_.errors.blocked() || is_flushed()) return true;
+    if (progress->IsDue() && !progress->Tell(0)) return true;
     outcome = requests_.WhyFlushFailed(seen);
     return !outcome.ok();
   };
   if (store_.options.background_threads) {
     requests_.Wait(is_over);
   } else {
-    RunInline();
+    RunInline(progress);
     (void)is_over();
   }
   // The last flush shows its table before it is counted and reported; a thread that waits for it
@@ -49,28 +106,43 @@ Status Scheduler::AwaitFlushes(uint64_t tables) {
   return outcome;
 }
 
-/// Waits until no memtable that is sealed now is left and, if `merged_too`, what was written until
-/// now is merged, indexed and collected.
-Status Scheduler::WaitUntilIdle(bool merged_too) {
-  // Tables that hold what was written until now have ids up to this one.
-  const uint64_t tables = store_.versions.Lock().next_table_id() - 1;
-  if (!merged_too) {
-    const Status flushed = AwaitFlushes(tables);
-    return failed() ? store_.errors.failure() : flushed;
-  }
+Status Scheduler::WaitForFlushes() {
+  const std::function<bool(double)> nobody;
+  DrainProgress progress(&nobody);
+  const Status flushed = AwaitFlushes(NewestTable(), &progress);
+  return failed() ? store_.errors.failure() : flushed;
+}
+
+Status Scheduler::Drain(uint64_t tables, const std::function<bool(double)>& told) {
+  DrainProgress progress(&told);
+  const uint64_t entries = progress.is_wanted() ? EntriesToMerge(tables) : 0;
+  const auto share_done = [&] {
+    const uint64_t left = entries == 0 ? 0 : EntriesToMerge(tables);
+    if (left != 0) {
+      const double done = 1 - static_cast<double>(left) / static_cast<double>(entries);
+      return kShareOfMerges * std::max(done, 0.0);
+    }
+    return kShareOfMerges + (1 - kShareOfMerges) * requests_.stage();
+  };
   std::optional<Status> answer;
   {
     const DrainRequests::Waiter waiter(&requests_);
-    if (Status s = AwaitFlushes(tables); !s.ok()) return s;
+    if (Status s = AwaitFlushes(tables, &progress); !s.ok()) return s;
+    if (progress.cancelled()) return engine::CompactionCancelled();
     const uint64_t request = requests_.Ask(tables);
     if (store_.options.background_threads) {
-      requests_.Wait([this, request] {
+      requests_.Wait([&] {
         if (failed() || stopping_.load() || requests_.Answer(request)) return true;
+        if (progress.IsDue() && !progress.Tell(share_done())) return true;
         jobs_.Wake();
         return false;
       });
     } else {
-      RunInline();
+      RunInline(&progress);
+    }
+    if (progress.cancelled()) {
+      requests_.Withdraw(request);
+      return engine::CompactionCancelled();
     }
     answer = requests_.Answer(request);
   }
@@ -83,11 +155,14 @@ Status Scheduler::WaitUntilIdle(bool merged_too) {
   return outcome;
 }
 
-/// Takes up what was asked for, unless a round is under way.
+/// Takes up what was asked for, unless a round is under way for those who still wait.
 void Scheduler::BeginRound() {
+  if (round_ && requests_.IsOver(round_->request)) round_.reset();
   if (round_) return;
   const std::optional<DrainRequests::Request> request = requests_.Unserved();
-  if (request) round_.emplace().request = *request;
+  if (!request) return;
+  requests_.TellStage(0);
+  round_.emplace().request = *request;
 }
 
 /// Who asked before the round, or was to be served by the next one when it can't go on, has his
@@ -162,6 +237,8 @@ void Scheduler::CountPhaseStep(const compaction::Plan& plan, const compaction::S
 bool Scheduler::NextPhase(compaction::StoreFacts* facts) {
   BRAID_DCHECK(round_ && facts->phase == round_->phase);
   round_->phase = static_cast<compaction::Phase>(static_cast<int>(round_->phase) + 1);
+  requests_.TellStage(static_cast<double>(round_->phase) /
+                      static_cast<double>(compaction::Phase::kDone));
   round_->steps_left.reset();
   round_->began_pass = false;
   if (round_->phase == compaction::Phase::kDone) {

@@ -35,12 +35,24 @@ std::optional<DrainRequests::Request> DrainRequests::Unserved() const {
 
 void DrainRequests::Served(const Request& request) {
   const base::MutexLock lock(mutex_);
-  // Nobody who has his answer loses it.
-  BRAID_DCHECK(request.number > served_ && request.number <= asked_);
+  BRAID_DCHECK(request.number <= asked_);
+  if (request.number <= served_) return;  // withdrawn; nobody who has his answer loses it
   served_ = request.number;
   outcome_ = Status::OK();
   ++notified_;
   changed_.NotifyAll();
+}
+
+void DrainRequests::Withdraw(uint64_t number) noexcept {
+  const base::MutexLock lock(mutex_);
+  BRAID_DCHECK(number <= asked_);
+  // Others that wait may be served together with it. Those that come later ask behind this lock.
+  if (waiters_.load() == 1 && number == asked_) served_ = std::max(served_, number);
+}
+
+bool DrainRequests::IsOver(const Request& request) const {
+  const base::MutexLock lock(mutex_);
+  return served_ >= request.number;
 }
 
 void DrainRequests::GiveUp(const Status& reason) noexcept {

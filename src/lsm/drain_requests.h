@@ -43,6 +43,14 @@ class DrainRequests {
   /// The outcome, once the request was served; nothing before.
   std::optional<Status> Answer(uint64_t number) const;
 
+  /// The caller does not wait any more: where no other does either, the request is over.
+  void Withdraw(uint64_t number) noexcept;
+  /// It was served, given up, or withdrawn.
+  bool IsOver(const Request& request) const;
+  /// How much of the work that comes behind merges is done, for callers that wait; 0 to 1.
+  void TellStage(double share) noexcept { stage_.store(share, std::memory_order_relaxed); }
+  double stage() const noexcept { return stage_.load(std::memory_order_relaxed); }
+
   /// All that is asked for and not served; nothing: nobody asks.
   std::optional<Request> Unserved() const;
   void Served(const Request& request);
@@ -65,6 +73,7 @@ class DrainRequests {
   uint64_t Notified() const;
 
   std::atomic<uint64_t> waiters_{0};
+  std::atomic<double> stage_{0};
   mutable base::Mutex mutex_;
   base::CondVar changed_;
   uint64_t notified_ BRAID_GUARDED_BY(mutex_) = 0;

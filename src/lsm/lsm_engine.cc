@@ -33,8 +33,10 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
   if (!pool.ok()) return pool.status();
   std::shared_ptr<LsmEngine> engine(new LsmEngine(options, std::move(pool).value()), Deleter());
   if (!engine->store_.ok()) return Status::OutOfMemory();
+  const pool::PmemPool& found = *engine->store_.pool;
+  if (found.media_loss_possible()) engine->scheduler_.Log(found.MediaLossText());
   Status s = engine->Recover();
-  if (s.ok() && options.verify_on_open == VerifyOnOpen::kFull) {
+  if (s.ok() && (options.verify_on_open == VerifyOnOpen::kFull || found.media_loss_possible())) {
     VerifyReport report;
     s = engine->VerifyAll(&report, {});
   }
@@ -55,7 +57,8 @@ void LsmEngine::NotifyRecovery() const {
   if (store_.options.listener == nullptr) return;
   store_.options.listener->OnRecovery({.clean = store_.pool->was_clean(),
                                        .replayed_entries = recovered_entries_,
-                                       .micros = open_micros_});
+                                       .micros = open_micros_,
+                                       .media_loss_possible = store_.pool->media_loss_possible()});
 }
 
 /// From here on the pool changes; until now recovery could be repeated from the same bytes.
@@ -277,7 +280,24 @@ Status LsmEngine::FinishWork(bool merged_too) {
   const engine::CallGate::Call call(&store_.calls);
   if (!call.entered()) return Status::Closed();
   scheduler_.SwitchMemTable(nullptr);
-  Status idle = scheduler_.WaitUntilIdle(merged_too);
+  return BehindWork(scheduler_.WaitUntilIdle(merged_too));
+}
+
+Status LsmEngine::CompactRange(const CompactOptions& options, std::optional<Slice> begin,
+                               std::optional<Slice> end) {
+  const engine::CallGate::Call call(&store_.calls);
+  if (!call.entered()) return Status::Closed();
+  if (options.progress && !options.progress(0)) return engine::CompactionCancelled();
+  const bool all = !begin && !end;
+  if (all || scheduler_.MemTableHasKeys(begin, end)) scheduler_.SwitchMemTable(nullptr);
+  const uint64_t tables =
+      all ? scheduler_.NewestTable() : scheduler_.NewestTableWithKeys(begin, end);
+  Status s = BehindWork(scheduler_.Drain(tables, options.progress));
+  if (s.ok() && options.progress) options.progress(1);
+  return s;
+}
+
+Status LsmEngine::BehindWork(Status idle) {
   if (idle.ok()) idle = scheduler_.WriteBackGroup();
   if (idle.ok() && closed()) return Status::Closed();  // it may have come in between
   return idle.ok() ? store_.errors.block_reason() : idle;

@@ -63,6 +63,12 @@ class LsmEngine final : public engine::Engine, public std::enable_shared_from_th
   std::shared_ptr<const Snapshot> GetSnapshot() override { return store_.reader.GetSnapshot(); }
   Status Flush() override;
   Status Compact() override;
+  Status CompactRange(const CompactOptions& options, std::optional<Slice> begin,
+                      std::optional<Slice> end) override;
+  Status SetBackgroundLimit(uint64_t bytes_per_second) override {
+    store_.limit.Set(bytes_per_second);
+    return Status::OK();
+  }
   Status Ingest(RecordSource* source, const IngestOptions& options, IngestReport* report) override;
   Statistics GetStatistics() override;
   Status Verify(VerifyReport* report, const std::function<void(double)>& progress) override;
@@ -78,6 +84,7 @@ class LsmEngine final : public engine::Engine, public std::enable_shared_from_th
   void NotifyRecovery() const;
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
   Status FinishWork(bool merged_too);
+  Status BehindWork(Status idle);
 
   Scheduler scheduler_{&store_};  // its jobs end before the store does: see ~LsmEngine
   LsmStore store_;

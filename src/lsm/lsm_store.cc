@@ -71,6 +71,7 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
               .indexes = &indexes,
               .budget = &budget,
               .errors = &errors,
+              .limit = &limit,
               .stop = &stop_merges}),
       reclusterer({&options, pool.get(), &usage, &versions, &indexes, &merger}),
       dropper({&options, pool.get(), &versions, views.get(), &indexes, &merger}),

@@ -24,6 +24,7 @@
 #include "compaction/room_maker.h"
 #include "compaction/space_accounts.h"
 #include "compaction/table_indexes.h"
+#include "engine/background_limit.h"
 #include "engine/call_gate.h"
 #include "engine/write_errors.h"
 #include "flush/flusher.h"
@@ -72,6 +73,7 @@ struct LsmStore {
   alignas(64) std::atomic<uint64_t> sequence{0};  // last one drawn
   const memtable::MemTable::Store memtables;
   std::atomic<bool> closed{false};
+  engine::BackgroundLimit limit{&pool->ops(), controller.stalls(), &closed};
   engine::WriteErrors errors{pool.get(), &closed};
   space::LargeValues large_values;
   read::Reader reader;

@@ -98,6 +98,7 @@ bool Scheduler::FlushOldestHeld(const flush::Flusher::Lock& flushes_held) {
   if (store_.errors.ended() || IsBlockedNow()) return false;
   using State = flush::Flusher::Outcome::State;
   const uint64_t begin = NowNanos();
+  store_.limit.Begin();
   const Result<flush::Flusher::Outcome> flushed = store_.flusher.FlushOldest(flushes_held);
   if (!flushed.ok()) {
     Fail(flushed.status());
@@ -110,6 +111,7 @@ bool Scheduler::FlushOldestHeld(const flush::Flusher::Lock& flushes_held) {
   UpdatePressure();
   FreeMemoryIfShort();
   if (store_.flusher.GroupIsComplete() && !WriteBackGroup().ok()) return false;
+  store_.limit.Charge(flushed->table_entries * 64);  // a line with links an entry
   const uint64_t nanos = NowNanos() - begin;
   counters_.Add(Counter::kFlushNanos, nanos);
   Unblock();
@@ -285,6 +287,15 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
   return facts;
 }
 
+/// Bytes that a step of the kind writes, where nobody counts them: those that copy fill about a
+/// chunk, and merges are charged batch by batch.
+uint64_t Scheduler::GuessOf(compaction::Action action) const noexcept {
+  using compaction::Action;
+  const bool copies =
+      action == Action::kRecluster || action == Action::kCollect || action == Action::kMakeRoom;
+  return copies ? store_.pool->chunk_bytes() : 0;
+}
+
 /// One piece of work of the compaction thread, the most urgent first.
 bool Scheduler::CompactionStep() {
   const base::MutexLock merge_lock(merge_mutex_);
@@ -304,7 +315,10 @@ bool Scheduler::CompactionStep() {
       continue;
     }
     CountPhaseStep(plan, facts);
-    if (CarryOut(plan)) return true;
+    store_.limit.Begin();
+    const bool worked = CarryOut(plan);
+    store_.limit.Charge(worked ? GuessOf(plan.action) : 0);
+    if (worked) return true;
     // What a close has stopped is not done.
     if (store_.stop_merges.load() || store_.errors.ended()) return false;
     facts.tried.Add(plan.action);
@@ -367,9 +381,11 @@ bool Scheduler::ServeReaders() {
 }
 
 /// Without threads: does all work there is.
-void Scheduler::RunInline() {
+void Scheduler::RunInline(DrainProgress* progress) {
   const base::MutexLock lock(inline_mutex_);
   while (RunAnyStep() || RunStep(&Scheduler::Reclaim)) {
+    // Once more with the share that it had: how much is left is not known.
+    if (progress != nullptr && progress->IsDue() && !progress->Tell(0)) return;
   }
 }
 

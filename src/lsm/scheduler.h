@@ -13,6 +13,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,24 @@ struct FinishRound {
   std::unordered_set<uint64_t> stuck;  // chunks of rooms that could not be emptied
 };
 
+/// Tells a caller that waits how far its work is, now and then. Thread of the call.
+class DrainProgress {
+ public:
+  explicit DrainProgress(const std::function<bool(double)>* call) : call_(*call) {}
+  bool is_wanted() const noexcept { return static_cast<bool>(call_); }
+  /// Whether it is time to Tell.
+  bool IsDue() noexcept;
+  /// What share of the work is done. False: the caller gives up, and so did it from then on.
+  bool Tell(double share);
+  bool cancelled() const noexcept { return cancelled_; }
+
+ private:
+  const std::function<bool(double)>& call_;
+  uint64_t told_at_ = 0;
+  double share_ = 0;
+  bool cancelled_ = false;
+};
+
 class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
  public:
   /// The store may be made later than this, but before any call.
@@ -60,9 +79,22 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
 
   /// Puts an empty memtable in the place of `expected` (null: of whatever is active, unless empty).
   void SwitchMemTable(const memtable::MemTable* expected);
-  /// Waits until no memtable that is sealed now is left and, if `merged_too`, what was written
-  /// until now is merged, indexed and collected. Errors: why it is not.
-  Status WaitUntilIdle(bool merged_too);
+  /// Of what was written until now: tables that hold it have ids up to this one.
+  uint64_t NewestTable() const;
+  /// Whether the memtable that is written to has keys from `begin` to before `end`; none: no bound.
+  bool MemTableHasKeys(std::optional<Slice> begin, std::optional<Slice> end) const;
+  /// The newest table with such keys of those that are to be merged, sealed memtables among them;
+  /// 0: there is none.
+  uint64_t NewestTableWithKeys(std::optional<Slice> begin, std::optional<Slice> end) const;
+  /// Waits until no memtable that is sealed now is left. Errors: why one is.
+  Status WaitForFlushes();
+  /// All of it: WaitForFlushes or, if `merged_too`, Drain.
+  Status WaitUntilIdle(bool merged_too) {
+    return merged_too ? Drain(NewestTable(), {}) : WaitForFlushes();
+  }
+  /// Waits until tables up to `tables` are merged, and what was there until now is indexed and
+  /// collected. `progress` may be empty (CompactOptions). Errors: why it is not; Aborted.
+  Status Drain(uint64_t tables, const std::function<bool(double)>& progress);
   /// A flush that has found no room is tried again.
   void Unblock();
   /// While it is held nothing is merged.
@@ -117,7 +149,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
     if (!step.ok()) Fail(step.status());
     return step.ok() && *step;
   }
-  void RunInline();
+  void RunInline(DrainProgress* progress = nullptr);
   void UpdatePressure() { TellPressure(false); }
   /// What reclaims may be busy touching pages for longer than writers need to fill the budget:
   /// where memory is short, the thread that has just retired some does not wait for it.
@@ -136,6 +168,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
                    compaction::StoreFacts* facts) const;
   bool MayMergeSideBySide(const level::VersionSet::ConstLocked& versions) const;
   bool CarryOut(const compaction::Plan& plan);
+  uint64_t GuessOf(compaction::Action action) const noexcept;
   bool Merge(const compaction::Plan& plan);
   Result<compaction::Merger::Merged> MergeTables(const compaction::Plan& plan);
   bool DropStep();
@@ -145,7 +178,8 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   bool IsAtRest();
   compaction::Occasion OccasionOfNow();
   // drain.cc
-  Status AwaitFlushes(uint64_t tables);
+  Status AwaitFlushes(uint64_t tables, DrainProgress* progress);
+  uint64_t EntriesToMerge(uint64_t tables) const;
   void BeginRound();
   void EndRound(const Status& outcome) noexcept;
   void TellRound(compaction::StoreFacts* facts);

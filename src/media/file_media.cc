@@ -25,6 +25,7 @@
 #include "base/mutex.h"
 #include "base/no_throw.h"
 #include "media/address_room.h"
+#include "media/device_facts.h"
 #include "media/file_calls.h"
 #include "media/fork_guard.h"
 #include "media/pool_lock.h"
@@ -156,6 +157,7 @@ class FileMedia final : public Media {
   Status SyncError() const override;
   void Prefault(uint64_t offset, uint64_t bytes) noexcept override;
   int NodeAt(uint64_t offset) const override;
+  std::optional<uint64_t> dirty_shutdowns() const override;
   void Unlock() override;
   std::string boot_id() const override { return CurrentBootId(); }
   std::string Locate(uint64_t offset) const override;
@@ -691,6 +693,15 @@ int FileMedia::NodeAt(uint64_t offset) const {
     return NodeOf(mapping.fd.get());
   }
   return -1;
+}
+
+std::optional<uint64_t> FileMedia::dirty_shutdowns() const {
+  std::vector<dev_t> devices;
+  for (const Folder& folder : folders_) {
+    struct stat info {};
+    if (::fstat(folder.directory.get(), &info) == 0) devices.push_back(info.st_dev);
+  }
+  return SumDirtyShutdowns(devices);
 }
 
 std::string FileMedia::Locate(uint64_t offset) const {

@@ -85,6 +85,9 @@ class Media {
     return none;
   }
 
+  /// How often the memory modules below the pool were shut down dirty, in sum; none: not told.
+  virtual std::optional<uint64_t> dirty_shutdowns() const { return std::nullopt; }
+
   /// NUMA node of the device that holds `offset`; negative when it is not known.
   virtual int NodeAt(uint64_t /*offset*/) const { return -1; }
 

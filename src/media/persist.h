@@ -112,6 +112,8 @@ class PersistOps {
   /// back that could be slowed down. The crashsim build takes the values and waits for nothing.
   Status Emulate(uint32_t write_ns, uint32_t write_mb_s);
   uint64_t lines_flushed() const noexcept { return counters_.Sum(PersistCounter::kLines); }
+  /// By this thread.
+  uint64_t lines_of_thread() const noexcept { return counters_.OfThread(PersistCounter::kLines); }
   uint64_t fences() const noexcept { return counters_.Sum(PersistCounter::kFences); }
 
 #if defined(BRAID_CRASHSIM)

@@ -62,7 +62,43 @@ Status HeaderCopies::Read() {
   if (!chosen.ok()) return chosen.status();
   header_ = *chosen;
   newest_ = std::memcmp(&header_, &copies[1], sizeof header_) == 0 ? 1 : 0;
+  dirty_shutdowns_ = ReadDeviceRecord();
   return Status::OK();
+}
+
+/// Of the copy that was read; where a crash has torn its record, of the other one, which is whole
+/// then.
+std::optional<uint64_t> HeaderCopies::ReadDeviceRecord() const {
+  if ((header_.compat & format::kCompatDeviceRecord) == 0) return std::nullopt;
+  for (const int copy : {newest_, 1 - newest_}) {
+    const char* const page = space_.At(format::kPoolHeaderOffset[copy]);
+    PoolHeader header;
+    std::memcpy(&header, page, sizeof header);
+    format::DeviceRecord record;
+    std::memcpy(&record, page + format::kDeviceRecordOffset, sizeof record);
+    if (const auto count = DirtyShutdownsIn(header, record, copy)) return count;
+  }
+  return std::nullopt;
+}
+
+void HeaderCopies::SetDirtyShutdowns(std::optional<uint64_t> count) {
+  const base::MutexLock lock(mutex_);
+  dirty_shutdowns_ = count;
+}
+
+/// Of the copy of the header at `place`; flushed.
+void HeaderCopies::WriteDeviceRecord(uint64_t place) {
+  if ((header_.compat & format::kCompatDeviceRecord) == 0) return;
+  const uint64_t at = place + format::kDeviceRecordOffset;
+  format::DeviceRecord record{};
+  if (dirty_shutdowns_) {
+    record.magic = format::kDeviceRecordMagic;
+    record.update_count = header_.update_count;
+    record.dirty_shutdowns = *dirty_shutdowns_;
+    record.check = format::StructCheck(record, at);
+  }
+  ops_.Copy(space_.At(at), &record, sizeof record);
+  ops_.Flush(space_.At(at), sizeof record, media::Site::kPoolHeader);
 }
 
 Status HeaderCopies::Write() {
@@ -74,14 +110,17 @@ Status HeaderCopies::Write() {
 /// every moment one copy is intact.
 Status HeaderCopies::WriteLocked() {
   ++header_.update_count;
+  if (dirty_shutdowns_) header_.compat |= format::kCompatDeviceRecord;
   const int first = 1 - newest_;
   for (const int copy : {first, 1 - first}) {
     const uint64_t place = format::kPoolHeaderOffset[copy];
     header_.check = format::StructCheck(header_, place);
     ops_.Copy(space_.At(place), &header_, sizeof header_);
     ops_.Flush(space_.At(place), sizeof header_, media::Site::kPoolHeader);
+    WriteDeviceRecord(place);
     ops_.Fence(media::Site::kPoolHeaderFence);
-    if (Status s = space_.media().SyncRange(place, sizeof header_, media::Site::kPoolHeaderSync);
+    if (Status s =
+            space_.media().SyncRange(place, format::kPageBytes, media::Site::kPoolHeaderSync);
         !s.ok()) {
       return s;
     }

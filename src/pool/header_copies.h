@@ -4,12 +4,15 @@
 // Invariants:
 //   1. At every moment one copy on the medium is intact, and what it says was true.
 //   2. A header that is written later has a higher count.
-//   3. Features and the number of segments only grow; of what get() gives without a lock, only they
+//   3. What a copy says of the devices lies in a record of its own behind it, and counts where both
+//      are of the same change.
+//   4. Features and the number of segments only grow; of what get() gives without a lock, only they
 //      and the marks of a session change once the pool is open.
 // Persistence: a change is the pool's once the first of the copies has it; durable on return.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/mutex.h"
 #include "braid/options.h"
@@ -30,12 +33,18 @@ class HeaderCopies {
   Status Read() BRAID_NO_THREAD_CHECK;
   Status Write();
 
-  // Without the lock: see invariant 3.
+  // Without the lock: see invariant 4.
   const format::PoolHeader& get() const noexcept BRAID_NO_THREAD_CHECK { return header_; }
   /// Of the copy that was read: its offset.
   uint64_t place() const noexcept BRAID_NO_THREAD_CHECK {
     return format::kPoolHeaderOffset[newest_];
   }
+
+  /// Dirty shutdowns that the header says, of the copy that was read or written; none: it does not
+  /// say.
+  std::optional<uint64_t> dirty_shutdowns() const BRAID_NO_THREAD_CHECK { return dirty_shutdowns_; }
+  /// The next change of the header says so too.
+  void SetDirtyShutdowns(std::optional<uint64_t> count);
 
   /// Readers must know `incompat`.
   Status Require(uint64_t incompat);
@@ -51,12 +60,15 @@ class HeaderCopies {
 
  private:
   Status WriteLocked() BRAID_REQUIRES(mutex_);
+  void WriteDeviceRecord(uint64_t place) BRAID_REQUIRES(mutex_);
+  std::optional<uint64_t> ReadDeviceRecord() const BRAID_REQUIRES(mutex_);
 
   ChunkSpace& space_;
   media::PersistOps& ops_;
   base::Mutex mutex_;
   format::PoolHeader header_ BRAID_GUARDED_BY(mutex_){};
   int newest_ BRAID_GUARDED_BY(mutex_) = 0;  // copy that is known to be intact
+  std::optional<uint64_t> dirty_shutdowns_ BRAID_GUARDED_BY(mutex_);
 };
 
 }  // namespace braid::pool

@@ -85,5 +85,49 @@ TEST_F(HeaderCopiesTest, WhatIsAnnouncedOnceIsNotWrittenAgain) {
   EXPECT_EQ(ReadAgain().update_count, announced.update_count);
 }
 
+/// What a later open finds of the devices.
+std::optional<uint64_t> DirtyShutdownsOf(test::BareSpace* space) {
+  HeaderCopies again(space, space->ops());
+  const Status read = again.Read();
+  EXPECT_TRUE(read.ok()) << read.ToString();
+  return again.dirty_shutdowns();
+}
+
+TEST_F(HeaderCopiesTest, TheDeviceRecordBelongsToItsCopy) {
+  EXPECT_FALSE(DirtyShutdownsOf(&space_).has_value());
+  EXPECT_EQ(ReadAgain().compat, 0u);
+  header_.SetDirtyShutdowns(5);
+  ASSERT_TRUE(header_.MarkDirty(0).ok());
+  EXPECT_EQ(DirtyShutdownsOf(&space_), 5u);
+  EXPECT_EQ(ReadAgain().compat, format::kCompatDeviceRecord);
+  ASSERT_TRUE(header_.SetSegments(2).ok());
+  EXPECT_EQ(DirtyShutdownsOf(&space_), 5u) << "each change has it";
+  // A crash tears the record of one copy: that of the other counts.
+  for (const int torn : {0, 1}) {
+    auto* const record = space_.As<format::DeviceRecord>(format::kPoolHeaderOffset[torn] +
+                                                         format::kDeviceRecordOffset);
+    const format::DeviceRecord whole = *record;
+    ++record->dirty_shutdowns;
+    EXPECT_EQ(DirtyShutdownsOf(&space_), 5u);
+    *record = whole;
+  }
+  header_.SetDirtyShutdowns(std::nullopt);
+  ASSERT_TRUE(header_.MarkClean().ok());
+  EXPECT_FALSE(DirtyShutdownsOf(&space_).has_value());
+}
+
+TEST_F(HeaderCopiesTest, ARecordThatAnOlderProgramLeftDoesNotCount) {
+  header_.SetDirtyShutdowns(5);
+  ASSERT_TRUE(header_.MarkDirty(0).ok());
+  // It changes both copies, and does not know of the records.
+  for (const int copy : {0, 1}) {
+    PoolHeader* const header = Copy(copy);
+    header->update_count += 2;
+    header->check = format::StructCheck(*header, format::kPoolHeaderOffset[copy]);
+  }
+  EXPECT_FALSE(DirtyShutdownsOf(&space_).has_value());
+  EXPECT_EQ(ReadAgain().clean, 0);
+}
+
 }  // namespace
 }  // namespace braid::pool

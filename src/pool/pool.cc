@@ -123,6 +123,7 @@ Status PmemPool::Create(const Options& options, const std::function<Status(PmemP
   }
   if (Status s = MakeTables(); !s.ok()) return s;
 
+  dirty_shutdowns_ = media().dirty_shutdowns();
   header_.Make(options);
   std::vector<uint64_t> free;
   AddSegment(segments_.Init(header(), 0, 0, 0, bytes), &free);
@@ -215,6 +216,11 @@ Status PmemPool::Load(const Options& options) {
   // One that can't be read tells nothing, not even if it could not be read last time either.
   const std::string boot_id = media().boot_id();
   boot_changed_ = boot_id.empty() || boot_id != header().boot_id;
+  dirty_shutdowns_ = media().dirty_shutdowns();
+  const std::optional<uint64_t> before = header_.dirty_shutdowns();
+  // A concurrent reader sees what the process that writes has verified.
+  media_loss_possible_ =
+      !was_clean_ && !media().cut() && before && dirty_shutdowns_ && *before != *dirty_shutdowns_;
   if (Status s = MakeTables(); !s.ok()) return s;
 
   const std::vector<uint64_t> sizes = media().segment_bytes();
@@ -276,7 +282,16 @@ Status PmemPool::RequireFeature(uint64_t incompat) {
 
 Status PmemPool::MarkDirty(uint64_t incompat) {
   BRAID_CHECK(!read_only());
+  // Only here: an open that is interrupted before finds the same difference again.
+  header_.SetDirtyShutdowns(dirty_shutdowns_);
   return header_.MarkDirty(incompat);
+}
+
+std::string PmemPool::MediaLossText() const {
+  return "the memory below the pool was shut down dirty while the pool was open (" +
+         std::to_string(header_.dirty_shutdowns().value_or(0)) + " times before, " +
+         std::to_string(dirty_shutdowns_.value_or(0)) +
+         " now): acknowledged writes may be missing; all of the pool is verified";
 }
 
 Status PmemPool::RaiseGenerations() {

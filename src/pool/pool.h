@@ -156,6 +156,11 @@ class PmemPool : public ChunkSpace {
   uint64_t memory_bytes() const noexcept {
     return chunks() * (sizeof(uint64_t) + sizeof(uint64_t) + (regions() > 1 ? 1 : 0));
   }
+  /// It was not closed in order, and its memory was shut down dirty since: what was acknowledged
+  /// may be missing, and everything is to be verified before it is used.
+  bool media_loss_possible() const noexcept { return media_loss_possible_; }
+  /// Why that is, for an operator.
+  std::string MediaLossText() const;
   /// The operating system was restarted since the last writer: caches are lost.
   bool boot_changed() const noexcept { return boot_changed_; }
 
@@ -191,6 +196,8 @@ class PmemPool : public ChunkSpace {
   bool was_clean_ = false;
   bool created_ = false;
   bool boot_changed_ = false;
+  bool media_loss_possible_ = false;
+  std::optional<uint64_t> dirty_shutdowns_;  // now
   uint64_t redo_chunks_[2] = {0, 0};
   HeaderCopies header_{this, &ops_};
   Segments segments_{this, &ops_};

@@ -89,6 +89,18 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
   return *newest;
 }
 
+std::optional<uint64_t> DirtyShutdownsIn(const PoolHeader& header,
+                                         const format::DeviceRecord& record, int copy) {
+  BRAID_DCHECK(copy == 0 || copy == 1);
+  const uint64_t place = format::kPoolHeaderOffset[copy];
+  const bool intact =
+      header.magic == format::kPoolMagic && header.check == format::StructCheck(header, place) &&
+      (header.compat & format::kCompatDeviceRecord) != 0 &&
+      record.magic == format::kDeviceRecordMagic && record.update_count == header.update_count &&
+      record.check == format::StructCheck(record, place + format::kDeviceRecordOffset);
+  return intact ? std::optional(record.dirty_shutdowns) : std::nullopt;
+}
+
 namespace {
 
 /// A segment's file, read without a mapping, so that a media error is an error code and no signal.
@@ -146,7 +158,7 @@ class OneSegment {
 
 /// The newer intact copy of the pool header. One copy is enough; what hindered reading the other
 /// matters when neither is.
-Result<PoolHeader> ReadHeader(const OneSegment& file) {
+Result<PoolHeader> ReadHeader(const OneSegment& file, std::optional<uint64_t>* dirty_shutdowns) {
   PoolHeader copies[2] = {};
   Status unreadable;
   for (int i = 0; i < 2; ++i) {
@@ -157,6 +169,15 @@ Result<PoolHeader> ReadHeader(const OneSegment& file) {
   }
   Result<PoolHeader> header = ChooseHeader(copies, file.path());
   if (header.status().IsCorruption() && !unreadable.ok()) return unreadable;
+  // The newer one that counts.
+  for (uint64_t count = 0, i = 0; header.ok() && i < 2; ++i) {
+    format::DeviceRecord record{};
+    const uint64_t place = format::kPoolHeaderOffset[i] + format::kDeviceRecordOffset;
+    if (!file.Read(place, &record).ok()) continue;
+    const auto found = DirtyShutdownsIn(copies[i], record, static_cast<int>(i));
+    if (found && record.update_count > count) *dirty_shutdowns = found;
+    if (found) count = std::max(count, record.update_count);
+  }
   return header;
 }
 
@@ -211,9 +232,9 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
   if (!first.ok())
     return Status::IOError("cannot read " + first.path() + ": " + std::strerror(errno) +
                            "; is it yours to read?");
-  Result<PoolHeader> header = ReadHeader(first);
-  if (!header.ok()) return header.status();
   PoolFacts facts;
+  Result<PoolHeader> header = ReadHeader(first, &facts.dirty_shutdowns);
+  if (!header.ok()) return header.status();
   facts.header = *header;
   const uint32_t regions = std::max<uint32_t>(header->regions, 1);
   facts.regions.resize(regions);

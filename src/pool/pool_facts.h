@@ -3,6 +3,7 @@
 // Persistence: none.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct PoolFacts {
   uint64_t free_chunks = 0;
   uint64_t entries = 0;  // of all tables, by the manifest
   std::vector<RegionFacts> regions;
+  std::optional<uint64_t> dirty_shutdowns;  // when the pool was opened to write last
 };
 
 /// Errors: Corruption (no intact header), NotSupported (another version), IOError.
@@ -32,5 +34,9 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path);
 /// `where` names the file for messages.
 Result<format::PoolHeader> ChooseHeader(const format::PoolHeader (&copies)[2],
                                         const std::string& where);
+
+/// What the record behind copy number `copy` of the header says; none where it is not of that copy.
+std::optional<uint64_t> DirtyShutdownsIn(const format::PoolHeader& header,
+                                         const format::DeviceRecord& record, int copy);
 
 }  // namespace braid::pool

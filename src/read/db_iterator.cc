@@ -21,8 +21,10 @@ DbIterator::DbIterator(Reader::Owner owner, Reader* reader,
       view_(std::move(view)),
       state_(std::move(state)),
       merged_(std::move(merged)),
-      lower_(options.lower_bound),
-      upper_(options.upper_bound) {
+      lower_copy_(options.lower_slice ? std::nullopt : options.lower_bound),
+      upper_copy_(options.upper_slice ? std::nullopt : options.upper_bound),
+      lower_(lower_copy_ ? std::optional<Slice>(*lower_copy_) : options.lower_slice),
+      upper_(upper_copy_ ? std::optional<Slice>(*upper_copy_) : options.upper_slice) {
   BRAID_CHECK(reader_ != nullptr && registry_ != nullptr && state_ != nullptr);
   merged_.SetBounds(lower_, upper_);
 }
@@ -104,6 +106,24 @@ void DbIterator::SeekForPrev(Slice target) {
     return;
   }
   Move(false, [&] { merged_.SeekLE(target); });
+}
+
+Status DbIterator::Refresh() {
+  if (owner_->is_parents()) return base::OpenedByParent();
+  return base::CatchToStatus([&] {
+    Result<Reader::Shown> now = reader_->ShowNewest(nullptr);
+    if (!now.ok()) return now.status();
+    valid_ = false;
+    ahead_at_ = ahead_count_ = 0;
+    ahead_ = {};
+    status_ = Status::OK();
+    // Cursors first, then what they walk over, then what keeps that.
+    merged_ = std::move(now->merged);
+    merged_.SetBounds(lower_, upper_);
+    state_ = std::move(now->state);
+    view_ = std::move(now->view);
+    return Status::OK();
+  });
 }
 
 Status DbIterator::status() const {

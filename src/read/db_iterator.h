@@ -36,6 +36,7 @@ class DbIterator final : public Iterator {
   Slice key() const override { return key_; }
   Slice value() const override { return value_; }
   Status status() const override;
+  Status Refresh() override;
 
  private:
   bool TakeAhead(bool forward);
@@ -51,8 +52,11 @@ class DbIterator final : public Iterator {
   level::ViewRegistry::Handle view_;
   std::shared_ptr<const level::ReadState> state_;
   level::MergingIterator merged_;
-  std::optional<std::string> lower_;
-  std::optional<std::string> upper_;
+  // Bounds: copies, where the caller does not keep them, and what counts.
+  std::optional<std::string> lower_copy_;
+  std::optional<std::string> upper_copy_;
+  std::optional<Slice> lower_;
+  std::optional<Slice> upper_;
   bool valid_ = false;
   bool forward_ = true;
   std::string_view key_;

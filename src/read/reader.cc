@@ -177,23 +177,28 @@ std::unique_ptr<Iterator> Reader::NewIterator(const ReadOptions& options, const 
       return std::make_unique<engine::StatusIterator>([s] { return s; });
     }
   }
+  Result<Shown> shown = ShowNewest(options.snapshot);
+  if (!shown.ok()) return std::make_unique<engine::StatusIterator>(Status::Closed);
+  return std::make_unique<DbIterator>(owner, this, store_.views, std::move(shown->view),
+                                      std::move(shown->state), std::move(shown->merged), options);
+}
+
+Result<Reader::Shown> Reader::ShowNewest(const Snapshot* snapshot) {
   // The view is registered before the state is read: nothing it may see is given back from here on.
   level::ViewRegistry::Handle handle =
-      options.snapshot != nullptr
-          ? views_.Register(options.snapshot->sequence(), &store_.reclaimer->clock())
-          : RegisterView(&store_.reclaimer->clock());
+      snapshot != nullptr ? views_.Register(snapshot->sequence(), &store_.reclaimer->clock())
+                          : RegisterView(&store_.reclaimer->clock());
   std::shared_ptr<const level::ReadState> state;
   {
     const base::EpochGuard guard;
-    if (closed()) return std::make_unique<engine::StatusIterator>(Status::Closed);
+    if (closed()) return Status::Closed();
     state = store_.versions->shown().shared_from_this();
   }
   index::ReadView view = ViewOfNow();
   view.sequence = handle.sequence();
-  BRAID_DCHECK(options.snapshot == nullptr || view.sequence == options.snapshot->sequence());
+  BRAID_DCHECK(snapshot == nullptr || view.sequence == snapshot->sequence());
   level::MergingIterator merged = MergeOf(*state, view);
-  return std::make_unique<DbIterator>(owner, this, store_.views, std::move(handle),
-                                      std::move(state), std::move(merged), options);
+  return Shown{std::move(handle), std::move(state), std::move(merged)};
 }
 
 /// All that `view` sees in the tables of `state`, which the caller keeps, as it does the engine.

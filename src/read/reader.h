@@ -53,6 +53,14 @@ class Reader {
   void MultiGet(const ReadOptions& options, std::span<const Slice> keys, std::string* values,
                 Status* statuses);
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options, const Owner& owner);
+  /// What an iterator walks over: the newest state, or what `snapshot` (may be null) sees of it.
+  struct Shown {
+    level::ViewRegistry::Handle view;
+    std::shared_ptr<const level::ReadState> state;
+    level::MergingIterator merged;
+  };
+  /// Errors: Closed. Throws std::bad_alloc.
+  Result<Shown> ShowNewest(const Snapshot* snapshot);
   std::shared_ptr<const Snapshot> GetSnapshot() const;
 
   /// The version of the key that `view` sees in all current tables: found, deleted, or absent where

@@ -498,6 +498,82 @@ static void TestCompareAndSwap(braid_t* db) {
   braid_writeoptions_destroy(options);
 }
 
+/* While the pool "own" is open. */
+static void TestInspect(void) {
+  char* err = NULL;
+  char* text = braid_inspect_json(ScratchPath("own"), &err);
+  NoError(&err, "the facts of a pool are read while it is open");
+  Fact(text != NULL && strstr(text, "\"media_class\":") != NULL &&
+           strstr(text, "\"power_loss\":") != NULL && strstr(text, "\"in_use\":true") != NULL,
+       "they are JSON with the medium, and say that the pool is open");
+  braid_free(text);
+  text = braid_inspect_json("/nowhere/at/all", &err);
+  Fact(text == NULL, "where there is no pool there are no facts");
+  HasError(&err, "and it is an error");
+}
+
+static uint8_t CountCalls(void* state, double share) {
+  int* calls = state;
+  ++*calls;
+  return share >= 0 && *calls < 1000000;
+}
+static uint8_t Cancel(void* state, double share) {
+  (void)state, (void)share;
+  return 0;
+}
+
+static void TestSteering(braid_t* db) {
+  char* err = NULL;
+  int calls = 0;
+  size_t length = 0;
+  uint64_t deleted = 0;
+  braid_writeoptions_t* write = braid_writeoptions_create();
+  braid_readoptions_t* read = braid_readoptions_create();
+  braid_iterator_t* it;
+  char* key = braid_time_key("t.", 2, 5, "x", 1, &length);
+  Fact(key != NULL && length == 11 && memcmp(key, "t.\0\0\0\0\0\0\0\5x", 11) == 0,
+       "a key of a time has it behind its prefix");
+  braid_put(db, write, key, length, "v", 1, &err);
+  NoError(&err, "it is put");
+  braid_compact(db, "a", 1, NULL, 0, &calls, CountCalls, &err);
+  NoError(&err, "a range is compacted");
+  Fact(calls >= 2, "and its progress is told");
+  braid_compact(db, NULL, 0, NULL, 0, NULL, Cancel, &err);
+  HasError(&err, "a compaction that is cancelled says so");
+  braid_set_background_limit(db, 1 << 20, &err);
+  NoError(&err, "the background has a limit");
+  braid_set_background_limit(db, 0, &err);
+  NoError(&err, "and none");
+  braid_publish_statistics(db, 1, &err);
+  NoError(&err, "statistics are published");
+  Fact(Exists(ScratchPath("own.stats.json")), "in a file beside the pool");
+  braid_publish_statistics(db, 0, &err);
+  NoError(&err, "until that ends");
+  Fact(!Exists(ScratchPath("own.stats.json")), "and the file is gone");
+  braid_readoptions_set_iterate_lower_bound(read, "t.", 2);
+  braid_readoptions_set_iterate_upper_bound(read, "t/", 2);
+  it = braid_create_iterator(db, read);
+  braid_expire_before(db, write, "t.", 2, 5, &deleted, &err);
+  Fact(deleted == 0, "what is not before the time stays");
+  braid_expire_before(db, write, "t.", 2, 6, &deleted, &err);
+  NoError(&err, "what is over is deleted");
+  Fact(deleted == 1, "and counted");
+  braid_iter_seek_to_first(it);
+  Fact(braid_iter_valid(it), "an iterator shows what was there");
+  braid_iter_refresh(it, &err);
+  NoError(&err, "it is refreshed");
+  braid_iter_seek_to_first(it);
+  Fact(!braid_iter_valid(it), "and shows what is there");
+  braid_iter_destroy(it);
+  braid_free(key);
+  key = braid_prefix_upper_bound("t.", 2, &length);
+  Fact(key != NULL && length == 2 && memcmp(key, "t/", 2) == 0, "a prefix has an upper bound");
+  braid_free(key);
+  Fact(braid_prefix_upper_bound("\xff", 1, &length) == NULL, "but not behind all keys");
+  braid_readoptions_destroy(read);
+  braid_writeoptions_destroy(write);
+}
+
 int main(void) {
   braid_t* db;
   MakeScratch();
@@ -509,6 +585,8 @@ int main(void) {
   TestCompareAndSwap(db);
   TestDeleteRange(db);
   TestRangesOfBatches(db);
+  TestInspect();
+  TestSteering(db);
   braid_close(db);
   TestAfterClose();
   TestRefusedOptions();

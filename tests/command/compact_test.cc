@@ -25,6 +25,15 @@ TEST_F(CompactTest, MergesEverythingAndKeepsTheRecords) {
       Out({"compact", Pool()}).starts_with("merged 0 records, reclustered 0, freed 0 chunks"));
 }
 
+TEST_F(CompactTest, TakesARange) {
+  Out({"put", Pool(), "b", "1"});
+  Out({"compact", Pool(), "--from", "a", "--to", "c"});
+  Out({"compact", Pool(), "--prefix", "b"});
+  Out({"compact", Pool(), "--from", "c", "--to", "a"});  // nothing lies there
+  EXPECT_EQ(Out({"get", Pool(), "b"}), "1\n");
+  ExpectError({"compact", Pool(), "--hex", "--from", "x"}, "hex");
+}
+
 TEST_F(CompactTest, NeedsAPool) {
   ExpectError({"compact", Pool()}, "no pool at");
   ExpectError({"compact"}, "POOL is required");

@@ -12,7 +12,7 @@ GUEST_FILES = pathlib.Path(__file__).resolve().parent / "guest"
 # The smallest of Debian's kernels: it has all that is needed, and boots fastest.
 META_PACKAGE = "linux-image-cloud-amd64"
 
-MODULES = ["nfit", "nd_pmem", "nd_btt", "dax_pmem", "device_dax", "virtio_pci", "virtio_pmem",
+MODULES = ["nfit", "nd_e820", "nd_pmem", "nd_btt", "dax_pmem", "device_dax", "virtio_pci", "virtio_pmem",
            "virtio_blk", "cxl_acpi", "cxl_pci", "cxl_mem", "cxl_port", "cxl_pmem", "ext4", "xfs",
            "crc32c_generic"]
 TOOLS = ["ndctl", "cxl", "mkfs.ext4", "mkfs.xfs", "modprobe"]

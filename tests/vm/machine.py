@@ -77,11 +77,12 @@ class Machine:
     first carries the kernel's words and goes to a file."""
 
     def __init__(self, guest, scenario, devices, *, settings=None, persistence="mem-ctrl",
-                 cxl=False, extra=(), log="console.log"):
+                 cxl=False, kernel_words=(), extra=(), log="console.log"):
         self.log_path = guest.folder / log
         kind = "cxl=on" if cxl else f"nvdimm=on,nvdimm-persistence={persistence}"
         words = [f"vm.{name}={value}" for name, value in (settings or {}).items()]
-        kernel_line = " ".join(["console=ttyS0 panic=-1 quiet", f"vm.scenario={scenario}", *words])
+        kernel_line = " ".join(["console=ttyS0 panic=-1 quiet", f"vm.scenario={scenario}", *words,
+                                *kernel_words])
         command = [shutil.which("nice"), QEMU, "-machine", f"q35,{kind}", "-accel", "tcg",
                    "-cpu", "max", "-smp", "2", "-m", "1G,slots=4,maxmem=16G",
                    "-kernel", str(guest.kernel.image), "-initrd", str(guest.initrd),

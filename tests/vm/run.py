@@ -68,6 +68,7 @@ class Run:
 # In the order they run; a part may use what one before it left in the images.
 PARTS = {
     "classes": lambda run: scenarios.classes(run.results, run.guest),
+    "memmap": lambda run: scenarios.memmap(run.results, run.guest),
     "eadr": lambda run: scenarios.eadr(run.results, run.guest),
     "unarmed": lambda run: scenarios.read_only(run.results, run.guest),
     "regions": lambda run: scenarios.regions(run.results, run.guest),

@@ -54,6 +54,30 @@ def check_class(results, answers, name, media_class, flush):
                   answers.get("get", name))
 
 
+def check_device(results, answers, name, provider, domain, power_loss):
+    """What braid says of the device itself, beside the class that its mapping has."""
+    info = answers.info(name)
+    device = (info.get("regions") or [{}])[0].get("device", {})
+    got = (device.get("provider"), device.get("persistence_domain"), info.get("power_loss"))
+    results.check(f"braid info on {name} says what becomes of it at power loss: {power_loss}",
+                  got == (provider, domain, power_loss),
+                  info.get("error") or f"provider {got[0]!r}, domain {got[1]!r}, {got[2]}; "
+                  f"{device.get('power_loss_reason')}")
+
+
+def memmap(results, guest):
+    """DRAM that the kernel offers as if it were persistent."""
+    answers = boot(results, "memmap", guest, "memmap", [], settings={"fresh": 1},
+                   kernel_words=["memmap=256M!512M"])
+    if not answers:
+        return
+    check_class(results, answers, "memmap", "cache_line", "clwb")
+    check_device(results, answers, "memmap", "e820", "", "gone")
+    promise = answers.info("memmap").get("promise", "")
+    results.check("the promise on memmap says ordinary memory, gone at power loss",
+                  "ordinary memory, gone at power loss" in promise, promise)
+
+
 def nvdimm_pair(guest, fresh):
     """The images of two NVDIMMs, one a NUMA node."""
     images = [guest.folder / f"nvdimm{i}.img" for i in (0, 1)]
@@ -72,8 +96,11 @@ def classes(results, guest):
         return
     for name in ("ext4-dax", "xfs-dax"):
         check_class(results, answers, name, "cache_line", "clwb")
+        check_device(results, answers, name, "ACPI.NFIT", "memory_controller", "as_host")
     for name in ("tmpfs", "xfs-without-dax", "ext4-on-disk"):
         check_class(results, answers, name, "page", "msync")
+    check_device(results, answers, "tmpfs", "", "", "gone")
+    check_device(results, answers, "ext4-on-disk", "", "", "kept")
     nodes = [answers.get("node", f"pmem{i}") for i in (0, 1)]
     results.check("the two NVDIMMs are on NUMA nodes 0 and 1", nodes == ["0", "1"], " ".join(nodes))
 
@@ -122,6 +149,9 @@ def virtio_pmem(results, guest):
     image.unlink()
     if answers:
         check_class(results, answers, "virtio-pmem", "page", "msync")
+        power_loss = answers.info("virtio-pmem").get("power_loss")
+        results.check("braid info on virtio-pmem says that its host decides",
+                      power_loss == "as_host", str(power_loss))
 
 
 def read_only(results, guest):
@@ -151,6 +181,9 @@ def cxl(results, guest):
         if not answers:
             break
         check_class(results, answers, "cxl", "cache_line", "clwb")
+        provider = (answers.info("cxl").get("regions") or [{}])[0].get("device", {}).get("provider")
+        results.check("braid info on CXL memory names its provider", provider == "CXL",
+                      str(provider))
         if count == 2:
             kept = next((line for line in answers.lines if line.startswith("@kept")), "")
             results.check("a pool on CXL memory is there after a reboot",
@@ -182,12 +215,22 @@ def media_error(results, guest):
         answer = answers.get(verb, "failed-page")
         judge_media_error(results, f"a value: braid {verb}",
                           answer.startswith("code=2 ") and answer, answer)
+    judge_bad_blocks(results, answers)
     for verb, right in (("get", "code=0 value 1 v"), ("info", 'code=0 {"path"')):
         answer = answers.get(verb, "failed-page")
         # The pool has two copies of its header, so that an answer is as good as an error.
         judge_media_error(results, f"a pool header: braid {verb}",
                           answer.startswith("code=2 ") and answer, answer[:300],
                           answered=answer.startswith(right))
+
+
+def judge_bad_blocks(results, answers):
+    """`braid info` shows what the kernel's list has."""
+    sectors = re.search(r"@badblocks (\d+) (\d+)", "\n".join(answers.lines))
+    device = (answers.info("bad-blocks").get("regions") or [{}])[0].get("device", {})
+    shown = [(block["first_sector"], block["sectors"]) for block in device.get("bad_blocks", [])]
+    results.check("braid info shows the bad blocks that the kernel knows of",
+                  bool(sectors) and shown[:1] == [(int(sectors[1]), int(sectors[2]))], str(shown))
 
 
 def judge_media_error(results, name, message, answer, answered=False):

@@ -330,9 +330,64 @@ BRAID_JNI(void, verify)(JNIEnv* env, jclass self, jlong db) {
   ThrowIf(env, error);
 }
 
-BRAID_JNI(void, compact)(JNIEnv* env, jclass self, jlong db) {
-  (void)env, (void)self;
-  braid_compact_range((braid_t*)Bytes(db), NULL, 0, NULL, 0);
+struct Progress {
+  JNIEnv* env;
+  jobject object;
+  jmethodID on;
+};
+
+/* By the thread of the call. What it throws is under way when the call has ended. */
+static uint8_t TellProgress(void* state, double share) {
+  const struct Progress* progress = state;
+  JNIEnv* env = progress->env;
+  if ((*env)->ExceptionCheck(env)) return 0;
+  const jboolean go_on = (*env)->CallBooleanMethod(env, progress->object, progress->on, share);
+  return go_on && !(*env)->ExceptionCheck(env);
+}
+
+BRAID_JNI(void, compact)
+(JNIEnv* env, jclass self, jlong db, jlong buffer, jint begin_size, jint end_size,
+ jobject progress) {
+  (void)self;
+  struct Progress told = {env, progress, NULL};
+  if (progress != NULL) {
+    jclass type = (*env)->GetObjectClass(env, progress);
+    told.on = (*env)->GetMethodID(env, type, "on", "(D)Z");
+    if (told.on == NULL) return;
+  }
+  char* error = NULL;
+  const char* begin = Bytes(buffer);
+  const char* end = begin + (begin_size < 0 ? 0 : begin_size);
+  braid_compact((braid_t*)Bytes(db), begin_size < 0 ? NULL : begin,
+                begin_size < 0 ? 0 : (size_t)begin_size, end_size < 0 ? NULL : end,
+                end_size < 0 ? 0 : (size_t)end_size, &told, progress == NULL ? NULL : TellProgress,
+                &error);
+  if ((*env)->ExceptionCheck(env)) {
+    braid_free(error);
+  } else {
+    ThrowIf(env, error);
+  }
+}
+
+BRAID_JNI(void, setBackgroundLimit)(JNIEnv* env, jclass self, jlong db, jlong bytes) {
+  (void)self;
+  char* error = NULL;
+  braid_set_background_limit((braid_t*)Bytes(db), (uint64_t)bytes, &error);
+  ThrowIf(env, error);
+}
+
+BRAID_JNI(void, publishStatistics)(JNIEnv* env, jclass self, jlong db, jboolean on) {
+  (void)self;
+  char* error = NULL;
+  braid_publish_statistics((braid_t*)Bytes(db), on, &error);
+  ThrowIf(env, error);
+}
+
+BRAID_JNI(void, refresh)(JNIEnv* env, jclass self, jlong iterator) {
+  (void)self;
+  char* error = NULL;
+  braid_iter_refresh((braid_iterator_t*)Bytes(iterator), &error);
+  ThrowIf(env, error);
 }
 
 BRAID_JNI(void, checkpoint)(JNIEnv* env, jclass self, jlong db, jbyteArray target) {
@@ -353,6 +408,16 @@ BRAID_JNI(void, destroy)(JNIEnv* env, jclass self, jlong options, jbyteArray pat
   braid_destroy_db((braid_options_t*)Bytes(options), name, &error);
   free(name);
   ThrowIf(env, error);
+}
+
+BRAID_JNI(jstring, inspect)(JNIEnv* env, jclass self, jbyteArray path) {
+  (void)self;
+  char* error = NULL;
+  char* name = CopyOf(env, path);
+  if (name == NULL) return NULL;
+  char* json = braid_inspect_json(name, &error);
+  free(name);
+  return ThrowIf(env, error) ? NULL : TakeText(env, json);
 }
 
 BRAID_JNI(void, repair)(JNIEnv* env, jclass self, jlong options, jbyteArray path) {

@@ -6,7 +6,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "capi/approximate_size.h"
 #include "objects.h"
 
 namespace braid::python {
@@ -123,18 +122,70 @@ std::vector<uint64_t> ApproximateSizes(Self self,
   Status s;
   {
     const WithoutGil others;
-    const Statistics now = db->GetStatistics();
-    const uint64_t entries = now.memtable_entries + now.l0_entries + now.l1_entries;
-    // One iterator, so that all ranges are seen at one moment and neighbours add up.
-    const std::unique_ptr<Iterator> iterator = db->NewIterator({});
-    for (size_t i = 0; i < ranges.size(); ++i) {
-      sizes[i] = capi::ApproximateSize(iterator.get(), SliceOf(ranges[i].first),
-                                       SliceOf(ranges[i].second), entries);
-    }
-    s = iterator->status();
+    std::vector<KeyRange> asked;
+    asked.reserve(ranges.size());
+    for (const auto& [start, stop] : ranges) asked.push_back({SliceOf(start), SliceOf(stop)});
+    s = db->ApproximateSizes(asked, sizes.data());
   }
   Check(s);
   return sizes;
+}
+
+/// `progress` (may be None) gets the share done; False cancels, and so does whatever it raises. So
+/// does Ctrl-C.
+void CompactRange(Self self, const std::optional<nb::bytes>& start,
+                  const std::optional<nb::bytes>& stop, const nb::object& progress) {
+  DB* const db = self.Use();
+  const HandlePtr handle = self.handle();
+  std::optional<nb::python_error> raised;
+  CompactOptions options;
+  options.progress = [&](double share) {
+    const nb::gil_scoped_acquire gil;
+    const Handle::Ingesting inside(handle.get());
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (progress.is_none()) return true;
+      const nb::object answer = progress(share);
+      return !answer.is(nb::handle(Py_False));
+    } catch (nb::python_error& error) {
+      raised.emplace(std::move(error));
+      return false;
+    }
+  };
+  Status s;
+  {
+    const WithoutGil others;
+    s = db->CompactRange(options, SliceOf(start), SliceOf(stop));
+  }
+  if (raised) throw std::move(*raised);
+  Check(s);
+}
+
+void SetBackgroundLimit(Self self, uint64_t bytes_per_second) {
+  DB* const db = self.Use();
+  Check(db->SetBackgroundLimit(bytes_per_second));
+}
+
+void PublishStatistics(Self self, bool on) {
+  DB* const db = self.Use();
+  Status s;
+  {
+    const WithoutGil others;
+    s = db->PublishStatistics(on);
+  }
+  Check(s);
+}
+
+uint64_t Expire(Self self, const nb::bytes& prefix, uint64_t time, Flag sync) {
+  DB* const db = self.Use();
+  uint64_t deleted = 0;
+  Status s;
+  {
+    const WithoutGil others;
+    s = ExpireBefore(db, Sync(sync), SliceOf(prefix), time, &deleted);
+  }
+  Check(s);
+  return deleted;
 }
 
 /// A call that takes no arguments and may take long.
@@ -363,7 +414,10 @@ void BindDatabase(nb::module_& module) {
   type.def("_property", &GetProperty);
   type.def("_approximate_sizes", &ApproximateSizes);
   type.def("flush", &Run<&DB::Flush>);
-  type.def("_compact", &Run<&DB::Compact>);
+  type.def("_compact", &CompactRange, "start"_a.none(), "stop"_a.none(), "progress"_a.none());
+  type.def("publish_statistics", &PublishStatistics, "on"_a = true);
+  type.def("set_background_limit", &SetBackgroundLimit, "bytes_per_second"_a);
+  type.def("expire_before", &Expire, "prefix"_a, "time"_a, nb::kw_only(), "sync"_a.none() = false);
   type.def("statistics", &GetStatistics);
   type.def("verify", &Verify);
   type.def("_checkpoint", &Checkpoint);

@@ -64,6 +64,17 @@ void Restore(const nb::bytes& checkpoint, const nb::bytes& target, const Setting
   Check(s);
 }
 
+/// PoolInfo as JSON.
+std::string Inspect(const nb::bytes& path) {
+  const std::string name = PathOf(path);
+  Result<PoolInfo> info = [&] {
+    const WithoutGil others;
+    return DB::Inspect(name);
+  }();
+  Check(info.status());
+  return ToJson(*info);
+}
+
 }  // namespace
 
 void BindFiles(nb::module_& module) {
@@ -71,6 +82,19 @@ void BindFiles(nb::module_& module) {
   module.def("repair", &Repair, "path"_a, "settings"_a, "design"_a,
              "comparator"_a.none() = nb::none(), "comparator_name"_a.none() = nb::none());
   module.def("restore", &Restore);
+  module.def("inspect", &Inspect);
+  module.def(
+      "time_key",
+      [](const nb::bytes& prefix, uint64_t time, const nb::bytes& rest) {
+        return BytesOf(TimeKey(SliceOf(prefix), time, SliceOf(rest)));
+      },
+      nb::arg("prefix"), nb::arg("time"), nb::arg("rest") = nb::bytes(""));
+  module.def(
+      "time_of_key",
+      [](const nb::bytes& prefix, const nb::bytes& key) {
+        return TimeOfKey(SliceOf(prefix), SliceOf(key));
+      },
+      nb::arg("prefix"), nb::arg("key"));
 }
 
 }  // namespace braid::python

@@ -240,6 +240,12 @@ void BindRawIterator(nb::module_& module) {
   type.def("valid", [](Cursor& self) { return Cursor::Turn(&self)->Valid(); })
       .def("seek_to_first",
            [](Cursor& self) { MoveTo(self, [](Iterator* it) { it->SeekToFirst(); }); })
+      .def("refresh",
+           [](Cursor& self) {
+             Status refreshed;
+             MoveTo(self, [&](Iterator* it) { refreshed = it->Refresh(); });
+             Check(refreshed);
+           })
       .def("seek_to_last",
            [](Cursor& self) { MoveTo(self, [](Iterator* it) { it->SeekToLast(); }); })
       .def(

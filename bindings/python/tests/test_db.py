@@ -299,6 +299,69 @@ def test_large_values(db):
     assert next(db.iterator(include_key=False)) == value
 
 
+def test_compact_range_tells_and_can_be_cancelled(db):
+    for i in range(2000):
+        db.put(b"%06d" % i, b"x" * 100)
+    shares = []
+    db.compact_range(start=b"000100", stop=b"000200", progress=shares.append)
+    assert shares[0] == 0 and shares[-1] == 1 and shares == sorted(shares)
+    db.put(b"a", b"b")
+    with pytest.raises(braiddb.Error, match="cancelled"):
+        db.compact_range(progress=lambda share: False)
+
+    def fail(share):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        db.compact_range(progress=fail)
+    with pytest.raises(braiddb.InvalidArgumentError):
+        db.compact_range(progress=lambda share: db.get(b"a"))
+    db.set_background_limit(1 << 20)
+    db.compact_range()
+    db.set_background_limit(0)
+    assert db.get(b"a") == b"b"
+
+
+def test_statistics_are_published_until_the_close(db):
+    file = pathlib.Path(str(db.name) + ".stats.json")
+    db.publish_statistics()
+    assert json.loads(file.read_text())["pid"] == os.getpid()
+    db.publish_statistics(False)
+    assert not file.exists()
+    db.publish_statistics()
+    db.close()
+    assert not file.exists()
+
+
+def test_what_is_over_expires(db):
+    for time in range(100):
+        db.put(braiddb.time_key(b"cpu.", time, b"host"), b"1")
+    assert db.expire_before(b"cpu.", 40) == 40
+    assert db.expire_before(b"cpu.", 40) == 0
+    keys = list(db.iterator(prefix=b"cpu.", include_value=False))
+    assert [braiddb.time_of_key(b"cpu.", key) for key in keys] == list(range(40, 100))
+    assert braiddb.time_of_key(b"mem.", keys[0]) is None
+
+
+def test_a_raw_iterator_is_refreshed(db):
+    db.put(b"a", b"1")
+    with db.raw_iterator() as it:
+        db.put(b"b", b"2")
+        it.seek(b"b")
+        assert not it.valid()
+        it.refresh()
+        it.seek(b"b")
+        assert it.value() == b"2"
+
+
+def test_facts_of_a_pool_are_read_without_opening_it(db):
+    facts = braiddb.inspect_db(db.name)
+    assert facts["in_use"] and facts["power_loss"] in ("kept", "gone", "as_host", "unknown")
+    assert facts["regions"][0]["device"]["bad_blocks"] == []
+    with pytest.raises(braiddb.NotFoundError):
+        braiddb.inspect_db(db.name + "-missing")
+
+
 def test_statistics_and_properties_tell_of_the_same(db):
     fill(db, 10)
     now = db.statistics()

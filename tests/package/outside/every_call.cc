@@ -124,6 +124,10 @@ void CallWithoutDatabase() {
   REQUIRE(!braid::OptionNames().empty());
   REQUIRE(std::string(braid::MediaClassName(braid::MediaClass::kPage)) == "page");
   REQUIRE(std::string(braid::ListKindName(braid::ListKind::kBraided)) == "braided");
+  REQUIRE(std::string(braid::PowerLossName(braid::PowerLoss::kGone)) == "gone");
+  REQUIRE(braid::PrefixUpperBound("a") == "b");
+  REQUIRE(braid::PrefixBounds("a").upper_bound == "b");
+  REQUIRE(braid::TimeOfKey("a", braid::TimeKey("a", 7)) == 7);
   REQUIRE(braid::Status::OutOfMemory().IsOutOfMemory());
   REQUIRE(!braid::KeyOrderNames().empty());
   REQUIRE(braid::FindKeyOrder("uint64-le") == braid::IntegerOrder(braid::IntegerKind::kUint64));
@@ -164,6 +168,16 @@ void CallWrapper(braid::DB* db, const std::string& folder) {
   REQUIRE(wrapper.braid::DB::DeleteRange(write, "a", std::nullopt, nullptr).IsNotSupported());
   REQUIRE(wrapper.braid::DB::Ingest(&record, {}, nullptr).IsNotSupported());
   REQUIRE(wrapper.braid::DB::CreateCheckpoint(folder + "/no", {}).IsNotSupported());
+  REQUIRE(wrapper.braid::DB::CompactRange({}, std::nullopt, std::nullopt).IsNotSupported());
+  REQUIRE(wrapper.braid::DB::SetBackgroundLimit(1).IsNotSupported());
+  REQUIRE(wrapper.braid::DB::PublishStatistics(true).IsNotSupported());
+  const braid::KeyRange range{"", std::nullopt};
+  uint64_t size = 0;
+  REQUIRE(wrapper.braid::DB::ApproximateSizes({&range, 1}, &size));
+  REQUIRE(size > 0);
+  const auto it = wrapper.NewIterator({});
+  REQUIRE(it->Refresh());
+  REQUIRE(it->braid::Iterator::Refresh().IsNotSupported());
   REQUIRE(wrapper.braid::DB::BackgroundStatus().IsNotSupported());
   REQUIRE(wrapper.braid::DB::Resume().IsNotSupported());
 }
@@ -189,6 +203,10 @@ void CallDatabase(const std::string& folder) {
   REQUIRE((*transaction)->GetForUpdate("key", &value));
   REQUIRE(value == "value!");
   REQUIRE((*transaction)->Commit());
+  REQUIRE(db->CompactRange({}, "a", "b"));
+  REQUIRE(db->SetBackgroundLimit(0));
+  REQUIRE(db->PublishStatistics(true));
+  REQUIRE(braid::ExpireBefore(db.get(), {}, "a", 7));
   OneRecord record;
   REQUIRE(db->Ingest(&record, {}, nullptr));
   REQUIRE(!braid::ListFields(db->GetStatistics()).empty());
@@ -198,7 +216,9 @@ void CallDatabase(const std::string& folder) {
 
 void CallOnPools(const std::string& folder) {
   const braid::Options options;
-  REQUIRE(braid::DB::Inspect(folder + "/pool").status());
+  const auto info = braid::DB::Inspect(folder + "/pool");
+  REQUIRE(info.status());
+  REQUIRE(braid::ToJson(*info).starts_with("{"));
   REQUIRE(braid::DB::Restore(options, folder + "/checkpoint", folder + "/restored"));
   braid::RepairReport report;
   REQUIRE(braid::DB::Repair(options, folder + "/pool", folder + "/repaired", &report));

@@ -21,6 +21,7 @@ ask() { # NAME COMMAND...: prints exit code and answer in a line
 }
 
 fail_page data
+echo "@info bad-blocks $(braid info --json /mnt/ext4/pool 2>&1)"
 ask reads braid_vm_writer read /mnt/ext4/pool
 ask verify braid verify /mnt/ext4/pool
 ask count braid count /mnt/ext4/pool

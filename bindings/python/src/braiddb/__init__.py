@@ -5,8 +5,9 @@
 """
 
 from ._core import Iterator, RawIterator, Snapshot, WriteBatch
+from ._core import time_key, time_of_key
 from ._core import version as __version__
-from ._db import DB, PrefixedDB, destroy_db, repair_db, restore_db
+from ._db import DB, PrefixedDB, destroy_db, inspect_db, repair_db, restore_db
 from ._errors import (
     BusyError,
     ClosedError,
@@ -34,6 +35,9 @@ __all__ = [
     "repair_db",
     "destroy_db",
     "restore_db",
+    "inspect_db",
+    "time_key",
+    "time_of_key",
     "Error",
     "IOError",
     "CorruptionError",

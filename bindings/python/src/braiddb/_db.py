@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -131,12 +132,20 @@ class DB(_core.Database):
             "--- level 1 ---\n{l1_entries} entries\n"
         ).format(**now).encode()
 
-    def compact_range(self, *, start: Optional[bytes] = None, stop: Optional[bytes] = None) -> None:
-        """Flushes, merges and collects garbage, and waits for it. Always of the whole database."""
+    def compact_range(
+        self,
+        *,
+        start: Optional[bytes] = None,
+        stop: Optional[bytes] = None,
+        progress: Optional[Callable[[float], Optional[bool]]] = None,
+    ) -> None:
+        """Flushes and merges what holds keys from `start` to before `stop`, collects garbage, and
+        waits for it. `progress` is called with the share done, 0 to 1, some twenty times a second;
+        False cancels, as an exception and Ctrl-C do. What was done by then stays."""
         for bound in (start, stop):
             if bound is not None and not isinstance(bound, bytes):
                 raise TypeError("'start' and 'stop' must be bytes or None")
-        self._compact()
+        self._compact(start, stop, progress)
 
     def approximate_size(self, start: bytes, stop: bytes) -> int:
         return self.approximate_sizes((start, stop))[0]
@@ -335,3 +344,12 @@ def restore_db(
         settings(options=options),
         design,
     )
+
+
+def inspect_db(name: Path) -> dict[str, Any]:
+    """The facts of a pool, without opening or changing it: the fields of `braid info --json`. Among
+    them `media_class`; `power_loss` ("kept", "gone": ordinary memory, "as_host", "unknown") and
+    `promise`, what an acknowledged write survives; and for each of the `regions` its `device`, with
+    the `provider` of its memory, `bad_blocks` and `dirty_shutdowns`."""
+    facts: dict[str, Any] = json.loads(_core.inspect(file_system_name(name)[0]))
+    return facts

@@ -1,12 +1,13 @@
 package io.braid;
 
 import java.io.File;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import org.iq80.leveldb.DB;
 import org.iq80.leveldb.DBException;
-import org.iq80.leveldb.DBIterator;
 import org.iq80.leveldb.Range;
 import org.iq80.leveldb.ReadOptions;
 import org.iq80.leveldb.Snapshot;
@@ -218,13 +219,13 @@ public final class BraidDB extends Handle implements DB {
   }
 
   @Override
-  public DBIterator iterator() {
+  public BraidIterator iterator() {
     return iterator(NEWEST);
   }
 
   /** Close it: it keeps what it shows alive. Begins at the first entry. */
   @Override
-  public DBIterator iterator(ReadOptions options) {
+  public BraidIterator iterator(ReadOptions options) {
     Scratch scratch = Scratch.mine();
     long db = enter(scratch);
     try {
@@ -315,13 +316,88 @@ public final class BraidDB extends Handle implements DB {
     });
   }
 
-  /** Merges everything and waits for it; the range is not looked at. */
+  /**
+   * Flushes and merges what holds keys from `begin` (null: the first) to before `end` (null: to the
+   * last), collects garbage, and waits for it.
+   */
   @Override
   public void compactRange(byte[] begin, byte[] end) throws DBException {
+    compactRange(begin, end, null);
+  }
+
+  /**
+   * The same, with progress (may be null), called by this thread some twenty times a second. After
+   * it has cancelled, a DBException says so, and what was done by then stays.
+   */
+  public void compactRange(byte[] begin, byte[] end, CompactionProgress progress)
+      throws DBException {
+    Scratch scratch = Scratch.mine();
+    scratch.load(begin == null ? new byte[0] : begin, end == null ? new byte[0] : end);
+    long db = enter(scratch);
+    try {
+      Native.compact(db, scratch.address(), begin == null ? -1 : begin.length,
+          end == null ? -1 : end.length, progress);
+    } finally {
+      leave(scratch);
+    }
+  }
+
+  /**
+   * From now on the background writes at most so many bytes a second; 0: as many as it can, as after
+   * each open. Lifted while a writer waits.
+   */
+  public void setBackgroundLimit(long bytesPerSecond) throws DBException {
+    if (bytesPerSecond < 0) {
+      throw new IllegalArgumentException("bytesPerSecond is " + bytesPerSecond);
+    }
     call(db -> {
-      Native.compact(db);
+      Native.setBackgroundLimit(db, bytesPerSecond);
       return null;
     });
+  }
+
+  /**
+   * While it is on, `braid top` and `braid metrics` of another process see this database: its
+   * statistics are written once a second to a file beside the pool's folder, until the close.
+   */
+  public void publishStatistics(boolean on) throws DBException {
+    call(db -> {
+      Native.publishStatistics(db, on);
+      return null;
+    });
+  }
+
+  /**
+   * Deletes what is over: the keys of timeKey() with this prefix whose time is before `time`.
+   * Returns their number. It is one deleteRange: a scan of the keys that go.
+   */
+  public long expireBefore(byte[] prefix, long time) throws DBException {
+    return deleteRange(timeKey(prefix, 0, null), timeKey(prefix, time, null));
+  }
+
+  /**
+   * A key that is ordered by time: the prefix, the time in eight bytes, the most significant first,
+   * as an unsigned number, and `rest` (may be null), which tells keys of one time apart.
+   */
+  public static byte[] timeKey(byte[] prefix, long time, byte[] rest) {
+    ByteBuffer key = ByteBuffer.allocate(
+        prefix.length + Long.BYTES + (rest == null ? 0 : rest.length));
+    key.put(prefix).putLong(time);
+    return rest == null ? key.array() : key.put(rest).array();
+  }
+
+  /** The first key behind all that begin with `prefix`; null: there is none. */
+  public static byte[] prefixUpperBound(byte[] prefix) {
+    int size = prefix.length;
+    while (size > 0 && prefix[size - 1] == (byte) 0xff) {
+      --size;
+    }
+    byte[] bound = Arrays.copyOf(prefix, size);
+    if (size == 0) {
+      return null;
+    }
+    ++bound[size - 1];
+    return bound;
   }
 
   /** Not supported: merges are never in the way of writes. */

@@ -77,6 +77,18 @@ public final class BraidFactory implements DBFactory {
     with(options, made -> Native.repair(made, bytes(path.getPath())));
   }
 
+  /**
+   * The facts of the pool at `path` as one JSON object, without opening or changing it: its media
+   * class, the provider of its memory, what becomes of it when power is lost, bad blocks.
+   */
+  public String inspect(File path) throws IOException {
+    try {
+      return Native.inspect(bytes(path.getPath()));
+    } catch (DBException e) {
+      throw new IOException(e.getMessage(), e);
+    }
+  }
+
   @Override
   public String toString() {
     return "braid";

@@ -12,7 +12,7 @@ import org.iq80.leveldb.DBIterator;
  * of when it was made, or of its snapshot. Begins at the first entry. After the database was closed
  * each move is a DBException. Calls from several threads take turns.
  */
-final class BraidIterator extends Handle implements DBIterator {
+public final class BraidIterator extends Handle implements DBIterator {
   // As in braid_jni.c.
   private static final int STAY = 0;
   private static final int NEXT = 1;
@@ -68,6 +68,19 @@ final class BraidIterator extends Handle implements DBIterator {
     }
     if (!begun) {
       place(FIRST, NO_KEY);
+    }
+  }
+
+  /** Shows the newest state from now on, and begins at the first entry again. */
+  public synchronized void refresh() throws DBException {
+    Scratch scratch = Scratch.mine();
+    long iterator = enter(scratch);
+    try {
+      Native.refresh(iterator);
+      next = null;
+      begun = false;
+    } finally {
+      leave(scratch);
     }
   }
 

@@ -123,13 +123,22 @@ final class Native {
 
   static native void verify(long db);
 
-  static native void compact(long db);
+  static native void compact(
+      long db, long buffer, int beginSize, int endSize, CompactionProgress progress);
+
+  static native void setBackgroundLimit(long db, long bytesPerSecond);
+
+  static native void refresh(long iterator);
+
+  static native void publishStatistics(long db, boolean on);
 
   static native void checkpoint(long db, byte[] target);
 
   static native void destroy(long options, byte[] path);
 
   static native void repair(long options, byte[] path);
+
+  static native String inspect(byte[] path);
 
   static native String property(long db, byte[] name);
 

@@ -219,6 +219,40 @@ class BraidDBTest extends TempPools {
       assertEquals("braid", db.getProperty("braid.design"));
       assertNull(db.getProperty("no.such"));
       assertTrue(db.statistics().contains("\"puts\":1000"), db.statistics());
+      double[] last = {-1};
+      db.compactRange(bytes("a"), null, share -> {
+        assertTrue(share >= last[0]);
+        last[0] = share;
+        return true;
+      });
+      assertEquals(1, last[0]);
+      assertThrows(DBException.class, () -> db.compactRange(null, null, share -> false));
+      assertThrows(IllegalStateException.class, () -> db.compactRange(null, null, share -> {
+        throw new IllegalStateException("enough");
+      }));
+      db.setBackgroundLimit(1 << 20);
+      db.setBackgroundLimit(0);
+      db.publishStatistics(true);
+      db.publishStatistics(false);
+      for (long time = 0; time < 10; ++time) {
+        db.put(BraidDB.timeKey(bytes("cpu."), time, null), bytes("1"));
+      }
+      assertEquals(4, db.expireBefore(bytes("cpu."), 4));
+      assertArrayEquals(bytes("cpu/"), BraidDB.prefixUpperBound(bytes("cpu.")));
+      try (BraidIterator it = db.iterator()) {
+        byte[] late = BraidDB.timeKey(bytes("cpu."), 99, bytes("x"));
+        db.put(late, bytes("2"));
+        it.seek(late);
+        assertTrue(!it.hasNext() || !Arrays.equals(late, it.peekNext().getKey()));
+        it.refresh();
+        it.seek(late);
+        assertArrayEquals(late, it.next().getKey());
+      }
+      File place = pool();
+      BraidFactory.factory.open(place, new Options()).close();
+      String facts = BraidFactory.factory.inspect(place);
+      assertTrue(facts.contains("\"power_loss\":"), facts);
+      assertTrue(facts.contains("\"in_use\":false"), facts);
       db.flush();
       db.compactRange(null, null);
       db.checkpoint(copy);

@@ -1,4 +1,4 @@
-#include "capi/approximate_size.h"
+#include "db/approximate_size.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace braid::capi {
+namespace braid {
 namespace {
 
 constexpr size_t kValueBytes = 100;
@@ -141,4 +141,4 @@ TEST(ApproximateSize, EndsWhereTheIteratorFails) {
 }
 
 }  // namespace
-}  // namespace braid::capi
+}  // namespace braid

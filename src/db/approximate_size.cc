@@ -1,14 +1,14 @@
 // Purpose: size of a key range, from as much of it as is cheap to read (approximate_size.h).
 // Thread safety: as the iterator's.
 // Persistence: none.
-#include "capi/approximate_size.h"
+#include "db/approximate_size.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
 
-namespace braid::capi {
+namespace braid {
 namespace {
 
 // Reads keys as fractions of a number whose digits are the bytes after a common prefix. Each digit
@@ -57,10 +57,11 @@ size_t CommonPrefixBytes(Slice a, Slice b) {
 
 }  // namespace
 
-uint64_t ApproximateSize(Iterator* iterator, Slice start, Slice limit, uint64_t total_entries) {
-  if (start >= limit) return 0;
-  iterator->SeekForPrev(limit);
-  if (iterator->Valid() && iterator->key() == limit) iterator->Prev();
+uint64_t ApproximateSize(Iterator* iterator, Slice start, std::optional<Slice> limit,
+                         uint64_t total_entries) {
+  if (limit && start >= *limit) return 0;
+  limit ? iterator->SeekForPrev(*limit) : iterator->SeekToLast();
+  if (iterator->Valid() && limit && iterator->key() == *limit) iterator->Prev();
   if (!iterator->Valid() || iterator->key() < start) return 0;
   const std::string last(iterator->key());
   iterator->Seek(start);
@@ -71,13 +72,15 @@ uint64_t ApproximateSize(Iterator* iterator, Slice start, Slice limit, uint64_t 
   scale.Note(last);
   uint64_t entries = 0;
   uint64_t bytes = 0;
-  for (; iterator->Valid() && iterator->key() < limit; iterator->Next()) {
+  for (; iterator->Valid() && (!limit || iterator->key() < *limit); iterator->Next()) {
     if (entries == kMaxEntriesRead) break;
     scale.Note(iterator->key());
     bytes += iterator->key().size() + iterator->value().size();
     entries++;
   }
-  if (entries < kMaxEntriesRead || !iterator->Valid() || iterator->key() >= limit) return bytes;
+  if (entries < kMaxEntriesRead || !iterator->Valid() || (limit && iterator->key() >= *limit)) {
+    return bytes;
+  }
 
   const std::string stop(iterator->key());
   const double read_span = scale.Position(stop) - scale.Position(first);
@@ -92,11 +95,11 @@ uint64_t ApproximateSize(Iterator* iterator, Slice start, Slice limit, uint64_t 
 }
 
 uint64_t ApproximateSizeBy(const Comparator& comparator, Iterator* iterator, Slice start,
-                           Slice limit, uint64_t total_entries) {
+                           std::optional<Slice> limit, uint64_t total_entries) {
   uint64_t entries = 0;
   uint64_t bytes = 0;
-  iterator->Seek(start);
-  for (; iterator->Valid() && comparator.Compare(iterator->key(), limit) < 0; iterator->Next()) {
+  const auto is_within = [&] { return !limit || comparator.Compare(iterator->key(), *limit) < 0; };
+  for (iterator->Seek(start); iterator->Valid() && is_within(); iterator->Next()) {
     if (entries == kMaxEntriesRead) {
       const uint64_t rest = (std::max(total_entries, entries) - entries) / 2;
       return bytes + bytes / entries * rest;
@@ -107,4 +110,4 @@ uint64_t ApproximateSizeBy(const Comparator& comparator, Iterator* iterator, Sli
   return bytes;
 }
 
-}  // namespace braid::capi
+}  // namespace braid
