@@ -259,9 +259,9 @@ BRAID_C_EXPORT void braid_repair_db(const braid_options_t* options, const char* 
                                     char** errptr);
 
 /* braid: The facts of the pool `name` as one JSON object (the fields of `braid info --json` but
- * "explanation", docs/guide/json.md), to be released with braid_free: its media class, the provider of
- * its memory, what becomes of it when power is lost, bad blocks, dirty shutdowns. Neither opens nor
- * changes the pool. NULL and an error if there is none. */
+ * "explanation", docs/guide/json.md), to be released with braid_free: its media class, the provider
+ * of its memory, what becomes of it when power is lost, bad blocks, dirty shutdowns. Neither opens
+ * nor changes the pool. NULL and an error if there is none. */
 BRAID_C_EXPORT char* braid_inspect_json(const char* name, char** errptr);
 
 /* braid: Makes a new pool at `target`, where nothing may be yet, of the checkpoint (any closed

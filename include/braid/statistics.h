@@ -190,8 +190,8 @@ struct PoolInfo {
   bool media_loss_possible = false;
 };
 
-/// `info` as one JSON object, with the fields of docs/guide/json.md; names that are no UTF-8 with \x
-/// escapes.
+/// `info` as one JSON object, with the fields of docs/guide/json.md; names that are no UTF-8 with
+/// \x escapes.
 std::string ToJson(const PoolInfo& info);
 
 /// What DB::Verify found.
