@@ -91,11 +91,8 @@ TEST_F(CopyFlushTest, CopiesOfABatchStandAlone) {
   }
 }
 
-TEST_F(CopyFlushTest, CopiesGetTowersThatTheirOriginalsDoNotHave) {
-  for (int i = 0; i < 500; ++i) {
-    const uint64_t original = parts_.Put("key" + std::to_string(i), "value");
-    ASSERT_EQ(parts_.Entry(original)->height(), 1u);
-  }
+TEST_F(CopyFlushTest, CopiesGetTowersOfTheirOwn) {
+  for (int i = 0; i < 500; ++i) parts_.Put("key" + std::to_string(i), "value", 1);
   Flush();
   const std::vector<uint64_t> copies = parts_.Places(kHead);
   const auto tall = std::count_if(copies.begin(), copies.end(),

@@ -129,9 +129,8 @@ Status IndexUnifiedLog::Reserve(uint32_t shard_index, PendingEntry* entries, siz
   for (size_t i = 0; i < count; ++i) {
     PendingEntry& pending = entries[i];
     pending.extent = 0;
-    // Records of a write-ahead log are never linked; what stays is linked at the bottom only.
-    pending.height =
-        kind_ == format::ChunkKind::kWriteAhead ? 1 : RandomHeight(NextRandom(&random));
+    // Towers lead past versions of a key that a read does not see, in any kind of log.
+    pending.height = RandomHeight(NextRandom(&random));
     if (pending.wanted_height != 0) pending.height = pending.wanted_height;
     const uint64_t size = EntrySize(&pending);
     Status s = base::CatchToStatus([&] {

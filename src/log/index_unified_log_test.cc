@@ -245,13 +245,6 @@ TEST_F(IndexUnifiedLogTest, EntriesOfOneReserveDrawHeightsOfTheirOwn) {
   EXPECT_LT(tall, 100);
 }
 
-TEST_F(IndexUnifiedLogTest, RecordsOfAWriteAheadLogAreAsLowAsCanBe) {
-  IndexUnifiedLog ahead(pool_.get(), kTableId + 1, 1, format::ChunkKind::kWriteAhead);
-  std::vector<PendingEntry> batch(200, DraftOf("k", "v"));
-  ASSERT_TRUE(ahead.Reserve(0, batch.data(), batch.size(), 1, AllocationClass::kWrite).ok());
-  for (const PendingEntry& entry : batch) EXPECT_EQ(entry.height, 1u);
-}
-
 TEST_F(IndexUnifiedLogTest, ATowerGivesWayToAKeyThatNearlyFillsAChunk) {
   const std::string key(kRoom - sizeof(EntryHeader) - 3 * 8, 'k');
   PendingEntry entry = DraftOf(key, "");

@@ -65,7 +65,7 @@ class BudgetTest : public ::testing::Test {
 TEST_F(BudgetTest, PutOf8And8TakesOneFenceAndLessThanTwoLines) {
   const Cost cost = Puts(8, 8);
   EXPECT_NEAR(cost.fences, 1.0, 0.01);
-  EXPECT_NEAR(cost.lines, 1.5, 0.15);
+  EXPECT_NEAR(cost.lines, 1.75, 0.15);
 }
 
 TEST_F(BudgetTest, PutOf16And100TakesOneFenceAndThreeToFourLines) {

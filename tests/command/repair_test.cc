@@ -21,12 +21,13 @@ class RepairCommandTest : public CommandTest {
     }
     Out({"load", Pool(), File("records.tsv", records)});
   }
-  /// Flips a bit of the first occurrence of `text` in the pool.
+  /// Flips a bit of `text` wherever it lies in the pool: a flush may have copied it.
   void Harm(const std::string& text) {
     std::string bytes = ReadFileText(Segment());
-    const size_t at = bytes.find(text);
-    ASSERT_NE(at, std::string::npos) << text;
-    bytes[at] = static_cast<char>(bytes[at] ^ 4);
+    ASSERT_NE(bytes.find(text), std::string::npos) << text;
+    for (size_t at; (at = bytes.find(text)) != std::string::npos;) {
+      bytes[at] = static_cast<char>(bytes[at] ^ 4);
+    }
     WriteFileText(Segment(), bytes);
   }
 };

@@ -210,12 +210,6 @@ class HotKeyTest : public KeptVersionsTest {
     KeptVersionsTest::SetUp();
     options_.lists.count_visits = true;
     Reopen();
-    // Records of a log that is not linked have no towers.
-    Options chosen = options_;
-    (*design::FindDesign(options_.design))->choose(&chosen);
-    if (chosen.log.kind && *chosen.log.kind == LogKind::kWriteAhead) {
-      GTEST_SKIP() << "versions are linked at the bottom alone";
-    }
   }
   /// How many gets have visited `nodes`, a power of two, or more.
   uint64_t LongGets(uint64_t nodes) {
