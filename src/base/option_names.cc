@@ -197,12 +197,11 @@ std::vector<Row> PoolRows() {
 
 std::vector<Row> WriteRows() {
   return {
-      Kind<LogKind>(
-          "log.kind", "how writes are logged",
-          {{"index-unified", LogKind::kIndexUnified},
-           {"write-ahead", LogKind::kWriteAhead},
-           {"by-size", LogKind::kBySize}},
-          BRAID_FIELD(log.kind)),
+      Kind<LogKind>("log.kind", "how writes are logged",
+                    {{"index-unified", LogKind::kIndexUnified},
+                     {"write-ahead", LogKind::kWriteAhead},
+                     {"by-size", LogKind::kBySize}},
+                    BRAID_FIELD(log.kind)),
       Plain("log.shards", "a number, 0 to 64; 0: twice the processors, at most 32",
             "logs written side by side", BRAID_FIELD(log.shards)),
       Kind<MemTableKind>("memtable.kind", "the ordered structure in DRAM",

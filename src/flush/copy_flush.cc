@@ -149,10 +149,10 @@ void CopyFlush::MarkDropped() {
 /// A leaf of the tree at a time.
 void CopyFlush::ShowCopies(index::EntryIndex* tree) {
   for (size_t i = 0; i < newest_.size();) {
-    const auto [from, to] = newest_[i];
+    const uint64_t to = newest_[i].to;
     BRAID_DCHECK(pool_->EntryAt(to) != nullptr || pool_->failed());
     size_t shown = 1;
-    if (from != to) {
+    if (newest_[i].from != to) {
       shown = tree->ReplaceRun(pool_->KeyAt(to), &newest_[i], newest_.size() - i);
       if (shown == 0) {
         tree->Upsert(pool_->KeyAt(to), [&](uint64_t) { return to; });

@@ -36,7 +36,6 @@ class CopyFlush {
             uint64_t table_id)
       : pool_(pool),
         lookup_(lookup),
-        usage_(usage),
         copies_(pool, usage, table_id, format::ChunkKind::kCopied),
         charge_(&pool->memory_users()) {}
 
@@ -58,7 +57,6 @@ class CopyFlush {
 
   pool::PmemPool* pool_;
   cache::LookupCache* lookup_;
-  pool::ChunkUsage* usage_;
   level::CopiedEntries copies_;
   FlushResult result_;
   base::MemoryCharge charge_;               // for what follows

@@ -83,7 +83,8 @@ TEST_F(CompletionTest, OffersOptionsByName) {
   for (const OptionName& option : OptionNames()) names.insert(option.name + "=");
   EXPECT_EQ(Offered("braid bench --set ''"), names);
   EXPECT_EQ(Offered("braid bench --set log.ki"), Set{"log.kind="});
-  EXPECT_EQ(Offered("braid bench --set log.kind ="), (Set{"by-size", "index-unified", "write-ahead"}));
+  EXPECT_EQ(Offered("braid bench --set log.kind ="),
+            (Set{"by-size", "index-unified", "write-ahead"}));
   EXPECT_EQ(Offered("braid bench --set log.kind = w"), Set{"write-ahead"});
   EXPECT_EQ(Offered("braid bench --set = log.kind = w"), Set{"write-ahead"});
   EXPECT_EQ(Offered("braid bench --set log.kind=w", "COMP_WORDBREAKS=' '"),

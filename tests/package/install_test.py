@@ -155,7 +155,10 @@ class InstalledPackageTest(unittest.TestCase):
                   "braid::Options::", "braid::MediaClassName(", "braid::ListFields(",
                   "braid::ListKindName(", "braid::OptionNames", "braid::Update(",
                   "braid::FindKeyOrder(", "braid::IntegerOrder(", "braid::KeyOrderNames",
-                  "braid::ReverseBytewiseOrder(", "braid::RepairFinding::", "braid::RepairReport::")
+                  "braid::ReverseBytewiseOrder(", "braid::RepairFinding::", "braid::RepairReport::",
+                  "braid::PrefixUpperBound", "braid::PrefixBounds(", "braid::TimeKey",
+                  "braid::TimeOfKey(", "braid::ExpireBefore(", "braid::ToJson", "braid::PowerLossName(",
+                  "braid::Iterator::")
         for name in names:
             for kind in ("typeinfo for ", "typeinfo name for ", "vtable for "):
                 name = name.removeprefix(kind)
