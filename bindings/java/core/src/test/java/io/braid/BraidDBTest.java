@@ -327,7 +327,7 @@ class BraidDBTest extends TempPools {
     Options options = new Options().comparator(new Reverse("a name of more than 23 characters"));
     try (BraidDB db = BraidFactory.factory.open(path, options)) {
       for (String key : new String[] {"b", "a", "c"}) db.put(bytes(key), bytes(key));
-      try (BraidIterator keys = (BraidIterator) db.iterator()) {
+      try (BraidIterator keys = db.iterator()) {
         keys.seekToFirst();
         StringBuilder found = new StringBuilder();
         while (keys.hasNext()) found.append(text(keys.next().getKey()));
