@@ -130,6 +130,11 @@ void PoolMap::MapChunk(uint64_t chunk, ChunkState state) {
     case ChunkKind::kWriteAhead:
     case ChunkKind::kCopied:
       Mark(begin, sizeof(format::LogChunkHeader), ByteUse::kNeeded);
+      if (IsRetiredLog(chunk, state)) {  // its entries have copies, and the next open frees it
+        Mark(begin + sizeof(format::LogChunkHeader), chunk_bytes_ - sizeof(format::LogChunkHeader),
+             ByteUse::kFree);
+        break;
+      }
       MapEntries(chunk, state.generation(),
                  state.kind() == ChunkKind::kCollected || state.kind() == ChunkKind::kCopied);
       break;
@@ -140,6 +145,11 @@ void PoolMap::MapChunk(uint64_t chunk, ChunkState state) {
     case ChunkKind::kLeafIndex:
       break;
   }
+}
+
+bool PoolMap::IsRetiredLog(uint64_t chunk, ChunkState state) const {
+  return state.kind() == ChunkKind::kWriteAhead &&
+         Read<format::LogChunkHeader>(chunk * chunk_bytes_).table_id <= manifest_.flushed_table_id;
 }
 
 const EntryHeader* PoolMap::EntryOfLife(uint64_t chunk, uint64_t at, uint32_t generation) const {
@@ -258,8 +268,8 @@ bool PoolMap::HoldsNothingThatCounts(const PoolImage& harmed, uint64_t chunk) co
     }
     case ChunkKind::kExtentBody:
       return true;
-    case ChunkKind::kWriteAhead:  // freed by the next open, whatever its entries say
-      return Read<format::LogChunkHeader>(begin).table_id <= manifest_.flushed_table_id;
+    case ChunkKind::kWriteAhead:
+      return IsRetiredLog(chunk, state);
     case ChunkKind::kLog:
     case ChunkKind::kCollected:
     case ChunkKind::kCopied:

@@ -90,6 +90,8 @@ class PoolMap {
   void MapSegment(uint32_t index, uint64_t base, uint64_t bytes);
   void MapHead();
   void MapChunk(uint64_t chunk, format::ChunkState state);
+  /// True of a write-ahead log whose table has copies of its entries: only a crash leaves one.
+  bool IsRetiredLog(uint64_t chunk, format::ChunkState state) const;
   /// The entry at an offset, if one of that life of the chunk is there; else null.
   const format::EntryHeader* EntryOfLife(uint64_t chunk, uint64_t at, uint32_t generation) const;
   void MapEntries(uint64_t chunk, uint32_t generation, bool collected);
