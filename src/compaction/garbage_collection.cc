@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/compare.h"
 #include "base/prefetch.h"
 #include "level/copied_entries.h"
 #include "log/log_reader.h"
@@ -94,8 +95,25 @@ NewlyEmpty WithoutRetiring(const std::vector<pool::ChunkId>& empty,
 
 namespace {
 
-/// Puts entries that verify into the order of a list.
+/// Puts entries that verify into the order of a list. By the first bytes of their keys, so that few
+/// entries are looked at again.
 void SortAsList(const pool::PmemPool& pool, std::vector<Replacement>* entries) {
+  struct Front {
+    uint64_t high;
+    uint64_t low;
+    uint64_t entry;
+    bool operator<(const Front& other) const {
+      return high != other.high ? high < other.high : low < other.low;
+    }
+  };
+  std::vector<Front> fronts;
+  fronts.reserve(entries->size());
+  for (const Replacement& entry : *entries) {
+    const std::string_view key = log::Verified(pool, entry.from)->key();
+    fronts.push_back({base::WordAt(key, 0), base::WordAt(key, 8), entry.from});
+  }
+  std::sort(fronts.begin(), fronts.end());
+  for (size_t i = 0; i < fronts.size(); ++i) (*entries)[i] = {fronts[i].entry, 0};
   const auto before = [&pool](const Replacement& a, const Replacement& b) {
     const EntryHeader* left = log::Verified(pool, a.from);
     const EntryHeader* right = log::Verified(pool, b.from);
@@ -103,8 +121,17 @@ void SortAsList(const pool::PmemPool& pool, std::vector<Replacement>* entries) {
     return order != 0 ? order < 0 : left->sequence() > right->sequence();
   };
   // By a heap: it stays within the list even if the medium fails meanwhile and the keys change.
-  std::make_heap(entries->begin(), entries->end(), before);
-  std::sort_heap(entries->begin(), entries->end(), before);
+  for (size_t i = 0; i < fronts.size();) {
+    size_t end = i + 1;
+    while (end < fronts.size() && !(fronts[i] < fronts[end])) ++end;
+    const auto at = entries->begin() + static_cast<std::ptrdiff_t>(i);
+    if (end - i > 1) {
+      const auto behind = entries->begin() + static_cast<std::ptrdiff_t>(end);
+      std::make_heap(at, behind, before);
+      std::sort_heap(at, behind, before);
+    }
+    i = end;
+  }
 }
 
 /// The live entries worth copying of as many chunks as fit.

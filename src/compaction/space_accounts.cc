@@ -26,16 +26,31 @@ ChunkSurvey SpaceAccounts::Survey(double live_ratio) const {
   return SurveyChunks(pool_, *store_.usage, versions.record(), live_ratio);
 }
 
+/// Three rounds apart: the entry is asked for, its bucket of the lookup cache, both are read.
 void SpaceAccounts::Died(const std::vector<uint64_t>& entries) {
+  const bool has_cache = store_.lookup_cache != nullptr;
+  std::array<uint64_t, kAccountAhead> hashes{};  // of the next entries, as a ring
+  const auto ask_entry = [&](size_t i) {
+    if (i < entries.size()) base::PrefetchRange(pool_.At(entries[i]), kEntryFront);
+  };
+  const auto ask_bucket = [&](size_t i) {
+    if (!has_cache || i >= entries.size()) return;
+    const format::EntryHeader* entry = pool_.EntryAt(entries[i]);
+    if (entry == nullptr) return;
+    hashes[i % kAccountAhead] = base::Hash64(entry->key());
+    store_.lookup_cache->Prefetch(hashes[i % kAccountAhead]);
+  };
+  for (size_t i = 0; i < 2 * kAccountAhead; ++i) ask_entry(i);
+  for (size_t i = 0; i < kAccountAhead; ++i) ask_bucket(i);
   space::Retired retired;
   for (size_t i = 0; i < entries.size(); ++i) {
-    if (i + kAccountAhead < entries.size()) {
-      base::PrefetchRange(pool_.At(entries[i + kAccountAhead]), kEntryFront);
-    }
+    const uint64_t hash = hashes[i % kAccountAhead];
+    ask_entry(i + 2 * kAccountAhead);
+    ask_bucket(i + kAccountAhead);
     const uint64_t offset = entries[i];
     const format::EntryHeader* entry = pool_.EntryAt(offset);
     if (entry == nullptr) continue;
-    if (store_.lookup_cache != nullptr) TakeFromLookupCache(*entry, offset);
+    if (has_cache) TakeFromLookupCache(*entry, hash, offset);
     store_.usage->Remove(pool_.ChunkOf(offset), entry->size());
     if (const uint64_t extent = pool_.ExtentOf(offset); extent != 0) {
       retired.extents.push_back(extent);
@@ -75,18 +90,17 @@ void SpaceAccounts::Moved(const index::Replacement* moved, size_t count) {
 }
 
 /// `entry`, at `offset`, is obsolete. If it is the original of a copy, the copy takes its place.
-void SpaceAccounts::TakeFromLookupCache(const format::EntryHeader& entry, uint64_t offset) {
-  const index::LookupKey key{entry.key(), base::Hash64(entry.key())};
-  if (store_.lookup_cache->Names(key.hash, offset)) {
-    const base::EpochGuard guard;
-    const index::LookupResult found =
-        store_.versions->shown().version->bottom().Get(key, index::ReadView{});
-    if (found.has_version() && found.sequence == entry.sequence()) {
-      store_.lookup_cache->Replace(key.hash, offset, found.value.offset());
-      return;
-    }
+void SpaceAccounts::TakeFromLookupCache(const format::EntryHeader& entry, uint64_t hash,
+                                        uint64_t offset) {
+  if (!store_.lookup_cache->Names(hash, offset)) return;
+  const base::EpochGuard guard;
+  const index::LookupResult found = store_.versions->shown().version->bottom().Get(
+      index::LookupKey{entry.key(), hash}, index::ReadView{});
+  if (found.has_version() && found.sequence == entry.sequence()) {
+    store_.lookup_cache->Replace(hash, offset, found.value.offset());
+  } else {
+    store_.lookup_cache->Forget(hash, offset);
   }
-  store_.lookup_cache->Forget(key.hash, offset);
 }
 
 void SpaceAccounts::RetireEmptyChunks() {

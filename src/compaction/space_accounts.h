@@ -47,7 +47,7 @@ class SpaceAccounts {
   void RetireLogs();
 
  private:
-  void TakeFromLookupCache(const format::EntryHeader& entry, uint64_t offset);
+  void TakeFromLookupCache(const format::EntryHeader& entry, uint64_t hash, uint64_t offset);
 
   const Store store_;
   pool::PmemPool& pool_;

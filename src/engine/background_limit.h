@@ -1,11 +1,14 @@
-// Purpose: how many bytes the background of one store writes a second: steps are charged for what
-// they wrote, and the next one begins when that is paid.
+// Purpose: what keeps the background of one store from taking others' time: how many bytes it
+// writes a second, since steps are charged for what they wrote and the next one begins when that is
+// paid; and, within a step, that threads which wait for its processor get it.
 // Thread safety: any thread.
 // Invariants:
 //   1. The limit is lifted while a writer waits, and once the store closes: it takes nobody's time
 //      but the background's own.
 // Persistence: none; a limit lasts until the store is closed.
 #pragma once
+
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -54,8 +57,13 @@ class BackgroundLimit {
     if (nanos == 0 || IsLifted()) return std::chrono::milliseconds(0);
     return std::min(std::chrono::milliseconds(nanos / 1'000'000 + 1), kLook);
   }
-  /// Within a step: waits, unless `stop` comes true.
+  /// The background is behind, so that its steps are not to wait for the processor.
+  void SetUrgent(bool urgent) noexcept { is_urgent_.store(urgent, std::memory_order_relaxed); }
+  /// Within a step, every millisecond or so: threads that wait for this processor get it, unless
+  /// work is urgent; and the step waits for its rate, unless `stop` comes true. Else a reader or
+  /// writer would wait for the end of a time slice of some milliseconds.
   void Pause(const std::atomic<bool>& stop) const noexcept {
+    if (!is_urgent_.load(std::memory_order_relaxed) && !IsLifted()) ::sched_yield();
     while (!stop.load()) {
       const std::chrono::milliseconds wait = Wait();
       if (wait.count() == 0) return;
@@ -72,6 +80,7 @@ class BackgroundLimit {
   const media::PersistOps& ops_;
   const base::Stalls& stalls_;
   const std::atomic<bool>& closed_;
+  std::atomic<bool> is_urgent_{false};
   base::TokenBucket bucket_;
   std::array<std::atomic<uint64_t>, base::kThreadSlots> charged_{};  // lines, by thread
 };

@@ -39,21 +39,24 @@ Result<FlushResult> CopyFlush::Run(index::EntryIndex* tree, const index::LiveVie
 /// next one are on their way while those of this one are copied.
 Status CopyFlush::CopyAll(const index::EntryIndex& tree, const index::LiveViews& views) {
   constexpr size_t kLeaf = 64;
+  constexpr size_t kAhead = 12;
   constexpr uint64_t kLikelyBytes = 192;  // the hardware goes on behind that
   std::array<uint64_t, kLeaf> leaves[2];
-  const auto ask = [&](const std::array<uint64_t, kLeaf>& refs, size_t count) {
-    for (size_t i = 0; i < count; ++i) base::PrefetchRange(pool_->At(refs[i]), kLikelyBytes);
-  };
+  const auto ask = [&](uint64_t ref) { base::PrefetchRange(pool_->At(ref), kLikelyBytes); };
   size_t count = tree.ScanFromStart(leaves[0].data(), kLeaf);
-  ask(leaves[0], count);
+  for (size_t i = 0; i < std::min(count, kAhead); ++i) ask(leaves[0][i]);
   for (size_t turn = 0; count > 0; turn ^= 1) {
     const std::array<uint64_t, kLeaf>& refs = leaves[turn];
     std::array<uint64_t, kLeaf>& next = leaves[turn ^ 1];
     const uint64_t last = refs[count - 1];
     const std::string_view key = pool_->KeyAt(last);
     const size_t next_count = tree.ScanForward(key, false, next.data(), kLeaf);
-    ask(next, next_count);
     for (size_t i = 0; i < count; ++i) {
+      if (i + kAhead < count) {
+        ask(refs[i + kAhead]);
+      } else if (i + kAhead - count < next_count) {
+        ask(next[i + kAhead - count]);
+      }
       if (Status s = CopyVersions(refs[i], views); !s.ok()) return s;
     }
     charge_.Set(newest_.capacity() * sizeof(index::Replacement) +

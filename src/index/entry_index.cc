@@ -55,6 +55,13 @@ class MapIndex final : public EntryIndex {
                       size_t cap) const override {
     return map_.ScanBackward(key, inclusive, out, cap);
   }
+  size_t ScanBefore(std::string_view key, uint64_t* out, size_t cap) const override {
+    if constexpr (requires { map_.ScanBefore(key, out, cap); }) {
+      return map_.ScanBefore(key, out, cap);
+    } else {
+      return map_.ScanBackward(key, false, out, cap);
+    }
+  }
   size_t ScanFromStart(uint64_t* out, size_t cap) const override {
     return map_.ScanFromStart(out, cap);
   }

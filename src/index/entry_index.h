@@ -61,6 +61,9 @@ class EntryIndex : public base::MemoryUser {
   /// The same from the last key <= `key` (<) on, descending.
   virtual size_t ScanBackward(std::string_view key, bool inclusive, uint64_t* out,
                               size_t cap) const = 0;
+  /// A hint: the same, not inclusive, but some of the nearest keys may be left out, where that
+  /// spares a look at an entry.
+  virtual size_t ScanBefore(std::string_view key, uint64_t* out, size_t cap) const = 0;
   virtual size_t ScanFromStart(uint64_t* out, size_t cap) const = 0;
   virtual size_t ScanFromEnd(uint64_t* out, size_t cap) const = 0;
 

@@ -14,6 +14,8 @@ namespace braid::lsm {
 namespace {
 /// Without a write for so long, the store is taken to be at rest.
 constexpr uint64_t kQuietNanos = 1'000'000'000;
+/// Tables of L0 that make merging them urgent: each get asks all of them.
+constexpr uint64_t kManyTables = 8;
 }  // namespace
 
 void Scheduler::TellPressure(bool resume) {
@@ -24,7 +26,9 @@ void Scheduler::TellPressure(bool resume) {
            : store_.controller.Update(l0, sealed, full);
   };
   if (store_.errors.blocked()) return tell(0, 0, false);  // writers get the reason
-  tell(TablesBehind(state), state.immutables.size(), store_.budget.IsFull(*state.active));
+  const uint64_t behind = TablesBehind(state);
+  store_.limit.SetUrgent(behind >= kManyTables || state.immutables.size() > 1);
+  tell(behind, state.immutables.size(), store_.budget.IsFull(*state.active));
 }
 
 /// What the background is behind by, in tables of L0: those that are there, and, where L1 has grown

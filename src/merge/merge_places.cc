@@ -15,6 +15,8 @@ using format::kMaxHeight;
 namespace {
 /// Source entries that are asked for ahead of the one that is cut.
 constexpr size_t kPlacesAhead = 16;
+/// The same for the one behind, which is read where the key is overwritten.
+constexpr size_t kBehindAhead = 8;
 /// Header, links and key of most entries.
 constexpr uint64_t kEntryFront = 128;
 }  // namespace
@@ -34,12 +36,22 @@ Status MergePlaces::Find(const std::vector<uint64_t>& source, size_t begin, size
                          size_t most_versions, const MovedRuns* runs) {
   BRAID_DCHECK(begin < end && end <= source.size() && most_versions != 0);
   Cut(source, begin, end, most_versions, runs);
-  if (tree_ != nullptr) AskTree();
   for (size_t i = 0; i < fingers_.size(); ++i) {
     fingers_[i] = Begin(static_cast<uint32_t>(i / kMaxHeight));
   }
   places_.resize(slices_.size() * fingers_.size());
+  if (tree_ != nullptr) {
+    neighbours_.resize(slices_.size());
+    for (size_t i = 0; i < 2 * kPlacesAhead; ++i) AskTree(i);
+    for (size_t i = 0; i < kPlacesAhead; ++i) AskNext(i);
+    for (size_t i = 0; i < kBehindAhead; ++i) AskBehind(i);
+  }
   for (size_t i = 0; i < slices_.size(); ++i) {
+    if (tree_ != nullptr) {
+      AskTree(i + 2 * kPlacesAhead);
+      AskNext(i + kPlacesAhead);
+      AskBehind(i + kBehindAhead);
+    }
     if (Status s = Place(i); !s.ok()) return s;
   }
   return Status::OK();
@@ -86,27 +98,43 @@ void MergePlaces::Cut(const std::vector<uint64_t>& source, size_t begin, size_t 
   }
 }
 
-/// Three rounds, so that the loads of all slices are under way side by side: the tree, in order of
-/// the keys; the entries it names; the entries behind these.
-void MergePlaces::AskTree() {
-  neighbours_.resize(slices_.size());
-  for (size_t i = 0; i < slices_.size(); ++i) {
-    Neighbours& found = neighbours_[i];
-    const size_t wanted = slices_[i].layers > 1 ? kNeighbours : 1;
-    found.count = tree_->ScanBackward(keys_[i], false, found.refs.data(), wanted);
-    BRAID_DCHECK(found.count <= wanted);
-    for (size_t n = 0; n < found.count; ++n) {
-      base::PrefetchRange(pool_->At(found.refs[n]), n == 0 ? kEntryFront : sizeof(EntryHeader));
-    }
+/// The first of four steps to a place, each some slices ahead of the next, so that the loads of
+/// many are under way side by side: the tree, for entries before the key.
+void MergePlaces::AskTree(size_t i) {
+  if (i >= slices_.size()) return;
+  Neighbours& found = neighbours_[i];
+  const size_t wanted = slices_[i].layers > 1 ? kNeighbours : 1;
+  found.count = tree_->ScanBefore(keys_[i], found.refs.data(), wanted);
+  BRAID_DCHECK(found.count <= wanted);
+  for (size_t n = 0; n < found.count; ++n) {
+    base::PrefetchRange(pool_->At(found.refs[n]), n == 0 ? kEntryFront : sizeof(EntryHeader));
   }
-  for (size_t i = 0; i < slices_.size(); ++i) {
-    if (neighbours_[i].count == 0) continue;
-    auto* entry = pool_->As<EntryHeader>(neighbours_[i].refs[0]);
-    // Relaxed: for nothing but to ask for what it leads to.
-    const format::EntryPtr next{
-        std::atomic_ref<uint64_t>(*entry->links()).load(std::memory_order_relaxed)};
-    base::PrefetchRange(pool_->At(next.offset()), kEntryFront);
-  }
+}
+
+/// Null where the tree has nothing before the key. The pool may have been made by hand.
+const EntryHeader* MergePlaces::BehindNeighbour(size_t i) const {
+  if (i >= slices_.size() || neighbours_[i].count == 0) return nullptr;
+  auto* entry = pool_->As<EntryHeader>(neighbours_[i].refs[0]);
+  // Relaxed: for nothing but to ask for what it leads to.
+  const format::EntryPtr next{
+      std::atomic_ref<uint64_t>(*entry->links()).load(std::memory_order_relaxed)};
+  return reinterpret_cast<const EntryHeader*>(pool_->At(next.offset()));
+}
+
+/// The second: the entry behind the nearest of these.
+void MergePlaces::AskNext(size_t i) {
+  if (const EntryHeader* next = BehindNeighbour(i)) base::PrefetchRange(next, kEntryFront);
+}
+
+/// The third: the one behind that, which is the next one to stay where that is overwritten. The
+/// fourth is Place.
+void MergePlaces::AskBehind(size_t i) {
+  const EntryHeader* next = BehindNeighbour(i);
+  if (next == nullptr || pool_->EntryAt(pool_->OffsetOf(next)) == nullptr) return;
+  if (next->key() != keys_[i]) return;
+  const format::EntryPtr behind{
+      std::atomic_ref<const uint64_t>(*next->links()).load(std::memory_order_relaxed)};
+  base::PrefetchRange(pool_->At(behind.offset()), kEntryFront);
 }
 
 Status MergePlaces::Place(size_t i) {

@@ -76,7 +76,10 @@ class MergePlaces {
 
   void Cut(const std::vector<uint64_t>& source, size_t begin, size_t end, size_t most_versions,
            const MovedRuns* runs);
-  void AskTree();
+  void AskTree(size_t i);
+  void AskNext(size_t i);
+  void AskBehind(size_t i);
+  const format::EntryHeader* BehindNeighbour(size_t i) const;
   Status Place(size_t i);
   /// The tower of the last entry before the key, starting from what the tree said; null when that
   /// is not to be believed, or on damage.

@@ -42,7 +42,8 @@ uint64_t FreeChunks::ReserveFor(AllocationClass allocation) const noexcept {
   const uint64_t whole = std::clamp<uint64_t>(chunks_ / 32, 4, 64);
   // So must a flush that copies. Copies have towers, and another order may leave half of each chunk
   // unused. Relaxed: a count; a flush that finds too little waits.
-  const uint64_t copies = 2 * write_ahead_.load(std::memory_order_relaxed);
+  const uint64_t copies = std::min(2 * write_ahead_.load(std::memory_order_relaxed),
+                                   most_copies_.load(std::memory_order_relaxed));
   switch (allocation) {
     case AllocationClass::kWrite:
       return whole + copies;

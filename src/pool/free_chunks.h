@@ -51,9 +51,14 @@ class FreeChunks {
   std::optional<uint64_t> Take(uint64_t count, uint32_t region, AllocationClass allocation);
   void GiveBack(uint64_t chunk, uint32_t region) noexcept;
   /// A chunk has become one whose entries are to be copied; as many chunks are kept free for that,
-  /// twice over. / It has ceased to be one.
+  /// twice over, unless KeepForCopies says less. / It has ceased to be one.
   void AddWriteAhead() noexcept { write_ahead_.fetch_add(1, std::memory_order_relaxed); }
   void RemoveWriteAhead() noexcept;
+  /// No more than so many are kept for copies: those of one flush, where the pool can be made
+  /// larger for the next one. ~0: as many as AddWriteAhead says.
+  void KeepForCopies(uint64_t chunks) noexcept {
+    most_copies_.store(chunks, std::memory_order_relaxed);
+  }
 
   /// Keeps the free chunks of a run, and those that become free there, for an extent of up to
   /// `count` chunks that a write asks for; one run at a time, the last one. So the rest of it can
@@ -102,6 +107,7 @@ class FreeChunks {
   } kept_ BRAID_GUARDED_BY(mutex_);
   std::atomic<uint64_t> write_ahead_{0};
   std::atomic<uint64_t> taken_{0};
+  std::atomic<uint64_t> most_copies_{~0ull};  // that are kept free for
 };
 
 }  // namespace braid::pool

@@ -60,6 +60,19 @@ TEST(FreeChunksTest, EachClassLeavesItsReserveAlone) {
   EXPECT_EQ(free.free(), 0u);
 }
 
+TEST(FreeChunksTest, NoMoreIsKeptForCopiesThanWasSaid) {
+  FreeChunks free;
+  Fill(&free, 40);
+  for (int i = 0; i < 10; ++i) free.AddWriteAhead();
+  EXPECT_EQ(free.spare(), 39 - 24);
+  free.KeepForCopies(5);
+  EXPECT_EQ(free.spare(), 39 - 9);
+  TakeAll(&free, kWrite);
+  EXPECT_EQ(free.free(), 9u);
+  free.KeepForCopies(~0ull);
+  EXPECT_EQ(free.spare(), 9 - 24) << "a pool that can't grow any more";
+}
+
 TEST(FreeChunksTest, TheReserveGrowsWithThePool) {
   FreeChunks free;
   Fill(&free, 320);

@@ -73,6 +73,7 @@ PmemPool::PmemPool(std::unique_ptr<media::Media> media, const Options& options)
       ops_(this->media().media_class()),
       max_bytes_(options.pool.max_bytes),
       initial_bytes_(options.pool.initial_bytes),
+      memtable_bytes_(options.memtable.bytes),
       memory_budget_(options.memory_budget_bytes) {
 #if defined(BRAID_CRASHSIM)
   ops_.set_hook(this->media().hook());
@@ -92,6 +93,7 @@ Result<std::unique_ptr<PmemPool>> PmemPool::Open(std::unique_ptr<media::Media> m
       pool->media().segment_bytes().empty() ? pool->Create(options, init) : pool->Load(options);
   if (pool->failed()) return pool->FaultStatus();
   if (!s.ok()) return s;
+  pool->KeepForCopies(true);
   return Result<std::unique_ptr<PmemPool>>(std::move(pool));
 }
 
@@ -348,10 +350,20 @@ Status PmemPool::Grow(uint32_t region, uint64_t chunks_in_a_run) {
   if (chunks_of(region) != before) return Status::OK();  // another thread has just grown it
   if (failed()) return FaultStatus();
   if (!growth_error_.ok()) return growth_error_;
-  return base::CatchToStatus([&] {
+  Status grown = base::CatchToStatus([&] {
     grow_mutex_.AssertHeld();
     return GrowLocked(region, chunks_in_a_run);
   });
+  KeepForCopies(grown.ok());
+  return grown;
+}
+
+/// A pool that can't grow has to have room for the copies of all logs that wait for a flush; else
+/// those of the next one do, whose log is free afterwards.
+void PmemPool::KeepForCopies(bool may_grow) noexcept {
+  constexpr uint64_t kLogTails = 32;  // chunks that logs of one memtable have begun, or wasted
+  free_.KeepForCopies(may_grow && max_bytes_ == 0 ? 2 * ChunksIn(memtable_bytes_) + kLogTails
+                                                  : ~0ull);
 }
 
 /// The size of a region's next segment: a quarter of what the region has, within limits. Small

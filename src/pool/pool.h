@@ -128,6 +128,7 @@ class PmemPool : public ChunkSpace {
   /// Adds a segment to a region. One thread at a time does the work, others wait for it. Errors:
   /// OutOfSpace, IOError.
   Status Grow(uint32_t region, uint64_t chunks_in_a_run = 1);
+  void KeepForCopies(bool may_grow) noexcept;
 
   /// Records that readers must know `incompat`; before a pool is published.
   Status RequireFeature(uint64_t incompat);
@@ -192,6 +193,7 @@ class PmemPool : public ChunkSpace {
   media::PersistOps ops_;
   const uint64_t max_bytes_;
   const uint64_t initial_bytes_;
+  const uint64_t memtable_bytes_;
   const uint64_t memory_budget_;
   bool was_clean_ = false;
   bool created_ = false;

@@ -62,6 +62,39 @@ TEST_F(PoolGrowthTest, MakesRoomForWhatIsWanted) {
   EXPECT_EQ(pool_->pool_bytes(), bytes);
 }
 
+TEST_F(PoolGrowthTest, WhatIsKeptForCopiesIsNoRoomForWrites) {
+  // Logs to be copied that fill a fifth of the pool keep two fifths free, which no write may have.
+  for (uint64_t i = pool_->free_chunks() / 5; i > 0; --i) {
+    const Result<uint64_t> taken = pool_->AllocateLogChunk(
+        format::LogChunkHeader{}, format::ChunkKind::kWriteAhead, AllocationClass::kWrite);
+    ASSERT_TRUE(taken.ok()) << taken.status().ToString();
+  }
+  const uint64_t bytes = pool_->pool_bytes();
+  EXPECT_GT(pool_->free_chunks(), pool_->chunks() / 2);
+  EXPECT_TRUE(pool_->GrowAhead(0));
+  EXPECT_GT(pool_->pool_bytes(), bytes);
+  EXPECT_FALSE(pool_->GrowAhead(0));
+}
+
+TEST_F(PoolGrowthTest, LogsOfManyMemTablesDoNotKeepRoomForAllTheirCopies) {
+  options_.memtable.bytes = 1ull << 20;
+  pool_.reset();
+  Result<std::unique_ptr<media::Media>> media =
+      media::OpenFileMedia(folder_.Sub("memtables"), options_.pool, true);
+  ASSERT_TRUE(media.ok());
+  Result<std::unique_ptr<PmemPool>> pool =
+      PmemPool::Open(std::move(media).value(), options_, [](PmemPool*) { return Status::OK(); });
+  ASSERT_TRUE(pool.ok()) << pool.status().ToString();
+  pool_ = std::move(pool).value();
+  constexpr uint64_t kLogs = 400;  // of 25 memtables
+  for (uint64_t i = 0; i < kLogs; ++i) {
+    const Result<uint64_t> taken = pool_->AllocateLogChunk(
+        format::LogChunkHeader{}, format::ChunkKind::kWriteAhead, AllocationClass::kWrite);
+    ASSERT_TRUE(taken.ok()) << taken.status().ToString();
+  }
+  EXPECT_LT(pool_->chunks(), 2 * kLogs);
+}
+
 TEST_F(PoolGrowthTest, KeepsNoMoreThanHalfAGigabyteFree) {
   while (pool_->GrowAhead(~0ull)) {
   }

@@ -100,6 +100,26 @@ class Harness {
         for (size_t i = 0; i < n; ++i, ++down) ASSERT_EQ(refs[i], down->second);
       }
     }
+    if constexpr (requires { tree_.ScanBefore(key, refs, 64); }) CheckScanBefore(key);
+  }
+
+  // All keys before `key`, the nearest first, but for some of the nearest.
+  void CheckScanBefore(const std::string& key) const {
+    constexpr ptrdiff_t kMostLeftOut = 4;
+    uint64_t refs[64];
+    for (const size_t cap : {size_t{1}, size_t{8}, size_t{64}}) {
+      const size_t n = tree_.ScanBefore(key, refs, cap);
+      ASSERT_LE(n, cap);
+      const auto nearest = std::make_reverse_iterator(model_.lower_bound(key));
+      auto down = nearest;
+      while (n != 0 && down != model_.rend() && down->second != refs[0]) ++down;
+      if (n == 0) down = model_.rend();
+      ASSERT_LE(std::distance(nearest, down), kMostLeftOut);
+      for (size_t i = 0; i < n; ++i, ++down) {
+        ASSERT_NE(down, model_.rend());
+        ASSERT_EQ(refs[i], down->second);
+      }
+    }
   }
 
   // Size, both full scans, and FindMany of all keys.
