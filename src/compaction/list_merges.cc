@@ -55,6 +55,23 @@ Result<level::NextState> Merger::Seal(const level::VersionSet::Locked& versions,
   return next;
 }
 
+/// Writes copies of the entries of `source` to the list of `slot`. False when there is no room for
+/// them: then, as after an error, the head is free again.
+Result<bool> Merger::CopyEntriesOf(const level::PmemTable& source, const CopySlot& slot) {
+  Result<bool> copied =
+      merge::CopyTable(&pool_, store_.usage, source.list(), slot.table_id, slot.head);
+  if (copied.ok() && pool_.failed()) copied = pool_.FaultStatus();
+  if (copied.ok() && *copied) {
+    // On page-cache media copies must be on the medium before their originals are marked obsolete.
+    if (Status s = pool_.media().Sync(media::Site::kMergeCopiesSync); !s.ok()) return s;
+    return copied;
+  }
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  versions.manifest().ReturnHead(slot.head);
+  store_.reclaimer->CountRoom();  // that of the copies is a writer's again
+  return copied;
+}
+
 /// Puts copies of a list in its place. Where that can't be done, or was done by a session before,
 /// the list stays as it is.
 Status Merger::CopyList(const Plan& plan) {
@@ -71,21 +88,11 @@ Status Merger::CopyList(const Plan& plan) {
     if (!taken.ok()) return Status::OK();
     slot = {*taken, versions.NewTableId()};
   }
-  Result<bool> copied =
-      merge::CopyTable(&pool_, store_.usage, source->list(), slot.table_id, slot.head);
-  if (copied.ok() && pool_.failed()) copied = pool_.FaultStatus();
-  if (copied.ok() && *copied) {
-    // On page-cache media copies must be on the medium before their originals are marked obsolete.
-    if (Status s = pool_.media().Sync(media::Site::kMergeCopiesSync); !s.ok()) return s;
-  }
+  const Result<bool> copied = CopyEntriesOf(*source, slot);
+  if (!copied.ok() || !*copied) return copied.status();
   {
     const level::VersionSet::Locked versions = store_.versions->Lock();
     level::Manifest& manifest = versions.manifest();
-    if (!copied.ok() || !*copied) {
-      manifest.ReturnHead(slot.head);
-      store_.reclaimer->CountRoom();  // that of the copies is a writer's again
-      return copied.ok() ? Status::OK() : copied.status();
-    }
     format::TableRecord copies = source->record();
     copies.head = slot.head;
     copies.flags |= format::kTableWasCopied;

@@ -213,20 +213,7 @@ std::vector<Status> ComparedDb::MultiGet(const ReadOptions& options, std::span<c
 }
 
 Status ComparedDb::ApproximateSizes(std::span<const KeyRange> ranges, uint64_t* sizes) {
-  std::fill_n(sizes, ranges.size(), 0);
-  return base::CatchToStatus([&] {
-    const Statistics now = GetStatistics();
-    const uint64_t entries = now.memtable_entries + now.l0_entries + now.l1_entries;
-    const std::unique_ptr<Iterator> iterator = NewIterator({});
-    Status s;
-    for (size_t i = 0; i < ranges.size() && s.ok(); ++i) {
-      sizes[i] =
-          ApproximateSizeBy(*comparator_, iterator.get(), ranges[i].begin, ranges[i].end, entries);
-      s = iterator->status();
-    }
-    if (!s.ok()) std::fill_n(sizes, ranges.size(), 0);
-    return s;
-  });
+  return ApproximateSizesOf(this, comparator_.get(), ranges, sizes);
 }
 
 std::unique_ptr<Iterator> ComparedDb::NewIterator(const ReadOptions& options) {

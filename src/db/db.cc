@@ -354,20 +354,7 @@ Status DB::PublishStatistics(bool) {
 }
 
 Status DB::ApproximateSizes(std::span<const KeyRange> ranges, uint64_t* sizes) {
-  std::fill_n(sizes, ranges.size(), 0);
-  return base::CatchToStatus([&] {
-    const Statistics now = GetStatistics();
-    const uint64_t entries = now.memtable_entries + now.l0_entries + now.l1_entries;
-    // One iterator, so that all ranges are seen at one moment and neighbours add up.
-    const std::unique_ptr<Iterator> iterator = NewIterator({});
-    Status s;
-    for (size_t i = 0; i < ranges.size() && s.ok(); ++i) {
-      sizes[i] = ApproximateSize(iterator.get(), ranges[i].begin, ranges[i].end, entries);
-      s = iterator->status();
-    }
-    if (!s.ok()) std::fill_n(sizes, ranges.size(), 0);
-    return s;
-  });
+  return ApproximateSizesOf(this, nullptr, ranges, sizes);
 }
 
 Status Iterator::Refresh() {

@@ -82,6 +82,8 @@ class Engine {
  protected:
   /// Once, while the engine is made; the pool lives as long as the engine.
   void WatchMedium(const pool::PmemPool* pool) noexcept { medium_ = pool; }
+  /// Calls the listener of `options`, if there is one, at the end of an open. Of the medium above.
+  void NotifyRecovery(const Options& options, uint64_t replayed_entries, uint64_t micros) const;
 
  private:
   const pool::PmemPool* medium_ = nullptr;

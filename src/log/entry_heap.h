@@ -50,6 +50,7 @@ class EntryHeap {
     uint64_t chunk BRAID_GUARDED_BY(mutex) = 0;  // 0: none
     uint64_t tail BRAID_GUARDED_BY(mutex) = 0;
   };
+  std::vector<base::MutexHold> LockShards();
   bool IsOpen(uint64_t chunk) const noexcept;
 
   pool::PmemPool* pool_;
