@@ -41,7 +41,7 @@ bool HasRoomForCopies(const pool::PmemPool& pool, const level::Version& version,
 Result<level::NextState> Merger::Seal(const level::VersionSet::Locked& versions, uint32_t level) {
   BRAID_DCHECK(level > 0 && versions.state().version->levels[level].size() == 1);
   const Result<uint32_t> head = versions.TakeHead();
-  if (!head.ok()) return Status::Aborted("there is no place for the head of another list");
+  if (!head.ok()) return Status::Aborted("there is no room for the head of another list");
   format::TableRecord record{};
   record.id = versions.NewTableId();
   record.level = static_cast<uint16_t>(level);

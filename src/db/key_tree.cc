@@ -48,8 +48,8 @@ class Taker {
 };
 
 Status BadNode(const char* what) {
-  return Status::Corruption(std::string("the index of keys of this pool: ") + what +
-                            "; DB::Repair makes it again");
+  return Status::Corruption(std::string("the key index of this pool: ") + what +
+                            "; DB::Repair rebuilds it");
 }
 
 /// The first in [low, high) for which `is_before` is false, or `high`; it is true up to there.
@@ -118,7 +118,7 @@ Status TreeFacts::Decode(Slice bytes, TreeFacts* facts) {
   char flags = 0;
   if (!taker.Take(&version) || !taker.Take(&flags) || !taker.Take(&facts->next_id) ||
       version != kVersion || facts->next_id <= kRoot) {
-    return BadNode("what it is can't be read");
+    return BadNode("its header is damaged");
   }
   facts->is_whole = flags == kWhole;
   facts->comparator = taker.Rest();

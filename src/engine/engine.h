@@ -19,7 +19,7 @@ namespace braid::engine {
 /// Calls have the meaning of the DB calls of the same name.
 /// What a compaction answers that its progress has cancelled.
 inline Status CompactionCancelled() {
-  return Status::Aborted("the compaction was cancelled; what it had done by then stays");
+  return Status::Aborted("the compaction was cancelled; what it has compacted so far stays");
 }
 
 class Engine {

@@ -70,7 +70,7 @@ Status LeafEngine::Recover() {
   store_.heap.set_next_id(found->next_chunk_id);
   if (store_.pool->was_clean()) {
     if (!found->from_image && found->entries != 0) {
-      Log("the pool was closed in order and has no image of its index: its leaves were read");
+      Log("the pool was closed cleanly but has no image of its index: its leaves were read");
     }
     return Status::OK();
   }

@@ -51,7 +51,7 @@ void Scheduler::Fail(const Status& status) noexcept {
   if (store_.errors.Fail(status)) {
     if (store_.options.listener != nullptr) store_.options.listener->OnBackgroundError(status);
     base::IgnoreExceptions(
-        [&] { Log("writes end until the database is opened again: " + status.ToString()); });
+        [&] { Log("writes are refused until the database is reopened: " + status.ToString()); });
   }
   store_.controller.Release();
   Wake();

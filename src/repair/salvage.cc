@@ -204,7 +204,7 @@ void Salvage::DecideKey(const std::vector<const Candidate*>& versions) {
         });
     if (older_is_live) {
       findings_.Note(newest.offset, entry.size(), "entry",
-                     "a newer version took its place, and is lost; older ones were left out", true,
+                     "a newer version replaced it, and is lost; older ones were left out", true,
                      &entry);
     }
     return;
