@@ -71,7 +71,7 @@ base::Workers::Next Scheduler::FlushWork::Step() {
     scheduler().Wake();
     return Next::Now();
   }
-  return Pause([this] { return !scheduler().store_.versions.AnySealed(); }, milliseconds(50));
+  return Pause([this] { return !scheduler().store_.versions.AnyImmutable(); }, milliseconds(50));
 }
 
 base::Workers::Next Scheduler::CompactionWork::Step() {

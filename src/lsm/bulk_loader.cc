@@ -218,7 +218,7 @@ Result<bool> BulkLoader::Show(Loading* loading) {
   while (store_.host->FlushOldestHeld(flushes_held)) {
   }
   if (Status s = store_.host->WhyNot(); !s.ok()) return s;
-  if (store_.versions->AnySealed()) return false;
+  if (store_.versions->AnyImmutable()) return false;
   if (Status s = store_.host->WriteBackGroup(); !s.ok()) return s;
   return CommitHeld(loading, &hold);
 }
@@ -243,7 +243,7 @@ void BulkLoader::SealMemTable(WritePause* hold) {
   if (before->entries() != 0) return;
   const level::VersionSet::Locked versions = store_.versions->Lock();
   level::NextState next = versions.Next();
-  next.DropNewestSealed();
+  next.DropNewestImmutable();
   versions.Show(std::move(next));
 }
 

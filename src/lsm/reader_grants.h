@@ -58,7 +58,7 @@ class ReaderGrants {
   /// Whether merges are to wait. `may`: they can, unless L0 forbids it.
   bool Hold(bool may, uint64_t l0_tables);
   /// From here on tables may be merged. What merges retire waits for calls that are under way.
-  void TakeBack();
+  void Revoke();
 
   /// Whether something is to be looked at again, though nobody wakes the store.
   bool IsBusy() const noexcept { return pin_ || revoked_pin_ || flush_; }

@@ -21,9 +21,9 @@ constexpr uint64_t kManyTables = 8;
 void Scheduler::TellPressure(bool resume) {
   const auto versions = store_.versions.Lock();
   const level::ReadState& state = versions.state();
-  const auto tell = [&](uint64_t l0, uint64_t sealed, bool full) {
-    resume ? store_.controller.Resume(l0, sealed, full)
-           : store_.controller.Update(l0, sealed, full);
+  const auto tell = [&](uint64_t l0, uint64_t immutables, bool full) {
+    resume ? store_.controller.Resume(l0, immutables, full)
+           : store_.controller.Update(l0, immutables, full);
   };
   if (store_.errors.blocked()) return tell(0, 0, false);  // writers get the reason
   const uint64_t behind = TablesBehind(state);
@@ -408,13 +408,13 @@ Status Scheduler::FlushForClose() {
   store_.stop_merges.store(false);
   // When no head is free for another table, a merge makes one.
   const auto merge = [this] {
-    store_.readers.TakeBack();
+    store_.readers.Revoke();
     compaction::StoreFacts facts = FactsOfNow();
     facts.most_merges = 1;
     const compaction::Plan plan = compaction::PickMerge(facts, store_.options.compaction);
     return plan.action != compaction::Action::kNothing && CarryOut(plan);
   };
-  while (FlushOldest() || (store_.versions.AnySealed() && !failed() && merge())) {
+  while (FlushOldest() || (store_.versions.AnyImmutable() && !failed() && merge())) {
   }
   if (!failed()) {
     if (Status s = WriteBackGroup(); !s.ok()) return s;

@@ -331,7 +331,7 @@ Status FileMedia::Lock() {
   if (Status s = WriteProcessId(); !s.ok()) return s;
   // Before anything is stored to: a reader that the previous writer granted tables still reads
   // them.
-  return WriterSlots::TakeBack(path_);
+  return WriterSlots::RevokeEarlierGrants(path_);
 }
 
 /// For people and for the message of others who find the pool locked; the lock itself decides.

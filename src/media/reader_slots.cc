@@ -296,7 +296,7 @@ SharedSlot* WriterSlots::CallUnderWay() {
   return found;
 }
 
-Status WriterSlots::TakeBack(const std::string& pool) {
+Status WriterSlots::RevokeEarlierGrants(const std::string& pool) {
   Result<std::shared_ptr<ReadersFile>> file = ReadersFile::Open(pool);
   if (AnyReadsThroughAnother(pool, file.ok() ? (*file)->number() : 0)) {
     return Status::Busy("another process reads the pool " + pool +

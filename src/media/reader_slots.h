@@ -184,10 +184,10 @@ class WriterSlots {
   /// Whether no call of those whose grant was revoked is under way.
   bool IsQuiet() { return CallUnderWay() == nullptr; }
 
-  /// Of a process that has just locked the pool for writing: takes back what writers before it have
+  /// For a process that has just locked the pool for writing: revokes what earlier writers have
   /// granted, and waits for calls that are under way. Busy when one does not end in time, and when
   /// somebody reads through a file that was removed.
-  static Status TakeBack(const std::string& pool);
+  static Status RevokeEarlierGrants(const std::string& pool);
 
  private:
   template <class Visit>

@@ -24,10 +24,10 @@ namespace braid::memtable {
 
 /// Life of a memtable. Only forwards.
 enum class State : uint8_t {
-  kMutable,   ///< takes writes
-  kSealed,    ///< takes no new write; those under way may still finish
-  kFlushing,  ///< a flush job makes a table of its entries
-  kFlushed,   ///< the L0 table has taken its place
+  kMutable,    ///< takes writes
+  kImmutable,  ///< takes no new write; those under way may still finish
+  kFlushing,   ///< a flush job makes a table of its entries
+  kFlushed,    ///< the L0 table has taken its place
 };
 
 class MemTable : public index::SortedRun {
@@ -80,7 +80,7 @@ class MemTable : public index::SortedRun {
     is_frozen_.store(true);
   }
   void Unfreeze() noexcept {
-    BRAID_CHECK(state() == State::kMutable);  // what is sealed may be under flush
+    BRAID_CHECK(state() == State::kMutable);  // an immutable one may be under flush
     is_frozen_.store(false);
   }
   /// A writer that has drawn its number and then still finds it false drew a lower number than any
