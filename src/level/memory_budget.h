@@ -1,4 +1,4 @@
-// Purpose: what DRAM the store takes, and what it is to keep to (memory_budget_bytes).
+// Purpose: the DRAM that the store takes, and its limit (memory_budget_bytes).
 // Thread safety: any thread; nothing here changes.
 // Persistence: none.
 #pragma once

@@ -1,7 +1,7 @@
-// Purpose: what the newest writes go to: a table that can be written to, with the log that makes it
-// durable. Here is what all kinds of it have in common: number, life and size.
-// Thread safety: reads from any thread, without locks. Of writes: see there. The order of states,
-// and who may change them, is the store's.
+// Purpose: the target of writes: a table that can be written to, with the log that makes it
+// durable. This is what all kinds of it have in common: id, state and size.
+// Thread safety: reads from any thread, without locks. Writes: see Write and WriteBatch. The store
+// decides when the state changes.
 // Invariants:
 //   1. A write that has returned is durable, and each read that begins later finds it.
 //   2. What a write has drawn a sequence number for, in a memtable that is not frozen yet, has a
