@@ -1,5 +1,5 @@
-// Purpose: what merges between lists take besides the merge itself: an empty list in the place of
-// the one that is merged, and copies in the order of their keys where a list leaves its group.
+// Purpose: merges between lists, besides the merge itself: an empty list in place of the one that
+// is merged, and copies in key order if a list leaves its group.
 // Thread safety, invariants, persistence: see merger.h.
 // Source: ZipperDB 5.1.3. Deviations: docs/internals/designs/zipperdb.md.
 #include <algorithm>

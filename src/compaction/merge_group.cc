@@ -1,6 +1,6 @@
-// Purpose: merges of one plan that run side by side: tables whose ranges of keys lie apart, into
-// one list. Borders (borders.h) are put in between the ranges, the merges begin, run, and end in
-// the order of their ids, and the borders go.
+// Purpose: concurrent merges of one plan: tables with disjoint key ranges, into one list. Borders
+// (borders.h) are inserted between the ranges, the merges begin, run, and end in the order of their
+// ids, and the borders are removed.
 // Thread safety, invariants, persistence: see merger.h.
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-// Purpose: what the background does in one step, and when it looks again.
+// Purpose: one step of each background job, and when the job is polled again.
 // Thread safety, invariants, persistence: see background_jobs.h and scheduler.h.
 #include "lsm/background_jobs.h"
 

@@ -1,4 +1,4 @@
-// Purpose: compares what the allocator believes with the states on the medium.
+// Purpose: compares the allocator's state with the states on the medium.
 // Thread safety, invariants, persistence: see pool.h.
 #include <algorithm>
 

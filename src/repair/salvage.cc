@@ -1,5 +1,4 @@
-// Purpose: the second half of a salvage: what links still tell, and which version of each key
-// counts.
+// Purpose: the second half of a salvage: evidence from links, and which version of each key counts.
 // Thread safety, invariants, persistence: see salvage.h.
 #include "repair/salvage.h"
 

@@ -1,4 +1,5 @@
-// Purpose: the first half of a salvage: which entries there are, and which belong to whole writes.
+// Purpose: the first half of a salvage: finds all entries, and decides which belong to complete
+// writes.
 // Thread safety, invariants, persistence: see salvage.h.
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-// Purpose: what the leaves of a damaged pool still tell: which entries count.
+// Purpose: evidence from the leaves of a damaged pool: which entries count.
 // Thread safety, invariants, persistence: see salvage.h.
 #include "format/leaf.h"
 #include "repair/leaf_reader.h"

@@ -1,4 +1,4 @@
-// Purpose: the conditional write: read, compare, insert unless somebody wrote in between.
+// Purpose: the conditional write: read, compare, insert unless another write intervened.
 // Thread safety, invariants, persistence: see writer.h.
 //
 // Why it is one step. A call that stores takes effect when it draws its number, under the lock of
