@@ -1,6 +1,6 @@
-// Purpose: counts the live bytes in each chunk of tables, and acts on the counts: obsolete entries
-// are removed from the counts and the lookup cache, and chunks without live bytes are retired, as
-// are logs whose entries a committed table has copies of.
+// Purpose: what is live in each chunk of tables, and what follows from it: obsolete entries leave
+// the counts and the lookup cache, and chunks that hold nothing live any more are retired, as are
+// logs whose entries a committed table has copies of.
 // Thread safety: RetireLogs by any thread; all else by the compaction thread.
 // Invariants:
 //   1. An entry is taken out of the counts once: by the merge that marked it obsolete.
