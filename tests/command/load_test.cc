@@ -196,7 +196,7 @@ TEST_F(LoadCommandTest, BadJsonIsNamedByFileAndLine) {
   ExpectBad("{\"key\":{\"a\":1},\"value\":1}\n", jsonl, 1, "can't be a key");
   ExpectBad("{\"key\":\"a\",\"key\":\"b\",\"value\":1}\n", jsonl, 1, "occurs twice");
   ExpectBad("{\"key_hex\":\"6\",\"value\":1}\n", jsonl, 1, "odd number");
-  ExpectBad("{\"key_hex\":66,\"value\":1}\n", jsonl, 1, "no string of hex digits");
+  ExpectBad("{\"key_hex\":66,\"value\":1}\n", jsonl, 1, "not a string of hex digits");
 }
 
 TEST_F(LoadCommandTest, Deb822StanzasAreStoredAsTheyAreWritten) {
