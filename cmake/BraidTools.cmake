@@ -14,7 +14,8 @@ if(BRAID_BENCH_SOURCES)
 endif()
 
 # Everything of the command except main(), so that tools/*_test.cc can link it.
-braid_glob_sources(BRAID_COMMAND_SOURCES "${PROJECT_SOURCE_DIR}/tools/*.cc")
+braid_glob_sources(BRAID_COMMAND_SOURCES "${PROJECT_SOURCE_DIR}/tools/*.cc"
+  "${PROJECT_SOURCE_DIR}/bench/verb/*.cc")
 set(BRAID_COMMAND_MAIN "${PROJECT_SOURCE_DIR}/tools/main.cc")
 list(REMOVE_ITEM BRAID_COMMAND_SOURCES "${BRAID_COMMAND_MAIN}")
 if(BRAID_COMMAND_SOURCES)

@@ -54,7 +54,7 @@ sources src | grep '\.cc$' | grep -v '_test\.cc$' | clang_takes || failed+=(clan
 
 # Each file alone: a build by gcc has options and headers that clang can't read.
 if cmake --preset tidy >/dev/null; then
-  if ! sources src tools | grep '\.cc$' | grep -v '_test\.cc$' |
+  if ! sources src tools bench/verb | grep '\.cc$' | grep -v '_test\.cc$' |
     xargs -r -P "$jobs" -n 1 clang-tidy --quiet -p build/tidy 2>/dev/null; then
     failed+=(clang-tidy)
   fi

@@ -50,7 +50,7 @@ def stem(soname):
 
 
 def parts(text):
-    """The rows of the tables that have the columns package, loads, licence, what for."""
+    """The rows of the tables that have the columns package, loads, licence, purpose."""
     found = []
     section = None
     for line in text.splitlines():

@@ -1,7 +1,8 @@
 // Writes records to a database in batches, on several threads.
 //
 // Thread safety: Add, Finish and the constructor belong to one thread; the counters may be read
-// from any. Invariants:
+// from any.
+// Invariants:
 //  1. Two records of one key go to the same thread, in order: the later one wins, as in the input.
 //  2. A record is counted as written, and noted in the acknowledgement file, only after the
 //     database acknowledged the batch that holds it.

@@ -45,7 +45,8 @@ class CheckpointVerb final : public Verb {
         ->required()
         ->type_name("");
     AddJsonFlag(app, &json_, "print what was written as one object");
-    app.add_flag("--progress", plain_progress_, "print progress when stderr is no terminal, too");
+    app.add_flag("--progress", plain_progress_,
+                 "print progress when stderr is not a terminal, too");
     app.footer(
         "TARGET is a pool like any other. It takes its name when it is whole and durable; after\n"
         "an error or a signal there is nothing at TARGET. A pool that a program has open is\n"
@@ -96,7 +97,8 @@ class RestoreVerb final : public Verb {
         ->required()
         ->type_name("");
     AddJsonFlag(app, &json_, "print what was restored as one object");
-    app.add_flag("--progress", plain_progress_, "print progress when stderr is no terminal, too");
+    app.add_flag("--progress", plain_progress_,
+                 "print progress when stderr is not a terminal, too");
     flags_.AddOptionsTo(app);
     app.footer(
         "POOL takes its name when it is whole and verified; after an error or a signal there is\n"

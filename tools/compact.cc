@@ -30,7 +30,7 @@ class CompactVerb final : public Verb {
     AddHexFlag(app, &hex_, "bounds are hex digits");
     AddJsonFlag(app, &json_, "print what was done as one object");
     app.add_flag("--progress", plain_progress_,
-                 "a line every 10 s when stderr is no terminal, too");
+                 "a line every 10 s when stderr is not a terminal, too");
     app.footer(
         "A store does this by itself while it is open, so nothing needs it for its safety: run it\n"
         "before a pool that is only read from then on is measured, copied or put aside. Free "

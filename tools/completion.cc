@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/harness/benchmarks.h"
 #include "braid/options.h"
 #include "braid/statistics.h"
 #include "design/design.h"
@@ -92,12 +91,10 @@ std::vector<std::string> SplitList(const std::string& text) {
 }
 
 /// What an option called by name takes, where its definition names no values.
-std::vector<std::string> KnownWords(const std::string& name) {
-  std::vector<std::string> words;
+std::vector<std::string> KnownWords(const Verb& verb, const std::string& name) {
+  std::vector<std::string> words = verb.Choices(name);
   if (name == "--design") {
     for (const design::Design& design : design::Designs()) words.emplace_back(design.name);
-  } else if (name == "--benchmarks") {
-    for (const bench::BenchmarkSpec& spec : bench::AllBenchmarks()) words.push_back(spec.name);
   } else if (name == "FIELD") {
     for (const StatisticsField& field : ListFields({})) words.emplace_back(field.name);
   }
@@ -105,23 +102,23 @@ std::vector<std::string> KnownWords(const std::string& name) {
 }
 
 /// "directory", "file", words to choose from, or nothing.
-std::string Kind(const Argument& argument, const std::string& name) {
+std::string Kind(const Verb& verb, const Argument& argument, const std::string& name) {
   if (!argument.choices.empty()) return Joined(argument.choices);
   const std::string& value = argument.positional ? argument.names.front() : argument.value;
   for (const char* directory : {"POOL", "NEW-POOL", "TARGET", "CHECKPOINT", "FOLDER"}) {
     if (value == directory) return "directory";
   }
   if (value.starts_with("FILE")) return "file";
-  return Joined(KnownWords(name));
+  return Joined(KnownWords(verb, name));
 }
 
 /// The lines of `case $previous` for an option that takes a value.
-std::string ValueCase(const Argument& argument) {
+std::string ValueCase(const Verb& verb, const Argument& argument) {
   std::vector<std::string> names;
   for (const std::string& name : argument.names) {
     if (name.starts_with("-")) names.push_back(name);
   }
-  const std::string kind = Kind(argument, names.front());
+  const std::string kind = Kind(verb, argument, names.front());
   std::string action;
   if (names.front() == "--set") {
     action = "_braid_settings; ";
@@ -145,14 +142,14 @@ std::string VerbCase(Verb& verb) {
     bool named = false;
     for (const std::string& name : argument.names) {
       if (!name.starts_with("-")) {
-        arguments.push_back("'" + Kind(argument, name) + "'");
+        arguments.push_back("'" + Kind(verb, argument, name) + "'");
         continue;
       }
       named = true;
       flags.push_back(name);
       if (!argument.flag) valued.push_back(name);
     }
-    if (named && !argument.flag) cases += ValueCase(argument);
+    if (named && !argument.flag) cases += ValueCase(verb, argument);
   }
   std::string text = fmt::format("    {})\n      arguments=({})\n", verb.name(), Joined(arguments));
   text += fmt::format("      flags='{}'\n      valued='{}'\n", Joined(flags), Joined(valued));

@@ -36,7 +36,7 @@ class DumpVerb final : public Verb {
     AddHexFlag(app, &sink_.hex, "tsv: hex digits, and so are the bounds");
     app.add_flag("--force", sink_.overwrite, "replace FILE if it is there");
     app.add_flag("--progress", plain_progress_,
-                 "a line every 10 s when stderr is no terminal, too");
+                 "a line every 10 s when stderr is not a terminal, too");
     AddJsonFlag(app, &json_, "print the counts as one object; needs FILE");
     app.footer(
         "tsv     KEY, TAB, VALUE with the escapes \\t \\n \\r \\\\ and \\xHH\n"

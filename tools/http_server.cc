@@ -128,10 +128,10 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Listen(const std::string& addres
                                                        bool allow_remote) {
   const std::optional<HostAndPort> parts = Split(address);
   if (!parts) {
-    return Status::InvalidArgument(
-        fmt::format("'{}' is no address: write PORT, HOST:PORT or [HOST]:PORT, with a port from 0 "
-                    "to 65535",
-                    address));
+    return Status::InvalidArgument(fmt::format(
+        "'{}' is not an address: write PORT, HOST:PORT or [HOST]:PORT, with a port from 0 "
+        "to 65535",
+        address));
   }
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -145,7 +145,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Listen(const std::string& addres
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
   if (!allow_remote && !IsLoopback(*found->ai_addr)) {
     return Status::InvalidArgument(
-        fmt::format("others could reach {}, and nothing asks them who they are: listen on "
+        fmt::format("others could reach {}, and nothing authenticates them: listen on "
                     "127.0.0.1, or pass --allow-remote",
                     address));
   }

@@ -82,7 +82,7 @@ class IngestVerb final : public Verb {
                  "the keys ascend, as in what dump writes: all records are there at once, or none");
     app.add_option("--prefix", prefix_, "put this before each key")->type_name("STRING");
     app.add_flag("--progress", plain_progress_,
-                 "a line every 10 s when stderr is no terminal, too");
+                 "a line every 10 s when stderr is not a terminal, too");
     AddJsonFlag(app, &json_, "print the counts as one object");
     app.footer(
         std::string(kFormatsText) +

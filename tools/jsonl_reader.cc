@@ -116,7 +116,7 @@ class JsonlReader final : public RecordReader {
         *bytes = json::parse(member->value).get<std::string>();
       } else if (is_key && first != '-' && (first < '0' || first > '9')) {
         return Status::InvalidArgument(
-            fmt::format("the field \"{}\" is no string or number and can't be a key: choose "
+            fmt::format("the field \"{}\" is not a string or number and can't be a key: choose "
                         "another field with --key-field",
                         name));
       } else {
@@ -131,7 +131,7 @@ class JsonlReader final : public RecordReader {
     }
     const json digits = json::parse(member->value);
     if (!digits.is_string()) {
-      return Status::InvalidArgument(fmt::format("\"{}_hex\" is no string of hex digits", name));
+      return Status::InvalidArgument(fmt::format("\"{}_hex\" is not a string of hex digits", name));
     }
     return DecodeHex(digits.get<std::string>(), bytes);
   }
@@ -148,11 +148,12 @@ Status SplitJsonObject(std::string_view text, std::vector<JsonMember>* members) 
   members->clear();
   try {
     if (!json::parse(text).is_object()) {
-      return Status::InvalidArgument("no JSON object: write {\"key\":...,\"value\":...} on a line");
+      return Status::InvalidArgument(
+          "not a JSON object: write {\"key\":...,\"value\":...} on a line");
     }
   } catch (const json::parse_error& error) {
     return Status::InvalidArgument(
-        fmt::format("no valid JSON ({}): write one object a line", ParseProblem(error)));
+        fmt::format("not valid JSON ({}): write one object a line", ParseProblem(error)));
   }
   // The text is valid from here on, so the walk needs no checks of its own.
   size_t at = text.find('{') + 1;

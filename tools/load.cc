@@ -84,12 +84,13 @@ void LoadVerb::Configure(CLI::App& app) {
   app.add_option("--on-error", on_error_, "at a bad record: stop (default) or skip it")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"stop", "skip"}));
-  AddCountOption(app, "--from-line", &from_line_, 1, "begin at this line, to go on after a stop");
+  AddCountOption(app, "--from-line", &from_line_, 1, "begin at this line, to resume after a stop");
   app.add_option("--acknowledge", acknowledge_,
                  "append each key to this file, a line each, once its write is acknowledged")
       ->type_name("FILE");
   app.add_flag("--publish-stats", publish_stats_, "let 'braid top POOL' watch this command");
-  app.add_flag("--progress", plain_progress_, "a line every 10 s when stderr is no terminal, too");
+  app.add_flag("--progress", plain_progress_,
+               "a line every 10 s when stderr is not a terminal, too");
   AddJsonFlag(app, &json_, "print the counts as one object");
   app.footer(
       std::string(kFormatsText) +

@@ -101,7 +101,7 @@ int RunHelpOption(const Verbs& verbs, int argc, char** argv) {
     const Status status = WritePages(verbs, argv[3]);
     return status.ok() ? kExitOk : Fail(status);
   }
-  return Fail(fmt::format("'{}' is no verb: 'braid help' lists the verbs", option));
+  return Fail(fmt::format("'{}' is not a verb: 'braid help' lists the verbs", option));
 }
 
 int Main(int argc, char** argv) {

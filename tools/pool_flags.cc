@@ -80,7 +80,8 @@ CLI::Option* AddSizeOption(CLI::App& app, const std::string& name, std::optional
     *size = ParseSize(text);
     if (!size->has_value()) {
       throw CLI::ValidationError(
-          name, fmt::format("'{}' is no size: write bytes, or a number with K, M, G or T", text));
+          name,
+          fmt::format("'{}' is not a size: write bytes, or a number with K, M, G or T", text));
     }
   };
   return app.add_option_function<std::string>(name, parse, description)->type_name("SIZE");
@@ -93,8 +94,8 @@ CLI::Option* AddCountOption(CLI::App& app, const std::string& name, uint64_t* co
     uint64_t number = 0;
     const auto [rest, error] = std::from_chars(text.data(), end, number);
     if (error != std::errc() || rest != end || number < least) {
-      throw CLI::ValidationError(
-          name, fmt::format("'{}' is none of the whole numbers from {} on", text, least));
+      throw CLI::ValidationError(name,
+                                 fmt::format("'{}' is not a whole number from {} on", text, least));
     }
     *count = number;
   };

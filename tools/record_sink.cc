@@ -92,7 +92,7 @@ Status CheckFree(const SinkSettings& settings) {
   }
   // A pipe or a device would be replaced by a file.
   return Status::InvalidArgument(fmt::format(
-      "'{}' is no ordinary file: choose another FILE, or write to stdout (FILE left out)",
+      "'{}' is not an ordinary file: choose another FILE, or write to stdout (FILE left out)",
       settings.path));
 }
 
@@ -112,7 +112,7 @@ Result<std::unique_ptr<RecordSink>> MakeRecordSink(const SinkSettings& settings)
   const bool to_stdout = settings.path == "-";
   if (settings.hex && settings.format != "tsv") {
     return Status::InvalidArgument(
-        "--hex is for --format tsv: jsonl marks what is no text by itself, and sst is binary");
+        "--hex is for --format tsv: jsonl marks binary data by itself, and sst is binary");
   }
   if (settings.format == "sst" && to_stdout) {
     return Status::InvalidArgument("an SST can't go to stdout: name a FILE");

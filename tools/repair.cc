@@ -36,7 +36,8 @@ class RepairVerb final : public Verb {
                   "bytes of a chunk of POOL, if its headers are gone and you know");
     AddJsonFlag(app, &json_, "print what was salvaged and what was not as one object");
     AddHexFlag(app, &hex_, "print keys as hex digits");
-    app.add_flag("--progress", plain_progress_, "print progress when stderr is no terminal, too");
+    app.add_flag("--progress", plain_progress_,
+                 "print progress when stderr is not a terminal, too");
     options_.AddOptionsTo(app);
     app.footer(
         "Lists every damaged place with file, offset and object. Exit code 0 when nothing is "

@@ -27,7 +27,7 @@ TEST(ShellWordsTest, BlanksPartWords) {
 
 TEST(ShellWordsTest, WrongWordsSayWhy) {
   EXPECT_NE(Bytes(R"(get "open)").back().find("not closed"), std::string::npos);
-  EXPECT_NE(Bytes(R"(\q)").back().find("is no escape"), std::string::npos);
+  EXPECT_NE(Bytes(R"(\q)").back().find("is not an escape"), std::string::npos);
   EXPECT_NE(Bytes("0x", true).back().find("is not hex"), std::string::npos);
 }
 

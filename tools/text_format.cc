@@ -146,7 +146,7 @@ Status UnescapeText(std::string_view text, std::string* bytes) {
       length = 4;
     } else {
       return Status::InvalidArgument(
-          fmt::format("'{}' is no escape: write \\t \\n \\r \\xHH, and \\\\ for a backslash",
+          fmt::format("'{}' is not an escape: write \\t \\n \\r \\xHH, and \\\\ for a backslash",
                       EscapeForTerminal(text.substr(0, letter == 'x' ? 4 : 2))));
     }
     text.remove_prefix(length);

@@ -1,5 +1,5 @@
 // A verb of the command: `braid VERB POOL [ARGS]`. One file a verb: NAME.cc defines the class and
-// MakeNameVerb(), and the table in main.cc names it.
+// MakeNameVerb() (of bench it is bench/verb/bench_verb.cc), and AllVerbs() names it.
 //
 // main.cc calls Configure() once on every verb, parses the command line, and calls Run() on the one
 // that was chosen. A verb prints its result on stdout, progress and messages on stderr, and
@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace braid::tools {
 
@@ -27,6 +28,12 @@ class Verb {
   virtual std::string description() const = 0;
   /// What exit code 1 tells; empty when the verb never ends with it.
   virtual std::string exit_code_one() const { return {}; }
+  /// Words that the value of this option may have, for completion; none: any. Of options whose
+  /// definition does not limit their values.
+  virtual std::vector<std::string> Choices(const std::string& option) const {
+    (void)option;
+    return {};
+  }
   /// Adds this verb's arguments and options to `app`, bound to members of the verb.
   virtual void Configure(CLI::App& app) = 0;
   /// Does the work after the command line was parsed. Returns one of the exit codes above.

@@ -22,7 +22,8 @@ class VerifyVerb final : public Verb {
   void Configure(CLI::App& app) override {
     pool_.AddTo(app);
     AddJsonFlag(app, &json_, "print what was checked and the problems as one object");
-    app.add_flag("--progress", plain_progress_, "print progress when stderr is no terminal, too");
+    app.add_flag("--progress", plain_progress_,
+                 "print progress when stderr is not a terminal, too");
     app.footer("Lists every problem with file and offset. Exit code 2 when there is any.");
   }
 

@@ -58,6 +58,11 @@ def medium_text(figure):
     return text
 
 
+def load_text(figures):
+    loads = sorted(figure["parameters"].get("load_average", 0) for figure in figures)
+    return f"{loads[0]:.1f} to {loads[-1]:.1f}"
+
+
 def summary(figures):
     lines = ["| figure | shows | verdict |", "|---|---|---|"]
     for figure in figures:
@@ -134,19 +139,15 @@ def page_text(figures, pictures, page):
         "# Figures of the papers, measured with braid", "",
         wrap("Each figure is a program in `bench/figures`; `make figures` runs them all, draws them "
              "and writes this page. braid takes the part that the paper describes by options, and "
-             "everything else stays as it is, so a figure tells what that part does, not how "
-             "the authors' program ran. A verdict comes from the numbers, by the rule beside it; "
+             "everything else stays as it is, so a figure shows what that part does, not how "
+             "the authors' program ran. A verdict follows from the numbers by the rule beside it; "
              "the sizes are the paper's, scaled to a small machine."), "",
         wrap("Ratios carry over between machines, absolute numbers do not. Differences of a few "
-             "percent are noise: each store runs once."), "",
+             "percent mean nothing: each store runs once."), "",
         f"- Machine: {machine_text(first)}",
-        f"- Scale: {', '.join(f'{scale:g}' for scale in scales)}", "",
+        f"- Scale: {', '.join(f'{scale:g}' for scale in scales)}",
+        f"- Load average before a figure began: {load_text(figures)}", "",
     ]
-    busiest = max(figure["parameters"].get("load_average", 0) for figure in figures)
-    if busiest > first["parameters"]["machine"]["cores"] / 2:
-        lines += [wrap(f"**The machine was busy with other work** (load average up to {busiest:.0f} "
-                       "before a figure began): the numbers are noisy, and what needs idle "
-                       "processors looks worse than it is."), ""]
     lines += summary(figures)
     for figure in figures:
         lines += section(figure, pictures, page)

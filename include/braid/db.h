@@ -268,7 +268,7 @@ class DB {
   /// status() says why, and so does every read at it.
   virtual std::shared_ptr<const Snapshot> GetSnapshot() = 0;
 
-  /// Seals the memtable and waits until it is an L0 table. What others write meanwhile is not
+  /// Switches the memtable and waits until it is an L0 table. What others write meanwhile is not
   /// waited for.
   virtual Status Flush() = 0;
 

@@ -83,7 +83,7 @@ enum class MemTableKind : uint8_t {
 /// The volatile, ordered index over the newest log entries.
 struct MemTableOptions {
   std::optional<MemTableKind> kind;
-  uint64_t bytes = 64ull << 20;  ///< log bytes after which the memtable is sealed
+  uint64_t bytes = 64ull << 20;  ///< log bytes after which a memtable is full
   uint32_t max_immutable = 4;  ///< immutable memtables waiting for their flush before writers wait
 };
 

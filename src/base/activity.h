@@ -1,5 +1,6 @@
-// Purpose: what the store is doing at this moment: how many jobs of each kind are under way in this
-// process. Tests that kill a process aim by it, and read afterwards in which job the process died.
+// Purpose: what the store is doing at this moment: how many jobs of each kind are running in this
+// process. Tests that kill a process use it to choose the moment, and read afterwards in which job
+// the process was killed.
 // Thread safety: any thread; the board is set before any database is opened.
 // Persistence: none.
 #pragma once

@@ -1,5 +1,5 @@
 // Purpose: epoch-based reclamation over liburcu (memb flavour): memory that a reader may still hold
-// is given back only after every read section that could have seen it has ended.
+// is freed only after every read section that could have seen it has ended.
 // Thread safety: any thread; threads register themselves on first use.
 // Invariants:
 //   1. Inside an EpochGuard no pointer, version or chunk that was reachable when the guard was

@@ -1,6 +1,6 @@
-// Purpose: tells a process from the one that it was forked from, so that a child leaves alone what
-// belongs to its parent: files and their locks, threads, mutexes that another thread held at the
-// fork.
+// Purpose: distinguishes a process from the one that it was forked from, so that a child does not
+// touch what belongs to its parent: files and their locks, threads, mutexes that another thread
+// held at the fork.
 // Thread safety: any thread.
 // Invariants:
 //   1. The generation moves in a child only, before its fork() returns, and only once a pool was

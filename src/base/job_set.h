@@ -1,5 +1,5 @@
-// Purpose: the jobs that a store has the process's threads do, from its start to its stop: added,
-// woken and taken away together.
+// Purpose: the background jobs of one store, from its start to its stop: added, woken and removed
+// together.
 // Thread safety: Wake by any thread at any time; Start, Close and Remove by one thread at a time.
 // Invariants:
 //   1. A job is woken only between Start and Close, and none runs once Remove has returned.

@@ -1,4 +1,4 @@
-// Purpose: a set of keys, as ranges: what range deletes cover together.
+// Purpose: a set of keys, as ranges: the union of range deletes.
 // Thread safety: none; const calls from any thread while nobody adds.
 // Invariants:
 //   1. The ranges are not empty, and neither overlap nor touch.

@@ -1,9 +1,9 @@
-// Purpose: what takes DRAM in proportion to data, so that one budget can cover it: indexes, also
-// those that only an iterator keeps alive, and the working memory of jobs.
+// Purpose: registers everything that takes DRAM in proportion to the data, so that one budget can
+// cover it: indexes, even those that only an iterator keeps alive, and the working memory of jobs.
 // Thread safety: all calls from any thread; a user may change its size at any time.
 // Invariants:
-//   1. A user is counted from its construction until its destruction begins, so that nobody has to
-//      find it.
+//   1. A user is counted from its construction until its destruction begins, so that none is
+//      overlooked.
 // Persistence: none.
 #pragma once
 

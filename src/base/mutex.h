@@ -1,7 +1,7 @@
 // Purpose: mutexes whose use clang checks: which field is under which lock, and which lock a
 // function wants held (-Wthread-safety, an error in `make check`). To all other compilers they are
 // the standard library's.
-// Thread safety: that is what they are for.
+// Thread safety: see above.
 // Invariants:
 //   1. No thread takes a mutex that it holds: checked in builds with assertions, where it would
 //      wait for itself forever.

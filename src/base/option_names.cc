@@ -207,7 +207,7 @@ std::vector<Row> WriteRows() {
       Kind<MemTableKind>("memtable.kind", "the ordered structure in DRAM",
                          {{"btree", MemTableKind::kBTree}, {"skiplist", MemTableKind::kSkipList}},
                          BRAID_FIELD(memtable.kind)),
-      Plain("memtable.bytes", kBytes, "log bytes after which the memtable is sealed",
+      Plain("memtable.bytes", kBytes, "log bytes after which a memtable is full",
             BRAID_FIELD(memtable.bytes)),
       Plain("memtable.max_immutable", "a number, 1 to 32",
             "immutable memtables waiting for their flush before writers wait",

@@ -50,7 +50,8 @@ Status CheckKind(const char* name, const std::optional<T>& kind, T most) {
 Status CheckKinds(const Options& options) {
   if (options.read_only && options.error_if_exists) {
     return Status::InvalidArgument(
-        "options.read_only makes no pool, options.error_if_exists takes no other; set one of them");
+        "options.read_only never creates a pool, and options.error_if_exists accepts only a new "
+        "one; set one of them");
   }
   Status s = CheckKind("log.kind", options.log.kind, LogKind::kBySize);
   if (s.ok()) s = CheckKind("memtable.kind", options.memtable.kind, MemTableKind::kSkipList);

@@ -1,5 +1,5 @@
-// Purpose: what holds writers back: how often, how long in all and at most, and why; and who waits
-// at this moment.
+// Purpose: write stalls: how often writers were held back, how long in total and at most, and why;
+// and how many are waiting now.
 // Thread safety: any thread; a reader may see one number before another.
 // Invariants:
 //   1. No time of a thread is counted twice: a timer inside another of its thread does nothing, and

@@ -67,9 +67,9 @@ Status StatusOfException() noexcept {
                              "; raise the limit on processes (ulimit -u), or set "
                              "background_threads to false");
     } catch (const std::exception& error) {
-      return Status::Aborted(std::string("the call was given up: ") + error.what());
+      return Status::Aborted(std::string("the call was aborted by an exception: ") + error.what());
     } catch (...) {
-      return Status::Aborted("the call was given up: a function of the caller threw");
+      return Status::Aborted("the call was aborted: a callback threw");
     }
   } catch (...) {
     return Status::OutOfMemory();  // not even the message could be made

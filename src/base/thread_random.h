@@ -1,6 +1,6 @@
 // Purpose: random numbers for randomized data structures that any thread changes, such as the
 // heights of towers.
-// Thread safety: any thread; each draws from a stream of its own.
+// Thread safety: any thread; each has its own stream.
 // Invariants:
 //   1. No two threads of a process draw the same stream, also one after another: where each thread
 //      lives for one draw, the draws are as random as those of one thread.

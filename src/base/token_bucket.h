@@ -1,10 +1,10 @@
-// Purpose: a rate of bytes a second for work that learns afterwards what it took: bytes are taken
-// at once, and the next step waits until they are paid.
+// Purpose: a rate limit in bytes a second for work whose size is known only afterwards: bytes are
+// charged when a step has ended, and the next step waits until they are paid off.
 // Thread safety: any thread.
 // Invariants:
-//   1. No debt is paid later than kMostDebtNanos after it was made: whatever the rate, and whatever
-//      was taken, work goes on.
-//   2. What was not used is kept for kBurstNanos at most.
+//   1. No debt lasts longer than kMostDebtNanos, whatever the rate and the size of a step, so that
+//      work always continues.
+//   2. Unused allowance is kept for kBurstNanos at most.
 // Persistence: none.
 #pragma once
 

@@ -6,8 +6,8 @@
 //   2. After Remove a job is not touched any more.
 //   3. A lane whose threads all run jobs has another one, up to most_threads(), if it has other
 //      jobs: no job waits for one of another database while a processor is idle.
-// Persistence: none. A process that was forked makes threads of its own; those of its parent, and
-// what they kept, are left alone.
+// Persistence: none. A forked process creates its own threads and does not touch those of its
+// parent.
 #pragma once
 
 #include <array>

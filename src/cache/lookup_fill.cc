@@ -1,4 +1,4 @@
-// Purpose: finding in L1 what the lookup cache is filled with.
+// Purpose: finds the entries of L1 that fill the lookup cache.
 // Thread safety, invariants, persistence: see lookup_fill.h.
 #include "cache/lookup_fill.h"
 

@@ -2,8 +2,8 @@
 // after an open, and after a bulk load.
 // Thread safety: the thread that merges.
 // Invariants:
-//   1. A key that does not match its check is not filled, and then nothing is known of all keys: a
-//      lookup has to meet the damage in the table.
+//   1. A key that does not match its check is not filled, and then the cache never claims to know
+//      all keys: a lookup has to meet the damage in the table.
 // Persistence: none.
 #pragma once
 

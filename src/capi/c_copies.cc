@@ -31,7 +31,7 @@ class CSource final : public braid::RecordSource {
       return true;
     }
     if (answer != 0) {
-      status_ = Status::Aborted("the source of the records gave up after " +
+      status_ = Status::Aborted("the source of the records failed after " +
                                 std::to_string(records_) + " of them");
     }
     return false;

@@ -41,12 +41,12 @@ class CKeyOrder final : public KeyOrder {
         break;
     }
     return Status::InvalidArgument("the order \"" + name_ +
-                                   "\" has no room enough in what it asked for to encode the key");
+                                   "\" asked for a buffer that is too small for the encoded key");
   }
   Status Decode(Slice encoded, std::string* out) const override {
     return Run(decode_, encoded, out) == Outcome::kDone
                ? Status::OK()
-               : Status::Corruption("the order \"" + name_ + "\" does not know a key of the pool");
+               : Status::Corruption("the order \"" + name_ + "\" can't decode a key of the pool");
   }
 
  private:

@@ -1,6 +1,5 @@
-// Purpose: copying collection: the live entries of chunks that are mostly garbage are copied
-// together, and a merge puts the copies in the places of their originals, so that the chunks can be
-// freed.
+// Purpose: copying collection: the live entries of chunks that are mostly garbage are copied, and a
+// merge replaces the originals by the copies, so that the chunks can be freed.
 // Thread safety: the compaction thread.
 // Invariants:
 //   1. A chunk whose collection has gained nothing is not collected again until something in it, or

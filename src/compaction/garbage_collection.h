@@ -1,5 +1,5 @@
-// Purpose: gives space back. Counts live bytes of chunks from earlier sessions, picks chunks that
-// are mostly garbage, and copies their live entries together, so that the chunks can be freed.
+// Purpose: frees space. Counts live bytes of chunks from earlier sessions, picks chunks that are
+// mostly garbage, and copies their live entries, so that the chunks can be freed.
 // Thread safety: one background thread.
 // Invariants:
 //   1. A copy carries the sequence number of its original and replaces it in a merge; a copy whose

@@ -1,5 +1,5 @@
-// Purpose: what merges between lists take besides the merge itself: an empty list in the place of
-// the one that is merged, and copies in the order of their keys where a list leaves its group.
+// Purpose: merges between lists, besides the merge itself: an empty list in place of the one that
+// is merged, and copies in key order if a list leaves its group.
 // Thread safety, invariants, persistence: see merger.h.
 // Source: ZipperDB 5.1.3. Deviations: docs/internals/designs/zipperdb.md.
 #include <algorithm>
@@ -41,7 +41,7 @@ bool HasRoomForCopies(const pool::PmemPool& pool, const level::Version& version,
 Result<level::NextState> Merger::Seal(const level::VersionSet::Locked& versions, uint32_t level) {
   BRAID_DCHECK(level > 0 && versions.state().version->levels[level].size() == 1);
   const Result<uint32_t> head = versions.TakeHead();
-  if (!head.ok()) return Status::Aborted("there is no place for the head of another list");
+  if (!head.ok()) return Status::Aborted("there is no room for the head of another list");
   format::TableRecord record{};
   record.id = versions.NewTableId();
   record.level = static_cast<uint16_t>(level);
@@ -53,6 +53,23 @@ Result<level::NextState> Merger::Seal(const level::VersionSet::Locked& versions,
   versions.manifest().AddTable(record);
   versions.record().next_table_id = versions.next_table_id();
   return next;
+}
+
+/// Writes copies of the entries of `source` to the list of `slot`. False when there is no room for
+/// them: then, as after an error, the head is free again.
+Result<bool> Merger::CopyEntriesOf(const level::PmemTable& source, const CopySlot& slot) {
+  Result<bool> copied =
+      merge::CopyTable(&pool_, store_.usage, source.list(), slot.table_id, slot.head);
+  if (copied.ok() && pool_.failed()) copied = pool_.FaultStatus();
+  if (copied.ok() && *copied) {
+    // On page-cache media copies must be on the medium before their originals are marked obsolete.
+    if (Status s = pool_.media().Sync(media::Site::kMergeCopiesSync); !s.ok()) return s;
+    return copied;
+  }
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  versions.manifest().ReturnHead(slot.head);
+  store_.reclaimer->CountRoom();  // that of the copies is a writer's again
+  return copied;
 }
 
 /// Puts copies of a list in its place. Where that can't be done, or was done by a session before,
@@ -71,21 +88,11 @@ Status Merger::CopyList(const Plan& plan) {
     if (!taken.ok()) return Status::OK();
     slot = {*taken, versions.NewTableId()};
   }
-  Result<bool> copied =
-      merge::CopyTable(&pool_, store_.usage, source->list(), slot.table_id, slot.head);
-  if (copied.ok() && pool_.failed()) copied = pool_.FaultStatus();
-  if (copied.ok() && *copied) {
-    // On page-cache media copies must be on the medium before their originals are marked obsolete.
-    if (Status s = pool_.media().Sync(media::Site::kMergeCopiesSync); !s.ok()) return s;
-  }
+  const Result<bool> copied = CopyEntriesOf(*source, slot);
+  if (!copied.ok() || !*copied) return copied.status();
   {
     const level::VersionSet::Locked versions = store_.versions->Lock();
     level::Manifest& manifest = versions.manifest();
-    if (!copied.ok() || !*copied) {
-      manifest.ReturnHead(slot.head);
-      store_.reclaimer->CountRoom();  // that of the copies is a writer's again
-      return copied.ok() ? Status::OK() : copied.status();
-    }
     format::TableRecord copies = source->record();
     copies.head = slot.head;
     copies.flags |= format::kTableWasCopied;

@@ -1,6 +1,6 @@
-// Purpose: merges of one plan that run side by side: tables whose ranges of keys lie apart, into
-// one list. Borders (borders.h) are put in between the ranges, the merges begin, run, and end in
-// the order of their ids, and the borders go.
+// Purpose: concurrent merges of one plan: tables with disjoint key ranges, into one list. Borders
+// (borders.h) are inserted between the ranges, the merges begin, run, and end in the order of their
+// ids, and the borders are removed.
 // Thread safety, invariants, persistence: see merger.h.
 #include <algorithm>
 #include <utility>
@@ -47,7 +47,7 @@ Result<std::vector<Merger::Member>> Merger::MembersOf(const Plan& plan) {
     const bool is_behind = i == 0 || by_key[i - 1]->range.last < by_key[i]->range.first;
     if (!by_key[i]->range.is_known || !is_behind) {
       return pool_.CorruptionAt(by_key[i]->source->head_offset(), "table",
-                                "its keys have changed since it was looked at");
+                                "its keys have changed since they were read");
     }
     if (i > 0) by_key[i]->left = by_key[i - 1];
   }
@@ -92,7 +92,7 @@ Result<bool> Merger::BringBorders(const std::vector<std::string>& keys) {
   if (!committed.ok() || !*committed) return committed;
   const Result<bool> merged = FinishCopies({.are_borders = true});
   if (!merged.ok() || *merged) return merged;
-  return Status::Aborted("the merge goes on when the pool is opened again");
+  return Status::Aborted("the merge resumes when the pool is reopened");
 }
 
 /// Where they can't go now, they stay until a merge meets them.

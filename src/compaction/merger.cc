@@ -175,20 +175,10 @@ Status Merger::CopyInput(const Plan& plan) {
     source = InputOf(versions.state(), plan);
     slot = {*taken, versions.NewTableId()};
   }
-  Result<bool> copied =
-      merge::CopyTable(&pool_, store_.usage, source->list(), slot.table_id, slot.head);
-  if (copied.ok() && pool_.failed()) copied = pool_.FaultStatus();
-  if (copied.ok() && *copied) {
-    // On page-cache media copies must be on the medium before their originals are marked obsolete.
-    if (Status s = pool_.media().Sync(media::Site::kMergeCopiesSync); !s.ok()) return s;
-  }
+  const Result<bool> copied = CopyEntriesOf(*source, slot);
+  if (!copied.ok() || !*copied) return copied.status();
   const level::VersionSet::Locked versions = store_.versions->Lock();
   level::Manifest& manifest = versions.manifest();
-  if (!copied.ok() || !*copied) {
-    manifest.ReturnHead(slot.head);
-    store_.reclaimer->CountRoom();  // that of the copies is a writer's again
-    return copied.ok() ? Status::OK() : copied.status();
-  }
   format::ManifestState& record = manifest.record();
   format::TableRecord swapped = source->record();
   swapped.head = slot.head;

@@ -126,6 +126,7 @@ class Merger {
   Status EndMerge(merge::MergeJob* job, const std::shared_ptr<level::PmemTable>& source);
   // list_merges.cc
   Result<level::NextState> Seal(const level::VersionSet::Locked& versions, uint32_t level);
+  Result<bool> CopyEntriesOf(const level::PmemTable& source, const CopySlot& slot);
   Status CopyList(const Plan& plan);
   // merge_group.cc
   Result<Merged> MergeGroup(const Plan& plan);

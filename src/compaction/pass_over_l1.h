@@ -1,5 +1,5 @@
-// Purpose: a walk over L1 in parts, as much as there was when it began, however many keys come
-// behind it meanwhile; and what it depends on whether one is due.
+// Purpose: a walk over L1 in parts, up to the end that L1 had when the walk began; and the rule
+// when one is due.
 // Thread safety: the compaction thread.
 // Persistence: none.
 #pragma once

@@ -1,4 +1,4 @@
-// Purpose: the order of the background's work.
+// Purpose: the order of background work.
 // Thread safety, persistence: see picker.h.
 #include "compaction/picker.h"
 

@@ -1,4 +1,4 @@
-// Purpose: decides what the background does next. A pure function from facts to a plan, tested
+// Purpose: decides the next step of background work. A pure function from facts to a plan, tested
 // without threads (picker_test.cc).
 // Thread safety: pure.
 // Persistence: none.

@@ -1,4 +1,4 @@
-// Purpose: surveys of L1's order in memory.
+// Purpose: surveys of the locality of L1.
 // Thread safety, invariants, persistence: see recluster_survey.h.
 #include "compaction/recluster_survey.h"
 

@@ -1,13 +1,11 @@
-// Purpose: order in memory for a part of L1: how far its entries lie from each other, and which of
-// them are worth copying together in the order of their keys, so that a scan reads on where it has
-// just read.
+// Purpose: measures the locality of a part of L1: how far apart neighbouring entries are, and which
+// of them are worth copying in key order, so that a scan reads memory sequentially.
 // Thread safety: one background thread, concurrent with readers.
 // Invariants:
-//   1. Only entries whose checks fit are copied (CopyEntries), since a copy gets new checks, and
+//   1. Only entries whose checks match are copied (CopyEntries), since a copy gets new checks, and
 //      damage must stay visible.
-// Persistence: none; CopyEntries makes the copies, and a merge puts them in the places of their
-// originals (garbage_collection.h), so that reclustering is collection with another choice of
-// entries.
+// Persistence: none; CopyEntries makes the copies, and a merge replaces the originals by them
+// (garbage_collection.h), so that reclustering is collection with another choice of entries.
 // Source: braid's own; ListDB 6.5.4 leaves the order of L1 as the writes made it.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Purpose: brings L1 into the order of its keys in memory, part by part, while nobody writes or
-// when all work is to be finished.
+// Purpose: rewrites L1 in key order in memory, part by part, while there are no writes or when a
+// caller waits for all work.
 // Thread safety: the compaction thread, except reclustered_entries.
 // Invariants, persistence: those of merges of copies (merger.h, compaction/garbage_collection.h).
 #pragma once

@@ -1,4 +1,4 @@
-// Purpose: finding neighbouring chunks that can be emptied.
+// Purpose: finds contiguous chunks that can be emptied.
 // Thread safety, invariants, persistence: see room.h.
 #include "compaction/room.h"
 

@@ -1,9 +1,9 @@
-// Purpose: makes room for a large value where enough chunks are free, but no neighbouring ones:
-// finds the run of chunks that is cheapest to empty, and what lies in it.
+// Purpose: finds room for a large value where enough chunks are free, but not contiguous: the run
+// of chunks that is cheapest to empty, and its content.
 // Thread safety: the survey, one thread that moves entries; the choice is a pure function.
 // Invariants:
-//   1. Nothing is chosen that must stay where it is: chunks of a log or of an L0 table, leaves,
-//      headers, values on their way into the pool.
+//   1. A run never includes what can't move: chunks of a log or of an L0 table, leaves, headers,
+//      values on their way into the pool.
 // Persistence: none; the code that moves entries says how that survives a crash.
 #pragma once
 

@@ -1,10 +1,10 @@
-// Purpose: room for a large value where enough chunks are free, but no neighbouring ones: what lies
-// in a run of chunks is copied elsewhere. Only while a write wants such a run, which is kept from
-// others from then on.
+// Purpose: makes room for a large value where enough chunks are free, but not contiguous: the
+// content of a run of chunks is copied elsewhere. Only while a write needs such a run, which is
+// reserved for it from then on.
 // Thread safety: the compaction thread.
 // Persistence: the copies are those of a collection (compaction/garbage_collection.h), large values
-// included, and their merge puts them in the place of their originals. So a crash leaves each value
-// in one place or in both, and what is not needed is swept at the next open.
+// included, and their merge replaces the originals. So a crash leaves each value in one place or in
+// both, and the next open frees what is not needed.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <string>
 
+#include "base/no_throw.h"
+
 namespace braid {
 namespace {
 
@@ -108,6 +110,27 @@ uint64_t ApproximateSizeBy(const Comparator& comparator, Iterator* iterator, Sli
     entries++;
   }
   return bytes;
+}
+
+Status ApproximateSizesOf(DB* db, const Comparator* comparator, std::span<const KeyRange> ranges,
+                          uint64_t* sizes) {
+  std::fill_n(sizes, ranges.size(), 0);
+  return base::CatchToStatus([&] {
+    const Statistics now = db->GetStatistics();
+    const uint64_t entries = now.memtable_entries + now.l0_entries + now.l1_entries;
+    const std::unique_ptr<Iterator> iterator = db->NewIterator({});
+    Status s;
+    for (size_t i = 0; i < ranges.size() && s.ok(); ++i) {
+      const KeyRange& range = ranges[i];
+      sizes[i] =
+          comparator == nullptr
+              ? ApproximateSize(iterator.get(), range.begin, range.end, entries)
+              : ApproximateSizeBy(*comparator, iterator.get(), range.begin, range.end, entries);
+      s = iterator->status();
+    }
+    if (!s.ok()) std::fill_n(sizes, ranges.size(), 0);
+    return s;
+  });
 }
 
 }  // namespace braid

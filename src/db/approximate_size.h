@@ -1,9 +1,9 @@
-// Purpose: how many bytes of keys and values lie in a key range, without reading all of a large
-// one.
+// Purpose: how many bytes of keys and values lie in key ranges, without reading all of a large one.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "braid/db.h"
 
@@ -23,5 +23,11 @@ uint64_t ApproximateSize(Iterator* iterator, Slice start, std::optional<Slice> l
 /// range of more than kMaxEntriesRead entries is taken for half of what is left beside them.
 uint64_t ApproximateSizeBy(const Comparator& comparator, Iterator* iterator, Slice start,
                            std::optional<Slice> limit, uint64_t total_entries);
+
+/// What DB::ApproximateSizes answers for `db`, in the order of `comparator` (null: of bytes). All
+/// ranges are measured at one moment, so that the sizes of neighbours add up. Errors: those of the
+/// iterator; then all sizes are 0.
+Status ApproximateSizesOf(DB* db, const Comparator* comparator, std::span<const KeyRange> ranges,
+                          uint64_t* sizes);
 
 }  // namespace braid

@@ -213,20 +213,7 @@ std::vector<Status> ComparedDb::MultiGet(const ReadOptions& options, std::span<c
 }
 
 Status ComparedDb::ApproximateSizes(std::span<const KeyRange> ranges, uint64_t* sizes) {
-  std::fill_n(sizes, ranges.size(), 0);
-  return base::CatchToStatus([&] {
-    const Statistics now = GetStatistics();
-    const uint64_t entries = now.memtable_entries + now.l0_entries + now.l1_entries;
-    const std::unique_ptr<Iterator> iterator = NewIterator({});
-    Status s;
-    for (size_t i = 0; i < ranges.size() && s.ok(); ++i) {
-      sizes[i] =
-          ApproximateSizeBy(*comparator_, iterator.get(), ranges[i].begin, ranges[i].end, entries);
-      s = iterator->status();
-    }
-    if (!s.ok()) std::fill_n(sizes, ranges.size(), 0);
-    return s;
-  });
+  return ApproximateSizesOf(this, comparator_.get(), ranges, sizes);
 }
 
 std::unique_ptr<Iterator> ComparedDb::NewIterator(const ReadOptions& options) {
@@ -322,7 +309,7 @@ Status ComparedDb::CheckRecord(uint64_t number, Slice key, std::string* last) co
   if (number > 1 && comparator_->Compare(*last, key) >= 0) {
     return Status::InvalidArgument(
         "record " + std::to_string(number) +
-        ": it is not behind the key of the record before in the order of the comparator " +
+        ": its key does not follow the previous record's in the order of the comparator " +
         InQuotes(comparator_->Name()) + "; sort the records, or ingest them as unsorted");
   }
   last->assign(key);
@@ -347,7 +334,7 @@ Status ComparedDb::CheckTree(VerifyReport* report) {
   const auto wrong = [&](const char* what) {
     return Status::Corruption("the order of keys of the comparator " +
                               InQuotes(comparator_->Name()) + ": " + what +
-                              "; a comparator that is not an order, or another one of that name");
+                              "; the comparator is inconsistent, or another one has the same name");
   };
   const std::unique_ptr<Iterator> values = db_->NewIterator(at);
   TreeCursor cursor(comparator_.get(), NodesAt(db_, now.get()));
@@ -358,7 +345,7 @@ Status ComparedDb::CheckTree(VerifyReport* report) {
     const Slice key = cursor.key();
     if (before &&
         (comparator_->Compare(*before, key) >= 0 || comparator_->Compare(key, *before) <= 0)) {
-      return wrong("two neighbours are not in it");
+      return wrong("two neighbours are out of order");
     }
     if (comparator_->Compare(key, key) != 0) return wrong("a key is not equal to itself");
     const std::string value_key = ValueKey(key);
@@ -375,7 +362,7 @@ Status ComparedDb::CheckTree(VerifyReport* report) {
   }
   if (!values->status().ok()) return values->status();
   report->live_entries = count;
-  return count == keys ? Status::OK() : wrong("a value has no place in it");
+  return count == keys ? Status::OK() : wrong("a value has no key in the index");
 }
 
 Status ComparedDb::MakeTreeAgain() {
@@ -439,8 +426,8 @@ Status CheckComparator(const Comparator& comparator) {
     return Status::OK();
   }
   return Status::InvalidArgument(
-      "a comparator is named by 1 to " + std::to_string(kMaxComparatorName) +
-      " bytes, none of them zero; this one's name has " + std::to_string(name.size()));
+      "the name of a comparator has 1 to " + std::to_string(kMaxComparatorName) +
+      " bytes, none of them zero; this one has " + std::to_string(name.size()));
 }
 
 std::string HeaderNameOf(std::string_view comparator) {
@@ -466,8 +453,8 @@ Result<std::unique_ptr<DB>> InComparison(std::unique_ptr<DB> db,
   const Capabilities can = db->GetCapabilities();
   if (!can.stores || !can.snapshots || !can.atomic_batches) {
     return Status::NotSupported(
-        "this design keeps no comparator: it has no snapshots or no atomic batches; use a pool of "
-        "the design \"braid\", or an order by encoding");
+        "this design can't use a comparator: it has no snapshots or no atomic batches; use a pool "
+        "of the design \"braid\", or an order by encoding");
   }
   TreeFacts facts;
   bool is_new = false;
@@ -479,7 +466,7 @@ Result<std::unique_ptr<DB>> InComparison(std::unique_ptr<DB> db,
   auto compared = std::make_unique<ComparedDb>(std::move(db), std::move(comparator), facts);
   if (again && read_only && !is_empty) {
     return Status::NotSupported(
-        "the index of keys of this pool must be made again, after a repair or since it was not "
+        "the key index of this pool must be rebuilt, after a repair or because the pool was not "
         "closed; open it once without read_only");
   }
   if (again && !read_only) {

@@ -1,4 +1,4 @@
-// Purpose: what updates in the order of a comparator come to.
+// Purpose: turns updates in comparator order into updates of values and tree nodes.
 // Thread safety, invariants, persistence: see compared_edit.h.
 #include "db/compared_edit.h"
 

@@ -1,4 +1,4 @@
-// Purpose: what a transaction in the order of a comparator keeps until its commit.
+// Purpose: the pending updates of a transaction in comparator order.
 // Thread safety, persistence: see compared_transaction.h.
 //
 // Why the commit is right. It holds the mutex of writes, so that the newest state stands still. Of

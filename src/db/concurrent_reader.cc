@@ -23,8 +23,8 @@ Status TakenBack(const media::ReaderSlot& slot) {
   if (slot.is_parents()) return base::OpenedByParent();
   if (slot.released()) return Status::Closed();
   return Status::TryAgain(
-      "the process that writes to the pool has taken back the tables that were read, to merge "
-      "them; close this handle and open the pool again: what it shows then is newer");
+      "the writer has to merge the tables that this handle reads, and has revoked them; close this "
+      "handle and open the pool again to read newer data");
 }
 
 /// Runs `read`, which gives a Status or what has one inside.
@@ -210,13 +210,13 @@ Result<std::unique_ptr<DB>> OpenGranted(const Options& options, const std::strin
                                         media::ReaderSlot::Clock::time_point deadline) {
   for (;;) {
     const media::ReaderSlot::Call call(slot);
-    if (!call.began()) return Status::TryAgain("the tables were taken back");
+    if (!call.began()) return Status::TryAgain("the tables were revoked");
     Result<std::unique_ptr<media::Media>> media = media::OpenFileMediaOfConcurrentReader(
         path, options.pool, {slot->tables(), slot->sequence()});
     if (!media.ok()) return media.status();
     (*media)->set_key_order(order_name);
     Result<std::unique_ptr<DB>> db = OpenOnMedia(options, std::move(media).value());
-    if (!call.holds()) return Status::TryAgain("the tables were taken back");
+    if (!call.holds()) return Status::TryAgain("the tables were revoked");
     const bool again = db.status().IsCorruption() && media::ReaderSlot::Clock::now() < deadline;
     if (!again) return db;
   }
@@ -230,7 +230,7 @@ Result<std::unique_ptr<DB>> OpenConcurrentReader(const Options& options, const s
   Result<const design::Design*> design = design::FindDesign(options.design);
   if (!design.ok()) return design.status();
   if (!(*design)->capabilities.concurrent_readers) {
-    return WithReason(busy, "design " + options.design + " stores in place what it shows");
+    return WithReason(busy, "design " + options.design + " updates its data in place");
   }
   const media::LockHolder writer = media::ProbeLock(path);
   if (!writer.held || writer.reads) {

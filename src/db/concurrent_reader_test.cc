@@ -109,7 +109,7 @@ TEST_F(ConcurrentReaderTest, AnOpenThatIsRefusedOrTakenBackAsksAgain) {
   opening_.join();
   BRAID_ASSERT_OK(opened_);
   const std::string got = test::GetText(reader_.get(), "key");
-  EXPECT_TRUE(got == "value" || got.find("taken back") != std::string::npos) << got;
+  EXPECT_TRUE(got == "value" || got.find("revoked") != std::string::npos) << got;
   while (!writer_.IsQuiet()) std::this_thread::sleep_for(milliseconds(1));
 }
 

@@ -157,8 +157,8 @@ class DbHandle final : public DB {
     return Run([&] {
       if (!capabilities_.checkpoints) {
         return Status::NotSupported(
-            "this design makes no checkpoints of an open database; close it, and copy the pool "
-            "with DB::Restore");
+            "this design can't checkpoint an open database; close it, and copy the pool with "
+            "DB::Restore");
       }
       return WriteCheckpoint(engine_.get(), options_, target, options);
     });
@@ -339,11 +339,11 @@ Result<std::unique_ptr<Transaction>> DB::BeginTransaction() {
   return Status::NotSupported("this database has no transactions");
 }
 Status DB::CreateCheckpoint(const std::string&, const CheckpointOptions&) {
-  return Status::NotSupported("this database makes no checkpoints");
+  return Status::NotSupported("this database has no checkpoints");
 }
 
 Status DB::CompactRange(const CompactOptions&, std::optional<Slice>, std::optional<Slice>) {
-  return Status::NotSupported("this database compacts no range: call Compact");
+  return Status::NotSupported("this database can't compact a range; call Compact");
 }
 Status DB::SetBackgroundLimit(uint64_t) {
   return Status::NotSupported("this database has no limit for background work");
@@ -354,28 +354,15 @@ Status DB::PublishStatistics(bool) {
 }
 
 Status DB::ApproximateSizes(std::span<const KeyRange> ranges, uint64_t* sizes) {
-  std::fill_n(sizes, ranges.size(), 0);
-  return base::CatchToStatus([&] {
-    const Statistics now = GetStatistics();
-    const uint64_t entries = now.memtable_entries + now.l0_entries + now.l1_entries;
-    // One iterator, so that all ranges are seen at one moment and neighbours add up.
-    const std::unique_ptr<Iterator> iterator = NewIterator({});
-    Status s;
-    for (size_t i = 0; i < ranges.size() && s.ok(); ++i) {
-      sizes[i] = ApproximateSize(iterator.get(), ranges[i].begin, ranges[i].end, entries);
-      s = iterator->status();
-    }
-    if (!s.ok()) std::fill_n(sizes, ranges.size(), 0);
-    return s;
-  });
+  return ApproximateSizesOf(this, nullptr, ranges, sizes);
 }
 
 Status Iterator::Refresh() {
-  return Status::NotSupported("this iterator shows one state only: make a new one");
+  return Status::NotSupported("this iterator can't be refreshed; create a new one");
 }
 
 Status DB::BackgroundStatus() {
-  return Status::NotSupported("this database does not say how its background does");
+  return Status::NotSupported("this database does not report the status of its background work");
 }
 Status DB::Resume() { return BackgroundStatus(); }
 
@@ -488,7 +475,7 @@ Result<std::unique_ptr<DB>> OpenCompared(const Options& options, const std::stri
 Result<std::unique_ptr<DB>> OpenForLooking(const Options& options, const std::string& path) {
   if (!options.read_only) {
     return Status::InvalidArgument(
-        "a pool whose order of keys is not known can be read only; set options.read_only");
+        "a pool whose key order is not known can only be opened read-only; set options.read_only");
   }
   Result<PoolInfo> info = DB::Inspect(path, options);
   if (!info.ok()) return info.status();

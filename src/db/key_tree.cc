@@ -48,18 +48,16 @@ class Taker {
 };
 
 Status BadNode(const char* what) {
-  return Status::Corruption(std::string("the index of keys of this pool: ") + what +
-                            "; DB::Repair makes it again");
+  return Status::Corruption(std::string("the key index of this pool: ") + what +
+                            "; DB::Repair rebuilds it");
 }
 
-/// The first key that is not before `target`, or the number of keys.
-template <class Node>
-size_t LowerBound(const Comparator& comparator, const Node& node, Slice target) {
-  size_t low = 0;
-  size_t high = node.size();
+/// The first in [low, high) for which `is_before` is false, or `high`; it is true up to there.
+template <class IsBefore>
+size_t FirstNotBefore(size_t low, size_t high, IsBefore&& is_before) {
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    if (comparator.Compare(node.key(middle), target) < 0) {
+    if (is_before(middle)) {
       low = middle + 1;
     } else {
       high = middle;
@@ -68,20 +66,19 @@ size_t LowerBound(const Comparator& comparator, const Node& node, Slice target) 
   return low;
 }
 
+/// The first key that is not before `target`, or the number of keys.
+template <class Node>
+size_t LowerBound(const Comparator& comparator, const Node& node, Slice target) {
+  return FirstNotBefore(0, node.size(),
+                        [&](size_t i) { return comparator.Compare(node.key(i), target) < 0; });
+}
+
 /// The child that may have `target`: the last whose lowest key is not behind it.
 template <class Node>
 size_t ChildOf(const Comparator& comparator, const Node& node, Slice target) {
-  size_t low = 1;
-  size_t high = node.size();
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (comparator.Compare(node.key(middle), target) <= 0) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low - 1;
+  return FirstNotBefore(1, node.size(),
+                        [&](size_t i) { return comparator.Compare(node.key(i), target) <= 0; }) -
+         1;
 }
 
 /// Invariants 1 and 2, of a node that is to be on `level`.
@@ -121,7 +118,7 @@ Status TreeFacts::Decode(Slice bytes, TreeFacts* facts) {
   char flags = 0;
   if (!taker.Take(&version) || !taker.Take(&flags) || !taker.Take(&facts->next_id) ||
       version != kVersion || facts->next_id <= kRoot) {
-    return BadNode("what it is can't be read");
+    return BadNode("its header is damaged");
   }
   facts->is_whole = flags == kWhole;
   facts->comparator = taker.Rest();

@@ -208,7 +208,7 @@ class EncodedSource final : public RecordSource {
     Status s = EncodeKey(order_, key, &encoded_);
     if (s.ok()) s = engine::CheckValue(value);
     if (s.ok() && sorted_ && number_ > 1 && encoded_ <= last_) {
-      s = Status::InvalidArgument("it is not behind the key of the record before in the order " +
+      s = Status::InvalidArgument("it does not follow the previous record's key in the order " +
                                   Quoted(order_.Name()) +
                                   "; sort the records, or ingest them as unsorted");
     }
@@ -440,9 +440,9 @@ Status CheckKeyOrder(const KeyOrder& order) {
   const bool printable =
       std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c <= '~'; });
   if (name.empty() || name.size() > kMaxKeyOrderName || !printable) {
-    return Status::InvalidArgument("an order of keys is named by 1 to " +
+    return Status::InvalidArgument("the name of a key order has 1 to " +
                                    std::to_string(kMaxKeyOrderName) +
-                                   " printable characters of ASCII, not by " + Shown(name));
+                                   " printable ASCII characters; this one is " + Shown(name));
   }
   if (IsComparatorName(name)) {
     return Status::InvalidArgument(Quoted(name) +

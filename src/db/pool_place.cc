@@ -62,7 +62,7 @@ bool IsMissingOrEmpty(const std::string& path) {
 Status CheckPlace(const std::string& target) {
   if (IsMissingOrEmpty(target)) return Status::OK();
   return Status::InvalidArgument("there is something at " + target +
-                                 " already; name a path for the new pool where nothing is");
+                                 " already; name a path that does not exist yet for the new pool");
 }
 
 Status CheckApart(const std::string& source, const std::string& target) {

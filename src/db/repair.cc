@@ -182,7 +182,7 @@ Status DB::RepairInPlace(const Options& options, const std::string& path, Repair
     if (Status s = Rename(unfinished, *kept, RENAME_NOREPLACE); !s.ok()) return s;
     return Rename(*kept, at, RENAME_EXCHANGE);
   }
-  return Status::IOError("there are too many damaged pools beside " + at + "; remove some");
+  return Status::IOError("there are too many damaged pools next to " + at + "; remove some");
 }
 
 uint64_t RepairReport::losses() const noexcept {

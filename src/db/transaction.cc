@@ -1,4 +1,4 @@
-// Purpose: what a transaction keeps until its commit.
+// Purpose: the pending updates of a transaction.
 // Thread safety, persistence: see transaction.h.
 #include "db/transaction.h"
 

@@ -1,4 +1,4 @@
-// Purpose: changes a value by compare-and-swap until no other write comes in between.
+// Purpose: atomic read-modify-write: repeats compare-and-swap until no other write intervenes.
 // Thread safety: any thread.
 // Persistence: that of CompareAndSwap.
 #include "braid/update.h"

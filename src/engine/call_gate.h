@@ -1,9 +1,9 @@
-// Purpose: counts the calls that are inside, so that a close can wait for them: for those that work
-// on the pool outside of a read section (base/epoch.h), since they wait, flush, merge or sync. What
-// they store must be stored before the pool is unlocked for the next process.
+// Purpose: counts running calls, so that a close can wait for them: those that work on the pool
+// outside of a read section (base/epoch.h), since they wait, flush, merge or sync. What they store
+// must be stored before the pool is unlocked for the next process.
 // Thread safety: any thread.
 // Invariants:
-//   1. After AwaitAll nobody is inside, and nobody gets in.
+//   1. After AwaitAll no call is running, and none can start.
 // Persistence: none.
 #pragma once
 

@@ -5,6 +5,8 @@
 
 #include <atomic>
 
+#include "base/check.h"
+
 namespace braid::engine {
 
 void Engine::Deleter::operator()(Engine* engine) const noexcept {
@@ -81,6 +83,16 @@ Status Engine::CompactRange(const CompactOptions& options, std::optional<Slice>,
 
 Status Engine::SetBackgroundLimit(uint64_t) {
   return Status::NotSupported("this design has no limit for background work");
+}
+
+void Engine::NotifyRecovery(const Options& options, uint64_t replayed_entries,
+                            uint64_t micros) const {
+  if (options.listener == nullptr) return;
+  BRAID_DCHECK(medium_ != nullptr);
+  options.listener->OnRecovery({.clean = medium_->was_clean(),
+                                .replayed_entries = replayed_entries,
+                                .micros = micros,
+                                .media_loss_possible = medium_->media_loss_possible()});
 }
 
 }  // namespace braid::engine

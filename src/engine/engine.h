@@ -19,7 +19,7 @@ namespace braid::engine {
 /// Calls have the meaning of the DB calls of the same name.
 /// What a compaction answers that its progress has cancelled.
 inline Status CompactionCancelled() {
-  return Status::Aborted("the compaction was cancelled; what it had done by then stays");
+  return Status::Aborted("the compaction was cancelled; what it has compacted so far stays");
 }
 
 class Engine {
@@ -82,6 +82,8 @@ class Engine {
  protected:
   /// Once, while the engine is made; the pool lives as long as the engine.
   void WatchMedium(const pool::PmemPool* pool) noexcept { medium_ = pool; }
+  /// Calls the listener of `options`, if there is one, at the end of an open. Of the medium above.
+  void NotifyRecovery(const Options& options, uint64_t replayed_entries, uint64_t micros) const;
 
  private:
   const pool::PmemPool* medium_ = nullptr;

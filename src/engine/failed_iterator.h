@@ -1,4 +1,4 @@
-// Purpose: the iterator that says that there was no memory for one.
+// Purpose: the iterator that is returned when there is no memory for one; its status says so.
 // Thread safety: one thread at a time, as for any iterator.
 // Persistence: none.
 #pragma once

@@ -1,5 +1,5 @@
-// Purpose: the snapshots that say why there is none (no memory, a closed database, ...), and the
-// look whether a snapshot is the database's own.
+// Purpose: snapshots whose status says why there is none (no memory, a closed database, ...), and
+// the check whether a snapshot belongs to the database.
 // Thread safety: any thread.
 // Persistence: none.
 #pragma once

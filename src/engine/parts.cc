@@ -35,8 +35,8 @@ Status CheckLsmParts(const Options& options) {
   }
   if (*options.cache.index && *options.cache.second_chance_bytes != 0) {
     return Unfit(
-        "cache.second_chance_bytes needs cache.index=false: an index over L1 gives every place "
-        "that a second-chance cache could give");
+        "cache.second_chance_bytes needs cache.index=false: an index over L1 already has every key "
+        "that a second-chance cache could have");
   }
   return options.leaf.ranges != 0 || options.leaf.divide_ranges || options.leaf.span != 0
              ? Unfit("leaf is for designs that keep their data in leaves")

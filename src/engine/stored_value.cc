@@ -29,7 +29,7 @@ Status ReadStoredValue(const pool::PmemPool& pool, uint64_t offset, bool verify,
   std::memcpy(&ref, stored.data(), sizeof ref);
   const format::ExtentHeader* extent = pool.ExtentAt(ref.offset);
   if (extent == nullptr || extent->value_bytes != ref.bytes) {
-    return pool.CorruptionAt(offset, "entry", "what it names as its value is no such extent");
+    return pool.CorruptionAt(offset, "entry", "it does not lead to an extent with its value");
   }
   *value = {pool.At(ref.offset + sizeof(format::ExtentHeader)), ref.bytes};
   if (verify && base::Hash64(*value) != ref.check) {

@@ -1,6 +1,6 @@
-// Purpose: why writes are refused, if they are: for good, since something has failed that only a
-// reopen can fix; or until there is room, since a flush has found none. In both cases reads go on,
-// and the log keeps what was acknowledged.
+// Purpose: the reason why writes are refused, if they are: permanently, after a failure that only a
+// reopen can fix; or until there is room, after a flush has found none. In both cases reads
+// continue, and the log keeps what was acknowledged.
 // Thread safety: any thread.
 // Invariants:
 //   1. The first failure is the one that every caller gets.

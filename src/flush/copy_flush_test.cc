@@ -80,8 +80,8 @@ TEST_F(CopyFlushTest, AListHoldsCopiesAloneAndTheyVerify) {
 }
 
 TEST_F(CopyFlushTest, CopiesOfABatchStandAlone) {
-  std::vector<log::PendingEntry> batch{test::DraftOf("b", "1"), test::DraftOf("a", "2"),
-                                       test::DraftOf("b", "3")};
+  std::vector<log::PendingEntry> batch{test::PendingOf("b", "1"), test::PendingOf("a", "2"),
+                                       test::PendingOf("b", "3")};
   bool is_torn = false;
   ASSERT_TRUE(parts_.memtable->WriteBatch(0, batch, pool::AllocationClass::kWrite, &is_torn).ok());
   Flush();

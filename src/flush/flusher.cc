@@ -47,9 +47,9 @@ Result<Flusher::Outcome> Flusher::FlushOldest(const Lock& flushes_held) {
 /// Returns how many entries the table has.
 Result<uint64_t> Flusher::FlushTable(memtable::MemTable* memtable, uint32_t head) {
   const base::ActivityScope activity(base::Activity::kFlush);
-  // Writers that found the memtable before it was sealed have left after this.
+  // Writers that found the memtable while it was active have left after this.
   base::SynchronizeEpoch();
-  if (memtable->state() == memtable::State::kSealed) {  // not if a flush found no room
+  if (memtable->state() == memtable::State::kImmutable) {  // not if a flush found no room
     memtable->Advance(memtable::State::kFlushing);
   }
   BRAID_CHECK(memtable->state() == memtable::State::kFlushing);
@@ -108,7 +108,7 @@ Status Flusher::Show(memtable::MemTable* memtable, std::list<level::WaitingTable
     shown->set_tree(memtable->flush_source().entries, 1);
   }
   level::NextState next = versions.Next();
-  next.DropOldestSealed();
+  next.DropOldestImmutable();
   next.AddNewest(std::move(shown));
   if (pool_.failed()) return pool_.FaultStatus();
   if (Waits(*memtable)) {

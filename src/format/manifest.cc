@@ -19,6 +19,18 @@ uint64_t TablesCheck(const TableRecord* tables, uint64_t count, int copy) noexce
   return base::Mix(base::Hash64(tables, count * sizeof(TableRecord)), kManifestOffset[copy]);
 }
 
+/// What records of all versions and the state have in common.
+template <class From, class To>
+void CopyCounters(const From& from, To* to) noexcept {
+  to->commit_count = from.commit_count;
+  to->flushed_table_id = from.flushed_table_id;
+  to->next_table_id = from.next_table_id;
+  to->last_sequence = from.last_sequence;
+  to->next_merge_id = from.next_merge_id;
+  to->collected_table_id = from.collected_table_id;
+  to->merged_table_id = from.merged_table_id;
+}
+
 bool Decode1(const char* bytes, int copy, ManifestState* state) {
   auto record = std::make_unique<Manifest1Record>();
   std::memcpy(record.get(), bytes, sizeof *record);
@@ -27,13 +39,7 @@ bool Decode1(const char* bytes, int copy, ManifestState* state) {
   }
   if (record->table_count > std::size(record->tables)) return false;
   *state = {};
-  state->commit_count = record->commit_count;
-  state->flushed_table_id = record->flushed_table_id;
-  state->next_table_id = record->next_table_id;
-  state->last_sequence = record->last_sequence;
-  state->next_merge_id = record->next_merge_id;
-  state->collected_table_id = record->collected_table_id;
-  state->merged_table_id = record->merged_table_id;
+  CopyCounters(*record, state);
   state->merges[0].id = record->merge_id;
   state->merges[0].source_id = record->merging_table_id;
   state->merges[0].target_id = record->merge_id == 0 ? 0 : kL1Id;
@@ -145,13 +151,7 @@ bool DecodeManifest(const char* bytes, int copy, uint64_t chunk_bytes, Extension
     std::memcpy(&state->tables[inside], there, outside * sizeof(TableRecord));
     if (TablesCheck(&state->tables[inside], outside, copy) != record->extension_check) return false;
   }
-  state->commit_count = record->commit_count;
-  state->flushed_table_id = record->flushed_table_id;
-  state->next_table_id = record->next_table_id;
-  state->last_sequence = record->last_sequence;
-  state->next_merge_id = record->next_merge_id;
-  state->collected_table_id = record->collected_table_id;
-  state->merged_table_id = record->merged_table_id;
+  CopyCounters(*record, state);
   state->level_count = record->level_count;
   state->extension = record->extension;
   std::copy(std::begin(record->merges), std::end(record->merges), state->merges.begin());
@@ -161,13 +161,7 @@ bool DecodeManifest(const char* bytes, int copy, uint64_t chunk_bytes, Extension
 uint64_t EncodeManifest(const ManifestState& state, int copy, ManifestRecord* record) noexcept {
   const uint64_t inside = std::min<uint64_t>(state.tables.size(), kTablesInRecord);
   record->magic = kManifestMagic;
-  record->commit_count = state.commit_count;
-  record->flushed_table_id = state.flushed_table_id;
-  record->next_table_id = state.next_table_id;
-  record->last_sequence = state.last_sequence;
-  record->next_merge_id = state.next_merge_id;
-  record->collected_table_id = state.collected_table_id;
-  record->merged_table_id = state.merged_table_id;
+  CopyCounters(state, record);
   record->level_count = state.level_count;
   record->table_count = static_cast<uint32_t>(state.tables.size());
   record->extension = state.extension;

@@ -1,6 +1,5 @@
-// Purpose: walks a list that nobody changes meanwhile in several places at a time, so that the
-// misses of one are hidden behind those of the others. A plain walk of a list waits for memory once
-// an entry.
+// Purpose: walks an unchanging list from several positions at once, so that the cache misses of one
+// overlap with those of the others. A plain walk waits for memory once for each entry.
 // Thread safety: one thread a walk; others may read the list.
 // Invariants:
 //   1. What Round gives is what a walk along the bottom layer would give, in its order: where upper

@@ -1,4 +1,4 @@
-// Purpose: what a read may see, and how it tells what it found. Shared by memtables and tables.
+// Purpose: what a read may see, and how it returns what it found. Shared by memtables and tables.
 // Thread safety: values.
 // Persistence: none.
 #pragma once

@@ -1,5 +1,5 @@
-// Purpose: what lookups and iterators go through: keys in order, each with its versions, wherever
-// they lie. Memtables are such runs, and the tables of the levels.
+// Purpose: the interface of lookups and iterators: keys in order, each with its versions, wherever
+// they are. Memtables and the tables of all levels implement it.
 // Thread safety: any thread, without locks, inside an EpochGuard.
 // Persistence: none here.
 // Source: the sorted runs of an LSM-tree; the one virtual call is one a run, none a node.

@@ -1,7 +1,7 @@
-// Purpose: the way through the versions of a key that has many: besides the bottom link, which
-// leads to the next older version, a version's upper links lead to older ones that are as tall, as
-// in a skip list. In a memtable the writer sets them (LinkOlderVersions); in a table they are the
-// links of the list.
+// Purpose: links between the versions of a key that has many: besides the bottom link, which leads
+// to the next older version, a version's upper links lead to older ones that are as tall, as in a
+// skip list. In a memtable the writer sets them (LinkOlderVersions); in a table they are the links
+// of the list.
 // Thread safety: LinkOlderVersions under the lock of the key's place; SkipUnseen concurrently with
 // flushes and merges, which change links at any time.
 // Invariants:

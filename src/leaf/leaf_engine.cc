@@ -56,17 +56,9 @@ Result<std::shared_ptr<LeafEngine>> LeafEngine::Open(const Options& options,
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                 std::chrono::steady_clock::now() - begin)
                                 .count());
-  engine->TellRecovery();
+  engine->NotifyRecovery(options, engine->recovered_entries_, engine->open_micros_);
   engine->store_.scheduler.Start();
   return engine;
-}
-
-void LeafEngine::TellRecovery() const {
-  if (store_.options.listener == nullptr) return;
-  store_.options.listener->OnRecovery({.clean = store_.pool->was_clean(),
-                                       .replayed_entries = recovered_entries_,
-                                       .micros = open_micros_,
-                                       .media_loss_possible = store_.pool->media_loss_possible()});
 }
 
 Status LeafEngine::Recover() {
@@ -78,7 +70,7 @@ Status LeafEngine::Recover() {
   store_.heap.set_next_id(found->next_chunk_id);
   if (store_.pool->was_clean()) {
     if (!found->from_image && found->entries != 0) {
-      Log("the pool was closed in order and has no image of its index: its leaves were read");
+      Log("the pool was closed cleanly but has no image of its index: its leaves were read");
     }
     return Status::OK();
   }

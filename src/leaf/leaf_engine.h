@@ -74,7 +74,6 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
 
   LeafEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool);
   Status Recover();
-  void TellRecovery() const;
   Status CloseInOrder();
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
   void Log(const std::string& line) const;

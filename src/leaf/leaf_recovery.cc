@@ -26,10 +26,10 @@ bool LeafRecovery::LostPageCache() const {
 Result<RecoveredLeaves> LeafRecovery::Run() {
   BRAID_CHECK(list_->leaves() == 0 && linked_.empty() && !any_key_);  // runs once
   if (LostPageCache()) {
-    return pool_->CorruptionAt(
-        format::kPoolHeaderOffset[0], "pool",
-        "it was on page-cache media and was not closed before the system went down; this design "
-        "can't tell which of its pages are old. `braid repair` makes a new pool of what is intact");
+    return pool_->CorruptionAt(format::kPoolHeaderOffset[0], "pool",
+                               "it was on page-cache media and was not closed before the system "
+                               "went down; this design can't determine which of its pages are old. "
+                               "`braid repair` writes what is intact to a new pool");
   }
   if (Status s = manifest_->Load(); !s.ok()) return s;
   state_.last_sequence = manifest_->record().last_sequence;

@@ -97,13 +97,13 @@ Status LeafWriter::Write(const WriteOptions& options, const WriteBatch& batch) {
   if (closed()) return Status::Closed();
   if (batch.Ranges() > 0) {
     return Status::NotSupported(
-        "this design deletes no range as a whole, in a batch; use DeleteRange of the database, "
+        "this design can't delete a range in a batch; use DeleteRange of the database, "
         "which deletes key by key, or a pool of the design \"braid\"");
   }
   if (batch.Count() > 1) {
     return Status::NotSupported(
-        "this design writes no batches of more than one update as a whole; write the updates one "
-        "by one, or use a pool of the design \"braid\"");
+        "this design has no atomic batches of more than one update; write the updates one by one, "
+        "or use a pool of the design \"braid\"");
   }
   // Also of an empty batch: with sync it asks for what was written before.
   if (Status s = CheckSync(options); !s.ok()) return s;
@@ -137,8 +137,8 @@ Result<bool> LeafWriter::CompareAndSwap(const WriteOptions& options, Slice key,
 Status LeafWriter::CheckSync(const WriteOptions& options) const {
   if (!options.sync || pool_.ops().media_class() != MediaClass::kPage) return Status::OK();
   return Status::NotSupported(
-      "a write with sync: this design keeps nothing beyond a crash of the process on page-cache "
-      "media until the pool is closed; use a pool of the design \"braid\", or a medium that keeps "
+      "a write with sync: on page-cache media this design can't make writes survive a power loss "
+      "before the pool is closed; use a pool of the design \"braid\", or a medium that keeps "
       "what was flushed");
 }
 

@@ -133,7 +133,7 @@ Status Manifest::Load(uint32_t levels) {
     return Status::InvalidArgument(
         "the pool was made with levels.count=" + std::to_string(state_.level_count) +
         ", the options say " + std::to_string(levels) +
-        "; leave it away, or copy the content to a new pool");
+        "; omit it, or copy the content to a new pool");
   }
   if (state_.extension != 0) pool_->SetExtension(state_.extension);
   // That process makes its copies equal itself.
@@ -168,7 +168,7 @@ const char* Manifest::FindFault() const {
   }
   if (state_.extension != 0 && (state_.extension >= pool_->chunks() ||
                                 pool_->StateOf(state_.extension).kind() != ChunkKind::kManifest)) {
-    return "its extension is not there";
+    return "its extension is missing";
   }
   if (const char* fault = FindFaultOfTables(); fault != nullptr) return fault;
   if (const char* fault = FindFaultOfLists(); fault != nullptr) return fault;
@@ -217,10 +217,10 @@ const char* Manifest::FindFaultOfLists() const {
       const uint32_t newer = lists[table.level]++;
       const bool leaves = newer == 1 && table.level + 1u < state_.level_count &&
                           state_.MergeOf(table.id) != nullptr;
-      if (newer > 0 && !leaves) return "it names a table too many";
+      if (newer > 0 && !leaves) return "it names one table too many";
     }
   }
-  if (copies > 1 || originals > 1) return "it names a table too many";
+  if (copies > 1 || originals > 1) return "it names one table too many";
   for (uint32_t level = 1; level < state_.level_count; ++level) {
     if (lists[level] == 0) return "a level has no list";
   }
@@ -233,16 +233,16 @@ const char* Manifest::FindFaultOfMerges() const {
   std::unordered_set<uint64_t> sources;
   bool alone = copies != nullptr;  // no other merge may be open
   for (const MergeRecord& merge : state_.merges) {
-    if ((merge.flags & ~format::kMergeByPointers) != 0) return "its merge is of no known kind";
+    if ((merge.flags & ~format::kMergeByPointers) != 0) return "its merge is of an unknown kind";
     for (const uint64_t chunk : merge.redo_chunks) {
       if (chunk == 0 && merge.id == 0) continue;
       if (chunk >= pool_->chunks() || pool_->StateOf(chunk).kind() != ChunkKind::kRedo ||
           !redo_chunks.insert(chunk).second) {
-        return "its merge has no place for its records";
+        return "its merge has no chunk for its records";
       }
     }
     if (merge.id == 0) {
-      if (merge.flags != 0) return "its merge is of no known kind";
+      if (merge.flags != 0) return "its merge is of an unknown kind";
       continue;
     }
     if (merge.id >= state_.next_merge_id) return "it would hand out the id of a merge again";

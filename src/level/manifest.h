@@ -1,5 +1,5 @@
-// Purpose: the durable description of the store: which tables there are, which merges are open, how
-// far logs are flushed; and who has which head and which place for redo records.
+// Purpose: the durable description of the store: its tables, its open merges, how far logs are
+// flushed; and which table has which head, which merge which chunks for redo records.
 // Thread safety: the caller serialises (the engine's structure lock).
 // Invariants:
 //   1. Both copies are written for every change, one after the other; nothing that the change

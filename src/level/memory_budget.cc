@@ -1,4 +1,4 @@
-// Purpose: what DRAM there is to be had.
+// Purpose: the DRAM in use, and the limits that follow from the budget.
 // Thread safety, persistence: see memory_budget.h.
 #include "level/memory_budget.h"
 

@@ -1,4 +1,4 @@
-// Purpose: what DRAM the store takes, and what it is to keep to (memory_budget_bytes).
+// Purpose: the DRAM that the store takes, and its limit (memory_budget_bytes).
 // Thread safety: any thread; nothing here changes.
 // Persistence: none.
 #pragma once
@@ -25,8 +25,8 @@ class MemoryBudget {
   bool IsShort() const { return Used() > Goal(); }
   /// What is taken, and what memtables may still add to it.
   uint64_t ToCome(const ReadState& state) const;
-  /// Whether a memtable is to be sealed. Those that there may be take a sixth of the budget at
-  /// most, so that they need not give way, which they can't. Some loads.
+  /// Whether a memtable is to become immutable. Those that there may be take a sixth of the budget
+  /// at most, so that they need not give way, which they can't. Some loads.
   bool IsFull(const memtable::MemTable& memtable) const noexcept {
     return memtable.bytes() >= memtable_bytes_ ||
            (watches_memtables_ && memtable.memory_bytes() >= memtable_memory_);
@@ -38,7 +38,7 @@ class MemoryBudget {
   const uint64_t bytes_;
   const uint64_t memtable_bytes_;   // of its log
   const uint64_t memtables_;        // that there may be
-  const uint64_t memtable_memory_;  // DRAM at which one is sealed
+  const uint64_t memtable_memory_;  // DRAM at which one is full
   const bool watches_memtables_;    // its log reaches its own limit no later than that otherwise
 };
 

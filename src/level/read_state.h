@@ -1,5 +1,5 @@
-// Purpose: all that a read or write looks at, newest first, as one immutable object that is swapped
-// as a whole.
+// Purpose: everything that a read or write looks at, newest first, as one immutable object that is
+// replaced as a whole.
 // Thread safety: immutable, shared by pointer; the current one is read inside an EpochGuard.
 // Invariants:
 //   1. Runs() are the memtables and the tables of all levels, newest first, as they stand in the

@@ -1,6 +1,5 @@
-// Purpose: a table of a level: a sorted run with an id and an account of what it holds, of which
-// the manifest knows. Lookups and iterators need no more; jobs that change tables ask for the kind
-// they can work on.
+// Purpose: a table of a level: a sorted run with an id and a record in the manifest. Lookups and
+// iterators need no more; jobs that change tables ask for the kind that they can work on.
 // Thread safety: any thread; see index/sorted_run.h.
 // Persistence: each kind's own.
 // Source: the tables of LevelDB and Pebble, of which a level is a list.

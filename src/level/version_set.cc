@@ -21,13 +21,13 @@ void NextState::ReplaceActive(std::shared_ptr<memtable::MemTable> fresh) {
   state_->ListRuns();
 }
 
-void NextState::DropNewestSealed() {
+void NextState::DropNewestImmutable() {
   BRAID_DCHECK(!state_->immutables.empty());
   state_->immutables.erase(state_->immutables.begin());
   state_->ListRuns();
 }
 
-void NextState::DropOldestSealed() {
+void NextState::DropOldestImmutable() {
   BRAID_DCHECK(!state_->immutables.empty());
   state_->immutables.pop_back();
   state_->ListRuns();

@@ -39,12 +39,12 @@ class NextState {
   explicit NextState(const ReadState& now)
       : state_(std::make_shared<ReadState>(now)), retired_(1) {}
 
-  /// `fresh` becomes the active memtable, and the active one the newest that is sealed.
+  /// `fresh` becomes the active memtable, and the active one the newest immutable one.
   void SwitchMemTable(std::shared_ptr<memtable::MemTable> fresh);
   /// `fresh` becomes the active memtable; what was active is dropped, and holds nothing.
   void ReplaceActive(std::shared_ptr<memtable::MemTable> fresh);
-  void DropNewestSealed();
-  void DropOldestSealed();
+  void DropNewestImmutable();
+  void DropOldestImmutable();
   /// To L0.
   void AddNewest(std::shared_ptr<level::Table> table);
   /// Of a level.
@@ -181,7 +181,7 @@ class VersionSet {
   Locked LockWatched(base::Stalls* stalls) {
     return {this, &data_, base::LockWatched(mutex_, stalls)};
   }
-  bool AnySealed() const {
+  bool AnyImmutable() const {
     const ConstLocked versions = Lock();
     return !versions.state().immutables.empty();
   }

@@ -6,7 +6,7 @@
 //      a view that it did not see has a number at least as high as the last one drawn before
 //      Collect.
 //   2. An iterator's pin is the reclamation clock before it could learn any offset. Snapshots pin
-//      no memory: each read through one starts afresh.
+//      no memory: each read through one loads the current state.
 // Persistence: none.
 #pragma once
 

@@ -73,6 +73,14 @@ void EntryHeap::Write(PendingEntry* pending, uint64_t sequence) {
   writer_.Publish(*pending, sequence, format::kFirstOfUnit, 0);
 }
 
+/// All of them, in order.
+std::vector<base::MutexHold> EntryHeap::LockShards() {
+  std::vector<base::MutexHold> locks;
+  locks.reserve(shards_.size());
+  for (Shard& shard : shards_) locks.emplace_back(shard.mutex);
+  return locks;
+}
+
 /// Under all shard locks.
 bool EntryHeap::IsOpen(uint64_t chunk) const noexcept {
   for (const Shard& shard : shards_) {
@@ -83,9 +91,7 @@ bool EntryHeap::IsOpen(uint64_t chunk) const noexcept {
 }
 
 std::vector<uint64_t> EntryHeap::EmptyChunks(bool open_too) {
-  std::vector<base::MutexHold> locks;
-  locks.reserve(shards_.size());
-  for (Shard& shard : shards_) locks.emplace_back(shard.mutex);
+  const std::vector<base::MutexHold> locks = LockShards();
   std::vector<uint64_t> empty;
   for (Shard& shard : shards_) {
     shard.mutex.AssertHeld();
@@ -101,9 +107,7 @@ std::vector<uint64_t> EntryHeap::EmptyChunks(bool open_too) {
 }
 
 std::vector<uint64_t> EntryHeap::SparseChunks(double ratio) {
-  std::vector<base::MutexHold> locks;
-  locks.reserve(shards_.size());
-  for (Shard& shard : shards_) locks.emplace_back(shard.mutex);
+  const std::vector<base::MutexHold> locks = LockShards();
   std::vector<uint64_t> sparse;
   const auto limit = static_cast<int64_t>(ratio * static_cast<double>(pool_->chunk_bytes()));
   for (uint64_t chunk = 0; chunk < pool_->chunks(); ++chunk) {

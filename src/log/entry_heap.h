@@ -1,5 +1,5 @@
-// Purpose: places entries of a store that has no log: in chunks of shards, one after the other, in
-// whatever order they come. Something else leads to them and says which of them count.
+// Purpose: allocates entries of a store that has no log: in chunks of shards, in order of arrival.
+// Something else leads to them and decides which of them count.
 // Thread safety: any thread.
 // Invariants:
 //   1. An entry has its room to itself from Reserve on.
@@ -50,6 +50,7 @@ class EntryHeap {
     uint64_t chunk BRAID_GUARDED_BY(mutex) = 0;  // 0: none
     uint64_t tail BRAID_GUARDED_BY(mutex) = 0;
   };
+  std::vector<base::MutexHold> LockShards();
   bool IsOpen(uint64_t chunk) const noexcept;
 
   pool::PmemPool* pool_;

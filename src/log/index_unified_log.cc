@@ -1,4 +1,4 @@
-// Purpose: placing, writing and sealing log entries.
+// Purpose: reserving, writing and publishing log entries.
 // Thread safety, invariants, persistence: see index_unified_log.h.
 #include "log/index_unified_log.h"
 

@@ -16,7 +16,7 @@ namespace {
 
 using format::EntryHeader;
 using pool::AllocationClass;
-using test::DraftOf;
+using test::PendingOf;
 
 class IndexUnifiedLogTest : public ::testing::Test {
  protected:
@@ -33,16 +33,16 @@ class IndexUnifiedLogTest : public ::testing::Test {
                  AllocationClass allocation = AllocationClass::kWrite) {
     return log_.Reserve(shard, entries->data(), entries->size(), 42, allocation);
   }
-  PendingEntry Reserved(const PendingEntry& draft, uint32_t shard = 0) {
-    std::vector<PendingEntry> one{draft};
+  PendingEntry Reserved(const PendingEntry& pending, uint32_t shard = 0) {
+    std::vector<PendingEntry> one{pending};
     const Status s = Reserve(&one, shard);
     EXPECT_TRUE(s.ok()) << s.ToString();
     return one[0];
   }
   PendingEntry Low(std::string_view key, std::string_view value) {
-    PendingEntry draft = DraftOf(key, value);
-    draft.wanted_height = 1;
-    return draft;
+    PendingEntry pending = PendingOf(key, value);
+    pending.wanted_height = 1;
+    return pending;
   }
   static uint64_t BytesOf(const PendingEntry& entry) {
     return EntryHeader::EntryBytes(entry.key.size(), entry.stored_value().size(), entry.height);
@@ -150,7 +150,7 @@ TEST_F(IndexUnifiedLogTest, ShardsShareNothing) {
 }
 
 TEST_F(IndexUnifiedLogTest, WhatIsPublishedIsThereWithAllThatWasSaid) {
-  PendingEntry entry = Reserved(DraftOf("key", "value", format::EntryOp::kDelete));
+  PendingEntry entry = Reserved(PendingOf("key", "value", format::EntryOp::kDelete));
   log_.WritePayload(&entry);
   log_.Publish(entry, 99, format::kFirstOfUnit, 0);
   const EntryHeader* written = EntryOf(entry);
@@ -176,7 +176,7 @@ TEST_F(IndexUnifiedLogTest, OnlyWhatIsPublishedVerifies) {
 
 TEST_F(IndexUnifiedLogTest, EntriesOfAWriteAreChained) {
   const std::vector<uint64_t> batch =
-      entries_.Append({DraftOf("a", "1"), DraftOf("b", "2"), DraftOf("c", "3")});
+      entries_.Append({PendingOf("a", "1"), PendingOf("b", "2"), PendingOf("c", "3")});
   std::vector<uint8_t> flags;
   for (const uint64_t offset : batch) flags.push_back(pool_->EntryAt(offset)->flags());
   EXPECT_EQ(flags, (std::vector<uint8_t>{format::kFirstOfUnit | format::kMoreOfUnit,
@@ -195,7 +195,7 @@ TEST_F(IndexUnifiedLogTest, UpperLinksLeadToTheNextOlderVersionThatIsTallEnough)
   uint64_t older = 0;
   std::vector<uint64_t> versions;
   for (const uint32_t height : {3, 1, 2, 3}) {
-    PendingEntry version = DraftOf("key", "value");
+    PendingEntry version = PendingOf("key", "value");
     version.wanted_height = height;
     version = Reserved(version);
     log_.WritePayload(&version);
@@ -210,7 +210,7 @@ TEST_F(IndexUnifiedLogTest, UpperLinksLeadToTheNextOlderVersionThatIsTallEnough)
 }
 
 TEST_F(IndexUnifiedLogTest, WithoutAnOlderVersionNoLinkOfAnEarlierLifeRemains) {
-  PendingEntry entry = DraftOf("key", "value");
+  PendingEntry entry = PendingOf("key", "value");
   entry.wanted_height = format::kMaxHeight;
   entry = Reserved(entry);
   std::memset(pool_->At(entry.offset), 0xAB, BytesOf(entry));
@@ -225,7 +225,7 @@ TEST_F(IndexUnifiedLogTest, OneInFourReachesTheNextLayer) {
   constexpr int kDraws = 20'000;
   entries_.Put("first", "has a chunk");
   std::vector<int> reach(format::kMaxHeight + 1);
-  PendingEntry one = DraftOf("k", "v");
+  PendingEntry one = PendingOf("k", "v");
   for (uint64_t random = 0; random < kDraws; ++random) {
     ASSERT_TRUE(log_.Reserve(0, &one, 1, random, AllocationClass::kWrite).ok());
     ASSERT_GE(one.height, 1u);
@@ -237,7 +237,7 @@ TEST_F(IndexUnifiedLogTest, OneInFourReachesTheNextLayer) {
 }
 
 TEST_F(IndexUnifiedLogTest, EntriesOfOneReserveDrawHeightsOfTheirOwn) {
-  std::vector<PendingEntry> batch(200, DraftOf("k", "v"));
+  std::vector<PendingEntry> batch(200, PendingOf("k", "v"));
   ASSERT_TRUE(Reserve(&batch).ok());
   int tall = 0;
   for (const PendingEntry& entry : batch) tall += entry.height > 1 ? 1 : 0;
@@ -247,7 +247,7 @@ TEST_F(IndexUnifiedLogTest, EntriesOfOneReserveDrawHeightsOfTheirOwn) {
 
 TEST_F(IndexUnifiedLogTest, ATowerGivesWayToAKeyThatNearlyFillsAChunk) {
   const std::string key(kRoom - sizeof(EntryHeader) - 3 * 8, 'k');
-  PendingEntry entry = DraftOf(key, "");
+  PendingEntry entry = PendingOf(key, "");
   entry.wanted_height = 10;
   entry = Reserved(entry);
   EXPECT_EQ(entry.height, 3u);
@@ -259,11 +259,11 @@ TEST_F(IndexUnifiedLogTest, ATowerGivesWayToAKeyThatNearlyFillsAChunk) {
 TEST_F(IndexUnifiedLogTest, AKeyThatFitsNoChunkIsRefused) {
   const uint64_t free = pool_->free_chunks();
   const std::string key(kRoom - sizeof(EntryHeader) - 8 + 1, 'k');
-  std::vector<PendingEntry> batch{DraftOf("small", "1"), DraftOf(key, "2")};
+  std::vector<PendingEntry> batch{PendingOf("small", "1"), PendingOf(key, "2")};
   EXPECT_TRUE(Reserve(&batch).IsInvalidArgument());
   EXPECT_EQ(pool_->free_chunks(), free) << "the chunk of the first one, too";
   const std::string fits(key.size() - 1, 'k');
-  batch = {DraftOf(fits, "")};
+  batch = {PendingOf(fits, "")};
   EXPECT_TRUE(Reserve(&batch).ok());
 }
 
@@ -286,18 +286,18 @@ TEST_F(IndexUnifiedLogTest, AFullPoolRefusesAWriteAndHoldsNothingOfIt) {
 TEST_F(IndexUnifiedLogTest, DeletesFindRoomWhereWritesDoNot) {
   while (pool_->AllocateLogChunk({}, format::ChunkKind::kLog, AllocationClass::kWrite).ok())
     continue;
-  std::vector<PendingEntry> one{DraftOf("key", "", format::EntryOp::kDelete)};
+  std::vector<PendingEntry> one{PendingOf("key", "", format::EntryOp::kDelete)};
   EXPECT_TRUE(Reserve(&one, 0, AllocationClass::kWrite).IsOutOfSpace());
   EXPECT_TRUE(Reserve(&one, 0, AllocationClass::kDelete).ok());
 }
 
 TEST_F(IndexUnifiedLogTest, ALargeValueLiesInAnExtentOfItsOwn) {
   const std::string inline_value(LargestInlineValue(*pool_), 'i');
-  PendingEntry small = Reserved(DraftOf("small", inline_value));
+  PendingEntry small = Reserved(PendingOf("small", inline_value));
   EXPECT_EQ(small.extent, 0u) << "not yet large";
   log_.Commit(0);
   const std::string value(inline_value.size() + 1, 'x');
-  PendingEntry large = Reserved(DraftOf("large", value));
+  PendingEntry large = Reserved(PendingOf("large", value));
   log_.WritePayload(&large);
   log_.Publish(large, 1, format::kFirstOfUnit, 0);
   ASSERT_NE(large.extent, 0u);
@@ -314,7 +314,7 @@ TEST_F(IndexUnifiedLogTest, RollbackGivesBackExtents) {
   entries_.Put("first", "1");
   const uint64_t free = pool_->free_chunks();
   const std::string value(3 * kChunkBytes, 'x');
-  std::vector<PendingEntry> batch{DraftOf("a", value), DraftOf("b", value)};
+  std::vector<PendingEntry> batch{PendingOf("a", value), PendingOf("b", value)};
   ASSERT_TRUE(Reserve(&batch).ok());
   EXPECT_EQ(pool_->free_chunks(), free - 8);
   log_.Rollback(0, batch.data(), batch.size());
@@ -327,7 +327,7 @@ TEST_F(IndexUnifiedLogTest, AReservedExtentBecomesTheEntrys) {
   const Result<uint64_t> extent = pool_->ReserveExtent(value.size(), 0, AllocationClass::kWrite);
   ASSERT_TRUE(extent.ok()) << extent.status().ToString();
   WriteToExtent(pool_.get(), *extent, value);
-  PendingEntry entry = DraftOf("key", value);
+  PendingEntry entry = PendingOf("key", value);
   entry.reserved = *extent;
   entry.extent_ref = {*extent, value.size(), base::Hash64(value)};
   const uint64_t free = pool_->free_chunks();
@@ -348,7 +348,7 @@ TEST_F(IndexUnifiedLogTest, RollbackGivesBackAReservedExtentOnce) {
   const uint64_t free = pool_->free_chunks();
   const Result<uint64_t> extent = pool_->ReserveExtent(value.size(), 0, AllocationClass::kWrite);
   ASSERT_TRUE(extent.ok()) << extent.status().ToString();
-  std::vector<PendingEntry> one{DraftOf("key", value)};
+  std::vector<PendingEntry> one{PendingOf("key", value)};
   one[0].reserved = *extent;
   one[0].extent_ref = {*extent, value.size(), base::Hash64(value)};
   ASSERT_TRUE(Reserve(&one).ok());
@@ -361,10 +361,10 @@ TEST_F(IndexUnifiedLogTest, AnExtentThatFindsNoRoomIsAFullPool) {
   entries_.Put("first", "1");
   FillPool();
   const std::string value(kChunkBytes, 'x');
-  std::vector<PendingEntry> one{DraftOf("key", value)};
+  std::vector<PendingEntry> one{PendingOf("key", value)};
   EXPECT_TRUE(Reserve(&one).IsOutOfSpace());
   EXPECT_EQ(one[0].extent, 0u);
-  one = {DraftOf("key", "small")};
+  one = {PendingOf("key", "small")};
   EXPECT_TRUE(Reserve(&one).ok()) << "there is room in the chunk";
 }
 
@@ -375,8 +375,8 @@ TEST(IndexUnifiedLogDeathTest, AChunkThatWasTakenIsNotForgottenByTheNextReserve)
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const test::TestPool pool;
   IndexUnifiedLog log(pool.get(), 1, 1);
-  PendingEntry first = DraftOf("first", "1");
-  PendingEntry next = DraftOf("next", "2");
+  PendingEntry first = PendingOf("first", "1");
+  PendingEntry next = PendingOf("next", "2");
   const AllocationClass allocation = AllocationClass::kWrite;
   ASSERT_TRUE(log.Reserve(0, &first, 1, 42, allocation).ok());
   EXPECT_DEATH((void)log.Reserve(0, &next, 1, 42, allocation), "new_chunks");

@@ -105,7 +105,7 @@ class ShardReader {
     if (used != 0 && offset == end) return Status::OK();
     if (whole) {
       return pool_.CorruptionAt(offset, "log entry",
-                                "its check does not match, and the log goes on behind it");
+                                "its check does not match, and the log continues after it");
     }
     torn_at_ = offset;
     return CheckTail(offset, chunk_end);

@@ -15,7 +15,7 @@ namespace braid::log {
 namespace {
 
 using format::EntryHeader;
-using test::DraftOf;
+using test::PendingOf;
 using Offsets = std::vector<uint64_t>;
 
 class LogReaderTest : public ::testing::Test {
@@ -54,7 +54,7 @@ TEST_F(LogReaderTest, WholeWritesCountInTheirOrder) {
   for (int i = 0; i < 20; ++i) {
     all.push_back(log_.Put("single", "value"));
     for (const uint64_t offset :
-         log_.Append({DraftOf("a", value), DraftOf("b", ""), DraftOf("c", value)})) {
+         log_.Append({PendingOf("a", value), PendingOf("b", ""), PendingOf("c", value)})) {
       all.push_back(offset);
     }
   }
@@ -109,9 +109,9 @@ TEST_F(LogReaderTest, AChunkThatWasLeftForTheNextWriteIsWhole) {
   log_.Put("a", "1");
   const uint64_t last = log_.Put("b", "2");
   const std::string value(kChunkBytes / 2, 'v');
-  log_.Append({DraftOf("c", value)});
+  log_.Append({PendingOf("c", value)});
   const std::string wants_a_chunk(kChunkBytes / 2, 'w');
-  log_.Append({DraftOf("d", wants_a_chunk)}, 0, 0);  // of which nothing was written
+  log_.Append({PendingOf("d", wants_a_chunk)}, 0, 0);  // of which nothing was written
   ASSERT_EQ(log_.Chunks().size(), 2u);
   ASSERT_FALSE(IsCorrupt());
   DamageValue(last);
@@ -121,8 +121,8 @@ TEST_F(LogReaderTest, AChunkThatWasLeftForTheNextWriteIsWhole) {
 TEST_F(LogReaderTest, TheLastEntryOfAChunkThatWasLeftMayNotBeTorn) {
   const uint64_t last = log_.Put("b", "2");
   const std::string value(kChunkBytes / 2, 'v');
-  const uint64_t in_next = log_.Append({DraftOf("c", value)}).at(0);
-  log_.Append({DraftOf("d", value)}, 0, 0);
+  const uint64_t in_next = log_.Append({PendingOf("c", value)}).at(0);
+  log_.Append({PendingOf("d", value)}, 0, 0);
   ASSERT_EQ(pool_->ChunkOf(last), pool_->ChunkOf(in_next));
   DamageValue(in_next);
   EXPECT_TRUE(IsCorrupt()) << "only the empty chunk behind it tells that it was whole";
@@ -131,7 +131,7 @@ TEST_F(LogReaderTest, TheLastEntryOfAChunkThatWasLeftMayNotBeTorn) {
 TEST_F(LogReaderTest, AnIncompleteBatchDoesNotCount) {
   const uint64_t whole = log_.Put("a", "1");
   const Offsets batch =
-      log_.Append({DraftOf("b", "2"), DraftOf("c", "3"), DraftOf("d", "4")}, 0, 2);
+      log_.Append({PendingOf("b", "2"), PendingOf("c", "3"), PendingOf("d", "4")}, 0, 2);
   const ShardLog read = Read();
   EXPECT_EQ(read.committed, Offsets{whole});
   EXPECT_EQ(read.torn, (Offsets{batch[0], batch[1]}));
@@ -140,7 +140,8 @@ TEST_F(LogReaderTest, AnIncompleteBatchDoesNotCount) {
 
 TEST_F(LogReaderTest, ABatchWithAHoleDoesNotCount) {
   const uint64_t whole = log_.Put("a", "1");
-  const Offsets batch = log_.Append({DraftOf("b", "2"), DraftOf("c", "3"), DraftOf("d", "4")});
+  const Offsets batch =
+      log_.Append({PendingOf("b", "2"), PendingOf("c", "3"), PendingOf("d", "4")});
   DamageKey(batch[1]);
   const ShardLog read = Read();
   EXPECT_EQ(read.committed, Offsets{whole});
@@ -149,12 +150,12 @@ TEST_F(LogReaderTest, ABatchWithAHoleDoesNotCount) {
 }
 
 TEST_F(LogReaderTest, AWriteBehindAnIncompleteBatchIsDamage) {
-  log_.Append({DraftOf("b", "2"), DraftOf("c", "3")});
-  const Offsets cut = log_.Append({DraftOf("d", "4"), DraftOf("e", "5")}, 0, 1);
+  log_.Append({PendingOf("b", "2"), PendingOf("c", "3")});
+  const Offsets cut = log_.Append({PendingOf("d", "4"), PendingOf("e", "5")}, 0, 1);
   ASSERT_FALSE(IsCorrupt());
   // A write of its own where the second half should be.
   IndexUnifiedLog& log = log_.log();
-  log::PendingEntry intruder = DraftOf("f", "6");
+  log::PendingEntry intruder = PendingOf("f", "6");
   intruder.wanted_height = 1;
   ASSERT_TRUE(log.Reserve(0, &intruder, 1, 1, pool::AllocationClass::kWrite).ok());
   intruder.offset = cut[1];
@@ -164,7 +165,7 @@ TEST_F(LogReaderTest, AWriteBehindAnIncompleteBatchIsDamage) {
 }
 
 TEST_F(LogReaderTest, AnEntryInTheMiddleOfABatchBeginsNoLog) {
-  log_.Append({DraftOf("a", "1"), DraftOf("b", "2")});
+  log_.Append({PendingOf("a", "1"), PendingOf("b", "2")});
   ASSERT_FALSE(IsCorrupt());
   // The first one loses its mark, as in a log whose beginning is another's.
   auto* first =
@@ -178,7 +179,8 @@ TEST_F(LogReaderTest, AnEntryInTheMiddleOfABatchBeginsNoLog) {
 TEST_F(LogReaderTest, ABatchThatGoesOnInAnotherChunkMayBeTornInTheFirst) {
   const uint64_t whole = log_.Put("a", "1");
   const std::string value(kChunkBytes / 2, 'v');
-  const Offsets batch = log_.Append({DraftOf("b", "2"), DraftOf("c", value), DraftOf("d", value)});
+  const Offsets batch =
+      log_.Append({PendingOf("b", "2"), PendingOf("c", value), PendingOf("d", value)});
   ASSERT_EQ(log_.Chunks().size(), 2u);
   EXPECT_EQ(Read().committed, (Offsets{whole, batch[0], batch[1], batch[2]}));
   DamageValue(batch[1]);
@@ -189,11 +191,11 @@ TEST_F(LogReaderTest, ABatchThatGoesOnInAnotherChunkMayBeTornInTheFirst) {
 }
 
 TEST_F(LogReaderTest, WhatAChunkHeldInAnEarlierLifeDoesNotCount) {
-  std::vector<log::PendingEntry> low{DraftOf("a", "1"), DraftOf("b", "2"), DraftOf("c", "3")};
-  for (log::PendingEntry& draft : low) draft.wanted_height = 1;
+  std::vector<log::PendingEntry> low{PendingOf("a", "1"), PendingOf("b", "2"), PendingOf("c", "3")};
+  for (log::PendingEntry& pending : low) pending.wanted_height = 1;
   std::optional<test::LogEntries> earlier(std::in_place, pool_.get(), 6);
   Offsets before;
-  for (const log::PendingEntry& draft : low) before.push_back(earlier->Append({draft}).at(0));
+  for (const log::PendingEntry& pending : low) before.push_back(earlier->Append({pending}).at(0));
   pool_->FreeChunk(earlier->Chunks().at(0).chunk);
   const uint64_t now = log_.Append({low[0]}).at(0);
   ASSERT_EQ(now, before[0]) << "the same chunk, and the others right behind";
@@ -270,9 +272,9 @@ TEST_F(LogReaderTest, AHeaderInTheWrongChunkIsNotBelieved) {
 }
 
 TEST_F(LogReaderTest, EveryByteOfAnEntryButLinksAndStateIsChecked) {
-  log::PendingEntry draft = DraftOf("a key", "a value");
-  draft.wanted_height = 3;
-  const uint64_t offset = log_.Append({draft}).at(0);
+  log::PendingEntry pending = PendingOf("a key", "a value");
+  pending.wanted_height = 3;
+  const uint64_t offset = log_.Append({pending}).at(0);
   const EntryHeader* entry = pool_->EntryAt(offset);
   const uint64_t size =
       sizeof *entry + 3 * sizeof(uint64_t) + entry->key_bytes() + entry->value_bytes;

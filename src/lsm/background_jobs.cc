@@ -1,4 +1,4 @@
-// Purpose: what the background does in one step, and when it looks again.
+// Purpose: one step of each background job, and when the job is polled again.
 // Thread safety, invariants, persistence: see background_jobs.h and scheduler.h.
 #include "lsm/background_jobs.h"
 
@@ -71,7 +71,7 @@ base::Workers::Next Scheduler::FlushWork::Step() {
     scheduler().Wake();
     return Next::Now();
   }
-  return Pause([this] { return !scheduler().store_.versions.AnySealed(); }, milliseconds(50));
+  return Pause([this] { return !scheduler().store_.versions.AnyImmutable(); }, milliseconds(50));
 }
 
 base::Workers::Next Scheduler::CompactionWork::Step() {

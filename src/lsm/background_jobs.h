@@ -1,11 +1,10 @@
-// Purpose: what a store has the process's threads do (base/workers.h): flushes, merges with all
-// that comes behind them, and space; and when each is looked at again. While there is work, every
-// few milliseconds; in a store where nothing happens not at all, so that a process may have many of
-// them.
+// Purpose: the background jobs of a store, which the process's threads run (base/workers.h):
+// flushes, merges with all work after them, and space; and when each is polled again. While there
+// is work, every few milliseconds; in an idle store never, so that a process may have many stores.
 // Thread safety: each job is one thread's at a time.
 // Invariants:
-//   1. A job rests only where whatever makes work for it wakes it: a write, by WakeSleepers; all
-//      else, by Wake.
+//   1. A job sleeps only if everything that makes work for it wakes it: a write, by WakeSleepers;
+//      all else, by Wake.
 // Persistence: none.
 #pragma once
 

@@ -113,7 +113,8 @@ Status BulkLoader::LoadRun(NumberedSource* source, IngestReport* report) {
     table_id = versions.next_table_id() + kTableIdGap;
     sequence = last + gap;
     if (gap == 0 || table_id + 2 >= format::kMaxId) {
-      return Status::IOError("the numbers of this pool are used up; copy its content to a new one");
+      return Status::IOError(
+          "the sequence numbers of this pool are used up; copy its content to a new one");
     }
     BRAID_DCHECK(versions.loading_table_id() == 0);  // one load at a time
     // Those who write beside the load stay below its number and its id.
@@ -195,7 +196,8 @@ Status BulkLoader::Commit(Loading* loading) {
     BRAID_DCHECK(*shown == loading->kept);
     if (*shown) return Status::OK();
   }
-  return Status::TryAgain("the memtables could not be flushed while writes go on; try again");
+  return Status::TryAgain(
+      "the memtables could not be flushed, because other writes kept filling them; try again");
 }
 
 /// So that writers need not be held for long.
@@ -216,7 +218,7 @@ Result<bool> BulkLoader::Show(Loading* loading) {
   while (store_.host->FlushOldestHeld(flushes_held)) {
   }
   if (Status s = store_.host->WhyNot(); !s.ok()) return s;
-  if (store_.versions->AnySealed()) return false;
+  if (store_.versions->AnyImmutable()) return false;
   if (Status s = store_.host->WriteBackGroup(); !s.ok()) return s;
   return CommitHeld(loading, &hold);
 }
@@ -241,7 +243,7 @@ void BulkLoader::SealMemTable(WritePause* hold) {
   if (before->entries() != 0) return;
   const level::VersionSet::Locked versions = store_.versions->Lock();
   level::NextState next = versions.Next();
-  next.DropNewestSealed();
+  next.DropNewestImmutable();
   versions.Show(std::move(next));
 }
 
@@ -257,7 +259,8 @@ Result<bool> BulkLoader::CommitHeld(Loading* loading, WritePause* hold) {
   BRAID_DCHECK(loading->head.has_value() && versions.loading_table_id() == table_id);
   if (store_.sequence->load() >= sequence || versions.next_table_id() > table_id) {
     return Status::TryAgain(
-        "more writes came during the ingest than it left numbers for; repeat it");
+        "there were more writes during the ingest than it reserved sequence numbers for; repeat "
+        "it");
   }
   format::TableRecord record{};
   record.id = table_id;

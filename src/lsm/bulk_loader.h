@@ -45,7 +45,8 @@ class BulkLoader {
     virtual Status WhyNot() const = 0;
     virtual std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id,
                                                             const memtable::MemTable* before) = 0;
-    /// Seals the active memtable, and waits until no sealed one is left. Errors: why some are.
+    /// Switches the active memtable, and waits until no immutable one is left. Errors: why some
+    /// are.
     virtual Status FlushMemTables() = 0;
     /// Flushes the oldest immutable memtable. False when there is none, or no room for its table.
     virtual bool FlushOldestHeld(const flush::Flusher::Lock& flushes_held) = 0;

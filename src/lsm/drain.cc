@@ -65,7 +65,7 @@ uint64_t Scheduler::NewestTableWithKeys(std::optional<Slice> begin,
   return 0;
 }
 
-/// In tables up to this one that are not merged yet, sealed memtables among them.
+/// In tables up to this one that are not merged yet, immutable memtables included.
 uint64_t Scheduler::EntriesToMerge(uint64_t tables) const {
   const auto versions = store_.versions.Lock();
   uint64_t entries = 0;
@@ -85,8 +85,8 @@ Status Scheduler::AwaitFlushes(uint64_t tables, DrainProgress* progress) {
   Status outcome;
   const auto is_flushed = [this, tables] {
     const auto versions = store_.versions.Lock();
-    const auto& sealed = versions.state().immutables;
-    return sealed.empty() || sealed.back()->id() > tables;
+    const auto& immutables = versions.state().immutables;
+    return immutables.empty() || immutables.back()->id() > tables;
   };
   const auto is_over = [&] {
     if (failed() || stopping_.load() || store_.errors.blocked() || is_flushed()) return true;

@@ -1,4 +1,4 @@
-// Purpose: waiting for work, and telling who waits.
+// Purpose: waiting for background work.
 // Thread safety, persistence: see drain_requests.h.
 #include "lsm/drain_requests.h"
 

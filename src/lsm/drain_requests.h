@@ -1,5 +1,5 @@
-// Purpose: callers that wait for work to be done: for flushes, or for merges and all that comes
-// behind them. A caller waits for what was there when it asked; all requests of a moment are served
+// Purpose: callers that wait for background work: for flushes, or for merges and all work after
+// them. A caller waits for the work that existed when it asked; pending requests are served
 // together.
 // Thread safety: any thread; Served and GiveUp by the thread that serves.
 // Persistence: none.

@@ -48,17 +48,9 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                 std::chrono::steady_clock::now() - begin)
                                 .count());
-  engine->NotifyRecovery();
+  engine->NotifyRecovery(options, engine->recovered_entries_, engine->open_micros_);
   engine->scheduler_.Start();
   return engine;
-}
-
-void LsmEngine::NotifyRecovery() const {
-  if (store_.options.listener == nullptr) return;
-  store_.options.listener->OnRecovery({.clean = store_.pool->was_clean(),
-                                       .replayed_entries = recovered_entries_,
-                                       .micros = open_micros_,
-                                       .media_loss_possible = store_.pool->media_loss_possible()});
 }
 
 /// From here on the pool changes; until now recovery could be repeated from the same bytes.

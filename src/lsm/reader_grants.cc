@@ -23,9 +23,9 @@ std::optional<GrantWaitsFor> ReaderGrants::WhatIsMissing(bool finishing) const {
   if (finishing) return GrantWaitsFor::kMerge;
   const level::VersionSet::Locked versions = store_.versions->Lock();
   const level::ReadState& state = versions.state();
-  const auto& sealed = state.immutables;
+  const auto& immutables = state.immutables;
   if (state.version->l0().size() >= MostTables()) return GrantWaitsFor::kFullL0;
-  if (!sealed.empty() && sealed.back()->id() <= *flush_) return GrantWaitsFor::kFlush;
+  if (!immutables.empty() && immutables.back()->id() <= *flush_) return GrantWaitsFor::kFlush;
   if (versions.record().AnyMerge()) return GrantWaitsFor::kMerge;
   return std::nullopt;
 }
@@ -54,11 +54,11 @@ bool ReaderGrants::Hold(bool may, uint64_t l0_tables) {
   if (revoked_pin_ && slots_.IsQuiet()) revoked_pin_.reset();
   if (!pin_) return false;
   if (may && l0_tables < MostTables() && slots_.AnyGranted()) return true;
-  TakeBack();
+  Revoke();
   return false;
 }
 
-void ReaderGrants::TakeBack() {
+void ReaderGrants::Revoke() {
   if (!pin_) return;
   slots_.RevokeAll();
   // An older one covers what the newer one does.

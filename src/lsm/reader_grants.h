@@ -1,12 +1,12 @@
-// Purpose: processes that read the pool while this one writes to it: they are granted the tables of
-// a moment, and merges wait while they read; when merges can't wait any longer, they take the
-// tables back (media/reader_slots.h).
+// Purpose: grants tables to processes that read the pool while this one writes to it: merges wait
+// while they read; when merges can't wait any longer, the grants are revoked
+// (media/reader_slots.h).
 // Thread safety: the compaction thread, between two steps, or where that thread does not run.
 // Nothing blocks here: a flush that readers need is looked for again at the next step. Readers
 // apply their own timeout.
 // Invariants:
-//   1. While tables are granted, nothing that was retired after it is given out again; nor, after
-//      they were taken back, before the calls of that time have ended.
+//   1. While tables are granted, nothing that was retired since is reused; nor, after they were
+//      revoked, before the calls of that time have ended.
 // Persistence: none.
 #pragma once
 
@@ -58,7 +58,7 @@ class ReaderGrants {
   /// Whether merges are to wait. `may`: they can, unless L0 forbids it.
   bool Hold(bool may, uint64_t l0_tables);
   /// From here on tables may be merged. What merges retire waits for calls that are under way.
-  void TakeBack();
+  void Revoke();
 
   /// Whether something is to be looked at again, though nobody wakes the store.
   bool IsBusy() const noexcept { return pin_ || revoked_pin_ || flush_; }

@@ -99,7 +99,7 @@ TEST_F(ReaderGrantsTest, AMergeElsewhereTakesTheTablesBack) {
   Ask();
   ASSERT_TRUE(Serve());
   const uint64_t views = parts_.views->count();
-  parts_.readers.TakeBack();
+  parts_.readers.Revoke();
   EXPECT_FALSE(reader_->granted());
   EXPECT_FALSE(parts_.readers.Hold(true, 1));
   EXPECT_LT(parts_.views->count(), views + 1);

@@ -38,7 +38,7 @@ Status CheckedSource::Check(Slice key, Slice value) {
   if (Status s = engine::CheckValue(value); !s.ok()) return refused(std::string(s.message()));
   if (!options_.sorted) return Status::OK();
   if (number_ > 1 && key <= last_key_) {
-    return refused("it is not behind the key of the record before, " + Shown(last_key_) +
+    return refused("it does not follow the previous record's key, " + Shown(last_key_) +
                    "; sort the records, or ingest them as unsorted");
   }
   last_key_.assign(key);

@@ -21,9 +21,9 @@ constexpr uint64_t kManyTables = 8;
 void Scheduler::TellPressure(bool resume) {
   const auto versions = store_.versions.Lock();
   const level::ReadState& state = versions.state();
-  const auto tell = [&](uint64_t l0, uint64_t sealed, bool full) {
-    resume ? store_.controller.Resume(l0, sealed, full)
-           : store_.controller.Update(l0, sealed, full);
+  const auto tell = [&](uint64_t l0, uint64_t immutables, bool full) {
+    resume ? store_.controller.Resume(l0, immutables, full)
+           : store_.controller.Update(l0, immutables, full);
   };
   if (store_.errors.blocked()) return tell(0, 0, false);  // writers get the reason
   const uint64_t behind = TablesBehind(state);
@@ -51,7 +51,7 @@ void Scheduler::Fail(const Status& status) noexcept {
   if (store_.errors.Fail(status)) {
     if (store_.options.listener != nullptr) store_.options.listener->OnBackgroundError(status);
     base::IgnoreExceptions(
-        [&] { Log("writes end until the database is opened again: " + status.ToString()); });
+        [&] { Log("writes are refused until the database is reopened: " + status.ToString()); });
   }
   store_.controller.Release();
   Wake();
@@ -408,13 +408,13 @@ Status Scheduler::FlushForClose() {
   store_.stop_merges.store(false);
   // When no head is free for another table, a merge makes one.
   const auto merge = [this] {
-    store_.readers.TakeBack();
+    store_.readers.Revoke();
     compaction::StoreFacts facts = FactsOfNow();
     facts.most_merges = 1;
     const compaction::Plan plan = compaction::PickMerge(facts, store_.options.compaction);
     return plan.action != compaction::Action::kNothing && CarryOut(plan);
   };
-  while (FlushOldest() || (store_.versions.AnySealed() && !failed() && merge())) {
+  while (FlushOldest() || (store_.versions.AnyImmutable() && !failed() && merge())) {
   }
   if (!failed()) {
     if (Status s = WriteBackGroup(); !s.ok()) return s;

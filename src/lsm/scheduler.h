@@ -83,10 +83,10 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   uint64_t NewestTable() const;
   /// Whether the memtable that is written to has keys from `begin` to before `end`; none: no bound.
   bool MemTableHasKeys(std::optional<Slice> begin, std::optional<Slice> end) const;
-  /// The newest table with such keys of those that are to be merged, sealed memtables among them;
+  /// The newest table with such keys of those that are to be merged, immutable memtables included;
   /// 0: there is none.
   uint64_t NewestTableWithKeys(std::optional<Slice> begin, std::optional<Slice> end) const;
-  /// Waits until no memtable that is sealed now is left. Errors: why one is.
+  /// Waits until no memtable that is immutable now is left. Errors: why one is.
   Status WaitForFlushes();
   /// All of it: WaitForFlushes or, if `merged_too`, Drain.
   Status WaitUntilIdle(bool merged_too) {

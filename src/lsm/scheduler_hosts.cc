@@ -1,4 +1,4 @@
-// Purpose: what writes and bulk loads want done by the store: sealing memtables, syncing, waiting
+// Purpose: the calls of writes and bulk loads to the store: switching memtables, syncing, waiting
 // for space.
 // Thread safety, invariants, persistence: see scheduler.h.
 #include "base/check.h"

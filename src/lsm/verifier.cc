@@ -169,7 +169,7 @@ void Verifier::CheckExtent(uint64_t extent, const level::VersionSet::ConstLocked
   const recovery::ExtentOwner owner = recovery::OwnerOf(pool_, extent);
   if (owner == recovery::ExtentOwner::kNobody) return problem("no entry owns it");
   if (owner == recovery::ExtentOwner::kObsolete && !versions.record().AnyMerge()) {
-    problem("its entry is obsolete, and nobody will free it");
+    problem("its entry is obsolete, and nothing will free it");
   }
 }
 
@@ -212,12 +212,12 @@ void Verifier::CheckLog(uint64_t chunk, ChunkKind kind, uint64_t table_id, bool 
   // failed frees copies.
   if (kind == ChunkKind::kWriteAhead && table_id <= versions.logs_retired_to() &&
       !store_.reclaimer->IsRetired({chunk, pool_.StateOf(chunk).generation()})) {
-    problem("its table has copies of its entries, and nobody will free it");
+    problem("its table has copies of its entries, and nothing will free it");
   }
   if (flushed) return;
   if (kind == ChunkKind::kCopied) {
     if (table_id != versions.loading_table_id()) {
-      problem("its entries are copies for a table that is not there");
+      problem("its entries are copies for a table that does not exist");
     }
   } else if (table_id >= versions.next_table_id() || totals_.linked_bytes.count(chunk) != 0) {
     problem("its entries belong to no memtable, or to a table as well");

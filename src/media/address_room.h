@@ -1,7 +1,7 @@
-// Purpose: ranges of addresses that pools map their files into. A range that was given back is kept
-// for the next pool. libpmem2 never gives back what it maps around a range to align it (up to 1
-// GiB, seen with 1.12): a process that opens and closes pools, each with a new range, would have
-// cut its addresses to pieces after a hundred, and pools could not grow as far any more.
+// Purpose: ranges of addresses that pools map their files into. A released range is kept for the
+// next pool. libpmem2 never gives back what it maps around a range to align it (up to 1 GiB, seen
+// with 1.12): a process that opens and closes pools, each with a new range, would have cut its
+// addresses to pieces after a hundred, and pools could not grow as far any more.
 // Thread safety: any thread.
 // Invariants:
 //   1. Nothing is mapped in a range that is kept.

@@ -1,7 +1,7 @@
-// Purpose: what the kernel says of the device below a folder: who provides its memory, whether that
-// memory outlives a loss of power, which of its blocks are bad, how often it was shut down dirty.
+// Purpose: what the kernel reports about the device below a folder: the provider of its memory,
+// whether that memory survives a power loss, its bad blocks, its count of dirty shutdowns.
 // Thread safety: any thread.
-// Persistence: none; nothing is changed.
+// Persistence: none; it only reads.
 // Source: Documentation/ABI/testing/sysfs-bus-nd, sysfs-bus-nfit, sysfs-bus-cxl of Linux.
 #pragma once
 

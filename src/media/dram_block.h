@@ -1,6 +1,5 @@
-// Purpose: blocks of DRAM for arenas. Large ones are mappings of their own: what is given back
-// leaves the process, which malloc does not promise, except for a few that are kept
-// (memory_blocks.h).
+// Purpose: blocks of DRAM for arenas. Large ones are separate mappings, so that freed blocks leave
+// the process, which malloc does not promise; a few are kept (memory_blocks.h).
 // Thread safety: all calls from any thread.
 // Persistence: none; nothing here is in a pool.
 #pragma once

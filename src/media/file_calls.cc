@@ -13,7 +13,7 @@ namespace braid::media {
 namespace {
 
 std::string ErrnoText(int error) {
-  if (error == kNotRegularError) return "it is no regular file; remove it";
+  if (error == kNotRegularError) return "it is not a regular file; remove it";
   return std::strerror(error);
 }
 
@@ -48,7 +48,7 @@ Status FileError(const std::string& action, const std::string& path, int error) 
   const std::string text = action + " " + path + ": " + ErrnoText(error);
   switch (error) {
     case ENOSPC:
-      return Status::OutOfSpace(text + "; free space on the filesystem, writes go on after that");
+      return Status::OutOfSpace(text + "; free space on the filesystem, then writes work again");
     case EDQUOT:
       return Status::OutOfSpace(text + "; raise the quota or remove files of the same owner");
     case EFBIG:
@@ -65,7 +65,7 @@ Status FileError(const std::string& action, const std::string& path, int error) 
     case EPERM:
       return Status::IOError(text +
                              "; the pool must be readable and writable for this user, or "
-                             "readable alone with read_only");
+                             "only readable with read_only");
     case ENOMEM:
       return Status::IOError(text + "; free some memory and try again");
     default:

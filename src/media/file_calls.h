@@ -1,5 +1,5 @@
-// Purpose: what all who work on the files of a pool need of the system: descriptors that close
-// themselves, calls that signals interrupt, errors that say what to do, names of segments.
+// Purpose: system calls on the files of a pool: descriptors that close themselves, retries after
+// signals, errors that say what to do, names of segments.
 // Thread safety: any thread.
 // Persistence: none of its own.
 #pragma once

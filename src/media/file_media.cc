@@ -261,8 +261,8 @@ Status FileMedia::OpenFolder(const std::string& path) {
     return folders_.empty()
                ? FileError("cannot open the pool directory", path, errno)
                : FileError("region " + std::to_string(folders_.size()) + " of the pool " + path_ +
-                               " lies in a folder that can't be opened; mount its device, or name "
-                               "the place where it lies now in " +
+                               " is in a folder that can't be opened; mount its device, or correct "
+                               "its path in " +
                                path_ + "/" + kRegionsFileName + ":",
                            path, errno);
   }
@@ -288,9 +288,10 @@ Status FileMedia::OpenRegionFolders(const PoolOptions& options, bool create) {
     std::vector<std::string> given;
     for (const std::string& path : options.region_paths) given.push_back(AbsolutePath(path));
     if (given != *paths) {
-      return Status::InvalidArgument("pool.region_paths names other folders than the pool " +
-                                     path_ + " was made with; leave it away, or correct the file " +
-                                     path_ + "/" + kRegionsFileName + " if the folders were moved");
+      return Status::InvalidArgument(
+          "pool.region_paths names other folders than those that the pool " + path_ +
+          " was created with; omit it, or correct the file " + path_ + "/" + kRegionsFileName +
+          " if the folders were moved");
     }
   }
   for (const std::string& path : *paths) {
@@ -330,7 +331,7 @@ Status FileMedia::Lock() {
   if (Status s = WriteProcessId(); !s.ok()) return s;
   // Before anything is stored to: a reader that the previous writer granted tables still reads
   // them.
-  return WriterSlots::TakeBack(path_);
+  return WriterSlots::RevokeEarlierGrants(path_);
 }
 
 /// For people and for the message of others who find the pool locked; the lock itself decides.
@@ -455,7 +456,7 @@ Result<Fd> FileMedia::OpenSegment(const std::string& name, size_t* folder) const
     if (Status s = CheckFile(fd, FilePath(i, name)); !s.ok()) return s;
     if (found.ok()) {
       return Status::Corruption(FilePath(i, name) + "+0x0: segment: there is one of this name in " +
-                                folders_[*folder].path + " too; remove the one that is a copy");
+                                folders_[*folder].path + " too; remove the copy");
     }
     found = std::move(fd);
     *folder = i;
@@ -547,7 +548,7 @@ std::vector<uint64_t> FileMedia::segment_bytes() const {
 
 Status FileMedia::AddSegmentOf(uint32_t region, uint64_t bytes) {
   if (read_only()) {
-    return Status::NotSupported("the pool " + path_ + " is opened read-only, and can't grow");
+    return Status::NotSupported("the pool " + path_ + " is open read-only, and can't grow");
   }
   BRAID_CHECK(published_ == maps_.size());  // the one before was published or taken back
   const size_t folder = region < folders_.size() ? region : 0;

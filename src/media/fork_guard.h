@@ -1,8 +1,8 @@
-// Purpose: what fork() would leave half done. While a process forks, none of its threads is inside
-// one of the short sections that keep things for all pools (kept memory, address ranges, the
-// handler of SIGBUS, registered readers, open files), so that a child finds these whole, and may
-// open pools of its own. A child closes the files that it has inherited: with one of them open it
-// would keep the pool locked when its parent is gone.
+// Purpose: keeps fork() from leaving things half done. While a process forks, none of its threads
+// is inside one of the short sections that keep things for all pools (kept memory, address ranges,
+// the handler of SIGBUS, registered readers, open files), so that a child finds these whole, and
+// may open pools of its own. A child closes the files that it has inherited: with one of them open
+// it would keep the pool locked when its parent is gone.
 // Thread safety: any thread.
 // Invariants:
 //   1. A file that is kept from children is opened, locked and closed under a NoFork, and so is in

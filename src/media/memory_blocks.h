@@ -1,8 +1,8 @@
 // Purpose: DRAM for the nodes of all trees of the process, in blocks of the size that large trees
 // grow by. A put that splits a leaf should find memory that is mapped already: a first touch costs
 // microseconds, and a system call waits for other threads that change the mappings of the process.
-// So a few blocks that trees give back are kept for the next one, and the background prepares as
-// many as were taken lately, in huge pages where the system has them.
+// So a few blocks that trees free are kept for the next one, and the background prepares as many as
+// were taken recently, in huge pages where the system has them.
 // Thread safety: any thread.
 // Invariants:
 //   1. A block has one owner at a time.

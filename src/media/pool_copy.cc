@@ -34,7 +34,7 @@ Status CopyFile(const PoolImage& image, size_t file, const std::string& from, in
     if (!image.ReadFile(file, at, block.data(), part)) {
       char place[32];
       std::snprintf(place, sizeof place, "+0x%llx", static_cast<unsigned long long>(at));
-      return Status::Corruption(from + place + ": segment: its medium does not give " +
+      return Status::Corruption(from + place + ": segment: its medium can't read " +
                                 std::to_string(part) + " bytes from here on");
     }
     for (uint64_t done = 0; done < part;) {

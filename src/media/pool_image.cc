@@ -71,7 +71,7 @@ Result<std::unique_ptr<PoolImage>> PoolImage::Open(const std::string& path) {
   if (directory < 0) {
     if (errno == ENOENT) return Status::NotFound("there is no pool at " + path);
     if (errno == ENOTDIR) {
-      return Status::InvalidArgument(path + " is no directory; name the directory of a pool");
+      return Status::InvalidArgument(path + " is not a directory; name the directory of a pool");
     }
     return Failed("cannot open", path);
   }
@@ -82,7 +82,7 @@ Result<std::unique_ptr<PoolImage>> PoolImage::Open(const std::string& path) {
   if (s.ok()) s = image->OpenRegions(path);
   if (!s.ok()) return s;
   if (image->files_.empty()) {
-    return Status::InvalidArgument(path + " holds no segment of a pool; there is nothing to read");
+    return Status::InvalidArgument(path + " has no segment of a pool; there is nothing to read");
   }
   std::sort(image->files_.begin(), image->files_.end(),
             [](const File& a, const File& b) { return a.index < b.index; });

@@ -1,5 +1,5 @@
-// Purpose: the files of a pool in any state, for reading only: what a repair looks at. Nothing in
-// the files, their names included, is believed; the caller says where each belongs.
+// Purpose: the files of a pool in any state, read-only, for a repair. Nothing in the files, their
+// names included, is trusted; the caller says where each belongs.
 // Thread safety: reads from any thread once Map has returned.
 // Invariants:
 //   1. No byte, name or time of the pool is changed; the lock is taken for reading and never

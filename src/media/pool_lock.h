@@ -1,13 +1,13 @@
-// Purpose: who has a pool open: one process that writes, or any number that only read. Two files
-// are locked: "lock", which a writer makes and writes its process id to, and the first segment,
-// which is there wherever a pool is, also on a filesystem that can't be written to.
+// Purpose: the lock of a pool: one process that writes, or any number that only read. Two files are
+// locked: "lock", which a writer creates and writes its process id to, and the first segment, which
+// every pool has, even on a read-only filesystem.
 // Thread safety: any thread.
 // Invariants:
 //   1. The locks belong to the open file (OFD), so that handles of one process keep each other out
 //      as well, and that they end with the process, however it ends.
-//   2. Nobody waits for a lock.
+//   2. Locking never blocks.
 // Persistence: none; the content of "lock" is for people, and for processes that want to read while
-// another one holds it.
+// a writer holds it.
 #pragma once
 
 #include <cstdint>

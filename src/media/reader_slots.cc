@@ -159,8 +159,7 @@ Result<std::unique_ptr<ReaderSlot>> ReaderSlot::Ask(const std::string& pool,
   while (index < kReaderSlots && !reader->file_->Lock(index)) ++index;
   if (index == kReaderSlots) {
     return Status::Busy(std::to_string(kReaderSlots) +
-                        " handles read it already, the most it has "
-                        "room for");
+                        " handles read it already, which is the limit");
   }
   reader->LockFolder(pool);
   SharedSlot& slot = reader->file_->slot(index);
@@ -297,12 +296,12 @@ SharedSlot* WriterSlots::CallUnderWay() {
   return found;
 }
 
-Status WriterSlots::TakeBack(const std::string& pool) {
+Status WriterSlots::RevokeEarlierGrants(const std::string& pool) {
   Result<std::shared_ptr<ReadersFile>> file = ReadersFile::Open(pool);
   if (AnyReadsThroughAnother(pool, file.ok() ? (*file)->number() : 0)) {
     return Status::Busy("another process reads the pool " + pool +
-                        " through its file \"readers\", which was removed since, so that it would "
-                        "not notice a writer: close the pool there, or end that process");
+                        " through its file \"readers\", which has been removed since, so that it "
+                        "would not notice a writer: close the pool there, or end that process");
   }
   if (file.status().IsNotFound()) return Status::OK();
   if (!file.ok()) return file.status();  // there may be readers
@@ -315,7 +314,7 @@ Status WriterSlots::TakeBack(const std::string& pool) {
       return Status::Busy("process " + std::to_string(busy->process.load()) +
                           ", which reads the pool " + pool +
                           " since another process had it open for writing, hangs in a call: let it "
-                          "go on, or end it");
+                          "continue, or end it");
     }
     std::this_thread::sleep_for(kLookAgain);
   }

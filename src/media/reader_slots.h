@@ -7,12 +7,12 @@
 //      ends with the process, however it ends; so a slot whose lock is free is nobody's, whatever
 //      is in it.
 //   2. A ticket is used once, so that a late answer is not taken for one to the next reader, and a
-//      slot that was revoked never looks granted again to who held it.
+//      revoked slot never looks granted again to the reader that held it.
 //   3. While a slot is granted, the writer stores to nothing that the tables up to its `tables`
 //      lead to.
 //   4. A call of a reader is counted before it looks whether the slot is granted; the writer
 //      revokes before it looks at the count. Both sequentially consistent, so one sees the other:
-//      what the writer gives out again, no call that goes on is reading.
+//      what the writer reuses, no running call is reading.
 // Persistence: none; no content of the file counts after a crash. Recovery does not look at it; the
 // next process that writes looks only at slots whose lock somebody holds, which nobody does after a
 // crash of the machine, and all it does with them is to revoke; a reader writes the whole of its
@@ -184,10 +184,10 @@ class WriterSlots {
   /// Whether no call of those whose grant was revoked is under way.
   bool IsQuiet() { return CallUnderWay() == nullptr; }
 
-  /// Of a process that has just locked the pool for writing: takes back what writers before it have
+  /// For a process that has just locked the pool for writing: revokes what earlier writers have
   /// granted, and waits for calls that are under way. Busy when one does not end in time, and when
   /// somebody reads through a file that was removed.
-  static Status TakeBack(const std::string& pool);
+  static Status RevokeEarlierGrants(const std::string& pool);
 
  private:
   template <class Visit>

@@ -42,7 +42,7 @@ Result<std::string> ReadText(const std::string& path) {
     if (n == 0) return text;
     text.append(part, static_cast<size_t>(n));
     if (text.size() > kMost) {
-      return Status::Corruption(path + ": it is too long for what a pool has under this name");
+      return Status::Corruption(path + ": it is too long for a file of this name in a pool");
     }
   }
 }
@@ -165,7 +165,7 @@ Result<std::vector<std::string>> ReadRegionFolders(const std::string& pool) {
     if (!line.starts_with(begin) || folders.size() + 1 >= format::kMaxRegions) {
       return Status::Corruption(
           path + ": regions: line " + std::to_string(folders.size() + 1) + " must be \"" + begin +
-          "...\", the folder of that region; write it again if you know where the region lies");
+          "...\", the folder of that region; correct the line if you know the folder");
     }
     folders.push_back(line.substr(begin.size() - 1));
   }

@@ -1,6 +1,6 @@
-// Purpose: a table of zeroes as large as a pool may ever grow, of which only what is touched takes
-// memory. A plain allocation of that size fails on a machine with less memory than the table could
-// take: the kernel's overcommit check refuses it, though nearly all of it stays untouched.
+// Purpose: a zeroed table for the largest size that a pool may grow to, of which only touched pages
+// take memory. A plain allocation of that size fails on a machine with less memory than the table
+// could take: the kernel's overcommit check refuses it, though nearly all of it stays untouched.
 // Thread safety: that of T.
 // Invariants:
 //   1. An entry never moves.

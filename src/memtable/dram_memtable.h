@@ -30,7 +30,7 @@ class DramMemTable final : public MemTable {
   /// does.
   DramMemTable(const Store& store, uint64_t id, uint32_t shards, const Options& options,
                const MemTable* before = nullptr);
-  /// What logs held: sealed. `is_copied`: some of it lies in a write-ahead log.
+  /// What logs held: immutable. `is_copied`: some of it lies in a write-ahead log.
   static std::shared_ptr<DramMemTable> Recover(const Store& store, uint64_t id,
                                                const RecoveredEntries& recovered, bool is_copied);
 

@@ -21,7 +21,7 @@ namespace {
 
 using index::LookupResult;
 using LookupState = index::LookupResult::State;
-using test::DraftOf;
+using test::PendingOf;
 
 class DramMemTableTest : public ::testing::TestWithParam<MemTableKind> {
  protected:
@@ -34,7 +34,7 @@ class DramMemTableTest : public ::testing::TestWithParam<MemTableKind> {
 
   Status Put(std::string_view key, std::string_view value,
              const MemTable::Condition* condition = nullptr) {
-    log::PendingEntry pending = DraftOf(key, value);
+    log::PendingEntry pending = PendingOf(key, value);
     return table_->Write(0, &pending, condition);
   }
   LookupResult Find(std::string_view key, const index::ReadView& view = {}) const {
@@ -68,7 +68,7 @@ class DramMemTableTest : public ::testing::TestWithParam<MemTableKind> {
 TEST_P(DramMemTableTest, WhatWasWrittenIsFoundAtEachNumber) {
   ASSERT_TRUE(Put("a", "1").ok());
   ASSERT_TRUE(Put("a", "2").ok());
-  log::PendingEntry removal = DraftOf("a", "", format::EntryOp::kDelete);
+  log::PendingEntry removal = PendingOf("a", "", format::EntryOp::kDelete);
   ASSERT_TRUE(table_->Write(1, &removal, nullptr).ok());
   ASSERT_TRUE(Put("b", std::string(20'000, 'x')).ok()) << "too large for a chunk: an extent";
   EXPECT_EQ(sequence_.load(), 4u);
@@ -102,7 +102,7 @@ TEST_P(DramMemTableTest, AFrozenOneRefusesWritesAndLeavesNothing) {
   table_->Unfreeze();
   ASSERT_TRUE(Put("b", "2").ok());
   table_->Freeze();
-  EXPECT_EQ(table_->state(), State::kSealed);
+  EXPECT_EQ(table_->state(), State::kImmutable);
   EXPECT_TRUE(Put("c", "3").IsTryAgain());
   EXPECT_EQ(Keys(), "ab");
 }
@@ -116,8 +116,8 @@ TEST_P(DramMemTableTest, AMediumThatFailsUnderAWriteIsItsError) {
 
 TEST_P(DramMemTableTest, ABatchHasNumbersThatFollowEachOther) {
   ASSERT_TRUE(Put("a", "1").ok());
-  std::vector<log::PendingEntry> entries = {DraftOf("a", "2"), DraftOf("b", "3"),
-                                            DraftOf("a", "4")};
+  std::vector<log::PendingEntry> entries = {PendingOf("a", "2"), PendingOf("b", "3"),
+                                            PendingOf("a", "4")};
   bool is_torn = false;
   ASSERT_TRUE(table_->WriteBatch(0, entries, pool::AllocationClass::kWrite, &is_torn).ok());
   EXPECT_FALSE(is_torn);
@@ -131,7 +131,7 @@ TEST_P(DramMemTableTest, ABatchHasNumbersThatFollowEachOther) {
 TEST_P(DramMemTableTest, ABatchThatFindsNoNumbersLeavesNothing) {
   sequence_.store(format::kMaxSequence - 1);
   const std::string large(20'000, 'x');
-  std::vector<log::PendingEntry> entries = {DraftOf("a", "1"), DraftOf("b", large)};
+  std::vector<log::PendingEntry> entries = {PendingOf("a", "1"), PendingOf("b", large)};
   const uint64_t free = pool_->free_chunks();
   bool is_torn = false;
   const Status s = table_->WriteBatch(0, entries, pool::AllocationClass::kWrite, &is_torn);
@@ -160,7 +160,7 @@ TEST_P(DramMemTableTest, WhatLogsHeldIsRecoveredInWhateverOrder) {
     table_ = DramMemTable::Recover(store(), 7, recovered, false);
     EXPECT_EQ(table_->id(), 7u);
     EXPECT_EQ(table_->entries(), 4u);
-    EXPECT_EQ(table_->state(), State::kSealed);
+    EXPECT_EQ(table_->state(), State::kImmutable);
     EXPECT_EQ(Get("a", 1), "1");
     EXPECT_EQ(Get("a", 2), "2");
     EXPECT_EQ(Get("a"), "3");

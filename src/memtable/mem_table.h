@@ -1,7 +1,7 @@
-// Purpose: what the newest writes go to: a table that can be written to, with the log that makes it
-// durable. Here is what all kinds of it have in common: number, life and size.
-// Thread safety: reads from any thread, without locks. Of writes: see there. The order of states,
-// and who may change them, is the store's.
+// Purpose: the target of writes: a table that can be written to, with the log that makes it
+// durable. This is what all kinds of it have in common: id, state and size.
+// Thread safety: reads from any thread, without locks. Writes: see Write and WriteBatch. The store
+// decides when the state changes.
 // Invariants:
 //   1. A write that has returned is durable, and each read that begins later finds it.
 //   2. What a write has drawn a sequence number for, in a memtable that is not frozen yet, has a
@@ -24,10 +24,10 @@ namespace braid::memtable {
 
 /// Life of a memtable. Only forwards.
 enum class State : uint8_t {
-  kMutable,   ///< takes writes
-  kSealed,    ///< takes no new write; those under way may still finish
-  kFlushing,  ///< a flush job makes a table of its entries
-  kFlushed,   ///< the L0 table has taken its place
+  kMutable,    ///< takes writes
+  kImmutable,  ///< takes no new write; those under way may still finish
+  kFlushing,   ///< a flush job makes a table of its entries
+  kFlushed,    ///< the L0 table has taken its place
 };
 
 class MemTable : public index::SortedRun {
@@ -80,7 +80,7 @@ class MemTable : public index::SortedRun {
     is_frozen_.store(true);
   }
   void Unfreeze() noexcept {
-    BRAID_CHECK(state() == State::kMutable);  // what is sealed may be under flush
+    BRAID_CHECK(state() == State::kMutable);  // an immutable one may be under flush
     is_frozen_.store(false);
   }
   /// A writer that has drawn its number and then still finds it false drew a lower number than any

@@ -1,6 +1,6 @@
-// Purpose: what recovery has read from logs, in the order and with the links that a memtable has:
-// an index from keys to newest entries, older versions behind them.
-// Thread safety: inserts of different keys may run side by side.
+// Purpose: the entries that recovery has read from logs, ordered and linked as in a memtable: an
+// index from keys to their newest entries, which lead to older versions.
+// Thread safety: inserts of different keys may run concurrently.
 // Invariants:
 //   1. What it holds does not depend on the order of the inserts.
 // Persistence: links are stored, not flushed: after another crash they are set again.

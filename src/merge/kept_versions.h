@@ -1,4 +1,4 @@
-// Purpose: entries of L1 that are there for views alone: older versions, and deletes that hide some
+// Purpose: entries of L1 that are kept only for views: older versions, and deletes that hide some
 // of them. Counts them by the view that they wait for, to decide when a search for those that no
 // view needs any more pays off, and finds these.
 // Thread safety: one background thread, concurrent with readers.

@@ -1,5 +1,5 @@
-// Purpose: finds runs of a list's entries that can give way to their copies as a whole: the copies
-// are linked with each other already, so that only links at the ends of a run have to change.
+// Purpose: finds runs of a list's entries that copies can replace as a whole: the copies are
+// already linked with each other, so that only links at the ends of a run have to change.
 // Thread safety: one thread, concurrent with readers; nothing is changed.
 // Invariants:
 //   1. The originals of a run stand one behind the other in the list, live, each the only version

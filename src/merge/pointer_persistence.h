@@ -1,7 +1,6 @@
-// Purpose: the other way to make a merge survive a crash: without a record, each entry is moved
-// into the target by a few steps, and each step is durable before the next is made. What a crash
-// leaves is a target that is in order and a source whose tail is in the target; which tail, is seen
-// by looking (FindBoundary).
+// Purpose: makes a merge survive a crash without redo records: each entry is moved into the target
+// in a few steps, and each step is durable before the next one begins. A crash leaves a target that
+// is in order and a source whose tail is in the target; FindBoundary finds where that tail begins.
 // Thread safety: one merge at a time; readers go on at every store.
 //
 // The steps of one source entry s, a fence behind each that is not empty:

@@ -22,9 +22,9 @@ class RedoLogTest : public ::testing::Test {
 
   RedoLogTest() {
     for (int i = 0; i < 8; ++i) {
-      log::PendingEntry draft = test::DraftOf("key", "value");
-      draft.wanted_height = kHeight;
-      entries_.push_back(log_.Append({draft}).at(0));
+      log::PendingEntry pending = test::PendingOf("key", "value");
+      pending.wanted_height = kHeight;
+      entries_.push_back(log_.Append({pending}).at(0));
     }
   }
   format::MergeRecord MergeOf(uint64_t id) {

@@ -1,8 +1,8 @@
-// Purpose: asks for the entries of an index ahead of a walk that comes to them in the order of
-// their keys, since they lie anywhere in the pool and a walk waits for one miss after the other.
+// Purpose: prefetches the entries of an index ahead of a walk in key order, since they are
+// scattered over the pool and a walk would wait for one cache miss after the other.
 // Thread safety: one walk an object; the index may change meanwhile.
 // Invariants:
-//   1. It is a hint and no more: the index may have other entries than the walk, or none.
+//   1. It is only a hint: the index may have other entries than the walk, or none.
 // Persistence: none.
 #pragma once
 

@@ -74,7 +74,7 @@ Status ZipperMerge::Start() {
 Result<bool> ZipperMerge::Step() {
   if (left_ == 0) return false;
   if (input_.should_stop && input_.should_stop()) {
-    return Status::Aborted("the merge goes on when the pool is opened again");
+    return Status::Aborted("the merge resumes when the pool is reopened");
   }
   const size_t begin = left_ > input_.batch_entries ? left_ - input_.batch_entries : 0;
   if (Status s = MergeRange(begin, left_, ByRuns() ? &runs_ : nullptr); !s.ok()) return s;

@@ -1,5 +1,5 @@
-// Purpose: the space of a pool's chunks: entries and extents found in it, the regions of its
-// chunks, and what is said when the medium fails or lies.
+// Purpose: the address space of a pool's chunks: entries and extents in it, regions, and the errors
+// when the medium fails or is damaged.
 // Thread safety, invariants, persistence: see chunk_space.h.
 #include "pool/chunk_space.h"
 

@@ -1,6 +1,6 @@
-// Purpose: the chunks of a pool as they are addressed and read: addresses for offsets, the copy in
-// DRAM of the chunks' states, the regions that they lie in, and what of a medium's bytes can be an
-// entry, an extent or a head of a table. Checks every offset that comes from the medium.
+// Purpose: addresses and reads the chunks of a pool: addresses for offsets, the copy in DRAM of the
+// chunks' states, their regions, and whether bytes of the medium can be an entry, an extent or a
+// table head. Checks every offset that comes from the medium.
 // Thread safety: what is public from any thread, without a lock, unless a call says otherwise; what
 // is protected is called by one thread at a time.
 // Invariants:

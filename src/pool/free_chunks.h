@@ -1,11 +1,11 @@
-// Purpose: which chunks of a pool are free: a list for each region, what is set aside for deletes
-// and copies, and a run of neighbours that is kept for a large value. Numbers only; what the medium
-// says of a chunk is the caller's to store.
+// Purpose: the free chunks of a pool: a list for each region, the reserve for deletes and copies,
+// and a contiguous run that is kept for a large value. Chunk numbers only; the caller stores the
+// states on the medium.
 // Thread safety: all calls from any thread; each is one step to the others.
 // Invariants:
 //   1. A chunk is in one list at most, that of its region, and no chunk twice: else two would get
 //      it.
-//   2. A list has room for all chunks of its region: to give one back takes no memory.
+//   2. A list has room for all chunks of its region, so that freeing one allocates nothing.
 //   3. The chunks of a segment that was announced and not yet listed count neither as free nor as
 //      used.
 // Persistence: none; an open fills the lists from the states on the medium.

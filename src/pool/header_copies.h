@@ -1,5 +1,5 @@
-// Purpose: the header of a pool, of which the medium has two copies: which features it has, how it
-// was closed, how many segments it has.
+// Purpose: the header of a pool, of which the medium has two copies: its features, whether it was
+// closed cleanly, its number of segments.
 // Thread safety: Make and Read before others know the pool; all else from any thread.
 // Invariants:
 //   1. At every moment one copy on the medium is intact, and what it says was true.

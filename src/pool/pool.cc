@@ -41,8 +41,7 @@ Status CheckRegions(const PoolHeader& header, const Options& options) {
   if (options.pool.regions != 1 && options.pool.regions != regions) {
     return Status::InvalidArgument(
         "the pool was made with pool.regions=" + std::to_string(regions) + ", the options say " +
-        std::to_string(options.pool.regions) +
-        "; leave it away, or copy the content to a new pool");
+        std::to_string(options.pool.regions) + "; omit it, or copy the content to a new pool");
   }
   if (header.list_kind > static_cast<uint8_t>(ListKind::kBraided)) {
     return Status::NotSupported("the pool has lists of kind " + std::to_string(header.list_kind) +
@@ -54,7 +53,7 @@ Status CheckRegions(const PoolHeader& header, const Options& options) {
     return Status::InvalidArgument(std::string("the pool was made with lists.kind=") +
                                    ListKindName(static_cast<ListKind>(header.list_kind)) +
                                    ", the options say " + ListKindName(*options.lists.kind) +
-                                   "; leave it away, or copy the content to a new pool");
+                                   "; omit it, or copy the content to a new pool");
   }
   return Status::OK();
 }
@@ -160,7 +159,8 @@ uint64_t PmemPool::LeastBytes(uint32_t index, uint64_t chunks) const noexcept {
 Status PmemPool::CompleteRegions() {
   const uint32_t found = segments_.count();
   if (read_only() && found < regions()) {
-    return Status::NotSupported("the making of the pool was interrupted: open it for writing once");
+    return Status::NotSupported(
+        "the creation of the pool was interrupted; open it for writing once");
   }
   for (uint32_t region = found; region < regions(); ++region) {
     if (Status s = Grow(region, 4); !s.ok()) return s;
@@ -306,8 +306,8 @@ Status PmemPool::RaiseGenerations() {
   const uint64_t floor = ((highest >> kStepBits) + 2) << kStepBits;
   if (floor >= format::kMaxGeneration) {
     return Status::NotSupported(
-        "the pool was rebuilt too often: the numbers by which chunks differ from their earlier "
-        "uses have run out; make a new one of it with 'braid repair'");
+        "the pool was rebuilt too often: the generation numbers of chunks have run out; write its "
+        "content to a new one with 'braid repair'");
   }
   return header_.SetGenerationFloor(floor);
 }
@@ -335,7 +335,7 @@ Status PmemPool::WillCopy(uint64_t pages) {
   const uint64_t bytes = copies_.memory_bytes() + pages * kPageBytes;
   if (bytes > memory_budget_) {
     return Status::NotSupported(
-        "the pool was not closed in order, and to recover it read-only takes copies of " +
+        "the pool was not closed cleanly, and to recover it read-only takes copies of " +
         std::to_string(bytes >> 20) + " MiB of it or more, beyond memory_budget_bytes (" +
         std::to_string(memory_budget_ >> 20) +
         " MiB): open it for writing once, or raise the budget");

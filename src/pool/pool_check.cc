@@ -1,4 +1,4 @@
-// Purpose: compares what the allocator believes with the states on the medium.
+// Purpose: compares the allocator's state with the states on the medium.
 // Thread safety, invariants, persistence: see pool.h.
 #include <algorithm>
 
@@ -24,7 +24,7 @@ std::vector<std::string> PmemPool::CheckAllocator(uint64_t redo_chunks) {
   for (uint64_t chunk = 0; chunk < chunks(); ++chunk) {
     const format::ChunkState state = StateOf(chunk);
     if (segments_.StateOnMedium(chunk).raw != state.raw) {
-      problem(chunk, "its state on the medium is another one");
+      problem(chunk, "its state on the medium differs");
     }
     free_states += state.kind() == ChunkKind::kFree ? 1 : 0;
     meta_states += state.kind() == ChunkKind::kMeta ? 1 : 0;

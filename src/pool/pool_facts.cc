@@ -54,7 +54,7 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
                               "pool with `braid repair`, or restore it from a backup");
   }
   if (newest->endian != format::kEndianMark) {
-    return Status::NotSupported("the pool was written on a machine of the other byte order");
+    return Status::NotSupported("the pool was written on a machine with the other byte order");
   }
   if (newest->version < format::kOldestFormatVersion ||
       newest->version > format::kFormatVersionNumber) {
@@ -84,7 +84,7 @@ Result<PoolHeader> ChooseHeader(const PoolHeader (&copies)[2], const std::string
   }
   if (!IsTerminated(newest->design) || !IsTerminated(newest->comparator) ||
       !IsTerminated(newest->boot_id)) {
-    return Status::Corruption(where + ": pool header: it has a name without an end");
+    return Status::Corruption(where + ": pool header: a name in it is not terminated");
   }
   return *newest;
 }

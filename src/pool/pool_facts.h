@@ -1,5 +1,6 @@
 // Purpose: reads the headers of a pool's files without mapping, locking or changing anything.
-// Thread safety: any thread. The pool may be open elsewhere: what is read is a moment's picture.
+// Thread safety: any thread. The pool may be open elsewhere: the result is a snapshot of one
+// moment.
 // Persistence: none.
 #pragma once
 

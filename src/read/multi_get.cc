@@ -1,4 +1,4 @@
-// Purpose: gets of many keys side by side, and gets that lend the value.
+// Purpose: multi-gets, whose lookups overlap, and pinned gets.
 // Thread safety, invariants, persistence: see reader.h.
 //
 // Many keys are looked up table by table, newest first: each table is asked for all keys that the

@@ -1,6 +1,6 @@
 // Purpose: rebuilds the one L1 list from the entries themselves, after a power loss on page-cache
-// media: pages reached the medium in any order there, so that links and tables mean nothing, while
-// every entry proves by its checks that it is whole.
+// media: pages reached the medium in any order there, so that links and tables can't be trusted,
+// while the checks of an entry prove that it is whole.
 // Thread safety: runs alone.
 // Invariants:
 //   1. Everything written before the last sync is found: its pages were on the medium.

@@ -1,11 +1,11 @@
-// Purpose: the path backwards: brings a pool that was not closed, or was closed in order, to a
-// state the engine can run on, without copying data and without work that grows with the database.
-// Thread safety: runs before anybody else sees the pool; reads logs with several threads when
+// Purpose: brings a pool, closed cleanly or not, to a state that the engine can run on, without
+// copying data and without work that grows with the database.
+// Thread safety: runs before the pool is visible to others; reads logs with several threads when
 // large.
 // Invariants:
 //   1. Every step may be interrupted and repeated.
 //   2. Nothing depends on options of the last session.
-//   3. Sequence numbers found in any intact header, torn ones included, are never handed out again.
+//   3. Sequence numbers found in any intact header, torn ones included, are never reused.
 // Persistence: steps and their commit points:
 //  1. manifest: newest intact copy.
 //  2. after a power loss on page-cache media: rebuild (rebuild.h) instead of 3 to 5.

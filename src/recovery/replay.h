@@ -1,6 +1,6 @@
-// Purpose: puts what logs hold into the entries of a memtable, in key order: so each entry finds
-// its place in the tree near that of the one before, and threads work at places of their own.
-// Thread safety: has the entries for itself, except for threads that it makes.
+// Purpose: inserts the entries of logs into a memtable, in key order, so that each insert is near
+// the one before, and threads work in different parts of the tree.
+// Thread safety: exclusive access to the entries, except for the threads that it creates.
 // Invariants:
 //   1. All versions of a key are inserted by one thread, the oldest first; a key that was written
 //      from many shards would otherwise cost a walk over its versions for each of them.

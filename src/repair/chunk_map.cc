@@ -135,7 +135,7 @@ bool ChunkMap::BeganLaterLife(const EntryChunk& found, uint64_t word) {
     return false;
   }
   findings_->Note(word, sizeof word, NameOfState(found.chunk),
-                  "it is of an earlier life of the chunk", false);
+                  "it is from an earlier use of the chunk", false);
   // Else the power took the state from the page cache: nothing of that life had been synced.
   if (pool_.lost_page_cache()) return false;
   entry_chunks_.push_back(later);

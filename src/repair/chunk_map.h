@@ -1,5 +1,5 @@
-// Purpose: what lies in each chunk of a damaged pool: by its state, its own header, and the
-// manifest.
+// Purpose: determines the content of each chunk of a damaged pool, from its state, its header, and
+// the manifest.
 // Thread safety: one thread until Classify has returned, reads from any thread afterwards.
 // Invariants:
 //   1. A chunk that holds any bytes, or has a state, is in a list, unless its state is damaged and

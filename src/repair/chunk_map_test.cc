@@ -130,7 +130,7 @@ TEST_F(ChunkMapTest, ALifeThatItsStateDoesNotKnowIsProvedByAnEntry) {
   Classify();
   ASSERT_EQ(EntryChunks(), Numbers{kChunk});
   EXPECT_EQ(chunks_[0].generation, 2u);
-  EXPECT_EQ(found_, Texts{"chunk state 3: it is of an earlier life of the chunk"});
+  EXPECT_EQ(found_, Texts{"chunk state 3: it is from an earlier use of the chunk"});
 
   bytes_.LeaveOpen();
   Classify("another boot");

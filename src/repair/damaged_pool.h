@@ -1,10 +1,9 @@
-// Purpose: a damaged pool, mapped, and what its headers and manifest say of all of it: where
-// everything lies, whether the page cache was lost, which tables and merges there are.
+// Purpose: a damaged pool, mapped, with the facts from its headers and manifest: the layout,
+// whether the page cache was lost, its tables and merges.
 // Thread safety: reads from any thread once ReadManifest has returned.
 // Invariants:
 //   1. Every byte below image().bytes() can be read.
-//   2. Where no header or no manifest is intact it is said to be missing, and what would be in it
-//      is empty.
+//   2. A header or manifest without an intact copy is reported as missing, and its facts are empty.
 // Persistence: none; the pool is not changed.
 #pragma once
 

@@ -1,10 +1,10 @@
-// Purpose: what a salvage has to say of the damaged pool, place by place, and which bytes that
-// covers.
+// Purpose: the findings of a salvage, by position in the damaged pool, and the bytes that they
+// cover.
 // Thread safety: one thread.
 // Invariants:
-//   1. A finding names a file and an offset in it, whatever place it was noted at; "(no file)" and
-//      the place itself where no file has it.
-//   2. What was noted as lost is in LostRanges, if with no more than one byte.
+//   1. A finding names a file and an offset in it; where no file has the position, "(no file)" and
+//      the pool offset.
+//   2. Everything reported as lost is in LostRanges, if only with one byte.
 // Persistence: none.
 #pragma once
 

@@ -57,7 +57,7 @@ class GeometryFinder {
     PlaceSegments();
     if (found_.segments.empty()) {
       return Status::Corruption(image_.files()[0].name +
-                                "+0x0: segment header: neither it nor any chunk tells where the "
+                                "+0x0: segment header: neither it nor any chunk says where the "
                                 "file belongs; nothing can be salvaged");
     }
     NoteMissing();
@@ -161,8 +161,8 @@ class GeometryFinder {
     if (known == 0) known = SearchChunkBytes();
     if (known == 0) {
       return Status::Corruption(image_.files()[0].name +
-                                "+0x0: segment header: no header tells the size of a chunk, and "
-                                "the chunks do not either; say it with --chunk-bytes");
+                                "+0x0: segment header: neither a header nor the chunks give the "
+                                "size of a chunk; name it with --chunk-bytes");
     }
     found_.chunk_bytes = known;
     return Status::OK();
@@ -230,7 +230,7 @@ class GeometryFinder {
     uint64_t shared = kLargestChunk;
     for (const Anchor& anchor : anchors) shared |= anchor.in_file;
     Note(image_.files()[file].name, format::kFirstStateTableOffset, 0, "chunk states",
-         "neither they nor a header tell the size of a chunk; it was taken from the places of "
+         "neither they nor a header give the size of a chunk; it was derived from the positions of "
          "chunks",
          false);
     return 1ull << std::countr_zero(shared);
@@ -297,7 +297,7 @@ class GeometryFinder {
       const std::optional<uint64_t> base = SearchBase(segment.file);
       if (!base) {
         Note(data.name, 0, data.bytes, "segment",
-             "its header is lost, and no chunk in it tells its place", true);
+             "its header is lost, and no chunk in it gives its position", true);
         continue;
       }
       // Without a header the file's own size has to do, up to the next segment.

@@ -1,8 +1,8 @@
-// Purpose: where everything of a damaged pool lies: the size of its chunks and the place of each of
-// its files, from the headers that are left, or from what chunks say of their own place.
+// Purpose: the geometry of a damaged pool: the size of its chunks and the position of each file,
+// from the headers that are left, or from the positions that chunks record.
 // Thread safety: functions without state.
 // Invariants:
-//   1. Nothing is believed that has no check of its own.
+//   1. Only data with a matching check is trusted.
 // Persistence: none; the files are only read.
 #pragma once
 

@@ -1,7 +1,7 @@
-// Purpose: bytes of a pool as a set: whether any of those asked for are in it.
+// Purpose: a set of byte ranges of a pool, with a test whether any byte of a range is in it.
 // Thread safety: reads from any thread.
 // Invariants:
-//   1. Its ranges are ascending and apart.
+//   1. Its ranges are ascending and disjoint.
 // Persistence: none.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Purpose: what merges that were interrupted had said in their newest redo records that they were
-// about to do, and may have done a part of.
+// Purpose: the updates in the newest redo records of interrupted merges, which may have been made
+// in part.
 // Thread safety: one thread.
 // Invariants:
 //   1. An update counts when its record is intact, of a merge that the manifest names, and the

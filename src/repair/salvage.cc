@@ -1,5 +1,4 @@
-// Purpose: the second half of a salvage: what links still tell, and which version of each key
-// counts.
+// Purpose: the second half of a salvage: evidence from links, and which version of each key counts.
 // Thread safety, invariants, persistence: see salvage.h.
 #include "repair/salvage.h"
 
@@ -204,7 +203,7 @@ void Salvage::DecideKey(const std::vector<const Candidate*>& versions) {
         });
     if (older_is_live) {
       findings_.Note(newest.offset, entry.size(), "entry",
-                     "a newer version took its place, and is lost; older ones were left out", true,
+                     "a newer version replaced it, and is lost; older ones were left out", true,
                      &entry);
     }
     return;

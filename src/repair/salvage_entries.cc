@@ -1,4 +1,5 @@
-// Purpose: the first half of a salvage: which entries there are, and which belong to whole writes.
+// Purpose: the first half of a salvage: finds all entries, and decides which belong to complete
+// writes.
 // Thread safety, invariants, persistence: see salvage.h.
 #include <algorithm>
 #include <map>
@@ -10,8 +11,8 @@ namespace braid::repair {
 
 namespace {
 constexpr char kEndOfLog[] =
-    "the log ends here; the bytes behind are of a torn write or of the chunk's earlier life, or "
-    "they are damaged";
+    "the log ends here; the bytes after it are from a torn write or from an earlier use of the "
+    "chunk, or they are damaged";
 }  // namespace
 
 using format::EntryHeader;
@@ -167,11 +168,10 @@ void Salvage::JudgeLog(std::vector<ScannedChunk*>* chunks) {
     if (!pool_->lost_page_cache()) {
       Commit(offset);  // another write began behind, so it was acknowledged, and is damaged
     } else {
-      findings_.Note(
-          offset, entry->size(), "log entry",
-          "its write is not whole: the power took a part of it before it was synced, or it is "
-          "damaged; left out",
-          false, entry);
+      findings_.Note(offset, entry->size(), "log entry",
+                     "its write is incomplete: a power loss took a part of it before it was "
+                     "synced, or it is damaged; left out",
+                     false, entry);
     }
   }
   const bool linked = !pool_->has_manifest() &&
@@ -186,7 +186,7 @@ void Salvage::JudgeLog(std::vector<ScannedChunk*>* chunks) {
     const EntryHeader* entry = pool_->EntryAt(offset);
     findings_.Note(
         offset, entry->size(), "log entry",
-        "the last write of its shard is not whole: a crash tore it, or it is damaged; left out",
+        "the last write of its shard is incomplete: a crash tore it, or it is damaged; left out",
         false, entry);
   }
 }
@@ -216,7 +216,7 @@ void Salvage::JudgeGaps(const std::vector<ScannedChunk*>& chunks) {
       findings_.Note(
           gap.offset, gap.bytes, "entry",
           lost ? "no intact entry is in these bytes"
-               : "no intact entry is in these bytes; a crash or a loss of power tore their write",
+               : "no intact entry is in these bytes; a crash or power loss tore their write",
           lost);
     }
     open.clear();

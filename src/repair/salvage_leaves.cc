@@ -1,4 +1,4 @@
-// Purpose: what the leaves of a damaged pool still tell: which entries count.
+// Purpose: evidence from the leaves of a damaged pool: which entries count.
 // Thread safety, invariants, persistence: see salvage.h.
 #include "format/leaf.h"
 #include "repair/leaf_reader.h"
@@ -18,7 +18,7 @@ void Salvage::FollowLeaves() {
     if (whole || chunk.has_header || chunk.candidates != 0) continue;
     findings_.Note(
         chunk.chunk * pool_->chunk_bytes(), pool_->chunk_bytes(), "chunk of entries",
-        "neither its header nor an entry in it is intact, and no leaves tell what it held", true);
+        "neither its header nor an entry in it is intact, and no leaves say what it held", true);
   }
   if (!whole) {
     if (!pool_->lost_page_cache()) {

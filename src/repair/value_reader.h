@@ -1,4 +1,4 @@
-// Purpose: the values of a damaged pool's entries: whether they are intact, and where they lie, in
+// Purpose: the values of a damaged pool's entries: whether they are intact, and where they are, in
 // the entry or in an extent.
 // Thread safety: one thread.
 // Invariants:

@@ -1,13 +1,13 @@
-// Purpose: large values are copied to the pool before their write takes the locks that others wait
-// for, and outside of any epoch: copying a gigabyte takes a second, in which else no batch could be
-// written and no memtable flushed.
+// Purpose: copies large values to the pool before their write takes locks that others wait for, and
+// outside of any epoch: copying a gigabyte takes a second, during which no batch could be written
+// and no memtable flushed.
 // Thread safety: any thread; a Scope belongs to one write and its thread. The mutex comes after the
 // shard locks (lsm_store.h), and no thread waits for anything but the pool's growth under it.
 // Invariants:
 //   1. An extent that is reserved and has no entry yet is in reserved_, so that a concurrent Verify
 //      knows whose its chunks are.
-//   2. After Close() nobody copies, and all that was reserved has an entry or was given back: the
-//      pool may then be another's.
+//   2. After Close() nothing is copied, and every reserved extent has an entry or was freed: the
+//      pool may then belong to another process.
 //   3. A run of chunks is kept for large values (PmemPool::KeepRun) only while a write wants one.
 // Persistence: that of PmemPool::ReserveExtent; what a crash leaves of it is swept at the next
 // open.

@@ -1,11 +1,11 @@
-// Purpose: gives back what merges and flushes have retired, once nobody can reach it any more:
-// chunks and extents of the pool, and DRAM.
+// Purpose: frees what merges and flushes have retired, once no reader can reach it any more: chunks
+// and extents of the pool, and DRAM.
 // Thread safety: any thread.
 // Locks, in the order they may be taken: that of Hold() and Reclaim(), then the one over the lists;
 // neither is held while another object's is waited for, but views'.
 // Invariants:
-//   1. What is retired is given back after a grace period (base/epoch.h), and after the views whose
-//      pin is older than it are gone.
+//   1. What is retired is freed after a grace period (base/epoch.h), and after the views whose pin
+//      is older than it are gone.
 //   2. What was unlinked before the clock moves can't be found by views that read the clock
 //      afterwards: their pins let it go.
 //   3. On media that need it, the obsolete marks are on the medium before what they guard against

@@ -1,6 +1,6 @@
 // Purpose: the one loop in which a write is tried until it has written or can't: an attempt may
-// meet a memtable that was just sealed, a range that is being deleted, a pause, or a pool that is
-// full.
+// meet a memtable that has just become immutable, a range that is being deleted, a pause, or a pool
+// that is full.
 // Thread safety: any thread, without locks.
 // Invariants:
 //   1. Each attempt is admitted first, so that no write goes on after writes have ended.

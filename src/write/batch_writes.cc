@@ -17,7 +17,7 @@ using pool::AllocationClass;
 namespace {
 
 /// The updates of a batch, in order.
-struct DraftMaker final : WriteBatch::Handler {
+struct PendingMaker final : WriteBatch::Handler {
   struct Range {
     size_t before;  // so many entries come before it
     std::optional<Slice> begin;
@@ -52,7 +52,7 @@ struct DraftMaker final : WriteBatch::Handler {
 };
 
 /// From the last update to the first: what a later range covers is not written.
-Writer::NetUpdates NetOf(DraftMaker* maker) {
+Writer::NetUpdates NetOf(PendingMaker* maker) {
   Writer::NetUpdates net;
   std::vector<log::PendingEntry>& entries = maker->entries;
   size_t kept = entries.size();  // where those begin that are written
@@ -64,7 +64,7 @@ Writer::NetUpdates NetOf(DraftMaker* maker) {
     }
   };
   for (size_t i = maker->ranges.size(); i-- > 0;) {
-    const DraftMaker::Range& range = maker->ranges[i];
+    const PendingMaker::Range& range = maker->ranges[i];
     keep_from(range.before);
     net.ranges.Add(range.begin.value_or(Slice()), range.end);
   }
@@ -78,7 +78,7 @@ Writer::NetUpdates NetOf(DraftMaker* maker) {
 }  // namespace
 
 Result<Writer::NetUpdates> Writer::UpdatesOf(const WriteBatch& batch) {
-  DraftMaker maker;
+  PendingMaker maker;
   batch.Iterate(&maker);
   if (!maker.status.ok()) return maker.status;
   if (maker.bytes > kMaxBatchBytes) {
@@ -101,11 +101,11 @@ Status Writer::WriteAll(const WriteOptions& options, std::vector<log::PendingEnt
   }
   if (unchanged == nullptr) {
     if (entries.size() == 1) return Update(options, entries.front());
-    return WriteDrafts(options, std::move(entries), For::kUser, nullptr);
+    return WriteEntries(options, std::move(entries), For::kUser, nullptr);
   }
   Result<BatchCondition> condition = ConditionOf(*unchanged, entries);
   if (!condition.ok()) return condition.status();
-  return WriteDrafts(options, std::move(entries), For::kUser, &*condition);
+  return WriteEntries(options, std::move(entries), For::kUser, &*condition);
 }
 
 Status Writer::WriteKept(const WriteOptions& options, std::vector<log::PendingEntry> entries,
@@ -113,15 +113,15 @@ Status Writer::WriteKept(const WriteOptions& options, std::vector<log::PendingEn
   BRAID_DCHECK(kept_range_.IsShown() && after <= entries.size());
   if (entries.empty()) return WriteAll(options, {}, unchanged);
   if (unchanged == nullptr) {
-    return WriteDrafts(options, std::move(entries), For::kRangeDelete, nullptr);
+    return WriteEntries(options, std::move(entries), For::kRangeDelete, nullptr);
   }
   Result<BatchCondition> condition = ConditionOf(*unchanged, std::span(entries).last(after));
   if (!condition.ok()) return condition.status();
-  return WriteDrafts(options, std::move(entries), For::kRangeDelete, &*condition);
+  return WriteEntries(options, std::move(entries), For::kRangeDelete, &*condition);
 }
 
-Status Writer::WriteDrafts(const WriteOptions& options, std::vector<log::PendingEntry> entries,
-                           For whom, BatchCondition* condition) {
+Status Writer::WriteEntries(const WriteOptions& options, std::vector<log::PendingEntry> entries,
+                            For whom, BatchCondition* condition) {
   BRAID_DCHECK(!entries.empty());
   const bool only_deletes =
       std::all_of(entries.begin(), entries.end(),
@@ -142,7 +142,7 @@ Status Writer::WriteDrafts(const WriteOptions& options, std::vector<log::Pending
 /// again; Busy when it is not met.
 Status Writer::TryBatch(std::vector<log::PendingEntry>* entries, AllocationClass allocation,
                         For whom, const BatchCondition* condition) {
-  // Also keeps the memtable from being sealed.
+  // Also keeps the memtable from being switched.
   const auto batch_lock = HoldBatchesWatched();
   const base::EpochGuard guard;
   if (closed()) return Status::Closed();

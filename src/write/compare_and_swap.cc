@@ -1,4 +1,4 @@
-// Purpose: the conditional write: read, compare, insert unless somebody wrote in between.
+// Purpose: the conditional write: read, compare, insert unless another write intervened.
 // Thread safety, invariants, persistence: see writer.h.
 //
 // Why it is one step. A call that stores takes effect when it draws its number, under the lock of
@@ -47,9 +47,9 @@ Result<bool> Writer::CompareAndSwap(const WriteOptions& options, Slice key,
   return true;
 }
 
-/// One attempt. TryAgain when the key was written, or the memtable sealed, after the read; or when
-/// the value must be copied first, which `*wants_copy` says: it is large, and what was compared was
-/// equal.
+/// One attempt. TryAgain when the key was written, or the memtable switched, after the read; or
+/// when the value must be copied first, which `*wants_copy` says: it is large, and what was
+/// compared was equal.
 Result<bool> Writer::TryCompareAndSwap(log::PendingEntry* pending, std::optional<Slice> expected,
                                        const space::LargeValues::Scope& large, bool* wants_copy) {
   const base::EpochGuard guard;

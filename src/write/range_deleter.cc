@@ -60,13 +60,13 @@ struct RangeDeleter::Keys {
     return Slice(bytes).substr(begin, ends[i] - begin);
   }
   /// Point to the keys.
-  std::vector<log::PendingEntry> Drafts() const {
+  std::vector<log::PendingEntry> Tombstones() const {
     std::vector<log::PendingEntry> entries;
     entries.reserve(ends.size());
-    for (size_t i = 0; i < ends.size(); ++i) entries.push_back(Draft(i));
+    for (size_t i = 0; i < ends.size(); ++i) entries.push_back(Tombstone(i));
     return entries;
   }
-  log::PendingEntry Draft(size_t i) const {
+  log::PendingEntry Tombstone(size_t i) const {
     log::PendingEntry pending;
     pending.op = format::EntryOp::kDelete;
     pending.key = Key(i);
@@ -136,7 +136,7 @@ Status RangeDeleter::WriteShown(const WriteOptions& options, Writer::NetUpdates 
   entries.reserve(count + updates.entries.size());
   for (const std::unique_ptr<Keys>& keys : read) {
     for (size_t i = 0; i < keys->ends.size(); ++i) {
-      if (!written.contains(keys->Key(i))) entries.push_back(keys->Draft(i));
+      if (!written.contains(keys->Key(i))) entries.push_back(keys->Tombstone(i));
     }
   }
   const size_t deletes = entries.size();
@@ -158,7 +158,7 @@ Status RangeDeleter::DeleteKeys(const WriteOptions& options, const Range& range,
     const size_t count = keys.ends.size();
     BRAID_DCHECK(count <= step);
     if (count == 0) break;
-    Status s = store_.writer->DeleteKept(options, keys.Drafts());
+    Status s = store_.writer->DeleteKept(options, keys.Tombstones());
     if (s.IsOutOfSpace() && count > 1) {
       step = std::max<size_t>(count / kFewer, 1);
       BRAID_DCHECK(step < count);  // in the end one delete is tried, and its error told

@@ -1,4 +1,5 @@
-// Purpose: keeps writers from outrunning the background: a smooth delay first, then a wait.
+// Purpose: back-pressure: keeps writers from outrunning background work, first by a smooth delay,
+// then by a wait.
 // Thread safety: any thread.
 // Invariants:
 //   1. A writer waits only while the background has work that will end the wait; when the

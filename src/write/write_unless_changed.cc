@@ -5,7 +5,7 @@
 // all its tables; a version newer than the snapshot ends the attempt. Then all shard locks are
 // taken, so that no write is under way. If the state is still the one that was taken, versions that
 // came after the lookups can be in its memtables only: tables get new ones only by a flush or a
-// bulk load, and both show another state. So the memtables are asked once more, the sealed ones
+// bulk load, and both show another state. So the memtables are asked once more, the immutable ones
 // too, since a write that drew its number before the seal may have ended after the first lookup.
 // What neither lookup finds is not there, and the batch, which draws its numbers under the same
 // locks, comes directly behind the state in which that was so. A key in a range that the batch

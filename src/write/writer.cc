@@ -70,15 +70,15 @@ Status Writer::Update(const WriteOptions& options, log::PendingEntry pending) {
   return s.ok() ? AfterWrite(options) : s;
 }
 
-/// One attempt. TryAgain when the memtable was sealed meanwhile.
+/// One attempt. TryAgain when the memtable became immutable meanwhile.
 Status Writer::TryUpdate(log::PendingEntry* pending) {
   const base::EpochGuard guard;
   if (closed()) return Status::Closed();
   return Insert(store_.versions->shown().active.get(), pending, nullptr);
 }
 
-/// Inside an EpochGuard. TryAgain when `target` was sealed, or does not meet the condition (null:
-/// none), or the key is in a range that is being deleted.
+/// Inside an EpochGuard. TryAgain when `target` became immutable, or does not meet the condition
+/// (null: none), or the key is in a range that is being deleted.
 Status Writer::Insert(memtable::MemTable* target, log::PendingEntry* pending,
                       const memtable::MemTable::Condition* condition) {
   const uint32_t shard = ShardOfThread();
@@ -120,7 +120,7 @@ Status Writer::DeleteKept(const WriteOptions& options, std::vector<log::PendingE
   BRAID_DCHECK(std::all_of(entries.begin(), entries.end(), [](const log::PendingEntry& pending) {
     return pending.op == EntryOp::kDelete;
   }));
-  return WriteDrafts(options, std::move(entries), For::kRangeDelete, nullptr);
+  return WriteEntries(options, std::move(entries), For::kRangeDelete, nullptr);
 }
 
 Status Writer::CopyLarge(space::LargeValues::Scope* large, AllocationClass allocation) {

@@ -111,7 +111,7 @@ class Writer {
                    size_t after, const Unchanged* unchanged);
   void CountDeletes(uint64_t keys) { counters_.Add(Counter::kDeletes, keys); }
 
-  /// While it is held, no batch is written, and no memtable sealed.
+  /// While it is held, no batch is written, and no memtable switched.
   base::MutexHold HoldBatches() { return base::MutexHold(batch_mutex_); }
   base::MutexHold HoldBatchesWatched() {
     return base::LockWatched(batch_mutex_, store_.controller->stalls());
@@ -157,8 +157,8 @@ class Writer {
   Status AfterWrite(const WriteOptions& options);
   // batch_writes.cc
   /// `condition` may be null.
-  Status WriteDrafts(const WriteOptions& options, std::vector<log::PendingEntry> entries, For whom,
-                     BatchCondition* condition);
+  Status WriteEntries(const WriteOptions& options, std::vector<log::PendingEntry> entries, For whom,
+                      BatchCondition* condition);
   Status TryBatch(std::vector<log::PendingEntry>* entries, pool::AllocationClass allocation,
                   For whom, const BatchCondition* condition);
   // compare_and_swap.cc

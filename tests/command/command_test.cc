@@ -230,9 +230,9 @@ TEST_F(CommandTest, ALimitBelowTheUsualFirstSizeMakesASmallerPool) {
 TEST_F(CommandTest, SizesAreCheckedAndReachTheStore) {
   Out({"put", Pool(), "k", "v"});
   EXPECT_EQ(Out({"stat", Pool(), "memory_budget_bytes", "--memory-budget", "128M"}), "134217728\n");
-  ExpectError({"stat", Pool(), "--memory-budget", "many"}, "'many' is no size");
+  ExpectError({"stat", Pool(), "--memory-budget", "many"}, "'many' is not a size");
   ExpectError({"stat", Pool(), "--memory-budget", "-1"}, "--memory-budget");
-  ExpectError({"stat", Pool(), "--max-size", "5Q"}, "'5Q' is no size");
+  ExpectError({"stat", Pool(), "--max-size", "5Q"}, "'5Q' is not a size");
 }
 
 TEST_F(CommandTest, ForcedMediaClassIsReported) {

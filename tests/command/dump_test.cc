@@ -122,8 +122,8 @@ TEST_F(DumpTest, AFileIsReplacedOnlyOnRequestAndOnlyAsAWhole) {
   Out({"dump", Pool(), file, "--force"});
   EXPECT_EQ(Out({"dump", Pool()}), ReadFileText(file));
   EXPECT_FALSE(Exists(file + ".partial"));
-  ExpectError({"dump", Pool(), folder_.path()}, "is no ordinary file");
-  ExpectError({"dump", Pool(), "/dev/null", "--force"}, "is no ordinary file");
+  ExpectError({"dump", Pool(), folder_.path()}, "is not an ordinary file");
+  ExpectError({"dump", Pool(), "/dev/null", "--force"}, "is not an ordinary file");
   ExpectError({"dump", Pool(), Path("no/such/folder")}, "No such file");
   ExpectError({"dump", Pool(), "--json"}, "--json needs FILE");
   ExpectError({"dump", Pool(), "--format", "sst"}, "can't go to stdout");

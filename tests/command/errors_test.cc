@@ -93,7 +93,7 @@ TEST_F(ErrorsTest, UnknownFormatsOptionsAndValuesAreNamed) {
     ExpectError(wrong, "--no-such-option");
     if (words[0] == "metrics") continue;  // takes none of the options of the store
     wrong.back() = "--memory-budget=lots";
-    ExpectError(wrong, "is no size");
+    ExpectError(wrong, "is not a size");
     wrong.back() = "--design=nonsense";
     ExpectError(wrong, "nonsense");
   }

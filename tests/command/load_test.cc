@@ -112,9 +112,9 @@ TEST_F(LoadCommandTest, EmptyFileLoadsNothing) {
 TEST_F(LoadCommandTest, BadTsvIsNamedByFileAndLine) {
   ExpectBad("a\t1\nb\n", {}, 2, "no TAB");
   ExpectBad("a\t1\t2\n", {}, 1, "second TAB");
-  ExpectBad("a\t1\n\nb\tx\\q\n", {}, 3, "'\\q' is no escape");
-  ExpectBad("a\tx\\\n", {}, 1, "no escape");
-  ExpectBad("a\tx\\x4\n", {}, 1, "no escape");
+  ExpectBad("a\t1\n\nb\tx\\q\n", {}, 3, "'\\q' is not an escape");
+  ExpectBad("a\tx\\\n", {}, 1, "not an escape");
+  ExpectBad("a\tx\\x4\n", {}, 1, "not an escape");
   ExpectBad("a\\xg0\tx\n", {}, 1, "in the key");
   ExpectBad("61\t6\n", {"--hex"}, 1, "odd number");
   ExpectBad(std::string(140000, 'k') + "\tv\n", {}, 1, "the key has 140,000 bytes");
@@ -185,18 +185,18 @@ TEST_F(LoadCommandTest, JsonFieldsAreChosenByName) {
 TEST_F(LoadCommandTest, BadJsonIsNamedByFileAndLine) {
   const std::vector<std::string> jsonl = {"--format", "jsonl"};
   const std::string good = "{\"key\":\"a\",\"value\":\"1\"}\n";
-  ExpectBad(good + "{\"key\":\"a\",\n", jsonl, 2, "no valid JSON");
-  ExpectBad(good + good + "{\"key\":\"\xFF\",\"value\":1}\n", jsonl, 3, "no valid JSON");
-  ExpectBad("{\"key\":\"\\ud800\",\"value\":1}\n", jsonl, 1, "no valid JSON");
-  ExpectBad(good + "{} {}\n", jsonl, 2, "no valid JSON");
-  ExpectBad("[1]\n", jsonl, 1, "no JSON object");
+  ExpectBad(good + "{\"key\":\"a\",\n", jsonl, 2, "not valid JSON");
+  ExpectBad(good + good + "{\"key\":\"\xFF\",\"value\":1}\n", jsonl, 3, "not valid JSON");
+  ExpectBad("{\"key\":\"\\ud800\",\"value\":1}\n", jsonl, 1, "not valid JSON");
+  ExpectBad(good + "{} {}\n", jsonl, 2, "not valid JSON");
+  ExpectBad("[1]\n", jsonl, 1, "not a JSON object");
   ExpectBad("{\"value\":1}\n", jsonl, 1, "no field \"key\"");
   ExpectBad("{\"key\":\"a\"}\n", jsonl, 1, "no field \"value\"");
   ExpectBad("{\"key\":null,\"value\":1}\n", jsonl, 1, "can't be a key");
   ExpectBad("{\"key\":{\"a\":1},\"value\":1}\n", jsonl, 1, "can't be a key");
   ExpectBad("{\"key\":\"a\",\"key\":\"b\",\"value\":1}\n", jsonl, 1, "occurs twice");
   ExpectBad("{\"key_hex\":\"6\",\"value\":1}\n", jsonl, 1, "odd number");
-  ExpectBad("{\"key_hex\":66,\"value\":1}\n", jsonl, 1, "no string of hex digits");
+  ExpectBad("{\"key_hex\":66,\"value\":1}\n", jsonl, 1, "not a string of hex digits");
 }
 
 TEST_F(LoadCommandTest, Deb822StanzasAreStoredAsTheyAreWritten) {

@@ -128,7 +128,7 @@ TEST_F(MetricsTest, WrongUseIsAnError) {
   ExpectError({"metrics"}, "no POOL");
   Out({"put", Pool(), "a", "1"});
   ExpectError({"metrics", Pool(), "--listen", "0.0.0.0:0"}, "--allow-remote");
-  ExpectError({"metrics", Pool(), "--listen", "x"}, "is no address");
+  ExpectError({"metrics", Pool(), "--listen", "x"}, "is not an address");
   ExpectError({"metrics", Pool(), "--allow-remote"}, "--listen");
   ExpectError({"metrics", Pool(), "--markdown"}, "--markdown");
 }

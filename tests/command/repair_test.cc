@@ -106,7 +106,8 @@ TEST_F(RepairCommandTest, SizeOfAChunkMayBeSaidWhenNoHeaderTellsIt) {
   EXPECT_EQ(Out({"scan", New()}), want);
   // What chunks say of their place does as well.
   const CommandResult guessed = Run({"repair", Pool(), Path("guessed")});
-  EXPECT_NE(guessed.out.find("taken from the places of chunks"), std::string::npos) << guessed.out;
+  EXPECT_NE(guessed.out.find("derived from the positions of chunks"), std::string::npos)
+      << guessed.out;
   EXPECT_EQ(Out({"scan", Path("guessed")}), want);
 }
 

@@ -87,7 +87,7 @@ TEST(MutantTableTest, EveryRowOfTheContractHasTwoMutantsAndEveryKindOfMistakeThr
                            "manifest",
                            "merge begin",
                            "redo batch",
-                           "merges side by side",
+                           "concurrent merges",
                            "updates of a batch",
                            "merge end",
                            "collection: copies",

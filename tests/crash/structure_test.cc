@@ -84,7 +84,7 @@ TEST_F(StructureTest, AnExtentThatNobodyWillFreeIsNoticed) {
   std::memcpy(&header, area_.base() + extent, sizeof header);
   auto* owner = reinterpret_cast<format::EntryHeader*>(area_.base() + header.owner);
   *owner->state_byte() = format::kStateObsolete;
-  EXPECT_NE(Problems().find("nobody will free it"), std::string::npos);
+  EXPECT_NE(Problems().find("nothing will free it"), std::string::npos);
 }
 
 TEST_F(StructureTest, AnExtentWithoutItsChunksIsNoticedAndSoAreItsChunks) {

@@ -98,9 +98,9 @@ def check_includes(path, code):
             elif LAYER_OF[target] == LAYER_OF[folder] and not is_test:
                 yield Problem(str(path), line, f"{folder} must not include its sibling {target}: "
                               "move the shared part below both, or join them in a layer above")
-        elif target in OUTSIDE and not is_test and folder != "tools":
-            yield Problem(str(path), line, f"{folder} must not include {target}: the store does "
-                          "not know its tests and tools")
+        elif target in OUTSIDE and not is_test:
+            yield Problem(str(path), line, f"{folder} must not include {target}: the store and its "
+                          "command do not know tests and benchmarks")
 
 
 def check_design_includes(path, code):

@@ -28,6 +28,11 @@ class LayersTest(TreeCase):
         self.write("src/log/a_test.cc", '// a\n#include "level/table.h"\n')
         self.assertEqual(self.offences(), ["src/log/a_test.cc:2"])
 
+    def test_the_command_does_not_know_benchmarks(self):
+        self.write("tools/get.cc", '// a\n#include "bench/harness/runner.h"\n')
+        self.write("tools/get_test.cc", '// a\n#include "tests/support/folder.h"\n')
+        self.assertEqual(self.offences(), ["tools/get.cc:2"])
+
     def test_the_c_api_and_the_tools_do_not_include_each_other(self):
         self.write("src/capi/c.cc", '// a\n#include "tools/verb.h"\n')
         self.write("tools/get.cc", '// a\n#include "capi/handles.h"\n#include "db/db.h"\n')

@@ -43,10 +43,10 @@ class FlushParts {
   /// These return the entry's place. `height`: 0 is one by chance.
   uint64_t Put(std::string_view key, std::string_view value, uint32_t height = 0,
                uint32_t shard = 0) {
-    return Write(DraftOf(key, value), height, shard);
+    return Write(PendingOf(key, value), height, shard);
   }
   uint64_t Delete(std::string_view key, uint32_t height = 0, uint32_t shard = 0) {
-    return Write(DraftOf(key, "", format::EntryOp::kDelete), height, shard);
+    return Write(PendingOf(key, "", format::EntryOp::kDelete), height, shard);
   }
   index::EntryIndex* tree() const { return memtable->flush_source().entries.get(); }
 
@@ -111,11 +111,11 @@ class FlushParts {
   std::shared_ptr<memtable::DramMemTable> memtable;
 
  private:
-  uint64_t Write(log::PendingEntry draft, uint32_t height, uint32_t shard) {
-    draft.wanted_height = height;
-    const Status s = memtable->Write(shard, &draft, nullptr);
+  uint64_t Write(log::PendingEntry pending, uint32_t height, uint32_t shard) {
+    pending.wanted_height = height;
+    const Status s = memtable->Write(shard, &pending, nullptr);
     EXPECT_TRUE(s.ok()) << s.ToString();
-    return draft.offset;
+    return pending.offset;
   }
   std::vector<uint64_t> Layer(uint32_t head, uint32_t strand, uint32_t layer, size_t most) {
     std::vector<uint64_t> places;

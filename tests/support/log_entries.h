@@ -12,14 +12,14 @@
 
 namespace braid::test {
 
-inline log::PendingEntry DraftOf(std::string_view key, std::string_view value,
-                                 format::EntryOp op = format::EntryOp::kPut) {
-  log::PendingEntry draft;
-  draft.op = op;
-  draft.key = key;
-  draft.value = value;
-  draft.key_hash = base::Hash64(key);
-  return draft;
+inline log::PendingEntry PendingOf(std::string_view key, std::string_view value,
+                                   format::EntryOp op = format::EntryOp::kPut) {
+  log::PendingEntry pending;
+  pending.op = op;
+  pending.key = key;
+  pending.value = value;
+  pending.key_hash = base::Hash64(key);
+  return pending;
 }
 
 /// One log, whose writes get the numbers that follow each other.
@@ -54,7 +54,7 @@ class LogEntries {
     return places;
   }
   uint64_t Put(std::string_view key, std::string_view value, uint32_t shard = 0) {
-    return Append({DraftOf(key, value)}, shard).at(0);
+    return Append({PendingOf(key, value)}, shard).at(0);
   }
 
   /// What the headers of the log's chunks say, those of `shard`.

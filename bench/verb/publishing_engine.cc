@@ -1,4 +1,4 @@
-#include "tools/publishing_engine.h"
+#include "bench/verb/publishing_engine.h"
 
 #include <utility>
 
