@@ -17,6 +17,7 @@
 #include "bench/harness/html_report.h"
 #include "bench/harness/report.h"
 #include "bench/harness/runner.h"
+#include "bench/harness/scenario.h"
 #include "bench/harness/scratch.h"
 
 namespace braid::bench {
@@ -31,6 +32,7 @@ int Fail(std::string_view message) {
 
 struct CompareOptions {
   WorkloadOptions workload;
+  std::string scenario;  // or empty: benchmarks as named
   std::vector<std::string> engines = PeerEngineNames();
   int runs = 3;
   std::string directory;
@@ -187,6 +189,7 @@ class Comparison {
                              {"parameters", OptionsToJson(options_.workload)},
                              {"summary", SummarizeRuns(runs, options_.engines)}};
     report["parameters"]["runs"] = options_.runs;
+    report["parameters"]["scenario"] = options_.scenario;
     report["parameters"]["engines"] = options_.engines;
     for (auto& run : runs) {
       const std::string engine = run.at("engine").get<std::string>();
@@ -244,6 +247,16 @@ int Main(int argc, char** argv) {
   CLI::App app("Runs one workload on braid and on other stores, interleaved, and compares.",
                "braid-compare");
   AddWorkloadFlags(app, &options.workload);
+  std::string scenarios;
+  for (const Scenario& scenario : AllScenarios()) {
+    scenarios += "; " + scenario.name + ": " + scenario.summary;
+  }
+  app.add_option("--scenario", options.scenario,
+                 "A list of benchmarks and a state of the store, instead of --benchmarks and "
+                 "--settle" +
+                     scenarios)
+      ->excludes("--benchmarks")
+      ->excludes("--settle");
   app.add_option("--engines", options.engines, "Which stores, in this order")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -277,6 +290,10 @@ int Main(int argc, char** argv) {
     return 0;
   }
   if (!options.from.empty()) return ReportFrom(options);
+  if (!options.scenario.empty()) {
+    const Status known = ApplyScenario(options.scenario, &options.workload);
+    if (!known.ok()) return Fail(known.message());
+  }
   if (const Status status = Validate(options); !status.ok()) return Fail(status.message());
   if (!options.report_path.empty()) options.workload.sample_millis = kReportSampleMillis;
   return Comparison(options).Run();

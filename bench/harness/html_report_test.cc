@@ -27,10 +27,10 @@ BenchmarkResult SomeResult() {
   for (uint64_t i = 1; i <= 1000; ++i) {
     result.totals.latency[static_cast<size_t>(OperationKind::kWrite)].Record(i * 731);
   }
-  result.counters = {300'771, 123'999, 77'000'000};
+  result.counters = {300'771, 123'999, 77'000'000, 300'771 * 64};
   result.settled = true;
   result.settle_seconds = 0.2;
-  result.settle_counters = {5'000, 60, 0};
+  result.settle_counters = {5'000, 60, 0, 5'000 * 64};
   const auto sample = [](double seconds, uint64_t done, uint64_t flushed, uint64_t merged) {
     ProgressSample made;
     made.seconds = seconds;

@@ -1,0 +1,32 @@
+// Purpose: the benchmark `sustained`: every record is written once, then everything is overwritten
+// again and again without a pause; and what its rounds say.
+// Thread safety: each worker runs its part; the rest is functions without state.
+// Invariants:
+//   1. Each record is written once a round, by the same worker in each round: once all are done,
+//   the
+//      store holds the last generation of each.
+//   2. Round 0 fills; a round ends when the last worker has done its part, and the next has begun.
+// Persistence: the store's own.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "bench/harness/benchmarks.h"
+#include "bench/harness/runner.h"
+
+namespace braid::bench {
+
+/// One worker's part: its records in another pseudo-random order each round.
+Status Sustain(const WorkloadOptions& options, Worker& worker, const Part& part);
+
+/// "rounds", "space" and "series" of a result in rounds: what each round was, what the store took,
+/// and both over time in at most about kMostMoments moments, settling included. `live_bytes`: keys
+/// and values of the data set.
+void AddRoundsToJson(const BenchmarkResult& result, nlohmann::json* json);
+
+inline constexpr size_t kMostMoments = 150;
+
+/// A line a round, for people.
+std::string FormatRounds(const BenchmarkResult& result);
+
+}  // namespace braid::bench
