@@ -14,6 +14,7 @@
 
 #include "bench/compare/summary.h"
 #include "bench/engines/engines.h"
+#include "bench/harness/goals.h"
 #include "bench/harness/html_report.h"
 #include "bench/harness/report.h"
 #include "bench/harness/runner.h"
@@ -199,6 +200,8 @@ class Comparison {
       }
     }
     fmt::print("{}\n", FormatSummary(report["summary"], options_.engines));
+    report["goals"] = JudgeGoals(report);
+    for (const nlohmann::json& goal : report["goals"]) fmt::print("{}\n", FormatGoal(goal));
     for (const std::string& engine : options_.engines) {
       const nlohmann::json& facts = report["engines"][engine];
       fmt::print("{} {}: {}\n", engine, facts["version"].get<std::string>(),
@@ -206,8 +209,31 @@ class Comparison {
       const auto caveat = facts["caveat"].get<std::string>();
       if (!caveat.empty()) fmt::print("  note: {}\n", caveat);
     }
+    KeepOneSeries(&runs);
     report["runs"] = std::move(runs);
     return WriteFiles(report);
+  }
+
+  /// A series over time is drawn of one run of each store, the one that took the median time; the
+  /// others are left out of the file.
+  void KeepOneSeries(nlohmann::json* runs) const {
+    for (const std::string& engine : options_.engines) {
+      std::vector<std::pair<double, nlohmann::json*>> results;
+      for (nlohmann::json& run : *runs) {
+        if (run.at("engine") != engine) continue;
+        for (nlohmann::json& result : run.at("results")) {
+          if (!result.contains("series")) continue;
+          const double settling = result.at("settle_seconds").is_number()
+                                      ? result.at("settle_seconds").get<double>()
+                                      : 0.0;
+          results.emplace_back(result.at("seconds").get<double>() + settling, &result);
+        }
+      }
+      std::sort(results.begin(), results.end());
+      for (size_t i = 0; i < results.size(); ++i) {
+        if (i != (results.size() - 1) / 2) results[i].second->erase("series");
+      }
+    }
   }
 
   int WriteFiles(const nlohmann::json& report) const {

@@ -128,6 +128,7 @@ nlohmann::json ResultToJson(const BenchmarkResult& result) {
                           {{"load_average", result.load.load_average},
                            {"others", result.load.others},
                            {"steal", result.load.steal}}},
+                         {"busy_share", result.load.others + result.load.steal},
                          {"counters", CountersToJson(result.counters)},
                          {"latency", LatencyToJson(result.Latency())}};
   for (size_t i = 0; i < kOperationKinds; ++i) {

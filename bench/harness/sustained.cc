@@ -150,6 +150,19 @@ void AddRoundsToJson(const BenchmarkResult& result, Json* json) {
   (*json)["series"] = SeriesToJson(samples);
   const double all = result.seconds + result.settle_seconds;
   (*json)["ops_per_second_settled"] = PerSecond(result.totals.operations, all);
+  const Json& rounds = (*json)["rounds"];
+  if (rounds.size() > 1) {
+    double slowest = rounds[1].at("ops_per_second").get<double>();
+    const double first = slowest;
+    for (size_t i = 2; i < rounds.size(); ++i) {
+      slowest = std::min(slowest, rounds[i].at("ops_per_second").get<double>());
+    }
+    if (first > 0) (*json)["slowest_round_share"] = slowest / first;
+  }
+  if (samples.empty() || result.live_bytes == 0) return;
+  const Json& space = (*json)["space"];
+  (*json)["rest_bytes_per_live_byte"] = OfLive(space.at("rest_file_bytes"), result);
+  (*json)["peak_bytes_per_live_byte"] = OfLive(space.at("peak_file_bytes"), result);
 }
 
 std::string FormatRounds(const BenchmarkResult& result) {

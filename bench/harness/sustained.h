@@ -20,8 +20,9 @@ namespace braid::bench {
 Status Sustain(const WorkloadOptions& options, Worker& worker, const Part& part);
 
 /// "rounds", "space" and "series" of a result in rounds: what each round was, what the store took,
-/// and both over time in at most about kMostMoments moments, settling included. `live_bytes`: keys
-/// and values of the data set.
+/// and both over time in at most about kMostMoments moments, settling included; and what a summary
+/// has of them: the rate with settling counted, the slowest overwrite for the first, and the bytes
+/// of files for each byte of live keys and values.
 void AddRoundsToJson(const BenchmarkResult& result, nlohmann::json* json);
 
 inline constexpr size_t kMostMoments = 150;
