@@ -120,7 +120,9 @@ def rate_cell(entry):
         return "-"
     rate = entry["ops_per_second"]
     spread = (rate["max"] - rate["min"]) / rate["median"] * 100 if rate["median"] else 0
-    return f"{short(rate['median'] / 1000)} ±{spread / 2:.0f} %"
+    # One run has no spread.
+    return (short(rate["median"] / 1000) + (f" ±{spread / 2:.0f} %" if spread else "")
+            + busy_mark(entry))
 
 
 def rate_table(results, engines):
@@ -233,8 +235,6 @@ def render_scenarios(results):
             lines += [*sustained_table(chosen), "", *goal_table(chosen), ""]
         else:
             lines += [*load_table(chosen, engines_of(chosen)), ""]
-    if any(BUSY in line for line in lines):
-        lines += [f"{BUSY.strip()} other processes, or the hypervisor, had a tenth of the machine or more: no evidence.", ""]
     return lines
 
 
@@ -283,7 +283,8 @@ def volume(results):
     for result in results:
         parameters = result["parameters"]
         parts.append(f"{parameters['key_size']}/{parameters['value_size']}: "
-                     f"{parameters['num']:,} records, {parameters['runs']} runs")
+                     f"{parameters['num']:,} records, "
+                     f"{parameters['runs']} run{'s' if parameters['runs'] > 1 else ''}")
     return "; ".join(dict.fromkeys(parts))
 
 
@@ -311,6 +312,8 @@ def render(results, old):
                   "p99.99 in microseconds / longest in milliseconds, medians.", "",
                   *tail_table(quiet, engines), ""]
     lines += render_scenarios(results)
+    if any(BUSY in line for line in lines):
+        lines += [f"{BUSY.strip()} other processes, or the hypervisor, had a tenth of the machine or more: no evidence.", ""]
     if old:
         lines += ["Against the earlier result, thousands of operations a second.", "",
                   *against_table(old, results), ""]

@@ -369,7 +369,8 @@ TEST(HtmlReportTest, AStoreThatIsOverwrittenIsDrawnOverTimeAndRoundByRound) {
   const std::string page = Render(SustainedDocument());
   EXPECT_EQ(XmlProblem(page), "");
   for (const char* title : {"Throughput", "Space", "Processors in use", "Throughput of each round",
-                            "Processor time a put", "p99.99 of a put", "Longest put"}) {
+                            "Processor time a put", "p99.99 of a put", "Longest put of each round",
+                            "Longest put of each moment"}) {
     EXPECT_TRUE(Holds(page, "<figcaption>" + std::string(title) + "</figcaption>")) << title;
   }
   EXPECT_TRUE(Holds(page, "braid: 4.00 bytes")) << "what files take, for each live byte";

@@ -71,7 +71,11 @@ std::vector<ChartPoint> ValuesOverTime(const Json& result, const char* column, d
   const std::vector<double> seconds = ColumnOf(result, "seconds");
   const std::vector<double> values = ColumnOf(result, column);
   if (values.size() != seconds.size()) return {};
-  return StepsOf(seconds, [&](size_t i, double) { return values[i] * scale; });
+  std::vector<ChartPoint> points =
+      StepsOf(seconds, [&](size_t i, double) { return values[i] * scale; });
+  // Where nothing ended, nothing was the longest; a logarithm has no place for nought.
+  std::erase_if(points, [](const ChartPoint& point) { return point.y <= 0; });
+  return points;
 }
 
 /// A step for each round: 0 to 1 is the fill.
@@ -135,15 +139,18 @@ class OverTimeCards {
   OverTimeCards(const Json& document, const StoreColours& stores)
       : document_(document), stores_(stores) {}
 
-  void OverTime(const char* title, const char* remark, const char* column, bool rate, double scale,
-                ChartAxis y) {
+  enum class Shows { kRate, kValue, kForEachLiveByte };
+
+  void OverTime(const char* title, const char* remark, const char* column, Shows shows,
+                double scale, ChartAxis y) {
     std::vector<ChartSeries> lines;
     for (const auto& [store, colour] : stores_) {
       const Json* result = SeriesResult(document_, store);
       if (result == nullptr) continue;
-      std::vector<ChartPoint> points = rate
+      const double by = shows == Shows::kForEachLiveByte ? Live(*result) : 1;
+      std::vector<ChartPoint> points = shows == Shows::kRate
                                            ? RatesOverTime(*result, column, scale)
-                                           : ValuesOverTime(*result, column, scale / Live(*result));
+                                           : ValuesOverTime(*result, column, scale / by);
       if (!points.empty()) lines.push_back({store, colour, std::move(points)});
     }
     Add(title, remark, TimeAxis(), std::move(y), std::move(lines));
@@ -266,14 +273,15 @@ std::string ScenarioTitle(const std::string& scenario) {
 std::string RenderGoals(const Json& document) {
   const auto goals = document.find("goals");
   if (goals == document.end() || goals->empty()) return {};
-  HtmlTable table({"benchmark", "what", "beside", "seen", "goal", ""});
+  HtmlTable table({"goal", "seen", "wanted", ""});
   for (const Json& goal : *goals) {
     const std::string peer = TextAt(goal, "peer");
     const auto text = [&](const char* key) {
       const double value = NumberAt(goal, key).value_or(0);
       return peer.empty() ? ShortNumber(value) : TimesText(value);
     };
-    table.AddRow({TextAt(goal, "benchmark"), TextAt(goal, "what"), peer.empty() ? "-" : peer,
+    table.AddRow({TextAt(goal, "benchmark") + ": " + TextAt(goal, "what") +
+                      (peer.empty() ? "" : ", beside " + peer),
                   text("value"),
                   (goal.value("at_least", true) ? "\u2265 " : "\u2264 ") + text("goal"),
                   goal.value("met", false) ? "\u2713 met" : "\u2717 missed"});
@@ -283,19 +291,22 @@ std::string RenderGoals(const Json& document) {
 
 std::string RenderOverTime(const Json& document, const StoreColours& stores) {
   OverTimeCards cards(document, stores);
-  cards.OverTime("Throughput", "Nought: all is written, and the store settles.", "operations", true,
-                 1, NumberAxis("puts a second", "/s"));
-  cards.OverTime("Space",
-                 "Bytes that the files take on the medium, for each byte of live keys and values.",
-                 "file_bytes", false, 1, NumberAxis("bytes for each live byte", " bytes"));
+  using Shows = OverTimeCards::Shows;
+  cards.OverTime("Throughput", "Nought: all is written, and the store settles.", "operations",
+                 Shows::kRate, 1, NumberAxis("puts a second", "/s"));
+  cards.OverTime("Longest put of each moment", "A moment is 1/150 of the store's run.",
+                 "longest_ns", Shows::kValue, 1, LatencyAxis());
+  cards.OverTime(
+      "Space", "Bytes that the files take on the medium, for each byte of live keys and values.",
+      "file_bytes", Shows::kForEachLiveByte, 1, NumberAxis("bytes for each live byte", " bytes"));
   cards.OverTime("Processors in use", "The whole process, background threads included.", "cpu_ns",
-                 true, 1e-9, NumberAxis("processors", " processors"));
+                 Shows::kRate, 1e-9, NumberAxis("processors", " processors"));
   cards.OverRounds("Throughput of each round", "", "ops_per_second", 1,
                    NumberAxis("puts a second", "/s"));
   cards.OverRounds("Processor time a put", "The whole process, without settling.",
                    "cpu_ns_per_operation", 1e-3, NumberAxis("microseconds", " \u00b5s"));
   cards.OverRounds("p99.99 of a put", "", "p99_99_ns", 1, LatencyAxis());
-  cards.OverRounds("Longest put", "", "max_ns", 1, LatencyAxis());
+  cards.OverRounds("Longest put of each round", "", "max_ns", 1, LatencyAxis());
   return cards.ToHtml();
 }
 
