@@ -82,7 +82,6 @@ Status Merge(const std::vector<Outcome>& outcomes, int measured, BenchmarkResult
     end = std::max(end, outcome.end);
     result->totals.Merge(outcome.totals);
   }
-  result->begin_nanos = begin;
   result->seconds = static_cast<double>(end - begin) / 1e9;
   return Status::OK();
 }
@@ -247,13 +246,13 @@ Status Runner::RunWorkers(const BenchmarkSpec& spec, BenchmarkResult* result) {
     first_sample.count_down();
   }
   std::this_thread::sleep_for(HeadStart(spec));
-  result->cpu_begin_nanos = ProcessCpuNanos();
+  const uint64_t cpu_begin = ProcessCpuNanos();
   if (spec.extra_writer) {
     readers.wait();
     control.stop = true;
   }
   for (std::thread& thread : pool) thread.join();
-  result->cpu_nanos = ProcessCpuNanos() - result->cpu_begin_nanos;
+  result->cpu_nanos = ProcessCpuNanos() - cpu_begin;
   result->samples = sampler.Stop();
 
   return Merge(outcomes, measured, result);

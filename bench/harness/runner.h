@@ -24,8 +24,6 @@ struct BenchmarkResult {
   int threads = 1;
   double seconds = 0;
   WorkerTotals totals;
-  uint64_t begin_nanos = 0;       ///< when the first worker began; NowNanos()
-  uint64_t cpu_begin_nanos = 0;   ///< ProcessCpuNanos(), then
   uint64_t cpu_nanos = 0;         ///< of the whole process while the workers ran
   uint64_t settle_cpu_nanos = 0;  ///< and while it settled
   MachineLoad load;               ///< beside this process, settling included

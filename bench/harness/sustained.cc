@@ -12,38 +12,27 @@ namespace {
 
 using Json = nlohmann::json;
 
-double RoundSeconds(const BenchmarkResult& result, size_t round) {
-  const std::vector<RoundTotals>& rounds = result.totals.rounds;
-  const uint64_t begin = round == 0 ? result.begin_nanos : rounds[round - 1].end_nanos;
-  return static_cast<double>(rounds[round].end_nanos - std::min(begin, rounds[round].end_nanos)) /
-         1e9;
-}
-
 double PerSecond(uint64_t count, double seconds) {
   return seconds <= 0 ? 0 : static_cast<double>(count) / seconds;
 }
 
 /// Processor time of the process, for each operation of the round.
-double RoundCpuNanos(const BenchmarkResult& result, size_t round) {
-  const std::vector<RoundTotals>& rounds = result.totals.rounds;
-  const uint64_t begin = round == 0 ? result.cpu_begin_nanos : rounds[round - 1].cpu_nanos;
-  const uint64_t count = std::max<uint64_t>(1, rounds[round].latency.count());
-  return static_cast<double>(rounds[round].cpu_nanos - std::min(begin, rounds[round].cpu_nanos)) /
-         static_cast<double>(count);
+double RoundCpuNanos(const RoundTotals& round) {
+  if (round.ops_per_second <= 0) return 0;
+  return round.processors / round.workers / round.ops_per_second * 1e9;
 }
 
 Json RoundsToJson(const BenchmarkResult& result) {
   Json rounds = Json::array();
   for (size_t i = 0; i < result.totals.rounds.size(); ++i) {
-    const Histogram& latency = result.totals.rounds[i].latency;
-    const double seconds = RoundSeconds(result, i);
-    rounds.push_back({{"seconds", seconds},
-                      {"ops_per_second", PerSecond(latency.count(), seconds)},
+    const RoundTotals& round = result.totals.rounds[i];
+    const Histogram& latency = round.latency;
+    rounds.push_back({{"ops_per_second", round.ops_per_second},
                       {"p50_ns", latency.Percentile(50)},
                       {"p99_ns", latency.Percentile(99)},
                       {"p99_99_ns", latency.Percentile(99.99)},
                       {"max_ns", latency.max()},
-                      {"cpu_ns_per_operation", RoundCpuNanos(result, i)}});
+                      {"cpu_ns_per_operation", RoundCpuNanos(round)}});
   }
   return rounds;
 }
@@ -124,6 +113,8 @@ Status Sustain(const WorkloadOptions& options, Worker& worker, const Part& part)
   const uint32_t oldest = worker.dataset().generation() - options.overwrites;
   Histogram& latency = worker.totals().latency[static_cast<size_t>(OperationKind::kWrite)];
   std::vector<RoundTotals> done;
+  uint64_t begin = NowNanos();
+  uint64_t cpu_begin = ProcessCpuNanos();
   Status status;
   for (uint32_t round = 0; round < rounds && status.ok(); ++round) {
     if (count > 0) {
@@ -134,7 +125,13 @@ Status Sustain(const WorkloadOptions& options, Worker& worker, const Part& part)
         return worker.PutVersion(order(next++) * threads + first, oldest + round);
       });
     }
-    done.push_back({NowNanos(), ProcessCpuNanos(), latency});
+    const uint64_t end = NowNanos();
+    const uint64_t cpu_end = ProcessCpuNanos();
+    const double seconds = static_cast<double>(std::max<uint64_t>(1, end - begin)) / 1e9;
+    done.push_back({PerSecond(latency.count(), seconds),
+                    static_cast<double>(cpu_end - cpu_begin) / 1e9 / seconds, 1, latency});
+    begin = end;
+    cpu_begin = cpu_end;
     latency.Clear();
   }
   for (const RoundTotals& round : done) latency.Merge(round.latency);
@@ -168,14 +165,14 @@ void AddRoundsToJson(const BenchmarkResult& result, Json* json) {
 std::string FormatRounds(const BenchmarkResult& result) {
   std::string text;
   for (size_t i = 0; i < result.totals.rounds.size(); ++i) {
-    const Histogram& latency = result.totals.rounds[i].latency;
+    const RoundTotals& round = result.totals.rounds[i];
+    const Histogram& latency = round.latency;
     text += fmt::format(
         "    {:<12} {:>11.0f} ops/s  p50 {:.2f}  p99.99 {:.1f}  max {:.0f}  cpu/op {:.2f}\n",
-        i == 0 ? "fill" : fmt::format("overwrite {}", i),
-        PerSecond(latency.count(), RoundSeconds(result, i)),
+        i == 0 ? "fill" : fmt::format("overwrite {}", i), round.ops_per_second,
         static_cast<double>(latency.Percentile(50)) / 1e3,
         static_cast<double>(latency.Percentile(99.99)) / 1e3,
-        static_cast<double>(latency.max()) / 1e3, RoundCpuNanos(result, i) / 1e3);
+        static_cast<double>(latency.max()) / 1e3, RoundCpuNanos(round) / 1e3);
   }
   const std::vector<ProgressSample> samples = AllSamples(result);
   if (text.empty() || samples.empty()) return text;

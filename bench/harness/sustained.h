@@ -5,7 +5,8 @@
 //   1. Each record is written once a round, by the same worker in each round: once all are done,
 //   the
 //      store holds the last generation of each.
-//   2. Round 0 fills; a round ends when the last worker has done its part, and the next has begun.
+//   2. Round 0 fills; each worker begins the next round as soon as it has done its part of the
+//   last.
 // Persistence: the store's own.
 #pragma once
 

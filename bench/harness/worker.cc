@@ -25,10 +25,9 @@ void WorkerTotals::Merge(const WorkerTotals& other) {
   for (size_t i = 0; i < kOperationKinds; ++i) latency[i].Merge(other.latency[i]);
   rounds.resize(std::max(rounds.size(), other.rounds.size()));
   for (size_t i = 0; i < other.rounds.size(); ++i) {
-    if (other.rounds[i].end_nanos > rounds[i].end_nanos) {
-      rounds[i].end_nanos = other.rounds[i].end_nanos;
-      rounds[i].cpu_nanos = other.rounds[i].cpu_nanos;
-    }
+    rounds[i].ops_per_second += other.rounds[i].ops_per_second;
+    rounds[i].processors += other.rounds[i].processors;
+    rounds[i].workers += other.rounds[i].workers;
     rounds[i].latency.Merge(other.rounds[i].latency);
   }
 }

@@ -53,8 +53,9 @@ struct RunControl {
 
 /// One of several parts of a benchmark that follow one another without a pause.
 struct RoundTotals {
-  uint64_t end_nanos = 0;  ///< when the last of the workers had done its part
-  uint64_t cpu_nanos = 0;  ///< of the whole process, then
+  double ops_per_second = 0;  ///< each worker's over its own part, summed up: workers drift apart
+  double processors = 0;      ///< that the process used during the parts, summed up over workers
+  int workers = 0;
   Histogram latency;
 };
 

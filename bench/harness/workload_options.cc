@@ -122,8 +122,9 @@ Status WorkloadOptions::Validate() const {
   if (multiread_keys < 1 || multiread_keys > 1'000'000) {
     return Status::InvalidArgument("--multiread_keys must be 1 to 1000000");
   }
-  if (overwrites < 1 || overwrites > 1000) {
-    return Status::InvalidArgument("--overwrites must be 1 to 1000");
+  // Each worker keeps a histogram of each round.
+  if (overwrites < 1 || overwrites > 100) {
+    return Status::InvalidArgument("--overwrites must be 1 to 100");
   }
   if (duration < 0) return Status::InvalidArgument("--duration must not be negative");
   if (warmup_percent < 0 || warmup_percent > 100) {
