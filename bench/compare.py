@@ -335,15 +335,20 @@ def render_short(results):
     return (render_short_quiet(quiet) if quiet else "") + render_short_under_load(results, bool(quiet))
 
 
+def runs_text(runs):
+    return "one run" if runs == 1 else f"medians of {runs} interleaved runs"
+
+
 def caption(chosen, engines):
     """What the numbers of these results belong to."""
     parameters, machine = chosen[0]["parameters"], chosen[0]["machine"]
     threads = parameters["threads"]
-    volumes = ", ".join(dict.fromkeys(f"{result['parameters']['num']:,}" for result in chosen))
-    runs = ", ".join(dict.fromkeys(str(result["parameters"]["runs"]) for result in chosen))
+    amounts = {}
+    for result in chosen:
+        amounts.setdefault(result["parameters"]["runs"], []).append(f"{result['parameters']['num']:,}")
+    parts = [f"{runs_text(runs)}: {', '.join(dict.fromkeys(volumes))} records" for runs, volumes in amounts.items()]
     return (f"{threads} thread{'s' if threads > 1 else ''} on {machine['cores']} cores, "
-            + ("one run" if runs == "1" else f"medians of {runs} interleaved runs")
-            + f": {volumes} records of {parameters['key_size']} + {parameters['value_size']} bytes on "
+            f"{'; '.join(parts)} of {parameters['key_size']} + {parameters['value_size']} bytes on "
             f"{machine['filesystem']}"
             + (f"; {OWN} issues real cache-line flushes, as on persistent memory"
                if OWN in engines and parameters["force_media_class"] == "cache_line" else "")
