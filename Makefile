@@ -123,7 +123,7 @@ fresh: $(BUILD)/setup-fresh.stamp ## all of the above commands of a new user, in
 	@python3 -B scripts/fresh.py $(FRESH)
 
 ##@ Measure
-bench: $(BUILD)/setup-bench.stamp build ## measure braid beside other stores; SIZE=medium or full renews the tables
+bench: $(BUILD)/setup-bench.stamp build ## measure braid beside other stores: SIZE=small, SCENARIO=sustained; SIZE=medium or full renews the tables
 	@bash scripts/bench.sh
 
 figures: $(BUILD)/setup-bench.stamp $(BUILD)/setup-figures.stamp build ## run and draw the papers' figures: FIGURE=listdb-29 SCALE=0.1

@@ -26,6 +26,23 @@ OWN = "braid"
 SHORT_SIZES = (16, 100)  # key and value bytes of the short table
 # Its rows: where braid is ahead, and where it is not.
 SHORT_BENCHMARKS = ("fillrandom", "readrandom", "readseq", "seekrandom", "ycsb-a", "ycsb-e")
+# What the short table shows of the other scenarios: scenario, benchmark, metric, what to call it.
+SHORT_UNDER_LOAD = (
+    ("sustained", "sustained", "ops_per_second_settled", "ten overwrites, settling counted"),
+    ("scan-beside-writer", "readseq-beside-writer", "ops_per_second", "readseq while written"),
+    ("scan-beside-writer", "seekrandom-beside-writer", "ops_per_second", "seekrandom while written"),
+    ("scan-beside-writer", "ycsb-e-beside-writer", "ops_per_second", "ycsb-e while written"),
+    ("scan-beside-writer", "readrandom-beside-writer", "ops_per_second", "readrandom while written"),
+)
+AT_REST = "at-rest"
+SCENARIOS = {
+    "scan-at-once": "**At once**: begun as soon as the last put of a load had returned.",
+    "scan-beside-writer": "**While written**: at rest, then while one thread puts 100,000 records a second, then while "
+                          "it overwrites as fast as it can.",
+    "sustained": "**Sustained**: filled, then everything overwritten ten times without a pause.",
+}
+BUSY_SHARE = 0.1  # of the machine, that others had: such a row is marked
+BUSY = " †"
 
 
 class UsageError(Exception):
@@ -56,6 +73,25 @@ def label(result, entry):
             f" | {parameters['threads']}")
 
 
+def scenario_of(result):
+    return result["parameters"].get("scenario") or AT_REST
+
+
+def of_scenario(results, scenario):
+    return [result for result in results if scenario_of(result) == scenario]
+
+
+def busy_mark(entry):
+    share = entry.get("busy_share", {}).get("median", 0)
+    return BUSY if share >= BUSY_SHARE else ""
+
+
+def micros(entry):
+    """Processor time an operation, or nothing where it was not measured."""
+    cost = entry.get("cpu_ns_per_operation", {}).get("median")
+    return f" · {short(cost / 1000)} us" if cost else ""
+
+
 def engines_of(results):
     engines = []
     for result in results:
@@ -84,7 +120,9 @@ def rate_cell(entry):
         return "-"
     rate = entry["ops_per_second"]
     spread = (rate["max"] - rate["min"]) / rate["median"] * 100 if rate["median"] else 0
-    return f"{short(rate['median'] / 1000)} ±{spread / 2:.0f} %"
+    # One run has no spread.
+    return (short(rate["median"] / 1000) + (f" ±{spread / 2:.0f} %" if spread else "")
+            + busy_mark(entry))
 
 
 def rate_table(results, engines):
@@ -101,6 +139,103 @@ def rate_table(results, engines):
             row += ratio_cells(medians, peers)
         rows.append(row)
     return table(header, rows)
+
+
+def cost_cell(entry, metric="ops_per_second"):
+    """Rate, processor time, and whether the machine was busy."""
+    if entry is None or metric not in entry:
+        return "-"
+    return f"{short(entry[metric]['median'] / 1000)}{micros(entry)}{busy_mark(entry)}"
+
+
+def goal_cell(result, benchmark):
+    cells = [f"{'≥' if goal['at_least'] else '≤'} {goal['goal']:.2f} x {goal['peer']}"
+             f"{' at rest' if goal['what'].endswith('at rest') else ''}: {verdict(goal)}"
+             for goal in result.get("goals", ())
+             if goal["benchmark"] == benchmark and goal["what"].startswith("rate")]
+    return "; ".join(cells) or "-"
+
+
+def verdict(goal):
+    return "met" if goal["met"] else f"**missed** ({goal['value']:.2f})"
+
+
+def load_table(results, engines):
+    """A row a benchmark: rates with processor time, ratios, the goal."""
+    peers = [name for name in engines if name != OWN]
+    header = ["benchmark", "key/value", "threads", *engines]
+    header += [f"{OWN} / {peer}" for peer in peers] + [f"{OWN} / best", "goal"]
+    rows = []
+    for result in results:
+        seen = set()
+        for name, by_engine in rows_of([result]):
+            # Loads that only make the data for the next benchmark are shown once.
+            if name in seen:
+                continue
+            seen.add(name)
+            medians = {engine: entry["ops_per_second"]["median"]
+                       for engine, entry in by_engine.items()}
+            rows.append([name, *(cost_cell(by_engine.get(engine)) for engine in engines),
+                         *ratio_cells(medians, peers),
+                         goal_cell(result, name.split(" | ", maxsplit=1)[0])])
+    return table(header, rows)
+
+
+def number_cell(entry, metric, scale=1.0):
+    value = entry.get(metric, {}).get("median")
+    return short(value * scale) if value is not None else "-"
+
+
+def sustained_table(results):
+    """A row a store: what each run of ten overwrites was."""
+    header = ["key/value", "threads", "store", "puts, settling counted", "fill", "first to slowest overwrite",
+              "p99.99, us / longest, ms", "us of processor a put", "bytes a live byte, at rest / at most",
+              "bytes flushed a byte put", "settling, s"]
+    rows = []
+    for result in results:
+        parameters = result["parameters"]
+        for entry in result["summary"]:
+            if not entry.get("rounds"):
+                continue
+            rates = [one["ops_per_second"] / 1000 for one in entry["rounds"]]
+            rows.append([
+                f"{parameters['key_size']}/{parameters['value_size']}", str(parameters["threads"]), entry["engine"],
+                number_cell(entry, "ops_per_second_settled", 1e-3) + busy_mark(entry), short(rates[0]),
+                f"{short(rates[1])} to {short(min(rates[1:]))}" if rates[1:] else "-",
+                f"{number_cell(entry, 'p99_99_ns', 1e-3)} / {number_cell(entry, 'max_ns', 1e-6)}",
+                number_cell(entry, "cpu_ns_per_operation", 1e-3),
+                f"{number_cell(entry, 'rest_bytes_per_live_byte')} / "
+                f"{number_cell(entry, 'peak_bytes_per_live_byte')}",
+                number_cell(entry, "flushed_bytes_per_byte_put"), number_cell(entry, "settle_seconds")])
+    return table(header, rows)
+
+
+def goal_table(results):
+    rows = []
+    for result in results:
+        parameters = result["parameters"]
+        for goal in result.get("goals", ()):
+            rows.append([goal["what"] + (f", beside {goal['peer']}" if goal["peer"] else ""),
+                         f"{parameters['key_size']}/{parameters['value_size']}", str(parameters["threads"]),
+                         f"{goal['value']:.2f}", f"{'≥' if goal['at_least'] else '≤'} {goal['goal']:.2f}",
+                         "met" if goal["met"] else "**missed**"])
+    rows.sort(key=lambda row: row[0])
+    return table(["goal", "key/value", "threads", "seen", "wanted", ""], rows)
+
+
+def render_scenarios(results):
+    lines = []
+    for scenario, title in SCENARIOS.items():
+        chosen = of_scenario(results, scenario)
+        if not chosen:
+            continue
+        lines += [f"{title} Thousands of operations a second · processor time an operation of the whole process; medians."
+                  f" {volume(chosen)}.", ""]
+        if scenario == "sustained":
+            lines += [*sustained_table(chosen), "", *goal_table(chosen), ""]
+        else:
+            lines += [*load_table(chosen, engines_of(chosen)), ""]
+    return lines
 
 
 def ratio_cells(medians, peers):
@@ -148,7 +283,8 @@ def volume(results):
     for result in results:
         parameters = result["parameters"]
         parts.append(f"{parameters['key_size']}/{parameters['value_size']}: "
-                     f"{parameters['num']:,} records, {parameters['runs']} runs")
+                     f"{parameters['num']:,} records, "
+                     f"{parameters['runs']} run{'s' if parameters['runs'] > 1 else ''}")
     return "; ".join(dict.fromkeys(parts))
 
 
@@ -167,11 +303,17 @@ def against_table(old, results):
 
 
 def render(results, old):
-    engines = engines_of(results)
-    lines = [f"Thousands of operations a second, medians; half the spread of the runs behind ±. "
-             f"{volume(results)}.", "", *rate_table(results, engines), "",
-             "p99.99 in microseconds / longest in milliseconds, medians.", "",
-             *tail_table(results, engines), ""]
+    quiet = of_scenario(results, AT_REST)
+    lines = []
+    if quiet:
+        engines = engines_of(quiet)
+        lines += [f"Thousands of operations a second, medians; half the spread of the runs behind ±. "
+                  f"{volume(quiet)}.", "", *rate_table(quiet, engines), "",
+                  "p99.99 in microseconds / longest in milliseconds, medians.", "",
+                  *tail_table(quiet, engines), ""]
+    lines += render_scenarios(results)
+    if any(BUSY in line for line in lines):
+        lines += [f"{BUSY.strip()} other processes, or the hypervisor, had a tenth of the machine or more: no evidence.", ""]
     if old:
         lines += ["Against the earlier result, thousands of operations a second.", "",
                   *against_table(old, results), ""]
@@ -189,6 +331,60 @@ def short_results(results):
 
 
 def render_short(results):
+    quiet = of_scenario(results, AT_REST)
+    return (render_short_quiet(quiet) if quiet else "") + render_short_under_load(results, bool(quiet))
+
+
+def runs_text(runs):
+    return "one run" if runs == 1 else f"medians of {runs} interleaved runs"
+
+
+def caption(chosen, engines):
+    """What the numbers of these results belong to."""
+    parameters, machine = chosen[0]["parameters"], chosen[0]["machine"]
+    threads = parameters["threads"]
+    amounts = {}
+    for result in chosen:
+        amounts.setdefault(result["parameters"]["runs"], []).append(f"{result['parameters']['num']:,}")
+    parts = [f"{runs_text(runs)}: {', '.join(dict.fromkeys(volumes))} records" for runs, volumes in amounts.items()]
+    return (f"{threads} thread{'s' if threads > 1 else ''} on {machine['cores']} cores, "
+            f"{'; '.join(parts)} of {parameters['key_size']} + {parameters['value_size']} bytes on "
+            f"{machine['filesystem']}"
+            + (f"; {OWN} issues real cache-line flushes, as on persistent memory"
+               if OWN in engines and parameters["force_media_class"] == "cache_line" else "")
+            + (f"; commit {machine['commit']}" if machine.get("commit") else ""))
+
+
+def render_short_under_load(results, behind):
+    """Rows of the scenarios in which the store is written, where they were measured."""
+    chosen, rows = [], []
+    for scenario, benchmark, metric, name in SHORT_UNDER_LOAD:
+        measured = of_scenario(results, scenario)
+        for result in short_results(measured) if measured else []:
+            by_engine = {entry["engine"]: entry for entry in result["summary"]
+                         if entry["benchmark"] == benchmark and metric in entry}
+            if by_engine:
+                chosen += [result] if result not in chosen else []
+                rows.append((name, metric, by_engine))
+    if not rows:
+        return ""
+    engines = engines_of(chosen)
+    peers = [engine for engine in engines if engine != OWN]
+    lines = [""] if behind else []
+    lines += [f"While it is written: thousands of operations a second · processor time an operation, background "
+              f"included. {caption(chosen, engines)}.", ""]
+    cells = []
+    for name, metric, by_engine in rows:
+        medians = {engine: entry[metric]["median"] for engine, entry in by_engine.items()}
+        cells.append([name, *(cost_cell(by_engine.get(engine), metric) for engine in engines),
+                      ratio_cells(medians, peers)[-1]])
+    lines += table(["", *engines, f"{OWN} / best other"], cells)
+    if any(BUSY in cell for row in cells for cell in row):
+        lines += ["", f"{BUSY.strip()} the machine was busy with other work: no evidence."]
+    return "\n".join(lines) + "\n"
+
+
+def render_short_quiet(results):
     chosen = short_results(results)
     engines = engines_of(chosen)
     peers = [name for name in engines if name != OWN]
@@ -208,18 +404,7 @@ def render_short(results):
     header = ["", *(f"{name} {versions.get(name, '')}".strip() for name in engines)]
     if compares:
         header.append(f"{OWN} / best other")
-    parameters, machine = chosen[0]["parameters"], chosen[0]["machine"]
-    threads = parameters["threads"]
-    volumes = ", ".join(dict.fromkeys(f"{result['parameters']['num']:,}" for result in chosen))
-    lines = [f"Thousands of operations a second with {threads} thread{'s' if threads > 1 else ''} on "
-             f"{machine['cores']} cores, "
-             + (f"medians of {parameters['runs']} interleaved runs: " if parameters["runs"] > 1
-                else "one run: ") +
-             f"{volumes} records of {parameters['key_size']} + {parameters['value_size']} bytes on "
-             f"{machine['filesystem']}"
-             + (f"; {OWN} issues real cache-line flushes, as on persistent memory"
-                if parameters["force_media_class"] == "cache_line" else "")
-             + (f"; commit {machine['commit']}" if machine.get("commit") else "") + ".", "",
+    lines = [f"Thousands of operations a second with {caption(chosen, engines)}.", "",
              *table(header, [[name, *row] for name, row in rows.items()])]
     notes = dict.fromkeys(f"{name}: {engine['caveat']}." for result in chosen
                           for name, engine in result["engines"].items() if engine.get("caveat"))

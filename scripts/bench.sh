@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
 # Measures braid beside the other stores on this machine: bench.sh [braid-compare flags...]
-#   SIZE=small   about three minutes: 16-byte keys, 100-byte values, 1 and 4 threads (the default)
-#   SIZE=medium  about half an hour: three record sizes, the usual workloads, 5 runs
-#   SIZE=full    hours: three record sizes, all workloads, 5 runs
-# medium and full replace bench/results, and the tables of docs/evidence/benchmarking.md and README.md.
+#   SIZE=small     a minute or two: every scenario with 16-byte keys, 100-byte values, one thread, one run
+#   SIZE=medium    about 40 minutes on two cores: every scenario, three record sizes, 1 thread and one a core
+#   SIZE=full      hours: the same with more records and runs, and all workloads
+#   SCENARIO=NAME,...  only these: at-rest, scan-at-once, scan-beside-writer, sustained
+# Without SIZE the medium one is measured into build/bench. SIZE=medium and SIZE=full, said so, replace those
+# results in bench/results, and the tables of docs/evidence/benchmarking.md and README.md.
 #   BRAID_BIN_DIR  folder of the programs, when it is not build/release/bin
 #   BRAID_TMP      where the data goes; default: /dev/shm when it has room
 #   BRAID_RESULTS  where the JSON and the page go; then no document changes, unless
 #   BRAID_DOCS     is a folder with docs/evidence/benchmarking.md and README.md to write the tables into
 # `make bench` builds first. Flags given here go to every braid-compare, behind those set below, and
-# count instead of them (--num, --runs, --duration).
+# count instead of them (--num, --reads, --runs, --duration).
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-size=${SIZE:-small}
+size=${SIZE:-medium}
+scenarios=${SCENARIO:-at-rest,scan-at-once,scan-beside-writer,sustained}
 bin_dir=${BRAID_BIN_DIR:-build/release/bin}
 compare=$bin_dir/braid-compare
 if [ ! -x "$compare" ]; then
@@ -26,37 +29,53 @@ if [ -z "${BRAID_COMMIT:-}" ] && BRAID_COMMIT=$(git rev-parse --short=12 HEAD 2>
   export BRAID_COMMIT
 fi
 
-all=fillseq,fillrandom,readrandom,multireadrandom,readmissing,readseq,readreverse,seekrandom
-all=$all,overwrite,readwhilewriting,deleterandom
-ycsb=ycsb-a,ycsb-b,ycsb-c,ycsb-d,ycsb-e,ycsb-f
-usual=fillrandom,readrandom,multireadrandom,readseq,seekrandom,$ycsb
-checked_in=yes
+# The flags of a scenario for records of $1 + $2 bytes, or nothing when this size has no such scenario.
+flags_of() {
+  local scenario=$1 value=$2
+  local all=fillseq,fillrandom,readrandom,readzipfian,multireadrandom,readmissing,readseq,readreverse
+  all=$all,seekrandom,overwrite,readwhilewriting,deleterandom
+  local many=1000000 load=1000000 few=600000
+  [ "$value" -lt 1024 ] || { many=300000 && load=200000 && few=150000; }
+  # Equal time for every store: with equal work the fastest would be done before it is measured.
+  case $size/$scenario in
+    small/sustained) echo "--scenario=sustained --num=150000 --runs=1" ;;
+    small/*) echo "--scenario=$scenario --num=150000 --runs=1 --duration=0.15" ;;
+    medium/at-rest) echo "--scenario=at-rest --num=$many --runs=3 --duration=0.3" ;;
+    medium/scan-at-once) echo "--scenario=scan-at-once --num=$load --runs=2 --duration=0.4" ;;
+    medium/scan-beside-writer) echo "--scenario=scan-beside-writer --num=$load --runs=2 --duration=0.4" ;;
+    # One run, since it has ten rounds.
+    medium/sustained) echo "--scenario=sustained --num=$few --runs=1" ;;
+    full/all) echo "--benchmarks=$all --num=$((5 * many)) --runs=5" ;;
+    full/sustained) echo "--scenario=sustained --num=$((5 * few)) --runs=3" ;;
+    full/*) echo "--scenario=$scenario --num=$((5 * many)) --runs=5 --duration=2" ;;
+  esac
+}
+
+IFS=, read -ra names <<<"$scenarios"
+for scenario in "${names[@]}"; do
+  case $scenario in
+    at-rest | scan-at-once | scan-beside-writer | sustained) ;;
+    *)
+      echo "bench: SCENARIO must be at-rest, scan-at-once, scan-beside-writer or sustained, not '$scenario'." >&2
+      exit 2
+      ;;
+  esac
+done
 case $size in
-  small)
-    # name / key bytes / value bytes / runs / benchmarks / how much
-    plans=("small 16 100 3 fillrandom,readrandom,seekrandom,ycsb-a,ycsb-c --num=1000000 --reads=200000")
-    checked_in=
-    ;;
-  medium)
-    # Equal time for every store: with equal work the fastest would be done before it is measured.
-    plans=(
-      "medium 8 8 5 $usual --num=2000000 --duration=0.5"
-      "medium 16 100 5 $usual --num=2000000 --duration=0.5"
-      "medium 16 1024 5 $usual --num=300000 --duration=0.5"
-    )
-    ;;
+  small) sizes=("16 100") ;;
+  medium) sizes=("8 8" "16 100" "16 1024") ;;
   full)
-    plans=(
-      "base 8 8 5 $all --num=5000000" "ycsb 8 8 5 fillrandom,$ycsb --num=5000000 --reads=2000000"
-      "base 16 100 5 $all --num=5000000" "ycsb 16 100 5 fillrandom,$ycsb --num=5000000 --reads=2000000"
-      "base 16 1024 5 $all --num=5000000" "ycsb 16 1024 5 fillrandom,$ycsb --num=5000000 --reads=1000000"
-    )
+    sizes=("8 8" "16 100" "16 1024")
+    [ -n "${SCENARIO:-}" ] || names+=(all)
     ;;
   *)
     echo "bench: SIZE must be small, medium or full, not '$size'." >&2
     exit 2
     ;;
 esac
+# Nothing else makes a document change than asking for a size.
+checked_in=
+case ${SIZE:-} in medium | full) checked_in=yes ;; esac
 
 if [ -n "${BRAID_RESULTS:-}" ]; then
   results=$BRAID_RESULTS
@@ -76,32 +95,38 @@ if [ -n "$tree" ]; then
 fi
 
 cores=$(nproc)
-thread_counts=(1 4)
-if [ "$cores" -lt 4 ]; then
-  echo "bench: this machine has $cores cores: the rows with 4 threads are left out."
-  thread_counts=(1)
-fi
+thread_counts=(1)
+if [ "$cores" -gt 1 ] && [ "$size" != small ]; then thread_counts=(1 "$cores"); fi
 
 # What is there stays until everything was measured.
 mkdir -p "$results"
 fresh=$(mktemp -d "$results/fresh.XXXXXX")
 trap 'rm -rf "$fresh"' EXIT
 written=()
-for plan in "${plans[@]}"; do
-  read -r name key value runs benchmarks much <<<"$plan"
-  for threads in "${thread_counts[@]}"; do
-    json=k$key-v$value-t$threads-$name.json
-    echo
-    echo "== $key-byte keys, $value-byte values, $threads thread(s), $runs runs =="
-    # $much is several flags.
-    # shellcheck disable=SC2086
-    "$compare" --key_size="$key" --value_size="$value" $much --threads="$threads" --runs="$runs" \
-      --benchmarks="$benchmarks" --json="$fresh/$json" "$@"
-    written+=("$json")
+started=$SECONDS
+for record in "${sizes[@]}"; do
+  read -r key value <<<"$record"
+  for scenario in "${names[@]}"; do
+    much=$(flags_of "$scenario" "$value")
+    for threads in "${thread_counts[@]}"; do
+      json=k$key-v$value-t$threads-$scenario.json
+      echo
+      echo "== $scenario: $key-byte keys, $value-byte values, $threads thread(s) =="
+      # $much is several flags.
+      # shellcheck disable=SC2086
+      "$compare" --key_size="$key" --value_size="$value" $much --threads="$threads" \
+        --json="$fresh/$json" "$@"
+      written+=("$json")
+    done
   done
 done
+echo
+echo "bench: measured in $((SECONDS - started)) s."
 
-rm -f "$results"/k*-v*-t*-*.json
+# What was measured replaces what is there of the same scenario, with whatever sizes and threads.
+for scenario in "${names[@]}"; do rm -f "$results"/k*-v*-t*-"$scenario".json; done
+# Names that results at rest had before there were scenarios.
+case " ${names[*]} " in *" at-rest "*) rm -f "$results"/k*-v*-t*-{small,medium,base,ycsb}.json ;; esac
 mv "${written[@]/#/$fresh/}" "$results/"
 # Not among the results that are checked in.
 page=$results/report.html
@@ -109,7 +134,9 @@ if [ "$results" = bench/results ]; then
   mkdir -p build/bench
   page=build/bench/report.html
 fi
-files=("${written[@]/#/$results/}")
+# By key size, value size, scenario and threads.
+mapfile -t files < <(cd "$results" && ls k*-v*-t*-*.json | sort -t- -k1.2,1n -k2.2,2n -k4 -k3.2,3n)
+files=("${files[@]/#/$results/}")
 "$compare" --from="$(IFS=,; echo "${files[*]}")" --report="$page"
 echo
 python3 bench/compare.py "${tables[@]}" "${files[@]}"

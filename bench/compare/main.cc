@@ -14,9 +14,11 @@
 
 #include "bench/compare/summary.h"
 #include "bench/engines/engines.h"
+#include "bench/harness/goals.h"
 #include "bench/harness/html_report.h"
 #include "bench/harness/report.h"
 #include "bench/harness/runner.h"
+#include "bench/harness/scenario.h"
 #include "bench/harness/scratch.h"
 
 namespace braid::bench {
@@ -31,6 +33,7 @@ int Fail(std::string_view message) {
 
 struct CompareOptions {
   WorkloadOptions workload;
+  std::string scenario;  // or empty: benchmarks as named
   std::vector<std::string> engines = PeerEngineNames();
   int runs = 3;
   std::string directory;
@@ -187,6 +190,7 @@ class Comparison {
                              {"parameters", OptionsToJson(options_.workload)},
                              {"summary", SummarizeRuns(runs, options_.engines)}};
     report["parameters"]["runs"] = options_.runs;
+    report["parameters"]["scenario"] = options_.scenario;
     report["parameters"]["engines"] = options_.engines;
     for (auto& run : runs) {
       const std::string engine = run.at("engine").get<std::string>();
@@ -196,6 +200,8 @@ class Comparison {
       }
     }
     fmt::print("{}\n", FormatSummary(report["summary"], options_.engines));
+    report["goals"] = JudgeGoals(report);
+    for (const nlohmann::json& goal : report["goals"]) fmt::print("{}\n", FormatGoal(goal));
     for (const std::string& engine : options_.engines) {
       const nlohmann::json& facts = report["engines"][engine];
       fmt::print("{} {}: {}\n", engine, facts["version"].get<std::string>(),
@@ -203,8 +209,31 @@ class Comparison {
       const auto caveat = facts["caveat"].get<std::string>();
       if (!caveat.empty()) fmt::print("  note: {}\n", caveat);
     }
+    KeepOneSeries(&runs);
     report["runs"] = std::move(runs);
     return WriteFiles(report);
+  }
+
+  /// A series over time is drawn of one run of each store, the one that took the median time; the
+  /// others are left out of the file.
+  void KeepOneSeries(nlohmann::json* runs) const {
+    for (const std::string& engine : options_.engines) {
+      std::vector<std::pair<double, nlohmann::json*>> results;
+      for (nlohmann::json& run : *runs) {
+        if (run.at("engine") != engine) continue;
+        for (nlohmann::json& result : run.at("results")) {
+          if (!result.contains("series")) continue;
+          const double settling = result.at("settle_seconds").is_number()
+                                      ? result.at("settle_seconds").get<double>()
+                                      : 0.0;
+          results.emplace_back(result.at("seconds").get<double>() + settling, &result);
+        }
+      }
+      std::sort(results.begin(), results.end());
+      for (size_t i = 0; i < results.size(); ++i) {
+        if (i != (results.size() - 1) / 2) results[i].second->erase("series");
+      }
+    }
   }
 
   int WriteFiles(const nlohmann::json& report) const {
@@ -244,6 +273,16 @@ int Main(int argc, char** argv) {
   CLI::App app("Runs one workload on braid and on other stores, interleaved, and compares.",
                "braid-compare");
   AddWorkloadFlags(app, &options.workload);
+  std::string scenarios;
+  for (const Scenario& scenario : AllScenarios()) {
+    scenarios += "; " + scenario.name + ": " + scenario.summary;
+  }
+  app.add_option("--scenario", options.scenario,
+                 "A list of benchmarks and a state of the store, instead of --benchmarks and "
+                 "--settle" +
+                     scenarios)
+      ->excludes("--benchmarks")
+      ->excludes("--settle");
   app.add_option("--engines", options.engines, "Which stores, in this order")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -277,6 +316,10 @@ int Main(int argc, char** argv) {
     return 0;
   }
   if (!options.from.empty()) return ReportFrom(options);
+  if (!options.scenario.empty()) {
+    const Status known = ApplyScenario(options.scenario, &options.workload);
+    if (!known.ok()) return Fail(known.message());
+  }
   if (const Status status = Validate(options); !status.ok()) return Fail(status.message());
   if (!options.report_path.empty()) options.workload.sample_millis = kReportSampleMillis;
   return Comparison(options).Run();

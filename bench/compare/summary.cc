@@ -11,6 +11,14 @@ namespace {
 
 const char* const kLatencies[] = {"p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns"};
 
+/// What only some results have.
+const char* const kOptional[] = {
+    "cpu_ns_per_operation", "side_writes_per_second",   "ops_per_second_settled",
+    "settle_seconds",       "slowest_round_share",      "flushed_bytes_per_byte_put",
+    "busy_share",           "rest_bytes_per_live_byte", "peak_bytes_per_live_byte"};
+const char* const kOfRounds[] = {"ops_per_second", "p50_ns", "p99_99_ns", "max_ns",
+                                 "cpu_ns_per_operation"};
+
 /// A benchmark's place in the list, and its name.
 using Row = std::pair<size_t, std::string>;
 
@@ -42,6 +50,13 @@ std::string FormatRate(const nlohmann::json& entry) {
                      rate.at("min").get<double>() / 1000, rate.at("max").get<double>() / 1000);
 }
 
+/// Processor time an operation; a row that was measured on a busy machine has a mark.
+std::string FormatCost(const nlohmann::json& entry) {
+  if (!entry.contains("cpu_ns_per_operation")) return "-";
+  const bool busy = entry.contains("busy_share") && Median(entry, "busy_share") >= 0.1;
+  return fmt::format("{:.2f}{}", Median(entry, "cpu_ns_per_operation") / 1e3, busy ? " BUSY" : "");
+}
+
 std::string FormatLatency(const nlohmann::json& entry) {
   return fmt::format("{:.1f} / {:.1f}", Median(entry, "p99_99_ns") / 1e3,
                      Median(entry, "max_ns") / 1e6);
@@ -58,6 +73,61 @@ std::string FormatRatios(const nlohmann::json& summary, const Row& row,
                         Median(*own, "ops_per_second") / Median(*other, "ops_per_second"), engine);
   }
   return text;
+}
+
+nlohmann::json SampleToJson(const Sample& sample) {
+  return {{"median", sample.median}, {"min", sample.min}, {"max", sample.max}};
+}
+
+/// The result of a store at a place in a run; null when there is none.
+const nlohmann::json* ResultAt(const nlohmann::json& run, size_t position) {
+  const nlohmann::json& results = run.at("results");
+  return position < results.size() ? &results.at(position) : nullptr;
+}
+
+/// The medians of each round over the runs of a store; empty for benchmarks without rounds.
+nlohmann::json SummarizeRounds(const nlohmann::json& runs, const std::string& engine,
+                               size_t position) {
+  std::vector<std::map<std::string, std::vector<double>>> rounds;
+  for (const auto& run : runs) {
+    const nlohmann::json* result = run.at("engine") == engine ? ResultAt(run, position) : nullptr;
+    if (result == nullptr || !result->contains("rounds")) continue;
+    const nlohmann::json& measured = result->at("rounds");
+    rounds.resize(std::max(rounds.size(), measured.size()));
+    for (size_t i = 0; i < measured.size(); ++i) {
+      for (const char* key : kOfRounds) {
+        rounds[i][key].push_back(measured[i].at(key).get<double>());
+      }
+    }
+  }
+  nlohmann::json json = nlohmann::json::array();
+  for (const auto& round : rounds) {
+    nlohmann::json medians;
+    for (const auto& [key, values] : round) medians[key] = Summarize(values).median;
+    json.push_back(std::move(medians));
+  }
+  return json;
+}
+
+/// braid's rate over that of `engine` in each run of both; null for braid itself.
+nlohmann::json RatiosOfRuns(const nlohmann::json& runs, const std::string& engine,
+                            size_t position) {
+  std::map<int, double> own;
+  std::map<int, double> other;
+  for (const auto& run : runs) {
+    const nlohmann::json* result = ResultAt(run, position);
+    if (result == nullptr) continue;
+    const auto rate = result->at("ops_per_second").get<double>();
+    if (run.at("engine") == "braid") own[run.value("run", 0)] = rate;
+    if (run.at("engine") == engine) other[run.value("run", 0)] = rate;
+  }
+  std::vector<double> ratios;
+  for (const auto& [run, rate] : own) {
+    const auto found = other.find(run);
+    if (found != other.end() && found->second > 0) ratios.push_back(rate / found->second);
+  }
+  if (engine == "braid" || ratios.empty()) return {};
+  return SampleToJson(Summarize(ratios));
 }
 
 }  // namespace
@@ -84,6 +154,11 @@ nlohmann::json SummarizeRuns(const nlohmann::json& runs, const std::vector<std::
       for (const char* latency : kLatencies) {
         metrics[latency].push_back(result.at("latency").at(latency).get<double>());
       }
+      for (const char* metric : kOptional) {
+        const auto found = result.find(metric);
+        if (found == result.end() || !found->is_number()) continue;
+        metrics[metric].push_back(found->get<double>());
+      }
     }
   }
   nlohmann::json summary = nlohmann::json::array();
@@ -94,9 +169,12 @@ nlohmann::json SummarizeRuns(const nlohmann::json& runs, const std::vector<std::
       nlohmann::json entry = {
           {"benchmark", names[position]}, {"position", position}, {"engine", engine}};
       for (const auto& [metric, samples] : metrics->second) {
-        const Sample sample = Summarize(samples);
-        entry[metric] = {{"median", sample.median}, {"min", sample.min}, {"max", sample.max}};
+        entry[metric] = SampleToJson(Summarize(samples));
       }
+      nlohmann::json ratios = RatiosOfRuns(runs, engine, position);
+      if (!ratios.is_null()) entry["braid_ratio"] = std::move(ratios);
+      nlohmann::json rounds = SummarizeRounds(runs, engine, position);
+      if (!rounds.empty()) entry["rounds"] = std::move(rounds);
       summary.push_back(std::move(entry));
     }
   }
@@ -105,14 +183,14 @@ nlohmann::json SummarizeRuns(const nlohmann::json& runs, const std::vector<std::
 
 std::string FormatSummary(const nlohmann::json& summary, const std::vector<std::string>& engines) {
   const auto header = [&](const char* title) {
-    std::string line = fmt::format("\n{}\n{:<18}", title, "benchmark");
+    std::string line = fmt::format("\n{}\n{:<26}", title, "benchmark");
     for (const std::string& engine : engines) line += fmt::format("{:>24}", engine);
     return line;
   };
   std::string text = header("thousands of operations a second: median (min-max)");
   text += "  braid's median beside the others'\n";
   for (const Row& row : RowsOf(summary)) {
-    text += fmt::format("{:<18}", row.second);
+    text += fmt::format("{:<26}", row.second);
     for (const std::string& engine : engines) {
       const nlohmann::json* entry = Find(summary, row, engine);
       text += fmt::format("{:>24}", entry != nullptr ? FormatRate(*entry) : "-");
@@ -121,10 +199,22 @@ std::string FormatSummary(const nlohmann::json& summary, const std::vector<std::
   }
   text += header("p99.99 in microseconds / longest in milliseconds, medians") + "\n";
   for (const Row& row : RowsOf(summary)) {
-    text += fmt::format("{:<18}", row.second);
+    text += fmt::format("{:<26}", row.second);
     for (const std::string& engine : engines) {
       const nlohmann::json* entry = Find(summary, row, engine);
       text += fmt::format("{:>24}", entry != nullptr ? FormatLatency(*entry) : "-");
+    }
+    text += "\n";
+  }
+  text += header(
+              "processor time an operation in microseconds, medians; BUSY: others had a tenth of "
+              "the machine or more") +
+          "\n";
+  for (const Row& row : RowsOf(summary)) {
+    text += fmt::format("{:<26}", row.second);
+    for (const std::string& engine : engines) {
+      const nlohmann::json* entry = Find(summary, row, engine);
+      text += fmt::format("{:>24}", entry != nullptr ? FormatCost(*entry) : "-");
     }
     text += "\n";
   }

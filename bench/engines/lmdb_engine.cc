@@ -176,6 +176,16 @@ class LmdbEngine : public KvEngine {
   }
   Status Settle() override { return ConvertResult(mdb_env_sync(env_, 1), "env_sync"); }
   EngineCounters Counters() override { return {}; }
+  std::optional<uint64_t> UsedBytes() override {
+    MDB_envinfo info{};
+    MDB_stat stat{};
+    if (mdb_env_info(env_, &info) != MDB_SUCCESS || mdb_env_stat(env_, &stat) != MDB_SUCCESS) {
+      return std::nullopt;
+    }
+    // Up to the last page: those that are free below it are not told without a walk over their
+    // list.
+    return (info.me_last_pgno + 1) * stat.ms_psize;
+  }
   Status Close() override {
     if (env_ != nullptr) mdb_env_close(env_);
     env_ = nullptr;

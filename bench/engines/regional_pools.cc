@@ -158,11 +158,12 @@ Status RegionalPools::Settle() {
 }
 
 EngineCounters RegionalPools::Counters() const {
-  EngineCounters sum{0, 0, 0};
+  EngineCounters sum{0, 0, 0, 0};
   for (const Statistics& pool : PoolStatistics()) {
     *sum.lines_flushed += pool.lines_flushed;
     *sum.fences += pool.fences;
     *sum.stall_nanos += pool.stall_micros * 1000;
+    *sum.bytes_written += pool.lines_flushed * 64;
   }
   return sum;
 }

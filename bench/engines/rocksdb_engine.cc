@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "bench/engines/leveldb_shaped.h"
+#include "bench/harness/process_use.h"
 
 namespace braid::bench {
 namespace {
@@ -92,7 +93,10 @@ class RocksDbEngine : public KvEngine {
     return Status::OK();
   }
 
-  EngineCounters Counters() override { return {std::nullopt, std::nullopt, StallNanos()}; }
+  EngineCounters Counters() override {
+    // It writes its files with write(2), and nothing else of this process writes much.
+    return {std::nullopt, std::nullopt, StallNanos(), ProcessWrittenBytes()};
+  }
 
   Status Close() override {
     if (!db_) return Status::OK();

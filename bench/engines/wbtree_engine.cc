@@ -137,6 +137,7 @@ class WbTreeEngine : public KvEngine {
     EngineCounters counters;
     counters.lines_flushed = statistics.lines_flushed;
     counters.fences = statistics.fences;
+    counters.bytes_written = statistics.lines_flushed * 64;
     return counters;
   }
   Status Close() override {

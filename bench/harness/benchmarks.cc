@@ -1,8 +1,11 @@
 #include "bench/harness/benchmarks.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
+#include <thread>
 
+#include "bench/harness/sustained.h"
 #include "bench/harness/worker.h"
 #include "bench/harness/zipfian.h"
 
@@ -94,6 +97,11 @@ Status ReadRandom(const WorkloadOptions& options, Worker& worker, const Part& pa
   return worker.Loop(part.steps, [&](OperationKind*) { return worker.Get(chooser.Next()); });
 }
 
+Status ReadZipfian(const WorkloadOptions& options, Worker& worker, const Part& part) {
+  Chooser chooser(options, "zipfian", worker);
+  return worker.Loop(part.steps, [&](OperationKind*) { return worker.Get(chooser.Next()); });
+}
+
 Status MultiReadRandom(const WorkloadOptions& options, Worker& worker, const Part& part) {
   Chooser chooser(options, "uniform", worker);
   const uint64_t many = options.multiread_keys;
@@ -146,6 +154,56 @@ Status ReadWhileWriting(const WorkloadOptions& options, Worker& worker, const Pa
     Status status = worker.Put(chooser.Next());
     if (!status.ok()) return status;
   }
+  return Status::OK();
+}
+
+/// Waits for the moments of a writer that is to put `rate` records a second, a burst a millisecond:
+/// one that spins would take a processor from the others.
+class Pace {
+ public:
+  explicit Pace(uint64_t rate) : rate_(rate), begin_(NowNanos()) {}
+  void Wait() {
+    if (rate_ == 0 || done_++ < allowed_) return;
+    for (;;) {
+      const uint64_t millis = (NowNanos() - begin_) / 1'000'000 + 1;
+      allowed_ = millis * rate_ / 1000;
+      if (done_ <= allowed_) return;
+      const uint64_t due = begin_ + millis * 1'000'000;
+      const uint64_t now = NowNanos();
+      if (due > now) std::this_thread::sleep_for(std::chrono::nanoseconds(due - now));
+    }
+  }
+
+ private:
+  uint64_t rate_;
+  uint64_t begin_;
+  uint64_t done_ = 0;
+  uint64_t allowed_ = 0;
+};
+
+/// The side writer: overwrites random records, `rate` a second, or as fast as it can when that is
+/// 0.
+Status OverwriteBeside(Worker& worker, uint64_t rate) {
+  Histogram& latency = worker.totals().latency[static_cast<size_t>(OperationKind::kWrite)];
+  Pace pace(rate);
+  while (!worker.stopped()) {
+    pace.Wait();
+    const uint64_t number = worker.random().Uniform(worker.dataset().limit());
+    const uint64_t begin = NowNanos();
+    Status status = worker.Put(number);
+    if (!status.ok()) return status;
+    latency.Record(NowNanos() - begin);
+  }
+  return Status::OK();
+}
+
+/// Full scans one after another, for as long as other benchmarks run; one without a duration.
+Status ScanAgainAndAgain(const WorkloadOptions& options, Worker& worker, const Part&) {
+  const uint64_t end = NowNanos() + static_cast<uint64_t>(options.duration * 1e9);
+  do {
+    Status status = worker.FullScan(false, options.reads.value_or(~uint64_t{0}));
+    if (!status.ok()) return status;
+  } while (NowNanos() < end && !worker.stopped());
   return Status::OK();
 }
 
@@ -220,6 +278,59 @@ BenchmarkSpec MixSpec(const char* name, const char* summary, BenchmarkBody body)
   return spec;
 }
 
+/// `body` on all threads beside one more that overwrites.
+BenchmarkSpec BesideSpec(const char* name, const char* summary, const BenchmarkBody& body,
+                         uint64_t rate) {
+  BenchmarkSpec spec =
+      MixSpec(name, summary,
+              [body, rate](const WorkloadOptions& options, Worker& worker, const Part& part) {
+                return part.index < options.threads ? body(options, worker, part)
+                                                    : OverwriteBeside(worker, rate);
+              });
+  spec.extra_writer = true;
+  spec.head_start = true;
+  spec.never_settles = true;
+  return spec;
+}
+
+/// Each reading benchmark beside a writer as fast as it can be, and beside one of a steady rate.
+void AddBesideSpecs(std::vector<BenchmarkSpec>* specs) {
+  constexpr uint64_t kSteadyRate = 100'000;
+  struct Reads {
+    const char* fast;
+    const char* steady;
+    const char* summary;
+    BenchmarkBody body;
+    bool scans_all;
+  };
+  const Reads all[] = {
+      {"readseq-beside-writer", "readseq-beside-100k", "read all records in order beside a writer",
+       ScanAgainAndAgain, true},
+      {"seekrandom-beside-writer", "seekrandom-beside-100k",
+       "seek to a random key and read on beside a writer", SeekRandom, false},
+      {"ycsb-e-beside-writer", "ycsb-e-beside-100k", "ycsb-e beside a writer",
+       Ycsb({.insert = 5, .scans = true}), false},
+      {"readrandom-beside-writer", "readrandom-beside-100k", "get random keys beside a writer",
+       ReadRandom, false},
+  };
+  for (const Reads& reads : all) {
+    specs->push_back(BesideSpec(reads.steady, reads.summary, reads.body, kSteadyRate));
+    specs->back().scans_all = reads.scans_all;
+  }
+  for (const Reads& reads : all) {
+    specs->push_back(BesideSpec(reads.fast, reads.summary, reads.body, 0));
+    specs->back().scans_all = reads.scans_all;
+  }
+}
+
+BenchmarkSpec SustainedSpec() {
+  BenchmarkSpec spec =
+      WriteSpec("sustained", "write every record, then overwrite all of them ten times, no pause",
+                Sustain, true);
+  spec.in_rounds = true;
+  return spec;
+}
+
 std::vector<BenchmarkSpec> MakeBenchmarks() {
   BenchmarkSpec delete_random =
       WriteSpec("deleterandom", "delete random keys", DeleteRandom, false);
@@ -228,12 +339,13 @@ std::vector<BenchmarkSpec> MakeBenchmarks() {
       "readwhilewriting", "get random keys while one more thread overwrites", ReadWhileWriting);
   read_while_writing.extra_writer = true;
   BenchmarkSpec ycsb_c = ReadSpec("ycsb-c", "100 % get", Ycsb({}), false);
-  return {
+  std::vector<BenchmarkSpec> specs = {
       WriteSpec("fillseq", "write every record once, in order", FillSeq, true),
       WriteSpec("fillrandom", "write every record once, in random order", FillRandom, true),
       WriteSpec("ycsb-load", "the same as fillrandom", FillRandom, true),
       WriteSpec("overwrite", "write random existing keys", Overwrite, false),
       ReadSpec("readrandom", "get random keys", ReadRandom, false),
+      ReadSpec("readzipfian", "get Zipfian keys", ReadZipfian, false),
       ReadSpec("multireadrandom", "get many random keys with one call", MultiReadRandom, false),
       ReadSpec("readmissing", "get keys that are not there", ReadMissing, false),
       ReadSpec("readseq", "read all records in order", ReadSeq, true),
@@ -247,7 +359,10 @@ std::vector<BenchmarkSpec> MakeBenchmarks() {
       MixSpec("ycsb-d", "95 % get of the latest, 5 % insert", Ycsb({.insert = 5, .latest = true})),
       MixSpec("ycsb-e", "95 % scan of up to 100, 5 % insert", Ycsb({.insert = 5, .scans = true})),
       MixSpec("ycsb-f", "50 % get, 50 % read-modify-write", Ycsb({.read_modify_write = 50})),
+      SustainedSpec(),
   };
+  AddBesideSpecs(&specs);
+  return specs;
 }
 
 /// One for each share; too many to be listed.

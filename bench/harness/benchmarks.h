@@ -31,9 +31,12 @@ struct BenchmarkSpec {
   bool writes = false;
   bool deletes = false;
   bool reads = false;
-  bool warms_up = false;      ///< its body can run before the clock starts without changing data
-  bool scans_all = false;     ///< each worker reads everything
-  bool extra_writer = false;  ///< a worker more, which overwrites until the others are done
+  bool warms_up = false;       ///< its body can run before the clock starts without changing data
+  bool scans_all = false;      ///< each worker reads everything
+  bool extra_writer = false;   ///< a worker more, which overwrites until the others are done
+  bool head_start = false;     ///< the extra writer begins kWriterHeadStart before the others
+  bool in_rounds = false;      ///< writes everything 1 + options.overwrites times, see sustained.h
+  bool never_settles = false;  ///< nobody waits for background work behind it, --settle or not
 };
 
 const std::vector<BenchmarkSpec>& AllBenchmarks();

@@ -9,6 +9,8 @@
 namespace braid::bench {
 namespace {
 
+constexpr uint64_t kLineBytes = 64;
+
 class BraidSession : public KvSession {
  public:
   BraidSession(DB* db, bool sync) : db_(db) { write_options_.sync = sync; }
@@ -95,7 +97,8 @@ class BraidEngine : public KvEngine {
 
   EngineCounters Counters() override {
     const Statistics statistics = db_->GetStatistics();
-    return {statistics.lines_flushed, statistics.fences, statistics.stall_micros * 1000};
+    return {statistics.lines_flushed, statistics.fences, statistics.stall_micros * 1000,
+            statistics.lines_flushed * kLineBytes};
   }
 
   std::vector<EngineField> Fields() override {
@@ -105,6 +108,8 @@ class BraidEngine : public KvEngine {
     }
     return fields;
   }
+
+  std::optional<uint64_t> UsedBytes() override { return db_->GetStatistics().pool_used_bytes; }
 
   Status Close() override {
     if (!db_) return Status::OK();

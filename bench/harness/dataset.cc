@@ -19,9 +19,9 @@ void Dataset::AssumeExisting() {
   versions_ = VersionRange{};
 }
 
-void Dataset::BeginWrites() {
+void Dataset::BeginWrites(uint32_t generations) {
   // A store with unknown data already allows all generations.
-  if (versions_.newest != VersionRange{}.newest) ++versions_.newest;
+  if (versions_.newest != VersionRange{}.newest) versions_.newest += generations;
   empty_ = false;
   if (deleted_ != nullptr) {
     // Deleted keys come back one by one from now on; which ones is not recorded.

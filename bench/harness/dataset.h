@@ -32,8 +32,9 @@ class Dataset {
 
   /// The store already holds data: any generation, and any key may be missing.
   void AssumeExisting();
-  /// Starts a write benchmark; its values carry the generation that generation() tells.
-  void BeginWrites();
+  /// Starts a write benchmark; its values carry the generation that generation() tells, or, with
+  /// several, one of the last `generations` up to it.
+  void BeginWrites(uint32_t generations = 1);
   uint32_t generation() const { return versions_.newest; }
   /// Every number in [0, num) was written by the benchmark that BeginWrites started. `fresh`: into
   /// an empty store.

@@ -5,7 +5,9 @@
 #include <map>
 
 #include "bench/harness/html_parts.h"
+#include "bench/harness/html_scenario.h"
 #include "bench/harness/html_text.h"
+#include "bench/harness/process_use.h"
 
 namespace braid::bench {
 namespace {
@@ -41,6 +43,14 @@ class Summary {
     const auto own = std::find(engines_.begin(), engines_.end(), kOwn);
     if (at == own) return own == engines_.end() ? static_cast<int>(engines_.size()) : 0;
     return static_cast<int>(at - engines_.begin()) + (at < own ? 1 : 0);
+  }
+  /// The stores with their colours, braid first.
+  StoreColours Stores() const {
+    StoreColours stores;
+    for (const std::string& engine : engines_) stores.emplace_back(engine, Colour(engine));
+    std::sort(stores.begin(), stores.end(),
+              [](const auto& a, const auto& b) { return a.second < b.second; });
+    return stores;
   }
   const std::map<size_t, std::string>& names() const { return names_; }
   const Json* Entry(size_t position, const std::string& engine) const {
@@ -95,6 +105,8 @@ std::string RateCell(const Json& entry) {
   if (least && most && *median > 0 && *most > *least) {
     text += fmt::format(" \u00b1{:.0f} %", (*most - *least) / *median * 50);
   }
+  if (NumberAt(entry, "busy_share/median").value_or(0) >= MachineLoad::kBusyShare)
+    text += " \u2020";
   return text;
 }
 
@@ -115,6 +127,10 @@ std::string RateTable(const Summary& summary) {
       if (!summary.has_own() || engine == kOwn) continue;
       const std::optional<double> ratio = summary.Ratio(position, engine);
       row.push_back(ratio ? TimesText(*ratio) : "-");
+      // The ratio of the medians; behind it the median of the ratios of single runs.
+      const Json* entry = summary.Entry(position, engine);
+      const auto median = entry == nullptr ? std::nullopt : NumberAt(*entry, "braid_ratio/median");
+      if (ratio && median) row.back() += " / " + TimesText(*median);
     }
     table.AddRow(std::move(row));
   }
@@ -212,8 +228,15 @@ std::string RenderCompare(const Json& document) {
            Section("Machine and parameters", MachineAndParameters(document));
   }
   std::string html;
+  html += Section("Goals", RenderGoals(document));
+  html += Section("Over time, and round by round", RenderOverTime(document, summary.Stores()));
   html += Section("Ratios", summary.has_own() ? Grid(Ratios(summary)) : "");
-  html += Section("Operations a second: median, half the spread of the runs", RateTable(summary));
+  html += Section("While it is written", RenderBeside(document, summary.Stores()));
+  html += Section("Processor time", RenderCosts(document, summary.Stores()));
+  html += Section(
+      "Operations a second: median, half the spread of the runs; ratio of medians / median of "
+      "ratios",
+      RateTable(summary));
   html += Section("Tails: p99.99 / longest, medians", TailTable(summary));
   html += Section("Operations over time, first run", Throughput(document, summary));
   html += Section("Latency, medians of the runs", Latencies(summary));

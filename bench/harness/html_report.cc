@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "bench/harness/html_parts.h"
+#include "bench/harness/html_scenario.h"
 #include "bench/harness/html_text.h"
 
 namespace braid::bench {
@@ -94,7 +95,9 @@ constexpr const char* kFooter =
     "Latencies are those of single operations, background work running beside them; a step of "
     "readseq and readreverse is 64 records, of a batch the batch. Lines are cache lines written "
     "back to the medium. Rates over time are averages of their interval; point at a chart for its "
-    "values. Absolute figures belong to the machine; a difference within the spread of the runs "
+    "values. \u2020: other processes or the "
+    "hypervisor had a tenth of the machine or more. Absolute figures belong to the machine; a "
+    "difference within the spread of the runs "
     "is none.";
 
 bool IsCompare(const nlohmann::json& document) {
@@ -135,6 +138,9 @@ Result<std::string> RenderDocument(const nlohmann::json& document, bool alone) {
   std::string workload = WorkloadTitle(parameters);
   if (const auto runs = NumberAt(parameters, "runs")) {
     workload += ", " + GroupedText(*runs) + (*runs == 1 ? " run" : " runs of each, interleaved");
+  }
+  if (const std::string scenario = TextAt(parameters, "scenario"); !scenario.empty()) {
+    workload = ScenarioTitle(scenario) + " \u00b7 " + workload;
   }
   std::string html;
   if (alone) {

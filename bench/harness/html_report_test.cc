@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "bench/harness/goals.h"
 #include "bench/harness/html_parts.h"
 #include "bench/harness/html_text.h"
 #include "bench/harness/report.h"
@@ -27,10 +28,10 @@ BenchmarkResult SomeResult() {
   for (uint64_t i = 1; i <= 1000; ++i) {
     result.totals.latency[static_cast<size_t>(OperationKind::kWrite)].Record(i * 731);
   }
-  result.counters = {300'771, 123'999, 77'000'000};
+  result.counters = {300'771, 123'999, 77'000'000, 300'771 * 64};
   result.settled = true;
   result.settle_seconds = 0.2;
-  result.settle_counters = {5'000, 60, 0};
+  result.settle_counters = {5'000, 60, 0, 5'000 * 64};
   const auto sample = [](double seconds, uint64_t done, uint64_t flushed, uint64_t merged) {
     ProgressSample made;
     made.seconds = seconds;
@@ -325,6 +326,96 @@ TEST(HtmlReportTest, ComparisonsWithoutBraidHaveNoRatios) {
   const std::string page = Render(document);
   EXPECT_EQ(XmlProblem(page), "");
   EXPECT_FALSE(Holds(page, "<h3>Ratios</h3>"));
+}
+
+/// A comparison of stores that are overwritten again and again: two rounds, two stores.
+Json SustainedDocument() {
+  Json document = CompareDocument();
+  document["parameters"]["scenario"] = "sustained";
+  document["parameters"]["engines"] = {"lmdb", "braid"};
+  document["machine"]["cores"] = 2;
+  document["parameters"]["threads"] = 1;
+  document["summary"] = Json::array();
+  document["runs"] = Json::array();
+  for (const char* engine : {"lmdb", "braid"}) {
+    const double rate = engine == std::string("braid") ? 600'000 : 300'000;
+    Json entry = SummaryEntry("sustained", 0, engine, rate);
+    entry["ops_per_second_settled"] = {{"median", rate / 2}};
+    entry["cpu_ns_per_operation"] = {{"median", 1800}};
+    entry["peak_bytes_per_live_byte"] = {{"median", 1.9}};
+    entry["busy_share"] = {{"median", 0.5}};
+    const Json round = {{"ops_per_second", rate},
+                        {"p99_99_ns", 5000},
+                        {"max_ns", 90'000},
+                        {"cpu_ns_per_operation", 1800}};
+    entry["rounds"] = {round, round};
+    document["summary"].push_back(entry);
+    Json result = ResultToJson(SomeResult());
+    result.erase("samples");
+    result.erase("settle_samples");
+    result["space"] = {{"live_bytes", 1000}};
+    result["series"] = {{"seconds", {0, 1, 2}},
+                        {"operations", {0, 500, 1000}},
+                        {"cpu_ns", {0, 1'500'000'000, 2'000'000'000}},
+                        {"file_bytes", {1000, 4000, 2000}},
+                        {"longest_ns", {0, 50, 60}}};
+    document["runs"].push_back({{"engine", engine}, {"results", Json::array({result})}});
+  }
+  document["goals"] = JudgeGoals(document);
+  return document;
+}
+
+TEST(HtmlReportTest, AStoreThatIsOverwrittenIsDrawnOverTimeAndRoundByRound) {
+  const std::string page = Render(SustainedDocument());
+  EXPECT_EQ(XmlProblem(page), "");
+  for (const char* title : {"Throughput", "Space", "Processors in use", "Throughput of each round",
+                            "Processor time a put", "p99.99 of a put", "Longest put of each round",
+                            "Longest put of each moment"}) {
+    EXPECT_TRUE(Holds(page, "<figcaption>" + std::string(title) + "</figcaption>")) << title;
+  }
+  EXPECT_TRUE(Holds(page, "braid: 4.00 bytes")) << "what files take, for each live byte";
+  EXPECT_TRUE(Holds(page, "braid: 1.50 processors"));
+  EXPECT_TRUE(Holds(page, "lmdb: 500/s"));
+  EXPECT_TRUE(Holds(page, "overwrite 1&#10;braid: 600 k/s"));
+  EXPECT_TRUE(Holds(page, "\u2020")) << "the machine was busy";
+}
+
+TEST(HtmlReportTest, GoalsAreJudgedAndShown) {
+  const Json document = SustainedDocument();
+  const auto judged = [&](const std::string& what, const std::string& peer) {
+    for (const Json& goal : document.at("goals")) {
+      if (TextAt(goal, "what") == what && TextAt(goal, "peer") == peer) return goal;
+    }
+    return Json();
+  };
+  EXPECT_EQ(judged("rate, settling counted", "lmdb").value("met", true), false);
+  EXPECT_DOUBLE_EQ(judged("rate, settling counted", "lmdb").value("value", 0.0), 2);
+  EXPECT_TRUE(judged("rate, settling counted", "rocksdb").is_null()) << "it was not measured";
+  EXPECT_EQ(judged("bytes for each live byte, at most", "").value("met", false), true);
+  EXPECT_EQ(judged("processor time a put, us", "").value("goal", 0.0), 1.5);
+  EXPECT_FALSE(judged("longest put, ms", "").is_null()) << "one thread on two cores";
+  const std::string page = Render(document);
+  EXPECT_TRUE(Holds(page, "missed</td>"));
+  EXPECT_TRUE(Holds(page, "met</td>"));
+
+  Json full = document;
+  full["parameters"]["threads"] = 2;
+  for (const Json& goal : JudgeGoals(full)) EXPECT_NE(TextAt(goal, "what"), "longest put, ms");
+}
+
+TEST(HtmlReportTest, RatesBesideAWriterAreSharesOfThoseAtRest) {
+  Json document = CompareDocument();
+  document["parameters"]["scenario"] = "scan-beside-writer";
+  document["summary"] = Json::array();
+  for (const char* engine : {"lmdb", "braid"}) {
+    document["summary"].push_back(SummaryEntry("readseq", 0, engine, 8'000'000));
+    document["summary"].push_back(SummaryEntry("readseq-beside-writer", 1, engine, 2'000'000));
+    document["summary"].back()["side_writes_per_second"] = {{"median", 123'000}};
+  }
+  const std::string page = Render(document);
+  EXPECT_EQ(XmlProblem(page), "");
+  EXPECT_TRUE(Holds(page, ">25 %</text>"));
+  EXPECT_TRUE(Holds(page, ">123 k</text>"));
 }
 
 TEST(HtmlReportTest, SeveralResultsShareAPage) {

@@ -37,6 +37,7 @@ struct EngineCounters {
   std::optional<uint64_t> lines_flushed;
   std::optional<uint64_t> fences;
   std::optional<uint64_t> stall_nanos;
+  std::optional<uint64_t> bytes_written;  ///< to the medium, as far as it can be told
 };
 
 /// A counter or a current value that a store tells, by its name.
@@ -96,6 +97,8 @@ class KvEngine {
   virtual EngineCounters Counters() = 0;
   /// Everything the store tells about itself; beside running sessions, too.
   virtual std::vector<EngineField> Fields() { return {}; }
+  /// Bytes of its files that the store has a use for, where it tells; beside sessions, too.
+  virtual std::optional<uint64_t> UsedBytes() { return std::nullopt; }
   /// Sessions must be gone.
   virtual Status Close() = 0;
 };

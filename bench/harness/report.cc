@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "bench/harness/sustained.h"
+
 namespace braid::bench {
 namespace {
 
@@ -29,7 +31,8 @@ nlohmann::json OptionalToJson(const std::optional<uint64_t>& value) {
 nlohmann::json CountersToJson(const EngineCounters& counters) {
   return {{"lines_flushed", OptionalToJson(counters.lines_flushed)},
           {"fences", OptionalToJson(counters.fences)},
-          {"stall_ns", OptionalToJson(counters.stall_nanos)}};
+          {"stall_ns", OptionalToJson(counters.stall_nanos)},
+          {"bytes_written", OptionalToJson(counters.bytes_written)}};
 }
 
 /// Columns: the seconds, and a row of numbers for each kind of operation and field.
@@ -52,6 +55,11 @@ nlohmann::json SettleSamplesToJson(const std::vector<ProgressSample>& samples) {
   nlohmann::json json = SamplesToJson(samples);
   json.erase("done");
   return json;
+}
+
+double SideRate(const BenchmarkResult& result) {
+  return result.side_seconds <= 0 ? 0
+                                  : static_cast<double>(result.side_writes) / result.side_seconds;
 }
 
 double PerOperation(uint64_t count, const BenchmarkResult& result) {
@@ -87,15 +95,21 @@ std::string FormatResult(const BenchmarkResult& result) {
   if (const std::optional<double> amplification = result.WriteAmplification()) {
     line += fmt::format("  flushed/put bytes {:.2f}", *amplification);
   }
+  line += fmt::format("  cpu/op {:.2f}", result.CpuNanosPerOperation() / 1e3);
   if (result.settled) line += fmt::format("  settle {:.2f} s", result.settle_seconds);
   if (result.totals.found + result.totals.not_found > 0) {
     line += fmt::format("  ({} of {} found)", result.totals.found,
                         result.totals.found + result.totals.not_found);
   }
   if (result.side_writes > 0) {
-    line += fmt::format("  writer {:.0f} ops/s",
-                        static_cast<double>(result.side_writes) / result.seconds);
+    line += fmt::format("  writer {:.0f} ops/s, p99.99 {:.1f}", SideRate(result),
+                        Micros(result.side_latency.Percentile(99.99)));
   }
+  if (result.load.busy()) {
+    line += fmt::format("  BUSY: others had {:.0f} % of the machine",
+                        (result.load.others + result.load.steal) * 100);
+  }
+  if (const std::string rounds = FormatRounds(result); !rounds.empty()) line += "\n" + rounds;
   return line;
 }
 
@@ -109,6 +123,12 @@ nlohmann::json ResultToJson(const BenchmarkResult& result) {
                          {"not_found", result.totals.not_found},
                          {"bytes_written", result.totals.bytes_written},
                          {"side_writes", result.side_writes},
+                         {"cpu_ns_per_operation", result.CpuNanosPerOperation()},
+                         {"load",
+                          {{"load_average", result.load.load_average},
+                           {"others", result.load.others},
+                           {"steal", result.load.steal}}},
+                         {"busy_share", result.load.others + result.load.steal},
                          {"counters", CountersToJson(result.counters)},
                          {"latency", LatencyToJson(result.Latency())}};
   for (size_t i = 0; i < kOperationKinds; ++i) {
@@ -116,8 +136,16 @@ nlohmann::json ResultToJson(const BenchmarkResult& result) {
     if (kind.count() == 0) continue;
     json["latency_by_kind"][OperationKindName(static_cast<OperationKind>(i))] = LatencyToJson(kind);
   }
-  if (!result.samples.empty()) json["samples"] = SamplesToJson(result.samples);
-  if (!result.settle_samples.empty()) {
+  if (result.side_writes > 0) {
+    json["side_writes_per_second"] = SideRate(result);
+    if (result.side_latency.count() > 0) json["side_latency"] = LatencyToJson(result.side_latency);
+  }
+  // Samples without what the store tells are in the series of a benchmark in rounds.
+  const auto told = [&](const std::vector<ProgressSample>& samples) {
+    return !samples.empty() && (result.totals.rounds.empty() || !samples.front().fields.empty());
+  };
+  if (told(result.samples)) json["samples"] = SamplesToJson(result.samples);
+  if (told(result.settle_samples)) {
     json["settle_samples"] = SettleSamplesToJson(result.settle_samples);
   }
   json["settle_seconds"] =
@@ -126,6 +154,7 @@ nlohmann::json ResultToJson(const BenchmarkResult& result) {
   const std::optional<double> amplification = result.WriteAmplification();
   json["flushed_bytes_per_byte_put"] =
       amplification ? nlohmann::json(*amplification) : nlohmann::json();
+  AddRoundsToJson(result, &json);
   return json;
 }
 
@@ -141,6 +170,7 @@ nlohmann::json OptionsToJson(const WorkloadOptions& options) {
           {"seed", options.seed},
           {"seek_nexts", options.seek_nexts},
           {"duration", options.duration},
+          {"overwrites", options.overwrites},
           {"distribution", options.distribution},
           {"hash_keys", options.hash_keys},
           {"use_existing_db", options.use_existing_db},

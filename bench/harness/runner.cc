@@ -39,7 +39,8 @@ EngineCounters Difference(const EngineCounters& from, const EngineCounters& to) 
     return a && b ? std::optional<uint64_t>(*b - *a) : std::nullopt;
   };
   return {subtract(from.lines_flushed, to.lines_flushed), subtract(from.fences, to.fences),
-          subtract(from.stall_nanos, to.stall_nanos)};
+          subtract(from.stall_nanos, to.stall_nanos),
+          subtract(from.bytes_written, to.bytes_written)};
 }
 
 Status WithContext(const Status& status, const std::string& context) {
@@ -55,59 +56,6 @@ Status WithContext(const Status& status, const std::string& context) {
       return Status::IOError(message);
   }
 }
-
-/// Looks at workers and store at equal intervals, on a thread of its own, until it is stopped.
-class Sampler {
- public:
-  Sampler(KvEngine& engine, const std::vector<Progress>& progress, uint64_t interval_millis)
-      : engine_(engine), progress_(progress), interval_(interval_millis) {}
-  ~Sampler() { (void)Stop(); }
-
-  /// Has taken the first sample when it returns, so that a run that ends at once has two.
-  void Start() {
-    begin_ = NowNanos();
-    Take();
-    thread_ = std::thread([this] {
-      std::unique_lock lock(mutex_);
-      while (!wake_.wait_for(lock, interval_, [this] { return stopped_; })) Take();
-    });
-  }
-  std::vector<ProgressSample> Stop() {
-    if (!thread_.joinable()) return {};
-    {
-      const std::lock_guard lock(mutex_);
-      stopped_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
-    Take();
-    return std::move(samples_);
-  }
-
- private:
-  void Take() {
-    ProgressSample sample;
-    for (const Progress& worker : progress_) {
-      for (size_t kind = 0; kind < kOperationKinds; ++kind) {
-        // relaxed: see Progress::Add.
-        sample.done[kind] += worker.done[kind].load(std::memory_order_relaxed);
-      }
-    }
-    sample.fields = engine_.Fields();
-    sample.seconds = static_cast<double>(NowNanos() - begin_) / 1e9;
-    samples_.push_back(std::move(sample));
-  }
-
-  KvEngine& engine_;
-  const std::vector<Progress>& progress_;
-  std::chrono::milliseconds interval_;
-  uint64_t begin_ = 0;
-  std::vector<ProgressSample> samples_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopped_ = false;
-  std::thread thread_;
-};
 
 /// What one thread of a benchmark reports.
 struct Outcome {
@@ -126,6 +74,8 @@ Status Merge(const std::vector<Outcome>& outcomes, int measured, BenchmarkResult
     if (!outcome.status.ok()) return outcome.status;
     if (i >= static_cast<size_t>(measured)) {
       result->side_writes += outcome.totals.operations;
+      result->side_seconds = static_cast<double>(outcome.end - outcome.begin) / 1e9;
+      for (const Histogram& kind : outcome.totals.latency) result->side_latency.Merge(kind);
       continue;
     }
     begin = std::min(begin, outcome.begin);
@@ -149,9 +99,15 @@ Histogram BenchmarkResult::Latency() const {
 }
 
 std::optional<double> BenchmarkResult::WriteAmplification() const {
-  if (!counters.lines_flushed || totals.bytes_written == 0) return std::nullopt;
-  const uint64_t lines = *counters.lines_flushed + settle_counters.lines_flushed.value_or(0);
-  return static_cast<double>(lines) * 64 / static_cast<double>(totals.bytes_written);
+  if (!counters.bytes_written || totals.bytes_written == 0) return std::nullopt;
+  const uint64_t bytes = *counters.bytes_written + settle_counters.bytes_written.value_or(0);
+  return static_cast<double>(bytes) / static_cast<double>(totals.bytes_written);
+}
+
+double BenchmarkResult::CpuNanosPerOperation() const {
+  return totals.operations == 0 ? 0
+                                : static_cast<double>(cpu_nanos + settle_cpu_nanos) /
+                                      static_cast<double>(totals.operations);
 }
 
 Runner::Runner(KvEngine& engine, const WorkloadOptions& options, std::string directory)
@@ -185,11 +141,15 @@ Status Runner::RunAll(const std::function<void(const BenchmarkResult&)>& report)
     BenchmarkResult result;
     result.name = spec.name;
     result.threads = options_.threads;
+    result.live_bytes = options_.num * (options_.key_size + options_.value_size);
+    const MachineMoment before = LookAtMachine();
     Status status = RunOne(spec, &result);
     // Between two benchmarks that only write there is nobody who would profit.
     const bool last = i + 1 == options_.benchmarks.size();
     const bool reads_next = last || FindBenchmark(options_.benchmarks[i + 1])->reads;
-    if (status.ok() && options_.settle && spec.writes && reads_next) status = Settle(&result);
+    const bool settles = options_.settle && spec.writes && reads_next && !spec.never_settles;
+    if (status.ok() && settles) status = Settle(spec, &result);
+    result.load = LoadBetween(before, LookAtMachine());
     if (!status.ok()) return WithContext(status, spec.name + " on " + engine_.name());
     report(result);
   }
@@ -208,7 +168,7 @@ Status Runner::Prepare(const BenchmarkSpec& spec) {
   if (spec.deletes) {
     dataset_.BeginDeletes();
   } else if (spec.writes) {
-    dataset_.BeginWrites();
+    dataset_.BeginWrites(spec.in_rounds ? options_.overwrites + 1 : 1);
   }
   return Status::OK();
 }
@@ -241,13 +201,13 @@ Status Runner::RunWorkers(const BenchmarkSpec& spec, BenchmarkResult* result) {
   RunControl control;
   control.duration_nanos =
       spec.fills || spec.scans_all ? 0 : static_cast<uint64_t>(options_.duration * 1e9);
-  const bool sampled = options_.sample_millis > 0;
+  const bool sampled = SampleMillis(spec) > 0;
   std::latch ready(threads);
   std::latch first_sample(1);
   std::latch readers(measured);
   std::vector<Outcome> outcomes(static_cast<size_t>(threads));
   std::vector<Progress> progress(static_cast<size_t>(threads));
-  Sampler sampler(engine_, progress, options_.sample_millis);
+  Sampler sampler = MakeSampler(spec, progress);
 
   const auto run = [&](int index) {
     if (options_.pin && !cpus_.empty()) PinTo(cpus_[static_cast<size_t>(index) % cpus_.size()]);
@@ -269,6 +229,7 @@ Status Runner::RunWorkers(const BenchmarkSpec& spec, BenchmarkResult* result) {
     for (auto& count : progress[static_cast<size_t>(index)].done) count = 0;
     ready.arrive_and_wait();
     if (sampled) first_sample.wait();
+    if (index < measured) std::this_thread::sleep_for(HeadStart(spec));
     outcome.begin = NowNanos();
     if (outcome.status.ok()) outcome.status = spec.body(options_, worker, part);
     outcome.end = NowNanos();
@@ -279,31 +240,53 @@ Status Runner::RunWorkers(const BenchmarkSpec& spec, BenchmarkResult* result) {
 
   std::vector<std::thread> pool;
   for (int i = 0; i < threads; ++i) pool.emplace_back(run, i);
+  ready.wait();
   if (sampled) {
-    ready.wait();
     sampler.Start();
     first_sample.count_down();
   }
+  std::this_thread::sleep_for(HeadStart(spec));
+  const uint64_t cpu_begin = ProcessCpuNanos();
   if (spec.extra_writer) {
     readers.wait();
     control.stop = true;
   }
   for (std::thread& thread : pool) thread.join();
+  result->cpu_nanos = ProcessCpuNanos() - cpu_begin;
   result->samples = sampler.Stop();
 
   return Merge(outcomes, measured, result);
 }
 
-Status Runner::Settle(BenchmarkResult* result) {
+uint64_t Runner::SampleMillis(const BenchmarkSpec& spec) const {
+  if (options_.sample_millis > 0) return options_.sample_millis;
+  return spec.in_rounds ? kRoundSampleMillis : 0;
+}
+
+std::chrono::nanoseconds Runner::HeadStart(const BenchmarkSpec& spec) const {
+  if (!spec.head_start) return {};
+  // Long enough for the background to have begun; without a duration there are few operations.
+  const double seconds = std::min(0.5, options_.duration / 2);
+  return std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
+}
+
+Sampler Runner::MakeSampler(const BenchmarkSpec& spec, std::vector<Progress>& progress) {
+  return Sampler(engine_, progress, SampleMillis(spec), spec.in_rounds ? directory_ : "",
+                 options_.sample_millis > 0);
+}
+
+Status Runner::Settle(const BenchmarkSpec& spec, BenchmarkResult* result) {
   const EngineCounters before = engine_.Counters();
   const uint64_t begin = NowNanos();
-  const std::vector<Progress> nobody;
-  Sampler sampler(engine_, nobody, options_.sample_millis);
-  if (options_.sample_millis > 0) sampler.Start();
+  const uint64_t cpu_begin = ProcessCpuNanos();
+  std::vector<Progress> nobody;
+  Sampler sampler = MakeSampler(spec, nobody);
+  if (SampleMillis(spec) > 0) sampler.Start();
   Status status = engine_.Settle();
-  result->settle_samples = sampler.Stop();
   result->settled = true;
   result->settle_seconds = static_cast<double>(NowNanos() - begin) / 1e9;
+  result->settle_samples = sampler.Stop();
+  result->settle_cpu_nanos = ProcessCpuNanos() - cpu_begin;
   result->settle_counters = Difference(before, engine_.Counters());
   return status;
 }

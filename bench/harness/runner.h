@@ -4,7 +4,7 @@
 // Persistence: the store's own.
 #pragma once
 
-#include <array>
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,25 +12,26 @@
 #include "bench/harness/benchmarks.h"
 #include "bench/harness/dataset.h"
 #include "bench/harness/kv_engine.h"
+#include "bench/harness/process_use.h"
+#include "bench/harness/sampler.h"
 #include "bench/harness/worker.h"
 #include "bench/harness/workload_options.h"
 
 namespace braid::bench {
-
-/// What was seen while a benchmark ran, at one moment.
-struct ProgressSample {
-  double seconds = 0;  ///< since the workers started, or settling did
-  std::array<uint64_t, kOperationKinds> done{};
-  std::vector<EngineField> fields;  ///< as the store tells them
-};
 
 struct BenchmarkResult {
   std::string name;
   int threads = 1;
   double seconds = 0;
   WorkerTotals totals;
-  uint64_t side_writes = 0;  ///< of readwhilewriting's writer, not in totals
-  EngineCounters counters;   ///< differences over the benchmark
+  uint64_t cpu_nanos = 0;         ///< of the whole process while the workers ran
+  uint64_t settle_cpu_nanos = 0;  ///< and while it settled
+  MachineLoad load;               ///< beside this process, settling included
+  uint64_t live_bytes = 0;        ///< of keys and values of the data set
+  uint64_t side_writes = 0;       ///< of the extra writer, not in totals
+  double side_seconds = 0;        ///< that it took for them
+  Histogram side_latency;         ///< of its puts, where they are timed
+  EngineCounters counters;        ///< differences over the benchmark
   bool settled = false;
   double settle_seconds = 0;
   EngineCounters settle_counters;              ///< differences over settling
@@ -40,7 +41,9 @@ struct BenchmarkResult {
   double OperationsPerSecond() const;
   /// Latencies of all kinds of operations.
   Histogram Latency() const;
-  /// Bytes flushed, also while settling, for each byte written; empty when not known.
+  /// Processor time of the whole process for each operation, settling included, in nanoseconds.
+  double CpuNanosPerOperation() const;
+  /// Bytes flushed or written, also while settling, for each byte put; empty when not known.
   std::optional<double> WriteAmplification() const;
 };
 
@@ -59,9 +62,15 @@ class Runner {
   Status RunWorkers(const BenchmarkSpec& spec, BenchmarkResult* result);
   Status Prepare(const BenchmarkSpec& spec);
   Status Recreate();
-  Status Settle(BenchmarkResult* result);
+  Status Settle(const BenchmarkSpec& spec, BenchmarkResult* result);
+  uint64_t SampleMillis(const BenchmarkSpec& spec) const;
+  std::chrono::nanoseconds HeadStart(const BenchmarkSpec& spec) const;
+  Sampler MakeSampler(const BenchmarkSpec& spec, std::vector<Progress>& progress);
 
   KvEngine& engine_;
+  /// How often a benchmark in rounds is looked at, unless the workload says.
+  static constexpr uint64_t kRoundSampleMillis = 50;
+
   const WorkloadOptions& options_;
   std::string directory_;
   Dataset dataset_;

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "bench/harness/report.h"
+#include "bench/harness/scenario.h"
 
 namespace braid::bench {
 namespace {
@@ -98,7 +99,9 @@ class MapEngine : public KvEngine {
     ++settles;
     return Status::OK();
   }
-  EngineCounters Counters() override { return {state_.records.size(), std::nullopt, 5}; }
+  EngineCounters Counters() override {
+    return {state_.records.size(), std::nullopt, 5, std::nullopt};
+  }
   Status Close() override { return Status::OK(); }
 
   int opens = 0;
@@ -161,7 +164,9 @@ TEST(RunnerTest, EveryBenchmarkRunsOnACorrectStoreWithOneAndFourThreads) {
       const Status status = RunOn(engine, options, &results);
       ASSERT_TRUE(status.ok()) << status.message();
       ASSERT_EQ(results.size(), 2u);
-      const uint64_t expected = spec.scans_all ? 5000u * static_cast<unsigned>(threads) : 5000u;
+      const uint64_t passes = spec.in_rounds ? options.overwrites + 1 : 1;
+      const uint64_t expected =
+          spec.scans_all ? 5000u * static_cast<unsigned>(threads) : 5000u * passes;
       EXPECT_EQ(results[1].totals.operations, expected);
       EXPECT_GT(results[1].seconds, 0);
       EXPECT_FALSE(FormatResult(results[1]).empty());
@@ -322,6 +327,90 @@ TEST(RunnerTest, EveryOperationIsInTheHistogram) {
   EXPECT_NEAR(static_cast<double>(by_kind[1].count()), 2500, 250);
 }
 
+TEST(SustainedTest, EachRoundWritesEachRecordOnce) {
+  for (const int threads : {1, 3}) {
+    MapEngine engine;
+    WorkloadOptions options = SmallOptions({"sustained", "readseq"}, threads);
+    options.overwrites = 4;
+    std::vector<BenchmarkResult> results;
+    ASSERT_TRUE(RunOn(engine, options, &results).ok());
+    const std::vector<RoundTotals>& rounds = results[0].totals.rounds;
+    ASSERT_EQ(rounds.size(), 5u);
+    for (const RoundTotals& round : rounds) {
+      EXPECT_EQ(round.latency.count(), 5000u);
+      EXPECT_EQ(round.workers, threads);
+    }
+    EXPECT_EQ(results[0].totals.operations, 25'000u);
+    EXPECT_EQ(results[0].Latency().count(), 25'000u);
+    EXPECT_TRUE(results[0].settled) << "settling is a part of it";
+    EXPECT_EQ(results[1].totals.operations, 5000u * static_cast<unsigned>(threads));
+  }
+}
+
+TEST(SustainedTest, ARecordThatKeptAnOlderRoundIsNoticed) {
+  for (const int threads : {1, 3}) {
+    MapEngine engine({.keep_old_of = Key(4321)});
+    const Status status = RunOn(engine, SmallOptions({"sustained", "readseq"}, threads));
+    EXPECT_TRUE(status.IsCorruption());
+    EXPECT_NE(status.message().find(Key(4321)), std::string_view::npos) << status.message();
+  }
+}
+
+TEST(SustainedTest, RoundsSpaceAndSeriesAreInTheResult) {
+  MapEngine engine;
+  std::vector<BenchmarkResult> results;
+  ASSERT_TRUE(RunOn(engine, SmallOptions({"sustained", "readseq"}), &results).ok());
+  const nlohmann::json json = ResultToJson(results[0]);
+  ASSERT_EQ(json.at("rounds").size(), 11u);
+  double seconds = 0;
+  for (const auto& round : json.at("rounds")) {
+    seconds += 5000 / round.at("ops_per_second").get<double>();
+    EXPECT_GT(round.at("ops_per_second").get<double>(), 0);
+    EXPECT_LE(round.at("p99_99_ns").get<double>(), round.at("max_ns").get<double>());
+  }
+  const auto all = json.at("seconds").get<double>();
+  EXPECT_LE(seconds, all * 1.001) << "rounds follow one another";
+  EXPECT_LE(json.at("ops_per_second_settled"), json.at("ops_per_second"));
+  EXPECT_EQ(json.at("space").at("live_bytes"), 5000u * 40);
+  const auto& series = json.at("series");
+  ASSERT_GE(series.at("seconds").size(), 2u);
+  EXPECT_EQ(series.at("operations").back(), 55'000u);
+  for (const char* column : {"operations", "cpu_ns", "file_bytes", "longest_ns"}) {
+    EXPECT_EQ(series.at(column).size(), series.at("seconds").size()) << column;
+  }
+  EXPECT_FALSE(json.contains("samples")) << "the series has them";
+  EXPECT_NE(FormatResult(results[0]).find("overwrite 10 "), std::string::npos);
+}
+
+TEST(BesideTest, AWriterWritesWhileOthersReadAndNobodySettles) {
+  MapEngine engine;
+  WorkloadOptions options = SmallOptions(
+      {"fillrandom", "readrandom-beside-writer", "readseq-beside-100k", "readrandom"}, 2);
+  options.duration = 0.1;
+  std::vector<BenchmarkResult> results;
+  ASSERT_TRUE(RunOn(engine, options, &results).ok());
+  EXPECT_EQ(engine.settles, 1) << "behind the fill alone";
+  EXPECT_GT(results[1].side_writes, 0u);
+  EXPECT_EQ(results[1].side_latency.count(), results[1].side_writes);
+  EXPECT_GT(results[1].side_seconds, results[1].seconds) << "it has a head start";
+  EXPECT_GE(results[2].seconds, 0.1) << "scans again and again";
+  // Bursts of a millisecond, and a burst more at the end.
+  EXPECT_LE(static_cast<double>(results[2].side_writes), 100'000 * results[2].side_seconds + 200);
+  EXPECT_TRUE(ResultToJson(results[1]).contains("side_writes_per_second"));
+}
+
+TEST(ScenarioTest, EachIsMadeOfBenchmarksAndNamesWhatIsKnown) {
+  for (const Scenario& scenario : AllScenarios()) {
+    WorkloadOptions options;
+    ASSERT_TRUE(ApplyScenario(scenario.name, &options).ok());
+    EXPECT_TRUE(options.Validate().ok()) << options.Validate().message();
+    EXPECT_EQ(options.settle, scenario.name != "scan-at-once");
+  }
+  WorkloadOptions options;
+  const Status status = ApplyScenario("at-noon", &options);
+  EXPECT_NE(status.message().find("scan-beside-writer"), std::string_view::npos);
+}
+
 TEST(DatasetTest, InsertsBecomeReadableInOrder) {
   Dataset dataset(SmallOptions({"ycsb-d"}));
   const uint64_t first = dataset.ClaimInsert();
@@ -350,6 +439,7 @@ TEST(WorkloadOptionsTest, FlagsOutsideTheirLimitsAreNamed) {
   expect_named("--key_size", [](WorkloadOptions& o) { o.key_size = 0; });
   expect_named("--multiread_keys", [](WorkloadOptions& o) { o.multiread_keys = 0; });
   expect_named("--batch_size", [](WorkloadOptions& o) { o.batch_size = 0; });
+  expect_named("--overwrites", [](WorkloadOptions& o) { o.overwrites = 0; });
   expect_named("--distribution", [](WorkloadOptions& o) { o.distribution = "normal"; });
   expect_named("--force_media_class", [](WorkloadOptions& o) { o.force_media_class = "disk"; });
   expect_named("fillsideways", [](WorkloadOptions& o) { o.benchmarks = {"fillsideways"}; });

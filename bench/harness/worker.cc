@@ -23,6 +23,13 @@ void WorkerTotals::Merge(const WorkerTotals& other) {
   not_found += other.not_found;
   bytes_written += other.bytes_written;
   for (size_t i = 0; i < kOperationKinds; ++i) latency[i].Merge(other.latency[i]);
+  rounds.resize(std::max(rounds.size(), other.rounds.size()));
+  for (size_t i = 0; i < other.rounds.size(); ++i) {
+    rounds[i].ops_per_second += other.rounds[i].ops_per_second;
+    rounds[i].processors += other.rounds[i].processors;
+    rounds[i].workers += other.rounds[i].workers;
+    rounds[i].latency.Merge(other.rounds[i].latency);
+  }
 }
 
 Worker::Worker(int index, uint64_t seed, Dataset& dataset, std::unique_ptr<KvSession> session,
@@ -105,9 +112,9 @@ Status Worker::GetMissing(uint64_t number) {
   return Status::OK();
 }
 
-Status Worker::Put(uint64_t number) {
+Status Worker::PutVersion(uint64_t number, uint32_t version) {
   const std::string_view key = key_.Key(number);
-  dataset_.values().Make(key, dataset_.generation(), value_.data());
+  dataset_.values().Make(key, version, value_.data());
   ++totals_.operations;
   totals_.bytes_written += key.size() + value_.size();
   return session_->Put(key, value_);

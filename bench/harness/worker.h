@@ -28,12 +28,20 @@ const char* OperationKindName(OperationKind kind);
 /// How far one worker got, for whoever watches while it runs.
 struct alignas(64) Progress {
   std::array<std::atomic<uint64_t>, kOperationKinds> done{};  ///< full scans count records
+  std::atomic<uint64_t> longest_nanos{0};                     ///< since it was last looked at
 
   /// By the worker alone.
   void Add(OperationKind kind, uint64_t steps = 1) {
     std::atomic<uint64_t>& count = done[static_cast<size_t>(kind)];
     // relaxed: a number to look at; nothing is published with it.
     count.store(count.load(std::memory_order_relaxed) + steps, std::memory_order_relaxed);
+  }
+  /// By the worker alone, for each operation.
+  void Took(uint64_t nanos) {
+    // relaxed: a number to look at. One that ends between load and store of a look is seen later.
+    if (nanos > longest_nanos.load(std::memory_order_relaxed)) {
+      longest_nanos.store(nanos, std::memory_order_relaxed);
+    }
   }
 };
 
@@ -43,6 +51,14 @@ struct RunControl {
   uint64_t duration_nanos = 0;  ///< 0: no limit
 };
 
+/// One of several parts of a benchmark that follow one another without a pause.
+struct RoundTotals {
+  double ops_per_second = 0;  ///< each worker's over its own part, summed up: workers drift apart
+  double processors = 0;      ///< that the process used during the parts, summed up over workers
+  int workers = 0;
+  Histogram latency;
+};
+
 /// What a worker did; merged over workers.
 struct WorkerTotals {
   uint64_t operations = 0;
@@ -50,6 +66,7 @@ struct WorkerTotals {
   uint64_t not_found = 0;
   uint64_t bytes_written = 0;
   std::array<Histogram, kOperationKinds> latency;
+  std::vector<RoundTotals> rounds;
 
   void Merge(const WorkerTotals& other);
 };
@@ -70,7 +87,9 @@ class Worker {
   Status MultiGet(const std::vector<uint64_t>& numbers);
   /// Looks for a key that was never written.
   Status GetMissing(uint64_t number);
-  Status Put(uint64_t number);
+  Status Put(uint64_t number) { return PutVersion(number, dataset_.generation()); }
+  /// The same with a value of that generation, which Dataset::versions() must have.
+  Status PutVersion(uint64_t number, uint32_t version);
   Status PutBatch(const std::vector<uint64_t>& numbers);
   Status Insert();
   Status Delete(uint64_t number);
@@ -90,7 +109,10 @@ class Worker {
       if (!status.ok()) return status;
       const uint64_t end = NowNanos();
       totals_.latency[static_cast<size_t>(kind)].Record(end - begin);
-      if (progress_ != nullptr) progress_->Add(kind);
+      if (progress_ != nullptr) {
+        progress_->Add(kind);
+        progress_->Took(end - begin);
+      }
       begin = end;
       if (deadline != 0 && end >= deadline) break;
     }

@@ -122,6 +122,10 @@ Status WorkloadOptions::Validate() const {
   if (multiread_keys < 1 || multiread_keys > 1'000'000) {
     return Status::InvalidArgument("--multiread_keys must be 1 to 1000000");
   }
+  // Each worker keeps a histogram of each round.
+  if (overwrites < 1 || overwrites > 100) {
+    return Status::InvalidArgument("--overwrites must be 1 to 100");
+  }
   if (duration < 0) return Status::InvalidArgument("--duration must not be negative");
   if (warmup_percent < 0 || warmup_percent > 100) {
     return Status::InvalidArgument("--warmup_percent must be 0 to 100");
@@ -171,6 +175,9 @@ void AddWorkloadFlags(CLI::App& app, WorkloadOptions* options) {
                  "Operations of every other benchmark, shared by the threads (default: --num)");
   app.add_option("--duration", options->duration,
                  "Run benchmarks other than fills and full scans for so many seconds instead");
+  app.add_option("--overwrites", options->overwrites,
+                 "How many times sustained overwrites everything after its fill")
+      ->capture_default_str();
   app.add_option("--threads", options->threads, "Worker threads")->capture_default_str();
   app.add_option("--key_size", options->key_size,
                  "Bytes of a key: 16 and more are decimals, fewer are binary, big-endian")

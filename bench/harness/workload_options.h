@@ -26,6 +26,7 @@ struct WorkloadOptions {
   uint64_t seed = 1;
   uint64_t seek_nexts = 50;
   double duration = 0;       ///< seconds; 0: by operations
+  uint32_t overwrites = 10;  ///< of everything, by sustained
   std::string distribution;  ///< "zipfian", "uniform", or empty: what each benchmark defines
   bool hash_keys = false;
   bool histogram = false;

@@ -23,33 +23,39 @@ class BenchScriptTest(unittest.TestCase):
         (self.folder / "README.md").write_text(DOCUMENT)
         self.results = self.folder / "results"
 
-    def bench(self, *flags, size="medium"):
+    def bench(self, *flags, size="medium", scenario=None):
         environment = dict(os.environ, SIZE=size, BRAID_BIN_DIR=BIN_DIR, BRAID_TMP=str(self.folder),
                            BRAID_RESULTS=str(self.results), BRAID_DOCS=str(self.folder))
+        environment.pop("SCENARIO", None)
+        if scenario:
+            environment["SCENARIO"] = scenario
         return subprocess.run(["bash", str(ROOT / "scripts/bench.sh"), *flags], env=environment,
                               capture_output=True, text=True, check=False)
 
     def test_medium_writes_results_page_and_tables(self):
         self.results.mkdir()
-        (self.results / "k1-v1-t1-old.json").write_text("from another size")
-        run = self.bench("--engines=braid", "--num=500", "--duration=0.01", "--runs=1", "--pin=0")
+        (self.results / "k1-v1-t1-at-rest.json").write_text("from another size")
+        run = self.bench("--engines=braid", "--num=500", "--duration=0.01", "--runs=1", "--pin=0",
+                         scenario="at-rest,sustained")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-        threads = (1, 4) if os.cpu_count() >= 4 and "left out" not in run.stdout else (1,)
+        threads = sorted({1, len(os.sched_getaffinity(0))})
         files = sorted(path.name for path in self.results.iterdir())
         self.assertEqual(files, sorted(
-            [f"k{key}-v{value}-t{thread}-medium.json"
+            [f"k{key}-v{value}-t{thread}-{scenario}.json" for scenario in ("at-rest", "sustained")
              for key, value in ((8, 8), (16, 100), (16, 1024)) for thread in threads]
             + ["report.html"]))
-        result = json.loads((self.results / "k16-v100-t1-medium.json").read_text())
+        result = json.loads((self.results / "k16-v100-t1-at-rest.json").read_text())
         self.assertEqual(result["parameters"]["num"], 500, "a flag behind counts")
         self.assertEqual([entry["benchmark"] for entry in result["summary"]],
-                         ["fillrandom", "readrandom", "multireadrandom", "readseq", "seekrandom",
-                          "ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"])
+                         ["fillrandom", "readrandom", "readzipfian", "multireadrandom", "readseq",
+                          "seekrandom", "ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"])
         page = (self.results / "report.html").read_text()
-        self.assertEqual(page.count("<h2>"), 3 * len(threads))
+        self.assertEqual(page.count("<h2>"), 6 * len(threads))
+        self.assertIn("<figcaption>Processors in use</figcaption>", page)
         for document in ("docs/evidence/benchmarking.md", "README.md"):
             text = (self.folder / document).read_text()
             self.assertIn("| fillrandom |", text)
+            self.assertIn("processor time", text)
             self.assertNotIn("old", text.splitlines())
 
     def test_a_document_without_marks_costs_nothing(self):
@@ -62,14 +68,30 @@ class BenchScriptTest(unittest.TestCase):
 
     def test_a_run_that_fails_leaves_the_results_that_are_there(self):
         self.results.mkdir()
-        (self.results / "k1-v1-t1-old.json").write_text("kept")
+        (self.results / "k1-v1-t1-at-rest.json").write_text("kept")
         run = self.bench("--engines=braid", "--num=500", "--set=no.such=option", size="small")
         self.assertNotEqual(run.returncode, 0)
-        self.assertEqual([path.name for path in self.results.iterdir()], ["k1-v1-t1-old.json"])
+        self.assertEqual([path.name for path in self.results.iterdir()], ["k1-v1-t1-at-rest.json"])
         self.assertEqual((self.folder / "README.md").read_text(), DOCUMENT)
 
-    def test_another_size_is_refused(self):
+    def test_another_size_or_scenario_is_refused(self):
         self.assertEqual(self.bench(size="huge").returncode, 2)
+        self.assertEqual(self.bench(scenario="at-rest,at-noon").returncode, 2)
+
+    def test_a_part_leaves_the_results_of_the_others(self):
+        self.results.mkdir()
+        kept = self.results / "k16-v100-t1-at-rest.json"
+        run = self.bench("--engines=braid", "--num=500", "--duration=0.01", "--pin=0", size="small",
+                         scenario="at-rest")
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        before = kept.read_text()
+        run = self.bench("--engines=braid", "--num=500", "--duration=0.01", "--pin=0", size="small",
+                         scenario="scan-at-once,scan-beside-writer")
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertEqual(kept.read_text(), before)
+        text = (self.folder / "docs/evidence/benchmarking.md").read_text()
+        for row in ("| ycsb-f | 16/100 | 1 |", "| seekrandom-beside-100k | 16/100 | 1 |"):
+            self.assertIn(row, text)
 
 
 if __name__ == "__main__":

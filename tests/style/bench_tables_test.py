@@ -41,6 +41,32 @@ def result(key=16, value=100, threads=4, rates=((1_300_000, 200_000, 400_000),),
             "summary": summary, "runs": []}
 
 
+def under_load(scenario, benchmarks, threads=2):
+    """A result of a scenario: rates of braid, lmdb and rocksdb by benchmark."""
+    data = result(threads=threads)
+    data["parameters"]["scenario"] = scenario
+    data["summary"] = []
+    for position, (benchmark, rates) in enumerate(benchmarks.items()):
+        for engine, rate in zip(["braid", "lmdb", "rocksdb"], rates):
+            one = entry(benchmark, position, engine, rate)
+            one["cpu_ns_per_operation"] = {"median": 1_500, "min": 1_500, "max": 1_500}
+            data["summary"].append(one)
+    return data
+
+
+def sustained():
+    data = under_load("sustained", {"sustained": (900_000, 400_000, 100_000)})
+    for one in data["summary"]:
+        one["ops_per_second_settled"] = {"median": one["ops_per_second"]["median"] * 0.5}
+        one["rest_bytes_per_live_byte"] = {"median": 1.7}
+        one["peak_bytes_per_live_byte"] = {"median": 9.7}
+        one["settle_seconds"] = {"median": 19}
+        one["rounds"] = [{"ops_per_second": rate} for rate in (1_200_000, 800_000, 418_000)]
+    data["goals"] = [{"benchmark": "sustained", "what": "rate, settling counted", "peer": "lmdb",
+                      "value": 2.25, "goal": 3, "at_least": True, "met": False}]
+    return data
+
+
 DOCUMENT = f"# Title\n\nBefore.\n\n{compare.BEGIN}\nold\n{compare.END}\n\nBehind.\n"
 
 
@@ -149,6 +175,41 @@ class TablesTest(unittest.TestCase):
     def test_a_benchmark_of_two_files_stands_once_in_the_short_table(self):
         second = copy.deepcopy(result(rates=((1, 1, 1),)))
         self.assertEqual(compare.render_short([result(), second]).count("| fillrandom |"), 1)
+
+
+class ScenarioTest(unittest.TestCase):
+    def test_sustained_has_a_row_a_store_and_its_goals(self):
+        text = compare.render([sustained()], [])
+        self.assertIn("| 16/100 | 2 | braid | 450 | 1,200 | 800 to 418 | 12.3 / 4.50 | 1.50 | 1.70 / 9.70 | - "
+                      "| 19.0 |", text)
+        self.assertIn("| rate, settling counted, beside lmdb | 16/100 | 2 | 2.25 | ≥ 3.00 | **missed** |", text)
+        self.assertNotIn("half the spread", text, "nothing was measured at rest")
+
+    def test_rates_have_their_processor_time_and_their_goal(self):
+        data = under_load("scan-at-once", {"readseq": (7_000_000, 14_000_000, 3_500_000)})
+        data["goals"] = [{"benchmark": "readseq", "what": "rate", "peer": "lmdb", "value": 0.5, "goal": 1,
+                          "at_least": True, "met": False}]
+        text = compare.render([result(), data], [])
+        self.assertIn("| readseq | 16/100 | 2 | 7,000 · 1.50 us | 14,000 · 1.50 us | 3,500 · 1.50 us | 0.50 | 2.00 "
+                      "| **0.50** | ≥ 1.00 x lmdb: **missed** (0.50) |", text)
+        self.assertIn("| fillrandom | 16/100 | 4 |", text, "and what was measured at rest is there, too")
+
+    def test_a_busy_machine_marks_the_row(self):
+        data = under_load("scan-at-once", {"readseq": (7_000_000, 14_000_000, 3_500_000)})
+        self.assertNotIn("†", compare.render([data], []))
+        data["summary"][1]["busy_share"] = {"median": 0.3}
+        text = compare.render([data], [])
+        self.assertIn("14,000 · 1.50 us † |", text)
+        self.assertIn("no evidence", text)
+
+    def test_the_short_table_shows_what_is_left_under_load(self):
+        beside = under_load("scan-beside-writer", {"seekrandom-beside-writer": (50_000, 200_000, 25_000)})
+        text = compare.render_short([result(), beside, sustained()])
+        self.assertIn("| ten overwrites, settling counted | 450 · 1.50 us | 200 · 1.50 us | 50.0 · 1.50 us | **2.25** |",
+                      text)
+        self.assertIn("| seekrandom while written | 50.0 · 1.50 us | 200 · 1.50 us | 25.0 · 1.50 us | **0.25** |", text)
+        self.assertIn("2 threads on 4 cores", text)
+        self.assertNotIn("while written", compare.render_short([result()]))
 
 
 class CheckedInTest(unittest.TestCase):

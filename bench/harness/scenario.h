@@ -1,0 +1,28 @@
+// Purpose: scenarios, named lists of benchmarks with the state of the store that they ask about: at
+// rest, at once after a load, beside a writer, overwritten without a pause.
+// Thread safety: functions without state.
+// Persistence: none.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/harness/workload_options.h"
+
+namespace braid::bench {
+
+struct Scenario {
+  std::string name;
+  std::string summary;
+  std::vector<std::string> benchmarks;
+  bool settles = true;
+};
+
+const std::vector<Scenario>& AllScenarios();
+
+/// Sets the benchmarks of the scenario, and whether the store settles between them.
+/// InvalidArgument names the known ones.
+Status ApplyScenario(std::string_view name, WorkloadOptions* options);
+
+}  // namespace braid::bench
