@@ -106,6 +106,15 @@ class BraidEngine : public KvEngine {
     return fields;
   }
 
+  std::vector<EngineLatency> Latencies() override {
+    const Statistics statistics = db_->GetStatistics();
+    std::vector<EngineLatency> latencies;
+    for (size_t i = 0; i < kLatencyKinds; ++i) {
+      latencies.push_back({LatencyKindName(static_cast<LatencyKind>(i)), statistics.latencies[i]});
+    }
+    return latencies;
+  }
+
   Status Close() override {
     if (!db_) return Status::OK();
     Status status = db_->Close();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "braid/options.h"
+#include "braid/statistics.h"
 #include "braid/status.h"
 
 namespace braid::bench {
@@ -43,6 +44,12 @@ struct EngineCounters {
 struct EngineField {
   std::string name;
   uint64_t value = 0;
+};
+
+/// The latencies of a kind of call, by its name.
+struct EngineLatency {
+  std::string name;
+  LatencyHistogram histogram;
 };
 
 struct BatchUpdate {
@@ -96,6 +103,8 @@ class KvEngine {
   virtual EngineCounters Counters() = 0;
   /// Everything the store tells about itself; beside running sessions, too.
   virtual std::vector<EngineField> Fields() { return {}; }
+  /// How long its calls took, by kind; the same.
+  virtual std::vector<EngineLatency> Latencies() { return {}; }
   /// Sessions must be gone.
   virtual Status Close() = 0;
 };
