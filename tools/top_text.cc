@@ -229,9 +229,9 @@ std::string WorkRow(const StatsSnapshot& now, const StatsSnapshot* before) {
     if (!micros || *micros < 1e3) continue;
     shares += fmt::format("{}{} {:.0f} %", shares.empty() ? "" : ", ", name, *micros / 1e4);
   }
-  std::string text = fmt::format("  {:<11}{}", "background", running.empty() ? "idle" : running);
-  if (!shares.empty()) text += fmt::format("; of a thread's time {}", shares);
-  return text + "\n";
+  std::string text = fmt::format("  {:<11}{}\n", "background", running.empty() ? "idle" : running);
+  if (!shares.empty()) text += fmt::format("  {:<10}of a thread's time {}\n", "", shares);
+  return text;
 }
 
 std::string LevelRow(const char* label, const StatsSnapshot& now, const char* entries,
@@ -278,7 +278,7 @@ uint64_t SumOf(const StatsSnapshot& now, std::initializer_list<const char*> fiel
 }
 
 /// The pool as a bar: live, obsolete, free.
-std::string PoolMeter(const StatsSnapshot& now) {
+std::string PoolMeter(const StatsSnapshot& now, size_t columns) {
   const uint64_t all = now.Value("pool_bytes").value_or(0);
   if (!now.Value("pool_free_bytes") || all == 0) {
     return Meter("pool", now, "pool_used_bytes", "pool_bytes");
@@ -292,8 +292,10 @@ std::string PoolMeter(const StatsSnapshot& now) {
   };
   const int filled = width(all - std::min(all, free));
   const int dead = std::min(filled, width(obsolete));
-  return fmt::format("  {:<10}[{:#<{}}{:=<{}}{:-<{}}] {} # live, {} = obsolete, {} - free\n",
-                     "pool", "", filled - dead, "", dead, "", kShareBarWidth - filled,
+  const std::string bar = fmt::format("  {:<10}[{:#<{}}{:=<{}}{:-<{}}]", "pool", "", filled - dead,
+                                      "", dead, "", kShareBarWidth - filled);
+  return fmt::format("{}{}{} # live, {} = obsolete, {} - free\n", bar,
+                     columns >= kWideColumns ? " " : "\n            ",
                      SizeText(all - std::min(all, free + obsolete)), SizeText(obsolete),
                      SizeText(free));
 }
@@ -331,7 +333,7 @@ std::string TopScreen(const std::string& pool, const StatsSnapshot& now,
                       EscapeForTerminal(now.about));
   text += RateRows(now, before, columns) + "\n" + CostRow(now, before) + StallRows(now, before) +
           WorkRow(now, before) + "\n" + LevelRows(now) + "\n";
-  text += Meter("memory", now, "memory_bytes", "memory_budget_bytes") + PoolMeter(now);
+  text += Meter("memory", now, "memory_bytes", "memory_budget_bytes") + PoolMeter(now, columns);
   return CutLines(text, columns);
 }
 

@@ -110,7 +110,7 @@ TEST(TopTextTest, TheScreenShowsWhatTheBackgroundDoes) {
                                        {"work_merge_running", 0},
                                        {"work_merge_micros", 3'000'500}});
   EXPECT_NE(TopScreen("p", now, &before, 100)
-                .find("  background idle; of a thread's time flush 1 %, merge 150 %\n"),
+                .find("  background idle\n            of a thread's time flush 1 %, merge 150 %\n"),
             std::string::npos)
       << TopScreen("p", now, &before, 100);
   now.values.insert(now.values.end(), {{"work_index_running", 1}, {"work_collect_running", 2}});

@@ -235,21 +235,35 @@ struct TimeLine {
   std::string field;
 };
 
-/// The share of a thread's time of each, those with the most first, as many as there are colours.
-std::vector<ChartSeries> TimeShares(const Recording& recording, std::vector<TimeLine> lines) {
+/// Those that took the most time in all benchmarks first, as many as there are colours: each has
+/// its colour on the whole page.
+std::vector<TimeLine> MostFirst(const Json& results, const std::vector<TimeLine>& lines) {
   std::vector<std::pair<double, TimeLine>> grown;
-  for (TimeLine& line : lines) {
-    const double growth = recording.Growth("fields/" + line.field).value_or(0);
-    if (growth > 0) grown.emplace_back(growth, std::move(line));
+  for (const TimeLine& line : lines) {
+    double growth = 0;
+    for (const Json& result : results) {
+      growth += Recording(result).Growth("fields/" + line.field).value_or(0);
+    }
+    if (growth > 0) grown.emplace_back(growth, line);
   }
   std::stable_sort(grown.begin(), grown.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   if (grown.size() > kChartColours) grown.resize(kChartColours);
+  std::vector<TimeLine> most;
+  for (auto& [growth, line] : grown) most.push_back(std::move(line));
+  return most;
+}
+
+/// The share of a thread's time of each, where it took some: more than a thousandth.
+std::vector<ChartSeries> TimeShares(const Recording& recording,
+                                    const std::vector<TimeLine>& lines) {
   std::vector<ChartSeries> series;
-  for (const auto& [growth, line] : grown) {
-    std::vector<ChartPoint> points = recording.Rates({"fields/" + line.field});
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string counter = "fields/" + lines[i].field;
+    if (recording.Growth(counter).value_or(0) < recording.end() * 1e3) continue;
+    std::vector<ChartPoint> points = recording.Rates({counter});
     for (ChartPoint& point : points) point.y /= 1e4;  // microseconds a second as percent
-    series.push_back({line.name, static_cast<int>(series.size()), std::move(points)});
+    series.push_back({lines[i].name, static_cast<int>(i), std::move(points)});
   }
   return series;
 }
@@ -285,40 +299,43 @@ std::string StallTable(const Json& results) {
 }
 
 std::string Stalls(const Json& results) {
-  const auto shares = [](const Recording& recording) {
-    return TimeShares(recording, StallLines());
-  };
+  const std::vector<TimeLine> lines = MostFirst(results, StallLines());
+  const auto shares = [&](const Recording& recording) { return TimeShares(recording, lines); };
   return CardsOverTime(results, shares, ShareCard) + StallTable(results);
 }
 
 std::string Background(const Json& results) {
-  const auto shares = [](const Recording& recording) {
-    std::vector<TimeLine> lines;
-    for (size_t i = 0; i < kBackgroundWorks; ++i) {
-      const std::string name = BackgroundWorkName(static_cast<BackgroundWork>(i));
-      lines.push_back({name, "work_" + name + "_micros"});
-    }
-    return TimeShares(recording, std::move(lines));
-  };
+  std::vector<TimeLine> works;
+  for (size_t i = 0; i < kBackgroundWorks; ++i) {
+    const std::string name = BackgroundWorkName(static_cast<BackgroundWork>(i));
+    works.push_back({name, "work_" + name + "_micros"});
+  }
+  const std::vector<TimeLine> lines = MostFirst(results, works);
+  const auto shares = [&](const Recording& recording) { return TimeShares(recording, lines); };
   return CardsOverTime(results, shares, ShareCard);
 }
 
 std::string Space(const Json& results) {
   const auto levels = [](const Recording& recording) {
     std::vector<ChartSeries> series;
+    bool changes = false;
     const auto add = [&](const char* name, int colour, const std::vector<std::string>& fields) {
       std::vector<std::string> paths;
       for (const std::string& field : fields) paths.push_back("fields/" + field);
       std::vector<ChartPoint> points = recording.Levels(paths);
       const bool any = std::any_of(points.begin(), points.end(),
                                    [](const ChartPoint& point) { return point.y > 0; });
+      changes = changes || std::any_of(points.begin(), points.end(), [&](const ChartPoint& point) {
+                  return point.y != points.front().y;
+                });
       if (any) series.push_back({name, colour, std::move(points)});
     };
     add("live in tables", 0, {"l0_bytes", "l1_bytes", "value_bytes", "uncounted_bytes"});
     add("logs", 1, {"log_bytes"});
     add("obsolete", 2, {"l0_obsolete_bytes", "l1_obsolete_bytes", "value_obsolete_bytes"});
     add("free", 3, {"pool_free_bytes"});
-    return series;
+    // A benchmark that only reads leaves all as it is.
+    return changes ? series : std::vector<ChartSeries>();
   };
   return CardsOverTime(results, levels, BytesCard);
 }

@@ -183,6 +183,8 @@ std::vector<ChartPoint> Recording::Levels(const std::vector<std::string>& values
   for (size_t i = 0; i < sum.size(); ++i) {
     if (i % stride == 0 || i + 1 == sum.size()) points.push_back({seconds_[i], sum[i], 0});
   }
+  // Each holds until the next, so that the line does not break.
+  for (size_t i = 0; i + 1 < points.size(); ++i) points[i].width = points[i + 1].x - points[i].x;
   return points;
 }
 
