@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/log_linear.h"
+#include "log_linear.h"  // also compiled where src is no folder of headers
 
 namespace braid {
 
