@@ -67,6 +67,14 @@ class Latencies {
     Record(kind, NanosOfCycles(cycles), 1);
   }
   void Record(LatencyKind kind, uint64_t nanos) noexcept { Record(kind, nanos, 1); }
+  /// What `call` returns; it counts once.
+  template <class Call>
+  auto Time(LatencyKind kind, Call&& call) {
+    const uint64_t begin = NowCycles();
+    auto result = call();
+    RecordCycles(kind, NowCycles() - begin);
+    return result;
+  }
 
   /// All of it.
   void Fill(Statistics* statistics) const noexcept;

@@ -48,10 +48,8 @@ Status Scheduler::Sync() {
   if (!call.entered()) return Status::Closed();
   return syncs_.Run([this] {
     counters_.Add(Counter::kSyncs);
-    const uint64_t begin = base::NowCycles();
-    Status s = store_.pool->media().Sync(media::Site::kPutSync);
-    store_.controller.stalls()->latencies()->RecordCycles(LatencyKind::kSync,
-                                                          base::NowCycles() - begin);
+    Status s = store_.controller.stalls()->latencies()->Time(
+        LatencyKind::kSync, [this] { return store_.pool->media().Sync(media::Site::kPutSync); });
     if (!s.ok()) Fail(s);  // the medium gives the same error to all who sync after this
     return s;
   });
