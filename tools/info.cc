@@ -7,6 +7,7 @@
 
 #include "tools/media_advice.h"
 #include "tools/pool_flags.h"
+#include "tools/stats_file.h"
 #include "tools/text_format.h"
 
 namespace braid::tools {
@@ -59,6 +60,27 @@ void PrintDevice(const DeviceInfo& device, const std::string& of, const Row& row
                   device.bad_blocks.size() > kShown ? ", ..." : ""));
 }
 
+/// What is live, where the process that has the pool open tells it.
+template <class Row>
+void PrintLive(const PoolInfo& info, const Row& row) {
+  if (!info.in_use) return;
+  StatsSnapshot told;
+  std::string why;
+  if (ReadStatsFile(info.path, &told, &why) != Seen::kSnapshot) return;
+  const auto sum = [&](std::initializer_list<const char*> fields) {
+    uint64_t bytes = 0;
+    for (const char* field : fields) bytes += told.Value(field).value_or(0);
+    return SizeText(bytes);
+  };
+  if (!told.Value("pool_free_bytes")) return;  // of an earlier version
+  row("live", fmt::format("{} in logs, {} in L0, {} below, {} of large values", sum({"log_bytes"}),
+                          sum({"l0_bytes"}), sum({"l1_bytes"}), sum({"value_bytes"})));
+  row("obsolete",
+      fmt::format("{} of entries, {} of large values; {} of it waits for readers and snapshots",
+                  sum({"l0_obsolete_bytes", "l1_obsolete_bytes"}), sum({"value_obsolete_bytes"}),
+                  sum({"retired_bytes"})));
+}
+
 void PrintText(const PoolInfo& info, Output* out) {
   const auto row = [out](std::string_view name, std::string_view text) {
     out->WriteLine(fmt::format("{:<18}{}", name, EscapeForTerminal(text)));
@@ -82,8 +104,17 @@ void PrintText(const PoolInfo& info, Output* out) {
                     GroupDigits(region.chunks_free), GroupDigits(region.chunks)));
   }
   if (info.regions.size() > 1) row("lists", ListKindName(info.list_kind));
-  row("entries",
-      fmt::format("{} in tables (newer ones are in the log)", GroupDigits(info.entries)));
+  row("space", fmt::format("entries {}, large values {}, free {}, the rest {}",
+                           SizeText(info.chunks_of_entries * info.chunk_bytes),
+                           SizeText(info.chunks_of_values * info.chunk_bytes),
+                           SizeText(info.chunks_free * info.chunk_bytes),
+                           SizeText((info.chunks - info.chunks_free - info.chunks_of_entries -
+                                     info.chunks_of_values) *
+                                    info.chunk_bytes)));
+  PrintLive(info, row);
+  row("entries", fmt::format("{} in tables, {} of them in {} of L0 (newer ones are in the log)",
+                             GroupDigits(info.entries), GroupDigits(info.l0_entries),
+                             Counted(info.l0_tables, "table")));
   out->WriteLine("");
   for (const RegionInfo& region : info.regions) {
     const std::string of =

@@ -16,9 +16,21 @@ constexpr const char* kStalls = "The same time by what held writers back";
 constexpr const char* kStallCodes =
     "Why: 0 nobody is, 1 l0, 2 memtables, 3 ingest, 4 full_pool, 5 room, 6 lock, 7 range, 8 pages, "
     "9 background, 10 system";
+constexpr const char* kSpace =
+    "What the bytes of the pool are used for; the values of one moment sum up to braid_pool_bytes";
+constexpr const char* kRunning = "Pieces of background work under way now, by kind";
+constexpr const char* kWorked = "Time that background work took, what is under way up to now";
 constexpr const char* kUp = "1 while a process tells what it does with the pool, else 0";
 constexpr const char* kInfo = "Always 1; the labels say what the pool is";
 constexpr const char* kUptime = "Time since the process began to tell, mostly when it opened";
+
+constexpr const char* kLatency =
+    "How long calls and background work took, by kind; of writes, gets and steps of iterators one "
+    "in "
+    "64 is timed and counts as 64";
+// The bounds of buckets are powers of two in nanoseconds: 128 ns to 17 s.
+constexpr unsigned kFirstBound = 7;
+constexpr unsigned kLastBound = 34;
 
 // A label's value, with the escapes of the format.
 std::string LabelValue(std::string_view bytes) {
@@ -34,14 +46,36 @@ std::string LabelValue(std::string_view bytes) {
   return text;
 }
 
-void AppendHead(std::string_view name, std::string_view help, bool counter, std::string* out) {
-  out->append(
-      fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, counter ? "counter" : "gauge"));
+void AppendHead(std::string_view name, std::string_view help, std::string_view type,
+                std::string* out) {
+  out->append(fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type));
 }
 
 std::string Number(uint64_t value, double unit) {
   if (unit == 1) return std::to_string(value);
   return fmt::format("{}", static_cast<double>(value) * unit);
+}
+
+void AppendHistogram(const std::string& labels, const LatencyHistogram& of, std::string* out) {
+  const auto line = [&](const std::string& le, uint64_t count) {
+    out->append(
+        fmt::format("braid_latency_seconds_bucket{{{},le=\"{}\"}} {}\n", labels, le, count));
+  };
+  uint64_t cumulative = 0;
+  size_t bucket = 0;
+  for (unsigned bound = kFirstBound; bound <= kLastBound; ++bound) {
+    const uint64_t nanos = uint64_t{1} << bound;
+    for (; bucket < of.buckets.size() && LatencyHistogram::UpperNanos(bucket) <= nanos; ++bucket) {
+      cumulative += of.buckets[bucket];
+    }
+    line(fmt::format("{}", static_cast<double>(nanos) / 1e9), cumulative);
+  }
+  // All buckets, so that it is never less than the last bound's.
+  for (; bucket < of.buckets.size(); ++bucket) cumulative += of.buckets[bucket];
+  line("+Inf", cumulative);
+  out->append(fmt::format("braid_latency_seconds_sum{{{}}} {}\n", labels,
+                          static_cast<double>(of.sum_nanos) / 1e9));
+  out->append(fmt::format("braid_latency_seconds_count{{{}}} {}\n", labels, cumulative));
 }
 
 }  // namespace
@@ -128,6 +162,25 @@ const std::vector<Metric>& MetricTable() {
       {"stalled_writer_micros", "braid_stalled_writer_seconds", "", false, kMicro,
        "How long the first of them has been held back"},
       {"stalled_writer_reason", "braid_stalled_writer_reason", "", false, 1, kStallCodes},
+      {"work_flush_running", "braid_background_running", "work=\"flush\"", false, 1, kRunning},
+      {"work_merge_running", "braid_background_running", "work=\"merge\"", false, 1, kRunning},
+      {"work_index_running", "braid_background_running", "work=\"index\"", false, 1, kRunning},
+      {"work_collect_running", "braid_background_running", "work=\"collect\"", false, 1, kRunning},
+      {"work_recluster_running", "braid_background_running", "work=\"recluster\"", false, 1,
+       kRunning},
+      {"work_count_running", "braid_background_running", "work=\"count\"", false, 1, kRunning},
+      {"work_flush_micros", "braid_background_seconds_total", "work=\"flush\"", true, kMicro,
+       kWorked},
+      {"work_merge_micros", "braid_background_seconds_total", "work=\"merge\"", true, kMicro,
+       kWorked},
+      {"work_index_micros", "braid_background_seconds_total", "work=\"index\"", true, kMicro,
+       kWorked},
+      {"work_collect_micros", "braid_background_seconds_total", "work=\"collect\"", true, kMicro,
+       kWorked},
+      {"work_recluster_micros", "braid_background_seconds_total", "work=\"recluster\"", true,
+       kMicro, kWorked},
+      {"work_count_micros", "braid_background_seconds_total", "work=\"count\"", true, kMicro,
+       kWorked},
       {"memtable_entries", "braid_memtable_entries", "", false, 1, "Entries in the memtables"},
       {"memtable_bytes", "braid_memtable_bytes", "", false, 1, "Bytes of log below the memtables"},
       {"immutable_memtables", "braid_immutable_memtables", "", false, 1,
@@ -159,6 +212,22 @@ const std::vector<Metric>& MetricTable() {
       {"pool_used_bytes", "braid_pool_used_bytes", "", false, 1, "Bytes of them that are in use"},
       {"pool_max_bytes", "braid_pool_limit_bytes", "", false, 1,
        "What the pool may grow to (--max-size); 0: as far as its device goes"},
+      {"log_bytes", "braid_space_bytes", "level=\"log\",state=\"live\"", false, 1, kSpace},
+      {"l0_bytes", "braid_space_bytes", "level=\"l0\",state=\"live\"", false, 1, kSpace},
+      {"l0_obsolete_bytes", "braid_space_bytes", "level=\"l0\",state=\"obsolete\"", false, 1,
+       kSpace},
+      {"l1_bytes", "braid_space_bytes", "level=\"l1\",state=\"live\"", false, 1, kSpace},
+      {"l1_obsolete_bytes", "braid_space_bytes", "level=\"l1\",state=\"obsolete\"", false, 1,
+       kSpace},
+      {"value_bytes", "braid_space_bytes", "level=\"values\",state=\"live\"", false, 1, kSpace},
+      {"value_obsolete_bytes", "braid_space_bytes", "level=\"values\",state=\"obsolete\"", false, 1,
+       kSpace},
+      {"uncounted_bytes", "braid_space_bytes", "level=\"l1\",state=\"uncounted\"", false, 1,
+       kSpace},
+      {"other_bytes", "braid_space_bytes", "level=\"other\",state=\"live\"", false, 1, kSpace},
+      {"pool_free_bytes", "braid_space_bytes", "level=\"none\",state=\"free\"", false, 1, kSpace},
+      {"retired_bytes", "braid_retired_bytes", "", false, 1,
+       "Bytes of these that are given back once readers and snapshots have left"},
       {"last_sequence", "braid_last_sequence", "", false, 1, "Number of the newest update"},
       {"snapshots", "braid_snapshots", "", false, 1, "Live snapshots and iterators"},
       {"open_micros", "braid_open_seconds", "", false, kMicro, "Time that opening the pool took"},
@@ -172,10 +241,10 @@ const std::vector<Metric>& MetricTable() {
 std::string MetricsText(const MetricsSource& source) {
   const std::string pool = fmt::format("pool=\"{}\"", LabelValue(source.pool));
   std::string text;
-  AppendHead("braid_up", kUp, false, &text);
+  AppendHead("braid_up", kUp, "gauge", &text);
   text += fmt::format("braid_up{{{}}} {}\n", pool, source.snapshot == nullptr ? 0 : 1);
   if (!source.facts.empty()) {
-    AppendHead("braid_info", kInfo, false, &text);
+    AppendHead("braid_info", kInfo, "gauge", &text);
     text += fmt::format("braid_info{{{}", pool);
     for (const auto& [name, value] : source.facts) {
       text += fmt::format(",{}=\"{}\"", name, LabelValue(value));
@@ -183,16 +252,23 @@ std::string MetricsText(const MetricsSource& source) {
     text += "} 1\n";
   }
   if (source.snapshot == nullptr) return text;
-  AppendHead("braid_uptime_seconds", kUptime, false, &text);
+  AppendHead("braid_uptime_seconds", kUptime, "gauge", &text);
   text += fmt::format("braid_uptime_seconds{{{}}} {}\n", pool, source.snapshot->seconds);
   std::string_view headed;
   for (const Metric& metric : MetricTable()) {
     const std::optional<uint64_t> value = source.snapshot->Value(metric.field);
     if (!value) continue;
-    if (headed != metric.name) AppendHead(metric.name, metric.help, metric.counter, &text);
+    if (headed != metric.name) {
+      AppendHead(metric.name, metric.help, metric.counter ? "counter" : "gauge", &text);
+    }
     headed = metric.name;
     const std::string label = *metric.label == '\0' ? "" : std::string(",") + metric.label;
     text += fmt::format("{}{{{}{}}} {}\n", metric.name, pool, label, Number(*value, metric.unit));
+  }
+  if (source.snapshot->latencies.empty()) return text;
+  AppendHead("braid_latency_seconds", kLatency, "histogram", &text);
+  for (const auto& [kind, of] : source.snapshot->latencies) {
+    AppendHistogram(fmt::format("{},kind=\"{}\"", pool, LabelValue(kind)), of, &text);
   }
   return text;
 }
@@ -225,6 +301,8 @@ std::string MetricsPage() {
     text += fmt::format("| `{}` | {} |{}| `{}` | {} |\n", metric.name,
                         metric.counter ? "counter" : "gauge", label, metric.field, metric.help);
   }
+  text += fmt::format(
+      "| `braid_latency_seconds` | histogram | `kind` | `latency_KIND_...` | {} |\n", kLatency);
   return text;
 }
 

@@ -5,7 +5,7 @@
 // Persistence: none.
 // Invariants:
 //   1. Every field of ListFields() is in the table once, and the table has no other
-//      (metric_table_test.cc).
+//      (metric_table_test.cc); but those of latencies, which are one histogram a kind.
 #pragma once
 
 #include <cstdint>

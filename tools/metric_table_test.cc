@@ -10,7 +10,12 @@ namespace {
 
 TEST(MetricTableTest, NamesEveryStatisticOnceAndNoOther) {
   std::map<std::string, bool> fields;
-  for (const StatisticsField& field : ListFields({})) fields[field.name] = field.monotonic;
+  for (const StatisticsField& field : ListFields({})) {
+    // Those of histograms, see below.
+    if (!std::string_view(field.name).starts_with("latency_")) {
+      fields[field.name] = field.monotonic;
+    }
+  }
   std::set<std::string> seen;
   for (const Metric& metric : MetricTable()) {
     EXPECT_TRUE(seen.insert(metric.field).second) << metric.field << " is there twice";
@@ -91,6 +96,40 @@ TEST(MetricTableTest, TextHasHelpTypeAndValue) {
           ",layer=\"upper\",region=\"local\"} 1\n"
           "braid_node_visits_total{" +
           pool + ",layer=\"upper\",region=\"remote\"} 2\n");
+}
+
+TEST(MetricTableTest, LatenciesAreHistogramsWhoseBucketsAddUp) {
+  Statistics statistics;
+  LatencyHistogram& of = statistics.latencies[static_cast<size_t>(LatencyKind::kGet)];
+  const auto add = [&of](uint64_t nanos, uint64_t count) {
+    of.buckets[LatencyHistogram::BucketOf(nanos)] += count;
+    of.count += count;
+    of.sum_nanos += nanos * count;
+  };
+  add(100, 3);             // below the first bound, 128 ns
+  add(1000, 5);            // below 1,024 ns
+  add(1'000'000, 2);       // a millisecond
+  add(60'000'000'000, 1);  // more than the last bound
+  StatsSnapshot snapshot = MakeSnapshot(statistics);
+  MetricsSource source;
+  source.pool = "p";
+  source.snapshot = &snapshot;
+  const std::string text = MetricsText(source);
+  const auto line = [&](const std::string& rest) {
+    return text.find("braid_latency_seconds" + rest + "\n") != std::string::npos;
+  };
+  EXPECT_NE(text.find("# TYPE braid_latency_seconds histogram\n"), std::string::npos) << text;
+  EXPECT_TRUE(line("_bucket{pool=\"p\",kind=\"get\",le=\"1.28e-07\"} 3")) << text;
+  EXPECT_TRUE(line("_bucket{pool=\"p\",kind=\"get\",le=\"5.12e-07\"} 3")) << text;
+  EXPECT_TRUE(line("_bucket{pool=\"p\",kind=\"get\",le=\"1.024e-06\"} 8")) << text;
+  EXPECT_TRUE(line("_bucket{pool=\"p\",kind=\"get\",le=\"0.001048576\"} 10")) << text;
+  EXPECT_TRUE(line("_bucket{pool=\"p\",kind=\"get\",le=\"17.179869184\"} 10")) << text;
+  EXPECT_TRUE(line("_bucket{pool=\"p\",kind=\"get\",le=\"+Inf\"} 11")) << text;
+  EXPECT_TRUE(line("_count{pool=\"p\",kind=\"get\"} 11")) << text;
+  EXPECT_TRUE(line("_count{pool=\"p\",kind=\"put\"} 0")) << text;
+  EXPECT_NE(text.find("braid_latency_seconds_sum{pool=\"p\",kind=\"get\"} 60.002"),
+            std::string::npos)
+      << text;
 }
 
 TEST(MetricTableTest, WithoutAProcessOnlyThatIsSaid) {

@@ -30,6 +30,10 @@ const std::vector<Group>& Groups() {
         "second_chance_entries", "last_sequence", "snapshots"}},
       {"memory now", {"memory_bytes", "memory_budget_bytes"}},
       {"pool now", {"pool_bytes", "pool_used_bytes", "pool_max_bytes"}},
+      {"space now",
+       {"log_bytes", "l0_bytes", "l0_obsolete_bytes", "l1_bytes", "l1_obsolete_bytes",
+        "value_bytes", "value_obsolete_bytes", "uncounted_bytes", "other_bytes", "pool_free_bytes",
+        "retired_bytes"}},
       {"operations since the open",
        {"puts", "deletes", "batches", "gets", "gets_found", "lookup_cache_hits",
         "lookup_cache_absences", "lookup_cache_misses", "iterators", "passed_entries",
@@ -57,6 +61,12 @@ const std::vector<Group>& Groups() {
         "stall_pages_micros",
         "stall_background_micros",
         "stall_system_micros"}},
+      {"background time since the open",
+       {"work_flush_micros", "work_merge_micros", "work_index_micros", "work_collect_micros",
+        "work_recluster_micros", "work_count_micros"}},
+      {"background work now",
+       {"work_flush_running", "work_merge_running", "work_index_running", "work_collect_running",
+        "work_recluster_running", "work_count_running"}},
       {"writers held back now",
        {"stalled_writers", "stalled_writer_micros", "stalled_writer_reason"}},
       {kRegions,
@@ -145,6 +155,26 @@ class StatVerb final : public Verb {
     out->WriteLine(fmt::format("  {:<25}{}", "lookup_paths", text.empty() ? " none" : text));
   }
 
+  /// What was timed, a line a kind. Takes the fields out.
+  static void PrintLatencies(const Statistics& statistics, std::vector<StatisticsField>* fields,
+                             Output* out) {
+    std::erase_if(*fields,
+                  [](const auto& f) { return std::string_view(f.name).starts_with("latency_"); });
+    out->WriteLine(fmt::format("\n{:<28}{:>12}{:>11}{:>11}{:>11}{:>11}{:>11}",
+                               "latencies since the open", "count", "mean", "p50", "p99", "p99.9",
+                               "longest"));
+    for (size_t i = 0; i < kLatencyKinds; ++i) {
+      const LatencyHistogram& of = statistics.latencies[i];
+      std::string line = fmt::format("  {:<26}{:>12}", LatencyKindName(static_cast<LatencyKind>(i)),
+                                     GroupDigits(of.count));
+      for (const uint64_t nanos : {of.MeanNanos(), of.Percentile(50), of.Percentile(99),
+                                   of.Percentile(99.9), of.max_nanos}) {
+        line += fmt::format("{:>11}", of.count == 0 ? "-" : NanosText(nanos));
+      }
+      out->WriteLine(line);
+    }
+  }
+
   static void PrintText(const Statistics& statistics, std::vector<StatisticsField> fields,
                         Output* out) {
     out->WriteLine(fmt::format("design {}, media class {}{}", statistics.design,
@@ -162,6 +192,7 @@ class StatVerb final : public Verb {
       }
       if (std::strcmp(group.title, kRegions) == 0) PrintPaths(&fields, out);
     }
+    PrintLatencies(statistics, &fields, out);
     if (!fields.empty()) out->WriteLine("\nother");
     for (const StatisticsField& field : fields) {
       out->WriteLine(fmt::format("  {:<26}{}", field.name, ValueText(field)));

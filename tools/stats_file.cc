@@ -39,7 +39,43 @@ Status WriteAndRename(const std::string& path, const std::string& text) {
                                      path, std::strerror(error)));
 }
 
+nlohmann::ordered_json LatenciesToJson(const StatsSnapshot& snapshot) {
+  auto object = nlohmann::ordered_json::object();
+  for (const auto& [kind, of] : snapshot.latencies) {
+    auto buckets = nlohmann::ordered_json::array();
+    for (size_t i = 0; i < of.buckets.size(); ++i) {
+      if (of.buckets[i] == 0) continue;
+      buckets.push_back({LatencyHistogram::LowerNanos(i), of.buckets[i]});
+    }
+    object[kind] = {{"count", of.count},
+                    {"sum_nanos", of.sum_nanos},
+                    {"max_nanos", of.max_nanos},
+                    {"buckets", std::move(buckets)}};
+  }
+  return object;
+}
+
+/// Throws what the JSON library throws.
+LatencyHistogram LatencyFromJson(const nlohmann::ordered_json& object) {
+  LatencyHistogram of;
+  of.sum_nanos = object.at("sum_nanos").get<uint64_t>();
+  of.max_nanos = object.at("max_nanos").get<uint64_t>();
+  for (const auto& bucket : object.at("buckets")) {
+    const auto count = bucket.at(1).get<uint64_t>();
+    of.buckets[LatencyHistogram::BucketOf(bucket.at(0).get<uint64_t>())] += count;
+    of.count += count;
+  }
+  return of;
+}
+
 }  // namespace
+
+const LatencyHistogram* StatsSnapshot::Latency(std::string_view kind) const {
+  for (const auto& [name, of] : latencies) {
+    if (name == kind) return &of;
+  }
+  return nullptr;
+}
 
 std::optional<uint64_t> StatsSnapshot::Value(std::string_view name) const {
   const auto found = std::find_if(values.begin(), values.end(),
@@ -55,6 +91,10 @@ StatsSnapshot MakeSnapshot(const Statistics& statistics) {
                                statistics.media_class_forced ? " (forced)" : "");
   for (const StatisticsField& field : ListFields(statistics)) {
     snapshot.values.emplace_back(field.name, field.value);
+  }
+  for (size_t i = 0; i < kLatencyKinds; ++i) {
+    snapshot.latencies.emplace_back(LatencyKindName(static_cast<LatencyKind>(i)),
+                                    statistics.latencies[i]);
   }
   return snapshot;
 }
@@ -75,6 +115,7 @@ std::string FormatSnapshot(const StatsSnapshot& snapshot) {
                                    {"seconds", snapshot.seconds}};
   object["values"] = nlohmann::ordered_json::object();
   for (const auto& [name, value] : snapshot.values) object["values"][name] = value;
+  object["latencies"] = LatenciesToJson(snapshot);
   // A design's name comes from a command line and need not be UTF-8.
   return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -91,6 +132,12 @@ Result<StatsSnapshot> ParseSnapshot(std::string_view text) {
     snapshot.seconds = object.at("seconds").get<double>();
     for (const auto& [name, value] : object.at("values").items()) {
       snapshot.values.emplace_back(name, value.get<uint64_t>());
+    }
+    // A program of an earlier version tells none.
+    if (const auto latencies = object.find("latencies"); latencies != object.end()) {
+      for (const auto& [kind, of] : latencies->items()) {
+        snapshot.latencies.emplace_back(kind, LatencyFromJson(of));
+      }
     }
     return snapshot;
   } catch (const nlohmann::json::exception& error) {

@@ -39,9 +39,12 @@ struct StatsSnapshot {
   std::string about;   ///< design and media class, in words
   double seconds = 0;  ///< since it began to publish, which is when it opened the pool
   std::vector<std::pair<std::string, uint64_t>> values;  ///< fields of Statistics, by name
+  std::vector<std::pair<std::string, LatencyHistogram>> latencies;  ///< by LatencyKindName
 
   /// The field's value; none when the process does not know it.
   std::optional<uint64_t> Value(std::string_view name) const;
+  /// Null when the process does not know the kind.
+  const LatencyHistogram* Latency(std::string_view kind) const;
 };
 
 /// Without pid and seconds, which the publisher knows.

@@ -51,6 +51,53 @@ TEST(StatsFileTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(read->Value("no such"), std::nullopt);
 }
 
+TEST(StatsFileTest, LatenciesAreReadAsTheyWere) {
+  Statistics statistics;
+  LatencyHistogram& of = statistics.latencies[static_cast<size_t>(LatencyKind::kSeek)];
+  of = {.count = 9, .sum_nanos = 12'345, .max_nanos = 5000, .buckets = {}};
+  of.buckets[LatencyHistogram::BucketOf(900)] = 8;
+  of.buckets[LatencyHistogram::kBuckets - 1] = 1;
+  Result<StatsSnapshot> read = ParseSnapshot(FormatSnapshot(MakeSnapshot(statistics)));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  ASSERT_EQ(read->latencies.size(), kLatencyKinds);
+  const LatencyHistogram* seek = read->Latency("seek");
+  ASSERT_NE(seek, nullptr);
+  EXPECT_EQ(seek->count, 9u);
+  EXPECT_EQ(seek->sum_nanos, 12'345u);
+  EXPECT_EQ(seek->max_nanos, 5000u);
+  EXPECT_EQ(seek->buckets, of.buckets);
+  EXPECT_EQ(read->Latency("get")->count, 0u);
+  EXPECT_EQ(read->Latency("no such"), nullptr);
+  read = ParseSnapshot(R"({"schema":"braid-stats/1","pid":1,"about":"","seconds":1,"values":{}})");
+  ASSERT_TRUE(read.ok()) << "of an earlier version";
+  EXPECT_TRUE(read->latencies.empty());
+  for (const char* bad :
+       {R"("get":1)", R"("get":{})", R"("get":{"sum_nanos":1,"max_nanos":1,"buckets":[[1]]})",
+        R"("get":{"sum_nanos":1,"max_nanos":1,"buckets":[["x",1]]})"}) {
+    EXPECT_TRUE(ParseSnapshot(std::string(R"({"schema":"braid-stats/1","pid":1,"about":"",)") +
+                              R"("seconds":1,"values":{},"latencies":{)" + bad + "}}")
+                    .status()
+                    .IsCorruption())
+        << bad;
+  }
+}
+
+TEST(StatsFileTest, WhatALibraryPublishesIsReadAsATool) {
+  test::TempFolder folder;
+  Options options;
+  auto db = DB::Open(options, folder.Sub("pool"));
+  ASSERT_TRUE(db.ok()) << db.status().ToString();
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE((*db)->Put(std::to_string(i), "value").ok());
+  ASSERT_TRUE((*db)->PublishStatistics(true).ok());
+  StatsSnapshot snapshot;
+  std::string why;
+  ASSERT_EQ(ReadStatsFile(folder.Sub("pool"), &snapshot, &why), Seen::kSnapshot) << why;
+  ASSERT_NE(snapshot.Latency("put"), nullptr);
+  EXPECT_EQ(snapshot.Latency("put")->count, 50u);
+  EXPECT_EQ(snapshot.Latency("put")->max_nanos, snapshot.Value("latency_put_max_nanos"));
+  EXPECT_GT(snapshot.Value("pool_free_bytes"), 0u);
+}
+
 TEST(StatsFileTest, WhatIsNotOursIsRefused) {
   const std::string text = FormatSnapshot(Some());
   for (const std::string& bad :

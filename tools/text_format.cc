@@ -270,6 +270,12 @@ std::string DurationText(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
 }
 
+std::string NanosText(uint64_t nanos) {
+  if (nanos < 1000) return fmt::format("{} ns", nanos);
+  if (nanos < 1'000'000) return fmt::format("{:.1f} us", static_cast<double>(nanos) / 1e3);
+  return DurationText(static_cast<double>(nanos) / 1e9);
+}
+
 std::string Shortened(std::string_view text, size_t limit) {
   if (text.size() <= limit) return std::string(text);
   while (limit > 0 && IsContinuation(text, limit)) --limit;

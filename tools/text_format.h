@@ -57,6 +57,9 @@ std::string SizeText(uint64_t bytes);
 /// "850 us", "12.3 ms", "4.56 s", "3 min 20 s".
 std::string DurationText(double seconds);
 
+/// The same of times below it, too: "850 ns", "12.3 us".
+std::string NanosText(uint64_t nanos);
+
 /// `text` cut to at most `limit` bytes at a character, with "..." when something was cut.
 std::string Shortened(std::string_view text, size_t limit);
 

@@ -58,10 +58,13 @@ class Terminal {
   }
 
   /// Over the present screen, line by line, so that nothing flickers; as many lines as there is
-  /// room for, so that nothing scrolls.
+  /// room for, so that nothing scrolls. Where there is too little, empty lines go first.
   static bool Draw(std::string screen) {
     screen += "\n  q quits\n";
     size_t room = Size().ws_row;
+    if (static_cast<size_t>(std::count(screen.begin(), screen.end(), '\n')) > room) {
+      for (size_t at = 0; (at = screen.find("\n\n", at)) != std::string::npos;) screen.erase(at, 1);
+    }
     std::string text = "\x1b[H";
     for (size_t at = 0; at < screen.size() && room > 0; --room) {
       const size_t end = screen.find('\n', at);

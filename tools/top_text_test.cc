@@ -80,8 +80,9 @@ TEST(TopTextTest, TheScreenSaysWhoIsHeldBackAndWhy) {
       now.values.end(),
       {{"stall_lock_micros", 6}, {"stall_l0_micros", 500'100}, {"stalled_writers", 0}});
   EXPECT_NE(TopScreen("/a/pool", now, &before, 200)
-                .find("  held back no writer now; of a thread's time by l0 25.0 %\n"),
-            std::string::npos);
+                .find("  held back no writer now\n            by reason: l0 25.0 %\n"),
+            std::string::npos)
+      << TopScreen("/a/pool", now, &before, 200);
   now.values.back().second = 3;
   now.values.insert(now.values.end(),
                     {{"stalled_writer_micros", 1'500'000}, {"stalled_writer_reason", 4}});
@@ -89,6 +90,81 @@ TEST(TopTextTest, TheScreenSaysWhoIsHeldBackAndWhy) {
   EXPECT_NE(screen.find("  held back 3 writers now, the first for 1.50 s: full_pool\n"),
             std::string::npos)
       << screen;
+  now.values.insert(
+      now.values.end(),
+      {{"stalls", 1200}, {"longest_stall_micros", 31'387}, {"stall_pages_micros", 2'000'000}});
+  const std::string all = TopScreen("/a/pool", now, nullptr, 200);
+  EXPECT_NE(all.find("            since the open 1,200 stalls, 250.0 ms, the longest 31.4 ms\n"
+                     "            pages 2.00 s, l0 500.1 ms, lock 6 us\n"),
+            std::string::npos)
+      << all;
+}
+
+TEST(TopTextTest, TheScreenShowsWhatTheBackgroundDoes) {
+  StatsSnapshot before = At(10, 0, 0);
+  StatsSnapshot now = At(12, 0, 0);
+  EXPECT_EQ(TopScreen("p", now, &before, 100).find("background"), std::string::npos);
+  before.values.insert(before.values.end(), {{"work_flush_micros", 0}, {"work_merge_micros", 500}});
+  now.values.insert(now.values.end(), {{"work_flush_running", 0},
+                                       {"work_flush_micros", 20'000},
+                                       {"work_merge_running", 0},
+                                       {"work_merge_micros", 3'000'500}});
+  EXPECT_NE(TopScreen("p", now, &before, 100)
+                .find("  background idle\n            of a thread's time flush 1 %, merge 150 %\n"),
+            std::string::npos)
+      << TopScreen("p", now, &before, 100);
+  now.values.insert(now.values.end(), {{"work_index_running", 1}, {"work_collect_running", 2}});
+  EXPECT_NE(TopScreen("p", now, nullptr, 100).find("  background index, collect (2)\n"),
+            std::string::npos);
+}
+
+TEST(TopTextTest, TheScreenShowsLatenciesOfTheTimeBetweenTheLooks) {
+  const auto told = [](double seconds, uint64_t fast, uint64_t slow) {
+    StatsSnapshot snapshot = At(seconds, fast + slow, 0);
+    LatencyHistogram of;
+    of.count = fast + slow;
+    of.buckets[LatencyHistogram::BucketOf(1000)] = fast;
+    of.buckets[LatencyHistogram::BucketOf(3'000'000)] = slow;
+    of.max_nanos = 3'000'000;
+    snapshot.latencies = {{"put", of}, {"get", {}}};
+    return snapshot;
+  };
+  const StatsSnapshot before = told(10, 1000, 1000);
+  const StatsSnapshot now = told(12, 3000, 1010);
+  EXPECT_EQ(
+      Row(TopScreen("p", now, &before, 100), "put"),
+      (Words{"put", "1,005", "334", "4,010", "991", "ns", "991", "ns", "2.9", "ms", "3.0", "ms"}));
+  EXPECT_EQ(Row(TopScreen("p", now, nullptr, 80), "put"),
+            (Words{"put", "-", "4,010", "991", "ns", "2.9", "ms", "3.0", "ms"}))
+      << "the first look: all; a narrow one has less";
+  EXPECT_EQ(Row(TopScreen("p", now, &before, 80), "get"), (Words{"get", "0", "0", "-", "-", "-"}));
+  const auto object = nlohmann::json::parse(TopJson(now, &before));
+  EXPECT_EQ(object.at("latencies").at("put").at("count"), 2010);
+  EXPECT_FALSE(object.at("latencies").contains("get")) << "there was none";
+}
+
+TEST(TopTextTest, TheScreenShowsWhatIsLiveObsoleteAndFree) {
+  constexpr uint64_t kMiB = 1 << 20;
+  StatsSnapshot now = At(12, 0, 0);
+  now.values.insert(now.values.end(), {{"log_bytes", 64 * kMiB},
+                                       {"l0_bytes", 16 * kMiB},
+                                       {"l0_obsolete_bytes", 0},
+                                       {"l1_bytes", 944 * kMiB},
+                                       {"l1_obsolete_bytes", 1024 * kMiB},
+                                       {"value_bytes", 0},
+                                       {"uncounted_bytes", 0},
+                                       {"pool_free_bytes", 2048 * kMiB}});
+  const std::string screen = TopScreen("p", now, nullptr, 100);
+  EXPECT_EQ(Row(screen, "L1"), (Words{"L1", "7,000,000", "944.0", "MiB", "1.0", "GiB", "900",
+                                      "indexed,", "being", "built"}));
+  EXPECT_EQ(Row(screen, "memtables"),
+            (Words{"memtables", "1,234", "64.0", "MiB", "1", "immutable"}));
+  EXPECT_NE(screen.find("[######======------------] 1.0 GiB # live, 1.0 GiB = obsolete, "
+                        "2.0 GiB - free"),
+            std::string::npos)
+      << screen;
+  EXPECT_TRUE(Row(screen, "values").empty()) << "there are none";
+  EXPECT_TRUE(Row(screen, "uncounted").empty());
 }
 
 TEST(TopTextTest, TheScreenShowsRatesLevelsAndMemory) {
@@ -103,10 +179,9 @@ TEST(TopTextTest, TheScreenShowsRatesLevelsAndMemory) {
   EXPECT_NE(screen.find("a write   4.00 lines flushed, 1.00 fences; writers stalled 0.0 %"),
             std::string::npos)
       << screen;
-  EXPECT_NE(screen.find("1,234 entries  64.0 KiB, 1 immutable"), std::string::npos) << screen;
-  EXPECT_NE(screen.find("5,678 entries  3 tables, 2 waiting for a checkpoint"), std::string::npos);
-  EXPECT_NE(screen.find("7,000,000 entries  900 in the DRAM index, which is being built"),
-            std::string::npos);
+  EXPECT_EQ(Row(screen, "memtables"), (Words{"memtables", "1,234", "1", "immutable"}));
+  EXPECT_EQ(Row(screen, "L0"), (Words{"L0", "5,678", "3", "tables,", "2", "wait"}));
+  EXPECT_EQ(Row(screen, "L1"), (Words{"L1", "7,000,000", "900", "indexed,", "being", "built"}));
   EXPECT_NE(screen.find("[############------------]  50 %  512.0 MiB of 1.0 GiB"),
             std::string::npos)
       << screen;

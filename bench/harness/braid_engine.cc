@@ -111,6 +111,15 @@ class BraidEngine : public KvEngine {
 
   std::optional<uint64_t> UsedBytes() override { return db_->GetStatistics().pool_used_bytes; }
 
+  std::vector<EngineLatency> Latencies() override {
+    const Statistics statistics = db_->GetStatistics();
+    std::vector<EngineLatency> latencies;
+    for (size_t i = 0; i < kLatencyKinds; ++i) {
+      latencies.push_back({LatencyKindName(static_cast<LatencyKind>(i)), statistics.latencies[i]});
+    }
+    return latencies;
+  }
+
   Status Close() override {
     if (!db_) return Status::OK();
     Status status = db_->Close();

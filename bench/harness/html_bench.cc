@@ -6,6 +6,7 @@
 
 #include "bench/harness/html_parts.h"
 #include "bench/harness/html_text.h"
+#include "braid/statistics.h"
 
 namespace braid::bench {
 namespace {
@@ -212,6 +213,133 @@ std::string BackgroundTable(const Json& results) {
          "</div>\n";
 }
 
+/// Series of a card over time, for each benchmark that has some.
+template <class MakeSeries, class MakeCard>
+std::string CardsOverTime(const Json& results, MakeSeries&& make_series, MakeCard&& make_card) {
+  std::string cards;
+  for (const Json& result : results) {
+    const Recording recording(result);
+    if (recording.empty()) continue;
+    const std::vector<ChartSeries> series = make_series(recording);
+    if (series.empty()) continue;
+    std::vector<ChartBand> bands;
+    if (const auto settling = recording.settling()) bands.push_back(*settling);
+    cards += make_card(TextAt(result, "benchmark"), series, bands);
+  }
+  return Grid(cards);
+}
+
+/// A counter of microseconds.
+struct TimeLine {
+  std::string name;
+  std::string field;
+};
+
+/// Those that took the most time in all benchmarks first, as many as there are colours: each has
+/// its colour on the whole page.
+std::vector<TimeLine> MostFirst(const Json& results, const std::vector<TimeLine>& lines) {
+  std::vector<std::pair<double, TimeLine>> grown;
+  for (const TimeLine& line : lines) {
+    double growth = 0;
+    for (const Json& result : results) {
+      growth += Recording(result).Growth("fields/" + line.field).value_or(0);
+    }
+    if (growth > 0) grown.emplace_back(growth, line);
+  }
+  std::stable_sort(grown.begin(), grown.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (grown.size() > kChartColours) grown.resize(kChartColours);
+  std::vector<TimeLine> most;
+  for (auto& [growth, line] : grown) most.push_back(std::move(line));
+  return most;
+}
+
+/// The share of a thread's time of each, where it took some: more than a thousandth.
+std::vector<ChartSeries> TimeShares(const Recording& recording,
+                                    const std::vector<TimeLine>& lines) {
+  std::vector<ChartSeries> series;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string counter = "fields/" + lines[i].field;
+    if (recording.Growth(counter).value_or(0) < recording.end() * 1e3) continue;
+    std::vector<ChartPoint> points = recording.Rates({counter});
+    for (ChartPoint& point : points) point.y /= 1e4;  // microseconds a second as percent
+    series.push_back({lines[i].name, static_cast<int>(i), std::move(points)});
+  }
+  return series;
+}
+
+std::vector<TimeLine> StallLines() {
+  std::vector<TimeLine> lines;
+  for (size_t i = 0; i < kStallReasons; ++i) {
+    const std::string name = StallReasonName(static_cast<StallReason>(i));
+    lines.push_back({name, "stall_" + name + "_micros"});
+  }
+  return lines;
+}
+
+/// How long writers were held back during each benchmark, and by what.
+std::string StallTable(const Json& results) {
+  HtmlTable table({"benchmark", "stalls", "time", "by reason"});
+  for (const Json& result : results) {
+    const Recording recording(result);
+    const double stalls = recording.Growth("fields/stalls").value_or(0);
+    if (stalls == 0) continue;
+    std::string reasons;
+    for (const TimeLine& line : StallLines()) {
+      const double micros = recording.Growth("fields/" + line.field).value_or(0);
+      if (micros == 0) continue;
+      reasons += (reasons.empty() ? "" : ", ") + line.name + " " + ShortDuration(micros * 1e3);
+    }
+    table.AddRow({TextAt(result, "benchmark"), GroupedText(stalls),
+                  ShortDuration(recording.Growth("fields/stall_micros").value_or(0) * 1e3),
+                  reasons});
+  }
+  if (table.empty()) return {};
+  return "<div class=\"card\"><h4>What held writers back</h4>\n" + table.ToHtml() + "</div>\n";
+}
+
+std::string Stalls(const Json& results) {
+  const std::vector<TimeLine> lines = MostFirst(results, StallLines());
+  const auto shares = [&](const Recording& recording) { return TimeShares(recording, lines); };
+  return CardsOverTime(results, shares, ShareCard) + StallTable(results);
+}
+
+std::string Background(const Json& results) {
+  std::vector<TimeLine> works;
+  for (size_t i = 0; i < kBackgroundWorks; ++i) {
+    const std::string name = BackgroundWorkName(static_cast<BackgroundWork>(i));
+    works.push_back({name, "work_" + name + "_micros"});
+  }
+  const std::vector<TimeLine> lines = MostFirst(results, works);
+  const auto shares = [&](const Recording& recording) { return TimeShares(recording, lines); };
+  return CardsOverTime(results, shares, ShareCard);
+}
+
+std::string Space(const Json& results) {
+  const auto levels = [](const Recording& recording) {
+    std::vector<ChartSeries> series;
+    bool changes = false;
+    const auto add = [&](const char* name, int colour, const std::vector<std::string>& fields) {
+      std::vector<std::string> paths;
+      for (const std::string& field : fields) paths.push_back("fields/" + field);
+      std::vector<ChartPoint> points = recording.Levels(paths);
+      const bool any = std::any_of(points.begin(), points.end(),
+                                   [](const ChartPoint& point) { return point.y > 0; });
+      changes = changes || std::any_of(points.begin(), points.end(), [&](const ChartPoint& point) {
+                  return point.y != points.front().y;
+                });
+      if (any) series.push_back({name, colour, std::move(points)});
+    };
+    add("live in tables", 0, {"l0_bytes", "l1_bytes", "value_bytes", "uncounted_bytes"});
+    add("logs", 1, {"log_bytes"});
+    add("obsolete", 2, {"l0_obsolete_bytes", "l1_obsolete_bytes", "value_obsolete_bytes"});
+    add("free", 3, {"pool_free_bytes"});
+    // A benchmark that only reads leaves all as it is.
+    return changes ? series : std::vector<ChartSeries>();
+  };
+  return CardsOverTime(results, levels, BytesCard);
+}
+
 }  // namespace
 
 std::string RenderBench(const Json& document) {
@@ -228,6 +356,9 @@ std::string RenderBench(const Json& document) {
   html += Section("Beside other stores", Peers(document, results));
   html += Section("Throughput over time", Throughput(results));
   html += Section("Latency", Latencies(results));
+  html += Section("Stalls", Stalls(results));
+  html += Section("Background work", Background(results));
+  html += Section("Space", Space(results));
   html += Section("What writing costs", Grid(LinesAndFences(results)) + BackgroundTable(results));
   html += Section("Machine and parameters", MachineAndParameters(document));
   return html;

@@ -168,6 +168,26 @@ std::vector<ChartPoint> Recording::RatesOf(const std::vector<double>& sum, size_
   return points;
 }
 
+std::vector<ChartPoint> Recording::Levels(const std::vector<std::string>& values,
+                                          size_t most) const {
+  if (empty()) return {};
+  std::vector<double> sum;
+  for (const std::string& value : values) {
+    const std::vector<double> one = Values(value);
+    if (one.empty()) continue;
+    sum.resize(one.size());
+    for (size_t i = 0; i < one.size(); ++i) sum[i] += one[i];
+  }
+  std::vector<ChartPoint> points;
+  const size_t stride = std::max<size_t>(1, sum.size() / most);
+  for (size_t i = 0; i < sum.size(); ++i) {
+    if (i % stride == 0 || i + 1 == sum.size()) points.push_back({seconds_[i], sum[i], 0});
+  }
+  // Each holds until the next, so that the line does not break.
+  for (size_t i = 0; i + 1 < points.size(); ++i) points[i].width = points[i + 1].x - points[i].x;
+  return points;
+}
+
 std::optional<double> Recording::Growth(const std::string& counter) const {
   const std::vector<double> values = Values(counter);
   if (values.size() < 2) return std::nullopt;
@@ -199,19 +219,53 @@ std::vector<std::pair<std::string, int>> LegendOf(const std::vector<ChartSeries>
   return legend;
 }
 
-std::string RateCard(const std::string& title, const std::vector<ChartSeries>& series,
-                     const std::vector<ChartBand>& bands) {
+namespace {
+
+/// A card with lines over seconds.
+std::string OverTime(const std::string& title, const std::string& what, ChartAxis y,
+                     const std::vector<ChartSeries>& series, const std::vector<ChartBand>& bands) {
   LineChart chart;
-  chart.title = title + ": counts a second over time";
+  chart.title = title + ": " + what + " over time";
   chart.x.label = "seconds";
   chart.x.mark = [](double value) { return fmt::format("{:.4g}", value); };
   chart.x.value = [](double value) { return fmt::format("at {:.2f} s", value); };
-  chart.y.label = "a second";
-  chart.y.mark = TickNumber;
-  chart.y.value = [](double value) { return ShortNumber(value) + "/s"; };
+  chart.y = std::move(y);
   chart.series = series;
   chart.bands = bands;
   return ChartCard(title, "", LegendOf(series), RenderLineChart(chart));
+}
+
+}  // namespace
+
+std::string RateCard(const std::string& title, const std::vector<ChartSeries>& series,
+                     const std::vector<ChartBand>& bands) {
+  ChartAxis y;
+  y.label = "a second";
+  y.mark = TickNumber;
+  y.value = [](double value) { return ShortNumber(value) + "/s"; };
+  return OverTime(title, "counts a second", std::move(y), series, bands);
+}
+
+std::string ShareCard(const std::string& title, const std::vector<ChartSeries>& series,
+                      const std::vector<ChartBand>& bands) {
+  ChartAxis y;
+  y.label = "% of a thread's time";
+  y.mark = TickNumber;
+  y.value = [](double value) { return ShortNumber(value) + " %"; };
+  return OverTime(title, "share of a thread's time", std::move(y), series, bands);
+}
+
+std::string BytesCard(const std::string& title, const std::vector<ChartSeries>& series,
+                      const std::vector<ChartBand>& bands) {
+  ChartAxis y;
+  y.label = "MiB";
+  y.mark = TickNumber;
+  y.value = [](double value) { return ShortBytes(value * (1 << 20)); };
+  std::vector<ChartSeries> scaled = series;
+  for (ChartSeries& one : scaled) {
+    for (ChartPoint& point : one.points) point.y /= 1 << 20;
+  }
+  return OverTime(title, "bytes of the pool", std::move(y), scaled, bands);
 }
 
 std::string LatencyCard(const std::string& title, const std::vector<ChartSeries>& series) {

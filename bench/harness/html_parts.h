@@ -34,6 +34,9 @@ class Recording {
   /// time the work took, by `micros`, the counter of that time.
   std::vector<ChartPoint> WorkRates(const std::string& counter, const std::string& micros,
                                     size_t most = 240) const;
+  /// The sum of current values over time, at most about `most` of them. Empty when none of them was
+  /// recorded.
+  std::vector<ChartPoint> Levels(const std::vector<std::string>& values, size_t most = 240) const;
   /// How much a counter grew from the first sample to the last, settling included.
   std::optional<double> Growth(const std::string& counter) const;
 
@@ -56,6 +59,12 @@ std::vector<std::pair<std::string, int>> LegendOf(const std::vector<ChartSeries>
 /// Counts a second over time.
 std::string RateCard(const std::string& title, const std::vector<ChartSeries>& series,
                      const std::vector<ChartBand>& bands);
+/// Percent of one thread's time over time.
+std::string ShareCard(const std::string& title, const std::vector<ChartSeries>& series,
+                      const std::vector<ChartBand>& bands);
+/// Bytes over time.
+std::string BytesCard(const std::string& title, const std::vector<ChartSeries>& series,
+                      const std::vector<ChartBand>& bands);
 /// Percentiles on a logarithmic x axis, latencies on a logarithmic y axis.
 std::string LatencyCard(const std::string& title, const std::vector<ChartSeries>& series);
 /// braid's rate divided by that of others; nothing without groups. A bar's value is the ratio, its

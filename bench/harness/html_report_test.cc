@@ -131,6 +131,62 @@ TEST(HtmlTextTest, NumbersAreShortAndKeepTheirSize) {
   EXPECT_EQ(TickDuration(100), "100 ns");
 }
 
+TEST(HtmlReportTest, StallsBackgroundWorkAndSpaceAreShownOverTime) {
+  BenchmarkResult told = SomeResult();
+  for (std::vector<ProgressSample>* samples : {&told.samples, &told.settle_samples}) {
+    for (ProgressSample& sample : *samples) {
+      const uint64_t done = sample.fields[0].value;
+      const uint64_t merged = sample.fields[5].value;
+      sample.fields.insert(sample.fields.end(), {{"stalls", done / 10'000},
+                                                 {"stall_micros", done / 4},
+                                                 {"stall_pages_micros", done / 4},
+                                                 {"stall_l0_micros", 0},
+                                                 {"work_flush_micros", done / 10},
+                                                 {"work_merge_micros", merged * 2},
+                                                 {"l1_bytes", merged * 150},
+                                                 {"l1_obsolete_bytes", merged * 10},
+                                                 {"log_bytes", done * 150},
+                                                 {"pool_free_bytes", 64u << 20}});
+    }
+  }
+  const Json result = ResultToJson(told);
+  const std::string page = Render(BenchDocument(Json::array({result})));
+  const auto section = [&page](const std::string& heading) {
+    const size_t begin = page.find("<h3>" + heading + "</h3>");
+    EXPECT_NE(begin, std::string::npos) << heading;
+    return page.substr(begin, page.find("</section>", begin) - begin);
+  };
+  const std::string stalls = section("Stalls");
+  EXPECT_TRUE(Holds(stalls, "</i>pages</li>")) << stalls;
+  EXPECT_FALSE(Holds(stalls, "</i>l0</li>")) << "nobody waited for it";
+  // 123,457 / 4 microseconds, in 12 stalls.
+  EXPECT_TRUE(Holds(stalls, "pages 30.9 ms")) << stalls;
+  const std::string background = section("Background work");
+  EXPECT_TRUE(Holds(background, "</i>merge</li>") && Holds(background, "</i>flush</li>"));
+  EXPECT_FALSE(Holds(background, "</i>collect</li>"));
+  const std::string space = section("Space");
+  for (const char* name : {"live in tables", "logs", "obsolete", "free"}) {
+    EXPECT_TRUE(Holds(space, std::string("</i>") + name + "</li>")) << name;
+  }
+  EXPECT_TRUE(Holds(space, "64.0 MiB")) << "a value that is pointed at";
+  const std::vector<ChartPoint> live = Recording(result).Levels({"fields/l1_bytes"});
+  ASSERT_EQ(live.size(), 7u) << "each sample, settling included";
+  EXPECT_EQ(live.front().y, 0);
+  EXPECT_EQ(live.back().y, 100'000 * 150);
+  EXPECT_NEAR(live.back().x, 0.517, 1e-9);
+  EXPECT_EQ(Recording(result).Levels({"fields/l1_bytes"}, 2).back().y, live.back().y)
+      << "the last one is always there";
+  EXPECT_TRUE(Recording(result).Levels({"fields/no such"}).empty());
+  // What a store without these counters says has none of it.
+  Json other = result;
+  other["samples"]["fields"] = Json::object();
+  other["settle_samples"]["fields"] = Json::object();
+  const std::string without = Render(BenchDocument(Json::array({other})));
+  for (const char* heading : {"Stalls", "Background work", "Space"}) {
+    EXPECT_FALSE(Holds(without, std::string("<h3>") + heading + "</h3>")) << heading;
+  }
+}
+
 TEST(HtmlReportTest, ThePageIsWellFormedAndNeedsNothingElse) {
   for (const Json& document :
        {BenchDocument(Json::array({ResultToJson(SomeResult())})), CompareDocument()}) {

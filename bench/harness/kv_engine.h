@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "braid/options.h"
+#include "braid/statistics.h"
 #include "braid/status.h"
 
 namespace braid::bench {
@@ -44,6 +45,12 @@ struct EngineCounters {
 struct EngineField {
   std::string name;
   uint64_t value = 0;
+};
+
+/// The latencies of a kind of call, by its name.
+struct EngineLatency {
+  std::string name;
+  LatencyHistogram histogram;
 };
 
 struct BatchUpdate {
@@ -99,6 +106,8 @@ class KvEngine {
   virtual std::vector<EngineField> Fields() { return {}; }
   /// Bytes of its files that the store has a use for, where it tells; beside sessions, too.
   virtual std::optional<uint64_t> UsedBytes() { return std::nullopt; }
+  /// How long its calls took, by kind; the same.
+  virtual std::vector<EngineLatency> Latencies() { return {}; }
   /// Sessions must be gone.
   virtual Status Close() = 0;
 };

@@ -29,6 +29,7 @@ class PublishingEngine final : public bench::KvEngine {
   Status Settle() override { return engine_->Settle(); }
   bench::EngineCounters Counters() override { return engine_->Counters(); }
   std::vector<bench::EngineField> Fields() override { return engine_->Fields(); }
+  std::vector<bench::EngineLatency> Latencies() override { return engine_->Latencies(); }
   Status Close() override {
     // First: it reads the store.
     publisher_.reset();
@@ -41,6 +42,9 @@ class PublishingEngine final : public bench::KvEngine {
     snapshot.about = engine_->parameters();
     for (bench::EngineField& field : engine_->Fields()) {
       snapshot.values.emplace_back(std::move(field.name), field.value);
+    }
+    for (bench::EngineLatency& latency : engine_->Latencies()) {
+      snapshot.latencies.emplace_back(std::move(latency.name), latency.histogram);
     }
     return snapshot;
   }

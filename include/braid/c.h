@@ -216,7 +216,8 @@ BRAID_C_EXPORT void braid_background_status(braid_t* db, char** errptr);
 BRAID_C_EXPORT void braid_resume(braid_t* db, char** errptr);
 
 /* braid: All counters as one JSON object, to be released with braid_free; NULL only when memory
- * runs out. */
+ * runs out. Its fields are those of ListFields() in braid/statistics.h, latencies
+ * ("latency_get_p99_nanos") and space ("l1_obsolete_bytes") among them. */
 BRAID_C_EXPORT char* braid_statistics_json(braid_t* db);
 
 /* braid: While `on`, `braid top` and `braid metrics` of another process see this database: its

@@ -36,6 +36,75 @@ constexpr const char* StallReasonName(StallReason reason) {
   return static_cast<size_t>(reason) < kStallReasons ? kNames[static_cast<size_t>(reason)] : "";
 }
 
+/// What is timed.
+enum class LatencyKind : uint8_t {
+  kPut,       ///< a write of one key: Put, Delete, CompareAndSwap, and batches of one update
+  kBatch,     ///< a write of several keys at once
+  kGet,       ///< Get and GetPinned
+  kMultiGet,  ///< MultiGet, all its keys together
+  kSeek,      ///< Seek, SeekForPrev, SeekToFirst and SeekToLast of iterators
+  kNext,      ///< Next and Prev, those that were not served from what was read ahead
+  kSync,      ///< an fdatasync round that writes with `sync` waited for
+  kFlush,     ///< a memtable turned into an L0 table
+  kMerge,     ///< one merge of tables, to its end or to where it was interrupted
+  kStall      ///< a stall (see stall_micros)
+};
+inline constexpr size_t kLatencyKinds = 10;
+
+/// "put", "batch", "get", "multi_get", "seek", "next", "sync", "flush", "merge", "stall".
+constexpr const char* LatencyKindName(LatencyKind kind) {
+  constexpr const char* kNames[kLatencyKinds] = {"put",  "batch", "get",   "multi_get", "seek",
+                                                 "next", "sync",  "flush", "merge",     "stall"};
+  return static_cast<size_t>(kind) < kLatencyKinds ? kNames[static_cast<size_t>(kind)] : "";
+}
+
+/// How long the calls of a kind took, in nanoseconds. Background work, stalls and syncs are all
+/// timed. Of the rest a store times the first 1,024 of a kind, and from then on one call in 64,
+/// which counts as 64; a write that takes longer than a fraction of a millisecond always counts by
+/// itself. So `count` is near the number of calls, and `max_nanos` of reads may be missing the
+/// longest one.
+struct LatencyHistogram {
+  /// Below 16 ns a bucket each, above eight in each power of two, up to 2^37 ns (137 s).
+  static constexpr size_t kBuckets = 280;
+
+  uint64_t count = 0;
+  uint64_t sum_nanos = 0;
+  uint64_t max_nanos = 0;
+  std::array<uint64_t, kBuckets> buckets{};
+
+  /// The time that `percent` of all calls do not exceed (nearest rank), within 6 %. 0 when there
+  /// was none.
+  uint64_t Percentile(double percent) const noexcept;
+  uint64_t MeanNanos() const noexcept { return count == 0 ? 0 : sum_nanos / count; }
+  /// What was recorded since `earlier`, an earlier state of the same histogram; the longest of it
+  /// is known to a bucket only. All of it, where `earlier` is of another one.
+  LatencyHistogram Since(const LatencyHistogram& earlier) const noexcept;
+
+  /// The bucket of a time; the last one has all that are longer.
+  static size_t BucketOf(uint64_t nanos) noexcept;
+  /// The least and the greatest time of a bucket, both inclusive.
+  static uint64_t LowerNanos(size_t bucket) noexcept;
+  static uint64_t UpperNanos(size_t bucket) noexcept;
+};
+
+/// What the background does.
+enum class BackgroundWork : uint8_t {
+  kFlush,      ///< makes tables of memtables
+  kMerge,      ///< merges tables
+  kIndex,      ///< builds indexes over tables, fills caches
+  kCollect,    ///< copies live entries out of chunks that are mostly obsolete
+  kRecluster,  ///< copies entries next to their neighbours by key, drops what only views kept
+  kCount       ///< counts what lives in chunks of earlier sessions
+};
+inline constexpr size_t kBackgroundWorks = 6;
+
+/// "flush", "merge", "index", "collect", "recluster", "count".
+constexpr const char* BackgroundWorkName(BackgroundWork work) {
+  constexpr const char* kNames[kBackgroundWorks] = {"flush",   "merge",     "index",
+                                                    "collect", "recluster", "count"};
+  return static_cast<size_t>(work) < kBackgroundWorks ? kNames[static_cast<size_t>(work)] : "";
+}
+
 /// What DB::GetStatistics returns. Counters are summed over threads without stopping them.
 struct Statistics {
   uint64_t puts = 0;
@@ -76,6 +145,10 @@ struct Statistics {
   uint64_t stalled_writers = 0;        ///< now: writers that are held back, 64 at most
   uint64_t stalled_writer_micros = 0;  ///< now: how long the first of them has been
   uint64_t stalled_writer_reason = 0;  ///< now: why that one is: 1 + its StallReason; 0: none is
+  std::array<LatencyHistogram, kLatencyKinds> latencies{};  ///< by LatencyKind
+  /// By BackgroundWork: pieces under way now, and the time all took, those under way up to now.
+  std::array<uint64_t, kBackgroundWorks> work_running{};
+  std::array<uint64_t, kBackgroundWorks> work_micros{};
 
   uint64_t memtable_entries = 0;       ///< now: in the mutable and immutable memtables
   uint64_t memtable_bytes = 0;         ///< now: log bytes they cover
@@ -96,6 +169,21 @@ struct Statistics {
   uint64_t pool_bytes = 0;       ///< now: bytes of all segments
   uint64_t pool_used_bytes = 0;  ///< now: bytes of allocated chunks
   uint64_t pool_max_bytes = 0;   ///< 0: no limit of its own
+  /// Now: what the pool's bytes are used for; all but the last sum up to pool_bytes. Obsolete is
+  /// what merges and overwrites have left in chunks that still hold something live, with the room
+  /// that was left unused there; what becomes obsolete in a log or in L0 is known once it is
+  /// merged.
+  uint64_t log_bytes = 0;             ///< chunks of logs of memtables
+  uint64_t l0_bytes = 0;              ///< live entries of L0, and of lists above the last level
+  uint64_t l0_obsolete_bytes = 0;     ///< the rest of their chunks
+  uint64_t l1_bytes = 0;              ///< live entries of the last level
+  uint64_t l1_obsolete_bytes = 0;     ///< the rest of their chunks
+  uint64_t value_bytes = 0;           ///< large values, which have chunks of their own
+  uint64_t value_obsolete_bytes = 0;  ///< those of them that were overwritten or deleted
+  uint64_t uncounted_bytes = 0;  ///< entries of earlier sessions whose live ones are being counted
+  uint64_t other_bytes = 0;      ///< headers, redo records, indexes
+  uint64_t pool_free_bytes = 0;  ///< free chunks
+  uint64_t retired_bytes = 0;    ///< of these: given back once readers and snapshots have left
   uint64_t last_sequence = 0;
   uint64_t snapshots = 0;  ///< now: live snapshots and iterators
 
@@ -105,6 +193,10 @@ struct Statistics {
   MediaClass media_class = MediaClass::kPage;
   bool media_class_forced = false;
   std::string design;
+
+  const LatencyHistogram& latency(LatencyKind kind) const noexcept {
+    return latencies[static_cast<size_t>(kind)];
+  }
 };
 
 /// One counter by name, for tools; `monotonic` tells counters from current values.
@@ -114,7 +206,9 @@ struct StatisticsField {
   bool monotonic;
 };
 
-/// Every numeric field of `statistics`, in the order of the struct.
+/// Every numeric field of `statistics`, in the order of the struct. Of each histogram
+/// `latency_KIND_count`, `_sum_nanos`, `_p50_nanos`, `_p99_nanos`, `_p999_nanos` and `_max_nanos`;
+/// its buckets are in Statistics only.
 std::vector<StatisticsField> ListFields(const Statistics& statistics);
 
 /// What becomes of the bytes of a device when power is lost.
@@ -172,7 +266,11 @@ struct PoolInfo {
   uint64_t segments = 0;
   uint64_t chunks = 0;
   uint64_t chunks_free = 0;
-  uint64_t entries = 0;  ///< in tables, by the manifest; log entries not counted
+  uint64_t chunks_of_entries = 0;  ///< of logs and tables, obsolete entries among them
+  uint64_t chunks_of_values = 0;   ///< of large values
+  uint64_t entries = 0;            ///< in tables, by the manifest; log entries not counted
+  uint64_t l0_tables = 0;          ///< by the manifest
+  uint64_t l0_entries = 0;         ///< of `entries`
   std::vector<RegionInfo> regions;
   ListKind list_kind = ListKind::kOblivious;  ///< with several regions: how lists lead through them
   bool clean = false;                         ///< closed in order after the last write

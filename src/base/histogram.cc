@@ -18,12 +18,7 @@ void Histogram::Merge(const Histogram& other) noexcept {
 }
 
 Histogram::Bucket Histogram::BucketAt(size_t index) const noexcept {
-  constexpr size_t kExact = size_t{2} << kSubBucketBits;
-  if (index < kExact) return {index, index, counts_[index]};
-  const size_t shift = (index >> kSubBucketBits) - 1;
-  const uint64_t leading = index - (shift << kSubBucketBits);
-  const uint64_t lower = leading << shift;
-  return {lower, lower + ((uint64_t{1} << shift) - 1), counts_[index]};
+  return {Buckets::Lower(index), Buckets::Upper(index), counts_[index]};
 }
 
 uint64_t Histogram::Percentile(double percent) const noexcept {

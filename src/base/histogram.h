@@ -12,13 +12,15 @@
 #include <cstdint>
 #include <string>
 
+#include "log_linear.h"  // also compiled where src is no folder of headers
+
 namespace braid {
 
 /// About 30 KB; recording touches one bucket and four counters, and never allocates.
 class Histogram {
  public:
-  static constexpr unsigned kSubBucketBits = 6;
-  static constexpr size_t kBuckets = (64 - kSubBucketBits + 1) << kSubBucketBits;
+  using Buckets = base::LogLinear<6>;
+  static constexpr size_t kBuckets = Buckets::kBuckets;
 
   /// Values `lower` to `upper`, both inclusive.
   struct Bucket {
@@ -51,11 +53,7 @@ class Histogram {
   /// The bucket with this index, 0 <= index < kBuckets, in ascending order of values.
   Bucket BucketAt(size_t index) const noexcept;
   /// The index of the bucket that holds `value`.
-  static size_t BucketIndex(uint64_t value) noexcept {
-    if (value < (uint64_t{1} << (kSubBucketBits + 1))) return static_cast<size_t>(value);
-    const unsigned shift = 63u - static_cast<unsigned>(__builtin_clzll(value)) - kSubBucketBits;
-    return (static_cast<size_t>(shift) << kSubBucketBits) + static_cast<size_t>(value >> shift);
-  }
+  static size_t BucketIndex(uint64_t value) noexcept { return Buckets::Index(value); }
 
   /// A table with a row for each octave that holds values: range in microseconds, count, share,
   /// cumulative share, bar. For people; values are taken as nanoseconds.

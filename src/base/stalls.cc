@@ -7,30 +7,10 @@ namespace braid::base {
 constinit thread_local uint64_t Stalls::counted_of_thread = 0;
 constinit thread_local uint32_t Stalls::timers_of_thread = 0;
 
-namespace {
-
-/// When the program began, by both clocks.
-struct ProgramBegin {
-  uint64_t cycles = __rdtsc();
-  Stalls::Clock::time_point time = Stalls::Clock::now();
-};
-const ProgramBegin program_begin;
-
-/// A processor's cycles as time, by how many there were since the program began.
-uint64_t NanosOfCycles(uint64_t cycles) noexcept {
-  const auto all = std::chrono::nanoseconds(Stalls::Clock::now() - program_begin.time).count();
-  const double rate = static_cast<double>(std::max<int64_t>(all, 1)) /
-                      static_cast<double>(std::max<uint64_t>(__rdtsc() - program_begin.cycles, 1));
-  // Between 250 MHz and 10 GHz, whatever became of the clock meanwhile.
-  return static_cast<uint64_t>(static_cast<double>(cycles) * std::clamp(rate, 0.1, 4.0));
-}
-
-}  // namespace
-
 Stalls::Timer::Waiter::Waiter(Stalls* stalls, StallReason reason) noexcept
     : outermost_(timers_of_thread++ == 0) {
   if (!outermost_) return;
-  const uint64_t word = __rdtsc() << kReasonBits | static_cast<uint64_t>(reason);
+  const uint64_t word = NowCycles() << kReasonBits | static_cast<uint64_t>(reason);
   // Threads with equal slots are rare; a few tries find room for the next.
   for (uint32_t i = 0; i < 4; ++i) {
     std::atomic<uint64_t>& slot = stalls->waiters_[(ThreadSlot() + i) % kSlots];
@@ -48,13 +28,14 @@ Stalls::Timer::Waiter::~Waiter() {
   if (slot_ != nullptr) slot_->store(0, std::memory_order_relaxed);
 }
 
-Stalls::Asked::~Asked() { counted_of_thread += NanosOfCycles(__rdtsc() - begin_); }
+Stalls::Asked::~Asked() { counted_of_thread += NanosOfCycles(NowCycles() - begin_); }
 
 // Relaxed throughout: counters that order nothing.
 void Stalls::Add(StallReason reason, uint64_t nanos) noexcept {
   counted_of_thread += nanos;
   count_.fetch_add(1, std::memory_order_relaxed);
   nanos_[static_cast<size_t>(reason)].fetch_add(nanos, std::memory_order_relaxed);
+  latencies_.Record(LatencyKind::kStall, nanos);
   uint64_t longest = longest_.load(std::memory_order_relaxed);
   while (nanos > longest &&
          !longest_.compare_exchange_weak(longest, nanos, std::memory_order_relaxed)) {
@@ -84,7 +65,7 @@ Stalls::Waiting Stalls::waiting() const noexcept {
     if (oldest == 0 || word < oldest) oldest = word;
   }
   if (oldest == 0) return waiting;
-  const uint64_t now = __rdtsc() << kReasonBits >> kReasonBits;
+  const uint64_t now = NowCycles() << kReasonBits >> kReasonBits;
   const uint64_t begin = oldest >> kReasonBits;
   waiting.longest_nanos = NanosOfCycles(now - std::min(now, begin));
   waiting.reason = static_cast<StallReason>(oldest & ((1u << kReasonBits) - 1));
@@ -98,6 +79,7 @@ void Stalls::Fill(Statistics* statistics) const noexcept {
   statistics->stall_micros = nanos() / 1000;
   statistics->stalls = count();
   statistics->longest_stall_micros = longest_nanos() / 1000;
+  latencies_.Fill(statistics);
   const Waiting now = waiting();
   statistics->stalled_writers = now.writers;
   statistics->stalled_writer_micros = now.longest_nanos / 1000;

@@ -7,8 +7,6 @@
 // Persistence: none.
 #pragma once
 
-#include <x86intrin.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -17,6 +15,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include "base/cycles.h"
+#include "base/latencies.h"
 #include "base/mutex.h"
 #include "base/thread_slot.h"
 #include "braid/event_listener.h"
@@ -75,9 +75,9 @@ class Stalls {
   class Watch {
    public:
     Watch(Stalls* stalls, StallReason reason) noexcept
-        : stalls_(stalls), reason_(reason), begin_(__rdtsc()), waiter_(stalls, reason) {}
+        : stalls_(stalls), reason_(reason), begin_(NowCycles()), waiter_(stalls, reason) {}
     ~Watch() {
-      if (waiter_.is_outermost()) stalls_->AddIfNoticeable(reason_, __rdtsc() - begin_, 0);
+      if (waiter_.is_outermost()) stalls_->AddIfNoticeable(reason_, NowCycles() - begin_, 0);
     }
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
@@ -89,20 +89,27 @@ class Stalls {
     Timer::Waiter waiter_;
   };
 
-  /// A whole write: what it took beyond its timers and watches is counted when it is noticeable.
+  /// A whole write, of one key (kPut) or of several (kBatch): what it took beyond its timers and
+  /// watches is counted when it is noticeable, and its latency as latencies.h says.
   class WriteWatch {
    public:
-    explicit WriteWatch(Stalls* stalls) noexcept
-        : stalls_(stalls), begin_(__rdtsc()), counted_(counted_of_thread) {}
+    explicit WriteWatch(Stalls* stalls, LatencyKind kind = LatencyKind::kPut) noexcept
+        : stalls_(stalls), kind_(kind), begin_(NowCycles()), counted_(counted_of_thread) {}
     ~WriteWatch() {
-      stalls_->AddIfNoticeable(StallReason::kSystem, __rdtsc() - begin_,
-                               counted_of_thread - counted_);
+      const uint64_t cycles = NowCycles() - begin_;
+      if (cycles >= kNoticeableCycles) [[unlikely]] {
+        stalls_->AddCycles(StallReason::kSystem, cycles, counted_of_thread - counted_);
+        stalls_->latencies_.RecordCycles(kind_, cycles);
+      } else if (stalls_->latencies_.IsTimed(kind_, begin_)) [[unlikely]] {
+        stalls_->latencies_.RecordSampled(kind_, cycles);
+      }
     }
     WriteWatch(const WriteWatch&) = delete;
     WriteWatch& operator=(const WriteWatch&) = delete;
 
    private:
     Stalls* stalls_;
+    LatencyKind kind_;
     uint64_t begin_;
     uint64_t counted_;
   };
@@ -111,7 +118,7 @@ class Stalls {
   /// however long it takes.
   class Asked {
    public:
-    Asked() noexcept : begin_(__rdtsc()) {}
+    Asked() noexcept : begin_(NowCycles()) {}
     ~Asked();
     Asked(const Asked&) = delete;
     Asked& operator=(const Asked&) = delete;
@@ -135,7 +142,9 @@ class Stalls {
     StallReason reason = StallReason::kSystem;  // of that one
   };
   Waiting waiting() const noexcept;
-  /// All of it.
+  /// Of writes and stalls, and what other parts of the store time.
+  Latencies* latencies() noexcept { return &latencies_; }
+  /// All of it, latencies too.
   void Fill(Statistics* statistics) const noexcept;
 
  private:
@@ -161,6 +170,7 @@ class Stalls {
   std::atomic<uint64_t> count_{0};
   std::array<std::atomic<uint64_t>, kStallReasons> nanos_{};
   std::atomic<uint64_t> longest_{0};
+  Latencies latencies_;
   // When the wait began, in cycles, and its reason in the lowest bits; 0: free.
   std::array<std::atomic<uint64_t>, kSlots> waiters_{};
 };

@@ -3,7 +3,86 @@
 // Persistence: none.
 #include "braid/statistics.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "base/log_linear.h"
+
 namespace braid {
+
+namespace {
+
+using Buckets = base::LogLinear<3>;
+static_assert(Buckets::Index((uint64_t{1} << 37) - 1) + 1 == LatencyHistogram::kBuckets);
+
+constexpr std::array<const char*, 6> kLatencyFields = {"count",     "sum_nanos",  "p50_nanos",
+                                                       "p99_nanos", "p999_nanos", "max_nanos"};
+using FieldName = std::array<char, 32>;
+
+/// "latency_get_count" and the others, made once: a program that ends may still be asking.
+constexpr auto kLatencyNames = [] {
+  std::array<std::array<FieldName, kLatencyFields.size()>, kLatencyKinds> names{};
+  for (size_t kind = 0; kind < kLatencyKinds; ++kind) {
+    for (size_t field = 0; field < kLatencyFields.size(); ++field) {
+      size_t at = 0;
+      for (const char* part : {"latency_", LatencyKindName(static_cast<LatencyKind>(kind)), "_",
+                               kLatencyFields[field]}) {
+        for (; *part != 0; ++part) names[kind][field][at++] = *part;
+      }
+    }
+  }
+  return names;
+}();
+
+void AppendLatencies(const Statistics& s, std::vector<StatisticsField>* fields) {
+  for (size_t kind = 0; kind < kLatencyKinds; ++kind) {
+    const LatencyHistogram& of = s.latencies[kind];
+    const std::array<uint64_t, kLatencyFields.size()> values = {
+        of.count,          of.sum_nanos,        of.Percentile(50),
+        of.Percentile(99), of.Percentile(99.9), of.max_nanos};
+    for (size_t i = 0; i < values.size(); ++i) {
+      fields->push_back({kLatencyNames[kind][i].data(), values[i], i < 2});
+    }
+  }
+}
+
+}  // namespace
+
+size_t LatencyHistogram::BucketOf(uint64_t nanos) noexcept {
+  return std::min(Buckets::Index(nanos), kBuckets - 1);
+}
+uint64_t LatencyHistogram::LowerNanos(size_t bucket) noexcept { return Buckets::Lower(bucket); }
+uint64_t LatencyHistogram::UpperNanos(size_t bucket) noexcept {
+  return bucket + 1 < kBuckets ? Buckets::Upper(bucket) : ~uint64_t{0};
+}
+
+uint64_t LatencyHistogram::Percentile(double percent) const noexcept {
+  if (count == 0) return 0;
+  if (percent >= 100) return max_nanos;
+  const double rank = std::max(std::ceil(percent / 100 * static_cast<double>(count)), 1.0);
+  uint64_t seen = 0;
+  for (size_t i = 0; i < kBuckets; ++i) {
+    seen += buckets[i];
+    if (static_cast<double>(seen) < rank) continue;
+    const uint64_t lower = LowerNanos(i);
+    const uint64_t upper = std::min(UpperNanos(i), std::max(lower, max_nanos));
+    return lower + (upper - lower) / 2;
+  }
+  return max_nanos;
+}
+
+LatencyHistogram LatencyHistogram::Since(const LatencyHistogram& earlier) const noexcept {
+  LatencyHistogram growth;
+  for (size_t i = 0; i < kBuckets; ++i) {
+    if (buckets[i] < earlier.buckets[i]) return *this;
+    growth.buckets[i] = buckets[i] - earlier.buckets[i];
+    growth.count += growth.buckets[i];
+    if (growth.buckets[i] != 0) growth.max_nanos = UpperNanos(i);
+  }
+  growth.max_nanos = std::min(growth.max_nanos, max_nanos);
+  growth.sum_nanos = sum_nanos - std::min(sum_nanos, earlier.sum_nanos);
+  return growth;
+}
 
 const char* PowerLossName(PowerLoss power_loss) {
   switch (power_loss) {
@@ -21,7 +100,7 @@ const char* PowerLossName(PowerLoss power_loss) {
 
 // Long: a table, a line a field.
 std::vector<StatisticsField> ListFields(const Statistics& s) {
-  return {
+  std::vector<StatisticsField> fields = {
       {"puts", s.puts, true},
       {"deletes", s.deletes, true},
       {"batches", s.batches, true},
@@ -78,31 +157,58 @@ std::vector<StatisticsField> ListFields(const Statistics& s) {
       {"stalled_writers", s.stalled_writers, false},
       {"stalled_writer_micros", s.stalled_writer_micros, false},
       {"stalled_writer_reason", s.stalled_writer_reason, false},
-      {"memtable_entries", s.memtable_entries, false},
-      {"memtable_bytes", s.memtable_bytes, false},
-      {"immutable_memtables", s.immutable_memtables, false},
-      {"l0_tables", s.l0_tables, false},
-      {"l0_entries", s.l0_entries, false},
-      {"waiting_tables", s.waiting_tables, false},
-      {"l1_entries", s.l1_entries, false},
-      {"index_entries", s.index_entries, false},
-      {"index_complete", s.index_complete, false},
-      {"lookup_cache_entries", s.lookup_cache_entries, false},
-      {"lookup_cache_hits", s.lookup_cache_hits, true},
-      {"lookup_cache_absences", s.lookup_cache_absences, true},
-      {"lookup_cache_misses", s.lookup_cache_misses, true},
-      {"second_chance_entries", s.second_chance_entries, false},
-      {"memory_bytes", s.memory_bytes, false},
-      {"memory_budget_bytes", s.memory_budget_bytes, false},
-      {"pool_bytes", s.pool_bytes, false},
-      {"pool_used_bytes", s.pool_used_bytes, false},
-      {"pool_max_bytes", s.pool_max_bytes, false},
-      {"last_sequence", s.last_sequence, false},
-      {"snapshots", s.snapshots, false},
-      {"open_micros", s.open_micros, false},
-      {"recovered_entries", s.recovered_entries, false},
-      {"clean_open", s.clean_open, false},
   };
+  AppendLatencies(s, &fields);
+  fields.insert(fields.end(), {
+                                  {"work_flush_running", s.work_running[0], false},
+                                  {"work_merge_running", s.work_running[1], false},
+                                  {"work_index_running", s.work_running[2], false},
+                                  {"work_collect_running", s.work_running[3], false},
+                                  {"work_recluster_running", s.work_running[4], false},
+                                  {"work_count_running", s.work_running[5], false},
+                                  {"work_flush_micros", s.work_micros[0], true},
+                                  {"work_merge_micros", s.work_micros[1], true},
+                                  {"work_index_micros", s.work_micros[2], true},
+                                  {"work_collect_micros", s.work_micros[3], true},
+                                  {"work_recluster_micros", s.work_micros[4], true},
+                                  {"work_count_micros", s.work_micros[5], true},
+                                  {"memtable_entries", s.memtable_entries, false},
+                                  {"memtable_bytes", s.memtable_bytes, false},
+                                  {"immutable_memtables", s.immutable_memtables, false},
+                                  {"l0_tables", s.l0_tables, false},
+                                  {"l0_entries", s.l0_entries, false},
+                                  {"waiting_tables", s.waiting_tables, false},
+                                  {"l1_entries", s.l1_entries, false},
+                                  {"index_entries", s.index_entries, false},
+                                  {"index_complete", s.index_complete, false},
+                                  {"lookup_cache_entries", s.lookup_cache_entries, false},
+                                  {"lookup_cache_hits", s.lookup_cache_hits, true},
+                                  {"lookup_cache_absences", s.lookup_cache_absences, true},
+                                  {"lookup_cache_misses", s.lookup_cache_misses, true},
+                                  {"second_chance_entries", s.second_chance_entries, false},
+                                  {"memory_bytes", s.memory_bytes, false},
+                                  {"memory_budget_bytes", s.memory_budget_bytes, false},
+                                  {"pool_bytes", s.pool_bytes, false},
+                                  {"pool_used_bytes", s.pool_used_bytes, false},
+                                  {"pool_max_bytes", s.pool_max_bytes, false},
+                                  {"log_bytes", s.log_bytes, false},
+                                  {"l0_bytes", s.l0_bytes, false},
+                                  {"l0_obsolete_bytes", s.l0_obsolete_bytes, false},
+                                  {"l1_bytes", s.l1_bytes, false},
+                                  {"l1_obsolete_bytes", s.l1_obsolete_bytes, false},
+                                  {"value_bytes", s.value_bytes, false},
+                                  {"value_obsolete_bytes", s.value_obsolete_bytes, false},
+                                  {"uncounted_bytes", s.uncounted_bytes, false},
+                                  {"other_bytes", s.other_bytes, false},
+                                  {"pool_free_bytes", s.pool_free_bytes, false},
+                                  {"retired_bytes", s.retired_bytes, false},
+                                  {"last_sequence", s.last_sequence, false},
+                                  {"snapshots", s.snapshots, false},
+                                  {"open_micros", s.open_micros, false},
+                                  {"recovered_entries", s.recovered_entries, false},
+                                  {"clean_open", s.clean_open, false},
+                              });
+  return fields;
 }
 
 }  // namespace braid

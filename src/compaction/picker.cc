@@ -121,6 +121,25 @@ Plan PickDown(const StoreFacts& facts) {
 
 }  // namespace
 
+BackgroundWork WorkOf(Action action) noexcept {
+  switch (action) {
+    case Action::kIndex:
+    case Action::kRemakeIndex:
+    case Action::kFillLookups:
+      return BackgroundWork::kIndex;
+    case Action::kCount:
+      return BackgroundWork::kCount;
+    case Action::kDrop:
+    case Action::kRecluster:
+      return BackgroundWork::kRecluster;
+    case Action::kCollect:
+    case Action::kMakeRoom:
+      return BackgroundWork::kCollect;
+    default:
+      return BackgroundWork::kMerge;
+  }
+}
+
 double Overgrown(const StoreFacts& facts, size_t level) noexcept {
   if (level == 0 || level + 1 >= facts.levels.size() || level >= facts.level_entries.size())
     return 0;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "braid/options.h"
+#include "braid/statistics.h"
 
 namespace braid::compaction {
 
@@ -32,6 +33,9 @@ enum class Action : uint8_t {
   kMakeRoom,       ///< chunks that a large value needs, side by side
   kNextPhase,      ///< the phase of the round is over
 };
+
+/// What statistics call it.
+BackgroundWork WorkOf(Action action) noexcept;
 
 /// How inputs come into the level below.
 enum class MergeMethod : uint8_t {

@@ -124,6 +124,26 @@ bool SpaceAccounts::CountStep() {
   return true;
 }
 
+void SpaceAccounts::Fill(Statistics* statistics) const {
+  space::LogLevels::Tables tables{};
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    tables.flushed_id = versions.record().flushed_table_id;
+    tables.merged_id = versions.record().merged_table_id;
+    for (const auto& table : versions.state().version->l0()) {
+      if (table->id() > tables.flushed_id) tables.shown.push_back(table->id());
+    }
+  }
+  // Before the chunks, of which some may be given back meanwhile.
+  const uint64_t retired = store_.reclaimer->RetiredChunks();
+  const std::unordered_set<uint64_t> extents = store_.reclaimer->RetiredExtents();
+  space::AddUpChunks(
+      pool_, *store_.usage,
+      [&](uint64_t chunk, format::ChunkState state) { return levels_.Of(tables, chunk, state); },
+      statistics);
+  space::AddUpRetired(pool_, retired, extents, statistics);
+}
+
 void SpaceAccounts::RetireLogs() {
   space::Retired retired;
   {

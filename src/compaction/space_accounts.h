@@ -1,7 +1,7 @@
 // Purpose: what is live in each chunk of tables, and what follows from it: obsolete entries leave
 // the counts and the lookup cache, and chunks that hold nothing live any more are retired, as are
 // logs whose entries a committed table has copies of.
-// Thread safety: RetireLogs by any thread; all else by the compaction thread.
+// Thread safety: RetireLogs and Fill by any thread; all else by the compaction thread.
 // Invariants:
 //   1. An entry is taken out of the counts once: by the merge that marked it obsolete.
 //   2. A chunk is retired once in each of its lives.
@@ -16,6 +16,7 @@
 #include "level/version_set.h"
 #include "pool/chunk_usage.h"
 #include "space/reclaimer.h"
+#include "space/space_use.h"
 
 namespace braid::compaction {
 
@@ -31,7 +32,8 @@ class SpaceAccounts {
     cache::LookupCache* lookup_cache;  // may be null
   };
 
-  explicit SpaceAccounts(const Store& store) noexcept : store_(store), pool_(*store.pool) {}
+  explicit SpaceAccounts(const Store& store)
+      : store_(store), pool_(*store.pool), levels_(*store.pool) {}
 
   /// Chunks of the tables that the manifest names now.
   ChunkSurvey Survey(double live_ratio) const;
@@ -45,12 +47,16 @@ class SpaceAccounts {
   /// Logs whose entries a committed table has copies of. A recovered log may be one, whatever kind
   /// this session writes.
   void RetireLogs();
+  /// What the pool's bytes are used for. Cost: some words in DRAM for each chunk of the pool; the
+  /// first time, the header of each.
+  void Fill(Statistics* statistics) const;
 
  private:
   void TakeFromLookupCache(const format::EntryHeader& entry, uint64_t hash, uint64_t offset);
 
   const Store store_;
   pool::PmemPool& pool_;
+  const space::LogLevels levels_;
   std::vector<pool::ChunkId> retiring_;  // retired, not yet free
 };
 

@@ -94,7 +94,11 @@ Result<PoolInfo> InspectPath(const std::string& path, const Options& options) {
   info.segments = header.segments;
   info.chunks = facts->pool_bytes / header.chunk_bytes;
   info.chunks_free = facts->free_chunks;
+  info.chunks_of_entries = facts->entry_chunks;
+  info.chunks_of_values = facts->value_chunks;
   info.entries = facts->entries;
+  info.l0_tables = facts->l0_tables;
+  info.l0_entries = facts->l0_entries;
   if (header.list_kind != 0) info.list_kind = static_cast<ListKind>(header.list_kind);
   for (const pool::RegionFacts& region : facts->regions) {
     info.regions.push_back({region.folder, media::NodeOfFolder(region.folder), region.bytes,

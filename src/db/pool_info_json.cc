@@ -143,7 +143,11 @@ std::string ToJson(const PoolInfo& info) {
   out.Number("chunk_bytes", info.chunk_bytes);
   out.Number("chunks", info.chunks);
   out.Number("chunks_free", info.chunks_free);
+  out.Number("chunks_of_entries", info.chunks_of_entries);
+  out.Number("chunks_of_values", info.chunks_of_values);
   out.Number("entries", info.entries);
+  out.Number("l0_tables", info.l0_tables);
+  out.Number("l0_entries", info.l0_entries);
   out.Text("lists", info.regions.size() > 1 ? ListKindName(info.list_kind) : "one region");
   out.Open("regions", '[');
   for (const RegionInfo& region : info.regions) {

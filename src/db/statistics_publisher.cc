@@ -19,6 +19,27 @@ namespace braid {
 
 namespace {
 
+/// {"get":{"count":..,"sum_nanos":..,"max_nanos":..,"buckets":[[least nanoseconds,count],..]},..}
+std::string FormatLatencies(const Statistics& statistics) {
+  std::string text = "{";
+  for (size_t i = 0; i < kLatencyKinds; ++i) {
+    const LatencyHistogram& of = statistics.latencies[i];
+    text += std::string(i == 0 ? "\"" : ",\"") + LatencyKindName(static_cast<LatencyKind>(i)) +
+            "\":{\"count\":" + std::to_string(of.count) +
+            ",\"sum_nanos\":" + std::to_string(of.sum_nanos) +
+            ",\"max_nanos\":" + std::to_string(of.max_nanos) + ",\"buckets\":[";
+    bool first = true;
+    for (size_t b = 0; b < of.buckets.size(); ++b) {
+      if (of.buckets[b] == 0) continue;
+      text += std::string(std::exchange(first, false) ? "[" : ",[") +
+              std::to_string(LatencyHistogram::LowerNanos(b)) + "," +
+              std::to_string(of.buckets[b]) + "]";
+    }
+    text += "]}";
+  }
+  return text + "}";
+}
+
 /// A design's name is one of the registry's, so nothing here is to be escaped.
 std::string Format(const Statistics& statistics, double seconds) {
   std::string text = "{\"schema\":\"braid-stats/1\",\"pid\":" + std::to_string(::getpid()) +
@@ -31,7 +52,7 @@ std::string Format(const Statistics& statistics, double seconds) {
     if (!std::exchange(first, false)) text += ',';
     text += std::string("\"") + field.name + "\":" + std::to_string(field.value);
   }
-  return text + "}}\n";
+  return text + "},\"latencies\":" + FormatLatencies(statistics) + "}\n";
 }
 
 Status WriteAndRename(const std::string& path, const std::string& text) {

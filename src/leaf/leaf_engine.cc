@@ -12,6 +12,7 @@
 #include "base/no_throw.h"
 #include "engine/parts.h"
 #include "leaf/leaf_recovery.h"
+#include "space/space_use.h"
 
 namespace braid::leaf {
 
@@ -167,6 +168,7 @@ Status LeafEngine::CloseInOrder() {
 Statistics LeafEngine::GetStatistics() {
   Statistics s;
   store_.writer.Fill(&s);
+  store_.scheduler.Fill(&s);
   s.gets = counters_.Sum(Counter::kGets);
   s.gets_found = counters_.Sum(Counter::kGetsFound);
   s.iterators = counters_.Sum(Counter::kIterators);
@@ -174,6 +176,10 @@ Statistics LeafEngine::GetStatistics() {
   s.fences = store_.pool->ops().fences();
   s.collected_chunks = store_.reclaimer.chunks_given_back();
   store_.stalls.Fill(&s);
+  space::AddUpChunks(
+      *store_.pool, store_.usage,
+      [](uint64_t, format::ChunkState) { return space::EntryLevel::kL1; }, &s);
+  space::AddUpRetired(*store_.pool, 0, store_.reclaimer.RetiredExtents(), &s);
   s.index_entries = s.l1_entries;
   s.index_complete = 1;
   s.memory_bytes =

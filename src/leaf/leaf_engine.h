@@ -20,6 +20,7 @@
 #include <string>
 
 #include "base/counters.h"
+#include "base/latencies.h"
 #include "base/mutex.h"
 #include "engine/engine.h"
 #include "engine/failed_snapshot.h"
@@ -68,9 +69,14 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
   bool closed() const noexcept { return store_.closed.load(std::memory_order_acquire); }
   LeafList& list() noexcept { return store_.list; }
   const pool::PmemPool& pool() const noexcept { return *store_.pool; }
+  base::Latencies::Timing TimeMove(LatencyKind kind) {
+    const bool seeks = kind == LatencyKind::kSeek;
+    return {store_.stalls.latencies(), kind,
+            counters_.Add(seeks ? Counter::kSeeks : Counter::kSteps)};
+  }
 
  private:
-  enum class Counter : uint8_t { kGets, kGetsFound, kIterators, kCount };
+  enum class Counter : uint8_t { kGets, kGetsFound, kIterators, kSeeks, kSteps, kCount };
 
   LeafEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool);
   Status Recover();

@@ -29,17 +29,19 @@ class LeafIterator final : public Iterator {
 
   bool Valid() const override { return valid_ && !engine_->closed() && !engine_->is_parents(); }
   void SeekToFirst() override {
-    Move([&] { return Forward(lower_ ? Slice(*lower_) : Slice(), true); });
+    Move(LatencyKind::kSeek, [&] { return Forward(lower_ ? Slice(*lower_) : Slice(), true); });
   }
   void SeekToLast() override {
-    Move([&] { return upper_ ? Backward(Slice(*upper_), false) : BackwardFromEnd(); });
+    Move(LatencyKind::kSeek,
+         [&] { return upper_ ? Backward(Slice(*upper_), false) : BackwardFromEnd(); });
   }
   void Seek(Slice target) override {
-    Move([&] { return Forward(lower_ && target < *lower_ ? Slice(*lower_) : target, true); });
+    Move(LatencyKind::kSeek,
+         [&] { return Forward(lower_ && target < *lower_ ? Slice(*lower_) : target, true); });
   }
   void SeekForPrev(Slice target) override {
     if (upper_ && target >= *upper_) return SeekToLast();
-    Move([&] { return Backward(target, true); });
+    Move(LatencyKind::kSeek, [&] { return Backward(target, true); });
   }
   /// Every seek finds what is there then.
   Status Refresh() override {
@@ -51,7 +53,7 @@ class LeafIterator final : public Iterator {
   }
   void Next() override {
     if (!valid_) return;
-    Move([&] {
+    Move(LatencyKind::kNext, [&] {
       if (!Unchanged()) return Forward(std::string(key_), false);
       if (at_ + 1 < view_.entries.size()) return Settle(at_ + 1);
       return ForwardFrom(node_->next.load());
@@ -59,7 +61,7 @@ class LeafIterator final : public Iterator {
   }
   void Prev() override {
     if (!valid_) return;
-    Move([&] {
+    Move(LatencyKind::kNext, [&] {
       if (!Unchanged()) return Backward(std::string(key_), false);
       if (at_ > 0) return Settle(at_ - 1);
       return Backward(node_->low, false);
@@ -80,7 +82,8 @@ class LeafIterator final : public Iterator {
   /// A move happens inside an epoch, so that Close waits for it. One that fails leaves the iterator
   /// invalid until the next seek.
   template <class Step>
-  void Move(Step&& step) {
+  void Move(LatencyKind kind, Step&& step) {
+    const base::Latencies::Timing timing = engine_->TimeMove(kind);
     const base::EpochGuard guard;
     valid_ = false;
     if (engine_->closed() || engine_->is_parents()) return;
@@ -246,7 +249,8 @@ class LeafIterator final : public Iterator {
 Status LeafEngine::Get(const ReadOptions& options, Slice key, std::string* value) {
   if (Status s = engine::CheckKey(key); !s.ok()) return s;
   if (options.snapshot != nullptr) return NoSnapshots();
-  counters_.Add(Counter::kGets);
+  const base::Latencies::Timing timing(store_.stalls.latencies(), LatencyKind::kGet,
+                                       counters_.Add(Counter::kGets));
   const uint64_t hash = base::Hash64(key);
   const base::EpochGuard guard;
   if (closed()) return Status::Closed();

@@ -45,6 +45,7 @@ void LeafScheduler::Stop() noexcept {
 
 void LeafScheduler::Maintain() {
   const base::ActivityScope activity(base::Activity::kCollect);
+  const base::WorkClock::Scope work(&work_clock_, BackgroundWork::kCollect);
   (void)store_.reclaimer->Reclaim(false);
   if (store_.collector->CollectStep(false)) (void)store_.reclaimer->Reclaim(false);
 }
@@ -59,6 +60,7 @@ void LeafScheduler::GarbageIsDue() {
     return;
   }
   // The write is done. What can't be given back now is given back later.
+  const base::Stalls::Watch watch(store_.stalls, StallReason::kBackground);
   const Status maintained = base::CatchToStatus([&] {
     const base::MutexLock lock(mutex_);
     if (!closed()) Maintain();  // invariant 1

@@ -17,6 +17,7 @@
 #include "base/job_set.h"
 #include "base/mutex.h"
 #include "base/stalls.h"
+#include "base/work_clock.h"
 #include "braid/options.h"
 #include "engine/write_errors.h"
 #include "leaf/leaf_collector.h"
@@ -62,12 +63,15 @@ class LeafScheduler {
   /// Aborted.
   Status Compact(const std::function<bool(double)>& progress = {});
 
+  void Fill(Statistics* statistics) const { work_clock_.Fill(statistics); }
+
  private:
   class Maintenance;
   bool closed() const noexcept { return store_.closed->load(std::memory_order_acquire); }
   void Maintain();
 
   const Store store_;
+  base::WorkClock work_clock_;
   base::Mutex mutex_;
   std::atomic<bool> maintenance_wanted_{false};
   base::JobSet jobs_;

@@ -53,7 +53,8 @@ LeafStore::LeafStore(const Options& chosen, std::unique_ptr<pool::PmemPool> open
               .heap = &heap,
               .large_values = &large_values,
               .reclaimer = &reclaimer,
-              .scheduler = &scheduler}) {}
+              .scheduler = &scheduler,
+              .stalls = &stalls}) {}
 
 LeafVerifier::Store LeafStore::ToVerify(bool image_served,
                                         const std::function<void(double)>* progress) {

@@ -146,6 +146,7 @@ Status LeafWriter::Update(const WriteOptions& options, log::PendingEntry pending
                           Condition* condition) {
   if (Status s = CheckSync(options); !s.ok()) return s;
   pending.key_hash = base::Hash64(pending.key);
+  const base::Stalls::WriteWatch watch(store_.stalls);
   space::LargeValues::Scope large(store_.large_values, {&pending, 1});
   struct Host {
     LeafWriter& writer;
@@ -153,6 +154,7 @@ Status LeafWriter::Update(const WriteOptions& options, log::PendingEntry pending
     uint64_t TimesReclaimed() const { return writer.store_.reclaimer->times(); }
     void AwaitTurn() {
       // Verify counts, and lets writes go on when it has.
+      const base::Stalls::Timer timer(writer.store_.stalls, StallReason::kLock);
       const base::MutexLock wait(writer.pause_mutex_);
     }
     bool WaitForSpace(uint64_t reclaimed) {
@@ -166,6 +168,7 @@ Status LeafWriter::Update(const WriteOptions& options, log::PendingEntry pending
   const Status s = write::AttemptUntilDone(Host{*this}, [&] {
     Status attempt;
     if (large.wants_copy() && (condition == nullptr || condition->wants_copy)) {
+      const base::Stalls::Asked asked;  // a large value takes its time
       attempt = large.Copy(base::ThreadSlot() % pool_.regions(), pool::ClassOf(pending.op));
     }
     if (attempt.ok()) attempt = TryUpdate(&pending, condition);
@@ -195,6 +198,7 @@ Status LeafWriter::TryUpdate(log::PendingEntry* pending, Condition* condition) {
       const int left = std::popcount(node->bitmap.load(std::memory_order_relaxed));
       lock.unlock();
       if (s.IsTryAgain()) {  // the leaf is full
+        const base::Stalls::Watch split_watch(store_.stalls, StallReason::kRoom);
         if (Status split = Split(node, pool::ClassOf(pending->op)); !split.ok()) return split;
         continue;
       }

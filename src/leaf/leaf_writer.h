@@ -22,6 +22,7 @@
 
 #include "base/counters.h"
 #include "base/mutex.h"
+#include "base/stalls.h"
 #include "braid/db.h"
 #include "engine/write_errors.h"
 #include "leaf/leaf_list.h"
@@ -47,6 +48,7 @@ class LeafWriter {
     space::LargeValues* large_values;
     LeafReclaimer* reclaimer;
     LeafScheduler* scheduler;
+    base::Stalls* stalls;
   };
   /// While it lives no write is under way. Not inside an EpochGuard.
   class Pause;

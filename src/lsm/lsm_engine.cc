@@ -201,6 +201,7 @@ Statistics LsmEngine::GetStatistics() {
     s.second_chance_entries = *store_.options.cache.index ? 0 : covered;
     s.memory_bytes = store_.budget.Used();
   }
+  store_.accounts.Fill(&s);
   s.memory_budget_bytes = store_.options.memory_budget_bytes;
   // In this order: the pool may grow between the two, but does not shrink.
   s.pool_used_bytes = store_.pool->used_chunks() * store_.pool->chunk_bytes();

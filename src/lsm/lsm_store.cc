@@ -46,6 +46,7 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
               .views = views,
               .reclaimer = &reclaimer,
               .lookup_cache = lookup_cache.get(),
+              .latencies = controller.stalls()->latencies(),
               .sequence = &sequence,
               .closed = &closed}),
       indexes({&options, pool.get(), &versions, &reclaimer, &budget}),

@@ -16,6 +16,16 @@ namespace {
 constexpr uint64_t kQuietNanos = 1'000'000'000;
 /// Tables of L0 that make merging them urgent: each get asks all of them.
 constexpr uint64_t kManyTables = 8;
+
+/// Bytes that a step of the kind writes, where nobody counts them: those that copy fill about a
+/// chunk, and merges are charged batch by batch.
+uint64_t GuessOf(compaction::Action action, uint64_t chunk_bytes) noexcept {
+  using compaction::Action;
+  const bool copies =
+      action == Action::kRecluster || action == Action::kCollect || action == Action::kMakeRoom;
+  return copies ? chunk_bytes : 0;
+}
+
 }  // namespace
 
 void Scheduler::TellPressure(bool resume) {
@@ -103,6 +113,7 @@ bool Scheduler::FlushOldestHeld(const flush::Flusher::Lock& flushes_held) {
   using State = flush::Flusher::Outcome::State;
   const uint64_t begin = NowNanos();
   store_.limit.Begin();
+  const base::WorkClock::Scope work(&work_clock_, BackgroundWork::kFlush);
   const Result<flush::Flusher::Outcome> flushed = store_.flusher.FlushOldest(flushes_held);
   if (!flushed.ok()) {
     Fail(flushed.status());
@@ -118,6 +129,7 @@ bool Scheduler::FlushOldestHeld(const flush::Flusher::Lock& flushes_held) {
   store_.limit.Charge(flushed->table_entries * 64);  // a line with links an entry
   const uint64_t nanos = NowNanos() - begin;
   counters_.Add(Counter::kFlushNanos, nanos);
+  store_.controller.stalls()->latencies()->Record(LatencyKind::kFlush, nanos);
   Unblock();
   if (store_.options.listener != nullptr) {
     store_.options.listener->OnFlush({.entries = flushed->entries, .nanos = nanos});
@@ -142,6 +154,7 @@ bool Scheduler::Merge(const compaction::Plan& plan) {
       base::CatchToStatus([&] { return MergeTables(plan); });
   const uint64_t nanos = NowNanos() - begin;
   counters_.Add(Counter::kMergeNanos, nanos);
+  store_.controller.stalls()->latencies()->Record(LatencyKind::kMerge, nanos);
   if (!merged.ok()) {
     if (merged.status().code() != Status::Code::kAborted) Fail(merged.status());
     return false;
@@ -291,15 +304,6 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
   return facts;
 }
 
-/// Bytes that a step of the kind writes, where nobody counts them: those that copy fill about a
-/// chunk, and merges are charged batch by batch.
-uint64_t Scheduler::GuessOf(compaction::Action action) const noexcept {
-  using compaction::Action;
-  const bool copies =
-      action == Action::kRecluster || action == Action::kCollect || action == Action::kMakeRoom;
-  return copies ? store_.pool->chunk_bytes() : 0;
-}
-
 /// One piece of work of the compaction thread, the most urgent first.
 bool Scheduler::CompactionStep() {
   const base::MutexLock merge_lock(merge_mutex_);
@@ -321,7 +325,7 @@ bool Scheduler::CompactionStep() {
     CountPhaseStep(plan, facts);
     store_.limit.Begin();
     const bool worked = CarryOut(plan);
-    store_.limit.Charge(worked ? GuessOf(plan.action) : 0);
+    store_.limit.Charge(worked ? GuessOf(plan.action, store_.pool->chunk_bytes()) : 0);
     if (worked) return true;
     // What a close has stopped is not done.
     if (store_.stop_merges.load() || store_.errors.ended()) return false;
@@ -332,6 +336,7 @@ bool Scheduler::CompactionStep() {
 /// False when it comes to nothing.
 bool Scheduler::CarryOut(const compaction::Plan& plan) {
   using compaction::Action;
+  const base::WorkClock::Scope work(&work_clock_, compaction::WorkOf(plan.action));
   switch (plan.action) {
     case Action::kMerge:
       // Each list has its turn once, whatever comes into it behind that.
@@ -426,6 +431,7 @@ Status Scheduler::FlushForClose() {
 }
 
 void Scheduler::Fill(Statistics* statistics) const {
+  work_clock_.Fill(statistics);
   statistics->syncs = counters_.Sum(Counter::kSyncs);
   statistics->flushes = counters_.Sum(Counter::kFlushes);
   statistics->flushed_entries = counters_.Sum(Counter::kFlushedEntries);

@@ -23,6 +23,7 @@
 #include "base/counters.h"
 #include "base/job_set.h"
 #include "base/mutex.h"
+#include "base/work_clock.h"
 #include "base/workers.h"
 #include "compaction/picker.h"
 #include "lsm/drain_requests.h"
@@ -168,7 +169,6 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
                    compaction::StoreFacts* facts) const;
   bool MayMergeSideBySide(const level::VersionSet::ConstLocked& versions) const;
   bool CarryOut(const compaction::Plan& plan);
-  uint64_t GuessOf(compaction::Action action) const noexcept;
   bool Merge(const compaction::Plan& plan);
   Result<compaction::Merger::Merged> MergeTables(const compaction::Plan& plan);
   bool DropStep();
@@ -189,6 +189,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
 
   LsmStore& store_;
   base::Counters<Counter, static_cast<size_t>(Counter::kCount)> counters_;
+  base::WorkClock work_clock_;
   DrainRequests requests_;
   write::SyncRounds syncs_;
   std::atomic<bool> stopping_{false};

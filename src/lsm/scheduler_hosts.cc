@@ -48,7 +48,8 @@ Status Scheduler::Sync() {
   if (!call.entered()) return Status::Closed();
   return syncs_.Run([this] {
     counters_.Add(Counter::kSyncs);
-    Status s = store_.pool->media().Sync(media::Site::kPutSync);
+    Status s = store_.controller.stalls()->latencies()->Time(
+        LatencyKind::kSync, [this] { return store_.pool->media().Sync(media::Site::kPutSync); });
     if (!s.ok()) Fail(s);  // the medium gives the same error to all who sync after this
     return s;
   });

@@ -181,7 +181,14 @@ Result<PoolHeader> ReadHeader(const OneSegment& file, std::optional<uint64_t>* d
   return header;
 }
 
-Status CountFree(const OneSegment& file, uint64_t table, uint64_t count, uint64_t* free) {
+/// Chunks of a segment, by what is in them.
+struct ChunkCounts {
+  uint64_t free = 0;
+  uint64_t entries = 0;
+  uint64_t values = 0;
+};
+
+Status CountChunks(const OneSegment& file, uint64_t table, uint64_t count, ChunkCounts* counts) {
   // In pieces, and only as far as there are states: a sparse file may claim any size.
   std::vector<uint64_t> words(std::min<uint64_t>(count, 8192));
   BRAID_DCHECK(count == 0 || !words.empty());  // each round reads something
@@ -192,14 +199,19 @@ Status CountFree(const OneSegment& file, uint64_t table, uint64_t count, uint64_
     if (!s.ok()) return s;
     for (const uint64_t word : words) {
       if (word == 0) return Status::OK();
-      if (format::ChunkState{word}.kind() == format::ChunkKind::kFree) ++*free;
+      const format::ChunkKind kind = format::ChunkState{word}.kind();
+      if (kind == format::ChunkKind::kFree) ++counts->free;
+      if (format::HoldsEntries(kind)) ++counts->entries;
+      if (kind == format::ChunkKind::kExtentHead || kind == format::ChunkKind::kExtentBody) {
+        ++counts->values;
+      }
     }
   }
   return Status::OK();
 }
 
-/// Entries of all tables, by the newer intact copy of the manifest.
-uint64_t CountEntries(const OneSegment& file, uint64_t chunk_bytes) {
+/// Tables and their entries, by the newer intact copy of the manifest.
+void CountEntries(const OneSegment& file, uint64_t chunk_bytes, PoolFacts* facts) {
   format::ManifestState newest;
   for (int i = 0; i < 2; ++i) {
     std::array<char, format::kManifestBytes> copy;
@@ -216,9 +228,13 @@ uint64_t CountEntries(const OneSegment& file, uint64_t chunk_bytes) {
         format::DecodeManifest(copy.data(), i, chunk_bytes, extension, &state, &version);
     if (intact && state.commit_count > newest.commit_count) newest = std::move(state);
   }
-  uint64_t entries = 0;
-  for (const format::TableRecord& table : newest.tables) entries += table.entries;
-  return entries;
+  for (const format::TableRecord& table : newest.tables) {
+    facts->entries += table.entries;
+    // Copies are on their way into the last level, and read nowhere else.
+    if (table.level != 0 || (table.flags & format::kTableOfCopies) != 0) continue;
+    ++facts->l0_tables;
+    facts->l0_entries += table.entries;
+  }
 }
 
 }  // namespace
@@ -240,7 +256,7 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
   facts.regions.resize(regions);
   for (uint32_t i = 0; i < regions; ++i)
     facts.regions[i].folder = folders[i < folders.size() ? i : 0];
-  facts.entries = CountEntries(first, header->chunk_bytes);
+  CountEntries(first, header->chunk_bytes, &facts);
   for (uint64_t index = 0; index < header->segments; ++index) {
     const OneSegment segment(folders, index);
     if (!segment.ok() && errno == ENOENT) {
@@ -254,13 +270,15 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
     const uint64_t bytes = segment.bytes();
     RegionFacts& region = facts.regions[regions > 1 && place.region < regions ? place.region : 0];
     const uint64_t table = format::StateTableOffset(static_cast<uint32_t>(index), regions);
-    uint64_t free = 0;
-    const Status s = CountFree(segment, table, bytes / header->chunk_bytes, &free);
+    ChunkCounts counts;
+    const Status s = CountChunks(segment, table, bytes / header->chunk_bytes, &counts);
     if (!s.ok()) return s;
     facts.pool_bytes += bytes;
-    facts.free_chunks += free;
+    facts.free_chunks += counts.free;
+    facts.entry_chunks += counts.entries;
+    facts.value_chunks += counts.values;
     region.bytes += bytes;
-    region.free_chunks += free;
+    region.free_chunks += counts.free;
   }
   return facts;
 }

@@ -23,7 +23,11 @@ struct PoolFacts {
   format::PoolHeader header{};
   uint64_t pool_bytes = 0;
   uint64_t free_chunks = 0;
+  uint64_t entry_chunks = 0;
+  uint64_t value_chunks = 0;
   uint64_t entries = 0;  // of all tables, by the manifest
+  uint64_t l0_tables = 0;
+  uint64_t l0_entries = 0;
   std::vector<RegionFacts> regions;
   std::optional<uint64_t> dirty_shutdowns;  // when the pool was opened to write last
 };

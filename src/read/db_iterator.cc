@@ -30,7 +30,8 @@ DbIterator::DbIterator(Reader::Owner owner, Reader* reader,
 }
 
 template <class Step>
-void DbIterator::Move(bool forward, Step&& step) {
+void DbIterator::Move(LatencyKind kind, bool forward, Step&& step) {
+  const base::Latencies::Timing timing = reader_->TimeMove(kind);
   const base::EpochGuard guard;
   valid_ = false;
   forward_ = forward;
@@ -78,15 +79,15 @@ bool DbIterator::TakeAhead(bool forward) {
 void DbIterator::StepOn(bool forward) {
   if (!valid_) return;
   merged_.SkipAhead(std::exchange(ahead_at_, 0));
-  Move(forward, [&] { forward ? merged_.Next() : merged_.Prev(); });
+  Move(LatencyKind::kNext, forward, [&] { forward ? merged_.Next() : merged_.Prev(); });
 }
 
 void DbIterator::SeekToFirst() {
-  Move(true, [&] { lower_ ? merged_.SeekGE(*lower_) : merged_.SeekToFirst(); });
+  Move(LatencyKind::kSeek, true, [&] { lower_ ? merged_.SeekGE(*lower_) : merged_.SeekToFirst(); });
 }
 
 void DbIterator::SeekToLast() {
-  Move(false, [&] {
+  Move(LatencyKind::kSeek, false, [&] {
     if (!upper_) {
       merged_.SeekToLast();
       return;
@@ -97,7 +98,8 @@ void DbIterator::SeekToLast() {
 }
 
 void DbIterator::Seek(Slice target) {
-  Move(true, [&] { merged_.SeekGE(lower_ && target < *lower_ ? Slice(*lower_) : target); });
+  Move(LatencyKind::kSeek, true,
+       [&] { merged_.SeekGE(lower_ && target < *lower_ ? Slice(*lower_) : target); });
 }
 
 void DbIterator::SeekForPrev(Slice target) {
@@ -105,7 +107,7 @@ void DbIterator::SeekForPrev(Slice target) {
     SeekToLast();
     return;
   }
-  Move(false, [&] { merged_.SeekLE(target); });
+  Move(LatencyKind::kSeek, false, [&] { merged_.SeekLE(target); });
 }
 
 Status DbIterator::Refresh() {

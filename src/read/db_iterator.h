@@ -43,7 +43,7 @@ class DbIterator final : public Iterator {
   void StepOn(bool forward);
   void ReadAhead();
   template <class Step>
-  void Move(bool forward, Step&& step);
+  void Move(LatencyKind kind, bool forward, Step&& step);
   Status Settle();
 
   const Reader::Owner owner_;

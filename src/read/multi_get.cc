@@ -68,6 +68,8 @@ struct Loan {
 void Reader::MultiGet(const ReadOptions& options, std::span<const Slice> keys, std::string* values,
                       Status* statuses) {
   counters_.Add(Counter::kGets, keys.size());
+  const base::Latencies::Timing timing(store_.latencies, LatencyKind::kMultiGet,
+                                       counters_.Add(Counter::kMultiGets));
   if (options.snapshot != nullptr) {
     if (Status s = engine::CheckSnapshot(*options.snapshot, &views_); !s.ok()) {
       std::fill_n(statuses, keys.size(), s);
@@ -152,7 +154,8 @@ void Reader::FindGroup(const index::ReadView& view, std::span<const Slice> keys,
 Status Reader::GetPinned(const ReadOptions& options, Slice key, PinnedValue* value,
                          base::FunctionRef<Owner()> owner) {
   if (Status s = engine::CheckKey(key); !s.ok()) return s;
-  counters_.Add(Counter::kGets);
+  const base::Latencies::Timing timing(store_.latencies, LatencyKind::kGet,
+                                       counters_.Add(Counter::kGets));
   index::ReadView view;
   if (Status s = ViewFor(options, &view); !s.ok()) return s;
   std::shared_ptr<Loan> loan;

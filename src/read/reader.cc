@@ -61,7 +61,8 @@ LookupResult SearchTables(const level::ReadState& state, const cache::LookupCach
 }  // namespace
 
 Reader::Reader(Store store) : store_(std::move(store)), pool_(*store_.pool), views_(*store_.views) {
-  BRAID_CHECK(store_.sequence != nullptr && store_.closed != nullptr);
+  BRAID_CHECK(store_.sequence != nullptr && store_.closed != nullptr &&
+              store_.latencies != nullptr);
   if (store_.options->lists.count_visits) visits_ = std::make_unique<index::VisitCounters>();
 }
 
@@ -85,7 +86,8 @@ Status Reader::ViewOf(const Snapshot& snapshot, index::ReadView* view) const {
 
 Status Reader::Get(const ReadOptions& options, Slice key, std::string* value) {
   if (Status s = engine::CheckKey(key); !s.ok()) return s;
-  counters_.Add(Counter::kGets);
+  const base::Latencies::Timing timing(store_.latencies, LatencyKind::kGet,
+                                       counters_.Add(Counter::kGets));
   index::ReadView view;
   if (Status s = ViewFor(options, &view); !s.ok()) return s;
   const base::EpochGuard guard;

@@ -16,6 +16,7 @@
 
 #include "base/counters.h"
 #include "base/function_ref.h"
+#include "base/latencies.h"
 #include "cache/lookup_cache.h"
 #include "engine/engine.h"
 #include "engine/stored_value.h"
@@ -37,6 +38,7 @@ class Reader {
     std::shared_ptr<level::ViewRegistry> views;
     const space::Reclaimer* reclaimer;
     cache::LookupCache* lookup_cache;       // may be null
+    base::Latencies* latencies;             // of gets and iterators
     const std::atomic<uint64_t>* sequence;  // last one drawn
     const std::atomic<bool>* closed;
   };
@@ -91,10 +93,24 @@ class Reader {
   bool closed() const noexcept { return store_.closed->load(std::memory_order_acquire); }
   /// An iterator had to pass so many deleted keys.
   void CountPassed(uint64_t keys) const { counters_.Add(Counter::kPassedEntries, keys); }
+  /// Times a seek or a step of an iterator.
+  base::Latencies::Timing TimeMove(LatencyKind kind) const {
+    const bool seeks = kind == LatencyKind::kSeek;
+    return {store_.latencies, kind, counters_.Add(seeks ? Counter::kSeeks : Counter::kSteps)};
+  }
   void Fill(Statistics* statistics) const;
 
  private:
-  enum class Counter : uint8_t { kGets, kGetsFound, kIterators, kPassedEntries, kCount };
+  enum class Counter : uint8_t {
+    kGets,
+    kGetsFound,
+    kMultiGets,
+    kIterators,
+    kSeeks,
+    kSteps,
+    kPassedEntries,
+    kCount
+  };
 
   // The short ones that each read passes are inline: what is behind them is rare.
   /// Not registered: for a read that ends with its epoch, or whose snapshot the caller keeps.

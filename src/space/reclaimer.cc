@@ -100,6 +100,13 @@ bool Reclaimer::IsRetired(const pool::ChunkId& chunk) const {
   });
 }
 
+uint64_t Reclaimer::RetiredChunks() const {
+  const base::MutexLock lock(mutex_);
+  uint64_t chunks = 0;
+  for (const Batch& batch : batches_) chunks += batch.retired.chunks.size();
+  return chunks;
+}
+
 std::unordered_set<uint64_t> Reclaimer::RetiredExtents() const {
   std::unordered_set<uint64_t> extents;
   const base::MutexLock lock(mutex_);

@@ -77,6 +77,8 @@ class Reclaimer {
   bool HasRetired() const;
   bool HasRetiredMemory() const;
   bool IsRetired(const pool::ChunkId& chunk) const;
+  /// Chunks that wait to be given back, those of extents not among them.
+  uint64_t RetiredChunks() const;
   /// Extents that wait to be given back.
   std::unordered_set<uint64_t> RetiredExtents() const;
 

@@ -128,7 +128,7 @@ Status Writer::WriteEntries(const WriteOptions& options, std::vector<log::Pendin
                   [](const log::PendingEntry& pending) { return pending.op == EntryOp::kDelete; });
   const AllocationClass allocation =
       only_deletes ? AllocationClass::kDelete : AllocationClass::kWrite;
-  const base::Stalls::WriteWatch watch(store_.controller->stalls());
+  const base::Stalls::WriteWatch watch(store_.controller->stalls(), LatencyKind::kBatch);
   space::LargeValues::Scope large(store_.large_values, entries);
   Status s = AttemptUntilDone(whom, [&] {
     Status ready = condition != nullptr ? LookBeforeBatch(condition) : Status::OK();

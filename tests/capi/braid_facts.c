@@ -105,6 +105,9 @@ static void TestOwnCalls(braid_t* db) {
   text = braid_statistics_json(db);
   Fact(text != NULL && text[0] == '{' && strstr(text, "\"puts\"") != NULL,
        "the statistics are a JSON object with the counters");
+  Fact(text != NULL && strstr(text, "\"latency_get_p99_nanos\":") != NULL &&
+           strstr(text, "\"l1_obsolete_bytes\":") != NULL,
+       "the statistics have latencies, and space by level");
   braid_free(text);
   for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
     text = braid_property_value(db, names[i]);

@@ -271,8 +271,12 @@ TEST_F(CommandTest, StatTextShowsEveryFieldOfItsJson) {
   ASSERT_GT(stat.size(), 30u);
   for (const auto& [name, value] : stat.items()) {
     if (!value.is_number()) continue;
-    // The histogram is one line.
-    const std::string shown = name.starts_with("lookup_paths_") ? "lookup_paths" : name;
+    // The histogram is one line, and so is each kind of latency.
+    std::string shown = name.starts_with("lookup_paths_") ? "lookup_paths" : name;
+    for (size_t i = 0; i < kLatencyKinds; ++i) {
+      const std::string kind = LatencyKindName(static_cast<LatencyKind>(i));
+      if (name.starts_with("latency_" + kind + "_")) shown = kind;
+    }
     EXPECT_NE(text.find("\n  " + shown + " "), std::string::npos) << name;
   }
   EXPECT_EQ(text.find("\nother"), std::string::npos) << "name a group for the new field:\n" << text;

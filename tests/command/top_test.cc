@@ -44,6 +44,24 @@ TEST_F(TopCommandTest, LinesTellWhatALoadDoes) {
   EXPECT_EQ(look.at("pid"), load->pid());
   EXPECT_EQ(look.at("values").at("puts"), 3);
   EXPECT_EQ(look.at("a_second").at("puts"), 0.0);
+  EXPECT_EQ(look.at("values").at("latency_put_count"), 3);
+  EXPECT_FALSE(look.at("latencies").contains("put")) << "none since the look before";
+  const json told = json::parse(ReadFileText(StatsFile()));
+  EXPECT_EQ(told.at("latencies").at("put").at("count"), 3);
+  uint64_t in_buckets = 0;
+  for (const json& bucket : told.at("latencies").at("put").at("buckets")) {
+    in_buckets += bucket.at(1).get<uint64_t>();
+  }
+  EXPECT_EQ(in_buckets, 3u);
+  const std::string metrics = Out({"metrics", Pool()});
+  EXPECT_NE(metrics.find("kind=\"put\",le=\"+Inf\"} 3\n"), std::string::npos) << metrics;
+  EXPECT_NE(
+      metrics.find("braid_space_bytes{pool=\"" + Pool() + "\",level=\"log\",state=\"live\"} "),
+      std::string::npos)
+      << metrics;
+  const std::string info = Out({"info", Pool()});
+  EXPECT_NE(info.find("live "), std::string::npos) << info;
+  EXPECT_NE(info.find(" waits for readers and snapshots"), std::string::npos) << info;
   EXPECT_EQ(load->Finish().exit_code, 0);
   EXPECT_FALSE(Exists(StatsFile())) << "the file goes away with the open";
 }

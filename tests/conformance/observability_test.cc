@@ -103,6 +103,76 @@ TEST_P(ObservabilityTest, GaugesStayWithinWhatTheyMeasure) {
   EXPECT_EQ(statistics.pool_max_bytes, 0u);
 }
 
+TEST_P(ObservabilityTest, LatenciesCountTheCalls) {
+  for (int i = 0; i < 300; ++i) BRAID_ASSERT_OK(db_->Put(NumberedKey(i), "12345"));
+  for (int i = 0; i < 20; ++i) BRAID_ASSERT_OK(db_->Delete(NumberedKey(i)));
+  for (int i = 0; i < 200; ++i) (void)GetText(db_.get(), NumberedKey(i));
+  if (Has(&Capabilities::atomic_batches)) {
+    WriteBatch batch;
+    batch.Put("x", "1");
+    batch.Put("y", "1");
+    for (int i = 0; i < 7; ++i) BRAID_ASSERT_OK(db_->Write(batch));
+  }
+  {
+    const std::unique_ptr<Iterator> iterator = db_->NewIterator({});
+    for (int i = 0; i < 10; ++i) iterator->Seek(NumberedKey(30 * i));
+    for (iterator->SeekToFirst(); iterator->Valid();) iterator->Next();
+  }
+  const Statistics now = db_->GetStatistics();
+  // Fewer than are sampled: each is timed.
+  const auto count = [&](LatencyKind kind) { return now.latency(kind).count; };
+  EXPECT_EQ(count(LatencyKind::kPut), 320u);
+  EXPECT_EQ(count(LatencyKind::kGet), 200u);
+  EXPECT_EQ(count(LatencyKind::kBatch), Has(&Capabilities::atomic_batches) ? 7u : 0u);
+  EXPECT_EQ(count(LatencyKind::kSeek), 11u);
+  EXPECT_GE(count(LatencyKind::kNext), 1u);
+  EXPECT_LE(count(LatencyKind::kNext), 290u);
+  EXPECT_EQ(count(LatencyKind::kStall), now.stalls);
+  EXPECT_EQ(count(LatencyKind::kFlush), now.flushes);
+  for (const LatencyHistogram& of : now.latencies) {
+    EXPECT_LE(of.Percentile(50), of.Percentile(99));
+    EXPECT_LE(of.Percentile(99), of.max_nanos);
+    EXPECT_LE(of.MeanNanos(), of.max_nanos);
+    EXPECT_EQ(of.max_nanos > 0, of.count > 0);
+  }
+}
+
+TEST_P(ObservabilityTest, TheSpaceOfThePoolIsAllAccountedFor) {
+  const auto check = [&](const char* when) {
+    const Statistics s = db_->GetStatistics();
+    const uint64_t sum = s.log_bytes + s.l0_bytes + s.l0_obsolete_bytes + s.l1_bytes +
+                         s.l1_obsolete_bytes + s.value_bytes + s.value_obsolete_bytes +
+                         s.uncounted_bytes + s.other_bytes + s.pool_free_bytes;
+    EXPECT_EQ(sum, s.pool_bytes) << when;
+    EXPECT_EQ(s.pool_free_bytes, s.pool_bytes - s.pool_used_bytes) << when;
+    EXPECT_LE(s.retired_bytes, s.pool_bytes) << when;
+    return s;
+  };
+  const bool has_tables = GetParam().kind.design != "nvskiplist";
+  Fill(0, 2000, 100);
+  BRAID_ASSERT_OK(db_->Compact());
+  const Statistics full = check("filled");
+  EXPECT_GE(full.l1_bytes, 2000u * 100);
+  EXPECT_LE(full.l1_bytes, 2000u * 400);
+  EXPECT_EQ(full.l0_bytes, 0u) << "Compact merges every table";
+  EXPECT_EQ(full.value_bytes, 0u);
+  BRAID_ASSERT_OK(db_->Put("log", "1"));
+  EXPECT_EQ(check("one more").log_bytes > 0, has_tables);
+  if (has_tables && options_.compaction.kind == MergeKind::kNone) return;
+  // What is overwritten does not count any more.
+  Fill(0, 2000, 100, "again ");
+  BRAID_ASSERT_OK(db_->Compact());
+  const Statistics again = check("overwritten");
+  EXPECT_LE(again.l1_bytes, full.l1_bytes * 5 / 4);
+  // A large value has chunks of its own.
+  const std::string large(2 * options_.pool.chunk_bytes, 'v');
+  BRAID_ASSERT_OK(db_->Put("large", large));
+  EXPECT_GE(check("large").value_bytes, large.size());
+  BRAID_ASSERT_OK(db_->Delete("large"));
+  BRAID_ASSERT_OK(db_->Compact());
+  EXPECT_EQ(check("large deleted").value_bytes, 0u);
+}
+
 TEST_P(ObservabilityTest, EveryNumericFieldIsListedOnce) {
   const std::vector<StatisticsField> fields = ListFields(db_->GetStatistics());
   EXPECT_GE(fields.size(), 2u);

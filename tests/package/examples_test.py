@@ -81,6 +81,27 @@ class ExamplesTest(unittest.TestCase):
         for arguments in ((), ("push",), ("push", "some"), ("work", "0"), ("show", "1"), ("dance", "1")):
             self.refused("work_queue", *arguments)
 
+    def test_the_file_catalog_sorts_as_people_do_and_removes_folders_as_a_whole(self):
+        names = ["part9/b", "part10/a", "part9/a10", "part9/a9", "Part9/A09", "part9/live/x", "part90/z"]
+        added = "".join(f"add {name} {size}\n" for size, name in enumerate(names))
+        self.assertEqual(self.run_example("file_catalog", commands=added), "")
+        nine = "Part9/A09 4\npart9/a9 3\npart9/a10 2\npart9/b 0\npart9/live/x 5\n"
+        self.assertEqual(self.run_example("file_catalog", commands="list part9\n"), nine)
+        self.assertEqual(self.run_example("file_catalog", commands="list PART10\n"), "part10/a 1\n")
+        # The same name in other letters is the same file.
+        self.run_example("file_catalog", commands="add PART10/A 7\n")
+        self.assertIn(" 7\n", self.run_example("file_catalog", commands="list part10\n"))
+        self.run_example("file_catalog", commands="rename part9 old\n")
+        self.assertEqual(self.run_example("file_catalog", commands="list part9\n"), "")
+        self.assertEqual(self.run_example("file_catalog", commands="list old\n"),
+                         nine.replace("Part9", "old").replace("part9", "old"))
+        self.run_example("file_catalog", commands="remove old\nremove nothing\n")
+        self.assertEqual(self.run_example("file_catalog", commands="list old\nlist part90\nremoved\n"),
+                         "part90/z 6\nnothing 0\nold 5\n")
+        for bad in ("add music\n", "add !x/y 1\n", "list\n", "dance\n"):
+            self.refused("file_catalog", commands=bad)
+        self.refused("file_catalog", "another")
+
     def test_the_time_series_keeps_order_ranges_averages_and_retention(self):
         added = "add wind -10 1\nadd wind 0 2\nadd wind 5 4\nadd wind 300 8\n" \
                 "add win 1 100\nadd window 1 200\n"

@@ -366,6 +366,9 @@ def test_statistics_and_properties_tell_of_the_same(db):
     fill(db, 10)
     now = db.statistics()
     assert now["batches"] == 1 and now["design"] == "braid"
+    assert now["latency_batch_count"] == 1
+    assert 0 < now["latency_batch_p50_nanos"] <= now["latency_batch_max_nanos"]
+    assert now["log_bytes"] > 0 and now["l1_bytes"] == 0
     assert json.loads(db.get_property(b"braid.stats.json"))["batches"] == 1
     assert db.get_property(b"leveldb.stats") == db.get_property(b"braid.stats")
     assert int(db.get_property(b"leveldb.approximate-memory-usage")) > 0

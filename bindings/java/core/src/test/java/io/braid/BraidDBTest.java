@@ -219,6 +219,8 @@ class BraidDBTest extends TempPools {
       assertEquals("braid", db.getProperty("braid.design"));
       assertNull(db.getProperty("no.such"));
       assertTrue(db.statistics().contains("\"puts\":1000"), db.statistics());
+      assertTrue(db.statistics().contains("\"latency_batch_p99_nanos\":"), db.statistics());
+      assertTrue(db.statistics().contains("\"pool_free_bytes\":"), db.statistics());
       double[] last = {-1};
       db.compactRange(bytes("a"), null, share -> {
         assertTrue(share >= last[0]);
