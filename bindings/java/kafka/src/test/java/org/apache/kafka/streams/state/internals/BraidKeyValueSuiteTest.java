@@ -1,0 +1,19 @@
+package org.apache.kafka.streams.state.internals;
+
+import io.braid.kafka.BraidStores;
+import org.apache.kafka.common.serialization.Serde;
+import org.apache.kafka.streams.processor.StateStoreContext;
+import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.Stores;
+
+/** Kafka's own suite for key-value stores. */
+public class BraidKeyValueSuiteTest extends AbstractKeyValueStoreTest {
+  @Override
+  @SuppressWarnings("unchecked")
+  protected <K, V> KeyValueStore<K, V> createKeyValueStore(StateStoreContext context) {
+    KeyValueStore<K, V> made = Stores.keyValueStoreBuilder(BraidStores.keyValueStore("my-store"),
+        (Serde<K>) context.keySerde(), (Serde<V>) context.valueSerde()).build();
+    made.init(context, made);
+    return made;
+  }
+}

@@ -1,0 +1,19 @@
+package org.apache.kafka.streams.state.internals;
+
+import static java.time.Duration.ofMillis;
+
+import io.braid.kafka.BraidStores;
+import org.apache.kafka.common.serialization.Serde;
+import org.apache.kafka.streams.state.Stores;
+import org.apache.kafka.streams.state.WindowStore;
+
+/** Kafka's own suite for window stores. */
+public class BraidWindowSuiteTest extends AbstractWindowBytesStoreTest {
+  @Override
+  <K, V> WindowStore<K, V> buildWindowStore(long retentionPeriod, long windowSize,
+      boolean retainDuplicates, Serde<K> keySerde, Serde<V> valueSerde) {
+    return Stores.windowStoreBuilder(BraidStores.windowStore("braid-window-store",
+        ofMillis(retentionPeriod), ofMillis(windowSize), retainDuplicates), keySerde, valueSerde)
+        .build();
+  }
+}
