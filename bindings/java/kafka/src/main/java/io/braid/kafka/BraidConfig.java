@@ -28,6 +28,12 @@ public final class BraidConfig {
    */
   public static final String SYNC = "braid.sync";
 
+  /**
+   * While true, {@code braid top} and {@code braid metrics} of another process see the pool; default:
+   * false.
+   */
+  public static final String PUBLISH_STATISTICS = "braid.publish.statistics";
+
   /** Before the name of any option that {@code braid options} lists: braid.set.memtable.bytes. */
   public static final String SET = "braid.set.";
 
@@ -35,6 +41,7 @@ public final class BraidConfig {
   final File root;
   final String application;
   final boolean sync;
+  final boolean publishesStatistics;
   final boolean exactlyOnce;
   private final Map<String, String> options = new TreeMap<>();
 
@@ -45,6 +52,7 @@ public final class BraidConfig {
     Object named = given.get(POOL);
     pool = named == null ? new File(root, "braid") : new File(named.toString().trim());
     sync = truth(SYNC, given.get(SYNC), true);
+    publishesStatistics = truth(PUBLISH_STATISTICS, given.get(PUBLISH_STATISTICS), false);
     exactlyOnce =
         StreamsConfig.EXACTLY_ONCE_V2.equals(given.get(StreamsConfig.PROCESSING_GUARANTEE_CONFIG));
     given.forEach((name, value) -> {

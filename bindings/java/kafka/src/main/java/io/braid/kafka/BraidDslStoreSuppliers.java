@@ -14,29 +14,32 @@ import org.apache.kafka.streams.state.WindowBytesStoreSupplier;
  * their own: {@code dsl.store.suppliers.class=io.braid.kafka.BraidDslStoreSuppliers}.
  */
 public final class BraidDslStoreSuppliers implements DslStoreSuppliers {
-  /** Kafka Streams adapts a store of timestamps to values with headers, which it then drops. */
-  private static boolean isTimestamped(DslStoreFormat format) {
-    return format != DslStoreFormat.PLAIN;
-  }
-
   @Override
   public KeyValueBytesStoreSupplier keyValueStore(DslKeyValueParams params) {
-    return isTimestamped(params.dslStoreFormat())
-        ? BraidStores.timestampedKeyValueStore(params.name())
-        : BraidStores.keyValueStore(params.name());
+    return switch (params.dslStoreFormat()) {
+      case HEADERS -> BraidStores.timestampedKeyValueStoreWithHeaders(params.name());
+      case TIMESTAMPED -> BraidStores.timestampedKeyValueStore(params.name());
+      case PLAIN -> BraidStores.keyValueStore(params.name());
+    };
   }
 
   @Override
   public WindowBytesStoreSupplier windowStore(DslWindowParams params) {
-    return isTimestamped(params.dslStoreFormat())
-        ? BraidStores.timestampedWindowStore(params.name(), params.retentionPeriod(),
-            params.windowSize(), params.retainDuplicates())
-        : BraidStores.windowStore(params.name(), params.retentionPeriod(), params.windowSize(),
-            params.retainDuplicates());
+    DslStoreFormat format = params.dslStoreFormat();
+    return switch (format == null ? DslStoreFormat.TIMESTAMPED : format) {
+      case HEADERS -> BraidStores.timestampedWindowStoreWithHeaders(params.name(),
+          params.retentionPeriod(), params.windowSize(), params.retainDuplicates());
+      case TIMESTAMPED -> BraidStores.timestampedWindowStore(params.name(),
+          params.retentionPeriod(), params.windowSize(), params.retainDuplicates());
+      case PLAIN -> BraidStores.windowStore(params.name(), params.retentionPeriod(),
+          params.windowSize(), params.retainDuplicates());
+    };
   }
 
   @Override
   public SessionBytesStoreSupplier sessionStore(DslSessionParams params) {
-    return BraidStores.sessionStore(params.name(), params.retentionPeriod());
+    return params.storeFormat() == DslStoreFormat.HEADERS
+        ? BraidStores.sessionStoreWithHeaders(params.name(), params.retentionPeriod())
+        : BraidStores.sessionStore(params.name(), params.retentionPeriod());
   }
 }

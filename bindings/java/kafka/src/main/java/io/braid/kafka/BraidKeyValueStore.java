@@ -8,6 +8,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.serialization.Serializer;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KeyValue;
+import org.apache.kafka.streams.state.HeadersBytesStore;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.TimestampedBytesStore;
@@ -25,6 +26,28 @@ class BraidKeyValueStore extends BraidStore implements KeyValueStore<Bytes, byte
     Timestamped(String name) {
       super(name);
     }
+
+    @Override
+    String format() {
+      return "key-value, with timestamps";
+    }
+  }
+
+  /** Its values begin with their headers, then their timestamps. */
+  static final class WithHeaders extends BraidKeyValueStore implements HeadersBytesStore {
+    WithHeaders(String name) {
+      super(name);
+    }
+
+    @Override
+    String format() {
+      return "key-value, with headers";
+    }
+  }
+
+  @Override
+  String format() {
+    return "key-value";
   }
 
   private byte[] keyOf(Bytes key) {

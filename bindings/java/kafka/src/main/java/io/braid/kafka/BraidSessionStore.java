@@ -8,6 +8,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.kstream.Windowed;
 import org.apache.kafka.streams.processor.StateStoreContext;
+import org.apache.kafka.streams.state.HeadersBytesStore;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.SessionStore;
 
@@ -17,7 +18,7 @@ import org.apache.kafka.streams.state.SessionStore;
  * Streams' cache expects. A session is too late when its end is the retention, or more, before the
  * highest end seen.
  */
-final class BraidSessionStore extends BraidStore implements SessionStore<Bytes, byte[]> {
+class BraidSessionStore extends BraidStore implements SessionStore<Bytes, byte[]> {
   private static final int SUFFIX = 2 * Long.BYTES;
 
   private final long retention;
@@ -29,6 +30,23 @@ final class BraidSessionStore extends BraidStore implements SessionStore<Bytes, 
     super(name);
     this.retention = retention;
     this.segmentInterval = segmentInterval;
+  }
+
+  /** Its values begin with their headers. */
+  static final class WithHeaders extends BraidSessionStore implements HeadersBytesStore {
+    WithHeaders(String name, long retention, long segmentInterval) {
+      super(name, retention, segmentInterval);
+    }
+
+    @Override
+    String format() {
+      return super.format() + ", with headers";
+    }
+  }
+
+  @Override
+  String format() {
+    return "sessions, segments of " + segmentInterval + " ms";
   }
 
   @Override

@@ -38,6 +38,9 @@ abstract class BraidStore implements StateStore {
     this.name = name;
   }
 
+  /** What the entries of the store mean: one that differs in this can't read them. */
+  abstract String format();
+
   /** Called once the space is open, before the store is registered. */
   void opened(StateStoreContext context) {}
 
@@ -65,8 +68,12 @@ abstract class BraidStore implements StateStore {
     space = Space.open(context, name);
     boolean done = false;
     try {
+      space.checkFormat(format());
       position = space.position();
       opened(context);
+      Internals.gauge(context, name, "uncommitted-bytes",
+          "Bytes of keys and values that wait in memory for the next commit",
+          space::uncommittedBytes);
       open = true;
       Internals.register(context, root, this::restoreBatch);
       done = true;
@@ -178,8 +185,8 @@ abstract class BraidStore implements StateStore {
   }
 
   final void register(StoreIterator<?> iterator) {
-    iterators.add(iterator);
     iterator.onClose(() -> iterators.remove(iterator));
+    iterators.add(iterator);
     if (!open) {
       iterator.close();
     }

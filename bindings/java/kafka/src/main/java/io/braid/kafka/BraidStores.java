@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.function.Supplier;
 import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.state.HeadersBytesStoreSupplier;
 import org.apache.kafka.streams.state.KeyValueBytesStoreSupplier;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.SessionBytesStoreSupplier;
@@ -39,6 +40,12 @@ public final class BraidStores {
     return new KeyValue(name, () -> new BraidKeyValueStore.Timestamped(name));
   }
 
+  /** For a store of values with timestamps and headers. */
+  public static KeyValueBytesStoreSupplier timestampedKeyValueStoreWithHeaders(String name) {
+    Objects.requireNonNull(name, "name cannot be null");
+    return new KeyValueWithHeaders(new KeyValue(name, () -> new BraidKeyValueStore.WithHeaders(name)));
+  }
+
   /**
    * For a store that keeps the versions of a value: Stores.versionedKeyValueStoreBuilder. Versions
    * can be read and written for the time of {@code historyRetention} back from the highest time seen.
@@ -57,17 +64,30 @@ public final class BraidStores {
   /** For a plain window store: Stores.windowStoreBuilder. */
   public static WindowBytesStoreSupplier windowStore(
       String name, Duration retentionPeriod, Duration windowSize, boolean retainDuplicates) {
-    return window(name, retentionPeriod, windowSize, retainDuplicates, false);
+    return window(name, retentionPeriod, windowSize, retainDuplicates, BraidWindowStore::new);
   }
 
   /** For a window store of values with timestamps: Stores.timestampedWindowStoreBuilder. */
   public static WindowBytesStoreSupplier timestampedWindowStore(
       String name, Duration retentionPeriod, Duration windowSize, boolean retainDuplicates) {
-    return window(name, retentionPeriod, windowSize, retainDuplicates, true);
+    return window(name, retentionPeriod, windowSize, retainDuplicates,
+        BraidWindowStore.Timestamped::new);
   }
 
-  private static WindowBytesStoreSupplier window(String name, Duration retentionPeriod,
-      Duration windowSize, boolean retainDuplicates, boolean timestamped) {
+  /** For a window store of values with timestamps and headers. */
+  public static WindowBytesStoreSupplier timestampedWindowStoreWithHeaders(
+      String name, Duration retentionPeriod, Duration windowSize, boolean retainDuplicates) {
+    return new WindowsWithHeaders(window(name, retentionPeriod, windowSize, retainDuplicates,
+        BraidWindowStore.WithHeaders::new));
+  }
+
+  private interface WindowsMaker {
+    WindowStore<Bytes, byte[]> make(String name, long retention, long segmentInterval,
+        long windowSize, boolean retainDuplicates);
+  }
+
+  private static Windows window(String name, Duration retentionPeriod,
+      Duration windowSize, boolean retainDuplicates, WindowsMaker maker) {
     Objects.requireNonNull(name, "name cannot be null");
     long retention = millis("retentionPeriod", retentionPeriod);
     long size = millis("windowSize", windowSize);
@@ -77,14 +97,29 @@ public final class BraidStores {
           + retention + "]");
     }
     return new Windows(name, retention, Math.max(retention / 2, SHORTEST_SEGMENT), size,
-        retainDuplicates, timestamped);
+        retainDuplicates, maker);
   }
 
   /** For a session store: Stores.sessionStoreBuilder. */
   public static SessionBytesStoreSupplier sessionStore(String name, Duration retentionPeriod) {
+    return sessions(name, retentionPeriod, BraidSessionStore::new);
+  }
+
+  /** For a session store of values with headers. */
+  public static SessionBytesStoreSupplier sessionStoreWithHeaders(
+      String name, Duration retentionPeriod) {
+    return new SessionsWithHeaders(
+        sessions(name, retentionPeriod, BraidSessionStore.WithHeaders::new));
+  }
+
+  private interface SessionsMaker {
+    SessionStore<Bytes, byte[]> make(String name, long retention, long segmentInterval);
+  }
+
+  private static Sessions sessions(String name, Duration retentionPeriod, SessionsMaker maker) {
     Objects.requireNonNull(name, "name cannot be null");
     long retention = millis("retentionPeriod", retentionPeriod);
-    return new Sessions(name, retention, Math.max(retention / 2, SHORTEST_SEGMENT));
+    return new Sessions(name, retention, Math.max(retention / 2, SHORTEST_SEGMENT), maker);
   }
 
   private static long millis(String what, Duration duration) {
@@ -140,15 +175,11 @@ public final class BraidStores {
   }
 
   private record Windows(String name, long retentionPeriod, long segmentIntervalMs,
-      long windowSize, boolean retainDuplicates, boolean timestamped)
+      long windowSize, boolean retainDuplicates, WindowsMaker maker)
       implements WindowBytesStoreSupplier {
     @Override
     public WindowStore<Bytes, byte[]> get() {
-      return timestamped
-          ? new BraidWindowStore.Timestamped(
-              name, retentionPeriod, segmentIntervalMs, windowSize, retainDuplicates)
-          : new BraidWindowStore(
-              name, retentionPeriod, segmentIntervalMs, windowSize, retainDuplicates);
+      return maker.make(name, retentionPeriod, segmentIntervalMs, windowSize, retainDuplicates);
     }
 
     @Override
@@ -157,16 +188,103 @@ public final class BraidStores {
     }
   }
 
-  private record Sessions(String name, long retentionPeriod, long segmentIntervalMs)
+  private record Sessions(
+      String name, long retentionPeriod, long segmentIntervalMs, SessionsMaker maker)
       implements SessionBytesStoreSupplier {
     @Override
     public SessionStore<Bytes, byte[]> get() {
-      return new BraidSessionStore(name, retentionPeriod, segmentIntervalMs);
+      return maker.make(name, retentionPeriod, segmentIntervalMs);
     }
 
     @Override
     public String metricsScope() {
       return METRICS_SCOPE;
+    }
+  }
+
+  // Kafka Streams learns by an interface of a supplier that its stores keep headers.
+
+  private record KeyValueWithHeaders(KeyValue plain)
+      implements KeyValueBytesStoreSupplier, HeadersBytesStoreSupplier {
+    @Override
+    public String name() {
+      return plain.name();
+    }
+
+    @Override
+    public KeyValueStore<Bytes, byte[]> get() {
+      return plain.get();
+    }
+
+    @Override
+    public String metricsScope() {
+      return METRICS_SCOPE;
+    }
+  }
+
+  private record WindowsWithHeaders(Windows plain)
+      implements WindowBytesStoreSupplier, HeadersBytesStoreSupplier {
+    @Override
+    public String name() {
+      return plain.name();
+    }
+
+    @Override
+    public WindowStore<Bytes, byte[]> get() {
+      return plain.get();
+    }
+
+    @Override
+    public String metricsScope() {
+      return METRICS_SCOPE;
+    }
+
+    @Override
+    public long segmentIntervalMs() {
+      return plain.segmentIntervalMs();
+    }
+
+    @Override
+    public long windowSize() {
+      return plain.windowSize();
+    }
+
+    @Override
+    public boolean retainDuplicates() {
+      return plain.retainDuplicates();
+    }
+
+    @Override
+    public long retentionPeriod() {
+      return plain.retentionPeriod();
+    }
+  }
+
+  private record SessionsWithHeaders(Sessions plain)
+      implements SessionBytesStoreSupplier, HeadersBytesStoreSupplier {
+    @Override
+    public String name() {
+      return plain.name();
+    }
+
+    @Override
+    public SessionStore<Bytes, byte[]> get() {
+      return plain.get();
+    }
+
+    @Override
+    public String metricsScope() {
+      return METRICS_SCOPE;
+    }
+
+    @Override
+    public long segmentIntervalMs() {
+      return plain.segmentIntervalMs();
+    }
+
+    @Override
+    public long retentionPeriod() {
+      return plain.retentionPeriod();
     }
   }
 }

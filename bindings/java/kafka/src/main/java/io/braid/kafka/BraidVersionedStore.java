@@ -49,6 +49,11 @@ final class BraidVersionedStore extends BraidStore implements VersionedKeyValueS
   private record Version(long from, long until, byte[] value) {}
 
   @Override
+  String format() {
+    return "versions, segments of " + segmentInterval + " ms";
+  }
+
+  @Override
   void opened(StateStoreContext context) {
     dropped = Internals.droppedRecords(context);
     // A version is kept while its end is not before the stream time less the retention.

@@ -8,6 +8,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.kstream.Windowed;
 import org.apache.kafka.streams.processor.StateStoreContext;
+import org.apache.kafka.streams.state.HeadersBytesStore;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.TimestampedBytesStore;
 import org.apache.kafka.streams.state.WindowStore;
@@ -45,6 +46,29 @@ class BraidWindowStore extends BraidStore implements WindowStore<Bytes, byte[]> 
         boolean retainDuplicates) {
       super(name, retention, segmentInterval, windowSize, retainDuplicates);
     }
+
+    @Override
+    String format() {
+      return super.format() + ", with timestamps";
+    }
+  }
+
+  /** Its values begin with their headers, then their timestamps. */
+  static final class WithHeaders extends BraidWindowStore implements HeadersBytesStore {
+    WithHeaders(String name, long retention, long segmentInterval, long windowSize,
+        boolean retainDuplicates) {
+      super(name, retention, segmentInterval, windowSize, retainDuplicates);
+    }
+
+    @Override
+    String format() {
+      return super.format() + ", with headers";
+    }
+  }
+
+  @Override
+  String format() {
+    return "windows, segments of " + segmentInterval + " ms";
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.braid.kafka;
 import java.nio.ByteBuffer;
 import java.util.Collection;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.metrics.Sensor;
 import org.apache.kafka.common.utils.Bytes;
@@ -16,6 +17,7 @@ import org.apache.kafka.streams.processor.internals.ChangelogRecordDeserializati
 import org.apache.kafka.streams.processor.internals.InternalProcessorContext;
 import org.apache.kafka.streams.processor.internals.ProcessorContextUtils;
 import org.apache.kafka.streams.processor.internals.RecordBatchingStateRestoreCallback;
+import org.apache.kafka.streams.processor.internals.metrics.StreamsMetricsImpl;
 import org.apache.kafka.streams.processor.internals.metrics.TaskMetrics;
 import org.apache.kafka.streams.query.Position;
 import org.apache.kafka.streams.query.PositionBound;
@@ -40,8 +42,8 @@ final class Internals {
 
   private Internals() {}
 
-  static void register(
-      StateStoreContext context, StateStore root, Consumer<Collection<ConsumerRecord<byte[], byte[]>>> restore) {
+  static void register(StateStoreContext context, StateStore root,
+      Consumer<Collection<ConsumerRecord<byte[], byte[]>>> restore) {
     context.register(root, (RecordBatchingStateRestoreCallback) restore::accept);
   }
 
@@ -89,6 +91,16 @@ final class Internals {
     Sensor sensor = TaskMetrics.droppedRecordsSensor(Thread.currentThread().getName(),
         context.taskId().toString(), ProcessorContextUtils.metricsImpl(context));
     return () -> sensor.record(1.0d, internal.currentSystemTimeMs());
+  }
+
+  /** Shows a number of the store among its metrics, which Kafka Streams removes at the close. */
+  static void gauge(StateStoreContext context, String store, String name, String description,
+      LongSupplier value) {
+    if (context.metrics() instanceof StreamsMetricsImpl) {
+      ((StreamsMetricsImpl) context.metrics()).addStoreLevelMutableMetric(
+          context.taskId().toString(), BraidStores.METRICS_SCOPE, store, name, description,
+          Sensor.RecordingLevel.INFO, (config, now) -> value.getAsLong());
+    }
   }
 
   /** Asks for a commit as soon as the record at hand is done. */

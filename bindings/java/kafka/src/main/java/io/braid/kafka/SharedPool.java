@@ -57,6 +57,9 @@ final class SharedPool {
     db = BraidFactory.factory.open(path.toFile(), config.options());
     try {
       check(config.application);
+      if (config.publishesStatistics) {
+        db.publishStatistics(true);
+      }
       findOrphans();
       sweeper = new Sweeper(this, db);
       for (Entry<byte[], byte[]> removal : list('r')) {

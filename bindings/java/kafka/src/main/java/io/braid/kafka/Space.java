@@ -7,10 +7,10 @@ import java.io.File;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Map.Entry;
+import java.util.NoSuchElementException;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.Supplier;
@@ -49,6 +49,7 @@ final class Space {
   private static final String OFFSET = "o";
   private static final String POSITION = "p";
   private static final String CLOCK = "t";
+  private static final String FORMAT = "f";
 
   /** From so many bytes on the buffer asks for a commit, so that the heap stays as it is. */
   private static final long LARGE_BUFFER = 32 << 20;
@@ -63,7 +64,8 @@ final class Space {
   private final StateStoreContext context;
   private final Map<String, Long> offsets = new HashMap<>();
   private boolean staging;
-  private long bufferBytes;
+  private volatile long bufferBytes; // one thread writes it
+  private long asked; // from how many on it asked for a commit
   private byte[] storedPosition;
   private byte[] storedClock;
   private volatile ConcurrentNavigableMap<byte[], byte[]> buffer = emptyBuffer();
@@ -125,6 +127,28 @@ final class Space {
       }
       return null;
     });
+  }
+
+  /** Refuses entries that another kind of store has written, which mean something else. */
+  void checkFormat(String format) {
+    byte[] known = doing("opened", () -> db.get(ownKey(FORMAT)));
+    String found = known == null ? "" : new String(known, StandardCharsets.UTF_8);
+    if (found.equals(format)) {
+      return;
+    }
+    if (!isEmpty()) {
+      throw new ProcessorStateException(what + " was written as \"" + found
+          + "\" and is now opened as \"" + format + "\": remove the folder " + context.stateDir()
+          + ", and it is restored from its changelog");
+    }
+    doing("opened",
+        () -> db.put(ownKey(FORMAT), format.getBytes(StandardCharsets.UTF_8), new WriteOptions()));
+  }
+
+  private boolean isEmpty() {
+    try (Cursor any = scan(key(DATA, NONE), key((byte) (HISTORY + 1), NONE), true)) {
+      return !any.hasNext();
+    }
   }
 
   private static ConcurrentNavigableMap<byte[], byte[]> emptyBuffer() {
@@ -198,12 +222,12 @@ final class Space {
 
       @Override
       public byte[] peekKey() {
-        throw new java.util.NoSuchElementException();
+        throw new NoSuchElementException();
       }
 
       @Override
       public Entry<byte[], byte[]> next() {
-        throw new java.util.NoSuchElementException();
+        throw new NoSuchElementException();
       }
 
       @Override
@@ -243,9 +267,9 @@ final class Space {
     checkOpen();
     if (buffered || staging) {
       buffer.put(key, value == null ? DELETED : value.length == 0 ? new byte[0] : value);
-      bufferBytes += key.length + (value == null ? 0 : value.length);
-      if (bufferBytes > LARGE_BUFFER && !staging) {
-        bufferBytes = 0; // asks again after as much
+      bufferBytes = bufferBytes + key.length + (value == null ? 0 : value.length);
+      if (bufferBytes - asked > LARGE_BUFFER && !staging) {
+        asked = bufferBytes;
         Internals.requestCommit(context);
       }
       return;
@@ -278,8 +302,7 @@ final class Space {
     } finally {
       staging = false;
       if (!done && !buffered) {
-        buffer = emptyBuffer();
-        bufferBytes = 0;
+        empty();
       }
     }
   }
@@ -300,9 +323,14 @@ final class Space {
       }
     });
     if (!written.isEmpty()) {
-      buffer = emptyBuffer();
-      bufferBytes = 0;
+      empty();
     }
+  }
+
+  private void empty() {
+    buffer = emptyBuffer();
+    bufferBytes = 0;
+    asked = 0;
   }
 
   private static byte[] number(long value) {
@@ -314,16 +342,17 @@ final class Space {
    * store, whose offsets the commit alone knows): one atomic batch.
    */
   void restore(Runnable work, TopicPartition partition, Long offset, Supplier<byte[]> clock) {
+    byte[][] time = new byte[1][];
     stage(work, batch -> {
       if (partition != null) {
         batch.put(ownKey(OFFSET + partition), number(offset));
       }
-      byte[] time = clock.get();
-      if (time != null) {
-        batch.put(ownKey(CLOCK), time);
-        storedClock = time;
+      time[0] = clock.get();
+      if (time[0] != null) {
+        batch.put(ownKey(CLOCK), time[0]);
       }
     }, new WriteOptions());
+    storedClock = time[0];
     if (partition != null) {
       offsets.put(partition.toString(), offset);
     }
@@ -375,9 +404,7 @@ final class Space {
   Long offset(TopicPartition partition) {
     Long offset = offsets.get(partition.toString());
     if (offset == null && buffered) {
-      try (Cursor any = scan(key(DATA, NONE), key((byte) (HISTORY + 1), NONE), true)) {
-        return any.hasNext() ? null : Internals.OFFSET_UNKNOWN;
-      }
+      return isEmpty() ? Internals.OFFSET_UNKNOWN : null;
     }
     return offset;
   }
@@ -397,12 +424,9 @@ final class Space {
     pool.sweeper().removeRange(begin, end);
   }
 
-  Map<String, Long> offsets() {
-    return Collections.unmodifiableMap(offsets);
-  }
-
-  long uncommittedEntries() {
-    return buffer.size();
+  /** Bytes of keys and values that wait for the commit. */
+  long uncommittedBytes() {
+    return bufferBytes;
   }
 
   boolean isOpen() {
@@ -415,7 +439,7 @@ final class Space {
       return;
     }
     open = false;
-    buffer = emptyBuffer();
+    empty();
     pool.closeNamespace(marker);
     pool.release();
   }

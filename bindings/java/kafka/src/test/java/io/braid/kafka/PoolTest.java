@@ -48,13 +48,13 @@ class PoolTest extends Folders {
     return new File(new File(states, "application"), "braid");
   }
 
-  /** How many entries of namespaces there are. */
+  /** How many entries of stores there are. */
   private static int entries(File pool) throws IOException {
     int count = 0;
     try (BraidDB db = BraidFactory.factory.open(pool, new Options());
         BraidScan scan = db.scan(new byte[] {0, 0, 0, 0, 0, 0, 0, 1}, null, true)) {
-      for (; scan.hasNext(); ++count) {
-        scan.next();
+      while (scan.hasNext()) {
+        count += scan.next().getKey()[Long.BYTES] == Space.DATA ? 1 : 0;
       }
     }
     return count;
@@ -238,5 +238,19 @@ class PoolTest extends Folders {
     assertEquals(5L, again.committedOffset(CHANGELOG));
     again.put(key("more"), large);
     again.close();
+  }
+
+  @Test
+  void anotherKindOfStoreIsRefusedAndNothingIsLost() throws IOException {
+    File states = folder();
+    BraidKeyValueStore store = open(context(states, 0), "store");
+    store.put(key("a"), bytes("1"));
+    store.close();
+    BraidKeyValueStore other = new BraidKeyValueStore.Timestamped("store");
+    says(assertThrows(ProcessorStateException.class,
+        () -> other.init(context(states, 0), other)), "timestamps", "0_0", "changelog");
+    store = open(context(states, 0), "store");
+    assertEquals(List.of("a=1"), all(store.all()));
+    store.close();
   }
 }
