@@ -114,6 +114,26 @@ class PoolTest extends Folders {
   }
 
   @Test
+  void aStoreWipedWhileThePoolIsOpenIsEmpty() throws Exception {
+    File states = folder();
+    BraidKeyValueStore other = open(context(states, 1), "store");
+    other.put(key("b"), bytes("2"));
+    TestContext context = context(states, 0);
+    BraidKeyValueStore store = open(context, "store");
+    store.put(key("a"), bytes("1"));
+    store.commit(Map.of(CHANGELOG, 5L));
+    store.close();
+    delete(context.stateDir().toPath());
+    store = open(context(states, 0), "store");
+    assertNull(store.committedOffset(CHANGELOG));
+    assertEquals(List.of(), all(store.all()));
+    assertEquals(List.of("b=2"), all(other.all()));
+    store.close();
+    other.close();
+    waitUntilEmpty(states, 1);
+  }
+
+  @Test
   void aTaskThatIsGoneLeavesNothing() throws Exception {
     File states = folder();
     TestContext context = context(states, 0);

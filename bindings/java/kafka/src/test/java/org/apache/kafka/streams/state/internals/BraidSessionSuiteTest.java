@@ -5,17 +5,21 @@ import static java.time.Duration.ofMillis;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.braid.kafka.BraidStores;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.kstream.Windowed;
 import org.apache.kafka.streams.kstream.internals.SessionWindow;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.SessionStore;
 import org.apache.kafka.streams.state.Stores;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Kafka's own suite for session stores. */
@@ -51,6 +55,18 @@ public class BraidSessionSuiteTest extends AbstractSessionBytesStoreTest {
       List<KeyValue<Windowed<String>, Long>> restored = new ArrayList<>();
       found.forEachRemaining(restored::add);
       assertEquals(expected, restored);
+    }
+  }
+
+  /** A pool takes 64 MiB at first, and this is one for each test. */
+  @AfterEach
+  @Override
+  public void after() {
+    super.after();
+    try {
+      Utils.delete(context.stateDir());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 }
