@@ -15,7 +15,8 @@ import shutil
 import sys
 
 OUTSIDE = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "examples/README.md",
-           "bindings/python/README.md", "bindings/java/README.md", "hadoop/README.md")
+           "bindings/python/README.md", "bindings/java/README.md",
+           "bindings/java/kafka/README.md", "hadoop/README.md")
 OUTSIDE_FOLDERS = ("hadoop/docs",)
 LANGUAGES = {".h": "cpp", ".cc": "cpp", ".c": "c", ".py": "python", ".sh": "bash", ".java": "java",
              ".toml": "toml", ".json": "json"}

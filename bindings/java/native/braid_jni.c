@@ -1,5 +1,7 @@
 /* Reads, writes and iterators: the calls whose cost matters. None of them copies into a Java array:
  * keys come and values go through the direct buffer of the thread (Scratch.java). */
+#include <stdlib.h>
+
 #include "jni_common.h"
 
 /* A value that does not fit is not copied: who asked comes again with a larger buffer. */
@@ -174,4 +176,106 @@ BRAID_JNI(jlong, iteratorMove)
     if (sizes[1] != 0) memcpy(to + sizes[0], value, sizes[1]);
   }
   return (jlong)needed;
+}
+
+/* ---- Scans ---------------------------------------------------------------------------------- */
+
+/* An iterator over a range, with the bytes of its bounds, which must stay as long as it does. */
+struct Scan {
+  braid_iterator_t* iterator;
+  braid_readoptions_t* options;
+  char* bounds;
+  int begun;
+};
+
+static void FreeScan(struct Scan* scan) {
+  braid_iter_destroy(scan->iterator);
+  braid_readoptions_destroy(scan->options);
+  free(scan->bounds);
+  free(scan);
+}
+
+/* From `begin` on and before `end`, which are one behind the other in the buffer; a size below 0:
+ * no bound. 0 when there is no memory. */
+BRAID_JNI(jlong, createScan)
+(JNIEnv* env, jclass self, jlong db, jlong buffer, jint begin_size, jint end_size) {
+  (void)env, (void)self;
+  const size_t begin_bytes = begin_size < 0 ? 0 : (size_t)begin_size;
+  const size_t end_bytes = end_size < 0 ? 0 : (size_t)end_size;
+  struct Scan* scan = calloc(1, sizeof *scan);
+  if (scan == NULL) return 0;
+  scan->bounds = malloc(begin_bytes + end_bytes + 1);
+  scan->options = braid_readoptions_create();
+  if (scan->bounds == NULL || scan->options == NULL) {
+    FreeScan(scan);
+    return 0;
+  }
+  memcpy(scan->bounds, Bytes(buffer), begin_bytes + end_bytes);
+  if (begin_size >= 0) {
+    braid_readoptions_set_iterate_lower_bound(scan->options, scan->bounds, begin_bytes);
+  }
+  if (end_size >= 0) {
+    braid_readoptions_set_iterate_upper_bound(scan->options, scan->bounds + begin_bytes, end_bytes);
+  }
+  scan->iterator = braid_create_iterator((braid_t*)Bytes(db), scan->options);
+  if (scan->iterator == NULL) {
+    FreeScan(scan);
+    return 0;
+  }
+  return (jlong)(intptr_t)scan;
+}
+
+BRAID_JNI(void, destroyScan)(JNIEnv* env, jclass self, jlong scan) {
+  (void)env, (void)self;
+  FreeScan((struct Scan*)Bytes(scan));
+}
+
+/* Copies the next entries, at most `most`: two sizes of four bytes each, key and value. Returns how
+ * many there are, 0 at the end; below 0, negated, the bytes that the next entry needs when it does
+ * not fit into an empty buffer. What was not copied comes with the next call. */
+BRAID_JNI(jlong, scanNext)
+(JNIEnv* env, jclass self, jlong address, jboolean forward, jint most, jlong buffer,
+ jlong capacity) {
+  (void)self;
+  struct Scan* scan = (struct Scan*)Bytes(address);
+  braid_iterator_t* it = scan->iterator;
+  if (!scan->begun) {
+    scan->begun = 1;
+    if (forward) {
+      braid_iter_seek_to_first(it);
+    } else {
+      braid_iter_seek_to_last(it);
+    }
+  }
+  char* to = Bytes(buffer);
+  const char* const end = to + capacity;
+  jint count = 0;
+  for (; count < most && braid_iter_valid(it); ++count) {
+    size_t sizes[2];
+    const char* key = braid_iter_key(it, &sizes[0]);
+    const char* value = braid_iter_value(it, &sizes[1]);
+    const size_t needed = 2 * sizeof(uint32_t) + sizes[0] + sizes[1];
+    if (needed > (size_t)(end - to)) {
+      return count == 0 ? -(jlong)needed : count;
+    }
+    for (int i = 0; i < 2; ++i) {
+      const uint32_t size = (uint32_t)sizes[i];
+      memcpy(to, &size, sizeof size);
+      to += sizeof size;
+    }
+    if (sizes[0] != 0) memcpy(to, key, sizes[0]);
+    if (sizes[1] != 0) memcpy(to + sizes[0], value, sizes[1]);
+    to += sizes[0] + sizes[1];
+    if (forward) {
+      braid_iter_next(it);
+    } else {
+      braid_iter_prev(it);
+    }
+  }
+  if (count < most) {
+    char* error = NULL;
+    braid_iter_get_error(it, &error);
+    ThrowIf(env, error);
+  }
+  return count;
 }

@@ -330,6 +330,20 @@ BRAID_JNI(void, verify)(JNIEnv* env, jclass self, jlong db) {
   ThrowIf(env, error);
 }
 
+BRAID_JNI(void, backgroundStatus)(JNIEnv* env, jclass self, jlong db) {
+  (void)self;
+  char* error = NULL;
+  braid_background_status((braid_t*)Bytes(db), &error);
+  ThrowIf(env, error);
+}
+
+BRAID_JNI(void, resume)(JNIEnv* env, jclass self, jlong db) {
+  (void)self;
+  char* error = NULL;
+  braid_resume((braid_t*)Bytes(db), &error);
+  ThrowIf(env, error);
+}
+
 struct Progress {
   JNIEnv* env;
   jobject object;

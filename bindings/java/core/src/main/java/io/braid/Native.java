@@ -97,6 +97,13 @@ final class Native {
 
   static native long iteratorMove(long iterator, int how, long buffer, int keySize, long capacity);
 
+  static native long createScan(long db, long buffer, int beginSize, int endSize);
+
+  static native void destroyScan(long scan);
+
+  static native long scanNext(
+      long scan, boolean forward, int most, long buffer, long capacity);
+
   // ---- jni_handles.c
   static native long createOptions(boolean createIfMissing, boolean errorIfExists,
       boolean paranoidChecks, long writeBufferSize, long cacheSize, Object logger);
@@ -122,6 +129,10 @@ final class Native {
   static native void flush(long db);
 
   static native void verify(long db);
+
+  static native void backgroundStatus(long db);
+
+  static native void resume(long db);
 
   static native void compact(
       long db, long buffer, int beginSize, int endSize, CompactionProgress progress);

@@ -102,6 +102,10 @@ final class Scratch {
     return buffer.getLong(at);
   }
 
+  int size(int at) {
+    return buffer.getInt(at);
+  }
+
   boolean uses(Handle handle) {
     return using == handle || usingToo == handle;
   }
