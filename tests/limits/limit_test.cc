@@ -130,11 +130,21 @@ std::vector<std::unique_ptr<DB>> HoldKeptRanges(const TempFolder& folder) {
   return pools;
 }
 
+/// Blocks of the heap with as many free ones between them: without, the first allocation that needs
+/// a page fails before anybody asks for address space.
+std::vector<std::unique_ptr<char[]>> HeapWithRoom() {
+  std::vector<std::unique_ptr<char[]>> blocks;
+  for (int i = 0; i < 64; ++i) blocks.push_back(std::make_unique<char[]>(64 << 10));
+  for (size_t i = 0; i < blocks.size(); i += 2) blocks[i].reset();
+  return blocks;
+}
+
 TEST(LimitTest, WithoutAddressSpaceTheOpenSaysWhatToRaise) {
   if (kSanitizer) GTEST_SKIP() << "a sanitizer needs address space of its own";
   TempFolder folder;
   const ChildOutcome outcome = RunInChild(60, [&](int) {
     const auto held = HoldKeptRanges(folder);
+    const auto heap = HeapWithRoom();
     const rlimit four_gib{4ull << 30, 4ull << 30};
     if (::setrlimit(RLIMIT_AS, &four_gib) != 0) return 2;
     const Status status = DB::Open(TinyOptions(), folder.Sub("pool")).status();
