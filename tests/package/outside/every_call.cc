@@ -209,7 +209,13 @@ void CallDatabase(const std::string& folder) {
   REQUIRE(braid::ExpireBefore(db.get(), {}, "a", 7));
   OneRecord record;
   REQUIRE(db->Ingest(&record, {}, nullptr));
-  REQUIRE(!braid::ListFields(db->GetStatistics()).empty());
+  const braid::Statistics statistics = db->GetStatistics();
+  REQUIRE(!braid::ListFields(statistics).empty());
+  const braid::LatencyHistogram& puts = statistics.latency(braid::LatencyKind::kPut);
+  const uint64_t median = puts.Since(braid::LatencyHistogram()).Percentile(50);
+  const size_t bucket = braid::LatencyHistogram::BucketOf(median);
+  REQUIRE(puts.count > 0 && braid::LatencyHistogram::LowerNanos(bucket) <= median);
+  REQUIRE(median <= braid::LatencyHistogram::UpperNanos(bucket));
   REQUIRE(db->CreateCheckpoint(folder + "/checkpoint"));
   REQUIRE(db->Close());
 }
