@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/flush_parts.h"
@@ -76,6 +78,34 @@ TEST_F(CopyFlushTest, AListHoldsCopiesAloneAndTheyVerify) {
     const Result<log::LogChunk> chunk = log::ReadLogChunk(*parts_.pool, parts_.pool->ChunkOf(copy));
     ASSERT_TRUE(chunk.ok()) << chunk.status().ToString();
     EXPECT_EQ(chunk->table_id, parts_.table_id());
+  }
+}
+
+TEST_F(CopyFlushTest, AnEntryThatStaysLeadsOnToCopiesThatAreThere) {
+  for (int round = 0; round < 20; ++round) {
+    test::FlushParts parts(Limited(), LogKind::kWriteAhead);
+    const uint64_t large = parts.Put("a", std::string(kChunkBytes, 'v'));
+    for (int i = 100; i < 400; ++i) parts.Put("key" + std::to_string(i), "value");
+    ASSERT_TRUE(parts.Entry(large)->has(format::kValueInExtent));
+    const uint64_t* const link = parts.Entry(large)->links();
+    const auto link_now = [&] {
+      return std::atomic_ref<const uint64_t>(*link).load(std::memory_order_acquire);
+    };
+    ASSERT_EQ(link_now(), 0u);
+    std::atomic<bool> reads{false};
+    std::string behind;
+    std::thread reader([&] {
+      reads = true;
+      while (link_now() == 0) {
+      }
+      const EntryHeader* const next = parts.pool->EntryAt(format::EntryPtr{link_now()}.offset());
+      behind = next == nullptr ? "nothing" : std::string(next->key());
+    });
+    while (!reads) std::this_thread::yield();
+    CopyFlush flush(parts.pool.get(), &parts.usage, nullptr, parts.table_id());
+    EXPECT_TRUE(flush.Run(parts.tree(), {}, parts.Head(kHead)).ok());
+    reader.join();
+    ASSERT_EQ(behind, "key100") << "round " << round;
   }
 }
 

@@ -8,7 +8,8 @@
 //   2. Copies stay in the region of their originals.
 //   3. An entry that stays where it is has readers: its links are stored by Close, and not before.
 // Persistence: nothing is committed here. Copies lie in chunks that an open frees unless the
-// manifest knows of their table; they, links and heads are durable when Close returns.
+// manifest knows of their table; they, links and heads are durable when Close
+// returns, except for links of entries that stay, which the caller's next fence makes so.
 // Source: ListDB 6.5.4 (copying collection, as future work); 6.8.2 (copies of a write-ahead log).
 #pragma once
 

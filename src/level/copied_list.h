@@ -4,9 +4,10 @@
 // Invariants:
 //   1. What is staged lies in DRAM only, and goes to the pool in whole lines, once; a link that
 //      waits for its target is stored where its entry is, staged or in the pool.
-//   2. Links of entries that others see already are stored by Close: until then nothing of them
-//      has changed.
-// Persistence: nothing is committed here; links and heads are flushed, and fenced by Close.
+//   2. Links of entries that others see already are stored by Close, when all copies are in the
+//      pool: until then nothing of them has changed, and from then on readers follow them.
+// Persistence: nothing is committed here; links and heads are flushed, and fenced by Close, except
+// for links of entries that others see, which the next fence of the caller makes durable.
 #pragma once
 
 #include <algorithm>
@@ -105,12 +106,12 @@ class CopiedList {
   void AppendForeign(uint64_t offset, uint32_t height) { Append(offset, height, true); }
   uint64_t memory_bytes() const noexcept { return foreign_.capacity() * sizeof foreign_[0]; }
 
-  /// Ends the list and writes its heads; all of it is durable on return.
+  /// Ends the list and writes its heads; all of it but links of foreign entries is durable on
+  /// return.
   void Close(uint64_t head) {
     BRAID_DCHECK(pool_->IsHead(head));
     media::PersistOps& ops = pool_->ops();
     for (size_t i = 0; i < links_; ++i) Store(last_[i], format::EntryPtr::End().raw);
-    for (const auto& [link, value] : foreign_) StoreInPool(link, value);
     if (staged_ != nullptr) staged_->Drain();
     for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
       char* to = pool_->At(pool_->StrandHead(head, strand));
@@ -118,6 +119,8 @@ class CopiedList {
       ops.Flush(to, sizeof(format::TableHead), media::Site::kCopiesHead);
     }
     ops.Fence(media::Site::kCopiesFence);
+    // Not before: a reader that stands on such an entry follows its link at once.
+    for (const auto& [link, value] : foreign_) StoreInPool(link, value);
   }
 
  private:
