@@ -1,4 +1,4 @@
-// Purpose: a processor's cycles as time. They cost a third of a look at the clock.
+// Purpose: a processor's cycles as time: cheaper to read than the clock.
 // Thread safety: any thread.
 // Persistence: none.
 #pragma once

@@ -59,9 +59,8 @@ class BackgroundLimit {
   }
   /// The background is behind, so that its steps are not to wait for the processor.
   void SetUrgent(bool urgent) noexcept { is_urgent_.store(urgent, std::memory_order_relaxed); }
-  /// Within a step, every millisecond or so: threads that wait for this processor get it, unless
-  /// work is urgent; and the step waits for its rate, unless `stop` comes true. Else a reader or
-  /// writer would wait for the end of a time slice of some milliseconds.
+  /// Within a step: threads that wait for this processor get it, unless work is urgent, and need
+  /// not wait for the end of a time slice; and the step waits for its rate, unless `stop` is true.
   void Pause(const std::atomic<bool>& stop) const noexcept {
     if (!is_urgent_.load(std::memory_order_relaxed) && !IsLifted()) ::sched_yield();
     while (!stop.load()) {

@@ -198,8 +198,7 @@ class alignas(64) DramBTree {
   }
 
   /// As ScanBackward, not inclusive, but reads no entry where a few heads at most are equal to that
-  /// of `key`: keys that are so near to it are left out. For a hint, and a third of the time where
-  /// `key` is in the tree and its entry in no cache.
+  /// of `key`: keys that are so near to it are left out.
   size_t ScanBefore(std::string_view key, uint64_t* out, size_t cap) const {
     if (cap == 0) return 0;
     for (;;) {

@@ -15,8 +15,6 @@ using format::kMaxHeight;
 namespace {
 /// Source entries that are asked for ahead of the one that is cut.
 constexpr size_t kPlacesAhead = 16;
-/// The same for the one behind, which is read where the key is overwritten.
-constexpr size_t kBehindAhead = 8;
 /// Header, links and key of most entries.
 constexpr uint64_t kEntryFront = 128;
 }  // namespace
@@ -44,13 +42,11 @@ Status MergePlaces::Find(const std::vector<uint64_t>& source, size_t begin, size
     neighbours_.resize(slices_.size());
     for (size_t i = 0; i < 2 * kPlacesAhead; ++i) AskTree(i);
     for (size_t i = 0; i < kPlacesAhead; ++i) AskNext(i);
-    for (size_t i = 0; i < kBehindAhead; ++i) AskBehind(i);
   }
   for (size_t i = 0; i < slices_.size(); ++i) {
     if (tree_ != nullptr) {
       AskTree(i + 2 * kPlacesAhead);
       AskNext(i + kPlacesAhead);
-      AskBehind(i + kBehindAhead);
     }
     if (Status s = Place(i); !s.ok()) return s;
   }
@@ -98,7 +94,7 @@ void MergePlaces::Cut(const std::vector<uint64_t>& source, size_t begin, size_t 
   }
 }
 
-/// The first of four steps to a place, each some slices ahead of the next, so that the loads of
+/// The first of three steps to a place, each some slices ahead of the next, so that the loads of
 /// many are under way side by side: the tree, for entries before the key.
 void MergePlaces::AskTree(size_t i) {
   if (i >= slices_.size()) return;
@@ -111,30 +107,14 @@ void MergePlaces::AskTree(size_t i) {
   }
 }
 
-/// Null where the tree has nothing before the key. The pool may have been made by hand.
-const EntryHeader* MergePlaces::BehindNeighbour(size_t i) const {
-  if (i >= slices_.size() || neighbours_[i].count == 0) return nullptr;
+/// The second: the entry behind the nearest of these. The third is Place.
+void MergePlaces::AskNext(size_t i) {
+  if (i >= slices_.size() || neighbours_[i].count == 0) return;
   auto* entry = pool_->As<EntryHeader>(neighbours_[i].refs[0]);
   // Relaxed: for nothing but to ask for what it leads to.
   const format::EntryPtr next{
       std::atomic_ref<uint64_t>(*entry->links()).load(std::memory_order_relaxed)};
-  return reinterpret_cast<const EntryHeader*>(pool_->At(next.offset()));
-}
-
-/// The second: the entry behind the nearest of these.
-void MergePlaces::AskNext(size_t i) {
-  if (const EntryHeader* next = BehindNeighbour(i)) base::PrefetchRange(next, kEntryFront);
-}
-
-/// The third: the one behind that, which is the next one to stay where that is overwritten. The
-/// fourth is Place.
-void MergePlaces::AskBehind(size_t i) {
-  const EntryHeader* next = BehindNeighbour(i);
-  if (next == nullptr || pool_->EntryAt(pool_->OffsetOf(next)) == nullptr) return;
-  if (next->key() != keys_[i]) return;
-  const format::EntryPtr behind{
-      std::atomic_ref<const uint64_t>(*next->links()).load(std::memory_order_relaxed)};
-  base::PrefetchRange(pool_->At(behind.offset()), kEntryFront);
+  base::PrefetchRange(pool_->At(next.offset()), kEntryFront);
 }
 
 Status MergePlaces::Place(size_t i) {

@@ -78,8 +78,6 @@ class MergePlaces {
            const MovedRuns* runs);
   void AskTree(size_t i);
   void AskNext(size_t i);
-  void AskBehind(size_t i);
-  const format::EntryHeader* BehindNeighbour(size_t i) const;
   Status Place(size_t i);
   /// The tower of the last entry before the key, starting from what the tree said; null when that
   /// is not to be believed, or on damage.

@@ -43,14 +43,15 @@ bool PmemPool::GrowAhead(uint64_t demand) {
   demand = std::min(demand, ChunksIn(kMostFree));
   std::optional<uint32_t> wanting;
   if (max_bytes_ != 0 && pool_bytes() + 4 * chunk_bytes() > max_bytes_) return false;
-  // What writers must leave alone is of no use to them.
+  // What writes must leave alone is of no use to them, so what they soon take comes on top of it.
   const int64_t reserve = static_cast<int64_t>(free_.free()) - free_.spare();
-  const uint64_t reserve_here = static_cast<uint64_t>(std::max<int64_t>(reserve, 0)) / regions();
+  const uint64_t soon = std::max(kLeastFree, demand / regions()) +
+                        static_cast<uint64_t>(std::max<int64_t>(reserve, 0)) / regions();
   for (uint32_t region = 0; region < regions() && !wanting; ++region) {
     const uint64_t chunks = chunks_of(region);
     const uint64_t few = std::min(chunks / 2, ChunksIn(kUsualFree));
     const uint64_t enough = std::min(std::max(chunks / 4, few), ChunksIn(2 * kUsualFree));
-    if (free_.free_of(region) < reserve_here + std::max({enough, kLeastFree, demand / regions()})) {
+    if (free_.free_of(region) < std::max(enough, soon)) {
       wanting = region;
     }
   }
