@@ -14,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <list>
 
 #include "base/check.h"
@@ -74,14 +75,14 @@ class ViewRegistry {
     return Add([&] { return sequence; }, clock);
   }
 
-  /// Sorted sequence numbers of all live views.
+  /// Sorted sequence numbers of all live views. Looks twice: an iterator may take a snapshot's
+  /// number over in a shard that was looked at, before the snapshot goes from one that was not yet.
   index::LiveViews Collect() {
+    const index::LiveViews first = LookOnce();
+    const index::LiveViews second = LookOnce();
     index::LiveViews views;
-    for (Shard& shard : shards_) {
-      const base::MutexLock lock(shard.mutex);
-      for (const View& view : shard.views) views.push_back(view.sequence);
-    }
-    std::sort(views.begin(), views.end());
+    std::set_union(first.begin(), first.end(), second.begin(), second.end(),
+                   std::back_inserter(views));
     return views;
   }
   /// The oldest pin, or ~0 when no view is alive.
@@ -110,6 +111,15 @@ class ViewRegistry {
     std::list<View> views BRAID_GUARDED_BY(mutex);
   };
 
+  index::LiveViews LookOnce() {
+    index::LiveViews views;
+    for (Shard& shard : shards_) {
+      const base::MutexLock lock(shard.mutex);
+      for (const View& view : shard.views) views.push_back(view.sequence);
+    }
+    std::sort(views.begin(), views.end());
+    return views;
+  }
   template <class Sequence>
   Handle Add(Sequence&& sequence, const std::atomic<uint64_t>* clock) {
     Handle handle;
