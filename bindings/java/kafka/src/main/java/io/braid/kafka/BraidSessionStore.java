@@ -92,28 +92,14 @@ class BraidSessionStore extends BraidStore implements SessionStore<Bytes, byte[]
 
   @Override
   void restore(ConsumerRecord<byte[], byte[]> record) {
-    store(record.key(), record.value());
-  }
-
-  /** Whether the session's time is not over. */
-  private boolean store(byte[] binary, byte[] value) {
-    long end = endOf(binary);
-    segments.observe(end);
-    if (end < segments.earliest()) {
-      return false;
-    }
-    if (value != null) {
-      segments.willHold(end);
-    }
-    space().put(segments.keyAt(end, binary), value);
-    return true;
+    segments.put(endOf(record.key()), record.key(), record.value());
   }
 
   @Override
   public void put(Windowed<Bytes> sessionKey, byte[] aggregate) {
     Objects.requireNonNull(sessionKey, "sessionKey cannot be null");
     writing(() -> {
-      if (!store(binary(sessionKey), aggregate)) {
+      if (!segments.put(sessionKey.window().end(), binary(sessionKey), aggregate)) {
         dropped.run();
       }
     });

@@ -108,21 +108,7 @@ class BraidWindowStore extends BraidStore implements WindowStore<Bytes, byte[]> 
 
   @Override
   void restore(ConsumerRecord<byte[], byte[]> record) {
-    store(record.key(), record.value());
-  }
-
-  /** Whether the time is not over. */
-  private boolean store(byte[] binary, byte[] value) {
-    long time = timeOf(binary);
-    segments.observe(time);
-    if (time < segments.earliest()) {
-      return false;
-    }
-    if (value != null) {
-      segments.willHold(time);
-    }
-    space().put(segments.keyAt(time, binary), value);
-    return true;
+    segments.put(timeOf(record.key()), record.key(), record.value());
   }
 
   @Override
@@ -135,7 +121,8 @@ class BraidWindowStore extends BraidStore implements WindowStore<Bytes, byte[]> 
       if (retainDuplicates) {
         sequence = (sequence + 1) & Integer.MAX_VALUE;
       }
-      if (!store(binary(key, windowStartTimestamp, sequence), value)) {
+      byte[] binary = binary(key, windowStartTimestamp, sequence);
+      if (!segments.put(windowStartTimestamp, binary, value)) {
         dropped.run();
       }
     });

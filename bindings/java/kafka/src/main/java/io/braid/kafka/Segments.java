@@ -6,7 +6,6 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.Map.Entry;
 import java.util.NavigableSet;
-import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.function.Predicate;
@@ -119,6 +118,19 @@ final class Segments {
     return new SegmentCursor(segments, begin, last, wanted, forward);
   }
 
+  /** Stores the value, null: deletes the key, of a time. False: that time is over. */
+  boolean put(long time, byte[] rest, byte[] value) {
+    observe(time);
+    if (time < earliest()) {
+      return false;
+    }
+    if (value != null) {
+      willHold(time);
+    }
+    space.put(keyAt(time, rest), value);
+    return true;
+  }
+
   private Cursor scanOne(long segment, byte[] begin, byte[] last, boolean forward) {
     return space.scan(key(segment, begin == null ? new byte[0] : begin),
         last == null ? key(segment + 1, new byte[0])
@@ -144,14 +156,13 @@ final class Segments {
     return Optional.empty();
   }
 
-  private final class SegmentCursor implements Cursor {
+  private final class SegmentCursor extends LookaheadCursor {
     private final Iterator<Long> segments;
     private final byte[] begin;
     private final byte[] last;
     private final Predicate<byte[]> wanted;
     private final boolean forward;
     private Cursor cursor = Space.emptyCursor();
-    private Entry<byte[], byte[]> next;
 
     SegmentCursor(Iterator<Long> segments, byte[] begin, byte[] last, Predicate<byte[]> wanted,
         boolean forward) {
@@ -163,39 +174,20 @@ final class Segments {
     }
 
     @Override
-    public boolean hasNext() {
-      while (next == null) {
+    protected Entry<byte[], byte[]> find() {
+      while (true) {
         if (cursor.hasNext()) {
           Entry<byte[], byte[]> entry = cursor.next();
           if (wanted.test(rest(entry.getKey()))) {
-            next = entry;
+            return entry;
           }
         } else if (segments.hasNext()) {
           cursor.close();
           cursor = scanOne(segments.next(), begin, last, forward);
         } else {
-          return false;
+          return null;
         }
       }
-      return true;
-    }
-
-    @Override
-    public byte[] peekKey() {
-      if (!hasNext()) {
-        throw new NoSuchElementException();
-      }
-      return next.getKey();
-    }
-
-    @Override
-    public Entry<byte[], byte[]> next() {
-      if (!hasNext()) {
-        throw new NoSuchElementException();
-      }
-      Entry<byte[], byte[]> entry = next;
-      next = null;
-      return entry;
     }
 
     @Override
