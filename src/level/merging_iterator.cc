@@ -35,7 +35,8 @@ constexpr size_t kPassedInBatch = 16;
 
 MergingIterator::MergingIterator(std::vector<std::unique_ptr<Cursor>> cursors, Resolve resolve)
     : cursors_(std::move(cursors)),
-      heads_(std::make_unique_for_overwrite<std::byte[]>(cursors_.size() * sizeof(Head))),
+      room_(std::make_unique_for_overwrite<std::byte[]>(kRun * sizeof(CursorItem) +
+                                                        cursors_.size() * sizeof(Head))),
       resolve_(std::move(resolve)) {
   order_.reserve(cursors_.size());
 }
@@ -138,22 +139,39 @@ void MergingIterator::Pass(size_t heads) {
   }
 }
 
-/// Where there is no other cursor, what is left of its run except the last one goes to the batch
-/// as it is, up to `cap` in all. Returns how many; 0: there is no such run.
-size_t MergingIterator::TakeRun(size_t cap) {
+/// Where the only cursor left stands on the last entry of the batch: takes a run of it into the
+/// batch as it is, and stands on the last one again. False where that is not so.
+bool MergingIterator::RunOn() {
+  if (order_.size() != 1 || taken_ != 1) return false;
   Head& head = *order_.front().head;
-  const size_t room = std::min(head.count - head.at - 1, cap - count_);
-  size_t taken = 0;
-  for (; taken < room; ++taken) {
-    const CursorItem& item = head.run[head.at + taken];
-    if (item.entry->op() == EntryOp::kDelete || IsOutside(item.key)) break;
-    batch_[count_ + taken] = item;
+  if (head.at + 1 != head.count) return false;
+  CursorItem* const run = batch() + count_;
+  // Of deletes it takes many to fill a batch: what was read so far, not what is missing, says how
+  // far.
+  const size_t steps = std::min(StepsOf(kRuns, head.runs++), kRun - count_);
+  const size_t n = head.cursor->Valid() ? head.cursor->Run(forward_, run, steps) : 0;
+  BRAID_DCHECK(steps > 0 && n <= steps);
+  if (n == 0) {
+    CheckEnd(head);
+    order_.clear();
+    taken_ = 0;
+    return true;
   }
-  if (taken == 0) return 0;
-  head.at += taken;
-  count_ += taken;
-  order_.front() = PlaceOf(&head);
-  return taken;
+  head.run[0] = run[n - 1];
+  head.at = 0;
+  head.count = 1;
+  // In order: none is outside, unless the last one is.
+  size_t end = n;
+  while (end > 0 && IsOutside(run[end - 1].key)) --end;
+  if (end < n) ended_ = true;
+  for (size_t i = 0; i < end; ++i) {
+    if (run[i].entry->op() == EntryOp::kDelete) {
+      ++passed_;
+    } else {
+      batch()[count_++] = run[i];
+    }
+  }
+  return true;
 }
 
 /// Merges what comes next into the batch: one entry at least, unless the end is reached. Cursors
@@ -165,12 +183,14 @@ void MergingIterator::MergeBatch() {
   ++batches_;
   const uint64_t passed = passed_;
   while (count_ < cap) {
-    Pass(std::exchange(taken_, 0));
+    if (passed_ - passed > kPassedInBatch && count_ != 0) return;
+    const bool ran = RunOn();
+    if (!ran) Pass(std::exchange(taken_, 0));
     if (ended_ || order_.empty()) {
       ended_ = true;
       return;
     }
-    if (order_.size() == 1 && TakeRun(cap) != 0) continue;
+    if (ran) continue;
     const CursorItem item = order_.front().item();
     if (IsOutside(item.key)) {
       ended_ = true;
@@ -180,9 +200,9 @@ void MergingIterator::MergeBatch() {
     while (taken_ < order_.size() && CompareKeys(order_[taken_], order_.front()) == 0) ++taken_;
     // Invariant 4: the newest of them is the first.
     if (item.entry->op() != EntryOp::kDelete) {
-      batch_[count_++] = item;
-    } else if (++passed_ - passed > kPassedInBatch && count_ != 0) {
-      return;
+      batch()[count_++] = item;
+    } else {
+      ++passed_;
     }
   }
 }
@@ -200,8 +220,8 @@ void MergingIterator::Land() {
       }
     }
     valid_ = true;
-    if (batch_[at_].entry->state() != format::kStateObsolete) return;
-    looked_up_ = resolve_(batch_[at_].key, &status_);
+    if (batch()[at_].entry->state() != format::kStateObsolete) return;
+    looked_up_ = resolve_(batch()[at_].key, &status_);
     if (looked_up_.has_value()) return;
     valid_ = false;
     if (!status_.ok()) {

@@ -67,14 +67,14 @@ class MergingIterator {
   const std::optional<index::ValueRef>& looked_up() const { return looked_up_; }
   const index::CursorItem& item() const {
     BRAID_DCHECK(valid_ && at_ < count_);
-    return batch_[at_];
+    return batch()[at_];
   }
   Status status() const { return valid_ ? Status::OK() : status_; }
 
   /// What the next moves in the same direction come to, one after the other, as far as that is
   /// known. Not looked at so far: obsolete marks.
   std::span<const index::CursorItem> Ahead() const {
-    return valid_ ? std::span(batch_).subspan(at_ + 1, count_ - at_ - 1)
+    return valid_ ? std::span<const index::CursorItem>(batch() + at_ + 1, count_ - at_ - 1)
                   : std::span<const index::CursorItem>();
   }
   /// Makes `count` of those moves.
@@ -99,7 +99,8 @@ class MergingIterator {
 
     const index::CursorItem& item() const { return run[at]; }
   };
-  static_assert(std::is_trivially_copyable_v<Head> && std::is_trivially_destructible_v<Head>);
+  static_assert(std::is_trivially_copyable_v<Head> && std::is_trivially_destructible_v<Head> &&
+                alignof(Head) <= alignof(std::max_align_t));
 
   /// A head in the order, with the begin of the key that it has come to: most comparisons end
   /// there.
@@ -110,7 +111,10 @@ class MergingIterator {
     const index::CursorItem& item() const { return head->item(); }
   };
 
-  Head& HeadOf(size_t cursor) { return reinterpret_cast<Head*>(heads_.get())[cursor]; }
+  index::CursorItem* batch() const { return reinterpret_cast<index::CursorItem*>(room_.get()); }
+  Head& HeadOf(size_t cursor) {
+    return reinterpret_cast<Head*>(room_.get() + kRun * sizeof(index::CursorItem))[cursor];
+  }
   template <class Put>
   void PlaceAll(bool forward, Put&& put);
   template <class Put>
@@ -125,16 +129,16 @@ class MergingIterator {
   bool IsOutside(std::string_view key) const;
   void Sift(size_t i);
   void Pass(size_t heads);
-  size_t TakeRun(size_t cap);
+  bool RunOn();
   void MergeBatch();
   void Land();
 
   std::vector<std::unique_ptr<index::Cursor>> cursors_;
-  // One a cursor. Raw bytes: of a short scan most of a run is never written, nor need be.
-  std::unique_ptr<std::byte[]> heads_;
+  // The batch, and a head for each cursor. Raw bytes: of a short scan most of them is never
+  // written, nor need be.
+  std::unique_ptr<std::byte[]> room_;
   std::vector<Place> order_;  // invariant 4
-  std::array<index::CursorItem, kRun> batch_;
-  size_t at_ = 0;  // in the batch: where it stands
+  size_t at_ = 0;             // in the batch: where it stands
   size_t count_ = 0;
   size_t taken_ = 0;    // invariant 4
   size_t batches_ = 0;  // since the cursors were placed

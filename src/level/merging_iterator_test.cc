@@ -120,8 +120,8 @@ class MergingIteratorTest : public ::testing::Test {
 
 TEST_F(MergingIteratorTest, AnyMovesAgreeWithAMap) {
   Random random(5);
-  for (int round = 0; round < 30; ++round) {
-    for (FakeTable& table : tables_) table.clear();
+  for (size_t round = 0; round < 40; ++round) {
+    tables_.assign(1 + round % 6, {});
     model_.clear();
     const uint64_t keys = 1 + random.Uniform(300);
     const auto key_of = [&](uint64_t i) {
@@ -202,6 +202,40 @@ TEST_F(MergingIteratorTest, BoundsEndAMove) {
   EXPECT_EQ(count, 20);
 }
 
+TEST_F(MergingIteratorTest, BoundsEndAMoveOverOneTableToo) {
+  tables_.resize(1);
+  for (int i = 100; i < 200; ++i)
+    i < 140 || i >= 160 ? Put(0, std::to_string(i), "v") : Delete(0, std::to_string(i));
+  MergingIterator it = New();
+  it.SetBounds("120", "150");
+  std::string keys;
+  for (it.SeekGE("120"); it.Valid(); it.Next()) keys += it.key();
+  EXPECT_EQ(keys.size(), 20u * 3);
+  EXPECT_EQ(it.TakePassed(), 10u) << "those behind the bound cost nothing";
+  for (it.SeekLE("139"); it.Valid(); it.Prev()) keys += it.key();
+  EXPECT_EQ(keys.size(), 40u * 3);
+  EXPECT_TRUE(it.status().ok());
+}
+
+TEST_F(MergingIteratorTest, OneTableIsWalkedFarBehindDeletes) {
+  tables_.resize(1);
+  for (int i = 1000; i < 3000; ++i) Delete(0, std::to_string(i));
+  Put(0, "0999", "before");
+  Put(0, "3000", "behind");
+  MergingIterator it = New();
+  it.SeekToFirst();
+  ASSERT_TRUE(it.Valid());
+  it.Next();
+  ASSERT_TRUE(it.Valid());
+  EXPECT_EQ(it.item().value, "behind");
+  EXPECT_EQ(it.TakePassed(), 2000u);
+  it.Prev();
+  ASSERT_TRUE(it.Valid());
+  EXPECT_EQ(it.item().value, "before");
+  it.Prev();
+  EXPECT_FALSE(it.Valid());
+}
+
 TEST_F(MergingIteratorTest, WhatIsMarkedObsoleteMeanwhileIsLookedUp) {
   for (int i = 0; i < 40; ++i) Put(static_cast<size_t>(i) % 3, std::to_string(100 + i), "v");
   MergingIterator it = New();
@@ -237,6 +271,20 @@ TEST_F(MergingIteratorTest, DamageEndsItBehindWhatComesBefore) {
   it.SeekLE("120");
   EXPECT_TRUE(it.Valid());
   EXPECT_TRUE(it.status().ok());
+}
+
+TEST_F(MergingIteratorTest, DamageOfTheOnlyTableEndsItBehindWhatComesBefore) {
+  tables_.resize(1);
+  for (int i = 100; i < 200; ++i) Put(0, std::to_string(i), "v");
+  MergingIterator it = New("150");
+  int count = 0;
+  for (it.SeekToFirst(); it.Valid(); it.Next()) {
+    EXPECT_TRUE(it.status().ok());
+    EXPECT_EQ(it.key(), std::to_string(100 + count));
+    ++count;
+  }
+  EXPECT_EQ(count, 51);
+  EXPECT_TRUE(it.status().IsCorruption());
 }
 
 TEST_F(MergingIteratorTest, FewKeysAreReadAheadOfAShortScan) {
