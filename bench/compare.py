@@ -404,12 +404,10 @@ def render_short_quiet(results):
     header = ["", *(f"{name} {versions.get(name, '')}".strip() for name in engines)]
     if compares:
         header.append(f"{OWN} / best other")
-    lines = [f"Thousands of operations a second with {caption(chosen, engines)}.", "",
-             *table(header, [[name, *row] for name, row in rows.items()])]
-    notes = dict.fromkeys(f"{name}: {engine['caveat']}." for result in chosen
+    notes = dict.fromkeys(f" {name}: {engine['caveat']}." for result in chosen
                           for name, engine in result["engines"].items() if engine.get("caveat"))
-    if notes:
-        lines += ["", *notes]
+    lines = [f"Thousands of operations a second with {caption(chosen, engines)}.{''.join(notes)}", "",
+             *table(header, [[name, *row] for name, row in rows.items()])]
     return "\n".join(lines) + "\n"
 
 
