@@ -64,8 +64,7 @@ class Iterator {
   /// Shows the newest state from now on, also where it was made at a snapshot; bounds stay. Invalid
   /// until the next seek. Cheaper than a new iterator, and what only the old state kept alive is
   /// given back. After an error it is as it was. Errors: Closed, OutOfMemory, NotSupported (an
-  /// iterator of a concurrent reader, of a transaction, of a comparator, or of a design that has
-  /// none).
+  /// iterator of a concurrent reader, of a transaction, or of a design that has none).
   virtual Status Refresh();
 };
 

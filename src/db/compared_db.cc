@@ -218,14 +218,7 @@ Status ComparedDb::ApproximateSizes(std::span<const KeyRange> ranges, uint64_t* 
 
 std::unique_ptr<Iterator> ComparedDb::NewIterator(const ReadOptions& options) {
   try {
-    ReadOptions at;
-    at.snapshot = options.snapshot;
-    std::shared_ptr<const Snapshot> now;
-    if (at.snapshot == nullptr) {
-      now = db_->GetSnapshot();
-      at.snapshot = now.get();
-    }
-    return NewComparedIterator(comparator_, options, db_->NewIterator(at), db_->NewIterator(at));
+    return NewComparedIterator(state_->db, comparator_, options);
   } catch (...) {
     return engine::NewFailedIterator();
   }

@@ -26,18 +26,23 @@ std::optional<std::string> UpperOf(const ReadOptions& options) {
 
 class ComparedIterator final : public Iterator {
  public:
-  ComparedIterator(std::shared_ptr<const Comparator> comparator, const ReadOptions& bounds,
-                   std::unique_ptr<Iterator> nodes, std::unique_ptr<Iterator> values)
-      : comparator_(std::move(comparator)),
-        lower_(LowerOf(bounds)),
-        upper_(UpperOf(bounds)),
-        nodes_(std::move(nodes)),
-        values_(std::move(values)),
-        cursor_(comparator_.get(), NodesOf(nodes_.get())) {}
+  ComparedIterator(std::shared_ptr<DB> below, std::shared_ptr<const Comparator> comparator,
+                   const ReadOptions& options)
+      : below_(std::move(below)),
+        comparator_(std::move(comparator)),
+        lower_(LowerOf(options)),
+        upper_(UpperOf(options)) {
+    if (options.snapshot != nullptr) {
+      Show(options.snapshot);
+    } else {
+      // One that could not be made makes the iterators say why.
+      Show(below_->GetSnapshot().get());
+    }
+  }
 
   bool Valid() const override { return valid_ && values_->Valid(); }
   void SeekToFirst() override {
-    Move(true, [&] { return lower_ ? cursor_.Seek(*lower_) : cursor_.SeekToFirst(); });
+    Move(true, [&] { return lower_ ? cursor_->Seek(*lower_) : cursor_->SeekToFirst(); });
   }
   void SeekToLast() override {
     Move(false, [&] { return ToLast(); });
@@ -45,22 +50,22 @@ class ComparedIterator final : public Iterator {
   void Seek(Slice target) override {
     Move(true, [&] {
       const bool is_below = lower_ && comparator_->Compare(target, *lower_) < 0;
-      return cursor_.Seek(is_below ? Slice(*lower_) : target);
+      return cursor_->Seek(is_below ? Slice(*lower_) : target);
     });
   }
   void SeekForPrev(Slice target) override {
     Move(false, [&] {
       const bool is_beyond = upper_ && comparator_->Compare(target, *upper_) >= 0;
-      return is_beyond ? ToLast() : cursor_.SeekForPrev(target);
+      return is_beyond ? ToLast() : cursor_->SeekForPrev(target);
     });
   }
   void Next() override {
-    if (valid_) Move(true, [&] { return cursor_.Next(); });
+    if (valid_) Move(true, [&] { return cursor_->Next(); });
   }
   void Prev() override {
-    if (valid_) Move(false, [&] { return cursor_.Prev(); });
+    if (valid_) Move(false, [&] { return cursor_->Prev(); });
   }
-  Slice key() const override { return cursor_.key(); }
+  Slice key() const override { return cursor_->key(); }
   Slice value() const override { return values_->value(); }
   Status status() const override {
     for (const Iterator* below : {nodes_.get(), values_.get()}) {
@@ -68,12 +73,32 @@ class ComparedIterator final : public Iterator {
     }
     return status_;
   }
+  Status Refresh() override {
+    return base::CatchToStatus([&] {
+      std::shared_ptr<const Snapshot> now;
+      if (Status s = below_->GetSnapshot(&now); !s.ok()) return s;
+      Show(now.get());
+      valid_ = false;
+      status_ = Status::OK();
+      return Status::OK();
+    });
+  }
 
  private:
-  Status ToLast() { return upper_ ? cursor_.SeekForPrev(*upper_, true) : cursor_.SeekToLast(); }
+  /// Walks the tree and the values of one moment from now on; null: of two.
+  void Show(const Snapshot* moment) {
+    ReadOptions at;
+    at.snapshot = moment;
+    std::unique_ptr<Iterator> nodes = below_->NewIterator(at);
+    std::unique_ptr<Iterator> values = below_->NewIterator(at);
+    cursor_.emplace(comparator_.get(), NodesOf(nodes.get()));
+    nodes_ = std::move(nodes);
+    values_ = std::move(values);
+  }
+  Status ToLast() { return upper_ ? cursor_->SeekForPrev(*upper_, true) : cursor_->SeekToLast(); }
   bool IsWithin() const {
-    if (lower_ && comparator_->Compare(cursor_.key(), *lower_) < 0) return false;
-    return !upper_ || comparator_->Compare(cursor_.key(), *upper_) < 0;
+    if (lower_ && comparator_->Compare(cursor_->key(), *lower_) < 0) return false;
+    return !upper_ || comparator_->Compare(cursor_->key(), *upper_) < 0;
   }
   /// Moves, and on in that direction to a key that has a value.
   template <class Step>
@@ -81,8 +106,8 @@ class ComparedIterator final : public Iterator {
     valid_ = false;
     status_ = base::CatchToStatus([&] {
       Status s = step();
-      while (s.ok() && cursor_.Valid() && IsWithin()) {
-        const std::string at = ValueKey(cursor_.key());
+      while (s.ok() && cursor_->Valid() && IsWithin()) {
+        const std::string at = ValueKey(cursor_->key());
         values_->Seek(at);
         if (!values_->status().ok()) break;
         if (values_->Valid() && values_->key() == at) {
@@ -90,19 +115,20 @@ class ComparedIterator final : public Iterator {
           break;
         }
         // A comparator that is no order has left the key behind.
-        s = forward ? cursor_.Next() : cursor_.Prev();
+        s = forward ? cursor_->Next() : cursor_->Prev();
       }
       return s;
     });
     if (!status_.ok()) valid_ = false;
   }
 
+  const std::shared_ptr<DB> below_;
   const std::shared_ptr<const Comparator> comparator_;
   const std::optional<std::string> lower_;
   const std::optional<std::string> upper_;
-  const std::unique_ptr<Iterator> nodes_;
-  const std::unique_ptr<Iterator> values_;
-  TreeCursor cursor_;
+  std::unique_ptr<Iterator> nodes_;
+  std::unique_ptr<Iterator> values_;
+  std::optional<TreeCursor> cursor_;  // walks nodes_
   bool valid_ = false;
   Status status_;
 };
@@ -120,12 +146,10 @@ NodeReader NodesOf(Iterator* nodes) {
   };
 }
 
-std::unique_ptr<Iterator> NewComparedIterator(std::shared_ptr<const Comparator> comparator,
-                                              const ReadOptions& bounds,
-                                              std::unique_ptr<Iterator> nodes,
-                                              std::unique_ptr<Iterator> values) {
-  return std::make_unique<ComparedIterator>(std::move(comparator), bounds, std::move(nodes),
-                                            std::move(values));
+std::unique_ptr<Iterator> NewComparedIterator(std::shared_ptr<DB> below,
+                                              std::shared_ptr<const Comparator> comparator,
+                                              const ReadOptions& options) {
+  return std::make_unique<ComparedIterator>(std::move(below), std::move(comparator), options);
 }
 
 }  // namespace braid

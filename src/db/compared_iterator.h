@@ -10,12 +10,11 @@
 
 namespace braid {
 
-/// `nodes` and `values` are iterators of the database below, at one moment. Keeps both, and
-/// `comparator`.
-std::unique_ptr<Iterator> NewComparedIterator(std::shared_ptr<const Comparator> comparator,
-                                              const ReadOptions& bounds,
-                                              std::unique_ptr<Iterator> nodes,
-                                              std::unique_ptr<Iterator> values);
+/// Over `below`, which has the tree and the values, at the snapshot of the options or this moment.
+/// Keeps `below` and `comparator`. Errors of the database below are the iterator's status.
+std::unique_ptr<Iterator> NewComparedIterator(std::shared_ptr<DB> below,
+                                              std::shared_ptr<const Comparator> comparator,
+                                              const ReadOptions& options);
 
 /// Reads nodes by seeks of an iterator, which must outlive it.
 NodeReader NodesOf(Iterator* nodes);

@@ -106,6 +106,33 @@ TEST_P(ComparatorTest, BoundsAndSeeksAreInTheOrder) {
   BRAID_EXPECT_OK(it->status());
 }
 
+TEST_P(ComparatorTest, ARefreshedIteratorShowsTheNewestState) {
+  for (const char* key : {"a", "B", "c", "D"}) BRAID_ASSERT_OK(db_->Put(key, "1"));
+  const auto snapshot = db_->GetSnapshot();
+  ReadOptions options;
+  options.upper_bound = "d";
+  options.snapshot = snapshot.get();
+  const auto it = db_->NewIterator(options);
+  for (int i = 0; i < 300; ++i) BRAID_ASSERT_OK(db_->Put("C" + std::to_string(i), "2"));
+  BRAID_ASSERT_OK(db_->Delete("A"));
+  const auto keys = [&] {
+    size_t count = 0;
+    for (it->SeekToFirst(); it->Valid(); it->Next()) ++count;
+    BRAID_EXPECT_OK(it->status());
+    return count;
+  };
+  EXPECT_EQ(keys(), 3u);
+  BRAID_ASSERT_OK(it->Refresh());
+  EXPECT_FALSE(it->Valid());
+  EXPECT_EQ(keys(), 302u) << "the bound stays";
+  it->SeekToLast();
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ(it->key(), "C99");
+  BRAID_ASSERT_OK(db_->Close());
+  EXPECT_TRUE(it->Refresh().IsClosed());
+  EXPECT_FALSE(it->Valid());
+}
+
 TEST_P(ComparatorTest, BatchesRangesAndSnapshotsUseIt) {
   for (const char* key : {"a", "B", "c", "D", "e"}) BRAID_ASSERT_OK(db_->Put(key, "old"));
   std::shared_ptr<const Snapshot> before;

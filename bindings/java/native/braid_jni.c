@@ -129,13 +129,68 @@ BRAID_JNI(void, batchDeleteRange)
 /* As in BraidIterator.java. */
 enum { kStay = 0, kNext = 1, kPrev = 2, kFirst = 3, kLast = 4, kSeek = 5 };
 
+/* An iterator, with the bytes of its bounds, which must stay as long as it does. */
+struct Walk {
+  braid_iterator_t* iterator;
+  braid_readoptions_t* options;
+  char* bounds;
+  int begun;
+};
+
+static struct Walk* WalkOf(jlong address) { return (struct Walk*)Bytes(address); }
+
+static void FreeWalk(struct Walk* walk) {
+  braid_iter_destroy(walk->iterator);
+  braid_readoptions_destroy(walk->options);
+  free(walk->bounds);
+  free(walk);
+}
+
+/* Of the state of `snapshot`, 0: of this moment. From `begin` on and before `end`, which are one
+ * behind the other in the buffer; a size below 0: no bound. 0 when there is no memory. */
+BRAID_JNI(jlong, createIterator)
+(JNIEnv* env, jclass self, jlong db, jlong snapshot, jlong buffer, jint begin_size, jint end_size) {
+  (void)env, (void)self;
+  const size_t begin_bytes = begin_size < 0 ? 0 : (size_t)begin_size;
+  const size_t end_bytes = end_size < 0 ? 0 : (size_t)end_size;
+  struct Walk* walk = calloc(1, sizeof *walk);
+  if (walk == NULL) return 0;
+  walk->bounds = malloc(begin_bytes + end_bytes + 1);
+  walk->options = braid_readoptions_create();
+  if (walk->bounds == NULL || walk->options == NULL) {
+    FreeWalk(walk);
+    return 0;
+  }
+  if (snapshot != 0) {
+    braid_readoptions_set_snapshot(walk->options, (const braid_snapshot_t*)Bytes(snapshot));
+  }
+  memcpy(walk->bounds, Bytes(buffer), begin_bytes + end_bytes);
+  if (begin_size >= 0) {
+    braid_readoptions_set_iterate_lower_bound(walk->options, walk->bounds, begin_bytes);
+  }
+  if (end_size >= 0) {
+    braid_readoptions_set_iterate_upper_bound(walk->options, walk->bounds + begin_bytes, end_bytes);
+  }
+  walk->iterator = braid_create_iterator((braid_t*)Bytes(db), walk->options);
+  if (walk->iterator == NULL) {
+    FreeWalk(walk);
+    return 0;
+  }
+  return (jlong)(intptr_t)walk;
+}
+
+BRAID_JNI(void, destroyIterator)(JNIEnv* env, jclass self, jlong iterator) {
+  (void)env, (void)self;
+  FreeWalk(WalkOf(iterator));
+}
+
 /* Moves, then gives what the iterator stands on: two sizes, key and value. Returns their bytes
  * together, of which nothing is copied if they are more than `capacity`; -1 when it stands on
  * nothing. */
 BRAID_JNI(jlong, iteratorMove)
 (JNIEnv* env, jclass self, jlong iterator, jint how, jlong buffer, jint key_size, jlong capacity) {
   (void)self;
-  braid_iterator_t* it = (braid_iterator_t*)Bytes(iterator);
+  braid_iterator_t* it = WalkOf(iterator)->iterator;
   switch (how) {
     case kNext:
       braid_iter_next(it);
@@ -180,67 +235,24 @@ BRAID_JNI(jlong, iteratorMove)
 
 /* ---- Scans ---------------------------------------------------------------------------------- */
 
-/* An iterator over a range, with the bytes of its bounds, which must stay as long as it does. */
-struct Scan {
-  braid_iterator_t* iterator;
-  braid_readoptions_t* options;
-  char* bounds;
-  int begun;
-};
-
-static void FreeScan(struct Scan* scan) {
-  braid_iter_destroy(scan->iterator);
-  braid_readoptions_destroy(scan->options);
-  free(scan->bounds);
-  free(scan);
-}
-
-/* From `begin` on and before `end`, which are one behind the other in the buffer; a size below 0:
- * no bound. 0 when there is no memory. */
-BRAID_JNI(jlong, createScan)
-(JNIEnv* env, jclass self, jlong db, jlong buffer, jint begin_size, jint end_size) {
-  (void)env, (void)self;
-  const size_t begin_bytes = begin_size < 0 ? 0 : (size_t)begin_size;
-  const size_t end_bytes = end_size < 0 ? 0 : (size_t)end_size;
-  struct Scan* scan = calloc(1, sizeof *scan);
-  if (scan == NULL) return 0;
-  scan->bounds = malloc(begin_bytes + end_bytes + 1);
-  scan->options = braid_readoptions_create();
-  if (scan->bounds == NULL || scan->options == NULL) {
-    FreeScan(scan);
-    return 0;
-  }
-  memcpy(scan->bounds, Bytes(buffer), begin_bytes + end_bytes);
-  if (begin_size >= 0) {
-    braid_readoptions_set_iterate_lower_bound(scan->options, scan->bounds, begin_bytes);
-  }
-  if (end_size >= 0) {
-    braid_readoptions_set_iterate_upper_bound(scan->options, scan->bounds + begin_bytes, end_bytes);
-  }
-  scan->iterator = braid_create_iterator((braid_t*)Bytes(db), scan->options);
-  if (scan->iterator == NULL) {
-    FreeScan(scan);
-    return 0;
-  }
-  return (jlong)(intptr_t)scan;
-}
-
-BRAID_JNI(void, destroyScan)(JNIEnv* env, jclass self, jlong scan) {
-  (void)env, (void)self;
-  FreeScan((struct Scan*)Bytes(scan));
+BRAID_JNI(void, refresh)(JNIEnv* env, jclass self, jlong iterator) {
+  (void)self;
+  char* error = NULL;
+  braid_iter_refresh(WalkOf(iterator)->iterator, &error);
+  ThrowIf(env, error);
 }
 
 /* Copies the next entries, at most `most`: two sizes of four bytes each, key and value. Returns how
  * many there are, 0 at the end; below 0, negated, the bytes that the next entry needs when it does
  * not fit into an empty buffer. What was not copied comes with the next call. */
 BRAID_JNI(jlong, scanNext)
-(JNIEnv* env, jclass self, jlong address, jboolean forward, jint most, jlong buffer,
+(JNIEnv* env, jclass self, jlong iterator, jboolean forward, jint most, jlong buffer,
  jlong capacity) {
   (void)self;
-  struct Scan* scan = (struct Scan*)Bytes(address);
-  braid_iterator_t* it = scan->iterator;
-  if (!scan->begun) {
-    scan->begun = 1;
+  struct Walk* walk = WalkOf(iterator);
+  braid_iterator_t* it = walk->iterator;
+  if (!walk->begun) {
+    walk->begun = 1;
     if (forward) {
       braid_iter_seek_to_first(it);
     } else {

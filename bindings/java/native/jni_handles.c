@@ -397,13 +397,6 @@ BRAID_JNI(void, publishStatistics)(JNIEnv* env, jclass self, jlong db, jboolean 
   ThrowIf(env, error);
 }
 
-BRAID_JNI(void, refresh)(JNIEnv* env, jclass self, jlong iterator) {
-  (void)self;
-  char* error = NULL;
-  braid_iter_refresh((braid_iterator_t*)Bytes(iterator), &error);
-  ThrowIf(env, error);
-}
-
 BRAID_JNI(void, checkpoint)(JNIEnv* env, jclass self, jlong db, jbyteArray target) {
   (void)self;
   char* path = CopyOf(env, target);
@@ -572,17 +565,6 @@ BRAID_JNI(jlong, createSnapshot)(JNIEnv* env, jclass self, jlong db) {
 BRAID_JNI(void, releaseSnapshot)(JNIEnv* env, jclass self, jlong snapshot) {
   (void)env, (void)self;
   braid_release_snapshot(NULL, (const braid_snapshot_t*)Bytes(snapshot));
-}
-
-BRAID_JNI(jlong, createIterator)(JNIEnv* env, jclass self, jlong db, jlong options) {
-  (void)env, (void)self;
-  return (jlong)(intptr_t)braid_create_iterator((braid_t*)Bytes(db),
-                                                (braid_readoptions_t*)Bytes(options));
-}
-
-BRAID_JNI(void, destroyIterator)(JNIEnv* env, jclass self, jlong iterator) {
-  (void)env, (void)self;
-  braid_iter_destroy((braid_iterator_t*)Bytes(iterator));
 }
 
 BRAID_JNI(jlong, createBatch)(JNIEnv* env, jclass self) {

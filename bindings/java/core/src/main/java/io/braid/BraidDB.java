@@ -34,14 +34,17 @@ public final class BraidDB extends Handle implements DB {
 
   /** To be followed by leaveSnapshot, in any case. */
   private long readOptions(ReadOptions options, Scratch scratch) {
+    BraidSnapshot snapshot = snapshotOf(options);
+    return snapshot == null ? Native.NEWEST : snapshot.enterToo(scratch);
+  }
+
+  private BraidSnapshot snapshotOf(ReadOptions options) {
     Snapshot snapshot = options.snapshot();
-    if (snapshot == null) {
-      return Native.NEWEST;
-    }
-    if (!(snapshot instanceof BraidSnapshot) || ((BraidSnapshot) snapshot).db() != this) {
+    if (snapshot != null
+        && (!(snapshot instanceof BraidSnapshot) || ((BraidSnapshot) snapshot).db() != this)) {
       throw new IllegalArgumentException("the snapshot is one of another database");
     }
-    return ((BraidSnapshot) snapshot).enterToo(scratch);
+    return (BraidSnapshot) snapshot;
   }
 
   private static void leaveSnapshot(Scratch scratch) {
@@ -226,14 +229,15 @@ public final class BraidDB extends Handle implements DB {
   /** Close it: it keeps what it shows alive. Begins at the first entry. */
   @Override
   public BraidIterator iterator(ReadOptions options) {
-    Scratch scratch = Scratch.mine();
-    long db = enter(scratch);
-    try {
-      return new BraidIterator(Native.createIterator(db, readOptions(options, scratch)));
-    } finally {
-      leaveSnapshot(scratch);
-      leave(scratch);
-    }
+    return iterator(options, null, null);
+  }
+
+  /**
+   * The same from `begin` (null: the first) to before `end` (null: to the last): moves beyond come
+   * to an end there, whatever lies behind.
+   */
+  public BraidIterator iterator(ReadOptions options, byte[] begin, byte[] end) {
+    return new BraidIterator(nativeIterator(options, begin, end));
   }
 
   /**
@@ -243,15 +247,31 @@ public final class BraidDB extends Handle implements DB {
    * keeps what it shows alive.
    */
   public BraidScan scan(byte[] begin, byte[] end, boolean forward) throws DBException {
+    return scan(NEWEST, begin, end, forward);
+  }
+
+  /** The same, of a snapshot's moment. */
+  public BraidScan scan(ReadOptions options, byte[] begin, byte[] end, boolean forward)
+      throws DBException {
+    return new BraidScan(nativeIterator(options, begin, end), forward);
+  }
+
+  private long nativeIterator(ReadOptions options, byte[] begin, byte[] end) {
     byte[] none = new byte[0];
+    BraidSnapshot snapshot = snapshotOf(options);
     Scratch scratch = Scratch.mine();
     scratch.load(begin == null ? none : begin, end == null ? none : end);
     long db = enter(scratch);
     try {
-      return new BraidScan(Native.createScan(db, scratch.address(),
-          begin == null ? -1 : begin.length, end == null ? -1 : end.length), forward);
+      if (snapshot != null) {
+        snapshot.enterToo(scratch);
+      }
+      return Native.createIterator(db, snapshot == null ? 0 : snapshot.snapshot(),
+          scratch.address(), begin == null ? -1 : begin.length, end == null ? -1 : end.length);
     } finally {
+      leaveSnapshot(scratch);
       leave(scratch);
+      scratch.settle();
     }
   }
 

@@ -25,8 +25,8 @@ public final class BraidScan extends Handle implements Iterator<Entry<byte[], by
   private int most = FEW;
   private boolean ended;
 
-  BraidScan(long scan, boolean forward) {
-    super("the scan", scan, Native::destroyScan);
+  BraidScan(long iterator, boolean forward) {
+    super("the scan", iterator, Native::destroyIterator);
     this.forward = forward;
   }
 

@@ -97,12 +97,8 @@ final class Native {
 
   static native long iteratorMove(long iterator, int how, long buffer, int keySize, long capacity);
 
-  static native long createScan(long db, long buffer, int beginSize, int endSize);
-
-  static native void destroyScan(long scan);
-
   static native long scanNext(
-      long scan, boolean forward, int most, long buffer, long capacity);
+      long iterator, boolean forward, int most, long buffer, long capacity);
 
   // ---- jni_handles.c
   static native long createOptions(boolean createIfMissing, boolean errorIfExists,
@@ -163,7 +159,8 @@ final class Native {
 
   static native void releaseSnapshot(long snapshot);
 
-  static native long createIterator(long db, long options);
+  static native long createIterator(
+      long db, long snapshot, long buffer, int beginSize, int endSize);
 
   static native void destroyIterator(long iterator);
 

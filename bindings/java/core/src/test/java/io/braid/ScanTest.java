@@ -16,6 +16,8 @@ import java.util.NoSuchElementException;
 import java.util.Random;
 import java.util.TreeMap;
 import org.iq80.leveldb.DBException;
+import org.iq80.leveldb.ReadOptions;
+import org.iq80.leveldb.Snapshot;
 import org.junit.jupiter.api.Test;
 
 /** Scans, against a map; and what the store says of its background. */
@@ -31,6 +33,54 @@ class ScanTest extends TempPools {
       }
     }
     return found;
+  }
+
+  @Test
+  void iteratorsAndScansStayWithinTheirBoundsAtTheirSnapshot() throws IOException {
+    try (BraidDB db = open(pool())) {
+      for (int i = 0; i < 300; ++i) {
+        db.put(bytes("key" + (100 + i)), bytes("old"));
+      }
+      BraidIterator it;
+      BraidScan scan;
+      try (Snapshot snapshot = db.getSnapshot()) {
+        ReadOptions options = new ReadOptions().snapshot(snapshot);
+        db.put(bytes("key150"), bytes("new"));
+        db.put(bytes("key150a"), bytes("new"));
+        it = db.iterator(options, bytes("key150"), bytes("key160"));
+        scan = db.scan(options, bytes("key150"), bytes("key160"), false);
+      }
+      // What they show stays when the snapshot is gone.
+      List<String> backward = all(scan);
+      Collections.reverse(backward);
+      List<String> seen = new ArrayList<>();
+      try (it) {
+        while (it.hasNext()) {
+          Entry<byte[], byte[]> entry = it.next();
+          seen.add(text(entry.getKey()) + "=" + text(entry.getValue()));
+        }
+        assertEquals(10, seen.size());
+        assertEquals("key150=old", seen.get(0));
+        assertEquals(backward, seen);
+        assertEquals("key159", text(it.prev().getKey()));
+        it.seek(bytes("a"));
+        assertFalse(it.hasPrev());
+        assertEquals("key150", text(it.peekNext().getKey()));
+        it.seek(bytes("key160"));
+        assertFalse(it.hasNext());
+        it.refresh();
+        assertEquals("new", text(it.next().getValue()));
+        assertEquals("key150a", text(it.next().getKey()));
+      }
+      try (BraidIterator none = db.iterator(new ReadOptions(), bytes("key2"), bytes("key1"))) {
+        assertFalse(none.hasNext());
+        assertFalse(none.hasPrev());
+      }
+      Snapshot closed = db.getSnapshot();
+      closed.close();
+      assertThrows(DBException.class,
+          () -> db.iterator(new ReadOptions().snapshot(closed), null, null));
+    }
   }
 
   @Test
