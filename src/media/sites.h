@@ -46,6 +46,7 @@ enum class Site : uint8_t {
   kPoolHeader,
   kPoolHeaderFence,  ///< of one copy, before the other is touched
   kPoolHeaderSync,
+  kDeviceRecord,      ///< of one copy of the pool header, what the devices said
   kCleanSync,         ///< everything, before the mark that the pool is clean
   kInheritedHeaders,  ///< open: what a process that died may have left in the caches
   kInheritedStates,

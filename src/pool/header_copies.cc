@@ -98,7 +98,7 @@ void HeaderCopies::WriteDeviceRecord(uint64_t place) {
     record.check = format::StructCheck(record, at);
   }
   ops_.Copy(space_.At(at), &record, sizeof record);
-  ops_.Flush(space_.At(at), sizeof record, media::Site::kPoolHeader);
+  ops_.Flush(space_.At(at), sizeof record, media::Site::kDeviceRecord);
 }
 
 Status HeaderCopies::Write() {

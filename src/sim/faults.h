@@ -65,6 +65,7 @@ enum class Mutant : int {
   kHeaderInPlace,          ///< there is only one copy
   kHeaderCheckIgnored,     ///< a torn copy is taken
   kDirtyNotMarked,         ///< open: the pool stays marked as closed in order
+  kDirtyCountNotedEarly,   ///< open: the count of dirty shutdowns is noted before all is verified
   kLockKeptInPool,         ///< the mark of an unclean pool is taken for a lock that is held
   kChunkBytesFromOptions,  ///< open: the chunk size is what the options say
 

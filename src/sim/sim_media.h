@@ -9,6 +9,7 @@
 
 #if defined(BRAID_CRASHSIM)
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,9 @@ class SimMedia final : public media::Media {
   void Prefault(uint64_t, uint64_t) noexcept override {}
   bool read_only() const noexcept override { return read_only_; }
   std::string boot_id() const override { return boot_id_; }
+  /// Of the memory modules below; none: they do not say. Before the pool is opened.
+  void set_dirty_shutdowns(std::optional<uint64_t> count) { dirty_shutdowns_ = count; }
+  std::optional<uint64_t> dirty_shutdowns() const override { return dirty_shutdowns_; }
   std::string Locate(uint64_t offset) const override;
   media::PersistHook* hook() noexcept override { return sim_; }
 
@@ -45,6 +49,7 @@ class SimMedia final : public media::Media {
   SimPersist* sim_;
   std::string boot_id_;
   const bool read_only_;
+  std::optional<uint64_t> dirty_shutdowns_;
 };
 
 }  // namespace braid::sim

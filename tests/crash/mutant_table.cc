@@ -60,6 +60,8 @@ constexpr Row<Mutant> kTable[] = {
     {Mutant::kHeaderCheckIgnored, "pool header", "atomic", nullptr,
      "braid_unit_tests ChooseHeaderTest.*"},
     {Mutant::kDirtyNotMarked, "open: dirty", "close", "Growth"},
+    {Mutant::kDirtyCountNotedEarly, "open: dirty", "second crash", nullptr,
+     "braid_crash_tests DeviceRecordTest.*"},
     {Mutant::kLockKeptInPool, "open: dirty", "address", "Put"},
     {Mutant::kChunkBytesFromOptions, "growth", "options", "Reopen"},
     {Mutant::kTowerHalfBuilt, "link flush", "tower", "FlushAndCompact"},

@@ -32,6 +32,7 @@ constexpr Row<Site> kTable[] = {
     {Site::kPoolHeader, "pool header", "flush", "Put"},
     {Site::kPoolHeaderFence, "pool header", "flush", "Reopen"},
     {Site::kPoolHeaderSync, "page sync", "order", "PutPage"},
+    {Site::kDeviceRecord, "pool header", "flush", nullptr, "braid_crash_tests DeviceRecordTest.*"},
     {Site::kCleanSync, "page sync", "order", "ReopenPage"},
     {Site::kInheritedHeaders, "open: dirty", "second crash", "Reopen"},
     {Site::kInheritedStates, "open: dirty", "second crash", "LargeValue"},
