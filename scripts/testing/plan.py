@@ -236,8 +236,7 @@ class Run:
             if self.build("crash", "crashsim", "braid_crash_tests", "braid_unit_tests",
                           "braid_tools_tests"):
                 self.run_programs("crash", "crashsim", ["crash", "unit", "tools"])
-                if self.choice.full:
-                    self.run_ctest("crash-scripts", "crashsim", "-R", "^crash/wide_loads$")
+                self.run_ctest("crash-scripts", "crashsim", "-R", "^crash/wide_loads$")
         elif part == "mutants":
             self.mutants()
         elif part == "tsan-concurrency":

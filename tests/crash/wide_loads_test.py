@@ -16,13 +16,18 @@ WIDEST = 65
 ORDINARY = (
     "braid::pool::ChooseHeader(",  # of two copies made with memcpy
     "std::vector<braid::merge::MergePlaces::Neighbours",  # its own elements, in DRAM
-    "braid::engine::LsmEngine::ManifestOfNow(",  # of the manifest in DRAM
-    "braid::engine::LsmEngine::VerifyAll(",  # of the manifest in DRAM
-    "braid::engine::LsmEngine::Write(",  # drafts of a batch
-    "braid::engine::LsmEngine::WriteDrafts(",
     "braid::log::Draft",
-    "braid::recovery::Salvage::",  # what was found out about chunks, in DRAM
-    "braid::recovery::FindGeometry(",
+    "braid::log::PendingEntry",  # a vector's own elements, and drafts of a batch
+    "braid::write::RangeDeleter::",  # drafts of a batch
+    "braid::write::Writer::",
+    "braid::level::Manifest::Load(",  # of records that were decoded into DRAM
+    "braid::level::VersionSet::ConstLocked::RecordToCome()",  # of the manifest in DRAM
+    "ManifestCrashTest::OnEachCrash(",
+    "braid::repair::EntryChunk",  # what was found out about chunks, in DRAM
+    "braid::repair::Salvage::",
+    "braid::repair::(anonymous namespace)::GeometryFinder::ReadSegmentHeaders()",  # of one read from a file
+    "braid::design::Designs()",  # constants
+    "braid::LatencyHistogram::Since(",  # counters
 )
 
 
