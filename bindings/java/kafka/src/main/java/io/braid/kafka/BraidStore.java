@@ -4,6 +4,7 @@ import java.util.Collection;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.errors.InvalidStateStoreException;
@@ -31,6 +32,8 @@ abstract class BraidStore implements StateStore {
   private boolean consistencyEnabled;
   private boolean global;
   private Space space;
+  private LongSupplier commits; // of the thread that writes; null: it has not written yet
+  private long seenCommits;
   private volatile Position position = Position.emptyPosition();
   private volatile boolean open;
 
@@ -171,8 +174,31 @@ abstract class BraidStore implements StateStore {
   final void writing(Runnable work) {
     synchronized (position) {
       checkOpen();
+      keepCommitted();
       work.run();
       Internals.updatePosition(position, context);
+    }
+  }
+
+  /**
+   * With exactly-once: makes durable what waits, if the transaction that wrote it is committed.
+   * Before the first write after that, as the next transaction's must wait again.
+   */
+  private void keepCommitted() {
+    if (!space.isBuffered()) {
+      return;
+    }
+    if (commits == null) {
+      commits = Internals.commits(context);
+      seenCommits = commits.getAsLong();
+    }
+    long now = commits.getAsLong();
+    if (now != seenCommits) {
+      seenCommits = now;
+      if (space.uncommittedBytes() > 0) {
+        space.commitWritten(Internals.written(context, name), position, clock());
+        clockStored();
+      }
     }
   }
 

@@ -2,9 +2,13 @@ package io.braid.kafka;
 
 import java.nio.ByteBuffer;
 import java.util.Collection;
+import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.Metric;
+import org.apache.kafka.common.MetricName;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.metrics.Sensor;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.StreamsConfig;
@@ -17,6 +21,7 @@ import org.apache.kafka.streams.processor.internals.ChangelogRecordDeserializati
 import org.apache.kafka.streams.processor.internals.InternalProcessorContext;
 import org.apache.kafka.streams.processor.internals.ProcessorContextUtils;
 import org.apache.kafka.streams.processor.internals.RecordBatchingStateRestoreCallback;
+import org.apache.kafka.streams.processor.internals.RecordCollector;
 import org.apache.kafka.streams.processor.internals.metrics.StreamsMetricsImpl;
 import org.apache.kafka.streams.processor.internals.metrics.TaskMetrics;
 import org.apache.kafka.streams.query.Position;
@@ -108,6 +113,32 @@ final class Internals {
     if (context instanceof InternalProcessorContext) {
       ((InternalProcessorContext<?, ?>) context).commit();
     }
+  }
+
+  /**
+   * How many commits of the calling thread are done. Kafka Streams 4.3 does not tell a store that a
+   * transaction is committed, but for the last one before it closes the store; the thread that writes
+   * to the store counts them. Always 0 where no thread of Kafka Streams calls.
+   */
+  static LongSupplier commits(StateStoreContext context) {
+    Metric count = context.metrics().metrics().get(new MetricName("commit-total",
+        "stream-thread-metrics", "", Map.of("thread-id", Thread.currentThread().getName())));
+    return count == null ? () -> 0 : () -> ((Number) count.metricValue()).longValue();
+  }
+
+  /** The store's changelog and the last offset in it that this task has written; else nothing. */
+  static Map<TopicPartition, Long> written(StateStoreContext context, String store) {
+    if (!(context instanceof RecordCollector.Supplier)) {
+      return Map.of();
+    }
+    RecordCollector collector = ((RecordCollector.Supplier) context).recordCollector();
+    String topic = ((InternalProcessorContext<?, ?>) context).changelogFor(store);
+    if (collector == null || topic == null) {
+      return Map.of();
+    }
+    TopicPartition changelog = new TopicPartition(topic, context.taskId().partition());
+    Long offset = collector.offsets().get(changelog);
+    return offset == null ? Map.of() : Map.of(changelog, offset);
   }
 
   static Window timeWindow(long start, long size) {

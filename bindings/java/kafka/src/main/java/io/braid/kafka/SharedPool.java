@@ -55,6 +55,7 @@ final class SharedPool {
     this.root = config.root;
     Files.createDirectories(path.toAbsolutePath().getParent());
     db = BraidFactory.factory.open(path.toFile(), config.options());
+    boolean done = false; // also when what fails is an Error: nothing else would close it
     try {
       check(config.application);
       if (config.publishesStatistics) {
@@ -65,9 +66,11 @@ final class SharedPool {
       for (Entry<byte[], byte[]> removal : list('r')) {
         sweeper.removeNamespace(removal.getKey());
       }
-    } catch (RuntimeException e) {
-      db.close();
-      throw e;
+      done = true;
+    } finally {
+      if (!done) {
+        db.close();
+      }
     }
     sweeper.start();
   }

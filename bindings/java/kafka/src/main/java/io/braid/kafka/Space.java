@@ -364,8 +364,13 @@ final class Space {
    * nothing has changed.
    */
   void commit(Map<TopicPartition, Long> committed, Position position, byte[] clock) {
+    commit(committed, position, clock,
+        committed.isEmpty() ? new HashMap<>() : new HashMap<>(offsets));
+  }
+
+  private void commit(Map<TopicPartition, Long> committed, Position position, byte[] clock,
+      Map<String, Long> after) {
     checkOpen();
-    Map<String, Long> after = committed.isEmpty() ? new HashMap<>() : new HashMap<>(offsets);
     committed.forEach((partition, offset) -> {
       if (offset == null) {
         after.remove(partition.toString());
@@ -395,6 +400,16 @@ final class Space {
     offsets.putAll(after);
     storedPosition = place;
     storedClock = clock;
+  }
+
+  /** As commit, but offsets that are not named stay as they are. */
+  void commitWritten(Map<TopicPartition, Long> written, Position position, byte[] clock) {
+    commit(written, position, clock, new HashMap<>(offsets));
+  }
+
+  /** Whether writes wait for the commit of their transaction. */
+  boolean isBuffered() {
+    return buffered;
   }
 
   /**

@@ -2,6 +2,8 @@ package org.apache.kafka.streams.processor.internals;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.mockito.Mockito.mock;
+import static org.mockito.Mockito.when;
 
 import io.braid.kafka.BraidConfig;
 import io.braid.kafka.BraidStores;
@@ -35,6 +37,8 @@ class BraidTaskRestartTest {
 
   private final File states = TestUtils.tempDirectory("braid-restart");
   private KeyValueStore<Bytes, byte[]> store;
+  private double commits; // what the thread's metric says
+  private ProcessorContextImpl context;
 
   /** A task with one store, as a thread begins it: TaskCorruptedException where it must be wiped. */
   private ProcessorStateManager begin() {
@@ -48,8 +52,11 @@ class BraidTaskRestartTest {
     StateDirectory directory = new StateDirectory(config, Time.SYSTEM, true, false);
     ProcessorStateManager manager = new ProcessorStateManager(TASK, TaskType.ACTIVE, true,
         new LogContext(), directory, Map.of("store", "changelog"), Set.of());
-    StreamsMetricsImpl metrics = new StreamsMetricsImpl(new Metrics(), "client", Time.SYSTEM);
-    ProcessorContextImpl context = new ProcessorContextImpl(
+    Metrics registry = new Metrics();
+    registry.addMetric(registry.metricName("commit-total", "stream-thread-metrics", "",
+        Map.of("thread-id", Thread.currentThread().getName())), (ignored, now) -> commits);
+    StreamsMetricsImpl metrics = new StreamsMetricsImpl(registry, "client", Time.SYSTEM);
+    context = new ProcessorContextImpl(
         TASK, config, manager, metrics, new ThreadCache(new LogContext(), 0, metrics));
     boolean empty = directory.directoryForTaskIsEmpty(TASK);
     store = BraidStores.keyValueStore("store").get();
@@ -77,6 +84,28 @@ class BraidTaskRestartTest {
     assertEquals(Map.of(CHANGELOG, 42L), manager.changelogOffsets());
     assertEquals(1, store.get(key("a"))[0]);
     assertNull(store.get(key("b")));
+    manager.close();
+  }
+
+  /** Kafka Streams does not call commit after a transaction: the next write must find it out. */
+  @Test
+  void aCommittedTransactionIsKept() {
+    ProcessorStateManager manager = begin();
+    RecordCollector collector = mock(RecordCollector.class);
+    context.transitionToActive(null, collector, new ThreadCache(new LogContext(), 0, null));
+    store.put(key("a"), new byte[] {1});
+    store.put(key("b"), new byte[] {1});
+    when(collector.offsets()).thenReturn(Map.of(CHANGELOG, 41L));
+    ++commits;
+    store.put(key("b"), new byte[] {2});
+    when(collector.offsets()).thenReturn(Map.of(CHANGELOG, 42L));
+    assertEquals(2, store.get(key("b"))[0]);
+    store.close();
+
+    manager = begin();
+    assertEquals(Map.of(CHANGELOG, 42L), manager.changelogOffsets());
+    assertEquals(1, store.get(key("a"))[0]);
+    assertEquals(1, store.get(key("b"))[0]);
     manager.close();
   }
 
