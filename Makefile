@@ -14,7 +14,7 @@ TEST_SETUP := $(BUILD_SETUP) $(BUILD)/setup-check.stamp $(BUILD)/setup-hadoop.st
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test fresh bench figures check format crash mutants porcupine porting asan tsan ubsan fuzz \
-        coverage vm-test reliability java java-test python python-test hadoop-test hadoop-cluster hadoop-demo docs site install package clean
+        coverage vm-test reliability java java-test python python-test hadoop-test hadoop-cluster hadoop-demo kafka-demo docs site install package clean
 
 # Lines "##@ Group" and "target: ... ## what it does" make the help.
 help: ## list the targets (this text)
@@ -34,6 +34,9 @@ hadoop-cluster: $(BUILD)/setup-hadoop.stamp ## start a small Hadoop cluster of r
 hadoop-demo: $(BUILD)/setup-hadoop.stamp ## compare ways of making input splits on a real cluster: SIZE=256M or quick, SKEW=node or data, ROUNDS=N
 	@python3 hadoop/cluster/demo.py --size $(if $(filter push,$(SIZE)),256M,$(SIZE)) --skew $(or $(SKEW),none) \
 	  $(if $(ROUNDS),--runs $(ROUNDS)) $(DEMO)
+
+kafka-demo: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## kill a Kafka Streams application that counts words, restart it, check every count: DEMO=--help
+	@bash scripts/java.sh kafka-demo $(DEMO)
 
 ##@ Build
 setup: ## install the Debian packages that are missing, or say which

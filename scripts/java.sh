@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds and tests the Java binding: java.sh build | test [FOLDER]. The native library goes to
+# Builds and tests the Java binding: java.sh build | test [FOLDER] | kafka-demo [OPTION ...]. The native library goes to
 # build/java/lib, the jars to bindings/java/*/target. test: the results, JUnit's XML, are copied
-# into the folder when one is given, as java-CLASS.xml. Maven fetches what it needs from Maven
+# into the folder when one is given, as java-CLASS.xml. kafka-demo: examples/kafka-streams, with its
+# options (--help). Maven fetches what it needs from Maven
 # Central the first time.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -37,8 +38,15 @@ case "$what" in
     fi
     exit "$code"
     ;;
+  kafka-demo)
+    echo "kafka-demo: building the stores and the example"
+    "${maven[@]}" -q package -DskipTests -pl ../../examples/kafka-streams -am </dev/null || exit 1
+    demo=examples/kafka-streams/target
+    exec java -cp "$demo/braid-example-kafka-streams-0.1.0.jar:$(cat "$demo/classpath")" \
+      io.braid.examples.kafka.Demo "${@:2}"
+    ;;
   *)
-    echo "java.sh: unknown argument '$what': use build or test" >&2
+    echo "java.sh: unknown argument '$what': use build, test or kafka-demo" >&2
     exit 2
     ;;
 esac
