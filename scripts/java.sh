@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds and tests the Java binding: java.sh build | test [FOLDER] | kafka-demo [OPTION ...]. The native library goes to
-# build/java/lib, the jars to bindings/java/*/target. test: the results, JUnit's XML, are copied
-# into the folder when one is given, as java-CLASS.xml. kafka-demo: examples/kafka-streams, with its
-# options (--help). Maven fetches what it needs from Maven
-# Central the first time.
+# Builds and tests the Java binding: java.sh build | test [FOLDER] | kafka-demo [OPTION ...] |
+# kafka-smoke ROUNDS. The native library goes to build/java/lib, the jars to bindings/java/*/target.
+# test: the results, JUnit's XML, are copied into the folder when one is given, as java-CLASS.xml.
+# kafka-demo: examples/kafka-streams, with its options (--help). kafka-smoke: Kafka's own smoke test,
+# with kills. Maven fetches what it needs from Maven Central the first time.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -38,15 +38,16 @@ case "$what" in
     fi
     exit "$code"
     ;;
-  kafka-demo)
-    echo "kafka-demo: building the stores and the example"
+  kafka-demo | kafka-smoke)
+    echo "$what: building the stores and the example"
     "${maven[@]}" -q package -DskipTests -pl ../../examples/kafka-streams -am </dev/null || exit 1
     demo=examples/kafka-streams/target
-    exec java -cp "$demo/braid-example-kafka-streams-0.1.0.jar:$(cat "$demo/classpath")" \
-      io.braid.examples.kafka.Demo "${@:2}"
+    main=io.braid.examples.kafka.Demo
+    [ "$what" = kafka-demo ] || main=io.braid.examples.kafka.Smoke
+    exec java -Dlog.level=error -cp "$demo/classes:$demo/test-classes:$(cat "$demo/classpath")" "$main" "${@:2}"
     ;;
   *)
-    echo "java.sh: unknown argument '$what': use build, test or kafka-demo" >&2
+    echo "java.sh: unknown argument '$what': use build, test, kafka-demo or kafka-smoke" >&2
     exit 2
     ;;
 esac

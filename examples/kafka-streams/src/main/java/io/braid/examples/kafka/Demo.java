@@ -40,13 +40,19 @@ final class Demo {
   private int words;
   private long lines = 30_000;
   private boolean race;
-  private Path base = Path.of(System.getenv("BRAID_TMP") != null ? System.getenv("BRAID_TMP")
-      : Files.isWritable(Path.of("/dev/shm")) ? "/dev/shm" : System.getProperty("java.io.tmpdir"));
+  private Path base = scratch();
 
   private Demo() {}
 
   private void say(String text) {
     System.out.printf(Locale.ROOT, "[%5.1f s] %s%n", seconds(begin), text);
+  }
+
+  /** Where temporary folders are made: in memory where there is some. */
+  static Path scratch() {
+    String named = System.getenv("BRAID_TMP");
+    return Path.of(named != null ? named
+        : Files.isWritable(Path.of("/dev/shm")) ? "/dev/shm" : System.getProperty("java.io.tmpdir"));
   }
 
   private static double seconds(long since) {
@@ -188,7 +194,7 @@ final class Demo {
     System.out.printf("%nSeconds are from the start of the process, that of the JVM included.%n");
   }
 
-  private static void remove(Path folder) {
+  static void remove(Path folder) {
     for (int attempt = 0; attempt < 5 && Files.exists(folder); ++attempt) {
       try (Stream<Path> all = Files.walk(folder)) {
         for (Path path : (Iterable<Path>) all.sorted(Comparator.reverseOrder())::iterator) {
