@@ -74,13 +74,19 @@ struct LogOptions {
   uint32_t shards = 0;  ///< logs written side by side; 0: twice the processors, at most 32
 };
 
-/// The ordered structure in DRAM that holds the newest entries.
+/// The ordered structure that holds the newest entries.
 enum class MemTableKind : uint8_t {
-  kBTree = 1,     ///< B+-tree with prefixes of keys in its nodes
-  kSkipList = 2,  ///< skip list
+  kBTree = 1,     ///< in DRAM: B+-tree with prefixes of keys in its nodes
+  kSkipList = 2,  ///< in DRAM: skip list
+  /// Skip list in persistent memory, without a log: a write links its entry where it stays, and a
+  /// full memtable is a table of L0 as it is. An open after a crash reads it back, as it does logs.
+  kPersistent = 3,
+  /// A skip list in DRAM, and persistent ones for as long as the last one of DRAM waits for its
+  /// flush: that DRAM is full keeps no writer waiting.
+  kAlternating = 4,
 };
 
-/// The volatile, ordered index over the newest log entries.
+/// What the newest entries are found by.
 struct MemTableOptions {
   std::optional<MemTableKind> kind;
   uint64_t bytes = 64ull << 20;  ///< log bytes after which a memtable is full
@@ -153,6 +159,9 @@ struct LevelOptions {
   /// Levels from L1 on between which entries stay where they are; from one such group into the next
   /// they are copied, in the order of their keys. 1: each merge copies; 0: the design's choice.
   uint32_t per_group = 0;
+  /// Bytes after which a persistent memtable is full, where memtable.kind makes such; 0: the
+  /// design's choice, 4 times memtable.bytes. Other designs: memtable.bytes.
+  uint64_t persistent_bytes = 0;
 };
 
 /// What is kept in DRAM to speed reads up, within memory_budget_bytes.

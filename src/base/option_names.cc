@@ -204,8 +204,11 @@ std::vector<Row> WriteRows() {
                     BRAID_FIELD(log.kind)),
       Plain("log.shards", "a number, 0 to 64; 0: twice the processors, at most 32",
             "logs written side by side", BRAID_FIELD(log.shards)),
-      Kind<MemTableKind>("memtable.kind", "the ordered structure in DRAM",
-                         {{"btree", MemTableKind::kBTree}, {"skiplist", MemTableKind::kSkipList}},
+      Kind<MemTableKind>("memtable.kind", "the ordered structure of the newest entries",
+                         {{"btree", MemTableKind::kBTree},
+                          {"skiplist", MemTableKind::kSkipList},
+                          {"persistent", MemTableKind::kPersistent},
+                          {"alternating", MemTableKind::kAlternating}},
                          BRAID_FIELD(memtable.kind)),
       Plain("memtable.bytes", kBytes, "log bytes after which a memtable is full",
             BRAID_FIELD(memtable.bytes)),
@@ -262,6 +265,9 @@ std::vector<Row> LevelRows() {
       Plain("levels.per_group", "a number, 1 to 8; 0: the design's choice",
             "levels between which merges link; from group to group they copy",
             BRAID_FIELD(levels.per_group)),
+      Plain("levels.persistent_bytes", "bytes; 0: the design's choice",
+            "bytes after which a persistent memtable is full",
+            BRAID_FIELD(levels.persistent_bytes)),
   };
 }
 

@@ -54,7 +54,7 @@ Status CheckKinds(const Options& options) {
         "one; set one of them");
   }
   Status s = CheckKind("log.kind", options.log.kind, LogKind::kBySize);
-  if (s.ok()) s = CheckKind("memtable.kind", options.memtable.kind, MemTableKind::kSkipList);
+  if (s.ok()) s = CheckKind("memtable.kind", options.memtable.kind, MemTableKind::kAlternating);
   if (s.ok()) s = CheckKind("lists.kind", options.lists.kind, ListKind::kBraided);
   if (s.ok()) s = CheckKind("compaction.kind", options.compaction.kind, MergeKind::kNone);
   if (s.ok()) {
@@ -99,6 +99,9 @@ Status CheckLevels(const LevelOptions& levels) {
     s = CheckRange<uint32_t>("levels.growth", levels.growth, 2, 100);
   if (s.ok() && levels.per_group != 0) {
     s = CheckRange<uint32_t>("levels.per_group", levels.per_group, 1, 8);
+  }
+  if (s.ok() && levels.persistent_bytes != 0) {
+    s = CheckRange<uint64_t>("levels.persistent_bytes", levels.persistent_bytes, 1024, kMaxPool);
   }
   return s;
 }

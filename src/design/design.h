@@ -56,6 +56,7 @@ Result<const Design*> FindDesign(std::string_view name);
 extern const Design kBraid;
 extern const Design kListDb;
 extern const Design kZipperDb;
+extern const Design kNoveLsm;
 extern const Design kNvSkipList;
 extern const Design kBlackhole;
 

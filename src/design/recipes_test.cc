@@ -21,11 +21,23 @@ std::string Log(const Options& options) {
 
 std::string MemTable(const Options& options) {
   if (!options.memtable.kind) return "none";
-  return *options.memtable.kind == MemTableKind::kBTree ? "DRAM B+-tree" : "DRAM skip list";
+  switch (*options.memtable.kind) {
+    case MemTableKind::kBTree:
+      return "DRAM B+-tree";
+    case MemTableKind::kSkipList:
+      return "DRAM skip list";
+    case MemTableKind::kPersistent:
+      return "persistent skip list";
+    case MemTableKind::kAlternating:
+      return "DRAM skip list, persistent ones while it is flushed";
+  }
+  return "unknown";
 }
 
 std::string Flush(const Options& options) {
   if (!options.log.kind) return "none";
+  if (*options.memtable.kind == MemTableKind::kPersistent) return "none";
+  if (*options.memtable.kind == MemTableKind::kAlternating) return "copy, or none";
   if (*options.log.kind == LogKind::kWriteAhead) return "copy";
   if (*options.log.kind == LogKind::kBySize) return "copy, or link";
   if (options.flush.group_tables == 1) return "link";

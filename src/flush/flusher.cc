@@ -12,6 +12,7 @@
 #include "base/no_throw.h"
 #include "engine/write_errors.h"
 #include "flush/copy_flush.h"
+#include "flush/in_place_flush.h"
 
 namespace braid::flush {
 
@@ -81,6 +82,9 @@ Result<flush::FlushResult> Flusher::LinkOrCopy(const memtable::MemTable& memtabl
   const index::LiveViews views = store_.views->Collect();
   const memtable::MemTable::FlushSource source = memtable.flush_source();
   const uint64_t place = pool_.HeadOffset(head);
+  if (source.list != nullptr) {
+    return KeepInPlace(&pool_, store_.usage, store_.lookup_cache, *source.list, place);
+  }
   if (!source.is_copied) {
     flush::LinkFlush flush(&pool_, store_.usage, store_.lookup_cache,
                            Waits(memtable) ? flush::WriteBack::kLater : flush::WriteBack::kNow);
@@ -104,9 +108,11 @@ Status Flusher::Show(memtable::MemTable* memtable, std::list<level::WaitingTable
   BRAID_DCHECK(table->size() == 1 && versions.state().immutables.back().get() == memtable);
   auto shown = std::make_shared<level::PmemTable>(&pool_, record, store_.options->verify_checksums);
   // Where memory is short the table does without, as TableIndexes::Fit would decide.
-  if (store_.budget->ToCome(versions.state()) <= store_.budget->Goal()) {
-    shown->set_tree(memtable->flush_source().entries, 1);
+  const std::shared_ptr<index::EntryIndex> tree = memtable->flush_source().entries;
+  if (tree != nullptr && store_.budget->ToCome(versions.state()) <= store_.budget->Goal()) {
+    shown->set_tree(tree, 1);
   }
+  memtable->BecomeTable(shown);
   level::NextState next = versions.Next();
   next.DropOldestImmutable();
   next.AddNewest(std::move(shown));

@@ -13,7 +13,8 @@ void WriteBackTables(pool::PmemPool* pool, const std::vector<const level::Waitin
   BRAID_CHECK(!tables.empty());
   std::vector<uint64_t> entries;
   for (const level::WaitingTable* table : tables) {
-    BRAID_DCHECK(table->touched.size() >= table->record.entries);  // each entry that was linked
+    // Each entry that was linked; none where the writes have done that.
+    BRAID_DCHECK(table->touched.empty() || table->touched.size() >= table->record.entries);
     entries.insert(entries.end(), table->touched.begin(), table->touched.end());
   }
   std::sort(entries.begin(), entries.end());

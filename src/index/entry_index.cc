@@ -88,7 +88,8 @@ class MapIndex final : public EntryIndex {
 }  // namespace
 
 std::shared_ptr<EntryIndex> NewEntryIndex(const pool::PmemPool* pool, MemTableKind kind) {
-  if (kind == MemTableKind::kSkipList) return std::make_shared<MapIndex<DramSkipList>>(*pool);
+  // Persistent memtables are read back into DRAM.
+  if (kind != MemTableKind::kBTree) return std::make_shared<MapIndex<DramSkipList>>(*pool);
   return std::make_shared<MapIndex<DramBTree<EntryKeyOf>>>(*pool, EntryKeyOf(pool));
 }
 

@@ -275,6 +275,8 @@ class ListCursor final : public Cursor {
         newest_ = nullptr;
         return;
       }
+      // Where a key has many versions, along their upper links.
+      newest_ = SkipUnseen(list_.pool(), newest_, key, kSeesNothing);
       sequence = newest_->sequence();
     }
   }
@@ -297,6 +299,7 @@ class ListCursor final : public Cursor {
     }
   }
 
+  static constexpr ReadView kSeesNothing{.sequence = 0};
   SkipList list_;
   std::shared_ptr<const void> owner_;
   ReadView view_;

@@ -28,6 +28,12 @@ inline uint32_t LevelsOfPool(const LevelOptions& options) noexcept {
   return HasSeveralLists(options) ? options.count : 2;
 }
 
+/// Size from which a persistent memtable is full.
+inline uint64_t PersistentBytes(const Options& options) noexcept {
+  return options.levels.persistent_bytes != 0 ? options.levels.persistent_bytes
+                                              : options.memtable.bytes;
+}
+
 /// Size from which the list of `level` is merged into the next one. Not of L0, nor of the last.
 inline uint64_t MostBytesOfLevel(const LevelOptions& options, size_t level) noexcept {
   BRAID_DCHECK(HasSeveralLists(options) && level > 0);

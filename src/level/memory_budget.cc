@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "level/level_sizes.h"
 
 namespace braid::level {
 
@@ -26,6 +27,7 @@ MemoryBudget::MemoryBudget(const Options& options, const pool::PmemPool* pool,
       lookup_cache_(lookup_cache),
       bytes_(options.memory_budget_bytes),
       memtable_bytes_(options.memtable.bytes),
+      persistent_bytes_(PersistentBytes(options)),
       memtables_(options.memtable.max_immutable + 1),
       memtable_memory_(std::max(kLeastMemTable, bytes_ / (kPartOfMemTables * memtables_))),
       watches_memtables_(memtable_memory_ < memtable_bytes_) {}

@@ -28,7 +28,7 @@ class MemoryBudget {
   /// Whether a memtable is to become immutable. Those that there may be take a sixth of the budget
   /// at most, so that they need not give way, which they can't. Some loads.
   bool IsFull(const memtable::MemTable& memtable) const noexcept {
-    return memtable.bytes() >= memtable_bytes_ ||
+    return memtable.bytes() >= (memtable.is_persistent() ? persistent_bytes_ : memtable_bytes_) ||
            (watches_memtables_ && memtable.memory_bytes() >= memtable_memory_);
   }
 
@@ -36,10 +36,11 @@ class MemoryBudget {
   const pool::PmemPool* const pool_;
   const cache::LookupCache* const lookup_cache_;
   const uint64_t bytes_;
-  const uint64_t memtable_bytes_;   // of its log
-  const uint64_t memtables_;        // that there may be
-  const uint64_t memtable_memory_;  // DRAM at which one is full
-  const bool watches_memtables_;    // its log reaches its own limit no later than that otherwise
+  const uint64_t memtable_bytes_;    // of its log
+  const uint64_t persistent_bytes_;  // of one that is persistent
+  const uint64_t memtables_;         // that there may be
+  const uint64_t memtable_memory_;   // DRAM at which one is full
+  const bool watches_memtables_;     // its log reaches its own limit no later than that otherwise
 };
 
 }  // namespace braid::level

@@ -14,7 +14,7 @@ namespace braid::level {
 
 struct WaitingTable {
   format::TableRecord record{};
-  std::vector<uint64_t> touched;           // entries whose links or marks changed
+  std::vector<uint64_t> touched;           // entries whose links or marks a flush changed
   std::vector<uint64_t> obsolete_extents;  // to be retired after the commit: a replay needs them
 };
 

@@ -218,6 +218,21 @@ void IndexUnifiedLog::Publish(const PendingEntry& pending, uint64_t sequence, ui
   BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(pending.offset)).kind() == kind_);
   HeaderImage image;
   const size_t bytes = MakeHeader(pending, sequence, flags, older, &image);
+  WriteHeader(pending, image, bytes);
+}
+
+void IndexUnifiedLog::PublishLinked(const PendingEntry& pending, uint64_t sequence, uint8_t flags,
+                                    const uint64_t* links) {
+  BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(pending.offset)).kind() == kind_);
+  HeaderImage image;
+  const size_t bytes = MakeHeader(pending, sequence, flags, 0, &image);
+  std::copy(links, links + pending.height, image.links);
+  WriteHeader(pending, image, bytes);
+}
+
+void IndexUnifiedLog::WriteHeader(const PendingEntry& pending, const HeaderImage& image,
+                                  size_t bytes) {
+  BRAID_DCHECK(bytes == sizeof(EntryHeader) + 8ull * pending.height);
   const std::string_view value = pending.stored_value();
   media::PersistOps& ops = pool_->ops();
   ops.Copy(pool_->At(pending.offset), &image, bytes);
@@ -266,6 +281,24 @@ std::vector<uint64_t> IndexUnifiedLog::chunks() const {
     all.insert(all.end(), shard.chunks.begin(), shard.chunks.end());
   }
   return all;
+}
+
+std::vector<IndexUnifiedLog::ChunkUse> IndexUnifiedLog::UsedBytes() const {
+  std::vector<ChunkUse> used;
+  for (const Shard& shard : shards_) {
+    BRAID_DCHECK(shard.new_chunks.empty() || pool_->failed());  // as above
+    for (size_t i = 0; i < shard.chunks.size(); ++i) {
+      const uint64_t begin = pool_->ChunkOffset(shard.chunks[i]);
+      uint64_t end = shard.accepted.tail - begin;
+      if (i + 1 < shard.chunks.size()) {
+        const uint64_t next = pool_->ChunkOffset(shard.chunks[i + 1]);
+        end = pool_->As<format::LogChunkHeader>(next)->previous_used;  // invariant 1
+      }
+      end = std::clamp<uint64_t>(end, sizeof(format::LogChunkHeader), pool_->chunk_bytes());
+      used.push_back({shard.chunks[i], end - sizeof(format::LogChunkHeader)});
+    }
+  }
+  return used;
 }
 
 }  // namespace braid::log

@@ -78,6 +78,9 @@ class IndexUnifiedLog {
   /// Writes the header with its place in the order and flushes the rest. The entry is committed by
   /// the caller's next Fence. `older`: the version it replaces in the memtable, or 0.
   void Publish(const PendingEntry& pending, uint64_t sequence, uint8_t flags, uint64_t older);
+  /// The same for an entry of a list that is linked in place; `links` has its height.
+  void PublishLinked(const PendingEntry& pending, uint64_t sequence, uint8_t flags,
+                     const uint64_t* links);
   /// Moves the shard's tail behind what was placed.
   void Commit(uint32_t shard);
   /// Gives back what Reserve took, reserved extents too, after a failure elsewhere.
@@ -92,6 +95,12 @@ class IndexUnifiedLog {
   }
   /// All chunks, for accounting and collection.
   std::vector<uint64_t> chunks() const;
+  /// The bytes of entries in each of them, and nothing was given back in between.
+  struct ChunkUse {
+    uint64_t chunk;
+    uint64_t bytes;
+  };
+  std::vector<ChunkUse> UsedBytes() const;
 
  private:
   struct Position {
@@ -109,6 +118,7 @@ class IndexUnifiedLog {
   uint64_t EntrySize(PendingEntry* pending) const;
   Status AdvanceChunk(uint32_t shard_index, bool within_unit, pool::AllocationClass allocation);
   Status PlaceExtent(PendingEntry* pending, pool::AllocationClass allocation);
+  void WriteHeader(const PendingEntry& pending, const HeaderImage& image, size_t bytes);
 
   pool::PmemPool* pool_;
   uint64_t table_id_;

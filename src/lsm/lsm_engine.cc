@@ -12,6 +12,7 @@
 #include "engine/parts.h"
 #include "level/level_sizes.h"
 #include "lsm/verifier.h"
+#include "memtable/dram_memtable.h"
 #include "recovery/recovery_job.h"
 
 namespace braid::lsm {

@@ -2,10 +2,14 @@
 // Thread safety, invariant, persistence: see lsm_store.h.
 #include "lsm/lsm_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
+#include "base/epoch.h"
 #include "engine/parts.h"
+#include "memtable/dram_memtable.h"
+#include "memtable/pmem_memtable.h"
 
 namespace braid::lsm {
 
@@ -105,6 +109,40 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
                    .host = load_host}),
       readers({&options, &versions, views.get(), &reclaimer, &sequence}) {
   BRAID_CHECK(write_host != nullptr && load_host != nullptr);
+}
+
+bool LsmStore::IsNextPersistent(const memtable::MemTable* before) const {
+  switch (*options.memtable.kind) {
+    case MemTableKind::kBTree:
+    case MemTableKind::kSkipList:
+      return false;
+    case MemTableKind::kPersistent:
+      return true;
+    case MemTableKind::kAlternating:
+      break;
+  }
+  if (before == nullptr) return false;
+  if (!before->is_persistent()) return true;
+  // One of DRAM again, if no other waits for its flush.
+  const base::EpochGuard guard;
+  const auto& immutables = versions.shown().immutables;
+  return std::any_of(immutables.begin(), immutables.end(),
+                     [](const auto& memtable) { return !memtable->is_persistent(); });
+}
+
+std::shared_ptr<memtable::MemTable> LsmStore::NewMemTable(uint64_t id,
+                                                          const memtable::MemTable* before) {
+  if (IsNextPersistent(before)) {
+    return std::make_shared<memtable::PmemMemTable>(memtables, id, writer.shards(),
+                                                    options.verify_checksums);
+  }
+  return std::make_shared<memtable::DramMemTable>(memtables, id, writer.shards(), options, before);
+}
+
+bool LsmStore::WaitsForFlush(const level::ReadState& state) const noexcept {
+  if (state.immutables.size() < options.memtable.max_immutable) return false;
+  // One of DRAM gives way to a persistent one, however many there are.
+  return *options.memtable.kind != MemTableKind::kAlternating || state.active->is_persistent();
 }
 
 }  // namespace braid::lsm

@@ -33,7 +33,7 @@
 #include "level/view_registry.h"
 #include "lsm/bulk_loader.h"
 #include "lsm/reader_grants.h"
-#include "memtable/dram_memtable.h"
+#include "memtable/mem_table.h"
 #include "read/reader.h"
 #include "space/large_values.h"
 #include "space/reclaimer.h"
@@ -52,10 +52,14 @@ struct LsmStore {
 
   /// False: there was no memory for what is as large as the pool may grow.
   bool ok() const noexcept { return usage.ok() && (lookup_cache == nullptr || lookup_cache->ok()); }
-  /// `before`: whose place it takes; null: nobody's.
-  std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id, const memtable::MemTable* before) {
-    return std::make_shared<memtable::DramMemTable>(memtables, id, writer.shards(), options,
-                                                    before);
+  /// Of the kind that is to be written to next. `before`: whose place it takes, the active one;
+  /// null: nobody's. Throws std::bad_alloc.
+  std::shared_ptr<memtable::MemTable> NewMemTable(uint64_t id, const memtable::MemTable* before);
+  /// Whether writers wait when the active memtable is full, since as many as there may be wait for
+  /// their flush.
+  bool WaitsForFlush(const level::ReadState& state) const noexcept;
+  bool HoldsWritersUp(const level::ReadState& state) const noexcept {
+    return budget.IsFull(*state.active) && WaitsForFlush(state);
   }
 
   const Options options;
@@ -90,6 +94,9 @@ struct LsmStore {
   write::RangeDeleter range_deleter;
   BulkLoader bulk_loader;
   ReaderGrants readers;
+
+ private:
+  bool IsNextPersistent(const memtable::MemTable* before) const;
 };
 
 }  // namespace braid::lsm

@@ -38,7 +38,7 @@ void Scheduler::TellPressure(bool resume) {
   if (store_.errors.blocked()) return tell(0, 0, false);  // writers get the reason
   const uint64_t behind = TablesBehind(state);
   store_.limit.SetUrgent(behind >= kManyTables || state.immutables.size() > 1);
-  tell(behind, state.immutables.size(), store_.budget.IsFull(*state.active));
+  tell(behind, state.immutables.size(), store_.HoldsWritersUp(state));
 }
 
 /// What the background is behind by, in tables of L0: those that are there, and, where L1 has grown

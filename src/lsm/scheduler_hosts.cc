@@ -22,7 +22,7 @@ void Scheduler::SwitchMemTable(const memtable::MemTable* expected) {
     if (expected != nullptr && current.active.get() != expected) return;
     if (current.active->entries() == 0) return;
     // The writers wait in Admit until there is room again; those past it write a little more here.
-    if (expected != nullptr && current.immutables.size() >= store_.options.memtable.max_immutable) {
+    if (expected != nullptr && store_.WaitsForFlush(current)) {
       if (!store_.errors.blocked()) {
         store_.controller.Update(TablesBehind(current), current.immutables.size(), true);
       }

@@ -61,6 +61,12 @@ enum class Site : uint8_t {
   kManifestSync,
   kManifestTablesSync,
 
+  // Insertions into persistent memtables.
+  kInPlaceLink,  ///< of the bottom layer
+  kInPlaceUpperLink,
+  kInPlaceOwnLinks,  ///< those of an entry of a batch
+  kInPlaceFence,     ///< the links of a batch
+
   // Link flushes, and the write-back of their groups.
   kFlushLink,  ///< of the bottom layer
   kFlushUpperLink,

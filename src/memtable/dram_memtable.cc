@@ -8,6 +8,7 @@
 #include "base/no_throw.h"
 #include "base/thread_random.h"
 #include "index/version_links.h"
+#include "memtable/entry_writes.h"
 
 namespace braid::memtable {
 
@@ -25,18 +26,6 @@ bool WillBeCopied(LogKind kind, const MemTable* before) {
   if (before == nullptr) return true;
   if (before->entries() == 0) return before->flush_source().is_copied;
   return before->bytes() / before->entries() <= kLargestCopied;
-}
-
-/// Of a pool that has 2^56 of them.
-Status NumbersUsedUp() noexcept {
-  return base::CatchToStatus([] {
-    return Status::IOError(
-        "the sequence numbers of this pool are used up; copy its content to a new one");
-  });
-}
-
-uint64_t EntryBytes(const log::PendingEntry& pending) noexcept {
-  return EntryHeader::EntryBytes(pending.key.size(), pending.stored_value().size(), pending.height);
 }
 
 }  // namespace
@@ -76,8 +65,8 @@ std::shared_ptr<DramMemTable> DramMemTable::Recover(const Store& store, uint64_t
 Status DramMemTable::Write(uint32_t shard, log::PendingEntry* pending, const Condition* condition) {
   BRAID_DCHECK(pending->key_hash == base::Hash64(pending->key));
   BRAID_DCHECK(pending->op == format::EntryOp::kPut || pending->op == format::EntryOp::kDelete);
-  if (Status s = Reserve(shard, pending); !s.ok()) return s;
-  WritePayload(pending);
+  if (Status s = ReserveEntry(&log_, store_.stalls, shard, pending); !s.ok()) return s;
+  WriteEntryPayload(&log_, store_.stalls, pending);
   Status refused = Status::OK();
   bool inserted = false;
   const auto commit = [&](uint64_t older) -> uint64_t {
@@ -117,30 +106,6 @@ Status DramMemTable::Write(uint32_t shard, log::PendingEntry* pending, const Con
   log_.Commit(shard);
   Account(EntryBytes(*pending), 1);
   return Status::OK();
-}
-
-/// Room for `pending`, which the pool may have to make first.
-Status DramMemTable::Reserve(uint32_t shard, log::PendingEntry* pending) {
-  const pool::AllocationClass allocation = pool::ClassOf(pending->op);
-  const uint64_t most =
-      EntryHeader::EntryBytes(pending->key.size(), pending->value.size(), format::kMaxHeight);
-  if (most <= log_.room(shard)) [[likely]] {
-    return log_.Reserve(shard, pending, 1, base::ThreadRandom(), allocation);
-  }
-  const base::Stalls::Watch watch(store_.stalls, StallReason::kRoom);
-  return log_.Reserve(shard, pending, 1, base::ThreadRandom(), allocation);
-}
-
-/// Key and value. Where the entry is the first one in a page, the system may have to find it.
-void DramMemTable::WritePayload(log::PendingEntry* pending) {
-  constexpr uint64_t kPage = 4096;
-  const uint64_t end =
-      pending->offset + EntryHeader::EntryBytes(pending->key.size(), pending->value.size(), 1);
-  if ((pending->offset - 1) / kPage == (end - 1) / kPage) [[likely]] {
-    return log_.WritePayload(pending);
-  }
-  const base::Stalls::Watch watch(store_.stalls, StallReason::kPages);
-  log_.WritePayload(pending);
 }
 
 Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::PendingEntry> entries,

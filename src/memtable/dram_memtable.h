@@ -51,8 +51,6 @@ class DramMemTable final : public MemTable {
 
  private:
   DramMemTable(const Store& store, uint64_t id, const RecoveredEntries& recovered, bool is_copied);
-  Status Reserve(uint32_t shard, log::PendingEntry* pending);
-  void WritePayload(log::PendingEntry* pending);
   void InsertBatch(std::span<const log::PendingEntry> entries);
 
   const Store store_;

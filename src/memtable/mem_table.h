@@ -22,6 +22,8 @@
 
 namespace braid::memtable {
 
+class PmemMemTable;
+
 /// Life of a memtable. Only forwards.
 enum class State : uint8_t {
   kMutable,    ///< takes writes
@@ -45,8 +47,9 @@ class MemTable : public index::SortedRun {
   };
   /// Of which a flush makes a table.
   struct FlushSource {
-    std::shared_ptr<index::EntryIndex> entries;
+    std::shared_ptr<index::EntryIndex> entries;  // null: `list` has them
     bool is_copied;  // they lie in a log of its own, else where the table is to have them
+    const PmemMemTable* list = nullptr;  // linked already
   };
 
   /// Writes one entry, with a number of its own. One writer a shard at a time, inside an
@@ -65,6 +68,12 @@ class MemTable : public index::SortedRun {
   virtual FlushSource flush_source() const = 0;
   /// DRAM it takes.
   virtual uint64_t memory_bytes() const noexcept = 0;
+  /// Whether its index lies in persistent memory, so that its flush copies and links nothing.
+  virtual bool is_persistent() const noexcept { return false; }
+  /// `table` is what its flush has made of it: before others know the table.
+  virtual void BecomeTable(std::shared_ptr<const index::SortedRun> table) noexcept {
+    BRAID_DCHECK(table != nullptr && state() == State::kFlushing);
+  }
 
   uint64_t id() const noexcept { return id_; }
   /// Of the entries written to it. Approximate while others write.

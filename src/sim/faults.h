@@ -32,6 +32,11 @@ enum class Mutant : int {
   kFailureMissedByInsert,       ///< a write that was admitted draws the numbers of a failed batch
   kBatchTornAccepted,           ///< recovery: an incomplete batch is replayed
 
+  // Persistent memtables.
+  kInPlaceShownBeforeFence,  ///< readers find a put that is not durable yet
+  kInPlaceOlderFirst,        ///< a new version is linked behind the older one
+  kInPlaceTableNotAsked,     ///< a search that a merge has led into the next level is believed
+
   // Chunks: allocation and release.
   kChunkStateBeforeHeader,    ///< the chunk is published before its header is durable
   kGenerationNotRaised,       ///< a chunk begins a new life under its old generation

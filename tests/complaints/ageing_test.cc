@@ -121,6 +121,7 @@ std::vector<AgeingCase> AgeingCases() {
     all.push_back({pattern, "braid", true});
     all.push_back({pattern, "listdb", false});
     all.push_back({pattern, "zipperdb", false});
+    all.push_back({pattern, "novelsm", false});
     all.push_back({pattern, "nvskiplist", false});
   }
   return all;

@@ -80,7 +80,7 @@ class BesideStressTest : public ::testing::TestWithParam<const char*> {
   Tally tally_;
 };
 INSTANTIATE_TEST_SUITE_P(Designs, BesideStressTest,
-                         ::testing::Values("braid", "listdb", "zipperdb"));
+                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm"));
 
 TEST_P(BesideStressTest, ReadersBesideAWriterSeeWholeStates) {
   Random random(DeriveSeed(811));

@@ -62,7 +62,8 @@ class KeptStressTest : public ::testing::TestWithParam<const char*> {
   std::atomic<bool> running_{true};
   std::atomic<uint64_t> looks_{0};
 };
-INSTANTIATE_TEST_SUITE_P(Designs, KeptStressTest, ::testing::Values("braid", "listdb", "zipperdb"));
+INSTANTIATE_TEST_SUITE_P(Designs, KeptStressTest,
+                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm"));
 
 TEST_P(KeptStressTest, ViewsSeeTheSameWhileOthersAreDropped) {
   std::vector<std::thread> threads;

@@ -80,6 +80,7 @@ TEST(MutantTableTest, EveryRowOfTheContractHasTwoMutantsAndEveryKindOfMistakeThr
                            "extent free",
                            "entry",
                            "batch",
+                           "insertion in place",
                            "link flush",
                            "group write-back",
                            "copy flush",

@@ -403,7 +403,9 @@ Options OtherSettings(const Options& options, Random* random) {
   other.log.shards = static_cast<uint32_t>(1 + random->Uniform(3));
   other.memory_budget_bytes = random->OneIn(4) ? 1 + random->Uniform(64u << 10) : 16u << 20;
   if (options.design == "braid") {  // parts that may change from open to open
-    other.memtable.kind = random->OneIn(2) ? MemTableKind::kSkipList : MemTableKind::kBTree;
+    constexpr MemTableKind kMemTables[] = {MemTableKind::kBTree, MemTableKind::kSkipList,
+                                           MemTableKind::kPersistent, MemTableKind::kAlternating};
+    other.memtable.kind = kMemTables[random->Uniform(std::size(kMemTables))];
     constexpr LogKind kLogs[] = {LogKind::kWriteAhead, LogKind::kIndexUnified, LogKind::kBySize};
     other.log.kind = kLogs[random->Uniform(std::size(kLogs))];
     const bool copies =

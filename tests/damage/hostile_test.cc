@@ -170,7 +170,8 @@ INSTANTIATE_TEST_SUITE_P(Lists, HostilePoolTest,
                                            Parts{"CopyMerge", fuzz::kCopyMerges},
                                            Parts{"pointer", fuzz::kPointerMerges},
                                            Parts{"listdb", 0, &design::kListDb},
-                                           Parts{"zipperdb", 0, &design::kZipperDb}),
+                                           Parts{"zipperdb", 0, &design::kZipperDb},
+                                           Parts{"novelsm", 0, &design::kNoveLsm}),
                          [](const auto& param) { return std::string(param.param.name); });
 
 TEST_P(HostilePoolTest, AnUnchangedPoolGivesNoError) {

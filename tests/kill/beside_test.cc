@@ -169,7 +169,8 @@ pid_t Start(const std::function<int()>& body) {
 }
 
 class BesideTest : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Designs, BesideTest, ::testing::Values("braid", "listdb", "zipperdb"));
+INSTANTIATE_TEST_SUITE_P(Designs, BesideTest,
+                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm"));
 
 TEST_P(BesideTest, ReadersBesideAWriterSeeWholeStatesThoughAllAreKilled) {
   const std::string design = GetParam();

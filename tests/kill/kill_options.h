@@ -33,6 +33,7 @@ inline Options KillOptions(uint64_t seed, const StoreKind& store) {
   if (random.OneIn(3)) options.log.kind = LogKind::kWriteAhead;
   if (random.OneIn(3)) options.compaction.kind = MergeKind::kCopy;
   if (random.OneIn(3)) options.memtable.kind = MemTableKind::kSkipList;
+  if (random.OneIn(3)) options.memtable.kind = MemTableKind::kAlternating;
   return options;
 }
 

@@ -71,6 +71,8 @@ inline const std::vector<StoreKind>& StoreKinds() {
     all.push_back({"oblivious2", "braid", {{"pool.regions", "2"}, {"lists.kind", "oblivious"}}});
     all.push_back(
         {"WriteAhead", "braid", {{"log.kind", "write-ahead"}, {"memtable.kind", "skiplist"}}});
+    // Beside it upper layers that lead within a region.
+    all.push_back({"InPlace", "braid", {{"memtable.kind", "persistent"}, {"pool.regions", "2"}}});
     all.push_back({"CopyMerge", "braid", {{"compaction.kind", "copy"}}});
     all.push_back({"SecondChance", "braid", {{"cache.second_chance_bytes", "2K"}}});
     all.push_back(

@@ -1,6 +1,6 @@
-// Tests of writes, batches, freezing and recovery; and that a reader never gets an entry before it
-// is durable.
-#include "memtable/dram_memtable.h"
+// Tests of writes, batches, freezing and recovery of memtables of all kinds; and that a reader
+// never gets an entry before it is durable.
+#include "memtable/mem_table.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/checksum.h"
+#include "memtable/dram_memtable.h"
+#include "memtable/pmem_memtable.h"
 #include "support/log_entries.h"
 #include "support/test_pool.h"
 
@@ -23,12 +25,16 @@ using index::LookupResult;
 using LookupState = index::LookupResult::State;
 using test::PendingOf;
 
-class DramMemTableTest : public ::testing::TestWithParam<MemTableKind> {
+class MemTableTest : public ::testing::TestWithParam<MemTableKind> {
  protected:
-  DramMemTableTest() {
+  MemTableTest() {
     options_.log.kind = LogKind::kIndexUnified;
     options_.memtable.kind = GetParam();
-    table_ = std::make_shared<DramMemTable>(store(), 1, 2, options_);
+    if (GetParam() == MemTableKind::kPersistent) {
+      table_ = std::make_shared<PmemMemTable>(store(), 1, 2, true);
+    } else {
+      table_ = std::make_shared<DramMemTable>(store(), 1, 2, options_);
+    }
   }
   MemTable::Store store() { return {pool_.get(), &sequence_, &stalls_}; }
 
@@ -62,10 +68,10 @@ class DramMemTableTest : public ::testing::TestWithParam<MemTableKind> {
   Options options_;
   std::atomic<uint64_t> sequence_{0};
   base::Stalls stalls_;
-  std::shared_ptr<DramMemTable> table_;
+  std::shared_ptr<MemTable> table_;
 };
 
-TEST_P(DramMemTableTest, WhatWasWrittenIsFoundAtEachNumber) {
+TEST_P(MemTableTest, WhatWasWrittenIsFoundAtEachNumber) {
   ASSERT_TRUE(Put("a", "1").ok());
   ASSERT_TRUE(Put("a", "2").ok());
   log::PendingEntry removal = PendingOf("a", "", format::EntryOp::kDelete);
@@ -81,7 +87,7 @@ TEST_P(DramMemTableTest, WhatWasWrittenIsFoundAtEachNumber) {
   EXPECT_EQ(Keys(), "ab") << "a delete hides what lies below";
 }
 
-TEST_P(DramMemTableTest, AConditionIsThatOfTheNewestVersion) {
+TEST_P(MemTableTest, AConditionIsThatOfTheNewestVersion) {
   const MemTable::Condition none{0};
   ASSERT_TRUE(Put("a", "1", &none).ok());
   EXPECT_TRUE(Put("a", "2", &none).IsTryAgain());
@@ -92,7 +98,7 @@ TEST_P(DramMemTableTest, AConditionIsThatOfTheNewestVersion) {
   EXPECT_EQ(table_->entries(), 2u);
 }
 
-TEST_P(DramMemTableTest, AFrozenOneRefusesWritesAndLeavesNothing) {
+TEST_P(MemTableTest, AFrozenOneRefusesWritesAndLeavesNothing) {
   ASSERT_TRUE(Put("a", "1").ok());
   table_->FreezeForNow();
   const uint64_t free = pool_->free_chunks();
@@ -107,14 +113,14 @@ TEST_P(DramMemTableTest, AFrozenOneRefusesWritesAndLeavesNothing) {
   EXPECT_EQ(Keys(), "ab");
 }
 
-TEST_P(DramMemTableTest, AMediumThatFailsUnderAWriteIsItsError) {
+TEST_P(MemTableTest, AMediumThatFailsUnderAWriteIsItsError) {
   ASSERT_TRUE(Put("a", "1").ok());
   ASSERT_EQ(::truncate((pool_.path() + "/segment-000000").c_str(), 0), 0);
   const Status s = Put("a", "2");  // what it is compared with has become zeros
   EXPECT_TRUE(s.IsIOError()) << s.ToString();
 }
 
-TEST_P(DramMemTableTest, ABatchHasNumbersThatFollowEachOther) {
+TEST_P(MemTableTest, ABatchHasNumbersThatFollowEachOther) {
   ASSERT_TRUE(Put("a", "1").ok());
   std::vector<log::PendingEntry> entries = {PendingOf("a", "2"), PendingOf("b", "3"),
                                             PendingOf("a", "4")};
@@ -128,7 +134,7 @@ TEST_P(DramMemTableTest, ABatchHasNumbersThatFollowEachOther) {
   EXPECT_EQ(Get("b"), "3");
 }
 
-TEST_P(DramMemTableTest, ABatchThatFindsNoNumbersLeavesNothing) {
+TEST_P(MemTableTest, ABatchThatFindsNoNumbersLeavesNothing) {
   sequence_.store(format::kMaxSequence - 1);
   const std::string large(20'000, 'x');
   std::vector<log::PendingEntry> entries = {PendingOf("a", "1"), PendingOf("b", large)};
@@ -144,7 +150,7 @@ TEST_P(DramMemTableTest, ABatchThatFindsNoNumbersLeavesNothing) {
   EXPECT_EQ(Get("a"), "last");
 }
 
-TEST_P(DramMemTableTest, WhatLogsHeldIsRecoveredInWhateverOrder) {
+TEST_P(MemTableTest, WhatLogsHeldIsRecoveredInWhateverOrder) {
   std::vector<uint64_t> offsets;
   for (const std::string_view value : {"1", "2", "3"}) {
     ASSERT_TRUE(Put("a", value).ok());
@@ -190,7 +196,7 @@ class FenceHook final : public media::PersistHook {
   pool::PmemPool* pool_;
 };
 
-TEST_P(DramMemTableTest, AReaderWaitsUntilTheEntryIsDurable) {
+TEST_P(MemTableTest, AReaderWaitsUntilTheEntryIsDurable) {
   ASSERT_TRUE(Put("a", "the first chunk takes fences of its own").ok());
   for (const bool is_overwrite : {false, true}) {
     SCOPED_TRACE(is_overwrite ? "overwrite" : "new key");
@@ -216,7 +222,7 @@ TEST_P(DramMemTableTest, AReaderWaitsUntilTheEntryIsDurable) {
   }
 }
 
-TEST_P(DramMemTableTest, ACursorWaitsUntilTheEntryIsDurable) {
+TEST_P(MemTableTest, ACursorWaitsUntilTheEntryIsDurable) {
   ASSERT_TRUE(Put("a", "value").ok());
   FenceHook hook(pool_.get());
   std::thread reader;
@@ -235,7 +241,7 @@ TEST_P(DramMemTableTest, ACursorWaitsUntilTheEntryIsDurable) {
   EXPECT_EQ(keys, "ab");
 }
 
-TEST_P(DramMemTableTest, EverythingThatReadersSeeIsDurable) {
+TEST_P(MemTableTest, EverythingThatReadersSeeIsDurable) {
   ASSERT_TRUE(Put("a", "the first chunk takes fences of its own").ok());
   FenceHook hook(pool_.get());
   hook.before_fence = [] { std::this_thread::yield(); };
@@ -257,9 +263,11 @@ TEST_P(DramMemTableTest, EverythingThatReadersSeeIsDurable) {
 
 #endif  // BRAID_CRASHSIM
 
-INSTANTIATE_TEST_SUITE_P(Kinds, DramMemTableTest,
-                         ::testing::Values(MemTableKind::kBTree, MemTableKind::kSkipList),
+INSTANTIATE_TEST_SUITE_P(Kinds, MemTableTest,
+                         ::testing::Values(MemTableKind::kBTree, MemTableKind::kSkipList,
+                                           MemTableKind::kPersistent),
                          [](const auto& kind) {
+                           if (kind.param == MemTableKind::kPersistent) return "Persistent";
                            return kind.param == MemTableKind::kBTree ? "BTree" : "SkipList";
                          });
 

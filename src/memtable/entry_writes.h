@@ -1,0 +1,30 @@
+// Purpose: what memtables of all kinds do with an entry before it has a number: find room for it,
+// and write its key and value.
+// Thread safety: as log/index_unified_log.h.
+// Persistence: log/index_unified_log.h; nothing is committed here.
+#pragma once
+
+#include <cstdint>
+
+#include "base/stalls.h"
+#include "braid/status.h"
+#include "log/index_unified_log.h"
+
+namespace braid::memtable {
+
+/// Room for `pending` in the chunk of `shard`, or in a fresh one, which the pool may have to make
+/// first; such a wait is counted. Errors: OutOfSpace, OutOfMemory, InvalidArgument (a key too long
+/// for a chunk); nothing is held then.
+Status ReserveEntry(log::IndexUnifiedLog* log, base::Stalls* stalls, uint32_t shard,
+                    log::PendingEntry* pending);
+
+/// Key and value of an entry that has room.
+void WriteEntryPayload(log::IndexUnifiedLog* log, base::Stalls* stalls, log::PendingEntry* pending);
+
+/// Of a pool that has used all 2^56 sequence numbers.
+Status NumbersUsedUp() noexcept;
+
+/// What it takes in its chunk.
+uint64_t EntryBytes(const log::PendingEntry& pending) noexcept;
+
+}  // namespace braid::memtable
