@@ -19,7 +19,7 @@ cmake -G Ninja -S bindings/java/native -B build/java -DCMAKE_BUILD_TYPE=Release 
   -DBRAID_LIBRARY="$PWD/build/release/lib/libbraid.a" >/dev/null || exit 1
 cmake --build build/java --parallel "$jobs" || exit 1
 
-maven=(mvn -B -ntp -f bindings/java/pom.xml "-Dbraid.native.dir=$PWD/build/java/lib")
+maven=(mvn -B -ntp -Dstyle.color=never -f bindings/java/pom.xml "-Dbraid.native.dir=$PWD/build/java/lib")
 case "$what" in
   build) "${maven[@]}" package -DskipTests </dev/null ;;
   test)

@@ -38,6 +38,8 @@ final class Smoke {
   private static final int KEYS = 10;
   private static final int RECORDS = 1000;
   private static final Duration SENDING = Duration.ofSeconds(30);
+  /** Of a round: the driver itself would wait for ever. */
+  private static final Duration LONGEST = Duration.ofMinutes(5);
 
   private final Path folder;
   private final String address;
@@ -107,9 +109,16 @@ final class Smoke {
         begin(i);
       }
       driver.start();
+      long begun = System.nanoTime();
       for (driver.join(5000); driver.isAlive(); driver.join(3000 + random.nextInt(3000))) {
+        Duration passed = Duration.ofNanos(System.nanoTime() - begun);
         synchronized (sent) {
-          disturb(!sent[0]);
+          if (passed.compareTo(LONGEST) > 0) {
+            throw new Failure("Kafka's driver has not ended " + (sent[0]
+                ? "reading the results" : "sending its records") + " within " + LONGEST.toMinutes()
+                + " minutes; its log and the broker's say more");
+          }
+          disturb(!sent[0] && passed.compareTo(SENDING) < 0);
         }
       }
     } finally {
