@@ -10,6 +10,8 @@
                                                   --update or --update-short names would change
     compare.py --marks ...                        only see that the files named have their marks
     compare.py --against OLD.json NEW.json...     also compare with an earlier result
+    compare.py --condense RESULT.json...          leave only what tables are made of in these files: the
+                                                  medians of all runs, without the runs
 
 The marks in FILE.md are the lines '<!-- results: begin -->' and '<!-- results: end -->'.
 Exit code 2 when a file is no result of braid-compare, or has not these marks, once, in this order.
@@ -437,6 +439,19 @@ def replace(path, document):
         raise UsageError(f"can't write {path}: {error}") from error
 
 
+def condensed(result):
+    """The result without its runs, as text with a line for each row of its summary."""
+    kept = {key: value for key, value in result.items() if key != "runs"}
+    parts = []
+    for key, value in kept.items():
+        if isinstance(value, list):
+            rows = ",\n".join("  " + json.dumps(row, sort_keys=True) for row in value)
+            parts.append(f" {json.dumps(key)}: [\n{rows}\n ]")
+        else:
+            parts.append(f" {json.dumps(key)}: {json.dumps(value, sort_keys=True)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
 def apply(targets, check):
     """`targets`: paths and what belongs between their marks. False when a check fails."""
     # All marks are looked for before anything is written.
@@ -462,6 +477,7 @@ def main():
     parser.add_argument("--update-short", action="append", default=[], metavar="FILE.md")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--marks", action="store_true")
+    parser.add_argument("--condense", action="store_true")
     parser.add_argument("--against", action="append", default=[], metavar="OLD.json")
     arguments = parser.parse_args()
     try:
@@ -472,6 +488,10 @@ def main():
         if not arguments.results:
             raise UsageError("no results are named: make some with 'make bench'")
         results = [load(path) for path in arguments.results]
+        if arguments.condense:
+            for path, result in zip(arguments.results, results):
+                replace(path, condensed(result))
+            return 0
         text = render(results, [load(path) for path in arguments.against])
         targets = [(path, text) for path in arguments.update]
         if arguments.update_short:

@@ -128,11 +128,12 @@ for scenario in "${names[@]}"; do rm -f "$results"/k*-v*-t*-"$scenario".json; do
 # Names that results at rest had before there were scenarios.
 case " ${names[*]} " in *" at-rest "*) rm -f "$results"/k*-v*-t*-{small,medium,base,ycsb}.json ;; esac
 mv "${written[@]/#/$fresh/}" "$results/"
-# Not among the results that are checked in.
+# The page and every run are not among the results that are checked in.
 page=$results/report.html
 if [ "$results" = bench/results ]; then
-  mkdir -p build/bench
+  mkdir -p build/bench/runs
   page=build/bench/report.html
+  cp "${written[@]/#/$results/}" build/bench/runs/
 fi
 # By key size, value size, scenario and threads.
 mapfile -t files < <(cd "$results" && ls k*-v*-t*-*.json | sort -t- -k1.2,1n -k2.2,2n -k4 -k3.2,3n)
@@ -140,6 +141,7 @@ files=("${files[@]/#/$results/}")
 "$compare" --from="$(IFS=,; echo "${files[*]}")" --report="$page"
 echo
 python3 bench/compare.py "${tables[@]}" "${files[@]}"
+[ "$results" != bench/results ] || python3 bench/compare.py --condense "${files[@]}"
 echo
 echo "bench: the results are in $results, the page with plots is $page."
 if [ -n "$tree" ]; then

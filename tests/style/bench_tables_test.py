@@ -212,6 +212,26 @@ class ScenarioTest(unittest.TestCase):
         self.assertNotIn("while written", compare.render_short([result()]))
 
 
+class CondenseTest(unittest.TestCase):
+    def test_the_runs_go_and_the_tables_stay(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "k16-v100-t1-at-rest.json"
+            whole = dict(result(), runs=[{"engine": "braid", "run": 1, "results": []}])
+            path.write_text(json.dumps(whole), encoding="utf-8")
+            for _ in range(2):  # the second time nothing is left to leave out
+                with mock.patch.object(sys, "argv", ["compare.py", "--condense", str(path)]):
+                    self.assertEqual(compare.main(), 0)
+                small = json.loads(path.read_text(encoding="utf-8"))
+                self.assertNotIn("runs", small)
+                self.assertEqual(compare.render([small], []), compare.render([whole], []))
+                self.assertEqual(compare.render_short([small]), compare.render_short([whole]))
+
+    def test_the_results_checked_in_are_small(self):
+        for path in (ROOT / "bench/results").glob("*.json"):
+            self.assertNotIn("runs", json.loads(path.read_text(encoding="utf-8")),
+                             f"python3 bench/compare.py --condense {path.relative_to(ROOT)}")
+
+
 class CheckedInTest(unittest.TestCase):
     def test_the_documents_have_the_tables_of_the_results(self):
         marked = ["--update", str(ROOT / "docs/evidence/benchmarking.md"),
