@@ -39,7 +39,7 @@ p.empty { background: var(--card); border: 1px solid var(--line); border-radius:
   padding: 14px 16px; margin: 0; min-width: 0; }
 .grid + .card { margin-top: 16px; }
 .grid { display: grid; gap: 16px;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 520px), 1fr)); }
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 520px), 1fr)); }
 .columns { display: grid; gap: 16px; align-items: start;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 380px), 1fr)); }
 .tiles { display: grid; gap: 12px; margin-top: 24px;
