@@ -9,6 +9,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.Metric;
 import org.apache.kafka.common.MetricName;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.metrics.Sensor;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.StreamsConfig;
@@ -106,6 +107,12 @@ final class Internals {
           context.taskId().toString(), BraidStores.METRICS_SCOPE, store, name, description,
           Sensor.RecordingLevel.INFO, (config, now) -> value.getAsLong());
     }
+  }
+
+  /** The metrics of the instance; null: it has none of this kind. */
+  static Metrics registry(StateStoreContext context) {
+    return context.metrics() instanceof StreamsMetricsImpl
+        ? ((StreamsMetricsImpl) context.metrics()).metricsRegistry() : null;
   }
 
   /** Asks for a commit as soon as the record at hand is done. */

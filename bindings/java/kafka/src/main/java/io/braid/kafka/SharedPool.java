@@ -21,6 +21,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Map.Entry;
+import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.streams.errors.ProcessorStateException;
 import org.iq80.leveldb.DBException;
 
@@ -47,10 +48,11 @@ final class SharedPool {
   private final File root;
   private final BraidDB db;
   private final Sweeper sweeper;
+  private final PoolMetrics metrics;
   private final Map<String, Integer> used = new HashMap<>(); // places, and how many have them open
   private int stores;
 
-  private SharedPool(Path path, BraidConfig config) throws IOException {
+  private SharedPool(Path path, BraidConfig config, Metrics registry) throws IOException {
     this.path = path;
     this.root = config.root;
     Files.createDirectories(path.toAbsolutePath().getParent());
@@ -66,6 +68,7 @@ final class SharedPool {
       for (Entry<byte[], byte[]> removal : list('r')) {
         sweeper.removeNamespace(removal.getKey());
       }
+      metrics = new PoolMetrics(db, path.toString(), registry);
       done = true;
     } finally {
       if (!done) {
@@ -88,8 +91,11 @@ final class SharedPool {
     return own('r', namespace);
   }
 
-  /** The pool of the instance, which is opened if it is not. Each is to be released once. */
-  static SharedPool acquire(BraidConfig config) {
+  /**
+   * The pool of the instance, which is opened if it is not, and is then seen in `registry` (may be
+   * null). Each is to be released once.
+   */
+  static SharedPool acquire(BraidConfig config, Metrics registry) {
     Path path = config.pool.toPath().toAbsolutePath().normalize();
     synchronized (OPEN) {
       SharedPool pool = OPEN.get(path);
@@ -99,7 +105,7 @@ final class SharedPool {
             + ": give each instance a pool of its own with " + BraidConfig.POOL);
       }
       if (pool == null) {
-        pool = open(path, config);
+        pool = open(path, config, registry);
         OPEN.put(path, pool);
       }
       ++pool.stores;
@@ -107,9 +113,9 @@ final class SharedPool {
     }
   }
 
-  private static SharedPool open(Path path, BraidConfig config) {
+  private static SharedPool open(Path path, BraidConfig config, Metrics registry) {
     try {
-      return new SharedPool(path, config);
+      return new SharedPool(path, config, registry);
     } catch (IOException | DBException e) {
       throw new ProcessorStateException("the pool " + path + " of the application "
           + config.application + " can't be opened: " + e.getMessage() + ". " + BraidConfig.POOL
@@ -125,6 +131,7 @@ final class SharedPool {
         return;
       }
       OPEN.remove(path);
+      metrics.close();
       sweeper.stop();
       db.close();
     }

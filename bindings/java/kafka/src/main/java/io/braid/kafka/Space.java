@@ -91,7 +91,7 @@ final class Space {
   /** Opens the store's part of its instance's pool. To be closed. */
   static Space open(StateStoreContext context, String store) {
     BraidConfig config = new BraidConfig(context);
-    SharedPool pool = SharedPool.acquire(config);
+    SharedPool pool = SharedPool.acquire(config, Internals.registry(context));
     File marker = new File(new File(context.stateDir(), "braid"), store);
     boolean done = false;
     try {

@@ -8,7 +8,9 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Properties;
 import java.util.Random;
 import java.util.TreeMap;
@@ -193,6 +195,16 @@ class TopologyTest extends Folders {
       assertTrue(driver.metrics().keySet().stream().anyMatch(
           name -> name.name().equals("uncommitted-bytes") && "counts".equals(
               name.tags().get("braid-state-id"))));
+      Map<String, Object> pool = new HashMap<>();
+      driver.metrics().forEach((name, metric) -> {
+        if (name.group().equals(PoolMetrics.GROUP)) {
+          pool.put(name.name(), metric.metricValue());
+        }
+      });
+      assertTrue((long) pool.get("pool-bytes") >= (long) pool.get("pool-used-bytes"), pool::toString);
+      assertTrue((long) pool.get("pool-used-bytes") > 0, pool::toString);
+      assertTrue((long) pool.get("memory-budget-bytes") > 0, pool::toString);
+      assertTrue((long) pool.get("batches-total") > 0, pool::toString);
       assertEquals(4L, number(answer(driver.getAllStateStores().get("counts"),
           KeyQuery.<String, Object>withKey("k0"))));
       List<String> keys = new ArrayList<>();
