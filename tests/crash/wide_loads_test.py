@@ -25,7 +25,8 @@ ORDINARY = (
     "ManifestCrashTest::OnEachCrash(",
     "braid::repair::EntryChunk",  # what was found out about chunks, in DRAM
     "braid::repair::Salvage::",
-    "braid::repair::(anonymous namespace)::GeometryFinder::ReadSegmentHeaders()",  # of one read from a file
+    "braid::repair::(anonymous namespace)::GeometryFinder::",  # of headers read from files
+    "braid::repair::FindGeometry(",  # the same, inlined
     "braid::design::Designs()",  # constants
     "braid::LatencyHistogram::Since(",  # counters
 )
