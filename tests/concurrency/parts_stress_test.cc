@@ -104,6 +104,8 @@ INSTANTIATE_TEST_SUITE_P(
         Parts{"Lazy", {{"flush.group_tables", "3"}, {"compaction.l0_trigger", "5"}}},
         Parts{"WriteAhead", {{"log.kind", "write-ahead"}, {"cache.lookup_bytes", "512"}}},
         Parts{"CopyMerge", {{"compaction.kind", "copy"}, {"cache.lookup_bytes", "512"}}},
+        Parts{"InPlace", {{"memtable.kind", "persistent"}, {"cache.lookup_bytes", "512"}}},
+        Parts{"Alternating", {{"memtable.kind", "alternating"}, {"log.kind", "write-ahead"}}},
         Parts{"CopyTwice",
               {{"compaction.kind", "copy"},
                {"log.kind", "write-ahead"},
