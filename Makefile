@@ -14,7 +14,7 @@ TEST_SETUP := $(BUILD_SETUP) $(BUILD)/setup-check.stamp $(BUILD)/setup-hadoop.st
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test fresh bench figures check format crash mutants porcupine porting asan tsan ubsan fuzz \
-        coverage vm-test reliability java java-test python python-test hadoop-test hadoop-cluster hadoop-demo kafka-demo kafka-smoke docs site install package clean
+        coverage vm-test reliability java java-test python python-test hadoop-test hadoop-cluster hadoop-demo kafka-demo kafka-smoke rheakv-demo docs site install package clean
 
 # Lines "##@ Group" and "target: ... ## what it does" make the help.
 help: ## list the targets (this text)
@@ -100,6 +100,9 @@ java-test: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## test the Java binding
 
 kafka-smoke: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## Kafka Streams' own smoke test on braid, processes killed every few seconds: ROUNDS=3, SIZE=night: 20 [1 min a round]
 	@bash scripts/java.sh kafka-smoke $(or $(ROUNDS),$(if $(filter night,$(SIZE)),20,3))
+
+rheakv-demo: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## RheaKV on braid: three servers, the leader killed while clients write, histories and replicas checked: ROUNDS=3, SIZE=night: 30 [15 s a round]
+	@bash scripts/java.sh rheakv-demo $(or $(ROUNDS),$(if $(filter night,$(SIZE)),30,3))
 
 python-test: $(BUILD_SETUP) $(BUILD)/setup-python.stamp ## test the Python binding, with plyvel's tests too
 	@bash scripts/test.sh python

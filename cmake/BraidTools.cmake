@@ -51,6 +51,7 @@ if(BRAID_COMMAND_SOURCES AND EXISTS "${BRAID_COMMAND_MAIN}")
   set_target_properties(braid_command PROPERTIES OUTPUT_NAME braid)
   target_include_directories(braid_command PRIVATE "${PROJECT_SOURCE_DIR}/tools")
   target_link_libraries(braid_command PRIVATE braid_verbs)
+  braid_use_rocksdb_tier(braid_command)
   # Manual pages and the completion, of the verbs' own definitions.
   if(NOT CMAKE_CROSSCOMPILING)
     add_custom_command(TARGET braid_command POST_BUILD
@@ -89,6 +90,7 @@ if(BRAID_COMPARE_SOURCES AND TARGET braid_bench)
   set_target_properties(braid_compare PROPERTIES OUTPUT_NAME braid-compare)
   target_link_libraries(braid_compare PRIVATE
     ${BRAID_TOOL_LIBRARIES} braid_engines CLI11::CLI11)
+  braid_use_rocksdb_tier(braid_compare)
 
   # The figures of the papers: one source a figure, and the frame that runs and judges them.
   braid_glob_sources(BRAID_FIGURE_FRAME_SOURCES "${PROJECT_SOURCE_DIR}/bench/figures/frame/*.cc")

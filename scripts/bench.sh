@@ -3,7 +3,9 @@
 #   SIZE=small     a minute or two: every scenario with 16-byte keys, 100-byte values, one thread, one run
 #   SIZE=medium    about 40 minutes on two cores: every scenario, three record sizes, 1 thread and one a core
 #   SIZE=full      hours: the same with more records and runs, and all workloads
-#   SCENARIO=NAME,...  only these: at-rest, scan-at-once, scan-beside-writer, sustained
+#   SCENARIO=NAME,...  only these: at-rest, scan-at-once, scan-beside-writer, sustained; and beyond-pool, which
+#                  needs RocksDB and is measured only where it is named: data ten times the pool, the rest in a tier
+#                  below TIER_DIR (a folder on a block device; default: the system's temporary one)
 # Without SIZE the medium one is measured into build/bench. SIZE=medium and SIZE=full, said so, replace those
 # results in bench/results, and the tables of docs/evidence/benchmarking.md and README.md.
 #   BRAID_BIN_DIR  folder of the programs, when it is not build/release/bin
@@ -38,6 +40,14 @@ flags_of() {
   [ "$value" -lt 1024 ] || { many=300000 && load=200000 && few=150000; }
   # Equal time for every store: with equal work the fastest would be done before it is measured.
   case $size/$scenario in
+    # Once, with large values, so that there is soon much of it; DRAM about as much as the pool.
+    small/beyond-pool | medium/beyond-pool | full/beyond-pool)
+      local records=400000 pool=40M seconds=2
+      [ "$size" != medium ] || { records=2000000 && pool=200M && seconds=10; }
+      [ "$size" != full ] || { records=20000000 && pool=2G && seconds=60; }
+      echo "--scenario=beyond-pool --num=$records --duration=$seconds --memory_budget=$pool" \
+        "--runs=1 --engines=braid,rocksdb ${TIER_DIR:+--tier_dir=$TIER_DIR}"
+      ;;
     small/sustained) echo "--scenario=sustained --num=150000 --runs=1" ;;
     small/*) echo "--scenario=$scenario --num=150000 --runs=1 --duration=0.15" ;;
     medium/at-rest) echo "--scenario=at-rest --num=$many --runs=3 --duration=0.3" ;;
@@ -54,9 +64,9 @@ flags_of() {
 IFS=, read -ra names <<<"$scenarios"
 for scenario in "${names[@]}"; do
   case $scenario in
-    at-rest | scan-at-once | scan-beside-writer | sustained) ;;
+    at-rest | scan-at-once | scan-beside-writer | sustained | beyond-pool) ;;
     *)
-      echo "bench: SCENARIO must be at-rest, scan-at-once, scan-beside-writer or sustained, not '$scenario'." >&2
+      echo "bench: SCENARIO must be at-rest, scan-at-once, scan-beside-writer, sustained or beyond-pool, not '$scenario'." >&2
       exit 2
       ;;
   esac
@@ -107,6 +117,10 @@ started=$SECONDS
 for record in "${sizes[@]}"; do
   read -r key value <<<"$record"
   for scenario in "${names[@]}"; do
+    if [ "$scenario" = beyond-pool ]; then
+      [ "$record" = "${sizes[-1]}" ] || continue
+      value=1024
+    fi
     much=$(flags_of "$scenario" "$value")
     for threads in "${thread_counts[@]}"; do
       json=k$key-v$value-t$threads-$scenario.json

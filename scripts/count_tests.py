@@ -2,7 +2,8 @@
 """Counts test results in JUnit's XML: ctest's (--output-junit), Maven's (surefire) and
 pytest's (--junitxml).
 
-count_tests.py FILE...                      names what failed, then one line: N passed, M failed
+count_tests.py FILE...                      says what failed and how it began and ended, then one
+                                            line: N passed, M failed
 count_tests.py --step FILE...               one short line about the files
 count_tests.py --record FILE NAME CODE LOG  writes a result of its own, for steps ctest doesn't know
 
@@ -13,23 +14,47 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 
+# How much is said of a failure: where the whole log is not at hand, it must be enough to go on.
+FIRST_LINES = 8
+LAST_LINES = 3
+LINE_CHARACTERS = 200
+
+
 class Counts:
     def __init__(self):
         self.passed = 0
         self.skipped = 0
         self.failures = []
+        self.reasons = []  # of each failure, lines
 
     def add_file(self, path):
         for case in ElementTree.parse(path).getroot().iter("testcase"):
             status = case.get("status") or status_by_others(case)
             if case.find("failure") is not None or status == "fail":
                 self.failures.append(full_name(case))
+                self.reasons.append(reason(case))
             elif status == "run":
                 self.passed += 1
             elif status == "skipped" or was_skipped_by_choice(case):
                 self.skipped += 1
             else:
                 self.failures.append(f"{full_name(case)} (did not run)")
+                self.reasons.append([])
+
+
+def reason(case):
+    """The first and the last lines of what a failed test said."""
+    text = ""
+    for part in ("failure", "error", "system-out"):
+        found = case.find(part)
+        if found is not None and not text:
+            text = (found.text or "").strip() or found.get("message", "").strip()
+    # What the test programs say of every test tells nothing of this one.
+    lines = [line.rstrip()[:LINE_CHARACTERS] for line in text.splitlines()
+             if line.strip() and not line.startswith(("[ RUN  ", "[  FAILED  ]"))]
+    if len(lines) <= FIRST_LINES + LAST_LINES:
+        return lines
+    return lines[:FIRST_LINES] + ["..."] + lines[-LAST_LINES:]
 
 
 def full_name(case):
@@ -92,8 +117,10 @@ def main(arguments):
     for path in arguments:
         counts.add_file(path)
     failed = len(counts.failures)
-    for name in counts.failures:
+    for name, lines in zip(counts.failures, counts.reasons):
         print(f"FAILED {name}")
+        for line in lines:
+            print(f"  {line}")
     if counts.skipped:
         print(f"{counts.skipped} skipped")
     if counts.passed + failed == 0:

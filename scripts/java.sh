@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Builds and tests the Java binding: java.sh build | test [FOLDER] | kafka-demo [OPTION ...] |
-# kafka-smoke ROUNDS. The native library goes to build/java/lib, the jars to bindings/java/*/target.
+# kafka-smoke ROUNDS | rheakv-demo ROUNDS. The native library goes to build/java/lib, the jars to bindings/java/*/target.
 # test: the results, JUnit's XML, are copied into the folder when one is given, as java-CLASS.xml.
 # kafka-demo: examples/kafka-streams, with its options (--help). kafka-smoke: Kafka's own smoke test,
-# with kills. Maven fetches what it needs from Maven Central the first time.
+# with kills. rheakv-demo: three servers of RheaKV whose leader is killed each round; what clients saw
+# is checked, by Porcupine too where there is Go. Maven fetches what it needs from Maven Central the first time.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -14,6 +15,8 @@ jobs=${BRAID_JOBS:-$(nproc)}
 # The JDK that compiles is the one whose headers are used, whatever else is installed.
 JAVA_HOME=$(dirname "$(dirname "$(readlink -f "$(command -v javac)")")")
 export JAVA_HOME
+# Maven ends with a code that resets colours, even without any, unless its terminal library may not.
+export MAVEN_OPTS="${MAVEN_OPTS:-} -Djansi.noreset=true"
 bash scripts/build.sh release braid_static || exit 1
 cmake -G Ninja -S bindings/java/native -B build/java -DCMAKE_BUILD_TYPE=Release \
   -DBRAID_LIBRARY="$PWD/build/release/lib/libbraid.a" >/dev/null || exit 1
@@ -46,8 +49,24 @@ case "$what" in
     [ "$what" = kafka-demo ] || main=io.braid.examples.kafka.Smoke
     exec java -Dlog.level=error -cp "$demo/classes:$demo/test-classes:$(cat "$demo/classpath")" "$main" "${@:2}"
     ;;
+  rheakv-demo)
+    echo "$what: building the store"
+    "${maven[@]}" -q package -DskipTests -pl rheakv -am </dev/null || exit 1
+    demo=bindings/java/rheakv/target
+    histories=$PWD/build/java/rheakv-histories.jsonl
+    java -Dorg.slf4j.simpleLogger.defaultLogLevel=off \
+      -cp "$demo/classes:$demo/test-classes:$(cat "$demo/classpath")" \
+      io.braid.rheakv.Cluster "${2:-3}" "${BRAID_SEED:-}" "$histories" || exit 1
+    if ! command -v go >/dev/null; then
+      echo "$what: without a second opinion: there is no go on the PATH (Debian: apt-get install golang-go)"
+    elif ! (cd tests/porcupine && go build -o ../../build/java/porcupine .) 2>build/java/go.log; then
+      echo "$what: without a second opinion: Porcupine can't be built here; see build/java/go.log"
+    else
+      build/java/porcupine "$histories"
+    fi
+    ;;
   *)
-    echo "java.sh: unknown argument '$what': use build, test, kafka-demo or kafka-smoke" >&2
+    echo "java.sh: unknown argument '$what': use build, test, kafka-demo, kafka-smoke or rheakv-demo" >&2
     exit 2
     ;;
 esac

@@ -94,6 +94,11 @@ void PrintText(const PoolInfo& info, Output* out) {
   row("in use", InUse(info));
   row("size",
       fmt::format("{} in {}", SizeText(info.pool_bytes), Counted(info.segments, "segment")));
+  row("on the medium",
+      fmt::format("{}{}", SizeText(info.allocated_bytes),
+                  info.why_no_holes.empty()
+                      ? std::string(": what stays free is given back to the file system")
+                      : "; nothing is given back: " + info.why_no_holes));
   row("chunks", fmt::format("{} of {}, {} free", GroupDigits(info.chunks),
                             SizeText(info.chunk_bytes), GroupDigits(info.chunks_free)));
   for (size_t i = 0; info.regions.size() > 1 && i < info.regions.size(); ++i) {
@@ -102,6 +107,9 @@ void PrintText(const PoolInfo& info, Output* out) {
         fmt::format("{}, {}, {} of {} chunks free", region.path,
                     region.node < 0 ? "node not known" : fmt::format("node {}", region.node),
                     GroupDigits(region.chunks_free), GroupDigits(region.chunks)));
+  }
+  if (!info.tier.empty()) {
+    row("tier", fmt::format("{}: a part of the data is there, and not counted here", info.tier));
   }
   if (info.regions.size() > 1) row("lists", ListKindName(info.list_kind));
   row("space", fmt::format("entries {}, large values {}, free {}, the rest {}",

@@ -134,6 +134,11 @@ void PoolFlags::AddOptionsTo(CLI::App& app) {
       ->group(kGroup);
   AddSizeOption(app, "--max-size", &max_size_, "the pool never grows beyond; default: no limit")
       ->group(kGroup);
+  app.add_option("--tier", tier_,
+                 "folder of the pool's tier, or of the one that it is to have; to write it takes "
+                 "--max-size, too")
+      ->type_name("DIR")
+      ->group(kGroup);
   const auto set_class = [this](const std::string& name) {
     for (const MediaClass media_class :
          {MediaClass::kPage, MediaClass::kCacheLine, MediaClass::kByte}) {
@@ -160,6 +165,7 @@ Options PoolFlags::MakeOptions() const {
       options.pool.initial_bytes = std::min(options.pool.initial_bytes, *max_size_);
     }
   }
+  options.tier.path = tier_;
   options.pool.force_media_class = media_class_;
   if (log_) {
     options.logger = [](std::string_view line) {

@@ -79,6 +79,7 @@ class PoolFlags {
  private:
   std::string path_;
   std::string design_;
+  std::string tier_;
   std::string key_order_;
   std::optional<uint64_t> memory_budget_;
   std::optional<uint64_t> max_size_;

@@ -34,6 +34,10 @@ class RepairVerb final : public Verb {
         ->type_name("");
     AddSizeOption(app, "--chunk-bytes", &chunk_bytes_,
                   "bytes of a chunk of POOL, if its headers are gone and you know");
+    app.add_option("--new-tier", new_tier_,
+                   "folder of a tier for NEW-POOL, when not all has room in it; takes --max-size, "
+                   "too")
+        ->type_name("DIR");
     AddJsonFlag(app, &json_, "print what was salvaged and what was not as one object");
     AddHexFlag(app, &hex_, "print keys as hex digits");
     app.add_flag("--progress", plain_progress_,
@@ -47,6 +51,7 @@ class RepairVerb final : public Verb {
   int Run() override {
     RepairOptions how;
     how.chunk_bytes = chunk_bytes_.value_or(0);
+    how.new_tier = new_tier_;
     how.key_order = options_.KeyOrderOf(damaged_);
     Progress progress("repair", "",
                       plain_progress_ ? Progress::Style::kPlain : Progress::Style::kAuto);
@@ -75,9 +80,13 @@ class RepairVerb final : public Verb {
       out->WriteLine(line);
     }
     const uint64_t losses = report.losses();
-    out->WriteLine(fmt::format("salvaged {}, {} from {} in {}, into '{}': {}",
+    const std::string of_tier =
+        report.tier_records != 0
+            ? fmt::format(" and {} of its tier", Counted(report.tier_records, "record"))
+            : std::string();
+    out->WriteLine(fmt::format("salvaged {}, {} from {}{} in {}, into '{}': {}",
                                Counted(report.records, "record"), SizeText(report.bytes),
-                               Counted(report.chunks, "chunk"), DurationText(seconds),
+                               Counted(report.chunks, "chunk"), of_tier, DurationText(seconds),
                                EscapeForTerminal(target_),
                                losses == 0 ? "nothing is lost" : Counted(losses, "lost range")));
   }
@@ -85,6 +94,7 @@ class RepairVerb final : public Verb {
   void PrintJson(const RepairReport& report, double seconds, Output* out) const {
     nlohmann::ordered_json object = {{"ok", report.losses() == 0},
                                      {"records", report.records},
+                                     {"tier_records", report.tier_records},
                                      {"bytes", report.bytes},
                                      {"segments", report.segments},
                                      {"chunk_bytes", report.chunk_bytes},
@@ -111,6 +121,7 @@ class RepairVerb final : public Verb {
   std::string damaged_;
   std::string target_;
   std::optional<uint64_t> chunk_bytes_;
+  std::string new_tier_;
   bool json_ = false;
   bool hex_ = false;
   bool plain_progress_ = false;

@@ -84,7 +84,7 @@ std::string Meter(const char* label, const StatsSnapshot& now, const char* used_
   const std::optional<uint64_t> used = now.Value(used_field);
   const std::optional<uint64_t> limit = now.Value(limit_field);
   if (!used) return {};
-  std::string line = fmt::format("  {:<10}", label);
+  std::string line = fmt::format("  {:<12}", label);
   if (limit && *limit > 0) {
     const double share = static_cast<double>(*used) / static_cast<double>(*limit);
     const int filled = static_cast<int>(std::lround(std::min(1.0, share) * kShareBarWidth));
@@ -109,7 +109,7 @@ std::string RateRow(const Counter& counter, const StatsSnapshot& now, const Stat
                     bool wide) {
   const std::optional<uint64_t> total = now.Value(counter.field);
   std::string text =
-      fmt::format("  {:<10}{:>12}", counter.label, Whole(RateOf(counter.field, now, before)));
+      fmt::format("  {:<12}{:>12}", counter.label, Whole(RateOf(counter.field, now, before)));
   std::optional<double> average;
   if (total && now.seconds > 0) average = static_cast<double>(*total) / now.seconds;
   if (wide) text += fmt::format("{:>14}", Whole(average));
@@ -128,7 +128,7 @@ std::string RateRow(const Counter& counter, const StatsSnapshot& now, const Stat
 
 std::string RateRows(const StatsSnapshot& now, const StatsSnapshot* before, size_t columns) {
   const bool wide = columns >= kWideColumns;
-  std::string text = fmt::format("  {:<10}{:>12}", "", "a second");
+  std::string text = fmt::format("  {:<12}{:>12}", "", "a second");
   if (wide) text += fmt::format("{:>14}", "on average");
   text += fmt::format("{:>17}", "since the open");
   if (!now.latencies.empty()) {
@@ -149,7 +149,7 @@ std::string RateRows(const StatsSnapshot& now, const StatsSnapshot* before, size
 
 std::string CostRow(const StatsSnapshot& now, const StatsSnapshot* before) {
   const std::optional<double> stalls = StallPercent(now, before);
-  return fmt::format("  {:<10}{} lines flushed, {} fences; writers stalled {} of a thread's time\n",
+  return fmt::format("  {:<12}{} lines flushed, {} fences; stalled {} of a thread's time\n",
                      "a write", Decimal(PerWrite("lines_flushed", now, before)),
                      Decimal(PerWrite("fences", now, before)),
                      stalls ? fmt::format("{:.1f} %", *stalls) : std::string(kNothing));
@@ -189,7 +189,7 @@ std::string ReasonsSinceOpen(const StatsSnapshot& now) {
 std::string StallRows(const StatsSnapshot& now, const StatsSnapshot* before) {
   const std::optional<uint64_t> writers = now.Value("stalled_writers");
   if (!writers) return {};  // from a program that does not tell
-  std::string text = fmt::format("  {:<10}", "held back");
+  std::string text = fmt::format("  {:<12}", "held back");
   if (*writers == 0) {
     text += "no writer now";
   } else {
@@ -201,14 +201,14 @@ std::string StallRows(const StatsSnapshot& now, const StatsSnapshot* before) {
         StallReasonName(reason));
   }
   if (const std::string reasons = ReasonsOf(now, before); !reasons.empty()) {
-    text += fmt::format("\n  {:<10}by reason: {}", "", reasons);
+    text += fmt::format("\n  {:<12}by reason: {}", "", reasons);
   }
   const uint64_t stalls = now.Value("stalls").value_or(0);
   if (stalls == 0) return text + "\n";
   const auto time = [&](const char* field) {
     return DurationText(static_cast<double>(now.Value(field).value_or(0)) / 1e6);
   };
-  return text + fmt::format("\n  {:<10}since the open {} stalls, {}, the longest {}\n  {:<10}{}\n",
+  return text + fmt::format("\n  {:<12}since the open {} stalls, {}, the longest {}\n  {:<12}{}\n",
                             "", GroupDigits(stalls), time("stall_micros"),
                             time("longest_stall_micros"), "", ReasonsSinceOpen(now));
 }
@@ -229,8 +229,8 @@ std::string WorkRow(const StatsSnapshot& now, const StatsSnapshot* before) {
     if (!micros || *micros < 1e3) continue;
     shares += fmt::format("{}{} {:.0f} %", shares.empty() ? "" : ", ", name, *micros / 1e4);
   }
-  std::string text = fmt::format("  {:<11}{}\n", "background", running.empty() ? "idle" : running);
-  if (!shares.empty()) text += fmt::format("  {:<10}of a thread's time {}\n", "", shares);
+  std::string text = fmt::format("  {:<12}{}\n", "background", running.empty() ? "idle" : running);
+  if (!shares.empty()) text += fmt::format("  {:<12}of a thread's time {}\n", "", shares);
   return text;
 }
 
@@ -238,7 +238,7 @@ std::string LevelRow(const char* label, const StatsSnapshot& now, const char* en
                      const char* live, const char* obsolete, const std::string& remark) {
   const bool known = now.Value("pool_free_bytes").has_value();
   std::string text =
-      fmt::format("  {:<10}{:>14}", label, *entries == 0 ? std::string() : Count(now, entries));
+      fmt::format("  {:<12}{:>14}", label, *entries == 0 ? std::string() : Count(now, entries));
   if (known) {
     text += fmt::format("{:>12}{:>12}", Size(now, live),
                         *obsolete == 0 ? std::string() : Size(now, obsolete));
@@ -248,14 +248,15 @@ std::string LevelRow(const char* label, const StatsSnapshot& now, const char* en
 
 std::string LevelRows(const StatsSnapshot& now) {
   const bool known = now.Value("pool_free_bytes").has_value();
-  std::string text = fmt::format("  {:<10}{:>14}", "", "entries");
+  std::string text = fmt::format("  {:<12}{:>14}", "", "entries");
   if (known) text += fmt::format("{:>12}{:>12}", "live", "obsolete");
   text += "\n";
   text += LevelRow("memtables", now, "memtable_entries", "log_bytes", "",
                    fmt::format("{} immutable", Count(now, "immutable_memtables")));
-  text += LevelRow(
-      "L0", now, "l0_entries", "l0_bytes", "l0_obsolete_bytes",
-      fmt::format("{} tables, {} wait", Count(now, "l0_tables"), Count(now, "waiting_tables")));
+  text +=
+      LevelRow("L0", now, "l0_entries", "l0_bytes", "l0_obsolete_bytes",
+               fmt::format("{} table{}, {} wait", Count(now, "l0_tables"),
+                           now.Value("l0_tables") == 1u ? "" : "s", Count(now, "waiting_tables")));
   const bool building = now.Value("index_complete").value_or(1) == 0;
   text += LevelRow(
       "L1", now, "l1_entries", "l1_bytes", "l1_obsolete_bytes",
@@ -292,10 +293,10 @@ std::string PoolMeter(const StatsSnapshot& now, size_t columns) {
   };
   const int filled = width(all - std::min(all, free));
   const int dead = std::min(filled, width(obsolete));
-  const std::string bar = fmt::format("  {:<10}[{:#<{}}{:=<{}}{:-<{}}]", "pool", "", filled - dead,
+  const std::string bar = fmt::format("  {:<12}[{:#<{}}{:=<{}}{:-<{}}]", "pool", "", filled - dead,
                                       "", dead, "", kShareBarWidth - filled);
   return fmt::format("{}{}{} # live, {} = obsolete, {} - free\n", bar,
-                     columns >= kWideColumns ? " " : "\n            ",
+                     columns >= kWideColumns ? " " : "\n              ",
                      SizeText(all - std::min(all, free + obsolete)), SizeText(obsolete),
                      SizeText(free));
 }

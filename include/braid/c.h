@@ -40,6 +40,7 @@ typedef struct braid_t braid_t;
 typedef struct braid_cache_t braid_cache_t;
 typedef struct braid_comparator_t braid_comparator_t;
 typedef struct braid_env_t braid_env_t;
+typedef struct braid_event_listener_t braid_event_listener_t;
 typedef struct braid_filterpolicy_t braid_filterpolicy_t;
 typedef struct braid_iterator_t braid_iterator_t;
 typedef struct braid_key_order_t braid_key_order_t;
@@ -47,7 +48,9 @@ typedef struct braid_logger_t braid_logger_t;
 typedef struct braid_options_t braid_options_t;
 typedef struct braid_pinned_t braid_pinned_t;
 typedef struct braid_readoptions_t braid_readoptions_t;
+typedef struct braid_resources_t braid_resources_t;
 typedef struct braid_snapshot_t braid_snapshot_t;
+typedef struct braid_transaction_t braid_transaction_t;
 typedef struct braid_writebatch_t braid_writebatch_t;
 typedef struct braid_writeoptions_t braid_writeoptions_t;
 
@@ -72,15 +75,15 @@ BRAID_C_EXPORT void braid_put(braid_t* db, const braid_writeoptions_t* options, 
 BRAID_C_EXPORT void braid_delete(braid_t* db, const braid_writeoptions_t* options, const char* key,
                                  size_t keylen, char** errptr);
 
-/* Ours. Deletes all keys from `begin` to before `end`; `end` NULL: to the last key. `*deleted` (may
- * be NULL) becomes their number. One step among writes: writes to the range wait until it is done.
- * Concurrent readers, and a crash, see it in steps, the lower keys first (DB::DeleteRange);
+/* braid: Deletes all keys from `begin` to before `end`; `end` NULL: to the last key. `*deleted`
+ * (may be NULL) becomes their number. One step among writes: writes to the range wait until it is
+ * done. Concurrent readers, and a crash, see it in steps, the lower keys first (DB::DeleteRange);
  * braid_writebatch_delete_range is atomic. */
 BRAID_C_EXPORT void braid_delete_range(braid_t* db, const braid_writeoptions_t* options,
                                        const char* begin, size_t beginlen, const char* end,
                                        size_t endlen, uint64_t* deleted, char** errptr);
 
-/* Ours. Stores `desired` under `key` if its value equals `expected`, byte for byte, and returns 1;
+/* braid: Stores `desired` under `key` if its value equals `expected`, byte for byte, and returns 1;
  * returns 0, with nothing written, if not, and on error. `expected` NULL: "there is no such key";
  * an empty value is a pointer that is not NULL, with a length of 0. One atomic step, durable as
  * after braid_put when it returns 1. */
@@ -91,7 +94,7 @@ BRAID_C_EXPORT unsigned char braid_compare_and_swap(braid_t* db,
                                                     const char* desired, size_t desiredlen,
                                                     char** errptr);
 
-/* Ours. Stores `val` under `key` if there is no such key and returns 1; else, and on error, 0. */
+/* braid: Stores `val` under `key` if there is no such key and returns 1; else, and on error, 0. */
 BRAID_C_EXPORT unsigned char braid_put_if_absent(braid_t* db, const braid_writeoptions_t* options,
                                                  const char* key, size_t keylen, const char* val,
                                                  size_t vallen, char** errptr);
@@ -255,7 +258,8 @@ BRAID_C_EXPORT void braid_destroy_db(const braid_options_t* options, const char*
  * `options`. The damaged pool is kept beside it as "<name>.damaged-1" or the next free number, so
  * there must be room for both; remove it when you have what you want. No error means that the new
  * pool is sound, not that it is complete: `braid repair` on what was kept lists what is lost. After
- * a crash no repair is needed: opening recovers. */
+ * a crash no repair is needed: opening recovers. A tier that the options name is read as well; the
+ * new pool has none, and must have room for all. */
 BRAID_C_EXPORT void braid_repair_db(const braid_options_t* options, const char* name,
                                     char** errptr);
 
@@ -346,6 +350,52 @@ BRAID_C_EXPORT void braid_writebatch_iterate_all(
 BRAID_C_EXPORT void braid_writebatch_append(braid_writebatch_t* destination,
                                             const braid_writebatch_t* source);
 
+/* ---- Transactions -------------------------------------------------------------------------- */
+
+/* braid: A transaction that sees the state of this moment. Optimistic: nobody waits for it, and the
+ * commit fails where another write has changed what it builds upon (braid/transaction.h). It keeps
+ * what it has written in memory, outside the budget, and overwritten values alive as a snapshot
+ * does: keep it short. One thread at a time. Release it with braid_transaction_destroy, before or
+ * after braid_close; without a commit it then leaves nothing. NULL and an error where the design
+ * has no transactions. */
+BRAID_C_EXPORT braid_transaction_t* braid_begin_transaction(braid_t* db, char** errptr);
+BRAID_C_EXPORT void braid_transaction_destroy(braid_transaction_t*);
+
+/* braid: What this transaction has written, or the value at its begin: as braid_get. */
+BRAID_C_EXPORT char* braid_transaction_get(braid_transaction_t*, const char* key, size_t keylen,
+                                           size_t* vallen, char** errptr);
+
+/* braid: The same, and the commit fails when another has written the key since the begin. That
+ * there is no such key is an answer that counts, too. */
+BRAID_C_EXPORT char* braid_transaction_get_for_update(braid_transaction_t*, const char* key,
+                                                      size_t keylen, size_t* vallen, char** errptr);
+
+/* braid: Kept until the commit. An error: the update is over a limit. */
+BRAID_C_EXPORT void braid_transaction_put(braid_transaction_t*, const char* key, size_t keylen,
+                                          const char* val, size_t vallen, char** errptr);
+BRAID_C_EXPORT void braid_transaction_delete(braid_transaction_t*, const char* key, size_t keylen,
+                                             char** errptr);
+
+/* braid: Deletes the keys from `begin` (NULL: the first) to before `end` (NULL: to the last): those
+ * this transaction has written, and those the database holds at the commit. */
+BRAID_C_EXPORT void braid_transaction_delete_range(braid_transaction_t*, const char* begin,
+                                                   size_t beginlen, const char* end, size_t endlen,
+                                                   char** errptr);
+
+/* braid: The state at the begin, without what this transaction has written, for
+ * braid_readoptions_set_snapshot. It belongs to the transaction: don't release it. */
+BRAID_C_EXPORT const braid_snapshot_t* braid_transaction_snapshot(const braid_transaction_t*);
+
+/* braid: Writes all as one durable step and returns 1. 0 without an error: another write came in
+ * between, nothing is written; begin a new transaction. 0 with an error: nothing is written, unless
+ * the error is one of braid_write's that says otherwise. The transaction is over in any case: what
+ * follows but braid_transaction_destroy is an error. */
+BRAID_C_EXPORT uint8_t braid_transaction_commit(braid_transaction_t*,
+                                                const braid_writeoptions_t* options, char** errptr);
+
+/* braid: Drops all; the transaction is over. */
+BRAID_C_EXPORT void braid_transaction_rollback(braid_transaction_t*);
+
 /* ---- Options ------------------------------------------------------------------------------- */
 
 /* The defaults of braid, except create_if_missing, which is off as in LevelDB. What an option
@@ -385,6 +435,10 @@ BRAID_C_EXPORT void braid_options_set_env(braid_options_t*, braid_env_t*);
  */
 BRAID_C_EXPORT void braid_options_set_info_log(braid_options_t*, braid_logger_t*);
 
+/* braid: The listener of braid_event_listener_create is called for flushes, merges, stalls,
+ * recoveries and errors; NULL: nobody is, the default. */
+BRAID_C_EXPORT void braid_options_set_event_listener(braid_options_t*, braid_event_listener_t*);
+
 /* Bytes written before a memtable is flushed. */
 BRAID_C_EXPORT void braid_options_set_write_buffer_size(braid_options_t*, size_t);
 
@@ -410,6 +464,11 @@ BRAID_C_EXPORT void braid_options_set_design(braid_options_t*, const char* name)
 /* braid: Bytes of DRAM for memtables, indexes and filters together. */
 BRAID_C_EXPORT void braid_options_set_memory_budget(braid_options_t*, uint64_t bytes);
 
+/* braid: The database shares the memory budget and the background threads of `resources` with the
+ * others that are opened with them; its own memory budget does not count then. NULL, the default:
+ * with none. */
+BRAID_C_EXPORT void braid_options_set_resources(braid_options_t*, braid_resources_t* resources);
+
 /* braid: Bytes the pool never grows beyond; writes that need more fail. braid_open refuses what
  * is too small for a pool, which needs some 8 MiB. 0 is the default: as far as the device goes. */
 BRAID_C_EXPORT void braid_options_set_max_size(braid_options_t*, uint64_t bytes);
@@ -421,8 +480,7 @@ BRAID_C_EXPORT void braid_options_set_max_size(braid_options_t*, uint64_t bytes)
 BRAID_C_EXPORT void braid_options_set(braid_options_t*, const char* name, const char* value,
                                       char** errptr);
 
-/* ---- Comparator, order of keys, filter policy, logger
- * ---------------------------------------------------- */
+/* ---- Comparator, order of keys, filter policy, logger -------------------------------------- */
 
 /* An order of keys: `compare` is called with `state` and two keys and returns a number below 0, 0
  * or above 0. It must be a total order and give the same answer for the same keys, always; it may
@@ -492,6 +550,34 @@ BRAID_C_EXPORT braid_logger_t* braid_logger_create(void* state, void (*destructo
                                                                size_t length));
 BRAID_C_EXPORT void braid_logger_destroy(braid_logger_t*);
 
+/* braid: The functions of a listener; each may be NULL. The times are how long the
+ * work took, or a writer was held back (braid/event_listener.h). */
+typedef struct braid_event_functions_t {
+  /* A memtable has become a table. */
+  void (*flush)(void* state, uint64_t entries, uint64_t nanos);
+  /* `tables` tables were merged into the lowest level, side by side. */
+  void (*merge)(void* state, uint64_t tables, uint64_t entries, uint64_t nanos);
+  /* A write was held back for a millisecond or longer. */
+  void (*stall)(void* state, uint64_t nanos);
+  /* The database is open. `clean`: it had been closed in order. `media_loss_possible`: its memory
+   * was shut down dirty, acknowledged writes may be missing. */
+  void (*recovery)(void* state, uint8_t clean, uint64_t replayed_entries, uint64_t micros,
+                   uint8_t media_loss_possible);
+  /* Writes end with this error until the database is opened again; the text stays until the
+   * function returns. */
+  void (*background_error)(void* state, const char* error);
+} braid_event_functions_t;
+
+/* braid: A listener for braid_options_set_event_listener. The functions, which are copied, are
+ * called with `state` from the threads of the background, which all databases of a process share,
+ * and from those that write, several at a time: they must return soon, and must not call a database
+ * nor wait for one. `destructor` (may be NULL) is called once with `state` when the listener is
+ * destroyed and no options and no open database use it any more, so braid_event_listener_destroy
+ * may come at any time. */
+BRAID_C_EXPORT braid_event_listener_t* braid_event_listener_create(
+    void* state, void (*destructor)(void*), const braid_event_functions_t* functions);
+BRAID_C_EXPORT void braid_event_listener_destroy(braid_event_listener_t*);
+
 /* ---- Options of one read or write ---------------------------------------------------------- */
 
 BRAID_C_EXPORT braid_readoptions_t* braid_readoptions_create(void);
@@ -528,6 +614,22 @@ BRAID_C_EXPORT void braid_writeoptions_set_sync(braid_writeoptions_t*, uint8_t);
  * the option is set. */
 BRAID_C_EXPORT braid_cache_t* braid_cache_create_lru(size_t capacity);
 BRAID_C_EXPORT void braid_cache_destroy(braid_cache_t* cache);
+
+/* braid: A memory budget and background threads for several databases of a process
+ * (docs/guide/several-pools.md). `memory_budget` is in bytes, 1 MiB at least for each database that
+ * is open with it. `background_threads` is 0 for those that all databases of the process share
+ * anyhow, or 3 to 1024. NULL, with *errptr set, for limits that make no sense. May be destroyed as
+ * soon as the options are set: databases keep what they use. Any thread may use it; a child of
+ * fork() creates its own. */
+BRAID_C_EXPORT braid_resources_t* braid_resources_create(uint64_t memory_budget,
+                                                         uint32_t background_threads,
+                                                         char** errptr);
+BRAID_C_EXPORT void braid_resources_destroy(braid_resources_t* resources);
+
+/* braid: What is used now: bytes that all databases take together, and how many are open. Either
+ * may be NULL. */
+BRAID_C_EXPORT void braid_resources_usage(const braid_resources_t* resources,
+                                          uint64_t* memory_bytes, uint64_t* databases);
 
 BRAID_C_EXPORT braid_env_t* braid_create_default_env(void);
 BRAID_C_EXPORT void braid_env_destroy(braid_env_t*);

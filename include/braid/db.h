@@ -142,11 +142,13 @@ class DB {
   /// Salvages what is intact of the pool at `damaged` into a new pool at `target`, made with
   /// `options`, and verifies that one. The damaged pool is only read and never changed; its links,
   /// tables and counts are not trusted. Which version of a key counts, and what becomes of deletes
-  /// and of batches that are not whole, is in docs/guide/user-guide.md. ok when the new pool is
-  /// there and sound; report->losses() tells whether anything is missing from it. Errors: NotFound,
-  /// InvalidArgument (no pool; something lies at `target`), Busy (the damaged pool is open),
-  /// NotSupported (another format version), Corruption (nothing can be salvaged), OutOfSpace,
-  /// IOError. After an error there is nothing at `target`.
+  /// and of batches that are not whole, is in docs/guide/user-guide.md. options.tier.path is the
+  /// damaged pool's tier, which is only read, too; that of the new pool is repair_options.new_tier.
+  /// ok when the new pool is there and sound; report->losses() tells whether anything is missing
+  /// from it. Errors: NotFound (no pool, no tier), InvalidArgument (no pool; something lies at
+  /// `target`; another pool's tier), Busy (the damaged pool is open), NotSupported (another format
+  /// version), Corruption (nothing can be salvaged), OutOfSpace, IOError. After an error there is
+  /// nothing at `target`.
   static Status Repair(const Options& options, const std::string& damaged,
                        const std::string& target, RepairReport* report,
                        const RepairOptions& repair_options = {});

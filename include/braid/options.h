@@ -17,6 +17,7 @@
 namespace braid {
 
 class EventListener;
+class SharedResources;
 class Snapshot;
 
 /// What makes a write durable on the medium below a pool (docs/guide/durability.md).
@@ -31,7 +32,9 @@ const char* MediaClassName(MediaClass media_class);
 
 /// Where the data lies and how much room it may take.
 struct PoolOptions {
-  uint64_t initial_bytes = 64ull << 20;  ///< size of a new pool; it grows online
+  /// Size of a new pool; it grows online. What stays free beyond is given back to the file system
+  /// later (user guide, Space), so its files take so much at least.
+  uint64_t initial_bytes = 64ull << 20;
   uint64_t max_bytes = 0;  ///< the pool never grows beyond; 0: as far as the device goes
   uint64_t chunk_bytes =
       1ull << 20;  ///< unit of allocation, power of two, 4 KiB to 64 MiB; new pools only
@@ -143,9 +146,9 @@ struct CompactionOptions {
   /// A part of L1 is copied into the order of its keys when more than this share of its entries do
   /// not directly follow their predecessor in memory: in Compact(), and after a second without
   /// writes when as large a share of L1 is new. Takes as much space again for the time of it. 0:
-  /// never.
+  /// never. Not set: the design's choice; where that is not never, it is a quarter, and an L1 of
+  /// less than 16384 entries is left as it is.
   std::optional<double> recluster_share;
-  uint64_t recluster_min_entries = 16384;  ///< a smaller L1 is left as it is
 };
 
 /// Lists below L0, for designs that keep several: each level is one list, and a list that has grown
@@ -178,6 +181,16 @@ struct LeafOptions {
   uint32_t ranges = 0;  ///< parts of the key space with an index of their own at first; 0: design's
   std::optional<bool> divide_ranges;  ///< split ranges that get large, merge small ones
   uint32_t span = 0;  ///< nodes passed on a level after which a search raises one; 0: design's
+};
+
+/// A RocksDB database below the pool, on a block device, for data larger than persistent memory
+/// (docs/guide/tier.md). Not for designs that keep their data in leaves.
+struct TierOptions {
+  /// Folder of the tier; made with the pool, or when the pool is first opened to write with it.
+  /// From then on the pool does not open without it. Needs pool.max_bytes: when entries and large
+  /// values that are live take more than half of that, ranges of keys go to the tier in turn.
+  /// Empty: no tier.
+  std::string path;
 };
 
 /// How thoroughly a pool is checked when it is opened.
@@ -215,11 +228,16 @@ struct Options {
   LevelOptions levels;
   CacheOptions cache;
   LeafOptions leaf;
+  TierOptions tier;
   /// Called with lines worth telling an operator (recovery, slow-down, error); may be empty.
   /// Called from any thread; must not call back into the database.
   std::function<void(std::string_view line)> logger;
   /// Told of flushes, merges, stalls, recovery and errors (event_listener.h); may be null.
   std::shared_ptr<EventListener> listener;
+  /// A memory budget and background threads that the database shares with others
+  /// (shared_resources.h). Null: a budget of its own, memory_budget_bytes, which does not count
+  /// otherwise.
+  std::shared_ptr<SharedResources> resources;
 
   /// The first option outside its limits, by name, or ok.
   Status Validate() const;
@@ -265,5 +283,6 @@ struct ReadOptions {
 inline constexpr size_t kMaxKeyBytes = 128 * 1024 - 1;
 inline constexpr uint64_t kMaxValueBytes = 0xFFFFFFFFull;
 inline constexpr uint64_t kMaxBatchBytes = 1ull << 30;
+inline constexpr size_t kMaxTierPath = 239;
 
 }  // namespace braid

@@ -28,6 +28,11 @@ struct RepairOptions {
   /// is repaired as well, where a header is intact. Its index of keys is not salvaged but made
   /// again by the next open. A finding's key is the caller's.
   std::shared_ptr<const Comparator> comparator;
+  /// Folder of the tier that the new pool is to have, empty or not there yet; with it,
+  /// Options::pool.max_bytes must be set. Empty: all goes into the new pool. That of the damaged
+  /// pool is Options::tier.path: it is read, and not changed; where that is empty, what it has is
+  /// left out, and a finding says so.
+  std::string new_tier;
   /// Called now and then with the share done, 0 to 1; may be empty.
   std::function<void(double share)> progress;
 };
@@ -48,13 +53,14 @@ struct RepairFinding {
 
 /// What DB::Repair salvaged and what it could not.
 struct RepairReport {
-  uint64_t segments = 0;     ///< files that were read
-  uint64_t chunk_bytes = 0;  ///< of the damaged pool
-  uint64_t chunks = 0;       ///< chunks of entries that were read
-  uint64_t entries = 0;      ///< intact entries found, all versions, obsolete ones included
-  uint64_t records = 0;      ///< keys in the new pool
-  uint64_t bytes = 0;        ///< of their keys and values
-  uint64_t unreadable = 0;   ///< bytes the medium refused to read
+  uint64_t segments = 0;      ///< files that were read
+  uint64_t chunk_bytes = 0;   ///< of the damaged pool
+  uint64_t chunks = 0;        ///< chunks of entries that were read
+  uint64_t entries = 0;       ///< intact entries found, all versions, obsolete ones included
+  uint64_t records = 0;       ///< keys in the new pool
+  uint64_t tier_records = 0;  ///< those of them whose value was in the damaged pool's tier
+  uint64_t bytes = 0;         ///< of their keys and values
+  uint64_t unreadable = 0;    ///< bytes the medium refused to read
   std::vector<RepairFinding> findings;
 
   /// Findings behind which data may be lost.

@@ -165,10 +165,16 @@ struct Statistics {
   uint64_t lookup_cache_misses = 0;    ///< gets that asked it and had to go on to the tables
   uint64_t second_chance_entries = 0;  ///< now: L1 entries in the second-chance cache
   uint64_t memory_bytes = 0;           ///< now: DRAM of memtables, indexes and filters
-  uint64_t memory_budget_bytes = 0;
-  uint64_t pool_bytes = 0;       ///< now: bytes of all segments
-  uint64_t pool_used_bytes = 0;  ///< now: bytes of allocated chunks
-  uint64_t pool_max_bytes = 0;   ///< 0: no limit of its own
+  uint64_t memory_budget_bytes = 0;    ///< now: what that may grow to; a share, of shared resources
+  uint64_t pool_bytes = 0;             ///< now: bytes of all segments
+  uint64_t pool_used_bytes = 0;        ///< now: bytes of allocated chunks
+  uint64_t pool_max_bytes = 0;         ///< 0: no limit of its own
+  /// Now: bytes that its files take on the file system (st_blocks), holes not among them; 0: not
+  /// known.
+  uint64_t pool_allocated_bytes = 0;
+  uint64_t pool_hole_bytes = 0;     ///< now: of free chunks whose pages were given back, or may be
+  uint64_t given_back_bytes = 0;    ///< since the open, by holes in the files
+  uint64_t holes_filled_bytes = 0;  ///< since the open, asked for again
   /// Now: what the pool's bytes are used for; all but the last sum up to pool_bytes. Obsolete is
   /// what merges and overwrites have left in chunks that still hold something live, with the room
   /// that was left unused there; what becomes obsolete in a log or in L0 is known once it is
@@ -184,6 +190,13 @@ struct Statistics {
   uint64_t other_bytes = 0;      ///< headers, redo records, indexes
   uint64_t pool_free_bytes = 0;  ///< free chunks
   uint64_t retired_bytes = 0;    ///< of these: given back once readers and snapshots have left
+  uint64_t tier_bytes = 0;       ///< now: of the tier, on its device
+  uint64_t tier_entries = 0;     ///< now: keys and deletes; a key that went again counts twice
+                                 ///< until RocksDB has put its versions together
+  uint64_t tier_gets = 0;        ///< gets that came to the tier
+  uint64_t tier_gets_found = 0;  ///< those of them that it had a value for
+  uint64_t tier_moved_entries = 0;  ///< from the pool to the tier
+  uint64_t tier_moved_bytes = 0;    ///< keys and values of these
   uint64_t last_sequence = 0;
   uint64_t snapshots = 0;  ///< now: live snapshots and iterators
 
@@ -263,6 +276,10 @@ struct PoolInfo {
   std::string flush_instruction;  ///< clwb, clflushopt, clflush, none or msync
   uint64_t chunk_bytes = 0;
   uint64_t pool_bytes = 0;
+  uint64_t allocated_bytes = 0;  ///< that its files take on the file system (st_blocks)
+  /// Why pages of free chunks are not given back to the file system there; empty: they are, unless
+  /// the options of the process that writes say otherwise.
+  std::string why_no_holes;
   uint64_t segments = 0;
   uint64_t chunks = 0;
   uint64_t chunks_free = 0;
@@ -273,10 +290,11 @@ struct PoolInfo {
   uint64_t l0_entries = 0;         ///< of `entries`
   std::vector<RegionInfo> regions;
   ListKind list_kind = ListKind::kOblivious;  ///< with several regions: how lists lead through them
-  bool clean = false;                         ///< closed in order after the last write
-  bool in_use = false;                        ///< a process has it open
-  bool in_use_for_reading = false;            ///< some have, and none of them for writing
-  int64_t in_use_by_pid = 0;                  ///< one of them; 0 when unknown
+  std::string tier;     ///< where its tier was when it was opened to write last; empty: it has none
+  bool clean = false;   ///< closed in order after the last write
+  bool in_use = false;  ///< a process has it open
+  bool in_use_for_reading = false;  ///< some have, and none of them for writing
+  int64_t in_use_by_pid = 0;        ///< one of them; 0 when unknown
   /// What becomes of the pool when power is lost: the worst of its regions' devices.
   PowerLoss power_loss = PowerLoss::kUnknown;
   std::string promise;  ///< what an acknowledged write survives, in a sentence

@@ -16,7 +16,7 @@ import sys
 
 OUTSIDE = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "examples/README.md",
            "bindings/python/README.md", "bindings/java/README.md",
-           "bindings/java/kafka/README.md", "hadoop/README.md")
+           "bindings/java/kafka/README.md", "bindings/java/rheakv/README.md", "hadoop/README.md")
 OUTSIDE_FOLDERS = ("hadoop/docs",)
 LANGUAGES = {".h": "cpp", ".cc": "cpp", ".c": "c", ".py": "python", ".sh": "bash", ".java": "java",
              ".toml": "toml", ".json": "json"}

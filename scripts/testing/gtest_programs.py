@@ -28,6 +28,10 @@ _EVENT = re.compile(r"\[ (?:     RUN|RUN     ) \] (?P<run>\S+)\s*$"
                     re.MULTILINE)
 
 
+# A sanitizer's error exits with 1, as a program does whose tests failed.
+_IN_IT = "the program ended in the middle of this test"
+
+
 @dataclasses.dataclass
 class Result:
     name: str
@@ -79,9 +83,13 @@ def in_groups(names, alone=False):
     return groups
 
 
-def read_output(names, output, ended, why):
-    """The results of the tests that a process has begun, of its output. `ended`: it came to its own
-    end; else the test that was running has failed, and `why` says how."""
+# GoogleTest's last words.
+_SUMMARY = re.compile(r"^\[==========\] \d+ tests? .*ran\.", re.MULTILINE)
+
+
+def read_output(names, output, why):
+    """The results of the tests that a process has begun, of its output. A process that says nothing
+    at its end did not come to it: then the test that was running has failed, and `why` says how."""
     wanted, results, running, begin = set(names), {}, None, 0
     for event in _EVENT.finditer(output):
         found = event.groupdict()
@@ -96,8 +104,8 @@ def read_output(names, output, ended, why):
                 results[found[kind]] = Result(found[kind], outcome,
                                               int(found[kind + "_ms"]) / 1000, text)
                 running = None
-    if running is not None and not ended:
-        results[running] = Result(running, "failed", 0.0, output[begin:] + f"\n{why}")
+    if running is not None and (why or not _SUMMARY.search(output)):
+        results[running] = Result(running, "failed", 0.0, output[begin:] + f"\n{why or _IN_IT}")
     return results
 
 
@@ -151,7 +159,7 @@ class Runner:
             output.seek(0)
             text = output.read().decode(errors="replace")
         why = why or how_it_ended(code)
-        results = read_output(names, text, ended=not why, why=why)
+        results = read_output(names, text, why)
         if why and not any(result.outcome == "failed" for result in results.values()):
             # It died between tests, or after the last one: that is a failure of somebody.
             missing = [name for name in names if name not in results] or names[-1:]

@@ -166,7 +166,8 @@ Row RegionPathsRow() {
 
 std::vector<Row> PoolRows() {
   return {
-      Plain("pool.initial_bytes", kBytes, "size of a new pool; it grows online",
+      Plain("pool.initial_bytes", kBytes,
+            "size of a new pool; it grows online, and gives what stays free beyond back",
             BRAID_FIELD(pool.initial_bytes)),
       Plain("pool.max_bytes", "bytes; 0: as far as the device goes", "the pool never grows beyond",
             BRAID_FIELD(pool.max_bytes)),
@@ -249,8 +250,6 @@ std::vector<Row> MergeRows() {
       Plain("compaction.recluster_share", "a share, 0 to 0.9; 0: never",
             "parts of L1 with more entries out of order in memory are copied into order",
             BRAID_FIELD(compaction.recluster_share)),
-      Plain("compaction.recluster_min_entries", kCount, "a smaller L1 is left as it is",
-            BRAID_FIELD(compaction.recluster_min_entries)),
   };
 }
 
@@ -269,6 +268,18 @@ std::vector<Row> LevelRows() {
             "bytes after which a persistent memtable is full",
             BRAID_FIELD(levels.persistent_bytes)),
   };
+}
+
+/// A folder; none: "".
+Row TierRow() {
+  Row row{
+      {"tier.path", "a folder", "", "a RocksDB database for what is beyond half of pool.max_bytes"},
+      {}};
+  row.set = [](Options* options, std::string_view text) {
+    options->tier.path.assign(text);
+    return Status::OK();
+  };
+  return row;
 }
 
 std::vector<Row> ReadRows() {
@@ -305,7 +316,8 @@ std::vector<Row> ReadRows() {
 const std::vector<Row>& Rows() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (std::vector<Row> part : {PoolRows(), WriteRows(), MergeRows(), LevelRows(), ReadRows()}) {
+    for (std::vector<Row> part :
+         {PoolRows(), WriteRows(), MergeRows(), LevelRows(), ReadRows(), {TierRow()}}) {
       for (Row& row : part) all.push_back(std::move(row));
     }
     return all;

@@ -6,6 +6,8 @@
 #include <bit>
 #include <string>
 
+#include "braid/shared_resources.h"
+
 namespace braid {
 
 const char* MediaClassName(MediaClass media_class) {
@@ -106,9 +108,24 @@ Status CheckLevels(const LevelOptions& levels) {
   return s;
 }
 
+Status CheckTier(const Options& options) {
+  const std::string& path = options.tier.path;
+  if (path.size() > kMaxTierPath) {
+    return Status::InvalidArgument("options.tier.path has " + std::to_string(path.size()) +
+                                   " bytes; a pool has room for " + std::to_string(kMaxTierPath));
+  }
+  if (!path.empty() && options.pool.max_bytes == 0 && !options.read_only) {
+    return Status::InvalidArgument(
+        "options.tier.path needs options.pool.max_bytes: what is beyond half of it goes to the "
+        "tier");
+  }
+  return Status::OK();
+}
+
 /// The caches are a part of what the budget is for.
 Status CheckCaches(const Options& options) {
-  const uint64_t budget = options.memory_budget_bytes;
+  const uint64_t budget = options.resources != nullptr ? options.resources->memory_budget_bytes()
+                                                       : options.memory_budget_bytes;
   const uint64_t lookup = options.cache.lookup_bytes.value_or(0);
   Status s = CheckRange<uint64_t>("cache.lookup_bytes", lookup, 0, budget);
   if (!s.ok()) return s;
@@ -169,6 +186,7 @@ Status Options::Validate() const {
   }
   if (s.ok()) s = CheckLevels(levels);
   if (s.ok()) s = CheckCaches(*this);
+  if (s.ok()) s = CheckTier(*this);
   if (s.ok()) s = CheckRange<uint32_t>("leaf.ranges", leaf.ranges, 0, 1u << 16);
   if (s.ok()) s = CheckRange<uint32_t>("leaf.span", leaf.span, 0, 64);
   return s.ok() ? CheckKinds(*this) : s;

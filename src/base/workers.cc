@@ -41,13 +41,23 @@ std::shared_ptr<Workers> Workers::OfProcess() {
   const MutexLock lock(home->mutex);
   std::shared_ptr<Workers> workers = home->workers.lock();
   if (workers == nullptr) {
-    workers.reset(new Workers);
+    Limits most;
+    most.fill(std::max(2U, std::thread::hardware_concurrency()));
+    workers.reset(new Workers(most));
     home->workers = workers;
   }
   return workers;
 }
 
-Workers::Workers() : watch_([this](void* job) { Wake(static_cast<Job*>(job)); }) {}
+std::shared_ptr<Workers> Workers::WithThreads(size_t threads) {
+  BRAID_CHECK(threads >= kLanes);
+  const size_t flush = std::max<size_t>(threads / 4, 1);
+  const size_t space = std::max<size_t>(threads / 8, 1);
+  return std::shared_ptr<Workers>(new Workers({flush, threads - flush - space, space}));
+}
+
+Workers::Workers(const Limits& most)
+    : most_(most), watch_([this](void* job) { Wake(static_cast<Job*>(job)); }) {}
 
 Workers::~Workers() {
   {
@@ -61,9 +71,12 @@ Workers::~Workers() {
   }
 }
 
-size_t Workers::most_threads() noexcept {
-  static const size_t most = std::max(2U, std::thread::hardware_concurrency());
-  return most;
+size_t Workers::SpareThreads(Lane lane) const noexcept {
+  const MutexLock lock(mutex_);
+  const LaneState& state = lanes_[static_cast<size_t>(lane)];
+  BRAID_DCHECK(state.running <= state.threads.size());
+  const size_t needed = state.running + state.due;
+  return most_threads(lane) - std::min(most_threads(lane), needed);
 }
 
 size_t Workers::threads() const noexcept {
@@ -75,17 +88,17 @@ size_t Workers::threads() const noexcept {
 
 void Workers::StartThread(Lane lane) {
   LaneState& state = lanes_[static_cast<size_t>(lane)];
-  state.threads.reserve(most_threads());
+  state.threads.reserve(most_threads(lane));
   state.threads.emplace_back([this, lane] { Loop(lane); });
 }
 
 /// One more, if so many jobs need it.
 void Workers::StartThreadFor(Lane lane, size_t jobs) {
   const size_t threads = lanes_[static_cast<size_t>(lane)].threads.size();
-  if (threads < std::min(jobs, most_threads())) StartThread(lane);
+  if (threads < std::min(jobs, most_threads(lane))) StartThread(lane);
 }
 
-void Workers::Add(Job* job, Lane lane) {
+void Workers::Add(Job* job, Lane lane, bool rests) {
   Job::Queue node;
   node.emplace(Clock::time_point{}, job);
   const MutexLock lock(mutex_);
@@ -104,6 +117,8 @@ void Workers::Add(Job* job, Lane lane) {
   job->woken_ = false;
   job->leaves_ = false;
   ++state.jobs;
+  job->state_ = Job::State::kResting;
+  if (rests) return;
   Enqueue(job, {});
   state.changed.NotifyOne();
 }
@@ -143,14 +158,24 @@ void Workers::Wake(Job* job) noexcept {
 
 /// To run after `pause`.
 void Workers::Enqueue(Job* job, std::chrono::milliseconds pause) noexcept {
+  LaneState& lane = LaneOf(*job);
   job->pause_ = pause;
   job->node_.value().first = Clock::now() + pause;
-  job->place_ = LaneOf(*job).queue.insert(std::move(job->node_)).position;
+  if (pause.count() == 0) {
+    ++lane.due;
+    if (job->IsUrgent()) job->node_.value().first -= kHeadStart;  // invariant 4
+  }
+  job->place_ = lane.queue.insert(std::move(job->node_)).position;
   job->state_ = Job::State::kQueued;
 }
 
 void Workers::Dequeue(Job* job) noexcept {
-  job->node_ = LaneOf(*job).queue.extract(job->place_);
+  LaneState& lane = LaneOf(*job);
+  job->node_ = lane.queue.extract(job->place_);
+  if (job->pause_.count() == 0) {
+    BRAID_DCHECK(lane.due > 0);
+    --lane.due;
+  }
   job->state_ = Job::State::kResting;
 }
 
@@ -174,6 +199,7 @@ Workers::Job* Workers::TakeOrWait(LaneState* lane) noexcept {
   Job* const job = first.second;
   Dequeue(job);
   job->state_ = Job::State::kRunning;
+  ++lane->running;
   job->woken_ = false;
   return job;
 }
@@ -185,6 +211,7 @@ void Workers::RunJob(Job* job) noexcept {
   job->is_watched_ = next.word != nullptr && watch_.Add(job, next.word, next.seen);
   if (next.word != nullptr && !job->is_watched_) next = Next::After(kLookAtWord);
   mutex_.lock();
+  --LaneOf(*job).running;
   job->state_ = Job::State::kResting;
   if (job->leaves_) {
     left_.NotifyAll();

@@ -1,11 +1,15 @@
-// Purpose: the threads that do the background work of all databases of a process: few, however many
-// databases there are, and asleep while none of them has work.
+// Purpose: the threads that do the background work of several databases, of all of a process or of
+// those that share a SharedResources: few, however many databases there are, and asleep while none
+// of them has work.
 // Thread safety: any thread; a job runs on one thread at a time.
 // Invariants:
 //   1. A job runs once more after each Wake that came after its last Run began.
 //   2. After Remove a job is not touched any more.
 //   3. A lane whose threads all run jobs has another one, up to most_threads(), if it has other
 //      jobs: no job waits for one of another database while a processor is idle.
+//   4. Jobs that are due run in the order in which they came to be so, a step each, so that each
+//      database has its turn. Urgent ones go before those that have waited for less than
+//      kHeadStart, and so keep nobody waiting forever.
 // Persistence: none. A forked process creates its own threads and does not touch those of its
 // parent.
 #pragma once
@@ -29,6 +33,9 @@ class Workers {
   using Clock = std::chrono::steady_clock;
   /// What never waits for each other: a flush for a merge, or either for space that is given back.
   enum class Lane : uint8_t { kFlush, kMerge, kSpace, kCount };
+  static constexpr size_t kLanes = static_cast<size_t>(Lane::kCount);
+  /// Short, as each step of a database beside an urgent one may wait for so long.
+  static constexpr std::chrono::milliseconds kHeadStart{50};
 
   /// When a job is to run again; in any case after a Wake.
   struct Next {
@@ -55,6 +62,8 @@ class Workers {
     virtual ~Job() = default;
     /// One piece of its work. Not within a read section, nor with a lock held.
     virtual Next Run() noexcept = 0;
+    /// Whether others wait for what it does. Asked with the lock held: some loads, no lock.
+    virtual bool IsUrgent() const noexcept { return false; }
 
    private:
     friend class Workers;
@@ -73,17 +82,24 @@ class Workers {
 
   /// Those of this process. They end with the last who holds them. Throws std::bad_alloc.
   static std::shared_ptr<Workers> OfProcess();
+  /// Others, `threads` of them at most, kLanes at least: a quarter for flushes, an eighth for
+  /// space, the rest for merges. Throws std::bad_alloc.
+  static std::shared_ptr<Workers> WithThreads(size_t threads);
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
   ~Workers();
 
-  /// Runs `job` from now on. Throws std::bad_alloc, or std::system_error without a thread for it.
-  void Add(Job* job, Lane lane);
+  /// Runs `job` from now on, or, if it `rests`, once it is woken. Throws std::bad_alloc, or
+  /// std::system_error without a thread for it.
+  void Add(Job* job, Lane lane, bool rests = false);
   /// Returns when it is not running, nor will be. Not by the job itself.
   void Remove(Job* job) noexcept;
   /// Nothing for a job that was not added, or has been removed. A lock, and no memory.
   void Wake(Job* job) noexcept;
 
-  /// Of a lane.
-  static size_t most_threads() noexcept;
+  size_t most_threads(Lane lane) const noexcept { return most_[static_cast<size_t>(lane)]; }
+  /// How many threads of a lane no job needs now, those included that were not made yet.
+  size_t SpareThreads(Lane lane) const noexcept;
   /// How many there are now, those that watch words included.
   size_t threads() const noexcept;
 
@@ -94,10 +110,13 @@ class Workers {
     std::vector<std::thread> threads;
     size_t idle = 0;
     size_t jobs = 0;
+    size_t due = 0;      // jobs of the queue that are to run at once
+    size_t running = 0;  // jobs
   };
   struct Home;
+  using Limits = std::array<size_t, kLanes>;
 
-  Workers();
+  explicit Workers(const Limits& most);
   LaneState& LaneOf(const Job& job) noexcept BRAID_REQUIRES(mutex_) {
     return lanes_[static_cast<size_t>(job.lane_)];
   }
@@ -109,8 +128,9 @@ class Workers {
   void Enqueue(Job* job, std::chrono::milliseconds pause) noexcept BRAID_REQUIRES(mutex_);
   void Dequeue(Job* job) noexcept BRAID_REQUIRES(mutex_);
 
+  const Limits most_;
   mutable Mutex mutex_;
-  std::array<LaneState, static_cast<size_t>(Lane::kCount)> lanes_ BRAID_GUARDED_BY(mutex_);
+  std::array<LaneState, kLanes> lanes_ BRAID_GUARDED_BY(mutex_);
   CondVar left_;  // a job that leaves_ has ended its Run
   bool stopping_ BRAID_GUARDED_BY(mutex_) = false;
   // Its lock may be held when mutex_ is taken, not the other way round.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -128,8 +129,114 @@ TEST(WorkersTest, ManyJobsShareFewThreadsInTurn) {
     workers->Add(jobs.back().get(), Lane::kFlush);
   }
   for (const auto& job : jobs) job->Await(50);
-  EXPECT_LE(workers->threads(), Workers::most_threads());
+  EXPECT_LE(workers->threads(), workers->most_threads(Lane::kFlush));
   for (const auto& job : jobs) workers->Remove(job.get());
+}
+
+/// Does nothing else until it may end; then those that were added run.
+class Obstacle {
+ public:
+  Obstacle(Workers* workers, Lane lane) : workers_(workers) {
+    workers_->Add(&job_, lane);
+    job_.Await(1);
+  }
+  ~Obstacle() { workers_->Remove(&job_); }
+  void End() { may_end_.set_value(); }
+
+ private:
+  Workers* const workers_;
+  std::promise<void> may_end_;
+  CountedJob job_{[this](int) {
+    may_end_.get_future().wait();
+    return Next::WhenWoken();
+  }};
+};
+
+TEST(WorkersTest, ThoseWithALimitKeepToIt) {
+  for (const size_t threads : {3u, 4u, 8u, 20u}) {
+    const auto workers = Workers::WithThreads(threads);
+    EXPECT_EQ(workers->most_threads(Lane::kFlush) + workers->most_threads(Lane::kMerge) +
+                  workers->most_threads(Lane::kSpace),
+              threads);
+    std::vector<std::unique_ptr<CountedJob>> jobs;
+    for (int i = 0; i < 60; ++i) {
+      jobs.push_back(std::make_unique<CountedJob>([](int) { return Next::Now(); }));
+      workers->Add(jobs.back().get(), static_cast<Lane>(i % 3));
+    }
+    for (const auto& job : jobs) job->Await(20);
+    EXPECT_LE(workers->threads(), threads);
+    EXPECT_GE(workers->threads(), 3u);
+    for (const auto& job : jobs) workers->Remove(job.get());
+  }
+}
+
+/// Writes its name down when it runs.
+class NamedJob final : public Workers::Job {
+ public:
+  NamedJob(char name, bool urgent, Mutex* mutex, std::string* order)
+      : name_(name), urgent_(urgent), mutex_(*mutex), order_(*order) {}
+  Next Run() noexcept override {
+    const MutexLock lock(mutex_);
+    order_ += name_;
+    return Next::WhenWoken();
+  }
+  bool IsUrgent() const noexcept override { return urgent_; }
+
+ private:
+  const char name_;
+  const bool urgent_;
+  Mutex& mutex_;
+  std::string& order_;
+};
+
+TEST(WorkersTest, AnUrgentJobGoesFirstButNotForEver) {
+  const auto workers = Workers::WithThreads(3);
+  Mutex mutex;
+  std::string order;
+  Obstacle obstacle(workers.get(), Lane::kMerge);
+  const auto begin = Workers::Clock::now();
+  NamedJob waits('w', false, &mutex, &order);
+  NamedJob second('s', false, &mutex, &order);
+  NamedJob urgent('u', true, &mutex, &order);
+  NamedJob late('l', true, &mutex, &order);
+  workers->Add(&waits, Lane::kMerge);
+  workers->Add(&second, Lane::kMerge);
+  workers->Add(&urgent, Lane::kMerge);
+  const bool is_slow = Workers::Clock::now() - begin > Workers::kHeadStart / 2;
+  // Now the first two have waited for longer than what comes is ahead of.
+  std::this_thread::sleep_for(Workers::kHeadStart + milliseconds(100));
+  workers->Add(&late, Lane::kMerge);
+  obstacle.End();
+  for (size_t runs = 0; runs < 4;) {
+    std::this_thread::sleep_for(milliseconds(1));
+    const MutexLock lock(mutex);
+    runs = order.size();
+  }
+  for (NamedJob* job : {&waits, &second, &urgent, &late}) workers->Remove(job);
+  if (is_slow) GTEST_SKIP() << "the machine is too busy to add three jobs in time";
+  EXPECT_EQ(order, "uwsl");
+}
+
+TEST(WorkersTest, ThreadsThatOtherJobsNeedAreNotSpare) {
+  const auto workers = Workers::WithThreads(8);
+  const size_t most = workers->most_threads(Lane::kMerge);
+  ASSERT_EQ(most, 5u);
+  EXPECT_EQ(workers->SpareThreads(Lane::kMerge), most) << "they are made when they are needed";
+  CountedJob rests([](int) { return Next::WhenWoken(); });
+  workers->Add(&rests, Lane::kMerge, true);
+  EXPECT_EQ(workers->SpareThreads(Lane::kMerge), most);
+  EXPECT_EQ(rests.runs(), 0);
+  std::vector<std::unique_ptr<Obstacle>> obstacles;
+  for (size_t i = 1; i <= most; ++i) {
+    obstacles.push_back(std::make_unique<Obstacle>(workers.get(), Lane::kMerge));
+    EXPECT_EQ(workers->SpareThreads(Lane::kMerge), most - i);
+  }
+  workers->Wake(&rests);
+  EXPECT_EQ(workers->SpareThreads(Lane::kMerge), 0u);
+  for (const auto& obstacle : obstacles) obstacle->End();
+  rests.Await(1);
+  obstacles.clear();
+  workers->Remove(&rests);
 }
 
 TEST(WorkersTest, AWordThatAnotherProcessChangesWakes) {

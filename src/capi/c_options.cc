@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/no_throw.h"
 #include "braid/version.h"
 #include "capi/handles.h"
 
@@ -104,6 +105,10 @@ void braid_options_set_memory_budget(braid_options_t* options, uint64_t bytes) {
   options->budget_is_set = true;
 }
 
+void braid_options_set_resources(braid_options_t* options, braid_resources_t* resources) {
+  options->rep.resources = resources != nullptr ? resources->rep : nullptr;
+}
+
 void braid_options_set_max_size(braid_options_t* options, uint64_t bytes) {
   options->rep.pool.max_bytes = bytes;
 }
@@ -170,6 +175,31 @@ braid_logger_t* braid_logger_create(void* state, void (*destructor)(void*),
 }
 
 void braid_logger_destroy(braid_logger_t* logger) { delete logger; }
+
+braid_resources_t* braid_resources_create(uint64_t memory_budget, uint32_t background_threads,
+                                          char** errptr) {
+  std::unique_ptr<braid_resources_t> made;
+  braid::capi::Guard(errptr, [&]() -> braid::Status {
+    auto resources = braid::SharedResources::Create(
+        {.memory_budget_bytes = memory_budget, .background_threads = background_threads});
+    if (!resources.ok()) return resources.status();
+    made.reset(new braid_resources_t{std::move(resources).value()});
+    return braid::Status::OK();
+  });
+  return made.release();
+}
+
+void braid_resources_destroy(braid_resources_t* resources) { delete resources; }
+
+void braid_resources_usage(const braid_resources_t* resources, uint64_t* memory_bytes,
+                           uint64_t* databases) {
+  const auto looked = braid::base::CatchToStatus([&] {
+    const braid::SharedUsage usage = resources->rep->Usage();
+    if (memory_bytes != nullptr) *memory_bytes = usage.memory_bytes;
+    if (databases != nullptr) *databases = usage.databases;
+  });
+  (void)looked;
+}
 
 braid_cache_t* braid_cache_create_lru(size_t capacity) {
   return new (std::nothrow) braid_cache_t{capacity};

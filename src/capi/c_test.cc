@@ -46,6 +46,22 @@ class FailingIterator : public Iterator {
   const Mood* mood_;
 };
 
+class FailingTransaction : public Transaction {
+ public:
+  explicit FailingTransaction(const Mood* mood) : mood_(mood) {}
+  Status Get(Slice, std::string*) override { return Answer(*mood_); }
+  Status GetForUpdate(Slice, std::string*) override { return Answer(*mood_); }
+  Status Put(Slice, Slice) override { return Answer(*mood_); }
+  Status Delete(Slice) override { return Answer(*mood_); }
+  Status DeleteRange(std::optional<Slice>, std::optional<Slice>) override { return Answer(*mood_); }
+  const Snapshot* snapshot() const noexcept override { return nullptr; }
+  Status Commit(const WriteOptions&) override { return Answer(*mood_); }
+  void Rollback() noexcept override {}
+
+ private:
+  const Mood* mood_;
+};
+
 class FailingDb : public DB {
  public:
   explicit FailingDb(const Mood* mood) : mood_(mood) {}
@@ -64,6 +80,10 @@ class FailingDb : public DB {
     (void)Answer(*mood_);
     return nullptr;
   }
+  Result<std::unique_ptr<Transaction>> BeginTransaction() override {
+    if (begins_) return std::unique_ptr<Transaction>(new FailingTransaction(mood_));
+    return Answer(*mood_);
+  }
   Status Flush() override { return Answer(*mood_); }
   Status Compact() override { return Answer(*mood_); }
   bool GetProperty(std::string_view, std::string*) override {
@@ -76,9 +96,11 @@ class FailingDb : public DB {
     return Answer(*mood_);
   }
   Status Close() override { return Answer(*mood_); }
+  void BeginTransactionsFromNowOn() { begins_ = true; }
 
  private:
   const Mood* mood_;
+  bool begins_ = false;
 };
 
 class CApiTest : public ::testing::Test {
@@ -137,6 +159,33 @@ TEST_F(CApiTest, EveryCallTurnsAnExceptionIntoAnError) {
     braid_verify(db_, &error_);
     expect_error("verify");
   }
+}
+
+TEST_F(CApiTest, CallsOfATransactionTurnAnExceptionIntoAnError) {
+  EXPECT_EQ(braid_begin_transaction(db_, &error_), nullptr);
+  EXPECT_NE(TakeError().find("out of memory"), std::string::npos);
+  static_cast<FailingDb*>(db_->rep.get())->BeginTransactionsFromNowOn();
+  braid_transaction_t* transaction = braid_begin_transaction(db_, &error_);
+  ASSERT_NE(transaction, nullptr);
+  for (Mood mood : {Mood::kBadAlloc, Mood::kException, Mood::kOther, Mood::kCorruption}) {
+    mood_ = mood;
+    auto expect_error = [&](const char* call) { EXPECT_NE(TakeError(), "") << call; };
+    size_t length = 9;
+    EXPECT_EQ(braid_transaction_get(transaction, "k", 1, &length, &error_), nullptr);
+    EXPECT_EQ(length, 0u);
+    expect_error("get");
+    EXPECT_EQ(braid_transaction_get_for_update(transaction, "k", 1, &length, &error_), nullptr);
+    expect_error("get for update");
+    braid_transaction_put(transaction, "k", 1, "v", 1, &error_);
+    expect_error("put");
+    braid_transaction_delete(transaction, "k", 1, &error_);
+    expect_error("delete");
+    braid_transaction_delete_range(transaction, nullptr, 0, nullptr, 0, &error_);
+    expect_error("delete range");
+    EXPECT_EQ(braid_transaction_commit(transaction, write_, &error_), 0);
+    expect_error("commit");
+  }
+  braid_transaction_destroy(transaction);
 }
 
 TEST_F(CApiTest, CallsWithoutErrptrSwallowAnException) {

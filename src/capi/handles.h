@@ -14,6 +14,8 @@
 
 #include "braid/c.h"
 #include "braid/db.h"
+#include "braid/shared_resources.h"
+#include "braid/transaction.h"
 
 struct braid_t {
   std::unique_ptr<braid::DB> rep;
@@ -47,6 +49,16 @@ struct braid_writebatch_t {
     rep.Clear();
     refusal = why;
   }
+};
+
+struct braid_transaction_t {
+  std::unique_ptr<braid::Transaction> rep;
+  braid_snapshot_t snapshot;  // of its begin; goes first, as it belongs to `rep`
+};
+
+struct braid_event_listener_t {
+  /// Shared with the options and databases that use it; the last one calls the destructor.
+  std::shared_ptr<braid::EventListener> rep;
 };
 
 struct braid_comparator_t {
@@ -84,6 +96,11 @@ struct braid_options_t {
   std::shared_ptr<const braid::KeyOrder> order;  // null: bytes
   std::shared_ptr<const braid::Comparator> comparator;
   bool out_of_memory = false;  // a setter could not keep its value; braid_open reports it
+};
+
+struct braid_resources_t {
+  /// Shared with the options and databases that use it.
+  std::shared_ptr<braid::SharedResources> rep;
 };
 
 struct braid_readoptions_t {

@@ -56,7 +56,12 @@ Result<bool> KeptDropper::Part(const index::SkipList& list) {
   Merger& merger = *store_.merger;
   const index::LiveViews views = store_.views->Collect();
   Result<merge::KeptPart> part = base::CatchToStatus([&] {
-    return merge::SurveyKept(list, store_.indexes->walk_tree(), pass_.from(), kDropSlice, views);
+    std::function<bool(std::string_view)> hides_below;
+    if (store_.tier != nullptr) {
+      hides_below = [this](std::string_view key) { return store_.tier->store().MayHold(key); };
+    }
+    return merge::SurveyKept(list, store_.indexes->walk_tree(), pass_.from(), kDropSlice, views,
+                             hides_below);
   });
   // Nothing is begun: without memory it can wait.
   if (part.status().IsOutOfMemory()) return false;

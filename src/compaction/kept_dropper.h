@@ -19,6 +19,7 @@ class KeptDropper {
     level::ViewRegistry* views;
     TableIndexes* indexes;
     Merger* merger;
+    const tier::Tier* tier;  // may be null
   };
 
   explicit KeptDropper(const Store& store) noexcept : store_(store) {}

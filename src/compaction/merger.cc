@@ -37,6 +37,10 @@ std::unique_ptr<merge::MergeJob> Merger::NewJob(const level::VersionSet::Locked&
       &pool_, &versions.manifest(), std::move(source), std::move(target),
       is_bottom ? store_.indexes->tree() : nullptr, store_.options->compaction);
   if (!is_bottom) return job;
+  if (store_.tier != nullptr) {
+    job->SetBelow(
+        [tier = store_.tier](std::string_view key) { return tier->store().MayHold(key); });
+  }
   const merge::TargetTree trees = store_.indexes->MergeTarget();
   job->SetNextTree(trees.next, trees.next_min_height);
   return job;
@@ -218,6 +222,11 @@ bool Merger::TakeSlot(CopySlot* slot) {
   return true;
 }
 
+void Merger::ReturnSlot(const CopySlot& slot) {
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  versions.manifest().ReturnHead(slot.head);
+}
+
 Result<bool> Merger::CommitCopies(const CopySlot& slot, Result<format::TableRecord> copies) {
   BRAID_DCHECK(!copies.ok() || (copies->id == slot.table_id && copies->head == slot.head));
   BRAID_DCHECK(!copies.ok() || (copies->flags & format::kTableOfCopies) != 0);
@@ -295,10 +304,12 @@ Status Merger::MergeCopies(const Copies& what) {
     job = NewJob(versions, std::move(copies), versions.bottom());
     job->SetMoved(what.moved);
     job->SetRevisited(what.revisited);
+    if (what.takes_out) job->TakeOut();
     if (what.are_borders && what.revisited == nullptr) job->BringBorders();
     if (Status s = job->Begin(open_[copies_id]); !s.ok()) return s;
   }
-  if (Status s = Run(job.get(), copies_id, !what.are_borders); !s.ok()) return s;
+  const bool counts = !what.are_borders && !what.takes_out;
+  if (Status s = Run(job.get(), copies_id, counts); !s.ok()) return s;
   {
     const level::VersionSet::Locked versions = store_.versions->Lock();
     if (pool_.failed()) return pool_.FaultStatus();

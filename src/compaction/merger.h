@@ -34,6 +34,7 @@
 #include "level/view_registry.h"
 #include "merge/kept_versions.h"
 #include "merge/merge_job.h"
+#include "tier/tier.h"
 
 namespace braid::compaction {
 
@@ -52,6 +53,7 @@ class Merger {
     const level::MemoryBudget* budget;
     const engine::WriteErrors* errors;
     engine::BackgroundLimit* limit;
+    const tier::Tier* tier;         // may be null
     const std::atomic<bool>* stop;  // a merge that is under way ends with its batch, and stays open
   };
   /// Where a table of copies is made.
@@ -70,6 +72,8 @@ class Merger {
     const std::vector<index::Replacement>* moved = nullptr;
     /// There are no copies, but these keys are looked at again.
     const std::vector<uint64_t>* revisited = nullptr;
+    /// Those keys go with all their versions: the tier has them.
+    bool takes_out = false;
     /// Of a group of merges; those that are revisited go.
     bool are_borders = false;
   };
@@ -109,6 +113,8 @@ class Merger {
   /// The same without copies: a merge that only looks at keys again (FinishCopies). What it drops
   /// is known to a recovery by its redo records, as what any other merge does. Errors end writes.
   Status CommitNoCopies(const CopySlot& slot);
+  /// What TakeSlot gave is not used after all.
+  void ReturnSlot(const CopySlot& slot);
   /// Finishes the merge of copies that has begun, even if it began before a crash. False when there
   /// is none, or it was stopped. Errors end writes.
   Result<bool> FinishCopies(const Copies& copies);

@@ -32,7 +32,7 @@ void Fill(test::StoreParts* parts, int keys) {
 
 TEST(ReclustererTest, WhatIsScatteredIsBroughtIntoTheOrderOfKeys) {
   test::StoreParts parts([](Options* options) {
-    options->compaction.recluster_min_entries = 100;
+    options->compaction.recluster_share = 0.25;
     options->log.kind = LogKind::kIndexUnified;  // or the flush would bring the order
   });
   Fill(&parts, 8000);
@@ -55,7 +55,7 @@ TEST(ReclustererTest, WhatIsScatteredIsBroughtIntoTheOrderOfKeys) {
 /// What a pass moves of an L1 that `runs` flushes have made, each of every `runs`th key.
 uint64_t MovedOfRuns(int runs) {
   test::StoreParts parts([](Options* options) {
-    options->compaction.recluster_min_entries = 100;
+    options->compaction.recluster_share = 0.25;
     options->log.kind = LogKind::kBySize;
   });
   for (int run = 0; run < runs; ++run) {

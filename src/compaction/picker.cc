@@ -12,13 +12,15 @@ namespace braid::compaction {
 
 namespace {
 
-// Reclustering before collecting: it empties the chunks that a collection would copy from.
-constexpr Action kAtLeisure[] = {Action::kIndex,  Action::kRemakeIndex, Action::kFillLookups,
-                                 Action::kCount,  Action::kDrop,        Action::kRecluster,
-                                 Action::kCollect};
+// Reclustering before collecting: it empties the chunks that a collection would copy from. Filling
+// the tier before both: what has gone need not be copied.
+constexpr Action kAtLeisure[] = {Action::kIndex,     Action::kRemakeIndex, Action::kFillLookups,
+                                 Action::kCount,     Action::kDrop,        Action::kFillTier,
+                                 Action::kRecluster, Action::kCollect};
 constexpr Action kOfIndexPhase[] = {Action::kIndex, Action::kRemakeIndex, Action::kFillLookups,
                                     Action::kCount};
 constexpr Action kOfDropPhase[] = {Action::kDrop};
+constexpr Action kOfTierPhase[] = {Action::kFillTier};
 constexpr Action kOfReclusterPhase[] = {Action::kRecluster};
 constexpr Action kOfCollectPhase[] = {Action::kCollect};
 constexpr Action kOfRoomPhase[] = {Action::kMakeRoom};
@@ -29,6 +31,8 @@ std::span<const Action> ActionsOf(Phase phase) {
       return kOfIndexPhase;
     case Phase::kDrop:
       return kOfDropPhase;
+    case Phase::kFillTier:
+      return kOfTierPhase;
     case Phase::kRecluster:
       return kOfReclusterPhase;
     case Phase::kCollect:
@@ -49,9 +53,10 @@ Plan Of(Action action) {
 }
 
 /// The first that has not come to nothing yet.
-Plan FirstOf(std::span<const Action> actions, const ActionSet& tried, Action otherwise) {
-  const auto next = std::find_if(actions.begin(), actions.end(),
-                                 [&](Action action) { return !tried.Has(action); });
+Plan FirstOf(std::span<const Action> actions, const StoreFacts& facts, Action otherwise) {
+  const auto next = std::find_if(actions.begin(), actions.end(), [&](Action action) {
+    return !facts.tried.Has(action) && (action != Action::kFillTier || facts.has_tier);
+  });
   return Of(next == actions.end() ? otherwise : *next);
 }
 
@@ -208,9 +213,9 @@ Plan Pick(const StoreFacts& facts, const CompactionOptions& options) {
       Plan down = may_merge ? PickDown(facts) : Plan{};
       return down.action == Action::kMerge ? down : Of(Action::kNextPhase);
     }
-    return FirstOf(ActionsOf(*facts.phase), facts.tried, Action::kNextPhase);
+    return FirstOf(ActionsOf(*facts.phase), facts, Action::kNextPhase);
   }
-  return FirstOf(kAtLeisure, facts.tried, Action::kNothing);
+  return FirstOf(kAtLeisure, facts, Action::kNothing);
 }
 
 bool TakesTooMuch(const SpaceFacts& facts) noexcept {
@@ -229,7 +234,7 @@ std::string Plan::ToString() const {
   static constexpr const char* kNames[] = {
       "nothing",      "merge",        "finish-copies", "mark-originals", "index",
       "remake-index", "fill-lookups", "count",         "drop",           "recluster",
-      "collect",      "make-room",    "next-phase"};
+      "collect",      "make-room",    "fill-tier",     "next-phase"};
   static_assert(std::size(kNames) == static_cast<size_t>(Action::kNextPhase) + 1);
   std::string text = kNames[static_cast<size_t>(action)];
   if (action != Action::kMerge) return text;

@@ -31,6 +31,7 @@ enum class Action : uint8_t {
   kRecluster,      ///< a part of the last level, into the order of its keys
   kCollect,        ///< live entries out of some sparse chunks
   kMakeRoom,       ///< chunks that a large value needs, side by side
+  kFillTier,       ///< a range of the last level, into the tier
   kNextPhase,      ///< the phase of the round is over
 };
 
@@ -75,7 +76,16 @@ class ActionSet {
 
 /// What is done for those who wait for all work, once the tables they wait for are merged. In this
 /// order.
-enum class Phase : uint8_t { kMergeDown, kIndex, kDrop, kRecluster, kCollect, kMakeRoom, kDone };
+enum class Phase : uint8_t {
+  kMergeDown,
+  kIndex,
+  kDrop,
+  kFillTier,
+  kRecluster,
+  kCollect,
+  kMakeRoom,
+  kDone
+};
 
 struct TableFacts {
   uint64_t id = 0;
@@ -105,6 +115,7 @@ struct StoreFacts {
   uint64_t l0_found = 0;                    // tables, when the store was opened
   size_t most_merges = 1;                   // side by side
   bool lacks_index = false;     // a table that lookups go through may get the index it is to have
+  bool has_tier = false;        // that entries may go to
   bool is_granted = false;      // concurrent reader processes keep tables as they are
   bool drain = false;           // somebody waits for all work to be done
   std::optional<Phase> phase;   // of the round for those who wait

@@ -98,7 +98,7 @@ class Facts {
     } else if (name == "merge") {
       options.kind = value == "none" ? MergeKind::kNone : MergeKind::kCopy;
     } else if (name == "phase") {
-      facts.phase = static_cast<Phase>(std::string("midack").find(value));
+      facts.phase = static_cast<Phase>(std::string("midtack").find(value));
     } else if (name == "tried") {
       std::istringstream actions(value);
       for (std::string action; std::getline(actions, action, ',');) {
@@ -113,6 +113,8 @@ class Facts {
       facts.lacks_index = true;
     } else if (name == "granted") {
       facts.is_granted = true;
+    } else if (name == "tier") {
+      facts.has_tier = true;
     } else if (name == "finish-all") {
       facts.drain = true;
     } else if (name == "originals") {
@@ -153,6 +155,11 @@ TEST(PickerTest, Plans) {
       {"tried=index,remake-index,fill-lookups,count,drop", "recluster"},
       {"tried=index,remake-index,fill-lookups,count,drop,recluster", "collect"},
       {"tried=index,remake-index,fill-lookups,count,drop,recluster,collect", "nothing"},
+      // The tier before what copies.
+      {"tier tried=index,remake-index,fill-lookups,count", "drop"},
+      {"tier tried=index,remake-index,fill-lookups,count,drop", "fill-tier"},
+      {"tier tried=index,remake-index,fill-lookups,count,drop,fill-tier", "recluster"},
+      {"granted tier tried=index", "nothing"},
       // The oldest table, once there are enough.
       {"l0=4", "merge 11 of L0 into L1, the bottom"},
       {"l0=4 levels=3", "merge 11 of L0 into L1"},
@@ -189,6 +196,9 @@ TEST(PickerTest, Plans) {
       {"phase=i over", "next-phase"},
       {"phase=d", "drop"},
       {"phase=d tried=drop", "next-phase"},
+      {"phase=t", "next-phase"},
+      {"tier phase=t", "fill-tier"},
+      {"tier phase=t tried=fill-tier", "next-phase"},
       {"phase=a", "recluster"},
       {"phase=c", "collect"},
       {"phase=k", "make-room"},

@@ -19,15 +19,22 @@ namespace {
 constexpr uint64_t kPartChunks = 16;
 constexpr uint64_t kFewestPartChunks = 1;
 constexpr uint64_t kBudgetOfAPartChunk = 32u << 20;
+/// Where nobody has chosen a share. A small L1 is in the processor's caches however it lies.
+constexpr double kDefaultShare = 0.25;
+constexpr uint64_t kLeastEntries = 16384;
+
+double ShareOf(const CompactionOptions& options) {
+  return options.recluster_share.value_or(kDefaultShare);
+}
 }  // namespace
 
 /// Whether so much of L1 is new that it is worth a walk over all of it. The first time somebody
 /// asks for all work to be done it is: nothing is known about a pool that was opened.
 bool Reclusterer::WantsPass(const level::PmemTable& l1, const Occasion& occasion) const {
   const CompactionOptions& options = store_.options->compaction;
-  const double share = *options.recluster_share;
+  const double share = ShareOf(options);
   if (share == 0 || *options.kind == MergeKind::kNone) return false;
-  if (l1.entries() < options.recluster_min_entries) return false;
+  if (!options.recluster_share && l1.entries() < kLeastEntries) return false;
   // All originals stay until the last part is done, since each chunk has keys of all parts.
   const pool::PmemPool& pool = *store_.pool;
   const uint64_t used = pool.used_chunks() * pool.chunk_bytes();
@@ -70,7 +77,7 @@ Result<bool> Reclusterer::Part(const index::SkipList& list) {
   if (!part.ok()) return part.status();
   base::MemoryCharge charge(&pool->memory_users());
   charge.Set(part->movable.capacity() * sizeof part->movable[0]);
-  if (part->IsScattered(*store_.options->compaction.recluster_share)) {
+  if (part->IsScattered(ShareOf(store_.options->compaction))) {
     Merger::CopySlot slot;
     if (!store_.merger->TakeSlot(&slot)) return false;
     Result<format::TableRecord> copies = base::CatchToStatus([&]() -> Result<format::TableRecord> {

@@ -69,6 +69,8 @@ class TableIndexes {
   }
   /// What merges keep up to date.
   merge::TargetTree MergeTarget() const noexcept;
+  /// Whether the index over L1 covers a part of its entries only, so that it fits.
+  bool IsSparse() const noexcept { return l1_ != nullptr && l1_->min_height() > 1; }
   bool HasIndexOverL1() const noexcept { return l1_ != nullptr; }
   bool HasCache() const noexcept { return cache_ != nullptr; }
   /// Entries that only views keep, of those that the index over L1 was built from; nothing while it

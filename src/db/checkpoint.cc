@@ -78,12 +78,14 @@ class SnapshotSource final : public RecordSource {
 /// reads is left out.
 Options OptionsOfCheckpoint(const Options& options, const pool::PmemPool& source) {
   Options fresh = options;
+  fresh.tier = {};  // everything is to be in the checkpoint
   fresh.create_if_missing = true;
   fresh.error_if_exists = true;
   fresh.verify_on_open = VerifyOnOpen::kQuick;
   fresh.read_only = false;
   fresh.listener = nullptr;  // its events are the database's, not its copy's
   fresh.background_threads = false;
+  fresh.resources = nullptr;  // of which it would need a part that there may not be
   fresh.memory_budget_bytes = std::min(options.memory_budget_bytes, kMostMemory);
   fresh.cache.index = false;
   fresh.cache.lookup_bytes = 0;
@@ -110,7 +112,8 @@ Status FillCheckpoint(engine::Engine* engine, const Options& fresh, const std::s
   if (snapshot == nullptr) return Status::OutOfMemory();
   const Statistics now = engine->GetStatistics();
   SnapshotSource source(engine, snapshot.get(),
-                        now.memtable_entries + now.l0_entries + now.l1_entries, progress);
+                        now.memtable_entries + now.l0_entries + now.l1_entries + now.tier_entries,
+                        progress);
   Result<std::unique_ptr<DB>> opened =
       OpenNamed(fresh, path, engine->medium()->media().key_order());
   if (!opened.ok()) return opened.status();

@@ -13,6 +13,7 @@
 #include "base/forks.h"
 #include "base/mutex.h"
 #include "base/no_throw.h"
+#include "base/resources.h"
 #include "braid/version.h"
 #include "db/approximate_size.h"
 #include "db/checkpoint.h"
@@ -390,6 +391,7 @@ Result<std::unique_ptr<DB>> MakeHandle(const Options& options, std::unique_ptr<m
                                        const std::string& path = {}) {
   if (Status s = options.Validate(); !s.ok()) return s;
   if (Status s = media::WatchForks(); !s.ok()) return s;
+  if (Status s = base::CheckResources(options); !s.ok()) return s;
   Result<const design::Design*> design = design::FindDesign(options.design);
   if (!design.ok()) return design.status();
   Result<std::shared_ptr<engine::Engine>> engine = (*design)->Make(options, std::move(media));
@@ -421,6 +423,7 @@ Result<std::unique_ptr<DB>> OpenToRead(const Options& options, const std::string
 Result<std::unique_ptr<DB>> OpenPath(const Options& options, const std::string& path,
                                      const std::string& order_name) {
   const base::ActivityScope activity(base::Activity::kOpen);
+  if (Status s = base::CheckResources(options); !s.ok()) return s;
   if (Status s = options.Validate(); !s.ok()) return s;
   if (Result<const design::Design*> design = design::FindDesign(options.design); !design.ok()) {
     return design.status();  // before anything is made at the path

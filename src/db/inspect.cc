@@ -91,6 +91,8 @@ Result<PoolInfo> InspectPath(const std::string& path, const Options& options) {
                                                                       : "msync";
   info.chunk_bytes = header.chunk_bytes;
   info.pool_bytes = facts->pool_bytes;
+  info.allocated_bytes = facts->allocated_bytes;
+  if (const char* why = media::WhyNoHolesAt(path, *found); why != nullptr) info.why_no_holes = why;
   info.segments = header.segments;
   info.chunks = facts->pool_bytes / header.chunk_bytes;
   info.chunks_free = facts->free_chunks;
@@ -99,6 +101,7 @@ Result<PoolInfo> InspectPath(const std::string& path, const Options& options) {
   info.entries = facts->entries;
   info.l0_tables = facts->l0_tables;
   info.l0_entries = facts->l0_entries;
+  info.tier = facts->tier.value_or("");
   if (header.list_kind != 0) info.list_kind = static_cast<ListKind>(header.list_kind);
   for (const pool::RegionFacts& region : facts->regions) {
     info.regions.push_back({region.folder, media::NodeOfFolder(region.folder), region.bytes,

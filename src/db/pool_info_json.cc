@@ -139,6 +139,8 @@ std::string ToJson(const PoolInfo& info) {
   out.Number("in_use_by_pid", info.in_use_by_pid);
   out.Bool("in_use_for_reading", info.in_use_for_reading);
   out.Number("pool_bytes", info.pool_bytes);
+  out.Number("allocated_bytes", info.allocated_bytes);
+  out.Text("why_no_holes", info.why_no_holes);
   out.Number("segments", info.segments);
   out.Number("chunk_bytes", info.chunk_bytes);
   out.Number("chunks", info.chunks);
@@ -148,6 +150,7 @@ std::string ToJson(const PoolInfo& info) {
   out.Number("entries", info.entries);
   out.Number("l0_tables", info.l0_tables);
   out.Number("l0_entries", info.l0_entries);
+  out.Text("tier", info.tier);
   out.Text("lists", info.regions.size() > 1 ? ListKindName(info.list_kind) : "one region");
   out.Open("regions", '[');
   for (const RegionInfo& region : info.regions) {

@@ -21,7 +21,7 @@ class ReclusterTest : public ::testing::Test {
     options_.pool.initial_bytes = 8 << 20;
     options_.log.shards = 1;
     options_.log.kind = LogKind::kIndexUnified;  // or a flush would bring the order
-    options_.compaction.recluster_min_entries = 16;
+    options_.compaction.recluster_share = 0.25;
     Open();
   }
   void Open() {
@@ -126,7 +126,7 @@ TEST_F(ReclusterTest, OffMeansOff) {
 }
 
 TEST_F(ReclusterTest, ASmallL1IsLeftAlone) {
-  options_.compaction.recluster_min_entries = kKeys + 1;
+  options_.compaction.recluster_share.reset();
   Open();
   Fill("a");
   EXPECT_EQ(Reclustered(), 0u);

@@ -73,9 +73,9 @@ Status CheckNewPool(const repair::Salvage& salvage, DB* db, const Progress& prog
   return s;
 }
 
-Status FillNewPool(const Options& options, const repair::Salvage& salvage, const std::string& path,
+Status FillNewPool(const Options& of_new, const repair::Salvage& salvage, const std::string& path,
                    const std::string& order_name, RepairReport* report, const Progress& progress) {
-  Options fresh = options;
+  Options fresh = of_new;
   fresh.create_if_missing = true;
   fresh.error_if_exists = true;
   Result<std::unique_ptr<DB>> opened = OpenNamed(fresh, path, order_name);
@@ -88,6 +88,13 @@ Status FillNewPool(const Options& options, const repair::Salvage& salvage, const
   if (s.ok() && IsComparatorName(order_name)) s = ForgetTree(&db);
   const Status closed = db.Close();
   return s.ok() ? closed : s;
+}
+
+/// The damaged pool's tier is no other pool's.
+Options OptionsOfNew(const Options& options, const RepairOptions& repair_options) {
+  Options fresh = options;
+  fresh.tier.path = repair_options.new_tier;
+  return fresh;
 }
 
 /// The order of the new pool's keys, by name: see RepairOptions::key_order.
@@ -124,6 +131,15 @@ void TellOfTree(RepairFinding* finding) {
   }
 }
 
+Status CheckOptions(const Options& options, const RepairOptions& repair_options) {
+  if (Status s = OptionsOfNew(options, repair_options).Validate(); !s.ok()) return s;
+  if (options.tier.path.empty() || options.tier.path != repair_options.new_tier) {
+    return Status::OK();
+  }
+  return Status::InvalidArgument("the new pool needs a tier of its own: " + options.tier.path +
+                                 " is that of the damaged one");
+}
+
 /// Makes the new pool at `unfinished`. The salvage keeps the damaged pool locked as long as it
 /// lives.
 Result<std::unique_ptr<repair::Salvage>> SalvageInto(const Options& options,
@@ -133,7 +149,8 @@ Result<std::unique_ptr<repair::Salvage>> SalvageInto(const Options& options,
                                                      const RepairOptions& repair_options) {
   RepairOptions reading = repair_options;
   reading.progress = PartOf(repair_options.progress, 0, kRead);
-  Result<std::unique_ptr<repair::Salvage>> salvage = repair::Salvage::Read(damaged, reading);
+  Result<std::unique_ptr<repair::Salvage>> salvage =
+      repair::Salvage::Read(damaged, reading, options.tier.path);
   if (!salvage.ok()) return salvage;
   const KeyOrder* const order = repair_options.key_order.get();
   Result<std::string> order_name = NameOfOrder(**salvage, repair_options);
@@ -144,8 +161,8 @@ Result<std::unique_ptr<repair::Salvage>> SalvageInto(const Options& options,
     if (order != nullptr && finding.key) finding.key = DecodedOrSame(*order, *finding.key);
   }
   if (Status s = RemoveInterrupted(unfinished); !s.ok()) return s;
-  Status s =
-      FillNewPool(options, **salvage, unfinished, *order_name, report, repair_options.progress);
+  Status s = FillNewPool(OptionsOfNew(options, repair_options), **salvage, unfinished, *order_name,
+                         report, repair_options.progress);
   if (s.ok()) return salvage;
   return RemoveUnfinished(unfinished, s);
 }
@@ -155,7 +172,7 @@ Result<std::unique_ptr<repair::Salvage>> SalvageInto(const Options& options,
 Status DB::Repair(const Options& options, const std::string& damaged, const std::string& target,
                   RepairReport* report, const RepairOptions& repair_options) {
   *report = RepairReport{};
-  if (Status s = options.Validate(); !s.ok()) return s;
+  if (Status s = CheckOptions(options, repair_options); !s.ok()) return s;
   const std::string to = WithoutSlash(target);
   if (Status s = CheckPlace(to); !s.ok()) return s;
   if (Status s = CheckApart(damaged, to); !s.ok()) return s;
@@ -168,7 +185,7 @@ Status DB::Repair(const Options& options, const std::string& damaged, const std:
 Status DB::RepairInPlace(const Options& options, const std::string& path, RepairReport* report,
                          std::string* kept, const RepairOptions& repair_options) {
   *report = RepairReport{};
-  if (Status s = options.Validate(); !s.ok()) return s;
+  if (Status s = CheckOptions(options, repair_options); !s.ok()) return s;
   const std::string at = WithoutSlash(path);
   const std::string unfinished = at + ".unfinished";
   auto salvage = SalvageInto(options, at, unfinished, report, repair_options);

@@ -32,8 +32,9 @@ const Design kBraid = {
                                                          : options->memory_budget_bytes / 16);
       Choose<uint64_t>(&options->cache.second_chance_bytes, 0);
       // Persisting each pointer of copies that nobody asked for takes four fences an entry.
-      Choose(&options->compaction.recluster_share,
-             *options->compaction.persistence == MergePersistence::kPointer ? 0.0 : 0.25);
+      if (*options->compaction.persistence == MergePersistence::kPointer) {
+        Choose(&options->compaction.recluster_share, 0.0);
+      }
       Choose(&options->cache.index, *options->cache.second_chance_bytes == 0);
     },
     OpenEngine<lsm::LsmEngine>,

@@ -3,6 +3,8 @@
 // Persistence: none.
 #include "design/design.h"
 
+#include "base/resources.h"
+
 namespace braid::design {
 
 const std::vector<Design>& Designs() {
@@ -20,6 +22,7 @@ Result<std::shared_ptr<engine::Engine>> Design::Make(Options options,
     return Status::InvalidArgument(
         "options.levels is for designs that keep several lists, one a level; this one keeps one");
   }
+  base::SizeForResources(&options);
   choose(&options);
   return open(options, std::move(media));
 }

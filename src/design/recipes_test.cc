@@ -142,20 +142,5 @@ TEST(RecipesTest, TheTableInTheDocsIsWhatTheRecipesChoose) {
       << "BRAID_WRITE_DOCS=1 braid_unit_tests --gtest_filter=RecipesTest.* writes it";
 }
 
-TEST(RecipesTest, ChoicesOfTheUserStay) {
-  for (const Design& design : Designs()) {
-    Options options;
-    options.log.kind = LogKind::kWriteAhead;
-    options.cache.lookup_bytes = 12345;
-    options.flush.group_tables = 7;
-    options.leaf.span = 9;
-    design.choose(&options);
-    EXPECT_EQ(options.log.kind, LogKind::kWriteAhead) << design.name;
-    EXPECT_EQ(options.cache.lookup_bytes, 12345u) << design.name;
-    EXPECT_EQ(options.flush.group_tables, 7u) << design.name;
-    EXPECT_EQ(options.leaf.span, 9u) << design.name;
-  }
-}
-
 }  // namespace
 }  // namespace braid::design

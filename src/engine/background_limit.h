@@ -59,6 +59,10 @@ class BackgroundLimit {
   }
   /// The background is behind, so that its steps are not to wait for the processor.
   void SetUrgent(bool urgent) noexcept { is_urgent_.store(urgent, std::memory_order_relaxed); }
+  /// Whether it is behind, or a writer waits for it. Some loads.
+  bool IsUrgent() const noexcept {
+    return is_urgent_.load(std::memory_order_relaxed) || stalls_.waiting().writers != 0;
+  }
   /// Within a step: threads that wait for this processor get it, unless work is urgent, and need
   /// not wait for the end of a time slice; and the step waits for its rate, unless `stop` is true.
   void Pause(const std::atomic<bool>& stop) const noexcept {

@@ -17,8 +17,7 @@ Status Unfit(const std::string& what) { return Status::InvalidArgument("options.
 
 Status CheckLsmParts(const Options& options) {
   BRAID_CHECK(options.log.kind && options.memtable.kind && options.compaction.kind &&
-              options.compaction.persistence && options.compaction.recluster_share &&
-              options.cache.index && options.cache.lookup_bytes &&
+              options.compaction.persistence && options.cache.index && options.cache.lookup_bytes &&
               options.cache.second_chance_bytes);
   if (*options.log.kind != LogKind::kIndexUnified) {
     if (options.flush.group_tables > 1) {
@@ -37,6 +36,9 @@ Status CheckLsmParts(const Options& options) {
     return Unfit(
         "cache.second_chance_bytes needs cache.index=false: an index over L1 already has every key "
         "that a second-chance cache could have");
+  }
+  if (!options.tier.path.empty() && *options.compaction.kind == MergeKind::kNone) {
+    return Unfit("tier.path needs merges, and compaction.kind is none");
   }
   return options.leaf.ranges != 0 || options.leaf.divide_ranges || options.leaf.span != 0
              ? Unfit("leaf is for designs that keep their data in leaves")
@@ -57,6 +59,10 @@ Status RefuseLsmParts(const Options& options) {
   if (options.memtable.kind) unfit = "memtable.kind";
   if (options.flush.group_tables != 0) unfit = "flush.group_tables";
   if (options.lists.kind || options.lists.count_visits) unfit = "lists";
+  if (!options.tier.path.empty()) {
+    return Status::NotSupported(
+        "options.tier is for designs with tables; this one has none to move entries from");
+  }
   if (options.compaction.kind) unfit = "compaction.kind";
   if (options.compaction.persistence) unfit = "compaction.persistence";
   if (options.compaction.recluster_share) unfit = "compaction.recluster_share";

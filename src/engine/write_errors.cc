@@ -2,6 +2,8 @@
 // Thread safety, invariants, persistence: see write_errors.h.
 #include "engine/write_errors.h"
 
+#include <algorithm>
+
 namespace braid::engine {
 
 Status L0IsFull() {
@@ -33,11 +35,11 @@ Status WriteErrors::WhyEnded() const {
   return pool_->failed() ? pool_->FaultStatus() : failure();
 }
 
-void WriteErrors::Block(const Status& reason, uint64_t free_chunks) {
+void WriteErrors::Block(const Status& reason, uint64_t before, uint64_t now) {
   {
     const base::MutexLock lock(mutex_);
     block_reason_ = reason;
-    free_when_blocked_ = free_chunks;
+    free_when_blocked_ = std::min(before, now);
   }
   blocked_.store(true);
 }

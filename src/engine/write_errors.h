@@ -41,8 +41,9 @@ class WriteErrors {
   /// Why they have; of a store that is closed, that it is.
   Status WhyEnded() const;
 
-  /// No room was found while so many chunks were free: writes get the reason instead of waiting.
-  void Block(const Status& reason, uint64_t free_chunks);
+  /// No room was found: writes get the reason instead of waiting. `before`: so many chunks were
+  /// free when it was looked for; `now`: are. Where some became free meanwhile they were not tried.
+  void Block(const Status& reason, uint64_t before, uint64_t now);
   /// False when nothing was blocked.
   bool Unblock() noexcept { return blocked_.exchange(false); }
   bool blocked() const noexcept { return blocked_.load(); }

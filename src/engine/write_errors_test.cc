@@ -37,7 +37,7 @@ TEST_F(WriteErrorsTest, TheFirstFailureIsTold) {
 TEST_F(WriteErrorsTest, ABlockEndsWhenItIsTakenBack) {
   WriteErrors errors(pool_.get(), &closed_);
   EXPECT_FALSE(errors.Unblock());
-  errors.Block(Status::OutOfSpace("full"), 3);
+  errors.Block(Status::OutOfSpace("full"), 3, 3);
   EXPECT_TRUE(errors.blocked());
   EXPECT_FALSE(errors.failed());
   EXPECT_EQ(errors.block_reason().message(), "full");
@@ -47,6 +47,16 @@ TEST_F(WriteErrorsTest, ABlockEndsWhenItIsTakenBack) {
   EXPECT_TRUE(errors.Unblock());
   EXPECT_FALSE(errors.IsBlockedAt(3));
   EXPECT_TRUE(errors.block_reason().ok());
+}
+
+TEST_F(WriteErrorsTest, RoomThatCameWhileItWasLookedForIsTried) {
+  WriteErrors errors(pool_.get(), &closed_);
+  errors.Block(Status::OutOfSpace("full"), 3, 102);
+  EXPECT_TRUE(errors.IsBlockedAt(3));
+  EXPECT_FALSE(errors.IsBlockedAt(102)) << "nobody has looked there";
+  errors.Block(Status::OutOfSpace("full"), 50, 10);
+  EXPECT_TRUE(errors.IsBlockedAt(10));
+  EXPECT_FALSE(errors.IsBlockedAt(45)) << "others held them meanwhile";
 }
 
 TEST_F(WriteErrorsTest, OfAStoreThatIsClosedItIsSaidThatItIs) {
@@ -62,7 +72,7 @@ TEST_F(WriteErrorsTest, WithoutASyncThatFailedWritesGoOn) {
   WriteErrors errors(pool_.get(), &closed_);
   errors.NoteSyncError();
   EXPECT_FALSE(errors.ended());
-  errors.Block(Status::OutOfSpace("full"), 3);
+  errors.Block(Status::OutOfSpace("full"), 3, 3);
   EXPECT_FALSE(errors.ended()) << "a block ends when there is room";
 }
 

@@ -26,7 +26,8 @@ TEST(InPlaceFlushTest, ItWritesTheHeadAndNothingElse) {
   memtable::PmemMemTable table({pool.get(), &sequence, &stalls}, 1, 1, true);
   for (int i = 0; i < 400; ++i) {
     const std::string key = "key" + std::to_string(i * 7919 % 300);
-    log::PendingEntry pending = test::PendingOf(key, std::to_string(i));
+    const std::string value = std::to_string(i);  // the entry only refers to it
+    log::PendingEntry pending = test::PendingOf(key, value);
     ASSERT_TRUE(table.Write(0, &pending, nullptr).ok());
   }
   table.Freeze();

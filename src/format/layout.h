@@ -82,10 +82,16 @@ inline constexpr uint64_t kIncompatPointerMerges = 1ull << 3;
 /// Incompat: the data lies in leaves (leaf.h): chunks of the kinds kLeaf and kLeafIndex, and a list
 /// of leaves.
 inline constexpr uint64_t kIncompatLeaves = 1ull << 4;
+/// Incompat: a TierRecord lies behind each copy of the pool header: entries may have gone to the
+/// tier that it names.
+inline constexpr uint64_t kIncompatTier = 1ull << 5;
 /// Compat: a DeviceRecord lies behind each copy of the pool header.
 inline constexpr uint64_t kCompatDeviceRecord = 1;
+/// Compat: pages of free chunks may have been given back to the file system; room for them is asked
+/// for before they are written to.
+inline constexpr uint64_t kCompatHoles = 2;
 inline constexpr uint64_t kKnownIncompat =
-    kIncompatRegions | kIncompatCopies | kIncompatPointerMerges | kIncompatLeaves;
+    kIncompatRegions | kIncompatCopies | kIncompatPointerMerges | kIncompatLeaves | kIncompatTier;
 inline constexpr uint64_t kKnownRoCompat = 0;
 
 struct SegmentHeader {
@@ -147,6 +153,22 @@ inline constexpr uint64_t kDeviceRecordOffset = 256;  // from the copy of the po
 static_assert(kDeviceRecordOffset >= sizeof(PoolHeader) &&
               kDeviceRecordOffset + sizeof(DeviceRecord) <= kPageBytes);
 
+/// Which tier is below the pool, and where it was when the pool was opened to write last. In the
+/// page of each copy of the pool header; with kIncompatTier. As a DeviceRecord it belongs to the
+/// copy with the same update_count alone.
+struct TierRecord {
+  uint64_t magic;
+  uint64_t update_count;  // of the copy of the header
+  uint8_t id[16];         // the tier's own
+  char path[240];         // zero-padded
+  uint64_t check;
+};
+static_assert(sizeof(TierRecord) == 280);
+inline constexpr uint64_t kTierRecordMagic = 0x4452524549544442ull;  // "BDTIERRD"
+inline constexpr uint64_t kTierRecordOffset = 512;  // from the copy of the pool header
+static_assert(kTierRecordOffset >= kDeviceRecordOffset + sizeof(DeviceRecord) &&
+              kTierRecordOffset + sizeof(TierRecord) <= kPageBytes);
+
 /// Kinds of chunk. A chunk's state word: bits 0..31 generation, 44..47 kind, 48..63 check.
 enum class ChunkKind : uint8_t {
   kFree = 1,
@@ -184,6 +206,10 @@ constexpr bool MayBecome(ChunkKind from, ChunkKind to) noexcept {
 constexpr bool HoldsEntries(ChunkKind kind) noexcept {
   return kind == ChunkKind::kLog || kind == ChunkKind::kCollected ||
          kind == ChunkKind::kWriteAhead || kind == ChunkKind::kCopied;
+}
+/// Whether chunks of the kind hold a large value.
+constexpr bool IsOfExtent(ChunkKind kind) noexcept {
+  return kind == ChunkKind::kExtentHead || kind == ChunkKind::kExtentBody;
 }
 /// Whether chunks of the kind are logs as long as their table is not flushed.
 constexpr bool IsLogKind(ChunkKind kind) noexcept {

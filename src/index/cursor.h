@@ -31,8 +31,8 @@ class Cursor {
   virtual void Next() = 0;
   virtual void Prev() = 0;
   /// Next, or Prev, up to `cap` times; `out` is what it came to each time. One virtual call for
-  /// many steps. Returns their number; fewer than `cap` only at the end or at damage, and then it
-  /// is not valid any more. The cursor must be valid.
+  /// many steps. Returns their number; fewer than `cap` at the end or at damage, and then it is not
+  /// valid any more, or where it has items in memory of its own. The cursor must be valid.
   virtual size_t Run(bool forward, CursorItem* out, size_t cap) {
     BRAID_DCHECK(Valid());
     for (size_t n = 0; n < cap; ++n) {
@@ -44,6 +44,9 @@ class Cursor {
   }
   /// What it stands on, while it is valid; within its chunk whatever becomes of the entry.
   virtual const CursorItem& item() const = 0;
+  /// Of what it has come to, only the last `keep` are still looked at. For one that has items in
+  /// memory of its own.
+  virtual void Forget(size_t keep) { (void)keep; }
   /// Not ok when the cursor stopped at damage; it is not valid then.
   virtual Status status() const = 0;
 };

@@ -10,14 +10,16 @@
 #include "base/check.h"
 #include "base/epoch.h"
 #include "base/no_throw.h"
+#include "base/resources.h"
 #include "engine/parts.h"
 #include "leaf/leaf_recovery.h"
 #include "space/space_use.h"
 
 namespace braid::leaf {
 
-LeafEngine::LeafEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool)
-    : store_(options, std::move(pool)) {
+LeafEngine::LeafEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool,
+                       std::unique_ptr<base::SharedBudget::Share> share)
+    : store_(options, std::move(pool), std::move(share)) {
   WatchMedium(store_.pool.get());
 }
 
@@ -25,6 +27,8 @@ Result<std::shared_ptr<LeafEngine>> LeafEngine::Open(const Options& options,
                                                      std::unique_ptr<media::Media> media) {
   if (Status s = engine::CheckLeafParts(options); !s.ok()) return s;
   const auto begin = std::chrono::steady_clock::now();
+  Result<std::unique_ptr<base::SharedBudget::Share>> share = base::JoinBudget(options, 0);
+  if (!share.ok()) return share.status();
   Result<std::unique_ptr<pool::PmemPool>> pool =
       pool::PmemPool::Open(std::move(media), options, [](pool::PmemPool* fresh) {
         if (Status s = fresh->RequireFeature(format::kIncompatLeaves); !s.ok()) return s;
@@ -33,7 +37,8 @@ Result<std::shared_ptr<LeafEngine>> LeafEngine::Open(const Options& options,
         return manifest.Create();
       });
   if (!pool.ok()) return pool.status();
-  std::shared_ptr<LeafEngine> engine(new LeafEngine(options, std::move(pool).value()), Deleter());
+  std::shared_ptr<LeafEngine> engine(
+      new LeafEngine(options, std::move(pool).value(), std::move(share).value()), Deleter());
   if (!engine->store_.ok()) return Status::OutOfMemory();
   const pool::PmemPool& found = *engine->store_.pool;
   if (found.media_loss_possible()) engine->Log(found.MediaLossText());
@@ -113,6 +118,7 @@ Status LeafEngine::Close() {
   }
   // A pool that is not marked clean is recovered at the next open, as after a crash.
   store_.pool->media().Unlock();
+  store_.share->Close();
   return outcome;
 }
 
@@ -182,13 +188,13 @@ Statistics LeafEngine::GetStatistics() {
   space::AddUpRetired(*store_.pool, 0, store_.reclaimer.RetiredExtents(), &s);
   s.index_entries = s.l1_entries;
   s.index_complete = 1;
-  s.memory_bytes =
-      store_.list.leaves() * sizeof(LeafNode) + store_.list.upper().nodes() * sizeof(SpanNode);
-  s.memory_budget_bytes = store_.options.memory_budget_bytes;
+  s.memory_bytes = store_.memory_bytes();
+  s.memory_budget_bytes = store_.share->bytes();
   // In this order: the pool may grow between the two, but does not shrink.
   s.pool_used_bytes = store_.pool->used_chunks() * store_.pool->chunk_bytes();
   s.pool_bytes = store_.pool->pool_bytes();
   s.pool_max_bytes = store_.pool->max_bytes();
+  space::FillHoles(*store_.pool, &s);
   s.open_micros = open_micros_;
   s.recovered_entries = recovered_entries_;
   s.clean_open = store_.pool->was_clean() ? 1 : 0;

@@ -78,7 +78,8 @@ class LeafEngine final : public engine::Engine, public std::enable_shared_from_t
  private:
   enum class Counter : uint8_t { kGets, kGetsFound, kIterators, kSeeks, kSteps, kCount };
 
-  LeafEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool);
+  LeafEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool,
+             std::unique_ptr<base::SharedBudget::Share> share);
   Status Recover();
   Status CloseInOrder();
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);

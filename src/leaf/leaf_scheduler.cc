@@ -7,36 +7,47 @@
 
 #include "base/activity.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/no_throw.h"
+#include "base/resources.h"
 #include "base/workers.h"
 #include "engine/engine.h"
 
 namespace braid::leaf {
 
-/// Reclaims and collects when garbage has come together.
+/// Reclaims and collects when garbage has come together; gives pages of what stays free back to the
+/// file system.
 class LeafScheduler::Maintenance final : public base::Workers::Job {
  public:
   explicit Maintenance(LeafScheduler* owner) : owner_(*owner) {}
 
   base::Workers::Next Run() noexcept override {
-    owner_.maintenance_wanted_.store(false);
-    base::IgnoreExceptions([&] {  // without memory it is done later
-      owner_.Maintain();
-      owner_.store_.pool->GrowAhead(0);
-      owner_.store_.errors->NoteSyncError();
-    });
-    return base::Workers::Next::WhenWoken();
+    if (owner_.maintenance_wanted_.exchange(false) || !has_run_) {
+      base::IgnoreExceptions([&] {  // without memory it is done later
+        owner_.Maintain();
+        owner_.store_.pool->GrowAhead(0);
+      });
+    }
+    has_run_ = true;
+    owner_.store_.trimmer->Step(NowNanos());
+    owner_.store_.share->Look(false);
+    base::IgnoreExceptions([&] { owner_.store_.errors->NoteSyncError(); });
+    if (owner_.store_.errors->ended() || owner_.store_.trimmer->IsSettled()) {
+      return base::Workers::Next::WhenWoken();
+    }
+    return base::Workers::Next::After(std::chrono::milliseconds(20));
   }
 
  private:
   LeafScheduler& owner_;
+  bool has_run_ = false;
 };
 
 void LeafScheduler::Start() {
   if (!store_.options->background_threads || store_.options->read_only) return;
   base::JobSet::Jobs jobs;
   jobs.emplace_back(std::make_unique<Maintenance>(this), base::JobSet::Lane::kMerge);
-  jobs_.Start(base::Workers::OfProcess(), std::move(jobs), [] {});
+  jobs_.Start(base::WorkersOf(*store_.options), std::move(jobs), [] {});
 }
 
 void LeafScheduler::Stop() noexcept {
@@ -64,6 +75,7 @@ void LeafScheduler::GarbageIsDue() {
   const Status maintained = base::CatchToStatus([&] {
     const base::MutexLock lock(mutex_);
     if (!closed()) Maintain();  // invariant 1
+    if (!closed()) store_.trimmer->TrimInline();
     return Status::OK();
   });
   (void)maintained;
@@ -103,6 +115,8 @@ Status LeafScheduler::Compact(const std::function<bool(double)>& progress) {
     if (progress && !progress(share)) return engine::CompactionCancelled();
   }
   (void)reclaimer.Reclaim(true);
+  // A caller that asks for it need not wait until the space was free for long.
+  if (!store_.errors->ended()) store_.trimmer->TrimAll(0);
   return Status::OK();
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/job_set.h"
 #include "base/mutex.h"
+#include "base/shared_budget.h"
 #include "base/stalls.h"
 #include "base/work_clock.h"
 #include "braid/options.h"
@@ -24,6 +25,7 @@
 #include "leaf/leaf_reclaimer.h"
 #include "pool/pool.h"
 #include "space/large_values.h"
+#include "space/trimmer.h"
 
 namespace braid::leaf {
 
@@ -39,6 +41,8 @@ class LeafScheduler {
     base::Stalls* stalls;
     LeafReclaimer* reclaimer;
     LeafCollector* collector;
+    space::Trimmer* trimmer;
+    base::SharedBudget::Share* share;
   };
 
   explicit LeafScheduler(const Store& store) : store_(store) {}

@@ -20,12 +20,14 @@ SpanSkipList::Limits LimitsOf(const Options& options) {
 
 }  // namespace
 
-LeafStore::LeafStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened)
+LeafStore::LeafStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened,
+                     std::unique_ptr<base::SharedBudget::Share> joined)
     : options(chosen),
       pool(std::move(opened)),
       usage(pool->media().reserved_bytes() / pool->chunk_bytes()),
       manifest(pool.get()),
       list(pool.get(), LimitsOf(options), options.verify_checksums),
+      share(std::move(joined)),
       heap(pool.get(), &usage, engine::ShardCount(options)),
       large_values(pool.get()),
       stalls(options.listener.get()),
@@ -44,7 +46,9 @@ LeafStore::LeafStore(const Options& chosen, std::unique_ptr<pool::PmemPool> open
                  .large_values = &large_values,
                  .stalls = &stalls,
                  .reclaimer = &reclaimer,
-                 .collector = &collector}),
+                 .collector = &collector,
+                 .trimmer = &trimmer,
+                 .share = share.get()}),
       writer({.pool = pool.get(),
               .closed = &closed,
               .errors = &errors,
@@ -54,7 +58,9 @@ LeafStore::LeafStore(const Options& chosen, std::unique_ptr<pool::PmemPool> open
               .large_values = &large_values,
               .reclaimer = &reclaimer,
               .scheduler = &scheduler,
-              .stalls = &stalls}) {}
+              .stalls = &stalls}) {
+  share->Attach([this] { return memory_bytes(); }, {});
+}
 
 LeafVerifier::Store LeafStore::ToVerify(bool image_served,
                                         const std::function<void(double)>* progress) {

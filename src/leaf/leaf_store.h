@@ -31,12 +31,17 @@ namespace braid::leaf {
 
 struct LeafStore {
   /// `options` are complete: a design has chosen all parts.
-  LeafStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened);
+  LeafStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened,
+            std::unique_ptr<base::SharedBudget::Share> joined);
   LeafStore(const LeafStore&) = delete;
   LeafStore& operator=(const LeafStore&) = delete;
 
   /// False: there was no memory for what is as large as the pool may grow.
   bool ok() const noexcept { return usage.ok(); }
+  /// DRAM that it takes: its index, which does not give way.
+  uint64_t memory_bytes() const {
+    return list.leaves() * sizeof(LeafNode) + list.upper().nodes() * sizeof(SpanNode);
+  }
   /// What a check needs. `image_served`: the image of the last close is freed.
   LeafVerifier::Store ToVerify(bool image_served, const std::function<void(double)>* progress);
 
@@ -47,11 +52,13 @@ struct LeafStore {
   pool::ChunkUsage usage;
   level::Manifest manifest;
   LeafList list;
+  const std::unique_ptr<base::SharedBudget::Share> share;
   log::EntryHeap heap;
   space::LargeValues large_values;
   base::Stalls stalls;
   LeafReclaimer reclaimer;
   LeafCollector collector;
+  space::Trimmer trimmer{pool.get()};
   LeafScheduler scheduler;
   LeafWriter writer;
 };

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <thread>
 
+#include "base/resources.h"
 #include "memtable/dram_memtable.h"
 #include "support/test_pool.h"
 
@@ -21,7 +24,7 @@ class BudgetOfAStoreTest : public ::testing::Test {
   }
   MemoryBudget Of(uint64_t bytes) {
     options_.memory_budget_bytes = bytes;
-    return {options_, pool_.get(), nullptr};
+    return {options_, pool_.get(), nullptr, *base::JoinBudget(options_, 0)};
   }
   std::shared_ptr<memtable::MemTable> NewMemTable() {
     return std::make_shared<memtable::DramMemTable>(
@@ -62,6 +65,24 @@ TEST_F(BudgetOfAStoreTest, MemTablesThatMayComeAreCountedWhereTheBudgetIsSmall) 
   // Three of them, a sixth of the budget together.
   EXPECT_NEAR(static_cast<double>(small.ToCome(state)),
               static_cast<double>(small.Used() - taken + (1u << 20)), 3.0);
+}
+
+TEST_F(BudgetOfAStoreTest, TheLimitIsTheShareOfTheMoment) {
+  const auto shared = std::make_shared<base::SharedBudget>(64u << 20);
+  const MemoryBudget budget(options_, pool_.get(), nullptr, *shared->Join(0));
+  EXPECT_EQ(budget.Goal(), 56u << 20);
+  {
+    const auto other = *shared->Join(59u << 20);
+    std::this_thread::sleep_for(std::chrono::milliseconds(15));
+    budget.Look(true);
+    EXPECT_NEAR(static_cast<double>(budget.bytes()), 4.0 * (1u << 20), 1u << 15);
+    EXPECT_EQ(budget.Goal(), budget.bytes() - budget.bytes() / 4);
+    base::MemoryCharge charge(&pool_->memory_users());
+    charge.Set(5u << 20);
+    EXPECT_TRUE(budget.IsShort());
+    EXPECT_EQ(shared->usage().bytes, budget.Used());
+  }
+  EXPECT_EQ(budget.Goal(), 56u << 20) << "it has all again";
 }
 
 TEST_F(BudgetOfAStoreTest, AnEmptyMemTableIsNotFull) {

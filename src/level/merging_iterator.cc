@@ -33,12 +33,71 @@ size_t StepsOf(const std::array<uint8_t, n>& runs, size_t i) {
 constexpr size_t kPassedInBatch = 16;
 }  // namespace
 
-MergingIterator::MergingIterator(std::vector<std::unique_ptr<Cursor>> cursors, Resolve resolve)
+MergingIterator::MergingIterator(std::vector<std::unique_ptr<Cursor>> cursors, Resolve resolve,
+                                 Below below)
     : cursors_(std::move(cursors)),
-      room_(std::make_unique_for_overwrite<std::byte[]>(kRun * sizeof(CursorItem) +
-                                                        cursors_.size() * sizeof(Head))),
-      resolve_(std::move(resolve)) {
+      room_(std::make_unique_for_overwrite<std::byte[]>(
+          kRun * sizeof(CursorItem) +
+          (cursors_.size() + (below.moves != nullptr ? 1 : 0)) * sizeof(Head))),
+      resolve_(std::move(resolve)),
+      below_(std::move(below)) {
+  if (HasBelow()) {
+    cursors_.emplace_back();
+    RenewBelow();
+  }
   order_.reserve(cursors_.size());
+}
+
+/// The number first: a move that begins behind that is met again.
+void MergingIterator::RenewBelow() {
+  moves_seen_ = below_.moves->load();
+  cursors_.back() = below_.renew();
+  BRAID_CHECK(cursors_.back() != nullptr);
+}
+
+void MergingIterator::NoteStart(Start::At at, std::string_view key) {
+  if (!HasBelow()) return;
+  start_.at = at;
+  start_.key.assign(key);
+}
+
+/// Lets the lowest cursor forget what neither the order nor the next batch has a use for.
+void MergingIterator::ForgetBelow() {
+  Head& head = HeadOf(cursors_.size() - 1);
+  cursors_.back()->Forget(head.at < head.count ? head.count - head.at : 0);
+}
+
+/// All cursors, at where the batch begins, the lowest one remade.
+void MergingIterator::PlaceAtStart() {
+  RenewBelow();
+  const std::string_view key = start_.key;
+  const bool forward = forward_;
+  PlaceAll(forward, [&](Cursor& cursor) {
+    switch (start_.at) {
+      case Start::At::kFirst:
+        return cursor.SeekToFirst();
+      case Start::At::kLast:
+        return cursor.SeekToLast();
+      case Start::At::kKey:
+      case Start::At::kBehindKey:
+        return forward ? cursor.SeekGE(key) : cursor.SeekLE(key);
+    }
+  });
+  if (start_.at == Start::At::kBehindKey) PassKey(key);
+}
+
+/// The next batch; where there is a lowest source, once more until it counts (invariant 5).
+void MergingIterator::FillBatch() {
+  if (!HasBelow()) return MergeBatch();
+  if (count_ != 0) NoteStart(Start::At::kBehindKey, batch()[count_ - 1].key);
+  const uint64_t passed = passed_;
+  for (;;) {
+    ForgetBelow();
+    MergeBatch();
+    if (below_.moves->load() == moves_seen_) return;
+    passed_ = passed;
+    PlaceAtStart();
+  }
 }
 
 MergingIterator::Place MergingIterator::PlaceOf(Head* head) {
@@ -213,7 +272,7 @@ void MergingIterator::Land() {
     looked_up_.reset();
     if (at_ >= count_) {
       // The end of a batch may be damage that was met beyond it.
-      if (!ended_) MergeBatch();
+      if (!ended_) FillBatch();
       if (at_ >= count_) {
         valid_ = false;
         return;
@@ -232,28 +291,29 @@ void MergingIterator::Land() {
   }
 }
 
-template <class Put>
-void MergingIterator::Seek(bool forward, Put&& put) {
-  PlaceAll(forward, put);
+void MergingIterator::Seek(bool forward, Start::At at, std::string_view key) {
+  forward_ = forward;
+  NoteStart(at, key);
+  if (HasBelow()) {
+    key = start_.key;  // it may be one that the lowest cursor has come to
+    if (below_.moves->load() != moves_seen_) RenewBelow();
+  }
+  PlaceAll(forward, [&](Cursor& cursor) {
+    if (at == Start::At::kFirst) return cursor.SeekToFirst();
+    if (at == Start::At::kLast) return cursor.SeekToLast();
+    forward ? cursor.SeekGE(key) : cursor.SeekLE(key);
+  });
   at_ = count_ = 0;
   Land();
 }
 
-void MergingIterator::SeekToFirst() {
-  Seek(true, [](Cursor& cursor) { cursor.SeekToFirst(); });
-}
+void MergingIterator::SeekToFirst() { Seek(true, Start::At::kFirst, {}); }
 
-void MergingIterator::SeekToLast() {
-  Seek(false, [](Cursor& cursor) { cursor.SeekToLast(); });
-}
+void MergingIterator::SeekToLast() { Seek(false, Start::At::kLast, {}); }
 
-void MergingIterator::SeekGE(std::string_view key) {
-  Seek(true, [key](Cursor& cursor) { cursor.SeekGE(key); });
-}
+void MergingIterator::SeekGE(std::string_view key) { Seek(true, Start::At::kKey, key); }
 
-void MergingIterator::SeekLE(std::string_view key) {
-  Seek(false, [key](Cursor& cursor) { cursor.SeekLE(key); });
-}
+void MergingIterator::SeekLE(std::string_view key) { Seek(false, Start::At::kKey, key); }
 
 void MergingIterator::Step(bool forward) {
   BRAID_DCHECK(valid_);
@@ -268,8 +328,15 @@ void MergingIterator::Step(bool forward) {
 /// To before what comes behind its key in the other direction.
 void MergingIterator::SwitchDirection(bool forward) {
   const std::string key(this->key());
+  NoteStart(Start::At::kBehindKey, key);
+  if (HasBelow() && below_.moves->load() != moves_seen_) RenewBelow();
   PlaceAll(forward, [&](Cursor& cursor) { forward ? cursor.SeekGE(key) : cursor.SeekLE(key); });
   at_ = count_ = 0;
+  PassKey(key);
+}
+
+/// The cursors that stand on the key have had their turn.
+void MergingIterator::PassKey(std::string_view key) {
   while (taken_ < order_.size() && order_[taken_].item().key == key) ++taken_;
 }
 

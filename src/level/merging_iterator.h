@@ -16,15 +16,21 @@
 //   4. Cursors that are not at their end stand in `order_` by what they have come to, the newest
 //      version of a key first. All of that lies behind the batch, except the first `taken_` ones,
 //      which stand on its last key.
+//   5. The lowest source, of a tier, is another one after each move of entries into it. A batch
+//      counts if no move has begun since that cursor was made: what the others had not any more
+//      when they were read, it has. Else all are placed again, with a new one.
 // Persistence: none.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -46,7 +52,16 @@ class MergingIterator {
   using Resolve =
       std::function<std::optional<index::ValueRef>(std::string_view key, Status* status)>;
 
-  MergingIterator(std::vector<std::unique_ptr<index::Cursor>> cursors, Resolve resolve);
+  /// The source below all others, where entries of the others go (invariant 5).
+  struct Below {
+    const std::atomic<uint64_t>* moves;  ///< grows before entries go; null: there is none
+    std::function<std::unique_ptr<index::Cursor>()> renew;  ///< over what it holds by now
+  };
+
+  MergingIterator(std::vector<std::unique_ptr<index::Cursor>> cursors, Resolve resolve)
+      : MergingIterator(std::move(cursors), std::move(resolve), Below{nullptr, {}}) {}
+  MergingIterator(std::vector<std::unique_ptr<index::Cursor>> cursors, Resolve resolve,
+                  Below below);
 
   /// The keys to stay within: from `lower` on, and before `upper`. A move that comes to one beyond
   /// ends there, so that deleted keys behind a bound cost nothing. The bytes stay the caller's.
@@ -115,10 +130,23 @@ class MergingIterator {
   Head& HeadOf(size_t cursor) {
     return reinterpret_cast<Head*>(room_.get() + kRun * sizeof(index::CursorItem))[cursor];
   }
+  /// What the next batch comes behind, or begins with.
+  struct Start {
+    enum class At : uint8_t { kFirst, kLast, kKey, kBehindKey };
+    At at = At::kFirst;
+    std::string key;
+  };
+
+  bool HasBelow() const noexcept { return below_.moves != nullptr; }
+  void RenewBelow();
+  void NoteStart(Start::At at, std::string_view key);
+  void PlaceAtStart();
+  void ForgetBelow();
+  void FillBatch();
   template <class Put>
   void PlaceAll(bool forward, Put&& put);
-  template <class Put>
-  void Seek(bool forward, Put&& put);
+  void Seek(bool forward, Start::At at, std::string_view key);
+  void PassKey(std::string_view key);
   void Step(bool forward);
   void SwitchDirection(bool forward);
   bool Advance(Head* head);
@@ -151,6 +179,10 @@ class MergingIterator {
   std::optional<std::string_view> upper_;
   uint64_t passed_ = 0;
   Status status_;
+  // Of the lowest source; unused where there is none.
+  Below below_;
+  uint64_t moves_seen_ = 0;
+  Start start_;
 };
 
 }  // namespace braid::level

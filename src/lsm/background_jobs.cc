@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/no_throw.h"
+#include "base/resources.h"
 #include "media/memory_blocks.h"
 
 namespace braid::lsm {
@@ -31,6 +32,10 @@ base::Workers::Next Scheduler::BackgroundJob::Run() noexcept {
   Next next = Next::After(milliseconds(50));  // where a step fails that is not guarded itself
   base::IgnoreExceptions([&] { next = Step(); });
   return next;
+}
+
+bool Scheduler::BackgroundJob::IsUrgent() const noexcept {
+  return scheduler_->store_.limit.IsUrgent();
 }
 
 /// Whether nothing was done or written, nor is left to be done, for a while.
@@ -109,7 +114,7 @@ bool Scheduler::SpaceWork::Prefault() {
   const uint64_t wanted = std::min({pool.pool_bytes(), kMost, 2 * used + kFirst});
   if (touched_ >= wanted) return false;
   const uint64_t bytes = std::min(kPiece, wanted - touched_);
-  pool.media().Prefault(touched_, bytes);
+  pool.Prefault(touched_, bytes);
   touched_ += bytes;
   BRAID_DCHECK(touched_ <= pool.pool_bytes());
   return true;
@@ -133,12 +138,17 @@ base::Workers::Next Scheduler::SpaceWork::Step() {
     if (Status s = owner.store_.pool->media().SyncError(); !s.ok()) owner.Fail(s);
   }
   worked = Prefault() || worked;
+  if (!owner.failed()) owner.store_.trimmer.Step(NowNanos());
   media::MemoryBlocks::Prepare(blocks_);
   if (worked) return Next::Now();
   taken_before_ = owner.store_.pool->chunks_taken();
   waited_ = true;
-  return Pause([&] { return demand_ == 0 && !owner.store_.reclaimer.HasRetired(); },
-               milliseconds(10));
+  return Pause(
+      [&] {
+        return demand_ == 0 && !owner.store_.reclaimer.HasRetired() &&
+               (owner.failed() || owner.store_.trimmer.IsSettled());
+      },
+      milliseconds(10));
 }
 
 void Scheduler::Start() {
@@ -150,9 +160,9 @@ void Scheduler::Start() {
   jobs.emplace_back(std::make_unique<FlushWork>(this), base::JobSet::Lane::kFlush);
   jobs.emplace_back(std::make_unique<CompactionWork>(this), base::JobSet::Lane::kMerge);
   jobs.emplace_back(std::make_unique<SpaceWork>(this), base::JobSet::Lane::kSpace);
-  const std::shared_ptr<base::Workers> workers = base::Workers::OfProcess();
+  const std::shared_ptr<base::Workers> workers = base::WorkersOf(store_.options);
   jobs_.Start(workers, std::move(jobs), [&] {
-    crew_.Start(workers, MostMerges() - 1);
+    crew_.Start(workers);
     store_.merger.SetCrew(&crew_);
   });
 }

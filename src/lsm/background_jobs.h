@@ -21,6 +21,7 @@ class Scheduler::BackgroundJob : public base::Workers::Job {
  public:
   explicit BackgroundJob(Scheduler* scheduler) : scheduler_(scheduler) {}
   base::Workers::Next Run() noexcept final;
+  bool IsUrgent() const noexcept final;
 
  protected:
   using Next = base::Workers::Next;

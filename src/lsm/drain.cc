@@ -13,6 +13,7 @@
 #include "base/no_throw.h"
 #include "compaction/garbage_collection.h"
 #include "lsm/scheduler.h"
+#include "lsm/unmerged.h"
 
 namespace braid::lsm {
 
@@ -25,13 +26,6 @@ constexpr uint64_t kRoomsTried = 16;
 /// Share of a drain that is done when its tables are merged; the rest is that of what comes behind.
 constexpr double kShareOfMerges = 0.8;
 constexpr uint64_t kTellEvery = 50'000'000;
-
-bool Overlaps(const index::SortedRun& run, std::optional<Slice> begin, std::optional<Slice> end) {
-  const std::unique_ptr<index::Cursor> cursor = run.NewCursor(index::ReadView{});
-  begin ? cursor->SeekGE(*begin) : cursor->SeekToFirst();
-  // Damage is for the merge to report.
-  return cursor->Valid() ? !end || cursor->item().key < *end : !cursor->status().ok();
-}
 }  // namespace
 
 bool DrainProgress::IsDue() noexcept { return call_ && NowNanos() - told_at_ >= kTellEvery; }
@@ -45,38 +39,6 @@ bool DrainProgress::Tell(double share) {
 }
 
 uint64_t Scheduler::NewestTable() const { return store_.versions.Lock().next_table_id() - 1; }
-
-bool Scheduler::MemTableHasKeys(std::optional<Slice> begin, std::optional<Slice> end) const {
-  const std::shared_ptr<const level::ReadState> state = store_.versions.Lock().Keep();
-  const base::EpochGuard guard;
-  return Overlaps(*state->active, begin, end);
-}
-
-uint64_t Scheduler::NewestTableWithKeys(std::optional<Slice> begin,
-                                        std::optional<Slice> end) const {
-  const std::shared_ptr<const level::ReadState> state = store_.versions.Lock().Keep();
-  const base::EpochGuard guard;
-  for (const auto& table : state->immutables) {
-    if (Overlaps(*table, begin, end)) return table->id();
-  }
-  for (const auto& table : state->version->l0()) {
-    if (Overlaps(*table, begin, end)) return table->id();
-  }
-  return 0;
-}
-
-/// In tables up to this one that are not merged yet, immutable memtables included.
-uint64_t Scheduler::EntriesToMerge(uint64_t tables) const {
-  const auto versions = store_.versions.Lock();
-  uint64_t entries = 0;
-  for (const auto& table : versions.state().immutables) {
-    if (table->id() <= tables) entries += table->entries();
-  }
-  for (const auto& table : versions.state().version->l0()) {
-    if (table->id() <= tables) entries += table->entries();
-  }
-  return entries;
-}
 
 /// Until no immutable memtable with an id up to `tables` is left, or flushes end, or the caller
 /// gives up. Errors: a flush finds no memory.
@@ -115,9 +77,9 @@ Status Scheduler::WaitForFlushes() {
 
 Status Scheduler::Drain(uint64_t tables, const std::function<bool(double)>& told) {
   DrainProgress progress(&told);
-  const uint64_t entries = progress.is_wanted() ? EntriesToMerge(tables) : 0;
+  const uint64_t entries = progress.is_wanted() ? EntriesToMerge(&store_.versions, tables) : 0;
   const auto share_done = [&] {
-    const uint64_t left = entries == 0 ? 0 : EntriesToMerge(tables);
+    const uint64_t left = entries == 0 ? 0 : EntriesToMerge(&store_.versions, tables);
     if (left != 0) {
       const double done = 1 - static_cast<double>(left) / static_cast<double>(entries);
       return kShareOfMerges * std::max(done, 0.0);
@@ -214,6 +176,7 @@ void Scheduler::BeginPhase(compaction::StoreFacts* facts) {
         break;
       case compaction::Phase::kMergeDown:
       case compaction::Phase::kDrop:
+      case compaction::Phase::kFillTier:
       case compaction::Phase::kRecluster:
       case compaction::Phase::kDone:
         left = ~0ull;  // a pass ends

@@ -9,16 +9,32 @@
 #include "base/check.h"
 #include "base/epoch.h"
 #include "base/no_throw.h"
+#include "base/resources.h"
 #include "engine/parts.h"
 #include "level/level_sizes.h"
+#include "lsm/tier_opening.h"
+#include "lsm/unmerged.h"
 #include "lsm/verifier.h"
 #include "memtable/dram_memtable.h"
 #include "recovery/recovery_job.h"
 
 namespace braid::lsm {
 
-LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool)
-    : store_(options, std::move(pool), &scheduler_, &scheduler_) {
+namespace {
+
+/// What can't give way when memory is short.
+uint64_t FixedMemory(const Options& options) {
+  const uint64_t lookups = options.read_only ? 0 : *options.cache.lookup_bytes;
+  return lookups + TierCacheBytes(options);
+}
+
+}  // namespace
+
+LsmEngine::LsmEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool,
+                     std::unique_ptr<tier::Store> tier,
+                     std::unique_ptr<level::MemoryBudget::Share> share)
+    : store_(options, std::move(pool), std::move(tier), std::move(share), &scheduler_,
+             &scheduler_) {
   WatchMedium(store_.pool.get());
 }
 
@@ -26,13 +42,22 @@ Result<std::shared_ptr<LsmEngine>> LsmEngine::Open(const Options& options,
                                                    std::unique_ptr<media::Media> media) {
   if (Status s = engine::CheckLsmParts(options); !s.ok()) return s;
   const auto begin = std::chrono::steady_clock::now();
+  // Before the pool is made. What can't give way later is sure of its room.
+  Result<std::unique_ptr<level::MemoryBudget::Share>> share =
+      base::JoinBudget(options, FixedMemory(options));
+  if (!share.ok()) return share.status();
   Result<std::unique_ptr<pool::PmemPool>> pool =
       pool::PmemPool::Open(std::move(media), options, [&options](pool::PmemPool* fresh) {
         level::Manifest manifest(fresh);
         return manifest.Create(level::LevelsOfNewPool(options.levels));
       });
   if (!pool.ok()) return pool.status();
-  std::shared_ptr<LsmEngine> engine(new LsmEngine(options, std::move(pool).value()), Deleter());
+  Result<std::unique_ptr<tier::Store>> tier = OpenTierOf(pool->get(), options);
+  if (!tier.ok()) return tier.status();
+  std::shared_ptr<LsmEngine> engine(
+      new LsmEngine(options, std::move(pool).value(), std::move(tier).value(),
+                    std::move(share).value()),
+      Deleter());
   if (!engine->store_.ok()) return Status::OutOfMemory();
   const pool::PmemPool& found = *engine->store_.pool;
   if (found.media_loss_possible()) engine->scheduler_.Log(found.MediaLossText());
@@ -59,7 +84,8 @@ Status LsmEngine::AnnounceWrites() {
   const bool copies = *store_.options.log.kind != LogKind::kIndexUnified ||
                       *store_.options.compaction.kind == MergeKind::kCopy ||
                       level::HasSeveralLists(store_.options.levels);
-  return store_.pool->MarkDirty(copies ? format::kIncompatCopies : 0);
+  return store_.pool->MarkDirty((copies ? format::kIncompatCopies : 0) |
+                                (store_.tier != nullptr ? format::kIncompatTier : 0));
 }
 
 Status LsmEngine::Recover() {
@@ -67,6 +93,7 @@ Status LsmEngine::Recover() {
   const level::VersionSet::Locked versions = store_.versions.Lock();
   level::Manifest& manifest = versions.manifest();
   recovery::RecoveryJob job(store_.pool.get(), &manifest, &store_.usage, store_.options);
+  if (store_.tier != nullptr) job.SetTier(&store_.tier->store());
   Result<recovery::RecoveredState> recovered = job.Run();
   if (!recovered.ok()) return recovered.status();
   const format::ManifestState& record = manifest.record();
@@ -145,8 +172,10 @@ Status LsmEngine::Close() {
     }
     if (outcome.ok()) outcome = base::CatchToStatus([&] { return store_.pool->MarkClean(); });
   }
+  if (store_.tier != nullptr) store_.tier->store().Close();
   // A pool that is not marked clean is recovered at the next open, as after a crash.
   store_.pool->media().Unlock();
+  store_.budget.Close();
   return outcome;
 }
 
@@ -203,11 +232,12 @@ Statistics LsmEngine::GetStatistics() {
     s.memory_bytes = store_.budget.Used();
   }
   store_.accounts.Fill(&s);
-  s.memory_budget_bytes = store_.options.memory_budget_bytes;
+  s.memory_budget_bytes = store_.budget.bytes();
   // In this order: the pool may grow between the two, but does not shrink.
   s.pool_used_bytes = store_.pool->used_chunks() * store_.pool->chunk_bytes();
   s.pool_bytes = store_.pool->pool_bytes();
   s.pool_max_bytes = store_.pool->max_bytes();
+  space::FillHoles(*store_.pool, &s);
   s.last_sequence = store_.sequence.load();
   s.snapshots = store_.views->count();
   s.open_micros = open_micros_;
@@ -250,6 +280,13 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
     const auto chunks_held = store_.bulk_loader.HoldChunks();
     verifier.CheckSpace();
   }
+  if (store_.tier != nullptr) {
+    if (Status s = store_.tier->store().Verify(); s.IsCorruption()) {
+      verifier.AddProblem(s);
+    } else if (!s.ok()) {
+      return s;
+    }
+  }
   // The same through the read path: what a user would see, each value checked. Not where an
   // obsolete entry is linked: readers take it for one that a merge has just unlinked, and look
   // again.
@@ -268,7 +305,19 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
 
 Status LsmEngine::Flush() { return FinishWork(false); }
 
-Status LsmEngine::Compact() { return FinishWork(true); }
+Status LsmEngine::Compact() {
+  Status s = FinishWork(true);
+  if (s.ok()) GiveSpaceBack();
+  return s;
+}
+
+/// Behind a compaction that somebody asked for: does not wait until the space was free for long.
+void LsmEngine::GiveSpaceBack() {
+  const engine::CallGate::Call call(&store_.calls);
+  if (!call.entered() || store_.errors.ended()) return;
+  // Where it fails the background finds the same error.
+  if (store_.reclaimer.Reclaim(false).ok()) store_.trimmer.TrimAll(0);
+}
 
 Status LsmEngine::FinishWork(bool merged_too) {
   const engine::CallGate::Call call(&store_.calls);
@@ -283,10 +332,11 @@ Status LsmEngine::CompactRange(const CompactOptions& options, std::optional<Slic
   if (!call.entered()) return Status::Closed();
   if (options.progress && !options.progress(0)) return engine::CompactionCancelled();
   const bool all = !begin && !end;
-  if (all || scheduler_.MemTableHasKeys(begin, end)) scheduler_.SwitchMemTable(nullptr);
+  if (all || MemTableHasKeys(&store_.versions, begin, end)) scheduler_.SwitchMemTable(nullptr);
   const uint64_t tables =
-      all ? scheduler_.NewestTable() : scheduler_.NewestTableWithKeys(begin, end);
+      all ? scheduler_.NewestTable() : NewestTableWithKeys(&store_.versions, begin, end);
   Status s = BehindWork(scheduler_.Drain(tables, options.progress));
+  if (s.ok()) GiveSpaceBack();
   if (s.ok() && options.progress) options.progress(1);
   return s;
 }

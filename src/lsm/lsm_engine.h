@@ -77,13 +77,15 @@ class LsmEngine final : public engine::Engine, public std::enable_shared_from_th
   Status Resume() override;
 
  private:
-  LsmEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool);
+  LsmEngine(const Options& options, std::unique_ptr<pool::PmemPool> pool,
+            std::unique_ptr<tier::Store> tier, std::unique_ptr<level::MemoryBudget::Share> share);
   bool closed() const noexcept { return store_.reader.closed(); }
   Status AnnounceWrites();
   Status Recover();
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
   Status FinishWork(bool merged_too);
   Status BehindWork(Status idle);
+  void GiveSpaceBack();
 
   Scheduler scheduler_{&store_};  // its jobs end before the store does: see ~LsmEngine
   LsmStore store_;

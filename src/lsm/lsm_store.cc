@@ -26,11 +26,15 @@ std::unique_ptr<cache::LookupCache> NewLookupCache(const Options& options,
 
 // Long: one list of what each part uses; a part names only what is declared before it.
 LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened,
+                   std::unique_ptr<tier::Store> opened_tier,
+                   std::unique_ptr<level::MemoryBudget::Share> share,
                    write::Writer::Host* write_host, BulkLoader::Host* load_host)
     : options(chosen),
       pool(std::move(opened)),
+      tier(opened_tier == nullptr ? nullptr : std::make_unique<tier::Tier>(std::move(opened_tier))),
       lookup_cache(NewLookupCache(options, pool.get())),
-      budget(options, pool.get(), lookup_cache.get()),
+      budget(options, pool.get(), lookup_cache.get(), std::move(share),
+             [write_host] { write_host->Wake(); }),
       usage(pool->media().reserved_bytes() / pool->chunk_bytes()),
       controller(options),
       views(std::make_shared<level::ViewRegistry>()),
@@ -50,6 +54,7 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
               .views = views,
               .reclaimer = &reclaimer,
               .lookup_cache = lookup_cache.get(),
+              .tier = tier.get(),
               .latencies = controller.stalls()->latencies(),
               .sequence = &sequence,
               .closed = &closed}),
@@ -77,10 +82,19 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
               .budget = &budget,
               .errors = &errors,
               .limit = &limit,
+              .tier = tier.get(),
               .stop = &stop_merges}),
       reclusterer({&options, pool.get(), &usage, &versions, &indexes, &merger}),
-      dropper({&options, pool.get(), &versions, views.get(), &indexes, &merger}),
+      dropper({&options, pool.get(), &versions, views.get(), &indexes, &merger, tier.get()}),
       collector({&options, pool.get(), &usage, &accounts, &reclaimer, &merger, &errors}),
+      tier_filler({.options = &options,
+                   .pool = pool.get(),
+                   .versions = &versions,
+                   .views = views.get(),
+                   .usage = &usage,
+                   .indexes = &indexes,
+                   .merger = &merger,
+                   .tier = tier.get()}),
       room_maker({pool.get(), &usage, &accounts, &large_values, &merger}),
       writer({.pool = pool.get(),
               .versions = &versions,
@@ -109,6 +123,7 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
                    .host = load_host}),
       readers({&options, &versions, views.get(), &reclaimer, &sequence}) {
   BRAID_CHECK(write_host != nullptr && load_host != nullptr);
+  if (tier != nullptr) tier_cache.Set(tier->store().memory_bytes());
 }
 
 bool LsmStore::IsNextPersistent(const memtable::MemTable* before) const {

@@ -24,6 +24,7 @@
 #include "compaction/room_maker.h"
 #include "compaction/space_accounts.h"
 #include "compaction/table_indexes.h"
+#include "compaction/tier_filler.h"
 #include "engine/background_limit.h"
 #include "engine/call_gate.h"
 #include "engine/write_errors.h"
@@ -37,6 +38,8 @@
 #include "read/reader.h"
 #include "space/large_values.h"
 #include "space/reclaimer.h"
+#include "space/trimmer.h"
+#include "tier/tier.h"
 #include "write/range_deleter.h"
 #include "write/write_controller.h"
 #include "write/writer.h"
@@ -45,8 +48,11 @@ namespace braid::lsm {
 
 struct LsmStore {
   /// `options` are complete: a design has chosen all parts. The hosts may be made later than this.
+  /// `opened_tier` may be null.
   LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened,
-           write::Writer::Host* write_host, BulkLoader::Host* load_host);
+           std::unique_ptr<tier::Store> opened_tier,
+           std::unique_ptr<level::MemoryBudget::Share> share, write::Writer::Host* write_host,
+           BulkLoader::Host* load_host);
   LsmStore(const LsmStore&) = delete;
   LsmStore& operator=(const LsmStore&) = delete;
 
@@ -64,6 +70,8 @@ struct LsmStore {
 
   const Options options;
   const std::unique_ptr<pool::PmemPool> pool;
+  const std::unique_ptr<tier::Tier> tier;                  // may be null
+  base::MemoryCharge tier_cache{&pool->memory_users()};    // for blocks of the tier
   const std::unique_ptr<cache::LookupCache> lookup_cache;  // may be null
   const level::MemoryBudget budget;
   pool::ChunkUsage usage;
@@ -73,6 +81,7 @@ struct LsmStore {
   std::atomic<bool> stop_merges{false};
   engine::CallGate calls;  // that work on the pool outside of a read section
   space::Reclaimer reclaimer;
+  space::Trimmer trimmer{pool.get()};
   level::VersionSet versions;
   alignas(64) std::atomic<uint64_t> sequence{0};  // last one drawn
   const memtable::MemTable::Store memtables;
@@ -89,6 +98,7 @@ struct LsmStore {
   compaction::Reclusterer reclusterer;
   compaction::KeptDropper dropper;
   compaction::Collector collector;
+  compaction::TierFiller tier_filler;
   compaction::RoomMaker room_maker;
   write::Writer writer;
   write::RangeDeleter range_deleter;

@@ -2,7 +2,10 @@
 // Thread safety, invariant, persistence: see merge_crew.h.
 #include "lsm/merge_crew.h"
 
+#include <algorithm>
+
 #include "base/check.h"
+#include "format/manifest.h"
 
 namespace braid::lsm {
 
@@ -12,12 +15,14 @@ base::Workers::Next MergeCrew::Helper::Run() noexcept {
   return base::Workers::Next::WhenWoken();
 }
 
-void MergeCrew::Start(const std::shared_ptr<base::Workers>& workers, size_t helpers) {
+void MergeCrew::Start(const std::shared_ptr<base::Workers>& workers) {
+  constexpr auto kLane = base::Workers::Lane::kMerge;
   BRAID_DCHECK(workers != nullptr);
   workers_ = workers;
-  while (helpers_.size() < helpers) {
+  const size_t most = std::min<size_t>(workers->most_threads(kLane), format::kMaxMerges);
+  while (helpers_.size() + 1 < most) {
     helpers_.push_back(std::make_unique<Helper>(this));
-    workers_->Add(helpers_.back().get(), base::Workers::Lane::kMerge);
+    workers_->Add(helpers_.back().get(), kLane, true);
   }
 }
 

@@ -17,9 +17,14 @@ namespace braid::lsm {
 
 class MergeCrew final : public compaction::Crew {
  public:
-  /// Adds `helpers` jobs, to run concurrently with the thread that calls Run. Throws
-  /// std::bad_alloc, or std::system_error.
-  void Start(const std::shared_ptr<base::Workers>& workers, size_t helpers);
+  /// Adds jobs, to run concurrently with the thread that calls Run: as many as there are other
+  /// threads for them. Throws std::bad_alloc, or std::system_error.
+  void Start(const std::shared_ptr<base::Workers>& workers);
+  size_t helpers() const noexcept { return helpers_.size(); }
+  /// That helpers can have without keeping other jobs waiting. By the thread that calls Run.
+  size_t SpareThreads() const noexcept {
+    return workers_ == nullptr ? 0 : workers_->SpareThreads(base::Workers::Lane::kMerge);
+  }
   /// Not within Run.
   void Stop() noexcept;
   void Run(const std::vector<Task>& tasks) override;

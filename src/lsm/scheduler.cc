@@ -23,6 +23,7 @@ uint64_t GuessOf(compaction::Action action, uint64_t chunk_bytes) noexcept {
   using compaction::Action;
   const bool copies =
       action == Action::kRecluster || action == Action::kCollect || action == Action::kMakeRoom;
+  if (action == Action::kFillTier) return 0;  // its merge is charged
   return copies ? chunk_bytes : 0;
 }
 
@@ -69,8 +70,8 @@ void Scheduler::Fail(const Status& status) noexcept {
 
 /// A flush finds no room: no chunk for the copies of a write-ahead log, or no head for another
 /// table when nothing is merged. Unlike a failure it ends when there is room again.
-void Scheduler::Block(const Status& reason) {
-  store_.errors.Block(reason, store_.pool->free_chunks());
+void Scheduler::Block(const Status& reason, uint64_t free_before) {
+  store_.errors.Block(reason, free_before, store_.pool->free_chunks());
   store_.controller.Update(0, 0, false);  // callers that wait get the reason
   Wake();
 }
@@ -114,12 +115,13 @@ bool Scheduler::FlushOldestHeld(const flush::Flusher::Lock& flushes_held) {
   const uint64_t begin = NowNanos();
   store_.limit.Begin();
   const base::WorkClock::Scope work(&work_clock_, BackgroundWork::kFlush);
+  const uint64_t free_before = store_.pool->free_chunks();
   const Result<flush::Flusher::Outcome> flushed = store_.flusher.FlushOldest(flushes_held);
   if (!flushed.ok()) {
     Fail(flushed.status());
     return false;
   }
-  if (flushed->state == State::kNoRoom) Block(flushed->reason);
+  if (flushed->state == State::kNoRoom) Block(flushed->reason, free_before);
   if (flushed->state != State::kFlushed) return false;
   counters_.Add(Counter::kFlushes);
   counters_.Add(Counter::kFlushedEntries, flushed->table_entries);
@@ -182,9 +184,6 @@ Result<compaction::Merger::Merged> Scheduler::MergeTables(const compaction::Plan
   return merged;
 }
 
-/// Gives back what no reader and no view can reach. False when nothing could be.
-bool Scheduler::Reclaim() { return Worked(store_.reclaimer.Reclaim(failed())); }
-
 /// Whether writes have ended for now, or somebody waits for all work to be done.
 bool Scheduler::IsAtRest() {
   if (requests_.AnyWaits()) return true;
@@ -206,25 +205,26 @@ compaction::Occasion Scheduler::OccasionOfNow() {
           .merged = counters_.Sum(Counter::kMergedEntries)};
 }
 
-bool Scheduler::DropStep() {
-  const uint64_t passes = store_.dropper.passes();
-  const bool worked = Worked(store_.dropper.Step(OccasionOfNow()));
-  if (round_ && store_.dropper.passes() != passes) round_->began_pass = true;
+/// A step of a job that goes over L1 in passes; the round has one of its own.
+template <class Job>
+bool Scheduler::PassStep(Job* job) {
+  const uint64_t passes = job->passes();
+  const bool worked = Worked(job->Step(OccasionOfNow()));
+  if (round_ && job->passes() != passes) round_->began_pass = true;
   return worked;
 }
 
-bool Scheduler::ReclusterStep() {
-  const uint64_t passes = store_.reclusterer.passes();
-  const bool worked = Worked(store_.reclusterer.Step(OccasionOfNow()));
-  if (round_ && store_.reclusterer.passes() != passes) round_->began_pass = true;
-  return worked;
-}
-
-/// As many as there are threads for merges. Without threads a constant, so that a run of the crash
+/// As many as there are threads for them. Without threads a constant, so that a run of the crash
 /// simulator is the same on every machine.
 size_t Scheduler::MostMerges() const {
   if (!store_.options.background_threads) return format::kMaxMerges;
-  return std::min<size_t>(base::Workers::most_threads(), format::kMaxMerges);
+  return crew_.helpers() + 1;
+}
+
+/// On threads that no other store's work waits for.
+size_t Scheduler::MergesNow() const {
+  const size_t most = MostMerges();
+  return store_.options.background_threads ? std::min(most, 1 + crew_.SpareThreads()) : most;
 }
 
 /// Not where a merge is more than links, or nothing but a few; nor where the index over the bottom
@@ -270,13 +270,14 @@ void Scheduler::TellOfLists(const level::VersionSet::ConstLocked& versions,
 compaction::StoreFacts Scheduler::FactsOfNow() {
   compaction::StoreFacts facts;
   facts.lacks_index = store_.indexes.LackSome();
+  facts.has_tier = store_.tier_filler.is_wanted();
   facts.l0_found = l0_found_;
   facts.drain = requests_.AnyWaits();
   const auto versions = store_.versions.Lock();
   const uint64_t worth_a_thread =
       compaction::kBatchesWorthAThread * store_.options.compaction.batch_entries;
   const bool side_by_side = MayMergeSideBySide(versions);
-  facts.most_merges = side_by_side ? MostMerges() : 1;
+  facts.most_merges = side_by_side ? MergesNow() : 1;
   BRAID_DCHECK(facts.most_merges >= 1 && facts.most_merges <= format::kMaxMerges);
   for (const level::Level& level : versions.state().version->levels) {
     std::vector<compaction::TableFacts>& tables = facts.levels.emplace_back();
@@ -309,6 +310,7 @@ bool Scheduler::CompactionStep() {
   const base::MutexLock merge_lock(merge_mutex_);
   if (store_.stop_merges.load() || store_.errors.ended()) return false;
   store_.indexes.Fit();
+  is_sparse_.store(store_.indexes.IsSparse(), std::memory_order_relaxed);
   FreeMemoryIfShort();
   BeginRound();
   compaction::StoreFacts facts = FactsOfNow();
@@ -355,11 +357,13 @@ bool Scheduler::CarryOut(const compaction::Plan& plan) {
     case Action::kCount:
       return store_.accounts.CountStep();
     case Action::kDrop:
-      return DropStep();
+      return PassStep(&store_.dropper);
     case Action::kRecluster:
-      return ReclusterStep();
+      return PassStep(&store_.reclusterer);
     case Action::kCollect:
       return Worked(store_.collector.Step(OccasionOfNow()));
+    case Action::kFillTier:
+      return PassStep(&store_.tier_filler);
     case Action::kMakeRoom:
       BRAID_DCHECK(round_.has_value());  // room is made in a round only
       return Worked(store_.room_maker.Step(&round_->stuck));
@@ -396,6 +400,7 @@ void Scheduler::RunInline(DrainProgress* progress) {
     // Once more with the share that it had: how much is left is not known.
     if (progress != nullptr && progress->IsDue() && !progress->Tell(0)) return;
   }
+  if (!failed()) store_.trimmer.TrimInline();
 }
 
 /// Everything the log holds becomes a table, so that the next open replays nothing.

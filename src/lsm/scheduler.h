@@ -82,11 +82,6 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   void SwitchMemTable(const memtable::MemTable* expected);
   /// Of what was written until now: tables that hold it have ids up to this one.
   uint64_t NewestTable() const;
-  /// Whether the memtable that is written to has keys from `begin` to before `end`; none: no bound.
-  bool MemTableHasKeys(std::optional<Slice> begin, std::optional<Slice> end) const;
-  /// The newest table with such keys of those that are to be merged, immutable memtables included;
-  /// 0: there is none.
-  uint64_t NewestTableWithKeys(std::optional<Slice> begin, std::optional<Slice> end) const;
   /// Waits until no memtable that is immutable now is left. Errors: why one is.
   Status WaitForFlushes();
   /// All of it: WaitForFlushes or, if `merged_too`, Drain.
@@ -155,15 +150,17 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   /// What reclaims may be busy touching pages for longer than writers need to fill the budget:
   /// where memory is short, the thread that has just retired some does not wait for it.
   void FreeMemoryIfShort() {
+    store_.budget.Look(is_sparse_.load(std::memory_order_relaxed));
     if (store_.budget.IsShort()) store_.reclaimer.ReclaimMemory();
   }
-  void Block(const Status& reason);
+  void Block(const Status& reason, uint64_t free_before);
   bool IsBlockedNow() const;
 
   bool FlushOldest();
   bool CompactionStep();
   compaction::StoreFacts FactsOfNow();
   size_t MostMerges() const;
+  size_t MergesNow() const;
   uint64_t TablesBehind(const level::ReadState& state) const;
   void TellOfLists(const level::VersionSet::ConstLocked& versions,
                    compaction::StoreFacts* facts) const;
@@ -171,15 +168,14 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   bool CarryOut(const compaction::Plan& plan);
   bool Merge(const compaction::Plan& plan);
   Result<compaction::Merger::Merged> MergeTables(const compaction::Plan& plan);
-  bool DropStep();
-  bool ReclusterStep();
-  bool Reclaim();
+  template <class Job>
+  bool PassStep(Job* job);
+  bool Reclaim() { return Worked(store_.reclaimer.Reclaim(failed())); }
   bool ServeReaders();
   bool IsAtRest();
   compaction::Occasion OccasionOfNow();
   // drain.cc
   Status AwaitFlushes(uint64_t tables, DrainProgress* progress);
-  uint64_t EntriesToMerge(uint64_t tables) const;
   void BeginRound();
   void EndRound(const Status& outcome) noexcept;
   void TellRound(compaction::StoreFacts* facts);
@@ -197,6 +193,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   base::Mutex merge_mutex_;   // held by merges, indexing, collection
   base::JobSet jobs_;
   MergeCrew crew_;
+  std::atomic<bool> is_sparse_{false};  // the index over L1, for want of memory
   uint64_t l0_found_ = 0;
   // Compaction thread.
   uint64_t writes_seen_ = 0;

@@ -71,13 +71,21 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
     before = store_.pool->spare_chunks();
   }
   if (store_.reclaimer.times() != reclaimed) return true;
+  const bool was_blocked = store_.errors.blocked();
   SwitchMemTable(nullptr);
   if (Status s = WaitUntilIdle(true); !s.ok()) return false;
   if (Status s = WriteBackGroup(); !s.ok()) return false;
   while (RunStep(&Scheduler::Reclaim)) {
   }
+  // The background would try again later, and the write be refused meanwhile.
+  while (RunStep(&Scheduler::FlushOldest)) {
+  }
+  const bool is_blocked = store_.errors.blocked();
+  if (was_blocked && !is_blocked) return true;
   const base::MutexLock merge_lock(merge_mutex_);
-  return store_.pool->spare_chunks() > before || store_.large_values.HasWantedRun();
+  if (store_.pool->spare_chunks() > before) return true;
+  if (!is_blocked && store_.large_values.HasWantedRun()) return true;
+  return store_.tier_filler.GiveMore();
 }
 
 Status Scheduler::WhyNot() const {

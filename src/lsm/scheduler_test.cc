@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/resources.h"
 #include "braid/event_listener.h"
 #include "support/store_parts.h"
 #include "support/test_pool.h"
@@ -69,7 +70,8 @@ class SchedulerTest : public ::testing::Test {
   test::TestPool pool_{[](pool::PmemPool* fresh) { return level::Manifest(fresh).Create(); },
                        Chosen()};
   Scheduler scheduler_{&store_};
-  LsmStore store_{Chosen(), pool_.TakePool(), &scheduler_, &scheduler_};
+  LsmStore store_{Chosen(),    pool_.TakePool(), nullptr, *base::JoinBudget(Chosen(), 0),
+                  &scheduler_, &scheduler_};
 };
 
 TEST_F(SchedulerTest, WhatIsSealedIsFlushedAndMergedWhenThereIsEnough) {

@@ -106,6 +106,7 @@ void Verifier::CheckSpace() {
     totals_.problems.push_back(std::move(problem));
   }
   CheckExtents(versions);
+  CheckUsage(versions);
   const uint64_t live = CheckLogs(versions);
   uint64_t known = versions.state().active->entries();
   for (const auto& table : versions.state().immutables) known += table->entries();
@@ -119,6 +120,26 @@ void Verifier::CheckSpace() {
     AddProblem(format::kManifestOffset[0], "manifest",
                "an entry has the sequence number " + std::to_string(totals_.max_sequence) +
                    ", the last one drawn is " + std::to_string(last));
+  }
+}
+
+/// The sum of what is accounted for, by which the tier is filled, is that of chunks of tables.
+void Verifier::CheckUsage(const level::VersionSet::ConstLocked& versions) {
+  if (versions.loading_table_id() != 0) return;  // a load goes on, and counts what it writes
+  uint64_t live = 0;
+  for (uint64_t chunk = 0; chunk < pool_.chunks(); ++chunk) {
+    if (!store_.usage->IsKnown(chunk) || store_.usage->Live(chunk) == 0) continue;
+    const auto counted = static_cast<uint64_t>(store_.usage->Live(chunk));
+    live += counted;
+    if (format::HoldsEntries(pool_.StateOf(chunk).kind())) continue;
+    AddProblem(
+        pool_.ChunkOffset(chunk), "chunk",
+        "it holds no entries, but " + std::to_string(counted) + " bytes of some are accounted for");
+  }
+  if (const uint64_t sum = store_.usage->KnownLive(); sum != live) {
+    AddProblem(format::kFirstStateTableOffset, "chunks",
+               std::to_string(live) + " bytes of entries are accounted for, their sum is " +
+                   std::to_string(sum));
   }
 }
 

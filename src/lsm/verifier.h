@@ -56,6 +56,7 @@ class Verifier {
   void CheckTable(const format::TableRecord& record);
   void CheckChunk(uint64_t chunk);
   bool IsBeingLoaded(uint64_t chunk, uint64_t loading) const;
+  void CheckUsage(const level::VersionSet::ConstLocked& versions);
   void CheckExtents(const level::VersionSet::ConstLocked& versions);
   void CheckExtent(uint64_t extent, const level::VersionSet::ConstLocked& versions,
                    const std::unordered_set<uint64_t>& retired);

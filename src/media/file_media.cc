@@ -46,6 +46,7 @@ constexpr uint64_t kLeastOnFilesystem = 1ull << 36;
 constexpr uint64_t kRoomsOfAnySize = 64;
 constexpr uint64_t kLaterRooms = 1ull << 36;
 constexpr long kTmpfsMagic = 0x01021994;
+constexpr const char* kDaxHasNoHoles = "a DAX file system maps the medium itself";
 
 /// Where segments lie: the pool's own folder, or that of a region.
 struct Folder {
@@ -127,6 +128,7 @@ class FileMedia final : public Media {
       : path_(std::move(path)),
         lock_kind_(kind),
         others_allowed_(options.allow_world_writable),
+        kept_bytes_(options.initial_bytes),
         cut_(cut) {
     forced_ = options.force_media_class.has_value();
     if (forced_) media_class_ = *options.force_media_class;
@@ -156,6 +158,14 @@ class FileMedia final : public Media {
   Status SyncPages(uint64_t offset, uint64_t bytes) override;
   Status SyncError() const override;
   void Prefault(uint64_t offset, uint64_t bytes) noexcept override;
+  const char* WhyNoHoles() const noexcept override {
+    return why_no_holes_.load(std::memory_order_relaxed);
+  }
+  uint64_t kept_bytes() const noexcept override { return kept_bytes_; }
+  Status PunchHole(uint64_t offset, uint64_t bytes) override;
+  Status FillHole(uint64_t offset, uint64_t bytes) override;
+  bool HasData(uint64_t offset, uint64_t bytes) const noexcept override;
+  std::optional<uint64_t> allocated_bytes() const override;
   int NodeAt(uint64_t offset) const override;
   std::optional<uint64_t> dirty_shutdowns() const override;
   void Unlock() override;
@@ -181,6 +191,14 @@ class FileMedia final : public Media {
   Status Map(Fd fd, size_t folder, uint64_t bytes, const std::string& name);
   Status MapPrivately(int fd, uint64_t at, uint64_t bytes, const std::string& name);
   Result<Fd> OpenSegment(const std::string& name, size_t* folder) const;
+  /// The file of a published segment, which stays open, and the place of `offset` in it.
+  struct Place {
+    int fd = -1;
+    size_t index = 0;
+    size_t folder = 0;
+    off_t at = 0;
+  };
+  Place PlaceOf(uint64_t offset, uint64_t bytes) const;
   std::string FilePath(size_t folder, const std::string& name) const {
     return folders_[folder].path + "/" + name;
   }
@@ -197,6 +215,7 @@ class FileMedia final : public Media {
   const std::string path_;
   const LockKind lock_kind_;
   const bool others_allowed_;
+  const uint64_t kept_bytes_;
   const std::optional<Cut> cut_;
   std::vector<Folder> folders_;  // by region; one: of all regions
   Fd lock_;
@@ -206,6 +225,7 @@ class FileMedia final : public Media {
   std::atomic<MediaClass> media_class_{MediaClass::kByte};
   bool forced_ = false;
   bool tmpfs_ = false;
+  std::atomic<const char*> why_no_holes_{nullptr};
   mutable base::Mutex maps_mutex_;  // maps_ grows while others sync and name places
   std::vector<Mapping> maps_;       // the last one may not be published yet
   size_t published_ = 0;            // maps_mutex_
@@ -511,6 +531,9 @@ Status FileMedia::Map(Fd fd, size_t folder, uint64_t bytes, const std::string& n
   if (!forced_) {
     media_class_ = std::min(media_class(), ClassOf(pmem2_map_get_store_granularity(*map)));
   }
+  if (!tmpfs_ && pmem2_map_get_store_granularity(*map) != PMEM2_GRANULARITY_PAGE) {
+    why_no_holes_ = kDaxHasNoHoles;
+  }
   pmem2_map* kept = *map;
   if (read_only()) {
     DeleteMap(&kept);
@@ -687,6 +710,70 @@ void FileMedia::Prefault(uint64_t offset, uint64_t bytes) noexcept {
 #endif
 }
 
+FileMedia::Place FileMedia::PlaceOf(uint64_t offset, uint64_t bytes) const {
+  const base::MutexLock lock(maps_mutex_);
+  const auto after =
+      std::upper_bound(maps_.begin(), maps_.end(), offset,
+                       [](uint64_t at, const Mapping& mapping) { return at < mapping.base; });
+  BRAID_CHECK(after != maps_.begin());
+  const Mapping& mapping = *(after - 1);
+  BRAID_CHECK(offset + bytes <= mapping.base + mapping.bytes);
+  return {mapping.fd.get(), static_cast<size_t>(after - 1 - maps_.begin()), mapping.folder,
+          static_cast<off_t>(offset - mapping.base)};
+}
+
+Status FileMedia::PunchHole(uint64_t offset, uint64_t bytes) {
+  BRAID_CHECK(!read_only());
+  const Place place = PlaceOf(offset, bytes);
+  constexpr int kMode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  if (Again([&] { return ::fallocate(place.fd, kMode, place.at, static_cast<off_t>(bytes)); }) ==
+      0) {
+    return Status::OK();
+  }
+  const int error = errno;
+  if (error == EOPNOTSUPP || error == ENOSYS) {
+    why_no_holes_ = "the file system can't make holes in files";
+    return Status::NotSupported(WhyNoHoles());
+  }
+  return FileError("cannot give pages back of",
+                   FilePath(place.folder, SegmentName(static_cast<uint32_t>(place.index))), error);
+}
+
+Status FileMedia::FillHole(uint64_t offset, uint64_t bytes) {
+  if (read_only()) return Status::OK();  // its pages are copies
+  const Place place = PlaceOf(offset, bytes);
+  // A file that was cut stays as it is: that it is too short is found by the store, or by the next
+  // open, and must not be hidden behind zeros.
+  constexpr int kMode = FALLOC_FL_KEEP_SIZE;
+  if (Again([&] { return ::fallocate(place.fd, kMode, place.at, static_cast<off_t>(bytes)); }) ==
+      0) {
+    return Status::OK();
+  }
+  const int error = errno;
+  // It takes no orders, as when the segment was made.
+  if (error == EOPNOTSUPP || error == ENOSYS) return Status::OK();
+  return FileError("cannot allocate " + std::to_string(bytes) + " bytes again in",
+                   FilePath(place.folder, SegmentName(static_cast<uint32_t>(place.index))), error);
+}
+
+bool FileMedia::HasData(uint64_t offset, uint64_t bytes) const noexcept {
+  const Place place = PlaceOf(offset, bytes);
+  const off_t data = ::lseek(place.fd, place.at, SEEK_DATA);
+  if (data < 0) return errno != ENXIO;
+  return data < place.at + static_cast<off_t>(bytes);
+}
+
+std::optional<uint64_t> FileMedia::allocated_bytes() const {
+  const base::MutexLock lock(maps_mutex_);
+  uint64_t bytes = 0;
+  for (const Mapping& mapping : maps_) {
+    struct stat info {};
+    if (::fstat(mapping.fd.get(), &info) != 0) return std::nullopt;
+    bytes += static_cast<uint64_t>(info.st_blocks) * 512;  // whatever the blocks of the fs are
+  }
+  return bytes;
+}
+
 int FileMedia::NodeAt(uint64_t offset) const {
   const base::MutexLock lock(maps_mutex_);
   for (const Mapping& mapping : maps_) {
@@ -725,6 +812,12 @@ std::string CurrentBootId() {
   std::string id;
   std::getline(file, id);
   return id;
+}
+
+const char* WhyNoHolesAt(const std::string& path, MediaClass found) {
+  struct statfs fs {};
+  const bool tmpfs = ::statfs(path.c_str(), &fs) == 0 && fs.f_type == kTmpfsMagic;
+  return tmpfs || found == MediaClass::kPage ? nullptr : kDaxHasNoHoles;
 }
 
 Result<PathKind> ProbePath(const std::string& path) {

@@ -49,6 +49,10 @@ Result<std::unique_ptr<Media>> OpenFileMediaOfConcurrentReader(const std::string
 /// NUMA node of the device that the folder lies on; -1 when it is not known.
 int NodeOfFolder(const std::string& path);
 
+/// Why pages can't be given back to the file system that `path` lies on, of the media class
+/// `found`, in words; null: they can, as far as is known before it is tried.
+const char* WhyNoHolesAt(const std::string& path, MediaClass found);
+
 /// The media class of the medium that `path` lies on, found by mapping a temporary file there.
 Result<MediaClass> ProbeMediaClass(const std::string& path);
 

@@ -61,6 +61,25 @@ class Media {
   /// Touches pages ahead of their use, so that no writer pays for the first touch. A hint.
   virtual void Prefault(uint64_t offset, uint64_t bytes) noexcept = 0;
 
+  /// Null where pages can be given back to the file system, else why not, in words.
+  virtual const char* WhyNoHoles() const noexcept { return "this medium has no file system"; }
+  /// So many bytes of the segments keep their pages whatever is free: what a user has asked for
+  /// when the pool was made is there.
+  virtual uint64_t kept_bytes() const noexcept { return 0; }
+  /// Gives the pages of [offset, offset + bytes) back, whole pages of one segment: they read as
+  /// zeros from then on; after a crash as zeros, or as they were. A read may bring a page
+  /// again. Errors: NotSupported (and WhyNoHoles says why from then on), IOError.
+  virtual Status PunchHole(uint64_t /*offset*/, uint64_t /*bytes*/) {
+    return Status::NotSupported(WhyNoHoles());
+  }
+  /// Asks for pages that were given back, or may have been: until they are given back again a store
+  /// to them finds room. Nothing where they are there. Errors: OutOfSpace, IOError.
+  virtual Status FillHole(uint64_t /*offset*/, uint64_t /*bytes*/) { return Status::OK(); }
+  /// False: all of it is zeros, in a hole, or was never written. A system call.
+  virtual bool HasData(uint64_t /*offset*/, uint64_t /*bytes*/) const noexcept { return true; }
+  /// Bytes that the segments take on their file systems, holes not among them; none: not known.
+  virtual std::optional<uint64_t> allocated_bytes() const { return std::nullopt; }
+
   /// What a concurrent reader of a pool may look at (reader_slots.h).
   struct Cut {
     uint64_t tables;    ///< up to this id, and no log

@@ -159,8 +159,7 @@ Status PoolImage::OpenFiles(const std::string& path, int directory) {
       break;
     }
     file.bytes = std::min(static_cast<uint64_t>(info.st_size), kLongestFile);
-    // A pool's files have no holes. Where the filesystem is asked is a file that may be one hole of
-    // any size.
+    // A pool's files have holes where chunks are free. And a file may be one hole of any size.
     if (static_cast<uint64_t>(info.st_blocks) * 512 < file.bytes) {
       FindData(&file);
     } else if (file.bytes != 0) {

@@ -29,6 +29,7 @@ enum class Site : uint8_t {
   kChunkStateFence,
   kFreeState,
   kFreeStateFence,  ///< before the chunk is given out again
+  kFreeStateSync,   ///< before the pages of a free chunk are given back
   kRedoState,
   kPlainStateFence,
 
@@ -114,6 +115,7 @@ enum class Site : uint8_t {
   kTornMark,
   kSweepSync,
   kRebuildSync,
+  kTierSync,  ///< all that the last level has, before the tier gets some of it
 
   // Leaves.
   kLeafSlot,

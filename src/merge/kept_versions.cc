@@ -52,8 +52,9 @@ namespace {
 /// The versions of one key, as the walk comes to them.
 class KeyOfL1 {
  public:
-  KeyOfL1(const pool::PmemPool* pool, const index::LiveViews* views, KeptPart* part)
-      : pool_(pool), views_(views), part_(part) {}
+  KeyOfL1(const pool::PmemPool* pool, const index::LiveViews* views,
+          const std::function<bool(std::string_view)>* hides_below, KeptPart* part)
+      : pool_(pool), views_(views), hides_below_(hides_below), part_(part) {}
 
   void Take(const EntryHeader* entry, bool is_newest) {
     if (is_newest) {
@@ -75,10 +76,12 @@ class KeyOfL1 {
   void Finish() {
     if (newest_ == nullptr) return;
     BRAID_DCHECK(kept_.empty() == (oldest_kept_ == newest_));
-    // A delete that is the oldest of what stays hides nothing.
-    if (droppable_ || oldest_kept_->op() == EntryOp::kDelete) {
+    // A delete that is the oldest of what stays hides nothing but what the tier may have.
+    const bool is_delete = oldest_kept_->op() == EntryOp::kDelete;
+    const bool hides = is_delete && *hides_below_ && (*hides_below_)(oldest_kept_->key());
+    if (droppable_ || (is_delete && !hides)) {
       part_->droppable.push_back(pool_->OffsetOf(newest_));
-    } else {
+    } else if (!kept_.empty()) {
       // A delete that is the newest stays as long as what it hides.
       if (newest_->op() == EntryOp::kDelete) kept_.push_back(kept_.front());
       for (const auto& [sequence, newer] : kept_) part_->kept.Add(*views_, sequence, newer);
@@ -89,6 +92,7 @@ class KeyOfL1 {
  private:
   const pool::PmemPool* pool_;
   const index::LiveViews* views_;
+  const std::function<bool(std::string_view)>* hides_below_;
   KeptPart* part_;
   const EntryHeader* newest_ = nullptr;
   const EntryHeader* oldest_kept_ = nullptr;
@@ -102,13 +106,14 @@ class KeyOfL1 {
 
 Result<KeptPart> SurveyKept(const index::SkipList& list, const index::EntryIndex* tree,
                             const std::string& from, uint64_t max_entries,
-                            const index::LiveViews& views) {
+                            const index::LiveViews& views,
+                            const std::function<bool(std::string_view key)>& hides_below) {
   BRAID_DCHECK(max_entries != 0);  // else the walk would not get on
   const pool::PmemPool& pool = list.pool();
   KeptPart part;
   index::Damage damage;
   WalkAhead ahead(&pool, tree, from);
-  KeyOfL1 key(&pool, &views, &part);
+  KeyOfL1 key(&pool, &views, &hides_below, &part);
   uint64_t walked = 0;
   const EntryHeader* previous = nullptr;
   const EntryHeader* entry = from.empty() ? list.First(&damage) : list.FindGE(from, &damage);

@@ -11,8 +11,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/check.h"
@@ -84,9 +86,10 @@ struct KeptPart {
 
 /// The part of `list` that begins with the key `from`: about `max_entries` of it, whole keys. What
 /// may go is what none of `views` needs. Corruption when the list is damaged. `tree`: as for
-/// SurveyPart. Cost: a read of each entry's header and key.
+/// SurveyPart. `hides_below`: as of a merge. Cost: a read of each entry's header and key.
 Result<KeptPart> SurveyKept(const index::SkipList& list, const index::EntryIndex* tree,
                             const std::string& from, uint64_t max_entries,
-                            const index::LiveViews& views);
+                            const index::LiveViews& views,
+                            const std::function<bool(std::string_view key)>& hides_below = {});
 
 }  // namespace braid::merge

@@ -86,6 +86,8 @@ Status MergeJob::Start(index::LiveViews views, index::MergeEpoch* merge_epoch,
     }
     input.adopted_entries = source_->entries();
   }
+  input.takes_out = takes_out_;
+  input.hides_below = hides_below_;
   input.is_bottom = is_bottom_;
   input.brings_borders = brings_borders_;
   input.within_borders = within_borders_;

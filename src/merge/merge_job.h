@@ -10,6 +10,8 @@
 
 #include <functional>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 #include "base/check.h"
 #include "level/manifest.h"
@@ -77,6 +79,16 @@ class MergeJob {
     BRAID_DCHECK(merge_ == nullptr && (revisited == nullptr || source_->is_copies()));
     revisited_ = revisited;
   }
+  /// See MergeInput::takes_out. Before Start.
+  void TakeOut() noexcept {
+    BRAID_DCHECK(merge_ == nullptr && revisited_ != nullptr && is_bottom_);
+    takes_out_ = true;
+  }
+  /// See MergeInput::hides_below. Before Start.
+  void SetBelow(std::function<bool(std::string_view key)> hides_below) {
+    BRAID_DCHECK(merge_ == nullptr);
+    hides_below_ = std::move(hides_below);
+  }
   Status Begin(const BatchProgress& resumed);
   /// `merge_epoch`, `should_stop`, `fit_tree`: see MergeInput.
   Status Start(index::LiveViews views, index::MergeEpoch* merge_epoch,
@@ -124,6 +136,8 @@ class MergeJob {
   index::LiveViews views_;
   const std::vector<index::Replacement>* moved_ = nullptr;
   const std::vector<uint64_t>* revisited_ = nullptr;
+  bool takes_out_ = false;
+  std::function<bool(std::string_view key)> hides_below_;
   std::unique_ptr<ZipperMerge> merge_;
 };
 

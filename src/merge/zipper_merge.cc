@@ -276,6 +276,7 @@ void ZipperMerge::ChooseKept(const Slice& slice) {
   }
   // So that a batch stays within its record; what exceeds the budget is dropped at a later merge.
   size_t budget = redo_.capacity() / 4 / (kMaxHeight + 1);
+  if (input_.takes_out && versions_.size() <= budget) return TakeOut();
   for (size_t i = 0; i < versions_.size(); ++i) {
     const Version& version = versions_[i];
     const uint64_t sequence = version.entry->sequence();
@@ -299,7 +300,8 @@ void ZipperMerge::ChooseKept(const Slice& slice) {
     if (!(input_.copies && version.from_source && !has_twin)) newer = sequence;
   }
   // At the bottom a delete hides nothing once it is the oldest version.
-  while (input_.is_bottom && !kept_.empty() && kept_.back().entry->op() == EntryOp::kDelete) {
+  while (input_.is_bottom && !kept_.empty() && kept_.back().entry->op() == EntryOp::kDelete &&
+         !HidesBelow(*kept_.back().entry)) {
     dropped_.push_back(kept_.back());
     kept_.pop_back();
   }
@@ -311,6 +313,23 @@ void ZipperMerge::ChooseKept(const Slice& slice) {
   }
   for (const Version& version : kept_) {
     if (version.from_source) ++batch_delta_;
+  }
+}
+
+bool ZipperMerge::HidesBelow(const EntryHeader& entry) const {
+  return input_.hides_below && !IsBorder(entry) && input_.hides_below(entry.key());
+}
+
+/// No version of the key stays.
+void ZipperMerge::TakeOut() {
+  BRAID_DCHECK(input_.revisited != nullptr && input_.is_bottom);
+  // What is newer than the newest version of the survey would be lost.
+  BRAID_DCHECK(versions_.empty() || input_.views->empty() ||
+               versions_[0].entry->sequence() <= input_.views->front());
+  for (const Version& gone : versions_) {
+    dropped_.push_back(gone);
+    --batch_delta_;
+    MarkObsolete(gone);
   }
 }
 
@@ -330,6 +349,8 @@ void ZipperMerge::CountKept() {
     if (was_kept(kept_[i])) continue;
     // A delete that is the newest stays as long as what it hides.
     const size_t hidden = i + 1 < kept_.size() ? i + 1 : i;
+    // One that is the only version hides something of the tier, and waits for no view.
+    if (i == 0 && hidden == 0) continue;
     if (i > 0) {
       result_.kept.Add(*input_.views, kept_[i].entry->sequence(), kept_[i - 1].entry->sequence());
     } else if (kept_[0].entry->op() == EntryOp::kDelete) {

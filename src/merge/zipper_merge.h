@@ -66,7 +66,13 @@ struct MergeInput {
   /// Of a merge of no entries: the newest entries of keys of the target, in list order, of whose
   /// versions those are to go that no view needs any more. May be null. By redo records only.
   const std::vector<uint64_t>* revisited = nullptr;
+  /// The revisited keys go with all their versions, where a batch has room for these: the tier has
+  /// what any view sees of them.
+  bool takes_out = false;
   bool is_bottom = true;  // no level is below the target
+  /// Whether there may be older versions below the bottom, which a delete hides; empty: there are
+  /// none. Asked by the threads of merges side by side.
+  std::function<bool(std::string_view key)> hides_below;
   /// The source holds borders, which are put into the target as they are (borders.h).
   bool brings_borders = false;
   /// Concurrent merges own what is left and right of the target's borders, which stay.
@@ -131,6 +137,8 @@ class ZipperMerge {
   Status MergeSlice(size_t i);
   Status GatherVersions(size_t i);
   void ChooseKept(const Slice& slice);
+  void TakeOut();
+  bool HidesBelow(const format::EntryHeader& entry) const;
   void CountKept();
   void Relink(size_t i);
   bool RelinkLayer(size_t i, uint32_t strand, uint32_t layer);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/no_throw.h"
 #include "pool/pool.h"
 
 namespace braid::pool {
@@ -39,14 +40,41 @@ constexpr uint64_t kLeastFree = 8;
 constexpr uint64_t kMostFree = 512ull << 20;
 }  // namespace
 
+/// Asks for pages of holes ahead of their use. A device that is full is the writers' to report.
+bool PmemPool::FillAhead(uint64_t demand) {
+  constexpr uint64_t kPiece = 8;
+  const uint64_t ready = (free_.reserve() + std::max(kLeastReady, demand)) / regions();
+  bool filled = false;
+  for (uint32_t region = 0; region < regions() && !failed(); ++region) {
+    const uint64_t resident = free_.resident_of(region);
+    if (resident >= ready || free_.holes_of(region) == 0) continue;
+    const Result<bool> done = holes_.FillAhead(region, std::min(kPiece, ready - resident));
+    filled = (done.ok() && *done) || filled;
+  }
+  return filled;
+}
+
+void PmemPool::Prefault(uint64_t offset, uint64_t bytes) {
+  const uint64_t end = offset + bytes;
+  BRAID_DCHECK(end <= pool_bytes());
+  if (free_.holes() == 0) return media().Prefault(offset, bytes);
+  while (offset < end) {
+    const uint64_t chunk = ChunkOf(offset);
+    const uint64_t next = std::min(end, ChunkOffset(chunk + 1));
+    if (free_.HolesIn(chunk, 1, RegionOfChunk(chunk)).empty()) {
+      media().Prefault(offset, next - offset);
+    }
+    offset = next;
+  }
+}
+
 bool PmemPool::GrowAhead(uint64_t demand) {
   demand = std::min(demand, ChunksIn(kMostFree));
   std::optional<uint32_t> wanting;
-  if (max_bytes_ != 0 && pool_bytes() + 4 * chunk_bytes() > max_bytes_) return false;
+  const bool filled = FillAhead(demand);
+  if (max_bytes_ != 0 && pool_bytes() + 4 * chunk_bytes() > max_bytes_) return filled;
   // What writes must leave alone is of no use to them, so what they soon take comes on top of it.
-  const int64_t reserve = static_cast<int64_t>(free_.free()) - free_.spare();
-  const uint64_t soon = std::max(kLeastFree, demand / regions()) +
-                        static_cast<uint64_t>(std::max<int64_t>(reserve, 0)) / regions();
+  const uint64_t soon = std::max(kLeastFree, demand / regions()) + free_.reserve() / regions();
   for (uint32_t region = 0; region < regions() && !wanting; ++region) {
     const uint64_t chunks = chunks_of(region);
     const uint64_t few = std::min(chunks / 2, ChunksIn(kUsualFree));
@@ -56,7 +84,7 @@ bool PmemPool::GrowAhead(uint64_t demand) {
     }
   }
   const uint64_t from = pool_bytes();
-  if (!wanting || !Grow(*wanting).ok()) return false;
+  if (!wanting || !Grow(*wanting).ok()) return filled;
   // Outside of the lock that others who need a segment wait for. They may take chunks of this one
   // meanwhile, and touch its pages themselves.
   media().Prefault(from, pool_bytes() - from);
@@ -68,26 +96,45 @@ void PmemPool::KeepRun(uint64_t first, uint64_t count) {
   const uint32_t region = RegionOfChunk(first);
   // It is looked for in one free list.
   BRAID_DCHECK(region == RegionOfChunk(first + count - 1));
+  // Where the device is full the run will not be complete, and the write finds no room.
+  base::IgnoreExceptions([&] { (void)holes_.FillRun(first, count, region); });
   free_.KeepRun(first, count, region);
+}
+
+/// Without growth. Errors: NotFound, there is none; those of Holes::FillFor.
+Result<uint64_t> PmemPool::TakeWithHoles(uint64_t count, uint32_t region,
+                                         AllocationClass allocation) {
+  for (;;) {
+    const uint64_t times = free_.times_put_back();
+    if (const auto first = free_.Take(count, region, allocation)) return *first;
+    const Result<bool> filled =
+        base::CatchToStatus([&] { return holes_.FillFor(count, region, allocation); });
+    if (!filled.ok()) return filled.status();
+    if (!*filled && !free_.AwaitPutBack(times)) return Status::NotFound();
+  }
 }
 
 Result<uint64_t> PmemPool::Take(uint64_t count, uint32_t region, AllocationClass allocation) {
   BRAID_CHECK(count > 0 && region < regions());
   for (;;) {
-    if (const auto first = free_.Take(count, region, allocation)) return *first;
+    Result<uint64_t> taken = TakeWithHoles(count, region, allocation);
+    if (taken.ok()) return taken;
     Status grown = Grow(region, count);
     if (grown.ok()) continue;
-    if (const auto first = free_.Take(count, region, allocation)) return *first;
+    taken = TakeWithHoles(count, region, allocation);
+    if (taken.ok()) return taken;
+    Status full_device = taken.status().IsNotFound() ? Status::OK() : taken.status();
     // The region is full. Better far away than not at all.
     for (uint32_t i = 1; i < regions(); ++i) {
       const uint32_t other = (region + i) % regions();
-      auto first = free_.Take(count, other, allocation);
-      if (!first && Grow(other, count).ok()) first = free_.Take(count, other, allocation);
-      if (!first) continue;
+      taken = TakeWithHoles(count, other, allocation);
+      if (!taken.ok() && Grow(other, count).ok()) taken = TakeWithHoles(count, other, allocation);
+      if (!taken.ok()) continue;
       region_fallbacks_.fetch_add(1, std::memory_order_relaxed);
-      return *first;
+      return taken;
     }
-    return grown;
+    // What holes could not get is what there is to be done about.
+    return full_device.ok() ? grown : full_device;
   }
 }
 

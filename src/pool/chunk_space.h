@@ -109,6 +109,9 @@ class ChunkSpace {
     BRAID_DCHECK(region < regions_);
     return region_chunks_[region].load(std::memory_order_relaxed);
   }
+  /// Chunks of large values, those among them that wait to be freed; exact when none is allocated
+  /// or freed meanwhile.
+  uint64_t extent_chunks() const noexcept { return extent_chunks_.load(std::memory_order_relaxed); }
   uint64_t pool_bytes() const noexcept { return chunks() << chunk_shift_; }
   /// Whole chunks that so many bytes are.
   uint64_t ChunksIn(uint64_t bytes) const noexcept { return bytes >> chunk_shift_; }
@@ -189,7 +192,12 @@ class ChunkSpace {
   /// The chunks of a segment belong to this region. Known to others from PublishChunks on.
   void MapRegion(uint64_t base, uint64_t bytes, uint32_t region) noexcept;
   void SetStateOf(uint64_t chunk, format::ChunkState state) noexcept {
+    // One thread at a time changes the state of a chunk.
+    const bool was_extent = format::IsOfExtent(StateOf(chunk).kind());
     states_[chunk].store(state.raw, std::memory_order_relaxed);
+    const bool is_extent = format::IsOfExtent(state.kind());
+    if (is_extent && !was_extent) extent_chunks_.fetch_add(1, std::memory_order_relaxed);
+    if (was_extent && !is_extent) extent_chunks_.fetch_sub(1, std::memory_order_relaxed);
   }
   /// There are so many chunks, whose states and regions were set.
   void PublishChunks(uint64_t chunks) noexcept {
@@ -215,6 +223,7 @@ class ChunkSpace {
   uint32_t regions_ = 1;
   uint32_t strands_ = 1;
   std::atomic<uint64_t> chunks_{0};
+  std::atomic<uint64_t> extent_chunks_{0};
   std::atomic<uint64_t> extension_{0};                  // offset
   media::SparseTable<std::atomic<uint64_t>> states_;    // DRAM copy of the state words
   media::SparseTable<std::atomic<uint8_t>> region_of_;  // of chunks; with several regions only

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <utility>
 
 #include "base/check.h"
 
@@ -12,13 +14,16 @@ namespace braid::pool {
 void FreeChunks::Reserve(uint32_t region, uint64_t chunks) {
   BRAID_DCHECK(region < format::kMaxRegions);
   const base::MutexLock lock(mutex_);
-  free_[region].reserve(chunks);
+  Region& of = regions_[region];
+  for (std::vector<uint64_t>* list : {&of.free, &of.holes, &of.aside}) list->reserve(chunks);
 }
 
-void FreeChunks::Add(uint32_t region, uint64_t chunks, const std::vector<uint64_t>& free) {
+void FreeChunks::Add(uint32_t region, uint64_t chunks, const std::vector<uint64_t>& free,
+                     bool holes) {
   BRAID_DCHECK(region < format::kMaxRegions && free.size() <= chunks);
   const base::MutexLock lock(mutex_);
-  free_[region].insert(free_[region].end(), free.begin(), free.end());
+  std::vector<uint64_t>& list = holes ? regions_[region].holes : regions_[region].free;
+  list.insert(list.end(), free.begin(), free.end());
   chunks_ += chunks;
 }
 
@@ -31,8 +36,9 @@ void FreeChunks::Announce(uint64_t chunks, uint64_t free) noexcept {
 
 void FreeChunks::List(uint32_t region, const std::vector<uint64_t>& free) noexcept {
   const base::MutexLock lock(mutex_);
-  BRAID_DCHECK(free_[region].size() + free.size() <= free_[region].capacity());  // invariant 2
-  free_[region].insert(free_[region].begin(), free.begin(), free.end());
+  std::vector<uint64_t>& list = regions_[region].free;
+  BRAID_DCHECK(list.size() + free.size() <= list.capacity());  // invariant 2
+  list.insert(list.begin(), free.begin(), free.end());
   BRAID_DCHECK(unlisted_ >= free.size());
   unlisted_ -= free.size();
 }
@@ -57,8 +63,14 @@ uint64_t FreeChunks::ReserveFor(AllocationClass allocation) const noexcept {
 
 uint64_t FreeChunks::Count() const noexcept {
   uint64_t count = 0;
-  for (const std::vector<uint64_t>& chunks : free_) count += chunks.size();
+  for (const Region& region : regions_) count += region.all();
   BRAID_DCHECK(count + unlisted_ < chunks_);  // some hold headers
+  return count;
+}
+
+uint64_t FreeChunks::Resident() const noexcept {
+  uint64_t count = 0;
+  for (const Region& region : regions_) count += region.free.size();
   return count;
 }
 
@@ -76,21 +88,26 @@ uint64_t FreeChunks::TakeOne(std::vector<uint64_t>* free) {
   return chunk;
 }
 
-/// The shortest run of free chunks that will do: its place in the free list, which is sorted. Long
-/// ones stay for larger values. A run can't cross segments: meta chunks lie between them.
-std::optional<size_t> FreeChunks::FindRun(uint64_t count, uint32_t region, bool kept_too) {
-  std::vector<uint64_t>& free = free_[region];
-  BRAID_DCHECK(count > 0 && region < format::kMaxRegions);
-  std::sort(free.begin(), free.end(), std::greater<>());
-  BRAID_DCHECK(std::adjacent_find(free.begin(), free.end()) == free.end());  // invariant 1
+void FreeChunks::Sort(std::vector<uint64_t>* chunks) {
+  std::sort(chunks->begin(), chunks->end(), std::greater<>());
+  // Invariant 1.
+  BRAID_DCHECK(std::adjacent_find(chunks->begin(), chunks->end()) == chunks->end());
+}
+
+/// The shortest run of free chunks that will do: its place in a sorted list. Long ones stay for
+/// larger values. A run can't cross segments: meta chunks lie between them.
+std::optional<size_t> FreeChunks::FindRun(const std::vector<uint64_t>& sorted, uint64_t count,
+                                          bool kept_too) const {
+  BRAID_DCHECK(count > 0);
   std::optional<size_t> best;
   uint64_t best_length = ~0ull;
   uint64_t length = 0;
-  for (size_t i = free.size(); i-- > 0;) {
-    const bool counts = kept_too || !IsKept(free[i]);
-    const bool goes_on = length != 0 && free[i] == free[i + 1] + 1;
+  for (size_t i = sorted.size(); i-- > 0;) {
+    const bool counts = kept_too || !IsKept(sorted[i]);
+    const bool goes_on = length != 0 && sorted[i] == sorted[i + 1] + 1;
     length = !counts ? 0 : goes_on ? length + 1 : 1;
-    const bool ends = i == 0 || free[i - 1] != free[i] + 1 || (!kept_too && IsKept(free[i - 1]));
+    const bool ends =
+        i == 0 || sorted[i - 1] != sorted[i] + 1 || (!kept_too && IsKept(sorted[i - 1]));
     if (!ends || length < count || length >= best_length) continue;
     best_length = length;
     best = i + (length - count);  // its lowest chunks
@@ -100,21 +117,23 @@ std::optional<size_t> FreeChunks::FindRun(uint64_t count, uint32_t region, bool 
 
 std::optional<uint64_t> FreeChunks::Take(uint64_t count, uint32_t region,
                                          AllocationClass allocation) {
+  BRAID_DCHECK(count > 0 && region < format::kMaxRegions);
   const base::MutexLock lock(mutex_);
-  std::vector<uint64_t>& free = free_[region];
+  std::vector<uint64_t>& free = regions_[region].free;
   const bool takes_kept = count > 1 && allocation != AllocationClass::kBackground &&
                           kept_.count != 0 && kept_.free == kept_.count;
   const uint64_t out_of_reach = takes_kept ? 0 : kept_.free;
-  if (Count() < count + ReserveFor(allocation) + out_of_reach) return std::nullopt;
+  if (Resident() < count + ReserveFor(allocation) + out_of_reach) return std::nullopt;
   const uint64_t here = kept_.count != 0 && kept_.region == region ? out_of_reach : 0;
   if (free.size() < count + here) return std::nullopt;
   if (count == 1) {
     taken_.fetch_add(count, std::memory_order_relaxed);
     return TakeOne(&free);
   }
-  std::optional<size_t> at = FindRun(count, region, false);
+  Sort(&free);
+  std::optional<size_t> at = FindRun(free, count, false);
   if (!at && takes_kept) {
-    at = FindRun(count, region, true);
+    at = FindRun(free, count, true);
     if (at) kept_ = {};  // it has served
   }
   if (!at) return std::nullopt;
@@ -128,11 +147,149 @@ std::optional<uint64_t> FreeChunks::Take(uint64_t count, uint32_t region,
 
 void FreeChunks::GiveBack(uint64_t chunk, uint32_t region) noexcept {
   const base::MutexLock lock(mutex_);
-  std::vector<uint64_t>& free = free_[region];
+  std::vector<uint64_t>& free = regions_[region].free;
   BRAID_DCHECK(free.size() < free.capacity());  // invariant 2
   free.push_back(chunk);
   if (IsKept(chunk)) ++kept_.free;
   BRAID_DCHECK(kept_.free <= kept_.count);
+}
+
+/// Takes `chunks` out of `from`, one of the region's lists.
+FreeChunks::Aside FreeChunks::MoveAside(Region* region, std::vector<uint64_t>* from, Aside chunks) {
+  if (chunks.empty()) return chunks;
+  std::sort(chunks.begin(), chunks.end());
+  const size_t before = from->size();
+  std::erase_if(*from, [&](uint64_t chunk) {
+    return std::binary_search(chunks.begin(), chunks.end(), chunk);
+  });
+  BRAID_DCHECK(before - from->size() == chunks.size());
+  // Invariant 2.
+  BRAID_DCHECK(region->aside.size() + chunks.size() <= region->aside.capacity());
+  region->aside.insert(region->aside.end(), chunks.begin(), chunks.end());
+  return chunks;
+}
+
+FreeChunks::Aside FreeChunks::SetColdAside(uint32_t region, uint64_t most, uint64_t keep) {
+  BRAID_DCHECK(region < format::kMaxRegions);
+  const base::MutexLock lock(mutex_);
+  Region& of = regions_[region];
+  if (of.free.size() <= keep) return {};
+  most = std::min<uint64_t>(most, of.free.size() - keep);
+  Aside chunks;
+  for (size_t i = 0; i < of.free.size() && chunks.size() < most; ++i) {
+    if (!IsKept(of.free[i])) chunks.push_back(of.free[i]);
+  }
+  return MoveAside(&of, &of.free, std::move(chunks));
+}
+
+FreeChunks::Aside FreeChunks::SetHolesAside(uint32_t region, uint64_t most) {
+  BRAID_DCHECK(region < format::kMaxRegions);
+  const base::MutexLock lock(mutex_);
+  Region& of = regions_[region];
+  const auto count = static_cast<ptrdiff_t>(std::min<uint64_t>(most, of.holes.size()));
+  return MoveAside(&of, &of.holes, Aside(of.holes.end() - count, of.holes.end()));
+}
+
+FreeChunks::Aside FreeChunks::SetHolesOfRunAside(uint64_t first, uint64_t count, uint32_t region) {
+  BRAID_DCHECK(region < format::kMaxRegions);
+  const base::MutexLock lock(mutex_);
+  Region& of = regions_[region];
+  Aside chunks;
+  for (const uint64_t chunk : of.holes) {
+    if (chunk - first < count) chunks.push_back(chunk);
+  }
+  return MoveAside(&of, &of.holes, std::move(chunks));
+}
+
+std::vector<uint64_t> FreeChunks::FreeAndHoles(const Region& region) const {
+  std::vector<uint64_t> chunks;
+  chunks.reserve(region.free.size() + region.holes.size());
+  chunks.insert(chunks.end(), region.free.begin(), region.free.end());
+  chunks.insert(chunks.end(), region.holes.begin(), region.holes.end());
+  Sort(&chunks);
+  return chunks;
+}
+
+FreeChunks::Missing FreeChunks::SetMissingAside(uint64_t count, uint32_t region,
+                                                AllocationClass allocation) {
+  BRAID_DCHECK(count > 0 && region < format::kMaxRegions);
+  const base::MutexLock lock(mutex_);
+  Region& of = regions_[region];
+  // As Take reckons.
+  const bool takes_kept = count > 1 && allocation != AllocationClass::kBackground &&
+                          kept_.count != 0 && kept_.free == kept_.count;
+  const uint64_t out_of_reach = takes_kept ? 0 : kept_.free;
+  const uint64_t here = kept_.count != 0 && kept_.region == region ? out_of_reach : 0;
+  const uint64_t wanted = count + ReserveFor(allocation) + out_of_reach;
+  const uint64_t resident = Resident();
+  uint64_t holes = 0;
+  for (const Region& each : regions_) holes += each.holes.size();
+  if (resident + holes < wanted || of.free.size() + of.holes.size() < count + here) return {};
+  uint64_t missing = wanted > resident ? wanted - resident : 0;
+  if (of.free.size() < count + here) missing = std::max(missing, count + here - of.free.size());
+  Aside chunks;
+  if (count > 1) {
+    const std::vector<uint64_t> sorted = FreeAndHoles(of);
+    std::optional<size_t> at = FindRun(sorted, count, false);
+    if (!at && takes_kept) at = FindRun(sorted, count, true);
+    if (!at) return {};
+    const uint64_t first = sorted[*at] + 1 - count;
+    std::copy_if(of.holes.begin(), of.holes.end(), std::back_inserter(chunks),
+                 [&](uint64_t chunk) { return chunk - first < count; });
+  }
+  // Some more, so that not each chunk that is taken costs a system call.
+  constexpr uint64_t kMore = 3;
+  if (count == 1 && missing != 0) missing += kMore;
+  for (size_t i = of.holes.size(); i-- > 0 && chunks.size() < missing;) {
+    if (std::find(chunks.begin(), chunks.end(), of.holes[i]) == chunks.end()) {
+      chunks.push_back(of.holes[i]);
+    }
+  }
+  if (!chunks.empty() || missing == 0)
+    return {MoveAside(&of, &of.holes, std::move(chunks)), region};
+  // Here is all that is to be had here, but too little for those for whom some must be left.
+  for (uint32_t other = 0; other < format::kMaxRegions; ++other) {
+    std::vector<uint64_t>& from = regions_[other].holes;
+    if (from.empty()) continue;
+    const auto some = static_cast<ptrdiff_t>(std::min<uint64_t>(missing, from.size()));
+    return {MoveAside(&regions_[other], &from, Aside(from.end() - some, from.end())), other};
+  }
+  return {};
+}
+
+void FreeChunks::PutBack(const Aside& chunks, uint32_t region, bool holes) noexcept {
+  BRAID_DCHECK(region < format::kMaxRegions && std::is_sorted(chunks.begin(), chunks.end()));
+  const base::MutexLock lock(mutex_);
+  Region& of = regions_[region];
+  BRAID_DCHECK(of.aside.size() >= chunks.size());
+  std::erase_if(of.aside, [&](uint64_t chunk) {
+    return std::binary_search(chunks.begin(), chunks.end(), chunk);
+  });
+  std::vector<uint64_t>& list = holes ? of.holes : of.free;
+  BRAID_DCHECK(list.size() + chunks.size() <= list.capacity());  // invariant 2
+  // Behind all others, the lowest last: it is taken first.
+  list.insert(list.end(), chunks.rbegin(), chunks.rend());
+  ++times_put_back_;
+  put_back_.NotifyAll();
+  if (holes) return;
+  for (const uint64_t chunk : chunks) kept_.free += IsKept(chunk) ? 1 : 0;
+  BRAID_DCHECK(kept_.free <= kept_.count);
+}
+
+uint64_t FreeChunks::times_put_back() const noexcept {
+  const base::MutexLock lock(mutex_);
+  return times_put_back_;
+}
+
+bool FreeChunks::AwaitPutBack(uint64_t times) noexcept {
+  const base::MutexLock lock(mutex_);
+  while (times_put_back_ == times) {
+    const bool any = std::any_of(regions_.begin(), regions_.end(),
+                                 [](const Region& region) { return !region.aside.empty(); });
+    if (!any) return false;
+    put_back_.Wait(mutex_);
+  }
+  return true;
 }
 
 void FreeChunks::RemoveWriteAhead() noexcept {
@@ -140,11 +297,16 @@ void FreeChunks::RemoveWriteAhead() noexcept {
   write_ahead_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+void FreeChunks::NoteFill(bool had_pages) noexcept {
+  const base::MutexLock lock(mutex_);
+  holes_refused_ = !had_pages;
+}
+
 void FreeChunks::KeepRun(uint64_t first, uint64_t count, uint32_t region) {
   BRAID_DCHECK(count > 0 && region < format::kMaxRegions);
   const base::MutexLock lock(mutex_);
   kept_ = {first, count, 0, region};
-  for (const uint64_t chunk : free_[region]) kept_.free += IsKept(chunk) ? 1 : 0;
+  for (const uint64_t chunk : regions_[region].free) kept_.free += IsKept(chunk) ? 1 : 0;
   BRAID_DCHECK(kept_.free <= kept_.count);
 }
 
@@ -158,9 +320,13 @@ bool FreeChunks::HasRun(uint64_t count) {
   const base::MutexLock lock(mutex_);
   const bool kept_too = kept_.free == kept_.count;
   const uint64_t out_of_reach = kept_too ? 0 : kept_.free;
-  if (Count() < count + ReserveFor(AllocationClass::kWrite) + out_of_reach) return false;
-  for (uint32_t region = 0; region < format::kMaxRegions; ++region) {
-    if (FindRun(count, region, kept_too)) return true;
+  if (Usable() < count + ReserveFor(AllocationClass::kWrite) + out_of_reach) return false;
+  for (Region& region : regions_) {
+    Sort(&region.free);
+    const auto found = region.holes.empty() || holes_refused_
+                           ? FindRun(region.free, count, kept_too)
+                           : FindRun(FreeAndHoles(region), count, kept_too);
+    if (found) return true;
   }
   return false;
 }
@@ -173,12 +339,48 @@ uint64_t FreeChunks::free() const {
 uint64_t FreeChunks::free_of(uint32_t region) const {
   BRAID_DCHECK(region < format::kMaxRegions);
   const base::MutexLock lock(mutex_);
-  return free_[region].size();
+  return regions_[region].all();
+}
+
+uint64_t FreeChunks::resident_of(uint32_t region) const {
+  BRAID_DCHECK(region < format::kMaxRegions);
+  const base::MutexLock lock(mutex_);
+  return regions_[region].free.size();
+}
+
+uint64_t FreeChunks::holes_of(uint32_t region) const {
+  BRAID_DCHECK(region < format::kMaxRegions);
+  const base::MutexLock lock(mutex_);
+  return regions_[region].holes.size();
+}
+
+uint64_t FreeChunks::holes() const {
+  const base::MutexLock lock(mutex_);
+  uint64_t count = 0;
+  for (const Region& region : regions_) count += region.holes.size();
+  return count;
+}
+
+std::vector<uint64_t> FreeChunks::HolesIn(uint64_t first, uint64_t count, uint32_t region) const {
+  BRAID_DCHECK(region < format::kMaxRegions);
+  const base::MutexLock lock(mutex_);
+  std::vector<uint64_t> chunks;
+  for (const std::vector<uint64_t>* list : {&regions_[region].holes, &regions_[region].aside}) {
+    std::copy_if(list->begin(), list->end(), std::back_inserter(chunks),
+                 [&](uint64_t chunk) { return chunk - first < count; });
+  }
+  std::sort(chunks.begin(), chunks.end());
+  return chunks;
 }
 
 int64_t FreeChunks::spare() const {
   const base::MutexLock lock(mutex_);
-  return static_cast<int64_t>(Count()) - static_cast<int64_t>(ReserveFor(AllocationClass::kWrite));
+  return static_cast<int64_t>(Usable()) - static_cast<int64_t>(ReserveFor(AllocationClass::kWrite));
+}
+
+uint64_t FreeChunks::reserve() const {
+  const base::MutexLock lock(mutex_);
+  return ReserveFor(AllocationClass::kWrite);
 }
 
 uint64_t FreeChunks::used() const {
@@ -189,7 +391,9 @@ uint64_t FreeChunks::used() const {
 std::vector<uint64_t> FreeChunks::ListOf(uint32_t region) const {
   BRAID_DCHECK(region < format::kMaxRegions);
   const base::MutexLock lock(mutex_);
-  return free_[region];
+  std::vector<uint64_t> chunks = FreeAndHoles(regions_[region]);
+  chunks.insert(chunks.end(), regions_[region].aside.begin(), regions_[region].aside.end());
+  return chunks;
 }
 
 }  // namespace braid::pool

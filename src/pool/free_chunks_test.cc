@@ -149,5 +149,25 @@ TEST(FreeChunksTest, AKeptRunIsForOneWriteThatNeedsIt) {
   EXPECT_EQ(free.Take(3, 0, kBackground), 10u) << "it has served";
 }
 
+/// Holes of other regions are room as well: a writer who finds that there is some, and gets none,
+/// would ask forever.
+TEST(FreeChunksTest, WhatIsLeftToOthersMayBeInAnyRegion) {
+  for (const uint64_t count : {1u, 3u}) {
+    FreeChunks free;
+    free.Add(0, 10, {3, 2, 1}, true);
+    free.Reserve(0, 10);
+    free.Add(1, 10, {16, 15, 14, 13, 12, 11}, true);
+    free.Reserve(1, 10);
+    ASSERT_TRUE(free.HasRun(count));
+    for (int times = 0; !free.Take(count, 0, kWrite); ++times) {
+      ASSERT_LT(times, 9);
+      const FreeChunks::Missing missing = free.SetMissingAside(count, 0, kWrite);
+      ASSERT_FALSE(missing.chunks.empty());
+      free.PutBack(missing.chunks, missing.region, false);
+    }
+    EXPECT_EQ(free.free(), 9 - count);
+  }
+}
+
 }  // namespace
 }  // namespace braid::pool

@@ -63,6 +63,7 @@ Status HeaderCopies::Read() {
   header_ = *chosen;
   newest_ = std::memcmp(&header_, &copies[1], sizeof header_) == 0 ? 1 : 0;
   dirty_shutdowns_ = ReadDeviceRecord();
+  tier_ = ReadTierRecord();
   return Status::OK();
 }
 
@@ -84,6 +85,59 @@ std::optional<uint64_t> HeaderCopies::ReadDeviceRecord() const {
 void HeaderCopies::SetDirtyShutdowns(std::optional<uint64_t> count) {
   const base::MutexLock lock(mutex_);
   dirty_shutdowns_ = count;
+}
+
+/// Of the copy that was read, else of the other one: see ReadDeviceRecord. The copy that has it is
+/// the intact one from here on: to be written first would lose the only record.
+std::optional<format::TierRecord> HeaderCopies::ReadTierRecord() {
+  if ((header_.incompat & format::kIncompatTier) == 0) return std::nullopt;
+  for (const int copy : {newest_, 1 - newest_}) {
+    const uint64_t page = format::kPoolHeaderOffset[copy];
+    PoolHeader header;
+    std::memcpy(&header, space_.At(page), sizeof header);
+    format::TierRecord record;
+    std::memcpy(&record, space_.At(page + format::kTierRecordOffset), sizeof record);
+    if (!IsTierRecordOf(header, record, copy)) continue;
+    newest_ = copy;
+    return record;
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<format::TierRecord>> HeaderCopies::tier() const {
+  const base::MutexLock lock(mutex_);
+  if ((header_.incompat & format::kIncompatTier) != 0 && !tier_) {
+    return Status::Corruption(
+        space_.media().Locate(format::kPoolHeaderOffset[newest_]) +
+        ": tier record: its check does not match in either copy of the header; "
+        "DB::Repair makes a new pool of what this one holds");
+  }
+  return tier_;
+}
+
+void HeaderCopies::SetTier(const format::TierRecord& record) {
+  const base::MutexLock lock(mutex_);
+  tier_ = record;
+}
+
+/// Both copies have a record before one of them says so: a crash that tears the record of the one
+/// leaves that of the other.
+Status HeaderCopies::PrepareTier() {
+  const base::MutexLock lock(mutex_);
+  BRAID_DCHECK(tier_.has_value());
+  return (header_.incompat & format::kIncompatTier) != 0 ? Status::OK() : WriteLocked();
+}
+
+/// Of the copy of the header at `place`; flushed with it.
+void HeaderCopies::WriteTierRecord(uint64_t place) {
+  if (!tier_) return;
+  const uint64_t at = place + format::kTierRecordOffset;
+  format::TierRecord record = *tier_;
+  record.magic = format::kTierRecordMagic;
+  record.update_count = header_.update_count;
+  record.check = format::StructCheck(record, at);
+  ops_.Copy(space_.At(at), &record, sizeof record);
+  ops_.Flush(space_.At(at), sizeof record, media::Site::kPoolHeader);
 }
 
 /// Of the copy of the header at `place`; flushed.
@@ -118,6 +172,7 @@ Status HeaderCopies::WriteLocked() {
     ops_.Copy(space_.At(place), &header_, sizeof header_);
     ops_.Flush(space_.At(place), sizeof header_, media::Site::kPoolHeader);
     WriteDeviceRecord(place);
+    WriteTierRecord(place);
     ops_.Fence(media::Site::kPoolHeaderFence);
     if (Status s =
             space_.media().SyncRange(place, format::kPageBytes, media::Site::kPoolHeaderSync);
@@ -140,6 +195,13 @@ Status HeaderCopies::Announce(uint64_t incompat) {
   const base::MutexLock lock(mutex_);
   if ((header_.incompat & incompat) == incompat) return Status::OK();
   header_.incompat |= incompat;
+  return WriteLocked();
+}
+
+Status HeaderCopies::AnnounceCompat(uint64_t compat) {
+  const base::MutexLock lock(mutex_);
+  if ((header_.compat & compat) == compat) return Status::OK();
+  header_.compat |= compat;
   return WriteLocked();
 }
 

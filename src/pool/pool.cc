@@ -73,7 +73,8 @@ PmemPool::PmemPool(std::unique_ptr<media::Media> media, const Options& options)
       max_bytes_(options.pool.max_bytes),
       initial_bytes_(options.pool.initial_bytes),
       memtable_bytes_(options.memtable.bytes),
-      memory_budget_(options.memory_budget_bytes) {
+      memory_budget_(options.memory_budget_bytes),
+      holes_(this, &header_, &segments_, &free_) {
 #if defined(BRAID_CRASHSIM)
   ops_.set_hook(this->media().hook());
 #endif
@@ -232,6 +233,7 @@ Status PmemPool::Load(const Options& options) {
                             " segments, the pool has " + std::to_string(sizes.size()) +
                             " in sequence; a segment file is missing or does not belong here");
   }
+  if (holes_.MayBeThere()) holes_.NoteFound();
   uint64_t base = 0;
   for (uint32_t i = 0; i < sizes.size(); ++i) {
     if (Status s = LoadSegment(i, base, sizes[i]); !s.ok()) return s;
@@ -272,7 +274,7 @@ Status PmemPool::LoadSegment(uint32_t index, uint64_t base, uint64_t bytes) {
     if (state.kind() == ChunkKind::kFree) free.push_back(segment->first_chunk + i);
     if (state.kind() == ChunkKind::kWriteAhead) free_.AddWriteAhead();
   }
-  free_.Add(segment->region, states->size(), free);
+  free_.Add(segment->region, states->size(), free, holes_.found());
   PublishChunks(segment->first_chunk + states->size());
   return Status::OK();
 }
@@ -286,6 +288,9 @@ Status PmemPool::MarkDirty(uint64_t incompat) {
   BRAID_CHECK(!read_only());
   // Only here: an open that is interrupted before finds the same difference again.
   header_.SetDirtyShutdowns(dirty_shutdowns_);
+  if ((incompat & format::kIncompatTier) != 0) {
+    if (Status s = header_.PrepareTier(); !s.ok()) return s;
+  }
   return header_.MarkDirty(incompat);
 }
 

@@ -33,6 +33,7 @@
 #include "pool/chunk_space.h"
 #include "pool/free_chunks.h"
 #include "pool/header_copies.h"
+#include "pool/holes.h"
 #include "pool/segments.h"
 
 namespace braid::pool {
@@ -100,6 +101,18 @@ class PmemPool : public ChunkSpace {
   /// Before anything is stored that programs of an older format version would not understand.
   Status AnnounceFormatVersion() { return header_.AnnounceFormatVersion(); }
 
+  /// Pages of free chunks that are given back to the file system.
+  Holes& holes() noexcept { return holes_; }
+  const Holes& holes() const noexcept { return holes_; }
+  /// Free chunks that have their pages. / All that may have none.
+  uint64_t resident_chunks_of(uint32_t region) const { return free_.resident_of(region); }
+  uint64_t hole_chunks() const { return free_.holes(); }
+  /// Free chunks that GrowAhead sees to have pages, beyond those that writes must leave alone.
+  static constexpr uint64_t kLeastReady = 2;
+  /// Touches pages ahead of their use (media.h), except those of holes.
+  void Prefault(uint64_t offset, uint64_t bytes);
+
+  /// Holes among them.
   uint64_t free_chunks() const { return free_.free(); }
   uint64_t free_chunks_of(uint32_t region) const {
     BRAID_DCHECK(region < regions());
@@ -107,6 +120,7 @@ class PmemPool : public ChunkSpace {
   }
   /// Free chunks except those that writes must leave alone; below zero when too few are left.
   int64_t spare_chunks() const { return free_.spare(); }
+  uint64_t reserve_chunks() const { return free_.reserve(); }
   /// Chunks that hold something, headers among them.
   uint64_t used_chunks() const { return free_.used(); }
   /// Chunks of the kind kWriteAhead; exact when none is allocated or freed meanwhile.
@@ -136,6 +150,9 @@ class PmemPool : public ChunkSpace {
   /// `incompat`: features that this session may use.
   Status MarkDirty(uint64_t incompat = 0);
   Status MarkClean();
+  /// The tier below the pool: see HeaderCopies.
+  Result<std::optional<format::TierRecord>> tier() const { return header_.tier(); }
+  void SetTier(const format::TierRecord& record) { header_.SetTier(record); }
   /// After a power loss on page-cache media: no chunk will have a generation again that it may have
   /// had in a life whose state was lost while some of its pages were not. Durable on return.
   Status RaiseGenerations();
@@ -155,7 +172,8 @@ class PmemPool : public ChunkSpace {
   base::MemoryUsers& memory_users() const noexcept { return memory_users_; }
   /// Bytes of DRAM that the pool takes itself: some words a chunk.
   uint64_t memory_bytes() const noexcept {
-    return chunks() * (sizeof(uint64_t) + sizeof(uint64_t) + (regions() > 1 ? 1 : 0));
+    // The state, and places in three lists of what is free.
+    return chunks() * (4 * sizeof(uint64_t) + (regions() > 1 ? 1 : 0));
   }
   /// It was not closed in order, and its memory was shut down dirty since: what was acknowledged
   /// may be missing, and everything is to be verified before it is used.
@@ -186,6 +204,8 @@ class PmemPool : public ChunkSpace {
   void SetState(uint64_t chunk, format::ChunkKind kind, uint32_t generation);
   /// First of `count` neighbouring chunks.
   Result<uint64_t> Take(uint64_t count, uint32_t region, AllocationClass allocation);
+  Result<uint64_t> TakeWithHoles(uint64_t count, uint32_t region, AllocationClass allocation);
+  bool FillAhead(uint64_t demand);
   Status FullError() const;
 
   mutable base::MemoryUsers memory_users_;
@@ -204,6 +224,7 @@ class PmemPool : public ChunkSpace {
   HeaderCopies header_{this, &ops_};
   Segments segments_{this, &ops_};
   FreeChunks free_;
+  Holes holes_;
   std::atomic<uint64_t> region_fallbacks_{0};
 
   base::Mutex grow_mutex_;

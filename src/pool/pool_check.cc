@@ -21,6 +21,7 @@ std::vector<std::string> PmemPool::CheckAllocator(uint64_t redo_chunks) {
   uint64_t free_states = 0;
   uint64_t meta_states = 0;
   uint64_t redo_states = 0;
+  uint64_t extent_states = 0;
   for (uint64_t chunk = 0; chunk < chunks(); ++chunk) {
     const format::ChunkState state = StateOf(chunk);
     if (segments_.StateOnMedium(chunk).raw != state.raw) {
@@ -29,6 +30,11 @@ std::vector<std::string> PmemPool::CheckAllocator(uint64_t redo_chunks) {
     free_states += state.kind() == ChunkKind::kFree ? 1 : 0;
     meta_states += state.kind() == ChunkKind::kMeta ? 1 : 0;
     redo_states += state.kind() == ChunkKind::kRedo ? 1 : 0;
+    extent_states += format::IsOfExtent(state.kind()) ? 1 : 0;
+  }
+  if (extent_states != extent_chunks()) {
+    all("chunk states", std::to_string(extent_states) + " chunks hold large values, " +
+                            std::to_string(extent_chunks()) + " are counted");
   }
   std::vector<uint64_t> sorted;
   for (uint32_t region = 0; region < regions(); ++region) {

@@ -101,6 +101,18 @@ std::optional<uint64_t> DirtyShutdownsIn(const PoolHeader& header,
   return intact ? std::optional(record.dirty_shutdowns) : std::nullopt;
 }
 
+bool IsTierRecordOf(const PoolHeader& header, const format::TierRecord& record, int copy) {
+  BRAID_DCHECK(copy == 0 || copy == 1);
+  const uint64_t place = format::kPoolHeaderOffset[copy];
+  return header.magic == format::kPoolMagic && header.check == format::StructCheck(header, place) &&
+         record.magic == format::kTierRecordMagic && record.update_count == header.update_count &&
+         record.check == format::StructCheck(record, place + format::kTierRecordOffset);
+}
+
+std::string PathIn(const format::TierRecord& record) {
+  return {record.path, strnlen(record.path, sizeof record.path)};
+}
+
 namespace {
 
 /// A segment's file, read without a mapping, so that a media error is an error code and no signal.
@@ -124,6 +136,11 @@ class OneSegment {
   uint64_t bytes() const {
     struct stat info {};
     return ::fstat(fd_.get(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
+  }
+
+  uint64_t allocated_bytes() const {
+    struct stat info {};
+    return ::fstat(fd_.get(), &info) == 0 ? static_cast<uint64_t>(info.st_blocks) * 512 : 0;
   }
 
   /// Of one that is ok().
@@ -158,7 +175,7 @@ class OneSegment {
 
 /// The newer intact copy of the pool header. One copy is enough; what hindered reading the other
 /// matters when neither is.
-Result<PoolHeader> ReadHeader(const OneSegment& file, std::optional<uint64_t>* dirty_shutdowns) {
+Result<PoolHeader> ReadHeader(const OneSegment& file, PoolFacts* facts) {
   PoolHeader copies[2] = {};
   Status unreadable;
   for (int i = 0; i < 2; ++i) {
@@ -175,8 +192,16 @@ Result<PoolHeader> ReadHeader(const OneSegment& file, std::optional<uint64_t>* d
     const uint64_t place = format::kPoolHeaderOffset[i] + format::kDeviceRecordOffset;
     if (!file.Read(place, &record).ok()) continue;
     const auto found = DirtyShutdownsIn(copies[i], record, static_cast<int>(i));
-    if (found && record.update_count > count) *dirty_shutdowns = found;
+    if (found && record.update_count > count) facts->dirty_shutdowns = found;
     if (found) count = std::max(count, record.update_count);
+  }
+  uint64_t newest_tier = 0;
+  for (int i = 0; header.ok() && (header->incompat & format::kIncompatTier) != 0 && i < 2; ++i) {
+    format::TierRecord record{};
+    const uint64_t place = format::kPoolHeaderOffset[i] + format::kTierRecordOffset;
+    if (!file.Read(place, &record).ok() || !IsTierRecordOf(copies[i], record, i)) continue;
+    if (record.update_count > newest_tier) facts->tier = PathIn(record);
+    newest_tier = std::max(newest_tier, record.update_count);
   }
   return header;
 }
@@ -202,7 +227,7 @@ Status CountChunks(const OneSegment& file, uint64_t table, uint64_t count, Chunk
       const format::ChunkKind kind = format::ChunkState{word}.kind();
       if (kind == format::ChunkKind::kFree) ++counts->free;
       if (format::HoldsEntries(kind)) ++counts->entries;
-      if (kind == format::ChunkKind::kExtentHead || kind == format::ChunkKind::kExtentBody) {
+      if (format::IsOfExtent(kind)) {
         ++counts->values;
       }
     }
@@ -249,7 +274,7 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
     return Status::IOError("cannot read " + first.path() + ": " + std::strerror(errno) +
                            "; is it yours to read?");
   PoolFacts facts;
-  Result<PoolHeader> header = ReadHeader(first, &facts.dirty_shutdowns);
+  Result<PoolHeader> header = ReadHeader(first, &facts);
   if (!header.ok()) return header.status();
   facts.header = *header;
   const uint32_t regions = std::max<uint32_t>(header->regions, 1);
@@ -274,6 +299,7 @@ Result<PoolFacts> ReadPoolFacts(const std::string& path) {
     const Status s = CountChunks(segment, table, bytes / header->chunk_bytes, &counts);
     if (!s.ok()) return s;
     facts.pool_bytes += bytes;
+    facts.allocated_bytes += segment.allocated_bytes();
     facts.free_chunks += counts.free;
     facts.entry_chunks += counts.entries;
     facts.value_chunks += counts.values;

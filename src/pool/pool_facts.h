@@ -22,6 +22,7 @@ struct RegionFacts {
 struct PoolFacts {
   format::PoolHeader header{};
   uint64_t pool_bytes = 0;
+  uint64_t allocated_bytes = 0;  // of the files, holes not among them
   uint64_t free_chunks = 0;
   uint64_t entry_chunks = 0;
   uint64_t value_chunks = 0;
@@ -30,6 +31,7 @@ struct PoolFacts {
   uint64_t l0_entries = 0;
   std::vector<RegionFacts> regions;
   std::optional<uint64_t> dirty_shutdowns;  // when the pool was opened to write last
+  std::optional<std::string> tier;          // its folder at that time
 };
 
 /// Errors: Corruption (no intact header), NotSupported (another version), IOError.
@@ -43,5 +45,9 @@ Result<format::PoolHeader> ChooseHeader(const format::PoolHeader (&copies)[2],
 /// What the record behind copy number `copy` of the header says; none where it is not of that copy.
 std::optional<uint64_t> DirtyShutdownsIn(const format::PoolHeader& header,
                                          const format::DeviceRecord& record, int copy);
+/// Whether `record` is an intact one of copy number `copy` of the header, itself intact.
+bool IsTierRecordOf(const format::PoolHeader& header, const format::TierRecord& record, int copy);
+/// The folder that it names.
+std::string PathIn(const format::TierRecord& record);
 
 }  // namespace braid::pool

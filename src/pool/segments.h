@@ -51,6 +51,8 @@ class Segments {
   uint32_t count() const;
   std::vector<Segment> All() const;
 
+  /// Where the state word of a chunk is.
+  uint64_t PlaceOf(uint64_t chunk) const;
   /// The state of a chunk as the medium has it.
   format::ChunkState StateOnMedium(uint64_t chunk) const;
   /// Stores the state word and flushes it; the caller fences.
@@ -61,8 +63,6 @@ class Segments {
 
  private:
   void InitRegionHeads(uint64_t base);
-  /// Where the state word of a chunk is.
-  uint64_t PlaceOf(uint64_t chunk) const;
 
   ChunkSpace& space_;
   media::PersistOps& ops_;

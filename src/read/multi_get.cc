@@ -99,11 +99,12 @@ void Reader::GetGroup(const index::ReadView& view, std::span<const Slice> keys, 
   std::array<LookupResult, index::kManyLookups> results{};
   if (visits_ == nullptr) FindGroup(view, keys, results.data());
   uint64_t found = 0;
+  tier::Found held;
   for (size_t i = 0; i < keys.size(); ++i) {
     statuses[i] = engine::CheckKey(keys[i]);
     if (!statuses[i].ok()) continue;
     if (visits_ != nullptr || !IsClear(results[i])) {
-      results[i] = Lookup(keys[i], view, &statuses[i]);
+      results[i] = Lookup(keys[i], view, &statuses[i], &held);
     }
     if (results[i].state != LookupResult::State::kFound) {
       if (statuses[i].ok()) statuses[i] = Status::NotFound();
@@ -121,6 +122,7 @@ void Reader::GetGroup(const index::ReadView& view, std::span<const Slice> keys, 
 /// Whether the answer is final, without checking what merges may have done meanwhile.
 bool Reader::IsClear(const LookupResult& result) const {
   if (result.state == LookupResult::State::kCorrupt) return false;
+  if (!result.has_version() && store_.tier != nullptr) return false;
   if (result.state != LookupResult::State::kFound || !result.value.is_of_entry()) return true;
   const EntryHeader* entry = pool_.EntryAt(result.value.offset());
   return entry != nullptr && entry->state() != format::kStateObsolete;
@@ -163,7 +165,8 @@ Status Reader::GetPinned(const ReadOptions& options, Slice key, PinnedValue* val
     const base::EpochGuard guard;
     if (closed()) return Status::Closed();
     Status status;
-    const LookupResult result = Lookup(key, view, &status);
+    tier::Found held;
+    const LookupResult result = Lookup(key, view, &status, &held);
     if (result.state != LookupResult::State::kFound) {
       return status.ok() ? Status::NotFound() : status;
     }

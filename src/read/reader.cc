@@ -12,6 +12,7 @@
 #include "engine/empty_iterator.h"
 #include "engine/failed_snapshot.h"
 #include "read/db_iterator.h"
+#include "tier/tier_cursor.h"
 
 namespace braid::read {
 
@@ -93,7 +94,8 @@ Status Reader::Get(const ReadOptions& options, Slice key, std::string* value) {
   const base::EpochGuard guard;
   if (closed()) return Status::Closed();
   Status status;
-  const LookupResult result = Lookup(key, view, &status);
+  tier::Found held;
+  const LookupResult result = Lookup(key, view, &status, &held);
   if (result.state != LookupResult::State::kFound) return status.ok() ? Status::NotFound() : status;
   std::string_view found;
   if (Status s = ValueOf(result.value, &found); !s.ok()) return s;
@@ -102,15 +104,32 @@ Status Reader::Get(const ReadOptions& options, Slice key, std::string* value) {
   return Status::OK();
 }
 
-LookupResult Reader::LookupCounting(Slice key, index::ReadView view, Status* status) const {
+LookupResult Reader::LookupCounting(Slice key, index::ReadView view, Status* status,
+                                    tier::Found* held) const {
   index::Visits visits(pool_);
   view.visits = &visits;
-  const LookupResult result = LookupEntry(key, view, status);
+  const LookupResult result = LookupEntry(key, view, status, held);
   visits_->Add(visits);
   return result;
 }
 
-LookupResult Reader::LookupEntry(Slice key, const index::ReadView& view, Status* status) const {
+LookupResult Reader::LookupEntry(Slice key, const index::ReadView& view, Status* status,
+                                 tier::Found* held) const {
+  const LookupResult result = LookupInPool(key, view, status);
+  if (store_.tier == nullptr || result.has_version() || !status->ok()) return result;
+  tier::Found unused;
+  tier::Found* const found = held != nullptr ? held : &unused;
+  if (Status s = store_.tier->Get(key, view, found); !s.ok()) {
+    *status = std::move(s);
+    return {};
+  }
+  LookupResult below = found->result();
+  if (held == nullptr) below.value = {};
+  return below;
+}
+
+/// In memtables and tables.
+LookupResult Reader::LookupInPool(Slice key, const index::ReadView& view, Status* status) const {
   const index::LookupKey lookup{key, base::Hash64(key)};
   if (store_.lookup_cache != nullptr) store_.lookup_cache->Prefetch(lookup.hash);
   // Its offset, and merge_epoch before it was looked for.
@@ -215,11 +234,21 @@ level::MergingIterator Reader::MergeOf(const level::ReadState& state,
     const auto share = static_cast<double>(run->entries()) / static_cast<double>(entries);
     cursors.back()->ExpectShare(std::min(share, 1.0));  // it may have grown meanwhile
   }
-  return {std::move(cursors), [this, view](Slice key, Status* status) {
-            const LookupResult now = LookupEntry(key, view, status);
+  level::MergingIterator::Below below{nullptr, {}};
+  if (store_.tier != nullptr) {
+    below.moves = &store_.tier->moves();
+    below.renew = [tier = store_.tier, view]() -> std::unique_ptr<index::Cursor> {
+      return std::make_unique<tier::TierCursor>(tier->store().NewWalk(), view);
+    };
+  }
+  const auto held = store_.tier != nullptr ? std::make_shared<tier::Found>() : nullptr;
+  return {std::move(cursors),
+          [this, view, held](Slice key, Status* status) {
+            const LookupResult now = LookupEntry(key, view, status, held.get());
             return now.state == LookupResult::State::kFound ? std::optional(now.value)
                                                             : std::nullopt;
-          }};
+          },
+          std::move(below)};
 }
 
 void Reader::Fill(Statistics* statistics) const {
@@ -234,6 +263,7 @@ void Reader::Fill(Statistics* statistics) const {
     statistics->lookup_cache_absences = lookup.absences();
     statistics->lookup_cache_misses = lookup.misses();
   }
+  if (store_.tier != nullptr) store_.tier->Fill(statistics);
   if (visits_ == nullptr) return;
   statistics->upper_visits_local = visits_->nodes(0, 0);
   statistics->upper_visits_remote = visits_->nodes(0, 1);

@@ -3,7 +3,8 @@
 // Invariants:
 //   1. A view is registered before a state is read: nothing it may see is given back from then on.
 //   2. Runs (memtables, tables) are asked newest first, and the first that knows the key, a delete
-//      included, has the newest version that the view sees.
+//      included, has the newest version that the view sees. The tier is asked last, and after all
+//      of them: entries go from the pool to the tier, never back.
 // Persistence: none.
 // Source: ListDB 6.2.2.
 #pragma once
@@ -25,6 +26,7 @@
 #include "level/version_set.h"
 #include "level/view_registry.h"
 #include "space/reclaimer.h"
+#include "tier/tier.h"
 
 namespace braid::read {
 
@@ -38,6 +40,7 @@ class Reader {
     std::shared_ptr<level::ViewRegistry> views;
     const space::Reclaimer* reclaimer;
     cache::LookupCache* lookup_cache;       // may be null
+    const tier::Tier* tier;                 // may be null
     base::Latencies* latencies;             // of gets and iterators
     const std::atomic<uint64_t>* sequence;  // last one drawn
     const std::atomic<bool>* closed;
@@ -67,7 +70,9 @@ class Reader {
 
   /// The version of the key that `view` sees in all current tables: found, deleted, or absent where
   /// none is known; absent, too, with an error in `*status`. Inside an EpochGuard.
-  index::LookupResult LookupEntry(Slice key, const index::ReadView& view, Status* status) const;
+  /// `held` keeps a value that lies in the tier; null: the value is not asked for.
+  index::LookupResult LookupEntry(Slice key, const index::ReadView& view, Status* status,
+                                  tier::Found* held) const;
   /// Points to a value. Corruption when it does not verify.
   Status ValueOf(const index::ValueRef& ref, std::string_view* value) const {
     if (ref.is_of_entry()) {
@@ -120,10 +125,14 @@ class Reader {
   }
   Status ViewOf(const Snapshot& snapshot, index::ReadView* view) const;
   /// As LookupEntry, and counts which nodes of lists it visits, where that was asked for.
-  index::LookupResult Lookup(Slice key, const index::ReadView& view, Status* status) const {
-    return visits_ == nullptr ? LookupEntry(key, view, status) : LookupCounting(key, view, status);
+  index::LookupResult Lookup(Slice key, const index::ReadView& view, Status* status,
+                             tier::Found* held) const {
+    return visits_ == nullptr ? LookupEntry(key, view, status, held)
+                              : LookupCounting(key, view, status, held);
   }
-  index::LookupResult LookupCounting(Slice key, index::ReadView view, Status* status) const;
+  index::LookupResult LookupCounting(Slice key, index::ReadView view, Status* status,
+                                     tier::Found* held) const;
+  index::LookupResult LookupInPool(Slice key, const index::ReadView& view, Status* status) const;
   // multi_get.cc
   void GetGroup(const index::ReadView& view, std::span<const Slice> keys, std::string* values,
                 Status* statuses);

@@ -140,8 +140,8 @@ TEST_F(ReaderTest, ADeleteIsAnAnswerToWhoAsksForVersions) {
   const base::EpochGuard guard;
   Status status;
   const index::ReadView now = parts_.reader.ViewOfNow();
-  EXPECT_EQ(parts_.reader.LookupEntry("c", now, &status).state, LookupState::kDeleted);
-  EXPECT_EQ(parts_.reader.LookupEntry("f", now, &status).state, LookupState::kAbsent);
+  EXPECT_EQ(parts_.reader.LookupEntry("c", now, &status, nullptr).state, LookupState::kDeleted);
+  EXPECT_EQ(parts_.reader.LookupEntry("f", now, &status, nullptr).state, LookupState::kAbsent);
   EXPECT_TRUE(status.ok());
 }
 
@@ -258,7 +258,7 @@ TEST_F(ReaderTest, ADamagedValueIsNotReturned) {
     const base::EpochGuard guard;
     Status status;
     const index::LookupResult found =
-        parts_.reader.LookupEntry("d", parts_.reader.ViewOfNow(), &status);
+        parts_.reader.LookupEntry("d", parts_.reader.ViewOfNow(), &status, nullptr);
     ASSERT_EQ(found.state, LookupState::kFound);
     const auto* entry = parts_.pool->As<format::EntryHeader>(found.value.offset());
     auto* at = reinterpret_cast<uint8_t*>(const_cast<char*>(entry->value().data()));

@@ -133,15 +133,50 @@ void FreeLostExtents(pool::PmemPool* pool, const std::vector<uint64_t>& entries)
   }
   for (uint64_t chunk = 0; chunk < pool->chunks(); ++chunk) {
     const ChunkKind kind = pool->StateOf(chunk).kind();
-    const bool extent = kind == ChunkKind::kExtentHead || kind == ChunkKind::kExtentBody;
+    const bool extent = format::IsOfExtent(kind);
     if (extent && !owned.contains(chunk)) pool->FreeChunk(chunk);
   }
 }
 
+/// Whether the tier, which may be null, has a newer version of the entry's key.
+Result<bool> TierHasNewer(const tier::Store* tier, const EntryHeader& entry) {
+  if (tier == nullptr || !tier->MayHold(entry.key())) return false;
+  tier::Found found;
+  if (Status s = tier->Get(entry.key(), &found); !s.ok()) return s;
+  return found.result().has_version() && found.result().sequence > entry.sequence();
+}
+
+/// What counts of the entries, which are in the order of their numbers.
+Status InsertLive(pool::PmemPool* pool, const Survivors& survivors, const tier::Store* tier,
+                  memtable::RecoveredEntries* newest) {
+  media::PersistOps& ops = pool->ops();
+  for (const uint64_t offset : survivors.entries) {
+    auto* entry = pool->As<EntryHeader>(offset);
+    // A copying flush that was not committed has marked what it had copied: its copies are gone.
+    if (survivors.of_logs.contains(offset) && entry->state() == format::kStateObsolete) {
+      ops.StoreByte(entry->state_byte(), format::kStateLive);
+    }
+    // The mark on a delete may have reached the medium before the marks on what it hides did. So a
+    // delete counts for as long as its chunk was not freed, which waits for all marks.
+    if (entry->state() == format::kStateObsolete && entry->op() == format::EntryOp::kDelete) {
+      ops.StoreByte(entry->state_byte(), format::kStateLive);
+    }
+    if (entry->state() != format::kStateLive) continue;
+    const Result<bool> is_older = TierHasNewer(tier, *entry);
+    if (!is_older.ok()) return is_older.status();
+    if (*is_older) {
+      ops.StoreByte(entry->state_byte(), format::kStateObsolete);
+    } else {
+      newest->Insert(offset);
+    }
+  }
+  return Status::OK();
+}
+
 }  // namespace
 
-Status RebuildFromEntries(pool::PmemPool* pool, level::Manifest* manifest,
-                          pool::ChunkUsage* usage) {
+Status RebuildFromEntries(pool::PmemPool* pool, level::Manifest* manifest, pool::ChunkUsage* usage,
+                          const tier::Store* tier) {
   BRAID_CHECK(!pool->was_clean() && !pool->media().cut());
   format::ManifestState& record = manifest->record();
   if (Status s = pool->RaiseGenerations(); !s.ok()) return s;
@@ -164,19 +199,7 @@ Status RebuildFromEntries(pool::PmemPool* pool, level::Manifest* manifest,
   // Each chunk was read once; an entry that is met twice would be an older version of itself.
   BRAID_DCHECK(std::adjacent_find(survivors.entries.begin(), survivors.entries.end()) ==
                survivors.entries.end());
-  for (const uint64_t offset : survivors.entries) {
-    auto* entry = pool->As<EntryHeader>(offset);
-    // A copying flush that was not committed has marked what it had copied: its copies are gone.
-    if (survivors.of_logs.contains(offset) && entry->state() == format::kStateObsolete) {
-      ops.StoreByte(entry->state_byte(), format::kStateLive);
-    }
-    // The mark on a delete may have reached the medium before the marks on what it hides did. So a
-    // delete counts for as long as its chunk was not freed, which waits for all marks.
-    if (entry->state() == format::kStateObsolete && entry->op() == format::EntryOp::kDelete) {
-      ops.StoreByte(entry->state_byte(), format::kStateLive);
-    }
-    if (entry->state() == format::kStateLive) newest.Insert(offset);
-  }
+  if (Status s = InsertLive(pool, survivors, tier, &newest); !s.ok()) return s;
   FreeLostExtents(pool, survivors.entries);
   const format::TableRecord* bottom = record.Bottom();
   BRAID_CHECK(bottom != nullptr);  // Manifest::Load has looked

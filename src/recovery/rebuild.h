@@ -13,9 +13,14 @@
 #include "level/manifest.h"
 #include "pool/chunk_usage.h"
 #include "pool/pool.h"
+#include "tier/store.h"
 
 namespace braid::recovery {
 
-Status RebuildFromEntries(pool::PmemPool* pool, level::Manifest* manifest, pool::ChunkUsage* usage);
+/// `tier`: what is below the pool, null: nothing. A key's versions that are older than what it has
+/// do not count: they went there, and their marks did not reach the medium. Cost: a lookup in the
+/// tier for each entry that counts.
+Status RebuildFromEntries(pool::PmemPool* pool, level::Manifest* manifest, pool::ChunkUsage* usage,
+                          const tier::Store* tier = nullptr);
 
 }  // namespace braid::recovery

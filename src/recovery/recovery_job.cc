@@ -33,7 +33,7 @@ Result<RecoveredState> RecoveryJob::Run() {
   const bool rebuild = NeedsRebuild();
   if (Status s = ReserveCopies(rebuild); !s.ok()) return s;
   if (rebuild) {
-    if (Status s = RebuildFromEntries(pool_, manifest_, usage_); !s.ok()) return s;
+    if (Status s = RebuildFromEntries(pool_, manifest_, usage_, tier_); !s.ok()) return s;
     state_.rebuilt = true;
   }
   state_.last_sequence = manifest_->record().last_sequence;
@@ -42,6 +42,13 @@ Result<RecoveredState> RecoveryJob::Run() {
   if (Status s = ClassifyChunks(); !s.ok()) return s;
   if (Status s = ReplayLogs(); !s.ok()) return s;
   if (Status s = SweepExtents(); !s.ok()) return s;
+  // What goes to the tier was in a table, whose numbers the manifest knows; and the pool is durable
+  // first.
+  if (tier_ != nullptr && tier_->newest_sequence() > state_.last_sequence) {
+    return Status::InvalidArgument(
+        "the tier has entries that are newer than all that the pool has: one of them is an older "
+        "copy; restore both as of one moment");
+  }
   // Invariant 3.
   BRAID_DCHECK(state_.last_sequence >= manifest_->record().last_sequence);
   BRAID_DCHECK(state_.next_table_id >= manifest_->record().next_table_id);
@@ -153,7 +160,8 @@ Status RecoveryJob::ClassifyChunks() {
       pool_->FreePlainChunk(chunk);
       continue;
     }
-    if (kind == ChunkKind::kFree && !state_.rebuilt && log::HoldsUnknownLife(*pool_, chunk)) {
+    if (kind == ChunkKind::kFree && !state_.rebuilt && pool_->holes().MayHoldBytes(chunk) &&
+        log::HoldsUnknownLife(*pool_, chunk)) {
       return pool_->CorruptionAt(pool_->ChunkOffset(chunk), "chunk",
                                  "its state says that it is free and is older than its entries: "
                                  "the medium has lost a write; braid repair salvages them");

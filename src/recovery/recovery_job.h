@@ -28,6 +28,7 @@
 #include "memtable/recovered_entries.h"
 #include "merge/redo_log.h"
 #include "pool/chunk_usage.h"
+#include "tier/store.h"
 
 namespace braid::recovery {
 
@@ -48,6 +49,8 @@ class RecoveryJob {
               const Options& options)
       : pool_(pool), manifest_(manifest), usage_(usage), options_(options) {}
 
+  /// What is below the pool; null: nothing. Before Run.
+  void SetTier(const tier::Store* tier) noexcept { tier_ = tier; }
   Result<RecoveredState> Run();
 
  private:
@@ -68,6 +71,7 @@ class RecoveryJob {
   level::Manifest* manifest_;
   pool::ChunkUsage* usage_;
   const Options& options_;
+  const tier::Store* tier_ = nullptr;
   std::vector<uint64_t> log_chunks_;  // to be replayed
   std::vector<uint64_t> extents_;
   RecoveredState state_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "format/layout.h"
+
 namespace braid::repair {
 
 void Findings::Note(uint64_t offset, uint64_t bytes, const std::string& object,
@@ -20,6 +22,12 @@ void Findings::Note(uint64_t offset, uint64_t bytes, const std::string& object,
   finding.lost = lost;
   findings_.push_back(std::move(finding));
   if (lost) lost_.push_back({offset, std::max<uint64_t>(bytes, 1)});
+}
+
+void Findings::NoteInTier(uint64_t offset, const std::string& problem, bool lost,
+                          const std::optional<std::string>& key) {
+  Note(offset, sizeof(format::TierRecord), "tier", problem, lost);
+  findings_.back().key = key;
 }
 
 uint64_t Findings::NoteUnreadable() {

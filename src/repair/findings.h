@@ -8,6 +8,7 @@
 // Persistence: none.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ class Findings {
   /// `entry`: the version whose key the finding names; its key is intact.
   void Note(uint64_t offset, uint64_t bytes, const std::string& object, const std::string& problem,
             bool lost, const format::EntryHeader* entry = nullptr);
+  /// Damage that lies in the tier, which the pool names at `offset`; `key`: whose version is lost.
+  void NoteInTier(uint64_t offset, const std::string& problem, bool lost,
+                  const std::optional<std::string>& key = std::nullopt);
   /// What the medium refused to read. Returns how many bytes that is.
   uint64_t NoteUnreadable();
 

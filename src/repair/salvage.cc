@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "media/file_media.h"
+#include "pool/pool_facts.h"
 
 namespace braid::repair {
 
@@ -14,19 +15,22 @@ using format::EntryOp;
 using format::EntryPtr;
 
 Result<std::unique_ptr<Salvage>> Salvage::Read(const std::string& path,
-                                               const RepairOptions& options) {
+                                               const RepairOptions& options,
+                                               const std::string& tier) {
   Result<std::unique_ptr<media::PoolImage>> image = media::PoolImage::Open(path);
   if (!image.ok()) return image.status();
-  return Read(std::move(image).value(), options, media::CurrentBootId());
+  return Read(std::move(image).value(), options, media::CurrentBootId(), tier);
 }
 
 Result<std::unique_ptr<Salvage>> Salvage::Read(std::unique_ptr<media::PoolImage> image,
                                                const RepairOptions& options,
-                                               const std::string& boot_id) {
+                                               const std::string& boot_id,
+                                               const std::string& tier) {
   Result<std::unique_ptr<DamagedPool>> pool =
       DamagedPool::Open(std::move(image), options.chunk_bytes, boot_id);
   if (!pool.ok()) return pool.status();
   std::unique_ptr<Salvage> salvage(new Salvage(std::move(pool).value()));
+  if (Status s = salvage->OpenTier(tier); !s.ok()) return s;
   salvage->Run(options.progress);
   return salvage;
 }
@@ -43,6 +47,7 @@ Salvage::Salvage(std::unique_ptr<DamagedPool> pool)
 void Salvage::Run(const std::function<void(double)>& progress) {
   report_.unreadable = findings_.NoteUnreadable();
   pool_->ReadManifest(&findings_);
+  NoteTier();
   map_.Classify();
   redo_ = RedoUpdates(pool_->image(), pool_->chunk_bytes(), pool_->manifest().merges,
                       map_.redo_chunks(), !pool_->lost_page_cache());
@@ -51,6 +56,7 @@ void Salvage::Run(const std::function<void(double)>& progress) {
   FollowLeaves();
   FollowLinks();
   Decide();
+  if (tier_ != nullptr) DecideWithTier();
   NoteUnknownChunks();
   report_.findings = findings_.TakeSorted();
 }
@@ -179,7 +185,15 @@ void Salvage::Decide() {
 void Salvage::DecideKey(const std::vector<const Candidate*>& versions) {
   const Candidate& newest = *versions[0];
   const EntryHeader& entry = *EntryOf(newest);
+  Decided decided{.offset = newest.offset};
+  decided.is_salvaged =
+      newest.is(kValueIntact) && newest.is(kLive) && entry.op() != EntryOp::kDelete;
+  decided.was_replaced = !newest.is(kLive) && entry.op() != EntryOp::kDelete;
+  if (decided.is_salvaged) ++count_;
+  if (decided.is_salvaged || tier_ != nullptr) decided_.push_back(decided);
   if (!newest.is(kValueIntact)) {
+    // What the tier has as well, or something newer, is not lost.
+    if (TierHas(entry)) return;
     const std::optional<format::ExtentRef> ref = ValueReader::ExtentOf(entry);
     const bool known = ref && pool_->image().FileAt(ref->offset) != nullptr;
     findings_.Note(known ? ref->offset : newest.offset,
@@ -201,7 +215,10 @@ void Salvage::DecideKey(const std::vector<const Candidate*>& versions) {
           return version->is(kLive) &&
                  (!pool_->lost_page_cache() || EntryOf(*version)->op() != EntryOp::kDelete);
         });
-    if (older_is_live) {
+    if (older_is_live && !TierHas(entry)) {
+      if (!decided_.empty() && decided_.back().offset == newest.offset) {
+        decided_.back().was_replaced = false;  // said here
+      }
       findings_.Note(newest.offset, entry.size(), "entry",
                      "a newer version replaced it, and is lost; older ones were left out", true,
                      &entry);
@@ -213,15 +230,14 @@ void Salvage::DecideKey(const std::vector<const Candidate*>& versions) {
     findings_.Note(newest.offset, entry.size(), "entry",
                    "no link leads to it: what it holds may be an older version", false, &entry);
   }
-  records_.push_back(newest.offset);
 }
 
 /// Chunks of which nothing tells what they held. Those within a salvaged extent held that.
 void Salvage::NoteUnknownChunks() {
   std::vector<media::PoolImage::Range> ranges;
-  for (const uint64_t offset : records_) {
-    const EntryHeader* entry = pool_->EntryAt(offset);
-    if (!entry->has(format::kValueInExtent)) continue;
+  for (const Decided& decided : decided_) {
+    const EntryHeader* entry = pool_->EntryAt(decided.offset);
+    if (!decided.is_salvaged || !entry->has(format::kValueInExtent)) continue;
     const std::string_view value = values_.ValueOf(*entry);
     ranges.push_back({static_cast<uint64_t>(value.data() - pool_->base()), value.size()});
   }
@@ -240,8 +256,9 @@ void Salvage::NoteUnknownChunks() {
 
 Status Salvage::ForEachRecord(
     const std::function<Status(std::string_view, std::string_view)>& take) const {
-  for (const uint64_t offset : records_) {
-    const EntryHeader* entry = pool_->EntryAt(offset);
+  if (tier_ != nullptr) return MergeTier(take, {}, {});
+  for (const Decided& decided : decided_) {
+    const EntryHeader* entry = pool_->EntryAt(decided.offset);
     if (Status s = take(entry->key(), values_.ValueOf(*entry)); !s.ok()) return s;
   }
   return Status::OK();

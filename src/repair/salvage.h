@@ -1,5 +1,6 @@
 // Purpose: finds what a damaged pool still holds: the newest intact version of each key, from the
-// entries themselves. Reads only; trusts no link, table or count.
+// entries themselves, and from the tier below it, where there is one. Reads only; trusts no link,
+// table or count.
 // Thread safety: one thread.
 // Persistence: none; the pool is not changed.
 //
@@ -11,6 +12,7 @@
 //  - a live put with a damaged value: the key is lost, and listed by name.
 //  - entries with a damaged header or key are not recognised; the damaged range is listed.
 //  - torn writes, and marks or links of a flush that did not commit, do not count.
+//  - of the pool's newest and the tier's version the newer one decides; of equal ones, the intact.
 //
 // Invariants:
 //   1. No byte is used before bounds and check.
@@ -36,19 +38,24 @@
 #include "repair/findings.h"
 #include "repair/redo_updates.h"
 #include "repair/value_reader.h"
+#include "tier/store.h"
 
 namespace braid::repair {
 
 class Salvage {
  public:
-  /// Reads the whole pool at `path` and decides for each key. Errors: those of PoolImage::Open and
-  /// FindGeometry.
+  /// Reads the whole pool at `path` and decides for each key. `tier`: folder of its tier; empty: it
+  /// is left out, and where there is one the report says so. Errors: those of PoolImage::Open and
+  /// FindGeometry; of the tier: NotFound, NotSupported, Busy, Corruption (RocksDB can't open it),
+  /// InvalidArgument (it is not the pool's).
   static Result<std::unique_ptr<Salvage>> Read(const std::string& path,
-                                               const RepairOptions& options);
+                                               const RepairOptions& options,
+                                               const std::string& tier = "");
   /// The same of an image that is open; `boot_id`: of the machine as it runs now.
   static Result<std::unique_ptr<Salvage>> Read(std::unique_ptr<media::PoolImage> image,
                                                const RepairOptions& options,
-                                               const std::string& boot_id);
+                                               const std::string& boot_id,
+                                               const std::string& tier = "");
 
   Salvage(const Salvage&) = delete;
   Salvage& operator=(const Salvage&) = delete;
@@ -56,7 +63,7 @@ class Salvage {
   /// Calls `take` for each salvaged key, in key order, until it returns an error.
   Status ForEachRecord(
       const std::function<Status(std::string_view key, std::string_view value)>& take) const;
-  uint64_t records() const noexcept { return records_.size(); }
+  uint64_t records() const noexcept { return count_; }
   /// Facts and findings, sorted by file and offset; records and bytes are the caller's to fill in.
   RepairReport TakeReport() { return std::move(report_); }
   uint64_t chunk_bytes() const noexcept { return pool_->chunk_bytes(); }
@@ -89,10 +96,26 @@ class Salvage {
     size_t candidates = 0;
     std::vector<media::PoolImage::Range> gaps;  // that are not judged yet
   };
+  /// What the pool says of a key.
+  struct Decided {
+    uint64_t offset = 0;  // of its newest version
+    bool is_salvaged = false;
+    bool was_replaced =
+        false;  // an obsolete put, and no finding says yet that what was newer is lost
+  };
   class ChunkVisitor;
 
   explicit Salvage(std::unique_ptr<DamagedPool> pool);
   void Run(const std::function<void(double)>& progress);
+
+  // salvage_tier.cc: what the tier has
+  std::optional<format::TierRecord> NamedTier() const;
+  Status OpenTier(const std::string& path);
+  void NoteTier();
+  bool TierHas(const format::EntryHeader& entry) const;
+  void DecideWithTier();
+  Status MergeTier(const tier::Store::Take& take, const tier::Store::TellDamage& tell,
+                   const std::function<void(const Decided&, std::string_view)>& older) const;
 
   // salvage_entries.cc: which entries there are, and which belong to whole writes
   void ReadEntries(const std::function<void(double)>& progress);
@@ -142,7 +165,11 @@ class Salvage {
   ValueReader values_;
   std::vector<ScannedChunk> chunks_;  // ascending
   std::vector<Candidate> candidates_;
-  std::vector<uint64_t> records_;  // offsets of the entries that were salvaged, in key order
+  /// In key order: the keys that were salvaged; with a tier, all that the pool has an entry of.
+  std::vector<Decided> decided_;
+  uint64_t count_ = 0;                 // records that were salvaged
+  std::unique_ptr<tier::Store> tier_;  // null: there is none, or it is left out
+  std::string tier_path_;
   std::vector<media::PoolImage::Range> gaps_;  // in chunks of a pool of leaves
   RepairReport report_;
 };

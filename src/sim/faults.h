@@ -48,6 +48,10 @@ enum class Mutant : int {
   kChunkFreedTooEarly,        ///< chunks are freed before the merge is committed
   kChunkRetiredTwice,         ///< an empty chunk is given back once a look
   kObsoleteNotAccounted,      ///< what a merge marks obsolete stays in the counts of live bytes
+  kPunchedBeforeFree,         ///< pages are given back before the state says that it is free
+  kHoleNotFilled,             ///< a hole is used again without asking for its pages
+  kHolesNotAnnounced,         ///< an open takes holes for chunks that have their pages
+  kReadChunkPunched,          ///< pages are given back while readers may be reading them
 
   // Extents.
   kExtentBodiesAfterHead,   ///< the head is taken before the bodies are
@@ -170,6 +174,15 @@ enum class Mutant : int {
   kRevisitHasBoundary,      ///< redo records name an entry of the target as what was merged
   kRevisitByPointers,       ///< it is begun as a merge by pointers, whose recovery finds nothing
 
+  // The tier below the pool.
+  kTierNotSynced,     ///< entries leave the pool before the tier's run is durable
+  kTierDeletesGo,     ///< a delete goes although the tier may have an older version
+  kTierIgnoresViews,  ///< what a view sees is replaced in the tier by what is newer
+  kTierNotRenewed,    ///< iterators go on with what the tier held when they began
+  kTierNotAnnounced,  ///< the header names it without a record in its other copy
+  kTierRecordLost,    ///< the copy of the header with the only intact record is written first
+  kTierOlderCounts,   ///< rebuild: what is older than the tier's version counts
+
   // Recovery of logs.
   kReplayKeepsOlderVersion,  ///< replay lets an older version win
   kReplayIgnoresDeletes,     ///< deletes are not replayed
@@ -233,6 +246,8 @@ enum class Mutant : int {
   kSalvageTakesTornValues,    ///< repair: a log's last entry hides what it did not replace
   kSalvageForgetsLeaves,      ///< repair: what no leaf names counts
   kSalvageBelievesRedo,       ///< repair: a redo record's marks count after a power loss, too
+  kSalvageTierCounts,         ///< repair: the tier's version counts, though the pool's is newer
+  kSalvagePoolCounts,         ///< repair: the pool's version counts, though the tier's is newer
   kSalvageFollowsLogLinks,    ///< repair: links in a log that was not flushed are witnesses
   kRebuildReusesGenerations,  ///< rebuild: a chunk may get a generation that was lost
 

@@ -30,6 +30,17 @@ Status SimMedia::PublishSegment() {
   return Status::OK();
 }
 
+Status SimMedia::PunchHole(uint64_t offset, uint64_t bytes) {
+  if (read_only_) return Status::NotSupported(WhyNoHoles());
+  sim_->PunchHole(offset, bytes);
+  return Status::OK();
+}
+
+Status SimMedia::FillHole(uint64_t offset, uint64_t bytes) {
+  if (!read_only_) sim_->FillHole(offset, bytes);
+  return Status::OK();
+}
+
 Status SimMedia::SyncAll() { return SyncPages(0, sim_->memory()->published_bytes()); }
 
 Status SimMedia::SyncPages(uint64_t offset, uint64_t bytes) {

@@ -37,6 +37,11 @@ class SimMedia final : public media::Media {
   Status SyncAll() override;
   Status SyncPages(uint64_t offset, uint64_t bytes) override;
   void Prefault(uint64_t, uint64_t) noexcept override {}
+  const char* WhyNoHoles() const noexcept override {
+    return read_only_ ? "the simulated pool is opened read-only" : nullptr;
+  }
+  Status PunchHole(uint64_t offset, uint64_t bytes) override;
+  Status FillHole(uint64_t offset, uint64_t bytes) override;
   bool read_only() const noexcept override { return read_only_; }
   std::string boot_id() const override { return boot_id_; }
   /// Of the memory modules below; none: they do not say. Before the pool is opened.

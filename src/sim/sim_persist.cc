@@ -118,7 +118,8 @@ SimPersist::SimPersist(SimArea* memory, SimArea* durable, uint64_t seed, MediaCl
       media_class_(media_class),
       thread_(std::this_thread::get_id()),
       slot_of_(memory->lines(), kClean),
-      marks_(1) {
+      marks_(1),
+      is_hole_(memory->bytes() / kSimPageBytes) {
   BRAID_CHECK(durable == nullptr || durable->bytes() == memory->bytes());
 }
 
@@ -128,6 +129,7 @@ void SimPersist::Start(uint64_t content_hash) {
   for (std::vector<Mark>& marks : marks_) marks.clear();
   lane_ = 0;
   touched_.clear();
+  is_hole_.assign(is_hole_.size(), false);
   violation_.clear();
   durable_hash_ = content_hash;
   tracking_ = true;
@@ -218,6 +220,9 @@ void SimPersist::BeforeStore(const void* address, size_t n) {
   for (uint64_t line = LineOf(address); line <= last; ++line) {
     memory_->Save(line);
     if (!tracking_) continue;
+    if (is_hole_[line / (kSimPageBytes / media::kLineBytes)]) {
+      Violate(line * media::kLineBytes, "a store to a hole that nobody has asked room for");
+    }
     CheckLine(line);
     Dirty(line);
   }
@@ -336,9 +341,7 @@ uint64_t SimPersist::DurableHash(uint64_t line) const {
   return hash;
 }
 
-void SimPersist::AddSegment(uint64_t offset, uint64_t bytes) {
-  NoteStore(memory_->base() + offset, bytes);
-  const ReadPause pause;
+void SimPersist::MakeZero(uint64_t offset, uint64_t bytes) {
   static constexpr LineWords kZeroes{};
   for (uint64_t line = offset / media::kLineBytes; line < (offset + bytes) / media::kLineBytes;
        ++line) {
@@ -352,7 +355,41 @@ void SimPersist::AddSegment(uint64_t offset, uint64_t bytes) {
     std::memset(memory_->Words(line), 0, media::kLineBytes);
   }
   DropReleased();
+}
+
+void SimPersist::AddSegment(uint64_t offset, uint64_t bytes) {
+  NoteStore(memory_->base() + offset, bytes);
+  const ReadPause pause;
+  MakeZero(offset, bytes);
+  FillHole(offset, bytes);
   memory_->set_unpublished(bytes);
+}
+
+void SimPersist::PunchHole(uint64_t offset, uint64_t bytes) {
+  BRAID_CHECK(offset % kSimPageBytes == 0 && bytes % kSimPageBytes == 0);
+  NoteStore(memory_->base() + offset, bytes);
+  const ReadPause pause;
+  if (!tracking_) {
+    // For the undo frames only.
+    for (uint64_t at = offset; at < offset + bytes; at += media::kLineBytes) {
+      memory_->Save(at / media::kLineBytes);
+    }
+    std::memset(memory_->base() + offset, 0, bytes);
+    return;
+  }
+  CheckTouched();
+  Point(PointKind::kHole);
+  MakeZero(offset, bytes);
+  for (uint64_t page = offset / kSimPageBytes; page < (offset + bytes) / kSimPageBytes; ++page) {
+    is_hole_[page] = true;
+  }
+}
+
+void SimPersist::FillHole(uint64_t offset, uint64_t bytes) {
+  if (!tracking_) return;
+  for (uint64_t page = offset / kSimPageBytes; page < (offset + bytes) / kSimPageBytes; ++page) {
+    is_hole_[page] = false;
+  }
 }
 
 void SimPersist::PublishSegment() {

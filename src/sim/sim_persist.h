@@ -102,7 +102,7 @@ struct WordChoices {
 };
 
 /// Why the simulator stops for a look at the possible crash states.
-enum class PointKind : uint8_t { kFence, kAcknowledge, kPublish, kSync };
+enum class PointKind : uint8_t { kFence, kAcknowledge, kPublish, kSync, kHole };
 
 inline constexpr size_t kSimPageBytes = 4096;
 inline constexpr size_t kSimSectorBytes = 512;
@@ -171,6 +171,11 @@ class SimPersist final : public media::PersistHook {
   /// A new segment in place of whatever was there: zeroes, durable at once, not part of the pool.
   void AddSegment(uint64_t offset, uint64_t bytes);
   void PublishSegment();
+  /// The pages of [offset, offset + bytes) are given back: zeroes, durable at once. A crash before
+  /// leaves them as they were, and this is a point for it. A store to them is a violation until
+  /// FillHole.
+  void PunchHole(uint64_t offset, uint64_t bytes);
+  void FillHole(uint64_t offset, uint64_t bytes);
 
   /// What is pending, in units of write-back. Dirty lines are in the order of their first stores.
   WritebackUnits Units() const;
@@ -221,6 +226,7 @@ class SimPersist final : public media::PersistHook {
            media::kLineBytes;
   }
   bool Covers(const void* address, size_t n);
+  void MakeZero(uint64_t offset, uint64_t bytes);
   void Point(PointKind kind);
   void Step() {
     if (on_step_) on_step_();
@@ -260,6 +266,7 @@ class SimPersist final : public media::PersistHook {
   std::vector<std::vector<Mark>> marks_;  // by lane: flushed and not yet fenced
   uint32_t lane_ = 0;
   std::vector<uint64_t> touched_;  // lines stored to since the last fence
+  std::vector<bool> is_hole_;      // by page
   uint64_t durable_hash_ = 0;
   uint64_t fences_ = 0;
   uint64_t stores_ = 0;

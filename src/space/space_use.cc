@@ -11,6 +11,14 @@ namespace braid::space {
 
 using format::ChunkKind;
 
+void FillHoles(const pool::PmemPool& pool, Statistics* statistics) {
+  const uint64_t bytes = pool.chunk_bytes();
+  statistics->pool_allocated_bytes = pool.media().allocated_bytes().value_or(0);
+  statistics->pool_hole_bytes = pool.hole_chunks() * bytes;
+  statistics->given_back_bytes = pool.holes().chunks_given_back() * bytes;
+  statistics->holes_filled_bytes = pool.holes().chunks_filled() * bytes;
+}
+
 void AddUpChunks(const pool::PmemPool& pool, const pool::ChunkUsage& usage,
                  base::FunctionRef<EntryLevel(uint64_t chunk, format::ChunkState state)> level_of,
                  Statistics* statistics) {
@@ -25,7 +33,7 @@ void AddUpChunks(const pool::PmemPool& pool, const pool::ChunkUsage& usage,
       s.pool_free_bytes += bytes;
       continue;
     }
-    if (kind == ChunkKind::kExtentHead || kind == ChunkKind::kExtentBody) {
+    if (format::IsOfExtent(kind)) {
       s.value_bytes += bytes;
       continue;
     }

@@ -16,6 +16,9 @@
 
 namespace braid::space {
 
+/// What the pool's files take, and what was given back of them. A system call a segment.
+void FillHoles(const pool::PmemPool& pool, Statistics* statistics);
+
 /// What the entries of a chunk belong to.
 enum class EntryLevel : uint8_t { kLog, kL0, kL1, kUnknown };
 

@@ -20,9 +20,11 @@ namespace braid::write {
 template <class Host, class Attempt>
 Status AttemptUntilDone(Host&& host, Attempt&& attempt) {
   for (;;) {
-    if (Status s = host.Admit(); !s.ok()) return s;
     const uint64_t reclaimed = host.TimesReclaimed();
-    Status s = attempt();
+    // What found no room may have looked while others held it.
+    Status s = host.Admit();
+    if (!s.ok() && !s.IsOutOfSpace()) return s;
+    if (s.ok()) s = attempt();
     if (s.ok()) return s;
     if (s.IsTryAgain()) {
       host.AwaitTurn();

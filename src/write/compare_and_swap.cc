@@ -60,7 +60,8 @@ Result<bool> Writer::TryCompareAndSwap(log::PendingEntry* pending, std::optional
   memtable::MemTable::Condition condition{0};
   const index::ReadView view = store_.reader->ViewOfNow();
   Status status;
-  const index::LookupResult now = store_.reader->LookupEntry(pending->key, view, &status);
+  tier::Found held;
+  const index::LookupResult now = store_.reader->LookupEntry(pending->key, view, &status, &held);
   if (!status.ok()) return status;
   const bool found = now.state == index::LookupResult::State::kFound;
   if (found != expected.has_value()) return false;

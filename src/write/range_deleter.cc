@@ -85,15 +85,23 @@ Status RangeDeleter::WhileKept(const base::KeyRangeSet& ranges, Call&& call) {
   return s;
 }
 
+/// Where a flush has found no room each batch looks whether there is some now, as any write does.
+/// What finds nothing to delete says so itself: it would be durable, although a sync has failed.
+Status RangeDeleter::Admit() {
+  Status s = store_.writer->Admit();
+  return s.IsOutOfSpace() ? Status::OK() : s;
+}
+
 Status RangeDeleter::Delete(const WriteOptions& options, Slice begin, std::optional<Slice> end,
                             uint64_t* deleted) {
   *deleted = 0;
   if (Status s = engine::CheckKey(begin); !s.ok()) return s;
   if (end && *end <= begin) return store_.reader->closed() ? Status::Closed() : Status::OK();
-  if (Status s = store_.writer->Admit(); !s.ok()) return s;  // it may find nothing to delete
+  if (Status s = Admit(); !s.ok()) return s;
   base::KeyRangeSet kept;
   kept.Add(begin, end);
-  return WhileKept(kept, [&] { return DeleteKeys(options, {begin, end}, deleted); });
+  Status s = WhileKept(kept, [&] { return DeleteKeys(options, {begin, end}, deleted); });
+  return s.ok() && *deleted == 0 ? store_.writer->Admit() : s;
 }
 
 Status RangeDeleter::Write(const WriteOptions& options, const WriteBatch& batch,
@@ -103,7 +111,7 @@ Status RangeDeleter::Write(const WriteOptions& options, const WriteBatch& batch,
   if (updates->ranges.empty()) {
     return store_.writer->WriteAll(options, std::move(updates->entries), unchanged);
   }
-  if (Status s = store_.writer->Admit(); !s.ok()) return s;  // it may find nothing to delete
+  if (Status s = Admit(); !s.ok()) return s;
   const base::KeyRangeSet kept = updates->ranges;
   return WhileKept(kept,
                    [&] { return WriteShown(options, std::move(updates).value(), unchanged); });
@@ -141,10 +149,11 @@ Status RangeDeleter::WriteShown(const WriteOptions& options, Writer::NetUpdates 
   }
   const size_t deletes = entries.size();
   entries.insert(entries.end(), updates.entries.begin(), updates.entries.end());
+  const bool writes = !entries.empty();
   const Status s =
       store_.writer->WriteKept(options, std::move(entries), updates.entries.size(), unchanged);
   if (s.ok()) store_.writer->CountDeletes(deletes);
-  return s;
+  return s.ok() && !writes ? store_.writer->Admit() : s;
 }
 
 /// No view is held while a batch is written: merges that make room for it would keep what the
@@ -192,7 +201,7 @@ Status RangeDeleter::CheckAge(const level::MergingIterator& at, const index::Rea
   uint64_t sequence = 0;
   if (at.looked_up()) {
     Status status;
-    sequence = store_.reader->LookupEntry(at.key(), view, &status).sequence;
+    sequence = store_.reader->LookupEntry(at.key(), view, &status, nullptr).sequence;
     if (!status.ok()) return status;
   } else {
     sequence = at.item().entry->sequence();

@@ -51,6 +51,7 @@ class RangeDeleter {
     Slice begin;
     std::optional<Slice> end;  // exclusive; none: to the last key
   };
+  Status Admit();
   /// What is read: keys from `from` on, `step` at most. Busy where one was put after `since`.
   struct Look {
     const std::string* from;

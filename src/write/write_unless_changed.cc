@@ -69,7 +69,7 @@ Status Writer::LookBeforeBatch(BatchCondition* condition) const {
 Status Writer::LookUp(const BatchCondition& condition, const index::ReadView& view) const {
   for (const index::LookupKey& key : condition.keys) {
     Status status;
-    const LookupResult newest = store_.reader->LookupEntry(key.key, view, &status);
+    const LookupResult newest = store_.reader->LookupEntry(key.key, view, &status, nullptr);
     if (!status.ok()) return status;
     if (newest.has_version() && newest.sequence > condition.since) return ChangedMeanwhile();
   }

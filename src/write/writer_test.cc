@@ -64,12 +64,40 @@ TEST(WriterTest, WritesEndWithTheReason) {
 
 TEST(WriterTest, WhatFindsNoRoomIsSaidUntilThereIsSome) {
   test::StoreParts parts;
-  parts.errors.Block(Status::OutOfSpace("no room"), 0);
+  parts.errors.Block(Status::OutOfSpace("no room"), 0, 0);
   EXPECT_EQ(parts.writer.Put({}, "a", "1").message(), "no room");
-  EXPECT_EQ(parts.waits_for_space, 0) << "nothing would come of it";
+  EXPECT_EQ(parts.waits_for_space, 1) << "once: what a flush has not found others may have held";
   parts.errors.Unblock();
   parts.Put("a", "1");
   EXPECT_EQ(parts.Get("a"), "1");
+}
+
+TEST(WriterTest, RoomThatIsMadeForWhatAFlushHasNotFoundIsUsed) {
+  test::StoreParts parts;
+  parts.errors.Block(Status::OutOfSpace("no room"), 0, 0);
+  parts.make_space = [&parts] { return parts.errors.Unblock(); };
+  parts.Put("a", "1");
+  EXPECT_EQ(parts.waits_for_space, 1);
+  EXPECT_EQ(parts.Get("a"), "1");
+}
+
+TEST(WriterTest, ARangeIsDeletedWithSuchRoomToo) {
+  test::StoreParts parts;
+  parts.Put("a", "1");
+  parts.errors.Block(Status::OutOfSpace("no room"), 0, 0);
+  uint64_t deleted = 0;
+  EXPECT_EQ(parts.range_deleter.Delete({}, "a", std::nullopt, &deleted).message(), "no room");
+  EXPECT_EQ(deleted, 0u);
+  // Nothing to delete would be durable at once.
+  EXPECT_EQ(parts.range_deleter.Delete({}, "b", std::nullopt, &deleted).message(), "no room");
+  WriteBatch batch;
+  batch.DeleteRange("b", "c");
+  EXPECT_EQ(parts.range_deleter.Write({}, batch, nullptr).message(), "no room");
+  parts.make_space = [&parts] { return parts.errors.Unblock(); };
+  const Status s = parts.range_deleter.Delete({}, "a", std::nullopt, &deleted);
+  EXPECT_TRUE(s.ok()) << s.ToString();
+  EXPECT_EQ(deleted, 1u);
+  EXPECT_EQ(parts.Get("a"), "-");
 }
 
 TEST(WriterTest, AFullPoolIsAskedForRoomOnce) {

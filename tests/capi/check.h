@@ -101,10 +101,9 @@ static inline int Exists(const char* path) {
   return lstat(path, &facts) == 0;
 }
 
-/* Opens a database that is made if it is missing. */
-static inline braid_t* OpenOrCreate(const char* name) {
+/* Opens a database, made if it is missing; the options are gone after it. */
+static inline braid_t* OpenWith(braid_options_t* options, const char* name) {
   char* err = NULL;
-  braid_options_t* options = braid_options_create();
   braid_t* db;
   braid_options_set_create_if_missing(options, 1);
   db = braid_open(options, ScratchPath(name), &err);
@@ -113,6 +112,18 @@ static inline braid_t* OpenOrCreate(const char* name) {
   Require(err == NULL && db != NULL, "a database can be opened");
   return db;
 }
+
+static inline braid_t* OpenOrCreate(const char* name) {
+  return OpenWith(braid_options_create(), name);
+}
+
+#ifndef BRAID_CAPI_LEVELDB
+static inline braid_t* OpenDesign(const char* name, const char* design) {
+  braid_options_t* options = braid_options_create();
+  braid_options_set_design(options, design);
+  return OpenWith(options, name);
+}
+#endif
 
 /* 1 if the iterator stands on exactly this entry. */
 static inline int StandsOn(const braid_iterator_t* iterator, const char* key, const char* value) {

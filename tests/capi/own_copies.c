@@ -140,12 +140,7 @@ static void TestCheckpoint(braid_t* db) {
 static void TestDesignThatCannot(void) {
   char* err = NULL;
   Source source = Records(3, 1, -1);
-  braid_options_t* options = braid_options_create();
-  braid_t* db;
-  braid_options_set_create_if_missing(options, 1);
-  braid_options_set_design(options, "blackhole");
-  db = braid_open(options, ScratchPath("blackhole"), &err);
-  Require(db != NULL, "the design that stores nothing");
+  braid_t* db = OpenDesign("blackhole", "blackhole");
   Fact(braid_ingest(db, 1, &source, NextRecord, &err) == 0,
        "a design without ingest loads nothing");
   HasError(&err, "and says so");
@@ -153,7 +148,6 @@ static void TestDesignThatCannot(void) {
   HasError(&err, "one without snapshots makes no checkpoint");
   Fact(!Exists(ScratchPath("nothing")), "and leaves nothing");
   braid_close(db);
-  braid_options_destroy(options);
 }
 
 int main(void) {

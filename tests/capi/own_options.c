@@ -82,6 +82,57 @@ static void TestOptionsByName(void) {
   braid_options_destroy(options);
 }
 
+static void TestResources(void) {
+  char* err = NULL;
+  uint64_t bytes = 0;
+  uint64_t databases = 0;
+  braid_t* first;
+  braid_t* second;
+  braid_options_t* options = braid_options_create();
+  braid_writeoptions_t* write = braid_writeoptions_create();
+  braid_resources_t* resources = braid_resources_create(1000, 3, &err);
+  Fact(resources == NULL, "a budget of 1,000 bytes makes no resources");
+  Mentions(&err, "memory_budget_bytes", "and the message names it");
+  Fact(braid_resources_create((uint64_t)1 << 30, 2, &err) == NULL, "nor do two threads");
+  Mentions(&err, "background_threads", "and the message names them");
+
+  resources = braid_resources_create((uint64_t)2 << 20, 3, &err);
+  NoError(&err, "resources for two");
+  Require(resources != NULL, "resources");
+  braid_options_set_create_if_missing(options, 1);
+  braid_options_set_resources(options, resources);
+  first = braid_open(options, ScratchPath("first"), &err);
+  NoError(&err, "a pool opens with them");
+  second = braid_open(options, ScratchPath("second"), &err);
+  NoError(&err, "and another");
+  Require(first != NULL && second != NULL, "two databases");
+  Fact(braid_open(options, ScratchPath("third"), &err) == NULL, "a third one has no room");
+  Mentions(&err, "raise memory_budget_bytes", "and the message says what to do");
+  braid_put(first, write, "key", 3, "value", 5, &err);
+  NoError(&err, "the others are not disturbed");
+  braid_resources_usage(resources, &bytes, &databases);
+  Fact(databases == 2 && bytes > 0 && bytes <= (uint64_t)2 << 20, "they count in one budget");
+  braid_close(second);
+  braid_resources_usage(resources, NULL, &databases);
+  Fact(databases == 1, "a close is counted");
+  braid_resources_usage(resources, NULL, NULL);
+
+  braid_resources_destroy(resources);
+  braid_resources_destroy(NULL);
+  braid_put(first, write, "key", 3, "other", 5, &err);
+  NoError(&err, "an open database keeps them");
+  braid_close(first);
+  second = braid_open(options, ScratchPath("second"), &err);
+  NoError(&err, "and so do options");
+  braid_close(second);
+  braid_options_set_resources(options, NULL);
+  second = braid_open(options, ScratchPath("second"), &err);
+  NoError(&err, "NULL takes them out of the options");
+  braid_close(second);
+  braid_writeoptions_destroy(write);
+  braid_options_destroy(options);
+}
+
 static void TestLogger(void) {
   static Heard heard = {PTHREAD_MUTEX_INITIALIZER, 0, 0, 0};
   static Heard unused = {PTHREAD_MUTEX_INITIALIZER, 0, 0, 0};
@@ -132,6 +183,7 @@ static void TestLogger(void) {
 int main(void) {
   MakeScratch();
   TestOptionsByName();
+  TestResources();
   TestLogger();
   return Report();
 }

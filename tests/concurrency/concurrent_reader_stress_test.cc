@@ -5,6 +5,8 @@
 
 #include "concurrency.h"
 #include "support/groups.h"
+#include "tier/memory_store.h"
+#include "tier/open_store.h"
 
 namespace braid::test {
 namespace {
@@ -16,12 +18,28 @@ struct Tally {
   std::atomic<uint64_t> busy{0};
 };
 
-class BesideStressTest : public ::testing::TestWithParam<const char*> {
+struct Beside {
+  const char* design;
+  bool has_tier;
+};
+void PrintTo(const Beside& beside, std::ostream* out) { *out << beside.design; }
+
+class BesideStressTest : public ::testing::TestWithParam<Beside> {
  protected:
+  static constexpr const char* kTier = "memory:beside";
+
+  /// So little may stay that each round of merges is followed by moves.
+  BesideStressTest() { tier::SetPoolBytes(4 << 10); }
+  ~BesideStressTest() override { tier::SetPoolBytes(0); }
+
   Options Tiny(bool read_only) const {
     Options options = TinyOptions();
-    options.design = GetParam();
+    options.design = GetParam().design;
     options.read_only = read_only;
+    if (GetParam().has_tier) {
+      options.tier.path = kTier;
+      options.pool.max_bytes = 64 << 20;  // no matter: SetPoolBytes
+    }
     return options;
   }
   void Write(DB* db, uint32_t first_group, uint64_t seed) {
@@ -74,13 +92,20 @@ class BesideStressTest : public ::testing::TestWithParam<const char*> {
   }
 
   TempFolder folder_;
+  tier::MemoryDevice device_{kTier};
   GroupNumbers numbers_{};
   FirstFailure failure_;
   std::atomic<bool> stop_{false};
   Tally tally_;
 };
 INSTANTIATE_TEST_SUITE_P(Designs, BesideStressTest,
-                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm"));
+                         ::testing::Values(Beside{"braid", false}, Beside{"listdb", false},
+                                           Beside{"zipperdb", false}, Beside{"novelsm", false},
+                                           Beside{"braid", true}, Beside{"zipperdb", true}),
+                         [](const auto& tested) {
+                           return std::string(tested.param.design) +
+                                  (tested.param.has_tier ? "_tier" : "");
+                         });
 
 TEST_P(BesideStressTest, ReadersBesideAWriterSeeWholeStates) {
   Random random(DeriveSeed(811));
@@ -109,6 +134,7 @@ TEST_P(BesideStressTest, ReadersBesideAWriterSeeWholeStates) {
   EXPECT_FALSE(failure_.failed()) << failure_.text();
   EXPECT_GT(tally_.scans, 0u);
   EXPECT_GT(tally_.taken_back, 0u);
+  EXPECT_EQ(db->GetStatistics().tier_moved_entries > 0, GetParam().has_tier);
   ExpectVerified(db.get());
 }
 

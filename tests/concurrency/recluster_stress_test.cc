@@ -13,7 +13,6 @@ class ReclusterStressTest : public ::testing::Test {
   void SetUp() override {
     options_ = TinyOptions();
     options_.compaction.recluster_share = 0.01;
-    options_.compaction.recluster_min_entries = 2;
     db_ = OpenOrFail(options_, folder_.Sub("pool"));
     ASSERT_NE(db_, nullptr);
     Write(650, 4 * kKeys);

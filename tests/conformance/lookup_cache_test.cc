@@ -120,7 +120,6 @@ TEST_F(LookupCacheTest, CopiesTakeThePlaceOfTheirOriginals) {
   options_.cache.lookup_bytes = 64 << 10;
   options_.log.kind = LogKind::kIndexUnified;  // or the flush would bring the order
   options_.compaction.recluster_share = 0.01;
-  options_.compaction.recluster_min_entries = 100;
   db_ = OpenOrFail(options_, folder_.Sub("reclustered"));
   ASSERT_NE(db_, nullptr);
   constexpr uint64_t kKeys = 997;

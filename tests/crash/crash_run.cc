@@ -50,6 +50,8 @@ void CrashRun::Capture(const sim::WritebackUnits& units, const sim::ImagePlan& p
   const char* begin = device_->durable.base();
   captured.bytes.assign(begin, begin + device_->durable.published_bytes());
   device_->durable.PopFrame();
+  captured.tier = device_->checker.run_tier().state();
+  captured.tier.LosePower();
   captured_ = std::move(captured);
   muted_ = true;
 }
@@ -283,6 +285,7 @@ void CrashRun::LosePower() {
   }
   sim_.Start(captured_->hash);
   recovering_ = std::move(captured_->allowed);
+  device_->checker.run_tier().set_state(std::move(captured_->tier));
   captured_.reset();
   muted_ = false;
   device_->checker.set_boot_id(BootId(++boot_));

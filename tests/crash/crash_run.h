@@ -34,6 +34,7 @@ class CrashRun final : CrashPoints {
     std::vector<uint64_t> segments;
     uint64_t hash = 0;
     Allowed allowed;
+    tier::MemoryDevice::State tier;
   };
 
   Allowed AllowedNow(bool process_crash) override;

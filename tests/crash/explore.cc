@@ -27,6 +27,7 @@ std::string ImageChecker::CheckPrefixes(sim::SimPersist* sim, const std::vector<
   image.seed = Mix64(demands.seed ^ HashOf(prefixes));
   area_->PushFrame();
   sim->MakeImage(prefixes);
+  if (depth == 0) TakeTier(image.process_crash);
   std::string wrong = CheckAtDepth(image, depth);
   area_->PopFrame();
   return wrong;

@@ -42,6 +42,23 @@ class OwnDraws {
   SplitMix64 before_;
 };
 
+/// What is done to the tier of an image is taken back: a crash inside recovery has its own.
+class TierAsBefore {
+ public:
+  explicit TierAsBefore(tier::MemoryDevice* device) : device_(device) {
+    if (device_ != nullptr) before_ = device_->state();
+  }
+  TierAsBefore(const TierAsBefore&) = delete;
+  TierAsBefore& operator=(const TierAsBefore&) = delete;
+  ~TierAsBefore() {
+    if (device_ != nullptr) device_->set_state(std::move(before_));
+  }
+
+ private:
+  tier::MemoryDevice* const device_;
+  tier::MemoryDevice::State before_;
+};
+
 /// BRAID_CRASH_DUMP=<folder>: keeps some images there, as inputs of fuzz_pool.
 void DumpSome(const sim::SimArea& area, uint64_t number) {
   const char* folder = std::getenv("BRAID_CRASH_DUMP");
@@ -164,6 +181,9 @@ void ImageChecker::Begin(const Workload& workload, const Options& options,
                          const std::string& boot_id) {
   workload_ = &workload;
   options_ = options;
+  if (workload.tier_bytes != 0) options_.tier.path = kImageTier;
+  run_tier_.set_state({});
+  tier::SetPoolBytes(workload.tier_bytes);
   boot_id_ = boot_id;
   seen_.clear();
   nested_failure_.clear();
@@ -178,7 +198,9 @@ bool ImageChecker::IsNew(const Image& image) {
   // What was right under the demands of an earlier version must be looked at again.
   if (image.version != seen_version_) seen_.clear();
   seen_version_ = image.version;
-  if (seen_.insert(image.hash ^ Mix64(image.allowed.mask * 2 + image.process_crash)).second) {
+  const uint64_t tier = run_tier_.state().changes;
+  if (seen_.insert(image.hash ^ Mix64(image.allowed.mask * 2 + image.process_crash) ^ Mix64(tier))
+          .second) {
     return true;
   }
   ++counts_.duplicates;
@@ -189,6 +211,13 @@ Result<std::unique_ptr<DB>> ImageChecker::Open(size_t depth, const Options& opti
                                                const std::string& boot_id) {
   return OpenBare(options, std::make_unique<sim::SimMedia>(levels_[depth].sim.get(), boot_id),
                   workload_->compared);
+}
+
+void ImageChecker::TakeTier(bool process_crash) {
+  if (workload_->tier_bytes == 0) return;
+  tier::MemoryDevice::State state = run_tier_.state();
+  if (!process_crash) state.LosePower();
+  image_tier_.set_state(std::move(state));
 }
 
 void ImageChecker::Abandon(std::unique_ptr<DB> db) {
@@ -205,6 +234,7 @@ bool ImageChecker::WillCrashAgain(const Image& image, size_t depth) {
 std::string ImageChecker::CheckAtDepth(const Image& image, size_t depth) {
   DumpSome(*area_, counts_.images);
   const OwnDraws draws(image.seed);
+  const TierAsBefore tier(depth > 0 ? &image_tier_ : nullptr);
   if (image.process_crash) ++counts_.process_crashes;
   Random settings_random(image.settings_seed);
   Random random(image.seed);
@@ -304,7 +334,8 @@ std::string ImageChecker::CheckSalvage(const std::string& boot_id, Allowed allow
   if (area_->published_bytes() == 0) return {};  // the crash was before the pool was made
   ++counts_.repaired;
   Result<std::unique_ptr<repair::Salvage>> read = repair::Salvage::Read(
-      media::PoolImage::OfMemory(area_->base(), area_->segments()), {}, boot_id);
+      media::PoolImage::OfMemory(area_->base(), area_->segments()), {}, boot_id,
+      image_tier_.state().id ? options_.tier.path : std::string());  // it was made before the crash
   if (!read.ok()) return "repair: " + read.status().ToString();
   Pairs found;
   const Status taken = (*read)->ForEachRecord([&](std::string_view key, std::string_view value) {

@@ -16,6 +16,7 @@
 #include "crash/workload.h"
 #include "sim/sim_persist.h"
 #include "sim/sim_reads.h"
+#include "tier/memory_store.h"
 
 namespace braid::crash {
 
@@ -77,6 +78,7 @@ class ImageChecker {
   /// Recovers the image and checks it. Empty when all is well.
   std::string Check(const Image& image) {
     AdoptThread();
+    TakeTier(image.process_crash);
     return CheckAtDepth(image, 0);
   }
 
@@ -86,6 +88,8 @@ class ImageChecker {
   }
 
   Counts& counts() noexcept { return counts_; }
+  /// The tier of the run.
+  tier::MemoryDevice& run_tier() noexcept { return run_tier_; }
 
  private:
   struct Level {
@@ -129,7 +133,12 @@ class ImageChecker {
   std::string ContinueAndReopen(std::unique_ptr<DB> db, const Allowed& found, size_t depth,
                                 const std::string& boot_id, Random* random);
 
+  /// The image's tier becomes what a crash now leaves of the run's.
+  void TakeTier(bool process_crash);
+
   sim::SimArea* area_;
+  tier::MemoryDevice run_tier_{kRunTier};
+  tier::MemoryDevice image_tier_{kImageTier};
   const Workload* workload_ = nullptr;
   Options options_;
   std::string boot_id_;

@@ -15,6 +15,9 @@ WIDEST = 65
 # Functions whose wide copies have their source in ordinary memory.
 ORDINARY = (
     "braid::pool::ChooseHeader(",  # of two copies made with memcpy
+    "braid::pool::HeaderCopies::SetTier(",  # of the record in DRAM, here and in the next two
+    "braid::pool::HeaderCopies::WriteTierRecord(",
+    "braid::pool::HeaderCopies::tier()",
     "std::vector<braid::merge::MergePlaces::Neighbours",  # its own elements, in DRAM
     "braid::log::Draft",
     "braid::log::PendingEntry",  # a vector's own elements, and drafts of a batch

@@ -259,6 +259,44 @@ void AddSessions(std::vector<Workload>* workloads) {
   all.back().operations = 120;
 }
 
+/// What is too much for the pool goes to a tier, which may forget what was not synced.
+void AddTiers(std::vector<Workload>* workloads) {
+  using enum Action;
+  std::vector<Workload>& all = *workloads;
+  all.push_back({"Tier",
+                 {{kPut, 20},
+                  {kDelete, 6},
+                  {kBatch, 3},
+                  {kRangeBatch, 1},
+                  {kTransaction, 1},
+                  {kRead, 1},
+                  {kFlush, 1},
+                  {kCompact, 3},
+                  {kReopen, 1},
+                  {kCrash, 2}}});
+  all.back().keys = 40;
+  all.back().max_value = 200;
+  all.back().large_one_in = 24;
+  all.back().operations = 120;
+  all.back().initial_bytes = 256u << 10;
+  all.back().tier_bytes = 2000;
+  all.push_back({"TierViews",
+                 {{kPut, 20},
+                  {kDelete, 6},
+                  {kTakeSnapshot, 2},
+                  {kDropSnapshot, 3},
+                  {kReadSnapshot, 2},
+                  {kTakeIterator, 3},
+                  {kMoveIterator, 10},
+                  {kDropIterator, 2},
+                  {kFlush, 1},
+                  {kCompact, 3}}});
+  all.back().keys = 24;
+  all.back().operations = 140;
+  all.back().initial_bytes = 256u << 10;
+  all.back().tier_bytes = 600;
+}
+
 std::vector<Workload> MakeWorkloads() {
   std::vector<Workload> all;
   AddOperations(&all);
@@ -268,6 +306,7 @@ std::vector<Workload> MakeWorkloads() {
   AddSpace(&all);
   AddIngests(&all);
   AddSessions(&all);
+  AddTiers(&all);
   return all;
 }
 
@@ -346,6 +385,12 @@ std::vector<Workload> OnAllStores(const std::vector<Workload>& workloads) {
       // Puts with sync come with this class of media only.
       // A design without snapshots refuses a comparator.
       if (workload.compared && !kind.capabilities().snapshots) continue;
+      // Which parts fill a pool makes no difference to what leaves it from the last level.
+      constexpr std::string_view kTiered[] = {"braid", "ListsCopied"};
+      if (workload.tier_bytes != 0 &&
+          std::find(std::begin(kTiered), std::end(kTiered), kind.name) == std::end(kTiered)) {
+        continue;
+      }
       const bool keeps = workload.media_class != MediaClass::kPage ||
                          kind.capabilities().survives_power_loss_on_page_media;
       if (keeps) all.push_back(OnStore(workload, kind));
@@ -392,6 +437,10 @@ Options DrawOptions(const Workload& workload, Random* random) {
     options.memory_budget_bytes = 16u << 20;
   }
   workload.kind.ApplyTo(&options);
+  if (workload.tier_bytes != 0) {
+    options.tier.path = kRunTier;
+    options.pool.max_bytes = 64u << 20;  // no matter: ImageChecker::Begin
+  }
   return options;
 }
 

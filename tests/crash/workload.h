@@ -37,7 +37,9 @@ enum class Action : uint8_t {
   kCrash,  ///< lose power somewhere in the operations that follow, recover, go on
 };
 
-inline constexpr uint64_t kChunkBytes = 4096;  ///< of all pools
+inline constexpr uint64_t kChunkBytes = 4096;                    ///< of all pools
+inline constexpr const char* kRunTier = "memory:crash-run";      ///< of the run
+inline constexpr const char* kImageTier = "memory:crash-image";  ///< of what a crash left
 
 /// A mix: weights of actions, and the shapes of keys and values.
 struct Workload {
@@ -58,8 +60,9 @@ struct Workload {
   uint64_t memtable_bytes = 0;  ///< 0: drawn, 1 to 4 KiB
   uint64_t memory_bytes = 0;    ///< about the memory budget; 0: drawn, mostly plenty
   MediaClass media_class = MediaClass::kCacheLine;
-  bool compared = false;  ///< in the order of a comparator, which is that of bytes
-  uint32_t threads = 1;   ///< more: threaded_run.h
+  uint64_t tier_bytes = 0;  ///< more than these go to a tier; 0: there is none
+  bool compared = false;    ///< in the order of a comparator, which is that of bytes
+  uint32_t threads = 1;     ///< more: threaded_run.h
   test::StoreKind kind = test::KindNamed(test::StoreKind::kLinked);
 };
 

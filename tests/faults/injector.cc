@@ -193,6 +193,12 @@ int posix_fallocate(int fd, off_t offset, off_t bytes) {
   return Fails(Call::kAllocate) ? errno : Next("posix_fallocate", &next)(fd, offset, bytes);
 }
 
+int fallocate(int fd, int mode, off_t offset, off_t bytes) {
+  MayBeLast();
+  if (Fails(Call::kAllocate)) return -1;
+  return static_cast<int>(::syscall(SYS_fallocate, fd, mode, offset, bytes));
+}
+
 int fsync(int fd) {
   MayBeLast();
   return Fails(Call::kSync) ? -1 : static_cast<int>(::syscall(SYS_fsync, fd));

@@ -5,6 +5,7 @@ no place for its table is noticed before anything is measured."""
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -23,9 +24,9 @@ class BenchScriptTest(unittest.TestCase):
         (self.folder / "README.md").write_text(DOCUMENT)
         self.results = self.folder / "results"
 
-    def bench(self, *flags, size="medium", scenario=None):
+    def bench(self, *flags, size="medium", scenario=None, **environ):
         environment = dict(os.environ, SIZE=size, BRAID_BIN_DIR=BIN_DIR, BRAID_TMP=str(self.folder),
-                           BRAID_RESULTS=str(self.results), BRAID_DOCS=str(self.folder))
+                           BRAID_RESULTS=str(self.results), BRAID_DOCS=str(self.folder), **environ)
         environment.pop("SCENARIO", None)
         if scenario:
             environment["SCENARIO"] = scenario
@@ -92,6 +93,21 @@ class BenchScriptTest(unittest.TestCase):
         text = (self.folder / "docs/evidence/benchmarking.md").read_text()
         for row in ("| ycsb-f | 16/100 | 1 |", "| seekrandom-beside-100k | 16/100 | 1 |"):
             self.assertIn(row, text)
+
+    def test_data_that_the_pool_has_no_room_for(self):
+        engines = subprocess.run([f"{BIN_DIR}/braid-compare", "--list_engines"], capture_output=True, text=True,
+                                 check=True).stdout.split()
+        if "rocksdb" not in engines:
+            self.skipTest("built without RocksDB")
+        run = self.bench("--num=60000", "--duration=0.05", "--pin=0", size="small", scenario="beyond-pool",
+                         TIER_DIR=str(self.folder))
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        # Gets of the 60 MB that a pool of 32 MiB holds a part of.
+        shares = re.findall(r"^readrandom .* ([0-9.]+) tier gets/op$", run.stdout, re.MULTILINE)
+        self.assertEqual(len(shares), 1, run.stdout)
+        self.assertGreater(float(shares[0]), 0.1)
+        self.assertLess(float(shares[0]), 1)
+        self.assertIn("k16-v1024-t1-beyond-pool.json", [path.name for path in self.results.iterdir()])
 
 
 if __name__ == "__main__":

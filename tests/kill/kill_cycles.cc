@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "kill_options.h"
@@ -89,6 +90,7 @@ void KillCycles::Cycle(uint64_t number) {
 void KillCycles::StartOver() {
   const Status removed = DB::Destroy(pool_);
   ASSERT_TRUE(IsOk(removed));
+  if (!tier_.empty()) std::filesystem::remove_all(tier_);
   ++store_;
   oracle_.Reset();
 }
@@ -203,8 +205,8 @@ void KillCycles::Kill(Moment moment, bool open_only) {
   for (auto& count : oracle_->activities) count.store(0);
   const uint64_t writer_seed = random_.Next() >> 1;
   const pid_t pid = Spawn({kWriterArgument, pool_, std::to_string(oracle_.fd()),
-                           std::to_string(writer_seed), std::to_string(store_)});
-  const std::string how = store().name + ": " + Describe(KillOptions(writer_seed, store()));
+                           std::to_string(writer_seed), std::to_string(store_), tier_});
+  const std::string how = store().name + ": " + Describe(OptionsOf(writer_seed));
   ASSERT_GT(pid, 0);
   const bool reached = AwaitMoment(moment, pid);
   ::kill(pid, SIGKILL);
@@ -236,9 +238,15 @@ void KillCycles::CheckCounters(DB* db, Model* model) {
   }
 }
 
+Options KillCycles::OptionsOf(uint64_t seed) const {
+  Options options = KillOptions(seed, store());
+  if (!tier_.empty()) AddKillTier(seed, tier_, &options);
+  return options;
+}
+
 void KillCycles::CheckPool() {
   const uint64_t seed = random_.Next() >> 1;
-  Options options = KillOptions(seed, store());
+  Options options = OptionsOf(seed);
   if (random_.OneIn(4)) options.verify_on_open = VerifyOnOpen::kFull;
   SCOPED_TRACE(store().name + ": " + Describe(options));
   std::optional<Model> repaired;
@@ -247,13 +255,14 @@ void KillCycles::CheckPool() {
   std::optional<Pairs> shown;
   if (random_.OneIn(2)) ReadOnly(options, &shown);
   if (::testing::Test::HasFatalFailure()) return;
-  const std::unique_ptr<DB> db = OpenOrFail(options, pool_);
+  std::unique_ptr<DB> db = OpenOrFail(options, pool_);
   ASSERT_NE(db, nullptr);
   if (shown) {
     EXPECT_TRUE(*shown == ScanForward(db.get())) << "a reader was shown something else";
     ++read_only_;
   }
   if (repaired) CheckRepaired(db.get(), *repaired);
+  tier_entries_ += db->GetStatistics().tier_entries;
   for (uint32_t t = 0; t < kThreads; ++t) {
     ResolveThread(db.get(), t);
     if (::testing::Test::HasFatalFailure()) return;
@@ -269,17 +278,25 @@ void KillCycles::CheckPool() {
   }
   EXPECT_TRUE(SamePairs(ScanForward(db.get()), model)) << "forward scan";
   EXPECT_TRUE(SamePairs(ScanBackward(db.get()), model)) << "backward scan";
-  if (random_.OneIn(3)) {
+  // Of few kills none may have left anything in the tier that is newest there.
+  const bool no_repair_had_a_tier = !tier_.empty() && of_tiers_ == 0;
+  if (random_.OneIn(3) || no_repair_had_a_tier) {
     BRAID_EXPECT_OK(db->Compact());
     ExpectVerified(db.get());
     EXPECT_TRUE(SamePairs(ScanForward(db.get()), model)) << "after Compact";
   }
+  if (!no_repair_had_a_tier) return;
+  db.reset();
+  Repair(options, &repaired);
+  EXPECT_TRUE(repaired == model) << "a repair of what was closed";
 }
 
 void KillCycles::Repair(const Options& options, std::optional<Model>* repaired) {
   const std::string target = folder_.Sub("repaired");
   RepairReport report;
-  const Status status = DB::Repair(options, pool_, target, &report);
+  RepairOptions how;
+  if (!tier_.empty() && random_.OneIn(2)) how.new_tier = folder_.Sub("tier of the repaired");
+  const Status status = DB::Repair(options, pool_, target, &report, how);
   if (!status.ok()) {
     // Killed before there was a pool.
     ASSERT_TRUE(status.IsNotFound() || !DB::Inspect(pool_).ok()) << status.ToString();
@@ -294,12 +311,16 @@ void KillCycles::Repair(const Options& options, std::optional<Model>* repaired) 
   };
   EXPECT_EQ(report.losses(), 0u) << "of a pool that nobody has damaged" << findings();
   {
-    const std::unique_ptr<DB> db = OpenOrFail(options, target);
+    Options of_new = options;
+    of_new.tier.path = how.new_tier;
+    const std::unique_ptr<DB> db = OpenOrFail(of_new, target);
     ASSERT_NE(db, nullptr);
     const Pairs pairs = ScanForward(db.get());
     repaired->emplace(pairs.begin(), pairs.end());
   }
   BRAID_ASSERT_OK(DB::Destroy(target));
+  if (!how.new_tier.empty()) std::filesystem::remove_all(how.new_tier);
+  of_tiers_ += report.tier_records;
   ++repaired_;
 }
 

@@ -35,14 +35,22 @@ struct KillCounts {
 
 class KillCycles {
  public:
-  KillCycles(Medium medium, uint64_t seed)
-      : folder_(medium), pool_(folder_.Sub("pool")), random_(seed) {}
+  /// `tiered`: what the pool is not to hold goes to a tier.
+  KillCycles(Medium medium, uint64_t seed, bool tiered = false)
+      : folder_(medium),
+        pool_(folder_.Sub("pool")),
+        tier_(tiered ? folder_.Sub("tier") : ""),
+        random_(seed) {}
 
   /// One kill of a writer at work, others while the pool is opened again, then a check of all that
   /// is in it. The kinds of kills take turns by the number of the cycle.
   void Cycle(uint64_t number);
 
   uint64_t writes() { return oracle_->writes.load(); }
+  /// Entries that checks have found in the tier.
+  uint64_t tier_entries() const { return tier_entries_; }
+  /// Records that repairs have taken from it.
+  uint64_t of_tiers() const { return of_tiers_; }
   uint64_t swaps() { return oracle_->swaps.load(); }
   uint64_t resolved_old() const { return resolved_old_; }
   uint64_t resolved_new() const { return resolved_new_; }
@@ -70,7 +78,10 @@ class KillCycles {
   /// no pool yet.
   void Repair(const Options& options, std::optional<Model>* repaired);
   void CheckRepaired(DB* db, const Model& repaired);
-  const StoreKind& store() const { return KillStore(store_); }
+  const StoreKind& store() const {
+    return tier_.empty() ? KillStore(store_) : TieredKillStore(store_);
+  }
+  Options OptionsOf(uint64_t seed) const;
   void ReadOnly(Options options, std::optional<Pairs>* shown);
   void CheckCounters(DB* db, Model* model);
   void ResolveThread(DB* db, uint32_t t);
@@ -78,12 +89,15 @@ class KillCycles {
 
   TempFolder folder_;
   const std::string pool_;
+  const std::string tier_;  // empty: there is none
   Random random_;
   Oracle oracle_;
   KillCounts kills_;
   uint64_t resolved_old_ = 0;
   uint64_t resolved_new_ = 0;
   uint64_t read_only_ = 0;
+  uint64_t tier_entries_ = 0;
+  uint64_t of_tiers_ = 0;
   uint64_t repaired_ = 0;
   uint64_t store_ = 0;  // of the pool
 };

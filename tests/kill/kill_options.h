@@ -6,6 +6,7 @@
 #include "braid/options.h"
 #include "support/database.h"
 #include "support/store_kind.h"
+#include "tier/open_store.h"
 
 namespace braid::test {
 
@@ -35,6 +36,19 @@ inline Options KillOptions(uint64_t seed, const StoreKind& store) {
   if (random.OneIn(3)) options.memtable.kind = MemTableKind::kSkipList;
   if (random.OneIn(3)) options.memtable.kind = MemTableKind::kAlternating;
   return options;
+}
+
+/// The store of this number among those that are killed over a tier.
+inline const StoreKind& TieredKillStore(uint64_t number) {
+  static constexpr const char* kNames[] = {"braid", "listdb", "zipperdb"};
+  return KindNamed(kNames[number % std::size(kNames)]);
+}
+
+/// Puts a tier below the pool, of which nearly all goes there.
+inline void AddKillTier(uint64_t seed, const std::string& path, Options* options) {
+  options->tier.path = path;
+  options->pool.max_bytes = 256 << 20;  // no matter: the next line
+  tier::SetPoolBytes((1 + seed % 32) << 10);
 }
 
 inline std::string LoadedKey(uint64_t n) {

@@ -57,6 +57,25 @@ TEST(KillTest, AcknowledgedWritesSurviveKillsOnAFile) {
   RunCycles(Medium::kFile, Sized(20, 2'000, 10'000), DeriveSeed(502));
 }
 
+/// Runs of a tier are written, taken in and left behind half done. A key that is in both, or in
+/// neither, shows as a pair too many or too few.
+TEST(KillTest, AcknowledgedWritesSurviveKillsOverATier) {
+#if !defined(BRAID_HAVE_ROCKSDB_TIER)
+  GTEST_SKIP() << "built without RocksDB";
+#endif
+  KillCycles run(Medium::kMemory, DeriveSeed(503), true);
+  const WorkBudget budget(Sized(24, 4'000, 20'000));
+  for (uint64_t done = 0; !budget.Spent(done) && !::testing::Test::HasFailure(); ++done) {
+    run.Cycle(done);
+  }
+  Report(&run);
+  std::printf("[ kill     ] %llu entries found in tiers\n",
+              static_cast<unsigned long long>(run.tier_entries()));
+  EXPECT_GT(run.writes(), 0u);
+  EXPECT_GT(run.tier_entries(), 100u);
+  EXPECT_GT(run.of_tiers(), 0u);
+}
+
 TEST(KillTest, OpenAfterAKillHoldsAMillionRecords) {
   const uint64_t records = Sized(1'000'000, 10'000'000);
   TempFolder folder;

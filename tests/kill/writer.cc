@@ -16,8 +16,9 @@ namespace {
 
 class Writer {
  public:
-  Writer(std::string pool, int oracle_fd, uint64_t seed, const StoreKind& store)
+  Writer(std::string pool, int oracle_fd, uint64_t seed, const StoreKind& store, std::string tier)
       : pool_(std::move(pool)),
+        tier_(std::move(tier)),
         oracle_(oracle_fd),
         seed_(seed),
         store_(store),
@@ -27,7 +28,9 @@ class Writer {
 
   int Run() {
     oracle_.SetStage(Stage::kOpening);
-    Result<std::unique_ptr<DB>> opened = DB::Open(KillOptions(seed_, store_), pool_);
+    Options options = KillOptions(seed_, store_);
+    if (!tier_.empty()) AddKillTier(seed_, tier_, &options);
+    Result<std::unique_ptr<DB>> opened = DB::Open(options, pool_);
     if (!opened.ok()) return Fail("open: " + opened.status().ToString());
     db_ = std::move(opened).value();
     oracle_.SetStage(Stage::kWriting);
@@ -201,6 +204,7 @@ class Writer {
   }
 
   const std::string pool_;
+  const std::string tier_;  // empty: there is none
   Oracle oracle_;
   const uint64_t seed_;
   const StoreKind& store_;
@@ -238,9 +242,11 @@ int Load(const std::string& pool, uint64_t records) {
 }  // namespace
 
 bool RunWriterIfAsked(int argc, char** argv, int* code) {
-  if (argc == 6 && std::strcmp(argv[1], kWriterArgument) == 0) {
+  if (argc == 7 && std::strcmp(argv[1], kWriterArgument) == 0) {
+    const std::string tier = argv[6];
+    const uint64_t store = std::strtoull(argv[5], nullptr, 10);
     Writer writer(argv[2], std::atoi(argv[3]), std::strtoull(argv[4], nullptr, 10),
-                  KillStore(std::strtoull(argv[5], nullptr, 10)));
+                  tier.empty() ? KillStore(store) : TieredKillStore(store), tier);
     *code = writer.Run();
     return true;
   }

@@ -158,7 +158,7 @@ class InstalledPackageTest(unittest.TestCase):
                   "braid::ReverseBytewiseOrder(", "braid::RepairFinding::", "braid::RepairReport::",
                   "braid::PrefixUpperBound", "braid::PrefixBounds(", "braid::TimeKey",
                   "braid::TimeOfKey(", "braid::ExpireBefore(", "braid::ToJson", "braid::PowerLossName(",
-                  "braid::Iterator::", "braid::LatencyHistogram::")
+                  "braid::Iterator::", "braid::LatencyHistogram::", "braid::SharedResources::")
         for name in names:
             for kind in ("typeinfo for ", "typeinfo name for ", "vtable for "):
                 name = name.removeprefix(kind)

@@ -57,6 +57,9 @@ func checkDoctored(histories []history) int {
 		if i == doctored {
 			break
 		}
+		if h.hasUnknown() {
+			continue
+		}
 		for _, d := range doctors {
 			if verdict := check(d.apply(h)); verdict != d.verdict {
 				fmt.Printf("line %d, %s: %s, expected %s: %s\n", h.line, d.name, verdict, d.verdict,
@@ -69,10 +72,19 @@ func checkDoctored(histories []history) int {
 		}
 	}
 	fmt.Printf("%d doctored histories: %d judged wrongly\n", wrong, missed)
-	if wrong == 0 {
+	if wrong == 0 && !allHaveUnknown(histories) {
 		missed++
 	}
 	return missed
+}
+
+func allHaveUnknown(histories []history) bool {
+	for _, h := range histories {
+		if !h.hasUnknown() {
+			return false
+		}
+	}
+	return true
 }
 
 func check(h history) porcupine.CheckResult {

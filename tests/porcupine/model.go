@@ -22,6 +22,8 @@ type operation struct {
 	Reads   []pair `json:"reads"`
 	Writes  []pair `json:"writes"`
 	Differs []pair `json:"differs"`
+	// No client knows whether it happened: it may have, at any time after its call, or never.
+	Unknown bool `json:"unknown"`
 }
 
 type history struct {
@@ -56,7 +58,7 @@ func (h *history) validate() error {
 	}
 	final := h.Operations[len(h.Operations)-1]
 	for _, o := range h.Operations[:len(h.Operations)-1] {
-		if final.Kind != "scan" || o.Return >= final.Call {
+		if final.Kind != "scan" || o.Return >= final.Call && !o.Unknown {
 			return fmt.Errorf("the history does not end in a scan by itself")
 		}
 	}
@@ -108,6 +110,9 @@ func (o operation) step(before state) (bool, state) {
 	if len(o.Differs) == 1 {
 		return before[o.Differs[0][0]] != o.Differs[0][1], before
 	}
+	if o.Unknown && before[o.Reads[0][0]] != o.Reads[0][1] {
+		return true, before
+	}
 	after[o.Writes[0][0]] = o.Writes[0][1]
 	return before[o.Reads[0][0]] == o.Reads[0][1], after
 }
@@ -127,10 +132,26 @@ func modelFrom(initial []int64) porcupine.Model {
 
 func (h history) events() []porcupine.Operation {
 	events := make([]porcupine.Operation, 0, len(h.Operations))
-	for _, o := range h.Operations {
-		events = append(events, porcupine.Operation{
-			ClientId: o.Client, Input: o, Call: o.Call, Return: o.Return,
-		})
+	end := h.end() + 1
+	for i, o := range h.Operations {
+		event := porcupine.Operation{ClientId: o.Client, Input: o, Call: o.Call, Return: o.Return}
+		if o.Unknown {
+			// Its client goes on meanwhile; it is one of its own here.
+			event.ClientId, event.Return = unknownClients+i, end
+		}
+		events = append(events, event)
 	}
 	return events
+}
+
+const unknownClients = 1000
+
+// hasUnknown tells whether what a doctor adds could be explained by an operation that is still open.
+func (h history) hasUnknown() bool {
+	for _, o := range h.Operations {
+		if o.Unknown {
+			return true
+		}
+	}
+	return false
 }

@@ -25,7 +25,7 @@ LAYERS = [
     {"sim"},
     {"pool"},
     {"index"},
-    {"log", "cache", "engine"},
+    {"log", "cache", "engine", "tier"},
     {"memtable", "space"},
     {"level"},
     {"merge"},

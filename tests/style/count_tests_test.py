@@ -54,6 +54,16 @@ class CountTests(unittest.TestCase):
         self.assertEqual(lines, ["FAILED io.PlanTest.fails", "FAILED io.PlanTest.throws",
                                  "1 skipped", "1 passed, 2 failed"])
 
+    def test_what_a_failure_said(self):
+        said = "[ RUN      ] A.b\n" + "\n".join(f"line {i}" for i in range(20))
+        _, lines = counted('<testcase name="A.b" status="fail">'
+                           f'<failure message="">{said}</failure></testcase>'
+                           '<testcase name="script" status="fail"><failure message=""/>'
+                           '<system-out>it broke</system-out></testcase>')
+        self.assertEqual(lines, ["FAILED A.b", *(f"  line {i}" for i in range(8)), "  ...",
+                                 "  line 17", "  line 18", "  line 19",
+                                 "FAILED script", "  it broke", "0 passed, 2 failed"])
+
     def test_both_together_in_one_line(self):
         _, lines = counted('<testcase name="plans" classname="io.PlanTest"/>',
                            '<testcase name="a" classname="a" status="run"/>', step=True)

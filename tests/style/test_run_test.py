@@ -37,7 +37,8 @@ for name in names:
         print("last words", flush=True)
         os.kill(os.getpid(), signal.SIGSEGV)
     if "exits" in name:
-        os._exit(0)
+        print("a sanitizer's words", flush=True)
+        os._exit(1)
     if "fails" in name:
         code = 1
         print(f"somewhere.cc:7: Failure\\n[  FAILED  ] {name} (3 ms)")
@@ -87,6 +88,8 @@ class GtestProgramsTest(unittest.TestCase):
                           "some/B/S.passes/2": "passed"})
         self.assertIn("last words", results["some/A.dies"].output)
         self.assertIn("SIGSEGV", results["some/A.dies"].output)
+        self.assertIn("a sanitizer's words", results["some/B/S.exits/1"].output)
+        self.assertIn("in the middle", results["some/B/S.exits/1"].output)
         self.assertIn("somewhere.cc:7", results["some/A.fails"].output)
         self.assertEqual(results["some/A.passes"].seconds, 0.012)
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/epoch.h"
+#include "base/resources.h"
 #include "design/design.h"
 #include "leaf/leaf_recovery.h"
 #include "leaf/leaf_store.h"
@@ -30,7 +31,7 @@ class LeafParts : private TestPool, public leaf::LeafStore {
               return level::Manifest(fresh).Create();
             },
             Chosen(change)),
-        LeafStore(Chosen(change), TakePool()) {
+        LeafStore(Chosen(change), TakePool(), *base::JoinBudget(Chosen(change), 0)) {
     leaf::LeafRecovery job(pool.get(), &manifest, &list, &usage);
     const Result<leaf::RecoveredLeaves> found = job.Run();
     ExpectOk(found.status());

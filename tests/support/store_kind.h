@@ -75,10 +75,7 @@ inline const std::vector<StoreKind>& StoreKinds() {
     all.push_back({"InPlace", "braid", {{"memtable.kind", "persistent"}, {"pool.regions", "2"}}});
     all.push_back({"CopyMerge", "braid", {{"compaction.kind", "copy"}}});
     all.push_back({"SecondChance", "braid", {{"cache.second_chance_bytes", "2K"}}});
-    all.push_back(
-        {"reclustered",
-         "braid",
-         {{"compaction.recluster_share", "0.01"}, {"compaction.recluster_min_entries", "2"}}});
+    all.push_back({"reclustered", "braid", {{"compaction.recluster_share", "0.01"}}});
     all.push_back({"pointer", "braid", {{"compaction.persistence", "pointer"}}});
     all.push_back(
         {"pointer2", "braid", {{"compaction.persistence", "pointer"}, {"pool.regions", "2"}}});

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/resources.h"
 #include "design/design.h"
 #include "lsm/lsm_store.h"
 #include "lsm/verifier.h"
@@ -24,13 +25,14 @@ class IdleHosts : public write::Writer::Host, public lsm::BulkLoader::Host {
   int seals = 0;
   int syncs = 0;
   int waits_for_space = 0;
+  std::function<bool()> make_space = [] { return false; };
 
  private:
   void Wake() noexcept override { ++wakes; }
   void SwitchFullMemTable(const memtable::MemTable*) override { ++seals; }
   bool WaitForSpace(uint64_t) override {
     ++waits_for_space;
-    return false;
+    return make_space();
   }
   Status Sync() override {
     ++syncs;
@@ -50,7 +52,8 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
   explicit StoreParts(const Change& change = [](Options*) {})
       : TestPool([](pool::PmemPool* fresh) { return level::Manifest(fresh).Create(); },
                  Chosen(change)),
-        LsmStore(Chosen(change), TakePool(), this, this) {
+        LsmStore(Chosen(change), TakePool(), nullptr, *base::JoinBudget(Chosen(change), 0), this,
+                 this) {
     const level::VersionSet::Locked locked = versions.Lock();
     ExpectOk(locked.manifest().Load());
     auto version = std::make_shared<level::Version>();

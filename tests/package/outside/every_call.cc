@@ -2,6 +2,7 @@
 // has to link; what the calls do is tested elsewhere, so each is looked at just enough to know that
 // it was the right one.
 #include <braid/db.h>
+#include <braid/shared_resources.h>
 #include <braid/update.h>
 #include <braid/version.h>
 
@@ -132,6 +133,11 @@ void CallWithoutDatabase() {
   REQUIRE(!braid::KeyOrderNames().empty());
   REQUIRE(braid::FindKeyOrder("uint64-le") == braid::IntegerOrder(braid::IntegerKind::kUint64));
   REQUIRE(braid::ReverseBytewiseOrder()->Name() == "reverse-bytewise");
+  auto resources = braid::SharedResources::Create({.memory_budget_bytes = 64u << 20});
+  REQUIRE(resources.status());
+  REQUIRE((*resources)->memory_budget_bytes() == 64u << 20);
+  REQUIRE((*resources)->Usage().databases == 0);
+  REQUIRE(std::unique_ptr<braid::SharedResources>() == nullptr);  // names the destructor
   braid::RepairReport report;
   report.findings.push_back({.file = "segment-000000", .lost = true});
   REQUIRE(report.losses() == 1 && !report.findings.front().ToString().empty());

@@ -1,0 +1,197 @@
+// Purpose: choosing and moving what goes to the tier.
+// Thread safety, invariants, persistence: see tier_filler.h.
+#include "compaction/tier_filler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/activity.h"
+#include "base/check.h"
+#include "base/memory_users.h"
+#include "base/no_throw.h"
+#include "engine/stored_value.h"
+#include "merge/borders.h"
+#include "tier/open_store.h"
+
+namespace braid::compaction {
+
+using format::EntryHeader;
+using format::EntryOp;
+
+namespace {
+constexpr uint64_t kMostRunBytes = 16 << 20;
+constexpr uint64_t kLeastRunBytes = 1024;
+/// Of the pool's bytes one run takes so many at most.
+constexpr uint64_t kRunsAPool = 16;
+/// Entries that a part walks over.
+constexpr uint64_t kPartEntries = 64 * 1024;
+/// A larger value stays: a run takes as much memory again, and RocksDB's sizes end at 4 GiB.
+constexpr uint64_t kMostValueBytes = 1ull << 30;
+}  // namespace
+
+TierFiller::TierFiller(const Store& store) noexcept : store_(store) {
+  const Options& options = *store.options;
+  if (store.tier == nullptr || options.read_only) return;
+  most_bytes_ = tier::PoolBytes();
+  if (most_bytes_ == 0) most_bytes_ = options.pool.max_bytes / 2;
+  BRAID_CHECK(most_bytes_ != 0);  // Options::Validate has looked
+  run_bytes_ = std::clamp(most_bytes_ / kRunsAPool, kLeastRunBytes, kMostRunBytes);
+}
+
+/// Whether more lives in tables and large values than is to. Asked before each step: sums that are
+/// kept where chunks change, and no walk over them.
+bool TierFiller::IsOver(uint64_t most_bytes) const {
+  const pool::PmemPool& pool = *store_.pool;
+  return store_.usage->KnownLive() + pool.extent_chunks() * pool.chunk_bytes() > most_bytes;
+}
+
+Result<bool> TierFiller::Step(const Occasion& occasion) {
+  if (!is_wanted()) return false;
+  if (IsOver(gives_more_ ? most_bytes_ / 2 : most_bytes_)) return MoveRange();
+  gives_more_ = false;
+  return MoveDeletes(occasion);
+}
+
+bool TierFiller::GiveMore() noexcept {
+  if (!is_wanted() || moves_ == moves_when_asked_ || !IsOver(most_bytes_ / 2)) return false;
+  moves_when_asked_ = moves_;
+  gives_more_ = true;
+  return true;
+}
+
+/// The versions of keys, as a walk over L1 comes to them.
+class TierFiller::Keys {
+ public:
+  Keys(const Store& store, index::LiveViews views, bool deletes_only, Part* part)
+      : store_(store), views_(std::move(views)), deletes_only_(deletes_only), part_(part) {}
+
+  /// The newest version of a key.
+  Status Take(const EntryHeader& entry) {
+    if (merge::IsBorder(entry)) return Status::OK();
+    const bool is_delete = entry.op() == EntryOp::kDelete;
+    if (deletes_only_ && !is_delete) return Status::OK();
+    // Invariant 1.
+    if (!views_.empty() && entry.sequence() > views_.front()) return Status::OK();
+    const uint64_t offset = store_.pool->OffsetOf(&entry);
+    std::string_view value;
+    if (!is_delete) {
+      // Damage stays where it is, for the reads and checks that report it.
+      const Status read = engine::ReadStoredValue(*store_.pool, offset, true, &value);
+      if (read.IsCorruption()) return Status::OK();
+      if (!read.ok()) return read;
+      if (value.size() > kMostValueBytes) return Status::OK();
+    }
+    part_->keys.push_back(offset);
+    if (is_delete && !store_.tier->store().MayHold(entry.key())) return Status::OK();
+    part_->run.push_back({entry.key(), value, entry.sequence(), is_delete});
+    part_->bytes += entry.key().size() + value.size();
+    return Status::OK();
+  }
+
+ private:
+  const Store& store_;
+  const index::LiveViews views_;
+  const bool deletes_only_;
+  Part* part_;
+};
+
+/// Whole keys from `from` on, until they are worth a run.
+Status TierFiller::Survey(const std::string& from, bool deletes_only, Part* part) const {
+  const index::SkipList list = store_.versions->Lock().bottom()->list();
+  // Before the walk: all that it meets is in L1 already, and older than views that come later.
+  Keys keys(store_, store_.views->Collect(), deletes_only, part);
+  index::Damage damage;
+  uint64_t walked = 0;
+  const EntryHeader* previous = nullptr;
+  const EntryHeader* entry = from.empty() ? list.First(&damage) : list.FindGE(from, &damage);
+  for (; entry != nullptr; entry = list.Next(entry, &damage)) {
+    if (previous != nullptr && !index::InOrder(*previous, *entry)) {
+      damage.at = store_.pool->OffsetOf(entry);  // perhaps a circle
+      break;
+    }
+    const bool is_newest = previous == nullptr || previous->key() != entry->key();
+    if (is_newest && (walked >= kPartEntries || part->bytes >= run_bytes_)) break;
+    if (is_newest) {
+      if (Status s = keys.Take(*entry); !s.ok()) return s;
+    }
+    previous = entry;
+    ++walked;
+  }
+  if (damage) return index::DamageStatus(*store_.pool, damage.at);
+  part->is_last = entry == nullptr;
+  if (entry != nullptr) part->next_key.assign(entry->key());
+  return Status::OK();
+}
+
+/// The next range in which something may go; none, when all of L1 was looked through.
+Result<bool> TierFiller::MoveRange() {
+  const std::string began_at = from_;
+  bool wrapped = from_.empty();
+  for (;;) {
+    Part part;
+    const Status s = base::CatchToStatus([&] { return Survey(from_, false, &part); });
+    if (s.IsOutOfMemory()) return false;  // nothing is begun
+    if (!s.ok()) return s;
+    if (!part.keys.empty()) return Move(part);
+    from_ = part.is_last ? std::string() : std::move(part.next_key);
+    if (part.is_last && std::exchange(wrapped, true)) return false;
+    if (wrapped && !began_at.empty() && from_ >= began_at) return false;
+  }
+}
+
+Result<bool> TierFiller::MoveDeletes(const Occasion& occasion) {
+  if (!deletes_.under_way()) {
+    if (!occasion.in_round || !occasion.may_begin) return false;
+    deletes_.Begin(store_.versions->Lock().bottom()->list());
+  }
+  Part part;
+  const Status s = base::CatchToStatus([&] { return Survey(deletes_.from(), true, &part); });
+  if (s.IsOutOfMemory()) return false;
+  if (!s.ok()) return s;
+  if (!part.keys.empty()) {
+    const Result<bool> moved = Move(part);
+    if (!moved.ok() || !*moved) {
+      deletes_.End();
+      return moved;
+    }
+  }
+  deletes_.Advance(part.is_last, std::move(part.next_key));
+  return true;
+}
+
+/// False when it can't be done now: the pool has everything, and the tier may have it, too.
+Result<bool> TierFiller::Move(const Part& part) {
+  const base::ActivityScope activity(base::Activity::kCollect);
+  BRAID_DCHECK(!part.keys.empty() && part.run.size() <= part.keys.size());
+  base::MemoryCharge charge(&store_.pool->memory_users());
+  charge.Set(part.run.capacity() * sizeof part.run[0] + part.keys.capacity() * sizeof part.keys[0]);
+  Merger& merger = *store_.merger;
+  tier::Store& store = store_.tier->store();
+  Merger::CopySlot slot;
+  if (!merger.TakeSlot(&slot)) return false;
+  Status s = store_.pool->media().Sync(media::Site::kTierSync);
+  if (s.ok() && store_.pool->failed()) s = store_.pool->FaultStatus();
+  if (s.ok() && is_settled_) store.Settle(store.last_run());
+  if (s.ok() && !part.run.empty()) {
+    s = store.Ingest(part.run);
+    if (s.ok()) s = store.Sync();
+  }
+  if (!s.ok()) {
+    merger.ReturnSlot(slot);
+    // A device that is full may have room again; the pool still has everything.
+    if (s.IsOutOfSpace()) return false;
+    return s;
+  }
+  store_.tier->BeginMove();
+  if (s = merger.CommitNoCopies(slot); !s.ok()) return s;
+  is_settled_ = false;
+  const Result<bool> merged = merger.FinishCopies({.revisited = &part.keys, .takes_out = true});
+  if (!merged.ok() || !*merged) return merged;
+  is_settled_ = true;  // once it is synced
+  ++moves_;
+  store_.tier->CountMoved(part.run.size(), part.bytes);
+  from_ = part.is_last ? std::string() : part.next_key;
+  return true;
+}
+
+}  // namespace braid::compaction

@@ -1,0 +1,86 @@
+// Purpose: moves entries of the last level to the tier when tables take more than the pool is to
+// hold: a range of keys at a time, in turn, deletes included; and, for those who wait for all work
+// to be done, the deletes that have only something in the tier left to hide.
+// Thread safety: the compaction thread.
+// Invariants:
+//   1. A key goes with all its versions, and only if no view is older than the newest of them: so
+//      that one version of a key is enough for the tier.
+//   2. What leaves the pool is durable in the tier before the merge that takes it out begins. A
+//      crash in between leaves it in both; the pool's version is as new, and wins.
+//   3. On page-cache media the pool is synced first: the tier never has what the pool may lose, and
+//      what deletes of earlier runs have hidden is marked obsolete on the medium. These may go
+//      then.
+// Persistence: tier/store.h; entries are taken out by a merge of a table of copies that is empty
+// (MergeInput::takes_out), and so survive a crash as those of any other merge do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compaction/merger.h"
+#include "compaction/pass_over_l1.h"
+#include "tier/tier.h"
+
+namespace braid::compaction {
+
+class TierFiller {
+ public:
+  /// What is moved, and outlives the filler.
+  struct Store {
+    const Options* options;
+    pool::PmemPool* pool;
+    level::VersionSet* versions;
+    level::ViewRegistry* views;
+    const pool::ChunkUsage* usage;
+    TableIndexes* indexes;
+    Merger* merger;
+    tier::Tier* tier;  // may be null
+  };
+
+  explicit TierFiller(const Store& store) noexcept;
+
+  /// Whether entries may ever go.
+  bool is_wanted() const noexcept { return most_bytes_ != 0; }
+  /// Moves the next part. False when there is nothing to do, or nothing that may go now. Errors end
+  /// writes. Throws std::bad_alloc. Cost: reads a run of entries, and writes it to the tier.
+  Result<bool> Step(const Occasion& occasion);
+  /// A write finds no room, and nothing is left to do: what is not collected yet, logs and what is
+  /// kept free may take all that does not live, the more so the smaller the pool. So half as much
+  /// may stay, until that is reached. False: nothing would come of it, or nothing has gone since it
+  /// was asked last. Where Step may be called.
+  bool GiveMore() noexcept;
+  /// Bytes above which entries go; 0: never.
+  uint64_t most_bytes() const noexcept { return most_bytes_; }
+  /// How many passes for deletes have begun.
+  uint64_t passes() const noexcept { return deletes_.begun(); }
+
+ private:
+  /// A part of L1, from a key on.
+  struct Part {
+    std::vector<tier::RunEntry> run;  // what the tier is to have
+    std::vector<uint64_t> keys;       // newest entries of keys that go
+    uint64_t bytes = 0;               // of the run
+    bool is_last = false;
+    std::string next_key;
+  };
+  class Keys;
+
+  bool IsOver(uint64_t most_bytes) const;
+  Result<bool> MoveRange();
+  Result<bool> MoveDeletes(const Occasion& occasion);
+  Status Survey(const std::string& from, bool deletes_only, Part* part) const;
+  Result<bool> Move(const Part& part);
+
+  const Store store_;
+  uint64_t most_bytes_ = 0;
+  uint64_t run_bytes_ = 0;  // about the size of a run
+  std::string from_;        // where the next range begins
+  PassOverL1 deletes_;
+  bool gives_more_ = false;
+  uint64_t moves_ = 0;
+  uint64_t moves_when_asked_ = ~0ull;
+  bool is_settled_ = false;  // the marks of all runs are on the medium
+};
+
+}  // namespace braid::compaction

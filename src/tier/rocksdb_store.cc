@@ -1,0 +1,505 @@
+// Purpose: the tier as a RocksDB database: runs are written as its tables and taken in as they are,
+// one column family with the records, one with what the tier is.
+// Thread safety: that of a Store.
+// Invariants:
+//   1. The number of the newest version, and of the run, are durable before the run is.
+// Persistence: RocksDB syncs a table that it takes in, its folder and its manifest, before
+// IngestExternalFile returns.
+#if defined(BRAID_ROCKSDB_TIER)
+
+#include <rocksdb/cache.h>
+#include <rocksdb/compaction_filter.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/sst_file_writer.h>
+#include <rocksdb/table.h>
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/mutex.h"
+#include "tier/open_store.h"
+
+namespace braid::tier {
+
+namespace {
+
+constexpr const char* kFactsFamily = "braid";
+constexpr const char* kFactsKey = "tier";
+constexpr const char* kIncoming = "/incoming";           // folder of runs on their way in
+constexpr uint64_t kFactsMagic = 0x3152454954444942ull;  // "BIDTIER1"
+
+/// What the tier is; one record.
+struct Facts {
+  uint64_t magic;
+  uint8_t id[16];
+  uint8_t pool_id[16];
+  uint64_t newest_sequence;
+  uint64_t last_run;
+};
+static_assert(sizeof(Facts) == 56);
+
+Status StatusOf(const rocksdb::Status& status, const std::string& path) {
+  if (status.ok()) return Status::OK();
+  const std::string text = "the tier at " + path + ": " + status.ToString();
+  if (status.IsCorruption()) return Status::Corruption(text);
+  if (status.IsNoSpace()) return Status::OutOfSpace(text);
+  if (status.IsMemoryLimit()) return Status::OutOfMemory();
+  // RocksDB's lock is held, as its own message says.
+  if (status.IsBusy() || text.find("lock") != std::string::npos) return Status::Busy(text);
+  return Status::IOError(text);
+}
+
+rocksdb::Slice SliceOf(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+std::string_view ViewOf(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
+
+/// Deletes go once nothing of what they hide can come back (Store::Settle). RocksDB keeps a mark of
+/// its own where it has older versions.
+class DropsSettledDeletes final : public rocksdb::CompactionFilter {
+ public:
+  const char* Name() const override { return "braid.settled-deletes"; }
+  bool Filter(int, const rocksdb::Slice&, const rocksdb::Slice& record, std::string*,
+              bool*) const override {
+    RecordHead head;
+    return ReadRecordHead(ViewOf(record), &head) && head.is_delete() &&
+           head.run <= settled.load(std::memory_order_acquire);
+  }
+
+  std::atomic<uint64_t> settled{0};
+};
+
+/// All that is to be gone before the options of its families are, in this order.
+struct Database {
+  std::shared_ptr<rocksdb::Cache> cache;
+  DropsSettledDeletes filter;
+  std::unique_ptr<rocksdb::DB> db;
+  rocksdb::ColumnFamilyHandle* records = nullptr;
+  rocksdb::ColumnFamilyHandle* facts = nullptr;
+
+  ~Database() {
+    if (db == nullptr) return;
+    for (rocksdb::ColumnFamilyHandle* family : {records, facts}) {
+      if (family != nullptr) (void)db->DestroyColumnFamilyHandle(family);
+    }
+    (void)db->Close();
+  }
+};
+
+/// Of all iterators. Range deletes, of which there are none here, are looked for unless this says
+/// not to; then RocksDB before 8.5.2 puts a mark where a level goes from one table into the next,
+/// and forgets the error of a next one whose first block is damaged: a walk goes on without that
+/// level's keys, and ends as if all were well.
+rocksdb::ReadOptions WalkOptions() {
+  rocksdb::ReadOptions options;
+  options.ignore_range_deletions = true;
+  return options;
+}
+
+class RocksWalk final : public Walk {
+ public:
+  RocksWalk(std::shared_ptr<Database> database, const std::string& path)
+      : database_(std::move(database)),
+        path_(path),
+        it_(database_->db->NewIterator(WalkOptions(), database_->records)) {}
+
+  bool Valid() const override { return it_->Valid(); }
+  void SeekToFirst() override { it_->SeekToFirst(); }
+  void SeekToLast() override { it_->SeekToLast(); }
+  void SeekGE(std::string_view key) override { it_->Seek(SliceOf(key)); }
+  void SeekLE(std::string_view key) override { it_->SeekForPrev(SliceOf(key)); }
+  void Next() override { it_->Next(); }
+  void Prev() override { it_->Prev(); }
+  std::string_view key() const override { return ViewOf(it_->key()); }
+  std::string_view record() const override { return ViewOf(it_->value()); }
+  Status status() const override { return StatusOf(it_->status(), path_); }
+
+ private:
+  const std::shared_ptr<Database> database_;  // before it_: must outlive it
+  const std::string path_;
+  const std::unique_ptr<rocksdb::Iterator> it_;
+};
+
+class RocksStore final : public Store {
+ public:
+  RocksStore(std::shared_ptr<Database> database, const OpenRequest& request, const Facts& facts,
+             const rocksdb::Options& options)
+      : database_(std::move(database)),
+        path_(request.path),
+        cache_bytes_(request.cache_bytes),
+        options_(options),
+        facts_(facts),
+        newest_(facts.newest_sequence),
+        last_run_(facts.last_run) {
+    std::copy_n(facts.id, id_.size(), id_.begin());
+    std::copy_n(facts.pool_id, pool_id_.size(), pool_id_.begin());
+  }
+
+  const Id& id() const noexcept override { return id_; }
+  const Id& pool_id() const noexcept override { return pool_id_; }
+  Status Ingest(std::span<const RunEntry> run) override;
+  /// Ingest has synced all there is but the log, which holds no records.
+  Status Sync() override { return StatusOf(database_->db->FlushWAL(true), path_); }
+  uint64_t last_run() const noexcept override { return last_run_.load(); }
+  void Settle(uint64_t run) noexcept override {
+    database_->filter.settled.store(run, std::memory_order_release);
+  }
+  Status Get(std::string_view key, Found* found) const override;
+  bool MayHold(std::string_view key) const noexcept override;
+  std::unique_ptr<Walk> NewWalk() const override {
+    return std::make_unique<RocksWalk>(database_, path_);
+  }
+  uint64_t newest_sequence() const noexcept override { return newest_.load(); }
+  Sizes sizes() const override;
+  uint64_t memory_bytes() const noexcept override { return cache_bytes_; }
+  Status Verify() const override { return StatusOf(database_->db->VerifyChecksum(), path_); }
+  Status ForEachReadable(const Take& take, const TellDamage& tell) const override;
+  void Close() noexcept override { database_.reset(); }
+
+ private:
+  Status WriteRun(const std::string& file, std::span<const RunEntry> run, uint64_t number) const;
+  uint64_t CountRecords() const;
+  bool FindReadable(const std::string& behind, std::string* from) const;
+
+  std::shared_ptr<Database> database_;
+  const std::string path_;
+  const uint64_t cache_bytes_;
+  const rocksdb::Options options_;  // of the tables of runs
+  Facts facts_;
+  Id id_{};
+  Id pool_id_{};
+  std::atomic<uint64_t> newest_;
+  std::atomic<uint64_t> last_run_;
+  mutable base::Mutex counted_mutex_;
+  mutable uint64_t counted_version_ BRAID_GUARDED_BY(counted_mutex_) = ~0ull;  // of RocksDB's files
+  mutable uint64_t records_ BRAID_GUARDED_BY(counted_mutex_) = 0;              // that it has
+};
+
+Status RocksStore::WriteRun(const std::string& file, std::span<const RunEntry> run,
+                            uint64_t number) const {
+  // Ranges of keys go in turn, so what goes is no less read than the rest: its pages stay in the
+  // system's cache, which they leave unless asked not to.
+  constexpr bool kLeavesPageCache = false;
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options_, nullptr, kLeavesPageCache);
+  rocksdb::Status s = writer.Open(file);
+  std::string record;
+  for (const RunEntry& entry : run) {
+    if (!s.ok()) break;
+    record.clear();
+    AppendRecord(entry.sequence, entry.is_delete, number, entry.value, &record);
+    s = writer.Put(SliceOf(entry.key), record);
+  }
+  if (s.ok()) s = writer.Finish();
+  return StatusOf(s, path_);
+}
+
+Status RocksStore::Ingest(std::span<const RunEntry> run) {
+  Facts next = facts_;
+  ++next.last_run;
+  for (const RunEntry& entry : run) {
+    next.newest_sequence = std::max(next.newest_sequence, entry.sequence);
+  }
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  const rocksdb::Slice facts(reinterpret_cast<const char*>(&next), sizeof next);
+  Status s = StatusOf(database_->db->Put(synced, database_->facts, kFactsKey, facts), path_);
+  if (!s.ok()) return s;
+  facts_ = next;
+  newest_.store(next.newest_sequence);
+  const std::string file = path_ + kIncoming + "/" + std::to_string(next.last_run) + ".sst";
+  s = WriteRun(file, run, next.last_run);
+  if (s.ok()) {
+    rocksdb::IngestExternalFileOptions options;
+    options.move_files = true;
+    options.failed_move_fall_back_to_copy = true;
+    s = StatusOf(database_->db->IngestExternalFile(database_->records, {file}, options), path_);
+  }
+  if (s.ok()) last_run_.store(next.last_run);
+  std::error_code ignored;
+  std::filesystem::remove(file, ignored);  // the database has a link of its own
+  return s;
+}
+
+Status RocksStore::Get(std::string_view key, Found* found) const {
+  std::string record;
+  const rocksdb::Status s =
+      database_->db->Get(rocksdb::ReadOptions(), database_->records, SliceOf(key), &record);
+  if (s.IsNotFound()) return Status::OK();
+  if (!s.ok()) return StatusOf(s, path_);
+  if (found->Take(std::move(record))) return Status::OK();
+  return Status::Corruption("the tier at " + path_ + ": a record has a wrong kind or size");
+}
+
+bool RocksStore::MayHold(std::string_view key) const noexcept {
+  std::string unused;
+  return database_->db->KeyMayExist(rocksdb::ReadOptions(), database_->records, SliceOf(key),
+                                    &unused);
+}
+
+/// A key in the middle between two, by the first bytes in which they differ; empty: there is none.
+std::string Between(const std::string& low, const std::string& high) {
+  BRAID_DCHECK(low < high);
+  const auto apart = std::mismatch(low.begin(), low.end(), high.begin(), high.end());
+  const auto common = static_cast<size_t>(apart.first - low.begin());
+  const auto word = [common](const std::string& key) {
+    uint64_t bits = 0;
+    for (size_t i = common; i < common + sizeof bits; ++i) {
+      bits = bits << 8 | (i < key.size() ? static_cast<unsigned char>(key[i]) : 0u);
+    }
+    return bits;
+  };
+  const uint64_t bits = word(low) / 2 + word(high) / 2;
+  std::string middle = low.substr(0, common);
+  for (size_t i = 0; i < sizeof bits; ++i) {
+    middle += static_cast<char>(bits >> (56 - 8 * i) & 0xFF);
+  }
+  return low < middle && middle < high ? middle : std::string();
+}
+
+/// Where reading goes on behind damage that lies behind this key: about the first key that it does
+/// not hide. False: nowhere.
+bool RocksStore::FindReadable(const std::string& behind, std::string* from) const {
+  const auto is_readable = [this](const std::string& key) {
+    const std::unique_ptr<rocksdb::Iterator> it(
+        database_->db->NewIterator(WalkOptions(), database_->records));
+    it->Seek(key);
+    return it->status().ok();
+  };
+  // What is damaged is a part of a table; behind its last key it is in nobody's way.
+  rocksdb::ColumnFamilyMetaData tables;
+  database_->db->GetColumnFamilyMetaData(database_->records, &tables);
+  std::vector<std::string> ends;
+  for (const rocksdb::LevelMetaData& level : tables.levels) {
+    for (const rocksdb::SstFileMetaData& table : level.files) {
+      if (table.largestkey >= behind) ends.push_back(table.largestkey + std::string(1, '\0'));
+    }
+  }
+  std::sort(ends.begin(), ends.end());
+  std::string hidden = behind;
+  for (const std::string& end : ends) {
+    if (end <= hidden) continue;
+    if (!is_readable(end)) {
+      hidden = end;
+      continue;
+    }
+    std::string shown = end;
+    for (int halvings = 0; halvings < 64; ++halvings) {
+      const std::string middle = Between(hidden, shown);
+      if (middle.empty()) break;
+      (is_readable(middle) ? shown : hidden) = middle;
+    }
+    *from = shown;
+    return true;
+  }
+  return false;
+}
+
+Status RocksStore::ForEachReadable(const Take& take, const TellDamage& tell) const {
+  std::string from;
+  for (;;) {
+    const std::unique_ptr<rocksdb::Iterator> it(
+        database_->db->NewIterator(WalkOptions(), database_->records));
+    std::string last = from;
+    for (it->Seek(from); it->Valid(); it->Next()) {
+      last.assign(ViewOf(it->key()));
+      if (Status s = take(last, ViewOf(it->value())); !s.ok()) return s;
+    }
+    if (it->status().ok()) return Status::OK();
+    const Status damage = StatusOf(it->status(), path_);
+    if (!FindReadable(last, &from)) {
+      tell(damage, last, std::nullopt);
+      return Status::OK();
+    }
+    BRAID_CHECK(from > last);  // each round comes further
+    tell(damage, last, from);
+  }
+}
+
+/// RocksDB's own guess (rocksdb.estimate-num-keys) is 0 for tables that were taken in and not
+/// looked at yet. Each table says how many records it has, exactly.
+uint64_t RocksStore::CountRecords() const {
+  const base::MutexLock lock(counted_mutex_);
+  // Before the tables: if they change meanwhile, they are counted again.
+  uint64_t version = 0;
+  if (!database_->db->GetIntProperty(
+          database_->records, rocksdb::DB::Properties::kCurrentSuperVersionNumber, &version) ||
+      version == counted_version_) {
+    return records_;
+  }
+  rocksdb::TablePropertiesCollection tables;
+  // Of tables that are open, as all are, it reads nothing. A damaged one is for Verify to report.
+  if (!database_->db->GetPropertiesOfAllTables(database_->records, &tables).ok()) return records_;
+  records_ = 0;
+  for (const auto& [file, table] : tables) {
+    BRAID_DCHECK(table->num_deletions <= table->num_entries);
+    records_ += table->num_entries - table->num_deletions;  // marks of RocksDB's own
+  }
+  counted_version_ = version;
+  return records_;
+}
+
+Sizes RocksStore::sizes() const {
+  Sizes sizes;
+  (void)database_->db->GetIntProperty(database_->records, "rocksdb.total-sst-files-size",
+                                      &sizes.bytes);
+  sizes.records = CountRecords();
+  return sizes;
+}
+
+/// -1: all tables stay open. For a concurrent reader they must: RocksDB opens them all then, keeps
+/// what it has opened, and so reads on from what the writer has removed. Else they do unless the
+/// process may open few files; a table is opened again when it is needed.
+int MostOpenFiles(const OpenRequest& request) {
+  constexpr rlim_t kEnough = 64 * 1024;
+  constexpr int kFew = 32;
+  if (request.for_repair) return kFew;  // an open of all would end at the first that can't be read
+  rlimit limit{};
+  if (request.beside_writer || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return -1;
+  return limit.rlim_cur < kEnough ? static_cast<int>(limit.rlim_cur / 2) : -1;
+}
+
+rocksdb::Options OptionsOf(const OpenRequest& request, Database* database) {
+  rocksdb::Options options;
+  options.max_open_files = MostOpenFiles(request);
+  options.create_if_missing = request.may_create;
+  options.create_missing_column_families = request.may_create;
+  options.compaction_filter = &database->filter;
+  database->cache = rocksdb::NewLRUCache(request.cache_bytes);
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = database->cache;
+  // Filters and indexes are of the same budget.
+  table.cache_index_and_filter_blocks = true;
+  table.pin_l0_filter_and_index_blocks_in_cache = true;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+/// Those of a new tier are durable on return.
+Status ReadFacts(Database* database, const OpenRequest& request, Facts* facts) {
+  std::string bytes;
+  rocksdb::Status s = database->db->Get(rocksdb::ReadOptions(), database->facts, kFactsKey, &bytes);
+  if (s.IsNotFound() && request.may_create) {
+    *facts = {};
+    facts->magic = kFactsMagic;
+    std::random_device random;
+    for (uint8_t& byte : facts->id) byte = static_cast<uint8_t>(random());
+    std::copy_n(request.pool_id.begin(), sizeof facts->pool_id, facts->pool_id);
+    bytes.assign(reinterpret_cast<const char*>(facts), sizeof *facts);
+    rocksdb::WriteOptions synced;
+    synced.sync = true;
+    s = database->db->Put(synced, database->facts, kFactsKey, bytes);
+  }
+  if (s.IsNotFound() || (s.ok() && bytes.size() != sizeof *facts)) {
+    return Status::Corruption("the tier at " + request.path +
+                              ": it does not say what it is; it is no tier of braid, or damaged");
+  }
+  if (!s.ok()) return StatusOf(s, request.path);
+  std::memcpy(facts, bytes.data(), sizeof *facts);
+  if (facts->magic == kFactsMagic) return Status::OK();
+  return Status::Corruption("the tier at " + request.path + ": it is not of a version known here");
+}
+
+/// What a crash has left of runs that were not taken in.
+void ClearIncoming(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove_all(path + kIncoming, ignored);
+  std::filesystem::create_directories(path + kIncoming, ignored);
+}
+
+/// Whether the folder holds nothing but what RocksDB has left that was killed while it made a
+/// database: that is none until CURRENT is there.
+bool IsFreeForANewOne(const std::string& path) {
+  std::error_code error;
+  std::filesystem::directory_iterator at(path, error);
+  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+    const std::string name = at->path().filename();
+    const bool is_left = name == "LOCK" || name == "IDENTITY" || name.starts_with("LOG") ||
+                         name.starts_with("MANIFEST-") || name.starts_with("OPTIONS-") ||
+                         name.ends_with(".dbtmp");
+    if (!is_left) return false;
+  }
+  return !error;
+}
+
+/// Errors: as OpenStore.
+Status PrepareFolder(const OpenRequest& request) {
+  std::error_code error;
+  if (std::filesystem::exists(request.path + "/CURRENT", error)) return Status::OK();
+  if (!request.may_create) {
+    return Status::NotFound("the tier is missing: there is no RocksDB database at " + request.path);
+  }
+  std::filesystem::create_directories(request.path, error);
+  if (error) {
+    return Status::IOError("can't make the tier's folder " + request.path + ": " + error.message());
+  }
+  if (IsFreeForANewOne(request.path)) return Status::OK();
+  return Status::InvalidArgument("the tier's folder " + request.path +
+                                 " holds something else; name an empty or new one");
+}
+
+}  // namespace
+
+namespace {
+
+Result<std::unique_ptr<Store>> OpenOnce(const OpenRequest& request) {
+  if (Status s = PrepareFolder(request); !s.ok()) return s;
+  auto database = std::make_shared<Database>();
+  const rocksdb::Options options = OptionsOf(request, database.get());
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
+      {rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions(options)},
+      {kFactsFamily, rocksdb::ColumnFamilyOptions()}};
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status s =
+      request.read_only
+          ? rocksdb::DB::OpenForReadOnly(rocksdb::DBOptions(options), request.path, families,
+                                         &handles, &db)
+          : rocksdb::DB::Open(rocksdb::DBOptions(options), request.path, families, &handles, &db);
+  if (!s.ok()) return StatusOf(s, request.path);
+  database->db.reset(db);
+  BRAID_CHECK(handles.size() == families.size());
+  database->records = handles[0];
+  database->facts = handles[1];
+  Facts facts;
+  if (Status read = ReadFacts(database.get(), request, &facts); !read.ok()) return read;
+  if (!request.read_only) ClearIncoming(request.path);
+  return std::unique_ptr<Store>(
+      std::make_unique<RocksStore>(std::move(database), request, facts, options));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> OpenRocksStore(const OpenRequest& request) {
+  // A writer may remove tables and logs between the moment when an open beside it has read their
+  // names and the one when it opens them.
+  constexpr int kMostTries = 20;
+  for (int tries = 1;; ++tries) {
+    Result<std::unique_ptr<Store>> opened = OpenOnce(request);
+    const bool again = request.beside_writer && tries < kMostTries &&
+                       (opened.status().IsCorruption() || opened.status().IsIOError());
+    if (!again) return opened;
+    std::this_thread::sleep_for(std::chrono::milliseconds(tries));
+  }
+}
+
+#if defined(BRAID_ROCKSDB_BESIDE)
+namespace {
+const bool is_set = (SetOpener(OpenRocksStore), true);
+}  // namespace
+#endif
+
+}  // namespace braid::tier
+
+#endif  // BRAID_ROCKSDB_TIER

@@ -1,0 +1,69 @@
+// Purpose: the tier of an open store: where its entries lie, and what readers and the filler have
+// to tell each other.
+// Thread safety: any thread.
+// Invariants:
+//   1. `moves` grows after a run was taken in and before its entries leave the pool. So who has
+//      made a walk at one number, and finds the same number after reading a part of the pool, has
+//      missed nothing of that part.
+// Persistence: store.h.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/counters.h"
+#include "base/memory_users.h"
+#include "braid/statistics.h"
+#include "tier/store.h"
+
+namespace braid::tier {
+
+class Tier {
+ public:
+  explicit Tier(std::unique_ptr<Store> opened) noexcept : store_(std::move(opened)) {
+    BRAID_CHECK(store_ != nullptr);
+  }
+
+  Store& store() const noexcept { return *store_; }
+  const std::atomic<uint64_t>& moves() const noexcept { return moves_; }
+  /// Entries of a run that was taken in are about to leave the pool.
+  void BeginMove() noexcept { moves_.fetch_add(1); }
+
+  /// The version of the key that the tier has, for a reader to whom the pool shows none.
+  Status Get(std::string_view key, const index::ReadView& view, Found* found) const {
+    counters_.Add(Counter::kGets);
+    found->Clear();
+    if (Status s = store_->Get(key, found); !s.ok()) return s;
+    // What is moved is no newer than any view (compaction/tier_filler.h).
+    if (view.sequence != index::kLatest && found->result().sequence > view.sequence) {
+      found->Clear();
+    }
+    if (found->result().state == index::LookupResult::State::kFound) {
+      counters_.Add(Counter::kAnswered);
+    }
+    return Status::OK();
+  }
+  void CountMoved(uint64_t entries, uint64_t bytes) noexcept {
+    counters_.Add(Counter::kMovedEntries, entries);
+    counters_.Add(Counter::kMovedBytes, bytes);
+  }
+  void Fill(Statistics* statistics) const {
+    const Sizes sizes = store_->sizes();
+    statistics->tier_bytes = sizes.bytes;
+    statistics->tier_entries = sizes.records;
+    statistics->tier_gets = counters_.Sum(Counter::kGets);
+    statistics->tier_gets_found = counters_.Sum(Counter::kAnswered);
+    statistics->tier_moved_entries = counters_.Sum(Counter::kMovedEntries);
+    statistics->tier_moved_bytes = counters_.Sum(Counter::kMovedBytes);
+  }
+
+ private:
+  enum class Counter : uint8_t { kGets, kAnswered, kMovedEntries, kMovedBytes, kCount };
+
+  const std::unique_ptr<Store> store_;
+  std::atomic<uint64_t> moves_{0};
+  mutable base::Counters<Counter, static_cast<size_t>(Counter::kCount)> counters_;
+};
+
+}  // namespace braid::tier
