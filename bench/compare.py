@@ -41,6 +41,8 @@ SCENARIOS = {
     "scan-at-once": "**At once**: begun as soon as the last put of a load had returned.",
     "scan-beside-writer": "**While written**: at rest, then while one thread puts 100,000 records a second, then while "
                           "it overwrites as fast as it can.",
+    "beyond-pool": "**Beyond the pool**: ten times as much data as the pool may hold, the rest in a tier on a "
+                   "block device; RocksDB on the same device, with as much DRAM.",
     "sustained": "**Sustained**: filled, then everything overwritten ten times without a pause.",
 }
 BUSY_SHARE = 0.1  # of the machine, that others had: such a row is marked

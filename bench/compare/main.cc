@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -37,6 +38,7 @@ struct CompareOptions {
   std::vector<std::string> engines = PeerEngineNames();
   int runs = 3;
   std::string directory;
+  std::string tier_directory;  // below which tiers lie, and what is compared with them
   std::string json_path;
   std::string report_path;
   std::vector<std::string> from;  // earlier results, instead of measuring
@@ -136,6 +138,14 @@ class Comparison {
     if (workload.force_media_class.empty() && machine_.at("filesystem") == "tmpfs") {
       workload.force_media_class = "cache_line";
     }
+    if (workload.pool_share == 0) return;
+    // Not in memory, which the choice above prefers.
+    std::error_code error;
+    tier_base_ = options_.tier_directory.empty()
+                     ? std::filesystem::temp_directory_path(error).string()
+                     : options_.tier_directory;
+    if (error) tier_base_ = "/tmp";
+    machine_["tier_filesystem"] = MachineToJson(tier_base_).at("filesystem");
   }
 
   void PrintHeader() {
@@ -152,6 +162,12 @@ class Comparison {
                      ? ": it pays for every cache line flush that persistent memory needs"
                      : "");
     }
+    if (workload.pool_share != 0) {
+      fmt::print(
+          "all records are {} times what braid's pool may hold; its tier, and the files of the "
+          "others, lie in {} ({}), which the system caches in DRAM that is left: for all alike\n",
+          workload.pool_share, tier_base_, machine_.at("tier_filesystem").get<std::string>());
+    }
     if (!workload.emulate_pmem.empty()) {
       fmt::print("{}\n", DescribeEmulation(workload.emulate_pmem));
     }
@@ -167,9 +183,16 @@ class Comparison {
     if (!scratch.ok()) return Fail(scratch.status().message());
     fmt::print("{} (run {} of {})\n", engine, run + 1, options_.runs);
     const std::string directory = scratch->path() + "/db";
-    const Result<ChildOutcome> outcome = RunInChild([&](int descriptor) {
-      return MeasureOne(engine, options_.workload, directory, descriptor);
-    });
+    WorkloadOptions workload = options_.workload;
+    std::optional<ScratchDirectory> tier;
+    if (workload.pool_share != 0) {
+      Result<ScratchDirectory> made = ScratchDirectory::Create(tier_base_);
+      if (!made.ok()) return Fail(made.status().message());
+      tier.emplace(std::move(made).value());
+      workload.tier_directory = tier->path() + "/tier";
+    }
+    const Result<ChildOutcome> outcome = RunInChild(
+        [&](int descriptor) { return MeasureOne(engine, workload, directory, descriptor); });
     if (!outcome.ok()) return Fail(outcome.status().message());
     const ChildOutcome& child = outcome.value();
     if (child.interrupted) return kExitInterrupted;
@@ -251,6 +274,7 @@ class Comparison {
 
   CompareOptions options_;
   ScratchBase base_;
+  std::string tier_base_;
   nlohmann::json machine_;
 };
 
@@ -292,6 +316,9 @@ int Main(int argc, char** argv) {
   app.add_option("--dir,--db", options.directory,
                  "Folder for the data; default: $BRAID_TMP, else /dev/shm when it has room, else "
                  "the system's temporary folder. What the runs make there is removed");
+  app.add_option("--tier_dir", options.tier_directory,
+                 "Folder on a block device, of a scenario with a tier; default: the system's "
+                 "temporary folder. What the runs make there is removed");
   app.add_option("--json", options.json_path, "Write everything to this file");
   app.add_option("--report", options.report_path,
                  "Write a page with plots to this file (HTML): ratios, rates over time, latencies");

@@ -12,10 +12,16 @@ namespace {
 const char* const kLatencies[] = {"p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "max_ns"};
 
 /// What only some results have.
-const char* const kOptional[] = {
-    "cpu_ns_per_operation", "side_writes_per_second",   "ops_per_second_settled",
-    "settle_seconds",       "slowest_round_share",      "flushed_bytes_per_byte_put",
-    "busy_share",           "rest_bytes_per_live_byte", "peak_bytes_per_live_byte"};
+const char* const kOptional[] = {"cpu_ns_per_operation",
+                                 "side_writes_per_second",
+                                 "ops_per_second_settled",
+                                 "settle_seconds",
+                                 "slowest_round_share",
+                                 "flushed_bytes_per_byte_put",
+                                 "busy_share",
+                                 "rest_bytes_per_live_byte",
+                                 "peak_bytes_per_live_byte",
+                                 "tier_gets_per_operation"};
 const char* const kOfRounds[] = {"ops_per_second", "p50_ns", "p99_99_ns", "max_ns",
                                  "cpu_ns_per_operation"};
 
@@ -55,6 +61,19 @@ std::string FormatCost(const nlohmann::json& entry) {
   if (!entry.contains("cpu_ns_per_operation")) return "-";
   const bool busy = entry.contains("busy_share") && Median(entry, "busy_share") >= 0.1;
   return fmt::format("{:.2f}{}", Median(entry, "cpu_ns_per_operation") / 1e3, busy ? " BUSY" : "");
+}
+
+/// Gets that came to the tier, an operation; of a store with a tier.
+std::string FormatTier(const nlohmann::json& summary, const Row& row) {
+  const nlohmann::json* own = Find(summary, row, "braid");
+  if (own == nullptr || !own->contains("tier_gets_per_operation")) return {};
+  return fmt::format("  {:.3f} tier gets/op", Median(*own, "tier_gets_per_operation"));
+}
+
+/// At most half of all took so long, and all but a hundredth.
+std::string FormatMiddle(const nlohmann::json& entry) {
+  return fmt::format("{:.1f} / {:.1f}", Median(entry, "p50_ns") / 1e3,
+                     Median(entry, "p99_ns") / 1e3);
 }
 
 std::string FormatLatency(const nlohmann::json& entry) {
@@ -183,41 +202,34 @@ nlohmann::json SummarizeRuns(const nlohmann::json& runs, const std::vector<std::
 
 std::string FormatSummary(const nlohmann::json& summary, const std::vector<std::string>& engines) {
   const auto header = [&](const char* title) {
-    std::string line = fmt::format("\n{}\n{:<26}", title, "benchmark");
-    for (const std::string& engine : engines) line += fmt::format("{:>24}", engine);
-    return line;
+    std::string text = fmt::format("\n{}\n{:<26}", title, "benchmark");
+    for (const std::string& engine : engines) text += fmt::format("{:>24}", engine);
+    return text;
+  };
+  const auto line = [&](const Row& row, auto&& format) {
+    std::string text = fmt::format("{:<26}", row.second);
+    for (const std::string& engine : engines) {
+      const nlohmann::json* entry = Find(summary, row, engine);
+      text += fmt::format("{:>24}", entry != nullptr ? format(*entry) : "-");
+    }
+    return text;
   };
   std::string text = header("thousands of operations a second: median (min-max)");
   text += "  braid's median beside the others'\n";
   for (const Row& row : RowsOf(summary)) {
-    text += fmt::format("{:<26}", row.second);
-    for (const std::string& engine : engines) {
-      const nlohmann::json* entry = Find(summary, row, engine);
-      text += fmt::format("{:>24}", entry != nullptr ? FormatRate(*entry) : "-");
-    }
-    text += FormatRatios(summary, row, engines) + "\n";
-  }
-  text += header("p99.99 in microseconds / longest in milliseconds, medians") + "\n";
-  for (const Row& row : RowsOf(summary)) {
-    text += fmt::format("{:<26}", row.second);
-    for (const std::string& engine : engines) {
-      const nlohmann::json* entry = Find(summary, row, engine);
-      text += fmt::format("{:>24}", entry != nullptr ? FormatLatency(*entry) : "-");
-    }
+    text += line(row, FormatRate) + FormatRatios(summary, row, engines) + FormatTier(summary, row);
     text += "\n";
   }
-  text += header(
-              "processor time an operation in microseconds, medians; BUSY: others had a tenth of "
-              "the machine or more") +
-          "\n";
-  for (const Row& row : RowsOf(summary)) {
-    text += fmt::format("{:<26}", row.second);
-    for (const std::string& engine : engines) {
-      const nlohmann::json* entry = Find(summary, row, engine);
-      text += fmt::format("{:>24}", entry != nullptr ? FormatCost(*entry) : "-");
-    }
-    text += "\n";
-  }
+  const auto table = [&](const char* title, auto&& format) {
+    text += header(title) + "\n";
+    for (const Row& row : RowsOf(summary)) text += line(row, format) + "\n";
+  };
+  table("p50 / p99 in microseconds, medians", FormatMiddle);
+  table("p99.99 in microseconds / longest in milliseconds, medians", FormatLatency);
+  table(
+      "processor time an operation in microseconds, medians; BUSY: others had a tenth of the "
+      "machine or more",
+      FormatCost);
   return text;
 }
 

@@ -50,6 +50,18 @@ rocksdb::Options TunedOptions() {
   return options;
 }
 
+/// Where braid has a tier, RocksDB gets no more DRAM than braid: a quarter for write buffers, the
+/// rest for blocks, with filters and indexes among them.
+void LimitMemory(uint64_t budget, rocksdb::Options* options) {
+  options->max_write_buffer_number = 2;
+  options->write_buffer_size = budget / 8;
+  rocksdb::BlockBasedTableOptions table;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10, false));
+  table.block_cache = rocksdb::NewLRUCache(budget - budget / 4);
+  table.cache_index_and_filter_blocks = true;
+  options->table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+}
+
 class RocksDbEngine : public KvEngine {
  public:
   std::string name() const override { return "rocksdb"; }
@@ -58,8 +70,8 @@ class RocksDbEngine : public KvEngine {
            std::to_string(ROCKSDB_PATCH);
   }
   std::string parameters() const override {
-    return "4 write buffers of 64 MiB, 10 bloom bits, 1 GiB block cache, no compression, " +
-           std::to_string(BackgroundJobs()) + " background jobs" + (sync_ ? ", sync" : "");
+    return buffers_ + ", 10 bloom bits, no compression, " + std::to_string(BackgroundJobs()) +
+           " background jobs" + (sync_ ? ", sync" : "");
   }
   std::string caveat() const override {
     return "Debian's package of RocksDB has asserts compiled in and runs at 1/1.2 to 1/2.2 of the "
@@ -69,9 +81,16 @@ class RocksDbEngine : public KvEngine {
   Status Open(const EngineConfig& config) override {
     sync_ = config.sync;
     StartBackgroundThreads();
+    rocksdb::Options options = TunedOptions();
+    if (!config.tier_directory.empty()) {
+      LimitMemory(config.memory_budget_bytes, &options);
+      buffers_ = "2 write buffers and a block cache of " +
+                 std::to_string(config.memory_budget_bytes >> 20) + " MiB together";
+    }
     rocksdb::DB* db = nullptr;
-    const Status status =
-        ConvertStatus<RocksDbApi>(rocksdb::DB::Open(TunedOptions(), config.directory, &db));
+    const std::string& folder =
+        config.tier_directory.empty() ? config.directory : config.tier_directory;
+    const Status status = ConvertStatus<RocksDbApi>(rocksdb::DB::Open(options, folder, &db));
     db_.reset(db);
     return status;
   }
@@ -149,6 +168,7 @@ class RocksDbEngine : public KvEngine {
   }
 
   bool sync_ = false;
+  std::string buffers_ = "4 write buffers of 64 MiB, 1 GiB block cache";
   std::unique_ptr<rocksdb::DB> db_;
 };
 

@@ -24,7 +24,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator  # noqa: E402
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555", "#F0E442"]
 DASHES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)), (0, (3, 3))]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
-HATCHES = ["", "///", "...", "xxx", "\\\\\\", "+++", "ooo", "---"]
+# Lines only: each dot of a hatching is a path of its own in the file.
+HATCHES = ["", "///", "\\\\\\", "xxx", "---", "+++", "|||", "/"]
 # What occurs in many figures looks the same in all of them.
 FIXED = {"put": 0, "flush": 1, "compaction": 2, "get": 1, "puts arriving": 5, "gets arriving": 4}
 SOLID = {"put", "get"}  # dashes are for what is not measured, or for a third line
@@ -135,10 +136,10 @@ def draw_bars(axes, panel, look, stacked):
     axes.set_xticks(range(len(categories)))
     # What stands in brackets or behind a comma gets a line of its own.
     names = [name.replace(" (", "\n(").replace(", ", ",\n") for name in categories]
-    # Long names of many bars would run into each other: a line a word.
+    # Long names of many bars would run into each other: a line a word, or a part of one.
     room = LABEL_LETTERS // max(1, len(names))
     if max(len(line) for name in names for line in name.split("\n")) > room:
-        names = [name.replace(" ", "\n") for name in names]
+        names = [name.replace(" ", "\n").replace("-", "-\n") for name in names]
     axes.set_xticklabels(names)
 
 
@@ -199,7 +200,9 @@ def legends_inside(cells, panels):
     for axes, panel in zip(cells, panels):
         if len(panel["series"]) < 2:
             continue
-        axes.set_ylim(top=axes.get_ylim()[1] * (1.08 + 0.09 * len(panel["series"])))
+        bottom, top = axes.get_ylim()
+        share = 1.08 + 0.09 * len(panel["series"])
+        axes.set_ylim(top=bottom * (top / bottom) ** share if panel["log_y"] else top * share)
         axes.legend(loc="upper left", handlelength=2.6, borderaxespad=0.1)
 
 

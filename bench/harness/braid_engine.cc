@@ -1,4 +1,5 @@
 // The adapter for braid, over the public C++ API.
+#include <algorithm>
 #include <utility>
 
 #include "bench/harness/kv_engine.h"
@@ -70,6 +71,11 @@ class BraidEngine : public KvEngine {
     options.design = config.design;
     options.memory_budget_bytes = config.memory_budget_bytes;
     options.pool.force_media_class = config.force_media_class;
+    if (!config.tier_directory.empty()) {
+      options.tier.path = config.tier_directory;
+      options.pool.max_bytes = config.pool_max_bytes;
+      options.pool.initial_bytes = std::min(options.pool.initial_bytes, config.pool_max_bytes);
+    }
     if (const Status set = ApplySettings(config.settings, &options); !set.ok()) return set;
     Result<std::unique_ptr<DB>> db = DB::Open(options, config.directory);
     if (!db.ok()) return db.status();
@@ -80,6 +86,11 @@ class BraidEngine : public KvEngine {
         "design " + config.design + ", media class " + MediaClassName(statistics.media_class) +
         (statistics.media_class_forced ? " (forced)" : "") + ", memory budget " +
         std::to_string(config.memory_budget_bytes >> 20) + " MiB" + (sync_ ? ", sync" : "");
+    has_tier_ = !options.tier.path.empty();
+    if (has_tier_) {
+      parameters_ +=
+          ", a pool of " + std::to_string(options.pool.max_bytes >> 20) + " MiB over a tier";
+    }
     for (const std::string& setting : config.settings) parameters_ += ", " + setting;
     return Status::OK();
   }
@@ -98,7 +109,8 @@ class BraidEngine : public KvEngine {
   EngineCounters Counters() override {
     const Statistics statistics = db_->GetStatistics();
     return {statistics.lines_flushed, statistics.fences, statistics.stall_micros * 1000,
-            statistics.lines_flushed * kLineBytes};
+            statistics.lines_flushed * kLineBytes,
+            has_tier_ ? std::optional(statistics.tier_gets) : std::nullopt};
   }
 
   std::vector<EngineField> Fields() override {
@@ -130,6 +142,7 @@ class BraidEngine : public KvEngine {
  private:
   std::unique_ptr<DB> db_;
   bool sync_ = false;
+  bool has_tier_ = false;
   std::string parameters_;
 };
 

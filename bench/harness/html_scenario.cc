@@ -266,6 +266,7 @@ std::string ScenarioTitle(const std::string& scenario) {
   if (scenario == "at-rest") return "at rest: after the load has settled";
   if (scenario == "scan-at-once") return "at once: as soon as the last put of a load has returned";
   if (scenario == "scan-beside-writer") return "read while one thread overwrites";
+  if (scenario == "beyond-pool") return "ten times the pool: the rest in a tier on a block device";
   if (scenario == "sustained") return "overwritten without a pause, settling counted";
   return scenario;
 }

@@ -29,6 +29,10 @@ struct EngineConfig {
   bool sync = false;
   std::string design = "braid";
   uint64_t memory_budget_bytes = uint64_t{1} << 30;
+  /// A folder on a block device: braid's tier, or where another store has its files. Empty: braid
+  /// has no tier.
+  std::string tier_directory;
+  uint64_t pool_max_bytes = 0;  ///< of a pool with a tier
   std::optional<MediaClass> force_media_class;
   std::vector<std::string> settings;  ///< "name=value", for Options::Set
 };
@@ -38,7 +42,8 @@ struct EngineCounters {
   std::optional<uint64_t> lines_flushed;
   std::optional<uint64_t> fences;
   std::optional<uint64_t> stall_nanos;
-  std::optional<uint64_t> bytes_written;  ///< to the medium, as far as it can be told
+  std::optional<uint64_t> bytes_written;             ///< to the medium, as far as it can be told
+  std::optional<uint64_t> tier_gets = std::nullopt;  ///< gets that came to the tier
 };
 
 /// A counter or a current value that a store tells, by its name.

@@ -32,7 +32,8 @@ nlohmann::json CountersToJson(const EngineCounters& counters) {
   return {{"lines_flushed", OptionalToJson(counters.lines_flushed)},
           {"fences", OptionalToJson(counters.fences)},
           {"stall_ns", OptionalToJson(counters.stall_nanos)},
-          {"bytes_written", OptionalToJson(counters.bytes_written)}};
+          {"bytes_written", OptionalToJson(counters.bytes_written)},
+          {"tier_gets", OptionalToJson(counters.tier_gets)}};
 }
 
 /// Columns: the seconds, and a row of numbers for each kind of operation and field.
@@ -91,6 +92,9 @@ std::string FormatResult(const BenchmarkResult& result) {
   }
   if (result.counters.fences) {
     line += fmt::format("  fences/op {:.2f}", PerOperation(*result.counters.fences, result));
+  }
+  if (result.counters.tier_gets) {
+    line += fmt::format("  tier gets/op {:.3f}", PerOperation(*result.counters.tier_gets, result));
   }
   if (const std::optional<double> amplification = result.WriteAmplification()) {
     line += fmt::format("  flushed/put bytes {:.2f}", *amplification);
@@ -154,6 +158,9 @@ nlohmann::json ResultToJson(const BenchmarkResult& result) {
   const std::optional<double> amplification = result.WriteAmplification();
   json["flushed_bytes_per_byte_put"] =
       amplification ? nlohmann::json(*amplification) : nlohmann::json();
+  if (result.counters.tier_gets) {
+    json["tier_gets_per_operation"] = PerOperation(*result.counters.tier_gets, result);
+  }
   AddRoundsToJson(result, &json);
   return json;
 }
@@ -183,6 +190,7 @@ nlohmann::json OptionsToJson(const WorkloadOptions& options) {
           {"design", options.design},
           {"settings", options.settings},
           {"memory_budget", options.memory_budget_bytes},
+          {"pool_share", options.pool_share},
           {"force_media_class", options.force_media_class}};
 }
 

@@ -40,7 +40,7 @@ EngineCounters Difference(const EngineCounters& from, const EngineCounters& to) 
   };
   return {subtract(from.lines_flushed, to.lines_flushed), subtract(from.fences, to.fences),
           subtract(from.stall_nanos, to.stall_nanos),
-          subtract(from.bytes_written, to.bytes_written)};
+          subtract(from.bytes_written, to.bytes_written), subtract(from.tier_gets, to.tier_gets)};
 }
 
 Status WithContext(const Status& status, const std::string& context) {

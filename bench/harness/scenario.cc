@@ -31,6 +31,14 @@ const std::vector<Scenario>& AllScenarios() {
        "filled, then overwritten ten times without a pause, settling counted",
        {"sustained", "readseq"},
        true},
+      {"beyond-pool",
+       "ten times as much data as the pool may hold, the rest in a tier, beside RocksDB on the "
+       "same "
+       "device with as much DRAM",
+       {"fillrandom", "readzipfian", "readrandom", "seekrandom", "ycsb-a", "ycsb-b", "ycsb-c",
+        "ycsb-d", "ycsb-e", "ycsb-f", "overwrite"},
+       true,
+       10},
   };
   return scenarios;
 }
@@ -42,6 +50,7 @@ Status ApplyScenario(std::string_view name, WorkloadOptions* options) {
   if (found != all.end()) {
     options->benchmarks = found->benchmarks;
     options->settle = found->settles;
+    options->pool_share = found->pool_share;
     return Status::OK();
   }
   std::string known;

@@ -1,5 +1,5 @@
 // Purpose: scenarios, named lists of benchmarks with the state of the store that they ask about: at
-// rest, at once after a load, beside a writer, overwritten without a pause.
+// rest, at once after a load, beside a writer, overwritten without a pause, larger than the pool.
 // Thread safety: functions without state.
 // Persistence: none.
 #pragma once
@@ -17,6 +17,7 @@ struct Scenario {
   std::string summary;
   std::vector<std::string> benchmarks;
   bool settles = true;
+  uint64_t pool_share = 0;  ///< WorkloadOptions::pool_share
 };
 
 const std::vector<Scenario>& AllScenarios();

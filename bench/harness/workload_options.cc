@@ -1,5 +1,6 @@
 #include "bench/harness/workload_options.h"
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 
@@ -158,6 +159,15 @@ EngineConfig WorkloadOptions::MakeEngineConfig(const std::string& directory) con
   }
   config.memory_budget_bytes = memory_budget_bytes;
   config.force_media_class = ParseMediaClass(force_media_class);
+  if (pool_share != 0) {
+    // Smaller ones have no room for the logs, of which there are some at a time.
+    constexpr uint64_t kLeastPool = 32u << 20;
+    // Segments are of whole chunks.
+    constexpr uint64_t kStep = 4u << 20;
+    const uint64_t share = num * (key_size + value_size) / pool_share;
+    config.pool_max_bytes = std::max((share + kStep - 1) / kStep * kStep, kLeastPool);
+    config.tier_directory = tier_directory;
+  }
   return config;
 }
 

@@ -39,6 +39,10 @@ struct WorkloadOptions {
   std::string emulate_pmem;    ///< "write_ns=N,bandwidth=MB_A_SECOND", or empty
   std::string design = "braid";
   uint64_t memory_budget_bytes = uint64_t{1} << 30;
+  /// All records are so many times what braid's pool may hold; the rest goes to a tier in
+  /// `tier_directory`. 0: the pool holds all.
+  uint64_t pool_share = 0;
+  std::string tier_directory;
   std::string force_media_class;      ///< "page", "cache_line", "byte", or empty: as detected
   std::vector<std::string> settings;  ///< "name=value", for Options::Set
 
