@@ -18,6 +18,9 @@ int ThrowIf(JNIEnv* env, char* error);
 /* As a Java string, and released; null when `text` is NULL. */
 jstring TakeText(JNIEnv* env, char* text);
 
+/* The environment of the calling thread, which may be one of the store's; NULL when it can't be. */
+JNIEnv* Attach(void);
+
 #define BRAID_JNI(type, name) JNIEXPORT type JNICALL Java_io_braid_Native_##name
 
 #endif /* BRAID_JNI_COMMON_H_ */

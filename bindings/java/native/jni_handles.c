@@ -96,7 +96,7 @@ static char* CopyOf(JNIEnv* env, jbyteArray bytes) {
 /* The environment of the calling thread, which may be one of the store's: that is attached until it
  * ends, as a daemon, for which the JVM does not wait. What the JVM keeps of a thread that ended
  * attached it would keep for ever. NULL when it can't be. */
-static JNIEnv* Attach(void) {
+JNIEnv* Attach(void) {
   JNIEnv* env = NULL;
   if ((*virtual_machine)->GetEnv(virtual_machine, (void**)&env, JNI_VERSION_1_8) == JNI_OK) {
     return env;
@@ -271,6 +271,36 @@ BRAID_JNI(void, setDesign)(JNIEnv* env, jclass self, jlong options, jbyteArray n
   free(names);
 }
 
+BRAID_JNI(void, setResources)(JNIEnv* env, jclass self, jlong options, jlong resources) {
+  (void)env, (void)self;
+  braid_options_set_resources((braid_options_t*)Bytes(options),
+                              (braid_resources_t*)Bytes(resources));
+}
+
+BRAID_JNI(jlong, createResources)
+(JNIEnv* env, jclass self, jlong memory_budget, jint background_threads) {
+  (void)self;
+  char* error = NULL;
+  braid_resources_t* made =
+      braid_resources_create((uint64_t)memory_budget, (uint32_t)background_threads, &error);
+  ThrowIf(env, error);
+  return (jlong)(intptr_t)made;
+}
+
+BRAID_JNI(void, destroyResources)(JNIEnv* env, jclass self, jlong resources) {
+  (void)env, (void)self;
+  braid_resources_destroy((braid_resources_t*)Bytes(resources));
+}
+
+/* `which` 0: bytes of memory; 1: databases. */
+BRAID_JNI(jlong, resourcesUsage)(JNIEnv* env, jclass self, jlong resources, jint which) {
+  (void)env, (void)self;
+  uint64_t memory_bytes = 0;
+  uint64_t databases = 0;
+  braid_resources_usage((const braid_resources_t*)Bytes(resources), &memory_bytes, &databases);
+  return (jlong)(which == 0 ? memory_bytes : databases);
+}
+
 BRAID_JNI(void, destroyOptions)(JNIEnv* env, jclass self, jlong options) {
   (void)env, (void)self;
   braid_options_destroy((braid_options_t*)Bytes(options));
@@ -414,6 +444,23 @@ BRAID_JNI(void, destroy)(JNIEnv* env, jclass self, jlong options, jbyteArray pat
   char* error = NULL;
   braid_destroy_db((braid_options_t*)Bytes(options), name, &error);
   free(name);
+  ThrowIf(env, error);
+}
+
+BRAID_JNI(void, restore)
+(JNIEnv* env, jclass self, jlong options, jbyteArray checkpoint, jbyteArray target) {
+  (void)self;
+  char* from = CopyOf(env, checkpoint);
+  if (from == NULL) return;
+  char* to = CopyOf(env, target);
+  if (to == NULL) {
+    free(from);
+    return;
+  }
+  char* error = NULL;
+  braid_restore((braid_options_t*)Bytes(options), from, to, NULL, NULL, &error);
+  free(from);
+  free(to);
   ThrowIf(env, error);
 }
 

@@ -143,6 +143,7 @@ struct Flag {
   bool value;
 };
 
+void BindResources(nb::module_& module);
 void BindDatabase(nb::module_& module);
 void BindFiles(nb::module_& module);
 void BindBatch(nb::module_& module);

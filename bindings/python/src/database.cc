@@ -389,13 +389,16 @@ void BindDatabase(nb::module_& module) {
       "__init__",
       [](DatabaseObject* self, const nb::bytes& path, nb::object name, const Settings& settings,
          bool create_if_missing, bool error_if_exists, const std::string& design,
-         const nb::object& comparator, const std::optional<nb::bytes>& comparator_name) {
-        new (self) DatabaseObject(path, std::move(name),
-                                  MakeOptions(settings, create_if_missing, error_if_exists, design),
+         const nb::object& comparator, const std::optional<nb::bytes>& comparator_name,
+         const ResourcesObject* resources) {
+        Options options = MakeOptions(settings, create_if_missing, error_if_exists, design);
+        if (resources != nullptr) options.resources = resources->Use();
+        new (self) DatabaseObject(path, std::move(name), options,
                                   MakeComparator(comparator, comparator_name));
       },
       "path"_a, "name"_a, "settings"_a, "create_if_missing"_a, "error_if_exists"_a, "design"_a,
-      "comparator"_a.none() = nb::none(), "comparator_name"_a.none() = nb::none());
+      "comparator"_a.none() = nb::none(), "comparator_name"_a.none() = nb::none(),
+      "resources"_a.none() = nb::none());
   type.def("close", &DatabaseObject::Close);
   type.def_prop_ro("closed", &DatabaseObject::closed);
   type.def_prop_ro("name", [](Self self) { return self.name(); });

@@ -12,6 +12,7 @@ NB_MODULE(_core, module) {
   python::BindBatch(module);
   python::BindSnapshot(module);
   python::BindIterators(module);
+  python::BindResources(module);
   python::BindDatabase(module);
   python::BindFiles(module);
 }

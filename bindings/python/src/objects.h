@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "braid/shared_resources.h"
 #include "core.h"
 
 namespace braid::python {
@@ -177,5 +178,20 @@ nb::object GetValue(DB* db, const ReadOptions& options, Slice key, nb::handle de
 /// The values of all keys of a sequence, as of one moment.
 nb::list GetValues(DB* db, const ReadOptions& options, const std::string& prefix, nb::handle keys,
                    nb::handle default_value);
+
+/// Python's handle of SharedResources; databases keep what they use.
+class ResourcesObject {
+ public:
+  explicit ResourcesObject(std::shared_ptr<SharedResources> resources) noexcept
+      : resources_(std::move(resources)) {}
+
+  /// Throws ClosedError.
+  std::shared_ptr<SharedResources> Use() const;
+  bool closed() const noexcept { return resources_ == nullptr; }
+  void Close() noexcept { resources_ = nullptr; }
+
+ private:
+  std::shared_ptr<SharedResources> resources_;
+};
 
 }  // namespace braid::python

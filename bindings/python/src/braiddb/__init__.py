@@ -4,7 +4,7 @@
 >>> db = braiddb.DB("path", create_if_missing=True)
 """
 
-from ._core import Iterator, RawIterator, Snapshot, WriteBatch
+from ._core import Iterator, RawIterator, SharedResources, Snapshot, WriteBatch
 from ._core import time_key, time_of_key
 from ._core import version as __version__
 from ._db import DB, PrefixedDB, destroy_db, inspect_db, repair_db, restore_db
@@ -32,6 +32,7 @@ __all__ = [
     "Snapshot",
     "Iterator",
     "RawIterator",
+    "SharedResources",
     "repair_db",
     "destroy_db",
     "restore_db",

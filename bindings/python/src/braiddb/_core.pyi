@@ -11,6 +11,21 @@ _TEntry = TypeVar("_TEntry", covariant=True)
 
 version: str
 
+@final
+class SharedResources:
+    def __init__(self, *, memory_budget: int = ..., background_threads: int = ...) -> None: ...
+    def usage(self) -> dict[str, int]: ...
+    def close(self) -> None: ...
+    @property
+    def closed(self) -> bool: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        exc_type: Optional[type[BaseException]],
+        exc_val: Optional[BaseException],
+        exc_tb: Optional[TracebackType],
+    ) -> None: ...
+
 class Database:
     def __init__(
         self,
@@ -22,6 +37,7 @@ class Database:
         design: str,
         comparator: Optional[Callable[[bytes, bytes], int]] = ...,
         comparator_name: Optional[bytes] = ...,
+        resources: Optional[SharedResources] = ...,
     ) -> None: ...
     @property
     def closed(self) -> bool: ...

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Optional, Union
 
 from . import _core
-from ._core import Iterator, RawIterator, Snapshot, WriteBatch
+from ._core import Iterator, RawIterator, SharedResources, Snapshot, WriteBatch
 from ._errors import Error
 from ._options import Path, Value, file_system_name, settings
 
@@ -51,6 +51,7 @@ class DB(_core.Database):
         read_only: bool = False,
         design: str = "braid",
         options: Optional[Mapping[str, Value]] = None,
+        resources: Optional[SharedResources] = None,
     ) -> None:
         path, given = file_system_name(name)
         by_name = settings(
@@ -69,7 +70,7 @@ class DB(_core.Database):
             options=options,
         )
         super().__init__(path, given, by_name, bool(create_if_missing), bool(error_if_exists), design,
-                         comparator, comparator_name)
+                         comparator, comparator_name, resources)
         _open_databases.add(self)
 
     def __repr__(self) -> str:

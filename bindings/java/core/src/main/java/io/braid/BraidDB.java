@@ -4,7 +4,9 @@ import java.io.File;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.iq80.leveldb.DB;
 import org.iq80.leveldb.DBException;
@@ -214,6 +216,40 @@ public final class BraidDB extends Handle implements DB {
       }
     }
     return options.snapshot() ? getSnapshot() : null;
+  }
+
+  /**
+   * Loads many records past log and memtable: each is written once, in the order of the keys.
+   * {@code sorted}: the keys come strictly ascending, in the order of the database, and all records
+   * are there, durable, when it returns, or none is. Else they are sorted in as many runs as the
+   * memory budget makes of them, each all or none, and after an error the runs before are there.
+   * What the iterator throws ends the call, and is thrown. It is called by this thread, and must not
+   * use this database, nor its iterators; another one it may. Each call makes a table or more, of
+   * any size: for batches of thousands of records, write() costs less.
+   *
+   * @return how many records are in the database by this call
+   */
+  public long ingest(
+      Iterator<? extends Map.Entry<byte[], byte[]>> records, boolean sorted) throws DBException {
+    RecordFeed feed = new RecordFeed(Objects.requireNonNull(records, "records"));
+    Scratch scratch = Scratch.mine();
+    long db = hold(scratch);
+    try {
+      return Native.ingest(db, sorted, feed);
+    } finally {
+      release(scratch);
+    }
+  }
+
+  /** A transaction that sees the state of this moment; close it. */
+  public BraidTransaction beginTransaction() throws DBException {
+    Scratch scratch = Scratch.mine();
+    long db = enter(scratch);
+    try {
+      return new BraidTransaction(Native.beginTransaction(db));
+    } finally {
+      leave(scratch);
+    }
   }
 
   @Override

@@ -45,9 +45,15 @@ public final class BraidFactory implements DBFactory {
       }
       if (options instanceof BraidOptions) {
         Native.setDesign(made, bytes(((BraidOptions) options).design()));
+        if (((BraidOptions) options).listener() != null) {
+          Native.setListener(made, ((BraidOptions) options).listener());
+        }
         for (Map.Entry<String, String> option : ((BraidOptions) options).named().entrySet()) {
           Native.setOption(made, bytes(option.getKey()), bytes(option.getValue()));
         }
+      }
+      if (options instanceof BraidOptions && ((BraidOptions) options).resources() != null) {
+        ((BraidOptions) options).resources().giveTo(made);
       }
       call.on(made);
     } catch (DBException e) {
@@ -75,6 +81,16 @@ public final class BraidFactory implements DBFactory {
   @Override
   public void repair(File path, Options options) throws IOException {
     with(options, made -> Native.repair(made, bytes(path.getPath())));
+  }
+
+  /**
+   * Makes a new pool at `target`, where nothing may be yet, of a checkpoint or any closed pool, which
+   * is only read; `options` are those with which the new pool will be opened. Every byte is verified
+   * before the new pool has its name: after an IOException, which says why, nothing is there.
+   */
+  public void restore(File checkpoint, File target, Options options) throws IOException {
+    with(options, made -> Native.restore(
+        made, bytes(checkpoint.getPath()), bytes(target.getPath())));
   }
 
   /**

@@ -15,6 +15,8 @@ import org.iq80.leveldb.Options;
 public class BraidOptions extends Options {
   private final Map<String, String> named = new LinkedHashMap<>();
   private String design = "braid";
+  private SharedResources resources;
+  private BraidEventListener listener;
 
   /** Sets an option; numbers may end in K, M, G or T for powers of 1024. Returns this. */
   public BraidOptions set(String name, String value) {
@@ -26,6 +28,29 @@ public class BraidOptions extends Options {
   public BraidOptions design(String name) {
     design = name;
     return this;
+  }
+
+  /**
+   * The database shares memory and background threads with others that are opened with
+   * `resources`; memory_budget_bytes does not count then. null, as when it is not called: with none.
+   */
+  public BraidOptions resources(SharedResources resources) {
+    this.resources = resources;
+    return this;
+  }
+
+  SharedResources resources() {
+    return resources;
+  }
+
+  /** Who is told of flushes, merges, stalls, recoveries and errors; null: nobody. Returns this. */
+  public BraidOptions listener(BraidEventListener listener) {
+    this.listener = listener;
+    return this;
+  }
+
+  BraidEventListener listener() {
+    return listener;
   }
 
   String design() {

@@ -40,11 +40,34 @@ abstract class Handle {
   /** The address, which stays valid until leave. DBException when it is closed. */
   final long enter(Scratch scratch) {
     scratch.using = this;
-    if (closed) {
+    if (closed || scratch.holding == this) {
       scratch.using = null;
+      throw refusal(scratch);
+    }
+    return address;
+  }
+
+  private RuntimeException refusal(Scratch scratch) {
+    return closed ? new DBException(this + " is closed") : new IllegalStateException(
+        this + " can't be called by the source of the records that are loaded into it");
+  }
+
+  /** As enter, for a call that calls the user's code; the thread then can't enter it again. */
+  final long hold(Scratch scratch) {
+    if (scratch.holding != null) {
+      throw new IllegalStateException(
+          "the source of the records of one ingest can't begin another one");
+    }
+    scratch.holding = this;
+    if (closed) {
+      scratch.holding = null;
       throw new DBException(this + " is closed");
     }
     return address;
+  }
+
+  final void release(Scratch scratch) {
+    scratch.holding = null;
   }
 
   final void leave(Scratch scratch) {

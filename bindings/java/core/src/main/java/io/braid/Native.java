@@ -71,6 +71,47 @@ final class Native {
     return Integer.signum(((DBComparator) comparator).compare(a, b));
   }
 
+  /** Called by the store's threads, and by those that write. */
+  @SuppressWarnings("unused")
+  private static void event(Object listener, int kind, long a, long b, long c, long d) {
+    BraidEventListener told = (BraidEventListener) listener;
+    switch (kind) {
+      case 0 -> told.onFlush(a, b);
+      case 1 -> told.onMerge(a, b, c);
+      case 2 -> told.onStall(a);
+      default -> told.onRecovery(a != 0, b, c, d != 0);
+    }
+  }
+
+  @SuppressWarnings("unused")
+  private static void backgroundError(Object listener, byte[] error) {
+    ((BraidEventListener) listener).onBackgroundError(new String(error, StandardCharsets.UTF_8));
+  }
+
+  // ---- jni_events.c
+  static native void setListener(long options, BraidEventListener listener);
+
+  // ---- jni_transactions.c
+  static native long ingest(long db, boolean sorted, RecordFeed feed);
+
+  static native long beginTransaction(long db);
+
+  static native void destroyTransaction(long transaction);
+
+  static native long transactionGet(
+      long transaction, boolean forUpdate, long buffer, int keySize, long capacity);
+
+  static native void transactionPut(long transaction, long buffer, int keySize, int valueSize);
+
+  static native void transactionDelete(long transaction, long buffer, int keySize);
+
+  static native void transactionDeleteRange(
+      long transaction, long buffer, int beginSize, int endSize);
+
+  static native boolean transactionCommit(long transaction, long options);
+
+  static native void transactionRollback(long transaction);
+
   // ---- braid_jni.c
   static native long addressOf(ByteBuffer buffer);
 
@@ -110,7 +151,15 @@ final class Native {
 
   static native void setDesign(long options, byte[] name);
 
+  static native void setResources(long options, long resources);
+
   static native void destroyOptions(long options);
+
+  static native long createResources(long memoryBudget, int backgroundThreads);
+
+  static native void destroyResources(long resources);
+
+  static native long resourcesUsage(long resources, int which);
 
   static native long createWriteOptions(boolean sync);
 
@@ -144,6 +193,8 @@ final class Native {
   static native void destroy(long options, byte[] path);
 
   static native void repair(long options, byte[] path);
+
+  static native void restore(long options, byte[] checkpoint, byte[] target);
 
   static native String inspect(byte[] path);
 

@@ -33,6 +33,9 @@ final class Scratch {
 
   volatile Handle usingToo;
 
+  /** Within a call that calls the user's code, which may use other handles meanwhile. */
+  volatile Handle holding;
+
   private Scratch() {
     allocate(SMALL);
     ALL.add(new WeakReference<>(this));
@@ -107,7 +110,7 @@ final class Scratch {
   }
 
   boolean uses(Handle handle) {
-    return using == handle || usingToo == handle;
+    return using == handle || usingToo == handle || holding == handle;
   }
 
   /** Waits until no thread is in a call with `handle`, which is closed: none begins another. */

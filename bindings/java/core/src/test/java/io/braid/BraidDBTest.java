@@ -272,6 +272,37 @@ class BraidDBTest extends TempPools {
   }
 
   @Test
+  void aCheckpointBecomesAPoolAgain() throws IOException {
+    File copy = pool();
+    File restored = pool();
+    try (BraidDB db = open(pool())) {
+      db.put(bytes("kept"), bytes("1"));
+      db.checkpoint(copy);
+      db.put(bytes("kept"), bytes("2"));
+      db.put(bytes("later"), bytes("2"));
+    }
+    BraidFactory.factory.restore(copy, restored, new Options());
+    IOException taken = assertThrows(IOException.class,
+        () -> BraidFactory.factory.restore(copy, restored, new Options()));
+    assertTrue(taken.getMessage().contains(restored.getPath()), taken.getMessage());
+    try (BraidDB db = open(restored)) {
+      assertEquals("1", text(db.get(bytes("kept"))));
+      assertNull(db.get(bytes("later")));
+      db.put(bytes("kept"), bytes("3"));
+    }
+    try (BraidDB db = open(copy)) { // was only read
+      assertEquals("1", text(db.get(bytes("kept"))));
+      File other = pool();
+      assertThrows(IOException.class,
+          () -> BraidFactory.factory.restore(copy, other, new Options())); // it is open
+      assertFalse(other.exists());
+    }
+    File nothing = pool();
+    assertThrows(IOException.class,
+        () -> BraidFactory.factory.restore(nothing, pool(), new Options()));
+  }
+
+  @Test
   void opensThatAreRefusedSayWhy() throws IOException {
     File path = pool();
     IOException missing = assertThrows(IOException.class,

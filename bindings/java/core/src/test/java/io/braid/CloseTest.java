@@ -47,7 +47,7 @@ class CloseTest extends TempPools {
 
   @Test
   void tenThousandOrdersOfClosing() throws IOException {
-    long seed = System.nanoTime();
+    long seed = seed();
     Random random = new Random(seed);
     for (int i = 0; i < 100; ++i) {
       oneHundredOrders(random, "seed " + seed);

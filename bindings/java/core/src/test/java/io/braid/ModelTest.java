@@ -19,7 +19,7 @@ class ModelTest extends TempPools {
   private static final int OPERATIONS = 20_000;
 
   private final TreeMap<byte[], byte[]> model = new TreeMap<>(Arrays::compareUnsigned);
-  private final long seed = System.nanoTime();
+  private final long seed = seed();
   private final Random random = new Random(seed);
 
   private byte[] randomBytes(int most) {

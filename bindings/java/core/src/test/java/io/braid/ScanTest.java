@@ -85,7 +85,7 @@ class ScanTest extends TempPools {
 
   @Test
   void aScanGivesWhatAMapGives() throws IOException {
-    long seed = System.nanoTime();
+    long seed = seed();
     Random random = new Random(seed);
     TreeMap<String, String> model = new TreeMap<>();
     try (BraidDB db = open(pool())) {

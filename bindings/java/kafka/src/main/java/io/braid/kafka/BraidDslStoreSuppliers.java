@@ -1,6 +1,7 @@
 package io.braid.kafka;
 
 import org.apache.kafka.streams.DslStoreFormat;
+import org.apache.kafka.streams.kstream.EmitStrategy;
 import org.apache.kafka.streams.state.DslKeyValueParams;
 import org.apache.kafka.streams.state.DslSessionParams;
 import org.apache.kafka.streams.state.DslStoreSuppliers;
@@ -23,23 +24,24 @@ public final class BraidDslStoreSuppliers implements DslStoreSuppliers {
     };
   }
 
+  /** Results that are emitted when their window closes are found by their time, again and again. */
+  private static Timeline.Order order(EmitStrategy emit) {
+    return emit.type() == EmitStrategy.StrategyType.ON_WINDOW_CLOSE ? Timeline.Order.BY_TIME_TOO
+        : Timeline.Order.BY_KEY;
+  }
+
   @Override
   public WindowBytesStoreSupplier windowStore(DslWindowParams params) {
     DslStoreFormat format = params.dslStoreFormat();
-    return switch (format == null ? DslStoreFormat.TIMESTAMPED : format) {
-      case HEADERS -> BraidStores.timestampedWindowStoreWithHeaders(params.name(),
-          params.retentionPeriod(), params.windowSize(), params.retainDuplicates());
-      case TIMESTAMPED -> BraidStores.timestampedWindowStore(params.name(),
-          params.retentionPeriod(), params.windowSize(), params.retainDuplicates());
-      case PLAIN -> BraidStores.windowStore(params.name(), params.retentionPeriod(),
-          params.windowSize(), params.retainDuplicates());
-    };
+    return BraidStores.windows(format == null ? DslStoreFormat.TIMESTAMPED : format,
+        BraidStores.shape(params.name(), params.retentionPeriod(), params.windowSize(),
+            params.retainDuplicates()).in(order(params.emitStrategy())));
   }
 
   @Override
   public SessionBytesStoreSupplier sessionStore(DslSessionParams params) {
-    return params.storeFormat() == DslStoreFormat.HEADERS
-        ? BraidStores.sessionStoreWithHeaders(params.name(), params.retentionPeriod())
-        : BraidStores.sessionStore(params.name(), params.retentionPeriod());
+    return BraidStores.sessions(params.storeFormat(),
+        BraidStores.shape(params.name(), params.retentionPeriod())
+            .in(order(params.emitStrategy())));
   }
 }

@@ -13,29 +13,33 @@ import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.SessionStore;
 
 /**
- * A session store. Behind its segment, which the session's end chooses, a key has the user's key,
- * the end and the start of the session: what the changelog's keys are, and in the order that Kafka
- * Streams' cache expects. A session is too late when its end is the retention, or more, before the
- * highest end seen.
+ * A session store. The changelog's keys are the user's key, the end and the start of the session;
+ * so are the pool's, behind their segments (Timeline). A session is too late when its end is the
+ * retention, or more, before the highest end seen.
  */
 class BraidSessionStore extends BraidStore implements SessionStore<Bytes, byte[]> {
   private static final int SUFFIX = 2 * Long.BYTES;
 
-  private final long retention;
-  private final long segmentInterval;
-  private Segments segments;
+  /** What a supplier says of its stores; times in ms. */
+  record Shape(String name, long retention, long segmentInterval, Timeline.Order order) {
+    Shape in(Timeline.Order other) {
+      return new Shape(name, retention, segmentInterval, other);
+    }
+  }
+
+  private final Shape shape;
+  private Timeline timeline;
   private Runnable dropped;
 
-  BraidSessionStore(String name, long retention, long segmentInterval) {
-    super(name);
-    this.retention = retention;
-    this.segmentInterval = segmentInterval;
+  BraidSessionStore(Shape shape) {
+    super(shape.name());
+    this.shape = shape;
   }
 
   /** Its values begin with their headers. */
   static final class WithHeaders extends BraidSessionStore implements HeadersBytesStore {
-    WithHeaders(String name, long retention, long segmentInterval) {
-      super(name, retention, segmentInterval);
+    WithHeaders(Shape shape) {
+      super(shape);
     }
 
     @Override
@@ -46,27 +50,28 @@ class BraidSessionStore extends BraidStore implements SessionStore<Bytes, byte[]
 
   @Override
   String format() {
-    return "sessions, segments of " + segmentInterval + " ms";
+    return "sessions, segments of " + shape.segmentInterval() + " ms" + shape.order().words;
   }
 
   @Override
   void opened(StateStoreContext context) {
     dropped = Internals.droppedRecords(context);
-    segments = new Segments(space(), Space.DATA, segmentInterval, retention);
+    timeline = new Timeline(
+        space(), shape.order(), SUFFIX, shape.segmentInterval(), shape.retention());
     byte[] clock = space().clock();
     if (clock != null) {
-      segments.setStreamTime(ByteBuffer.wrap(clock).getLong());
+      timeline.setStreamTime(ByteBuffer.wrap(clock).getLong());
     }
   }
 
   @Override
   byte[] clock() {
-    return ByteBuffer.allocate(Long.BYTES).putLong(segments.streamTime()).array();
+    return ByteBuffer.allocate(Long.BYTES).putLong(timeline.streamTime()).array();
   }
 
   @Override
   void clockStored() {
-    segments.sweep();
+    timeline.sweep();
   }
 
   private static byte[] suffix(long end, long start) {
@@ -92,14 +97,14 @@ class BraidSessionStore extends BraidStore implements SessionStore<Bytes, byte[]
 
   @Override
   void restore(ConsumerRecord<byte[], byte[]> record) {
-    segments.put(endOf(record.key()), record.key(), record.value());
+    timeline.put(endOf(record.key()), record.key(), record.value());
   }
 
   @Override
   public void put(Windowed<Bytes> sessionKey, byte[] aggregate) {
     Objects.requireNonNull(sessionKey, "sessionKey cannot be null");
     writing(() -> {
-      if (!segments.put(sessionKey.window().end(), binary(sessionKey), aggregate)) {
+      if (!timeline.put(sessionKey.window().end(), binary(sessionKey), aggregate)) {
         dropped.run();
       }
     });
@@ -108,39 +113,41 @@ class BraidSessionStore extends BraidStore implements SessionStore<Bytes, byte[]
   @Override
   public void remove(Windowed<Bytes> sessionKey) {
     Objects.requireNonNull(sessionKey, "sessionKey cannot be null");
-    writing(() -> space().put(
-        segments.keyAt(sessionKey.window().end(), binary(sessionKey)), null));
+    writing(() -> timeline.delete(sessionKey.window().end(), binary(sessionKey)));
   }
 
   @Override
   public byte[] fetchSession(Bytes key, long sessionStartTime, long sessionEndTime) {
     Objects.requireNonNull(key, "key cannot be null");
     checkOpen();
-    return sessionEndTime < segments.earliest() ? null
-        : space().get(segments.keyAt(
-            sessionEndTime, binary(key, sessionEndTime, sessionStartTime)));
+    return sessionEndTime < timeline.earliest() ? null
+        : timeline.get(sessionEndTime, binary(key, sessionEndTime, sessionStartTime));
   }
 
-  private KeyValueIterator<Windowed<Bytes>, byte[]> find(long endFrom, long endTo, byte[] begin,
-      byte[] last, Predicate<byte[]> wanted, boolean forward) {
-    Cursor cursor = segments.scan(endFrom, endTo, begin, last,
-        binary -> endOf(binary) >= endFrom && endOf(binary) <= endTo && wanted.test(binary),
-        forward);
-    StoreIterator<Windowed<Bytes>> iterator = new StoreIterator<>(name(), cursor, key -> {
-      byte[] binary = segments.rest(key);
-      return new Windowed<>(Bytes.wrap(Arrays.copyOf(binary, binary.length - SUFFIX)),
-          Internals.sessionWindow(startOf(binary), endOf(binary)));
-    });
+  private static Windowed<Bytes> sessionOf(byte[] binary) {
+    return new Windowed<>(Bytes.wrap(Arrays.copyOf(binary, binary.length - SUFFIX)),
+        Internals.sessionWindow(startOf(binary), endOf(binary)));
+  }
+
+  private KeyValueIterator<Windowed<Bytes>, byte[]> iterate(Cursor cursor) {
+    StoreIterator<Windowed<Bytes>> iterator =
+        new StoreIterator<>(name(), cursor, BraidSessionStore::sessionOf);
     register(iterator.endsWhenClosed());
     return iterator;
+  }
+
+  private KeyValueIterator<Windowed<Bytes>, byte[]> find(long endFrom, byte[] begin, byte[] last,
+      Predicate<byte[]> wanted, boolean forward) {
+    return iterate(timeline.ofKeys(endFrom, Long.MAX_VALUE, begin, last,
+        binary -> endOf(binary) >= endFrom && wanted.test(binary), forward));
   }
 
   private KeyValueIterator<Windowed<Bytes>, byte[]> find(Bytes key, long earliestSessionEndTime,
       long latestSessionStartTime, boolean forward) {
     Objects.requireNonNull(key, "key cannot be null");
     checkOpen();
-    long from = Math.max(Math.max(earliestSessionEndTime, segments.earliest()), 0);
-    return find(from, Long.MAX_VALUE, binary(key, from, 0),
+    long from = Math.max(Math.max(earliestSessionEndTime, timeline.earliest()), 0);
+    return find(from, binary(key, from, 0),
         binary(key, Long.MAX_VALUE, Math.max(latestSessionStartTime, 0)), binary ->
             startOf(binary) <= latestSessionStartTime && Arrays.equals(
                 binary, 0, binary.length - SUFFIX, key.get(), 0, key.get().length), forward);
@@ -153,10 +160,10 @@ class BraidSessionStore extends BraidStore implements SessionStore<Bytes, byte[]
       warnInvalidRange();
       return StoreIterator.empty(name());
     }
-    long from = Math.max(earliestSessionEndTime, segments.earliest());
+    long from = Math.max(earliestSessionEndTime, timeline.earliest());
     byte[] last = keyTo == null ? null
         : Segments.lastWithSuffix(keyTo.get(), suffix(Long.MAX_VALUE, Long.MAX_VALUE));
-    return find(from, Long.MAX_VALUE, keyFrom == null ? null : keyFrom.get(), last, binary -> {
+    return find(from, keyFrom == null ? null : keyFrom.get(), last, binary -> {
       int size = binary.length - SUFFIX;
       return startOf(binary) <= latestSessionStartTime
           && (keyFrom == null || Arrays.compareUnsigned(
@@ -170,8 +177,9 @@ class BraidSessionStore extends BraidStore implements SessionStore<Bytes, byte[]
   public KeyValueIterator<Windowed<Bytes>, byte[]> findSessions(
       long earliestSessionEndTime, long latestSessionEndTime) {
     checkOpen();
-    long from = Math.max(earliestSessionEndTime, segments.earliest());
-    return find(from, latestSessionEndTime, null, null, binary -> true, true);
+    long from = Math.max(earliestSessionEndTime, timeline.earliestOfTimes());
+    return iterate(timeline.ofTimes(from, latestSessionEndTime,
+        binary -> endOf(binary) >= from && endOf(binary) <= latestSessionEndTime, true));
   }
 
   @Override

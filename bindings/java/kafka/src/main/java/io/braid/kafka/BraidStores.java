@@ -2,13 +2,17 @@ package io.braid.kafka;
 
 import java.time.Duration;
 import java.util.Objects;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.DslStoreFormat;
+import org.apache.kafka.streams.processor.StateStore;
 import org.apache.kafka.streams.state.HeadersBytesStoreSupplier;
 import org.apache.kafka.streams.state.KeyValueBytesStoreSupplier;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.SessionBytesStoreSupplier;
 import org.apache.kafka.streams.state.SessionStore;
+import org.apache.kafka.streams.state.StoreSupplier;
 import org.apache.kafka.streams.state.VersionedBytesStoreSupplier;
 import org.apache.kafka.streams.state.WindowBytesStoreSupplier;
 import org.apache.kafka.streams.state.WindowStore;
@@ -30,20 +34,17 @@ public final class BraidStores {
 
   /** For a plain key-value store: Stores.keyValueStoreBuilder. */
   public static KeyValueBytesStoreSupplier keyValueStore(String name) {
-    Objects.requireNonNull(name, "name cannot be null");
-    return new KeyValue(name, () -> new BraidKeyValueStore(name));
+    return new KeyValue(name, BraidKeyValueStore::new);
   }
 
   /** For a store of values with timestamps: Stores.timestampedKeyValueStoreBuilder, and KTables. */
   public static KeyValueBytesStoreSupplier timestampedKeyValueStore(String name) {
-    Objects.requireNonNull(name, "name cannot be null");
-    return new KeyValue(name, () -> new BraidKeyValueStore.Timestamped(name));
+    return new KeyValue(name, BraidKeyValueStore.Timestamped::new);
   }
 
   /** For a store of values with timestamps and headers. */
   public static KeyValueBytesStoreSupplier timestampedKeyValueStoreWithHeaders(String name) {
-    Objects.requireNonNull(name, "name cannot be null");
-    return new KeyValueWithHeaders(new KeyValue(name, () -> new BraidKeyValueStore.WithHeaders(name)));
+    return new KeyValueWithHeaders(name, BraidKeyValueStore.WithHeaders::new);
   }
 
   /**
@@ -52,43 +53,51 @@ public final class BraidStores {
    */
   public static VersionedBytesStoreSupplier versionedKeyValueStore(
       String name, Duration historyRetention) {
-    Objects.requireNonNull(name, "name cannot be null");
     long retention = millis("historyRetention", historyRetention);
-    return versioned(name, retention, versionedInterval(retention));
+    return new Versioned(name, retention, versionedInterval(retention));
   }
 
-  static VersionedBytesStoreSupplier versioned(String name, long retention, long interval) {
-    return new Versioned(name, retention, interval);
+  /** The same in segments of {@code segmentInterval}, which is what goes as a whole. */
+  public static VersionedBytesStoreSupplier versionedKeyValueStore(
+      String name, Duration historyRetention, Duration segmentInterval) {
+    long interval = millis("segmentInterval", segmentInterval);
+    if (interval < 1) {
+      throw new IllegalArgumentException("segmentInterval cannot be zero");
+    }
+    return new Versioned(name, millis("historyRetention", historyRetention), interval);
   }
 
   /** For a plain window store: Stores.windowStoreBuilder. */
   public static WindowBytesStoreSupplier windowStore(
       String name, Duration retentionPeriod, Duration windowSize, boolean retainDuplicates) {
-    return window(name, retentionPeriod, windowSize, retainDuplicates, BraidWindowStore::new);
+    return windows(DslStoreFormat.PLAIN,
+        shape(name, retentionPeriod, windowSize, retainDuplicates));
   }
 
   /** For a window store of values with timestamps: Stores.timestampedWindowStoreBuilder. */
   public static WindowBytesStoreSupplier timestampedWindowStore(
       String name, Duration retentionPeriod, Duration windowSize, boolean retainDuplicates) {
-    return window(name, retentionPeriod, windowSize, retainDuplicates,
-        BraidWindowStore.Timestamped::new);
+    return windows(DslStoreFormat.TIMESTAMPED,
+        shape(name, retentionPeriod, windowSize, retainDuplicates));
   }
 
   /** For a window store of values with timestamps and headers. */
   public static WindowBytesStoreSupplier timestampedWindowStoreWithHeaders(
       String name, Duration retentionPeriod, Duration windowSize, boolean retainDuplicates) {
-    return new WindowsWithHeaders(window(name, retentionPeriod, windowSize, retainDuplicates,
-        BraidWindowStore.WithHeaders::new));
+    return windows(DslStoreFormat.HEADERS,
+        shape(name, retentionPeriod, windowSize, retainDuplicates));
   }
 
-  private interface WindowsMaker {
-    WindowStore<Bytes, byte[]> make(String name, long retention, long segmentInterval,
-        long windowSize, boolean retainDuplicates);
+  static WindowBytesStoreSupplier windows(DslStoreFormat format, BraidWindowStore.Shape shape) {
+    return switch (format) {
+      case HEADERS -> new WindowsWithHeaders(shape);
+      case TIMESTAMPED -> new Windows(shape, BraidWindowStore.Timestamped::new);
+      case PLAIN -> new Windows(shape, BraidWindowStore::new);
+    };
   }
 
-  private static Windows window(String name, Duration retentionPeriod,
-      Duration windowSize, boolean retainDuplicates, WindowsMaker maker) {
-    Objects.requireNonNull(name, "name cannot be null");
+  static BraidWindowStore.Shape shape(String name, Duration retentionPeriod,
+      Duration windowSize, boolean retainDuplicates) {
     long retention = millis("retentionPeriod", retentionPeriod);
     long size = millis("windowSize", windowSize);
     if (size > retention) {
@@ -96,30 +105,31 @@ public final class BraidStores {
           + " must be no smaller than its window size. Got size=[" + size + "], retention=["
           + retention + "]");
     }
-    return new Windows(name, retention, Math.max(retention / 2, SHORTEST_SEGMENT), size,
-        retainDuplicates, maker);
+    return new BraidWindowStore.Shape(
+        name, retention, Math.max(retention / 2, SHORTEST_SEGMENT), size, retainDuplicates,
+        Timeline.Order.BY_KEY);
   }
 
   /** For a session store: Stores.sessionStoreBuilder. */
   public static SessionBytesStoreSupplier sessionStore(String name, Duration retentionPeriod) {
-    return sessions(name, retentionPeriod, BraidSessionStore::new);
+    return sessions(DslStoreFormat.PLAIN, shape(name, retentionPeriod));
   }
 
   /** For a session store of values with headers. */
   public static SessionBytesStoreSupplier sessionStoreWithHeaders(
       String name, Duration retentionPeriod) {
-    return new SessionsWithHeaders(
-        sessions(name, retentionPeriod, BraidSessionStore.WithHeaders::new));
+    return sessions(DslStoreFormat.HEADERS, shape(name, retentionPeriod));
   }
 
-  private interface SessionsMaker {
-    SessionStore<Bytes, byte[]> make(String name, long retention, long segmentInterval);
+  static SessionBytesStoreSupplier sessions(DslStoreFormat format, BraidSessionStore.Shape shape) {
+    return format == DslStoreFormat.HEADERS ? new SessionsWithHeaders(shape)
+        : new Sessions(shape, BraidSessionStore::new);
   }
 
-  private static Sessions sessions(String name, Duration retentionPeriod, SessionsMaker maker) {
-    Objects.requireNonNull(name, "name cannot be null");
+  static BraidSessionStore.Shape shape(String name, Duration retentionPeriod) {
     long retention = millis("retentionPeriod", retentionPeriod);
-    return new Sessions(name, retention, Math.max(retention / 2, SHORTEST_SEGMENT), maker);
+    return new BraidSessionStore.Shape(
+        name, retention, Math.max(retention / 2, SHORTEST_SEGMENT), Timeline.Order.BY_KEY);
   }
 
   private static long millis(String what, Duration duration) {
@@ -148,52 +158,24 @@ public final class BraidStores {
         : Math.max(retention / 24, 300_000);
   }
 
-  private record KeyValue(String name, Supplier<KeyValueStore<Bytes, byte[]>> maker)
-      implements KeyValueBytesStoreSupplier {
+  /** What all suppliers say. */
+  private abstract static class Supplies<T extends StateStore> implements StoreSupplier<T> {
+    private final String name;
+    private final Supplier<T> maker;
+
+    Supplies(String name, Supplier<T> maker) {
+      this.name = Objects.requireNonNull(name, "name cannot be null");
+      this.maker = maker;
+    }
+
     @Override
-    public KeyValueStore<Bytes, byte[]> get() {
+    public String name() {
+      return name;
+    }
+
+    @Override
+    public T get() {
       return maker.get();
-    }
-
-    @Override
-    public String metricsScope() {
-      return METRICS_SCOPE;
-    }
-  }
-
-  private record Versioned(String name, long historyRetentionMs, long interval)
-      implements VersionedBytesStoreSupplier {
-    @Override
-    public KeyValueStore<Bytes, byte[]> get() {
-      return Internals.asBytesStore(new BraidVersionedStore(name, historyRetentionMs, interval));
-    }
-
-    @Override
-    public String metricsScope() {
-      return METRICS_SCOPE;
-    }
-  }
-
-  private record Windows(String name, long retentionPeriod, long segmentIntervalMs,
-      long windowSize, boolean retainDuplicates, WindowsMaker maker)
-      implements WindowBytesStoreSupplier {
-    @Override
-    public WindowStore<Bytes, byte[]> get() {
-      return maker.make(name, retentionPeriod, segmentIntervalMs, windowSize, retainDuplicates);
-    }
-
-    @Override
-    public String metricsScope() {
-      return METRICS_SCOPE;
-    }
-  }
-
-  private record Sessions(
-      String name, long retentionPeriod, long segmentIntervalMs, SessionsMaker maker)
-      implements SessionBytesStoreSupplier {
-    @Override
-    public SessionStore<Bytes, byte[]> get() {
-      return maker.make(name, retentionPeriod, segmentIntervalMs);
     }
 
     @Override
@@ -204,87 +186,97 @@ public final class BraidStores {
 
   // Kafka Streams learns by an interface of a supplier that its stores keep headers.
 
-  private record KeyValueWithHeaders(KeyValue plain)
-      implements KeyValueBytesStoreSupplier, HeadersBytesStoreSupplier {
-    @Override
-    public String name() {
-      return plain.name();
-    }
-
-    @Override
-    public KeyValueStore<Bytes, byte[]> get() {
-      return plain.get();
-    }
-
-    @Override
-    public String metricsScope() {
-      return METRICS_SCOPE;
+  private static class KeyValue extends Supplies<KeyValueStore<Bytes, byte[]>>
+      implements KeyValueBytesStoreSupplier {
+    KeyValue(String name, Function<String, KeyValueStore<Bytes, byte[]>> maker) {
+      super(name, () -> maker.apply(name));
     }
   }
 
-  private record WindowsWithHeaders(Windows plain)
-      implements WindowBytesStoreSupplier, HeadersBytesStoreSupplier {
-    @Override
-    public String name() {
-      return plain.name();
+  private static final class KeyValueWithHeaders extends KeyValue
+      implements HeadersBytesStoreSupplier {
+    KeyValueWithHeaders(String name, Function<String, KeyValueStore<Bytes, byte[]>> maker) {
+      super(name, maker);
+    }
+  }
+
+  private static final class Versioned extends Supplies<KeyValueStore<Bytes, byte[]>>
+      implements VersionedBytesStoreSupplier {
+    private final long retention;
+
+    Versioned(String name, long retention, long interval) {
+      super(name, () -> Internals.asBytesStore(new BraidVersionedStore(name, retention, interval)));
+      this.retention = retention;
     }
 
     @Override
-    public WindowStore<Bytes, byte[]> get() {
-      return plain.get();
+    public long historyRetentionMs() {
+      return retention;
     }
+  }
 
-    @Override
-    public String metricsScope() {
-      return METRICS_SCOPE;
+  private static class Windows extends Supplies<WindowStore<Bytes, byte[]>>
+      implements WindowBytesStoreSupplier {
+    private final BraidWindowStore.Shape shape;
+
+    Windows(BraidWindowStore.Shape shape, Function<BraidWindowStore.Shape, BraidWindowStore> maker) {
+      super(shape.name(), () -> maker.apply(shape));
+      this.shape = shape;
     }
 
     @Override
     public long segmentIntervalMs() {
-      return plain.segmentIntervalMs();
+      return shape.segmentInterval();
     }
 
     @Override
     public long windowSize() {
-      return plain.windowSize();
+      return shape.windowSize();
     }
 
     @Override
     public boolean retainDuplicates() {
-      return plain.retainDuplicates();
+      return shape.retainDuplicates();
     }
 
     @Override
     public long retentionPeriod() {
-      return plain.retentionPeriod();
+      return shape.retention();
     }
   }
 
-  private record SessionsWithHeaders(Sessions plain)
-      implements SessionBytesStoreSupplier, HeadersBytesStoreSupplier {
-    @Override
-    public String name() {
-      return plain.name();
+  private static final class WindowsWithHeaders extends Windows
+      implements HeadersBytesStoreSupplier {
+    WindowsWithHeaders(BraidWindowStore.Shape shape) {
+      super(shape, BraidWindowStore.WithHeaders::new);
     }
+  }
 
-    @Override
-    public SessionStore<Bytes, byte[]> get() {
-      return plain.get();
-    }
+  private static class Sessions extends Supplies<SessionStore<Bytes, byte[]>>
+      implements SessionBytesStoreSupplier {
+    private final BraidSessionStore.Shape shape;
 
-    @Override
-    public String metricsScope() {
-      return METRICS_SCOPE;
+    Sessions(
+        BraidSessionStore.Shape shape, Function<BraidSessionStore.Shape, BraidSessionStore> maker) {
+      super(shape.name(), () -> maker.apply(shape));
+      this.shape = shape;
     }
 
     @Override
     public long segmentIntervalMs() {
-      return plain.segmentIntervalMs();
+      return shape.segmentInterval();
     }
 
     @Override
     public long retentionPeriod() {
-      return plain.retentionPeriod();
+      return shape.retention();
+    }
+  }
+
+  private static final class SessionsWithHeaders extends Sessions
+      implements HeadersBytesStoreSupplier {
+    SessionsWithHeaders(BraidSessionStore.Shape shape) {
+      super(shape, BraidSessionStore.WithHeaders::new);
     }
   }
 }

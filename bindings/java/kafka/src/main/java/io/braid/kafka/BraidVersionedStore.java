@@ -9,6 +9,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map.Entry;
 import java.util.Objects;
+import java.util.function.UnaryOperator;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.processor.StateStoreContext;
@@ -71,7 +72,7 @@ final class BraidVersionedStore extends BraidStore implements VersionedKeyValueS
 
   @Override
   void clockStored() {
-    history.sweep();
+    history.sweep(0);
   }
 
   private byte[] newestKey(Bytes key) {
@@ -257,7 +258,7 @@ final class BraidVersionedStore extends BraidStore implements VersionedKeyValueS
     }
     if (!isTooLate(to) && to >= 0) {
       try (Cursor cursor = history.scan(Math.max(from, 0), Long.MAX_VALUE, historyRest(key, 0),
-          historyRest(key, to), rest -> true, true)) {
+          Segments.behind(historyRest(key, to)), UnaryOperator.identity(), true)) {
         while (cursor.hasNext()) {
           Version version = versionOf(cursor.next());
           if (version.until() > version.from() && version.until() > from) {

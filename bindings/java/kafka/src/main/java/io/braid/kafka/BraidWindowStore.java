@@ -15,36 +15,35 @@ import org.apache.kafka.streams.state.WindowStore;
 import org.apache.kafka.streams.state.WindowStoreIterator;
 
 /**
- * A window store. Behind its segment a key has the user's key, the start of the window and a number,
- * which tells duplicates apart: what the changelog's keys are, and in the order that Kafka Streams'
- * cache expects. A record is too late when its window's start is the retention, or more, before the
- * highest start seen.
+ * A window store. The changelog's keys are the user's key, the start of the window and a number,
+ * which tells duplicates apart; so are the pool's, behind their segments (Timeline). A record is
+ * too late when its window's start is the retention, or more, before the highest start seen.
  */
 class BraidWindowStore extends BraidStore implements WindowStore<Bytes, byte[]> {
   private static final int SUFFIX = Long.BYTES + Integer.BYTES;
 
-  private final long retention;
-  private final long segmentInterval;
-  private final long windowSize;
-  private final boolean retainDuplicates;
-  private Segments segments;
+  /** What a supplier says of its stores; times in ms. */
+  record Shape(String name, long retention, long segmentInterval, long windowSize,
+      boolean retainDuplicates, Timeline.Order order) {
+    Shape in(Timeline.Order other) {
+      return new Shape(name, retention, segmentInterval, windowSize, retainDuplicates, other);
+    }
+  }
+
+  private final Shape shape;
+  private Timeline timeline;
   private Runnable dropped;
   private int sequence;
 
-  BraidWindowStore(String name, long retention, long segmentInterval, long windowSize,
-      boolean retainDuplicates) {
-    super(name);
-    this.retention = retention;
-    this.segmentInterval = segmentInterval;
-    this.windowSize = windowSize;
-    this.retainDuplicates = retainDuplicates;
+  BraidWindowStore(Shape shape) {
+    super(shape.name());
+    this.shape = shape;
   }
 
   /** Its values begin with their timestamps, which Kafka Streams learns by this interface. */
   static final class Timestamped extends BraidWindowStore implements TimestampedBytesStore {
-    Timestamped(String name, long retention, long segmentInterval, long windowSize,
-        boolean retainDuplicates) {
-      super(name, retention, segmentInterval, windowSize, retainDuplicates);
+    Timestamped(Shape shape) {
+      super(shape);
     }
 
     @Override
@@ -55,9 +54,8 @@ class BraidWindowStore extends BraidStore implements WindowStore<Bytes, byte[]> 
 
   /** Its values begin with their headers, then their timestamps. */
   static final class WithHeaders extends BraidWindowStore implements HeadersBytesStore {
-    WithHeaders(String name, long retention, long segmentInterval, long windowSize,
-        boolean retainDuplicates) {
-      super(name, retention, segmentInterval, windowSize, retainDuplicates);
+    WithHeaders(Shape shape) {
+      super(shape);
     }
 
     @Override
@@ -68,29 +66,34 @@ class BraidWindowStore extends BraidStore implements WindowStore<Bytes, byte[]> 
 
   @Override
   String format() {
-    return "windows, segments of " + segmentInterval + " ms";
+    return "windows, segments of " + shape.segmentInterval() + " ms" + shape.order().words;
   }
 
   @Override
   void opened(StateStoreContext context) {
     dropped = Internals.droppedRecords(context);
-    segments = new Segments(space(), Space.DATA, segmentInterval, retention);
+    timeline = new Timeline(
+        space(), shape.order(), SUFFIX, shape.segmentInterval(), shape.retention());
     byte[] clock = space().clock();
     if (clock != null) {
       ByteBuffer stored = ByteBuffer.wrap(clock);
-      segments.setStreamTime(stored.getLong());
+      timeline.setStreamTime(stored.getLong());
       sequence = stored.getInt();
     }
   }
 
   @Override
   byte[] clock() {
-    return ByteBuffer.allocate(SUFFIX).putLong(segments.streamTime()).putInt(sequence).array();
+    return ByteBuffer.allocate(SUFFIX).putLong(timeline.streamTime()).putInt(sequence).array();
   }
 
   @Override
   void clockStored() {
-    segments.sweep();
+    timeline.sweep();
+  }
+
+  final Timeline timeline() {
+    return timeline;
   }
 
   private static byte[] suffix(long time, int number) {
@@ -108,21 +111,21 @@ class BraidWindowStore extends BraidStore implements WindowStore<Bytes, byte[]> 
 
   @Override
   void restore(ConsumerRecord<byte[], byte[]> record) {
-    segments.put(timeOf(record.key()), record.key(), record.value());
+    timeline.put(timeOf(record.key()), record.key(), record.value());
   }
 
   @Override
   public void put(Bytes key, byte[] value, long windowStartTimestamp) {
     Objects.requireNonNull(key, "key cannot be null");
     writing(() -> {
-      if (value == null && retainDuplicates) {
+      if (value == null && shape.retainDuplicates()) {
         return; // which of the duplicates?
       }
-      if (retainDuplicates) {
+      if (shape.retainDuplicates()) {
         sequence = (sequence + 1) & Integer.MAX_VALUE;
       }
       byte[] binary = binary(key, windowStartTimestamp, sequence);
-      if (!segments.put(windowStartTimestamp, binary, value)) {
+      if (!timeline.put(windowStartTimestamp, binary, value)) {
         dropped.run();
       }
     });
@@ -132,8 +135,8 @@ class BraidWindowStore extends BraidStore implements WindowStore<Bytes, byte[]> 
   public byte[] fetch(Bytes key, long time) {
     Objects.requireNonNull(key, "key cannot be null");
     checkOpen();
-    return time < segments.earliest() ? null
-        : space().get(segments.keyAt(time, binary(key, time, sequence)));
+    return time < timeline.earliest() ? null
+        : timeline.get(time, binary(key, time, sequence));
   }
 
   private Predicate<byte[]> wanted(Bytes from, Bytes to, long timeFrom, long timeTo) {
@@ -148,22 +151,21 @@ class BraidWindowStore extends BraidStore implements WindowStore<Bytes, byte[]> 
     };
   }
 
-  private Windowed<Bytes> windowOf(byte[] key) {
-    byte[] binary = segments.rest(key);
+  private Windowed<Bytes> windowOf(byte[] binary) {
     return new Windowed<>(Bytes.wrap(Arrays.copyOf(binary, binary.length - SUFFIX)),
-        Internals.timeWindow(timeOf(binary), windowSize));
+        Internals.timeWindow(timeOf(binary), shape.windowSize()));
   }
 
   private WindowStoreIterator<byte[]> fetch(
       Bytes key, long timeFrom, long timeTo, boolean forward) {
     Objects.requireNonNull(key, "key cannot be null");
     checkOpen();
-    long from = Math.max(Math.max(timeFrom, segments.earliest()), 0);
-    Cursor cursor = segments.scan(from, timeTo, binary(key, from, 0),
+    long from = Math.max(Math.max(timeFrom, timeline.earliest()), 0);
+    Cursor cursor = timeline.ofKeys(from, timeTo, binary(key, from, 0),
         binary(key, Math.max(timeTo, 0), Integer.MAX_VALUE), wanted(key, key, from, timeTo),
         forward);
     StoreIterator.Times iterator =
-        new StoreIterator.Times(name(), cursor, at -> timeOf(segments.rest(at)));
+        new StoreIterator.Times(name(), cursor, BraidWindowStore::timeOf);
     register(iterator.endsWhenClosed());
     return iterator;
   }
@@ -175,15 +177,26 @@ class BraidWindowStore extends BraidStore implements WindowStore<Bytes, byte[]> 
       warnInvalidRange();
       return StoreIterator.empty(name());
     }
-    long from = Math.max(timeFrom, segments.earliest());
+    long from = Math.max(timeFrom, timeline.earliest());
     byte[] last = keyTo == null ? null : Segments.lastWithSuffix(
         keyTo.get(), suffix(Math.max(timeTo, 0), Integer.MAX_VALUE));
-    Cursor cursor = segments.scan(from, timeTo, keyFrom == null ? null : keyFrom.get(), last,
-        wanted(keyFrom, keyTo, from, timeTo), forward);
+    return iterate(timeline.ofKeys(from, timeTo, keyFrom == null ? null : keyFrom.get(), last,
+        wanted(keyFrom, keyTo, from, timeTo), forward));
+  }
+
+  private KeyValueIterator<Windowed<Bytes>, byte[]> iterate(Cursor cursor) {
     StoreIterator<Windowed<Bytes>> iterator =
         new StoreIterator<>(name(), cursor, this::windowOf);
     register(iterator.endsWhenClosed());
     return iterator;
+  }
+
+  private KeyValueIterator<Windowed<Bytes>, byte[]> fetchAll(
+      long timeFrom, long timeTo, boolean forward) {
+    checkOpen();
+    long from = Math.max(timeFrom, timeline.earliestOfTimes());
+    return iterate(
+        timeline.ofTimes(from, timeTo, wanted(null, null, from, timeTo), forward));
   }
 
   @Override
@@ -210,12 +223,12 @@ class BraidWindowStore extends BraidStore implements WindowStore<Bytes, byte[]> 
 
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> fetchAll(long timeFrom, long timeTo) {
-    return fetch(null, null, timeFrom, timeTo, true);
+    return fetchAll(timeFrom, timeTo, true);
   }
 
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> backwardFetchAll(long timeFrom, long timeTo) {
-    return fetch(null, null, timeFrom, timeTo, false);
+    return fetchAll(timeFrom, timeTo, false);
   }
 
   @Override

@@ -3,12 +3,16 @@ package io.braid.kafka;
 import io.braid.BraidDB;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.Iterator;
+import java.util.Map;
 import java.util.Map.Entry;
 import java.util.NavigableSet;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
@@ -23,6 +27,7 @@ final class Segments {
   private final long interval;
   private final long retention;
   private final NavigableSet<Long> live = new ConcurrentSkipListSet<>();
+  private final Map<Long, Long> overSince = new HashMap<>();
   private volatile long streamTime = ConsumerRecord.NO_TIMESTAMP;
 
   Segments(Space space, byte kind, long interval, long retention) {
@@ -94,28 +99,39 @@ final class Segments {
     return streamTime - retention + 1;
   }
 
-  /** Deletes in the background the segments that are over as a whole. To follow a commit. */
-  void sweep() {
+  /**
+   * Deletes in the background the segments that are over as a whole, and were so many nanoseconds
+   * before at an earlier call. To follow a commit.
+   */
+  void sweep(long nanosLater) {
     long first = segmentOf(streamTime - retention);
+    long now = System.nanoTime();
     for (Long segment : live.headSet(first, false)) {
-      live.remove(segment);
-      space.sweep(key(segment, new byte[0]), key(segment + 1, new byte[0]));
+      if (now - overSince.computeIfAbsent(segment, key -> now) >= nanosLater) {
+        live.remove(segment);
+        overSince.remove(segment);
+        space.sweep(key(segment, new byte[0]), key(segment + 1, new byte[0]));
+      }
     }
   }
 
   /**
    * Entries of the segments from one time to another whose rest, behind the segment, is from `begin`
-   * (null: the first) to `last` (null: the last), both inclusive, and which `wanted` wants, in the
-   * order of segments, and in each in that of the rest.
+   * (null: the first) to before `end` (null: to the last), in the order of segments, and in each in
+   * that of the rest: what `pick` makes of them; null: it is left out.
    */
-  Cursor scan(long from, long to, byte[] begin, byte[] last, Predicate<byte[]> wanted,
-      boolean forward) {
+  Cursor scan(long from, long to, byte[] begin, byte[] end,
+      UnaryOperator<Entry<byte[], byte[]>> pick, boolean forward) {
+    return new SegmentCursor(between(from, to, forward), begin, end, pick, forward);
+  }
+
+  /** The segments that hold entries from one time to another. */
+  Iterator<Long> between(long from, long to, boolean forward) {
     if (to < 0 || to < from) {
-      return Space.emptyCursor();
+      return Collections.emptyIterator();
     }
     NavigableSet<Long> range = live.subSet(segmentOf(from), true, segmentOf(to), true);
-    Iterator<Long> segments = (forward ? range : range.descendingSet()).iterator();
-    return new SegmentCursor(segments, begin, last, wanted, forward);
+    return (forward ? range : range.descendingSet()).iterator();
   }
 
   /** Stores the value, null: deletes the key, of a time. False: that time is over. */
@@ -131,10 +147,14 @@ final class Segments {
     return true;
   }
 
-  private Cursor scanOne(long segment, byte[] begin, byte[] last, boolean forward) {
+  /** The first key behind another. */
+  static byte[] behind(byte[] key) {
+    return Arrays.copyOf(key, key.length + 1);
+  }
+
+  private Cursor scanOne(long segment, byte[] begin, byte[] end, boolean forward) {
     return space.scan(key(segment, begin == null ? new byte[0] : begin),
-        last == null ? key(segment + 1, new byte[0])
-            : key(segment, Arrays.copyOf(last, last.length + 1)), forward);
+        end == null ? key(segment + 1, new byte[0]) : key(segment, end), forward);
   }
 
   /**
@@ -144,7 +164,8 @@ final class Segments {
   Optional<Entry<byte[], byte[]>> firsts(long from, byte[] begin, byte[] last, boolean forward,
       Predicate<Entry<byte[], byte[]>> found) {
     for (long segment : live.tailSet(segmentOf(from), true)) {
-      try (Cursor cursor = scanOne(segment, begin, last, forward)) {
+      try (Cursor cursor = scanOne(
+          segment, begin, behind(last), forward)) {
         if (cursor.hasNext()) {
           Entry<byte[], byte[]> entry = cursor.next();
           if (found.test(entry)) {
@@ -159,17 +180,17 @@ final class Segments {
   private final class SegmentCursor extends LookaheadCursor {
     private final Iterator<Long> segments;
     private final byte[] begin;
-    private final byte[] last;
-    private final Predicate<byte[]> wanted;
+    private final byte[] end;
+    private final UnaryOperator<Entry<byte[], byte[]>> pick;
     private final boolean forward;
     private Cursor cursor = Space.emptyCursor();
 
-    SegmentCursor(Iterator<Long> segments, byte[] begin, byte[] last, Predicate<byte[]> wanted,
-        boolean forward) {
+    SegmentCursor(Iterator<Long> segments, byte[] begin, byte[] end,
+        UnaryOperator<Entry<byte[], byte[]>> pick, boolean forward) {
       this.segments = segments;
       this.begin = begin;
-      this.last = last;
-      this.wanted = wanted;
+      this.end = end;
+      this.pick = pick;
       this.forward = forward;
     }
 
@@ -177,13 +198,13 @@ final class Segments {
     protected Entry<byte[], byte[]> find() {
       while (true) {
         if (cursor.hasNext()) {
-          Entry<byte[], byte[]> entry = cursor.next();
-          if (wanted.test(rest(entry.getKey()))) {
-            return entry;
+          Entry<byte[], byte[]> picked = pick.apply(cursor.next());
+          if (picked != null) {
+            return picked;
           }
         } else if (segments.hasNext()) {
           cursor.close();
-          cursor = scanOne(segments.next(), begin, last, forward);
+          cursor = scanOne(segments.next(), begin, end, forward);
         } else {
           return null;
         }

@@ -4,6 +4,7 @@ import io.braid.BraidDB;
 import io.braid.BraidFactory;
 import io.braid.BraidScan;
 import io.braid.BraidWriteBatch;
+import io.braid.RangeSweeper;
 import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -15,6 +16,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -24,13 +26,15 @@ import java.util.Map.Entry;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.streams.errors.ProcessorStateException;
 import org.iq80.leveldb.DBException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The pool of a KafkaStreams instance, opened by its first store and closed with its last. Each
  * store has a namespace: eight random bytes that its keys begin with. A pool knows its namespaces by
  * the places of their markers, files in the folders of the tasks that hold the same eight bytes.
  * Kafka Streams wipes a store by deleting its task's folder: a namespace whose marker is gone, or
- * holds something else, is deleted by the sweeper, and a store that finds no marker begins a new
+ * holds something else, is deleted in the background, and a store that finds no marker begins a new
  * one. A number is on the list of what to delete, durably, before it is out of the list of names.
  *
  * <p>Keys of the pool itself begin with eight zero bytes: "a", the application's id; "v", the
@@ -38,7 +42,9 @@ import org.iq80.leveldb.DBException;
  * is to be deleted. Any thread.
  */
 final class SharedPool {
+  private static final Logger LOG = LoggerFactory.getLogger(SharedPool.class);
   private static final int VERSION = 1;
+  private static final Duration LOOK = Duration.ofMinutes(10); // for tasks that are gone
   private static final byte[] APPLICATION = own('a', new byte[0]);
   private static final byte[] LAYOUT = own('v', new byte[0]);
   private static final Map<Path, SharedPool> OPEN = new HashMap<>();
@@ -47,7 +53,7 @@ final class SharedPool {
   private final Path path;
   private final File root;
   private final BraidDB db;
-  private final Sweeper sweeper;
+  private final RangeSweeper sweeper;
   private final PoolMetrics metrics;
   private final Map<String, Integer> used = new HashMap<>(); // places, and how many have them open
   private int stores;
@@ -57,6 +63,7 @@ final class SharedPool {
     this.root = config.root;
     Files.createDirectories(path.toAbsolutePath().getParent());
     db = BraidFactory.factory.open(path.toFile(), config.options());
+    List<Entry<byte[], byte[]>> removals;
     boolean done = false; // also when what fails is an Error: nothing else would close it
     try {
       check(config.application);
@@ -64,10 +71,7 @@ final class SharedPool {
         db.publishStatistics(true);
       }
       findOrphans();
-      sweeper = new Sweeper(this, db);
-      for (Entry<byte[], byte[]> removal : list('r')) {
-        sweeper.removeNamespace(removal.getKey());
-      }
+      removals = list('r');
       metrics = new PoolMetrics(db, path.toString(), registry);
       done = true;
     } finally {
@@ -75,7 +79,15 @@ final class SharedPool {
         db.close();
       }
     }
-    sweeper.start();
+    sweeper = new RangeSweeper(db, "braid-sweeper", e -> LOG.warn("what is obsolete in the pool {}"
+        + " could not be deleted: {}; the next open of the pool tries again", path, e.getMessage()));
+    removals.forEach(removal -> removeNamespace(removal.getKey()));
+    sweeper.every(LOOK, () -> findOrphans().forEach(this::removeNamespace));
+  }
+
+  private void removeNamespace(byte[] namespace) {
+    sweeper.delete(namespace, BraidDB.prefixUpperBound(namespace), RangeSweeper::afterEntries,
+        () -> db.delete(removalKey(namespace)));
   }
 
   private static byte[] own(char kind, byte[] rest) {
@@ -132,7 +144,7 @@ final class SharedPool {
       }
       OPEN.remove(path);
       metrics.close();
-      sweeper.stop();
+      sweeper.close();
       db.close();
     }
   }
@@ -272,7 +284,7 @@ final class SharedPool {
       db.write(batch);
     }
     if (old != null) {
-      sweeper.removeNamespace(old);
+      removeNamespace(old);
     }
     return made;
   }
@@ -285,7 +297,7 @@ final class SharedPool {
     return db;
   }
 
-  Sweeper sweeper() {
+  RangeSweeper sweeper() {
     return sweeper;
   }
 

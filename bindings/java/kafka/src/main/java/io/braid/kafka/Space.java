@@ -41,6 +41,7 @@ final class Space {
 
   static final byte DATA = 1;
   static final byte HISTORY = 2;
+  static final byte INDEX = 3;
 
   /** In the buffer: there is no such key any more. */
   static final byte[] DELETED = new byte[0];
@@ -436,7 +437,7 @@ final class Space {
 
   /** Deletes a range that no read asks for any more, in the background. */
   void sweep(byte[] begin, byte[] end) {
-    pool.sweeper().removeRange(begin, end);
+    pool.sweeper().delete(begin, end);
   }
 
   /** Bytes of keys and values that wait for the commit. */

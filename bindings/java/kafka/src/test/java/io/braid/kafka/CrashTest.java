@@ -3,11 +3,9 @@ package io.braid.kafka;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.BufferedReader;
+import io.braid.testing.Child;
 import java.io.File;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -25,7 +23,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * keys the round's number, so that one look shows which commits the store has: with exactly-once all
  * keys are of one round, that of the offset; with at-least-once none is older than the offset's.
  */
-class CrashTest extends Folders {
+class CrashTest extends StoreCase {
   private static final TopicPartition CHANGELOG = new TopicPartition("changelog", 0);
   private static final int KEYS = 40;
 
@@ -66,25 +64,19 @@ class CrashTest extends Folders {
   /** Kills the process at some moment; returns the last round that it said it had committed. */
   private static long writeAndKill(File states, boolean exactlyOnce, Random random)
       throws IOException, InterruptedException {
-    Process process = new ProcessBuilder(
-        new File(System.getProperty("java.home"), "bin/java").getPath(), "-cp",
-        System.getProperty("java.class.path"), Writer.class.getName(), states.getPath(),
-        Boolean.toString(exactlyOnce)).redirectError(ProcessBuilder.Redirect.DISCARD).start();
     long last = -1;
-    try (BufferedReader lines = new BufferedReader(
-        new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+    try (Child writer = new Child("the writer", new File(states, "writer.log").toPath(), List.of(),
+        Writer.class.getName(), states.getPath(), Boolean.toString(exactlyOnce))) {
       int until = 1 + random.nextInt(200);
       for (int i = 0; i < until; ++i) {
-        String line = lines.readLine();
-        assertTrue(line != null, "the writer has ended");
-        last = Long.parseLong(line);
+        last = Long.parseLong(writer.await("", 60));
       }
-      process.toHandle().destroyForcibly(); // which leaves its output to be read
-      for (String line; (line = lines.readLine()) != null && line.matches("[0-9]+");) {
-        last = Math.max(last, Long.parseLong(line));
+      writer.kill();
+      for (String line : writer.rest()) {
+        if (line.matches("[0-9]+")) {
+          last = Math.max(last, Long.parseLong(line));
+        }
       }
-    } finally {
-      process.destroyForcibly().waitFor();
     }
     return last;
   }
@@ -92,11 +84,11 @@ class CrashTest extends Folders {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void whatWasCommittedIsThere(boolean exactlyOnce) throws Exception {
-    long number = System.nanoTime();
+    long number = seed();
     Random random = new Random(number);
     String seed = "seed " + number;
     File states = folder();
-    int kills = "night".equals(System.getenv("BRAID_TEST_SIZE")) ? 100 : 3;
+    int kills = isNight() ? 100 : 3;
     for (int i = 0; i < kills; ++i) {
       long said = writeAndKill(states, exactlyOnce, random);
       BraidKeyValueStore store = open(states, exactlyOnce);

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Key-value stores: what they give, and what of it is there after a commit, a close, a crash. */
-class KeyValueStoreTest extends Folders {
+class KeyValueStoreTest extends StoreCase {
   private static final TopicPartition CHANGELOG = new TopicPartition("changelog", 0);
   private static final TaskId TASK = new TaskId(0, 0);
 
@@ -69,7 +69,7 @@ class KeyValueStoreTest extends Folders {
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   void itGivesWhatAMapGives(boolean exactlyOnce) throws IOException {
-    long number = System.nanoTime();
+    long number = seed();
     Random random = new Random(number);
     String seed = "seed " + number;
     File states = folder();

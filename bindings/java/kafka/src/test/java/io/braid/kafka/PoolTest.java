@@ -21,7 +21,7 @@ import org.iq80.leveldb.Options;
 import org.junit.jupiter.api.Test;
 
 /** One pool for many stores: who shares it, who may not, and what becomes of wiped stores. */
-class PoolTest extends Folders {
+class PoolTest extends StoreCase {
   private static final TopicPartition CHANGELOG = new TopicPartition("changelog", 0);
 
   private static BraidKeyValueStore open(TestContext context, String name) {

@@ -2,7 +2,9 @@ package io.braid.kafka;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import java.io.File;
 import java.io.IOException;
@@ -12,9 +14,11 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KeyValue;
+import org.apache.kafka.streams.errors.ProcessorStateException;
 import org.apache.kafka.streams.kstream.Windowed;
 import org.apache.kafka.streams.kstream.internals.SessionWindow;
 import org.apache.kafka.streams.processor.TaskId;
@@ -22,10 +26,12 @@ import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.WindowStoreIterator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Window and session stores against maps, over commits and reopens, with keys that begin alike. */
-class WindowStoreTest extends Folders {
+class WindowStoreTest extends StoreCase {
   private static final TopicPartition CHANGELOG = new TopicPartition("changelog", 0);
   private static final long RETENTION = 5_000;
   private static final long SEGMENT = 1_000;
@@ -40,16 +46,26 @@ class WindowStoreTest extends Folders {
     return new TestContext(states, new TaskId(0, 0), exactlyOnce);
   }
 
-  private static BraidWindowStore openWindows(File states, boolean exactlyOnce, boolean duplicates) {
-    BraidWindowStore store = new BraidWindowStore("windows", RETENTION, SEGMENT, 10, duplicates);
+  private static BraidWindowStore openWindows(
+      File states, boolean exactlyOnce, boolean duplicates, Timeline.Order order) {
+    BraidWindowStore store = new BraidWindowStore(
+        new BraidWindowStore.Shape("windows", RETENTION, SEGMENT, 10, duplicates, order));
     store.init(context(states, exactlyOnce), store);
     return store;
   }
 
-  private static BraidSessionStore openSessions(File states, boolean exactlyOnce) {
-    BraidSessionStore store = new BraidSessionStore("sessions", RETENTION, SEGMENT);
+  private static BraidSessionStore openSessions(
+      File states, boolean exactlyOnce, Timeline.Order order) {
+    BraidSessionStore store = new BraidSessionStore(
+        new BraidSessionStore.Shape("sessions", RETENTION, SEGMENT, order));
     store.init(context(states, exactlyOnce), store);
     return store;
+  }
+
+  /** Each guarantee with each order of keys. */
+  static List<Arguments> modes() {
+    return Stream.of(Timeline.Order.values()).flatMap(order ->
+        Stream.of(arguments(false, order), arguments(true, order))).toList();
   }
 
   private record Entry(String key, long start, long end, String value) {
@@ -91,6 +107,10 @@ class WindowStoreTest extends Folders {
         .filter(entry -> entry.end() >= earliest && wanted.test(entry)).toList();
   }
 
+  private static List<Entry> of(List<Entry> list, long earliest) {
+    return list.stream().filter(entry -> entry.end() >= earliest).toList();
+  }
+
   private static <T> List<T> backward(List<T> list) {
     List<T> other = new ArrayList<>(list);
     java.util.Collections.reverse(other);
@@ -98,14 +118,14 @@ class WindowStoreTest extends Folders {
   }
 
   @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void windowsAreWhatAMapSays(boolean exactlyOnce) throws IOException {
-    long number = System.nanoTime();
+  @MethodSource("modes")
+  void windowsAreWhatAMapSays(boolean exactlyOnce, Timeline.Order order) throws IOException {
+    long number = seed();
     Random random = new Random(number);
     String seed = "seed " + number;
     File states = folder();
     TreeMap<String, Entry> model = new TreeMap<>();
-    BraidWindowStore store = openWindows(states, exactlyOnce, false);
+    BraidWindowStore store = openWindows(states, exactlyOnce, false, order);
     long now = 0;
     long highest = -1;
     for (int i = 0; i < 4000; ++i) {
@@ -118,7 +138,7 @@ class WindowStoreTest extends Folders {
           store.commit(Map.of(CHANGELOG, (long) i));
           if (random.nextInt(4) == 0) {
             store.close();
-            store = openWindows(states, exactlyOnce, false);
+            store = openWindows(states, exactlyOnce, false, order);
           }
           break;
         case 1, 2:
@@ -139,10 +159,13 @@ class WindowStoreTest extends Folders {
             assertEquals(backward(range), windows(store.backwardFetch(
                 begin == null ? null : key(begin), key(to), from, time)), seed);
           }
-          assertEquals(sorted(of(model, earliest + 10, at)),
-              sorted(windows(store.fetchAll(from, time))), seed);
-          assertEquals(sorted(of(model, earliest + 10, e -> true)), sorted(windows(store.all())),
-              seed);
+          List<Entry> between = windows(store.fetchAll(from, time));
+          assertEquals(backward(between), windows(store.backwardFetchAll(from, time)), seed);
+          between = of(between, earliest + 10); // one to be emitted may be older
+          assertEquals(sorted(of(model, earliest + 10, at)), sorted(between), seed);
+          assertEquals(between, windows(store.all()).stream().filter(at).toList(), seed);
+          List<Entry> all = windows(store.all());
+          assertEquals(sorted(of(model, earliest + 10, e -> true)), sorted(all), seed);
           assertEquals(backward(windows(store.all())), windows(store.backwardAll()), seed);
           break;
         default:
@@ -163,14 +186,14 @@ class WindowStoreTest extends Folders {
   }
 
   @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void sessionsAreWhatAMapSays(boolean exactlyOnce) throws IOException {
-    long number = System.nanoTime();
+  @MethodSource("modes")
+  void sessionsAreWhatAMapSays(boolean exactlyOnce, Timeline.Order order) throws IOException {
+    long number = seed();
     Random random = new Random(number);
     String seed = "seed " + number;
     File states = folder();
     TreeMap<String, Entry> model = new TreeMap<>();
-    BraidSessionStore store = openSessions(states, exactlyOnce);
+    BraidSessionStore store = openSessions(states, exactlyOnce, order);
     long now = 0;
     long highest = -1;
     for (int i = 0; i < 4000; ++i) {
@@ -184,7 +207,7 @@ class WindowStoreTest extends Folders {
           store.commit(Map.of(CHANGELOG, (long) i));
           if (random.nextInt(4) == 0) {
             store.close();
-            store = openSessions(states, exactlyOnce);
+            store = openSessions(states, exactlyOnce, order);
           }
           break;
         case 1, 2:
@@ -198,8 +221,11 @@ class WindowStoreTest extends Folders {
           List<Entry> range = windows(store.findSessions(null, key(key), ends, start));
           assertEquals(sorted(of(model, earliest, at.and(e -> e.key().compareTo(key) <= 0))),
               sorted(range), seed);
+          List<Entry> ended = of(windows(store.findSessions(ends, end)), earliest);
           assertEquals(sorted(of(model, earliest, e -> e.end() >= ends && e.end() <= end)),
-              sorted(windows(store.findSessions(ends, end))), seed);
+              sorted(ended), seed);
+          assertEquals(ended, windows(store.fetch((Bytes) null, (Bytes) null)).stream()
+              .filter(e -> e.end() >= ends && e.end() <= end).toList(), seed);
           assertEquals(sorted(of(model, earliest, e -> e.key().equals(key))),
               sorted(windows(store.fetch(key(key)))), seed);
           assertEquals(sorted(of(model, earliest, e -> true)),
@@ -226,16 +252,17 @@ class WindowStoreTest extends Folders {
     store.close();
   }
 
-  @Test
-  void duplicatesAreKept() throws IOException {
+  @ParameterizedTest
+  @EnumSource(Timeline.Order.class)
+  void duplicatesAreKept(Timeline.Order order) throws IOException {
     File states = folder();
-    BraidWindowStore store = openWindows(states, true, true);
+    BraidWindowStore store = openWindows(states, true, true, order);
     store.put(key("a"), bytes("1"), 100);
     store.put(key("a"), bytes("2"), 100);
     store.put(key("a"), null, 100);
     store.commit(Map.of(CHANGELOG, 1L));
     store.close();
-    store = openWindows(states, true, true);
+    store = openWindows(states, true, true, order);
     store.put(key("a"), bytes("3"), 100); // takes the place of none
     List<String> values = new ArrayList<>();
     try (WindowStoreIterator<byte[]> iterator = store.fetch(key("a"), 0, 200)) {
@@ -246,28 +273,69 @@ class WindowStoreTest extends Folders {
   }
 
   @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void whatIsOverStaysOverAndItsEntriesGo(boolean exactlyOnce) throws Exception {
+  @MethodSource("modes")
+  void whatIsOverStaysOverAndItsEntriesGo(boolean exactlyOnce, Timeline.Order order) throws Exception {
     File states = folder();
-    BraidWindowStore store = openWindows(states, exactlyOnce, false);
+    BraidWindowStore store = openWindows(states, exactlyOnce, false, order);
     for (long time = 0; time < 3000; time += 10) {
       store.put(key("a"), bytes("old"), time);
     }
     store.put(key("a"), bytes("new"), 20_000);
     store.commit(Map.of(CHANGELOG, 1L));
     store.close();
-    store = openWindows(states, exactlyOnce, false);
+    store = openWindows(states, exactlyOnce, false, order);
     assertNull(store.fetch(key("a"), 10));
     store.put(key("a"), bytes("too late"), 10);
     assertNull(store.fetch(key("a"), 10));
     assertEquals(1, windows(store.all()).size());
     store.commit(Map.of(CHANGELOG, 2L)); // sweeps
-    long end = System.nanoTime() + 20_000_000_000L;
-    while (store.space().count(Space.DATA) > 1 && System.nanoTime() < end) {
-      Thread.sleep(10);
+    if (order == Timeline.Order.BY_TIME_TOO) {
+      assertEquals(301, windows(store.fetchAll(0, 30_000)).size()); // may still be emitted
+      assertEquals(301, store.space().count(Space.DATA));
+      store.timeline().sweep(0);
+      assertEquals(1, windows(store.fetchAll(0, 30_000)).size());
     }
-    assertEquals(1, store.space().count(Space.DATA));
+    long end = System.nanoTime() + 20_000_000_000L;
+    for (byte kind : new byte[] {Space.DATA, Space.INDEX}) {
+      int left = kind == Space.DATA || order == Timeline.Order.BY_TIME_TOO ? 1 : 0;
+      while (store.space().count(kind) > left && System.nanoTime() < end) {
+        Thread.sleep(10);
+      }
+      assertEquals(left, store.space().count(kind));
+    }
     store.close();
+  }
+
+  /** More entries of a part of a segment than are sorted in memory. */
+  @Test
+  void manyEntriesOfAFewTimesAreInOrder() throws IOException {
+    BraidWindowStore store = openWindows(folder(), true, false, Timeline.Order.BY_TIME_TOO);
+    int keys = Timeline.MOST_SORTED / 2 + 100;
+    for (int i = 0; i < keys; ++i) {
+      for (long time : new long[] {1, 2, 3}) {
+        store.put(key("key" + i), bytes("v"), time);
+      }
+    }
+    for (long last : new long[] {1, 2, 3}) { // sorted, and twice not
+      List<Entry> found = windows(store.fetchAll(0, last));
+      assertEquals(keys * last, found.size());
+      assertEquals(
+          found, windows(store.all()).stream().filter(e -> e.start() <= last).toList());
+    }
+    store.close();
+  }
+
+  /** A store that has written in one order refuses another, and says what to do. */
+  @Test
+  void anotherOrderIsRefused() throws IOException {
+    File states = folder();
+    BraidWindowStore store = openWindows(states, true, false, Timeline.Order.BY_KEY);
+    store.put(key("a"), bytes("1"), 100);
+    store.commit(Map.of(CHANGELOG, 1L));
+    store.close();
+    String message = assertThrows(ProcessorStateException.class,
+        () -> openWindows(states, true, false, Timeline.Order.BY_TIME_TOO)).getMessage();
+    assertTrue(message.contains("by time") && message.contains("remove the folder"), message);
   }
 
   @Test

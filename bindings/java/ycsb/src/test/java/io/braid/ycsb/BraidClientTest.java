@@ -4,14 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.braid.testing.Folders;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -19,8 +18,6 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.Vector;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import site.ycsb.ByteIterator;
@@ -29,25 +26,12 @@ import site.ycsb.Status;
 import site.ycsb.StringByteIterator;
 
 /** The client's calls, and YCSB itself with its own check of what it reads. */
-class BraidClientTest {
+class BraidClientTest extends Folders {
   private Path folder;
 
   @BeforeEach
   void makeFolder() throws IOException {
-    Path memory = Path.of("/dev/shm");
-    String named = System.getenv("BRAID_TMP");
-    Path base = named != null ? Path.of(named)
-        : Files.isWritable(memory) ? memory : Path.of(System.getProperty("java.io.tmpdir"));
-    folder = Files.createTempDirectory(base, "braid-ycsb-");
-  }
-
-  @AfterEach
-  void removeFolder() throws IOException {
-    try (Stream<Path> all = Files.walk(folder)) {
-      for (Path path : (Iterable<Path>) all.sorted(Comparator.reverseOrder())::iterator) {
-        Files.delete(path);
-      }
-    }
+    folder = folder().toPath();
   }
 
   private BraidClient client() throws DBException {
