@@ -1,5 +1,6 @@
 package io.braid.examples.kafka;
 
+import io.braid.testing.Child;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.OutputStream;

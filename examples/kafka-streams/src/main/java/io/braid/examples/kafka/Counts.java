@@ -1,5 +1,6 @@
 package io.braid.examples.kafka;
 
+import io.braid.testing.Child;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashMap;

@@ -1,5 +1,6 @@
 package io.braid.examples.kafka;
 
+import io.braid.testing.Child;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -143,7 +144,7 @@ final class Demo {
         application = application(folder, cluster, store);
         long restored = Long.parseLong(application.await(WordCount.RUNNING, START_SECONDS));
         say(String.format(Locale.ROOT, "it runs after %.1f s, process %d: restored %d records of"
-            + " the %d in its changelog", seconds(application.begin), application.id(), restored,
+            + " the %d in its changelog", seconds(application.begin()), application.id(), restored,
             records));
         counts.awaitAll(application, COUNT_SECONDS);
         say("after: " + counts.written() + " words counted, " + counts.different() + " different: "
@@ -172,7 +173,7 @@ final class Demo {
         long records = cluster.changelogRecords();
         application = application(own, cluster, which);
         long restored = Long.parseLong(application.await(WordCount.RUNNING, COUNT_SECONDS));
-        Restart result = new Restart(which, records, restored, seconds(application.begin));
+        Restart result = new Restart(which, records, restored, seconds(application.begin()));
         counts.writeRandom(1000);
         counts.awaitAll(application, COUNT_SECONDS);
         say(which + ": runs again, and every count is right");
@@ -239,7 +240,7 @@ final class Demo {
     int code = 1;
     try {
       code = demo.work();
-    } catch (Failure e) {
+    } catch (Failure | Child.Failed e) {
       System.err.println("kafka-demo: " + e.getMessage());
     }
     System.exit(code);

@@ -1,5 +1,6 @@
 package io.braid.examples.kafka;
 
+import io.braid.testing.Child;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -149,7 +150,7 @@ final class Smoke {
       passed = result.passed();
       kills = smoke.kills;
       why = passed ? "" : ": " + result.result();
-    } catch (Failure e) {
+    } catch (Failure | Child.Failed e) {
       why = ": " + e.getMessage();
     } finally {
       System.setOut(output);
