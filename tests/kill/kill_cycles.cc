@@ -286,6 +286,7 @@ void KillCycles::CheckPool() {
     EXPECT_TRUE(SamePairs(ScanForward(db.get()), model)) << "after Compact";
   }
   if (!no_repair_had_a_tier) return;
+  tier_entries_ += db->GetStatistics().tier_entries;
   db.reset();
   Repair(options, &repaired);
   EXPECT_TRUE(repaired == model) << "a repair of what was closed";
