@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "base/no_throw.h"
-#include "base/thread_random.h"
 #include "index/version_links.h"
 #include "memtable/entry_writes.h"
 
@@ -111,31 +110,12 @@ Status DramMemTable::Write(uint32_t shard, log::PendingEntry* pending, const Con
 Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::PendingEntry> entries,
                                 pool::AllocationClass allocation, bool* is_torn) {
   const size_t count = entries.size();
-  BRAID_DCHECK(count > 0 && !is_frozen() && !*is_torn);
-  {
-    const base::Stalls::Watch watch(store_.stalls, StallReason::kRoom);
-    Status s = log_.Reserve(shard, entries.data(), count, base::ThreadRandom(), allocation);
-    if (!s.ok()) return s;
-  }
+  BRAID_DCHECK(!is_frozen() && !*is_torn);
   // Nobody else draws numbers, so these can be used before they are published.
   const uint64_t base_sequence = store_.sequence->load();
-  if (base_sequence + count > format::kMaxSequence) {
-    log_.Rollback(shard, entries.data(), count);
-    return NumbersUsedUp();
-  }
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < count; ++i) {
-    log::PendingEntry& pending = entries[i];
-    log_.WritePayload(&pending);
-    const bool first = i == 0;
-    const bool more = i + 1 < count;
-    const uint8_t flags =
-        static_cast<uint8_t>((first ? format::kFirstOfUnit : 0) | (more ? format::kMoreOfUnit : 0));
-    log_.Publish(pending, base_sequence + 1 + i, flags, 0);
-    bytes += EntryBytes(pending);
-  }
-  pool_.ops().Fence(media::Site::kBatchFence);
-  if (pool_.failed()) return pool_.FaultStatus();
+  const Result<uint64_t> bytes =
+      WriteBatchEntries(&pool_, &log_, store_.stalls, shard, entries, base_sequence, allocation);
+  if (!bytes.ok()) return bytes.status();
   Status inserted = base::CatchToStatus([&] {
     InsertBatch(entries);
     return Status::OK();
@@ -150,7 +130,7 @@ Status DramMemTable::WriteBatch(uint32_t shard, std::span<log::PendingEntry> ent
   BRAID_DCHECK(!is_frozen());
   store_.sequence->store(base_sequence + count);
   log_.Commit(shard);
-  Account(bytes, count);
+  Account(*bytes, count);
   return Status::OK();
 }
 

@@ -37,6 +37,36 @@ void WriteEntryPayload(log::IndexUnifiedLog* log, base::Stalls* stalls,
   log->WritePayload(pending);
 }
 
+Result<uint64_t> WriteBatchEntries(pool::PmemPool* pool, log::IndexUnifiedLog* log,
+                                   base::Stalls* stalls, uint32_t shard,
+                                   std::span<log::PendingEntry> entries, uint64_t base_sequence,
+                                   pool::AllocationClass allocation) {
+  const size_t count = entries.size();
+  BRAID_DCHECK(count > 0);
+  {
+    const base::Stalls::Watch watch(stalls, StallReason::kRoom);
+    Status s = log->Reserve(shard, entries.data(), count, base::ThreadRandom(), allocation);
+    if (!s.ok()) return s;
+  }
+  if (base_sequence + count > format::kMaxSequence) {
+    log->Rollback(shard, entries.data(), count);
+    return NumbersUsedUp();
+  }
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < count; ++i) {
+    log->WritePayload(&entries[i]);
+    const bool first = i == 0;
+    const bool more = i + 1 < count;
+    const uint8_t flags =
+        static_cast<uint8_t>((first ? format::kFirstOfUnit : 0) | (more ? format::kMoreOfUnit : 0));
+    log->Publish(entries[i], base_sequence + 1 + i, flags, 0);
+    bytes += EntryBytes(entries[i]);
+  }
+  pool->ops().Fence(media::Site::kBatchFence);
+  if (pool->failed()) return pool->FaultStatus();
+  return bytes;
+}
+
 Status NumbersUsedUp() noexcept {
   return base::CatchToStatus([] {
     return Status::IOError(

@@ -1,10 +1,11 @@
 // Purpose: what memtables of all kinds do with an entry before it has a number: find room for it,
 // and write its key and value.
 // Thread safety: as log/index_unified_log.h.
-// Persistence: log/index_unified_log.h; nothing is committed here.
+// Persistence: log/index_unified_log.h; nothing is committed here, durable or not.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/stalls.h"
 #include "braid/status.h"
@@ -20,6 +21,15 @@ Status ReserveEntry(log::IndexUnifiedLog* log, base::Stalls* stalls, uint32_t sh
 
 /// Key and value of an entry that has room.
 void WriteEntryPayload(log::IndexUnifiedLog* log, base::Stalls* stalls, log::PendingEntry* pending);
+
+/// Entries of a batch, numbered from `base_sequence` + 1 on and durable on return; nobody sees them
+/// before these numbers are published, and their room is not committed. Returns the bytes they take
+/// in chunks. Errors: those of ReserveEntry, IOError when the numbers are used up: nothing is held
+/// then; the pool's fault, when it has failed: what was taken stays as it is. Cost: a fence.
+Result<uint64_t> WriteBatchEntries(pool::PmemPool* pool, log::IndexUnifiedLog* log,
+                                   base::Stalls* stalls, uint32_t shard,
+                                   std::span<log::PendingEntry> entries, uint64_t base_sequence,
+                                   pool::AllocationClass allocation);
 
 /// Of a pool that has used all 2^56 sequence numbers.
 Status NumbersUsedUp() noexcept;

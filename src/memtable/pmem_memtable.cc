@@ -8,7 +8,6 @@
 
 #include "base/check.h"
 #include "base/no_throw.h"
-#include "base/thread_random.h"
 #include "memtable/entry_writes.h"
 
 namespace braid::memtable {
@@ -190,28 +189,12 @@ void PmemMemTable::Link(const log::PendingEntry& pending, const Place& place) {
 Status PmemMemTable::WriteBatch(uint32_t shard, std::span<log::PendingEntry> entries,
                                 pool::AllocationClass allocation, bool* is_torn) {
   const size_t count = entries.size();
-  BRAID_DCHECK(count > 0 && !is_frozen() && !*is_torn);
-  {
-    const base::Stalls::Watch watch(store_.stalls, StallReason::kRoom);
-    Status s = log_.Reserve(shard, entries.data(), count, base::ThreadRandom(), allocation);
-    if (!s.ok()) return s;
-  }
+  BRAID_DCHECK(!is_frozen() && !*is_torn);
   // Nobody else draws numbers, so these can be used before they are published.
   const uint64_t base_sequence = store_.sequence->load();
-  if (base_sequence + count > format::kMaxSequence) {
-    log_.Rollback(shard, entries.data(), count);
-    return NumbersUsedUp();
-  }
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < count; ++i) {
-    log_.WritePayload(&entries[i]);
-    const uint8_t flags = static_cast<uint8_t>((i == 0 ? format::kFirstOfUnit : 0) |
-                                               (i + 1 < count ? format::kMoreOfUnit : 0));
-    log_.Publish(entries[i], base_sequence + 1 + i, flags, 0);
-    bytes += EntryBytes(entries[i]);
-  }
-  pool_.ops().Fence(media::Site::kBatchFence);
-  if (pool_.failed()) return pool_.FaultStatus();
+  const Result<uint64_t> bytes =
+      WriteBatchEntries(&pool_, &log_, store_.stalls, shard, entries, base_sequence, allocation);
+  if (!bytes.ok()) return bytes.status();
   Status linked = base::CatchToStatus([&] {
     const base::MutexLock lock(mutex_);
     max_sequence_ = base_sequence + count;
@@ -225,7 +208,7 @@ Status PmemMemTable::WriteBatch(uint32_t shard, std::span<log::PendingEntry> ent
   // Release pairs with ReadView::Sees: a reader that sees the number sees all entries.
   store_.sequence->store(base_sequence + count);
   log_.Commit(shard);
-  Account(bytes, count);
+  Account(*bytes, count);
   return Status::OK();
 }
 
