@@ -139,6 +139,26 @@ class ConcurrencyTest : public ::testing::TestWithParam<bool> {
   FirstFailure failure_;
 };
 
+/// A database of each of some designs, for threads that do one thing each.
+class DesignStressTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    options_ = TinyOptions();
+    options_.design = GetParam();
+    Choose(&options_);
+    db_ = OpenOrFail(options_, folder_.Sub("pool"));
+    ASSERT_NE(db_, nullptr);
+  }
+  /// What else than tiny a test wants.
+  virtual void Choose(Options* options) const = 0;
+
+  TempFolder folder_;
+  Options options_;
+  std::unique_ptr<DB> db_;
+  FirstFailure failure_;
+  std::atomic<bool> running_{true};
+};
+
 inline std::string BackgroundName(const ::testing::TestParamInfo<bool>& background) {
   return background.param ? "Background" : "Inline";
 }

@@ -14,19 +14,17 @@ std::string ValueOf(uint64_t round) {
   return std::string(kValueBytes, static_cast<char>('a' + round % 26));
 }
 
-class GiveBackStressTest : public ::testing::TestWithParam<const char*> {
+class GiveBackStressTest : public DesignStressTest {
  protected:
   void SetUp() override {
-    options_ = TinyOptions();
-    options_.design = GetParam();
-    options_.compaction.l0_trigger = 1;
-    db_ = OpenOrFail(options_, folder_.Sub("pool"));
-    ASSERT_NE(db_, nullptr);
+    DesignStressTest::SetUp();
+    ASSERT_FALSE(HasFatalFailure());
     const Result<PoolInfo> info = DB::Inspect(folder_.Sub("pool"));
     ASSERT_TRUE(info.ok()) << info.status().ToString();
     has_snapshots_ = db_->GetCapabilities().snapshots;
     if (!info->why_no_holes.empty()) GTEST_SKIP() << info->why_no_holes;
   }
+  void Choose(Options* options) const override { options->compaction.l0_trigger = 1; }
 
   /// Fills, empties and compacts, so that the pool is large and small in turns.
   void Breathe() {
@@ -64,12 +62,7 @@ class GiveBackStressTest : public ::testing::TestWithParam<const char*> {
     }
   }
 
-  TempFolder folder_;
-  Options options_;
-  std::unique_ptr<DB> db_;
   bool has_snapshots_ = false;
-  FirstFailure failure_;
-  std::atomic<bool> running_{true};
 };
 INSTANTIATE_TEST_SUITE_P(Designs, GiveBackStressTest,
                          ::testing::Values("braid", "listdb", "zipperdb", "nvskiplist"));

@@ -15,15 +15,9 @@ constexpr uint64_t kLoadRounds = kThreadSanitizer ? 20 : 60;
 std::string LoadedKey(uint64_t n) { return "load" + NumberedKey(n); }
 std::string SharedKey(uint64_t n) { return "shared" + NumberedKey(n); }
 
-class IngestStressTest : public ::testing::TestWithParam<const char*> {
+class IngestStressTest : public DesignStressTest {
  protected:
-  void SetUp() override {
-    options_ = TinyOptions();
-    options_.design = GetParam();
-    options_.log.shards = 4;
-    db_ = OpenOrFail(options_, folder_.Sub("pool"));
-    ASSERT_NE(db_, nullptr);
-  }
+  void Choose(Options* options) const override { options->log.shards = 4; }
 
   /// Rounds of loads; the value of each key is the round.
   void Load(uint64_t rounds, bool sorted) {
@@ -162,10 +156,6 @@ class IngestStressTest : public ::testing::TestWithParam<const char*> {
     BRAID_EXPECT_OK(db_->Close());
   }
 
-  TempFolder folder_;
-  Options options_;
-  std::unique_ptr<DB> db_;
-  FirstFailure failure_;
   std::atomic<bool> loads_{true};
   std::atomic<uint64_t> begun_{0};
   std::atomic<uint64_t> done_{0};

@@ -9,15 +9,9 @@ constexpr uint64_t kKeptKeys = 60;
 constexpr uint64_t kCompactions = 60;
 constexpr uint64_t kLooks = 60;
 
-class KeptStressTest : public ::testing::TestWithParam<const char*> {
+class KeptStressTest : public DesignStressTest {
  protected:
-  void SetUp() override {
-    options_ = TinyOptions();
-    options_.design = GetParam();
-    options_.compaction.l0_trigger = 1;
-    db_ = OpenOrFail(options_, folder_.Sub("pool"));
-    ASSERT_NE(db_, nullptr);
-  }
+  void Choose(Options* options) const override { options->compaction.l0_trigger = 1; }
 
   /// Every write of a thread has a higher number as its value.
   void Write(uint64_t seed) {
@@ -55,11 +49,6 @@ class KeptStressTest : public ::testing::TestWithParam<const char*> {
     }
   }
 
-  TempFolder folder_;
-  Options options_;
-  std::unique_ptr<DB> db_;
-  FirstFailure failure_;
-  std::atomic<bool> running_{true};
   std::atomic<uint64_t> looks_{0};
 };
 INSTANTIATE_TEST_SUITE_P(Designs, KeptStressTest,

@@ -13,15 +13,9 @@ constexpr uint64_t kDeletes = kThreadSanitizer ? 100 : 300;
 /// Rounds of each writer, so that a busy machine does not delete before anybody writes.
 constexpr uint64_t kRangeRounds = kThreadSanitizer ? 15 : 40;
 
-class RangeStressTest : public ::testing::TestWithParam<const char*> {
+class RangeStressTest : public DesignStressTest {
  protected:
-  void SetUp() override {
-    options_ = TinyOptions();
-    options_.design = GetParam();
-    options_.log.shards = 4;
-    db_ = OpenOrFail(options_, folder_.Sub("pool"));
-    ASSERT_NE(db_, nullptr);
-  }
+  void Choose(Options* options) const override { options->log.shards = 4; }
 
   /// Writes the keys in order, again and again, in the way of `kind`.
   void WriteRounds(uint64_t kind) {
@@ -91,11 +85,6 @@ class RangeStressTest : public ::testing::TestWithParam<const char*> {
     }
   }
 
-  TempFolder folder_;
-  Options options_;
-  std::unique_ptr<DB> db_;
-  FirstFailure failure_;
-  std::atomic<bool> running_{true};
   std::array<std::atomic<uint64_t>, kKinds> rounds_{};
 };
 INSTANTIATE_TEST_SUITE_P(Designs, RangeStressTest,

@@ -11,15 +11,9 @@ constexpr uint64_t kAccounts = 6;
 constexpr uint64_t kThreads = 4;
 constexpr int64_t kStart = 1000;
 
-class TransactionStressTest : public ::testing::TestWithParam<const char*> {
+class TransactionStressTest : public DesignStressTest {
  protected:
-  void SetUp() override {
-    options_ = TinyOptions();
-    options_.design = GetParam();
-    options_.log.shards = 4;
-    db_ = OpenOrFail(options_, folder_.Sub("pool"));
-    ASSERT_NE(db_, nullptr);
-  }
+  void Choose(Options* options) const override { options->log.shards = 4; }
 
   static std::string Account(uint64_t i) { return "account/" + std::to_string(i); }
 
@@ -87,10 +81,6 @@ class TransactionStressTest : public ::testing::TestWithParam<const char*> {
     return sum;
   }
 
-  TempFolder folder_;
-  Options options_;
-  std::unique_ptr<DB> db_;
-  FirstFailure failure_;
   std::atomic<uint64_t> busy_{0};
 };
 INSTANTIATE_TEST_SUITE_P(Designs, TransactionStressTest,
