@@ -44,7 +44,10 @@ SCENARIOS = {
     "beyond-pool": "**Beyond the pool**: ten times as much data as the pool may hold, the rest in a tier on a "
                    "block device; RocksDB on the same device, with as much DRAM.",
     "sustained": "**Sustained**: filled, then everything overwritten ten times without a pause.",
+    "designs": "**The designs**: all with the same memory budget, each at rest after a load; then half of the records "
+               "are overwritten by a process that is killed, and the store is opened again.",
 }
+OPEN_AFTER_KILL = "open-after-kill"
 BUSY_SHARE = 0.1  # of the machine, that others had: such a row is marked
 BUSY = " †"
 
@@ -214,6 +217,46 @@ def sustained_table(results):
     return table(header, rows)
 
 
+def design_rows(results, engines, cell):
+    """A row for each benchmark: what `cell` makes of the summary of each store."""
+    return [[name, *(cell(by_engine[engine]) if engine in by_engine else "-" for engine in engines)]
+            for name, by_engine in rows_of(results)
+            if not name.startswith(OPEN_AFTER_KILL)]
+
+
+def open_rows(results, engines):
+    """Milliseconds that an open takes after a kill."""
+    return [[name, *(f"{short(1e3 / by_engine[engine]['ops_per_second']['median'])} ms" if engine in by_engine else "-"
+                     for engine in engines)]
+            for name, by_engine in rows_of(results) if name.startswith(OPEN_AFTER_KILL)]
+
+
+def design_tables(results):
+    engines = engines_of(results)
+    header = ["benchmark", "key/value", "threads", *engines]
+
+    def only(benchmarks, rows):
+        return [row for row in rows if row[0].split(" | ", maxsplit=1)[0] in benchmarks]
+
+    def written(entry):
+        return number_cell(entry, "flushed_bytes_per_byte_put")
+
+    def tail(entry):
+        return (f"{number_cell(entry, 'p99_ns', 1e-3)} / {number_cell(entry, 'p99_99_ns', 1e-3)} / "
+                f"{number_cell(entry, 'max_ns', 1e-6)}")
+
+    def memory(entry):
+        return number_cell(entry, "anonymous_bytes", 1 / (1 << 20))
+
+    return [*table(header, design_rows(results, engines, cost_cell) + open_rows(results, engines)), "",
+            "p99 and p99.99 in microseconds / longest in milliseconds.", "",
+            *table(header, design_rows(results, engines, tail)), "",
+            "Bytes flushed or written for each byte put, what is written until the store has settled counted in.", "",
+            *table(header, only(("fillrandom", "overwrite", "ycsb-a"), design_rows(results, engines, written))), "",
+            "MiB of DRAM that no file backs, the benchmark's own included, behind the last read.", "",
+            *table(header, only(("ycsb-c",), design_rows(results, engines, memory)))]
+
+
 def goal_table(results):
     rows = []
     for result in results:
@@ -237,6 +280,8 @@ def render_scenarios(results):
                   f" {volume(chosen)}.", ""]
         if scenario == "sustained":
             lines += [*sustained_table(chosen), "", *goal_table(chosen), ""]
+        elif scenario == "designs":
+            lines += [*design_tables(chosen), ""]
         else:
             lines += [*load_table(chosen, engines_of(chosen)), ""]
     return lines

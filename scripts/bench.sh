@@ -6,12 +6,15 @@
 #   SCENARIO=NAME,...  only these: at-rest, scan-at-once, scan-beside-writer, sustained; and beyond-pool, which
 #                  needs RocksDB and is measured only where it is named: data ten times the pool, the rest in a tier
 #                  below TIER_DIR (a folder on a block device; default: the system's temporary one)
+#   SCENARIO=designs  alone: all designs beside each other and LevelDB, and what a kill costs them; with SIZE=medium
+#                  or full into bench/results/designs and the tables of docs/evidence/designs.md
 # Without SIZE the medium one is measured into build/bench. SIZE=medium and SIZE=full, said so, replace those
 # results in bench/results, and the tables of docs/evidence/benchmarking.md and README.md.
 #   BRAID_BIN_DIR  folder of the programs, when it is not build/release/bin
 #   BRAID_TMP      where the data goes; default: /dev/shm when it has room
 #   BRAID_RESULTS  where the JSON and the page go; then no document changes, unless
-#   BRAID_DOCS     is a folder with docs/evidence/benchmarking.md and README.md to write the tables into
+#   BRAID_DOCS     is a folder with docs/evidence/benchmarking.md and README.md to write the tables into; of
+#                  SCENARIO=designs with docs/evidence/designs.md
 # `make bench` builds first. Flags given here go to every braid-compare, behind those set below, and
 # count instead of them (--num, --reads, --runs, --duration).
 set -euo pipefail
@@ -48,6 +51,12 @@ flags_of() {
       echo "--scenario=beyond-pool --num=$records --duration=$seconds --memory_budget=$pool" \
         "--runs=1 --engines=braid,rocksdb ${TIER_DIR:+--tier_dir=$TIER_DIR}"
       ;;
+    small/designs | medium/designs | full/designs)
+      local records=100000 seconds=0.1 runs=1
+      [ "$size" != medium ] || { records=$few && seconds=0.4 && runs=2; }
+      [ "$size" != full ] || { records=$((5 * many)) && seconds=2 && runs=5; }
+      echo "--scenario=designs --num=$records --duration=$seconds --memory_budget=256M --runs=$runs"
+      ;;
     small/sustained) echo "--scenario=sustained --num=150000 --runs=1" ;;
     small/*) echo "--scenario=$scenario --num=150000 --runs=1 --duration=0.15" ;;
     medium/at-rest) echo "--scenario=at-rest --num=$many --runs=3 --duration=0.3" ;;
@@ -65,8 +74,15 @@ IFS=, read -ra names <<<"$scenarios"
 for scenario in "${names[@]}"; do
   case $scenario in
     at-rest | scan-at-once | scan-beside-writer | sustained | beyond-pool) ;;
+    designs)
+      if [ "${#names[@]}" -gt 1 ]; then
+        echo "bench: SCENARIO=designs is measured alone: its results have a page of their own." >&2
+        exit 2
+      fi
+      ;;
     *)
-      echo "bench: SCENARIO must be at-rest, scan-at-once, scan-beside-writer, sustained or beyond-pool, not '$scenario'." >&2
+      echo "bench: SCENARIO must be at-rest, scan-at-once, scan-beside-writer, sustained, beyond-pool or designs," \
+        "not '$scenario'." >&2
       exit 2
       ;;
   esac
@@ -83,6 +99,7 @@ case $size in
     exit 2
     ;;
 esac
+[ "$scenarios" != designs ] || [ "$size" = small ] || sizes=("16 100" "16 1024")
 # Nothing else makes a document change than asking for a size.
 checked_in=
 case ${SIZE:-} in medium | full) checked_in=yes ;; esac
@@ -98,8 +115,13 @@ else
   tree=${BRAID_DOCS:-}
 fi
 tables=()
-if [ -n "$tree" ]; then
+if [ "$scenarios" = designs ]; then
+  [ -n "${BRAID_RESULTS:-}" ] || results=$results/designs
+  [ -z "$tree" ] || tables=(--update "$tree/docs/evidence/designs.md")
+elif [ -n "$tree" ]; then
   tables=(--update "$tree/docs/evidence/benchmarking.md" --update-short "$tree/README.md")
+fi
+if [ -n "$tree" ]; then
   # Hours of measuring must not end in a document that has no place for the table.
   python3 bench/compare.py "${tables[@]}" --marks
 fi
@@ -144,18 +166,19 @@ case " ${names[*]} " in *" at-rest "*) rm -f "$results"/k*-v*-t*-{small,medium,b
 mv "${written[@]/#/$fresh/}" "$results/"
 # The page and every run are not among the results that are checked in.
 page=$results/report.html
-if [ "$results" = bench/results ]; then
+case $results in bench/results*)
   mkdir -p build/bench/runs
   page=build/bench/report.html
   cp "${written[@]/#/$results/}" build/bench/runs/
-fi
+  ;;
+esac
 # By key size, value size, scenario and threads.
 mapfile -t files < <(cd "$results" && ls k*-v*-t*-*.json | sort -t- -k1.2,1n -k2.2,2n -k4 -k3.2,3n)
 files=("${files[@]/#/$results/}")
 "$compare" --from="$(IFS=,; echo "${files[*]}")" --report="$page"
 echo
 python3 bench/compare.py "${tables[@]}" "${files[@]}"
-[ "$results" != bench/results ] || python3 bench/compare.py --condense "${files[@]}"
+case $results in bench/results*) python3 bench/compare.py --condense "${files[@]}" ;; esac
 echo
 echo "bench: the results are in $results, the page with plots is $page."
 if [ -n "$tree" ]; then

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -86,24 +87,77 @@ void WriteAll(int descriptor, const std::string& text) {
   }
 }
 
-/// The child's part: measures one store and writes the run as JSON.
+void AddResult(const BenchmarkResult& result, const WorkloadOptions& options,
+               nlohmann::json* results) {
+  fmt::print("  {}\n", FormatResult(result));
+  if (options.histogram) fmt::print("{}", result.Latency().ToTable());
+  std::fflush(stdout);
+  results->push_back(ResultToJson(result));
+  results->back()["anonymous_bytes"] = AnonymousBytes();
+}
+
+/// A child's part: measures one store and writes the run as JSON.
 int MeasureOne(const std::string& name, const WorkloadOptions& options,
                const std::string& directory, int descriptor) {
   const std::unique_ptr<KvEngine> engine = MakeEngine(name);
   nlohmann::json run = {{"engine", name}, {"results", nlohmann::json::array()}};
   Runner runner(*engine, options, directory);
-  const Status status = runner.Run([&](const BenchmarkResult& result) {
-    fmt::print("  {}\n", FormatResult(result));
-    if (options.histogram) fmt::print("{}", result.Latency().ToTable());
-    std::fflush(stdout);
-    run["results"].push_back(ResultToJson(result));
-    run["results"].back()["anonymous_bytes"] = AnonymousBytes();
-  });
+  const Status status = runner.Run(
+      [&](const BenchmarkResult& result) { AddResult(result, options, &run["results"]); });
   if (!status.ok()) return Fail(status.message());
   run["version"] = engine->version();
   run["parameters"] = engine->parameters();
   run["caveat"] = engine->caveat();
   WriteAll(descriptor, run.dump());
+  return 0;
+}
+
+/// Of what another process has left.
+WorkloadOptions OptionsOfExisting(const WorkloadOptions& options, const char* benchmark) {
+  WorkloadOptions existing = options;
+  existing.benchmarks = {benchmark};
+  existing.use_existing_db = true;
+  existing.settle = false;
+  return existing;
+}
+
+/// A child's part: overwrites half of the records, and dies before anything of it has settled.
+int OverwriteAndDie(const std::string& name, const WorkloadOptions& options,
+                    const std::string& directory) {
+  const std::unique_ptr<KvEngine> engine = MakeEngine(name);
+  WorkloadOptions writes = OptionsOfExisting(options, "overwrite");
+  writes.duration = 0;
+  writes.reads = std::max<uint64_t>(1, options.num / 2);
+  Runner runner(*engine, writes, directory);
+  const Status status =
+      runner.Run([](const BenchmarkResult&) { (void)::kill(::getpid(), SIGKILL); });
+  return Fail(status.message());
+}
+
+/// A child's part: opens what was killed, and scans it, which checks that all is there. Writes two
+/// results as JSON.
+int MeasureOpen(const std::string& name, const WorkloadOptions& options,
+                const std::string& directory, int descriptor) {
+  const std::unique_ptr<KvEngine> engine = MakeEngine(name);
+  nlohmann::json results = nlohmann::json::array();
+  const WorkloadOptions reads = OptionsOfExisting(options, "readseq");
+  Runner runner(*engine, reads, directory);
+  const MachineMoment before = LookAtMachine();
+  const Status status = runner.Run([&](const BenchmarkResult& scan) {
+    BenchmarkResult open;
+    open.name = "open-after-kill";
+    open.seconds = runner.open_seconds();
+    open.totals.operations = 1;
+    open.totals.latency[static_cast<size_t>(OperationKind::kRead)].Record(
+        static_cast<uint64_t>(open.seconds * 1e9));
+    open.load = LoadBetween(before, LookAtMachine());
+    AddResult(open, options, &results);
+    BenchmarkResult renamed = scan;
+    renamed.name = "readseq-after-kill";
+    AddResult(renamed, options, &results);
+  });
+  if (!status.ok()) return Fail(status.message());
+  WriteAll(descriptor, results.dump());
   return 0;
 }
 
@@ -191,8 +245,35 @@ class Comparison {
       tier.emplace(std::move(made).value());
       workload.tier_directory = tier->path() + "/tier";
     }
-    const Result<ChildOutcome> outcome = RunInChild(
-        [&](int descriptor) { return MeasureOne(engine, workload, directory, descriptor); });
+    const int code = InChild(
+        engine, [&](int descriptor) { return MeasureOne(engine, workload, directory, descriptor); },
+        result);
+    if (code != 0) return code;
+    (*result)["run"] = run;
+    return workload.kill_at_end ? RunKilled(engine, workload, directory, result) : 0;
+  }
+
+  /// Adds the results of a store that was killed.
+  int RunKilled(const std::string& engine, const WorkloadOptions& workload,
+                const std::string& directory, nlohmann::json* result) {
+    const Result<ChildOutcome> killed =
+        RunInChild([&](int) { return OverwriteAndDie(engine, workload, directory); });
+    if (!killed.ok()) return Fail(killed.status().message());
+    if (killed.value().interrupted) return kExitInterrupted;
+    if (killed.value().signal != SIGKILL) return std::max(killed.value().exit_code, 1);
+    nlohmann::json results;
+    const int code = InChild(
+        engine,
+        [&](int descriptor) { return MeasureOpen(engine, workload, directory, descriptor); },
+        &results);
+    for (nlohmann::json& one : results) (*result)["results"].push_back(std::move(one));
+    return code;
+  }
+
+  /// Exit code; what `body` has written as JSON.
+  static int InChild(const std::string& engine, const std::function<int(int descriptor)>& body,
+                     nlohmann::json* written) {
+    const Result<ChildOutcome> outcome = RunInChild(body);
     if (!outcome.ok()) return Fail(outcome.status().message());
     const ChildOutcome& child = outcome.value();
     if (child.interrupted) return kExitInterrupted;
@@ -201,10 +282,8 @@ class Comparison {
                               child.signal));
     }
     if (child.exit_code != 0) return child.exit_code;
-    *result = nlohmann::json::parse(child.output, nullptr, false);
-    if (result->is_discarded()) return Fail(engine + " ended without a result");
-    (*result)["run"] = run;
-    return 0;
+    *written = nlohmann::json::parse(child.output, nullptr, false);
+    return written->is_discarded() ? Fail(engine + " ended without a result") : 0;
   }
 
   int Report(nlohmann::json runs) {
@@ -278,6 +357,14 @@ class Comparison {
   nlohmann::json machine_;
 };
 
+/// All designs, the default first, and LevelDB where this build has it.
+std::vector<std::string> DesignsAndYardstick() {
+  std::vector<std::string> names = {"braid"};
+  for (std::string& name : DesignEngineNames()) names.push_back(std::move(name));
+  if (MakeEngine("leveldb") != nullptr) names.emplace_back("leveldb");
+  return names;
+}
+
 /// Makes the report of results that --json has written before.
 int ReportFrom(const CompareOptions& options) {
   if (options.report_path.empty()) return Fail("--from needs --report FILE.html, the page to make");
@@ -307,10 +394,13 @@ int Main(int argc, char** argv) {
                      scenarios)
       ->excludes("--benchmarks")
       ->excludes("--settle");
-  app.add_option("--engines", options.engines, "Which stores, in this order")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->capture_default_str();
+  const CLI::Option* const engines =
+      app.add_option("--engines", options.engines,
+                     "Which stores, in this order; of the scenario designs all designs and "
+                     "LevelDB")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->capture_default_str();
   app.add_option("--runs", options.runs, "Runs of each store; medians are compared")
       ->capture_default_str();
   app.add_option("--dir,--db", options.directory,
@@ -346,6 +436,9 @@ int Main(int argc, char** argv) {
   if (!options.scenario.empty()) {
     const Status known = ApplyScenario(options.scenario, &options.workload);
     if (!known.ok()) return Fail(known.message());
+    if (engines->empty() && FindScenario(options.scenario)->of_designs) {
+      options.engines = DesignsAndYardstick();
+    }
   }
   if (const Status status = Validate(options); !status.ok()) return Fail(status.message());
   if (!options.report_path.empty()) options.workload.sample_millis = kReportSampleMillis;

@@ -19,6 +19,7 @@ const char* const kOptional[] = {"cpu_ns_per_operation",
                                  "slowest_round_share",
                                  "flushed_bytes_per_byte_put",
                                  "busy_share",
+                                 "anonymous_bytes",
                                  "rest_bytes_per_live_byte",
                                  "peak_bytes_per_live_byte",
                                  "tier_gets_per_operation"};

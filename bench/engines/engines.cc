@@ -1,6 +1,9 @@
 #include "bench/engines/engines.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "design/design.h"
 
 namespace braid::bench {
 namespace {
@@ -30,9 +33,18 @@ const std::vector<std::pair<std::string, Maker>>& Makers() {
 
 }  // namespace
 
+std::vector<std::string> DesignEngineNames() {
+  std::vector<std::string> names;
+  for (const design::Design& design : design::Designs()) {
+    if (design.name != "braid" && design.capabilities.stores) names.emplace_back(design.name);
+  }
+  return names;
+}
+
 std::vector<std::string> EngineNames() {
   std::vector<std::string> names;
   for (const auto& [name, maker] : Makers()) names.push_back(name);
+  for (std::string& name : DesignEngineNames()) names.push_back(std::move(name));
   return names;
 }
 
@@ -44,8 +56,10 @@ std::vector<std::string> GeneralEngineNames() {
 
 std::vector<std::string> PeerEngineNames() {
   std::vector<std::string> names = GeneralEngineNames();
-  std::erase_if(names, [](const std::string& name) {
-    return name == "local" || name == "delegated" || name == "bare";
+  const std::vector<std::string> designs = DesignEngineNames();
+  std::erase_if(names, [&](const std::string& name) {
+    return name == "local" || name == "delegated" || name == "bare" ||
+           std::find(designs.begin(), designs.end(), name) != designs.end();
   });
   return names;
 }
@@ -54,7 +68,9 @@ std::unique_ptr<KvEngine> MakeEngine(std::string_view name) {
   for (const auto& [known, maker] : Makers()) {
     if (known == name) return maker();
   }
-  return nullptr;
+  const std::vector<std::string> designs = DesignEngineNames();
+  if (std::find(designs.begin(), designs.end(), name) == designs.end()) return nullptr;
+  return MakeDesignEngine(name);
 }
 
 }  // namespace braid::bench

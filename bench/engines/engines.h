@@ -10,8 +10,10 @@
 
 namespace braid::bench {
 
-/// Names of all stores in this build, braid first.
+/// Names of all stores in this build, braid first and its other designs last.
 std::vector<std::string> EngineNames();
+/// braid's designs but the default one, which is the store "braid".
+std::vector<std::string> DesignEngineNames();
 /// Those of them that take keys and values of any size.
 std::vector<std::string> GeneralEngineNames();
 /// Those of them that are stores to be used, not parts of a comparison or yardsticks.

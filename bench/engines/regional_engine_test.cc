@@ -297,6 +297,27 @@ TEST(RegionalEnginesTest, AreChosenByNameAndNotRunUnasked) {
   EXPECT_EQ(peers.front(), "braid");
 }
 
+TEST(DesignEnginesTest, AreChosenByNameAndNotRunUnasked) {
+  const std::vector<std::string> peers = PeerEngineNames();
+  const std::vector<std::string> all = EngineNames();
+  const std::vector<std::string> designs = DesignEngineNames();
+  EXPECT_EQ(std::count(designs.begin(), designs.end(), "listdb"), 1);
+  EXPECT_EQ(std::count(designs.begin(), designs.end(), "blackhole"), 0) << "it stores nothing";
+  for (const std::string& name : designs) {
+    EXPECT_EQ(std::count(peers.begin(), peers.end(), name), 0) << name;
+    EXPECT_EQ(std::count(all.begin(), all.end(), name), 1) << name;
+    const test::TempFolder folder;
+    const std::unique_ptr<KvEngine> engine = MakeEngine(name);
+    ASSERT_NE(engine, nullptr);
+    EXPECT_EQ(engine->name(), name);
+    EngineConfig config;
+    config.directory = folder.Sub("db");
+    ASSERT_TRUE(engine->Open(config).ok());
+    EXPECT_NE(engine->parameters().find("design " + name), std::string::npos);
+    EXPECT_TRUE(engine->Close().ok());
+  }
+}
+
 TEST(RegionalEnginesTest, ADelegatedBatchIsRefusedSinceItCouldNotBeAtomic) {
   const test::TempFolder folder;
   const std::unique_ptr<KvEngine> engine = MakeEngine("delegated");

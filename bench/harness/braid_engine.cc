@@ -62,13 +62,15 @@ class BraidSession : public KvSession {
 
 class BraidEngine : public KvEngine {
  public:
-  std::string name() const override { return "braid"; }
+  explicit BraidEngine(std::string_view design = {}) : design_(design) {}
+
+  std::string name() const override { return design_.empty() ? "braid" : design_; }
   std::string version() const override { return BRAID_VERSION_STRING; }
   std::string parameters() const override { return parameters_; }
 
   Status Open(const EngineConfig& config) override {
     Options options;
-    options.design = config.design;
+    options.design = design_.empty() ? config.design : design_;
     options.memory_budget_bytes = config.memory_budget_bytes;
     options.pool.force_media_class = config.force_media_class;
     if (!config.tier_directory.empty()) {
@@ -83,7 +85,7 @@ class BraidEngine : public KvEngine {
     sync_ = config.sync;
     const Statistics statistics = db_->GetStatistics();
     parameters_ =
-        "design " + config.design + ", media class " + MediaClassName(statistics.media_class) +
+        "design " + options.design + ", media class " + MediaClassName(statistics.media_class) +
         (statistics.media_class_forced ? " (forced)" : "") + ", memory budget " +
         std::to_string(config.memory_budget_bytes >> 20) + " MiB" + (sync_ ? ", sync" : "");
     has_tier_ = !options.tier.path.empty();
@@ -140,6 +142,7 @@ class BraidEngine : public KvEngine {
   }
 
  private:
+  const std::string design_;  // empty: the configuration's
   std::unique_ptr<DB> db_;
   bool sync_ = false;
   bool has_tier_ = false;
@@ -149,5 +152,8 @@ class BraidEngine : public KvEngine {
 }  // namespace
 
 std::unique_ptr<KvEngine> MakeBraidEngine() { return std::make_unique<BraidEngine>(); }
+std::unique_ptr<KvEngine> MakeDesignEngine(std::string_view design) {
+  return std::make_unique<BraidEngine>(design);
+}
 
 }  // namespace braid::bench

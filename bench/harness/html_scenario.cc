@@ -267,6 +267,7 @@ std::string ScenarioTitle(const std::string& scenario) {
   if (scenario == "scan-at-once") return "at once: as soon as the last put of a load has returned";
   if (scenario == "scan-beside-writer") return "read while one thread overwrites";
   if (scenario == "beyond-pool") return "ten times the pool: the rest in a tier on a block device";
+  if (scenario == "designs") return "all designs alike, and opened again after a kill";
   if (scenario == "sustained") return "overwritten without a pause, settling counted";
   return scenario;
 }

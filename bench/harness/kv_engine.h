@@ -119,5 +119,7 @@ class KvEngine {
 
 /// braid itself, over the public C++ API.
 std::unique_ptr<KvEngine> MakeBraidEngine();
+/// One of its designs, which the store is called by, whatever the configuration says.
+std::unique_ptr<KvEngine> MakeDesignEngine(std::string_view design);
 
 }  // namespace braid::bench

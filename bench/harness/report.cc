@@ -191,6 +191,7 @@ nlohmann::json OptionsToJson(const WorkloadOptions& options) {
           {"settings", options.settings},
           {"memory_budget", options.memory_budget_bytes},
           {"pool_share", options.pool_share},
+          {"kill_at_end", options.kill_at_end},
           {"force_media_class", options.force_media_class}};
 }
 

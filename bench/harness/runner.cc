@@ -123,7 +123,9 @@ Runner::Runner(KvEngine& engine, const WorkloadOptions& options, std::string dir
 }
 
 Status Runner::Run(const std::function<void(const BenchmarkResult&)>& report) {
+  const uint64_t begin = NowNanos();
   Status status = engine_.Open(options_.MakeEngineConfig(directory_));
+  open_seconds_ = static_cast<double>(NowNanos() - begin) / 1e9;
   if (!status.ok()) {
     // A store that failed halfway may hold a handle.
     (void)engine_.Close();

@@ -56,6 +56,9 @@ class Runner {
   /// store gave a wrong answer; the message names benchmark, store and key.
   Status Run(const std::function<void(const BenchmarkResult&)>& report);
 
+  /// How long the store took to open, once Run has.
+  double open_seconds() const { return open_seconds_; }
+
  private:
   Status RunAll(const std::function<void(const BenchmarkResult&)>& report);
   Status RunOne(const BenchmarkSpec& spec, BenchmarkResult* result);
@@ -76,6 +79,7 @@ class Runner {
   Dataset dataset_;
   std::vector<int> cpus_;
   bool fresh_ = true;
+  double open_seconds_ = 0;
 };
 
 }  // namespace braid::bench

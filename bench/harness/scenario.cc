@@ -39,22 +39,37 @@ const std::vector<Scenario>& AllScenarios() {
         "ycsb-d", "ycsb-e", "ycsb-f", "overwrite"},
        true,
        10},
+      {"designs",
+       "all designs alike; then killed while they are written, and opened again",
+       {"fillrandom", "readrandom", "readzipfian", "readseq", "seekrandom", "ycsb-a", "ycsb-b",
+        "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f", "overwrite"},
+       true,
+       0,
+       true,
+       true},
   };
   return scenarios;
 }
 
-Status ApplyScenario(std::string_view name, WorkloadOptions* options) {
+const Scenario* FindScenario(std::string_view name) {
   const std::vector<Scenario>& all = AllScenarios();
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const Scenario& scenario) { return scenario.name == name; });
-  if (found != all.end()) {
+  return found == all.end() ? nullptr : &*found;
+}
+
+Status ApplyScenario(std::string_view name, WorkloadOptions* options) {
+  if (const Scenario* const found = FindScenario(name); found != nullptr) {
     options->benchmarks = found->benchmarks;
     options->settle = found->settles;
     options->pool_share = found->pool_share;
+    options->kill_at_end = found->is_killed;
     return Status::OK();
   }
   std::string known;
-  for (const Scenario& scenario : all) known += (known.empty() ? "" : ", ") + scenario.name;
+  for (const Scenario& scenario : AllScenarios()) {
+    known += (known.empty() ? "" : ", ") + scenario.name;
+  }
   return Status::InvalidArgument("--scenario: there is no '" + std::string(name) + "'; known are " +
                                  known);
 }

@@ -42,6 +42,9 @@ struct WorkloadOptions {
   /// All records are so many times what braid's pool may hold; the rest goes to a tier in
   /// `tier_directory`. 0: the pool holds all.
   uint64_t pool_share = 0;
+  /// Behind all benchmarks the store is overwritten by a process that is killed; how long an open
+  /// takes then, and a scan of everything, are two results more.
+  bool kill_at_end = false;
   std::string tier_directory;
   std::string force_media_class;      ///< "page", "cache_line", "byte", or empty: as detected
   std::vector<std::string> settings;  ///< "name=value", for Options::Set

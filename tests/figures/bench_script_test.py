@@ -78,6 +78,7 @@ class BenchScriptTest(unittest.TestCase):
     def test_another_size_or_scenario_is_refused(self):
         self.assertEqual(self.bench(size="huge").returncode, 2)
         self.assertEqual(self.bench(scenario="at-rest,at-noon").returncode, 2)
+        self.assertEqual(self.bench(scenario="at-rest,designs").returncode, 2)
 
     def test_a_part_leaves_the_results_of_the_others(self):
         self.results.mkdir()
@@ -93,6 +94,24 @@ class BenchScriptTest(unittest.TestCase):
         text = (self.folder / "docs/evidence/benchmarking.md").read_text()
         for row in ("| ycsb-f | 16/100 | 1 |", "| seekrandom-beside-100k | 16/100 | 1 |"):
             self.assertIn(row, text)
+
+    def test_designs_have_a_page_of_their_own_and_are_killed(self):
+        page = self.folder / "docs/evidence/designs.md"
+        page.write_text(DOCUMENT)
+        run = self.bench("--num=2000", "--duration=0.01", "--pin=0", size="small", scenario="designs")
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        result = json.loads((self.results / "k16-v100-t1-designs.json").read_text())
+        stores = result["parameters"]["engines"]
+        self.assertEqual(stores[0], "braid")
+        for store in ("listdb", "zipperdb", "novelsm", "nvskiplist"):
+            self.assertIn(store, stores)
+            self.assertIn(f"design {store}", result["engines"][store]["parameters"])
+        opens = [entry for entry in result["summary"] if entry["benchmark"] == "open-after-kill"]
+        self.assertEqual([entry["engine"] for entry in opens], stores)
+        text = page.read_text()
+        self.assertRegex(text, r"\| open-after-kill \| 16/100 \| 1 \|( [0-9.,]+ ms \|){%d}\n" % len(stores))
+        self.assertRegex(text, r"\| readseq-after-kill \| 16/100 \| 1 \|")
+        self.assertEqual((self.folder / "README.md").read_text(), DOCUMENT)
 
     def test_data_that_the_pool_has_no_room_for(self):
         engines = subprocess.run([f"{BIN_DIR}/braid-compare", "--list_engines"], capture_output=True, text=True,

@@ -67,6 +67,15 @@ def sustained():
     return data
 
 
+def designs():
+    data = under_load("designs", {"fillrandom": (900_000, 400_000, 100_000), "open-after-kill": (200, 500, 20)})
+    for one in data["summary"]:
+        one["flushed_bytes_per_byte_put"] = {"median": 2.5}
+        one["p99_ns"] = {"median": 1_200}
+        one["anonymous_bytes"] = {"median": 64 << 20}
+    return data
+
+
 DOCUMENT = f"# Title\n\nBefore.\n\n{compare.BEGIN}\nold\n{compare.END}\n\nBehind.\n"
 
 
@@ -113,6 +122,13 @@ class TablesTest(unittest.TestCase):
         text = compare.render_short([data])
         self.assertIn("| fillrandom |", text)
         self.assertNotIn("ycsb-b", text)
+
+    def test_designs_are_beside_each_other_and_opens_are_in_milliseconds(self):
+        text = compare.render([designs()], [])
+        self.assertIn("| fillrandom | 16/100 | 2 | 900 · 1.50 us | 400 · 1.50 us | 100 · 1.50 us |", text)
+        self.assertIn("| open-after-kill | 16/100 | 2 | 5.00 ms | 2.00 ms | 50.0 ms |", text)
+        self.assertIn("| fillrandom | 16/100 | 2 | 1.20 / 12.3 / 4.50 |", text)
+        self.assertIn("| fillrandom | 16/100 | 2 | 2.50 | 2.50 | 2.50 |", text)
 
     def test_only_what_is_between_the_marks_changes_and_twice_is_as_once(self):
         path = self.file("doc.md", DOCUMENT)
@@ -227,20 +243,24 @@ class CondenseTest(unittest.TestCase):
                 self.assertEqual(compare.render_short([small]), compare.render_short([whole]))
 
     def test_the_results_checked_in_are_small(self):
-        for path in (ROOT / "bench/results").glob("*.json"):
+        for path in (ROOT / "bench/results").glob("**/*.json"):
             self.assertNotIn("runs", json.loads(path.read_text(encoding="utf-8")),
                              f"python3 bench/compare.py --condense {path.relative_to(ROOT)}")
 
 
 class CheckedInTest(unittest.TestCase):
-    def test_the_documents_have_the_tables_of_the_results(self):
-        marked = ["--update", str(ROOT / "docs/evidence/benchmarking.md"),
-                  "--update-short", str(ROOT / "README.md")]
-        results = sorted(str(path) for path in (ROOT / "bench/results").glob("*.json"))
+    def check(self, folder, *marked):
+        results = [str(path) for path in (ROOT / folder).glob("*.json")]
         mode = ["--check", *ordered(results)] if results else ["--marks"]
         with mock.patch.object(sys, "argv", ["compare.py", *marked, *mode]):
-            self.assertEqual(compare.main(), 0, "run: python3 bench/compare.py "
-                             "--update docs/evidence/benchmarking.md --update-short README.md ...")
+            self.assertEqual(compare.main(), 0, "run: python3 bench/compare.py " + " ".join(marked) + " ...")
+
+    def test_the_documents_have_the_tables_of_the_results(self):
+        self.check("bench/results", "--update", str(ROOT / "docs/evidence/benchmarking.md"),
+                   "--update-short", str(ROOT / "README.md"))
+
+    def test_the_page_of_designs_has_the_tables_of_their_results(self):
+        self.check("bench/results/designs", "--update", str(ROOT / "docs/evidence/designs.md"))
 
 
 def ordered(paths):
