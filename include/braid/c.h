@@ -263,6 +263,12 @@ BRAID_C_EXPORT void braid_destroy_db(const braid_options_t* options, const char*
 BRAID_C_EXPORT void braid_repair_db(const braid_options_t* options, const char* name,
                                     char** errptr);
 
+/* braid: The same into a pool that has a tier of its own at `new_tier`, a folder that is empty or
+ * not there yet; the option pool.max_bytes must be set. Open the new pool with tier.path set to it.
+ * A pool without a tier can be repaired so as well. */
+BRAID_C_EXPORT void braid_repair_db_with_tier(const braid_options_t* options, const char* name,
+                                              const char* new_tier, char** errptr);
+
 /* braid: The facts of the pool `name` as one JSON object (the fields of `braid info --json` but
  * "explanation", docs/guide/json.md), to be released with braid_free: its media class, the provider
  * of its memory, what becomes of it when power is lost, bad blocks, dirty shutdowns. Neither opens

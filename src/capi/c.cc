@@ -359,6 +359,11 @@ void braid_destroy_db(const braid_options_t* /*options*/, const char* name, char
 }
 
 void braid_repair_db(const braid_options_t* options, const char* name, char** errptr) {
+  braid_repair_db_with_tier(options, name, "", errptr);
+}
+
+void braid_repair_db_with_tier(const braid_options_t* options, const char* name,
+                               const char* new_tier, char** errptr) {
   Guard(errptr, [&] {
     Result<braid::Options> made =
         braid::capi::MakeOptions(options != nullptr ? *options : braid_options_t{});
@@ -366,6 +371,7 @@ void braid_repair_db(const braid_options_t* options, const char* name, char** er
     braid::RepairReport report;
     std::string kept;
     braid::RepairOptions how;
+    how.new_tier = new_tier;
     if (options != nullptr) {
       how.key_order = options->order;
       how.comparator = options->comparator;

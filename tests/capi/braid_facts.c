@@ -394,6 +394,11 @@ static void TestRepair(void) {
   Require(db != NULL, "the pool after repair");
   Fact(Holds(db, "a", "1"), "with its data");
   braid_close(db);
+  braid_repair_db_with_tier(options, path, ScratchPath("tier of it"), &err);
+  HasError(&err, "a tier needs a bound of the pool above it");
+  db = braid_open(options, path, &err);
+  NoError(&err, "a repair that was refused has changed nothing");
+  if (db != NULL) braid_close(db);
   braid_repair_db(options, ScratchPath("never"), &err);
   HasError(&err, "a missing pool is not repaired");
   Fact(!Exists(ScratchPath("never")), "and not made");

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "braid/c.h"
 #include "model_runner.h"
 #include "support/store_kind.h"
 #include "support/temp_folder.h"
@@ -187,6 +188,36 @@ TEST_P(TierModelTest, ARepairReadsTheTier) {
   db = OpenOrFail(TierOptions(), PoolPath());
   ASSERT_NE(db, nullptr);
   EXPECT_EQ(ScanForward(db.get()).size(), expected);
+}
+
+TEST_P(TierModelTest, ARepairFromCPutsATierBelowTheNewPool) {
+  MakePool();
+  // One device in memory belongs to one pool.
+  if (!GetParam().on_rocksdb) GTEST_SKIP() << "there is one place for tiers only";
+  const std::string new_tier = TierPath("tier of the new one");
+  char* error = nullptr;
+  const auto set = [&error](braid_options_t* options, const char* name, const std::string& value) {
+    braid_options_set(options, name, value.c_str(), &error);
+    ASSERT_EQ(error, nullptr) << error;
+  };
+  braid_options_t* const options = braid_options_create();
+  set(options, "tier.path", TierPath());
+  braid_repair_db_with_tier(options, PoolPath().c_str(), new_tier.c_str(), &error);
+  ASSERT_NE(error, nullptr) << "a pool without a bound has no tier";
+  EXPECT_NE(std::string(error).find("pool.max_bytes"), std::string::npos) << error;
+  braid_free(error);
+  error = nullptr;
+  set(options, "pool.max_bytes", "64M");
+  braid_repair_db_with_tier(options, PoolPath().c_str(), new_tier.c_str(), &error);
+  braid_options_destroy(options);
+  ASSERT_EQ(error, nullptr) << error;
+  Options of_new = TierOptions();
+  of_new.tier.path = new_tier;
+  std::unique_ptr<DB> db = OpenOrFail(of_new, PoolPath());
+  ASSERT_NE(db, nullptr);
+  BRAID_ASSERT_OK(db->Compact());
+  EXPECT_GT(db->GetStatistics().tier_entries, 0u);
+  EXPECT_EQ(ScanForward(db.get()).size(), 3000u);
 }
 
 /// Some bytes are changed of one file in `one_in` whose name has `kind` in it.

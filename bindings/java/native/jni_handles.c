@@ -474,12 +474,16 @@ BRAID_JNI(jstring, inspect)(JNIEnv* env, jclass self, jbyteArray path) {
   return ThrowIf(env, error) ? NULL : TakeText(env, json);
 }
 
-BRAID_JNI(void, repair)(JNIEnv* env, jclass self, jlong options, jbyteArray path) {
+BRAID_JNI(void, repair)
+(JNIEnv* env, jclass self, jlong options, jbyteArray path, jbyteArray new_tier) {
   (void)self;
   char* name = CopyOf(env, path);
-  if (name == NULL) return;
+  char* tier = name == NULL ? NULL : CopyOf(env, new_tier);
   char* error = NULL;
-  braid_repair_db((braid_options_t*)Bytes(options), name, &error);
+  if (tier != NULL) {
+    braid_repair_db_with_tier((braid_options_t*)Bytes(options), name, tier, &error);
+  }
+  free(tier);
   free(name);
   ThrowIf(env, error);
 }

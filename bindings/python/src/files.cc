@@ -35,11 +35,13 @@ void Destroy(const nb::bytes& path) {
 
 /// Returns the path at which the damaged pool is kept.
 nb::bytes Repair(const nb::bytes& path, const Settings& settings, const std::string& design,
-                 const nb::object& comparator, const std::optional<nb::bytes>& comparator_name) {
+                 const nb::object& comparator, const std::optional<nb::bytes>& comparator_name,
+                 const std::optional<nb::bytes>& new_tier) {
   const std::string name = PathOf(path);
   const Options options = MakeOptions(settings, true, false, design);
   RepairReport report;
   RepairOptions how;
+  if (new_tier) how.new_tier = PathOf(*new_tier);
   how.comparator = MakeComparator(comparator, comparator_name);
   std::string kept;
   Status s;
@@ -80,7 +82,8 @@ std::string Inspect(const nb::bytes& path) {
 void BindFiles(nb::module_& module) {
   module.def("destroy", &Destroy);
   module.def("repair", &Repair, "path"_a, "settings"_a, "design"_a,
-             "comparator"_a.none() = nb::none(), "comparator_name"_a.none() = nb::none());
+             "comparator"_a.none() = nb::none(), "comparator_name"_a.none() = nb::none(),
+             "new_tier"_a.none() = nb::none());
   module.def("restore", &Restore);
   module.def("inspect", &Inspect);
   module.def(

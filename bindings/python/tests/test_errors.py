@@ -101,6 +101,22 @@ def test_repair_of_a_sound_pool_loses_nothing(path):
         braiddb.repair_db(path + "-missing")
 
 
+def test_repair_into_a_tier_names_what_is_missing(path, tmp_path):
+    with braiddb.DB(path, create_if_missing=True) as db:
+        db.put(b"a", b"1")
+    tier = str(tmp_path / "tier")
+    with pytest.raises(ValueError, match="pool.max_bytes"):
+        braiddb.repair_db(path, new_tier=tier)
+    try:
+        braiddb.repair_db(path, new_tier=tier, options={"pool.max_bytes": "64M"})
+        below = {"tier.path": tier, "pool.max_bytes": "64M"}
+    except NotImplementedError as error:  # built without RocksDB
+        assert "BRAID_ROCKSDB_TIER" in str(error)
+        below = {}
+    with braiddb.DB(path, options=below) as db:
+        assert dict(db) == {b"a": b"1"}
+
+
 def test_a_full_pool_is_out_of_space_and_is_read_on(path):
     with braiddb.DB(path, create_if_missing=True, options={"pool.max_bytes": "16M"}) as db:
         with pytest.raises(braiddb.OutOfSpaceError):

@@ -368,6 +368,7 @@ def repair(
     design: str,
     comparator: Optional[Callable[[bytes, bytes], int]] = ...,
     comparator_name: Optional[bytes] = ...,
+    new_tier: Optional[bytes] = ...,
 ) -> bytes: ...
 def restore(
     checkpoint: bytes, target: bytes, settings: list[tuple[str, str]], design: str, /

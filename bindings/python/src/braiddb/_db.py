@@ -302,9 +302,12 @@ def repair_db(
     comparator_name: Optional[bytes] = None,
     design: str = "braid",
     options: Optional[Mapping[str, Value]] = None,
+    new_tier: Optional[Path] = None,
 ) -> str:
     """Salvages what is intact of a pool that is not open into a new pool in its place. The damaged
-    one is kept, at the path that is returned: remove it when you have what you want."""
+    one is kept, at the path that is returned: remove it when you have what you want. A tier of it,
+    `tier.path` of the options, is read as well; with `new_tier`, a folder that is empty or not there
+    yet, the new pool has one of its own, and needs `pool.max_bytes`."""
     by_name = settings(
         paranoid_checks=paranoid_checks,
         write_buffer_size=write_buffer_size,
@@ -320,7 +323,14 @@ def repair_db(
         options=options,
     )
     return os.fsdecode(
-        _core.repair(file_system_name(name)[0], by_name, design, comparator, comparator_name)
+        _core.repair(
+            file_system_name(name)[0],
+            by_name,
+            design,
+            comparator,
+            comparator_name,
+            None if new_tier is None else file_system_name(new_tier)[0],
+        )
     )
 
 

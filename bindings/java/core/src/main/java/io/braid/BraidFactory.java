@@ -80,7 +80,16 @@ public final class BraidFactory implements DBFactory {
   /** Salvages what is intact of a damaged pool into a new one that takes its place. */
   @Override
   public void repair(File path, Options options) throws IOException {
-    with(options, made -> Native.repair(made, bytes(path.getPath())));
+    with(options, made -> Native.repair(made, bytes(path.getPath()), new byte[0]));
+  }
+
+  /**
+   * The same into a pool that has a tier of its own at `newTier`, a folder that is empty or not there
+   * yet. The options must set `pool.max_bytes`; their `tier.path` is the damaged pool's, which is only
+   * read, and may be left out where that has none.
+   */
+  public void repair(File path, File newTier, Options options) throws IOException {
+    with(options, made -> Native.repair(made, bytes(path.getPath()), bytes(newTier.getPath())));
   }
 
   /**

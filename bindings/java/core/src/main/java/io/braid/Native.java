@@ -192,7 +192,8 @@ final class Native {
 
   static native void destroy(long options, byte[] path);
 
-  static native void repair(long options, byte[] path);
+  /** `newTier`: empty where the new pool has none. */
+  static native void repair(long options, byte[] path, byte[] newTier);
 
   static native void restore(long options, byte[] checkpoint, byte[] target);
 

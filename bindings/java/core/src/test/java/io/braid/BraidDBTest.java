@@ -266,6 +266,12 @@ class BraidDBTest extends TempPools {
       assertEquals(100, db.get(bytes("key0007")).length);
     }
     BraidFactory.factory.repair(copy, new Options());
+    IOException unbounded = assertThrows(IOException.class,
+        () -> BraidFactory.factory.repair(copy, pool(), new Options()));
+    assertTrue(unbounded.getMessage().contains("pool.max_bytes"), unbounded.getMessage());
+    try (BraidDB db = open(copy)) {
+      assertEquals(100, db.get(bytes("key0007")).length);
+    }
     BraidFactory.factory.destroy(copy, new Options());
     assertFalse(copy.exists());
     BraidFactory.factory.destroy(copy, new Options());
