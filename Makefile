@@ -95,8 +95,8 @@ tsan: $(BUILD_SETUP) ## run all tests under ThreadSanitizer
 ubsan: $(BUILD_SETUP) ## run all tests under UBSan alone
 	@bash scripts/test.sh ubsan
 
-java-test: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## test the Java binding
-	@bash scripts/test.sh java
+java-test: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## test the Java binding: SIZE=night makes random, crash and cluster tests long
+	@$(if $(filter night,$(SIZE)),BRAID_TEST_SIZE=night )bash scripts/test.sh java
 
 kafka-smoke: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## Kafka Streams' own smoke test on braid, processes killed every few seconds: ROUNDS=3, SIZE=night: 20 [1 min a round]
 	@bash scripts/java.sh kafka-smoke $(or $(ROUNDS),$(if $(filter night,$(SIZE)),20,3))

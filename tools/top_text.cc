@@ -334,7 +334,12 @@ std::string TopScreen(const std::string& pool, const StatsSnapshot& now,
                       EscapeForTerminal(now.about));
   text += RateRows(now, before, columns) + "\n" + CostRow(now, before) + StallRows(now, before) +
           WorkRow(now, before) + "\n" + LevelRows(now) + "\n";
-  text += Meter("memory", now, "memory_bytes", "memory_budget_bytes") + PoolMeter(now, columns);
+  text += Meter("memory", now, "memory_bytes", "memory_budget_bytes");
+  // Zero: it shares its memory budget with no other.
+  if (now.Value("shared_databases").value_or(0) > 0) {
+    text += Meter("  of all", now, "shared_memory_bytes", "shared_budget_bytes");
+  }
+  text += PoolMeter(now, columns);
   return CutLines(text, columns);
 }
 

@@ -100,6 +100,23 @@ TEST(TopTextTest, TheScreenSaysWhoIsHeldBackAndWhy) {
       << all;
 }
 
+TEST(TopTextTest, ASharedBudgetIsShownWhereThereIsOne) {
+  StatsSnapshot now = At(12, 0, 0);
+  now.values.insert(
+      now.values.end(),
+      {{"shared_memory_bytes", 0}, {"shared_budget_bytes", 0}, {"shared_databases", 0}});
+  EXPECT_TRUE(Row(TopScreen("p", now, nullptr, 100), "of").empty());
+  for (auto& [name, value] : now.values) {
+    if (name == "shared_memory_bytes") value = uint64_t{1} << 30;
+    if (name == "shared_budget_bytes") value = uint64_t{4} << 30;
+    if (name == "shared_databases") value = 3;
+  }
+  const Words row = Row(TopScreen("p", now, nullptr, 100), "of");
+  ASSERT_GE(row.size(), 8u) << TopScreen("p", now, nullptr, 100);
+  EXPECT_EQ(row[1], "all");
+  EXPECT_EQ(row[3], "25");
+}
+
 TEST(TopTextTest, TheScreenShowsWhatTheBackgroundDoes) {
   StatsSnapshot before = At(10, 0, 0);
   StatsSnapshot now = At(12, 0, 0);

@@ -166,9 +166,13 @@ struct Statistics {
   uint64_t second_chance_entries = 0;  ///< now: L1 entries in the second-chance cache
   uint64_t memory_bytes = 0;           ///< now: DRAM of memtables, indexes and filters
   uint64_t memory_budget_bytes = 0;    ///< now: what that may grow to; a share, of shared resources
-  uint64_t pool_bytes = 0;             ///< now: bytes of all segments
-  uint64_t pool_used_bytes = 0;        ///< now: bytes of allocated chunks
-  uint64_t pool_max_bytes = 0;         ///< 0: no limit of its own
+  /// Now, of the whole that it has a share of; all 0 where it was opened without SharedResources.
+  uint64_t shared_memory_bytes = 0;  ///< memory_bytes of all databases that share it
+  uint64_t shared_budget_bytes = 0;  ///< what they may take together
+  uint64_t shared_databases = 0;     ///< that are open, this one among them
+  uint64_t pool_bytes = 0;           ///< now: bytes of all segments
+  uint64_t pool_used_bytes = 0;      ///< now: bytes of allocated chunks
+  uint64_t pool_max_bytes = 0;       ///< 0: no limit of its own
   /// Now: bytes that its files take on the file system (st_blocks), holes not among them; 0: not
   /// known.
   uint64_t pool_allocated_bytes = 0;

@@ -83,6 +83,14 @@ Result<std::unique_ptr<SharedBudget::Share>> JoinBudget(const Options& options, 
   return std::make_shared<SharedBudget>(options.memory_budget_bytes)->Join(fixed);
 }
 
+void FillShared(const Options& options, Statistics* statistics) {
+  if (options.resources == nullptr) return;
+  const SharedUsage usage = options.resources->Usage();
+  statistics->shared_memory_bytes = usage.memory_bytes;
+  statistics->shared_budget_bytes = usage.memory_budget_bytes;
+  statistics->shared_databases = usage.databases;
+}
+
 std::shared_ptr<Workers> WorkersOf(const Options& options) {
   if (options.resources != nullptr && options.resources->parts().workers != nullptr) {
     return options.resources->parts().workers;

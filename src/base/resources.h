@@ -11,6 +11,7 @@
 #include "base/workers.h"
 #include "braid/options.h"
 #include "braid/shared_resources.h"
+#include "braid/statistics.h"
 
 namespace braid {
 
@@ -30,6 +31,8 @@ void SizeForResources(Options* options);
 /// A share of the budget of options.resources or, without, all of one of its own. `fixed`: bytes
 /// that the database can't give up. Errors: those of SharedBudget::Join.
 Result<std::unique_ptr<SharedBudget::Share>> JoinBudget(const Options& options, uint64_t fixed);
+/// What all databases take that share options.resources; without, nothing.
+void FillShared(const Options& options, Statistics* statistics);
 /// Those of options.resources or, without, of the process. Throws std::bad_alloc.
 std::shared_ptr<Workers> WorkersOf(const Options& options);
 

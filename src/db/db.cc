@@ -167,7 +167,9 @@ class DbHandle final : public DB {
   Statistics GetStatistics() override {
     try {
       if (engine_->is_parents()) return {};
-      return engine_->GetStatistics();
+      Statistics statistics = engine_->GetStatistics();
+      base::FillShared(options_, &statistics);
+      return statistics;
     } catch (...) {
       return {};
     }
@@ -294,7 +296,7 @@ bool DbHandle::GetProperty(std::string_view name, std::string* value) {
 }
 
 bool DbHandle::Property(std::string_view name, std::string* value) {
-  const Statistics statistics = engine_->GetStatistics();
+  const Statistics statistics = GetStatistics();
   if (name == "braid.stats") {
     *value = StatisticsText(statistics);
   } else if (name == "braid.stats.json") {

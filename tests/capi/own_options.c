@@ -86,6 +86,7 @@ static void TestResources(void) {
   char* err = NULL;
   uint64_t bytes = 0;
   uint64_t databases = 0;
+  char* text;
   braid_t* first;
   braid_t* second;
   braid_options_t* options = braid_options_create();
@@ -112,6 +113,11 @@ static void TestResources(void) {
   NoError(&err, "the others are not disturbed");
   braid_resources_usage(resources, &bytes, &databases);
   Fact(databases == 2 && bytes > 0 && bytes <= (uint64_t)2 << 20, "they count in one budget");
+  text = braid_statistics_json(first);
+  Fact(text != NULL && strstr(text, "\"shared_budget_bytes\":2097152") != NULL &&
+           strstr(text, "\"shared_databases\":2") != NULL,
+       "and the statistics of one show the whole");
+  braid_free(text);
   braid_close(second);
   braid_resources_usage(resources, NULL, &databases);
   Fact(databases == 1, "a close is counted");

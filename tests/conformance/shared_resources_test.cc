@@ -127,6 +127,15 @@ TEST_F(SharedResourcesTest, DatabasesCountInOneBudgetAndGetBackWhatACloseFrees) 
     return resources->Usage().memory_bytes ==
            one->GetStatistics().memory_bytes + two->GetStatistics().memory_bytes;
   })) << "at rest the whole is the sum";
+  for (DB* const db : {one.get(), two.get()}) {
+    const Statistics statistics = db->GetStatistics();
+    EXPECT_EQ(statistics.shared_memory_bytes, resources->Usage().memory_bytes);
+    EXPECT_EQ(statistics.shared_budget_bytes, 64 * kMiB);
+    EXPECT_EQ(statistics.shared_databases, 2u);
+  }
+  std::string json;
+  EXPECT_TRUE(one->GetProperty("braid.stats.json", &json));
+  EXPECT_NE(json.find("\"shared_budget_bytes\":67108864"), std::string::npos) << json;
   const uint64_t of_one = one->GetStatistics().memory_bytes;
   BRAID_ASSERT_OK(two->Close());
   EXPECT_EQ(resources->Usage().databases, 1u);

@@ -21,6 +21,10 @@ def test_databases_share_a_budget_and_give_it_back(path):
         usage = resources.usage()
         assert usage["memory_budget_bytes"] == 64 << 20
         assert usage["databases"] == 2
+        statistics = second.statistics()
+        assert statistics["shared_budget_bytes"] == 64 << 20
+        assert statistics["shared_databases"] == 2
+        assert statistics["memory_bytes"] < statistics["shared_memory_bytes"] <= 64 << 20
         assert 0 < usage["memory_bytes"] <= 64 << 20
         assert 1 <= usage["threads"] <= 4
         second.close()

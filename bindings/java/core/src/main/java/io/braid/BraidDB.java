@@ -168,11 +168,11 @@ public final class BraidDB extends Handle implements DB {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(desired, "desired");
     Scratch scratch = Scratch.mine();
-    scratch.load(key, expected == null ? new byte[0] : expected, desired);
+    scratch.load(key, expected, desired);
     long db = enter(scratch);
     try {
       return Native.compareAndSwap(db, Native.NO_SYNC, scratch.address(), key.length,
-          expected == null ? -1 : expected.length, desired.length);
+          Scratch.sizeOf(expected), desired.length);
     } finally {
       leave(scratch);
       scratch.settle();
@@ -183,11 +183,11 @@ public final class BraidDB extends Handle implements DB {
   public long deleteRange(byte[] begin, byte[] end) throws DBException {
     Objects.requireNonNull(begin, "begin");
     Scratch scratch = Scratch.mine();
-    scratch.load(begin, end == null ? new byte[0] : end);
+    scratch.load(begin, end);
     long db = enter(scratch);
     try {
       return Native.deleteRange(
-          db, Native.NO_SYNC, scratch.address(), begin.length, end == null ? -1 : end.length);
+          db, Native.NO_SYNC, scratch.address(), begin.length, Scratch.sizeOf(end));
     } finally {
       leave(scratch);
     }
@@ -293,17 +293,16 @@ public final class BraidDB extends Handle implements DB {
   }
 
   private long nativeIterator(ReadOptions options, byte[] begin, byte[] end) {
-    byte[] none = new byte[0];
     BraidSnapshot snapshot = snapshotOf(options);
     Scratch scratch = Scratch.mine();
-    scratch.load(begin == null ? none : begin, end == null ? none : end);
+    scratch.load(begin, end);
     long db = enter(scratch);
     try {
       if (snapshot != null) {
         snapshot.enterToo(scratch);
       }
       return Native.createIterator(db, snapshot == null ? 0 : snapshot.snapshot(),
-          scratch.address(), begin == null ? -1 : begin.length, end == null ? -1 : end.length);
+          scratch.address(), Scratch.sizeOf(begin), Scratch.sizeOf(end));
     } finally {
       leaveSnapshot(scratch);
       leave(scratch);
@@ -426,11 +425,11 @@ public final class BraidDB extends Handle implements DB {
   public void compactRange(byte[] begin, byte[] end, CompactionProgress progress)
       throws DBException {
     Scratch scratch = Scratch.mine();
-    scratch.load(begin == null ? new byte[0] : begin, end == null ? new byte[0] : end);
+    scratch.load(begin, end);
     long db = enter(scratch);
     try {
-      Native.compact(db, scratch.address(), begin == null ? -1 : begin.length,
-          end == null ? -1 : end.length, progress);
+      Native.compact(db, scratch.address(), Scratch.sizeOf(begin), Scratch.sizeOf(end),
+          progress);
     } finally {
       leave(scratch);
     }

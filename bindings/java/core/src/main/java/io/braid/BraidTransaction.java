@@ -57,29 +57,14 @@ public final class BraidTransaction extends Handle implements AutoCloseable {
   public synchronized void put(byte[] key, byte[] value) throws DBException {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(value, "value");
-    Scratch scratch = Scratch.mine();
-    scratch.load(key, value);
-    long transaction = enter(scratch);
-    try {
-      Native.transactionPut(transaction, scratch.address(), key.length, value.length);
-    } finally {
-      leave(scratch);
-      scratch.settle();
-    }
+    pass(key, value, Native::transactionPut);
   }
 
   /** Kept until the commit. */
   public synchronized void delete(byte[] key) throws DBException {
     Objects.requireNonNull(key, "key");
-    Scratch scratch = Scratch.mine();
-    scratch.load(key);
-    long transaction = enter(scratch);
-    try {
-      Native.transactionDelete(transaction, scratch.address(), key.length);
-    } finally {
-      leave(scratch);
-      scratch.settle();
-    }
+    pass(key, null,
+        (transaction, buffer, size, none) -> Native.transactionDelete(transaction, buffer, size));
   }
 
   /**
@@ -87,17 +72,7 @@ public final class BraidTransaction extends Handle implements AutoCloseable {
    * those it has written, and those that the database holds at the commit.
    */
   public synchronized void deleteRange(byte[] begin, byte[] end) throws DBException {
-    byte[] none = new byte[0];
-    Scratch scratch = Scratch.mine();
-    scratch.load(begin == null ? none : begin, end == null ? none : end);
-    long transaction = enter(scratch);
-    try {
-      Native.transactionDeleteRange(transaction, scratch.address(),
-          begin == null ? -1 : begin.length, end == null ? -1 : end.length);
-    } finally {
-      leave(scratch);
-      scratch.settle();
-    }
+    pass(begin, end, Native::transactionDeleteRange);
   }
 
   /**

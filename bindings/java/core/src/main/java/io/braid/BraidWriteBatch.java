@@ -13,29 +13,14 @@ public final class BraidWriteBatch extends Handle implements WriteBatch {
   public synchronized WriteBatch put(byte[] key, byte[] value) {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(value, "value");
-    Scratch scratch = Scratch.mine();
-    scratch.load(key, value);
-    long batch = enter(scratch);
-    try {
-      Native.batchPut(batch, scratch.address(), key.length, value.length);
-    } finally {
-      leave(scratch);
-      scratch.settle();
-    }
+    pass(key, value, Native::batchPut);
     return this;
   }
 
   @Override
   public synchronized WriteBatch delete(byte[] key) {
     Objects.requireNonNull(key, "key");
-    Scratch scratch = Scratch.mine();
-    scratch.load(key);
-    long batch = enter(scratch);
-    try {
-      Native.batchDelete(batch, scratch.address(), key.length);
-    } finally {
-      leave(scratch);
-    }
+    pass(key, null, (batch, buffer, size, none) -> Native.batchDelete(batch, buffer, size));
     return this;
   }
 
@@ -45,16 +30,7 @@ public final class BraidWriteBatch extends Handle implements WriteBatch {
    * of the updates before this one. Readers and crashes find all of the batch or nothing.
    */
   public synchronized BraidWriteBatch deleteRange(byte[] begin, byte[] end) {
-    byte[] none = new byte[0];
-    Scratch scratch = Scratch.mine();
-    scratch.load(begin == null ? none : begin, end == null ? none : end);
-    long batch = enter(scratch);
-    try {
-      Native.batchDeleteRange(batch, scratch.address(), begin == null ? -1 : begin.length,
-          end == null ? -1 : end.length);
-    } finally {
-      leave(scratch);
-    }
+    pass(begin, end, Native::batchDeleteRange);
     return this;
   }
 }

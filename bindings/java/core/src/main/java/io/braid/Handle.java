@@ -74,6 +74,24 @@ abstract class Handle {
     scratch.using = null;
   }
 
+  /** A native call on an object with two arrays, which are behind each other in a buffer. */
+  interface Call {
+    void run(long object, long buffer, int firstSize, int secondSize);
+  }
+
+  /** Makes the call; an array that is null has the size -1. */
+  final void pass(byte[] first, byte[] second, Call call) {
+    Scratch scratch = Scratch.mine();
+    scratch.load(first, second);
+    long object = enter(scratch);
+    try {
+      call.run(object, scratch.address(), Scratch.sizeOf(first), Scratch.sizeOf(second));
+    } finally {
+      leave(scratch);
+      scratch.settle();
+    }
+  }
+
   /** A second one beside the first. */
   final long enterToo(Scratch scratch) {
     scratch.usingToo = this;

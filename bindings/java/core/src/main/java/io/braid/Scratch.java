@@ -82,17 +82,30 @@ final class Scratch {
     buffer.put(0, first);
   }
 
-  void load(byte[] first, byte[] second) {
-    ensure((long) first.length + second.length);
-    buffer.put(0, first);
-    buffer.put(first.length, second);
+  /** What the native side is told of an array; -1: it is null. */
+  static int sizeOf(byte[] bytes) {
+    return bytes == null ? -1 : bytes.length;
   }
 
+  private int append(int at, byte[] bytes) {
+    if (bytes == null) {
+      return at;
+    }
+    buffer.put(at, bytes);
+    return at + bytes.length;
+  }
+
+  /** Nothing for an array that is null. */
+  void load(byte[] first, byte[] second) {
+    ensure((long) Math.max(0, sizeOf(first)) + Math.max(0, sizeOf(second)));
+    append(append(0, first), second);
+  }
+
+  /** Nothing for an array that is null. */
   void load(byte[] first, byte[] second, byte[] third) {
-    ensure((long) first.length + second.length + third.length);
-    buffer.put(0, first);
-    buffer.put(first.length, second);
-    buffer.put(first.length + second.length, third);
+    ensure((long) Math.max(0, sizeOf(first)) + Math.max(0, sizeOf(second))
+        + Math.max(0, sizeOf(third)));
+    append(append(append(0, first), second), third);
   }
 
   byte[] take(int at, int size) {

@@ -52,17 +52,21 @@ final class SharedPool {
 
   private final Path path;
   private final File root;
+  private final ResourceGroup group; // null: none
   private final BraidDB db;
   private final RangeSweeper sweeper;
   private final PoolMetrics metrics;
   private final Map<String, Integer> used = new HashMap<>(); // places, and how many have them open
   private int stores;
 
-  private SharedPool(Path path, BraidConfig config, Metrics registry) throws IOException {
+  private SharedPool(Path path, BraidConfig config, ResourceGroup group, Metrics registry)
+      throws IOException {
     this.path = path;
     this.root = config.root;
+    this.group = group;
     Files.createDirectories(path.toAbsolutePath().getParent());
-    db = BraidFactory.factory.open(path.toFile(), config.options());
+    db = BraidFactory.factory.open(
+        path.toFile(), config.options(group == null ? null : group.resources()));
     List<Entry<byte[], byte[]>> removals;
     boolean done = false; // also when what fails is an Error: nothing else would close it
     try {
@@ -126,13 +130,24 @@ final class SharedPool {
   }
 
   private static SharedPool open(Path path, BraidConfig config, Metrics registry) {
+    ResourceGroup group =
+        config.group == null ? null : ResourceGroup.acquire(config.group, config.limits);
+    boolean done = false;
     try {
-      return new SharedPool(path, config, registry);
+      SharedPool made = new SharedPool(path, config, group, registry);
+      done = true;
+      return made;
     } catch (IOException | DBException e) {
       throw new ProcessorStateException("the pool " + path + " of the application "
           + config.application + " can't be opened: " + e.getMessage() + ". " + BraidConfig.POOL
           + " names a folder that this process can write to and no other process has open, "
-          + BraidConfig.SET + "NAME options as `braid options` lists them", e);
+          + BraidConfig.SET + "NAME options as `braid options` lists them" + (group == null ? ""
+              : ", " + BraidConfig.MEMORY_BUDGET + " what all instances of the group "
+              + config.group + " have together"), e);
+    } finally {
+      if (!done && group != null) {
+        group.release();
+      }
     }
   }
 
@@ -143,9 +158,15 @@ final class SharedPool {
         return;
       }
       OPEN.remove(path);
-      metrics.close();
-      sweeper.close();
-      db.close();
+      try {
+        metrics.close();
+        sweeper.close();
+        db.close();
+      } finally {
+        if (group != null) {
+          group.release();
+        }
+      }
     }
   }
 

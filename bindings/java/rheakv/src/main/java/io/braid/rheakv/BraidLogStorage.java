@@ -239,6 +239,11 @@ public final class BraidLogStorage implements LogStorage {
     return entry == null ? 0 : entry.getId().getTerm();
   }
 
+  /** Counters and facts of the pool as one JSON object. */
+  public String statistics() {
+    return db().statistics();
+  }
+
   // ---- Writes
 
   private interface Fill {

@@ -4,6 +4,7 @@ import com.alipay.sofa.jraft.rhea.options.RocksDBOptions;
 import com.alipay.sofa.jraft.rhea.options.StoreEngineOptions;
 import com.alipay.sofa.jraft.rhea.util.Strings;
 import io.braid.BraidOptions;
+import io.braid.SharedResources;
 import java.io.File;
 import java.util.Map;
 import java.util.TreeMap;
@@ -14,6 +15,7 @@ public final class BraidStoreOptions {
   private String pool;
   private boolean raftLog;
   private boolean published;
+  private SharedResources resources;
 
   /**
    * The folder of the pool: on persistent memory, and each server's own. Default: {@code
@@ -37,6 +39,16 @@ public final class BraidStoreOptions {
    */
   public BraidStoreOptions raftLog(boolean on) {
     raftLog = on;
+    return this;
+  }
+
+  /**
+   * The server's pool and Raft's logs share this memory budget and these threads, with whatever else
+   * is opened with them; memory_budget_bytes does not count then. Close them after the server: pools
+   * are opened again while it runs. Default: null, each pool has its own.
+   */
+  public BraidStoreOptions resources(SharedResources shared) {
+    resources = shared;
     return this;
   }
 
@@ -70,6 +82,6 @@ public final class BraidStoreOptions {
   BraidOptions open() {
     BraidOptions made = new BraidOptions();
     named.forEach(made::set);
-    return made;
+    return made.resources(resources);
   }
 }

@@ -16,7 +16,9 @@ import com.alipay.sofa.jraft.rhea.storage.BaseKVStoreClosure;
 import com.alipay.sofa.jraft.rhea.storage.BraidRawKVStore;
 import com.alipay.sofa.jraft.rhea.storage.KVEntry;
 import com.alipay.sofa.jraft.rhea.util.concurrent.DistributedLock;
+import io.braid.SharedResources;
 import io.braid.testing.Folders;
+import io.braid.testing.Ports;
 import java.io.File;
 import java.util.ArrayList;
 import java.util.List;
@@ -41,7 +43,12 @@ class BraidRheaKVStoreTest extends Folders {
   }
 
   private static BraidRheaKVStore start(File folder, int port, boolean raftLog) throws Exception {
-    BraidRheaKVStore store = new BraidRheaKVStore(options(raftLog));
+    return start(folder, port, options(raftLog));
+  }
+
+  private static BraidRheaKVStore start(File folder, int port, BraidStoreOptions options)
+      throws Exception {
+    BraidRheaKVStore store = new BraidRheaKVStore(options);
     assertTrue(store.init(server(folder, port)));
     awaitLeader(store, Servers.REGION);
     return store;
@@ -71,7 +78,7 @@ class BraidRheaKVStoreTest extends Folders {
 
   private void operationsSurviveARestart(boolean raftLog) throws Exception {
     File folder = folder();
-    int port = Servers.freePorts(1).get(0);
+    int port = Ports.free(1).get(0);
     BraidRheaKVStore store = start(folder, port, raftLog);
     assertTrue(store.getStoreEngine().getRawKVStore() instanceof BraidRawKVStore);
     fill(store);
@@ -112,6 +119,26 @@ class BraidRheaKVStoreTest extends Folders {
     operationsSurviveARestart(true);
   }
 
+  @Test
+  void thePoolAndTheLogShareABudget() throws Exception {
+    File folder = folder();
+    int port = Ports.free(1).get(0);
+    try (SharedResources resources = new SharedResources(64 << 20, 3)) {
+      for (int round = 0; round < 2; ++round) {
+        BraidRheaKVStore store = start(folder, port, options(true).resources(resources));
+        assertEquals(2, resources.databases());
+        if (round == 0) {
+          fill(store);
+          snapshot(store, Servers.REGION); // which the next start loads into another pool
+        }
+        assertEquals("value 7", text(store.bGet("key007")));
+        assertTrue(resources.memoryBytes() <= 64 << 20);
+        store.shutdown();
+        assertEquals(0, resources.databases());
+      }
+    }
+  }
+
   private static Status split(StoreEngine engine, long region, long made) throws Exception {
     CompletableFuture<Status> done = new CompletableFuture<>();
     engine.applySplit(region, made, new BaseKVStoreClosure() {
@@ -126,7 +153,7 @@ class BraidRheaKVStoreTest extends Folders {
   @Test
   void aRegionIsSplit() throws Exception {
     File folder = folder();
-    int port = Servers.freePorts(1).get(0);
+    int port = Ports.free(1).get(0);
     BraidRheaKVStore store = start(folder, port, true);
     StoreEngine engine = store.getStoreEngine();
     Status small = split(engine, Servers.REGION, 2);
@@ -158,7 +185,7 @@ class BraidRheaKVStoreTest extends Folders {
   @Test
   void serversThatCannotStartSayWhy() throws Exception {
     File folder = folder();
-    List<Integer> ports = Servers.freePorts(2);
+    List<Integer> ports = Ports.free(2);
     BraidStoreOptions shared = options(false).pool(new File(folder, "pool").getPath());
     BraidRheaKVStore first = new BraidRheaKVStore(shared);
     assertTrue(first.init(server(new File(folder, "first"), ports.get(0))));

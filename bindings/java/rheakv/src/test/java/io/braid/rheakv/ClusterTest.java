@@ -1,20 +1,29 @@
 package io.braid.rheakv;
 
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
-
 import io.braid.testing.Folders;
-import java.io.File;
 import org.junit.jupiter.api.Test;
 
-/** Cluster, as short as it shows something: the leader is killed once. */
+/** Three servers in processes of their own, whose leader is killed: once, or many times at night. */
 class ClusterTest extends Folders {
+  private static final int NIGHT_ROUNDS = 30;
+  private static final int NIGHT_ROUNDS_ROCKSDB = 10;
+
+  private void run(boolean raftLog, int rounds) throws Exception {
+    long seed = seed();
+    StringBuilder said = new StringBuilder();
+    try {
+      new Cluster(folder().toPath(), raftLog, seed, text -> said.append(text).append('\n'))
+          .run(rounds, null);
+    } catch (Cluster.Wrong e) {
+      throw new AssertionError("BRAID_SEED=" + seed + ": " + e.getMessage() + ", after\n" + said, e);
+    }
+  }
+
   @Test
   void leadersAreKilledAndNothingIsLost() throws Exception {
-    // Four processes beside a build get too little of two processors to elect a leader.
-    assumeTrue(isNight());
-    File folder = folder();
-    long seed = seed();
-    new Cluster(folder.toPath(), true, seed, text -> System.err.println("seed " + seed + ": " + text))
-        .run(isNight() ? 20 : 1, null);
+    run(true, isNight() ? NIGHT_ROUNDS : 1);
+    if (isNight()) {
+      run(false, NIGHT_ROUNDS_ROCKSDB); // with Raft's log in RocksDB
+    }
   }
 }

@@ -28,7 +28,8 @@ final class Replica {
 
   public static void main(String[] arguments) throws Exception {
     BraidStoreOptions options = new BraidStoreOptions().set("memory_budget_bytes", "64M")
-        .set("memtable.bytes", "1M").raftLog(Boolean.parseBoolean(arguments[4]));
+        .set("memtable.bytes", "1M").set("pool.initial_bytes", "16M")
+        .raftLog(Boolean.parseBoolean(arguments[4]));
     BraidRheaKVStore store = new BraidRheaKVStore(options);
     if (!store.init(Servers.server(arguments[1], Integer.parseInt(arguments[0]),
         new File(arguments[2]), Integer.parseInt(arguments[3]), 10_000))) {
@@ -40,8 +41,13 @@ final class Replica {
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line; (line = commands.readLine()) != null && !line.equals("stop");) {
       if (line.startsWith("dump ")) {
-        dump(store, new File(line.substring(5)));
-        System.out.println("dumped at " + region.getNode().getLastAppliedLogIndex());
+        // Before and after: one that catches up meanwhile has dumped less than it has applied.
+        long applied;
+        do {
+          applied = region.getNode().getLastAppliedLogIndex();
+          dump(store, new File(line.substring(5)));
+        } while (applied != region.getNode().getLastAppliedLogIndex());
+        System.out.println("dumped at " + applied);
       }
     }
     store.shutdown();

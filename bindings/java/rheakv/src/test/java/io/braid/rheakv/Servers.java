@@ -8,9 +8,6 @@ import com.alipay.sofa.jraft.rhea.options.RheaKVStoreOptions;
 import com.alipay.sofa.jraft.rhea.options.StoreEngineOptions;
 import com.alipay.sofa.jraft.util.Endpoint;
 import java.io.File;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -19,23 +16,6 @@ final class Servers {
   static final long REGION = 1;
 
   private Servers() {}
-
-  static List<Integer> freePorts(int count) throws IOException {
-    List<ServerSocket> open = new ArrayList<>();
-    List<Integer> ports = new ArrayList<>();
-    try {
-      for (int i = 0; i < count; ++i) {
-        ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
-        open.add(socket);
-        ports.add(socket.getLocalPort());
-      }
-    } finally {
-      for (ServerSocket socket : open) {
-        socket.close();
-      }
-    }
-    return ports;
-  }
 
   static String list(List<Integer> ports) {
     return String.join(",", ports.stream().map(port -> "127.0.0.1:" + port).toList());
@@ -61,7 +41,7 @@ final class Servers {
   static RheaKVStoreOptions server(
       String servers, int port, File folder, int snapshotSeconds, long leastKeysOnSplit) {
     NodeOptions node = new NodeOptions();
-    node.setElectionTimeoutMs(1000);
+    node.setElectionTimeoutMs(2000); // a busy machine answers later than RheaKV's default allows
     node.setSnapshotIntervalSecs(snapshotSeconds);
     RegionEngineOptions region = new RegionEngineOptions();
     region.setRegionId(REGION);

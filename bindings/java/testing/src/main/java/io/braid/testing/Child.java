@@ -9,14 +9,17 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /**
- * A process of its own with the class path of this one. It ends with this one, whatever ends that.
- * What it prints is read at once, so that it never waits for its reader. One thread.
+ * A process of its own with the class path of this one, in the folder of its log, where a library may
+ * leave dumps. It ends with this one, whatever ends that. What it prints is read at once, so that it
+ * never waits for its reader. One thread.
  */
 public final class Child implements AutoCloseable {
   /** The process has ended, or has not said what it should have; the message has the last of its log. */
@@ -52,9 +55,11 @@ public final class Child implements AutoCloseable {
     List<String> command = new ArrayList<>();
     command.add(new File(System.getProperty("java.home"), "bin/java").getPath());
     command.addAll(options);
-    command.addAll(List.of("-cp", System.getProperty("java.class.path"), main));
+    String classes = Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+        .map(path -> new File(path).getAbsolutePath()).collect(Collectors.joining(File.pathSeparator));
+    command.addAll(List.of("-cp", classes, main));
     command.addAll(List.of(arguments));
-    process = new ProcessBuilder(command)
+    process = new ProcessBuilder(command).directory(log.toAbsolutePath().getParent().toFile())
         .redirectError(ProcessBuilder.Redirect.appendTo(log.toFile())).start();
     atExit = new Thread(process::destroyForcibly);
     Runtime.getRuntime().addShutdownHook(atExit);

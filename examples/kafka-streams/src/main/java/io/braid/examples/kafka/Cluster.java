@@ -1,13 +1,13 @@
 package io.braid.examples.kafka;
 
 import io.braid.testing.Child;
+import io.braid.testing.Ports;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.OutputStream;
 import java.io.Writer;
 import java.net.ConnectException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -31,24 +31,19 @@ import org.apache.kafka.common.Uuid;
 /** A Kafka of one node, broker and controller, in a process and a folder of its own. */
 final class Cluster implements AutoCloseable {
   private static final int PARTITIONS = 4;
-  private static final int START_SECONDS = 60;
+  private static final int START_SECONDS = 120;
 
   final String address;
   private final Child process;
   private Admin admin;
 
   Cluster(Path folder) throws Exception {
-    int port;
-    int control;
-    try (ServerSocket one = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
-        ServerSocket two = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = one.getLocalPort();
-      control = two.getLocalPort();
-    }
+    List<Integer> ports = Ports.free(2);
+    int port = ports.get(0);
     address = "127.0.0.1:" + port;
     Path properties = folder.resolve("kafka.properties");
     try (Writer file = Files.newBufferedWriter(properties)) {
-      configuration(folder.resolve("kafka"), port, control).store(file, null);
+      configuration(folder.resolve("kafka"), port, ports.get(1)).store(file, null);
     }
     try (PrintStream nowhere = new PrintStream(OutputStream.nullOutputStream(), false,
         StandardCharsets.UTF_8)) {
