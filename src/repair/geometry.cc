@@ -55,6 +55,11 @@ class GeometryFinder {
     FindRegions();
     if (Status s = FindChunkBytes(); !s.ok()) return s;
     PlaceSegments();
+    const bool any_header =
+        found_.header || std::any_of(segments_.begin(), segments_.end(), [](const auto& segment) {
+          return segment.header.has_value();
+        });
+    if (!any_header) FindRegionsByStates();
     if (found_.segments.empty()) {
       return Status::Corruption(image_.files()[0].name +
                                 "+0x0: segment header: neither it nor any chunk says where the "
@@ -313,6 +318,29 @@ class GeometryFinder {
     if (!found_.segments.empty()) {
       found_.pool_bytes = found_.segments.back().base + found_.segments.back().bytes;
     }
+  }
+
+  /// Whether the table of chunk states of a segment that was placed begins here: with the state of
+  /// its own headers.
+  bool StatesBeginAt(const SegmentPlace& place, uint64_t in_file) const {
+    ChunkState state;
+    return image_.ReadFile(place.file, in_file, &state.raw, sizeof state.raw) &&
+           state.IsValid(place.base / found_.chunk_bytes) && state.kind() == ChunkKind::kMeta;
+  }
+
+  /// Where no header is left that says how many there are: the first segment of each region behind
+  /// the first has heads before its chunk states, so that these begin further on.
+  void FindRegionsByStates() {
+    uint32_t regions = 1;
+    for (const SegmentPlace& place : found_.segments) {
+      const uint32_t most = format::kMaxRegions;
+      const bool has_heads = format::HasRegionHeads(place.index, most) &&
+                             StatesBeginAt(place, format::StateTableOffset(place.index, most)) &&
+                             !StatesBeginAt(place, format::StateTableOffset(place.index, 1));
+      if (has_heads) regions = std::max(regions, place.index + 1);
+    }
+    found_.regions = regions;
+    for (SegmentPlace& place : found_.segments) place.regions = regions;
   }
 
   /// Segments that are not there, and those that the header counts behind the last: one finding a

@@ -3,7 +3,9 @@
 #include <filesystem>
 
 #include "format/leaf.h"
+#include "media/pool_image.h"
 #include "pool_map.h"
+#include "repair/geometry.h"
 #include "support/child_process.h"
 #include "support/temp_folder.h"
 
@@ -220,6 +222,27 @@ TEST_P(RepairTest, NeedsNoHeaderNoManifestAndNoLink) {
   const auto db = OpenOrFail(DamageOptions(), folder.Sub("new"));
   ASSERT_NE(db, nullptr);
   ExpectContent(db.get(), pool.content);
+}
+
+/// Else the states of chunks are read where heads are, and what is free counts again.
+TEST(RepairGeometryTest, WithoutHeadersChunkStatesTellTheRegions) {
+  for (const PoolState state : {PoolState::kRegions, PoolState::kMixed}) {
+    TempFolder folder;
+    PoolImage harmed = BuildPool(state, folder.Sub("sound"), DeriveSeed(884)).image;
+    for (PoolFile& file : harmed.files) {
+      if (!file.name.starts_with("segment-")) continue;
+      std::memset(file.bytes.data(), 0xEE, file.name == "segment-000000" ? 3 * kPageBytes : 64);
+    }
+    ASSERT_TRUE(harmed.WriteTo(folder.Sub("harmed")));
+    Result<std::unique_ptr<media::PoolImage>> image = media::PoolImage::Open(folder.Sub("harmed"));
+    ASSERT_TRUE(IsOk(image.status()));
+    const Result<repair::Geometry> found = repair::FindGeometry(**image, 0);
+    ASSERT_TRUE(IsOk(found.status()));
+    EXPECT_EQ(found->regions, state == PoolState::kRegions ? 3u : 1u);
+    for (const repair::SegmentPlace& place : found->segments) {
+      EXPECT_EQ(place.regions, found->regions);
+    }
+  }
 }
 
 TEST(RepairErrorsTest, SomethingAtTheTargetIsNeverTouched) {
