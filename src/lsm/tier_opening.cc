@@ -31,6 +31,14 @@ Status CheckWithout(const std::optional<format::TierRecord>& named) {
                                  "lost, DB::Repair makes a new pool of what this one holds");
 }
 
+/// Where a pool has none yet, and is only read.
+Status Unfinished(const std::string& path, const Status& status) {
+  return Status::NotFound("the pool has no tier yet, and at " + path +
+                          " there is none that is whole: open the pool to write first, or without "
+                          "options.tier.path (" +
+                          std::string(status.message()) + ")");
+}
+
 Status CheckBelongs(const tier::Store& store, const std::string& path,
                     const std::optional<format::TierRecord>& named, const uint8_t* pool_id) {
   if (named && !IsId(store.id(), named->id)) {
@@ -73,7 +81,12 @@ Result<std::unique_ptr<tier::Store>> OpenTierOf(pool::PmemPool* pool, const Opti
   request.may_create = !named->has_value() && !options.read_only;
   request.cache_bytes = TierCacheBytes(options);
   Result<std::unique_ptr<tier::Store>> opened = tier::OpenStore(request);
-  if (!opened.ok()) return opened.status();
+  if (!opened.ok()) {
+    // Nothing of the pool is in one yet: a writer is making it, or was killed on the way.
+    const bool is_unfinished = !named->has_value() && options.read_only &&
+                               (opened.status().IsCorruption() || opened.status().IsIOError());
+    return is_unfinished ? Unfinished(path, opened.status()) : opened.status();
+  }
   if (Status s = CheckBelongs(**opened, path, *named, pool_id); !s.ok()) return s;
   format::TierRecord record{};
   std::copy_n((*opened)->id().begin(), sizeof record.id, record.id);

@@ -190,6 +190,30 @@ TEST_P(TierModelTest, ARepairReadsTheTier) {
   EXPECT_EQ(ScanForward(db.get()).size(), expected);
 }
 
+/// A writer was killed while it made the tier.
+TEST_P(TierModelTest, AReaderOfAPoolWithoutATierYetIsToldSo) {
+  if (!GetParam().on_rocksdb) GTEST_SKIP() << "a device in memory is made at once";
+  Options options = TierOptions();
+  options.tier.path.clear();
+  {
+    std::unique_ptr<DB> db = OpenOrFail(options, PoolPath());
+    ASSERT_NE(db, nullptr);
+    BRAID_ASSERT_OK(db->Put("key", "value"));
+    BRAID_ASSERT_OK(db->Close());
+  }
+  std::filesystem::create_directories(TierPath());
+  std::ofstream(TierPath() + "/CURRENT") << "MANIFEST-000005\n";
+  options.read_only = true;
+  options.tier.path = TierPath();
+  const auto opened = DB::Open(options, PoolPath());
+  ASSERT_TRUE(HasCode(opened.status(), Status::Code::kNotFound)) << opened.status().ToString();
+  EXPECT_NE(opened.status().message().find(TierPath()), std::string::npos);
+  options.tier.path.clear();
+  std::unique_ptr<DB> db = OpenOrFail(options, PoolPath());
+  ASSERT_NE(db, nullptr);
+  EXPECT_EQ(GetText(db.get(), "key"), "value");
+}
+
 TEST_P(TierModelTest, ARepairFromCPutsATierBelowTheNewPool) {
   MakePool();
   // One device in memory belongs to one pool.
