@@ -9,7 +9,8 @@
 //      one merge.
 //   3. Chunks that the manifest does not name hold none of its content: an open frees them.
 //   4. Below level 0 each level has one list that takes entries in. Another one may be on its way
-//      into the next level: the oldest of its level, and the source of an open merge.
+//      into the next level: the oldest of its level, and the source of an open merge. Or the level
+//      is a run: one list or more, all of them with the flag kTableOfRun.
 // Persistence: Commit's first flush and fence is the commit point. Before it: everything the record
 // names must be durable. After a crash between the two copies the newer one counts. A pool of
 // format version 1 has copies of that version until it is opened to write: its header says version
@@ -51,6 +52,8 @@ class Manifest {
   /// it is full. Throws std::bad_alloc.
   Result<uint32_t> TakeHead();
   void ReturnHead(uint32_t head) noexcept;
+  /// Whether a run may have another list: the other half of the heads is for tables to come.
+  bool HasRoomForLists() const noexcept;
   /// Inserts a record as the newest of its level; the caller commits. Its head was taken, so that
   /// there is memory for it.
   void AddTable(const format::TableRecord& table) noexcept;

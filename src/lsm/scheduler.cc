@@ -49,7 +49,12 @@ uint64_t Scheduler::TablesBehind(const level::ReadState& state) const {
   const uint64_t l0 = state.version->l0().size();
   const uint64_t stop = store_.options.compaction.l0_stop;
   if (!level::HasSeveralLists(store_.options.levels) || l0 >= stop) return l0;
-  const double l1 = static_cast<double>(state.version->KeepList(1)->entries()) *
+  uint64_t entries = 0;
+  for (const auto& list : state.version->levels[1]) {
+    entries += list->entries();
+    if (!Rewrites()) break;  // the one behind is on its way down
+  }
+  const double l1 = static_cast<double>(entries) *
                     static_cast<double>(compaction::BytesAnEntry(*store_.pool, *state.version));
   const double most = compaction::kMostOvergrown *
                       static_cast<double>(level::MostBytesOfLevel(store_.options.levels, 1));
@@ -184,6 +189,33 @@ Result<compaction::Merger::Merged> Scheduler::MergeTables(const compaction::Plan
   return merged;
 }
 
+/// False when there was nothing, or no room.
+Result<bool> Scheduler::Rewrite(const compaction::Plan& plan) {
+  if (plan.from == 0) {
+    const uint64_t newest = store_.versions.Lock().Keep()->version->l0().front()->id();
+    if (store_.versions.Lock().Waits(newest)) {
+      if (Status s = WriteBackGroup(); !s.ok()) return s;
+    }
+  }
+  const uint64_t begin = NowNanos();
+  compaction::Merger::Merged merged{.tables = 0};
+  const Result<bool> done = store_.rewriter.Step(plan.from, plan.is_awaited, &merged);
+  const uint64_t nanos = NowNanos() - begin;
+  counters_.Add(Counter::kMergeNanos, nanos);
+  store_.controller.stalls()->latencies()->Record(LatencyKind::kMerge, nanos);
+  if (!done.ok() || !*done) return done;
+  store_.collector.ForgetPinned();
+  counters_.Add(Counter::kMerges, merged.tables);
+  counters_.Add(Counter::kMergedEntries, merged.entries);
+  store_.indexes.Fit();
+  UpdatePressure();
+  if (store_.options.listener != nullptr) {
+    store_.options.listener->OnMerge(
+        {.tables = merged.tables, .entries = merged.entries, .nanos = nanos});
+  }
+  return true;
+}
+
 /// Whether writes have ended for now, or somebody waits for all work to be done.
 bool Scheduler::IsAtRest() {
   if (requests_.AnyWaits()) return true;
@@ -249,7 +281,11 @@ void Scheduler::TellOfLists(const level::VersionSet::ConstLocked& versions,
                             compaction::StoreFacts* facts) const {
   const LevelOptions& levels = store_.options.levels;
   if (!level::HasSeveralLists(levels)) return;
-  facts->levels_per_group = levels.per_group;
+  facts->levels_per_group = std::max(levels.per_group, 1u);
+  facts->rewrites = Rewrites();
+  for (const format::TableRecord& table : versions.record().tables) {
+    facts->l0_is_begun = facts->l0_is_begun || (table.flags & format::kTableIsBegun) != 0;
+  }
   facts->has_originals = versions.record().Originals() != nullptr;
   const uint64_t entry_bytes =
       std::max<uint64_t>(compaction::BytesAnEntry(*store_.pool, *versions.state().version), 1);
@@ -346,8 +382,11 @@ bool Scheduler::CarryOut(const compaction::Plan& plan) {
       return Merge(plan);
     case Action::kFinishCopies:
       return Worked(store_.merger.FinishCopies());
+    case Action::kRewrite:
+      if (plan.is_awaited) round_->down_from = plan.from + 1;
+      return Worked(base::CatchToStatus([&] { return Rewrite(plan); }));
     case Action::kMarkOriginals:
-      return Worked(store_.merger.DropOriginals());
+      return Worked(Rewrites() ? store_.rewriter.DropOriginals() : store_.merger.DropOriginals());
     case Action::kIndex:
       return Worked(store_.indexes.BuildStep());
     case Action::kRemakeIndex:
@@ -357,11 +396,13 @@ bool Scheduler::CarryOut(const compaction::Plan& plan) {
     case Action::kCount:
       return store_.accounts.CountStep();
     case Action::kDrop:
+      if (Rewrites()) return Worked(store_.rewriter.DropKept(OccasionOfNow()));
       return PassStep(&store_.dropper);
     case Action::kRecluster:
       return PassStep(&store_.reclusterer);
     case Action::kCollect:
-      return Worked(store_.collector.Step(OccasionOfNow()));
+      return Worked(Rewrites() ? store_.rewriter.Collect(OccasionOfNow())
+                               : store_.collector.Step(OccasionOfNow()));
     case Action::kFillTier:
       return PassStep(&store_.tier_filler);
     case Action::kMakeRoom:

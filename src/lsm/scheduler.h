@@ -135,6 +135,9 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   class SpaceWork;
 
   bool failed() const noexcept { return store_.errors.failed(); }
+  bool Rewrites() const noexcept {
+    return *store_.options.compaction.kind == MergeKind::kRewrite;
+  }
   /// Carries out a step of the background.
   bool RunStep(bool (Scheduler::*step)());
   bool RunAnyStep() {
@@ -167,6 +170,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   bool MayMergeSideBySide(const level::VersionSet::ConstLocked& versions) const;
   bool CarryOut(const compaction::Plan& plan);
   bool Merge(const compaction::Plan& plan);
+  Result<bool> Rewrite(const compaction::Plan& plan);
   Result<compaction::Merger::Merged> MergeTables(const compaction::Plan& plan);
   template <class Job>
   bool PassStep(Job* job);

@@ -1,0 +1,374 @@
+// Purpose: the steps of rewriting lists, and their commit.
+// Thread safety, invariants, persistence: see list_rewriter.h.
+#include "compaction/list_rewriter.h"
+
+#include <algorithm>
+
+#include "base/activity.h"
+#include "base/check.h"
+#include "level/copied_list.h"
+#include "level/level_sizes.h"
+
+namespace braid::compaction {
+
+using format::TableRecord;
+
+namespace {
+
+/// Lists that a step over L0 writes, if it may end then.
+constexpr size_t kListsAStep = 8;
+
+bool Overlap(const level::KeyRange& a, const level::KeyRange& b) {
+  return a.is_known && b.is_known && a.first <= b.last && b.first <= a.last;
+}
+
+std::vector<std::shared_ptr<level::PmemTable>> ListsOf(const level::Level& level) {
+  std::vector<std::shared_ptr<level::PmemTable>> lists;
+  for (const auto& table : level) lists.push_back(level::ListOf(table));
+  return lists;
+}
+
+/// A level that is one list from before there were runs goes as a whole.
+bool MeetsAny(level::PmemTable* lower,
+              const std::vector<std::shared_ptr<level::PmemTable>>& upper) {
+  if (!lower->is_of_run()) return true;
+  return std::any_of(upper.begin(), upper.end(), [&](const auto& list) {
+    return Overlap(list->range(), lower->range());
+  });
+}
+
+}  // namespace
+
+/// Heads of lists in the making, given back unless they are committed.
+class ListRewriter::Heads {
+ public:
+  explicit Heads(level::VersionSet* versions) : versions_(*versions) {}
+
+  Result<uint32_t> Take(bool needed) {
+    const level::VersionSet::Locked versions = versions_.Lock();
+    if (!needed && !versions.manifest().HasRoomForLists()) {
+      return Status::OutOfSpace("the other half of the heads is for tables to come");
+    }
+    heads_.reserve(heads_.size() + 1);
+    Result<uint32_t> head = versions.TakeHead();
+    if (head.ok()) heads_.push_back(*head);
+    return head;
+  }
+  void GiveBack() {
+    const level::VersionSet::Locked versions = versions_.Lock();
+    for (const uint32_t head : heads_) versions.manifest().ReturnHead(head);
+    heads_.clear();
+  }
+
+ private:
+  level::VersionSet& versions_;
+  std::vector<uint32_t> heads_;
+};
+
+merge::RewriteOptions ListRewriter::OptionsFor(uint32_t to, Heads* heads) {
+  const LevelOptions& levels = store_.options->levels;
+  merge::RewriteOptions options;
+  options.list_bytes = levels.list_bytes;
+  options.reference_bytes = levels.reference_bytes;
+  options.is_below = [this, to, version = store_.versions->Lock().Keep()->version](
+                         std::string_view key) { return MayBeBelow(*version, to, key, key); };
+  options.take_head = [heads](bool needed) { return heads->Take(needed); };
+  options.pause = [this] {
+    store_.limit->Charge(uint64_t{store_.options->compaction.batch_entries} * 64);
+    store_.limit->Pause(*store_.stop);
+    return store_.stop->load();
+  };
+  return options;
+}
+
+bool ListRewriter::MayBeBelow(const level::Version& version, uint32_t level, std::string_view first,
+                              std::string_view last) const {
+  for (size_t below = level + 1; below < version.levels.size(); ++below) {
+    for (const auto& table : version.levels[below]) {
+      if (table->entries() == 0) continue;
+      level::PmemTable& list = *table->AsList();
+      const level::KeyRange range = list.range();
+      // One from before there were runs may have been cut off by damage.
+      if (!range.is_known || (range.first <= last && first <= range.last)) return true;
+    }
+  }
+  return false;
+}
+
+Result<bool> ListRewriter::GiveUp(const Status& status, merge::ListRewrite* rewrite, Heads* heads) {
+  if (!status.ok() && pool_.failed()) return pool_.FaultStatus();
+  rewrite->GiveBack();
+  heads->GiveBack();
+  store_.reclaimer->CountRoom();  // that of the new lists is a writer's again
+  const bool waits = status.IsOutOfSpace() || status.code() == Status::Code::kAborted;
+  if (status.ok() || waits) return false;
+  return status;
+}
+
+Result<bool> ListRewriter::Step(uint32_t from, bool whole, Merger::Merged* merged) {
+  const base::ActivityScope activity(base::Activity::kMerge);
+  if (store_.errors->failed()) return false;
+  bool any = false;
+  for (;;) {
+    const Result<bool> step = from == 0 ? StepOfL0(merged) : StepOfList(from, merged);
+    if (!step.ok()) return step;
+    any = any || *step;
+    if (!whole || !*step || store_.stop->load()) return any;
+  }
+}
+
+/// The tables of L0 that are rewritten now, newest first: those of which a part was, or all.
+ListRewriter::Lists ListRewriter::InputsOfL0() {
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  Lists all = ListsOf(versions.state().version->l0());
+  // Those that wait for their group are in no manifest.
+  std::erase_if(all, [&](const List& list) { return versions.record().Find(list->id()) == nullptr; });
+  Lists begun = all;
+  std::erase_if(begun, [&](const List& list) {
+    return (versions.record().Find(list->id())->flags & format::kTableIsBegun) == 0;
+  });
+  Lists inputs = begun.empty() ? std::move(all) : std::move(begun);
+  std::vector<uint64_t> ids;
+  for (const List& list : inputs) ids.push_back(list->id());
+  if (ids != begun_) {
+    begun_ = std::move(ids);
+    next_key_.clear();
+  }
+  return inputs;
+}
+
+Result<bool> ListRewriter::StepOfL0(Merger::Merged* merged) {
+  const Lists inputs = InputsOfL0();
+  if (inputs.empty()) return false;
+  const level::Level l1 = store_.versions->Lock().Keep()->version->levels[1];
+  merge::RewriteInput input;
+  input.begin = next_key_;
+  for (const List& list : inputs) input.sources.push_back({list});
+  for (const List& list : ListsOf(l1)) {
+    const level::KeyRange range = list->range();
+    const bool is_behind = !range.is_known || range.last >= next_key_;
+    if (is_behind && MeetsAny(list.get(), inputs)) input.whole.push_back(list);
+  }
+  input.sources.push_back(input.whole);
+  // Where there is no room for many lists there may be for one.
+  for (const size_t most : {kListsAStep, size_t{1}}) {
+    input.most_lists = most;
+    Heads heads(store_.versions);
+    Change change;
+    change.slot = store_.versions->Lock().NewTableId();
+    merge::ListRewrite rewrite(&pool_, store_.usage, change.slot, OptionsFor(1, &heads));
+    const index::LiveViews views = store_.views->Collect();
+    const Status s = rewrite.Run(input, views);
+    if (!s.ok()) {
+      const Result<bool> given_up = GiveUp(s, &rewrite, &heads);
+      if (!given_up.ok() || !s.IsOutOfSpace() || most == 1) return given_up;
+      continue;
+    }
+    for (const merge::RewrittenList& list : rewrite.lists()) {
+      change.fresh.push_back({Fresh(list, 1), views});
+    }
+    const std::optional<std::string>& next = rewrite.next_key();
+    for (const List& list : input.whole) {
+      const level::KeyRange range = list->range();
+      if (!next || !range.is_known || range.last < *next) change.replaced.push_back({list, 1});
+    }
+    if (next) {
+      change.begun = inputs;
+    } else {
+      for (const List& list : inputs) change.replaced.push_back({list, 1});
+      merged->tables += inputs.size();
+    }
+    merged->entries += rewrite.read();
+    const Result<bool> committed = Commit(std::move(change), &rewrite, &heads);
+    if (!committed.ok() || !*committed) return committed;
+    next_key_ = next.value_or("");
+    if (!next) begun_.clear();
+    return true;
+  }
+  return false;
+}
+
+TableRecord ListRewriter::Fresh(const merge::RewrittenList& list, uint32_t level) {
+  TableRecord record{};
+  record.id = store_.versions->Lock().NewTableId();
+  record.level = static_cast<uint16_t>(level);
+  record.flags = format::kTableOfRun;
+  if (list.keeps_versions) record.flags |= format::kTableKeepsVersions;
+  record.head = list.head;
+  record.entries = list.entries;
+  record.max_sequence = list.max_sequence;
+  return record;
+}
+
+Result<bool> ListRewriter::StepOfList(uint32_t from, Merger::Merged* merged) {
+  const std::shared_ptr<const level::Version> version = store_.versions->Lock().Keep()->version;
+  BRAID_DCHECK(from > 0 && from + 1 < version->levels.size());
+  const uint32_t to = from + 1;
+  next_list_.resize(version->levels.size());
+  Lists lists = ListsOf(version->levels[from]);
+  std::erase_if(lists, [](const List& list) { return list->entries() == 0; });
+  if (lists.empty()) return false;
+  // In turn, as LevelDB's do.
+  const auto next = std::find_if(lists.begin(), lists.end(), [&](const List& list) {
+    return list->range().is_known && list->range().first > next_list_[from];
+  });
+  const List list = next == lists.end() ? lists.front() : *next;
+  const std::string last(list->range().is_known ? list->range().last : std::string_view());
+  Lists lower;
+  for (const List& below : ListsOf(version->levels[to])) {
+    if (below->entries() != 0 && MeetsAny(below.get(), {list})) lower.push_back(below);
+  }
+  const bool keeps = (list->record().flags & format::kTableKeepsVersions) != 0;
+  if (lower.empty() && list->is_of_run() && list->range().is_known &&
+      (!keeps || MayBeBelow(*version, to, list->range().first, list->range().last))) {
+    next_list_[from] = last;
+    ++merged->tables;
+    return MoveDown(list, from);
+  }
+  Heads heads(store_.versions);
+  Change change;
+  change.slot = store_.versions->Lock().NewTableId();
+  merge::ListRewrite rewrite(&pool_, store_.usage, change.slot, OptionsFor(to, &heads));
+  const index::LiveViews views = store_.views->Collect();
+  merge::RewriteInput input;
+  input.sources = {{list}, lower};
+  if (Status s = rewrite.Run(input, views); !s.ok()) return GiveUp(s, &rewrite, &heads);
+  for (const merge::RewrittenList& fresh : rewrite.lists()) {
+    change.fresh.push_back({Fresh(fresh, to), views});
+  }
+  change.replaced.push_back({list, to});
+  for (const List& below : lower) change.replaced.push_back({below, to});
+  merged->tables += 1 + lower.size();
+  merged->entries += rewrite.read();
+  next_list_[from] = last;
+  return Commit(std::move(change), &rewrite, &heads);
+}
+
+/// A list that meets none below: its record says where it is.
+Result<bool> ListRewriter::MoveDown(const List& list, uint32_t from) {
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  if (pool_.failed()) return pool_.FaultStatus();
+  TableRecord record = list->record();
+  record.level = static_cast<uint16_t>(from + 1);
+  auto moved = std::make_shared<level::PmemTable>(&pool_, record, store_.options->verify_checksums);
+  if (!moved->range().is_known) {
+    return pool_.CorruptionAt(moved->head_offset(), "list", "it can't be read any more");
+  }
+  Edit edit{versions.state().version->levels, {}, {}};
+  std::erase_if(edit.levels[from], [&](const auto& table) { return table->id() == list->id(); });
+  PutIn(std::move(moved), &edit);
+  if (!CloseGaps(versions, &edit)) return false;
+  *versions.manifest().FindTable(list->id()) = record;
+  if (Status s = CommitEdit(versions, std::move(edit)); !s.ok()) return s;
+  return true;
+}
+
+/// Puts a list into its level, in the order of keys; it takes the place of empty ones.
+void ListRewriter::PutIn(List list, Edit* edit) {
+  level::Level& level = edit->levels[list->level()];
+  std::erase_if(level, [&](const std::shared_ptr<level::Table>& other) {
+    if (other->entries() != 0) return false;
+    edit->forgotten.push_back(level::ListOf(other));
+    return true;
+  });
+  const auto behind = std::find_if(level.begin(), level.end(), [&](const auto& other) {
+    return list->range().last < other->AsList()->range().first;
+  });
+  level.insert(behind, std::move(list));
+}
+
+/// A level that loses its lists gets an empty one. False: there is no head for it, and nothing has
+/// changed.
+bool ListRewriter::CloseGaps(const level::VersionSet::Locked& versions, Edit* edit) {
+  for (size_t level = 1; level < edit->levels.size(); ++level) {
+    if (!edit->levels[level].empty()) continue;
+    const Result<uint32_t> head = versions.TakeHead();
+    if (!head.ok()) {
+      for (const TableRecord& record : edit->added) versions.manifest().ReturnHead(record.head);
+      return false;
+    }
+    level::CopiedList(&pool_).Close(pool_.HeadOffset(*head));
+    TableRecord record{};
+    record.id = versions.NewTableId();
+    record.level = static_cast<uint16_t>(level);
+    record.flags = format::kTableOfRun;
+    record.head = *head;
+    edit->levels[level].push_back(
+        std::make_shared<level::PmemTable>(&pool_, record, store_.options->verify_checksums));
+    edit->added.push_back(record);
+  }
+  return true;
+}
+
+/// Beside what has been changed in the manifest.
+Status ListRewriter::CommitEdit(const level::VersionSet::Locked& versions, Edit edit) {
+  level::Manifest& manifest = versions.manifest();
+  for (const List& list : edit.forgotten) {
+    if (!list->never_changes()) versions.KeepHead(list);
+    manifest.RemoveTable(list->id());
+  }
+  for (const TableRecord& record : edit.added) manifest.AddTable(record);
+  versions.record().next_table_id = versions.next_table_id();
+  level::NextState next = versions.Next();
+  next.ReplaceLevels(std::move(edit.levels));
+  if (Status s = manifest.Commit(); !s.ok()) return s;
+  versions.Show(std::move(next));
+  return Status::OK();
+}
+
+/// What a list becomes when others hold what is needed of it. Readers find it in those.
+void ListRewriter::MakeOriginal(const level::VersionSet::Locked& versions, const List& list,
+                                uint32_t to) {
+  format::ManifestState& record = versions.record();
+  if (list->level() == 0) {
+    record.merged_table_id = std::max(record.merged_table_id, list->id());
+  } else if (!list->never_changes()) {
+    in_place_.push_back(list);
+  }
+  TableRecord& original = *versions.manifest().FindTable(list->id());
+  original.level = static_cast<uint16_t>(to);
+  original.flags = format::kTableOfOriginals | format::kTableOfRun;
+  original.entries = 0;
+  kept_for_.erase(list->id());
+}
+
+/// Puts new lists in the place of others, which become originals, and takes those out of the way.
+Result<bool> ListRewriter::Commit(Change change, merge::ListRewrite* rewrite, Heads* heads) {
+  // On page-cache media copies must be on the medium before their originals are marked obsolete.
+  if (Status s = pool_.media().Sync(media::Site::kMergeCopiesSync); !s.ok()) return s;
+  bool committed = false;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    if (pool_.failed()) return pool_.FaultStatus();
+    Edit edit{versions.state().version->levels, {}, {}};
+    for (const auto& [list, to] : change.replaced) {
+      std::erase_if(edit.levels[list->level()],
+                    [&list = list](const auto& table) { return table->id() == list->id(); });
+    }
+    for (const auto& [made, views] : change.fresh) {
+      auto list = std::make_shared<level::PmemTable>(&pool_, made, store_.options->verify_checksums);
+      if (!list->range().is_known) {
+        return pool_.CorruptionAt(list->head_offset(), "list", "it does not hold what was written");
+      }
+      PutIn(std::move(list), &edit);
+    }
+    if (CloseGaps(versions, &edit)) {
+      for (const auto& [list, to] : change.replaced) MakeOriginal(versions, list, to);
+      for (auto& [made, views] : change.fresh) {
+        edit.added.push_back(made);
+        if ((made.flags & format::kTableKeepsVersions) != 0) kept_for_[made.id] = std::move(views);
+      }
+      for (const List& list : change.begun) {
+        versions.manifest().FindTable(list->id())->flags |= format::kTableIsBegun;
+      }
+      versions.record().collected_table_id = change.slot;
+      if (Status s = CommitEdit(versions, std::move(edit)); !s.ok()) return s;
+      committed = true;
+    }
+  }
+  if (!committed) return GiveUp(Status::OK(), rewrite, heads);
+  if (Status s = DropOriginals().status(); !s.ok()) return s;
+  return true;
+}
+
+}  // namespace braid::compaction
