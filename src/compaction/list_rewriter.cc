@@ -39,31 +39,22 @@ bool MeetsAny(level::PmemTable* lower,
 
 }  // namespace
 
-/// Heads of lists in the making, given back unless they are committed.
-class ListRewriter::Heads {
- public:
-  explicit Heads(level::VersionSet* versions) : versions_(*versions) {}
-
-  Result<uint32_t> Take(bool needed) {
-    const level::VersionSet::Locked versions = versions_.Lock();
-    if (!needed && !versions.manifest().HasRoomForLists()) {
-      return Status::OutOfSpace("the other half of the heads is for tables to come");
-    }
-    heads_.reserve(heads_.size() + 1);
-    Result<uint32_t> head = versions.TakeHead();
-    if (head.ok()) heads_.push_back(*head);
-    return head;
+Result<uint32_t> ListRewriter::Heads::Take(bool needed) {
+  const level::VersionSet::Locked versions = versions_.Lock();
+  if (!needed && !versions.manifest().HasRoomForLists()) {
+    return Status::OutOfSpace("the other half of the heads is for tables to come");
   }
-  void GiveBack() {
-    const level::VersionSet::Locked versions = versions_.Lock();
-    for (const uint32_t head : heads_) versions.manifest().ReturnHead(head);
-    heads_.clear();
-  }
+  heads_.reserve(heads_.size() + 1);
+  Result<uint32_t> head = versions.TakeHead();
+  if (head.ok()) heads_.push_back(*head);
+  return head;
+}
 
- private:
-  level::VersionSet& versions_;
-  std::vector<uint32_t> heads_;
-};
+void ListRewriter::Heads::GiveBack() {
+  const level::VersionSet::Locked versions = versions_.Lock();
+  for (const uint32_t head : heads_) versions.manifest().ReturnHead(head);
+  heads_.clear();
+}
 
 merge::RewriteOptions ListRewriter::OptionsFor(uint32_t to, Heads* heads) {
   const LevelOptions& levels = store_.options->levels;

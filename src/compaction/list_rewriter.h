@@ -79,7 +79,17 @@ class ListRewriter {
     Lists forgotten;
     std::vector<format::TableRecord> added;
   };
-  class Heads;
+  /// Of lists in the making.
+  class Heads {
+   public:
+    explicit Heads(level::VersionSet* versions) : versions_(*versions) {}
+    Result<uint32_t> Take(bool needed);
+    void GiveBack();
+
+   private:
+    level::VersionSet& versions_;
+    std::vector<uint32_t> heads_;
+  };
 
   Result<bool> StepOfL0(Merger::Merged* merged);
   Result<bool> StepOfList(uint32_t from, Merger::Merged* merged);

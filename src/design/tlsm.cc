@@ -28,8 +28,8 @@ const Design kTlsm = {
       Choose(&options->levels.growth, 10u);
       Choose(&options->levels.per_group, 1u);
       if (*options->compaction.kind == MergeKind::kRewrite) {
-        Choose<uint64_t>(&options->levels.list_bytes, options->memtable.bytes / 2);
-        Choose<uint64_t>(&options->levels.reference_bytes, 64);
+        if (options->levels.list_bytes == 0) options->levels.list_bytes = options->memtable.bytes / 2;
+        if (options->levels.reference_bytes == 0) options->levels.reference_bytes = 64;
       }
       Choose(&options->cache.index, false);
       Choose<uint64_t>(&options->cache.lookup_bytes, 0);

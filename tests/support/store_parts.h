@@ -50,15 +50,21 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
 
   /// `change` may choose parts; the rest is the design's.
   explicit StoreParts(const Change& change = [](Options*) {})
-      : TestPool([](pool::PmemPool* fresh) { return level::Manifest(fresh).Create(); },
-                 Chosen(change)),
+      : TestPool(
+            [&change](pool::PmemPool* fresh) {
+              return level::Manifest(fresh).Create(level::LevelsOfNewPool(Chosen(change).levels));
+            },
+            Chosen(change)),
         LsmStore(Chosen(change), TakePool(), nullptr, *base::JoinBudget(Chosen(change), 0), this,
                  this) {
     const level::VersionSet::Locked locked = versions.Lock();
-    ExpectOk(locked.manifest().Load());
+    ExpectOk(locked.manifest().Load(level::LevelsOfPool(options.levels)));
     auto version = std::make_shared<level::Version>();
-    version->levels.back() = {
-        std::make_shared<level::PmemTable>(pool.get(), locked.record().tables[0], true)};
+    version->levels.resize(locked.record().level_count);
+    for (const format::TableRecord& table : locked.record().tables) {
+      version->levels[table.level] = {
+          std::make_shared<level::PmemTable>(pool.get(), table, true)};
+    }
     ExpectOk(indexes.Begin(*version, false));
     level::ReadState first;
     first.version = std::move(version);
@@ -152,12 +158,12 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
   /// Of the moment. Kept alive by the store until the next one is shown.
   const level::ReadState& state() const { return *versions.Lock().Keep(); }
   uint64_t l1_entries() const { return versions.Lock().bottom()->entries(); }
-  /// The design's parts, in a small pool.
+  /// The parts of a design, that of options.design, in a small pool.
   static Options Chosen(const Change& change) {
     Options chosen = PoolOfSmallChunks(256);
     change(&chosen);
     if (!chosen.cache.lookup_bytes) chosen.cache.lookup_bytes = 0;
-    design::kBraid.choose(&chosen);
+    (*design::FindDesign(chosen.design))->choose(&chosen);
     return chosen;
   }
   static void ExpectOk(const Status& s) { EXPECT_TRUE(s.ok()) << s.ToString(); }
