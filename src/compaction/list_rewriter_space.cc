@@ -17,8 +17,8 @@ using format::TableRecord;
 namespace {
 
 /// Lists that are rewritten together to empty chunks, and chunks that are emptied together.
-constexpr size_t kListsAtATime = 16;
-constexpr size_t kChunksAtATime = 16;
+constexpr size_t kMostOwners = 16;
+constexpr size_t kMostEmptied = 16;
 
 /// Looks for entries among lists, in their order: an entry after the other.
 class Survivors {
@@ -229,7 +229,7 @@ bool ListRewriter::FindOwners(uint64_t chunk, const level::Version& version,
 
 Result<bool> ListRewriter::Collect(const Occasion& occasion) {
   // Copies need room: what the step before has retired may be all there is.
-  if (pool_.free_chunks() < kChunksAtATime) {
+  if (pool_.free_chunks() < kMostEmptied) {
     const Result<bool> reclaimed = store_.reclaimer->Reclaim(store_.errors->failed());
     if (!reclaimed.ok()) return reclaimed;
   }
@@ -241,13 +241,13 @@ Result<bool> ListRewriter::Collect(const Occasion& occasion) {
   std::unordered_set<uint64_t> emptied;
   std::vector<uint64_t> unmovable;
   for (const uint64_t chunk : sparse) {
-    if (emptied.size() == kChunksAtATime) break;
+    if (emptied.size() == kMostEmptied) break;
     std::map<uint64_t, List> with = owners;
     if (!FindOwners(chunk, *version, &with)) {
       unmovable.push_back(chunk);
       continue;
     }
-    if (!emptied.empty() && with.size() > kListsAtATime) continue;
+    if (!emptied.empty() && with.size() > kMostOwners) continue;
     owners = std::move(with);
     emptied.insert(chunk);
   }
