@@ -72,7 +72,7 @@ class GiveBackStressTest : public ::testing::TestWithParam<const char*> {
   std::atomic<bool> running_{true};
 };
 INSTANTIATE_TEST_SUITE_P(Designs, GiveBackStressTest,
-                         ::testing::Values("braid", "listdb", "zipperdb", "nvskiplist"));
+                         ::testing::Values("braid", "listdb", "zipperdb", "tlsm", "nvskiplist"));
 
 TEST_P(GiveBackStressTest, HolesComeAndGoBesideReaders) {
   std::vector<std::thread> threads;

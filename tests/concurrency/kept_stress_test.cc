@@ -63,7 +63,7 @@ class KeptStressTest : public ::testing::TestWithParam<const char*> {
   std::atomic<uint64_t> looks_{0};
 };
 INSTANTIATE_TEST_SUITE_P(Designs, KeptStressTest,
-                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm"));
+                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm", "tlsm"));
 
 TEST_P(KeptStressTest, ViewsSeeTheSameWhileOthersAreDropped) {
   std::vector<std::thread> threads;

@@ -191,7 +191,7 @@ TEST_F(SharedResourcesTest, AllDesignsAndWaysToOpenShareThem) {
   const auto resources = Resources(64 * kMiB);
   std::vector<std::unique_ptr<DB>> pools;
   int number = 0;
-  for (const char* design : {"braid", "listdb", "zipperdb", "novelsm", "nvskiplist"}) {
+  for (const char* design : {"braid", "listdb", "zipperdb", "novelsm", "tlsm", "nvskiplist"}) {
     Options options = With(resources);
     options.design = design;
     pools.push_back(Open(options, number++));

@@ -171,7 +171,8 @@ INSTANTIATE_TEST_SUITE_P(Lists, HostilePoolTest,
                                            Parts{"pointer", fuzz::kPointerMerges},
                                            Parts{"listdb", 0, &design::kListDb},
                                            Parts{"zipperdb", 0, &design::kZipperDb},
-                                           Parts{"novelsm", 0, &design::kNoveLsm}),
+                                           Parts{"novelsm", 0, &design::kNoveLsm},
+                                           Parts{"tlsm", 0, &design::kTlsm}),
                          [](const auto& param) { return std::string(param.param.name); });
 
 TEST_P(HostilePoolTest, AnUnchangedPoolGivesNoError) {
