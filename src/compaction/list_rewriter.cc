@@ -256,6 +256,7 @@ Result<bool> ListRewriter::MoveDown(const List& list, uint32_t from) {
 
 /// Puts a list into its level, in the order of keys; it takes the place of empty ones.
 void ListRewriter::PutIn(List list, Edit* edit) {
+  BRAID_DCHECK(list->level() > 0 && list->is_of_run() && list->entries() != 0);
   level::Level& level = edit->levels[list->level()];
   std::erase_if(level, [&](const std::shared_ptr<level::Table>& other) {
     if (other->entries() != 0) return false;
@@ -310,6 +311,7 @@ Status ListRewriter::CommitEdit(const level::VersionSet::Locked& versions, Edit 
 /// What a list becomes when others hold what is needed of it. Readers find it in those.
 void ListRewriter::MakeOriginal(const level::VersionSet::Locked& versions, const List& list,
                                 uint32_t to) {
+  BRAID_DCHECK(to > 0 && to >= list->level());
   format::ManifestState& record = versions.record();
   if (list->level() == 0) {
     record.merged_table_id = std::max(record.merged_table_id, list->id());
@@ -331,6 +333,8 @@ Result<bool> ListRewriter::Commit(Change change, merge::ListRewrite* rewrite, He
   {
     const level::VersionSet::Locked versions = store_.versions->Lock();
     if (pool_.failed()) return pool_.FaultStatus();
+    BRAID_DCHECK(versions.record().Originals() == nullptr);  // invariant 2
+    BRAID_DCHECK(change.slot < versions.next_table_id());
     Edit edit{versions.state().version->levels, {}, {}};
     for (const auto& [list, to] : change.replaced) {
       std::erase_if(edit.levels[list->level()],

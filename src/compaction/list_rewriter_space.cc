@@ -58,6 +58,7 @@ class Survivors {
 /// referred to, unless the entry that took its place does. Deletes are only noted (invariant 4).
 Status ListRewriter::MarkOriginalsOf(const TableRecord& originals, const level::Version& version,
                                      std::vector<uint64_t>* dead, std::vector<uint64_t>* deletes) {
+  BRAID_DCHECK(originals.level > 0 && originals.level < version.levels.size());
   media::PersistOps& ops = pool_.ops();
   const auto mark = [&](uint64_t offset, uint8_t state) {
     uint8_t* const byte = pool_.As<EntryHeader>(offset)->state_byte();

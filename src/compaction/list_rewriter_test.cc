@@ -19,7 +19,12 @@ class ListRewriterTest : public ::testing::Test {
  protected:
   ListRewriterTest()
       : parts_([](Options* options) {
-          options->design = "tlsm";
+          options->compaction.kind = MergeKind::kRewrite;
+          options->compaction.recluster_share = 0.0;
+          options->log.kind = LogKind::kWriteAhead;
+          options->cache.index = false;
+          options->levels.growth = 10;
+          options->levels.per_group = 1;
           options->levels.count = 4;
           options->levels.l1_bytes = 4 << 10;
           options->levels.list_bytes = 1024;

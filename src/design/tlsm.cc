@@ -1,6 +1,6 @@
 // Purpose: the recipe of TLSM, as far as its text says and is right: a DRAM memtable with a
 // write-ahead log, a flush that copies keys and values once and in order, levels of lists of bounded
-// size, which compactions write anew as nodes that refer to values.
+// size, which compactions replace by new ones of nodes that refer to values.
 // levels.reference_bytes=1T is the variant that copies values (PS), log.kind=index-unified the one
 // without a buffer that a flush fills (PS+BAC).
 // docs/internals/designs/ says where it differs and why.
@@ -14,7 +14,7 @@ namespace braid::design {
 
 const Design kTlsm = {
     "tlsm",
-    "TLSM: levels of lists of bounded size, written anew as nodes that refer to values",
+    "TLSM: levels of lists of bounded size, compacted into nodes that refer to values",
     Capabilities::All(),
     [](Options* options) {
       Choose(&options->log.kind, LogKind::kWriteAhead);

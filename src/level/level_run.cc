@@ -22,7 +22,7 @@ LevelRun::LevelRun(const std::vector<std::shared_ptr<Table>>& tables) {
   for (const auto& table : tables) {
     PmemTable* const list = table->AsList();
     const KeyRange range = list->range();
-    // Invariant 1: whoever made the table has asked for its range.
+    // Invariant 1: the range was asked for when the table was made.
     BRAID_CHECK(range.is_known);
     BRAID_DCHECK(parts_.empty() || parts_.back().range.last < range.first);
     parts_.push_back({range, {table, list}});

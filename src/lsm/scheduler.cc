@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/no_throw.h"
-#include "level/level_sizes.h"
+#include "lsm/level_facts.h"
 
 namespace braid::lsm {
 
@@ -37,30 +37,9 @@ void Scheduler::TellPressure(bool resume) {
            : store_.controller.Update(l0, immutables, full);
   };
   if (store_.errors.blocked()) return tell(0, 0, false);  // writers get the reason
-  const uint64_t behind = TablesBehind(state);
+  const uint64_t behind = TablesBehind(store_, state);
   store_.limit.SetUrgent(behind >= kManyTables || state.immutables.size() > 1);
   tell(behind, state.immutables.size(), store_.HoldsWritersUp(state));
-}
-
-/// What the background is behind by, in tables of L0: those that are there, and, where L1 has grown
-/// far beyond its size, what it has too much. That alone slows writers down and never stops them.
-/// Source: ZipperDB 5.2.2.5.
-uint64_t Scheduler::TablesBehind(const level::ReadState& state) const {
-  const uint64_t l0 = state.version->l0().size();
-  const uint64_t stop = store_.options.compaction.l0_stop;
-  if (!level::HasSeveralLists(store_.options.levels) || l0 >= stop) return l0;
-  uint64_t entries = 0;
-  for (const auto& list : state.version->levels[1]) {
-    entries += list->entries();
-    if (!Rewrites()) break;  // the one behind is on its way down
-  }
-  const double l1 = static_cast<double>(entries) *
-                    static_cast<double>(compaction::BytesAnEntry(*store_.pool, *state.version));
-  const double most = compaction::kMostOvergrown *
-                      static_cast<double>(level::MostBytesOfLevel(store_.options.levels, 1));
-  if (l1 <= most) return l0;
-  const double behind = (l1 - most) / static_cast<double>(store_.options.memtable.bytes);
-  return std::min(l0 + static_cast<uint64_t>(std::min(behind, 1e9)), stop - 1);
 }
 
 void Scheduler::Fail(const Status& status) noexcept {
@@ -276,32 +255,6 @@ bool Scheduler::MayMergeSideBySide(const level::VersionSet::ConstLocked& version
   return versions.state().version->bottom().entries() != 0 || !level::ListOf(l0.back())->is_load();
 }
 
-/// What the next plan has to know of lists between L0 and the bottom.
-void Scheduler::TellOfLists(const level::VersionSet::ConstLocked& versions,
-                            compaction::StoreFacts* facts) const {
-  const LevelOptions& levels = store_.options.levels;
-  if (!level::HasSeveralLists(levels)) return;
-  facts->levels_per_group = std::max(levels.per_group, 1u);
-  facts->rewrites = Rewrites();
-  for (const format::TableRecord& table : versions.record().tables) {
-    facts->l0_is_begun = facts->l0_is_begun || (table.flags & format::kTableIsBegun) != 0;
-  }
-  facts->has_originals = versions.record().Originals() != nullptr;
-  const uint64_t entry_bytes =
-      std::max<uint64_t>(compaction::BytesAnEntry(*store_.pool, *versions.state().version), 1);
-  const size_t count = versions.state().version->levels.size();
-  facts->level_entries.assign(count, 0);
-  for (size_t level = 1; level + 1 < count; ++level) {
-    facts->level_entries[level] =
-        std::max<uint64_t>(level::MostBytesOfLevel(levels, level) / entry_bytes, 1);
-  }
-  for (const format::MergeRecord& merge : versions.record().merges) {
-    const format::TableRecord* const source =
-        merge.id == 0 ? nullptr : versions.record().Find(merge.source_id);
-    if (source != nullptr) facts->open_from = std::max<uint32_t>(facts->open_from, source->level);
-  }
-}
-
 /// What the next plan is made from, except the round.
 compaction::StoreFacts Scheduler::FactsOfNow() {
   compaction::StoreFacts facts;
@@ -332,7 +285,7 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
       of.last_key = range.last;
     }
   }
-  TellOfLists(versions, &facts);
+  TellOfLists(store_, versions, &facts);
   facts.open_merge = compaction::Merger::OpenMergeOf(versions);
   // How much a merge by pointers has done before a crash is only known by counting after it.
   for (const format::MergeRecord& merge : versions.record().merges) {

@@ -164,9 +164,6 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   compaction::StoreFacts FactsOfNow();
   size_t MostMerges() const;
   size_t MergesNow() const;
-  uint64_t TablesBehind(const level::ReadState& state) const;
-  void TellOfLists(const level::VersionSet::ConstLocked& versions,
-                   compaction::StoreFacts* facts) const;
   bool MayMergeSideBySide(const level::VersionSet::ConstLocked& versions) const;
   bool CarryOut(const compaction::Plan& plan);
   bool Merge(const compaction::Plan& plan);

@@ -28,7 +28,7 @@ bool ListRewrite::MayStop(const RewriteInput& input, std::string_view key) {
 // Long: one loop over keys, each step of which is a line or two.
 Status ListRewrite::Run(const RewriteInput& input, const index::LiveViews& views) {
   BRAID_DCHECK(list_.entries == 0 && !next_key_);
-  std::vector<ListSource> sources;
+  std::deque<ListSource> sources;
   for (const ListSource::Lists& lists : input.sources) {
     ListSource& source = sources.emplace_back(pool_, lists);
     if (Status s = source.Seek(input.begin); !s.ok()) return s;
@@ -67,7 +67,7 @@ Status ListRewrite::Run(const RewriteInput& input, const index::LiveViews& views
 }
 
 /// All versions of `key`, each once.
-Status ListRewrite::NextKey(std::vector<ListSource>* sources, std::string_view key) {
+Status ListRewrite::NextKey(std::deque<ListSource>* sources, std::string_view key) {
   versions_.clear();
   for (ListSource& source : *sources) {
     while (source.entry() != nullptr && source.entry()->key() == key) {

@@ -11,6 +11,7 @@
 // Source: TLSM IV-B and IV-C, Algorithm 2; LevelDB's compactions.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -80,7 +81,7 @@ class ListRewrite {
   void GiveBack() { copies_.GiveBack(); }
 
  private:
-  Status NextKey(std::vector<ListSource>* sources, std::string_view key);
+  Status NextKey(std::deque<ListSource>* sources, std::string_view key);
   Status WriteVersions(std::string_view key, const index::LiveViews& views);
   Status Write(const format::EntryHeader& entry, bool keeps);
   Status EndList(bool needed);

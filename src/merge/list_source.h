@@ -21,6 +21,8 @@ class ListSource {
 
   /// `lists`: in the order of their keys.
   ListSource(const pool::PmemPool* pool, Lists lists) : pool_(pool), lists_(std::move(lists)) {}
+  ListSource(const ListSource&) = delete;
+  ListSource& operator=(const ListSource&) = delete;
 
   /// To the first entry of the first key that is not less than `key`. Corruption.
   Status Seek(std::string_view key);
@@ -39,7 +41,7 @@ class ListSource {
   Lists lists_;
   size_t list_ = 0;
   std::optional<index::ListWalk> walk_;
-  const std::vector<const format::EntryHeader*>* round_ = nullptr;
+  const std::vector<const format::EntryHeader*>* round_ = nullptr;  // the walk's
   size_t at_ = 0;  // in the round
   index::Damage damage_;
   const format::EntryHeader* entry_ = nullptr;

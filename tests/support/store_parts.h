@@ -12,6 +12,7 @@
 
 #include "base/resources.h"
 #include "design/design.h"
+#include "level/level_sizes.h"
 #include "lsm/lsm_store.h"
 #include "lsm/verifier.h"
 #include "support/test_pool.h"
@@ -158,12 +159,12 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
   /// Of the moment. Kept alive by the store until the next one is shown.
   const level::ReadState& state() const { return *versions.Lock().Keep(); }
   uint64_t l1_entries() const { return versions.Lock().bottom()->entries(); }
-  /// The parts of a design, that of options.design, in a small pool.
+  /// The design's parts, in a small pool.
   static Options Chosen(const Change& change) {
     Options chosen = PoolOfSmallChunks(256);
     change(&chosen);
     if (!chosen.cache.lookup_bytes) chosen.cache.lookup_bytes = 0;
-    (*design::FindDesign(chosen.design))->choose(&chosen);
+    design::kBraid.choose(&chosen);
     return chosen;
   }
   static void ExpectOk(const Status& s) { EXPECT_TRUE(s.ok()) << s.ToString(); }
