@@ -126,8 +126,8 @@ enum class MergeKind : uint8_t {
   kZipper = 1,  ///< links change, entries stay
   kCopy = 2,    ///< entries are copied together in key order first
   kNone = 3,    ///< not at all, for measurements: writes fail when L0 has no room for more tables
-  /// Levels are of several lists each: tables of L0, or a list, and those of the next level that they
-  /// meet become new ones. For designs with several levels.
+  /// Levels are of several lists each: tables of L0, or a list, and those of the next level that
+  /// they meet become new ones. For designs with several levels.
   kRewrite = 4,
 };
 

@@ -228,13 +228,12 @@ std::vector<Row> WriteRows() {
 
 std::vector<Row> MergeRows() {
   return {
-      Kind<MergeKind>(
-          "compaction.kind", "how an L0 table gets into L1",
-          {{"zipper", MergeKind::kZipper},
-           {"copy", MergeKind::kCopy},
-           {"none", MergeKind::kNone},
-           {"rewrite", MergeKind::kRewrite}},
-          BRAID_FIELD(compaction.kind)),
+      Kind<MergeKind>("compaction.kind", "how an L0 table gets into L1",
+                      {{"zipper", MergeKind::kZipper},
+                       {"copy", MergeKind::kCopy},
+                       {"none", MergeKind::kNone},
+                       {"rewrite", MergeKind::kRewrite}},
+                      BRAID_FIELD(compaction.kind)),
       Kind<MergePersistence>(
           "compaction.persistence", "how a merge survives a crash",
           {{"redo-log", MergePersistence::kRedoLog}, {"pointer", MergePersistence::kPointer}},

@@ -32,9 +32,8 @@ std::vector<std::shared_ptr<level::PmemTable>> ListsOf(const level::Level& level
 bool MeetsAny(level::PmemTable* lower,
               const std::vector<std::shared_ptr<level::PmemTable>>& upper) {
   if (!lower->is_of_run()) return true;
-  return std::any_of(upper.begin(), upper.end(), [&](const auto& list) {
-    return Overlap(list->range(), lower->range());
-  });
+  return std::any_of(upper.begin(), upper.end(),
+                     [&](const auto& list) { return Overlap(list->range(), lower->range()); });
 }
 
 }  // namespace
@@ -113,7 +112,8 @@ ListRewriter::Lists ListRewriter::InputsOfL0() {
   const level::VersionSet::Locked versions = store_.versions->Lock();
   Lists all = ListsOf(versions.state().version->l0());
   // Those that wait for their group are in no manifest.
-  std::erase_if(all, [&](const List& list) { return versions.record().Find(list->id()) == nullptr; });
+  std::erase_if(all,
+                [&](const List& list) { return versions.record().Find(list->id()) == nullptr; });
   Lists begun = all;
   std::erase_if(begun, [&](const List& list) {
     return (versions.record().Find(list->id())->flags & format::kTableIsBegun) == 0;
@@ -341,7 +341,8 @@ Result<bool> ListRewriter::Commit(Change change, merge::ListRewrite* rewrite, He
                     [&list = list](const auto& table) { return table->id() == list->id(); });
     }
     for (const auto& [made, views] : change.fresh) {
-      auto list = std::make_shared<level::PmemTable>(&pool_, made, store_.options->verify_checksums);
+      auto list =
+          std::make_shared<level::PmemTable>(&pool_, made, store_.options->verify_checksums);
       if (!list->range().is_known) {
         return pool_.CorruptionAt(list->head_offset(), "list", "it does not hold what was written");
       }

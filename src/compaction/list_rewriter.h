@@ -118,11 +118,11 @@ class ListRewriter {
 
   const Store store_;
   pool::PmemPool& pool_;
-  std::vector<uint64_t> begun_;        // ids of the tables of L0 that are being rewritten
-  std::string next_key_;               // of these, up to which they are in L1
+  std::vector<uint64_t> begun_;         // ids of the tables of L0 that are being rewritten
+  std::string next_key_;                // of these, up to which they are in L1
   std::vector<std::string> next_list_;  // a level: behind the list that went down last
   std::unordered_map<uint64_t, index::LiveViews> kept_for_;  // lists that keep versions
-  std::vector<std::weak_ptr<level::PmemTable>> in_place_;    // originals whose heads readers look at
+  std::vector<std::weak_ptr<level::PmemTable>> in_place_;  // originals whose heads readers look at
 };
 
 }  // namespace braid::compaction

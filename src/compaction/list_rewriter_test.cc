@@ -55,8 +55,7 @@ class ListRewriterTest : public ::testing::Test {
   }
   const EntryHeader* NodeOf(size_t level, const std::string& key) const {
     for (const auto& table : LevelOf(level)) {
-      const index::LookupResult found =
-          table->Get({key, base::Hash64(key)}, index::ReadView{});
+      const index::LookupResult found = table->Get({key, base::Hash64(key)}, index::ReadView{});
       if (found.has_version()) return parts_.pool->EntryAt(found.value.offset());
     }
     return nullptr;

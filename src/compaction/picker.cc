@@ -232,8 +232,8 @@ Plan Pick(const StoreFacts& facts, const CompactionOptions& options) {
   // An entry would be in three levels.
   if (facts.l0_is_begun && may_merge && !l0.empty()) return PickMerge(facts, options);
   const std::optional<uint32_t> overgrown = MostOvergrownLevel(facts);
-  if (overgrown && may && may_merge &&
-      !facts.l0_is_begun && (Overgrown(facts, *overgrown) >= kMostOvergrown || l0.size() <= calm)) {
+  if (overgrown && may && may_merge && !facts.l0_is_begun &&
+      (Overgrown(facts, *overgrown) >= kMostOvergrown || l0.size() <= calm)) {
     return MergeOfList(facts, *overgrown);
   }
   if (due && may && !l0.empty() && may_merge) {

@@ -8,8 +8,8 @@
 namespace braid::design {
 
 const std::vector<Design>& Designs() {
-  static const std::vector<Design> designs = {kBraid,   kListDb,     kZipperDb,
-                                              kNoveLsm, kTlsm, kNvSkipList, kBlackhole};
+  static const std::vector<Design> designs = {kBraid, kListDb,     kZipperDb, kNoveLsm,
+                                              kTlsm,  kNvSkipList, kBlackhole};
   return designs;
 }
 

@@ -52,8 +52,8 @@ std::string Levels(const Options& options) {
   if (!options.compaction.kind) return "none";
   const bool rewrites = *options.compaction.kind == MergeKind::kRewrite;
   if (rewrites) {
-    return "several lists a level, " +
-           std::to_string(level::LevelsOfNewPool(options.levels) - 1) + " levels, braided";
+    return "several lists a level, " + std::to_string(level::LevelsOfNewPool(options.levels) - 1) +
+           " levels, braided";
   }
   const std::string lists = level::HasSeveralLists(options.levels)
                                 ? "one list a level, " +

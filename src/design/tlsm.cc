@@ -1,6 +1,6 @@
 // Purpose: the recipe of TLSM, as far as its text says and is right: a DRAM memtable with a
-// write-ahead log, a flush that copies keys and values once and in order, levels of lists of bounded
-// size, which compactions replace by new ones of nodes that refer to values.
+// write-ahead log, a flush that copies keys and values once and in order, levels of lists of
+// bounded size, which compactions replace by new ones of nodes that refer to values.
 // levels.reference_bytes=1T is the variant that copies values (PS), log.kind=index-unified the one
 // without a buffer that a flush fills (PS+BAC).
 // docs/internals/designs/ says where it differs and why.
@@ -28,7 +28,8 @@ const Design kTlsm = {
       Choose(&options->levels.growth, 10u);
       Choose(&options->levels.per_group, 1u);
       if (*options->compaction.kind == MergeKind::kRewrite) {
-        if (options->levels.list_bytes == 0) options->levels.list_bytes = options->memtable.bytes / 2;
+        if (options->levels.list_bytes == 0)
+          options->levels.list_bytes = options->memtable.bytes / 2;
         if (options->levels.reference_bytes == 0) options->levels.reference_bytes = 64;
       }
       Choose(&options->cache.index, false);

@@ -108,7 +108,7 @@ class CopiedEntries {
   StagedEntries staged_;
   bool is_staged_;
   std::optional<CopiedList> list_;  // always one
-  base::MemoryCharge charge_;  // for links that are stored later
+  base::MemoryCharge charge_;       // for links that are stored later
   uint64_t random_;
 };
 

@@ -61,8 +61,8 @@ TEST_F(LevelRunTest, SeeksFindTheNeighbourInWhicheverListItIs) {
   const std::string keys = "cegkmqsu";
   const std::unique_ptr<index::Cursor> cursor = run_->NewCursor(view_);
   for (char c = 'a'; c <= 'z'; ++c) {
-    const size_t from = keys.find_first_of(std::string("abcdefghijklmnopqrstuvwxyz").substr(
-        static_cast<size_t>(c - 'a')));
+    const size_t from = keys.find_first_of(
+        std::string("abcdefghijklmnopqrstuvwxyz").substr(static_cast<size_t>(c - 'a')));
     cursor->SeekGE({&c, 1});
     EXPECT_EQ(All(cursor.get(), true), from == std::string::npos ? "" : keys.substr(from)) << c;
     std::string before;

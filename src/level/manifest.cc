@@ -314,8 +314,8 @@ Status Manifest::ExtendHeads() {
 }
 
 bool Manifest::HasRoomForLists() const noexcept {
-  const uint64_t heads = format::kTableHeads +
-                         format::ExtensionHeads(pool_->chunk_bytes(), pool_->strands());
+  const uint64_t heads =
+      format::kTableHeads + format::ExtensionHeads(pool_->chunk_bytes(), pool_->strands());
   return 2 * (state_.tables.size() + taken_heads_.size()) < heads;
 }
 

@@ -16,7 +16,8 @@ uint64_t TablesBehind(const LsmStore& store, const level::ReadState& state) {
   uint64_t entries = 0;
   for (const auto& list : state.version->levels[1]) {
     entries += list->entries();
-    if (*store.options.compaction.kind != MergeKind::kRewrite) break;  // the one behind is on its way down
+    if (*store.options.compaction.kind != MergeKind::kRewrite)
+      break;  // the one behind is on its way down
   }
   const double l1 = static_cast<double>(entries) *
                     static_cast<double>(compaction::BytesAnEntry(*store.pool, *state.version));

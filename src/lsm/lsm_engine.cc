@@ -87,7 +87,7 @@ Status LsmEngine::AnnounceWrites() {
   const bool rewrites = *store_.options.compaction.kind == MergeKind::kRewrite;
   return store_.pool->MarkDirty((copies ? format::kIncompatCopies : 0) |
                                 (store_.tier != nullptr ? format::kIncompatTier : 0) |
-                              (rewrites ? format::kIncompatRuns : 0));
+                                (rewrites ? format::kIncompatRuns : 0));
 }
 
 Status LsmEngine::Recover() {
@@ -146,7 +146,8 @@ Status LsmEngine::OrderRuns(level::Version* version) const {
     if (!level.front()->AsList()->is_of_run()) continue;
     if (*store_.options.compaction.kind != MergeKind::kRewrite && !store_.options.read_only) {
       return Status::InvalidArgument(
-          "the pool's levels have several lists each, which compaction.kind=rewrite has made; other "
+          "the pool's levels have several lists each, which compaction.kind=rewrite has made; "
+          "other "
           "kinds can read them only");
     }
     if (level.size() == 1) continue;

@@ -64,7 +64,8 @@ void Verifier::CheckTable(const format::TableRecord& record) {
       table, name, merging ? open_merge.boundary : 0, unknown ? level::kAnyCount : expected,
       [this](uint64_t offset) { return log::EntryVerifies(pool_, offset); }, &totals_);
   const bool is_bottom = record.level + 1u == manifest_.level_count;
-  if (is_bottom && !table.is_of_run() && !manifest_.AnyMerge() && unknown && totals_.problems.empty()) {
+  if (is_bottom && !table.is_of_run() && !manifest_.AnyMerge() && unknown &&
+      totals_.problems.empty()) {
     store_.versions->Lock().SetEntriesOfBottom(counted);
   }
 }

@@ -42,7 +42,7 @@ class ListSource {
   size_t list_ = 0;
   std::optional<index::ListWalk> walk_;
   const std::vector<const format::EntryHeader*>* round_ = nullptr;  // the walk's
-  size_t at_ = 0;  // in the round
+  size_t at_ = 0;                                                   // in the round
   index::Damage damage_;
   const format::EntryHeader* entry_ = nullptr;
 };

@@ -147,8 +147,8 @@ Result<bool> TierHasNewer(const tier::Store* tier, const EntryHeader& entry) {
 }
 
 /// Whether an entry that refers to a value is the one that counts of its write. The entry that it
-/// refers to may not have been marked yet; or has been, since another one has taken the place of both,
-/// or the write no longer counts, while this one's mark is lost.
+/// refers to may not have been marked yet; or has been, since another one has taken the place of
+/// both, or the write no longer counts, while this one's mark is lost.
 bool NeedsNode(const pool::PmemPool& pool, const EntryHeader& node) {
   const uint64_t carrier = pool.CarrierOf(node);
   return carrier != 0 && pool.EntryAt(carrier)->state() == format::kStateCarrier;

@@ -1,5 +1,5 @@
-// Stores with lists below L0, one or several a level: lists go down when they have grown, readers of
-// earlier states go on in them, and a pool keeps the number of its levels.
+// Stores with lists below L0, one or several a level: lists go down when they have grown, readers
+// of earlier states go on in them, and a pool keeps the number of its levels.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -164,16 +164,14 @@ class HostilePoolTest : public ::testing::TestWithParam<Parts> {
   PoolBytes pool_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Lists, HostilePoolTest,
-                         ::testing::Values(Parts{"braid", 0},
-                                           Parts{"WriteAhead", fuzz::kWriteAheadLog},
-                                           Parts{"CopyMerge", fuzz::kCopyMerges},
-                                           Parts{"pointer", fuzz::kPointerMerges},
-                                           Parts{"listdb", 0, &design::kListDb},
-                                           Parts{"zipperdb", 0, &design::kZipperDb},
-                                           Parts{"novelsm", 0, &design::kNoveLsm},
-                                           Parts{"tlsm", 0, &design::kTlsm}),
-                         [](const auto& param) { return std::string(param.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Lists, HostilePoolTest,
+    ::testing::Values(Parts{"braid", 0}, Parts{"WriteAhead", fuzz::kWriteAheadLog},
+                      Parts{"CopyMerge", fuzz::kCopyMerges}, Parts{"pointer", fuzz::kPointerMerges},
+                      Parts{"listdb", 0, &design::kListDb},
+                      Parts{"zipperdb", 0, &design::kZipperDb},
+                      Parts{"novelsm", 0, &design::kNoveLsm}, Parts{"tlsm", 0, &design::kTlsm}),
+    [](const auto& param) { return std::string(param.param.name); });
 
 TEST_P(HostilePoolTest, AnUnchangedPoolGivesNoError) {
   BuildMerged();

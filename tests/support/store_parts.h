@@ -63,8 +63,7 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
     auto version = std::make_shared<level::Version>();
     version->levels.resize(locked.record().level_count);
     for (const format::TableRecord& table : locked.record().tables) {
-      version->levels[table.level] = {
-          std::make_shared<level::PmemTable>(pool.get(), table, true)};
+      version->levels[table.level] = {std::make_shared<level::PmemTable>(pool.get(), table, true)};
     }
     ExpectOk(indexes.Begin(*version, false));
     level::ReadState first;
