@@ -28,14 +28,6 @@ std::vector<std::shared_ptr<level::PmemTable>> ListsOf(const level::Level& level
   return lists;
 }
 
-/// A level that is one list from before there were runs goes as a whole.
-bool MeetsAny(level::PmemTable* lower,
-              const std::vector<std::shared_ptr<level::PmemTable>>& upper) {
-  if (!lower->is_of_run()) return true;
-  return std::any_of(upper.begin(), upper.end(),
-                     [&](const auto& list) { return Overlap(list->range(), lower->range()); });
-}
-
 }  // namespace
 
 Result<uint32_t> ListRewriter::Heads::Take(bool needed) {
@@ -74,6 +66,10 @@ merge::RewriteOptions ListRewriter::OptionsFor(uint32_t to, Heads* heads) {
 bool ListRewriter::MayBeBelow(const level::Version& version, uint32_t level, std::string_view first,
                               std::string_view last) const {
   for (size_t below = level + 1; below < version.levels.size(); ++below) {
+    if (below < version.runs.size() && version.runs[below] != nullptr) {
+      if (version.runs[below]->Meets(first, last)) return true;
+      continue;
+    }
     for (const auto& table : version.levels[below]) {
       if (table->entries() == 0) continue;
       level::PmemTable& list = *table->AsList();
@@ -107,6 +103,34 @@ Result<bool> ListRewriter::Step(uint32_t from, bool whole, Merger::Merged* merge
   }
 }
 
+/// Those of `lower`, in the order of keys, that have to be read whole with `upper`: what is between
+/// the first and the last key of all of these, since a new list may be. One from before there were
+/// runs goes as it is. Where heads are short a neighbour joins in, so that there are no more lists
+/// than before.
+ListRewriter::Lists ListRewriter::MetBy(const Lists& upper, const Lists& lower) const {
+  level::KeyRange all;
+  for (const List& list : upper) {
+    const level::KeyRange range = list->range();
+    if (!range.is_known) continue;
+    all.first = all.is_known ? std::min(all.first, range.first) : range.first;
+    all.last = all.is_known ? std::max(all.last, range.last) : range.last;
+    all.is_known = true;
+  }
+  Lists met;
+  List neighbour;
+  for (const List& list : lower) {
+    if (!list->is_of_run() || Overlap(list->range(), all)) {
+      met.push_back(list);
+    } else if (list->range().is_known && all.is_known) {
+      neighbour = list;  // the last one before, or the first one behind
+      if (all.last < list->range().first) break;
+    }
+  }
+  const bool joins = met.empty() && !store_.versions->Lock().manifest().HasRoomForLists();
+  if (joins && neighbour != nullptr) met.push_back(neighbour);
+  return met;
+}
+
 /// The tables of L0 that are rewritten now, newest first: those of which a part was, or all.
 ListRewriter::Lists ListRewriter::InputsOfL0() {
   const level::VersionSet::Locked versions = store_.versions->Lock();
@@ -135,11 +159,11 @@ Result<bool> ListRewriter::StepOfL0(Merger::Merged* merged) {
   merge::RewriteInput input;
   input.begin = next_key_;
   for (const List& list : inputs) input.sources.push_back({list});
-  for (const List& list : ListsOf(l1)) {
-    const level::KeyRange range = list->range();
-    const bool is_behind = !range.is_known || range.last >= next_key_;
-    if (is_behind && MeetsAny(list.get(), inputs)) input.whole.push_back(list);
-  }
+  Lists lower = ListsOf(l1);
+  std::erase_if(lower, [&](const List& list) {
+    return list->range().is_known && list->range().last < next_key_;
+  });
+  input.whole = MetBy(inputs, lower);
   input.sources.push_back(input.whole);
   // Where there is no room for many lists there may be for one.
   for (const size_t most : {kListsAStep, size_t{1}}) {
@@ -205,10 +229,9 @@ Result<bool> ListRewriter::StepOfList(uint32_t from, Merger::Merged* merged) {
   });
   const List list = next == lists.end() ? lists.front() : *next;
   const std::string last(list->range().is_known ? list->range().last : std::string_view());
-  Lists lower;
-  for (const List& below : ListsOf(version->levels[to])) {
-    if (below->entries() != 0 && MeetsAny(below.get(), {list})) lower.push_back(below);
-  }
+  Lists lower = ListsOf(version->levels[to]);
+  std::erase_if(lower, [](const List& below) { return below->entries() == 0; });
+  lower = MetBy({list}, lower);
   const bool keeps = (list->record().flags & format::kTableKeepsVersions) != 0;
   if (lower.empty() && list->is_of_run() && list->range().is_known &&
       (!keeps || MayBeBelow(*version, to, list->range().first, list->range().last))) {

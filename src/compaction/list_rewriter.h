@@ -95,6 +95,7 @@ class ListRewriter {
   Result<bool> StepOfList(uint32_t from, Merger::Merged* merged);
   Result<bool> MoveDown(const List& list, uint32_t from);
   Lists InputsOfL0();
+  Lists MetBy(const Lists& upper, const Lists& lower) const;
   /// The record of a list that was written.
   format::TableRecord Fresh(const merge::RewrittenList& list, uint32_t level);
   /// Rewrites lists within their levels. False when that would empty no chunk and `must_gain`.

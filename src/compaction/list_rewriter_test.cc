@@ -168,6 +168,22 @@ TEST_F(ListRewriterTest, AListThatMeetsNoneGoesDownAsItIs) {
   ExpectSound();
 }
 
+// A new list must not reach over one that stays.
+TEST_F(ListRewriterTest, WhatLiesBetweenTablesThatLieApartIsReadWithThem) {
+  Fill(400, 402);
+  ASSERT_TRUE(Step());
+  Fill(0, 2, 'b');
+  Fill(800, 802, 'c');
+  ASSERT_TRUE(Step());
+  for (size_t i = 1; i < LevelOf(1).size(); ++i) {
+    EXPECT_LT(LevelOf(1)[i - 1]->AsList()->range().last, LevelOf(1)[i]->AsList()->range().first);
+  }
+  EXPECT_EQ(parts_.Get(Key(400)), Value(400, 'a'));
+  EXPECT_EQ(parts_.Get(Key(1)), Value(1, 'b'));
+  EXPECT_EQ(parts_.Get(Key(800)), Value(800, 'c'));
+  ExpectSound();
+}
+
 TEST_F(ListRewriterTest, ListsGoDownIntoThoseThatTheyMeet) {
   Fill(0, 100);
   ASSERT_TRUE(Step());

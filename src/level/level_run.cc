@@ -37,6 +37,11 @@ LookupResult LevelRun::Get(const index::LookupKey& key,
   return parts_[at].table->Get(key, view);
 }
 
+bool LevelRun::Meets(std::string_view first, std::string_view last) const noexcept {
+  const size_t at = PartOf(parts_, first);
+  return at < parts_.size() && parts_[at].range.first <= last;
+}
+
 void LevelRun::GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
                        LookupResult* out) const noexcept {
   for (size_t i = 0; i < n; ++i) out[i] = Get(keys[i], view);

@@ -23,6 +23,8 @@ class LevelRun final : public index::SortedRun {
   void GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
                index::LookupResult* out) const noexcept override;
   std::unique_ptr<index::Cursor> NewCursor(const index::ReadView& view) const override;
+  /// Whether the range of a list has a key between these.
+  bool Meets(std::string_view first, std::string_view last) const noexcept;
 
   struct Part {
     KeyRange range;

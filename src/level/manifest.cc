@@ -313,10 +313,15 @@ Status Manifest::ExtendHeads() {
   return Status::OK();
 }
 
-bool Manifest::HasRoomForLists() const noexcept {
+uint64_t Manifest::HeadsLeft() const noexcept {
   const uint64_t heads =
       format::kTableHeads + format::ExtensionHeads(pool_->chunk_bytes(), pool_->strands());
-  return 2 * (state_.tables.size() + taken_heads_.size()) < heads;
+  const uint64_t taken = state_.tables.size() + taken_heads_.size();
+  return heads - std::min(heads, taken);
+}
+
+bool Manifest::HasRoomForLists() const noexcept {
+  return HeadsLeft() > state_.tables.size() + taken_heads_.size();
 }
 
 Result<uint32_t> Manifest::TakeHead() {

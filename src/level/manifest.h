@@ -54,6 +54,9 @@ class Manifest {
   void ReturnHead(uint32_t head) noexcept;
   /// Whether a run may have another list: the other half of the heads is for tables to come.
   bool HasRoomForLists() const noexcept;
+  /// Whether a flush may take one where lists are rewritten, which takes some before it gives
+  /// others back.
+  bool HasHeadForFlush() const noexcept { return HeadsLeft() > format::kMaxLevels; }
   /// Inserts a record as the newest of its level; the caller commits. Its head was taken, so that
   /// there is memory for it.
   void AddTable(const format::TableRecord& table) noexcept;
@@ -83,6 +86,7 @@ class Manifest {
   const char* FindFaultOfMerges() const;
   const char* FindFaultOfSources(std::unordered_set<uint64_t> sources) const;
   uint32_t FirstFreeHead() const;
+  uint64_t HeadsLeft() const noexcept;
   Status ExtendHeads();
   Status Convert();
 
