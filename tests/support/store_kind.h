@@ -64,7 +64,7 @@ inline const std::vector<StoreKind>& StoreKinds() {
                    "tlsm",
                    {{"levels.l1_bytes", "1K"},
                     {"levels.growth", "2"},
-                    {"levels.list_bytes", "512"},
+                    {"levels.list_bytes", "256"},
                     {"levels.reference_bytes", "16"}}});
     all.push_back({"SkipListMemTable", "braid", {{"memtable.kind", "skiplist"}}});
     // Merges begin late, so that groups come together.
