@@ -169,7 +169,8 @@ struct LevelOptions {
   /// design's choice, 4 times memtable.bytes. Other designs: memtable.bytes.
   uint64_t persistent_bytes = 0;
   /// With compaction.kind=rewrite: size from which a list of a level takes no more keys, the values
-  /// that it refers to included; 0: the design's choice, half of memtable.bytes.
+  /// that it refers to included, and at least a sixteenth of pool.chunk_bytes; 0: the design's
+  /// choice, half of memtable.bytes.
   uint64_t list_bytes = 0;
   /// With compaction.kind=rewrite: values of so many bytes and more stay where a flush has written
   /// them, and new lists refer to them; shorter ones are copied. 0: the design's choice, 64.

@@ -50,7 +50,8 @@ void ListRewriter::Heads::GiveBack() {
 merge::RewriteOptions ListRewriter::OptionsFor(uint32_t to, Heads* heads) {
   const LevelOptions& levels = store_.options->levels;
   merge::RewriteOptions options;
-  options.list_bytes = levels.list_bytes;
+  // The manifest, which each commit writes as a whole, must not be a part of the data.
+  options.list_bytes = std::max(levels.list_bytes, pool_.chunk_bytes() / 16);
   options.reference_bytes = levels.reference_bytes;
   options.is_below = [this, to, version = store_.versions->Lock().Keep()->version](
                          std::string_view key) { return MayBeBelow(*version, to, key, key); };
