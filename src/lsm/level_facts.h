@@ -1,5 +1,6 @@
-// Purpose: what there is to know of levels below L0 where there are several, for the next plan and
-// for those who slow writers down. Thread safety: any thread, for a state that the caller has.
+// Purpose: what there is to know of levels below L0 where there are several: for the next plan, and
+// for what slows writers down.
+// Thread safety: any thread, for a state that the caller has.
 // Persistence: none.
 #pragma once
 
