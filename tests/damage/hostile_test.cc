@@ -89,6 +89,8 @@ class HostilePoolTest : public ::testing::TestWithParam<Parts> {
     memory.set_limit(fuzz::kMaxFuzzPool);
     Options options = fuzz::FuzzOptions(GetParam().how, *GetParam().design);
     options.compaction.l0_trigger = 8;  // tables stay until Compact
+    // The lists that are altered are one a level.
+    if (options.levels.list_bytes != 0) options.levels.list_bytes = 64u << 10;
     auto engine = GetParam().design->open(options, fuzz::MediaFor(&memory, 0));
     ASSERT_TRUE(IsOk(engine.status()));
     fill(engine->get());
