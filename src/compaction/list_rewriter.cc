@@ -92,9 +92,23 @@ Result<bool> ListRewriter::GiveUp(const Status& status, merge::ListRewrite* rewr
   return status;
 }
 
+/// Where the ends of a list can't be read nothing tells which lists it lies apart from.
+Status ListRewriter::CheckRanges() const {
+  const std::shared_ptr<const level::Version> version = store_.versions->Lock().Keep()->version;
+  for (size_t level = 1; level < version->levels.size(); ++level) {
+    for (const auto& table : version->levels[level]) {
+      level::PmemTable& list = *table->AsList();
+      if (list.entries() == 0 || !list.is_of_run() || list.range().is_known) continue;
+      return pool_.CorruptionAt(list.head_offset(), "list", "its first or last entry is damaged");
+    }
+  }
+  return Status::OK();
+}
+
 Result<bool> ListRewriter::Step(uint32_t from, bool whole, Merger::Merged* merged) {
   const base::ActivityScope activity(base::Activity::kMerge);
   if (store_.errors->failed()) return false;
+  if (Status s = CheckRanges(); !s.ok()) return s;
   bool any = false;
   for (;;) {
     const Result<bool> step = from == 0 ? StepOfL0(merged) : StepOfList(from, merged);

@@ -94,6 +94,7 @@ class ListRewriter {
   Result<bool> StepOfL0(Merger::Merged* merged);
   Result<bool> StepOfList(uint32_t from, Merger::Merged* merged);
   Result<bool> MoveDown(const List& list, uint32_t from);
+  Status CheckRanges() const;
   Lists InputsOfL0();
   Lists MetBy(const Lists& upper, const Lists& lower) const;
   /// The record of a list that was written.

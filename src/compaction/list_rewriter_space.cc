@@ -141,6 +141,7 @@ Result<bool> ListRewriter::DropOriginals() {
 Result<bool> ListRewriter::RewriteInPlace(const Lists& lists,
                                           const std::unordered_set<uint64_t>* emptied,
                                           bool must_gain) {
+  if (Status s = CheckRanges(); !s.ok()) return s;
   Heads heads(store_.versions);
   Change change;
   change.slot = store_.versions->Lock().NewTableId();
