@@ -208,7 +208,7 @@ TEST_F(SharedResourcesTest, AllDesignsAndWaysToOpenShareThem) {
   const auto read = Open(reading, 0);
   ASSERT_NE(read, nullptr);
   EXPECT_EQ(GetText(read.get(), NumberedKey(0)), "value");
-  EXPECT_EQ(resources->Usage().databases, 6u);
+  EXPECT_EQ(resources->Usage().databases, 7u);
   EXPECT_LE(resources->Usage().threads, 3u + 1);
 }
 
