@@ -183,9 +183,6 @@ Result<bool> ListRewriter::DropKept(const Occasion& occasion) {
       if ((list->record().flags & format::kTableKeepsVersions) == 0) continue;
       const auto known = kept_for_.find(list->id());
       if (known != kept_for_.end() && known->second == views) continue;
-      const level::KeyRange range = list->range();
-      // Of one with others below only what is older goes, when it goes down.
-      if (!range.is_known || MayBeBelow(*version, level, range.first, range.last)) continue;
       const base::ActivityScope activity(base::Activity::kCollect);
       const Result<bool> done = RewriteInPlace({list}, nullptr, false);
       // Where there is no room for it now there may be for another one.

@@ -320,6 +320,10 @@ uint64_t Manifest::HeadsLeft() const noexcept {
   return heads - std::min(heads, taken);
 }
 
+uint64_t Manifest::MostLists() const noexcept {
+  return (format::kTableHeads + format::ExtensionHeads(pool_->chunk_bytes(), pool_->strands())) / 2;
+}
+
 bool Manifest::HasRoomForLists() const noexcept {
   return HeadsLeft() > state_.tables.size() + taken_heads_.size();
 }

@@ -54,6 +54,8 @@ class Manifest {
   void ReturnHead(uint32_t head) noexcept;
   /// Whether a run may have another list: the other half of the heads is for tables to come.
   bool HasRoomForLists() const noexcept;
+  /// How many lists runs may have.
+  uint64_t MostLists() const noexcept;
   /// Whether a flush may take one where lists are rewritten, which takes some before it gives
   /// others back.
   bool HasHeadForFlush() const noexcept { return HeadsLeft() > format::kMaxLevels; }

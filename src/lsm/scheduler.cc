@@ -184,7 +184,7 @@ Result<bool> Scheduler::Rewrite(const compaction::Plan& plan) {
   store_.controller.stalls()->latencies()->Record(LatencyKind::kMerge, nanos);
   if (!done.ok() || !*done) return done;
   store_.collector.ForgetPinned();
-  counters_.Add(Counter::kMerges, merged.tables);
+  counters_.Add(Counter::kMerges);
   counters_.Add(Counter::kMergedEntries, merged.entries);
   store_.indexes.Fit();
   UpdatePressure();
