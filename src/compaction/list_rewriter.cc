@@ -53,9 +53,17 @@ merge::RewriteOptions ListRewriter::OptionsFor(uint32_t to, Heads* heads) {
   // The manifest, which each commit writes as a whole, must not be a part of the data.
   options.list_bytes = std::max(levels.list_bytes, pool_.chunk_bytes() / 16);
   // And a pool of small chunks has few heads: without one to spare a step would not end early.
-  const uint64_t lists = std::max<uint64_t>(store_.versions->Lock().manifest().MostLists() / 2, 1);
-  options.list_bytes =
-      std::max(options.list_bytes, pool_.used_chunks() * pool_.chunk_bytes() / lists);
+  uint64_t lists = 0;
+  {
+    const auto versions = store_.versions->Lock();
+    const uint64_t most = versions.manifest().MostLists();
+    const bool is_crowded = 2 * versions.record().tables.size() >= most;
+    lists = is_crowded ? std::max<uint64_t>(most / 2, 1) : 0;
+  }
+  if (lists != 0) {
+    const uint64_t share = pool_.used_chunks() * pool_.chunk_bytes() / lists;
+    options.list_bytes = std::max(options.list_bytes, share);
+  }
   options.reference_bytes = levels.reference_bytes;
   options.is_below = [this, to, version = store_.versions->Lock().Keep()->version](
                          std::string_view key) { return MayBeBelow(*version, to, key, key); };
