@@ -15,7 +15,7 @@ using format::TableRecord;
 
 namespace {
 
-/// Lists that a step over L0 writes, if it may end then.
+/// Lists that a step over L0 writes at least, and those that go down together at most.
 constexpr size_t kListsAStep = 8;
 
 bool Overlap(const level::KeyRange& a, const level::KeyRange& b) {
@@ -47,11 +47,10 @@ void ListRewriter::Heads::GiveBack() {
   heads_.clear();
 }
 
-merge::RewriteOptions ListRewriter::OptionsFor(uint32_t to, Heads* heads) {
-  const LevelOptions& levels = store_.options->levels;
-  merge::RewriteOptions options;
+/// Size from which a new list takes no more keys.
+uint64_t ListRewriter::ListBytes() const {
   // The manifest, which each commit writes as a whole, must not be a part of the data.
-  options.list_bytes = std::max(levels.list_bytes, pool_.chunk_bytes() / 16);
+  const uint64_t bytes = std::max(store_.options->levels.list_bytes, pool_.chunk_bytes() / 16);
   // And a pool of small chunks has few heads: without one to spare a step would not end early.
   uint64_t lists = 0;
   {
@@ -60,11 +59,17 @@ merge::RewriteOptions ListRewriter::OptionsFor(uint32_t to, Heads* heads) {
     const bool is_crowded = 2 * versions.record().tables.size() >= most;
     lists = is_crowded ? std::max<uint64_t>(most / 2, 1) : 0;
   }
-  if (lists != 0) {
-    const uint64_t share = pool_.used_chunks() * pool_.chunk_bytes() / lists;
-    options.list_bytes = std::max(options.list_bytes, share);
-  }
-  options.reference_bytes = levels.reference_bytes;
+  if (lists == 0) return bytes;
+  return std::max(bytes, pool_.used_chunks() * pool_.chunk_bytes() / lists);
+}
+
+merge::RewriteOptions ListRewriter::OptionsFor(uint32_t to, Room room, Heads* heads) {
+  merge::RewriteOptions options;
+  // Invariant 5. Beside the reserve of writes there is that of the next flush.
+  options.allocation =
+      room == Room::kSpare ? pool::AllocationClass::kWrite : pool::AllocationClass::kBackground;
+  options.list_bytes = ListBytes();
+  options.reference_bytes = store_.options->levels.reference_bytes;
   options.is_below = [this, to, version = store_.versions->Lock().Keep()->version](
                          std::string_view key) { return MayBeBelow(*version, to, key, key); };
   options.take_head = [heads](bool needed) { return heads->Take(needed); };
@@ -158,13 +163,18 @@ ListRewriter::Lists ListRewriter::MetBy(const Lists& upper, const Lists& lower) 
   return met;
 }
 
+/// Tables of L0, newest first, without those that wait for their group: they are in no manifest.
+ListRewriter::Lists ListRewriter::ListsOfL0(const level::VersionSet::Locked& versions) const {
+  Lists all = ListsOf(versions.state().version->l0());
+  std::erase_if(all,
+                [&](const List& list) { return versions.record().Find(list->id()) == nullptr; });
+  return all;
+}
+
 /// The tables of L0 that are rewritten now, newest first: those of which a part was, or all.
 ListRewriter::Lists ListRewriter::InputsOfL0() {
   const level::VersionSet::Locked versions = store_.versions->Lock();
-  Lists all = ListsOf(versions.state().version->l0());
-  // Those that wait for their group are in no manifest.
-  std::erase_if(all,
-                [&](const List& list) { return versions.record().Find(list->id()) == nullptr; });
+  Lists all = ListsOfL0(versions);
   Lists begun = all;
   std::erase_if(begun, [&](const List& list) {
     return (versions.record().Find(list->id())->flags & format::kTableIsBegun) == 0;
@@ -179,12 +189,30 @@ ListRewriter::Lists ListRewriter::InputsOfL0() {
   return inputs;
 }
 
+/// Gives back what was retired, else what is hidden. Whether a step that has found no room is worth
+/// another try.
+Result<bool> ListRewriter::MakeRoom() {
+  if (store_.stop->load()) return false;
+  const auto reclaim = [this] { return store_.reclaimer->Reclaim(store_.errors->failed()); };
+  const uint64_t before = store_.reclaimer->times();
+  if (Result<bool> reclaimed = reclaim(); !reclaimed.ok()) return reclaimed;
+  if (store_.reclaimer->times() != before) return true;
+  const Result<bool> dropped = DropHidden();
+  if (!dropped.ok() || !*dropped) return dropped;
+  if (Result<bool> reclaimed = reclaim(); !reclaimed.ok()) return reclaimed;
+  return true;
+}
+
+/// Where there is no room for all of a step there may be for its beginning; where there is none at
+/// all, for one by which more becomes free.
 Result<bool> ListRewriter::StepOfL0(Merger::Merged* merged) {
   const Lists inputs = InputsOfL0();
   if (inputs.empty()) return false;
   const level::Level l1 = store_.versions->Lock().Keep()->version->levels[1];
   merge::RewriteInput input;
   input.begin = next_key_;
+  // The chunk that a step begins is to be used.
+  input.most_lists = std::max<size_t>(kListsAStep, pool_.chunk_bytes() / ListBytes());
   for (const List& list : inputs) input.sources.push_back({list});
   Lists lower = ListsOf(l1);
   std::erase_if(lower, [&](const List& list) {
@@ -192,42 +220,60 @@ Result<bool> ListRewriter::StepOfL0(Merger::Merged* merged) {
   });
   input.whole = MetBy(inputs, lower);
   input.sources.push_back(input.whole);
-  // Where there is no room for many lists there may be for one.
-  for (const size_t most : {kListsAStep, size_t{1}}) {
-    input.most_lists = most;
-    Heads heads(store_.versions);
-    Change change;
-    change.slot = store_.versions->Lock().NewTableId();
-    merge::ListRewrite rewrite(&pool_, store_.usage, change.slot, OptionsFor(1, &heads));
-    const index::LiveViews views = store_.views->Collect();
-    const Status s = rewrite.Run(input, views);
-    if (!s.ok()) {
-      const Result<bool> given_up = GiveUp(s, &rewrite, &heads);
-      if (!given_up.ok() || !s.IsOutOfSpace() || most == 1) return given_up;
-      continue;
-    }
-    for (const merge::RewrittenList& list : rewrite.lists()) {
-      change.fresh.push_back({Fresh(list, 1), views});
-    }
-    const std::optional<std::string>& next = rewrite.next_key();
-    for (const List& list : input.whole) {
-      const level::KeyRange range = list->range();
-      if (!next || !range.is_known || range.last < *next) change.replaced.push_back({list, 1});
-    }
-    if (next) {
-      change.begun = inputs;
-    } else {
-      for (const List& list : inputs) change.replaced.push_back({list, 1});
-      merged->tables += inputs.size();
-    }
-    merged->entries += rewrite.read();
-    const Result<bool> committed = Commit(std::move(change), &rewrite, &heads);
-    if (!committed.ok() || !*committed) return committed;
-    next_key_ = next.value_or("");
-    if (!next) begun_.clear();
-    return true;
+  for (;;) {
+    std::optional<std::string> stop;
+    const Result<bool> done = RewriteL0(inputs, input, Room::kSpare, merged, &stop);
+    if (!done.ok() || *done) return done;
+    if (!stop) break;
+    input.end = std::move(*stop);
   }
-  return false;
+  const Result<bool> made = MakeRoom();
+  if (!made.ok() || *made || store_.stop->load()) return made;
+  input.end.clear();
+  input.most_lists = ~size_t{0};
+  std::optional<std::string> stop;
+  return RewriteL0(inputs, input, Room::kAll, merged, &stop);
+}
+
+/// `stop`: where less would have been done, if there was no room for all.
+Result<bool> ListRewriter::RewriteL0(const Lists& inputs, const merge::RewriteInput& input,
+                                     Room room, Merger::Merged* merged,
+                                     std::optional<std::string>* stop) {
+  BRAID_DCHECK(!inputs.empty() && input.begin == next_key_);
+  Heads heads(store_.versions);
+  Change change;
+  change.slot = store_.versions->Lock().NewTableId();
+  merge::ListRewrite rewrite(&pool_, store_.usage, change.slot, OptionsFor(1, room, &heads));
+  const index::LiveViews views = store_.views->Collect();
+  Status s = rewrite.Run(input, views);
+  if (s.ok() && room == Room::kAll) s = rewrite.CountBefore(inputs, input.begin);
+  if (!s.ok()) {
+    *stop = rewrite.last_stop();
+    return GiveUp(s, &rewrite, &heads);
+  }
+  const std::optional<std::string> next = rewrite.next_key();
+  // Those of the tables stay until their last key is in L1.
+  const bool gains = !next && rewrite.chunks() < rewrite.EmptiedChunks();
+  if (room == Room::kAll && !gains) return GiveUp(Status::OK(), &rewrite, &heads);
+  for (const merge::RewrittenList& list : rewrite.lists()) {
+    change.fresh.push_back({Fresh(list, 1), views});
+  }
+  for (const List& list : input.whole) {
+    const level::KeyRange range = list->range();
+    if (!next || !range.is_known || range.last < *next) change.replaced.push_back({list, 1});
+  }
+  if (next) {
+    change.begun = inputs;
+  } else {
+    for (const List& list : inputs) change.replaced.push_back({list, 1});
+    merged->tables += inputs.size();
+  }
+  merged->entries += rewrite.read();
+  const Result<bool> committed = Commit(std::move(change), &rewrite, &heads);
+  if (!committed.ok() || !*committed) return committed;
+  next_key_ = next.value_or("");
+  if (!next) begun_.clear();
+  return true;
 }
 
 TableRecord ListRewriter::Fresh(const merge::RewrittenList& list, uint32_t level) {
@@ -242,6 +288,23 @@ TableRecord ListRewriter::Fresh(const merge::RewrittenList& list, uint32_t level
   return record;
 }
 
+/// How many lists from `at` on go down together: the one, and those behind it that meet no other
+/// lists of the level below. These are `lower` then.
+size_t ListRewriter::JoinNext(const Lists& lists, size_t at, const Lists& below,
+                              Lists* lower) const {
+  Lists upper = {lists[at]};
+  *lower = MetBy(upper, below);
+  if (lower->empty()) return 1;
+  for (size_t next = at + 1; next < lists.size() && upper.size() < kListsAStep; ++next) {
+    upper.push_back(lists[next]);
+    if (!lists[next]->range().is_known || MetBy(upper, below).size() != lower->size()) {
+      upper.pop_back();
+      break;
+    }
+  }
+  return upper.size();
+}
+
 Result<bool> ListRewriter::StepOfList(uint32_t from, Merger::Merged* merged) {
   const std::shared_ptr<const level::Version> version = store_.versions->Lock().Keep()->version;
   BRAID_DCHECK(from > 0 && from + 1 < version->levels.size());
@@ -251,55 +314,98 @@ Result<bool> ListRewriter::StepOfList(uint32_t from, Merger::Merged* merged) {
   std::erase_if(lists, [](const List& list) { return list->entries() == 0; });
   if (lists.empty()) return false;
   // In turn, as LevelDB's do.
-  const auto next = std::find_if(lists.begin(), lists.end(), [&](const List& list) {
+  const auto turn = std::find_if(lists.begin(), lists.end(), [&](const List& list) {
     return list->range().is_known && list->range().first > next_list_[from];
   });
-  const List list = next == lists.end() ? lists.front() : *next;
-  const std::string last(list->range().is_known ? list->range().last : std::string_view());
-  Lists lower = ListsOf(version->levels[to]);
-  std::erase_if(lower, [](const List& below) { return below->entries() == 0; });
-  lower = MetBy({list}, lower);
-  const bool keeps = (list->record().flags & format::kTableKeepsVersions) != 0;
-  if (lower.empty() && list->is_of_run() && list->range().is_known &&
-      (!keeps || MayBeBelow(*version, to, list->range().first, list->range().last))) {
-    next_list_[from] = last;
-    ++merged->tables;
-    return MoveDown(list, from);
+  const size_t at = turn == lists.end() ? 0 : static_cast<size_t>(turn - lists.begin());
+  const List list = lists[at];
+  Lists below = ListsOf(version->levels[to]);
+  std::erase_if(below, [](const List& other) { return other->entries() == 0; });
+  Lists moved;
+  for (size_t next = at; next < lists.size() && moved.size() < kListsAStep; ++next) {
+    if (!MovesDown(lists[next], below, *version)) break;
+    moved.push_back(lists[next]);
   }
+  if (!moved.empty()) {
+    next_list_[from] = moved.back()->range().last;
+    merged->tables += moved.size();
+    return MoveDown(moved, from);
+  }
+  Lists lower;
+  const size_t count = JoinNext(lists, at, below, &lower);
+  Lists upper(lists.begin() + static_cast<ptrdiff_t>(at),
+              lists.begin() + static_cast<ptrdiff_t>(at + count));
+  Result<bool> done = RewriteDown(upper, lower, to, Room::kSpare, merged);
+  if (done.ok() && !*done && count > 1) {
+    upper.resize(1);
+    lower = MetBy(upper, below);
+    done = RewriteDown(upper, lower, to, Room::kSpare, merged);
+  }
+  if (!done.ok() || *done) return done;
+  const Result<bool> made = MakeRoom();
+  if (!made.ok() || *made || store_.stop->load()) return made;
+  // If nothing comes of it, another one has its turn.
+  next_list_[from] = list->range().last;
+  return RewriteDown(upper, lower, to, Room::kAll, merged);
+}
+
+/// Rewrites neighbours of a level, and those of the level below that they meet.
+Result<bool> ListRewriter::RewriteDown(const Lists& upper, const Lists& lower, uint32_t to,
+                                       Room room, Merger::Merged* merged) {
+  BRAID_DCHECK(!upper.empty() && to > 1 && upper.front()->level() + 1 == to);
+  const level::KeyRange range = upper.back()->range();
+  std::string last(range.is_known ? range.last : std::string_view());
   Heads heads(store_.versions);
   Change change;
   change.slot = store_.versions->Lock().NewTableId();
-  merge::ListRewrite rewrite(&pool_, store_.usage, change.slot, OptionsFor(to, &heads));
+  merge::ListRewrite rewrite(&pool_, store_.usage, change.slot, OptionsFor(to, room, &heads));
   const index::LiveViews views = store_.views->Collect();
   merge::RewriteInput input;
-  input.sources = {{list}, lower};
-  if (Status s = rewrite.Run(input, views); !s.ok()) return GiveUp(s, &rewrite, &heads);
+  input.sources = {upper, lower};
+  const Status s = rewrite.Run(input, views);
+  const bool gains = rewrite.chunks() < rewrite.EmptiedChunks();
+  if (!s.ok() || (room == Room::kAll && !gains)) return GiveUp(s, &rewrite, &heads);
   for (const merge::RewrittenList& fresh : rewrite.lists()) {
     change.fresh.push_back({Fresh(fresh, to), views});
   }
-  change.replaced.push_back({list, to});
-  for (const List& below : lower) change.replaced.push_back({below, to});
-  merged->tables += 1 + lower.size();
+  for (const List& list : upper) change.replaced.push_back({list, to});
+  for (const List& list : lower) change.replaced.push_back({list, to});
+  merged->tables += upper.size() + lower.size();
   merged->entries += rewrite.read();
-  next_list_[from] = last;
+  next_list_[to - 1] = std::move(last);
   return Commit(std::move(change), &rewrite, &heads);
 }
 
-/// A list that meets none below: its record says where it is.
-Result<bool> ListRewriter::MoveDown(const List& list, uint32_t from) {
+/// Whether nothing of the list has to be read, nor what is `below` it.
+bool ListRewriter::MovesDown(const List& list, const Lists& below,
+                             const level::Version& version) const {
+  const level::KeyRange range = list->range();
+  if (!list->is_of_run() || !range.is_known || !MetBy({list}, below).empty()) return false;
+  const bool keeps = (list->record().flags & format::kTableKeepsVersions) != 0;
+  return !keeps || MayBeBelow(version, list->level() + 1, range.first, range.last);
+}
+
+/// Lists that meet none below: their records say where they are.
+Result<bool> ListRewriter::MoveDown(const Lists& lists, uint32_t from) {
   const level::VersionSet::Locked versions = store_.versions->Lock();
   if (pool_.failed()) return pool_.FaultStatus();
-  TableRecord record = list->record();
-  record.level = static_cast<uint16_t>(from + 1);
-  auto moved = std::make_shared<level::PmemTable>(&pool_, record, store_.options->verify_checksums);
-  if (!moved->range().is_known) {
-    return pool_.CorruptionAt(moved->head_offset(), "list", "it can't be read any more");
-  }
+  BRAID_DCHECK(!lists.empty() && from > 0);
   Edit edit{versions.state().version->levels, {}, {}};
-  std::erase_if(edit.levels[from], [&](const auto& table) { return table->id() == list->id(); });
-  PutIn(std::move(moved), &edit);
+  std::vector<TableRecord> records;
+  for (const List& list : lists) {
+    TableRecord record = list->record();
+    record.level = static_cast<uint16_t>(from + 1);
+    auto moved =
+        std::make_shared<level::PmemTable>(&pool_, record, store_.options->verify_checksums);
+    if (!moved->range().is_known) {
+      return pool_.CorruptionAt(moved->head_offset(), "list", "it can't be read any more");
+    }
+    std::erase_if(edit.levels[from], [&](const auto& table) { return table->id() == list->id(); });
+    PutIn(std::move(moved), &edit);
+    records.push_back(record);
+  }
   if (!CloseGaps(versions, &edit)) return false;
-  *versions.manifest().FindTable(list->id()) = record;
+  for (const TableRecord& record : records) *versions.manifest().FindTable(record.id) = record;
   if (Status s = CommitEdit(versions, std::move(edit)); !s.ok()) return s;
   return true;
 }

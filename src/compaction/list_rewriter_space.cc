@@ -5,9 +5,7 @@
 
 #include "base/activity.h"
 #include "base/check.h"
-#include "base/no_throw.h"
 #include "compaction/list_rewriter.h"
-#include "log/log_reader.h"
 
 namespace braid::compaction {
 
@@ -19,6 +17,8 @@ namespace {
 /// Lists that are rewritten together to empty chunks, and chunks that are emptied together.
 constexpr size_t kMostOwners = 16;
 constexpr size_t kMostEmptied = 16;
+/// Chunks with which a collection of few may begin.
+constexpr uint64_t kLeastToCollect = 2;
 
 /// Looks for entries among lists, in their order: an entry after the other.
 class Survivors {
@@ -138,19 +138,22 @@ Result<bool> ListRewriter::DropOriginals() {
   return true;
 }
 
-Result<bool> ListRewriter::RewriteInPlace(const Lists& lists,
-                                          const std::unordered_set<uint64_t>* emptied,
-                                          bool must_gain) {
+Result<bool> ListRewriter::RewriteInPlace(const Lists& lists, const InPlace& what) {
   if (Status s = CheckRanges(); !s.ok()) return s;
   Heads heads(store_.versions);
   Change change;
   change.slot = store_.versions->Lock().NewTableId();
-  merge::RewriteOptions options = OptionsFor(0, &heads);
-  options.emptied = emptied;
+  merge::RewriteOptions options = OptionsFor(0, Room::kAll, &heads);
+  options.emptied = what.emptied;
   uint32_t level = 0;
   options.is_below = [&, version = store_.versions->Lock().Keep()->version](std::string_view key) {
     return MayBeBelow(*version, level, key, key);
   };
+  if (what.hidden != nullptr) {
+    options.newest_above = [&](std::string_view key) {
+      return what.hidden->NewestAbove(level, key);
+    };
+  }
   merge::ListRewrite rewrite(&pool_, store_.usage, change.slot, options);
   const index::LiveViews views = store_.views->Collect();
   size_t made = 0;
@@ -167,14 +170,72 @@ Result<bool> ListRewriter::RewriteInPlace(const Lists& lists,
     change.replaced.push_back({list, level});
   }
   if (!s.ok()) return GiveUp(s, &rewrite, &heads);
-  if (must_gain && rewrite.chunks() >= rewrite.EmptiedChunks()) {
-    return GiveUp(Status::OK(), &rewrite, &heads);
+  bool gains = !what.must_gain || rewrite.chunks() < rewrite.EmptiedChunks();
+  // Where only bytes go, chunks become sparse: there must be room to collect them.
+  if (what.hidden != nullptr && rewrite.chunks() >= rewrite.EmptiedChunks() &&
+      rewrite.chunks() != 0) {
+    gains = pool_.free_chunks() >= kLeastToCollect &&
+            rewrite.GoneBytes() >= rewrite.chunks() * pool_.chunk_bytes();
   }
+  if (!gains) return GiveUp(Status::OK(), &rewrite, &heads);
   return Commit(std::move(change), &rewrite, &heads);
+}
+
+Result<bool> ListRewriter::DropHidden() {
+  if (Status s = CheckRanges(); !s.ok()) return s;
+  std::shared_ptr<const level::Version> version;
+  Lists l0;
+  uint64_t commits = 0;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    if (versions.record().Originals() != nullptr) return false;  // invariant 2
+    version = versions.state().version;
+    l0 = ListsOfL0(versions);
+    commits = versions.record().commit_count;
+  }
+  const index::LiveViews views = store_.views->Collect();
+  if (none_hidden_ && none_hidden_->first == commits && none_hidden_->second == views) return false;
+  const base::ActivityScope activity(base::Activity::kCollect);
+  const HiddenEntries hidden(&pool_, version, std::move(l0));
+  Lists all;
+  std::vector<std::pair<uint64_t, List>> some;  // and how many entries of each are hidden
+  for (uint32_t level = 1; level < version->levels.size(); ++level) {
+    for (const auto& table : version->levels[level]) {
+      const List list = level::ListOf(table);
+      if (list->entries() == 0 || all.size() == kMostOwners) continue;
+      const Result<HiddenEntries::Counts> counts = hidden.Count(list, views);
+      if (!counts.ok()) return counts.status();
+      if (counts->kept == 0) {
+        all.push_back(list);
+      } else if (counts->hidden != 0) {
+        some.emplace_back(counts->hidden, list);
+      }
+      if (store_.stop->load()) return false;
+    }
+  }
+  if (!all.empty()) return RewriteInPlace(all, {.hidden = &hidden});
+  std::stable_sort(some.begin(), some.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  // Where there is no room for many there may be for one.
+  for (size_t most = kMostOwners; most > 0 && !some.empty(); most /= 4) {
+    if (most != 1 && most / 4 >= some.size()) continue;  // the same lists again
+    Lists lists;
+    for (size_t i = 0; i < std::min(some.size(), most); ++i) lists.push_back(some[i].second);
+    const Result<bool> done = RewriteInPlace(lists, {.hidden = &hidden});
+    if (!done.ok() || *done || store_.stop->load()) return done;
+  }
+  none_hidden_.emplace(commits, views);
+  return false;
 }
 
 Result<bool> ListRewriter::DropKept(const Occasion& occasion) {
   if (!occasion.at_rest) return false;
+  // What waits for its step down, where that has no room.
+  const bool may_grow = pool_.max_bytes() == 0 || pool_.pool_bytes() < pool_.max_bytes();
+  if (occasion.awaited && !may_grow && pool_.spare_chunks() <= 0) {
+    const Result<bool> dropped = DropHidden();
+    if (!dropped.ok() || *dropped) return dropped;
+  }
   const std::shared_ptr<const level::Version> version = store_.versions->Lock().Keep()->version;
   const index::LiveViews views = store_.views->Collect();
   for (uint32_t level = 1; level < version->levels.size(); ++level) {
@@ -184,7 +245,7 @@ Result<bool> ListRewriter::DropKept(const Occasion& occasion) {
       const auto known = kept_for_.find(list->id());
       if (known != kept_for_.end() && known->second == views) continue;
       const base::ActivityScope activity(base::Activity::kCollect);
-      const Result<bool> done = RewriteInPlace({list}, nullptr, false);
+      const Result<bool> done = RewriteInPlace({list}, {});
       // Where there is no room for it now there may be for another one.
       if (!done.ok() || *done) return done;
     }
@@ -192,38 +253,22 @@ Result<bool> ListRewriter::DropKept(const Occasion& occasion) {
   return false;
 }
 
-/// The lists that hold, or refer to, what lives in the chunk. False: it can't be emptied by
-/// rewriting them.
-bool ListRewriter::FindOwners(uint64_t chunk, const level::Version& version,
-                              std::map<uint64_t, List>* owners) const {
-  bool all = true;
-  log::ForEachEntry(pool_, chunk, [&](uint64_t offset, const EntryHeader& entry) {
-    if (!entry.is_kept() || !all) return;
-    // An extent names its owner, and damage must not get new checks.
-    all = !entry.has(format::kValueInExtent) && log::EntryVerifies(pool_, offset);
-    if (!all) return;
-    const index::LookupKey key{entry.key(), base::Hash64(entry.key())};
-    bool found = false;
-    for (size_t level = 1; level < version.levels.size() && !found; ++level) {
-      for (const auto& table : version.levels[level]) {
-        const List list = level::ListOf(table);
-        const level::KeyRange range = list->range();
-        if (!range.is_known || key.key < range.first || range.last < key.key) continue;
-        const index::LookupResult result = list->Get(key, {.sequence = entry.sequence()});
-        if (!result.has_version() || result.sequence != entry.sequence()) continue;
-        const EntryHeader* const node = pool_.EntryAt(result.value.offset());
-        if (result.value.offset() != offset &&
-            (node == nullptr || pool_.CarrierOf(*node) != offset)) {
-          continue;
-        }
-        owners->emplace(list->id(), list);
-        found = true;
-        break;
-      }
-    }
-    all = found;
-  });
-  return all;
+Result<bool> ListRewriter::MoveAway(const std::vector<uint64_t>& entries,
+                                    const std::unordered_set<uint64_t>& emptied) {
+  std::shared_ptr<const level::Version> version;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    if (versions.record().Originals() != nullptr) return false;  // invariant 2
+    version = versions.state().version;
+  }
+  const EntryOwners lists_of(&pool_, std::move(version));
+  EntryOwners::Lists owners;
+  for (const uint64_t offset : entries) {
+    const List owner = lists_of.OwnerOf(offset);
+    if (owner == nullptr) return false;
+    owners.emplace(owner->id(), owner);
+  }
+  return RewriteInPlace(EntryOwners::InOrder(owners), {.emptied = &emptied});
 }
 
 Result<bool> ListRewriter::Collect(const Occasion& occasion) {
@@ -235,26 +280,27 @@ Result<bool> ListRewriter::Collect(const Occasion& occasion) {
   std::vector<uint64_t> sparse;
   if (store_.errors->failed() || !store_.collector->Plan(occasion, &sparse)) return false;
   const base::ActivityScope activity(base::Activity::kCollect);
-  const std::shared_ptr<const level::Version> version = store_.versions->Lock().Keep()->version;
-  std::map<uint64_t, List> owners;
+  const EntryOwners lists_of(&pool_, store_.versions->Lock().Keep()->version);
+  EntryOwners::Lists owners;
   std::unordered_set<uint64_t> emptied;
   std::vector<uint64_t> unmovable;
+  // Where there is no room for many there may be for a few.
+  const uint64_t most = std::clamp<uint64_t>(pool_.free_chunks() / 2, 1, kMostEmptied);
   for (const uint64_t chunk : sparse) {
-    if (emptied.size() == kMostEmptied) break;
-    std::map<uint64_t, List> with = owners;
-    if (!FindOwners(chunk, *version, &with)) {
+    if (emptied.size() == most) break;
+    EntryOwners::Lists with = owners;
+    if (!lists_of.AddOwners(chunk, &with)) {
       unmovable.push_back(chunk);
       continue;
     }
-    if (!emptied.empty() && with.size() > kMostOwners) continue;
+    if (!emptied.empty() && with.size() > most) continue;
     owners = std::move(with);
     emptied.insert(chunk);
   }
   store_.collector->Pin(unmovable, pool_.free_chunks());
   if (emptied.empty()) return false;
-  Lists lists;
-  for (const auto& [id, list] : owners) lists.push_back(list);
-  const Result<bool> done = RewriteInPlace(lists, &emptied, true);
+  const Result<bool> done =
+      RewriteInPlace(EntryOwners::InOrder(owners), {.emptied = &emptied, .must_gain = true});
   // Until something in them changes, or there is more room.
   if (done.ok() && !*done && !store_.stop->load()) {
     store_.collector->Pin({emptied.begin(), emptied.end()}, pool_.free_chunks());

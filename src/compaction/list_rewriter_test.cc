@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "log/log_reader.h"
@@ -14,11 +15,14 @@ namespace braid::compaction {
 namespace {
 
 using format::EntryHeader;
+using test::StoreParts;
 
 class ListRewriterTest : public ::testing::Test {
  protected:
-  ListRewriterTest()
-      : parts_([](Options* options) {
+  /// `most_bytes` of a pool that can't grow; 0: it can.
+  explicit ListRewriterTest(uint64_t most_bytes = 0)
+      : parts_([most_bytes](Options* options) {
+          options->pool.max_bytes = most_bytes;
           options->compaction.kind = MergeKind::kRewrite;
           options->compaction.recluster_share = 0.0;
           options->log.kind = LogKind::kWriteAhead;
@@ -68,6 +72,18 @@ class ListRewriterTest : public ::testing::Test {
       count += (table.flags & format::kTableOfOriginals) != 0 ? 1 : 0;
     }
     return count;
+  }
+  /// Where the value of a key lies that a node of the level refers to.
+  uint64_t CarrierOf(size_t level, const std::string& key) const {
+    const EntryHeader* const node = NodeOf(level, key);
+    return node == nullptr ? 0 : parts_.pool->CarrierOf(*node);
+  }
+  std::unordered_set<uint64_t> ChunksOfExtent(uint64_t extent) const {
+    std::unordered_set<uint64_t> chunks;
+    for (uint64_t i = 0; i < parts_.pool->ExtentAt(extent)->chunks; ++i) {
+      chunks.insert(parts_.pool->ChunkOf(extent) + i);
+    }
+    return chunks;
   }
   bool IsBegun() const {
     const auto versions = parts_.versions.Lock();
@@ -269,6 +285,144 @@ TEST_F(ListRewriterTest, LargeValuesKeepTheirExtents) {
   parts_.Reclaim();
   EXPECT_LT(parts_.pool->used_chunks(), used);
   EXPECT_EQ(parts_.Get(Key(1)), Value(1, 'b'));
+  ExpectSound();
+}
+
+TEST_F(ListRewriterTest, LargeValuesMoveWhereTheirChunksAreEmptied) {
+  const std::string large(20'000, 'x');  // chunks are of 16 KB
+  parts_.Put(Key(1), large);
+  Fill(2, 5);
+  ASSERT_TRUE(Step());
+  const uint64_t carrier = CarrierOf(1, Key(1));
+  ASSERT_NE(carrier, 0u);
+  const uint64_t extent = parts_.pool->ExtentOf(carrier);
+  ASSERT_NE(extent, 0u);
+  const std::unordered_set<uint64_t> emptied = ChunksOfExtent(extent);
+  ASSERT_TRUE(StoreParts::Worked(parts_.rewriter.MoveAway({carrier}, emptied)));
+  parts_.Reclaim();
+  for (const uint64_t chunk : emptied) {
+    EXPECT_EQ(parts_.pool->StateOf(chunk).kind(), format::ChunkKind::kFree);
+  }
+  EXPECT_EQ(parts_.Get(Key(1)), large);
+  ExpectSound();
+  // The node that owns the value becomes the carrier of the next one.
+  EXPECT_EQ(CarrierOf(1, Key(1)), 0u);
+  Fill(3, 4, 'b');
+  ASSERT_TRUE(Step());
+  const uint64_t next = CarrierOf(1, Key(1));
+  ASSERT_NE(next, 0u);
+  const uint64_t moved = parts_.pool->ExtentOf(next);
+  ASSERT_NE(moved, 0u);
+  EXPECT_EQ(parts_.Get(Key(1)), large);
+  Fill(0, 3, 'b');
+  ASSERT_TRUE(Step());
+  parts_.Reclaim();
+  EXPECT_EQ(parts_.pool->ExtentAt(moved), nullptr);
+  EXPECT_EQ(parts_.Get(Key(1)), Value(1, 'b'));
+  ExpectSound();
+}
+
+TEST_F(ListRewriterTest, AVersionDoesNotHideItself) {
+  Fill(0, 2000);
+  ASSERT_TRUE(Step(0, false));
+  ASSERT_TRUE(IsBegun());
+  const uint64_t before = EntriesOf(1);
+  EXPECT_FALSE(StoreParts::Worked(parts_.rewriter.DropHidden()));
+  EXPECT_EQ(EntriesOf(1), before);
+  while (IsBegun()) ASSERT_TRUE(Step(0, false));
+  for (int i = 0; i < 2000; ++i) ASSERT_EQ(parts_.Get(Key(i)), Value(i, 'a'));
+  ExpectSound();
+}
+
+TEST_F(ListRewriterTest, WhatAViewSeesIsNotHidden) {
+  Fill(0, 50);
+  ASSERT_TRUE(Step());
+  auto snapshot = parts_.reader.GetSnapshot();
+  Fill(0, 50, 'b');
+  EXPECT_FALSE(StoreParts::Worked(parts_.rewriter.DropHidden()));
+  snapshot.reset();
+  EXPECT_TRUE(StoreParts::Worked(parts_.rewriter.DropHidden()));
+  EXPECT_EQ(EntriesOf(1), 0u);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(parts_.Get(Key(i)), Value(i, 'b'));
+  ExpectSound();
+}
+
+/// In a pool that can't grow.
+class FullPoolRewriterTest : public ListRewriterTest {
+ protected:
+  FullPoolRewriterTest() : ListRewriterTest(256 * (16u << 10)) {}
+  ~FullPoolRewriterTest() override { GiveBack(); }
+
+  /// As a table would that nobody can merge.
+  void TakeAllBut(uint64_t free) {
+    format::LogChunkHeader header{};
+    header.table_id = parts_.versions.Lock().next_table_id() + 100'000;
+    while (parts_.pool->free_chunks() > free) {
+      const Result<uint64_t> chunk = parts_.pool->AllocateLogChunk(
+          header, format::ChunkKind::kCopied, pool::AllocationClass::kBackground);
+      ASSERT_TRUE(chunk.ok()) << chunk.status().ToString();
+      taken_.push_back(*chunk);
+    }
+  }
+  void GiveBack() {
+    for (const uint64_t chunk : taken_) parts_.pool->FreeChunk(chunk);
+    taken_.clear();
+  }
+
+ private:
+  std::vector<uint64_t> taken_;
+};
+
+TEST_F(FullPoolRewriterTest, AStepLeavesWhatDeletesNeed) {
+  Fill(0, 100);
+  TakeAllBut(6);
+  const uint64_t used = parts_.pool->used_chunks();
+  EXPECT_FALSE(Step());
+  EXPECT_EQ(LevelOf(0).size(), 1u);
+  EXPECT_EQ(parts_.pool->used_chunks(), used);
+  GiveBack();
+  ASSERT_TRUE(Step());
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(parts_.Get(Key(i)), Value(i, 'a'));
+  ExpectSound();
+}
+
+TEST_F(FullPoolRewriterTest, WhatDeletesHideGoesWithoutRoom) {
+  Fill(0, 400);
+  ASSERT_TRUE(Step());
+  ASSERT_TRUE(Step(1));
+  ASSERT_TRUE(Step(2));
+  for (int i = 0; i < 350; ++i) parts_.Delete(Key(i));
+  parts_.Flush();
+  parts_.Reclaim();
+  TakeAllBut(1);
+  ASSERT_TRUE(Step());
+  EXPECT_TRUE(LevelOf(0).empty());
+  EXPECT_LT(EntriesOf(3), 400u);
+  for (int i = 0; i < 400; ++i) EXPECT_EQ(parts_.Get(Key(i)), i < 350 ? "-" : Value(i, 'a'));
+  GiveBack();
+  ExpectSound();
+}
+
+TEST_F(FullPoolRewriterTest, ALargeValueThatFindsNoRoomLeavesNothing) {
+  const std::string large(20'000, 'x');
+  parts_.Put(Key(1), large);
+  parts_.Put(Key(2), large);
+  parts_.Flush();
+  ASSERT_TRUE(Step());
+  parts_.Reclaim();
+  const std::vector<uint64_t> carriers = {CarrierOf(1, Key(1)), CarrierOf(1, Key(2))};
+  std::unordered_set<uint64_t> emptied;
+  for (const uint64_t carrier : carriers) {
+    emptied.merge(ChunksOfExtent(parts_.pool->ExtentOf(carrier)));
+  }
+  TakeAllBut(4);
+  EXPECT_FALSE(StoreParts::Worked(parts_.rewriter.MoveAway(carriers, emptied)));
+  EXPECT_EQ(parts_.pool->free_chunks(), 4u);
+  EXPECT_EQ(parts_.Get(Key(2)), large);
+  GiveBack();
+  EXPECT_TRUE(StoreParts::Worked(parts_.rewriter.MoveAway(carriers, emptied)));
+  EXPECT_EQ(parts_.Get(Key(1)), large);
+  EXPECT_EQ(parts_.Get(Key(2)), large);
   ExpectSound();
 }
 

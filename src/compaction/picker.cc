@@ -52,16 +52,10 @@ Plan Of(Action action) {
   return plan;
 }
 
-/// Whether there may be something to do of this kind. A run is no list to make room in.
-bool MayBeOfUse(const StoreFacts& facts, Action action) {
-  if (action == Action::kFillTier) return facts.has_tier;
-  return action != Action::kMakeRoom || !facts.rewrites;
-}
-
 /// The first that has not come to nothing yet.
 Plan FirstOf(std::span<const Action> actions, const StoreFacts& facts, Action otherwise) {
   const auto next = std::find_if(actions.begin(), actions.end(), [&](Action action) {
-    return !facts.tried.Has(action) && MayBeOfUse(facts, action);
+    return !facts.tried.Has(action) && (action != Action::kFillTier || facts.has_tier);
   });
   return Of(next == actions.end() ? otherwise : *next);
 }

@@ -292,7 +292,7 @@ TEST(PickerTest, LevelsOfSeveralListsAreRewritten) {
       {"rewrites lists=1,1 phase=m tried=rewrite", "next-phase"},
       {"rewrites phase=d", "drop"},
       {"rewrites phase=c", "collect"},
-      {"rewrites phase=k", "next-phase"},
+      {"rewrites phase=k", "make-room"},
       {"rewrites lists=99,0 granted", "nothing"},
   };
   ExpectPlans(Pick, rows);

@@ -25,11 +25,14 @@ namespace braid::level {
 
 class CopiedEntries {
  public:
+  /// `allocation`: what new chunks may take.
   CopiedEntries(pool::PmemPool* pool, pool::ChunkUsage* usage, uint64_t table_id,
-                format::ChunkKind kind)
+                format::ChunkKind kind,
+                pool::AllocationClass allocation = pool::AllocationClass::kBackground)
       : pool_(pool),
         usage_(usage),
         kind_(kind),
+        allocation_(allocation),
         log_(pool, table_id, pool->regions(), kind),
         staged_(pool),
         is_staged_(pool->regions() == 1),
@@ -42,10 +45,7 @@ class CopiedEntries {
   /// before, into `region`. OutOfSpace: nothing of it is held. Returns the place of the copy.
   Result<uint64_t> Add(log::PendingEntry* pending, uint64_t sequence, uint32_t region) {
     random_ = base::Mix(random_, sequence);
-    if (Status s = log_.Reserve(region, pending, 1, random_, pool::AllocationClass::kBackground);
-        !s.ok()) {
-      return s;
-    }
+    if (Status s = log_.Reserve(region, pending, 1, random_, allocation_); !s.ok()) return s;
     log_.Commit(region);
     // Until the commit an open frees what it finds in such chunks, and in no others.
     BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(pending->offset)).kind() == kind_);
@@ -104,6 +104,7 @@ class CopiedEntries {
   pool::PmemPool* pool_;
   pool::ChunkUsage* usage_;
   format::ChunkKind kind_;
+  pool::AllocationClass allocation_;
   log::IndexUnifiedLog log_;
   StagedEntries staged_;
   bool is_staged_;

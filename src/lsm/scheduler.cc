@@ -178,7 +178,11 @@ Result<bool> Scheduler::Rewrite(const compaction::Plan& plan) {
   }
   const uint64_t begin = NowNanos();
   compaction::Merger::Merged merged{.tables = 0};
-  const Result<bool> done = store_.rewriter.Step(plan.from, plan.is_awaited, &merged);
+  Result<bool> done = store_.rewriter.Step(plan.from, plan.is_awaited, &merged);
+  // A list that finds no room must not keep deletes that are in L0 from making some.
+  const bool waits =
+      done.ok() && !*done && plan.from > 0 && !plan.is_awaited && !store_.stop_merges.load();
+  if (waits) done = store_.rewriter.Step(0, false, &merged);
   const uint64_t nanos = NowNanos() - begin;
   counters_.Add(Counter::kMergeNanos, nanos);
   store_.controller.stalls()->latencies()->Record(LatencyKind::kMerge, nanos);

@@ -25,6 +25,21 @@ bool ListRewrite::MayStop(const RewriteInput& input, std::string_view key) {
   });
 }
 
+/// The last place not behind `key` where the work may stop, if it comes behind `first`.
+std::optional<std::string> ListRewrite::StopBefore(const RewriteInput& input,
+                                                   std::string_view first, std::string_view key) {
+  std::string_view stop = key;
+  for (const auto& list : input.whole) {
+    const level::KeyRange range = list->range();
+    if (range.is_known && range.first < key && key <= range.last) {
+      stop = std::min(stop, range.first);
+    }
+  }
+  const bool is_new = input.end.empty() || stop < input.end;
+  if (stop <= first || !is_new || !MayStop(input, stop)) return std::nullopt;
+  return std::string(stop);
+}
+
 // Long: one loop over keys, each step of which is a line or two.
 Status ListRewrite::Run(const RewriteInput& input, const index::LiveViews& views) {
   BRAID_DCHECK(list_.entries == 0 && !next_key_);
@@ -33,9 +48,10 @@ Status ListRewrite::Run(const RewriteInput& input, const index::LiveViews& views
     ListSource& source = sources.emplace_back(pool_, lists);
     if (Status s = source.Seek(input.begin); !s.ok()) return s;
   }
-  size_t in_list = sources.empty() ? 0 : sources.front().list();
   const size_t lists_before = lists_.size();
+  const uint64_t read_before = read_;
   uint64_t paused_at = read_;
+  std::string first;
   for (;;) {
     const EntryHeader* least = nullptr;
     for (const ListSource& source : sources) {
@@ -44,18 +60,25 @@ Status ListRewrite::Run(const RewriteInput& input, const index::LiveViews& views
     }
     if (least == nullptr) break;
     const std::string_view key = least->key();
-    const bool next_list = input.list_for_list && sources.front().list() != in_list;
-    if (list_bytes_ >= options_.list_bytes || next_list) {
-      if (Status s = EndList(next_list); !s.ok()) return s;
+    if (list_bytes_ >= options_.list_bytes) {
+      if (Status s = EndList(false); !s.ok()) return s;
     }
-    in_list = sources.front().list();
-    if (lists_.size() - lists_before >= input.most_lists && list_.entries == 0 &&
-        MayStop(input, key)) {
-      next_key_.emplace(key);
-      return Status::OK();
+    const bool at_end = !input.end.empty() && key >= input.end;
+    const bool is_enough = at_end || lists_.size() - lists_before >= input.most_lists;
+    if (is_enough && read_ != read_before && MayStop(input, key)) {
+      // Short or not: lists of the level don't end where new ones are full.
+      if (Status s = EndList(at_end); !s.ok()) return s;
+      if (list_.entries == 0) {
+        next_key_.emplace(key);
+        return Status::OK();
+      }
     }
+    if (read_ == read_before) first = key;
     if (Status s = NextKey(&sources, key); !s.ok()) return s;
-    if (Status s = WriteVersions(key, views); !s.ok()) return s;
+    if (Status s = WriteVersions(key, views); !s.ok()) {
+      if (s.IsOutOfSpace()) last_stop_ = StopBefore(input, first, key);
+      return s;
+    }
     if (read_ - paused_at >= kPauseEvery) {
       paused_at = read_;
       if (options_.pause()) return Status::Aborted("the merge was stopped");
@@ -93,9 +116,15 @@ Status ListRewrite::NextKey(std::deque<ListSource>* sources, std::string_view ke
 
 Status ListRewrite::WriteVersions(std::string_view key, const index::LiveViews& views) {
   uint64_t newer = ~0ull;
+  if (options_.newest_above && !versions_.empty()) {
+    // It may be the same version: a part of L0 that is in L1 already.
+    const uint64_t above = options_.newest_above(key);
+    if (above > versions_.front()->sequence()) newer = above;
+  }
   std::erase_if(versions_, [&](const EntryHeader* version) {
     const bool needed = index::IsVersionNeeded(views, version->sequence(), newer);
     newer = version->sequence();
+    if (!needed) CountValue(*version);
     return !needed;
   });
   // Invariant 3.
@@ -109,6 +138,21 @@ Status ListRewrite::WriteVersions(std::string_view key, const index::LiveViews& 
     if (Status s = Write(*version, keeps); !s.ok()) return s;
   }
   return Status::OK();
+}
+
+/// What a version that goes has referred to goes with it, and its extent.
+void ListRewrite::CountValue(const EntryHeader& version) {
+  uint64_t offset = pool_->OffsetOf(&version);
+  if (version.has(format::kValueElsewhere)) {
+    offset = pool_->CarrierOf(version);
+    if (offset == 0) return;
+    const EntryHeader& holder = *log::Verified(*pool_, offset);
+    if (holder.state() != format::kStateCarrier) return;  // in a table of L0 yet
+    gone_[pool_->ChunkOf(offset)] += holder.size();
+  }
+  const uint64_t extent = pool_->ExtentOf(offset);
+  const format::ExtentHeader* header = extent == 0 ? nullptr : pool_->ExtentAt(extent);
+  if (header != nullptr) gone_extents_ += header->chunks;
 }
 
 Status ListRewrite::Write(const EntryHeader& entry, bool keeps) {
@@ -127,10 +171,11 @@ Status ListRewrite::Write(const EntryHeader& entry, bool keeps) {
   if (holder_offset == 0) return damaged(offset);
   const EntryHeader& holder = *log::Verified(*pool_, holder_offset);
   const uint64_t chunk = pool_->ChunkOf(holder_offset);
-  const bool is_emptied = options_.emptied != nullptr && options_.emptied->contains(chunk);
   const bool is_large = holder.has(format::kValueInExtent);
-  const bool stays = holder.op() == format::EntryOp::kPut &&
-                     (is_large || (holder.value_bytes >= options_.reference_bytes && !is_emptied));
+  const uint64_t extent = is_large ? pool_->ExtentOf(holder_offset) : 0;
+  const bool moves = IsEmptied(holder_offset) || (extent != 0 && IsEmptied(extent));
+  const bool stays = holder.op() == format::EntryOp::kPut && !moves &&
+                     (is_large || holder.value_bytes >= options_.reference_bytes);
   const format::EntryRef ref{holder_offset};
   if (stays) {
     pending.value = {reinterpret_cast<const char*>(&ref), sizeof ref};
@@ -139,17 +184,44 @@ Status ListRewrite::Write(const EntryHeader& entry, bool keeps) {
     if (!refers) gone_[chunk] -= holder.size();
   } else {
     if (!log::EntryVerifies(*pool_, holder_offset)) return damaged(holder_offset);
-    pending.value = holder.value();
-    pending.value_check = holder.value_check;
+    if (Status s = SetValue(holder, extent, &pending); !s.ok()) return s;
     if (refers) gone_[chunk] += holder.size();
   }
+  extents_.reserve(extents_.size() + 1);
   const Result<uint64_t> copy = copies_.Add(&pending, entry.sequence(), pool_->RegionOf(offset));
   if (!copy.ok()) return copy.status();
+  if (pending.extent != 0) extents_.push_back(pending.extent);
   ++list_.entries;
   list_.max_sequence = std::max(list_.max_sequence, entry.sequence());
   list_.keeps_versions = list_.keeps_versions || keeps;
   list_bytes_ += log::Verified(*pool_, offset)->size() + (stays ? holder.value_bytes : 0);
   return Status::OK();
+}
+
+bool ListRewrite::IsEmptied(uint64_t offset) const {
+  return options_.emptied != nullptr && options_.emptied->contains(pool_->ChunkOf(offset));
+}
+
+/// The value of an entry that verifies, which is copied. A large one gets an extent of its own.
+Status ListRewrite::SetValue(const EntryHeader& holder, uint64_t extent,
+                             log::PendingEntry* pending) {
+  pending->value = holder.value();
+  pending->value_check = holder.value_check;
+  if (!holder.has(format::kValueInExtent)) return Status::OK();
+  const format::ExtentHeader* header = pool_->ExtentAt(extent);
+  if (header == nullptr) return pool_->FaultStatus();  // it was there a moment ago
+  pending->value = {pool_->At(extent + sizeof *header), header->value_bytes};
+  // The copy would hold the value itself, and have no use for an extent.
+  if (pending->value.size() <= log::LargestInlineValue(*pool_)) {
+    return pool_->CorruptionAt(pool_->OffsetOf(&holder), "log entry",
+                               "its value is too small for an extent");
+  }
+  return Status::OK();
+}
+
+void ListRewrite::GiveBack() {
+  for (const uint64_t extent : extents_) pool_->FreeExtent(extent);
+  copies_.GiveBack();
 }
 
 /// The list that is written, if it has entries, becomes one; unless there is no head for it and it
@@ -166,11 +238,34 @@ Status ListRewrite::EndList(bool needed) {
   return Status::OK();
 }
 
+Status ListRewrite::CountBefore(const ListSource::Lists& tables, std::string_view key) {
+  for (const auto& table : tables) {
+    ListSource source(pool_, {table});
+    Status s = source.Seek({});
+    for (; s.ok() && source.entry() != nullptr && source.entry()->key() < key; s = source.Next()) {
+      const EntryHeader& entry = *source.entry();
+      const bool may_stay =
+          entry.op() == format::EntryOp::kPut &&
+          (entry.has(format::kValueInExtent) || entry.value_bytes >= options_.reference_bytes);
+      if (!may_stay) gone_[pool_->ChunkOf(pool_->OffsetOf(&entry))] += entry.size();
+    }
+    if (!s.ok()) return s;
+  }
+  return Status::OK();
+}
+
 size_t ListRewrite::EmptiedChunks() const {
-  return static_cast<size_t>(std::count_if(gone_.begin(), gone_.end(), [this](const auto& gone) {
+  const auto emptied = std::count_if(gone_.begin(), gone_.end(), [this](const auto& gone) {
     return usage_->IsKnown(gone.first) &&
            static_cast<uint64_t>(usage_->Live(gone.first)) <= gone.second;
-  }));
+  });
+  return static_cast<size_t>(emptied) + gone_extents_;
+}
+
+uint64_t ListRewrite::GoneBytes() const {
+  uint64_t bytes = gone_extents_ * pool_->chunk_bytes();
+  for (const auto& [chunk, gone] : gone_) bytes += gone;
+  return bytes;
 }
 
 }  // namespace braid::merge

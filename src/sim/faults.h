@@ -153,6 +153,7 @@ enum class Mutant : int {
   kCarrierMarkedObsolete,      ///< rewrite: what holds a value goes with its node
   kCarriersKept,               ///< rewrite: what holds a value stays when nobody refers to it
   kCarriersNotSettled,         ///< rebuild: values that nobody refers to stay
+  kHiddenByItself,             ///< rewrite: what is in two levels goes from the lower one
   kBorderLow,                  ///< merge: a border is in the bottom layer alone
   kBorderDroppedEarly,         ///< merge: while another one is open whose records name the border
   kOldBorderKept,              ///< merge: a border that was left behind stays beside a new one
@@ -174,6 +175,7 @@ enum class Mutant : int {
   kMovedValueNotCopied,  ///< an entry moves, and not the value in its extent
   kRunNotKept,           ///< while it is emptied, others take what is free of it
   kRunKeptForever,       ///< nobody may have the chunks after a write that gave up
+  kMovedExtentKept,      ///< rewrite: what large values were copied to is not given back
 
   // Dropping what views no longer need: a merge of an empty table.
   kEmptyHeadNotWritten,     ///< its head is as the table that had it before has left it
