@@ -1,7 +1,7 @@
-// Purpose: what memtables of all kinds do with an entry before it has a number: find room for it,
-// and write its key and value.
+// Purpose: what memtables of all kinds do with an entry before anybody sees it: find room for it,
+// and write it.
 // Thread safety: as log/index_unified_log.h.
-// Persistence: log/index_unified_log.h; nothing is committed here, durable or not.
+// Persistence: log/index_unified_log.h; nothing is committed here.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ import org.apache.kafka.common.Uuid;
 /** A Kafka of one node, broker and controller, in a process and a folder of its own. */
 final class Cluster implements AutoCloseable {
   private static final int PARTITIONS = 4;
-  private static final int START_SECONDS = 120;
+  private static final int START_SECONDS = 60;
 
   final String address;
   private final Child process;
