@@ -126,6 +126,9 @@ enum class MergeKind : uint8_t {
   kZipper = 1,  ///< links change, entries stay
   kCopy = 2,    ///< entries are copied together in key order first
   kNone = 3,    ///< not at all, for measurements: writes fail when L0 has no room for more tables
+  /// Levels are of several lists each: tables of L0, or a list, and those of the next level that
+  /// they meet become new ones. For designs with several levels.
+  kRewrite = 4,
 };
 
 /// How a merge survives a crash.
@@ -165,6 +168,13 @@ struct LevelOptions {
   /// Bytes after which a persistent memtable is full, where memtable.kind makes such; 0: the
   /// design's choice, 4 times memtable.bytes. Other designs: memtable.bytes.
   uint64_t persistent_bytes = 0;
+  /// With compaction.kind=rewrite: size from which a list of a level takes no more keys, the values
+  /// that it refers to included, and at least a sixteenth of pool.chunk_bytes; 0: the design's
+  /// choice, half of memtable.bytes.
+  uint64_t list_bytes = 0;
+  /// With compaction.kind=rewrite: values of so many bytes and more stay where a flush has written
+  /// them, and new lists refer to them; shorter ones are copied. 0: the design's choice, 64.
+  uint64_t reference_bytes = 0;
 };
 
 /// What is kept in DRAM to speed reads up, within memory_budget_bytes.

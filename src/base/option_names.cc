@@ -228,10 +228,12 @@ std::vector<Row> WriteRows() {
 
 std::vector<Row> MergeRows() {
   return {
-      Kind<MergeKind>(
-          "compaction.kind", "how an L0 table gets into L1",
-          {{"zipper", MergeKind::kZipper}, {"copy", MergeKind::kCopy}, {"none", MergeKind::kNone}},
-          BRAID_FIELD(compaction.kind)),
+      Kind<MergeKind>("compaction.kind", "how an L0 table gets into L1",
+                      {{"zipper", MergeKind::kZipper},
+                       {"copy", MergeKind::kCopy},
+                       {"none", MergeKind::kNone},
+                       {"rewrite", MergeKind::kRewrite}},
+                      BRAID_FIELD(compaction.kind)),
       Kind<MergePersistence>(
           "compaction.persistence", "how a merge survives a crash",
           {{"redo-log", MergePersistence::kRedoLog}, {"pointer", MergePersistence::kPointer}},
@@ -267,6 +269,11 @@ std::vector<Row> LevelRows() {
       Plain("levels.persistent_bytes", "bytes; 0: the design's choice",
             "bytes after which a persistent memtable is full",
             BRAID_FIELD(levels.persistent_bytes)),
+      Plain("levels.list_bytes", "bytes; 0: the design's choice",
+            "size from which a list of a level takes no more keys", BRAID_FIELD(levels.list_bytes)),
+      Plain("levels.reference_bytes", "bytes; 0: the design's choice",
+            "values of so many bytes and more stay where a flush has written them",
+            BRAID_FIELD(levels.reference_bytes)),
   };
 }
 

@@ -58,7 +58,7 @@ Status CheckKinds(const Options& options) {
   Status s = CheckKind("log.kind", options.log.kind, LogKind::kBySize);
   if (s.ok()) s = CheckKind("memtable.kind", options.memtable.kind, MemTableKind::kAlternating);
   if (s.ok()) s = CheckKind("lists.kind", options.lists.kind, ListKind::kBraided);
-  if (s.ok()) s = CheckKind("compaction.kind", options.compaction.kind, MergeKind::kNone);
+  if (s.ok()) s = CheckKind("compaction.kind", options.compaction.kind, MergeKind::kRewrite);
   if (s.ok()) {
     s = CheckKind("compaction.persistence", options.compaction.persistence,
                   MergePersistence::kPointer);
@@ -104,6 +104,12 @@ Status CheckLevels(const LevelOptions& levels) {
   }
   if (s.ok() && levels.persistent_bytes != 0) {
     s = CheckRange<uint64_t>("levels.persistent_bytes", levels.persistent_bytes, 1024, kMaxPool);
+  }
+  if (s.ok() && levels.list_bytes != 0) {
+    s = CheckRange<uint64_t>("levels.list_bytes", levels.list_bytes, 256, kMaxPool);
+  }
+  if (s.ok() && levels.reference_bytes != 0) {
+    s = CheckRange<uint64_t>("levels.reference_bytes", levels.reference_bytes, 1, kMaxPool);
   }
   return s;
 }

@@ -31,7 +31,6 @@ void Collector::Pin(const std::vector<uint64_t>& chunks, uint64_t free_chunks) {
   }
 }
 
-/// Whether collecting is worth it now, and which chunks.
 bool Collector::Plan(const Occasion& occasion, std::vector<uint64_t>* sparse) const {
   SpaceFacts facts;
   const auto survey_with = [&](double live_ratio) {

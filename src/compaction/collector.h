@@ -37,6 +37,11 @@ class Collector {
   /// Entries of other lists have come into the last level: what could not be collected since they
   /// were not there may be now.
   void ForgetPinned() noexcept { pinned_.clear(); }
+  /// Whether collecting is worth it now, and which chunks. Throws std::bad_alloc.
+  bool Plan(const Occasion& occasion, std::vector<uint64_t>* sparse) const;
+  /// Keeps chunks from being collected again until their live bytes change, or more than
+  /// `free_chunks` are free.
+  void Pin(const std::vector<uint64_t>& chunks, uint64_t free_chunks);
 
  private:
   /// A chunk that can't be collected while it has so many live bytes and no more chunks are free.
@@ -46,11 +51,7 @@ class Collector {
     uint64_t free_chunks = 0;
   };
 
-  bool Plan(const Occasion& occasion, std::vector<uint64_t>* sparse) const;
   bool IsPinned(uint64_t chunk) const;
-  /// Keeps chunks from being collected again until their live bytes change, or more than
-  /// `free_chunks` are free.
-  void Pin(const std::vector<uint64_t>& chunks, uint64_t free_chunks);
   pool::ChunkId IdOf(uint64_t chunk) const { return {chunk, pool_.StateOf(chunk).generation()}; }
 
   const Store store_;

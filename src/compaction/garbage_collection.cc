@@ -33,7 +33,7 @@ bool IsMerged(const format::ManifestState& manifest, ChunkKind kind, uint64_t ta
 uint64_t CountLiveBytes(const pool::PmemPool& pool, uint64_t chunk) {
   uint64_t live = 0;
   log::ForEachEntry(pool, chunk, [&](uint64_t, const EntryHeader& entry) {
-    if (IsLive(entry)) live += entry.size();
+    if (entry.is_kept()) live += entry.size();
   });
   return live;
 }

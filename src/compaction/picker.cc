@@ -88,9 +88,22 @@ std::vector<uint64_t> SideBySide(const std::vector<TableFacts>& tables, size_t m
   return ids;
 }
 
-/// The list of a level into that of the next.
+Plan RewriteOf(const StoreFacts& facts, uint32_t level) {
+  BRAID_DCHECK(facts.rewrites && level + 1 < facts.levels.size());
+  Plan plan = Of(Action::kRewrite);
+  plan.from = level;
+  plan.to = level + 1;
+  plan.is_bottom = plan.to + 1 == facts.levels.size();
+  return plan;
+}
+
+/// The list of a level into that of the next; of several ones the next that has its turn, unless a
+/// merge of the level is open.
 Plan MergeOfList(const StoreFacts& facts, uint32_t level) {
   BRAID_DCHECK(level > 0 && level + 1 < facts.levels.size() && facts.levels_per_group > 0);
+  if (facts.rewrites && facts.open_merge == StoreFacts::OpenMerge::kNone) {
+    return RewriteOf(facts, level);
+  }
   Plan plan = Of(Action::kMerge);
   plan.from = level;
   plan.to = level + 1;
@@ -113,10 +126,18 @@ std::optional<uint32_t> MostOvergrownLevel(const StoreFacts& facts) {
   return most;
 }
 
+uint64_t EntriesOf(const std::vector<TableFacts>& tables) {
+  uint64_t entries = 0;
+  for (const TableFacts& table : tables) entries += table.entries;
+  return entries;
+}
+
 /// For those who wait: the next list that something of what they wait for may be in.
 Plan PickDown(const StoreFacts& facts) {
   for (uint32_t level = facts.down_from; level + 1 < facts.levels.size(); ++level) {
-    if (facts.levels[level].back().entries == 0) continue;
+    const uint64_t entries =
+        facts.rewrites ? EntriesOf(facts.levels[level]) : facts.levels[level].back().entries;
+    if (entries == 0) continue;
     Plan plan = MergeOfList(facts, level);
     plan.is_awaited = true;
     return plan;
@@ -150,7 +171,9 @@ double Overgrown(const StoreFacts& facts, size_t level) noexcept {
     return 0;
   const uint64_t most = facts.level_entries[level];
   if (most == 0 || facts.levels[level].empty()) return 0;
-  return static_cast<double>(facts.levels[level].front().entries) / static_cast<double>(most);
+  const uint64_t entries =
+      facts.rewrites ? EntriesOf(facts.levels[level]) : facts.levels[level].front().entries;
+  return static_cast<double>(entries) / static_cast<double>(most);
 }
 
 Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options) {
@@ -163,6 +186,7 @@ Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options) {
   const std::vector<TableFacts>& l0 = facts.levels.front();
   const bool is_open = facts.open_merge == StoreFacts::OpenMerge::kOfTable;
   if (l0.empty() || (*options.kind == MergeKind::kNone && !is_open)) return {};
+  if (facts.rewrites && !is_open) return RewriteOf(facts, 0);
   Plan plan = Of(Action::kMerge);
   plan.from = 0;
   plan.to = 1;
@@ -197,9 +221,12 @@ Plan Pick(const StoreFacts& facts, const CompactionOptions& options) {
   const bool awaited = AnyAwaited(l0);
   const bool due = merges && (l0.size() >= options.l0_trigger || awaited);
   const bool may = !facts.phase || awaited || !facts.phase_has_turn;
-  const bool may_merge = merges && !facts.tried.Has(Action::kMerge);
+  const bool may_merge =
+      merges && !facts.tried.Has(facts.rewrites ? Action::kRewrite : Action::kMerge);
+  // An entry would be in three levels.
+  if (facts.l0_is_begun && may_merge && !l0.empty()) return PickMerge(facts, options);
   const std::optional<uint32_t> overgrown = MostOvergrownLevel(facts);
-  if (overgrown && may && may_merge &&
+  if (overgrown && may && may_merge && !facts.l0_is_begun &&
       (Overgrown(facts, *overgrown) >= kMostOvergrown || l0.size() <= calm)) {
     return MergeOfList(facts, *overgrown);
   }
@@ -210,8 +237,8 @@ Plan Pick(const StoreFacts& facts, const CompactionOptions& options) {
   if (facts.phase) {
     if (facts.phase_is_over) return Of(Action::kNextPhase);
     if (*facts.phase == Phase::kMergeDown) {
-      Plan down = may_merge ? PickDown(facts) : Plan{};
-      return down.action == Action::kMerge ? down : Of(Action::kNextPhase);
+      Plan down = may_merge && !facts.l0_is_begun ? PickDown(facts) : Plan{};
+      return down.action != Action::kNothing ? down : Of(Action::kNextPhase);
     }
     return FirstOf(ActionsOf(*facts.phase), facts, Action::kNextPhase);
   }
@@ -234,10 +261,10 @@ std::string Plan::ToString() const {
   static constexpr const char* kNames[] = {
       "nothing",      "merge",        "finish-copies", "mark-originals", "index",
       "remake-index", "fill-lookups", "count",         "drop",           "recluster",
-      "collect",      "make-room",    "fill-tier",     "next-phase"};
+      "collect",      "make-room",    "fill-tier",     "rewrite",        "next-phase"};
   static_assert(std::size(kNames) == static_cast<size_t>(Action::kNextPhase) + 1);
   std::string text = kNames[static_cast<size_t>(action)];
-  if (action != Action::kMerge) return text;
+  if (action != Action::kMerge && action != Action::kRewrite) return text;
   for (const uint64_t id : inputs) text += " " + std::to_string(id);
   text += " of L" + std::to_string(from) + " into L" + std::to_string(to);
   if (method == MergeMethod::kCopyAndLink) text += " by copies";

@@ -32,6 +32,7 @@ enum class Action : uint8_t {
   kCollect,        ///< live entries out of some sparse chunks
   kMakeRoom,       ///< chunks that a large value needs, side by side
   kFillTier,       ///< a range of the last level, into the tier
+  kRewrite,        ///< lists of a level, and those of the next that they meet, into new ones
   kNextPhase,      ///< the phase of the round is over
 };
 
@@ -109,6 +110,8 @@ struct StoreFacts {
   uint32_t levels_per_group = 1;        // between which merges link
   uint32_t down_from = 1;               // lists above are merged down, for those who wait
   bool has_originals = false;           // that were copied, and are not marked obsolete
+  bool rewrites = false;                // levels are of several lists
+  bool l0_is_begun = false;             // a part of it is in L1 as well
   enum class OpenMerge : uint8_t { kNone, kOfTable, kOfCopies };
   OpenMerge open_merge = OpenMerge::kNone;  // in the manifest
   uint32_t open_from = 0;                   // level of the table that is merged

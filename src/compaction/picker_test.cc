@@ -119,6 +119,10 @@ class Facts {
       facts.drain = true;
     } else if (name == "originals") {
       facts.has_originals = true;
+    } else if (name == "rewrites") {
+      facts.rewrites = true;
+    } else if (name == "begun") {
+      facts.l0_is_begun = true;
     } else if (name == "turn") {
       facts.phase_has_turn = true;
     } else if (name == "over") {
@@ -266,6 +270,34 @@ TEST(PickerTest, ListsGoDownWhenTheyHaveGrown) {
   ExpectPlans(Pick, rows);
 }
 
+TEST(PickerTest, LevelsOfSeveralListsAreRewritten) {
+  const Row rows[] = {
+      {"rewrites lists=9,0 l0=3", "index"},
+      {"rewrites lists=9,0 l0=4", "rewrite of L0 into L1"},
+      // A level is as large as all of its lists.
+      {"rewrites lists=5+5,0", "rewrite of L1 into L2"},
+      {"rewrites lists=9,10+10", "rewrite of L2 into L3, the bottom"},
+      {"rewrites lists=19,0 l0=4", "rewrite of L0 into L1"},
+      {"rewrites lists=20,0 l0=9", "rewrite of L1 into L2"},
+      // A table that is in L1 in part: before all else.
+      {"rewrites begun lists=20,0 l0=1", "rewrite of L0 into L1"},
+      {"rewrites begun lists=20,0 l0=1 tried=rewrite", "index"},
+      {"rewrites begun lists=20,0 l0=1 phase=m tried=rewrite", "next-phase"},
+      {"rewrites originals begun l0=1", "mark-originals"},
+      // What a design before has left open.
+      {"rewrites lists=1+10,0 open=table from=1 l0=9 group=8", "merge 11 of L1 into L2"},
+      {"rewrites lists=0,0 open=table l0=1 group=8", "merge 11 of L0 into L1"},
+      {"rewrites lists=1,1 phase=m", "rewrite of L1 into L2"},
+      {"rewrites lists=1,0+1 phase=m down=2", "rewrite of L2 into L3, the bottom"},
+      {"rewrites lists=1,1 phase=m tried=rewrite", "next-phase"},
+      {"rewrites phase=d", "drop"},
+      {"rewrites phase=c", "collect"},
+      {"rewrites phase=k", "make-room"},
+      {"rewrites lists=99,0 granted", "nothing"},
+  };
+  ExpectPlans(Pick, rows);
+}
+
 TEST(PickerTest, TheNextMergeOfWhoClosesIsTheOpenOneOrTheOldest) {
   const Row rows[] = {
       {"", "nothing"},
@@ -273,6 +305,7 @@ TEST(PickerTest, TheNextMergeOfWhoClosesIsTheOpenOneOrTheOldest) {
       {"l0=1 merge=none", "nothing"},
       {"l0=1 merge=none open=table", "merge 11 of L0 into L1, the bottom"},
       {"l0=2 open=copies", "finish-copies"},
+      {"rewrites l0=2", "rewrite of L0 into L1, the bottom"},
   };
   ExpectPlans(PickMerge, rows);
 }

@@ -52,7 +52,7 @@ std::vector<ChunkUse> SurveyUses(const pool::PmemPool& pool, const pool::ChunkUs
     if (extent == nullptr) continue;  // the medium has failed meanwhile
     const uint64_t count = extent->chunks;
     // What is obsolete waits for its readers only.
-    const bool live = owner->state() == format::kStateLive;
+    const bool live = owner->is_kept();
     const uint64_t owners_chunk = pool.ChunkOf(pool.OffsetOf(owner));
     if (live) uses[owners_chunk].bytes += count * pool.chunk_bytes();
     if (count >= wanted) {
@@ -108,11 +108,11 @@ std::optional<std::vector<uint64_t>> EntriesIn(const pool::PmemPool& pool,
       const format::ExtentHeader* extent = pool.ExtentAt(pool.ChunkOffset(chunk));
       const EntryHeader* owner = extent == nullptr ? nullptr : pool.EntryAt(extent->owner);
       if (owner == nullptr) return std::nullopt;
-      if (owner->state() == format::kStateLive) entries.push_back(extent->owner);
+      if (owner->is_kept()) entries.push_back(extent->owner);
       continue;
     }
     log::ForEachEntry(pool, chunk, [&](uint64_t offset, const EntryHeader& entry) {
-      if (entry.state() == format::kStateLive) entries.push_back(offset);
+      if (entry.is_kept()) entries.push_back(offset);
     });
   }
   std::sort(entries.begin(), entries.end());

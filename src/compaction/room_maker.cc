@@ -7,7 +7,6 @@
 #include "base/memory_users.h"
 #include "base/no_throw.h"
 #include "compaction/garbage_collection.h"
-#include "compaction/room.h"
 
 namespace braid::compaction {
 
@@ -34,7 +33,7 @@ Result<bool> RoomMaker::Step(std::unordered_set<uint64_t>* stuck) {
   pool.KeepRun(room->first, wanted);
   if (entries && entries->empty()) return false;  // its readers will leave, or not
   if (entries) {
-    const Result<bool> moved = MoveAway(*entries);
+    const Result<bool> moved = MoveAway(*entries, uses, *room);
     if (!moved.ok() || *moved) return moved;
   }
   // Another one may do: something here is damaged, or its copies have found no room.
@@ -47,8 +46,16 @@ Result<bool> RoomMaker::Step(std::unordered_set<uint64_t>* stuck) {
 
 /// Puts copies of entries, and of their large values, in the place of the originals. False when
 /// there was no room for them, or no table, or the merge was stopped.
-Result<bool> RoomMaker::MoveAway(const std::vector<uint64_t>& entries) {
+Result<bool> RoomMaker::MoveAway(const std::vector<uint64_t>& entries,
+                                 const std::vector<ChunkUse>& uses, const Room& room) {
   BRAID_DCHECK(!entries.empty());  // a table of none would be no table
+  if (store_.rewriter != nullptr) {
+    std::unordered_set<uint64_t> emptied;
+    for (uint64_t chunk = room.begin; chunk < room.end; ++chunk) {
+      if (uses[chunk].kind == ChunkUse::Kind::kMovable) emptied.insert(chunk);
+    }
+    return store_.rewriter->MoveAway(entries, emptied);
+  }
   Merger::CopySlot slot;
   if (!store_.merger->TakeSlot(&slot)) return false;
   Result<format::TableRecord> copies = base::CatchToStatus(

@@ -3,15 +3,18 @@
 // reserved for it from then on.
 // Thread safety: the compaction thread.
 // Persistence: the copies are those of a collection (compaction/garbage_collection.h), large values
-// included, and their merge replaces the originals. So a crash leaves each value in one place or in
-// both, and the next open frees what is not needed.
+// included, and their merge replaces the originals; or lists with copies replace others
+// (compaction/list_rewriter.h). So a crash leaves each value in one place or in both, and the next
+// open frees what is not needed.
 #pragma once
 
 #include <cstdint>
 #include <unordered_set>
 #include <vector>
 
+#include "compaction/list_rewriter.h"
 #include "compaction/merger.h"
+#include "compaction/room.h"
 #include "space/large_values.h"
 
 namespace braid::compaction {
@@ -25,6 +28,7 @@ class RoomMaker {
     SpaceAccounts* accounts;
     space::LargeValues* large_values;
     Merger* merger;
+    ListRewriter* rewriter;  // where levels are of several lists, else null
   };
 
   explicit RoomMaker(const Store& store) noexcept : store_(store) {}
@@ -35,7 +39,8 @@ class RoomMaker {
   Result<bool> Step(std::unordered_set<uint64_t>* stuck);
 
  private:
-  Result<bool> MoveAway(const std::vector<uint64_t>& entries);
+  Result<bool> MoveAway(const std::vector<uint64_t>& entries, const std::vector<ChunkUse>& uses,
+                        const Room& room);
 
   const Store store_;
 };

@@ -46,9 +46,9 @@ TableIndexes::TableIndexes(const Store& store) : store_(store) {
 }
 
 Status TableIndexes::Begin(const level::Version& found, bool merge_is_open) {
-  level::PmemTable& l1 = found.bottom();
-  if (cache_ != nullptr) l1.set_tree(cache_->tree(), cache_->min_height());
+  if (cache_ != nullptr) found.bottom().set_tree(cache_->tree(), cache_->min_height());
   if (l1_ == nullptr) return Status::OK();
+  level::PmemTable& l1 = found.bottom();
   BRAID_DCHECK(found_.empty() && next_l1_ == nullptr);
   for (auto table = found.l0().rbegin(); table != found.l0().rend(); ++table) {
     found_.push_back((*table)->id());

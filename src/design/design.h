@@ -57,6 +57,7 @@ extern const Design kBraid;
 extern const Design kListDb;
 extern const Design kZipperDb;
 extern const Design kNoveLsm;
+extern const Design kTlsm;
 extern const Design kNvSkipList;
 extern const Design kBlackhole;
 

@@ -50,6 +50,11 @@ std::string Levels(const Options& options) {
            (options.leaf.divide_ranges.value_or(false) ? ", divided as they grow" : "");
   }
   if (!options.compaction.kind) return "none";
+  const bool rewrites = *options.compaction.kind == MergeKind::kRewrite;
+  if (rewrites) {
+    return "several lists a level, " + std::to_string(level::LevelsOfNewPool(options.levels) - 1) +
+           " levels, braided";
+  }
   const std::string lists = level::HasSeveralLists(options.levels)
                                 ? "one list a level, " +
                                       std::to_string(level::LevelsOfNewPool(options.levels) - 1) +
@@ -69,6 +74,7 @@ std::string Compaction(const Options& options) {
   if (options.leaf.ranges != 0) return "splits of leaves";
   if (!options.compaction.kind) return "none";
   if (*options.compaction.kind == MergeKind::kNone) return "none";
+  if (*options.compaction.kind == MergeKind::kRewrite) return "new lists that refer to values";
   const std::string how =
       *options.compaction.persistence == MergePersistence::kRedoLog ? "redo log" : "each pointer";
   const std::string groups =

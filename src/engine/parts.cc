@@ -13,6 +13,30 @@ namespace {
 
 Status Unfit(const std::string& what) { return Status::InvalidArgument("options." + what); }
 
+/// Levels of several lists do without what takes the last level for one list.
+Status CheckRewrites(const Options& options) {
+  const LevelOptions& levels = options.levels;
+  if (*options.compaction.kind != MergeKind::kRewrite) {
+    return levels.list_bytes == 0 && levels.reference_bytes == 0
+               ? Status::OK()
+               : Unfit(
+                     "levels.list_bytes and levels.reference_bytes are for "
+                     "compaction.kind=rewrite");
+  }
+  if (levels.l1_bytes == 0) {
+    return Unfit("compaction.kind=rewrite is for designs with several levels");
+  }
+  const char* unfit = nullptr;
+  if (*options.cache.index) unfit = "cache.index";
+  if (*options.cache.lookup_bytes != 0) unfit = "cache.lookup_bytes";
+  if (*options.cache.second_chance_bytes != 0) unfit = "cache.second_chance_bytes";
+  if (options.compaction.recluster_share.value_or(0) != 0) unfit = "compaction.recluster_share";
+  if (!options.tier.path.empty()) unfit = "tier.path";
+  if (unfit == nullptr) return Status::OK();
+  return Unfit(std::string(unfit) +
+               " takes the last level for one list; with compaction.kind=rewrite it is several");
+}
+
 }  // namespace
 
 Status CheckLsmParts(const Options& options) {
@@ -40,6 +64,7 @@ Status CheckLsmParts(const Options& options) {
   if (!options.tier.path.empty() && *options.compaction.kind == MergeKind::kNone) {
     return Unfit("tier.path needs merges, and compaction.kind is none");
   }
+  if (Status s = CheckRewrites(options); !s.ok()) return s;
   return options.leaf.ranges != 0 || options.leaf.divide_ranges || options.leaf.span != 0
              ? Unfit("leaf is for designs that keep their data in leaves")
              : Status::OK();

@@ -18,6 +18,13 @@ Status ReadStoredValue(const pool::PmemPool& pool, uint64_t offset, bool verify,
                  format::ValueCheck(stored) != entry->value_check)) {
     return pool.CorruptionAt(offset, "entry", "its check does not match");
   }
+  if (entry->has(format::kValueElsewhere)) {
+    const uint64_t carrier = pool.CarrierOf(*entry);
+    if (carrier == 0) {
+      return pool.CorruptionAt(offset, "entry", "it does not lead to the entry with its value");
+    }
+    return ReadStoredValue(pool, carrier, verify, value);  // which refers to no other one
+  }
   if (!entry->has(format::kValueInExtent)) {
     *value = stored;
     return Status::OK();
@@ -46,7 +53,7 @@ size_t PlainValues(const pool::PmemPool& pool, std::span<const index::CursorItem
   size_t n = 0;
   for (; n < items.size(); ++n) {
     const auto& [entry, key, value] = items[n];
-    constexpr uint64_t kKind = format::kOpMask | format::kValueInExtent;
+    constexpr uint64_t kKind = format::kOpMask | format::kValueInExtent | format::kValueElsewhere;
     const bool plain =
         (entry->sequence_and_op & kKind) == static_cast<uint64_t>(format::EntryOp::kPut) &&
         entry->state() != format::kStateObsolete;

@@ -23,6 +23,10 @@ Result<Flusher::Outcome> Flusher::FlushOldest(const Lock& flushes_held) {
   {
     const level::VersionSet::Locked versions = store_.versions->Lock();
     if (versions.state().immutables.empty()) return Outcome{};
+    if (*store_.options->compaction.kind == MergeKind::kRewrite &&
+        !versions.manifest().HasHeadForFlush()) {
+      return Outcome{};  // a rewrite will give some back
+    }
     const Result<uint32_t> free_head = versions.manifest().TakeHead();
     if (!free_head.ok()) {  // a merge will free one
       if (*store_.options->compaction.kind != MergeKind::kNone) return Outcome{};

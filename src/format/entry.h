@@ -30,6 +30,8 @@ enum class EntryOp : uint8_t { kPut = 1, kDelete = 2 };
 inline constexpr uint8_t kFirstOfUnit = 0x10;    ///< first entry of a write (single put, or batch)
 inline constexpr uint8_t kMoreOfUnit = 0x20;     ///< the same write goes on with the next entry
 inline constexpr uint8_t kValueInExtent = 0x40;  ///< the value field is an ExtentRef
+inline constexpr uint8_t kValueElsewhere =
+    0x80;  ///< the value field is an EntryRef: another entry holds the value
 inline constexpr uint8_t kOpMask = 0x0F;
 
 /// The state byte. Far apart, so that no single flip turns one into the other.
@@ -37,12 +39,14 @@ inline constexpr uint8_t kStateLive = 0x5A;
 inline constexpr uint8_t kStateObsolete =
     0xA5;                                    ///< superseded, or a delete with nothing left to hide
 inline constexpr uint8_t kStateVoid = 0x33;  ///< never happened: part of a write that was torn
+inline constexpr uint8_t kStateCarrier =
+    0xCC;  ///< no list links it, but an entry of a list refers to its value
 
 struct EntryHeader {
   uint32_t key_check;
   uint32_t value_check;
   uint64_t sequence_and_op;  // sequence << 8 | flags | op
-  uint32_t value_bytes;      // bytes in the entry; for kValueInExtent the size of ExtentRef
+  uint32_t value_bytes;      // bytes in the entry; of an ExtentRef or EntryRef the size of that
   uint32_t key_and_height;   // bits 0..16 key bytes, 17..21 height, 24..31 the state byte
 
   static constexpr size_t kStateByteOffset = 23;
@@ -74,6 +78,11 @@ struct EntryHeader {
         .load(std::memory_order_acquire);
   }
   uint8_t* state_byte() noexcept { return reinterpret_cast<uint8_t*>(this) + kStateByteOffset; }
+  /// Whether its bytes count among what lives in its chunk.
+  bool is_kept() const noexcept {
+    const uint8_t now = state();
+    return now == kStateLive || now == kStateCarrier;
+  }
   /// Bytes the entry takes in its chunk.
   uint64_t size() const noexcept { return EntryBytes(key_bytes(), value_bytes, height()); }
 
@@ -144,6 +153,13 @@ struct ExtentRef {
   uint64_t check;   // XXH3 of the value
 };
 static_assert(sizeof(ExtentRef) == 24);
+
+/// The value of an entry that another one holds, in itself or in its extent: one with the same key
+/// and sequence number, and without such a reference.
+struct EntryRef {
+  uint64_t offset;
+};
+static_assert(sizeof(EntryRef) == 8);
 
 /// Check of a value's bytes.
 inline uint32_t ValueCheck(std::string_view value) noexcept {

@@ -85,13 +85,17 @@ inline constexpr uint64_t kIncompatLeaves = 1ull << 4;
 /// Incompat: a TierRecord lies behind each copy of the pool header: entries may have gone to the
 /// tier that it names.
 inline constexpr uint64_t kIncompatTier = 1ull << 5;
+/// Incompat: levels may have several lists, and entries may refer to the values of others: the
+/// table flags from kTableOfRun on, the entry flag kValueElsewhere and the state kStateCarrier.
+inline constexpr uint64_t kIncompatRuns = 1ull << 6;
 /// Compat: a DeviceRecord lies behind each copy of the pool header.
 inline constexpr uint64_t kCompatDeviceRecord = 1;
 /// Compat: pages of free chunks may have been given back to the file system; room for them is asked
 /// for before they are written to.
 inline constexpr uint64_t kCompatHoles = 2;
-inline constexpr uint64_t kKnownIncompat =
-    kIncompatRegions | kIncompatCopies | kIncompatPointerMerges | kIncompatLeaves | kIncompatTier;
+inline constexpr uint64_t kKnownIncompat = kIncompatRegions | kIncompatCopies |
+                                           kIncompatPointerMerges | kIncompatLeaves |
+                                           kIncompatTier | kIncompatRuns;
 inline constexpr uint64_t kKnownRoCompat = 0;
 
 struct SegmentHeader {

@@ -35,6 +35,12 @@ inline constexpr uint16_t kTableWasCopied = 4;
 /// A list whose entries were copied, and whose level has a list of the copies in its place: what is
 /// left is to mark its entries obsolete. Readers do not ask it.
 inline constexpr uint16_t kTableOfOriginals = 8;
+/// One of the lists of a level, whose ranges of keys lie apart. It never changes.
+inline constexpr uint16_t kTableOfRun = 16;
+/// A table of L0 of which a part may be in L1 as well: it is rewritten before anything else.
+inline constexpr uint16_t kTableIsBegun = 32;
+/// Of a run: it was written with versions that only views see, or with deletes.
+inline constexpr uint16_t kTableKeepsVersions = 64;
 
 struct TableRecord {
   uint64_t id;
@@ -157,9 +163,10 @@ struct ManifestState {
   uint64_t redo_chunks() const noexcept;
   /// Copies on their way into the last level, or null.
   const TableRecord* Copies() const noexcept;
-  /// The list of originals that are not marked obsolete yet, or null.
+  /// A list of originals that are not marked obsolete yet, or null; of runs there may be several.
   const TableRecord* Originals() const noexcept;
-  /// The list that `level` takes entries in with, or null; of the last level the one there is.
+  /// The list that `level` takes entries in with, or null; of the last level the one there is. Of a
+  /// run: its first.
   const TableRecord* ListOf(uint32_t level) const noexcept;
   /// The list that everything is merged into, or null.
   const TableRecord* Bottom() const noexcept { return ListOf(level_count - 1); }

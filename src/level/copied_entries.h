@@ -13,6 +13,7 @@
 // Source: ListDB 6.5.4 (copying collection, as future work); 6.8.2 (copies of a write-ahead log).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/check.h"
@@ -24,26 +25,27 @@ namespace braid::level {
 
 class CopiedEntries {
  public:
+  /// `allocation`: what new chunks may take.
   CopiedEntries(pool::PmemPool* pool, pool::ChunkUsage* usage, uint64_t table_id,
-                format::ChunkKind kind)
+                format::ChunkKind kind,
+                pool::AllocationClass allocation = pool::AllocationClass::kBackground)
       : pool_(pool),
         usage_(usage),
         kind_(kind),
+        allocation_(allocation),
         log_(pool, table_id, pool->regions(), kind),
         staged_(pool),
         is_staged_(pool->regions() == 1),
-        list_(pool, is_staged_ ? &staged_ : nullptr),
         charge_(&pool->memory_users()),
-        random_(table_id) {}
+        random_(table_id) {
+    list_.emplace(pool_, is_staged_ ? &staged_ : nullptr);
+  }
 
   /// Copies `pending`, of which key, value, hash and the value's check are set, behind what came
   /// before, into `region`. OutOfSpace: nothing of it is held. Returns the place of the copy.
   Result<uint64_t> Add(log::PendingEntry* pending, uint64_t sequence, uint32_t region) {
     random_ = base::Mix(random_, sequence);
-    if (Status s = log_.Reserve(region, pending, 1, random_, pool::AllocationClass::kBackground);
-        !s.ok()) {
-      return s;
-    }
+    if (Status s = log_.Reserve(region, pending, 1, random_, allocation_); !s.ok()) return s;
     log_.Commit(region);
     // Until the commit an open frees what it finds in such chunks, and in no others.
     BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(pending->offset)).kind() == kind_);
@@ -54,7 +56,7 @@ class CopiedEntries {
       log_.WritePayload(pending);
       log_.Publish(*pending, sequence, format::kFirstOfUnit, 0);
     }
-    list_.Append(pending->offset, pending->height);
+    list_->Append(pending->offset, pending->height);
     usage_->Add(pool_->ChunkOf(pending->offset),
                 format::EntryHeader::EntryBytes(pending->key.size(), pending->stored_value().size(),
                                                 pending->height));
@@ -65,13 +67,18 @@ class CopiedEntries {
     const auto* entry = pool_->As<format::EntryHeader>(offset);
     const uint32_t height = std::min(entry->height(), format::kMaxHeight);
     BRAID_DCHECK(height != 0 || pool_->failed());
-    list_.AppendForeign(offset, height);
-    charge_.Set(list_.memory_bytes());
+    list_->AppendForeign(offset, height);
+    charge_.Set(list_->memory_bytes());
     usage_->Add(pool_->ChunkOf(offset), entry->size());
   }
   size_t chunks() const { return log_.chunks().size(); }
   /// Ends the list and writes its heads.
-  void Close(uint64_t head_offset) { list_.Close(head_offset); }
+  void Close(uint64_t head_offset) { list_->Close(head_offset); }
+  /// The same, and what is added from here on is of another list, in the same chunks.
+  void CloseList(uint64_t head_offset) {
+    list_->Close(head_offset);
+    list_.emplace(pool_, is_staged_ ? &staged_ : nullptr);
+  }
   /// Frees the chunks of all copies. Nothing may be added afterwards.
   void GiveBack() {
     for (const uint64_t chunk : log_.chunks()) {
@@ -97,11 +104,12 @@ class CopiedEntries {
   pool::PmemPool* pool_;
   pool::ChunkUsage* usage_;
   format::ChunkKind kind_;
+  pool::AllocationClass allocation_;
   log::IndexUnifiedLog log_;
   StagedEntries staged_;
   bool is_staged_;
-  CopiedList list_;
-  base::MemoryCharge charge_;  // for links that are stored later
+  std::optional<CopiedList> list_;  // always one
+  base::MemoryCharge charge_;       // for links that are stored later
   uint64_t random_;
 };
 

@@ -112,6 +112,7 @@ class TableCheck {
     ++totals_->links;
     totals_->bytes += entry.size();
     totals_->linked_bytes[list_.pool().ChunkOf(offset)] += entry.size();
+    if (entry.has(format::kValueElsewhere)) Carrier(entry, offset);
     totals_->max_sequence = std::max(totals_->max_sequence, entry.sequence());
     const uint32_t strand = list_.pool().StrandOf(offset);
     for (uint32_t layer = 1; layer < entry.height(); ++layer) {
@@ -125,6 +126,16 @@ class TableCheck {
                           ? "the entry is linked, but marked obsolete"
                           : "the entry's state is damaged");
     }
+  }
+
+  /// What holds the value lives on for it; unless it is linked itself, in L0.
+  void Carrier(const EntryHeader& entry, uint64_t offset) {
+    const uint64_t carrier = list_.pool().CarrierOf(entry);
+    if (carrier == 0) return;  // its value does not verify
+    const EntryHeader& holder = *list_.pool().EntryAt(carrier);
+    if (holder.state() == format::kStateLive) return;
+    if (holder.state() != format::kStateCarrier) Problem(offset, "its value is marked obsolete");
+    totals_->linked_bytes[list_.pool().ChunkOf(carrier)] += holder.size();
   }
 
   /// A link must say in which region the entry lies that it leads to.

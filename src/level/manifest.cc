@@ -177,7 +177,9 @@ const char* Manifest::FindFault() const {
 
 const char* Manifest::FindFaultOfTables() const {
   constexpr uint16_t kKnownFlags = format::kTableOfCopies | format::kTableWasCopied |
-                                   format::kEntriesNotCounted | format::kTableOfOriginals;
+                                   format::kEntriesNotCounted | format::kTableOfOriginals |
+                                   format::kTableOfRun | format::kTableIsBegun |
+                                   format::kTableKeepsVersions;
   uint64_t heads = format::kTableHeads;
   if (state_.extension != 0) {
     heads += format::ExtensionHeads(pool_->chunk_bytes(), pool_->strands());
@@ -195,7 +197,10 @@ const char* Manifest::FindFaultOfTables() const {
     if (!ids.insert(table.id).second) return "two tables have the same id";
     const bool is_copies = (table.flags & format::kTableOfCopies) != 0;
     const bool is_originals = (table.flags & format::kTableOfOriginals) != 0;
-    if ((is_copies && table.level != 0) || (is_originals && table.level == 0)) {
+    const bool is_of_run = (table.flags & format::kTableOfRun) != 0;
+    const bool is_begun = (table.flags & format::kTableIsBegun) != 0;
+    if ((is_copies && table.level != 0) || (is_originals && table.level == 0) ||
+        (is_of_run && table.level == 0) || (is_begun && table.level != 0)) {
       return "a table is impossible";
     }
   }
@@ -208,10 +213,16 @@ const char* Manifest::FindFaultOfLists() const {
   uint32_t copies = 0;
   uint32_t originals = 0;
   for (const TableRecord& table : state_.tables) {
+    const bool is_of_run = (table.flags & format::kTableOfRun) != 0;
     if ((table.flags & format::kTableOfCopies) != 0) {
       ++copies;
     } else if ((table.flags & format::kTableOfOriginals) != 0) {
-      ++originals;
+      originals += is_of_run ? 0 : 1;
+    } else if (table.level > 0 && is_of_run) {
+      // A level is a run, or it is not.
+      const TableRecord* const first = state_.ListOf(table.level);
+      if ((first->flags & format::kTableOfRun) == 0) return "it names one table too many";
+      lists[table.level] = 1;
     } else if (table.level > 0) {
       // Newest first: behind another one it is on its way into the next level.
       const uint32_t newer = lists[table.level]++;
@@ -300,6 +311,21 @@ Status Manifest::ExtendHeads() {
   state_.extension = *chunk;
   pool_->SetExtension(*chunk);
   return Status::OK();
+}
+
+uint64_t Manifest::HeadsLeft() const noexcept {
+  const uint64_t heads =
+      format::kTableHeads + format::ExtensionHeads(pool_->chunk_bytes(), pool_->strands());
+  const uint64_t taken = state_.tables.size() + taken_heads_.size();
+  return heads - std::min(heads, taken);
+}
+
+uint64_t Manifest::MostLists() const noexcept {
+  return (format::kTableHeads + format::ExtensionHeads(pool_->chunk_bytes(), pool_->strands())) / 2;
+}
+
+bool Manifest::HasRoomForLists() const noexcept {
+  return HeadsLeft() > state_.tables.size() + taken_heads_.size();
 }
 
 Result<uint32_t> Manifest::TakeHead() {

@@ -9,7 +9,8 @@
 //      one merge.
 //   3. Chunks that the manifest does not name hold none of its content: an open frees them.
 //   4. Below level 0 each level has one list that takes entries in. Another one may be on its way
-//      into the next level: the oldest of its level, and the source of an open merge.
+//      into the next level: the oldest of its level, and the source of an open merge. Or the level
+//      is a run: one list or more, all of them with the flag kTableOfRun.
 // Persistence: Commit's first flush and fence is the commit point. Before it: everything the record
 // names must be durable. After a crash between the two copies the newer one counts. A pool of
 // format version 1 has copies of that version until it is opened to write: its header says version
@@ -51,6 +52,13 @@ class Manifest {
   /// it is full. Throws std::bad_alloc.
   Result<uint32_t> TakeHead();
   void ReturnHead(uint32_t head) noexcept;
+  /// Whether a run may have another list: the other half of the heads is for tables to come.
+  bool HasRoomForLists() const noexcept;
+  /// How many lists runs may have.
+  uint64_t MostLists() const noexcept;
+  /// Whether a flush may take one where lists are rewritten, which takes some before it gives
+  /// others back.
+  bool HasHeadForFlush() const noexcept { return HeadsLeft() > format::kMaxLevels; }
   /// Inserts a record as the newest of its level; the caller commits. Its head was taken, so that
   /// there is memory for it.
   void AddTable(const format::TableRecord& table) noexcept;
@@ -80,6 +88,7 @@ class Manifest {
   const char* FindFaultOfMerges() const;
   const char* FindFaultOfSources(std::unordered_set<uint64_t> sources) const;
   uint32_t FirstFreeHead() const;
+  uint64_t HeadsLeft() const noexcept;
   Status ExtendHeads();
   Status Convert();
 

@@ -207,6 +207,35 @@ TEST_F(ManifestTest, OpenMergesAreThoseOfTheOldestTables) {
   }
 }
 
+TEST_F(ManifestTest, ALevelIsARunOrOneList) {
+  constexpr uint16_t kRun = format::kTableOfRun;
+  constexpr uint16_t kOriginals = format::kTableOfOriginals | kRun;
+  const struct {
+    std::vector<format::TableRecord> tables;  // the first level has a list of old
+    bool is_sound;
+  } rows[] = {
+      {{{10, 2, kRun, 5, 3, 3}, {11, 2, kRun, 6, 3, 3}}, true},
+      {{{10, 2, kRun, 5, 3, 3}, {11, 2, kOriginals, 6, 0, 3}, {12, 2, kOriginals, 7, 0, 3}}, true},
+      {{{10, 2, 0, 5, 3, 3}, {11, 2, kRun, 6, 3, 3}}, false},
+      {{{10, 2, 0, 5, 3, 3}, {11, 2, 0, 6, 3, 3}}, false},
+      {{{11, 2, kOriginals, 6, 0, 3}}, false},
+      {{{10, 2, kRun, 5, 3, 3}, {11, 0, kRun, 6, 3, 3}}, false},
+      {{{10, 2, kRun, 5, 3, 3}, {11, 0, format::kTableIsBegun, 6, 3, 3}}, true},
+      {{{10, 2, kRun | format::kTableIsBegun, 5, 3, 3}}, false},
+      {{{10, 2, kRun | format::kTableKeepsVersions, 5, 3, 3}}, true},
+  };
+  for (size_t i = 0; i < std::size(rows); ++i) {
+    const test::TestPool fresh{[](pool::PmemPool* made) { return Manifest(made).Create(3); }};
+    Manifest manifest(fresh.get());
+    ASSERT_TRUE(manifest.Load(3).ok());
+    std::erase_if(manifest.record().tables, [](const auto& table) { return table.level == 2; });
+    for (const format::TableRecord& table : rows[i].tables) manifest.AddTable(table);
+    manifest.record().next_table_id = 20;
+    ASSERT_TRUE(manifest.Commit().ok());
+    EXPECT_EQ(Manifest(fresh.get()).Load(3).ok(), rows[i].is_sound) << "row " << i;
+  }
+}
+
 TEST_F(ManifestTest, APoolOfVersion1IsConverted) {
   Manifest before(pool_.get());
   ASSERT_TRUE(before.Load().ok());

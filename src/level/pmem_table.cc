@@ -21,7 +21,7 @@ PmemTable::PmemTable(pool::PmemPool* pool, const format::TableRecord& record, bo
       max_sequence_(record.max_sequence),
       is_counted_((record.flags & format::kEntriesNotCounted) == 0) {
   BRAID_DCHECK(pool->IsHead(head_offset()));
-  for (uint32_t strand = 0; record.level == 0 && strand < pool->strands(); ++strand) {
+  for (uint32_t strand = 0; never_changes() && strand < pool->strands(); ++strand) {
     std::memcpy(&head_copies_[strand], pool->At(pool->StrandHead(head_offset(), strand)),
                 sizeof head_copies_[strand]);
   }
@@ -49,9 +49,9 @@ format::TableRecord PmemTable::record() const noexcept {
 
 index::Tower PmemTable::head(uint32_t strand) const noexcept {
   BRAID_DCHECK(strand < pool_->strands());
-  return record_.level == 0 ? head_copies_[strand].links
-                            : reinterpret_cast<const uint64_t*>(
-                                  pool_->At(pool_->StrandHead(head_offset(), strand)));
+  return never_changes() ? head_copies_[strand].links
+                         : reinterpret_cast<const uint64_t*>(
+                               pool_->At(pool_->StrandHead(head_offset(), strand)));
 }
 
 index::SkipList PmemTable::list() const noexcept {

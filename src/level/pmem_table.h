@@ -3,9 +3,9 @@
 // Thread safety: reads from any thread; entries() and set_tree by the background thread that owns
 // merges, read by any.
 // Invariants:
-//   1. The head of an L0 table never changes once the table is made, so a copy in DRAM serves
-//      readers, and the place in the pool may be reused as soon as the manifest has forgotten the
-//      table.
+//   1. The head of a table of L0, or of a run, never changes once the table is made, so a copy in
+//      DRAM serves readers, and the place in the pool may be reused as soon as the manifest has
+//      forgotten the table.
 //   2. A tree given to set_tree holds the newest entry of every key (kFull), or of every key whose
 //      newest entry is at least min_height tall (kSparse).
 //   3. A bounded table answers for no key behind its bound. While its merge is open the list leads
@@ -39,7 +39,7 @@ struct KeyRange {
 
 class PmemTable final : public Table, public std::enable_shared_from_this<PmemTable> {
  public:
-  /// An L0 table, whose head is copied, or the L1 table, whose head is read in place.
+  /// A table of L0 or of a run, whose head is copied, or another list, whose head is read in place.
   PmemTable(pool::PmemPool* pool, const format::TableRecord& record, bool verify);
 
   index::LookupResult Get(const index::LookupKey& key,
@@ -54,6 +54,9 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
   }
 
   uint32_t level() const noexcept { return record_.level; }
+  bool is_of_run() const noexcept { return (record_.flags & format::kTableOfRun) != 0; }
+  /// Invariant 1.
+  bool never_changes() const noexcept { return record_.level == 0 || is_of_run(); }
   /// Copies of entries of L1, made by collection; only a merge reads it.
   bool is_copies() const noexcept { return (record_.flags & format::kTableOfCopies) != 0; }
   /// Loaded in bulk by this session: puts only, one a key.
@@ -130,7 +133,7 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
   std::atomic<bool> is_bounded_{false};
   std::string bound_;  // not changed any more once is_bounded_ is set
   KeyRange range_;
-  std::array<format::TableHead, format::kMaxRegions> head_copies_{};  // L0; a strand
+  std::array<format::TableHead, format::kMaxRegions> head_copies_{};  // invariant 1; a strand
   std::atomic<uint64_t> entries_;
   std::atomic<uint64_t> max_sequence_;
   std::atomic<bool> is_counted_;

@@ -3,7 +3,7 @@
 // Thread safety: immutable, shared by pointer; the current one is read inside an EpochGuard.
 // Invariants:
 //   1. Runs() are the memtables and the tables of all levels, newest first, as they stand in the
-//      fields.
+//      fields; of a level that is a run, all of its lists as one.
 // Persistence: none.
 #pragma once
 
@@ -45,8 +45,12 @@ struct ReadState : std::enable_shared_from_this<ReadState> {
     runs_.push_back(active.get());
     for (const auto& memtable : immutables) runs_.push_back(memtable.get());
     tables_from_ = runs_.size();
-    for (const level::Level& level : version->levels) {
-      for (const auto& table : level) runs_.push_back(table.get());
+    for (size_t i = 0; i < version->levels.size(); ++i) {
+      if (i < version->runs.size() && version->runs[i] != nullptr) {
+        runs_.push_back(version->runs[i].get());
+        continue;
+      }
+      for (const auto& table : version->levels[i]) runs_.push_back(table.get());
     }
   }
 

@@ -5,7 +5,9 @@
 //      first that knows a key has its newest version.
 //   2. There are two levels at least; memtables become tables of the first, and the last holds what
 //      everything else is merged into. Each level but the first has a list that takes entries in;
-//      behind it there may be one that is on its way into the next level.
+//      behind it there may be one that is on its way into the next level. Or it is a run: one list
+//      or more whose ranges lie apart, in the order of their keys, an empty one alone.
+//   3. `runs` has what a level of several lists is read by, null for the others.
 // Persistence: its image is the manifest.
 // Source: Version of LevelDB.
 #pragma once
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "level/level_run.h"
 #include "level/pmem_table.h"
 #include "level/table.h"
 
@@ -31,6 +34,17 @@ inline std::shared_ptr<PmemTable> ListOf(const std::shared_ptr<Table>& table) {
 
 struct Version {
   std::vector<Level> levels = std::vector<Level>(2);
+  std::vector<std::shared_ptr<const LevelRun>> runs = {};  // a level
+
+  /// After a change of `levels`. Throws std::bad_alloc.
+  void ListRuns() {
+    runs.assign(levels.size(), nullptr);
+    for (size_t i = 1; i < levels.size(); ++i) {
+      if (levels[i].size() > 1 && levels[i].front()->AsList()->is_of_run()) {
+        runs[i] = std::make_shared<const LevelRun>(levels[i]);
+      }
+    }
+  }
 
   /// What flushes add to.
   Level& l0() noexcept { return levels.front(); }

@@ -59,11 +59,21 @@ void NextState::ReplaceOldest(size_t level, std::shared_ptr<level::Table> table)
   });
 }
 
+void NextState::ReplaceLevels(std::vector<level::Level> levels) {
+  auto version = std::make_shared<level::Version>();
+  BRAID_DCHECK(levels.size() == state_->version->levels.size());
+  version->levels = std::move(levels);
+  version->ListRuns();
+  state_->version = std::move(version);
+  state_->ListRuns();
+}
+
 void NextState::Change(size_t level, base::FunctionRef<void(level::Level* tables)> change) {
   auto version = std::make_shared<level::Version>(*state_->version);
   BRAID_DCHECK(level < version->levels.size());
   change(&version->levels[level]);
-  BRAID_DCHECK(version->levels.back().size() == 1);  // the list that all is merged into stays
+  if (level > 0) version->ListRuns();
+  BRAID_DCHECK(!version->levels.back().empty());  // the list that all is merged into stays
   state_->version = std::move(version);
   state_->ListRuns();
 }

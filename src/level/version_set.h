@@ -52,6 +52,8 @@ class NextState {
   /// The list that a level takes entries in with from here on.
   void AddList(size_t level, std::shared_ptr<level::PmemTable> list);
   void ReplaceOldest(size_t level, std::shared_ptr<level::Table> table);
+  /// All levels at once.
+  void ReplaceLevels(std::vector<level::Level> levels);
 
  private:
   friend class VersionSet;

@@ -196,6 +196,7 @@ size_t IndexUnifiedLog::MakeHeader(const PendingEntry& pending, uint64_t sequenc
   const std::string_view value = pending.stored_value();
   EntryHeader& header = image->header;
   if (pending.extent != 0) flags |= format::kValueInExtent;
+  if (pending.refers) flags |= format::kValueElsewhere;
   header.value_check = pending.value_check;
   header.sequence_and_op = (sequence << 8) | flags | static_cast<uint8_t>(pending.op);
   header.value_bytes = static_cast<uint32_t>(value.size());

@@ -36,6 +36,7 @@ struct PendingEntry {
   /// large value, and WritePayload copies it.
   uint64_t reserved = 0;
   uint32_t wanted_height = 0;  ///< 0: Reserve draws one
+  bool refers = false;         ///< `value` is an EntryRef
   // Filled in by Reserve:
   uint64_t offset = 0;
   uint64_t extent = 0;  // of a large value, else 0

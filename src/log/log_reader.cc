@@ -78,6 +78,11 @@ bool EntryVerifies(const pool::PmemPool& pool, uint64_t offset) {
 
 bool ValueVerifies(const pool::PmemPool& pool, uint64_t offset, const EntryHeader& entry) {
   if (format::ValueCheck(entry.value()) != entry.value_check) return false;
+  if (entry.has(format::kValueElsewhere)) {
+    const uint64_t carrier = pool.CarrierOf(entry);
+    // It refers to no other one itself.
+    return carrier != 0 && !entry.has(format::kValueInExtent) && EntryVerifies(pool, carrier);
+  }
   return !entry.has(format::kValueInExtent) || ExtentVerifies(pool, entry, offset);
 }
 

@@ -34,7 +34,8 @@ struct LogChunk {
 /// The checked header of a log or collected chunk. Corruption when it does not verify.
 Result<LogChunk> ReadLogChunk(const pool::PmemPool& pool, uint64_t chunk);
 
-/// True when the entry at `offset` is whole: bounds, header, key, value, and the value's extent.
+/// True when the entry at `offset` is whole: bounds, header, key, value, and the value's extent; of
+/// one that refers to another entry, that one, too.
 bool EntryVerifies(const pool::PmemPool& pool, uint64_t offset);
 /// The second half of it: the value, and its extent, of an entry whose header and key verify.
 bool ValueVerifies(const pool::PmemPool& pool, uint64_t offset, const format::EntryHeader& entry);

@@ -146,7 +146,8 @@ void Scheduler::TellRound(compaction::StoreFacts* facts) {
   const auto& l0 = facts->levels.front();
   const bool awaited =
       std::any_of(l0.begin(), l0.end(), [](const auto& table) { return table.awaited; });
-  const bool is_free = !facts->is_granted && !awaited &&
+  // Steps of what is open, or begun, are nobody's turn: else the round might never have one.
+  const bool is_free = !facts->is_granted && !awaited && !facts->l0_is_begun &&
                        facts->open_merge == compaction::StoreFacts::OpenMerge::kNone;
   if (is_free) round_->has_turn = !round_->has_turn;
   facts->phase_has_turn = round_->has_turn;
@@ -190,8 +191,9 @@ void Scheduler::BeginPhase(compaction::StoreFacts* facts) {
 
 /// Of the phase's actions that are tried in one step, all together are one.
 void Scheduler::CountPhaseStep(const compaction::Plan& plan, const compaction::StoreFacts& facts) {
-  const bool is_merge =
-      plan.action == compaction::Action::kMerge || plan.action == compaction::Action::kFinishCopies;
+  const bool is_merge = plan.action == compaction::Action::kMerge ||
+                        plan.action == compaction::Action::kFinishCopies ||
+                        plan.action == compaction::Action::kRewrite;
   BRAID_DCHECK(!facts.phase || (round_ && round_->steps_left));
   if (facts.phase && !is_merge && facts.tried.none()) --*round_->steps_left;
 }

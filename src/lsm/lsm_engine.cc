@@ -84,8 +84,10 @@ Status LsmEngine::AnnounceWrites() {
   const bool copies = *store_.options.log.kind != LogKind::kIndexUnified ||
                       *store_.options.compaction.kind == MergeKind::kCopy ||
                       level::HasSeveralLists(store_.options.levels);
+  const bool rewrites = *store_.options.compaction.kind == MergeKind::kRewrite;
   return store_.pool->MarkDirty((copies ? format::kIncompatCopies : 0) |
-                                (store_.tier != nullptr ? format::kIncompatTier : 0));
+                                (store_.tier != nullptr ? format::kIncompatTier : 0) |
+                                (rewrites ? format::kIncompatRuns : 0));
 }
 
 Status LsmEngine::Recover() {
@@ -117,6 +119,7 @@ Status LsmEngine::Recover() {
     }
     version->levels[table.level].push_back(std::move(list));
   }
+  if (Status s = OrderRuns(version.get()); !s.ok()) return s;
   scheduler_.SetL0Found(version->l0().size());
   store_.lookup_filler.Begin(version->l0().empty() ? 0 : version->l0().front()->id());
   if (Status s = store_.indexes.Begin(*version, record.AnyMerge()); !s.ok()) return s;
@@ -133,6 +136,37 @@ Status LsmEngine::Recover() {
     scheduler_.Log("recovered " + std::to_string(recovered->replayed_entries) + " log entries" +
                    (recovered->rebuilt ? "; lists were rebuilt after a power loss" : ""));
   }
+  return Status::OK();
+}
+
+/// Brings the lists of each level into the order of their keys.
+Status LsmEngine::OrderRuns(level::Version* version) const {
+  for (size_t i = 1; i < version->levels.size(); ++i) {
+    level::Level& level = version->levels[i];
+    if (!level.front()->AsList()->is_of_run()) continue;
+    if (*store_.options.compaction.kind != MergeKind::kRewrite && !store_.options.read_only) {
+      return Status::InvalidArgument(
+          "the pool's levels have several lists each, which compaction.kind=rewrite has made; "
+          "other "
+          "kinds can read them only");
+    }
+    if (level.size() == 1) continue;
+    for (const auto& table : level) {
+      if (!table->AsList()->range().is_known) {
+        return store_.pool->CorruptionAt(table->AsList()->head_offset(), "list",
+                                         "its first or last entry is damaged");
+      }
+    }
+    std::sort(level.begin(), level.end(), [](const auto& a, const auto& b) {
+      return a->AsList()->range().first < b->AsList()->range().first;
+    });
+    for (size_t at = 1; at < level.size(); ++at) {
+      if (level[at - 1]->AsList()->range().last < level[at]->AsList()->range().first) continue;
+      return store_.pool->CorruptionAt(level[at]->AsList()->head_offset(), "list",
+                                       "its keys are those of another list of its level, too");
+    }
+  }
+  version->ListRuns();
   return Status::OK();
 }
 
@@ -223,7 +257,7 @@ Statistics LsmEngine::GetStatistics() {
     for (size_t i = 1; i < state.version->levels.size(); ++i) {
       for (const auto& table : state.version->levels[i]) s.l1_entries += table->entries();
     }
-    const auto tree = state.version->bottom().tree();
+    const auto tree = state.version->KeepList(state.version->levels.size() - 1)->tree();
     const uint64_t covered = tree != nullptr ? tree->size() : 0;
     s.index_complete =
         tree != nullptr && *store_.options.cache.index && store_.indexes.AllAreMade() ? 1 : 0;

@@ -82,6 +82,7 @@ class LsmEngine final : public engine::Engine, public std::enable_shared_from_th
   bool closed() const noexcept { return store_.reader.closed(); }
   Status AnnounceWrites();
   Status Recover();
+  Status OrderRuns(level::Version* version) const;
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
   Status FinishWork(bool merged_too);
   Status BehindWork(Status idle);

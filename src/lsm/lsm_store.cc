@@ -87,6 +87,17 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
       reclusterer({&options, pool.get(), &usage, &versions, &indexes, &merger}),
       dropper({&options, pool.get(), &versions, views.get(), &indexes, &merger, tier.get()}),
       collector({&options, pool.get(), &usage, &accounts, &reclaimer, &merger, &errors}),
+      rewriter({.options = &options,
+                .pool = pool.get(),
+                .usage = &usage,
+                .versions = &versions,
+                .views = views.get(),
+                .reclaimer = &reclaimer,
+                .accounts = &accounts,
+                .collector = &collector,
+                .errors = &errors,
+                .limit = &limit,
+                .stop = &stop_merges}),
       tier_filler({.options = &options,
                    .pool = pool.get(),
                    .versions = &versions,
@@ -95,7 +106,13 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
                    .indexes = &indexes,
                    .merger = &merger,
                    .tier = tier.get()}),
-      room_maker({pool.get(), &usage, &accounts, &large_values, &merger}),
+      room_maker(
+          {.pool = pool.get(),
+           .usage = &usage,
+           .accounts = &accounts,
+           .large_values = &large_values,
+           .merger = &merger,
+           .rewriter = *options.compaction.kind == MergeKind::kRewrite ? &rewriter : nullptr}),
       writer({.pool = pool.get(),
               .versions = &versions,
               .reader = &reader,
@@ -124,6 +141,7 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
       readers({&options, &versions, views.get(), &reclaimer, &sequence}) {
   BRAID_CHECK(write_host != nullptr && load_host != nullptr);
   if (tier != nullptr) tier_cache.Set(tier->store().memory_bytes());
+  if (*options.compaction.kind == MergeKind::kRewrite) pool->KeepForRewrites();
 }
 
 bool LsmStore::IsNextPersistent(const memtable::MemTable* before) const {

@@ -18,6 +18,7 @@
 #include "cache/lookup_cache.h"
 #include "compaction/collector.h"
 #include "compaction/kept_dropper.h"
+#include "compaction/list_rewriter.h"
 #include "compaction/lookup_filler.h"
 #include "compaction/merger.h"
 #include "compaction/reclusterer.h"
@@ -98,6 +99,7 @@ struct LsmStore {
   compaction::Reclusterer reclusterer;
   compaction::KeptDropper dropper;
   compaction::Collector collector;
+  compaction::ListRewriter rewriter;
   compaction::TierFiller tier_filler;
   compaction::RoomMaker room_maker;
   write::Writer writer;

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/no_throw.h"
-#include "level/level_sizes.h"
+#include "lsm/level_facts.h"
 
 namespace braid::lsm {
 
@@ -37,25 +37,9 @@ void Scheduler::TellPressure(bool resume) {
            : store_.controller.Update(l0, immutables, full);
   };
   if (store_.errors.blocked()) return tell(0, 0, false);  // writers get the reason
-  const uint64_t behind = TablesBehind(state);
+  const uint64_t behind = TablesBehind(store_, state);
   store_.limit.SetUrgent(behind >= kManyTables || state.immutables.size() > 1);
   tell(behind, state.immutables.size(), store_.HoldsWritersUp(state));
-}
-
-/// What the background is behind by, in tables of L0: those that are there, and, where L1 has grown
-/// far beyond its size, what it has too much. That alone slows writers down and never stops them.
-/// Source: ZipperDB 5.2.2.5.
-uint64_t Scheduler::TablesBehind(const level::ReadState& state) const {
-  const uint64_t l0 = state.version->l0().size();
-  const uint64_t stop = store_.options.compaction.l0_stop;
-  if (!level::HasSeveralLists(store_.options.levels) || l0 >= stop) return l0;
-  const double l1 = static_cast<double>(state.version->KeepList(1)->entries()) *
-                    static_cast<double>(compaction::BytesAnEntry(*store_.pool, *state.version));
-  const double most = compaction::kMostOvergrown *
-                      static_cast<double>(level::MostBytesOfLevel(store_.options.levels, 1));
-  if (l1 <= most) return l0;
-  const double behind = (l1 - most) / static_cast<double>(store_.options.memtable.bytes);
-  return std::min(l0 + static_cast<uint64_t>(std::min(behind, 1e9)), stop - 1);
 }
 
 void Scheduler::Fail(const Status& status) noexcept {
@@ -184,6 +168,37 @@ Result<compaction::Merger::Merged> Scheduler::MergeTables(const compaction::Plan
   return merged;
 }
 
+/// False when there was nothing, or no room.
+Result<bool> Scheduler::Rewrite(const compaction::Plan& plan) {
+  if (plan.from == 0) {
+    const uint64_t newest = store_.versions.Lock().Keep()->version->l0().front()->id();
+    if (store_.versions.Lock().Waits(newest)) {
+      if (Status s = WriteBackGroup(); !s.ok()) return s;
+    }
+  }
+  const uint64_t begin = NowNanos();
+  compaction::Merger::Merged merged{.tables = 0};
+  Result<bool> done = store_.rewriter.Step(plan.from, plan.is_awaited, &merged);
+  // A list that finds no room must not keep deletes that are in L0 from making some.
+  const bool waits =
+      done.ok() && !*done && plan.from > 0 && !plan.is_awaited && !store_.stop_merges.load();
+  if (waits) done = store_.rewriter.Step(0, false, &merged);
+  const uint64_t nanos = NowNanos() - begin;
+  counters_.Add(Counter::kMergeNanos, nanos);
+  store_.controller.stalls()->latencies()->Record(LatencyKind::kMerge, nanos);
+  if (!done.ok() || !*done) return done;
+  store_.collector.ForgetPinned();
+  counters_.Add(Counter::kMerges);
+  counters_.Add(Counter::kMergedEntries, merged.entries);
+  store_.indexes.Fit();
+  UpdatePressure();
+  if (store_.options.listener != nullptr) {
+    store_.options.listener->OnMerge(
+        {.tables = merged.tables, .entries = merged.entries, .nanos = nanos});
+  }
+  return true;
+}
+
 /// Whether writes have ended for now, or somebody waits for all work to be done.
 bool Scheduler::IsAtRest() {
   if (requests_.AnyWaits()) return true;
@@ -244,28 +259,6 @@ bool Scheduler::MayMergeSideBySide(const level::VersionSet::ConstLocked& version
   return versions.state().version->bottom().entries() != 0 || !level::ListOf(l0.back())->is_load();
 }
 
-/// What the next plan has to know of lists between L0 and the bottom.
-void Scheduler::TellOfLists(const level::VersionSet::ConstLocked& versions,
-                            compaction::StoreFacts* facts) const {
-  const LevelOptions& levels = store_.options.levels;
-  if (!level::HasSeveralLists(levels)) return;
-  facts->levels_per_group = levels.per_group;
-  facts->has_originals = versions.record().Originals() != nullptr;
-  const uint64_t entry_bytes =
-      std::max<uint64_t>(compaction::BytesAnEntry(*store_.pool, *versions.state().version), 1);
-  const size_t count = versions.state().version->levels.size();
-  facts->level_entries.assign(count, 0);
-  for (size_t level = 1; level + 1 < count; ++level) {
-    facts->level_entries[level] =
-        std::max<uint64_t>(level::MostBytesOfLevel(levels, level) / entry_bytes, 1);
-  }
-  for (const format::MergeRecord& merge : versions.record().merges) {
-    const format::TableRecord* const source =
-        merge.id == 0 ? nullptr : versions.record().Find(merge.source_id);
-    if (source != nullptr) facts->open_from = std::max<uint32_t>(facts->open_from, source->level);
-  }
-}
-
 /// What the next plan is made from, except the round.
 compaction::StoreFacts Scheduler::FactsOfNow() {
   compaction::StoreFacts facts;
@@ -296,7 +289,7 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
       of.last_key = range.last;
     }
   }
-  TellOfLists(versions, &facts);
+  TellOfLists(store_, versions, &facts);
   facts.open_merge = compaction::Merger::OpenMergeOf(versions);
   // How much a merge by pointers has done before a crash is only known by counting after it.
   for (const format::MergeRecord& merge : versions.record().merges) {
@@ -346,8 +339,11 @@ bool Scheduler::CarryOut(const compaction::Plan& plan) {
       return Merge(plan);
     case Action::kFinishCopies:
       return Worked(store_.merger.FinishCopies());
+    case Action::kRewrite:
+      if (plan.is_awaited) round_->down_from = plan.from + 1;
+      return Worked(base::CatchToStatus([&] { return Rewrite(plan); }));
     case Action::kMarkOriginals:
-      return Worked(store_.merger.DropOriginals());
+      return Worked(Rewrites() ? store_.rewriter.DropOriginals() : store_.merger.DropOriginals());
     case Action::kIndex:
       return Worked(store_.indexes.BuildStep());
     case Action::kRemakeIndex:
@@ -357,11 +353,13 @@ bool Scheduler::CarryOut(const compaction::Plan& plan) {
     case Action::kCount:
       return store_.accounts.CountStep();
     case Action::kDrop:
+      if (Rewrites()) return Worked(store_.rewriter.DropKept(OccasionOfNow()));
       return PassStep(&store_.dropper);
     case Action::kRecluster:
       return PassStep(&store_.reclusterer);
     case Action::kCollect:
-      return Worked(store_.collector.Step(OccasionOfNow()));
+      return Worked(Rewrites() ? store_.rewriter.Collect(OccasionOfNow())
+                               : store_.collector.Step(OccasionOfNow()));
     case Action::kFillTier:
       return PassStep(&store_.tier_filler);
     case Action::kMakeRoom:

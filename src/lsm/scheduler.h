@@ -135,6 +135,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   class SpaceWork;
 
   bool failed() const noexcept { return store_.errors.failed(); }
+  bool Rewrites() const noexcept { return *store_.options.compaction.kind == MergeKind::kRewrite; }
   /// Carries out a step of the background.
   bool RunStep(bool (Scheduler::*step)());
   bool RunAnyStep() {
@@ -161,12 +162,10 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   compaction::StoreFacts FactsOfNow();
   size_t MostMerges() const;
   size_t MergesNow() const;
-  uint64_t TablesBehind(const level::ReadState& state) const;
-  void TellOfLists(const level::VersionSet::ConstLocked& versions,
-                   compaction::StoreFacts* facts) const;
   bool MayMergeSideBySide(const level::VersionSet::ConstLocked& versions) const;
   bool CarryOut(const compaction::Plan& plan);
   bool Merge(const compaction::Plan& plan);
+  Result<bool> Rewrite(const compaction::Plan& plan);
   Result<compaction::Merger::Merged> MergeTables(const compaction::Plan& plan);
   template <class Job>
   bool PassStep(Job* job);

@@ -3,6 +3,7 @@
 // Thread safety, invariants, persistence: see scheduler.h.
 #include "base/check.h"
 #include "base/no_throw.h"
+#include "lsm/level_facts.h"
 #include "lsm/scheduler.h"
 
 namespace braid::lsm {
@@ -24,7 +25,7 @@ void Scheduler::SwitchMemTable(const memtable::MemTable* expected) {
     // The writers wait in Admit until there is room again; those past it write a little more here.
     if (expected != nullptr && store_.WaitsForFlush(current)) {
       if (!store_.errors.blocked()) {
-        store_.controller.Update(TablesBehind(current), current.immutables.size(), true);
+        store_.controller.Update(TablesBehind(store_, current), current.immutables.size(), true);
       }
       return;
     }

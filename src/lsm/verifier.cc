@@ -64,7 +64,8 @@ void Verifier::CheckTable(const format::TableRecord& record) {
       table, name, merging ? open_merge.boundary : 0, unknown ? level::kAnyCount : expected,
       [this](uint64_t offset) { return log::EntryVerifies(pool_, offset); }, &totals_);
   const bool is_bottom = record.level + 1u == manifest_.level_count;
-  if (is_bottom && !manifest_.AnyMerge() && unknown && totals_.problems.empty()) {
+  if (is_bottom && !table.is_of_run() && !manifest_.AnyMerge() && unknown &&
+      totals_.problems.empty()) {
     store_.versions->Lock().SetEntriesOfBottom(counted);
   }
 }
@@ -83,7 +84,7 @@ void Verifier::CheckChunk(uint64_t chunk) {
   uint64_t live = 0;
   log::ForEachEntry(pool_, chunk, [&](uint64_t, const format::EntryHeader& entry) {
     totals_.max_sequence = std::max(totals_.max_sequence, entry.sequence());
-    if (entry.state() == format::kStateLive) live += entry.size();
+    if (entry.is_kept()) live += entry.size();
   });
   // Entries a resumed merge has taken but not accounted, and copies beside their originals, are
   // in two lists or none for a while.

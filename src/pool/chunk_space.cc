@@ -92,6 +92,17 @@ uint64_t ChunkSpace::ExtentOf(uint64_t entry) const noexcept {
   return extent != nullptr && extent->owner == entry ? ref.offset : 0;
 }
 
+uint64_t ChunkSpace::CarrierOf(const EntryHeader& node) const noexcept {
+  format::EntryRef ref;
+  if (!node.has(format::kValueElsewhere) || node.value_bytes != sizeof ref) return 0;
+  std::memcpy(&ref, node.value().data(), sizeof ref);
+  const EntryHeader* carrier = EntryAt(ref.offset);
+  const bool holds = carrier != nullptr && !carrier->has(format::kValueElsewhere) &&
+                     carrier->op() == node.op() && carrier->sequence() == node.sequence() &&
+                     carrier->key() == node.key();
+  return holds ? ref.offset : 0;
+}
+
 Status ChunkSpace::FaultStatus() const {
   const uint64_t word = fault_.load(std::memory_order_acquire);
   if (word == 0) return Status::OK();

@@ -160,6 +160,10 @@ class ChunkSpace {
   /// The extent that holds the value of the entry at `entry`: 0 when the value is inline, or when
   /// what the entry names is not an extent that names it in turn.
   uint64_t ExtentOf(uint64_t entry) const noexcept;
+  /// The entry that holds the value of `node`, which refers to it: 0 when it refers to none, or
+  /// when what it names is no entry of the same key and number. The checks of that one are the
+  /// caller's.
+  uint64_t CarrierOf(const format::EntryHeader& node) const noexcept;
   /// Chunks that a value of `bytes` takes with its header.
   uint64_t ExtentChunks(uint64_t bytes) const noexcept {
     return (bytes + sizeof(format::ExtentHeader) + chunk_bytes() - 1) >> chunk_shift_;

@@ -73,6 +73,17 @@ TEST(FreeChunksTest, NoMoreIsKeptForCopiesThanWasSaid) {
   EXPECT_EQ(free.spare(), 9 - 24) << "a pool that can't grow any more";
 }
 
+TEST(FreeChunksTest, TwiceAsMuchIsKeptWhereLevelsAreRewritten) {
+  FreeChunks free;
+  Fill(&free, 320);
+  free.KeepForRewrites();
+  EXPECT_EQ(free.spare(), 319 - 20);
+  TakeAll(&free, kWrite);
+  EXPECT_EQ(free.free(), 20u);
+  TakeAll(&free, AllocationClass::kDelete);
+  EXPECT_EQ(free.free(), 10u);
+}
+
 TEST(FreeChunksTest, TheReserveGrowsWithThePool) {
   FreeChunks free;
   Fill(&free, 320);

@@ -121,6 +121,8 @@ class PmemPool : public ChunkSpace {
   /// Free chunks except those that writes must leave alone; below zero when too few are left.
   int64_t spare_chunks() const { return free_.spare(); }
   uint64_t reserve_chunks() const { return free_.reserve(); }
+  /// As FreeChunks::KeepForRewrites; before anybody writes.
+  void KeepForRewrites() noexcept { free_.KeepForRewrites(); }
   /// Chunks that hold something, headers among them.
   uint64_t used_chunks() const { return free_.used(); }
   /// Chunks of the kind kWriteAhead; exact when none is allocated or freed meanwhile.

@@ -146,6 +146,35 @@ Result<bool> TierHasNewer(const tier::Store* tier, const EntryHeader& entry) {
   return found.result().has_version() && found.result().sequence > entry.sequence();
 }
 
+/// Whether an entry that refers to a value is the one that counts of its write. The entry that it
+/// refers to may not have been marked yet; or has been, since another one has taken the place of
+/// both, or the write no longer counts, while this one's mark is lost.
+bool NeedsNode(const pool::PmemPool& pool, const EntryHeader& node) {
+  const uint64_t carrier = pool.CarrierOf(node);
+  return carrier != 0 && pool.EntryAt(carrier)->state() == format::kStateCarrier;
+}
+
+/// What holds values for nobody any more is obsolete; the others are counted, as the list's own
+/// entries are.
+void SettleCarriers(pool::PmemPool* pool, pool::ChunkUsage* usage, const Survivors& survivors) {
+  std::unordered_set<uint64_t> needed;
+  for (const uint64_t offset : survivors.entries) {
+    const auto* entry = pool->As<EntryHeader>(offset);
+    if (entry->state() == format::kStateLive) needed.insert(pool->CarrierOf(*entry));
+  }
+  for (const uint64_t offset : survivors.entries) {
+    auto* entry = pool->As<EntryHeader>(offset);
+    if (entry->state() != format::kStateCarrier) continue;
+    if (needed.contains(offset)) {
+      usage->Add(pool->ChunkOf(offset), entry->size());
+    } else {
+      pool->ops().StoreByte(entry->state_byte(), format::kStateObsolete);
+      pool->ops().Flush(entry->state_byte(), 1, media::Site::kOriginalsMark);
+    }
+  }
+  pool->ops().Fence(media::Site::kOriginalsMarkFence);
+}
+
 /// What counts of the entries, which are in the order of their numbers.
 Status InsertLive(pool::PmemPool* pool, const Survivors& survivors, const tier::Store* tier,
                   memtable::RecoveredEntries* newest) {
@@ -162,6 +191,10 @@ Status InsertLive(pool::PmemPool* pool, const Survivors& survivors, const tier::
       ops.StoreByte(entry->state_byte(), format::kStateLive);
     }
     if (entry->state() != format::kStateLive) continue;
+    if (entry->has(format::kValueElsewhere) && !NeedsNode(*pool, *entry)) {
+      ops.StoreByte(entry->state_byte(), format::kStateObsolete);
+      continue;
+    }
     const Result<bool> is_older = TierHasNewer(tier, *entry);
     if (!is_older.ok()) return is_older.status();
     if (*is_older) {
@@ -207,6 +240,7 @@ Status RebuildFromEntries(pool::PmemPool* pool, level::Manifest* manifest, pool:
   flush::LinkFlush flush(pool, usage);
   Result<flush::FlushResult> linked = flush.Run(*newest.tree(), {}, head);
   if (!linked.ok()) return linked.status();
+  SettleCarriers(pool, usage, survivors);
   // The lists of the other levels hold nothing any more.
   std::vector<format::TableRecord> lists;
   for (uint32_t level = 1; level + 1 < record.level_count; ++level) {

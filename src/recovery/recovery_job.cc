@@ -298,7 +298,7 @@ ExtentOwner OwnerOf(const pool::PmemPool& pool, uint64_t extent) {
   if (format::ValueCheck(owner->value()) != owner->value_check || ref.offset != extent) {
     return ExtentOwner::kNobody;
   }
-  return owner->state() == format::kStateLive ? ExtentOwner::kAlive : ExtentOwner::kObsolete;
+  return owner->is_kept() ? ExtentOwner::kAlive : ExtentOwner::kObsolete;
 }
 
 /// Frees extents whose entry was never committed, or is obsolete. A process that died in a merge

@@ -95,7 +95,7 @@ void Salvage::FollowHead(uint64_t head, const format::TableRecord& table, uint32
 void Salvage::FollowEntries(const ScannedChunk& chunk, std::vector<uint64_t>* lost) {
   for (size_t i = 0; i < chunk.candidates; ++i) {
     const Candidate& candidate = candidates_[chunk.first_candidate + i];
-    if (!candidate.is(kLive) || !candidate.is(kCommitted)) continue;
+    if (!candidate.is(kLive) || !candidate.is(kCommitted) || candidate.is(kCarrier)) continue;
     const EntryHeader& entry = *EntryOf(candidate);
     for (uint32_t layer = 0; layer < entry.height(); ++layer) {
       const EntryPtr link{entry.links()[layer]};

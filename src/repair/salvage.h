@@ -82,6 +82,7 @@ class Salvage {
     kCommitted = 8,     // its write was whole
     kFlushed = 16,      // it belongs to a table
     kLinked = 32,       // a bottom link, or a leaf, leads to it
+    kCarrier = 64,      // it holds the value of another one; its links are of a list that is gone
   };
   struct Candidate {
     uint64_t offset = 0;

@@ -33,6 +33,8 @@ class Salvage::ChunkVisitor final : public recovery::EntryVisitor {
     uint16_t facts = salvage_->values_.IsIntact(entry, live) ? kValueIntact : 0;
     if (entry.state() == format::kStateLive) {
       if (!salvage_->redo_.MarksObsolete(offset)) facts |= kLive;
+    } else if (entry.state() == format::kStateCarrier) {
+      facts |= kLive | kLinked | kCarrier;  // the same write as the one that refers to it
     } else if (entry.state() != format::kStateObsolete) {
       facts |= kLive | kStateDamaged;
     } else if (!believes_marks_) {

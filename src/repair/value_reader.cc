@@ -2,6 +2,7 @@
 // Thread safety, invariants, persistence: see value_reader.h.
 #include "repair/value_reader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 
@@ -33,7 +34,34 @@ std::optional<ExtentRef> ValueReader::ExtentOf(const EntryHeader& entry) noexcep
   return ref;
 }
 
+/// What is read of it is within the files; its value check and the node's vouch for the rest.
+const EntryHeader* ValueReader::HolderOf(const EntryHeader& node) const noexcept {
+  format::EntryRef ref;
+  if (node.value_bytes != sizeof ref || format::ValueCheck(node.value()) != node.value_check) {
+    return nullptr;
+  }
+  std::memcpy(&ref, node.value().data(), sizeof ref);
+  if (ref.offset % 8 != 0 || ref.offset >= image_.bytes() ||
+      !image_.Holds(ref.offset, sizeof(EntryHeader))) {
+    return nullptr;
+  }
+  const uint64_t room = std::min(image_.bytes() - ref.offset, format::kMaxChunkBytes);
+  format::EntryView view{};
+  if (!format::EntryWithin(image_.base() + ref.offset, room, &view) ||
+      !image_.Holds(ref.offset, view.entry->size())) {
+    return nullptr;
+  }
+  const bool holds = !view.entry->has(format::kValueElsewhere) && view.entry->op() == node.op() &&
+                     view.entry->sequence() == node.sequence() && view.key == node.key();
+  return holds ? view.entry : nullptr;
+}
+
 bool ValueReader::IsIntact(const EntryHeader& entry, bool live) {
+  if (entry.has(format::kValueElsewhere)) {
+    const EntryHeader* holder = HolderOf(entry);
+    // Of an obsolete one the place may be another's.
+    return !live || (holder != nullptr && IsIntact(*holder, live));
+  }
   if (!entry.has(format::kValueInExtent)) {
     return format::ValueCheck(entry.value()) == entry.value_check;
   }
@@ -62,6 +90,10 @@ bool ValueReader::ExtentIsIntact(const ExtentRef& ref) {
 }
 
 std::string_view ValueReader::ValueOf(const EntryHeader& entry) const {
+  if (entry.has(format::kValueElsewhere)) {
+    const EntryHeader* holder = HolderOf(entry);
+    return holder == nullptr ? std::string_view() : ValueOf(*holder);
+  }
   if (!entry.has(format::kValueInExtent)) return entry.value();
   ExtentRef ref;
   std::memcpy(&ref, entry.value().data(), sizeof ref);

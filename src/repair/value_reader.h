@@ -1,5 +1,5 @@
 // Purpose: the values of a damaged pool's entries: whether they are intact, and where they are, in
-// the entry or in an extent.
+// the entry, in another one, or in an extent.
 // Thread safety: one thread.
 // Invariants:
 //   1. No byte of an extent is read before it is known that a file holds it.
@@ -36,6 +36,8 @@ class ValueReader {
     uint64_t check = 0;
   };
   bool ExtentIsIntact(const format::ExtentRef& ref);
+  /// The entry that holds the value of one that refers to it; null when there is none like it.
+  const format::EntryHeader* HolderOf(const format::EntryHeader& node) const noexcept;
 
   const media::PoolImage& image_;
   std::map<uint64_t, Extent> intact_;  // by the begin of their bytes

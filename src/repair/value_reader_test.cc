@@ -96,5 +96,23 @@ TEST_F(ValueReaderTest, AReferenceThatLeadsOutIsNotFollowed) {
   EXPECT_EQ(ValueReader::ExtentOf(*pool_->EntryAt(no_reference)), std::nullopt);
 }
 
+TEST_F(ValueReaderTest, AReferenceIsAsGoodAsTheEntryThatItLeadsTo) {
+  const uint64_t holder = Put("the value");
+  const format::EntryRef ref{holder};
+  const format::EntryRef nowhere{holder + 8};
+  const auto put = [&](const format::EntryRef& to) {
+    return Put({reinterpret_cast<const char*>(&to), sizeof to}, format::kValueElsewhere);
+  };
+  const uint64_t node = put(ref);
+  const uint64_t lost = put(nowhere);
+  const uint64_t second = put({node});  // to one that refers itself
+  Open();
+  EXPECT_TRUE(IsIntact(node));
+  EXPECT_EQ(values_->ValueOf(*pool_->EntryAt(node)), "the value");
+  EXPECT_FALSE(IsIntact(lost));
+  EXPECT_FALSE(IsIntact(second));
+  EXPECT_TRUE(IsIntact(lost, false)) << "of an obsolete one the place may be another's";
+}
+
 }  // namespace
 }  // namespace braid::repair

@@ -146,6 +146,14 @@ enum class Mutant : int {
   kListMarkedEarly,            ///< list merge: before the copies are a list
   kOriginalsAreAsked,          ///< open: the list that was copied is taken for one of its level
   kRebuiltListsKept,           ///< recovery: lists above the rebuilt one keep their links
+  kRunDeletesDropped,          ///< rewrite: a delete goes although levels below may hold its key
+  kRunMarkedEarly,             ///< rewrite: originals are marked before the new lists count
+  kRunOriginalsNotNamed,       ///< rewrite: the manifest forgets the lists that were replaced
+  kBegunNotSaid,               ///< rewrite: it does not say that a part of L0 is in L1 as well
+  kCarrierMarkedObsolete,      ///< rewrite: what holds a value goes with its node
+  kCarriersKept,               ///< rewrite: what holds a value stays when nobody refers to it
+  kCarriersNotSettled,         ///< rebuild: values that nobody refers to stay
+  kHiddenByItself,             ///< rewrite: what is in two levels goes from the lower one
   kBorderLow,                  ///< merge: a border is in the bottom layer alone
   kBorderDroppedEarly,         ///< merge: while another one is open whose records name the border
   kOldBorderKept,              ///< merge: a border that was left behind stays beside a new one
@@ -167,6 +175,7 @@ enum class Mutant : int {
   kMovedValueNotCopied,  ///< an entry moves, and not the value in its extent
   kRunNotKept,           ///< while it is emptied, others take what is free of it
   kRunKeptForever,       ///< nobody may have the chunks after a write that gave up
+  kMovedExtentKept,      ///< rewrite: what large values were copied to is not given back
 
   // Dropping what views no longer need: a merge of an empty table.
   kEmptyHeadNotWritten,     ///< its head is as the table that had it before has left it

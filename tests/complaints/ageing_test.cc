@@ -122,6 +122,7 @@ std::vector<AgeingCase> AgeingCases() {
     all.push_back({pattern, "listdb", false});
     all.push_back({pattern, "zipperdb", false});
     all.push_back({pattern, "novelsm", false});
+    all.push_back({pattern, "tlsm", false});
     all.push_back({pattern, "nvskiplist", false});
   }
   return all;

@@ -101,7 +101,8 @@ class BesideStressTest : public ::testing::TestWithParam<Beside> {
 INSTANTIATE_TEST_SUITE_P(Designs, BesideStressTest,
                          ::testing::Values(Beside{"braid", false}, Beside{"listdb", false},
                                            Beside{"zipperdb", false}, Beside{"novelsm", false},
-                                           Beside{"braid", true}, Beside{"zipperdb", true}),
+                                           Beside{"tlsm", false}, Beside{"braid", true},
+                                           Beside{"zipperdb", true}),
                          [](const auto& tested) {
                            return std::string(tested.param.design) +
                                   (tested.param.has_tier ? "_tier" : "");

@@ -65,7 +65,7 @@ class GiveBackStressTest : public DesignStressTest {
   bool has_snapshots_ = false;
 };
 INSTANTIATE_TEST_SUITE_P(Designs, GiveBackStressTest,
-                         ::testing::Values("braid", "listdb", "zipperdb", "nvskiplist"));
+                         ::testing::Values("braid", "listdb", "zipperdb", "tlsm", "nvskiplist"));
 
 TEST_P(GiveBackStressTest, HolesComeAndGoBesideReaders) {
   std::vector<std::thread> threads;

@@ -161,7 +161,7 @@ class IngestStressTest : public DesignStressTest {
   std::atomic<uint64_t> done_{0};
 };
 INSTANTIATE_TEST_SUITE_P(Designs, IngestStressTest,
-                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm"));
+                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm", "tlsm"));
 
 TEST_P(IngestStressTest, SortedLoads) { Run(true); }
 TEST_P(IngestStressTest, UnsortedLoads) { Run(false); }

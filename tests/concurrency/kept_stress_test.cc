@@ -52,7 +52,7 @@ class KeptStressTest : public DesignStressTest {
   std::atomic<uint64_t> looks_{0};
 };
 INSTANTIATE_TEST_SUITE_P(Designs, KeptStressTest,
-                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm"));
+                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm", "tlsm"));
 
 TEST_P(KeptStressTest, ViewsSeeTheSameWhileOthersAreDropped) {
   std::vector<std::thread> threads;

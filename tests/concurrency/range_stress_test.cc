@@ -88,7 +88,7 @@ class RangeStressTest : public DesignStressTest {
   std::array<std::atomic<uint64_t>, kKinds> rounds_{};
 };
 INSTANTIATE_TEST_SUITE_P(Designs, RangeStressTest,
-                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm"));
+                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm", "tlsm"));
 
 TEST_P(RangeStressTest, EveryWriteComesBeforeOrAfterTheWholeDelete) {
   std::vector<std::thread> threads;

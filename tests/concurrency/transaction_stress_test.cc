@@ -84,7 +84,7 @@ class TransactionStressTest : public DesignStressTest {
   std::atomic<uint64_t> busy_{0};
 };
 INSTANTIATE_TEST_SUITE_P(Designs, TransactionStressTest,
-                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm"));
+                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm", "tlsm"));
 
 TEST_P(TransactionStressTest, TransfersKeepTheSumOfAllAccounts) {
   const uint64_t transfers = Sized(20'000, 400'000) / (kThreadSanitizer ? 4 : 1);

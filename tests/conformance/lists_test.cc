@@ -1,5 +1,5 @@
-// Stores with a list a level: lists go down when they have grown, readers of earlier states go on
-// in them, and a pool keeps the number of its levels.
+// Stores with lists below L0, one or several a level: lists go down when they have grown, readers
+// of earlier states go on in them, and a pool keeps the number of its levels.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,11 +14,12 @@
 namespace braid {
 namespace {
 
-/// Linked within one group of all levels, and copied at each level.
+/// Linked within one group of all levels, and copied at each level; 0: several lists a level.
 class ListsTest : public ::testing::TestWithParam<uint32_t> {
  protected:
   ListsTest() {
-    options_.design = "zipperdb";
+    options_.design = GetParam() == 0 ? "tlsm" : "zipperdb";
+    if (GetParam() == 0) options_.levels.list_bytes = 1 << 10;
     options_.background_threads = false;  // merges run inside the writes
     options_.pool.chunk_bytes = 4 << 10;
     options_.pool.initial_bytes = 256 << 10;
@@ -74,7 +75,7 @@ class ListsTest : public ::testing::TestWithParam<uint32_t> {
   std::unique_ptr<DB> db_;
   std::map<std::string, std::string> model_;
 };
-INSTANTIATE_TEST_SUITE_P(Groups, ListsTest, ::testing::Values(1, 2, 8));
+INSTANTIATE_TEST_SUITE_P(Groups, ListsTest, ::testing::Values(0, 1, 2, 8));
 
 TEST_P(ListsTest, ListsGoDownAsTheyGrow) {
   Put(0, 2'000, "first");
@@ -174,6 +175,48 @@ TEST(ListOptionsTest, BelongToDesignsWithSeveralLists) {
   EXPECT_TRUE(DB::Open(options, folder.Sub("pool")).status().IsInvalidArgument());
   options.levels.count = 3;
   EXPECT_TRUE(DB::Open(options, folder.Sub("pool")).ok());
+}
+
+TEST(ListOptionsTest, WhatTakesTheLastLevelForOneListIsRefusedWithSeveral) {
+  test::TempFolder folder;
+  const auto refused = [&](const std::string& option, const std::string& value) {
+    Options options;
+    options.design = "tlsm";
+    EXPECT_TRUE(options.Set(option, value).ok());
+    const Status s = DB::Open(options, folder.Sub("pool")).status();
+    EXPECT_TRUE(s.IsInvalidArgument()) << option << ": " << s.ToString();
+    EXPECT_NE(s.message().find(option), std::string::npos) << s.ToString();
+  };
+  refused("cache.index", "true");
+  refused("cache.lookup_bytes", "1M");
+  refused("cache.second_chance_bytes", "1M");
+  refused("compaction.recluster_share", "0.25");
+  refused("tier.path", folder.Sub("tier"));
+  for (const auto& [option, value] :
+       {std::pair("compaction.kind", "rewrite"), std::pair("levels.list_bytes", "64K")}) {
+    Options options;
+    EXPECT_TRUE(options.Set(option, value).ok());
+    EXPECT_TRUE(DB::Open(options, folder.Sub("pool")).status().IsInvalidArgument()) << option;
+  }
+}
+
+TEST(ListOptionsTest, OtherDesignsRefuseAPoolOfSeveralListsALevel) {
+  test::TempFolder folder;
+  Options options;
+  options.design = "tlsm";
+  {
+    Result<std::unique_ptr<DB>> db = DB::Open(options, folder.Sub("pool"));
+    ASSERT_TRUE(db.ok()) << db.status().ToString();
+    ASSERT_TRUE((*db)->Put("key", "value").ok());
+    ASSERT_TRUE((*db)->Compact().ok());
+    ASSERT_TRUE((*db)->Close().ok());
+  }
+  options.compaction.kind = MergeKind::kZipper;
+  options.compaction.persistence = MergePersistence::kRedoLog;
+  const Status refused = DB::Open(options, folder.Sub("pool")).status();
+  EXPECT_TRUE(refused.IsInvalidArgument()) << refused.ToString();
+  EXPECT_NE(refused.message().find("compaction.kind=rewrite"), std::string::npos)
+      << refused.ToString();
 }
 
 }  // namespace

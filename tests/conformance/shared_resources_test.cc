@@ -200,7 +200,7 @@ TEST_F(SharedResourcesTest, AllDesignsAndWaysToOpenShareThem) {
   const auto resources = Resources(64 * kMiB);
   std::vector<std::unique_ptr<DB>> pools;
   int number = 0;
-  for (const char* design : {"braid", "listdb", "zipperdb", "novelsm", "nvskiplist"}) {
+  for (const char* design : {"braid", "listdb", "zipperdb", "novelsm", "tlsm", "nvskiplist"}) {
     Options options = With(resources);
     options.design = design;
     pools.push_back(Open(options, number++));
@@ -217,7 +217,7 @@ TEST_F(SharedResourcesTest, AllDesignsAndWaysToOpenShareThem) {
   const auto read = Open(reading, 0);
   ASSERT_NE(read, nullptr);
   EXPECT_EQ(GetText(read.get(), NumberedKey(0)), "value");
-  EXPECT_EQ(resources->Usage().databases, 6u);
+  EXPECT_EQ(resources->Usage().databases, 7u);
   EXPECT_LE(resources->Usage().threads, 3u + 1);
 }
 

@@ -164,6 +164,17 @@ const EntryHeader* PoolMap::EntryOfLife(uint64_t chunk, uint64_t at, uint32_t ge
              : nullptr;
 }
 
+/// Of a node that refers to another entry's value.
+std::string_view PoolMap::ValueElsewhere(const EntryHeader& node) const {
+  format::EntryRef to;
+  std::memcpy(&to, node.value().data(), sizeof to);
+  const auto* holder = reinterpret_cast<const EntryHeader*>(bytes_.data() + to.offset);
+  if (!holder->has(format::kValueInExtent)) return holder->value();
+  format::ExtentRef ref;
+  std::memcpy(&ref, holder->value().data(), sizeof ref);
+  return {bytes_.data() + ref.offset + sizeof(format::ExtentHeader), ref.bytes};
+}
+
 void PoolMap::MapEntries(uint64_t chunk, uint32_t generation, bool collected) {
   const uint64_t begin = chunk * chunk_bytes_;
   const auto chunk_header = Read<format::LogChunkHeader>(begin);
@@ -179,7 +190,8 @@ void PoolMap::MapEntries(uint64_t chunk, uint32_t generation, bool collected) {
     entry.size = header->size();
     entry.links = 8ull * header->height();
     entry.put = header->op() == format::EntryOp::kPut;
-    entry.live = header->state() == format::kStateLive;
+    entry.live = header->is_kept();
+    entry.carrier = header->state() == format::kStateCarrier;
     entry.flushed = flushed;
     entry.merged = collected || chunk_header.table_id <= manifest_.merged_table_id;
     entry.first = header->has(format::kFirstOfUnit);
@@ -190,6 +202,7 @@ void PoolMap::MapEntries(uint64_t chunk, uint32_t generation, bool collected) {
       entry.extent = ref.offset;
       entry.value = {bytes_.data() + ref.offset + sizeof(format::ExtentHeader), ref.bytes};
     }
+    if (header->has(format::kValueElsewhere)) entry.value = ValueElsewhere(*header);
     if (!flushed) {
       logs_[{chunk_header.table_id, chunk_header.shard}][chunk_header.ordinal].push_back(
           entries_.size());
@@ -210,6 +223,8 @@ void PoolMap::MarkEntry(const MappedEntry& entry) {
   const uint64_t used =
       sizeof(EntryHeader) + entry.links + header->key_bytes() + header->value_bytes;
   Mark(entry.offset, used, needed ? ByteUse::kNeeded : ByteUse::kObsolete);
+  // Nothing follows them.
+  if (entry.carrier) Mark(entry.offset + sizeof(EntryHeader), entry.links, ByteUse::kObsolete);
   // Recovery makes the newest batch of an interrupted merge again, and then the merge goes on.
   if (!entry.flushed || merge_id() != 0) {
     Mark(entry.offset + EntryHeader::kStateByteOffset, 1, ByteUse::kLogOnly);
@@ -280,7 +295,7 @@ bool PoolMap::HoldsNothingThatCounts(const PoolImage& harmed, uint64_t chunk) co
   bool live = false;
   uint64_t end = begin + sizeof(format::LogChunkHeader);
   while (const EntryHeader* header = EntryOfLife(chunk, end, state.generation())) {
-    live = live || header->state() == format::kStateLive;
+    live = live || header->is_kept();
     end += header->size();
   }
   return !live;

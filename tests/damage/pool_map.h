@@ -35,7 +35,8 @@ struct MappedEntry {
   uint64_t links = 0;  // bytes of links, behind the 24 of the header
   uint64_t extent = 0;
   bool put = false;
-  bool live = false;
+  bool live = false;     // or its value is
+  bool carrier = false;  // only its value is
   bool flushed = false;
   bool merged = false;  // its table is L1
   bool first = false;   // of its write
@@ -93,6 +94,7 @@ class PoolMap {
   /// True of a write-ahead log whose table has copies of its entries: only a crash leaves one.
   bool IsRetiredLog(uint64_t chunk, format::ChunkState state) const;
   /// The entry at an offset, if one of that life of the chunk is there; else null.
+  std::string_view ValueElsewhere(const format::EntryHeader& node) const;
   const format::EntryHeader* EntryOfLife(uint64_t chunk, uint64_t at, uint32_t generation) const;
   void MapEntries(uint64_t chunk, uint32_t generation, bool collected);
   void MarkEntry(const MappedEntry& entry);

@@ -183,8 +183,8 @@ pid_t Start(const std::function<int()>& body) {
 /// compactions remove what readers have open, and which is killed with the writer.
 class BesideTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Designs, BesideTest,
-                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm", "braid_tier",
-                                           "zipperdb_tier"),
+                         ::testing::Values("braid", "listdb", "zipperdb", "novelsm", "tlsm",
+                                           "braid_tier", "zipperdb_tier"),
                          [](const auto& tested) { return tested.param; });
 
 TEST_P(BesideTest, ReadersBesideAWriterSeeWholeStatesThoughAllAreKilled) {

@@ -59,6 +59,13 @@ inline const std::vector<StoreKind>& StoreKinds() {
                     {"levels.growth", "2"},
                     {"levels.per_group", "8"},
                     {"compaction.persistence", "redo-log"}}});
+    // Small enough that there are several lists a level, and values that are referred to.
+    all.push_back({"ListsBounded",
+                   "tlsm",
+                   {{"levels.l1_bytes", "1K"},
+                    {"levels.growth", "2"},
+                    {"levels.list_bytes", "256"},
+                    {"levels.reference_bytes", "16"}}});
     all.push_back({"SkipListMemTable", "braid", {{"memtable.kind", "skiplist"}}});
     // Merges begin late, so that groups come together.
     all.push_back(

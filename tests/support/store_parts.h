@@ -12,6 +12,7 @@
 
 #include "base/resources.h"
 #include "design/design.h"
+#include "level/level_sizes.h"
 #include "lsm/lsm_store.h"
 #include "lsm/verifier.h"
 #include "support/test_pool.h"
@@ -50,15 +51,20 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
 
   /// `change` may choose parts; the rest is the design's.
   explicit StoreParts(const Change& change = [](Options*) {})
-      : TestPool([](pool::PmemPool* fresh) { return level::Manifest(fresh).Create(); },
-                 Chosen(change)),
+      : TestPool(
+            [&change](pool::PmemPool* fresh) {
+              return level::Manifest(fresh).Create(level::LevelsOfNewPool(Chosen(change).levels));
+            },
+            Chosen(change)),
         LsmStore(Chosen(change), TakePool(), nullptr, *base::JoinBudget(Chosen(change), 0), this,
                  this) {
     const level::VersionSet::Locked locked = versions.Lock();
-    ExpectOk(locked.manifest().Load());
+    ExpectOk(locked.manifest().Load(level::LevelsOfPool(options.levels)));
     auto version = std::make_shared<level::Version>();
-    version->levels.back() = {
-        std::make_shared<level::PmemTable>(pool.get(), locked.record().tables[0], true)};
+    version->levels.resize(locked.record().level_count);
+    for (const format::TableRecord& table : locked.record().tables) {
+      version->levels[table.level] = {std::make_shared<level::PmemTable>(pool.get(), table, true)};
+    }
     ExpectOk(indexes.Begin(*version, false));
     level::ReadState first;
     first.version = std::move(version);

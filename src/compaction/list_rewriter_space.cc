@@ -1,0 +1,311 @@
+// Purpose: what rewritten lists leave behind: entries that are marked, chunks that are emptied,
+// versions that views have kept.
+// Thread safety, invariants, persistence: see list_rewriter.h.
+#include <algorithm>
+
+#include "base/activity.h"
+#include "base/check.h"
+#include "compaction/list_rewriter.h"
+
+namespace braid::compaction {
+
+using format::EntryHeader;
+using format::TableRecord;
+
+namespace {
+
+/// Lists that are rewritten together to empty chunks, and chunks that are emptied together.
+constexpr size_t kMostOwners = 16;
+constexpr size_t kMostEmptied = 16;
+/// Chunks with which a collection of few may begin.
+constexpr uint64_t kLeastToCollect = 2;
+
+/// Looks for entries among lists, in their order: an entry after the other.
+class Survivors {
+ public:
+  Survivors(const pool::PmemPool* pool, const level::Level& level) : source_(pool, Lists(level)) {}
+
+  /// The entry with this key and number, null when there is none. Corruption.
+  Result<const EntryHeader*> Find(const EntryHeader& sought) {
+    if (!begun_) {
+      begun_ = true;
+      if (Status s = source_.Seek(sought.key()); !s.ok()) return s;
+    }
+    for (;;) {
+      const EntryHeader* const at = source_.entry();
+      if (at == nullptr) return at;
+      const int order = at->key().compare(sought.key());
+      if (order > 0 || (order == 0 && at->sequence() < sought.sequence())) return nullptr;
+      if (order == 0 && at->sequence() == sought.sequence()) return at;
+      if (Status s = source_.Next(); !s.ok()) return s;
+    }
+  }
+
+ private:
+  static merge::ListSource::Lists Lists(const level::Level& level) {
+    merge::ListSource::Lists lists;
+    for (const auto& table : level) lists.push_back(level::ListOf(table));
+    return lists;
+  }
+
+  merge::ListSource source_;
+  bool begun_ = false;
+};
+
+}  // namespace
+
+/// Each entry of a list that was replaced is obsolete, or the carrier of a value; and so is what it
+/// referred to, unless the entry that took its place does. Deletes are only noted (invariant 4).
+Status ListRewriter::MarkOriginalsOf(const TableRecord& originals, const level::Version& version,
+                                     std::vector<uint64_t>* dead, std::vector<uint64_t>* deletes) {
+  BRAID_DCHECK(originals.level > 0 && originals.level < version.levels.size());
+  media::PersistOps& ops = pool_.ops();
+  const auto mark = [&](uint64_t offset, uint8_t state) {
+    uint8_t* const byte = pool_.As<EntryHeader>(offset)->state_byte();
+    ops.StoreByte(byte, state);
+    ops.Flush(byte, 1, media::Site::kOriginalsMark);
+  };
+  // Kept by nobody: readers have lists of their own.
+  const auto list =
+      std::make_shared<level::PmemTable>(&pool_, originals, store_.options->verify_checksums);
+  merge::ListSource source(&pool_, {list});
+  if (Status s = source.Seek({}); !s.ok()) return s;
+  Survivors survivors(&pool_, version.levels[originals.level]);
+  while (const EntryHeader* entry = source.entry()) {
+    const Result<const EntryHeader*> found = survivors.Find(*entry);
+    if (!found.ok()) return found.status();
+    const uint64_t offset = pool_.OffsetOf(entry);
+    const uint64_t stays = *found == nullptr ? 0 : pool_.CarrierOf(**found);
+    const uint64_t carrier = pool_.CarrierOf(*entry);
+    // Alive it is in L0 yet (invariant 3).
+    if (carrier != 0 && carrier != stays &&
+        pool_.As<EntryHeader>(carrier)->state() == format::kStateCarrier) {
+      mark(carrier, format::kStateObsolete);
+      dead->push_back(carrier);
+    }
+    if (entry->state() == format::kStateLive) {
+      if (stays == offset) {
+        mark(offset, format::kStateCarrier);
+      } else if (entry->op() == format::EntryOp::kDelete) {
+        deletes->push_back(offset);
+      } else {
+        mark(offset, format::kStateObsolete);
+        dead->push_back(offset);
+      }
+    }
+    if (Status s = source.Next(); !s.ok()) return s;
+  }
+  return pool_.failed() ? pool_.FaultStatus() : Status::OK();
+}
+
+Result<bool> ListRewriter::DropOriginals() {
+  std::vector<TableRecord> originals;
+  std::shared_ptr<const level::Version> version;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    for (const TableRecord& table : versions.record().tables) {
+      if ((table.flags & format::kTableOfOriginals) != 0) originals.push_back(table);
+    }
+    version = versions.state().version;
+  }
+  if (originals.empty()) return false;
+  std::vector<uint64_t> dead;
+  std::vector<uint64_t> deletes;
+  for (TableRecord& table : originals) {
+    table.flags |= format::kTableOfRun;  // its head is copied: nothing else uses this object
+    if (Status s = MarkOriginalsOf(table, *version, &dead, &deletes); !s.ok()) return s;
+  }
+  pool_.ops().Fence(media::Site::kOriginalsMarkFence);
+  for (const uint64_t offset : deletes) {
+    uint8_t* const byte = pool_.As<EntryHeader>(offset)->state_byte();
+    pool_.ops().StoreByte(byte, format::kStateObsolete);
+    pool_.ops().Flush(byte, 1, media::Site::kOriginalsMark);
+  }
+  pool_.ops().Fence(media::Site::kOriginalsMarkFence);
+  if (pool_.failed()) return pool_.FaultStatus();
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    for (const auto& kept : in_place_) {
+      if (const List list = kept.lock()) versions.KeepHead(list);
+    }
+    in_place_.clear();
+    for (const TableRecord& table : originals) versions.manifest().RemoveTable(table.id);
+    if (Status s = versions.manifest().Commit(); !s.ok()) return s;
+  }
+  store_.accounts->Died(dead);
+  store_.accounts->Died(deletes);
+  store_.accounts->RetireEmptyChunks();
+  return true;
+}
+
+Result<bool> ListRewriter::RewriteInPlace(const Lists& lists, const InPlace& what) {
+  if (Status s = CheckRanges(); !s.ok()) return s;
+  Heads heads(store_.versions);
+  Change change;
+  change.slot = store_.versions->Lock().NewTableId();
+  merge::RewriteOptions options = OptionsFor(0, Room::kAll, &heads);
+  options.emptied = what.emptied;
+  uint32_t level = 0;
+  options.is_below = [&, version = store_.versions->Lock().Keep()->version](std::string_view key) {
+    return MayBeBelow(*version, level, key, key);
+  };
+  if (what.hidden != nullptr) {
+    options.newest_above = [&](std::string_view key) {
+      return what.hidden->NewestAbove(level, key);
+    };
+  }
+  merge::ListRewrite rewrite(&pool_, store_.usage, change.slot, options);
+  const index::LiveViews views = store_.views->Collect();
+  size_t made = 0;
+  Status s;
+  for (const List& list : lists) {
+    level = list->level();
+    merge::RewriteInput input;
+    input.sources = {{list}};
+    s = rewrite.Run(input, views);
+    if (!s.ok()) break;
+    for (; made < rewrite.lists().size(); ++made) {
+      change.fresh.push_back({Fresh(rewrite.lists()[made], level), views});
+    }
+    change.replaced.push_back({list, level});
+  }
+  if (!s.ok()) return GiveUp(s, &rewrite, &heads);
+  bool gains = !what.must_gain || rewrite.chunks() < rewrite.EmptiedChunks();
+  // Where only bytes go, chunks become sparse: there must be room to collect them.
+  if (what.hidden != nullptr && rewrite.chunks() >= rewrite.EmptiedChunks() &&
+      rewrite.chunks() != 0) {
+    gains = pool_.free_chunks() >= kLeastToCollect &&
+            rewrite.GoneBytes() >= rewrite.chunks() * pool_.chunk_bytes();
+  }
+  if (!gains) return GiveUp(Status::OK(), &rewrite, &heads);
+  return Commit(std::move(change), &rewrite, &heads);
+}
+
+Result<bool> ListRewriter::DropHidden() {
+  if (Status s = CheckRanges(); !s.ok()) return s;
+  std::shared_ptr<const level::Version> version;
+  Lists l0;
+  uint64_t commits = 0;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    if (versions.record().Originals() != nullptr) return false;  // invariant 2
+    version = versions.state().version;
+    l0 = ListsOfL0(versions);
+    commits = versions.record().commit_count;
+  }
+  const index::LiveViews views = store_.views->Collect();
+  if (none_hidden_ && none_hidden_->first == commits && none_hidden_->second == views) return false;
+  const base::ActivityScope activity(base::Activity::kCollect);
+  const HiddenEntries hidden(&pool_, version, std::move(l0));
+  Lists all;
+  std::vector<std::pair<uint64_t, List>> some;  // and how many entries of each are hidden
+  for (uint32_t level = 1; level < version->levels.size(); ++level) {
+    for (const auto& table : version->levels[level]) {
+      const List list = level::ListOf(table);
+      if (list->entries() == 0 || all.size() == kMostOwners) continue;
+      const Result<HiddenEntries::Counts> counts = hidden.Count(list, views);
+      if (!counts.ok()) return counts.status();
+      if (counts->kept == 0) {
+        all.push_back(list);
+      } else if (counts->hidden != 0) {
+        some.emplace_back(counts->hidden, list);
+      }
+      if (store_.stop->load()) return false;
+    }
+  }
+  if (!all.empty()) return RewriteInPlace(all, {.hidden = &hidden});
+  std::stable_sort(some.begin(), some.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  // Where there is no room for many there may be for one.
+  for (size_t most = kMostOwners; most > 0 && !some.empty(); most /= 4) {
+    if (most != 1 && most / 4 >= some.size()) continue;  // the same lists again
+    Lists lists;
+    for (size_t i = 0; i < std::min(some.size(), most); ++i) lists.push_back(some[i].second);
+    const Result<bool> done = RewriteInPlace(lists, {.hidden = &hidden});
+    if (!done.ok() || *done || store_.stop->load()) return done;
+  }
+  none_hidden_.emplace(commits, views);
+  return false;
+}
+
+Result<bool> ListRewriter::DropKept(const Occasion& occasion) {
+  if (!occasion.at_rest) return false;
+  // What waits for its step down, where that has no room.
+  const bool may_grow = pool_.max_bytes() == 0 || pool_.pool_bytes() < pool_.max_bytes();
+  if (occasion.awaited && !may_grow && pool_.spare_chunks() <= 0) {
+    const Result<bool> dropped = DropHidden();
+    if (!dropped.ok() || *dropped) return dropped;
+  }
+  const std::shared_ptr<const level::Version> version = store_.versions->Lock().Keep()->version;
+  const index::LiveViews views = store_.views->Collect();
+  for (uint32_t level = 1; level < version->levels.size(); ++level) {
+    for (const auto& table : version->levels[level]) {
+      const List list = level::ListOf(table);
+      if ((list->record().flags & format::kTableKeepsVersions) == 0) continue;
+      const auto known = kept_for_.find(list->id());
+      if (known != kept_for_.end() && known->second == views) continue;
+      const base::ActivityScope activity(base::Activity::kCollect);
+      const Result<bool> done = RewriteInPlace({list}, {});
+      // Where there is no room for it now there may be for another one.
+      if (!done.ok() || *done) return done;
+    }
+  }
+  return false;
+}
+
+Result<bool> ListRewriter::MoveAway(const std::vector<uint64_t>& entries,
+                                    const std::unordered_set<uint64_t>& emptied) {
+  std::shared_ptr<const level::Version> version;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    if (versions.record().Originals() != nullptr) return false;  // invariant 2
+    version = versions.state().version;
+  }
+  const EntryOwners lists_of(&pool_, std::move(version));
+  EntryOwners::Lists owners;
+  for (const uint64_t offset : entries) {
+    const List owner = lists_of.OwnerOf(offset);
+    if (owner == nullptr) return false;
+    owners.emplace(owner->id(), owner);
+  }
+  return RewriteInPlace(EntryOwners::InOrder(owners), {.emptied = &emptied});
+}
+
+Result<bool> ListRewriter::Collect(const Occasion& occasion) {
+  // Copies need room: what the step before has retired may be all there is.
+  if (pool_.free_chunks() < kMostEmptied) {
+    const Result<bool> reclaimed = store_.reclaimer->Reclaim(store_.errors->failed());
+    if (!reclaimed.ok()) return reclaimed;
+  }
+  std::vector<uint64_t> sparse;
+  if (store_.errors->failed() || !store_.collector->Plan(occasion, &sparse)) return false;
+  const base::ActivityScope activity(base::Activity::kCollect);
+  const EntryOwners lists_of(&pool_, store_.versions->Lock().Keep()->version);
+  EntryOwners::Lists owners;
+  std::unordered_set<uint64_t> emptied;
+  std::vector<uint64_t> unmovable;
+  // Where there is no room for many there may be for a few.
+  const uint64_t most = std::clamp<uint64_t>(pool_.free_chunks() / 2, 1, kMostEmptied);
+  for (const uint64_t chunk : sparse) {
+    if (emptied.size() == most) break;
+    EntryOwners::Lists with = owners;
+    if (!lists_of.AddOwners(chunk, &with)) {
+      unmovable.push_back(chunk);
+      continue;
+    }
+    if (!emptied.empty() && with.size() > most) continue;
+    owners = std::move(with);
+    emptied.insert(chunk);
+  }
+  store_.collector->Pin(unmovable, pool_.free_chunks());
+  if (emptied.empty()) return false;
+  const Result<bool> done =
+      RewriteInPlace(EntryOwners::InOrder(owners), {.emptied = &emptied, .must_gain = true});
+  // Until something in them changes, or there is more room.
+  if (done.ok() && !*done && !store_.stop->load()) {
+    store_.collector->Pin({emptied.begin(), emptied.end()}, pool_.free_chunks());
+  }
+  return done;
+}
+
+}  // namespace braid::compaction

@@ -1,0 +1,56 @@
+// Purpose: how large levels are, and what they wait for.
+// Thread safety, persistence: see level_facts.h.
+#include "lsm/level_facts.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "level/level_sizes.h"
+
+namespace braid::lsm {
+
+uint64_t TablesBehind(const LsmStore& store, const level::ReadState& state) {
+  const uint64_t l0 = state.version->l0().size();
+  const uint64_t stop = store.options.compaction.l0_stop;
+  if (!level::HasSeveralLists(store.options.levels) || l0 >= stop) return l0;
+  uint64_t entries = 0;
+  for (const auto& list : state.version->levels[1]) {
+    entries += list->entries();
+    if (*store.options.compaction.kind != MergeKind::kRewrite)
+      break;  // the one behind is on its way down
+  }
+  const double l1 = static_cast<double>(entries) *
+                    static_cast<double>(compaction::BytesAnEntry(*store.pool, *state.version));
+  const double most = compaction::kMostOvergrown *
+                      static_cast<double>(level::MostBytesOfLevel(store.options.levels, 1));
+  if (l1 <= most) return l0;
+  const double behind = (l1 - most) / static_cast<double>(store.options.memtable.bytes);
+  return std::min(l0 + static_cast<uint64_t>(std::min(behind, 1e9)), stop - 1);
+}
+
+void TellOfLists(const LsmStore& store, const level::VersionSet::ConstLocked& versions,
+                 compaction::StoreFacts* facts) {
+  const LevelOptions& levels = store.options.levels;
+  if (!level::HasSeveralLists(levels)) return;
+  facts->levels_per_group = std::max(levels.per_group, 1u);
+  facts->rewrites = *store.options.compaction.kind == MergeKind::kRewrite;
+  for (const format::TableRecord& table : versions.record().tables) {
+    facts->l0_is_begun = facts->l0_is_begun || (table.flags & format::kTableIsBegun) != 0;
+  }
+  facts->has_originals = versions.record().Originals() != nullptr;
+  const uint64_t entry_bytes =
+      std::max<uint64_t>(compaction::BytesAnEntry(*store.pool, *versions.state().version), 1);
+  const size_t count = versions.state().version->levels.size();
+  facts->level_entries.assign(count, 0);
+  for (size_t level = 1; level + 1 < count; ++level) {
+    facts->level_entries[level] =
+        std::max<uint64_t>(level::MostBytesOfLevel(levels, level) / entry_bytes, 1);
+  }
+  for (const format::MergeRecord& merge : versions.record().merges) {
+    const format::TableRecord* const source =
+        merge.id == 0 ? nullptr : versions.record().Find(merge.source_id);
+    if (source != nullptr) facts->open_from = std::max<uint32_t>(facts->open_from, source->level);
+  }
+}
+
+}  // namespace braid::lsm

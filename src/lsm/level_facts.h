@@ -1,0 +1,21 @@
+// Purpose: what there is to know of levels below L0 where there are several: for the next plan, and
+// for what slows writers down.
+// Thread safety: any thread, for a state that the caller has.
+// Persistence: none.
+#pragma once
+
+#include "compaction/picker.h"
+#include "lsm/lsm_store.h"
+
+namespace braid::lsm {
+
+/// What the background is behind by, in tables of L0: those that are there, and, where L1 has grown
+/// far beyond its size, what it has too much. That alone slows writers down and never stops them.
+/// Source: ZipperDB 5.2.2.5.
+uint64_t TablesBehind(const LsmStore& store, const level::ReadState& state);
+
+/// What the next plan has to know of lists between L0 and the bottom.
+void TellOfLists(const LsmStore& store, const level::VersionSet::ConstLocked& versions,
+                 compaction::StoreFacts* facts);
+
+}  // namespace braid::lsm
