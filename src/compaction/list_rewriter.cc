@@ -126,6 +126,7 @@ Result<bool> ListRewriter::Step(uint32_t from, bool whole, Merger::Merged* merge
   const base::ActivityScope activity(base::Activity::kMerge);
   if (store_.errors->failed()) return false;
   if (Status s = CheckRanges(); !s.ok()) return s;
+  if (const Result<bool> joined = JoinSmall(); !joined.ok()) return joined;
   bool any = false;
   for (;;) {
     const Result<bool> step = from == 0 ? StepOfL0(merged) : StepOfList(from, merged);
@@ -253,7 +254,7 @@ Result<bool> ListRewriter::RewriteL0(const Lists& inputs, const merge::RewriteIn
   }
   const std::optional<std::string> next = rewrite.next_key();
   // Those of the tables stay until their last key is in L1.
-  const bool gains = !next && rewrite.chunks() < rewrite.EmptiedChunks();
+  const bool gains = !next && rewrite.chunks() <= rewrite.EmptiedChunks();
   if (room == Room::kAll && !gains) return GiveUp(Status::OK(), &rewrite, &heads);
   for (const merge::RewrittenList& list : rewrite.lists()) {
     change.fresh.push_back({Fresh(list, 1), views});
@@ -363,7 +364,7 @@ Result<bool> ListRewriter::RewriteDown(const Lists& upper, const Lists& lower, u
   merge::RewriteInput input;
   input.sources = {upper, lower};
   const Status s = rewrite.Run(input, views);
-  const bool gains = rewrite.chunks() < rewrite.EmptiedChunks();
+  const bool gains = rewrite.chunks() <= rewrite.EmptiedChunks();
   if (!s.ok() || (room == Room::kAll && !gains)) return GiveUp(s, &rewrite, &heads);
   for (const merge::RewrittenList& fresh : rewrite.lists()) {
     change.fresh.push_back({Fresh(fresh, to), views});

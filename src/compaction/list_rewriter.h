@@ -95,6 +95,7 @@ class ListRewriter {
     const std::unordered_set<uint64_t>* emptied = nullptr;  ///< chunks that nothing is to be in
     bool must_gain = false;                                 ///< more chunks than it takes
     const HiddenEntries* hidden = nullptr;  ///< what this says goes; more bytes than it takes
+    bool joins = false;  ///< neighbours become fewer lists, where there is room to spare
   };
   /// The levels as they are to be, and what the manifest has to do with that.
   struct Edit {
@@ -132,6 +133,7 @@ class ListRewriter {
   format::TableRecord Fresh(const merge::RewrittenList& list, uint32_t level);
   /// Rewrites lists within their levels. False when it comes to nothing.
   Result<bool> RewriteInPlace(const Lists& lists, const InPlace& what);
+  Result<bool> JoinSmall();
   uint64_t ListBytes() const;
   merge::RewriteOptions OptionsFor(uint32_t to, Room room, Heads* heads);
   /// False: nothing came of it, and `status` was no error.
@@ -156,6 +158,7 @@ class ListRewriter {
   std::vector<std::weak_ptr<level::PmemTable>> in_place_;  // originals whose heads readers look at
   // When nothing hidden was found: commits of the manifest, and views.
   std::optional<std::pair<uint64_t, index::LiveViews>> none_hidden_;
+  std::optional<uint64_t> none_joined_;  // the same of neighbours: commits
 };
 
 }  // namespace braid::compaction

@@ -19,6 +19,8 @@ constexpr size_t kMostOwners = 16;
 constexpr size_t kMostEmptied = 16;
 /// Chunks with which a collection of few may begin.
 constexpr uint64_t kLeastToCollect = 2;
+/// Neighbours that are worth a list in their place.
+constexpr size_t kLeastToJoin = 3;
 
 /// Looks for entries among lists, in their order: an entry after the other.
 class Survivors {
@@ -143,7 +145,8 @@ Result<bool> ListRewriter::RewriteInPlace(const Lists& lists, const InPlace& wha
   Heads heads(store_.versions);
   Change change;
   change.slot = store_.versions->Lock().NewTableId();
-  merge::RewriteOptions options = OptionsFor(0, Room::kAll, &heads);
+  merge::RewriteOptions options =
+      OptionsFor(0, what.joins ? Room::kSpare : Room::kAll, &heads);
   options.emptied = what.emptied;
   uint32_t level = 0;
   options.is_below = [&, version = store_.versions->Lock().Keep()->version](std::string_view key) {
@@ -158,19 +161,21 @@ Result<bool> ListRewriter::RewriteInPlace(const Lists& lists, const InPlace& wha
   const index::LiveViews views = store_.views->Collect();
   size_t made = 0;
   Status s;
-  for (const List& list : lists) {
-    level = list->level();
+  const size_t together = what.joins ? lists.size() : 1;
+  for (size_t from = 0; from < lists.size() && s.ok(); from += together) {
+    level = lists[from]->level();
     merge::RewriteInput input;
-    input.sources = {{list}};
+    const auto begin = lists.begin() + static_cast<ptrdiff_t>(from);
+    input.sources = {Lists(begin, begin + static_cast<ptrdiff_t>(together))};
     s = rewrite.Run(input, views);
-    if (!s.ok()) break;
-    for (; made < rewrite.lists().size(); ++made) {
+    for (; s.ok() && made < rewrite.lists().size(); ++made) {
       change.fresh.push_back({Fresh(rewrite.lists()[made], level), views});
     }
-    change.replaced.push_back({list, level});
   }
   if (!s.ok()) return GiveUp(s, &rewrite, &heads);
+  for (const List& list : lists) change.replaced.push_back({list, list->level()});
   bool gains = !what.must_gain || rewrite.chunks() < rewrite.EmptiedChunks();
+  if (what.joins) gains = made < lists.size();
   // Where only bytes go, chunks become sparse: there must be room to collect them.
   if (what.hidden != nullptr && rewrite.chunks() >= rewrite.EmptiedChunks() &&
       rewrite.chunks() != 0) {
@@ -179,6 +184,52 @@ Result<bool> ListRewriter::RewriteInPlace(const Lists& lists, const InPlace& wha
   }
   if (!gains) return GiveUp(Status::OK(), &rewrite, &heads);
   return Commit(std::move(change), &rewrite, &heads);
+}
+
+/// Where heads are short, the longest row of neighbours of a level that come to one list becomes
+/// one. So a list that is written finds a head when it is full, and can be rewritten where there is
+/// little room.
+Result<bool> ListRewriter::JoinSmall() {
+  std::shared_ptr<const level::Version> version;
+  uint64_t most = 0;
+  uint64_t commits = 0;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    most = versions.manifest().MostLists();
+    if (4 * versions.record().tables.size() < 3 * most) return false;
+    if (versions.record().Originals() != nullptr) return false;  // invariant 2
+    version = versions.state().version;
+    commits = versions.record().commit_count;
+  }
+  if (none_joined_ == commits) return false;
+  uint64_t entries = 0;
+  for (const level::Level& level : version->levels) {
+    for (const auto& table : level) entries += table->entries();
+  }
+  const uint64_t full = entries / std::max<uint64_t>(most / 2, 1);
+  Lists best;
+  for (size_t level = 1; level < version->levels.size(); ++level) {
+    Lists row;
+    uint64_t sum = 0;
+    for (const auto& table : version->levels[level]) {
+      List list = level::ListOf(table);
+      if (!list->is_of_run() || list->entries() == 0) continue;
+      if (sum + list->entries() > full || row.size() == kMostOwners) {
+        row.clear();
+        sum = 0;
+      }
+      sum += list->entries();
+      row.push_back(std::move(list));
+      if (row.size() > best.size()) best = row;
+    }
+  }
+  if (best.size() >= kLeastToJoin) {
+    const base::ActivityScope activity(base::Activity::kMerge);
+    const Result<bool> done = RewriteInPlace(best, {.joins = true});
+    if (!done.ok() || *done) return done;
+  }
+  none_joined_ = commits;
+  return false;
 }
 
 Result<bool> ListRewriter::DropHidden() {

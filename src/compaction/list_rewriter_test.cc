@@ -334,6 +334,19 @@ TEST_F(ListRewriterTest, AVersionDoesNotHideItself) {
   ExpectSound();
 }
 
+TEST_F(ListRewriterTest, SmallNeighboursBecomeOneListWhereHeadsAreShort) {
+  Fill(0, 800);
+  ASSERT_TRUE(Step());
+  const size_t before = LevelOf(1).size();
+  ASSERT_GE(4 * before, 3 * parts_.versions.Lock().manifest().MostLists());
+  Fill(0, 1, 'b');
+  ASSERT_TRUE(Step());
+  EXPECT_LE(LevelOf(1).size(), before - 2);
+  EXPECT_EQ(EntriesOf(1), 800u);
+  for (int i = 0; i < 800; ++i) ASSERT_EQ(parts_.Get(Key(i)), Value(i, i == 0 ? 'b' : 'a'));
+  ExpectSound();
+}
+
 TEST_F(ListRewriterTest, WhatAViewSeesIsNotHidden) {
   Fill(0, 50);
   ASSERT_TRUE(Step());

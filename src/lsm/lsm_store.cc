@@ -141,7 +141,9 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
       readers({&options, &versions, views.get(), &reclaimer, &sequence}) {
   BRAID_CHECK(write_host != nullptr && load_host != nullptr);
   if (tier != nullptr) tier_cache.Set(tier->store().memory_bytes());
-  if (*options.compaction.kind == MergeKind::kRewrite) pool->KeepForRewrites();
+  if (*options.compaction.kind == MergeKind::kRewrite) {
+    pool->KeepForRewrites(versions.Lock().manifest().MostLists());
+  }
 }
 
 bool LsmStore::IsNextPersistent(const memtable::MemTable* before) const {

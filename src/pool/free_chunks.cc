@@ -46,8 +46,10 @@ void FreeChunks::List(uint32_t region, const std::vector<uint64_t>& free) noexce
 uint64_t FreeChunks::ReserveFor(AllocationClass allocation) const noexcept {
   // A full pool must still take deletes, and collection must still be able to copy.
   // Relaxed: set before anybody writes.
-  const uint64_t share = share_.load(std::memory_order_relaxed);
-  const uint64_t whole = std::clamp<uint64_t>(share * chunks_ / 32, 4, share * 64);
+  uint64_t whole = std::clamp<uint64_t>(chunks_ / 32, 4, 64);
+  if (const uint64_t lists = most_lists_.load(std::memory_order_relaxed); lists != 0) {
+    whole = std::max(2 * whole, 4 * chunks_ / lists);
+  }
   // So must a flush that copies. Copies have towers, and another order may leave half of each chunk
   // unused. Relaxed: a count; a flush that finds too little waits.
   const uint64_t copies = std::min(2 * write_ahead_.load(std::memory_order_relaxed),

@@ -63,8 +63,11 @@ class FreeChunks {
   void KeepForCopies(uint64_t chunks) noexcept {
     most_copies_.store(chunks, std::memory_order_relaxed);
   }
-  /// Writes leave twice as much alone as they do else: what deletes hide takes room to be let go.
-  void KeepForRewrites() noexcept { share_.store(2, std::memory_order_relaxed); }
+  /// Writes leave more alone than they do else: what deletes hide takes room to be let go. Twice as
+  /// much, or twice what a list has if there are half of `most_lists`: deletes leave room for one.
+  void KeepForRewrites(uint64_t most_lists) noexcept {
+    most_lists_.store(most_lists, std::memory_order_relaxed);
+  }
 
   /// Keeps the free chunks of a run, and those that become free there, for an extent of up to
   /// `count` chunks that a write asks for; one run at a time, the last one. So the rest of it can
@@ -168,7 +171,7 @@ class FreeChunks {
   std::atomic<uint64_t> write_ahead_{0};
   std::atomic<uint64_t> taken_{0};
   std::atomic<uint64_t> most_copies_{~0ull};  // that are kept free for
-  std::atomic<uint64_t> share_{1};            // of all chunks that are kept free, in 32nds
+  std::atomic<uint64_t> most_lists_{0};        // of levels that are rewritten; 0: none is
 };
 
 }  // namespace braid::pool

@@ -76,12 +76,22 @@ TEST(FreeChunksTest, NoMoreIsKeptForCopiesThanWasSaid) {
 TEST(FreeChunksTest, TwiceAsMuchIsKeptWhereLevelsAreRewritten) {
   FreeChunks free;
   Fill(&free, 320);
-  free.KeepForRewrites();
+  free.KeepForRewrites(1000);
   EXPECT_EQ(free.spare(), 319 - 20);
   TakeAll(&free, kWrite);
   EXPECT_EQ(free.free(), 20u);
   TakeAll(&free, AllocationClass::kDelete);
   EXPECT_EQ(free.free(), 10u);
+}
+
+TEST(FreeChunksTest, DeletesLeaveRoomForAListWhereThereCanBeFew) {
+  FreeChunks free;
+  Fill(&free, 320);
+  free.KeepForRewrites(40);
+  TakeAll(&free, kWrite);
+  EXPECT_EQ(free.free(), 32u);
+  TakeAll(&free, AllocationClass::kDelete);
+  EXPECT_EQ(free.free(), 16u) << "of 20 lists";
 }
 
 TEST(FreeChunksTest, TheReserveGrowsWithThePool) {

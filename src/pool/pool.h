@@ -122,7 +122,7 @@ class PmemPool : public ChunkSpace {
   int64_t spare_chunks() const { return free_.spare(); }
   uint64_t reserve_chunks() const { return free_.reserve(); }
   /// As FreeChunks::KeepForRewrites; before anybody writes.
-  void KeepForRewrites() noexcept { free_.KeepForRewrites(); }
+  void KeepForRewrites(uint64_t most_lists) noexcept { free_.KeepForRewrites(most_lists); }
   /// Chunks that hold something, headers among them.
   uint64_t used_chunks() const { return free_.used(); }
   /// Chunks of the kind kWriteAhead; exact when none is allocated or freed meanwhile.
