@@ -45,7 +45,7 @@ bool EntryOwners::AddOwners(uint64_t chunk, Lists* owners) const {
 }
 
 uint64_t HiddenEntries::NewestAbove(uint32_t level, std::string_view key) const {
-  BRAID_DCHECK(level > 0 && level < version_->levels.size());
+  BRAID_DCHECK(level > 0 && (level == 1 || level < version_->levels.size()));
   const index::LookupKey sought{key, base::Hash64(key)};
   uint64_t newest = 0;
   const auto ask = [&](const index::LookupResult& found) {

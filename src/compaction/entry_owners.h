@@ -49,7 +49,7 @@ class HiddenEntries {
  public:
   using List = EntryOwners::List;
 
-  /// By tables of L0 in `l0`, and the levels of the version below it.
+  /// By tables of L0 in `l0`, and the levels of the version below it; none is asked for L1.
   HiddenEntries(const pool::PmemPool* pool, std::shared_ptr<const level::Version> version,
                 std::vector<List> l0)
       : pool_(*pool), version_(std::move(version)), l0_(std::move(l0)) {}

@@ -190,6 +190,16 @@ ListRewriter::Lists ListRewriter::InputsOfL0() {
   return inputs;
 }
 
+/// Tables of L0 that are not among the inputs: these are the oldest.
+ListRewriter::Lists ListRewriter::NewerThan(const Lists& inputs) const {
+  Lists newer = ListsOfL0(store_.versions->Lock());
+  std::erase_if(newer, [&](const List& list) {
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const List& input) { return input->id() == list->id(); });
+  });
+  return newer;
+}
+
 /// Gives back what was retired, else what is hidden. Whether a step that has found no room is worth
 /// another try.
 Result<bool> ListRewriter::MakeRoom() {
@@ -244,7 +254,13 @@ Result<bool> ListRewriter::RewriteL0(const Lists& inputs, const merge::RewriteIn
   Heads heads(store_.versions);
   Change change;
   change.slot = store_.versions->Lock().NewTableId();
-  merge::ListRewrite rewrite(&pool_, store_.usage, change.slot, OptionsFor(1, room, &heads));
+  merge::RewriteOptions options = OptionsFor(1, room, &heads);
+  // Newer tables may hide what there is no room for.
+  const HiddenEntries hidden(&pool_, nullptr, NewerThan(inputs));
+  if (room == Room::kAll) {
+    options.newest_above = [&](std::string_view key) { return hidden.NewestAbove(1, key); };
+  }
+  merge::ListRewrite rewrite(&pool_, store_.usage, change.slot, std::move(options));
   const index::LiveViews views = store_.views->Collect();
   Status s = rewrite.Run(input, views);
   if (s.ok() && room == Room::kAll) s = rewrite.CountBefore(inputs, input.begin);

@@ -127,6 +127,7 @@ class ListRewriter {
   Status CheckRanges() const;
   Lists ListsOfL0(const level::VersionSet::Locked& versions) const;
   Lists InputsOfL0();
+  Lists NewerThan(const Lists& inputs) const;
   size_t JoinNext(const Lists& lists, size_t at, const Lists& below, Lists* lower) const;
   Lists MetBy(const Lists& upper, const Lists& lower) const;
   /// The record of a list that was written.

@@ -416,6 +416,22 @@ TEST_F(FullPoolRewriterTest, WhatDeletesHideGoesWithoutRoom) {
   ExpectSound();
 }
 
+TEST_F(FullPoolRewriterTest, WhatNewerTablesHideNeedsNoRoom) {
+  for (int i = 0; i < 2000; ++i) parts_.Put(Key(i), "short");  // which is copied
+  parts_.Flush();
+  ASSERT_TRUE(Step(0, false));
+  ASSERT_TRUE(IsBegun());
+  for (int i = 0; i < 2000; ++i) parts_.Delete(Key(i));
+  parts_.Flush();
+  parts_.Reclaim();
+  TakeAllBut(0);
+  ASSERT_TRUE(Step());
+  EXPECT_TRUE(LevelOf(0).empty());
+  for (int i = 0; i < 2000; ++i) ASSERT_EQ(parts_.Get(Key(i)), "-");
+  GiveBack();
+  ExpectSound();
+}
+
 TEST_F(FullPoolRewriterTest, ALargeValueThatFindsNoRoomLeavesNothing) {
   const std::string large(20'000, 'x');
   parts_.Put(Key(1), large);
