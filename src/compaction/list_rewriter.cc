@@ -65,7 +65,7 @@ uint64_t ListRewriter::ListBytes() const {
 
 merge::RewriteOptions ListRewriter::OptionsFor(uint32_t to, Room room, Heads* heads) {
   merge::RewriteOptions options;
-  // Invariant 5. Beside the reserve of writes there is that of the next flush.
+  // Invariant 4. Beside the reserve of writes there is that of the next flush.
   options.allocation =
       room == Room::kSpare ? pool::AllocationClass::kWrite : pool::AllocationClass::kBackground;
   options.list_bytes = ListBytes();
@@ -481,23 +481,6 @@ Status ListRewriter::CommitEdit(const level::VersionSet::Locked& versions, Edit 
   return Status::OK();
 }
 
-/// What a list becomes when others hold what is needed of it. Readers find it in those.
-void ListRewriter::MakeOriginal(const level::VersionSet::Locked& versions, const List& list,
-                                uint32_t to) {
-  BRAID_DCHECK(to > 0 && to >= list->level());
-  format::ManifestState& record = versions.record();
-  if (list->level() == 0) {
-    record.merged_table_id = std::max(record.merged_table_id, list->id());
-  } else if (!list->never_changes()) {
-    in_place_.push_back(list);
-  }
-  TableRecord& original = *versions.manifest().FindTable(list->id());
-  original.level = static_cast<uint16_t>(to);
-  original.flags = format::kTableOfOriginals | format::kTableOfRun;
-  original.entries = 0;
-  kept_for_.erase(list->id());
-}
-
 /// Puts new lists in the place of others, which become originals, and takes those out of the way.
 Result<bool> ListRewriter::Commit(Change change, merge::ListRewrite* rewrite, Heads* heads) {
   // On page-cache media copies must be on the medium before their originals are marked obsolete.
@@ -522,7 +505,10 @@ Result<bool> ListRewriter::Commit(Change change, merge::ListRewrite* rewrite, He
       PutIn(std::move(list), &edit);
     }
     if (CloseGaps(versions, &edit)) {
-      for (const auto& [list, to] : change.replaced) MakeOriginal(versions, list, to);
+      for (const auto& [list, to] : change.replaced) {
+        replaced_.Make(versions, list, to);
+        kept_for_.erase(list->id());
+      }
       for (auto& [made, views] : change.fresh) {
         edit.added.push_back(made);
         if ((made.flags & format::kTableKeepsVersions) != 0) kept_for_[made.id] = std::move(views);

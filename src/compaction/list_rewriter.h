@@ -1,6 +1,5 @@
-// Purpose: levels of several lists: rewrites some of them into the next level, into their own where
-// chunks are to be emptied or versions are no longer needed, and takes out of the way what was
-// replaced.
+// Purpose: levels of several lists: rewrites some of them into the next level, or into their own
+// where chunks are to be emptied or versions are no longer needed.
 // Thread safety: the compaction thread.
 // Invariants:
 //   1. Nothing that a reader may stand on changes, except for the states of entries, after a commit
@@ -9,8 +8,7 @@
 //      each is read from the level that it has gone to.
 //   3. An entry lies in two levels only while it is in a table of L0 that is begun; such tables are
 //      rewritten before lists of L1 are. They are the oldest of L0.
-//   4. Of what was replaced, deletes are marked obsolete last.
-//   5. In a pool that is full a step leaves what deletes need, or more becomes free by it than it
+//   4. In a pool that is full a step leaves what deletes need, or more becomes free by it than it
 //      takes: so deletes find room, and what they hide can be let go.
 // Persistence: new lists are durable before the one commit that names them, with their inputs as
 // tables of originals. After a crash before it there are chunks that an open frees; behind it
@@ -29,6 +27,7 @@
 #include "compaction/collector.h"
 #include "compaction/entry_owners.h"
 #include "compaction/merger.h"
+#include "compaction/replaced_lists.h"
 #include "merge/list_rewrite.h"
 
 namespace braid::compaction {
@@ -50,14 +49,20 @@ class ListRewriter {
     const std::atomic<bool>* stop;
   };
 
-  explicit ListRewriter(const Store& store) noexcept : store_(store), pool_(*store.pool) {}
+  explicit ListRewriter(const Store& store) noexcept
+      : store_(store),
+        pool_(*store.pool),
+        replaced_({.verify_checksums = store.options->verify_checksums,
+                   .pool = store.pool,
+                   .versions = store.versions,
+                   .accounts = store.accounts}) {}
 
   /// Rewrites a part of L0, or the next list of a level, into the level below. `whole`: all that
   /// the level has now. False when there is nothing, no room, or it was stopped. `merged` adds up.
   /// Errors end writes. Throws std::bad_alloc.
   Result<bool> Step(uint32_t from, bool whole, Merger::Merged* merged);
   /// Takes out of the way what a step has replaced. False when there is nothing. Errors end writes.
-  Result<bool> DropOriginals();
+  Result<bool> DropOriginals() { return replaced_.Drop(); }
   /// Rewrites a list with versions that views have kept, if they may go now. False when there is
   /// none. Errors end writes.
   Result<bool> DropKept(const Occasion& occasion);
@@ -144,19 +149,16 @@ class ListRewriter {
   static void PutIn(List list, Edit* edit);
   bool CloseGaps(const level::VersionSet::Locked& versions, Edit* edit);
   Status CommitEdit(const level::VersionSet::Locked& versions, Edit edit);
-  void MakeOriginal(const level::VersionSet::Locked& versions, const List& list, uint32_t to);
   bool MayBeBelow(const level::Version& version, uint32_t level, std::string_view first,
                   std::string_view last) const;
-  Status MarkOriginalsOf(const format::TableRecord& originals, const level::Version& version,
-                         std::vector<uint64_t>* dead, std::vector<uint64_t>* deletes);
 
   const Store store_;
   pool::PmemPool& pool_;
+  ReplacedLists replaced_;
   std::vector<uint64_t> begun_;         // ids of the tables of L0 that are being rewritten
   std::string next_key_;                // of these, up to which they are in L1
   std::vector<std::string> next_list_;  // a level: behind the list that went down last
   std::unordered_map<uint64_t, index::LiveViews> kept_for_;  // lists that keep versions
-  std::vector<std::weak_ptr<level::PmemTable>> in_place_;  // originals whose heads readers look at
   // When nothing hidden was found: commits of the manifest, and views.
   std::optional<std::pair<uint64_t, index::LiveViews>> none_hidden_;
   std::optional<uint64_t> none_joined_;  // the same of neighbours: commits

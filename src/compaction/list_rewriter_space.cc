@@ -1,5 +1,5 @@
-// Purpose: what rewritten lists leave behind: entries that are marked, chunks that are emptied,
-// versions that views have kept.
+// Purpose: rewriting lists within their levels: what is hidden, what views have kept, chunks that
+// are emptied, neighbours that become one.
 // Thread safety, invariants, persistence: see list_rewriter.h.
 #include <algorithm>
 
@@ -8,9 +8,6 @@
 #include "compaction/list_rewriter.h"
 
 namespace braid::compaction {
-
-using format::EntryHeader;
-using format::TableRecord;
 
 namespace {
 
@@ -22,131 +19,15 @@ constexpr uint64_t kLeastToCollect = 2;
 /// Neighbours that are worth a list in their place.
 constexpr size_t kLeastToJoin = 3;
 
-/// Looks for entries among lists, in their order: an entry after the other.
-class Survivors {
- public:
-  Survivors(const pool::PmemPool* pool, const level::Level& level) : source_(pool, Lists(level)) {}
-
-  /// The entry with this key and number, null when there is none. Corruption.
-  Result<const EntryHeader*> Find(const EntryHeader& sought) {
-    if (!begun_) {
-      begun_ = true;
-      if (Status s = source_.Seek(sought.key()); !s.ok()) return s;
-    }
-    for (;;) {
-      const EntryHeader* const at = source_.entry();
-      if (at == nullptr) return at;
-      const int order = at->key().compare(sought.key());
-      if (order > 0 || (order == 0 && at->sequence() < sought.sequence())) return nullptr;
-      if (order == 0 && at->sequence() == sought.sequence()) return at;
-      if (Status s = source_.Next(); !s.ok()) return s;
-    }
-  }
-
- private:
-  static merge::ListSource::Lists Lists(const level::Level& level) {
-    merge::ListSource::Lists lists;
-    for (const auto& table : level) lists.push_back(level::ListOf(table));
-    return lists;
-  }
-
-  merge::ListSource source_;
-  bool begun_ = false;
-};
-
 }  // namespace
 
-/// Each entry of a list that was replaced is obsolete, or the carrier of a value; and so is what it
-/// referred to, unless the entry that took its place does. Deletes are only noted (invariant 4).
-Status ListRewriter::MarkOriginalsOf(const TableRecord& originals, const level::Version& version,
-                                     std::vector<uint64_t>* dead, std::vector<uint64_t>* deletes) {
-  BRAID_DCHECK(originals.level > 0 && originals.level < version.levels.size());
-  media::PersistOps& ops = pool_.ops();
-  const auto mark = [&](uint64_t offset, uint8_t state) {
-    uint8_t* const byte = pool_.As<EntryHeader>(offset)->state_byte();
-    ops.StoreByte(byte, state);
-    ops.Flush(byte, 1, media::Site::kOriginalsMark);
-  };
-  // Kept by nobody: readers have lists of their own.
-  const auto list =
-      std::make_shared<level::PmemTable>(&pool_, originals, store_.options->verify_checksums);
-  merge::ListSource source(&pool_, {list});
-  if (Status s = source.Seek({}); !s.ok()) return s;
-  Survivors survivors(&pool_, version.levels[originals.level]);
-  while (const EntryHeader* entry = source.entry()) {
-    const Result<const EntryHeader*> found = survivors.Find(*entry);
-    if (!found.ok()) return found.status();
-    const uint64_t offset = pool_.OffsetOf(entry);
-    const uint64_t stays = *found == nullptr ? 0 : pool_.CarrierOf(**found);
-    const uint64_t carrier = pool_.CarrierOf(*entry);
-    // Alive it is in L0 yet (invariant 3).
-    if (carrier != 0 && carrier != stays &&
-        pool_.As<EntryHeader>(carrier)->state() == format::kStateCarrier) {
-      mark(carrier, format::kStateObsolete);
-      dead->push_back(carrier);
-    }
-    if (entry->state() == format::kStateLive) {
-      if (stays == offset) {
-        mark(offset, format::kStateCarrier);
-      } else if (entry->op() == format::EntryOp::kDelete) {
-        deletes->push_back(offset);
-      } else {
-        mark(offset, format::kStateObsolete);
-        dead->push_back(offset);
-      }
-    }
-    if (Status s = source.Next(); !s.ok()) return s;
-  }
-  return pool_.failed() ? pool_.FaultStatus() : Status::OK();
-}
-
-Result<bool> ListRewriter::DropOriginals() {
-  std::vector<TableRecord> originals;
-  std::shared_ptr<const level::Version> version;
-  {
-    const level::VersionSet::Locked versions = store_.versions->Lock();
-    for (const TableRecord& table : versions.record().tables) {
-      if ((table.flags & format::kTableOfOriginals) != 0) originals.push_back(table);
-    }
-    version = versions.state().version;
-  }
-  if (originals.empty()) return false;
-  std::vector<uint64_t> dead;
-  std::vector<uint64_t> deletes;
-  for (TableRecord& table : originals) {
-    table.flags |= format::kTableOfRun;  // its head is copied: nothing else uses this object
-    if (Status s = MarkOriginalsOf(table, *version, &dead, &deletes); !s.ok()) return s;
-  }
-  pool_.ops().Fence(media::Site::kOriginalsMarkFence);
-  for (const uint64_t offset : deletes) {
-    uint8_t* const byte = pool_.As<EntryHeader>(offset)->state_byte();
-    pool_.ops().StoreByte(byte, format::kStateObsolete);
-    pool_.ops().Flush(byte, 1, media::Site::kOriginalsMark);
-  }
-  pool_.ops().Fence(media::Site::kOriginalsMarkFence);
-  if (pool_.failed()) return pool_.FaultStatus();
-  {
-    const level::VersionSet::Locked versions = store_.versions->Lock();
-    for (const auto& kept : in_place_) {
-      if (const List list = kept.lock()) versions.KeepHead(list);
-    }
-    in_place_.clear();
-    for (const TableRecord& table : originals) versions.manifest().RemoveTable(table.id);
-    if (Status s = versions.manifest().Commit(); !s.ok()) return s;
-  }
-  store_.accounts->Died(dead);
-  store_.accounts->Died(deletes);
-  store_.accounts->RetireEmptyChunks();
-  return true;
-}
-
 Result<bool> ListRewriter::RewriteInPlace(const Lists& lists, const InPlace& what) {
+  BRAID_DCHECK(!lists.empty() && !(what.joins && what.must_gain));
   if (Status s = CheckRanges(); !s.ok()) return s;
   Heads heads(store_.versions);
   Change change;
   change.slot = store_.versions->Lock().NewTableId();
-  merge::RewriteOptions options =
-      OptionsFor(0, what.joins ? Room::kSpare : Room::kAll, &heads);
+  merge::RewriteOptions options = OptionsFor(0, what.joins ? Room::kSpare : Room::kAll, &heads);
   options.emptied = what.emptied;
   uint32_t level = 0;
   options.is_below = [&, version = store_.versions->Lock().Keep()->version](std::string_view key) {
@@ -206,7 +87,8 @@ Result<bool> ListRewriter::JoinSmall() {
   for (const level::Level& level : version->levels) {
     for (const auto& table : level) entries += table->entries();
   }
-  const uint64_t full = entries / std::max<uint64_t>(most / 2, 1);
+  BRAID_CHECK(most >= 2);  // heads in the first segment alone
+  const uint64_t full = entries / (most / 2);
   Lists best;
   for (size_t level = 1; level < version->levels.size(); ++level) {
     Lists row;

@@ -53,7 +53,7 @@ void Scheduler::Fail(const Status& status) noexcept {
 }
 
 /// A flush finds no room: no chunk for the copies of a write-ahead log, or no head for another
-/// table when nothing is merged. Unlike a failure it ends when there is room again.
+/// table when nothing is merged. Or a rewrite finds none, and writers wait for it. Unlike a failure it ends when there is room again.
 void Scheduler::Block(const Status& reason, uint64_t free_before) {
   store_.errors.Block(reason, free_before, store_.pool->free_chunks());
   store_.controller.Update(0, 0, false);  // callers that wait get the reason
@@ -177,6 +177,7 @@ Result<bool> Scheduler::Rewrite(const compaction::Plan& plan) {
     }
   }
   const uint64_t begin = NowNanos();
+  const uint64_t free_before = store_.pool->free_chunks();
   compaction::Merger::Merged merged{.tables = 0};
   Result<bool> done = store_.rewriter.Step(plan.from, plan.is_awaited, &merged);
   // A list that finds no room must not keep deletes that are in L0 from making some.
@@ -186,7 +187,9 @@ Result<bool> Scheduler::Rewrite(const compaction::Plan& plan) {
   const uint64_t nanos = NowNanos() - begin;
   counters_.Add(Counter::kMergeNanos, nanos);
   store_.controller.stalls()->latencies()->Record(LatencyKind::kMerge, nanos);
+  if (done.ok() && !*done) BlockIfStopped(free_before);
   if (!done.ok() || !*done) return done;
+  Unblock();
   store_.collector.ForgetPinned();
   counters_.Add(Counter::kMerges);
   counters_.Add(Counter::kMergedEntries, merged.entries);
@@ -197,6 +200,14 @@ Result<bool> Scheduler::Rewrite(const compaction::Plan& plan) {
         {.tables = merged.tables, .entries = merged.entries, .nanos = nanos});
   }
   return true;
+}
+
+/// After a step that has found no room. Where L0 has as many tables as stop writers, these would
+/// wait for good.
+void Scheduler::BlockIfStopped(uint64_t free_before) {
+  if (store_.stop_merges.load() || store_.errors.ended()) return;
+  const size_t tables = store_.versions.Lock().Keep()->version->l0().size();
+  if (tables >= store_.options.compaction.l0_stop) Block(store_.pool->FullError(), free_before);
 }
 
 /// Whether writes have ended for now, or somebody waits for all work to be done.

@@ -155,6 +155,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
     if (store_.budget.IsShort()) store_.reclaimer.ReclaimMemory();
   }
   void Block(const Status& reason, uint64_t free_before);
+  void BlockIfStopped(uint64_t free_before);
   bool IsBlockedNow() const;
 
   bool FlushOldest();

@@ -171,7 +171,7 @@ class FreeChunks {
   std::atomic<uint64_t> write_ahead_{0};
   std::atomic<uint64_t> taken_{0};
   std::atomic<uint64_t> most_copies_{~0ull};  // that are kept free for
-  std::atomic<uint64_t> most_lists_{0};        // of levels that are rewritten; 0: none is
+  std::atomic<uint64_t> most_lists_{0};       // of levels that are rewritten; 0: none is
 };
 
 }  // namespace braid::pool

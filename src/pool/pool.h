@@ -120,6 +120,8 @@ class PmemPool : public ChunkSpace {
   }
   /// Free chunks except those that writes must leave alone; below zero when too few are left.
   int64_t spare_chunks() const { return free_.spare(); }
+  /// OutOfSpace, with what to do.
+  Status FullError() const;
   uint64_t reserve_chunks() const { return free_.reserve(); }
   /// As FreeChunks::KeepForRewrites; before anybody writes.
   void KeepForRewrites(uint64_t most_lists) noexcept { free_.KeepForRewrites(most_lists); }
@@ -208,7 +210,6 @@ class PmemPool : public ChunkSpace {
   Result<uint64_t> Take(uint64_t count, uint32_t region, AllocationClass allocation);
   Result<uint64_t> TakeWithHoles(uint64_t count, uint32_t region, AllocationClass allocation);
   bool FillAhead(uint64_t demand);
-  Status FullError() const;
 
   mutable base::MemoryUsers memory_users_;
   base::MemoryCharge copies_{&memory_users_};  // pages, of a pool opened for reading
