@@ -53,7 +53,8 @@ void Scheduler::Fail(const Status& status) noexcept {
 }
 
 /// A flush finds no room: no chunk for the copies of a write-ahead log, or no head for another
-/// table when nothing is merged. Or a rewrite finds none, and writers wait for it. Unlike a failure it ends when there is room again.
+/// table when nothing is merged. Or a rewrite finds none, and writers wait for it. Unlike a failure
+/// it ends when there is room again.
 void Scheduler::Block(const Status& reason, uint64_t free_before) {
   store_.errors.Block(reason, free_before, store_.pool->free_chunks());
   store_.controller.Update(0, 0, false);  // callers that wait get the reason

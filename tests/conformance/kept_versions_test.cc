@@ -343,8 +343,8 @@ TEST_P(FullPoolOfVersionsTest, WritersGetTheReasonWhereTablesAreWhatStopsThem) {
   for (int round = 0; round < 2; ++round) {
     const uint64_t keys = FillUp();
     auto snapshot = db_->GetSnapshot();
-    // Deletes may take more than puts, and hide nothing from the snapshot: they end for some reason,
-    // and don't wait for good.
+    // Deletes may take more than puts, and hide nothing from the snapshot: they end for some
+    // reason, and don't wait for good.
     Status status;
     for (uint64_t i = 0; status.ok() && i < 20 * keys; ++i) {
       status = db_->Delete(NumberedKey(i % keys * 7919 % 100'003));
