@@ -16,6 +16,8 @@
 //   4. Cursors that are not at their end stand in `order_` by what they have come to, the newest
 //      version of a key first. All of that lies behind the batch, except the first `taken_` ones,
 //      which stand on its last key.
+//      An entry of a log that a flush copies is never marked: its copy is, which the memtable's
+//      tree has from then on. So once the flush of its memtable has begun it counts as marked.
 //   5. The lowest source, of a tier, is another one after each move of entries into it. A batch
 //      counts if no move has begun since that cursor was made: what the others had not any more
 //      when they were read, it has. Else all are placed again, with a new one.
@@ -39,6 +41,7 @@
 #include "base/check.h"
 #include "index/cursor.h"
 #include "index/read_view.h"
+#include "pool/pool.h"
 
 namespace braid::level {
 
@@ -58,6 +61,14 @@ class MergingIterator {
     std::function<std::unique_ptr<index::Cursor>()> renew;  ///< over what it holds by now
   };
 
+  /// The memtables among the sources, if flushes copy their entries (invariant 3).
+  struct Copied {
+    const pool::PmemPool* pool = nullptr;
+    /// Id of the newest table whose flush has begun to copy; null: none ever does.
+    const std::atomic<uint64_t>* up_to = nullptr;
+    uint64_t oldest = 0;  ///< id of the oldest memtable
+  };
+
   MergingIterator(std::vector<std::unique_ptr<index::Cursor>> cursors, Resolve resolve)
       : MergingIterator(std::move(cursors), std::move(resolve), Below{nullptr, {}}) {}
   MergingIterator(std::vector<std::unique_ptr<index::Cursor>> cursors, Resolve resolve,
@@ -69,6 +80,9 @@ class MergingIterator {
     lower_ = lower;
     upper_ = upper;
   }
+
+  /// Before the first move.
+  void SetCopied(const Copied& copied) noexcept { copied_ = copied; }
 
   bool Valid() const { return valid_; }
   void SeekToFirst();
@@ -89,8 +103,9 @@ class MergingIterator {
   /// What the next moves in the same direction come to, one after the other, as far as that is
   /// known. Not looked at so far: obsolete marks.
   std::span<const index::CursorItem> Ahead() const {
-    return valid_ ? std::span<const index::CursorItem>(batch() + at_ + 1, count_ - at_ - 1)
-                  : std::span<const index::CursorItem>();
+    if (!valid_) return {};
+    const std::span<const index::CursorItem> items(batch() + at_ + 1, count_ - at_ - 1);
+    return AnyCopied() ? items.first(CountUncopied(items)) : items;
   }
   /// Makes `count` of those moves.
   void SkipAhead(size_t count) {
@@ -160,6 +175,13 @@ class MergingIterator {
   bool RunOn();
   void MergeBatch();
   void Land();
+  bool AnyCopied() const noexcept {
+    // Acquire: what the cursors have come to, and what merges have made of it, was read before.
+    return copied_.up_to != nullptr &&
+           copied_.up_to->load(std::memory_order_acquire) >= copied_.oldest;
+  }
+  bool WasCopied(const format::EntryHeader& entry) const noexcept;
+  size_t CountUncopied(std::span<const index::CursorItem> items) const noexcept;
 
   std::vector<std::unique_ptr<index::Cursor>> cursors_;
   // The batch, and a head for each cursor. Raw bytes: of a short scan most of them is never
@@ -179,6 +201,7 @@ class MergingIterator {
   std::optional<std::string_view> upper_;
   uint64_t passed_ = 0;
   Status status_;
+  Copied copied_;
   // Of the lowest source; unused where there is none.
   Below below_;
   uint64_t moves_seen_ = 0;

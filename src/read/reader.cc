@@ -242,13 +242,16 @@ level::MergingIterator Reader::MergeOf(const level::ReadState& state,
     };
   }
   const auto held = store_.tier != nullptr ? std::make_shared<tier::Found>() : nullptr;
-  return {std::move(cursors),
-          [this, view, held](Slice key, Status* status) {
-            const LookupResult now = LookupEntry(key, view, status, held.get());
-            return now.state == LookupResult::State::kFound ? std::optional(now.value)
-                                                            : std::nullopt;
-          },
-          std::move(below)};
+  level::MergingIterator merged(
+      std::move(cursors),
+      [this, view, held](Slice key, Status* status) {
+        const LookupResult now = LookupEntry(key, view, status, held.get());
+        return now.state == LookupResult::State::kFound ? std::optional(now.value) : std::nullopt;
+      },
+      std::move(below));
+  const auto& oldest = state.immutables.empty() ? state.active : state.immutables.back();
+  merged.SetCopied({&pool_, &store_.versions->copied_up_to(), oldest->id()});
+  return merged;
 }
 
 void Reader::Fill(Statistics* statistics) const {

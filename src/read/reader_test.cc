@@ -211,6 +211,49 @@ TEST_F(ReaderTest, AllTablesTogetherAreInOrder) {
   EXPECT_TRUE(merged.status().ok());
 }
 
+/// A cursor has read entries of a log; then flushes copy them, and merges drop the copies and what
+/// hid them. The log has no marks of that.
+void ScanOverFlushesAndMerges(int stop) {
+  constexpr int kKeys = 200;
+  test::StoreParts parts([](Options* options) { options->log.kind = LogKind::kWriteAhead; });
+  const auto live = [](int i) { return "key" + std::to_string(1001 + 2 * i); };
+  const auto deleted = [](int i) { return "key" + std::to_string(1000 + 2 * i); };
+  for (int i = 0; i < kKeys; ++i) parts.Put(deleted(i), "old");
+  parts.SwitchMemTable();
+  for (int i = 0; i < kKeys; ++i) parts.Delete(deleted(i));
+  for (int i = 0; i < kKeys; ++i) parts.Put(live(i), "live");
+  Result<Reader::Shown> shown = parts.reader.ShowNewest(nullptr);
+  ASSERT_TRUE(shown.ok());
+  level::MergingIterator& merged = shown->merged;
+  merged.SeekToFirst();
+  for (int i = 0; i < stop; ++i) merged.Next();
+  // Newer than what the iterator sees: its deletes are the last of their keys in L1, and go.
+  for (int i = 0; i < kKeys; ++i) parts.Put(deleted(i), "new");
+  parts.Flush();
+  parts.Merge();
+  parts.Merge();
+  for (int i = stop; i < kKeys; ++i, merged.Next()) {
+    ASSERT_TRUE(merged.Valid());
+    ASSERT_EQ(merged.key(), live(i));
+    for (const index::CursorItem& item : merged.Ahead()) {
+      if (item.entry->state() == format::kStateObsolete) break;  // looked up again
+      const std::string key(item.key);
+      ASSERT_EQ((key.back() - '0') % 2, 1) << key;
+    }
+  }
+  EXPECT_FALSE(merged.Valid());
+  EXPECT_TRUE(merged.status().ok());
+  EXPECT_EQ(parts.Get(deleted(0)), "new");
+}
+
+TEST(CopiedEntriesTest, WhatWasReadBeforeAFlushIsNotTakenForLiveBehindMerges) {
+  // Wherever leaves of the memtables' trees begin.
+  for (int stop = 0; stop < 200 && !::testing::Test::HasFatalFailure(); ++stop) {
+    SCOPED_TRACE(stop);
+    ScanOverFlushesAndMerges(stop);
+  }
+}
+
 TEST_F(ReaderTest, ASnapshotSeesWhatItSawWhateverMovesSince) {
   const std::shared_ptr<const Snapshot> snapshot = parts_.reader.GetSnapshot();
   ASSERT_NE(snapshot, nullptr);

@@ -216,6 +216,7 @@ enum class Mutant : int {
   // Views, and the DRAM index over L1.
   kPinIgnored,                 ///< chunks are reused that an iterator may stand on
   kReclaimClockStands,         ///< those retired in an iterator's lifetime look older than it
+  kCopiedTakenForLive,         ///< what a log had before a flush is not looked up again
   kIteratorViewNotRegistered,  ///< an iterator relies on the snapshot it was made from
   kTreeNotUpdatedByMerge,      ///< the index leads to what a merge has unlinked
   kTreeEraseSkipped,           ///< the index keeps keys that are gone

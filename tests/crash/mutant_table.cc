@@ -206,6 +206,8 @@ constexpr Row<Mutant> kTable[] = {
     {Mutant::kCleanBeforeFlush, "close: clean", "close", "Reopen"},
     {Mutant::kPinIgnored, "views", "views", "Iterator"},
     {Mutant::kReclaimClockStands, "views", "views", "Iterator"},
+    {Mutant::kCopiedTakenForLive, "views", "early read", nullptr,
+     "braid_unit_tests CopiedEntriesTest.*"},
     {Mutant::kIteratorViewNotRegistered, "views", "views", nullptr,
      "braid_conformance_tests *IteratorOnASnapshotOutlivesTheSnapshot*"},
     {Mutant::kTreeNotUpdatedByMerge, "index", "stale cache", "Delete"},
