@@ -38,8 +38,8 @@ class SyncMarks {
     }
   }
 
-  /// Takes the marks of the first `bytes`: what other threads flush behind this is marked anew, and
-  /// what they have flushed before is stored. Cost: a system call that interrupts the other
+  /// Takes the marks of the first `bytes`: what other threads flush behind this is marked again,
+  /// and what they have flushed before is stored. Cost: a system call that interrupts the other
   /// threads.
   void Take(uint64_t bytes) noexcept;
   /// Whether a mark was taken in [begin, end), offsets.

@@ -68,8 +68,8 @@ TEST_F(SyncMarksTest, AChildOfAForkTakesMarksToo) {
   EXPECT_EQ(status, 0);
 }
 
-/// A thread stores and marks, another takes marks and looks: who finds its store marked already
-/// must have been seen.
+/// A thread stores and marks, another takes marks and looks: where the first has found its mark
+/// set, the second has seen the store.
 TEST_F(SyncMarksTest, AStoreWhoseMarkWasTakenIsSeen) {
   constexpr uint64_t kRounds = 20'000;
   alignas(64) std::atomic<uint64_t> data{0};
