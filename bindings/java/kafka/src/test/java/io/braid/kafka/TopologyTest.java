@@ -203,7 +203,9 @@ class TopologyTest extends StoreCase {
 
   /**
    * What is emitted when a window closes is what was its last update; each once, none is missing.
-   * Stores in memory are no measure here: what they emit depends on the cache over them.
+   * Stores in memory are no measure here: what they emit depends on the cache over them. Nor are
+   * updates that went through Kafka's cache, which still finds sessions that have expired in the
+   * store below: a late record joins them there.
    */
   @ParameterizedTest
   @CsvSource({"false,0", "true,0", "true,1000000"})
@@ -212,22 +214,28 @@ class TopologyTest extends StoreCase {
     Random random = new Random(seed);
     Properties configs = configs(true, exactlyOnce);
     configs.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, cacheBytes);
+    Properties uncached = configs(true, exactlyOnce);
+    uncached.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
     try (TopologyTestDriver driver =
-        new TopologyTestDriver(closing().build(), configs, Instant.EPOCH)) {
-      TestInputTopic<String, String> input = driver.createInputTopic(
-          "a", Serdes.String().serializer(), Serdes.String().serializer());
+            new TopologyTestDriver(closing().build(), configs, Instant.EPOCH);
+        TopologyTestDriver updates =
+            new TopologyTestDriver(closing().build(), uncached, Instant.EPOCH)) {
       long now = 100_000;
       long highest = 0;
       for (int i = 0; i < (isNight() ? 20_000 : 600); ++i) {
         now += random.nextInt(random.nextInt(30) == 0 ? 100_000 : 200);
         long time = now - random.nextInt(random.nextInt(20) == 0 ? 8_000 : 1_000);
         highest = Math.max(highest, time);
-        input.pipeInput("k" + random.nextInt(5), "v", time);
+        String key = "k" + random.nextInt(5);
+        for (TopologyTestDriver each : List.of(updates, driver)) {
+          each.createInputTopic("a", Serdes.String().serializer(), Serdes.String().serializer())
+              .pipeInput(key, "v", time);
+        }
       }
       long closed = highest - GRACE.toMillis() - SECOND.toMillis();
       for (String kind : List.of("Windows", "Sliding", "Sessions")) {
         Map<String, String> last = new HashMap<>();
-        read(driver, "updated" + kind).forEach(record -> last.put(record.key(), record.value()));
+        read(updates, "updated" + kind).forEach(record -> last.put(record.key(), record.value()));
         last.values().removeIf("null"::equals); // merged into another session
         Map<String, String> emitted = new HashMap<>();
         for (TestRecord<String, String> record : read(driver, "closed" + kind)) {
