@@ -45,8 +45,8 @@ void SyncMarks::Take(uint64_t bytes) noexcept {
 bool SyncMarks::WasTaken(uint64_t begin, uint64_t end) const noexcept {
   BRAID_DCHECK(begin < end && end <= count_ * kBytesAMark);
   const bool* const first = taken_.get() + begin / kBytesAMark;
-  return std::find(first, taken_.get() + (end - 1) / kBytesAMark + 1, true) !=
-         taken_.get() + (end - 1) / kBytesAMark + 1;
+  const bool* const last = taken_.get() + (end - 1) / kBytesAMark + 1;
+  return std::find(first, last, true) != last;
 }
 
 }  // namespace braid::media
