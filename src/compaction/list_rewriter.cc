@@ -7,7 +7,6 @@
 #include "base/activity.h"
 #include "base/check.h"
 #include "level/copied_list.h"
-#include "level/level_sizes.h"
 
 namespace braid::compaction {
 

@@ -3,7 +3,6 @@
 #include "compaction/replaced_lists.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/check.h"
 #include "merge/list_source.h"

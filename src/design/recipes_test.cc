@@ -50,16 +50,12 @@ std::string Levels(const Options& options) {
            (options.leaf.divide_ranges.value_or(false) ? ", divided as they grow" : "");
   }
   if (!options.compaction.kind) return "none";
-  const bool rewrites = *options.compaction.kind == MergeKind::kRewrite;
-  if (rewrites) {
-    return "several lists a level, " + std::to_string(level::LevelsOfNewPool(options.levels) - 1) +
-           " levels, braided";
+  const std::string levels = std::to_string(level::LevelsOfNewPool(options.levels) - 1) + " levels";
+  if (*options.compaction.kind == MergeKind::kRewrite) {
+    return "several lists a level, " + levels + ", braided";
   }
-  const std::string lists = level::HasSeveralLists(options.levels)
-                                ? "one list a level, " +
-                                      std::to_string(level::LevelsOfNewPool(options.levels) - 1) +
-                                      " levels"
-                                : "L0 lists, one L1 list";
+  const std::string lists = level::HasSeveralLists(options.levels) ? "one list a level, " + levels
+                                                                   : "L0 lists, one L1 list";
   // Left open, it is the pool's; a new pool's lists are braided.
   switch (options.lists.kind.value_or(ListKind::kBraided)) {
     case ListKind::kOblivious:

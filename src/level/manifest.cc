@@ -313,16 +313,18 @@ Status Manifest::ExtendHeads() {
   return Status::OK();
 }
 
+/// Those of the first segment, and of an extension.
+uint64_t Manifest::AllHeads() const noexcept {
+  return format::kTableHeads + format::ExtensionHeads(pool_->chunk_bytes(), pool_->strands());
+}
+
 uint64_t Manifest::HeadsLeft() const noexcept {
-  const uint64_t heads =
-      format::kTableHeads + format::ExtensionHeads(pool_->chunk_bytes(), pool_->strands());
+  const uint64_t heads = AllHeads();
   const uint64_t taken = state_.tables.size() + taken_heads_.size();
   return heads - std::min(heads, taken);
 }
 
-uint64_t Manifest::MostLists() const noexcept {
-  return (format::kTableHeads + format::ExtensionHeads(pool_->chunk_bytes(), pool_->strands())) / 2;
-}
+uint64_t Manifest::MostLists() const noexcept { return AllHeads() / 2; }
 
 bool Manifest::HasRoomForLists() const noexcept {
   return HeadsLeft() > state_.tables.size() + taken_heads_.size();

@@ -88,6 +88,7 @@ class Manifest {
   const char* FindFaultOfMerges() const;
   const char* FindFaultOfSources(std::unordered_set<uint64_t> sources) const;
   uint32_t FirstFreeHead() const;
+  uint64_t AllHeads() const noexcept;
   uint64_t HeadsLeft() const noexcept;
   Status ExtendHeads();
   Status Convert();
