@@ -10,7 +10,8 @@ The product has nothing of them: what is done wrong, and where, stands in tests/
 
 Lines with '-' are found in the file named last, whatever the white space between their words, and give
 way to those with '+'. They must be there exactly once; give more of what stands around them until they
-are. An empty line ends an edit; a line with '#' is a comment.
+are. An empty line ends an edit; a line with '#' is a comment. The words of what gives way must come
+again in what takes its place, so that nothing is wrong unless a fault is asked for.
 
     weave_faults.py --out DIR    write DIR/src/... for each file that has edits; leave what is up to date
     weave_faults.py --list       the files that have edits
@@ -18,6 +19,7 @@ are. An empty line ends an edit; a line with '#' is a comment.
 """
 
 import argparse
+import collections
 import dataclasses
 import pathlib
 import re
@@ -27,6 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FAULTS = pathlib.Path("tests/crash/faults")
 INCLUDE = '#include "sim/faults.h"\n'
 NAME = re.compile(r"BRAID_MUTANT\((k\w+)\)")
+WORD = re.compile(r"\w+")
 
 
 @dataclasses.dataclass
@@ -104,6 +107,15 @@ def place_of(edit, squeezed, places):
     return places[begin], places[begin + len(wanted) - 1] + 1
 
 
+def check_words(edit):
+    """What a fault does wrong is added; a word that is left out would be missing in every run."""
+    new = re.sub(r"(=|\breturn)\s*BRAID_MUTANT", r"\1 false BRAID_MUTANT", edit.new)  # in its place
+    left_out = collections.Counter(WORD.findall(edit.old)) - collections.Counter(WORD.findall(new))
+    if left_out:
+        raise WeaveError(f"{edit.source}: without the fault the code is another one than {edit.file}: it "
+                         f"lacks {', '.join(sorted(left_out))}. Keep them, with BRAID_MUTANT beside them.")
+
+
 def weave(path, text, edits):
     """`text` with all edits made, and directives that keep the numbers of its lines."""
     squeezed, places = without_space(text)
@@ -113,6 +125,7 @@ def weave(path, text, edits):
             raise WeaveError(f"{other.source}: it changes what {one.source} changes, too; join them")
     woven, at = [], 0
     for begin, end, edit in spans:
+        check_words(edit)
         newline = text.find("\n", end)
         newline = len(text) if newline < 0 else newline
         woven += [text[at:begin], edit.new.strip(), text[end:newline + 1],

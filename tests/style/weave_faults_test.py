@@ -56,6 +56,11 @@ class WeaveFaultsTest(TreeCase):
         self.assertIn("is not there any more", self.refusal("- Fence();\n+ ;\n"))
         self.assertIn("is there 2 times", self.refusal("- return\n+ return !\n"))
 
+    def test_what_is_wrong_without_a_fault_is_refused(self):
+        refusal = self.refusal("- if (line == 0) return false;\n+ if (BRAID_MUTANT(kA)) return false;\n")
+        self.assertIn("it lacks 0, line", refusal)
+        self.assertIn("tests/crash/faults/log.txt:3: ", refusal)
+
     def test_edits_of_one_place_are_to_be_joined(self):
         self.assertIn("join them", self.refusal("- line, 8\n+ 0, 8\n\n- 8)\n+ 9)\n"))
 
