@@ -163,7 +163,8 @@ def measure(options, cluster, runner, results):
                 if late(options):
                     return
                 facts = runner.alone(job, jobs.MODES[name])
-                facts |= {"round": turn + 1, "load": round(os.getloadavg()[0], 1)}
+                facts |= {"round": turn + 1, "load": round(os.getloadavg()[0], 1),
+                          "cpu": machine()["cpu"]}
                 results["runs"].append(facts)
                 keep(options, results)
                 say(f"{job}, {name}: {facts['job_s']:.1f} s, {facts['containers']} containers, "
@@ -244,10 +245,15 @@ def begun(options):
         results |= {"slow": SLOW, "slow_cores": SLOW_CORES, "throttled": []}
     if options.json and options.json.exists():
         earlier = json.loads(options.json.read_text())
-        for key in ("size", "block", "nodes", "slots", "replication", "machine", "skew"):
+        for key in ("size", "block", "nodes", "slots", "replication", "skew"):
             if earlier.get(key, "none") != results[key]:
                 raise Failure(f"{options.json} has runs of another {key} ({earlier.get(key)}): "
                               "name another file")
+        # Ratios are taken within rounds, so that another processor of the same size will do.
+        for key in ("cpus", "memory_gb"):
+            if earlier["machine"][key] != results["machine"][key]:
+                raise Failure(f"{options.json} has runs of a machine with other {key} "
+                              f"({earlier['machine'][key]}): name another file")
         return earlier
     return results
 

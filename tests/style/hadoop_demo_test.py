@@ -215,6 +215,16 @@ class ReportTest(unittest.TestCase):
             each["load"] = 1
         return report.setting(results).partition("A text of 8 MB in 8 blocks")[0]
 
+    def test_rounds_of_other_processors_are_told_apart(self):
+        runs = [run("grep", "default", 10) | {"round": at, "load": 1} for at in (1, 2, 3)]
+        for each in runs[1:]:
+            each["cpu"] = "B"
+        results = {"machine": {"cpus": 2, "memory_gb": 8, "cpu": "A"}, "size": 8 << 20,
+                   "block": 1 << 20, "replication": 2, "nodes": 4, "slots": 2, "runs": runs}
+        self.assertIn("2 cores, 8 GB; 3 rounds: 1 on A, 2 on B. The load", report.setting(results))
+        results["runs"] = runs[:1]
+        self.assertIn("2 cores, 8 GB; 1 round. The load", report.setting(results))
+
     def test_auto_is_held_against_the_best(self):
         self.assertEqual(report.auto_against_best(self.results), {"wordcount": (1.5, "maximum")})
 

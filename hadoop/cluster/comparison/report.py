@@ -1,5 +1,6 @@
 """The results side by side, as a text table or as a page's."""
 
+import collections
 import re
 import statistics
 
@@ -170,8 +171,18 @@ def setting(results):
             f"of {results['block'] / 2**20:g} MB, {results['replication']} replicas; "
             f"{results['nodes']} workers with {results['slots']} slots each; "
             f"{machine['cpus']} cores, {machine['memory_gb']} GB; {rounds} "
-            f"{'round' if rounds == 1 else 'rounds'}. The load average was {loads[0]:.0f} to "
+            f"{'round' if rounds == 1 else 'rounds'}{_processors(results)}. "
+            f"The load average was {loads[0]:.0f} to "
             f"{loads[-1]:.0f}, that of the cluster itself included.")
+
+
+def _processors(results):
+    """How many rounds ran on which, where there were several; one that moved counts for the last."""
+    cpu_of = {run["round"]: run.get("cpu", results["machine"].get("cpu")) for run in results["runs"]}
+    found = collections.Counter(cpu_of[number] for number in sorted(cpu_of))
+    if len(found) == 1:
+        return ""
+    return ": " + ", ".join(f"{count} on {cpu}" for cpu, count in found.items())
 
 
 def _skew(results):
