@@ -240,11 +240,10 @@ enum class Mutant : int {
   kRunEndNotLinked,        ///< the last copies of a run keep the links they were written with
   kRunBottomOnly,          ///< upper layers go on leading to originals that gave way as a run
 
-  // A power loss after a crash of the process.
-
   // Page-cache media after a power loss.
-  ///< synced
   kSyncErrorForgotten,  ///< a sync that failed: those after it are asked for, and succeed
+  kMarkBorderMissed,    ///< a flush over a border marks the first side of it only
+  kMarksFalseAtFirst,   ///< what the process before has stored is not synced
   kRebuildSkipped,      ///< recovery: links are believed after the page cache was lost
   kRebuildBelievesObsoleteDeletes,  ///< rebuild: a delete marked obsolete does not count
   kRebuildLeavesTornEntries,        ///< rebuild: entries of torn batches stay live

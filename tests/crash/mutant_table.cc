@@ -237,6 +237,8 @@ constexpr Row<Mutant> kTable[] = {
     {Mutant::kRunBottomOnly, "collection: merge", "both or neither", "Collection_reclustered"},
     {Mutant::kSyncErrorForgotten, "page sync", "early read", nullptr,
      "braid_faults_tests *SyncErrorTest*"},
+    {Mutant::kMarkBorderMissed, "page sync", "flush", nullptr, "braid_unit_tests SyncMarksTest.*"},
+    {Mutant::kMarksFalseAtFirst, "page sync", "flush", nullptr, "braid_unit_tests SyncMarksTest.*"},
     {Mutant::kRebuildSkipped, "rebuild", "flush", "PutPage"},
     {Mutant::kRebuildBelievesObsoleteDeletes, "rebuild", "revenant", "BatchPage"},
     {Mutant::kRebuildLeavesTornEntries, "rebuild", "tail", "PutPage"},
