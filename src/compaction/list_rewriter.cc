@@ -80,6 +80,7 @@ merge::RewriteOptions ListRewriter::OptionsFor(uint32_t to, Room room, Heads* he
   return options;
 }
 
+/// Of one key, the tier is asked as well.
 bool ListRewriter::MayBeBelow(const level::Version& version, uint32_t level, std::string_view first,
                               std::string_view last) const {
   for (size_t below = level + 1; below < version.levels.size(); ++below) {
@@ -95,7 +96,7 @@ bool ListRewriter::MayBeBelow(const level::Version& version, uint32_t level, std
       if (!range.is_known || (range.first <= last && first <= range.last)) return true;
     }
   }
-  return false;
+  return first == last && store_.tier != nullptr && store_.tier->store().MayHold(first);
 }
 
 Result<bool> ListRewriter::GiveUp(const Status& status, merge::ListRewrite* rewrite, Heads* heads) {

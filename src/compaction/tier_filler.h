@@ -1,6 +1,7 @@
 // Purpose: moves entries of the last level to the tier when tables take more than the pool is to
 // hold: a range of keys at a time, in turn, deletes included; and, for those who wait for all work
-// to be done, the deletes that have only something in the tier left to hide.
+// to be done, the deletes that have only something in the tier left to hide. Where levels are of
+// several lists, a range is one of these, of the lowest level that has any.
 // Thread safety: the compaction thread.
 // Invariants:
 //   1. A key goes with all its versions, and only if no view is older than the newest of them: so
@@ -11,13 +12,17 @@
 //      what deletes of earlier runs have hidden is marked obsolete on the medium. These may go
 //      then.
 // Persistence: tier/store.h; entries are taken out by a merge of a table of copies that is empty
-// (MergeInput::takes_out), and so survive a crash as those of any other merge do.
+// (MergeInput::takes_out), and so survive a crash as those of any other merge do; or by the commit
+// that puts what stays of a list in its place.
+// Source: the tiering of TLSM IV-D.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "compaction/list_rewriter.h"
 #include "compaction/merger.h"
 #include "compaction/pass_over_l1.h"
 #include "tier/tier.h"
@@ -35,7 +40,8 @@ class TierFiller {
     const pool::ChunkUsage* usage;
     TableIndexes* indexes;
     Merger* merger;
-    tier::Tier* tier;  // may be null
+    ListRewriter* rewriter;  // null: each level is one list
+    tier::Tier* tier;        // may be null
   };
 
   explicit TierFiller(const Store& store) noexcept;
@@ -65,12 +71,21 @@ class TierFiller {
     std::string next_key;
   };
   class Keys;
+  using List = std::shared_ptr<level::PmemTable>;
 
   bool IsOver(uint64_t most_bytes) const;
   Result<bool> MoveRange();
   Result<bool> MoveDeletes(const Occasion& occasion);
   Status Survey(const std::string& from, bool deletes_only, Part* part) const;
   Result<bool> Move(const Part& part);
+  Result<bool> TakeIn(const Part& part);
+  void CountMove(const Part& part);
+  // Where levels are of several lists:
+  std::vector<List> LowestLists() const;
+  Result<bool> MoveList();
+  Result<bool> MoveDeletesOfLists(const Occasion& occasion);
+  Status SurveyList(const List& list, bool deletes_only, Part* part) const;
+  Result<bool> MoveOut(const List& list, const Part& part, bool must_gain, bool* refused);
 
   const Store store_;
   uint64_t most_bytes_ = 0;

@@ -208,7 +208,9 @@ Result<bool> Scheduler::Rewrite(const compaction::Plan& plan) {
 void Scheduler::BlockIfStopped(uint64_t free_before) {
   if (store_.stop_merges.load() || store_.errors.ended()) return;
   const size_t tables = store_.versions.Lock().Keep()->version->l0().size();
-  if (tables >= store_.options.compaction.l0_stop) Block(store_.pool->FullError(), free_before);
+  if (tables < store_.options.compaction.l0_stop) return;
+  // The tier may take more.
+  if (!store_.tier_filler.GiveMore()) Block(store_.pool->FullError(), free_before);
 }
 
 /// Whether writes have ended for now, or somebody waits for all work to be done.
@@ -355,7 +357,8 @@ bool Scheduler::CarryOut(const compaction::Plan& plan) {
       if (plan.is_awaited) round_->down_from = plan.from + 1;
       return Worked(base::CatchToStatus([&] { return Rewrite(plan); }));
     case Action::kMarkOriginals:
-      return Worked(Rewrites() ? store_.rewriter.DropOriginals() : store_.merger.DropOriginals());
+      return Worked(store_.Rewrites() ? store_.rewriter.DropOriginals()
+                                      : store_.merger.DropOriginals());
     case Action::kIndex:
       return Worked(store_.indexes.BuildStep());
     case Action::kRemakeIndex:
@@ -365,13 +368,13 @@ bool Scheduler::CarryOut(const compaction::Plan& plan) {
     case Action::kCount:
       return store_.accounts.CountStep();
     case Action::kDrop:
-      if (Rewrites()) return Worked(store_.rewriter.DropKept(OccasionOfNow()));
+      if (store_.Rewrites()) return Worked(store_.rewriter.DropKept(OccasionOfNow()));
       return PassStep(&store_.dropper);
     case Action::kRecluster:
       return PassStep(&store_.reclusterer);
     case Action::kCollect:
-      return Worked(Rewrites() ? store_.rewriter.Collect(OccasionOfNow())
-                               : store_.collector.Step(OccasionOfNow()));
+      return Worked(store_.Rewrites() ? store_.rewriter.Collect(OccasionOfNow())
+                                      : store_.collector.Step(OccasionOfNow()));
     case Action::kFillTier:
       return PassStep(&store_.tier_filler);
     case Action::kMakeRoom:

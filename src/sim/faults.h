@@ -186,6 +186,8 @@ enum class Mutant : int {
   // The tier below the pool.
   kTierNotSynced,     ///< entries leave the pool before the tier's run is durable
   kTierDeletesGo,     ///< a delete goes although the tier may have an older version
+  kRunTierDeletesGo,  ///< the same where levels are of several lists
+  kListLeftFirst,     ///< the commit without a list comes before the tier has its entries
   kTierIgnoresViews,  ///< what a view sees is replaced in the tier by what is newer
   kTierNotRenewed,    ///< iterators go on with what the tier held when they began
   kTierNotAnnounced,  ///< the header names it without a record in its other copy

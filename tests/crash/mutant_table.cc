@@ -179,6 +179,8 @@ constexpr Row<Mutant> kTable[] = {
     {Mutant::kRevisitByPointers, "drop of kept versions", "both or neither", "Kept_pointer"},
     {Mutant::kTierNotSynced, "tier", "order", "Tier"},
     {Mutant::kTierDeletesGo, "tier", "revenant", "Tier"},
+    {Mutant::kRunTierDeletesGo, "tier", "revenant", "Tier_ListsBounded"},
+    {Mutant::kListLeftFirst, "tier", "order", "Tier_ListsBounded"},
     {Mutant::kTierIgnoresViews, "tier", "views", "TierViews"},
     {Mutant::kTierNotRenewed, "tier", "views", nullptr,
      "braid_model_tests *AnIteratorAndASnapshot*"},
