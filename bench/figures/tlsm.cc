@@ -1,5 +1,7 @@
 #include "bench/figures/tlsm.h"
 
+#include "bench/figures/latencies.h"
+
 namespace braid::figures {
 namespace {
 
@@ -23,19 +25,7 @@ std::vector<StoreRun> TlsmVariants(const bench::WorkloadOptions& workload) {
 }
 
 StoreRun LevelDbBesideTlsm(const bench::WorkloadOptions& workload) {
-  StoreRun store{"LevelDB", "leveldb", workload};
-  store.workload.write_buffer_bytes = kMemtableBytes;
-  return store;
-}
-
-bool HasLevelDb(FigureRun& run) {
-  if (FigureRun::HasEngine("leveldb")) return true;
-  run.AddNote("LevelDB is not in this build: nothing is judged against it.");
-  return false;
-}
-
-double MicrosAnOperation(const Json& result, const std::string& benchmark) {
-  return 1e6 / OpsPerSecond(result, benchmark);
+  return LevelDb(workload, kMemtableBytes);
 }
 
 }  // namespace braid::figures

@@ -23,10 +23,5 @@ StoreRun Tlsm(const std::string& label, const bench::WorkloadOptions& workload,
 std::vector<StoreRun> TlsmVariants(const bench::WorkloadOptions& workload);
 /// LevelDB with a write buffer as large as the design's memtables.
 StoreRun LevelDbBesideTlsm(const bench::WorkloadOptions& workload);
-/// Whether LevelDB is in this build; else a note says that nothing is judged against it.
-bool HasLevelDb(FigureRun& run);
-
-/// Microseconds an operation, by all the time that a benchmark took.
-double MicrosAnOperation(const Json& result, const std::string& benchmark);
 
 }  // namespace braid::figures

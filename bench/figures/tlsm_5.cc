@@ -2,40 +2,13 @@
 #include <fmt/format.h>
 
 #include "bench/figures/all_figures.h"
+#include "bench/figures/latencies.h"
 #include "bench/figures/tlsm.h"
 
 namespace braid::figures {
 namespace {
 
 constexpr uint64_t kRecords = 2'000'000;  // of 100 bytes
-
-/// Latencies of writes and of reads behind them: a series a store, a value a point.
-struct Latencies {
-  std::vector<Series> write;
-  std::vector<Series> read;
-
-  /// Measures the store at the next point `x`.
-  Status Add(FigureRun& run, StoreRun store, size_t number, double x, const std::string& point) {
-    if (write.size() <= number) {
-      write.push_back({store.label, {}, {}});
-      read.push_back({store.label, {}, {}});
-    }
-    store.label += ", " + point;
-    store.workload.benchmarks = {"fillrandom", "readrandom"};
-    Json result;
-    if (Status s = run.Measure(store, &result); !s.ok()) return s;
-    write[number].x.push_back(x);
-    read[number].x.push_back(x);
-    write[number].y.push_back(MicrosAnOperation(result, "fillrandom"));
-    read[number].y.push_back(MicrosAnOperation(result, "readrandom"));
-    return Status::OK();
-  }
-  void AddPanels(FigureRun& run, const std::string& x_label, const std::string& title = "") const {
-    const std::string of = title.empty() ? "" : ", " + title;
-    run.AddPanel({"writes" + of, PanelKind::kLines, x_label, "latency (µs)", {}, write, false});
-    run.AddPanel({"reads" + of, PanelKind::kLines, x_label, "latency (µs)", {}, read, false});
-  }
-};
 
 double Last(const Series& series) { return series.y.back(); }
 

@@ -4,6 +4,7 @@
 
 #include "bench/figures/all_figures.h"
 #include "bench/figures/frame/timeline.h"
+#include "bench/figures/latencies.h"
 #include "bench/figures/tlsm.h"
 
 namespace braid::figures {
