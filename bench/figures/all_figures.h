@@ -31,6 +31,7 @@ FigureSpec NoveLsmFigure8();
 FigureSpec NoveLsmSplit();
 FigureSpec NoveLsmFigure9();
 FigureSpec NoveLsmFigure10();
+FigureSpec TlsmTable2();
 FigureSpec TlsmFigure5a();
 FigureSpec TlsmFigure5c();
 FigureSpec TlsmFigure5e();
