@@ -75,7 +75,10 @@ Result<bool> ListRewriter::RewriteInPlace(const Lists& lists, const InPlace& wha
 
 Result<bool> ListRewriter::LetGo(const List& list, const Leaving& leaving) {
   BRAID_DCHECK(list->level() > 0 && leaving.has && leaving.before_commit);
-  if (store_.versions->Lock().record().Originals() != nullptr) return false;  // invariant 2
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    if (versions.record().Originals() != nullptr) return false;  // invariant 2
+  }
   return RewriteInPlace({list}, {.leaving = &leaving});
 }
 
