@@ -34,19 +34,19 @@ TierFiller::TierFiller(const Store& store) noexcept : store_(store) {
   run_bytes_ = std::clamp(most_bytes_ / kRunsAPool, kLeastRunBytes, kMostRunBytes);
 }
 
-/// Whether more lives in tables and large values than is to. Asked before each step: sums that are
+/// What lives in tables and large values beyond what is to. Asked before each step: sums that are
 /// kept where chunks change, and no walk over them.
-bool TierFiller::IsOver(uint64_t most_bytes) const {
+uint64_t TierFiller::Excess(uint64_t most_bytes) const {
   const pool::PmemPool& pool = *store_.pool;
-  return store_.usage->KnownLive() + pool.extent_chunks() * pool.chunk_bytes() > most_bytes;
+  const uint64_t bytes = store_.usage->KnownLive() + pool.extent_chunks() * pool.chunk_bytes();
+  return bytes > most_bytes ? bytes - most_bytes : 0;
 }
 
 Result<bool> TierFiller::Step(const Occasion& occasion) {
   if (!is_wanted()) return false;
   const bool of_lists = store_.rewriter != nullptr;
-  if (IsOver(gives_more_ ? most_bytes_ / 2 : most_bytes_)) {
-    return of_lists ? MoveList() : MoveRange();
-  }
+  const uint64_t excess = Excess(gives_more_ ? most_bytes_ / 2 : most_bytes_);
+  if (excess != 0) return of_lists ? MoveList(excess) : MoveRange();
   gives_more_ = false;
   return of_lists ? MoveDeletesOfLists(occasion) : MoveDeletes(occasion);
 }

@@ -73,7 +73,8 @@ class TierFiller {
   class Keys;
   using List = std::shared_ptr<level::PmemTable>;
 
-  bool IsOver(uint64_t most_bytes) const;
+  uint64_t Excess(uint64_t most_bytes) const;
+  bool IsOver(uint64_t most_bytes) const { return Excess(most_bytes) != 0; }
   Result<bool> MoveRange();
   Result<bool> MoveDeletes(const Occasion& occasion);
   Status Survey(const std::string& from, bool deletes_only, Part* part) const;
@@ -82,9 +83,9 @@ class TierFiller {
   void CountMove(const Part& part);
   // Where levels are of several lists:
   std::vector<List> LowestLists() const;
-  Result<bool> MoveList();
+  Result<bool> MoveList(uint64_t excess);
   Result<bool> MoveDeletesOfLists(const Occasion& occasion);
-  Status SurveyList(const List& list, bool deletes_only, Part* part) const;
+  Status SurveyList(const List& list, bool deletes_only, uint64_t bytes, Part* part) const;
   Result<bool> MoveOut(const List& list, const Part& part, bool must_gain, bool* refused);
 
   const Store store_;

@@ -1,5 +1,7 @@
 // Purpose: the tier where levels are of several lists: one of the lowest level goes at a time.
 // Thread safety, invariants, persistence: see tier_filler.h.
+#include <algorithm>
+
 #include "base/activity.h"
 #include "base/check.h"
 #include "base/memory_users.h"
@@ -25,14 +27,16 @@ std::vector<TierFiller::List> TierFiller::LowestLists() const {
   return lists;
 }
 
-/// All keys of a list that may go; none where it has damage, which a rewrite does not carry over.
-Status TierFiller::SurveyList(const List& list, bool deletes_only, Part* part) const {
+/// The keys of a list that may go, all or the first that come to `bytes`; none where it has damage,
+/// which a rewrite does not carry over.
+Status TierFiller::SurveyList(const List& list, bool deletes_only, uint64_t bytes,
+                              Part* part) const {
   // Before the walk: what the list has is older than views that come later.
   Keys keys(store_, store_.views->Collect(), deletes_only, part);
   merge::ListSource source(store_.pool, {list});
   Status s = source.Seek({});
   const EntryHeader* previous = nullptr;
-  while (s.ok() && source.entry() != nullptr) {
+  while (s.ok() && source.entry() != nullptr && part->bytes < bytes) {
     const EntryHeader* const entry = source.entry();
     if (previous == nullptr || previous->key() != entry->key()) s = keys.Take(*entry);
     previous = entry;
@@ -42,25 +46,29 @@ Status TierFiller::SurveyList(const List& list, bool deletes_only, Part* part) c
   return s;
 }
 
-/// Lists have their turn in the order of keys.
-Result<bool> TierFiller::MoveList() {
+/// Lists have their turn in the order of keys. Of one that is large beside what is to go, that goes
+/// alone; where there is no room for the rest, all of it.
+Result<bool> TierFiller::MoveList(uint64_t excess) {
   const std::vector<List> lists = LowestLists();
   size_t first = 0;
   while (first < lists.size() && lists[first]->range().first < from_) ++first;
   for (size_t i = 0; i < lists.size(); ++i) {
     const List& list = lists[(first + i) % lists.size()];
-    Part part;
-    const Status s = base::CatchToStatus([&] { return SurveyList(list, false, &part); });
-    if (s.IsOutOfMemory()) return false;  // nothing is begun
-    if (!s.ok()) return s;
-    if (part.keys.empty()) continue;
     std::string next(list->range().last);
-    bool refused = false;
-    const Result<bool> moved = MoveOut(list, part, true, &refused);
-    if (!moved.ok() || refused) return moved;
-    if (!*moved) continue;  // there is no room for what would stay of it
-    from_ = std::move(next);
-    return true;
+    for (const uint64_t bytes : {std::max(excess, run_bytes_), ~uint64_t{0}}) {
+      Part part;
+      const Status s = base::CatchToStatus([&] { return SurveyList(list, false, bytes, &part); });
+      if (s.IsOutOfMemory()) return false;  // nothing is begun
+      if (!s.ok()) return s;
+      if (part.keys.empty()) break;
+      bool refused = false;
+      const bool is_tight = store_.pool->spare_chunks() <= 0;
+      const Result<bool> moved = MoveOut(list, part, is_tight, &refused);
+      if (!moved.ok() || refused) return moved;
+      if (!*moved) continue;  // there is no room for what would stay of it
+      from_ = std::move(next);
+      return true;
+    }
   }
   return false;
 }
@@ -75,7 +83,8 @@ Result<bool> TierFiller::MoveDeletesOfLists(const Occasion& occasion) {
     const bool may_have_deletes = (list->record().flags & format::kTableKeepsVersions) != 0;
     if (!may_have_deletes || list->range().first < deletes_.from()) continue;
     Part part;
-    const Status s = base::CatchToStatus([&] { return SurveyList(list, true, &part); });
+    const Status s =
+        base::CatchToStatus([&] { return SurveyList(list, true, ~uint64_t{0}, &part); });
     if (s.IsOutOfMemory()) return false;
     if (!s.ok()) return s;
     if (part.keys.empty()) continue;
