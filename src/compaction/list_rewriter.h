@@ -48,6 +48,9 @@ class ListRewriter {
     const engine::WriteErrors* errors;
     engine::BackgroundLimit* limit;
     const tier::Tier* tier;  // may be null
+    /// Asks the tier to take more, which makes room sooner than looking for what is hidden. False:
+    /// it will not.
+    std::function<bool()> let_tier_take;
     const std::atomic<bool>* stop;
   };
   /// Keys that leave a list, for the tier.
@@ -142,7 +145,7 @@ class ListRewriter {
                            Merger::Merged* merged);
   bool MovesDown(const List& list, const Lists& below, const level::Version& version) const;
   Result<bool> MoveDown(const Lists& lists, uint32_t from);
-  Result<bool> MakeRoom();
+  Result<bool> MakeRoom(bool* waits_for_tier);
   Status CheckRanges() const;
   Lists ListsOfL0(const level::VersionSet::Locked& versions) const;
   Lists InputsOfL0();
@@ -163,8 +166,6 @@ class ListRewriter {
   static void PutIn(List list, Edit* edit);
   bool CloseGaps(const level::VersionSet::Locked& versions, Edit* edit);
   Status CommitEdit(const level::VersionSet::Locked& versions, Edit edit);
-  bool MayBeBelow(const level::Version& version, uint32_t level, std::string_view first,
-                  std::string_view last) const;
 
   const Store store_;
   pool::PmemPool& pool_;

@@ -32,7 +32,7 @@ Result<bool> ListRewriter::RewriteInPlace(const Lists& lists, const InPlace& wha
   if (what.leaving != nullptr) options.leaves = what.leaving->has;
   uint32_t level = 0;
   options.is_below = [&, version = store_.versions->Lock().Keep()->version](std::string_view key) {
-    return MayBeBelow(*version, level, key, key);
+    return MayBeBelow(*version, store_.tier, level, key, key);
   };
   if (what.hidden != nullptr) {
     options.newest_above = [&](std::string_view key) {

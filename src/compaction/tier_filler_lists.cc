@@ -49,6 +49,7 @@ Status TierFiller::SurveyList(const List& list, bool deletes_only, uint64_t byte
 /// Lists have their turn in the order of keys. Of one that is large beside what is to go, that goes
 /// alone; where there is no room for the rest, all of it.
 Result<bool> TierFiller::MoveList(uint64_t excess) {
+  BRAID_DCHECK(excess != 0 && run_bytes_ != 0);
   const std::vector<List> lists = LowestLists();
   size_t first = 0;
   while (first < lists.size() && lists[first]->range().first < from_) ++first;
