@@ -108,6 +108,7 @@ if(BRAID_COMPARE_SOURCES AND TARGET braid_bench)
   endif()
   set_target_properties(braid_figures PROPERTIES OUTPUT_NAME braid-figures)
   target_link_libraries(braid_figures PRIVATE braid_figure_frame CLI11::CLI11)
+  braid_use_rocksdb_tier(braid_figures)
 
   # What figures count under valgrind: a store's puts and gets, alone in their process.
   add_executable(braid_engine_probe "${PROJECT_SOURCE_DIR}/bench/figures/probe/engine_probe.cc")

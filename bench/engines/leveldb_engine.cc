@@ -35,8 +35,8 @@ class LevelDbEngine : public KvEngine {
     return std::to_string(leveldb::kMajorVersion) + "." + std::to_string(leveldb::kMinorVersion);
   }
   std::string parameters() const override {
-    return std::string("write buffer 64 MiB, 10 bloom bits, 1 GiB block cache, no compression") +
-           (sync_ ? ", sync" : "");
+    return "write buffer " + std::to_string(write_buffer_bytes_ >> 20) +
+           " MiB, 10 bloom bits, 1 GiB block cache, no compression" + (sync_ ? ", sync" : "");
   }
 
   Status Open(const EngineConfig& config) override {
@@ -45,7 +45,8 @@ class LevelDbEngine : public KvEngine {
     cache_.reset(leveldb::NewLRUCache(size_t{1} << 30));
     leveldb::Options options;
     options.create_if_missing = true;
-    options.write_buffer_size = size_t{64} << 20;
+    if (config.write_buffer_bytes != 0) write_buffer_bytes_ = config.write_buffer_bytes;
+    options.write_buffer_size = write_buffer_bytes_;
     options.filter_policy = filter_.get();
     options.block_cache = cache_.get();
     options.compression = leveldb::kNoCompression;
@@ -92,6 +93,7 @@ class LevelDbEngine : public KvEngine {
   }
 
   bool sync_ = false;
+  size_t write_buffer_bytes_ = size_t{64} << 20;
   std::unique_ptr<const leveldb::FilterPolicy> filter_;
   std::unique_ptr<leveldb::Cache> cache_;
   std::unique_ptr<leveldb::DB> db_;

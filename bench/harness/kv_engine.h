@@ -29,6 +29,7 @@ struct EngineConfig {
   bool sync = false;
   std::string design = "braid";
   uint64_t memory_budget_bytes = uint64_t{1} << 30;
+  uint64_t write_buffer_bytes = 0;  ///< LevelDB's; 0: 64 MiB
   /// A folder on a block device: braid's tier, or where another store has its files. Empty: braid
   /// has no tier.
   std::string tier_directory;

@@ -158,6 +158,7 @@ EngineConfig WorkloadOptions::MakeEngineConfig(const std::string& directory) con
     config.settings.insert(config.settings.end(), emulation->begin(), emulation->end());
   }
   config.memory_budget_bytes = memory_budget_bytes;
+  config.write_buffer_bytes = write_buffer_bytes;
   config.force_media_class = ParseMediaClass(force_media_class);
   if (pool_share != 0) {
     // Smaller ones have no room for the logs, of which there are some at a time.

@@ -39,6 +39,7 @@ struct WorkloadOptions {
   std::string emulate_pmem;    ///< "write_ns=N,bandwidth=MB_A_SECOND", or empty
   std::string design = "braid";
   uint64_t memory_budget_bytes = uint64_t{1} << 30;
+  uint64_t write_buffer_bytes = 0;  ///< LevelDB's, for figures; 0: what the engine chooses
   /// All records are so many times what braid's pool may hold; the rest goes to a tier in
   /// `tier_directory`. 0: the pool holds all.
   uint64_t pool_share = 0;

@@ -90,4 +90,22 @@ Result<HiddenEntries::Counts> HiddenEntries::Count(const List& list,
   return counts;
 }
 
+bool MayBeBelow(const level::Version& version, const tier::Tier* tier, uint32_t level,
+                std::string_view first, std::string_view last) {
+  for (size_t below = level + 1; below < version.levels.size(); ++below) {
+    if (below < version.runs.size() && version.runs[below] != nullptr) {
+      if (version.runs[below]->Meets(first, last)) return true;
+      continue;
+    }
+    for (const auto& table : version.levels[below]) {
+      if (table->entries() == 0) continue;
+      level::PmemTable& list = *table->AsList();
+      const level::KeyRange range = list.range();
+      // One from before there were runs may have been cut off by damage.
+      if (!range.is_known || (range.first <= last && first <= range.last)) return true;
+    }
+  }
+  return first == last && tier != nullptr && tier->store().MayHold(first);
+}
+
 }  // namespace braid::compaction

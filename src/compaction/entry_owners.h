@@ -15,6 +15,7 @@
 
 #include "index/retention.h"
 #include "level/version.h"
+#include "tier/tier.h"
 
 namespace braid::compaction {
 
@@ -69,5 +70,10 @@ class HiddenEntries {
   const std::shared_ptr<const level::Version> version_;
   const std::vector<List> l0_;
 };
+
+/// Whether something below a level may have a key in [first, last]; of a single key the tier, which
+/// may be null, is asked as well.
+bool MayBeBelow(const level::Version& version, const tier::Tier* tier, uint32_t level,
+                std::string_view first, std::string_view last);
 
 }  // namespace braid::compaction

@@ -69,8 +69,10 @@ merge::RewriteOptions ListRewriter::OptionsFor(uint32_t to, Room room, Heads* he
       room == Room::kSpare ? pool::AllocationClass::kWrite : pool::AllocationClass::kBackground;
   options.list_bytes = ListBytes();
   options.reference_bytes = store_.options->levels.reference_bytes;
-  options.is_below = [this, to, version = store_.versions->Lock().Keep()->version](
-                         std::string_view key) { return MayBeBelow(*version, to, key, key); };
+  options.is_below = [this, to,
+                      version = store_.versions->Lock().Keep()->version](std::string_view key) {
+    return MayBeBelow(*version, store_.tier, to, key, key);
+  };
   options.take_head = [heads](bool needed) { return heads->Take(needed); };
   options.pause = [this] {
     store_.limit->Charge(uint64_t{store_.options->compaction.batch_entries} * 64);
@@ -78,24 +80,6 @@ merge::RewriteOptions ListRewriter::OptionsFor(uint32_t to, Room room, Heads* he
     return store_.stop->load();
   };
   return options;
-}
-
-bool ListRewriter::MayBeBelow(const level::Version& version, uint32_t level, std::string_view first,
-                              std::string_view last) const {
-  for (size_t below = level + 1; below < version.levels.size(); ++below) {
-    if (below < version.runs.size() && version.runs[below] != nullptr) {
-      if (version.runs[below]->Meets(first, last)) return true;
-      continue;
-    }
-    for (const auto& table : version.levels[below]) {
-      if (table->entries() == 0) continue;
-      level::PmemTable& list = *table->AsList();
-      const level::KeyRange range = list.range();
-      // One from before there were runs may have been cut off by damage.
-      if (!range.is_known || (range.first <= last && first <= range.last)) return true;
-    }
-  }
-  return false;
 }
 
 Result<bool> ListRewriter::GiveUp(const Status& status, merge::ListRewrite* rewrite, Heads* heads) {
@@ -200,13 +184,15 @@ ListRewriter::Lists ListRewriter::NewerThan(const Lists& inputs) const {
 }
 
 /// Gives back what was retired, else what is hidden. Whether a step that has found no room is worth
-/// another try.
-Result<bool> ListRewriter::MakeRoom() {
+/// another try. `waits_for_tier`: it is when the tier has taken something.
+Result<bool> ListRewriter::MakeRoom(bool* waits_for_tier) {
   if (store_.stop->load()) return false;
   const auto reclaim = [this] { return store_.reclaimer->Reclaim(store_.errors->failed()); };
   const uint64_t before = store_.reclaimer->times();
   if (Result<bool> reclaimed = reclaim(); !reclaimed.ok()) return reclaimed;
   if (store_.reclaimer->times() != before) return true;
+  *waits_for_tier = store_.let_tier_take();
+  if (*waits_for_tier) return false;
   const Result<bool> dropped = DropHidden();
   if (!dropped.ok() || !*dropped) return dropped;
   if (Result<bool> reclaimed = reclaim(); !reclaimed.ok()) return reclaimed;
@@ -237,8 +223,9 @@ Result<bool> ListRewriter::StepOfL0(Merger::Merged* merged) {
     if (!stop) break;
     input.end = std::move(*stop);
   }
-  const Result<bool> made = MakeRoom();
-  if (!made.ok() || *made || store_.stop->load()) return made;
+  bool waits_for_tier = false;
+  const Result<bool> made = MakeRoom(&waits_for_tier);
+  if (!made.ok() || *made || waits_for_tier || store_.stop->load()) return made;
   input.end.clear();
   input.most_lists = ~size_t{0};
   std::optional<std::string> stop;
@@ -358,8 +345,9 @@ Result<bool> ListRewriter::StepOfList(uint32_t from, Merger::Merged* merged) {
     done = RewriteDown(upper, lower, to, Room::kSpare, merged);
   }
   if (!done.ok() || *done) return done;
-  const Result<bool> made = MakeRoom();
-  if (!made.ok() || *made || store_.stop->load()) return made;
+  bool waits_for_tier = false;
+  const Result<bool> made = MakeRoom(&waits_for_tier);
+  if (!made.ok() || *made || waits_for_tier || store_.stop->load()) return made;
   // If nothing comes of it, another one has its turn.
   next_list_[from] = list->range().last;
   return RewriteDown(upper, lower, to, Room::kAll, merged);
@@ -398,7 +386,7 @@ bool ListRewriter::MovesDown(const List& list, const Lists& below,
   const level::KeyRange range = list->range();
   if (!list->is_of_run() || !range.is_known || !MetBy({list}, below).empty()) return false;
   const bool keeps = (list->record().flags & format::kTableKeepsVersions) != 0;
-  return !keeps || MayBeBelow(version, list->level() + 1, range.first, range.last);
+  return !keeps || MayBeBelow(version, store_.tier, list->level() + 1, range.first, range.last);
 }
 
 /// Lists that meet none below: their records say where they are.

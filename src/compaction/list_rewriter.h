@@ -16,6 +16,7 @@
 // Source: TLSM IV; LevelDB's levels. docs/internals/designs/tlsm.md says where it differs.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,7 +47,19 @@ class ListRewriter {
     Collector* collector;
     const engine::WriteErrors* errors;
     engine::BackgroundLimit* limit;
+    const tier::Tier* tier;  // may be null
+    /// Asks the tier to take more, which makes room sooner than looking for what is hidden. False:
+    /// it will not.
+    std::function<bool()> let_tier_take;
     const std::atomic<bool>* stop;
+  };
+  /// Keys that leave a list, for the tier.
+  struct Leaving {
+    /// Asked once for each key, in their order, with its newest version.
+    std::function<bool(const format::EntryHeader& newest)> has;
+    /// When all else is written; false: nothing comes of it. Errors end writes.
+    std::function<Result<bool>()> before_commit;
+    bool must_gain = true;  ///< more chunks, or bytes, than what stays is written to
   };
 
   explicit ListRewriter(const Store& store) noexcept
@@ -73,6 +86,9 @@ class ListRewriter {
   /// False when there is none. Cost: reads levels until some are found, with a lookup in those
   /// above for each entry; not again until something was flushed or committed. Errors end writes.
   Result<bool> DropHidden();
+  /// Writes a list without keys that leave it. It is of the lowest level that has entries. False
+  /// when it comes to nothing. Errors end writes.
+  Result<bool> LetGo(const std::shared_ptr<level::PmemTable>& list, const Leaving& leaving);
   /// Puts copies of `entries`, which verify, and of values whose extents or owners lie in the
   /// chunks `emptied`, in the place of the originals. False when an entry is in no list, or there
   /// is no room. Errors end writes.
@@ -101,6 +117,7 @@ class ListRewriter {
     bool must_gain = false;                                 ///< more chunks than it takes
     const HiddenEntries* hidden = nullptr;  ///< what this says goes; more bytes than it takes
     bool joins = false;  ///< neighbours become fewer lists, where there is room to spare
+    const Leaving* leaving = nullptr;
   };
   /// The levels as they are to be, and what the manifest has to do with that.
   struct Edit {
@@ -128,7 +145,7 @@ class ListRewriter {
                            Merger::Merged* merged);
   bool MovesDown(const List& list, const Lists& below, const level::Version& version) const;
   Result<bool> MoveDown(const Lists& lists, uint32_t from);
-  Result<bool> MakeRoom();
+  Result<bool> MakeRoom(bool* waits_for_tier);
   Status CheckRanges() const;
   Lists ListsOfL0(const level::VersionSet::Locked& versions) const;
   Lists InputsOfL0();
@@ -149,8 +166,6 @@ class ListRewriter {
   static void PutIn(List list, Edit* edit);
   bool CloseGaps(const level::VersionSet::Locked& versions, Edit* edit);
   Status CommitEdit(const level::VersionSet::Locked& versions, Edit edit);
-  bool MayBeBelow(const level::Version& version, uint32_t level, std::string_view first,
-                  std::string_view last) const;
 
   const Store store_;
   pool::PmemPool& pool_;

@@ -29,9 +29,10 @@ Result<bool> ListRewriter::RewriteInPlace(const Lists& lists, const InPlace& wha
   change.slot = store_.versions->Lock().NewTableId();
   merge::RewriteOptions options = OptionsFor(0, what.joins ? Room::kSpare : Room::kAll, &heads);
   options.emptied = what.emptied;
+  if (what.leaving != nullptr) options.leaves = what.leaving->has;
   uint32_t level = 0;
   options.is_below = [&, version = store_.versions->Lock().Keep()->version](std::string_view key) {
-    return MayBeBelow(*version, level, key, key);
+    return MayBeBelow(*version, store_.tier, level, key, key);
   };
   if (what.hidden != nullptr) {
     options.newest_above = [&](std::string_view key) {
@@ -58,13 +59,27 @@ Result<bool> ListRewriter::RewriteInPlace(const Lists& lists, const InPlace& wha
   bool gains = !what.must_gain || rewrite.chunks() < rewrite.EmptiedChunks();
   if (what.joins) gains = made < lists.size();
   // Where only bytes go, chunks become sparse: there must be room to collect them.
-  if (what.hidden != nullptr && rewrite.chunks() >= rewrite.EmptiedChunks() &&
-      rewrite.chunks() != 0) {
+  const bool bytes_go =
+      what.hidden != nullptr || (what.leaving != nullptr && what.leaving->must_gain);
+  if (bytes_go && rewrite.chunks() >= rewrite.EmptiedChunks() && rewrite.chunks() != 0) {
     gains = pool_.free_chunks() >= kLeastToCollect &&
             rewrite.GoneBytes() >= rewrite.chunks() * pool_.chunk_bytes();
   }
   if (!gains) return GiveUp(Status::OK(), &rewrite, &heads);
+  if (what.leaving != nullptr) {
+    const Result<bool> may = what.leaving->before_commit();
+    if (!may.ok() || !*may) return GiveUp(may.status(), &rewrite, &heads);
+  }
   return Commit(std::move(change), &rewrite, &heads);
+}
+
+Result<bool> ListRewriter::LetGo(const List& list, const Leaving& leaving) {
+  BRAID_DCHECK(list->level() > 0 && leaving.has && leaving.before_commit);
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    if (versions.record().Originals() != nullptr) return false;  // invariant 2
+  }
+  return RewriteInPlace({list}, {.leaving = &leaving});
 }
 
 /// Where heads are short, the longest row of neighbours of a level that come to one list becomes

@@ -455,6 +455,81 @@ TEST_F(FullPoolRewriterTest, ALargeValueThatFindsNoRoomLeavesNothing) {
   ExpectSound();
 }
 
+/// Keys of an even number leave the first list of L1.
+class LeavingTest : public ListRewriterTest {
+ protected:
+  void SetUp() override {
+    Fill(0, 60);
+    ASSERT_TRUE(Step());
+    list_ = level::ListOf(LevelOf(1).front());
+    ASSERT_GT(list_->entries(), 3u);
+  }
+  ListRewriter::Leaving Evens(std::function<Result<bool>()> before_commit) {
+    const auto is_even = [this](const EntryHeader& newest) {
+      leaves_.emplace_back(newest.key());
+      return (newest.key().back() - '0') % 2 == 0;
+    };
+    return {.has = is_even, .before_commit = std::move(before_commit), .must_gain = false};
+  }
+  std::shared_ptr<level::PmemTable> list_;
+  std::vector<std::string> leaves_;  // that were asked for
+};
+
+TEST_F(LeavingTest, WhatStaysIsWrittenAnewBeforeTheRestGoes) {
+  const uint64_t entries = list_->entries();
+  bool asked = false;
+  const Result<bool> gone = parts_.rewriter.LetGo(list_, Evens([&]() -> Result<bool> {
+                                                    asked = true;
+                                                    EXPECT_EQ(leaves_.size(), entries);
+                                                    EXPECT_EQ(parts_.Get(Key(0)), Value(0, 'a'));
+                                                    return true;
+                                                  }));
+  ASSERT_TRUE(gone.ok()) << gone.status().ToString();
+  EXPECT_TRUE(*gone && asked);
+  EXPECT_EQ(EntriesOf(1), 60 - (entries + 1) / 2);
+  for (int i = 0; i < 60; ++i) {
+    const bool left = i < static_cast<int>(entries) && i % 2 == 0;
+    EXPECT_EQ(parts_.Get(Key(i)), left ? "-" : Value(i, 'a')) << i;
+  }
+  EXPECT_EQ(Originals(), 0u);
+  ExpectSound();
+}
+
+TEST_F(LeavingTest, WhereTheyAreNotTakenNothingHasChanged) {
+  const std::vector<uint64_t> ids = IdsOf(1);
+  parts_.Reclaim();
+  const uint64_t used = parts_.pool->used_chunks();
+  const Result<bool> refused =
+      parts_.rewriter.LetGo(list_, Evens([]() -> Result<bool> { return false; }));
+  ASSERT_TRUE(refused.ok());
+  EXPECT_FALSE(*refused);
+  const Result<bool> failed = parts_.rewriter.LetGo(
+      list_, Evens([]() -> Result<bool> { return Status::IOError("it is broken"); }));
+  EXPECT_TRUE(failed.status().IsIOError());
+  EXPECT_EQ(IdsOf(1), ids);
+  EXPECT_EQ(parts_.pool->used_chunks(), used);
+  for (int i = 0; i < 60; ++i) EXPECT_EQ(parts_.Get(Key(i)), Value(i, 'a'));
+  ExpectSound();
+}
+
+TEST_F(LeavingTest, AListOfWhichAllLeaveTakesNoChunk) {
+  parts_.Reclaim();
+  const uint64_t used = parts_.pool->used_chunks();
+  std::string last(list_->range().last);
+  const ListRewriter::Leaving all{.has = [](const EntryHeader&) { return true; },
+                                  .before_commit = [&]() -> Result<bool> {
+                                    EXPECT_EQ(parts_.pool->used_chunks(), used);
+                                    return true;
+                                  }};
+  EXPECT_TRUE(StoreParts::Worked(parts_.rewriter.LetGo(list_, all)));
+  for (int i = 0; i < 60; ++i) {
+    EXPECT_EQ(parts_.Get(Key(i)), Key(i) <= last ? "-" : Value(i, 'a')) << i;
+  }
+  parts_.Reclaim();
+  EXPECT_LE(parts_.pool->used_chunks(), used);
+  ExpectSound();
+}
+
 TEST_F(ListRewriterTest, AStepThatIsStoppedChangesNothing) {
   // As many entries as there are between two looks, and not as many keys as a step takes.
   for (int i = 0; i < 20; ++i) Fill(0, 40);

@@ -31,11 +31,15 @@ class PassOverL1 {
   const std::string& from() const noexcept { return from_; }
 
   void Begin(const index::SkipList& l1) {
-    BRAID_DCHECK(!under_way_);
     index::Damage damage;
     const format::EntryHeader* last = l1.FindLast(&damage);
     // Where there is none, or it can't be read, the first part of the pass is the last.
-    to_ = last == nullptr ? std::string() : std::string(last->key());
+    Begin(last == nullptr ? std::string() : std::string(last->key()));
+  }
+  /// Up to this key.
+  void Begin(std::string to) {
+    BRAID_DCHECK(!under_way_);
+    to_ = std::move(to);
     from_.clear();
     under_way_ = true;
     ++begun_;

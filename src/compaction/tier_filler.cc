@@ -9,14 +9,12 @@
 #include "base/check.h"
 #include "base/memory_users.h"
 #include "base/no_throw.h"
-#include "engine/stored_value.h"
-#include "merge/borders.h"
+#include "compaction/tier_keys.h"
 #include "tier/open_store.h"
 
 namespace braid::compaction {
 
 using format::EntryHeader;
-using format::EntryOp;
 
 namespace {
 constexpr uint64_t kMostRunBytes = 16 << 20;
@@ -25,8 +23,6 @@ constexpr uint64_t kLeastRunBytes = 1024;
 constexpr uint64_t kRunsAPool = 16;
 /// Entries that a part walks over.
 constexpr uint64_t kPartEntries = 64 * 1024;
-/// A larger value stays: a run takes as much memory again, and RocksDB's sizes end at 4 GiB.
-constexpr uint64_t kMostValueBytes = 1ull << 30;
 }  // namespace
 
 TierFiller::TierFiller(const Store& store) noexcept : store_(store) {
@@ -38,62 +34,33 @@ TierFiller::TierFiller(const Store& store) noexcept : store_(store) {
   run_bytes_ = std::clamp(most_bytes_ / kRunsAPool, kLeastRunBytes, kMostRunBytes);
 }
 
-/// Whether more lives in tables and large values than is to. Asked before each step: sums that are
+/// What lives in tables and large values beyond what is to. Asked before each step: sums that are
 /// kept where chunks change, and no walk over them.
-bool TierFiller::IsOver(uint64_t most_bytes) const {
+uint64_t TierFiller::Excess(uint64_t most_bytes) const {
   const pool::PmemPool& pool = *store_.pool;
-  return store_.usage->KnownLive() + pool.extent_chunks() * pool.chunk_bytes() > most_bytes;
+  const uint64_t bytes = store_.usage->KnownLive() + pool.extent_chunks() * pool.chunk_bytes();
+  return bytes > most_bytes ? bytes - most_bytes : 0;
 }
 
 Result<bool> TierFiller::Step(const Occasion& occasion) {
   if (!is_wanted()) return false;
-  if (IsOver(gives_more_ ? most_bytes_ / 2 : most_bytes_)) return MoveRange();
-  gives_more_ = false;
-  return MoveDeletes(occasion);
+  const bool of_lists = store_.rewriter != nullptr;
+  const uint64_t excess = Excess(gives_more() ? most_bytes_ / 2 : most_bytes_);
+  if (excess != 0) {
+    const Result<bool> moved = of_lists ? MoveList(excess) : MoveRange();
+    if (moved.ok() && !*moved) gives_more_.store(false);  // nothing may go
+    return moved;
+  }
+  gives_more_.store(false);
+  return of_lists ? MoveDeletesOfLists(occasion) : MoveDeletes(occasion);
 }
 
 bool TierFiller::GiveMore() noexcept {
   if (!is_wanted() || moves_ == moves_when_asked_ || !IsOver(most_bytes_ / 2)) return false;
   moves_when_asked_ = moves_;
-  gives_more_ = true;
+  gives_more_.store(true);
   return true;
 }
-
-/// The versions of keys, as a walk over L1 comes to them.
-class TierFiller::Keys {
- public:
-  Keys(const Store& store, index::LiveViews views, bool deletes_only, Part* part)
-      : store_(store), views_(std::move(views)), deletes_only_(deletes_only), part_(part) {}
-
-  /// The newest version of a key.
-  Status Take(const EntryHeader& entry) {
-    if (merge::IsBorder(entry)) return Status::OK();
-    const bool is_delete = entry.op() == EntryOp::kDelete;
-    if (deletes_only_ && !is_delete) return Status::OK();
-    // Invariant 1.
-    if (!views_.empty() && entry.sequence() > views_.front()) return Status::OK();
-    const uint64_t offset = store_.pool->OffsetOf(&entry);
-    std::string_view value;
-    if (!is_delete) {
-      // Damage stays where it is, for the reads and checks that report it.
-      const Status read = engine::ReadStoredValue(*store_.pool, offset, true, &value);
-      if (read.IsCorruption()) return Status::OK();
-      if (!read.ok()) return read;
-      if (value.size() > kMostValueBytes) return Status::OK();
-    }
-    part_->keys.push_back(offset);
-    if (is_delete && !store_.tier->store().MayHold(entry.key())) return Status::OK();
-    part_->run.push_back({entry.key(), value, entry.sequence(), is_delete});
-    part_->bytes += entry.key().size() + value.size();
-    return Status::OK();
-  }
-
- private:
-  const Store& store_;
-  const index::LiveViews views_;
-  const bool deletes_only_;
-  Part* part_;
-};
 
 /// Whole keys from `from` on, until they are worth a run.
 Status TierFiller::Survey(const std::string& from, bool deletes_only, Part* part) const {
@@ -166,9 +133,25 @@ Result<bool> TierFiller::Move(const Part& part) {
   base::MemoryCharge charge(&store_.pool->memory_users());
   charge.Set(part.run.capacity() * sizeof part.run[0] + part.keys.capacity() * sizeof part.keys[0]);
   Merger& merger = *store_.merger;
-  tier::Store& store = store_.tier->store();
   Merger::CopySlot slot;
   if (!merger.TakeSlot(&slot)) return false;
+  const Result<bool> taken = TakeIn(part);
+  if (!taken.ok() || !*taken) {
+    merger.ReturnSlot(slot);
+    return taken;
+  }
+  if (Status s = merger.CommitNoCopies(slot); !s.ok()) return s;
+  const Result<bool> merged = merger.FinishCopies({.revisited = &part.keys, .takes_out = true});
+  if (!merged.ok() || !*merged) return merged;
+  CountMove(part);
+  from_ = part.is_last ? std::string() : part.next_key;
+  return true;
+}
+
+/// Whether the part is durable in the tier, so that it may leave the pool. Not when the device is
+/// full: it may have room again, and the pool still has everything.
+Result<bool> TierFiller::TakeIn(const Part& part) {
+  tier::Store& store = store_.tier->store();
   Status s = store_.pool->media().Sync(media::Site::kTierSync);
   if (s.ok() && store_.pool->failed()) s = store_.pool->FaultStatus();
   if (s.ok() && is_settled_) store.Settle(store.last_run());
@@ -176,22 +159,18 @@ Result<bool> TierFiller::Move(const Part& part) {
     s = store.Ingest(part.run);
     if (s.ok()) s = store.Sync();
   }
-  if (!s.ok()) {
-    merger.ReturnSlot(slot);
-    // A device that is full may have room again; the pool still has everything.
-    if (s.IsOutOfSpace()) return false;
-    return s;
-  }
+  if (s.IsOutOfSpace()) return false;
+  if (!s.ok()) return s;
   store_.tier->BeginMove();
-  if (s = merger.CommitNoCopies(slot); !s.ok()) return s;
   is_settled_ = false;
-  const Result<bool> merged = merger.FinishCopies({.revisited = &part.keys, .takes_out = true});
-  if (!merged.ok() || !*merged) return merged;
+  return true;
+}
+
+/// It has left the pool.
+void TierFiller::CountMove(const Part& part) {
   is_settled_ = true;  // once it is synced
   ++moves_;
   store_.tier->CountMoved(part.run.size(), part.bytes);
-  from_ = part.is_last ? std::string() : part.next_key;
-  return true;
 }
 
 }  // namespace braid::compaction

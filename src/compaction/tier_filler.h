@@ -1,6 +1,7 @@
 // Purpose: moves entries of the last level to the tier when tables take more than the pool is to
 // hold: a range of keys at a time, in turn, deletes included; and, for those who wait for all work
-// to be done, the deletes that have only something in the tier left to hide.
+// to be done, the deletes that have only something in the tier left to hide. Where levels are of
+// several lists, a range is one of these, of the lowest level that has any.
 // Thread safety: the compaction thread.
 // Invariants:
 //   1. A key goes with all its versions, and only if no view is older than the newest of them: so
@@ -11,13 +12,18 @@
 //      what deletes of earlier runs have hidden is marked obsolete on the medium. These may go
 //      then.
 // Persistence: tier/store.h; entries are taken out by a merge of a table of copies that is empty
-// (MergeInput::takes_out), and so survive a crash as those of any other merge do.
+// (MergeInput::takes_out), and so survive a crash as those of any other merge do; or by the commit
+// that puts what stays of a list in its place.
+// Source: the tiering of TLSM IV-D.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "compaction/list_rewriter.h"
 #include "compaction/merger.h"
 #include "compaction/pass_over_l1.h"
 #include "tier/tier.h"
@@ -35,7 +41,8 @@ class TierFiller {
     const pool::ChunkUsage* usage;
     TableIndexes* indexes;
     Merger* merger;
-    tier::Tier* tier;  // may be null
+    ListRewriter* rewriter;  // null: each level is one list
+    tier::Tier* tier;        // may be null
   };
 
   explicit TierFiller(const Store& store) noexcept;
@@ -45,11 +52,17 @@ class TierFiller {
   /// Moves the next part. False when there is nothing to do, or nothing that may go now. Errors end
   /// writes. Throws std::bad_alloc. Cost: reads a run of entries, and writes it to the tier.
   Result<bool> Step(const Occasion& occasion);
+  /// Whether so much is to go that it must not wait until there is nothing else to do.
+  bool Presses() const {
+    return is_wanted() && (gives_more() || Excess(most_bytes_) > most_bytes_ / 4);
+  }
   /// A write finds no room, and nothing is left to do: what is not collected yet, logs and what is
   /// kept free may take all that does not live, the more so the smaller the pool. So half as much
   /// may stay, until that is reached. False: nothing would come of it, or nothing has gone since it
   /// was asked last. Where Step may be called.
   bool GiveMore() noexcept;
+  /// Whether Step has that before it yet. Any thread.
+  bool gives_more() const noexcept { return gives_more_.load(); }
   /// Bytes above which entries go; 0: never.
   uint64_t most_bytes() const noexcept { return most_bytes_; }
   /// How many passes for deletes have begun.
@@ -65,19 +78,29 @@ class TierFiller {
     std::string next_key;
   };
   class Keys;
+  using List = std::shared_ptr<level::PmemTable>;
 
-  bool IsOver(uint64_t most_bytes) const;
+  uint64_t Excess(uint64_t most_bytes) const;
+  bool IsOver(uint64_t most_bytes) const { return Excess(most_bytes) != 0; }
   Result<bool> MoveRange();
   Result<bool> MoveDeletes(const Occasion& occasion);
   Status Survey(const std::string& from, bool deletes_only, Part* part) const;
   Result<bool> Move(const Part& part);
+  Result<bool> TakeIn(const Part& part);
+  void CountMove(const Part& part);
+  // Where levels are of several lists:
+  std::vector<List> LowestLists() const;
+  Result<bool> MoveList(uint64_t excess);
+  Result<bool> MoveDeletesOfLists(const Occasion& occasion);
+  Status SurveyList(const List& list, bool deletes_only, uint64_t bytes, Part* part) const;
+  Result<bool> MoveOut(const List& list, const Part& part, bool must_gain, bool* refused);
 
   const Store store_;
   uint64_t most_bytes_ = 0;
   uint64_t run_bytes_ = 0;  // about the size of a run
   std::string from_;        // where the next range begins
   PassOverL1 deletes_;
-  bool gives_more_ = false;
+  std::atomic<bool> gives_more_{false};
   uint64_t moves_ = 0;
   uint64_t moves_when_asked_ = ~0ull;
   bool is_settled_ = false;  // the marks of all runs are on the medium

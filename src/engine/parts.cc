@@ -31,7 +31,6 @@ Status CheckRewrites(const Options& options) {
   if (*options.cache.lookup_bytes != 0) unfit = "cache.lookup_bytes";
   if (*options.cache.second_chance_bytes != 0) unfit = "cache.second_chance_bytes";
   if (options.compaction.recluster_share.value_or(0) != 0) unfit = "compaction.recluster_share";
-  if (!options.tier.path.empty()) unfit = "tier.path";
   if (unfit == nullptr) return Status::OK();
   return Unfit(std::string(unfit) +
                " takes the last level for one list; with compaction.kind=rewrite it is several");

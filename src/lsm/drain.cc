@@ -191,11 +191,13 @@ void Scheduler::BeginPhase(compaction::StoreFacts* facts) {
 
 /// Of the phase's actions that are tried in one step, all together are one.
 void Scheduler::CountPhaseStep(const compaction::Plan& plan, const compaction::StoreFacts& facts) {
-  const bool is_merge = plan.action == compaction::Action::kMerge ||
-                        plan.action == compaction::Action::kFinishCopies ||
-                        plan.action == compaction::Action::kRewrite;
+  using compaction::Action;
+  constexpr Action kMerges[] = {Action::kMerge, Action::kFinishCopies, Action::kRewrite};
+  const bool is_merge = std::ranges::find(kMerges, plan.action) != std::end(kMerges);
+  // Or one that comes before the phase's.
+  const bool is_pressing = plan.action == Action::kFillTier && facts.tier_presses;
   BRAID_DCHECK(!facts.phase || (round_ && round_->steps_left));
-  if (facts.phase && !is_merge && facts.tried.none()) --*round_->steps_left;
+  if (facts.phase && !is_merge && !is_pressing && facts.tried.none()) --*round_->steps_left;
 }
 
 /// False: that was the last, and who waits has his answer.

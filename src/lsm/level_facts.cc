@@ -28,6 +28,30 @@ uint64_t TablesBehind(const LsmStore& store, const level::ReadState& state) {
   return std::min(l0 + static_cast<uint64_t>(std::min(behind, 1e9)), stop - 1);
 }
 
+void TellOfTables(const LsmStore& store, const level::VersionSet::ConstLocked& versions,
+                  std::optional<uint64_t> awaited, bool with_ranges,
+                  compaction::StoreFacts* facts) {
+  const uint64_t worth_a_thread =
+      compaction::kBatchesWorthAThread * store.options.compaction.batch_entries;
+  for (const level::Level& level : versions.state().version->levels) {
+    std::vector<compaction::TableFacts>& tables = facts->levels.emplace_back();
+    for (const auto& table : level) {
+      compaction::TableFacts& of = tables.emplace_back();
+      of.id = table->id();
+      of.entries = table->entries();
+      level::PmemTable* const list = table->AsList();
+      if (list != nullptr && !list->is_counted()) of.entries = std::max<uint64_t>(of.entries, 1);
+      of.awaited = awaited && table->id() <= *awaited;
+      if (!with_ranges || list == nullptr || list->level() != 0) continue;
+      if (table->entries() < worth_a_thread) continue;
+      const level::KeyRange range = list->range();
+      of.has_range = range.is_known;
+      of.first_key = range.first;
+      of.last_key = range.last;
+    }
+  }
+}
+
 void TellOfLists(const LsmStore& store, const level::VersionSet::ConstLocked& versions,
                  compaction::StoreFacts* facts) {
   const LevelOptions& levels = store.options.levels;

@@ -4,6 +4,8 @@
 // Persistence: none.
 #pragma once
 
+#include <optional>
+
 #include "compaction/picker.h"
 #include "lsm/lsm_store.h"
 
@@ -13,6 +15,11 @@ namespace braid::lsm {
 /// far beyond its size, what it has too much. That alone slows writers down and never stops them.
 /// Source: ZipperDB 5.2.2.5.
 uint64_t TablesBehind(const LsmStore& store, const level::ReadState& state);
+
+/// The tables of all levels. Somebody waits for those with ids up to `awaited`. `with_ranges`: of
+/// keys, where a table of L0 is worth a thread of its own.
+void TellOfTables(const LsmStore& store, const level::VersionSet::ConstLocked& versions,
+                  std::optional<uint64_t> awaited, bool with_ranges, compaction::StoreFacts* facts);
 
 /// What the next plan has to know of lists between L0 and the bottom.
 void TellOfLists(const LsmStore& store, const level::VersionSet::ConstLocked& versions,

@@ -97,6 +97,8 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
                 .collector = &collector,
                 .errors = &errors,
                 .limit = &limit,
+                .tier = tier.get(),
+                .let_tier_take = [this] { return tier_filler.GiveMore(); },
                 .stop = &stop_merges}),
       tier_filler({.options = &options,
                    .pool = pool.get(),
@@ -105,14 +107,14 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
                    .usage = &usage,
                    .indexes = &indexes,
                    .merger = &merger,
+                   .rewriter = Rewrites() ? &rewriter : nullptr,
                    .tier = tier.get()}),
-      room_maker(
-          {.pool = pool.get(),
-           .usage = &usage,
-           .accounts = &accounts,
-           .large_values = &large_values,
-           .merger = &merger,
-           .rewriter = *options.compaction.kind == MergeKind::kRewrite ? &rewriter : nullptr}),
+      room_maker({.pool = pool.get(),
+                  .usage = &usage,
+                  .accounts = &accounts,
+                  .large_values = &large_values,
+                  .merger = &merger,
+                  .rewriter = Rewrites() ? &rewriter : nullptr}),
       writer({.pool = pool.get(),
               .versions = &versions,
               .reader = &reader,
@@ -141,7 +143,7 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
       readers({&options, &versions, views.get(), &reclaimer, &sequence}) {
   BRAID_CHECK(write_host != nullptr && load_host != nullptr);
   if (tier != nullptr) tier_cache.Set(tier->store().memory_bytes());
-  if (*options.compaction.kind == MergeKind::kRewrite) {
+  if (Rewrites()) {
     pool->KeepForRewrites(versions.Lock().manifest().MostLists());
   }
 }

@@ -68,6 +68,8 @@ struct LsmStore {
   bool HoldsWritersUp(const level::ReadState& state) const noexcept {
     return budget.IsFull(*state.active) && WaitsForFlush(state);
   }
+  /// Whether levels are of several lists.
+  bool Rewrites() const noexcept { return *options.compaction.kind == MergeKind::kRewrite; }
 
   const Options options;
   const std::unique_ptr<pool::PmemPool> pool;

@@ -208,7 +208,9 @@ Result<bool> Scheduler::Rewrite(const compaction::Plan& plan) {
 void Scheduler::BlockIfStopped(uint64_t free_before) {
   if (store_.stop_merges.load() || store_.errors.ended()) return;
   const size_t tables = store_.versions.Lock().Keep()->version->l0().size();
-  if (tables >= store_.options.compaction.l0_stop) Block(store_.pool->FullError(), free_before);
+  if (tables < store_.options.compaction.l0_stop) return;
+  if (store_.tier_filler.gives_more() || store_.tier_filler.GiveMore()) return;
+  Block(store_.pool->FullError(), free_before);
 }
 
 /// Whether writes have ended for now, or somebody waits for all work to be done.
@@ -276,31 +278,15 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
   compaction::StoreFacts facts;
   facts.lacks_index = store_.indexes.LackSome();
   facts.has_tier = store_.tier_filler.is_wanted();
+  facts.tier_presses = store_.tier_filler.Presses();
   facts.l0_found = l0_found_;
   facts.drain = requests_.AnyWaits();
   const auto versions = store_.versions.Lock();
-  const uint64_t worth_a_thread =
-      compaction::kBatchesWorthAThread * store_.options.compaction.batch_entries;
   const bool side_by_side = MayMergeSideBySide(versions);
   facts.most_merges = side_by_side ? MergesNow() : 1;
   BRAID_DCHECK(facts.most_merges >= 1 && facts.most_merges <= format::kMaxMerges);
-  for (const level::Level& level : versions.state().version->levels) {
-    std::vector<compaction::TableFacts>& tables = facts.levels.emplace_back();
-    for (const auto& table : level) {
-      compaction::TableFacts& of = tables.emplace_back();
-      of.id = table->id();
-      of.entries = table->entries();
-      level::PmemTable* const list = table->AsList();
-      if (list != nullptr && !list->is_counted()) of.entries = std::max<uint64_t>(of.entries, 1);
-      of.awaited = round_ && table->id() <= round_->request.tables;
-      if (!side_by_side || list == nullptr || list->level() != 0) continue;
-      if (table->entries() < worth_a_thread) continue;
-      const level::KeyRange range = list->range();
-      of.has_range = range.is_known;
-      of.first_key = range.first;
-      of.last_key = range.last;
-    }
-  }
+  TellOfTables(store_, versions, round_ ? std::optional(round_->request.tables) : std::nullopt,
+               side_by_side, &facts);
   TellOfLists(store_, versions, &facts);
   facts.open_merge = compaction::Merger::OpenMergeOf(versions);
   // How much a merge by pointers has done before a crash is only known by counting after it.
@@ -355,7 +341,8 @@ bool Scheduler::CarryOut(const compaction::Plan& plan) {
       if (plan.is_awaited) round_->down_from = plan.from + 1;
       return Worked(base::CatchToStatus([&] { return Rewrite(plan); }));
     case Action::kMarkOriginals:
-      return Worked(Rewrites() ? store_.rewriter.DropOriginals() : store_.merger.DropOriginals());
+      return Worked(store_.Rewrites() ? store_.rewriter.DropOriginals()
+                                      : store_.merger.DropOriginals());
     case Action::kIndex:
       return Worked(store_.indexes.BuildStep());
     case Action::kRemakeIndex:
@@ -365,13 +352,13 @@ bool Scheduler::CarryOut(const compaction::Plan& plan) {
     case Action::kCount:
       return store_.accounts.CountStep();
     case Action::kDrop:
-      if (Rewrites()) return Worked(store_.rewriter.DropKept(OccasionOfNow()));
+      if (store_.Rewrites()) return Worked(store_.rewriter.DropKept(OccasionOfNow()));
       return PassStep(&store_.dropper);
     case Action::kRecluster:
       return PassStep(&store_.reclusterer);
     case Action::kCollect:
-      return Worked(Rewrites() ? store_.rewriter.Collect(OccasionOfNow())
-                               : store_.collector.Step(OccasionOfNow()));
+      return Worked(store_.Rewrites() ? store_.rewriter.Collect(OccasionOfNow())
+                                      : store_.collector.Step(OccasionOfNow()));
     case Action::kFillTier:
       return PassStep(&store_.tier_filler);
     case Action::kMakeRoom:

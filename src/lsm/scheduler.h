@@ -135,7 +135,6 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   class SpaceWork;
 
   bool failed() const noexcept { return store_.errors.failed(); }
-  bool Rewrites() const noexcept { return *store_.options.compaction.kind == MergeKind::kRewrite; }
   /// Carries out a step of the background.
   bool RunStep(bool (Scheduler::*step)());
   bool RunAnyStep() {
@@ -156,6 +155,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   }
   void Block(const Status& reason, uint64_t free_before);
   void BlockIfStopped(uint64_t free_before);
+  bool WaitForTier(uint64_t reclaimed);
   bool IsBlockedNow() const;
 
   bool FlushOldest();

@@ -56,6 +56,25 @@ Status Scheduler::Sync() {
   });
 }
 
+/// Lets the tier take more, which is less work than all there is. True when there is room again.
+bool Scheduler::WaitForTier(uint64_t reclaimed) {
+  if (!store_.options.background_threads) return false;
+  {
+    const base::MutexLock merge_lock(merge_mutex_);
+    if (!store_.tier_filler.GiveMore()) return false;
+  }
+  SwitchMemTable(nullptr);
+  requests_.Wait([&] {
+    if (failed() || stopping_.load() || store_.reclaimer.times() != reclaimed) return true;
+    if (!store_.tier_filler.gives_more()) return true;
+    jobs_.Wake();
+    return false;
+  });
+  while (store_.reclaimer.times() == reclaimed && RunStep(&Scheduler::Reclaim)) {
+  }
+  return store_.reclaimer.times() != reclaimed;
+}
+
 /// After a full pool: lets the background give back what it can. True when there is room again, as
 /// there is at once when another thread has given some back since the attempt.
 bool Scheduler::WaitForSpace(uint64_t reclaimed) {
@@ -72,6 +91,7 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
     before = store_.pool->spare_chunks();
   }
   if (store_.reclaimer.times() != reclaimed) return true;
+  if (WaitForTier(reclaimed)) return true;
   const bool was_blocked = store_.errors.blocked();
   SwitchMemTable(nullptr);
   if (Status s = WaitUntilIdle(true); !s.ok()) return false;

@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -154,6 +155,7 @@ class FileMedia final : public Media {
   void RefuseReaders() override;
   Status Seal() override;
   Status SyncAll() override;
+  SyncMarks* UseSyncMarks() noexcept override;
   const std::atomic<uint64_t>& fault() const noexcept override { return guard_.fault(); }
   Status SyncPages(uint64_t offset, uint64_t bytes) override;
   Status SyncError() const override;
@@ -233,6 +235,8 @@ class FileMedia final : public Media {
       sync_mutex_;     // before maps_mutex_: held by a sync, from its call to its answer
   Status sync_error_;  // sync_mutex_: of the first one that failed
   std::atomic<bool> sync_failed_{false};
+  std::optional<SyncMarks> marks_;  // of a writer; taken under sync_mutex_
+  bool uses_marks_ = false;         // set before other threads are
   SigbusGuard guard_;
 };
 
@@ -445,6 +449,7 @@ Status FileMedia::Reserve(const PoolOptions& options) {
   BRAID_DCHECK(room_.reservation == nullptr && std::has_single_bit(*most));
   room_ = TakeAddressRoom(*most, std::min(*most, kSmallestReservation));
   if (room_.reservation != nullptr) {
+    if (!read_only()) marks_.emplace(room_.base, room_.bytes);
     return options.catch_sigbus ? guard_.Watch(room_.base, room_.bytes) : Status::OK();
   }
   return Status::IOError(
@@ -658,18 +663,31 @@ Status FileMedia::SyncError() const {
   return sync_error_;
 }
 
+SyncMarks* FileMedia::UseSyncMarks() noexcept {
+  uses_marks_ = marks_.has_value() && marks_->ok() && media_class() == MediaClass::kPage;
+  return uses_marks_ ? &*marks_ : nullptr;
+}
+
 Status FileMedia::SyncAll() {
   if (media_class() != MediaClass::kPage || read_only()) return Status::OK();
   size_t index = 0;
   size_t folder = 0;
   const auto sync = [&] {
+    if (uses_marks_) {
+      const base::MutexLock lock(maps_mutex_);
+      if (published_ == 0) return 0;
+      marks_->Take(maps_[published_ - 1].base + maps_[published_ - 1].bytes);
+    }
     for (;; ++index) {
       int fd = -1;
       {
         const base::MutexLock lock(maps_mutex_);
         if (index >= published_) return 0;
-        fd = maps_[index].fd.get();  // stays open: what is published is not taken back
-        folder = maps_[index].folder;
+        const Mapping& mapping = maps_[index];
+        // Of one that was published meanwhile nobody knew when the sync began.
+        if (uses_marks_ && !marks_->WasTaken(mapping.base, mapping.base + mapping.bytes)) continue;
+        fd = mapping.fd.get();  // stays open: what is published is not taken back
+        folder = mapping.folder;
       }
       if (Again([&] { return ::fdatasync(fd); }) != 0) return -1;
     }

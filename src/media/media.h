@@ -55,6 +55,9 @@ class Media {
   Status SyncRange(uint64_t offset, uint64_t bytes, Site site) {
     return IsDropped(site) ? Status::OK() : SyncPages(offset, bytes);
   }
+  /// Of page-cache media: where the caller marks all flushes from here on, so that Sync leaves
+  /// alone what needs none; null: Sync does not ask. Before any other thread knows the pool.
+  virtual SyncMarks* UseSyncMarks() noexcept { return nullptr; }
   /// ok, or the error of the first sync that failed. Every later one, PublishSegment's included,
   /// gives the same: what was lost is not known, and syncs after it would not tell.
   virtual Status SyncError() const { return Status::OK(); }

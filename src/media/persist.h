@@ -21,6 +21,7 @@
 #include "braid/options.h"
 #include "braid/status.h"
 #include "media/sites.h"
+#include "media/sync_marks.h"
 
 namespace braid::media {
 
@@ -106,6 +107,8 @@ class PersistOps {
   /// Before any other thread knows the pool: the class of a new pool is known when its first
   /// segment is mapped.
   void set_media_class(MediaClass media_class) noexcept;
+  /// Where flushes of page-cache media are marked; null: nowhere. Likewise.
+  void set_sync_marks(SyncMarks* marks) noexcept { sync_marks_ = marks; }
   /// Slows write-backs down, for measurements: each line costs `write_ns` more at the next fence of
   /// its thread, and all threads together write back at most `write_mb_s` million bytes a second; 0
   /// and 0: off. Before any other thread knows the pool. InvalidArgument where nothing is written
@@ -140,7 +143,10 @@ class PersistOps {
 #if defined(BRAID_CRASHSIM)
     if (hook_ != nullptr) hook_->OnFlush(address, n);
 #endif
-    if (flush_lines_ == nullptr) return;
+    if (flush_lines_ == nullptr) {
+      if (sync_marks_ != nullptr) sync_marks_->Mark(first, end);
+      return;
+    }
     counters_.Add(PersistCounter::kLines, (end - first + kLineBytes - 1) / kLineBytes);
     flush_lines_(first, end);
   }
@@ -156,6 +162,7 @@ class PersistOps {
   std::atomic<uint64_t> emulated_busy_until_{0};
   void (*flush_lines_)(uintptr_t first,
                        uintptr_t end) noexcept;  // null where nothing is to be done
+  SyncMarks* sync_marks_ = nullptr;
   base::Counters<PersistCounter, 2> counters_;
 };
 

@@ -114,6 +114,7 @@ enum class Site : uint8_t {
   kLastWritesFence,
   kTornMark,
   kSweepSync,
+  kRebuildMark,  ///< what becomes of an entry
   kRebuildSync,
   kTierSync,  ///< all that the last level has, before the tier gets some of it
 

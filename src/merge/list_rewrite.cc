@@ -115,6 +115,10 @@ Status ListRewrite::NextKey(std::deque<ListSource>* sources, std::string_view ke
 }
 
 Status ListRewrite::WriteVersions(std::string_view key, const index::LiveViews& views) {
+  if (options_.leaves && !versions_.empty() && options_.leaves(*versions_.front())) {
+    for (const EntryHeader* version : versions_) CountValue(*version);
+    return Status::OK();
+  }
   uint64_t newer = ~0ull;
   if (options_.newest_above && !versions_.empty()) {
     // It may be the same version: a part of L0 that is in L1 already.
@@ -128,10 +132,11 @@ Status ListRewrite::WriteVersions(std::string_view key, const index::LiveViews& 
     return !needed;
   });
   // Invariant 3.
-  const bool is_lowest = !options_.is_below(key);
-  while (is_lowest && !versions_.empty() && versions_.back()->op() == format::EntryOp::kDelete) {
-    versions_.pop_back();
-  }
+  const auto ends_in_delete = [this] {
+    return !versions_.empty() && versions_.back()->op() == format::EntryOp::kDelete;
+  };
+  const bool is_lowest = ends_in_delete() && !options_.is_below(key);
+  while (is_lowest && ends_in_delete()) versions_.pop_back();
   const EntryHeader* newest = versions_.empty() ? nullptr : versions_.front();
   for (const EntryHeader* version : versions_) {
     const bool keeps = version != newest || version->op() == format::EntryOp::kDelete;

@@ -47,6 +47,9 @@ struct RewriteOptions {
   std::function<uint64_t(std::string_view)> newest_above = {};
   /// What new chunks may take.
   pool::AllocationClass allocation = pool::AllocationClass::kBackground;
+  /// Whether a key goes with all its versions; it is asked once for each, in their order, and told
+  /// the newest one. May be empty.
+  std::function<bool(const format::EntryHeader& newest)> leaves = {};
   /// Whether a level below the new lists may have the key.
   std::function<bool(std::string_view)> is_below;
   /// A head for another list; none: the one that is written goes on. `needed`: it can't.

@@ -119,6 +119,7 @@ Status PmemPool::Create(const Options& options, const std::function<Status(PmemP
   }
   if (Status s = media().AddSegment(bytes); !s.ok()) return s;
   ops_.set_media_class(media().media_class());
+  ops_.set_sync_marks(media().UseSyncMarks());
   if (Status s = ops_.Emulate(options.pool.emulate_write_ns, options.pool.emulate_write_mb_s);
       !s.ok()) {
     return s;
@@ -167,6 +168,7 @@ Status PmemPool::CompleteRegions() {
     if (Status s = Grow(region, 4); !s.ok()) return s;
   }
   ops_.set_media_class(media().media_class());
+  ops_.set_sync_marks(media().UseSyncMarks());
   if (regions() == 1) return Status::OK();
   const std::vector<Segment> segments = segments_.All();
   std::array<int, format::kMaxRegions> nodes;

@@ -154,6 +154,12 @@ bool NeedsNode(const pool::PmemPool& pool, const EntryHeader& node) {
   return carrier != 0 && pool.EntryAt(carrier)->state() == format::kStateCarrier;
 }
 
+/// Durable with the list that is made.
+void SetState(pool::PmemPool* pool, EntryHeader* entry, uint8_t state) {
+  pool->ops().StoreByte(entry->state_byte(), state);
+  pool->ops().Flush(entry->state_byte(), 1, media::Site::kRebuildMark);
+}
+
 /// What holds values for nobody any more is obsolete; the others are counted, as the list's own
 /// entries are.
 void SettleCarriers(pool::PmemPool* pool, pool::ChunkUsage* usage, const Survivors& survivors) {
@@ -178,27 +184,26 @@ void SettleCarriers(pool::PmemPool* pool, pool::ChunkUsage* usage, const Survivo
 /// What counts of the entries, which are in the order of their numbers.
 Status InsertLive(pool::PmemPool* pool, const Survivors& survivors, const tier::Store* tier,
                   memtable::RecoveredEntries* newest) {
-  media::PersistOps& ops = pool->ops();
   for (const uint64_t offset : survivors.entries) {
     auto* entry = pool->As<EntryHeader>(offset);
     // A copying flush that was not committed has marked what it had copied: its copies are gone.
     if (survivors.of_logs.contains(offset) && entry->state() == format::kStateObsolete) {
-      ops.StoreByte(entry->state_byte(), format::kStateLive);
+      SetState(pool, entry, format::kStateLive);
     }
     // The mark on a delete may have reached the medium before the marks on what it hides did. So a
     // delete counts for as long as its chunk was not freed, which waits for all marks.
     if (entry->state() == format::kStateObsolete && entry->op() == format::EntryOp::kDelete) {
-      ops.StoreByte(entry->state_byte(), format::kStateLive);
+      SetState(pool, entry, format::kStateLive);
     }
     if (entry->state() != format::kStateLive) continue;
     if (entry->has(format::kValueElsewhere) && !NeedsNode(*pool, *entry)) {
-      ops.StoreByte(entry->state_byte(), format::kStateObsolete);
+      SetState(pool, entry, format::kStateObsolete);
       continue;
     }
     const Result<bool> is_older = TierHasNewer(tier, *entry);
     if (!is_older.ok()) return is_older.status();
     if (*is_older) {
-      ops.StoreByte(entry->state_byte(), format::kStateObsolete);
+      SetState(pool, entry, format::kStateObsolete);
     } else {
       newest->Insert(offset);
     }
@@ -218,9 +223,8 @@ Status RebuildFromEntries(pool::PmemPool* pool, level::Manifest* manifest, pool:
     return pool->CorruptionAt(survivors.damaged, "entry",
                               "its value does not match its check; braid repair salvages the rest");
   }
-  media::PersistOps& ops = pool->ops();
   for (const uint64_t offset : survivors.torn) {
-    ops.StoreByte(pool->As<EntryHeader>(offset)->state_byte(), format::kStateVoid);
+    SetState(pool, pool->As<EntryHeader>(offset), format::kStateVoid);
   }
   memtable::RecoveredEntries newest(pool, MemTableKind::kBTree);
   // Oldest first: Insert has nothing to look for then.

@@ -186,6 +186,8 @@ enum class Mutant : int {
   // The tier below the pool.
   kTierNotSynced,     ///< entries leave the pool before the tier's run is durable
   kTierDeletesGo,     ///< a delete goes although the tier may have an older version
+  kRunTierDeletesGo,  ///< the same where levels are of several lists
+  kListLeftFirst,     ///< the commit without a list comes before the tier has its entries
   kTierIgnoresViews,  ///< what a view sees is replaced in the tier by what is newer
   kTierNotRenewed,    ///< iterators go on with what the tier held when they began
   kTierNotAnnounced,  ///< the header names it without a record in its other copy
@@ -240,11 +242,10 @@ enum class Mutant : int {
   kRunEndNotLinked,        ///< the last copies of a run keep the links they were written with
   kRunBottomOnly,          ///< upper layers go on leading to originals that gave way as a run
 
-  // A power loss after a crash of the process.
-
   // Page-cache media after a power loss.
-  ///< synced
   kSyncErrorForgotten,  ///< a sync that failed: those after it are asked for, and succeed
+  kMarkBorderMissed,    ///< a flush over a border marks the first side of it only
+  kMarksFalseAtFirst,   ///< what the process before has stored is not synced
   kRebuildSkipped,      ///< recovery: links are believed after the page cache was lost
   kRebuildBelievesObsoleteDeletes,  ///< rebuild: a delete marked obsolete does not count
   kRebuildLeavesTornEntries,        ///< rebuild: entries of torn batches stay live

@@ -41,7 +41,10 @@ Status SimMedia::FillHole(uint64_t offset, uint64_t bytes) {
   return Status::OK();
 }
 
-Status SimMedia::SyncAll() { return SyncPages(0, sim_->memory()->published_bytes()); }
+Status SimMedia::SyncAll() {
+  if (!read_only_) sim_->OnSyncOfFlushed();
+  return Status::OK();
+}
 
 Status SimMedia::SyncPages(uint64_t offset, uint64_t bytes) {
   if (!read_only_) sim_->OnSync(offset, bytes);

@@ -34,6 +34,8 @@ class SimMedia final : public media::Media {
   Status AddSegment(uint64_t bytes) override;
   Status PublishSegment() override;
   Status DropSegment() override { return Status::OK(); }
+  /// Of pages to which something was flushed since the last one only: finer than any real medium
+  /// marks them (media/sync_marks.h), so that what is not flushed is found.
   Status SyncAll() override;
   Status SyncPages(uint64_t offset, uint64_t bytes) override;
   void Prefault(uint64_t, uint64_t) noexcept override {}

@@ -119,7 +119,8 @@ SimPersist::SimPersist(SimArea* memory, SimArea* durable, uint64_t seed, MediaCl
       thread_(std::this_thread::get_id()),
       slot_of_(memory->lines(), kClean),
       marks_(1),
-      is_hole_(memory->bytes() / kSimPageBytes) {
+      is_hole_(memory->bytes() / kSimPageBytes),
+      is_flushed_(memory->bytes() / kSimPageBytes) {
   BRAID_CHECK(durable == nullptr || durable->bytes() == memory->bytes());
 }
 
@@ -130,6 +131,7 @@ void SimPersist::Start(uint64_t content_hash) {
   lane_ = 0;
   touched_.clear();
   is_hole_.assign(is_hole_.size(), false);
+  is_flushed_.assign(is_flushed_.size(), false);
   violation_.clear();
   durable_hash_ = content_hash;
   tracking_ = true;
@@ -144,6 +146,7 @@ void SimPersist::Inherit(const SimPersist& other) {
     mine.durable = theirs.durable;
     mine.current = theirs.current;
     mine.pending = theirs.pending;
+    is_flushed_[PageOf(theirs.line)] = true;  // an open marks everything
   }
 }
 
@@ -220,7 +223,7 @@ void SimPersist::BeforeStore(const void* address, size_t n) {
   for (uint64_t line = LineOf(address); line <= last; ++line) {
     memory_->Save(line);
     if (!tracking_) continue;
-    if (is_hole_[line / (kSimPageBytes / media::kLineBytes)]) {
+    if (is_hole_[PageOf(line)]) {
       Violate(line * media::kLineBytes, "a store to a hole that nobody has asked room for");
     }
     CheckLine(line);
@@ -265,8 +268,14 @@ void SimPersist::RecordWord(uint64_t line, size_t word) {
 }
 
 void SimPersist::OnFlush(const void* address, size_t n) {
-  if (!tracking_ || !Covers(address, n) || media_class_ != MediaClass::kCacheLine) return;
+  if (!tracking_ || !Covers(address, n)) return;
   const uint64_t last = LineOf(static_cast<const char*>(address) + n - 1);
+  if (media_class_ == MediaClass::kPage) {
+    for (uint64_t page = PageOf(LineOf(address)); page <= PageOf(last); ++page) {
+      is_flushed_[page] = true;
+    }
+  }
+  if (media_class_ != MediaClass::kCacheLine) return;
   for (uint64_t line = LineOf(address); line <= last; ++line) {
     if (Find(line) != nullptr) marks_[lane_].push_back({line, order_});
   }
@@ -303,6 +312,22 @@ void SimPersist::OnSync(uint64_t offset, uint64_t n) {
     DirtyLine* dirty = &pool_[slot];
     if (dirty->line >= begin && dirty->line < end / media::kLineBytes) MakeDurable(dirty, order_);
   }
+  DropReleased();
+}
+
+void SimPersist::OnSyncOfFlushed() {
+  if (!tracking_ || media_class_ != MediaClass::kPage) return;
+  const uint64_t bytes = memory_->published_bytes();
+  if (!Covers(memory_->base(), bytes)) return;
+  CheckTouched();
+  Point(PointKind::kSync);
+  for (const uint32_t slot : dirty_) {
+    DirtyLine* dirty = &pool_[slot];
+    if (dirty->line < bytes / media::kLineBytes && is_flushed_[PageOf(dirty->line)]) {
+      MakeDurable(dirty, order_);
+    }
+  }
+  std::fill_n(is_flushed_.begin(), bytes / kSimPageBytes, false);
   DropReleased();
 }
 

@@ -168,6 +168,9 @@ class SimPersist final : public media::PersistHook {
   void OnFence() override;
   /// The medium has taken all pages of [offset, offset + n) (PAGE only).
   void OnSync(uint64_t offset, uint64_t n);
+  /// The medium has taken the published pages to which something was flushed since it did so last
+  /// (PAGE only).
+  void OnSyncOfFlushed();
   /// A new segment in place of whatever was there: zeroes, durable at once, not part of the pool.
   void AddSegment(uint64_t offset, uint64_t bytes);
   void PublishSegment();
@@ -225,6 +228,9 @@ class SimPersist final : public media::PersistHook {
     return static_cast<uint64_t>(static_cast<const char*>(address) - memory_->base()) /
            media::kLineBytes;
   }
+  static uint64_t PageOf(uint64_t line) noexcept {
+    return line / (kSimPageBytes / media::kLineBytes);
+  }
   bool Covers(const void* address, size_t n);
   void MakeZero(uint64_t offset, uint64_t bytes);
   void Point(PointKind kind);
@@ -267,6 +273,7 @@ class SimPersist final : public media::PersistHook {
   uint32_t lane_ = 0;
   std::vector<uint64_t> touched_;  // lines stored to since the last fence
   std::vector<bool> is_hole_;      // by page
+  std::vector<bool> is_flushed_;   // by page: since the last sync of what was flushed (PAGE only)
   uint64_t durable_hash_ = 0;
   uint64_t fences_ = 0;
   uint64_t stores_ = 0;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "concurrency.h"
+#include "support/store_kind.h"
 #include "tier/memory_store.h"
 #include "tier/open_store.h"
 
@@ -11,12 +12,14 @@ namespace {
 
 constexpr const char* kTier = "memory:stress";
 
-class TierStressTest : public ::testing::Test {
+/// Of the last level one list, or several.
+class TierStressTest : public ::testing::TestWithParam<std::string> {
  protected:
   static constexpr uint64_t kKeys = 400;
 
   void SetUp() override {
     options_ = TinyOptions();
+    KindNamed(GetParam()).ApplyTo(&options_);
     options_.pool.max_bytes = 64 << 20;
     options_.tier.path = kTier;
     tier::SetPoolBytes(8 << 10);  // of about 40 KiB
@@ -86,7 +89,10 @@ class TierStressTest : public ::testing::Test {
   std::atomic<bool> stop_{false};
 };
 
-TEST_F(TierStressTest, NothingIsMissedWhileEntriesGo) {
+INSTANTIATE_TEST_SUITE_P(Kinds, TierStressTest, ::testing::Values("braid", "ListsBounded"),
+                         [](const auto& tested) { return tested.param; });
+
+TEST_P(TierStressTest, NothingIsMissedWhileEntriesGo) {
   for (uint64_t k = 0; k < kKeys; ++k) {
     failure_.Check(db_->Put("gone" + std::to_string(k), std::string(60, 'g')), "put");
   }

@@ -191,7 +191,6 @@ TEST(ListOptionsTest, WhatTakesTheLastLevelForOneListIsRefusedWithSeveral) {
   refused("cache.lookup_bytes", "1M");
   refused("cache.second_chance_bytes", "1M");
   refused("compaction.recluster_share", "0.25");
-  refused("tier.path", folder.Sub("tier"));
   for (const auto& [option, value] :
        {std::pair("compaction.kind", "rewrite"), std::pair("levels.list_bytes", "64K")}) {
     Options options;

@@ -95,6 +95,7 @@ constexpr Row<Site> kTable[] = {
     {Site::kTornMark, "torn entries", "second crash", nullptr,
      "braid_crash_tests TwoCrashesTest.*"},
     {Site::kSweepSync, "extent free", "order", nullptr, "braid_crash_tests TwoCrashesTest.*"},
+    {Site::kRebuildMark, "rebuild", "second crash", "BatchPage"},
     {Site::kRebuildSync, "rebuild", "flush", "PutPage"},
     {Site::kTierSync, "tier", "spare", nullptr,
      "a flush has synced what is in tables, and chunks of deletes are freed after a sync"},

@@ -385,8 +385,9 @@ std::vector<Workload> OnAllStores(const std::vector<Workload>& workloads) {
       // Puts with sync come with this class of media only.
       // A design without snapshots refuses a comparator.
       if (workload.compared && !kind.capabilities().snapshots) continue;
-      // Which parts fill a pool makes no difference to what leaves it from the last level.
-      constexpr std::string_view kTiered[] = {"braid", "ListsCopied"};
+      // Which parts fill a pool makes no difference to what leaves it from the last level, but
+      // whether that is one list.
+      constexpr std::string_view kTiered[] = {"braid", "ListsCopied", "ListsBounded"};
       if (workload.tier_bytes != 0 &&
           std::find(std::begin(kTiered), std::end(kTiered), kind.name) == std::end(kTiered)) {
         continue;

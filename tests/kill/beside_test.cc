@@ -184,7 +184,7 @@ pid_t Start(const std::function<int()>& body) {
 class BesideTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Designs, BesideTest,
                          ::testing::Values("braid", "listdb", "zipperdb", "novelsm", "tlsm",
-                                           "braid_tier", "zipperdb_tier"),
+                                           "braid_tier", "zipperdb_tier", "tlsm_tier"),
                          [](const auto& tested) { return tested.param; });
 
 TEST_P(BesideTest, ReadersBesideAWriterSeeWholeStatesThoughAllAreKilled) {

@@ -40,7 +40,7 @@ inline Options KillOptions(uint64_t seed, const StoreKind& store) {
 
 /// The store of this number among those that are killed over a tier.
 inline const StoreKind& TieredKillStore(uint64_t number) {
-  static constexpr const char* kNames[] = {"braid", "listdb", "zipperdb"};
+  static constexpr const char* kNames[] = {"braid", "listdb", "zipperdb", "tlsm"};
   return KindNamed(kNames[number % std::size(kNames)]);
 }
 

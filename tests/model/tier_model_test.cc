@@ -91,6 +91,7 @@ std::vector<Tiered> AllTiered() {
     for (const bool background : {true, false}) all.push_back({"braid", on_rocksdb, background});
   }
   for (const char* design : {"listdb", "zipperdb", "novelsm"}) all.push_back({design, false, true});
+  for (const bool background : {true, false}) all.push_back({"tlsm", false, background});
   return all;
 }
 
