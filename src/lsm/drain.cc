@@ -193,11 +193,10 @@ void Scheduler::BeginPhase(compaction::StoreFacts* facts) {
 void Scheduler::CountPhaseStep(const compaction::Plan& plan, const compaction::StoreFacts& facts) {
   using compaction::Action;
   constexpr Action kMerges[] = {Action::kMerge, Action::kFinishCopies, Action::kRewrite};
-  const bool is_merge = std::ranges::find(kMerges, plan.action) != std::end(kMerges);
-  // Or one that comes before the phase's.
-  const bool is_pressing = plan.action == Action::kFillTier && facts.tier_presses;
+  const bool is_of_phase = std::ranges::find(kMerges, plan.action) == std::end(kMerges) &&
+                           (plan.action != Action::kFillTier || !facts.tier_presses);
   BRAID_DCHECK(!facts.phase || (round_ && round_->steps_left));
-  if (facts.phase && !is_merge && !is_pressing && facts.tried.none()) --*round_->steps_left;
+  if (facts.phase && is_of_phase && facts.tried.none()) --*round_->steps_left;
 }
 
 /// False: that was the last, and who waits has his answer.
