@@ -305,8 +305,9 @@ bool Scheduler::CompactionStep() {
   FreeMemoryIfShort();
   BeginRound();
   compaction::StoreFacts facts = FactsOfNow();
-  const bool may_hold = !facts.drain && !store_.errors.blocked();
-  facts.is_granted = store_.readers.Hold(may_hold, facts.levels.front().size());
+  const bool writer_waits = store_.errors.blocked() || store_.tier_filler.gives_more();
+  facts.is_granted =
+      store_.readers.Hold(!facts.drain && !writer_waits, facts.levels.front().size());
   TellRound(&facts);
   for (;;) {
     const compaction::Plan plan = compaction::Pick(facts, store_.options.compaction);

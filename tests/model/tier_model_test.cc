@@ -430,6 +430,26 @@ TEST_P(TierModelTest, OpensForReadingWithItsTier) {
   BRAID_EXPECT_OK(db->Get("key17", &value));
 }
 
+TEST_P(TierModelTest, AReaderDoesNotKeepEntriesOfAFullPoolFromGoing) {
+  if (!GetParam().background) GTEST_SKIP() << "a writer does the work itself";
+  tier::SetPoolBytes(0);
+  Options options = TierOptions();
+  options.pool.initial_bytes = options.pool.max_bytes = 1 << 20;
+  std::unique_ptr<DB> db = OpenOrFail(options, PoolPath());
+  ASSERT_NE(db, nullptr);
+  const std::string value(1000, 'v');
+  for (int i = 0; i < 200; ++i) BRAID_ASSERT_OK(db->Put("key" + std::to_string(i), value));
+  Options to_read = options;
+  to_read.read_only = true;
+  std::unique_ptr<DB> reader = OpenOrFail(to_read, PoolPath());
+  ASSERT_NE(reader, nullptr);
+  // Six times what the pool may hold.
+  for (int i = 200; i < 6000; ++i) BRAID_ASSERT_OK(db->Put("key" + std::to_string(i), value));
+  EXPECT_GT(db->GetStatistics().tier_entries, 3000u);
+  reader.reset();
+  EXPECT_EQ(ScanForward(db.get()).size(), 6000u);
+}
+
 TEST_P(TierModelTest, AMissingTierIsNamed) {
   MakePool();
   if (GetParam().on_rocksdb) {
