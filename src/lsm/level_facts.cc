@@ -28,6 +28,22 @@ uint64_t TablesBehind(const LsmStore& store, const level::ReadState& state) {
   return std::min(l0 + static_cast<uint64_t>(std::min(behind, 1e9)), stop - 1);
 }
 
+bool MayMergeSideBySide(const LsmStore& store, const level::VersionSet::ConstLocked& versions,
+                        size_t most) {
+  const CompactionOptions& options = store.options.compaction;
+  const level::Level& l0 = versions.state().version->l0();
+  // Borders stand in the bottom.
+  if (versions.state().version->levels.size() != 2) return false;
+  if (l0.size() < 2 || most < 2 || versions.record().AnyMerge()) return false;
+  if (*options.kind != MergeKind::kZipper || *options.persistence != MergePersistence::kRedoLog) {
+    return false;
+  }
+  if (store.pool->strands() != 1 || store.indexes.HasCache() || store.budget.IsShort()) {
+    return false;
+  }
+  return versions.state().version->bottom().entries() != 0 || !level::ListOf(l0.back())->is_load();
+}
+
 void TellOfTables(const LsmStore& store, const level::VersionSet::ConstLocked& versions,
                   std::optional<uint64_t> awaited, bool with_ranges,
                   compaction::StoreFacts* facts) {

@@ -16,6 +16,12 @@ namespace braid::lsm {
 /// Source: ZipperDB 5.2.2.5.
 uint64_t TablesBehind(const LsmStore& store, const level::ReadState& state);
 
+/// Whether tables of L0 may be merged side by side, `most` at a time. Not where a merge is more
+/// than links, or nothing but a few; nor where the index over the bottom may have to shrink while
+/// it runs.
+bool MayMergeSideBySide(const LsmStore& store, const level::VersionSet::ConstLocked& versions,
+                        size_t most);
+
 /// The tables of all levels. Somebody waits for those with ids up to `awaited`. `with_ranges`: of
 /// keys, where a table of L0 is worth a thread of its own.
 void TellOfTables(const LsmStore& store, const level::VersionSet::ConstLocked& versions,

@@ -256,23 +256,6 @@ size_t Scheduler::MergesNow() const {
   return store_.options.background_threads ? std::min(most, 1 + crew_.SpareThreads()) : most;
 }
 
-/// Not where a merge is more than links, or nothing but a few; nor where the index over the bottom
-/// may have to shrink while it runs.
-bool Scheduler::MayMergeSideBySide(const level::VersionSet::ConstLocked& versions) const {
-  const CompactionOptions& options = store_.options.compaction;
-  const level::Level& l0 = versions.state().version->l0();
-  // Borders stand in the bottom.
-  if (versions.state().version->levels.size() != 2) return false;
-  if (l0.size() < 2 || MostMerges() < 2 || versions.record().AnyMerge()) return false;
-  if (*options.kind != MergeKind::kZipper || *options.persistence != MergePersistence::kRedoLog) {
-    return false;
-  }
-  if (store_.pool->strands() != 1 || store_.indexes.HasCache() || store_.budget.IsShort()) {
-    return false;
-  }
-  return versions.state().version->bottom().entries() != 0 || !level::ListOf(l0.back())->is_load();
-}
-
 /// What the next plan is made from, except the round.
 compaction::StoreFacts Scheduler::FactsOfNow() {
   compaction::StoreFacts facts;
@@ -282,7 +265,7 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
   facts.l0_found = l0_found_;
   facts.drain = requests_.AnyWaits();
   const auto versions = store_.versions.Lock();
-  const bool side_by_side = MayMergeSideBySide(versions);
+  const bool side_by_side = MayMergeSideBySide(store_, versions, MostMerges());
   facts.most_merges = side_by_side ? MergesNow() : 1;
   BRAID_DCHECK(facts.most_merges >= 1 && facts.most_merges <= format::kMaxMerges);
   TellOfTables(store_, versions, round_ ? std::optional(round_->request.tables) : std::nullopt,

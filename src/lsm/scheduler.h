@@ -163,7 +163,6 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   compaction::StoreFacts FactsOfNow();
   size_t MostMerges() const;
   size_t MergesNow() const;
-  bool MayMergeSideBySide(const level::VersionSet::ConstLocked& versions) const;
   bool CarryOut(const compaction::Plan& plan);
   bool Merge(const compaction::Plan& plan);
   Result<bool> Rewrite(const compaction::Plan& plan);
