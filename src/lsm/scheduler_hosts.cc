@@ -56,7 +56,7 @@ Status Scheduler::Sync() {
   });
 }
 
-/// Lets the tier take more, which is less work than all there is. True when there is room again.
+/// Lets the tier take more, which is less work than all there is. False: it will not.
 bool Scheduler::WaitForTier(uint64_t reclaimed) {
   if (!store_.options.background_threads) return false;
   {
@@ -72,7 +72,7 @@ bool Scheduler::WaitForTier(uint64_t reclaimed) {
   });
   while (store_.reclaimer.times() == reclaimed && RunStep(&Scheduler::Reclaim)) {
   }
-  return store_.reclaimer.times() != reclaimed;
+  return true;
 }
 
 /// After a full pool: lets the background give back what it can. True when there is room again, as
@@ -91,7 +91,8 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
     before = store_.pool->spare_chunks();
   }
   if (store_.reclaimer.times() != reclaimed) return true;
-  if (WaitForTier(reclaimed)) return true;
+  const bool tier_took = WaitForTier(reclaimed);
+  if (store_.reclaimer.times() != reclaimed) return true;
   const bool was_blocked = store_.errors.blocked();
   SwitchMemTable(nullptr);
   if (Status s = WaitUntilIdle(true); !s.ok()) return false;
@@ -106,7 +107,7 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
   const base::MutexLock merge_lock(merge_mutex_);
   if (store_.pool->spare_chunks() > before) return true;
   if (!is_blocked && store_.large_values.HasWantedRun()) return true;
-  return store_.tier_filler.GiveMore();
+  return tier_took || store_.tier_filler.GiveMore();
 }
 
 Status Scheduler::WhyNot() const {
