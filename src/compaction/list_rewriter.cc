@@ -184,15 +184,13 @@ ListRewriter::Lists ListRewriter::NewerThan(const Lists& inputs) const {
 }
 
 /// Gives back what was retired, else what is hidden. Whether a step that has found no room is worth
-/// another try. `waits_for_tier`: it is when the tier has taken something.
-Result<bool> ListRewriter::MakeRoom(bool* waits_for_tier) {
+/// another try.
+Result<bool> ListRewriter::MakeRoom() {
   if (store_.stop->load()) return false;
   const auto reclaim = [this] { return store_.reclaimer->Reclaim(store_.errors->failed()); };
   const uint64_t before = store_.reclaimer->times();
   if (Result<bool> reclaimed = reclaim(); !reclaimed.ok()) return reclaimed;
   if (store_.reclaimer->times() != before) return true;
-  *waits_for_tier = store_.let_tier_take();
-  if (*waits_for_tier) return false;
   const Result<bool> dropped = DropHidden();
   if (!dropped.ok() || !*dropped) return dropped;
   if (Result<bool> reclaimed = reclaim(); !reclaimed.ok()) return reclaimed;
@@ -223,9 +221,8 @@ Result<bool> ListRewriter::StepOfL0(Merger::Merged* merged) {
     if (!stop) break;
     input.end = std::move(*stop);
   }
-  bool waits_for_tier = false;
-  const Result<bool> made = MakeRoom(&waits_for_tier);
-  if (!made.ok() || *made || waits_for_tier || store_.stop->load()) return made;
+  const Result<bool> made = MakeRoom();
+  if (!made.ok() || *made || store_.stop->load()) return made;
   input.end.clear();
   input.most_lists = ~size_t{0};
   std::optional<std::string> stop;
@@ -345,9 +342,8 @@ Result<bool> ListRewriter::StepOfList(uint32_t from, Merger::Merged* merged) {
     done = RewriteDown(upper, lower, to, Room::kSpare, merged);
   }
   if (!done.ok() || *done) return done;
-  bool waits_for_tier = false;
-  const Result<bool> made = MakeRoom(&waits_for_tier);
-  if (!made.ok() || *made || waits_for_tier || store_.stop->load()) return made;
+  const Result<bool> made = MakeRoom();
+  if (!made.ok() || *made || store_.stop->load()) return made;
   // If nothing comes of it, another one has its turn.
   next_list_[from] = list->range().last;
   return RewriteDown(upper, lower, to, Room::kAll, merged);

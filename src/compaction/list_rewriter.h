@@ -48,9 +48,6 @@ class ListRewriter {
     const engine::WriteErrors* errors;
     engine::BackgroundLimit* limit;
     const tier::Tier* tier;  // may be null
-    /// Asks the tier to take more, which makes room sooner than looking for what is hidden. False:
-    /// it will not.
-    std::function<bool()> let_tier_take;
     const std::atomic<bool>* stop;
   };
   /// Keys that leave a list, for the tier.
@@ -145,7 +142,7 @@ class ListRewriter {
                            Merger::Merged* merged);
   bool MovesDown(const List& list, const Lists& below, const level::Version& version) const;
   Result<bool> MoveDown(const Lists& lists, uint32_t from);
-  Result<bool> MakeRoom(bool* waits_for_tier);
+  Result<bool> MakeRoom();
   Status CheckRanges() const;
   Lists ListsOfL0(const level::VersionSet::Locked& versions) const;
   Lists InputsOfL0();

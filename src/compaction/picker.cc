@@ -218,8 +218,6 @@ Plan Pick(const StoreFacts& facts, const CompactionOptions& options) {
     Plan plan = PickMerge(facts, options);
     return facts.tried.Has(plan.action) ? Plan{} : plan;
   }
-  // Before the pool is full, and writers wait.
-  if (facts.tier_presses && !facts.tried.Has(Action::kFillTier)) return Of(Action::kFillTier);
   const bool awaited = AnyAwaited(l0);
   const bool due = merges && (l0.size() >= options.l0_trigger || awaited);
   const bool may = !facts.phase || awaited || !facts.phase_has_turn;

@@ -119,7 +119,6 @@ struct StoreFacts {
   size_t most_merges = 1;                   // side by side
   bool lacks_index = false;     // a table that lookups go through may get the index it is to have
   bool has_tier = false;        // that entries may go to
-  bool tier_presses = false;    // so much is to go that it must not wait for merges
   bool is_granted = false;      // concurrent reader processes keep tables as they are
   bool drain = false;           // somebody waits for all work to be done
   std::optional<Phase> phase;   // of the round for those who wait

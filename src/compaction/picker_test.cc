@@ -115,8 +115,6 @@ class Facts {
       facts.is_granted = true;
     } else if (name == "tier") {
       facts.has_tier = true;
-    } else if (name == "presses") {
-      facts.has_tier = facts.tier_presses = true;
     } else if (name == "finish-all") {
       facts.drain = true;
     } else if (name == "originals") {
@@ -166,12 +164,6 @@ TEST(PickerTest, Plans) {
       {"tier tried=index,remake-index,fill-lookups,count,drop", "fill-tier"},
       {"tier tried=index,remake-index,fill-lookups,count,drop,fill-tier", "recluster"},
       {"granted tier tried=index", "nothing"},
-      // And before merges that begin, when much is to go.
-      {"presses l0=9", "fill-tier"},
-      {"presses l0=5 awaited=1 phase=i turn", "fill-tier"},
-      {"presses l0=9 tried=fill-tier", "merge 11 of L0 into L1, the bottom"},
-      {"presses open=table l0=1", "merge 11 of L0 into L1, the bottom"},
-      {"presses granted tried=index", "nothing"},
       // The oldest table, once there are enough.
       {"l0=4", "merge 11 of L0 into L1, the bottom"},
       {"l0=4 levels=3", "merge 11 of L0 into L1"},

@@ -45,20 +45,16 @@ uint64_t TierFiller::Excess(uint64_t most_bytes) const {
 Result<bool> TierFiller::Step(const Occasion& occasion) {
   if (!is_wanted()) return false;
   const bool of_lists = store_.rewriter != nullptr;
-  const uint64_t excess = Excess(gives_more() ? most_bytes_ / 2 : most_bytes_);
-  if (excess != 0) {
-    const Result<bool> moved = of_lists ? MoveList(excess) : MoveRange();
-    if (moved.ok() && !*moved) gives_more_.store(false);  // nothing may go
-    return moved;
-  }
-  gives_more_.store(false);
+  const uint64_t excess = Excess(gives_more_ ? most_bytes_ / 2 : most_bytes_);
+  if (excess != 0) return of_lists ? MoveList(excess) : MoveRange();
+  gives_more_ = false;
   return of_lists ? MoveDeletesOfLists(occasion) : MoveDeletes(occasion);
 }
 
 bool TierFiller::GiveMore() noexcept {
   if (!is_wanted() || moves_ == moves_when_asked_ || !IsOver(most_bytes_ / 2)) return false;
   moves_when_asked_ = moves_;
-  gives_more_.store(true);
+  gives_more_ = true;
   return true;
 }
 

@@ -17,7 +17,6 @@
 // Source: the tiering of TLSM IV-D.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -52,17 +51,11 @@ class TierFiller {
   /// Moves the next part. False when there is nothing to do, or nothing that may go now. Errors end
   /// writes. Throws std::bad_alloc. Cost: reads a run of entries, and writes it to the tier.
   Result<bool> Step(const Occasion& occasion);
-  /// Whether so much is to go that it must not wait until there is nothing else to do.
-  bool Presses() const {
-    return is_wanted() && (gives_more() || Excess(most_bytes_) > most_bytes_ / 4);
-  }
   /// A write finds no room, and nothing is left to do: what is not collected yet, logs and what is
   /// kept free may take all that does not live, the more so the smaller the pool. So half as much
   /// may stay, until that is reached. False: nothing would come of it, or nothing has gone since it
   /// was asked last. Where Step may be called.
   bool GiveMore() noexcept;
-  /// Whether Step has that before it yet. Any thread.
-  bool gives_more() const noexcept { return gives_more_.load(); }
   /// Bytes above which entries go; 0: never.
   uint64_t most_bytes() const noexcept { return most_bytes_; }
   /// How many passes for deletes have begun.
@@ -100,7 +93,7 @@ class TierFiller {
   uint64_t run_bytes_ = 0;  // about the size of a run
   std::string from_;        // where the next range begins
   PassOverL1 deletes_;
-  std::atomic<bool> gives_more_{false};
+  bool gives_more_ = false;
   uint64_t moves_ = 0;
   uint64_t moves_when_asked_ = ~0ull;
   bool is_settled_ = false;  // the marks of all runs are on the medium

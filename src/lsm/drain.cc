@@ -193,8 +193,7 @@ void Scheduler::BeginPhase(compaction::StoreFacts* facts) {
 void Scheduler::CountPhaseStep(const compaction::Plan& plan, const compaction::StoreFacts& facts) {
   using compaction::Action;
   constexpr Action kMerges[] = {Action::kMerge, Action::kFinishCopies, Action::kRewrite};
-  const bool is_of_phase = std::ranges::find(kMerges, plan.action) == std::end(kMerges) &&
-                           (plan.action != Action::kFillTier || !facts.tier_presses);
+  const bool is_of_phase = std::ranges::find(kMerges, plan.action) == std::end(kMerges);
   BRAID_DCHECK(!facts.phase || (round_ && round_->steps_left));
   if (facts.phase && is_of_phase && facts.tried.none()) --*round_->steps_left;
 }

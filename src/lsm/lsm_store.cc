@@ -98,7 +98,6 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
                 .errors = &errors,
                 .limit = &limit,
                 .tier = tier.get(),
-                .let_tier_take = [this] { return tier_filler.GiveMore(); },
                 .stop = &stop_merges}),
       tier_filler({.options = &options,
                    .pool = pool.get(),

@@ -209,8 +209,8 @@ void Scheduler::BlockIfStopped(uint64_t free_before) {
   if (store_.stop_merges.load() || store_.errors.ended()) return;
   const size_t tables = store_.versions.Lock().Keep()->version->l0().size();
   if (tables < store_.options.compaction.l0_stop) return;
-  if (store_.tier_filler.gives_more() || store_.tier_filler.GiveMore()) return;
-  Block(store_.pool->FullError(), free_before);
+  // The tier may take more.
+  if (!store_.tier_filler.GiveMore()) Block(store_.pool->FullError(), free_before);
 }
 
 /// Whether writes have ended for now, or somebody waits for all work to be done.
@@ -261,7 +261,6 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
   compaction::StoreFacts facts;
   facts.lacks_index = store_.indexes.LackSome();
   facts.has_tier = store_.tier_filler.is_wanted();
-  facts.tier_presses = store_.tier_filler.Presses();
   facts.l0_found = l0_found_;
   facts.drain = requests_.AnyWaits();
   const auto versions = store_.versions.Lock();
@@ -288,9 +287,8 @@ bool Scheduler::CompactionStep() {
   FreeMemoryIfShort();
   BeginRound();
   compaction::StoreFacts facts = FactsOfNow();
-  const bool writer_waits = store_.errors.blocked() || store_.tier_filler.gives_more();
-  facts.is_granted =
-      store_.readers.Hold(!facts.drain && !writer_waits, facts.levels.front().size());
+  const bool may_hold = !facts.drain && !store_.errors.blocked();
+  facts.is_granted = store_.readers.Hold(may_hold, facts.levels.front().size());
   TellRound(&facts);
   for (;;) {
     const compaction::Plan plan = compaction::Pick(facts, store_.options.compaction);

@@ -155,7 +155,6 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   }
   void Block(const Status& reason, uint64_t free_before);
   void BlockIfStopped(uint64_t free_before);
-  bool WaitForTier(uint64_t reclaimed);
   bool IsBlockedNow() const;
 
   bool FlushOldest();

@@ -56,25 +56,6 @@ Status Scheduler::Sync() {
   });
 }
 
-/// Lets the tier take more, which is less work than all there is. False: it will not.
-bool Scheduler::WaitForTier(uint64_t reclaimed) {
-  if (!store_.options.background_threads) return false;
-  {
-    const base::MutexLock merge_lock(merge_mutex_);
-    if (!store_.tier_filler.GiveMore()) return false;
-  }
-  SwitchMemTable(nullptr);
-  requests_.Wait([&] {
-    if (failed() || stopping_.load() || store_.reclaimer.times() != reclaimed) return true;
-    if (!store_.tier_filler.gives_more()) return true;
-    jobs_.Wake();
-    return false;
-  });
-  while (store_.reclaimer.times() == reclaimed && RunStep(&Scheduler::Reclaim)) {
-  }
-  return true;
-}
-
 /// After a full pool: lets the background give back what it can. True when there is room again, as
 /// there is at once when another thread has given some back since the attempt.
 bool Scheduler::WaitForSpace(uint64_t reclaimed) {
@@ -91,8 +72,6 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
     before = store_.pool->spare_chunks();
   }
   if (store_.reclaimer.times() != reclaimed) return true;
-  const bool tier_took = WaitForTier(reclaimed);
-  if (store_.reclaimer.times() != reclaimed) return true;
   const bool was_blocked = store_.errors.blocked();
   SwitchMemTable(nullptr);
   if (Status s = WaitUntilIdle(true); !s.ok()) return false;
@@ -107,7 +86,7 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
   const base::MutexLock merge_lock(merge_mutex_);
   if (store_.pool->spare_chunks() > before) return true;
   if (!is_blocked && store_.large_values.HasWantedRun()) return true;
-  return tier_took || store_.tier_filler.GiveMore();
+  return store_.tier_filler.GiveMore();
 }
 
 Status Scheduler::WhyNot() const {
