@@ -38,7 +38,6 @@ class TierFiller {
     level::VersionSet* versions;
     level::ViewRegistry* views;
     const pool::ChunkUsage* usage;
-    TableIndexes* indexes;
     Merger* merger;
     ListRewriter* rewriter;  // null: each level is one list
     tier::Tier* tier;        // may be null

@@ -104,7 +104,6 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
                    .versions = &versions,
                    .views = views.get(),
                    .usage = &usage,
-                   .indexes = &indexes,
                    .merger = &merger,
                    .rewriter = Rewrites() ? &rewriter : nullptr,
                    .tier = tier.get()}),
