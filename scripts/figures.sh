@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the figures of the papers, draws them and writes their page: figures.sh [braid-figures flags]
 #   FIGURE=listdb-29,...  some of them (default: all)
-#   SCALE=1               factor of the sizes; 1 takes about ten minutes on four cores
+#   SCALE=1               factor of the sizes
 #   AGAIN=1               run figures again whose results are there
 #   EMULATE=off|SPEC      how the medium is slowed down (braid-figures --help)
 #   BRAID_TMP             where the data goes; default: /dev/shm when it has room

@@ -14,7 +14,7 @@ namespace braid::compaction {
 
 using format::EntryHeader;
 
-/// In the order of keys, without those whose ends can't be read or are not known.
+/// In the order of keys, without those whose ends can't be read.
 std::vector<TierFiller::List> TierFiller::LowestLists() const {
   const std::shared_ptr<const level::Version> version = store_.versions->Lock().Keep()->version;
   std::vector<List> lists;
