@@ -52,6 +52,7 @@ void Salvage::Run(const std::function<void(double)>& progress) {
   redo_ = RedoUpdates(pool_->image(), pool_->chunk_bytes(), pool_->manifest().merges,
                       map_.redo_chunks(), !pool_->lost_page_cache());
   ReadEntries(progress);
+  PlaceChunks();
   JudgeLogs();
   FollowLeaves();
   FollowLinks();

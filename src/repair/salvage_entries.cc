@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/check.h"
 #include "repair/salvage.h"
 
 namespace braid::repair {
@@ -29,18 +30,7 @@ class Salvage::ChunkVisitor final : public recovery::EntryVisitor {
     if (gap_.bytes != 0) TakeGap(is_void);
     if (is_void) return;  // of a write that was never whole
     if (salvage_->map_.IsOfNoTable(*chunk_, entry)) return;
-    const bool live = entry.state() != format::kStateObsolete || !believes_marks_;
-    uint16_t facts = salvage_->values_.IsIntact(entry, live) ? kValueIntact : 0;
-    if (entry.state() == format::kStateLive) {
-      if (!salvage_->redo_.MarksObsolete(offset)) facts |= kLive;
-    } else if (entry.state() == format::kStateCarrier) {
-      facts |= kLive | kLinked | kCarrier;  // the same write as the one that refers to it
-    } else if (entry.state() != format::kStateObsolete) {
-      facts |= kLive | kStateDamaged;
-    } else if (!believes_marks_) {
-      facts |= kLive;
-    }
-    salvage_->candidates_.push_back({offset, facts});
+    salvage_->candidates_.push_back({offset, salvage_->FactsOf(offset, entry, believes_marks_)});
   }
   /// Before the entry that ends it.
   void Gap(uint64_t begin, uint64_t end) override { gap_ = {begin, end - begin}; }
@@ -62,6 +52,21 @@ class Salvage::ChunkVisitor final : public recovery::EntryVisitor {
   const bool believes_marks_;
   media::PoolImage::Range gap_;
 };
+
+uint16_t Salvage::FactsOf(uint64_t offset, const EntryHeader& entry, bool believes_marks) {
+  const bool live = entry.state() != format::kStateObsolete || !believes_marks;
+  uint16_t facts = values_.IsIntact(entry, live) ? kValueIntact : 0;
+  if (entry.state() == format::kStateLive) {
+    if (!redo_.MarksObsolete(offset)) facts |= kLive;
+  } else if (entry.state() == format::kStateCarrier) {
+    facts |= kLive | kLinked | kCarrier;  // the same write as the one that refers to it
+  } else if (entry.state() != format::kStateObsolete) {
+    facts |= kLive | kStateDamaged;
+  } else if (!believes_marks) {
+    facts |= kLive;
+  }
+  return facts;
+}
 
 void Salvage::ReadEntries(const std::function<void(double)>& progress) {
   for (const EntryChunk& chunk : map_.TakeEntryChunks()) chunks_.emplace_back(chunk);
@@ -106,6 +111,63 @@ Salvage::Candidate* Salvage::FindCandidate(uint64_t offset) {
 
 void Salvage::Commit(uint64_t offset) {
   if (Candidate* candidate = FindCandidate(offset)) candidate->facts |= kCommitted;
+}
+
+/// Puts chunks that have lost their headers back into their logs where a write says where: one that
+/// begins in the chunk before, or ends in the one behind. Else a part of it would count without the
+/// rest. Numbers of entries are unique, so what has the next one is of the same log.
+void Salvage::PlaceChunks() {
+  if (pool_->lost_page_cache() || map_.has_leaves()) return;
+  std::map<uint64_t, ScannedChunk*> begins;  // by the number that the chunk before ends with
+  std::map<uint64_t, ScannedChunk*> ends;    // by the number that the chunk behind begins with
+  for (ScannedChunk& chunk : chunks_) {
+    if (chunk.has_header || !chunk.is_log || chunk.collected || chunk.candidates == 0) continue;
+    const EntryHeader& first = FirstOf(chunk);
+    const EntryHeader& last = LastOf(chunk);
+    if (!first.has(format::kFirstOfUnit)) begins[first.sequence() - 1] = &chunk;
+    if (last.has(format::kMoreOfUnit)) ends[last.sequence() + 1] = &chunk;
+  }
+  if (begins.empty() && ends.empty()) return;
+  for (ScannedChunk& known : chunks_) {
+    if (!known.has_header || known.collected || known.candidates == 0) continue;
+    for (ScannedChunk* at = &known; LastOf(*at).has(format::kMoreOfUnit);) {
+      const auto next = begins.find(LastOf(*at).sequence());
+      if (next == begins.end() || next->second->has_header) break;
+      ScannedChunk* chunk = next->second;
+      chunk->header.ordinal = at->header.ordinal + 1;
+      chunk->header.previous_used = at->end_of_entries - at->chunk * pool_->chunk_bytes();
+      chunk->header.within_unit = 1;
+      TakeForLogOf(known, chunk);
+      at = chunk;
+    }
+    for (ScannedChunk* at = &known;
+         at->header.ordinal > 0 && !FirstOf(*at).has(format::kFirstOfUnit);) {
+      const auto before = ends.find(FirstOf(*at).sequence());
+      if (before == ends.end() || before->second->has_header) break;
+      ScannedChunk* chunk = before->second;
+      if (chunk->end_of_entries - chunk->chunk * pool_->chunk_bytes() != at->header.previous_used &&
+          at->header.previous_used != 0) {
+        break;
+      }
+      chunk->header.ordinal = at->header.ordinal - 1;
+      TakeForLogOf(known, chunk);
+      at = chunk;
+    }
+  }
+}
+
+/// `chunk` is of the same log as `known`; its ordinal is set.
+void Salvage::TakeForLogOf(const ScannedChunk& known, ScannedChunk* chunk) {
+  BRAID_DCHECK(known.has_header && !chunk->has_header);
+  chunk->has_header = true;
+  chunk->header.table_id = known.header.table_id;
+  chunk->header.shard = known.header.shard;
+  chunk->header.generation = chunk->generation;
+  if (!map_.IsOpenLog(*chunk)) return;
+  for (size_t i = 0; i < chunk->candidates; ++i) {
+    Candidate& candidate = candidates_[chunk->first_candidate + i];
+    candidate.facts = FactsOf(candidate.offset, *EntryOf(candidate), false);
+  }
 }
 
 void Salvage::JudgeLogs() {

@@ -224,6 +224,40 @@ TEST_P(RepairTest, NeedsNoHeaderNoManifestAndNoLink) {
   ExpectContent(db.get(), pool.content);
 }
 
+/// Else the half of a batch that stands in such a chunk counts, and the other half does not.
+TEST(RepairLogTest, AChunkThatLostItsHeaderStandsWhereItsWritesSay) {
+  TempFolder folder;
+  const BuiltPool pool = BuildPool(PoolState::kKilled, folder.Sub("sound"), DeriveSeed(887));
+  ASSERT_FALSE(HasFailure()) << ReplayLine();
+  const uint64_t unit = DamageOptions().pool.chunk_bytes;
+  int chunks = 0;
+  int within_writes = 0;
+  for (size_t file = 0; file < pool.image.files.size(); ++file) {
+    const std::string& bytes = pool.image.files[file].bytes;
+    for (uint64_t at = 0; at + unit <= bytes.size(); at += unit) {
+      format::LogChunkHeader header;
+      std::memcpy(&header, bytes.data() + at, sizeof header);
+      if (header.magic != format::kLogChunkMagic) continue;
+      ++chunks;
+      within_writes += header.within_unit != 0 ? 1 : 0;
+      PoolImage harmed = pool.image;
+      std::memset(harmed.files[file].bytes.data() + at, 0, sizeof header);
+      ASSERT_TRUE(harmed.WriteTo(folder.Sub("harmed")));
+      std::filesystem::remove_all(folder.Sub("new"));
+      RepairReport report;
+      ASSERT_TRUE(
+          IsOk(DB::Repair(DamageOptions(), folder.Sub("harmed"), folder.Sub("new"), &report)));
+      const auto db = OpenOrFail(DamageOptions(), folder.Sub("new"));
+      ASSERT_NE(db, nullptr);
+      ExpectContent(db.get(), pool.content);
+      ASSERT_FALSE(HasFailure()) << pool.image.files[file].name << " offset " << at << " "
+                                 << TextOf(report) << " " << ReplayLine();
+    }
+  }
+  EXPECT_GE(chunks, 10);
+  EXPECT_GE(within_writes, 1) << "no write began in the chunk before its own last one";
+}
+
 /// Else the states of chunks are read where heads are, and what is free counts again.
 TEST(RepairGeometryTest, WithoutHeadersChunkStatesTellTheRegions) {
   for (const PoolState state : {PoolState::kRegions, PoolState::kMixed}) {
