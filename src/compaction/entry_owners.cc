@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "log/log_reader.h"
-#include "merge/list_source.h"
 
 namespace braid::compaction {
 
@@ -44,6 +43,36 @@ bool EntryOwners::AddOwners(uint64_t chunk, Lists* owners) const {
   return all;
 }
 
+EntryOwners::Emptying EntryOwners::Choose(const std::vector<uint64_t>& sparse,
+                                          const pool::ChunkUsage& usage, uint64_t most_bytes,
+                                          std::vector<uint64_t>* unmovable) const {
+  BRAID_DCHECK(!version_->levels.empty());
+  uint64_t entries = 0;
+  for (size_t level = 1; level < version_->levels.size(); ++level) {
+    for (const auto& table : version_->levels[level]) entries += table->entries();
+  }
+  // What lives is nodes, and values, which are no smaller.
+  const uint64_t node_bytes = entries == 0 ? 0 : usage.KnownLive() / entries / 2;
+  Emptying chosen;
+  uint64_t moved = 0;
+  for (const uint64_t chunk : sparse) {
+    if (chosen.chunks.size() == kMostEmptied) break;
+    Lists owners = chosen.owners;
+    if (!AddOwners(chunk, &owners)) {
+      unmovable->push_back(chunk);
+      continue;
+    }
+    uint64_t bytes = moved + static_cast<uint64_t>(std::max<int64_t>(usage.Live(chunk), 0));
+    uint64_t nodes = 0;
+    for (const auto& [id, list] : owners) nodes += list->entries();
+    if (!chosen.chunks.empty() && bytes + nodes * node_bytes > most_bytes) break;
+    moved = bytes;
+    chosen.owners = std::move(owners);
+    chosen.chunks.insert(chunk);
+  }
+  return chosen;
+}
+
 uint64_t HiddenEntries::NewestAbove(uint32_t level, std::string_view key) const {
   BRAID_DCHECK(level > 0 && (level == 1 || level < version_->levels.size()));
   const index::LookupKey sought{key, base::Hash64(key)};
@@ -67,8 +96,40 @@ uint64_t HiddenEntries::NewestAbove(uint32_t level, std::string_view key) const 
   return newest == 0 ? ~0ull : newest;
 }
 
-Result<HiddenEntries::Counts> HiddenEntries::Count(const List& list,
-                                                   const index::LiveViews& views) const {
+HiddenEntries::Above::Above(const HiddenEntries& hidden, uint32_t level) : pool_(hidden.pool_) {
+  BRAID_DCHECK(level > 0 && level < hidden.version_->levels.size());
+  const auto add = [this](std::vector<List> lists) {
+    sources_.push_back(std::make_unique<merge::ListSource>(&pool_, std::move(lists)));
+  };
+  for (const List& table : hidden.l0_) add({table});
+  for (uint32_t upper = 1; upper < level; ++upper) {
+    std::vector<List> lists;
+    for (const auto& table : hidden.version_->levels[upper]) {
+      if (table->entries() != 0) lists.push_back(level::ListOf(table));
+    }
+    add(std::move(lists));
+  }
+}
+
+uint64_t HiddenEntries::Above::Newest(std::string_view key) {
+  const bool opens = !std::exchange(is_open_, true);
+  uint64_t newest = 0;
+  std::erase_if(sources_, [&](const std::unique_ptr<merge::ListSource>& source) {
+    Status s = opens ? source->Seek(key) : Status::OK();
+    while (s.ok() && source->entry() != nullptr && source->entry()->key() < key) s = source->Next();
+    if (!s.ok() || source->entry() == nullptr) return true;
+    const EntryHeader& entry = *source->entry();
+    const bool hides =
+        entry.key() == key && index::KeyIsIntact(pool_, entry, pool_.OffsetOf(&entry),
+                                                 base::Hash64(key));  // invariant 1
+    if (hides) newest = std::max(newest, entry.sequence());
+    return false;
+  });
+  return newest == 0 ? ~0ull : newest;
+}
+
+Result<HiddenEntries::Counts> HiddenEntries::Count(const List& list, const index::LiveViews& views,
+                                                   Above* above) const {
   Counts counts;
   std::string_view key;
   uint64_t newer = ~0ull;
@@ -79,8 +140,8 @@ Result<HiddenEntries::Counts> HiddenEntries::Count(const List& list,
     if (counts.kept + counts.hidden == 0 || entry.key() != key) {
       key = entry.key();
       // It may be the same version: a part of L0 that is in L1 already.
-      const uint64_t above = NewestAbove(list->level(), key);
-      newer = above > entry.sequence() ? above : ~0ull;
+      const uint64_t newest = above->Newest(key);
+      newer = newest > entry.sequence() ? newest : ~0ull;
     }
     BRAID_DCHECK(newer > entry.sequence() || pool_.failed());
     ++(index::IsVersionNeeded(views, entry.sequence(), newer) ? counts.kept : counts.hidden);

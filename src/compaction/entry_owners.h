@@ -10,11 +10,14 @@
 #include <map>
 #include <memory>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "index/retention.h"
 #include "level/version.h"
+#include "merge/list_source.h"
+#include "pool/chunk_usage.h"
 #include "tier/tier.h"
 
 namespace braid::compaction {
@@ -34,6 +37,18 @@ class EntryOwners {
   List OwnerOf(uint64_t offset) const;
   /// Adds the lists of all that lives in the chunk. False: it can't be emptied by rewriting them.
   bool AddOwners(uint64_t chunk, Lists* owners) const;
+  /// Chunks that are emptied together at most: a compromise between pauses and lists that are
+  /// rewritten for each of them.
+  static constexpr size_t kMostEmptied = 16;
+  /// Chunks that are emptied together, and the lists that are rewritten for that.
+  struct Emptying {
+    std::unordered_set<uint64_t> chunks;
+    Lists owners;
+  };
+  /// Of chunks that are sparse, the sparsest first, as many as about `most_bytes` have room for;
+  /// one at least. `unmovable` takes those that were met and can't be emptied.
+  Emptying Choose(const std::vector<uint64_t>& sparse, const pool::ChunkUsage& usage,
+                  uint64_t most_bytes, std::vector<uint64_t>* unmovable) const;
   static std::vector<List> InOrder(const Lists& owners) {
     std::vector<List> lists;
     lists.reserve(owners.size());
@@ -62,8 +77,21 @@ class HiddenEntries {
     uint64_t kept = 0;
     uint64_t hidden = 0;
   };
-  /// How many entries of a list newer ones, above or in it, hide from all `views`. Cost: reads it.
-  Result<Counts> Count(const List& list, const index::LiveViews& views) const;
+  /// The same as NewestAbove of keys that ascend, except that a list with damage hides nothing from
+  /// there on. Cost: reads the levels above once.
+  class Above {
+   public:
+    Above(const HiddenEntries& hidden, uint32_t level);
+    uint64_t Newest(std::string_view key);
+
+   private:
+    const pool::PmemPool& pool_;
+    std::vector<std::unique_ptr<merge::ListSource>> sources_;  // that have not ended
+    bool is_open_ = false;
+  };
+  /// How many entries of a list newer ones, above or in it, hide from all `views`. `above`: of its
+  /// level; lists of a level come in the order of their keys. Cost: reads it, and what is above it.
+  Result<Counts> Count(const List& list, const index::LiveViews& views, Above* above) const;
 
  private:
   const pool::PmemPool& pool_;

@@ -11,9 +11,8 @@ namespace braid::compaction {
 
 namespace {
 
-/// Lists that are rewritten together to empty chunks, and chunks that are emptied together.
+/// Lists that are rewritten together.
 constexpr size_t kMostOwners = 16;
-constexpr size_t kMostEmptied = 16;
 /// Chunks with which a collection of few may begin.
 constexpr uint64_t kLeastToCollect = 2;
 /// Neighbours that are worth a list in their place.
@@ -148,10 +147,11 @@ Result<bool> ListRewriter::DropHidden() {
   Lists all;
   std::vector<std::pair<uint64_t, List>> some;  // and how many entries of each are hidden
   for (uint32_t level = 1; level < version->levels.size(); ++level) {
+    HiddenEntries::Above above(hidden, level);
     for (const auto& table : version->levels[level]) {
       const List list = level::ListOf(table);
       if (list->entries() == 0 || all.size() == kMostOwners) continue;
-      const Result<HiddenEntries::Counts> counts = hidden.Count(list, views);
+      const Result<HiddenEntries::Counts> counts = hidden.Count(list, views, &above);
       if (!counts.ok()) return counts.status();
       if (counts->kept == 0) {
         all.push_back(list);
@@ -221,39 +221,33 @@ Result<bool> ListRewriter::MoveAway(const std::vector<uint64_t>& entries,
 
 Result<bool> ListRewriter::Collect(const Occasion& occasion) {
   // Copies need room: what the step before has retired may be all there is.
-  if (pool_.free_chunks() < kMostEmptied) {
+  if (pool_.free_chunks() < EntryOwners::kMostEmptied) {
     const Result<bool> reclaimed = store_.reclaimer->Reclaim(store_.errors->failed());
     if (!reclaimed.ok()) return reclaimed;
   }
   std::vector<uint64_t> sparse;
   if (store_.errors->failed() || !store_.collector->Plan(occasion, &sparse)) return false;
   const base::ActivityScope activity(base::Activity::kCollect);
+  std::sort(sparse.begin(), sparse.end(), [this](uint64_t a, uint64_t b) {
+    return store_.usage->Live(a) < store_.usage->Live(b);
+  });
   const EntryOwners lists_of(&pool_, store_.versions->Lock().Keep()->version);
-  EntryOwners::Lists owners;
-  std::unordered_set<uint64_t> emptied;
-  std::vector<uint64_t> unmovable;
   // Where there is no room for many there may be for a few.
-  const uint64_t most = std::clamp<uint64_t>(pool_.free_chunks() / 2, 1, kMostEmptied);
-  for (const uint64_t chunk : sparse) {
-    if (emptied.size() == most) break;
-    EntryOwners::Lists with = owners;
-    if (!lists_of.AddOwners(chunk, &with)) {
-      unmovable.push_back(chunk);
-      continue;
-    }
-    if (!emptied.empty() && with.size() > most) continue;
-    owners = std::move(with);
-    emptied.insert(chunk);
+  for (uint64_t room = std::clamp<uint64_t>(pool_.free_chunks(), 1, EntryOwners::kMostEmptied);;
+       room /= 4) {
+    std::vector<uint64_t> unmovable;
+    const EntryOwners::Emptying what =
+        lists_of.Choose(sparse, *store_.usage, room * pool_.chunk_bytes(), &unmovable);
+    store_.collector->Pin(unmovable, pool_.free_chunks());
+    if (what.chunks.empty()) return false;
+    const Result<bool> done = RewriteInPlace(EntryOwners::InOrder(what.owners),
+                                             {.emptied = &what.chunks, .must_gain = true});
+    if (!done.ok() || *done || store_.stop->load()) return done;
+    if (room >= 4 && what.chunks.size() > 1) continue;
+    // Until something in them changes, or there is more room.
+    store_.collector->Pin({what.chunks.begin(), what.chunks.end()}, pool_.free_chunks());
+    return false;
   }
-  store_.collector->Pin(unmovable, pool_.free_chunks());
-  if (emptied.empty()) return false;
-  const Result<bool> done =
-      RewriteInPlace(EntryOwners::InOrder(owners), {.emptied = &emptied, .must_gain = true});
-  // Until something in them changes, or there is more room.
-  if (done.ok() && !*done && !store_.stop->load()) {
-    store_.collector->Pin({emptied.begin(), emptied.end()}, pool_.free_chunks());
-  }
-  return done;
 }
 
 }  // namespace braid::compaction

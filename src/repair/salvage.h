@@ -123,7 +123,6 @@ class Salvage {
   /// Facts that the entry at `offset` and its value tell. `believes_marks`: obsolete marks count.
   uint16_t FactsOf(uint64_t offset, const format::EntryHeader& entry, bool believes_marks);
   void PlaceChunks();
-  void TakeForLogOf(const ScannedChunk& known, ScannedChunk* chunk);
   void JudgeLogs();
   void JudgeLog(std::vector<ScannedChunk*>* chunks);
   void NoteGaps(ScannedChunk* chunk);
@@ -157,12 +156,6 @@ class Salvage {
   void DecideKey(const std::vector<const Candidate*>& versions);
   const format::EntryHeader* EntryOf(const Candidate& candidate) const {
     return pool_->EntryAt(candidate.offset);
-  }
-  const format::EntryHeader& FirstOf(const ScannedChunk& chunk) const {
-    return *EntryOf(candidates_[chunk.first_candidate]);
-  }
-  const format::EntryHeader& LastOf(const ScannedChunk& chunk) const {
-    return *EntryOf(candidates_[chunk.first_candidate + chunk.candidates - 1]);
   }
   recovery::EntryRegion RegionOf(const EntryChunk& chunk) const {
     return pool_->RegionOf(chunk.chunk, chunk.generation);

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "base/check.h"
+#include "repair/log_parts.h"
 #include "repair/salvage.h"
 
 namespace braid::repair {
@@ -113,60 +113,35 @@ void Salvage::Commit(uint64_t offset) {
   if (Candidate* candidate = FindCandidate(offset)) candidate->facts |= kCommitted;
 }
 
-/// Puts chunks that have lost their headers back into their logs where a write says where: one that
-/// begins in the chunk before, or ends in the one behind. Else a part of it would count without the
-/// rest. Numbers of entries are unique, so what has the next one is of the same log.
+/// Else a part of a write would count without the rest.
 void Salvage::PlaceChunks() {
   if (pool_->lost_page_cache() || map_.has_leaves()) return;
-  std::map<uint64_t, ScannedChunk*> begins;  // by the number that the chunk before ends with
-  std::map<uint64_t, ScannedChunk*> ends;    // by the number that the chunk behind begins with
+  std::vector<LogPart> parts;
+  std::vector<ScannedChunk*> chunks;
   for (ScannedChunk& chunk : chunks_) {
-    if (chunk.has_header || !chunk.is_log || chunk.collected || chunk.candidates == 0) continue;
-    const EntryHeader& first = FirstOf(chunk);
-    const EntryHeader& last = LastOf(chunk);
-    if (!first.has(format::kFirstOfUnit)) begins[first.sequence() - 1] = &chunk;
-    if (last.has(format::kMoreOfUnit)) ends[last.sequence() + 1] = &chunk;
+    if (chunk.collected || chunk.candidates == 0 || !(chunk.has_header || chunk.is_log)) continue;
+    const EntryHeader& first = *EntryOf(candidates_[chunk.first_candidate]);
+    const EntryHeader& last = *EntryOf(candidates_[chunk.first_candidate + chunk.candidates - 1]);
+    parts.push_back({.has_header = chunk.has_header,
+                     .header = chunk.header,
+                     .used = chunk.end_of_entries - chunk.chunk * pool_->chunk_bytes(),
+                     .first = first.sequence(),
+                     .last = last.sequence(),
+                     .begins_within = !first.has(format::kFirstOfUnit),
+                     .ends_within = last.has(format::kMoreOfUnit)});
+    chunks.push_back(&chunk);
   }
-  if (begins.empty() && ends.empty()) return;
-  for (ScannedChunk& known : chunks_) {
-    if (!known.has_header || known.collected || known.candidates == 0) continue;
-    for (ScannedChunk* at = &known; LastOf(*at).has(format::kMoreOfUnit);) {
-      const auto next = begins.find(LastOf(*at).sequence());
-      if (next == begins.end() || next->second->has_header) break;
-      ScannedChunk* chunk = next->second;
-      chunk->header.ordinal = at->header.ordinal + 1;
-      chunk->header.previous_used = at->end_of_entries - at->chunk * pool_->chunk_bytes();
-      chunk->header.within_unit = 1;
-      TakeForLogOf(known, chunk);
-      at = chunk;
+  PlaceParts(&parts);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    ScannedChunk& chunk = *chunks[i];
+    if (chunk.has_header || !parts[i].has_header) continue;
+    chunk.has_header = true;
+    chunk.header = parts[i].header;
+    if (!map_.IsOpenLog(chunk)) continue;
+    for (size_t c = 0; c < chunk.candidates; ++c) {
+      Candidate& candidate = candidates_[chunk.first_candidate + c];
+      candidate.facts = FactsOf(candidate.offset, *EntryOf(candidate), false);
     }
-    for (ScannedChunk* at = &known;
-         at->header.ordinal > 0 && !FirstOf(*at).has(format::kFirstOfUnit);) {
-      const auto before = ends.find(FirstOf(*at).sequence());
-      if (before == ends.end() || before->second->has_header) break;
-      ScannedChunk* chunk = before->second;
-      if (chunk->end_of_entries - chunk->chunk * pool_->chunk_bytes() != at->header.previous_used &&
-          at->header.previous_used != 0) {
-        break;
-      }
-      chunk->header.ordinal = at->header.ordinal - 1;
-      TakeForLogOf(known, chunk);
-      at = chunk;
-    }
-  }
-}
-
-/// `chunk` is of the same log as `known`; its ordinal is set.
-void Salvage::TakeForLogOf(const ScannedChunk& known, ScannedChunk* chunk) {
-  BRAID_DCHECK(known.has_header && !chunk->has_header);
-  chunk->has_header = true;
-  chunk->header.table_id = known.header.table_id;
-  chunk->header.shard = known.header.shard;
-  chunk->header.generation = chunk->generation;
-  if (!map_.IsOpenLog(*chunk)) return;
-  for (size_t i = 0; i < chunk->candidates; ++i) {
-    Candidate& candidate = candidates_[chunk->first_candidate + i];
-    candidate.facts = FactsOf(candidate.offset, *EntryOf(candidate), false);
   }
 }
 

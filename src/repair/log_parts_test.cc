@@ -1,0 +1,73 @@
+// Chunks that have lost their headers, and writes that say where they stand.
+#include "repair/log_parts.h"
+
+#include <gtest/gtest.h>
+
+namespace braid::repair {
+namespace {
+
+LogPart Known(uint64_t table, uint32_t shard, uint32_t ordinal) {
+  LogPart part;
+  part.has_header = true;
+  part.header.table_id = table;
+  part.header.shard = shard;
+  part.header.ordinal = ordinal;
+  return part;
+}
+
+LogPart Of(LogPart part, uint64_t first, bool begins_within, uint64_t last, bool ends_within) {
+  part.first = first;
+  part.begins_within = begins_within;
+  part.last = last;
+  part.ends_within = ends_within;
+  part.used = 1000 + first;
+  return part;
+}
+
+TEST(LogPartsTest, AWriteGoesOnInWhatHasTheNextNumber) {
+  std::vector<LogPart> parts = {Of(Known(7, 2, 4), 10, false, 20, true), Of({}, 21, true, 30, true),
+                                Of({}, 31, true, 35, false)};
+  PlaceParts(&parts);
+  for (uint32_t i = 1; i < 3; ++i) {
+    ASSERT_TRUE(parts[i].has_header);
+    EXPECT_EQ(parts[i].header.table_id, 7u);
+    EXPECT_EQ(parts[i].header.shard, 2u);
+    EXPECT_EQ(parts[i].header.ordinal, 4 + i);
+    EXPECT_EQ(parts[i].header.previous_used, parts[i - 1].used);
+    EXPECT_EQ(parts[i].header.within_unit, 1u);
+  }
+}
+
+TEST(LogPartsTest, AWriteBeganInWhatHasTheNumberBefore) {
+  std::vector<LogPart> parts = {Of({}, 5, false, 9, true), Of({}, 10, true, 20, true),
+                                Of(Known(7, 2, 2), 21, true, 30, false)};
+  PlaceParts(&parts);
+  ASSERT_TRUE(parts[0].has_header && parts[1].has_header);
+  EXPECT_EQ(parts[1].header.ordinal, 1u);
+  EXPECT_EQ(parts[0].header.ordinal, 0u);
+  EXPECT_EQ(parts[0].header.shard, 2u);
+}
+
+TEST(LogPartsTest, WithoutAWriteBetweenThemNothingIsKnown) {
+  std::vector<LogPart> parts = {Of(Known(7, 0, 0), 10, false, 20, false),
+                                Of({}, 21, false, 30, false),
+                                Of({}, 40, true, 50, true),
+                                Of(Known(7, 1, 3), 52, true, 60, false),
+                                Of(Known(7, 2, 0), 71, true, 80, false),
+                                Of({}, 61, false, 70, true)};
+  PlaceParts(&parts);
+  EXPECT_FALSE(parts[1].has_header);
+  EXPECT_FALSE(parts[2].has_header) << "number 51 is missing";
+  EXPECT_FALSE(parts[5].has_header) << "nothing stands before the first chunk of a log";
+}
+
+TEST(LogPartsTest, ManyBrokenPartsEnd) {
+  std::vector<LogPart> parts;
+  for (uint64_t i = 0; i < 1000; ++i) parts.push_back(Of({}, i + 1, true, i, true));
+  parts.push_back(Of(Known(1, 0, 1), 0, true, ~0ull, true));
+  PlaceParts(&parts);
+  EXPECT_TRUE(parts[1000].has_header);
+}
+
+}  // namespace
+}  // namespace braid::repair
