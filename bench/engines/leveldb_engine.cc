@@ -35,8 +35,11 @@ class LevelDbEngine : public KvEngine {
     return std::to_string(leveldb::kMajorVersion) + "." + std::to_string(leveldb::kMinorVersion);
   }
   std::string parameters() const override {
-    return "write buffer " + std::to_string(write_buffer_bytes_ >> 20) +
-           " MiB, 10 bloom bits, 1 GiB block cache, no compression" + (sync_ ? ", sync" : "");
+    const bool is_small = write_buffer_bytes_ < size_t{1} << 20;
+    const std::string buffer = is_small ? std::to_string(write_buffer_bytes_ >> 10) + " KiB"
+                                        : std::to_string(write_buffer_bytes_ >> 20) + " MiB";
+    return "write buffer " + buffer + ", 10 bloom bits, 1 GiB block cache, no compression" +
+           (sync_ ? ", sync" : "");
   }
 
   Status Open(const EngineConfig& config) override {

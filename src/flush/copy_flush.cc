@@ -3,11 +3,10 @@
 #include "flush/copy_flush.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/check.h"
 #include "base/no_throw.h"
-#include "base/prefetch.h"
+#include "flush/tree_walk.h"
 #include "log/log_reader.h"
 
 namespace braid::flush {
@@ -35,41 +34,14 @@ Result<FlushResult> CopyFlush::Run(index::EntryIndex* tree, const index::LiveVie
   return std::move(result_);
 }
 
-/// All that needs room in the pool, before anything else changes. Leaf by leaf; the entries of the
-/// next one are on their way while those of this one are copied.
+/// All that needs room in the pool, before anything else changes.
 Status CopyFlush::CopyAll(const index::EntryIndex& tree, const index::LiveViews& views) {
-  constexpr size_t kLeaf = 64;
-  constexpr size_t kAhead = 12;
-  constexpr uint64_t kLikelyBytes = 192;  // the hardware goes on behind that
-  std::array<uint64_t, kLeaf> leaves[2];
-  const auto ask = [&](uint64_t ref) { base::PrefetchRange(pool_->At(ref), kLikelyBytes); };
-  size_t count = tree.ScanFromStart(leaves[0].data(), kLeaf);
-  for (size_t i = 0; i < std::min(count, kAhead); ++i) ask(leaves[0][i]);
-  for (size_t turn = 0; count > 0; turn ^= 1) {
-    const std::array<uint64_t, kLeaf>& refs = leaves[turn];
-    std::array<uint64_t, kLeaf>& next = leaves[turn ^ 1];
-    const uint64_t last = refs[count - 1];
-    const std::string_view key = pool_->KeyAt(last);
-    const size_t next_count = tree.ScanForward(key, false, next.data(), kLeaf);
-    for (size_t i = 0; i < count; ++i) {
-      if (i + kAhead < count) {
-        ask(refs[i + kAhead]);
-      } else if (i + kAhead - count < next_count) {
-        ask(next[i + kAhead - count]);
-      }
-      if (Status s = CopyVersions(refs[i], views); !s.ok()) return s;
-    }
+  const auto charge = [this] {
     charge_.Set(newest_.capacity() * sizeof(index::Replacement) +
                 (hashes_.capacity() + dropped_.capacity()) * sizeof(uint64_t));
-    // The next leaf is found by a key in the pool; where that is lost the walk would not end.
-    if (pool_->failed()) return pool_->FaultStatus();
-    count = next_count;
-    if (count > 0 && pool_->KeyAt(next[count - 1]) <= key) {
-      if (pool_->failed()) return pool_->FaultStatus();
-      return pool_->CorruptionAt(last, "log entry", "its key has changed since it was written");
-    }
-  }
-  return Status::OK();
+  };
+  return WalkTree<WalkAhead{.entries = 12, .bytes = 192}>(
+      *pool_, tree, [&](uint64_t newest) { return CopyVersions(newest, views); }, charge);
 }
 
 /// Of one key, newest first; which are needed is decided as LinkFlush does, by the same views.

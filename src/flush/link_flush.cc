@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/check.h"
-#include "base/prefetch.h"
+#include "flush/tree_walk.h"
 
 namespace braid::flush {
 
@@ -48,36 +48,11 @@ Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::L
   return std::move(result_);
 }
 
-/// Leaf by leaf; the entries of the next leaf are on their way while those of this one are linked.
 Status LinkFlush::LinkAll(const index::EntryIndex& tree, const index::LiveViews& views) {
-  constexpr size_t kLeaf = 64;
-  std::array<uint64_t, kLeaf> leaves[2];
-  const auto ask = [&](const std::array<uint64_t, kLeaf>& refs, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-      base::PrefetchRange(pool_->At(refs[i]), sizeof(EntryHeader) + sizeof(uint64_t));
-    }
-  };
-  size_t count = tree.ScanFromStart(leaves[0].data(), kLeaf);
-  ask(leaves[0], count);
-  for (size_t turn = 0; count > 0; turn ^= 1) {
-    const std::array<uint64_t, kLeaf>& refs = leaves[turn];
-    std::array<uint64_t, kLeaf>& next = leaves[turn ^ 1];
-    const uint64_t last = refs[count - 1];
-    const std::string_view key = pool_->KeyAt(last);
-    const size_t next_count = tree.ScanForward(key, false, next.data(), kLeaf);
-    ask(next, next_count);
-    for (size_t i = 0; i < count; ++i) {
-      if (Status s = LinkVersions(refs[i], views); !s.ok()) return s;
-    }
-    // The next leaf is found by a key in the pool; where that is lost the walk would not end.
-    if (pool_->failed()) return pool_->FaultStatus();
-    count = next_count;
-    if (count > 0 && pool_->KeyAt(next[count - 1]) <= key) {
-      if (pool_->failed()) return pool_->FaultStatus();
-      return pool_->CorruptionAt(last, "log entry", "its key has changed since it was written");
-    }
-  }
-  return Status::OK();
+  constexpr WalkAhead kAhead{.entries = kWalkedAtOnce,
+                             .bytes = sizeof(EntryHeader) + sizeof(uint64_t)};
+  return WalkTree<kAhead>(
+      *pool_, tree, [&](uint64_t newest) { return LinkVersions(newest, views); }, [] {});
 }
 
 /// Links the versions of one key that are needed and drops the others. Versions grow older from
