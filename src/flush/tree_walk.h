@@ -1,8 +1,7 @@
 // Purpose: walks a memtable's index, whose keys lie in the pool, in their order: what flushes read.
 // Thread safety: the tree is sealed, and the caller keeps the entries.
 // Invariants:
-//   1. It ends: where keys do not ascend an entry has changed since it was written, which is
-//   damage.
+//   1. It ends: where keys do not ascend, an entry has changed since it was written: damage.
 // Persistence: none.
 #pragma once
 
