@@ -19,12 +19,12 @@ LogPart* Find(const Parts& parts, uint64_t number) {
 }
 
 void Place(const LogPart& neighbour, uint32_t ordinal, LogPart* part) {
-  BRAID_DCHECK(neighbour.has_header && !part->has_header);
+  BRAID_DCHECK(neighbour.has_header && !part->has_header && part->header != nullptr);
   part->has_header = true;
-  part->header = {};
-  part->header.table_id = neighbour.header.table_id;
-  part->header.shard = neighbour.header.shard;
-  part->header.ordinal = ordinal;
+  *part->header = {};
+  part->header->table_id = neighbour.header->table_id;
+  part->header->shard = neighbour.header->shard;
+  part->header->ordinal = ordinal;
 }
 
 }  // namespace
@@ -44,16 +44,16 @@ void PlaceParts(std::vector<LogPart>* parts) {
     while (part->ends_within) {
       LogPart* const next = Find(begins, part->last + 1);
       if (next == nullptr) break;
-      Place(*part, part->header.ordinal + 1, next);
-      next->header.previous_used = part->used;
-      next->header.within_unit = 1;
+      Place(*part, part->header->ordinal + 1, next);
+      next->header->previous_used = part->used;
+      next->header->within_unit = 1;
       part = next;
     }
     part = at;
-    while (part->begins_within && part->header.ordinal > 0) {
+    while (part->begins_within && part->header->ordinal > 0) {
       LogPart* const before = Find(ends, part->first - 1);
       if (before == nullptr) break;
-      Place(*part, part->header.ordinal - 1, before);
+      Place(*part, part->header->ordinal - 1, before);
       part = before;
     }
   }

@@ -16,12 +16,12 @@ namespace braid::repair {
 /// What the entries of a chunk tell. It has some.
 struct LogPart {
   bool has_header = false;
-  format::LogChunkHeader header{};  // when has_header
-  uint64_t used = 0;                // bytes up to the end of its last entry
-  uint64_t first = 0;               // number of its first entry
-  uint64_t last = 0;                // and of its last
-  bool begins_within = false;       // a write that began in the chunk before
-  bool ends_within = false;         // one that goes on in the chunk behind
+  format::LogChunkHeader* header = nullptr;  // the caller's; read when has_header, else written
+  uint64_t used = 0;                         // bytes up to the end of its last entry
+  uint64_t first = 0;                        // number of its first entry
+  uint64_t last = 0;                         // and of its last
+  bool begins_within = false;                // a write that began in the chunk before
+  bool ends_within = false;                  // one that goes on in the chunk behind
 };
 
 /// Gives headers to those parts without one that a write connects with one that has a header, or

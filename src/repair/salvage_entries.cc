@@ -123,7 +123,7 @@ void Salvage::PlaceChunks() {
     const EntryHeader& first = *EntryOf(candidates_[chunk.first_candidate]);
     const EntryHeader& last = *EntryOf(candidates_[chunk.first_candidate + chunk.candidates - 1]);
     parts.push_back({.has_header = chunk.has_header,
-                     .header = chunk.header,
+                     .header = &chunk.header,
                      .used = chunk.end_of_entries - chunk.chunk * pool_->chunk_bytes(),
                      .first = first.sequence(),
                      .last = last.sequence(),
@@ -136,7 +136,6 @@ void Salvage::PlaceChunks() {
     ScannedChunk& chunk = *chunks[i];
     if (chunk.has_header || !parts[i].has_header) continue;
     chunk.has_header = true;
-    chunk.header = parts[i].header;
     if (!map_.IsOpenLog(chunk)) continue;
     for (size_t c = 0; c < chunk.candidates; ++c) {
       Candidate& candidate = candidates_[chunk.first_candidate + c];
