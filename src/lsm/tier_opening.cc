@@ -15,8 +15,9 @@ namespace braid::lsm {
 
 namespace {
 
-/// Share of the memory budget that blocks of the tier may take.
-constexpr uint64_t kShareOfBudget = 8;
+/// Of the memory budget blocks of the tier may take this part, one in so many: what is less would
+/// hardly hold the filters and indexes of its tables.
+constexpr uint64_t kShareOfBudget = 2;
 
 bool IsId(const tier::Id& id, const uint8_t* bytes) {
   return std::memcmp(id.data(), bytes, id.size()) == 0;
