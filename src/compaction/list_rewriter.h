@@ -80,8 +80,8 @@ class ListRewriter {
   Result<bool> Collect(const Occasion& occasion);
   /// Lets go of lists of which levels above hide everything, for which it takes no chunk; or writes
   /// some once more of which they hide more than that takes: so a pool without room gets some.
-  /// False when there is none. Cost: reads levels until some are found, with a lookup in those
-  /// above for each entry; not again until something was flushed or committed. Errors end writes.
+  /// False when there is none. Cost: reads levels until some are found, each beside those
+  /// above it; not again until something was flushed or committed. Errors end writes.
   Result<bool> DropHidden();
   /// Writes a list without keys that leave it. It is of the lowest level that has entries. False
   /// when it comes to nothing. Errors end writes.
