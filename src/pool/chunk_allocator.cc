@@ -38,6 +38,8 @@ constexpr uint64_t kUsualFree = 64ull << 20;
 constexpr uint64_t kLeastFree = 8;
 /// What is kept free at most, however much is wanted.
 constexpr uint64_t kMostFree = 512ull << 20;
+/// What is kept free in a pool of which next to nothing is used, however much is wanted.
+constexpr uint64_t kFirstFree = 1ull << 20;
 }  // namespace
 
 /// Asks for pages of holes ahead of their use. A device that is full is the writers' to report.
@@ -69,7 +71,9 @@ void PmemPool::Prefault(uint64_t offset, uint64_t bytes) {
 }
 
 bool PmemPool::GrowAhead(uint64_t demand) {
-  demand = std::min(demand, ChunksIn(kMostFree));
+  // As much as is used, since a demand may be wrong: a thread that gets no processor takes what was
+  // written in a second for that of its wait of 10 ms, and asks for a hundred times as much.
+  demand = std::min({demand, ChunksIn(kMostFree), used_chunks() + ChunksIn(kFirstFree)});
   std::optional<uint32_t> wanting;
   const bool filled = FillAhead(demand);
   if (max_bytes_ != 0 && pool_bytes() + 4 * chunk_bytes() > max_bytes_) return filled;

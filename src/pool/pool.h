@@ -141,7 +141,8 @@ class PmemPool : public ChunkSpace {
   /// freeing.
   std::vector<std::string> CheckAllocator(uint64_t redo_chunks);
   /// Grows a region that has few free chunks, fewer than its share of `demand` or than is usual,
-  /// and touches the new pages. By one thread. True when a region has grown.
+  /// and touches the new pages. Of a demand beyond what is used now, that much counts. By one
+  /// thread. True when a region has grown.
   bool GrowAhead(uint64_t demand);
   /// Adds a segment to a region. One thread at a time does the work, others wait for it. Errors:
   /// OutOfSpace, IOError.
