@@ -248,6 +248,8 @@ const std::vector<Metric>& MetricTable() {
       {"tier_gets", "braid_tier_gets_total", "", true, 1, "Gets that came to the tier"},
       {"tier_gets_found", "braid_tier_gets_found_total", "", true, 1,
        "Gets that the tier had a value for"},
+      {"tier_gets_cached", "braid_tier_gets_cached_total", "", true, 1,
+       "Gets whose record, or delete, of the tier was in DRAM"},
       {"tier_moved_entries", "braid_tier_moved_entries_total", "", true, 1,
        "Entries moved from the pool to the tier"},
       {"tier_moved_bytes", "braid_tier_moved_bytes_total", "", true, 1,

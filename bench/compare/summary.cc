@@ -22,7 +22,8 @@ const char* const kOptional[] = {"cpu_ns_per_operation",
                                  "anonymous_bytes",
                                  "rest_bytes_per_live_byte",
                                  "peak_bytes_per_live_byte",
-                                 "tier_gets_per_operation"};
+                                 "tier_gets_per_operation",
+                                 "tier_gets_cached_per_operation"};
 const char* const kOfRounds[] = {"ops_per_second", "p50_ns", "p99_99_ns", "max_ns",
                                  "cpu_ns_per_operation"};
 
@@ -64,11 +65,14 @@ std::string FormatCost(const nlohmann::json& entry) {
   return fmt::format("{:.2f}{}", Median(entry, "cpu_ns_per_operation") / 1e3, busy ? " BUSY" : "");
 }
 
-/// Gets that came to the tier, an operation; of a store with a tier.
+/// Gets that came to the tier, an operation, and those that found their record in DRAM; of a store
+/// with a tier.
 std::string FormatTier(const nlohmann::json& summary, const Row& row) {
   const nlohmann::json* own = Find(summary, row, "braid");
   if (own == nullptr || !own->contains("tier_gets_per_operation")) return {};
-  return fmt::format("  {:.3f} tier gets/op", Median(*own, "tier_gets_per_operation"));
+  return fmt::format("  {:.3f} tier gets/op, {:.3f} of records in DRAM",
+                     Median(*own, "tier_gets_per_operation"),
+                     Median(*own, "tier_gets_cached_per_operation"));
 }
 
 /// At most half of all took so long, and all but a hundredth.

@@ -110,9 +110,12 @@ class BraidEngine : public KvEngine {
 
   EngineCounters Counters() override {
     const Statistics statistics = db_->GetStatistics();
-    return {statistics.lines_flushed, statistics.fences, statistics.stall_micros * 1000,
+    return {statistics.lines_flushed,
+            statistics.fences,
+            statistics.stall_micros * 1000,
             statistics.lines_flushed * kLineBytes,
-            has_tier_ ? std::optional(statistics.tier_gets) : std::nullopt};
+            has_tier_ ? std::optional(statistics.tier_gets) : std::nullopt,
+            has_tier_ ? std::optional(statistics.tier_gets_cached) : std::nullopt};
   }
 
   std::vector<EngineField> Fields() override {

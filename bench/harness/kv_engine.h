@@ -45,6 +45,7 @@ struct EngineCounters {
   std::optional<uint64_t> stall_nanos;
   std::optional<uint64_t> bytes_written;             ///< to the medium, as far as it can be told
   std::optional<uint64_t> tier_gets = std::nullopt;  ///< gets that came to the tier
+  std::optional<uint64_t> tier_gets_cached = std::nullopt;  ///< whose record it had in DRAM
 };
 
 /// A counter or a current value that a store tells, by its name.

@@ -33,7 +33,8 @@ nlohmann::json CountersToJson(const EngineCounters& counters) {
           {"fences", OptionalToJson(counters.fences)},
           {"stall_ns", OptionalToJson(counters.stall_nanos)},
           {"bytes_written", OptionalToJson(counters.bytes_written)},
-          {"tier_gets", OptionalToJson(counters.tier_gets)}};
+          {"tier_gets", OptionalToJson(counters.tier_gets)},
+          {"tier_gets_cached", OptionalToJson(counters.tier_gets_cached)}};
 }
 
 /// Columns: the seconds, and a row of numbers for each kind of operation and field.
@@ -95,6 +96,8 @@ std::string FormatResult(const BenchmarkResult& result) {
   }
   if (result.counters.tier_gets) {
     line += fmt::format("  tier gets/op {:.3f}", PerOperation(*result.counters.tier_gets, result));
+    line += fmt::format(", of records in DRAM {:.3f}",
+                        PerOperation(result.counters.tier_gets_cached.value_or(0), result));
   }
   if (const std::optional<double> amplification = result.WriteAmplification()) {
     line += fmt::format("  flushed/put bytes {:.2f}", *amplification);
@@ -160,6 +163,8 @@ nlohmann::json ResultToJson(const BenchmarkResult& result) {
       amplification ? nlohmann::json(*amplification) : nlohmann::json();
   if (result.counters.tier_gets) {
     json["tier_gets_per_operation"] = PerOperation(*result.counters.tier_gets, result);
+    json["tier_gets_cached_per_operation"] =
+        PerOperation(result.counters.tier_gets_cached.value_or(0), result);
   }
   AddRoundsToJson(result, &json);
   return json;

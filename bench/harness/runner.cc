@@ -38,9 +38,12 @@ EngineCounters Difference(const EngineCounters& from, const EngineCounters& to) 
   const auto subtract = [](const std::optional<uint64_t>& a, const std::optional<uint64_t>& b) {
     return a && b ? std::optional<uint64_t>(*b - *a) : std::nullopt;
   };
-  return {subtract(from.lines_flushed, to.lines_flushed), subtract(from.fences, to.fences),
+  return {subtract(from.lines_flushed, to.lines_flushed),
+          subtract(from.fences, to.fences),
           subtract(from.stall_nanos, to.stall_nanos),
-          subtract(from.bytes_written, to.bytes_written), subtract(from.tier_gets, to.tier_gets)};
+          subtract(from.bytes_written, to.bytes_written),
+          subtract(from.tier_gets, to.tier_gets),
+          subtract(from.tier_gets_cached, to.tier_gets_cached)};
 }
 
 Status WithContext(const Status& status, const std::string& context) {

@@ -274,8 +274,8 @@ class DB {
   virtual Status Flush() = 0;
 
   /// Flush, then wait until every current L0 table is merged, what only views that are gone have
-  /// kept is dropped, garbage is collected and indexes are built; returns even while writers are
-  /// busy.
+  /// kept is dropped, garbage is collected and indexes are built, and a tier has put together what
+  /// it has; returns even while writers are busy.
   virtual Status Compact() = 0;
 
   /// Compact for the keys from `begin` (none: from the first) to before `end` (none: to the last),

@@ -198,8 +198,8 @@ struct LeafOptions {
 struct TierOptions {
   /// Folder of the tier; made with the pool, or when the pool is first opened to write with it.
   /// From then on the pool does not open without it. Needs pool.max_bytes: when entries and large
-  /// values that are live take more than half of that, ranges of keys go to the tier in turn.
-  /// Empty: no tier.
+  /// values that are live take more than half of that, what was written longest ago goes to the
+  /// tier. Empty: no tier.
   std::string path;
 };
 

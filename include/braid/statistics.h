@@ -190,15 +190,16 @@ struct Statistics {
   uint64_t l1_obsolete_bytes = 0;     ///< the rest of their chunks
   uint64_t value_bytes = 0;           ///< large values, which have chunks of their own
   uint64_t value_obsolete_bytes = 0;  ///< those of them that were overwritten or deleted
-  uint64_t uncounted_bytes = 0;  ///< entries of earlier sessions whose live ones are being counted
-  uint64_t other_bytes = 0;      ///< headers, redo records, indexes
-  uint64_t pool_free_bytes = 0;  ///< free chunks
-  uint64_t retired_bytes = 0;    ///< of these: given back once readers and snapshots have left
-  uint64_t tier_bytes = 0;       ///< now: of the tier, on its device
-  uint64_t tier_entries = 0;     ///< now: keys and deletes; a key that went again counts twice
-                                 ///< until RocksDB has put its versions together
-  uint64_t tier_gets = 0;        ///< gets that came to the tier
-  uint64_t tier_gets_found = 0;  ///< those of them that it had a value for
+  uint64_t uncounted_bytes = 0;   ///< entries of earlier sessions whose live ones are being counted
+  uint64_t other_bytes = 0;       ///< headers, redo records, indexes
+  uint64_t pool_free_bytes = 0;   ///< free chunks
+  uint64_t retired_bytes = 0;     ///< of these: given back once readers and snapshots have left
+  uint64_t tier_bytes = 0;        ///< now: of the tier, on its device
+  uint64_t tier_entries = 0;      ///< now: keys and deletes; a key that went again counts twice
+                                  ///< until RocksDB has put its versions together
+  uint64_t tier_gets = 0;         ///< gets that came to the tier
+  uint64_t tier_gets_found = 0;   ///< those of them that it had a value for
+  uint64_t tier_gets_cached = 0;  ///< those of them whose record, or delete, was in DRAM
   uint64_t tier_moved_entries = 0;  ///< from the pool to the tier
   uint64_t tier_moved_bytes = 0;    ///< keys and values of these
   uint64_t last_sequence = 0;

@@ -213,6 +213,7 @@ std::vector<StatisticsField> ListFields(const Statistics& s) {
                                   {"tier_entries", s.tier_entries, false},
                                   {"tier_gets", s.tier_gets, true},
                                   {"tier_gets_found", s.tier_gets_found, true},
+                                  {"tier_gets_cached", s.tier_gets_cached, true},
                                   {"tier_moved_entries", s.tier_moved_entries, true},
                                   {"tier_moved_bytes", s.tier_moved_bytes, true},
                                   {"last_sequence", s.last_sequence, false},

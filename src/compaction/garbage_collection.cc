@@ -93,10 +93,7 @@ NewlyEmpty WithoutRetiring(const std::vector<pool::ChunkId>& empty,
   return fresh;
 }
 
-namespace {
-
-/// Puts entries that verify into the order of a list. By the first bytes of their keys, so that few
-/// entries are looked at again.
+/// By the first bytes of their keys, so that few entries are looked at again.
 void SortAsList(const pool::PmemPool& pool, std::vector<Replacement>* entries) {
   struct Front {
     uint64_t high;
@@ -133,6 +130,8 @@ void SortAsList(const pool::PmemPool& pool, std::vector<Replacement>* entries) {
     i = end;
   }
 }
+
+namespace {
 
 /// The live entries worth copying of as many chunks as fit.
 std::vector<Replacement> GatherLive(const pool::PmemPool& pool, const std::vector<uint64_t>& chunks,

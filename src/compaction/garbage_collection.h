@@ -48,6 +48,9 @@ struct NewlyEmpty {
 NewlyEmpty WithoutRetiring(const std::vector<pool::ChunkId>& empty,
                            const std::vector<pool::ChunkId>& retiring);
 
+/// Puts entries that verify into the order of a list.
+void SortAsList(const pool::PmemPool& pool, std::vector<index::Replacement>* entries);
+
 /// Writes copies of those `entries` that verify, values included; they are given in the order of a
 /// list. Links the copies behind head `head`; durable on return, when `entries` are those that were
 /// copied, each with its copy. When that takes `fewer_than` chunks or more, nothing is kept, and

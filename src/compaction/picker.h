@@ -31,7 +31,7 @@ enum class Action : uint8_t {
   kRecluster,      ///< a part of the last level, into the order of its keys
   kCollect,        ///< live entries out of some sparse chunks
   kMakeRoom,       ///< chunks that a large value needs, side by side
-  kFillTier,       ///< a range of the last level, into the tier
+  kFillTier,       ///< what was written to the last level longest ago, into the tier
   kRewrite,        ///< lists of a level, and those of the next that they meet, into new ones
   kNextPhase,      ///< the phase of the round is over
 };

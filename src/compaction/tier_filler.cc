@@ -17,11 +17,12 @@ namespace braid::compaction {
 using format::EntryHeader;
 
 namespace {
-constexpr uint64_t kMostRunBytes = 16 << 20;
+constexpr uint64_t kMostRunBytes = 64 << 20;
 constexpr uint64_t kLeastRunBytes = 1024;
-/// Of the pool's bytes one run takes so many at most.
-constexpr uint64_t kRunsAPool = 16;
-/// Entries that a part walks over.
+/// Of the bytes that are to stay one run takes this part. The larger it is, the less often the tier
+/// puts the same records together again.
+constexpr uint64_t kRunsAPool = 4;
+/// Entries that a walk comes to at a time.
 constexpr uint64_t kPartEntries = 64 * 1024;
 }  // namespace
 
@@ -46,7 +47,7 @@ Result<bool> TierFiller::Step(const Occasion& occasion) {
   if (!is_wanted()) return false;
   const bool of_lists = store_.rewriter != nullptr;
   const uint64_t excess = Excess(gives_more_ ? most_bytes_ / 2 : most_bytes_);
-  if (excess != 0) return of_lists ? MoveList(excess) : MoveRange();
+  if (excess != 0) return of_lists ? MoveList(excess) : MoveOldest();
   gives_more_ = false;
   return of_lists ? MoveDeletesOfLists(occasion) : MoveDeletes(occasion);
 }
@@ -58,11 +59,11 @@ bool TierFiller::GiveMore() noexcept {
   return true;
 }
 
-/// Whole keys from `from` on, until they are worth a run.
-Status TierFiller::Survey(const std::string& from, bool deletes_only, Part* part) const {
+/// Of whole keys from `from` on, until they are worth a run.
+Status TierFiller::SurveyDeletes(const std::string& from, Part* part) const {
   const index::SkipList list = store_.versions->Lock().bottom()->list();
   // Before the walk: all that it meets is in L1 already, and older than views that come later.
-  Keys keys(store_, store_.views->Collect(), deletes_only, part);
+  Keys keys(store_, store_.views->Collect(), true, part);
   index::Damage damage;
   uint64_t walked = 0;
   const EntryHeader* previous = nullptr;
@@ -86,29 +87,13 @@ Status TierFiller::Survey(const std::string& from, bool deletes_only, Part* part
   return Status::OK();
 }
 
-/// The next range in which something may go; none, when all of L1 was looked through.
-Result<bool> TierFiller::MoveRange() {
-  const std::string began_at = from_;
-  bool wrapped = from_.empty();
-  for (;;) {
-    Part part;
-    const Status s = base::CatchToStatus([&] { return Survey(from_, false, &part); });
-    if (s.IsOutOfMemory()) return false;  // nothing is begun
-    if (!s.ok()) return s;
-    if (!part.keys.empty()) return Move(part);
-    from_ = part.is_last ? std::string() : std::move(part.next_key);
-    if (part.is_last && std::exchange(wrapped, true)) return false;
-    if (wrapped && !began_at.empty() && from_ >= began_at) return false;
-  }
-}
-
 Result<bool> TierFiller::MoveDeletes(const Occasion& occasion) {
   if (!deletes_.under_way()) {
     if (!occasion.in_round || !occasion.may_begin) return false;
     deletes_.Begin(store_.versions->Lock().bottom()->list());
   }
   Part part;
-  const Status s = base::CatchToStatus([&] { return Survey(deletes_.from(), true, &part); });
+  const Status s = base::CatchToStatus([&] { return SurveyDeletes(deletes_.from(), &part); });
   if (s.IsOutOfMemory()) return false;
   if (!s.ok()) return s;
   if (!part.keys.empty()) {
@@ -140,7 +125,6 @@ Result<bool> TierFiller::Move(const Part& part) {
   const Result<bool> merged = merger.FinishCopies({.revisited = &part.keys, .takes_out = true});
   if (!merged.ok() || !*merged) return merged;
   CountMove(part);
-  from_ = part.is_last ? std::string() : part.next_key;
   return true;
 }
 
@@ -157,7 +141,7 @@ Result<bool> TierFiller::TakeIn(const Part& part) {
   }
   if (s.IsOutOfSpace()) return false;
   if (!s.ok()) return s;
-  store_.tier->BeginMove();
+  store_.tier->BeginMove(part.run);
   is_settled_ = false;
   return true;
 }

@@ -1,7 +1,8 @@
 // Purpose: moves entries of the last level to the tier when tables take more than the pool is to
-// hold: a range of keys at a time, in turn, deletes included; and, for those who wait for all work
-// to be done, the deletes that have only something in the tier left to hide. Where levels are of
-// several lists, a range is one of these, of the lowest level that has any.
+// hold: what lives in some chunks at a time, deletes included, in the order in which the chunks
+// were written, so that they are free afterwards and what was written lately stays; and, for those
+// who wait for all work to be done, the deletes that have only something in the tier left to hide.
+// Where levels are of several lists, these go, in turn, from the lowest level that has any.
 // Thread safety: the compaction thread.
 // Invariants:
 //   1. A key goes with all its versions, and only if no view is older than the newest of them: so
@@ -20,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "compaction/list_rewriter.h"
@@ -38,6 +40,7 @@ class TierFiller {
     level::VersionSet* versions;
     level::ViewRegistry* views;
     const pool::ChunkUsage* usage;
+    const SpaceAccounts* accounts;
     Merger* merger;
     ListRewriter* rewriter;  // null: each level is one list
     tier::Tier* tier;        // may be null
@@ -61,22 +64,33 @@ class TierFiller {
   uint64_t passes() const noexcept { return deletes_.begun(); }
 
  private:
-  /// A part of L1, from a key on.
   struct Part {
     std::vector<tier::RunEntry> run;  // what the tier is to have
-    std::vector<uint64_t> keys;       // newest entries of keys that go
+    std::vector<uint64_t> keys;       // newest entries of keys that go, in the order of a list
     uint64_t bytes = 0;               // of the run
+    // Where it is a walk over L1:
     bool is_last = false;
     std::string next_key;
+  };
+  /// A chunk of which nothing may go while it has so many live bytes and there is no other view.
+  struct Stuck {
+    uint32_t generation = 0;
+    int64_t live = 0;
+    uint64_t oldest_view = 0;
+    bool operator==(const Stuck&) const = default;
   };
   class Keys;
   using List = std::shared_ptr<level::PmemTable>;
 
   uint64_t Excess(uint64_t most_bytes) const;
   bool IsOver(uint64_t most_bytes) const { return Excess(most_bytes) != 0; }
-  Result<bool> MoveRange();
   Result<bool> MoveDeletes(const Occasion& occasion);
-  Status Survey(const std::string& from, bool deletes_only, Part* part) const;
+  Status SurveyDeletes(const std::string& from, Part* part) const;
+  // Of chunks:
+  Result<bool> MoveOldest();
+  std::vector<uint64_t> OldestChunks() const;
+  Status SurveyOldest(Part* part);
+  bool IsInLastLevel(const format::EntryHeader& entry, uint64_t offset) const;
   Result<bool> Move(const Part& part);
   Result<bool> TakeIn(const Part& part);
   void CountMove(const Part& part);
@@ -89,8 +103,9 @@ class TierFiller {
 
   const Store store_;
   uint64_t most_bytes_ = 0;
-  uint64_t run_bytes_ = 0;  // about the size of a run
-  std::string from_;        // where the next range begins
+  uint64_t run_bytes_ = 0;                     // about the size of a run
+  std::string from_;                           // where the next list begins
+  std::unordered_map<uint64_t, Stuck> stuck_;  // by chunk
   PassOverL1 deletes_;
   bool gives_more_ = false;
   uint64_t moves_ = 0;

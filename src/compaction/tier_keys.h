@@ -21,13 +21,16 @@ class TierFiller::Keys {
   Keys(const Store& store, index::LiveViews views, bool deletes_only, Part* part)
       : store_(store), views_(std::move(views)), deletes_only_(deletes_only), part_(part) {}
 
+  /// Invariant 1.
+  static bool MayGo(const index::LiveViews& views, const format::EntryHeader& newest) noexcept {
+    return views.empty() || newest.sequence() <= views.front();
+  }
   /// The newest version of a key.
   Status Take(const format::EntryHeader& entry) {
     if (merge::IsBorder(entry)) return Status::OK();
     const bool is_delete = entry.op() == format::EntryOp::kDelete;
     if (deletes_only_ && !is_delete) return Status::OK();
-    // Invariant 1.
-    if (!views_.empty() && entry.sequence() > views_.front()) return Status::OK();
+    if (!MayGo(views_, entry)) return Status::OK();
     const uint64_t offset = store_.pool->OffsetOf(&entry);
     std::string_view value;
     // Damage stays where it is, for the reads and checks that report it.

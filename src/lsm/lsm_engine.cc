@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "base/activity.h"
 #include "base/check.h"
@@ -342,7 +343,25 @@ Status LsmEngine::Flush() { return FinishWork(false); }
 Status LsmEngine::Compact() {
   Status s = FinishWork(true);
   if (s.ok()) GiveSpaceBack();
+  if (s.ok() && store_.tier != nullptr) s = AwaitTier();
   return s;
+}
+
+/// Until the tier has put together what it has. What goes to it meanwhile is not waited for: while
+/// writers are busy there is always more.
+Status LsmEngine::AwaitTier() {
+  const engine::CallGate::Call call(&store_.calls);
+  if (!call.entered()) return Status::Closed();
+  const tier::Tier& tier = *store_.tier;
+  // One job may be followed by another a moment later: asked until the answer stays.
+  constexpr int kQuietAnswers = 3;
+  const uint64_t moves = tier.moves().load();
+  for (int quiet = 0; quiet < kQuietAnswers && tier.moves().load() == moves;) {
+    if (closed()) return Status::Closed();
+    quiet = tier.store().IsBusy() ? 0 : quiet + 1;
+    if (quiet < kQuietAnswers) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return Status::OK();
 }
 
 /// Behind a compaction that somebody asked for: does not wait until the space was free for long.

@@ -86,6 +86,7 @@ class LsmEngine final : public engine::Engine, public std::enable_shared_from_th
   Status VerifyAll(VerifyReport* report, const std::function<void(double)>& progress);
   Status FinishWork(bool merged_too);
   Status BehindWork(Status idle);
+  Status AwaitTier();
   void GiveSpaceBack();
 
   Scheduler scheduler_{&store_};  // its jobs end before the store does: see ~LsmEngine

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/epoch.h"
 #include "engine/parts.h"
+#include "lsm/tier_opening.h"
 #include "memtable/dram_memtable.h"
 #include "memtable/pmem_memtable.h"
 
@@ -31,7 +32,10 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
                    write::Writer::Host* write_host, BulkLoader::Host* load_host)
     : options(chosen),
       pool(std::move(opened)),
-      tier(opened_tier == nullptr ? nullptr : std::make_unique<tier::Tier>(std::move(opened_tier))),
+      tier(opened_tier == nullptr
+               ? nullptr
+               : std::make_unique<tier::Tier>(std::move(opened_tier), TierCacheBytes(options),
+                                              &pool->memory_users())),
       lookup_cache(NewLookupCache(options, pool.get())),
       budget(options, pool.get(), lookup_cache.get(), std::move(share),
              [write_host] { write_host->Wake(); }),
@@ -104,6 +108,7 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
                    .versions = &versions,
                    .views = views.get(),
                    .usage = &usage,
+                   .accounts = &accounts,
                    .merger = &merger,
                    .rewriter = Rewrites() ? &rewriter : nullptr,
                    .tier = tier.get()}),
@@ -140,7 +145,6 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
                    .host = load_host}),
       readers({&options, &versions, views.get(), &reclaimer, &sequence}) {
   BRAID_CHECK(write_host != nullptr && load_host != nullptr);
-  if (tier != nullptr) tier_cache.Set(tier->store().memory_bytes());
   if (Rewrites()) {
     pool->KeepForRewrites(versions.Lock().manifest().MostLists());
   }

@@ -74,7 +74,6 @@ struct LsmStore {
   const Options options;
   const std::unique_ptr<pool::PmemPool> pool;
   const std::unique_ptr<tier::Tier> tier;                  // may be null
-  base::MemoryCharge tier_cache{&pool->memory_users()};    // for blocks of the tier
   const std::unique_ptr<cache::LookupCache> lookup_cache;  // may be null
   const level::MemoryBudget budget;
   pool::ChunkUsage usage;

@@ -15,8 +15,8 @@ namespace braid::lsm {
 
 namespace {
 
-/// Of the memory budget blocks of the tier may take this part, one in so many: what is less would
-/// hardly hold the filters and indexes of its tables.
+/// Of the memory budget the tier has this part, one in so many: filters and indexes of its tables,
+/// and records that are read.
 constexpr uint64_t kShareOfBudget = 2;
 
 bool IsId(const tier::Id& id, const uint8_t* bytes) {

@@ -16,7 +16,7 @@ namespace braid::lsm {
 /// of another pool), NotFound (it is missing), NotSupported, Corruption, each with the path.
 Result<std::unique_ptr<tier::Store>> OpenTierOf(pool::PmemPool* pool, const Options& options);
 
-/// DRAM for blocks of the tier; 0 where options name none.
+/// DRAM for the tier; 0 where options name none.
 uint64_t TierCacheBytes(const Options& options) noexcept;
 
 }  // namespace braid::lsm

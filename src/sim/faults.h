@@ -184,15 +184,17 @@ enum class Mutant : int {
   kRevisitByPointers,       ///< it is begun as a merge by pointers, whose recovery finds nothing
 
   // The tier below the pool.
-  kTierNotSynced,     ///< entries leave the pool before the tier's run is durable
-  kTierDeletesGo,     ///< a delete goes although the tier may have an older version
-  kRunTierDeletesGo,  ///< the same where levels are of several lists
-  kListLeftFirst,     ///< the commit without a list comes before the tier has its entries
-  kTierIgnoresViews,  ///< what a view sees is replaced in the tier by what is newer
-  kTierNotRenewed,    ///< iterators go on with what the tier held when they began
-  kTierNotAnnounced,  ///< the header names it without a record in its other copy
-  kTierRecordLost,    ///< the copy of the header with the only intact record is written first
-  kTierOlderCounts,   ///< rebuild: what is older than the tier's version counts
+  kTierNotSynced,         ///< entries leave the pool before the tier's run is durable
+  kTierDeletesGo,         ///< a delete goes although the tier may have an older version
+  kRunTierDeletesGo,      ///< the same where levels are of several lists
+  kListLeftFirst,         ///< the commit without a list comes before the tier has its entries
+  kTierIgnoresViews,      ///< what a view sees is replaced in the tier by what is newer
+  kTierNotRenewed,        ///< iterators go on with what the tier held when they began
+  kTierOldRecordKept,     ///< a run does not make the tier's cache forget what it replaces
+  kTierOldRecordBrought,  ///< a lookup that began before a run keeps what it found in the cache
+  kTierNotAnnounced,      ///< the header names it without a record in its other copy
+  kTierRecordLost,        ///< the copy of the header with the only intact record is written first
+  kTierOlderCounts,       ///< rebuild: what is older than the tier's version counts
 
   // Recovery of logs.
   kReplayKeepsOlderVersion,  ///< replay lets an older version win

@@ -21,7 +21,7 @@ struct OpenRequest {
   /// takes in or puts together later.
   bool beside_writer = false;
   bool for_repair = false;  ///< read_only, and what is damaged is in the way as late as can be
-  uint64_t cache_bytes = 8u << 20;  ///< DRAM for blocks of it
+  uint64_t cache_bytes = 8u << 20;  ///< DRAM for it
 };
 
 /// Errors: NotFound (there is none), NotSupported (no RocksDB), Corruption, IOError, Busy, each

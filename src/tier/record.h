@@ -51,6 +51,24 @@ class Found {
     RecordHead head;
     if (!ReadRecordHead(record, &head)) return false;
     bytes_ = std::move(record);
+    Show(head);
+    return true;
+  }
+  /// The same with what another has taken. Throws std::bad_alloc.
+  void Copy(std::string_view bytes) {
+    RecordHead head;
+    BRAID_CHECK(ReadRecordHead(bytes, &head));
+    bytes_.assign(bytes);
+    Show(head);
+  }
+  void Clear() noexcept { result_ = {}; }
+  /// For Copy; while it shows something.
+  std::string_view bytes() const noexcept { return bytes_; }
+  /// As that of a table; its value is good as long as this object is.
+  const index::LookupResult& result() const noexcept { return result_; }
+
+ private:
+  void Show(const RecordHead& head) noexcept {
     // Where the number of the run stood: what a ValueRef leads to (index/read_view.h).
     const auto size = static_cast<uint32_t>(bytes_.size() - sizeof head);
     std::memcpy(bytes_.data() + sizeof head - sizeof size, &size, sizeof size);
@@ -58,13 +76,8 @@ class Found {
                                      : index::LookupResult::State::kFound;
     result_.sequence = head.sequence() & format::kMaxSequence;
     result_.value = index::ValueRef::At(bytes_.data() + sizeof head - sizeof size);
-    return true;
   }
-  void Clear() noexcept { result_ = {}; }
-  /// As that of a table; its value is good as long as this object is.
-  const index::LookupResult& result() const noexcept { return result_; }
 
- private:
   std::string bytes_;
   index::LookupResult result_;
 };

@@ -30,6 +30,7 @@
 
 #include "base/check.h"
 #include "base/mutex.h"
+#include "base/no_throw.h"
 #include "tier/open_store.h"
 
 namespace braid::tier {
@@ -82,7 +83,7 @@ class DropsSettledDeletes final : public rocksdb::CompactionFilter {
 
 /// All that is to be gone before the options of its families are, in this order.
 struct Database {
-  std::shared_ptr<rocksdb::Cache> cache;
+  uint64_t cache_bytes = 0;  // of filters, indexes and blocks; 0: tables have theirs at hand
   DropsSettledDeletes filter;
   std::unique_ptr<rocksdb::DB> db;
   rocksdb::ColumnFamilyHandle* records = nullptr;
@@ -137,7 +138,6 @@ class RocksStore final : public Store {
              const rocksdb::Options& options)
       : database_(std::move(database)),
         path_(request.path),
-        cache_bytes_(request.cache_bytes),
         options_(options),
         facts_(facts),
         newest_(facts.newest_sequence),
@@ -162,19 +162,23 @@ class RocksStore final : public Store {
   }
   uint64_t newest_sequence() const noexcept override { return newest_.load(); }
   Sizes sizes() const override;
-  uint64_t memory_bytes() const noexcept override { return cache_bytes_; }
+  uint64_t memory_bytes() const noexcept override;
+  bool IsBusy() const noexcept override;
   Status Verify() const override { return StatusOf(database_->db->VerifyChecksum(), path_); }
   Status ForEachReadable(const Take& take, const TellDamage& tell) const override;
   void Close() noexcept override { database_.reset(); }
 
  private:
   Status WriteRun(const std::string& file, std::span<const RunEntry> run, uint64_t number) const;
-  uint64_t CountRecords() const;
+  struct Counted {
+    uint64_t records = 0;
+    uint64_t index_bytes = 0;
+  };
+  Counted Count() const;
   bool FindReadable(const std::string& behind, std::string* from) const;
 
   std::shared_ptr<Database> database_;
   const std::string path_;
-  const uint64_t cache_bytes_;
   const rocksdb::Options options_;  // of the tables of runs
   Facts facts_;
   Id id_{};
@@ -183,7 +187,7 @@ class RocksStore final : public Store {
   std::atomic<uint64_t> last_run_;
   mutable base::Mutex counted_mutex_;
   mutable uint64_t counted_version_ BRAID_GUARDED_BY(counted_mutex_) = ~0ull;  // of RocksDB's files
-  mutable uint64_t records_ BRAID_GUARDED_BY(counted_mutex_) = 0;              // that it has
+  mutable Counted counted_ BRAID_GUARDED_BY(counted_mutex_);
 };
 
 Status RocksStore::WriteRun(const std::string& file, std::span<const RunEntry> run,
@@ -328,32 +332,49 @@ Status RocksStore::ForEachReadable(const Take& take, const TellDamage& tell) con
 
 /// RocksDB's own guess (rocksdb.estimate-num-keys) is 0 for tables that were taken in and not
 /// looked at yet. Each table says how many records it has, exactly.
-uint64_t RocksStore::CountRecords() const {
+RocksStore::Counted RocksStore::Count() const {
   const base::MutexLock lock(counted_mutex_);
   // Before the tables: if they change meanwhile, they are counted again.
   uint64_t version = 0;
   if (!database_->db->GetIntProperty(
           database_->records, rocksdb::DB::Properties::kCurrentSuperVersionNumber, &version) ||
       version == counted_version_) {
-    return records_;
+    return counted_;
   }
   rocksdb::TablePropertiesCollection tables;
   // Of tables that are open, as all are, it reads nothing. A damaged one is for Verify to report.
-  if (!database_->db->GetPropertiesOfAllTables(database_->records, &tables).ok()) return records_;
-  records_ = 0;
+  if (!database_->db->GetPropertiesOfAllTables(database_->records, &tables).ok()) return counted_;
+  counted_ = {};
   for (const auto& [file, table] : tables) {
     BRAID_DCHECK(table->num_deletions <= table->num_entries);
-    records_ += table->num_entries - table->num_deletions;  // marks of RocksDB's own
+    counted_.records += table->num_entries - table->num_deletions;  // marks of RocksDB's own
+    counted_.index_bytes += table->index_size + table->filter_size;
   }
   counted_version_ = version;
-  return records_;
+  return counted_;
+}
+
+uint64_t RocksStore::memory_bytes() const noexcept {
+  if (database_->cache_bytes != 0) return database_->cache_bytes;
+  uint64_t bytes = 0;
+  base::IgnoreExceptions([&] { bytes = Count().index_bytes; });
+  return bytes;
+}
+
+bool RocksStore::IsBusy() const noexcept {
+  const auto any = [this](const std::string& property) {
+    uint64_t value = 0;
+    return database_->db->GetIntProperty(database_->records, property, &value) && value != 0;
+  };
+  return any(rocksdb::DB::Properties::kCompactionPending) ||
+         any(rocksdb::DB::Properties::kNumRunningCompactions);
 }
 
 Sizes RocksStore::sizes() const {
   Sizes sizes;
   (void)database_->db->GetIntProperty(database_->records, "rocksdb.total-sst-files-size",
                                       &sizes.bytes);
-  sizes.records = CountRecords();
+  sizes.records = Count().records;
   return sizes;
 }
 
@@ -369,20 +390,55 @@ int MostOpenFiles(const OpenRequest& request) {
   return limit.rlim_cur < kEnough ? static_cast<int>(limit.rlim_cur / 2) : -1;
 }
 
+/// What filters and indexes of all tables may take at most, of records that are not tiny.
+uint64_t MostIndexBytes(const std::string& path) {
+  constexpr uint64_t kDataAByte = 50;
+  uint64_t bytes = 0;
+  std::error_code error;
+  std::filesystem::directory_iterator at(path, error);
+  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+    if (at->path().extension() == ".sst") bytes += at->file_size(error);
+  }
+  return bytes / kDataAByte;
+}
+
+/// Where they fit, tables have their filters and indexes at hand, and there is no cache of blocks:
+/// records that are read again are in the tier's own, and to bring a block into a cache and let go
+/// of another takes a third of the time of a get. Else parts of them, which share a cache with
+/// blocks: whole, those of one table would be as large as a shard of it.
+rocksdb::BlockBasedTableOptions TableOptions(const OpenRequest& request, Database* database) {
+  constexpr int kShardBits = 4;
+  constexpr bool kNeverOver = false;
+  constexpr double kForIndexes = 0.8;
+  rocksdb::BlockBasedTableOptions table;
+  if (!request.for_repair && MostIndexBytes(request.path) <= request.cache_bytes / 2) {
+    table.no_block_cache = true;
+  } else {
+    database->cache_bytes = request.cache_bytes / 2;
+    table.block_cache =
+        rocksdb::NewLRUCache(database->cache_bytes, kShardBits, kNeverOver, kForIndexes);
+    table.cache_index_and_filter_blocks = true;
+    table.cache_index_and_filter_blocks_with_high_priority = true;
+    table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+    table.partition_filters = true;
+    table.pin_top_level_index_and_filter = true;
+  }
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  return table;
+}
+
 rocksdb::Options OptionsOf(const OpenRequest& request, Database* database) {
   rocksdb::Options options;
   options.max_open_files = MostOpenFiles(request);
   options.create_if_missing = request.may_create;
   options.create_missing_column_families = request.may_create;
   options.compaction_filter = &database->filter;
-  database->cache = rocksdb::NewLRUCache(request.cache_bytes);
-  rocksdb::BlockBasedTableOptions table;
-  table.block_cache = database->cache;
-  // Filters and indexes are of the same budget.
-  table.cache_index_and_filter_blocks = true;
-  table.pin_l0_filter_and_index_blocks_in_cache = true;
-  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  options.compression = rocksdb::kNoCompression;
+  // One level below the runs that come in, until there is that much: each level is one more place
+  // to look, and the pool is what takes in bursts of writes.
+  options.level_compaction_dynamic_level_bytes = true;
+  options.max_bytes_for_level_base = 1ull << 30;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(TableOptions(request, database)));
   return options;
 }
 

@@ -100,8 +100,10 @@ class Store {
   /// Cost: nothing where the tier is as it was at the call before; else a look at each of its
   /// tables, in DRAM.
   virtual Sizes sizes() const = 0;
-  /// DRAM that its caches may take.
+  /// DRAM that its filters, indexes and caches take. Cost: as sizes().
   virtual uint64_t memory_bytes() const noexcept { return 0; }
+  /// Whether it puts together what it has taken in, or is about to.
+  virtual bool IsBusy() const noexcept { return false; }
   /// Reads everything. Errors: Corruption, with the file's name.
   virtual Status Verify() const = 0;
   using Take = std::function<Status(std::string_view key, std::string_view record)>;

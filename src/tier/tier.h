@@ -11,30 +11,36 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "base/counters.h"
 #include "base/memory_users.h"
 #include "braid/statistics.h"
+#include "tier/record_cache.h"
 #include "tier/store.h"
 
 namespace braid::tier {
 
 class Tier {
  public:
-  explicit Tier(std::unique_ptr<Store> opened) noexcept : store_(std::move(opened)) {
-    BRAID_CHECK(store_ != nullptr);
-  }
-
+  /// `share`: of DRAM, for what the store takes, and the rest of it for records that are read.
+  /// Throws std::bad_alloc.
+  Tier(std::unique_ptr<Store> opened, uint64_t share, base::MemoryUsers* users);
   Store& store() const noexcept { return *store_; }
   const std::atomic<uint64_t>& moves() const noexcept { return moves_; }
-  /// Entries of a run that was taken in are about to leave the pool.
-  void BeginMove() noexcept { moves_.fetch_add(1); }
+  /// Entries of this run, which was taken in, are about to leave the pool.
+  void BeginMove(std::span<const RunEntry> run) noexcept;
 
-  /// The version of the key that the tier has, for a reader to whom the pool shows none.
+  /// The version of the key that the tier has, for a reader to whom the pool shows none. Throws
+  /// std::bad_alloc.
   Status Get(std::string_view key, const index::ReadView& view, Found* found) const {
     counters_.Add(Counter::kGets);
     found->Clear();
-    if (Status s = store_->Get(key, found); !s.ok()) return s;
+    if (records_->Find(key, found)) {
+      counters_.Add(Counter::kCached);
+    } else if (Status s = Read(key, found); !s.ok()) {
+      return s;
+    }
     // What is moved is no newer than any view (compaction/tier_filler.h).
     if (view.sequence != index::kLatest && found->result().sequence > view.sequence) {
       found->Clear();
@@ -54,14 +60,22 @@ class Tier {
     statistics->tier_entries = sizes.records;
     statistics->tier_gets = counters_.Sum(Counter::kGets);
     statistics->tier_gets_found = counters_.Sum(Counter::kAnswered);
+    statistics->tier_gets_cached = counters_.Sum(Counter::kCached);
     statistics->tier_moved_entries = counters_.Sum(Counter::kMovedEntries);
     statistics->tier_moved_bytes = counters_.Sum(Counter::kMovedBytes);
   }
 
  private:
-  enum class Counter : uint8_t { kGets, kAnswered, kMovedEntries, kMovedBytes, kCount };
+  enum class Counter : uint8_t { kGets, kAnswered, kCached, kMovedEntries, kMovedBytes, kCount };
+
+  Status Read(std::string_view key, Found* found) const;
+  void FitRecords() noexcept;
 
   const std::unique_ptr<Store> store_;
+  const uint64_t share_;
+  const std::unique_ptr<RecordCache> records_;
+  base::MemoryCharge charge_;  // the share, or what the store takes if that is more
+  uint64_t runs_ = 0;          // that have moved
   std::atomic<uint64_t> moves_{0};
   mutable base::Counters<Counter, static_cast<size_t>(Counter::kCount)> counters_;
 };

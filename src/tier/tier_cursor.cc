@@ -2,6 +2,7 @@
 // Thread safety, invariant, persistence: see tier_cursor.h.
 #include "tier/tier_cursor.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -11,6 +12,9 @@ namespace braid::tier {
 namespace {
 /// Bytes of items after which a run ends: large values are not read ahead by the dozen.
 constexpr size_t kRunBytes = 256 << 10;
+/// Of items of one block; the first one is of a short scan.
+constexpr size_t kFirstBlock = 4 << 10;
+constexpr size_t kBlock = 64 << 10;
 }  // namespace
 
 TierCursor::TierCursor(std::unique_ptr<Walk> walk, const index::ReadView& view)
@@ -29,15 +33,19 @@ void TierCursor::Take(bool forward) {
       return;
     }
     if (head.sequence() > newest_) continue;
+    const std::string_view key = walk_->key();
+    const std::string_view value = record.substr(sizeof head);
+    char* const bytes = Room(key.size() + value.size());
+    std::copy(key.begin(), key.end(), bytes);
+    std::copy(value.begin(), value.end(), bytes + key.size());
     items_.emplace_back();
     Item& item = items_.back();
-    item.key.assign(walk_->key());
-    item.value.assign(record.substr(sizeof head));
     item.header.sequence_and_op = head.sequence_and_op;
-    item.header.value_bytes = static_cast<uint32_t>(item.value.size());
+    item.header.value_bytes = static_cast<uint32_t>(value.size());
     item.header.key_and_height =
-        format::EntryHeader::PackKeyAndHeight(static_cast<uint32_t>(item.key.size()), 1);
-    item.view = {&item.header, item.key, item.value};
+        format::EntryHeader::PackKeyAndHeight(static_cast<uint32_t>(key.size()), 1);
+    item.view = {&item.header, {bytes, key.size()}, {bytes + key.size(), value.size()}};
+    ++blocks_.back().items;
     valid_ = true;
     return;
   }
@@ -57,8 +65,25 @@ size_t TierCursor::Run(bool forward, index::CursorItem* out, size_t cap) {
   return cap;
 }
 
+/// Place for the bytes of one more item.
+char* TierCursor::Room(size_t bytes) {
+  if (blocks_.empty() || blocks_.back().size - blocks_.back().used < bytes) {
+    const size_t size = std::max(blocks_.empty() ? kFirstBlock : kBlock, bytes);
+    blocks_.push_back({std::make_unique_for_overwrite<char[]>(size), size, 0, 0});
+  }
+  Block& block = blocks_.back();
+  block.used += bytes;
+  BRAID_DCHECK(block.used <= block.size);
+  return block.bytes.get() + block.used - bytes;
+}
+
 void TierCursor::Forget(size_t keep) {
-  while (items_.size() > keep) items_.pop_front();
+  while (items_.size() > keep) {
+    items_.pop_front();
+    // A block that was begun for an item which then found no memory has none.
+    while (blocks_.front().items == 0) blocks_.pop_front();
+    if (--blocks_.front().items == 0) blocks_.pop_front();
+  }
 }
 
 }  // namespace braid::tier

@@ -53,9 +53,14 @@ class TierCursor final : public index::Cursor {
  private:
   struct Item {
     format::EntryHeader header{};
-    std::string key;
-    std::string value;
     index::CursorItem view{};
+  };
+  /// Bytes of the keys and values of some items, one behind the other.
+  struct Block {
+    std::unique_ptr<char[]> bytes;
+    size_t size = 0;
+    size_t used = 0;
+    size_t items = 0;  // that are not forgotten
   };
 
   template <class Move>
@@ -64,10 +69,12 @@ class TierCursor final : public index::Cursor {
     Take(forward);
   }
   void Take(bool forward);
+  char* Room(size_t bytes);
 
   const std::unique_ptr<Walk> walk_;
-  const uint64_t newest_;   // that the view sees
-  std::deque<Item> items_;  // their addresses stay
+  const uint64_t newest_;     // that the view sees
+  std::deque<Item> items_;    // their addresses stay
+  std::deque<Block> blocks_;  // in the order of the items
   bool valid_ = false;
   Status status_;
 };

@@ -116,6 +116,7 @@ TEST_P(TierStressTest, NothingIsMissedWhileEntriesGo) {
   EXPECT_EQ(failure_.text(), "") << Describe(options_) << "\n" << ReplayLine();
   EXPECT_GT(db_->GetStatistics().tier_moved_entries, moved_before + rounds * kKeys / 20);
   EXPECT_GT(db_->GetStatistics().tier_gets_found, 0u);
+  EXPECT_GT(db_->GetStatistics().tier_gets_cached, 0u);
 }
 
 }  // namespace

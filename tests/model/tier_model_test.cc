@@ -572,6 +572,33 @@ TEST_P(TierModelTest, ItsEntriesAreCounted) {
   BRAID_ASSERT_OK(db->Close());
 }
 
+TEST_P(TierModelTest, WhatWasWrittenLastStaysInThePool) {
+  if (GetParam().design == "tlsm") GTEST_SKIP() << "lists go in turn";
+  if (GetParam().background) GTEST_SKIP() << "reclustering puts old entries into new chunks";
+  std::unique_ptr<DB> db = OpenOrFail(TierOptions(), PoolPath());
+  ASSERT_NE(db, nullptr);
+  constexpr int kKeys = 3000;
+  constexpr int kLast = 100;
+  // In another order than that of the keys.
+  const auto key = [](int i) { return "key" + std::to_string(i * 1009 % kKeys); };
+  for (int i = 0; i < kKeys; ++i) BRAID_ASSERT_OK(db->Put(key(i), std::string(100, 'v')));
+  BRAID_ASSERT_OK(db->Compact());
+  ASSERT_GT(db->GetStatistics().tier_moved_entries, 2000u);
+  const auto get = [&](int i) {
+    std::string value;
+    BRAID_EXPECT_OK(db->Get({}, key(i), &value));
+    EXPECT_EQ(value, std::string(100, 'v'));
+  };
+  for (int i = kKeys - kLast; i < kKeys; ++i) get(i);
+  EXPECT_EQ(db->GetStatistics().tier_gets, 0u);
+  for (int i = 0; i < kLast; ++i) get(i);
+  EXPECT_EQ(db->GetStatistics().tier_gets, uint64_t{kLast});
+  EXPECT_EQ(db->GetStatistics().tier_gets_cached, 0u);
+  for (int i = 0; i < kLast; ++i) get(i);
+  EXPECT_EQ(db->GetStatistics().tier_gets_cached, uint64_t{kLast});
+  BRAID_ASSERT_OK(db->Close());
+}
+
 TEST_P(TierModelTest, AnIteratorAndASnapshotSeeWhatTheySaw) {
   std::unique_ptr<DB> db = OpenOrFail(TierOptions(), PoolPath());
   ASSERT_NE(db, nullptr);
