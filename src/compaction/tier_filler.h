@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -58,6 +59,9 @@ class TierFiller {
   /// may stay, until that is reached. False: nothing would come of it, or nothing has gone since it
   /// was asked last. Where Step may be called.
   bool GiveMore() noexcept;
+  /// Entries of other lists have come into the last level: what could not go since they were not
+  /// there may now.
+  void ForgetStuck() noexcept { stuck_.clear(); }
   /// Bytes above which entries go; 0: never.
   uint64_t most_bytes() const noexcept { return most_bytes_; }
   /// How many passes for deletes have begun.
@@ -89,7 +93,10 @@ class TierFiller {
   // Of chunks:
   Result<bool> MoveOldest();
   std::vector<uint64_t> OldestChunks() const;
-  Status SurveyOldest(Part* part);
+  Status SurveyOldest(Part* part, std::vector<uint64_t>* looked_at);
+  std::optional<uint64_t> BytesInRun(const format::EntryHeader& entry, uint64_t offset,
+                                     const index::LiveViews& views) const;
+  Stuck StateOf(uint64_t chunk, const index::LiveViews& views) const;
   bool IsInLastLevel(const format::EntryHeader& entry, uint64_t offset) const;
   Result<bool> Move(const Part& part);
   Result<bool> TakeIn(const Part& part);

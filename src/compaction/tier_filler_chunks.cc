@@ -10,6 +10,7 @@
 #include "base/no_throw.h"
 #include "compaction/tier_filler.h"
 #include "compaction/tier_keys.h"
+#include "engine/stored_value.h"
 #include "log/log_reader.h"
 
 namespace braid::compaction {
@@ -53,28 +54,45 @@ bool TierFiller::IsInLastLevel(const EntryHeader& entry, uint64_t offset) const 
   return found.has_version() && found.value.offset() == offset;
 }
 
-/// Of as many chunks as are worth a run.
-Status TierFiller::SurveyOldest(Part* part) {
+/// Bytes that an entry brings to a run; nothing where it may not go.
+std::optional<uint64_t> TierFiller::BytesInRun(const EntryHeader& entry, uint64_t offset,
+                                               const index::LiveViews& views) const {
+  if (entry.state() != format::kStateLive || !Keys::MayGo(views, entry)) return std::nullopt;
+  if (!log::EntryVerifies(*store_.pool, offset)) return std::nullopt;
+  std::string_view value;
+  if (entry.op() != format::EntryOp::kDelete) {
+    const Status s = engine::ReadStoredValue(*store_.pool, offset, false, &value);
+    if (!s.ok() || !Keys::Takes(value)) return std::nullopt;
+  }
+  if (!IsInLastLevel(entry, offset)) return std::nullopt;
+  return entry.key().size() + value.size();
+}
+
+/// Of as many chunks as are worth a run, or of a part of one that has large values. `looked_at`:
+/// chunks that something of may go.
+Status TierFiller::SurveyOldest(Part* part, std::vector<uint64_t>* looked_at) {
   // Before anything is read: what is in the last level is older than views that come later.
   const index::LiveViews views = store_.views->Collect();
-  const uint64_t oldest_view = views.empty() ? 0 : views.front();
+  const uint64_t most = run_bytes_ + store_.pool->chunk_bytes();
   std::vector<index::Replacement> going;
   uint64_t bytes = 0;
   for (const uint64_t chunk : OldestChunks()) {
     if (bytes >= run_bytes_ || going.size() >= kEnoughEntries) break;
-    const Stuck now{store_.pool->StateOf(chunk).generation(), store_.usage->Live(chunk),
-                    oldest_view};
-    const auto known = stuck_.find(chunk);
-    if (known != stuck_.end() && known->second == now) continue;
+    const auto stuck = stuck_.find(chunk);
+    if (stuck != stuck_.end() && stuck->second == StateOf(chunk, views)) continue;
     const size_t before = going.size();
     log::ForEachEntry(*store_.pool, chunk, [&](uint64_t offset, const EntryHeader& entry) {
-      const bool may_go = entry.state() == format::kStateLive && Keys::MayGo(views, entry) &&
-                          log::EntryVerifies(*store_.pool, offset) && IsInLastLevel(entry, offset);
-      if (!may_go) return;
+      if (bytes >= most) return;
+      const std::optional<uint64_t> more = BytesInRun(entry, offset, views);
+      if (!more) return;
       going.push_back({offset, 0});
-      bytes += entry.size();
+      bytes += *more;
     });
-    if (going.size() == before) stuck_[chunk] = now;
+    if (going.size() == before) {
+      stuck_[chunk] = StateOf(chunk, views);
+    } else {
+      looked_at->push_back(chunk);
+    }
   }
   SortAsList(*store_.pool, &going);
   Keys keys(store_, views, false, part);
@@ -86,15 +104,28 @@ Status TierFiller::SurveyOldest(Part* part) {
                                   [](const tier::RunEntry& a, const tier::RunEntry& b) {
                                     return a.key >= b.key;
                                   }) == part->run.end());
+  if (part->keys.empty()) {
+    for (const uint64_t chunk : *looked_at) stuck_[chunk] = StateOf(chunk, views);
+  }
   return Status::OK();
 }
 
+TierFiller::Stuck TierFiller::StateOf(uint64_t chunk, const index::LiveViews& views) const {
+  return {store_.pool->StateOf(chunk).generation(), store_.usage->Live(chunk),
+          views.empty() ? 0 : views.front()};
+}
+
 Result<bool> TierFiller::MoveOldest() {
-  Part part;
-  const Status s = base::CatchToStatus([&] { return SurveyOldest(&part); });
-  if (s.IsOutOfMemory()) return false;  // nothing is begun
-  if (!s.ok()) return s;
-  return part.keys.empty() ? Result<bool>(false) : Move(part);
+  for (;;) {
+    Part part;
+    std::vector<uint64_t> looked_at;
+    const Status s = base::CatchToStatus([&] { return SurveyOldest(&part, &looked_at); });
+    if (s.IsOutOfMemory()) return false;  // nothing is begun
+    if (!s.ok()) return s;
+    if (!part.keys.empty()) return Move(part);
+    // All of them are stuck now, by damage in their values; so this ends.
+    if (looked_at.empty()) return false;
+  }
 }
 
 }  // namespace braid::compaction

@@ -25,6 +25,8 @@ class TierFiller::Keys {
   static bool MayGo(const index::LiveViews& views, const format::EntryHeader& newest) noexcept {
     return views.empty() || newest.sequence() <= views.front();
   }
+  /// A larger value stays: a run takes as much memory again, and RocksDB's sizes end at 4 GiB.
+  static bool Takes(std::string_view value) noexcept { return value.size() <= kMostValueBytes; }
   /// The newest version of a key.
   Status Take(const format::EntryHeader& entry) {
     if (merge::IsBorder(entry)) return Status::OK();
@@ -39,7 +41,7 @@ class TierFiller::Keys {
     met_damage_ = met_damage_ || read.IsCorruption();
     if (read.IsCorruption()) return Status::OK();
     if (!read.ok()) return read;
-    if (value.size() > kMostValueBytes) return Status::OK();
+    if (!Takes(value)) return Status::OK();
     part_->keys.push_back(offset);
     if (is_delete && !store_.tier->store().MayHold(entry.key())) return Status::OK();
     part_->run.push_back({entry.key(), value, entry.sequence(), is_delete});
@@ -50,7 +52,6 @@ class TierFiller::Keys {
   bool met_damage() const noexcept { return met_damage_; }
 
  private:
-  /// A larger value stays: a run takes as much memory again, and RocksDB's sizes end at 4 GiB.
   static constexpr uint64_t kMostValueBytes = 1ull << 30;
 
   Status CheckKey(const format::EntryHeader& entry, uint64_t offset) const {

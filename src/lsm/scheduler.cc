@@ -160,7 +160,10 @@ Result<compaction::Merger::Merged> Scheduler::MergeTables(const compaction::Plan
   }
   Result<compaction::Merger::Merged> merged = store_.merger.Merge(plan);
   if (!merged.ok()) return merged;
-  if (plan.from > 0 && plan.is_bottom) store_.collector.ForgetPinned();
+  if (plan.from > 0 && plan.is_bottom) {
+    store_.collector.ForgetPinned();
+    store_.tier_filler.ForgetStuck();
+  }
   counters_.Add(Counter::kMerges, merged->tables);
   // What is adopted is in order: it gives no reason to recluster L1.
   if (!merged->adopted) counters_.Add(Counter::kMergedEntries, merged->entries);

@@ -599,6 +599,33 @@ TEST_P(TierModelTest, WhatWasWrittenLastStaysInThePool) {
   BRAID_ASSERT_OK(db->Close());
 }
 
+// A chunk may name more than memory or a table of the tier has room for.
+TEST_P(TierModelTest, LargeValuesGoInSeveralRuns) {
+  if (GetParam().on_rocksdb) GTEST_SKIP() << "the device in memory tells how many runs there were";
+  constexpr int kKeys = 200;
+  constexpr uint64_t kValueBytes = 64 << 10;
+  tier::SetPoolBytes(1 << 20);
+  Options options = TierOptions();
+  options.pool.max_bytes = 64 << 20;
+  std::unique_ptr<DB> db = OpenOrFail(options, PoolPath());
+  ASSERT_NE(db, nullptr);
+  const auto value = [](int i) {
+    return std::string(kValueBytes, static_cast<char>('a' + i % 26));
+  };
+  for (int i = 0; i < kKeys; ++i) BRAID_ASSERT_OK(db->Put("key" + std::to_string(i), value(i)));
+  BRAID_ASSERT_OK(db->Compact());
+  const Statistics now = db->GetStatistics();
+  ASSERT_GT(now.tier_moved_bytes, kKeys * kValueBytes * 8 / 10);
+  // A quarter of a MiB each, and what the chunk's last value has more.
+  EXPECT_GE(memory_.state().last_run, now.tier_moved_bytes / (512 << 10));
+  for (int i = 0; i < kKeys; ++i) {
+    std::string found;
+    BRAID_ASSERT_OK(db->Get({}, "key" + std::to_string(i), &found));
+    EXPECT_EQ(found, value(i)) << i;
+  }
+  BRAID_ASSERT_OK(db->Close());
+}
+
 TEST_P(TierModelTest, AnIteratorAndASnapshotSeeWhatTheySaw) {
   std::unique_ptr<DB> db = OpenOrFail(TierOptions(), PoolPath());
   ASSERT_NE(db, nullptr);
