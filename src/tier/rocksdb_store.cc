@@ -32,6 +32,7 @@
 #include "base/mutex.h"
 #include "base/no_throw.h"
 #include "tier/open_store.h"
+#include "tier/rocksdb_tables.h"
 
 namespace braid::tier {
 
@@ -251,26 +252,6 @@ bool RocksStore::MayHold(std::string_view key) const noexcept {
                                     &unused);
 }
 
-/// A key in the middle between two, by the first bytes in which they differ; empty: there is none.
-std::string Between(const std::string& low, const std::string& high) {
-  BRAID_DCHECK(low < high);
-  const auto apart = std::mismatch(low.begin(), low.end(), high.begin(), high.end());
-  const auto common = static_cast<size_t>(apart.first - low.begin());
-  const auto word = [common](const std::string& key) {
-    uint64_t bits = 0;
-    for (size_t i = common; i < common + sizeof bits; ++i) {
-      bits = bits << 8 | (i < key.size() ? static_cast<unsigned char>(key[i]) : 0u);
-    }
-    return bits;
-  };
-  const uint64_t bits = word(low) / 2 + word(high) / 2;
-  std::string middle = low.substr(0, common);
-  for (size_t i = 0; i < sizeof bits; ++i) {
-    middle += static_cast<char>(bits >> (56 - 8 * i) & 0xFF);
-  }
-  return low < middle && middle < high ? middle : std::string();
-}
-
 /// Where reading goes on behind damage that lies behind this key: about the first key that it does
 /// not hide. False: nowhere.
 bool RocksStore::FindReadable(const std::string& behind, std::string* from) const {
@@ -299,7 +280,7 @@ bool RocksStore::FindReadable(const std::string& behind, std::string* from) cons
     }
     std::string shown = end;
     for (int halvings = 0; halvings < 64; ++halvings) {
-      const std::string middle = Between(hidden, shown);
+      const std::string middle = KeyBetween(hidden, shown);
       if (middle.empty()) break;
       (is_readable(middle) ? shown : hidden) = middle;
     }
@@ -310,23 +291,32 @@ bool RocksStore::FindReadable(const std::string& behind, std::string* from) cons
 }
 
 Status RocksStore::ForEachReadable(const Take& take, const TellDamage& tell) const {
-  std::string from;
+  KeysToRead hidden;
   for (;;) {
     const std::unique_ptr<rocksdb::Iterator> it(
         database_->db->NewIterator(WalkOptions(), database_->records));
-    std::string last = from;
-    for (it->Seek(from); it->Valid(); it->Next()) {
-      last.assign(ViewOf(it->key()));
-      if (Status s = take(last, ViewOf(it->value())); !s.ok()) return s;
+    for (it->Seek(hidden.from); it->Valid(); it->Next()) {
+      hidden.from.assign(ViewOf(it->key()));
+      hidden.is_read = true;
+      if (Status s = take(hidden.from, ViewOf(it->value())); !s.ok()) return s;
     }
     if (it->status().ok()) return Status::OK();
     const Status damage = StatusOf(it->status(), path_);
-    if (!FindReadable(last, &from)) {
-      tell(damage, last, std::nullopt);
-      return Status::OK();
+    std::string shown;
+    const bool goes_on = FindReadable(hidden.from, &shown);
+    hidden.to = goes_on ? std::optional(shown) : std::nullopt;
+    tell(damage, hidden.from, hidden.to);
+    // Some of what the walk does not come to is in tables that are whole.
+    rocksdb::ColumnFamilyMetaData family;
+    database_->db->GetColumnFamilyMetaData(database_->records, &family);
+    std::vector<rocksdb::SstFileMetaData> tables;
+    for (const rocksdb::LevelMetaData& level : family.levels) {
+      tables.insert(tables.end(), level.files.begin(), level.files.end());
     }
-    BRAID_CHECK(from > last);  // each round comes further
-    tell(damage, last, from);
+    if (Status s = ForEachInTables(tables, options_, hidden, take); !s.ok()) return s;
+    if (!goes_on) return Status::OK();
+    BRAID_CHECK(shown > hidden.from);  // each round comes further
+    hidden = {.from = shown, .is_read = false, .to = std::nullopt};
   }
 }
 
