@@ -30,7 +30,7 @@ struct KeysToRead {
   std::optional<std::string> to;
 };
 
-/// In the order of keys, past what is damaged, of which nothing more is told. `options`: those of
+/// In the order of keys, past what is damaged, without a word about that. `options`: those of
 /// the tables. Errors: those of `take`. Throws std::bad_alloc.
 Status ForEachInTables(const std::vector<rocksdb::SstFileMetaData>& tables,
                        const rocksdb::Options& options, const KeysToRead& keys,
