@@ -356,8 +356,10 @@ bool RocksStore::IsBusy() const noexcept {
     uint64_t value = 0;
     return database_->db->GetIntProperty(database_->records, property, &value) && value != 0;
   };
-  return any(rocksdb::DB::Properties::kCompactionPending) ||
-         any(rocksdb::DB::Properties::kNumRunningCompactions);
+  if (any(rocksdb::DB::Properties::kNumRunningCompactions)) return true;
+  // After an error what is pending may never begin.
+  return any(rocksdb::DB::Properties::kCompactionPending) &&
+         !any(rocksdb::DB::Properties::kBackgroundErrors);
 }
 
 Sizes RocksStore::sizes() const {
