@@ -278,13 +278,7 @@ bool RocksStore::FindReadable(const std::string& behind, std::string* from) cons
       hidden = end;
       continue;
     }
-    std::string shown = end;
-    for (int halvings = 0; halvings < 64; ++halvings) {
-      const std::string middle = KeyBetween(hidden, shown);
-      if (middle.empty()) break;
-      (is_readable(middle) ? shown : hidden) = middle;
-    }
-    *from = shown;
+    *from = FirstReadable(hidden, end, is_readable);
     return true;
   }
   return false;

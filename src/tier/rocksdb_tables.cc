@@ -42,16 +42,17 @@ class TableWalk {
 
  private:
   /// From damage that lies behind this key to the next key that can be read.
-  void GoOn(std::string hidden) {
+  void GoOn(const std::string& hidden) {
     if (it_->Valid() || it_->status().ok()) return;
-    std::string shown = last_ + std::string(1, '\0');
-    while (hidden < shown) {
-      const std::string middle = KeyBetween(hidden, shown);
-      if (middle.empty()) break;
-      it_->Seek(middle);
-      (it_->status().ok() ? shown : hidden) = middle;
-    }
-    it_->Seek(shown);
+    const std::string end = last_ + std::string(1, '\0');
+    if (hidden >= end) return;
+    // Each time another iterator: one that has met damage may stay at it.
+    const auto seek = [this](const std::string& key) {
+      it_.reset(reader_.NewIterator(rocksdb::ReadOptions()));
+      it_->Seek(key);
+      return it_->status().ok();
+    };
+    (void)seek(FirstReadable(hidden, end, seek));
   }
 
   const std::string last_;
@@ -66,23 +67,61 @@ uint64_t RunOf(std::string_view record) {
 
 }  // namespace
 
-std::string KeyBetween(const std::string& low, const std::string& high) {
-  BRAID_DCHECK(low < high);
-  const auto apart = std::mismatch(low.begin(), low.end(), high.begin(), high.end());
-  const auto common = static_cast<size_t>(apart.first - low.begin());
-  const auto word = [common](const std::string& key) {
-    uint64_t bits = 0;
-    for (size_t i = common; i < common + sizeof bits; ++i) {
-      bits = bits << 8 | (i < key.size() ? static_cast<unsigned char>(key[i]) : 0u);
+namespace {
+
+/// Keys between two as numbers: the eight bytes behind what both begin with.
+class KeyNumbers {
+ public:
+  KeyNumbers(const std::string& low, const std::string& high)
+      : prefix_(low.begin(),
+                std::mismatch(low.begin(), low.end(), high.begin(), high.end()).first) {}
+
+  uint64_t NumberOf(const std::string& key) const {
+    uint64_t number = 0;
+    for (size_t i = prefix_.size(); i < prefix_.size() + sizeof number; ++i) {
+      number = number << 8 | (i < key.size() ? static_cast<unsigned char>(key[i]) : 0u);
     }
-    return bits;
-  };
-  const uint64_t bits = word(low) / 2 + word(high) / 2;
-  std::string middle = low.substr(0, common);
-  for (size_t i = 0; i < sizeof bits; ++i) {
-    middle += static_cast<char>(bits >> (56 - 8 * i) & 0xFF);
+    return number;
   }
-  return low < middle && middle < high ? middle : std::string();
+  std::string KeyOf(uint64_t number) const {
+    std::string key = prefix_;
+    for (size_t i = 0; i < sizeof number; ++i) {
+      key += static_cast<char>(number >> (56 - 8 * i) & 0xFF);
+    }
+    return key;
+  }
+
+ private:
+  const std::string prefix_;
+};
+
+}  // namespace
+
+std::string FirstReadable(std::string hidden, std::string shown,
+                          const std::function<bool(const std::string&)>& is_readable) {
+  // Keys that begin alike take some rounds, each with more bytes.
+  constexpr int kMostRounds = 8;
+  for (int round = 0; round < kMostRounds && hidden < shown; ++round) {
+    const KeyNumbers keys(hidden, shown);
+    const uint64_t first = keys.NumberOf(hidden);
+    uint64_t low = first;
+    uint64_t high = keys.NumberOf(shown);
+    if (high - low <= 1) break;
+    const auto ask = [&](uint64_t number) {
+      std::string key = keys.KeyOf(number);
+      const bool is_shown = is_readable(key);
+      (is_shown ? high : low) = number;
+      (is_shown ? shown : hidden) = std::move(key);
+      return is_shown;
+    };
+    // Steps that double, and not halves of all: these could fall into other damage far behind, and
+    // pass all that lies before it.
+    for (uint64_t step = 1; step != 0 && step < high - first; step *= 2) {
+      if (ask(first + step)) break;
+    }
+    while (high - low > 1) ask(low + (high - low) / 2);
+  }
+  return shown;
 }
 
 Status ForEachInTables(const std::vector<rocksdb::SstFileMetaData>& tables,

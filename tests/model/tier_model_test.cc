@@ -335,7 +335,8 @@ TEST_P(TierRepairTest, AScanOverADamagedTierIsWholeOrSaysSo) {
     options.read_only = true;
     std::filesystem::copy(PoolPath(), pool, std::filesystem::copy_options::recursive);
     std::filesystem::copy(TierPath(), options.tier.path, std::filesystem::copy_options::recursive);
-    Harm(options.tier.path, ".sst", 0, kPart, random.Between(1, 20), &random);
+    const uint64_t one_in = round == 0 ? 1 : random.Between(1, 20);
+    Harm(options.tier.path, ".sst", 0, kPart, one_in, &random);
     if (const auto opened = DB::Open(options, pool); opened.ok()) {
       for (const bool forward : {true, false}) {
         const std::unique_ptr<Iterator> it = (*opened)->NewIterator({});
@@ -378,7 +379,7 @@ TEST_P(TierRepairTest, OfADamagedPoolAndTierInventsNothing) {
       options.tier.path = TierPath("harmed tier" + number);
       std::filesystem::copy(TierPath(), options.tier.path,
                             std::filesystem::copy_options::recursive);
-      Harm(options.tier.path, ".sst", 0, kPart, 4, &random);
+      Harm(options.tier.path, ".sst", 0, kPart, round == 0 ? 1 : 4, &random);
     }
     if (round % 2 == 1) Harm(pool, "segment", 64 << 10, ~0ull, 1, &random);
     RepairReport report;
