@@ -26,8 +26,7 @@ constexpr uint64_t kRunsAPool = 4;
 constexpr uint64_t kPartEntries = 64 * 1024;
 }  // namespace
 
-TierFiller::TierFiller(const Store& store) noexcept : store_(store) {
-  const Options& options = *store.options;
+TierFiller::TierFiller(const Options& options, const Store& store) noexcept : store_(store) {
   if (store.tier == nullptr || options.read_only) return;
   most_bytes_ = tier::PoolBytes();
   if (most_bytes_ == 0) most_bytes_ = options.pool.max_bytes / 2;

@@ -36,7 +36,6 @@ class TierFiller {
  public:
   /// What is moved, and outlives the filler.
   struct Store {
-    const Options* options;
     pool::PmemPool* pool;
     level::VersionSet* versions;
     level::ViewRegistry* views;
@@ -47,7 +46,7 @@ class TierFiller {
     tier::Tier* tier;        // may be null
   };
 
-  explicit TierFiller(const Store& store) noexcept;
+  TierFiller(const Options& options, const Store& store) noexcept;
 
   /// Whether entries may ever go.
   bool is_wanted() const noexcept { return most_bytes_ != 0; }
