@@ -22,6 +22,8 @@ constexpr uint64_t kLeastRunBytes = 1024;
 /// Of the bytes that are to stay one run takes this part. The larger it is, the less often the tier
 /// puts the same records together again.
 constexpr uint64_t kRunsAPool = 4;
+/// The same where lists go: what stays of one is written again, so that as little goes as may.
+constexpr uint64_t kListRunsAPool = 16;
 /// Entries that a walk comes to at a time.
 constexpr uint64_t kPartEntries = 64 * 1024;
 }  // namespace
@@ -31,7 +33,8 @@ TierFiller::TierFiller(const Options& options, const Store& store) noexcept : st
   most_bytes_ = tier::PoolBytes();
   if (most_bytes_ == 0) most_bytes_ = options.pool.max_bytes / 2;
   BRAID_CHECK(most_bytes_ != 0);  // Options::Validate has looked
-  run_bytes_ = std::clamp(most_bytes_ / kRunsAPool, kLeastRunBytes, kMostRunBytes);
+  run_bytes_ = std::clamp(most_bytes_ / (store.rewriter != nullptr ? kListRunsAPool : kRunsAPool),
+                          kLeastRunBytes, kMostRunBytes);
 }
 
 /// What lives in tables and large values beyond what is to. Asked before each step: sums that are
