@@ -4,8 +4,8 @@
 // Thread safety: any thread. A shard has a lock, which is held for the copy of one record.
 // Invariants:
 //   1. What is found is what the tier has. A record that a run replaces is forgotten after the run
-//      was taken in and before its entries leave the pool, until when no reader comes this far for
-//      it; and a reader that has looked the old one up meanwhile may not bring it back (Offer).
+//      was taken in and before its entries leave the pool, where readers find the newer version
+//      until then; and one that has looked the old record up may not bring it back (Offer).
 //   2. used_bytes() is what all records take, with what they cost; a shard keeps to its part of the
 //      limit.
 // Persistence: none.
