@@ -80,7 +80,7 @@ uint64_t RecordCache::BucketOf(uint64_t hash) const noexcept {
 }
 
 RecordCache::Item* RecordCache::FindItem(std::string_view key, uint64_t hash) const noexcept {
-  Item* item = buckets_[BucketOf(hash)];
+  Item* item = buckets_[BucketOf(hash)].first;
   while (item != nullptr && (item->hash != hash || item->key() != key)) {
     item = item->next_in_bucket;
   }
@@ -162,9 +162,9 @@ bool RecordCache::MakeRoom(Shard* shard, uint64_t bytes, uint64_t hash) noexcept
 }
 
 void RecordCache::Insert(Shard* shard, Item* item) noexcept {
-  Item*& bucket = buckets_[BucketOf(item->hash)];
-  item->next_in_bucket = bucket;
-  bucket = item;
+  Bucket& bucket = buckets_[BucketOf(item->hash)];
+  item->next_in_bucket = bucket.first;
+  bucket.first = item;
   if (shard->hand == nullptr) {
     shard->hand = item->before = item->after = item;
   } else {
@@ -179,7 +179,7 @@ void RecordCache::Insert(Shard* shard, Item* item) noexcept {
 }
 
 void RecordCache::Remove(Shard* shard, Item* item) noexcept {
-  Item** at = &buckets_[BucketOf(item->hash)];
+  Item** at = &buckets_[BucketOf(item->hash)].first;
   while (*at != item) at = &(*at)->next_in_bucket;
   *at = item->next_in_bucket;
   if (shard->hand == item) shard->hand = item->after == item ? nullptr : item->after;
@@ -200,7 +200,7 @@ void RecordCache::Forget(std::string_view key) noexcept {
 
 void RecordCache::SetLimit(uint64_t bytes) noexcept {
   const uint64_t tables =
-      shards_.size() * (buckets_a_shard_ * sizeof(Item*) + counters_a_shard_ * sizeof(uint8_t));
+      shards_.size() * (buckets_a_shard_ * sizeof(Bucket) + counters_a_shard_ * sizeof(uint8_t));
   const uint64_t records = bytes - std::min(bytes, tables);
   for (Shard& shard : shards_) {
     const base::MutexLock lock(shard.mutex);

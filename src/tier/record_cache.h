@@ -49,6 +49,9 @@ class RecordCache {
 
  private:
   struct Item;
+  struct Bucket {
+    Item* first;
+  };
   struct alignas(64) Shard {
     base::Mutex mutex;
     Item* hand BRAID_GUARDED_BY(mutex) = nullptr;  // of a ring of all its items
@@ -75,7 +78,7 @@ class RecordCache {
   // A shard's buckets and counters lie side by side, and are under its lock.
   uint64_t buckets_a_shard_ = 0;
   uint64_t counters_a_shard_ = 0;
-  media::SparseTable<Item*> buckets_;
+  media::SparseTable<Bucket> buckets_;
   media::SparseTable<uint8_t> counters_;
   std::atomic<uint64_t> used_{0};
 };
