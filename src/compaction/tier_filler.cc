@@ -24,8 +24,6 @@ constexpr uint64_t kLeastRunBytes = 1024;
 constexpr uint64_t kRunsAPool = 4;
 /// The same where lists go: what stays of one is written again, so that as little goes as may.
 constexpr uint64_t kListRunsAPool = 16;
-/// Entries that a walk comes to at a time.
-constexpr uint64_t kPartEntries = 64 * 1024;
 }  // namespace
 
 TierFiller::TierFiller(const Options& options, const Store& store) noexcept : store_(store) {

@@ -87,6 +87,9 @@ class TierFiller {
 
   uint64_t Excess(uint64_t most_bytes) const;
   bool IsOver(uint64_t most_bytes) const { return Excess(most_bytes) != 0; }
+  /// Entries after which a part ends, or no other chunk is begun.
+  static constexpr uint64_t kPartEntries = 64 * 1024;
+
   Result<bool> MoveDeletes(const Occasion& occasion);
   Status SurveyDeletes(const std::string& from, Part* part) const;
   // Of chunks:

@@ -17,11 +17,6 @@ namespace braid::compaction {
 
 using format::EntryHeader;
 
-namespace {
-/// Entries after which no other chunk is begun.
-constexpr size_t kEnoughEntries = 64 * 1024;
-}  // namespace
-
 /// Those whose entries have come to the last level, the one that was written longest ago first.
 std::vector<uint64_t> TierFiller::OldestChunks() const {
   struct Aged {
@@ -77,7 +72,7 @@ Status TierFiller::SurveyOldest(Part* part, std::vector<uint64_t>* looked_at) {
   std::vector<index::Replacement> going;
   uint64_t bytes = 0;
   for (const uint64_t chunk : OldestChunks()) {
-    if (bytes >= run_bytes_ || going.size() >= kEnoughEntries) break;
+    if (bytes >= run_bytes_ || going.size() >= kPartEntries) break;
     const auto stuck = stuck_.find(chunk);
     if (stuck != stuck_.end() && stuck->second == StateOf(chunk, views)) continue;
     const size_t before = going.size();

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <string_view>
 
 #include "base/check.h"
-#include "base/checksum.h"
 
 namespace braid::tier {
 
@@ -50,10 +50,11 @@ struct RecordCache::Item {
   }
   uint64_t bytes() const { return Bytes(key_bytes, record_bytes); }
 
-  static Item* New(std::string_view key, uint64_t hash, std::string_view record) noexcept {
+  static Item* New(const index::LookupKey& wanted, std::string_view record) noexcept {
+    const std::string_view key = wanted.key;
     void* memory = std::malloc(sizeof(Item) + key.size() + record.size());
     if (memory == nullptr) return nullptr;
-    auto* item = ::new (memory) Item{nullptr, nullptr, nullptr, hash, 0, 0, false};
+    auto* item = ::new (memory) Item{nullptr, nullptr, nullptr, wanted.hash, 0, 0, false};
     item->key_bytes = static_cast<uint32_t>(key.size());
     item->record_bytes = static_cast<uint32_t>(record.size());
     char* at = reinterpret_cast<char*>(item + 1);
@@ -79,9 +80,9 @@ uint64_t RecordCache::BucketOf(uint64_t hash) const noexcept {
   return hash % shards_.size() * buckets_a_shard_ + (hash >> 16) % buckets_a_shard_;
 }
 
-RecordCache::Item* RecordCache::FindItem(std::string_view key, uint64_t hash) const noexcept {
-  Item* item = buckets_[BucketOf(hash)].first;
-  while (item != nullptr && (item->hash != hash || item->key() != key)) {
+RecordCache::Item* RecordCache::FindItem(const index::LookupKey& key) const noexcept {
+  Item* item = buckets_[BucketOf(key.hash)].first;
+  while (item != nullptr && (item->hash != key.hash || item->key() != key.key)) {
     item = item->next_in_bucket;
   }
   return item;
@@ -113,33 +114,31 @@ void RecordCache::Count(Shard* shard, uint64_t hash) noexcept {
   for (uint64_t i = first; i < first + counters_a_shard_; ++i) counters_[i] /= 2;
 }
 
-bool RecordCache::Find(std::string_view key, Found* found) {
-  const uint64_t hash = base::Hash64(key);
-  Shard& shard = ShardOf(hash);
+bool RecordCache::Find(const index::LookupKey& key, Found* found) {
+  Shard& shard = ShardOf(key.hash);
   const base::MutexLock lock(shard.mutex);
   if (shard.limit == 0) return false;
-  Count(&shard, hash);
-  Item* const item = FindItem(key, hash);
+  Count(&shard, key.hash);
+  Item* const item = FindItem(key);
   if (item == nullptr) return false;
   item->was_read = true;
   found->Copy(item->record());
   return true;
 }
 
-void RecordCache::Offer(std::string_view key, const Found& found,
+void RecordCache::Offer(const index::LookupKey& key, const Found& found,
                         const std::atomic<uint64_t>& moves, uint64_t seen) noexcept {
   const std::string_view record = found.bytes();
   BRAID_DCHECK(record.size() >= sizeof(RecordHead));
-  const uint64_t hash = base::Hash64(key);
-  Shard& shard = ShardOf(hash);
+  Shard& shard = ShardOf(key.hash);
   const base::MutexLock lock(shard.mutex);
   // A move counts before it takes this lock to forget the old record: so it either finds what is
   // kept here, or is found to have begun.
   if (moves.load() != seen) return;
-  const uint64_t bytes = Item::Bytes(key.size(), record.size());
-  if (bytes > shard.limit / kLargestPart || FindItem(key, hash) != nullptr) return;
-  if (!MakeRoom(&shard, bytes, hash)) return;
-  Item* const item = Item::New(key, hash, record);
+  const uint64_t bytes = Item::Bytes(key.key.size(), record.size());
+  if (bytes > shard.limit / kLargestPart || FindItem(key) != nullptr) return;
+  if (!MakeRoom(&shard, bytes, key.hash)) return;
+  Item* const item = Item::New(key, record);
   if (item != nullptr) Insert(&shard, item);
 }
 
@@ -191,11 +190,10 @@ void RecordCache::Remove(Shard* shard, Item* item) noexcept {
   std::free(item);
 }
 
-void RecordCache::Forget(std::string_view key) noexcept {
-  const uint64_t hash = base::Hash64(key);
-  Shard& shard = ShardOf(hash);
+void RecordCache::Forget(const index::LookupKey& key) noexcept {
+  Shard& shard = ShardOf(key.hash);
   const base::MutexLock lock(shard.mutex);
-  if (Item* const item = FindItem(key, hash); item != nullptr) Remove(&shard, item);
+  if (Item* const item = FindItem(key); item != nullptr) Remove(&shard, item);
 }
 
 void RecordCache::SetLimit(uint64_t bytes) noexcept {

@@ -15,11 +15,10 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
-#include <string_view>
 #include <vector>
 
 #include "base/mutex.h"
+#include "index/read_view.h"
 #include "media/sparse_table.h"
 #include "tier/record.h"
 
@@ -34,13 +33,13 @@ class RecordCache {
   RecordCache& operator=(const RecordCache&) = delete;
 
   /// Shows a record that is here. Throws std::bad_alloc. Cost: on a hit a copy of it.
-  bool Find(std::string_view key, Found* found);
+  bool Find(const index::LookupKey& key, Found* found);
   /// Keeps what was looked up in the tier, if it is read more than what would have to go for it,
   /// and if `moves` is what it was (`seen`) before the lookup began: else a run may have replaced
   /// it. Without memory it keeps nothing.
-  void Offer(std::string_view key, const Found& found, const std::atomic<uint64_t>& moves,
+  void Offer(const index::LookupKey& key, const Found& found, const std::atomic<uint64_t>& moves,
              uint64_t seen) noexcept;
-  void Forget(std::string_view key) noexcept;
+  void Forget(const index::LookupKey& key) noexcept;
   /// Lets go of what is beyond it. At most what it was made for; with few bytes it keeps nothing.
   void SetLimit(uint64_t bytes) noexcept;
 
@@ -67,7 +66,7 @@ class RecordCache {
   };
   uint64_t BucketOf(uint64_t hash) const noexcept;
   Counters CountersOf(uint64_t hash) noexcept;
-  Item* FindItem(std::string_view key, uint64_t hash) const noexcept;
+  Item* FindItem(const index::LookupKey& key) const noexcept;
   void Count(Shard* shard, uint64_t hash) noexcept BRAID_REQUIRES(shard->mutex);
   uint8_t ReadsOf(uint64_t hash) noexcept;
   bool MakeRoom(Shard* shard, uint64_t bytes, uint64_t hash) noexcept BRAID_REQUIRES(shard->mutex);

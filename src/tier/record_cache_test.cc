@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "base/checksum.h"
 #include "support/database.h"
 #include "support/environment.h"
 
@@ -25,12 +26,13 @@ class RecordCacheTest : public ::testing::Test {
     EXPECT_TRUE(found.Take(std::move(record)));
     return found;
   }
+  static index::LookupKey KeyOf(std::string_view key) { return {key, base::Hash64(key)}; }
   void Offer(std::string_view key, std::string_view value) {
-    cache_.Offer(key, RecordOf(value), moves_, moves_.load());
+    cache_.Offer(KeyOf(key), RecordOf(value), moves_, moves_.load());
   }
   std::string Find(std::string_view key) {
     Found found;
-    if (!cache_.Find(key, &found)) return "(none)";
+    if (!cache_.Find(KeyOf(key), &found)) return "(none)";
     EXPECT_EQ(found.result().state, index::LookupResult::State::kFound);
     return std::string(found.bytes().substr(sizeof(RecordHead)));
   }
@@ -48,8 +50,8 @@ TEST_F(RecordCacheTest, ShowsWhatWasLookedUp) {
   EXPECT_EQ(Find("ab"), "(none)");
   Offer("a", "again");
   EXPECT_EQ(Find("a"), "one") << "there is one version of a key";
-  cache_.Forget("a");
-  cache_.Forget("never there");
+  cache_.Forget(KeyOf("a"));
+  cache_.Forget(KeyOf("never there"));
   EXPECT_EQ(Find("a"), "(none)");
   EXPECT_EQ(Find("b"), "");
 }
@@ -59,13 +61,13 @@ TEST_F(RecordCacheTest, KeepsDeletesAndNumbers) {
   AppendRecord(42, true, 7, {}, &record);
   Found gone;
   ASSERT_TRUE(gone.Take(std::move(record)));
-  cache_.Offer("gone", gone, moves_, 0);
-  cache_.Offer("there", RecordOf("value", 43), moves_, 0);
+  cache_.Offer(KeyOf("gone"), gone, moves_, 0);
+  cache_.Offer(KeyOf("there"), RecordOf("value", 43), moves_, 0);
   Found found;
-  ASSERT_TRUE(cache_.Find("gone", &found));
+  ASSERT_TRUE(cache_.Find(KeyOf("gone"), &found));
   EXPECT_EQ(found.result().state, index::LookupResult::State::kDeleted);
   EXPECT_EQ(found.result().sequence, 42u);
-  ASSERT_TRUE(cache_.Find("there", &found));
+  ASSERT_TRUE(cache_.Find(KeyOf("there"), &found));
   EXPECT_EQ(found.result().state, index::LookupResult::State::kFound);
   EXPECT_EQ(found.result().sequence, 43u);
 }
@@ -75,8 +77,8 @@ TEST_F(RecordCacheTest, WhatWasLookedUpBeforeAMoveIsNotKept) {
   const uint64_t seen = moves_.load();
   const Found old = RecordOf("old");
   moves_.fetch_add(1);
-  cache_.Forget("key");
-  cache_.Offer("key", old, moves_, seen);
+  cache_.Forget(KeyOf("key"));
+  cache_.Offer(KeyOf("key"), old, moves_, seen);
   EXPECT_EQ(Find("key"), "(none)");
 }
 
@@ -141,9 +143,9 @@ TEST_F(RecordCacheTest, ALargeRecordDoesNotPushOutTheOthers) {
 TEST_F(RecordCacheTest, OfFewBytesIsOfNoUse) {
   for (const uint64_t bytes : {0, 1, 100}) {
     RecordCache tiny(bytes);
-    tiny.Offer("key", RecordOf("value"), moves_, 0);
+    tiny.Offer(KeyOf("key"), RecordOf("value"), moves_, 0);
     Found found;
-    EXPECT_FALSE(tiny.Find("key", &found));
+    EXPECT_FALSE(tiny.Find(KeyOf("key"), &found));
     EXPECT_EQ(tiny.used_bytes(), 0u);
   }
 }
@@ -159,11 +161,11 @@ TEST_F(RecordCacheTest, ManyThreadsReadAndForget) {
     for (uint64_t n = first; !stop.load(); ++n) {
       const std::string key = NumberedKey(n % kKeys);
       const uint64_t least = moved.load();
-      if (cache.Find(key, &found)) {
+      if (cache.Find(KeyOf(key), &found)) {
         EXPECT_GE(found.result().sequence, least) << key;
       } else {
         const uint64_t seen = moves_.load();
-        cache.Offer(key, RecordOf("value", newest.load()), moves_, seen);
+        cache.Offer(KeyOf(key), RecordOf("value", newest.load()), moves_, seen);
       }
     }
   };
@@ -173,7 +175,10 @@ TEST_F(RecordCacheTest, ManyThreadsReadAndForget) {
     newest.fetch_add(1);
     // As Tier::BeginMove does it.
     moves_.fetch_add(1);
-    for (uint64_t n = 0; n < kKeys; ++n) cache.Forget(NumberedKey(n));
+    for (uint64_t n = 0; n < kKeys; ++n) {
+      const std::string key = NumberedKey(n);
+      cache.Forget(KeyOf(key));
+    }
     moved.store(newest.load());
   }
   stop.store(true);

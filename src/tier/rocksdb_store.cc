@@ -31,6 +31,7 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/no_throw.h"
+#include "tier/first_readable.h"
 #include "tier/open_store.h"
 #include "tier/rocksdb_tables.h"
 
@@ -390,7 +391,7 @@ uint64_t MostIndexBytes(const std::string& path) {
 
 /// Where they fit, tables have their filters and indexes at hand, and there is no cache of blocks:
 /// records that are read again are in the tier's own, and to bring a block into a cache and let go
-/// of another takes a third of the time of a get. Else parts of them, which share a cache with
+/// of another takes a quarter of the time of a get. Else parts of them, which share a cache with
 /// blocks: whole, those of one table would be as large as a shard of it.
 rocksdb::BlockBasedTableOptions TableOptions(const OpenRequest& request, Database* database) {
   constexpr int kShardBits = 4;

@@ -14,7 +14,6 @@
 #include <rocksdb/metadata.h>
 #include <rocksdb/options.h>
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,13 +35,6 @@ struct KeysToRead {
 Status ForEachInTables(const std::vector<rocksdb::SstFileMetaData>& tables,
                        const rocksdb::Options& options, const KeysToRead& keys,
                        const Store::Take& take);
-
-/// About the first key behind `hidden`, which can't be read, that can be; at most `shown`, which
-/// can be. What can be read is passed only between two places that can't be, and then no more than
-/// lies between `hidden` and the first of them. Cost: some 128 questions for each eight bytes that
-/// tell keys apart.
-std::string FirstReadable(std::string hidden, std::string shown,
-                          const std::function<bool(const std::string&)>& is_readable);
 
 }  // namespace braid::tier
 

@@ -26,7 +26,7 @@ Tier::Tier(std::unique_ptr<Store> opened, uint64_t share, base::MemoryUsers* use
 void Tier::BeginMove(std::span<const RunEntry> run) noexcept {
   moves_.fetch_add(1);
   // Behind the step above: see RecordCache::Offer.
-  for (const RunEntry& entry : run) records_->Forget(entry.key);
+  for (const RunEntry& entry : run) records_->Forget({entry.key, base::Hash64(entry.key)});
   if (runs_++ % kRunsBetweenLooks == 0) FitRecords();
 }
 
@@ -39,9 +39,9 @@ void Tier::FitRecords() noexcept {
 }
 
 /// From the store.
-Status Tier::Read(std::string_view key, Found* found) const {
+Status Tier::Read(const index::LookupKey& key, Found* found) const {
   const uint64_t seen = moves_.load();
-  if (Status s = store_->Get(key, found); !s.ok()) return s;
+  if (Status s = store_->Get(key.key, found); !s.ok()) return s;
   if (found->result().has_version()) records_->Offer(key, *found, moves_, seen);
   return Status::OK();
 }

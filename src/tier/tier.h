@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 
+#include "base/checksum.h"
 #include "base/counters.h"
 #include "base/memory_users.h"
 #include "braid/statistics.h"
@@ -36,9 +37,10 @@ class Tier {
   Status Get(std::string_view key, const index::ReadView& view, Found* found) const {
     counters_.Add(Counter::kGets);
     found->Clear();
-    if (records_->Find(key, found)) {
+    const index::LookupKey wanted{key, base::Hash64(key)};
+    if (records_->Find(wanted, found)) {
       counters_.Add(Counter::kCached);
-    } else if (Status s = Read(key, found); !s.ok()) {
+    } else if (Status s = Read(wanted, found); !s.ok()) {
       return s;
     }
     // What is moved is no newer than any view (compaction/tier_filler.h).
@@ -68,7 +70,7 @@ class Tier {
  private:
   enum class Counter : uint8_t { kGets, kAnswered, kCached, kMovedEntries, kMovedBytes, kCount };
 
-  Status Read(std::string_view key, Found* found) const;
+  Status Read(const index::LookupKey& key, Found* found) const;
   void FitRecords() noexcept;
 
   const std::unique_ptr<Store> store_;
