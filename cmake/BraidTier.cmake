@@ -12,7 +12,8 @@ elseif(BRAID_ROCKSDB_INCLUDE AND BRAID_ROCKSDB_LIBRARY)
     set(BRAID_TIER_LIBS " -lrocksdb")  # of programs that link the library statically
   else()
     add_library(braid_rocksdb_tier OBJECT "${PROJECT_SOURCE_DIR}/src/tier/rocksdb_store.cc"
-      "${PROJECT_SOURCE_DIR}/src/tier/rocksdb_tables.cc")
+      "${PROJECT_SOURCE_DIR}/src/tier/rocksdb_tables.cc"
+      "${PROJECT_SOURCE_DIR}/src/tier/mapped_tables.cc")
     braid_own_code(braid_rocksdb_tier)
     target_compile_definitions(braid_rocksdb_tier PRIVATE
       BRAID_ROCKSDB_TIER=1 BRAID_ROCKSDB_BESIDE=1)

@@ -80,6 +80,7 @@ Result<std::unique_ptr<tier::Store>> OpenTierOf(pool::PmemPool* pool, const Opti
   request.beside_writer = pool->media().cut().has_value();
   BRAID_CHECK(!request.beside_writer || request.read_only);
   request.may_create = !named->has_value() && !options.read_only;
+  request.may_map = options.pool.catch_sigbus;
   request.cache_bytes = TierCacheBytes(options);
   Result<std::unique_ptr<tier::Store>> opened = tier::OpenStore(request);
   if (!opened.ok()) {

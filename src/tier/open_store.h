@@ -20,6 +20,8 @@ struct OpenRequest {
   /// To read what another process writes to. It has what it had at the open, whatever the writer
   /// takes in or puts together later.
   bool beside_writer = false;
+  /// It may read through a mapping whose signals are caught (media/sigbus_guard.h).
+  bool may_map = false;
   bool for_repair = false;  ///< read_only, and what is damaged is in the way as late as can be
   uint64_t cache_bytes = 8u << 20;  ///< DRAM for it
 };

@@ -11,6 +11,7 @@
 #include <rocksdb/compaction_filter.h>
 #include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/sst_file_writer.h>
 #include <rocksdb/table.h>
@@ -32,6 +33,7 @@
 #include "base/mutex.h"
 #include "base/no_throw.h"
 #include "tier/first_readable.h"
+#include "tier/mapped_tables.h"
 #include "tier/open_store.h"
 #include "tier/rocksdb_tables.h"
 
@@ -87,6 +89,7 @@ class DropsSettledDeletes final : public rocksdb::CompactionFilter {
 struct Database {
   uint64_t cache_bytes = 0;  // of filters, indexes and blocks; 0: tables have theirs at hand
   DropsSettledDeletes filter;
+  std::unique_ptr<rocksdb::Env> env;  // or null: that of the process
   std::unique_ptr<rocksdb::DB> db;
   rocksdb::ColumnFamilyHandle* records = nullptr;
   rocksdb::ColumnFamilyHandle* facts = nullptr;
@@ -194,10 +197,11 @@ class RocksStore final : public Store {
 
 Status RocksStore::WriteRun(const std::string& file, std::span<const RunEntry> run,
                             uint64_t number) const {
-  // Ranges of keys go in turn, so what goes is no less read than the rest: its pages stay in the
-  // system's cache, which they leave unless asked not to.
+  // Some of it may be read soon: its pages stay in the system's cache, which they leave unless
+  // asked not to.
   constexpr bool kLeavesPageCache = false;
-  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options_, nullptr, kLeavesPageCache);
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(rocksdb::DBOptions(options_)), options_,
+                                nullptr, kLeavesPageCache);
   rocksdb::Status s = writer.Open(file);
   std::string record;
   for (const RunEntry& entry : run) {
@@ -415,6 +419,9 @@ rocksdb::BlockBasedTableOptions TableOptions(const OpenRequest& request, Databas
 }
 
 rocksdb::Options OptionsOf(const OpenRequest& request, Database* database) {
+  constexpr int kRunsThatSlow = 48;
+  constexpr int kRunsThatStop = 64;
+  constexpr uint64_t kBytesASync = 256 << 10;
   rocksdb::Options options;
   options.max_open_files = MostOpenFiles(request);
   options.create_if_missing = request.may_create;
@@ -425,7 +432,19 @@ rocksdb::Options OptionsOf(const OpenRequest& request, Database* database) {
   // to look, and the pool is what takes in bursts of writes.
   options.level_compaction_dynamic_level_bytes = true;
   options.max_bytes_for_level_base = 1ull << 30;
+  // More runs than usual may wait to be put together: to do so is to write all of the level below,
+  // the less often the more of them there are, and a write that waits for it waits for seconds.
+  options.level0_slowdown_writes_trigger = kRunsThatSlow;
+  options.level0_stop_writes_trigger = kRunsThatStop;
+  // Tables on their way to the device little by little: the sync of a run would wait for all that
+  // compactions have left to the end.
+  options.bytes_per_sync = kBytesASync;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(TableOptions(request, database)));
+  // A cache takes blocks that have memory of their own.
+  if (request.may_map && database->cache_bytes == 0) {
+    database->env = rocksdb::NewCompositeEnv(MappedTables());
+    options.env = database->env.get();
+  }
   return options;
 }
 
