@@ -28,6 +28,16 @@ class KeptStressTest : public DesignStressTest {
     }
   }
 
+  void Compare(const Pairs& first, const Pairs& again, const std::string& scan) {
+    if (again == first) return;
+    const auto [was, is] = std::mismatch(first.begin(), first.end(), again.begin(), again.end());
+    const auto text = [](Pairs::const_iterator at, const Pairs& pairs) {
+      return at == pairs.end() ? std::string("the end") : at->first + " = " + at->second;
+    };
+    failure_.Report("a snapshot changes: the first scan, of " + std::to_string(first.size()) +
+                    " keys, shows " + text(was, first) + "; the next " + scan + " one, of " +
+                    std::to_string(again.size()) + ", " + text(is, again));
+  }
   void Look(uint64_t seed) {
     Random random(DeriveSeed(seed));
     while (running_.load() && !failure_.failed()) {
@@ -36,9 +46,8 @@ class KeptStressTest : public DesignStressTest {
       at.snapshot = snapshot.get();
       const Pairs first = ScanForward(db_.get(), at);
       for (uint64_t again = random.Below(4); again > 0; --again) {
-        if (ScanForward(db_.get(), at) != first || ScanBackward(db_.get(), at) != first) {
-          failure_.Report("a snapshot changes");
-        }
+        Compare(first, ScanForward(db_.get(), at), "forward");
+        Compare(first, ScanBackward(db_.get(), at), "backward");
         for (const auto& [key, value] : first) {
           if (GetText(db_.get(), key, snapshot.get()) != value) {
             failure_.Report(key + " changes in a snapshot");
