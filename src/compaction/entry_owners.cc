@@ -166,7 +166,7 @@ bool MayBeBelow(const level::Version& version, const tier::Tier* tier, uint32_t 
       if (!range.is_known || (range.first <= last && first <= range.last)) return true;
     }
   }
-  return first == last && tier != nullptr && tier->store().MayHold(first);
+  return first == last && tier != nullptr && tier->MayHold(first);
 }
 
 }  // namespace braid::compaction

@@ -58,7 +58,7 @@ Result<bool> KeptDropper::Part(const index::SkipList& list) {
   Result<merge::KeptPart> part = base::CatchToStatus([&] {
     std::function<bool(std::string_view)> hides_below;
     if (store_.tier != nullptr) {
-      hides_below = [this](std::string_view key) { return store_.tier->store().MayHold(key); };
+      hides_below = [this](std::string_view key) { return store_.tier->MayHold(key); };
     }
     return merge::SurveyKept(list, store_.indexes->walk_tree(), pass_.from(), kDropSlice, views,
                              hides_below);

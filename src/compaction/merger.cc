@@ -38,8 +38,7 @@ std::unique_ptr<merge::MergeJob> Merger::NewJob(const level::VersionSet::Locked&
       is_bottom ? store_.indexes->tree() : nullptr, store_.options->compaction);
   if (!is_bottom) return job;
   if (store_.tier != nullptr) {
-    job->SetBelow(
-        [tier = store_.tier](std::string_view key) { return tier->store().MayHold(key); });
+    job->SetBelow([tier = store_.tier](std::string_view key) { return tier->MayHold(key); });
   }
   const merge::TargetTree trees = store_.indexes->MergeTarget();
   job->SetNextTree(trees.next, trees.next_min_height);

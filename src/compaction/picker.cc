@@ -52,10 +52,14 @@ Plan Of(Action action) {
   return plan;
 }
 
+bool MayFill(const StoreFacts& facts) {
+  return facts.has_tier && !facts.tried.Has(Action::kFillTier);
+}
+
 /// The first that has not come to nothing yet.
 Plan FirstOf(std::span<const Action> actions, const StoreFacts& facts, Action otherwise) {
   const auto next = std::find_if(actions.begin(), actions.end(), [&](Action action) {
-    return !facts.tried.Has(action) && (action != Action::kFillTier || facts.has_tier);
+    return action == Action::kFillTier ? MayFill(facts) : !facts.tried.Has(action);
   });
   return Of(next == actions.end() ? otherwise : *next);
 }
@@ -220,9 +224,12 @@ Plan Pick(const StoreFacts& facts, const CompactionOptions& options) {
   }
   const bool awaited = AnyAwaited(l0);
   const bool due = merges && (l0.size() >= options.l0_trigger || awaited);
-  const bool may = !facts.phase || awaited || !facts.phase_has_turn;
+  const bool may = !facts.phase || awaited || !facts.phase_has_turn || facts.tier_writes;
   const bool may_merge =
       merges && !facts.tried.Has(facts.rewrites ? Action::kRewrite : Action::kMerge);
+  // Between two merges, as others go on while a run is written: what leaves the pool is room that
+  // writes wait for.
+  if (facts.tier_presses && MayFill(facts)) return Of(Action::kFillTier);
   // An entry would be in three levels.
   if (facts.l0_is_begun && may_merge && !l0.empty()) return PickMerge(facts, options);
   const std::optional<uint32_t> overgrown = MostOvergrownLevel(facts);
@@ -242,7 +249,12 @@ Plan Pick(const StoreFacts& facts, const CompactionOptions& options) {
     }
     return FirstOf(ActionsOf(*facts.phase), facts, Action::kNextPhase);
   }
-  return FirstOf(kAtLeisure, facts, Action::kNothing);
+  const Plan next = FirstOf(kAtLeisure, facts, Action::kNothing);
+  // What would be copied out of sparse chunks may be on its way to the tier.
+  const bool waits =
+      facts.tier_writes && (next.action == Action::kFillTier || next.action == Action::kRecluster ||
+                            next.action == Action::kCollect);
+  return waits ? Plan{} : next;
 }
 
 bool TakesTooMuch(const SpaceFacts& facts) noexcept {

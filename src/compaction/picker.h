@@ -119,6 +119,8 @@ struct StoreFacts {
   size_t most_merges = 1;                   // side by side
   bool lacks_index = false;     // a table that lookups go through may get the index it is to have
   bool has_tier = false;        // that entries may go to
+  bool tier_presses = false;    // a step of its filling comes before merges
+  bool tier_writes = false;     // a run is being written to it: to fill it is to wait for that
   bool is_granted = false;      // concurrent reader processes keep tables as they are
   bool drain = false;           // somebody waits for all work to be done
   std::optional<Phase> phase;   // of the round for those who wait

@@ -115,6 +115,10 @@ class Facts {
       facts.is_granted = true;
     } else if (name == "tier") {
       facts.has_tier = true;
+    } else if (name == "presses") {
+      facts.has_tier = facts.tier_presses = true;
+    } else if (name == "writes") {
+      facts.has_tier = facts.tier_writes = true;
     } else if (name == "finish-all") {
       facts.drain = true;
     } else if (name == "originals") {
@@ -159,11 +163,6 @@ TEST(PickerTest, Plans) {
       {"tried=index,remake-index,fill-lookups,count,drop", "recluster"},
       {"tried=index,remake-index,fill-lookups,count,drop,recluster", "collect"},
       {"tried=index,remake-index,fill-lookups,count,drop,recluster,collect", "nothing"},
-      // The tier before what copies.
-      {"tier tried=index,remake-index,fill-lookups,count", "drop"},
-      {"tier tried=index,remake-index,fill-lookups,count,drop", "fill-tier"},
-      {"tier tried=index,remake-index,fill-lookups,count,drop,fill-tier", "recluster"},
-      {"granted tier tried=index", "nothing"},
       // The oldest table, once there are enough.
       {"l0=4", "merge 11 of L0 into L1, the bottom"},
       {"l0=4 levels=3", "merge 11 of L0 into L1"},
@@ -201,12 +200,36 @@ TEST(PickerTest, Plans) {
       {"phase=d", "drop"},
       {"phase=d tried=drop", "next-phase"},
       {"phase=t", "next-phase"},
-      {"tier phase=t", "fill-tier"},
-      {"tier phase=t tried=fill-tier", "next-phase"},
       {"phase=a", "recluster"},
       {"phase=c", "collect"},
       {"phase=k", "make-room"},
       {"phase=k over", "next-phase"},
+  };
+  ExpectPlans(Pick, rows);
+}
+
+TEST(PickerTest, TheTierIsFilledBeforeWhatCopiesAndWhereRoomIsShort) {
+  const Row rows[] = {
+      // The tier before what copies.
+      {"tier tried=index,remake-index,fill-lookups,count", "drop"},
+      {"tier tried=index,remake-index,fill-lookups,count,drop", "fill-tier"},
+      {"tier tried=index,remake-index,fill-lookups,count,drop,fill-tier", "recluster"},
+      {"granted tier tried=index", "nothing"},
+      // Before merges, where writes wait for the room; but not before one that is open.
+      {"presses l0=9", "fill-tier"},
+      {"presses l0=9 begun", "fill-tier"},
+      {"presses l0=9 tried=fill-tier", "merge 11 of L0 into L1, the bottom"},
+      {"presses l0=9 open=table", "merge 11 of L0 into L1, the bottom"},
+      {"presses l0=5 phase=d turn", "fill-tier"},
+      {"granted presses l0=9", "nothing"},
+      // While a run is written nothing is copied that may be on its way; merges go on.
+      {"writes l0=4", "merge 11 of L0 into L1, the bottom"},
+      {"writes tried=index,remake-index,fill-lookups,count,drop", "nothing"},
+      {"writes tried=index,remake-index,fill-lookups,count,drop,fill-tier", "nothing"},
+      {"writes l0=5 phase=t turn", "merge 11 of L0 into L1, the bottom"},
+      {"writes phase=t turn", "fill-tier"},
+      {"tier phase=t", "fill-tier"},
+      {"tier phase=t tried=fill-tier", "next-phase"},
   };
   ExpectPlans(Pick, rows);
 }

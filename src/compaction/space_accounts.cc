@@ -105,6 +105,7 @@ void SpaceAccounts::TakeFromLookupCache(const format::EntryHeader& entry, uint64
 
 void SpaceAccounts::RetireEmptyChunks() {
   ChunkSurvey survey = Survey(store_.options->compaction.gc_live_ratio);
+  std::erase_if(survey.empty, [this](const pool::ChunkId& id) { return held_.contains(id.chunk); });
   // A retired chunk looks empty until it is free; its generation tells it from its next life.
   space::Retired retired;
   retired.chunks = WithoutRetiring(survey.empty, retiring_).chunks;

@@ -8,7 +8,9 @@
 // Persistence: none; each open derives it again from the entries' marks.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "cache/lookup_cache.h"
@@ -42,6 +44,13 @@ class SpaceAccounts {
   /// Originals that gave way to their copies; they have no extents.
   void Moved(const index::Replacement* moved, size_t count);
   void RetireEmptyChunks();
+  /// What a view pins that no extent retired from now on is to be reused for.
+  const std::atomic<uint64_t>& clock() const noexcept { return store_.reclaimer->clock(); }
+  /// These stay as they are, even if nothing lives in them, until they are released.
+  void Hold(const std::vector<uint64_t>& chunks) { held_.insert(chunks.begin(), chunks.end()); }
+  void Release(const std::vector<uint64_t>& chunks) noexcept {
+    for (const uint64_t chunk : chunks) held_.erase(chunk);
+  }
   /// Counts a few chunks of earlier sessions. False when all are known.
   bool CountStep();
   /// Logs whose entries a committed table has copies of. A recovered log may be one, whatever kind
@@ -58,6 +67,7 @@ class SpaceAccounts {
   pool::PmemPool& pool_;
   const space::LogLevels levels_;
   std::vector<pool::ChunkId> retiring_;  // retired, not yet free
+  std::unordered_set<uint64_t> held_;
 };
 
 }  // namespace braid::compaction

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "support/store_parts.h"
 
@@ -44,6 +45,28 @@ TEST(SpaceAccountsTest, ChunksWithoutLifeAreGivenBack) {
   parts.Reclaim();
   // But for the chunk that is being written.
   EXPECT_GE(parts.pool->free_chunks() + 1, free);
+  parts.Verify();
+}
+
+TEST(SpaceAccountsTest, ChunksThatAreHeldAreNotGivenBack) {
+  constexpr int kKeys = 2000;
+  test::StoreParts parts;
+  for (int i = 0; i < kKeys; ++i) parts.Put(NumberedKey(i), "value");
+  parts.Flush();
+  parts.Merge();
+  const std::vector<uint64_t> held = parts.accounts.Survey(1.0).sparse;
+  ASSERT_GT(held.size(), 2u);
+  parts.accounts.Hold(held);
+  for (int i = 0; i < kKeys; ++i) parts.Delete(NumberedKey(i));
+  parts.Flush();
+  parts.Merge();
+  parts.accounts.RetireEmptyChunks();
+  parts.Reclaim();
+  const uint64_t before = parts.pool->free_chunks();
+  parts.accounts.Release(held);
+  parts.accounts.RetireEmptyChunks();
+  parts.Reclaim();
+  EXPECT_GE(parts.pool->free_chunks(), before + held.size() - 1);
   parts.Verify();
 }
 

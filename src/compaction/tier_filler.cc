@@ -43,16 +43,46 @@ uint64_t TierFiller::Excess(uint64_t most_bytes) const {
   return bytes > most_bytes ? bytes - most_bytes : 0;
 }
 
+/// What is on its way counts as gone.
+bool TierFiller::WantsRun() const {
+  uint64_t going = 0;
+  for (const auto& run : going_) going += run->part.bytes;
+  return is_wanted() && store_.rewriter == nullptr && going_.size() < tier::Tier::kMostComing &&
+         Excess(MostToStay()) > going;
+}
+
 Result<bool> TierFiller::Step(const Occasion& occasion) {
   if (!is_wanted()) return false;
-  const bool of_lists = store_.rewriter != nullptr;
-  const uint64_t excess = Excess(gives_more_ ? most_bytes_ / 2 : most_bytes_);
-  if (excess != 0) return of_lists ? MoveList(excess) : MoveOldest();
+  if (store_.rewriter != nullptr) {
+    const uint64_t excess = Excess(MostToStay());
+    if (excess != 0) return MoveList(excess);
+    gives_more_ = false;
+    return MoveDeletesOfLists(occasion);
+  }
+  if (IsWritten()) return TakeOut();
+  if (WantsRun()) {
+    const Result<bool> sent = MoveOldest();
+    if (!sent.ok() || *sent || going_.empty()) return sent;
+  }
+  if (!going_.empty()) {
+    if (!occasion.in_round) return false;
+    side_->Await(going_.front()->number);
+    return TakeOut();
+  }
   gives_more_ = false;
-  return of_lists ? MoveDeletesOfLists(occasion) : MoveDeletes(occasion);
+  return MoveDeletes(occasion);
+}
+
+bool TierFiller::Presses() const {
+  if (IsWritten()) return true;
+  const pool::PmemPool& pool = *store_.pool;
+  const bool may_grow = pool.max_bytes() == 0 || pool.pool_bytes() < pool.max_bytes();
+  return !may_grow && pool.free_chunks() < pool.chunks() / 4 && WantsRun();
 }
 
 bool TierFiller::GiveMore() noexcept {
+  // Something is about to go; asked again for the same run, it is stuck.
+  if (!going_.empty()) return std::exchange(run_when_asked_, runs_begun_) != runs_begun_;
   if (!is_wanted() || moves_ == moves_when_asked_ || !IsOver(most_bytes_ / 2)) return false;
   moves_when_asked_ = moves_;
   gives_more_ = true;
@@ -116,39 +146,40 @@ Result<bool> TierFiller::Move(const Part& part) {
   Merger& merger = *store_.merger;
   Merger::CopySlot slot;
   if (!merger.TakeSlot(&slot)) return false;
-  const Result<bool> taken = TakeIn(part);
+  const Result<bool> taken = TakeIn(part, gone_);
   if (!taken.ok() || !*taken) {
     merger.ReturnSlot(slot);
     return taken;
   }
+  store_.tier->BeginMove(part.run);
   if (Status s = merger.CommitNoCopies(slot); !s.ok()) return s;
   const Result<bool> merged = merger.FinishCopies({.revisited = &part.keys, .takes_out = true});
   if (!merged.ok() || !*merged) return merged;
-  CountMove(part);
+  CountMove(part, store_.tier->store().last_run());
   return true;
 }
 
-/// Whether the part is durable in the tier, so that it may leave the pool. Not when the device is
-/// full: it may have room again, and the pool still has everything.
-Result<bool> TierFiller::TakeIn(const Part& part) {
+/// Whether the part is durable in the tier, so that it may leave the pool, after
+/// tier::Tier::BeginMove. Not when the device is full: it may have room again, and the pool still
+/// has everything. `settled`: runs up to this one have left the pool before. The side's thread,
+/// or, while it has nothing to do, that of the steps.
+Result<bool> TierFiller::TakeIn(const Part& part, uint64_t settled) {
   tier::Store& store = store_.tier->store();
   Status s = store_.pool->media().Sync(media::Site::kTierSync);
   if (s.ok() && store_.pool->failed()) s = store_.pool->FaultStatus();
-  if (s.ok() && is_settled_) store.Settle(store.last_run());
+  if (s.ok() && settled != 0) store.Settle(settled);
   if (s.ok() && !part.run.empty()) {
     s = store.Ingest(part.run);
     if (s.ok()) s = store.Sync();
   }
   if (s.IsOutOfSpace()) return false;
   if (!s.ok()) return s;
-  store_.tier->BeginMove(part.run);
-  is_settled_ = false;
   return true;
 }
 
-/// It has left the pool.
-void TierFiller::CountMove(const Part& part) {
-  is_settled_ = true;  // once it is synced
+/// It has left the pool; once that is synced, its run is settled.
+void TierFiller::CountMove(const Part& part, uint64_t run) {
+  gone_ = run;
   ++moves_;
   store_.tier->CountMoved(part.run.size(), part.bytes);
 }

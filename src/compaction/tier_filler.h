@@ -3,13 +3,17 @@
 // were written, so that they are free afterwards and what was written lately stays; and, for those
 // who wait for all work to be done, the deletes that have only something in the tier left to hide.
 // Where levels are of several lists, these go, in turn, from the lowest level that has any.
-// Thread safety: the compaction thread.
+// Thread safety: the compaction thread; runs of chunks are written by side tasks of it.
 // Invariants:
 //   1. A key goes with all its versions, and only if no view is older than the newest of them: so
 //      that one version of a key is enough for the tier.
 //   2. What leaves the pool is durable in the tier before the merge that takes it out begins. A
 //      crash in between leaves it in both; the pool's version is as new, and wins.
-//   3. On page-cache media the pool is synced first: the tier never has what the pool may lose, and
+//   3. Merges go on while runs of chunks are written. What they put in the place of an entry stays,
+//      and the tier has an older version than the pool then; deletes that are to hide that one
+//      stay, since the tier may hold it (tier::Tier::SetComing). The chunks are not reused
+//      meanwhile.
+//   4. On page-cache media the pool is synced first: the tier never has what the pool may lose, and
 //      what deletes of earlier runs have hidden is marked obsolete on the medium. These may go
 //      then.
 // Persistence: tier/store.h; entries are taken out by a merge of a table of copies that is empty
@@ -25,9 +29,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/memory_users.h"
 #include "compaction/list_rewriter.h"
 #include "compaction/merger.h"
 #include "compaction/pass_over_l1.h"
+#include "compaction/side_tasks.h"
+#include "level/view_registry.h"
 #include "tier/tier.h"
 
 namespace braid::compaction {
@@ -40,7 +47,7 @@ class TierFiller {
     level::VersionSet* versions;
     level::ViewRegistry* views;
     const pool::ChunkUsage* usage;
-    const SpaceAccounts* accounts;
+    SpaceAccounts* accounts;
     Merger* merger;
     ListRewriter* rewriter;  // null: each level is one list
     tier::Tier* tier;        // may be null
@@ -50,9 +57,23 @@ class TierFiller {
 
   /// Whether entries may ever go.
   bool is_wanted() const noexcept { return most_bytes_ != 0; }
-  /// Moves the next part. False when there is nothing to do, or nothing that may go now. Errors end
-  /// writes. Throws std::bad_alloc. Cost: reads a run of entries, and writes it to the tier.
+  /// Who writes runs. Before any step; else the thread of the steps does.
+  void SetSideTasks(SideTasks* side) noexcept {
+    BRAID_DCHECK(side != nullptr && going_.empty());
+    side_ = side;
+  }
+  /// Moves the next part: begins to write a run of chunks, or takes one that was written out of the
+  /// pool. False when there is nothing to do, or nothing that may go now. Errors end writes. Throws
+  /// std::bad_alloc. Cost: reads a run of entries; in a round it may wait for a run to be written.
   Result<bool> Step(const Occasion& occasion);
+  /// Runs are being written, and a step would wait for one, or come to nothing.
+  bool IsWriting() const { return !going_.empty() && !IsWritten() && !WantsRun(); }
+  /// A run is to be taken out of the pool, or one is to go that writes of a full pool wait for.
+  bool Presses() const;
+  /// Until no run is being written. The caller keeps steps out.
+  void AwaitRuns() const {
+    if (!going_.empty()) side_->Await(going_.back()->number);
+  }
   /// A write finds no room, and nothing is left to do: what is not collected yet, logs and what is
   /// kept free may take all that does not live, the more so the smaller the pool. So half as much
   /// may stay, until that is reached. False: nothing would come of it, or nothing has gone since it
@@ -71,6 +92,7 @@ class TierFiller {
     std::vector<tier::RunEntry> run;  // what the tier is to have
     std::vector<uint64_t> keys;       // newest entries of keys that go, in the order of a list
     uint64_t bytes = 0;               // of the run
+    bool has_extents = false;
     // Where it is a walk over L1:
     bool is_last = false;
     std::string next_key;
@@ -82,10 +104,23 @@ class TierFiller {
     uint64_t oldest_view = 0;
     bool operator==(const Stuck&) const = default;
   };
+  /// A run on its way to the tier. What it refers to is not reused meanwhile.
+  struct Going {
+    Going(Part of, std::vector<uint64_t> held, base::MemoryUsers* users);
+    Part part;
+    std::vector<uint64_t> chunks;     // that it is of
+    level::ViewRegistry::Handle pin;  // of extents
+    base::MemoryCharge charge;
+    uint64_t number = 0;  // of its task; 0: there was no memory for one
+    // When the task has ended:
+    Result<bool> taken = false;  // by the tier
+    uint64_t run = 0;            // its number there
+  };
   class Keys;
   using List = std::shared_ptr<level::PmemTable>;
 
   uint64_t Excess(uint64_t most_bytes) const;
+  uint64_t MostToStay() const noexcept { return gives_more_ ? most_bytes_ / 2 : most_bytes_; }
   bool IsOver(uint64_t most_bytes) const { return Excess(most_bytes) != 0; }
   /// Entries after which a part ends, or no other chunk is begun.
   static constexpr uint64_t kPartEntries = 64 * 1024;
@@ -94,6 +129,14 @@ class TierFiller {
   Status SurveyDeletes(const std::string& from, Part* part) const;
   // Of chunks:
   Result<bool> MoveOldest();
+  /// Of runs on their way the oldest.
+  bool IsWritten() const { return !going_.empty() && side_->HasEnded(going_.front()->number); }
+  bool WantsRun() const;
+  bool IsGoing(uint64_t chunk) const;
+  void Send(std::unique_ptr<Going> going);
+  Result<bool> TakeOut();
+  void EndRun();
+  void ShowComing() noexcept;
   std::vector<uint64_t> OldestChunks() const;
   Status SurveyOldest(Part* part, std::vector<uint64_t>* looked_at);
   std::optional<uint64_t> BytesInRun(const format::EntryHeader& entry, uint64_t offset,
@@ -101,8 +144,8 @@ class TierFiller {
   Stuck StateOf(uint64_t chunk, const index::LiveViews& views) const;
   bool IsInLastLevel(const format::EntryHeader& entry, uint64_t offset) const;
   Result<bool> Move(const Part& part);
-  Result<bool> TakeIn(const Part& part);
-  void CountMove(const Part& part);
+  Result<bool> TakeIn(const Part& part, uint64_t settled);
+  void CountMove(const Part& part, uint64_t run);
   // Where levels are of several lists:
   std::vector<List> LowestLists() const;
   Result<bool> MoveList(uint64_t excess);
@@ -112,14 +155,19 @@ class TierFiller {
 
   const Store store_;
   uint64_t most_bytes_ = 0;
-  uint64_t run_bytes_ = 0;                     // about the size of a run
+  uint64_t run_bytes_ = 0;  // about the size of a run
+  SideTasks at_once_;
+  SideTasks* side_ = &at_once_;
+  std::vector<std::unique_ptr<Going>> going_;  // the one that was begun first in front
   std::string from_;                           // where the next list begins
   std::unordered_map<uint64_t, Stuck> stuck_;  // by chunk
   PassOverL1 deletes_;
   bool gives_more_ = false;
   uint64_t moves_ = 0;
   uint64_t moves_when_asked_ = ~0ull;
-  bool is_settled_ = false;  // the marks of all runs are on the medium
+  uint64_t runs_begun_ = 0;  // of chunks
+  uint64_t run_when_asked_ = 0;
+  uint64_t gone_ = 0;  // the last run all of which has left the pool
 };
 
 }  // namespace braid::compaction

@@ -4,6 +4,7 @@
 // Thread safety, invariants, persistence: see tier_filler.h.
 #include <algorithm>
 
+#include "base/activity.h"
 #include "base/check.h"
 #include "base/checksum.h"
 #include "base/epoch.h"
@@ -73,6 +74,7 @@ Status TierFiller::SurveyOldest(Part* part, std::vector<uint64_t>* looked_at) {
   uint64_t bytes = 0;
   for (const uint64_t chunk : OldestChunks()) {
     if (bytes >= run_bytes_ || going.size() >= kPartEntries) break;
+    if (IsGoing(chunk)) continue;
     const auto stuck = stuck_.find(chunk);
     if (stuck != stuck_.end() && stuck->second == StateOf(chunk, views)) continue;
     const size_t before = going.size();
@@ -81,6 +83,7 @@ Status TierFiller::SurveyOldest(Part* part, std::vector<uint64_t>* looked_at) {
       const std::optional<uint64_t> more = BytesInRun(entry, offset, views);
       if (!more) return;
       going.push_back({offset, 0});
+      part->has_extents = part->has_extents || store_.pool->ExtentOf(offset) != 0;
       bytes += *more;
     });
     if (going.size() == before) {
@@ -110,17 +113,100 @@ TierFiller::Stuck TierFiller::StateOf(uint64_t chunk, const index::LiveViews& vi
           views.empty() ? 0 : views.front()};
 }
 
+bool TierFiller::IsGoing(uint64_t chunk) const {
+  return std::any_of(going_.begin(), going_.end(), [chunk](const auto& run) {
+    return std::find(run->chunks.begin(), run->chunks.end(), chunk) != run->chunks.end();
+  });
+}
+
+TierFiller::Going::Going(Part of, std::vector<uint64_t> held, base::MemoryUsers* users)
+    : part(std::move(of)), chunks(std::move(held)), charge(users) {
+  charge.Set(part.run.capacity() * sizeof part.run[0] + part.keys.capacity() * sizeof part.keys[0]);
+}
+
 Result<bool> TierFiller::MoveOldest() {
   for (;;) {
     Part part;
-    std::vector<uint64_t> looked_at;
-    const Status s = base::CatchToStatus([&] { return SurveyOldest(&part, &looked_at); });
+    std::vector<uint64_t> chunks;
+    const Status s = base::CatchToStatus([&] { return SurveyOldest(&part, &chunks); });
     if (s.IsOutOfMemory()) return false;  // nothing is begun
     if (!s.ok()) return s;
-    if (!part.keys.empty()) return Move(part);
+    if (!part.keys.empty()) {
+      Send(std::make_unique<Going>(std::move(part), std::move(chunks),
+                                   &store_.pool->memory_users()));
+      return true;
+    }
     // All of them are stuck now, by damage in their values; so this ends.
-    if (looked_at.empty()) return false;
+    if (chunks.empty()) return false;
   }
+}
+
+/// Errors come with the step that takes it out.
+void TierFiller::Send(std::unique_ptr<Going> going) {
+  BRAID_DCHECK(going_.size() < tier::Tier::kMostComing);
+  BRAID_DCHECK(going->part.run.size() <= going->part.keys.size());
+  going_.push_back(std::move(going));
+  // Without memory for the rest, from here on it is as one that the tier has refused.
+  Going* const run = going_.back().get();
+  store_.accounts->Hold(run->chunks);
+  // A pin and no view: versions are kept by their chunks, and by nothing after these. It holds all
+  // back that is retired from here on, so only where it must.
+  if (run->part.has_extents) {
+    run->pin = store_.views->Register(format::kMaxSequence, &store_.accounts->clock());
+  }
+  ++runs_begun_;
+  ShowComing();  // before anything else is dropped
+  run->number = side_->Add([this, run, settled = gone_] {
+    const base::ActivityScope activity(base::Activity::kCollect);
+    run->taken = base::CatchToStatus([&] { return TakeIn(run->part, settled); });
+    run->run = store_.tier->store().last_run();
+  });
+}
+
+void TierFiller::ShowComing() noexcept {
+  tier::Tier::Coming coming{};
+  for (size_t i = 0; i < going_.size(); ++i) coming[i] = going_[i]->part.run;
+  store_.tier->SetComing(coming);
+}
+
+/// Of the oldest: what it is of may be reused.
+void TierFiller::EndRun() {
+  store_.accounts->Release(going_.front()->chunks);
+  going_.erase(going_.begin());
+  ShowComing();
+  store_.accounts->RetireEmptyChunks();
+}
+
+/// The oldest run out of the pool. False when it can't be done now: the pool has everything, and
+/// the tier may have it, too.
+Result<bool> TierFiller::TakeOut() {
+  const base::ActivityScope activity(base::Activity::kCollect);
+  BRAID_DCHECK(IsWritten());
+  Going& going = *going_.front();
+  if (!going.taken.ok() || !*going.taken) {
+    const Result<bool> taken = going.taken;
+    EndRun();
+    if (taken.status().IsOutOfMemory()) return false;
+    return taken;
+  }
+  // What merges have put in the place of an entry stays.
+  std::vector<uint64_t>& keys = going.part.keys;
+  std::erase_if(keys, [this](uint64_t offset) {
+    const EntryHeader* entry = log::Verified(*store_.pool, offset);
+    return entry == nullptr || !IsInLastLevel(*entry, offset);
+  });
+  Merger::CopySlot slot;
+  if (!keys.empty() && !store_.merger->TakeSlot(&slot)) return false;
+  store_.tier->BeginMove(going.part.run);
+  Result<bool> left = true;
+  if (!keys.empty()) {
+    const Status begun = store_.merger->CommitNoCopies(slot);
+    left =
+        begun.ok() ? store_.merger->FinishCopies({.revisited = &keys, .takes_out = true}) : begun;
+  }
+  if (left.ok() && *left) CountMove(going.part, going.run);
+  EndRun();  // after the merge, so that all of it is retired at once
+  return left;
 }
 
 }  // namespace braid::compaction

@@ -124,14 +124,15 @@ Result<bool> TierFiller::MoveOut(const List& list, const Part& part, bool must_g
       .before_commit =
           [&] {
             BRAID_CHECK(next == part.keys.size());  // or something would stay that was moved
-            const Result<bool> taken = TakeIn(part);
+            const Result<bool> taken = TakeIn(part, gone_);
             *refused = !taken.ok() || !*taken;
+            if (!*refused) store_.tier->BeginMove(part.run);
             return taken;
           },
       .must_gain = must_gain};
   const Result<bool> gone = store_.rewriter->LetGo(list, leaving);
   if (!gone.ok() || !*gone) return gone;
-  CountMove(part);
+  CountMove(part, store_.tier->store().last_run());
   return true;
 }
 

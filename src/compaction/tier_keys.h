@@ -43,7 +43,7 @@ class TierFiller::Keys {
     if (!read.ok()) return read;
     if (!Takes(value)) return Status::OK();
     part_->keys.push_back(offset);
-    if (is_delete && !store_.tier->store().MayHold(entry.key())) return Status::OK();
+    if (is_delete && !store_.tier->MayHold(entry.key())) return Status::OK();
     part_->run.push_back({entry.key(), value, entry.sequence(), is_delete});
     part_->bytes += entry.key().size() + value.size();
     BRAID_DCHECK(part_->run.size() <= part_->keys.size());

@@ -164,6 +164,9 @@ void Scheduler::Start() {
   jobs_.Start(workers, std::move(jobs), [&] {
     crew_.Start(workers);
     store_.merger.SetCrew(&crew_);
+    if (!store_.tier_filler.is_wanted()) return;
+    side_.Start(workers, [this] { Wake(); });
+    store_.tier_filler.SetSideTasks(&side_);
   });
 }
 
@@ -175,6 +178,7 @@ void Scheduler::Stop() {
   if (!ran) return;
   jobs_.Remove();
   crew_.Stop();
+  side_.Stop();
 }
 
 /// There is something to be done.

@@ -52,7 +52,7 @@ Status Scheduler::AwaitFlushes(uint64_t tables, DrainProgress* progress) {
   };
   const auto is_over = [&] {
     if (failed() || stopping_.load() || store_.errors.blocked() || is_flushed()) return true;
-    if (progress->IsDue() && !progress->Tell(0)) return true;
+    if (progress->IsOver()) return true;
     outcome = requests_.WhyFlushFailed(seen);
     return !outcome.ok();
   };
@@ -75,8 +75,9 @@ Status Scheduler::WaitForFlushes() {
   return failed() ? store_.errors.failure() : flushed;
 }
 
-Status Scheduler::Drain(uint64_t tables, const std::function<bool(double)>& told) {
-  DrainProgress progress(&told);
+Status Scheduler::Drain(uint64_t tables, const std::function<bool(double)>& told,
+                        const std::function<bool()>* enough) {
+  DrainProgress progress(&told, enough);
   const uint64_t entries = progress.is_wanted() ? EntriesToMerge(&store_.versions, tables) : 0;
   const auto share_done = [&] {
     const uint64_t left = entries == 0 ? 0 : EntriesToMerge(&store_.versions, tables);
@@ -96,6 +97,7 @@ Status Scheduler::Drain(uint64_t tables, const std::function<bool(double)>& told
       requests_.Wait([&] {
         if (failed() || stopping_.load() || requests_.Answer(request)) return true;
         if (progress.IsDue() && !progress.Tell(share_done())) return true;
+        if (progress.IsOver()) return true;
         jobs_.Wake();
         return false;
       });
@@ -193,7 +195,10 @@ void Scheduler::BeginPhase(compaction::StoreFacts* facts) {
 void Scheduler::CountPhaseStep(const compaction::Plan& plan, const compaction::StoreFacts& facts) {
   using compaction::Action;
   constexpr Action kMerges[] = {Action::kMerge, Action::kFinishCopies, Action::kRewrite};
-  const bool is_of_phase = std::ranges::find(kMerges, plan.action) == std::end(kMerges);
+  // The tier may be filled in the phase of something else.
+  const bool is_of_phase =
+      std::ranges::find(kMerges, plan.action) == std::end(kMerges) &&
+      (plan.action != Action::kFillTier || facts.phase == compaction::Phase::kFillTier);
   BRAID_DCHECK(!facts.phase || (round_ && round_->steps_left));
   if (facts.phase && is_of_phase && facts.tried.none()) --*round_->steps_left;
 }

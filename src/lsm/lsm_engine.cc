@@ -316,6 +316,7 @@ Status LsmEngine::VerifyAll(VerifyReport* report, const std::function<void(doubl
     verifier.CheckSpace();
   }
   if (store_.tier != nullptr) {
+    store_.tier_filler.AwaitRuns();
     if (Status s = store_.tier->store().Verify(); s.IsCorruption()) {
       verifier.AddProblem(s);
     } else if (!s.ok()) {

@@ -264,6 +264,8 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
   compaction::StoreFacts facts;
   facts.lacks_index = store_.indexes.LackSome();
   facts.has_tier = store_.tier_filler.is_wanted();
+  facts.tier_presses = store_.tier_filler.Presses();
+  facts.tier_writes = store_.tier_filler.IsWriting();
   facts.l0_found = l0_found_;
   facts.drain = requests_.AnyWaits();
   const auto versions = store_.versions.Lock();
@@ -380,7 +382,7 @@ void Scheduler::RunInline(DrainProgress* progress) {
   const base::MutexLock lock(inline_mutex_);
   while (RunAnyStep() || RunStep(&Scheduler::Reclaim)) {
     // Once more with the share that it had: how much is left is not known.
-    if (progress != nullptr && progress->IsDue() && !progress->Tell(0)) return;
+    if (progress != nullptr && progress->IsOver()) return;
   }
   if (!failed()) store_.trimmer.TrimInline();
 }

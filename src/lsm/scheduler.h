@@ -29,6 +29,7 @@
 #include "lsm/drain_requests.h"
 #include "lsm/lsm_store.h"
 #include "lsm/merge_crew.h"
+#include "lsm/side_job.h"
 #include "write/sync_rounds.h"
 
 namespace braid::lsm {
@@ -47,8 +48,16 @@ struct FinishRound {
 /// Tells a caller that waits how far its work is, now and then. Thread of the call.
 class DrainProgress {
  public:
-  explicit DrainProgress(const std::function<bool(double)>* call) : call_(*call) {}
+  explicit DrainProgress(const std::function<bool(double)>* call,
+                         const std::function<bool()>* enough = nullptr)
+      : call_(*call), enough_(enough) {}
   bool is_wanted() const noexcept { return static_cast<bool>(call_); }
+  /// Whether the caller gives up, or needs no more.
+  bool IsOver() {
+    if (IsDue()) Tell(share_);
+    cancelled_ = cancelled_ || (enough_ != nullptr && (*enough_)());
+    return cancelled_;
+  }
   /// Whether it is time to Tell.
   bool IsDue() noexcept;
   /// What share of the work is done. False: the caller gives up, and so did it from then on.
@@ -57,6 +66,7 @@ class DrainProgress {
 
  private:
   const std::function<bool(double)>& call_;
+  const std::function<bool()>* const enough_;  // may be null
   uint64_t told_at_ = 0;
   double share_ = 0;
   bool cancelled_ = false;
@@ -89,8 +99,10 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
     return merged_too ? Drain(NewestTable(), {}) : WaitForFlushes();
   }
   /// Waits until tables up to `tables` are merged, and what was there until now is indexed and
-  /// collected. `progress` may be empty (CompactOptions). Errors: why it is not; Aborted.
-  Status Drain(uint64_t tables, const std::function<bool(double)>& progress);
+  /// collected. `progress` may be empty (CompactOptions). `enough`: the caller needs no more; may
+  /// be null. Errors: why it is not; Aborted.
+  Status Drain(uint64_t tables, const std::function<bool(double)>& progress,
+               const std::function<bool()>* enough = nullptr);
   /// A flush that has found no room is tried again.
   void Unblock();
   /// While it is held nothing is merged.
@@ -168,7 +180,11 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   Result<compaction::Merger::Merged> MergeTables(const compaction::Plan& plan);
   template <class Job>
   bool PassStep(Job* job);
-  bool Reclaim() { return Worked(store_.reclaimer.Reclaim(failed())); }
+  bool Reclaim() {
+    const bool worked = Worked(store_.reclaimer.Reclaim(failed()));
+    if (worked) requests_.Notify();  // who waits for space may find enough
+    return worked;
+  }
   bool ServeReaders();
   bool IsAtRest();
   compaction::Occasion OccasionOfNow();
@@ -191,6 +207,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
   base::Mutex merge_mutex_;   // held by merges, indexing, collection
   base::JobSet jobs_;
   MergeCrew crew_;
+  SideJob side_{&work_clock_};
   std::atomic<bool> is_sparse_{false};  // the index over L1, for want of memory
   uint64_t l0_found_ = 0;
   // Compaction thread.

@@ -8,6 +8,11 @@
 
 namespace braid::lsm {
 
+namespace {
+/// Who waits for space goes on when one of so many parts of the pool has become free.
+constexpr uint64_t kPartsOfAPool = 16;
+}  // namespace
+
 void Scheduler::SwitchFullMemTable(const memtable::MemTable* full) {
   const engine::CallGate::Call call(&store_.calls);
   if (call.entered()) SwitchMemTable(full);
@@ -74,7 +79,17 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
   if (store_.reclaimer.times() != reclaimed) return true;
   const bool was_blocked = store_.errors.blocked();
   SwitchMemTable(nullptr);
-  if (Status s = WaitUntilIdle(true); !s.ok()) return false;
+  // All there is would be waited for long, and is done while the next writes go on.
+  const uint64_t times = store_.reclaimer.times();
+  const auto part = static_cast<int64_t>(store_.pool->chunks() / kPartsOfAPool + 1);
+  bool has_enough = false;
+  const std::function<bool()> look = [&] {
+    has_enough = has_enough || (store_.reclaimer.times() != times &&
+                                store_.pool->spare_chunks() >= before + part);
+    return has_enough;
+  };
+  const Status idle = Drain(NewestTable(), {}, store_.options.background_threads ? &look : nullptr);
+  if (!idle.ok()) return has_enough && !failed();
   if (Status s = WriteBackGroup(); !s.ok()) return false;
   while (RunStep(&Scheduler::Reclaim)) {
   }

@@ -190,6 +190,9 @@ enum class Mutant : int {
   kListLeftFirst,         ///< the commit without a list comes before the tier has its entries
   kTierIgnoresViews,      ///< what a view sees is replaced in the tier by what is newer
   kTierNotRenewed,        ///< iterators go on with what the tier held when they began
+  kTierComingForgotten,   ///< a delete goes although what it hides is on its way to the tier
+  kTierTakesNewerOut,     ///< what a merge has changed leaves the pool with a run that lacks it
+  kTierChunksNotHeld,     ///< chunks are reused whose entries are being written to the tier
   kTierOldRecordKept,     ///< a run does not make the tier's cache forget what it replaces
   kTierOldRecordBrought,  ///< a lookup that began before a run keeps what it found in the cache
   kTierNotAnnounced,      ///< the header names it without a record in its other copy

@@ -23,6 +23,16 @@ Tier::Tier(std::unique_ptr<Store> opened, uint64_t share, base::MemoryUsers* use
   FitRecords();
 }
 
+bool Tier::MayHold(std::string_view key) const noexcept {
+  const auto has_it = [key](std::span<const RunEntry> run) {
+    const auto at = std::lower_bound(
+        run.begin(), run.end(), key,
+        [](const RunEntry& entry, std::string_view wanted) { return entry.key < wanted; });
+    return at != run.end() && at->key == key;
+  };
+  return std::any_of(coming_.begin(), coming_.end(), has_it) || store_->MayHold(key);
+}
+
 void Tier::BeginMove(std::span<const RunEntry> run) noexcept {
   moves_.fetch_add(1);
   // Behind the step above: see RecordCache::Offer.

@@ -8,10 +8,13 @@
 // Persistence: store.h.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "base/checksum.h"
 #include "base/counters.h"
@@ -29,6 +32,15 @@ class Tier {
   Tier(std::unique_ptr<Store> opened, uint64_t share, base::MemoryUsers* users);
   Store& store() const noexcept { return *store_; }
   const std::atomic<uint64_t>& moves() const noexcept { return moves_; }
+  /// Runs that may be on their way at a time.
+  static constexpr size_t kMostComing = 2;
+  using Coming = std::array<std::span<const RunEntry>, kMostComing>;
+  /// What is on its way counts as held, so that nothing above is dropped that is to hide it. The
+  /// bytes are the caller's. By the compaction thread, while nobody else calls MayHold.
+  void SetComing(const Coming& runs) noexcept { coming_ = runs; }
+  /// False only where the tier has no record of the key, nor is about to have one. By the
+  /// compaction thread, and those that it waits for.
+  bool MayHold(std::string_view key) const noexcept;
   /// Entries of this run, which was taken in, are about to leave the pool.
   void BeginMove(std::span<const RunEntry> run) noexcept;
 
@@ -77,7 +89,8 @@ class Tier {
   const uint64_t share_;
   const std::unique_ptr<RecordCache> records_;
   base::MemoryCharge charge_;  // the share, or what the store takes if that is more
-  uint64_t runs_ = 0;          // that have moved
+  Coming coming_{};
+  uint64_t runs_ = 0;  // that have moved
   std::atomic<uint64_t> moves_{0};
   mutable base::Counters<Counter, static_cast<size_t>(Counter::kCount)> counters_;
 };

@@ -52,6 +52,19 @@ class TierTest : public ::testing::Test {
   std::unique_ptr<Tier> tier_;
 };
 
+TEST_F(TierTest, WhatIsOnItsWayMayBeHeld) {
+  const std::vector<RunEntry> first = {{"b", "1", 1, false}, {"d", "2", 2, false}};
+  const std::vector<RunEntry> second = {{"c", "3", 3, false}};
+  Move("a", "0", 4, false);
+  EXPECT_FALSE(tier_->MayHold("b"));
+  tier_->SetComing({first, second});
+  for (const char* key : {"a", "b", "c", "d"}) EXPECT_TRUE(tier_->MayHold(key)) << key;
+  for (const char* key : {"", "aa", "bb", "cc", "e"}) EXPECT_FALSE(tier_->MayHold(key)) << key;
+  tier_->SetComing({});
+  EXPECT_FALSE(tier_->MayHold("b"));
+  EXPECT_TRUE(tier_->MayHold("a"));
+}
+
 TEST_F(TierTest, ASecondGetReadsNoTable) {
   Move("key", "value", 5, false);
   EXPECT_EQ(Get("key"), "value");

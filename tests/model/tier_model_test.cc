@@ -97,6 +97,43 @@ std::vector<Tiered> AllTiered() {
 
 INSTANTIATE_TEST_SUITE_P(Tiers, TierModelTest, ::testing::ValuesIn(AllTiered()), NameOf);
 
+TEST_P(TierModelTest, TablesThatAreCutUnderAStoreAreAnErrorThatNamesTheTier) {
+  if (!GetParam().on_rocksdb) GTEST_SKIP() << "memory has no tables";
+  MakePool();
+  for (const bool maps : {true, false}) {
+    Options options = TierOptions();
+    options.pool.catch_sigbus = maps;
+    std::unique_ptr<DB> db = OpenOrFail(options, PoolPath());
+    ASSERT_NE(db, nullptr);
+    const auto walk = [&db](Status* outcome) {
+      uint64_t keys = 0;
+      const std::unique_ptr<Iterator> it = db->NewIterator({});
+      for (it->SeekToFirst(); it->Valid(); it->Next()) ++keys;
+      *outcome = it->status();
+      return keys;
+    };
+    Status outcome;
+    EXPECT_EQ(walk(&outcome), 3000u) << "and so all of it is in memory";
+    BRAID_EXPECT_OK(outcome);
+    std::vector<std::pair<std::filesystem::path, std::string>> tables;
+    for (const auto& file : std::filesystem::directory_iterator(TierPath())) {
+      if (file.path().extension() != ".sst") continue;
+      std::ifstream in(file.path(), std::ios::binary);
+      tables.emplace_back(file.path(), std::string(std::istreambuf_iterator<char>(in), {}));
+    }
+    ASSERT_FALSE(tables.empty());
+    for (const auto& [path, bytes] : tables) std::filesystem::resize_file(path, 0);
+    EXPECT_LT(walk(&outcome), 3000u);
+    EXPECT_TRUE(outcome.IsCorruption() || outcome.IsIOError()) << outcome.ToString();
+    EXPECT_NE(outcome.message().find(TierPath()), std::string_view::npos) << outcome.ToString();
+    BRAID_EXPECT_OK(db->Put("key7", "value"));
+    std::string value;
+    BRAID_EXPECT_OK(db->Get("key7", &value));
+    (void)db->Close();
+    for (const auto& [path, bytes] : tables) std::ofstream(path, std::ios::binary) << bytes;
+  }
+}
+
 TEST_P(TierModelTest, AgreesWithAMap) {
   const uint64_t operations = Sized(GetParam().on_rocksdb ? 6'000 : 20'000, 1'000'000);
   Random random(DeriveSeed(420));

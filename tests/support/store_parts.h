@@ -49,15 +49,16 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
   using TestPool::path;
   using Change = std::function<void(Options*)>;
 
-  /// `change` may choose parts; the rest is the design's.
-  explicit StoreParts(const Change& change = [](Options*) {})
+  /// `change` may choose parts; the rest is the design's. `tier` may be null.
+  explicit StoreParts(
+      const Change& change = [](Options*) {}, std::unique_ptr<tier::Store> tier = nullptr)
       : TestPool(
             [&change](pool::PmemPool* fresh) {
               return level::Manifest(fresh).Create(level::LevelsOfNewPool(Chosen(change).levels));
             },
             Chosen(change)),
-        LsmStore(Chosen(change), TakePool(), nullptr, *base::JoinBudget(Chosen(change), 0), this,
-                 this) {
+        LsmStore(Chosen(change), TakePool(), std::move(tier), *base::JoinBudget(Chosen(change), 0),
+                 this, this) {
     const level::VersionSet::Locked locked = versions.Lock();
     ExpectOk(locked.manifest().Load(level::LevelsOfPool(options.levels)));
     auto version = std::make_shared<level::Version>();
