@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 #include "base/check.h"
 
@@ -26,7 +27,8 @@ class SideTasks {
 
   /// The number of a task that is done from now on: the first is 1. It must not throw.
   virtual uint64_t Add(std::function<void()> task) {
-    task();
+    const std::function<void()> now = std::move(task);
+    now();
     return ++done_;
   }
   /// Here it has when it was asked for some times, so that other steps come in between, as they do
