@@ -83,7 +83,7 @@ bool TierFiller::Presses() const {
 bool TierFiller::GiveMore() noexcept {
   // Something is about to go; asked again for the same run, it is stuck.
   if (!going_.empty()) return std::exchange(run_when_asked_, runs_begun_) != runs_begun_;
-  if (!is_wanted() || moves_ == moves_when_asked_ || !IsOver(most_bytes_ / 2)) return false;
+  if (!is_wanted() || moves_ == moves_when_asked_ || Excess(most_bytes_ / 2) == 0) return false;
   moves_when_asked_ = moves_;
   gives_more_ = true;
   return true;
@@ -151,11 +151,21 @@ Result<bool> TierFiller::Move(const Part& part) {
     merger.ReturnSlot(slot);
     return taken;
   }
+  return Leave(part, store_.tier->store().last_run(), &slot);
+}
+
+/// A part that the tier has taken in, as this run, out of the pool. `slot`: where any of its keys
+/// is still there. False when it was stopped: the merge is open, and ends as any other.
+Result<bool> TierFiller::Leave(const Part& part, uint64_t run, const Merger::CopySlot* slot) {
+  BRAID_DCHECK(part.keys.empty() == (slot == nullptr));
   store_.tier->BeginMove(part.run);
-  if (Status s = merger.CommitNoCopies(slot); !s.ok()) return s;
-  const Result<bool> merged = merger.FinishCopies({.revisited = &part.keys, .takes_out = true});
-  if (!merged.ok() || !*merged) return merged;
-  CountMove(part, store_.tier->store().last_run());
+  if (slot != nullptr) {
+    Merger& merger = *store_.merger;
+    if (Status s = merger.CommitNoCopies(*slot); !s.ok()) return s;
+    const Result<bool> merged = merger.FinishCopies({.revisited = &part.keys, .takes_out = true});
+    if (!merged.ok() || !*merged) return merged;
+  }
+  CountMove(part, run);
   return true;
 }
 

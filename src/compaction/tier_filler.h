@@ -121,7 +121,6 @@ class TierFiller {
 
   uint64_t Excess(uint64_t most_bytes) const;
   uint64_t MostToStay() const noexcept { return gives_more_ ? most_bytes_ / 2 : most_bytes_; }
-  bool IsOver(uint64_t most_bytes) const { return Excess(most_bytes) != 0; }
   /// Entries after which a part ends, or no other chunk is begun.
   static constexpr uint64_t kPartEntries = 64 * 1024;
 
@@ -144,6 +143,7 @@ class TierFiller {
   Stuck StateOf(uint64_t chunk, const index::LiveViews& views) const;
   bool IsInLastLevel(const format::EntryHeader& entry, uint64_t offset) const;
   Result<bool> Move(const Part& part);
+  Result<bool> Leave(const Part& part, uint64_t run, const Merger::CopySlot* slot);
   Result<bool> TakeIn(const Part& part, uint64_t settled);
   void CountMove(const Part& part, uint64_t run);
   // Where levels are of several lists:

@@ -197,14 +197,7 @@ Result<bool> TierFiller::TakeOut() {
   });
   Merger::CopySlot slot;
   if (!keys.empty() && !store_.merger->TakeSlot(&slot)) return false;
-  store_.tier->BeginMove(going.part.run);
-  Result<bool> left = true;
-  if (!keys.empty()) {
-    const Status begun = store_.merger->CommitNoCopies(slot);
-    left =
-        begun.ok() ? store_.merger->FinishCopies({.revisited = &keys, .takes_out = true}) : begun;
-  }
-  if (left.ok() && *left) CountMove(going.part, going.run);
+  const Result<bool> left = Leave(going.part, going.run, keys.empty() ? nullptr : &slot);
   EndRun();  // after the merge, so that all of it is retired at once
   return left;
 }

@@ -28,14 +28,15 @@ constexpr double kShareOfMerges = 0.8;
 constexpr uint64_t kTellEvery = 50'000'000;
 }  // namespace
 
-bool DrainProgress::IsDue() noexcept { return call_ && NowNanos() - told_at_ >= kTellEvery; }
-
-bool DrainProgress::Tell(double share) {
-  if (!call_ || cancelled_) return !cancelled_;
-  told_at_ = NowNanos();
-  share_ = std::clamp(share, share_, 1.0);
-  cancelled_ = !call_(share_);
-  return !cancelled_;
+bool DrainProgress::IsOver(base::FunctionRef<double()> share) {
+  if (cancelled_) return true;
+  if (call_ && NowNanos() - told_at_ >= kTellEvery) {
+    told_at_ = NowNanos();
+    share_ = std::clamp(share(), share_, 1.0);
+    cancelled_ = !call_(share_);
+  }
+  cancelled_ = cancelled_ || (enough_ != nullptr && (*enough_)());
+  return cancelled_;
 }
 
 uint64_t Scheduler::NewestTable() const { return store_.versions.Lock().next_table_id() - 1; }
@@ -52,7 +53,7 @@ Status Scheduler::AwaitFlushes(uint64_t tables, DrainProgress* progress) {
   };
   const auto is_over = [&] {
     if (failed() || stopping_.load() || store_.errors.blocked() || is_flushed()) return true;
-    if (progress->IsOver()) return true;
+    if (progress->IsOver([] { return 0.0; })) return true;
     outcome = requests_.WhyFlushFailed(seen);
     return !outcome.ok();
   };
@@ -96,8 +97,7 @@ Status Scheduler::Drain(uint64_t tables, const std::function<bool(double)>& told
     if (store_.options.background_threads) {
       requests_.Wait([&] {
         if (failed() || stopping_.load() || requests_.Answer(request)) return true;
-        if (progress.IsDue() && !progress.Tell(share_done())) return true;
-        if (progress.IsOver()) return true;
+        if (progress.IsOver(share_done)) return true;
         jobs_.Wake();
         return false;
       });

@@ -382,7 +382,7 @@ void Scheduler::RunInline(DrainProgress* progress) {
   const base::MutexLock lock(inline_mutex_);
   while (RunAnyStep() || RunStep(&Scheduler::Reclaim)) {
     // Once more with the share that it had: how much is left is not known.
-    if (progress != nullptr && progress->IsOver()) return;
+    if (progress != nullptr && progress->IsOver([] { return 0.0; })) return;
   }
   if (!failed()) store_.trimmer.TrimInline();
 }

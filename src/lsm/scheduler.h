@@ -21,6 +21,7 @@
 
 #include "base/check.h"
 #include "base/counters.h"
+#include "base/function_ref.h"
 #include "base/job_set.h"
 #include "base/mutex.h"
 #include "base/work_clock.h"
@@ -52,16 +53,9 @@ class DrainProgress {
                          const std::function<bool()>* enough = nullptr)
       : call_(*call), enough_(enough) {}
   bool is_wanted() const noexcept { return static_cast<bool>(call_); }
-  /// Whether the caller gives up, or needs no more.
-  bool IsOver() {
-    if (IsDue()) Tell(share_);
-    cancelled_ = cancelled_ || (enough_ != nullptr && (*enough_)());
-    return cancelled_;
-  }
-  /// Whether it is time to Tell.
-  bool IsDue() noexcept;
-  /// What share of the work is done. False: the caller gives up, and so did it from then on.
-  bool Tell(double share);
+  /// Whether the caller gives up, or needs no more; so it is from then on. Now and then the caller
+  /// gets what share of the work is done.
+  bool IsOver(base::FunctionRef<double()> share);
   bool cancelled() const noexcept { return cancelled_; }
 
  private:

@@ -113,6 +113,18 @@ TEST_F(SchedulerTest, WhoWaitsForAllFindsEverythingMerged) {
   EXPECT_EQ(statistics.merged_entries, 2u);
 }
 
+TEST_F(SchedulerTest, WhoHasEnoughDoesNotWaitForTheRest) {
+  for (const char* key : {"a", "b"}) PutAndSeal(key);
+  ASSERT_EQ(l0(), 2u);
+  const std::function<bool()> enough = [this] { return l0() < 2; };
+  const Status s = scheduler_.Drain(scheduler_.NewestTable(), {}, &enough);
+  EXPECT_EQ(s.code(), Status::Code::kAborted) << s.ToString();
+  EXPECT_EQ(l0(), 1u) << "one step was enough";
+  ExpectOk(scheduler_.WaitUntilIdle(true));
+  EXPECT_EQ(l0(), 0u) << "others wait for all of it";
+  for (const char* key : {"a", "b"}) EXPECT_EQ(Get(key), "value");
+}
+
 TEST_F(SchedulerTest, AClosePutsAllLogsIntoTables) {
   PutAndSeal("a");
   Put("b");
